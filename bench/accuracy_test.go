@@ -69,8 +69,10 @@ func measure(ctx context.Context, out string, have []app.AccuracyLine) error {
 	a := &app.App{Home: home, Version: "bench", Environ: os.Getenv}
 	defer a.Close()
 	o := app.DemoAllOptions{
-		Servers: listOf("SERVERS", "mariadb,mysql@9.7"), ServerDirs: listOf("SERVER_DIRS", ""), Only: listOf("ONLY", ""),
-		Seeds: countOf("SEEDS", 3), First: countOf("FIRST", 1), Pairs: true, NoCure: os.Getenv("CURE") == "0", Done: have,
+		Servers: listOf("SERVERS", "mariadb,mysql@9.7"), ServerDirs: listOf("SERVER_DIRS", ""),
+		Only:  listOf("ONLY", ""),
+		Seeds: countOf("SEEDS", 3), First: countOf("FIRST", 1), Pairs: true, NoCure: os.Getenv("CURE") == "0",
+		Done: have,
 	}
 	if tree := os.Getenv("DYNO_TEST_MYSQL"); tree != "" {
 		o.ServerDirs = append(o.ServerDirs, tree)
@@ -80,10 +82,12 @@ func measure(ctx context.Context, out string, have []app.AccuracyLine) error {
 	}
 	begin := time.Now()
 	o.Begin = func(fault, server string, seed, number, of int) {
-		fmt.Fprintf(os.Stderr, "%s %d of %d: %s on %s, seed %d\n", time.Since(begin).Round(time.Second), number, of, fault, server, seed)
+		fmt.Fprintf(os.Stderr, "%s %d of %d: %s on %s, seed %d\n", time.Since(begin).Round(time.Second), number,
+			of, fault, server, seed)
 	}
 	return a.DemoAll(ctx, o, func(l app.AccuracyLine) error {
-		fmt.Fprintf(os.Stderr, "    found %v, rank %d, %d foreign, %.0f s %s%s\n", l.Found, l.Rank, len(l.Foreign), l.Seconds, l.Missed, l.Error)
+		fmt.Fprintf(os.Stderr, "    found %v, rank %d, %d foreign, %.0f s %s%s\n", l.Found, l.Rank, len(l.Foreign),
+			l.Seconds, l.Missed, l.Error)
 		b, err := json.Marshal(l)
 		if err != nil {
 			return err

@@ -83,7 +83,9 @@ func tables(all []app.AccuracyLine) string {
 	var b strings.Builder
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 	p("### In all\n")
-	p("| server | planted | times | found | as the first finding | false findings | gains tried | lower bound above 1 |")
+	p(
+		"| server | planted | times | found | as the first finding | false findings | gains tried | lower bound " +
+			"above 1 |")
 	p("|---|---|--:|--:|--:|--:|--:|--:|")
 	for _, server := range servers {
 		for _, kind := range []struct {
@@ -105,21 +107,26 @@ func tables(all []app.AccuracyLine) string {
 			case "two faults together":
 				first = "–"
 			}
-			p("| %s | %s | %d | %s | %s | %d | %d | %d |", server, kind.name, len(s.lines), found, first, s.foreign, s.gains, s.proven)
+			p("| %s | %s | %d | %s | %s | %d | %d | %d |", server, kind.name, len(s.lines), found, first,
+				s.foreign, s.gains, s.proven)
 		}
 	}
 	p("\n### Beside other tools\n")
-	p("| tool | of | named the planted cause | missed | other things it asks to change | on healthy servers alone | did not run |")
+	p("| tool | of | named the planted cause | missed | other things it asks to change | on healthy servers alone | " +
+		"did not run |")
 	p("|---|--:|--:|--:|--:|--:|--:|")
 	single := sumUp(pick(func(l app.AccuracyLine) bool { return !isPair(l) && !isControl(l) }))
 	healthy := sumUp(pick(isControl))
-	p("| dyno | %d | %d | %d | %d | %d | %d |", len(single.lines), single.found, len(single.lines)-single.found, single.foreign+healthy.foreign, healthy.foreign, failures(all))
+	p("| dyno | %d | %d | %d | %d | %d | %d |", len(single.lines), single.found, len(single.lines)-single.found,
+		single.foreign+healthy.foreign, healthy.foreign, failures(all))
 	for _, name := range tools {
 		x, y := single.tool[name], healthy.tool[name]
-		p("| %s | %d | %d | %d | %d | %d | %d |", name, len(single.lines), x.found, len(single.lines)-x.found-x.failed, x.false+y.false, y.false, x.failed+y.failed)
+		p("| %s | %d | %d | %d | %d | %d | %d |", name, len(single.lines), x.found, len(single.lines)-x.found-x.failed,
+			x.false+y.false, y.false, x.failed+y.failed)
 	}
 	p("\n### Fault by fault\n")
-	p("Ranks are those of each seed in turn. The gain is that of the live cure: the median over the seeds, and the lowest of the lower bounds.\n")
+	p("Ranks are those of each seed in turn. The gain is that of the live cure: the median over the seeds, and the " +
+		"lowest of the lower bounds.\n")
 	head, rule := "| fault | server | found | rank | false | gain |", "|---|---|--:|--:|--:|---|"
 	for _, name := range tools {
 		head, rule = head+" "+name+" |", rule+"--:|"
@@ -131,7 +138,8 @@ func tables(all []app.AccuracyLine) string {
 			if len(s.lines) == 0 {
 				continue
 			}
-			row := fmt.Sprintf("| `%s` | %s | %d/%d | %s | %d | %s |", n, server, s.found, len(s.lines), ranks(s.lines), s.foreign, gains(s.lines))
+			row := fmt.Sprintf("| `%s` | %s | %d/%d | %s | %d | %s |", n, server, s.found, len(s.lines), ranks(s.lines),
+				s.foreign, gains(s.lines))
 			for _, name := range tools {
 				x := s.tool[name]
 				cell := fmt.Sprintf("%d/%d", x.found, len(s.lines))

@@ -22,16 +22,17 @@ import (
 // tools are the programs that look at the same servers.
 var tools = []string{"mysqltuner", "pt-variable-advisor", "pt-duplicate-key-checker"}
 
-// right are the words that count as having named the cause, by Dyno's rule for it, in any advice of a tool. It is enough that a tool names the
-// variable, or says in general what is wrong: neither the object nor the value has to be right. Rules that are not here are about something
-// that these tools do not look at.
+// right are the words that count as having named the cause, by Dyno's rule for it, in any advice of a tool. It is
+// enough that a tool names the variable, or says in general what is wrong: neither the object nor the value has to be
+// right. Rules that are not here are about something that these tools do not look at.
 var right = map[string]*regexp.Regexp{
-	"small-buffer-pool":     regexp.MustCompile(`innodb_buffer_pool_size`),
-	"small-redo":            regexp.MustCompile(`innodb_log_file_size|innodb_redo_log_capacity`),
-	"small-log-buffer":      regexp.MustCompile(`innodb_log_buffer_size`),
-	"table-cache":           regexp.MustCompile(`table_(open_)?cache|table_definition_cache`),
-	"disk-temp-tables":      regexp.MustCompile(`tmp_table_size|max_heap_table_size|temptable`),
-	"session-memory":        regexp.MustCompile(`(?i)(sort|join|read|read_rnd)_buffer_size|memory (footprint|usage)|total memory|reduce your overall`),
+	"small-buffer-pool": regexp.MustCompile(`innodb_buffer_pool_size`),
+	"small-redo":        regexp.MustCompile(`innodb_log_file_size|innodb_redo_log_capacity`),
+	"small-log-buffer":  regexp.MustCompile(`innodb_log_buffer_size`),
+	"table-cache":       regexp.MustCompile(`table_(open_)?cache|table_definition_cache`),
+	"disk-temp-tables":  regexp.MustCompile(`tmp_table_size|max_heap_table_size|temptable`),
+	"session-memory": regexp.MustCompile(
+		`(?i)(sort|join|read|read_rnd)_buffer_size|memory (footprint|usage)|total memory|reduce your overall`),
 	"connection-churn":      regexp.MustCompile(`(?i)thread_cache_size|connection pool`),
 	"query-cache":           regexp.MustCompile(`query_cache`),
 	"commit-flush":          regexp.MustCompile(`innodb_flush_log_at_trx_commit|sync_binlog`),
@@ -107,11 +108,15 @@ func advice(ctx context.Context, name, login string) (said []string, err error) 
 		if p := os.Getenv("MYSQLTUNER"); p != "" {
 			argv = []string{"perl", p}
 		}
-		argv = append(argv, "--defaults-file", login, "--nocolor", "--nogood", "--noinfo", "--nosysstat", "--skippassword")
+		argv = append(argv, "--defaults-file", login, "--nocolor", "--nogood", "--noinfo",
+			"--nosysstat", "--skippassword")
 	case "pt-variable-advisor":
 		argv = []string{name, "--defaults-file", login, "--no-version-check", "localhost"}
 	case "pt-duplicate-key-checker":
-		argv = []string{name, "--defaults-file", login, "--no-version-check", "--ignore-databases", "mysql,sys,performance_schema,information_schema"}
+		argv = []string{
+			name, "--defaults-file", login, "--no-version-check", "--ignore-databases",
+			"mysql,sys,performance_schema,information_schema",
+		}
 	}
 	if name == "mysqltuner" {
 		path := argv[0]
@@ -150,20 +155,21 @@ func advice(ctx context.Context, name, login string) (said []string, err error) 
 	return checkerAdvice(text), nil
 }
 
-// repaired makes a copy of mysqltuner that runs to its end on MariaDB 10.11: version 1.9.9 divides by innodb_buffer_pool_chunk_size there,
-// which is 0, and gives no advice at all.
+// repaired makes a copy of mysqltuner that runs to its end on MariaDB 10.11: version 1.9.9 divides by
+// innodb_buffer_pool_chunk_size there, which is 0, and gives no advice at all.
 func repaired(path, dir string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
-	b = bytes.ReplaceAll(b, []byte(`!defined( $myvar{'innodb_buffer_pool_chunk_size'} )`), []byte(`!$myvar{'innodb_buffer_pool_chunk_size'}`))
+	b = bytes.ReplaceAll(b, []byte(`!defined( $myvar{'innodb_buffer_pool_chunk_size'} )`),
+		[]byte(`!$myvar{'innodb_buffer_pool_chunk_size'}`))
 	to := filepath.Join(dir, "mysqltuner")
 	return to, os.WriteFile(to, b, 0o600)
 }
 
-// tunerAdvice takes the lines of mysqltuner's last section: general recommendations and variables to adjust. Those that ask to look at a log or
-// to run another report, and not to change anything, are left out in its favour.
+// tunerAdvice takes the lines of mysqltuner's last section: general recommendations and variables to adjust. Those that
+// ask to look at a log or to run another report, and not to change anything, are left out in its favour.
 func tunerAdvice(text string) (said []string) {
 	_, text, _ = strings.Cut(text, "\n")
 	for line := range strings.Lines(text) {
@@ -173,8 +179,10 @@ func tunerAdvice(text string) (said []string) {
 			continue
 		}
 		harmless := slices.ContainsFunc([]string{
-			"error.log", "started within last 24 hours", "cve", "error line", "slow query log", "end of life", "upgrade", "password", "dedicated",
-			"run the following", "name resolution", "see http", "read this before", "this is mysqltuner", "before changing", "check warning",
+			"error.log", "started within last 24 hours", "cve", "error line", "slow query log", "end of life",
+			"upgrade", "password", "dedicated",
+			"run the following", "name resolution", "see http", "read this before", "this is mysqltuner",
+			"before changing", "check warning",
 		}, func(w string) bool { return strings.Contains(low, w) })
 		if !harmless {
 			said = append(said, line)
@@ -186,7 +194,8 @@ func tunerAdvice(text string) (said []string) {
 // advisorAdvice takes what pt-variable-advisor warns of; its notes are left out in its favour.
 func advisorAdvice(text string) (said []string) {
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(strings.TrimPrefix(line, "#")); strings.HasPrefix(line, "WARN") || strings.HasPrefix(line, "CRIT") {
+		if line = strings.TrimSpace(strings.TrimPrefix(line, "#")); strings.HasPrefix(line, "WARN") ||
+			strings.HasPrefix(line, "CRIT") {
 			said = append(said, line)
 		}
 	}

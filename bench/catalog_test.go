@@ -40,7 +40,8 @@ func TestCatalog(t *testing.T) {
 		return
 	}
 	for _, flavor := range strings.Fields(os.Getenv("SERVERS")) {
-		s := servers.Start(t, flavor, "performance_schema=ON", "skip-log-bin", "innodb-flush-log-at-trx-commit=0", "innodb-buffer-pool-size=1G")
+		s := servers.Start(t, flavor, "performance_schema=ON", "skip-log-bin", "innodb-flush-log-at-trx-commit=0",
+			"innodb-buffer-pool-size=1G")
 		makeShops(t, s, count(t, "TABLES"))
 		catalogOf(t, s.URL("root"))
 		s.Kill(t)
@@ -57,7 +58,8 @@ func makeShops(t *testing.T, s *servers.Server, n int) {
 				return err
 			}
 			for i := range n / catalogShops {
-				if _, err := db.Exec(fmt.Sprintf("CREATE TABLE shop%d.t%05d (id INT PRIMARY KEY, customer INT NOT NULL, state VARCHAR(20), made DATETIME, note TEXT,"+
+				if _, err := db.Exec(fmt.Sprintf("CREATE TABLE shop%d.t%05d (id INT PRIMARY KEY, customer INT NOT "+
+					"NULL, state VARCHAR(20), made DATETIME, note TEXT,"+
 					" KEY kc (customer), KEY ks (state, made))", shop, i)); err != nil {
 					return err
 				}
@@ -110,7 +112,8 @@ func catalogOf(t *testing.T, url string) {
 	if s.pid, ok = x.LocalPID(t.Context()); !ok {
 		t.Fatalf("the process of %s cannot be seen", url)
 	}
-	rows, err := x.DB().QueryContext(t.Context(), "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_SCHEMA LIKE 'shop_'")
+	rows, err := x.DB().QueryContext(t.Context(), "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) FROM "+
+		"information_schema.TABLES WHERE TABLE_SCHEMA LIKE 'shop_'")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,13 +130,15 @@ func catalogOf(t *testing.T, url string) {
 	rand.Shuffle(len(s.names), func(i, j int) { s.names[i], s.names[j] = s.names[j], s.names[i] })
 	limit, _ := x.Variable("table_open_cache")
 	load, _ := os.ReadFile("/proc/loadavg")
-	fmt.Printf("%s %s, %d tables, table_open_cache %s, %s, load %s", x.Facts().Flavor, x.Facts().Version, len(s.names), limit, cores(), load)
+	fmt.Printf("%s %s, %d tables, table_open_cache %s, %s, load %s", x.Facts().Flavor, x.Facts().Version,
+		len(s.names), limit, cores(), load)
 
 	// The cache of open tables is filled, with the busy ones last.
 	for _, name := range s.names[:min(len(s.names), number("FILL", 6000))] {
 		s.read(x.DB(), name)
 	}
-	fmt.Printf("%-34s %6s %6s %9s %8s %9s %9s %s\n", "reading the catalog", "read", "kept", "CPU ms", "of one", "wall ms", "opened", "longest statement ms")
+	fmt.Printf("%-34s %6s %6s %9s %8s %9s %9s %s\n", "reading the catalog", "read", "kept", "CPU ms", "of one",
+		"wall ms", "opened", "longest statement ms")
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -152,7 +157,8 @@ func catalogOf(t *testing.T, url string) {
 	s.probe("alone", func() {})
 	s.probe("beside: one that computes", func() {
 		var n int
-		if err := s.x.DB().QueryRowContext(s.t.Context(), "SELECT BENCHMARK(10000000, CRC32('a'))").Scan(&n); err != nil {
+		if err := s.x.DB().QueryRowContext(s.t.Context(), "SELECT BENCHMARK(10000000, CRC32('a'))").
+			Scan(&n); err != nil {
 			s.t.Error(err)
 		}
 	})
@@ -213,7 +219,8 @@ func (s *shop) look(what string, c *catalog.Cache) {
 		_ = target.Discard(conn)
 	}
 	wall, used := time.Since(began), cpu(s.t, s.pid)-before
-	fmt.Printf("%-34s %6d %6d %9.0f %7.2f%% %9.0f %9d %.0f: %.70s %s\n", what, inv.Read, len(inv.Tables), ms(used), 100*used.Seconds()/catalogEvery.Seconds(), ms(wall),
+	fmt.Printf("%-34s %6d %6d %9.0f %7.2f%% %9.0f %9d %.0f: %.70s %s\n", what, inv.Read, len(inv.Tables), ms(used),
+		100*used.Seconds()/catalogEvery.Seconds(), ms(wall),
 		opened, ms(longest.longest), strings.Join(strings.Fields(longest.what), " "), inv.Why)
 }
 
@@ -264,8 +271,12 @@ func (s *shop) probe(what string, do func()) {
 		pause time.Duration
 		use   func(*sql.Conn, int)
 	}{
-		{"read a busy table", catalogPeople / 20, func(c *sql.Conn, i int) { exec(c, "SELECT COUNT(*) FROM "+busy[i%len(busy)]) }},
-		{"open an idle table", catalogPeople, func(c *sql.Conn, i int) { exec(c, "SELECT COUNT(*) FROM "+idle[rand.N(len(idle))]) }},
+		{"read a busy table", catalogPeople / 20, func(c *sql.Conn, i int) {
+			exec(c, "SELECT COUNT(*) FROM "+busy[i%len(busy)])
+		}},
+		{"open an idle table", catalogPeople, func(c *sql.Conn, i int) {
+			exec(c, "SELECT COUNT(*) FROM "+idle[rand.N(len(idle))])
+		}},
 		{"create, alter and drop a table", catalogPeople, func(c *sql.Conn, i int) {
 			exec(c, []string{
 				"CREATE TABLE shop0.probe (id INT PRIMARY KEY)", "ALTER TABLE shop0.probe ADD COLUMN c INT",
@@ -309,12 +320,14 @@ func (s *shop) probe(what string, do func()) {
 	for k, x := range kinds {
 		slices.Sort(waits[k])
 		w := waits[k]
-		fmt.Printf("%-26s %-32s n=%-5d median %6.1f  p99 %7.1f  max %7.1f ms\n", what, x.name, len(w), w[len(w)/2], w[len(w)*99/100], w[len(w)-1])
+		fmt.Printf("%-26s %-32s n=%-5d median %6.1f  p99 %7.1f  max %7.1f ms\n", what, x.name, len(w), w[len(w)/2],
+			w[len(w)*99/100], w[len(w)-1])
 	}
 	conn, err := db.Conn(s.t.Context())
 	if err == nil {
 		_, _ = conn.ExecContext(s.t.Context(), "DROP TABLE IF EXISTS shop0.probe")
 		conn.Close()
 	}
-	fmt.Printf("%-26s the catalog was read %d times; the session on busy tables found %d closed\n", what, n, s.counter(users, "SESSION", "Opened_tables")-opened)
+	fmt.Printf("%-26s the catalog was read %d times; the session on busy tables found %d closed\n", what, n,
+		s.counter(users, "SESSION", "Opened_tables")-opened)
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// digestLog is a log to digest: in the words of Percona Server with full verbosity, some 670 bytes an entry, or with what every MySQL has
-// written since 5.7, some 260.
+// digestLog is a log to digest: in the words of Percona Server with full verbosity, some 670 bytes an entry, or with
+// what every MySQL has written since 5.7, some 260.
 type digestLog struct {
 	name    string
 	full    bool
@@ -33,7 +33,8 @@ func (l *digestLog) write(t *testing.T, size int64) {
 	defer file.Close()
 	w := bufio.NewWriterSize(file, 1<<20)
 	r := rand.New(rand.NewPCG(uint64(l.classes), 7))
-	fmt.Fprint(w, "/usr/sbin/mysqld, Version: 8.0.33-25 (Percona Server). started with:\nTcp port: 3306  Unix socket: /tmp/mysql.sock\nTime                 Id Command    Argument\n")
+	fmt.Fprint(w, "/usr/sbin/mysqld, Version: 8.0.33-25 (Percona Server). started with:\nTcp port: 3306  Unix "+
+		"socket: /tmp/mysql.sock\nTime                 Id Command    Argument\n")
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	var b []byte
 	for l.bytes < size {
@@ -61,12 +62,17 @@ func (l *digestLog) entry(b []byte, r *rand.Rand, at time.Time, class int) []byt
 	seconds := 0.0001 * float64(1+class%17) / (1e-3 + r.Float64()) // a long tail
 	flag := func() string { return yesNo[r.IntN(8)/7] }
 	user, host, rows := class%5, r.IntN(20), r.IntN(1000)
-	b = fmt.Appendf(b, "# Time: %s\n# User@Host: app%d[app%d] @ web-%d []  Id: %d\n", at.Format("2006-01-02T15:04:05.000000Z"), user, user, host, 100+r.IntN(100))
-	b = fmt.Appendf(b, "# Query_time: %.6f  Lock_time: %.6f  Rows_sent: %d  Rows_examined: %d", seconds, seconds/10, rows, rows*3)
+	b = fmt.Appendf(b, "# Time: %s\n# User@Host: app%d[app%d] @ web-%d []  Id: %d\n",
+		at.Format("2006-01-02T15:04:05.000000Z"), user, user, host, 100+r.IntN(100))
+	b = fmt.Appendf(b, "# Query_time: %.6f  Lock_time: %.6f  Rows_sent: %d  Rows_examined: %d", seconds,
+		seconds/10, rows, rows*3)
 	if l.full {
-		b = fmt.Appendf(b, "  Rows_affected: %d\n# Bytes_sent: %d  Tmp_tables: %d  Tmp_disk_tables: 0  Tmp_table_sizes: %d\n", rows%3, rows*97, rows%2, rows%2*16384)
-		b = fmt.Appendf(b, "# QC_Hit: No  Full_scan: %s  Full_join: %s  Tmp_table: %s  Tmp_table_on_disk: No\n# Filesort: %s  Filesort_on_disk: No  Merge_passes: 0\n", flag(), flag(), flag(), flag())
-		b = fmt.Appendf(b, "#   InnoDB_IO_r_ops: %d  InnoDB_IO_r_bytes: %d  InnoDB_IO_r_wait: %.6f\n#   InnoDB_rec_lock_wait: 0.000000  InnoDB_queue_wait: 0.000000\n#   InnoDB_pages_distinct: %d",
+		b = fmt.Appendf(b, "  Rows_affected: %d\n# Bytes_sent: %d  Tmp_tables: %d  Tmp_disk_tables: 0  "+
+			"Tmp_table_sizes: %d\n", rows%3, rows*97, rows%2, rows%2*16384)
+		b = fmt.Appendf(b, "# QC_Hit: No  Full_scan: %s  Full_join: %s  Tmp_table: %s  Tmp_table_on_disk: No\n# "+
+			"Filesort: %s  Filesort_on_disk: No  Merge_passes: 0\n", flag(), flag(), flag(), flag())
+		b = fmt.Appendf(b, "#   InnoDB_IO_r_ops: %d  InnoDB_IO_r_bytes: %d  InnoDB_IO_r_wait: %.6f\n#   "+
+			"InnoDB_rec_lock_wait: 0.000000  InnoDB_queue_wait: 0.000000\n#   InnoDB_pages_distinct: %d",
 			rows%7, rows%7*16384, seconds/5, rows/4)
 	}
 	b = fmt.Appendf(b, "\nSET timestamp=%d;\n", at.Unix())
@@ -75,11 +81,14 @@ func (l *digestLog) entry(b []byte, r *rand.Rand, at time.Time, class int) []byt
 	case 0:
 		b = fmt.Appendf(b, "SELECT id, name_%s, price FROM tab_%s WHERE id = %d AND name = 'n%d'", column, table, n, n)
 	case 1:
-		b = fmt.Appendf(b, "INSERT INTO tab_%s (id, name_%s, price) VALUES (%d, 'name of %d', %d.50)", table, column, n, n, n%100)
+		b = fmt.Appendf(b, "INSERT INTO tab_%s (id, name_%s, price) VALUES (%d, 'name of %d', %d.50)",
+			table, column, n, n, n%100)
 	case 2:
-		b = fmt.Appendf(b, "UPDATE tab_%s SET price = %d.25, name_%s = 'it\\'s %d' WHERE id = %d", table, n%100, column, n, n)
+		b = fmt.Appendf(b, "UPDATE tab_%s SET price = %d.25, name_%s = 'it\\'s %d' WHERE id = %d",
+			table, n%100, column, n, n)
 	case 3:
-		b = fmt.Appendf(b, "SELECT COUNT(*) FROM tab_%s WHERE name_%s IN ('a%d', 'b', 'c') AND id IN (%d, 2, 3) LIMIT 10", table, column, n, n)
+		b = fmt.Appendf(b, "SELECT COUNT(*) FROM tab_%s WHERE name_%s IN ('a%d', 'b', 'c') AND id IN (%d, 2, 3) "+
+			"LIMIT 10", table, column, n, n)
 	}
 	return append(b, ";\n"...)
 }

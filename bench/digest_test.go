@@ -53,7 +53,8 @@ func TestDigest(t *testing.T) {
 	}
 	defer os.RemoveAll(b.dir)
 	b.spawn = filepath.Join(b.dir, "spawn")
-	if out, err := exec.Command("go", "build", "-o", b.spawn, "github.com/dyno-perf/dyno/bench/spawn").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", b.spawn, "github.com/dyno-perf/dyno/bench/spawn").
+		CombinedOutput(); err != nil {
 		t.Fatalf("build spawn: %v\n%s", err, out)
 	}
 	busy, err := os.ReadFile("/proc/loadavg")
@@ -65,10 +66,13 @@ func TestDigest(t *testing.T) {
 	stolen, all := steal(t)
 
 	var goals tally
-	fmt.Printf("\nWhole runs with the default report, logs of %d MB in the page cache; medians of %d rounds, and the range of the ratios of the rounds.\n\n",
+	fmt.Printf("\nWhole runs with the default report, logs of %d MB in the page cache; medians of %d rounds, and the "+
+		"range of the ratios of the rounds.\n\n",
 		size>>20, number("DIGEST_ROUNDS", 3))
-	fmt.Printf("| %-38s | n | %-15s | %9s | %9s | %-22s | %-14s |\n", "log, CPUs, beside", "figure", "Dyno", "peer", "ratio (range)", "goal")
-	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10), strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
+	fmt.Printf("| %-38s | n | %-15s | %9s | %9s | %-22s | %-14s |\n", "log, CPUs, beside", "figure", "Dyno", "peer",
+		"ratio (range)", "goal")
+	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10),
+		strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
 	var said []string
 	for _, l := range []*digestLog{
 		{name: "full, 60 classes", full: true, classes: 60},
@@ -93,7 +97,8 @@ func TestDigest(t *testing.T) {
 	goals.add(b.compressed(t, size))
 	goals.add(b.memory(t, size))
 	s, a := steal(t)
-	fmt.Printf("\nThe hypervisor took %.1f %% of the CPUs' time. %d of %d goals hold.\n", float64(s-stolen)/float64(max(1, a-all))*100, goals.held, goals.all)
+	fmt.Printf("\nThe hypervisor took %.1f %% of the CPUs' time. %d of %d goals hold.\n",
+		float64(s-stolen)/float64(max(1, a-all))*100, goals.held, goals.all)
 }
 
 // run runs a command on the first n CPUs of this process, which must end well, and returns what it printed, too.
@@ -157,7 +162,8 @@ func (b *digestBench) beside(t *testing.T, l *digestLog) (goals tally) {
 			},
 			func() {
 				u, _ := b.run(t, 1, "pt-query-digest", "--no-version-check", l.path)
-				pt, ptCPU, ptMemory = append(pt, mb/u.Seconds), append(ptCPU, mb/(u.User+u.System)), append(ptMemory, float64(u.Peak)/1e6)
+				pt, ptCPU, ptMemory = append(pt, mb/u.Seconds), append(ptCPU, mb/(u.User+u.System)),
+					append(ptMemory, float64(u.Peak)/1e6)
 			},
 			func() {
 				if dumpslow != nil {
@@ -174,7 +180,8 @@ func (b *digestBench) beside(t *testing.T, l *digestLog) (goals tally) {
 	if len(two) > 0 {
 		goals.add(row(l.name+", 2 CPUs, pt-query-digest", "MB/s", two, pt, 300, 0))
 	}
-	row(l.name+", 1 CPU, pt-query-digest", "MB/s of CPU", cpu, ptCPU, 0, 0) // what other work on the machine hardly changes
+	// what other work on the machine hardly changes
+	row(l.name+", 1 CPU, pt-query-digest", "MB/s of CPU", cpu, ptCPU, 0, 0)
 	if len(slow) > 0 {
 		goals.add(row(l.name+", 1 CPU, mysqldumpslow", "MB/s", one, slow, 0, 0))
 	}
@@ -182,7 +189,8 @@ func (b *digestBench) beside(t *testing.T, l *digestLog) (goals tally) {
 	if l.classes > 1000 {
 		most = 256
 	}
-	goals.add(bound(l.name+", peak of pt-query-digest "+short(slices.Max(ptMemory)), "peak MB", slices.Max(memory), most))
+	goals.add(bound(l.name+", peak of pt-query-digest "+short(slices.Max(ptMemory)), "peak MB",
+		slices.Max(memory), most))
 	return goals
 }
 
@@ -193,7 +201,8 @@ func bound(name, figure string, v, most float64) (goals tally) {
 		goals.held++
 		word = "holds"
 	}
-	fmt.Printf("| %-38s |   | %-15s | %9s | %9s | %-22s | %-14s |\n", name, figure, short(v), "", "", fmt.Sprintf("≤ %.0f %s", most, word))
+	fmt.Printf("| %-38s |   | %-15s | %9s | %9s | %-22s | %-14s |\n", name, figure, short(v), "", "",
+		fmt.Sprintf("≤ %.0f %s", most, word))
 	return goals
 }
 
@@ -214,7 +223,8 @@ func (b *digestBench) agree(t *testing.T, l *digestLog) (note string, goals tall
 	if ours.Global.Entries != l.entries {
 		d = append(d, fmt.Sprintf("%d entries, the log has %d", ours.Global.Entries, l.entries))
 	}
-	said := fmt.Sprintf("%s: %d statements, %d classes; ids, counts and sum, min, max, average of all attributes", l.name, ours.Global.Count, len(ours.Classes))
+	said := fmt.Sprintf("%s: %d statements, %d classes; ids, counts and sum, min, max, average of all attributes",
+		l.name, ours.Global.Count, len(ours.Classes))
 	if dumpslow := peer.Dumpslow(); dumpslow != nil {
 		_, out = b.run(t, 1, append(dumpslow[:len(dumpslow):len(dumpslow)], l.path)...)
 		n, err := peer.CountDumpslow(out)
@@ -234,8 +244,8 @@ func (b *digestBench) agree(t *testing.T, l *digestLog) (note string, goals tall
 	return fmt.Sprintf("%s differ in %d points: %s", said, len(d), strings.Join(d[:min(len(d), 5)], "; ")), goals
 }
 
-// compressed measures logs in gzip and zstd beside the time that decompression alone takes: of the programs, and of the Go packages that
-// Dyno uses.
+// compressed measures logs in gzip and zstd beside the time that decompression alone takes: of the programs, and of the
+// Go packages that Dyno uses.
 func (b *digestBench) compressed(t *testing.T, size int64) (goals tally) {
 	t.Helper()
 	rounds := number("DIGEST_COMPRESSED", number("DIGEST_ROUNDS", 3))
@@ -247,16 +257,25 @@ func (b *digestBench) compressed(t *testing.T, size int64) (goals tally) {
 	mb := float64(l.bytes) / 1e6
 	cpus := min(2, len(b.cpus))
 	fmt.Printf("\nCompressed logs, %d CPUs, MB/s of what comes out.\n\n", cpus)
-	fmt.Printf("| %-38s | n | %-15s | %9s | %9s | %-22s | %-14s |\n", "log, beside", "figure", "Dyno", "alone", "ratio (range)", "goal")
-	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10), strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
+	fmt.Printf("| %-38s | n | %-15s | %9s | %9s | %-22s | %-14s |\n", "log, beside", "figure", "Dyno", "alone",
+		"ratio (range)", "goal")
+	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10),
+		strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
 	for _, z := range []struct {
 		name   string
 		pack   []string
 		unpack []string
 		read   func(r io.Reader) (io.Reader, error)
 	}{
-		{"gzip", []string{"gzip", "-c", "-6"}, []string{"gzip", "-dc"}, func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
-		{"zstd", []string{"zstd", "-q", "-c", "-3"}, []string{"zstd", "-q", "-dc"}, func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) }},
+		{"gzip", []string{"gzip", "-c", "-6"}, []string{"gzip", "-dc"}, func(r io.Reader) (io.Reader, error) {
+			return gzip.NewReader(r)
+		}},
+		{
+			"zstd",
+			[]string{"zstd", "-q", "-c", "-3"},
+			[]string{"zstd", "-q", "-dc"},
+			func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
+		},
 	} {
 		packed := filepath.Join(b.dir, "slow."+z.name)
 		b.runInto(t, packed, append(z.pack, l.path)...)
@@ -290,7 +309,8 @@ func (b *digestBench) compressed(t *testing.T, size int64) (goals tally) {
 // runInto runs a command on one CPU with its output in a file.
 func (b *digestBench) runInto(t *testing.T, file string, argv ...string) (u used) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), b.spawn, append([]string{strconv.Itoa(b.cpus[0]), file}, argv...)...).Output()
+	out, err := exec.CommandContext(t.Context(), b.spawn, append([]string{strconv.Itoa(b.cpus[0]), file}, argv...)...).
+		Output()
 	if err == nil {
 		err = json.Unmarshal(out, &u)
 	}
@@ -308,7 +328,8 @@ func (b *digestBench) memory(t *testing.T, size int64) (goals tally) {
 	}
 	fmt.Printf("\nPeak memory of Dyno on all CPUs, the largest of %d runs.\n\n", number("DIGEST_REPEAT", 5))
 	fmt.Printf("| %-38s |   | %-15s | %9s | %9s | %-22s | %-14s |\n", "log", "figure", "Dyno", "", "", "goal")
-	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10), strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
+	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10),
+		strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
 	peak := func(l *digestLog, size int64, most float64) float64 {
 		l.path, l.bytes, l.entries = filepath.Join(b.dir, "slow.log"), 0, 0
 		l.write(t, size)
@@ -317,7 +338,8 @@ func (b *digestBench) memory(t *testing.T, size int64) (goals tally) {
 		return float64(p) / 1e6
 	}
 	u, _ := b.run(t, 1, os.Getenv("DYNO"), "--version")
-	fmt.Printf("| %-38s |   | %-15s | %9s | %9s | %-22s | %-14s |\n", "dyno --version: the program itself", "peak MB", short(float64(u.Peak)/1e6), "", "", "")
+	fmt.Printf("| %-38s |   | %-15s | %9s | %9s | %-22s | %-14s |\n", "dyno --version: the program itself", "peak MB",
+		short(float64(u.Peak)/1e6), "", "", "")
 	peak(&digestLog{name: "full, 100000 classes", full: true, classes: 100_000}, 2*size, 256)
 	few := &digestLog{name: "full, 60 classes", full: true, classes: 60}
 	small := peak(few, size/4, 30)

@@ -29,20 +29,24 @@ import (
 const (
 	mostTime = 20 * time.Second // of a trial, by the goal
 	pilot    = 20 * time.Second
-	// The standard deviations of the log-ratio of a pair at which ten of them see 3 % in 97 of 100 cases, and call the same the same in 99; see the
-	// table of package stat.
+	// The standard deviations of the log-ratio of a pair at which ten of them see 3 % in 97 of 100 cases, and call the
+	// same the same in 99; see the table of package stat.
 	powerNoise, selfNoise = 0.017, 0.013
-	// reserve is how much longer trials are than the noise from second to second asks for: rounds differ by more than that.
+	// reserve is how much longer trials are than the noise from second to second asks for: rounds differ by more than
+	// that.
 	reserve = 2.0
 )
 
-// bed is where one experiment after the other is run: data are made once for each seed, servers anew for each experiment.
+// bed is where one experiment after the other is run: data are made once for each seed, servers anew for each
+// experiment.
 type bed struct {
 	home string
 }
 
 // run carries out one plan, with other values where set says so.
-func (b bed) run(ctx context.Context, file string, seed int, set map[string]string, o experiment.Observer) (trial.Result, error) {
+func (b bed) run(ctx context.Context, file string, seed int, set map[string]string,
+	o experiment.Observer,
+) (trial.Result, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return trial.Result{}, err
@@ -51,7 +55,10 @@ func (b bed) run(ctx context.Context, file string, seed int, set map[string]stri
 	defer a.Close()
 	all := map[string]string{"trials.seed": strconv.Itoa(seed)}
 	maps.Copy(all, set)
-	c, err := a.PrepareComparison(ctx, app.CompareOptions{Text: text, File: file, Set: all, Observer: o, DropData: true})
+	c, err := a.PrepareComparison(ctx, app.CompareOptions{
+		Text: text, File: file, Set: all,
+		Observer: o, DropData: true,
+	})
 	if err != nil {
 		return trial.Result{}, err
 	}
@@ -156,7 +163,8 @@ func TestLab(t *testing.T) {
 		}
 		return
 	}
-	if err := errors.Join(l.power(ctx, power, powerTime), l.self(ctx, self, selfTime), l.restore(ctx, number("RESTORE", 1))); err != nil && ctx.Err() == nil {
+	if err := errors.Join(l.power(ctx, power, powerTime), l.self(ctx, self, selfTime),
+		l.restore(ctx, number("RESTORE", 1))); err != nil && ctx.Err() == nil {
 		t.Error(err)
 	}
 }
@@ -194,11 +202,12 @@ func (l *lab) times(ctx context.Context, power, self int) (forPower, forSelf tim
 		return time.Duration(reserve * sd * sd / wanted / wanted * float64(time.Second))
 	}
 	needPower, needSelf := needs(powerNoise), needs(selfNoise)
-	// All of it: rounds of three or two trials, what is left out of turns, and some seconds for each server and round. Most experiments end
-	// before their last round.
+	// All of it: rounds of three or two trials, what is left out of turns, and some seconds for each server and round.
+	// Most experiments end before their last round.
 	whole := func(p, s time.Duration) time.Duration {
 		rounds := func(n, trials int, d time.Duration) time.Duration {
-			return time.Duration(n) * (6*time.Second + 8*(500*time.Millisecond+time.Duration(1.2*float64(trials)*float64(d))))
+			return time.Duration(n) * (6*time.Second + 8*(500*time.Millisecond+
+				time.Duration(1.2*float64(trials)*float64(d))))
 		}
 		return time.Since(l.begun) + rounds(power, 3, p) + rounds(self, 2, s)
 	}
@@ -206,7 +215,8 @@ func (l *lab) times(ctx context.Context, power, self int) (forPower, forSelf tim
 		return max(time.Second, min(d, mostTime)).Round(100 * time.Millisecond)
 	}
 	forPower, forSelf = cmp.Or(forPower, fit(needPower)), cmp.Or(forSelf, fit(needSelf))
-	l.say("to see 3 %% takes trials of %.1f s, to call the same the same of %.1f s", needPower.Seconds(), needSelf.Seconds())
+	l.say("to see 3 %% takes trials of %.1f s, to call the same the same of %.1f s",
+		needPower.Seconds(), needSelf.Seconds())
 	minutes := time.Duration(number("MINUTES", 120)) * time.Minute
 	if all := whole(forPower, forSelf); all > minutes {
 		short := func(d time.Duration, name string) time.Duration {
@@ -216,13 +226,15 @@ func (l *lab) times(ctx context.Context, power, self int) (forPower, forSelf tim
 			return fit(time.Duration(float64(d) * float64(minutes) / float64(all)))
 		}
 		forPower, forSelf = short(forPower, "POWER_TIME"), short(forSelf, "AA_TIME")
-		l.say("that would take %.0f minutes: trials are shorter, and less will be seen; MINUTES=%.0f gives the time", all.Minutes(), math.Ceil(1.1*all.Minutes()))
+		l.say("that would take %.0f minutes: trials are shorter, and less will be seen; MINUTES=%.0f gives the time",
+			all.Minutes(), math.Ceil(1.1*all.Minutes()))
 	}
 	return forPower, forSelf, nil
 }
 
-// look measures how much a server differs from itself from one second of its turns to the same one of the other's: the standard deviation of
-// the log-ratio. Unless turns are given it settles these, too: shorter ones where the noise is much slower than they are.
+// look measures how much a server differs from itself from one second of its turns to the same one of the other's: the
+// standard deviation of the log-ratio. Unless turns are given it settles these, too: shorter ones where the noise is
+// much slower than they are.
 func (l *lab) look(ctx context.Context) (best float64, err error) {
 	turns := []string{l.turns}
 	if l.turns == "" {
@@ -234,7 +246,8 @@ func (l *lab) look(ctx context.Context) (best float64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		l.say("in turns of %s a server differs from itself, second by second, by %.1f %% (standard deviation)", one, 100*sd)
+		l.say("in turns of %s a server differs from itself, second by second, by %.1f %% (standard deviation)", one,
+			100*sd)
 		if l.turns == "" || sd*sd < 0.7*best*best { // a clear gain, for short turns lose more to their guards
 			l.turns, best = one, sd
 		}
@@ -253,7 +266,10 @@ func (l *lab) noise(ctx context.Context, turns string) (float64, error) {
 			enough() // one round will do
 		}
 	}}
-	_, err := l.bed.run(ctx1, "lab-self.yaml", l.first, map[string]string{"trials.turns": turns, "trials.time": pilot.String(), "trials.rounds": "3"}, o)
+	_, err := l.bed.run(ctx1, "lab-self.yaml", l.first, map[string]string{
+		"trials.turns": turns,
+		"trials.time":  pilot.String(), "trials.rounds": "3",
+	}, o)
 	if err != nil && (ctx.Err() != nil || ctx1.Err() == nil) {
 		return 0, err
 	}
@@ -297,7 +313,8 @@ func about(r trial.Result) string {
 	for _, v := range r.Variants {
 		cores = append(cores, fmt.Sprintf("%.4f", stat.Median(used[v.Key])))
 	}
-	parts = append(parts, "CPUs used "+strings.Join(cores, " and "), fmt.Sprintf("steal ≤%.0f %%, %.2f s between rounds", 100*steal, stat.Median(setups)))
+	parts = append(parts, "CPUs used "+strings.Join(cores, " and "),
+		fmt.Sprintf("steal ≤%.0f %%, %.2f s between rounds", 100*steal, stat.Median(setups)))
 	if cut > 0.05 {
 		parts = append(parts, fmt.Sprintf("%.0f %% cut", 100*cut))
 	}
@@ -312,7 +329,8 @@ func (l *lab) power(ctx context.Context, n int, each time.Duration) (err error) 
 	if n == 0 {
 		return nil
 	}
-	l.say("power: %d repetitions of 97 %% of a quota against 100 %%, at most 10 rounds of trials of %v, in turns of %s, on %d CPUs", n, each, l.turns, runtime.NumCPU())
+	l.say("power: %d repetitions of 97 %% of a quota against 100 %%, at most 10 rounds of trials of %v, in turns of "+
+		"%s, on %d CPUs", n, each, l.turns, runtime.NumCPU())
 	count, done, same := map[stat.Result]int{}, 0, 0
 	for i := range n {
 		begin := time.Now()
@@ -327,14 +345,19 @@ func (l *lab) power(ctx context.Context, n int, each time.Duration) (err error) 
 		if r.Control.Result == stat.Same {
 			same++
 		}
-		l.say("power %2d of %d: %-8s %s, %2d rounds; control %-8s %s; %s; %v; right so far %d of %d", done, n, v.Result, interval(v.Ratio), v.Ratio.N,
-			r.Control.Result, interval(r.Control.Ratio), about(r), time.Since(begin).Round(time.Second), count[stat.Worse], done)
+		l.say("power %2d of %d: %-8s %s, %2d rounds; control %-8s %s; %s; %v; right so far %d of %d", done, n, v.Result,
+			interval(v.Ratio), v.Ratio.N,
+			r.Control.Result, interval(r.Control.Ratio), about(r), time.Since(begin).Round(time.Second),
+			count[stat.Worse], done)
 		if v.Result != stat.Worse && len(v.Reasons) > 0 {
 			l.say("         %s", strings.Join(v.Reasons, "; "))
 		}
 	}
-	l.say("power: a loss of 3 %% is called worse in %d of %d repetitions of at most 10 pairs of %v trials (unstable %d, same %d, better %d, invalid %d); their controls say same in %d. Goal: worse in 9 of 10 with trials of at most %v",
-		count[stat.Worse], done, each, count[stat.Unstable], count[stat.Same], count[stat.Better], count[stat.Invalid], same, mostTime)
+	l.say("power: a loss of 3 %% is called worse in %d of %d repetitions of at most 10 pairs of %v trials (unstable "+
+		"%d, same %d, better %d, invalid %d); their controls say same in %d. Goal: worse in 9 of 10 with trials of "+
+		"at most %v",
+		count[stat.Worse], done, each, count[stat.Unstable], count[stat.Same], count[stat.Better],
+		count[stat.Invalid], same, mostTime)
 	return err
 }
 
@@ -343,7 +366,8 @@ func (l *lab) self(ctx context.Context, n int, each time.Duration) (err error) {
 	if n == 0 || ctx.Err() != nil {
 		return nil
 	}
-	l.say("A/A: %d comparisons of a server with itself, at most 10 rounds of trials of %v, in turns of %s", n, each, l.turns)
+	l.say("A/A: %d comparisons of a server with itself, at most 10 rounds of trials of %v, in turns of %s", n, each,
+		l.turns)
 	count, done := map[stat.Result]int{}, 0
 	for i := range n {
 		begin := time.Now()
@@ -355,15 +379,18 @@ func (l *lab) self(ctx context.Context, n int, each time.Duration) (err error) {
 		done++
 		v := r.Control
 		count[v.Result]++
-		l.say("A/A %2d of %d: %-8s %s, %2d rounds; %s; %v; same so far %d of %d", done, n, v.Result, interval(v.Ratio), v.Ratio.N, about(r), time.Since(begin).Round(time.Second),
+		l.say("A/A %2d of %d: %-8s %s, %2d rounds; %s; %v; same so far %d of %d", done, n, v.Result, interval(v.Ratio),
+			v.Ratio.N, about(r), time.Since(begin).Round(time.Second),
 			count[stat.Same], done)
 	}
-	l.say("A/A: a server is the same as itself in %d of %d comparisons of at most 10 pairs of %v trials (unstable %d, better %d, worse %d, invalid %d). Goal: same in 38 of 40",
+	l.say("A/A: a server is the same as itself in %d of %d comparisons of at most 10 pairs of %v trials (unstable "+
+		"%d, better %d, worse %d, invalid %d). Goal: same in 38 of 40",
 		count[stat.Same], done, each, count[stat.Unstable], count[stat.Better], count[stat.Worse], count[stat.Invalid])
 	return err
 }
 
-// restore tells what the lab itself takes between two trials that begin with the same data: from the end of the one until the other's load runs.
+// restore tells what the lab itself takes between two trials that begin with the same data: from the end of the one
+// until the other's load runs.
 func (l *lab) restore(ctx context.Context, n int) error {
 	for i := range n {
 		if ctx.Err() != nil {
@@ -388,7 +415,8 @@ func (l *lab) restore(ctx context.Context, n int) error {
 		if len(between) == 0 {
 			return errors.New("restored data: there are no two trials")
 		}
-		l.say("restored data: %.2f GB take %.2f s between trials (%.2f to %.2f, n %d). Goal: at most 3 s", size/1e9, stat.Median(between),
+		l.say("restored data: %.2f GB take %.2f s between trials (%.2f to %.2f, n %d). Goal: at most 3 s",
+			size/1e9, stat.Median(between),
 			slices.Min(between), slices.Max(between), len(between))
 	}
 	return nil

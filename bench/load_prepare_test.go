@@ -15,7 +15,8 @@ import (
 	"github.com/dyno-perf/dyno/test/sysbench"
 )
 
-// benchPrepare measures how fast a table is made, on a sandbox: by sysbench, by Dyno for the first time, and by Dyno again.
+// benchPrepare measures how fast a table is made, on a sandbox: by sysbench, by Dyno for the first time, and by Dyno
+// again.
 func benchPrepare(t *testing.T, flavor string, places map[string]place) (goals tally) {
 	rounds, size := number("LOAD_PREPARE", 3), number("LOAD_ROWS", 1_000_000)
 	if rounds == 0 {
@@ -75,11 +76,13 @@ func benchPrepare(t *testing.T, flavor string, places map[string]place) (goals t
 	}
 	ours := func(verb string, options ...string) time.Duration {
 		t.Helper()
-		return b.must(t, client(dyno(append(append(append([]string{"load"}, table...), "--target=sandbox:bench", verb), options...)...)))
+		return b.must(t, client(dyno(append(append(append([]string{"load"}, table...), "--target=sandbox:bench", verb),
+			options...)...)))
 	}
 	theirs := func(verb string) time.Duration {
 		t.Helper()
-		return b.must(t, client(sysbench.Command(t.Context(), append(append(login[:len(login):len(login)], table...), verb)...)))
+		return b.must(t, client(sysbench.Command(t.Context(),
+			append(append(login[:len(login):len(login)], table...), verb)...)))
 	}
 	rate := func(d time.Duration) float64 { return float64(size) / 1000 / d.Seconds() }
 
@@ -103,7 +106,8 @@ func benchPrepare(t *testing.T, flavor string, places map[string]place) (goals t
 			mine()
 		}
 	}
-	newTable(fmt.Sprintf("%s %s, one table of %d rows with its index, one thread, %s; thousand rows a second, the whole command", flavor, box.Server.Version, size, p.name))
+	newTable(fmt.Sprintf("%s %s, one table of %d rows with its index, one thread, %s; thousand rows a second, the "+
+		"whole command", flavor, box.Server.Version, size, p.name))
 	goals.add(row("prepare, for the first time", "1000 rows/s", first, peer, 1.6, 0))
 	goals.add(row("prepare, the same table again", "1000 rows/s", again, peer, 10, 0))
 	return goals

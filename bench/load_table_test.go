@@ -28,8 +28,10 @@ type table struct {
 // newTable prints the head of a table.
 func newTable(title string) *table {
 	fmt.Printf("\n%s.\n\n", title)
-	fmt.Printf("| %-38s | n | %-15s | %9s | %9s | %-22s | %-14s |\n", "placement, workload, threads", "figure", "Dyno", "sysbench", "ratio (range)", "goal")
-	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10), strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
+	fmt.Printf("| %-38s | n | %-15s | %9s | %9s | %-22s | %-14s |\n", "placement, workload, threads", "figure", "Dyno",
+		"sysbench", "ratio (range)", "goal")
+	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10),
+		strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
 	return &table{}
 }
 
@@ -55,7 +57,8 @@ func row(name, figure string, ours, theirs []float64, least, most float64) (goal
 	if most > 0 {
 		judge("≤", most, m <= most)
 	}
-	fmt.Printf("| %-38s | %d | %-15s | %9s | %9s | ×%-21s | %-14s |\n", name, len(ours), figure, short(median(ours)), short(median(theirs)),
+	fmt.Printf("| %-38s | %d | %-15s | %9s | %9s | ×%-21s | %-14s |\n", name, len(ours), figure,
+		short(median(ours)), short(median(theirs)),
 		fmt.Sprintf("%.2f (%.2f to %.2f)", m, slices.Min(ratios), slices.Max(ratios)), goal)
 	return goals
 }
@@ -94,7 +97,8 @@ func (x *table) rows(name string, pairs []pair, tps, cpu float64) (goals tally) 
 	}
 	for _, p := range pairs {
 		for i, m := range []measured{p.ours, p.theirs} {
-			x.off[i], x.queries[i], x.worst[i] = x.off[i]+m.off, x.queries[i]+m.queries, max(x.worst[i], math.Abs(m.off))
+			x.off[i], x.queries[i], x.worst[i] = x.off[i]+m.off, x.queries[i]+m.queries,
+				max(x.worst[i], math.Abs(m.off))
 		}
 		x.stolen = append(x.stolen, p.ours.stolen, p.theirs.stolen)
 		x.runs++
@@ -110,9 +114,12 @@ func (x *table) notes() {
 	if x == nil {
 		return // no case was asked for
 	}
-	fmt.Printf("\nOver all runs the server counted %+.3f %% more Questions than Dyno reports queries (goal: within 0.1 %%), at most %.0f in one run; for sysbench %+.3f %%, at most %.0f. "+
-		"The hypervisor took %.1f %% of the CPUs' time in the median run and %.1f %% in the worst. Of Dyno's %d runs it called %d invalid, its client being the limit.\n",
-		x.off[0]/x.queries[0]*100, x.worst[0], x.off[1]/x.queries[1]*100, x.worst[1], median(x.stolen)*100, slices.Max(x.stolen)*100, x.runs, x.invalid)
+	fmt.Printf("\nOver all runs the server counted %+.3f %% more Questions than Dyno reports queries (goal: within "+
+		"0.1 %%), at most %.0f in one run; for sysbench %+.3f %%, at most %.0f. "+
+		"The hypervisor took %.1f %% of the CPUs' time in the median run and %.1f %% in the worst. Of Dyno's %d runs "+
+		"it called %d invalid, its client being the limit.\n",
+		x.off[0]/x.queries[0]*100, x.worst[0], x.off[1]/x.queries[1]*100, x.worst[1], median(x.stolen)*100,
+		slices.Max(x.stolen)*100, x.runs, x.invalid)
 }
 
 func TestLoadRow(t *testing.T) {

@@ -83,12 +83,16 @@ func TestLoad(t *testing.T) {
 		goals.add(benchServer(t, flavor, wanted, places))
 		goals.add(benchPrepare(t, flavor, places))
 	}
-	fmt.Printf("\n%d of %d goals hold. An interval of a few pairs is no proof: repeat with more rounds what is near its bound.\n", goals.held, goals.all)
+	fmt.Printf("\n%d of %d goals hold. An interval of a few pairs is no proof: repeat with more rounds what is near "+
+		"its bound.\n", goals.held, goals.all)
 }
 
 // settings make a server that waits for no disk: what is measured is the work of CPUs.
 func settings(flavor string) []string {
-	s := []string{"innodb-buffer-pool-size=1G", "innodb-flush-method=O_DIRECT", "max-connections=300", "thread-cache-size=100", "table-open-cache=2000", "performance-schema=OFF"}
+	s := []string{
+		"innodb-buffer-pool-size=1G", "innodb-flush-method=O_DIRECT", "max-connections=300",
+		"thread-cache-size=100", "table-open-cache=2000", "performance-schema=OFF",
+	}
 	if flavor == "mysql" {
 		return append(s, "innodb-redo-log-capacity=1G", "skip-log-bin=1")
 	}
@@ -122,15 +126,19 @@ func benchServer(t *testing.T, flavor string, wanted *regexp.Regexp, places map[
 		}
 		if table == nil {
 			s.Exec(t, "CREATE DATABASE sbtest")
-			b.must(t, sysbench.Command(t.Context(), append(b.login(), strings.Fields("oltp_read_write prepare --threads=2 "+data)...)...))
-			table = newTable(fmt.Sprintf("%s %s, %d tables of %d rows, over its socket; runs of %d s, pairs interleaved; medians, and the range of the ratios of the pairs",
+			b.must(t, sysbench.Command(t.Context(),
+				append(b.login(), strings.Fields("oltp_read_write prepare --threads=2 "+data)...)...))
+			table = newTable(fmt.Sprintf("%s %s, %d tables of %d rows, over its socket; runs of %d s, pairs "+
+				"interleaved; medians, and the range of the ratios of the pairs",
 				flavor, version, tables, size, seconds))
 		}
-		args := strings.Fields(fmt.Sprintf("%s %s %s --threads=%d --report-interval=0 run", c.workload, data, os.Getenv("LOAD_OPTIONS"), c.threads))
+		args := strings.Fields(fmt.Sprintf("%s %s %s --threads=%d --report-interval=0 run", c.workload, data,
+			os.Getenv("LOAD_OPTIONS"), c.threads))
 		ours := func(seconds int) measured { return b.run(t, p, b.dyno(append(args, timed(seconds)...)...)) }
 		theirs := func(seconds int) measured { return b.run(t, p, b.sysbench(append(args, timed(seconds)...)...)) }
 		pairs := interleave(rounds, seconds, ours, theirs)
-		goals.add(table.rows(fmt.Sprintf("%s, %s, %d", c.place, strings.TrimPrefix(c.workload, "oltp_"), c.threads), pairs, c.tps, c.cpu))
+		goals.add(table.rows(fmt.Sprintf("%s, %s, %d", c.place, strings.TrimPrefix(c.workload, "oltp_"), c.threads),
+			pairs, c.tps, c.cpu))
 	}
 	table.notes()
 	goals.add(benchTPCC(t, b, places))
@@ -142,7 +150,8 @@ func timed(seconds int) []string { return []string{fmt.Sprintf("--time=%d", seco
 // pair is a run of each.
 type pair struct{ ours, theirs measured }
 
-// interleave runs both in turn, the one that begins changes from pair to pair. A short run of each before makes the caches warm.
+// interleave runs both in turn, the one that begins changes from pair to pair. A short run of each before makes the
+// caches warm.
 func interleave(rounds, seconds int, ours, theirs func(seconds int) measured) (pairs []pair) {
 	ours(1)
 	theirs(1)

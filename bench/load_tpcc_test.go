@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// benchTPCC compares the TPC-C-like workload with sysbench-tpcc on the same tables, made by Dyno. The figures are not TPC-C's, of either.
+// benchTPCC compares the TPC-C-like workload with sysbench-tpcc on the same tables, made by Dyno. The figures are not
+// TPC-C's, of either.
 func benchTPCC(t *testing.T, b *loadBench, places map[string]place) (goals tally) {
 	rounds, seconds, scale := number("LOAD_TPCC", 3), number("LOAD_TIME", 5), number("LOAD_SCALE", 2)
 	if rounds == 0 {
@@ -18,7 +19,8 @@ func benchTPCC(t *testing.T, b *loadBench, places map[string]place) (goals tally
 	}
 	dir := os.Getenv("SYSBENCH_TPCC")
 	if dir == "" {
-		fmt.Print("\nTPC-C-like: left out. SYSBENCH_TPCC names no folder with sysbench-tpcc (tpcc.lua and its other files).\n")
+		fmt.Print("\nTPC-C-like: left out. SYSBENCH_TPCC names no folder with sysbench-tpcc (tpcc.lua and its other " +
+			"files).\n")
 		return goals
 	}
 	if _, err := os.Stat(filepath.Join(dir, "tpcc.lua")); err != nil {
@@ -27,7 +29,8 @@ func benchTPCC(t *testing.T, b *loadBench, places map[string]place) (goals tally
 	}
 	data := fmt.Sprintf("--mysql-db=tpcc --tables=1 --scale=%d", scale)
 	b.must(t, b.dyno(strings.Fields("tpcc prepare --threads=2 "+data)...))
-	x := newTable(fmt.Sprintf("TPC-C-like, %d warehouses, 8 threads, no think times; Dyno and sysbench-tpcc on the same tables", scale))
+	x := newTable(fmt.Sprintf("TPC-C-like, %d warehouses, 8 threads, no think times; Dyno and sysbench-tpcc on the "+
+		"same tables", scale))
 	for _, name := range []string{sharedCPU, ownCPU} {
 		p, ok := places[name]
 		if !ok {

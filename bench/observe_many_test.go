@@ -23,8 +23,9 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestObserveTargets records a minute of real servers under a little work, then watches TARGETS of them at once: two are real, the others
-// are the recordings, each beginning elsewhere. All are kept in one store. It prints missed seconds, CPU and memory of the whole.
+// TestObserveTargets records a minute of real servers under a little work, then watches TARGETS of them at once: two
+// are real, the others are the recordings, each beginning elsewhere. All are kept in one store. It prints missed
+// seconds, CPU and memory of the whole.
 func TestObserveTargets(t *testing.T) {
 	n := count(t, "TARGETS")
 	if n < 1 {
@@ -40,7 +41,8 @@ func TestObserveTargets(t *testing.T) {
 		defer close(work)
 		db := s.DB(t, "d")
 		for i := 0; ctx.Err() == nil; i++ {
-			db.ExecContext(ctx, fmt.Sprintf("INSERT INTO t%d (a) VALUES (%d)", i%50, i)) // the end of ctx breaks one off
+			// the end of ctx breaks one off
+			db.ExecContext(ctx, fmt.Sprintf("INSERT INTO t%d (a) VALUES (%d)", i%50, i))
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()
@@ -108,8 +110,10 @@ func TestObserveTargets(t *testing.T) {
 	cancel()
 	<-work
 	slices.Sort(late)
-	fmt.Printf("\n%d targets for %v: %d rounds, %d seconds missed; %d samples a target and second in the recording, %.0f a second in all\n", n, length, rounds, missed, sampled/len(recording), float64(samples)/sec)
-	fmt.Printf("kept after the second's begin: median %.0f ms, 99 of 100 within %.0f ms, all within %.0f ms\n", late[len(late)/2], late[len(late)*99/100], late[len(late)-1])
+	fmt.Printf("\n%d targets for %v: %d rounds, %d seconds missed; %d samples a target and second in the recording, "+
+		"%.0f a second in all\n", n, length, rounds, missed, sampled/len(recording), float64(samples)/sec)
+	fmt.Printf("kept after the second's begin: median %.0f ms, 99 of 100 within %.0f ms, all within %.0f ms\n",
+		late[len(late)/2], late[len(late)*99/100], late[len(late)-1])
 	fmt.Printf("CPU %.2f of %s cores; resident at most %.0f MB\n", used.Seconds()/sec, cores(), peak(t)/1e6)
 	if missed > 0 || rounds < n*int(sec-2) {
 		t.Errorf("%d seconds were missed in %d rounds of %d targets over %.0f s", missed, rounds, n, sec)

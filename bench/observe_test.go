@@ -105,7 +105,8 @@ func child(url string) error {
 	g.Go(func() error {
 		return s.Run(ctx, time.Second, func(r reading.Reading) {
 			for _, x := range r.Sources {
-				if line := fmt.Sprintf("%s %s %s", x.Name, x.State, x.Reason); (x.State == snapshot.Failed || x.State == snapshot.Slow || x.State == snapshot.OK && x.Reason != "") && !complained[line] {
+				if line := fmt.Sprintf("%s %s %s", x.Name, x.State, x.Reason); (x.State == snapshot.Failed ||
+					x.State == snapshot.Slow || x.State == snapshot.OK && x.Reason != "") && !complained[line] {
 					complained[line] = true
 					fmt.Fprintln(os.Stderr, line)
 				}
@@ -125,8 +126,8 @@ func child(url string) error {
 	return g.Wait()
 }
 
-// cpu returns the time that the threads of a process have run, by the scheduler's own nanoseconds: the ticks of /proc/PID/stat are
-// too coarse for a scrape. Threads that end between two calls are lost; the servers keep theirs.
+// cpu returns the time that the threads of a process have run, by the scheduler's own nanoseconds: the ticks of
+// /proc/PID/stat are too coarse for a scrape. Threads that end between two calls are lost; the servers keep theirs.
 func cpu(t *testing.T, pid int) (d time.Duration) {
 	t.Helper()
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -169,8 +170,9 @@ const (
 
 const digestCount = 500
 
-// TestObserveCost runs windows of each kind in an order that is drawn anew in each round, on one server that does nothing else, and
-// prints what a scrape costs with 95 % intervals over the rounds. The idle server's own use in the same round is subtracted.
+// TestObserveCost runs windows of each kind in an order that is drawn anew in each round, on one server that does
+// nothing else, and prints what a scrape costs with 95 % intervals over the rounds. The idle server's own use in the
+// same round is subtracted.
 func TestObserveCost(t *testing.T) {
 	window, rounds := setting(t, "WINDOW"), count(t, "ROUNDS")
 	all := collectors(t)
@@ -210,11 +212,13 @@ func TestObserveCost(t *testing.T) {
 				costs[k].server = append(costs[k].server, v[1]-idle)
 			}
 		}
-		fmt.Printf("\n%s, performance_schema on, %d digests: ms of CPU per scrape at 1 Hz, middle and 95 %% interval over %d rounds of %v\n", flavor, digestCount, rounds, window)
+		fmt.Printf("\n%s, performance_schema on, %d digests: ms of CPU per scrape at 1 Hz, middle and 95 %% interval "+
+			"over %d rounds of %v\n", flavor, digestCount, rounds, window)
 		fmt.Printf("%-40s %7s  %-20s %-22s %s\n", "", "series", "client", "server", "both")
 		for _, kind := range []string{dynoTwo, dynoGate, dynoDefault, dynoAll, exporterDefault, exporterAll} {
 			c := costs[kind]
-			fmt.Printf("%-40s %7d  %-20s %-22s %s\n", kind, series[kind], show(c.client), show(c.server), show(c.both()))
+			fmt.Printf("%-40s %7d  %-20s %-22s %s\n", kind, series[kind], show(c.client),
+				show(c.server), show(c.both()))
 		}
 		for _, p := range [][2]string{{dynoDefault, exporterDefault}, {dynoAll, exporterAll}} {
 			a, b := costs[p[0]].both(), costs[p[1]].both()
@@ -250,7 +254,8 @@ func fill(t *testing.T, s *servers.Server) {
 	t.Helper()
 	q := []string{"CREATE DATABASE d"}
 	for i := range 50 {
-		q = append(q, fmt.Sprintf("CREATE TABLE d.t%d (id INT PRIMARY KEY AUTO_INCREMENT, a INT, KEY(a)) ENGINE=InnoDB", i), fmt.Sprintf("INSERT INTO d.t%d (a) VALUES (1),(2),(3)", i))
+		q = append(q, fmt.Sprintf("CREATE TABLE d.t%d (id INT PRIMARY KEY AUTO_INCREMENT, a INT, KEY(a)) ENGINE=InnoDB",
+			i), fmt.Sprintf("INSERT INTO d.t%d (a) VALUES (1),(2),(3)", i))
 	}
 	for i := range digestCount {
 		q = append(q, fmt.Sprintf("SELECT c%d FROM (SELECT 1 AS c%d) x", i, i))
@@ -258,15 +263,16 @@ func fill(t *testing.T, s *servers.Server) {
 	s.Exec(t, q...)
 }
 
-// collectors returns the exporter's flags for all its collectors, but for those of engines that no server here has, and of a table
-// that pt-heartbeat makes.
+// collectors returns the exporter's flags for all its collectors, but for those of engines that no server here has, and
+// of a table that pt-heartbeat makes.
 func collectors(t *testing.T) (flags []string) {
 	t.Helper()
 	help, err := exec.Command(os.Getenv("EXPORTER"), "--help").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, help)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^ +--(collect\.[a-z_.]+)(?: |$)`).FindAllStringSubmatch(string(help), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^ +--(collect\.[a-z_.]+)(?: |$)`).FindAllStringSubmatch(string(help),
+		-1) {
 		if !regexp.MustCompile(`heartbeat|tokudb|rocksdb|replica_host|processes_by|privileges`).MatchString(m[1]) {
 			flags = append(flags, "--"+m[1])
 		}
@@ -282,8 +288,11 @@ func show(v []float64) string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", x.Center, x.Lo, x.Hi)
 }
 
-// ours runs the scraper in a process of its own. Its first two rounds, in which it learns about the server, are not counted.
-func ours(t *testing.T, s *servers.Server, kind string, window time.Duration) (client, server time.Duration, rounds, series int) {
+// ours runs the scraper in a process of its own. Its first two rounds, in which it learns about the server, are not
+// counted.
+func ours(
+	t *testing.T, s *servers.Server, kind string, window time.Duration,
+) (client, server time.Duration, rounds, series int) {
 	t.Helper()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "DYNO_BENCH_CHILD="+s.URL("root"), "DYNO_BENCH_KIND="+kind)
@@ -337,7 +346,8 @@ func startExporter(t *testing.T, s *servers.Server, flags ...string) (get func()
 	if err := os.WriteFile(cnf, []byte("[client]\nuser=root\nsocket="+s.Socket+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(os.Getenv("EXPORTER"), append(slices.Clone(flags), "--web.listen-address="+addr, "--log.level=error", "--config.my-cnf="+cnf)...)
+	c := exec.Command(os.Getenv("EXPORTER"), append(slices.Clone(flags), "--web.listen-address="+addr,
+		"--log.level=error", "--config.my-cnf="+cnf)...)
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -375,7 +385,9 @@ func startExporter(t *testing.T, s *servers.Server, flags ...string) (get func()
 }
 
 // theirs runs the exporter and fetches its page once a second.
-func theirs(t *testing.T, s *servers.Server, window time.Duration, flags ...string) (client, server time.Duration, rounds, series int) {
+func theirs(
+	t *testing.T, s *servers.Server, window time.Duration, flags ...string,
+) (client, server time.Duration, rounds, series int) {
 	t.Helper()
 	get, pid, stop := startExporter(t, s, flags...)
 	defer stop()

@@ -20,9 +20,9 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestObserveThroughput saturates a server that has a CPU of its own; load and watchers share another. Blocks in which nobody watches,
-// Dyno does or the exporter is asked each second follow each other in an order drawn anew each time, and the throughput of each block
-// is compared with that of the unwatched one beside it.
+// TestObserveThroughput saturates a server that has a CPU of its own; load and watchers share another. Blocks in which
+// nobody watches, Dyno does or the exporter is asked each second follow each other in an order drawn anew each time,
+// and the throughput of each block is compared with that of the unwatched one beside it.
 func TestObserveThroughput(t *testing.T) {
 	blocks := count(t, "BLOCKS")
 	if blocks < 1 {
@@ -48,13 +48,19 @@ func TestObserveThroughput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := load.Prepare(t.Context(), tg, load.Data{Workload: w, Options: map[string]string{"table_size": "10000"}}, nil); err != nil {
+		if err := load.Prepare(t.Context(), tg, load.Data{
+			Workload: w,
+			Options:  map[string]string{"table_size": "10000"},
+		}, nil); err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		loaded := make(chan error, 1)
 		go func() {
-			_, err := load.Run(ctx, tg, load.Config{Workload: w, Options: map[string]string{"table_size": "10000"}, Threads: 8, Seed: 1}, func(run.Tick) {})
+			_, err := load.Run(ctx, tg, load.Config{
+				Workload: w, Options: map[string]string{"table_size": "10000"},
+				Threads: 8, Seed: 1,
+			}, func(run.Tick) {})
 			loaded <- err
 		}()
 		dyno := exec.Command(os.Args[0])
@@ -119,7 +125,8 @@ func TestObserveThroughput(t *testing.T) {
 		dyno.Wait()
 		stop()
 		<-loaded
-		fmt.Printf("\n%s saturated by point selects on CPU %d, load and watcher on CPU %d: statements a second unwatched %s; throughput kept, %%, middle and 95 %% interval over %d triples of blocks of %v\n",
+		fmt.Printf("\n%s saturated by point selects on CPU %d, load and watcher on CPU %d: statements a second "+
+			"unwatched %s; throughput kept, %%, middle and 95 %% interval over %d triples of blocks of %v\n",
 			flavor, cpus[0], cpus[1], show(alone), blocks, block)
 		for _, k := range []string{dynoDefault, exporterDefault} {
 			fmt.Printf("%-40s %s\n", k, show(ratios[k]))

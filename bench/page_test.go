@@ -87,12 +87,15 @@ func TestPage(t *testing.T) {
 				if l.kind != kind {
 					continue
 				}
-				text, first, twelve, answer, long = append(text, l.Text), append(first, l.First), append(twelve, l.Twelve), append(answer, l.Answer), append(long, l.Long)
+				text, first, twelve, answer, long = append(text, l.Text), append(first, l.First),
+					append(twelve, l.Twelve), append(answer, l.Answer), append(long, l.Long)
 				thread = append(thread, l.thread)
 				graphs = min(graphs, l.Graphs)
 			}
-			fmt.Printf("\nServer page, %s at 1 s, %s, %d loads, ms from the click: middle and 95 %% interval\n", x.name, kind, len(twelve))
-			fmt.Printf("  something is painted %s, the first graph %s, %d graphs %s (of %d); GET graphs takes %s, the longest task of the page %s; its main thread uses %s ms of CPU until all is at rest\n",
+			fmt.Printf("\nServer page, %s at 1 s, %s, %d loads, ms from the click: middle and 95 %% interval\n",
+				x.name, kind, len(twelve))
+			fmt.Printf("  something is painted %s, the first graph %s, %d graphs %s (of %d); GET graphs takes %s, "+
+				"the longest task of the page %s; its main thread uses %s ms of CPU until all is at rest\n",
 				show(text), show(first), graphsWanted, show(twelve), graphs, show(answer), show(long), show(thread))
 			goal(fmt.Sprintf("%d graphs painted, %s, %s", graphsWanted, x.name, kind), median(twelve), x.goal, "ms")
 		}
@@ -110,7 +113,8 @@ func TestPageOpen(t *testing.T) {
 	stayOpen(t, b, base, pid, time.Duration(n)*time.Minute)
 }
 
-// watched is a server under a small load, the program that watches it with hours of its readings in the store, and a browser.
+// watched is a server under a small load, the program that watches it with hours of its readings in the store, and a
+// browser.
 func watched(t *testing.T, hours, record int) (pid int, base string, b *browser.Browser) {
 	t.Helper()
 	s := servers.Start(t, "mariadb", "performance_schema=ON")
@@ -172,7 +176,8 @@ func pageSize(t *testing.T) {
 // steady puts a small load on the server, for as long as the test runs.
 func steady(t *testing.T, s *servers.Server) {
 	t.Helper()
-	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer INT NOT NULL, total DECIMAL(10,2) NOT NULL) ENGINE=InnoDB",
+	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer "+
+		"INT NOT NULL, total DECIMAL(10,2) NOT NULL) ENGINE=InnoDB",
 		"INSERT INTO orders (customer, total) SELECT seq % 1000, seq FROM seq_1_to_20000")
 	db := s.DB(t, "shop")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -194,14 +199,15 @@ func steady(t *testing.T, s *servers.Server) {
 				_, _ = db.ExecContext(ctx, fmt.Sprintf("UPDATE orders SET total = total + 1 WHERE id = %d", i%20000+1))
 			}
 			if i%20 == 0 {
-				_ = db.QueryRowContext(ctx, fmt.Sprintf("SELECT SUM(total) FROM orders WHERE customer = %d", i%1000)).Scan(&total)
+				_ = db.QueryRowContext(ctx, fmt.Sprintf("SELECT SUM(total) FROM orders WHERE customer = %d", i%1000)).
+					Scan(&total)
 			}
 		}
 	}()
 }
 
-// prepareSeries reads the server for some seconds and writes hours of it that end now: the same readings again and again, with counters
-// that go on from round to round.
+// prepareSeries reads the server for some seconds and writes hours of it that end now: the same readings again and
+// again, with counters that go on from round to round.
 func prepareSeries(t *testing.T, s *servers.Server, home string, hours, record int) {
 	t.Helper()
 	spec, err := target.ParseURL(s.URL("root"))
@@ -277,7 +283,10 @@ func prepareSeries(t *testing.T, s *servers.Server, home string, hours, record i
 				}
 				out[k] = m
 			}
-			if err := st.AppendRound(reading.Reading{Target: "shop", At: at, Samples: out, Parts: r.parts}); err != nil {
+			if err := st.AppendRound(reading.Reading{
+				Target: "shop", At: at, Samples: out,
+				Parts: r.parts,
+			}); err != nil {
 				t.Fatal(err)
 			}
 			at = at.Add(time.Second)
@@ -289,7 +298,8 @@ func prepareSeries(t *testing.T, s *servers.Server, home string, hours, record i
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("%d hours of %d series at 1 s were written in %v\n", hours, len(seen), time.Since(began).Round(time.Second))
+	fmt.Printf("%d hours of %d series at 1 s were written in %v\n", hours, len(seen),
+		time.Since(began).Round(time.Second))
 }
 
 func dynoRun(t *testing.T, home string, args ...string) {
@@ -394,7 +404,8 @@ func settleCPU(t *testing.T, pid int) {
 	fmt.Println("the program is still busy with what was stored: the figures below have that in them")
 }
 
-// watchPaint notes when things are painted: a frame's callback sees what will be in it, and a message behind it comes after it.
+// watchPaint notes when things are painted: a frame's callback sees what will be in it, and a message behind it comes
+// after it.
 const watchPaint = `
 window.bench = {graphs: [], long: [], input: [], events: []};
 new PerformanceObserver((l) => { for (const e of l.getEntries()) bench.long.push(e.duration); }).observe({type: 'longtask', buffered: true});
@@ -446,7 +457,8 @@ func openServer(t *testing.T, b *browser.Browser, base, from string) (all []pain
 				Long: Math.max(0, ...bench.long),
 			})`, graphsWanted), &l)
 			var blank int // a canvas that nothing was drawn on
-			x.Eval(`[...document.querySelectorAll('.uplot canvas')].filter((c) => c.width > 0 && !c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v !== 0)).length`, &blank)
+			x.Eval(
+				`[...document.querySelectorAll('.uplot canvas')].filter((c) => c.width > 0 && !c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v !== 0)).length`, &blank)
 			if blank > 0 {
 				t.Errorf("%d graphs of %d are blank", blank, l.Graphs)
 			}
@@ -459,7 +471,8 @@ func openServer(t *testing.T, b *browser.Browser, base, from string) (all []pain
 	return all
 }
 
-// interact moves the mouse over graphs, zooms, opens what opens, and walks to another page, and prints how soon each is painted.
+// interact moves the mouse over graphs, zooms, opens what opens, and walks to another page, and prints how soon each is
+// painted.
 func interact(t *testing.T, b *browser.Browser, base string) {
 	t.Helper()
 	t.Run("interact", func(t *testing.T) {
@@ -472,7 +485,8 @@ func interact(t *testing.T, b *browser.Browser, base string) {
 		x.Open("/server?target=shop&from=-1h")
 		x.WaitFor(fmt.Sprintf("bench.graphs.some(([, n]) => n >= %d)", graphsWanted))
 		x.Settle()
-		fmt.Printf("\nInteraction on a Server page of an hour, ms from the event until the next picture: middle, 95th of 100, largest\n")
+		fmt.Printf("\nInteraction on a Server page of an hour, ms from the event until the next picture: middle, " +
+			"95th of 100, largest\n")
 		collect := func(event string, ms *[]float64) {
 			var all [][2]any
 			x.WaitFor(fmt.Sprintf("bench.input.some(([n]) => n === %q)", event))
@@ -531,7 +545,8 @@ func interact(t *testing.T, b *browser.Browser, base string) {
 		collect("keydown", &keys)
 		tell("a key that opens or closes help", keys)
 		tasks()
-		fmt.Printf("  tasks of more than 50 ms meanwhile: %d, the longest %.0f ms\n", len(long), slices.Max(append(long, 0)))
+		fmt.Printf("  tasks of more than 50 ms meanwhile: %d, the longest %.0f ms\n", len(long),
+			slices.Max(append(long, 0)))
 	})
 }
 
@@ -575,15 +590,17 @@ func stayOpen(t *testing.T, b *browser.Browser, base string, pid int, span time.
 			return page, all, rss
 		}
 		heap := func() (mb float64) {
-			x.Do(heapprofiler.CollectGarbage(), heapprofiler.CollectGarbage(), chromedp.ActionFunc(func(ctx context.Context) error {
-				used, _, _, _, err := runtime.GetHeapUsage().Do(ctx)
-				mb = used / 1e6
-				return err
-			}))
+			x.Do(heapprofiler.CollectGarbage(), heapprofiler.CollectGarbage(),
+				chromedp.ActionFunc(func(ctx context.Context) error {
+					used, _, _, _, err := runtime.GetHeapUsage().Do(ctx)
+					mb = used / 1e6
+					return err
+				}))
 			return mb
 		}
 		const parts = 6
-		fmt.Printf("\nAn open live Server page of an hour, %v after a minute of warming up\n%8s %10s %10s %14s %14s %14s\n", span, "minute", "heap MB", "RSS MB", "renderer CPU %", "browser CPU %", "dyno CPU %")
+		fmt.Printf("\nAn open live Server page of an hour, %v after a minute of warming up\n%8s %10s %10s %14s %14s "+
+			"%14s\n", span, "minute", "heap MB", "RSS MB", "renderer CPU %", "browser CPU %", "dyno CPU %")
 		var heaps, sizes, pages, alls, ours []float64
 		h := heap()
 		p0, a0, rss := cpuOf()
@@ -597,8 +614,10 @@ func stayOpen(t *testing.T, b *browser.Browser, base string, pid int, span time.
 			p1, a1, rss := cpuOf()
 			d1 := cpuSeconds(pid)
 			h := heap()
-			pages, alls, ours = append(pages, 100*(p1-p0)/took), append(alls, 100*(a1-a0)/took), append(ours, 100*(d1-d0)/took)
-			fmt.Printf("%8.1f %10.2f %10.1f %14.2f %14.2f %14.2f\n", (span / parts * time.Duration(i+1)).Minutes(), h, rss, pages[i], alls[i], ours[i])
+			pages, alls, ours = append(pages, 100*(p1-p0)/took), append(alls, 100*(a1-a0)/took),
+				append(ours, 100*(d1-d0)/took)
+			fmt.Printf("%8.1f %10.2f %10.1f %14.2f %14.2f %14.2f\n", (span / parts * time.Duration(i+1)).Minutes(), h,
+				rss, pages[i], alls[i], ours[i])
 			heaps, sizes = append(heaps, h), append(sizes, rss)
 			p0, a0, _ = cpuOf() // without what taking the heap cost
 			d0 = cpuSeconds(pid)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// hostile is a server that wants to harm who reads it: it talks nonsense, talks slowly, never ends, and names files that hang or never end
-// as its own.
+// hostile is a server that wants to harm who reads it: it talks nonsense, talks slowly, never ends, and names files
+// that hang or never end as its own.
 type hostile struct {
 	l    net.Listener
 	fifo string // a pipe that nobody writes
@@ -104,7 +104,8 @@ func receive(c net.Conn) (string, bool) {
 // answer answers a statement; not ok when the connection is of no more use.
 func (h *hostile) answer(c net.Conn, q string, n int64) bool {
 	words := strings.ToUpper(q)
-	if !strings.HasPrefix(strings.TrimLeft(words, " (/*DYNO:ACLHSITREWB"), "SELECT") && !strings.Contains(words, "SHOW") {
+	if !strings.HasPrefix(strings.TrimLeft(words, " (/*DYNO:ACLHSITREWB"), "SELECT") &&
+		!strings.Contains(words, "SHOW") {
 		_, err := c.Write(packet(1, hostileOK))
 		return err == nil
 	}
@@ -127,7 +128,8 @@ func (h *hostile) answer(c net.Conn, q string, n int64) bool {
 	add(string(rune(columns)))
 	for i := range columns {
 		name := fmt.Sprint("c", i)
-		add("\x03def\x00\x00\x00" + string(rune(len(name))) + name + "\x00\x0c\x21\x00\xff\xff\x00\x00\xfd\x00\x00\x00\x00\x00")
+		add("\x03def\x00\x00\x00" + string(rune(len(name))) + name +
+			"\x00\x0c\x21\x00\xff\xff\x00\x00\xfd\x00\x00\x00\x00\x00")
 	}
 	add(hostileEOF)
 	row := ""

@@ -90,7 +90,8 @@ func (s *soaked) end(sig os.Signal) {
 func (s *soaked) rounds(to time.Time, span time.Duration) map[string]map[int64]string {
 	s.t.Helper()
 	got := map[string]map[int64]string{}
-	resp, err := http.Get(fmt.Sprintf("%s/api/v1/query?time=%d&query=%s", s.base, to.Unix(), url.QueryEscape(fmt.Sprintf("mysql_up[%ds]", int(span.Seconds())))))
+	resp, err := http.Get(fmt.Sprintf("%s/api/v1/query?time=%d&query=%s", s.base, to.Unix(),
+		url.QueryEscape(fmt.Sprintf("mysql_up[%ds]", int(span.Seconds())))))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -116,21 +117,24 @@ func (s *soaked) rounds(to time.Time, span time.Duration) map[string]map[int64]s
 	return got
 }
 
-// TestSoak lets `dyno serve` run for SOAK on two servers, one of them a second time through a jump host, and on one that is hostile, while
-// the servers are restarted, the jump host goes and comes, Dyno is killed, its disk fills up and its clock steps by a year to and fro. Then
-// the stores must be whole, and hold every second of each healthy target but those in which Dyno was down or its disk was full.
+// TestSoak lets `dyno serve` run for SOAK on two servers, one of them a second time through a jump host, and on one
+// that is hostile, while the servers are restarted, the jump host goes and comes, Dyno is killed, its disk fills up and
+// its clock steps by a year to and fro. Then the stores must be whole, and hold every second of each healthy target but
+// those in which Dyno was down or its disk was full.
 func TestSoak(t *testing.T) {
 	length, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), "30m"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	disk := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=400m", "dyno-soak", disk).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=400m", "dyno-soak", disk).
+		CombinedOutput(); err != nil {
 		t.Fatalf("mount a small disk (needs root): %v %s", err, out)
 	}
 	t.Cleanup(func() { exec.Command("umount", disk).Run() })
 	jump := newJumpHost(t)
-	s := &soaked{t: t, home: disk + "/home", log: filepath.Join(t.TempDir(), "log"), clock: filepath.Join(t.TempDir(), "clock"), path: jump.dir + "/bin"}
+	s := &soaked{t: t, home: disk + "/home", log: filepath.Join(t.TempDir(), "log"), clock: filepath.Join(t.TempDir(),
+		"clock"), path: jump.dir + "/bin"}
 	s.step(0)
 	all := map[string]*servers.Server{}
 	add := func(name, url string) {
@@ -194,7 +198,8 @@ func TestSoak(t *testing.T) {
 			fmt.Printf("%6s the clock steps by %v\n", from.Sub(began).Round(time.Second), off)
 			s.step(off)
 			time.Sleep(time.Duration(5+r.IntN(40)) * time.Second)
-			if length >= 15*time.Minute && r.IntN(3) == 0 { // so long that it is followed: what is read then bears that time
+			if length >= 15*time.Minute && r.IntN(3) == 0 {
+				// so long that it is followed: what is read then bears that time
 				time.Sleep(3 * time.Minute)
 				excuse(from.Add(100*time.Second), time.Now().Add(150*time.Second))
 				s.step(0)
@@ -260,11 +265,14 @@ func TestSoak(t *testing.T) {
 				away++
 			}
 		}
-		fmt.Printf("%s: %d of %d seconds are missing, %d excused; in %d it was down without a reason\n", f, missing, expected, len(excused), away)
+		fmt.Printf("%s: %d of %d seconds are missing, %d excused; in %d it was down without a reason\n", f, missing,
+			expected, len(excused), away)
 		if away*100 > expected {
 			t.Errorf("%s: down in %d of %d seconds", f, away, expected)
 		}
-		if missing*100 > expected { // a busy machine leaves out a round now and then, which is an event; a store that loses them leaves out many
+		if missing*100 > expected {
+			// a busy machine leaves out a round now and then, which is an event; a store that loses them leaves out
+			// many
 			t.Errorf("%s: %d of %d seconds are missing", f, missing, expected)
 		}
 	}

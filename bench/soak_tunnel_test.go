@@ -46,7 +46,10 @@ func newJumpHost(t *testing.T) *jumpHost {
 	gid, _ := strconv.Atoi(u.Gid)
 	lib := filepath.Join(tree, "usr/lib/x86_64-linux-gnu")
 	loader := func(name, path string) []string {
-		return []string{lib + "/ld-linux-x86-64.so.2", "--library-path", lib, "--argv0", name, filepath.Join(tree, path)}
+		return []string{
+			lib + "/ld-linux-x86-64.so.2", "--library-path", lib, "--argv0", name,
+			filepath.Join(tree, path),
+		}
 	}
 	script := func(path string, argv ...string) {
 		must(os.WriteFile(path, []byte("#!/bin/sh\nexec "+strings.Join(argv, " ")+` "$@"`+"\n"), 0o755))
@@ -69,12 +72,14 @@ func newJumpHost(t *testing.T) *jumpHost {
 	}}
 	l.Close()
 	j.url = fmt.Sprintf("ssh://nobody@127.0.0.1:%d", j.port)
-	must(os.WriteFile(dir+"/sshd_config", fmt.Appendf(nil, "ListenAddress 127.0.0.1:%d\nHostKey %[2]s/host\nAuthorizedKeysFile %[2]s/id.pub\nStrictModes no\nUsePAM yes\n"+
+	must(os.WriteFile(dir+"/sshd_config", fmt.Appendf(nil, "ListenAddress 127.0.0.1:%d\nHostKey "+
+		"%[2]s/host\nAuthorizedKeysFile %[2]s/id.pub\nStrictModes no\nUsePAM yes\n"+
 		"PidFile none\nSshdSessionPath %[2]s/sshd-session\nSshdAuthPath %[2]s/sshd-auth\n", j.port, dir), 0o644))
 	pub, err := os.ReadFile(dir + "/host.pub")
 	must(err)
 	must(os.WriteFile(dir+"/known", fmt.Appendf(nil, "[127.0.0.1]:%d %s", j.port, pub), 0o600))
-	must(os.WriteFile(dir+"/ssh_config", fmt.Appendf(nil, "Host *\n  IdentityFile %s/id\n  IdentitiesOnly yes\n  UserKnownHostsFile %[1]s/known\n"+
+	must(os.WriteFile(dir+"/ssh_config", fmt.Appendf(nil, "Host *\n  IdentityFile %s/id\n  IdentitiesOnly yes\n  "+
+		"UserKnownHostsFile %[1]s/known\n"+
 		"  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n", dir), 0o600))
 	ssh, _ := exec.LookPath("ssh")
 	must(os.Mkdir(dir+"/bin", 0o755))

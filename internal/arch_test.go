@@ -24,6 +24,7 @@ const module = "github.com/dyno-perf/dyno"
 // floors tells the floor of every package. A package imports lower floors only.
 var floors = map[string]int{
 	"internal/known":           0,
+	"internal/dbms":            0,
 	"internal/metric":          0,
 	"internal/event":           0,
 	"internal/incident":        0,
@@ -67,6 +68,7 @@ var floors = map[string]int{
 	"internal/catalog":  1,
 	"internal/clock":    1,
 	"internal/host":     1,
+	"internal/platform": 1,
 	"internal/tunnel":   1,
 	"internal/userfile": 1,
 
@@ -103,25 +105,40 @@ var floors = map[string]int{
 	"internal/fault":      4,
 	"internal/testbed":    4,
 	"internal/recipe":     4,
+	"internal/judge":      4,
+	"internal/task":       4,
 
 	"internal/app": 5,
 
-	"internal/cli":     6,
-	"internal/screen":  6,
-	"internal/httpapi": 6,
-	"internal/web":     6,
+	"internal/service":    6,
+	"internal/lab":        6,
+	"internal/demo":       6,
+	"internal/discovery":  6,
+	"internal/indextrial": 6,
 
-	"cmd/dyno": 7,
+	"internal/cli":     7,
+	"internal/screen":  7,
+	"internal/httpapi": 7,
+	"internal/web":     7,
+
+	"cmd/dyno": 8,
 }
 
 // siblings lists the only edges allowed within one floor, with the reason.
 var siblings = map[string]string{
-	"internal/class -> internal/known":              "a figure that a source does not tell is unknown",
-	"internal/schema -> internal/known":             "statistics may be missing",
+	"internal/class -> internal/known":    "a figure that a source does not tell is unknown",
+	"internal/schema -> internal/known":   "statistics may be missing",
+	"internal/schema -> internal/sqltext": "definitions are read by the rules of quoting",
+	"internal/sqlshape -> internal/sqltext": "what the parser does not say of a text is read by the rules of " +
+		"quoting",
+	"internal/workload -> internal/sqltext":         "markers in quotes are none",
+	"internal/workload/script -> internal/sqltext":  "statements of scripts are read by the rules of quoting",
 	"internal/run -> internal/hist":                 "a tick carries the latencies of its operations",
 	"internal/finding -> internal/known":            "evidence may be text alone",
 	"internal/finding -> internal/schema":           "an action names the index it adds",
 	"internal/journal -> internal/finding":          "an entry records the action it carried out",
+	"internal/arith -> internal/dbms":               "each flavor has its own arithmetic",
+	"internal/snapshot -> internal/dbms":            "a snapshot names the flavor of its target",
 	"internal/snapshot -> internal/known":           "what was not observed is unknown",
 	"internal/snapshot -> internal/metric":          "a snapshot is made of the other values",
 	"internal/snapshot -> internal/event":           "a snapshot is made of the other values",
@@ -142,6 +159,13 @@ var siblings = map[string]string{
 	"internal/trial -> internal/stat":               "cells carry intervals and verdicts",
 
 	"internal/workload/tpcc -> internal/workload": "one workload in a package of its own",
+
+	"internal/host -> internal/platform":             "each system has its own way",
+	"internal/target -> internal/platform":           "each system has its own way",
+	"internal/tunnel -> internal/platform":           "each system has its own way",
+	"internal/userfile -> internal/platform":         "each system has its own way",
+	"internal/store/reserve -> internal/platform":    "each system has its own way",
+	"internal/store/sqlitefile -> internal/platform": "each system has its own way",
 
 	"internal/plan -> internal/pattern":          "expressions are compiled when they are used",
 	"internal/sqltext -> internal/pattern":       "expressions are compiled when they are used",
@@ -171,12 +195,15 @@ var siblings = map[string]string{
 	"internal/advise/config -> internal/advise":  "rules share one view of the snapshot",
 	"internal/advise/host -> internal/advise":    "rules share one view of the snapshot",
 	"internal/advise/session -> internal/advise": "rules share one view of the snapshot",
-	"internal/cli -> internal/screen":            "watch draws on a terminal",
-	"internal/cli -> internal/httpapi":           "serve answers over HTTP",
-	"internal/cli -> internal/web":               "serve shows the page",
-	"internal/panel -> internal/unit":            "figures of graphs have units",
-	"internal/panel -> internal/metric":          "graphs are made of series",
-	"internal/digest -> internal/stat":           "two periods are compared by the lab's statistics",
+	"internal/report -> internal/judge": "the document of one kind of advice says how many findings of " +
+		"other kinds there are",
+	"internal/service -> internal/discovery": "the web UI lists the servers of this machine",
+	"internal/cli -> internal/screen":        "watch draws on a terminal",
+	"internal/cli -> internal/httpapi":       "serve answers over HTTP",
+	"internal/cli -> internal/web":           "serve shows the page",
+	"internal/panel -> internal/unit":        "figures of graphs have units",
+	"internal/panel -> internal/metric":      "graphs are made of series",
+	"internal/digest -> internal/stat":       "two periods are compared by the lab's statistics",
 }
 
 // thirdParty lists every module outside the standard library, who may import it and why.
@@ -189,7 +216,11 @@ var thirdParty = []struct {
 	{"github.com/go-sql-driver/mysql", []string{"internal/target"}, "the field's driver; everybody else asks a target"},
 	{"github.com/pingcap/tidb/pkg/parser", []string{"internal/sqlshape"}, "a real SQL parser for judgement"},
 	{"github.com/prometheus/procfs", []string{"internal/host"}, "/proc"},
-	{"github.com/prometheus/prometheus", []string{"internal/store/series", "internal/remotewrite"}, "the series store, PromQL, and the messages of remote write"},
+	{
+		"github.com/prometheus/prometheus",
+		[]string{"internal/store/series", "internal/remotewrite"},
+		"the series store, PromQL, and the messages of remote write",
+	},
 	{"modernc.org/sqlite", []string{"internal/store/sqlitefile"}, "the ledger, the history and the users, without cgo"},
 	{"charm.land/bubbletea", []string{"internal/screen"}, "terminal screens"},
 	{"charm.land/lipgloss", []string{"internal/screen"}, "colours and boxes of terminal screens"},
@@ -201,8 +232,15 @@ var thirdParty = []struct {
 	{"github.com/spf13/pflag", []string{"internal/cli"}, "comes with cobra"},
 	{"golang.org/x/crypto", []string{"internal/store/access"}, "argon2id for passwords"},
 	{"golang.org/x/sync", nil, "errgroup: every goroutine has an owner"},
-	{"github.com/klauspost/compress/zstd", []string{"internal/digestsource", "internal/store/history"}, "logs that were compressed with zstd, states that are kept"},
-	{"golang.org/x/sys", []string{"internal/clock", "internal/digestsource", "internal/host", "internal/load", "internal/sandbox", "internal/target", "internal/userfile"}, "system calls that package syscall lacks"},
+	{
+		"github.com/klauspost/compress/zstd",
+		[]string{"internal/digestsource", "internal/store/history"},
+		"logs that were compressed with zstd, states that are kept",
+	},
+	{"golang.org/x/sys", []string{
+		"internal/clock", "internal/host", "internal/load", "internal/platform",
+		"internal/sandbox", "internal/target", "internal/userfile",
+	}, "system calls that package syscall lacks"},
 	{"golang.org/x/term", []string{"internal/cli"}, "password prompts and the width of the terminal"},
 	{"github.com/google/go-cmp", []string{}, "differences in tests"},
 	{"github.com/rogpeppe/go-internal", []string{}, "testscript for the command line"},
@@ -212,9 +250,15 @@ var thirdParty = []struct {
 // pure lists the floors that do no I/O and read no clock, and impure what they may not import for that.
 var (
 	pure   = []int{0, 3}
-	impure = []string{"os", "os/exec", "os/signal", "net", "net/http", "syscall", "io/ioutil", "database/sql", "log", "log/slog", "runtime/debug", "testing"}
+	impure = []string{
+		"os", "os/exec", "os/signal", "net", "net/http", "syscall", "io/ioutil", "database/sql", "log",
+		"log/slog", "runtime/debug", "testing",
+	}
 	// clocks are the functions that make an answer depend on when it was asked.
-	clocks = map[string][]string{"time": {"Now", "Since", "Until", "Sleep", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc"}}
+	clocks = map[string][]string{"time": {
+		"Now", "Since", "Until", "Sleep", "After", "Tick", "NewTimer",
+		"NewTicker", "AfterFunc",
+	}}
 )
 
 // banned lists imports that nobody makes, with what to use instead.
@@ -261,7 +305,8 @@ func packages(t *testing.T) []pkg {
 
 // free reports whether a package is a tool or a test bed that stands outside the house.
 func free(path string) bool {
-	return path == "internal" || strings.HasPrefix(path, "test") || strings.HasPrefix(path, "build/") || strings.HasPrefix(path, "bench")
+	return path == "internal" || strings.HasPrefix(path, "test") || strings.HasPrefix(path, "build/") ||
+		strings.HasPrefix(path, "bench")
 }
 
 // check returns what is wrong with an import by a package of the house.
@@ -286,13 +331,15 @@ func check(from, imp string, test bool) error {
 			return fmt.Errorf("%s imports %s, which is on no floor: give it a line in the map", from, local)
 		}
 		if b > a {
-			return fmt.Errorf("%s (floor %d) imports %s (floor %d): a package imports lower floors only", from, a, local, b)
+			return fmt.Errorf("%s (floor %d) imports %s (floor %d): a package imports lower floors only", from, a,
+				local, b)
 		}
 		if a == b && test { // real parts, not stand-ins, even where the program keeps them apart
 			return nil
 		}
 		if a == b && siblings[from+" -> "+local] == "" {
-			return fmt.Errorf("%s imports its sibling %s on floor %d: what both need lives lower, or the edge is listed with its reason", from, local, a)
+			return fmt.Errorf("%s imports its sibling %s on floor %d: what both need lives lower, or the edge is "+
+				"listed with its reason", from, local, a)
 		}
 	case strings.Contains(first, "."):
 		for _, m := range thirdParty {
@@ -367,7 +414,8 @@ func checkClock(t *testing.T, p pkg) {
 				return true
 			}
 			if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(clocks[local[x.Name]], sel.Sel.Name) {
-				t.Errorf("%s: %s.%s: floors %v read no clock, time comes in as a value", fset.Position(sel.Pos()), x.Name, sel.Sel.Name, pure)
+				t.Errorf("%s: %s.%s: floors %v read no clock, time comes in as a value", fset.Position(sel.Pos()),
+					x.Name, sel.Sel.Name, pure)
 			}
 			return true
 		})
@@ -388,11 +436,12 @@ func TestMapRefuses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	refused("internal/load", "github.com/dyno-perf/dyno/internal/scrape")        // siblings
-	refused("internal/target", "github.com/dyno-perf/dyno/internal/load")        // upward
-	refused("internal/advise/index", "github.com/dyno-perf/dyno/internal/fault") // judgement never sees the planted cause
-	refused("internal/diagnose", "github.com/dyno-perf/dyno/internal/nowhere")   // unlisted
-	refused("internal/diagnose", "os")                                           // judgement is pure
+	refused("internal/load", "github.com/dyno-perf/dyno/internal/scrape") // siblings
+	refused("internal/target", "github.com/dyno-perf/dyno/internal/load") // upward
+	// judgement never sees the planted cause
+	refused("internal/advise/index", "github.com/dyno-perf/dyno/internal/fault")
+	refused("internal/diagnose", "github.com/dyno-perf/dyno/internal/nowhere") // unlisted
+	refused("internal/diagnose", "os")                                         // judgement is pure
 	refused("internal/scrape", "github.com/go-sql-driver/mysql")
 	refused("internal/scrape", "example.org/unheard/of")
 	refused("internal/load", "math/rand")

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestSecurityTable holds the table of SECURITY.md against the tree: every test that it names is in the package that it names.
+// TestSecurityTable holds the table of SECURITY.md against the tree: every test that it names is in the package that it
+// names.
 func TestSecurityTable(t *testing.T) {
 	text, err := os.ReadFile("../SECURITY.md")
 	if err != nil {

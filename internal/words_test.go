@@ -42,7 +42,8 @@ var phrases = []struct{ not, but string }{
 // plain are uses of the words that are the trade's, or data.
 var plain = regexp.MustCompile(`(?i)told (apart|from)|out of order sample|^out of order$|how to mend thing`)
 
-// TestPlainWords holds what users read, in help, errors, findings, pages and docs, against the list of phrases that are none of the trade's.
+// TestPlainWords holds what users read, in help, errors, findings, pages and docs, against the list of phrases that are
+// none of the trade's.
 func TestPlainWords(t *testing.T) {
 	var list []*regexp.Regexp
 	for _, p := range phrases {
@@ -55,7 +56,8 @@ func TestPlainWords(t *testing.T) {
 			for _, at := range re.FindAllStringIndex(text, -1) {
 				around := text[max(0, at[0]-30):min(len(text), at[1]+30)]
 				if !plain.MatchString(around) {
-					t.Errorf("%s:%d: %q: rather %s: %q", path, line+strings.Count(text[:at[0]], "\n"), text[at[0]:at[1]], phrases[i].but, around)
+					t.Errorf("%s:%d: %q: rather %s: %q", path, line+strings.Count(text[:at[0]], "\n"),
+						text[at[0]:at[1]], phrases[i].but, around)
 				}
 			}
 		}
@@ -67,7 +69,8 @@ func TestPlainWords(t *testing.T) {
 		name := filepath.ToSlash(strings.TrimPrefix(path, "../"))
 		if d.IsDir() {
 			switch {
-			case strings.HasPrefix(d.Name(), ".") && path != "..", d.Name() == "node_modules", d.Name() == "testdata", d.Name() == "dist", d.Name() == "bench",
+			case strings.HasPrefix(d.Name(), ".") && path != "..", d.Name() == "node_modules", d.Name() == "testdata",
+				d.Name() == "dist", d.Name() == "bench",
 				name == "test", name == "build", name == "tools", name == "bin":
 				return filepath.SkipDir
 			}
@@ -124,7 +127,8 @@ func literals(path string, f func(line int, text string)) error {
 			n.Tag = nil
 		case *ast.BasicLit:
 			text, err := strconv.Unquote(n.Value)
-			if err == nil && n.Kind == token.STRING && strings.Contains(text, " ") && !strings.Contains(text, "SELECT ") {
+			if err == nil && n.Kind == token.STRING && strings.Contains(text, " ") &&
+				!strings.Contains(text, "SELECT ") {
 				f(set.Position(n.Pos()).Line, text)
 			}
 		}
@@ -142,5 +146,7 @@ var (
 
 // blanked makes what matches blanks, so that the lines stay.
 func blanked(text []byte, re *regexp.Regexp) []byte {
-	return re.ReplaceAllFunc(text, func(b []byte) []byte { return bytes.Repeat([]byte("\n"), bytes.Count(b, []byte("\n"))) })
+	return re.ReplaceAllFunc(text, func(b []byte) []byte {
+		return bytes.Repeat([]byte("\n"), bytes.Count(b, []byte("\n")))
+	})
 }

@@ -1,4 +1,5 @@
-// Package recipes embeds the plans of the experiments that ship with Dyno, one file each. To add a recipe is to add a file.
+// Package recipes embeds the plans of the experiments that ship with Dyno, one file each. To add a recipe is to add a
+// file.
 package recipes
 
 import "embed"

@@ -1,15 +1,17 @@
 import type { Plugin } from 'vite'
 
-// uPlot can do more than the graphs of this page ask of it: a legend, an axis of time, logarithms, bars and curves, plots on their side.
-// What is never asked for is told here as a constant, so that the minifier leaves out what stands behind it. Each line says how often its
-// words are in uPlot's source: another version fails to build until somebody has read these lines again.
+// uPlot can do more than the graphs of this page ask of it: a legend, an axis of time, logarithms, bars and curves,
+// plots on their side. What is never asked for is told here as a constant, so that the minifier leaves out what stands
+// behind it. Each line says how often its words are in uPlot's source: another version fails to build until somebody
+// has read these lines again.
 const facts: [find: string | RegExp, times: number, put: string][] = [
   // Nobody asks the module itself for anything but a plot, and only a browser does.
   [/^uPlot\.assign = [^]*(?=^export )/m, 1, ''],
   ['on(dppxchange, win, () => { uPlot.pxRatio = pxRatio; });', 1, ''],
   ["typeof window != 'undefined'", 1, 'true'],
   [/typeof queueMicrotask == "undefined" \? [^:]*: /, 1, ''],
-  [/\tself\.(addSeries|delSeries|setSeries|addBand|setBand|delBand|setLegend|setScale|setCursor|posToIdx|valToIdx|batch) = /g, 12, '\tconst no_$1 = '],
+  [/\tself\.((?:add|del|set)(?:Series|Band)|set(?:Legend|Scale|Cursor)|posToIdx|valToIdx|batch) = /g, 12,
+    '\tconst no_$1 = '],
   [/\(opts\.plugins \|\| \[\]\)\.forEach\(p => \{[^]*?\n\t\}\);/g, 2, ''],
   ['if (deferHooks)', 1, 'if (false)'],
   ['if (opts.title) {', 1, 'if (false) {'],
@@ -66,7 +68,8 @@ const facts: [find: string | RegExp, times: number, put: string][] = [
   [/^\tpoints\.\w+ +=[^\n]*$/gm, 5, ''],
   [/let pt = points\.show[^]*?if \(pt instanceof HTMLElement\) \{/, 1, 'let pt;\n\t\tif (false) {'],
   [/let pt = cursorPts\[i\];\n\s+pt != null && elTrans\([^\n]*/g, 1, ''],
-  ['for (let i = mode == 2 ? 1 : 0; i < series.length; i++) {\n\t\t\t\tlet s', 1, 'for (let i; false; ) {\n\t\t\t\tlet s'],
+  ['for (let i = mode == 2 ? 1 : 0; i < series.length; i++) {\n\t\t\t\tlet s', 1,
+    'for (let i; false; ) {\n\t\t\t\tlet s'],
   [/points: \{\s+one: [^]*?\n\t\},/, 1, 'points: {},'],
   ['let shouldAlpha = series.some(s => s._focus) && ctxAlpha != focus.alpha;', 1, ''],
   [/\bshouldAlpha\b/g, 2, 'false'],
@@ -92,7 +95,8 @@ export function lean(): Plugin {
     transform(code, id) {
       if (!id.endsWith('/uPlot.esm.js')) return undefined
       for (const [find, times, put] of facts) {
-        const found = typeof find === 'string' ? code.split(find).length - 1 : [...code.matchAll(new RegExp(find, [...new Set(find.flags + 'g')].join('')))].length
+        const found = typeof find === 'string' ? code.split(find).length - 1
+          : [...code.matchAll(new RegExp(find, [...new Set(find.flags + 'g')].join('')))].length
         if (found !== times) this.error(`uPlot has ${found} times ${find}, not ${times}`)
         code = typeof find === 'string' ? code.replaceAll(find, put) : code.replace(find, put)
       }

@@ -2,7 +2,8 @@ import { transformWithEsbuild, type Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { lean } from './lean'
 
-// The theme is set before the first paint by a script of its own: the page allows no inline scripts, and modules run too late.
+// The theme is set before the first paint by a script of its own: the page allows no inline scripts, and modules run
+// too late.
 function themeFirst(): Plugin {
   const at = './src/theme.js'
   let source = ''
@@ -16,14 +17,16 @@ function themeFirst(): Plugin {
       if (!building) return
       const found = await this.resolve(at)
       if (!found) throw new Error(`there is no ${at}`)
-      source = (await transformWithEsbuild(await this.fs.readFile(found.id, { encoding: 'utf8' }), found.id, { minify: true, target: 'es2020' })).code
+      source = (await transformWithEsbuild(await this.fs.readFile(found.id, { encoding: 'utf8' }), found.id,
+        { minify: true, target: 'es2020' })).code
       this.emitFile({ type: 'asset', name: 'theme.js', source })
     },
     transformIndexHtml: {
       order: 'post',
       handler(_html, { bundle }) {
         let src = '/src/theme.js'
-        for (const f of Object.values(bundle ?? {})) if (f.type === 'asset' && f.names.includes('theme.js')) src = './' + f.fileName
+        for (const f of Object.values(bundle ?? {}))
+          if (f.type === 'asset' && f.names.includes('theme.js')) src = './' + f.fileName
         return [{ tag: 'script', attrs: { src }, injectTo: 'head-prepend' }]
       },
     },
@@ -31,10 +34,11 @@ function themeFirst(): Plugin {
 }
 
 // Pages whose parts stand on other pages too.
-const lent: Record<string, string[]> = { changes: ['findings'], settings: ['welcome', 'cost'], login: ['settings', 'welcome'] }
+const lent: Record<string, string[]> = { changes: ['findings'], settings: ['welcome', 'cost'],
+  login: ['settings', 'welcome'] }
 
-// All styles that were fetched are in force, on every page: those of a page count beneath its own class only, so that two pages may have
-// the same words. The shell puts the class on what is round a page.
+// All styles that were fetched are in force, on every page: those of a page count beneath its own class only, so that
+// two pages may have the same words. The shell puts the class on what is round a page.
 function pagesApart(): Plugin {
   return {
     name: 'pages-apart',
@@ -60,7 +64,8 @@ export default defineConfig({
   base: './',
   plugins: [themeFirst(), pagesApart(), lean()],
   // Elements are made by calls of Preact's h, which are shorter than what the newer way of JSX gives.
-  esbuild: { jsx: 'transform', jsxFactory: 'jsxElement', jsxFragment: 'JsxFragment', jsxInject: "import { h as jsxElement, Fragment as JsxFragment } from 'preact'" },
+  esbuild: { jsx: 'transform', jsxFactory: 'jsxElement', jsxFragment: 'JsxFragment',
+    jsxInject: "import { h as jsxElement, Fragment as JsxFragment } from 'preact'" },
   build: {
     outDir: '../internal/web/dist',
     emptyOutDir: true,
@@ -75,8 +80,8 @@ export default defineConfig({
       output: {
         entryFileNames: 'assets/[name]-[hash].js',
         chunkFileNames: (c) => `assets/${page.exec(c.facadeModuleId ?? '')?.[1] ?? c.name}-[hash].js`,
-        // What every page needs comes in one piece, what draws graphs in another. One piece is smaller than many, so that pages whose
-        // parts stand on each other, or that are looked at in one go, come together.
+        // What every page needs comes in one piece, what draws graphs in another. One piece is smaller than many, so
+        // that pages whose parts stand on each other, or that are looked at in one go, come together.
         manualChunks: (id) => {
           if (/\/src\/graph\/|\/uplot\//.test(id)) return 'graph'
           if (/\/src\/((core|ui|css)\/|login\.tsx)|\/node_modules\/|vite\/preload-helper/.test(id)) return 'core'

@@ -1,7 +1,8 @@
-// Command spawn runs a command on the given CPUs and prints its resource usage as JSON. It is small because on Linux the peak memory of a
-// process is never below that of the process that started it.
+// Command spawn runs a command on the given CPUs and prints its resource usage as JSON. It is small because on Linux
+// the peak memory of a process is never below that of the process that started it.
 //
-// Usage: spawn CPU[,CPU...] FILE COMMAND [ARG...]. The command's output goes to FILE, its errors to spawn's standard error.
+// Usage: spawn CPU[,CPU...] FILE COMMAND [ARG...]. The command's output goes to FILE, its errors to spawn's standard
+// error.
 package main
 
 import (

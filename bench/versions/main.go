@@ -1,7 +1,9 @@
-// Command versions runs the main commands on one server version after the other: demo, load, watch, target check, serve, diagnose and digest,
-// each with the released program. It prints a line per version and exits with 1 if anything failed on one. make test-servers starts it.
+// Command versions runs the main commands on one server version after the other: demo, load, watch, target check,
+// serve, diagnose and digest, each with the released program. It prints a line per version and exits with 1 if anything
+// failed on one. make test-servers starts it.
 //
-// Usage: versions DYNO [SERVER...]. Without SERVER it uses all that `dyno sandbox install --list` offers, and downloads them into DYNO_HOME.
+// Usage: versions DYNO [SERVER...]. Without SERVER it uses all that `dyno sandbox install --list` offers, and downloads
+// them into DYNO_HOME.
 package main
 
 import (
@@ -84,7 +86,8 @@ func (d dyno) run(args ...string) (string, error) {
 	c := dyno{ctx, d.path}.command(args...)
 	c.Stdout, c.Stderr = &out, &said
 	if err := c.Run(); err != nil {
-		return out.String(), fmt.Errorf("dyno %s: %w\n%s", strings.Join(args, " "), err, tail(said.String()+out.String()))
+		return out.String(), fmt.Errorf("dyno %s: %w\n%s", strings.Join(args, " "), err,
+			tail(said.String()+out.String()))
 	}
 	return out.String(), nil
 }
@@ -241,11 +244,15 @@ func (d dyno) serve(target string) (series int, err error) {
 			err = errors.Join(err, fmt.Errorf("exited with %w\n%s", end, tail(said.String())))
 		}
 	}()
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
+		_ string,
+	) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}}}
 	// What it takes until a rate is known: some seconds of one server.
-	query := `http://localhost/api/v1/query?query=` + url.QueryEscape(`count({instance=~".+"}) and on () rate(mysql_global_status_commands_total{command="select"}[10s]) > 0`)
+	query := `http://localhost/api/v1/query?query=` +
+		url.QueryEscape(
+			`count({instance=~".+"}) and on () rate(mysql_global_status_commands_total{command="select"}[10s]) > 0`)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(500 * time.Millisecond) {
 		err := d.ask(&client, query, &series)
 		if err == nil && series > 300 {

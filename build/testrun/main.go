@@ -1,6 +1,7 @@
-// Command testrun runs and counts the checks that a change must pass: format, linters, module list, then every test. It prints a line for
-// each package when it finishes, the full output of failures, and as its last line "N passed, N failed". It runs a test that failed in
-// parallel twice more, alone, unless the test raced, panicked or never finished, or more than a few failed: then there is no retry.
+// Command testrun runs and counts the checks that a change must pass: format, linters, module list, then every test. It
+// prints a line for each package when it finishes, the full output of failures, and as its last line "N passed, N
+// failed". It runs a test that failed in parallel twice more, alone, unless the test raced, panicked or never finished,
+// or more than a few failed: then there is no retry.
 //
 // Usage: build/go run ./build/testrun [-short] [-only STEP] [PACKAGE...]
 package main
@@ -27,7 +28,10 @@ func main() {
 	o := options{Short: *short, Procs: *procs, Packages: flag.Args(), CI: os.Getenv("CI") != ""}
 	if len(o.Packages) == 0 {
 		// Those that take longest start first, so that none of them is left to run alone at the end.
-		o.Packages = []string{"./test/demo", "./internal/sandbox", "./internal/load", "./test/page", "./internal/app", "./internal/fault", "./..."}
+		o.Packages = []string{
+			"./test/demo", "./internal/sandbox", "./internal/load", "./test/page",
+			"./internal/service", "./internal/fault", "./internal/app", "./internal/lab", "./...",
+		}
 	}
 	total, ran := count{}, false
 	for _, s := range steps {

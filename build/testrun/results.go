@@ -112,8 +112,8 @@ func (rs *results) take(e event) *pkg {
 // fault is a test or package that failed, with its output.
 type fault struct{ name, output string }
 
-// ended tells what came of a package: its tests without those that only hold others, the failures and the skipped. A package that failed
-// outside its tests (it did not build, it panicked, it ran out of time) is a failure of its own.
+// ended tells what came of a package: its tests without those that only hold others, the failures and the skipped. A
+// package that failed outside its tests (it did not build, it panicked, it ran out of time) is a failure of its own.
 func (rs *results) ended(p *pkg) (c count, faults, skipped []fault) {
 	for _, name := range sorted(p.tests) {
 		t := p.tests[name]
@@ -173,7 +173,10 @@ func (rs *results) slowest(n int) []string {
 			}
 		}
 	}
-	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(b.seconds, a.seconds),
+			cmp.Compare(a.name, b.name))
+	})
 	var lines []string
 	for _, r := range rows[:min(n, len(rows))] {
 		lines = append(lines, fmt.Sprintf("%8.1f s  %s", r.seconds, r.name))

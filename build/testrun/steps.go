@@ -25,8 +25,12 @@ type step struct {
 	keep  func(output string) error
 }
 
-// linter runs with the flags of build/compile, and so reads what that has compiled instead of compiling it all once more.
-var linter = []string{"env", "CGO_ENABLED=0", "GOFLAGS=-trimpath", "build/go", "tool", "-modfile=tools/go.mod", "golangci-lint"}
+// linter runs with the flags of build/compile, and so reads what that has compiled instead of compiling it all once
+// more.
+var linter = []string{
+	"env", "CGO_ENABLED=0", "GOFLAGS=-trimpath", "build/go", "tool",
+	"-modfile=tools/go.mod", "golangci-lint",
+}
 
 var steps = []step{
 	{
@@ -34,9 +38,17 @@ var steps = []step{
 		argv: append(linter[:len(linter):len(linter)], "fmt", "--diff"), quiet: true, lines: 30, hint: "make fmt",
 	},
 	{name: "lint", argv: append(linter[:len(linter):len(linter)], "run")},
-	{name: "modules", argv: []string{"build/go", "mod", "tidy", "-e", "-diff"}, full: true, hint: "build/go mod tidy -e"},
 	{
-		name: "page", note: "types, tests, and that internal/web/dist is the build of ui/; downloads npm packages the first time",
+		name: "systems", note: "compiles for arm64, macOS and Windows: minutes the first time",
+		argv: []string{"build/systems"}, full: true, lines: 40,
+	},
+	{
+		name: "modules", argv: []string{"build/go", "mod", "tidy", "-e", "-diff"}, full: true,
+		hint: "build/go mod tidy -e",
+	},
+	{
+		name: "page", note: "types, tests, and that internal/web/dist is the build of ui/; downloads npm packages " +
+			"the first time",
 		argv: []string{"build/ui", "test"}, full: true, lines: 40, hint: "build/ui",
 	},
 	{
@@ -54,7 +66,8 @@ var steps = []step{
 		},
 	},
 	{ // the program fetches it
-		name: "mysql80", note: "downloads MySQL 8.0 the first time, 554 MB", argv: []string{"build/mysql80"}, full: true,
+		name: "mysql80", note: "downloads MySQL 8.0 the first time, 554 MB", argv: []string{"build/mysql80"},
+		full: true,
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_MYSQL80", tree) },
 	},
 	{
@@ -93,7 +106,8 @@ func (s step) do(ctx context.Context, w io.Writer) count {
 		err = s.keep(strings.TrimSpace(out.String()))
 	}
 	if err != nil {
-		fmt.Fprintf(w, "FAIL %-34s %10s %v\n%s%s", s.name, elapsed(start), err, first(s.lines, out.String()), withoutDownloads(log.String()))
+		fmt.Fprintf(w, "FAIL %-34s %10s %v\n%s%s", s.name, elapsed(start), err, first(s.lines, out.String()),
+			withoutDownloads(log.String()))
 		if s.hint != "" {
 			fmt.Fprintf(w, "     try: %s\n", s.hint)
 		}

@@ -14,11 +14,17 @@ func TestStep(t *testing.T) {
 		}
 	}
 	kept := ""
-	f(step{name: "good", argv: []string{"sh", "-c", "echo /a/tree; echo progress >&2"}, keep: func(s string) error { kept = s; return nil }}, count{passed: 1}, "ok ")
+	f(step{name: "good", argv: []string{"sh", "-c", "echo /a/tree; echo progress >&2"}, keep: func(s string) error {
+		kept = s
+		return nil
+	}}, count{passed: 1}, "ok ")
 	if kept != "/a/tree" {
 		t.Errorf("kept %q", kept)
 	}
-	f(step{name: "bad", argv: []string{"sh", "-c", "echo go: downloading m v1 >&2; echo reason >&2; exit 3"}, hint: "make fmt"}, count{failed: 1}, "exit status 3\nreason\n     try: make fmt")
+	f(step{
+		name: "bad", argv: []string{"sh", "-c", "echo go: downloading m v1 >&2; echo reason >&2; exit 3"},
+		hint: "make fmt",
+	}, count{failed: 1}, "exit status 3\nreason\n     try: make fmt")
 	f(step{name: "talks", argv: []string{"echo", "difference"}, quiet: true}, count{failed: 1}, "difference")
 	f(step{name: "whispers", argv: []string{"sh", "-c", "echo note >&2"}, quiet: true}, count{passed: 1}, "ok ")
 	f(step{name: "gone", argv: []string{"/nonexistent/program"}}, count{failed: 1}, "/nonexistent/program")

@@ -23,13 +23,14 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	ctx, leave := context.WithCancel(ctx)
-	// A second Ctrl-C ends the process at once, but not a second signal of the same: sudo, timeout and the like send theirs to the process
-	// and to its group.
+	// A second Ctrl-C ends the process at once, but not a second signal of the same: sudo, timeout and the like send
+	// theirs to the process and to its group.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
-	// A reader that leaves, such as head, must not end the process where it stands: private servers would stay behind. With this a write
-	// fails in place of that, see outlet.
+	// A reader that leaves, such as head, must not end the process where it stands: private servers would stay behind.
+	// With this a write fails in place of that, see outlet.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	os.Exit(cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: out(os.Stdout, leave), Err: out(os.Stderr, leave)}, os.Getenv, version))
+	os.Exit(cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: out(os.Stdout, leave), Err: out(os.Stderr, leave)},
+		os.Getenv, version))
 }
 
 // out returns the file itself when it is a terminal, whose width and colours are asked for, and else an outlet to it.

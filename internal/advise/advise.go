@@ -17,8 +17,8 @@ import (
 // Kind is what advice is about; each has a package of rules below this one.
 type Kind string
 
-// The kinds of advice, in the order in which causes go before consequences: a lacking index explains busy disks, never the other way
-// round.
+// The kinds of advice, in the order in which causes go before consequences: a lacking index explains busy disks, never
+// the other way round.
 const (
 	Session Kind = "session" // sessions, locks and transactions: what clients do to each other
 	Index   Kind = "index"
@@ -37,8 +37,8 @@ type Rule struct {
 	Find func(*View) []finding.Finding
 }
 
-// Effects are what causes bring about. A finding lists in Explains those that its cause accounts for, and in Rests those that are all
-// that speaks for it.
+// Effects are what causes bring about. A finding lists in Explains those that its cause accounts for, and in Rests
+// those that are all that speaks for it.
 const (
 	EffectCPU          = "cpu"             // the CPUs are busy
 	EffectDiskReads    = "disk-reads"      // the server reads from its disk
@@ -68,12 +68,12 @@ func ClassTime(id string) string { return effectClassPrefix + id }
 // TableSize is the effect that a table ("schema.name") is as large as it is.
 func TableSize(name string) string { return effectTablePrefix + name }
 
-// Settle makes one list of the findings of all rules, given by kind in the order of Kinds: consequences are folded into their causes, of
-// two findings with the same id the first stays, and the worst comes first. Findings of severity Info stay apart: they come last and are
-// never folded.
+// Settle makes one list of the findings of all rules, given by kind in the order of Kinds: consequences are folded into
+// their causes, of two findings with the same id the first stays, and the worst comes first. Findings of severity Info
+// stay apart: they come last and are never folded.
 //
-// A finding is a consequence when it rests upon something and every bit of that is explained by one finding of an earlier kind, or of the
-// same kind with a larger share.
+// A finding is a consequence when it rests upon something and every bit of that is explained by one finding of an
+// earlier kind, or of the same kind with a larger share.
 func Settle(byKind map[Kind][]finding.Finding) []finding.Finding {
 	type placed struct {
 		finding.Finding
@@ -120,7 +120,8 @@ func Settle(byKind map[Kind][]finding.Finding) []finding.Finding {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b finding.Finding) int {
-		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), cmp.Compare(b.Share, a.Share), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), cmp.Compare(b.Share, a.Share),
+			cmp.Compare(a.ID, b.ID))
 	})
 	return out
 }

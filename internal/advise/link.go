@@ -25,8 +25,8 @@ func effects(kind string) []string {
 	return []string{kind}
 }
 
-// Link adds to every finding the symptoms that it accounts for: those about one of its classes, and those that measure an effect which it
-// explains or rests upon. A reader can then see which symptoms nobody explains.
+// Link adds to every finding the symptoms that it accounts for: those about one of its classes, and those that measure
+// an effect which it explains or rests upon. A reader can then see which symptoms nobody explains.
 func Link(findings []finding.Finding, symptoms []finding.Symptom) {
 	for i := range findings {
 		f := &findings[i]
@@ -45,8 +45,8 @@ func Link(findings []finding.Finding, symptoms []finding.Symptom) {
 	}
 }
 
-// Exclude marks findings whose changes must not both be made: each takes away an index, and one of the two is all that serves for what the
-// other did.
+// Exclude marks findings whose changes must not both be made: each takes away an index, and one of the two is all that
+// serves for what the other did.
 func Exclude(findings []finding.Finding, tables []schema.Table) {
 	of := map[schema.Ref][]int{} // findings that take an index away, by table
 	for i, f := range findings {
@@ -76,7 +76,8 @@ func Exclude(findings []finding.Finding, tables []schema.Table) {
 func exclude(f, other *finding.Finding) {
 	if !slices.Contains(f.Excludes, other.ID) {
 		f.Excludes = append(slices.Clip(f.Excludes), other.ID)
-		f.Against = append(slices.Clip(f.Against), fmt.Sprintf("Apply either this or %s, not both: one of %s and %s has to stay.", other.ID, f.Action.Index.Name, other.Action.Index.Name))
+		f.Against = append(slices.Clip(f.Against), fmt.Sprintf("Apply either this or %s, not both: one of %s and %s "+
+			"has to stay.", other.ID, f.Action.Index.Name, other.Action.Index.Name))
 	}
 }
 

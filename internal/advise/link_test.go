@@ -28,7 +28,8 @@ func TestLink(t *testing.T) {
 	f(finding.Finding{Explains: []string{EffectCheckpoint}}, "checkpoint")
 	f(finding.Finding{Rests: []string{EffectDiskWrites}, Symptoms: []string{"io-wait"}}, "io-wait")
 	f(finding.Finding{Subject: finding.Subject{Classes: []string{"A"}}}, "scan:A")
-	f(finding.Finding{Explains: []string{EffectHistory}, Subject: finding.Subject{Classes: []string{"B"}}}, "old-versions")
+	f(finding.Finding{Explains: []string{EffectHistory}, Subject: finding.Subject{Classes: []string{"B"}}},
+		"old-versions")
 	f(finding.Finding{Explains: []string{EffectHistory}, Severity: finding.Info})
 }
 
@@ -42,7 +43,8 @@ func TestExclude(t *testing.T) {
 		}
 		return x
 	}
-	customer, status, third := index("customer", "customer"), index("status", "customer", "status"), index("third", "customer", "day")
+	customer, status, third := index("customer", "customer"), index("status", "customer", "status"),
+		index("third", "customer", "day")
 	advice := func() []finding.Finding {
 		return []finding.Finding{
 			{ID: "hide-customer", Action: &finding.Action{Kind: finding.HideIndex, Table: table, Index: customer}},
@@ -52,12 +54,15 @@ func TestExclude(t *testing.T) {
 	}
 	all := advice()
 	Exclude(all, []schema.Table{{Ref: table, Indexes: []schema.Index{customer, status}}})
-	if !slices.Equal(all[0].Excludes, []string{"drop-status"}) || !slices.Equal(all[2].Excludes, []string{"hide-customer"}) || all[1].Excludes != nil ||
-		!slices.Equal(all[0].Against, []string{"Apply either this or drop-status, not both: one of customer and status has to stay."}) {
+	if !slices.Equal(all[0].Excludes, []string{"drop-status"}) ||
+		!slices.Equal(all[2].Excludes, []string{"hide-customer"}) || all[1].Excludes != nil ||
+		!slices.Equal(all[0].Against, []string{"Apply either this or drop-status, not both: one of customer and " +
+			"status has to stay."}) {
 		t.Errorf("%+v", all)
 	}
 	all = advice()
-	if Exclude(all, []schema.Table{{Ref: table, Indexes: []schema.Index{customer, status, third}}}); all[0].Excludes != nil || all[2].Against != nil {
+	if Exclude(all, []schema.Table{{Ref: table, Indexes: []schema.Index{customer, status, third}}}); all[0].Excludes !=
+		nil || all[2].Against != nil {
 		t.Errorf("with a third that serves: %+v", all)
 	}
 }

@@ -58,7 +58,8 @@ type parsed struct {
 // NewView prepares a snapshot with its symptoms.
 func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
 	v := &View{
-		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[key]explain.Plan{}, shapes: map[string]parsed{},
+		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[key]explain.Plan{},
+		shapes:  map[string]parsed{},
 		general: map[string]parsed{}, compared: map[string]parsed{}, series: map[string][]int{},
 		classes: map[string]int{}, tables: map[string][]int{},
 		resolved: map[schema.Ref]int{},
@@ -86,10 +87,11 @@ func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
 }
 
 // MariaDB reports whether the target is one.
-func (v *View) MariaDB() bool { return strings.EqualFold(v.Target.Flavor, "mariadb") }
+func (v *View) MariaDB() bool { return v.Target.Flavor.IsMariaDB() }
 
-// AtLeast reports whether the target's version is the one named or newer; with two numbers the third does not matter. Flavors count
-// apart: ask MariaDB first. It is for validity of advice in words; what a server can do is told by its variables.
+// AtLeast reports whether the target's version is the one named or newer; with two numbers the third does not matter.
+// Flavors count apart: ask MariaDB first. It is for validity of advice in words; what a server can do is told by its
+// variables.
 func (v *View) AtLeast(version ...int) bool {
 	have := strings.FieldsFunc(v.Target.Version, func(r rune) bool { return r < '0' || r > '9' })
 	for i, want := range version {
@@ -104,8 +106,8 @@ func (v *View) AtLeast(version ...int) bool {
 	return true
 }
 
-// Plan returns the plan of a class; false when there is none that holds steps. As in Snapshot.Plan, one that does not say in which database
-// it was asked for is taken where there is no better.
+// Plan returns the plan of a class; false when there is none that holds steps. As in Snapshot.Plan, one that does not
+// say in which database it was asked for is taken where there is no better.
 func (v *View) Plan(c class.Class) (explain.Plan, bool) {
 	p, ok := v.plans[key{c.Schema, c.ID}]
 	if !ok {
@@ -139,8 +141,8 @@ func (v *View) Share(c class.Class) float64 {
 	return c.TimeSec / v.Total
 }
 
-// Severity is that of a cause that holds a share of the statement time: critical when it is at least half of it, on a server that has
-// little left, else a warning.
+// Severity is that of a cause that holds a share of the statement time: critical when it is at least half of it, on a
+// server that has little left, else a warning.
 func (v *View) Severity(share float64) finding.Severity {
 	_, full := v.Has("cpu-saturated", "")
 	if cpus, ok := v.Host.CPUs.Get(); ok && v.Window > 0 && v.Total/v.Window >= cpus/2 {
@@ -184,7 +186,8 @@ func (v *View) Rate(name string, want ...metric.Label) known.Value[float64] {
 	return known.None[float64]()
 }
 
-// Status returns the growth per second of a counter of SHOW GLOBAL STATUS, named as the server names it: "Created_tmp_disk_tables".
+// Status returns the growth per second of a counter of SHOW GLOBAL STATUS, named as the server names it:
+// "Created_tmp_disk_tables".
 func (v *View) Status(name string) known.Value[float64] {
 	return v.Rate("mysql_global_status_" + strings.ToLower(name))
 }
@@ -325,8 +328,8 @@ func (v *View) Has(kind, subject string) (finding.Symptom, bool) {
 	return finding.Symptom{}, false
 }
 
-// Resolve finds the table that a reference of a statement means; no answer when there is none in the snapshot or more than
-// one that it could be.
+// Resolve finds the table that a reference of a statement means; no answer when there is none in the snapshot or more
+// than one that it could be.
 func (v *View) Resolve(c class.Class, r sqlshape.TableRef) (schema.Table, bool) {
 	if r.Name == "" {
 		return schema.Table{}, false

@@ -12,7 +12,8 @@ import (
 )
 
 func TestViewFigures(t *testing.T) {
-	v := snap.Build().Status("Innodb_log_waits", 3).Gauge("mysql_global_status_threads_running", 7).Set("max_connections", "151").Set("log_bin", "ON").
+	v := snap.Build().Status("Innodb_log_waits", 3).Gauge("mysql_global_status_threads_running", 7).
+		Set("max_connections", "151").Set("log_bin", "ON").
 		Lose("digests", snapshot.Denied, "a privilege is missing", "GRANT x").View()
 	if x, ok := v.Status("Innodb_log_waits").Get(); !ok || x != 3 {
 		t.Errorf("rate %v %v", x, ok)
@@ -29,13 +30,15 @@ func TestViewFigures(t *testing.T) {
 	if x, ok := v.Number("max_connections").Get(); !ok || x != 151 || !v.On("log_bin") {
 		t.Errorf("variables %v %v", x, ok)
 	}
-	if v.Seen("digests") || v.Blind("digests") != "Data unavailable: digests (a privilege is missing). Fix: GRANT x" || v.Blind("host") != "" {
+	if v.Seen("digests") || v.Blind("digests") != "Data unavailable: digests (a privilege is missing). Fix: GRANT x" ||
+		v.Blind("host") != "" {
 		t.Errorf("blind: %q", v.Blind("digests"))
 	}
 	if n := len(v.All("dyno_server_cpu_seconds_total")); n != 2 {
 		t.Errorf("%d series", n)
 	}
-	if x, ok := v.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "system"}).Get(); !ok || x != 0.2 {
+	if x, ok := v.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "system"}).Get(); !ok ||
+		x != 0.2 {
 		t.Errorf("labelled rate %v %v", x, ok)
 	}
 }
@@ -63,7 +66,10 @@ func TestPlansOfOneStatementInSeveralDatabases(t *testing.T) {
 	there, nowhere := here, here
 	there.Schema, nowhere.Schema = "north", "south"
 	m.S.Classes = append(m.S.Classes, there, nowhere)
-	m.S.Plans = append(m.S.Plans, explain.Plan{Class: here.ID, Schema: "north", Steps: []explain.Step{{Table: "t", Access: "ref", Key: "b", Rows: 1}}})
+	m.S.Plans = append(m.S.Plans, explain.Plan{
+		Class: here.ID, Schema: "north",
+		Steps: []explain.Step{{Table: "t", Access: "ref", Key: "b", Rows: 1}},
+	})
 	f := func(name string, c class.Class, access string) {
 		t.Helper()
 		v := m.View()

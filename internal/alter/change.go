@@ -10,26 +10,29 @@ import (
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
-// Change is one ALTER TABLE.
-type Change struct {
+// Alteration is one ALTER TABLE.
+type Alteration struct {
 	Table schema.Ref
 	// SQL is what follows the table's name, ALGORITHM and LOCK left out: ADD INDEX `k` (`a`).
 	SQL string
-	// Algorithm is INPLACE, when empty, or NOCOPY or INSTANT. COPY is refused unless Blocking is set: it stops all writers.
+	// Algorithm is INPLACE, when empty, or NOCOPY or INSTANT. COPY is refused unless Blocking is set: it stops all
+	// writers.
 	Algorithm string
 	// Lock is NONE, when empty, or SHARED with Blocking. Nothing else lets all users go on.
 	Lock string
-	// Blocking says that writers of the table may have to wait until the change is made: the server copies the table under LOCK=SHARED.
+	// Blocking says that writers of the table may have to wait until the change is made: the server copies the table
+	// under LOCK=SHARED.
 	Blocking bool
-	// LockWait bounds each wait for the table's metadata lock before the server is at work, during which every new statement on the table
-	// waits too: 1 to 5 s in whole seconds, 2 s when zero.
+	// LockWait bounds each wait for the table's metadata lock before the server is at work, during which every new
+	// statement on the table waits too: 1 to 5 s in whole seconds, 2 s when zero.
 	LockWait time.Duration
 	// Attempts bounds how often the lock is tried for, 10 when zero.
 	Attempts int
 
 	last time.Duration // bounds the wait for the lock at the end, lastWait when zero
 	long time.Duration // a build that took longer is not repeated when it is lost, longBuild when zero
-	deaf time.Duration // a change that is stopped and not seen on the server any more is waited for so long, deafServer when zero
+	// a change that is stopped and not seen on the server any more is waited for so long, deafServer when zero
+	deaf time.Duration
 }
 
 const (
@@ -43,7 +46,7 @@ const (
 )
 
 // complete fills what is left out and reports what cannot be.
-func (c Change) complete() (Change, error) {
+func (c Alteration) complete() (Alteration, error) {
 	if c.Algorithm == "" {
 		c.Algorithm = map[bool]string{false: "INPLACE", true: "COPY"}[c.Blocking]
 	}
@@ -65,14 +68,17 @@ func (c Change) complete() (Change, error) {
 	if strings.TrimSpace(c.SQL) == "" {
 		errs = append(errs, errors.New("nothing to change"))
 	}
-	if c.Algorithm != "INPLACE" && c.Algorithm != "NOCOPY" && c.Algorithm != "INSTANT" && !(c.Blocking && c.Algorithm == "COPY") {
-		errs = append(errs, fmt.Errorf("algorithm %s may stop the table's users: INPLACE, NOCOPY and INSTANT are accepted", c.Algorithm))
+	if c.Algorithm != "INPLACE" && c.Algorithm != "NOCOPY" && c.Algorithm != "INSTANT" &&
+		!(c.Blocking && c.Algorithm == "COPY") {
+		errs = append(errs, fmt.Errorf("algorithm %s may stop the table's users: INPLACE, NOCOPY and INSTANT are "+
+			"accepted", c.Algorithm))
 	}
 	if c.Lock != "NONE" && !(c.Blocking && c.Lock == "SHARED") {
 		errs = append(errs, fmt.Errorf("lock %s stops the table's users: only NONE is accepted", c.Lock))
 	}
 	if c.LockWait < minLockWait || c.LockWait > maxLockWait {
-		errs = append(errs, fmt.Errorf("a wait of %v for the metadata lock is outside %v to %v", c.LockWait, minLockWait, maxLockWait))
+		errs = append(errs, fmt.Errorf("a wait of %v for the metadata lock is outside %v to %v", c.LockWait,
+			minLockWait, maxLockWait))
 	}
 	if c.Attempts < 1 {
 		errs = append(errs, fmt.Errorf("%d attempts", c.Attempts))
@@ -80,8 +86,9 @@ func (c Change) complete() (Change, error) {
 	return c, errors.Join(errs...)
 }
 
-// Statement returns the statement as it is sent, algorithm and lock included. It is for a Change that Native accepts.
-func (c Change) Statement() string {
+// Statement returns the statement as it is sent, algorithm and lock included. It is for an Alteration that Native
+// accepts.
+func (c Alteration) Statement() string {
 	c, _ = c.complete()
 	s := "ALTER TABLE " + c.Table.SQL() + " " + strings.TrimSpace(c.SQL) + ", ALGORITHM=" + c.Algorithm
 	if c.Algorithm != "INSTANT" { // which takes no lock, and whose LOCK clause MySQL refuses

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// course is what the looks at a running change have shown. The server takes the metadata lock for itself twice, before it begins to work
-// and before it ends, and looks the same both times: only what was seen in between tells one from the other.
+// course is what the looks at a running change have shown. The server takes the metadata lock for itself twice, before
+// it begins to work and before it ends, and looks the same both times: only what was seen in between tells one from the
+// other.
 type course struct {
 	sent   time.Time
 	seen   time.Time // the last look that was answered
@@ -16,9 +17,11 @@ type course struct {
 	worked time.Time // when it was last seen at work
 }
 
-// early are the states, in lower case, in which a server has not begun to work on an ALTER TABLE: MySQL 5.6 to 9, MariaDB 10 and 11.
+// early are the states, in lower case, in which a server has not begun to work on an ALTER TABLE: MySQL 5.6 to 9,
+// MariaDB 10 and 11.
 var early = []string{
-	"", "init", "starting", "executing", "checking permissions", "opening tables", "after opening tables", "opening table", "closing tables", "setup",
+	"", "init", "starting", "executing", "checking permissions", "opening tables", "after opening tables",
+	"opening table", "closing tables", "setup",
 	"system lock", "table lock", "creating table", "after create", "query end", "executing hook on transaction begin.",
 }
 
@@ -67,8 +70,8 @@ func (x *course) built(gaveUp time.Time, wait time.Duration) time.Duration {
 	return max(0, end.Sub(x.begun))
 }
 
-// pace returns how long to wait before the next look. What is built between two looks without being seen is less than can be lost without
-// regret.
+// pace returns how long to wait before the next look. What is built between two looks without being seen is less than
+// can be lost without regret.
 func (x *course) pace() time.Duration {
 	if x.begun.IsZero() {
 		return firstPoll

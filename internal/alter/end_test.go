@@ -16,7 +16,8 @@ import (
 )
 
 // builds takes a moment to build, so that the session that watches sees it at work.
-var builds = Change{Table: table, SQL: "ADD INDEX `k 1` (`a`, `s`), ADD INDEX `k 2` (`s`, `a`), ADD INDEX `k 3` (`s`(20), `j`(20)), ADD INDEX `k 4` (`j`(40), `s`)", LockWait: time.Second}
+var builds = Alteration{Table: table, SQL: "ADD INDEX `k 1` (`a`, `s`), ADD INDEX `k 2` (`s`, `a`), ADD INDEX `k 3` " +
+	"(`s`(20), `j`(20)), ADD INDEX `k 4` (`j`(40), `s`)", LockWait: time.Second}
 
 // holder is a transaction that has the table, from the moment that the server builds to when it is let go.
 type holder struct {
@@ -27,13 +28,15 @@ type holder struct {
 	id     uint64
 }
 
-// begin is called after each look at the change. It takes the table once a look came after the server was seen to build.
+// begin is called after each look at the change. It takes the table once a look came after the server was seen to
+// build.
 func (h *holder) begin(p progress.Progress) {
 	if h.tx != nil || p.End {
 		return
 	}
 	var state string
-	err := h.db.QueryRow("SELECT STATE FROM information_schema.PROCESSLIST WHERE INFO LIKE '/* dyno:alter%ALTER TABLE%'").Scan(&state)
+	err := h.db.QueryRow(
+		"SELECT STATE FROM information_schema.PROCESSLIST WHERE INFO LIKE '/* dyno:alter%ALTER TABLE%'").Scan(&state)
 	looked := h.builds
 	if h.builds = err == nil && state == "altering table"; !h.builds || !looked {
 		return
@@ -65,20 +68,24 @@ func (h *holder) held(ctx context.Context, d time.Duration) {
 	}
 }
 
-// TestTheEndOfABuild has a transaction take the table while the server builds. What was built is not thrown away for a short wait; when it is
-// lost, that is reported, and only what was built quickly is built again.
+// TestTheEndOfABuild has a transaction take the table while the server builds. What was built is not thrown away for a
+// short wait; when it is lost, that is reported, and only what was built quickly is built again.
 func TestTheEndOfABuild(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s, x := start(t, flavor, 1<<15, "performance_schema=ON", "performance_schema_instrument=wait/lock/metadata/sql/mdl=ON",
+			s, x := start(t, flavor, 1<<15, "performance_schema=ON",
+				"performance_schema_instrument=wait/lock/metadata/sql/mdl=ON",
 				"performance_schema_consumer_events_statements_current=ON")
 			back := func() {
 				t.Helper()
-				s.Exec(t, "ALTER TABLE "+table.SQL()+" DROP INDEX `k 1`, DROP INDEX `k 2`, DROP INDEX `k 3`, DROP INDEX `k 4`")
+				s.Exec(t, "ALTER TABLE "+table.SQL()+" DROP INDEX `k 1`, DROP INDEX `k 2`, DROP INDEX `k 3`, DROP "+
+					"INDEX `k 4`")
 			}
-			// native makes the change while somebody takes the table during the build. hold lets it go; ctx ends with the change. It returns how many
-			// ALTER TABLE were sent.
-			native := func(c Change, hold func(ctx context.Context, h *holder, notes []string)) (notes []string, alters uint64, h *holder, err error) {
+			// native makes the change while somebody takes the table during the build. hold lets it go; ctx ends with
+			// the change. It returns how many ALTER TABLE were sent.
+			native := func(c Alteration, hold func(ctx context.Context, h *holder, notes []string)) (
+				notes []string, alters uint64, h *holder, err error,
+			) {
 				t.Helper()
 				for range 20 { // a server may have built before anybody looked
 					h = &holder{t: t, db: s.DB(t, "")}
@@ -122,7 +129,9 @@ func TestTheEndOfABuild(t *testing.T) {
 			if err != nil || alters != 1 || indexes(t, s) != 5 {
 				t.Fatalf("held for longer: %d ALTER TABLE, %v, %q", alters, err, notes)
 			}
-			if said := strings.Join(notes, "\n"); len(notes) != 1 || !strings.Contains(said, "at its end the change waits up to 1m0s") || !strings.Contains(said, holds(h)) ||
+			if said := strings.Join(notes, "\n"); len(notes) != 1 ||
+				!strings.Contains(said, "at its end the change waits up to 1m0s") ||
+				!strings.Contains(said, holds(h)) ||
 				!strings.Contains(said, "statement: select connection_id() from") {
 				t.Errorf("the holder is not reported: %q", notes)
 			}
@@ -135,7 +144,8 @@ func TestTheEndOfABuild(t *testing.T) {
 			if WhyOf(err) != Locked || BuiltOf(err) <= 0 || alters != 1 || indexes(t, s) != 1 {
 				t.Errorf("a long build: %d ALTER TABLE, built %v, %v, %q", alters, BuiltOf(err), err, notes)
 			}
-			if err == nil || !strings.Contains(err.Error(), "threw away what it had built in") || !strings.Contains(err.Error(), holds(h)) ||
+			if err == nil || !strings.Contains(err.Error(), "threw away what it had built in") ||
+				!strings.Contains(err.Error(), holds(h)) ||
 				!strings.Contains(target.HintOf(err), "there is no automatic retry") {
 				t.Errorf("a long build: %v, %s", err, target.HintOf(err))
 			}
@@ -155,7 +165,8 @@ func TestTheEndOfABuild(t *testing.T) {
 	}
 }
 
-// TestCourse has the states of a session, one look each 100 ms, and whether its wait for a lock is one at the beginning.
+// TestCourse has the states of a session, one look each 100 ms, and whether its wait for a lock is one at the
+// beginning.
 func TestCourse(t *testing.T) {
 	const mdl = "Waiting for table metadata lock"
 	f := func(states string, begun bool, waits, built time.Duration) {
@@ -209,7 +220,8 @@ func TestKillLooksFirst(t *testing.T) {
 				ended = make(chan error, 1)
 				go func() {
 					var n int
-					err := conn.QueryRowContext(t.Context(), comment+"SELECT SLEEP(1000) FROM (SELECT 1 UNION SELECT 2) x").Scan(&n)
+					err := conn.QueryRowContext(t.Context(), comment+"SELECT SLEEP(1000) FROM (SELECT 1 UNION SELECT "+
+						"2) x").Scan(&n)
 					if err == nil && n == 1 {
 						err = errors.New("SLEEP was interrupted")
 					}
@@ -217,7 +229,8 @@ func TestKillLooksFirst(t *testing.T) {
 				}()
 				eventually(t, "it sleeps", func() bool {
 					var n int
-					if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ? AND INFO LIKE ?", id, comment+"SELECT SLEEP%").Scan(&n); err != nil {
+					if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ? "+
+						"AND INFO LIKE ?", id, comment+"SELECT SLEEP%").Scan(&n); err != nil {
 						t.Fatal(err)
 					}
 					return n == 1

@@ -24,8 +24,8 @@ const (
 // Error says why a change did not happen. It wraps a *target.Error, which says what to do.
 type Error struct {
 	Why Why
-	// Built is how long the server had worked on what it threw away because the metadata lock was not free at the end. It is set only for what is
-	// too long to be repeated without being asked for.
+	// Built is how long the server had worked on what it threw away because the metadata lock was not free at the end.
+	// It is set only for what is too long to be repeated without being asked for.
 	Built time.Duration
 	Err   error
 }
@@ -55,18 +55,23 @@ func BuiltOf(err error) time.Duration {
 
 // fail judges the error of an ALTER.
 // Numbers: https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html
-func fail(ctx context.Context, c Change, where string, err error) error {
+func fail(ctx context.Context, c Alteration, where string, err error) error {
 	e := &Error{Why: Refused}
-	t := &target.Error{Op: "alter " + c.Table.String(), Kind: target.KindOf(err), Target: "on " + where, Hint: target.HintOf(err), Err: err}
+	t := &target.Error{
+		Op: "alter " + c.Table.String(), Kind: target.KindOf(err), Target: "on " + where,
+		Hint: target.HintOf(err), Err: err,
+	}
 	e.Err = t
 	n, ok := target.ServerErrorNumber(err)
 	switch {
 	case ok && (n == 1845 || n == 1846):
 		e.Why = NotOnline
-		t.Hint = "the server cannot do this without stopping writers, so nothing was changed: do it in a maintenance window, or on a copy of the table"
+		t.Hint = "the server cannot do this without stopping writers, so nothing was changed: do it in a maintenance " +
+			"window, or on a copy of the table"
 	case ok && n == 1799:
 		e.Why = LogFull
-		t.Hint = "the table is written faster than innodb_online_alter_log_max_size allows: raise it, or try at a quieter time; nothing was changed"
+		t.Hint = "the table is written faster than innodb_online_alter_log_max_size allows: raise it, or try at a " +
+			"quieter time; nothing was changed"
 	case ok && (n == 1317 || n == 3024 || n == 1969):
 		e.Why = Stopped
 		t.Hint = "the change was stopped half-way and the server took it back; nothing was changed"
@@ -81,7 +86,8 @@ func fail(ctx context.Context, c Change, where string, err error) error {
 		t.Hint = "the table has duplicate values: a unique index is impossible until they are gone; nothing was changed"
 	case target.KindOf(err) == target.Gone:
 		e.Why = Lost
-		t.Hint = "the connection broke in the middle of the change: check on the server whether it was made; MySQL and MariaDB finish or roll back an ALTER as a whole"
+		t.Hint = "the connection broke in the middle of the change: check on the server whether it was made; MySQL " +
+			"and MariaDB finish or roll back an ALTER as a whole"
 	}
 	return e
 }

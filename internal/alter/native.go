@@ -26,24 +26,29 @@ const (
 	askTime   = 5 * time.Second // most for one question to the server while the change runs
 )
 
-// Native lets the server itself change the table while its users go on: ALGORITHM and LOCK are always written out, so the server
-// refuses what would stop them. All later statements on the table wait behind a change that waits for the table's metadata lock, so at
-// the beginning it waits only for Change.LockWait, not at all while a session is known to hold the table, and tries again with growing
-// gaps. At the end, where the server would throw away what it has built, it waits for up to a minute and reports who holds the table; a
-// build of more than a minute that is lost all the same is not repeated. When ctx ends Native kills its own ALTER, and nothing else,
-// and returns after the server has taken it back.
+// Native lets the server itself change the table while its users go on: ALGORITHM and LOCK are always written out, so
+// the server refuses what would stop them. All later statements on the table wait behind a change that waits for the
+// table's metadata lock, so at the beginning it waits only for Alteration.LockWait, not at all while a session is known
+// to hold the table, and tries again with growing gaps. At the end, where the server would throw away what it has
+// built, it waits for up to a minute and reports who holds the table; a build of more than a minute that is lost all
+// the same is not repeated. When ctx ends Native kills its own ALTER, and nothing else, and returns after the server
+// has taken it back.
 //
 // The target is pinned, see target.Target.Pin: the change is made on the server that its facts are of, or nowhere.
 //
 // note, which may be nil, gets one line of text for whatever happens on the way. Errors are of type *Error.
-func Native(ctx context.Context, t *target.Target, c Change, report progress.Sink, note func(string)) error {
+func Native(ctx context.Context, t *target.Target, c Alteration, report progress.Sink, note func(string)) error {
 	c, err := c.complete()
 	if err != nil {
-		return &Error{Why: Refused, Err: &target.Error{Op: "alter " + c.Table.String(), Kind: target.Unsupported, Err: err}}
+		return &Error{Why: Refused, Err: &target.Error{
+			Op:   "alter " + c.Table.String(),
+			Kind: target.Unsupported, Err: err,
+		}}
 	}
 	if !t.Has(target.HasInplaceDDL) {
 		return &Error{Why: NotOnline, Err: &target.Error{
-			Op: "alter " + c.Table.String(), Kind: target.Unsupported, Err: errors.New("this server has no online ALTER TABLE"),
+			Op: "alter " + c.Table.String(), Kind: target.Unsupported,
+			Err:  errors.New("this server has no online ALTER TABLE"),
 			Hint: "MySQL before 5.6 and MariaDB before 10.0 stop all writers: do it in a maintenance window",
 		}}
 	}
@@ -90,11 +95,13 @@ func (w *worker) given(m *missed, last bool) error {
 	switch {
 	case m.lost && m.built >= w.c.long:
 		e.Err = fmt.Errorf("%s: %w", m.how, m.err)
-		e.Hint = fmt.Sprintf("nothing was changed, and there is no automatic retry: it costs the same %v of work on the server again; "+
+		e.Hint = fmt.Sprintf("nothing was changed, and there is no automatic retry: it costs the same %v of work on "+
+			"the server again; "+
 			"end the transaction that holds the table first", m.built.Round(time.Second))
 		return &Error{Why: Locked, Built: m.built, Err: e}
 	case last:
-		e.Err = fmt.Errorf("its metadata lock was not free in %d attempts of %v; the last one: %s", w.c.Attempts, w.c.LockWait, m.how)
+		e.Err = fmt.Errorf("its metadata lock was not free in %d attempts of %v; the last one: %s",
+			w.c.Attempts, w.c.LockWait, m.how)
 		if m.err != nil {
 			e.Err = fmt.Errorf("%w: %w", e.Err, m.err)
 		}
@@ -106,7 +113,7 @@ func (w *worker) given(m *missed, last bool) error {
 
 type worker struct {
 	t      *target.Target
-	c      Change
+	c      Alteration
 	report progress.Sink
 	note   func(string)
 	where  string
@@ -122,8 +129,8 @@ func (w *worker) stopped(ctx context.Context) error {
 	}}
 }
 
-// holders says in words who has held the table for a number of seconds, but for one session; it is only an explanation, so it may find
-// none.
+// holders says in words who has held the table for a number of seconds, but for one session; it is only an explanation,
+// so it may find none.
 func (w *worker) holders(ctx context.Context, olderSec int, but uint64) string {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -152,8 +159,8 @@ func heldBy(hs []Holder) string {
 // seconds is the LockWait as the server counts it.
 func (w *worker) seconds() int { return int(w.c.LockWait / time.Second) }
 
-// free waits, without a place in the table's queue, for sessions that are known to have held the table for longer than LockWait. It
-// returns who holds it still after another LockWait.
+// free waits, without a place in the table's queue, for sessions that are known to have held the table for longer than
+// LockWait. It returns who holds it still after another LockWait.
 func (w *worker) free(ctx context.Context) string {
 	for end := time.Now().Add(w.c.LockWait); ; {
 		hs, err := Holders(ctx, w.t, w.c.Table, w.seconds())
@@ -180,9 +187,12 @@ func (w *worker) attempt(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return w.stopped(ctx)
 	}
-	// Two connections of its own: the ALTER's, and one to watch and to kill it even when the server has no connection left then.
-	// The server's own time zone, because a change between TIMESTAMP and DATETIME converts by it.
-	set := map[string]string{"lock_wait_timeout": strconv.Itoa(int(w.c.last / time.Second)), "time_zone": "@@global.time_zone"}
+	// Two connections of its own: the ALTER's, and one to watch and to kill it even when the server has no connection
+	// left then. The server's own time zone, because a change between TIMESTAMP and DATETIME converts by it.
+	set := map[string]string{
+		"lock_wait_timeout": strconv.Itoa(int(w.c.last / time.Second)),
+		"time_zone":         "@@global.time_zone",
+	}
 	if _, ok := w.t.Variable("max_statement_time"); ok { // MariaDB's limit would end a long ALTER too
 		set["max_statement_time"] = "0"
 	}
@@ -219,7 +229,10 @@ func (w *worker) attempt(ctx context.Context) error {
 				if killing && ctx.Err() != nil {
 					w.note("the change had been made before it could be stopped")
 				}
-				w.report.Report(progress.Progress{Step: "altering " + w.c.Table.String(), Done: 100, Total: 100, Unit: "%", Started: x.sent, At: time.Now(), End: true})
+				w.report.Report(progress.Progress{
+					Step: "altering " + w.c.Table.String(), Done: 100, Total: 100,
+					Unit: "%", Started: x.sent, At: time.Now(), End: true,
+				})
 				return nil
 			case ok && n == 1205 && ctx.Err() != nil:
 				return w.stopped(ctx)
@@ -245,7 +258,8 @@ func (w *worker) attempt(ctx context.Context) error {
 					if err := <-done; err == nil { // at that very moment
 						return nil
 					}
-					return fail(ctx, w.c, w.where, fmt.Errorf("the server no longer shows the change, and does not report its outcome: %w", io.ErrUnexpectedEOF))
+					return fail(ctx, w.c, w.where, fmt.Errorf("the server no longer shows the change, and does not "+
+						"report its outcome: %w", io.ErrUnexpectedEOF))
 				}
 				tick.Reset(firstPoll)
 				continue
@@ -263,7 +277,8 @@ func (w *worker) attempt(ctx context.Context) error {
 					}
 				case !reported:
 					reported, who = true, w.holders(ctx, 0, work.ID())
-					w.note(fmt.Sprintf("at its end the change waits up to %v for the metadata lock, and later statements on the table wait behind it%s", w.c.last, who))
+					w.note(fmt.Sprintf("at its end the change waits up to %v for the metadata lock, and later "+
+						"statements on the table wait behind it%s", w.c.last, who))
 				}
 				if reported {
 					p.Step = "built; " + p.Step + who
@@ -286,7 +301,8 @@ func (w *worker) missed(x course, killed bool, who string, err error) error {
 		return &missed{how: fmt.Sprintf("the metadata lock was not free within %v%s", waited, who), err: err}
 	}
 	m := &missed{lost: true, built: x.built(time.Now(), waited), err: err}
-	m.how = fmt.Sprintf("the server threw away what it had built in %v: at the end the metadata lock was not free within %v%s", m.built.Round(time.Second), waited, who)
+	m.how = fmt.Sprintf("the server threw away what it had built in %v: at the end the metadata lock was not free "+
+		"within %v%s", m.built.Round(time.Second), waited, who)
 	return m
 }
 
@@ -335,8 +351,8 @@ func (w *worker) asks(f func(context.Context, *target.Session) error) error {
 	return err
 }
 
-// kill ends our own statement, if the session that kills sees it there: the number alone may be somebody else's. A failure is not the end:
-// the loop tries again.
+// kill ends our own statement, if the session that kills sees it there: the number alone may be somebody else's. A
+// failure is not the end: the loop tries again.
 func (w *worker) kill(mark string, id uint64) {
 	err := w.asks(func(ctx context.Context, s *target.Session) error {
 		ours := false
@@ -351,14 +367,15 @@ func (w *worker) kill(mark string, id uint64) {
 		_, err = s.Exec(ctx, sqltext.Tagged("alter", "", fmt.Sprintf("KILL QUERY %d", id)))
 		return err
 	})
-	if n, ok := target.ServerErrorNumber(err); err != nil && !(ok && n == 1094) && w.said != err.Error() { // 1094: it has ended meanwhile
+	if n, ok := target.ServerErrorNumber(err); err != nil && !(ok && n == 1094) && w.said != err.Error() {
+		// 1094: it has ended meanwhile
 		w.said = err.Error()
 		w.note("stopping the change: " + w.said)
 	}
 }
 
-// look asks how far the change is, and in which state its session is. MySQL tells how far in performance_schema, for whose stages a
-// consumer must be on; MariaDB in its processlist. Where neither says anything, the step alone is known.
+// look asks how far the change is, and in which state its session is. MySQL tells how far in performance_schema, for
+// whose stages a consumer must be on; MariaDB in its processlist. Where neither says anything, the step alone is known.
 func (w *worker) look(ctx context.Context, id uint64) (p progress.Progress, phase string, err error) {
 	p = progress.Progress{Step: "altering " + w.c.Table.String(), Unit: "%"}
 	if ctx.Err() != nil {
@@ -369,23 +386,28 @@ func (w *worker) look(ctx context.Context, id uint64) (p progress.Progress, phas
 		cols = "STATE, STAGE, MAX_STAGE, PROGRESS"
 	}
 	err = w.asks(func(ctx context.Context, s *target.Session) error {
-		_, err := s.Query(ctx, sqltext.Tagged("alter", "", fmt.Sprintf("SELECT %s FROM information_schema.PROCESSLIST WHERE ID = %d", cols, id)), func(r []driver.Value) {
-			if phase = text(r[0]); waiting(phase) {
-				p.Step = "waiting for the metadata lock of " + w.c.Table.String()
-			}
-			if stages := float(r[2]); stages > 0 { // PROGRESS is the percentage of one stage
-				p.Done, p.Total = (max(float(r[1]), 1)-1)/stages*100+float(r[3])/stages, 100
-			}
-		})
+		_, err := s.Query(ctx, sqltext.Tagged("alter", "",
+			fmt.Sprintf("SELECT %s FROM information_schema.PROCESSLIST WHERE ID = %d", cols, id)),
+			func(r []driver.Value) {
+				if phase = text(r[0]); waiting(phase) {
+					p.Step = "waiting for the metadata lock of " + w.c.Table.String()
+				}
+				if stages := float(r[2]); stages > 0 { // PROGRESS is the percentage of one stage
+					p.Done, p.Total = (max(float(r[1]), 1)-1)/stages*100+float(r[3])/stages, 100
+				}
+			})
 		if err != nil || !w.t.Has(target.HasStages) {
 			return err
 		}
-		_, err = s.Query(ctx, sqltext.Tagged("alter", "", fmt.Sprintf("SELECT WORK_COMPLETED, WORK_ESTIMATED FROM performance_schema.events_stages_current"+
-			" JOIN performance_schema.threads USING (THREAD_ID) WHERE PROCESSLIST_ID = %d AND WORK_ESTIMATED > 0", id)), func(r []driver.Value) {
-			if of := float(r[1]); of > 0 {
-				p.Done, p.Total = min(float(r[0])/of, 1)*100, 100
-			}
-		})
+		_, err = s.Query(ctx, sqltext.Tagged("alter", "",
+			fmt.Sprintf("SELECT WORK_COMPLETED, WORK_ESTIMATED FROM performance_schema.events_stages_current"+
+				" JOIN performance_schema.threads USING (THREAD_ID) WHERE PROCESSLIST_ID = %d AND WORK_ESTIMATED > 0",
+				id)),
+			func(r []driver.Value) {
+				if of := float(r[1]); of > 0 {
+					p.Done, p.Total = min(float(r[0])/of, 1)*100, 100
+				}
+			})
 		return err
 	})
 	return p, phase, err

@@ -23,10 +23,12 @@ func start(t *testing.T, flavor string, rows int, settings ...string) (*servers.
 	t.Helper()
 	// A starting MariaDB clears the temporary tables of others from a directory that they share.
 	s := servers.Start(t, flavor, append(settings, "tmpdir="+t.TempDir())...)
-	s.Exec(t, "CREATE DATABASE `d``x`", "CREATE TABLE "+table.SQL()+" (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, s VARCHAR(200), j TEXT)",
+	s.Exec(t, "CREATE DATABASE `d``x`", "CREATE TABLE "+table.SQL()+" (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT "+
+		"NULL, s VARCHAR(200), j TEXT)",
 		"INSERT INTO "+table.SQL()+" (a, s, j) VALUES (1, REPEAT('x', 180), 'some words')")
 	for n := 1; n < rows; n *= 2 {
-		s.Exec(t, "USE `d``x`", "INSERT INTO "+table.SQL()+" (a, s, j) SELECT FLOOR(RAND() * 1000000), SHA2(RAND(), 256), j FROM "+table.SQL())
+		s.Exec(t, "USE `d``x`", "INSERT INTO "+table.SQL()+" (a, s, j) SELECT FLOOR(RAND() * 1000000), SHA2(RAND(), "+
+			"256), j FROM "+table.SQL())
 	}
 	spec, err := target.ParseURL(s.URL("root"))
 	if err != nil {
@@ -42,7 +44,8 @@ func start(t *testing.T, flavor string, rows int, settings ...string) (*servers.
 
 func indexes(t *testing.T, s *servers.Server) (n int) {
 	t.Helper()
-	err := s.DB(t, "").QueryRow("SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA=? AND TABLE_NAME=?",
+	err := s.DB(t, "").QueryRow("SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE "+
+		"TABLE_SCHEMA=? AND TABLE_NAME=?",
 		table.Schema, table.Table).Scan(&n)
 	if err != nil {
 		t.Fatal(err)
@@ -90,18 +93,20 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-var change = Change{Table: table, SQL: "ADD INDEX `k a` (`a`, `s`)"}
+var change = Alteration{Table: table, SQL: "ADD INDEX `k a` (`a`, `s`)"}
 
 func TestNativeUnderWriters(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s, x := start(t, flavor, 1<<16, "performance_schema=ON", "performance_schema_consumer_events_stages_current=ON",
+			s, x := start(t, flavor, 1<<16, "performance_schema=ON",
+				"performance_schema_consumer_events_stages_current=ON",
 				"performance_schema_instrument=stage/innodb/alter%=ON")
 			count, stop := writers(t, s, 3)
 			eventually(t, "writers write", func() bool { return count.Load() > 10 })
 			before := count.Load()
 			var ps []progress.Progress
-			err := Native(t.Context(), x, change, func(p progress.Progress) { ps = append(ps, p) }, func(n string) { t.Log(n) })
+			err := Native(t.Context(), x, change, func(p progress.Progress) { ps = append(ps, p) },
+				func(n string) { t.Log(n) })
 			during := count.Load() - before
 			longest := stop()
 			if err != nil {
@@ -124,19 +129,23 @@ func TestNativeUnderWriters(t *testing.T) {
 			// The index holds every row, those written meanwhile included.
 			var all, through int
 			db := s.DB(t, "")
-			if err := db.QueryRow("SELECT COUNT(*) FROM " + table.SQL() + " FORCE INDEX (PRIMARY)").Scan(&all); err != nil {
+			if err := db.QueryRow("SELECT COUNT(*) FROM " + table.SQL() + " FORCE INDEX (PRIMARY)").
+				Scan(&all); err != nil {
 				t.Fatal(err)
 			}
-			if err := db.QueryRow("SELECT COUNT(*) FROM " + table.SQL() + " FORCE INDEX (`k a`) WHERE a >= 0").Scan(&through); err != nil {
+			if err := db.QueryRow("SELECT COUNT(*) FROM " + table.SQL() + " FORCE INDEX (`k a`) WHERE a >= 0").
+				Scan(&through); err != nil {
 				t.Fatal(err)
 			}
 			if all != through || all < 1<<16 {
 				t.Errorf("%d rows, %d through the index", all, through)
 			}
-			if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Refused || !strings.Contains(target.HintOf(err), "index of that name") {
+			if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Refused ||
+				!strings.Contains(target.HintOf(err), "index of that name") {
 				t.Errorf("twice: %v, %s", err, target.HintOf(err))
 			}
-			if err := Native(t.Context(), x, Change{Table: table, SQL: schema.DropIndexClause("k a")}, nil, nil); err != nil || indexes(t, s) != 1 {
+			if err := Native(t.Context(), x, Alteration{Table: table, SQL: schema.DropIndexClause("k a")}, nil,
+				nil); err != nil || indexes(t, s) != 1 {
 				t.Errorf("dropped: %v", err)
 			}
 		})
@@ -146,7 +155,8 @@ func TestNativeUnderWriters(t *testing.T) {
 func TestNativeWaitsForTheMetadataLockInShortTurns(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s, x := start(t, flavor, 4, "default_time_zone=+05:00", "performance_schema=ON", "performance_schema_instrument=wait/lock/metadata/sql/mdl=ON")
+			s, x := start(t, flavor, 4, "default_time_zone=+05:00", "performance_schema=ON",
+				"performance_schema_instrument=wait/lock/metadata/sql/mdl=ON")
 			tx, err := s.DB(t, "").Begin()
 			if err != nil {
 				t.Fatal(err)
@@ -174,14 +184,16 @@ func TestNativeWaitsForTheMetadataLockInShortTurns(t *testing.T) {
 			if n := s.Status(t, "Com_alter_table") - alters; n != 0 {
 				t.Errorf("%d ALTER TABLE queued behind a transaction that was known to hold the table", n)
 			}
-			if WhyOf(err) != Locked || target.KindOf(err) != target.Timeout || !strings.Contains(err.Error(), fmt.Sprintf("thread %d (root@localhost)", id)) ||
+			if WhyOf(err) != Locked || target.KindOf(err) != target.Timeout ||
+				!strings.Contains(err.Error(), fmt.Sprintf("thread %d (root@localhost)", id)) ||
 				!strings.Contains(target.HintOf(err), "end the transaction") {
 				t.Errorf("held: %v, %s", err, target.HintOf(err))
 			}
 			if len(notes) != 1 || !strings.Contains(notes[0], "attempt 1 of 2") {
 				t.Errorf("notes %q", notes)
 			}
-			if took < 2*time.Second+firstGap-100*time.Millisecond { // it may take longer on a busy machine; that it ends is the other half
+			if took < 2*time.Second+firstGap-100*time.Millisecond {
+				// it may take longer on a busy machine; that it ends is the other half
 				t.Errorf("two waits of 1 s and a gap of 1 s took %v", took)
 			}
 			if indexes(t, s) != 1 {
@@ -192,7 +204,8 @@ func TestNativeWaitsForTheMetadataLockInShortTurns(t *testing.T) {
 			if err != nil || len(hs) != 1 || int(hs[0].Thread) != id || !hs[0].Sure || hs[0].Sec < 1 || hs[0].Sec > 60 {
 				t.Errorf("holders %+v, %v", hs, err)
 			}
-			if hs, err := Holders(t.Context(), x, schema.Ref{Schema: "d", Table: "other"}, 0); err != nil || len(hs) != 0 {
+			if hs, err := Holders(t.Context(), x, schema.Ref{Schema: "d", Table: "other"}, 0); err != nil ||
+				len(hs) != 0 {
 				t.Errorf("holders of another table %+v, %v", hs, err)
 			}
 
@@ -208,11 +221,13 @@ func TestNativeWaitsForTheMetadataLockInShortTurns(t *testing.T) {
 	}
 }
 
-// TestWithoutMetadataLocks has a server that does not show who holds them: the lock is waited for in the queue, for as short as was asked.
+// TestWithoutMetadataLocks has a server that does not show who holds them: the lock is waited for in the queue, for as
+// short as was asked.
 func TestWithoutMetadataLocks(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s, x := start(t, flavor, 4, "default_time_zone=-03:00", "performance_schema_instrument=wait/lock/metadata/sql/mdl=OFF")
+			s, x := start(t, flavor, 4, "default_time_zone=-03:00",
+				"performance_schema_instrument=wait/lock/metadata/sql/mdl=OFF")
 			tx, err := s.DB(t, "").Begin()
 			if err != nil {
 				t.Fatal(err)
@@ -226,13 +241,15 @@ func TestWithoutMetadataLocks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return len(hs) == 1 && !hs[0].Sure && hs[0].Sec < 60 && strings.Contains(hs[0].String(), "perhaps on another table")
+				return len(hs) == 1 && !hs[0].Sure && hs[0].Sec < 60 &&
+					strings.Contains(hs[0].String(), "perhaps on another table")
 			})
 			c := change
 			c.LockWait, c.Attempts = time.Second, 1
 			alters := s.Status(t, "Com_alter_table")
 			err = Native(t.Context(), x, c, nil, nil)
-			if n := s.Status(t, "Com_alter_table") - alters; n != 1 || WhyOf(err) != Locked || !strings.Contains(err.Error(), "not free within 1s, held by thread") {
+			if n := s.Status(t, "Com_alter_table") - alters; n != 1 || WhyOf(err) != Locked ||
+				!strings.Contains(err.Error(), "not free within 1s, held by thread") {
 				t.Errorf("%d ALTER TABLE, %v", n, err)
 			}
 		})
@@ -247,7 +264,8 @@ func TestCancelKillsTheChange(t *testing.T) {
 			db := s.DB(t, "")
 			running := func() bool {
 				var n int
-				err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND INFO LIKE '%ALTER TABLE%'").Scan(&n)
+				err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() " +
+					"AND INFO LIKE '%ALTER TABLE%'").Scan(&n)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -284,7 +302,9 @@ func TestCancelKillsTheChange(t *testing.T) {
 			c := change
 			c.LockWait = 5 * time.Second
 			err = Native(whileRunning(), x, c, nil, nil)
-			if WhyOf(err) != Stopped || !errors.Is(err, context.Canceled) || !strings.Contains(target.HintOf(err), "half-way") { // not when the wait had ended
+			if WhyOf(err) != Stopped || !errors.Is(err, context.Canceled) ||
+				!strings.Contains(target.HintOf(err), "half-way") {
+				// not when the wait had ended
 				t.Errorf("cancelled while waiting: %v, %s", err, target.HintOf(err))
 			}
 			eventually(t, "the change is over", func() bool { return !running() })
@@ -309,7 +329,8 @@ func TestKilledBySomebodyElse(t *testing.T) {
 	go func() {
 		for {
 			var id int
-			if err := db.QueryRowContext(t.Context(), "SELECT IFNULL(MAX(ID), 0) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND INFO LIKE '%ALTER TABLE%'").Scan(&id); err != nil {
+			if err := db.QueryRowContext(t.Context(), "SELECT IFNULL(MAX(ID), 0) FROM information_schema.PROCESSLIST "+
+				"WHERE ID <> CONNECTION_ID() AND INFO LIKE '%ALTER TABLE%'").Scan(&id); err != nil {
 				return
 			}
 			if id > 0 {
@@ -318,7 +339,8 @@ func TestKilledBySomebodyElse(t *testing.T) {
 			}
 		}
 	}()
-	if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Stopped || !strings.Contains(target.HintOf(err), "took it back") {
+	if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Stopped ||
+		!strings.Contains(target.HintOf(err), "took it back") {
 		t.Errorf("got %v, %s", err, target.HintOf(err))
 	}
 	if indexes(t, s) != 1 {
@@ -333,13 +355,15 @@ func TestServerDiesDuringTheChange(t *testing.T) {
 	go func() {
 		defer close(killed)
 		for n := 0; n == 0; {
-			if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND INFO LIKE '%ALTER TABLE%'").Scan(&n); err != nil {
+			if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID "+
+				"<> CONNECTION_ID() AND INFO LIKE '%ALTER TABLE%'").Scan(&n); err != nil {
 				return
 			}
 		}
 		s.Kill(t)
 	}()
-	if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Lost || !strings.Contains(target.HintOf(err), "check on the server") {
+	if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Lost || !strings.Contains(target.HintOf(err),
+		"check on the server") {
 		t.Errorf("got %v, %s", err, target.HintOf(err))
 	}
 	<-killed
@@ -351,8 +375,9 @@ func TestNotOnlineIsRefused(t *testing.T) {
 			s, x := start(t, flavor, 4)
 			f := func(sql string, why Why, hint string) {
 				t.Helper()
-				err := Native(t.Context(), x, Change{Table: table, SQL: sql}, nil, nil)
-				if WhyOf(err) != why || !strings.Contains(target.HintOf(err), hint) || !strings.Contains(err.Error(), table.String()) {
+				err := Native(t.Context(), x, Alteration{Table: table, SQL: sql}, nil, nil)
+				if WhyOf(err) != why || !strings.Contains(target.HintOf(err), hint) ||
+					!strings.Contains(err.Error(), table.String()) {
 					t.Errorf("%s: %v: %v, %s", sql, WhyOf(err), err, target.HintOf(err))
 				}
 			}
@@ -364,7 +389,7 @@ func TestNotOnlineIsRefused(t *testing.T) {
 			if indexes(t, s) != 1 {
 				t.Error("something is left behind")
 			}
-			for _, c := range []Change{
+			for _, c := range []Alteration{
 				{},
 				{Table: table},
 				{Table: table, SQL: "x", Algorithm: "COPY"},
@@ -386,7 +411,8 @@ func TestNotOnlineIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer u.Close()
-			if err := Native(t.Context(), u, change, nil, nil); target.KindOf(err) != target.Denied || !strings.Contains(target.HintOf(err), "GRANT") {
+			if err := Native(t.Context(), u, change, nil, nil); target.KindOf(err) != target.Denied ||
+				!strings.Contains(target.HintOf(err), "GRANT") {
 				t.Errorf("without privileges: %v, %s", err, target.HintOf(err))
 			}
 		})
@@ -394,25 +420,26 @@ func TestNotOnlineIsRefused(t *testing.T) {
 }
 
 func TestStatement(t *testing.T) {
-	f := func(c Change, want string) {
+	f := func(c Alteration, want string) {
 		t.Helper()
 		c.Table = schema.Ref{Schema: "d", Table: "t"}
 		if got := c.Statement(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	f(Change{SQL: " ADD INDEX k (a) "}, "ALTER TABLE `d`.`t` ADD INDEX k (a), ALGORITHM=INPLACE, LOCK=NONE")
-	f(Change{SQL: "ADD COLUMN b INT", Algorithm: "instant"}, "ALTER TABLE `d`.`t` ADD COLUMN b INT, ALGORITHM=INSTANT")
+	f(Alteration{SQL: " ADD INDEX k (a) "}, "ALTER TABLE `d`.`t` ADD INDEX k (a), ALGORITHM=INPLACE, LOCK=NONE")
+	f(Alteration{SQL: "ADD COLUMN b INT", Algorithm: "instant"}, "ALTER TABLE `d`.`t` ADD COLUMN b INT, "+
+		"ALGORITHM=INSTANT")
 }
 
-// TestAServerThatIsSilentIsGivenUp: a change that is to be stopped on a server which says nothing more must not keep whoever stops it for
-// ever, and what became of it is left open.
+// TestAServerThatIsSilentIsGivenUp: a change that is to be stopped on a server which says nothing more must not keep
+// whoever stops it for ever, and what became of it is left open.
 func TestAServerThatIsSilentIsGivenUp(t *testing.T) {
 	s, x := start(t, "mariadb", 1<<18)
 	t.Cleanup(func() { syscall.Kill(s.PID, syscall.SIGCONT) })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	change := Change{Table: table, SQL: "ADD INDEX k (a, s)", deaf: time.Second}
+	change := Alteration{Table: table, SQL: "ADD INDEX k (a, s)", deaf: time.Second}
 	done, once := make(chan error, 1), sync.Once{}
 	go func() {
 		done <- Native(ctx, x, change, func(progress.Progress) {

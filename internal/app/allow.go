@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
@@ -18,27 +19,32 @@ import (
 // EnvPrefix begins the names of environment variables whose value a request over HTTP may have sent as a password.
 const EnvPrefix = "DYNO_TARGET_"
 
-// credentials is the directory with the files that a request over HTTP may name.
-func (a *App) credentials() string { return filepath.Join(a.Home, "credentials") }
+// Credentials is the directory with the files that a request over HTTP may name.
+func (a *App) Credentials() string { return filepath.Join(a.Home, "credentials") }
 
-// allow holds an entry of the inventory that came over HTTP to what may be sent there: whoever sends requests need not be the one whose
-// secrets they are, and names the server that gets them.
+// Allow holds an entry of the inventory that came over HTTP to what may be sent there: whoever sends requests need not
+// be the one whose secrets they are, and names the server that gets them.
 //
-//   - What the defaults files and the environment hold for all servers goes only where those files lead. For any other server it stays
+//   - What the defaults files and the environment hold for all servers goes only where those files lead. For any other
+//     server it stays
 //     here: the entry gets os.DevNull, and an account that needs a password is refused.
-//   - A file with a login is one of the directory credentials, or one that the inventory has already. A variable has a name with
+//   - A file with a login is one of the directory credentials, or one that the inventory has already. A variable has a
+//     name with
 //     EnvPrefix, or the inventory has it.
-//   - Their passwords go where the inventory sends them already, where the file says, and, while no entry has them, to trusted servers of
-//     this machine when it says nothing. Over TLS that is verified in full, by the CA that the owner named, they also go to other ports and
+//   - Their passwords go where the inventory sends them already, where the file says, and, while no entry has them, to
+//     trusted servers of
+//     this machine when it says nothing. Over TLS that is verified in full, by the CA that the owner named, they also
+//     go to other ports and
 //     schemas of those hosts: whoever sends requests may have a valid certificate for a host of their own.
-//   - Certificates and keys, those to seal passwords with too, come from the same directory or the inventory, and jump hosts from the
+//   - Certificates and keys, those to seal passwords with too, come from the same directory or the inventory, and jump
+//     hosts from the
 //     inventory: to those ssh logs in with the keys of Dyno's account.
 //
 // Errors are of kind target.BadTarget.
-func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error) {
+func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error) {
 	file := t.Defaults
 	if file != "" && !filepath.IsAbs(file) {
-		t.Defaults = filepath.Join(a.credentials(), file)
+		t.Defaults = filepath.Join(a.Credentials(), file)
 	}
 	t, spec, err := a.entry(t)
 	if err != nil {
@@ -60,18 +66,25 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	}
 	has := func(is func(held) bool) bool { return slices.ContainsFunc(kept, is) }
 	bad := func(what, hint string) (ledger.Target, error) {
-		return t, &target.Error{Op: "use this login over HTTP", Kind: target.BadTarget, Err: errors.New(what), Hint: hint}
+		return t, &target.Error{
+			Op: "use this login over HTTP", Kind: target.BadTarget,
+			Err: errors.New(what), Hint: hint,
+		}
 	}
 	const byHand = "; or run `dyno target add` on Dyno's machine"
 
 	if j := spec.Jump; j != (tunnel.Jump{}) && !has(func(p held) bool { return p.spec.Jump == j }) {
-		return bad("ssh: no target of the inventory uses that jump host", "add the first target behind it with `dyno target add` on Dyno's machine: ssh logs in with the keys that Dyno's account has there")
+		return bad("ssh: no target of the inventory uses that jump host", "add the first target behind it with `dyno "+
+			"target add` on Dyno's machine: ssh logs in with the keys that Dyno's account has there")
 	}
-	for name, f := range map[string]string{"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key, "server-public-key-path": spec.ServerKey} {
+	for name, f := range map[string]string{
+		"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key,
+		"server-public-key-path": spec.ServerKey,
+	} {
 		if f != "" && !a.inCredentials(f) && !has(func(p held) bool {
 			return slices.Contains([]string{p.spec.CA, p.spec.Cert, p.spec.Key, p.spec.ServerKey}, f)
 		}) {
-			return bad(name+": the file is not in the directory credentials", "put it into "+a.credentials()+byHand)
+			return bad(name+": the file is not in the directory credentials", "put it into "+a.Credentials()+byHand)
 		}
 	}
 	const elsewhere = "the password would go to a server that it was not stored for"
@@ -80,16 +93,20 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	case has(func(p held) bool { return same(p) && p.leadsTo(spec) }): // as the inventory has it
 		return t, nil
 	case t.PasswordEnv != "":
-		if !strings.HasPrefix(t.PasswordEnv, EnvPrefix) && !has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv }) {
-			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+"SHOP in the environment of dyno serve"+byHand)
+		if !strings.HasPrefix(t.PasswordEnv, EnvPrefix) &&
+			!has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv }) {
+			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+
+				"SHOP in the environment of dyno serve"+byHand)
 		}
 		o, err := target.Defaults("", spec.Groups()...) // its password comes with what these say of TLS
 		if err != nil {
 			return t, err
 		}
 		used := has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv })
-		if (used || !a.trustedHere(ctx, spec)) && !has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }) {
-			return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --password-env %s` on Dyno's machine; after that other ports of its host need only tls=verify-full", t.PasswordEnv))
+		if (used || !a.trustedHere(ctx, spec)) &&
+			!has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }) {
+			return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --password-env %s` on Dyno's machine; "+
+				"after that other ports of its host need only tls=verify-full", t.PasswordEnv))
 		}
 		return t, nil
 	case t.Defaults == os.DevNull:
@@ -101,7 +118,8 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 		return t, nil
 	}
 	if !a.inCredentials(t.Defaults) && !has(func(p held) bool { return p.entry.Defaults == t.Defaults }) {
-		return bad("the defaults file is not in the directory credentials", "put it into "+a.credentials()+", and name server and account in it"+byHand)
+		return bad("the defaults file is not in the directory credentials", "put it into "+a.Credentials()+
+			", and name server and account in it"+byHand)
 	}
 	o, err := target.Defaults(t.Defaults, spec.Groups()...)
 	if err != nil {
@@ -114,7 +132,8 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	case !nowhere(o) && sameTLS(o, spec) && a.leadsHere(ctx, o, spec):
 	case nowhere(o) && !used && a.trustedHere(ctx, spec):
 	default:
-		return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --from-defaults %s` on Dyno's machine, or write host= and port= into that file; "+
+		return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --from-defaults %s` on Dyno's machine, or "+
+			"write host= and port= into that file; "+
 			"after that other ports of its host need only tls=verify-full", t.Defaults))
 	}
 	return t, nil
@@ -135,18 +154,21 @@ func (p held) leadsTo(x target.Spec) bool {
 		s.MinTLS == x.MinTLS && s.TakeServerKey == x.TakeServerKey && s.ServerKey == x.ServerKey
 }
 
-// sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is needed, of the CA
-// that the owner named there or in the defaults files, and of the system's where that is none.
+// sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is
+// needed, of the CA that the owner named there or in the defaults files, and of the system's where that is none.
 func sameHost(o target.Options, s, x target.Spec) bool {
 	mine, _, err := net.SplitHostPort(s.Address)
 	its, _, err2 := net.SplitHostPort(x.Address)
-	return x.Mode() == target.TLSVerifyFull && err == nil && err2 == nil && strings.EqualFold(mine, its) && s.Jump == x.Jump &&
-		(x.ServerName == "" || x.ServerName == s.ServerName) && there(o, x).CA == there(o, s).CA && (x.MinTLS == "" || x.MinTLS == s.MinTLS)
+	return x.Mode() == target.TLSVerifyFull && err == nil && err2 == nil && strings.EqualFold(mine, its) &&
+		s.Jump == x.Jump &&
+		(x.ServerName == "" || x.ServerName == s.ServerName) && there(o, x).CA == there(o, s).CA &&
+		(x.MinTLS == "" || x.MinTLS == s.MinTLS)
 }
 
-// inCredentials reports whether a name is that of a file below the directory credentials. Whether there is one is not looked at.
+// inCredentials reports whether a name is that of a file below the directory credentials. Whether there is one is not
+// looked at.
 func (a *App) inCredentials(file string) bool {
-	dir, err := filepath.Abs(a.credentials())
+	dir, err := filepath.Abs(a.Credentials())
 	return err == nil && filepath.Clean(file) == file && strings.HasPrefix(file, dir+string(filepath.Separator))
 }
 
@@ -155,24 +177,29 @@ func nowhere(o target.Options) bool {
 	return (o.Host == "" || o.Host == "localhost") && o.Socket == "" && o.Port == 0
 }
 
-// sameTLS reports whether a URL leaves it to the defaults files how the server is verified, and how the password is sealed.
+// sameTLS reports whether a URL leaves it to the defaults files how the server is verified, and how the password is
+// sealed.
 func sameTLS(o target.Options, x target.Spec) bool {
-	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.Key == "" && x.ServerName == "" && (x.TLS == target.TLSDefault || x.TLS == o.TLS) &&
-		(x.MinTLS == "" || x.MinTLS == o.MinTLS) && (!x.TakeServerKey || o.TakeServerKey) && (x.ServerKey == "" || x.ServerKey == o.ServerKey)
+	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.Key == "" && x.ServerName == "" &&
+		(x.TLS == target.TLSDefault || x.TLS == o.TLS) &&
+		(x.MinTLS == "" || x.MinTLS == o.MinTLS) && (!x.TakeServerKey || o.TakeServerKey) &&
+		(x.ServerKey == "" || x.ServerKey == o.ServerKey)
 }
 
-// leadsHere reports whether defaults files name the server of a URL: to the letter, or so that nobody can have it lead elsewhere.
+// leadsHere reports whether defaults files name the server of a URL: to the letter, or so that nobody can have it lead
+// elsewhere.
 func (a *App) leadsHere(ctx context.Context, o target.Options, x target.Spec) bool {
 	mine := target.Spec{Scheme: x.Scheme}
 	o.Apply(&mine)
 	x = there(o, x)
-	if x.Jump != (tunnel.Jump{}) || !same(mine.Network, mine.Address, x) {
+	if x.Jump != (tunnel.Jump{}) || !SamePlace(mine.Network, mine.Address, x) {
 		return false
 	}
 	if mine.Address == x.Address {
 		return true
 	}
-	return !(x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks)) && leads(x, listening(ctx, "", a.trusted, x.Address), a.trusted, belowShared)
+	return !(x.Network == "unix" && host.Redirectable(x.Address, target.TrustedAccount)) &&
+		LeadsToTrusted(x, host.Listening(ctx, "", target.TrustedAccount, x.Address), target.TrustedAccount, BelowShared)
 }
 
 // there completes the address of a URL as logging in does.
@@ -181,8 +208,8 @@ func there(o target.Options, x target.Spec) target.Spec {
 	return x
 }
 
-// implied reports whether the login that the usual defaults files and the environment have for all servers may go to that of a URL: it is
-// where they lead, and whoever listens there can be trusted, as Discover sees it.
+// implied reports whether the login that the usual defaults files and the environment have for all servers may go to
+// that of a URL: it is where they lead, and whoever listens there can be trusted, as Discover sees it.
 func (a *App) implied(ctx context.Context, x target.Spec) bool {
 	o, err := target.Defaults("", x.Groups()...)
 	if err != nil || x.Jump != (tunnel.Jump{}) || !sameTLS(o, x) {
@@ -191,81 +218,54 @@ func (a *App) implied(ctx context.Context, x target.Spec) bool {
 	if x = there(o, x); x.Address == "" {
 		x.Network, x.Address = "tcp", "localhost:3306"
 	}
-	if x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks) {
+	if x.Network == "unix" && host.Redirectable(x.Address, target.TrustedAccount) {
 		return false
 	}
-	listens := listening(ctx, "", a.trusted, x.Address)
+	listens := host.Listening(ctx, "", target.TrustedAccount, x.Address)
 	if !nowhere(o) {
-		return a.leadsHere(ctx, o, x) && leads(x, listens, a.trusted, belowShared)
+		return a.leadsHere(ctx, o, x) && LeadsToTrusted(x, listens, target.TrustedAccount, BelowShared)
 	}
 	any := func(string) bool { return true }
-	for _, sockets := range [][]string{usualSockets, nil} { // the port is another way to the server behind the socket
-		at := usualPlace(target.Spec{Network: "tcp"}, sockets, listens, any, a.trusted)
-		if at.Address != "" && (same(at.Network, at.Address, x) || same(x.Network, x.Address, at)) {
-			return leads(x, listens, a.trusted, belowShared)
+	for _, sockets := range [][]string{UsualSockets, nil} { // the port is another way to the server behind the socket
+		at := UsualPlace(target.Spec{Network: "tcp"}, sockets, listens, any, target.TrustedAccount)
+		if at.Address != "" && (SamePlace(at.Network, at.Address, x) || SamePlace(x.Network, x.Address, at)) {
+			return LeadsToTrusted(x, listens, target.TrustedAccount, BelowShared)
 		}
 	}
 	return false
 }
 
-// mostLinks bounds the links that a path is followed through, as the kernel does.
-const mostLinks = 40
-
-// redirectable reports whether somebody who is not trusted can have a path lead elsewhere: a part of it is theirs, or in a directory in which
-// they may rename.
-func redirectable(path string, trusted func(uid int) bool, links int) bool {
-	if !filepath.IsAbs(path) {
-		return true
-	}
-	dir, rest := "/", strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
-	for i, name := range rest {
-		st, err := os.Lstat(filepath.Join(dir, name))
-		switch {
-		case os.IsNotExist(err) && i == len(rest)-1:
-			return false // nobody is there
-		case err != nil || !trusted(uidOf(st)) || links == 0:
-			return true
-		case st.Mode()&os.ModeSymlink != 0:
-			to, err := os.Readlink(filepath.Join(dir, name))
-			if !filepath.IsAbs(to) {
-				to = filepath.Join(dir, to)
-			}
-			return err != nil || redirectable(filepath.Join(append([]string{to}, rest[i+1:]...)...), trusted, links-1)
-		case st.IsDir() && st.Mode().Perm()&0o022 != 0 && st.Mode()&os.ModeSticky == 0:
-			return true
-		}
-		dir = filepath.Join(dir, name)
-	}
-	return false
-}
-
-// trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to a server's account
-// or to Dyno's own. The account alone tells too little of a port: root runs more than servers.
+// trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to
+// a server's account or to Dyno's own. The account alone tells too little of a port: root runs more than servers.
 func (a *App) trustedHere(ctx context.Context, x target.Spec) bool {
 	if x.Jump != (tunnel.Jump{}) || x.TakeServerKey {
 		return false
 	}
 	if x.Network == "unix" {
 		_, err := os.Stat(x.Address)
-		return err == nil && !redirectable(x.Address, a.trusted, mostLinks) && leads(x, nil, a.trusted, func(string) bool { return true })
+		return err == nil && !host.Redirectable(x.Address, target.TrustedAccount) &&
+			LeadsToTrusted(x, nil, target.TrustedAccount, func(string) bool { return true })
 	}
-	host, _, err := net.SplitHostPort(x.Address)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	name, _, err := net.SplitHostPort(x.Address)
+	if ip := net.ParseIP(name); err != nil || name != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return false
 	}
-	here := func(l listener) bool { return same(l.network, l.address, x) }
-	listens := slices.DeleteFunc(listening(ctx, "", a.trusted, x.Address), func(l listener) bool { return !here(l) })
-	servers := serverProcesses(ctx, "", nil, eachOnce(a.trusted))
-	strange := func(l listener) bool {
+	here := func(l host.Listener) bool { return SamePlace(l.Network, l.Address, x) }
+	listens := slices.DeleteFunc(host.Listening(ctx, "", target.TrustedAccount, x.Address),
+		func(l host.Listener) bool { return !here(l) })
+	servers := host.ServerProcesses(ctx, "", nil, target.TrustedAccount)
+	strange := func(l host.Listener) bool {
 		// A process that cannot be looked into may be the one, if it is of the socket's account.
-		serves := l.pid != 0 || slices.ContainsFunc(servers, func(p serverProcess) bool { return p.hidden && p.uid == l.uid })
-		return !serves || !a.trusted(l.uid)
+		serves := l.PID != 0 || slices.ContainsFunc(servers, func(p host.ServerProcess) bool {
+			return p.Hidden && p.UID == l.UID
+		})
+		return !serves || !target.TrustedAccount(l.UID)
 	}
 	return len(listens) > 0 && !slices.ContainsFunc(listens, strange)
 }
 
-// withoutPasswords is the environment without the passwords that are meant for no server in particular: an entry with a file of its own
-// has its password from there alone.
+// withoutPasswords is the environment without the passwords that are meant for no server in particular: an entry with a
+// file of its own has its password from there alone.
 func (a *App) withoutPasswords(name string) string {
 	if name == "DYNO_PASSWORD" || name == "MYSQL_PWD" {
 		return ""

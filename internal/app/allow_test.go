@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -53,7 +52,7 @@ func TestAllow(t *testing.T) {
 
 	write(filepath.Join(home, ".my.cnf"), "[client]\nuser=root\npassword=x\nhost=db.example\nport=3310\n")
 	kept := write(filepath.Join(t.TempDir(), "kept.cnf"), "[client]\npassword=x\n")
-	dir := a.credentials()
+	dir := a.Credentials()
 	write(filepath.Join(dir, "bare.cnf"), "[client]\npassword=x\n")
 	write(filepath.Join(dir, "led.cnf"), "[client]\npassword=x\nhost=db9\nssl-mode=REQUIRED\n")
 	write(filepath.Join(dir, "ca.pem"), "x")
@@ -71,9 +70,10 @@ func TestAllow(t *testing.T) {
 	}
 	f := func(url, file, env, want string) {
 		t.Helper()
-		got, err := a.allow(t.Context(), ledger.Target{URL: url, Defaults: file, PasswordEnv: env})
+		got, err := a.Allow(t.Context(), ledger.Target{URL: url, Defaults: file, PasswordEnv: env})
 		switch {
-		case err != nil && (target.KindOf(err) != target.BadTarget || !strings.Contains(err.Error()+target.HintOf(err), want) || want == ""):
+		case err != nil && (target.KindOf(err) != target.BadTarget ||
+			!strings.Contains(err.Error()+target.HintOf(err), want) || want == ""):
 			t.Errorf("%s %s%s: %v, want %q", url, file, env, err, want)
 		case err == nil && got.Defaults != want:
 			t.Errorf("%s %s%s: allowed with %q, want %q", url, file, env, got.Defaults, want)
@@ -98,7 +98,8 @@ func TestAllow(t *testing.T) {
 	f("mysql://db9/?tls=disabled", "led.cnf", "", "verify-full")
 	f("mysql://db1", in("led.cnf"), "", "verify-full")
 	f("mysql://DB9:3307/?tls=verify-full", in("led.cnf"), "", in("led.cnf"))
-	f("mysql://db9/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", "verify-full") // whoever asks may have put it there
+	// whoever asks may have put it there
+	f("mysql://db9/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", "verify-full")
 	f("mysql://db9:3307/?tls=verify-full", "ca.cnf", "", in("ca.cnf"))
 	f("mysql://db9:3307/?ssl-ca="+in("ca.pem"), "ca.cnf", "", in("ca.cnf"))
 	f("mysql://db9:3307/?tls=verify-full&ssl-ca="+in("ca2.pem"), "ca.cnf", "", "verify-full")
@@ -132,7 +133,8 @@ func TestAllow(t *testing.T) {
 	f("mysql://db1/?tls=verify-full", "", "OTHER", EnvPrefix)
 	f("mysql://db1/?tls=verify-full", "", "DYNO_PASSWORD", EnvPrefix)
 	// Another way to seal the password, or an older TLS, than the owner said.
-	for _, x := range []string{"get-server-public-key=1", "server-public-key-path=" + in("ca.pem"), "tls-version=TLSv1"} {
+	for _, x := range []string{"get-server-public-key=1", "server-public-key-path=" +
+		in("ca.pem"), "tls-version=TLSv1"} {
 		f("mysql://db1/?"+x, kept, "", "verify-full")
 		f("mysql://db9/?"+x, "led.cnf", "", "verify-full")
 		f("mysql://db.example:3310/?"+x, "", "", nothing)
@@ -196,55 +198,4 @@ func asServer(t *testing.T) string {
 		c.Wait()
 	})
 	return l.Addr().String()
-}
-
-// TestLoginOfAService: what a request brings is held to allow; a URL that the service was started with is its owner's word.
-func TestLoginOfAService(t *testing.T) {
-	s := &Service{o: Serving{Targets: []string{"shop", "mysql://db1"}}}
-	for name, want := range map[string]bool{"shop": true, "mysql://db1": false, "mysql://db2": true, "sandbox:x": true} {
-		if got := s.login(name).Remote; got != want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-// TestRedirectable: a path leads where root and servers' accounts have it lead, or it leads nowhere for a stored password.
-func TestRedirectable(t *testing.T) {
-	const nobody = 65534
-	trusted := func(uid int) bool { return uid == os.Getuid() || uid == 0 }
-	top := t.TempDir()
-	mkdir := func(name string, mode os.FileMode, uid int) string {
-		t.Helper()
-		path := filepath.Join(top, name)
-		if err := errors.Join(os.Mkdir(path, 0o755), os.Chmod(path, mode), os.Chown(path, uid, -1)); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	link := func(to, path string, uid int) string {
-		t.Helper()
-		if err := errors.Join(os.Symlink(to, path), os.Lchown(path, uid, -1)); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	safe, foreign, open, sticky := mkdir("safe", 0o755, 0), mkdir("foreign", 0o755, nobody), mkdir("open", 0o777, 0), mkdir("sticky", 0o777|os.ModeSticky, 0)
-	f := func(path string, want bool) {
-		t.Helper()
-		if got := redirectable(path, trusted, mostLinks); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
-	}
-	f(safe+"/none", false)
-	f(safe+"/none/deeper", true)
-	f(foreign+"/none", true)
-	f(open+"/none", true)
-	f(sticky+"/none", false)
-	f(link(safe, safe+"/in", 0)+"/none", false)
-	f(link(foreign, safe+"/out", 0)+"/none", true)
-	f(link(safe, foreign+"/back", nobody)+"/none", true)
-	f(link(safe, sticky+"/link", nobody)+"/none", true)
-	f(link("../foreign/back", safe+"/round", 0)+"/none", true)
-	f(link("self", safe+"/self", 0)+"/none", true)
-	f("relative", true)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
-// Annotate keeps a person's note on the timeline and returns it with its id. Without a target it belongs to all. The text is one
-// line; a target that is not in the inventory is refused, so that a note is not lost to a slip of the pen.
+// Annotate keeps a person's note on the timeline and returns it with its id. Without a target it belongs to all. The
+// text is one line; a target that is not in the inventory is refused, so that a note is not lost to a slip of the pen.
 func (a *App) Annotate(ctx context.Context, e event.Event) (event.Event, error) {
 	e.Kind = event.Annotation
 	e.Text = strings.TrimSpace(e.Text)
@@ -23,7 +23,7 @@ func (a *App) Annotate(ctx context.Context, e event.Event) (event.Event, error) 
 		return e, err
 	}
 	if e.Target != "" && !strings.HasPrefix(e.Target, "sandbox:") {
-		if _, err := a.locate(ctx, e.Target, &Login{}); err != nil {
+		if _, err := a.Locate(ctx, e.Target, &Login{}); err != nil {
 			return e, err
 		}
 	}

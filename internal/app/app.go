@@ -1,5 +1,5 @@
-// Package app is the composition root: the only place where engines are connected with each other.
-// It offers complete tasks to packages cli and httpapi. It knows no flags and prints nothing;
+// Package app is what all tasks share: where Dyno's files are, the stores, how to log in to a target, and the
+// steps that several tasks take, such as diagnose, apply and undo. It knows no flags and prints nothing;
 // package cli does both.
 package app
 
@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +20,10 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/trials"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // App is one invocation of Dyno.
@@ -41,8 +44,8 @@ type App struct {
 	tunnels *tunnel.Set
 }
 
-// DefaultHome returns where Dyno keeps things: $DYNO_HOME; else /var/lib/dyno for root, because the servers it starts run as
-// another user who cannot enter /root; else dyno below $XDG_DATA_HOME or ~/.local/share.
+// DefaultHome returns where Dyno keeps things: $DYNO_HOME; else /var/lib/dyno for root, because the servers it starts
+// run as another user who cannot enter /root; else dyno below $XDG_DATA_HOME or ~/.local/share.
 func DefaultHome(environ func(string) string) (string, error) {
 	if h := environ("DYNO_HOME"); h != "" {
 		return filepath.Abs(h)
@@ -54,6 +57,9 @@ func DefaultHome(environ func(string) string) (string, error) {
 		return filepath.Join(h, "dyno"), nil
 	}
 	h := environ("HOME")
+	if runtime.GOOS == "windows" {
+		h = environ("USERPROFILE")
+	}
 	if h == "" {
 		return "", errors.New("find a directory for Dyno's files: neither DYNO_HOME nor HOME is set")
 	}
@@ -81,6 +87,9 @@ func (a *App) Ledger(ctx context.Context) (*ledger.Ledger, error) {
 // LedgerPath returns where the ledger's file is, or would be.
 func (a *App) LedgerPath() string { return filepath.Join(a.Home, "store", "ledger.db") }
 
+// TryPrefix begins the names of the private servers that indexes are tried on.
+const TryPrefix = "try-"
+
 // Yard returns the place of the sandboxes. On first use it removes those of a Try that was killed:
 // they hold rows of a server.
 func (a *App) Yard() (*sandbox.Yard, error) {
@@ -89,7 +98,7 @@ func (a *App) Yard() (*sandbox.Yard, error) {
 		a.swept.Do(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			_ = y.RemoveOrphans(ctx, tryPrefix) // one that cannot be removed is listed as an orphan
+			_ = y.RemoveOrphans(ctx, TryPrefix) // one that cannot be removed is listed as an orphan
 		})
 	}
 	return y, err
@@ -110,14 +119,15 @@ func (a *App) Close() (err error) {
 	return err
 }
 
-// leave closes the way to a server behind a jump host at once when nobody uses it any more.
-func (a *App) leave(spec target.Spec) {
+// Leave closes the way to a server behind a jump host at once when nobody uses it any more.
+func (a *App) Leave(spec target.Spec) {
 	if spec.Jump != (tunnel.Jump{}) {
 		a.via().Drop(spec.Jump, spec.Where())
 	}
 }
 
-// via makes the connections to servers behind jump hosts. Tunnels are shared and last a little longer than their last connection.
+// via makes the connections to servers behind jump hosts. Tunnels are shared and last a little longer than their last
+// connection.
 func (a *App) via() *tunnel.Set {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -145,18 +155,19 @@ type UnknownTargetError struct {
 }
 
 func (e *UnknownTargetError) Error() string {
-	s := fmt.Sprintf("unknown target %q: it is not a URL (mysql://user@host:3306, unix:///path.sock?user=root), not a sandbox:NAME, and not in the inventory", e.Text)
+	s := fmt.Sprintf("unknown target %q: it is not a URL (mysql://user@host:3306, unix:///path.sock?user=root), not "+
+		"a sandbox:NAME, and not in the inventory", e.Text)
 	if len(e.Known) > 0 {
 		return s + ", which has " + strings.Join(e.Known, ", ")
 	}
 	return s + ", which is empty: `dyno target add NAME URL` fills it"
 }
 
-// Resolve turns what the user typed into the address of a server with the means to log in. TARGET is a URL, sandbox:NAME or a name
-// of the inventory. The password comes from the prompt, the environment or a defaults file.
+// Resolve turns what the user typed into the address of a server with the means to log in. TARGET is a URL,
+// sandbox:NAME or a name of the inventory. The password comes from the prompt, the environment or a defaults file.
 func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spec, error) {
 	named := login.DefaultsFile != "" || login.NoDefaults
-	spec, err := a.locate(ctx, text, &login)
+	spec, err := a.Locate(ctx, text, &login)
 	if err != nil {
 		return spec, err
 	}
@@ -200,13 +211,14 @@ func (a *App) complete(
 ) (target.Spec, error) {
 	spec, err := target.Resolve(spec, file, environ)
 	if err == nil {
-		spec.Known = a.known(ctx, spec)
+		spec.Known = a.KnownServers(ctx, spec)
 	}
 	return spec, err
 }
 
-// known returns the file in which it is remembered by what servers are known; nil for sandboxes, which come and go in the same places.
-func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers {
+// KnownServers returns the file in which it is remembered by what servers are known; nil for sandboxes, which come and
+// go in the same places.
+func (a *App) KnownServers(ctx context.Context, spec target.Spec) *target.KnownServers {
 	if a.Home == "" {
 		return nil
 	}
@@ -219,7 +231,8 @@ func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers 
 			cancel()
 			if slices.ContainsFunc(all, func(s sandbox.Sandbox) bool {
 				// The port of one that is stopped may be another server's by now.
-				return s.PID > 0 && (spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" && strconv.Itoa(s.Port) == port)
+				return s.PID > 0 && (spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" &&
+					strconv.Itoa(s.Port) == port)
 			}) {
 				return nil
 			}
@@ -228,16 +241,16 @@ func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers 
 	return target.OpenKnown(filepath.Join(a.Home, "known_servers"))
 }
 
-// ownSandbox returns how to reach the sandbox that a spec names by its socket, whatever name the inventory has for it. The two go
-// together: its schemas are trusted because its own server answers, and whoever owns the socket's directory can put a link there to
-// another one.
+// ownSandbox returns how to reach the sandbox that a spec names by its socket, whatever name the inventory has for it.
+// The two go together: its schemas are trusted because its own server answers, and whoever owns the socket's directory
+// can put a link there to another one.
 func (a *App) ownSandbox(ctx context.Context, spec target.Spec) (own target.Spec, ok bool) {
 	if spec.Network != "unix" || spec.User != "root" || spec.Jump != (tunnel.Jump{}) {
 		return own, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second) // a list that is held up holds up no login
 	defer cancel()
-	boxes, err := a.sandboxes(ctx)
+	boxes, err := a.Sandboxes(ctx)
 	if err != nil {
 		return own, false
 	}
@@ -251,7 +264,9 @@ func (a *App) ownSandbox(ctx context.Context, spec target.Spec) (own target.Spec
 	return own, false
 }
 
-func (a *App) locate(ctx context.Context, text string, login *Login) (target.Spec, error) {
+// Locate turns a TARGET into an address. The entry that it names fills in the defaults file of login where that has
+// none.
+func (a *App) Locate(ctx context.Context, text string, login *Login) (target.Spec, error) {
 	if name, ok := strings.CutPrefix(text, "sandbox:"); ok {
 		y, err := a.Yard()
 		if err != nil {
@@ -269,7 +284,7 @@ func (a *App) locate(ctx context.Context, text string, login *Login) (target.Spe
 		spec, err := target.ParseURL(text)
 		if err == nil && login.Remote {
 			var t ledger.Target
-			if t, err = a.allow(ctx, ledger.Target{URL: text}); err == nil {
+			if t, err = a.Allow(ctx, ledger.Target{URL: text}); err == nil {
 				login.DefaultsFile = t.Defaults
 			}
 		}
@@ -317,7 +332,8 @@ func (a *App) passwordOf(e ledger.Target, spec target.Spec) (target.Spec, error)
 	v := a.Environ(e.PasswordEnv)
 	if v == "" {
 		return spec, &target.Error{
-			Op: "log in to", Target: cmp.Or(e.Name, spec.Address), Kind: target.NotConfigured, Err: fmt.Errorf("not configured: $%s is not set", e.PasswordEnv),
+			Op: "log in to", Target: cmp.Or(e.Name, spec.Address), Kind: target.NotConfigured,
+			Err:  fmt.Errorf("not configured: $%s is not set", e.PasswordEnv),
 			Hint: "start Dyno with the password in $" + e.PasswordEnv,
 		}
 	}
@@ -353,7 +369,8 @@ func (a *App) Open(ctx context.Context, text string, login Login) (*target.Targe
 	return target.Open(ctx, spec)
 }
 
-// Trust remembers the certificate that a server shows now, see target.Spec.Trust. Certificates are told by their fingerprints.
+// Trust remembers the certificate that a server shows now, see target.Spec.Trust. Certificates are told by their
+// fingerprints.
 func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (target.Accepted, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
@@ -361,3 +378,58 @@ func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bo
 	}
 	return spec.Trust(ctx, add, proof)
 }
+
+// ExperimentsDir returns the directory of all experiments, which need not be there.
+func (a *App) ExperimentsDir() string { return filepath.Join(a.Home, "experiments") }
+
+// ExperimentDir returns the directory of one experiment.
+func (a *App) ExperimentDir(id string) string { return filepath.Join(a.ExperimentsDir(), id) }
+
+// Orphans tells of servers that still run although the program that they were made for is gone, "" when there are none.
+// They disturb what is measured, and whether they are still wanted their user alone knows. Those whose names begin with
+// own are removed when what they are for begins.
+func Orphans(ctx context.Context, yard *sandbox.Yard, own string) string {
+	all, err := yard.List(ctx)
+	if err != nil { // the first trial tells
+		return ""
+	}
+	var names []string
+	for _, b := range all {
+		if b.State == sandbox.Orphan && !strings.HasPrefix(b.Name, own) {
+			names = append(names, b.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, and may disturb the measurement: `dyno sandbox rm %s` removes what is no longer needed",
+		unit.Plural(len(names), "private server still runs although its program is gone",
+			"private servers still run although their programs are gone"), strings.Join(names, " "))
+}
+
+// Experimenting returns the id of an experiment that some process carries out on this machine, below the same home; ""
+// when none does.
+func (a *App) Experimenting() string {
+	id, _ := a.UnderWay()
+	return id
+}
+
+// UnderWay is experimenting with the process. One that was killed is not under way, whoever has its number now.
+func (a *App) UnderWay() (id string, pid int) {
+	entries, err := os.ReadDir(a.ExperimentsDir())
+	if err != nil {
+		return "", 0
+	}
+	for _, e := range entries {
+		if pid, busy := trials.Busy(a.ExperimentDir(e.Name())); busy {
+			return e.Name(), pid
+		}
+	}
+	return "", 0
+}
+
+// SeriesDir returns where the service's series are, or would be.
+func (a *App) SeriesDir() string { return filepath.Join(a.Home, "store", "series") }
+
+// HistoryPath returns where the history's file is, or would be.
+func (a *App) HistoryPath() string { return filepath.Join(a.Home, "store", "history.db") }

@@ -26,7 +26,8 @@ import (
 type UnknownFindingError struct{ Target, ID string }
 
 func (e *UnknownFindingError) Error() string {
-	return fmt.Sprintf("no diagnosis of %s holds a finding %q: run `dyno diagnose %[1]s` first and use an id that it prints", e.Target, e.ID)
+	return fmt.Sprintf("no diagnosis of %s holds a finding %q: run `dyno diagnose %[1]s` first and use an id that it "+
+		"prints", e.Target, e.ID)
 }
 
 // Intent is a finding's change as it would be carried out, before anything is.
@@ -38,7 +39,8 @@ type Intent struct {
 	By        string // who asked for it; empty for the command line
 }
 
-// Plan finds the finding among the last diagnoses of the target and asks the server what carrying it out would mean. It only reads.
+// Plan finds the finding among the last diagnoses of the target and asks the server what carrying it out would mean. It
+// only reads.
 func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o apply.Options) (Intent, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -68,10 +70,12 @@ func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o ap
 	return in, err
 }
 
-// Apply carries the intent out, if the statement is still that of its preview: else apply.ErrPreviewChanged. The journal has the undo before
-// the first statement is sent. With an error the entry says how far it got: one that is Done was made, and only its mark on the timeline is
-// missing.
-func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink, note func(string)) (journal.Entry, error) {
+// Apply carries the intent out, if the statement is still that of its preview: else apply.ErrPreviewChanged. The
+// journal has the undo before the first statement is sent. With an error the entry says how far it got: one that is
+// Done was made, and only its mark on the timeline is missing.
+func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink,
+	note func(string),
+) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return journal.Entry{}, err
@@ -82,10 +86,7 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 	}
 	e := journal.Entry{
 		ID: id, Target: t.Spec().Name, URL: t.Spec().URL(), Server: t.Facts().Server, Finding: in.Finding.ID,
-		Action: *in.Finding.Action, Planned: time.Now().UTC(), Before: in.Diagnosis,
-	}
-	if in.By != "" {
-		e.Notes = []journal.Note{{At: e.Planned, Text: askedBy + in.By}}
+		Action: *in.Finding.Action, Planned: time.Now().UTC(), Before: in.Diagnosis, By: in.By,
 	}
 	o := in.Options
 	o.Agreed = in.Preview.Action.SQL
@@ -93,14 +94,21 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 	if err != nil {
 		return e, err
 	}
-	if err := a.mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID}); err != nil {
-		return e, fmt.Errorf("action %s was made, but its mark on the timeline could not be written: %w; to undo: dyno undo %[1]s", e.ID, err)
+	if err := a.Mark(ctx, event.Event{
+		At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action,
+		Text: e.Action.SQL, Ref: e.ID,
+	}); err != nil {
+		return e, fmt.Errorf("action %s was made, but its mark on the timeline could not be written: %w; to undo: "+
+			"dyno undo %[1]s", e.ID, err)
 	}
 	return e, nil
 }
 
-// PreviewUndo asks the server what taking the action of an entry back would mean. It changes nothing, not even the journal.
-func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry, o apply.Options) (UndoPreview, error) {
+// PreviewUndo asks the server what taking the action of an entry back would mean. It changes nothing, not even the
+// journal.
+func (a *App) PreviewUndo(
+	ctx context.Context, t *target.Target, e journal.Entry, o apply.Options,
+) (UndoPreview, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return UndoPreview{}, err
@@ -117,13 +125,16 @@ func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry
 		p.Notes = append(p.Notes, n.Text)
 	}
 	if e.State != r.Entry.State {
-		p.Notes = append(p.Notes, fmt.Sprintf("the journal says %s; the server was asked and shows: %s", e.State, r.Entry.State))
+		p.Notes = append(p.Notes, fmt.Sprintf("the journal says %s; the server was asked and shows: %s",
+			e.State, r.Entry.State))
 	}
 	return p, nil
 }
 
 // Undo takes an action back. With an error the entry says how far it got, as that of Apply does.
-func (a *App) Undo(ctx context.Context, t *target.Target, id string, o apply.Options, sink progress.Sink, note func(string)) (journal.Entry, error) {
+func (a *App) Undo(ctx context.Context, t *target.Target, id string, o apply.Options, sink progress.Sink,
+	note func(string),
+) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return journal.Entry{}, err
@@ -132,8 +143,12 @@ func (a *App) Undo(ctx context.Context, t *target.Target, id string, o apply.Opt
 	if err != nil {
 		return e, err
 	}
-	if err := a.mark(ctx, event.Event{At: e.UndoneAt, Target: e.Target, Kind: event.Action, Text: e.Action.Undo, Ref: e.ID}); err != nil {
-		return e, fmt.Errorf("action %s was undone, but the mark of that on the timeline could not be written: %w", e.ID, err)
+	if err := a.Mark(ctx, event.Event{
+		At: e.UndoneAt, Target: e.Target, Kind: event.Action, Text: e.Action.Undo,
+		Ref: e.ID,
+	}); err != nil {
+		return e, fmt.Errorf("action %s was undone, but the mark of that on the timeline could not be written: %w",
+			e.ID, err)
 	}
 	return e, nil
 }
@@ -160,8 +175,8 @@ func (a *App) Journal(ctx context.Context, name string) ([]journal.Entry, error)
 	return l.Entries(ctx, name, 0)
 }
 
-// OpenEntry connects to the server that an entry was carried out on: by the name it had then, or by its URL when that name is gone. That
-// may have come over HTTP, so only a login that is named now goes there unasked.
+// OpenEntry connects to the server that an entry was carried out on: by the name it had then, or by its URL when that
+// name is gone. That may have come over HTTP, so only a login that is named now goes there unasked.
 func (a *App) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*target.Target, error) {
 	t, err := a.Open(ctx, e.Target, login)
 	var unknown *UnknownTargetError
@@ -172,14 +187,18 @@ func (a *App) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*tar
 	return t, err
 }
 
-// Prove looks at the target's live traffic now and compares it with the window that the action's finding was made in. An action that is no
-// longer in force on the server is an error; what else Dyno did there since that window began is a warning.
-func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o capture.Options) (proof.Proof, *snapshot.Snapshot, error) {
+// Prove looks at the target's live traffic now and compares it with the window that the action's finding was made in.
+// An action that is no longer in force on the server is an error; what else Dyno did there since that window began is a
+// warning.
+func (a *App) Prove(
+	ctx context.Context, t *target.Target, e journal.Entry, o capture.Options,
+) (proof.Proof, *snapshot.Snapshot, error) {
 	if e.State != journal.Done {
 		return proof.Proof{}, nil, fmt.Errorf("action %s is %s: there is nothing to prove", e.ID, e.State)
 	}
 	if e.Server != t.Facts().Server {
-		return proof.Proof{}, nil, fmt.Errorf("action %s was applied on another server (%s) than the one that answers now (%s)", e.ID, e.Server, t.Facts().Server)
+		return proof.Proof{}, nil, fmt.Errorf("action %s was applied on another server (%s) than the one that "+
+			"answers now (%s)", e.ID, e.Server, t.Facts().Server)
 	}
 	instead, err := apply.InForce(ctx, t, e.Action, apply.Options{})
 	if err != nil {
@@ -211,14 +230,15 @@ func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o ca
 	}
 	p := Compare(before, after, e, d.Findings)
 	if ids := meanwhile(all, e, before.From); len(ids) > 0 {
-		p.Warnings = append(p.Warnings, "other actions were applied or undone since the window before began ("+strings.Join(ids, ", ")+
+		p.Warnings = append(p.Warnings, "other actions were applied or undone since the window before began ("+
+			strings.Join(ids, ", ")+
 			"): they may have caused the change as well")
 	}
 	return p, after, nil
 }
 
-// meanwhile returns the ids of the other actions on the server of e that were carried out or taken back after a time, oldest first. One that
-// was begun then and interrupted counts: what became of it only the server knows.
+// meanwhile returns the ids of the other actions on the server of e that were carried out or taken back after a time,
+// oldest first. One that was begun then and interrupted counts: what became of it only the server knows.
 func meanwhile(all []journal.Entry, e journal.Entry, since time.Time) (ids []string) {
 	for _, x := range slices.Backward(all) { // newest first
 		if x.ID == e.ID || x.Server != e.Server || x.State == journal.Planned || x.State == journal.Failed {
@@ -245,8 +265,8 @@ func Compare(before, after *snapshot.Snapshot, e journal.Entry, findings []findi
 // markTime bounds the writing of what was done into the timeline.
 const markTime = 10 * time.Second
 
-// mark puts an event of what was done on the timeline, also when whoever wanted it has gone meanwhile.
-func (a *App) mark(ctx context.Context, e event.Event) error {
+// Mark puts an event of what was done on the timeline, also when whoever wanted it has gone meanwhile.
+func (a *App) Mark(ctx context.Context, e event.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
 	defer cancel()
 	l, err := a.Ledger(ctx)
@@ -256,12 +276,15 @@ func (a *App) mark(ctx context.Context, e event.Event) error {
 	if e.ID, err = l.NewID(ctx, ledger.EventID); err != nil {
 		return err
 	}
-	e.Text = state.Clip(e.Text, longestMark)
+	e.Text = state.Clip(e.Text, 4<<10) // names and statements of a server are in it
+
 	return l.PutEvent(ctx, e)
 }
 
 // ProveAndKeep proves an action and keeps the report under an id of its own.
-func (a *App) ProveAndKeep(ctx context.Context, t *target.Target, e journal.Entry, o capture.Options) (proof.Proof, *report.Document, error) {
+func (a *App) ProveAndKeep(
+	ctx context.Context, t *target.Target, e journal.Entry, o capture.Options,
+) (proof.Proof, *report.Document, error) {
 	p, after, err := a.Prove(ctx, t, e, o)
 	if err != nil {
 		return p, nil, err
@@ -282,10 +305,18 @@ func (a *App) ProveAndKeep(ctx context.Context, t *target.Target, e journal.Entr
 	if err != nil {
 		return p, nil, err
 	}
-	doc := ProofDocument(id, e, p, before, after, a.Version)
+	doc := report.ProofDocument(id, e, p, before, after, a.Version)
 	b, err := report.Encode(&doc)
 	if err != nil {
 		return p, nil, err
 	}
-	return p, &doc, l.PutDocument(ctx, string(doc.Kind), id, e.Target, b)
+	return p, &doc, l.PutDocument(ctx, string(doc.Kind), id, e.Target, e.ID, b)
+}
+
+// UndoPreview is what undoing an action would do on the server as it is now.
+type UndoPreview struct {
+	Entry   journal.Entry `json:"entry"` // as the server shows it, which may differ from the journal after a crash
+	SQL     string        `json:"sql"`
+	Notes   []string      `json:"notes,omitempty"`
+	Against []string      `json:"blockers,omitempty"` // it is blocked while one of them holds
 }

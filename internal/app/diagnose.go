@@ -3,18 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/advise/config"
-	"github.com/dyno-perf/dyno/internal/advise/host"
-	"github.com/dyno-perf/dyno/internal/advise/index"
-	"github.com/dyno-perf/dyno/internal/advise/schema"
-	"github.com/dyno-perf/dyno/internal/advise/session"
 	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -36,47 +30,16 @@ type Diagnosis struct {
 	Advice []advise.Kind     // what was asked for in place of a diagnosis
 }
 
-// Rules returns the rules of every kind of advice.
-func Rules() map[advise.Kind][]advise.Rule {
-	return map[advise.Kind][]advise.Rule{
-		advise.Session: session.Rules(), advise.Index: index.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(), advise.Host: host.Rules(),
-	}
-}
-
-// Judge turns a snapshot into symptoms and findings. It is pure: the same snapshot always gives the same answer. Facts that nothing
-// suffers from, of severity Info, are not among the findings; see Advise.
-func Judge(s *snapshot.Snapshot) ([]finding.Symptom, []finding.Finding) {
-	symptoms, all := Advise(s, advise.Kinds()...)
-	return symptoms, slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Info })
-}
-
-// Advise asks the rules of some kinds of advice, and tells also facts that nothing suffers from.
-func Advise(s *snapshot.Snapshot, kinds ...advise.Kind) ([]finding.Symptom, []finding.Finding) {
-	symptoms := diagnose.Symptoms(s)
-	v := advise.NewView(s, symptoms)
-	found := map[advise.Kind][]finding.Finding{}
-	for kind, rules := range Rules() {
-		if slices.Contains(kinds, kind) {
-			for _, r := range rules {
-				found[kind] = append(found[kind], r.Find(v)...)
-			}
-		}
-	}
-	all := advise.Settle(found)
-	advise.Link(all, symptoms)
-	advise.Exclude(all, s.Tables)
-	return symptoms, all
-}
-
-// Judge fills in what the rules say of the snapshot: the findings of all, or with kinds everything that those have to say.
+// Judge fills in what the rules say of the snapshot: the findings of all, or with kinds everything that those have to
+// say.
 func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 	if d.Advice = kinds; len(kinds) > 0 {
-		d.Symptoms, d.Findings = Advise(d.Snapshot, kinds...)
+		d.Symptoms, d.Findings = judge.Advise(d.Snapshot, kinds...)
 		return
 	}
 	d.Findings, d.Facts = nil, nil
 	var all []finding.Finding
-	d.Symptoms, all = Advise(d.Snapshot, advise.Kinds()...)
+	d.Symptoms, all = judge.Advise(d.Snapshot, advise.Kinds()...)
 	for _, f := range all {
 		if f.Severity == finding.Info {
 			d.Facts = append(d.Facts, f)
@@ -86,9 +49,12 @@ func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 	}
 }
 
-// Diagnose looks at the target, judges, and stores snapshot and findings so that `apply` and `proof` find them. It learns about the
-// target only what any stranger with the same grants could. With kinds it tells all that these kinds of advice have to say, see Advise.
-func (a *App) Diagnose(ctx context.Context, t *target.Target, o capture.Options, kinds ...advise.Kind) (Diagnosis, error) {
+// Diagnose looks at the target, judges, and stores snapshot and findings so that `apply` and `proof` find them. It
+// learns about the target only what any stranger with the same grants could. With kinds it tells all that these kinds
+// of advice have to say, see Advise.
+func (a *App) Diagnose(
+	ctx context.Context, t *target.Target, o capture.Options, kinds ...advise.Kind,
+) (Diagnosis, error) {
 	o.Home = a.Home
 	s, err := capture.Take(ctx, t, o)
 	if err != nil {
@@ -113,7 +79,7 @@ func (a *App) KeepNew(ctx context.Context, d Diagnosis) (Diagnosis, error) {
 
 // Document tells what the diagnosis found.
 func (d Diagnosis) Document(findings []finding.Finding, version string) report.Document {
-	return DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, version, d.advice()...)
+	return report.DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, version, d.advice()...)
 }
 
 // advice names the kinds of advice that were asked for.
@@ -134,7 +100,11 @@ func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 	if err != nil {
 		return err
 	}
-	return l.PutDiagnosis(ctx, ledger.Diagnosis{Facts: d.Facts, Advice: d.advice(), ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background, Incident: d.Incident})
+	return l.PutDiagnosis(ctx, ledger.Diagnosis{
+		Facts: d.Facts, Advice: d.advice(), ID: d.ID, At: d.Snapshot.To,
+		Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By,
+		Background: d.Background, Incident: d.Incident,
+	})
 }
 
 // looked returns what a diagnosis was made from.
@@ -146,7 +116,8 @@ func looked(d ledger.Diagnosis) (*snapshot.Snapshot, error) {
 	return snapshot.Decode(d.Snapshot)
 }
 
-// Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most n; advice, too.
+// Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most
+// n; advice, too.
 func (a *App) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -158,10 +129,44 @@ func (a *App) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, e
 	}
 	all := make([]Verdict, 0, len(ds))
 	for _, d := range ds {
-		all = append(all, verdict(d))
+		all = append(all, VerdictOf(d))
 	}
 	return all, nil
 }
 
 // DefaultWindow is how long `dyno diagnose` looks when it is not told.
 const DefaultWindow = 10 * time.Second
+
+// Verdict is a diagnosis in short.
+type Verdict struct {
+	ID         string    `json:"id"`
+	Target     string    `json:"target"`
+	At         time.Time `json:"at"`
+	By         string    `json:"by,omitzero"` // who asked for it; empty for the command line
+	Background bool      `json:"background,omitzero"`
+	Incident   string    `json:"incident,omitzero"` // id of the event of the incident that it was started for
+	// kinds of advice that `dyno advise` was asked for: no diagnosis of the server
+	Advice   []string         `json:"advice,omitempty"`
+	Count    int              `json:"count"`          // of findings
+	Worst    string           `json:"worst,omitzero"` // title of the first finding
+	Severity finding.Severity `json:"severity,omitzero"`
+	Share    float64          `json:"share"` // of the statement time, see finding.Finding
+	// when Worst was seen last, which may be before At; of the newest of a target
+	Last    time.Time `json:"last_seen,omitzero"`
+	Ignored int       `json:"ignored,omitzero"` // findings that are ignored; of the newest of a target
+
+	ServerID string `json:"-"` // of the server that was looked at, as target.Facts.Server; empty when that is not kept
+}
+
+// VerdictOf tells a stored diagnosis in short.
+func VerdictOf(d ledger.Diagnosis) Verdict {
+	v := Verdict{
+		ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident,
+		Advice: d.Advice, Count: len(d.Findings), ServerID: d.Server,
+	}
+	if len(d.Findings) > 0 {
+		f := d.Findings[0]
+		v.Worst, v.Severity, v.Share = f.Title, f.Severity, f.Share
+	}
+	return v
+}

@@ -12,41 +12,46 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Digest is a report whose classes come one by one, for there may be very many. Report.Classes is empty.
 type Digest struct {
 	digest.Report
-	Each iter.Seq[digest.Class]
+	Each iter.Seq[digest.Row]
 }
 
 // Whole returns the report with its classes in it.
 func (d Digest) Whole() digest.Report {
 	r := d.Report
-	r.Classes = slices.AppendSeq(make([]digest.Class, 0, 20), d.Each)
+	r.Classes = slices.AppendSeq(make([]digest.Row, 0, 20), d.Each)
 	return r
 }
 
-// DigestLogs sums up logs by class. A log that cannot be read, or only in part, is told in Report.Skipped; an error comes with the report
-// of what was read before it.
+// DigestLogs sums up logs by class. A log that cannot be read, or only in part, is told in Report.Skipped; an error
+// comes with the report of what was read before it.
 func (a *App) DigestLogs(ctx context.Context, o digestsource.LogOptions, show digest.Options) (Digest, error) {
 	sum, res, err := digestsource.Files(ctx, o)
 	return digestOf(sum, res, show), err
 }
 
-// FollowLog sums up a log while it is written, until ctx ends, and hands the digest of all so far to each now and then. The last one is
-// returned.
-func (a *App) FollowLog(ctx context.Context, path string, o digestsource.FollowOptions, show digest.Options, each func(Digest) error) (Digest, error) {
-	sum, res, err := digestsource.Follow(ctx, path, o, func(u digestsource.Update) error { return each(digestOf(u.Total, u.Result, show)) })
+// FollowLog sums up a log while it is written, until ctx ends, and hands the digest of all so far to each now and then.
+// The last one is returned.
+func (a *App) FollowLog(ctx context.Context, path string, o digestsource.FollowOptions, show digest.Options,
+	each func(Digest) error,
+) (Digest, error) {
+	sum, res, err := digestsource.Follow(ctx, path, o, func(u digestsource.Update) error {
+		return each(digestOf(u.Total, u.Result, show))
+	})
 	return digestOf(sum, res, show), err
 }
 
@@ -56,13 +61,17 @@ func digestOf(sum *digest.Aggregator, res digestsource.Result, show digest.Optio
 	return d
 }
 
-// DigestLive sums up what a server executes within a window. Sources that are missing or denied are notes of the report. denied says what the
-// account may not see, "" for nothing; that no statement can be seen at all is an error.
-func (a *App) DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOptions, show digest.Options) (r digest.Report, denied string, err error) {
+// DigestLive sums up what a server executes within a window. Sources that are missing or denied are notes of the
+// report. denied says what the account may not see, "" for nothing; that no statement can be seen at all is an error.
+func (a *App) DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOptions, show digest.Options) (
+	r digest.Report, denied string, err error,
+) {
 	o.Limit, o.OrderBy = show.Limit, show.OrderBy
 	r, sources, err := digestsource.Live(ctx, t, o)
 	denied = diagnose.Denied(sources)
-	if err == nil && denied != "" && !observed(sources) {
+	if err == nil && denied != "" && !slices.ContainsFunc(sources, func(x snapshot.Source) bool {
+		return x.State == snapshot.OK
+	}) {
 		err = fmt.Errorf("no statement of %s is visible. %s", t.Spec().Name, denied)
 	}
 	return r, denied, err
@@ -73,7 +82,8 @@ func (a *App) ExplainDigest(ctx context.Context, t *target.Target, r *digest.Rep
 	return capture.ExplainReport(ctx, t, r, len(r.Classes))
 }
 
-// DigestSide returns one side of a comparison of digests: a log, or a report that `dyno digest --output json` wrote. All its classes are kept.
+// DigestSide returns one side of a comparison of digests: a log, or a report that `dyno digest --output json` wrote.
+// All its classes are kept.
 func (a *App) DigestSide(ctx context.Context, o digestsource.LogOptions) (digest.Report, error) {
 	path := o.Paths[0]
 	if path != "-" {
@@ -121,19 +131,18 @@ func readReport(path string) (r digest.Report, ok bool, err error) {
 	case r.Version == 0:
 		return r, false, fmt.Errorf("read %s: it is JSON, but not a report of `dyno digest --output json`", path)
 	case r.Version > digest.Version:
-		return r, false, fmt.Errorf("read %s: its format %d is newer than this Dyno's, %d: use the Dyno that wrote it, or a newer one", path, r.Version, digest.Version)
+		return r, false, fmt.Errorf("read %s: its format %d is newer than this Dyno's, %d: use the Dyno that wrote "+
+			"it, or a newer one", path, r.Version, digest.Version)
 	}
 	return r, true, nil
 }
 
-// DigestHead returns what stands at the head of a digest: when, where and by what it was made, and what that took so far.
+// DigestHead returns what stands at the head of a digest: when, where and by what it was made, and what that took so
+// far.
 func (a *App) DigestHead(now time.Time) report.DigestOptions {
 	o := report.DigestOptions{At: now, Dyno: a.Version}
 	o.Host, _ = os.Hostname()
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) == nil {
-		o.User, o.System = time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
-	}
+	o.User, o.System, _ = platform.CPU()
 	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
 		if f := strings.Fields(string(b)); len(f) > 1 {
 			page := uint64(os.Getpagesize())

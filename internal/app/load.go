@@ -22,7 +22,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload/tpcc"
 )
 
-// Workloads returns everything that `load` can run: sysbench's family, the TPC-C-like load and the workloads of the faults.
+// Workloads returns everything that `load` can run: sysbench's family, the TPC-C-like load and the workloads of the
+// faults.
 func (a *App) Workloads() []workload.Workload {
 	return slices.Concat(workload.All(), []workload.Workload{tpcc.Workload{}}, fault.Workloads())
 }
@@ -37,8 +38,8 @@ func (a *App) Workload(name string) (workload.Workload, error) {
 	return workload.Find(a.Workloads(), name)
 }
 
-// Script returns the workload made of SQL files. A name may have @ and a whole number after it, the file's weight: each is run that
-// often beside the others.
+// Script returns the workload made of SQL files. A name may have @ and a whole number after it, the file's weight: each
+// is run that often beside the others.
 func (a *App) Script(files []string) (workload.Workload, error) {
 	var w script.Workload
 	for _, f := range files {
@@ -62,8 +63,8 @@ func (a *App) Script(files []string) (workload.Workload, error) {
 	return w, nil
 }
 
-// TableCache returns where the tables prepared on a target are kept as files, nil for targets whose files are not ours: for all but
-// sandboxes.
+// TableCache returns where the tables prepared on a target are kept as files, nil for targets whose files are not ours:
+// for all but sandboxes.
 func (a *App) TableCache(text string) *load.Cache {
 	if !strings.HasPrefix(text, "sandbox:") {
 		return nil
@@ -81,9 +82,11 @@ func readScript(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 8<<20))
 }
 
-// Load runs a workload and keeps the run, also one that was stopped. The ticks come back as well as through the sink. notes are added
-// to what a reader of the figures must know.
-func (a *App) Load(ctx context.Context, t *target.Target, cfg load.Config, notes []string, sink func(run.Tick)) (run.Run, []run.Tick, error) {
+// Load runs a workload and keeps the run, also one that was stopped. The ticks come back as well as through the sink.
+// notes are added to what a reader of the figures must know.
+func (a *App) Load(ctx context.Context, t *target.Target, cfg load.Config, notes []string, sink func(run.Tick)) (
+	run.Run, []run.Tick, error,
+) {
 	return a.kept(ctx, notes, sink, func(sink func(run.Tick)) (run.Run, error) { return load.Run(ctx, t, cfg, sink) })
 }
 
@@ -93,7 +96,9 @@ func (a *App) Exec(ctx context.Context, cfg load.ExecConfig, sink func(run.Tick)
 }
 
 // kept runs something and keeps its figures, if there are any.
-func (a *App) kept(ctx context.Context, notes []string, sink func(run.Tick), do func(sink func(run.Tick)) (run.Run, error)) (run.Run, []run.Tick, error) {
+func (a *App) kept(
+	ctx context.Context, notes []string, sink func(run.Tick), do func(sink func(run.Tick)) (run.Run, error),
+) (run.Run, []run.Tick, error) {
 	var ticks []run.Tick
 	r, err := do(func(x run.Tick) {
 		ticks = append(ticks, x)
@@ -119,10 +124,10 @@ func (a *App) kept(ctx context.Context, notes []string, sink func(run.Tick), do 
 
 // keepRun stores the report of a run, which has its seconds too.
 func (a *App) keepRun(ctx context.Context, l *ledger.Ledger, r run.Run, ticks []run.Tick) error {
-	doc := RunDocument(r, ticks, a.Version)
+	doc := report.RunDocument(r, ticks, a.Version)
 	b, err := report.Encode(&doc)
 	if err != nil {
 		return err
 	}
-	return l.PutDocument(ctx, string(doc.Kind), r.ID, r.Target, b)
+	return l.PutDocument(ctx, string(doc.Kind), r.ID, r.Target, "", b)
 }

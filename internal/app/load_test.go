@@ -69,12 +69,17 @@ func TestKept(t *testing.T) {
 			tick.Ops[0].Latency.Record(time.Millisecond)
 		}
 		seen := 0
-		r, ticks, got := a.kept(context.Background(), []string{"a note"}, func(run.Tick) { seen++ }, func(sink func(run.Tick)) (run.Run, error) {
-			sink(tick)
-			return run.Run{Target: "db", Workload: "w", Started: tick.At, Elapsed: time.Second, Total: tick, State: run.Done}, err
-		})
+		r, ticks, got := a.kept(context.Background(), []string{"a note"}, func(run.Tick) { seen++ },
+			func(sink func(run.Tick)) (run.Run, error) {
+				sink(tick)
+				return run.Run{
+					Target: "db", Workload: "w", Started: tick.At, Elapsed: time.Second,
+					Total: tick, State: run.Done,
+				}, err
+			})
 		if (r.ID != "") != kept || !errors.Is(got, err) || seen != 1 || len(ticks) != 1 || len(r.Warnings) != 1 {
-			t.Errorf("%d operations, %v: id %q, error %v, %d ticks, notes %q", operations, err, r.ID, got, len(ticks), r.Warnings)
+			t.Errorf("%d operations, %v: id %q, error %v, %d ticks, notes %q", operations, err, r.ID, got,
+				len(ticks), r.Warnings)
 			return
 		}
 		if !kept {

@@ -102,11 +102,14 @@ func TestReportsAreOurs(t *testing.T) {
 	}
 	a := &App{Home: home}
 	t.Cleanup(func() { a.Close() })
-	html, err := a.StoreReport(t.Context(), report.Document{ID: "x-2", Kind: "compare"}, a.reportDir("x-2"))
+	html, err := a.StoreReport(t.Context(), report.Document{ID: "x-2", Kind: "compare"}, a.ReportDir("x-2"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]os.FileMode{filepath.Join(home, "reports"): 0o700, filepath.Dir(html): 0o700, html: 0o600, filepath.Dir(old): 0o700, old: 0o600} {
+	for path, want := range map[string]os.FileMode{
+		filepath.Join(home, "reports"): 0o700, filepath.Dir(html): 0o700,
+		html: 0o600, filepath.Dir(old): 0o700, old: 0o600,
+	} {
 		if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != want {
 			t.Errorf("%s: %v %v", path, fi.Mode(), err)
 		}

@@ -12,15 +12,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// StoreReport keeps a document in the ledger and writes it as report.html, report.md and report.json into dir. It returns the path of
-// the HTML file.
+// StoreReport keeps a document in the ledger and writes it as report.html, report.md and report.json into dir. It
+// returns the path of the HTML file.
 func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) (string, error) {
-	if err := a.makeReportDir(dir); err != nil {
+	if err := a.MakeReportDir(dir); err != nil {
 		return "", fmt.Errorf("write report: %w", err)
 	}
 	var stored bytes.Buffer
@@ -43,15 +44,16 @@ func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) 
 	if err != nil {
 		return "", err
 	}
-	if err := l.PutDocument(ctx, string(doc.Kind), doc.ID, doc.Place.Target, stored.Bytes()); err != nil {
+	if err := l.PutDocument(ctx, string(doc.Kind), doc.ID, doc.Place.Target, doc.ActionID(),
+		stored.Bytes()); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, "report.html"), nil
 }
 
-// makeReportDir makes the directory of a report, for us alone: reports hold statements of the
+// MakeReportDir makes the directory of a report, for us alone: reports hold statements of the
 // servers' users.
-func (a *App) makeReportDir(dir string) error {
+func (a *App) MakeReportDir(dir string) error {
 	if err := os.MkdirAll(a.Home, 0o755); err != nil { // the servers' account must be able to enter
 		return err
 	}
@@ -88,15 +90,14 @@ func (a *App) closeReports() error {
 	return errors.Join(err, errors.Join(files...), root.Chmod(".", 0o700)) // last: it says that all is done
 }
 
-// removeReport removes the files of a report that is kept no more.
-func (a *App) removeReport(id string) error {
+// RemoveReport removes the files of a report that is kept no more.
+func (a *App) RemoveReport(id string) error {
 	if id != filepath.Base(id) || !filepath.IsLocal(id) {
 		return nil // its files, if there are any, are elsewhere
 	}
-	return os.RemoveAll(a.reportDir(id))
+	return os.RemoveAll(a.ReportDir(id))
 }
 
-// Report returns the document of any id that Dyno has printed: a report's own, or one made of a stored diagnosis or run.
 // Stored is something that `dyno report` can show.
 type Stored struct {
 	ID     string    `json:"id"`
@@ -130,7 +131,8 @@ func (a *App) Stored(ctx context.Context, n int) ([]Stored, error) {
 		if len(d.Advice) > 0 {
 			kind = "advice"
 		}
-		all = append(all, Stored{ID: d.ID, Kind: kind, At: d.At, Target: d.Target, Text: unit.Plural(len(d.Findings), "finding", "findings")})
+		all = append(all, Stored{ID: d.ID, Kind: kind, At: d.At, Target: d.Target, Text: unit.Plural(len(d.Findings),
+			"finding", "findings")})
 	}
 	for _, r := range runs {
 		all = append(all, Stored{ID: r.ID, Kind: "run", At: r.Started, Target: r.Target, Text: r.Workload})
@@ -144,6 +146,8 @@ func (a *App) Stored(ctx context.Context, n int) ([]Stored, error) {
 	return all[:min(n, len(all))], nil
 }
 
+// Report returns the document of any id that Dyno has printed: a report's own, or one made of a stored diagnosis or
+// run. An unknown id is ledger.ErrNotFound.
 func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -159,8 +163,9 @@ func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		symptoms, _ := Judge(s)
-		doc := DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version, d.Advice...) // the findings as they were told then
+		symptoms, _ := judge.Snapshot(s)
+		// the findings as they were told then
+		doc := report.DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version, d.Advice...)
 		return &doc, nil
 	} else if !errors.Is(err, ledger.ErrNotFound) {
 		return nil, err
@@ -172,7 +177,7 @@ func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := RunDocument(r, nil, a.Version)
+	doc := report.RunDocument(r, nil, a.Version)
 	return &doc, nil
 }
 
@@ -185,3 +190,6 @@ func (e *noReportError) Error() string {
 
 // Is makes errors.Is(err, ledger.ErrNotFound) true.
 func (e *noReportError) Is(err error) bool { return err == ledger.ErrNotFound }
+
+// ReportDir returns the directory of the files of a report.
+func (a *App) ReportDir(id string) string { return filepath.Join(a.Home, "reports", id) }

@@ -18,7 +18,8 @@ type StoreHealth struct {
 	Text string `json:"text"` // for people, ends with a line end
 }
 
-// CheckStores checks everything that Dyno keeps: the ledger, the history, the users, the series, and the recordings of the reports.
+// CheckStores checks everything that Dyno keeps: the ledger, the history, the users, the series, and the recordings of
+// the reports.
 func (a *App) CheckStores(ctx context.Context) ([]StoreHealth, error) {
 	r, err := ledger.Check(ctx, a.LedgerPath())
 	if err != nil {

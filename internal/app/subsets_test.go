@@ -16,13 +16,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestAnyAdviceInAnyOrder follows advice on indexes of tables made by chance, any part of it in any order, as somebody may who reads the
-// list once: whatever a statement was found by before, something serves for it afterwards.
+// TestAnyAdviceInAnyOrder follows advice on indexes of tables made by chance, any part of it in any order, as somebody
+// may who reads the list once: whatever a statement was found by before, something serves for it afterwards.
 func TestAnyAdviceInAnyOrder(t *testing.T) {
 	for n, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -37,13 +38,15 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 			s.Exec(t, "CREATE DATABASE shop")
 			for i := range 8 {
 				table := "shop.t" + string(rune('a'+i))
-				s.Exec(t, "CREATE TABLE "+table+" (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, note VARCHAR(90))")
+				s.Exec(t, "CREATE TABLE "+table+" (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b INT NOT "+
+					"NULL, c INT NOT NULL, note VARCHAR(90))")
 				keys := 0
 				for range 2 + r.IntN(4) {
 					keys++
 					s.Exec(t, fmt.Sprintf("ALTER TABLE %s ADD INDEX k%d (%s)", table, keys, some(3)))
 				}
-				s.Exec(t, "INSERT INTO "+table+" (a, b, c, note) SELECT RAND()*400, RAND()*90, RAND()*2000, REPEAT('x', 60) FROM information_schema.COLUMNS LIMIT 3000", "ANALYZE TABLE "+table)
+				s.Exec(t, "INSERT INTO "+table+" (a, b, c, note) SELECT RAND()*400, RAND()*90, RAND()*2000, "+
+					"REPEAT('x', 60) FROM information_schema.COLUMNS LIMIT 3000", "ANALYZE TABLE "+table)
 				for range 2 {
 					var where []string
 					for _, c := range strings.Split(some(2), ", ") {
@@ -68,13 +71,16 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 					}
 				}
 			}()
-			snap, err := capture.Take(t.Context(), x, capture.Options{Window: capture.MinWindow, Top: 30, Home: t.TempDir()})
+			snap, err := capture.Take(t.Context(), x, capture.Options{
+				Window: capture.MinWindow,
+				Top:    30, Home: t.TempDir(),
+			})
 			stop()
 			<-done
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, all := Advise(snap, advise.Index)
+			_, all := judge.Advise(snap, advise.Index)
 			taking := 0
 			all = slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Action == nil })
 			for _, f := range all {
@@ -101,7 +107,10 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 				var in, what []string
 				for k, f := range all[:1+r.IntN(len(all))] {
 					id := fmt.Sprintf("a-%d-%d", round, k)
-					_, err := apply.Apply(t.Context(), x, l, journal.Entry{ID: id, Target: "shop", Finding: f.ID, Action: *f.Action}, apply.Options{}, nil, nil)
+					_, err := apply.Apply(t.Context(), x, l, journal.Entry{
+						ID: id, Target: "shop", Finding: f.ID,
+						Action: *f.Action,
+					}, apply.Options{}, nil, nil)
 					var blocked *apply.BlockedError
 					switch {
 					case errors.As(err, &blocked):
@@ -115,8 +124,12 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 				}
 				for q, was := range before {
 					now := tableNow(t, x, tableOf(q)).Indexes
-					if !slices.ContainsFunc(now, func(i schema.Index) bool { return !i.Hidden && fits(i, q) >= fits(was, q) }) {
-						t.Errorf("%s: nothing serves instead of %s (%s) after %q", q, was.Name, schema.PartsSQL(was.Parts), what)
+					if !slices.ContainsFunc(now, func(i schema.Index) bool {
+						return !i.Hidden &&
+							fits(i, q) >= fits(was, q)
+					}) {
+						t.Errorf("%s: nothing serves instead of %s (%s) after %q", q, was.Name,
+							schema.PartsSQL(was.Parts), what)
 					}
 				}
 				for _, id := range slices.Backward(in) {

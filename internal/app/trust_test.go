@@ -3,12 +3,14 @@ package app
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -16,7 +18,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestTrust: a certificate that no CA vouches for is remembered, another one refused until it is accepted, and all of it is said.
+// TestTrust: a certificate that no CA vouches for is remembered, another one refused until it is accepted, and all of
+// it is said.
 func TestTrust(t *testing.T) {
 	a := &App{Home: t.TempDir(), Environ: func(string) string { return "" }}
 	defer a.Close()
@@ -32,20 +35,26 @@ func TestTrust(t *testing.T) {
 		return c
 	}
 	first := look()
-	if !first.Reached || first.Trust != target.TrustRemembered || first.Fingerprint == "" || !strings.Contains(first.Doubt, "encrypted, not verified") || !strings.Contains(first.Doubt, "verify-full") {
+	if !first.Reached || first.Trust != target.TrustRemembered || first.Fingerprint == "" ||
+		!strings.Contains(first.Doubt, "encrypted, not verified") || !strings.Contains(first.Doubt, "verify-full") {
 		t.Fatalf("%+v", first)
 	}
 	s.Kill(t)
-	for _, name := range []string{"server-cert.pem", "server-key.pem", "ca.pem", "ca-key.pem", "client-cert.pem", "client-key.pem"} {
+	for _, name := range []string{
+		"server-cert.pem", "server-key.pem", "ca.pem", "ca-key.pem",
+		"client-cert.pem", "client-key.pem",
+	} {
 		if err := os.Remove(s.Dir + "/data/" + name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := a.Trust(t.Context(), url, Login{NoDefaults: true}, false, false); err == nil { // and what was known stays known
+	if _, err := a.Trust(t.Context(), url, Login{NoDefaults: true}, false, false); err == nil {
+		// and what was known stays known
 		t.Error("a server that is down was trusted")
 	}
 	s.Launch(t)
-	if c := look(); c.Reached || !strings.Contains(c.Reason, first.Fingerprint) || !strings.Contains(c.Fix, "dyno target trust") {
+	if c := look(); c.Reached || !strings.Contains(c.Reason, first.Fingerprint) ||
+		!strings.Contains(c.Fix, "dyno target trust") {
 		t.Errorf("%+v", c)
 	}
 	for _, add := range []bool{true, false} {
@@ -143,8 +152,8 @@ func TestSandboxByItsAddress(t *testing.T) {
 	}
 }
 
-// TestGeneralPasswordsGoWhereTheyWereMeantTo: who adds targets and acts on them over HTTP names servers that the administrator's own commands
-// meet later: in the inventory, and in the journal when the name is gone.
+// TestGeneralPasswordsGoWhereTheyWereMeantTo: who adds targets and acts on them over HTTP names servers that the
+// administrator's own commands meet later: in the inventory, and in the journal when the name is gone.
 func TestGeneralPasswordsGoWhereTheyWereMeantTo(t *testing.T) {
 	a := alone(t)
 	a.Environ = func(name string) string { return map[string]string{"DYNO_PASSWORD": "general"}[name] }
@@ -171,7 +180,8 @@ func TestGeneralPasswordsGoWhereTheyWereMeantTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.Close()
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url, Defaults: os.DevNull}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url, Defaults: os.DevNull},
+		false); err != nil {
 		t.Fatal(err)
 	}
 	for login, want := range map[string]bool{"": false, file: true} {
@@ -182,16 +192,97 @@ func TestGeneralPasswordsGoWhereTheyWereMeantTo(t *testing.T) {
 	}
 }
 
-// TestNoURLOverHTTP: what is done on a server stands in the journal under its name, where an administrator's own commands find it.
-func TestNoURLOverHTTP(t *testing.T) {
-	a := alone(t)
-	s := &Service{app: a}
-	var unknown *UnknownTargetError
-	if _, err := s.open(t.Context(), "mysql://u@127.0.0.1:1/"); !errors.As(err, &unknown) {
-		t.Errorf("a URL is logged in to: %v", err)
+// TestUsualPlace: what is only guessed leads to root's servers, to those of the servers' own users and to one's own,
+// and to nobody else's.
+func TestUsualPlace(t *testing.T) {
+	dir := t.TempDir()
+	sock, link, plain := filepath.Join(dir, "mysql.sock"), filepath.Join(dir, "link.sock"), filepath.Join(dir, "plain")
+	l, err := net.Listen("unix", sock)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.o.Targets = []string{"mysql://u@127.0.0.1:1/"}
-	if _, err := s.open(t.Context(), "mysql://u@127.0.0.1:1/"); errors.As(err, &unknown) || err == nil {
-		t.Errorf("one that the service was started with: %v", err)
+	defer l.Close()
+	if err := errors.Join(os.Symlink(sock, link), os.WriteFile(plain, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	const mysql, joe = 27, 1001
+	all := []host.Listener{
+		{Network: "tcp", Address: "[::1]:3306", PID: 0, UID: joe},
+		{Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: mysql},
+		{Network: "tcp", Address: "127.0.0.1:3306", PID: 0, UID: mysql},
+	}
+	f := func(sockets []string, mine bool, listens []host.Listener, want string) {
+		t.Helper()
+		x := target.Spec{Network: "tcp", Address: "localhost:3306", User: "u", TLS: target.TLSVerifyFull}
+		got := UsualPlace(x, sockets, listens, func(path string) bool { return path != "/forbidden" },
+			func(uid int) bool {
+				return uid == mysql || mine && uid == os.Geteuid()
+			})
+		if got.Network+" "+got.Address != want || got.User != "u" {
+			t.Errorf("%q %+v: got %s %s, want %s", sockets, listens, got.Network, got.Address, want)
+		}
+		if got.Network == "tcp" && got.ServerName != "localhost" {
+			t.Errorf("the certificate of localhost is expected as %q", got.ServerName)
+		}
+	}
+	f([]string{sock}, true, nil, "unix "+sock)
+	f([]string{"/forbidden", dir + "/none", plain, link}, true, nil, "unix "+link)
+	f([]string{link, sock}, false, nil, " ") // another user's
+	f([]string{link, sock}, false, all, "tcp 127.0.0.1:3306")
+	f(nil, false, all[:2], " ")
+	f(nil, false, nil, " ")
+}
+
+// TestLeads: what the files name is the user's word, where nobody else could have taken it.
+func TestLeads(t *testing.T) {
+	const mysql, joe = 27, 1001
+	dir, own := t.TempDir(), t.TempDir()
+	f := func(want bool, network, address string, listens ...host.Listener) {
+		t.Helper()
+		mine := target.Spec{Network: network, Address: address}
+		got := LeadsToTrusted(mine, listens, func(uid int) bool { return uid == mysql }, func(path string) bool {
+			return filepath.Dir(path) == dir
+		})
+		if got != want {
+			t.Errorf("%s %+v: %v", address, listens, got)
+		}
+	}
+	f(true, "tcp", "localhost:3307", host.Listener{Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: mysql},
+		host.Listener{Network: "tcp", Address: "127.0.0.1:3308", PID: 0, UID: joe})
+	f(false, "tcp", "localhost:3307", host.Listener{Network: "tcp", Address: "[::1]:3307", PID: 0, UID: joe},
+		host.Listener{Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: mysql})
+	f(false, "tcp", "127.0.0.1:3307", host.Listener{Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: -1})
+	f(false, "tcp", "[::1]:3307", host.Listener{Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: joe})
+	f(true, "tcp", "localhost:306", host.Listener{Network: "tcp", Address: "127.0.0.1:306", PID: 0, UID: joe})
+	f(true, "tcp", "db1:3306", host.Listener{Network: "tcp", Address: "127.0.0.1:3306", PID: 0, UID: joe})
+	for _, at := range []string{dir, own} {
+		l, err := net.Listen("unix", filepath.Join(at, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	if err := errors.Join(os.Symlink(dir+"/s", own+"/to"), os.Symlink(own+"/s", dir+"/to")); err != nil {
+		t.Fatal(err)
+	}
+	f(true, "unix", own+"/s")
+	f(false, "unix", dir+"/s")
+	f(false, "unix", own+"/to")
+	f(false, "unix", dir+"/to")
+	f(true, "unix", dir+"/none")
+}
+
+func TestBelowShared(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "all")
+	if err := errors.Join(os.MkdirAll(dir+"/mine", 0o700), os.Chmod(dir, 0o777|os.ModeSticky)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		dir + "/s": true, dir + "/mine/s": true, "/etc/s": false, "/s": false,
+		"/etc/nowhere/s": true,
+	} {
+		if got := BelowShared(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
 	}
 }

@@ -28,7 +28,9 @@ type Kept struct {
 func (a *App) Usage(ctx context.Context) ([]Kept, error) {
 	var all []Kept
 	for _, d := range []struct{ kind, path string }{
-		{"series, every second", a.SeriesDir()}, {"series, by the minute", filepath.Join(a.SeriesDir(), "minutes")}, {"reports", filepath.Join(a.Home, "reports")},
+		{"series, every second", a.SeriesDir()},
+		{"series, by the minute", filepath.Join(a.SeriesDir(), "minutes")},
+		{"reports", filepath.Join(a.Home, "reports")},
 	} {
 		n, oldest, newest, err := size(d.path)
 		if err != nil {
@@ -38,7 +40,8 @@ func (a *App) Usage(ctx context.Context) ([]Kept, error) {
 			all = append(all, Kept{Kind: d.kind, Path: d.path, Bytes: n, Oldest: oldest, Newest: newest})
 		}
 	}
-	seconds, minutes := series.Oldest(a.SeriesDir()) // files are written again: their times tell nothing of what is in them
+	// files are written again: their times tell nothing of what is in them
+	seconds, minutes := series.Oldest(a.SeriesDir())
 	if len(all) > 0 && all[0].Path == a.SeriesDir() {
 		all[0].Oldest = seconds
 		if len(all) > 1 && all[1].Path == filepath.Join(a.SeriesDir(), "minutes") { // they lie within
@@ -57,7 +60,10 @@ func (a *App) Usage(ctx context.Context) ([]Kept, error) {
 		}
 		spare, _ := database(a.HistoryPath())
 		for _, k := range kinds {
-			all = append(all, Kept{Kind: k.Kind, Path: a.HistoryPath(), Bytes: k.Bytes, Rows: k.Rows, Oldest: k.Oldest, Newest: k.Newest})
+			all = append(all, Kept{
+				Kind: k.Kind, Path: a.HistoryPath(), Bytes: k.Bytes, Rows: k.Rows,
+				Oldest: k.Oldest, Newest: k.Newest,
+			})
 			spare -= k.Bytes
 		}
 		if spare > 0 {
@@ -90,7 +96,8 @@ func database(path string) (n int64, newest time.Time) {
 	return n, newest
 }
 
-// size adds up the files of a directory, and tells when the oldest and the newest of them were written. What vanishes meanwhile is not counted.
+// size adds up the files of a directory, and tells when the oldest and the newest of them were written. What vanishes
+// meanwhile is not counted.
 func size(dir string) (n int64, oldest, newest time.Time, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

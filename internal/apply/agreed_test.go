@@ -13,13 +13,17 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestOnlyWhatWasAgreedToIsSent changes the table between the preview and the change, and asks for the way back in another way than shown.
+// TestOnlyWhatWasAgreedToIsSent changes the table between the preview and the change, and asks for the way back in
+// another way than shown.
 func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s, x := start(t, flavor)
 			j := newJournal(t)
-			a := finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}}}
+			a := finding.Action{
+				Kind: finding.AlterTable, Table: table,
+				Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}},
+			}
 			o := Options{Blocking: true}
 			agree := func() {
 				t.Helper()
@@ -37,15 +41,18 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 				return nil
 			}
 			e, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Action: a}, o, nil, nil)
-			if !errors.Is(err, ErrPreviewChanged) || !strings.Contains(err.Error(), "DEFAULT 'q'") || e.State != journal.Failed || !strings.Contains(shown(t, s), "varchar(100)") {
+			if !errors.Is(err, ErrPreviewChanged) || !strings.Contains(err.Error(), "DEFAULT 'q'") ||
+				e.State != journal.Failed || !strings.Contains(shown(t, s), "varchar(100)") {
 				t.Errorf("another statement than the one agreed to: %v, %s, in\n%s", err, e.State, shown(t, s))
 			}
-			if kept, err := j.Entry(t.Context(), "a-1"); err != nil || kept.State != journal.Failed || kept.Error == "" {
+			if kept, err := j.Entry(t.Context(), "a-1"); err != nil || kept.State != journal.Failed ||
+				kept.Error == "" {
 				t.Errorf("the journal has %+v, %v", kept, err)
 			}
 			j.before = nil
 			agree()
-			if e, err = Apply(t.Context(), x, j, journal.Entry{ID: "a-2", Action: a}, o, nil, nil); err != nil || !strings.Contains(shown(t, s), "varchar(120)") {
+			if e, err = Apply(t.Context(), x, j, journal.Entry{ID: "a-2", Action: a}, o, nil, nil); err != nil ||
+				!strings.Contains(shown(t, s), "varchar(120)") {
 				t.Fatalf("the statement agreed to: %v %s", err, e.State)
 			}
 
@@ -54,7 +61,8 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 				t.Fatalf("%v %v", err, online.Blockers)
 			}
 			o.Agreed = online.SQL
-			if _, err = Undo(t.Context(), x, j, "a-2", o, nil, nil); !errors.Is(err, ErrPreviewChanged) || !strings.Contains(shown(t, s), "varchar(120)") {
+			if _, err = Undo(t.Context(), x, j, "a-2", o, nil, nil); !errors.Is(err, ErrPreviewChanged) ||
+				!strings.Contains(shown(t, s), "varchar(120)") {
 				t.Errorf("taken back while writers wait, where going on was agreed to: %v, in\n%s", err, shown(t, s))
 			}
 			blocking, err := PlanUndo(t.Context(), x, j, e, o)
@@ -63,14 +71,16 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 			}
 			o.Agreed = blocking.SQL
 			e, err = Undo(t.Context(), x, j, "a-2", o, nil, nil)
-			if err != nil || e.State != journal.Undone || e.Action.Undo != blocking.SQL || !strings.Contains(shown(t, s), "varchar(100)") {
+			if err != nil || e.State != journal.Undone || e.Action.Undo != blocking.SQL ||
+				!strings.Contains(shown(t, s), "varchar(100)") {
 				t.Errorf("taken back as agreed to: %v, %+v, in\n%s", err, e, shown(t, s))
 			}
 		})
 	}
 }
 
-// TestPlanUndoIsWhatUndoFinds: what stands against taking an action back is told before, in the same words, and nothing is written.
+// TestPlanUndoIsWhatUndoFinds: what stands against taking an action back is told before, in the same words, and nothing
+// is written.
 func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -93,7 +103,8 @@ func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 				}
 				if want != "" {
 					var blocked *BlockedError
-					if _, err := Undo(t.Context(), x, j, "a-1", Options{}, nil, nil); !errors.As(err, &blocked) || fmt.Sprint(blocked.Blockers) != fmt.Sprint(r.Blockers) {
+					if _, err := Undo(t.Context(), x, j, "a-1", Options{}, nil, nil); !errors.As(err, &blocked) ||
+						fmt.Sprint(blocked.Blockers) != fmt.Sprint(r.Blockers) {
 						t.Errorf("%s: it was told %q, and undo says %v", what, r.Blockers, err)
 					}
 				}
@@ -122,38 +133,41 @@ func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 	}
 }
 
-// TestUndoneBy: who had an action taken back is told of the try that succeeded, not of one that failed.
-func TestUndoneBy(t *testing.T) {
+// TestUndoBy: who had an action taken back is told of the try that succeeded, not of one that failed.
+func TestUndoBy(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s, x := start(t, flavor)
 			j := newJournal(t)
 			f := func(id, by string) {
 				t.Helper()
-				if _, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: adds}, Options{}, nil, nil); err != nil {
+				if _, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: adds}, Options{},
+					nil, nil); err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				j.before = func(journal.Entry) error { cancel(); return nil } // the next thing is the statement
 				e, err := Undo(ctx, x, j, id, Options{By: "anna"}, nil, nil)
 				j.before = nil
-				if err == nil || e.State != journal.Done || UndoneBy(e) != "" || len(indexes(t, s)) != 4 {
-					t.Fatalf("cancelled: %v, %+v by %q, %v", err, e, UndoneBy(e), indexes(t, s))
+				if err == nil || e.State != journal.Done || e.UndoBy != "anna" || e.UndoBegan.IsZero() ||
+					!e.UndoneAt.IsZero() || len(indexes(t, s)) != 4 {
+					t.Fatalf("cancelled: %v, %+v by %q, %v", err, e, e.UndoBy, indexes(t, s))
 				}
-				if e, err = Undo(t.Context(), x, j, id, Options{By: by}, nil, nil); err != nil || UndoneBy(e) != by || len(indexes(t, s)) != 3 {
-					t.Errorf("taken back by %q, want %q: %v", UndoneBy(e), by, err)
+				if e, err = Undo(t.Context(), x, j, id, Options{By: by}, nil, nil); err != nil || e.UndoBy != by ||
+					len(indexes(t, s)) != 3 {
+					t.Errorf("taken back by %q, want %q: %v", e.UndoBy, by, err)
 				}
 			}
 			f("a-1", "")
-			f("a-2", "bob, in the web UI")
+			f("a-2", "bob")
 			// A crash between the statement and the journal: the last that began is the one.
 			e, err := j.Entry(t.Context(), "a-2")
 			if err != nil {
 				t.Fatal(err)
 			}
 			e.State = journal.Done
-			if e, err = Reconcile(t.Context(), x, e); err != nil || e.State != journal.Undone || UndoneBy(e) != "bob, in the web UI" {
-				t.Errorf("reconciled: %+v by %q, %v", e, UndoneBy(e), err)
+			if e, err = Reconcile(t.Context(), x, e); err != nil || e.State != journal.Undone || e.UndoBy != "bob" {
+				t.Errorf("reconciled: %+v by %q, %v", e, e.UndoBy, err)
 			}
 		})
 	}

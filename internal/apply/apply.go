@@ -32,13 +32,15 @@ type Reader interface {
 	Entries(ctx context.Context, target string, n int) ([]journal.Entry, error)
 }
 
-// writeTimeout bounds the last words in the journal after everything else was stopped, lookTimeout a look at what was done.
+// writeTimeout bounds the last words in the journal after everything else was stopped, lookTimeout a look at what was
+// done.
 const (
 	writeTimeout = 10 * time.Second
 	lookTimeout  = time.Minute
 )
 
-// afterwards is the context of a look at what was done: it outlives the command that did it, but not a server that says nothing.
+// afterwards is the context of a look at what was done: it outlives the command that did it, but not a server that says
+// nothing.
 func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
 }
@@ -64,7 +66,8 @@ func (r *recorder) put(ctx context.Context) error {
 	return nil
 }
 
-// mostText is the longest text that an entry keeps of what happened, in bytes: parts of it come from the server. mostNotes bounds their number.
+// mostText is the longest text that an entry keeps of what happened, in bytes: parts of it come from the server.
+// mostNotes bounds their number.
 const (
 	mostText  = 4 << 10
 	mostNotes = 200
@@ -74,11 +77,7 @@ const (
 func (r *recorder) note(text string) {
 	text = state.Clip(text, mostText)
 	if len(r.e.Notes) >= mostNotes {
-		middle := mostNotes / 2
-		if strings.HasPrefix(r.e.Notes[middle].Text, undoBegan) { // Reconcile needs it
-			middle++
-		}
-		r.e.Notes = slices.Delete(slices.Clone(r.e.Notes), middle, middle+1)
+		r.e.Notes = slices.Delete(slices.Clone(r.e.Notes), mostNotes/2, mostNotes/2+1)
 	}
 	r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: text})
 	if r.tell != nil {
@@ -92,12 +91,15 @@ func (r *recorder) failed(ctx context.Context, err error) error {
 	return errors.Join(err, r.put(ctx))
 }
 
-// Apply carries out the action of an entry that has an id. The journal has the entry before the first statement is sent, and the
-// preflight of Plan is made once more: what it finds against the action stops it with a *BlockedError, and a statement that is not
-// Options.Agreed with ErrPreviewChanged. The returned entry is Done only when the server was seen changed afterwards; a note says where it
-// made something else of it than was asked for. The statements are made from the action's fields; the entry's action is completed with them
-// and with what an undo needs. note, which may be nil, gets a line for whatever happens on the way.
-func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o Options, report progress.Sink, note func(string)) (journal.Entry, error) {
+// Apply carries out the action of an entry that has an id. The journal has the entry before the first statement is
+// sent, and the preflight of Plan is made once more: what it finds against the action stops it with a *BlockedError,
+// and a statement that is not Options.Agreed with ErrPreviewChanged. The returned entry is Done only when the server
+// was seen changed afterwards; a note says where it made something else of it than was asked for. The statements are
+// made from the action's fields; the entry's action is completed with them and with what an undo needs. note, which may
+// be nil, gets a line for whatever happens on the way.
+func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o Options, report progress.Sink,
+	note func(string),
+) (journal.Entry, error) {
 	switch {
 	case e.ID == "":
 		return e, errors.New("apply action: the entry has no id")
@@ -166,7 +168,8 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 	case is == other: // it is not as before, so the way back stays open
 		r.note("the statement succeeded, but the " + c.noun() + " is not as requested: " + now)
 	case is != inForce:
-		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: the server reported success, but the change of the %s is %s %s", e.ID, c.noun(), is, now))
+		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: the server reported success, but the change of the %s "+
+			"is %s %s", e.ID, c.noun(), is, now))
 	}
 	r.e.State, r.e.Ended = journal.Done, time.Now().UTC()
 	if err := r.put(ctx); err != nil {
@@ -186,8 +189,8 @@ func lost(err error, command string, o Options) error {
 	return fmt.Errorf("%w; to build it again: dyno %s --execute", err, command)
 }
 
-// unsure reports whether an action that ended with an error may be in force all the same: it is not written down as failed then, which would
-// close the way back.
+// unsure reports whether an action that ended with an error may be in force all the same: it is not written down as
+// failed then, which would close the way back.
 func unsure(ctx context.Context, t *target.Target, c change, err error) bool {
 	switch alter.WhyOf(err) {
 	case alter.Lost:
@@ -205,25 +208,6 @@ func unsure(ctx context.Context, t *target.Target, c change, err error) bool {
 	}
 }
 
-// undoBegan begins the note that an action is being taken back; wantedBy follows when somebody is known who wants it.
-const (
-	undoBegan = "undo started"
-	wantedBy  = ", requested by "
-)
-
-// UndoneBy returns who had an action taken back; "" while it is not, and for the command line.
-func UndoneBy(e journal.Entry) (by string) {
-	if e.State != journal.Undone {
-		return ""
-	}
-	for _, n := range e.Notes { // the last that began is the one that succeeded
-		if rest, ok := strings.CutPrefix(n.Text, undoBegan); ok {
-			by = strings.TrimPrefix(rest, wantedBy)
-		}
-	}
-	return by
-}
-
 // Return is what taking an action back would mean on a server as it is now.
 type Return struct {
 	Entry    journal.Entry // as the server shows it, which may differ from the journal after a crash
@@ -235,8 +219,8 @@ type Return struct {
 // OK reports whether nothing stands against it.
 func (r Return) OK() bool { return len(r.Blockers) == 0 }
 
-// PlanUndo asks the server and the journal what taking the action of an entry back would mean. It only reads. What stands against it is in
-// Return.Blockers; an error means that the question could not be answered.
+// PlanUndo asks the server and the journal what taking the action of an entry back would mean. It only reads. What
+// stands against it is in Return.Blockers; an error means that the question could not be answered.
 func PlanUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o Options) (Return, error) {
 	r, _, err := planUndo(ctx, t, j, e, o)
 	return r, err
@@ -297,7 +281,8 @@ func planUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, 
 	return r, c, nil
 }
 
-// unmarked reports whether the server looks the same after a change as before: only the answer to its statement tells that it was made.
+// unmarked reports whether the server looks the same after a change as before: only the answer to its statement tells
+// that it was made.
 func unmarked(c change) bool {
 	x, ok := c.(*alterTable)
 	return ok && rebuilt(x.a.Changes)
@@ -311,9 +296,9 @@ func ended(c change, is standing, now string) string {
 	return fmt.Sprintf("the change of the %s is no longer in effect%s", c.noun(), on(c))
 }
 
-// InForce asks the server whether an action that was carried out and completed is in force still. It returns what the server shows instead,
-// and "" while it is in force or when nothing can tell: a rebuild leaves no mark, the kernel of another machine is not seen, nor is a table
-// that the account may only watch the traffic of. It only reads.
+// InForce asks the server whether an action that was carried out and completed is in force still. It returns what the
+// server shows instead, and "" while it is in force or when nothing can tell: a rebuild leaves no mark, the kernel of
+// another machine is not seen, nor is a table that the account may only watch the traffic of. It only reads.
 func InForce(ctx context.Context, t *target.Target, a finding.Action, o Options) (instead string, err error) {
 	c, err := changeOf(a, o)
 	if err != nil {
@@ -342,10 +327,12 @@ func InForce(ctx context.Context, t *target.Target, a finding.Action, o Options)
 	return ended(c, is, now), nil
 }
 
-// Undo takes back the action of an entry, if the server is still as the action left it, on the server where it was carried out and on no
-// other. What a crash left half-way is reconciled first, and what PlanUndo finds against it stops it with a *BlockedError, as a statement
-// that is not Options.Agreed does with ErrPreviewChanged.
-func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options, report progress.Sink, note func(string)) (journal.Entry, error) {
+// Undo takes back the action of an entry, if the server is still as the action left it, on the server where it was
+// carried out and on no other. What a crash left half-way is reconciled first, and what PlanUndo finds against it stops
+// it with a *BlockedError, as a statement that is not Options.Agreed does with ErrPreviewChanged.
+func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options, report progress.Sink,
+	note func(string),
+) (journal.Entry, error) {
 	e, err := j.Entry(ctx, id)
 	if err != nil {
 		return e, fmt.Errorf("undo action %s: %w", id, err)
@@ -374,9 +361,10 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 	for _, w := range p.Warnings { // the preview has told them
 		r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: w})
 	}
-	began := undoBegan
+	r.e.UndoBegan, r.e.UndoBy = time.Now().UTC(), o.By
+	began := "undo started"
 	if o.By != "" {
-		began += wantedBy + o.By
+		began += ", requested by " + o.By + ", in the web UI"
 	}
 	r.note(began)
 	if err := r.put(ctx); err != nil {
@@ -411,8 +399,8 @@ func on(c change) string {
 	return " on " + c.table().String()
 }
 
-// Reconcile asks the server what became of an entry that was left half-way, and returns the entry as it truly is. It changes nothing,
-// not even the journal.
+// Reconcile asks the server what became of an entry that was left half-way, and returns the entry as it truly is. It
+// changes nothing, not even the journal.
 func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.Entry, error) {
 	if e.Server != t.Facts().Server {
 		return e, wrongServer(e, t)
@@ -445,30 +433,33 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 	case journal.Running:
 		switch {
 		case unmarked(c):
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and whether it was made is unknown: it leaves no trace; nothing has to be undone"
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and whether it was made is "+
+				"unknown: it leaves no trace; nothing has to be undone"
 		case is == inForce:
 			r.e.State, r.e.Ended = journal.Done, now
 			r.note("it was interrupted, but the server has made the change of the " + c.noun())
 		case is == other:
 			a, its := e.Action, false
 			if x, ok := c.(adjusting); ok {
-				if a, its, err = x.became(ctx, t, found); err != nil {
+				if a, its, err = x.became(ctx, t); err != nil {
 					return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
 				}
 			}
 			if its {
 				r.e.Action, r.e.State, r.e.Ended = a, journal.Done, now
-				r.note("it was interrupted, and the " + c.noun() + " is neither as before nor as requested: the server may have changed it: " + found)
+				r.note("it was interrupted, and the " + c.noun() + " is neither as before nor as requested: the " +
+					"server may have changed it: " + found)
 				break
 			}
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+" is different: "+found+"; undo that by hand if it should go"
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+
+				" is different: "+found+"; undo that by hand if it should go"
 		default:
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the server has not made the change of the "+c.noun()
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the server has not made "+
+				"the change of the "+c.noun()
 		}
 	case journal.Failed, journal.Undone: // these are ends
 	case journal.Done:
-		began := slices.ContainsFunc(e.Notes, func(n journal.Note) bool { return strings.HasPrefix(n.Text, undoBegan) })
-		if began && is == asWas {
+		if !e.UndoBegan.IsZero() && is == asWas {
 			r.e.State, r.e.UndoneAt = journal.Undone, now
 			r.note("the undo was interrupted, but the change is undone")
 		}
@@ -477,7 +468,8 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 }
 
 func wrongServer(e journal.Entry, t *target.Target) error {
-	return fmt.Errorf("action %s belongs to the server %s, and %s is %s: nothing was changed", e.ID, e.Server, t, t.Facts().Server)
+	return fmt.Errorf("action %s belongs to the server %s, and %s is %s: nothing was changed", e.ID,
+		e.Server, t, t.Facts().Server)
 }
 
 // likeness says how an index on the server compares with the one of an action.
@@ -509,8 +501,8 @@ func present(ctx context.Context, t *target.Target, a finding.Action) (likeness,
 	return gone, schema.Index{}, nil
 }
 
-// sameOn compares an index as the server shows it with the one that was asked for: what an old server ignores does not count, and the
-// server writes expressions in its own way.
+// sameOn compares an index as the server shows it with the one that was asked for: what an old server ignores does not
+// count, and the server writes expressions in its own way.
 func sameOn(t *target.Target, have, want schema.Index) bool {
 	if len(have.Parts) != len(want.Parts) {
 		return false
@@ -528,11 +520,12 @@ func sameOn(t *target.Target, have, want schema.Index) bool {
 	return schema.SameKey(have, want)
 }
 
-// running reports whether an ALTER of Dyno's own is at work on the table: anyone can write its tag and its text. Without the privilege
-// PROCESS only the account's own sessions are seen, which is enough.
+// running reports whether an ALTER of Dyno's own is at work on the table: anyone can write its tag and its text.
+// Without the privilege PROCESS only the account's own sessions are seen, which is enough.
 func running(ctx context.Context, t *target.Target, table schema.Ref) (bool, error) {
 	// The text may be as long as max_allowed_packet.
-	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("apply", "", "SELECT ID, IFNULL(USER, ''), IFNULL(HOST, ''), LEFT(INFO, 4096)"+
+	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("apply", "", "SELECT ID, IFNULL(USER, ''), IFNULL(HOST, "+
+		"''), LEFT(INFO, 4096)"+
 		" FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND INFO IS NOT NULL"))
 	if err != nil {
 		return false, t.Wrap("look for the change", err)
@@ -546,7 +539,8 @@ func running(ctx context.Context, t *target.Target, table schema.Ref) (bool, err
 			return false, t.Wrap("look for the change", err)
 		}
 		_, statement, _ := strings.Cut(info, " */ ")
-		found = found || sqltext.Own(info) && strings.HasPrefix(statement, "ALTER TABLE "+table.SQL()+" ") && t.Owns(id, user, host)
+		found = found || sqltext.Own(info) && strings.HasPrefix(statement, "ALTER TABLE "+table.SQL()+" ") &&
+			t.Owns(id, user, host)
 	}
 	return found, t.Wrap("look for the change", rows.Err())
 }

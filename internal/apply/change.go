@@ -11,16 +11,17 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// change is one kind of action on its way. It makes its statements itself from the action's fields: text that came with a snapshot or a
-// file is never sent.
+// change is one kind of action on its way. It makes its statements itself from the action's fields: text that came with
+// a snapshot or a file is never sent.
 type change interface {
-	// fill asks the server as it is now and completes the preview: the action with its statements and what an undo needs, words, sizes,
-	// what stands against it. It only reads.
+	// fill asks the server as it is now and completes the preview: the action with its statements and what an undo
+	// needs, words, sizes, what stands against it. It only reads.
 	fill(ctx context.Context, t *target.Target, p *Preview, o objections) error
 	// do carries the action out and back takes it back. Both are called with the completed action.
 	do(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
 	back(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
-	// found says how the server compares with the state that the action brings about, and how it is now when that is something else.
+	// found says how the server compares with the state that the action brings about, and how it is now when that is
+	// something else.
 	found(ctx context.Context, t *target.Target) (standing, string, error)
 	// again looks for what stands against taking it back.
 	again(ctx context.Context, t *target.Target, o objections) error
@@ -30,11 +31,12 @@ type change interface {
 	table() schema.Ref
 }
 
-// adjusting is a change that a server may carry out otherwise than it was asked for: a value is rounded, a prefix is dropped.
+// adjusting is a change that a server may carry out otherwise than it was asked for: a value is rounded, a prefix is
+// dropped.
 type adjusting interface {
-	// became returns the action with what the server made of it, given what found says of a server that shows something else; false when that
-	// is somebody else's doing.
-	became(ctx context.Context, t *target.Target, now string) (finding.Action, bool, error)
+	// became returns the action with what a server that shows something else made of it; false when that is somebody
+	// else's doing.
+	became(ctx context.Context, t *target.Target) (finding.Action, bool, error)
 }
 
 // standing says how the server compares with what an action brings about.
@@ -79,5 +81,6 @@ func changeOf(a finding.Action, o Options) (change, error) {
 		return nil, errors.New("a killed session cannot be restored")
 	}
 	return nil, fmt.Errorf("unknown kind %q: this version of dyno carries out %s, %s, %s, %s, %s and %s", a.Kind,
-		finding.AddIndex, finding.DropIndex, finding.HideIndex, finding.AlterTable, finding.SetVariable, finding.SetKernel)
+		finding.AddIndex, finding.DropIndex, finding.HideIndex, finding.AlterTable,
+		finding.SetVariable, finding.SetKernel)
 }

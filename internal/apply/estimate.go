@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// Building an index reads the table and sorts and writes the entries. A quick disk or a table in memory manages the first rate,
-	// a poor one the second, bytes per second.
+	// Building an index reads the table and sorts and writes the entries. A quick disk or a table in memory manages the
+	// first rate, a poor one the second, bytes per second.
 	quick, slow = 150e6, 10e6
 )
 
@@ -22,8 +22,8 @@ func buildSeconds(t schema.Table, size known.Value[float64]) (lo, hi known.Value
 	return known.Of(bytes / quick), known.Of(bytes / slow)
 }
 
-// keyLimit is the most bytes of an index entry for InnoDB's row formats DYNAMIC and COMPRESSED with pages of 16 KiB, and of one column
-// for REDUNDANT and COMPACT: https://dev.mysql.com/doc/refman/9.0/en/innodb-limits.html
+// keyLimit is the most bytes of an index entry for InnoDB's row formats DYNAMIC and COMPRESSED with pages of 16 KiB,
+// and of one column for REDUNDANT and COMPACT: https://dev.mysql.com/doc/refman/9.0/en/innodb-limits.html
 const (
 	keyLimit     = 3072
 	oldPartLimit = 767

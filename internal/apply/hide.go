@@ -11,8 +11,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// Hide takes an index from the optimiser's eyes without dropping it: INVISIBLE in MySQL 8.0, IGNORED in MariaDB 10.6. The server goes on
-// keeping it up to date, so Show brings it back at once. An index that is hidden already is no error.
+// Hide takes an index from the optimiser's eyes without dropping it: INVISIBLE in MySQL 8.0, IGNORED in MariaDB 10.6.
+// The server goes on keeping it up to date, so Show brings it back at once. An index that is hidden already is no
+// error.
 func Hide(ctx context.Context, t *target.Target, table schema.Ref, index string) error {
 	return turn(ctx, t, table, index, true)
 }
@@ -34,8 +35,8 @@ func visibility(t *target.Target) (hide, show string, can bool) {
 }
 
 // visible is the change that hides or shows an index, by the server's word for that.
-func visible(table schema.Ref, index, word string) alter.Change {
-	return alter.Change{Table: table, SQL: "ALTER INDEX " + schema.Quote(index) + " " + word}
+func visible(table schema.Ref, index, word string) alter.Alteration {
+	return alter.Alteration{Table: table, SQL: "ALTER INDEX " + schema.Quote(index) + " " + word}
 }
 
 func turn(ctx context.Context, t *target.Target, table schema.Ref, index string, hide bool) error {
@@ -47,7 +48,8 @@ func turn(ctx context.Context, t *target.Target, table schema.Ref, index string,
 	hidden, shown, can := visibility(t)
 	if !can {
 		return &target.Error{
-			Op: op, Kind: target.Unsupported, Target: "on " + t.Spec().Where(), Err: fmt.Errorf("%s %s cannot hide an index", t.Facts().Flavor, t.Facts().Version),
+			Op: op, Kind: target.Unsupported, Target: "on " + t.Spec().Where(),
+			Err:  fmt.Errorf("%s %s cannot hide an index", t.Facts().Flavor, t.Facts().Version),
 			Hint: "indexes can be hidden from MySQL 8.0 and MariaDB 10.6 on",
 		}
 	}

@@ -21,12 +21,12 @@ type ofIndex struct{ a finding.Action }
 func (c *ofIndex) noun() string      { return "index " + c.a.Index.Name }
 func (c *ofIndex) table() schema.Ref { return c.a.Table }
 
-func (c *ofIndex) addition() alter.Change {
-	return alter.Change{Table: c.a.Table, SQL: schema.AddIndexClause(c.a.Index)}
+func (c *ofIndex) addition() alter.Alteration {
+	return alter.Alteration{Table: c.a.Table, SQL: schema.AddIndexClause(c.a.Index)}
 }
 
-func (c *ofIndex) removal() alter.Change {
-	return alter.Change{Table: c.a.Table, SQL: schema.DropIndexClause(c.a.Index.Name)}
+func (c *ofIndex) removal() alter.Alteration {
+	return alter.Alteration{Table: c.a.Table, SQL: schema.DropIndexClause(c.a.Index.Name)}
 }
 
 func (c *ofIndex) again(ctx context.Context, t *target.Target, o objections) error {
@@ -39,7 +39,8 @@ type addIndex struct{ ofIndex }
 func (c *addIndex) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	x := c.a.Index
 	p.Action.SQL, p.Action.Undo = c.addition().Statement(), c.removal().Statement()
-	p.Words = fmt.Sprintf("Add index %s (%s) to table %s on %s online (without blocking its users).", x.Name, schema.PartsSQL(x.Parts), c.a.Table, t)
+	p.Words = fmt.Sprintf("Add index %s (%s) to table %s on %s online (without blocking its users).", x.Name,
+		schema.PartsSQL(x.Parts), c.a.Table, t)
 	tab, ok, err := tableFor(ctx, t, c.a.Table, p, o)
 	if err != nil || !ok {
 		return err
@@ -48,7 +49,8 @@ func (c *addIndex) fill(ctx context.Context, t *target.Target, p *Preview, o obj
 	for _, have := range tab.Indexes {
 		switch {
 		case have.Hidden && !x.Unique && schema.SameKey(have, x):
-			o.block("the index %s has the same columns and is hidden from the optimizer: make it visible instead", have.Name)
+			o.block("the index %s has the same columns and is hidden from the optimizer: make it visible instead",
+				have.Name)
 		case schema.Serves(have, x):
 			o.block("the index %s already serves the same purpose", have.Name)
 		case strings.EqualFold(have.Name, x.Name):
@@ -90,9 +92,9 @@ func (c *addIndex) do(ctx context.Context, t *target.Target, report progress.Sin
 // settled is the action with the index as the server made it.
 func (c *addIndex) settled() finding.Action { return c.a }
 
-// became takes an index for this one's when it differs in nothing but prefixes that the server dropped, as it does where they are as long
-// as the column.
-func (c *addIndex) became(ctx context.Context, t *target.Target, _ string) (finding.Action, bool, error) {
+// became takes an index for this one's when it differs in nothing but prefixes that the server dropped, as it does
+// where they are as long as the column.
+func (c *addIndex) became(ctx context.Context, t *target.Target) (finding.Action, bool, error) {
 	is, x, err := present(ctx, t, c.a)
 	if err != nil || is != changed || len(x.Parts) != len(c.a.Index.Parts) {
 		return c.a, false, err
@@ -155,7 +157,8 @@ func (c *dropIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 		o.block("the action names no secondary index to drop")
 	}
 	if x.Type != "" && x.Type != "BTREE" {
-		o.block("the index %s is of type %s: rebuilding it, to undo this, would block writes to the table", x.Name, x.Type)
+		o.block("the index %s is of type %s: rebuilding it, to undo this, would block writes to the table", x.Name,
+			x.Type)
 	}
 	if x.Hidden {
 		o.warn("the index is hidden now; after an undo the optimizer would see it: hide it again then")
@@ -176,12 +179,14 @@ func (c *dropIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	p.Action.Index = x
 	c.a.Index = x
 	p.Action.SQL, p.Action.Undo = c.removal().Statement(), c.addition().Statement()
-	p.Words = fmt.Sprintf("Drop index %s (%s) of table %s on %s online (without blocking its users).", x.Name, schema.PartsSQL(x.Parts), c.a.Table, t)
+	p.Words = fmt.Sprintf("Drop index %s (%s) of table %s on %s online (without blocking its users).", x.Name,
+		schema.PartsSQL(x.Parts), c.a.Table, t)
 	if n, ok := tab.SizeOf(x).Get(); ok {
 		o.warn("an undo rebuilds the index, which writes about %s", unit.Bytes(n))
 	}
 	if t.Has(target.HasInvisibleIndex) || t.Has(target.HasIgnoredIndex) {
-		o.warn("statements that name the index in a hint fail from then on; hiding it first shows whether anything needs it, and can be undone at once")
+		o.warn("statements that name the index in a hint fail from then on; hiding it first shows whether anything " +
+			"needs it, and can be undone at once")
 	}
 	if !ok {
 		return nil
@@ -246,13 +251,15 @@ func (c *hideIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	named := func(name string) { // makes the statements for it
 		c.a.Index.Name, p.Action.Index.Name = name, name
 		if can {
-			p.Action.SQL, p.Action.Undo = visible(c.a.Table, name, hide).Statement(), visible(c.a.Table, name, show).Statement()
+			p.Action.SQL, p.Action.Undo = visible(c.a.Table, name, hide).Statement(),
+				visible(c.a.Table, name, show).Statement()
 		}
 	}
 	if named(c.a.Index.Name); !can {
 		o.block("%s %s cannot hide an index: MySQL 8.0 and MariaDB 10.6 can", t.Facts().Flavor, t.Facts().Version)
 	}
-	p.Words = fmt.Sprintf("Hide index %s of table %s on %s from the optimizer. The server keeps it up to date.", c.a.Index.Name, c.a.Table, t)
+	p.Words = fmt.Sprintf("Hide index %s of table %s on %s from the optimizer. The server keeps it up to date.",
+		c.a.Index.Name, c.a.Table, t)
 	tab, ok, err := tableFor(ctx, t, c.a.Table, p, o)
 	if err != nil || !ok {
 		return err

@@ -23,7 +23,8 @@ func (c *setKernel) table() schema.Ref       { return schema.Ref{} }
 func (c *setKernel) settled() finding.Action { return c.a }
 
 func (c *setKernel) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
-	p.Words = fmt.Sprintf("Set the kernel's %s to %s, for all programs of this machine, until the next reboot.", c.a.Variable, c.a.Value)
+	p.Words = fmt.Sprintf("Set the kernel's %s to %s, for all programs of this machine, until the next reboot.",
+		c.a.Variable, c.a.Value)
 	if _, ok := t.LocalPID(ctx); !ok {
 		o.block("%s runs on another machine: set %s there", t, c.a.Variable)
 		return nil
@@ -39,7 +40,8 @@ func (c *setKernel) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	}
 	p.Action.Was = was
 	p.Action.SQL, p.Action.Undo = kernelLine(c.a.Variable, c.a.Value), kernelLine(c.a.Variable, was)
-	p.Words = fmt.Sprintf("Set the kernel's %s from %s to %s, for all programs of this machine, until the next reboot.", c.a.Variable, was, c.a.Value)
+	p.Words = fmt.Sprintf("Set the kernel's %s from %s to %s, for all programs of this machine, until the next reboot.",
+		c.a.Variable, was, c.a.Value)
 	if was == c.a.Value {
 		o.block("%s is already %s", c.a.Variable, was)
 	}
@@ -50,9 +52,13 @@ func (c *setKernel) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	return nil
 }
 
-// settable lists what may be changed for the sake of a server: memory, its huge pages, the disks' queues, files and connections.
+// settable lists what may be changed for the sake of a server: memory, its huge pages, the disks' queues, files and
+// connections.
 func settable(name string) bool {
-	for _, front := range []string{"vm.", "fs.", "net.core.", "net.ipv4.tcp_", "kernel.numa_balancing", "kernel/mm/transparent_hugepage/", "block/"} {
+	for _, front := range []string{
+		"vm.", "fs.", "net.core.", "net.ipv4.tcp_", "kernel.numa_balancing",
+		"kernel/mm/transparent_hugepage/", "block/",
+	} {
 		if strings.HasPrefix(name, front) {
 			return true
 		}
@@ -78,10 +84,11 @@ func (c *setKernel) do(context.Context, *target.Target, progress.Sink, func(stri
 }
 
 // became takes any value for what the kernel made of this one's: taking it back sets the one of before.
-func (c *setKernel) became(_ context.Context, _ *target.Target, now string) (finding.Action, bool, error) {
+func (c *setKernel) became(context.Context, *target.Target) (finding.Action, bool, error) {
+	now, err := c.fs.Setting(c.a.Variable)
 	a := c.a
 	a.Now = now
-	return a, true, nil
+	return a, err == nil, err
 }
 
 func (c *setKernel) back(context.Context, *target.Target, progress.Sink, func(string)) error {

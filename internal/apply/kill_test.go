@@ -9,12 +9,14 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestKill ends a session that holds a row: it is gone, and the journal has it. One that is not who was meant is left alone.
+// TestKill ends a session that holds a row: it is gone, and the journal has it. One that is not who was meant is left
+// alone.
 func TestKill(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s, x := start(t, flavor)
-			s.Exec(t, "CREATE DATABASE app", "CREATE TABLE app.t (id INT PRIMARY KEY) ENGINE=InnoDB", "INSERT INTO app.t VALUES (1)")
+			s.Exec(t, "CREATE DATABASE app", "CREATE TABLE app.t (id INT PRIMARY KEY) ENGINE=InnoDB",
+				"INSERT INTO app.t VALUES (1)")
 			c, err := s.DB(t, "app").Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -32,11 +34,13 @@ func TestKill(t *testing.T) {
 			}
 			j := newJournal(t)
 			for user, why := range map[string]string{"somebody": "one of root, not of somebody", "": "one of root"} {
-				if _, err := Kill(t.Context(), x, j, journal.Entry{ID: "a-1"}, id, user); !errors.Is(err, ErrNotThatSession) || !strings.Contains(err.Error(), why) {
+				if _, err := Kill(t.Context(), x, j, journal.Entry{ID: "a-1"}, id, user); !errors.Is(err,
+					ErrNotThatSession) || !strings.Contains(err.Error(), why) {
 					t.Errorf("as %q: %v", user, err)
 				}
 			}
-			if _, err := Kill(t.Context(), x, j, journal.Entry{ID: "a-1"}, id+1_000_000, "root"); !errors.Is(err, ErrNotThatSession) || !strings.Contains(err.Error(), "no longer connected") {
+			if _, err := Kill(t.Context(), x, j, journal.Entry{ID: "a-1"}, id+1_000_000, "root"); !errors.Is(err,
+				ErrNotThatSession) || !strings.Contains(err.Error(), "no longer connected") {
 				t.Errorf("nobody: %v", err)
 			}
 			if err := c.PingContext(t.Context()); err != nil {
@@ -46,13 +50,15 @@ func TestKill(t *testing.T) {
 			if err != nil || e.State != journal.Done || e.Action.SQL == "" {
 				t.Fatalf("%+v, %v", e, err)
 			}
-			if kept, err := j.Entry(t.Context(), "a-1"); err != nil || kept.State != journal.Done || kept.Action.Was != "root@localhost" {
+			if kept, err := j.Entry(t.Context(), "a-1"); err != nil || kept.State != journal.Done ||
+				kept.Action.Was != "root@localhost" {
 				t.Errorf("the journal has %+v, %v", kept, err)
 			}
 			if err := c.PingContext(t.Context()); err == nil {
 				t.Error("the session goes on")
 			}
-			if _, err := PlanUndo(t.Context(), x, j, e, Options{}); err == nil || !strings.Contains(err.Error(), "cannot be restored") {
+			if _, err := PlanUndo(t.Context(), x, j, e, Options{}); err == nil ||
+				!strings.Contains(err.Error(), "cannot be restored") {
 				t.Errorf("undo: %v", err)
 			}
 		})

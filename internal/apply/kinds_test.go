@@ -41,13 +41,17 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 			s, x := start(t, flavor)
 			j := newJournal(t)
 			kas := schema.Index{Name: "kas", Type: "BTREE", Parts: []schema.IndexPart{col("a"), col("s")}}
-			table := func(changes ...schema.Change) finding.Action {
-				return finding.Action{Kind: finding.AlterTable, Table: table, Changes: changes, SQL: "DROP TABLE " + quoted}
+			table := func(changes ...schema.Clause) finding.Action {
+				return finding.Action{
+					Kind: finding.AlterTable, Table: table, Changes: changes,
+					SQL: "DROP TABLE " + quoted,
+				}
 			}
 			s.Exec(t, "SET GLOBAL log_output='TABLE'", "SET GLOBAL general_log=ON")
 			sent := func() (all []string) { // what changes something, without the note that says whose it is
 				t.Helper()
-				rows, err := s.DB(t, "").Query("SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type = 'Query' AND argument LIKE '/* dyno%' ORDER BY event_time")
+				rows, err := s.DB(t, "").Query("SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE " +
+					"command_type = 'Query' AND argument LIKE '/* dyno%' ORDER BY event_time")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -82,7 +86,8 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 				if shown(t, s) != before {
 					t.Errorf("%s: planning changed the table", a.Kind)
 				}
-				e, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: a}, o, nil, func(n string) { t.Log(n) })
+				e, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: a}, o, nil,
+					func(n string) { t.Log(n) })
 				if err != nil || e.State != journal.Done {
 					t.Errorf("%s: %v %+v", p.Action.SQL, err, e.State)
 					return
@@ -121,22 +126,39 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 			f(finding.Action{Kind: finding.DropIndex, Table: adds.Table, Index: kas}, "k_s", Options{})
 			word := map[string]string{"mariadb": "IGNORED", "mysql": "INVISIBLE"}[flavor]
 			f(finding.Action{Kind: finding.HideIndex, Table: adds.Table, Index: kas}, word, Options{})
-			f(finding.Action{Kind: finding.HideIndex, Table: adds.Table, Index: schema.Index{Name: "KAS"}}, word, Options{}) // the server calls it kas
+			// the server calls it kas
+			f(finding.Action{Kind: finding.HideIndex, Table: adds.Table, Index: schema.Index{Name: "KAS"}}, word,
+				Options{})
 			f(finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3.5"}, "3.5", Options{})
-			f(table(schema.Change{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120) DEFAULT NULL"}), "varchar(120)", Options{Blocking: true})
-			f(table(schema.Change{Kind: schema.ModifyColumn, Column: "a", Definition: "bigint NOT NULL"}), "bigint", Options{Blocking: true})
-			f(table(schema.Change{Kind: schema.DropKey, Index: kas}, schema.Change{Kind: schema.AddKey, Index: schema.Index{Name: "other", Parts: []schema.IndexPart{col("s"), col("a")}}}), "other", Options{})
-			f(table(schema.Change{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Parts: []schema.IndexPart{col("id"), col("a")}}}), "(`id`,`a`)", Options{})
-			f(table(schema.Change{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"}), "COMPACT", Options{})
-			f(table(schema.Change{Kind: schema.AddColumn, Column: "g", Definition: "int GENERATED ALWAYS AS (a + 1) VIRTUAL"},
-				schema.Change{Kind: schema.AddKey, Index: schema.Index{Name: "by_g", Parts: []schema.IndexPart{col("g")}}}), "by_g", Options{Blocking: true})
+			f(table(schema.Clause{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120) DEFAULT NULL"}),
+				"varchar(120)", Options{Blocking: true})
+			f(table(schema.Clause{Kind: schema.ModifyColumn, Column: "a", Definition: "bigint NOT NULL"}), "bigint",
+				Options{Blocking: true})
+			f(table(schema.Clause{Kind: schema.DropKey, Index: kas}, schema.Clause{
+				Kind:  schema.AddKey,
+				Index: schema.Index{Name: "other", Parts: []schema.IndexPart{col("s"), col("a")}},
+			}), "other", Options{})
+			f(table(schema.Clause{Kind: schema.PrimaryKey, Index: schema.Index{
+				Name: "PRIMARY", Unique: true,
+				Parts: []schema.IndexPart{col("id"), col("a")},
+			}}), "(`id`,`a`)", Options{})
+			f(table(schema.Clause{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"}), "COMPACT",
+				Options{})
+			f(table(schema.Clause{Kind: schema.AddColumn, Column: "g", Definition: "int GENERATED ALWAYS AS (a + 1) " +
+				"VIRTUAL"},
+				schema.Clause{Kind: schema.AddKey, Index: schema.Index{
+					Name:  "by_g",
+					Parts: []schema.IndexPart{col("g")},
+				}}), "by_g", Options{Blocking: true})
 
 			// A rebuild leaves nothing to take back, and says so.
-			a := table(schema.Change{Kind: schema.Rebuild})
-			if e, err := Apply(t.Context(), x, j, journal.Entry{ID: "r", Action: a}, Options{}, nil, nil); err != nil || e.State != journal.Done {
+			a := table(schema.Clause{Kind: schema.Rebuild})
+			if e, err := Apply(t.Context(), x, j, journal.Entry{ID: "r", Action: a}, Options{}, nil, nil); err != nil ||
+				e.State != journal.Done {
 				t.Errorf("rebuild: %v", err)
 			}
-			if _, err := Undo(t.Context(), x, j, "r", Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), "nothing to undo") {
+			if _, err := Undo(t.Context(), x, j, "r", Options{}, nil, nil); err == nil ||
+				!strings.Contains(err.Error(), "nothing to undo") {
 				t.Errorf("undo of a rebuild: %v", err)
 			}
 		})
@@ -148,7 +170,8 @@ func TestKindsRefuse(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s, x := start(t, flavor)
-			s.Exec(t, "USE `my``shop`", "CREATE TABLE kid (id INT PRIMARY KEY, p INT, u INT, UNIQUE KEY uniq (u), KEY by_p (p), CONSTRAINT fk FOREIGN KEY (p) REFERENCES "+quoted+" (id))")
+			s.Exec(t, "USE `my``shop`", "CREATE TABLE kid (id INT PRIMARY KEY, p INT, u INT, UNIQUE KEY uniq (u), "+
+				"KEY by_p (p), CONSTRAINT fk FOREIGN KEY (p) REFERENCES "+quoted+" (id))")
 			kid := schema.Ref{Schema: table.Schema, Table: "kid"}
 			f := func(a finding.Action, want string) {
 				t.Helper()
@@ -171,19 +194,31 @@ func TestKindsRefuse(t *testing.T) {
 			f(drop(table, "PRIMARY", "id"), "no secondary index")
 			f(drop(table, "kas", "s"), "different now")
 			f(drop(kid, "uniq", "u"), "is unique")
-			f(finding.Action{Kind: finding.HideIndex, Table: table, Index: schema.Index{Name: "nothing"}}, "no index nothing")
+			f(finding.Action{Kind: finding.HideIndex, Table: table, Index: schema.Index{Name: "nothing"}}, "no index "+
+				"nothing")
 			f(set("no_such_thing", "1"), "no variable")
 			f(set("long_query_time; DROP DATABASE d", "1"), "names no variable")
 			f(set("long_query_time", variable(t, s, "long_query_time")), "already")
 			f(finding.Action{Kind: finding.AlterTable, Table: table}, "names no change")
-			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.DropColumn, Column: "j"}}}, "cannot be undone")
-			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "zz", Definition: "int"}}}, "no column zz")
+			f(finding.Action{
+				Kind: finding.AlterTable, Table: table,
+				Changes: []schema.Clause{{Kind: schema.DropColumn, Column: "j"}},
+			}, "cannot be undone")
+			f(finding.Action{
+				Kind: finding.AlterTable, Table: table,
+				Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: "zz", Definition: "int"}},
+			}, "no column zz")
 			// Texts that a number would not keep.
-			s.Exec(t, "USE `my``shop`", "CREATE TABLE texts (id INT PRIMARY KEY, zeros VARCHAR(10), word CHAR(10), frac TEXT, num VARCHAR(20) CHARACTER SET latin1, at VARCHAR(30))",
-				"INSERT INTO texts VALUES (1, '7', '7', '1', '-12', '2026-11-22'), (2, '007', 'x', '1.5', '40', '2026-11-21'), (3, NULL, NULL, NULL, NULL, NULL)")
+			s.Exec(t, "USE `my``shop`", "CREATE TABLE texts (id INT PRIMARY KEY, zeros VARCHAR(10), word CHAR(10), "+
+				"frac TEXT, num VARCHAR(20) CHARACTER SET latin1, at VARCHAR(30))",
+				"INSERT INTO texts VALUES (1, '7', '7', '1', '-12', '2026-11-22'), (2, '007', 'x', '1.5', '40', "+
+					"'2026-11-21'), (3, NULL, NULL, NULL, NULL, NULL)")
 			texts := schema.Ref{Schema: table.Schema, Table: "texts"}
 			typed := func(column, definition string) finding.Action {
-				return finding.Action{Kind: finding.AlterTable, Table: texts, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: column, Definition: definition}}}
+				return finding.Action{
+					Kind: finding.AlterTable, Table: texts,
+					Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: column, Definition: definition}},
+				}
 			}
 			f(typed("zeros", "int"), "1 of the rows hold texts in column zeros")
 			f(typed("word", "bigint unsigned"), "1 of the rows")
@@ -192,9 +227,13 @@ func TestKindsRefuse(t *testing.T) {
 			f(typed("num", "int unsigned"), "1 of the rows")
 			f(typed("at", "datetime"), "2 of the rows")
 			f(typed("num", "double"), "is unknown")
-			for column, definition := range map[string]string{"num": "int", "at": "date", "zeros": "varchar(20)", "word": "varchar(30)"} {
+			for column, definition := range map[string]string{
+				"num": "int", "at": "date", "zeros": "varchar(20)",
+				"word": "varchar(30)",
+			} {
 				a := typed(column, definition)
-				if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true}); err != nil || !p.OK() {
+				if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true}); err != nil ||
+					!p.OK() {
 					t.Errorf("%s as %s: %q, %v", column, definition, p.Blockers, err)
 				}
 			}
@@ -203,26 +242,30 @@ func TestKindsRefuse(t *testing.T) {
 			}
 			// A value that somebody changed since is not taken back.
 			j := newJournal(t)
-			e, err := Apply(t.Context(), x, j, journal.Entry{ID: "v", Action: set("long_query_time", "4")}, Options{}, nil, nil)
+			e, err := Apply(t.Context(), x, j, journal.Entry{ID: "v", Action: set("long_query_time", "4")}, Options{},
+				nil, nil)
 			if err != nil || e.Action.Was == "" {
 				t.Fatalf("%v %+v", err, e.Action)
 			}
 			s.Exec(t, "SET GLOBAL long_query_time = 7")
-			if _, err := Undo(t.Context(), x, j, "v", Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), "was changed since, it is now 7") {
+			if _, err := Undo(t.Context(), x, j, "v", Options{}, nil, nil); err == nil ||
+				!strings.Contains(err.Error(), "was changed since, it is now 7") {
 				t.Errorf("undo of a value changed since: %v", err)
 			}
 			// Without the privilege nothing is sent.
 			s.Exec(t, "CREATE USER poor@localhost")
 			poor := open(t, s, "poor")
 			a := set("long_query_time", "5")
-			if p, err := Plan(t.Context(), poor, finding.Finding{Action: &a}, Options{}); err != nil || !strings.Contains(strings.Join(p.Blockers, " "), "GRANT SUPER ON *.*") {
+			if p, err := Plan(t.Context(), poor, finding.Finding{Action: &a}, Options{}); err != nil ||
+				!strings.Contains(strings.Join(p.Blockers, " "), "GRANT SUPER ON *.*") {
 				t.Errorf("without a privilege: %v %v", p.Blockers, err)
 			}
 		})
 	}
 }
 
-// TestKernelSettingIsTakenBack sets a setting below a folder that stands for /proc, with a real server that runs on this machine.
+// TestKernelSettingIsTakenBack sets a setting below a folder that stands for /proc, with a real server that runs on
+// this machine.
 func TestKernelSettingIsTakenBack(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	x := open(t, s, "root")
@@ -237,7 +280,8 @@ func TestKernelSettingIsTakenBack(t *testing.T) {
 	o := Options{Host: host.FS{Root: root}}
 	a := finding.Action{Kind: finding.SetKernel, Variable: "vm.swappiness", Value: "1"}
 	p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o)
-	if err != nil || !p.OK() || p.Action.SQL != "sysctl -w vm.swappiness=1" || p.Action.Undo != "sysctl -w vm.swappiness=60" {
+	if err != nil || !p.OK() || p.Action.SQL != "sysctl -w vm.swappiness=1" ||
+		p.Action.Undo != "sysctl -w vm.swappiness=60" {
 		t.Fatalf("%v %+v", err, p)
 	}
 	j := newJournal(t)
@@ -255,7 +299,8 @@ func TestKernelSettingIsTakenBack(t *testing.T) {
 	}
 	for _, name := range []string{"kernel.core_pattern", "kernel/uevent_helper", "net.ipv4.ip_forward"} {
 		a.Variable = name
-		if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o); err != nil || p.OK() || !strings.Contains(p.Blockers[0], "not one of the settings") {
+		if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o); err != nil || p.OK() ||
+			!strings.Contains(p.Blockers[0], "not one of the settings") {
 			t.Errorf("%s may be set: %v %+v", name, err, p)
 		}
 	}
@@ -275,23 +320,29 @@ func TestCarried(t *testing.T) {
 	}
 	f("bigint NOT NULL", "int(11) NOT NULL", "bigint NOT NULL")
 	f("bigint NOT NULL", "int(11) NOT NULL AUTO_INCREMENT", "bigint NOT NULL AUTO_INCREMENT")
-	f("varchar(9) NOT NULL", "varchar(5) NOT NULL DEFAULT 'it''s (a) test' COMMENT 'it''s'", "varchar(9) NOT NULL DEFAULT 'it''s (a) test' COMMENT 'it''s'")
+	f("varchar(9) NOT NULL", "varchar(5) NOT NULL DEFAULT 'it''s (a) test' COMMENT 'it''s'",
+		"varchar(9) NOT NULL DEFAULT 'it''s (a) test' COMMENT 'it''s'")
 	f("varchar(9) NOT NULL", "varchar(5) DEFAULT NULL", "varchar(9) NOT NULL")
 	f("varchar(9)", "varchar(5) DEFAULT NULL COMMENT 'c'", "varchar(9) DEFAULT NULL COMMENT 'c'")
 	f("int NOT NULL DEFAULT 7", "int(11) NOT NULL DEFAULT 3", "int NOT NULL DEFAULT 7")
-	f("timestamp(3) NOT NULL", "timestamp NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()", "timestamp(3) NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()")
-	f("varchar(9)", "varchar(5) COMMENT 'no DEFAULT 7, COMMENT ''a'' AUTO_INCREMENT AS (x) ON UPDATE now'", "varchar(9) COMMENT 'no DEFAULT 7, COMMENT ''a'' AUTO_INCREMENT AS (x) ON UPDATE now'")
+	f("timestamp(3) NOT NULL", "timestamp NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()",
+		"timestamp(3) NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()")
+	f("varchar(9)", "varchar(5) COMMENT 'no DEFAULT 7, COMMENT ''a'' AUTO_INCREMENT AS (x) ON UPDATE now'",
+		"varchar(9) COMMENT 'no DEFAULT 7, COMMENT ''a'' AUTO_INCREMENT AS (x) ON UPDATE now'")
 	f("varchar(9) COMMENT 'a DEFAULT b'", "varchar(5) DEFAULT 'c d'", "varchar(9) COMMENT 'a DEFAULT b' DEFAULT 'c d'")
-	f("bigint", "int(11) DEFAULT NULL CHECK (`a` > 0)", "biginthas attributes that a change of its type would lose (CHECK)")
-	f("bigint", "int DEFAULT 1 /*!80023 INVISIBLE */", "biginthas attributes that a change of its type would lose (INVISIBLE)")
+	f("bigint", "int(11) DEFAULT NULL CHECK (`a` > 0)", "biginthas attributes that a change of its type would lose "+
+		"(CHECK)")
+	f("bigint", "int DEFAULT 1 /*!80023 INVISIBLE */", "biginthas attributes that a change of its type would lose "+
+		"(INVISIBLE)")
 	f("int", "int DEFAULT (1 + 2)", "inthas an expression as its default")
 	f("int", "int GENERATED ALWAYS AS (`a` + 1) VIRTUAL", "intis generated from others")
 }
 
 // TestMade has what an action that was interrupted is told by, and what is somebody else's work.
 func TestMade(t *testing.T) {
-	const was = "CREATE TABLE `t` (\n  `id` int NOT NULL,\n  `a` int DEFAULT NULL,\n  PRIMARY KEY (`id`),\n  KEY `k` (`a`),\n  KEY `by k` (`id`)\n) ENGINE=InnoDB AUTO_INCREMENT=7"
-	f := func(now string, want bool, changes ...schema.Change) {
+	const was = "CREATE TABLE `t` (\n  `id` int NOT NULL,\n  `a` int DEFAULT NULL,\n  PRIMARY KEY (`id`),\n  KEY `k` " +
+		"(`a`),\n  KEY `by k` (`id`)\n) ENGINE=InnoDB AUTO_INCREMENT=7"
+	f := func(now string, want bool, changes ...schema.Clause) {
 		t.Helper()
 		before := parseLines(strings.Join(parseDefinition(was).lines, "\n")) // as the journal keeps it
 		if got := made(changes, before, parseDefinition(now)); got != want {
@@ -299,10 +350,10 @@ func TestMade(t *testing.T) {
 		}
 	}
 	with := func(old, new string) string { return strings.Replace(was, old, new, 1) }
-	key := func(kind schema.ChangeKind, name string) schema.Change {
-		return schema.Change{Kind: kind, Index: schema.Index{Name: name}}
+	key := func(kind schema.ClauseKind, name string) schema.Clause {
+		return schema.Clause{Kind: kind, Index: schema.Index{Name: name}}
 	}
-	bigger := schema.Change{Kind: schema.ModifyColumn, Column: "A", Definition: "bigint"}
+	bigger := schema.Clause{Kind: schema.ModifyColumn, Column: "A", Definition: "bigint"}
 	f(was, false, bigger)
 	f(with("`a` int", "`a` bigint"), true, bigger)
 	f(with("`id` int", "`id` bigint"), false, bigger)
@@ -311,14 +362,17 @@ func TestMade(t *testing.T) {
 	f(with("  KEY `k` (`a`),\n", ""), false, key(schema.DropKey, "by k"))
 	f(with("KEY `k` (`a`)", "KEY `k` (`a`,`id`)"), true, key(schema.DropKey, "k"), key(schema.AddKey, "k"))
 	f(with("  KEY `k`", "  UNIQUE KEY `n` (`a`),\n  KEY `k`"), true, key(schema.AddKey, "n"))
-	f(with("PRIMARY KEY (`id`)", "PRIMARY KEY (`a`)"), true, schema.Change{Kind: schema.PrimaryKey})
-	f(with("`a` int", "`a` bigint"), false, schema.Change{Kind: schema.PrimaryKey})
-	f(with("InnoDB", "InnoDB ROW_FORMAT=COMPACT"), true, schema.Change{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"})
-	f(with("=7", "=9"), false, schema.Change{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"})
+	f(with("PRIMARY KEY (`id`)", "PRIMARY KEY (`a`)"), true, schema.Clause{Kind: schema.PrimaryKey})
+	f(with("`a` int", "`a` bigint"), false, schema.Clause{Kind: schema.PrimaryKey})
+	f(with("InnoDB", "InnoDB ROW_FORMAT=COMPACT"), true, schema.Clause{
+		Kind:   schema.TableOption,
+		Option: "ROW_FORMAT", Value: "COMPACT",
+	})
+	f(with("=7", "=9"), false, schema.Clause{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"})
 }
 
-// TestWhatTheServerMadeElseIsTakenBack asks for an index whose prefix is as long as its column, which servers drop, and for more digits
-// than they keep. Both are taken back, also when Dyno was interrupted before it saw the answer.
+// TestWhatTheServerMadeElseIsTakenBack asks for an index whose prefix is as long as its column, which servers drop, and
+// for more digits than they keep. Both are taken back, also when Dyno was interrupted before it saw the answer.
 func TestWhatTheServerMadeElseIsTakenBack(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -357,14 +411,17 @@ func TestWhatTheServerMadeElseIsTakenBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				r, err := PlanUndo(t.Context(), x, newJournal(t), running, Options{})
-				if err != nil || !r.OK() || r.Entry.State != journal.Done || !strings.Contains(fmt.Sprint(r.Entry.Notes), "neither as before nor as requested") {
+				if err != nil || !r.OK() || r.Entry.State != journal.Done ||
+					!strings.Contains(fmt.Sprint(r.Entry.Notes), "neither as before nor as requested") {
 					t.Errorf("%s, interrupted: %v %+v", id, err, r)
 				}
 				undo(running.ID)
 			}
-			f("index", action("whole", schema.IndexPart{Column: "s", Prefix: 100}, col("id")), "(`s`, `id`)", func() bool { return slices.Contains(indexes(t, s), "whole") })
+			f("index", action("whole", schema.IndexPart{Column: "s", Prefix: 100}, col("id")), "(`s`, `id`)",
+				func() bool { return slices.Contains(indexes(t, s), "whole") })
 			was := variable(t, s, "long_query_time")
-			f("value", finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3.1234567"}, "3.12345", func() bool { return variable(t, s, "long_query_time") != was })
+			f("value", finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3.1234567"},
+				"3.12345", func() bool { return variable(t, s, "long_query_time") != was })
 		})
 	}
 }

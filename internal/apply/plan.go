@@ -84,8 +84,8 @@ func (e *BlockedError) Error() string {
 // longTransaction is the age from which an open transaction on the table is worth a warning, seconds.
 const longTransaction = 5
 
-// Plan asks the server what carrying out the finding's action would mean. It only reads. What stands against it is in Preview.Blockers;
-// an error means that the question could not be answered.
+// Plan asks the server what carrying out the finding's action would mean. It only reads. What stands against it is in
+// Preview.Blockers; an error means that the question could not be answered.
 func Plan(ctx context.Context, t *target.Target, f finding.Finding, o Options) (Preview, error) {
 	if f.Action == nil {
 		return Preview{}, errors.New("plan action: the finding suggests none")
@@ -101,12 +101,13 @@ type Options struct {
 	Blocking bool
 	// Host is where the kernel shows its settings; the zero value is this machine.
 	Host host.FS
-	// Agreed is the statement that was shown and agreed to: Apply and Undo send no other one, see ErrPreviewChanged. Empty: the one that
-	// fits to the server as it is now.
+	// Agreed is the statement that was shown and agreed to: Apply and Undo send no other one, see ErrPreviewChanged.
+	// Empty: the one that fits to the server as it is now.
 	Agreed string
-	// Journal tells Plan of earlier actions that rest on an index which the action takes away; Apply and Undo ask their own.
+	// Journal tells Plan of earlier actions that rest on an index which the action takes away; Apply and Undo ask their
+	// own.
 	Journal Reader
-	// By is who asks for an action to be taken back, for the journal; empty for the command line.
+	// By is the user of the web UI who requests an undo, for the journal; empty for the command line.
 	By string
 }
 
@@ -141,7 +142,8 @@ func plan(ctx context.Context, t *target.Target, a finding.Action, opt Options) 
 	return p, c, err
 }
 
-// server checks what does not depend on the change to a table: that the server takes changes, and that the account may make them.
+// server checks what does not depend on the change to a table: that the server takes changes, and that the account may
+// make them.
 func server(ctx context.Context, t *target.Target, table schema.Ref, o objections) error {
 	block, warn := o.block, o.warn
 	f := t.Facts()
@@ -181,8 +183,11 @@ func againOn(ctx context.Context, t *target.Target, table schema.Ref, o objectio
 	return waits(ctx, t, table, o)
 }
 
-// tableFor returns the table that an action is about, and whether it can be changed at all. The preview gets its size and who holds it.
-func tableFor(ctx context.Context, t *target.Target, ref schema.Ref, p *Preview, o objections) (tab schema.Table, ok bool, err error) {
+// tableFor returns the table that an action is about, and whether it can be changed at all. The preview gets its size
+// and who holds it.
+func tableFor(
+	ctx context.Context, t *target.Target, ref schema.Ref, p *Preview, o objections,
+) (tab schema.Table, ok bool, err error) {
 	if err := server(ctx, t, ref, o); err != nil {
 		return tab, false, err
 	}
@@ -268,10 +273,12 @@ func checkTable(t schema.Table, x schema.Index, block func(string, ...any)) {
 		switch {
 		case !ok:
 			block("table %s has no column %s", t.Ref, p.Column)
-		case p.Prefix == 0 && (strings.HasSuffix(c.DataType, "text") || strings.HasSuffix(c.DataType, "blob") || c.DataType == "json"):
+		case p.Prefix == 0 && (strings.HasSuffix(c.DataType, "text") || strings.HasSuffix(c.DataType, "blob") ||
+			c.DataType == "json"):
 			block("column %s is of type %s: the index needs a prefix of it", c.Name, c.DataType)
 		case p.Prefix == 0 && c.Bytes > part:
-			block("column %s takes up to %d bytes, and the maximum is %d for an index of the table's row format %s", c.Name, c.Bytes, part, t.RowFormat)
+			block("column %s takes up to %d bytes, and the maximum is %d for an index of the table's row format %s",
+				c.Name, c.Bytes, part, t.RowFormat)
 		case p.Prefix == 0:
 			sum += c.Bytes
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// missing returns the GRANT that the account lacks to hold a privilege on the table, "" when it has it. Roles in force count.
+// missing returns the GRANT that the account lacks to hold a privilege on the table, "" when it has it. Roles in force
+// count.
 func missing(ctx context.Context, t *target.Target, privilege string, table schema.Ref) (string, error) {
 	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("apply", "", "SHOW GRANTS"))
 	if err != nil {
@@ -45,8 +46,8 @@ func missing(ctx context.Context, t *target.Target, privilege string, table sche
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// grant reads one line of SHOW GRANTS: GRANT a, b (col) ON `db`.* TO … or REVOKE … ON `db`.* FROM …. It tells whether the line gives the
-// privilege on the table, or takes it.
+// grant reads one line of SHOW GRANTS: GRANT a, b (col) ON `db`.* TO … or REVOKE … ON `db`.* FROM …. It tells whether
+// the line gives the privilege on the table, or takes it.
 func grant(line, privilege string, table schema.Ref) (gives, takes bool) {
 	rest, isGrant := strings.CutPrefix(line, "GRANT ")
 	if !isGrant {
@@ -64,12 +65,12 @@ func grant(line, privilege string, table schema.Ref) (gives, takes bool) {
 		hit = hit || p == privilege || p == "ALL PRIVILEGES" || p == "ALL"
 	}
 	object = strings.TrimPrefix(object, "TABLE ")
-	db, object := name(object)
+	db, object := target.CutName(object)
 	object, dotted := strings.CutPrefix(object, ".")
 	if !hit || !dotted {
 		return false, false
 	}
-	tab, _ := name(object)
+	tab, _ := target.CutName(object)
 	// The name of a schema is a pattern, but not in front of the name of a table, and not in a REVOKE.
 	switch {
 	case db == "*" || tab != "*" || takes:
@@ -79,26 +80,4 @@ func grant(line, privilege string, table schema.Ref) (gives, takes bool) {
 	}
 	hit = hit && (tab == "*" || tab == table.Table)
 	return hit && !takes, hit && takes
-}
-
-// name cuts one name, in backticks or *, off the text.
-func name(text string) (n, rest string) {
-	if text == "" || text[0] != '`' {
-		i := strings.IndexAny(text, ". ")
-		if i < 0 {
-			return text, ""
-		}
-		return text[:i], text[i:]
-	}
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		if text[i] == '`' {
-			if i+1 == len(text) || text[i+1] != '`' {
-				return b.String(), text[i+1:]
-			}
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String(), ""
 }

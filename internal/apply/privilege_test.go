@@ -41,7 +41,8 @@ func TestGrant(t *testing.T) {
 func TestPatternsCostNoYears(t *testing.T) {
 	gives := make(chan bool, 1)
 	go func() {
-		g, _ := grant("GRANT ALTER ON `"+strings.Repeat("%a", 30)+"b`.* TO `u`@`%`", "ALTER", schema.Ref{Schema: strings.Repeat("a", 64), Table: "t"})
+		g, _ := grant("GRANT ALTER ON `"+strings.Repeat("%a", 30)+"b`.* TO `u`@`%`", "ALTER",
+			schema.Ref{Schema: strings.Repeat("a", 64), Table: "t"})
 		gives <- g
 	}()
 	select {

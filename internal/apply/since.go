@@ -15,8 +15,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// since looks for what an index that an undo would drop is needed for by now: later actions that took another index away because of it, keys,
-// statements.
+// since looks for what an index that an undo would drop is needed for by now: later actions that took another index
+// away because of it, keys, statements.
 func since(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o objections) error {
 	if e.Action.Kind != finding.AddIndex {
 		return nil
@@ -26,22 +26,28 @@ func since(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o o
 	if err != nil || len(tables) == 0 {
 		return t.Wrap("look for table "+e.Action.Table.String(), err)
 	}
-	left := slices.DeleteFunc(tables[0].Indexes, func(have schema.Index) bool { return strings.EqualFold(have.Name, x.Name) })
+	left := slices.DeleteFunc(tables[0].Indexes, func(have schema.Index) bool {
+		return strings.EqualFold(have.Name, x.Name)
+	})
 	if err := standsIn(ctx, j, e, []schema.Index{x}, left, o); err != nil {
 		return err
 	}
 	for _, k := range tables[0].Foreign {
-		if leads(x, k.Columns) && !slices.ContainsFunc(left, func(have schema.Index) bool { return leads(have, k.Columns) }) {
+		if leads(x, k.Columns) && !slices.ContainsFunc(left, func(have schema.Index) bool {
+			return leads(have, k.Columns)
+		}) {
 			o.block("the foreign key %s needs the index %s", k.Name, x.Name)
 		}
 	}
 	if n := reads(ctx, t, e.Action.Table, x.Name); n > 0 {
-		o.warn("statements use the index %s: %s rows were read by it since the server began to count; they will need another plan", x.Name, unit.Count(float64(n)))
+		o.warn("statements use the index %s: %s rows were read by it since the server began to count; they will need "+
+			"another plan", x.Name, unit.Count(float64(n)))
 	}
 	return nil
 }
 
-// standsIn looks for actions since e that took an index away for which one of those that are to go serves by now, and none of those that are left.
+// standsIn looks for actions since e that took an index away for which one of those that are to go serves by now, and
+// none of those that are left.
 func standsIn(ctx context.Context, j Reader, e journal.Entry, going, left []schema.Index, o objections) error {
 	all, err := j.Entries(ctx, "", 0)
 	if err != nil {
@@ -49,7 +55,8 @@ func standsIn(ctx context.Context, j Reader, e journal.Entry, going, left []sche
 	}
 	for _, later := range all { // the newest first, which is the order to take them back in
 		a := later.Action
-		if later.ID == e.ID || later.Server != e.Server || a.Table != e.Action.Table || later.Planned.Before(e.Planned) ||
+		if later.ID == e.ID || later.Server != e.Server || a.Table != e.Action.Table ||
+			later.Planned.Before(e.Planned) ||
 			later.State != journal.Done && later.State != journal.Running {
 			continue
 		}
@@ -70,8 +77,8 @@ func standsIn(ctx context.Context, j Reader, e journal.Entry, going, left []sche
 	return nil
 }
 
-// holds judges advice to take an index away again, on the server as it is now: the advice, and other advice that was followed since, may have
-// rested on each other's indexes.
+// holds judges advice to take an index away again, on the server as it is now: the advice, and other advice that was
+// followed since, may have rested on each other's indexes.
 func holds(ctx context.Context, t *target.Target, j Reader, a finding.Action, o objections) error {
 	names := taken(a)
 	if len(names) == 0 {
@@ -96,11 +103,15 @@ func holds(ctx context.Context, t *target.Target, j Reader, a finding.Action, o 
 		}
 	}
 	for _, x := range going {
-		if a.Instead != "" && !slices.ContainsFunc(left, func(have schema.Index) bool { return schema.Serves(have, x) }) {
-			o.block("the advice is outdated: %s was to serve instead of %s, and it is gone or hidden", a.Instead, x.Name)
+		if a.Instead != "" && !slices.ContainsFunc(left, func(have schema.Index) bool {
+			return schema.Serves(have, x)
+		}) {
+			o.block("the advice is outdated: %s was to serve instead of %s, and it is gone or hidden", a.Instead,
+				x.Name)
 		}
 		if n := reads(ctx, t, a.Table, x.Name); a.Unread && n > 0 {
-			o.block("the advice is outdated: %s rows were read by the index %s since the server began to count", unit.Count(float64(n)), x.Name)
+			o.block("the advice is outdated: %s rows were read by the index %s since the server began to count",
+				unit.Count(float64(n)), x.Name)
 		}
 	}
 	if j == nil {
@@ -138,16 +149,20 @@ func removed(a finding.Action) (out []schema.Index) {
 	return out
 }
 
-// reads returns how many rows were read by way of an index since the server began to count, 0 where it does not or may not be asked.
+// reads returns how many rows were read by way of an index since the server began to count, 0 where it does not or may
+// not be asked.
 func reads(ctx context.Context, t *target.Target, table schema.Ref, index string) (n uint64) {
-	q := "SELECT COUNT_READ FROM performance_schema.table_io_waits_summary_by_index_usage WHERE OBJECT_TYPE = 'TABLE' AND OBJECT_SCHEMA = ? AND OBJECT_NAME = ? AND INDEX_NAME = ?"
+	q := "SELECT COUNT_READ FROM performance_schema.table_io_waits_summary_by_index_usage WHERE OBJECT_TYPE = " +
+		"'TABLE' AND OBJECT_SCHEMA = ? AND OBJECT_NAME = ? AND INDEX_NAME = ?"
 	if !t.Has(target.HasPerformanceSchema) {
 		if v, _ := t.Variable("userstat"); v != "ON" {
 			return 0
 		}
-		q = "SELECT ROWS_READ FROM information_schema.INDEX_STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND INDEX_NAME = ?"
+		q = "SELECT ROWS_READ FROM information_schema.INDEX_STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND " +
+			"INDEX_NAME = ?"
 	}
-	if err := t.DB().QueryRowContext(ctx, sqltext.Tagged("apply", "", q), table.Schema, table.Table, index).Scan(&n); err != nil {
+	if err := t.DB().QueryRowContext(ctx, sqltext.Tagged("apply", "", q), table.Schema, table.Table,
+		index).Scan(&n); err != nil {
 		return 0 // no row, or no privilege: the warning is one that may be missing
 	}
 	return n

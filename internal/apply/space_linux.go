@@ -9,12 +9,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// space holds the free space of the server's disks against what an index takes: once in the data directory, and once more in the
-// directory that the server sorts in.
+// space holds the free space of the server's disks against what an index takes: once in the data directory, and once
+// more in the directory that the server sorts in.
 func space(ctx context.Context, t *target.Target, need float64, block, warn func(string, ...any)) {
 	pid, local := t.LocalPID(ctx)
 	if !local {
-		warn("free disk space could not be checked because the server is not on this machine: the change needs about %s, and as much again to sort", unit.Bytes(need))
+		warn("free disk space could not be checked because the server is not on this machine: the change needs about "+
+			"%s, and as much again to sort", unit.Bytes(need))
 		return
 	}
 	sort, _ := t.Variable("innodb_tmpdir")
@@ -22,7 +23,10 @@ func space(ctx context.Context, t *target.Target, need float64, block, warn func
 		sort, _ = t.Variable("tmpdir")
 	}
 	// The server may see other disks than we do: /proc/PID/root is its view.
-	for _, d := range []struct{ what, dir string }{{"the data directory", t.Facts().Datadir}, {"the directory for sorting", sort}} {
+	for _, d := range []struct{ what, dir string }{
+		{"the data directory", t.Facts().Datadir},
+		{"the directory for sorting", sort},
+	} {
 		var st syscall.Statfs_t
 		if err := syscall.Statfs(fmt.Sprintf("/proc/%d/root%s", pid, d.dir), &st); err != nil {
 			warn("free disk space of %s %s could not be checked: %v", d.what, d.dir, err)

@@ -31,11 +31,13 @@ func planned(t *testing.T, x *target.Target, a finding.Action) (blockers, warnin
 func TestBackupsAreSeen(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s, x := start(t, flavor, "performance_schema=ON", "performance_schema_instrument=wait/lock/metadata/sql/mdl=ON")
+			s, x := start(t, flavor, "performance_schema=ON",
+				"performance_schema_instrument=wait/lock/metadata/sql/mdl=ON")
 			if b, w := planned(t, x, adds); b != "" || strings.Contains(w, "backup") {
 				t.Fatalf("without a backup: %q, %q", b, w)
 			}
-			e, err := Apply(t.Context(), x, newJournal(t), journal.Entry{ID: "a-1", Action: action("before", col("s"), col("a"))}, Options{}, nil, nil)
+			e, err := Apply(t.Context(), x, newJournal(t), journal.Entry{ID: "a-1", Action: action("before", col("s"),
+				col("a"))}, Options{}, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +60,10 @@ func TestBackupsAreSeen(t *testing.T) {
 			}
 			begin, end := []string{"LOCK INSTANCE FOR BACKUP"}, "UNLOCK INSTANCE"
 			if flavor == "mariadb" {
-				begin, end = []string{"BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL", "BACKUP STAGE BLOCK_COMMIT"}, "BACKUP STAGE END"
+				begin, end = []string{
+					"BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL",
+					"BACKUP STAGE BLOCK_COMMIT",
+				}, "BACKUP STAGE END"
 			}
 			alters := s.Status(t, "Com_alter_table")
 			want := fmt.Sprintf("a backup is running: thread %d (root@localhost) holds the lock", id)
@@ -68,10 +73,12 @@ func TestBackupsAreSeen(t *testing.T) {
 					t.Errorf("%s: %q", q, b)
 				}
 			}
-			if _, err := Apply(t.Context(), x, newJournal(t), journal.Entry{ID: "a-2", Action: adds}, Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := Apply(t.Context(), x, newJournal(t), journal.Entry{ID: "a-2", Action: adds}, Options{}, nil,
+				nil); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("a change during a backup: %v", err)
 			}
-			if r, err := PlanUndo(t.Context(), x, newJournal(t), e, Options{}); err != nil || !strings.Contains(strings.Join(r.Blockers, "\n"), want) {
+			if r, err := PlanUndo(t.Context(), x, newJournal(t), e, Options{}); err != nil ||
+				!strings.Contains(strings.Join(r.Blockers, "\n"), want) {
 				t.Errorf("an undo during a backup: %+v, %v", r.Blockers, err)
 			}
 			exec(end)
@@ -97,7 +104,8 @@ func TestBackupsAreSeen(t *testing.T) {
 				}
 				return fmt.Sprintf("thread %d (%s@localhost)", id, user)
 			}
-			s.Exec(t, "CREATE USER tenant@localhost", "CREATE USER saver@localhost", "GRANT RELOAD ON *.* TO saver@localhost")
+			s.Exec(t, "CREATE USER tenant@localhost", "CREATE USER saver@localhost",
+				"GRANT RELOAD ON *.* TO saver@localhost")
 			who := claim("tenant")
 			if b, w := planned(t, x, adds); b != "" || !strings.Contains(w, who+" says that it is of xtrabackup") {
 				t.Errorf("a tenant that claims to be a backup: %q, %q", b, w)
@@ -124,9 +132,11 @@ func TestGroupOfPrimaries(t *testing.T) {
 	if b, _ := planned(t, x, adds); b != "" {
 		t.Fatalf("a plugin without a group: %q", b)
 	}
-	s.Exec(t, "SET GLOBAL group_replication_group_name='aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa'", "SET GLOBAL group_replication_local_address='"+addr+"'",
+	s.Exec(t, "SET GLOBAL group_replication_group_name='aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa'",
+		"SET GLOBAL group_replication_local_address='"+addr+"'",
 		"SET GLOBAL group_replication_group_seeds='"+addr+"'", "SET GLOBAL group_replication_bootstrap_group=ON",
-		"SET GLOBAL group_replication_enforce_update_everywhere_checks=OFF", "SET GLOBAL group_replication_single_primary_mode=OFF")
+		"SET GLOBAL group_replication_enforce_update_everywhere_checks=OFF",
+		"SET GLOBAL group_replication_single_primary_mode=OFF")
 	x = open(t, s, "root")
 	if b, _ := planned(t, x, adds); b != "" {
 		t.Fatalf("a group that was not started: %q", b)
@@ -135,7 +145,8 @@ func TestGroupOfPrimaries(t *testing.T) {
 	defer s.Exec(t, "STOP GROUP_REPLICATION")
 	online := func() bool {
 		var n int
-		if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'ONLINE' AND MEMBER_ROLE = 'PRIMARY'" +
+		if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE " +
+			"MEMBER_STATE = 'ONLINE' AND MEMBER_ROLE = 'PRIMARY'" +
 			" AND NOT @@global.super_read_only").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +195,10 @@ func TestMultiPrimary(t *testing.T) {
 func TestErrantTransaction(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			settings := map[string][]string{"mariadb": {"log_bin=b", "server_id=7", "gtid_domain_id=3"}, "mysql": {"gtid_mode=ON", "enforce_gtid_consistency=ON", "server_id=7"}}[flavor]
+			settings := map[string][]string{
+				"mariadb": {"log_bin=b", "server_id=7", "gtid_domain_id=3"},
+				"mysql":   {"gtid_mode=ON", "enforce_gtid_consistency=ON", "server_id=7"},
+			}[flavor]
 			s, x := start(t, flavor, settings...)
 			if _, w := planned(t, x, adds); strings.Contains(w, "errant") {
 				t.Errorf("no replica: %q", w)
@@ -223,7 +237,8 @@ func TestVariablesThatLast(t *testing.T) {
 			}
 			s.Exec(t, "SET PERSIST max_connections = 99", "SET GLOBAL max_connections = 88")
 			f("max_connections", "77", "a restart sets it to 99 again", "a restart resets it")
-			f("max_connections", "77", "To keep the new value: SET PERSIST max_connections = 77; or RESET PERSIST max_connections", "")
+			f("max_connections", "77", "To keep the new value: SET PERSIST max_connections = 77; or RESET PERSIST "+
+				"max_connections", "")
 			f("max_connections", "99", "a restart keeps it", "my.cnf")
 			s.Exec(t, "RESET PERSIST max_connections")
 			f("max_connections", "77", "a restart resets it", "mysqld-auto.cnf")
@@ -246,7 +261,10 @@ func TestUndoLooksAtLaterActions(t *testing.T) {
 			}
 			apply := func(id string, kind finding.ActionKind, y schema.Index) {
 				t.Helper()
-				if _, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: finding.Action{Kind: kind, Table: table, Index: y}}, Options{}, nil, nil); err != nil {
+				if _, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: finding.Action{
+					Kind:  kind,
+					Table: table, Index: y,
+				}}, Options{}, nil, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -284,9 +302,11 @@ func TestUndoLooksAtLaterActions(t *testing.T) {
 			undo("a-5", "")
 
 			// A foreign key that came since, and statements that use the index.
-			s.Exec(t, "USE `my``shop`", "CREATE TABLE parent (id INT PRIMARY KEY)", "INSERT INTO parent SELECT DISTINCT a FROM "+quoted)
+			s.Exec(t, "USE `my``shop`", "CREATE TABLE parent (id INT PRIMARY KEY)",
+				"INSERT INTO parent SELECT DISTINCT a FROM "+quoted)
 			apply("a-7", finding.AddIndex, index("aid", "a", "id"))
-			s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX kas, ADD CONSTRAINT fk FOREIGN KEY (a) REFERENCES `my``shop`.parent (id)")
+			s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX kas, ADD CONSTRAINT fk FOREIGN KEY (a) REFERENCES "+
+				"`my``shop`.parent (id)")
 			s.Exec(t, "DO (SELECT COUNT(*) FROM "+quoted+" FORCE INDEX (aid) WHERE a > 0)")
 			e, err := j.Entry(t.Context(), "a-7")
 			if err != nil {
@@ -294,7 +314,8 @@ func TestUndoLooksAtLaterActions(t *testing.T) {
 			}
 			r, err := PlanUndo(t.Context(), x, j, e, Options{})
 			if err != nil || !strings.Contains(fmt.Sprint(r.Blockers), "the foreign key fk needs the index aid") ||
-				strings.Contains(fmt.Sprint(r.Warnings), "statements use the index aid: ") != x.Has(target.HasPerformanceSchema) {
+				strings.Contains(fmt.Sprint(r.Warnings), "statements use the index aid: ") != x.Has(
+					target.HasPerformanceSchema) {
 				t.Errorf("an index that is needed: %v %+v", err, r)
 			}
 			s.Exec(t, "ALTER TABLE "+quoted+" ADD INDEX kas (a, s)")
@@ -303,7 +324,8 @@ func TestUndoLooksAtLaterActions(t *testing.T) {
 	}
 }
 
-// TestTheServerThatWasAskedIsChanged has another server answer the logins after the preflight, and after the change of the first.
+// TestTheServerThatWasAskedIsChanged has another server answer the logins after the preflight, and after the change of
+// the first.
 func TestTheServerThatWasAskedIsChanged(t *testing.T) {
 	s, _ := start(t, "mariadb")
 	o, _ := start(t, "mariadb")
@@ -329,7 +351,8 @@ func TestTheServerThatWasAskedIsChanged(t *testing.T) {
 			return nil
 		}
 		e, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: adds}, Options{}, nil, nil)
-		if target.KindOf(err) != target.Elsewhere || e.State != journal.Failed || !strings.Contains(err.Error(), s.Dir) || !strings.Contains(err.Error(), o.Dir) ||
+		if target.KindOf(err) != target.Elsewhere || e.State != journal.Failed ||
+			!strings.Contains(err.Error(), s.Dir) || !strings.Contains(err.Error(), o.Dir) ||
 			!strings.Contains(target.HintOf(err), want) {
 			t.Errorf("%s: %v, %s, %s", at, err, e.State, target.HintOf(err))
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// alterTable changes a table by several clauses in one statement. Whether it is in force is told by the table's whole definition before
-// and after.
+// alterTable changes a table by several clauses in one statement. Whether it is in force is told by the table's whole
+// definition before and after.
 type alterTable struct {
 	a        finding.Action
 	blocking bool
@@ -30,21 +30,21 @@ func (c *alterTable) table() schema.Ref { return c.a.Table }
 // settled is the action with the table's definition as it has become.
 func (c *alterTable) settled() finding.Action { return c.a }
 
-func (c *alterTable) alteration(changes []schema.Change) alter.Change {
+func (c *alterTable) alteration(changes []schema.Clause) alter.Alteration {
 	var clauses []string
 	for _, x := range changes {
 		clauses = append(clauses, x.SQL())
 	}
-	return alter.Change{Table: c.a.Table, SQL: strings.Join(clauses, ", "), Blocking: c.blocking}
+	return alter.Alteration{Table: c.a.Table, SQL: strings.Join(clauses, ", "), Blocking: c.blocking}
 }
 
 // rebuilt reports whether the changes leave the definition as it is: there is nothing to take back then.
-func rebuilt(changes []schema.Change) bool {
-	return !slices.ContainsFunc(changes, func(x schema.Change) bool { return x.Kind != schema.Rebuild })
+func rebuilt(changes []schema.Clause) bool {
+	return !slices.ContainsFunc(changes, func(x schema.Clause) bool { return x.Kind != schema.Rebuild })
 }
 
 func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
-	if len(c.a.Changes) == 0 || slices.ContainsFunc(c.a.Changes, func(x schema.Change) bool { return x.SQL() == "" }) {
+	if len(c.a.Changes) == 0 || slices.ContainsFunc(c.a.Changes, func(x schema.Clause) bool { return x.SQL() == "" }) {
 		o.block("the action names no change to the table")
 		return nil
 	}
@@ -88,12 +88,14 @@ func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o o
 		if why != "" {
 			o.block("%s", why)
 		}
-		if slices.ContainsFunc(reverse, func(x schema.Change) bool { return x.SQL() == "" }) {
+		if slices.ContainsFunc(reverse, func(x schema.Clause) bool { return x.SQL() == "" }) {
 			o.block("its undo statement cannot be written: change table %s by hand", c.a.Table)
 		}
 		p.Action.Reverse = reverse
 		p.Action.Undo = c.alteration(reverse).Statement()
-		if !c.blocking && slices.ContainsFunc(reverse, func(x schema.Change) bool { return x.Kind == schema.ModifyColumn }) {
+		if !c.blocking && slices.ContainsFunc(reverse, func(x schema.Clause) bool {
+			return x.Kind == schema.ModifyColumn
+		}) {
 			o.warn("the server may refuse to change the column's type back online: use dyno undo --blocking then")
 		}
 	}
@@ -132,7 +134,8 @@ func (c *alterTable) again(ctx context.Context, t *target.Target, o objections) 
 	return againOn(ctx, t, c.a.Table, o)
 }
 
-// reverse is the statement that takes it back: it may be allowed to stop writers where the change itself was not, and the other way round.
+// reverse is the statement that takes it back: it may be allowed to stop writers where the change itself was not, and
+// the other way round.
 func (c *alterTable) reverse() string { return c.alteration(c.a.Reverse).Statement() }
 
 func (c *alterTable) found(ctx context.Context, t *target.Target) (standing, string, error) {
@@ -151,7 +154,8 @@ func (c *alterTable) found(ctx context.Context, t *target.Target) (standing, str
 		return inForce, "", nil
 	case now == c.a.Was:
 		return asWas, "", nil
-	case c.a.Now == "" && c.a.Was != "" && made(c.a.Changes, parseLines(c.a.Was), def): // interrupted before its end was seen
+	case c.a.Now == "" && c.a.Was != "" && made(c.a.Changes, parseLines(c.a.Was), def):
+		// interrupted before its end was seen
 		return inForce, "", nil
 	}
 	return other, "not as it was left", nil
@@ -165,7 +169,9 @@ func (c *alterTable) shows(ctx context.Context, t *target.Target) (bool, error) 
 
 // written is the definition of a table as SHOW CREATE TABLE writes it.
 type written struct {
-	lines   []string          // of columns and keys, sorted: servers list keys in the order of their making; then of the rest, without what changes by itself
+	// of columns and keys, sorted: servers list keys in the order of their making; then of the rest, without what
+	// changes by itself
+	lines   []string
 	columns map[string]string // definitions of columns by name in lower case; empty for a name that is there twice
 	options string            // what follows the closing bracket
 }
@@ -191,8 +197,9 @@ func parseDefinition(text string) written {
 	return parseLines(lines)
 }
 
-// parseLines reads a definition line by line. A line ends where no quote is open: comments and defaults hold what they like. So do the
-// partitions, in which servers do not even double quotes: what follows the table's options is kept to be compared, and not read.
+// parseLines reads a definition line by line. A line ends where no quote is open: comments and defaults hold what they
+// like. So do the partitions, in which servers do not even double quotes: what follows the table's options is kept to
+// be compared, and not read.
 func parseLines(text string) written {
 	d := written{columns: map[string]string{}}
 	all := schema.Lines(text)
@@ -205,7 +212,7 @@ func parseLines(text string) written {
 		}
 		line = strings.TrimSuffix(strings.TrimSpace(line), ",")
 		if strings.HasPrefix(line, "`") {
-			if n, def := name(line); n != "" {
+			if n, def := target.CutName(line); n != "" {
 				n = strings.ToLower(n)
 				if _, twice := d.columns[n]; twice {
 					def = ""
@@ -250,16 +257,17 @@ func (d written) key(name string) string {
 		if name != "" {
 			word = "KEY " + schema.Quote(name) + " "
 		}
-		if i := strings.Index(strings.ToLower(l), strings.ToLower(word)); i >= 0 && !strings.HasPrefix(l, "`") && !strings.ContainsAny(l[:i], "`(") {
+		if i := strings.Index(strings.ToLower(l), strings.ToLower(word)); i >= 0 && !strings.HasPrefix(l, "`") &&
+			!strings.ContainsAny(l[:i], "`(") {
 			return l
 		}
 	}
 	return ""
 }
 
-// made reports whether each of the changes shows between two definitions. A table that differs, but not in all of them, was changed by
-// somebody else: the server makes all clauses of an ALTER TABLE or none.
-func made(changes []schema.Change, was, now written) bool {
+// made reports whether each of the changes shows between two definitions. A table that differs, but not in all of them,
+// was changed by somebody else: the server makes all clauses of an ALTER TABLE or none.
+func made(changes []schema.Clause, was, now written) bool {
 	for _, c := range changes {
 		column := strings.ToLower(c.Column)
 		shows := true
@@ -286,7 +294,7 @@ func made(changes []schema.Change, was, now written) bool {
 }
 
 // reverse returns the changes that take others back, or why there are none.
-func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema.Change, why string) {
+func (d written) reverse(t schema.Table, changes []schema.Clause) (back []schema.Clause, why string) {
 	index := func(name string) (schema.Index, bool) {
 		for _, x := range t.Indexes {
 			if strings.EqualFold(x.Name, name) {
@@ -302,23 +310,23 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 			if !ok {
 				return nil, fmt.Sprintf("table %s has no column %s", t.Ref, c.Column)
 			}
-			back = append(back, schema.Change{Kind: schema.ModifyColumn, Column: c.Column, Definition: def})
+			back = append(back, schema.Clause{Kind: schema.ModifyColumn, Column: c.Column, Definition: def})
 		case schema.AddColumn:
 			if _, ok := d.columns[strings.ToLower(c.Column)]; ok {
 				return nil, fmt.Sprintf("table %s already has a column %s", t.Ref, c.Column)
 			}
-			back = append(back, schema.Change{Kind: schema.DropColumn, Column: c.Column})
+			back = append(back, schema.Clause{Kind: schema.DropColumn, Column: c.Column})
 		case schema.AddKey:
 			if _, ok := index(c.Index.Name); ok {
 				return nil, "another index is called " + c.Index.Name + " already"
 			}
-			back = append(back, schema.Change{Kind: schema.DropKey, Index: schema.Index{Name: c.Index.Name}})
+			back = append(back, schema.Clause{Kind: schema.DropKey, Index: schema.Index{Name: c.Index.Name}})
 		case schema.DropKey:
 			x, ok := index(c.Index.Name)
 			if !ok {
 				return nil, fmt.Sprintf("table %s has no index %s", t.Ref, c.Index.Name)
 			}
-			back = append(back, schema.Change{Kind: schema.AddKey, Index: x})
+			back = append(back, schema.Clause{Kind: schema.AddKey, Index: x})
 		case schema.PrimaryKey:
 			pk, ok := t.PrimaryKey()
 			if len(c.Index.Parts) == 0 {
@@ -327,7 +335,7 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 			if !ok {
 				return nil, fmt.Sprintf("table %s has no primary key", t.Ref)
 			}
-			back = append(back, schema.Change{Kind: schema.PrimaryKey, Index: pk})
+			back = append(back, schema.Clause{Kind: schema.PrimaryKey, Index: pk})
 		case schema.TableOption:
 			v := d.option(c.Option)
 			if v == "" {
@@ -335,7 +343,7 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 					return nil, "what the option " + c.Option + " is now is unknown"
 				}
 			}
-			back = append(back, schema.Change{Kind: schema.TableOption, Option: c.Option, Value: v})
+			back = append(back, schema.Clause{Kind: schema.TableOption, Option: c.Option, Value: v})
 		case schema.DropColumn, schema.Rebuild:
 		}
 	}
@@ -351,8 +359,8 @@ var ( // for text that schema.Bare has gone over; what they do not know is not c
 // more are parts of a column that MODIFY COLUMN drops when they are not written again, and that carried does not write.
 var more = []string{" CHECK (", " INVISIBLE", " COMPRESSED", " SRID ", " COLUMN_FORMAT ", " STORAGE "}
 
-// carried adds to a column's new definition what it does not say and the old one does: default, counter, comment. MODIFY COLUMN would drop
-// them. It says why when that cannot be done.
+// carried adds to a column's new definition what it does not say and the old one does: default, counter, comment.
+// MODIFY COLUMN would drop them. It says why when that cannot be done.
 func carried(definition, old string) (whole, why string) {
 	hidden, closed := schema.Bare(old)
 	mine, _ := schema.Bare(definition)
@@ -366,7 +374,10 @@ func carried(definition, old string) (whole, why string) {
 		}
 		return ""
 	}
-	for word, r := range map[string]*pattern.Pattern{" DEFAULT ": defaultClause, " ON UPDATE ": updateClause, " COMMENT ": commentClause} {
+	for word, r := range map[string]*pattern.Pattern{
+		" DEFAULT ": defaultClause, " ON UPDATE ": updateClause,
+		" COMMENT ": commentClause,
+	} {
 		if strings.Count(was, word) > 1 || strings.Contains(was, word) && clause(r) == "" {
 			return definition, "has a clause that Dyno cannot parse (" + strings.TrimSpace(word) + ")"
 		}

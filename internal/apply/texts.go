@@ -17,9 +17,10 @@ const (
 	textsMost = 1000             // rows are counted
 )
 
-// texts looks whether a change that gives a column of texts another type leaves each value what it is. The server refuses what is no such value;
-// what it takes may still come back as another text, "007" as "7", and the definition alone can be taken back.
-func texts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Change, o objections) error {
+// texts looks whether a change that gives a column of texts another type leaves each value what it is. The server
+// refuses what is no such value; what it takes may still come back as another text, "007" as "7", and the definition
+// alone can be taken back.
+func texts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Clause, o objections) error {
 	var was schema.Column
 	for _, c := range tab.Columns {
 		if strings.EqualFold(c.Name, x.Column) {
@@ -31,7 +32,8 @@ func texts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Cha
 	}
 	to := castTo(x.Definition)
 	if to == "" {
-		o.block("column %s holds texts, and whether they stay the same as %s is unknown: change it by hand", x.Column, word(x.Definition))
+		o.block("column %s holds texts, and whether they stay the same as %s is unknown: change it by hand",
+			x.Column, word(x.Definition))
 		return nil
 	}
 	conn, err := target.Limited(ctx, t, textsTime)
@@ -45,22 +47,27 @@ func texts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Cha
 	back := "CAST(CAST(" + q + " AS " + to + ") AS CHAR)"
 	n := 0
 	err = conn.QueryRowContext(limit, sqltext.Tagged("apply", "", fmt.Sprintf(
-		"SELECT COUNT(*) FROM (SELECT 1 FROM %s "+schema.TableOnly+" WHERE %s IS NOT NULL AND (%s IS NULL OR CAST(%[3]s AS BINARY) <> CAST(CONVERT(%[2]s USING utf8mb4) AS BINARY)) LIMIT %[4]d) x",
+		"SELECT COUNT(*) FROM (SELECT 1 FROM %s "+schema.TableOnly+" WHERE %s IS NOT NULL AND (%s IS NULL OR "+
+			"CAST(%[3]s AS BINARY) <> CAST(CONVERT(%[2]s USING utf8mb4) AS BINARY)) LIMIT %[4]d) x",
 		tab.Ref.SQL(), q, back, textsMost))).Scan(&n)
 	number, _ := target.ServerErrorNumber(err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && (limit.Err() != nil || number == tookLongMySQL || number == tookLongMariaDB):
-		o.block("whether all texts of column %s stay the same as %s could not be checked within %v: change it by hand", x.Column, to, textsTime)
+		o.block("whether all texts of column %s stay the same as %s could not be checked within %v: change it by hand",
+			x.Column, to, textsTime)
 	case target.KindOf(err) == target.Denied:
-		o.block("the account may not read column %s, to check whether its texts stay the same: it needs SELECT on %s", x.Column, tab.Ref)
+		o.block("the account may not read column %s, to check whether its texts stay the same: it needs SELECT on %s",
+			x.Column, tab.Ref)
 	case err != nil:
 		return t.Wrap("check the texts of "+tab.Ref.String(), err)
 	case n >= textsMost:
-		o.block("%d rows or more hold texts in column %s that would change or be lost (leading zeros, spaces, no %s): that cannot be undone; change those rows first", n, x.Column, to)
+		o.block("%d rows or more hold texts in column %s that would change or be lost (leading zeros, spaces, no "+
+			"%s): that cannot be undone; change those rows first", n, x.Column, to)
 	case n > 0:
-		o.block("%d of the rows hold texts in column %s that would change or be lost (leading zeros, spaces, no %s): that cannot be undone; change those rows first", n, x.Column, to)
+		o.block("%d of the rows hold texts in column %s that would change or be lost (leading zeros, spaces, no %s): "+
+			"that cannot be undone; change those rows first", n, x.Column, to)
 	}
 	return nil
 }
@@ -87,7 +94,8 @@ func word(definition string) string {
 
 var typed = pattern.New(`^[A-Za-z]+ *(\([0-9, ]+\))?`)
 
-// castTo is what CAST takes for the type that a definition begins with; "" for those that are not known to keep their texts.
+// castTo is what CAST takes for the type that a definition begins with; "" for those that are not known to keep their
+// texts.
 func castTo(definition string) string {
 	definition = strings.TrimSpace(definition)
 	size := ""

@@ -19,7 +19,8 @@ import (
 // setVariable changes a global variable while the server runs.
 type setVariable struct{ a finding.Action }
 
-// settleTime is how long a server may take until a variable shows what it was set to: MySQL resizes its buffer pool in the background.
+// settleTime is how long a server may take until a variable shows what it was set to: MySQL resizes its buffer pool in
+// the background.
 const settleTime = 30 * time.Second
 
 var variableName = pattern.New(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)?$`)
@@ -32,7 +33,8 @@ func (c *setVariable) settled() finding.Action { return c.a }
 
 // global reads a variable; false when the server has none of the name.
 func global(ctx context.Context, t *target.Target, name string) (string, bool, error) {
-	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("apply", "", "SHOW GLOBAL VARIABLES WHERE Variable_name = '"+name+"'"))
+	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("apply", "", "SHOW GLOBAL VARIABLES WHERE Variable_name = '"+
+		name+"'"))
 	if err != nil {
 		return "", false, t.Wrap("read the variable "+name, err)
 	}
@@ -46,7 +48,7 @@ func global(ctx context.Context, t *target.Target, name string) (string, bool, e
 		found = true
 	}
 	shown := 1024 // bytes that SHOW VARIABLES lists of a value, without a word about the rest
-	if t.Facts().Flavor == "mariadb" {
+	if t.Facts().Flavor.IsMariaDB() {
 		shown = 4096
 	}
 	if len(v) >= shown {
@@ -72,14 +74,16 @@ func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o 
 	}
 	p.Action.Was = was
 	p.Action.SQL, p.Action.Undo = sqltext.SetGlobal(name, c.a.Value), sqltext.SetGlobal(name, was)
-	p.Words = fmt.Sprintf("Set the variable %s on %s from %s to %s, until the server restarts.", name, t, textOr(was, "nothing"), c.a.Value)
+	p.Words = fmt.Sprintf("Set the variable %s on %s from %s to %s, until the server restarts.", name, t,
+		textOr(was, "nothing"), c.a.Value)
 	if equalValue(was, c.a.Value) {
 		o.block("%s is already %s", name, was)
 	}
 	if fixed, err := readOnly(ctx, t, name); err != nil {
 		return err
 	} else if fixed {
-		o.block("%s cannot be changed while the server runs: put %s=%s into my.cnf and restart it", name, name, c.a.Value)
+		o.block("%s cannot be changed while the server runs: put %s=%s into my.cnf and restart it", name, name,
+			c.a.Value)
 	}
 	if lacks, err := mayNot(ctx, t); err != nil {
 		return err
@@ -89,7 +93,8 @@ func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o 
 	if copied, err := perSession(ctx, t, name); err != nil {
 		return err
 	} else if copied {
-		o.warn("open sessions keep their value: %s is copied when a session begins, so pooled connections get the new value when they are reopened", name)
+		o.warn("open sessions keep their value: %s is copied when a session begins, so pooled connections get the "+
+			"new value when they are reopened", name)
 	}
 	return c.lasting(ctx, t, o)
 }
@@ -98,10 +103,12 @@ func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o 
 func (c *setVariable) lasting(ctx context.Context, t *target.Target, o objections) error {
 	name, value := c.a.Variable, c.a.Value
 	// What SET PERSIST wrote into mysqld-auto.cnf is read after my.cnf.
-	const q = "SELECT VARIABLE_VALUE FROM performance_schema.persisted_variables WHERE VARIABLE_NAME = ? AND @@global.persisted_globals_load"
+	const q = "SELECT VARIABLE_VALUE FROM performance_schema.persisted_variables WHERE VARIABLE_NAME = ? AND " +
+		"@@global.persisted_globals_load"
 	var kept string
 	found, err := ask(ctx, t, "ask whether "+name+" is persisted", q, []any{name}, &kept)
-	if n, ok := target.ServerErrorNumber(err); ok && (n == 1146 || n == 1193) || target.KindOf(err) == target.Denied { // MariaDB, MySQL before 8.0
+	if n, ok := target.ServerErrorNumber(err); ok && (n == 1146 || n == 1193) || target.KindOf(err) == target.Denied {
+		// MariaDB, MySQL before 8.0
 		found, err = false, nil
 	}
 	switch {
@@ -110,8 +117,10 @@ func (c *setVariable) lasting(ctx context.Context, t *target.Target, o objection
 	case found && equalValue(kept, value):
 		o.warn("a restart keeps it: mysqld-auto.cnf has it")
 	case found:
-		o.warn("a restart sets it to %s again: SET PERSIST wrote that into mysqld-auto.cnf, which overrides my.cnf. To keep the new value: %s; or RESET PERSIST %s "+
-			"and put %s=%s into my.cnf", kept, strings.Replace(sqltext.SetGlobal(name, value), "GLOBAL", "PERSIST", 1), name, name, value)
+		o.warn("a restart sets it to %s again: SET PERSIST wrote that into mysqld-auto.cnf, which overrides my.cnf. "+
+			"To keep the new value: %s; or RESET PERSIST %s "+
+			"and put %s=%s into my.cnf", kept, strings.Replace(sqltext.SetGlobal(name, value), "GLOBAL", "PERSIST", 1),
+			name, name, value)
 	default:
 		o.warn("a restart resets it: to keep it, put %s=%s into my.cnf under [mysqld]", name, value)
 	}
@@ -153,10 +162,12 @@ func equalValue(a, b string) bool {
 	return norm(a) == norm(b)
 }
 
-// readOnly asks a server that tells it whether a variable can be changed while it runs. MySQL does not tell: it refuses.
+// readOnly asks a server that tells it whether a variable can be changed while it runs. MySQL does not tell: it
+// refuses.
 func readOnly(ctx context.Context, t *target.Target, name string) (bool, error) {
 	var ro string
-	err := t.DB().QueryRowContext(ctx, sqltext.Tagged("apply", "", "SELECT READ_ONLY FROM information_schema.SYSTEM_VARIABLES WHERE VARIABLE_NAME = '"+name+"'")).Scan(&ro)
+	err := t.DB().QueryRowContext(ctx, sqltext.Tagged("apply", "",
+		"SELECT READ_ONLY FROM information_schema.SYSTEM_VARIABLES WHERE VARIABLE_NAME = '"+name+"'")).Scan(&ro)
 	if n, ok := target.ServerErrorNumber(err); ok && n == 1109 { // MySQL has no such table
 		return false, nil
 	}
@@ -186,10 +197,14 @@ func mayNot(ctx context.Context, t *target.Target) (string, error) {
 var errTaken = errors.New("the server has got the statement")
 
 // set sends the statement and waits until the server shows an answer to it.
-func (c *setVariable) set(ctx context.Context, t *target.Target, value, from string, note func(string)) (string, error) {
-	if _, err := t.DB().ExecContext(ctx, sqltext.Tagged("apply", "", sqltext.SetGlobal(c.a.Variable, value))); err != nil {
+func (c *setVariable) set(ctx context.Context, t *target.Target, value, from string,
+	note func(string),
+) (string, error) {
+	if _, err := t.DB().ExecContext(ctx, sqltext.Tagged("apply", "", sqltext.SetGlobal(c.a.Variable, value))); err !=
+		nil {
 		err = t.Wrap("set "+c.a.Variable, err)
-		if _, refused := target.ServerErrorNumber(err); !refused { // such as one that was stopped while the server was at it
+		if _, refused := target.ServerErrorNumber(err); !refused {
+			// such as one that was stopped while the server was at it
 			err = fmt.Errorf("%w; %w", err, errTaken)
 		}
 		return "", err
@@ -224,10 +239,11 @@ func (c *setVariable) do(ctx context.Context, t *target.Target, _ progress.Sink,
 }
 
 // became takes any value for what the server made of this one's: taking it back sets the one of before.
-func (c *setVariable) became(_ context.Context, _ *target.Target, now string) (finding.Action, bool, error) {
+func (c *setVariable) became(ctx context.Context, t *target.Target) (finding.Action, bool, error) {
+	now, has, err := global(ctx, t, c.a.Variable)
 	a := c.a
 	a.Now = now
-	return a, true, nil
+	return a, has, err
 }
 
 func (c *setVariable) back(ctx context.Context, t *target.Target, _ progress.Sink, note func(string)) error {

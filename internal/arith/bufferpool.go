@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -13,27 +14,31 @@ const (
 	gib = 1 << 30
 )
 
-// Ask is a buffer pool as it is configured, for pages of 16 KiB. Zero means that an option is not set. (Instances written out as 0
-// are another thing: with 1 GiB or more MySQL 9.7.4 ends at its start.)
+// Ask is a buffer pool as it is configured, for pages of 16 KiB. Zero means that an option is not set. (Instances
+// written out as 0 are another thing: with 1 GiB or more MySQL 9.7.4 ends at its start.)
 type Ask struct {
 	Size      uint64 // bytes, innodb_buffer_pool_size
 	Instances int    // innodb_buffer_pool_instances
 	Chunk     uint64 // bytes, innodb_buffer_pool_chunk_size
 	Max       uint64 // bytes, innodb_buffer_pool_size_max of newer MariaDB
-	CPUs      int    // logical CPUs the server may use: the default number of instances depends on them from MySQL 8.4 on; 0 when not known
+	// logical CPUs the server may use: the default number of instances depends on them from MySQL 8.4 on; 0 when not
+	// known
+	CPUs int
 }
 
 // Pool is what a buffer pool becomes.
 type Pool struct {
 	Size uint64 // bytes, what @@innodb_buffer_pool_size says then
-	// Instances is how many there are: rows of information_schema.INNODB_BUFFER_POOL_STATS. MySQL 5.6 and MariaDB 10.0 and 10.1 show the
-	// number asked for in @@innodb_buffer_pool_instances, 8 when none was, even where a small pool has one.
+	// Instances is how many there are: rows of information_schema.INNODB_BUFFER_POOL_STATS. MySQL 5.6 and MariaDB 10.0
+	// and 10.1 show the number asked for in @@innodb_buffer_pool_instances, 8 when none was, even where a small pool
+	// has one.
 	Instances int
 	Chunk     uint64 // bytes; 0 where a pool has no chunks
 	Max       uint64 // bytes that it may grow to while the server runs; 0 where there is no such bound
 	// Rules say in words and numbers what acted, in the order in which it did. Empty: the server does as it was told.
 	Rules []string
-	// Tried tells that this generation of servers was set beside this arithmetic, see BufferPool; else it follows from the manual alone.
+	// Tried tells that this generation of servers was set beside this arithmetic, see BufferPool; else it follows from
+	// the manual alone.
 	Tried bool
 }
 
@@ -49,7 +54,8 @@ const (
 	chunks                     // MySQL 5.7 and later, MariaDB 10.2 to 10.4: instances made of chunks
 	single                     // MariaDB 10.5 to 10.7: one instance made of chunks
 	autosize                   // MariaDB from 10.8 on: one instance, 64 chunks
-	free                       // MariaDB from 10.11.12, 11.4.6, 11.8.2 on: one piece of memory that grows and shrinks by MiB
+	// MariaDB from 10.11.12, 11.4.6, 11.8.2 on: one piece of memory that grows and shrinks by MiB
+	free
 )
 
 // layout tells how a server lays out its pool.
@@ -62,14 +68,15 @@ type layout struct {
 	tried   bool
 }
 
-// BufferPool returns what a server of the flavor ("mysql", "percona", "mariadb") and version ("8.0.33", "10.11.19-MariaDB") makes of a
-// buffer pool when it starts. It fails for servers that it knows nothing of and for pools that a server would not start with.
+// BufferPool returns what a server of the flavor and version ("8.0.33", "10.11.19-MariaDB") makes of a
+// buffer pool when it starts. It fails for servers that it knows nothing of and for pools that a server would not start
+// with.
 //
-// Sources: "Configuring InnoDB Buffer Pool Size" and the entries of the variables in the manuals of MySQL 5.6, 5.7, 8.0, 8.4 and 9.x
-// and in MariaDB's "InnoDB System Variables"; what they leave open was taken from running servers. Set beside running servers: MySQL
-// 5.6.14, 8.0.33 and 9.7.4, MariaDB 10.1.23, 10.2.11, 10.11.19, 11.4.5 and 11.8.6, on two CPUs. Other branches follow from the manuals;
-// Tried tells.
-func BufferPool(flavor, version string, ask Ask) (p Pool, err error) {
+// Sources: "Configuring InnoDB Buffer Pool Size" and the entries of the variables in the manuals of MySQL 5.6, 5.7,
+// 8.0, 8.4 and 9.x and in MariaDB's "InnoDB System Variables"; what they leave open was taken from running servers. Set
+// beside running servers: MySQL 5.6.14, 8.0.33 and 9.7.4, MariaDB 10.1.23, 10.2.11, 10.11.19, 11.4.5 and 11.8.6, on two
+// CPUs. Other branches follow from the manuals; Tried tells.
+func BufferPool(flavor dbms.Flavor, version string, ask Ask) (p Pool, err error) {
 	l, err := layoutOf(flavor, version)
 	if err != nil {
 		return p, err
@@ -88,7 +95,8 @@ func BufferPool(flavor, version string, ask Ask) (p Pool, err error) {
 		return p, fmt.Errorf("buffer pool of %s: the server does not start with less than 5 MiB", size(p.Size))
 	}
 	if l.gen == whole && ask.Chunk > 0 {
-		return p, fmt.Errorf("buffer pool in chunks: %s %s does not know innodb_buffer_pool_chunk_size and does not start with it", flavor, version)
+		return p, fmt.Errorf("buffer pool in chunks: %s %s does not know innodb_buffer_pool_chunk_size and does not "+
+			"start with it", flavor, version)
 	}
 	p.floor(least)
 	switch l.gen {
@@ -129,7 +137,8 @@ func BufferPool(flavor, version string, ask Ask) (p Pool, err error) {
 		if l.mibOnly {
 			c = (c + mib - 1) / mib * mib
 		}
-		p.rule("%s of %s are more than the pool: a chunk becomes pool ÷ instances, %s", count(p.Instances, "chunk"), size(p.Chunk), size(c))
+		p.rule("%s of %s are more than the pool: a chunk becomes pool ÷ instances, %s", count(p.Instances, "chunk"),
+			size(p.Chunk), size(c))
 		p.Chunk = c
 	}
 	p.align()
@@ -137,10 +146,10 @@ func BufferPool(flavor, version string, ask Ask) (p Pool, err error) {
 	return p, nil
 }
 
-// Resize returns what the same server makes of SET GLOBAL innodb_buffer_pool_size while it runs with the pool now, as BufferPool gave it.
-// It fails for servers that need a restart for that. The change goes on after the statement has returned; while it does, a server answers
-// another one with a warning and leaves the size as it is.
-func Resize(flavor, version string, now Pool, to uint64) (p Pool, err error) {
+// Resize returns what the same server makes of SET GLOBAL innodb_buffer_pool_size while it runs with the pool now, as
+// BufferPool gave it. It fails for servers that need a restart for that. The change goes on after the statement has
+// returned; while it does, a server answers another one with a warning and leaves the size as it is.
+func Resize(flavor dbms.Flavor, version string, now Pool, to uint64) (p Pool, err error) {
 	l, err := layoutOf(flavor, version)
 	if err != nil {
 		return p, err
@@ -150,7 +159,8 @@ func Resize(flavor, version string, now Pool, to uint64) (p Pool, err error) {
 	p.Size = to
 	switch l.gen {
 	case whole:
-		return p, fmt.Errorf("resize buffer pool: %s %s cannot do it while it runs; change the configuration and start it again", flavor, version)
+		return p, fmt.Errorf("resize buffer pool: %s %s cannot do it while it runs; change the configuration and "+
+			"start it again", flavor, version)
 	case free:
 		p.floor(6 * mib)
 		if p.Max > 0 && p.Size > p.Max {
@@ -162,7 +172,8 @@ func Resize(flavor, version string, now Pool, to uint64) (p Pool, err error) {
 	}
 	if l.gen == single || l.gen == autosize {
 		if to < p.Chunk {
-			return p, fmt.Errorf("resize buffer pool to %s: the server refuses less than one chunk, %s", size(to), size(p.Chunk))
+			return p, fmt.Errorf("resize buffer pool to %s: the server refuses less than one chunk, %s",
+				size(to), size(p.Chunk))
 		}
 		p.align()
 		p.many()
@@ -170,7 +181,8 @@ func Resize(flavor, version string, now Pool, to uint64) (p Pool, err error) {
 	}
 	p.floor(5 * mib)
 	if p.Size < gib && p.Instances > 1 {
-		p.rule("a pool of %d instances cannot become smaller than 1 GiB while the server runs: it stays at %s", p.Instances, size(now.Size))
+		p.rule("a pool of %d instances cannot become smaller than 1 GiB while the server runs: it stays at %s",
+			p.Instances, size(now.Size))
 		p.Size = now.Size
 		return p, nil
 	}
@@ -215,12 +227,14 @@ func (p *Pool) split(l layout, ask Ask) {
 		byChunks := p.Size / (2 * max(chunk, mib))
 		p.Instances = int(min(max(byChunks, 1), 64))
 		if ask.CPUs == 0 {
-			p.rule("no number of instances is set: half the number of chunks, %d, but at most a quarter of the CPUs, which are unknown here", byChunks)
+			p.rule("no number of instances is set: half the number of chunks, %d, but at most a quarter of the CPUs, "+
+				"which are unknown here", byChunks)
 			p.Tried = false
 			return
 		}
 		p.Instances = max(1, min(p.Instances, ask.CPUs/4))
-		p.rule("no number of instances is set: the smaller of half the number of chunks, %d, and a quarter of the CPUs, %d, is %d", byChunks, ask.CPUs/4, p.Instances)
+		p.rule("no number of instances is set: the smaller of half the number of chunks, %d, and a quarter of the "+
+			"CPUs, %d, is %d", byChunks, ask.CPUs/4, p.Instances)
 		p.Tried = p.Tried && ask.CPUs < 8 // the servers it was set beside had two
 	}
 }
@@ -232,14 +246,16 @@ func (p *Pool) align() {
 		return
 	}
 	up := (p.Size/step + 1) * step
-	p.rule("a pool is a multiple of chunk × instances, %s × %d = %s: %s becomes %s", size(p.Chunk), p.Instances, size(step), size(p.Size), size(up))
+	p.rule("a pool is a multiple of chunk × instances, %s × %d = %s: %s becomes %s", size(p.Chunk), p.Instances,
+		size(step), size(p.Size), size(up))
 	p.Size = up
 }
 
 // many tells of pools in very many pieces. Servers do as they are told there: the bound is advice of the manual.
 func (p *Pool) many() {
 	if n := p.Size / max(p.Chunk, 1); p.Chunk > 0 && n > 1000 {
-		p.rule("the pool has %d chunks; more than 1000 slow it down, the manual says, so take chunks of %s or more", n, size((p.Size/1000+mib-1)/mib*mib))
+		p.rule("the pool has %d chunks; more than 1000 slow it down, the manual says, so take chunks of %s or more", n,
+			size((p.Size/1000+mib-1)/mib*mib))
 	}
 }
 
@@ -276,7 +292,7 @@ func (p Pool) grow(l layout, ask Ask) (Pool, error) {
 }
 
 // layoutOf knows the generations.
-func layoutOf(flavor, version string) (layout, error) {
+func layoutOf(flavor dbms.Flavor, version string) (layout, error) {
 	v, ok := parse(version)
 	from := func(major, minor, patch int) bool {
 		w := [3]int{major, minor, patch}
@@ -292,7 +308,7 @@ func layoutOf(flavor, version string) (layout, error) {
 		return layout{}, fmt.Errorf("buffer pool of %s %q: no version such as 8.0.33", flavor, version)
 	}
 	switch flavor {
-	case "mysql", "percona":
+	case dbms.MySQL, dbms.Percona:
 		switch {
 		case from(8, 4, 0):
 			return layout{gen: chunks, small: gib, byCPUs: true, mibOnly: true, tried: branch(9, 7)}, nil
@@ -303,7 +319,7 @@ func layoutOf(flavor, version string) (layout, error) {
 		case from(5, 6, 0):
 			return layout{gen: whole, small: 1000 * mib, tried: true}, nil // MiB, though the manual says 1 GB
 		}
-	case "mariadb":
+	case dbms.MariaDB:
 		switch {
 		case branch(10, 11) && from(10, 11, 12):
 			return layout{gen: free, tried: true}, nil
@@ -321,7 +337,8 @@ func layoutOf(flavor, version string) (layout, error) {
 			return layout{gen: whole, small: gib, tried: branch(10, 1)}, nil
 		}
 	}
-	return layout{}, fmt.Errorf("buffer pool of %s %s: unknown; MySQL and Percona Server from 5.6 and MariaDB from 10.0 are", flavor, version)
+	return layout{}, fmt.Errorf("buffer pool of %s %s: unknown; MySQL and Percona Server from 5.6 and MariaDB from "+
+		"10.0 are", flavor, version)
 }
 
 // parse reads the first three numbers of a version; the third may be missing.

@@ -14,8 +14,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// TestPoolTableOfOlderServers tries the same combinations on a build that is installed: DYNO_TEST_MYSQL_TREE names its folder, that of
-// MySQL 8.0.33 for example, with bin/mysqld in it.
+// TestPoolTableOfOlderServers tries the same combinations on a build that is installed: DYNO_TEST_MYSQL_TREE names its
+// folder, that of MySQL 8.0.33 for example, with bin/mysqld in it.
 func TestPoolTableOfOlderServers(t *testing.T) {
 	tree := os.Getenv("DYNO_TEST_MYSQL_TREE")
 	if tree == "" {
@@ -26,7 +26,8 @@ func TestPoolTableOfOlderServers(t *testing.T) {
 		base = append(base, "--user=root")
 	}
 	fresh := filepath.Join(t.TempDir(), "fresh")
-	if out, err := exec.Command(tree+"/bin/mysqld", append(base[:len(base):len(base)], "--initialize-insecure", "--datadir="+fresh)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(tree+"/bin/mysqld", append(base[:len(base):len(base)], "--initialize-insecure",
+		"--datadir="+fresh)...).CombinedOutput(); err != nil {
 		t.Fatalf("initialise: %v\n%s", err, out)
 	}
 	t.Log("\n" + poolTable(t, func(t *testing.T, settings ...string) *sql.DB {
@@ -38,7 +39,8 @@ func TestPoolTableOfOlderServers(t *testing.T) {
 		if out, err := exec.Command("cp", "-a", fresh, dir+"/data").CombinedOutput(); err != nil {
 			t.Fatalf("copy: %v %s", err, out)
 		}
-		args := append(base[:len(base):len(base)], "--datadir="+dir+"/data", "--socket="+dir+"/s", "--skip-networking", "--mysqlx=OFF", "--pid-file="+dir+"/pid",
+		args := append(base[:len(base):len(base)], "--datadir="+dir+"/data", "--socket="+dir+"/s", "--skip-networking",
+			"--mysqlx=OFF", "--pid-file="+dir+"/pid",
 			"--log-error="+dir+"/error.log", "--secure-file-priv=")
 		for _, s := range settings {
 			args = append(args, "--"+s)

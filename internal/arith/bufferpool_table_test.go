@@ -19,8 +19,8 @@ type start struct {
 	live      []uint64
 }
 
-// starts are combinations of size, instances and chunk, each of them growing and shrinking; with the starts themselves more than thirty.
-// Servers take memory as they touch it, so that large pools cost address space.
+// starts are combinations of size, instances and chunk, each of them growing and shrinking; with the starts themselves
+// more than thirty. Servers take memory as they touch it, so that large pools cost address space.
 func starts() []start {
 	return []start{
 		{1024 * mib, 1, 128 * mib, []uint64{1100 * mib, 1536*mib + 1, 700 * mib, 200 * mib, 130 * mib}},
@@ -32,8 +32,8 @@ func starts() []start {
 	}
 }
 
-// poolTable sets the arithmetic beside running servers of one build: launch starts one with options and returns a way to ask it. It
-// returns the table of all combinations.
+// poolTable sets the arithmetic beside running servers of one build: launch starts one with options and returns a way
+// to ask it. It returns the table of all combinations.
 func poolTable(t *testing.T, launch func(t *testing.T, settings ...string) *sql.DB) string {
 	if testing.Short() {
 		t.Skip("needs real servers")
@@ -44,25 +44,31 @@ func poolTable(t *testing.T, launch func(t *testing.T, settings ...string) *sql.
 	n := 0
 	for _, x := range starts() {
 		t.Run(fmt.Sprintf("%d-%d-%d", x.size/mib, x.instances, x.chunk/mib), func(t *testing.T) {
-			db := launch(t, fmt.Sprintf("innodb-buffer-pool-size=%d", x.size), fmt.Sprintf("innodb-buffer-pool-instances=%d", x.instances),
+			db := launch(t, fmt.Sprintf("innodb-buffer-pool-size=%d", x.size),
+				fmt.Sprintf("innodb-buffer-pool-instances=%d", x.instances),
 				fmt.Sprintf("innodb-buffer-pool-chunk-size=%d", x.chunk))
 			var version string
 			var got Pool
 			read := func() {
 				t.Helper()
-				if err := db.QueryRow("SELECT VERSION(), @@innodb_buffer_pool_size, @@innodb_buffer_pool_instances, @@innodb_buffer_pool_chunk_size").
+				if err := db.QueryRow("SELECT VERSION(), @@innodb_buffer_pool_size, @@innodb_buffer_pool_instances, "+
+					"@@innodb_buffer_pool_chunk_size").
 					Scan(&version, &got.Size, &got.Instances, &got.Chunk); err != nil {
 					t.Fatal(err)
 				}
 			}
 			read()
-			want, err := BufferPool("mysql", version, Ask{Size: x.size, Instances: x.instances, Chunk: x.chunk, CPUs: runtime.NumCPU()})
+			want, err := BufferPool("mysql", version, Ask{
+				Size: x.size, Instances: x.instances, Chunk: x.chunk,
+				CPUs: runtime.NumCPU(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			row := func(how string, asked uint64) bool {
 				n++
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", version, how, size(asked), got.Instances, size(got.Chunk), size(got.Size), size(want.Size))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", version, how, size(asked), got.Instances,
+					size(got.Chunk), size(got.Size), size(want.Size))
 				return got.Size == want.Size && got.Instances == want.Instances && got.Chunk == want.Chunk
 			}
 			if !row("start", x.size) {
@@ -77,8 +83,10 @@ func poolTable(t *testing.T, launch func(t *testing.T, settings ...string) *sql.
 					t.Fatal(err)
 				}
 				for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-					// Again and again: while an earlier change is under way the server answers with a warning and does nothing.
-					if _, err := db.Exec(fmt.Sprintf("SET GLOBAL innodb_buffer_pool_size = %d", to)); err != nil && !strings.Contains(err.Error(), "resize") {
+					// Again and again: while an earlier change is under way the server answers with a warning and does
+					// nothing.
+					if _, err := db.Exec(fmt.Sprintf("SET GLOBAL innodb_buffer_pool_size = %d", to)); err != nil &&
+						!strings.Contains(err.Error(), "resize") {
 						t.Fatal(err)
 					}
 					if read(); got.Size == want.Size || time.Now().After(end) {

@@ -14,8 +14,8 @@ import (
 // mostAccounts bounds the accounts that are read.
 const mostAccounts = 1000
 
-// accounts reads the users of the server. Whether one has a password is worked out by the server: neither a password nor a hash of one
-// travels. An error means that the server went away.
+// accounts reads the users of the server. Whether one has a password is worked out by the server: neither a password
+// nor a hash of one travels. An error means that the server went away.
 func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, snapshot.Source, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, 2*questionTime)
@@ -31,7 +31,8 @@ func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, snapsh
 	case target.KindOf(err) == target.Denied, errors.Is(err, errHidden):
 		// No GRANT is given as a fix: the one that helps would let a monitoring account read all password hashes.
 		src.State, src.Reads = snapshot.Denied, 0
-		src.Reason = "accounts without a password are not checked: the columns that show them hold the password hashes of all accounts"
+		src.Reason = "accounts without a password are not checked: the columns that show them hold the password " +
+			"hashes of all accounts"
 	default:
 		src.State, src.Reason, src.Reads = snapshot.Failed, err.Error(), 0
 	}
@@ -71,16 +72,20 @@ func readAccounts(ctx context.Context, t *target.Target) ([]snapshot.Account, er
 	if len(empty) == 0 {
 		return nil, errHidden
 	}
-	query := "SELECT user, host, " + or("plugin", "plugin", "''") + ", " + strings.Join(empty, " AND ") + ", " + or("account_locked", "account_locked", "'N'") +
-		", " + or("ssl_type", "ssl_type", "''") + ", " + or("super_priv", "super_priv", "'N'") + " FROM mysql.user" + or("is_role", " WHERE is_role = 'N'", "") +
+	query := "SELECT user, host, " + or("plugin", "plugin", "''") + ", " + strings.Join(empty, " AND ") + ", " +
+		or("account_locked", "account_locked", "'N'") +
+		", " + or("ssl_type", "ssl_type", "''") + ", " + or("super_priv", "super_priv", "'N'") + " FROM mysql.user" +
+		or("is_role", " WHERE is_role = 'N'", "") +
 		" ORDER BY user, host LIMIT 1000"
 	if _, rows, err = asked(ctx, conn, "accounts", query); err != nil {
 		return nil, err
 	}
 	locked := map[string]bool{} // MariaDB keeps it elsewhere
-	if t.Facts().Flavor == "mariadb" && slices.Contains(has, "is_role") {
-		_, priv, err := asked(ctx, conn, "accounts", "SELECT user, host FROM mysql.global_priv WHERE JSON_VALUE(priv, '$.account_locked') IN ('1', 'true') LIMIT 1000")
-		if n, ok := target.ServerErrorNumber(err); err != nil && (!ok || n != 1146 && n != 1046 && n != 1305) { // older ones cannot lock, or know no JSON_VALUE
+	if t.Facts().Flavor.IsMariaDB() && slices.Contains(has, "is_role") {
+		_, priv, err := asked(ctx, conn, "accounts", "SELECT user, host FROM mysql.global_priv WHERE "+
+			"JSON_VALUE(priv, '$.account_locked') IN ('1', 'true') LIMIT 1000")
+		if n, ok := target.ServerErrorNumber(err); err != nil && (!ok || n != 1146 && n != 1046 && n != 1305) {
+			// older ones cannot lock, or know no JSON_VALUE
 			return nil, err
 		}
 		for _, r := range priv {
@@ -90,8 +95,9 @@ func readAccounts(ctx context.Context, t *target.Target) ([]snapshot.Account, er
 	var list []snapshot.Account
 	for _, r := range rows[:min(len(rows), mostAccounts)] {
 		list = append(list, snapshot.Account{
-			User: r[0], Host: r[1], Plugin: null(r[2]), NoPassword: r[3] == "1" && withPassword(null(r[2])), Locked: r[4] == "Y" || locked[r[0]+"\x00"+r[1]],
-			TLS: null(r[5]) != "", Super: r[6] == "Y",
+			User: r[0], Host: r[1], Plugin: null(r[2]), NoPassword: r[3] == "1" && withPassword(null(r[2])),
+			Locked: r[4] == "Y" || locked[r[0]+"\x00"+r[1]],
+			TLS:    null(r[5]) != "", Super: r[6] == "Y",
 		})
 	}
 	return list, nil
@@ -107,5 +113,8 @@ func null(s string) string {
 
 // withPassword reports whether a plugin asks for a password that the server keeps: without one anybody gets in.
 func withPassword(plugin string) bool {
-	return slices.Contains([]string{"", "mysql_native_password", "mysql_old_password", "sha256_password", "caching_sha2_password", "ed25519", "parsec"}, plugin)
+	return slices.Contains([]string{
+		"", "mysql_native_password", "mysql_old_password", "sha256_password",
+		"caching_sha2_password", "ed25519", "parsec",
+	}, plugin)
 }

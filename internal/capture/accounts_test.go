@@ -16,8 +16,10 @@ func TestAccounts(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			ctx := context.Background()
 			s := servers.Start(t, flavor)
-			s.Exec(t, "CREATE USER good@'10.%' IDENTIFIED BY '"+secret+"' REQUIRE SSL", "CREATE USER bare@'%'", "CREATE USER shut@localhost ACCOUNT LOCK",
-				"CREATE USER boss@localhost IDENTIFIED BY '"+secret+"'", "GRANT ALL ON *.* TO boss@localhost", "CREATE ROLE chief", "CREATE USER poor@localhost IDENTIFIED BY ''")
+			s.Exec(t, "CREATE USER good@'10.%' IDENTIFIED BY '"+secret+"' REQUIRE SSL", "CREATE USER bare@'%'",
+				"CREATE USER shut@localhost ACCOUNT LOCK",
+				"CREATE USER boss@localhost IDENTIFIED BY '"+secret+"'", "GRANT ALL ON *.* TO boss@localhost",
+				"CREATE ROLE chief", "CREATE USER poor@localhost IDENTIFIED BY ''")
 			list, src, err := accounts(ctx, open(t, s, "root"))
 			if err != nil || src.State != snapshot.OK {
 				t.Fatalf("source %+v, %v", src, err)
@@ -44,20 +46,23 @@ func TestAccounts(t *testing.T) {
 				t.Fatal(err)
 			}
 			hash := ""
-			if err := s.DB(t, "").QueryRow("SELECT authentication_string FROM mysql.user WHERE user = 'good'").Scan(&hash); err != nil || len(hash) < 20 {
+			if err := s.DB(t, "").QueryRow("SELECT authentication_string FROM mysql.user WHERE user = 'good'").
+				Scan(&hash); err != nil || len(hash) < 20 {
 				t.Fatalf("hash %q: %v", hash, err)
 			}
 			if strings.Contains(string(b), hash[:20]) || strings.Contains(string(b), secret) {
 				t.Errorf("a password or its hash is in %s", b)
 			}
 
-			// No privilege that would show hashes of passwords is advised, and without one nothing is said to be in order.
+			// No privilege that would show hashes of passwords is advised, and without one nothing is said to be in
+			// order.
 			for _, grant := range []string{"", "GRANT SELECT (user, host, plugin) ON mysql.user TO poor@localhost"} {
 				if grant != "" {
 					s.Exec(t, grant)
 				}
 				list, src, err = accounts(ctx, open(t, s, "poor"))
-				if err != nil || src.State != snapshot.Denied || list != nil || src.Fix != "" || !strings.Contains(src.Reason, "password hashes") {
+				if err != nil || src.State != snapshot.Denied || list != nil || src.Fix != "" ||
+					!strings.Contains(src.Reason, "password hashes") {
 					t.Errorf("%q: %+v, %v, %v", grant, src, list, err)
 				}
 			}

@@ -15,8 +15,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// take looks at a server and holds what every snapshot must hold: it can be written and read again, no rate is negative, and a source that
-// gave nothing says why.
+// take looks at a server and holds what every snapshot must hold: it can be written and read again, no rate is
+// negative, and a source that gave nothing says why.
 func take(t *testing.T, s *servers.Server, user string) *snapshot.Snapshot {
 	t.Helper()
 	snap, err := Take(context.Background(), open(t, s, user), Options{Window: MinWindow})
@@ -86,7 +86,8 @@ func TestIdleNewServer(t *testing.T) {
 			s := servers.Start(t, flavor)
 			snap := take(t, s, "root")
 			if len(snap.Classes) != 0 || len(snap.Plans) != 0 || len(snap.Tables) != 0 || snap.TablesLeft.Or(-1) != 0 {
-				t.Errorf("of nothing: classes %+v, plans %v, tables %v, left %v", snap.Classes, snap.Plans, snap.Tables, snap.TablesLeft)
+				t.Errorf("of nothing: classes %+v, plans %v, tables %v, left %v", snap.Classes, snap.Plans,
+					snap.Tables, snap.TablesLeft)
 			}
 			if snap.Target.UptimeSec > 600 || snap.Target.ReadOnly || snap.Target.Replica {
 				t.Errorf("target %+v", snap.Target)
@@ -114,9 +115,11 @@ func TestReadOnlyReplica(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "server_id=7")
 			if flavor == "mariadb" {
-				s.Exec(t, "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='r'", "START SLAVE", "SET GLOBAL read_only=1")
+				s.Exec(t, "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='r'", "START SLAVE",
+					"SET GLOBAL read_only=1")
 			} else {
-				s.Exec(t, "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='r'", "START REPLICA", "SET GLOBAL super_read_only=1")
+				s.Exec(t, "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='r'",
+					"START REPLICA", "SET GLOBAL super_read_only=1")
 			}
 			snap := take(t, s, "root")
 			if !snap.Target.Replica || !snap.Target.ReadOnly {
@@ -125,7 +128,10 @@ func TestReadOnlyReplica(t *testing.T) {
 			if src := snap.Source("replication"); src.State != snapshot.OK {
 				t.Errorf("replication: %+v", src)
 			}
-			if !slices.ContainsFunc(snap.Sources, func(x snapshot.Source) bool { return x.Name == "accounts" && x.State == snapshot.OK }) {
+			if !slices.ContainsFunc(snap.Sources, func(x snapshot.Source) bool {
+				return x.Name == "accounts" &&
+					x.State == snapshot.OK
+			}) {
 				t.Error("no accounts")
 			}
 		})
@@ -137,25 +143,32 @@ func TestStrangeTables(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.part (id INT PRIMARY KEY, a INT) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN MAXVALUE)",
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.part (id INT PRIMARY KEY, a INT) PARTITION BY RANGE (id) "+
+				"(PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN MAXVALUE)",
 				"INSERT INTO d.part VALUES (1, 1), (2, 2), (200, 3)", "CREATE VIEW d.eye AS SELECT id, a FROM d.part",
-				"CREATE TABLE d.absurd (id INT PRIMARY KEY, a INT, KEY ka (a)) STATS_AUTO_RECALC=0", "INSERT INTO d.absurd VALUES (1, 1), (2, 2)", "CREATE TABLE d.leaving (id INT PRIMARY KEY, a INT)",
-				"CREATE TABLE d.wide (id INT PRIMARY KEY, a INT)", "INSERT INTO d.wide VALUES (1, 1)", "ANALYZE TABLE d.absurd",
-				"UPDATE mysql.innodb_table_stats SET n_rows = 9000000000000000000 WHERE database_name = 'd' AND table_name = 'absurd'",
-				"UPDATE mysql.innodb_index_stats SET stat_value = 9000000000000000000 WHERE database_name = 'd' AND table_name = 'absurd'")
+				"CREATE TABLE d.absurd (id INT PRIMARY KEY, a INT, KEY ka (a)) STATS_AUTO_RECALC=0",
+				"INSERT INTO d.absurd VALUES (1, 1), (2, 2)", "CREATE TABLE d.leaving (id INT PRIMARY KEY, a INT)",
+				"CREATE TABLE d.wide (id INT PRIMARY KEY, a INT)", "INSERT INTO d.wide VALUES (1, 1)",
+				"ANALYZE TABLE d.absurd",
+				"UPDATE mysql.innodb_table_stats SET n_rows = 9000000000000000000 WHERE database_name = 'd' AND "+
+					"table_name = 'absurd'",
+				"UPDATE mysql.innodb_index_stats SET stat_value = 9000000000000000000 WHERE database_name = 'd' AND "+
+					"table_name = 'absurd'")
 			s.Kill(t) // they are read when a table is first opened
 			s.Launch(t)
 			list := make([]string, 10_000)
 			for i := range list {
 				list[i] = fmt.Sprint(i)
 			}
-			traffic(t, s, "d", "SELECT a FROM eye WHERE a > 0 AND id < 300", "SELECT id FROM absurd WHERE a = 2", "SELECT a FROM leaving WHERE a = 1 AND id > 0",
+			traffic(t, s, "d", "SELECT a FROM eye WHERE a > 0 AND id < 300", "SELECT id FROM absurd WHERE a = 2",
+				"SELECT a FROM leaving WHERE a = 1 AND id > 0",
 				"SELECT a FROM wide WHERE a IN ("+strings.Join(list, ",")+")")
 			drop := time.AfterFunc(1500*time.Millisecond, func() { s.DB(t, "d").Exec("DROP TABLE leaving") })
 			defer drop.Stop()
 			snap := take(t, s, "root")
 
-			if p, ok := snap.Plan(seen(t, snap, "from eye")); !ok || p.Error != "" || len(p.Steps) == 0 || p.Steps[0].Table == "" {
+			if p, ok := snap.Plan(seen(t, snap, "from eye")); !ok || p.Error != "" || len(p.Steps) == 0 ||
+				p.Steps[0].Table == "" {
 				t.Errorf("plan of a view %+v", p)
 			}
 			if x, ok := snap.Table(schema.Ref{Schema: "d", Table: "eye"}); !ok || !x.View || x.Rows.OK() {
@@ -178,19 +191,22 @@ func TestStrangeTables(t *testing.T) {
 			if _, ok := snap.Table(schema.Ref{Schema: "d", Table: "leaving"}); ok {
 				t.Error("a table that is gone is among the tables")
 			}
-			if p, ok := snap.Plan(seen(t, snap, "from wide")); !ok || p.Error == "" && p.Steps[0].Table != "wide" { // MariaDB makes a table of it
+			if p, ok := snap.Plan(seen(t, snap, "from wide")); !ok || p.Error == "" && p.Steps[0].Table != "wide" {
+				// MariaDB makes a table of it
 				t.Errorf("plan of a long list %+v", p)
 			}
 		})
 	}
 }
 
-// TestLockedTables looks at a server where everybody waits for a table, this program too: it ends in time and shows who waits for whom.
+// TestLockedTables looks at a server where everybody waits for a table, this program too: it ends in time and shows who
+// waits for whom.
 func TestLockedTables(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, a INT)", "CREATE TABLE d.u (id INT PRIMARY KEY, a INT)", "INSERT INTO d.t VALUES (1, 1)")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, a INT)",
+				"CREATE TABLE d.u (id INT PRIMARY KEY, a INT)", "INSERT INTO d.t VALUES (1, 1)")
 			holder, err := s.DB(t, "d").Conn(context.Background())
 			if err != nil {
 				t.Fatal(err)
@@ -223,11 +239,13 @@ func TestLockedTables(t *testing.T) {
 			}
 			defer x.Close()
 			began = time.Now()
-			if p, err := x.Explain(context.Background(), "1", "d", "SELECT a FROM t WHERE a = 1"); err != nil || p.Error == "" || time.Since(began) > 20*time.Second {
+			if p, err := x.Explain(context.Background(), "1", "d", "SELECT a FROM t WHERE a = 1"); err != nil ||
+				p.Error == "" || time.Since(began) > 20*time.Second {
 				t.Errorf("after %v: %+v, %v", time.Since(began), p, err)
 			}
 			x.lost = true // as after an answer that did not come in time
-			if p, err := x.Explain(context.Background(), "2", "d", "SELECT a FROM u WHERE a = 1"); err != nil || p.Error != "" || x.lost {
+			if p, err := x.Explain(context.Background(), "2", "d", "SELECT a FROM u WHERE a = 1"); err != nil ||
+				p.Error != "" || x.lost {
 				t.Errorf("the next question: %+v, %v", p, err)
 			}
 			if _, err := holder.ExecContext(context.Background(), "UNLOCK TABLES"); err != nil {

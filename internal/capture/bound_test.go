@@ -54,7 +54,10 @@ func TestSnapshotHasABound(t *testing.T) {
 	}
 	s = &snapshot.Snapshot{} // in whatever order they come
 	for i := range 20_000 {
-		s.Classes = append(s.Classes, class.Class{ID: fmt.Sprint(i), Fingerprint: strings.Repeat("x", 2000), TimeSec: float64(i)})
+		s.Classes = append(s.Classes, class.Class{
+			ID: fmt.Sprint(i), Fingerprint: strings.Repeat("x", 2000),
+			TimeSec: float64(i),
+		})
 	}
 	Bound(s, 0)
 	if n := len(s.Classes); s.Classes[0].TimeSec != float64(20_000-n) || s.Classes[n-1].TimeSec != 19_999 {

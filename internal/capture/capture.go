@@ -30,9 +30,10 @@ import (
 
 // Options says how long to look and how deep.
 type Options struct {
-	Window   time.Duration // 3 s to 10 min; counters need some seconds to become rates
-	Top      int           // classes whose plan and tables are looked up; 0 means those with 1 % of the time or more, at most 30
-	Redact   bool          // leave examples, which hold literals, out of the snapshot
+	Window time.Duration // 3 s to 10 min; counters need some seconds to become rates
+	// classes whose plan and tables are looked up; 0 means those with 1 % of the time or more, at most 30
+	Top      int
+	Redact   bool // leave examples, which hold literals, out of the snapshot
 	Progress progress.Sink
 	// Catalog keeps what was read of the target's tables from one diagnosis to the next. Nil: all of them are read.
 	Catalog *catalog.Cache
@@ -40,14 +41,15 @@ type Options struct {
 	Home string
 }
 
-// sourceTime is how long a source may take at the begin and at the end of the window: servers that are overloaded are the ones looked at.
+// sourceTime is how long a source may take at the begin and at the end of the window: servers that are overloaded are
+// the ones looked at.
 const sourceTime = 8 * time.Second
 
 // MinWindow is the shortest window that gives rates.
 const MinWindow = 3 * time.Second
 
-// Sources names the sources of metrics that judgement draws on: all but those that are read only when asked for, and those whose facts
-// the snapshot holds in another form (tables with their sizes, variables).
+// Sources names the sources of metrics that judgement draws on: all but those that are read only when asked for, and
+// those whose facts the snapshot holds in another form (tables with their sizes, variables).
 func Sources() (names []string) {
 	for _, x := range scrape.Sources() {
 		if !x.Asked && !slices.Contains([]string{"variables", "sizes"}, x.Name) {
@@ -57,22 +59,24 @@ func Sources() (names []string) {
 	return names
 }
 
-// Take looks at the target for the window and returns what it saw. A source that gives nothing is listed in the snapshot; an
-// error means that there is no snapshot: the window was cut short or the server went away.
+// Take looks at the target for the window and returns what it saw. A source that gives nothing is listed in the
+// snapshot; an error means that there is no snapshot: the window was cut short or the server went away.
 func Take(ctx context.Context, t *target.Target, o Options) (s *snapshot.Snapshot, err error) {
 	err = wire.Shaped(func() error { s, err = looked(ctx, t, o); return err })
 	return s, err
 }
 
-// afterTime bounds what is asked when the window is over, and before it begins: a server that says nothing any more must not hold a look for
-// ever.
+// afterTime bounds what is asked when the window is over, and before it begins: a server that says nothing any more
+// must not hold a look for ever.
 const afterTime = 90 * time.Second
 
 func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot, error) {
 	if o.Window < MinWindow {
-		return nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v", t.Spec().Name, o.Window, MinWindow)
+		return nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v",
+			t.Spec().Name, o.Window, MinWindow)
 	}
-	ctx, leave := context.WithTimeoutCause(ctx, o.Window+afterTime, fmt.Errorf("the server did not answer within %v", o.Window+afterTime))
+	ctx, leave := context.WithTimeoutCause(ctx, o.Window+afterTime,
+		fmt.Errorf("the server did not answer within %v", o.Window+afterTime))
 	defer leave()
 	var (
 		buf     metric.Buffer
@@ -120,7 +124,8 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 		return nil, windowError(ctx, t, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("observe %s: stopped after %v of %v, too early for a diagnosis: %w", t.Spec().Name, time.Since(start).Round(time.Second), o.Window, err)
+		return nil, fmt.Errorf("observe %s: stopped after %v of %v, too early for a diagnosis: %w", t.Spec().Name,
+			time.Since(start).Round(time.Second), o.Window, err)
 	}
 	classes, sources, err := digests.End(ctx)
 	if err != nil {
@@ -151,7 +156,8 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 	withholdSecrets(vars)
 	s.Variables = vars
 	if s.Source("global_status").Reads == 0 {
-		return nil, fmt.Errorf("observe %s: the server returned no status counters in %v: %s", t.Spec().Name, o.Window, s.Source("global_status").Reason)
+		return nil, fmt.Errorf("observe %s: the server returned no status counters in %v: %s", t.Spec().Name, o.Window,
+			s.Source("global_status").Reason)
 	}
 	look2 := questioner{t: t, s: s, kept: o.Catalog}
 	if err := look2.ask(ctx, max(0, o.Top)); err != nil {
@@ -164,7 +170,10 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 	s.Accounts, s.Sources = users, append(s.Sources, src)
 	s.Host = hostFacts(ctx, t, s, o.Home)
 	s.Target.Local = s.Host.ServerPID != 0
-	o.Progress.Report(progress.Progress{Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true})
+	o.Progress.Report(progress.Progress{
+		Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
+		Done: 1, Total: 1, End: true,
+	})
 	if o.Redact {
 		redact(s)
 	}
@@ -173,7 +182,8 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 
 // quietEnd takes the end of the window for what it is: no error.
 func quietEnd(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+	if err != nil && ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled)) {
 		return nil
 	}
 	return err
@@ -251,14 +261,18 @@ func withoutValues(text string) string {
 	return text
 }
 
-// withholdSecrets takes the values out of variables that servers show with a password, a token or a key in them. A snapshot travels.
+// withholdSecrets takes the values out of variables that servers show with a password, a token or a key in them. A
+// snapshot travels.
 func withholdSecrets(vars map[string]string) {
 	for name, v := range vars {
 		switch strings.ToUpper(v) {
 		case "", "ON", "OFF":
 			continue
 		}
-		for _, end := range []string{"_password", "_pwd", "_token", "_secret", "_filekey", "_sst_auth", "wsrep_provider_options", "wsrep_cluster_address"} {
+		for _, end := range []string{
+			"_password", "_pwd", "_token", "_secret", "_filekey", "_sst_auth",
+			"wsrep_provider_options", "wsrep_cluster_address",
+		} {
 			if strings.HasSuffix(name, end) {
 				vars[name] = "(withheld)"
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -21,7 +22,8 @@ const secret = "tulip-4711"
 func busy(t *testing.T, flavor string, settings ...string) *servers.Server {
 	t.Helper()
 	s := servers.Start(t, flavor, settings...)
-	s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.orders2 (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(40), n INT, KEY n (n))",
+	s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.orders2 (id INT PRIMARY KEY AUTO_INCREMENT, note "+
+		"VARCHAR(40), n INT, KEY n (n))",
 		"INSERT INTO shop.orders2 (note, n) VALUES ('a', 1), ('b', 2), ('c', 3), ('d', 4)")
 	for range 12 {
 		s.Exec(t, "INSERT INTO shop.orders2 (note, n) SELECT note, n FROM shop.orders2")
@@ -70,12 +72,19 @@ func TestSnapshotOfABusyServer(t *testing.T) {
 	for _, c := range []struct {
 		flavor, setting string
 		sampled         bool
-	}{{"mariadb", "performance_schema=ON", false}, {"mariadb", "performance_schema=OFF", true}, {"mysql", "performance_schema=ON", false}} {
+	}{
+		{"mariadb", "performance_schema=ON", false},
+		{"mariadb", "performance_schema=OFF", true},
+		{"mysql", "performance_schema=ON", false},
+	} {
 		t.Run(c.flavor+" "+c.setting, func(t *testing.T) {
 			s := busy(t, c.flavor, c.setting)
 			x := open(t, s, "root")
 			changes := func() (n uint64) {
-				for _, c := range []string{"insert", "update", "delete", "create_table", "alter_table", "drop_table", "truncate", "grant", "flush"} {
+				for _, c := range []string{
+					"insert", "update", "delete", "create_table", "alter_table", "drop_table",
+					"truncate", "grant", "flush",
+				} {
 					n += s.Status(t, "Com_"+c)
 				}
 				return n
@@ -119,7 +128,8 @@ func TestSnapshotOfABusyServer(t *testing.T) {
 				t.Error("no CPU of the server's process")
 			}
 			for _, k := range snap.Classes {
-				if strings.Contains(k.Fingerprint, "information_schema") || strings.Contains(k.Fingerprint, "performance_schema") {
+				if strings.Contains(k.Fingerprint, "information_schema") ||
+					strings.Contains(k.Fingerprint, "performance_schema") {
 					t.Errorf("a statement of Dyno's own is among the classes: %s", k.Fingerprint)
 				}
 			}
@@ -142,15 +152,18 @@ func TestPlansOfSeveralDatabases(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := busy(t, flavor, "performance_schema=ON")
-			s.Exec(t, "CREATE DATABASE north", "CREATE TABLE north.orders2 (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(40), n INT, KEY by_note (note))",
-				"INSERT INTO north.orders2 SELECT id, CONCAT(note, id), n FROM shop.orders2", "ANALYZE TABLE north.orders2")
+			s.Exec(t, "CREATE DATABASE north", "CREATE TABLE north.orders2 (id INT PRIMARY KEY AUTO_INCREMENT, note "+
+				"VARCHAR(40), n INT, KEY by_note (note))",
+				"INSERT INTO north.orders2 SELECT id, CONCAT(note, id), n FROM shop.orders2",
+				"ANALYZE TABLE north.orders2")
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			done := make(chan error, 1)
 			db := s.DB(t, "north")
 			go func() { // a read by the index is short: as many of them as hold their part of the time
 				for ctx.Err() == nil {
-					if _, err := db.ExecContext(ctx, "SELECT id FROM orders2 WHERE note = 'a1'"); err != nil && ctx.Err() == nil {
+					if _, err := db.ExecContext(ctx, "SELECT id FROM orders2 WHERE note = 'a1'"); err != nil &&
+						ctx.Err() == nil {
 						done <- err
 						return
 					}
@@ -202,7 +215,8 @@ func TestAnAccountWithoutGrants(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
-			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.people (id INT PRIMARY KEY)", "CREATE USER poor@localhost")
+			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.people (id INT PRIMARY KEY)",
+				"CREATE USER poor@localhost")
 			snap, err := Take(context.Background(), open(t, s, "poor"), Options{Window: MinWindow})
 			if err != nil {
 				t.Fatal(err)
@@ -226,15 +240,16 @@ func TestAnAccountWithoutGrants(t *testing.T) {
 	}
 }
 
-// TestAnAccountThatMayOnlyWatch: a server shows its dictionary without the schemas that an account has no privilege on. That is no server
-// without tables.
+// TestAnAccountThatMayOnlyWatch: a server shows its dictionary without the schemas that an account has no privilege on.
+// That is no server without tables.
 func TestAnAccountThatMayOnlyWatch(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
-			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.people (id INT PRIMARY KEY, mail VARCHAR(60))", "INSERT INTO shop.people VALUES (1,'a'),(2,'b'),(3,'c')",
+			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.people (id INT PRIMARY KEY, mail VARCHAR(60))",
+				"INSERT INTO shop.people VALUES (1,'a'),(2,'b'),(3,'c')",
 				"CREATE USER watcher@localhost")
-			grants, err := target.Grants(flavor, "watch", "watcher@localhost", nil)
+			grants, err := target.Grants(dbms.Flavor(flavor), "watch", "watcher@localhost", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,7 +275,8 @@ func TestAnAccountThatMayOnlyWatch(t *testing.T) {
 			want := "GRANT SELECT ON `shop`.* TO 'watcher'@'localhost'"
 			snap := look()
 			for _, name := range []string{"tables", "plans"} {
-				if x := snap.Source(name); x.State != snapshot.Denied || x.Fix != want || !strings.Contains(x.Reason, "shop") {
+				if x := snap.Source(name); x.State != snapshot.Denied || x.Fix != want ||
+					!strings.Contains(x.Reason, "shop") {
 					t.Errorf("%+v", x)
 				}
 			}
@@ -304,7 +320,8 @@ func TestStoppedAndTooShort(t *testing.T) {
 	defer stop()
 	began := time.Now()
 	_, err := Take(ctx, x, Options{Window: time.Minute})
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "too early for a diagnosis") || time.Since(began) > 10*time.Second {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "too early for a diagnosis") ||
+		time.Since(began) > 10*time.Second {
 		t.Fatalf("after %v: %v", time.Since(began), err)
 	}
 }

@@ -17,24 +17,27 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// Explainer asks a server how it would execute statements, one at a time, and never executes one: there is no EXPLAIN ANALYZE here.
-// EXPLAIN itself evaluates constants, and with them stored functions that a statement or a view calls, in this session and often with its
-// privileges. So that nothing of a tenant of the server runs here, a plan is asked for only if
+// Explainer asks a server how it would execute statements, one at a time, and never executes one: there is no EXPLAIN
+// ANALYZE here. EXPLAIN itself evaluates constants, and with them stored functions that a statement or a view calls, in
+// this session and often with its privileges. So that nothing of a tenant of the server runs here, a plan is asked for
+// only if
 //
-//   - the statement calls nothing but functions without side effects (sqlshape.Explainable) that are this server's own: any other name may
+//   - the statement calls nothing but functions without side effects (sqlshape.Explainable) that are this server's own:
+//     any other name may
 //     be that of somebody's stored function;
 //   - the account may not execute stored routines in any schema that the statement names, nor in its default one;
 //   - all names are those of tables, not views, and stay so until the plan is there.
 //
-// In schemas that the target's Spec trusts by name the account may execute routines, and views are read before: what they hold must be as
-// harmless as the statement. A SELECT that takes no locks is asked in a READ ONLY transaction. No question lasts longer than two seconds,
-// and none waits longer than one for a row's lock.
+// In schemas that the target's Spec trusts by name the account may execute routines, and views are read before: what
+// they hold must be as harmless as the statement. A SELECT that takes no locks is asked in a READ ONLY transaction. No
+// question lasts longer than two seconds, and none waits longer than one for a row's lock.
 type Explainer struct {
 	t    *target.Target
 	conn *sql.Conn
-	db   string          // the connection's default database
-	lost bool            // this program stopped waiting for an answer on it
-	own  map[string]bool // words before a parenthesis, as sqlshape.Calls has them: whether this server runs no stored function for them
+	db   string // the connection's default database
+	lost bool   // this program stopped waiting for an answer on it
+	// words before a parenthesis, as sqlshape.Calls has them: whether this server runs no stored function for them
+	own map[string]bool
 }
 
 // NewExplainer takes a connection of the target's pool, which Close ends.
@@ -56,8 +59,8 @@ func (x *Explainer) exec(ctx context.Context, q string) error {
 	return err
 }
 
-// Explain returns the plan of a statement with its literals in a default database, "" for none. A plan that was not asked for or that the
-// server refused says why in its Error; an error means that the connection is lost or ctx ended.
+// Explain returns the plan of a statement with its literals in a default database, "" for none. A plan that was not
+// asked for or that the server refused says why in its Error; an error means that the connection is lost or ctx ended.
 func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.Plan, error) {
 	outer := ctx
 	if x.lost {
@@ -152,8 +155,8 @@ const (
 	longestPlan = 256 << 10
 )
 
-// rollBack ends the transaction, by ending the connection if need be. The words are Dyno's alone: digests have lost the tag, and a class
-// that this program sends is left out, which the users' own ROLLBACK must not be.
+// rollBack ends the transaction, by ending the connection if need be. The words are Dyno's alone: digests have lost the
+// tag, and a class that this program sends is left out, which the users' own ROLLBACK must not be.
 func (x *Explainer) rollBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTime)
 	defer cancel()
@@ -177,8 +180,8 @@ func (x *Explainer) use(ctx context.Context, db string) error {
 	return nil
 }
 
-// stranger says which function of the statement is none of this server's own; "" when all are. Each word is asked for once, where there can be
-// no stored function: what is one, or nothing, is then not found or not allowed.
+// stranger says which function of the statement is none of this server's own; "" when all are. Each word is asked for
+// once, where there can be no stored function: what is one, or nothing, is then not found or not allowed.
 func (x *Explainer) stranger(ctx context.Context, stmt string) (why string, err error) {
 	words, err := sqlshape.Calls(stmt)
 	if err != nil {
@@ -204,7 +207,8 @@ func (x *Explainer) stranger(ctx context.Context, stmt string) (why string, err 
 	return "", nil
 }
 
-// executes says in which of the schemas that a statement means stored routines could run; "" for none that is not trusted.
+// executes says in which of the schemas that a statement means stored routines could run; "" for none that is not
+// trusted.
 func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.TableRef) (why string, err error) {
 	var ask []string
 	for _, s := range append([]string{db}, schemas(names)...) {
@@ -225,7 +229,8 @@ func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.Ta
 
 // trusting says how to do without the rules for tenants.
 func trusting(list []string) string {
-	return "trust all users who can create routines and views there, with " + target.TrustParameter(list) + " in the URL or as a flag"
+	return "trust all users who can create routines and views there, with " + target.TrustParameter(list) +
+		" in the URL or as a flag"
 }
 
 func schemas(names []sqlshape.TableRef) (list []string) {
@@ -235,8 +240,9 @@ func schemas(names []sqlshape.TableRef) (list []string) {
 	return list
 }
 
-// views says which name of a statement is, or may be, that of a view that is not trusted; "" for none. It leaves metadata locks on the
-// others until the transaction ends: by an index hint, which servers refuse for views when they open them, before they evaluate anything.
+// views says which name of a statement is, or may be, that of a view that is not trusted; "" for none. It leaves
+// metadata locks on the others until the transaction ends: by an index hint, which servers refuse for views when they
+// open them, before they evaluate anything.
 func (x *Explainer) views(ctx context.Context, names []sqlshape.TableRef) (why string, err error) {
 	var tables []schema.Ref
 	for _, r := range names {
@@ -255,7 +261,8 @@ func (x *Explainer) views(ctx context.Context, names []sqlshape.TableRef) (why s
 	}
 	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", schema.PinSQL(tables, true)))
 	if n, ok := target.ServerErrorNumber(err); ok && n == noSuchIndex {
-		return "it names a view, which may call stored functions; Fix: " + trusting(slices.Compact(slices.Sorted(slices.Values(schemas(names))))), nil
+		return "it names a view, which may call stored functions; Fix: " +
+			trusting(slices.Compact(slices.Sorted(slices.Values(schemas(names))))), nil
 	}
 	return "", err
 }
@@ -275,7 +282,8 @@ func (x *Explainer) hidden(ctx context.Context, r sqlshape.TableRef, depth int) 
 		return "its views lead to schema " + r.Schema + ", which explain-schemas does not name", nil
 	}
 	_, rows, err := texts(ctx, x.conn, sqltext.Tagged("explain", "views",
-		"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA="+sqltext.Literal(r.Schema)+" AND TABLE_NAME="+sqltext.Literal(r.Name)))
+		"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA="+sqltext.Literal(r.Schema)+
+			" AND TABLE_NAME="+sqltext.Literal(r.Name)))
 	if err != nil {
 		return "", err
 	}
@@ -307,14 +315,15 @@ func (x *Explainer) hidden(ctx context.Context, r sqlshape.TableRef, depth int) 
 	return "", nil
 }
 
-// system tells the schemas whose views the server itself makes, and in which nobody else can. Those of sys call stored functions and are
-// looked at. A server may tell performance_schema from PERFORMANCE_SCHEMA, which then is somebody's.
+// system tells the schemas whose views the server itself makes, and in which nobody else can. Those of sys call stored
+// functions and are looked at. A server may tell performance_schema from PERFORMANCE_SCHEMA, which then is somebody's.
 func system(name string) bool {
 	return strings.EqualFold(name, safest) || name == "performance_schema"
 }
 
-// ExplainReport fills the plans of a report's first n classes: how the server would execute their slowest statements today. A class of which
-// there is no whole statement, and what is not asked or refused, says so in place of a plan. Plans that a log brought stay.
+// ExplainReport fills the plans of a report's first n classes: how the server would execute their slowest statements
+// today. A class of which there is no whole statement, and what is not asked or refused, says so in place of a plan.
+// Plans that a log brought stay.
 func ExplainReport(ctx context.Context, t *target.Target, rep *digest.Report, n int) error {
 	x, err := NewExplainer(ctx, t)
 	if err != nil {

@@ -14,11 +14,14 @@ func TestExplainChangesNothing(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "log_bin_trust_function_creators=ON")
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT, KEY v (v))", "INSERT INTO d.t VALUES (1,1),(2,2),(3,3)",
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT, KEY v (v))",
+				"INSERT INTO d.t VALUES (1,1),(2,2),(3,3)",
 				"CREATE TABLE d.trace (n INT)",
-				"CREATE FUNCTION d.f() RETURNS INT DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO d.trace VALUES (1); RETURN 1; END",
+				"CREATE FUNCTION d.f() RETURNS INT DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO d.trace VALUES "+
+					"(1); RETURN 1; END",
 				"CREATE VIEW d.plain AS SELECT id, v FROM d.t", "CREATE VIEW d.above AS SELECT id FROM d.plain",
-				"CREATE VIEW d.bad AS SELECT id FROM d.t WHERE id = d.f()", "CREATE VIEW d.worse AS SELECT * FROM d.bad")
+				"CREATE VIEW d.bad AS SELECT id FROM d.t WHERE id = d.f()",
+				"CREATE VIEW d.worse AS SELECT * FROM d.bad")
 			db := s.DB(t, "d")
 			count := func() (n int) {
 				t.Helper()
@@ -46,7 +49,8 @@ func TestExplainChangesNothing(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", sql, err)
 				}
-				if want == "" && (p.Error != "" || len(p.Steps) == 0 || p.Class != "X" || p.Raw == "") || want != "" && !strings.Contains(p.Error, want) {
+				if want == "" && (p.Error != "" || len(p.Steps) == 0 || p.Class != "X" || p.Raw == "") || want != "" &&
+					!strings.Contains(p.Error, want) {
 					t.Errorf("%s: %+v", sql, p)
 				}
 			}
@@ -88,7 +92,8 @@ func TestExplainDoesNotWait(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT INTO d.t VALUES (1,1),(2,2)")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)",
+				"INSERT INTO d.t VALUES (1,1),(2,2)")
 			tx, err := s.DB(t, "d").Begin()
 			if err != nil {
 				t.Fatal(err)
@@ -103,7 +108,10 @@ func TestExplainDoesNotWait(t *testing.T) {
 			}
 			defer x.Close()
 			began := time.Now()
-			for _, q := range []string{"UPDATE t SET v = 6 WHERE id = 1", "SELECT v FROM t WHERE id = 1 FOR UPDATE", "SELECT v FROM t WHERE id = 1"} {
+			for _, q := range []string{
+				"UPDATE t SET v = 6 WHERE id = 1", "SELECT v FROM t WHERE id = 1 FOR UPDATE",
+				"SELECT v FROM t WHERE id = 1",
+			} {
 				if _, err := x.Explain(t.Context(), "X", "d", q); err != nil {
 					t.Errorf("%s: %v", q, err)
 				}
@@ -118,9 +126,12 @@ func TestExplainDoesNotWait(t *testing.T) {
 func TestExplainReport(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT INTO d.t VALUES (1,1),(2,2)")
-	rep := digest.Report{Classes: []digest.Class{
+	rep := digest.Report{Classes: []digest.Row{
 		{ID: "A", Worst: &digest.Sample{SQL: "SELECT v FROM t WHERE v = 2", DB: "d"}},
-		{ID: "B", Worst: &digest.Sample{SQL: "SELECT v FROM t WHERE v = 2"}, Databases: []digest.Tally{{Name: "d", Count: 1}}},
+		{
+			ID: "B", Worst: &digest.Sample{SQL: "SELECT v FROM t WHERE v = 2"},
+			Databases: []digest.Tally{{Name: "d", Count: 1}},
+		},
 		{ID: "C"},
 		{ID: "D", Worst: &digest.Sample{SQL: "SELECT v FROM", Cut: true, DB: "d"}},
 		{ID: "E", Worst: &digest.Sample{SQL: "SELECT NOSUCH()", DB: "d"}},

@@ -17,9 +17,9 @@ import (
 // inventoryTime bounds how long the server works on reading all tables.
 const inventoryTime = 2 * time.Second
 
-// inventory adds all tables that there is time for to those of the snapshot, and how often each index was used. What it could not read it
-// says in a source, as it does of missed, what could not be asked of the tables of the top classes; an error means that the server went
-// away.
+// inventory adds all tables that there is time for to those of the snapshot, and how often each index was used. What it
+// could not read it says in a source, as it does of missed, what could not be asked of the tables of the top classes;
+// an error means that the server went away.
 func (q questioner) inventory(ctx context.Context, missed error) error {
 	conn, err := target.Limited(ctx, q.t, inventoryTime)
 	if err != nil {

@@ -8,26 +8,29 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// smallMemory is up to where what performance_schema counts of the server's memory for one purpose is too little to matter to anybody:
-// there are hundreds of purposes.
+// smallMemory is up to where what performance_schema counts of the server's memory for one purpose is too little to
+// matter to anybody: there are hundreds of purposes.
 const smallMemory = 256 << 10
 
-// lean makes series small without taking away what judgement could conclude from them. One that stood still keeps its first and its last
-// point: means, rates and last values stay what they are. Of performance_schema, where there is a series for each of hundreds of
-// events, those that did not happen in the window go (what is counted by table and index stays: that an index is not used is told by
-// this), and memory that does not matter. What each source cost goes too: the list of sources has it, and the sum stays.
+// lean makes series small without taking away what judgement could conclude from them. One that stood still keeps its
+// first and its last point: means, rates and last values stay what they are. Of performance_schema, where there is a
+// series for each of hundreds of events, those that did not happen in the window go (what is counted by table and index
+// stays: that an index is not used is told by this), and memory that does not matter. What each source cost goes too:
+// the list of sources has it, and the sum stays.
 func lean(series []metric.Series) []metric.Series {
 	series = slices.DeleteFunc(series, func(x metric.Series) bool {
 		switch {
 		case len(x.Points) == 0:
 			return true
-		case strings.HasPrefix(x.Name, "dyno_source_"), x.Name == "dyno_scrape_success", x.Name == "dyno_scrape_duration_seconds":
+		case strings.HasPrefix(x.Name, "dyno_source_"), x.Name == "dyno_scrape_success",
+			x.Name == "dyno_scrape_duration_seconds":
 			return true
 		case x.Name == "mysql_perf_schema_memory_events_used_bytes":
 			return !slices.ContainsFunc(x.Points, func(p metric.Point) bool { return math.Abs(p.Value) >= smallMemory })
 		case strings.HasPrefix(x.Name, "mysql_perf_schema_memory_events_"):
 			return still(x) || x.Points[len(x.Points)-1].Value-x.Points[0].Value < smallMemory
-		case strings.HasPrefix(x.Name, "mysql_perf_schema_events_waits_"), strings.HasPrefix(x.Name, "mysql_perf_schema_file_events_"):
+		case strings.HasPrefix(x.Name, "mysql_perf_schema_events_waits_"),
+			strings.HasPrefix(x.Name, "mysql_perf_schema_file_events_"):
 			return len(x.Points) > 1 && still(x)
 		}
 		return false
@@ -40,7 +43,8 @@ func lean(series []metric.Series) []metric.Series {
 	return series
 }
 
-// clientsOnly puts the status of clients in the place of the server's totals: judgement is about what others do, not about what Dyno does to look.
+// clientsOnly puts the status of clients in the place of the server's totals: judgement is about what others do, not
+// about what Dyno does to look.
 func clientsOnly(series []metric.Series) []metric.Series {
 	by := map[string]metric.Series{}
 	for _, x := range series {
@@ -48,7 +52,10 @@ func clientsOnly(series []metric.Series) []metric.Series {
 			by["mysql_global_status_"+x.Labels.Get("variable")] = x
 		}
 	}
-	series = slices.DeleteFunc(series, func(x metric.Series) bool { return x.Name == metric.ClientStatus || x.Name == metric.ClientStatusTotal })
+	series = slices.DeleteFunc(series, func(x metric.Series) bool {
+		return x.Name == metric.ClientStatus ||
+			x.Name == metric.ClientStatusTotal
+	})
 	for i, x := range series {
 		if c, ok := by[x.Name]; ok {
 			series[i].Points = c.Points

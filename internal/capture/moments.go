@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
-// moments gathers what the server was doing, spread evenly over a window whose length in readings is not known: when there are too many,
-// every second one goes and only every second one of the rest is taken from then on.
+// moments gathers what the server was doing, spread evenly over a window whose length in readings is not known: when
+// there are too many, every second one goes and only every second one of the rest is taken from then on.
 type moments struct {
 	kept   []state.State
 	last   *state.State // the newest, always
@@ -44,8 +44,8 @@ func (m *moments) add(x *state.State) {
 	m.kept, m.stride = half, 2*m.stride
 }
 
-// pick returns at most snapshot.MaxMoments of them in order of time, the last one always, each within the limits of a kept state. The last
-// one carries the newest text of InnoDB.
+// pick returns at most snapshot.MaxMoments of them in order of time, the last one always, each within the limits of a
+// kept state. The last one carries the newest text of InnoDB.
 func (m *moments) pick() []state.State {
 	if m.last == nil {
 		return nil
@@ -126,23 +126,25 @@ func withhold(x *state.State) {
 	x.InnoDB = deadlockOnly(x.InnoDB)
 }
 
-// structural are the lines of InnoDB's report on a deadlock that hold names and figures of the engine, never a value of a row or a text of
-// a statement.
+// structural are the lines of InnoDB's report on a deadlock that hold names and figures of the engine, never a value of
+// a row or a text of a statement.
 var structural = []*pattern.Pattern{
 	pattern.New(`^-+$`),
 	pattern.New(`^LATEST DETECTED DEADLOCK$`),
 	pattern.New(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( 0x[0-9a-f]+)?$`),
-	pattern.New(`^\*\*\* \(\d+\) (TRANSACTION|HOLDS THE LOCK\(S\)|WAITING FOR THIS LOCK TO BE GRANTED|CONFLICTING WITH):$`),
+	pattern.New(
+		`^\*\*\* \(\d+\) (TRANSACTION|HOLDS THE LOCK\(S\)|WAITING FOR THIS LOCK TO BE GRANTED|CONFLICTING WITH):$`),
 	pattern.New(`^\*\*\* WE ROLL BACK TRANSACTION \(\d+\)$`),
 	pattern.New(`^TRANSACTION \d+, ACTIVE \d+ sec( [a-z ]+)?$`),
 	pattern.New(`^mysql tables in use \d+, locked \d+$`),
 	pattern.New(`^(LOCK WAIT )?\d+ lock struct\(s\), heap size \d+, \d+ row lock\(s\)(, undo log entries \d+)?$`),
-	pattern.New("^RECORD LOCKS space id \\d+ page no \\d+ n bits \\d+ index `?[^`']{1,64}`? of table `[^`']{1,64}`\\.`[^`']{1,64}`( /\\* Partition [^*']{1,64} \\*/)? trx id \\d+ lock[ _a-zA-Z,-]+( waiting)?$"),
+	pattern.New("^RECORD LOCKS space id \\d+ page no \\d+ n bits \\d+ index `?[^`']{1,64}`? of table " +
+		"`[^`']{1,64}`\\.`[^`']{1,64}`( /\\* Partition [^*']{1,64} \\*/)? trx id \\d+ lock[ _a-zA-Z,-]+( waiting)?$"),
 	pattern.New("^TABLE LOCK table `[^`']{1,64}`\\.`[^`']{1,64}` trx id \\d+ lock mode [A-Z_-]+( waiting)?$"),
 }
 
-// deadlockOnly returns the report on the latest deadlock without statements and rows: by far the most of the text is figures that the series
-// have, or statements.
+// deadlockOnly returns the report on the latest deadlock without statements and rows: by far the most of the text is
+// figures that the series have, or statements.
 func deadlockOnly(text string) string {
 	_, rest, ok := strings.Cut(text, "LATEST DETECTED DEADLOCK")
 	if !ok {

@@ -91,7 +91,8 @@ func TestRedactedDeadlock(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, note VARCHAR(80))", "INSERT INTO d.t VALUES (1, '"+secret+"'), (2, '"+secret+"')")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, note VARCHAR(80))",
+				"INSERT INTO d.t VALUES (1, '"+secret+"'), (2, '"+secret+"')")
 			deadlock(t, s)
 			x := open(t, s, "root")
 			for _, redacted := range []bool{false, true} {
@@ -127,7 +128,8 @@ func deadlock(t *testing.T, s *servers.Server) {
 		t.Fatal(err)
 	}
 	up := func(id int) string {
-		return fmt.Sprintf("UPDATE t SET note = CONCAT(note, '%s\nTRANSACTION 12, ACTIVE 3 sec %s') WHERE id = %d", secret, secret, id)
+		return fmt.Sprintf("UPDATE t SET note = CONCAT(note, '%s\nTRANSACTION 12, ACTIVE 3 sec %s') WHERE id = %d",
+			secret, secret, id)
 	}
 	if _, err := a.Exec(up(1)); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,8 @@ type programs struct {
 
 type program struct{ kind, schema, name string }
 
-// counted is what the server has counted of a program: executions, their time in seconds, and the same of statements within.
+// counted is what the server has counted of a program: executions, their time in seconds, and the same of statements
+// within.
 type counted struct {
 	count      uint64
 	sec        float64
@@ -64,9 +65,11 @@ func (p *programs) settle(ctx context.Context, err error) error {
 		p.source.State, p.source.Reason, p.source.Fix = snapshot.Failed, err.Error(), target.HintOf(err)
 		switch n, _ := target.ServerErrorNumber(err); {
 		case target.KindOf(err) == target.Denied:
-			p.source.State, p.source.Reason, p.source.Fix = snapshot.Denied, "a privilege is missing", "GRANT SELECT ON performance_schema.* TO "+account(p.t)
+			p.source.State, p.source.Reason, p.source.Fix = snapshot.Denied, "a privilege is missing",
+				"GRANT SELECT ON performance_schema.* TO "+account(p.t)
 		case n == 1146 || n == 1109 || n == 1054:
-			p.source.State, p.source.Reason, p.source.Fix = snapshot.Missing, "this version of the server has no such thing", ""
+			p.source.State, p.source.Reason, p.source.Fix = snapshot.Missing, "this version of the server has no "+
+				"such thing", ""
 		}
 	}
 	return nil
@@ -83,8 +86,10 @@ func account(t *target.Target) string {
 	return f.User
 }
 
-var askPrograms = "SELECT LOWER(OBJECT_TYPE), OBJECT_SCHEMA, OBJECT_NAME, COUNT_STAR, SUM_TIMER_WAIT, COUNT_STATEMENTS, SUM_STATEMENTS_WAIT" +
-	" FROM performance_schema.events_statements_summary_by_program WHERE COUNT_STAR > 0 AND OBJECT_SCHEMA <> 'sys' ORDER BY SUM_TIMER_WAIT DESC LIMIT " + strconv.Itoa(mostPrograms)
+var askPrograms = "SELECT LOWER(OBJECT_TYPE), OBJECT_SCHEMA, OBJECT_NAME, COUNT_STAR, SUM_TIMER_WAIT, " +
+	"COUNT_STATEMENTS, SUM_STATEMENTS_WAIT" +
+	" FROM performance_schema.events_statements_summary_by_program WHERE COUNT_STAR > 0 AND OBJECT_SCHEMA <> 'sys' " +
+	"ORDER BY SUM_TIMER_WAIT DESC LIMIT " + strconv.Itoa(mostPrograms)
 
 func (p *programs) read(ctx context.Context) (map[program]counted, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*questionTime)
@@ -103,12 +108,16 @@ func (p *programs) read(ctx context.Context) (map[program]counted, error) {
 	out := map[program]counted{}
 	for _, r := range rows {
 		n := func(i int) uint64 { v, _ := strconv.ParseUint(r[i], 10, 64); return v }
-		out[program{r[0], r[1], r[2]}] = counted{count: n(3), sec: float64(n(4)) * 1e-12, statements: n(5), inner: float64(n(6)) * 1e-12}
+		out[program{r[0], r[1], r[2]}] = counted{
+			count: n(3), sec: float64(n(4)) * 1e-12, statements: n(5),
+			inner: float64(n(6)) * 1e-12,
+		}
 	}
 	return out, nil
 }
 
-// end takes the second reading and returns what ran in between, most time first, with its definition where that may be seen.
+// end takes the second reading and returns what ran in between, most time first, with its definition where that may be
+// seen.
 func (p *programs) end(ctx context.Context) ([]snapshot.Program, error) {
 	if p.before == nil {
 		return nil, nil
@@ -126,14 +135,19 @@ func (p *programs) end(ctx context.Context) ([]snapshot.Program, error) {
 		if b.count == a.count {
 			continue
 		}
-		x := snapshot.Program{Kind: k.kind, Schema: k.schema, Name: k.name, Count: b.count - a.count, TimeSec: max(0, b.sec-a.sec)}
-		if b.statements > 0 && b.statements >= a.statements { // none at all: their instruments are off, as they are in MariaDB
+		x := snapshot.Program{
+			Kind: k.kind, Schema: k.schema, Name: k.name, Count: b.count - a.count,
+			TimeSec: max(0, b.sec-a.sec),
+		}
+		if b.statements > 0 && b.statements >= a.statements {
+			// none at all: their instruments are off, as they are in MariaDB
 			x.Statements, x.StatementsSec = known.Of(b.statements-a.statements), known.Of(max(0, b.inner-a.inner))
 		}
 		out = append(out, x)
 	}
 	slices.SortFunc(out, func(a, b snapshot.Program) int {
-		return cmp.Or(cmp.Compare(b.TimeSec, a.TimeSec), cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(b.TimeSec, a.TimeSec), cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Kind, b.Kind))
 	})
 	out = out[:min(len(out), keptPrograms)]
 	if len(out) == 0 {
@@ -156,10 +170,12 @@ func (p *programs) define(ctx context.Context, list []snapshot.Program) error {
 	defer func() { _ = target.Discard(conn) }()
 	for i := range list {
 		x := &list[i]
-		q := "SELECT ROUTINE_DEFINITION, '' FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s AND ROUTINE_NAME = %s"
+		q := "SELECT ROUTINE_DEFINITION, '' FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s AND " +
+			"ROUTINE_NAME = %s"
 		switch x.Kind {
 		case "trigger":
-			q = "SELECT ACTION_STATEMENT, EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s"
+			q = "SELECT ACTION_STATEMENT, EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = " +
+				"%s AND TRIGGER_NAME = %s"
 		case "event":
 			q = "SELECT EVENT_DEFINITION, '' FROM information_schema.EVENTS WHERE EVENT_SCHEMA = %s AND EVENT_NAME = %s"
 		case "function", "procedure":

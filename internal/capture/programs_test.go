@@ -14,10 +14,13 @@ func TestProgramsOfAWindow(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			ctx := context.Background()
 			s := servers.Start(t, flavor, "performance_schema=ON")
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, a INT)", "CREATE TABLE d.log (n INT)",
-				"CREATE PROCEDURE d.`note it`(n INT) BEGIN INSERT INTO log VALUES (n); INSERT INTO log VALUES (n + 1); END",
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, a INT)",
+				"CREATE TABLE d.log (n INT)",
+				"CREATE PROCEDURE d.`note it`(n INT) BEGIN INSERT INTO log VALUES (n); INSERT INTO log VALUES (n + "+
+					"1); END",
 				"CREATE TRIGGER d.after_t AFTER INSERT ON d.t FOR EACH ROW CALL `note it`(NEW.a)",
-				"CREATE FUNCTION d.unused() RETURNS INT DETERMINISTIC RETURN 1", "INSERT INTO d.t (a) VALUES (1), (2)", "SELECT d.unused()")
+				"CREATE FUNCTION d.unused() RETURNS INT DETERMINISTIC RETURN 1", "INSERT INTO d.t (a) VALUES (1), (2)",
+				"SELECT d.unused()")
 			p := programs{t: open(t, s, "root")}
 			if err := p.begin(ctx); err != nil {
 				t.Fatal(err)
@@ -37,7 +40,8 @@ func TestProgramsOfAWindow(t *testing.T) {
 						t.Errorf("trigger %+v", x)
 					}
 				case "procedure":
-					if n, ok := x.Statements.Get(); x.Name != "note it" || x.Count != 4 || ok != (flavor == "mysql") || ok && n != 8 || !strings.Contains(x.Body, "n + 1") {
+					if n, ok := x.Statements.Get(); x.Name != "note it" || x.Count != 4 || ok != (flavor == "mysql") ||
+						ok && n != 8 || !strings.Contains(x.Body, "n + 1") {
 						t.Errorf("procedure %+v with %d statements", x, n)
 					}
 				default:

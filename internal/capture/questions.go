@@ -20,14 +20,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// questionTime bounds each question about a class, plansTime all those for plans: on a server whose tables are locked each of them waits.
+// questionTime bounds each question about a class, plansTime all those for plans: on a server whose tables are locked
+// each of them waits.
 const (
 	questionTime = 2 * time.Second
 	plansTime    = 10 * time.Second
 )
 
-// tablesTime bounds all questions about the tables that the top classes name, mostTables those that are asked about: whoever may run
-// statements chooses how many they name.
+// tablesTime bounds all questions about the tables that the top classes name, mostTables those that are asked about:
+// whoever may run statements chooses how many they name.
 const (
 	tablesTime = 2 * inventoryTime
 	mostTables = 300
@@ -60,8 +61,9 @@ func (q questioner) top(n int) []class.Class {
 	return q.s.Classes
 }
 
-// ask fills Tables and Plans of the snapshot: the tables that the classes with the most time touch first, then all that there is time for.
-// What cannot be asked is said in the plan, or in a source; an error means that the server went away.
+// ask fills Tables and Plans of the snapshot: the tables that the classes with the most time touch first, then all that
+// there is time for. What cannot be asked is said in the plan, or in a source; an error means that the server went
+// away.
 func (q questioner) ask(ctx context.Context, n int) error {
 	conn, err := q.t.ReadingConn(ctx)
 	if err != nil {
@@ -148,11 +150,15 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	total, end := q.s.TotalTime(), time.Now().Add(plansTime)
 	for _, c := range top {
 		sh, parsed := shapes[c.ID]
-		if c.TimeSec < least*total || !parsed || dictionary(sh, c.Schema) || sh.Kind == sqlshape.Other || sh.Kind == sqlshape.Insert && len(sh.Parts) == 0 {
+		if c.TimeSec < least*total || !parsed || dictionary(sh, c.Schema) || sh.Kind == sqlshape.Other ||
+			sh.Kind == sqlshape.Insert && len(sh.Parts) == 0 {
 			continue
 		}
 		if time.Now().After(end) {
-			q.s.Plans = append(q.s.Plans, explain.Plan{Class: c.ID, Schema: c.Schema, Error: fmt.Sprintf("not run: the answers for other classes took more than %v", plansTime)})
+			q.s.Plans = append(q.s.Plans, explain.Plan{
+				Class: c.ID, Schema: c.Schema,
+				Error: fmt.Sprintf("not run: the answers for other classes took more than %v", plansTime),
+			})
 			continue
 		}
 		p, err := q.plan(ctx, x, c, sh)
@@ -172,10 +178,11 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	return q.sample(ctx, looked)
 }
 
-var errTooManyTables = fmt.Errorf("statements name more tables than are asked about: %d, for %v", mostTables, tablesTime)
+var errTooManyTables = fmt.Errorf("statements name more tables than are asked about: %d, for %v",
+	mostTables, tablesTime)
 
-// unseen says of the source of tables that it is denied when statements that run now name schemas of which the account sees nothing at all:
-// a server shows its dictionary without those, and without a word.
+// unseen says of the source of tables that it is denied when statements that run now name schemas of which the account
+// sees nothing at all: a server shows its dictionary without those, and without a word.
 func (q questioner) unseen(refs []schema.Ref) {
 	seen := map[string]bool{}
 	for _, t := range q.s.Tables {
@@ -195,17 +202,21 @@ func (q questioner) unseen(refs []schema.Ref) {
 	x := &q.s.Sources[i]
 	sessions := q.s.Source("processlist")
 	switch {
-	case len(hidden) == 0 && len(q.s.Tables) == 0 && sessions.State == snapshot.Denied: // statements would name the schemas
-		x.State, x.Reason, x.Fix = snapshot.Denied, "the account sees no table, and not which ones statements use", sessions.Fix
+	case len(hidden) == 0 && len(q.s.Tables) == 0 && sessions.State == snapshot.Denied:
+		// statements would name the schemas
+		x.State, x.Reason, x.Fix = snapshot.Denied, "the account sees no table, and not which ones statements use",
+			sessions.Fix
 		return
 	case len(hidden) == 0:
 		return
 	}
-	x.State, x.Reason = snapshot.Denied, "the account sees no table of "+strings.Join(hidden, ", ")+", which statements that run now use"
+	x.State, x.Reason = snapshot.Denied, "the account sees no table of "+strings.Join(hidden, ", ")+
+		", which statements that run now use"
 	x.Fix = q.t.Facts().ExplainFix(hidden)
 }
 
-// unplanned says in a source that the account may ask for no plan, when all were refused for what it may not do, or may.
+// unplanned says in a source that the account may ask for no plan, when all were refused for what it may not do, or
+// may.
 func (q questioner) unplanned() {
 	var hidden []string
 	fix := ""
@@ -223,12 +234,13 @@ func (q questioner) unplanned() {
 		return
 	}
 	q.s.Sources = append(q.s.Sources, snapshot.Source{
-		Name: "plans", State: snapshot.Denied, Reason: "no statement on " + strings.Join(hidden, ", ") + " may be explained with this account", Fix: cmp.Or(fix, q.t.Facts().ExplainFix(hidden)),
+		Name: "plans", State: snapshot.Denied, Reason: "no statement on " + strings.Join(hidden, ", ") +
+			" may be explained with this account", Fix: cmp.Or(fix, q.t.Facts().ExplainFix(hidden)),
 	})
 }
 
-// shapeOf parses a class: its example where there is one, for fingerprints have lost the digits of names. touched are the tables that are
-// named anywhere in it, in sub-queries too.
+// shapeOf parses a class: its example where there is one, for fingerprints have lost the digits of names. touched are
+// the tables that are named anywhere in it, in sub-queries too.
 func shapeOf(c class.Class) (sh sqlshape.Shape, touched []sqlshape.TableRef, err error) {
 	text := c.Example
 	if text != "" {
@@ -297,7 +309,8 @@ func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh sq
 	if strings.Contains(stmt, "?") { // a fingerprint, or a prepared statement as the processlist shows it
 		filled, err := sqlshape.Fill(stmt, q.typical(sh, c.Schema))
 		if err != nil {
-			p.Error = "no statement of this class was observed with its values, and its fingerprint cannot replace one: " + err.Error()
+			p.Error = "no statement of this class was observed with its values, and its fingerprint cannot replace " +
+				"one: " + err.Error()
 			return p, nil //nolint:nilerr // the plan says why there is none
 		}
 		p.Guess = filled != stmt

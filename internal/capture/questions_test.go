@@ -48,7 +48,8 @@ func TestStatementsThatNameManyTables(t *testing.T) {
 			if _, ok := snap.Table(schema.Ref{Schema: "d", Table: "t"}); !ok {
 				t.Error("the first table is missing")
 			}
-			if x := snap.Source("tables"); x.State != snapshot.Failed || !strings.Contains(x.Reason, "more tables than are asked about") {
+			if x := snap.Source("tables"); x.State != snapshot.Failed ||
+				!strings.Contains(x.Reason, "more tables than are asked about") {
 				t.Errorf("source %+v", x)
 			}
 			x := snap.Source("statements")
@@ -75,7 +76,8 @@ func TestTypicalValues(t *testing.T) {
 			for i := range n {
 				value("", fmt.Sprint("c", i))
 			}
-			if a, b, c := value("", "c0"), value("B", "c1"), value("", "c2"); a != "'2020-01-01'" || b != "'a'" || c != "1" {
+			if a, b, c := value("", "c0"), value("B", "c1"), value("", "c2"); a != "'2020-01-01'" ||
+				b != "'a'" || c != "1" {
 				t.Fatal(a, b, c)
 			}
 		}

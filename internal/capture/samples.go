@@ -17,11 +17,13 @@ import (
 
 // Bounds of looking at rows.
 const (
-	sampleTime    = 2 * time.Second // for all tables
-	sampleRows    = 120             // of a table, each found by its primary key
-	samplePlaces  = 10              // in one statement: the server opens the table once for each, with all its partitions
-	sampleAside   = 16              // a row is up to so many aside of the place: the first one behind a gap would come too often
-	smallTable    = 1000            // up to this many rows all are read
+	sampleTime = 2 * time.Second // for all tables
+	sampleRows = 120             // of a table, each found by its primary key
+	// in one statement: the server opens the table once for each, with all its partitions
+	samplePlaces = 10
+	// a row is up to so many aside of the place: the first one behind a gap would come too often
+	sampleAside   = 16
+	smallTable    = 1000 // up to this many rows all are read
 	sampleTables  = 20
 	sampleColumns = 12
 )
@@ -67,9 +69,10 @@ func (w *wanted) add(sh sqlshape.Shape, place func(sqlshape.TableRef) (schema.Re
 	}
 }
 
-// sample looks at rows of the tables for what their columns hold: how many different values, how often the most frequent one. Rows are
-// found by random values of the primary key, so a table without one that is a number stays unknown. Checksums travel, not values. What
-// could not be read is said in a source; an error means that the server went away.
+// sample looks at rows of the tables for what their columns hold: how many different values, how often the most
+// frequent one. Rows are found by random values of the primary key, so a table without one that is a number stays
+// unknown. Checksums travel, not values. What could not be read is said in a source; an error means that the server
+// went away.
 func (q questioner) sample(ctx context.Context, w wanted) error {
 	src := snapshot.Source{Name: "row_samples", State: snapshot.OK}
 	defer func() { q.s.Sources = append(q.s.Sources, src) }()
@@ -131,7 +134,8 @@ func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names map
 	var rows [][]string
 	if n, ok := t.Rows.Get(); ok && n <= smallTable {
 		var err error
-		if _, rows, err = asked(ctx, conn, "rows", "SELECT "+cols+" FROM "+name+" "+schema.TableOnly+" LIMIT "+strconv.Itoa(2*smallTable)); err != nil {
+		if _, rows, err = asked(ctx, conn, "rows", "SELECT "+cols+" FROM "+name+" "+schema.TableOnly+" LIMIT "+
+			strconv.Itoa(2*smallTable)); err != nil {
 			return err
 		}
 	} else {
@@ -152,7 +156,8 @@ func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names map
 		parts := make([]string, sampleRows)
 		for i := range parts { // one place in each of as many stretches of the key: from all over
 			v := lo + (hi-lo)*(float64(i)+rand.Float64())/sampleRows
-			parts[i] = "(SELECT " + cols + " FROM " + name + " " + schema.ByPrimaryKey + " WHERE " + key + " >= " + strconv.FormatFloat(min(v, hi), 'f', 0, 64) + " ORDER BY " + key +
+			parts[i] = "(SELECT " + cols + " FROM " + name + " " + schema.ByPrimaryKey + " WHERE " + key + " >= " +
+				strconv.FormatFloat(min(v, hi), 'f', 0, 64) + " ORDER BY " + key +
 				" LIMIT " + strconv.Itoa(rand.IntN(sampleAside)) + ", 1)"
 		}
 		places := samplePlaces

@@ -18,14 +18,18 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id BIGINT PRIMARY KEY, flag TINYINT, code INT, gone INT, note VARCHAR(20))",
-				"CREATE TABLE d.nokey (flag TINYINT)", "CREATE TABLE d.small (a VARCHAR(10) PRIMARY KEY, b INT)", "INSERT INTO d.small VALUES ('x', 1), ('y', 1), ('z', NULL)")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id BIGINT PRIMARY KEY, flag TINYINT, code INT, gone "+
+				"INT, note VARCHAR(20))",
+				"CREATE TABLE d.nokey (flag TINYINT)", "CREATE TABLE d.small (a VARCHAR(10) PRIMARY KEY, b INT)",
+				"INSERT INTO d.small VALUES ('x', 1), ('y', 1), ('z', NULL)")
 			for base := 0; base < 40000; base += 4000 {
 				var rows []string
 				for i := base; i < base+4000; i++ {
-					rows = append(rows, fmt.Sprintf("(%d, %d, %d, NULL, '%s')", i*3+i/1000*5000, i%2, i, secret)) // gaps, as deleted rows leave them
+					// gaps, as deleted rows leave them
+					rows = append(rows, fmt.Sprintf("(%d, %d, %d, NULL, '%s')", i*3+i/1000*5000, i%2, i, secret))
 				}
-				s.Exec(t, "INSERT INTO d.t VALUES "+strings.Join(rows, ","), "INSERT INTO d.nokey SELECT flag FROM d.t LIMIT 4000")
+				s.Exec(t, "INSERT INTO d.t VALUES "+strings.Join(rows, ","), "INSERT INTO d.nokey SELECT flag FROM "+
+					"d.t LIMIT 4000")
 			}
 			s.Exec(t, "ANALYZE TABLE d.t, d.nokey, d.small")
 			x := open(t, s, "root")
@@ -53,7 +57,8 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 			if src := q.s.Source("row_samples"); src.State != snapshot.OK || src.Reads != 3 {
 				t.Fatalf("source %+v", src)
 			}
-			if n := s.Status(t, "Handler_read_rnd_next") - before; n > 3000 { // temporary tables of the UNION and of the dictionary
+			if n := s.Status(t, "Handler_read_rnd_next") - before; n > 3000 {
+				// temporary tables of the UNION and of the dictionary
 				t.Errorf("%d rows were read by scans", n)
 			}
 			get := func(table, column string) *schema.ColumnSample {
@@ -61,7 +66,8 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 				c, _ := tab.Column(column)
 				return c.Sample
 			}
-			if c := get("t", "flag"); c == nil || c.Rows < sampleRows/2 || c.Distinct != 2 || c.Top < 0.35 || c.Top > 0.8 || c.Nulls != 0 {
+			if c := get("t", "flag"); c == nil || c.Rows < sampleRows/2 || c.Distinct != 2 || c.Top < 0.35 ||
+				c.Top > 0.8 || c.Nulls != 0 {
 				t.Errorf("a flag of halves: %+v", c)
 			}
 			if c := get("t", "code"); c == nil || c.Distinct < c.Rows*8/10 {
@@ -84,7 +90,8 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 func inD(r sqlshape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true }
 
 func TestConditionedColumns(t *testing.T) {
-	sh, err := sqlshape.Parse("SELECT a.x FROM t a JOIN u ON u.id = a.uid WHERE a.p = 1 AND (a.q = 2 OR a.R > 3) AND a.p < 9 AND EXISTS (SELECT 1 FROM u WHERE u.z = 4)")
+	sh, err := sqlshape.Parse("SELECT a.x FROM t a JOIN u ON u.id = a.uid WHERE a.p = 1 AND (a.q = 2 OR a.R > 3) AND " +
+		"a.p < 9 AND EXISTS (SELECT 1 FROM u WHERE u.z = 4)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,34 +16,39 @@ import (
 // Inventory is what All returns.
 type Inventory struct {
 	Tables []schema.Table
-	// Left counts the tables of users that are not among Tables, and views among them where the server names both alike.
+	// Left counts the tables of users that are not among Tables, and views among them where the server names both
+	// alike.
 	Left known.Value[int]
 	Why  string // why some are left out, "" when none are
 	Over bool   // some are left out because their descriptions find no room
 	Read int    // how many were read from the server now; the others of Tables had not changed since they were
 }
 
-// Tables are read in chunks, so that no statement is long and what was read when the time is up counts. After each chunk the server
-// rests as long as it worked.
+// Tables are read in chunks, so that no statement is long and what was read when the time is up counts. After each
+// chunk the server rests as long as it worked.
 const (
 	firstChunk = 100
-	chunkTime  = 250 * time.Millisecond // what a chunk should take, of six statements: the next one is made larger or smaller to match
-	// largestChunk bounds a chunk of servers that look through the folder of a schema: for each file they compare all names asked for.
-	// What is read is pinned until all of its chunk was.
+	// what a chunk should take, of six statements: the next one is made larger or smaller to match
+	chunkTime = 250 * time.Millisecond
+	// largestChunk bounds a chunk of servers that look through the folder of a schema: for each file they compare all
+	// names asked for. What is read is pinned until all of its chunk was.
 	largestChunk, largestDictionaryChunk = mostPinned, 1000
 )
 
-// All returns the tables of users, those that skip names left out, with columns, indexes, keys, triggers and statistics: at most limit of
-// them, the largest first where the server's statistics of InnoDB may be read. It stops reading when the server has worked on it for the
-// given time, or when more would push tables out of the server's cache of open tables. Views are left out.
+// All returns the tables of users, those that skip names left out, with columns, indexes, keys, triggers and
+// statistics: at most limit of them, the largest first where the server's statistics of InnoDB may be read. It stops
+// reading when the server has worked on it for the given time, or when more would push tables out of the server's cache
+// of open tables. Views are left out.
 //
-// All goes on where it stopped when the cache is given again, and then reads only what has changed; see Cache. Without one (nil) it reads
-// everything.
+// All goes on where it stopped when the cache is given again, and then reads only what has changed; see Cache. Without
+// one (nil) it reads everything.
 //
-// Names are read first, for which no server opens a table; MariaDB and MySQL before 8.0 open each table for the rest. q must be one
-// connection, because what it opened is counted by the server's session, and should have a time limit of its own, for what the server does
-// goes on when this program stops waiting. An error means that nothing was read.
-func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration, skip []schema.Ref) (Inventory, error) {
+// Names are read first, for which no server opens a table; MariaDB and MySQL before 8.0 open each table for the rest. q
+// must be one connection, because what it opened is counted by the server's session, and should have a time limit of
+// its own, for what the server does goes on when this program stops waiting. An error means that nothing was read.
+func All(
+	ctx context.Context, q Querier, c *Cache, limit int, most time.Duration, skip []schema.Ref,
+) (Inventory, error) {
 	ctx, cancel := context.WithTimeout(ctx, 6*most) // a server's own limit comes first
 	defer cancel()
 	if c == nil {
@@ -133,12 +138,15 @@ type reader struct {
 	busy bool // some could not be, because they are in use
 }
 
-// dictionary reports whether the server has a data dictionary, as MySQL 8.0 and later: it opens no table to describe it.
+// dictionary reports whether the server has a data dictionary, as MySQL 8.0 and later: it opens no table to describe
+// it.
 func (r *reader) dictionary() bool { return r.has["STATISTICS.IS_VISIBLE"] }
 
-// read reads what the cache does not hold as it is now, and then what it has held for long. It returns how many tables the cache does not
-// hold then, and why.
-func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry, refs []schema.Ref, most time.Duration) (unread int, why string, err error) {
+// read reads what the cache does not hold as it is now, and then what it has held for long. It returns how many tables
+// the cache does not hold then, and why.
+func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry, refs []schema.Ref,
+	most time.Duration,
+) (unread int, why string, err error) {
 	var missing, old []schema.Ref
 	free := c.room() - int(c.bytes.Load())
 	for _, ref := range refs {
@@ -206,7 +214,8 @@ func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry
 		case took < chunkTime/2 && 2*columnsIn(tables) < mostRows:
 			size *= 2
 		case took > 2*chunkTime:
-			size = max(size/2, firstChunk/2) // smaller ones would not be quicker where a folder is looked through for each
+			// smaller ones would not be quicker where a folder is looked through for each
+			size = max(size/2, firstChunk/2)
 		}
 		size = min(size, largest)
 		if err := room.look(ctx, r.q); err != nil {
@@ -240,9 +249,10 @@ func whole(ctx context.Context, q Querier, has map[string]bool, refs []schema.Re
 	}
 	var busy error
 	for _, s := range schemas {
-		tables, err := describe(ctx, q, has, part{schema: s, names: names[s]}, func(found []schema.Table) []schema.Table {
-			return slices.DeleteFunc(found, func(t schema.Table) bool { return t.Schema != s })
-		})
+		tables, err := describe(ctx, q, has, part{schema: s, names: names[s]},
+			func(found []schema.Table) []schema.Table {
+				return slices.DeleteFunc(found, func(t schema.Table) bool { return t.Schema != s })
+			})
 		if errors.Is(err, errBusy) {
 			busy, err = err, nil
 		}
@@ -254,8 +264,8 @@ func whole(ctx context.Context, q Querier, has map[string]bool, refs []schema.Re
 	return out, busy
 }
 
-// ranked orders tables: those of the largest schema first, the largest first in each. Without the right to read the statistics it is the
-// order of names.
+// ranked orders tables: those of the largest schema first, the largest first in each. Without the right to read the
+// statistics it is the order of names.
 func ranked(listed map[schema.Ref]entry) []schema.Ref {
 	sum := map[string]uint64{}
 	refs := make([]schema.Ref, 0, len(listed))

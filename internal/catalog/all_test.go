@@ -23,8 +23,10 @@ func TestAll(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
 			s.Exec(t, "CREATE DATABASE a", "CREATE DATABASE b",
-				"CREATE TABLE a.parent (x INT, y INT, v VARCHAR(10), PRIMARY KEY (x, y)) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4",
-				"CREATE TABLE a.child (id INT PRIMARY KEY, py INT, px INT, g INT AS (px + 1), KEY k (px, py), CONSTRAINT fk FOREIGN KEY (px, py) REFERENCES parent (x, y))",
+				"CREATE TABLE a.parent (x INT, y INT, v VARCHAR(10), PRIMARY KEY (x, y)) ROW_FORMAT=COMPRESSED "+
+					"KEY_BLOCK_SIZE=4",
+				"CREATE TABLE a.child (id INT PRIMARY KEY, py INT, px INT, g INT AS (px + 1), KEY k (px, py), "+
+					"CONSTRAINT fk FOREIGN KEY (px, py) REFERENCES parent (x, y))",
 				"CREATE TRIGGER a.tr BEFORE INSERT ON a.child FOR EACH ROW SET NEW.py = NEW.py + 0",
 				"CREATE VIEW a.v AS SELECT id FROM a.child",
 				"CREATE TABLE b.`odd ``name`` ü` (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 3",
@@ -49,7 +51,9 @@ func TestAll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(one, inv.Tables, cmp.Comparer(func(a, b known.Value[uint64]) bool { return a.OK() == b.OK() }), cmpopts.EquateEmpty()); d != "" {
+			if d := cmp.Diff(one, inv.Tables, cmp.Comparer(func(a, b known.Value[uint64]) bool {
+				return a.OK() == b.OK()
+			}), cmpopts.EquateEmpty()); d != "" {
 				t.Error(d)
 			}
 			get := func(sch, name string) schema.Table {
@@ -60,13 +64,18 @@ func TestAll(t *testing.T) {
 				return inv.Tables[i]
 			}
 			child := get("a", "child")
-			if d := cmp.Diff([]schema.ForeignKey{{Name: "fk", Columns: []string{"px", "py"}, To: schema.Ref{Schema: "a", Table: "parent"}, Refers: []string{"x", "y"}}}, child.Foreign); d != "" {
+			if d := cmp.Diff([]schema.ForeignKey{{
+				Name: "fk", Columns: []string{"px", "py"},
+				To: schema.Ref{Schema: "a", Table: "parent"}, Refers: []string{"x", "y"},
+			}}, child.Foreign); d != "" {
 				t.Error(d)
 			}
-			if len(child.Triggers) != 1 || child.Triggers[0].Timing != "BEFORE" || child.Triggers[0].Event != "INSERT" || !strings.Contains(child.Triggers[0].Body, "NEW.py") {
+			if len(child.Triggers) != 1 || child.Triggers[0].Timing != "BEFORE" ||
+				child.Triggers[0].Event != "INSERT" || !strings.Contains(child.Triggers[0].Body, "NEW.py") {
 				t.Errorf("triggers %+v", child.Triggers)
 			}
-			if p := get("a", "parent"); !strings.Contains(strings.ToUpper(p.Options), "KEY_BLOCK_SIZE=4") || !p.FreeBytes.OK() {
+			if p := get("a", "parent"); !strings.Contains(strings.ToUpper(p.Options), "KEY_BLOCK_SIZE=4") ||
+				!p.FreeBytes.OK() {
 				t.Errorf("options %q, free %v", p.Options, p.FreeBytes)
 			}
 			if p := get("b", "odd `name` ü"); p.Partitions != 3 {
@@ -95,7 +104,8 @@ func TestAllWithoutGrants(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
-			s.Exec(t, "CREATE DATABASE a", "CREATE DATABASE b", "CREATE TABLE a.t (id INT PRIMARY KEY)", "CREATE TABLE b.t (id INT PRIMARY KEY)",
+			s.Exec(t, "CREATE DATABASE a", "CREATE DATABASE b", "CREATE TABLE a.t (id INT PRIMARY KEY)",
+				"CREATE TABLE b.t (id INT PRIMARY KEY)",
 				"CREATE USER poor@localhost", "GRANT SELECT ON a.* TO poor@localhost")
 			inv, err := All(t.Context(), poolOf(t, s, "poor"), nil, 100, time.Minute, nil)
 			if err != nil || len(inv.Tables) != 1 || inv.Tables[0].Schema != "a" {
@@ -109,7 +119,9 @@ func TestIndexUse(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, a INT, b INT, KEY ka (a), KEY kb (b))", "INSERT INTO d.t VALUES (1, 1, 1), (2, 1, 2), (3, 2, 3)",
+			s.Exec(t, "CREATE DATABASE d",
+				"CREATE TABLE d.t (id INT PRIMARY KEY, a INT, b INT, KEY ka (a), KEY kb (b))",
+				"INSERT INTO d.t VALUES (1, 1, 1), (2, 1, 2), (3, 2, 3)",
 				"SELECT b FROM d.t FORCE INDEX (ka) WHERE a = 1")
 			use, err := IndexUse(t.Context(), pool(t, s), 100)
 			if err != nil {

@@ -80,10 +80,11 @@ func (s *Caches) settle() {
 	}
 }
 
-// Cache keeps what All read of the tables of one server, so that the next time it reads only those that have changed: rebuilt, altered,
-// made anew, or grown by a tenth. Changes that a server does not show in its lists of tables are seen when a table is read again after
-// staleAfter: on MariaDB and MySQL before 8.0 new names and defaults of columns, foreign keys that were dropped and indexes that were
-// ignored, everywhere triggers. Tables of which the lists tell nothing, as those of other engines than InnoDB, are read each time.
+// Cache keeps what All read of the tables of one server, so that the next time it reads only those that have changed:
+// rebuilt, altered, made anew, or grown by a tenth. Changes that a server does not show in its lists of tables are seen
+// when a table is read again after staleAfter: on MariaDB and MySQL before 8.0 new names and defaults of columns,
+// foreign keys that were dropped and indexes that were ignored, everywhere triggers. Tables of which the lists tell
+// nothing, as those of other engines than InnoDB, are read each time.
 //
 // When there is no room for all, the tables with the longest descriptions are put aside: of the others there are more.
 type Cache struct {

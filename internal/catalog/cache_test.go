@@ -61,11 +61,13 @@ func makeTables(t *testing.T, s *servers.Server, n int) {
 	}
 }
 
-// TestCache reads the catalog of a server that has more tables than room for open ones, and then again what has changed.
+// TestCache reads the catalog of a server that has more tables than room for open ones, and then again what has
+// changed.
 func TestCache(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s := servers.Start(t, flavor, fmt.Sprint("table-open-cache=", mostOpen), "table-open-cache-instances=1", "innodb-flush-log-at-trx-commit=0")
+			s := servers.Start(t, flavor, fmt.Sprint("table-open-cache=", mostOpen), "table-open-cache-instances=1",
+				"innodb-flush-log-at-trx-commit=0")
 			makeTables(t, s, tables)
 			t.Run("busy tables stay open", func(t *testing.T) { busyStayOpen(t, s) })
 			s.Exec(t, "SET GLOBAL table_open_cache = 2000")
@@ -102,7 +104,8 @@ func busyStayOpen(t *testing.T, s *servers.Server) {
 		t.Errorf("%d tables were opened, and %d are few", opened, most)
 	}
 	// Tables that were open are read, and the inventory says that it lacks the rest.
-	if n := len(inv.Tables); n < busy || n+inv.Left.Or(0) != tables || !strings.Contains(inv.Why, fmt.Sprint("table_open_cache = ", mostOpen)) {
+	if n := len(inv.Tables); n < busy || n+inv.Left.Or(0) != tables ||
+		!strings.Contains(inv.Why, fmt.Sprint("table_open_cache = ", mostOpen)) {
 		t.Errorf("%d tables, left %v: %q", n, inv.Left, inv.Why)
 	}
 	again, err := All(t.Context(), look, c, 1000, time.Minute, nil)
@@ -112,8 +115,10 @@ func busyStayOpen(t *testing.T, s *servers.Server) {
 }
 
 func onlyChanges(t *testing.T, s *servers.Server) {
-	s.Exec(t, "CREATE DATABASE `odd ü`", "CREATE TABLE `odd ü`.`a#b/c` (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2", "CREATE VIEW d.v AS SELECT id FROM d.t000",
-		"DO SLEEP(2.1)") // a server with a dictionary does not tell apart what happens within the second in which a table was made
+	s.Exec(t, "CREATE DATABASE `odd ü`", "CREATE TABLE `odd ü`.`a#b/c` (id INT PRIMARY KEY) PARTITION BY HASH (id) "+
+		"PARTITIONS 2", "CREATE VIEW d.v AS SELECT id FROM d.t000",
+		// a server with a dictionary does not tell apart what happens within the second in which a table was made
+		"DO SLEEP(2.1)")
 	conn, c := connect(t, s), (&Cache{}).Of("this")
 	look := func(c *Cache) Inventory {
 		t.Helper()

@@ -39,12 +39,13 @@ func Variables(ctx context.Context, q Querier) (map[string]string, error) {
 	return m, nil
 }
 
-// Find returns the schemas that hold a table or view of that name, the server's own schemas left out. It reads the dictionary only,
-// but of all schemas: use it for names of which the schema is not known, not in a loop.
+// Find returns the schemas that hold a table or view of that name, the server's own schemas left out. It reads the
+// dictionary only, but of all schemas: use it for names of which the schema is not known, not in a loop.
 func Find(ctx context.Context, q Querier, table string) ([]schema.Ref, error) {
 	var found []schema.Ref
 	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_NAME = ?"+
-		" AND TABLE_SCHEMA NOT IN ('information_schema','performance_schema','mysql','sys') ORDER BY TABLE_SCHEMA, TABLE_NAME", []any{table},
+		" AND TABLE_SCHEMA NOT IN ('information_schema','performance_schema','mysql','sys') ORDER BY TABLE_SCHEMA, "+
+		"TABLE_NAME", []any{table},
 		func(r row) {
 			ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
 			if strings.EqualFold(ref.Table, table) && len(found) < mostNames { // the collation equates more: a and ä

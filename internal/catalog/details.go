@@ -21,8 +21,8 @@ type part struct {
 // mostAlike bounds the tables whose names are those of a part but for the case of their letters.
 const mostAlike = 1000
 
-// about returns what tells, table by table, which ones of an answer belong to a part: once each. A server may tell of others too, for its
-// collation takes a for ä.
+// about returns what tells, table by table, which ones of an answer belong to a part: once each. A server may tell of
+// others too, for its collation takes a for ä.
 func (p part) about() func(schema.Ref) bool {
 	fold := func(s string) string { return strings.ToLower(strings.ToUpper(s)) }
 	exact, alike := map[schema.Ref]bool{}, map[string]bool{}
@@ -31,7 +31,8 @@ func (p part) about() func(schema.Ref) bool {
 	}
 	seen, others := map[schema.Ref]bool{}, 0
 	return func(r schema.Ref) bool {
-		if seen[r] || !exact[r] && (others == mostAlike || !alike[fold(r.Table)] || !strings.EqualFold(r.Schema, p.schema)) {
+		if seen[r] || !exact[r] && (others == mostAlike || !alike[fold(r.Table)] ||
+			!strings.EqualFold(r.Schema, p.schema)) {
 			return false
 		}
 		if !exact[r] {
@@ -45,7 +46,8 @@ func (p part) about() func(schema.Ref) bool {
 // ofUsers leaves the server's own schemas out.
 const ofUsers = "NOT IN ('information_schema','performance_schema','mysql','sys')"
 
-// where words the condition for the columns that hold schema and table. Dictionaries that open tables look at single names of both before.
+// where words the condition for the columns that hold schema and table. Dictionaries that open tables look at single
+// names of both before.
 func (p part) where(schemaColumn, tableColumn string) (string, []any) {
 	switch {
 	case len(p.names) == 1:
@@ -56,24 +58,31 @@ func (p part) where(schemaColumn, tableColumn string) (string, []any) {
 	for _, n := range p.names {
 		args = append(args, n)
 	}
-	if p.bytes { // by the collation a is ä and A, and a server without a data dictionary opens every name that is equal to one of these
+	if p.bytes {
+		// by the collation a is ä and A, and a server without a data dictionary opens every name that is equal to one
+		// of these
 		tableColumn = "BINARY " + tableColumn
 	}
-	return " WHERE " + schemaColumn + " = ? AND " + tableColumn + " IN (?" + strings.Repeat(",?", len(p.names)-1) + ")", args
+	return " WHERE " + schemaColumn + " = ? AND " + tableColumn + " IN (?" + strings.Repeat(",?", len(p.names)-1) + ")",
+		args
 }
 
 // heads reads tables without columns and indexes. Partitions is 1 for those that have any: details counts them.
 func heads(ctx context.Context, q Querier, p part) (found []schema.Table, err error) {
 	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
 	about := p.about()
-	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, TABLE_COLLATION, ROW_FORMAT, TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, DATA_FREE,"+
-		" CREATE_OPTIONS, TIMESTAMPDIFF(SECOND, CREATE_TIME, NOW()) FROM information_schema.TABLES"+where, args, func(r row) {
+	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, TABLE_COLLATION, ROW_FORMAT, "+
+		"TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, DATA_FREE,"+
+		" CREATE_OPTIONS, TIMESTAMPDIFF(SECOND, CREATE_TIME, NOW()) FROM information_schema.TABLES"+
+		where, args, func(r row) {
 		t := schema.Table{
-			Ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, View: strings.HasSuffix(r.text(2), "VIEW"), Engine: r.text(3),
+			Ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, View: strings.HasSuffix(r.text(2), "VIEW"),
+			Engine:    r.text(3),
 			Collation: r.text(4), RowFormat: r.text(5),
 		}
 		if !t.View {
-			t.Rows, t.DataBytes, t.IndexBytes, t.FreeBytes, t.Options = number(r, 6), number(r, 7), number(r, 8), number(r, 9), r.text(10)
+			t.Rows, t.DataBytes, t.IndexBytes, t.FreeBytes, t.Options = number(r, 6), number(r, 7), number(r, 8),
+				number(r, 9), r.text(10)
 			t.AgeSec = number(r, 11)
 			if strings.Contains(t.Options, "partitioned") {
 				t.Partitions = 1
@@ -86,7 +95,8 @@ func heads(ctx context.Context, q Querier, p part) (found []schema.Table, err er
 	return found, err
 }
 
-// details fills in columns, indexes, foreign keys, triggers and numbers of partitions of tables that are all in one part.
+// details fills in columns, indexes, foreign keys, triggers and numbers of partitions of tables that are all in one
+// part.
 func details(ctx context.Context, q Querier, has map[string]bool, p part, tables []schema.Table) error {
 	at := make(map[schema.Ref]*schema.Table, len(tables))
 	partitioned := false
@@ -95,7 +105,9 @@ func details(ctx context.Context, q Querier, has map[string]bool, p part, tables
 		at[t.Ref] = t
 		partitioned = partitioned || t.Partitions > 0
 	}
-	for _, read := range []func(context.Context, Querier, map[string]bool, part, map[schema.Ref]*schema.Table) error{columns, indexes, foreign, triggers} {
+	for _, read := range []func(context.Context, Querier, map[string]bool, part, map[schema.Ref]*schema.Table) error{
+		columns, indexes, foreign, triggers,
+	} {
 		if err := read(ctx, q, has, p, at); err != nil {
 			return err
 		}
@@ -159,7 +171,8 @@ func columns(ctx context.Context, q Querier, has map[string]bool, p part, at map
 			return
 		}
 		c := schema.Column{
-			Name: r.text(2), Type: r.text(3), DataType: strings.ToLower(r.text(4)), Nullable: r.text(5) == "YES", Charset: r.text(6),
+			Name: r.text(2), Type: r.text(3), DataType: strings.ToLower(r.text(4)),
+			Nullable: r.text(5) == "YES", Charset: r.text(6),
 			Collation: r.text(7), Extra: r.text(12), Generated: unescape(has, r.text(14)),
 		}
 		n := func(i int) int { v, _ := strconv.Atoi(r.text(i)); return v }
@@ -210,9 +223,15 @@ func indexes(ctx context.Context, q Querier, has map[string]bool, p part, at map
 		if n := (named{ref, r.text(2)}); !seen[n] {
 			many = many || len(t.Indexes) == mostIndexes
 			seen[n] = true
-			t.Indexes = append(t.Indexes, schema.Index{Name: r.text(2), Unique: r.text(3) == "0", Type: r.text(4), Hidden: r.text(11) == "YES"})
+			t.Indexes = append(t.Indexes, schema.Index{
+				Name: r.text(2), Unique: r.text(3) == "0", Type: r.text(4),
+				Hidden: r.text(11) == "YES",
+			})
 		}
-		c := schema.IndexPart{Column: r.text(5), Desc: r.text(7) == "D", Cardinality: number(r, 8), Expr: unescape(has, r.text(10))}
+		c := schema.IndexPart{
+			Column: r.text(5), Desc: r.text(7) == "D", Cardinality: number(r, 8),
+			Expr: unescape(has, r.text(10)),
+		}
 		c.Prefix, _ = strconv.Atoi(r.text(6))
 		if c.Expr != "" {
 			c.Column = ""
@@ -277,7 +296,9 @@ func foreign(ctx context.Context, q Querier, _ map[string]bool, p part, at map[s
 			to: schema.Ref{Schema: r.text(5), Table: r.text(6)}, b: r.text(7),
 		})
 	})
-	slices.SortStableFunc(cols, func(a, b col) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.seq, b.seq)) })
+	slices.SortStableFunc(cols, func(a, b col) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.seq, b.seq))
+	})
 	for _, c := range cols {
 		t := at[c.ref]
 		if t == nil {
@@ -301,7 +322,10 @@ func triggers(ctx context.Context, q Querier, _ map[string]bool, p part, at map[
 		" EVENT_MANIPULATION, LEFT(ACTION_STATEMENT, "+strconv.Itoa(longestBody+1)+")"+
 		" FROM information_schema.TRIGGERS"+where, args, func(r row) {
 		if t := at[schema.Ref{Schema: r.text(0), Table: r.text(1)}]; t != nil && len(t.Triggers) < mostColumns {
-			t.Triggers = append(t.Triggers, schema.Trigger{Name: r.text(2), Timing: r.text(3), Event: r.text(4), Body: cut(r.text(5), longestBody)})
+			t.Triggers = append(t.Triggers, schema.Trigger{
+				Name: r.text(2), Timing: r.text(3), Event: r.text(4),
+				Body: cut(r.text(5), longestBody),
+			})
 		}
 	})
 	for _, t := range at {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// leftOut are global variables that are no conditions of an experiment, with the reason. A name that ends in "*" stands for all that
-// begin so.
+// leftOut are global variables that are no conditions of an experiment, with the reason. A name that ends in "*" stands
+// for all that begin so.
 var leftOut = []struct{ name, why string }{
 	{"hostname", "names the machine"},
 	{"server_uuid", "names the server"},
@@ -78,23 +78,30 @@ var leftOut = []struct{ name, why string }{
 	{"*private_key_path", "a key"},
 }
 
-// secret are words in the names of variables that may hold a password, a token or a key; such a variable is left out whatever it holds,
-// but for those in harmless.
+// secret are words in the names of variables that may hold a password, a token or a key; such a variable is left out
+// whatever it holds, but for those in harmless.
 var (
-	secret   = []string{"password", "passwd", "pwd", "secret", "token", "credential", "filekey", "sst_auth", "bind_root", "keyring", "key_management"}
+	secret = []string{
+		"password", "passwd", "pwd", "secret", "token", "credential", "filekey", "sst_auth",
+		"bind_root", "keyring", "key_management",
+	}
 	harmless = []string{"caching_sha2_password_digest_rounds", "default_password_lifetime"}
 	// statements hold SQL or name a file with it: only whether there is any is told, for it may name a password.
 	statements = []string{"init_connect", "init_file", "init_slave", "init_replica"}
 )
 
-// Environment returns what a server is and how it is set, as texts by group and name that can be set against those of another:
+// Environment returns what a server is and how it is set, as texts by group and name that can be set against those of
+// another:
 //
 //	server    the build: version, compiler, machine, libraries, engines, plugins that were added
-//	variable  every global variable that is a setting; names, places, counters and whatever may be a secret are left out
+//	variable every global variable that is a setting; names, places, counters and whatever may be a secret are left
+//	out
 //
-// Paths below the data directory begin with DATADIR, those below the directory for temporary files with TMPDIR. What could not be read
-// is in unknown, under "group.name" with the reason. It fails only when the server does not answer.
-func Environment(ctx context.Context, q Querier) (facts map[string]map[string]string, unknown map[string]string, err error) {
+// Paths below the data directory begin with DATADIR, those below the directory for temporary files with TMPDIR. What
+// could not be read is in unknown, under "group.name" with the reason. It fails only when the server does not answer.
+func Environment(
+	ctx context.Context, q Querier,
+) (facts map[string]map[string]string, unknown map[string]string, err error) {
 	vars, err := Variables(ctx, q)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read environment: %w", err)
@@ -114,7 +121,9 @@ func Environment(ctx context.Context, q Querier) (facts map[string]map[string]st
 		settings[name] = neutral(name, v, vars)
 	}
 	if _, ok := server["version_ssl_library"]; !ok { // MySQL 8.0.30 and later
-		if err := each(ctx, q, "SHOW GLOBAL STATUS LIKE 'Tls_library_version'", nil, func(r row) { server["version_ssl_library"] = r.text(1) }); err != nil {
+		if err := each(ctx, q, "SHOW GLOBAL STATUS LIKE 'Tls_library_version'", nil, func(r row) {
+			server["version_ssl_library"] = r.text(1)
+		}); err != nil {
 			unknown["server.version_ssl_library"] = err.Error()
 		} else if server["version_ssl_library"] == "" {
 			delete(server, "version_ssl_library")
@@ -124,11 +133,13 @@ func Environment(ctx context.Context, q Querier) (facts map[string]map[string]st
 	if _, ok := server["version_malloc_library"]; !ok {
 		unknown["server.version_malloc_library"] = "this server does not report it"
 	}
-	if err := list(ctx, q, server, "engines", "SELECT ENGINE FROM information_schema.ENGINES WHERE SUPPORT IN ('YES','DEFAULT')"); err != nil {
+	if err := list(ctx, q, server, "engines", "SELECT ENGINE FROM information_schema.ENGINES WHERE SUPPORT IN "+
+		"('YES','DEFAULT')"); err != nil {
 		unknown["server.engines"] = err.Error()
 	}
 	// Those built in follow from the version; those with a library somebody has added.
-	if err := list(ctx, q, server, "plugins", "SELECT PLUGIN_NAME FROM information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_LIBRARY IS NOT NULL"); err != nil {
+	if err := list(ctx, q, server, "plugins", "SELECT PLUGIN_NAME FROM information_schema.PLUGINS WHERE "+
+		"PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_LIBRARY IS NOT NULL"); err != nil {
 		unknown["server.plugins"] = err.Error()
 	}
 	// A table of MySQL 8.0 and later that not everybody may read.
@@ -150,7 +161,8 @@ func LeftOut(name string) string {
 	}
 	for _, l := range leftOut {
 		head, tail, wild := strings.Cut(l.name, "*")
-		if name == l.name || wild && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail) && len(name) >= len(head)+len(tail) {
+		if name == l.name || wild && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail) &&
+			len(name) >= len(head)+len(tail) {
 			return l.why
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
-// hostile is a server of the test's own, for what no honest one says: it returns how many rows a question gets, and the n-th of them.
+// hostile is a server of the test's own, for what no honest one says: it returns how many rows a question gets, and the
+// n-th of them.
 type hostile func(question string, args ...string) (rows int, row func(n int) []string)
 
 func (h hostile) Connect(context.Context) (driver.Conn, error) { return h, nil }
@@ -68,7 +69,8 @@ func TestMoreThanWasAskedFor(t *testing.T) {
 	ordinal := func(n int) string { return fmt.Sprint(many - n) }
 	server := hostile(func(q string, _ ...string) (int, func(int) []string) {
 		switch {
-		case strings.Contains(q, "TABLE_NAME, TABLE_TYPE"): // the name in 4096 ways, each three times, the others of tables that nobody asked for
+		case strings.Contains(q, "TABLE_NAME, TABLE_TYPE"):
+			// the name in 4096 ways, each three times, the others of tables that nobody asked for
 			return many, func(n int) []string {
 				name := []byte("abcdefghijkl")
 				for i := range name {
@@ -77,11 +79,13 @@ func TestMoreThanWasAskedFor(t *testing.T) {
 				if n%2 == 0 && n < 2*mostColumns {
 					name = fmt.Append(nil, "other", n)
 				}
-				return append([]string{"d", string(name), "BASE TABLE", "InnoDB"}, make([]string, 8)...)[:3+9*strings.Count(q, "ENGINE")]
+				return append([]string{"d", string(name), "BASE TABLE", "InnoDB"}, make([]string, 8)...)[:3+
+					9*strings.Count(q, "ENGINE")]
 			}
 		case strings.Contains(q, "information_schema.COLUMNS WHERE TABLE_SCHEMA ="):
 			return many, func(n int) []string {
-				return append([]string{"d", "t", "c" + ordinal(n), "int", "int"}, "", "", "", "", "", "", "", "", ordinal(n), "")
+				return append([]string{"d", "t", "c" + ordinal(n), "int", "int"}, "", "", "", "", "", "",
+					"", "", ordinal(n), "")
 			}
 		case strings.Contains(q, "information_schema.STATISTICS"):
 			return many, func(n int) []string {
@@ -90,7 +94,12 @@ func TestMoreThanWasAskedFor(t *testing.T) {
 		case strings.Contains(q, "information_schema.KEY_COLUMN_USAGE"):
 			return many, func(n int) []string { return []string{"d", "t", "f" + ordinal(n), "1", "c", "d", "t", "c"} }
 		case strings.Contains(q, "information_schema.TRIGGERS"):
-			return many, func(n int) []string { return []string{"d", "t", "x" + ordinal(n), "BEFORE", "INSERT", "SET @a = 1"} }
+			return many, func(n int) []string {
+				return []string{
+					"d", "t", "x" + ordinal(n), "BEFORE",
+					"INSERT", "SET @a = 1",
+				}
+			}
 		case strings.Contains(q, "TABLE_SCHEMA "+ofUsers):
 			return mostListed + 1, func(n int) []string { return []string{"d", "t" + fmt.Sprint(n)} }
 		}
@@ -99,7 +108,8 @@ func TestMoreThanWasAskedFor(t *testing.T) {
 	db := server.db(t)
 	for _, dictionary := range []bool{false, true} {
 		found := -1
-		_, err := describe(t.Context(), db, map[string]bool{"STATISTICS.IS_VISIBLE": dictionary}, part{schema: "d", names: []string{"ABCDEFGHIJKL"}},
+		_, err := describe(t.Context(), db, map[string]bool{"STATISTICS.IS_VISIBLE": dictionary},
+			part{schema: "d", names: []string{"ABCDEFGHIJKL"}},
 			func(all []schema.Table) []schema.Table {
 				found = len(all)
 				if !slices.ContainsFunc(all, func(x schema.Table) bool { return x.Table == "ABCDEFGHIJKL" }) {
@@ -124,12 +134,16 @@ func TestMoreThanWasAskedFor(t *testing.T) {
 		}
 	}
 	x := tables[0]
-	for what, n := range map[string]int{"columns": len(x.Columns), "indexes": len(x.Indexes), "foreign keys": len(x.Foreign), "triggers": len(x.Triggers)} {
+	for what, n := range map[string]int{
+		"columns": len(x.Columns), "indexes": len(x.Indexes),
+		"foreign keys": len(x.Foreign), "triggers": len(x.Triggers),
+	} {
 		if n > mostColumns {
 			t.Errorf("%d %s of one table", n, what)
 		}
 	}
-	if first, last := x.Columns[0].Name, x.Columns[len(x.Columns)-1].Name; len(first) > len(last) || first > last && len(first) == len(last) {
+	if first, last := x.Columns[0].Name, x.Columns[len(x.Columns)-1].Name; len(first) > len(last) || first > last &&
+		len(first) == len(last) {
 		t.Errorf("columns from %s to %s", first, last)
 	}
 	r := reader{q: db, has: map[string]bool{}}

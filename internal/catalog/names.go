@@ -13,7 +13,8 @@ const mostNames = 5000
 // Names returns the names of a schema's tables and views in order, at most the first 5000.
 func Names(ctx context.Context, q Querier, schema string) ([]string, error) {
 	rows, err := q.QueryContext(ctx, sqltext.Tagged("catalog", "names",
-		fmt.Sprintf("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? ORDER BY TABLE_NAME LIMIT %d", mostNames)), schema)
+		fmt.Sprintf("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? ORDER BY TABLE_NAME "+
+			"LIMIT %d", mostNames)), schema)
 	if err != nil {
 		return nil, fmt.Errorf("list tables of %s: %w", schema, err)
 	}

@@ -11,12 +11,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
-// What MariaDB and MySQL before 8.0 tell of a view they learn by opening it, and opening it they may evaluate what is constant in it: a stored
-// function of whoever made the view, with the privileges of who asks. So no more than the type is asked of what is not known to be a table, for
-// which they open nothing, and whoever asks for more pins the tables first: their names cannot become those of views then.
+// What MariaDB and MySQL before 8.0 tell of a view they learn by opening it, and opening it they may evaluate what is
+// constant in it: a stored function of whoever made the view, with the privileges of who asks. So no more than the type
+// is asked of what is not known to be a table, for which they open nothing, and whoever asks for more pins the tables
+// first: their names cannot become those of views then.
 
 // describe reads what keep leaves of the tables and views of a part. Of views it tells the names alone.
-func describe(ctx context.Context, q Querier, has map[string]bool, p part, keep func([]schema.Table) []schema.Table) (out []schema.Table, err error) {
+func describe(ctx context.Context, q Querier, has map[string]bool, p part, keep func([]schema.Table) []schema.Table) (
+	out []schema.Table, err error,
+) {
 	var found []schema.Table
 	if has["STATISTICS.IS_VISIBLE"] { // a data dictionary, which evaluates nothing
 		if found, err = heads(ctx, q, p); err != nil {
@@ -26,7 +29,8 @@ func describe(ctx context.Context, q Querier, has map[string]bool, p part, keep 
 	}
 	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
 	about := p.about()
-	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES"+where, args, func(r row) {
+	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES"+
+		where, args, func(r row) {
 		if ref := (schema.Ref{Schema: r.text(0), Table: r.text(1)}); about(ref) {
 			found = append(found, schema.Table{Ref: ref, View: strings.HasSuffix(r.text(2), "VIEW")})
 		}
@@ -61,7 +65,9 @@ func describe(ctx context.Context, q Querier, has map[string]bool, p part, keep 
 }
 
 // detailed adds the details of those that are no views.
-func detailed(ctx context.Context, q Querier, has map[string]bool, schemaName string, found []schema.Table) (out []schema.Table, err error) {
+func detailed(ctx context.Context, q Querier, has map[string]bool, schemaName string, found []schema.Table) (
+	out []schema.Table, err error,
+) {
 	p := part{schema: schemaName, bytes: !has["STATISTICS.IS_VISIBLE"]}
 	var tables []schema.Table
 	for _, t := range found {
@@ -85,9 +91,11 @@ func detailed(ctx context.Context, q Querier, has map[string]bool, schemaName st
 const mostPinned = 60
 
 // pinned runs f with those names of tables of one schema that were pinned, on one connection. Of tables that
-// somebody changes right now, or that cannot be opened, it tells by errBusy after f had the others; without wait, which is as long as the
-// session's lock_wait_timeout, at once.
-func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool, f func(q Querier, names []string) error) error {
+// somebody changes right now, or that cannot be opened, it tells by errBusy after f had the others; without wait, which
+// is as long as the session's lock_wait_timeout, at once.
+func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool,
+	f func(q Querier, names []string) error,
+) error {
 	if db, ok := q.(*sql.DB); ok {
 		conn, err := db.Conn(ctx)
 		if err != nil {
@@ -126,7 +134,8 @@ func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool, f func
 				return one
 			case !isView(one) && !isGone(one):
 				busy = one
-				if time.Since(began) > 300*time.Millisecond && !wait { // such a server waits for each: others would wait for this session
+				if time.Since(began) > 300*time.Millisecond && !wait {
+					// such a server waits for each: others would wait for this session
 					return errors.Join(errBusy, one)
 				}
 			}
@@ -161,17 +170,20 @@ func pin(ctx context.Context, q Querier, refs []schema.Ref, wait bool) error {
 	return each(ctx, q, schema.PinSQL(refs, wait), nil, func(row) {})
 }
 
-// denied reports whether the account may not read a table, which may be described to it all the same: by the advised grants it may not execute
-// what a view in its place would hold either.
+// denied reports whether the account may not read a table, which may be described to it all the same: by the advised
+// grants it may not execute what a view in its place would hold either.
 func denied(err error) bool { return is(err, "1142", "1143") }
 func isView(err error) bool { return is(err, "1176") }
 func isGone(err error) bool { return is(err, "1146", "1049") }
 
 func is(err error, numbers ...string) bool {
-	return refused(err) && slices.ContainsFunc(numbers, func(n string) bool { return strings.HasPrefix(err.Error(), "Error "+n+" ") })
+	return refused(err) && slices.ContainsFunc(numbers, func(n string) bool {
+		return strings.HasPrefix(err.Error(), "Error "+n+" ")
+	})
 }
 
 // refused reports whether the server answered with an error of its own.
 func refused(err error) bool {
-	return err != nil && strings.HasPrefix(err.Error(), "Error ") // as the driver words them, which only package target knows
+	// as the driver words them, which only package target knows
+	return err != nil && strings.HasPrefix(err.Error(), "Error ")
 }

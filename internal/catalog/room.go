@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
-// room is what reading tables may take of the server's cache of open tables: half of what is free, or a few tables where it is full, as it
-// is on every server with more tables than that for long. It is counted by the session.
+// room is what reading tables may take of the server's cache of open tables: half of what is free, or a few tables
+// where it is full, as it is on every server with more tables than that for long. It is counted by the session.
 type room struct {
 	most   int // tables that may be opened
 	pushed int // tables that may be pushed out, because a cache in parts may be full where the whole is not
@@ -33,8 +33,10 @@ func (r *reader) room(ctx context.Context) (*room, error) {
 	}
 	x := &room{}
 	for query, into := range map[string]map[string]*int{
-		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('table_open_cache','table_cache')": {"table_open_cache": &x.cache, "table_cache": &x.cache},
-		"SHOW GLOBAL STATUS WHERE Variable_name = 'Open_tables'":                          {"open_tables": &x.open},
+		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('table_open_cache','table_cache')": {
+			"table_open_cache": &x.cache, "table_cache": &x.cache,
+		},
+		"SHOW GLOBAL STATUS WHERE Variable_name = 'Open_tables'": {"open_tables": &x.open},
 	} {
 		if err := numbers(ctx, r.q, query, into); err != nil {
 			return nil, err
@@ -65,7 +67,8 @@ func (x *room) left() int {
 }
 
 func (x *room) why() string {
-	return fmt.Sprintf("others would be pushed out of the server's cache of open tables (table_open_cache = %d, of which %d were in use)", x.cache, x.open)
+	return fmt.Sprintf("others would be pushed out of the server's cache of open tables (table_open_cache = %d, of "+
+		"which %d were in use)", x.cache, x.open)
 }
 
 // openFirst puts those tables of each list first that the server has open: reading them takes no room.

@@ -1,7 +1,8 @@
 package catalog
 
-// size returns the most bytes that one value of a column takes, 0 for a type it does not know. octets, precision and scale are those
-// of information_schema.COLUMNS. Fixed types: https://dev.mysql.com/doc/refman/9.0/en/storage-requirements.html
+// size returns the most bytes that one value of a column takes, 0 for a type it does not know. octets, precision and
+// scale are those of information_schema.COLUMNS. Fixed types:
+// https://dev.mysql.com/doc/refman/9.0/en/storage-requirements.html
 func size(dataType string, octets, precision, scale, fraction int) int {
 	parts := (fraction + 1) / 2 // of a second
 	switch dataType {

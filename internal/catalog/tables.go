@@ -16,11 +16,11 @@ import (
 // mostOfNamed bounds the descriptions that Tables returns, bytes as schema.Table.Memory counts them.
 const mostOfNamed = 16 << 20
 
-// Tables returns the named tables with columns, indexes and statistics, in the order of refs and each once. A table that does not
-// exist, or that the account may not see, is left out. With an error come those that could be read.
+// Tables returns the named tables with columns, indexes and statistics, in the order of refs and each once. A table
+// that does not exist, or that the account may not see, is left out. With an error come those that could be read.
 //
-// It asks for one table at a time, because information_schema of MariaDB and of MySQL before 8.0 opens every table of the server
-// for any other form of question.
+// It asks for one table at a time, because information_schema of MariaDB and of MySQL before 8.0 opens every table of
+// the server for any other form of question.
 func Tables(ctx context.Context, q Querier, refs []schema.Ref) ([]schema.Table, error) {
 	if len(refs) == 0 {
 		return nil, nil
@@ -63,7 +63,8 @@ func Tables(ctx context.Context, q Querier, refs []schema.Ref) ([]schema.Table, 
 func columnsOf(ctx context.Context, q Querier, tables ...string) (map[string]bool, error) {
 	has := map[string]bool{}
 	for _, t := range tables {
-		err := each(ctx, q, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'information_schema' AND TABLE_NAME = ?",
+		err := each(ctx, q, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+
+			"'information_schema' AND TABLE_NAME = ?",
 			[]any{t}, func(r row) {
 				if len(has) < mostColumns && len(r.text(0)) <= longestName {
 					has[t+"."+strings.ToUpper(r.text(0))] = true
@@ -77,20 +78,21 @@ func columnsOf(ctx context.Context, q Querier, tables ...string) (map[string]boo
 }
 
 func table(ctx context.Context, q Querier, has map[string]bool, ref schema.Ref) (schema.Table, bool, error) {
-	one, err := describe(ctx, q, has, part{schema: ref.Schema, names: []string{ref.Table}}, func(found []schema.Table) []schema.Table {
-		if t, ok := pick(found, ref); ok {
-			return []schema.Table{t}
-		}
-		return nil
-	})
+	one, err := describe(ctx, q, has, part{schema: ref.Schema, names: []string{ref.Table}},
+		func(found []schema.Table) []schema.Table {
+			if t, ok := pick(found, ref); ok {
+				return []schema.Table{t}
+			}
+			return nil
+		})
 	if err != nil || len(one) == 0 {
 		return schema.Table{}, false, err
 	}
 	return one[0], true, nil
 }
 
-// pick chooses the table of exactly that name, or the only one that differs in case alone: the dictionary compares names by
-// a collation that may take a for ä.
+// pick chooses the table of exactly that name, or the only one that differs in case alone: the dictionary compares
+// names by a collation that may take a for ä.
 func pick(found []schema.Table, ref schema.Ref) (schema.Table, bool) {
 	var near []schema.Table
 	for _, t := range found {
@@ -118,7 +120,8 @@ func number(r row, i int) known.Value[uint64] {
 	return known.Of(n)
 }
 
-// unescape takes back the backslashes that MySQL 8 puts before quotes and backslashes of an expression. MariaDB puts none.
+// unescape takes back the backslashes that MySQL 8 puts before quotes and backslashes of an expression. MariaDB puts
+// none.
 func unescape(has map[string]bool, expr string) string {
 	if !has["STATISTICS.EXPRESSION"] || !strings.Contains(expr, `\`) {
 		return expr

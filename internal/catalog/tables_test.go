@@ -45,9 +45,12 @@ func TestTables(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
 			s.Exec(t, "CREATE DATABASE d DEFAULT CHARSET utf8mb4", "CREATE DATABASE e",
-				"CREATE TABLE d.t (id INT UNSIGNED NOT NULL AUTO_INCREMENT, a VARCHAR(40) CHARACTER SET latin1, n DECIMAL(20,4), d DATETIME(3) NOT NULL, `Größe \"x\"` TINYINT,"+
-					" g INT GENERATED ALWAYS AS (`Größe \"x\"` + 1) STORED, v VARCHAR(10) GENERATED ALWAYS AS (CONCAT(a, 'x')) VIRTUAL, j TEXT, e ENUM('a','b'),"+
-					" PRIMARY KEY (id), UNIQUE KEY ud (d, id), KEY `k ``odd`` key` (`Größe \"x\"`), KEY ka (a(10), n), FULLTEXT KEY f (j)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
+				"CREATE TABLE d.t (id INT UNSIGNED NOT NULL AUTO_INCREMENT, a VARCHAR(40) CHARACTER SET latin1, n "+
+					"DECIMAL(20,4), d DATETIME(3) NOT NULL, `Größe \"x\"` TINYINT,"+
+					" g INT GENERATED ALWAYS AS (`Größe \"x\"` + 1) STORED, v VARCHAR(10) GENERATED ALWAYS AS "+
+					"(CONCAT(a, 'x')) VIRTUAL, j TEXT, e ENUM('a','b'),"+
+					" PRIMARY KEY (id), UNIQUE KEY ud (d, id), KEY `k ``odd`` key` (`Größe \"x\"`), KEY ka (a(10), "+
+					"n), FULLTEXT KEY f (j)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
 				"CREATE TABLE d.empty (a INT)",
 				"CREATE TABLE d.p (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 4",
 				"CREATE VIEW d.v AS SELECT id, a FROM d.t",
@@ -57,11 +60,13 @@ func TestTables(t *testing.T) {
 			for i := range 500 {
 				rows = append(rows, fmt.Sprintf("('v%d', 1, '2026-01-01' + INTERVAL %d DAY, %d, 'b')", i%10, i, i%7))
 			}
-			s.Exec(t, "INSERT INTO d.t (a, n, d, `Größe \"x\"`, e) VALUES "+strings.Join(rows, ","), "ANALYZE TABLE d.t")
+			s.Exec(t, "INSERT INTO d.t (a, n, d, `Größe \"x\"`, e) VALUES "+strings.Join(rows, ","),
+				"ANALYZE TABLE d.t")
 			db := pool(t, s)
 
 			x := read(t, db, "t")
-			if x.View || x.Engine != "InnoDB" || !strings.EqualFold(x.RowFormat, "dynamic") || !strings.HasPrefix(x.Collation, "utf8mb4") || x.Partitions != 0 {
+			if x.View || x.Engine != "InnoDB" || !strings.EqualFold(x.RowFormat, "dynamic") ||
+				!strings.HasPrefix(x.Collation, "utf8mb4") || x.Partitions != 0 {
 				t.Errorf("table %+v", x)
 			}
 			if n, ok := x.Rows.Get(); !ok || n < 400 || n > 600 {
@@ -78,11 +83,14 @@ func TestTables(t *testing.T) {
 			}
 			var names []string
 			for _, c := range x.Columns {
-				names = append(names, fmt.Sprint(c.Name, " ", c.DataType, " ", c.Nullable, " ", c.Bytes, " ", c.Charset, " ", c.Generated != ""))
+				names = append(names, fmt.Sprint(c.Name, " ", c.DataType, " ", c.Nullable, " ", c.Bytes, " ", c.Charset,
+					" ", c.Generated != ""))
 			}
 			if diff := cmp.Diff([]string{
-				"id int false 4  false", "a varchar true 40 latin1 false", "n decimal true 10  false", "d datetime false 7  false",
-				"Größe \"x\" tinyint true 1  false", "g int true 4  true", "v varchar true 40 utf8mb4 true", "j text true 65535 utf8mb4 false",
+				"id int false 4  false", "a varchar true 40 latin1 false", "n decimal true 10  false",
+				"d datetime false 7  false",
+				"Größe \"x\" tinyint true 1  false", "g int true 4  true", "v varchar true 40 utf8mb4 true",
+				"j text true 65535 utf8mb4 false",
 				"e enum true 2 utf8mb4 false",
 			}, names); diff != "" {
 				t.Error(diff)
@@ -95,10 +103,12 @@ func TestTables(t *testing.T) {
 			}
 			var keys []string
 			for _, i := range x.Indexes {
-				keys = append(keys, fmt.Sprint(i.Name, " ", i.Unique, " ", i.Type, " ", i.Hidden, " ", schema.PartsSQL(i.Parts)))
+				keys = append(keys, fmt.Sprint(i.Name, " ", i.Unique, " ", i.Type, " ", i.Hidden, " ",
+					schema.PartsSQL(i.Parts)))
 			}
 			if diff := cmp.Diff([]string{
-				"PRIMARY true BTREE false `id`", "f false FULLTEXT false `j`", "k `odd` key false BTREE false `Größe \"x\"`",
+				"PRIMARY true BTREE false `id`", "f false FULLTEXT false `j`", "k `odd` key false BTREE false `Größe " +
+					"\"x\"`",
 				"ka false BTREE false `a`(10), `n`", "ud true BTREE false `d`, `id`",
 			}, keys); diff != "" {
 				t.Error(diff)
@@ -114,14 +124,22 @@ func TestTables(t *testing.T) {
 			if p := read(t, db, "p"); p.Partitions != 4 {
 				t.Errorf("partitions %+v", p)
 			}
-			if v := read(t, db, "v"); !v.View || v.Rows.OK() || v.DataBytes.OK() || len(v.Columns) != 0 || len(v.Indexes) != 0 {
+			if v := read(t, db, "v"); !v.View || v.Rows.OK() || v.DataBytes.OK() ||
+				len(v.Columns) != 0 || len(v.Indexes) != 0 {
 				t.Errorf("view %+v", v)
 			}
-			if o := read(t, db, "my `t` Ω"); len(o.Columns) != 1 || o.Columns[0].Name != "a b" || len(o.Indexes) != 1 || o.Indexes[0].Name != "ü" {
+			if o := read(t, db, "my `t` Ω"); len(o.Columns) != 1 || o.Columns[0].Name != "a b" || len(o.Indexes) != 1 ||
+				o.Indexes[0].Name != "ü" {
 				t.Errorf("odd names %+v", o)
 			}
 
-			refs := []schema.Ref{{Schema: "e", Table: "t"}, {Schema: "d", Table: "none"}, {Schema: "d", Table: "t"}, {Schema: "e", Table: "t"}, {Schema: "none", Table: "t"}}
+			refs := []schema.Ref{
+				{Schema: "e", Table: "t"},
+				{Schema: "d", Table: "none"},
+				{Schema: "d", Table: "t"},
+				{Schema: "e", Table: "t"},
+				{Schema: "none", Table: "t"},
+			}
 			ts, err := Tables(t.Context(), db, refs)
 			if err != nil || len(ts) != 2 || ts[0].Ref != refs[0] || ts[1].Ref != refs[2] {
 				t.Errorf("tables in order, each once: %v, %v", ts, err)
@@ -159,13 +177,15 @@ func TestHiddenAndFunctionalIndexes(t *testing.T) {
 	})
 	t.Run("mysql", func(t *testing.T) {
 		s := servers.Start(t, "mysql")
-		s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (a INT, b VARCHAR(20), KEY ka (a) INVISIBLE, KEY kd (a, b DESC), KEY ke ((LOWER(b)), a), KEY kq ((COALESCE(b, 'it''s \"q\"'))))")
+		s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (a INT, b VARCHAR(20), KEY ka (a) INVISIBLE, KEY kd (a, b "+
+			"DESC), KEY ke ((LOWER(b)), a), KEY kq ((COALESCE(b, 'it''s \"q\"'))))")
 		db := pool(t, s)
 		x := read(t, db, "t")
 		if !x.Indexes[0].Hidden || x.Indexes[1].Hidden || x.Indexes[1].Parts[0].Desc || !x.Indexes[1].Parts[1].Desc {
 			t.Errorf("indexes %+v", x.Indexes)
 		}
-		if p := x.Indexes[2].Parts; len(p) != 2 || p[0].Column != "" || p[0].Expr != "lower(`b`)" || p[1].Column != "a" {
+		if p := x.Indexes[2].Parts; len(p) != 2 || p[0].Column != "" ||
+			p[0].Expr != "lower(`b`)" || p[1].Column != "a" {
 			t.Errorf("functional index %+v", p)
 		}
 		// What was read makes the same index again.
@@ -194,7 +214,8 @@ func TestATableInUseIsNotGone(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY) ENGINE=InnoDB", "CREATE TABLE d.u (id INT PRIMARY KEY) ENGINE=InnoDB")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY) ENGINE=InnoDB",
+				"CREATE TABLE d.u (id INT PRIMARY KEY) ENGINE=InnoDB")
 			conn, err := s.DB(t, "d").Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -52,7 +52,8 @@ func TestBytesWritten(t *testing.T) {
 				}
 				return sum
 			}
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(2000) CHARACTER SET latin1)")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(2000) "+
+				"CHARACTER SET latin1)")
 			before, filesBefore := read(), files()
 			s.Exec(t, fmt.Sprintf("INSERT INTO d.t (b) VALUES (REPEAT('x', %d))", width))
 			for n := 1; n < rows; n *= 2 {
@@ -65,14 +66,16 @@ func TestBytesWritten(t *testing.T) {
 				after = read()
 				done := after["data"].Bytes.Or(0)-before["data"].Bytes.Or(0) >= least
 				// MySQL sends each page through the doublewrite buffer; MariaDB leaves out pages that are new.
-				if done && (flavor == "mariadb" || after["doublewrite"].Bytes.Or(0)-before["doublewrite"].Bytes.Or(0) >= least) {
+				if done && (flavor == "mariadb" ||
+					after["doublewrite"].Bytes.Or(0)-before["doublewrite"].Bytes.Or(0) >= least) {
 					break
 				}
 				if time.Now().After(end) {
 					t.Fatalf("%d bytes were inserted; before %+v, after %+v", least, before, after)
 				}
 			}
-			for layer, most := range map[string]uint64{"data": 6, "redo": 6, "binlog": 2} { // of what was inserted; more would be another unit
+			for layer, most := range map[string]uint64{"data": 6, "redo": 6, "binlog": 2} {
+				// of what was inserted; more would be another unit
 				d := after[layer].Bytes.Or(0) - before[layer].Bytes.Or(0)
 				if d < least || d > most*least {
 					t.Errorf("%s: %d bytes for %d inserted (%s)", layer, d, least, after[layer].How)
@@ -105,7 +108,10 @@ func as(t *testing.T, s *servers.Server, user string) *sql.DB {
 }
 
 func TestBytesWrittenWithoutLogs(t *testing.T) {
-	for flavor, settings := range map[string][]string{"mariadb": {"skip-log-bin", "innodb-doublewrite=OFF"}, "mysql": {"skip-log-bin", "innodb-doublewrite=OFF", "performance-schema=OFF"}} {
+	for flavor, settings := range map[string][]string{
+		"mariadb": {"skip-log-bin", "innodb-doublewrite=OFF"},
+		"mysql":   {"skip-log-bin", "innodb-doublewrite=OFF", "performance-schema=OFF"},
+	} {
 		m, err := BytesWritten(t.Context(), servers.Start(t, flavor, settings...).DB(t, ""))
 		if err != nil {
 			t.Fatal(err)
@@ -122,7 +128,8 @@ func TestBytesWrittenWithoutLogs(t *testing.T) {
 		t.Errorf("without performance_schema: %+v (%v)", m["binlog"], err)
 	}
 	s.Exec(t, "CREATE USER nobody")
-	if m, err = BytesWritten(t.Context(), as(t, s, "nobody")); err != nil || m["binlog"].Bytes.OK() || m["binlog"].How == "" {
+	if m, err = BytesWritten(t.Context(), as(t, s, "nobody")); err != nil || m["binlog"].Bytes.OK() ||
+		m["binlog"].How == "" {
 		t.Errorf("as a user without privileges: %+v (%v)", m["binlog"], err)
 	}
 }

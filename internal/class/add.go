@@ -9,8 +9,9 @@ import (
 // maxNames is how many users or hosts a class lists.
 const maxNames = 20
 
-// Add makes m the class over both its own window and that of c, which has the same fingerprint. What one of them does not know is
-// unknown of both; a 95th percentile of two windows is not known from theirs. Sampled figures make sampled sums.
+// Add makes m the class over both its own window and that of c, which has the same fingerprint. What one of them does
+// not know is unknown of both; a 95th percentile of two windows is not known from theirs. Sampled figures make sampled
+// sums.
 func (m *Class) Add(c Class) {
 	m.P95Sec = known.None[float64]()
 	m.Sampled = m.Sampled || c.Sampled

@@ -25,7 +25,8 @@ type Class struct {
 	Fingerprint string `json:"fingerprint"` // sqltext.Fingerprint, holds no literal
 	// Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source told of it.
 	Digest string `json:"digest,omitzero"`
-	// Guessed says that Fingerprint is of the common way to write the statement, for only the server's text of the digest is known.
+	// Guessed says that Fingerprint is of the common way to write the statement, for only the server's text of the
+	// digest is known.
 	Guessed bool   `json:"guessed,omitzero"`
 	Schema  string `json:"schema,omitzero"` // default database of the statements
 	Origin  Origin `json:"origin"`
@@ -33,22 +34,24 @@ type Class struct {
 	// Count is then the number of distinct executions seen, TimeSec the estimate samples × interval.
 	Sampled bool `json:"sampled,omitzero"`
 
-	Count     uint64               `json:"count"`    // executions in the window
-	TimeSec   float64              `json:"time_sec"` // sum of their wall-clock time, seconds
-	MaxSec    known.Value[float64] `json:"max_sec,omitzero"`
-	P95Sec    known.Value[float64] `json:"p95_sec,omitzero"`
-	LockSec   known.Value[float64] `json:"lock_sec,omitzero"`
-	CPUSec    known.Value[float64] `json:"cpu_sec,omitzero"`
-	Errors    known.Value[uint64]  `json:"errors,omitzero"`
-	RowsSent  known.Value[uint64]  `json:"rows_sent,omitzero"`
-	Examined  known.Value[uint64]  `json:"rows_examined,omitzero"`
-	Affected  known.Value[uint64]  `json:"rows_affected,omitzero"`
-	FullScans known.Value[uint64]  `json:"full_scans,omitzero"` // executions that scanned their first table: Select_scan
-	FullJoins known.Value[uint64]  `json:"full_joins,omitzero"` // executions that joined without an index: Select_full_join
-	NoIndex   known.Value[uint64]  `json:"no_index,omitzero"`   // executions that used no index at all
-	SortRows  known.Value[uint64]  `json:"sort_rows,omitzero"`
-	TmpTables known.Value[uint64]  `json:"tmp_tables,omitzero"`
-	TmpDisk   known.Value[uint64]  `json:"tmp_disk_tables,omitzero"`
+	Count    uint64               `json:"count"`    // executions in the window
+	TimeSec  float64              `json:"time_sec"` // sum of their wall-clock time, seconds
+	MaxSec   known.Value[float64] `json:"max_sec,omitzero"`
+	P95Sec   known.Value[float64] `json:"p95_sec,omitzero"`
+	LockSec  known.Value[float64] `json:"lock_sec,omitzero"`
+	CPUSec   known.Value[float64] `json:"cpu_sec,omitzero"`
+	Errors   known.Value[uint64]  `json:"errors,omitzero"`
+	RowsSent known.Value[uint64]  `json:"rows_sent,omitzero"`
+	Examined known.Value[uint64]  `json:"rows_examined,omitzero"`
+	Affected known.Value[uint64]  `json:"rows_affected,omitzero"`
+	// executions that scanned their first table: Select_scan
+	FullScans known.Value[uint64] `json:"full_scans,omitzero"`
+	// executions that joined without an index: Select_full_join
+	FullJoins known.Value[uint64] `json:"full_joins,omitzero"`
+	NoIndex   known.Value[uint64] `json:"no_index,omitzero"` // executions that used no index at all
+	SortRows  known.Value[uint64] `json:"sort_rows,omitzero"`
+	TmpTables known.Value[uint64] `json:"tmp_tables,omitzero"`
+	TmpDisk   known.Value[uint64] `json:"tmp_disk_tables,omitzero"`
 
 	FirstSeen time.Time `json:"first_seen,omitzero"`
 	LastSeen  time.Time `json:"last_seen,omitzero"`

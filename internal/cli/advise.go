@@ -14,13 +14,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/indextrial"
+	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func (e *env) advise() *cobra.Command {
 	var from, save string
 	var why, changes, prove bool
-	var try app.TryOptions
+	var try indextrial.Options
 	o := capture.Options{}
 	var kinds []string
 	for _, k := range advise.Kinds() {
@@ -42,10 +44,12 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 	f.StringVar(&save, "save", "", "write the snapshot to this file")
 	f.BoolVar(&why, "why", false, "show the reasoning")
 	f.BoolVar(&changes, "changes", false, "print only the statements and the lines for my.cnf")
-	f.BoolVar(&prove, "prove", false, "try each index on a private server of the same kind, with rows and statements of the target, before reporting it")
+	f.BoolVar(&prove, "prove", false, "try each index on a private server of the same kind, with rows and statements "+
+		"of the target, before reporting it")
 	f.IntVar(&try.Rows, "prove-rows", 0, "with --prove: maximum rows to copy per table (200000)")
 	f.IntVar(&try.Pairs, "prove-pairs", 0, "with --prove: pairs of trials (6)")
-	f.StringArrayVar(&try.ServerDirs, "server-dir", nil, "with --prove: also look for server builds here; may be repeated")
+	f.StringArrayVar(&try.ServerDirs, "server-dir", nil, "with --prove: also look for server builds here; may be "+
+		"repeated")
 	f.BoolVar(&o.Redact, "redact", false, "store no literals of statements")
 	e.loginFlags(c)
 	e.explainFlag(c)
@@ -66,7 +70,8 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 		case prove && from != "":
 			return usagef("--prove copies rows of a TARGET; with --from there is none")
 		case prove && a[0] != "all" && a[0] != string(advise.Index) && a[0] != string(advise.Schema):
-			return usagef("--prove tries indexes, which only advice of kind %s or %s suggests, not of kind %s", advise.Index, advise.Schema, a[0])
+			return usagef("--prove tries indexes, which only advice of kind %s or %s suggests, not of kind %s",
+				advise.Index, advise.Schema, a[0])
 		case !prove && (try.Rows != 0 || try.Pairs != 0):
 			return usagef("--prove-rows and --prove-pairs need --prove")
 		case try.Pairs != 0 && (try.Pairs < 3 || try.Pairs > 100) || try.Rows < 0:
@@ -77,7 +82,7 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 		if prove {
 			then = func(ctx context.Context, t *target.Target, d *app.Diagnosis) error {
 				try.Progress = e.progress()
-				notTried = e.app.Try(ctx, t, d, try)
+				notTried = indextrial.Try(ctx, e.app, t, d, try)
 				return ctx.Err() // else the findings are told all the same
 			}
 		}
@@ -89,7 +94,7 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 		case e.json():
 			err = list(e, plain(d.Findings, why), func(finding.Finding) string { return "" }, "")
 		case changes:
-			_, err = fmt.Fprint(e.Out, app.Changes(d.Findings))
+			_, err = fmt.Fprint(e.Out, report.Changes(d.Findings))
 		default:
 			err = e.printDiagnosis(d, why)
 		}

@@ -18,12 +18,14 @@ func (e *env) annotate() *cobra.Command {
 		Short: "add a note to the timeline, shown in every graph and report of that time",
 		Long: `Stores a one-line note with its time, for one target (--target) or for all. With --list it shows the timeline: notes,
 schema changes, restarts, changed variables, runs, actions, and periods without data.`,
-		Example: "  dyno annotate 'release 4.2 goes live' --target shop\n  dyno annotate 'batch job' --target shop --at '2026-11-21 02:00:00' --until '2026-11-21 03:10:00'\n  dyno annotate --list --since 24h",
-		Args:    args(0, 1),
+		Example: "  dyno annotate 'release 4.2 goes live' --target shop\n  dyno annotate 'batch job' --target shop " +
+			"--at '2026-11-21 02:00:00' --until '2026-11-21 03:10:00'\n  dyno annotate --list --since 24h",
+		Args: args(0, 1),
 	}
 	f := c.Flags()
 	f.StringVar(&x.Target, "target", "", "target of the note: a name of the inventory or sandbox:NAME (default all)")
-	f.StringVar(&at, "at", "", "time, or start time: 2h (ago), '2026-11-21 14:00:00' (local time), or RFC 3339 (default now)")
+	f.StringVar(&at, "at", "", "time, or start time: 2h (ago), '2026-11-21 14:00:00' (local time), or RFC 3339 "+
+		"(default now)")
 	f.StringVar(&until, "until", "", "end time, for something that lasted")
 	f.BoolVar(&ls, "list", false, "list the timeline, oldest first")
 	f.StringVar(&since, "since", "24h", "with --list: start time")
@@ -41,13 +43,14 @@ schema changes, restarts, changed variables, runs, actions, and periods without 
 			if err != nil {
 				return err
 			}
-			return listed(e, fmt.Sprintf("%-30s %-10s %-16s %s", localTime(), "KIND", "TARGET", "TEXT"), all, func(v event.Event) string {
-				when := v.At.Local().Format(time.DateTime)
-				if !v.Until.IsZero() {
-					when += " for " + v.Until.Sub(v.At).Round(time.Second).String()
-				}
-				return fmt.Sprintf("%-30s %-10s %-16s %s", when, v.Kind, orAll(v.Target), v.Text)
-			}, "No events since "+from.Local().Format(time.DateTime)+".")
+			return listed(e, fmt.Sprintf("%-30s %-10s %-16s %s", localTime(), "KIND", "TARGET", "TEXT"), all,
+				func(v event.Event) string {
+					when := v.At.Local().Format(time.DateTime)
+					if !v.Until.IsZero() {
+						when += " for " + v.Until.Sub(v.At).Round(time.Second).String()
+					}
+					return fmt.Sprintf("%-30s %-10s %-16s %s", when, v.Kind, orAll(v.Target), v.Text)
+				}, "No events since "+from.Local().Format(time.DateTime)+".")
 		}
 		if len(a) == 0 {
 			return usagef("annotate: the text is missing; usage: %s", c.UseLine())

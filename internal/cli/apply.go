@@ -57,7 +57,8 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 			return nil
 		}
 		entry, err := e.app.Apply(c.Context(), t, in, e.progress(), func(s string) { e.remark("%s", s) })
-		return e.acted(entry, err, "Done", fmt.Sprintf("To undo: dyno undo %s --execute\nTo measure the effect, once traffic has run: dyno proof %[1]s", entry.ID))
+		return e.acted(entry, err, "Done", fmt.Sprintf("To undo: dyno undo %s --execute\nTo measure the effect, once "+
+			"traffic has run: dyno proof %[1]s", entry.ID))
 	}
 	return c
 }
@@ -95,7 +96,8 @@ that apply prints.`,
 	}
 	c.Flags().BoolVar(&execute, "execute", false, "execute the statements")
 	c.Flags().BoolVar(&ls, "list", false, "list the actions on TARGET or on all servers, with their state")
-	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot undo the change online")
+	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot undo the "+
+		"change online")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		switch {
@@ -149,11 +151,15 @@ func (e *env) actions(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	err = listed(e, fmt.Sprintf("%-14s %-19s %-16s %-8s %s", "ID", localTime(), "TARGET", "STATE", "STATEMENT"), all, func(x journal.Entry) string {
-		return fmt.Sprintf("%-14s %s %-16s %-8s %s", x.ID, x.Planned.Local().Format(time.DateTime), x.Target, x.State, strings.Join(strings.Fields(x.Action.SQL), " "))
-	}, "No actions on "+cmp.Or(target, "any server")+" yet.")
+	err = listed(e, fmt.Sprintf("%-14s %-19s %-16s %-8s %s", "ID", localTime(), "TARGET", "STATE", "STATEMENT"), all,
+		func(x journal.Entry) string {
+			return fmt.Sprintf("%-14s %s %-16s %-8s %s", x.ID, x.Planned.Local().Format(time.DateTime), x.Target,
+				x.State,
+				strings.Join(strings.Fields(x.Action.SQL), " "))
+		}, "No actions on "+cmp.Or(target, "any server")+" yet.")
 	if i := slices.IndexFunc(all, func(x journal.Entry) bool { return x.State == journal.Running }); i >= 0 {
-		e.remark("running: sent, no end recorded: it is still at work, or its dyno was ended. `dyno undo %s` asks the server.", all[i].ID)
+		e.remark("running: sent, no end recorded: it is still at work, or its dyno was ended. `dyno undo %s` asks "+
+			"the server.", all[i].ID)
 	}
 	return err
 }

@@ -48,8 +48,8 @@ type env struct {
 	line bool       // a progress line stands on the terminal
 }
 
-// Run executes one command line and returns the exit code. Nothing is left running when it returns, except the servers of
-// sandboxes that were meant to stay.
+// Run executes one command line and returns the exit code. Nothing is left running when it returns, except the servers
+// of sandboxes that were meant to stay.
 func Run(ctx context.Context, args []string, s Streams, environ func(string) string, version string) int {
 	e := &env{Streams: s, args: args}
 	end := e.legibly(func() string { return e.output })
@@ -62,7 +62,8 @@ func Run(ctx context.Context, args []string, s Streams, environ func(string) str
 	root := e.root()
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)
-	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) { // whatever broke, it broke because of the stop
+	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) {
+		// whatever broke, it broke because of the stop
 		err = fmt.Errorf("stopped: %w", err)
 	}
 	err = errors.Join(err, e.app.Close(), end())
@@ -97,7 +98,8 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 				a = append(slices.Clone(a), at.Value.String())
 			}
 			if slices.ContainsFunc(a, holdsPassword) {
-				return usagef("the URL holds a password, and everybody on this machine can read arguments; set DYNO_PASSWORD, use a defaults file or --ask-pass")
+				return usagef("the URL holds a password, and everybody on this machine can read arguments; set " +
+					"DYNO_PASSWORD, use a defaults file or --ask-pass")
 			}
 			forms := strings.Fields(cmp.Or(c.Annotations[outputsOf], "text json"))
 			if !slices.Contains(forms, e.output) {
@@ -122,7 +124,7 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 	steps(root, "Fix", e.apply(), e.undo())
 	steps(root, "Prove", e.demo(), e.proof(), e.compare(), e.recipe(), e.report())
 	steps(root, "Load", e.load(), e.sandbox())
-	steps(root, "Manage", e.target(), e.user(), e.store(), e.version())
+	steps(root, "Manage", e.target(), e.user(), e.store(), e.version(), e.man())
 	root.SetHelpCommandGroupID("manage")
 	root.SetCompletionCommandGroupID("manage")
 	e.complete(root)
@@ -140,10 +142,13 @@ func steps(root *cobra.Command, title string, verbs ...*cobra.Command) {
 }
 
 func (e *env) version() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "print the version of this program", Args: args(0, 0), RunE: func(*cobra.Command, []string) error {
-		_, err := fmt.Fprintf(e.Out, "dyno version %s\n", e.app.Version)
-		return err
-	}}
+	return &cobra.Command{
+		Use: "version", Short: "print the version of this program", Args: args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(e.Out, "dyno version %s\n", e.app.Version)
+			return err
+		},
+	}
 }
 
 // flagError words what is wrong with a flag, and names the one that was meant.
@@ -152,7 +157,8 @@ func flagError(c *cobra.Command, err error) error {
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		c.Flags().VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })
-		return usagef("unknown flag --%s%s; see `%s --help`", unknown.GetSpecifiedName(), meant(unknown.GetSpecifiedName(), names, "--"), c.CommandPath())
+		return usagef("unknown flag --%s%s; see `%s --help`", unknown.GetSpecifiedName(),
+			meant(unknown.GetSpecifiedName(), names, "--"), c.CommandPath())
 	}
 	return usagef("%v; see `%s --help`", err, c.CommandPath())
 }
@@ -198,7 +204,8 @@ func (d *days) Set(s string) error {
 
 // loginFlags adds the flags that say how to log in to a TARGET.
 func (e *env) loginFlags(c *cobra.Command) {
-	c.Flags().StringVar(&e.login.DefaultsFile, "defaults-file", "", "read user, password and TLS from this my.cnf instead of ~/.my.cnf")
+	c.Flags().StringVar(&e.login.DefaultsFile, "defaults-file", "", "read user, password and TLS from this my.cnf "+
+		"instead of ~/.my.cnf")
 	c.Flags().BoolVar(&e.login.NoDefaults, "no-defaults", false, "read no my.cnf at all")
 	c.Flags().BoolVarP(&e.login.AskPass, "ask-pass", "p", false, "prompt for the password")
 }
@@ -206,7 +213,8 @@ func (e *env) loginFlags(c *cobra.Command) {
 // explainFlag adds the flag for commands that ask for plans.
 func (e *env) explainFlag(c *cobra.Command) {
 	c.Flags().StringSliceVar(&e.login.ExplainSchemas, "explain-schemas", nil,
-		"ask for plans in these schemas even if the account may execute stored routines there: you trust everyone who can create routines or views in them")
+		"ask for plans in these schemas even if the account may execute stored routines there: you trust everyone "+
+			"who can create routines or views in them")
 }
 
 // holdsPassword tells whether an argument is a URL with a password in it.
@@ -231,12 +239,15 @@ func near(c *cobra.Command, typed string) string {
 
 // group is a command that only has sub-commands.
 func group(use, short string, subs ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(c *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usagef("%s has no %q: %ssee `%[1]s --help`", c.CommandPath(), args[0], near(c, args[0]))
-		}
-		return c.Help()
-	}}
+	c := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%s has no %q: %ssee `%[1]s --help`", c.CommandPath(), args[0], near(c, args[0]))
+			}
+			return c.Help()
+		},
+	}
 	c.AddCommand(subs...)
 	return c
 }
@@ -273,7 +284,8 @@ func (e *env) remark(format string, a ...any) {
 func (e *env) askPassword(prompt string) (string, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
-		return "", errors.New("ask for the password: there is no terminal to ask on; set DYNO_PASSWORD or use a defaults file")
+		return "", errors.New("ask for the password: there is no terminal to ask on; set DYNO_PASSWORD or use a " +
+			"defaults file")
 	}
 	defer tty.Close()
 	fmt.Fprint(&legible{to: tty, form: func() string { return "" }}, prompt)
@@ -308,8 +320,8 @@ func columns(w io.Writer) int {
 // color reports whether the output may be coloured.
 func (e *env) color() bool { return e.colorOn(e.Out) }
 
-// colorOn reports whether what goes to w may be coloured: on a terminal, unless NO_COLOR (https://no-color.org) says otherwise. Output and
-// error output are asked for by themselves: one may be a file.
+// colorOn reports whether what goes to w may be coloured: on a terminal, unless NO_COLOR (https://no-color.org) says
+// otherwise. Output and error output are asked for by themselves: one may be a file.
 func (e *env) colorOn(w io.Writer) bool {
 	return isTerminal(w) && e.app.Environ("NO_COLOR") == "" && e.app.Environ("TERM") != "dumb"
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/report"
@@ -27,7 +27,7 @@ import (
 
 // compareFlags are those of compare and of recipe run.
 type compareFlags struct {
-	o      app.CompareOptions
+	o      lab.CompareOptions
 	axes   []string
 	set    []string
 	dryRun bool
@@ -38,14 +38,18 @@ type compareFlags struct {
 func (x *compareFlags) add(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&x.dryRun, "dry-run", false, "show the runs, their time and resources, and run nothing")
-	f.StringArrayVar(&x.axes, "axis", nil, "replace the values of an axis of the plan, NAME=VALUE,VALUE…; may be repeated")
-	f.StringArrayVar(&x.set, "set", nil, "replace a value in the plan, such as trials.time=5s or settings.innodb_buffer_pool_size=1G; may be repeated")
+	f.StringArrayVar(&x.axes, "axis", nil, "replace the values of an axis of the plan, NAME=VALUE,VALUE…; may be "+
+		"repeated")
+	f.StringArrayVar(&x.set, "set", nil, "replace a value in the plan, such as trials.time=5s or "+
+		"settings.innodb_buffer_pool_size=1G; may be repeated")
 	f.StringVar(&x.o.Resume, "resume", "", "continue this experiment (x-…) with its original plan and options")
 	f.StringArrayVar(&x.o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
 	f.BoolVar(&x.o.Install, "install", false, "download the server builds that are missing on this machine")
-	f.BoolVar(&x.o.DropData, "drop-data", false, "remove the data sets at the end; by default they are kept for the next run")
+	f.BoolVar(&x.o.DropData, "drop-data", false, "remove the data sets at the end; by default they are kept for the "+
+		"next run")
 	f.StringVar(&x.failOn, "fail-on", "", `"worse": exit with code 5 if any comparison is worse`)
-	f.StringVar(&x.bundle, "bundle", "", "also write plan, environment, trials and result to this file (.tar.gz), to repeat or compare elsewhere")
+	f.StringVar(&x.bundle, "bundle", "", "also write plan, environment, trials and result to this file (.tar.gz), to "+
+		"repeat or compare elsewhere")
 }
 
 // settle reads the flags that are lists.
@@ -87,14 +91,16 @@ With two results (the JSON of --output json or of a report, or a bundle) it comp
 machines. With one bundle it runs the bundle's plan here and compares the two results.
 
 --resume ID continues a run that was stopped; at most the current trial (or round of turns) is repeated.`,
-		Example: "  dyno compare plan.yaml --dry-run\n  dyno compare plan.yaml --axis threads=1,8 --set trials.time=5s\n  dyno compare here.json there.json",
-		Args:    args(0, 2),
+		Example: "  dyno compare plan.yaml --dry-run\n  dyno compare plan.yaml --axis threads=1,8 --set " +
+			"trials.time=5s\n  dyno compare here.json there.json",
+		Args: args(0, 2),
 	}
 	x.add(c)
 	c.Flags().StringVar(&x.o.Scale, "scale", "", "scale of a plan that has several: small, medium or full")
 	c.Flags().BoolVar(&schema, "schema", false, "print the JSON schema of plans")
 	c.Flags().BoolVar(&list, "list", false, "list the experiments started here")
-	c.Flags().StringVar(&bundleOf, "bundle-of", "", "write the bundle of this experiment (x-…) to --bundle FILE and run nothing")
+	c.Flags().StringVar(&bundleOf, "bundle-of", "", "write the bundle of this experiment (x-…) to --bundle FILE and "+
+		"run nothing")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if err := x.settle(); err != nil {
 			return err
@@ -125,8 +131,10 @@ machines. With one bundle it runs the bundle's plan here and compares the two re
 			if err != nil {
 				return fmt.Errorf("read plan: %w", err)
 			}
-			if strings.HasPrefix(strings.TrimSpace(string(b[:min(len(b), 200)])), "{") && strings.Contains(string(b), `"dyno_re`) {
-				return usagef("%s is a result, not a plan: give a second result to compare it with; `dyno report ID` shows a single one", a[0])
+			if strings.HasPrefix(strings.TrimSpace(string(b[:min(len(b), 200)])), "{") &&
+				strings.Contains(string(b), `"dyno_re`) {
+				return usagef("%s is a result, not a plan: give a second result to compare it with; `dyno report ID` "+
+					"shows a single one", a[0])
 			}
 			x.o.Text, x.o.File = b, a[0]
 		}
@@ -142,20 +150,22 @@ func isBundle(name string) bool {
 
 // experiments lists what was begun.
 func (e *env) experiments() error {
-	all, err := e.app.Experiments()
+	all, err := lab.Experiments(e.app)
 	if err != nil {
 		return err
 	}
-	return listed(e, fmt.Sprintf("%-10s  %-16s  %-18s %11s  %s", "ID", "STARTED", "NAME", "TRIALS", "RESULT"), all, func(l app.ExperimentLine) string {
-		state := "unfinished"
-		switch {
-		case l.Problem != "":
-			state = l.Problem
-		case l.Complete:
-			state = l.Sentence
-		}
-		return fmt.Sprintf("%-10s  %s  %-18s %4d trials  %s", l.ID, l.Started.Local().Format("2006-01-02 15:04"), l.Name, l.Trials, state)
-	}, "No experiments yet. `dyno compare PLAN.yaml` starts one.")
+	return listed(e, fmt.Sprintf("%-10s  %-16s  %-18s %11s  %s", "ID", "STARTED", "NAME", "TRIALS", "RESULT"), all,
+		func(l lab.ExperimentLine) string {
+			state := "unfinished"
+			switch {
+			case l.Problem != "":
+				state = l.Problem
+			case l.Complete:
+				state = l.Sentence
+			}
+			return fmt.Sprintf("%-10s  %s  %-18s %4d trials  %s", l.ID, l.Started.Local().Format("2006-01-02 15:04"),
+				l.Name, l.Trials, state)
+		}, "No experiments yet. `dyno compare PLAN.yaml` starts one.")
 }
 
 // problems prints everything that is wrong with a plan, one a line.
@@ -187,8 +197,8 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 	x.o.Progress = e.progress()
 	x.o.Note = w.note
 	x.o.DryRun = x.dryRun
-	c, err := e.app.PrepareComparison(ctx, x.o)
-	var other *app.ResumeError
+	c, err := lab.Prepare(ctx, e.app, x.o)
+	var other *lab.ResumeError
 	if errors.As(err, &other) {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -205,7 +215,7 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 		e.remark("An experiment with this plan is unfinished: --resume %s continues it.", c.Begun[len(c.Begun)-1])
 	}
 	w.plan = c.Plan
-	r, html, err := e.app.Compare(ctx, c)
+	r, html, err := lab.Compare(ctx, e.app, c)
 	if len(r.Trials) > 0 {
 		if perr := e.printResult(&r, html); perr != nil && err == nil {
 			err = perr
@@ -216,7 +226,8 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 		if err == nil && experiment.OutOfBudget(r) {
 			more = " --set budget=" + (2 * c.Plan.Budget).String()
 		}
-		e.remark("Stored %s. `dyno compare --resume %s%s` continues.", unit.Plural(len(r.Trials), "trial", "trials"), c.ID, more)
+		e.remark("Stored %s. `dyno compare --resume %s%s` continues.", unit.Plural(len(r.Trials), "trial", "trials"),
+			c.ID, more)
 	}
 	if err != nil {
 		return nil, err
@@ -254,13 +265,14 @@ func verdictExit(r *trial.Result, failOn string) error {
 	case compared == 0 && r.Control != nil && (r.Control.Result == stat.Unstable || r.Control.Result == stat.Invalid):
 		return &exitError{code: exitUndecided}
 	case compared == 0 && r.Control == nil && measured == 0:
-		return &exitError{exitFailed, fmt.Errorf("nothing could be measured: %s", firstOf(r.Stopped, "every variant failed"))}
+		return &exitError{exitFailed, fmt.Errorf("nothing could be measured: %s",
+			firstOf(r.Stopped, "every variant failed"))}
 	}
 	return nil
 }
 
 func (e *env) writeBundle(id, file string) error {
-	if err := userfile.Replace(file, func(w io.Writer) error { return e.app.Bundle(id, w) }); err != nil {
+	if err := userfile.Replace(file, func(w io.Writer) error { return lab.Bundle(e.app, id, w) }); err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}
 	e.remark("Bundle: %s", file)
@@ -268,7 +280,7 @@ func (e *env) writeBundle(id, file string) error {
 }
 
 // dryRun shows what would be run.
-func (e *env) dryRun(c *app.Comparison) error {
+func (e *env) dryRun(c *lab.Comparison) error {
 	if e.json() {
 		err := e.writeJSON(struct {
 			Message  string         `json:"message"`
@@ -298,12 +310,15 @@ func (e *env) dryRun(c *app.Comparison) error {
 	}
 	fmt.Fprintf(e.Out, "  rounds     %s, in random order (seed %d)\n", rounds, p.Trials.Seed)
 	if p.Trials.Time > 0 {
-		fmt.Fprintf(e.Out, "  a trial    %s measured after %s to %s of warm-up, starts with: %s\n", p.Trials.Time, p.Trials.WarmMin, p.Trials.WarmMax, fresh(p.Trials.Fresh))
+		fmt.Fprintf(e.Out, "  a trial    %s measured after %s to %s of warm-up, starts with: %s\n", p.Trials.Time,
+			p.Trials.WarmMin, p.Trials.WarmMax, fresh(p.Trials.Fresh))
 	}
 	if p.Trials.Turns > 0 {
-		fmt.Fprintf(e.Out, "  turns      the variants of a round take turns of %s on the running server, in random order\n", unit.Seconds(time.Duration(p.Trials.Turns).Seconds()))
+		fmt.Fprintf(e.Out, "  turns      the variants of a round take turns of %s on the running server, in random "+
+			"order\n", unit.Seconds(time.Duration(p.Trials.Turns).Seconds()))
 	}
-	fmt.Fprintf(e.Out, "  same is    within ±%s at %s confidence\n", unit.Percent(p.Trials.Margin), unit.Percent(p.Trials.Conf))
+	fmt.Fprintf(e.Out, "  same is    within ±%s at %s confidence\n", unit.Percent(p.Trials.Margin),
+		unit.Percent(p.Trials.Conf))
 	time := about(c.Least)
 	if upTo := about(c.Most); upTo != time {
 		time += " to " + upTo
@@ -315,7 +330,8 @@ func (e *env) dryRun(c *app.Comparison) error {
 	if p.Budget > 0 {
 		fmt.Fprintf(e.Out, "; no longer than %s", p.Budget)
 	}
-	fmt.Fprintf(e.Out, "\n  disk       about %s of %s free\n  memory     about %s of %s available\n\n", unit.Bytes(float64(c.Needs.Disk)), unit.Bytes(float64(c.Needs.DiskFree)),
+	fmt.Fprintf(e.Out, "\n  disk       about %s of %s free\n  memory     about %s of %s available\n\n",
+		unit.Bytes(float64(c.Needs.Disk)), unit.Bytes(float64(c.Needs.DiskFree)),
 		unit.Bytes(float64(c.Needs.Memory)), unit.Bytes(float64(c.Needs.MemFree)))
 	fmt.Fprintln(e.Out, e.dim("  variant → what it is compared with"))
 	for _, v := range c.Variants {
@@ -332,7 +348,7 @@ func (e *env) dryRun(c *app.Comparison) error {
 }
 
 // cannotRun is the error of a plan that something keeps from running on this machine.
-func cannotRun(c *app.Comparison) error {
+func cannotRun(c *lab.Comparison) error {
 	if len(c.Needs.Problems) == 0 {
 		return nil
 	}
@@ -444,7 +460,8 @@ func (w *watchComparison) planned(p experiment.Planned) {
 	if p.Done > 0 {
 		done = fmt.Sprintf(", %d of them already done", p.Done)
 	}
-	fmt.Fprintf(w.Err, "%s\n%d variants, %d to %d rounds, at most %d trials%s; %s to %s plus setup.\n", w.style(w.Err, 1, oneParagraph(firstOf(w.plan.Title, w.plan.Name))),
+	fmt.Fprintf(w.Err, "%s\n%d variants, %d to %d rounds, at most %d trials%s; %s to %s plus setup.\n",
+		w.style(w.Err, 1, oneParagraph(firstOf(w.plan.Title, w.plan.Name))),
 		p.Variants, p.Min, p.Max, p.Trials, done, about(p.Shortest), about(p.Longest))
 }
 
@@ -478,7 +495,8 @@ func (w *watchComparison) end(t trial.Trial) {
 		}
 		said = strings.Join(parts, "  ")
 	}
-	fmt.Fprintln(w.Err, w.style(w.Err, 2, fmt.Sprintf("%6s  round %-2d  %-*s  %s", clock(time.Since(w.began)), t.Round, w.length, name, said)))
+	fmt.Fprintln(w.Err, w.style(w.Err, 2, fmt.Sprintf("%6s  round %-2d  %-*s  %s", clock(time.Since(w.began)), t.Round,
+		w.length, name, said)))
 }
 
 func (w *watchComparison) judged(j experiment.Judged) {
@@ -498,7 +516,8 @@ func (w *watchComparison) judged(j experiment.Judged) {
 	}
 	if !w.quiet {
 		w.clearLine()
-		fmt.Fprintln(w.Err, w.style(w.Err, 2, fmt.Sprintf("%6s  after round %d: %d decided, %d open", clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
+		fmt.Fprintln(w.Err, w.style(w.Err, 2, fmt.Sprintf("%6s  after round %d: %d decided, %d open",
+			clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
 	}
 }
 
@@ -526,11 +545,11 @@ func (e *env) printResult(r *trial.Result, html string) error {
 
 // sideBySide compares two results.
 func (e *env) sideBySide(ctx context.Context, a, b string, x *compareFlags) error {
-	ra, err := e.app.LoadResult(a)
+	ra, err := lab.LoadResult(e.app, a)
 	if err != nil {
 		return err
 	}
-	rb, err := e.app.LoadResult(b)
+	rb, err := lab.LoadResult(e.app, b)
 	if err != nil {
 		return err
 	}
@@ -538,7 +557,7 @@ func (e *env) sideBySide(ctx context.Context, a, b string, x *compareFlags) erro
 }
 
 func (e *env) beside(ctx context.Context, a, b trial.Result, x *compareFlags) error {
-	r, html, err := e.app.SideBySide(ctx, a, b)
+	r, html, err := lab.SideBySide(ctx, e.app, a, b)
 	if err != nil {
 		return err
 	}
@@ -550,7 +569,7 @@ func (e *env) beside(ctx context.Context, a, b trial.Result, x *compareFlags) er
 
 // again runs the plan of a bundle here and sets the results side by side.
 func (e *env) again(ctx context.Context, file string, x *compareFlags) error {
-	there, h, err := e.app.LoadBundle(file)
+	there, h, err := lab.LoadBundle(e.app, file)
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// TestResumeWithOthers goes on with an experiment with options that it was not begun with: that is a usage error. With those that it was
-// begun with it only fails later, for its server is not there.
+// TestResumeWithOthers goes on with an experiment with options that it was not begun with: that is a usage error. With
+// those that it was begun with it only fails later, for its server is not there.
 func TestResumeWithOthers(t *testing.T) {
 	r, err := recipe.Find("threads")
 	if err != nil {
@@ -38,30 +38,35 @@ func TestResumeWithOthers(t *testing.T) {
 	}
 	const nowhere = "/nowhere/mysqld"
 	begin("x-1", trials.Header{
-		Plan: string(r.Text), Scale: "medium", Axes: map[string][]string{"threads": {"1", "2"}}, Set: map[string]string{"trials.time": "20s", "server": nowhere},
+		Plan: string(r.Text), Scale: "medium", Axes: map[string][]string{"threads": {"1", "2"}},
+		Set: map[string]string{"trials.time": "20s", "server": nowhere},
 	})
 	begin("x-2", trials.Header{Plan: "dyno_plan: 1\nname: mine\nserver: " + nowhere + "\nworkload: oltp_read_only\n"})
 	f := func(code int, want, args string) {
 		t.Helper()
 		var out, said bytes.Buffer
-		got := Run(t.Context(), strings.Fields(args), Streams{In: strings.NewReader(""), Out: &out, Err: &said}, func(k string) string {
-			return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
-		}, "test")
+		got := Run(t.Context(), strings.Fields(args), Streams{In: strings.NewReader(""), Out: &out, Err: &said},
+			func(k string) string {
+				return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
+			}, "test")
 		if got != code || !strings.Contains(said.String(), want) || out.Len() > 0 {
 			t.Errorf("%s: exit %d, want %d\n%swant %q\n%s", args, got, code, said.String(), want, out.String())
 		}
 	}
 	f(1, nowhere, "compare --resume x-1")
 	f(1, nowhere, "compare --resume x-1 --scale medium --set trials.time=20s --axis threads=1,2")
-	f(2, "resume x-1: it was started with --set trials.time=20s, not with --set trials.time=5s: leave that out", "compare --resume x-1 --set trials.time=5s")
+	f(2, "resume x-1: it was started with --set trials.time=20s, not with --set trials.time=5s: leave that out",
+		"compare --resume x-1 --set trials.time=5s")
 	f(2, "started without it, not with --set trials.margin=5%", "compare --resume x-1 --set trials.margin=5%")
 	f(2, "started with --axis threads=1,2, not with --axis threads=1,4", "compare --resume x-1 --axis threads=1,4")
 	f(2, "started with --scale medium, not with --scale small", "compare --resume x-1 --scale small")
-	f(2, "started without it, not with --scale small; it was started without it, not with --axis threads=1", "compare --resume x-2 --scale small --axis threads=1")
+	f(2, "started without it, not with --scale small; it was started without it, not with --axis threads=1",
+		"compare --resume x-2 --scale small --axis threads=1")
 	f(1, nowhere, "recipe run threads --resume x-1")
 	f(1, nowhere, "recipe run threads --resume x-1 --scale medium")
 	f(2, "not with --scale small", "recipe run threads --resume x-1 --scale small")
-	f(2, "resume x-1: it is of threads, not of the recipe charset; `dyno compare --resume x-1` resumes it", "recipe run charset --resume x-1")
+	f(2, "resume x-1: it is of threads, not of the recipe charset; `dyno compare --resume x-1` resumes it",
+		"recipe run charset --resume x-1")
 	f(2, "it is of mine, not of the recipe threads", "recipe run threads --resume x-2")
 	f(1, nowhere, "compare --resume x-2")
 	// How long it may take is no part of what is measured.
@@ -74,7 +79,8 @@ func TestResumeWithOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(d.PutResult(trial.Result{Format: trial.Format, Stopped: stopped}), d.Close()); err != nil {
+		if err := errors.Join(d.PutResult(trial.Result{Format: trial.Format, Stopped: stopped}),
+			d.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +109,10 @@ func TestExitOfResults(t *testing.T) {
 		}
 	}
 	verdict := func(x stat.Result) trial.Cell { return trial.Cell{Valid: 3, Verdict: &stat.Verdict{Result: x}} }
-	f(exitFailed, trial.Result{Cells: []trial.Cell{{Failed: "no such variable"}, {Failed: "no such variable"}}, Stopped: "nothing is left to compare"})
+	f(exitFailed, trial.Result{
+		Cells:   []trial.Cell{{Failed: "no such variable"}, {Failed: "no such variable"}},
+		Stopped: "nothing is left to compare",
+	})
 	f(0, trial.Result{Cells: []trial.Cell{{Valid: 1}, {Failed: "no such variable"}}})
 	f(0, trial.Result{Cells: []trial.Cell{{Valid: 3}, verdict(stat.Better)}})
 	f(exitWorse, trial.Result{Cells: []trial.Cell{{Valid: 3}, verdict(stat.Worse)}})
@@ -115,7 +124,8 @@ func TestExitOfResults(t *testing.T) {
 func TestProgressFits(t *testing.T) {
 	began := time.Unix(1000, 0)
 	p := progress.Progress{
-		Step: "trial 12 of at most 27, all done within 4m10s: measuring", Unit: "s", Started: began, At: began.Add(9 * time.Second), Done: 9, Total: 20,
+		Step: "trial 12 of at most 27, all done within 4m10s: measuring", Unit: "s", Started: began,
+		At: began.Add(9 * time.Second), Done: 9, Total: 20,
 	}
 	for _, columns := range []int{1, 2, 20, 40, 60, 80, 96, 200} {
 		got := fitted(p, columns)

@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/sandbox"
 )
 
-// complete has the shell offer names where arguments and flags of a command, and of those below it, take some. What cannot be listed
-// is not offered: completion has no place for an error.
+// complete has the shell offer names where arguments and flags of a command, and of those below it, take some. What
+// cannot be listed is not offered: completion has no place for an error.
 func (e *env) complete(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		e.complete(sub)
@@ -38,7 +38,9 @@ func (e *env) complete(c *cobra.Command) {
 	}
 	for _, flag := range []string{"target", "server"} {
 		if offer := names(flag); c.Flags().Lookup(flag) != nil {
-			_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, _ string) (
+				[]string, cobra.ShellCompDirective,
+			) {
 				return offer(c.Context()), cobra.ShellCompDirectiveNoFileComp
 			}) // the flag is there, and nobody else registers one
 		}

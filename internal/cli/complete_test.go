@@ -13,7 +13,8 @@ func TestCompletion(t *testing.T) {
 		t.Helper()
 		var out strings.Builder
 		environ := func(name string) string { return map[string]string{"DYNO_HOME": home}[name] }
-		if code := Run(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}, environ, "x"); code != 0 {
+		if code := Run(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard},
+			environ, "x"); code != 0 {
 			t.Fatalf("%q: exit code %d", args, code)
 		}
 		return out.String()
@@ -21,7 +22,8 @@ func TestCompletion(t *testing.T) {
 	run("target", "add", "shop", "mysql://dyno@127.0.0.1:1")
 	f := func(want string, args ...string) {
 		t.Helper()
-		got, _, _ := strings.Cut("\n"+run(append([]string{"__complete"}, args...)...), "\n:") // a line with what else to offer
+		// a line with what else to offer
+		got, _, _ := strings.Cut("\n"+run(append([]string{"__complete"}, args...)...), "\n:")
 		if got = strings.TrimPrefix(got, "\n"); got != want {
 			t.Errorf("%q: offers %q, want %q", args, got, want)
 		}

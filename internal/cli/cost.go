@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -33,7 +33,7 @@ without the network round trip), CPU time here, rows and bytes; and the cost per
 		if rounds < 1 || rounds > 1000 {
 			return usagef("--rounds %d: it takes 1 to 1000", rounds)
 		}
-		if err := watchable(app.Watching{Every: time.Second, Scrape: o}); err != nil {
+		if err := watchable(service.Watching{Every: time.Second, Scrape: o}); err != nil {
 			return err
 		}
 		if every {
@@ -59,7 +59,8 @@ without the network round trip), CPU time here, rows and bytes; and the cost per
 }
 
 func (e *env) costTable(prices []scrape.Price) error {
-	fmt.Fprintf(e.Out, "%-22s %7s  %30s  %9s  %9s  %6s  %9s  %s\n", "source", "every", "server, avg (min to max)", "per s", "CPU here", "rows", "bytes", "n")
+	fmt.Fprintf(e.Out, "%-22s %7s  %30s  %9s  %9s  %6s  %9s  %s\n", "source", "every", "server, avg (min to max)",
+		"per s", "CPU here", "rows", "bytes", "n")
 	server, client := 0.0, known.Of(0.0)
 	for _, p := range prices {
 		if p.Reads == 0 {
@@ -78,7 +79,8 @@ func (e *env) costTable(prices []scrape.Price) error {
 			client = known.None[float64]()
 		}
 		fmt.Fprintf(e.Out, "%-22s %7s  %30s  %9s  %9s  %6.0f  %9s  %d\n", p.Source, unit.Seconds(p.Every),
-			fmt.Sprintf("%.2f ms (%.2f to %.2f)", p.ServerMS.Mean, p.ServerMS.Min, p.ServerMS.Max), fmt.Sprintf("%.2f ms", s), here, p.Rows, unit.Bytes(p.Bytes), p.Reads)
+			fmt.Sprintf("%.2f ms (%.2f to %.2f)", p.ServerMS.Mean, p.ServerMS.Min, p.ServerMS.Max),
+			fmt.Sprintf("%.2f ms", s), here, p.Rows, unit.Bytes(p.Bytes), p.Reads)
 		if p.State != snapshot.OK {
 			fmt.Fprintf(e.Out, "%-22s %s: %s\n", "", p.State, p.Reason)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/demo"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -22,8 +22,8 @@ import (
 )
 
 func (e *env) demo() *cobra.Command {
-	var o app.DemoOptions
-	var all app.DemoAllOptions
+	var o demo.Options
+	var all demo.AllOptions
 	var list, every bool
 	var set []string
 	var resume string
@@ -37,24 +37,29 @@ afterwards.
 
 Two faults joined by a plus are planted together: both must then be found. With --all every fault is planted, one after
 the other, with a line for each: whether it was found and at which rank, false findings, the measured gain.`,
-		Example: "  dyno demo\n  dyno demo missing-index --server mysql@9.7\n  dyno demo index-order+small-redo --no-cure\n  dyno demo --all --server mariadb,mysql@9.7 --seeds 3 --output json\n  dyno demo --list",
-		Args:    args(0, 1),
+		Example: "  dyno demo\n  dyno demo missing-index --server mysql@9.7\n  dyno demo index-order+small-redo " +
+			"--no-cure\n  dyno demo --all --server mariadb,mysql@9.7 --seeds 3 --output json\n  dyno demo --list",
+		Args: args(0, 1),
 	}
 	f := c.Flags()
 	f.BoolVar(&list, "list", false, "list the faults that can be planted")
-	f.BoolVar(&every, "all", false, "plant every fault, one after the other, under random names, and report for each whether it was found")
+	f.BoolVar(&every, "all", false, "plant every fault, one after the other, under random names, and report for each "+
+		"whether it was found")
 	f.StringSliceVar(&all.Only, "only", nil, "with --all: only these faults, separated by commas")
 	f.IntVar(&all.Seeds, "seeds", 1, "with --all: number of seeds, starting at --seed or 1")
 	f.BoolVar(&all.Pairs, "together", false, "with --all: also plant ten pairs of faults together")
-	f.StringVar(&resume, "resume", "", "with --all: skip the runs that this file, written by --output json, already has")
-	f.StringVar(&o.Server, "server", "mariadb", "server build: mariadb, mysql@9.7, …; with --all several, separated by commas; dyno sandbox servers lists them")
+	f.StringVar(&resume, "resume", "",
+		"with --all: skip the runs that this file, written by --output json, already has")
+	f.StringVar(&o.Server, "server", "mariadb", "server build: mariadb, mysql@9.7, …; with --all several, separated "+
+		"by commas; dyno sandbox servers lists them")
 	f.StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
 	f.StringArrayVar(&o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
 	f.BoolVar(&o.Keep, "keep", false, "leave the private server running afterwards")
 	f.BoolVar(&o.NoCure, "no-cure", false, "stop after the finding")
 	f.BoolVar(&o.RandomNames, "random-names", false, "plant it under random schema, table and column names")
 	f.Uint64Var(&o.Seed, "seed", 0, "random seed; 0 picks one and reports it")
-	f.StringVar(&o.Snapshot, "save-snapshot", "", "write the snapshot of the diagnosis to this file, for dyno diagnose --from; gzip if it ends in .gz")
+	f.StringVar(&o.Snapshot, "save-snapshot", "", "write the snapshot of the diagnosis to this file, for dyno "+
+		"diagnose --from; gzip if it ends in .gz")
 	f.IntVar(&o.Pairs, "pairs", 0, "pairs of windows for the proof (6)")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if list {
@@ -62,9 +67,11 @@ the other, with a line for each: whether it was found and at which rank, false f
 		}
 		if every {
 			if len(a) > 0 || o.Keep || o.Snapshot != "" || len(set) > 0 || o.Pairs != 0 {
-				return usagef("--all plants every fault unchanged: it takes no FAULT, --keep, --set, --pairs or --save-snapshot; --only selects faults")
+				return usagef("--all plants every fault unchanged: it takes no FAULT, --keep, --set, --pairs or " +
+					"--save-snapshot; --only selects faults")
 			}
-			all.Servers, all.ServerDirs, all.NoCure, all.First = strings.Split(o.Server, ","), o.ServerDirs, o.NoCure, int(o.Seed)
+			all.Servers, all.ServerDirs, all.NoCure, all.First = strings.Split(o.Server, ","),
+				o.ServerDirs, o.NoCure, int(o.Seed)
 			return e.demoAll(c, all, resume)
 		}
 		if resume != "" || all.Pairs || len(all.Only) > 0 || all.Seeds != 1 {
@@ -94,7 +101,7 @@ the other, with a line for each: whether it was found and at which rank, false f
 		}
 		v := &voice{env: e, began: time.Now()}
 		o.Voice = v
-		res, err := e.app.Demo(c.Context(), o)
+		res, err := demo.Run(c.Context(), e.app, o)
 		if res.Report != "" || err == nil {
 			e.demoEnd(res)
 		}
@@ -157,12 +164,15 @@ func (v *voice) Say(s report.Step) {
 	}
 }
 
-func (v *voice) Live(l app.Live) {
+func (v *voice) Live(l demo.Live) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
 	case v.json():
-		m := map[string]any{"message": "tick", "at": l.At.UTC(), "second": l.Second, "tps": l.TPS, "p95_ms": float64(l.P95) / 1e6}
+		m := map[string]any{
+			"message": "tick", "at": l.At.UTC(), "second": l.Second, "tps": l.TPS,
+			"p95_ms": float64(l.P95) / 1e6,
+		}
 		if x, ok := l.CPU.Get(); ok {
 			m["server_cpu_cores"] = x
 		}
@@ -186,7 +196,8 @@ func (v *voice) Live(l app.Live) {
 			fmt.Fprintln(v.Out, v.dim("           ops/s           p95   CPU cores   rows read/s"))
 		}
 		v.lives++
-		fmt.Fprintln(v.Out, v.dim(fmt.Sprintf("       %9s %13s     %s   %s  %s", unit.Count(l.TPS), unit.Duration(l.P95), cpu, rows, l.Note)))
+		fmt.Fprintln(v.Out, v.dim(fmt.Sprintf("       %9s %13s     %s   %s  %s", unit.Count(l.TPS),
+			unit.Duration(l.P95), cpu, rows, l.Note)))
 	}
 }
 
@@ -252,7 +263,7 @@ func sideOf(m map[string]stat.Interval) *side {
 }
 
 // demoEnd prints the outcome: the report as text, or the closing JSON object.
-func (e *env) demoEnd(res app.DemoResult) {
+func (e *env) demoEnd(res demo.Result) {
 	if e.json() {
 		findings, foreign := res.Findings, res.Foreign
 		if findings == nil {
@@ -279,8 +290,10 @@ func (e *env) demoEnd(res app.DemoResult) {
 			FirstLive float64                `json:"first_live_s"`
 			ToFinding float64                `json:"finding_s"`
 		}{
-			"demo", res.Fault, res.Server.Flavor + "@" + res.Server.Version, res.Sandbox, res.Found, findings, foreign, sideOf(res.Before), sideOf(res.After),
-			intervals(res), res.Verdict, res.Control, res.Action.ID, res.Report, res.FirstLive.Seconds(), res.ToFinding.Seconds(),
+			"demo", res.Fault, res.Server.Spec(), res.Sandbox, res.Found, findings, foreign,
+			sideOf(res.Before), sideOf(res.After),
+			intervals(res), res.Verdict, res.Control, res.Action.ID, res.Report, res.FirstLive.Seconds(),
+			res.ToFinding.Seconds(),
 		}
 		_ = e.writeJSON(out)
 		return
@@ -295,7 +308,8 @@ func (e *env) demoEnd(res app.DemoResult) {
 	_ = report.Text(raw(e.Out), &doc, report.Options{Width: e.width(), Color: e.color()})
 	fmt.Fprintf(e.Out, "\nReport: %s\n", res.Report)
 	if res.Sandbox != "" {
-		fmt.Fprintf(e.Out, "The private server is kept: sandbox:%s (`dyno sandbox sh %[1]s`, `dyno sandbox rm %[1]s`)\n", res.Sandbox)
+		fmt.Fprintf(e.Out,
+			"The private server is kept: sandbox:%s (`dyno sandbox sh %[1]s`, `dyno sandbox rm %[1]s`)\n", res.Sandbox)
 	}
 }
 
@@ -304,7 +318,7 @@ type beforeAfter struct {
 	After  stat.Interval `json:"after"`
 }
 
-func intervals(res app.DemoResult) map[string]beforeAfter {
+func intervals(res demo.Result) map[string]beforeAfter {
 	if res.Before == nil {
 		return nil
 	}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/demo"
 	"github.com/dyno-perf/dyno/internal/fault"
 )
 
@@ -20,14 +21,14 @@ func (e *env) demoList() error {
 	for _, f := range fault.All() {
 		p := planted{f.Name, f.Title, f.Kind, f.Flavors}
 		if p.Flavors == nil {
-			p.Flavors = []string{"mariadb", "mysql"}
+			p.Flavors = []dbms.Flavor{dbms.MariaDB, dbms.MySQL}
 		}
 		all = append(all, p)
 	}
 	return list(e, all, func(f planted) string {
 		where := ""
 		if len(f.Flavors) == 1 {
-			where = " (" + f.Flavors[0] + " only)"
+			where = " (" + string(f.Flavors[0]) + " only)"
 		}
 		return fmt.Sprintf("%-22s %-8s %s%s", f.Fault, f.Kind, f.Title, where)
 	}, "")
@@ -35,14 +36,14 @@ func (e *env) demoList() error {
 
 // planted is one line of `demo --list`.
 type planted struct {
-	Fault   string     `json:"fault"`
-	Title   string     `json:"title"`
-	Kind    fault.Kind `json:"kind"`
-	Flavors []string   `json:"flavors"`
+	Fault   string        `json:"fault"`
+	Title   string        `json:"title"`
+	Kind    fault.Kind    `json:"kind"`
+	Flavors []dbms.Flavor `json:"flavors"`
 }
 
 // demoAll plants every fault and prints a line for each.
-func (e *env) demoAll(c *cobra.Command, o app.DemoAllOptions, resume string) error {
+func (e *env) demoAll(c *cobra.Command, o demo.AllOptions, resume string) error {
 	if o.Seeds < 1 || o.Seeds > 1000 {
 		return usagef("--seeds %d: it takes 1 to 1000", o.Seeds)
 	}
@@ -64,7 +65,7 @@ func (e *env) demoAll(c *cobra.Command, o app.DemoAllOptions, resume string) err
 		}
 	}
 	total, right, early := 0, 0, 0
-	err := e.app.DemoAll(c.Context(), o, func(l app.AccuracyLine) error {
+	err := demo.All(c.Context(), e.app, o, func(l demo.AccuracyLine) error {
 		total++
 		if l.OK() {
 			right++
@@ -88,7 +89,7 @@ func (e *env) demoAll(c *cobra.Command, o app.DemoAllOptions, resume string) err
 }
 
 // accuracyText is a line of the table for people.
-func accuracyText(l app.AccuracyLine) string {
+func accuracyText(l demo.AccuracyLine) string {
 	mark := "✓"
 	if !l.OK() {
 		mark = "✗"
@@ -116,11 +117,12 @@ func accuracyText(l app.AccuracyLine) string {
 	for _, s := range l.NotLimit {
 		said = append(said, "limit not in effect: "+s)
 	}
-	return strings.TrimRight(fmt.Sprintf("%-4s %-32s %-18s %4d  %4s  %-22s %s", mark, l.Fault, l.Server, l.Seed, rank, gain, strings.Join(said, "; ")), " ")
+	return strings.TrimRight(fmt.Sprintf("%-4s %-32s %-18s %4d  %4s  %-22s %s", mark, l.Fault, l.Server, l.Seed, rank,
+		gain, strings.Join(said, "; ")), " ")
 }
 
 // accuracyLines reads what an earlier --all has written. The last line may be cut off.
-func accuracyLines(name string) (lines []app.AccuracyLine, err error) {
+func accuracyLines(name string) (lines []demo.AccuracyLine, err error) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil // the first time
@@ -131,7 +133,7 @@ func accuracyLines(name string) (lines []app.AccuracyLine, err error) {
 	s := bufio.NewScanner(bytes.NewReader(b))
 	s.Buffer(nil, 1<<20)
 	for n := 1; s.Scan(); n++ {
-		var l app.AccuracyLine
+		var l demo.AccuracyLine
 		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
 			if !bytes.HasSuffix(b, []byte("\n")) && bytes.HasSuffix(b, s.Bytes()) {
 				break

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/demo"
 )
 
 func TestAccuracyLines(t *testing.T) {
@@ -20,7 +20,8 @@ func TestAccuracyLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, err := accuracyLines(name)
-		if wantErr == "" && (err != nil || len(l) != want) || wantErr != "" && (err == nil || !strings.Contains(err.Error(), wantErr)) {
+		if wantErr == "" && (err != nil || len(l) != want) || wantErr != "" &&
+			(err == nil || !strings.Contains(err.Error(), wantErr)) {
 			t.Errorf("%q: %v, %v", text, l, err)
 		}
 	}
@@ -30,7 +31,7 @@ func TestAccuracyLines(t *testing.T) {
 }
 
 func TestAccuracyText(t *testing.T) {
-	f := func(l app.AccuracyLine, want ...string) {
+	f := func(l demo.AccuracyLine, want ...string) {
 		t.Helper()
 		got := accuracyText(l)
 		for _, w := range want {
@@ -39,11 +40,18 @@ func TestAccuracyText(t *testing.T) {
 			}
 		}
 	}
-	f(app.AccuracyLine{Fault: "a", Server: "mariadb@10.11.19", Seed: 3, Found: true, Rank: 1, Gain: &app.GainLine{Lo: 2, Center: 3, Hi: 4}}, "✓", "a ", "mariadb@10.11.19", "×3.00 (2.00 to 4.00)")
-	f(app.AccuracyLine{Fault: "a", Missed: "no finding of the rule a", Foreign: []app.ForeignLine{{Rule: "b", Title: "bad"}}, NotLimit: []string{"cpu 1: no cgroups"}},
+	f(demo.AccuracyLine{
+		Fault: "a", Server: "mariadb@10.11.19", Seed: 3, Found: true, Rank: 1,
+		Gain: &demo.GainLine{Lo: 2, Center: 3, Hi: 4},
+	}, "✓", "a ", "mariadb@10.11.19", "×3.00 (2.00 to 4.00)")
+	f(demo.AccuracyLine{
+		Fault: "a", Missed: "no finding of the rule a",
+		Foreign: []demo.ForeignLine{{Rule: "b", Title: "bad"}}, NotLimit: []string{"cpu 1: no cgroups"},
+	},
 		"✗", "missed: no finding", "false: b: bad", "limit not in effect: cpu 1")
-	f(app.AccuracyLine{Fault: "a", Found: true, Gain: &app.GainLine{Lo: 0.8, Center: 1, Hi: 1.2}}, "✗", "no gain proven")
-	f(app.AccuracyLine{Fault: "a", Error: "no server"}, "✗", "failed: no server")
+	f(demo.AccuracyLine{Fault: "a", Found: true, Gain: &demo.GainLine{Lo: 0.8, Center: 1, Hi: 1.2}}, "✗", "no gain "+
+		"proven")
+	f(demo.AccuracyLine{Fault: "a", Error: "no server"}, "✗", "failed: no server")
 }
 
 func TestPlantable(t *testing.T) {

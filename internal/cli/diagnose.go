@@ -30,20 +30,23 @@ func (e *env) diagnose() *cobra.Command {
 	var why bool
 	o := capture.Options{Progress: nil}
 	c := &cobra.Command{
-		Use:   "diagnose TARGET | ls [TARGET]",
-		Short: "observe a server for a few seconds and print what slows it down, worst first; ls lists the stored diagnoses",
+		Use: "diagnose TARGET | ls [TARGET]",
+		Short: "observe a server for a few seconds and print what slows it down, worst first; ls lists the stored " +
+			"diagnoses",
 		Long: `Observes the server for a window and prints findings with their evidence, worst first. Reads only.
 With --from the window comes from a snapshot that --save wrote: the same snapshot always gives the same findings.
 JSON has one finding per line, and none if there are no findings. ls lists the stored diagnoses, newest first: dyno report ID
 shows one.`,
-		Example: "  dyno diagnose mysql://dyno@db1:3306\n  dyno diagnose shop --window 30s --save shop.json\n  dyno diagnose --from shop.json --why\n  dyno diagnose ls shop",
-		Args:    args(0, 2),
+		Example: "  dyno diagnose mysql://dyno@db1:3306\n  dyno diagnose shop --window 30s --save shop.json\n  dyno " +
+			"diagnose --from shop.json --why\n  dyno diagnose ls shop",
+		Args: args(0, 2),
 	}
 	f := c.Flags()
 	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
 	f.StringVar(&from, "from", "", "diagnose this snapshot, plain or gzip, instead of a server (- for standard input)")
 	f.StringVar(&save, "save", "", "write the snapshot to this file")
-	f.StringVar(&failOn, "fail-on", "", "exit with code 3 if there is a finding of this severity or above: critical, warning, notice")
+	f.StringVar(&failOn, "fail-on", "", "exit with code 3 if there is a finding of this severity or above: critical, "+
+		"warning, notice")
 	f.BoolVar(&why, "why", false, "show the reasoning step by step")
 	f.BoolVar(&o.Redact, "redact", false, "store no literals of statements")
 	e.loginFlags(c)
@@ -102,10 +105,12 @@ func (e *env) listDiagnoses(c *cobra.Command, targets []string) error {
 		return err
 	}
 	if len(all) > 0 && !e.json() {
-		fmt.Fprintf(e.Out, "%-10s %-20s %-20s %-16s %-9s %8s  %s\n", "ID", "TIME (UTC)", "TARGET", "STARTED BY", "SEVERITY", "FINDINGS", "WORST")
+		fmt.Fprintf(e.Out, "%-10s %-20s %-20s %-16s %-9s %8s  %s\n", "ID", "TIME (UTC)", "TARGET", "STARTED BY",
+			"SEVERITY", "FINDINGS", "WORST")
 	}
 	return list(e, all, func(v app.Verdict) string {
-		return fmt.Sprintf("%-10s %-20s %-20s %-16s %-9s %8d  %s", v.ID, v.At.UTC().Format(time.DateTime), v.Target, startedBy(v), cmp.Or(string(v.Severity), "-"), v.Count, v.Worst)
+		return fmt.Sprintf("%-10s %-20s %-20s %-16s %-9s %8d  %s", v.ID, v.At.UTC().Format(time.DateTime), v.Target,
+			startedBy(v), cmp.Or(string(v.Severity), "-"), v.Count, v.Worst)
 	}, "No diagnosis is stored: `dyno diagnose TARGET` runs one.")
 }
 
@@ -122,9 +127,11 @@ func startedBy(v app.Verdict) string {
 	return cmp.Or(v.By, "command line")
 }
 
-// judged takes the snapshot from a file or a server and judges it: as diagnose does, or by the kinds of advice that are asked for. What then does
-// with a server and its diagnosis is kept with it.
-func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.Options, then func(context.Context, *target.Target, *app.Diagnosis) error, kinds ...advise.Kind) (d app.Diagnosis, err error) {
+// judged takes the snapshot from a file or a server and judges it: as diagnose does, or by the kinds of advice that are
+// asked for. What then does with a server and its diagnosis is kept with it.
+func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.Options,
+	then func(context.Context, *target.Target, *app.Diagnosis) error, kinds ...advise.Kind,
+) (d app.Diagnosis, err error) {
 	if from != "" {
 		var b []byte
 		if from == "-" {
@@ -212,7 +219,7 @@ func (e *env) printDiagnosis(d app.Diagnosis, why bool) error {
 	doc := d.Document(findings, e.app.Version)
 	doc.Charts = nil
 	if why {
-		doc.Reasoning = app.Reasoning(d.Snapshot, d.Symptoms, d.Findings)
+		doc.Reasoning = report.Reasoning(d.Snapshot, d.Symptoms, d.Findings)
 		for i := range doc.Findings { // told in the tree
 			doc.Findings[i].Why = nil
 		}

@@ -69,22 +69,29 @@ ended. If part of the input was skipped, the exit code is 7 and the message says
 	f := c.Flags()
 	f.StringVar(&d.target, "target", "", "observe this TARGET; with FILE it is used only for --explain-plans")
 	f.DurationVar(&d.window, "time", 10*time.Second, "how long to observe --target, 1s to 1h")
-	f.StringVar(&d.limit, "limit", "95%:20", "show at most N classes, the top classes that make up this share of the --order-by total, or both; 0 = all")
+	f.StringVar(&d.limit, "limit", "95%:20", "show at most N classes, the top classes that make up this share of the "+
+		"--order-by total, or both; 0 = all")
 	f.StringVar(&d.orderBy, "order-by", "Query_time:sum", "attribute and sum, cnt, min, max or avg")
-	f.StringVar(&d.groupBy, "group-by", "fingerprint", "group statements by fingerprint, item, tables, db, user or host")
+	f.StringVar(&d.groupBy, "group-by", "fingerprint",
+		"group statements by fingerprint, item, tables, db, user or host")
 	d.logChoice.flags(f, "count")
 	f.StringVar(&d.id, "id", "", "only this class: an id of 32 hex digits, or 16 as in older tickets")
 	f.Uint64Var(&d.sample, "sample", 0, "count only the first N statements of each class; 0 = all")
 	f.BoolVar(&d.redact, "redact", false, "hide the literals of all statements")
-	f.BoolVar(&d.explain, "explain-plans", false, "get the plans of the worst samples from --target, where EXPLAIN is proven harmless")
+	f.BoolVar(&d.explain, "explain-plans", false, "get the plans of the worst samples from --target, where EXPLAIN "+
+		"is proven harmless")
 	f.BoolVar(&d.compare, "compare", false, "compare two logs or reports: B against A")
-	f.Float64Var(&d.margin, "margin", 100*digest.DefaultCompareMargin, "with --compare: averages that differ by less than this many percent count as the same")
+	f.Float64Var(&d.margin, "margin", 100*digest.DefaultCompareMargin, "with --compare: averages that differ by less "+
+		"than this many percent count as the same")
 	f.StringVar(&d.failOn, "fail-on", "", "worse: exit with code 5 if B is worse than A")
 	f.BoolVar(&d.follow, "follow", false, "follow the log while it is written, until Ctrl-C")
-	f.StringVar(&d.state, "state", "", "with --follow: store the counts in this file, and continue from there next time")
-	f.DurationVar(&d.interval, "interval", 10*time.Second, "with --follow: time between two reports; 0 = one at the end")
+	f.StringVar(&d.state, "state", "",
+		"with --follow: store the counts in this file, and continue from there next time")
+	f.DurationVar(&d.interval, "interval", 10*time.Second,
+		"with --follow: time between two reports; 0 = one at the end")
 	f.IntVar(&d.workers, "workers", 0, "number of reader threads; 0 = one per CPU")
-	f.BoolVar(&d.own, "leave-own", false, "leave out statements that begin with /* dyno: as Dyno's own do; anyone can write that")
+	f.BoolVar(&d.own, "leave-own", false, "leave out statements that begin with /* dyno: as Dyno's own do; anyone "+
+		"can write that")
 	f.StringVar(&d.format, "format", "", "text, json, md or html; the same as --output")
 	f.StringVar(&d.out, "out", "", "write to this file instead of standard output")
 	e.loginFlags(c)
@@ -122,7 +129,8 @@ func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJo
 	case d.compare && len(files) != 2:
 		return nil, usagef("--compare takes two logs or reports: dyno digest --compare A B")
 	case d.compare && (d.target != "" || d.follow || d.explain):
-		return nil, usagef("--compare reads two files: it cannot be combined with --target, --follow or --explain-plans")
+		return nil,
+			usagef("--compare reads two files: it cannot be combined with --target, --follow or --explain-plans")
 	case d.failOn != "" && d.failOn != "worse":
 		return nil, usagef("--fail-on %s: it takes worse", d.failOn)
 	case d.failOn != "" && !d.compare:
@@ -169,10 +177,12 @@ func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJo
 	}
 	if d.id != "" {
 		if _, ok := sqltext.SameID(d.id); !ok {
-			return nil, usagef("--id %s: an id has 32 hexadecimal digits, or 16 in older tickets, with or without 0x", d.id)
+			return nil, usagef("--id %s: an id has 32 hexadecimal digits, or 16 in older tickets, with or without 0x",
+				d.id)
 		}
 		if d.compare || j.config.GroupBy != digest.ByFingerprint {
-			return nil, usagef("--id selects a class by fingerprint: it cannot be combined with --compare or --group-by")
+			return nil,
+				usagef("--id selects a class by fingerprint: it cannot be combined with --compare or --group-by")
 		}
 		j.show.Limit = digest.Limit{}
 	}
@@ -186,7 +196,8 @@ func (e *env) digestForm(j *digestJob) error {
 		form = j.format
 	}
 	render := map[string]func(io.Writer, *digest.Report, report.DigestOptions) error{
-		"text": report.DigestText, "json": report.DigestJSON, "md": report.DigestMarkdown, "markdown": report.DigestMarkdown, "html": report.DigestHTML,
+		"text": report.DigestText, "json": report.DigestJSON, "md": report.DigestMarkdown,
+		"markdown": report.DigestMarkdown, "html": report.DigestHTML,
 	}[form]
 	if render == nil {
 		return usagef("--format %s: it takes text, json, md or html", form)
@@ -200,7 +211,7 @@ func (e *env) digestForm(j *digestJob) error {
 			if !ok {
 				return fmt.Errorf("class %s: no such statement in the input; --limit 0 lists all ids", j.id)
 			}
-			d.Classes, o.Classes = []digest.Class{c}, nil
+			d.Classes, o.Classes = []digest.Row{c}, nil
 		}
 		return render(w, &d.Report, o)
 	}
@@ -208,13 +219,13 @@ func (e *env) digestForm(j *digestJob) error {
 }
 
 // classOf finds a class by its id.
-func classOf(d app.Digest, id string) (digest.Class, bool) {
+func classOf(d app.Digest, id string) (digest.Row, bool) {
 	for c := range d.Each {
 		if sqltext.MatchID(c.ID, id) {
 			return c, true
 		}
 	}
-	return digest.Class{}, false
+	return digest.Row{}, false
 }
 
 // parseMoment reads a time as people write it; without a zone it is local.
@@ -231,7 +242,10 @@ func parseMoment(s string, now time.Time) (time.Time, error) {
 	case err == nil:
 		return now.Add(-ago), nil
 	}
-	for _, l := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+	for _, l := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime,
+		"2006-01-02 15:04", time.DateOnly,
+	} {
 		if t, err := time.ParseInLocation(l, s, now.Location()); err == nil {
 			return t, nil
 		}
@@ -240,7 +254,10 @@ func parseMoment(s string, now time.Time) (time.Time, error) {
 }
 
 func (e *env) logOptions(j *digestJob, files []string) digestsource.LogOptions {
-	return digestsource.LogOptions{Paths: files, Stdin: e.In, Workers: j.workers, Config: j.config, Progress: e.progress()}
+	return digestsource.LogOptions{
+		Paths: files, Stdin: e.In, Workers: j.workers, Config: j.config,
+		Progress: e.progress(),
+	}
 }
 
 func (e *env) digestLogs(ctx context.Context, j *digestJob, files []string) error {

@@ -14,7 +14,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 )
 
-// digestFollow prints a report every now and then and one at the end. Ctrl-C is its ordinary end. JSON has one report a line.
+// digestFollow prints a report every now and then and one at the end. Ctrl-C is its ordinary end. JSON has one report a
+// line.
 func (e *env) digestFollow(ctx context.Context, j *digestJob, path string) error {
 	if j.format == "json" {
 		whole := j.write

@@ -16,7 +16,8 @@ func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out strings.Builder
 	environ := func(name string) string { return map[string]string{"DYNO_HOME": t.TempDir()}[name] }
-	if code := Run(t.Context(), append(args, "--help"), Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}, environ, "x"); code != 0 {
+	if code := Run(t.Context(), append(args, "--help"), Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard},
+		environ, "x"); code != 0 {
 		t.Fatalf("%q: exit code %d", args, code)
 	}
 	return out.String()
@@ -29,7 +30,8 @@ func TestHelpIsGrouped(t *testing.T) {
 	for _, x := range regexp.MustCompile(`(?m)^([A-Z][A-Za-z ]+):$`).FindAllStringSubmatch(help, -1) {
 		titles = append(titles, x[1])
 	}
-	if want := []string{"Usage", "Observe", "Find", "Fix", "Prove", "Load", "Manage", "Flags"}; !slices.Equal(titles, want) {
+	if want := []string{"Usage", "Observe", "Find", "Fix", "Prove", "Load", "Manage", "Flags"}; !slices.Equal(titles,
+		want) {
 		t.Errorf("titles %q, want %q in\n%s", titles, want, help)
 	}
 }

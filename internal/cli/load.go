@@ -51,12 +51,14 @@ and their wait is reported. Ctrl-C stops cleanly and prints the figures so far. 
 Workloads:
 ` + e.workloadList(),
 		Example: "  dyno load oltp_read_write prepare --target sandbox:mariadb --tables=4 --table-size=100000\n" +
-			"  dyno load oltp_read_write run --target sandbox:mariadb --tables=4 --table-size=100000 --threads=8 --time=60\n" +
+			"  dyno load oltp_read_write run --target sandbox:mariadb --tables=4 --table-size=100000 --threads=8 " +
+			"--time=60\n" +
 			"  dyno load oltp_read_only run --target sandbox:mariadb --threads=1,2,4,8,16 --warmup-time=10\n" +
 			"  dyno load oltp_read_write run --target sandbox:mariadb --threads=64 --rate=100..2000@60s --time=60",
 		Args: func(c *cobra.Command, a []string) error {
 			if len(a) == 1 && a[0] != "help" {
-				return usagef("%s: say what to do with %s: %s", verb(c), a[0], strings.Join(append(steps, "help"), ", "))
+				return usagef("%s: say what to do with %s: %s", verb(c), a[0],
+					strings.Join(append(steps, "help"), ", "))
 			}
 			return args(1, 2)(c, a)
 		},
@@ -149,7 +151,8 @@ func stepOf(c *cobra.Command, name string) (loadStep, error) {
 		}
 		names = append(names, s.name)
 	}
-	return loadStep{}, usagef("%s: unknown step %q, it is %s%s", verb(c), name, strings.Join(append(names[1:], "help"), ", "), meant(name, names, ""))
+	return loadStep{}, usagef("%s: unknown step %q, it is %s%s", verb(c), name, strings.Join(append(names[1:], "help"),
+		", "), meant(name, names, ""))
 }
 
 // workloadFlags adds the options of all workloads, which their own help lists, and returns where their values go.
@@ -198,7 +201,8 @@ func (e *env) workloadList() string {
 		}
 		fmt.Fprintf(&b, "  %-24s %s\n", w.Name(), w.Title())
 	}
-	fmt.Fprintf(&b, "  %-24s your own SQL: --script FILE\n  %-24s your own command: --command 'LINE'\n  %-24s replay the statements of a log: dyno load replay LOG\n", scriptName, load.ExecName, load.ReplayName)
+	fmt.Fprintf(&b, "  %-24s your own SQL: --script FILE\n  %-24s your own command: --command 'LINE'\n  %-24s replay "+
+		"the statements of a log: dyno load replay LOG\n", scriptName, load.ExecName, load.ReplayName)
 	fmt.Fprintf(&b, "The loads of the %d faults that dyno demo --list names are workloads too.\n", faults)
 	return b.String()
 }
@@ -210,7 +214,8 @@ const scriptName = "script"
 func (e *env) findWorkload(name string, script workload.Workload, scriptErr error) (workload.Workload, error) {
 	if name == scriptName {
 		if script == nil && scriptErr == nil {
-			scriptErr = errors.New("say which: --script FILE, may be repeated; FILE@3 runs one three times as often as another")
+			scriptErr = errors.New("say which: --script FILE, may be repeated; FILE@3 runs one three times as often " +
+				"as another")
 		}
 		return script, scriptErr
 	}
@@ -225,8 +230,8 @@ func (e *env) findWorkload(name string, script workload.Workload, scriptErr erro
 	return w, err
 }
 
-// script reads the files of --script before the flags are parsed, for scripts declare options of their own. It returns nil when there
-// are none.
+// script reads the files of --script before the flags are parsed, for scripts declare options of their own. It returns
+// nil when there are none.
 func (e *env) script() (workload.Workload, error) {
 	if len(e.args) == 0 || e.args[0] != "load" {
 		return nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// readConfigFile takes options from a file as sysbench does: a line each, name=value, without dashes; # begins a comment. What the
-// command line says comes first.
+// readConfigFile takes options from a file as sysbench does: a line each, name=value, without dashes; # begins a
+// comment. What the command line says comes first.
 func readConfigFile(path string, f *pflag.FlagSet) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -32,7 +32,8 @@ func readConfigFile(path string, f *pflag.FlagSet) error {
 		case x == nil:
 			return usagef("%s, line %d: unknown option %s%s", path, n, name, meant(name, flagNames(f), ""))
 		case name == "mysql-password":
-			return usagef("%s, line %d: %s: no password is taken from here; put it into a file for --defaults-file, as \"password\" below [client], or into DYNO_PASSWORD", path, n, name)
+			return usagef("%s, line %d: %s: no password is taken from here; put it into a file for --defaults-file, "+
+				"as \"password\" below [client], or into DYNO_PASSWORD", path, n, name)
 		case name == "config-file" || given[name]:
 			continue
 		case !ok && x.NoOptDefVal == "":

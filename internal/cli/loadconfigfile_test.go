@@ -21,11 +21,13 @@ func TestConfigFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := readConfigFile(write(t, "c", "# mine\n\nthreads=2\n time = 60 \nmysql_user='me'\nhistogram\n--rate=\"500\"\n"), f); err != nil {
+	if err := readConfigFile(write(t, "c", "# mine\n\nthreads=2\n time = 60 "+
+		"\nmysql_user='me'\nhistogram\n--rate=\"500\"\n"), f); err != nil {
 		t.Fatal(err)
 	}
 	if o.threads.given != "8" || o.time.String() != "60" || o.user != "me" || !o.histogram || o.rate != "500" {
-		t.Errorf("threads %s, time %v, user %s, histogram %v, rate %s", o.threads.given, &o.time, o.user, o.histogram, o.rate)
+		t.Errorf("threads %s, time %v, user %s, histogram %v, rate %s", o.threads.given, &o.time,
+			o.user, o.histogram, o.rate)
 	}
 
 	bad := func(text, want string) {

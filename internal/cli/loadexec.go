@@ -45,7 +45,8 @@ func (e *env) loadExec(c *cobra.Command, step string, o *loadFlags) (err error) 
 		return usagef("say which: --command 'LINE'; `dyno load exec help` explains it")
 	}
 	cfg := load.ExecConfig{
-		Command: o.command, Time: time.Duration(o.time), Warmup: time.Duration(o.warmup), Events: uint64(o.events), RateKind: pace.Kind(o.rateKind), Seed: o.seed,
+		Command: o.command, Time: time.Duration(o.time), Warmup: time.Duration(o.warmup), Events: uint64(o.events),
+		RateKind: pace.Kind(o.rateKind), Seed: o.seed,
 	}
 	if cfg.Rate, err = pace.Parse(o.rate); err != nil {
 		return usagef("--rate: %v", err)
@@ -57,7 +58,8 @@ func (e *env) loadExec(c *cobra.Command, step string, o *loadFlags) (err error) 
 		for _, s := range strings.FieldsFunc(o.ignore, func(r rune) bool { return r == ',' || r == ' ' }) {
 			n, err := strconv.Atoi(s)
 			if err != nil || n < 1 || n > 255 {
-				return usagef("--mysql-ignore-errors %s: for a command it takes exit statuses from 1 to 255 with commas between, or all", o.ignore)
+				return usagef("--mysql-ignore-errors %s: for a command it takes exit statuses from 1 to 255 with "+
+					"commas between, or all", o.ignore)
 			}
 			cfg.Ignore = append(cfg.Ignore, n)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// figures are the numbers that a script wants of a tick or a run without decoding histograms. Latencies are in milliseconds by
-// percentile.
+// figures are the numbers that a script wants of a tick or a run without decoding histograms. Latencies are in
+// milliseconds by percentile.
 type figures struct {
 	TPS      float64            `json:"tps"`
 	QPS      float64            `json:"qps"`
@@ -25,7 +25,8 @@ type figures struct {
 	Errors   uint64             `json:"error_count"`
 	Service  map[string]float64 `json:"service_ms,omitempty"`
 	Response map[string]float64 `json:"response_ms,omitempty"`
-	// Corrected is there for a closed loop: service times with those added of operations that would have been due at the mean rate.
+	// Corrected is there for a closed loop: service times with those added of operations that would have been due at
+	// the mean rate.
 	Corrected     map[string]float64 `json:"corrected_ms,omitempty"`
 	CorrectedRate float64            `json:"corrected_rate,omitempty"` // operations per second
 }
@@ -36,7 +37,10 @@ var allPercentiles = []float64{50, 75, 90, 95, 99, 99.9, 99.99}
 // figuresOf returns the figures of t, which r, when it is not nil, is the run of.
 func figuresOf(t *run.Tick, r *run.Run) figures {
 	rd, wr, ot := kinds(*t)
-	f := figures{TPS: t.TPS(), QPS: t.QPS(), Reads: rd, Writes: wr, Others: ot, Errors: t.ErrorCount(), Service: percentiles(t.Latency())}
+	f := figures{
+		TPS: t.TPS(), QPS: t.QPS(), Reads: rd, Writes: wr, Others: ot, Errors: t.ErrorCount(),
+		Service: percentiles(t.Latency()),
+	}
 	if h := t.Response(); h != nil {
 		f.Response = percentiles(h)
 	}
@@ -61,8 +65,9 @@ func percentiles(h *hist.Histogram) map[string]float64 {
 
 func percentName(p float64) string { return "p" + strconv.FormatFloat(p, 'f', -1, 64) }
 
-// ownBlock prints what sysbench's summary leaves out, with the percentiles of list or, when it is nil, those of allPercentiles. On a
-// terminal that is too narrow for the table rates, means and some of the percentiles are left out; texts are folded.
+// ownBlock prints what sysbench's summary leaves out, with the percentiles of list or, when it is nil, those of
+// allPercentiles. On a terminal that is too narrow for the table rates, means and some of the percentiles are left out;
+// texts are folded.
 func ownBlock(w io.Writer, r *run.Run, list []float64, width int) {
 	latencies := report.RunLatencies(r)
 	nameWidth := 25

@@ -16,7 +16,8 @@ func TestOwnBlock(t *testing.T) {
 	x.Statements[0].Latency.Record(250 * time.Second)
 	x.Errors = map[string]uint64{"1213": 2}
 	r := run.Run{
-		Options: map[string]string{"threads": "2", "rand-seed": "7"}, Elapsed: x.Length, Total: x, State: run.Stopped, Path: "loops",
+		Options: map[string]string{"threads": "2", "rand-seed": "7"}, Elapsed: x.Length, Total: x,
+		State: run.Stopped, Path: "loops",
 		Warnings: []string{"the server is slow"}, Invalid: "the client was slower",
 	}
 	has := func(r run.Run, list []float64, width int, wants ...string) {
@@ -35,24 +36,30 @@ func TestOwnBlock(t *testing.T) {
 		}
 	}
 	two := []float64{50, 99.9}
-	has(r, two, 100, "Latency in ms                count    per s     mean      p50    p99.9      max\n", "  oltp_read_write\n    service                     46   ", "    corrected for 21.6/s ",
-		"  statements\n    point select                 1    0.469   250000   250000   250000   250000\n", "Errors:      2 × 1213 (deadlock)\n", "Client:      event loops\n", "Seed:        7\n",
-		"Note:        the server is slow.\n", "INVALID:     the client was slower.\n", "Stopped:     early", "!Arrivals")
+	has(r, two, 100, "Latency in ms                count    per s     mean      p50    p99.9      max\n",
+		"  oltp_read_write\n    service                     46   ", "    corrected for 21.6/s ",
+		"  statements\n    point select                 1    0.469   250000   250000   250000   250000\n",
+		"Errors:      2 × 1213 (deadlock)\n", "Client:      event loops\n", "Seed:        7\n",
+		"Note:        the server is slow.\n", "INVALID:     the client was slower.\n",
+		"Stopped:     early", "!Arrivals")
 	has(r, nil, 200, " p50      p75      p90      p95      p99    p99.9   p99.99      max\n")
 	r.Total.Statements[0].Name = "the stock of an item that is far away"
-	has(r, nil, 80, "Latency in ms                count      p50      p95      p99    p99.9      max\n", "\n    the stock of an item…")
+	has(r, nil, 80, "Latency in ms                count      p50      p95      p99    p99.9      max\n",
+		"\n    the stock of an item…")
 	has(r, nil, 140, "\n    the stock of an item that is far away        1 ")
 	r.Total.Open = &run.Open{Due: 50, Dropped: 4}
 	r.Total.Ops[0].Response = r.Total.Ops[0].Latency
 	r.Invalid, r.State = "", run.Done
-	has(r, two, 120, "    response                                    46 ", "Arrivals:    50 due", "4 of them not started", "!corrected", "!INVALID", "!Stopped")
+	has(r, two, 120, "    response                                    46 ", "Arrivals:    50 due",
+		"4 of them not started", "!corrected", "!INVALID", "!Stopped")
 }
 
 func TestFigures(t *testing.T) {
 	x := sampleTick()
 	r := run.Run{Options: map[string]string{"threads": "2"}, Total: x}
 	f := figuresOf(&x, &r)
-	if f.Reads != 644 || f.Writes != 184 || f.Others != 92 || f.Service["max"] != 547.61 || f.Corrected["max"] != 547.61 || f.CorrectedRate == 0 || f.Response != nil {
+	if f.Reads != 644 || f.Writes != 184 || f.Others != 92 || f.Service["max"] != 547.61 ||
+		f.Corrected["max"] != 547.61 || f.CorrectedRate == 0 || f.Response != nil {
 		t.Errorf("%+v", f)
 	}
 	if f := figuresOf(&run.Tick{}, nil); f.Service != nil {

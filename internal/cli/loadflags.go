@@ -47,10 +47,13 @@ type loadFlags struct {
 }
 
 // loadAliases are sysbench's older names for some options.
-var loadAliases = map[string]string{"num-threads": "threads", "max-requests": "events", "max-time": "time", "tx-rate": "rate"}
+var loadAliases = map[string]string{
+	"num-threads": "threads", "max-requests": "events",
+	"max-time": "time", "tx-rate": "rate",
+}
 
-// loadIdle are options of sysbench that are taken for the sake of scripts and change nothing, with the values that mean the same here
-// and why others do.
+// loadIdle are options of sysbench that are taken for the sake of scripts and change nothing, with the values that mean
+// the same here and why others do.
 var loadIdle = []struct {
 	name, neutral string
 	isSwitch      bool
@@ -60,7 +63,8 @@ var loadIdle = []struct {
 	{"debug", "off", true, "there are no debugging messages"},
 	{"validate", "off", true, "every answer is read and decoded anyway"},
 	{"thread-stack-size", "64K", false, "stacks grow as they need to"},
-	{"forced-shutdown", "off", false, "operations under way at the end of --time are always finished; Ctrl-C ends them within a second"},
+	{"forced-shutdown", "off", false, "operations under way at the end of --time are always finished; Ctrl-C ends " +
+		"them within a second"},
 	{"db-debug", "off", true, "there are no debugging messages"},
 	{"mysql-debug", "off", true, "there are no debugging messages"},
 }
@@ -100,7 +104,8 @@ func (o *loadFlags) add(f *pflag.FlagSet) {
 	}
 	// Which server.
 	o.loadTarget.flags(f)
-	f.StringVar(&o.ignore, "mysql-ignore-errors", "1213,1020,1205", "server errors after which the operation is given up and the run continues, or all;\n1213, 1205, 1020, 1412 and 1615 are always retried")
+	f.StringVar(&o.ignore, "mysql-ignore-errors", "1213,1020,1205", "server errors after which the operation is "+
+		"given up and the run continues, or all;\n1213, 1205, 1020, 1412 and 1615 are always retried")
 	f.StringVar(&o.psMode, "db-ps-mode", "auto", "auto: prepared statements; disable: plain text")
 	f.StringVar(&o.dbDriver, "db-driver", "mysql", "mysql")
 	_ = f.MarkHidden("db-driver")
@@ -110,19 +115,23 @@ func (o *loadFlags) add(f *pflag.FlagSet) {
 	f.Var(&o.events, "events", "operations of all sessions together, 0 for no limit")
 	f.Var(&o.warmup, "warmup-time", "warm-up time, not counted in the figures")
 	onOff(&o.steady, "steady", "end as soon as the throughput is steady, within --time")
-	f.StringVar(&o.rate, "rate", "0", "operations due per second, whether a session is free or not; 0 for a closed loop. A `shape` varies\nover time: 100..2000@60s rises, 500@30s,1000 steps, 500,+2000@10s/1s has bursts")
+	f.StringVar(&o.rate, "rate", "0", "operations due per second, whether a session is free or not; 0 for a closed "+
+		"loop. A `shape` varies\nover time: 100..2000@60s rises, 500@30s,1000 steps, 500,+2000@10s/1s has bursts")
 	f.StringVar(&o.rateKind, "rate-kind", "poisson", "poisson: random arrivals; uniform: evenly spaced arrivals")
 	f.Var(&o.terminals, "terminals", "terminals with think times that share the sessions; 0 for one each")
 	f.Uint64Var(&o.seed, "rand-seed", 0, "random seed, 0 picks one")
 	f.Var(&o.loops, "loops", "event loops that drive the sessions, 0 for automatic")
 	onOff(&o.driver, "driver", "drive every session with the general driver, not with event loops")
-	f.StringVar(&o.size, "size", "", "size of the tables: `bytes` such as 10G, 2xRAM, 0.5xpool, instead of --table-size or --scale")
+	f.StringVar(&o.size, "size", "", "size of the tables: `bytes` such as 10G, 2xRAM, 0.5xpool, instead of "+
+		"--table-size or --scale")
 	o.cache = true
 	onOff(&o.cache, "cache", "in a sandbox, keep prepared tables as files and reuse them next time")
 	onOff(&o.force, "force", "let prepare replace existing tables, whoever created them")
 	onOff(&o.verify, "verify", "check the tables before and after a run, as the check step does")
-	f.StringArrayVar(&o.scripts, "script", nil, "SQL `file` for the workload script; may be repeated, with @WEIGHT appended")
-	f.StringVar(&o.command, "command", "", "command `line` for /bin/sh for the workload exec, one operation per execution")
+	f.StringArrayVar(&o.scripts, "script", nil, "SQL `file` for the workload script; may be repeated, with @WEIGHT "+
+		"appended")
+	f.StringVar(&o.command, "command", "", "command `line` for /bin/sh for the workload exec, one operation per "+
+		"execution")
 	f.StringVar(&o.configFile, "config-file", "", "read options from this `file`, one a line: threads=8")
 	// What is told.
 	f.Var(&o.interval, "report-interval", "seconds between lines, 0 for none")
@@ -130,7 +139,8 @@ func (o *loadFlags) add(f *pflag.FlagSet) {
 	f.Var(&o.percentile, "percentile", "percentile of the latency in lines and summary, 0 for none")
 	f.Var(&o.percentiles, "percentiles", "percentiles in the latency table, such as 50,99,99.99")
 	onOff(&o.histogram, "histogram", "print the histogram of the latencies")
-	f.StringVar(&o.hdrLog, "hdr-log", "", "write every second's histograms to this `file`, as HdrHistogram's tools read them")
+	f.StringVar(&o.hdrLog, "hdr-log", "", "write every second's histograms to this `file`, as HdrHistogram's tools "+
+		"read them")
 	for _, list := range [][]struct {
 		name, neutral string
 		isSwitch      bool
@@ -164,8 +174,10 @@ func (e *env) idle(f *pflag.FlagSet) error {
 // config returns what the options ask for, with the first number of threads.
 func (o *loadFlags) config(w workload.Workload, options map[string]string) (load.Config, error) {
 	cfg := load.Config{
-		Workload: w, Options: options, Threads: o.threads.list[0], Time: time.Duration(o.time), Events: uint64(o.events), Seed: o.seed,
-		PSMode: load.PSMode(o.psMode), Warmup: time.Duration(o.warmup), Steady: bool(o.steady), Terminals: int(o.terminals), Loops: int(o.loops),
+		Workload: w, Options: options, Threads: o.threads.list[0], Time: time.Duration(o.time),
+		Events: uint64(o.events), Seed: o.seed,
+		PSMode: load.PSMode(o.psMode), Warmup: time.Duration(o.warmup), Steady: bool(o.steady),
+		Terminals: int(o.terminals), Loops: int(o.loops),
 		Driver: bool(o.driver), Statements: true,
 	}
 	if _, err := w.Build(options); err != nil {
@@ -186,9 +198,11 @@ func (o *loadFlags) config(w workload.Workload, options map[string]string) (load
 	case !slices.IsSorted(o.checkpoints.list):
 		return cfg, fmt.Errorf("--report-checkpoints %s: must be in ascending order", o.checkpoints.given)
 	case o.terminals > 0 && int(o.terminals) < slices.Max(o.threads.list):
-		return cfg, fmt.Errorf("--terminals %d: terminals share sessions, so there must be at least as many as --threads", o.terminals)
+		return cfg, fmt.Errorf("--terminals %d: terminals share sessions, so there must be at least as many as "+
+			"--threads", o.terminals)
 	case o.terminals > 0 && !cfg.Rate.IsZero():
-		return cfg, fmt.Errorf("--terminals %d: --rate already says when operations are due; use one of them", o.terminals)
+		return cfg, fmt.Errorf("--terminals %d: --rate already says when operations are due; use one of them",
+			o.terminals)
 	case bool(o.steady) && o.time == 0:
 		return cfg, fmt.Errorf("--steady: throughput may never become steady, so set with --time when to give up")
 	}
@@ -199,7 +213,8 @@ func (o *loadFlags) config(w workload.Workload, options map[string]string) (load
 	for _, s := range strings.FieldsFunc(o.ignore, func(r rune) bool { return r == ',' || r == ' ' }) {
 		n, err := strconv.ParseUint(s, 10, 16)
 		if err != nil {
-			return cfg, fmt.Errorf("--mysql-ignore-errors %s: it takes error numbers with commas between, or all", o.ignore)
+			return cfg, fmt.Errorf("--mysql-ignore-errors %s: it takes error numbers with commas between, or all",
+				o.ignore)
 		}
 		cfg.Ignore = append(cfg.Ignore, uint16(n))
 	}
@@ -208,5 +223,8 @@ func (o *loadFlags) config(w workload.Workload, options map[string]string) (load
 
 // data says which tables to prepare or to drop. As many sessions load as the largest number asked for.
 func (o *loadFlags) data(c load.Config) load.Data {
-	return load.Data{Workload: c.Workload, Options: c.Options, Threads: slices.Max(o.threads.list), Seed: c.Seed, Force: bool(o.force)}
+	return load.Data{
+		Workload: c.Workload, Options: c.Options, Threads: slices.Max(o.threads.list),
+		Seed: c.Seed, Force: bool(o.force),
+	}
 }

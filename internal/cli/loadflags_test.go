@@ -50,7 +50,8 @@ func sysbenchHelp(t *testing.T, args ...string) [][]string {
 	return found
 }
 
-// TestSysbenchOptions reads sysbench's own help: whatever it takes, Dyno takes too, with the same default, but for what is listed above.
+// TestSysbenchOptions reads sysbench's own help: whatever it takes, Dyno takes too, with the same default, but for what
+// is listed above.
 func TestSysbenchOptions(t *testing.T) {
 	e := &env{app: &app.App{Environ: func(string) string { return "" }}}
 	f := e.load().Flags()
@@ -85,7 +86,8 @@ func TestSysbenchOptions(t *testing.T) {
 func TestSysbenchWorkloadOptions(t *testing.T) {
 	a := &app.App{}
 	for _, name := range []string{
-		"oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_insert", "oltp_delete", "oltp_update_index", "oltp_update_non_index",
+		"oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_insert", "oltp_delete",
+		"oltp_update_index", "oltp_update_non_index",
 		"select_random_points", "select_random_ranges",
 	} {
 		w, err := a.Workload(name)
@@ -189,7 +191,10 @@ func TestLoadFlagErrors(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
 		var out, errs strings.Builder
-		code := Run(context.Background(), append([]string{"load"}, args...), Streams{In: strings.NewReader(""), Out: &out, Err: &errs},
+		code := Run(context.Background(), append([]string{"load"}, args...), Streams{
+			In:  strings.NewReader(""),
+			Out: &out, Err: &errs,
+		},
 			func(k string) string { return map[string]string{"DYNO_HOME": t.TempDir()}[k] }, "test")
 		if code != exitUsage || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%q: code %d, %q, want %q", args, code, errs.String(), want)

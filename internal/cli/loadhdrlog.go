@@ -20,7 +20,8 @@ type hdrLog struct {
 	err  error // the first one: a log that is not complete is said to be so
 }
 
-// openHDRLog opens the file, before anything runs. What an earlier run left in it stays until there is something to put in its place.
+// openHDRLog opens the file, before anything runs. What an earlier run left in it stays until there is something to put
+// in its place.
 func openHDRLog(path string) (*hdrLog, error) {
 	f, err := userfile.Open(path, os.O_WRONLY)
 	if err != nil {
@@ -29,8 +30,8 @@ func openHDRLog(path string) (*hdrLog, error) {
 	return &hdrLog{file: f, buf: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
-// tick writes one line for each kind of operation, tagged with its name; the response times, where there are any, with "-response"
-// after it. suffix tells the runs of a sweep apart.
+// tick writes one line for each kind of operation, tagged with its name; the response times, where there are any, with
+// "-response" after it. suffix tells the runs of a sweep apart.
 func (l *hdrLog) tick(t run.Tick, suffix string) {
 	if l == nil || l.err != nil || t.Warm {
 		return

@@ -31,7 +31,10 @@ func TestHDRLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(b)
-	for _, want := range []string{"#[StartTime: 1000.000 ", "\nTag=oltp_read_write,0.000,1.000,547.610,HISTF", "\nTag=oltp_read_write-8-threads,1.000,1.000,", "\nTag=oltp_read_write-response-8-threads,1.000,1.000,"} {
+	for _, want := range []string{
+		"#[StartTime: 1000.000 ", "\nTag=oltp_read_write,0.000,1.000,547.610,HISTF",
+		"\nTag=oltp_read_write-8-threads,1.000,1.000,", "\nTag=oltp_read_write-response-8-threads,1.000,1.000,",
+	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -67,7 +70,8 @@ func TestHDRLogKeeps(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, err := os.ReadFile(path)
-		if err != nil || (string(b) == was) != kept || strings.Contains(string(b), "earlier") != kept || strings.HasPrefix(string(b), "#[Logged by") == kept {
+		if err != nil || (string(b) == was) != kept || strings.Contains(string(b), "earlier") != kept ||
+			strings.HasPrefix(string(b), "#[Logged by") == kept {
 			t.Errorf("after %d ticks: %v: %.100q", ticks, err, b)
 		}
 	}

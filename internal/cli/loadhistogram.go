@@ -9,7 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/hist"
 )
 
-// The buckets of sysbench's latency histogram: their number, and the range that they divide evenly on a logarithmic scale.
+// The buckets of sysbench's latency histogram: their number, and the range that they divide evenly on a logarithmic
+// scale.
 const (
 	histogramBuckets = 1024
 	histogramLowest  = 0.001  // ms
@@ -17,8 +18,8 @@ const (
 	histogramWidth   = 40     // characters of the longest bar
 )
 
-// sysbenchHistogram prints latencies in the layout of sysbench's --histogram. What lies outside of its range is counted in the first
-// and the last bucket.
+// sysbenchHistogram prints latencies in the layout of sysbench's --histogram. What lies outside of its range is counted
+// in the first and the last bucket.
 func sysbenchHistogram(w io.Writer, h *hist.Histogram) {
 	step := (math.Log(histogramHighest) - math.Log(histogramLowest)) / (histogramBuckets - 1)
 	var counts [histogramBuckets]uint64
@@ -34,13 +35,15 @@ func sysbenchHistogram(w io.Writer, h *hist.Histogram) {
 		counts[histogramBuckets-1] += n
 		most = max(most, counts[histogramBuckets-1])
 	}
-	fmt.Fprintf(w, "Latency histogram (values are in milliseconds)\n       value  ------------- distribution ------------- count\n")
+	fmt.Fprintf(w, "Latency histogram (values are in milliseconds)\n       value  ------------- distribution "+
+		"------------- count\n")
 	for i, n := range counts {
 		if n == 0 {
 			continue
 		}
 		stars := int(math.Floor(float64(n)*histogramWidth/float64(most) + 0.5))
-		fmt.Fprintf(w, "%12.3f |%-*s %d\n", histogramLowest*math.Exp(float64(i)*step), histogramWidth, strings.Repeat("*", stars), n)
+		fmt.Fprintf(w, "%12.3f |%-*s %d\n", histogramLowest*math.Exp(float64(i)*step), histogramWidth,
+			strings.Repeat("*", stars), n)
 	}
 	fmt.Fprintln(w, " ")
 }

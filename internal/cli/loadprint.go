@@ -27,12 +27,14 @@ type tickPrinter struct {
 
 func newTickPrinter(e *env, o *loadFlags) *tickPrinter {
 	return &tickPrinter{
-		e: e, every: time.Duration(o.interval), pct: int(o.percentile), checkpoints: o.checkpoints.list, sink: e.progress(),
+		e: e, every: time.Duration(o.interval), pct: int(o.percentile), checkpoints: o.checkpoints.list,
+		sink: e.progress(),
 		warm: progress.Progress{Step: "warming up", Unit: "s", Total: time.Duration(o.warmup).Seconds()},
 	}
 }
 
-// slack is by how much a tick may be short of the interval that it completes: ticks are aligned to the start of the run.
+// slack is by how much a tick may be short of the interval that it completes: ticks are aligned to the start of the
+// run.
 const slack = 50 * time.Millisecond
 
 func (p *tickPrinter) tick(t run.Tick) {
@@ -71,7 +73,8 @@ func (p *tickPrinter) tick(t run.Tick) {
 	}
 }
 
-// rest is what the last block of a run of that total is of: as sysbench does, of what came after the last checkpoint, but of all where nothing did.
+// rest is what the last block of a run of that total is of: as sysbench does, of what came after the last checkpoint,
+// but of all where nothing did.
 func (p *tickPrinter) rest(total run.Tick) run.Tick {
 	if p.checked && p.since.Length > 0 {
 		return p.since
@@ -93,7 +96,8 @@ func (p *tickPrinter) warming(t run.Tick) {
 	p.sink.Report(p.warm)
 }
 
-// end prints what there is since the last line: as JSON all of it, for ticks add up to the run; as text what is worth a line.
+// end prints what there is since the last line: as JSON all of it, for ticks add up to the run; as text what is worth a
+// line.
 func (p *tickPrinter) end() {
 	p.e.mu.Lock()
 	defer p.e.mu.Unlock()
@@ -127,7 +131,8 @@ func (p *tickPrinter) writeJSON(t run.Tick, passed time.Duration) {
 func intervalLine(w io.Writer, t run.Tick, passed time.Duration, pct int) {
 	r, wr, o := kinds(t)
 	s := t.Length.Seconds()
-	fmt.Fprintf(w, "[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) lat (ms,%d%%): %4.2f err/s: %4.2f reconn/s: %4.2f\n",
+	fmt.Fprintf(w, "[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) lat (ms,%d%%): %4.2f err/s: "+
+		"%4.2f reconn/s: %4.2f\n",
 		passed.Seconds(), t.Threads, t.TPS(), t.QPS(), float64(r)/s, float64(wr)/s, float64(o)/s, pct,
 		ms(felt(t).Quantile(float64(pct)/100)), float64(t.ErrorCount())/s, float64(t.Reconnects)/s)
 	if t.Open != nil {
@@ -150,7 +155,8 @@ func (e *env) loadHeader(o *loadFlags, threads int) {
 		return
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "dyno %s\n\nRunning the test with following options:\nNumber of threads: %d\n", e.app.Version, threads)
+	fmt.Fprintf(&b, "dyno %s\n\nRunning the test with following options:\nNumber of threads: %d\n",
+		e.app.Version, threads)
 	if o.rate != "0" {
 		unit := ""
 		if strings.Trim(o.rate, "0123456789") == "" {

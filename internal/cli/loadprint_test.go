@@ -11,7 +11,8 @@ import (
 )
 
 // intervalFigures is how scripts find the figures of a line.
-var intervalFigures = regexp.MustCompile(`^\[ (\d+)s \] thds: (\d+) tps: ([\d.]+) qps: ([\d.]+) \(r/w/o: ([\d.]+)/([\d.]+)/([\d.]+)\) lat \(ms,95%\): ([\d.]+) err/s:? ([\d.]+) reconn/s: ([\d.]+)\n`)
+var intervalFigures = regexp.MustCompile(
+	`^\[ (\d+)s \] thds: (\d+) tps: ([\d.]+) qps: ([\d.]+) \(r/w/o: ([\d.]+)/([\d.]+)/([\d.]+)\) lat \(ms,95%\): ([\d.]+) err/s:? ([\d.]+) reconn/s: ([\d.]+)\n`)
 
 func TestIntervalLine(t *testing.T) {
 	x := sampleTick()
@@ -20,10 +21,12 @@ func TestIntervalLine(t *testing.T) {
 	var b strings.Builder
 	intervalLine(&b, x, 4*time.Second, 95)
 	const want = "[ 4s ] thds: 2 tps: 23.00 qps: 460.00 (r/w/o: 322.00/92.00/46.00) lat (ms,95%): "
-	if !strings.HasPrefix(b.String(), want) || !strings.HasSuffix(b.String(), " err/s: 1.50 reconn/s: 0.50\n") || !intervalFigures.MatchString(b.String()) {
+	if !strings.HasPrefix(b.String(), want) || !strings.HasSuffix(b.String(), " err/s: 1.50 reconn/s: 0.50\n") ||
+		!intervalFigures.MatchString(b.String()) {
 		t.Error(b.String())
 	}
-	if theirs := "[ 1s ] thds: 2 tps: 16.93 qps: 338.55 (r/w/o: 236.98/67.71/33.85) lat (ms,95%): 18.95 err/s: 0.00 reconn/s: 0.00\n"; !intervalFigures.MatchString(theirs) {
+	if theirs := "[ 1s ] thds: 2 tps: 16.93 qps: 338.55 (r/w/o: 236.98/67.71/33.85) lat (ms,95%): 18.95 err/s: 0.00 " +
+		"reconn/s: 0.00\n"; !intervalFigures.MatchString(theirs) {
 		t.Error("sysbench's own line is not parsed")
 	}
 	x.Open = &run.Open{Queue: 7, Busy: 2}
@@ -77,17 +80,22 @@ func TestCheckpoints(t *testing.T) {
 		t.Fatal(got)
 	}
 	var n []string
-	for _, m := range regexp.MustCompile(`(?m)^\[ \d+s \] Checkpoint|events: +\d+|total time: +[\d.]+s`).FindAllString(got, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\[ \d+s \] Checkpoint|events: +\d+|total time: +[\d.]+s`).
+		FindAllString(got, -1) {
 		n = append(n, strings.Join(strings.Fields(m), " "))
 	}
-	if s := strings.Join(n, ", "); s != "[ 2s ] Checkpoint, total time: 2.0000s, events: 92, [ 5s ] Checkpoint, total time: 5.0000s, events: 138" {
+	if s := strings.Join(n, ", "); s != "[ 2s ] Checkpoint, total time: 2.0000s, events: 92, [ 5s ] Checkpoint, "+
+		"total time: 5.0000s, events: 138" {
 		t.Error(s)
 	}
 }
 
 // TestRest: a last checkpoint at the end of a run leaves no block of zeros behind it.
 func TestRest(t *testing.T) {
-	for checkpoints, want := range map[string]time.Duration{"--report-checkpoints=2,6": 6 * time.Second, "--report-checkpoints=2,5": time.Second} {
+	for checkpoints, want := range map[string]time.Duration{
+		"--report-checkpoints=2,6": 6 * time.Second,
+		"--report-checkpoints=2,5": time.Second,
+	} {
 		o, _, err := parsed(t, checkpoints)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +131,8 @@ func TestTicksAsJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(s), &x); err != nil {
 			t.Fatal(err)
 		}
-		if x.Message != "tick" || x.Time != float64(i) || x.TPS != 46 || x.Warm != (i == 0) || x.Service["p50"] < 49 || x.Service["p50"] > 51 || x.Ops[0].Latency.Count() != 46 {
+		if x.Message != "tick" || x.Time != float64(i) || x.TPS != 46 || x.Warm != (i == 0) || x.Service["p50"] < 49 ||
+			x.Service["p50"] > 51 || x.Ops[0].Latency.Count() != 46 {
 			t.Errorf("line %d: %+v", i, x)
 		}
 	}

@@ -73,7 +73,8 @@ so far.`,
 		if cfg.Speed = math.Inf(1); speed != "max" {
 			v, err := strconv.ParseFloat(strings.TrimSuffix(speed, "x"), 64)
 			if err != nil || !(v >= 0.001 && v <= 1e6) {
-				return usagef("--speed %s: it takes a number from 0.001 to 1000000, 1 being as fast as logged, or max", speed)
+				return usagef("--speed %s: it takes a number from 0.001 to 1000000, 1 being as fast as logged, or max",
+					speed)
 			}
 			cfg.Speed = v
 		}
@@ -124,7 +125,8 @@ func (e *env) replayHeader(logs []string, cfg load.ReplayConfig, to string) {
 	if cfg.Writes {
 		what = "reads and writes"
 	}
-	fmt.Fprintf(e.Out, "dyno %s\n\nReplaying %s on %s, %s, %s, over at most %d connections.\n\n", e.app.Version, strings.Join(logs, ", "), to, speed, what, cfg.Threads)
+	fmt.Fprintf(e.Out, "dyno %s\n\nReplaying %s on %s, %s, %s, over at most %d connections.\n\n", e.app.Version,
+		strings.Join(logs, ", "), to, speed, what, cfg.Threads)
 }
 
 // replayPreview prints what a replay would do.
@@ -138,7 +140,8 @@ func (e *env) replayPreview(logs []string, x *app.Replay) error {
 	}
 	r := &x.Of
 	fmt.Fprintf(e.Out, "Dry run of %s: nothing was sent.\n\n", strings.Join(logs, ", "))
-	fmt.Fprintf(e.Out, "%-12s %d entries of %s over %s\n", "Log:", r.Entries, unit.Plural(int(r.Sessions), "session", "sessions"), unit.Duration(r.Span))
+	fmt.Fprintf(e.Out, "%-12s %d entries of %s over %s\n", "Log:", r.Entries, unit.Plural(int(r.Sessions), "session",
+		"sessions"), unit.Duration(r.Span))
 	fmt.Fprintf(e.Out, "%-12s %s\n", "Would send:", unit.Plural(int(r.Sent), "statement", "statements"))
 	for _, why := range slices.Sorted(maps.Keys(r.Skipped)) {
 		fmt.Fprintf(e.Out, "%-12s %s: %s\n", "Not sent:", unit.Plural(int(r.Skipped[why]), "entry", "entries"), why)
@@ -180,12 +183,14 @@ func replayBlock(w io.Writer, x *load.Replayed) {
 		fmt.Fprintf(w, "%-12s %s\n", name+":", fmt.Sprintf(format, a...))
 	}
 	line("Log", "%d entries of %d sessions over %s", x.Entries, x.Sessions, unit.Duration(x.Span))
-	line("Sent", "%d statements over %d connections; %d late, by at most %s", x.Sent, x.Connections, x.Late, unit.Duration(x.MaxLag))
+	line("Sent", "%d statements over %d connections; %d late, by at most %s", x.Sent, x.Connections, x.Late,
+		unit.Duration(x.MaxLag))
 	if x.Left > 0 {
 		line("Left", "%d statements that had been read were not sent", x.Left)
 	}
 	if x.Logged > 0 {
-		line("Query time", "%s total in the log, %s now (%s)", unit.Duration(x.Logged), unit.Duration(x.Took), unit.Ratio(x.Took.Seconds()/x.Logged.Seconds()))
+		line("Query time", "%s total in the log, %s now (%s)", unit.Duration(x.Logged), unit.Duration(x.Took),
+			unit.Ratio(x.Took.Seconds()/x.Logged.Seconds()))
 	}
 }
 

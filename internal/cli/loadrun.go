@@ -54,7 +54,9 @@ func (e *env) loadRun(c *cobra.Command, t *target.Target, cfg load.Config, o *lo
 }
 
 // preflight tells what would spoil the run, and returns what its reader must know, too.
-func (e *env) preflight(ctx context.Context, t *target.Target, cfg load.Config, o *loadFlags) (notes []string, err error) {
+func (e *env) preflight(
+	ctx context.Context, t *target.Target, cfg load.Config, o *loadFlags,
+) (notes []string, err error) {
 	cfg.Threads = slices.Max(o.threads.list)
 	remarks, err := load.Preflight(ctx, t, cfg)
 	if err != nil {
@@ -83,7 +85,9 @@ func (e *env) preflight(ctx context.Context, t *target.Target, cfg load.Config, 
 }
 
 // loadAll runs something once with each number of --threads. It returns the runs that have figures.
-func (e *env) loadAll(ctx context.Context, o *loadFlags, one func(threads int, sink func(run.Tick)) (run.Run, error), log *hdrLog) (runs []run.Run, err error) {
+func (e *env) loadAll(ctx context.Context, o *loadFlags, one func(threads int, sink func(run.Tick)) (run.Run, error),
+	log *hdrLog,
+) (runs []run.Run, err error) {
 	sweep := len(o.threads.list) > 1
 	for _, n := range o.threads.list {
 		suffix := ""
@@ -113,14 +117,17 @@ func invalid(runs []run.Run) error {
 			if len(runs) > 1 {
 				with = " with " + r.Options["threads"] + " threads"
 			}
-			return &exitError{exitUndecided, fmt.Errorf("the run%s is invalid, its figures do not describe the server: %s", with, r.Invalid)}
+			return &exitError{exitUndecided, fmt.Errorf("the run%s is invalid, its figures do not describe the "+
+				"server: %s", with, r.Invalid)}
 		}
 	}
 	return nil
 }
 
 // loadOnce runs a workload and prints its figures.
-func (e *env) loadOnce(ctx context.Context, o *loadFlags, threads int, one func(int, func(run.Tick)) (run.Run, error), sink func(run.Tick)) (run.Run, error) {
+func (e *env) loadOnce(ctx context.Context, o *loadFlags, threads int, one func(int, func(run.Tick)) (run.Run, error),
+	sink func(run.Tick),
+) (run.Run, error) {
 	e.loadHeader(o, threads)
 	p := newTickPrinter(e, o)
 	r, err := one(threads, func(x run.Tick) {
@@ -171,7 +178,8 @@ func (e *env) sweep(runs []run.Run, asked, pct int) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	fmt.Fprintf(e.Out, "\n%8s %11s %11s %9s %9s %9s %9s %9s  %s\n", "threads", "tps", "qps", "p50 ms", fmt.Sprintf("p%d ms", pct), "p99 ms", "errors/s", "CPUs here", "run")
+	fmt.Fprintf(e.Out, "\n%8s %11s %11s %9s %9s %9s %9s %9s  %s\n", "threads", "tps", "qps", "p50 ms",
+		fmt.Sprintf("p%d ms", pct), "p99 ms", "errors/s", "CPUs here", "run")
 	for _, r := range runs {
 		h := felt(r.Total)
 		s := r.Total.Length.Seconds()
@@ -179,8 +187,10 @@ func (e *env) sweep(runs []run.Run, asked, pct int) {
 		if r.Invalid != "" {
 			note += "  INVALID"
 		}
-		fmt.Fprintf(e.Out, "%8s %11.2f %11.2f %9.3f %9.3f %9.3f %9.2f %9.2f  %s\n", r.Options["threads"], r.Total.TPS(), r.Total.QPS(), ms(h.Quantile(0.5)),
-			ms(h.Quantile(float64(pct)/100)), ms(h.Quantile(0.99)), float64(r.Total.ErrorCount())/s, r.Total.ClientCPU.Seconds()/s, note)
+		fmt.Fprintf(e.Out, "%8s %11.2f %11.2f %9.3f %9.3f %9.3f %9.2f %9.2f  %s\n", r.Options["threads"], r.Total.TPS(),
+			r.Total.QPS(), ms(h.Quantile(0.5)),
+			ms(h.Quantile(float64(pct)/100)), ms(h.Quantile(0.99)), float64(r.Total.ErrorCount())/s,
+			r.Total.ClientCPU.Seconds()/s, note)
 	}
 	best := runs[0]
 	for _, r := range runs[1:] {
@@ -190,7 +200,8 @@ func (e *env) sweep(runs []run.Run, asked, pct int) {
 	}
 	fmt.Fprintln(e.Out)
 	if len(runs) > 1 {
-		fmt.Fprintf(e.Out, "Highest throughput: %s operations per second with %s threads.\n", unit.Count(best.Total.TPS()), best.Options["threads"])
+		fmt.Fprintf(e.Out, "Highest throughput: %s operations per second with %s threads.\n",
+			unit.Count(best.Total.TPS()), best.Options["threads"])
 	}
 	if len(runs) < asked {
 		fmt.Fprintf(e.Out, "Only %d of %d runs have figures.\n", len(runs), asked)

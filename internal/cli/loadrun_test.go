@@ -28,7 +28,8 @@ func TestSweep(t *testing.T) {
 			}
 		}
 	}
-	has(runs, 3, "\n threads ", " p95 ms ", "\n       1       21.56      431.30 ", "\n       4 ", "r-3  INVALID\n", "Highest throughput: 256 operations per second with 2 threads.\n", "!Only")
+	has(runs, 3, "\n threads ", " p95 ms ", "\n       1       21.56      431.30 ", "\n       4 ", "r-3  INVALID\n",
+		"Highest throughput: 256 operations per second with 2 threads.\n", "!Only")
 	has(runs[:1], 3, "\n       1 ", "Only 1 of 3 runs have figures.", "!Most")
 }
 
@@ -38,7 +39,8 @@ func TestInvalid(t *testing.T) {
 	}
 	err := invalid([]run.Run{{}, {Invalid: "why", Options: map[string]string{"threads": "8"}}})
 	var x *exitError
-	if !errors.As(err, &x) || x.code != exitUndecided || !strings.Contains(err.Error(), "with 8 threads") || !strings.Contains(err.Error(), "why") {
+	if !errors.As(err, &x) || x.code != exitUndecided || !strings.Contains(err.Error(), "with 8 threads") ||
+		!strings.Contains(err.Error(), "why") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -17,8 +17,8 @@ func felt(t run.Tick) *hist.Histogram {
 	return t.Latency()
 }
 
-// sysbenchBlock prints figures in the layout of sysbench's closing block, which scripts parse: those of t, with the time that the whole
-// run took until then. fair is nil when it is not known.
+// sysbenchBlock prints figures in the layout of sysbench's closing block, which scripts parse: those of t, with the
+// time that the whole run took until then. fair is nil when it is not known.
 func sysbenchBlock(w io.Writer, t run.Tick, total time.Duration, fair *run.Fairness, pct int) {
 	r, wr, o := kinds(t)
 	per := func(n uint64) float64 {
@@ -33,9 +33,11 @@ func sysbenchBlock(w io.Writer, t run.Tick, total time.Duration, fair *run.Fairn
 	fmt.Fprintf(w, "        other:                           %d\n        total:                           %d\n", o, q)
 	fmt.Fprintf(w, "    transactions:                        %-6d (%.2f per sec.)\n", n, per(n))
 	fmt.Fprintf(w, "    queries:                             %-6d (%.2f per sec.)\n", q, per(q))
-	fmt.Fprintf(w, "    ignored errors:                      %-6d (%.2f per sec.)\n", t.ErrorCount(), per(t.ErrorCount()))
+	fmt.Fprintf(w, "    ignored errors:                      %-6d (%.2f per sec.)\n",
+		t.ErrorCount(), per(t.ErrorCount()))
 	fmt.Fprintf(w, "    reconnects:                          %-6d (%.2f per sec.)\n", t.Reconnects, per(t.Reconnects))
-	fmt.Fprintf(w, "\nGeneral statistics:\n    total time:                          %.4fs\n    total number of events:              %d\n", total.Seconds(), n)
+	fmt.Fprintf(w, "\nGeneral statistics:\n    total time:                          %.4fs\n    total number of "+
+		"events:              %d\n", total.Seconds(), n)
 	h := felt(t)
 	line := func(name string, d time.Duration) { fmt.Fprintf(w, "         %-24s%20.2f\n", name, ms(d)) }
 	fmt.Fprintf(w, "\nLatency (ms):\n")
@@ -49,7 +51,8 @@ func sysbenchBlock(w io.Writer, t run.Tick, total time.Duration, fair *run.Fairn
 	}
 	line("sum:", h.Sum())
 	if fair != nil {
-		fmt.Fprintf(w, "\nThreads fairness:\n    events (avg/stddev):           %.4f/%3.2f\n", fair.Events, fair.EventsSD)
+		fmt.Fprintf(w, "\nThreads fairness:\n    events (avg/stddev):           %.4f/%3.2f\n",
+			fair.Events, fair.EventsSD)
 		fmt.Fprintf(w, "    execution time (avg/stddev):   %.4f/%3.2f\n", fair.Seconds, fair.SecondsSD)
 	}
 }

@@ -40,11 +40,12 @@ Threads fairness:
 `
 
 // summaryFigures is how scripts find the figures of a summary.
-var summaryFigures = regexp.MustCompile(`(?s)read: +(\d+)\n +write: +(\d+)\n +other: +(\d+)\n +total: +(\d+)\n +transactions: +(\d+) +\(([\d.]+) per sec\.\)\n` +
-	` +queries: +(\d+) +\(([\d.]+) per sec\.\)\n +ignored errors: +(\d+) +\([\d.]+ per sec\.\)\n +reconnects: +(\d+) +\([\d.]+ per sec\.\)\n.*` +
-	`total time: +([\d.]+)s\n +total number of events: +(\d+)\n.*` +
-	`min: +([\d.]+)\n +avg: +([\d.]+)\n +max: +([\d.]+)\n +95th percentile: +([\d.]+)\n +sum: +([\d.]+)\n.*` +
-	`events \(avg/stddev\): +([\d.]+)/([\d.]+)\n +execution time \(avg/stddev\): +([\d.]+)/([\d.]+)\n`)
+var summaryFigures = regexp.MustCompile(
+	`(?s)read: +(\d+)\n +write: +(\d+)\n +other: +(\d+)\n +total: +(\d+)\n +transactions: +(\d+) +\(([\d.]+) per sec\.\)\n` +
+		` +queries: +(\d+) +\(([\d.]+) per sec\.\)\n +ignored errors: +(\d+) +\([\d.]+ per sec\.\)\n +reconnects: +(\d+) +\([\d.]+ per sec\.\)\n.*` +
+		`total time: +([\d.]+)s\n +total number of events: +(\d+)\n.*` +
+		`min: +([\d.]+)\n +avg: +([\d.]+)\n +max: +([\d.]+)\n +95th percentile: +([\d.]+)\n +sum: +([\d.]+)\n.*` +
+		`events \(avg/stddev\): +([\d.]+)/([\d.]+)\n +execution time \(avg/stddev\): +([\d.]+)/([\d.]+)\n`)
 
 // sampleTick has the counts of sysbenchSummary.
 func sampleTick() run.Tick {
@@ -55,19 +56,26 @@ func sampleTick() run.Tick {
 	}
 	h.Record(196890 * time.Microsecond)
 	h.Record(547610 * time.Microsecond)
-	return run.Tick{Length: 2133100 * time.Microsecond, Threads: 2, Ops: []run.Op{{Name: "oltp_read_write", Reads: 644, Writes: 184, Others: 92, Latency: h}}}
+	return run.Tick{
+		Length: 2133100 * time.Microsecond, Threads: 2,
+		Ops: []run.Op{{Name: "oltp_read_write", Reads: 644, Writes: 184, Others: 92, Latency: h}},
+	}
 }
 
 // TestSummaryIsSysbenchs compares layouts to the letter, and parses both with the same expression.
 func TestSummaryIsSysbenchs(t *testing.T) {
 	var b strings.Builder
-	sysbenchBlock(&b, sampleTick(), 4145100*time.Microsecond, &run.Fairness{Events: 23, EventsSD: 2, Seconds: 1.44336, SecondsSD: 0.31}, 95)
+	sysbenchBlock(&b, sampleTick(), 4145100*time.Microsecond, &run.Fairness{
+		Events: 23, EventsSD: 2,
+		Seconds: 1.44336, SecondsSD: 0.31,
+	}, 95)
 	ours, theirs := strings.Split(b.String(), "\n"), strings.Split(sysbenchSummary, "\n")
 	for i, line := range ours[:len(ours)-1] {
 		digits := regexp.MustCompile(`[\d.]+`)
 		same := line == theirs[i]
 		if strings.HasPrefix(theirs[i], "         ") { // latencies differ, and stand on the right
-			same = len(line) == len(theirs[i]) && digits.ReplaceAllString(strings.Join(strings.Fields(line), " "), "N") == digits.ReplaceAllString(strings.Join(strings.Fields(theirs[i]), " "), "N")
+			same = len(line) == len(theirs[i]) && digits.ReplaceAllString(strings.Join(strings.Fields(line), " "),
+				"N") == digits.ReplaceAllString(strings.Join(strings.Fields(theirs[i]), " "), "N")
 		}
 		if !same {
 			t.Errorf("line %d:\n%q, sysbench's is\n%q", i, line, theirs[i])
@@ -87,7 +95,8 @@ func TestSummaryIsSysbenchs(t *testing.T) {
 func TestSummaryWithoutPercentile(t *testing.T) {
 	var b strings.Builder
 	sysbenchBlock(&b, run.Tick{}, 0, nil, 0)
-	if !strings.Contains(b.String(), "\n         percentile stats:               disabled\n") || strings.Contains(b.String(), "NaN") {
+	if !strings.Contains(b.String(), "\n         percentile stats:               disabled\n") ||
+		strings.Contains(b.String(), "NaN") {
 		t.Error(b.String())
 	}
 }

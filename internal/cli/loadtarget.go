@@ -24,7 +24,8 @@ func (o *loadTarget) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.port, "mysql-port", "3306", "port")
 	f.StringVar(&o.socket, "mysql-socket", "", "socket")
 	f.StringVar(&o.user, "mysql-user", "sbtest", "user; the password comes from $DYNO_PASSWORD or ~/.my.cnf")
-	f.StringVar(&o.ssl, "mysql-ssl", "preferred", "encryption: off, preferred, on (or required), verify-ca, verify-full; my.cnf may say it too")
+	f.StringVar(&o.ssl, "mysql-ssl", "preferred", "encryption: off, preferred, on (or required), verify-ca, "+
+		"verify-full; my.cnf may say it too")
 	f.Lookup("mysql-ssl").NoOptDefVal = "on"
 	f.String("mysql-password", "", "")
 	_ = f.MarkHidden("mysql-password")
@@ -35,7 +36,8 @@ var serverFlags = []string{"mysql-host", "mysql-port", "mysql-socket", "mysql-us
 
 // sslModes are the words for --mysql-ssl: of sysbench 1.0, of its later versions, and ours.
 var sslModes = map[string]target.TLSMode{
-	"off": target.TLSDisabled, "disabled": target.TLSDisabled, "on": target.TLSRequired, "required": target.TLSRequired, "preferred": target.TLSPreferred,
+	"off": target.TLSDisabled, "disabled": target.TLSDisabled, "on": target.TLSRequired, "required": target.TLSRequired,
+	"preferred": target.TLSPreferred,
 	"verify-ca": target.TLSVerifyCA, "verify-full": target.TLSVerifyFull, "verify-identity": target.TLSVerifyFull,
 }
 
@@ -49,7 +51,8 @@ func (o *loadTarget) text(f *pflag.FlagSet) (string, error) {
 	}
 	switch {
 	case f.Changed("mysql-password"):
-		return "", usagef("--mysql-password: everybody on this machine can read arguments; set DYNO_PASSWORD, use --defaults-file or --ask-pass")
+		return "", usagef("--mysql-password: everybody on this machine can read arguments; set DYNO_PASSWORD, use " +
+			"--defaults-file or --ask-pass")
 	case o.target != "" && len(given) > 0:
 		return "", usagef("--target and %s both say which server: use one of them", strings.Join(given, ", "))
 	case o.target != "":

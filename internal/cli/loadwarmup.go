@@ -12,7 +12,8 @@ import (
 func (e *env) loadWarmup(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
 	read, err := load.Warm(c.Context(), t, o.data(cfg), e.progress())
 	for _, r := range read {
-		e.remark("Read %s: %s rows, %s.", r.Table, unit.Count(float64(r.Rows)), unit.Plural(r.Indexes, "index", "indexes"))
+		e.remark("Read %s: %s rows, %s.", r.Table, unit.Count(float64(r.Rows)),
+			unit.Plural(r.Indexes, "index", "indexes"))
 	}
 	return err
 }

@@ -13,8 +13,10 @@ type logChoice struct{ filter, since, until string }
 
 // flags adds the flags; does is what is done with the statements.
 func (l *logChoice) flags(f *pflag.FlagSet, does string) {
-	f.StringVar(&l.filter, "filter", "", does+` only statements for which this holds: 'Query_time > 1 && user != "backup"'`)
-	f.StringVar(&l.since, "since", "", "start time: 2h (ago), 2026-11-21, '2026-11-21 14:00:00' (local time), or with a zone as in RFC 3339")
+	f.StringVar(&l.filter, "filter", "", does+
+		` only statements for which this holds: 'Query_time > 1 && user != "backup"'`)
+	f.StringVar(&l.since, "since", "", "start time: 2h (ago), 2026-11-21, '2026-11-21 14:00:00' (local time), or "+
+		"with a zone as in RFC 3339")
 	f.StringVar(&l.until, "until", "", "end time, exclusive, in the same form")
 }
 

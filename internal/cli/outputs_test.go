@@ -13,14 +13,18 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/trials"
 )
 
-// TestNothingIsWrittenThroughOthersLinks: every command that writes to a path of the user's refuses a link that another user put there.
+// TestNothingIsWrittenThroughOthersLinks: every command that writes to a path of the user's refuses a link that another
+// user put there.
 func TestNothingIsWrittenThroughOthersLinks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make what belongs to others")
 	}
 	const eve = 65534
 	home, own, shared := t.TempDir(), t.TempDir(), t.TempDir()
-	d, err := trials.Create(filepath.Join(home, "experiments", "x-1"), trials.Header{ID: "x-1", Started: time.Now(), Plan: "dyno_plan: 1\nname: mine\n"})
+	d, err := trials.Create(filepath.Join(home, "experiments", "x-1"), trials.Header{
+		ID: "x-1", Started: time.Now(),
+		Plan: "dyno_plan: 1\nname: mine\n",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,14 +42,16 @@ func TestNothingIsWrittenThroughOthersLinks(t *testing.T) {
 		"compare --bundle-of x-1 --bundle " + link,
 	} {
 		for _, to := range []string{log, made} {
-			if err := errors.Join(os.RemoveAll(link), os.RemoveAll(made), os.Symlink(to, link), os.Lchown(link, eve, eve), os.Truncate(log, 0)); err != nil {
+			if err := errors.Join(os.RemoveAll(link), os.RemoveAll(made), os.Symlink(to, link),
+				os.Lchown(link, eve, eve), os.Truncate(log, 0)); err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // for what is not refused
 			var out, said bytes.Buffer
-			code := Run(ctx, strings.Fields(command), Streams{In: strings.NewReader(""), Out: &out, Err: &said}, func(k string) string {
-				return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
-			}, "test")
+			code := Run(ctx, strings.Fields(command), Streams{In: strings.NewReader(""), Out: &out, Err: &said},
+				func(k string) string {
+					return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
+				}, "test")
 			cancel()
 			if code == 0 || !strings.Contains(said.String(), "another user of this machine") {
 				t.Errorf("%s: exit %d: %s", command, code, said.String())
@@ -76,7 +82,10 @@ func alone(t *testing.T, path, want string) {
 // TestBundleStays: an experiment that is not there, or that cannot be read, costs nobody the bundle that was.
 func TestBundleStays(t *testing.T) {
 	home := t.TempDir()
-	d, err := trials.Create(filepath.Join(home, "experiments", "x-1"), trials.Header{ID: "x-1", Started: time.Now(), Plan: "dyno_plan: 1\nname: mine\n"})
+	d, err := trials.Create(filepath.Join(home, "experiments", "x-1"), trials.Header{
+		ID: "x-1", Started: time.Now(),
+		Plan: "dyno_plan: 1\nname: mine\n",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +98,10 @@ func TestBundleStays(t *testing.T) {
 	}
 	run := func(id string) (int, string) {
 		var out, said bytes.Buffer
-		code := Run(t.Context(), []string{"compare", "--bundle-of", id, "--bundle", path}, Streams{In: strings.NewReader(""), Out: &out, Err: &said}, func(k string) string {
-			return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
-		}, "test")
+		code := Run(t.Context(), []string{"compare", "--bundle-of", id, "--bundle", path},
+			Streams{In: strings.NewReader(""), Out: &out, Err: &said}, func(k string) string {
+				return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
+			}, "test")
 		return code, said.String()
 	}
 	if code, said := run("x-typo"); code != 1 || !strings.Contains(said, "no experiment has the id x-typo") {
@@ -106,7 +116,8 @@ func TestBundleStays(t *testing.T) {
 		t.Errorf("no bundle: %.20q %v", b, err)
 	}
 	alone(t, path, string(b))
-	if err := os.WriteFile(filepath.Join(home, "experiments", "x-1", "experiment.json"), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "experiments", "x-1", "experiment.json"),
+		[]byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if code, said := run("x-1"); code == 0 {
@@ -121,9 +132,10 @@ func TestListsNameTheZone(t *testing.T) {
 	f := func(in, command string) string {
 		t.Helper()
 		var out, said bytes.Buffer
-		if code := Run(t.Context(), strings.Fields(command), Streams{In: strings.NewReader(in), Out: &out, Err: &said}, func(k string) string {
-			return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
-		}, "test"); code != 0 {
+		if code := Run(t.Context(), strings.Fields(command), Streams{In: strings.NewReader(in), Out: &out, Err: &said},
+			func(k string) string {
+				return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
+			}, "test"); code != 0 {
 			t.Fatalf("%s: exit %d: %s", command, code, said.String())
 		}
 		return out.String()

@@ -11,7 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// progress returns a sink that draws one line on the terminal: what, how far, how long still. Anywhere else it draws nothing.
+// progress returns a sink that draws one line on the terminal: what, how far, how long still. Anywhere else it draws
+// nothing.
 func (e *env) progress() progress.Sink {
 	if e.quiet || e.json() || !isTerminal(e.Err) {
 		return nil
@@ -41,8 +42,8 @@ func (e *env) clearLine() {
 	}
 }
 
-// fitted is the line of a progress on a terminal of so many columns. It is shorter than they are: a line that wraps cannot be taken back.
-// What is being done gives way first, then the bar; how long still stays.
+// fitted is the line of a progress on a terminal of so many columns. It is shorter than they are: a line that wraps
+// cannot be taken back. What is being done gives way first, then the bar; how long still stays.
 func fitted(p progress.Progress, columns int) string {
 	most := max(columns-1, 1)
 	p.Step = report.Visible(p.Step, false)

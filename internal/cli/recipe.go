@@ -7,27 +7,37 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/recipe"
 )
 
 func (e *env) recipe() *cobra.Command {
-	return group("recipe", "experiments that ship with Dyno and reproduce what performance engineers have published", e.recipeList(), e.recipeShow(), e.recipeRun())
+	return group("recipe", "experiments that ship with Dyno and reproduce what performance engineers have published",
+		e.recipeList(), e.recipeShow(), e.recipeRun())
 }
 
 func (e *env) recipeList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "list the recipes and their questions", Args: args(0, 0)}
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "list the recipes and their questions",
+		Args: args(0, 0),
+	}
 	c.RunE = func(*cobra.Command, []string) error {
-		all, err := e.app.Recipes()
+		all, err := lab.Recipes(e.app)
 		if err != nil {
 			return err
 		}
-		return listed(e, fmt.Sprintf("%-18s %-42s %s", "NAME", "QUESTION", "TOPIC"), all, func(r recipe.Recipe) string { return fmt.Sprintf("%-18s %-42s %s", r.Name, r.Title, e.dim(r.Topic)) }, "")
+		return listed(e, fmt.Sprintf("%-18s %-42s %s", "NAME", "QUESTION", "TOPIC"), all, func(r recipe.Recipe) string {
+			return fmt.Sprintf("%-18s %-42s %s", r.Name, r.Title, e.dim(r.Topic))
+		}, "")
 	}
 	return c
 }
 
 func (e *env) recipeShow() *cobra.Command {
-	c := &cobra.Command{Use: "show NAME", Short: "print the recipe's plan, to read, or to save and edit", Args: args(1, 1)}
+	c := &cobra.Command{
+		Use: "show NAME", Short: "print the recipe's plan, to read, or to save and edit",
+		Args: args(1, 1),
+	}
 	c.RunE = func(_ *cobra.Command, a []string) error {
 		r, err := findRecipe(a[0])
 		if err != nil {
@@ -52,8 +62,9 @@ func (e *env) recipeRun() *cobra.Command {
 		Short: "run a recipe and print its table",
 		Long: `Runs a recipe on private servers and prints its table, compared with published results. small takes less than ten
 minutes on two CPUs; its grid is a part of the full one, and every cell shows its n.`,
-		Example: "  dyno recipe run threads\n  dyno recipe run charset --scale medium\n  dyno recipe run versions --axis server=mariadb@10.11,mariadb@11.8 --dry-run",
-		Args:    args(1, 1),
+		Example: "  dyno recipe run threads\n  dyno recipe run charset --scale medium\n  dyno recipe run versions " +
+			"--axis server=mariadb@10.11,mariadb@11.8 --dry-run",
+		Args: args(1, 1),
 	}
 	x.add(c)
 	c.Flags().StringVar(&x.o.Scale, "scale", "small", strings.Join(recipe.Scales, ", "))

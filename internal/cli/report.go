@@ -67,7 +67,9 @@ func (e *env) stored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return listed(e, fmt.Sprintf("%-10s %-12s %-20s %-20s %s", "ID", "KIND", "TIME (UTC)", "TARGET", "SUMMARY"), all, func(x app.Stored) string {
-		return fmt.Sprintf("%-10s %-12s %-20s %-20s %s", x.ID, x.Kind, x.At.UTC().Format(time.DateTime), x.Target, x.Text)
-	}, "No reports yet: `dyno diagnose TARGET` creates one.")
+	return listed(e, fmt.Sprintf("%-10s %-12s %-20s %-20s %s", "ID", "KIND", "TIME (UTC)", "TARGET", "SUMMARY"), all,
+		func(x app.Stored) string {
+			return fmt.Sprintf("%-10s %-12s %-20s %-20s %s", x.ID, x.Kind, x.At.UTC().Format(time.DateTime), x.Target,
+				x.Text)
+		}, "No reports yet: `dyno diagnose TARGET` creates one.")
 }

@@ -43,7 +43,8 @@ func TestSandboxShLooksWhoListens(t *testing.T) {
 	if err := errors.Join(os.Rename(socket, socket+".kept"), os.Symlink(other.Socket, socket)); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, said := run("sandbox", "sh", "box"); code == 0 || out != "" || !strings.Contains(said, "listens there, and the server runs as user") {
+	if code, out, said := run("sandbox", "sh", "box"); code == 0 || out != "" ||
+		!strings.Contains(said, "listens there, and the server runs as user") {
 		t.Errorf("exit %d: %s%s", code, out, said)
 	}
 	if err := os.Rename(socket+".kept", socket); err != nil {

@@ -73,8 +73,9 @@ func (f *limitFlags) over(l limit.Limits, given func(flag string) bool) limit.Li
 		to   *uint64
 		from uint64
 	}{
-		"memory": {&l.Memory, f.memory.n}, "read-iops": {&l.ReadIOPS, f.reads.n}, "write-iops": {&l.WriteIOPS, f.writes.n},
-		"read-bps": {&l.ReadBPS, f.readBPS.n}, "write-bps": {&l.WriteBPS, f.writeBPS.n},
+		"memory": {&l.Memory, f.memory.n}, "read-iops": {&l.ReadIOPS, f.reads.n},
+		"write-iops": {&l.WriteIOPS, f.writes.n},
+		"read-bps":   {&l.ReadBPS, f.readBPS.n}, "write-bps": {&l.WriteBPS, f.writeBPS.n},
 	} {
 		if given(flag) {
 			*v.to = v.from
@@ -90,9 +91,11 @@ func (e *env) sandboxLimit(yard yardFunc) *cobra.Command {
 		Use:   "limit NAME",
 		Short: "change or show the limits of a running private server",
 		Long: `Changes the given limits and keeps the others; 0 removes one. Without any it shows them. Limits are set with control groups,
-read back after they are set, and last until the next ` + "`dyno sandbox up`" + `. A limit that is not in effect says why.`,
-		Example: "  dyno sandbox limit shop --cpu 0.97\n  dyno sandbox limit shop --read-iops 500 --memory 0\n  dyno sandbox limit shop --none",
-		Args:    args(1, 1),
+read back after they are set, and last until the next ` + "`dyno sandbox up`" +
+			`. A limit that is not in effect says why.`,
+		Example: "  dyno sandbox limit shop --cpu 0.97\n  dyno sandbox limit shop --read-iops 500 --memory 0\n  dyno " +
+			"sandbox limit shop --none",
+		Args: args(1, 1),
 	}
 	f.add(c.Flags())
 	c.Flags().BoolVar(&none, "none", false, "remove all limits first")

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/httpapi"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/remotewrite"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/reserve"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -27,7 +27,7 @@ import (
 const defaultListen = "127.0.0.1:8306"
 
 func (e *env) serve() *cobra.Command {
-	var o app.Serving
+	var o service.Options
 	door := doorFlags{mode: 0o600}
 	size := amount{kind: "bytes"}
 	var write remotewrite.Options
@@ -49,25 +49,36 @@ the link printed at the start; docs/access.md describes how to give others acces
 	f.DurationVar(&o.Every, "every", time.Second, "time between two scrapes of a target")
 	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are off by default, see dyno target check")
 	f.StringSliceVar(&o.Scrape.Sources, "sources", nil, "read only these sources")
-	daysVar(f, &o.Series.Retention, "keep", series.Retention, "retention of series at a resolution of one second, such as 15d")
-	daysVar(f, &o.Series.MinuteRetention, "keep-minutes", series.MinuteRetention, "retention of series at a resolution of one minute, such as 400d")
-	f.Var(&size, "max-size", "maximum size of series on disk, or none for no limit; the oldest are removed first (default 10G)")
-	keepFree := f.String("reserve", "", "disk space that Dyno leaves free, a size or a share: 4G, 10%; with less free it stores nothing (default 5%, at least 2G or 20%, whichever is less)")
+	daysVar(f, &o.Series.Retention, "keep", series.Retention, "retention of series at a resolution of one second, "+
+		"such as 15d")
+	daysVar(f, &o.Series.MinuteRetention, "keep-minutes", series.MinuteRetention,
+		"retention of series at a resolution of one minute, such as 400d")
+	f.Var(&size, "max-size", "maximum size of series on disk, or none for no limit; the oldest are removed first "+
+		"(default 10G)")
+	keepFree := f.String("reserve", "", "disk space that Dyno leaves free, a size or a share: 4G, 10%; with less "+
+		"free it stores nothing (default 5%, at least 2G or 20%, whichever is less)")
 	daysVar(f, &o.History.StateAge, "keep-states", 0, "retention of states, one per second (default 3d)")
-	daysVar(f, &o.History.ClassAge, "keep-classes", 0, "retention of query classes, aggregated further with age (default 400d)")
-	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "run a diagnosis of every target when it is first seen and then this often (about 0.2s of server CPU each); 0: only on request")
+	daysVar(f, &o.History.ClassAge, "keep-classes", 0, "retention of query classes, aggregated further with age "+
+		"(default 400d)")
+	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "run a diagnosis of every target when it is first seen and then "+
+		"this often (about 0.2s of server CPU each); 0: only on request")
 	f.StringVar(&write.URL, "remote-write", "", "also send all samples to this URL: Prometheus, VictoriaMetrics, Mimir")
-	f.StringVar(&write.User, "remote-write-user", "", "user of --remote-write; for the password see --remote-write-password-env and --remote-write-password-file")
+	f.StringVar(&write.User, "remote-write-user", "", "user of --remote-write; for the password see "+
+		"--remote-write-password-env and --remote-write-password-file")
 	f.StringVar(&write.Password.Env, "remote-write-password-env", "", "environment variable that holds the password")
 	f.StringVar(&write.Password.File, "remote-write-password-file", "", "file that holds the password")
 	f.StringVar(&write.Bearer.File, "remote-write-token-file", "", "file that holds a bearer token, instead of a user")
-	f.BoolVar(&write.Backfill, "remote-write-backfill", false, "the first time, send all stored samples, not only new ones")
-	f.DurationVar(&write.Replay, "remote-write-replay", 0, "send this much again after the receiver was unavailable; VictoriaMetrics loses up to 5s when it is killed")
-	look := f.String("discover", "true", "with an empty inventory, watch the servers found on this machine; false: do not search, not in the web UI either; or a comma-separated list of sockets and host:port to try")
+	f.BoolVar(&write.Backfill, "remote-write-backfill", false, "the first time, send all stored samples, not only "+
+		"new ones")
+	f.DurationVar(&write.Replay, "remote-write-replay", 0, "send this much again after the receiver was unavailable; "+
+		"VictoriaMetrics loses up to 5s when it is killed")
+	look := f.String("discover", "true", "with an empty inventory, watch the servers found on this machine; false: "+
+		"do not search, not in the web UI either; or a comma-separated list of sockets and host:port to try")
 	c.RunE = func(c *cobra.Command, targets []string) error {
 		looking, bad := discovering(*look)
 		if size.n > 0 && size.n < leastSeries {
-			bad = cmp.Or(bad, usagef("--max-size %s: must be %s or more: the last half hour is always kept, and may take that much", &size, unit.Bytes(leastSeries)))
+			bad = cmp.Or(bad, usagef("--max-size %s: must be %s or more: the last half hour is always kept, and may "+
+				"take that much", &size, unit.Bytes(leastSeries)))
 		}
 		if *keepFree != "" {
 			var err error
@@ -91,7 +102,8 @@ the link printed at the start; docs/access.md describes how to give others acces
 	return c
 }
 
-// leastSeries is the least bound, in bytes, on what the series take: below it nothing but the last half hour would ever be kept.
+// leastSeries is the least bound, in bytes, on what the series take: below it nothing but the last half hour would ever
+// be kept.
 const leastSeries = 100 << 20
 
 // servable refuses what would be passed over: times below nothing, and how to reach a receiver that is not named.
@@ -109,12 +121,13 @@ func servable(f *pflag.FlagSet) (err error) {
 		}
 	})
 	if err == nil && f.Changed("remote-write-password-env") && f.Changed("remote-write-password-file") {
-		err = usagef("--remote-write-password-env and --remote-write-password-file both say where the password is: use one of them")
+		err = usagef("--remote-write-password-env and --remote-write-password-file both say where the password is: " +
+			"use one of them")
 	}
 	return err
 }
 
-func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) error {
+func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) error {
 	log := slog.New(slog.NewTextHandler(e.Err, nil))
 	if e.quiet {
 		log = slog.New(slog.DiscardHandler)
@@ -126,7 +139,7 @@ func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) erro
 	var h *httpapi.Server
 	o.Log = log
 	o.Publish = func(r reading.Reading) { h.Publish(r) }
-	s, err := e.app.Serve(ctx, o)
+	s, err := service.New(ctx, e.app, o)
 	if errors.Is(err, remotewrite.ErrOptions) {
 		err = &exitError{exitUsage, err}
 	}
@@ -137,9 +150,13 @@ func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) erro
 	engine := series.NewEngine(s.Series, exposition.Help, series.Limits{})
 	h = httpapi.New(httpapi.Service{
 		Querier: engine, Browser: engine, Fleet: fleet{s}, States: states{s}, Classes: classes{s}, Events: marks{s},
-		Graphs: e.serveGraphs(s), Periods: e.servePeriods(s), Tasks: e.serveTasks(s), Findings: e.serveFindings(s), Changes: e.serveChanges(s),
-		Lab: e.serveLab(s), Settings: e.serveSettings(s, d.l.Addr().String()), Access: d.users,
-	}, httpapi.Options{Version: e.app.Version, Every: s.Every(), Log: log, Page: web.Handler(e.app.Environ("DYNO_PAGE_DIR")), PagePaths: web.Paths(), Guarding: d.guarding})
+		Graphs: e.serveGraphs(s), Periods: e.servePeriods(s), Tasks: &s.Tasks, Findings: e.serveFindings(s),
+		Changes: e.serveChanges(s),
+		Lab:     e.serveLab(s), Settings: e.serveSettings(s, d.l.Addr().String()), Access: d.users,
+	}, httpapi.Options{
+		Version: e.app.Version, Every: s.Every(), Log: log,
+		Page: web.Handler(e.app.Environ("DYNO_PAGE_DIR")), PagePaths: web.Paths(), Guarding: d.guarding,
+	})
 	e.remark("Dyno answers on %s. Ctrl-C ends it.", d.url)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })

@@ -12,11 +12,13 @@ import (
 	"github.com/dyno-perf/dyno/test/terminal"
 )
 
-// TestALogLetsNobodyIn: what lets the first one in is printed for people at a terminal; whoever reads a log learns where it is.
+// TestALogLetsNobodyIn: what lets the first one in is printed for people at a terminal; whoever reads a log learns
+// where it is.
 func TestALogLetsNobodyIn(t *testing.T) {
 	run := func(ctx context.Context, home string, w io.Writer, args ...string) {
 		env := map[string]string{"DYNO_HOME": home}
-		Run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--discover=false"}, args...), Streams{In: strings.NewReader(""), Out: w, Err: w},
+		Run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--discover=false"}, args...),
+			Streams{In: strings.NewReader(""), Out: w, Err: w},
 			func(k string) string { return env[k] }, "test")
 	}
 	if home := os.Getenv("DYNO_TEST_SERVE"); home != "" {
@@ -36,7 +38,8 @@ func TestALogLetsNobodyIn(t *testing.T) {
 		if len(secret) < 43 {
 			t.Fatalf("%s has %q", file, secret)
 		}
-		if token := strings.TrimSpace(string(secret)); strings.Contains(x.String(), token[len(token)-43:]) || !strings.Contains(x.String(), home+"/"+file) {
+		if token := strings.TrimSpace(string(secret)); strings.Contains(x.String(), token[len(token)-43:]) ||
+			!strings.Contains(x.String(), home+"/"+file) {
 			t.Errorf("said:\n%s", x.String())
 		}
 	}

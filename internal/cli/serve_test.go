@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/discovery"
 )
 
 // typed runs a command line with an empty home.
@@ -20,7 +20,9 @@ func typed(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	env := map[string]string{"DYNO_HOME": t.TempDir()}
-	code = Run(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &err}, func(k string) string { return env[k] }, "test")
+	code = Run(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &err}, func(k string) string {
+		return env[k]
+	}, "test")
 	return code, err.String()
 }
 
@@ -40,18 +42,26 @@ func TestServeRefuses(t *testing.T) {
 	f("write 15d, 36h or 90m", "serve", "--keep=10x")
 	f("--max-size 1: must be 100 MiB or more", "serve", "--max-size", "1")
 	f("--judge -1s: must be a time, or 0", "serve", "--judge=-1s")
-	f("--remote-write-replay -1s: must be a time, or 0", "serve", "--remote-write-replay=-1s", "--remote-write", "http://127.0.0.1:1/write")
+	f("--remote-write-replay -1s: must be a time, or 0", "serve", "--remote-write-replay=-1s", "--remote-write",
+		"http://127.0.0.1:1/write")
 	f("--remote-write-user needs --remote-write", "serve", "--remote-write-user", "joe")
 	f("--remote-write-token-file needs --remote-write", "serve", "--remote-write-token-file", "/none")
 	f("--remote-write-backfill needs --remote-write", "serve", "--remote-write-backfill", "--remote-write", "")
 	const receiver = "http://127.0.0.1:1/write"
-	f("both say where the password is", "serve", "--remote-write", receiver, "--remote-write-user", "joe", "--remote-write-password-env", "X", "--remote-write-password-file", "/x")
+	f("both say where the password is", "serve", "--remote-write", receiver, "--remote-write-user", "joe",
+		"--remote-write-password-env", "X", "--remote-write-password-file", "/x")
 	for want, flags := range map[string][]string{
 		"not an http or https URL":    {"--remote-write", "ftp://127.0.0.1/write"},
 		"no user and password in the": {"--remote-write", "http://joe:x@127.0.0.1/write"},
 		"a password needs a user":     {"--remote-write", receiver, "--remote-write-password-env", "X"},
-		"a user and a token exclude":  {"--remote-write", receiver, "--remote-write-user", "joe", "--remote-write-token-file", "/x"},
-		"goes over https only":        {"--remote-write", "http://192.0.2.1/write", "--remote-write-user", "joe", "--remote-write-password-env", "X"},
+		"a user and a token exclude": {
+			"--remote-write", receiver, "--remote-write-user", "joe",
+			"--remote-write-token-file", "/x",
+		},
+		"goes over https only": {
+			"--remote-write", "http://192.0.2.1/write", "--remote-write-user", "joe",
+			"--remote-write-password-env", "X",
+		},
 	} {
 		f(want, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
 	}
@@ -70,7 +80,8 @@ func TestServePortTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if code, stderr := typed(t, "serve", "--listen", l.Addr().String()); code != exitFailed || !strings.Contains(stderr, "address already in use") {
+	if code, stderr := typed(t, "serve", "--listen", l.Addr().String()); code != exitFailed ||
+		!strings.Contains(stderr, "address already in use") {
 		t.Errorf("code %d, %q", code, stderr)
 	}
 	if !ofMachine(&net.DNSError{IsTemporary: true}) || ofMachine(&net.DNSError{IsNotFound: true}) {
@@ -79,21 +90,27 @@ func TestServePortTaken(t *testing.T) {
 }
 
 func TestDiscovering(t *testing.T) {
-	f := func(flag string, want app.Looking) {
+	f := func(flag string, want discovery.Options) {
 		t.Helper()
 		got, err := discovering(flag)
 		if err != nil || got.None != want.None || !slices.Equal(got.Only, want.Only) {
 			t.Errorf("%q: %+v, %v, want %+v", flag, got, err, want)
 		}
 	}
-	f("true", app.Looking{})
-	f("on", app.Looking{})
-	f("false", app.Looking{None: true})
-	f("0", app.Looking{None: true})
-	f("/nowhere", app.Looking{Only: []string{"/nowhere"}})
+	f("true", discovery.Options{})
+	f("on", discovery.Options{})
+	f("false", discovery.Options{None: true})
+	f("0", discovery.Options{None: true})
+	f("/nowhere", discovery.Options{Only: []string{"/nowhere"}})
 	f("/run/my sql/s,127.0.0.1:3307,[::1]:3306,[fe80::1%eth0]:3306,localhost:3306,db-1.example:1",
-		app.Looking{Only: []string{"/run/my sql/s", "127.0.0.1:3307", "[::1]:3306", "[fe80::1%eth0]:3306", "localhost:3306", "db-1.example:1"}})
-	for _, bad := range []string{"", ",", "flase", "/a,", "/a, /b", "/a, 127.0.0.1:1", "127.0.0.1", ":3306", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "h:mysql", "run/s", "a b:1", "/a\n"} {
+		discovery.Options{Only: []string{
+			"/run/my sql/s", "127.0.0.1:3307", "[::1]:3306", "[fe80::1%eth0]:3306",
+			"localhost:3306", "db-1.example:1",
+		}})
+	for _, bad := range []string{
+		"", ",", "flase", "/a,", "/a, /b", "/a, 127.0.0.1:1", "127.0.0.1", ":3306",
+		"127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "h:mysql", "run/s", "a b:1", "/a\n",
+	} {
 		_, err := discovering(bad)
 		if x := (*exitError)(nil); !errors.As(err, &x) || x.code != exitUsage {
 			t.Errorf("%q: %v", bad, err)
@@ -102,8 +119,9 @@ func TestDiscovering(t *testing.T) {
 }
 
 func TestPeople(t *testing.T) {
-	got := people("root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/usr/sbin/nologin\nanna:x:1000:1000:Anna:/home/anna:/bin/bash\n" +
-		"ben:x:1001:1001::/home/ben:/usr/bin/zsh\nci:x:1002:1002::/srv/ci:/bin/false\nnobody:x:65534:65534:nobody:/:/bin/sh\nbroken\nold:x:1003:1003::/home/old:\n")
+	got := people(
+		"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/usr/sbin/nologin\nanna:x:1000:1000:Anna:/home/anna:/bin/bash\n" +
+			"ben:x:1001:1001::/home/ben:/usr/bin/zsh\nci:x:1002:1002::/srv/ci:/bin/false\nnobody:x:65534:65534:nobody:/:/bin/sh\nbroken\nold:x:1003:1003::/home/old:\n")
 	if !slices.Equal(got, []string{"anna", "ben"}) {
 		t.Errorf("%q", got)
 	}
@@ -118,7 +136,9 @@ func TestServeWithUsersLost(t *testing.T) {
 		defer stop()
 		var out, err bytes.Buffer
 		env := map[string]string{"DYNO_HOME": home}
-		code := Run(ctx, args, Streams{In: strings.NewReader(in), Out: &out, Err: &err}, func(k string) string { return env[k] }, "test")
+		code := Run(ctx, args, Streams{In: strings.NewReader(in), Out: &out, Err: &err}, func(k string) string {
+			return env[k]
+		}, "test")
 		return code, out.String() + err.String()
 	}
 	if code, said := run("three green bottles 7\n", "user", "add", "anna"); code != 0 {
@@ -130,11 +150,13 @@ func TestServeWithUsersLost(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0", "--discover=false"}, {"user", "ls"}} {
-		if code, said := run("", args...); code != exitFailed || !strings.Contains(said, "dyno user add") || !strings.Contains(said, "lost") {
+		if code, said := run("", args...); code != exitFailed || !strings.Contains(said, "dyno user add") ||
+			!strings.Contains(said, "lost") {
 			t.Errorf("%q: %d, %s", args, code, said)
 		}
 	}
-	if code, said := run("three green bottles 7\n", "user", "add", "anna"); code != 0 || !strings.Contains(said, "as operator") {
+	if code, said := run("three green bottles 7\n", "user", "add", "anna"); code != 0 ||
+		!strings.Contains(said, "as operator") {
 		t.Error(said)
 	}
 	if code, said := run("", "user", "ls"); code != 0 || !strings.Contains(said, "anna") {
@@ -145,7 +167,8 @@ func TestServeWithUsersLost(t *testing.T) {
 func TestSocketMode(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
-		if code, said := typed(t, append([]string{"serve"}, args...)...); code != exitUsage || !strings.Contains(said, want) {
+		if code, said := typed(t, append([]string{"serve"}, args...)...); code != exitUsage ||
+			!strings.Contains(said, want) {
 			t.Errorf("%q: %d, %q", args, code, said)
 		}
 	}
@@ -157,7 +180,10 @@ func TestSocketMode(t *testing.T) {
 }
 
 func TestDays(t *testing.T) {
-	for text, want := range map[string]time.Duration{"10d": 240 * time.Hour, "1d12h": 36 * time.Hour, "0.5d": 12 * time.Hour, "36h": 36 * time.Hour, "-1h": -time.Hour, "0": 0} {
+	for text, want := range map[string]time.Duration{
+		"10d": 240 * time.Hour, "1d12h": 36 * time.Hour,
+		"0.5d": 12 * time.Hour, "36h": 36 * time.Hour, "-1h": -time.Hour, "0": 0,
+	} {
 		var d time.Duration
 		if err := (*days)(&d).Set(text); err != nil || d != want {
 			t.Errorf("%s: %v, %v", text, d, err)

@@ -34,12 +34,18 @@ type doorFlags struct {
 }
 
 func (d *doorFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&d.listen, "listen", defaultListen, "address to listen on; beyond this machine (0.0.0.0:8306) it needs TLS, and the first start prints a token for adding the first operator, see docs/access.md; port 0 picks a free one; or a Unix socket, unix:/run/dyno/dyno.sock")
-	f.Var((*socketMode)(&d.mode), "socket-mode", "who may connect to the socket of --listen, octal: 600 Dyno's own account, 660 its group too")
-	f.StringVar(&d.cert, "tls-cert", "", "use TLS: PEM file of the certificate and its chain; a renewed one is loaded automatically")
+	f.StringVar(&d.listen, "listen", defaultListen, "address to listen on; beyond this machine (0.0.0.0:8306) it "+
+		"needs TLS, and the first start prints a token for adding the first operator, see docs/access.md; port 0 "+
+		"picks a free one; or a Unix socket, unix:/run/dyno/dyno.sock")
+	f.Var((*socketMode)(&d.mode), "socket-mode", "who may connect to the socket of --listen, octal: 600 Dyno's own "+
+		"account, 660 its group too")
+	f.StringVar(&d.cert, "tls-cert", "", "use TLS: PEM file of the certificate and its chain; a renewed one is "+
+		"loaded automatically")
 	f.StringVar(&d.key, "tls-key", "", "PEM file of its key")
-	f.BoolVar(&d.selfSigned, "tls-self-signed", false, "use TLS with a certificate that Dyno creates; browsers warn until its fingerprint is trusted")
-	f.StringSliceVar(&d.hosts, "host", nil, "name by which others reach this server, in a browser or through a proxy; requires a login; may be repeated")
+	f.BoolVar(&d.selfSigned, "tls-self-signed", false, "use TLS with a certificate that Dyno creates; browsers warn "+
+		"until its fingerprint is trusted")
+	f.StringSliceVar(&d.hosts, "host", nil, "name by which others reach this server, in a browser or through a "+
+		"proxy; requires a login; may be repeated")
 	f.BoolVar(&d.readOnly, "read-only", false, "allow no changes through the web UI and the API")
 }
 
@@ -71,7 +77,8 @@ func (d *doorFlags) socket() string {
 
 func (d *doorFlags) check() error {
 	if d.socket() != "" && (d.cert != "" || d.selfSigned) {
-		return usagef("--listen %s: a socket has no TLS: leave --tls-cert, --tls-key and --tls-self-signed out", d.listen)
+		return usagef("--listen %s: a socket has no TLS: leave --tls-cert, --tls-key and --tls-self-signed out",
+			d.listen)
 	}
 	if (d.cert == "") != (d.key == "") {
 		return usagef("--tls-cert and --tls-key belong together")
@@ -81,7 +88,8 @@ func (d *doorFlags) check() error {
 	}
 	for _, h := range d.hosts {
 		if !hostForm.MatchString(h) && net.ParseIP(h) == nil {
-			return usagef("--host %q: must be a name such as dyno.example.org or an address, without https:// and without a port", h)
+			return usagef("--host %q: must be a name such as dyno.example.org or an address, without https:// and "+
+				"without a port", h)
 		}
 	}
 	return nil
@@ -96,7 +104,8 @@ type door struct {
 	used     <-chan struct{} // the first-run link let somebody in; nil when there is none
 }
 
-// openDoor opens the port and the users' file. Where a login is needed and there are no users, it tells the first-run token, once.
+// openDoor opens the port and the users' file. Where a login is needed and there are no users, it tells the first-run
+// token, once.
 func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*door, error) {
 	c, fingerprint, err := e.certificate(d, log)
 	if err != nil {
@@ -115,13 +124,17 @@ func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*doo
 	if err != nil {
 		switch {
 		case errors.Is(err, syscall.EADDRINUSE):
-			err = fmt.Errorf("%w; another program listens there, perhaps another dyno serve: end it, or choose another port with --listen", err)
+			err = fmt.Errorf("%w; another program listens there, perhaps another dyno serve: end it, or choose "+
+				"another port with --listen", err)
 		case !ofMachine(err):
 			err = &exitError{exitUsage, err}
 		}
 		return nil, errors.Join(err, users.Close())
 	}
-	x := &door{l: l, users: users, guarding: httpapi.Guarding{Hosts: d.hosts, Beyond: !httpapi.Loopback(l), ReadOnly: d.readOnly}}
+	x := &door{l: l, users: users, guarding: httpapi.Guarding{
+		Hosts:  d.hosts,
+		Beyond: !httpapi.Loopback(l), ReadOnly: d.readOnly,
+	}}
 	scheme := "http"
 	if c != nil {
 		scheme = "https"
@@ -133,13 +146,14 @@ func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*doo
 		x.url = d.listen
 	}
 	if fingerprint != "" {
-		e.remark("The certificate is Dyno's own. A browser warns once; its SHA-256 fingerprint must be\n  %s", fingerprint)
+		e.remark("The certificate is Dyno's own. A browser warns once; its SHA-256 fingerprint must be\n  %s",
+			fingerprint)
 	}
 	return x, e.firstToken(ctx, x)
 }
 
-// The files in Dyno's home, for its owner only, that have the first-run link, and where others come the token. Where standard error is no
-// terminal they alone have it: more people may read the journal than may log in.
+// The files in Dyno's home, for its owner only, that have the first-run link, and where others come the token. Where
+// standard error is no terminal they alone have it: more people may read the journal than may log in.
 const (
 	linkFile  = "first-run-link"
 	tokenFile = "first-run-token"
@@ -148,8 +162,8 @@ const (
 // linkEvery is how often the link is made anew: it is good for a day.
 const linkEvery = 12 * time.Hour
 
-// firstLink makes a link that logs a browser of this machine in as long as there are no users, in place of the one before, and keeps it in
-// a file that only Dyno's own account can read. With users there is none, and the file goes.
+// firstLink makes a link that logs a browser of this machine in as long as there are no users, in place of the one
+// before, and keeps it in a file that only Dyno's own account can read. With users there is none, and the file goes.
 func (e *env) firstLink(ctx context.Context, x *door) (link string, err error) {
 	token, err := x.users.FirstToken(ctx)
 	if errors.Is(err, access.ErrExists) {
@@ -170,7 +184,8 @@ func (e *env) putSecret(name, text string) error {
 	if text == "" {
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // born with its mode, and no link of anybody's is followed
+	// born with its mode, and no link of anybody's is followed
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -214,7 +229,8 @@ func (e *env) warnOthers(passwd string) {
 	if n := len(others) - most; n > 0 {
 		names += fmt.Sprintf(" and %d more", n)
 	}
-	e.remark("Warning: Dyno runs as root, has no users, and %s can log in to this machine. They have no access, but every program that\n"+
+	e.remark("Warning: Dyno runs as root, has no users, and %s can log in to this machine. They have no access, but "+
+		"every program that\n"+
 		"root runs is an operator. Fix: dyno user add NAME.", names)
 }
 
@@ -234,7 +250,8 @@ func people(passwd string) (names []string) {
 	return names
 }
 
-// ofMachine reports whether this machine, and not what was typed, keeps a port from being opened: it is taken, or names are not resolved now.
+// ofMachine reports whether this machine, and not what was typed, keeps a port from being opened: it is taken, or names
+// are not resolved now.
 func ofMachine(err error) bool {
 	var call *os.SyscallError
 	var dns *net.DNSError
@@ -275,7 +292,8 @@ func (e *env) firstToken(ctx context.Context, x *door) error {
 			return errors.Join(err, x.close())
 		}
 		if !some {
-			e.remark("There are no users yet, and with --read-only the web UI adds none: `dyno user add NAME --role operator` adds the first.")
+			e.remark("There are no users yet, and with --read-only the web UI adds none: `dyno user add NAME --role " +
+				"operator` adds the first.")
 		}
 		return nil
 	}
@@ -299,7 +317,8 @@ func (e *env) firstToken(ctx context.Context, x *door) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.clearLine()
-	fmt.Fprintf(e.Err, "There are no users yet. The web UI asks for %s, valid once and for a day, and for the first operator's name and password:\n  %s\n", which, token)
+	fmt.Fprintf(e.Err, "There are no users yet. The web UI asks for %s, valid once and for a day, and for the first "+
+		"operator's name and password:\n  %s\n", which, token)
 	return nil
 }
 
@@ -327,16 +346,19 @@ func (e *env) letIn(ctx context.Context, x *door) {
 		}
 	}
 	file := filepath.Join(e.app.Home, linkFile)
-	how := "This link gives one other browser of this\nmachine access, once, within a day; " + file + " always has a valid one:\n  " + link
+	how := "This link gives one other browser of this\nmachine access, once, within a day; " + file +
+		" always has a valid one:\n  " + link
 	if !isTerminal(e.Err) {
-		how = "The link in this file gives one other\nbrowser of this machine access, once; it always has a valid one:\n  " + file
+		how = "The link in this file gives one other\nbrowser of this machine access, once; it always has a valid " +
+			"one:\n  " + file
 	}
 	e.remark("There are no users: root and Dyno's own account need no login. %s", how)
 }
 
 func (x *door) close() error { return errors.Join(x.l.Close(), x.users.Close()) }
 
-// reached is the address by which a browser comes: a name that was given, else that of the listener, else one of this machine's.
+// reached is the address by which a browser comes: a name that was given, else that of the listener, else one of this
+// machine's.
 func reached(a net.Addr, hosts []string) string {
 	host, port, err := net.SplitHostPort(a.String())
 	ip := net.ParseIP(host)

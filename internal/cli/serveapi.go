@@ -13,14 +13,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/httpapi"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// The types here give httpapi what it asks for out of an app.Service, in httpapi's words.
+// The types here give httpapi what it asks for out of a service.Service, in httpapi's words.
 
-type fleet struct{ s *app.Service }
+type fleet struct{ s *service.Service }
 
 func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 	all := []httpapi.Target{}
@@ -32,7 +33,7 @@ func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 		if m.State != nil {
 			t.Server, t.Up, t.Reason, t.At = m.State.Server, known.Of(m.State.Up), m.State.Reason, m.State.At
 			if t.NotConfigured = m.State.NotConfigured; t.NotConfigured {
-				t.Up, t.Fix = known.None[bool](), app.FixNotConfigured
+				t.Up, t.Fix = known.None[bool](), service.FixNotConfigured
 			}
 			if t.LoginRefused = m.State.LoginRefused; t.LoginRefused {
 				t.Up = known.None[bool]()
@@ -89,16 +90,16 @@ func (f fleet) Sources(_ context.Context, name string) ([]httpapi.Source, error)
 	return all, nil
 }
 
-func (f fleet) Health(context.Context) ([]app.Trouble, error) { return f.s.Health(), nil }
+func (f fleet) Health(context.Context) ([]service.Trouble, error) { return f.s.Health(), nil }
 
-func (f fleet) Price(ctx context.Context, name string, span time.Duration) (app.Price, error) {
+func (f fleet) Price(ctx context.Context, name string, span time.Duration) (service.Price, error) {
 	if _, ok := f.s.Find(name); !ok {
-		return app.Price{}, unknownTarget(name)
+		return service.Price{}, unknownTarget(name)
 	}
 	return f.s.Price(ctx, name, span)
 }
 
-type states struct{ s *app.Service }
+type states struct{ s *service.Service }
 
 func (x states) StateAt(ctx context.Context, name string, at time.Time) (*state.State, error) {
 	m, watched := x.s.Find(name)
@@ -125,9 +126,11 @@ func (x states) StateTimes(ctx context.Context, name string, from, to time.Time,
 	return x.s.History.StateTimes(ctx, name, from, to, limit)
 }
 
-type classes struct{ s *app.Service }
+type classes struct{ s *service.Service }
 
-func (x classes) Classes(ctx context.Context, name string, from, to time.Time, search string, n int) (httpapi.ClassList, error) {
+func (x classes) Classes(ctx context.Context, name string, from, to time.Time, search string,
+	n int,
+) (httpapi.ClassList, error) {
 	if ok, err := x.s.Known(ctx, name); err != nil || !ok {
 		return httpapi.ClassList{}, errors.Join(err, unknownTarget(name))
 	}
@@ -168,7 +171,8 @@ func (x classes) Class(ctx context.Context, name, id string, from, to time.Time)
 	}
 	for _, b := range line {
 		d.Buckets = append(d.Buckets, httpapi.Bucket{From: b.From, To: b.To, Class: class.Class{
-			ID: id, Sampled: d.Class.Sampled, Count: b.Count, TimeSec: b.TimeSec, MaxSec: b.MaxSec, P95Sec: b.P95Sec, Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
+			ID: id, Sampled: d.Class.Sampled, Count: b.Count, TimeSec: b.TimeSec, MaxSec: b.MaxSec, P95Sec: b.P95Sec,
+			Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
 		}})
 	}
 	plans, err := x.s.History.Plans(ctx, name, id)
@@ -182,12 +186,17 @@ func (x classes) Class(ctx context.Context, name, id string, from, to time.Time)
 }
 
 func coverage(c history.Coverage) httpapi.Coverage {
-	return httpapi.Coverage{From: c.From, To: c.To, Seconds: c.Seconds, Classes: c.Classes, Count: c.Count, TimeSec: c.TimeSec}
+	return httpapi.Coverage{
+		From: c.From, To: c.To, Seconds: c.Seconds, Classes: c.Classes,
+		Count: c.Count, TimeSec: c.TimeSec,
+	}
 }
 
-type marks struct{ s *app.Service }
+type marks struct{ s *service.Service }
 
-func (x marks) Events(ctx context.Context, name string, kinds []string, from, to time.Time, n int) ([]event.Event, error) {
+func (x marks) Events(ctx context.Context, name string, kinds []string, from, to time.Time,
+	n int,
+) ([]event.Event, error) {
 	return x.s.NewestEvents(ctx, name, kinds, from, to, n)
 }
 

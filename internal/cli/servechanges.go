@@ -13,13 +13,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
-func (e *env) serveTasks(s *app.Service) httpapi.Tasks       { return s }
-func (e *env) serveFindings(s *app.Service) httpapi.Findings { return judgements{s} }
-func (e *env) serveChanges(s *app.Service) httpapi.Changes   { return changes{s} }
+func (e *env) serveFindings(s *service.Service) httpapi.Findings { return judgements{s} }
+func (e *env) serveChanges(s *service.Service) httpapi.Changes   { return changes{s} }
 
 // inWords gives an error of the engines the meaning that httpapi answers by.
 func inWords(err error) error {
@@ -29,9 +30,10 @@ func inWords(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &unknown), errors.As(err, &finding), errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName):
+	case errors.As(err, &unknown), errors.As(err, &finding), errors.Is(err, ledger.ErrNotFound),
+		errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName):
 		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
-	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged), errors.Is(err, apply.ErrNotThatSession):
+	case errors.As(err, &blocked), errors.Is(err, service.ErrPreviewChanged), errors.Is(err, apply.ErrNotThatSession):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
 	case target.KindOf(err) == target.BadTarget: // of a URL in place of a name
 		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
@@ -41,7 +43,7 @@ func inWords(err error) error {
 	return err
 }
 
-type judgements struct{ s *app.Service }
+type judgements struct{ s *service.Service }
 
 func (x judgements) Verdicts(ctx context.Context, name string, n int) ([]app.Verdict, error) {
 	if name != "" {
@@ -53,7 +55,7 @@ func (x judgements) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 	return all, inWords(err)
 }
 
-func (x judgements) FindingsOf(ctx context.Context, name string) (app.Findings, error) {
+func (x judgements) FindingsOf(ctx context.Context, name string) (service.Findings, error) {
 	all, err := x.s.FindingsOf(ctx, name)
 	return all, inWords(err)
 }
@@ -63,26 +65,26 @@ func (x judgements) IgnoreFinding(ctx context.Context, name, id, by string, d ti
 	return i, inWords(err)
 }
 
-func (x judgements) Judged(ctx context.Context, id string) (app.Judged, error) {
+func (x judgements) Judged(ctx context.Context, id string) (service.Judged, error) {
 	d, err := x.s.Judged(ctx, id)
 	return d, inWords(err)
 }
 
-func (x judgements) Diagnose(ctx context.Context, name, by string, o capture.Options) (app.Task, error) {
+func (x judgements) Diagnose(ctx context.Context, name, by string, o capture.Options) (task.Task, error) {
 	t, err := x.s.Diagnose(ctx, name, by, o)
 	return t, inWords(err)
 }
 
 func (x judgements) JudgedEvery() time.Duration { return x.s.JudgedEvery() }
 
-type changes struct{ s *app.Service }
+type changes struct{ s *service.Service }
 
-func (x changes) Journal(ctx context.Context, name string, n int) ([]app.Change, error) {
+func (x changes) Journal(ctx context.Context, name string, n int) ([]service.JournalAction, error) {
 	all, err := x.s.Journal(ctx, name, n)
 	return all, inWords(err)
 }
 
-func (x changes) ChangeOf(ctx context.Context, id string) (app.ChangeDetail, error) {
+func (x changes) ChangeOf(ctx context.Context, id string) (service.ChangeDetail, error) {
 	d, err := x.s.ChangeOf(ctx, id)
 	return d, inWords(err)
 }
@@ -97,7 +99,9 @@ func (x changes) PreviewChange(ctx context.Context, name, finding string, o appl
 	return in, inWords(err)
 }
 
-func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string, o apply.Options) (app.Task, error) {
+func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string,
+	o apply.Options,
+) (task.Task, error) {
 	t, err := x.s.ApplyChange(ctx, name, finding, confirm, by, o)
 	return t, inWords(err)
 }
@@ -107,7 +111,7 @@ func (x changes) PreviewUndo(ctx context.Context, id string, o apply.Options) (a
 	return p, inWords(err)
 }
 
-func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (app.Task, error) {
+func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
 	t, err := x.s.UndoChange(ctx, id, confirm, by, o)
 	return t, inWords(err)
 }
@@ -117,7 +121,7 @@ func (x changes) KillSession(ctx context.Context, name string, session uint64, u
 	return e, inWords(err)
 }
 
-func (x changes) ProveChange(ctx context.Context, id, by string, o capture.Options) (app.Task, error) {
+func (x changes) ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error) {
 	t, err := x.s.ProveChange(ctx, id, by, o)
 	return t, inWords(err)
 }

@@ -5,26 +5,30 @@ import (
 	"errors"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/httpapi"
+	"github.com/dyno-perf/dyno/internal/service"
 )
 
-func (e *env) servePeriods(s *app.Service) httpapi.Periods { return periods{s} }
+func (e *env) servePeriods(s *service.Service) httpapi.Periods { return periods{s} }
 
-type periods struct{ s *app.Service }
+type periods struct{ s *service.Service }
 
-func (x periods) ClassLines(ctx context.Context, name string, list []class.Class, from, to time.Time) ([]app.Line, error) {
+func (x periods) ClassLines(
+	ctx context.Context, name string, list []class.Class, from, to time.Time,
+) ([]service.Line, error) {
 	return x.s.ClassLines(ctx, name, list, from, to)
 }
 
-func (x periods) ClassExtra(ctx context.Context, name string, c class.Class) (app.ClassExtra, error) {
+func (x periods) ClassExtra(ctx context.Context, name string, c class.Class) (service.ClassExtra, error) {
 	return x.s.ClassExtra(ctx, name, c)
 }
 
-func (x periods) CompareClasses(ctx context.Context, name string, before, after app.Period, most int) (app.PeriodComparison, error) {
+func (x periods) CompareClasses(ctx context.Context, name string, before, after service.Period,
+	most int,
+) (service.PeriodComparison, error) {
 	if ok, err := x.s.Known(ctx, name); err != nil || !ok {
-		return app.PeriodComparison{}, errors.Join(err, unknownTarget(name))
+		return service.PeriodComparison{}, errors.Join(err, unknownTarget(name))
 	}
 	return x.s.ComparePeriods(ctx, name, before, after, most)
 }

@@ -13,27 +13,32 @@ import (
 	"unicode"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/discovery"
 	"github.com/dyno-perf/dyno/internal/httpapi"
 	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-func (e *env) serveSettings(s *app.Service, listen string) httpapi.Settings { return front{s, listen} }
+func (e *env) serveSettings(s *service.Service, listen string) httpapi.Settings {
+	return front{s, listen}
+}
 
 // front gives httpapi what it asks for, with its errors.
 type front struct {
-	*app.Service
+	*service.Service
 	listen string
 }
 
-func (x front) Settings(ctx context.Context) (app.Settings, error) {
+func (x front) Settings(ctx context.Context) (service.Settings, error) {
 	all, err := x.Service.Settings(ctx)
 	all.Listen = x.listen
 	return all, err
 }
 
-func (x front) Grants(flavor, task, user string, schemas []string) ([]string, error) {
+func (x front) Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
 	all, err := app.Grants(flavor, task, user, schemas)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
@@ -59,9 +64,9 @@ func (x front) SetTargetPassword(ctx context.Context, name, url, password string
 func (x front) SetRetention(name string, days float64) error {
 	err := x.Service.SetRetention(name, days)
 	switch {
-	case errors.Is(err, app.ErrBadRetention):
+	case errors.Is(err, service.ErrBadRetention):
 		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
-	case errors.Is(err, app.ErrFixedRetention):
+	case errors.Is(err, service.ErrFixedRetention):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
 	}
 	return err
@@ -76,7 +81,8 @@ func settingError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName), errors.As(err, &unknown):
+	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName),
+		errors.As(err, &unknown):
 		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
 	case errors.Is(err, app.ErrTargetExists):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
@@ -87,20 +93,21 @@ func settingError(err error) error {
 }
 
 // discovering reads the flag --discover: whether servers are looked for, or where alone.
-func discovering(flag string) (app.Looking, error) {
+func discovering(flag string) (discovery.Options, error) {
 	switch flag {
 	case "false", "no", "off", "0":
-		return app.Looking{None: true}, nil
+		return discovery.Options{None: true}, nil
 	case "true", "yes", "on", "1":
-		return app.Looking{}, nil
+		return discovery.Options{}, nil
 	}
 	only := strings.Split(flag, ",")
 	for _, at := range only {
 		if !isPlace(at) {
-			return app.Looking{}, usagef("--discover %q: must be true, false, or paths of sockets and host:port, with commas and no blanks between: /run/mysqld/mysqld.sock,127.0.0.1:3307", flag)
+			return discovery.Options{}, usagef("--discover %q: must be true, false, or paths of sockets and "+
+				"host:port, with commas and no blanks between: /run/mysqld/mysqld.sock,127.0.0.1:3307", flag)
 		}
 	}
-	return app.Looking{Only: only}, nil
+	return discovery.Options{Only: only}, nil
 }
 
 // isPlace reports whether a server could listen there: at the absolute path of a socket, or at host:port.
@@ -115,7 +122,7 @@ func isPlace(at string) bool {
 }
 
 // greet fills an empty inventory with the servers of this machine that can be logged in to, and says so.
-func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
+func (e *env) greet(ctx context.Context, s *service.Service, discover bool) {
 	l, err := e.app.Ledger(ctx)
 	if err != nil {
 		return // whatever needs it tells
@@ -136,20 +143,24 @@ func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
 		e.remark("Search for servers on this machine: %v", err)
 	}
 	for _, f := range taken {
-		e.remark("Found %s %s at %s; watching it as %s, logged in as %s. `dyno target rm %[4]s` removes it.", f.Flavor, f.Version, f.Address, f.Name, f.User)
+		e.remark("Found %s %s at %s; watching it as %s, logged in as %s. `dyno target rm %[4]s` removes it.", f.Flavor,
+			f.Version, f.Address, f.Name, f.User)
 		if f.Reason != "" {
-			e.remark("WARNING: %s. Fix: run this on %s, then `dyno target add %[2]s URL --replace` with that account:\n  %s;", f.Reason, f.Name, strings.Join(f.Create, ";\n  "))
+			e.remark("WARNING: %s. Fix: run this on %s, then `dyno target add %[2]s URL --replace` with that "+
+				"account:\n  %s;", f.Reason, f.Name, strings.Join(f.Create, ";\n  "))
 		}
 	}
 	if len(taken) > 0 {
 		return
 	}
 	for _, f := range d.Found {
-		e.remark("Found %s at %s, but cannot log in: %s", cmp.Or(strings.TrimSpace(f.Flavor+" "+f.Version), "a server"), f.Address, f.Reason)
+		e.remark("Found %s at %s, but cannot log in: %s", cmp.Or(strings.TrimSpace(string(f.Flavor)+" "+f.Version),
+			"a server"), f.Address, f.Reason)
 	}
 	if len(d.Found) == 0 {
 		e.remark("The inventory is empty, and no server was found on this machine: %s", byHand)
 	} else {
-		e.remark("The inventory is empty: the Welcome page of the web UI says what each of them is missing, or %s", byHand)
+		e.remark("The inventory is empty: the Welcome page of the web UI says what each of them is missing, or %s",
+			byHand)
 	}
 }

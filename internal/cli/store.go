@@ -44,26 +44,29 @@ func (e *env) storeUsage() *cobra.Command {
 	return &cobra.Command{
 		Use:   "usage",
 		Short: "list the stored data by kind: size, age, growth",
-		Long:  "Lists the stored data by kind with its size and its growth per day. `dyno serve --help` shows the retention of each kind.",
-		Args:  args(0, 0),
+		Long: "Lists the stored data by kind with its size and its growth per day. `dyno serve --help` shows the " +
+			"retention of each kind.",
+		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			all, err := e.app.Usage(c.Context())
 			if err != nil {
 				return err
 			}
-			return listed(e, fmt.Sprintf("%-22s %10s  %-12s %-25s %s", "KIND", "SIZE", "ROWS", "SINCE", "PER DAY"), all, func(k app.Kept) string {
-				rows, since, day := "", "", ""
-				if k.Rows > 0 {
-					rows = unit.Count(float64(k.Rows))
-				}
-				if !k.Oldest.IsZero() {
-					since = k.Oldest.Local().Format(time.DateTime)
-				}
-				if k.PerDay > 0 {
-					day = unit.Bytes(k.PerDay)
-				}
-				return fmt.Sprintf("%-22s %10s  %-12s %-25s %s", k.Kind, unit.Bytes(float64(k.Bytes)), rows, since, day)
-			}, "Nothing is stored yet.")
+			return listed(e, fmt.Sprintf("%-22s %10s  %-12s %-25s %s", "KIND", "SIZE", "ROWS", "SINCE", "PER DAY"), all,
+				func(k app.Kept) string {
+					rows, since, day := "", "", ""
+					if k.Rows > 0 {
+						rows = unit.Count(float64(k.Rows))
+					}
+					if !k.Oldest.IsZero() {
+						since = k.Oldest.Local().Format(time.DateTime)
+					}
+					if k.PerDay > 0 {
+						day = unit.Bytes(k.PerDay)
+					}
+					return fmt.Sprintf("%-22s %10s  %-12s %-25s %s", k.Kind, unit.Bytes(float64(k.Bytes)), rows, since,
+						day)
+				}, "Nothing is stored yet.")
 		},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -19,7 +20,8 @@ import (
 )
 
 func (e *env) target() *cobra.Command {
-	return group("target", "the inventory of servers: add, ls, rm; check what is observable, trust a certificate, print grants",
+	return group("target", "the inventory of servers: add, ls, rm; check what is observable, trust a certificate, "+
+		"print grants",
 		e.targetAdd(), e.targetLs(), e.targetRm(), e.targetCheck(), e.targetTrust(), e.targetGrants())
 }
 
@@ -32,8 +34,9 @@ func (e *env) targetAdd() *cobra.Command {
 		Long: `Stores how to reach a server and where its password is, never the password: that stays in a defaults file
 (--from-defaults), in an environment variable (--password-env), or is prompted for. Then it tests the login; a server
 that does not answer is added anyway, and so is one that refuses the login, with exit code 1.`,
-		Example: "  dyno target add shop 'mysql://dyno@db1:3306?tls=verify-full&ssl-ca=/etc/ssl/shop-ca.pem' --password-env SHOP_PASSWORD",
-		Args:    args(2, 2),
+		Example: "  dyno target add shop 'mysql://dyno@db1:3306?tls=verify-full&ssl-ca=/etc/ssl/shop-ca.pem' " +
+			"--password-env SHOP_PASSWORD",
+		Args: args(2, 2),
 	}
 	c.Flags().StringVar(&t.Defaults, "from-defaults", "", "my.cnf that holds its user and password")
 	c.Flags().StringVar(&t.PasswordEnv, "password-env", "", "environment variable that will hold its password")
@@ -69,8 +72,8 @@ that does not answer is added anyway, and so is one that refuses the login, with
 // addedTime is how long a server that was just added may take to answer.
 const addedTime = 10 * time.Second
 
-// tryAdded tells whether a server that was just added lets Dyno in, and what it hides. It stays in the inventory either way: it may be down, or
-// the password may not be there yet. A refused login is an error: somebody has to do something.
+// tryAdded tells whether a server that was just added lets Dyno in, and what it hides. It stays in the inventory either
+// way: it may be down, or the password may not be there yet. A refused login is an error: somebody has to do something.
 func (e *env) tryAdded(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, addedTime)
 	defer cancel()
@@ -99,38 +102,44 @@ func (e *env) tryAdded(ctx context.Context, name string) error {
 }
 
 func (e *env) targetLs() *cobra.Command {
-	return &cobra.Command{Use: "ls", Short: "list the inventory", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
-		l, err := e.app.Ledger(c.Context())
-		if err != nil {
-			return err
-		}
-		all, err := l.Targets(c.Context())
-		if err != nil {
-			return err
-		}
-		return listed(e, fmt.Sprintf("%-16s %-50s %s", "NAME", "URL", "LOGIN"), all, func(t ledger.Target) string {
-			from := ""
-			switch {
-			case t.PasswordEnv != "":
-				from = "password in $" + t.PasswordEnv
-			case t.Defaults == os.DevNull: // found on this machine, and it let in without one
-				from = "without a password"
-			case t.Defaults != "":
-				from = "login from " + t.Defaults
+	return &cobra.Command{
+		Use: "ls", Short: "list the inventory", Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			l, err := e.app.Ledger(c.Context())
+			if err != nil {
+				return err
 			}
-			return fmt.Sprintf("%-16s %-50s %s", t.Name, t.URL, from)
-		}, "The inventory is empty. `dyno target add NAME URL` adds a server.")
-	}}
+			all, err := l.Targets(c.Context())
+			if err != nil {
+				return err
+			}
+			return listed(e, fmt.Sprintf("%-16s %-50s %s", "NAME", "URL", "LOGIN"), all, func(t ledger.Target) string {
+				from := ""
+				switch {
+				case t.PasswordEnv != "":
+					from = "password in $" + t.PasswordEnv
+				case t.Defaults == os.DevNull: // found on this machine, and it let in without one
+					from = "without a password"
+				case t.Defaults != "":
+					from = "login from " + t.Defaults
+				}
+				return fmt.Sprintf("%-16s %-50s %s", t.Name, t.URL, from)
+			}, "The inventory is empty. `dyno target add NAME URL` adds a server.")
+		},
+	}
 }
 
 func (e *env) targetRm() *cobra.Command {
-	return &cobra.Command{Use: "rm NAME", Short: "remove a server from the inventory (its stored data stays)", Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
-		l, err := e.app.Ledger(c.Context())
-		if err != nil {
-			return err
-		}
-		return l.RemoveTarget(c.Context(), a[0])
-	}}
+	return &cobra.Command{
+		Use: "rm NAME", Short: "remove a server from the inventory (its stored data stays)",
+		Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
+			l, err := e.app.Ledger(c.Context())
+			if err != nil {
+				return err
+			}
+			return l.RemoveTarget(c.Context(), a[0])
+		},
+	}
 }
 
 func (e *env) targetCheck() *cobra.Command {
@@ -173,7 +182,8 @@ setting fixes it. Changes nothing. Exit code 1 if the server cannot be reached.`
 				continue
 			}
 			missing++
-			fmt.Fprintf(e.Out, "  %-22s %s: %s\n", s.Name, s.State, wrap(s.Reason, e.width()-28, strings.Repeat(" ", 28)))
+			fmt.Fprintf(e.Out, "  %-22s %s: %s\n", s.Name, s.State, wrap(s.Reason, e.width()-28,
+				strings.Repeat(" ", 28)))
 			if s.Fix != "" {
 				fmt.Fprintf(e.Out, "  %-22s Fix: %s\n", "", s.Fix)
 			}
@@ -181,7 +191,8 @@ setting fixes it. Changes nothing. Exit code 1 if the server cannot be reached.`
 		if missing == 0 {
 			fmt.Fprintf(e.Out, "\nAll data sources are available.\n")
 		} else {
-			fmt.Fprintf(e.Out, "\n%d of %d data sources are unavailable; what they would show is unknown.\n", missing, len(x.Sources))
+			fmt.Fprintf(e.Out, "\n%d of %d data sources are unavailable; what they would show is unknown.\n",
+				missing, len(x.Sources))
 		}
 		return nil
 	}
@@ -199,8 +210,10 @@ purpose, this logs in and remembers the current ones. Compare the fingerprint wi
 openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
 		Args: args(1, 1),
 	}
-	c.Flags().BoolVar(&add, "add", false, "also keep the remembered ones: several servers behind one address, or a rotation")
-	c.Flags().BoolVar(&proof, "proof", false, "accept later certificates of a MariaDB 11.4+ that proves it knows the password; see SECURITY.md")
+	c.Flags().BoolVar(&add, "add", false, "also keep the remembered ones: several servers behind one address, or a "+
+		"rotation")
+	c.Flags().BoolVar(&proof, "proof", false, "accept later certificates of a MariaDB 11.4+ that proves it knows the "+
+		"password; see SECURITY.md")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		x, err := e.app.Trust(c.Context(), a[0], e.login, add, proof)
@@ -211,7 +224,8 @@ openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
 		case e.json():
 			return e.writeJSON(x)
 		case x.Is == "":
-			fmt.Fprintf(e.Out, "%s: no certificate is remembered: it is verified, or the connection is not encrypted.\n", a[0])
+			fmt.Fprintf(e.Out,
+				"%s: no certificate is remembered: it is verified, or the connection is not encrypted.\n", a[0])
 		case slices.Contains(x.Was, x.Is):
 			fmt.Fprintf(e.Out, "%s has the certificate that was remembered:\nSHA256 %s\n", a[0], x.Is)
 		default:
@@ -227,7 +241,9 @@ openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
 		}
 		if x.Account != "" {
 			fmt.Fprintf(e.Out, "The server runs as %s, which is remembered", x.Account)
-			if others := slices.DeleteFunc(x.WasAccounts, func(a string) bool { return a == x.Account }); len(others) > 0 {
+			if others := slices.DeleteFunc(x.WasAccounts, func(a string) bool {
+				return a == x.Account
+			}); len(others) > 0 {
 				fmt.Fprintf(e.Out, " %s %s", how, strings.Join(others, ", "))
 			}
 			fmt.Fprintln(e.Out, ".")
@@ -257,8 +273,9 @@ func (e *env) targetGrants() *cobra.Command {
 With a TARGET the statements are for its own account, as the server reports it, unless --user names another one. Without a
 TARGET --flavor is needed. A new account is locked until ALTER USER gives it a password, which the last line shows. Nothing
 is executed.`,
-		Example: "  dyno target grants --flavor mysql --task watch --user dyno@10.0.0.5\n  dyno target grants shop --task change --schema shop",
-		Args:    args(0, 1),
+		Example: "  dyno target grants --flavor mysql --task watch --user dyno@10.0.0.5\n  dyno target grants shop " +
+			"--task change --schema shop",
+		Args: args(0, 1),
 	}
 	c.Flags().StringVar(&task, "task", "watch", "watch, explain, change or load")
 	c.Flags().StringVar(&user, "user", "dyno", "account, name or name@host; with a TARGET, default its own")
@@ -268,11 +285,11 @@ is executed.`,
 	c.RunE = func(c *cobra.Command, a []string) error {
 		there := false // the account: it logged in
 		if len(a) == 1 {
-			g, err := e.app.Grantee(c.Context(), a[0], flavor, e.login)
+			g, err := e.app.Grantee(c.Context(), a[0], dbms.Flavor(flavor), e.login)
 			if err != nil {
 				return err
 			}
-			flavor = g.Flavor
+			flavor = string(g.Flavor)
 			if !c.Flags().Changed("user") {
 				user, there = g.User, g.Guess == ""
 				if g.Guess != "" {
@@ -283,7 +300,7 @@ is executed.`,
 		if flavor == "" {
 			return usagef("say which server the grants are for: give a TARGET or --flavor mysql|percona|mariadb")
 		}
-		statements, err := app.Grants(flavor, task, user, schemas)
+		statements, err := app.Grants(dbms.Flavor(flavor), task, user, schemas)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}

@@ -28,8 +28,8 @@ effect at once in a running "dyno serve".`
 	return c
 }
 
-// withUsers runs f on the users' file and writes into the audit log what it is, when it has a name. What f is about was checked to be names
-// and roles before: what people type into the wrong place, such as passwords, comes into no log.
+// withUsers runs f on the users' file and writes into the audit log what it is, when it has a name. What f is about was
+// checked to be names and roles before: what people type into the wrong place, such as passwords, comes into no log.
 func (e *env) withUsers(ctx context.Context, what, detail string, f func(s *access.Store) error) (err error) {
 	s, err := e.app.Users(ctx)
 	if err != nil {
@@ -67,7 +67,8 @@ func nameOnly(c *cobra.Command, a []string) error {
 	if len(a) == 1 {
 		return nil
 	}
-	return usagef("%s takes a name and nothing else: it prompts for the password, or reads it from standard input; usage: %s", c.CommandPath(), c.UseLine())
+	return usagef("%s takes a name and nothing else: it prompts for the password, or reads it from standard input; "+
+		"usage: %s", c.CommandPath(), c.UseLine())
 }
 
 func (e *env) userAdd() *cobra.Command {
@@ -112,13 +113,16 @@ from then on everybody needs a login, on this machine too.`,
 		if err != nil {
 			return err
 		}
-		err = e.withUsers(c.Context(), "user add", "name="+a[0]+" role="+role, func(s *access.Store) error { return s.AddUser(c.Context(), a[0], r, password) })
+		err = e.withUsers(c.Context(), "user add", "name="+a[0]+" role="+role, func(s *access.Store) error {
+			return s.AddUser(c.Context(), a[0], r, password)
+		})
 		if err != nil {
 			return err
 		}
 		e.remark("Added %s as %s.", a[0], role)
 		if !some {
-			e.remark("It is the first user: from now on everybody needs a login, on this machine too. Programs use tokens: `dyno user token add`.")
+			e.remark("It is the first user: from now on everybody needs a login, on this machine too. Programs use " +
+				"tokens: `dyno user token add`.")
 		}
 		return nil
 	}
@@ -138,7 +142,9 @@ func (e *env) userPassword() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.withUsers(c.Context(), "user password", "name="+a[0], func(s *access.Store) error { return s.SetPassword(c.Context(), a[0], password, "") })
+			return e.withUsers(c.Context(), "user password", "name="+a[0], func(s *access.Store) error {
+				return s.SetPassword(c.Context(), a[0], password, "")
+			})
 		},
 	}
 }
@@ -153,7 +159,9 @@ func (e *env) userRole() *cobra.Command {
 			if err = cmp.Or(access.CheckName(a[0]), err); err != nil {
 				return usageOf(err)
 			}
-			return e.withUsers(c.Context(), "user role", "name="+a[0]+" role="+a[1], func(s *access.Store) error { return s.SetRole(c.Context(), a[0], role) })
+			return e.withUsers(c.Context(), "user role", "name="+a[0]+" role="+a[1], func(s *access.Store) error {
+				return s.SetRole(c.Context(), a[0], role)
+			})
 		},
 	}
 }
@@ -162,8 +170,9 @@ func (e *env) userRm() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "remove a user and end the user's sessions",
-		Long:  "Removes a user and ends the user's sessions. The last operator can be removed only as the last user: then root and Dyno's own account on this machine need no login.",
-		Args:  args(1, 1),
+		Long: "Removes a user and ends the user's sessions. The last operator can be removed only as the last user: " +
+			"then root and Dyno's own account on this machine need no login.",
+		Args: args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if err := access.CheckName(a[0]); err != nil {
 				return usageOf(err)
@@ -189,10 +198,12 @@ func (e *env) userRm() *cobra.Command {
 				return err
 			}
 			if len(left) > 0 {
-				e.remark("Tokens created by %s are still valid: %s. `dyno user token rm` revokes them.", a[0], strings.Join(left, ", "))
+				e.remark("Tokens created by %s are still valid: %s. `dyno user token rm` revokes them.", a[0],
+					strings.Join(left, ", "))
 			}
 			if !some {
-				e.remark("No user is left: root and Dyno's own account on this machine are operators without a login again.")
+				e.remark("No user is left: root and Dyno's own account on this machine are operators without a login " +
+					"again.")
 			}
 			return nil
 		},
@@ -200,24 +211,29 @@ func (e *env) userRm() *cobra.Command {
 }
 
 func (e *env) userLs() *cobra.Command {
-	return &cobra.Command{Use: "ls", Short: "list the users", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
-		return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
-			all, err := s.Users(c.Context())
-			if err == nil {
-				_, err = s.HasUsers(c.Context()) // none is not the same as lost
-			}
-			if err != nil {
-				return err
-			}
-			return listed(e, fmt.Sprintf("%-20s %-9s %s", "NAME", "ROLE", "SEEN"), all, func(u access.User) string {
-				seen := "no session"
-				if !u.Seen.IsZero() {
-					seen = "seen " + u.Seen.Local().Format(time.DateTime)
+	return &cobra.Command{
+		Use: "ls", Short: "list the users", Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
+				all, err := s.Users(c.Context())
+				if err == nil {
+					_, err = s.HasUsers(c.Context()) // none is not the same as lost
 				}
-				return fmt.Sprintf("%-20s %-9s %s", u.Name, u.Role, seen)
-			}, "There are no users: root and Dyno's own account on this machine are operators without a login. `dyno user add NAME` adds the first.")
-		})
-	}}
+				if err != nil {
+					return err
+				}
+				return listed(e, fmt.Sprintf("%-20s %-9s %s", "NAME", "ROLE", "SEEN"), all, func(u access.User) string {
+					seen := "no session"
+					if !u.Seen.IsZero() {
+						seen = "seen " + u.Seen.Local().Format(time.DateTime)
+					}
+					return fmt.Sprintf("%-20s %-9s %s", u.Name, u.Role, seen)
+				}, "There are no users: root and Dyno's own account on this machine are operators without a login. "+
+					"`dyno "+
+					"user add NAME` adds the first.")
+			})
+		},
+	}
 }
 
 func (e *env) tokenAdd() *cobra.Command {
@@ -245,59 +261,71 @@ a hash. Grafana and Prometheus need a token of a viewer.`,
 		if u, err := user.Current(); err == nil {
 			by = u.Username
 		}
-		return e.withUsers(c.Context(), "token add", fmt.Sprintf("name=%s role=%s days=%d", a[0], role, days), func(s *access.Store) error {
-			t, err := s.AddToken(c.Context(), a[0], r, by, time.Duration(days)*24*time.Hour)
-			if err != nil {
+		return e.withUsers(c.Context(), "token add", fmt.Sprintf("name=%s role=%s days=%d", a[0], role, days),
+			func(s *access.Store) error {
+				t, err := s.AddToken(c.Context(), a[0], r, by, time.Duration(days)*24*time.Hour)
+				if err != nil {
+					return err
+				}
+				if e.json() {
+					return e.writeJSON(struct {
+						access.Token
+						Secret string `json:"token"`
+					}{t, t.Secret})
+				}
+				e.remark("It is shown only once and is valid until %s:", t.Expires.Local().Format(time.DateOnly))
+				_, err = fmt.Fprintln(e.Out, t.Secret)
 				return err
-			}
-			if e.json() {
-				return e.writeJSON(struct {
-					access.Token
-					Secret string `json:"token"`
-				}{t, t.Secret})
-			}
-			e.remark("It is shown only once and is valid until %s:", t.Expires.Local().Format(time.DateOnly))
-			_, err = fmt.Fprintln(e.Out, t.Secret)
-			return err
-		})
+			})
 	}
 	return c
 }
 
 func (e *env) tokenLs() *cobra.Command {
-	return &cobra.Command{Use: "ls", Short: "list the tokens, without their secrets", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
-		return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
-			all, err := s.Tokens(c.Context())
-			if err != nil {
-				return err
-			}
-			return listed(e, fmt.Sprintf("%-20s %-9s %-16s  %-24s %s", "NAME", "ROLE", "VALID", "USED", "CREATED BY"), all, func(t access.Token) string {
-				used := "never used"
-				if !t.Used.IsZero() {
-					used = "used " + t.Used.Local().Format(time.DateTime)
+	return &cobra.Command{
+		Use: "ls", Short: "list the tokens, without their secrets", Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
+				all, err := s.Tokens(c.Context())
+				if err != nil {
+					return err
 				}
-				return fmt.Sprintf("%-20s %-9s until %s  %-24s created by %s", t.Name, t.Role, t.Expires.Local().Format(time.DateOnly), used, t.By)
-			}, "There are no tokens. `dyno user token add NAME` adds one.")
-		})
-	}}
+				return listed(e, fmt.Sprintf("%-20s %-9s %-16s  %-24s %s", "NAME", "ROLE",
+					"VALID", "USED", "CREATED BY"),
+					all, func(t access.Token) string {
+						used := "never used"
+						if !t.Used.IsZero() {
+							used = "used " + t.Used.Local().Format(time.DateTime)
+						}
+						return fmt.Sprintf("%-20s %-9s until %s  %-24s created by %s", t.Name, t.Role,
+							t.Expires.Local().Format(time.DateOnly), used, t.By)
+					}, "There are no tokens. `dyno user token add NAME` adds one.")
+			})
+		},
+	}
 }
 
 func (e *env) tokenRm() *cobra.Command {
-	return &cobra.Command{Use: "rm NAME", Short: "revoke a token, effective at once", Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
-		detail := ""
-		if access.CheckName(a[0]) == nil { // who gives the token itself finds it in no log
-			detail = "name=" + a[0]
-		}
-		err := e.withUsers(c.Context(), "token rm", detail, func(s *access.Store) error { return s.RemoveToken(c.Context(), a[0]) })
-		if errors.Is(err, access.ErrNotFound) {
-			what := "of that name" // what is given may be the token itself, which is printed nowhere
-			if detail != "" {
-				what = fmt.Sprintf("%q", a[0])
+	return &cobra.Command{
+		Use: "rm NAME", Short: "revoke a token, effective at once", Args: args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			detail := ""
+			if access.CheckName(a[0]) == nil { // who gives the token itself finds it in no log
+				detail = "name=" + a[0]
 			}
-			return fmt.Errorf("there is no token %s; `dyno user token ls` lists them: %w", what, err)
-		}
-		return err
-	}}
+			err := e.withUsers(c.Context(), "token rm", detail, func(s *access.Store) error {
+				return s.RemoveToken(c.Context(), a[0])
+			})
+			if errors.Is(err, access.ErrNotFound) {
+				what := "of that name" // what is given may be the token itself, which is printed nowhere
+				if detail != "" {
+					what = fmt.Sprintf("%q", a[0])
+				}
+				return fmt.Errorf("there is no token %s; `dyno user token ls` lists them: %w", what, err)
+			}
+			return err
+		},
+	}
 }
 
 func (e *env) userAudit() *cobra.Command {
@@ -315,13 +343,15 @@ func (e *env) userAudit() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return listed(e, fmt.Sprintf("%-19s  %-12s %-8s %-15s %s", localTime(), "WHO", "VIA", "FROM", "WHAT"), all, func(x access.Entry) string {
-					outcome := x.Outcome
-					if outcome == "" {
-						outcome = "unfinished, or the program died meanwhile"
-					}
-					return fmt.Sprintf("%s  %-12s %-8s %-15s %s %s: %s", x.At.Local().Format(time.DateTime), x.Who, x.Via, x.From, x.What, x.Detail, outcome)
-				}, "No changes yet.")
+				return listed(e, fmt.Sprintf("%-19s  %-12s %-8s %-15s %s", localTime(), "WHO", "VIA", "FROM", "WHAT"),
+					all, func(x access.Entry) string {
+						outcome := x.Outcome
+						if outcome == "" {
+							outcome = "unfinished, or the program died meanwhile"
+						}
+						return fmt.Sprintf("%s  %-12s %-8s %-15s %s %s: %s", x.At.Local().Format(time.DateTime), x.Who,
+							x.Via, x.From, x.What, x.Detail, outcome)
+					}, "No changes yet.")
 			})
 		},
 	}

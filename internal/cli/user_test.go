@@ -13,7 +13,10 @@ func TestTheAuditLogHoldsNamesAlone(t *testing.T) {
 		t.Helper()
 		var out, err bytes.Buffer
 		getenv := func(k string) string { return map[string]string{"DYNO_HOME": home}[k] }
-		if code := Run(t.Context(), args, Streams{In: strings.NewReader("three green bottles 7\n"), Out: &out, Err: &err}, getenv, "test"); code != want {
+		if code := Run(t.Context(), args, Streams{
+			In: strings.NewReader("three green bottles 7\n"), Out: &out,
+			Err: &err,
+		}, getenv, "test"); code != want {
 			t.Fatalf("%q: code %d, %s", args, code, &err)
 		}
 		return out.String()
@@ -30,7 +33,10 @@ func TestTheAuditLogHoldsNamesAlone(t *testing.T) {
 	run(2, "user", "token", "add", "grafana", "--role", typed)
 	run(1, "user", "token", "rm", typed)
 	log := run(0, "user", "audit")
-	for _, want := range []string{"user add name=anna role=operator: done", "user rm name=ben: failed: ", "token rm : failed: "} {
+	for _, want := range []string{
+		"user add name=anna role=operator: done", "user rm name=ben: failed: ",
+		"token rm : failed: ",
+	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the audit log lacks %q:\n%s", want, log)
 		}

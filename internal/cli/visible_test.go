@@ -46,7 +46,8 @@ const hostileTable = "x\x1b[1A\x1b[2Kharmless\u009b8m\u202e\nNothing was changed
 func TestHostileNames(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	name := "`" + hostileTable + "`"
-	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE shop."+name+" (id INT PRIMARY KEY, a INT, b INT, KEY k1 (a), KEY k2 (a, b))",
+	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE shop."+name+" (id INT PRIMARY KEY, a INT, b INT, KEY "+
+		"k1 (a), KEY k2 (a, b))",
 		"INSERT INTO shop."+name+" SELECT seq, seq % 100, seq FROM seq_1_to_20000", "ANALYZE TABLE shop."+name)
 	log := filepath.Join(t.TempDir(), "slow.log")
 	text := "# Time: 2026-11-21T07:33:34.123456Z\n# User@Host: app\x1b[2J[app] @ localhost []  Id: 7\n" +
@@ -83,10 +84,12 @@ func TestHostileNames(t *testing.T) {
 	var d struct {
 		Preview struct{ Action struct{ SQL string } }
 	}
-	if err := json.Unmarshal([]byte(run("apply", url, found, "--output", "json", "--quiet")), &d); err != nil || !strings.Contains(d.Preview.Action.SQL, hostileTable) {
+	if err := json.Unmarshal([]byte(run("apply", url, found, "--output", "json", "--quiet")), &d); err != nil ||
+		!strings.Contains(d.Preview.Action.SQL, hostileTable) {
 		t.Fatalf("%q %v", d.Preview.Action.SQL, err)
 	}
-	if said := run("apply", url, found); !strings.Contains(said, "ALTER TABLE `shop`.`"+shown+"␊Nothing was changed.` ") {
+	if said := run("apply", url, found); !strings.Contains(said, "ALTER TABLE `shop`.`"+shown+
+		"␊Nothing was changed.` ") {
 		t.Errorf("the statement is not shown as it is: %s", said)
 	}
 	m := pattern.New(`Done: (a-\S+)`).FindStringSubmatch(run("apply", url, found, "--execute"))

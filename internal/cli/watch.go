@@ -10,16 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/screen"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/state"
 	nearest "github.com/dyno-perf/dyno/internal/suggest"
 )
 
 func (e *env) watch() *cobra.Command {
-	var o app.Watching
+	var o service.Watching
 	var at string
 	var record bool
 	var count int
@@ -30,8 +30,9 @@ func (e *env) watch() *cobra.Command {
 Keys: ? explains them; arrows go back in time, l returns to now. What could not be observed is shown as –, never as zero.
 While the view is open you can step back through the last hour; with --record, or while dyno serve watches the server, it is
 stored and --at shows any past second. Without a terminal, and with --output json, it writes a state every second.`,
-		Example: "  dyno watch shop\n  dyno watch shop --at '2026-11-21 03:12:40'\n  dyno watch sandbox:demo --output json --count 10",
-		Args:    args(1, 1),
+		Example: "  dyno watch shop\n  dyno watch shop --at '2026-11-21 03:12:40'\n  dyno watch sandbox:demo " +
+			"--output json --count 10",
+		Args: args(1, 1),
 	}
 	f := c.Flags()
 	f.StringVar(&at, "at", "", "start at this time: 10m (ago), '2026-11-21 14:00:00' (local time), or RFC 3339")
@@ -64,7 +65,7 @@ stored and --at shows any past second. Without a terminal, and with --output jso
 }
 
 // watchable checks what was asked of a watcher before anything is opened.
-func watchable(o app.Watching) error {
+func watchable(o service.Watching) error {
 	if o.Every < 100*time.Millisecond {
 		return usagef("--every %s: the shortest is 100ms", o.Every)
 	}
@@ -81,10 +82,10 @@ func watchable(o app.Watching) error {
 }
 
 // watchScreen ends when the user leaves the screen.
-func (e *env) watchScreen(ctx context.Context, name string, o app.Watching, at time.Time, record bool) error {
+func (e *env) watchScreen(ctx context.Context, name string, o service.Watching, at time.Time, record bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	f, err := e.app.Watch(ctx, name, e.login, o, record)
+	f, err := service.Watch(ctx, e.app, name, e.login, o, record)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,9 @@ func (e *env) watchScreen(ctx context.Context, name string, o app.Watching, at t
 }
 
 // watchPlain writes states one after the other, or the one of a moment.
-func (e *env) watchPlain(ctx context.Context, name string, o app.Watching, at time.Time, record bool, count int) error {
+func (e *env) watchPlain(ctx context.Context, name string, o service.Watching, at time.Time,
+	record bool, count int,
+) error {
 	write := func(st *state.State) error {
 		if e.json() {
 			return screen.JSON(e.Out, st)
@@ -107,7 +110,7 @@ func (e *env) watchPlain(ctx context.Context, name string, o app.Watching, at ti
 		return screen.Plain(e.Out, st, e.width())
 	}
 	if !at.IsZero() {
-		f, err := e.app.Past(ctx, name)
+		f, err := service.Past(ctx, e.app, name)
 		if err != nil {
 			return err
 		}
@@ -119,7 +122,7 @@ func (e *env) watchPlain(ctx context.Context, name string, o app.Watching, at ti
 	}
 	run, stop := context.WithCancel(ctx)
 	defer stop()
-	f, err := e.app.Watch(run, name, e.login, o, record)
+	f, err := service.Watch(run, e.app, name, e.login, o, record)
 	if err != nil {
 		return err
 	}
@@ -140,7 +143,7 @@ func (e *env) watchPlain(ctx context.Context, name string, o app.Watching, at ti
 }
 
 // feed gives screen what it asks for out of an app.Feed.
-type feed struct{ f *app.Feed }
+type feed struct{ f *service.Feed }
 
 func (x feed) Next(ctx context.Context) (screen.Update, error) {
 	u, err := x.f.Next(ctx)

@@ -25,7 +25,8 @@ var own struct {
 	course
 }
 
-// Now returns the time: the system's, or while that has stepped by more than a moment what it would be without the step.
+// Now returns the time: the system's, or while that has stepped by more than a moment what it would be without the
+// step.
 func Now() time.Time {
 	own.Lock()
 	defer own.Unlock()
@@ -49,8 +50,8 @@ type course struct {
 	since time.Duration // when it stepped
 }
 
-// now takes what the clock says and the time that has passed since some moment, and returns the time and the step that is not
-// followed yet.
+// now takes what the clock says and the time that has passed since some moment, and returns the time and the step that
+// is not followed yet.
 func (c *course) now(wall time.Time, passed time.Duration) (time.Time, time.Duration) {
 	expected := c.wall.Add(passed - c.at).Round(0) // what bears no monotonic reading is compared by the wall
 	step := wall.Sub(expected)
@@ -66,16 +67,17 @@ func (c *course) now(wall time.Time, passed time.Duration) (time.Time, time.Dura
 	return wall, 0
 }
 
-// Horizon is the moment that ages of what is stored are counted back from. It follows the clock, but only four times as fast as
-// time passes: a clock that is a year ahead for an hour expires four hours' worth. The zero value is ready to use.
+// Horizon is the moment that ages of what is stored are counted back from. It follows the clock, but only four times as
+// fast as time passes: a clock that is a year ahead for an hour expires four hours' worth. The zero value is ready to
+// use.
 type Horizon struct {
 	mu   sync.Mutex
 	at   time.Time
 	seen time.Duration
 }
 
-// Next returns the moment. now is the time; due is when the oldest of what is kept is to go, zero when nothing is kept: with it
-// the first call expires nothing at once that the passing of time has not made due.
+// Next returns the moment. now is the time; due is when the oldest of what is kept is to go, zero when nothing is kept:
+// with it the first call expires nothing at once that the passing of time has not made due.
 func (h *Horizon) Next(now, due time.Time) time.Time {
 	_, passed := system()
 	return h.next(now, due, passed)

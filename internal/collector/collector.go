@@ -12,16 +12,18 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 )
 
-// Scraper reads the metrics of one target at whole multiples of a period until ctx ends. It survives a server that goes away
-// and returns an error only when it cannot go on at all. Package scrape implements it.
+// Scraper reads the metrics of one target at whole multiples of a period until ctx ends. It survives a server that goes
+// away and returns an error only when it cannot go on at all. Package scrape implements it.
 type Scraper interface {
 	Run(ctx context.Context, every time.Duration, sink func(reading.Reading)) error
 }
 
-// Sink takes a reading, which bears the name of its target. Sinks of one target are called one after the other, those of different targets at the same time.
+// Sink takes a reading, which bears the name of its target. Sinks of one target are called one after the other, those
+// of different targets at the same time.
 type Sink func(reading.Reading)
 
-// Run scrapes every target each period until ctx ends; its end is no error. The first target that cannot go on ends all.
+// Run scrapes every target each period until ctx ends; its end is no error. The first target that cannot go on ends
+// all.
 func Run(ctx context.Context, every time.Duration, targets map[string]Scraper, sinks ...Sink) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for name, s := range targets {

@@ -20,7 +20,10 @@ type steps struct {
 
 func (s steps) Run(ctx context.Context, _ time.Duration, sink func(reading.Reading)) error {
 	for i := range s.n {
-		sink(reading.Reading{At: time.Unix(int64(i), 0), Samples: []metric.Sample{{Name: "x", At: int64(i), Value: float64(i)}}})
+		sink(reading.Reading{
+			At:      time.Unix(int64(i), 0),
+			Samples: []metric.Sample{{Name: "x", At: int64(i), Value: float64(i)}},
+		})
 	}
 	return s.end(ctx)
 }
@@ -41,7 +44,8 @@ func TestEveryBatchReachesEverySink(t *testing.T) {
 			}
 		}
 	}
-	if err := Run(ctx, time.Second, map[string]Scraper{"a": steps{2, untilDone}, "b": steps{3, untilDone}}, count("1"), count("2")); err != nil {
+	if err := Run(ctx, time.Second, map[string]Scraper{"a": steps{2, untilDone}, "b": steps{3, untilDone}}, count("1"),
+		count("2")); err != nil {
 		t.Fatal(err)
 	}
 	if got["1a"] != 2 || got["2a"] != 2 || got["1b"] != 3 || got["2b"] != 3 {

@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 )
 
-// Replay is a Scraper that gives recorded readings, the first again after the last, as if they were read now. Many of them may share
-// one recording.
+// Replay is a Scraper that gives recorded readings, the first again after the last, as if they were read now. Many of
+// them may share one recording.
 type Replay struct {
 	readings []reading.Reading
 	from     int

@@ -14,7 +14,10 @@ import (
 func TestReplay(t *testing.T) {
 	old := time.Unix(1000, 0)
 	rec := []reading.Reading{
-		{At: old, Samples: []metric.Sample{{Name: "a", At: 1_000_000, Value: 1}}, State: &state.State{At: old, Up: true}, Events: []event.Event{{Text: "once"}}},
+		{At: old, Samples: []metric.Sample{{Name: "a", At: 1_000_000, Value: 1}}, State: &state.State{
+			At: old,
+			Up: true,
+		}, Events: []event.Event{{Text: "once"}}},
 		{At: old, Samples: []metric.Sample{{Name: "a", At: 1_001_000, Value: 2}, {Name: "b", At: 1_001_000, Value: 3}}},
 		{At: old, Samples: []metric.Sample{{Name: "a", At: 1_002_000, Value: 4}}},
 	}
@@ -28,7 +31,8 @@ func TestReplay(t *testing.T) {
 	var last time.Time
 	err = r.Run(ctx, 10*time.Millisecond, func(x reading.Reading) {
 		got = append(got, x.Samples[0].Value)
-		if !x.At.After(last) || time.Since(x.At) > time.Minute || len(x.Events) != 0 || x.State != nil && !x.State.At.Equal(x.At) {
+		if !x.At.After(last) || time.Since(x.At) > time.Minute || len(x.Events) != 0 || x.State != nil &&
+			!x.State.At.Equal(x.At) {
 			t.Errorf("%+v after %v", x, last)
 		}
 		for _, s := range x.Samples {

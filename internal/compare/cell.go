@@ -31,7 +31,8 @@ func (j *judgement) cells() []trial.Cell {
 			if !t.Unusable {
 				c.Trials++
 			}
-			if t.Invalid != "" || j.by[place{t.Round, t.Variant, false}].Seq != t.Seq { // of a round that was repeated the last one stands
+			if t.Invalid != "" || j.by[place{t.Round, t.Variant, false}].Seq != t.Seq {
+				// of a round that was repeated the last one stands
 				continue
 			}
 			c.Valid++
@@ -79,8 +80,8 @@ func (j *judgement) cells() []trial.Cell {
 	return cells
 }
 
-// rates returns the operations per second of the ticks of a trial. What is left of a tick that is shorter than half of the usual one says
-// little and is left out.
+// rates returns the operations per second of the ticks of a trial. What is left of a tick that is shorter than half of
+// the usual one says little and is left out.
 func rates(t trial.Trial) []float64 {
 	var lengths, rs []float64
 	for _, s := range t.Seconds {
@@ -95,8 +96,8 @@ func rates(t trial.Trial) []float64 {
 	return rs
 }
 
-// ratios sets every value that variant and baseline have in pairs that count, variant ÷ baseline whatever is better, at 95 % each and
-// uncorrected for their number.
+// ratios sets every value that variant and baseline have in pairs that count, variant ÷ baseline whatever is better, at
+// 95 % each and uncorrected for their number.
 func (j *judgement) ratios(v plan.Variant) map[string]stat.Interval {
 	pairs := map[string][]stat.Pair{}
 	for r := 1; r <= j.last; r++ {
@@ -143,7 +144,10 @@ func price(c *trial.Cell, prices []plan.Price, v plan.Variant) {
 		return
 	}
 	per := func(tps float64) float64 { return c.Month / (tps * monthHours * 3600) * 1e6 }
-	c.Million = &stat.Interval{Center: per(tps.Center), Lo: per(tps.Hi), Hi: per(tps.Lo), N: tps.N, Confidence: tps.Confidence, Unit: c.Currency}
+	c.Million = &stat.Interval{
+		Center: per(tps.Center), Lo: per(tps.Hi), Hi: per(tps.Lo), N: tps.N,
+		Confidence: tps.Confidence, Unit: c.Currency,
+	}
 }
 
 func set[V any](m *map[string]V, name string, v V) {

@@ -12,13 +12,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// decisive returns what of two plans differs and decides the figures: "trials.time: 20s, 10s". How often a trial is repeated does not, nor do
-// seeds, margins, prices, layout, or which CPUs a placement came out as.
+// decisive returns what of two plans differs and decides the figures: "trials.time: 20s, 10s". How often a trial is
+// repeated does not, nor do seeds, margins, prices, layout, or which CPUs a placement came out as.
 func decisive(a, b trial.Result, keys []string) (ds []string) {
 	of := func(p plan.Plan) any {
 		return map[string]any{
 			"database": p.Database, "value": Value(p), "placement": cmp.Or(p.Placement.Mode, plan.Split),
-			"trials": map[string]any{"time": p.Trials.Time, "turns": p.Trials.Turns, "fresh": p.Trials.Fresh, "settle": p.Trials.Settle, "drop_caches": p.Trials.DropCaches},
+			"trials": map[string]any{
+				"time": p.Trials.Time, "turns": p.Trials.Turns, "fresh": p.Trials.Fresh,
+				"settle": p.Trials.Settle, "drop_caches": p.Trials.DropCaches,
+			},
 		}
 	}
 	ds = unlike("", of(a.Plan), of(b.Plan))

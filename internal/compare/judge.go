@@ -18,10 +18,11 @@ import (
 type Outcome struct {
 	Cells   []trial.Cell // in the order of the variants
 	Control *stat.Verdict
-	// Open are the keys of the variants that need more rounds, baselines included, in the order of the variants: none when everything
-	// is decided, or the last round has been run.
+	// Open are the keys of the variants that need more rounds, baselines included, in the order of the variants: none
+	// when everything is decided, or the last round has been run.
 	Open []string
-	// Verdict is that of the only comparison, or of the control when nothing else is compared; empty when there are several.
+	// Verdict is that of the only comparison, or of the control when nothing else is compared; empty when there are
+	// several.
 	Verdict  stat.Result
 	Sentence string
 	Warnings []string
@@ -45,13 +46,13 @@ func Sequence(p plan.Plan) stat.Sequence {
 	return stat.Schedule(p.Trials.Min, p.Trials.Max, p.Trials.Conf)
 }
 
-// Judge judges the variants by their trials. It may be called at any time, also within a round: what it says then is what an
-// experiment that ended here would say, while Open changes at the planned looks alone.
+// Judge judges the variants by their trials. It may be called at any time, also within a round: what it says then is
+// what an experiment that ended here would say, while Open changes at the planned looks alone.
 //
 // Plans of fewer than three rounds have no verdicts: their values are read, not compared.
 //
-// In each round the last valid trial of a variant stands for it; a round in which variant or baseline has only invalid ones is a pair
-// that does not count, and the verdict tells why.
+// In each round the last valid trial of a variant stands for it; a round in which variant or baseline has only invalid
+// ones is a pair that does not count, and the verdict tells why.
 func Judge(p plan.Plan, vs []plan.Variant, trials []trial.Trial) Outcome {
 	j := newJudgement(p, vs, trials)
 	o := Outcome{Cells: j.cells(), Correction: j.correction}
@@ -59,7 +60,8 @@ func Judge(p plan.Plan, vs []plan.Variant, trials []trial.Trial) Outcome {
 		if j.last < p.Trials.Max {
 			o.Open = j.usable()
 		}
-		o.Sentence = fmt.Sprintf("Values of %d %s: a comparison takes at least 3.", p.Trials.Max, plural(p.Trials.Max, "round", "rounds"))
+		o.Sentence = fmt.Sprintf("Values of %d %s: a comparison takes at least 3.", p.Trials.Max,
+			plural(p.Trials.Max, "round", "rounds"))
 		if len(j.compared) == 0 {
 			o.Sentence = "Values that were read; nothing is compared."
 		}
@@ -115,7 +117,9 @@ type judgement struct {
 
 func newJudgement(p plan.Plan, vs []plan.Variant, trials []trial.Trial) *judgement {
 	j := &judgement{p: p, vs: vs, by: map[place]trial.Trial{}, failed: map[string]string{}, sample: "round"}
-	j.trials = slices.SortedStableFunc(slices.Values(trials), func(a, b trial.Trial) int { return cmp.Compare(a.Seq, b.Seq) })
+	j.trials = slices.SortedStableFunc(slices.Values(trials), func(a, b trial.Trial) int {
+		return cmp.Compare(a.Seq, b.Seq)
+	})
 	j.metric = trial.MetricOf(Value(p), p.Table.Unit)
 	j.seq = Sequence(p)
 	j.rules = stat.Rules{
@@ -156,8 +160,8 @@ func newJudgement(p plan.Plan, vs []plan.Variant, trials []trial.Trial) *judgeme
 	return j
 }
 
-// broken reports whether the last trial of the variant was invalid. When it has none in a round, the round need not wait: an experiment gives
-// up what fails again and again.
+// broken reports whether the last trial of the variant was invalid. When it has none in a round, the round need not
+// wait: an experiment gives up what fails again and again.
 func (j *judgement) broken(key string) bool {
 	for _, t := range slices.Backward(j.trials) {
 		if t.Variant == key && !t.Control {
@@ -208,8 +212,9 @@ func (j *judgement) pair(baseline, variant place) (stat.Pair, bool) {
 	return p, true
 }
 
-// unlimited names a limit that t was to have and the other one was not, or not as much of it, and that was not in force: what they differ by
-// is then not what the plan says. A limit that neither had, and both were to have, is no difference.
+// unlimited names a limit that t was to have and the other one was not, or not as much of it, and that was not in
+// force: what they differ by is then not what the plan says. A limit that neither had, and both were to have, is no
+// difference.
 func unlimited(t, other trial.Trial) string {
 	for _, name := range slices.Sorted(maps.Keys(t.NotInForce)) {
 		if other.NotInForce[name] != t.NotInForce[name] {
@@ -226,8 +231,8 @@ type seen struct {
 	pairs      [][]stat.Pair     // in the order of compared
 }
 
-// lookAt sets the pairs of the first rounds side by side, and brings both sides of each to the same speed of the CPUs, as far as it shows by
-// then: what is decided at a look must not be decided by what was measured after it.
+// lookAt sets the pairs of the first rounds side by side, and brings both sides of each to the same speed of the CPUs,
+// as far as it shows by then: what is decided at a look must not be decided by what was measured after it.
 func (j *judgement) lookAt(rounds int) seen {
 	s := seen{correction: j.correct(rounds), raw: map[string]string{}, pairs: make([][]stat.Pair, len(j.compared))}
 	for k, i := range j.compared {
@@ -274,7 +279,8 @@ func (j *judgement) verdicts() ([]stat.Verdict, int) {
 	verdicts := j.judge(all, rules, rounds)
 	for k, i := range j.compared {
 		v := j.vs[i]
-		if why := j.uncorrected(looks, cmp.Or(verdicts[k].Closed, last), v.Key); why != "" && verdicts[k].Result != stat.Invalid {
+		if why := j.uncorrected(looks, cmp.Or(verdicts[k].Closed, last), v.Key); why != "" &&
+			verdicts[k].Result != stat.Invalid {
 			verdicts[k].Reasons = append(verdicts[k].Reasons, why)
 		}
 		if why, ok := j.failed[v.Key]; ok && verdicts[k].Result == stat.Invalid {
@@ -286,7 +292,8 @@ func (j *judgement) verdicts() ([]stat.Verdict, int) {
 	return verdicts, rounds
 }
 
-// uncorrected tells in what the correction of a comparison that was decided at a look differs from that of the result, and notes who has none.
+// uncorrected tells in what the correction of a comparison that was decided at a look differs from that of the result,
+// and notes who has none.
 func (j *judgement) uncorrected(looks map[int]seen, at int, key string) string {
 	s := looks[at]
 	then, now := s.correction != nil && s.correction.Used, j.correction != nil && j.correction.Used
@@ -296,9 +303,11 @@ func (j *judgement) uncorrected(looks map[int]seen, at int, key string) string {
 		if j.correction != nil {
 			j.correction.Only = append(j.correction.Only, key)
 		}
-		return fmt.Sprintf("its ratio is corrected for the speed of the CPUs by what its %d rounds showed; all trials together show too little of it", at)
+		return fmt.Sprintf("its ratio is corrected for the speed of the CPUs by what its %d rounds showed; all "+
+			"trials together show too little of it", at)
 	case !then && now:
-		why = fmt.Sprintf("after its %d rounds the effect of the CPU speed on the rate was still uncertain, so the ratio is not corrected for it", at)
+		why = fmt.Sprintf("after its %d rounds the effect of the CPU speed on the rate was still uncertain, so the "+
+			"ratio is not corrected for it", at)
 	}
 	if why != "" && now {
 		j.correction.Except = append(j.correction.Except, key)
@@ -334,8 +343,8 @@ func (j *judgement) complete(pairs [][]stat.Pair, rules stat.Rules) bool {
 	return true
 }
 
-// control compares the second trials of baselines with the first ones of their round. Where there are several baselines each is brought to the
-// level of 1, so that their differing levels are not taken for a drift of the machine.
+// control compares the second trials of baselines with the first ones of their round. Where there are several baselines
+// each is brought to the level of 1, so that their differing levels are not taken for a drift of the machine.
 func (j *judgement) control(rounds int) *stat.Verdict {
 	if j.p.Trials.NoControl {
 		return nil
@@ -408,7 +417,8 @@ func (j *judgement) open(verdicts []stat.Verdict, control *stat.Verdict, rounds 
 	}
 	if len(j.compared) == 0 { // one variant, against itself; without a control the least number of rounds does
 		for _, v := range j.vs {
-			if !j.unusable(v.Key) && (control != nil && control.Closed == 0 || control == nil && rounds < j.seq.Looks[0]) {
+			if !j.unusable(v.Key) && (control != nil && control.Closed == 0 || control == nil &&
+				rounds < j.seq.Looks[0]) {
 				need[v.Key] = true
 			}
 		}
@@ -443,7 +453,8 @@ func (j *judgement) doubts(o *Outcome) {
 			o.Warnings = append(o.Warnings, "the control could not be judged: "+first(c.Reasons))
 		}
 	case c.Ratio.Lo > above || c.Ratio.Hi < 1/above:
-		why := fmt.Sprintf("the control, the baseline measured against itself, differs by more than %s: %s. Something other than the variants determines the figures", within, j.interval(c.Ratio))
+		why := fmt.Sprintf("the control, the baseline measured against itself, differs by more than %s: %s. "+
+			"Something other than the variants determines the figures", within, j.interval(c.Ratio))
 		c.Result = stat.Invalid
 		c.Reasons = append([]string{why}, c.Reasons...)
 		for _, i := range j.compared {
@@ -456,14 +467,18 @@ func (j *judgement) doubts(o *Outcome) {
 		}
 	case c.Result != stat.Same && len(j.compared) > 0:
 		if c.Result == stat.Better || c.Result == stat.Worse {
-			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, is not 1: %s. Do not trust differences of that size", j.interval(c.Ratio)))
+			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, is not "+
+				"1: %s. Do not trust differences of that size", j.interval(c.Ratio)))
 		} else if c.Ratio.N > 0 {
-			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, is not known to be the same within %s: %s. Differences of that size may stay hidden here", within, j.interval(c.Ratio)))
+			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, is not "+
+				"known to be the same within %s: %s. Differences of that size may stay hidden here",
+				within, j.interval(c.Ratio)))
 		}
 	}
 }
 
-// remarks sums up what is worth a warning about single trials that count. Those that differ in figures alone are told as one.
+// remarks sums up what is worth a warning about single trials that count. Those that differ in figures alone are told
+// as one.
 func (j *judgement) remarks() (warnings []string) {
 	type kind struct {
 		text  string // the first one
@@ -521,7 +536,8 @@ func first(reasons []string) string {
 	return reasons[len(reasons)-1]
 }
 
-// trends tells of variants whose rate still moves in the course of their trials. Trials are the independent samples here, too.
+// trends tells of variants whose rate still moves in the course of their trials. Trials are the independent samples
+// here, too.
 func (j *judgement) trends() (warnings []string) {
 	for _, v := range j.vs {
 		var slopes []float64
@@ -543,7 +559,8 @@ func (j *judgement) trends() (warnings []string) {
 		if x.Center < 0 {
 			moves = "falls"
 		}
-		warnings = append(warnings, fmt.Sprintf("the rate of %s still %s by %s in the course of a trial: use a longer warm-up", v.Key, moves, unit.Percent(math.Abs(x.Center))))
+		warnings = append(warnings, fmt.Sprintf("the rate of %s still %s by %s in the course of a trial: use a "+
+			"longer warm-up", v.Key, moves, unit.Percent(math.Abs(x.Center))))
 	}
 	return warnings
 }

@@ -40,7 +40,10 @@ func newBench(seed uint64, truth map[string]float64) *bench {
 		}
 	}) {
 		axis.Levels = append(axis.Levels, plan.Level{Name: level})
-		b.vs = append(b.vs, plan.Variant{Key: "server=" + level, Levels: map[string]string{"server": level}, Baseline: "server=a"})
+		b.vs = append(b.vs, plan.Variant{
+			Key: "server=" + level, Levels: map[string]string{"server": level},
+			Baseline: "server=a",
+		})
 	}
 	b.p.Axes = []plan.Axis{axis}
 	return b
@@ -61,7 +64,8 @@ func (b *bench) trial(round int, v plan.Variant, control bool) {
 	b.trials = append(b.trials, t)
 }
 
-// TestNotInForce: a limit that could not be had makes no difference, whatever the figures are. One that nobody had is no difference either.
+// TestNotInForce: a limit that could not be had makes no difference, whatever the figures are. One that nobody had is
+// no difference either.
 func TestNotInForce(t *testing.T) {
 	f := func(a, b map[string]string, want stat.Result, reason, warning string) {
 		t.Helper()
@@ -72,12 +76,14 @@ func TestNotInForce(t *testing.T) {
 				t.NotInForce = b
 			}
 			for name, wanted := range t.NotInForce {
-				t.Warnings = append(t.Warnings, fmt.Sprintf("the limit %s of %s is not in effect: no cgroup", name, wanted))
+				t.Warnings = append(t.Warnings, fmt.Sprintf("the limit %s of %s is not in effect: no cgroup", name,
+					wanted))
 			}
 		}
 		o := x.run(t)
 		v := o.Cells[1].Verdict
-		if v.Result != want || !strings.Contains(strings.Join(v.Reasons, "; "), reason) || !strings.Contains(strings.Join(o.Warnings, "; "), warning) {
+		if v.Result != want || !strings.Contains(strings.Join(v.Reasons, "; "), reason) ||
+			!strings.Contains(strings.Join(o.Warnings, "; "), warning) {
 			t.Errorf("%v and %v: %s, %q, %q", a, b, v.Result, v.Reasons, o.Warnings)
 		}
 		if rs := o.Cells[1].Ratios; (rs["p95_ms"].N > 0) != (want != stat.Invalid) {
@@ -85,10 +91,14 @@ func TestNotInForce(t *testing.T) {
 		}
 	}
 	f(nil, nil, stat.Same, "", "")
-	f(nil, map[string]string{"write_iops": "50"}, stat.Invalid, "the limit write_iops of 50 was not in effect", "is not in effect: no cgroup (in ")
-	f(map[string]string{"write_iops": "50"}, nil, stat.Invalid, "baseline: the limit write_iops of 50 was not in effect", "")
-	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "0.5"}, stat.Invalid, "the limit cpu of 0.5 was not in effect", "")
-	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "1"}, stat.Same, "", "the limit cpu of 1 is not in effect")
+	f(nil, map[string]string{"write_iops": "50"}, stat.Invalid, "the limit write_iops of 50 was not in effect",
+		"is not in effect: no cgroup (in ")
+	f(map[string]string{"write_iops": "50"}, nil, stat.Invalid,
+		"baseline: the limit write_iops of 50 was not in effect", "")
+	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "0.5"}, stat.Invalid,
+		"the limit cpu of 0.5 was not in effect", "")
+	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "1"}, stat.Same, "",
+		"the limit cpu of 1 is not in effect")
 }
 
 // TestRemarks: what is said of single trials is said of the whole, once for each kind.
@@ -104,7 +114,8 @@ func TestRemarks(t *testing.T) {
 	}
 	o := x.run(t)
 	want := []string{
-		fmt.Sprintf("the hypervisor took 2.5 %% of the time (this or alike in %d of %d trials)", len(x.trials)/2, len(x.trials)-1),
+		fmt.Sprintf("the hypervisor took 2.5 %% of the time (this or alike in %d of %d trials)",
+			len(x.trials)/2, len(x.trials)-1),
 		fmt.Sprintf("placement is free (in %d of %d trials)", len(x.trials)/2, len(x.trials)-1),
 	}
 	for _, w := range want {
@@ -112,7 +123,8 @@ func TestRemarks(t *testing.T) {
 			t.Errorf("%q lacks %q", o.Warnings, w)
 		}
 	}
-	if got := strings.Join(o.Warnings, "\n"); strings.Count(got, "hypervisor") != 1 || strings.Contains(got, "does not count") {
+	if got := strings.Join(o.Warnings, "\n"); strings.Count(got, "hypervisor") != 1 ||
+		strings.Contains(got, "does not count") {
 		t.Errorf("%q", o.Warnings)
 	}
 }
@@ -154,7 +166,10 @@ func verdict(o Outcome, i int) stat.Verdict {
 func TestJudge(t *testing.T) {
 	b := newBench(1, map[string]float64{"a": 1000, "b": 2000, "c": 1000, "d": 960})
 	o := b.run(t)
-	if got := []stat.Result{verdict(o, 0).Result, verdict(o, 1).Result, verdict(o, 2).Result, verdict(o, 3).Result}; !slices.Equal(got, []stat.Result{"", stat.Better, stat.Same, stat.Worse}) {
+	if got := []stat.Result{
+		verdict(o, 0).Result, verdict(o, 1).Result, verdict(o, 2).Result,
+		verdict(o, 3).Result,
+	}; !slices.Equal(got, []stat.Result{"", stat.Better, stat.Same, stat.Worse}) {
 		t.Fatalf("%v", got)
 	}
 	if o.Control == nil || o.Control.Result != stat.Same || o.Verdict != "" {
@@ -171,17 +186,20 @@ func TestJudge(t *testing.T) {
 	for _, x := range b.trials {
 		n[x.Variant]++
 	}
-	if n["server=b"] >= 10 || n["server=b"] != verdict(o, 1).Closed || o.Cells[1].Trials != n["server=b"] || o.Cells[0].Valid != o.Cells[0].Trials {
+	if n["server=b"] >= 10 || n["server=b"] != verdict(o, 1).Closed || o.Cells[1].Trials != n["server=b"] ||
+		o.Cells[0].Valid != o.Cells[0].Trials {
 		t.Errorf("%v, %+v", n, o.Cells[1])
 	}
 	c := o.Cells[1]
-	if x := c.Values["tps"]; !near(x.Center, 2000, 20) || x.N != c.Valid || x.Unit != "1/s" || x.Lo >= x.Center || x.Hi <= x.Center {
+	if x := c.Values["tps"]; !near(x.Center, 2000, 20) || x.N != c.Valid || x.Unit != "1/s" ||
+		x.Lo >= x.Center || x.Hi <= x.Center {
 		t.Errorf("%+v", x)
 	}
 	if x := c.Ratios["p95_ms"]; !near(x.Center, 0.5, 0.01) || x.Confidence != 0.95 {
 		t.Errorf("%+v", x)
 	}
-	if c.Texts["version"] != "1.0" || c.Steady == nil || c.Steady.Seconds != 10*c.Valid || !near(c.Steady.Low, 1, 1e-9) {
+	if c.Texts["version"] != "1.0" || c.Steady == nil || c.Steady.Seconds != 10*c.Valid ||
+		!near(c.Steady.Low, 1, 1e-9) {
 		t.Errorf("%+v", c)
 	}
 	if o.Cells[0].Ratios != nil || o.Cells[0].Verdict != nil {
@@ -194,7 +212,8 @@ func TestJudge(t *testing.T) {
 
 func near(a, b, eps float64) bool { return math.Abs(a-b) <= eps }
 
-// TestInterrupted shows that the answer depends on what was measured alone, and that an interrupted round changes nothing.
+// TestInterrupted shows that the answer depends on what was measured alone, and that an interrupted round changes
+// nothing.
 func TestInterrupted(t *testing.T) {
 	b := newBench(2, map[string]float64{"a": 1000, "b": 970, "c": 1000})
 	whole := b.run(t)
@@ -210,7 +229,9 @@ func TestInterrupted(t *testing.T) {
 		}
 		// A look comes when its round is complete, and not before.
 		complete := b.trials[n].Round - 1
-		if n+1 < len(b.trials) && !slices.ContainsFunc(b.trials[n:], func(x trial.Trial) bool { return x.Round == complete+1 && !x.Control }) {
+		if n+1 < len(b.trials) && !slices.ContainsFunc(b.trials[n:], func(x trial.Trial) bool {
+			return x.Round == complete+1 && !x.Control
+		}) {
 			complete++
 		}
 		if v := verdict(o, 1); v.Closed > complete {
@@ -228,13 +249,16 @@ func TestInvalidTrials(t *testing.T) {
 	}
 	o := b.run(t)
 	v := verdict(o, 1)
-	if all := strings.Join(v.Reasons, "\n"); v.Result != stat.Worse || !strings.Contains(all, "pair 2 does not count: the client was saturated") || !strings.Contains(all, "pair 4 does not count: baseline: the client was saturated") {
+	if all := strings.Join(v.Reasons, "\n"); v.Result != stat.Worse ||
+		!strings.Contains(all, "pair 2 does not count: the client was saturated") ||
+		!strings.Contains(all, "pair 4 does not count: baseline: the client was saturated") {
 		t.Errorf("%+v", v)
 	}
 	if v.Ratio.N != v.Closed-2 || o.Cells[1].Valid != o.Cells[1].Trials-1 {
 		t.Errorf("%+v, %d of %d", v, o.Cells[1].Valid, o.Cells[1].Trials)
 	}
-	if o.Verdict != stat.Worse || !strings.HasPrefix(o.Sentence, "B is slower than a: ×0.89") || !strings.Contains(o.Sentence, "rounds)") {
+	if o.Verdict != stat.Worse || !strings.HasPrefix(o.Sentence, "B is slower than a: ×0.89") ||
+		!strings.Contains(o.Sentence, "rounds)") {
 		t.Errorf("%s: %s", o.Verdict, o.Sentence)
 	}
 
@@ -251,7 +275,8 @@ func TestInvalidTrials(t *testing.T) {
 			c.trial(2, c.vs[1], false)
 		}
 	}
-	if o := Judge(c.p, c.vs, c.trials); len(verdict(o, 1).Reasons) > 0 || o.Cells[1].Trials != 11 || o.Cells[1].Valid != 10 {
+	if o := Judge(c.p, c.vs, c.trials); len(verdict(o, 1).Reasons) > 0 || o.Cells[1].Trials != 11 ||
+		o.Cells[1].Valid != 10 {
 		t.Errorf("%+v", o.Cells[1])
 	}
 }
@@ -264,13 +289,15 @@ func TestUnusable(t *testing.T) {
 		}
 	}
 	o := b.run(t)
-	if c := o.Cells[2]; c.Failed == "" || c.Valid != 0 || c.Verdict.Result != stat.Invalid || !slices.Equal(c.Verdict.Reasons, []string{"the server does not start: unknown variable 'fo'"}) {
+	if c := o.Cells[2]; c.Failed == "" || c.Valid != 0 || c.Verdict.Result != stat.Invalid ||
+		!slices.Equal(c.Verdict.Reasons, []string{"the server does not start: unknown variable 'fo'"}) {
 		t.Errorf("%+v", c)
 	}
 	if verdict(o, 1).Result != stat.Worse {
 		t.Errorf("%+v", verdict(o, 1))
 	}
-	if o.Sentence != "1 of 2 differs (all worse), 1 could not be measured" || len(o.Warnings) != 1 || !strings.Contains(o.Warnings[0], "unknown variable") {
+	if o.Sentence != "1 of 2 differs (all worse), 1 could not be measured" || len(o.Warnings) != 1 ||
+		!strings.Contains(o.Warnings[0], "unknown variable") {
 		t.Errorf("%s %q", o.Sentence, o.Warnings)
 	}
 	n := 0
@@ -289,7 +316,8 @@ func TestUnusable(t *testing.T) {
 			x.Unusable, x.Invalid = true, "no space left"
 		}
 	}
-	if o := d.run(t); o.Verdict != stat.Invalid || !strings.Contains(o.Sentence, "its baseline cannot be measured: no space left") {
+	if o := d.run(t); o.Verdict != stat.Invalid || !strings.Contains(o.Sentence, "its baseline cannot be measured: "+
+		"no space left") {
 		t.Errorf("%s: %s", o.Verdict, o.Sentence)
 	}
 }
@@ -302,17 +330,21 @@ func TestControl(t *testing.T) {
 		}
 	}
 	o := b.run(t)
-	if o.Verdict != stat.Invalid || o.Control.Result != stat.Invalid || !strings.Contains(o.Sentence, "the control, the baseline measured against itself, differs by more than ±2 %: ×0.89") {
+	if o.Verdict != stat.Invalid || o.Control.Result != stat.Invalid ||
+		!strings.Contains(o.Sentence, "the control, the baseline measured against itself, differs by more than ±2 %: "+
+			"×0.89") {
 		t.Errorf("%s: %s", o.Verdict, o.Sentence)
 	}
-	if v := verdict(o, 1); v.Result != stat.Invalid || !strings.Contains(v.Reasons[0], "the control") || v.Ratio.N == 0 {
+	if v := verdict(o, 1); v.Result != stat.Invalid || !strings.Contains(v.Reasons[0], "the control") ||
+		v.Ratio.N == 0 {
 		t.Errorf("%+v", v)
 	}
 
 	w := newBench(5, map[string]float64{"a": 1000, "b": 2000})
 	w.noise = 0.05
 	o = w.run(t)
-	if o.Verdict != stat.Better || len(o.Warnings) == 0 || !strings.Contains(o.Warnings[0], "is not known to be the same within ±2 %") {
+	if o.Verdict != stat.Better || len(o.Warnings) == 0 ||
+		!strings.Contains(o.Warnings[0], "is not known to be the same within ±2 %") {
 		t.Errorf("%s %q", o.Verdict, o.Warnings)
 	}
 
@@ -345,7 +377,8 @@ func TestControlGoesOn(t *testing.T) {
 	}
 }
 
-// TestRepeatedWovenRound: a round of turns that was run twice gives no pair of one trial from each, and no trial counts twice.
+// TestRepeatedWovenRound: a round of turns that was run twice gives no pair of one trial from each, and no trial counts
+// twice.
 func TestRepeatedWovenRound(t *testing.T) {
 	b := newBench(6, map[string]float64{"a": 1000, "b": 1000})
 	b.p.Trials.NoControl = true
@@ -371,11 +404,13 @@ func TestRepeatedWovenRound(t *testing.T) {
 	}
 	o := Judge(b.p, b.vs, b.trials)
 	v := o.Cells[1].Verdict
-	if v.Result != stat.Invalid || !strings.Contains(strings.Join(v.Reasons, "; "), "pair 1 does not count: the two did not take turns with each other") {
+	if v.Result != stat.Invalid || !strings.Contains(strings.Join(v.Reasons, "; "),
+		"pair 1 does not count: the two did not take turns with each other") {
 		t.Errorf("%s %q", v.Result, v.Reasons)
 	}
 	for i, want := range []int{3, 3} {
-		if n := len(newJudgement(b.p, b.vs, b.trials).valid(b.vs[i].Key)); n != want { // as results side by side take them
+		if n := len(newJudgement(b.p, b.vs, b.trials).valid(b.vs[i].Key)); n != want {
+			// as results side by side take them
 			t.Errorf("%s: %d trials count, want %d", b.vs[i].Key, n, want)
 		}
 		if c := o.Cells[i]; c.Valid != want || c.Values["tps"].N != want {
@@ -389,7 +424,8 @@ func TestAlone(t *testing.T) {
 	b := newBench(6, map[string]float64{"a": 1000})
 	b.p.Axes, b.vs = nil, []plan.Variant{{Key: "base", Levels: map[string]string{"server": "a"}, Baseline: "base"}}
 	o := b.run(t)
-	if o.Verdict != stat.Same || !strings.HasPrefix(o.Sentence, "Against itself: no difference: ×") || !strings.HasSuffix(o.Sentence, ", within ±2 %") {
+	if o.Verdict != stat.Same || !strings.HasPrefix(o.Sentence, "Against itself: no difference: ×") ||
+		!strings.HasSuffix(o.Sentence, ", within ±2 %") {
 		t.Errorf("%s: %s", o.Verdict, o.Sentence)
 	}
 	if len(o.Warnings) > 0 {
@@ -405,7 +441,8 @@ func TestLowerIsBetter(t *testing.T) {
 	b := newBench(7, map[string]float64{"a": 1000, "b": 800})
 	b.p.Table.Show = []string{"p95_ms"}
 	o := b.run(t)
-	if o.Verdict != stat.Worse || verdict(o, 1).Ratio.Hi >= 1 || !strings.HasPrefix(o.Sentence, "B is slower than a: p95 ×1.2") {
+	if o.Verdict != stat.Worse || verdict(o, 1).Ratio.Hi >= 1 ||
+		!strings.HasPrefix(o.Sentence, "B is slower than a: p95 ×1.2") {
 		t.Errorf("%s: %s", o.Verdict, o.Sentence)
 	}
 	if x := o.Cells[1].Ratios["p95_ms"]; !near(x.Center, 1.25, 0.02) {
@@ -418,11 +455,13 @@ func TestLowerIsBetter(t *testing.T) {
 		x.Values["data_bytes"] = map[string]float64{"server=a": 3e6, "server=b": 2e6}[x.Variant]
 	}
 	o = b.run(t)
-	if o.Verdict != stat.Better || !strings.HasPrefix(o.Sentence, "B is lower than a: size on disk ×0.667 (×0.667 to ×0.667, 3 rounds)") {
+	if o.Verdict != stat.Better || !strings.HasPrefix(o.Sentence, "B is lower than a: size on disk ×0.667 (×0.667 to "+
+		"×0.667, 3 rounds)") {
 		t.Errorf("%s: %s", o.Verdict, o.Sentence)
 	}
 	b.trials, b.spoil = nil, func(x *trial.Trial) { delete(x.Values, "data_bytes") }
-	if o = b.run(t); o.Verdict != stat.Invalid || !strings.Contains(strings.Join(verdict(o, 1).Reasons, "\n"), "data_bytes was not measured") {
+	if o = b.run(t); o.Verdict != stat.Invalid || !strings.Contains(strings.Join(verdict(o, 1).Reasons, "\n"),
+		"data_bytes was not measured") {
 		t.Errorf("%s: %s", o.Verdict, o.Sentence)
 	}
 }
@@ -433,7 +472,8 @@ func TestPrices(t *testing.T) {
 	o := b.run(t)
 	a, c := o.Cells[0], o.Cells[1]
 	// 1000 a second are 2628 million a month of 730 hours.
-	if a.Month != 100 || a.Currency != "$" || a.Million == nil || !near(a.Million.Center, 100.0/2628, 0.001) || a.Million.Lo >= a.Million.Hi {
+	if a.Month != 100 || a.Currency != "$" || a.Million == nil || !near(a.Million.Center, 100.0/2628, 0.001) ||
+		a.Million.Lo >= a.Million.Hi {
 		t.Errorf("%+v %+v", a, a.Million)
 	}
 	if c.Month != 300 || c.Currency != "€" || c.Million.Unit != "€" || !near(c.Million.Center, 300.0/5256, 0.001) {
@@ -499,7 +539,8 @@ func TestSentences(t *testing.T) {
 	f("B is faster than a: ×1.097 (×1.085 to ×1.110, 10 rounds)", map[string]float64{"a": 1000, "b": 1100}, 0.01)
 	f("No difference: ×", map[string]float64{"a": 1000, "b": 1000}, 0.005)
 	f("No answer: ×", map[string]float64{"a": 1000, "b": 1000}, 0.08)
-	f("There is a difference, but whether it is more than ±2 % is open: ×1.019 (", map[string]float64{"a": 1000, "b": 1020}, 0.006)
+	f("There is a difference, but whether it is more than ±2 % is open: ×1.019 (",
+		map[string]float64{"a": 1000, "b": 1020}, 0.006)
 	f("Of 2 comparisons 2 the same", map[string]float64{"a": 1000, "b": 1000, "c": 1000}, 0.003)
 	f("2 of 2 differ (all better)", map[string]float64{"a": 1000, "b": 1500, "c": 1400}, 0.003)
 
@@ -511,17 +552,20 @@ func TestSentences(t *testing.T) {
 			x.Values["tps"] /= 1.3
 		}
 	}
-	if o := b.run(t); o.Verdict != stat.Unstable || !strings.HasPrefix(o.Sentence, "No answer: the pairs fall into groups far apart: 3 near ×") {
+	if o := b.run(t); o.Verdict != stat.Unstable || !strings.HasPrefix(o.Sentence,
+		"No answer: the pairs fall into groups far apart: 3 near ×") {
 		t.Errorf("%s: %s", o.Verdict, o.Sentence)
 	}
 }
 
-// TestReadOnce is about plans whose values are not measured but read: one round is enough to show them, and too few to compare.
+// TestReadOnce is about plans whose values are not measured but read: one round is enough to show them, and too few to
+// compare.
 func TestReadOnce(t *testing.T) {
 	b := newBench(13, map[string]float64{"a": 1000, "b": 2000})
 	b.p.Trials.Min, b.p.Trials.Max, b.p.Trials.NoControl = 1, 1, true
 	o := b.run(t)
-	if len(b.trials) != 2 || o.Cells[1].Verdict != nil || o.Verdict != "" || o.Sentence != "Values of 1 round: a comparison takes at least 3." || o.Cells[1].Values["tps"].N != 1 {
+	if len(b.trials) != 2 || o.Cells[1].Verdict != nil || o.Verdict != "" ||
+		o.Sentence != "Values of 1 round: a comparison takes at least 3." || o.Cells[1].Values["tps"].N != 1 {
 		t.Errorf("%d trials: %s %+v", len(b.trials), o.Sentence, o.Cells[1])
 	}
 	for i := range b.vs {
@@ -545,7 +589,8 @@ func TestSeveralBaselines(t *testing.T) {
 	}
 	b.p.Trials.NoControl = false
 	o := Judge(b.p, b.vs, b.trials)
-	if o.Control == nil || o.Control.Ratio.N != 10 || o.Control.Result != stat.Same || verdict(o, 1).Result != stat.Better || verdict(o, 3).Result != stat.Worse || len(o.Open) > 0 {
+	if o.Control == nil || o.Control.Ratio.N != 10 || o.Control.Result != stat.Same ||
+		verdict(o, 1).Result != stat.Better || verdict(o, 3).Result != stat.Worse || len(o.Open) > 0 {
 		t.Errorf("%+v %+v", o.Control, o)
 	}
 }

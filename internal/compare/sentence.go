@@ -43,7 +43,8 @@ func (j *judgement) sentence(o Outcome) (stat.Result, string) {
 	}
 	add(n[stat.Better]+n[stat.Worse], "differ")
 	if differ := n[stat.Better] + n[stat.Worse]; differ > 0 {
-		parts[0] = fmt.Sprintf("%d of %d %s (%s)", differ, len(j.compared), plural(differ, "differs", "differ"), sides(n[stat.Better], n[stat.Worse]))
+		parts[0] = fmt.Sprintf("%d of %d %s (%s)", differ, len(j.compared), plural(differ, "differs", "differ"),
+			sides(n[stat.Better], n[stat.Worse]))
 	}
 	add(n[stat.Same], "the same")
 	add(n[stat.Unstable], "unstable")
@@ -94,7 +95,8 @@ func (j *judgement) words(v stat.Verdict, variant, baseline string) string {
 		case v.Withdrawn:
 			return "no answer: " + first(v.Reasons[:min(1, len(v.Reasons))])
 		case v.Ratio.Lo > 1 || v.Ratio.Hi < 1: // its centre, and with that its nearer end, is within the margin
-			return fmt.Sprintf("there is a difference, but whether it is more than ±%s is open: %s", unit.Percent(v.Margin), figure)
+			return fmt.Sprintf("there is a difference, but whether it is more than ±%s is open: %s",
+				unit.Percent(v.Margin), figure)
 		}
 		return fmt.Sprintf("no answer: %s; more rounds or a steadier machine may give one", figure)
 	case stat.Invalid:
@@ -123,8 +125,8 @@ func (j *judgement) outward(x stat.Interval) stat.Interval {
 	return x
 }
 
-// interval writes a ratio: "×0.81 (×0.79 to ×0.84, 6 rounds)", with a digit more where that is needed to tell its ends apart from
-// its centre.
+// interval writes a ratio: "×0.81 (×0.79 to ×0.84, 6 rounds)", with a digit more where that is needed to tell its ends
+// apart from its centre.
 func (j *judgement) interval(x stat.Interval) string {
 	f := unit.Ratio
 	if x.Center > 0.2 && x.Center < 5 && x.Hi-x.Lo < 0.03 {

@@ -16,18 +16,20 @@ import (
 // ErrSets is the answer to results that cannot be compared.
 var ErrSets = errors.New("the results cannot be compared")
 
-// Sets puts two results side by side that were measured apart, on two machines or at two times. The result has every variant that both
-// have twice, with one more axis, "result", whose levels are the results' names; what a measured is the baseline of what b measured. Ratios
-// are those of unpaired trials, see stat.Ratio: what differs between the machines is in them, and so is what changed from the one
-// time to the other. Facts of the environment that differ are in AlsoDiffers, see trial.Apart. A variant of which a limit was not in force on
-// one side alone is invalid, and has no ratios. It is complete as it is, Fill is not for it.
+// Sets puts two results side by side that were measured apart, on two machines or at two times. The result has every
+// variant that both have twice, with one more axis, "result", whose levels are the results' names; what a measured is
+// the baseline of what b measured. Ratios are those of unpaired trials, see stat.Ratio: what differs between the
+// machines is in them, and so is what changed from the one time to the other. Facts of the environment that differ are
+// in AlsoDiffers, see trial.Apart. A variant of which a limit was not in force on one side alone is invalid, and has no
+// ratios. It is complete as it is, Fill is not for it.
 //
-// It wraps ErrSets when the plans differ in what decides the figures, and tells in what; when nothing is in both; or when a result is of a newer
-// format.
+// It wraps ErrSets when the plans differ in what decides the figures, and tells in what; when nothing is in both; or
+// when a result is of a newer format.
 func Sets(a, b trial.Result) (trial.Result, error) {
 	for _, r := range []trial.Result{a, b} {
 		if r.Format > trial.Format {
-			return trial.Result{}, fmt.Errorf("%w: %s is of format %d, this program knows %d: a newer one is needed", ErrSets, r.ID, r.Format, trial.Format)
+			return trial.Result{}, fmt.Errorf("%w: %s is of format %d, this program knows %d: a newer one is needed",
+				ErrSets, r.ID, r.Format, trial.Format)
 		}
 	}
 	if a.ID != "" && a.ID == b.ID && a.Started.Equal(b.Started) {
@@ -35,7 +37,8 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 	}
 	keys := common(a.Variants, b.Variants)
 	if len(keys) == 0 {
-		return trial.Result{}, fmt.Errorf("%w: no variant is in both: the first has %s, the second %s", ErrSets, some(variantKeys(a.Variants)), some(variantKeys(b.Variants)))
+		return trial.Result{}, fmt.Errorf("%w: no variant is in both: the first has %s, the second %s", ErrSets,
+			some(variantKeys(a.Variants)), some(variantKeys(b.Variants)))
 	}
 	if ds := decisive(a, b, keys); len(ds) > 0 {
 		return trial.Result{}, fmt.Errorf("%w: their plans differ in what decides the figures: %s", ErrSets, some(ds))
@@ -47,7 +50,8 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 	s := newSides(a.Plan, names)
 
 	out := trial.Result{
-		Format: trial.Format, Plan: s.plan, PlanText: a.PlanText, Dyno: versions(a, b), Unpaired: true, Started: earlier(a, b).Started, Ended: later(a, b).Ended,
+		Format: trial.Format, Plan: s.plan, PlanText: a.PlanText, Dyno: versions(a, b), Unpaired: true,
+		Started: earlier(a, b).Started, Ended: later(a, b).Ended,
 	}
 	judged := [2]*judgement{newJudgement(a.Plan, a.Variants, a.Trials), newJudgement(b.Plan, b.Variants, b.Trials)}
 	cells := [2][]trial.Cell{judged[0].cells(), judged[1].cells()}
@@ -98,7 +102,9 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 		out.Cells[j.compared[k]].Verdict = &v
 	}
 	s.doubts(&out, a, b, keys)
-	out.Env, out.AlsoDiffers = trial.Apart(a, b, names, keys, func(key string, side int) string { return sides[key][side] })
+	out.Env, out.AlsoDiffers = trial.Apart(a, b, names, keys, func(key string, side int) string {
+		return sides[key][side]
+	})
 	o := Outcome{Cells: out.Cells}
 	out.Verdict, out.Sentence = j.sentence(o)
 	return out, nil
@@ -116,7 +122,10 @@ func newSides(p plan.Plan, names [2]string) beside {
 	for slices.ContainsFunc(p.Axes, func(a plan.Axis) bool { return a.Name == s.axis }) {
 		s.axis += "_"
 	}
-	p.Axes = append(slices.Clone(p.Axes), plan.Axis{Name: s.axis, Levels: []plan.Level{{Name: names[0]}, {Name: names[1]}}})
+	p.Axes = append(slices.Clone(p.Axes), plan.Axis{
+		Name:   s.axis,
+		Levels: []plan.Level{{Name: names[0]}, {Name: names[1]}},
+	})
 	p.Baseline = map[string]string{s.axis: names[0]}
 	p.Table.Columns = append(slices.Clone(p.Table.Columns), s.axis)
 	p.Trials.NoControl = true
@@ -139,7 +148,8 @@ func (s beside) variant(v plan.Variant, side int) plan.Variant {
 	return plan.Variant{Key: key(side), Levels: levels, Config: v.Config, Baseline: key(0)}
 }
 
-// unlimited names a limit that was not in force in trials of one side, and was, or was another one, in trials of the other.
+// unlimited names a limit that was not in force in trials of one side, and was, or was another one, in trials of the
+// other.
 func (s beside) unlimited(a, b []trial.Trial) string {
 	for _, x := range a {
 		for _, y := range b {
@@ -191,7 +201,8 @@ func (s beside) doubts(out *trial.Result, a, b trial.Result, keys []string) {
 		}
 	}
 	if a.Dyno != b.Dyno {
-		warn("they were measured by different versions of Dyno: %s by %s, %s by %s", s.names[0], cmp.Or(a.Dyno, "one unknown"), s.names[1], cmp.Or(b.Dyno, "one unknown"))
+		warn("they were measured by different versions of Dyno: %s by %s, %s by %s", s.names[0],
+			cmp.Or(a.Dyno, "one unknown"), s.names[1], cmp.Or(b.Dyno, "one unknown"))
 	}
 	for _, d := range unlike("trials", warming(a.Plan), warming(b.Plan)) {
 		warn("the plans differ in %s", d)

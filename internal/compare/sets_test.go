@@ -27,8 +27,9 @@ func machine(t *testing.T, id string, seed uint64, speed float64) trial.Result {
 	b.run(t)
 	r := trial.Result{
 		Format: trial.Format, ID: id, Plan: b.p, Variants: b.vs, Trials: b.trials, Dyno: "1.0",
-		Started: time.Date(2030, 1, int(seed), 0, 0, 0, 0, time.UTC), Ended: time.Date(2030, 1, int(seed), 1, 0, 0, 0, time.UTC),
-		Env: trial.Environment{Facts: map[string]map[string]string{"machine": {"cpu": "model " + id, "cpus": "2"}}},
+		Started: time.Date(2030, 1, int(seed), 0, 0, 0, 0, time.UTC),
+		Ended:   time.Date(2030, 1, int(seed), 1, 0, 0, 0, time.UTC),
+		Env:     trial.Environment{Facts: map[string]map[string]string{"machine": {"cpu": "model " + id, "cpus": "2"}}},
 	}
 	Fill(&r)
 	return r
@@ -51,7 +52,8 @@ func TestSets(t *testing.T) {
 			t.Errorf("cell %d is of %s, variant %s", i, c.Variant, r.Variants[i].Key)
 		}
 		if isB := i%2 == 1; isB {
-			if c.Verdict == nil || c.Verdict.Result != stat.Better || !near(c.Verdict.Ratio.Center, 1.25, 0.02) || !near(c.Ratios["p95_ms"].Center, 0.8, 0.02) || r.Variants[i].Baseline != r.Variants[i-1].Key {
+			if c.Verdict == nil || c.Verdict.Result != stat.Better || !near(c.Verdict.Ratio.Center, 1.25, 0.02) ||
+				!near(c.Ratios["p95_ms"].Center, 0.8, 0.02) || r.Variants[i].Baseline != r.Variants[i-1].Key {
 				t.Errorf("%+v", c)
 			}
 		} else if c.Verdict != nil || c.Ratios != nil || r.Variants[i].Baseline != c.Variant {
@@ -61,13 +63,18 @@ func TestSets(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	if want := []string{"server=a,result=x1", "server=a,result=x2", "server=b,result=x1", "server=b,result=x2"}; !slices.Equal(keys, want) {
+	if want := []string{
+		"server=a,result=x1", "server=a,result=x2", "server=b,result=x1",
+		"server=b,result=x2",
+	}; !slices.Equal(keys, want) {
 		t.Errorf("%q, want %q", keys, want)
 	}
-	if r.Sentence != "2 of 2 differ (all better)" || r.Verdict != "" || !r.Started.Equal(a.Started) || !r.Ended.Equal(b.Ended) {
+	if r.Sentence != "2 of 2 differ (all better)" || r.Verdict != "" || !r.Started.Equal(a.Started) ||
+		!r.Ended.Equal(b.Ended) {
 		t.Errorf("%s %s %v %v", r.Sentence, r.Verdict, r.Started, r.Ended)
 	}
-	if len(r.AlsoDiffers) != 1 || r.AlsoDiffers[0].Name != "cpu" || r.AlsoDiffers[0].Values["x2"] != "model x2" || r.Env.Facts["machine"]["cpus"] != "2" {
+	if len(r.AlsoDiffers) != 1 || r.AlsoDiffers[0].Name != "cpu" || r.AlsoDiffers[0].Values["x2"] != "model x2" ||
+		r.Env.Facts["machine"]["cpus"] != "2" {
 		t.Errorf("%+v %+v", r.AlsoDiffers, r.Env)
 	}
 	if len(r.Warnings) != 1+len(a.Warnings)+len(b.Warnings) || !strings.Contains(r.Warnings[0], "not interleaved") {
@@ -81,7 +88,8 @@ func TestSets(t *testing.T) {
 	} else {
 		for i, v := range vs {
 			if v.Key != r.Variants[i].Key || v.Baseline != r.Variants[i].Baseline {
-				t.Errorf("the plan has %s over %s, the result %s over %s", v.Key, v.Baseline, r.Variants[i].Key, r.Variants[i].Baseline)
+				t.Errorf("the plan has %s over %s, the result %s over %s", v.Key, v.Baseline, r.Variants[i].Key,
+					r.Variants[i].Baseline)
 			}
 		}
 	}
@@ -109,11 +117,13 @@ func TestSetsOfOneVariant(t *testing.T) {
 		return r
 	}
 	r, err := Sets(only(machine(t, "", 1, 1)), only(machine(t, "", 2, 1)))
-	if err != nil || r.Verdict != stat.Same || len(r.Cells) != 2 || r.Cells[1].Variant != "result=B" || !strings.HasPrefix(r.Sentence, "No difference: ×") || !strings.Contains(r.Sentence, " trials)") {
+	if err != nil || r.Verdict != stat.Same || len(r.Cells) != 2 || r.Cells[1].Variant != "result=B" ||
+		!strings.HasPrefix(r.Sentence, "No difference: ×") || !strings.Contains(r.Sentence, " trials)") {
 		t.Errorf("%v %s %s %+v", err, r.Verdict, r.Sentence, r.Variants)
 	}
 	r, err = Sets(only(machine(t, "", 1, 1)), only(machine(t, "", 2, 0.9)))
-	if err != nil || r.Verdict != stat.Worse || !strings.HasPrefix(r.Sentence, "B is slower than A: ×0.9") && !strings.HasPrefix(r.Sentence, "B is slower than A: ×0.8") {
+	if err != nil || r.Verdict != stat.Worse || !strings.HasPrefix(r.Sentence, "B is slower than A: ×0.9") &&
+		!strings.HasPrefix(r.Sentence, "B is slower than A: ×0.8") {
 		t.Errorf("%v %s %s", err, r.Verdict, r.Sentence)
 	}
 }
@@ -155,7 +165,9 @@ func TestSetsRefuses(t *testing.T) {
 	f("trials.fresh: server, data", func(r *trial.Result) { r.Plan.Trials.Fresh = plan.FreshData })
 	f("value: tps, qps", func(r *trial.Result) { r.Plan.Table.Show = []string{"qps"} })
 	f("placement: split, free", func(r *trial.Result) { r.Plan.Placement.Mode = plan.Free })
-	f("no variant is in both: the first has server=a, server=b, the second server=z", func(r *trial.Result) { r.Variants = []plan.Variant{{Key: "server=z"}} })
+	f("no variant is in both: the first has server=a, server=b, the second server=z", func(r *trial.Result) {
+		r.Variants = []plan.Variant{{Key: "server=z"}}
+	})
 	f("is of format 99", func(r *trial.Result) { r.Format = 99 })
 	f("both are x1", func(r *trial.Result) { r.ID, r.Started = "x1", time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) })
 	// These do not decide figures.
@@ -179,7 +191,10 @@ func TestSetsDoubts(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(r.Warnings, "\n")
-	for _, want := range []string{"x2 is invalid by its own control: the control", "only in x1, and left out: server=b", "the plans differ in trials.warm_max: 0s, 1m"} {
+	for _, want := range []string{
+		"x2 is invalid by its own control: the control", "only in x1, and left out: server=b",
+		"the plans differ in trials.warm_max: 0s, 1m",
+	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in %s", want, all)
 		}
@@ -189,7 +204,8 @@ func TestSetsDoubts(t *testing.T) {
 	}
 }
 
-// TestSetsOfLimits has a limit that was not in force: what it was to do is no difference between machines. One that neither had is none either.
+// TestSetsOfLimits has a limit that was not in force: what it was to do is no difference between machines. One that
+// neither had is none either.
 func TestSetsOfLimits(t *testing.T) {
 	f := func(a, b map[string]string, want string) {
 		t.Helper()
@@ -218,7 +234,8 @@ func TestSetsOfLimits(t *testing.T) {
 			}
 			return
 		}
-		if c.Verdict.Result != stat.Invalid || !slices.Equal(c.Verdict.Reasons, []string{want}) || c.Ratios != nil || c.Verdict.Ratio.N != 0 || c.Values["tps"].N == 0 {
+		if c.Verdict.Result != stat.Invalid || !slices.Equal(c.Verdict.Reasons, []string{want}) || c.Ratios != nil ||
+			c.Verdict.Ratio.N != 0 || c.Values["tps"].N == 0 {
 			t.Errorf("%v, %v: %+v %+v", a, b, c, c.Verdict)
 		}
 		if r.Sentence != "1 of 2 differs (all better), 1 invalid" {
@@ -255,14 +272,20 @@ func TestSetsTellsOfBoth(t *testing.T) {
 	}
 }
 
-// TestSetsOfServers has a version and a variable that differ between the variants of each result, and a fact that was not the same in all
-// trials of one.
+// TestSetsOfServers has a version and a variable that differ between the variants of each result, and a fact that was
+// not the same in all trials of one.
 func TestSetsOfServers(t *testing.T) {
 	with := func(r trial.Result, version, governor string) trial.Result {
 		by := func(group, name, why, a, b string) trial.Difference {
-			return trial.Difference{Group: group, Name: name, Why: why, Values: map[string]string{"server=a": a, "server=b": b}}
+			return trial.Difference{
+				Group: group, Name: name, Why: why,
+				Values: map[string]string{"server=a": a, "server=b": b},
+			}
 		}
-		r.Explained = []trial.Difference{by("server", "version", "comes with the server", version, "10.11.6"), by("variable", "redo", "comes with the server", "1", "(none)")}
+		r.Explained = []trial.Difference{
+			by("server", "version", "comes with the server", version, "10.11.6"),
+			by("variable", "redo", "comes with the server", "1", "(none)"),
+		}
 		r.Env.Facts["machine"]["governor"] = governor
 		if governor == "" {
 			delete(r.Env.Facts["machine"], "governor")
@@ -286,16 +309,19 @@ func TestSetsOfServers(t *testing.T) {
 		"cpu x1 model x1", "cpu x2 model x2",
 		"governor server=a,result=x1 powersave | performance", "governor server=a,result=x2 performance",
 		"governor server=b,result=x1 performance", "governor server=b,result=x2 performance",
-		"version server=a,result=x1 8.0.36", "version server=a,result=x2 8.0.42", "version server=b,result=x1 10.11.6", "version server=b,result=x2 10.11.6",
+		"version server=a,result=x1 8.0.36", "version server=a,result=x2 8.0.42", "version server=b,result=x1 10.11.6",
+		"version server=b,result=x2 10.11.6",
 	}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if len(r.AlsoDiffers) > 1 && !r.AlsoDiffers[1].Varied || r.Env.Facts["server"]["version"] != "" || r.Env.Facts["machine"]["governor"] != "" || r.Env.Facts["machine"]["cpus"] != "2" {
+	if len(r.AlsoDiffers) > 1 && !r.AlsoDiffers[1].Varied || r.Env.Facts["server"]["version"] != "" ||
+		r.Env.Facts["machine"]["governor"] != "" || r.Env.Facts["machine"]["cpus"] != "2" {
 		t.Errorf("%+v %+v", r.AlsoDiffers, r.Env)
 	}
 }
 
-// TestSetsOfLevels has trials of one side on two levels: nothing is asserted of the difference, however far the interval is from 1.
+// TestSetsOfLevels has trials of one side on two levels: nothing is asserted of the difference, however far the
+// interval is from 1.
 func TestSetsOfLevels(t *testing.T) {
 	a, b := machine(t, "x1", 1, 1), machine(t, "x2", 2, 1.5)
 	a.Variants, b.Variants = a.Variants[:1], b.Variants[:1]
@@ -310,7 +336,8 @@ func TestSetsOfLevels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Verdict != stat.Unstable || r.Cells[1].Verdict.Ratio.Lo < 1.02 || !strings.HasPrefix(r.Sentence, "No answer: the trials of the variant fall into groups far apart: ") {
+	if r.Verdict != stat.Unstable || r.Cells[1].Verdict.Ratio.Lo < 1.02 ||
+		!strings.HasPrefix(r.Sentence, "No answer: the trials of the variant fall into groups far apart: ") {
 		t.Errorf("%d trials: %s %s %+v", n, r.Verdict, r.Sentence, r.Cells[1].Verdict)
 	}
 }

@@ -10,15 +10,17 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// A correction takes out of a rate what the speed of the CPUs put into it. Virtual CPUs share cores with strangers and run now
-// faster, now slower; a trial that met a slow moment would be held against its variant. It is analysis of covariance (Fisher; for
-// experiments on computers see Deng, Xu, Kohavi and Walker, Improving the Sensitivity of Online Controlled Experiments, 2013): the
-// logarithm of the rate is regressed on the logarithm of the speed, over blocks of some seconds and within each variant, where
-// nothing else differs; then each trial's rate is brought to the mean speed of all.
+// A correction takes out of a rate what the speed of the CPUs put into it. Virtual CPUs share cores with strangers and
+// run now faster, now slower; a trial that met a slow moment would be held against its variant. It is analysis of
+// covariance (Fisher; for experiments on computers see Deng, Xu, Kohavi and Walker, Improving the Sensitivity of Online
+// Controlled Experiments, 2013): the logarithm of the rate is regressed on the logarithm of the speed, over blocks of
+// some seconds and within each variant, where nothing else differs; then each trial's rate is brought to the mean speed
+// of all.
 //
-// That is right for a covariate that the variants cannot change. The speed is measured by work that is none of the server's and stays
-// within a core's own caches: a measure of shared memory would follow what the server does to it, and excuse the server. Besides, it is
-// checked: when the speed itself differs between a variant and its baseline, that comparison is left as it is.
+// That is right for a covariate that the variants cannot change. The speed is measured by work that is none of the
+// server's and stays within a core's own caches: a measure of shared memory would follow what the server does to it,
+// and excuse the server. Besides, it is checked: when the speed itself differs between a variant and its baseline, that
+// comparison is left as it is.
 const (
 	speedBlock  = 5.0  // seconds: long enough for the sampling of the speed not to blur the slope
 	speedBlocks = 12   // that a slope is estimated from, at least
@@ -112,7 +114,8 @@ func atMean(c *trial.Correction, t trial.Trial) float64 {
 	return math.Pow(c.Level/v, c.Slope)
 }
 
-// correctable decides for one comparison, by its first rounds, whether the speeds of its two sides may be taken for chance, and tells why not.
+// correctable decides for one comparison, by its first rounds, whether the speeds of its two sides may be taken for
+// chance, and tells why not.
 func (j *judgement) correctable(c *trial.Correction, rounds int, of plan.Variant) (ok bool, why string) {
 	if c == nil || !c.Used {
 		return false, ""
@@ -127,14 +130,18 @@ func (j *judgement) correctable(c *trial.Correction, rounds int, of plan.Variant
 		if b.Values[speedValue] <= 0 || v.Values[speedValue] <= 0 {
 			return false, "the speed of the CPUs was not measured in every trial"
 		}
-		pairs = append(pairs, stat.Pair{Baseline: 1 / atMean(c, b), Variant: 1 / atMean(c, v), VariantFirst: v.Seq < b.Seq, Round: r})
+		pairs = append(pairs, stat.Pair{
+			Baseline: 1 / atMean(c, b), Variant: 1 / atMean(c, v),
+			VariantFirst: v.Seq < b.Seq, Round: r,
+		})
 	}
 	x, err := stat.PairedRatio(pairs, speedDoubt)
 	if err != nil {
 		return true, "" // too few to tell anything, of the rate as well
 	}
 	if (x.Lo > 1 || x.Hi < 1) && math.Abs(math.Log(x.Center)) > speedTrifle*math.Log1p(j.margin()) {
-		return false, fmt.Sprintf("the CPUs themselves were slower or faster with it, by %+.1f %% of the rate (%.1f to %.1f %%), so the ratio is not corrected for their speed",
+		return false, fmt.Sprintf("the CPUs themselves were slower or faster with it, by %+.1f %% of the rate (%.1f "+
+			"to %.1f %%), so the ratio is not corrected for their speed",
 			100*(x.Center-1), 100*(x.Lo-1), 100*(x.Hi-1))
 	}
 	return true, ""

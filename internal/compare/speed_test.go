@@ -13,8 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// shared is a simulated one whose CPUs share their cores with strangers: the logarithm of their speed is AR(1) from second to second,
-// with the figures seen on a real one.
+// shared is a simulated one whose CPUs share their cores with strangers: the logarithm of their speed is AR(1) from
+// second to second, with the figures seen on a real one.
 type shared struct {
 	*rand.Rand
 	speed float64
@@ -30,7 +30,8 @@ func (m *shared) second() float64 {
 	return m.speed
 }
 
-// trial runs one trial of 20 s. follows is the slope by which the rate follows the speed, slower what the variant does to the CPUs.
+// trial runs one trial of 20 s. follows is the slope by which the rate follows the speed, slower what the variant does
+// to the CPUs.
 func (m *shared) trial(seq, round int, variant string, control bool, effect, follows, slower float64) trial.Trial {
 	t := trial.Trial{Seq: seq, Round: round, Variant: variant, Control: control, Values: map[string]float64{}}
 	own := 0.01 * m.NormFloat64() // what trials differ by beside the CPUs
@@ -55,9 +56,14 @@ func simulated(seed uint64, rounds int, raw bool, effect, follows, slower float6
 	return Judge(p, vs, ts), p
 }
 
-func simulate(seed uint64, rounds int, raw bool, effect, follows, slower float64) (plan.Plan, []plan.Variant, []trial.Trial) {
+func simulate(
+	seed uint64, rounds int, raw bool, effect, follows, slower float64,
+) (plan.Plan, []plan.Variant, []trial.Trial) {
 	m := &shared{Rand: rand.New(rand.NewPCG(seed, 7))}
-	p := plan.Plan{Name: "x", Table: plan.Table{Show: []string{"tps"}}, Trials: plan.Trials{Min: 5, Max: 10, Margin: 0.02, Conf: 0.95, Raw: raw}}
+	p := plan.Plan{Name: "x", Table: plan.Table{Show: []string{"tps"}}, Trials: plan.Trials{
+		Min: 5, Max: 10,
+		Margin: 0.02, Conf: 0.95, Raw: raw,
+	}}
 	vs := []plan.Variant{{Key: "a", Baseline: "a"}, {Key: "b", Baseline: "a"}}
 	var ts []trial.Trial
 	for r := 1; r <= rounds; r++ {
@@ -78,8 +84,9 @@ func simulate(seed uint64, rounds int, raw bool, effect, follows, slower float64
 	return p, vs, ts
 }
 
-// TestCorrectionLookByLook judges an experiment after each of its rounds, as it does itself, with a load that follows the speed of the CPUs so
-// little that now it is corrected for and now not: what was decided at a look stays as it was, and nothing is decided between two looks.
+// TestCorrectionLookByLook judges an experiment after each of its rounds, as it does itself, with a load that follows
+// the speed of the CPUs so little that now it is corrected for and now not: what was decided at a look stays as it was,
+// and nothing is decided between two looks.
 func TestCorrectionLookByLook(t *testing.T) {
 	closed, changed := 0, 0
 	for seed := range uint64(200) {
@@ -99,19 +106,21 @@ func TestCorrectionLookByLook(t *testing.T) {
 			}
 			if v.Closed == 0 {
 				if decided != nil {
-					t.Fatalf("seed %d: it was closed after round %d and is open after round %d", seed, decided.Closed, round)
+					t.Fatalf("seed %d: it was closed after round %d and is open after round %d",
+						seed, decided.Closed, round)
 				}
 				continue
 			}
 			if decided == nil {
-				if _, look := Sequence(p).Confidence(round); v.Closed != round || !look {
+				if v.Closed != round || !slices.Contains(Sequence(p).Looks, round) {
 					t.Fatalf("seed %d: closed after round %d, seen after round %d", seed, v.Closed, round)
 				}
 				closed++
 				decided = &v
 			}
 			if v.Result != decided.Result || v.Ratio != decided.Ratio || v.Closed != decided.Closed {
-				t.Fatalf("seed %d: after round %d it is %s %+v; it was decided after round %d as %s %+v", seed, round, v.Result, v.Ratio, decided.Closed, decided.Result, decided.Ratio)
+				t.Fatalf("seed %d: after round %d it is %s %+v; it was decided after round %d as %s %+v", seed, round,
+					v.Result, v.Ratio, decided.Closed, decided.Result, decided.Ratio)
 			}
 		}
 		changed += len(used) / 2
@@ -137,7 +146,8 @@ func TestCorrection(t *testing.T) {
 	}
 	most := func(what string, got, declared int) {
 		t.Helper()
-		if tolerance := 3 * math.Sqrt(float64(declared)*(1-float64(declared)/n)); float64(got) > float64(declared)+tolerance {
+		if tolerance := 3 * math.Sqrt(float64(declared)*(1-float64(declared)/n)); float64(got) > float64(declared)+
+			tolerance {
 			t.Errorf("%s: %d of %d, declared %d", what, got, n, declared)
 		}
 	}

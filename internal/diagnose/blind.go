@@ -44,7 +44,8 @@ func blind(s *snapshot.Snapshot) (out []finding.Symptom) {
 
 // needed are the sources without which most causes stay hidden.
 var needed = []string{
-	"processlist", "transactions", "locks", "innodb_metrics", "innodb_status", "digests", "statement_samples", "waits", "table_io", "replication", "tables", "plans",
+	"processlist", "transactions", "locks", "innodb_metrics", "innodb_status", "digests", "statement_samples", "waits",
+	"table_io", "replication", "tables", "plans",
 }
 
 // Denial is what the account of a server may not see of what judgement needs.
@@ -56,7 +57,8 @@ type Denial struct {
 
 // DeniedOf returns what of the needed sources the account may not read; ok is false when it may read all.
 func DeniedOf(sources []snapshot.Source) (d Denial, ok bool) {
-	bare := func(text string) string { return strings.ReplaceAll(text, "`", "") } // servers and Dyno quote names differently
+	// servers and Dyno quote names differently
+	bare := func(text string) string { return strings.ReplaceAll(text, "`", "") }
 	add := func(to *[]string, text string) {
 		if text != "" && !slices.ContainsFunc(*to, func(x string) bool { return bare(x) == bare(text) }) {
 			*to = append(*to, text)
@@ -72,7 +74,8 @@ func DeniedOf(sources []snapshot.Source) (d Denial, ok bool) {
 	return d, len(d.Sources) > 0
 }
 
-// Denied says which sources that judgement needs the account may not read, and the GRANTs that change it; "" when it may read all.
+// Denied says which sources that judgement needs the account may not read, and the GRANTs that change it; "" when it
+// may read all.
 func Denied(sources []snapshot.Source) string {
 	d, ok := DeniedOf(sources)
 	if !ok {

@@ -15,9 +15,9 @@ const ReadNext = "read-next"
 // classLooks look at what classes do per operation.
 func classLooks() []look { return []look{readNext} }
 
-// readNext compares what is read in the order of indexes with rows sent. No counter of scans moves for it: a whole index that is read, one that
-// finds far too much, and rows that are sorted out by hand all show here and nowhere else. MariaDB counts entries that an index condition
-// throws away as well; MySQL counts these nowhere.
+// readNext compares what is read in the order of indexes with rows sent. No counter of scans moves for it: a whole
+// index that is read, one that finds far too much, and rows that are sorted out by hand all show here and nowhere else.
+// MariaDB counts entries that an index condition throws away as well; MySQL counts these nowhere.
 func readNext(s *snapshot.Snapshot) []finding.Symptom {
 	next, ok := s.Rate("mysql_global_status_handler_read_next").Get()
 	if !ok {
@@ -32,19 +32,25 @@ func readNext(s *snapshot.Snapshot) []finding.Symptom {
 	if all < rndNextPerSec || !told || all < rowsPerSent*n {
 		return nil
 	}
-	text := fmt.Sprintf("The server read %s in the order of an index (Handler_read_next, Handler_read_prev)", unit.Rate(next+prev, "rows/s"))
+	text := fmt.Sprintf("The server read %s in the order of an index (Handler_read_next, Handler_read_prev)",
+		unit.Rate(next+prev, "rows/s"))
 	if counted && pushed > 0 {
-		text += fmt.Sprintf(" and discarded %s by a condition within the index (Handler_icp_attempts less Handler_icp_match)", unit.Rate(max(0, pushed-passed), "entries/s"))
+		text += fmt.Sprintf(" and discarded %s by a condition within the index (Handler_icp_attempts less "+
+			"Handler_icp_match)", unit.Rate(max(0, pushed-passed), "entries/s"))
 	}
 	return []finding.Symptom{{
 		ID: ReadNext, Kind: ReadNext, Subject: "server",
-		Title: fmt.Sprintf("%s are read along indexes and %s are sent", unit.Rate(all, "entries/s"), unit.Rate(n, "rows/s")),
+		Title: fmt.Sprintf("%s are read along indexes and %s are sent", unit.Rate(all, "entries/s"),
+			unit.Rate(n, "rows/s")),
 		Evidence: []finding.Evidence{
 			{
 				What: "index entries read per second", Value: known.Of(all), Unit: "1/s", Source: "global_status",
 				Expected: fmt.Sprintf("< %s for each row sent", unit.Count(rowsPerSent)), Text: text + ".",
 			},
-			{What: "rows sent per second", Value: sent, Unit: "1/s", Source: source, Text: fmt.Sprintf("It sent %s to its clients.", unit.Rate(n, "rows/s"))},
+			{
+				What: "rows sent per second", Value: sent, Unit: "1/s", Source: source,
+				Text: fmt.Sprintf("It sent %s to its clients.", unit.Rate(n, "rows/s")),
+			},
 		},
 	}}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// saturated is the share of the usable CPUs from which waiting for a CPU shows in response times: at 80 % use a queue with
-// random arrivals holds about as much waiting as service (M/M/c with few servers).
+// saturated is the share of the usable CPUs from which waiting for a CPU shows in response times: at 80 % use a queue
+// with random arrivals holds about as much waiting as service (M/M/c with few servers).
 const saturated = 0.8
 
 func cpu(s *snapshot.Snapshot) []finding.Symptom {
@@ -31,12 +31,14 @@ func cpu(s *snapshot.Snapshot) []finding.Symptom {
 			Evidence: []finding.Evidence{{
 				What: "CPU used by the server", Value: used, Unit: "CPUs", Source: "process",
 				Expected: fmt.Sprintf("< %.2g", saturated*cpus),
-				Text:     fmt.Sprintf("The server's process used %.2g of the %.3g CPUs that it may use, %s.", v, cpus, unit.Percent(v/cpus)),
+				Text: fmt.Sprintf("The server's process used %.2g of the %.3g CPUs that it may use, %s.", v,
+					cpus, unit.Percent(v/cpus)),
 			}},
 		}}
 	}
 	// Without sight of the process the machine's own figures stand in: they hold other programs as well.
-	busy, ok := hostShare(s, func(mode string) bool { return mode != "idle" && mode != "iowait" && mode != "steal" }).Get()
+	busy, ok := hostShare(s, func(mode string) bool { return mode != "idle" && mode != "iowait" && mode != "steal" }).
+		Get()
 	if !ok || busy < saturated {
 		return nil
 	}
@@ -46,7 +48,8 @@ func cpu(s *snapshot.Snapshot) []finding.Symptom {
 		Evidence: []finding.Evidence{{
 			What: "CPU used on the machine", Value: known.Of(busy * 100), Unit: "%", Source: "host",
 			Expected: fmt.Sprintf("< %.0f", saturated*100),
-			Text:     fmt.Sprintf("The machine's CPUs were %s busy; the server's part of it is unknown.", unit.Percent(busy)),
+			Text: fmt.Sprintf("The machine's CPUs were %s busy; the server's part of it is unknown.",
+				unit.Percent(busy)),
 		}},
 	}}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// dominates is the share of all statement time from which a class is worth a look of its own: by Amdahl's law nothing
-	// done to a smaller one makes the whole faster than by a factor of 1.4.
+	// dominates is the share of all statement time from which a class is worth a look of its own: by Amdahl's law
+	// nothing done to a smaller one makes the whole faster than by a factor of 1.4.
 	dominates = 0.3
 	// noise is the statement time per second below which shares mean nothing: 5 % of one session.
 	noise = 0.05
@@ -35,9 +35,11 @@ func dominant(s *snapshot.Snapshot) (out []finding.Symptom) {
 			ID: DominantClass + ":" + c.ID, Kind: DominantClass, Subject: c.ID,
 			Title: fmt.Sprintf("one class holds %s of the statement time", unit.Percent(share)),
 			Evidence: []finding.Evidence{{
-				What: "share of statement time", Value: known.Of(share * 100), Unit: "%", Source: c.Source(), Sampled: c.Sampled,
+				What: "share of statement time", Value: known.Of(share * 100), Unit: "%",
+				Source: c.Source(), Sampled: c.Sampled,
 				Expected: fmt.Sprintf("< %.0f", dominates*100),
-				Text:     fmt.Sprintf("The class %s %s of %s statement time in the window.", how, unit.Seconds(c.TimeSec), unit.Seconds(total)),
+				Text: fmt.Sprintf("The class %s %s of %s statement time in the window.", how,
+					unit.Seconds(c.TimeSec), unit.Seconds(total)),
 			}},
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// waiting is the share of the machine's CPU time spent idle while a disk was at work from which disks are taken for what
-// holds the server back. Below it a few background writes explain it.
+// waiting is the share of the machine's CPU time spent idle while a disk was at work from which disks are taken for
+// what holds the server back. Below it a few background writes explain it.
 const waiting = 0.2
 
 func ioWait(s *snapshot.Snapshot) []finding.Symptom {
@@ -30,5 +30,8 @@ func ioWait(s *snapshot.Snapshot) []finding.Symptom {
 			Text: fmt.Sprintf("The server's process read %s/s from storage.", unit.Bytes(r.Or(0))),
 		})
 	}
-	return []finding.Symptom{{ID: IOWait, Kind: IOWait, Subject: "disk", Title: fmt.Sprintf("the machine waits for its disks %s of the time", unit.Percent(v)), Evidence: ev}}
+	return []finding.Symptom{{
+		ID: IOWait, Kind: IOWait, Subject: "disk",
+		Title: fmt.Sprintf("the machine waits for its disks %s of the time", unit.Percent(v)), Evidence: ev,
+	}}
 }

@@ -28,8 +28,9 @@ func loadLooks() []look {
 }
 
 const (
-	queueLength    = 1.0  // statements before the engine, in the mean
-	threadsPerCPU  = 8.0  // in the queue for each CPU; what others use of the CPUs makes it no longer than there are threads that can run
+	queueLength = 1.0 // statements before the engine, in the mean
+	// in the queue for each CPU; what others use of the CPUs makes it no longer than there are threads that can run
+	threadsPerCPU  = 8.0
 	leastInQueue   = 16.0 // threads, on small machines
 	syncSeconds    = 0.2  // a second in syncs of the logs, over all threads
 	syncTime       = 0.002
@@ -45,10 +46,12 @@ func engineQueue(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: EngineQueue, Kind: EngineQueue, Subject: "engine", Title: fmt.Sprintf("%.1f statements queue before the engine", n),
+		ID: EngineQueue, Kind: EngineQueue, Subject: "engine",
+		Title: fmt.Sprintf("%.1f statements queue before the engine", n),
 		Evidence: []finding.Evidence{{
 			What: "queries in queue", Value: known.Of(n), Expected: "0", Source: "innodb_status",
-			Text: fmt.Sprintf("On average %.1f statements waited to enter the engine, which lets %s in at a time.", n, s.Variables["innodb_thread_concurrency"]),
+			Text: fmt.Sprintf("On average %.1f statements waited to enter the engine, which lets %s in at a time.", n,
+				s.Variables["innodb_thread_concurrency"]),
 		}},
 	}}
 }
@@ -61,15 +64,18 @@ func cpuQueue(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: CPUQueue, Kind: CPUQueue, Subject: "cpu", Title: fmt.Sprintf("%.0f threads of the server wait for a CPU at a time", n),
+		ID: CPUQueue, Kind: CPUQueue, Subject: "cpu", Title: fmt.Sprintf("%.0f threads of the server wait for a CPU "+
+			"at a time", n),
 		Evidence: []finding.Evidence{{
-			What: "threads waiting for a CPU", Value: known.Of(n), Expected: fmt.Sprintf("< %.0f", max(leastInQueue, threadsPerCPU*cpus)), Source: "process_threads",
+			What: "threads waiting for a CPU", Value: known.Of(n), Expected: fmt.Sprintf("< %.0f",
+				max(leastInQueue, threadsPerCPU*cpus)), Source: "process_threads",
 			Text: fmt.Sprintf("%.0f threads of the server waited for one of %.4g CPUs at a time.", n, cpus),
 		}},
 	}}
 }
 
-// logSync looks at the time that threads spend in syncs of the redo log and the binary log. MariaDB does not tell of its redo log.
+// logSync looks at the time that threads spend in syncs of the redo log and the binary log. MariaDB does not tell of
+// its redo log.
 func logSync(s *snapshot.Snapshot) []finding.Symptom {
 	var sec, calls float64
 	for _, e := range []string{"wait/io/file/innodb/innodb_log_file", "wait/io/file/sql/binlog"} {
@@ -83,8 +89,10 @@ func logSync(s *snapshot.Snapshot) []finding.Symptom {
 	return []finding.Symptom{{
 		ID: LogSync, Kind: LogSync, Subject: "disk", Title: fmt.Sprintf("a log sync takes %s", unit.Seconds(sec/calls)),
 		Evidence: []finding.Evidence{{
-			What: "time in log syncs", Value: known.Of(sec), Unit: "s/s", Expected: fmt.Sprintf("< %v", syncSeconds), Source: "file_io",
-			Text: fmt.Sprintf("Threads spent %s a second in %s of the logs.", unit.Seconds(sec), unit.Rate(calls, "syncs/s")),
+			What: "time in log syncs", Value: known.Of(sec), Unit: "s/s", Expected: fmt.Sprintf("< %v", syncSeconds),
+			Source: "file_io",
+			Text: fmt.Sprintf("Threads spent %s a second in %s of the logs.", unit.Seconds(sec),
+				unit.Rate(calls, "syncs/s")),
 		}},
 	}}
 }
@@ -97,10 +105,12 @@ func connects(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: Connects, Kind: Connects, Subject: "connections", Title: fmt.Sprintf("clients connect %s", unit.Rate(n, "times/s")),
+		ID: Connects, Kind: Connects, Subject: "connections", Title: fmt.Sprintf("clients connect %s",
+			unit.Rate(n, "times/s")),
 		Evidence: []finding.Evidence{{
-			What: "connections made", Value: r, Unit: "1/s", Expected: fmt.Sprintf("< %v", connectsPerSec), Source: "global_status",
-			Text: fmt.Sprintf("%s were made.", unit.Rate(n, "connections/s")),
+			What: "connections made", Value: r, Unit: "1/s", Expected: fmt.Sprintf("< %v", connectsPerSec),
+			Source: "global_status",
+			Text:   fmt.Sprintf("%s were made.", unit.Rate(n, "connections/s")),
 		}},
 	}}
 }
@@ -124,7 +134,8 @@ func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 	var ev []finding.Evidence
 	if ok {
 		ev = append(ev, finding.Evidence{
-			What: "connections in use", Value: known.Of(n), Expected: fmt.Sprintf("< %.0f", connectionPart*most), Source: "global_status", Text: title + ".",
+			What: "connections in use", Value: known.Of(n), Expected: fmt.Sprintf("< %.0f", connectionPart*most),
+			Source: "global_status", Text: title + ".",
 		})
 	}
 	if refused > 0 {
@@ -134,7 +145,10 @@ func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 			Text: fmt.Sprintf("%s were refused for lack of a connection.", unit.Rate(refused, "clients/s")),
 		})
 	}
-	return []finding.Symptom{{ID: ConnectionsFull, Kind: ConnectionsFull, Subject: "connections", Title: title, Evidence: ev}}
+	return []finding.Symptom{{
+		ID: ConnectionsFull, Kind: ConnectionsFull, Subject: "connections",
+		Title: title, Evidence: ev,
+	}}
 }
 
 // replicaBehind looks at the lag of each channel.
@@ -152,10 +166,13 @@ func replicaBehind(s *snapshot.Snapshot) (out []finding.Symptom) {
 			id, who = ReplicaBehind+":"+c, "the channel "+c
 		}
 		out = append(out, finding.Symptom{
-			ID: id, Kind: ReplicaBehind, Subject: "replication", Title: fmt.Sprintf("%s lags by %s", who, unit.Seconds(lag)),
+			ID: id, Kind: ReplicaBehind, Subject: "replication", Title: fmt.Sprintf("%s lags by %s",
+				who, unit.Seconds(lag)),
 			Evidence: []finding.Evidence{{
-				What: "lag", Value: known.Of(lag), Unit: "s", Expected: fmt.Sprintf("< %v", lagSeconds), Source: "replication",
-				Text: fmt.Sprintf("It lagged by %s at the end of the window and by %s at its beginning.", unit.Seconds(lag), unit.Seconds(x.Points[0].Value)),
+				What: "lag", Value: known.Of(lag), Unit: "s", Expected: fmt.Sprintf("< %v", lagSeconds),
+				Source: "replication",
+				Text: fmt.Sprintf("It lagged by %s at the end of the window and by %s at its beginning.",
+					unit.Seconds(lag), unit.Seconds(x.Points[0].Value)),
 			}},
 		})
 	}
@@ -182,7 +199,10 @@ func replicaStopped(s *snapshot.Snapshot) (out []finding.Symptom) {
 		}
 		out = append(out, finding.Symptom{
 			ID: ReplicaStopped + ":" + c + ":" + thread, Kind: ReplicaStopped, Subject: "replication", Title: title,
-			Evidence: []finding.Evidence{{What: "running", Value: known.Of(0.0), Expected: "1", Source: "replication", Text: title + "."}},
+			Evidence: []finding.Evidence{{
+				What: "running", Value: known.Of(0.0), Expected: "1",
+				Source: "replication", Text: title + ".",
+			}},
 		})
 	}
 	return out

@@ -13,7 +13,8 @@ import (
 func level(s *snapshot.Snapshot, name string, from, to float64, labels ...string) {
 	x := metric.Series{Name: name, Labels: metric.L(labels...)}
 	for i := range window + 1 {
-		x.Points = append(x.Points, metric.Point{At: s.From.UnixMilli() + int64(i)*1000, Value: from + (to-from)*float64(i)/window})
+		x.Points = append(x.Points, metric.Point{At: s.From.UnixMilli() + int64(i)*1000, Value: from +
+			(to-from)*float64(i)/window})
 	}
 	s.Series = append(s.Series, x)
 }
@@ -28,7 +29,8 @@ func TestLoadLooks(t *testing.T) {
 		for _, l := range loadLooks() {
 			for _, x := range l(s) {
 				got = append(got, x.ID)
-				if x.Title == "" || x.Subject == "" || len(x.Evidence) == 0 || x.Evidence[0].Text == "" || x.Evidence[0].Source == "" {
+				if x.Title == "" || x.Subject == "" || len(x.Evidence) == 0 || x.Evidence[0].Text == "" ||
+					x.Evidence[0].Source == "" {
 					t.Errorf("incomplete: %+v", x)
 				}
 			}
@@ -52,7 +54,8 @@ func TestLoadLooks(t *testing.T) {
 
 	syncs := func(s *snapshot.Snapshot, n, each float64) {
 		rate(s, "mysql_perf_schema_file_events_total", n, "event_name", "wait/io/file/sql/binlog", "mode", "misc")
-		rate(s, "mysql_perf_schema_file_events_seconds_total", n*each, "event_name", "wait/io/file/sql/binlog", "mode", "misc")
+		rate(s, "mysql_perf_schema_file_events_seconds_total", n*each, "event_name", "wait/io/file/sql/binlog", "mode",
+			"misc")
 	}
 	f(func(s *snapshot.Snapshot) { syncs(s, 60, 0.01) }, "log-sync")
 	f(func(s *snapshot.Snapshot) { syncs(s, 2000, 0.0003) }) // a quick disk
@@ -63,16 +66,19 @@ func TestLoadLooks(t *testing.T) {
 
 	f(func(s *snapshot.Snapshot) { level(s, "mysql_global_status_threads_connected", 95, 95) }, "connections-full")
 	f(func(s *snapshot.Snapshot) { level(s, "mysql_global_status_threads_connected", 60, 60) })
-	f(func(s *snapshot.Snapshot) { rate(s, "mysql_global_status_connection_errors_max_connections", 2) }, "connections-full")
+	f(func(s *snapshot.Snapshot) { rate(s, "mysql_global_status_connection_errors_max_connections", 2) },
+		"connections-full")
 
 	refused := quiet()
 	refused.Variables = map[string]string{"max_connections": "100"}
 	rate(refused, "mysql_global_status_connection_errors_max_connections", 2)
-	if all := connectionsFull(refused); len(all) != 1 || len(all[0].Evidence) != 1 { // how many are in use was not seen: not 0
+	if all := connectionsFull(refused); len(all) != 1 || len(all[0].Evidence) != 1 {
+		// how many are in use was not seen: not 0
 		t.Errorf("refused, and no gauge: %+v", all)
 	}
 
 	f(func(s *snapshot.Snapshot) { level(s, "dyno_replica_lag_seconds", 2, 9, "channel", "") }, "replica-behind")
-	f(func(s *snapshot.Snapshot) { level(s, "dyno_replica_lag_seconds", 9, 9, "channel", "east") }, "replica-behind:east")
+	f(func(s *snapshot.Snapshot) { level(s, "dyno_replica_lag_seconds", 9, 9, "channel", "east") },
+		"replica-behind:east")
 	f(func(s *snapshot.Snapshot) { level(s, "dyno_replica_lag_seconds", 0, 1, "channel", "") })
 }

@@ -17,8 +17,8 @@ import (
 const (
 	// LockQueue says that sessions wait for locks of one kind; the subject is the kind.
 	LockQueue = "lock-queue"
-	// LockWaiting says that a class of statements spends its time waiting for locks: its time tells nothing about how it is executed, and
-	// no index or rewrite gives it back. The subject is the class.
+	// LockWaiting says that a class of statements spends its time waiting for locks: its time tells nothing about how
+	// it is executed, and no index or rewrite gives it back. The subject is the class.
 	LockWaiting = "lock-waiting"
 	// Deadlocks says that the server ended transactions because of deadlocks.
 	Deadlocks = "deadlocks"
@@ -52,8 +52,10 @@ func lockQueues(s *snapshot.Snapshot) (out []finding.Symptom) {
 			ID: LockQueue + ":" + string(kind), Kind: LockQueue, Subject: string(kind),
 			Title: fmt.Sprintf("%s sessions at a time wait for %s locks", unit.Count(mean), kind),
 			Evidence: []finding.Evidence{{
-				What: "sessions that wait for " + string(kind) + " locks", Value: known.Of(mean), Expected: fmt.Sprintf("< %.1f", waitersPerMoment), Source: "locks",
-				Sampled: true, Text: fmt.Sprintf("On average over %d samples %s sessions waited for %s locks.", len(s.Moments), unit.Count(mean), kind),
+				What: "sessions that wait for " + string(kind) + " locks", Value: known.Of(mean),
+				Expected: fmt.Sprintf("< %.1f", waitersPerMoment), Source: "locks",
+				Sampled: true, Text: fmt.Sprintf("On average over %d samples %s sessions waited for %s locks.",
+					len(s.Moments), unit.Count(mean), kind),
 			}},
 		})
 	}
@@ -111,7 +113,8 @@ func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 		}
 	}
 	done := map[string]bool{}
-	for i, c := range s.Classes { // by the clock of the server: MySQL counts row locks in since 8.0.28, MariaDB locks of tables alone
+	for i, c := range s.Classes {
+		// by the clock of the server: MySQL counts row locks in since 8.0.28, MariaDB locks of tables alone
 		lock, ok := c.LockSec.Get()
 		if i == mostClasses {
 			break
@@ -122,9 +125,11 @@ func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 		done[c.ID] = true
 		part := min(1, lock/c.TimeSec)
 		out = append(out, finding.Symptom{
-			ID: LockWaiting + ":" + c.ID, Kind: LockWaiting, Subject: c.ID, Title: fmt.Sprintf("a class spends %s of its time waiting for locks", unit.Percent(part)),
+			ID: LockWaiting + ":" + c.ID, Kind: LockWaiting, Subject: c.ID,
+			Title: fmt.Sprintf("a class spends %s of its time waiting for locks", unit.Percent(part)),
 			Evidence: []finding.Evidence{{
-				What: "time of the class that is waiting for locks", Value: known.Of(100 * part), Unit: "%", Expected: "< 50", Source: c.Source(),
+				What: "time of the class that is waiting for locks", Value: known.Of(100 * part), Unit: "%",
+				Expected: "< 50", Source: c.Source(),
 				Text: fmt.Sprintf("Of %s it waited %s for locks.", unit.Seconds(c.TimeSec), unit.Seconds(lock)),
 			}},
 		})
@@ -141,10 +146,13 @@ func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 		}
 		part := float64(t.waiting) / float64(t.seen)
 		out = append(out, finding.Symptom{
-			ID: LockWaiting + ":" + id, Kind: LockWaiting, Subject: id, Title: fmt.Sprintf("a class spends %s of its time waiting for locks", unit.Percent(part)),
+			ID: LockWaiting + ":" + id, Kind: LockWaiting, Subject: id,
+			Title: fmt.Sprintf("a class spends %s of its time waiting for locks", unit.Percent(part)),
 			Evidence: []finding.Evidence{{
-				What: "time of the class that is waiting for locks", Value: known.Of(100 * part), Unit: "%", Expected: "< 50", Source: "locks", Sampled: true,
-				Text: fmt.Sprintf("It was sampled %d times, and %d times it waited for a lock that another session held.", t.seen, t.waiting),
+				What: "time of the class that is waiting for locks", Value: known.Of(100 * part), Unit: "%",
+				Expected: "< 50", Source: "locks", Sampled: true,
+				Text: fmt.Sprintf("It was sampled %d times, and %d times it waited for a lock that another session "+
+					"held.", t.seen, t.waiting),
 			}},
 		})
 	}
@@ -171,8 +179,9 @@ func deadlocked(s *snapshot.Snapshot) []finding.Symptom {
 	return []finding.Symptom{{
 		ID: Deadlocks, Kind: Deadlocks, Subject: "server", Title: unit.Rate(v, "deadlocks a second"),
 		Evidence: []finding.Evidence{{
-			What: "deadlocks per second", Value: r, Unit: "1/s", Expected: fmt.Sprintf("< %.1f", deadlocksPerSec), Source: source,
-			Text: fmt.Sprintf("The server ended %s to resolve deadlocks.", unit.Rate(v, "transactions a second")),
+			What: "deadlocks per second", Value: r, Unit: "1/s", Expected: fmt.Sprintf("< %.1f", deadlocksPerSec),
+			Source: source,
+			Text:   fmt.Sprintf("The server ended %s to resolve deadlocks.", unit.Rate(v, "transactions a second")),
 		}},
 	}}
 }
@@ -194,7 +203,8 @@ func History(s *snapshot.Snapshot) (first, last known.Value[float64], source str
 const (
 	// historyLong is a length that purge keeps well below on servers that it keeps up with.
 	historyLong = 100_000
-	// historyGrowth is how much it must have grown in the window, when it is not long yet: changes that purge did not clear away.
+	// historyGrowth is how much it must have grown in the window, when it is not long yet: changes that purge did not
+	// clear away.
 	historyGrowth = 500
 )
 
@@ -206,10 +216,13 @@ func oldVersions(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: OldVersions, Kind: OldVersions, Subject: "server", Title: fmt.Sprintf("the history of old row versions holds %s transactions", unit.Count(b)),
+		ID: OldVersions, Kind: OldVersions, Subject: "server",
+		Title: fmt.Sprintf("the history of old row versions holds %s transactions", unit.Count(b)),
 		Evidence: []finding.Evidence{{
-			What: "history list length", Value: last, Expected: fmt.Sprintf("< %s, and not growing", unit.Count(historyLong)), Source: source,
-			Text: fmt.Sprintf("The history list went from %s to %s in %s.", unit.Count(a), unit.Count(b), unit.Seconds(s.Seconds())),
+			What: "history list length", Value: last, Expected: fmt.Sprintf("< %s, and not growing",
+				unit.Count(historyLong)), Source: source,
+			Text: fmt.Sprintf("The history list went from %s to %s in %s.", unit.Count(a), unit.Count(b),
+				unit.Seconds(s.Seconds())),
 		}},
 	}}
 }

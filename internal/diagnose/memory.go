@@ -40,8 +40,9 @@ func poolMisses(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	ev := []finding.Evidence{{
-		What: "pages read on demand per second", Value: rate, Unit: "1/s", Source: "global_status", Expected: fmt.Sprintf("< %d", missesPerSec),
-		Text: fmt.Sprintf("%s were requested and not in the buffer pool.", unit.Rate(n, "pages/s")),
+		What: "pages read on demand per second", Value: rate, Unit: "1/s", Source: "global_status",
+		Expected: fmt.Sprintf("< %d", missesPerSec),
+		Text:     fmt.Sprintf("%s were requested and not in the buffer pool.", unit.Rate(n, "pages/s")),
 	}}
 	if r := s.Rate("dyno_server_io_read_bytes_total"); r.OK() {
 		ev = append(ev, finding.Evidence{
@@ -49,21 +50,28 @@ func poolMisses(s *snapshot.Snapshot) []finding.Symptom {
 			Text: fmt.Sprintf("The server's process read %s/s from its disk.", unit.Bytes(r.Or(0))),
 		})
 	}
-	return []finding.Symptom{{ID: PoolMisses, Kind: PoolMisses, Subject: "buffer pool", Title: fmt.Sprintf("the buffer pool misses %s", unit.Rate(n, "pages/s")), Evidence: ev}}
+	return []finding.Symptom{{
+		ID: PoolMisses, Kind: PoolMisses, Subject: "buffer pool",
+		Title: fmt.Sprintf("the buffer pool misses %s", unit.Rate(n, "pages/s")), Evidence: ev,
+	}}
 }
 
 func slowReads(s *snapshot.Snapshot) []finding.Symptom {
-	event, mode := metric.Label{Name: "event_name", Value: "wait/io/file/innodb/innodb_data_file"}, metric.Label{Name: "mode", Value: "read"}
+	event, mode := metric.Label{Name: "event_name", Value: "wait/io/file/innodb/innodb_data_file"},
+		metric.Label{Name: "mode", Value: "read"}
 	sec, ok1 := s.Rate("mysql_perf_schema_file_events_seconds_total", event, mode).Get()
 	n, ok2 := s.Rate("mysql_perf_schema_file_events_total", event, mode).Get()
 	if !ok1 || !ok2 || n <= 0 || sec < readsAtATime || sec/n < readMs/1000.0 {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: SlowReads, Kind: SlowReads, Subject: "disk", Title: fmt.Sprintf("a read of a data file takes %s, and %.2g are in flight", unit.Seconds(sec/n), sec),
+		ID: SlowReads, Kind: SlowReads, Subject: "disk",
+		Title: fmt.Sprintf("a read of a data file takes %s, and %.2g are in flight", unit.Seconds(sec/n), sec),
 		Evidence: []finding.Evidence{{
-			What: "time of one read", Value: known.Of(1000 * sec / n), Unit: "ms", Source: "file_io", Expected: fmt.Sprintf("< %d", readMs),
-			Text: fmt.Sprintf("%s of data files took %s each; %.2g were in flight.", unit.Rate(n, "reads/s"), unit.Seconds(sec/n), sec),
+			What: "time of one read", Value: known.Of(1000 * sec / n), Unit: "ms", Source: "file_io",
+			Expected: fmt.Sprintf("< %d", readMs),
+			Text: fmt.Sprintf("%s of data files took %s each; %.2g were in flight.", unit.Rate(n, "reads/s"),
+				unit.Seconds(sec/n), sec),
 		}},
 	}}
 }
@@ -91,9 +99,11 @@ func checkpoint(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: Checkpoint, Kind: Checkpoint, Subject: "redo log", Title: fmt.Sprintf("the redo log is %s full of changes to dirty pages", unit.Percent(min(1, age/limit))),
+		ID: Checkpoint, Kind: Checkpoint, Subject: "redo log",
+		Title: fmt.Sprintf("the redo log is %s full of changes to dirty pages", unit.Percent(min(1, age/limit))),
 		Evidence: []finding.Evidence{{
-			What: "checkpoint age", Value: known.Of(age), Unit: "B", Source: "global_status", Expected: "< " + unit.Bytes(fullLog*limit),
+			What: "checkpoint age", Value: known.Of(age), Unit: "B", Source: "global_status", Expected: "< " +
+				unit.Bytes(fullLog*limit),
 			Text: fmt.Sprintf("The checkpoint age is %s, and the log allows %s.", unit.Bytes(age), unit.Bytes(limit)),
 		}},
 	}}
@@ -106,10 +116,13 @@ func logWaits(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: LogWaits, Kind: LogWaits, Subject: "log buffer", Title: fmt.Sprintf("sessions wait for the log buffer %s times a minute", unit.Count(60*n)),
+		ID: LogWaits, Kind: LogWaits, Subject: "log buffer",
+		Title: fmt.Sprintf("sessions wait for the log buffer %s times a minute", unit.Count(60*n)),
 		Evidence: []finding.Evidence{{
-			What: "waits for the log buffer per second", Value: rate, Unit: "1/s", Source: "global_status", Expected: "< 0.2",
-			Text: fmt.Sprintf("%s times a minute a session waited because the log buffer had no room.", unit.Count(60*n)),
+			What: "waits for the log buffer per second", Value: rate, Unit: "1/s",
+			Source: "global_status", Expected: "< 0.2",
+			Text: fmt.Sprintf("%s times a minute a session waited because the log buffer had no room.",
+				unit.Count(60*n)),
 		}},
 	}}
 }
@@ -122,10 +135,12 @@ func tableOpens(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: TableOpens, Kind: TableOpens, Subject: "table cache", Title: fmt.Sprintf("%s are opened", unit.Rate(n, "tables/s")),
+		ID: TableOpens, Kind: TableOpens, Subject: "table cache", Title: fmt.Sprintf("%s are opened",
+			unit.Rate(n, "tables/s")),
 		Evidence: []finding.Evidence{{
-			What: "tables opened per second", Value: rate, Unit: "1/s", Source: "global_status", Expected: fmt.Sprintf("< %d", opensPerSec),
-			Text: fmt.Sprintf("%s were opened for %s.", unit.Rate(n, "tables/s"), unit.Rate(asked, "statements/s")),
+			What: "tables opened per second", Value: rate, Unit: "1/s", Source: "global_status",
+			Expected: fmt.Sprintf("< %d", opensPerSec),
+			Text:     fmt.Sprintf("%s were opened for %s.", unit.Rate(n, "tables/s"), unit.Rate(asked, "statements/s")),
 		}},
 	}}
 }

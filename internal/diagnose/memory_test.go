@@ -16,7 +16,8 @@ func TestMemoryLooks(t *testing.T) {
 		for _, look := range memoryLooks() {
 			for _, x := range look(m.S) {
 				got = append(got, x.Kind)
-				if x.Title == "" || len(x.Evidence) == 0 || slices.ContainsFunc(x.Evidence, func(e finding.Evidence) bool { return e.Text == "" }) {
+				if x.Title == "" || len(x.Evidence) == 0 ||
+					slices.ContainsFunc(x.Evidence, func(e finding.Evidence) bool { return e.Text == "" }) {
 					t.Errorf("%s lacks words: %+v", x.Kind, x)
 				}
 			}
@@ -36,10 +37,13 @@ func TestMemoryLooks(t *testing.T) {
 	f(reads(500, 6), SlowReads)
 	f(reads(5000, 3))  // many, and quick
 	f(reads(100, 0.9)) // slow, and nobody in line
-	f(snap.Build().Gauge("mysql_global_status_innodb_checkpoint_age", 80e6).Gauge("mysql_global_status_innodb_checkpoint_max_age", 100e6), Checkpoint)
-	f(snap.Build().Gauge("mysql_global_status_innodb_checkpoint_age", 50e6).Gauge("mysql_global_status_innodb_checkpoint_max_age", 100e6))
+	f(snap.Build().Gauge("mysql_global_status_innodb_checkpoint_age", 80e6).
+		Gauge("mysql_global_status_innodb_checkpoint_max_age", 100e6), Checkpoint)
+	f(snap.Build().Gauge("mysql_global_status_innodb_checkpoint_age", 50e6).
+		Gauge("mysql_global_status_innodb_checkpoint_max_age", 100e6))
 	redo := func(age float64) *snap.Made {
-		return snap.Build().Gauge("mysql_global_status_innodb_redo_log_current_lsn", 9e9+age).Gauge("mysql_global_status_innodb_redo_log_checkpoint_lsn", 9e9).
+		return snap.Build().Gauge("mysql_global_status_innodb_redo_log_current_lsn", 9e9+age).
+			Gauge("mysql_global_status_innodb_redo_log_checkpoint_lsn", 9e9).
 			Gauge("mysql_global_status_innodb_redo_log_capacity_resized", 100e6)
 	}
 	f(redo(70e6), Checkpoint)

@@ -12,8 +12,8 @@ import (
 const (
 	// rndNextPerSec leaves out what reading small tables, the dictionary and Dyno's own questions cost.
 	rndNextPerSec = 10_000
-	// rowsPerSent is how many rows may be read for one sent before it counts as much for little. Joins and sorts in good
-	// order stay well below it.
+	// rowsPerSent is how many rows may be read for one sent before it counts as much for little. Joins and sorts in
+	// good order stay well below it.
 	rowsPerSent = 100
 )
 

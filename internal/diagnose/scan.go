@@ -18,14 +18,15 @@ import (
 // examinedPerSec leaves out classes that examine too little to matter whatever the ratio.
 const examinedPerSec = 1_000
 
-// What holds less of the statement time, or comes after so many others, is not looked at one by one: nothing done to it would be felt.
+// What holds less of the statement time, or comes after so many others, is not looked at one by one: nothing done to it
+// would be felt.
 const (
 	leastShare = 0.001
 	mostScans  = 200
 )
 
-// scans looks at the rows that a class examines against those it returns or changes, exact or sampled, and at executions
-// that the server itself counted as scans when the plan confirms them.
+// scans looks at the rows that a class examines against those it returns or changes, exact or sampled, and at
+// executions that the server itself counted as scans when the plan confirms them.
 func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
 	if s.Seconds() <= 0 {
 		return nil
@@ -46,13 +47,16 @@ func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
 	return out
 }
 
-// dictionary reports whether a class reads the server's own tables only. These are made to be scanned, and no index can be added.
+// dictionary reports whether a class reads the server's own tables only. These are made to be scanned, and no index can
+// be added.
 func dictionary(c class.Class) bool {
 	sh, err := sqlshape.Parse(c.Fingerprint)
 	if err != nil || len(sh.Tables) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(sh.Tables, func(t sqlshape.TableRef) bool { return !schema.System(cmp.Or(t.Schema, c.Schema)) })
+	return !slices.ContainsFunc(sh.Tables, func(t sqlshape.TableRef) bool {
+		return !schema.System(cmp.Or(t.Schema, c.Schema))
+	})
 }
 
 func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom, bool) {
@@ -65,7 +69,8 @@ func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom,
 		ratio := float64(examined) / max(1, useful)
 		title = fmt.Sprintf("a class examines %s for each that it returns or changes", unit.Count(ratio)+" rows")
 		ev = append(ev, finding.Evidence{
-			What: "rows examined per row returned or changed", Value: known.Of(ratio), Unit: "rows", Source: c.Source(), Sampled: c.Sampled,
+			What: "rows examined per row returned or changed", Value: known.Of(ratio), Unit: "rows",
+			Source: c.Source(), Sampled: c.Sampled,
 			Expected: fmt.Sprintf("< %d", rowsPerSent),
 			Text: fmt.Sprintf("The class examined %s and returned or changed %s.", unit.Rate(rate, "rows/s"),
 				unit.Rate(useful/s.Seconds(), "rows/s")),
@@ -73,8 +78,10 @@ func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom,
 	}
 	if n, ok := c.FullScans.Get(); ok && n > 0 && len(ev) > 0 {
 		ev = append(ev, finding.Evidence{
-			What: "executions that scanned their first table", Value: known.Of(float64(n)), Source: c.Source(), Sampled: c.Sampled,
-			Text: fmt.Sprintf("%s of %s executions scanned their first table.", unit.Count(float64(n)), unit.Count(float64(c.Count))),
+			What: "executions that scanned their first table", Value: known.Of(float64(n)),
+			Source: c.Source(), Sampled: c.Sampled,
+			Text: fmt.Sprintf("%s of %s executions scanned their first table.", unit.Count(float64(n)),
+				unit.Count(float64(c.Count))),
 		})
 	}
 	for _, st := range p.Steps {

@@ -20,11 +20,12 @@ const (
 	NotObservable = "not-observable" // a source gave nothing
 )
 
-// Symptoms returns what is out of order in the snapshot, always in the same order: resources, the server, classes with the
-// most time first, and what could not be seen.
+// Symptoms returns what is out of order in the snapshot, always in the same order: resources, the server, classes with
+// the most time first, and what could not be seen.
 func Symptoms(s *snapshot.Snapshot) []finding.Symptom {
 	var out []finding.Symptom
-	for _, look := range slices.Concat([]look{cpu}, loadLooks(), []look{ioWait}, memoryLooks(), lockLooks(), []look{rndNext, dominant, scans}, classLooks(), []look{blind}) {
+	for _, look := range slices.Concat([]look{cpu}, loadLooks(), []look{ioWait}, memoryLooks(), lockLooks(),
+		[]look{rndNext, dominant, scans}, classLooks(), []look{blind}) {
 		out = append(out, look(s)...)
 	}
 	return out

@@ -19,7 +19,10 @@ const window = 10
 // quiet returns a snapshot in which every source answered and nothing is out of order.
 func quiet() *snapshot.Snapshot {
 	from := time.Date(2026, 5, 1, 3, 0, 0, 0, time.UTC)
-	s := &snapshot.Snapshot{Format: snapshot.Format, From: from, To: from.Add(window * time.Second), Host: snapshot.Host{CPUs: known.Of(2.0)}}
+	s := &snapshot.Snapshot{
+		Format: snapshot.Format, From: from, To: from.Add(window * time.Second),
+		Host: snapshot.Host{CPUs: known.Of(2.0)},
+	}
 	for _, w := range wanted {
 		s.Sources = append(s.Sources, snapshot.Source{Name: w.name, State: snapshot.OK})
 	}
@@ -135,15 +138,19 @@ func TestSymptoms(t *testing.T) {
 		s.Classes[0].RowsSent = known.Of(uint64(1))
 	}) // too few to matter
 	f(func(s *snapshot.Snapshot) { s.Classes[0].Examined = known.Of(uint64(30_000)) }) // 75 for one
-	f(func(s *snapshot.Snapshot) {                                                     // a delete returns nothing, and changes what it examines
-		s.Classes[0].Examined, s.Classes[0].RowsSent, s.Classes[0].Affected = known.Of(uint64(1e6)), known.Of(uint64(0)), known.Of(uint64(1e6))
+	f(func(s *snapshot.Snapshot) {
+		// a delete returns nothing, and changes what it examines
+		s.Classes[0].Examined, s.Classes[0].RowsSent, s.Classes[0].Affected = known.Of(uint64(1e6)),
+			known.Of(uint64(0)), known.Of(uint64(1e6))
 	})
 	f(func(s *snapshot.Snapshot) { // the dictionary is made to be scanned
-		s.Classes[0].Fingerprint, s.Classes[0].Examined = "select a from performance_schema.threads where b = ?", known.Of(uint64(1e6))
+		s.Classes[0].Fingerprint, s.Classes[0].Examined = "select a from performance_schema.threads where b = ?",
+			known.Of(uint64(1e6))
 	})
 	whole := explain.Plan{Class: id, Steps: []explain.Step{{Table: "t", Access: "ALL", Rows: 50_000}}}
 	f(func(s *snapshot.Snapshot) { // sampled: how many rows were sent is not known, the plan tells
-		s.Classes[0].Sampled, s.Classes[0].Examined, s.Classes[0].RowsSent = true, known.Of(uint64(1e6)), known.None[uint64]()
+		s.Classes[0].Sampled, s.Classes[0].Examined, s.Classes[0].RowsSent = true,
+			known.Of(uint64(1e6)), known.None[uint64]()
 		s.Plans = append(s.Plans, whole)
 	}, "scan:"+id)
 	f(func(s *snapshot.Snapshot) { s.Plans = append(s.Plans, whole) }) // the plan alone, and the counters disagree
@@ -152,14 +159,19 @@ func TestSymptoms(t *testing.T) {
 		s.Classes[0].FullScans = known.Of(uint64(1000))
 	}, "scan:"+id)
 
-	f(func(s *snapshot.Snapshot) { s.Sources = nil }, "not-observable:global_status", "not-observable:digests", "not-observable:statement_samples", "not-observable:process", "not-observable:host")
+	f(func(s *snapshot.Snapshot) { s.Sources = nil }, "not-observable:global_status", "not-observable:digests",
+		"not-observable:statement_samples", "not-observable:process", "not-observable:host")
 }
 
 func TestBlindSaysWhatWouldMendIt(t *testing.T) {
 	s := quiet()
-	s.Sources[1] = snapshot.Source{Name: "digests", State: snapshot.Denied, Reason: "no SELECT on performance_schema", Fix: "GRANT SELECT ON performance_schema.* TO u"}
+	s.Sources[1] = snapshot.Source{
+		Name: "digests", State: snapshot.Denied, Reason: "no SELECT on performance_schema",
+		Fix: "GRANT SELECT ON performance_schema.* TO u",
+	}
 	got := Symptoms(s)[0].Evidence[0].Text
-	want := "Data unavailable: exact figures of every class of statements (digests: denied, no SELECT on performance_schema). Fix: GRANT SELECT ON performance_schema.* TO u"
+	want := "Data unavailable: exact figures of every class of statements (digests: denied, no SELECT on " +
+		"performance_schema). Fix: GRANT SELECT ON performance_schema.* TO u"
 	if got != want {
 		t.Fatalf("got %q", got)
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// Aggregator sums up entries by class. It is not safe for concurrent use: every worker has its own, and they are merged in the end.
+// Aggregator sums up entries by class. It is not safe for concurrent use: every worker has its own, and they are merged
+// in the end.
 type Aggregator struct {
 	config   Config
 	keyer    sqltext.Keyer
@@ -52,8 +53,8 @@ type Aggregator struct {
 	scratch   []byte
 }
 
-// maxRows is how many entries a class keeps as a list before they are counted in its summary, all at once: one after the other they would
-// find nothing of it in the processor's cache.
+// maxRows is how many entries a class keeps as a list before they are counted in its summary, all at once: one after
+// the other they would find nothing of it in the processor's cache.
 const maxRows = 64
 
 // intake is what every entry of a class touches: one line of the processor's cache.
@@ -105,9 +106,9 @@ func New(c Config) *Aggregator {
 	}
 }
 
-// Add counts an entry that p parsed; p may be nil when the entry has no attributes beyond those that slowlog.Known knows. file is the
-// number of its log, in time order from 0: the same for all Aggregators that are to be merged. Nothing of e is kept; the rows of
-// an administrator command become 0. It does not allocate but for what is new.
+// Add counts an entry that p parsed; p may be nil when the entry has no attributes beyond those that slowlog.Known
+// knows. file is the number of its log, in time order from 0: the same for all Aggregators that are to be merged.
+// Nothing of e is kept; the rows of an administrator command become 0. It does not allocate but for what is new.
 func (a *Aggregator) Add(p *slowlog.Parser, e *slowlog.Entry, file int) {
 	if !a.wanted(p, e) {
 		return
@@ -214,8 +215,8 @@ func (a *Aggregator) flush(i uint32) {
 	}
 }
 
-// With so many summaries, less is kept of each. Sketches take most of their room: with more than maxSummaries, further ones have the
-// distribution of Query_time only.
+// With so many summaries, less is kept of each. Sketches take most of their room: with more than maxSummaries, further
+// ones have the distribution of Query_time only.
 const (
 	manySummaries = 1 << 12
 	maxSummaries  = 1 << 14

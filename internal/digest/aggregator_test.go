@@ -15,14 +15,20 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// input is a log of n entries with everything that an Aggregator looks at: a few big classes and many small ones, several layouts, zeros,
-// flags, rates, errors, many origins, equal times and a clock that goes back.
+// input is a log of n entries with everything that an Aggregator looks at: a few big classes and many small ones,
+// several layouts, zeros, flags, rates, errors, many origins, equal times and a clock that goes back.
 func input(seed uint64, n int) []slowlog.Entry {
 	r := rand.New(rand.NewPCG(seed, 1))
 	headers := [][]slowlog.Attribute{
 		{slowlog.QueryTime, slowlog.LockTime, slowlog.RowsSent, slowlog.RowsExamined, slowlog.QueryLength},
-		{slowlog.QueryTime, slowlog.LockTime, slowlog.RowsSent, slowlog.RowsExamined, slowlog.FullScan, slowlog.TmpTable, slowlog.BytesSent, slowlog.QueryLength},
-		{slowlog.QueryTime, slowlog.FullScan, slowlog.LockTime, slowlog.InnoDBIOReadOps, slowlog.InnoDBIOReadWait, slowlog.RowsExamined, slowlog.QueryLength},
+		{
+			slowlog.QueryTime, slowlog.LockTime, slowlog.RowsSent, slowlog.RowsExamined, slowlog.FullScan,
+			slowlog.TmpTable, slowlog.BytesSent, slowlog.QueryLength,
+		},
+		{
+			slowlog.QueryTime, slowlog.FullScan, slowlog.LockTime, slowlog.InnoDBIOReadOps, slowlog.InnoDBIOReadWait,
+			slowlog.RowsExamined, slowlog.QueryLength,
+		},
 		{slowlog.QueryLength},
 	}
 	entries := make([]slowlog.Entry, n)
@@ -111,7 +117,10 @@ func classIDs(entries []slowlog.Entry) []string {
 func modelOf(entries []slowlog.Entry) (all *model, classes map[string]*model) {
 	ids := classIDs(entries)
 	empty := func() *model {
-		return &model{values: map[string][]float64{}, yes: map[string]uint64{}, no: map[string]uint64{}, users: map[string]uint64{}, errors: map[string]uint64{}}
+		return &model{
+			values: map[string][]float64{}, yes: map[string]uint64{}, no: map[string]uint64{},
+			users: map[string]uint64{}, errors: map[string]uint64{},
+		}
 	}
 	all, classes = empty(), map[string]*model{}
 	for i, e := range entries {
@@ -155,7 +164,9 @@ func modelOf(entries []slowlog.Entry) (all *model, classes map[string]*model) {
 // close9 reports whether two figures are the same but for rounding.
 func close9(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
 
-func (m *model) check(t *testing.T, what string, n uint64, figures map[string]Figures, flags map[string]Share, exact bool) {
+func (m *model) check(t *testing.T, what string, n uint64, figures map[string]Figures,
+	flags map[string]Share, exact bool,
+) {
 	t.Helper()
 	if n != m.n {
 		t.Errorf("%s: %d statements, want %d", what, n, m.n)
@@ -184,8 +195,10 @@ func (m *model) check(t *testing.T, what string, n uint64, figures map[string]Fi
 			median = (xs[k-1] + xs[k]) / 2
 		}
 		p95 := xs[Rank95(uint64(len(xs)))-1]
-		if f.Count != uint64(len(xs)) || !close9(f.Sum, sum) || f.Min.Or(-1) != xs[0] || f.Max.Or(-1) != xs[len(xs)-1] || !close9(f.Avg, mean) {
-			t.Errorf("%s: %s: got %+v; want count %d sum %v min %v max %v", what, key, f, len(xs), sum, xs[0], xs[len(xs)-1])
+		if f.Count != uint64(len(xs)) || !close9(f.Sum, sum) || f.Min.Or(-1) != xs[0] ||
+			f.Max.Or(-1) != xs[len(xs)-1] || !close9(f.Avg, mean) {
+			t.Errorf("%s: %s: got %+v; want count %d sum %v min %v max %v", what, key, f, len(xs),
+				sum, xs[0], xs[len(xs)-1])
 		}
 		if d := f.Stddev.Or(-1); math.Abs(d-stddev) > 1e-7*max(stddev, mean) {
 			t.Errorf("%s: %s: stddev %v, want %v", what, key, d, stddev)
@@ -224,7 +237,8 @@ func TestReportEqualsTheBook(t *testing.T) {
 		r := aggregate(Config{}, entries).Report(Options{})
 		all.check(t, "all", r.Global.Count, r.Global.Attributes, r.Global.Flags, n <= maxRows)
 		if r.Global.Entries != uint64(n) || r.Global.Classes != len(classes) || len(r.Classes) != len(classes) {
-			t.Errorf("%d entries and %d, %d classes; want %d and %d", r.Global.Entries, r.Global.Classes, len(r.Classes), n, len(classes))
+			t.Errorf("%d entries and %d, %d classes; want %d and %d", r.Global.Entries, r.Global.Classes,
+				len(r.Classes), n, len(classes))
 		}
 		share, last := 0.0, math.Inf(1)
 		for i, c := range r.Classes {
@@ -269,7 +283,7 @@ func checkTallies(t *testing.T, got []Tally, want map[string]uint64) {
 }
 
 // checkMinutes compares with the entries of the class.
-func checkMinutes(t *testing.T, c Class, of []slowlog.Entry) {
+func checkMinutes(t *testing.T, c Row, of []slowlog.Entry) {
 	want := map[int64]uint64{}
 	total := 0.0
 	for _, e := range of {
@@ -294,7 +308,7 @@ func checkMinutes(t *testing.T, c Class, of []slowlog.Entry) {
 	}
 }
 
-func checkSamples(t *testing.T, c Class, of []slowlog.Entry) {
+func checkSamples(t *testing.T, c Row, of []slowlog.Entry) {
 	var worst slowlog.Entry
 	worstTime := -1.0
 	for _, e := range of {
@@ -306,11 +320,14 @@ func checkSamples(t *testing.T, c Class, of []slowlog.Entry) {
 			worst, worstTime = e, v
 		}
 	}
-	if c.Worst == nil || c.Worst.Offset != worst.Offset || c.Worst.Cut || !bytes.HasSuffix([]byte(c.Worst.SQL), worst.SQL) ||
+	if c.Worst == nil || c.Worst.Offset != worst.Offset || c.Worst.Cut ||
+		!bytes.HasSuffix([]byte(c.Worst.SQL), worst.SQL) ||
 		c.Worst.User != string(worst.User) || c.Worst.Thread != worst.Thread || !close9(c.Worst.QuerySec, worstTime) {
 		t.Errorf("class %d: worst is %+v, want %+v", c.Rank, c.Worst, worst)
 	}
-	if c.Typical != nil && (c.Typical.Offset == c.Worst.Offset || !slices.ContainsFunc(of, func(e slowlog.Entry) bool { return e.Offset == c.Typical.Offset })) {
+	if c.Typical != nil && (c.Typical.Offset == c.Worst.Offset || !slices.ContainsFunc(of, func(e slowlog.Entry) bool {
+		return e.Offset == c.Typical.Offset
+	})) {
 		t.Errorf("class %d: typical is %+v", c.Rank, c.Typical)
 	}
 	if c.Typical == nil && len(of) > 1 && len(of) < 5 {

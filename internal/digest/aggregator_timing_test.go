@@ -12,8 +12,10 @@ import (
 // fullVerbosity gives entries as Percona Server writes them with log_slow_verbosity=full, all of one class.
 func fullVerbosity(n int) []slowlog.Entry {
 	header := []slowlog.Attribute{
-		slowlog.QueryTime, slowlog.LockTime, slowlog.RowsSent, slowlog.RowsExamined, slowlog.RowsAffected, slowlog.BytesSent,
-		slowlog.TmpTables, slowlog.TmpDiskTables, slowlog.TmpTableSizes, slowlog.QCHit, slowlog.FullScan, slowlog.FullJoin, slowlog.TmpTable,
+		slowlog.QueryTime, slowlog.LockTime, slowlog.RowsSent, slowlog.RowsExamined,
+		slowlog.RowsAffected, slowlog.BytesSent,
+		slowlog.TmpTables, slowlog.TmpDiskTables, slowlog.TmpTableSizes, slowlog.QCHit, slowlog.FullScan,
+		slowlog.FullJoin, slowlog.TmpTable,
 		slowlog.TmpTableOnDisk, slowlog.Filesort, slowlog.FilesortOnDisk, slowlog.MergePasses, slowlog.InnoDBIOReadOps,
 		slowlog.InnoDBIOReadBytes, slowlog.InnoDBIOReadWait, slowlog.InnoDBRecLockWait, slowlog.InnoDBQueueWait,
 		slowlog.InnoDBPagesDistinct, slowlog.QueryLength,
@@ -22,7 +24,8 @@ func fullVerbosity(n int) []slowlog.Entry {
 	entries := make([]slowlog.Entry, n)
 	for i := range entries {
 		e := &entries[i]
-		e.SQL = []byte("SELECT aaaa, customer, amount, created FROM orders WHERE customer = 1042 AND status IN ('open', 'late') ORDER BY created LIMIT 10")
+		e.SQL = []byte("SELECT aaaa, customer, amount, created FROM orders WHERE customer = 1042 AND status IN " +
+			"('open', 'late') ORDER BY created LIMIT 10")
 		e.Offset, e.Length, e.At, e.Rate = int64(i)*600, 600, 1_700_000_000_000_000+int64(i)*5000, 1
 		e.User, e.Host, e.DB = []byte("app"), fmt.Appendf(nil, "10.0.0.%d", r.IntN(8)), []byte("shop")
 		io := r.IntN(10) == 0

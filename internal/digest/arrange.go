@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Arrange puts the classes of a whole report into an order, the greatest first, keeps as many as the limit shows and sums up the others in
-// Other. Aggregator.Report does the same without making the classes that it leaves out; this is for reports that came about otherwise. An
-// attribute that a class lacks counts as 0.
+// Arrange puts the classes of a whole report into an order, the greatest first, keeps as many as the limit shows and
+// sums up the others in Other. Aggregator.Report does the same without making the classes that it leaves out; this is
+// for reports that came about otherwise. An attribute that a class lacks counts as 0.
 func Arrange(r *Report, l Limit, o Order) {
-	slices.SortStableFunc(r.Classes, func(a, b Class) int {
+	slices.SortStableFunc(r.Classes, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(o.value(&b), o.value(&a)), cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID))
 	})
 	var all, sum float64
@@ -44,7 +44,7 @@ func Arrange(r *Report, l Limit, o Order) {
 }
 
 // value returns what a class is ordered by.
-func (o Order) value(c *Class) float64 {
+func (o Order) value(c *Row) float64 {
 	if o.Func == Cnt {
 		return float64(c.Count)
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 func TestArrange(t *testing.T) {
-	class := func(id string, count uint64, sum, largest, rows float64) Class {
-		return Class{ID: id, Count: count, Attributes: map[string]Figures{
+	class := func(id string, count uint64, sum, largest, rows float64) Row {
+		return Row{ID: id, Count: count, Attributes: map[string]Figures{
 			"query_time": {Sum: sum, Max: known.Of(largest), Avg: sum / float64(count)}, "rows_examined": {Sum: rows},
 		}}
 	}
@@ -16,7 +16,7 @@ func TestArrange(t *testing.T) {
 		t.Helper()
 		r := Report{
 			Global:  Global{Attributes: map[string]Figures{"query_time": {Sum: 10}}},
-			Classes: []Class{class("a", 1, 1, 1, 500), class("b", 9, 6, 0.9, 0), class("c", 30, 3, 0.5, 90)},
+			Classes: []Row{class("a", 1, 1, 1, 500), class("b", 9, 6, 0.9, 0), class("c", 30, 3, 0.5, 90)},
 		}
 		l, err := ParseLimit(limit)
 		if err != nil {

@@ -23,12 +23,12 @@ type Options struct {
 	Notes   []string
 }
 
-// Report gives the value of what was counted so far; the Aggregator goes on counting. It costs memory for every class that it shows: with
-// very many, and no limit, use Classes.
+// Report gives the value of what was counted so far; the Aggregator goes on counting. It costs memory for every class
+// that it shows: with very many, and no limit, use Classes.
 func (a *Aggregator) Report(o Options) Report {
 	v := a.view(o)
 	r := v.report
-	r.Classes = make([]Class, 0, len(v.rows))
+	r.Classes = make([]Row, 0, len(v.rows))
 	for i := range v.rows {
 		r.Classes = append(r.Classes, v.class(i))
 	}
@@ -36,9 +36,9 @@ func (a *Aggregator) Report(o Options) Report {
 }
 
 // Classes returns the Report without its classes, and these one after the other, for as long as nothing is added.
-func (a *Aggregator) Classes(o Options) (Report, iter.Seq[Class]) {
+func (a *Aggregator) Classes(o Options) (Report, iter.Seq[Row]) {
 	v := a.view(o)
-	return v.report, func(yield func(Class) bool) {
+	return v.report, func(yield func(Row) bool) {
 		for i := range v.rows {
 			if !yield(v.class(i)) {
 				return
@@ -85,7 +85,8 @@ func (a *Aggregator) view(o Options) *view {
 	notes := slices.Clone(o.Notes)
 	by := o.OrderBy
 	if slot < 0 && by.Key != "" && by.Func != Cnt {
-		notes = append(notes, fmt.Sprintf("no statement had an attribute %s to order by: ordered by query_time:sum", by.Key))
+		notes = append(notes, fmt.Sprintf("no statement had an attribute %s to order by: ordered by query_time:sum",
+			by.Key))
 		by, slot = Order{}, timeSlot
 	}
 	small := a.summaries == 0 && a.entries <= maxRows
@@ -198,24 +199,30 @@ func (v *view) global(small bool, timeSlot int, notes []string) {
 		}
 	}
 	if a.rated {
-		notes = append(notes, "the server logged one of several statements (log_slow_rate_limit): counts and sums are multiplied by the rate")
+		notes = append(notes, "the server logged one of several statements (log_slow_rate_limit): counts and sums "+
+			"are multiplied by the rate")
 	}
 	if a.rest >= 0 {
-		notes = append(notes, fmt.Sprintf("more than the maximum of %d classes: statements of further ones are counted together as %s", len(a.classes)-1, othersName))
+		notes = append(notes, fmt.Sprintf("more than the maximum of %d classes: statements of further ones are "+
+			"counted together as %s", len(a.classes)-1, othersName))
 	}
 	if a.summaries > maxSummaries {
-		notes = append(notes, fmt.Sprintf("more than %d classes of more than %d entries: in some of them only query_time has a median and 95 %%", maxSummaries, maxRows))
+		notes = append(notes, fmt.Sprintf("more than %d classes of more than %d entries: in some of them only "+
+			"query_time has a median and 95 %%", maxSummaries, maxRows))
 	}
 	if len(a.origins.list) >= maxOrigins {
-		notes = append(notes, fmt.Sprintf("more than %d combinations of user, host and database: further ones are counted as %s", maxOrigins-1, othersName))
+		notes = append(notes, fmt.Sprintf("more than %d combinations of user, host and database: further ones are "+
+			"counted as %s", maxOrigins-1, othersName))
 	}
 	if a.config.GroupBy == ByTables {
-		notes = append(notes, "a statement counts for each of its tables: the figures over all are of tables, not of statements")
+		notes = append(notes, "a statement counts for each of its tables: the figures over all are of tables, not of "+
+			"statements")
 	}
 	g.Notes = notes
 }
 
-// rates returns statements per second and the mean number of them at a time between the first and the last; unknown without time between.
+// rates returns statements per second and the mean number of them at a time between the first and the last; unknown
+// without time between.
 func rates(first, last int64, n uint64, seconds float64, timed bool) (qps, concurrency known.Value[float64]) {
 	if first == 0 || last <= first {
 		return qps, concurrency
@@ -265,7 +272,8 @@ func (a *Aggregator) exact(intakes []intake) [][]weighted {
 	return columns
 }
 
-// attributes gives the figures of all attributes that the statements had. all has the sums that shares are of; nil is for the whole.
+// attributes gives the figures of all attributes that the statements had. all has the sums that shares are of; nil is
+// for the whole.
 func (a *Aggregator) attributes(s *summary, exact [][]weighted, all []float64) (map[string]Figures, map[string]Share) {
 	figures, flags := map[string]Figures{}, map[string]Share(nil)
 	for i := range a.slots {
@@ -306,7 +314,7 @@ func (a *Aggregator) attributes(s *summary, exact [][]weighted, all []float64) (
 }
 
 // class makes the row with that number.
-func (v *view) class(i int) Class {
+func (v *view) class(i int) Row {
 	a, k := v.Aggregator, v.rows[i].class
 	c, n := a.classes[k], a.intakes[k].n
 	s := a.summaryOf(uint32(k))
@@ -314,7 +322,7 @@ func (v *view) class(i int) Class {
 	if c.sum == nil {
 		exact = a.exact(a.intakes[k : k+1])
 	}
-	r := Class{
+	r := Row{
 		Rank: i + 1, ID: strings.ToUpper(hex.EncodeToString(c.id[:])), Fingerprint: c.text, Count: n,
 		Histogram: s.histogram, FirstSeen: micro(s.first), LastSeen: micro(s.last), Killed: s.killed,
 	}
@@ -343,7 +351,7 @@ func (v *view) class(i int) Class {
 }
 
 // samples adds what comes from the class's samples.
-func (v *view) samples(r *Class, c *class, time Figures) {
+func (v *view) samples(r *Row, c *class, time Figures) {
 	if c.worst == nil {
 		return
 	}
@@ -371,7 +379,8 @@ func (v *view) samples(r *Class, c *class, time Figures) {
 func (v *view) sample(s *sample) *Sample {
 	o := v.origins.list[s.origin]
 	return &Sample{
-		SQL: string(s.text), Cut: s.cut, Time: micro(s.at), QuerySec: float64(s.time) / 1e9, DB: o.db, User: o.user, Host: o.host,
+		SQL: string(s.text), Cut: s.cut, Time: micro(s.at), QuerySec: float64(s.time) / 1e9, DB: o.db,
+		User: o.user, Host: o.host,
 		Thread: s.thread, File: fileName(v.options.Files, s.file), Offset: s.offset,
 	}
 }

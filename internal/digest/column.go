@@ -21,7 +21,8 @@ type column struct {
 	odd         *odd         // of the values that are no whole number within bounds; nil = there were none
 }
 
-// odd sums up values that do not fit the whole numbers, in the attribute's own unit. There are few of them, if any: they may cost time and room.
+// odd sums up values that do not fit the whole numbers, in the attribute's own unit. There are few of them, if any:
+// they may cost time and room.
 type odd struct {
 	n            uint64
 	sum, squares *big.Float // exact, so that no order of adding changes them
@@ -59,7 +60,8 @@ func (o *odd) merge(p *odd) {
 // finite brings infinity back to the greatest number that JSON can tell.
 func finite(v float64) float64 { return min(max(v, -math.MaxFloat64), math.MaxFloat64) }
 
-// limit is the first value that is too great for a column: its square times the number of statements has to fit into 128 bits.
+// limit is the first value that is too great for a column: its square times the number of statements has to fit into
+// 128 bits.
 const limit = 1 << 48
 
 // add counts n statements with a value above zero.
@@ -192,8 +194,8 @@ func wide(high, low uint64) float64 {
 	return float64(high)*(1<<64) + float64(low)
 }
 
-// stddev returns the standard deviation of the sample of n values of which the column holds those that are not zero, in the attribute's
-// own unit.
+// stddev returns the standard deviation of the sample of n values of which the column holds those that are not zero, in
+// the attribute's own unit.
 func (c *column) stddev(n uint64, scale float64) float64 {
 	if n < 2 {
 		return 0
@@ -287,8 +289,8 @@ func (s *spread) value(rank uint64) known.Value[float64] {
 	return known.Of(v / s.scale)
 }
 
-// Rank95 returns the rank, from 1 for the least, of the value that P95 of Figures gives among n: the greatest of fewer than ten, and the
-// one with 5 % of all, rounded up, above it otherwise, as pt-query-digest has it.
+// Rank95 returns the rank, from 1 for the least, of the value that P95 of Figures gives among n: the greatest of fewer
+// than ten, and the one with 5 % of all, rounded up, above it otherwise, as pt-query-digest has it.
 func Rank95(n uint64) uint64 {
 	if n < 10 {
 		return n
@@ -310,7 +312,8 @@ func (s *spread) median(n uint64) known.Value[float64] {
 	return known.Of(v/2 + w/2)
 }
 
-// figures gives the report's figures of a column over present statements, of which those that it does not hold were zero.
+// figures gives the report's figures of a column over present statements, of which those that it does not hold were
+// zero.
 func (c *column) figures(s *slot, present uint64, exact []weighted) Figures {
 	scale := s.scale()
 	f := Figures{Label: s.info.Label, Unit: s.info.Unit, Count: present, Sum: c.sum(scale)}

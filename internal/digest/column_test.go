@@ -91,7 +91,8 @@ func TestDecades(t *testing.T) {
 	f(1<<63, 7)
 }
 
-// TestOddValuesAddUpInAnyOrder has values whose sum depends on the order in floating point, and one that has no square there.
+// TestOddValuesAddUpInAnyOrder has values whose sum depends on the order in floating point, and one that has no square
+// there.
 func TestOddValuesAddUpInAnyOrder(t *testing.T) {
 	values := []float64{0.1, 1e17, -1e17, 0.3, -0.7, 1e-200, 1e250, math.Inf(1), 3 << 50}
 	s := slot{info: slowlog.Info{Unit: slowlog.Seconds}}

@@ -15,25 +15,28 @@ import (
 // ComparisonVersion is the format of a Comparison's JSON.
 const ComparisonVersion = 1
 
-// Change is what became of a class from A to B.
-type Change string
+// ClassVerdict is what became of a class from A to B.
+type ClassVerdict string
 
 const (
-	Appeared  Change = "appeared" // B has it, A has not
-	Vanished  Change = "vanished" // A has it, B has not
-	Slower    Change = "slower"   // its mean query time rose, by more than noise and the margin
-	Faster    Change = "faster"   // likewise it fell
-	Unchanged Change = "same"     // the whole interval of the ratio lies within the margin
-	Unclear   Change = "unclear"  // the interval allows more than one of them, or nothing could be judged: see Reason
+	Appeared  ClassVerdict = "appeared" // B has it, A has not
+	Vanished  ClassVerdict = "vanished" // A has it, B has not
+	Slower    ClassVerdict = "slower"   // its mean query time rose, by more than noise and the margin
+	Faster    ClassVerdict = "faster"   // likewise it fell
+	Unchanged ClassVerdict = "same"     // the whole interval of the ratio lies within the margin
+	// the interval allows more than one of them, or nothing could be judged: see Reason
+	Unclear ClassVerdict = "unclear"
 )
 
-// CompareOptions are what a comparison is judged by; they are decided before anybody looks. The zero value judges by the defaults.
+// CompareOptions are what a comparison is judged by; they are decided before anybody looks. The zero value judges by
+// the defaults.
 type CompareOptions struct {
 	Margin     float64 // ratios of means from 1/(1+Margin) to 1+Margin count as the same; 0 means DefaultCompareMargin
 	Confidence float64 // of all classes together; 0 means stat.DefaultConfidence
 	MinCount   uint64  // statements that each side needs for a judgement, at least 3; 0 means DefaultMinCount
-	// MinShare is the share of all query time, in A or in B, from which on a class that is slower makes the whole worse; 0 means
-	// DefaultMinShare. NewShare is the share of B's from which on one that appeared does; 0 means DefaultNewShare.
+	// MinShare is the share of all query time, in A or in B, from which on a class that is slower makes the whole
+	// worse; 0 means DefaultMinShare. NewShare is the share of B's from which on one that appeared does; 0 means
+	// DefaultNewShare.
 	MinShare, NewShare float64
 	Sides              [2]string // what reasons and notes call the two; none: A and B
 }
@@ -68,20 +71,24 @@ func (o CompareOptions) withDefaults() CompareOptions {
 	return o
 }
 
-// Comparison sets two reports side by side, class by class: two periods, two files, two versions of a server or an application.
+// Comparison sets two reports side by side, class by class: two periods, two files, two versions of a server or an
+// application.
 type Comparison struct {
-	Version    int         `json:"version"`
-	A          Side        `json:"a"`
-	B          Side        `json:"b"`
-	Result     stat.Result `json:"result"`            // of B against A: worse, better, same, unstable, or invalid when no class could be judged, a side has no statements, or different sources have no class in common
+	Version int  `json:"version"`
+	A       Side `json:"a"`
+	B       Side `json:"b"`
+	// of B against A: worse, better, same, unstable, or invalid when no class could be judged, a side has no
+	// statements, or different sources have no class in common
+	Result     stat.Result `json:"result"`
 	Reasons    []string    `json:"reasons,omitempty"` // why, in words
 	Notes      []string    `json:"notes,omitempty"`   // what limits this comparison
 	Margin     float64     `json:"margin"`
 	Confidence float64     `json:"confidence"` // of all verdicts together
 	Judged     int         `json:"judged"`     // classes that both sides have often enough
 	// Totals counts classes by Change; a key that is absent is none.
-	Totals  map[Change]int  `json:"totals"`
-	Classes []ClassCompared `json:"classes"` // slower first, then appeared, faster, vanished, unclear, same; the greatest Impact first
+	Totals map[ClassVerdict]int `json:"totals"`
+	// slower first, then appeared, faster, vanished, unclear, same; the greatest Impact first
+	Classes []ClassCompared `json:"classes"`
 }
 
 // Side is one of the two reports.
@@ -103,19 +110,22 @@ type ClassCompared struct {
 	ID          string       `json:"id"`
 	Fingerprint string       `json:"fingerprint"`
 	Item        string       `json:"item"`
-	Change      Change       `json:"change"`
+	Change      ClassVerdict `json:"change"`
 	Reason      string       `json:"reason,omitzero"` // why it is unclear
 	A           *SideFigures `json:"a,omitempty"`     // nil where the side has no such class
 	B           *SideFigures `json:"b,omitempty"`
-	// Mean is B ÷ A of the mean query time, with an interval that agrees with Change. Its N is what the smaller side counts for.
-	Mean     known.Value[stat.Interval] `json:"mean_ratio,omitzero"`
-	Adjusted known.Value[float64]       `json:"p_adjusted,omitzero"` // probability of so great a difference by chance, for all classes together
-	// P95, Median and Calls are B ÷ A; they are told and not judged. Calls are per second where both sides know their time.
+	// Mean is B ÷ A of the mean query time, with an interval that agrees with Change. Its N is what the smaller side
+	// counts for.
+	Mean known.Value[stat.Interval] `json:"mean_ratio,omitzero"`
+	// probability of so great a difference by chance, for all classes together
+	Adjusted known.Value[float64] `json:"p_adjusted,omitzero"`
+	// P95, Median and Calls are B ÷ A; they are told and not judged. Calls are per second where both sides know their
+	// time.
 	P95    known.Value[float64] `json:"p95_ratio,omitzero"`
 	Median known.Value[float64] `json:"median_ratio,omitzero"`
 	Calls  known.Value[float64] `json:"calls_ratio,omitzero"`
-	// Impact is the seconds of query time in B that the change makes: calls of B times the difference of the means, all of the class's
-	// time when it appeared, and less than none when it is faster or vanished.
+	// Impact is the seconds of query time in B that the change makes: calls of B times the difference of the means, all
+	// of the class's time when it appeared, and less than none when it is faster or vanished.
 	Impact float64 `json:"impact_sec"`
 	// Attributes has the averages of what else both sides logged, by key: rows_examined tells of another plan.
 	Attributes map[string]Averages `json:"attributes,omitempty"`
@@ -142,23 +152,26 @@ type Averages struct {
 
 // Compare judges for every class whether B differs from A by more than noise.
 //
-// What is compared is the mean query time. Its uncertainty comes from how much the class differs from minute to minute where both the
-// report and the class have enough of them: statements of one minute are not independent, they share the same load and the same cold or
-// warm cache. The variance between minutes is then widened by how alike neighbouring minutes are. Where there are too few, it comes
-// from the standard deviation of single statements, as if one of four stood for itself. The spread of the side that spreads more is
-// taken for both, because few statements of a heavy tail look too even. No verdict may hang on a single statement: the largest of either
-// side is left out and the class judged again, and the more doubtful answer counts.
+// What is compared is the mean query time. Its uncertainty comes from how much the class differs from minute to minute
+// where both the report and the class have enough of them: statements of one minute are not independent, they share the
+// same load and the same cold or warm cache. The variance between minutes is then widened by how alike neighbouring
+// minutes are. Where there are too few, it comes from the standard deviation of single statements, as if one of four
+// stood for itself. The spread of the side that spreads more is taken for both, because few statements of a heavy tail
+// look too even. No verdict may hang on a single statement: the largest of either side is left out and the class judged
+// again, and the more doubtful answer counts.
 //
-// Probabilities are Student's over the logarithm of the ratio, and Holm's procedure keeps the chance that any class at all is called
-// slower or faster without a difference within 1 - Confidence. A difference of the periods themselves, such as another hour of the day, is
-// a difference and no noise. That the reports have the same grouping is up to the caller.
+// Probabilities are Student's over the logarithm of the ratio, and Holm's procedure keeps the chance that any class at
+// all is called slower or faster without a difference within 1 - Confidence. A difference of the periods themselves,
+// such as another hour of the day, is a difference and no noise. That the reports have the same grouping is up to the
+// caller.
 func Compare(a, b Report, nameA, nameB string, o CompareOptions) Comparison {
 	o = o.withDefaults()
 	c := Comparison{
-		Version: ComparisonVersion, A: sideOf(&a, nameA), B: sideOf(&b, nameB), Margin: o.Margin, Confidence: o.Confidence, Totals: map[Change]int{},
+		Version: ComparisonVersion, A: sideOf(&a, nameA), B: sideOf(&b, nameB), Margin: o.Margin,
+		Confidence: o.Confidence, Totals: map[ClassVerdict]int{},
 		Classes: []ClassCompared{},
 	}
-	inA := make(map[string]*Class, len(a.Classes))
+	inA := make(map[string]*Row, len(a.Classes))
 	for i := range a.Classes {
 		inA[a.Classes[i].ID] = &a.Classes[i]
 	}
@@ -193,13 +206,14 @@ func Compare(a, b Report, nameA, nameB string, o CompareOptions) Comparison {
 	c.conclude(o)
 	c.remark(&a, &b, o.Sides)
 	slices.SortStableFunc(c.Classes, func(x, y ClassCompared) int {
-		return cmp.Or(cmp.Compare(changeOrder[x.Change], changeOrder[y.Change]), cmp.Compare(math.Abs(y.Impact), math.Abs(x.Impact)), strings.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(changeOrder[x.Change], changeOrder[y.Change]), cmp.Compare(math.Abs(y.Impact),
+			math.Abs(x.Impact)), strings.Compare(x.ID, y.ID))
 	})
 	return c
 }
 
 // changeOrder is the order of Comparison.Classes.
-var changeOrder = map[Change]int{Slower: 0, Appeared: 1, Faster: 2, Vanished: 3, Unclear: 4, Unchanged: 5}
+var changeOrder = map[ClassVerdict]int{Slower: 0, Appeared: 1, Faster: 2, Vanished: 3, Unclear: 4, Unchanged: 5}
 
 // timeKey is the attribute that is judged.
 const timeKey = "query_time"
@@ -207,7 +221,8 @@ const timeKey = "query_time"
 func sideOf(r *Report, name string) Side {
 	g := &r.Global
 	s := Side{
-		Name: name, Source: g.Source, First: g.First, Last: g.Last, Count: g.Count, Classes: g.Classes, QuerySec: g.Attributes[timeKey].Sum,
+		Name: name, Source: g.Source, First: g.First, Last: g.Last, Count: g.Count, Classes: g.Classes,
+		QuerySec:    g.Attributes[timeKey].Sum,
 		Concurrency: g.Concurrency, Skipped: g.Skipped,
 	}
 	if d := g.Ended.Sub(g.Began); !g.Began.IsZero() && d > 0 {
@@ -218,7 +233,7 @@ func sideOf(r *Report, name string) Side {
 	return s
 }
 
-func (s Side) figure(c *Class) *SideFigures {
+func (s Side) figure(c *Row) *SideFigures {
 	f := SideFigures{Count: c.Count, Share: c.Share}
 	if t, ok := s.Seconds.Get(); ok {
 		f.PerSec = known.Of(float64(c.Count) / t)
@@ -230,7 +245,7 @@ func (s Side) figure(c *Class) *SideFigures {
 }
 
 // lone describes a class that one side has; other is the report that has it not, of the given side.
-func (c *Comparison) lone(x *Class, change Change, other *Report, side string) ClassCompared {
+func (c *Comparison) lone(x *Row, change ClassVerdict, other *Report, side string) ClassCompared {
 	row := ClassCompared{ID: x.ID, Fingerprint: x.Fingerprint, Item: x.Item, Change: change, Worst: x.Worst}
 	if change == Appeared {
 		row.B = c.B.figure(x)
@@ -240,14 +255,18 @@ func (c *Comparison) lone(x *Class, change Change, other *Report, side string) C
 		row.Impact = -row.A.QuerySec
 	}
 	if other.Other.Classes > 0 {
-		row.Change, row.Reason, row.Impact = Unclear, fmt.Sprintf("%d classes of %s were left out of its report, it may be among them", other.Other.Classes, side), 0
+		row.Change, row.Reason, row.Impact = Unclear, fmt.Sprintf("%d classes of %s were left out of its report, it "+
+			"may be among them", other.Other.Classes, side), 0
 	}
 	return row
 }
 
 // both describes a class that both sides have.
-func (c *Comparison) both(x, y *Class) ClassCompared {
-	row := ClassCompared{ID: y.ID, Fingerprint: y.Fingerprint, Item: y.Item, A: c.A.figure(x), B: c.B.figure(y), Worst: y.Worst}
+func (c *Comparison) both(x, y *Row) ClassCompared {
+	row := ClassCompared{
+		ID: y.ID, Fingerprint: y.Fingerprint, Item: y.Item, A: c.A.figure(x),
+		B: c.B.figure(y), Worst: y.Worst,
+	}
 	row.P95, row.Median = ratioOf(row.A.P95, row.B.P95), ratioOf(row.A.Median, row.B.Median)
 	if row.Calls = ratioOf(row.A.PerSec, row.B.PerSec); !row.Calls.OK() {
 		row.Calls = ratioOf(known.Of(float64(x.Count)), known.Of(float64(y.Count)))
@@ -303,17 +322,20 @@ func (c *Comparison) conclude(o CompareOptions) {
 		say("%s slower by more than noise and %.3g %%", countedClasses(worse), 100*o.Margin)
 	}
 	if fresh > 0 {
-		say("%s not in %s %s %.3g %% or more of the time of %s", countedClasses(fresh), o.Sides[0], takeOrTakes(fresh), 100*o.NewShare, o.Sides[1])
+		say("%s not in %s %s %.3g %% or more of the time of %s", countedClasses(fresh), o.Sides[0], takeOrTakes(fresh),
+			100*o.NewShare, o.Sides[1])
 	}
 	if better > 0 {
 		say("%s faster by more than noise and %.3g %%", countedClasses(better), 100*o.Margin)
 	}
 	if unclear > 0 {
-		say("%s with %.3g %% or more of the time may have changed or not: too few statements, or too much noise", countedClasses(unclear), 100*o.MinShare)
+		say("%s with %.3g %% or more of the time may have changed or not: too few statements, or too much noise",
+			countedClasses(unclear), 100*o.MinShare)
 	}
 	common := slices.ContainsFunc(c.Classes, func(x ClassCompared) bool { return x.A != nil && x.B != nil })
 	switch {
-	case c.A.Count == 0 || c.B.Count == 0: // a log that was rotated away, a time in which nothing was logged: not one statement is new by that
+	case c.A.Count == 0 || c.B.Count == 0:
+		// a log that was rotated away, a time in which nothing was logged: not one statement is new by that
 		c.Result, c.Reasons = stat.Invalid, nil
 		for i, s := range []Side{c.A, c.B} {
 			if s.Count == 0 {
@@ -322,7 +344,8 @@ func (c *Comparison) conclude(o CompareOptions) {
 		}
 	case !common && c.A.Source != c.B.Source:
 		c.Result, c.Reasons = stat.Invalid, nil
-		say("%s and %s have no class in common and come from different sources, which may name the same classes differently", o.Sides[0], o.Sides[1])
+		say("%s and %s have no class in common and come from different sources, which may name the same classes "+
+			"differently", o.Sides[0], o.Sides[1])
 	case worse > 0 || fresh > 0:
 		c.Result = stat.Worse
 	case c.Judged == 0:
@@ -355,7 +378,8 @@ func takeOrTakes(n int) string {
 func (c *Comparison) remark(a, b *Report, sides [2]string) {
 	say := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
 	if a.Global.Source != b.Global.Source {
-		say("%s is of %s and %s of %s: a statement may have another id there, and times are taken at another place", sides[0], a.Global.Source, sides[1], b.Global.Source)
+		say("%s is of %s and %s of %s: a statement may have another id there, and times are taken at another place",
+			sides[0], a.Global.Source, sides[1], b.Global.Source)
 	}
 	for _, s := range []struct {
 		name string

@@ -11,13 +11,16 @@ import (
 )
 
 const (
-	// fewestSteps is how many steps of time a class needs on a side, with statements in them, for the noise between them to be told.
+	// fewestSteps is how many steps of time a class needs on a side, with statements in them, for the noise between
+	// them to be told.
 	fewestSteps = 8
 	// alone widens the interval where there are fewer: as if one of alone² statements stood for itself.
 	alone = 2
-	// leastSpread is the relative standard deviation that is assumed at least: servers round times, and equal ones prove no calm.
+	// leastSpread is the relative standard deviation that is assumed at least: servers round times, and equal ones
+	// prove no calm.
 	leastSpread = 0.01
-	// mostAlike bounds how alike neighbouring steps are taken to be: what is more is a trend, which no formula makes up for.
+	// mostAlike bounds how alike neighbouring steps are taken to be: what is more is a trend, which no formula makes up
+	// for.
 	mostAlike = 0.9
 )
 
@@ -42,7 +45,7 @@ type timeMoments struct {
 	steps    float64 // of time with statements in them
 }
 
-func timeMomentsOf(r *Report, c *Class) (timeMoments, string) {
+func timeMomentsOf(r *Report, c *Row) (timeMoments, string) {
 	q, ok := c.Attributes[timeKey]
 	if !ok || q.Count == 0 {
 		return timeMoments{}, "its query time is unknown"
@@ -65,10 +68,11 @@ func timeMomentsOf(r *Report, c *Class) (timeMoments, string) {
 	return m, ""
 }
 
-// betweenSteps returns the relative variance of a mean that statements of the same step of time share: of the ratio of the sums, with the
-// steps as its samples (the ratio estimator; Cochran, Sampling Techniques, 1977, section 6.3). Neighbouring steps that are alike with
-// correlation r count for (1-r)/(1+r) of their number each; r is taken to be one and a half standard errors greater than it looks, because few steps
-// hide how alike they are. NaN when there are too few.
+// betweenSteps returns the relative variance of a mean that statements of the same step of time share: of the ratio of
+// the sums, with the steps as its samples (the ratio estimator; Cochran, Sampling Techniques, 1977, section 6.3).
+// Neighbouring steps that are alike with correlation r count for (1-r)/(1+r) of their number each; r is taken to be one
+// and a half standard errors greater than it looks, because few steps hide how alike they are. NaN when there are too
+// few.
 func betweenSteps(m Minutes) (variance, df, steps float64) {
 	if len(m.QuerySec) != len(m.Counts) {
 		return math.NaN(), 0, 0
@@ -108,7 +112,7 @@ func (m timeMoments) without() timeMoments {
 }
 
 // newClassTest prepares the judgement of a class, or says why there can be none.
-func newClassTest(a, b *Report, x, y *Class, o CompareOptions) (t classTest, reason string) {
+func newClassTest(a, b *Report, x, y *Row, o CompareOptions) (t classTest, reason string) {
 	p, reason := timeMomentsOf(a, x)
 	if reason != "" {
 		return t, "in " + o.Sides[0] + " " + reason
@@ -120,7 +124,8 @@ func newClassTest(a, b *Report, x, y *Class, o CompareOptions) (t classTest, rea
 	case x.Truncated != y.Truncated:
 		return t, "its text was cut on one side: the two may be different statements"
 	case min(p.n, q.n) < float64(o.MinCount):
-		return t, fmt.Sprintf("one side has only %.0f statements of it, %d are needed", math.Floor(min(p.n, q.n)), o.MinCount)
+		return t, fmt.Sprintf("one side has only %.0f statements of it, %d are needed",
+			math.Floor(min(p.n, q.n)), o.MinCount)
 	case p.sum == 0 || q.sum == 0:
 		return t, "the log's clock is too coarse for it: all its times are 0"
 	}
@@ -140,7 +145,8 @@ func newClassTest(a, b *Report, x, y *Class, o CompareOptions) (t classTest, rea
 	return t, ""
 }
 
-// logRatio returns the logarithm of the ratio of the means with its standard error and degrees of freedom, by Welch and Satterthwaite.
+// logRatio returns the logarithm of the ratio of the means with its standard error and degrees of freedom, by Welch and
+// Satterthwaite.
 func logRatio(p, q timeMoments) (m, se, df float64) {
 	m = math.Log(q.sum/q.n) - math.Log(p.sum/p.n)
 	spread := max(p.sd/(p.sum/p.n), q.sd/(q.sum/q.n), leastSpread)
@@ -149,7 +155,8 @@ func logRatio(p, q timeMoments) (m, se, df float64) {
 	return m, math.Sqrt(vp + vq), (vp + vq) * (vp + vq) / (vp*vp/dp + vq*vq/dq)
 }
 
-// variance returns the relative variance of the mean, and its degrees of freedom, when single statements spread so much.
+// variance returns the relative variance of the mean, and its degrees of freedom, when single statements spread so
+// much.
 func (m timeMoments) variance(spread float64) (v, df float64) {
 	single := spread * spread / m.n
 	if math.IsNaN(m.between) {
@@ -158,8 +165,9 @@ func (m timeMoments) variance(spread float64) (v, df float64) {
 	return max(single, m.between), m.df
 }
 
-// studentTail returns the probability that Student's t with df degrees of freedom is as far from 0 as t: Wallace, Bounds on Normal Approximations to
-// Student's and the Chi-Square Distributions, 1959. For 5 degrees or more the deviate is right within 2 %.
+// studentTail returns the probability that Student's t with df degrees of freedom is as far from 0 as t: Wallace,
+// Bounds on Normal Approximations to Student's and the Chi-Square Distributions, 1959. For 5 degrees or more the
+// deviate is right within 2 %.
 func studentTail(t, df float64) float64 {
 	return math.Erfc(studentNormal(math.Abs(t), df) / math.Sqrt2)
 }
@@ -174,8 +182,8 @@ func studentQuantile(p, df float64) float64 {
 	return math.Sqrt(df * math.Expm1(min(z*z/df, 500)))
 }
 
-// settle gives every class that could be judged its Change and interval, by Holm's procedure (A Simple Sequentially Rejective Multiple Test
-// Procedure, 1979). An interval has the confidence of its step.
+// settle gives every class that could be judged its Change and interval, by Holm's procedure (A Simple Sequentially
+// Rejective Multiple Test Procedure, 1979). An interval has the confidence of its step.
 func (c *Comparison) settle(tests []classTest, o CompareOptions) {
 	c.Judged = len(tests)
 	slices.SortStableFunc(tests, func(x, y classTest) int { return cmp.Compare(x.p, y.p) })
@@ -190,7 +198,8 @@ func (c *Comparison) settle(tests []classTest, o CompareOptions) {
 		}
 		k := studentQuantile(level, t.df)
 		x := stat.Interval{
-			Center: math.Exp(t.m), Lo: math.Exp(min(t.m-k*t.se, t.m2-k*t.se2)), Hi: math.Exp(max(t.m+k*t.se, t.m2+k*t.se2)), N: t.n,
+			Center: math.Exp(t.m), Lo: math.Exp(min(t.m-k*t.se, t.m2-k*t.se2)),
+			Hi: math.Exp(max(t.m+k*t.se, t.m2+k*t.se2)), N: t.n,
 			Confidence: 1 - level,
 		}
 		row := &c.Classes[t.row]
@@ -199,7 +208,7 @@ func (c *Comparison) settle(tests []classTest, o CompareOptions) {
 	}
 }
 
-func decideChange(x stat.Interval, margin float64) (Change, string) {
+func decideChange(x stat.Interval, margin float64) (ClassVerdict, string) {
 	above := 1 + margin
 	switch {
 	case x.Lo >= 1/above && x.Hi <= above:

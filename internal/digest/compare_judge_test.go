@@ -14,7 +14,10 @@ import (
 
 // reportOf returns the report of classes whose statements are given minute by minute.
 func reportOf(classes map[string][][]float64) Report {
-	r := Report{Version: Version, Global: Global{Source: "slow_log", Attributes: map[string]Figures{}, First: time.Unix(0, 0), Classes: len(classes)}}
+	r := Report{Version: Version, Global: Global{
+		Source: "slow_log", Attributes: map[string]Figures{},
+		First: time.Unix(0, 0), Classes: len(classes),
+	}}
 	var total float64
 	for id, minutes := range classes {
 		var all []float64
@@ -43,17 +46,21 @@ func reportOf(classes map[string][][]float64) Report {
 		}
 		slices.Sort(all)
 		f.P95, f.Median = known.Of(all[len(all)*95/100]), known.Of(all[len(all)/2])
-		r.Classes = append(r.Classes, Class{ID: id, Fingerprint: "select " + id, Count: f.Count, Attributes: map[string]Figures{timeKey: f}, PerMinute: m})
+		r.Classes = append(r.Classes, Row{
+			ID: id, Fingerprint: "select " + id, Count: f.Count,
+			Attributes: map[string]Figures{timeKey: f}, PerMinute: m,
+		})
 		r.Global.Count += f.Count
 		total += f.Sum
-		r.Global.Last = r.Global.First.Add(max(r.Global.Last.Sub(r.Global.First), time.Duration(len(minutes))*time.Minute))
+		r.Global.Last = r.Global.First.Add(max(r.Global.Last.Sub(r.Global.First),
+			time.Duration(len(minutes))*time.Minute))
 	}
 	for i := range r.Classes {
 		r.Classes[i].Share = r.Classes[i].Attributes[timeKey].Sum / total
 	}
 	r.Global.Entries = r.Global.Count
 	r.Global.Attributes[timeKey] = Figures{Count: r.Global.Count, Sum: total}
-	slices.SortFunc(r.Classes, func(a, b Class) int { // maps have no order
+	slices.SortFunc(r.Classes, func(a, b Row) int { // maps have no order
 		if a.ID < b.ID {
 			return -1
 		}
@@ -79,7 +86,8 @@ func independent(one func(r *rand.Rand) float64) draw {
 	}
 }
 
-// shared statements have a level that goes from minute to minute, each half like the one before: log-normal, with that spread.
+// shared statements have a level that goes from minute to minute, each half like the one before: log-normal, with that
+// spread.
 func shared(sigma float64, one func(r *rand.Rand) float64) draw {
 	return func(r *rand.Rand, minutes, per int) (out [][]float64) {
 		level := sigma * r.NormFloat64()
@@ -108,7 +116,8 @@ func outliers(r *rand.Rand) float64 {
 	return x
 }
 
-// TestFalseAlarms compares two draws of the same classes again and again, and counts the comparisons that call any of them slower or faster.
+// TestFalseAlarms compares two draws of the same classes again and again, and counts the comparisons that call any of
+// them slower or faster.
 func TestFalseAlarms(t *testing.T) {
 	const rounds, each = simulations, 10
 	f := func(name string, d draw, minutesA, perA, minutesB, perB int, most float64) {
@@ -150,7 +159,7 @@ func TestFalseAlarms(t *testing.T) {
 
 // TestRealDifferencesAreFound looks for what everybody would call slower.
 func TestRealDifferencesAreFound(t *testing.T) {
-	f := func(name string, d draw, factor float64, minutes, per int, want Change, least float64) {
+	f := func(name string, d draw, factor float64, minutes, per int, want ClassVerdict, least float64) {
 		t.Helper()
 		const rounds = simulations * 2 / 5
 		r := rand.New(rand.NewPCG(3, 4))
@@ -176,7 +185,8 @@ func TestRealDifferencesAreFound(t *testing.T) {
 			}
 		}
 		if share := float64(found) / rounds; share < least {
-			t.Errorf("%s: ×%g was called %s in %.0f %% of the rounds, not %.0f %%", name, factor, want, 100*share, 100*least)
+			t.Errorf("%s: ×%g was called %s in %.0f %% of the rounds, not %.0f %%", name, factor,
+				want, 100*share, 100*least)
 		}
 	}
 	exponential := func(r *rand.Rand) float64 { return r.ExpFloat64() / 100 }
@@ -185,7 +195,8 @@ func TestRealDifferencesAreFound(t *testing.T) {
 	f("exponential, one minute", independent(exponential), 2, 1, 500, Slower, 0.95)
 	f("heavy tail", independent(logNormal(1.5)), 3, 20, 100, Slower, 0.8)
 	f("minutes of their own level", shared(0.3, logNormal(0.5)), 3, 30, 20, Slower, 0.65)
-	f("even", independent(func(r *rand.Rand) float64 { return 0.01 * (1 + 0.1*r.Float64()) }), 1.02, 20, 30, Unchanged, 0.99)
+	f("even", independent(func(r *rand.Rand) float64 { return 0.01 * (1 + 0.1*r.Float64()) }), 1.02,
+		20, 30, Unchanged, 0.99)
 }
 
 // TestOneStatementDecidesNothing gives one side a single statement that outweighs all others.
@@ -194,7 +205,8 @@ func TestOneStatementDecidesNothing(t *testing.T) {
 	even := independent(func(r *rand.Rand) float64 { return 0.01 * (1 + 0.2*r.Float64()) })
 	a, b := even(r, 20, 20), even(r, 20, 20)
 	b[5][0] = 600
-	c := Compare(reportOf(map[string][][]float64{"x": a}), reportOf(map[string][][]float64{"x": b}), "a", "b", CompareOptions{})
+	c := Compare(reportOf(map[string][][]float64{"x": a}), reportOf(map[string][][]float64{"x": b}),
+		"a", "b", CompareOptions{})
 	if got := c.Classes[0].Change; got != Unclear {
 		t.Errorf("one statement of ten minutes makes its class %s", got)
 	}
@@ -227,7 +239,8 @@ func TestBetweenMinutes(t *testing.T) {
 	}
 	f("independent", independent(func(r *rand.Rand) float64 { return r.ExpFloat64() }), 1.2, 2.6)
 	f("levels", shared(0.4, logNormal(0.3)), 1.2, 2.6)
-	if v, _, steps := betweenSteps(Minutes{Counts: []uint64{1, 2}, QuerySec: []float64{1, 2}}); !math.IsNaN(v) || steps != 2 {
+	if v, _, steps := betweenSteps(Minutes{Counts: []uint64{1, 2}, QuerySec: []float64{1, 2}}); !math.IsNaN(v) ||
+		steps != 2 {
 		t.Errorf("two minutes tell a variance of %v over %v steps", v, steps)
 	}
 	if v, _, _ := betweenSteps(Minutes{Counts: make([]uint64, 20)}); !math.IsNaN(v) {
@@ -273,7 +286,7 @@ func TestWithout(t *testing.T) {
 }
 
 func TestDecide(t *testing.T) {
-	f := func(lo, center, hi float64, want Change) {
+	f := func(lo, center, hi float64, want ClassVerdict) {
 		t.Helper()
 		if got, _ := decideChange(stat.Interval{Lo: lo, Center: center, Hi: hi}, 0.1); got != want {
 			t.Errorf("[%v, %v, %v] is %s, want %s", lo, center, hi, got, want)

@@ -19,8 +19,14 @@ func steadyAt(seconds float64) [][]float64 {
 }
 
 func TestCompare(t *testing.T) {
-	a := reportOf(map[string][][]float64{"slower": steadyAt(0.01), "faster": steadyAt(0.05), "same": steadyAt(0.02), "gone": steadyAt(0.03), "rare": {{0.01, 0.02}}})
-	b := reportOf(map[string][][]float64{"slower": steadyAt(0.03), "faster": steadyAt(0.02), "same": steadyAt(0.02), "new": steadyAt(0.04), "rare": {{0.09, 0.1}}})
+	a := reportOf(map[string][][]float64{
+		"slower": steadyAt(0.01), "faster": steadyAt(0.05), "same": steadyAt(0.02),
+		"gone": steadyAt(0.03), "rare": {{0.01, 0.02}},
+	})
+	b := reportOf(map[string][][]float64{
+		"slower": steadyAt(0.03), "faster": steadyAt(0.02), "same": steadyAt(0.02),
+		"new": steadyAt(0.04), "rare": {{0.09, 0.1}},
+	})
 	c := Compare(a, b, "monday", "tuesday", CompareOptions{})
 	var got []string
 	for _, x := range c.Classes {
@@ -33,7 +39,8 @@ func TestCompare(t *testing.T) {
 	if c.Result != stat.Worse || c.Judged != 3 || c.A.Name != "monday" || c.B.Name != "tuesday" {
 		t.Errorf("result %s of %d judged, %q against %q", c.Result, c.Judged, c.B.Name, c.A.Name)
 	}
-	if n := c.Totals[Slower] + c.Totals[Appeared] + c.Totals[Faster] + c.Totals[Vanished] + c.Totals[Unclear] + c.Totals[Unchanged]; n != 6 {
+	if n := c.Totals[Slower] + c.Totals[Appeared] + c.Totals[Faster] + c.Totals[Vanished] + c.Totals[Unclear] +
+		c.Totals[Unchanged]; n != 6 {
 		t.Errorf("totals are %v", c.Totals)
 	}
 	slow := c.Classes[0]
@@ -73,25 +80,34 @@ func TestCompareResult(t *testing.T) {
 	f(one("x", 0.01), one("x", 0.02), stat.Worse, "1 class slower")
 	f(one("x", 0.02), one("x", 0.01), stat.Better, "1 class faster")
 	f(one("x", 0.01), one("y", 0.01), stat.Worse, "1 class not in A takes 5 % or more of the time of B")
-	f(map[string][][]float64{"x": {{1, 2, 3}}}, map[string][][]float64{"x": {{1, 2, 3}}}, stat.Invalid, "no class is in both often enough")
+	f(map[string][][]float64{"x": {{1, 2, 3}}}, map[string][][]float64{"x": {{1, 2, 3}}}, stat.Invalid,
+		"no class is in both often enough")
 	f(map[string][][]float64{}, map[string][][]float64{}, stat.Invalid, "A holds no statement; B holds no statement")
 	f(map[string][][]float64{}, one("x", 0.01), stat.Invalid, "A holds no statement")
 	f(one("x", 0.01), map[string][][]float64{}, stat.Invalid, "B holds no statement")
 	// Sources may name one class differently: with none in common nothing is new by that.
 	from := func(source string, r Report) Report { r.Global.Source = source; return r }
 	slow, tables := from("slow log", reportOf(one("x", 0.01))), from("performance_schema", reportOf(one("y", 0.01)))
-	if c := Compare(slow, tables, "a", "b", CompareOptions{}); c.Result != stat.Invalid || !strings.Contains(strings.Join(c.Reasons, "; "), "different sources") {
+	if c := Compare(slow, tables, "a", "b", CompareOptions{}); c.Result != stat.Invalid ||
+		!strings.Contains(strings.Join(c.Reasons, "; "), "different sources") {
 		t.Errorf("of two sources: %s %q", c.Result, c.Reasons)
 	}
 	// A class that hardly takes any time makes nothing worse.
-	f(map[string][][]float64{"x": steadyAt(1), "y": steadyAt(0.0001)}, map[string][][]float64{"x": steadyAt(1), "y": steadyAt(0.0003)}, stat.Same, "")
-	f(map[string][][]float64{"x": steadyAt(1)}, map[string][][]float64{"x": steadyAt(1), "y": steadyAt(0.0003)}, stat.Same, "")
+	f(map[string][][]float64{"x": steadyAt(1), "y": steadyAt(0.0001)}, map[string][][]float64{
+		"x": steadyAt(1),
+		"y": steadyAt(0.0003),
+	}, stat.Same, "")
+	f(map[string][][]float64{"x": steadyAt(1)}, map[string][][]float64{"x": steadyAt(1), "y": steadyAt(0.0003)},
+		stat.Same, "")
 }
 
 // TestCompareSwapped expects a comparison the other way round to be its mirror.
 func TestCompareSwapped(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
-	mirror := map[Change]Change{Slower: Faster, Faster: Slower, Appeared: Vanished, Vanished: Appeared, Unclear: Unclear, Unchanged: Unchanged}
+	mirror := map[ClassVerdict]ClassVerdict{
+		Slower: Faster, Faster: Slower, Appeared: Vanished, Vanished: Appeared,
+		Unclear: Unclear, Unchanged: Unchanged,
+	}
 	for range 20 {
 		a, b := map[string][][]float64{}, map[string][][]float64{}
 		for _, id := range []string{"k", "l", "m", "n", "o"} {
@@ -102,8 +118,9 @@ func TestCompareSwapped(t *testing.T) {
 				b[id] = steadyAt(0.01 * float64(1+r.IntN(3)))
 			}
 		}
-		x, y := Compare(reportOf(a), reportOf(b), "a", "b", CompareOptions{}), Compare(reportOf(b), reportOf(a), "b", "a", CompareOptions{})
-		of := map[string]Change{}
+		x, y := Compare(reportOf(a), reportOf(b), "a", "b", CompareOptions{}), Compare(reportOf(b), reportOf(a),
+			"b", "a", CompareOptions{})
+		of := map[string]ClassVerdict{}
 		for _, c := range x.Classes {
 			of[c.ID] = c.Change
 		}
@@ -122,7 +139,8 @@ func TestCompareTellsWhatLimitsIt(t *testing.T) {
 			t.Errorf("notes are %q, want %q among them", c.Notes, want)
 		}
 	}
-	a, b := reportOf(map[string][][]float64{"x": steadyAt(0.01)}), reportOf(map[string][][]float64{"x": steadyAt(0.01), "y": steadyAt(0.01)})
+	a, b := reportOf(map[string][][]float64{"x": steadyAt(0.01)}),
+		reportOf(map[string][][]float64{"x": steadyAt(0.01), "y": steadyAt(0.01)})
 	a.Other = Rest{Classes: 7}
 	b.Global.Source, b.Global.Skipped = "performance_schema", 3
 	a.Global.Notes = []string{"the clock went back"}
@@ -135,24 +153,25 @@ func TestCompareTellsWhatLimitsIt(t *testing.T) {
 		t.Errorf("a class that may be among those left out is %s %s: %s", x.ID, x.Change, x.Reason)
 	}
 
-	why := func(change func(x, y *Class), want string) {
+	why := func(change func(x, y *Row), want string) {
 		t.Helper()
-		a, b := reportOf(map[string][][]float64{"x": steadyAt(0.01)}), reportOf(map[string][][]float64{"x": steadyAt(0.03)})
+		a, b := reportOf(map[string][][]float64{"x": steadyAt(0.01)}),
+			reportOf(map[string][][]float64{"x": steadyAt(0.03)})
 		change(&a.Classes[0], &b.Classes[0])
 		c := Compare(a, b, "a", "b", CompareOptions{})
 		if x := c.Classes[0]; x.Change != Unclear || !strings.Contains(x.Reason, want) {
 			t.Errorf("the class is %s: %q, want %q", x.Change, x.Reason, want)
 		}
 	}
-	set := func(c *Class, f func(*Figures)) {
+	set := func(c *Row, f func(*Figures)) {
 		q := c.Attributes[timeKey]
 		f(&q)
 		c.Attributes[timeKey] = q
 	}
-	why(func(x, _ *Class) { set(x, func(f *Figures) { f.Stddev = known.None[float64]() }) }, "no distribution")
-	why(func(_, y *Class) { delete(y.Attributes, timeKey) }, "in B its query time is unknown")
-	why(func(_, y *Class) { y.Truncated = true }, "cut on one side")
-	why(func(x, _ *Class) {
+	why(func(x, _ *Row) { set(x, func(f *Figures) { f.Stddev = known.None[float64]() }) }, "no distribution")
+	why(func(_, y *Row) { delete(y.Attributes, timeKey) }, "in B its query time is unknown")
+	why(func(_, y *Row) { y.Truncated = true }, "cut on one side")
+	why(func(x, _ *Row) {
 		set(x, func(f *Figures) { f.Sum, f.Max, f.Stddev = 0, known.Of(0.0), known.Of(0.0) })
 	}, "too coarse")
 }

@@ -19,7 +19,8 @@ func TestGroups(t *testing.T) {
 	}
 	entries[4].Admin = true
 	for i := range entries {
-		entries[i].User, entries[i].Host, entries[i].DB = fmt.Append(nil, "u", i%2), fmt.Append(nil, "h", i/2), []byte("d")
+		entries[i].User, entries[i].Host, entries[i].DB = fmt.Append(nil, "u", i%2),
+			fmt.Append(nil, "h", i/2), []byte("d")
 	}
 	f := func(group string, want ...string) {
 		t.Helper()
@@ -42,7 +43,8 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s: all are %+v", group, r.Global)
 		}
 	}
-	f("fingerprint", "administrator command: Quit 1 16", "select now() 1 8", "select y from u where x = ? 2 6", "select * from a.t? join u on a.t?id = u.id where x = ? 1 1")
+	f("fingerprint", "administrator command: Quit 1 16", "select now() 1 8", "select y from u where x = ? 2 6",
+		"select * from a.t? join u on a.t?id = u.id where x = ? 1 1")
 	f("distill", "ADMIN QUIT 1 16", "SELECT 1 8", "SELECT u 2 6", "SELECT a.t? u 1 1")
 	f("tables", "(no table) 2 24", "u 3 7", "a.t1 1 1")
 	f("db", "d 5 31")
@@ -51,20 +53,25 @@ func TestGroups(t *testing.T) {
 	if _, err := ParseGroup("colour"); err == nil || !strings.Contains(err.Error(), "use fingerprint") {
 		t.Error(err)
 	}
-	if s := fmt.Sprint(ByFingerprint, ByItem, ByTables, ByDatabase, ByUser, ByHost); s != "fingerprint item tables db user host" {
+	if s := fmt.Sprint(ByFingerprint, ByItem, ByTables, ByDatabase, ByUser, ByHost); s != "fingerprint item tables "+
+		"db user host" {
 		t.Error(s)
 	}
 }
 
 func TestWhatIsLeftOut(t *testing.T) {
 	entries := input(8, 2000)
-	own := slowlog.Entry{SQL: []byte(" \n" + sqltext.Tagged("scrape", "7", "select 1")), Offset: 1 << 40, Figures: entries[0].Figures}
+	own := slowlog.Entry{
+		SQL: []byte(" \n" + sqltext.Tagged("scrape", "7", "select 1")), Offset: 1 << 40,
+		Figures: entries[0].Figures,
+	}
 	entries = append(entries, own)
 	f := func(c Config, counted, filtered, owned uint64) {
 		t.Helper()
 		r := aggregate(c, entries).Report(Options{})
 		if r.Global.Entries != counted || r.Global.Filtered != filtered || r.Global.Own != owned {
-			t.Errorf("%+v: counted %d, filtered %d, own %d; want %d, %d and %d", c, r.Global.Entries, r.Global.Filtered, r.Global.Own, counted, filtered, owned)
+			t.Errorf("%+v: counted %d, filtered %d, own %d; want %d, %d and %d", c, r.Global.Entries, r.Global.Filtered,
+				r.Global.Own, counted, filtered, owned)
 		}
 	}
 	f(Config{}, 2001, 0, 0)
@@ -127,8 +134,10 @@ func TestFurtherClassesAreCountedTogether(t *testing.T) {
 	}
 	a.Merge(b)
 	r := a.Report(Options{})
-	if r.Global.Count != whole.Global.Count || len(r.Classes) != 21 || len(r.Global.Notes) == 0 || !strings.Contains(strings.Join(r.Global.Notes, " "), "20 classes") {
-		t.Errorf("%d of %d statements in %d classes, %q", r.Global.Count, whole.Global.Count, len(r.Classes), r.Global.Notes)
+	if r.Global.Count != whole.Global.Count || len(r.Classes) != 21 || len(r.Global.Notes) == 0 ||
+		!strings.Contains(strings.Join(r.Global.Notes, " "), "20 classes") {
+		t.Errorf("%d of %d statements in %d classes, %q", r.Global.Count, whole.Global.Count,
+			len(r.Classes), r.Global.Notes)
 	}
 	n := 0
 	for _, c := range r.Classes {

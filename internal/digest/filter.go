@@ -19,15 +19,16 @@ import (
 //
 //	Query_time > 500ms && (db == "shop" || user =~ /^batch/i) && !Full_scan
 //
-// On the left of a comparison stands an attribute, by the servers' name for it or Dyno's (Rows_examined, rows_examined), or one of user,
-// host, db, sql, fingerprint, id (of the class, 32 or the last 16 digits), cmd (Query or Admin), thread, errno, killed and rate. Numbers
-// take ==, !=, <, <=, > and >=, and units: us, ms, s, min and h for times, k, M and G for the rest (powers of 1024 for bytes). Texts take ==
-// and !=, with regard to case, and =~ and !~ with a regular expression in the syntax of Go's package regexp, /i for any case. Flags are
-// compared with Yes or No, or stand alone. &&, || and ! may be written as and, or and not, and names and operators as
-// pt-query-digest takes them ($event->{Query_time}, eq, ne).
+// On the left of a comparison stands an attribute, by the servers' name for it or Dyno's (Rows_examined,
+// rows_examined), or one of user, host, db, sql, fingerprint, id (of the class, 32 or the last 16 digits), cmd (Query
+// or Admin), thread, errno, killed and rate. Numbers take ==, !=, <, <=, > and >=, and units: us, ms, s, min and h for
+// times, k, M and G for the rest (powers of 1024 for bytes). Texts take == and !=, with regard to case, and =~ and !~
+// with a regular expression in the syntax of Go's package regexp, /i for any case. Flags are compared with Yes or No,
+// or stand alone. &&, || and ! may be written as and, or and not, and names and operators as pt-query-digest takes them
+// ($event->{Query_time}, eq, ne).
 //
-// An entry whose log does not tell an attribute is neither below nor above any limit: neither a comparison with it nor the opposite of
-// that comparison chooses the entry. A Filter may be used by several goroutines.
+// An entry whose log does not tell an attribute is neither below nor above any limit: neither a comparison with it nor
+// the opposite of that comparison chooses the entry. A Filter may be used by several goroutines.
 type Filter struct {
 	text string
 	root condition
@@ -91,13 +92,15 @@ func ParseFilter(text string) (*Filter, error) {
 		return nil, err
 	}
 	if r.kind != atEnd {
-		return nil, r.wrong(fmt.Sprintf("%s where the expression should have ended", r.show()), "join comparisons with && or ||")
+		return nil, r.wrong(fmt.Sprintf("%s where the expression should have ended", r.show()),
+			"join comparisons with && or ||")
 	}
 	f.root = root
 	return f, nil
 }
 
-// Match reports whether the filter chooses an entry that p has parsed; p may be nil, then only known attributes are. It allocates nothing.
+// Match reports whether the filter chooses an entry that p has parsed; p may be nil, then only known attributes are. It
+// allocates nothing.
 func (f *Filter) Match(p *slowlog.Parser, e *slowlog.Entry) bool { return f.root(p, e) == yes }
 
 func (f *Filter) String() string { return f.text }
@@ -198,19 +201,23 @@ func (r *filterReader) comparison() (condition, error) {
 		return nil, err
 	}
 	operator, at := r.word, r.at
-	if r.kind != anOperator || operator == "&&" || operator == "||" || operator == "(" || operator == ")" || operator == "!" {
+	if r.kind != anOperator || operator == "&&" || operator == "||" || operator == "(" ||
+		operator == ")" || operator == "!" {
 		if f.number != nil && f.unit == slowlog.Flag {
 			return f.compare("==", 1), nil
 		}
 		if r.kind == anOperator || r.kind == atEnd {
-			return nil, left.wrong(fmt.Sprintf("%s is compared with nothing", left.word), "write what it is compared with: "+f.example(left.word))
+			return nil, left.wrong(fmt.Sprintf("%s is compared with nothing", left.word),
+				"write what it is compared with: "+f.example(left.word))
 		}
-		return nil, r.wrong(fmt.Sprintf("%s where an operator should be", r.show()), "use ==, !=, <, <=, >, >=, =~ or !~")
+		return nil, r.wrong(fmt.Sprintf("%s where an operator should be", r.show()),
+			"use ==, !=, <, <=, >, >=, =~ or !~")
 	}
 	matches := operator == "=~" || operator == "!~"
 	switch {
 	case matches && f.text == nil && f.test == nil:
-		return nil, r.wrong(left.word+" is a number, it matches no expression", "compare it with ==, !=, <, <=, > or >=")
+		return nil, r.wrong(left.word+" is a number, it matches no expression",
+			"compare it with ==, !=, <, <=, > or >=")
 	case !matches && operator != "==" && operator != "!=" && f.number == nil:
 		return nil, r.wrong(left.word+" is a text, it has no order", "compare it with ==, !=, =~ or !~")
 	case operator != "==" && operator != "!=" && f.number != nil && f.unit == slowlog.Flag:
@@ -225,7 +232,8 @@ func (r *filterReader) comparison() (condition, error) {
 	r.wantPattern = false
 	value := *r
 	if r.kind == atEnd || r.kind == anOperator {
-		return nil, r.wrong(fmt.Sprintf("%s where a value should be", r.show()), "write what "+left.word+" is compared with: "+f.example(left.word))
+		return nil, r.wrong(fmt.Sprintf("%s where a value should be", r.show()), "write what "+left.word+
+			" is compared with: "+f.example(left.word))
 	}
 	if r.kind == aPattern && !matches {
 		return nil, r.wrongAt(at, "a /pattern/ is matched, not compared", "use =~ or !~")
@@ -296,10 +304,16 @@ func (f *filterField) compare(operator string, v float64) condition {
 var filterUnits = map[slowlog.Unit]map[string]float64{
 	slowlog.Seconds: {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600},
 	slowlog.Count:   {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9},
-	slowlog.Bytes:   {"k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30},
+	slowlog.Bytes: {
+		"k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "B": 1, "KiB": 1 << 10,
+		"MiB": 1 << 20, "GiB": 1 << 30,
+	},
 }
 
-var filterUnitNames = map[slowlog.Unit]string{slowlog.Seconds: "us, ms, s, min and h", slowlog.Count: "k, M and G", slowlog.Bytes: "k, M and G"}
+var filterUnitNames = map[slowlog.Unit]string{
+	slowlog.Seconds: "us, ms, s, min and h", slowlog.Count: "k, M and G",
+	slowlog.Bytes: "k, M and G",
+}
 
 // numeric judges a number against what was written.
 func (f *filterField) numeric(operator string, value *filterReader) (condition, error) {
@@ -324,7 +338,8 @@ func (f *filterField) numeric(operator string, value *filterReader) (condition, 
 	if unit := digits[n:]; unit != "" {
 		factor, ok := filterUnits[f.unit][unit]
 		if !ok {
-			return nil, value.wrong(fmt.Sprintf("%q is not a unit here", unit), "use "+filterUnitNames[f.unit]+", or none")
+			return nil, value.wrong(fmt.Sprintf("%q is not a unit here", unit), "use "+filterUnitNames[f.unit]+", or "+
+				"none")
 		}
 		v *= factor
 	}
@@ -358,7 +373,8 @@ func (r *filterReader) pattern() (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, r.wrong(strings.TrimPrefix(err.Error(), "error parsing regexp: "), "the syntax is that of Go's package regexp: no look-ahead, no back references")
+		return nil, r.wrong(strings.TrimPrefix(err.Error(), "error parsing regexp: "),
+			"the syntax is that of Go's package regexp: no look-ahead, no back references")
 	}
 	return re, nil
 }

@@ -6,7 +6,9 @@ import "testing"
 
 // The race detector makes pools forget.
 func TestFilterAllocatesNothing(t *testing.T) {
-	x, err := ParseFilter(`id == 0123456789ABCDEF || Query_time > 0.5 && (db == "shop" || user == 'root') && sql =~ /where/i && !Filesort && fingerprint =~ /^insert/ && Rows_affected > 0 || host != "x"`)
+	x,
+		err := ParseFilter(
+		`id == 0123456789ABCDEF || Query_time > 0.5 && (db == "shop" || user == 'root') && sql =~ /where/i && !Filesort && fingerprint =~ /^insert/ && Rows_affected > 0 || host != "x"`)
 	if err != nil {
 		t.Fatal(err)
 	}

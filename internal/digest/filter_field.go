@@ -10,7 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// filterTexts are the texts of an entry by the names that a filter takes; arg is pt-query-digest's word for the statement.
+// filterTexts are the texts of an entry by the names that a filter takes; arg is pt-query-digest's word for the
+// statement.
 var filterTexts = map[string]func(e *slowlog.Entry) []byte{
 	"user": func(e *slowlog.Entry) []byte { return e.User },
 	"host": func(e *slowlog.Entry) []byte { return e.Host },
@@ -36,8 +37,10 @@ var filterNumbers = map[string]func(e *slowlog.Entry) (float64, bool){
 
 // filterAliases are other words for the same.
 var filterAliases = map[string]string{
-	"database": "db", "schema": "db", "query": "sql", "statement": "sql", "arg": "sql", "command": "cmd", "ip": "host", "checksum": "id",
-	"thread_id": "thread", "last_errno": "errno", "error": "errno", "bytes": "query_length", "log_slow_rate_limit": "rate",
+	"database": "db", "schema": "db", "query": "sql", "statement": "sql", "arg": "sql", "command": "cmd",
+	"ip": "host", "checksum": "id",
+	"thread_id": "thread", "last_errno": "errno", "error": "errno", "bytes": "query_length",
+	"log_slow_rate_limit": "rate",
 }
 
 // filterNames lists what a name may be, as people write it.
@@ -86,20 +89,23 @@ func (r *filterReader) field(written string) (*filterField, error) {
 			return &filterField{number: r.attribute(a, i.Name), unit: i.Unit}, nil
 		}
 	}
-	// The log may have attributes that nobody has heard of. Servers write them with a capital letter and an underscore; what looks like a
-	// slip of the finger is none of them.
+	// The log may have attributes that nobody has heard of. Servers write them with a capital letter and an underscore;
+	// what looks like a slip of the finger is none of them.
 	hint := closest(written, filterNames())
 	if hint == "" && written[0] >= 'A' && written[0] <= 'Z' && strings.Contains(written, "_") {
 		return &filterField{number: r.unheard(written)}, nil
 	}
 	if hint == "" {
-		hint = "use an attribute of the log such as Query_time, or user, host, db, sql, fingerprint, id, cmd, thread, errno, killed, rate"
+		hint = "use an attribute of the log such as Query_time, or user, host, db, sql, fingerprint, id, cmd, " +
+			"thread, errno, killed, rate"
 	}
 	return nil, r.wrong(fmt.Sprintf("unknown name %q", written), hint)
 }
 
 // attribute returns the value of a known one.
-func (r *filterReader) attribute(a slowlog.Attribute, name string) func(*slowlog.Parser, *slowlog.Entry) (float64, bool) {
+func (r *filterReader) attribute(
+	a slowlog.Attribute, name string,
+) func(*slowlog.Parser, *slowlog.Entry) (float64, bool) {
 	m := r.asks(name)
 	return func(_ *slowlog.Parser, e *slowlog.Entry) (float64, bool) {
 		for i := range e.Figures {
@@ -144,7 +150,8 @@ func (m *metName) mark() {
 	}
 }
 
-// withFingerprint gives the fingerprint of an entry to is, whose answer it returns. Of an administrator's command it is the command.
+// withFingerprint gives the fingerprint of an entry to is, whose answer it returns. Of an administrator's command it is
+// the command.
 func (f *Filter) withFingerprint(e *slowlog.Entry, is func(fingerprint []byte) bool) bool {
 	b, _ := f.scratch.Get().(*[]byte)
 	if b == nil {
@@ -182,7 +189,8 @@ func onID(operator string, value *filterReader) (condition, error) {
 	}
 	want, ok := sqltext.SameID(value.word)
 	if !ok {
-		return nil, value.wrong(value.show()+" is not an id", "an id has 32 hexadecimal digits, or the last 16 of them, with or without 0x")
+		return nil, value.wrong(value.show()+" is not an id", "an id has 32 hexadecimal digits, or the last 16 of "+
+			"them, with or without 0x")
 	}
 	f := value.filter
 	sum, _ := hex.DecodeString(want)

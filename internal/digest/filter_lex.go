@@ -142,8 +142,8 @@ func (r *filterReader) next() error {
 	return r.wrong(fmt.Sprintf("%q has no meaning here", strings.ToValidUTF8(rest[:n], "�")), hint)
 }
 
-// quoted reads a text or a pattern up to its closing quote. In a text a backslash hides the character after it; a pattern keeps its
-// backslashes, but for those before a slash.
+// quoted reads a text or a pattern up to its closing quote. In a text a backslash hides the character after it; a
+// pattern keeps its backslashes, but for those before a slash.
 func (r *filterReader) quoted(quote byte, kind tokenKind) error {
 	var b strings.Builder
 	for i := r.pos + 1; i < len(r.text); i++ {
@@ -161,7 +161,8 @@ func (r *filterReader) quoted(quote byte, kind tokenKind) error {
 				for i < len(r.text) && isFilterName(r.text[i]) {
 					if strings.IndexByte("ims", r.text[i]) < 0 {
 						r.at = i
-						return r.wrong(fmt.Sprintf("%q is not a flag of a pattern", r.text[i:i+1]), "use i for any case, s for a . that takes line breaks, m for ^ and $ at each line")
+						return r.wrong(fmt.Sprintf("%q is not a flag of a pattern", r.text[i:i+1]),
+							"use i for any case, s for a . that takes line breaks, m for ^ and $ at each line")
 					}
 					r.flags += r.text[i : i+1]
 					i++

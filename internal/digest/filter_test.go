@@ -12,7 +12,8 @@ import (
 // sampleEntry has something of everything, but for Rows_affected.
 func sampleEntry() *slowlog.Entry {
 	return &slowlog.Entry{
-		User: []byte("batch_7"), Host: []byte("web1.example"), DB: []byte("shop"), SQL: []byte("SELECT * FROM t WHERE a = 'x' AND b=5"),
+		User: []byte("batch_7"), Host: []byte("web1.example"), DB: []byte("shop"),
+		SQL:    []byte("SELECT * FROM t WHERE a = 'x' AND b=5"),
 		Thread: 42, HasID: true, Rate: 1, Errno: 1146,
 		Figures: []slowlog.Figure{
 			{Attribute: slowlog.QueryTime, Value: 0.75},
@@ -112,7 +113,10 @@ func TestFilter(t *testing.T) {
 
 func TestFilterByID(t *testing.T) {
 	e := sampleEntry()
-	for _, text := range []string{`id == "` + idOf(e) + `"`, "id == 0x" + idOf(e), "id == " + idOf(e)[16:], "checksum eq '" + strings.ToLower(idOf(e)) + "'"} {
+	for _, text := range []string{
+		`id == "` + idOf(e) + `"`, "id == 0x" + idOf(e), "id == " + idOf(e)[16:],
+		"checksum eq '" + strings.ToLower(idOf(e)) + "'",
+	} {
 		x, err := ParseFilter(text)
 		if err != nil {
 			t.Fatal(err)
@@ -197,12 +201,16 @@ func TestFilterUnmet(t *testing.T) {
 // TestFilterUnheardAttribute asks for an attribute that a parser met for the first time.
 func TestFilterUnheardAttribute(t *testing.T) {
 	p := slowlog.NewParser()
-	p.Reset([]byte("# User@Host: a[a] @ h []\n# Query_time: 1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0  Frob_count: 7\nSELECT 1;\n"), 0, slowlog.State{})
+	p.Reset([]byte("# User@Host: a[a] @ h []\n# Query_time: 1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0  "+
+		"Frob_count: 7\nSELECT 1;\n"), 0, slowlog.State{})
 	var e slowlog.Entry
 	if !p.Next(&e) {
 		t.Fatal("no entry")
 	}
-	for text, want := range map[string]bool{"Frob_count == 7": true, "frob_count > 7": false, "Frob_count > 7": false, "Frob_counts > 1": false} {
+	for text, want := range map[string]bool{
+		"Frob_count == 7": true, "frob_count > 7": false, "Frob_count > 7": false,
+		"Frob_counts > 1": false,
+	} {
 		x, err := ParseFilter(text)
 		if text == "frob_count > 7" { // written as no server does
 			if err == nil {
@@ -221,7 +229,10 @@ func TestFilterUnheardAttribute(t *testing.T) {
 }
 
 func FuzzFilter(f *testing.F) {
-	for _, s := range []string{`Query_time > 500ms && (db == "shop" || user =~ /^b/i) && !Full_scan`, `$event->{x} eq 'y'`, "((", "a==", "sql=~m/\\//", "Rows_sent>1e+5k"} {
+	for _, s := range []string{
+		`Query_time > 500ms && (db == "shop" || user =~ /^b/i) && !Full_scan`,
+		`$event->{x} eq 'y'`, "((", "a==", "sql=~m/\\//", "Rows_sent>1e+5k",
+	} {
 		f.Add(s)
 	}
 	e := sampleEntry()

@@ -7,10 +7,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
-// FuzzAdd reads any bytes as a log: what is counted of it does not depend on where it is cut, on workers or on being written down between.
+// FuzzAdd reads any bytes as a log: what is counted of it does not depend on where it is cut, on workers or on being
+// written down between.
 func FuzzAdd(f *testing.F) {
-	f.Add(logOf("# Apples: 3\n", "", "# Bytes_sent: 18446744073709551615  Full_scan: Yes\n", "# Log_slow_rate_type: query  Log_slow_rate_limit: 10\n"), 200)
-	f.Add([]byte("# Time: 2026-01-02T03:04:05Z\n# User@Host: a[a] @ h []  Id: 1\n# Query_time: -1.5  Lock_time: 1e9 Rows_sent: 0.5  Rows_examined: 0\nuse x;\nselect 1;\n"), 3)
+	f.Add(logOf("# Apples: 3\n", "", "# Bytes_sent: 18446744073709551615  Full_scan: Yes\n",
+		"# Log_slow_rate_type: query  Log_slow_rate_limit: 10\n"), 200)
+	f.Add([]byte("# Time: 2026-01-02T03:04:05Z\n# User@Host: a[a] @ h []  Id: 1\n# Query_time: -1.5  Lock_time: 1e9 "+
+		"Rows_sent: 0.5  Rows_examined: 0\nuse x;\nselect 1;\n"), 3)
 	f.Add([]byte("# administrator command: Quit;\n"), 0)
 	f.Fuzz(func(t *testing.T, log []byte, cut int) {
 		read := func(a *Aggregator, p *slowlog.Parser, piece []byte, offset int64, s slowlog.State) slowlog.State {

@@ -12,7 +12,8 @@ type slot struct {
 	index int // of its column, or of its flag
 }
 
-// slotKey tells attributes apart. A name that is none of the known ones may stand before Yes in one log and before a number in another.
+// slotKey tells attributes apart. A name that is none of the known ones may stand before Yes in one log and before a
+// number in another.
 type slotKey struct {
 	key  string
 	unit slowlog.Unit
@@ -53,8 +54,8 @@ type layout struct {
 	own    bool   // it holds attributes that only the present parser numbers so
 }
 
-// maxLayouts bounds the layouts; servers write a handful. Entries of others, as a damaged log may have them, are counted figure by figure:
-// their layout is loose.
+// maxLayouts bounds the layouts; servers write a handful. Entries of others, as a damaged log may have them, are
+// counted figure by figure: their layout is loose.
 const (
 	maxLayouts = 256
 	loose      = -1

@@ -15,7 +15,9 @@ import (
 func logOf(headers ...string) []byte {
 	var b strings.Builder
 	for i, h := range headers {
-		fmt.Fprintf(&b, "# Time: 2026-01-02T03:04:%02d.000000Z\n# User@Host: app[app] @ web [10.0.0.1]  Id: %d\n# Query_time: 0.500000  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: %d\n%sSET timestamp=1767323%03d;\nselect %d;\n", i%60, i, i, h, i%1000, i)
+		fmt.Fprintf(&b, "# Time: 2026-01-02T03:04:%02d.000000Z\n# User@Host: app[app] @ web [10.0.0.1]  Id: %d\n# "+
+			"Query_time: 0.500000  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: %d\n%sSET "+
+			"timestamp=1767323%03d;\nselect %d;\n", i%60, i, i, h, i%1000, i)
 	}
 	return []byte(b.String())
 }
@@ -35,12 +37,14 @@ func parse(t *testing.T, a *Aggregator, p *slowlog.Parser, log []byte, offset in
 // TestParsersNumberOtherwise has logs whose own attributes get other numbers in every parser.
 func TestParsersNumberOtherwise(t *testing.T) {
 	one := logOf("# Apples: 3 Pears: 1\n", "# Apples: 4 Pears: 2\n", "# Bruised: Yes\n")
-	two := logOf("# Pears: 4 Apples: 7\n", "# Bruised: No  Pears: 10\n", "# Pears: 0 Apples: 1\n", "# Apples: 5 Pears: 3\n")
+	two := logOf("# Pears: 4 Apples: 7\n", "# Bruised: No  Pears: 10\n", "# Pears: 0 Apples: 1\n",
+		"# Apples: 5 Pears: 3\n")
 	check := func(what string, a *Aggregator) {
 		t.Helper()
 		g := a.Report(Options{}).Global
 		apples, pears, bruised := g.Attributes["apples"], g.Attributes["pears"], g.Flags["bruised"]
-		if apples.Sum != 20 || apples.Count != 5 || apples.Max.Or(0) != 7 || pears.Sum != 20 || pears.Count != 6 || pears.Min.Or(-1) != 0 {
+		if apples.Sum != 20 || apples.Count != 5 || apples.Max.Or(0) != 7 || pears.Sum != 20 || pears.Count != 6 ||
+			pears.Min.Or(-1) != 0 {
 			t.Errorf("%s: apples %+v, pears %+v", what, apples, pears)
 		}
 		if bruised.Yes != 1 || bruised.No != 1 {
@@ -78,7 +82,8 @@ func TestParsersNumberOtherwise(t *testing.T) {
 // TestVeryManyLayouts has more different headers than are numbered.
 func TestVeryManyLayouts(t *testing.T) {
 	names := []slowlog.Attribute{
-		slowlog.QueryTime, slowlog.LockTime, slowlog.RowsSent, slowlog.RowsExamined, slowlog.BytesSent, slowlog.FullScan, slowlog.TmpTable,
+		slowlog.QueryTime, slowlog.LockTime, slowlog.RowsSent, slowlog.RowsExamined, slowlog.BytesSent,
+		slowlog.FullScan, slowlog.TmpTable,
 		slowlog.RowsAffected, slowlog.TmpTables, slowlog.MergePasses, slowlog.QueryLength,
 	}
 	var entries []slowlog.Entry

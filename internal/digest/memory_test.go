@@ -50,7 +50,8 @@ func TestMemory(t *testing.T) {
 		if n := len(a.classes); n != classes || a.Entries() != uint64(entries) {
 			t.Fatalf("%d entries of %d classes, want %d of %d", a.Entries(), n, entries, classes)
 		}
-		what := fmt.Sprintf("%d entries of %d classes, %d with a summary: %.1f MB", entries, classes, a.summaries, float64(got)/1e6)
+		what := fmt.Sprintf("%d entries of %d classes, %d with a summary: %.1f MB", entries, classes,
+			a.summaries, float64(got)/1e6)
 		t.Log(what)
 		if got > most {
 			t.Errorf("%s; at most %.1f MB are wanted", what, float64(most)/1e6)
@@ -60,7 +61,7 @@ func TestMemory(t *testing.T) {
 	f(50, 200_000, 10e6)
 	f(5000, 1_000_000, 60e6)
 	f(20_000, 700_000, 60e6)
-	r := f(20_000, 1_600_000, 190e6).Report(Options{Limit: DefaultLimit()})
+	r := f(20_000, 1_600_000, 190e6).Report(Options{Limit: Limit{0.95, 20}})
 	if len(r.Global.Notes) == 0 {
 		t.Error("no note tells that some distributions are not kept")
 	}

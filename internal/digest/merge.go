@@ -6,9 +6,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
-// Merge adds what b counted. The Report of the result is that of all entries whatever the order of merging, as long as both count by equal
-// Configs and number the files alike; only with more classes than Config.MaxClasses, or texts of samples beyond bounds, the order decides
-// what is left out. b stays usable, but parts of it are shared from then on: add nothing to it.
+// Merge adds what b counted. The Report of the result is that of all entries whatever the order of merging, as long as
+// both count by equal Configs and number the files alike; only with more classes than Config.MaxClasses, or texts of
+// samples beyond bounds, the order decides what is left out. b stays usable, but parts of it are shared from then on:
+// add nothing to it.
 func (a *Aggregator) Merge(b *Aggregator) {
 	if a.base == 0 {
 		a.base = b.base

@@ -10,7 +10,8 @@ const (
 
 const minute = int64(time.Minute / time.Microsecond)
 
-// minutes counts statements by time in steps of 2^shift minutes since 1970, so that parts of a log agree on where steps begin.
+// minutes counts statements by time in steps of 2^shift minutes since 1970, so that parts of a log agree on where steps
+// begin.
 type minutes struct {
 	shift uint8
 	start int64 // number of the first step

@@ -46,7 +46,8 @@ func TestMinutesMergeInAnyOrder(t *testing.T) {
 		for _, i := range r.Perm(3) {
 			merged.merge(&parts[i], 16)
 		}
-		if len(whole.steps) > 0 && (merged.shift != whole.shift || merged.start != whole.start) || !slices.Equal(merged.steps, whole.steps) {
+		if len(whole.steps) > 0 && (merged.shift != whole.shift || merged.start != whole.start) ||
+			!slices.Equal(merged.steps, whole.steps) {
 			t.Fatalf("got %+v, want %+v", merged, whole)
 		}
 	}

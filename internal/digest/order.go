@@ -10,19 +10,18 @@ import (
 	"github.com/dyno-perf/dyno/internal/suggest"
 )
 
-// Limit tells how many classes a Report shows: as many as it takes to reach Share of the sum of what it is ordered by, and at most Count.
+// Limit tells how many classes a Report shows: as many as it takes to reach Share of the sum of what it is ordered by,
+// and at most Count.
 type Limit struct {
 	Share float64 // 0 to 1; 0 = whatever it takes
 	Count int     // 0 = any number
 }
 
-// DefaultLimit is pt-query-digest's: 95%:20.
-func DefaultLimit() Limit { return Limit{0.95, 20} }
-
 // ParseLimit reads 20, 95%, 95%:20, and 0 for all classes.
 func ParseLimit(s string) (Limit, error) {
 	bad := func() (Limit, error) {
-		return Limit{}, fmt.Errorf("limit %q: use a number of classes (20), a percentage of all query time (95%%), both (95%%:20), or 0 for all", s)
+		return Limit{}, fmt.Errorf("limit %q: use a number of classes (20), a percentage of all query time (95%%), "+
+			"both (95%%:20), or 0 for all", s)
 	}
 	if strings.EqualFold(s, "all") {
 		return Limit{}, nil
@@ -74,7 +73,8 @@ var funcs = []string{"sum", "cnt", "min", "max", "avg"}
 
 func (f Func) String() string { return funcs[f] }
 
-// ParseOrder reads Query_time:sum and its like: an attribute by the servers' name or Dyno's, and sum, cnt, min, max or avg.
+// ParseOrder reads Query_time:sum and its like: an attribute by the servers' name or Dyno's, and sum, cnt, min, max or
+// avg.
 func ParseOrder(s string) (Order, error) {
 	name, fn, ok := strings.Cut(s, ":")
 	o := Order{Key: strings.ToLower(name)}
@@ -93,10 +93,12 @@ func ParseOrder(s string) (Order, error) {
 			return o, nil
 		}
 	}
-	return Order{}, fmt.Errorf("order by %q: use an attribute and one of sum, cnt, min, max and avg: Query_time:sum, Rows_examined:max", s)
+	return Order{}, fmt.Errorf("order by %q: use an attribute and one of sum, cnt, min, max and avg: Query_time:sum, "+
+		"Rows_examined:max", s)
 }
 
-// misspelt returns the attribute that was meant by the name of none that is known, "" when it may be one of a server that is not known.
+// misspelt returns the attribute that was meant by the name of none that is known, "" when it may be one of a server
+// that is not known.
 func misspelt(key string) string {
 	var names []string
 	for a := slowlog.Attribute(0); ; a++ {

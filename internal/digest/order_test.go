@@ -19,9 +19,12 @@ func TestParseLimit(t *testing.T) {
 	f("0", Limit{})
 	f("all", Limit{})
 	f("95%", Limit{Share: 0.95})
-	f("95%:20", DefaultLimit())
+	f("95%:20", Limit{0.95, 20})
 	f("12.5%:3", Limit{Share: 0.125, Count: 3})
-	for _, in := range []string{"", "%", "95%20", "95%:", "0%", "101%", "-1", "95%:x", "x%", "NaN%", "20:95%", "95%::3"} {
+	for _, in := range []string{
+		"", "%", "95%20", "95%:", "0%", "101%", "-1", "95%:x", "x%",
+		"NaN%", "20:95%", "95%::3",
+	} {
 		if got, err := ParseLimit(in); err == nil || !strings.Contains(err.Error(), "use ") {
 			t.Errorf("%q is %+v (%v)", in, got, err)
 		}
@@ -52,7 +55,9 @@ func TestParseOrder(t *testing.T) {
 // timed is an entry with a Query_time and some rows.
 func timed(sql string, offset int64, seconds, rows float64) slowlog.Entry {
 	return slowlog.Entry{SQL: []byte(sql), Offset: offset, Rate: 1, Figures: []slowlog.Figure{
-		{Attribute: slowlog.QueryTime, Value: seconds}, {Attribute: slowlog.RowsExamined, Value: rows}, {Attribute: slowlog.FullScan, Value: float64(offset % 2)},
+		{Attribute: slowlog.QueryTime, Value: seconds},
+		{Attribute: slowlog.RowsExamined, Value: rows},
+		{Attribute: slowlog.FullScan, Value: float64(offset % 2)},
 	}}
 }
 
@@ -87,7 +92,8 @@ func TestOrderAndLimit(t *testing.T) {
 		if got != want {
 			t.Errorf("%s %s shows %s, want %s", order, limit, got, want)
 		}
-		if r.Other.Classes != rest.Classes || r.Other.Count != rest.Count || !close9(r.Other.QuerySec, rest.QuerySec) || !close9(r.Other.Share, rest.QuerySec/100) {
+		if r.Other.Classes != rest.Classes || r.Other.Count != rest.Count || !close9(r.Other.QuerySec, rest.QuerySec) ||
+			!close9(r.Other.Share, rest.QuerySec/100) {
 			t.Errorf("%s %s leaves %+v, want %+v", order, limit, r.Other, rest)
 		}
 		if r.Global.Count != 135 || r.Global.Classes != 5 || len(r.Global.Notes) > 0 {
@@ -95,7 +101,8 @@ func TestOrderAndLimit(t *testing.T) {
 		}
 	}
 	f("Query_time:sum", "0", "abcde", Rest{})
-	f("Query_time:cnt", "0", "cbdea", Rest{}) // d and e have as many: more time does not decide, the place in the log does
+	// d and e have as many: more time does not decide, the place in the log does
+	f("Query_time:cnt", "0", "cbdea", Rest{})
 	f("Query_time:max", "0", "adbec", Rest{})
 	f("Query_time:min", "0", "adbec", Rest{})
 	f("Query_time:avg", "0", "adbec", Rest{})
@@ -113,7 +120,8 @@ func TestOrderAndLimit(t *testing.T) {
 func TestOrderByWhatNobodyHas(t *testing.T) {
 	entries := []slowlog.Entry{timed("select * from a", 0, 1, 5), timed("select * from b", 1, 2, 3)}
 	r := aggregate(Config{}, entries).Report(Options{OrderBy: Order{Key: "bytes_sent"}})
-	if len(r.Global.Notes) != 1 || !strings.Contains(r.Global.Notes[0], "bytes_sent") || r.Classes[0].Fingerprint != "select * from b" {
+	if len(r.Global.Notes) != 1 || !strings.Contains(r.Global.Notes[0], "bytes_sent") ||
+		r.Classes[0].Fingerprint != "select * from b" {
 		t.Errorf("got %q, first %s", r.Global.Notes, r.Classes[0].Fingerprint)
 	}
 	// A general log has no times at all.
@@ -122,7 +130,8 @@ func TestOrderByWhatNobodyHas(t *testing.T) {
 	}
 	entries = append(entries, slowlog.Entry{SQL: []byte("select * from b"), Offset: 2})
 	r = aggregate(Config{}, entries).Report(Options{Source: "general_log"})
-	if r.Classes[0].Fingerprint != "select * from b" || r.Classes[0].Count != 2 || r.Global.Source != "general_log" || r.Global.Concurrency.OK() {
+	if r.Classes[0].Fingerprint != "select * from b" || r.Classes[0].Count != 2 || r.Global.Source != "general_log" ||
+		r.Global.Concurrency.OK() {
 		t.Errorf("got %+v", r.Classes[0])
 	}
 	if len(r.Global.Attributes) != 0 {

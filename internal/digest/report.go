@@ -10,11 +10,12 @@ import (
 // Version is the format of a Report's JSON. Readers take their own and older ones.
 const Version = 1
 
-// Report is what was seen of all statements of logs or of a server's window. It is what `dyno digest --output json` prints.
+// Report is what was seen of all statements of logs or of a server's window. It is what `dyno digest --output json`
+// prints.
 type Report struct {
-	Version int     `json:"version"`
-	Global  Global  `json:"global"`
-	Classes []Class `json:"classes"` // in the order asked for
+	Version int    `json:"version"`
+	Global  Global `json:"global"`
+	Classes []Row  `json:"classes"` // in the order asked for
 	// Other sums up the classes that were left out of Classes; its Count is 0 when none were.
 	Other   Rest           `json:"other,omitzero"`
 	Skipped []slowlog.Skip `json:"skipped"` // at most MaxSkips; Global.Skipped counts all
@@ -25,25 +26,28 @@ const MaxSkips = 1000
 
 // Global holds the figures over all classes.
 type Global struct {
-	Source       string               `json:"source"` // slow_log, general_log, performance_schema or processlist
-	Files        []File               `json:"files,omitempty"`
-	Target       string               `json:"target,omitzero"`     // of a live window, without secrets
-	Began        time.Time            `json:"began,omitzero"`      // of a live window
-	Ended        time.Time            `json:"ended,omitzero"`      // of a live window
-	First        time.Time            `json:"first_seen,omitzero"` // earliest statement
-	Last         time.Time            `json:"last_seen,omitzero"`
-	Count        uint64               `json:"count"`   // statements, those that a rate limit stands for included
-	Entries      uint64               `json:"entries"` // of the logs; differs from Count where a rate limit was in force
-	Classes      int                  `json:"unique"`
-	QPS          known.Value[float64] `json:"qps,omitzero"`         // Count over the time between First and Last, or of the window
+	Source string    `json:"source"` // slow_log, general_log, performance_schema or processlist
+	Files  []File    `json:"files,omitempty"`
+	Target string    `json:"target,omitzero"`     // of a live window, without secrets
+	Began  time.Time `json:"began,omitzero"`      // of a live window
+	Ended  time.Time `json:"ended,omitzero"`      // of a live window
+	First  time.Time `json:"first_seen,omitzero"` // earliest statement
+	Last   time.Time `json:"last_seen,omitzero"`
+	Count  uint64    `json:"count"` // statements, those that a rate limit stands for included
+	// of the logs; differs from Count where a rate limit was in force
+	Entries uint64 `json:"entries"`
+	Classes int    `json:"unique"`
+	// Count over the time between First and Last, or of the window
+	QPS          known.Value[float64] `json:"qps,omitzero"`
 	Concurrency  known.Value[float64] `json:"concurrency,omitzero"` // sum of query_time over that time
 	Attributes   map[string]Figures   `json:"attributes"`           // by slowlog.Info.Key
 	Flags        map[string]Share     `json:"flags,omitempty"`      // by key: Yes and No
 	Skipped      uint64               `json:"skipped"`              // parts that could not be read
 	SkippedBytes int64                `json:"skipped_bytes"`
-	Filtered     uint64               `json:"filtered,omitzero"` // statements left out by --filter, --since, --until or --sample
-	Own          uint64               `json:"own,omitzero"`      // statements of Dyno itself, left out
-	Notes        []string             `json:"notes,omitempty"`   // what limits these figures, in words
+	// statements left out by --filter, --since, --until or --sample
+	Filtered uint64   `json:"filtered,omitzero"`
+	Own      uint64   `json:"own,omitzero"`    // statements of Dyno itself, left out
+	Notes    []string `json:"notes,omitempty"` // what limits these figures, in words
 }
 
 // File is a log that was read.
@@ -53,8 +57,9 @@ type File struct {
 	Entries uint64 `json:"entries"`
 }
 
-// Figures sum up one attribute over Count statements that had it. Times are seconds. P95 is within 1 % of the value at Rank95 among all values;
-// Median of the middle one, or of the mean of both in the middle. Everything else is exact up to rounding.
+// Figures sum up one attribute over Count statements that had it. Times are seconds. P95 is within 1 % of the value at
+// Rank95 among all values; Median of the middle one, or of the mean of both in the middle. Everything else is exact up
+// to rounding.
 type Figures struct {
 	Label  string               `json:"-"`
 	Unit   slowlog.Unit         `json:"-"`
@@ -67,7 +72,8 @@ type Figures struct {
 	P95    known.Value[float64] `json:"p95"`    // unknown where the source keeps no distribution
 	Stddev known.Value[float64] `json:"stddev"` // of the sample (n-1), as pt-query-digest; 0 for one value
 	Median known.Value[float64] `json:"median"`
-	// Estimated tells that Sum was estimated from looks at what was running, in part at least, and is not of Count statements: there is no Avg.
+	// Estimated tells that Sum was estimated from looks at what was running, in part at least, and is not of Count
+	// statements: there is no Avg.
 	Estimated bool `json:"estimated,omitzero"`
 }
 
@@ -86,24 +92,26 @@ type Share struct {
 	No    uint64 `json:"no"`
 }
 
-// Class is one row of the report: all statements of one fingerprint, or of one other value when grouped by that.
-type Class struct {
-	Rank           int                  `json:"rank"` // from 1, in the order of the report
-	ID             string               `json:"id"`   // 32 hexadecimal digits; of the group's value when grouped by another attribute
-	Fingerprint    string               `json:"fingerprint"`
-	Item           string               `json:"item"` // short form: SELECT orders customers
-	Count          uint64               `json:"count"`
-	Share          float64              `json:"share"`        // of all query_time, 0 to 1
-	QPS            known.Value[float64] `json:"qps,omitzero"` // over the class's own first to last statement, as pt-query-digest
+// Row is one row of the report: all statements of one fingerprint, or of one other value when grouped by that.
+type Row struct {
+	Rank int `json:"rank"` // from 1, in the order of the report
+	// 32 hexadecimal digits; of the group's value when grouped by another attribute
+	ID          string  `json:"id"`
+	Fingerprint string  `json:"fingerprint"`
+	Item        string  `json:"item"` // short form: SELECT orders customers
+	Count       uint64  `json:"count"`
+	Share       float64 `json:"share"` // of all query_time, 0 to 1
+	// over the class's own first to last statement, as pt-query-digest
+	QPS            known.Value[float64] `json:"qps,omitzero"`
 	Concurrency    known.Value[float64] `json:"concurrency,omitzero"`
 	VarianceToMean known.Value[float64] `json:"variance_to_mean,omitzero"` // of query_time, seconds
 	Attributes     map[string]Figures   `json:"attributes"`
 	Flags          map[string]Share     `json:"flags,omitempty"`
-	// Sampled marks a class whose figures are estimates from looks at what was running: Count is the number of executions that were seen,
-	// the sum of query_time the looks that saw one times the time between looks.
+	// Sampled marks a class whose figures are estimates from looks at what was running: Count is the number of
+	// executions that were seen, the sum of query_time the looks that saw one times the time between looks.
 	Sampled bool `json:"sampled,omitzero"`
-	// Histogram counts statements by query_time in powers of ten: below 10 µs, 100 µs, 1 ms, 10 ms, 100 ms, 1 s, 10 s, and above. All are 0
-	// where the source keeps no distribution.
+	// Histogram counts statements by query_time in powers of ten: below 10 µs, 100 µs, 1 ms, 10 ms, 100 ms, 1 s, 10 s,
+	// and above. All are 0 where the source keeps no distribution.
 	Histogram  [8]uint64 `json:"histogram"`
 	FirstSeen  time.Time `json:"first_seen,omitzero"`
 	LastSeen   time.Time `json:"last_seen,omitzero"`
@@ -146,7 +154,8 @@ type Minutes struct {
 	Start   time.Time `json:"start"`
 	StepSec float64   `json:"step_sec"`
 	Counts  []uint64  `json:"counts"`
-	// QuerySec is the sum of query_time in each step, as long as Counts; without it a comparison cannot tell noise between minutes.
+	// QuerySec is the sum of query_time in each step, as long as Counts; without it a comparison cannot tell noise
+	// between minutes.
 	QuerySec []float64 `json:"query_time,omitempty"`
 }
 

@@ -106,7 +106,8 @@ func (r *row) oddTime(l *layout) {
 //	4 bits   for every place of the layout: how many bytes its value has; 0 for the value 0
 //	1 to 6   bytes for every value
 //
-// All numbers begin with their lowest byte. Lengths stand apart from values so that reading and writing take no decisions.
+// All numbers begin with their lowest byte. Lengths stand apart from values so that reading and writing take no
+// decisions.
 const (
 	rowTimed  = 0x0f // length of the time
 	rowMany   = 1 << 4
@@ -176,8 +177,8 @@ func (k *packer) pack(r *row, base int64, places int) {
 	}
 }
 
-// packFigures writes the row of an entry of which r has everything but the figures, and sets r's time. It is read and pack in one, and
-// false when there are odd figures.
+// packFigures writes the row of an entry of which r has everything but the figures, and sets r's time. It is read and
+// pack in one, and false when there are odd figures.
 func (k *packer) packFigures(r *row, l *layout, figures []slowlog.Figure, base int64) bool {
 	k.begin(r, base, len(l.places))
 	r.time, r.hasTime = 0, l.time >= 0
@@ -211,7 +212,8 @@ func (k *packer) packFigures(r *row, l *layout, figures []slowlog.Figure, base i
 	return true
 }
 
-// next reads the row at the beginning of a list into r and returns the rest of the list. The list is one of rows that a packer wrote.
+// next reads the row at the beginning of a list into r and returns the rest of the list. The list is one of rows that a
+// packer wrote.
 func (a *Aggregator) next(list []byte, r *row) []byte {
 	head, i := list[0], 4
 	r.layout, r.origin = int(list[1]), uint32(list[2])|uint32(list[3])<<8

@@ -33,8 +33,8 @@ func (p position) before(q position) bool {
 	return p.file < q.file || p.file == q.file && p.offset < q.offset
 }
 
-// draw gives every entry a number at random that only depends on where it stands. The entries with the lowest ones of a class are a fair
-// choice of all, whatever parts the log is read in.
+// draw gives every entry a number at random that only depends on where it stands. The entries with the lowest ones of a
+// class are a fair choice of all, whatever parts the log is read in.
 func (p position) draw() uint64 { // the finisher of SplitMix64
 	x := uint64(p.offset) + uint64(p.file)*0xD1B54A32D192ED03 + 0x9E3779B97F4A7C15
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
@@ -92,7 +92,10 @@ func (a *Aggregator) reuse(c *class, worst, drawn bool) *sample {
 
 func (a *Aggregator) fill(s *sample, e *slowlog.Entry, pos position, r *row, draw uint64) {
 	a.text -= len(s.text)
-	*s = sample{position: pos, at: r.at, time: r.time, draw: draw, thread: e.Thread, origin: r.origin, text: s.text[:0], plan: s.plan[:0]}
+	*s = sample{
+		position: pos, at: r.at, time: r.time, draw: draw, thread: e.Thread, origin: r.origin,
+		text: s.text[:0], plan: s.plan[:0],
+	}
 	sql, most := e.SQL, a.maxText
 	if a.config.Redact { // the same text whatever is left of it later
 		most = a.config.MaxSample
@@ -233,7 +236,8 @@ func (a *Aggregator) mergeSamples(i uint32, o *class, to *renumber) {
 		have[s] = n
 		return n
 	}
-	if s := o.worst; s != nil && (c.worst == nil || s.time > in.slowest || s.time == in.slowest && s.before(c.worst.position)) {
+	if s := o.worst; s != nil && (c.worst == nil || s.time > in.slowest || s.time == in.slowest &&
+		s.before(c.worst.position)) {
 		a.keep(i, take(s), true, false)
 	}
 	for _, s := range o.drawn {

@@ -15,7 +15,8 @@ func TestLongSamplesAreCut(t *testing.T) {
 	f := func(c Config, sql string, most int, cut bool) {
 		t.Helper()
 		s := aggregate(c, []slowlog.Entry{timed(sql, 0, 1, 1)}).Report(Options{}).Classes[0].Worst
-		if s.Cut != cut || len(s.SQL) > most || len(s.SQL) < min(most, len(sql))-3 || !utf8.ValidString(s.SQL) || !strings.HasPrefix(sql, s.SQL) {
+		if s.Cut != cut || len(s.SQL) > most || len(s.SQL) < min(most, len(sql))-3 || !utf8.ValidString(s.SQL) ||
+			!strings.HasPrefix(sql, s.SQL) {
 			t.Errorf("%d of %d bytes, cut %t", len(s.SQL), len(sql), s.Cut)
 		}
 	}
@@ -30,12 +31,14 @@ func TestLongSamplesAreCut(t *testing.T) {
 	}
 }
 
-// TestManyClassesHaveShorterSamples counts the same log whole and in parts: what is left of samples only depends on the number of classes.
+// TestManyClassesHaveShorterSamples counts the same log whole and in parts: what is left of samples only depends on the
+// number of classes.
 func TestManyClassesHaveShorterSamples(t *testing.T) {
 	var entries []slowlog.Entry
 	for i := range 24_000 {
 		k := i % 12_000
-		sql := fmt.Sprintf("select %s%s from t where x = '%s'", word(k/600), word(k%600), strings.Repeat("y", 100+i%7*800))
+		sql := fmt.Sprintf("select %s%s from t where x = '%s'", word(k/600), word(k%600),
+			strings.Repeat("y", 100+i%7*800))
 		entries = append(entries, timed(sql, int64(i), float64(i%5), 1))
 	}
 	for _, redact := range []bool{false, true} {
@@ -54,7 +57,8 @@ func TestManyClassesHaveShorterSamples(t *testing.T) {
 		want, got := whole.Report(Options{}), merged.Report(Options{})
 		for i, x := range want.Classes {
 			y := got.Classes[i]
-			if x.ID != y.ID || *x.Worst != *y.Worst || (x.Typical == nil) != (y.Typical == nil) || x.Typical != nil && *x.Typical != *y.Typical {
+			if x.ID != y.ID || *x.Worst != *y.Worst || (x.Typical == nil) != (y.Typical == nil) || x.Typical != nil &&
+				*x.Typical != *y.Typical {
 				t.Fatalf("class %d: %+v and %+v", i, x.Worst, y.Worst)
 			}
 			if len(x.Worst.SQL) > tiers[2].text || !redact && !x.Worst.Cut && len(x.Worst.SQL) < 100 {

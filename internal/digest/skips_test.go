@@ -15,7 +15,10 @@ func TestSkipsAreToldInOrder(t *testing.T) {
 	files := []File{{Name: "a.log"}, {Name: "b.log"}}
 	n := 5 * MaxSkips
 	for _, i := range r.Perm(n) {
-		parts[r.IntN(2)].Skip(i%2, slowlog.Skip{Offset: int64(i / 2 * 10), Length: 3, Reason: fmt.Sprint("reason ", i%4)})
+		parts[r.IntN(2)].Skip(i%2, slowlog.Skip{
+			Offset: int64(i / 2 * 10), Length: 3,
+			Reason: fmt.Sprint("reason ", i%4),
+		})
 	}
 	parts[0].Merge(parts[1])
 	rep := parts[0].Report(Options{Files: files})
@@ -23,7 +26,10 @@ func TestSkipsAreToldInOrder(t *testing.T) {
 		t.Fatalf("%d parts, %d bytes, %d told", rep.Global.Skipped, rep.Global.SkippedBytes, len(rep.Skipped))
 	}
 	for i, s := range rep.Skipped {
-		if want := (slowlog.Skip{File: "a.log", Offset: int64(i * 10), Length: 3, Reason: fmt.Sprint("reason ", i*2%4)}); s != want {
+		if want := (slowlog.Skip{
+			File: "a.log", Offset: int64(i * 10), Length: 3,
+			Reason: fmt.Sprint("reason ", i*2%4),
+		}); s != want {
 			t.Fatalf("part %d is %+v, want %+v", i, s, want)
 		}
 	}

@@ -18,11 +18,12 @@ const stateMark = "dyno digest state 1\n"
 var (
 	ErrStateDamaged = errors.New("read state of digest: damaged or cut off")
 	ErrStateVersion = errors.New("read state of digest: written by another version of dyno, or no state at all")
-	ErrStateConfig  = errors.New("read state of digest: made with other options (group by, redact, since, until, sample): use the same, or start a new state")
+	ErrStateConfig  = errors.New("read state of digest: made with other options (group by, redact, since, until, " +
+		"sample): use the same, or start a new state")
 )
 
-// AppendState appends all that a counted, for ReadState: a later Aggregator goes on as if it had counted this all itself. With
-// Config.Redact it holds no literal.
+// AppendState appends all that a counted, for ReadState: a later Aggregator goes on as if it had counted this all
+// itself. With Config.Redact it holds no literal.
 func (a *Aggregator) AppendState(dst []byte) []byte {
 	w := &writer{append(dst, stateMark...)}
 	w.bytes(a.config.mark())
@@ -81,7 +82,8 @@ func (a *Aggregator) AppendState(dst []byte) []byte {
 
 // mark tells Configs apart that count different things.
 func (c *Config) mark() []byte {
-	return fmt.Appendf(nil, "%d %t %d %d %t %d %d %d", c.GroupBy, c.Redact, c.MaxSample, c.MaxClasses, c.LeaveOwn, c.Sample, c.Since, c.Until)
+	return fmt.Appendf(nil, "%d %t %d %d %t %d %d %d", c.GroupBy, c.Redact, c.MaxSample, c.MaxClasses, c.LeaveOwn,
+		c.Sample, c.Since, c.Until)
 }
 
 func (w *writer) position(p position) {
@@ -129,7 +131,10 @@ func (w *writer) sample(s *sample) {
 }
 
 func (r *reader) sample() *sample {
-	s := &sample{position: r.position(), at: r.int(), time: r.uint(), draw: r.uint(), thread: r.uint(), origin: uint32(r.uint()), cut: r.bool()}
+	s := &sample{
+		position: r.position(), at: r.int(), time: r.uint(), draw: r.uint(), thread: r.uint(),
+		origin: uint32(r.uint()), cut: r.bool(),
+	}
 	s.text, s.plan = bytes.Clone(r.bytes()), bytes.Clone(r.bytes())
 	return s
 }
@@ -218,7 +223,10 @@ func (w *writer) column(c *column) {
 }
 
 func (r *reader) column() *column {
-	c := &column{n: r.uint(), sumLow: r.uint(), sumHigh: r.uint(), squaresLow: r.uint(), squaresHigh: r.uint(), least: r.uint(), most: r.uint()}
+	c := &column{
+		n: r.uint(), sumLow: r.uint(), sumHigh: r.uint(), squaresLow: r.uint(), squaresHigh: r.uint(),
+		least: r.uint(), most: r.uint(),
+	}
 	if r.bool() {
 		b := r.bins()
 		c.bins = &b
@@ -233,8 +241,8 @@ func (r *reader) column() *column {
 	return c
 }
 
-// ReadState returns an Aggregator as it was when AppendState wrote p. The Config has to be the one that it had; whether the Filter is the
-// same is up to the caller.
+// ReadState returns an Aggregator as it was when AppendState wrote p. The Config has to be the one that it had; whether
+// the Filter is the same is up to the caller.
 func ReadState(c Config, p []byte) (*Aggregator, error) {
 	body, ok := bytes.CutPrefix(p, []byte(stateMark))
 	if !ok {

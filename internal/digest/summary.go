@@ -16,7 +16,8 @@ type summary struct {
 	errors      tallies // by number
 	killed      uint64
 	minutes     minutes
-	// only is the index of the column that alone keeps its distribution, + 1; 0 when all do. Those of the others go to spill.
+	// only is the index of the column that alone keeps its distribution, + 1; 0 when all do. Those of the others go to
+	// spill.
 	only  int
 	spill *spill
 	bare  bool // of all classes together: origins, errors and minutes are not asked for
@@ -143,7 +144,7 @@ func (a *Aggregator) present(s *summary, slot int) uint64 {
 	return n
 }
 
-// decades are the bounds of Class.Histogram, nanoseconds.
+// decades are the bounds of Row.Histogram, nanoseconds.
 var decades = [7]uint64{1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10}
 
 func decade(ns uint64) int {

@@ -33,7 +33,8 @@ func TestNamesOfSeveralNumbersCountTogether(t *testing.T) {
 	for i := range uint32(10) {
 		x.add(i, uint64(1+i%2))
 	}
-	if got := fmt.Sprint(x.named(func(id uint32) string { return []string{"b", "a", "c", ""}[id%4] })); got != "[{a 6} {b 3} {c 2}]" {
+	if got := fmt.Sprint(x.named(func(id uint32) string { return []string{"b", "a", "c", ""}[id%4] })); got != "[{a "+
+		"6} {b 3} {c 2}]" {
 		t.Error(got)
 	}
 }

@@ -99,7 +99,8 @@ func decimal(v driver.Value) float64 {
 	case float64:
 		return x
 	case []byte:
-		if f, err := strconv.ParseFloat(string(x), 64); err == nil && math.Abs(f) < math.MaxInt32 { // a server's word may be anything
+		if f, err := strconv.ParseFloat(string(x), 64); err == nil && math.Abs(f) < math.MaxInt32 {
+			// a server's word may be anything
 			return f
 		}
 	}

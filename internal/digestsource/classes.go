@@ -12,7 +12,7 @@ import (
 )
 
 // classOf turns a class of a digested log, of statements in one default database, into what judgement takes.
-func classOf(c digest.Class, schema string) class.Class {
+func classOf(c digest.Row, schema string) class.Class {
 	key := func(a slowlog.Attribute) string { return infoOf(a).Key }
 	sum := func(a slowlog.Attribute) known.Value[uint64] {
 		f, ok := c.Attributes[key(a)]
@@ -32,14 +32,17 @@ func classOf(c digest.Class, schema string) class.Class {
 	out := class.Class{
 		ID: c.ID, Fingerprint: c.Fingerprint, Schema: schema, Origin: class.SlowLog,
 		Count: c.Count, TimeSec: t.Sum, MaxSec: t.Max, P95Sec: t.P95,
-		RowsSent: sum(slowlog.RowsSent), Examined: sum(slowlog.RowsExamined), Affected: sum(slowlog.RowsAffected), SortRows: sum(slowlog.SortRows),
-		FullScans: yes(slowlog.FullScan), FullJoins: yes(slowlog.FullJoin), TmpTables: sum(slowlog.TmpTables), TmpDisk: sum(slowlog.TmpDiskTables),
+		RowsSent: sum(slowlog.RowsSent), Examined: sum(slowlog.RowsExamined), Affected: sum(slowlog.RowsAffected),
+		SortRows:  sum(slowlog.SortRows),
+		FullScans: yes(slowlog.FullScan), FullJoins: yes(slowlog.FullJoin), TmpTables: sum(slowlog.TmpTables),
+		TmpDisk:   sum(slowlog.TmpDiskTables),
 		FirstSeen: c.FirstSeen, LastSeen: c.LastSeen, Users: words(c.Users), Hosts: words(c.Hosts),
 	}
 	if f, ok := c.Attributes[key(slowlog.LockTime)]; ok {
 		out.LockSec = known.Of(f.Sum)
 	}
-	for _, s := range []*digest.Sample{c.Worst, c.Typical} { // the slowest is the one worth explaining, half of one is not
+	for _, s := range []*digest.Sample{c.Worst, c.Typical} {
+		// the slowest is the one worth explaining, half of one is not
 		if s != nil && !s.Cut {
 			out.Example = s.SQL
 			break

@@ -40,22 +40,26 @@ func cpu(b *testing.B, pid int) (ms float64) {
 	return ms
 }
 
-// BenchmarkPass looks at a server whose table of digests holds 10 000 classes, a tenth of them busy, and tells what that costs the server in
-// processor time: the look that begins a window, the one that ends it, and for comparison a walk through the table that returns one row, which
-// is the least that any look can cost. Of each the least of all rounds: what is more is noise of the machine.
+// BenchmarkPass looks at a server whose table of digests holds 10 000 classes, a tenth of them busy, and tells what
+// that costs the server in processor time: the look that begins a window, the one that ends it, and for comparison a
+// walk through the table that returns one row, which is the least that any look can cost. Of each the least of all
+// rounds: what is more is noise of the machine.
 func BenchmarkPass(b *testing.B) {
 	for _, flavor := range servers.Flavors {
 		for _, detail := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/detail=%v", flavor, detail), func(b *testing.B) {
 				s := servers.Start(b, flavor, "performance_schema=ON", "performance_schema_digests_size=12000")
-				s.Exec(b, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT, name VARCHAR(40), at DATETIME)", "INSERT INTO d.t VALUES (1,1,'a',NOW())")
+				s.Exec(b, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT, name VARCHAR(40), at "+
+					"DATETIME)", "INSERT INTO d.t VALUES (1,1,'a',NOW())")
 				conn, err := s.DB(b, "d").Conn(context.Background())
 				if err != nil {
 					b.Fatal(err)
 				}
 				defer conn.Close()
 				statement := func(i int) {
-					rows, err := conn.QueryContext(context.Background(), fmt.Sprintf("SELECT t.id AS name_%s, t.v, t.name FROM t LEFT JOIN t u ON u.id = t.v WHERE t.id = 1 AND t.name LIKE 'x%%' ORDER BY t.v LIMIT 10", letters(i)))
+					rows, err := conn.QueryContext(context.Background(),
+						fmt.Sprintf("SELECT t.id AS name_%s, t.v, t.name FROM t LEFT JOIN t u ON u.id = t.v WHERE "+
+							"t.id = 1 AND t.name LIKE 'x%%' ORDER BY t.v LIMIT 10", letters(i)))
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -75,7 +79,10 @@ func BenchmarkPass(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer t.Close()
-				r, err := Open(context.Background(), t, Options{Detail: detail, NoSlowLog: true, Timeout: 30 * time.Second})
+				r, err := Open(context.Background(), t, Options{
+					Detail: detail, NoSlowLog: true,
+					Timeout: 30 * time.Second,
+				})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -96,7 +103,9 @@ func BenchmarkPass(b *testing.B) {
 				for range b.N {
 					cost("walk", func() error {
 						var n uint64
-						return conn.QueryRowContext(context.Background(), "SELECT SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_by_digest").Scan(&n)
+						return conn.QueryRowContext(context.Background(),
+							"SELECT SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_by_digest").
+							Scan(&n)
 					})
 					cost("begin", func() error { return r.Begin(b.Context()) })
 					for i := range 1000 {

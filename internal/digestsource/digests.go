@@ -102,8 +102,8 @@ type digestRow struct {
 	sample, seen string // a statement as it was sent, and when it ended
 }
 
-// mostDigests bounds the rows of statement digests that are read at a time, of which several pictures are held: servers keep 10 000 unless
-// performance_schema_digests_size says otherwise.
+// mostDigests bounds the rows of statement digests that are read at a time, of which several pictures are held: servers
+// keep 10 000 unless performance_schema_digests_size says otherwise.
 const mostDigests = 200_000
 
 // longestTime bounds a row's times as the server writes them, bytes; longestName bounds names,
@@ -153,7 +153,8 @@ func (p *picture) grow(later picture) bool {
 	return true
 }
 
-// moments is the time of a picture, by the server's clock and by ours, with counters that tell whether the server lost its totals since.
+// moments is the time of a picture, by the server's clock and by ours, with counters that tell whether the server lost
+// its totals since.
 type moments struct {
 	server time.Time // zero when it did not say
 	here   time.Time
@@ -173,26 +174,30 @@ const (
 func (d *digests) prepare(ctx context.Context, f target.Facts) error {
 	d.have, d.sample = [columns]bool{}, false
 	seen := false
-	err := d.ask.query(ctx, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA='performance_schema' AND TABLE_NAME='events_statements_summary_by_digest'", func(row []driver.Value) {
-		name := strings.ToUpper(text(row[0]))
-		for i, c := range digestColumns {
-			if c.name == name {
-				d.have[i] = d.detail || !c.detail
+	err := d.ask.query(ctx, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE "+
+		"TABLE_SCHEMA='performance_schema' AND TABLE_NAME='events_statements_summary_by_digest'",
+		func(row []driver.Value) {
+			name := strings.ToUpper(text(row[0]))
+			for i, c := range digestColumns {
+				if c.name == name {
+					d.have[i] = d.detail || !c.detail
+				}
 			}
-		}
-		d.sample = d.sample || name == "QUERY_SAMPLE_TEXT"
-		seen = seen || name == "QUERY_SAMPLE_SEEN"
-	})
+			d.sample = d.sample || name == "QUERY_SAMPLE_TEXT"
+			seen = seen || name == "QUERY_SAMPLE_SEEN"
+		})
 	if err != nil {
 		return err
 	}
 	d.sample = d.sample && seen
-	d.have[cExamined] = d.have[cExamined] && (f.Flavor != "mariadb" || f.Version.AtLeast(10, 3, 0))
+	d.have[cExamined] = d.have[cExamined] && !(f.Flavor.IsMariaDB() || f.Version.AtLeast(10, 3, 0))
 	if !d.have[cCount] || !d.have[cTime] {
-		return fmt.Errorf("read digests: the table has no columns COUNT_STAR and SUM_TIMER_WAIT that this account may read")
+		return fmt.Errorf("read digests: the table has no columns COUNT_STAR and SUM_TIMER_WAIT that this account " +
+			"may read")
 	}
 	d.limit = 0
-	err = d.ask.query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_digest_length','performance_schema_max_digest_length')", func(row []driver.Value) {
+	err = d.ask.query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN "+
+		"('max_digest_length','performance_schema_max_digest_length')", func(row []driver.Value) {
 		if n := int(whole(row[1])); n > 0 && (d.limit == 0 || n < d.limit) {
 			d.limit = n
 		}
@@ -203,12 +208,15 @@ func (d *digests) prepare(ctx context.Context, f target.Facts) error {
 	if d.have[cCPU] {
 		d.cpu = false
 		// An error means that the account may not ask: CPU then stays unknown.
-		_ = d.ask.query(ctx, "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME='events_statements_cpu'", func(row []driver.Value) { d.cpu = text(row[0]) == "YES" })
+		_ = d.ask.query(ctx,
+			"SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME='events_statements_cpu'",
+			func(row []driver.Value) { d.cpu = text(row[0]) == "YES" })
 	}
 	return nil
 }
 
-// now asks for the server's time and the counters that tell what happened to its totals. What it does not answer stays unknown.
+// now asks for the server's time and the counters that tell what happened to its totals. What it does not answer stays
+// unknown.
 func (d *digests) now(ctx context.Context) moments {
 	m := moments{here: time.Now()}
 	err := d.ask.query(ctx, "SELECT UTC_TIMESTAMP(6)", func(row []driver.Value) { m.server = moment(text(row[0])) })
@@ -216,12 +224,14 @@ func (d *digests) now(ctx context.Context) moments {
 		return m
 	}
 	counts := map[string]uint64{}
-	err = d.ask.query(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime','Com_truncate','Com_kill','Max_execution_time_exceeded','Max_statement_time_exceeded')", func(row []driver.Value) {
-		switch name := strings.ToLower(text(row[0])); name {
-		case uptime, truncates, kills, timeouts, timeoutsMD:
-			counts[name] = whole(row[1])
-		}
-	})
+	err = d.ask.query(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN "+
+		"('Uptime','Com_truncate','Com_kill','Max_execution_time_exceeded','Max_statement_time_exceeded')",
+		func(row []driver.Value) {
+			switch name := strings.ToLower(text(row[0])); name {
+			case uptime, truncates, kills, timeouts, timeoutsMD:
+				counts[name] = whole(row[1])
+			}
+		})
 	if err == nil {
 		m.counts = counts
 	}
@@ -238,12 +248,12 @@ func grown(a, b moments, name string) (n uint64, ok bool) {
 	return y - x, true
 }
 
-// margin is how long before a window the last statement of a row may have ended for the row to be left out of the window's end: the
-// server writes LAST_SEEN, in whole seconds on some, before it counts.
+// margin is how long before a window the last statement of a row may have ended for the row to be left out of the
+// window's end: the server writes LAST_SEEN, in whole seconds on some, before it counts.
 const margin = 3 * time.Second
 
-// since returns the time before which rows have nothing new at b, as the server writes it; "" when that is not sure: the server started
-// anew, something was emptied, or the clock was set.
+// since returns the time before which rows have nothing new at b, as the server writes it; "" when that is not sure:
+// the server started anew, something was emptied, or the clock was set.
 func since(a, b moments) string {
 	if a.server.IsZero() || b.server.IsZero() {
 		return ""
@@ -260,7 +270,8 @@ func since(a, b moments) string {
 	return a.server.Add(-margin).Format(time.DateTime)
 }
 
-// look reads the counters. With since it leaves out the rows whose last statement ended before and reads the texts of the others.
+// look reads the counters. With since it leaves out the rows whose last statement ended before and reads the texts of
+// the others.
 func (d *digests) look(ctx context.Context, at moments, texts bool, since string) (picture, error) {
 	var list []int
 	cols := "SCHEMA_NAME, DIGEST, FIRST_SEEN, LAST_SEEN"
@@ -296,14 +307,16 @@ func (d *digests) look(ctx context.Context, at moments, texts bool, since string
 	if err != nil {
 		return p, err
 	}
-	p.events = d.ask.query(ctx, "SELECT EVENT_NAME='statement/com/Execute', SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT) FROM performance_schema.events_statements_summary_global_by_event_name"+
-		" WHERE EVENT_NAME LIKE 'statement/sql/%' OR EVENT_NAME='statement/com/Execute' GROUP BY 1", func(row []driver.Value) {
-		n, t := whole(row[1]), whole(row[2])
-		p.statements, p.statementTime = p.statements+n, p.statementTime+t
-		if whole(row[0]) == 1 {
-			p.executes, p.executeTime = n, t
-		}
-	}) == nil
+	p.events = d.ask.query(ctx, "SELECT EVENT_NAME='statement/com/Execute', SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT) "+
+		"FROM performance_schema.events_statements_summary_global_by_event_name"+
+		" WHERE EVENT_NAME LIKE 'statement/sql/%' OR EVENT_NAME='statement/com/Execute' GROUP BY 1",
+		func(row []driver.Value) {
+			n, t := whole(row[1]), whole(row[2])
+			p.statements, p.statementTime = p.statements+n, p.statementTime+t
+			if whole(row[0]) == 1 {
+				p.executes, p.executeTime = n, t
+			}
+		}) == nil
 	return p, nil
 }
 
@@ -363,7 +376,8 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 	namelessSec := 0.0
 	for k, now := range b.rows {
 		old, was := a.rows[k]
-		if was && (now.first != old.first || now.v[cCount] < old.v[cCount] || now.v[cTime] < old.v[cTime]) { // the row began anew
+		if was && (now.first != old.first || now.v[cCount] < old.v[cCount] || now.v[cTime] < old.v[cTime]) {
+			// the row began anew
 			reset, was = true, false
 		}
 		if !was {
@@ -372,7 +386,8 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		if now.v[cCount] == old.v[cCount] {
 			continue
 		}
-		x := growth{digestKey: k, row: now, fresh: !was, longer: !was || now.v[cMax] > old.v[cMax], shorter: !was || now.v[cMin] < old.v[cMin]}
+		x := growth{digestKey: k, row: now, fresh: !was, longer: !was || now.v[cMax] > old.v[cMax], shorter: !was ||
+			now.v[cMin] < old.v[cMin]}
 		for i := range cMax {
 			x.row.v[i] = now.v[i] - min(old.v[i], now.v[i])
 		}
@@ -380,7 +395,8 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		if k.digest == "" {
 			nameless += x.row.v[cCount]
 			namelessSec += float64(x.row.v[cTime]) * picosecond
-			g.fix = "a larger performance_schema_digests_size in the server's configuration, or TRUNCATE TABLE performance_schema.events_statements_summary_by_digest when no other tool needs its totals"
+			g.fix = "a larger performance_schema_digests_size in the server's configuration, or TRUNCATE TABLE " +
+				"performance_schema.events_statements_summary_by_digest when no other tool needs its totals"
 			continue
 		}
 		statement, execute := cutExecute(now.text)
@@ -404,20 +420,24 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		g.rows = append(g.rows, x)
 	}
 	if nameless > 0 {
-		g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) did not fit into the table of digests and are in no class", nameless, namelessSec))
+		g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) did not fit into the table of digests and are "+
+			"in no class", nameless, namelessSec))
 	}
 	if own.n > 0 {
-		g.notes = append(g.notes, fmt.Sprintf("%d executions (%.3g s) came from sessions of another dyno of the same account, and are in no class", own.n, own.sec))
+		g.notes = append(g.notes, fmt.Sprintf("%d executions (%.3g s) came from sessions of another dyno of the same "+
+			"account, and are in no class", own.n, own.sec))
 	}
 	if _, ok := grown(a.at, b.at, uptime); !ok && a.at.counts != nil && b.at.counts != nil {
 		reset = true
 	}
 	if g.reset = reset; reset {
 		g.lost = lost(a, b)
-		g.notes = append(g.notes, "the table of digests was emptied during the window, or the server restarted: what was counted before that is lost")
+		g.notes = append(g.notes, "the table of digests was emptied during the window, or the server restarted: what "+
+			"was counted before that is lost")
 	}
 	if cut > 0 {
-		g.notes = append(g.notes, fmt.Sprintf("the texts of %d classes reach the server's limit and may be cut off: different statements then share a class, and the rest of the text is unknown", cut))
+		g.notes = append(g.notes, fmt.Sprintf("the texts of %d classes reach the server's limit and may be cut off: "+
+			"different statements then share a class, and the rest of the text is unknown", cut))
 		if g.fix == "" {
 			g.fix = "larger max_digest_length and performance_schema_max_digest_length in the server's configuration"
 		}
@@ -430,14 +450,16 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		}
 		if g.missed > 0 {
 			g.missedSec = float64(b.executeTime-min(a.executeTime, b.executeTime)) * picosecond
-			g.notes = append(g.notes, fmt.Sprintf("this server's digests leave out prepared statements: %d executions (%.3g s) are not counted here, their classes are sampled from the processlist", g.missed, g.missedSec))
+			g.notes = append(g.notes, fmt.Sprintf("this server's digests leave out prepared statements: %d "+
+				"executions (%.3g s) are not counted here, their classes are sampled from the processlist",
+				g.missed, g.missedSec))
 		}
 	}
 	return g
 }
 
-// lost returns how much of the time between two pictures was over when the table was emptied: b tells of the rest. It is all of it where
-// that cannot be told.
+// lost returns how much of the time between two pictures was over when the table was emptied: b tells of the rest. It
+// is all of it where that cannot be told.
 func lost(a, b picture) time.Duration {
 	all := b.at.here.Sub(a.at.here)
 	kept := time.Duration(0)
@@ -476,8 +498,9 @@ func (d *digests) classes(rows []growth) (list []class.Class) {
 	return list
 }
 
-// mayBeCut reports whether the server may have dropped the end of a digest. It keeps two bytes for each token, and a name's length
-// and text on top, stops before the first token that finds no room, and leaves no sign of that in the text.
+// mayBeCut reports whether the server may have dropped the end of a digest. It keeps two bytes for each token, and a
+// name's length and text on top, stops before the first token that finds no room, and leaves no sign of that in the
+// text.
 func (d *digests) mayBeCut(text string) bool {
 	if d.limit == 0 {
 		return false
@@ -493,8 +516,8 @@ func (d *digests) mayBeCut(text string) bool {
 	return kept+longestName+4 > max(d.limit, 2*longestName) || strings.HasSuffix(strings.TrimRight(text, " "), "...")
 }
 
-// cutExecute takes off the word that MySQL 9 puts before the text of a prepared statement, so that it meets the class of the same
-// statement sent as text. EXECUTE name, which is a statement of its own, stays.
+// cutExecute takes off the word that MySQL 9 puts before the text of a prepared statement, so that it meets the class
+// of the same statement sent as text. EXECUTE name, which is a statement of its own, stays.
 func cutExecute(t string) (string, bool) {
 	rest, ok := strings.CutPrefix(t, "EXECUTE ")
 	if !ok || !begins(rest) {
@@ -503,10 +526,13 @@ func cutExecute(t string) (string, bool) {
 	return rest, true
 }
 
-// command returns the class of what MySQL 9 counts as PREPARE and DEALLOCATE with the text of the statement: to the slow log these are
-// commands. It is "" for anything else.
+// command returns the class of what MySQL 9 counts as PREPARE and DEALLOCATE with the text of the statement: to the
+// slow log these are commands. It is "" for anything else.
 func command(t string) string {
-	for word, class := range map[string]string{"PREPARE ": "administrator command: Prepare", "DEALLOCATE ": "administrator command: Close stmt"} {
+	for word, class := range map[string]string{
+		"PREPARE ":    "administrator command: Prepare",
+		"DEALLOCATE ": "administrator command: Close stmt",
+	} {
 		if rest, ok := strings.CutPrefix(t, word); ok && begins(rest) {
 			return class
 		}
@@ -518,7 +544,8 @@ func command(t string) string {
 func begins(t string) bool {
 	word, _, _ := strings.Cut(t, " ")
 	switch word {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "CALL", "(", "SET", "DO", "TABLE", "VALUES", "COMMIT", "BEGIN", "START", "ROLLBACK", "SHOW",
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "CALL", "(", "SET", "DO", "TABLE", "VALUES",
+		"COMMIT", "BEGIN", "START", "ROLLBACK", "SHOW",
 		"CREATE", "ALTER", "DROP", "TRUNCATE", "ANALYZE", "OPTIMIZE", "EXPLAIN":
 		return true
 	}
@@ -544,8 +571,9 @@ func (d *digests) class(x growth) class.Class {
 		ID: x.id, Fingerprint: x.fingerprint, Digest: x.digest, Guessed: !x.spelled, Schema: x.schema,
 		Origin: class.PerformanceSchema, Count: v[cCount], TimeSec: float64(v[cTime]) * picosecond,
 		MaxSec: sec(cMax, x.longer), P95Sec: sec(cP95, x.fresh), LockSec: sec(cLock, true), CPUSec: sec(cCPU, d.cpu),
-		Errors: n(cErrors), RowsSent: n(cSent), Examined: n(cExamined), Affected: n(cAffected), FullScans: n(cScan), FullJoins: n(cFullJoin),
-		NoIndex: n(cNoIndex), SortRows: n(cSortRows), TmpTables: n(cTmp), TmpDisk: n(cTmpDisk),
+		Errors: n(cErrors), RowsSent: n(cSent), Examined: n(cExamined), Affected: n(cAffected), FullScans: n(cScan),
+		FullJoins: n(cFullJoin),
+		NoIndex:   n(cNoIndex), SortRows: n(cSortRows), TmpTables: n(cTmp), TmpDisk: n(cTmpDisk),
 		FirstSeen: moment(x.row.first), LastSeen: moment(x.row.last),
 	}
 	if !x.execute {

@@ -14,8 +14,12 @@ func TestRowsOfNoServer(t *testing.T) {
 	d, list := &digests{}, []int{cCount, cTime}
 	f := func(what string, want bool, schema, digest, first, last string) {
 		t.Helper()
-		k, r, ok := d.row([]driver.Value{[]byte(schema), []byte(digest), []byte(first), []byte(last), []byte("7"), []byte("9")}, list, false)
-		if ok != want || ok && (k != digestKey{schema, digest} || r.first != first || r.last != last || r.v[cCount] != 7 || r.v[cTime] != 9) {
+		k, r, ok := d.row([]driver.Value{
+			[]byte(schema), []byte(digest), []byte(first), []byte(last), []byte("7"),
+			[]byte("9"),
+		}, list, false)
+		if ok != want || ok && (k != digestKey{schema, digest} || r.first != first || r.last != last ||
+			r.v[cCount] != 7 || r.v[cTime] != 9) {
 			t.Errorf("%s: %v, %+v %+v", what, ok, k, r)
 		}
 	}
@@ -30,7 +34,8 @@ func TestRowsOfNoServer(t *testing.T) {
 	window := func(n int) picture {
 		p := picture{rows: map[digestKey]digestRow{}, part: true}
 		for i := range 10 {
-			p.put(digestKey{"d", fmt.Sprintf("%02d%s", n, strings.Repeat("f", i))}, digestRow{first: at, last: at, text: long})
+			p.put(digestKey{"d", fmt.Sprintf("%02d%s", n, strings.Repeat("f", i))},
+				digestRow{first: at, last: at, text: long})
 		}
 		return p
 	}
@@ -63,7 +68,10 @@ func TestSinceWhenRowsHaveNoNews(t *testing.T) {
 		}
 	}
 	later := func(server, here time.Duration, up, truncated uint64) moments {
-		return moments{server: at.Add(server), here: at.Add(here), counts: map[string]uint64{uptime: up, truncates: truncated}}
+		return moments{
+			server: at.Add(server), here: at.Add(here),
+			counts: map[string]uint64{uptime: up, truncates: truncated},
+		}
 	}
 	f(later(10*time.Second, 10*time.Second, 110, 3), "2026-11-21 12:00:07")
 	f(later(10*time.Second, 10*time.Second, 110, 4), "")        // something was emptied
@@ -100,13 +108,15 @@ func TestBetween(t *testing.T) {
 		{"e", ""}:  row("x", 3, 4e12, 15, ""), // no server has two: however many there are, one note says so
 	}}
 	g := d.between(a, b, newOwn(nil, map[string]uint64{"selectownfromdyno_and_a_long_name": 7}, 1, nil))
-	if len(g.rows) != 2 || g.own != 7 || len(g.notes) != 1 || !strings.HasPrefix(g.notes[0], "7 statements (8 s)") || g.fix == "" {
+	if len(g.rows) != 2 || g.own != 7 || len(g.notes) != 1 || !strings.HasPrefix(g.notes[0], "7 statements (8 s)") ||
+		g.fix == "" {
 		t.Fatalf("%+v", g)
 	}
 	for _, x := range g.rows {
 		switch x.digest {
 		case "1":
-			if x.row.v[cCount] != 3 || x.row.v[cTime] != 40 || x.row.v[cMax] != 30 || x.fresh || !x.longer || x.shorter {
+			if x.row.v[cCount] != 3 || x.row.v[cTime] != 40 || x.row.v[cMax] != 30 || x.fresh ||
+				!x.longer || x.shorter {
 				t.Errorf("%+v", x)
 			}
 		case "5":
@@ -120,7 +130,8 @@ func TestBetween(t *testing.T) {
 	// A whole picture with rows gone is of a table that was emptied; so is a row that began anew, or counts less.
 	b.part = false
 	b.rows = map[digestKey]digestRow{{"d", "1"}: row("z", 2, 5, 5, "SELECT `a`")}
-	if g := d.between(a, b, newOwn(nil, nil, 1, nil)); len(g.rows) != 1 || g.rows[0].row.v[cCount] != 2 || !g.rows[0].fresh || len(g.notes) != 1 {
+	if g := d.between(a, b, newOwn(nil, nil, 1, nil)); len(g.rows) != 1 || g.rows[0].row.v[cCount] != 2 ||
+		!g.rows[0].fresh || len(g.notes) != 1 {
 		t.Errorf("%+v", g)
 	}
 }
@@ -129,7 +140,10 @@ func TestBetween(t *testing.T) {
 func TestLost(t *testing.T) {
 	here, server := time.Now(), time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	a := picture{at: moments{here: here, server: server, counts: map[string]uint64{uptime: 9000}}}
-	b := picture{at: moments{here: here.Add(time.Minute), server: server.Add(time.Minute), counts: map[string]uint64{uptime: 20}}}
+	b := picture{at: moments{
+		here: here.Add(time.Minute), server: server.Add(time.Minute),
+		counts: map[string]uint64{uptime: 20},
+	}}
 	f := func(what string, want time.Duration) {
 		t.Helper()
 		if got := lost(a, b); got != want {
@@ -141,7 +155,10 @@ func TestLost(t *testing.T) {
 	f("restarted twice in a short time", 40*time.Second)
 	b.at.counts[uptime] = 9060
 	f("emptied, and nothing ran since", time.Minute)
-	b.rows = map[digestKey]digestRow{{digest: "1"}: {first: "2026-03-01 10:00:45.500000"}, {digest: "2"}: {first: "2026-03-01 10:00:50.000000"}}
+	b.rows = map[digestKey]digestRow{
+		{digest: "1"}: {first: "2026-03-01 10:00:45.500000"},
+		{digest: "2"}: {first: "2026-03-01 10:00:50.000000"},
+	}
 	f("emptied before the first row", 45500*time.Millisecond)
 	b.rows[digestKey{digest: "3"}] = digestRow{first: "2026-02-01 10:00:00.000000"}
 	f("a row that was never gone", 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
-// Entries gives the entries of logs one after the other, for who wants the statements themselves. It reads what Files reads, in the same
-// order. Next is for one goroutine; Close may be called by another.
+// Entries gives the entries of logs one after the other, for who wants the statements themselves. It reads what Files
+// reads, in the same order. Next is for one goroutine; Close may be called by another.
 type Entries struct {
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -28,8 +28,9 @@ type Entries struct {
 	o     digest.Config      // chooses the entries
 }
 
-// OpenEntries looks at the logs. Of Config, what chooses entries counts (Since, Until, Filter), and Workers play no part. Logs that cannot be read are told by Close. The error is that of ctx, that
-// no path was given, or that none of the logs can be read.
+// OpenEntries looks at the logs. Of Config, what chooses entries counts (Since, Until, Filter), and Workers play no
+// part. Logs that cannot be read are told by Close. The error is that of ctx, that no path was given, or that none of
+// the logs can be read.
 func OpenEntries(ctx context.Context, o LogOptions) (*Entries, error) {
 	if len(o.Paths) == 0 {
 		return nil, errors.New("no log to read: name files, or - for standard input")
@@ -50,8 +51,8 @@ func OpenEntries(ctx context.Context, o LogOptions) (*Entries, error) {
 	return &Entries{ctx: ctx, stop: stop, f: f, file: -1, sum: digest.New(digest.Config{}), o: o.Config}, nil
 }
 
-// Next fills e with the next entry, whose slices are valid until the call after; io.EOF after the last one, and the error of the
-// context soon after that has ended.
+// Next fills e with the next entry, whose slices are valid until the call after; io.EOF after the last one, and the
+// error of the context soon after that has ended.
 func (x *Entries) Next(e *slowlog.Entry) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -77,8 +78,8 @@ func (x *Entries) Next(e *slowlog.Entry) error {
 	}
 }
 
-// Close ends a Next that waits for input, gives up what is open and tells what was read, and what could not be: the first digest.MaxSkips
-// parts of it, and how many there are.
+// Close ends a Next that waits for input, gives up what is open and tells what was read, and what could not be: the
+// first digest.MaxSkips parts of it, and how many there are.
 func (x *Entries) Close() (r Result, skipped []slowlog.Skip, skips uint64) {
 	x.stop()
 	x.mu.Lock()

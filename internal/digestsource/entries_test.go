@@ -57,12 +57,16 @@ func TestEntriesAreThoseOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := sum.Report(digest.Options{}), files.Report(digest.Options{Files: filesResult.Files})
-		if a.Global.Count != b.Global.Count || a.Global.Classes != b.Global.Classes || a.Global.Attributes["query_time"].Sum != b.Global.Attributes["query_time"].Sum {
-			t.Errorf("%d statements of %d classes that took %v, want %d of %d that took %v", a.Global.Count, a.Global.Classes, a.Global.Attributes["query_time"].Sum,
+		if a.Global.Count != b.Global.Count || a.Global.Classes != b.Global.Classes ||
+			a.Global.Attributes["query_time"].Sum != b.Global.Attributes["query_time"].Sum {
+			t.Errorf("%d statements of %d classes that took %v, want %d of %d that took %v", a.Global.Count,
+				a.Global.Classes, a.Global.Attributes["query_time"].Sum,
 				b.Global.Count, b.Global.Classes, b.Global.Attributes["query_time"].Sum)
 		}
-		if skips != b.Global.Skipped || fmt.Sprint(skipped) != fmt.Sprint(b.Skipped) || fmt.Sprint(res.Files) != fmt.Sprint(filesResult.Files) || res.Failed != filesResult.Failed {
-			t.Errorf("%d skipped: %v, %+v; want %d: %v, %+v", skips, skipped, res, b.Global.Skipped, b.Skipped, filesResult)
+		if skips != b.Global.Skipped || fmt.Sprint(skipped) != fmt.Sprint(b.Skipped) ||
+			fmt.Sprint(res.Files) != fmt.Sprint(filesResult.Files) || res.Failed != filesResult.Failed {
+			t.Errorf("%d skipped: %v, %+v; want %d: %v, %+v", skips, skipped, res, b.Global.Skipped,
+				b.Skipped, filesResult)
 		}
 	}
 }

@@ -25,7 +25,8 @@ import (
 type LogOptions struct {
 	Paths []string  // files and pipes; - is Stdin
 	Stdin io.Reader // nil = there is none
-	// Workers is how many parse at the same time, each with an Aggregator of its own; 0 is one for each processor, at most 8.
+	// Workers is how many parse at the same time, each with an Aggregator of its own; 0 is one for each processor, at
+	// most 8.
 	Workers  int
 	Config   digest.Config
 	Progress progress.Sink // bytes as stored
@@ -40,7 +41,8 @@ type Result struct {
 	Files  []digest.File // in the order of their first entries; an entry's file is an index into it
 	Source string        // slow_log or general_log, or both
 	Notes  []string
-	// Failed counts logs that could not be read at all or not to their end; why is among what the Aggregator was told to Skip.
+	// Failed counts logs that could not be read at all or not to their end; why is among what the Aggregator was told
+	// to Skip.
 	Failed int
 }
 
@@ -49,8 +51,9 @@ const (
 	sourceGeneral = "general_log"
 )
 
-// Files digests logs: slow query logs and general logs, plain, in gzip or in zstd, in the order of their first entries. One that cannot be
-// read, or only in part, is reported as skipped with the reason, and the others are read. Figures do not depend on Workers.
+// Files digests logs: slow query logs and general logs, plain, in gzip or in zstd, in the order of their first entries.
+// One that cannot be read, or only in part, is reported as skipped with the reason, and the others are read. Figures do
+// not depend on Workers.
 //
 // The error is that of ctx, which leaves the figures of what was read so far, or that no path was given.
 func Files(ctx context.Context, o LogOptions) (*digest.Aggregator, Result, error) {
@@ -199,7 +202,8 @@ func newFeed(ctx context.Context, o LogOptions) (*feed, error) {
 		if st, err := os.Stat(path); err == nil && in.stream == nil {
 			id := idOf(st)
 			if i := slices.IndexFunc(seen, func(k known) bool { return k.id == id }); i >= 0 {
-				f.result.Notes = append(f.result.Notes, fmt.Sprintf("%s is the same file as %s: it was read once", path, seen[i].name))
+				f.result.Notes = append(f.result.Notes, fmt.Sprintf("%s is the same file as %s: it was read once", path,
+					seen[i].name))
 				continue
 			}
 			seen = append(seen, known{id, path})
@@ -353,7 +357,10 @@ func (f *feed) show(end bool) {
 		return
 	}
 	f.shown = now
-	f.o.Progress.Report(progress.Progress{Step: "reading logs", Done: float64(f.before + f.stream.read.Load()), Total: float64(f.total), Unit: "bytes", Started: f.started, At: now, End: end})
+	f.o.Progress.Report(progress.Progress{
+		Step: "reading logs", Done: float64(f.before + f.stream.read.Load()),
+		Total: float64(f.total), Unit: "bytes", Started: f.started, At: now, End: end,
+	})
 }
 
 // done takes back a piece that was parsed.
@@ -382,7 +389,8 @@ func (f *feed) tellSkips(a *digest.Aggregator) {
 	for i := 0; i < len(f.skips); {
 		s := f.skips[i]
 		for i++; i < len(f.skips); i++ {
-			if n := f.skips[i]; n.file != s.file || n.skip.Offset != s.skip.Offset+s.skip.Length || n.skip.Reason != s.skip.Reason || n.skip.Length == 0 {
+			if n := f.skips[i]; n.file != s.file || n.skip.Offset != s.skip.Offset+s.skip.Length ||
+				n.skip.Reason != s.skip.Reason || n.skip.Length == 0 {
 				break
 			}
 			s.skip.Length += f.skips[i].skip.Length
@@ -413,6 +421,7 @@ func (r *Result) source(k slowlog.Kind) {
 		r.Source = s
 	case r.Source != s && !strings.Contains(r.Source, ","):
 		r.Source = sourceSlow + "," + sourceGeneral
-		r.Notes = append(r.Notes, "slow query logs and general logs are summed up together: statements of general logs have no times")
+		r.Notes = append(r.Notes, "slow query logs and general logs are summed up together: statements of general "+
+			"logs have no times")
 	}
 }

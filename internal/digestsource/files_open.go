@@ -30,7 +30,8 @@ type stream struct {
 	close     func()
 }
 
-// openStream opens a log by its path, - for stdin. What it is compressed with shows in its first bytes, not in its name.
+// openStream opens a log by its path, - for stdin. What it is compressed with shows in its first bytes, not in its
+// name.
 func openStream(ctx context.Context, path string, stdin io.Reader) (*stream, error) {
 	s := &stream{read: new(atomic.Int64), close: func() {}}
 	var raw io.Reader
@@ -96,7 +97,8 @@ func (s *stream) decompress(ctx context.Context, magic []byte, raw io.Reader) er
 		}
 		ahead(wrapped{z, "read gzip"}, func() {})
 	case is("\x28\xb5\x2f\xfd"), len(magic) >= 4 && magic[0]&0xf0 == 0x50 && string(magic[1:4]) == "\x2a\x4d\x18":
-		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(1<<62))
+		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow),
+			zstd.WithDecoderMaxMemory(1<<62))
 		if err != nil {
 			return fmt.Errorf("read zstd: %w", err)
 		}
@@ -116,7 +118,8 @@ func (s *stream) decompress(ctx context.Context, magic []byte, raw io.Reader) er
 }
 
 func foreign(tool string) error {
-	return fmt.Errorf("it is compressed with %[1]s; gzip and zstd are read as they are, others through a pipe: %[1]s -dc FILE | dyno digest -", tool)
+	return fmt.Errorf("it is compressed with %[1]s; gzip and zstd are read as they are, others through a pipe: %[1]s "+
+		"-dc FILE | dyno digest -", tool)
 }
 
 // openFile opens a file; of a pipe nobody writes to it waits for the writer.

@@ -10,7 +10,8 @@ const (
 	pumpAhead = 4         // blocks
 )
 
-// pump reads ahead in a goroutine of its own, so that waiting for a pipe ends with the context and decompression runs beside parsing.
+// pump reads ahead in a goroutine of its own, so that waiting for a pipe ends with the context and decompression runs
+// beside parsing.
 type pump struct {
 	ctx     context.Context
 	cancel  context.CancelFunc

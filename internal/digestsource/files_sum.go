@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 )
 
-// apart is how much memory the workers' Aggregators may take together, bytes. With very many classes each of them has nearly all: beyond this
-// the workers share one and take turns.
+// apart is how much memory the workers' Aggregators may take together, bytes. With very many classes each of them has
+// nearly all: beyond this the workers share one and take turns.
 const apart = 96 << 20
 
 // sum is what all workers counted.

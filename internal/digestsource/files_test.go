@@ -36,8 +36,10 @@ var at = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 // entry writes an entry as MySQL 8 does. db is named only when it changes.
 func (w *written) entry(t time.Time, micros int64, db, sql string) {
-	fmt.Fprintf(w, "# Time: %s\n# User@Host: app[app] @ web%d [10.0.0.1]  Id: %5d\n", t.Format("2006-01-02T15:04:05.000000Z"), w.entries%3, w.entries%7)
-	fmt.Fprintf(w, "# Query_time: %d.%06d  Lock_time: 0.000002 Rows_sent: %d  Rows_examined: %d\n", micros/1e6, micros%1e6, w.entries%11, w.entries%1001)
+	fmt.Fprintf(w, "# Time: %s\n# User@Host: app[app] @ web%d [10.0.0.1]  Id: %5d\n",
+		t.Format("2006-01-02T15:04:05.000000Z"), w.entries%3, w.entries%7)
+	fmt.Fprintf(w, "# Query_time: %d.%06d  Lock_time: 0.000002 Rows_sent: %d  Rows_examined: %d\n", micros/1e6,
+		micros%1e6, w.entries%11, w.entries%1001)
 	if db != "" {
 		fmt.Fprintf(w, "use %s;\n", db)
 	}
@@ -50,21 +52,26 @@ func (w *written) entry(t time.Time, micros int64, db, sql string) {
 func (w *written) full(t time.Time, micros int64, db, sql string) {
 	fmt.Fprintf(w, "# Time: %s\n# User@Host: root[root] @ localhost []\n", t.Format("060102 15:04:05"))
 	fmt.Fprintf(w, "# Thread_id: %d  Schema: %s  QC_hit: No\n", w.entries%5, db)
-	fmt.Fprintf(w, "# Query_time: %d.%06d  Lock_time: 0.000010  Rows_sent: 1  Rows_examined: %d\n", micros/1e6, micros%1e6, w.entries%77)
-	fmt.Fprintf(w, "# Rows_affected: 0  Bytes_sent: %d\n# Full_scan: Yes  Full_join: No  Tmp_table: No  Tmp_table_on_disk: No\n# Filesort: No  Filesort_on_disk: No  Merge_passes: 0  Priority_queue: No\n", 60+w.entries%9)
+	fmt.Fprintf(w, "# Query_time: %d.%06d  Lock_time: 0.000010  Rows_sent: 1  Rows_examined: %d\n", micros/1e6,
+		micros%1e6, w.entries%77)
+	fmt.Fprintf(w, "# Rows_affected: 0  Bytes_sent: %d\n# Full_scan: Yes  Full_join: No  Tmp_table: No  "+
+		"Tmp_table_on_disk: No\n# Filesort: No  Filesort_on_disk: No  Merge_passes: 0  Priority_queue: No\n",
+		60+w.entries%9)
 	fmt.Fprintf(w, "SET timestamp=%d;\n%s;\n", t.Unix(), sql)
 	w.entries++
 	w.nanos += micros * 1000
 }
 
-const banner = "/usr/sbin/mysqld, Version: 8.0.33 (MySQL Community Server - GPL). started with:\nTcp port: 3306  Unix socket: /var/run/mysqld/mysqld.sock\nTime                 Id Command    Argument\n"
+const banner = "/usr/sbin/mysqld, Version: 8.0.33 (MySQL Community Server - GPL). started with:\nTcp port: 3306  " +
+	"Unix socket: /var/run/mysqld/mysqld.sock\nTime                 Id Command    Argument\n"
 
-// random writes a log of n entries that holds what makes reading in pieces hard: seldom named databases, long and many-lined statements,
-// lines that look like headers, administrator commands, damage.
+// random writes a log of n entries that holds what makes reading in pieces hard: seldom named databases, long and
+// many-lined statements, lines that look like headers, administrator commands, damage.
 func (w *written) random(rng *rand.Rand, n int, from time.Time) {
 	w.WriteString(banner)
 	statements := []string{
-		"SELECT * FROM orders WHERE id = %d", "UPDATE stock SET n = n - 1 WHERE item = %d", "INSERT INTO log VALUES (%d, 'it''s; fine')",
+		"SELECT * FROM orders WHERE id = %d", "UPDATE stock SET n = n - 1 WHERE item = %d",
+		"INSERT INTO log VALUES (%d, 'it''s; fine')",
 		"SELECT a,\n  b\nFROM t\nWHERE c = %d", "SELECT 'x;\n# not a header' , %d", "CALL settle(%d)",
 	}
 	now := from
@@ -119,7 +126,8 @@ func same(t testing.TB, what, got, want string) {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {
 		if g[i] != w[i] {
-			t.Fatalf("%s: line %d differs:\n got %s\nwant %s", what, i, strings.Join(g[max(0, i-3):min(i+3, len(g))], "\n     "), strings.Join(w[max(0, i-3):min(i+3, len(w))], "\n     "))
+			t.Fatalf("%s: line %d differs:\n got %s\nwant %s", what, i, strings.Join(g[max(0, i-3):min(i+3, len(g))],
+				"\n     "), strings.Join(w[max(0, i-3):min(i+3, len(w))], "\n     "))
 		}
 	}
 	t.Fatalf("%s: %d lines, want %d", what, len(g), len(w))
@@ -142,7 +150,8 @@ func TestFilesDoNotDependOnPieces(t *testing.T) {
 		path := write(t, dir, fmt.Sprint(seed), w.Bytes())
 		one, _ := digested(t, LogOptions{Paths: []string{path}, Workers: 1, PieceSize: 64 << 20})
 		if one.Global.Count < w.entries*9/10 || one.Global.Skipped == 0 {
-			t.Fatalf("seed %d: %d of %d entries, %d skipped: the log does not test what it should", seed, one.Global.Count, w.entries, one.Global.Skipped)
+			t.Fatalf("seed %d: %d of %d entries, %d skipped: the log does not test what it should", seed,
+				one.Global.Count, w.entries, one.Global.Skipped)
 		}
 		want := asJSON(t, one)
 		for _, size := range []int{300, 1000, 4 << 10, 30_000, 1 << 20} {
@@ -185,12 +194,14 @@ func TestFilesCount(t *testing.T) {
 	}
 	r, res := digested(t, LogOptions{Paths: []string{write(t, t.TempDir(), "slow.log", w.Bytes())}, PieceSize: 10_000})
 	if r.Global.Count != w.entries || r.Global.Classes != 1 || r.Global.Skipped != 0 { // t1, t2, t3 are t?
-		t.Fatalf("%d statements in %d classes, %d skipped; want %d in 1, 0", r.Global.Count, r.Global.Classes, r.Global.Skipped, w.entries)
+		t.Fatalf("%d statements in %d classes, %d skipped; want %d in 1, 0", r.Global.Count, r.Global.Classes,
+			r.Global.Skipped, w.entries)
 	}
 	if got, want := r.Global.Attributes["query_time"].Sum, float64(w.nanos)/1e9; got != want {
 		t.Fatalf("query_time %v, want %v", got, want)
 	}
-	if f := res.Files[0]; f.Entries != w.entries || f.Bytes != int64(w.Len()) || res.Source != "slow_log" || res.Failed != 0 {
+	if f := res.Files[0]; f.Entries != w.entries || f.Bytes != int64(w.Len()) ||
+		res.Source != "slow_log" || res.Failed != 0 {
 		t.Fatalf("%+v, want %d entries of %d bytes", res, w.entries, w.Len())
 	}
 }
@@ -236,7 +247,10 @@ func TestFilesCompressed(t *testing.T) {
 		}
 		got.Global.Files = nil
 		same(t, "compressed", asJSON(t, got), asJSON(t, want))
-		p, _, err := Files(t.Context(), LogOptions{Paths: []string{"-"}, Stdin: io.MultiReader(bytes.NewReader(b)), Workers: workers, PieceSize: 50_000})
+		p, _, err := Files(t.Context(), LogOptions{
+			Paths: []string{"-"}, Stdin: io.MultiReader(bytes.NewReader(b)),
+			Workers: workers, PieceSize: 50_000,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +328,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	f(write(t, dir, "empty", nil), 0, "empty file")
 	f(write(t, dir, "empty.gz", gzipped(t, nil)), 0, "empty file")
 	f(write(t, dir, "binlog", []byte("\xfebin\x00\x01\x02\x03")), 0, "binary log")
-	f(write(t, dir, "error.log", []byte("2026-11-21T07:33:34.123456Z 0 [System] [MY-010116] [Server] mysqld starting\n")), 0, "error log")
+	f(write(t, dir, "error.log",
+		[]byte("2026-11-21T07:33:34.123456Z 0 [System] [MY-010116] [Server] mysqld starting\n")), 0, "error log")
 	f(write(t, dir, "postgresql.log", []byte("2026-11-21 10:00:00 UTC [1] LOG:  duration: 1.0 ms\n")), 0, "PostgreSQL")
 	f(write(t, dir, "x.xz", []byte("\xfd7zXZ\x00\x00")), 0, "xz -dc")
 	f(write(t, dir, "x.bz2", []byte("BZh91AY")), 0, "bzip2 -dc")
@@ -345,8 +360,10 @@ func TestFilesWithLeadingRest(t *testing.T) {
 	path := write(t, t.TempDir(), "log", w.Bytes())
 	for _, size := range []int{1000, 1 << 20, 8 << 20} {
 		r, _ := digested(t, LogOptions{Paths: []string{path}, PieceSize: size, Workers: 2})
-		if r.Global.Count != 10 || len(r.Skipped) != 1 || r.Skipped[0].Offset != 0 || r.Skipped[0].Length != int64(len(rest)) {
-			t.Fatalf("pieces of %d: %d statements, skipped %+v; want 10 and %d bytes at 0", size, r.Global.Count, r.Skipped, len(rest))
+		if r.Global.Count != 10 || len(r.Skipped) != 1 || r.Skipped[0].Offset != 0 ||
+			r.Skipped[0].Length != int64(len(rest)) {
+			t.Fatalf("pieces of %d: %d statements, skipped %+v; want 10 and %d bytes at 0", size,
+				r.Global.Count, r.Skipped, len(rest))
 		}
 	}
 }
@@ -395,7 +412,11 @@ func TestFilesOwnStatementsAndFilter(t *testing.T) {
 		w.entry(at.Add(time.Duration(i)*time.Second), int64(i)*1e6, "", "SELECT 1")
 	}
 	path := write(t, t.TempDir(), "log", w.Bytes())
-	c := digest.Config{Since: at.Add(10 * time.Second).UnixMicro(), Filter: func(_ *slowlog.Parser, e *slowlog.Entry) bool { return e.Figures[0].Value < 20 }}
+	c := digest.Config{Since: at.Add(10 * time.Second).UnixMicro(), Filter: func(_ *slowlog.Parser,
+		e *slowlog.Entry,
+	) bool {
+		return e.Figures[0].Value < 20
+	}}
 	r, _ := digested(t, LogOptions{Paths: []string{path}, Config: c, Workers: 3, PieceSize: 1000})
 	if r.Global.Count != 10 || r.Global.Filtered != 90 {
 		t.Fatalf("%d statements, %d filtered; want 10 and 90", r.Global.Count, r.Global.Filtered)
@@ -410,7 +431,8 @@ func general(rng *rand.Rand, n int) ([]byte, uint64) {
 	for i := range n {
 		id := 5 + rng.IntN(5)
 		say := func(command, argument string) {
-			fmt.Fprintf(&b, "%s\t%5d %s\t%s\n", at.Add(time.Duration(i)*time.Millisecond).Format("2006-01-02T15:04:05.000000Z"), id, command, argument)
+			fmt.Fprintf(&b, "%s\t%5d %s\t%s\n", at.Add(time.Duration(i)*time.Millisecond).
+				Format("2006-01-02T15:04:05.000000Z"), id, command, argument)
 			statements++
 		}
 		switch rng.IntN(30) {
@@ -442,7 +464,8 @@ func TestFilesGeneralLog(t *testing.T) {
 	}
 	// With a statement that is too long in between, those around it are read.
 	var b bytes.Buffer
-	b.WriteString("2026-11-21T10:00:00.000000Z\t    5 Query\tSELECT 1\n2026-11-21T10:00:00.000000Z\t    5 Query\tSELECT '" + strings.Repeat("x\n", 5000) + "'\n2026-11-21T10:00:00.000000Z\t    5 Query\tSELECT 2\n")
+	b.WriteString("2026-11-21T10:00:00.000000Z\t    5 Query\tSELECT 1\n2026-11-21T10:00:00.000000Z\t    5 " +
+		"Query\tSELECT '" + strings.Repeat("x\n", 5000) + "'\n2026-11-21T10:00:00.000000Z\t    5 Query\tSELECT 2\n")
 	p := newPieces(&b, linesOf(slowlog.GeneralLog), 256, 1024, &buffers{size: 256})
 	var got string
 	for {

@@ -11,11 +11,17 @@ import (
 // verbose writes an entry as Percona Server does with log_slow_verbosity=full: some 600 bytes.
 func (w *written) verbose(t time.Time, micros int64, db, sql string) {
 	n := w.entries
-	fmt.Fprintf(w, "# Time: %s\n# User@Host: app[app] @ web%d [10.0.0.%d]  Id: %5d\n", t.Format("2006-01-02T15:04:05.000000Z"), n%3, n%3, n%97)
+	fmt.Fprintf(w, "# Time: %s\n# User@Host: app[app] @ web%d [10.0.0.%d]  Id: %5d\n",
+		t.Format("2006-01-02T15:04:05.000000Z"), n%3, n%3, n%97)
 	fmt.Fprintf(w, "# Schema: %s  Last_errno: 0  Killed: 0\n", db)
-	fmt.Fprintf(w, "# Query_time: %d.%06d  Lock_time: 0.0000%02d  Rows_sent: %d  Rows_examined: %d  Rows_affected: 0  Bytes_sent: %d\n", micros/1e6, micros%1e6, n%89, n%11, n%10007, 60+n%5003)
-	fmt.Fprintf(w, "# Tmp_tables: %d  Tmp_disk_tables: 0  Tmp_table_sizes: 0\n# QC_Hit: No  Full_scan: %s  Full_join: No  Tmp_table: No  Tmp_table_on_disk: No\n# Filesort: No  Filesort_on_disk: No  Merge_passes: 0\n", n%2, []string{"Yes", "No"}[n%2])
-	fmt.Fprintf(w, "#   InnoDB_IO_r_ops: %d  InnoDB_IO_r_bytes: %d  InnoDB_IO_r_wait: 0.00%04d\n#   InnoDB_rec_lock_wait: 0.000000  InnoDB_queue_wait: 0.000000\n#   InnoDB_pages_distinct: %d\n", n%3, 16384*(n%3), n%9973, n%211)
+	fmt.Fprintf(w, "# Query_time: %d.%06d  Lock_time: 0.0000%02d  Rows_sent: %d  Rows_examined: %d  Rows_affected: 0 "+
+		" Bytes_sent: %d\n", micros/1e6, micros%1e6, n%89, n%11, n%10007, 60+n%5003)
+	fmt.Fprintf(w, "# Tmp_tables: %d  Tmp_disk_tables: 0  Tmp_table_sizes: 0\n# QC_Hit: No  Full_scan: %s  "+
+		"Full_join: No  Tmp_table: No  Tmp_table_on_disk: No\n# Filesort: No  Filesort_on_disk: No  Merge_passes: 0\n",
+		n%2, []string{"Yes", "No"}[n%2])
+	fmt.Fprintf(w, "#   InnoDB_IO_r_ops: %d  InnoDB_IO_r_bytes: %d  InnoDB_IO_r_wait: 0.00%04d\n#   "+
+		"InnoDB_rec_lock_wait: 0.000000  InnoDB_queue_wait: 0.000000\n#   InnoDB_pages_distinct: %d\n", n%3,
+		16384*(n%3), n%9973, n%211)
 	fmt.Fprintf(w, "SET timestamp=%d;\n%s;\n", t.Unix(), sql)
 	w.entries++
 	w.nanos += micros * 1000
@@ -27,7 +33,9 @@ func big(size, classes int, verbose bool) *written {
 	w := new(written)
 	for i := 0; w.Len() < size; i++ {
 		c := rng.IntN(classes)
-		sql := fmt.Sprintf("SELECT c%s, name FROM orders_%s WHERE id = %d AND state IN (1, 2, %d) AND name LIKE 'x%d%%'", word(c), word(c%50), rng.IntN(1e6), rng.IntN(9), rng.IntN(99))
+		sql := fmt.Sprintf(
+			"SELECT c%s, name FROM orders_%s WHERE id = %d AND state IN (1, 2, %d) AND name LIKE 'x%d%%'", word(c),
+			word(c%50), rng.IntN(1e6), rng.IntN(9), rng.IntN(99))
 		t := at.Add(time.Duration(i) * 10 * time.Millisecond)
 		if verbose {
 			w.verbose(t, int64(rng.IntN(3e6)), "shop", sql)

@@ -17,14 +17,16 @@ import (
 // FollowOptions tell how a log is followed. The zero value reads a log from its beginning and keeps no state.
 type FollowOptions struct {
 	Config digest.Config
-	// State is the file that keeps what was counted and up to where, so that a later Follow goes on there; "" = none. Mark stands in it for
-	// what the figures depend on, such as the text of a filter: a state with another mark is refused.
+	// State is the file that keeps what was counted and up to where, so that a later Follow goes on there; "" = none.
+	// Mark stands in it for what the figures depend on, such as the text of a filter: a state with another mark is
+	// refused.
 	State, Mark string
 	// FromEnd begins at the end of the log, when there is no state yet.
 	FromEnd bool
 	// Poll is the time between two looks at the log, 0 = 100 ms; Every that between two calls of each, 0 = 1 s.
 	Poll, Every time.Duration
-	// Settle is how long the log's last entry must have stood unchanged to be taken for whole before the next one begins; 0 = 1 s.
+	// Settle is how long the log's last entry must have stood unchanged to be taken for whole before the next one
+	// begins; 0 = 1 s.
 	Settle time.Duration
 }
 
@@ -47,21 +49,27 @@ type Update struct {
 	Result Result             // of Total
 }
 
-// Follow reads a log while it is written, until ctx ends; that is no error. A log that does not exist yet is waited for.
+// Follow reads a log while it is written, until ctx ends; that is no error. A log that does not exist yet is waited
+// for.
 //
-// An entry counts once it is whole: when the next one begins, when its log was rotated away, or when it ends as the server ends
-// entries and stayed so for Settle.
+// An entry counts once it is whole: when the next one begins, when its log was rotated away, or when it ends as the
+// server ends entries and stayed so for Settle.
 //
-// A log that was renamed is read to its end once the new one holds something, since the server writes to the old one until it is told
-// to open its logs anew. A log that was copied and truncated goes on in the copy, and then from its beginning. Files that came and
-// went in between, or while Dyno was not running, are found beside the log by their first bytes and times: slow.log.1, slow.log-20261121,
-// slow.log.2.gz. What is found no more is told in Result.Skipped.
+// A log that was renamed is read to its end once the new one holds something, since the server writes to the old one
+// until it is told to open its logs anew. A log that was copied and truncated goes on in the copy, and then from its
+// beginning. Files that came and went in between, or while Dyno was not running, are found beside the log by their
+// first bytes and times: slow.log.1, slow.log-20261121, slow.log.2.gz. What is found no more is told in Result.Skipped.
 //
-// With State, all figures and the place in the log are replaced together, about once a second, or less often when they are many: killed at
-// any moment, Follow goes on without a gap and counts nothing twice.
-func Follow(ctx context.Context, path string, o FollowOptions, each func(Update) error) (*digest.Aggregator, Result, error) {
+// With State, all figures and the place in the log are replaced together, about once a second, or less often when they
+// are many: killed at any moment, Follow goes on without a gap and counts nothing twice.
+func Follow(
+	ctx context.Context, path string, o FollowOptions, each func(Update) error,
+) (*digest.Aggregator, Result, error) {
 	o = o.defaults()
-	f := &follower{path: path, find: finder{path: path}, o: o, total: digest.New(o.Config), delta: digest.New(o.Config), free: &buffers{size: pieceSize}, each: each, flushed: time.Now()}
+	f := &follower{
+		path: path, find: finder{path: path}, o: o, total: digest.New(o.Config), delta: digest.New(o.Config),
+		free: &buffers{size: pieceSize}, each: each, flushed: time.Now(),
+	}
 	defer f.close()
 	if err := f.start(ctx); err != nil {
 		return f.total, f.result, err
@@ -185,7 +193,8 @@ func (f *follower) resume(ctx context.Context, h saved, aggregate []byte) error 
 		}
 		if c == nil {
 			if h.At.Offset > 0 {
-				f.fail(f.path, h.At.Offset, "the log that was read to here is gone: what was written to it afterwards is not counted")
+				f.fail(f.path, h.At.Offset, "the log that was read to here is gone: what was written to it "+
+					"afterwards is not counted")
 			}
 			f.at = h.At.next()
 			return nil
@@ -197,8 +206,8 @@ func (f *follower) resume(ctx context.Context, h saved, aggregate []byte) error 
 	return fmt.Errorf("follow %s: it is rotated all the time", f.path)
 }
 
-// advance goes over to the logs that follow a place between two logs, up to the one that is being written. That there is none is no
-// error.
+// advance goes over to the logs that follow a place between two logs, up to the one that is being written. That there
+// is none is no error.
 func (f *follower) advance(ctx context.Context) error {
 	for f.file == nil {
 		if _, err := os.Stat(f.path); errors.Is(err, os.ErrNotExist) {
@@ -215,8 +224,8 @@ func (f *follower) advance(ctx context.Context) error {
 	return nil
 }
 
-// enter begins to read a log that may still be written, and reads a compressed one to its end. Not ok when another file has its name by
-// now.
+// enter begins to read a log that may still be written, and reads a compressed one to its end. Not ok when another file
+// has its name by now.
 func (f *follower) enter(ctx context.Context, c *candidate, at place, before parsingState) (ok bool, err error) {
 	if c.plain || c.path == f.path {
 		return f.open(c, at, before)
@@ -416,7 +425,8 @@ func (f *follower) over(ctx context.Context) (bool, error) {
 	case err == nil && st.Size() > 0:
 		return true, nil
 	}
-	// Renamed, but not yet replaced by a log that holds something: the server still writes to the old one, if that is not an older one.
+	// Renamed, but not yet replaced by a log that holds something: the server still writes to the old one, if that is
+	// not an older one.
 	if time.Since(f.looked) < f.o.Settle {
 		return false, nil
 	}
@@ -533,7 +543,8 @@ func (f *follower) truncated(ctx context.Context) error {
 			return err
 		}
 	}
-	f.result.Notes = append(f.result.Notes, fmt.Sprintf("%s was truncated after byte %d was read, and there is no rotated copy of it: what was written to it just before is not counted", f.path, f.at.Offset))
+	f.result.Notes = append(f.result.Notes, fmt.Sprintf("%s was truncated after byte %d was read, and there is no "+
+		"rotated copy of it: what was written to it just before is not counted", f.path, f.at.Offset))
 	f.ended()
 	return nil
 }

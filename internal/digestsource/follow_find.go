@@ -10,16 +10,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 const (
-	// printSize is how many first bytes of a log tell it from others: beyond the server's banner, which is always the same, they hold
-	// entries with their times.
+	// printSize is how many first bytes of a log tell it from others: beyond the server's banner, which is always the
+	// same, they hold entries with their times.
 	printSize = 4 << 10
 	// maxSiblings bounds how many files beside a log are looked at.
 	maxSiblings = 200
@@ -32,10 +32,8 @@ type fileID struct {
 }
 
 func idOf(st os.FileInfo) fileID {
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		return fileID{uint64(s.Dev), s.Ino} //nolint:unconvert // of another type on other systems
-	}
-	return fileID{}
+	f, _ := platform.FileOf(st)
+	return fileID{f.Device, f.Inode}
 }
 
 // headPrint tells a log by its first bytes, whatever its file is called and however it is compressed.
@@ -50,7 +48,8 @@ func printOf(head []byte) headPrint {
 	return headPrint{len(head), hex.EncodeToString(sum[:16])}
 }
 
-// begins reports whether a log with these first bytes is the one that the print was taken of, which may have grown since.
+// begins reports whether a log with these first bytes is the one that the print was taken of, which may have grown
+// since.
 func (p headPrint) begins(head []byte) bool {
 	return p.Size == 0 || len(head) >= p.Size && printOf(head[:p.Size]) == p
 }
@@ -59,10 +58,11 @@ func (p headPrint) begins(head []byte) bool {
 type place struct {
 	File   fileID    `json:"file,omitzero"`
 	Head   headPrint `json:"head,omitzero"`
-	Offset int64     `json:"offset"`               // of the first byte that was not counted yet
-	First  int64     `json:"first_entry,omitzero"` // when the log's first entry was, microseconds since 1970; 0 = not known
-	// Before are the last logs that were read to their ends, or lay there at the very beginning; Since is when the first entry of the last of
-	// them was, at least 1. The next log begins no earlier and is none of them.
+	Offset int64     `json:"offset"` // of the first byte that was not counted yet
+	// when the log's first entry was, microseconds since 1970; 0 = not known
+	First int64 `json:"first_entry,omitzero"`
+	// Before are the last logs that were read to their ends, or lay there at the very beginning; Since is when the
+	// first entry of the last of them was, at least 1. The next log begins no earlier and is none of them.
 	Before []headPrint `json:"before,omitempty"`
 	Since  int64       `json:"since,omitzero"`
 }
@@ -98,7 +98,8 @@ type candidate struct {
 // rotated matches what is put between a log's name and its extension, or behind it, when it is rotated.
 var rotated = pattern.New(`^[-._](\d[-._:T\d]*|old|bak|prev)$`)
 
-// isRotated reports whether name is what base may be called after rotation: slow.log.1, slow.log-20261121.gz, slow-2.log.
+// isRotated reports whether name is what base may be called after rotation: slow.log.1, slow.log-20261121.gz,
+// slow-2.log.
 func isRotated(base, name string) bool {
 	name = uncompressed(name)
 	if rest, ok := strings.CutPrefix(name, base); ok {
@@ -168,7 +169,8 @@ func (f *finder) siblings(ctx context.Context) ([]candidate, error) {
 	return nil, fmt.Errorf("follow %s: the files next to it change all the time", f.path)
 }
 
-// look reads a file's beginning. One that cannot be read is not the one looked for: another has it, or its loss is told.
+// look reads a file's beginning. One that cannot be read is not the one looked for: another has it, or its loss is
+// told.
 func (c *candidate) look(ctx context.Context) error {
 	s, err := openStream(ctx, c.path, nil)
 	if err != nil {
@@ -194,7 +196,8 @@ func listSiblings(path string) ([]candidate, error) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if name != base && !isRotated(base, name) || has(uncompressed(name)) && uncompressed(name) != name { // being compressed
+		if name != base && !isRotated(base, name) || has(uncompressed(name)) && uncompressed(name) != name {
+			// being compressed
 			continue
 		}
 		p := dir + name
@@ -246,8 +249,8 @@ func (f *finder) beginning(ctx context.Context) (place, error) {
 	return p, err
 }
 
-// successor finds the log that comes after a place between two logs: the earliest of those that were not read, or the one that is being
-// written; nil when there is none.
+// successor finds the log that comes after a place between two logs: the earliest of those that were not read, or the
+// one that is being written; nil when there is none.
 func (f *finder) successor(ctx context.Context, at place) (*candidate, error) {
 	list, err := f.siblings(ctx)
 	if err != nil {

@@ -9,10 +9,16 @@ func TestIsRotated(t *testing.T) {
 			t.Fatalf("%s is %s after rotation: %v, want %v", name, base, got, want)
 		}
 	}
-	for _, name := range []string{"slow.log.1", "slow.log.12.gz", "slow.log-20261121", "slow.log-20261121.zst", "slow-20261121.log", "slow.log-2026-11-21T10:00:00.gz", "slow.log.old", "slow-1.log.gz"} {
+	for _, name := range []string{
+		"slow.log.1", "slow.log.12.gz", "slow.log-20261121", "slow.log-20261121.zst",
+		"slow-20261121.log", "slow.log-2026-11-21T10:00:00.gz", "slow.log.old", "slow-1.log.gz",
+	} {
 		f("slow.log", name, true)
 	}
-	for _, name := range []string{"slow.log.state", "slow2.log", "slow.log2.new", "slow-errors.log", "other.log.1", "slow.log.1.state", "slow"} {
+	for _, name := range []string{
+		"slow.log.state", "slow2.log", "slow.log2.new", "slow-errors.log", "other.log.1",
+		"slow.log.1.state", "slow",
+	} {
 		f("slow.log", name, false)
 	}
 	f("slowlog", "slowlog.1", true)

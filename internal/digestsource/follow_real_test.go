@@ -47,7 +47,10 @@ func TestFollowServer(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			step, got, seen := 0, uint64(0), []string(nil)
-			o := FollowOptions{State: filepath.Join(dir, "state"), Poll: 5 * time.Millisecond, Every: 20 * time.Millisecond, Settle: 300 * time.Millisecond}
+			o := FollowOptions{
+				State: filepath.Join(dir, "state"), Poll: 5 * time.Millisecond,
+				Every: 20 * time.Millisecond, Settle: 300 * time.Millisecond,
+			}
 			_, _, err := Follow(ctx, path, o, func(u Update) error {
 				got, seen = counted(u)
 				switch step++; {

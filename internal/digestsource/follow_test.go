@@ -19,7 +19,10 @@ import (
 
 // quick follows faster than people need it.
 func quick(state string) FollowOptions {
-	return FollowOptions{State: state, Poll: time.Millisecond, Every: 5 * time.Millisecond, Settle: 200 * time.Millisecond}
+	return FollowOptions{
+		State: state, Poll: time.Millisecond, Every: 5 * time.Millisecond,
+		Settle: 200 * time.Millisecond,
+	}
 }
 
 // follows runs a Follow until it has counted what it should.
@@ -154,7 +157,8 @@ func (w *writer) copyTruncate(compress bool) {
 func (w *writer) check(r digest.Report, restarts int) {
 	w.t.Helper()
 	if r.Global.Count != w.n || r.Global.Attributes["query_time"].Sum != float64(w.micro)/1e6 || r.Global.Skipped != 0 {
-		w.t.Fatalf("after %d restarts: %d statements of %v s, %+v skipped; want %d of %v s, none", restarts, r.Global.Count, r.Global.Attributes["query_time"].Sum, r.Skipped, w.n, float64(w.micro)/1e6)
+		w.t.Fatalf("after %d restarts: %d statements of %v s, %+v skipped; want %d of %v s, none", restarts,
+			r.Global.Count, r.Global.Attributes["query_time"].Sum, r.Skipped, w.n, float64(w.micro)/1e6)
 	}
 }
 
@@ -312,8 +316,16 @@ func TestFollowWhileDown(t *testing.T) {
 		}
 		w.entries(5, rng)
 	})
-	f("copied and truncated", func(w *writer, rng *rand.Rand) { w.entries(5, rng); w.copyTruncate(false); w.entries(5, rng) })
-	f("copied, truncated and grown", func(w *writer, rng *rand.Rand) { w.entries(5, rng); w.copyTruncate(false); w.entries(90, rng) })
+	f("copied and truncated", func(w *writer, rng *rand.Rand) {
+		w.entries(5, rng)
+		w.copyTruncate(false)
+		w.entries(5, rng)
+	})
+	f("copied, truncated and grown", func(w *writer, rng *rand.Rand) {
+		w.entries(5, rng)
+		w.copyTruncate(false)
+		w.entries(90, rng)
+	})
 	f("copied three times and compressed", func(w *writer, rng *rand.Rand) {
 		for range 3 {
 			w.entries(5, rng)
@@ -387,7 +399,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestFollowKilled kills a follower again and again while the log is written and rotated. Nothing may be missing or counted twice.
+// TestFollowKilled kills a follower again and again while the log is written and rotated. Nothing may be missing or
+// counted twice.
 func TestFollowKilled(t *testing.T) {
 	w := newWriter(t)
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -398,7 +411,8 @@ func TestFollowKilled(t *testing.T) {
 		c.Env = append(os.Environ(), childEnv+"="+w.path)
 		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		w.must(c.Start())
-		// It has saved something, and then it dies at any moment. What was rotated before the first one ever began is not its own.
+		// It has saved something, and then it dies at any moment. What was rotated before the first one ever began is
+		// not its own.
 		was, rotations := stamp(state), w.rotations
 		var kill time.Time
 		for end := time.Now().Add(30 * time.Second); kill.IsZero() || time.Now().Before(kill); {

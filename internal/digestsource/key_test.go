@@ -16,7 +16,8 @@ func TestKeyJoinsTextAndDigest(t *testing.T) {
 	}
 	f("SELECT v FROM t WHERE id=1", "SELECT `v` FROM `t` WHERE ID = ? ", true)
 	f("select v from `t` where id = 1", "SELECT `v` FROM `t` WHERE `id` = ?", true)
-	f("UPDATE t SET v=v+1, id=id-1 WHERE id=-7 AND v<>3 AND v IN (1,2)", "UPDATE `t` SET `v` = `v` + ? , ID = ID - ? WHERE ID = - ? AND `v` != ? AND `v` IN (...) ", true)
+	f("UPDATE t SET v=v+1, id=id-1 WHERE id=-7 AND v<>3 AND v IN (1,2)", "UPDATE `t` SET `v` = `v` + ? , ID = ID - ? "+
+		"WHERE ID = - ? AND `v` != ? AND `v` IN (...) ", true)
 	f("INSERT INTO d.t VALUES (1,2),(3,4)", "INSERT INTO `d` . `t` VALUES (...) /* , ... */ ", true)
 	f("SELECT v FROM t WHERE id<1", "SELECT `v` FROM `t` WHERE ID = ? ", false)
 	f("SELECT v FROM t WHERE id<1", "SELECT `v` FROM `t` WHERE ID > ? ", false)
@@ -35,7 +36,8 @@ func TestPreparedTexts(t *testing.T) {
 	}
 	f("EXECUTE SELECT ?", "SELECT ?", true, "")
 	f("EXECUTE `a` USING @`b`", "EXECUTE `a` USING @`b`", false, "")
-	f("PREPARE INSERT INTO `t` VALUES (...)", "PREPARE INSERT INTO `t` VALUES (...)", false, "administrator command: Prepare")
+	f("PREPARE INSERT INTO `t` VALUES (...)", "PREPARE INSERT INTO `t` VALUES (...)", false,
+		"administrator command: Prepare")
 	f("PREPARE `a` FROM ?", "PREPARE `a` FROM ?", false, "")
 	f("DEALLOCATE SELECT ?", "DEALLOCATE SELECT ?", false, "administrator command: Close stmt")
 	f("DEALLOCATE PREPARE `a`", "DEALLOCATE PREPARE `a`", false, "")

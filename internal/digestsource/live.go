@@ -22,11 +22,13 @@ type LiveOptions struct {
 // MinWindow is the shortest window of Live.
 const MinWindow = time.Second
 
-// Live looks at a target for a window and returns the report of the statements that completed within it, with what each source gave.
-// It only reads. When ctx ends early, the report is of the time until then and says so; an error means that there is none.
+// Live looks at a target for a window and returns the report of the statements that completed within it, with what each
+// source gave. It only reads. When ctx ends early, the report is of the time until then and says so; an error means
+// that there is none.
 func Live(ctx context.Context, t *target.Target, o LiveOptions) (digest.Report, []snapshot.Source, error) {
 	if o.Window < MinWindow {
-		return digest.Report{}, nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v", t.Spec().Name, o.Window, MinWindow)
+		return digest.Report{}, nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v",
+			t.Spec().Name, o.Window, MinWindow)
 	}
 	o.Detail = true
 	r, err := Open(ctx, t, o.Options)
@@ -67,7 +69,8 @@ func Live(ctx context.Context, t *target.Target, o LiveOptions) (digest.Report, 
 		return digest.Report{}, nil, fmt.Errorf("look at %s: %w", t.Spec().Name, err)
 	}
 	if ctx.Err() != nil {
-		rep.Global.Notes = append(rep.Global.Notes, fmt.Sprintf("stopped after %v of %v", saw.Round(time.Second/10), o.Window))
+		rep.Global.Notes = append(rep.Global.Notes, fmt.Sprintf("stopped after %v of %v",
+			saw.Round(time.Second/10), o.Window))
 	}
 	report(true)
 	return rep, sources, nil

@@ -38,13 +38,17 @@ func TestLive(t *testing.T) {
 				done <- n
 			}()
 			var last progress.Progress
-			rep, sources, err := Live(t.Context(), tg, LiveOptions{Window: 2 * time.Second, Progress: func(p progress.Progress) { last = p }})
+			rep, sources, err := Live(t.Context(), tg, LiveOptions{
+				Window:   2 * time.Second,
+				Progress: func(p progress.Progress) { last = p },
+			})
 			stop()
 			n := <-done
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c, ok := inReport(rep, "SELECT v FROM t WHERE id=1"); !ok || c.Count == 0 || c.Count > n || c.Attributes["rows_sent"].Sum != float64(c.Count) || rep.Classes[0].ID != c.ID {
+			if c, ok := inReport(rep, "SELECT v FROM t WHERE id=1"); !ok || c.Count == 0 || c.Count > n ||
+				c.Attributes["rows_sent"].Sum != float64(c.Count) || rep.Classes[0].ID != c.ID {
 				t.Errorf("%d ran: %s", n, short(rep))
 			}
 			if !last.End || len(sources) != 3 {
@@ -65,7 +69,8 @@ func TestLive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := inReport(rep, "SELECT v FROM t WHERE id=1"); !ok || !noted(rep, "stopped after") || time.Since(began) > time.Minute {
+			if _, ok := inReport(rep, "SELECT v FROM t WHERE id=1"); !ok || !noted(rep, "stopped after") ||
+				time.Since(began) > time.Minute {
 				t.Errorf("%+v", rep.Global)
 			}
 		})

@@ -23,8 +23,8 @@ func newOwn(before, now map[string]uint64, processes int, also map[string]bool) 
 	o := &own{sent: map[string]uint64{}, left: map[string]uint64{}, also: also}
 	for k, n := range now {
 		n -= min(n, before[k])
-		// The edges are not sharp. All processes read in the same seconds, so at an edge each may have one statement running;
-		// one more may have ended since. The words of an EXPLAIN are somebody else's, who may send it too.
+		// The edges are not sharp. All processes read in the same seconds, so at an edge each may have one statement
+		// running; one more may have ended since. The words of an EXPLAIN are somebody else's, who may send it too.
 		edge := 1 + uint64(processes) + n/10
 		if strings.HasPrefix(k, "explain") {
 			edge = 1

@@ -45,7 +45,9 @@ func TestATagHidesNothing(t *testing.T) {
 						t.Errorf("%s: %s", origin, x.Example)
 					}
 				}
-				if x, ok := of(cs, secret); origin != class.PerformanceSchema && x.Example != "SELECT SLEEP(?), AES_ENCRYPT(?, ?)" { // a digest makes a list of the arguments
+				if x, ok := of(cs, secret); origin != class.PerformanceSchema &&
+					x.Example != "SELECT SLEEP(?), AES_ENCRYPT(?, ?)" {
+					// a digest makes a list of the arguments
 					t.Errorf("%s: %v %+v", origin, ok, x)
 				}
 				x, ok := of(cs, load)
@@ -86,7 +88,8 @@ func TestOwn(t *testing.T) {
 		x.row.v[cCount], x.row.v[cTime] = count, count*1e12
 		n := o.take(&x)
 		if x.row.v[cCount] != left || x.row.v[cTime] != left*1e12 || n != count-left || x.mixed != (n > 0) {
-			t.Errorf("%s: %d are left, want %d, in %v s: %+v", fp, x.row.v[cCount], left, float64(x.row.v[cTime])*picosecond, x)
+			t.Errorf("%s: %d are left, want %d, in %v s: %+v", fp, x.row.v[cCount], left,
+				float64(x.row.v[cTime])*picosecond, x)
 		}
 	}
 	f("select a_rather_long_list from t", false, 16, 0)

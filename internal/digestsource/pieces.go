@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// pieceSize is how much of a log is read at a time, bytes. It stays within the processor's second cache, so that what was just
-	// read is still there when it is parsed.
+	// pieceSize is how much of a log is read at a time, bytes. It stays within the processor's second cache, so that
+	// what was just read is still there when it is parsed.
 	pieceSize = 1 << 20
-	// maxEntry bounds one entry, bytes: max_allowed_packet is at most 1 GiB (manual: "Server System Variables"), and the figures
-	// stand beside the statement.
+	// maxEntry bounds one entry, bytes: max_allowed_packet is at most 1 GiB (manual: "Server System Variables"), and
+	// the figures stand beside the statement.
 	maxEntry = 1<<30 + 1<<20
 	// maxLine bounds what is kept of a line that is not an entry's, bytes: an entry's first line is shorter.
 	maxLine = 64 << 10
@@ -25,12 +25,13 @@ const (
 // maxStray bounds how much of what stands before a log's first entry is kept together, bytes.
 const maxStray = 64 << 20
 
-// lines tells where the entries of one kind of log begin. Both functions judge by the bytes alone, so that a log falls into the same
-// entries however it is read.
+// lines tells where the entries of one kind of log begin. Both functions judge by the bytes alone, so that a log falls
+// into the same entries however it is read.
 type lines struct {
 	// cut returns the length of the longest beginning of a piece that ends between two entries, 0 when there is none.
 	cut func(piece []byte) int
-	// first returns where an entry begins for the first time behind the beginning of a piece, which may lie within one; -1 when none does.
+	// first returns where an entry begins for the first time behind the beginning of a piece, which may lie within one;
+	// -1 when none does.
 	first func(piece []byte) int
 	// mark stands before every entry but the first.
 	mark string
@@ -65,8 +66,8 @@ func newPieces(in io.Reader, l lines, size, limit int, free *buffers) *pieces {
 	return &pieces{in: in, lines: l, size: size, limit: limit, free: free, buf: free.get(size)}
 }
 
-// next returns the next piece; not ok at the end of the log, or of what is written so far when the log is open. The piece goes back by
-// done.
+// next returns the next piece; not ok at the end of the log, or of what is written so far when the log is open. The
+// piece goes back by done.
 func (p *pieces) next() (_ piece, ok bool) {
 	for {
 		p.fill()
@@ -151,7 +152,8 @@ func (p *pieces) room(n int) int {
 // done takes a piece back.
 func (p *pieces) done(x piece) { p.free.put(x.buf) }
 
-// stray reports whether what was read is no entry but stands before the first one, as in a log whose beginning was cut off.
+// stray reports whether what was read is no entry but stands before the first one, as in a log whose beginning was cut
+// off.
 func (p *pieces) stray() bool {
 	if p.begun || bytes.HasPrefix(p.buf, []byte(p.lines.mark[1:])) {
 		p.begun = true
@@ -213,8 +215,8 @@ func (p *pieces) skip(offset, length int64, reason string) {
 	p.skipped = append(p.skipped, slowlog.Skip{Offset: offset, Length: length, Reason: reason})
 }
 
-// lastLine returns where the last line of b begins, of which more may follow; the end of b when that line is too long to begin an
-// entry.
+// lastLine returns where the last line of b begins, of which more may follow; the end of b when that line is too long
+// to begin an entry.
 func lastLine(b []byte) int {
 	i := bytes.LastIndexByte(b, '\n') + 1
 	if i == 0 || len(b)-i > maxLine {

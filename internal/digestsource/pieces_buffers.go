@@ -2,8 +2,8 @@ package digestsource
 
 import "sync"
 
-// buffers keeps the buffers of pieces for the next ones. Only those of the usual size are kept: one long statement does not make all
-// that follows hold its size.
+// buffers keeps the buffers of pieces for the next ones. Only those of the usual size are kept: one long statement does
+// not make all that follows hold its size.
 type buffers struct {
 	size int
 	mu   sync.Mutex

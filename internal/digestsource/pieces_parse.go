@@ -44,7 +44,8 @@ func looksWhole(kind slowlog.Kind, b []byte) bool {
 	switch {
 	case bytes.HasPrefix(line, []byte("# administrator command: ")):
 		return true
-	case bytes.HasPrefix(line, []byte("SET timestamp=")), bytes.HasPrefix(line, []byte("use ")): // the statement follows
+	case bytes.HasPrefix(line, []byte("SET timestamp=")), bytes.HasPrefix(line, []byte("use ")):
+		// the statement follows
 		return false
 	}
 	return bytes.HasSuffix(line, []byte(";")) && (bytes.HasPrefix(b, []byte("# ")) || bytes.Contains(b, []byte("\n# ")))
@@ -100,7 +101,8 @@ func (p *parsing) piece(x piece, before parsingState, a *digest.Aggregator, file
 // parallel reports whether the state behind a piece of the kind is found in a fraction of the time that parsing takes.
 func parallel(kind slowlog.Kind) bool { return kind != slowlog.GeneralLog }
 
-// behind returns the state behind a piece of a log that is parallel, as it is when nothing is known of what stands before.
+// behind returns the state behind a piece of a log that is parallel, as it is when nothing is known of what stands
+// before.
 func behind(data []byte) parsingState { return parsingState{slowlog.State{}.After(data)} }
 
 // then returns the state behind a piece when that before the piece was s.

@@ -77,7 +77,10 @@ func TestPieces(t *testing.T) {
 	}
 	f("", 64, 100, []string{})
 	f("# a\n# b\n", 64, 100, []string{"# a\n# b\n"})
-	f(strings.Repeat("no entry\n", 5), 16, 64, []string{"no entry\n", "no entry\n", "no entry\n", "no entry\n", "no entry\n"})
+	f(strings.Repeat("no entry\n", 5), 16, 64, []string{
+		"no entry\n", "no entry\n", "no entry\n",
+		"no entry\n", "no entry\n",
+	})
 	f("# a\n# "+strings.Repeat("long\n", 50)+"# b\n", 16, 64, []string{"# a\n", "# b\n"})
 }
 
@@ -103,7 +106,8 @@ func TestPiecesTooLong(t *testing.T) {
 func TestPiecesTorn(t *testing.T) {
 	broken := errors.New("broken")
 	log := "# a\n# b\nc"
-	p := newPieces(io.MultiReader(strings.NewReader(log), iotest.ErrReader(broken)), marked, 64, 100, &buffers{size: 64})
+	p := newPieces(io.MultiReader(strings.NewReader(log), iotest.ErrReader(broken)), marked, 64,
+		100, &buffers{size: 64})
 	x, ok := p.next()
 	if !ok || string(x.data) != "# a\n" {
 		t.Fatalf("got %q, want the one whole entry", x.data)
@@ -111,7 +115,8 @@ func TestPiecesTorn(t *testing.T) {
 	if x, ok := p.next(); ok {
 		t.Fatalf("got %q after the error", x.data)
 	}
-	if len(p.skipped) != 1 || p.skipped[0].Offset != 4 || p.skipped[0].Length != 5 || !strings.Contains(p.skipped[0].Reason, "broken") {
+	if len(p.skipped) != 1 || p.skipped[0].Offset != 4 || p.skipped[0].Length != 5 ||
+		!strings.Contains(p.skipped[0].Reason, "broken") {
 		t.Fatalf("skipped %+v, want 5 bytes at 4", p.skipped)
 	}
 }

@@ -40,7 +40,8 @@ type Options struct {
 	Detail bool
 }
 
-// Reader reads the classes of one target. Begin, End and Close are called from one goroutine at a time; Run runs beside.
+// Reader reads the classes of one target. Begin, End and Close are called from one goroutine at a time; Run runs
+// beside.
 type Reader struct {
 	t       *target.Target
 	o       Options
@@ -65,8 +66,8 @@ type Reader struct {
 	lost  time.Duration
 }
 
-// Open finds out what the target offers. It fails only when the server cannot be asked at all: what is missing or denied is
-// reported by End.
+// Open finds out what the target offers. It fails only when the server cannot be asked at all: what is missing or
+// denied is reported by End.
 func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 	if o.Interval == 0 {
 		o.Interval = 100 * time.Millisecond
@@ -78,7 +79,11 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 		o.Timeout = 5 * time.Second
 	}
 	a := &asker{Asker: t.Asker(target.SessionOptions{Limit: 2 * o.Timeout}, nil)}
-	r := &Reader{t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a}, digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), state: map[string]*snapshot.Source{}, mu: make(chan struct{}, 1)}
+	r := &Reader{
+		t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a},
+		digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), state: map[string]*snapshot.Source{},
+		mu: make(chan struct{}, 1),
+	}
 	for _, n := range []string{Digests, SlowLog, Samples} {
 		r.state[n] = &snapshot.Source{Name: n, State: snapshot.OK}
 	}
@@ -125,7 +130,8 @@ func (r *Reader) findLog(ctx context.Context) error {
 		return missing("not requested", "")
 	}
 	v := map[string]string{}
-	err := r.ask.query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('slow_query_log','slow_query_log_file','log_output','long_query_time','min_examined_row_limit','log_slow_rate_limit','datadir')", func(row []driver.Value) {
+	err := r.ask.query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN "+
+		"('slow_query_log','slow_query_log_file','log_output','long_query_time','min_examined_row_limit','log_slow_rate_limit','datadir')", func(row []driver.Value) {
 		v[strings.ToLower(text(row[0]))] = text(row[1])
 	})
 	if err != nil {
@@ -139,7 +145,8 @@ func (r *Reader) findLog(ctx context.Context) error {
 	case v["slow_query_log"] != "ON" && v["slow_query_log"] != "1":
 		return missing("slow_query_log is off", "SET GLOBAL slow_query_log=ON")
 	case !strings.Contains(strings.ToUpper(v["log_output"]), "FILE"):
-		return missing("the slow log is not written to a file: log_output="+state.Clip(v["log_output"], 100), "SET GLOBAL log_output='FILE'")
+		return missing("the slow log is not written to a file: log_output="+state.Clip(v["log_output"], 100),
+			"SET GLOBAL log_output='FILE'")
 	}
 	path := v["slow_query_log_file"]
 	if !filepath.IsAbs(path) {
@@ -147,11 +154,13 @@ func (r *Reader) findLog(ctx context.Context) error {
 	}
 	limit, _ := strconv.ParseFloat(v["long_query_time"], 64)
 	open := func() (*os.File, error) {
-		octx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout) // a server that was started again is looked for
+		// a server that was started again is looked for
+		octx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout)
 		defer cancel()
 		return r.t.OpenFile(octx, path)
 	}
-	l := &slowLog{path: path, open: open, whole: limit == 0 && (v["min_examined_row_limit"] == "0" || v["min_examined_row_limit"] == "") && (v["log_slow_rate_limit"] == "" || v["log_slow_rate_limit"] == "1")}
+	l := &slowLog{path: path, open: open, whole: limit == 0 && (v["min_examined_row_limit"] == "0" ||
+		v["min_examined_row_limit"] == "") && (v["log_slow_rate_limit"] == "" || v["log_slow_rate_limit"] == "1")}
 	if err := l.mark(); errors.Is(err, target.ErrElsewhere) {
 		return missing("the slow log is a file on another machine", "run dyno on the server's machine to read it")
 	} else if err != nil {
@@ -164,7 +173,8 @@ func (r *Reader) findLog(ctx context.Context) error {
 
 func (r *Reader) logFailed(path string, err error) {
 	if errors.Is(err, os.ErrPermission) {
-		r.set(SlowLog, snapshot.Denied, "the slow log "+path+" may not be read by this user", "run dyno as root or as the server's user, or let its group read the file")
+		r.set(SlowLog, snapshot.Denied, "the slow log "+path+" may not be read by this user",
+			"run dyno as root or as the server's user, or let its group read the file")
 		return
 	}
 	r.set(SlowLog, snapshot.Failed, err.Error(), "")
@@ -273,8 +283,8 @@ func (r *Reader) ok(name string, took time.Duration) {
 	x.Took += float64(took) / 1e6
 }
 
-// Run looks at the processlist each interval until ctx ends, which is no error. A server that goes away is looked for again.
-// What it sees counts between Begin and End. It runs in a goroutine of the caller's.
+// Run looks at the processlist each interval until ctx ends, which is no error. A server that goes away is looked for
+// again. What it sees counts between Begin and End. It runs in a goroutine of the caller's.
 func (r *Reader) Run(ctx context.Context) error {
 	r.lock() // a window may be turned meanwhile
 	idle := !r.usable(Samples) || r.samples.full == ""
@@ -365,8 +375,9 @@ func (r *Reader) End(ctx context.Context) ([]class.Class, []snapshot.Source, err
 	return r.close(ctx)
 }
 
-// Turn closes the window as End does and begins the next one at the same moment, so that no statement falls between two windows and
-// the digests are read once for both. After an error there is no window: Begin starts one. It is not for readers with Detail.
+// Turn closes the window as End does and begins the next one at the same moment, so that no statement falls between two
+// windows and the digests are read once for both. After an error there is no window: Begin starts one. It is not for
+// readers with Detail.
 func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*r.o.Timeout)
 	defer cancel()
@@ -407,8 +418,8 @@ func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, er
 	return classes, sources, nil
 }
 
-// Lost returns how much of the window that was closed last is missing from its beginning: what the server had counted when it restarted, or
-// when its table of digests was emptied, is gone. It is for whoever closed the window.
+// Lost returns how much of the window that was closed last is missing from its beginning: what the server had counted
+// when it restarted, or when its table of digests was emptied, is gone. It is for whoever closed the window.
 func (r *Reader) Lost() time.Duration { return r.lost }
 
 // close is End without its lock.
@@ -465,7 +476,8 @@ func (r *Reader) endSamples() []*sampled {
 		r.set(Samples, snapshot.OK, "", "")
 		x.Reads, x.Took = s.looks, float64(s.took)/1e6
 		if s.dropped > 0 {
-			x.Reason = fmt.Sprintf("%d statements beyond %d classes, beyond %d that run at a time, or beyond %d MiB of texts, were left out", s.dropped, maxClasses, mostRunning, mostTexts>>20)
+			x.Reason = fmt.Sprintf("%d statements beyond %d classes, beyond %d that run at a time, or beyond %d MiB "+
+				"of texts, were left out", s.dropped, maxClasses, mostRunning, mostTexts>>20)
 		}
 	case s.err != nil:
 		r.fail(Samples, s.err)
@@ -520,8 +532,8 @@ func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 	return g, true
 }
 
-// beside returns the sampled classes that an exact source cannot have: statements that never completed within the window, and
-// prepared ones where the digests leave them out.
+// beside returns the sampled classes that an exact source cannot have: statements that never completed within the
+// window, and prepared ones where the digests leave them out.
 func beside(exact []class.Class, missed uint64, seen []*sampled) (out []class.Class) {
 	have := map[string]bool{}
 	for _, c := range exact {
@@ -562,7 +574,8 @@ func (r *Reader) noteRunning(name string) {
 		return
 	}
 	x := r.state[name]
-	note := fmt.Sprintf("%d statements had run for a second or more when the window ended: they count when they complete", n)
+	note := fmt.Sprintf("%d statements had run for a second or more when the window ended: they count when they "+
+		"complete", n)
 	x.Reason = strings.TrimPrefix(x.Reason+"; "+note, "; ")
 }
 

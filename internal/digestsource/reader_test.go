@@ -114,8 +114,8 @@ func run(t *testing.T, db *sql.DB, q string, args ...any) {
 	rows.Close()
 }
 
-// settle runs one more statement on the connection: the server counts a statement just after the client has its answer, but surely
-// before it begins the next.
+// settle runs one more statement on the connection: the server counts a statement just after the client has its answer,
+// but surely before it begins the next.
 func settle(t *testing.T, db *sql.DB) {
 	t.Helper()
 	run(t, db, "DO 0")
@@ -143,7 +143,8 @@ func TestDigestsCountExactly(t *testing.T) {
 				wall = time.Since(began)
 				settle(t, db)
 			})
-			if x := source(t, sources, Digests); x.State != snapshot.OK || x.Reads != 2 || x.Reason != "" || x.Took <= 0 {
+			if x := source(t, sources, Digests); x.State != snapshot.OK || x.Reads != 2 ||
+				x.Reason != "" || x.Took <= 0 {
 				t.Errorf("%+v", x)
 			}
 			check := func(sql string, count, sent, examined, affected, scans uint64) {
@@ -156,8 +157,10 @@ func TestDigestsCountExactly(t *testing.T) {
 				if c.Origin != class.PerformanceSchema || c.Sampled || c.Schema != "d" {
 					t.Errorf("%+v", c)
 				}
-				if c.Count != count || c.RowsSent != known.Of(sent) || c.Examined != known.Of(examined) || c.Affected != known.Of(affected) || c.FullScans != known.Of(scans) {
-					t.Errorf("%s: count %d sent %v examined %v affected %v scans %v", sql, c.Count, c.RowsSent, c.Examined, c.Affected, c.FullScans)
+				if c.Count != count || c.RowsSent != known.Of(sent) || c.Examined != known.Of(examined) ||
+					c.Affected != known.Of(affected) || c.FullScans != known.Of(scans) {
+					t.Errorf("%s: count %d sent %v examined %v affected %v scans %v", sql, c.Count, c.RowsSent,
+						c.Examined, c.Affected, c.FullScans)
 				}
 				if c.TimeSec <= 0 || c.TimeSec > wall.Seconds() {
 					t.Errorf("%s took %v s of %v", sql, c.TimeSec, wall)
@@ -203,7 +206,8 @@ func TestDigestsEmptiedInTheWindow(t *testing.T) {
 			began := time.Now()
 			cs, sources := window(t, r, func() {
 				run(t, db, "SELECT v FROM t WHERE id=2")
-				// A row that begins anew within the same second and grows past its old count cannot be told, so a second passes.
+				// A row that begins anew within the same second and grows past its old count cannot be told, so a
+				// second passes.
 				s.Exec(t, "DO SLEEP(1.1)", "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
 				emptied = time.Now()
 				for range 9 {
@@ -226,7 +230,8 @@ func TestDigestsEmptiedInTheWindow(t *testing.T) {
 }
 
 func TestDigestsOverflowAndCutTexts(t *testing.T) {
-	s := servers.Start(t, "mariadb", "performance_schema=ON", "performance_schema_digests_size=200", "max_digest_length=100", "performance_schema_max_digest_length=100")
+	s := servers.Start(t, "mariadb", "performance_schema=ON", "performance_schema_digests_size=200",
+		"max_digest_length=100", "performance_schema_max_digest_length=100")
 	db := table(t, s)
 	var wide strings.Builder
 	for i := range 60 {
@@ -239,7 +244,8 @@ func TestDigestsOverflowAndCutTexts(t *testing.T) {
 		}
 	})
 	x := source(t, sources, Digests)
-	if !strings.Contains(x.Reason, "did not fit") || !strings.Contains(x.Reason, "may be cut off") || !strings.Contains(x.Fix, "performance_schema_digests_size") {
+	if !strings.Contains(x.Reason, "did not fit") || !strings.Contains(x.Reason, "may be cut off") ||
+		!strings.Contains(x.Fix, "performance_schema_digests_size") {
 		t.Errorf("%+v", x)
 	}
 	if len(cs) == 0 || len(cs) > 200 {
@@ -276,7 +282,9 @@ func TestPreparedStatements(t *testing.T) {
 					t.Errorf("%d executions: %+v", n, c)
 				}
 				for _, c := range cs {
-					if strings.HasPrefix(c.Fingerprint, "prepare ") || strings.HasPrefix(c.Fingerprint, "deallocate ") || strings.HasPrefix(c.Fingerprint, "execute ") {
+					if strings.HasPrefix(c.Fingerprint, "prepare ") ||
+						strings.HasPrefix(c.Fingerprint, "deallocate ") ||
+						strings.HasPrefix(c.Fingerprint, "execute ") {
 						t.Errorf("a class of its own: %s", c.Fingerprint)
 					}
 				}
@@ -295,7 +303,8 @@ func TestPreparedStatements(t *testing.T) {
 	}
 }
 
-// TestSamplesFindTheSlowClass turns performance_schema off: one connection sleeps 3/4 of the time, a second one is idle.
+// TestSamplesFindTheSlowClass turns performance_schema off: one connection sleeps 3/4 of the time, a second one is
+// idle.
 func TestSamplesFindTheSlowClass(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -316,7 +325,8 @@ func TestSamplesFindTheSlowClass(t *testing.T) {
 			if !ok || len(cs) != 1 {
 				t.Fatalf("%+v %+v", cs, sources)
 			}
-			if !c.Sampled || c.Origin != class.Processlist || c.Schema != "d" || c.Example == "" || !strings.Contains(c.Example, "'abc'") {
+			if !c.Sampled || c.Origin != class.Processlist || c.Schema != "d" || c.Example == "" ||
+				!strings.Contains(c.Example, "'abc'") {
 				t.Errorf("%+v", c)
 			}
 			if math.Abs(c.TimeSec-busy.Seconds()) > 0.35*busy.Seconds() {
@@ -331,7 +341,8 @@ func TestSamplesFindTheSlowClass(t *testing.T) {
 			if c.MeanSec().OK() {
 				t.Error("a sampled class has a mean")
 			}
-			if x := source(t, sources, Digests); x.State != snapshot.Missing || !strings.Contains(x.Reason, "performance_schema is off") || x.Fix == "" {
+			if x := source(t, sources, Digests); x.State != snapshot.Missing ||
+				!strings.Contains(x.Reason, "performance_schema is off") || x.Fix == "" {
 				t.Errorf("%+v", x)
 			}
 			if x := source(t, sources, Samples); x.State != snapshot.OK || x.Reads < 20 {
@@ -353,7 +364,8 @@ func TestShortWindow(t *testing.T) {
 func TestSamplesSeeRowsExamined(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	db := table(t, s)
-	const q = "SELECT a.id, COUNT(*) FROM t a JOIN t b ON a.v<>b.v GROUP BY a.id ORDER BY COUNT(*), SLEEP(0.002)" // a sort after a join
+	// a sort after a join
+	const q = "SELECT a.id, COUNT(*) FROM t a JOIN t b ON a.v<>b.v GROUP BY a.id ORDER BY COUNT(*), SLEEP(0.002)"
 	cs, _ := window(t, open(t, s, "root", Options{Interval: 20 * time.Millisecond}), func() { run(t, db, q) })
 	c, ok := of(cs, q)
 	if !ok || c.Count != 1 {
@@ -382,7 +394,8 @@ func TestRunningAtTheEnd(t *testing.T) {
 			if !ok || !c.Sampled || c.Origin != class.Processlist || c.TimeSec < 1 {
 				t.Errorf("%+v", cs)
 			}
-			if x := source(t, sources, Digests); !strings.Contains(x.Reason, "1 statements had run for a second or more") {
+			if x := source(t, sources, Digests); !strings.Contains(x.Reason,
+				"1 statements had run for a second or more") {
 				t.Errorf("%+v", x)
 			}
 			cancel()
@@ -391,7 +404,8 @@ func TestRunningAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestRunBeforeBegin has the sampler run before there is a window, as it does while a slow server takes its time to begin one.
+// TestRunBeforeBegin has the sampler run before there is a window, as it does while a slow server takes its time to
+// begin one.
 func TestRunBeforeBegin(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	db := table(t, s)
@@ -402,9 +416,11 @@ func TestRunBeforeBegin(t *testing.T) {
 	go func() { defer close(done); db.ExecContext(ctx, "SELECT SLEEP(120)") }()
 	go func() { ran <- r.Run(ctx) }()
 	watcher := s.DB(t, "")
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // it runs, for longer than the window will have
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		// it runs, for longer than the window will have
 		var sec float64
-		err := watcher.QueryRowContext(t.Context(), "SELECT TIME_MS / 1000 FROM information_schema.PROCESSLIST WHERE INFO = 'SELECT SLEEP(120)'").Scan(&sec)
+		err := watcher.QueryRowContext(t.Context(), "SELECT TIME_MS / 1000 FROM information_schema.PROCESSLIST WHERE "+
+			"INFO = 'SELECT SLEEP(120)'").Scan(&sec)
 		if sec >= 1 {
 			break
 		}
@@ -472,7 +488,8 @@ func TestAccountWithoutPrivileges(t *testing.T) {
 func TestSlowLogOfEverything(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s := servers.Start(t, flavor, "performance_schema=OFF", "slow_query_log=ON", "long_query_time=0", "log_output=FILE")
+			s := servers.Start(t, flavor, "performance_schema=OFF", "slow_query_log=ON",
+				"long_query_time=0", "log_output=FILE")
 			db := table(t, s)
 			run(t, db, "SELECT v FROM t WHERE id=77") // before the window
 			cs, sources := window(t, open(t, s, "root", Options{}), func() {
@@ -487,17 +504,21 @@ func TestSlowLogOfEverything(t *testing.T) {
 				t.Fatalf("%+v", x)
 			}
 			c, ok := of(cs, "SELECT v FROM t WHERE id=1")
-			if !ok || c.Origin != class.SlowLog || c.Sampled || c.Count != 12 || c.RowsSent != known.Of(uint64(12)) || c.Examined != known.Of(uint64(12)) || c.Schema != "d" {
+			if !ok || c.Origin != class.SlowLog || c.Sampled || c.Count != 12 || c.RowsSent != known.Of(uint64(12)) ||
+				c.Examined != known.Of(uint64(12)) || c.Schema != "d" {
 				t.Errorf("%+v", c)
 			}
 			if !strings.HasPrefix(c.Example, "SELECT v\nFROM t\nWHERE id=") || strings.Contains(c.Example, "77") {
 				t.Errorf("example %q", c.Example)
 			}
-			if c, ok := of(cs, "SELECT id FROM t WHERE v=3"); !ok || c.Count != 1 || c.RowsSent != known.Of(uint64(100)) || c.Examined != known.Of(uint64(1000)) || c.P95Sec.Or(0) <= 0 || c.LastSeen.IsZero() {
+			if c, ok := of(cs, "SELECT id FROM t WHERE v=3"); !ok || c.Count != 1 ||
+				c.RowsSent != known.Of(uint64(100)) || c.Examined != known.Of(uint64(1000)) ||
+				c.P95Sec.Or(0) <= 0 || c.LastSeen.IsZero() {
 				t.Errorf("%+v", c)
 			}
 			for _, c := range cs {
-				if c.Origin == class.SlowLog && (strings.Contains(c.Fingerprint, "own") || strings.Contains(c.Fingerprint, "_schema")) {
+				if c.Origin == class.SlowLog && (strings.Contains(c.Fingerprint, "own") ||
+					strings.Contains(c.Fingerprint, "_schema")) {
 					t.Errorf("Dyno's own: %+v", c)
 				}
 			}

@@ -46,12 +46,24 @@ var attributes = []struct {
 	{cErrors, infoOf(slowlog.Errors), false},
 	{cWarnings, infoOf(slowlog.Warnings), false},
 	{cScan, slowlog.Info{Name: "Select_scan", Key: "select_scan", Label: "Full scans", Unit: slowlog.Count}, false},
-	{cFullJoin, slowlog.Info{Name: "Select_full_join", Key: "select_full_join", Label: "Full joins", Unit: slowlog.Count}, false},
-	{cFullRangeJoin, slowlog.Info{Name: "Select_full_range_join", Key: "select_full_range_join", Label: "Range joins", Unit: slowlog.Count}, false},
+	{cFullJoin, slowlog.Info{
+		Name: "Select_full_join", Key: "select_full_join", Label: "Full joins",
+		Unit: slowlog.Count,
+	}, false},
+	{cFullRangeJoin, slowlog.Info{
+		Name: "Select_full_range_join", Key: "select_full_range_join", Label: "Range joins",
+		Unit: slowlog.Count,
+	}, false},
 	{cRange, slowlog.Info{Name: "Select_range", Key: "select_range", Label: "Ranges", Unit: slowlog.Count}, false},
-	{cRangeCheck, slowlog.Info{Name: "Select_range_check", Key: "select_range_check", Label: "Range checks", Unit: slowlog.Count}, false},
+	{cRangeCheck, slowlog.Info{
+		Name: "Select_range_check", Key: "select_range_check", Label: "Range checks",
+		Unit: slowlog.Count,
+	}, false},
 	{cNoIndex, slowlog.Info{Name: "No_index_used", Key: "no_index_used", Label: "No index", Unit: slowlog.Flag}, true},
-	{cNoGoodIndex, slowlog.Info{Name: "No_good_index_used", Key: "no_good_index_used", Label: "No good ind", Unit: slowlog.Flag}, true},
+	{cNoGoodIndex, slowlog.Info{
+		Name: "No_good_index_used", Key: "no_good_index_used", Label: "No good ind",
+		Unit: slowlog.Flag,
+	}, true},
 }
 
 func infoOf(a slowlog.Attribute) slowlog.Info {
@@ -68,13 +80,13 @@ type ReportOptions struct {
 	OrderBy digest.Order // the zero value is the sum of query times
 }
 
-// Report closes the window as End does and returns what was seen as a report: all classes, most time first, those of one fingerprint as
-// one whatever their default database. The reader must have been opened with Detail.
+// Report closes the window as End does and returns what was seen as a report: all classes, most time first, those of
+// one fingerprint as one whatever their default database. The reader must have been opened with Detail.
 //
-// What a source does not tell of a window is unknown: of all figures but the times the digests have sums only, so that just the average
-// is known, and everything where a class was executed once. FirstSeen and LastSeen of a class lie in the window. On MySQL
-// 8.0 fingerprints and ids are of the statements as they were written, elsewhere of their digests. Users and hosts are those that were seen
-// in the processlist, with how often.
+// What a source does not tell of a window is unknown: of all figures but the times the digests have sums only, so that
+// just the average is known, and everything where a class was executed once. FirstSeen and LastSeen of a class lie in
+// the window. On MySQL 8.0 fingerprints and ids are of the statements as they were written, elsewhere of their digests.
+// Users and hosts are those that were seen in the processlist, with how often.
 func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []snapshot.Source, error) {
 	if !r.o.Detail {
 		return digest.Report{}, nil, errors.New("report query classes: the reader was opened without detail")
@@ -103,7 +115,8 @@ func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []
 	default:
 		source = fromSamples
 		if r.state[Samples].State == snapshot.OK {
-			b.note(fmt.Sprintf("figures are estimated from %d samples of the processlist, %v apart: short and rare statements are missed", r.samples.looks, r.o.Interval))
+			b.note(fmt.Sprintf("figures are estimated from %d samples of the processlist, %v apart: short and rare "+
+				"statements are missed", r.samples.looks, r.o.Interval))
 		}
 	}
 	b.samples(source)
@@ -118,7 +131,7 @@ func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []
 }
 
 // within holds the times of a class to the window: a server counts digests since long before it.
-func within(c *digest.Class, from, to time.Time) {
+func within(c *digest.Row, from, to time.Time) {
 	if c.FirstSeen.Before(from) || c.FirstSeen.After(to) {
 		c.FirstSeen = from
 	}
@@ -134,7 +147,7 @@ type builder struct {
 	w     windowed
 	sec   float64               // length of the window
 	seen  map[string][]*sampled // by key
-	list  []*digest.Class
+	list  []*digest.Row
 	base  *digest.Report // what finish begins with; nil = nothing
 	all   *steps         // the distribution of all times; nil when unknown
 	own   uint64
@@ -152,7 +165,8 @@ func (b *builder) digests(ctx context.Context) {
 	r, g := b.r, b.w.counted
 	b.own = g.own
 	slices.SortFunc(g.rows, func(x, y growth) int {
-		return cmp.Or(cmp.Compare(y.row.v[cTime], x.row.v[cTime]), strings.Compare(x.digest, y.digest), strings.Compare(x.schema, y.schema))
+		return cmp.Or(cmp.Compare(y.row.v[cTime], x.row.v[cTime]), strings.Compare(x.digest, y.digest),
+			strings.Compare(x.schema, y.schema))
 	})
 	dist := r.times.window(ctx, g.rows)
 	overall := r.times.overall(ctx)
@@ -200,18 +214,24 @@ func (b *builder) digests(ctx context.Context) {
 	b.note(g.fix)
 	switch {
 	case !r.times.ok():
-		b.note("this server does not report how times are distributed: median, 95 % and stddev are unknown, except for classes of one statement")
+		b.note("this server does not report how times are distributed: median, 95 % and stddev are unknown, except " +
+			"for classes of one statement")
 	case without > 0:
-		b.note(fmt.Sprintf("times are distributed as the server's histograms say, whose steps are 4.7 %% wide; %d classes were too many, or not busy enough before the window, for theirs to be read: median, 95 %% and stddev are unknown there", without))
+		b.note(fmt.Sprintf("times are distributed as the server's histograms say, whose steps are 4.7 %% wide; %d "+
+			"classes were too many, or not busy enough before the window, for theirs to be read: median, 95 %% and "+
+			"stddev are unknown there", without))
 	default:
 		b.note("times are distributed as the server's histograms say, whose steps are 4.7 % wide")
 	}
 }
 
 // counted makes the class of the rows of one fingerprint. The distribution is nil when it is not known of all of them.
-func (b *builder) counted(rows []growth, dist map[digestKey]*steps) (*digest.Class, *steps) {
+func (b *builder) counted(rows []growth, dist map[digestKey]*steps) (*digest.Row, *steps) {
 	d := b.r.digests
-	c := &digest.Class{ID: rows[0].id, Fingerprint: rows[0].fingerprint, Attributes: map[string]digest.Figures{}, Flags: map[string]digest.Share{}}
+	c := &digest.Row{
+		ID: rows[0].id, Fingerprint: rows[0].fingerprint, Attributes: map[string]digest.Figures{},
+		Flags: map[string]digest.Share{},
+	}
 	var sums [columns]uint64
 	spread := b.r.times.steps()
 	bases := map[string]uint64{}
@@ -241,7 +261,8 @@ func (b *builder) counted(rows []growth, dist map[digestKey]*steps) (*digest.Cla
 			c.LastSeen = t
 		}
 		c.Truncated = c.Truncated || x.cut
-		if s := b.sample(x); s != nil && (c.Worst == nil || b.older(c.Worst) && !b.older(s) || b.older(c.Worst) == b.older(s) && s.QuerySec > c.Worst.QuerySec) {
+		if s := b.sample(x); s != nil && (c.Worst == nil || b.older(c.Worst) && !b.older(s) ||
+			b.older(c.Worst) == b.older(s) && s.QuerySec > c.Worst.QuerySec) {
 			c.Worst = s
 		}
 	}
@@ -284,7 +305,7 @@ func (b *builder) counted(rows []growth, dist map[digestKey]*steps) (*digest.Cla
 	return c, spread
 }
 
-// decade is the place of a time in digest.Class.Histogram.
+// decade is the place of a time in digest.Row.Histogram.
 func decade(sec float64) int {
 	d := 0
 	for limit := 10e-6; d < 7 && sec >= limit; limit *= 10 {
@@ -306,9 +327,12 @@ func summed(i slowlog.Info, n uint64, sum float64) digest.Figures {
 	return f
 }
 
-// distribute adds what is known of the distribution of times. low and high hold since the server counts, and for the window when lowNow
-// and highNow say so; otherwise the ends of the steps, which are at most one step away, are the closest that is known.
-func distribute(f *digest.Figures, s *steps, low known.Value[float64], lowNow bool, high known.Value[float64], highNow bool) {
+// distribute adds what is known of the distribution of times. low and high hold since the server counts, and for the
+// window when lowNow and highNow say so; otherwise the ends of the steps, which are at most one step away, are the
+// closest that is known.
+func distribute(f *digest.Figures, s *steps, low known.Value[float64], lowNow bool,
+	high known.Value[float64], highNow bool,
+) {
 	from, isFrom := low.Get()
 	to, isTo := high.Get()
 	if isFrom && lowNow {
@@ -347,7 +371,8 @@ func (b *builder) sample(x growth) *digest.Sample {
 	return s
 }
 
-// older reports whether a sample is of before the window: it is shown, with its time, when there is none of the window itself.
+// older reports whether a sample is of before the window: it is shown, with its time, when there is none of the window
+// itself.
 func (b *builder) older(s *digest.Sample) bool { return s.Time.Before(b.w.counted.from.server) }
 
 func (b *builder) withhold(s *digest.Sample) {
@@ -382,12 +407,16 @@ func (b *builder) logged(rep digest.Report) {
 }
 
 // class turns a class into one of a report.
-func (b *builder) class(x class.Class) *digest.Class {
-	c := &digest.Class{ID: x.ID, Fingerprint: x.Fingerprint, Sampled: x.Sampled, Count: x.Count, FirstSeen: x.FirstSeen.UTC(), LastSeen: x.LastSeen.UTC(), Attributes: map[string]digest.Figures{}}
+func (b *builder) class(x class.Class) *digest.Row {
+	c := &digest.Row{
+		ID: x.ID, Fingerprint: x.Fingerprint, Sampled: x.Sampled, Count: x.Count,
+		FirstSeen: x.FirstSeen.UTC(), LastSeen: x.LastSeen.UTC(), Attributes: map[string]digest.Figures{},
+	}
 	f := summed(infoOf(slowlog.QueryTime), x.Count, x.TimeSec)
 	if x.Sampled {
 		f.Avg, f.Estimated = 0, true // long statements are seen more often than short ones
-		f.Min, f.P95, f.Median, f.Stddev = known.None[float64](), known.None[float64](), known.None[float64](), known.None[float64]()
+		f.Min, f.P95, f.Median, f.Stddev = known.None[float64](), known.None[float64](),
+			known.None[float64](), known.None[float64]()
 	} else if x.P95Sec.OK() {
 		f.P95 = x.P95Sec
 	}
@@ -427,7 +456,7 @@ func (b *builder) class(x class.Class) *digest.Class {
 }
 
 // join adds a class of the same fingerprint in another default database.
-func join(m, c *digest.Class) {
+func join(m, c *digest.Row) {
 	for k, f := range c.Attributes {
 		if x, ok := m.Attributes[k]; ok {
 			f = joined(x, f)
@@ -467,7 +496,10 @@ func joined(a, b digest.Figures) digest.Figures {
 		}
 		return out
 	}
-	out := digest.Figures{Label: a.Label, Unit: a.Unit, Count: a.Count + b.Count, Sum: a.Sum + b.Sum, Estimated: a.Estimated || b.Estimated}
+	out := digest.Figures{
+		Label: a.Label, Unit: a.Unit, Count: a.Count + b.Count, Sum: a.Sum + b.Sum,
+		Estimated: a.Estimated || b.Estimated,
+	}
 	if !out.Estimated {
 		out.Avg = out.Sum / float64(out.Count)
 	}
@@ -484,9 +516,10 @@ func joined(a, b digest.Figures) digest.Figures {
 	return out
 }
 
-// samples adds what only the processlist tells: the classes that the exact source has not, what still runs, users, hosts and examples.
+// samples adds what only the processlist tells: the classes that the exact source has not, what still runs, users,
+// hosts and examples.
 func (b *builder) samples(source string) {
-	have, exact := map[string]*digest.Class{}, map[string]bool{}
+	have, exact := map[string]*digest.Row{}, map[string]bool{}
 	for _, c := range b.list {
 		have[sqltext.Key(c.Fingerprint)], exact[sqltext.Key(c.Fingerprint)] = c, true
 	}
@@ -533,7 +566,7 @@ func (b *builder) samples(source string) {
 }
 
 // adorn adds users, hosts and an example from the processlist.
-func (b *builder) adorn(c *digest.Class) {
+func (b *builder) adorn(c *digest.Row) {
 	users, hosts := map[string]uint64{}, map[string]uint64{}
 	var worst *sampled
 	for _, s := range b.seen[sqltext.Key(c.Fingerprint)] {
@@ -561,7 +594,10 @@ func (b *builder) adorn(c *digest.Class) {
 	if c.Worst != nil && c.Worst.QuerySec >= sec && !c.Sampled && !b.older(c.Worst) {
 		return
 	}
-	c.Worst = &digest.Sample{SQL: e.text, Cut: len(e.text) >= maxText, Time: e.at.UTC(), QuerySec: sec, DB: worst.Schema, User: e.user, Host: e.host, Thread: e.id}
+	c.Worst = &digest.Sample{
+		SQL: e.text, Cut: len(e.text) >= maxText, Time: e.at.UTC(), QuerySec: sec,
+		DB: worst.Schema, User: e.user, Host: e.host, Thread: e.id,
+	}
 	b.withhold(c.Worst)
 }
 
@@ -623,10 +659,11 @@ func (b *builder) finish() digest.Report {
 			}
 		}
 	}
-	slices.SortFunc(b.list, func(x, y *digest.Class) int {
-		return cmp.Or(cmp.Compare(y.Attributes[queryTime].Sum, x.Attributes[queryTime].Sum), cmp.Compare(y.Count, x.Count), strings.Compare(x.ID, y.ID))
+	slices.SortFunc(b.list, func(x, y *digest.Row) int {
+		return cmp.Or(cmp.Compare(y.Attributes[queryTime].Sum, x.Attributes[queryTime].Sum),
+			cmp.Compare(y.Count, x.Count), strings.Compare(x.ID, y.ID))
 	})
-	rep := digest.Report{Version: digest.Version, Classes: []digest.Class{}, Skipped: []slowlog.Skip{}}
+	rep := digest.Report{Version: digest.Version, Classes: []digest.Row{}, Skipped: []slowlog.Skip{}}
 	if b.base != nil && b.base.Skipped != nil {
 		rep.Skipped = b.base.Skipped
 	}
@@ -673,9 +710,9 @@ func (b *builder) finish() digest.Report {
 // redacted takes the literals out of a statement.
 func redacted(sql string) string { return string(sqltext.Redact(nil, []byte(sql))) }
 
-// item returns the short form of a class and the tables it touches: of a whole statement where there is one, for a fingerprint has lost the
-// digits of names.
-func item(c *digest.Class) (short string, tables []string) {
+// item returns the short form of a class and the tables it touches: of a whole statement where there is one, for a
+// fingerprint has lost the digits of names.
+func item(c *digest.Row) (short string, tables []string) {
 	sql := c.Fingerprint
 	if w := c.Worst; w != nil && !w.Cut && w.SQL != "" {
 		sql = w.SQL

@@ -38,21 +38,22 @@ func watch(t *testing.T, r *Reader, o ReportOptions, do func()) digest.Report {
 	return rep
 }
 
-func inReport(rep digest.Report, sql string) (digest.Class, bool) {
+func inReport(rep digest.Report, sql string) (digest.Row, bool) {
 	want := sqltext.Key(sqltext.Fingerprint(sql))
 	for _, c := range rep.Classes {
 		if sqltext.Key(c.Fingerprint) == want && c.ID == sqltext.ID(c.Fingerprint) {
 			return c, true
 		}
 	}
-	return digest.Class{}, false
+	return digest.Row{}, false
 }
 
 // short lists the classes of a report.
 func short(rep digest.Report) string {
 	var b strings.Builder
 	for _, c := range rep.Classes {
-		fmt.Fprintf(&b, "\n%d × %s (%d running, %d killed, sampled %v)", c.Count, c.Fingerprint, c.Running, c.Killed, c.Sampled)
+		fmt.Fprintf(&b, "\n%d × %s (%d running, %d killed, sampled %v)", c.Count, c.Fingerprint,
+			c.Running, c.Killed, c.Sampled)
 	}
 	return b.String() + "\n" + strings.Join(rep.Global.Notes, "\n")
 }
@@ -82,7 +83,8 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 				settle(t, db)
 				settle(t, other)
 			})
-			if rep.Version != digest.Version || rep.Global.Source != fromDigests || rep.Global.Began.IsZero() || !rep.Global.Ended.After(rep.Global.Began) {
+			if rep.Version != digest.Version || rep.Global.Source != fromDigests || rep.Global.Began.IsZero() ||
+				!rep.Global.Ended.After(rep.Global.Began) {
 				t.Errorf("%+v", rep.Global)
 			}
 			var sum float64
@@ -90,35 +92,44 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 			for i, c := range rep.Classes {
 				sum += c.Attributes[queryTime].Sum
 				calls += c.Count
-				if strings.Contains(c.Fingerprint, "_schema") || strings.Contains(c.Fingerprint, "global status") || strings.Contains(c.Fingerprint, "utc_timestamp") || strings.Contains(c.Fingerprint, "lock_wait_timeout") {
+				if strings.Contains(c.Fingerprint, "_schema") || strings.Contains(c.Fingerprint, "global status") ||
+					strings.Contains(c.Fingerprint, "utc_timestamp") ||
+					strings.Contains(c.Fingerprint, "lock_wait_timeout") {
 					t.Errorf("Dyno's own: %s", c.Fingerprint)
 				}
-				if c.FirstSeen.Before(rep.Global.Began) || c.LastSeen.After(rep.Global.Ended) || c.LastSeen.Before(c.FirstSeen) {
-					t.Errorf("seen from %s to %s in a window from %s to %s", c.FirstSeen, c.LastSeen, rep.Global.Began, rep.Global.Ended)
+				if c.FirstSeen.Before(rep.Global.Began) || c.LastSeen.After(rep.Global.Ended) ||
+					c.LastSeen.Before(c.FirstSeen) {
+					t.Errorf("seen from %s to %s in a window from %s to %s", c.FirstSeen, c.LastSeen,
+						rep.Global.Began, rep.Global.Ended)
 				}
 				if c.Rank != i+1 || i > 0 && c.Attributes[queryTime].Sum > rep.Classes[i-1].Attributes[queryTime].Sum {
 					t.Errorf("rank %d at %d", c.Rank, i)
 				}
 			}
 			g := rep.Global
-			if g.Count != calls || g.Classes != len(rep.Classes) || math.Abs(g.Attributes[queryTime].Sum-sum) > 1e-9 || g.Own == 0 {
+			if g.Count != calls || g.Classes != len(rep.Classes) || math.Abs(g.Attributes[queryTime].Sum-sum) > 1e-9 ||
+				g.Own == 0 {
 				t.Errorf("%d calls and %v s in the classes: %+v", calls, sum, g)
 			}
 			c, ok := inReport(rep, "SELECT id FROM t WHERE v=1")
 			if !ok {
 				t.Fatal(short(rep))
 			}
-			if c.Count != 35 || len(c.Databases) != 2 || c.Databases[0] != (digest.Tally{Name: "d", Count: 30}) || c.Databases[1] != (digest.Tally{Name: "e", Count: 5}) {
+			if c.Count != 35 || len(c.Databases) != 2 || c.Databases[0] != (digest.Tally{Name: "d", Count: 30}) ||
+				c.Databases[1] != (digest.Tally{Name: "e", Count: 5}) {
 				t.Errorf("%+v", c)
 			}
-			if as := sqltext.Fingerprint("SELECT id FROM t WHERE v=1"); flavor == "mysql" && (c.Fingerprint != as || c.ID != sqltext.ID(as)) {
+			if as := sqltext.Fingerprint("SELECT id FROM t WHERE v=1"); flavor == "mysql" &&
+				(c.Fingerprint != as || c.ID != sqltext.ID(as)) {
 				t.Errorf("%s: the log would have %s", c.Fingerprint, as)
 			}
 			// Beside the server's own totals: nobody else ran the statement.
 			var count, sent, examined uint64
 			var wait float64
 			digests := map[string]bool{}
-			rows, err := s.DB(t, "").Query("SELECT DIGEST, DIGEST_TEXT, COUNT_STAR, SUM_ROWS_SENT, SUM_ROWS_EXAMINED, SUM_TIMER_WAIT FROM performance_schema.events_statements_summary_by_digest WHERE SCHEMA_NAME IN ('d','e')")
+			rows, err := s.DB(t, "").Query("SELECT DIGEST, DIGEST_TEXT, COUNT_STAR, SUM_ROWS_SENT, " +
+				"SUM_ROWS_EXAMINED, SUM_TIMER_WAIT FROM performance_schema.events_statements_summary_by_digest WHERE " +
+				"SCHEMA_NAME IN ('d','e')")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +165,8 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 			if sent != 3000 || c.Flags["no_index_used"] != (digest.Share{Label: "No index", Yes: 35}) {
 				t.Errorf("%d rows sent, flags %+v", sent, c.Flags)
 			}
-			if c.Attributes["select_scan"].Sum != 35 || c.Attributes["errors"].Sum != 0 || c.Attributes["errors"].Max != known.Of(0.0) {
+			if c.Attributes["select_scan"].Sum != 35 || c.Attributes["errors"].Sum != 0 ||
+				c.Attributes["errors"].Max != known.Of(0.0) {
 				t.Errorf("%+v", c.Attributes)
 			}
 			if c.Attributes["rows_sent"].P95.OK() || c.Attributes["rows_sent"].Min.OK() {
@@ -167,7 +179,9 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 			if !ok1 || !ok2 || low <= 0 || low > q.Avg || high < q.Avg || high > wait {
 				t.Errorf("%+v", q)
 			}
-			if has := flavor == "mysql"; q.P95.OK() != has || q.Median.OK() != has || q.Stddev.OK() != has || g.Attributes[queryTime].P95.OK() != has || noted(rep, "does not report how times are distributed") == has {
+			if has := flavor == "mysql"; q.P95.OK() != has || q.Median.OK() != has || q.Stddev.OK() != has ||
+				g.Attributes[queryTime].P95.OK() != has ||
+				noted(rep, "does not report how times are distributed") == has {
 				t.Errorf("%s: %+v %v", flavor, q, g.Notes)
 			}
 			if p, ok := q.P95.Get(); ok && (p < q.Median.Or(0) || p > high || p < low) {
@@ -183,16 +197,19 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 			// What ran once is known in full everywhere.
 			one, ok := inReport(rep, "SELECT v, id FROM t WHERE id=7")
 			x := one.Attributes[queryTime]
-			if !ok || one.Count != 1 || x.Min != known.Of(x.Sum) || x.Max != known.Of(x.Sum) || x.P95 != known.Of(x.Sum) || x.Median != known.Of(x.Sum) || x.Stddev != known.Of(0.0) {
+			if !ok || one.Count != 1 || x.Min != known.Of(x.Sum) || x.Max != known.Of(x.Sum) ||
+				x.P95 != known.Of(x.Sum) || x.Median != known.Of(x.Sum) || x.Stddev != known.Of(0.0) {
 				t.Errorf("%+v", one)
 			}
-			if up, ok := inReport(rep, "UPDATE t SET v=v+1 WHERE id IN (1,2)"); !ok || up.Attributes["rows_affected"].Sum != 3 {
+			if up, ok := inReport(rep, "UPDATE t SET v=v+1 WHERE id IN (1,2)"); !ok ||
+				up.Attributes["rows_affected"].Sum != 3 {
 				t.Errorf("%+v", up)
 			}
 			if c.Item != "SELECT t" || len(c.Tables) != 1 || c.Tables[0] != "t" {
 				t.Errorf("item %q, tables %v", c.Item, c.Tables)
 			}
-			if flavor == "mysql" && (c.Worst == nil || !strings.HasPrefix(c.Worst.SQL, "SELECT id FROM t WHERE v=") || c.Worst.QuerySec <= 0 || c.Worst.Time.Before(g.Began.Add(-time.Second))) {
+			if flavor == "mysql" && (c.Worst == nil || !strings.HasPrefix(c.Worst.SQL, "SELECT id FROM t WHERE v=") ||
+				c.Worst.QuerySec <= 0 || c.Worst.Time.Before(g.Began.Add(-time.Second))) {
 				t.Errorf("%+v", c.Worst)
 			}
 			if v, ok := g.QPS.Get(); !ok || math.Abs(v*g.Ended.Sub(g.Began).Seconds()-float64(g.Count)) > 0.1 {
@@ -271,7 +288,8 @@ func TestRunningAndKilledAreCounted(t *testing.T) {
 				go func() { _, err := victim.Exec(long); stopped <- err }()
 				for end := time.Now().Add(20 * time.Second); ; {
 					var n int
-					if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=? AND COMMAND='Query' AND INFO LIKE 'SELECT COUNT%'", id).Scan(&n); err != nil {
+					if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=? "+
+						"AND COMMAND='Query' AND INFO LIKE 'SELECT COUNT%'", id).Scan(&n); err != nil {
 						t.Fatal(err)
 					}
 					if n == 1 || time.Now().After(end) {
@@ -293,7 +311,8 @@ func TestRunningAndKilledAreCounted(t *testing.T) {
 				go func() { defer close(ran); runner.ExecContext(ctx, "SELECT SLEEP(120), 'runs'") }()
 				for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 					var n int
-					if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND='Query' AND INFO LIKE 'SELECT SLEEP%'").Scan(&n); err != nil || n == 1 {
+					if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE " +
+						"COMMAND='Query' AND INFO LIKE 'SELECT SLEEP%'").Scan(&n); err != nil || n == 1 {
 						break
 					}
 				}
@@ -326,7 +345,8 @@ func TestRunningAndKilledAreCounted(t *testing.T) {
 }
 
 func TestReportOfOverflowAndCutTexts(t *testing.T) {
-	s := servers.Start(t, "mariadb", "performance_schema=ON", "performance_schema_digests_size=200", "max_digest_length=100", "performance_schema_max_digest_length=100")
+	s := servers.Start(t, "mariadb", "performance_schema=ON", "performance_schema_digests_size=200",
+		"max_digest_length=100", "performance_schema_max_digest_length=100")
 	db := table(t, s)
 	var wide strings.Builder
 	for i := range 60 {
@@ -361,13 +381,15 @@ func TestReportWithoutDigests(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=OFF")
 			db := table(t, s)
-			rep := watch(t, open(t, s, "root", Options{Detail: true, Interval: 20 * time.Millisecond}), ReportOptions{Redact: true}, func() {
-				for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
-					run(t, db, "SELECT SLEEP(0.2), '"+secret+"' FROM t WHERE id=1")
-				}
-			})
+			rep := watch(t, open(t, s, "root", Options{Detail: true, Interval: 20 * time.Millisecond}),
+				ReportOptions{Redact: true}, func() {
+					for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+						run(t, db, "SELECT SLEEP(0.2), '"+secret+"' FROM t WHERE id=1")
+					}
+				})
 			c, ok := inReport(rep, "SELECT SLEEP(0.2), 'x' FROM t WHERE id=1")
-			if !ok || !c.Sampled || rep.Global.Source != fromSamples || len(c.Users) != 1 || c.Users[0].Name != "root" || c.Users[0].Count == 0 || len(c.Databases) != 1 {
+			if !ok || !c.Sampled || rep.Global.Source != fromSamples || len(c.Users) != 1 ||
+				c.Users[0].Name != "root" || c.Users[0].Count == 0 || len(c.Databases) != 1 {
 				t.Fatal(short(rep))
 			}
 			q := c.Attributes[queryTime]
@@ -389,7 +411,8 @@ func TestReportOfALogOfEverything(t *testing.T) {
 	const secret = "tulip-4711"
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s := servers.Start(t, flavor, "performance_schema=OFF", "slow_query_log=ON", "long_query_time=0", "log_output=FILE")
+			s := servers.Start(t, flavor, "performance_schema=OFF", "slow_query_log=ON",
+				"long_query_time=0", "log_output=FILE")
 			db := table(t, s)
 			s.Exec(t, "CREATE DATABASE e", "CREATE TABLE e.t LIKE d.t")
 			other := s.DB(t, "e")
@@ -398,37 +421,44 @@ func TestReportOfALogOfEverything(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			ended := make(chan struct{})
-			rep := watch(t, open(t, s, "root", Options{Detail: true, Interval: 20 * time.Millisecond}), ReportOptions{Redact: true, Limit: digest.Limit{Count: 2}, OrderBy: digest.Order{Func: digest.Cnt}}, func() {
-				for i := range 12 {
-					run(t, db, fmt.Sprintf("SELECT v\nFROM t\nWHERE id=%d AND '%s'<>''", i, secret))
-				}
-				for range 3 {
-					run(t, other, "SELECT v FROM t WHERE id=1 AND 'x'<>''")
-				}
-				run(t, db, "SELECT id FROM t WHERE v=3")
-				s.Exec(t, "/* dyno:test */ SELECT 'own'")
-				settle(t, db)
-				go func() { defer close(ended); s.DB(t, "d").ExecContext(ctx, "SELECT SLEEP(120), '"+secret+"'") }()
-				time.Sleep(300 * time.Millisecond)
-			})
+			rep := watch(t, open(t, s, "root", Options{Detail: true, Interval: 20 * time.Millisecond}),
+				ReportOptions{Redact: true, Limit: digest.Limit{Count: 2}, OrderBy: digest.Order{Func: digest.Cnt}},
+				func() {
+					for i := range 12 {
+						run(t, db, fmt.Sprintf("SELECT v\nFROM t\nWHERE id=%d AND '%s'<>''", i, secret))
+					}
+					for range 3 {
+						run(t, other, "SELECT v FROM t WHERE id=1 AND 'x'<>''")
+					}
+					run(t, db, "SELECT id FROM t WHERE v=3")
+					s.Exec(t, "/* dyno:test */ SELECT 'own'")
+					settle(t, db)
+					go func() { defer close(ended); s.DB(t, "d").ExecContext(ctx, "SELECT SLEEP(120), '"+secret+"'") }()
+					time.Sleep(300 * time.Millisecond)
+				})
 			stop()
 			<-ended
 			c, ok := inReport(rep, "SELECT v FROM t WHERE id=1 AND 'x'<>''")
 			q := c.Attributes[queryTime]
-			if !ok || rep.Global.Source != fromLog || c.Count != 15 || c.Rank != 1 || c.Sampled || len(c.Databases) != 2 || c.Databases[0] != (digest.Tally{Name: "d", Count: 12}) || len(c.Users) != 1 || c.Users[0].Count != 15 {
+			if !ok || rep.Global.Source != fromLog || c.Count != 15 || c.Rank != 1 || c.Sampled ||
+				len(c.Databases) != 2 || c.Databases[0] != (digest.Tally{Name: "d", Count: 12}) || len(c.Users) != 1 ||
+				c.Users[0].Count != 15 {
 				t.Fatalf("%s\n%+v", short(rep), c)
 			}
-			if q.Count != 15 || !q.P95.OK() || !q.Stddev.OK() || !q.Min.OK() || q.Max.Or(0) < q.Avg || c.Attributes["rows_sent"].Sum != 12 || c.QPS.Or(0) <= 0 {
+			if q.Count != 15 || !q.P95.OK() || !q.Stddev.OK() || !q.Min.OK() || q.Max.Or(0) < q.Avg ||
+				c.Attributes["rows_sent"].Sum != 12 || c.QPS.Or(0) <= 0 {
 				t.Errorf("%+v", c)
 			}
-			if len(rep.Classes) != 2 || rep.Other.Classes == 0 || rep.Global.Classes != 2+rep.Other.Classes || rep.Global.Own == 0 {
+			if len(rep.Classes) != 2 || rep.Other.Classes == 0 || rep.Global.Classes != 2+rep.Other.Classes ||
+				rep.Global.Own == 0 {
 				t.Errorf("%+v %+v", rep.Global, rep.Other)
 			}
 			if !noted(rep, "still running when the window ended") {
 				t.Errorf("%v", rep.Global.Notes)
 			}
 			b, err := json.Marshal(rep)
-			if err != nil || strings.Contains(string(b), secret) || c.Worst == nil || !strings.Contains(c.Worst.SQL, "id=?") {
+			if err != nil || strings.Contains(string(b), secret) || c.Worst == nil ||
+				!strings.Contains(c.Worst.SQL, "id=?") {
 				t.Errorf("%v %+v", err, c.Worst)
 			}
 		})
@@ -470,8 +500,10 @@ func TestFingerprintsAsWritten(t *testing.T) {
 		t.Errorf("%d spellings of %d bytes are kept", len(full.written), full.bytes)
 	}
 	f("select v from t where id=?", row("a", "SELECT v FROM t WHERE id=7", 1, false))
-	f("select v from t where id=?", row("a", "SELECT v FROM t WHERE id=7", 2, false), row("b", "SELECT v FROM t WHERE id = 7", 1, false), row("c", "", 9, false))
-	f("select v from t where id = ?", row("a", "SELECT v FROM t WHERE id=7", 2, false), row("b", "SELECT v FROM t WHERE id = 7", 3, false))
+	f("select v from t where id=?", row("a", "SELECT v FROM t WHERE id=7", 2, false),
+		row("b", "SELECT v FROM t WHERE id = 7", 1, false), row("c", "", 9, false))
+	f("select v from t where id = ?", row("a", "SELECT v FROM t WHERE id=7", 2, false),
+		row("b", "SELECT v FROM t WHERE id = 7", 3, false))
 	f("select v from t where id=?", row("a", "SELECT v FROM t WHERE id=?", 1, false))
 	f("", row("a", "SELECT v FROM t WHERE id=7...", 1, false))
 	f("", row("a", "SELECT v FROM t WHERE id=7", 1, true))

@@ -33,10 +33,11 @@ const maxWords = 20
 
 // samples looks at the processlist and sums up what it sees.
 //
-// The time of a class is the number of looks that saw it running × the time between looks, so a window of n looks sees a class
-// with a share p of one connection's time with a relative error of about 1/√(n·p). Its executions are those that were seen: by
-// QUERY_ID where the server shows it (MariaDB), else by connection, text and age, which takes several quick ones in a row for
-// one. The rows examined are the most that each execution was seen with, where the server shows any. Both are lower bounds.
+// The time of a class is the number of looks that saw it running × the time between looks, so a window of n looks sees
+// a class with a share p of one connection's time with a relative error of about 1/√(n·p). Its executions are those
+// that were seen: by QUERY_ID where the server shows it (MariaDB), else by connection, text and age, which takes
+// several quick ones in a row for one. The rows examined are the most that each execution was seen with, where the
+// server shows any. Both are lower bounds.
 type samples struct {
 	ask      *asker
 	brief    string // without the texts, "" when one question gives all
@@ -88,19 +89,22 @@ func newSamples(a *asker) *samples { return &samples{ask: a, own: map[string]boo
 func (s *samples) prepare(ctx context.Context, pfs bool) error {
 	cols := map[string]bool{}
 	table := false
-	err := s.ask.query(ctx, "SELECT TABLE_SCHEMA, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA IN ('information_schema','performance_schema') AND TABLE_NAME IN ('PROCESSLIST','processlist')", func(row []driver.Value) {
-		if strings.EqualFold(text(row[0]), "performance_schema") {
-			table = true
-		} else {
-			cols[strings.ToUpper(text(row[1]))] = true
-		}
-	})
+	err := s.ask.query(ctx, "SELECT TABLE_SCHEMA, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA IN "+
+		"('information_schema','performance_schema') AND TABLE_NAME IN ('PROCESSLIST','processlist')",
+		func(row []driver.Value) {
+			if strings.EqualFold(text(row[0]), "performance_schema") {
+				table = true
+			} else {
+				cols[strings.ToUpper(text(row[1]))] = true
+			}
+		})
 	if err != nil {
 		return err
 	}
 	const where = " WHERE COMMAND IN ('Query','Execute','Killed') AND ID<>CONNECTION_ID() AND INFO IS NOT NULL"
 	if table && pfs { // without a lock that connects wait for; empty when performance_schema is off
-		s.full = "SELECT ID, COMMAND, TIME, 0, 0, `USER`, HOST, DB, LEFT(INFO," + itoa(maxText) + ") FROM performance_schema.processlist" + where
+		s.full = "SELECT ID, COMMAND, TIME, 0, 0, `USER`, HOST, DB, LEFT(INFO," + itoa(maxText) +
+			") FROM performance_schema.processlist" + where
 		s.brief, s.queryID, s.examined = "", false, false
 		return nil
 	}
@@ -121,7 +125,8 @@ func (s *samples) prepare(ctx context.Context, pfs bool) error {
 	// Unquoted, USER stands in a digest as SYSTEM_USER.
 	s.full = "SELECT " + list + ", `USER`, HOST, DB, LEFT(INFO," + itoa(maxText) + ")" + from + where
 	if s.queryID {
-		// Texts make the server put the answer in a temporary table on disk: they are asked for when there are new ones only.
+		// Texts make the server put the answer in a temporary table on disk: they are asked for when there are new ones
+		// only.
 		s.brief = "SELECT " + list + from + " WHERE COMMAND IN ('Query','Execute','Killed') AND ID<>CONNECTION_ID()"
 	}
 	return nil
@@ -176,7 +181,10 @@ type seen struct {
 }
 
 func brief(row []driver.Value) seen {
-	return seen{conn: whole(row[0]), execute: text(row[1]) == "Execute", killed: text(row[1]) == "Killed", age: decimal(row[2]), examined: whole(row[3]), query: whole(row[4])}
+	return seen{
+		conn: whole(row[0]), execute: text(row[1]) == "Execute", killed: text(row[1]) == "Killed",
+		age: decimal(row[2]), examined: whole(row[3]), query: whole(row[4]),
+	}
 }
 
 // row takes a statement that a look sees.
@@ -331,7 +339,10 @@ func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 		}
 		fp = clipped(fp, longestPrint)
 		s.kept += len(fp) + len(schema)
-		c = &sampled{Class: class.Class{ID: id, Fingerprint: fp, Schema: schema, Origin: class.Processlist, Sampled: true, FirstSeen: time.Now()}}
+		c = &sampled{Class: class.Class{
+			ID: id, Fingerprint: fp, Schema: schema, Origin: class.Processlist,
+			Sampled: true, FirstSeen: time.Now(),
+		}}
 		s.classes[k] = c
 	}
 	c.execute = c.execute || execute
@@ -378,7 +389,8 @@ func (s *samples) end() (list []*sampled) {
 
 // sees reports whether the account sees statements of others, and if not what would mend it.
 func sees(t *target.Target) (reason string, ok bool) {
-	if a := t.Answer(target.HasInnodbMetrics); !a.Has && a.Fix != "" { // it needs the same privilege and says so when that is missing
+	if a := t.Answer(target.HasInnodbMetrics); !a.Has && a.Fix != "" {
+		// it needs the same privilege and says so when that is missing
 		return "without PROCESS the server shows an account its own connections only", false
 	}
 	return "", true

@@ -16,7 +16,10 @@ func TestSamplesHaveABoundInBytes(t *testing.T) {
 	s.begin(time.Now())
 	row := func(id int, user, host, schema, sql string) {
 		n := []byte(fmt.Sprint(id))
-		s.row([]driver.Value{n, []byte("Query"), []byte("1"), []byte("0"), n, []byte(user), []byte(host), []byte(schema), []byte(sql)}, 0.1)
+		s.row([]driver.Value{
+			n, []byte("Query"), []byte("1"), []byte("0"), n, []byte(user), []byte(host),
+			[]byte(schema), []byte(sql),
+		}, 0.1)
 	}
 	f := func(what string, running, classes, dropped int) {
 		t.Helper()
@@ -30,15 +33,19 @@ func TestSamplesHaveABoundInBytes(t *testing.T) {
 				kept += len(name)
 			}
 		}
-		if len(s.running) != running || len(s.classes) != classes || s.dropped != dropped || s.texts != texts || s.kept != kept {
-			t.Errorf("%s: %d run, want %d; %d classes, want %d; %d left out, want %d; texts take %d and %d, counted as %d and %d",
-				what, len(s.running), running, len(s.classes), classes, s.dropped, dropped, texts, kept, s.texts, s.kept)
+		if len(s.running) != running || len(s.classes) != classes || s.dropped != dropped ||
+			s.texts != texts || s.kept != kept {
+			t.Errorf("%s: %d run, want %d; %d classes, want %d; %d left out, want %d; texts take %d and %d, counted "+
+				"as %d and %d",
+				what, len(s.running), running, len(s.classes), classes, s.dropped, dropped,
+				texts, kept, s.texts, s.kept)
 		}
 	}
 	long := strings.Repeat("x", 1<<20)
 	row(1, "app", "h:1", "d", "SELECT 1")
 	row(1, "app", "h:1", "d", "SELECT 1 AND 'told again'")
-	row(2, strings.Repeat("\U0001F600", 128), strings.Repeat("h", 255)+":65535", strings.Repeat("\U0001F600", 64), "SELECT 1, 2")
+	row(2, strings.Repeat("\U0001F600", 128), strings.Repeat("h", 255)+":65535", strings.Repeat("\U0001F600", 64),
+		"SELECT 1, 2")
 	f("of a server", 2, 2, 0)
 	row(3, long, "h", "d", "SELECT 3")
 	row(4, "app", long, "d", "SELECT 4")
@@ -62,7 +69,8 @@ func TestSamplesHaveABoundInBytes(t *testing.T) {
 	row(8, "other", "h8", "d", "SELECT 'of a class that there is'")
 	s.kept -= others
 	f("no room for another class", 5, 2, 5)
-	if c := s.running[8].c; c == nil || c.Count != 3 || len(c.Users) != 1 || len(c.users) != 1 || s.running[9].c != nil {
+	if c := s.running[8].c; c == nil || c.Count != 3 || len(c.Users) != 1 || len(c.users) != 1 ||
+		s.running[9].c != nil {
 		t.Errorf("%+v", c)
 	}
 	for range 2 {

@@ -95,7 +95,8 @@ func (l *slowLog) since(own ownLog) (g *grouping, note string, err error) {
 		from, note = 0, "the log was truncated during the window: its former contents are not counted"
 	}
 	if st.Size()-from > maxLog {
-		note = both(note, fmt.Sprintf("the log grew by %d MB: only the newest %d MB were read", (st.Size()-from)>>20, maxLog>>20))
+		note = both(note, fmt.Sprintf("the log grew by %d MB: only the newest %d MB were read",
+			(st.Size()-from)>>20, maxLog>>20))
 		from = st.Size() - maxLog
 	}
 	if err := g.read(f, from, st.Size()); err != nil {
@@ -114,8 +115,8 @@ func both(a, b string) string {
 	return a + "; " + b
 }
 
-// before returns what an entry can depend on that stands before a place in the log: the server writes "use db;" only when it differs
-// from the entry before. It is looked for in the megabyte before.
+// before returns what an entry can depend on that stands before a place in the log: the server writes "use db;" only
+// when it differs from the entry before. It is looked for in the megabyte before.
 func before(f io.ReaderAt, at int64) slowlog.State {
 	buf := make([]byte, min(at, 1<<20))
 	n, _ := f.ReadAt(buf, at-int64(len(buf))) // what cannot be read holds nothing
@@ -137,14 +138,18 @@ type grouping struct {
 	schemas map[string]*digest.Aggregator
 }
 
-// ownLog tells Dyno's own entries of a log: by their session, or as statements that a session begins with, which carry no tag.
+// ownLog tells Dyno's own entries of a log: by their session, or as statements that a session begins with, which carry
+// no tag.
 type ownLog struct {
 	owns func(id uint64, user, host string) bool
 	sent map[string]uint64 // of target.Sent
 }
 
 func newGrouping(own ownLog) *grouping {
-	g := &grouping{room: 4 * maxClasses, own: own, starts: map[[ownStart]byte]bool{}, schemas: map[string]*digest.Aggregator{}}
+	g := &grouping{
+		room: 4 * maxClasses, own: own, starts: map[[ownStart]byte]bool{},
+		schemas: map[string]*digest.Aggregator{},
+	}
 	for k := range own.sent {
 		g.starts[startOf([]byte(k))] = true
 	}
@@ -247,8 +252,8 @@ func (g *grouping) skipped() (n uint64) {
 	return n
 }
 
-// list returns the classes by default database, at most maxClasses, and how many more there were. Unnamed is how many statements came when
-// there were too many to tell them apart.
+// list returns the classes by default database, at most maxClasses, and how many more there were. Unnamed is how many
+// statements came when there were too many to tell them apart.
 func (g *grouping) list() (list []class.Class, more int, unnamed uint64) {
 	for schema, a := range g.schemas {
 		_, classes := a.Classes(digest.Options{})

@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestSlowLogIsTheServersOwnFile: what stands where the server says its log is may be a pipe, or a way to another's file. It is said why
-// it is not read, and it is read again once it is a log.
+// TestSlowLogIsTheServersOwnFile: what stands where the server says its log is may be a pipe, or a way to another's
+// file. It is said why it is not read, and it is read again once it is a log.
 func TestSlowLogIsTheServersOwnFile(t *testing.T) {
 	s := servers.Start(t, "mariadb", "slow-query-log=ON", "slow-query-log-file=slow.log", "long-query-time=0")
 	log := s.Dir + "/data/slow.log"

@@ -93,8 +93,10 @@ func logged(t *testing.T, g *grouping, schema, sql string) class.Class {
 func TestClassesOfALog(t *testing.T) {
 	g := grouped(t, mysqlLog)
 	c := logged(t, g, "shop", "SELECT *\n# not a comment of the log\nFROM orders WHERE note='# Time: x'")
-	if c.Example != "SELECT *\n# not a comment of the log\nFROM orders WHERE note='# Time: x'" || c.Origin != class.SlowLog || c.Count != 1 || c.TimeSec != 0.5 ||
-		c.RowsSent != known.Of(uint64(2)) || c.Examined != known.Of(uint64(1000)) || c.Affected.OK() || c.FirstSeen.Unix() != 1795246414 ||
+	if c.Example != "SELECT *\n# not a comment of the log\nFROM orders WHERE note='# Time: x'" ||
+		c.Origin != class.SlowLog || c.Count != 1 || c.TimeSec != 0.5 ||
+		c.RowsSent != known.Of(uint64(2)) || c.Examined != known.Of(uint64(1000)) || c.Affected.OK() ||
+		c.FirstSeen.Unix() != 1795246414 ||
 		len(c.Users) != 1 || c.Users[0] != "app" || len(c.Hosts) != 1 || c.Hosts[0] != "web1" {
 		t.Errorf("%+v", c)
 	}
@@ -102,7 +104,8 @@ func TestClassesOfALog(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	logged(t, g, "shop", "administrator command: Quit")
-	if list, more, _ := g.list(); len(list) != 3 || more != 0 || list[0].TimeSec < list[1].TimeSec { // Dyno's own is out
+	if list, more, _ := g.list(); len(list) != 3 || more != 0 || list[0].TimeSec < list[1].TimeSec {
+		// Dyno's own is out
 		t.Errorf("%+v", list)
 	}
 	if n := g.skipped(); n != 1 { // the entry that is cut off
@@ -113,7 +116,8 @@ func TestClassesOfALog(t *testing.T) {
 func TestClassesSumUp(t *testing.T) {
 	g := grouped(t, mariadbLog+strings.ReplaceAll(mariadbLog, "Schema:  ", "Schema: shop "))
 	c := logged(t, g, "shop", "select count(*) from orders")
-	if c.Count < 2 || c.LockSec != known.Of(float64(c.Count)*0.000045) || c.FullScans != known.Of(c.Count) || c.FullJoins != known.Of(uint64(0)) ||
+	if c.Count < 2 || c.LockSec != known.Of(float64(c.Count)*0.000045) || c.FullScans != known.Of(c.Count) ||
+		c.FullJoins != known.Of(uint64(0)) ||
 		c.FirstSeen.Unix() != 1795246414 || c.LastSeen.Unix() != 1795246415 {
 		t.Errorf("%+v", c)
 	}
@@ -124,7 +128,8 @@ func TestClassesSumUp(t *testing.T) {
 
 func TestOwnEntriesAreLeftOut(t *testing.T) {
 	entry := func(user, sql string) string {
-		return "# User@Host: " + user + "[" + user + "] @ localhost []\n# Query_time: 1.0  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795246415;\n" + sql + ";\n"
+		return "# User@Host: " + user + "[" + user + "] @ localhost []\n# Query_time: 1.0  Lock_time: 0.0 Rows_sent: " +
+			"1  Rows_examined: 1\nSET timestamp=1795246415;\n" + sql + ";\n"
 	}
 	const login = "SET lock_wait_timeout=5, time_zone='+00:00'"
 	g := grouped(t, entry("dyno", login)+entry("dyno", "/* dyno:x */ SELECT 1")+entry("dyno", "SELECT @@version")+
@@ -183,7 +188,8 @@ func TestSinceReadsNewBytesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(mariadbLog)
-	if cs, note, err := since(); err != nil || !strings.Contains(note, "rotated") || len(cs) != 4 { // the rest of the old log's and the new one's
+	if cs, note, err := since(); err != nil || !strings.Contains(note, "rotated") || len(cs) != 4 {
+		// the rest of the old log's and the new one's
 		t.Errorf("%+v %q %v", cs, note, err)
 	}
 	if err := l.mark(); err != nil {
@@ -205,11 +211,15 @@ func TestSinceReadsNewBytesOnly(t *testing.T) {
 	}
 }
 
-// TestLogOfManyClasses: whoever can write to the log makes a class of each line, in many databases; no more are held than are told.
+// TestLogOfManyClasses: whoever can write to the log makes a class of each line, in many databases; no more are held
+// than are told.
 func TestLogOfManyClasses(t *testing.T) {
 	var b strings.Builder
 	for i := range 8 * maxClasses {
-		fmt.Fprintf(&b, "# Time: 260301 10:00:00\n# User@Host: u[u] @ h []\n# Query_time: 0.1  Lock_time: 0  Rows_sent: 1  Rows_examined: 1\nuse d%d;\nselect %s;\n", i%50, strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprintf("%06d", i)))
+		fmt.Fprintf(&b, "# Time: 260301 10:00:00\n# User@Host: u[u] @ h []\n# Query_time: 0.1  Lock_time: 0  "+
+			"Rows_sent: 1  Rows_examined: 1\nuse d%d;\nselect %s;\n", i%50, strings.Map(func(r rune) rune {
+			return r - '0' + 'a'
+		}, fmt.Sprintf("%06d", i)))
 	}
 	g := newGrouping(ownLog{owns: func(uint64, string, string) bool { return false }})
 	if err := g.read(strings.NewReader(b.String()), 0, int64(b.Len())); err != nil {
@@ -224,10 +234,12 @@ func TestLogOfManyClasses(t *testing.T) {
 	}
 	list, more, unnamed := g.list()
 	if held > 4*maxClasses+len(g.schemas) || len(list) != maxClasses || more == 0 || unnamed < 3*maxClasses {
-		t.Errorf("%d classes of %d databases are held, %d told and %d not, and %d statements", held, len(g.schemas), len(list), more, unnamed)
+		t.Errorf("%d classes of %d databases are held, %d told and %d not, and %d statements", held, len(g.schemas),
+			len(list), more, unnamed)
 	}
 	g.of("late").Add(nil, &slowlog.Entry{SQL: []byte("select mine"), DB: []byte("late")}, 0)
-	if late := g.schemas["late"].Report(digest.Options{}); len(late.Classes) != 1 || late.Classes[0].Fingerprint == digest.Others {
+	if late := g.schemas["late"].Report(digest.Options{}); len(late.Classes) != 1 ||
+		late.Classes[0].Fingerprint == digest.Others {
 		t.Errorf("a database that came late has %+v", late.Classes)
 	}
 	if n := g.report().Global.Count; n != 8*maxClasses+1 {

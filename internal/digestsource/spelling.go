@@ -13,14 +13,16 @@ const (
 	spellingsBytes = 32 << 20
 )
 
-// spellings are the fingerprints of statements as they were written, by sqltext.Key. A digest has lost blanks and quotes of names: with its fingerprint it would
-// be another class than the same statement in a log or in the processlist. The first spelling that is seen stays, so that a class keeps its id.
+// spellings are the fingerprints of statements as they were written, by sqltext.Key. A digest has lost blanks and
+// quotes of names: with its fingerprint it would be another class than the same statement in a log or in the
+// processlist. The first spelling that is seen stays, so that a class keeps its id.
 type spellings struct {
 	written map[string]string
 	bytes   int
 }
 
-// learn takes what the sources of a window know: statements that the server keeps whole beside a digest, the log, the processlist.
+// learn takes what the sources of a window know: statements that the server keeps whole beside a digest, the log, the
+// processlist.
 func (s *spellings) learn(rows []growth, logged []class.Class, seen []*sampled) {
 	if s.written == nil {
 		s.written = map[string]string{}

@@ -14,15 +14,17 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestOneIDFromEverySource runs statements that are not written as digests write them, and reads them from performance_schema, the slow log and the
-// processlist: a statement has the id of pt-query-digest in all, and Dyno's own are in none.
+// TestOneIDFromEverySource runs statements that are not written as digests write them, and reads them from
+// performance_schema, the slow log and the processlist: a statement has the id of pt-query-digest in all, and Dyno's
+// own are in none.
 func TestOneIDFromEverySource(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON", "slow_query_log=ON", "long_query_time=0")
 			db := table(t, s)
 			sqls := []string{
-				"SELECT id,v FROM t WHERE v=5 AND SLEEP(0.2)=0 LIMIT 1", "SELECT `id`  FROM `t` WHERE v IN (1,2,3) AND SLEEP(0.2)=0 LIMIT 2",
+				"SELECT id,v FROM t WHERE v=5 AND SLEEP(0.2)=0 LIMIT 1", "SELECT `id`  FROM `t` WHERE v IN (1,2,3) " +
+					"AND SLEEP(0.2)=0 LIMIT 2",
 				"UPDATE t SET v=v+1 WHERE id=3 AND SLEEP(0.2)=0",
 			}
 			want := make([]string, len(sqls))
@@ -50,7 +52,10 @@ func TestOneIDFromEverySource(t *testing.T) {
 				clear(known)
 				for _, c := range list {
 					if c.Schema != "d" || !strings.Contains(c.Fingerprint, "sleep") {
-						for _, own := range []string{"processlist", "performance_schema", "information_schema", "global status", "session_status", "lock_wait_timeout", "connection_id"} {
+						for _, own := range []string{
+							"processlist", "performance_schema", "information_schema",
+							"global status", "session_status", "lock_wait_timeout", "connection_id",
+						} {
 							if strings.Contains(c.Fingerprint, own) {
 								t.Errorf("Dyno's own: %s", c.Fingerprint)
 							}

@@ -8,19 +8,20 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
-// stateMagic is the first line of a state file. After it come one line of JSON, the aggregate, and a checksum of all before.
+// stateMagic is the first line of a state file. After it come one line of JSON, the aggregate, and a checksum of all
+// before.
 const stateMagic = "dyno follow state 1\n"
 
 // ErrState is in the chain of errors that a state file causes.
 var ErrState = errors.New("state file")
 
-// stateFile keeps where reading is together with what was summed up to there, in one file: after a kill at any moment both are of the
-// same instant. The file is locked while it is in use.
+// stateFile keeps where reading is together with what was summed up to there, in one file: after a kill at any moment
+// both are of the same instant. The file is locked while it is in use.
 type stateFile struct {
 	path  string
 	place *userfile.Place
@@ -63,9 +64,9 @@ func lockFile(place *userfile.Place) (*os.File, error) {
 	if err != nil {
 		return nil, reason(err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := platform.Lock(f, true); err != nil {
 		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			return nil, errors.New("another dyno is using it: give each its own --state")
 		}
 		return nil, err
@@ -101,7 +102,8 @@ func (s *stateFile) load(head any) (aggregate []byte, ok bool, err error) {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// save replaces the state. When it returns nil the new one is on the disk; after an error or a kill the old one is whole.
+// save replaces the state. When it returns nil the new one is on the disk; after an error or a kill the old one is
+// whole.
 func (s *stateFile) save(head any, aggregate func([]byte) []byte) error {
 	if err := s.replace(head, aggregate); err != nil {
 		return fmt.Errorf("write %w %s: %w", ErrState, s.path, reason(err))
@@ -117,7 +119,8 @@ func (s *stateFile) replace(head any, aggregate func([]byte) []byte) error {
 	b := append([]byte(stateMagic), line...)
 	b = aggregate(append(b, '\n'))
 	b = fmt.Appendf(b, "%08x\n", checksum(b))
-	// One name for all attempts: those that a kill leaves behind do not pile up. Whoever holds the lock on the state is alone here.
+	// One name for all attempts: those that a kill leaves behind do not pile up. Whoever holds the lock on the state is
+	// alone here.
 	if err := s.place.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -125,7 +128,7 @@ func (s *stateFile) replace(head any, aggregate func([]byte) []byte) error {
 	if err != nil {
 		return err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = platform.Lock(f, true)
 	if err == nil {
 		_, err = f.Write(b)
 	}

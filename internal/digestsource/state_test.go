@@ -137,7 +137,8 @@ func TestStateStaysInItsDirectory(t *testing.T) {
 }
 
 func TestStateFileInMissingDirectory(t *testing.T) {
-	if _, err := openState(filepath.Join(t.TempDir(), "no", "state")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, ErrState) {
+	if _, err := openState(filepath.Join(t.TempDir(), "no", "state")); !errors.Is(err, os.ErrNotExist) ||
+		!errors.Is(err, ErrState) {
 		t.Fatal(err)
 	}
 }

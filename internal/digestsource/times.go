@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// times reads how the times of statements are distributed: MySQL 8.0 keeps a histogram for each digest and one for all statements,
-// whose steps are 4.7 % wide (manual: "Statement Histogram Summary Tables"). They count since the row began, as everything there, so a
-// window needs each one twice. All of them would be 450 rows for each digest: the first time only those that are busy are read, as many
-// as the budget allows; a digest that begins within the window needs no first time.
+// times reads how the times of statements are distributed: MySQL 8.0 keeps a histogram for each digest and one for all
+// statements, whose steps are 4.7 % wide (manual: "Statement Histogram Summary Tables"). They count since the row
+// began, as everything there, so a window needs each one twice. All of them would be 450 rows for each digest: the
+// first time only those that are busy are read, as many as the budget allows; a digest that begins within the window
+// needs no first time.
 type times struct {
 	ask    *asker
 	limits []float64 // upper limits of the steps, seconds; nil where the server has no histograms
@@ -24,8 +25,9 @@ type times struct {
 
 const (
 	maxSteps = 1000 // MySQL has 450
-	// Looking one digest up takes the server time in proportion to the rows of its table: it compares each, about 0.1 µs. So as many are read
-	// as make lookups rows in all, within bounds, and none any more after busyTime once the fewest are read.
+	// Looking one digest up takes the server time in proportion to the rows of its table: it compares each, about 0.1
+	// µs. So as many are read as make lookups rows in all, within bounds, and none any more after busyTime once the
+	// fewest are read.
 	lookups  = 100_000
 	fewest   = 10
 	busiest  = 60
@@ -39,17 +41,19 @@ const (
 	ofAll    = "performance_schema.events_statements_histogram_global"
 )
 
-// prepare asks for the limits of the steps; a server without histograms, or an account that may not read them, gives none.
+// prepare asks for the limits of the steps; a server without histograms, or an account that may not read them, gives
+// none.
 func (h *times) prepare(ctx context.Context) {
 	h.limits = nil
 	var limits []float64
 	good := true
-	err := h.ask.query(ctx, "SELECT BUCKET_NUMBER, BUCKET_TIMER_HIGH FROM "+ofAll+" ORDER BY BUCKET_NUMBER", func(row []driver.Value) {
-		good = good && whole(row[0]) == uint64(len(limits)) && len(limits) < maxSteps
-		if good {
-			limits = append(limits, float64(whole(row[1]))*picosecond)
-		}
-	})
+	err := h.ask.query(ctx, "SELECT BUCKET_NUMBER, BUCKET_TIMER_HIGH FROM "+ofAll+" ORDER BY BUCKET_NUMBER",
+		func(row []driver.Value) {
+			good = good && whole(row[0]) == uint64(len(limits)) && len(limits) < maxSteps
+			if good {
+				limits = append(limits, float64(whole(row[1]))*picosecond)
+			}
+		})
 	if err == nil && good && slices.IsSorted(limits) {
 		h.limits = limits
 	}
@@ -76,7 +80,8 @@ func (h *times) begin(ctx context.Context, p picture) {
 		}
 	}
 	slices.SortFunc(list, func(a, b busy) int {
-		return cmp.Or(cmp.Compare(b.time, a.time), strings.Compare(a.digest, b.digest), strings.Compare(a.schema, b.schema))
+		return cmp.Or(cmp.Compare(b.time, a.time), strings.Compare(a.digest, b.digest),
+			strings.Compare(a.schema, b.schema))
 	})
 	h.most = min(busiest, max(fewest, lookups/max(len(p.rows), 1)))
 	keys := make([]digestKey, 0, h.most)
@@ -86,7 +91,8 @@ func (h *times) begin(ctx context.Context, p picture) {
 	h.before = h.read(ctx, keys)
 }
 
-// window returns the distributions of the rows within the window, of those that can be had. rows come with the most important first.
+// window returns the distributions of the rows within the window, of those that can be had. rows come with the most
+// important first.
 func (h *times) window(ctx context.Context, rows []growth) map[digestKey]*steps {
 	if !h.ok() {
 		return nil
@@ -149,7 +155,8 @@ func (h *times) read(ctx context.Context, keys []digestKey) map[digestKey]*steps
 			schema = "SCHEMA_NAME=" + quoted(k.schema)
 		}
 		s := h.steps()
-		err := h.ask.query(ctx, "SELECT BUCKET_NUMBER, COUNT_BUCKET FROM "+byDigest+" WHERE "+schema+" AND DIGEST='"+k.digest+"' AND COUNT_BUCKET>0", s.row)
+		err := h.ask.query(ctx, "SELECT BUCKET_NUMBER, COUNT_BUCKET FROM "+byDigest+" WHERE "+schema+" AND DIGEST='"+
+			k.digest+"' AND COUNT_BUCKET>0", s.row)
 		if err != nil {
 			return out // what is missing is unknown
 		}
@@ -217,7 +224,8 @@ func (s *steps) mid(i int) float64 {
 	return (s.low(i) + s.limits[i]) / 2
 }
 
-// quantile returns the time that the share q of the statements does not exceed, within its step as if they were spread evenly.
+// quantile returns the time that the share q of the statements does not exceed, within its step as if they were spread
+// evenly.
 func (s *steps) quantile(q float64) float64 {
 	n := s.count()
 	if n == 0 {
@@ -268,7 +276,7 @@ func (s *steps) ends() (low, high float64) {
 	return s.low(first), s.limits[last]
 }
 
-// decades counts by powers of ten, from below 10 µs on, as digest.Class does.
+// decades counts by powers of ten, from below 10 µs on, as digest.Row does.
 func (s *steps) decades() (out [8]uint64) {
 	for i, n := range s.n {
 		d, limit := 0, 10e-6

@@ -10,7 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestTurnLosesNothing takes one window after the other while statements run, and holds the sum of the counts against the number sent.
+// TestTurnLosesNothing takes one window after the other while statements run, and holds the sum of the counts against
+// the number sent.
 func TestTurnLosesNothing(t *testing.T) {
 	f := func(name, source string, settings ...string) {
 		for _, flavor := range servers.Flavors {
@@ -61,7 +62,8 @@ func TestTurnLosesNothing(t *testing.T) {
 					}
 				}
 				for range 8 {
-					for at, end := sent.Load(), time.Now().Add(time.Minute); sent.Load() < at+20 && time.Now().Before(end); {
+					for at, end := sent.Load(), time.Now().Add(time.Minute); sent.Load() < at+20 &&
+						time.Now().Before(end); {
 						time.Sleep(time.Millisecond)
 					}
 					add(false)

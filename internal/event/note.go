@@ -21,7 +21,8 @@ func (e Event) CheckNote() error {
 	case strings.ContainsFunc(e.Text, unicode.IsControl):
 		return errors.New("the text holds a line break or another control character: it is one line on a graph")
 	case !e.Until.IsZero() && e.Until.Before(e.At):
-		return fmt.Errorf("it ends (%s) before it begins (%s)", e.Until.Format(time.DateTime), e.At.Format(time.DateTime))
+		return fmt.Errorf("it ends (%s) before it begins (%s)", e.Until.Format(time.DateTime),
+			e.At.Format(time.DateTime))
 	}
 	return nil
 }

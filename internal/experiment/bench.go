@@ -11,12 +11,13 @@ import (
 
 // Bench carries out trials. Compare calls it from one goroutine, one trial at a time.
 type Bench interface {
-	// Trial provides what v asks for, loads it as p says and returns what was measured; Seq, Round, Variant and Control are filled
-	// in by Compare. With control the trial is the second one of a baseline in its round and must be carried out like any other.
+	// Trial provides what v asks for, loads it as p says and returns what was measured; Seq, Round, Variant and Control
+	// are filled in by Compare. With control the trial is the second one of a baseline in its round and must be carried
+	// out like any other.
 	//
-	// A trial that broke (server errors, a client at its limit, a server that died) is returned with Invalid set, not as an error.
-	// An error of type *Unusable means that this variant will never run here: it is closed and the others go on. Any other error ends
-	// the experiment. Trial ends early with ctx's error.
+	// A trial that broke (server errors, a client at its limit, a server that died) is returned with Invalid set, not
+	// as an error. An error of type *Unusable means that this variant will never run here: it is closed and the others
+	// go on. Any other error ends the experiment. Trial ends early with ctx's error.
 	Trial(ctx context.Context, v plan.Variant, p plan.Plan, control bool, sink progress.Sink) (trial.Trial, error)
 }
 
@@ -25,7 +26,8 @@ type Recorder interface {
 	Put(ctx context.Context, t trial.Trial) error
 }
 
-// Unusable is the answer of a Bench to a variant that cannot be measured: its server will not start, or is not to be had.
+// Unusable is the answer of a Bench to a variant that cannot be measured: its server will not start, or is not to be
+// had.
 type Unusable struct {
 	Reason string // for people; of a server that does not start the last error of its log
 	Err    error  // may be nil

@@ -22,7 +22,8 @@ func OutOfBudget(r trial.Result) bool { return strings.HasPrefix(r.Stopped, outO
 
 func (e *overBudget) Error() string {
 	s := unit.Duration
-	return fmt.Sprintf(outOfBudget+"%s: %s are spent, and the next trial takes about %s", s(e.budget), s(e.spent), s(e.next))
+	return fmt.Sprintf(outOfBudget+"%s: %s are spent, and the next trial takes about %s",
+		s(e.budget), s(e.spent), s(e.next))
 }
 
 // afford refuses what would end later than the budget allows.
@@ -52,9 +53,9 @@ func (x *comparison) took(t trial.Trial, d time.Duration) {
 	}
 }
 
-// expect is how long the next trial of a variant takes: as long as its last one. The setup of the first one made the data, the second
-// one's will be like the shortest of any. Before the first it is as long as the others, and before all as long as the plan says
-// without what it takes to begin.
+// expect is how long the next trial of a variant takes: as long as its last one. The setup of the first one made the
+// data, the second one's will be like the shortest of any. Before the first it is as long as the others, and before all
+// as long as the plan says without what it takes to begin.
 func (x *comparison) expect(key string) time.Duration {
 	if len(x.lasted) == 0 {
 		return time.Duration(x.p.Trials.Time + x.p.Trials.WarmMin)
@@ -74,8 +75,8 @@ func (x *comparison) expect(key string) time.Duration {
 	return all[len(all)/2]
 }
 
-// most is the number of trials in the rounds from one on when nothing more is decided, without repeated ones, and how long they
-// take.
+// most is the number of trials in the rounds from one on when nothing more is decided, without repeated ones, and how
+// long they take.
 func (x *comparison) most(from int) (n int, d time.Duration) {
 	keys := x.keys()
 	for round := from; round <= x.p.Trials.Max; round++ {
@@ -114,7 +115,8 @@ func (x *comparison) announce() {
 	t, n := x.p.Trials, len(x.keys())
 	p := Planned{
 		Variants: len(x.vs), Min: t.Min, Max: t.Max, Trials: t.Max * n, Done: len(x.trials),
-		Shortest: time.Duration(t.Min*n) * time.Duration(t.WarmMin+t.Time), Longest: time.Duration(t.Max*n) * time.Duration(t.WarmMax+t.Time),
+		Shortest: time.Duration(t.Min*n) * time.Duration(t.WarmMin+t.Time),
+		Longest:  time.Duration(t.Max*n) * time.Duration(t.WarmMax+t.Time),
 	}
 	if b := time.Duration(x.p.Budget); b > 0 {
 		p.Shortest, p.Longest = min(p.Shortest, b), min(p.Longest, b)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxJump is how far the machine's clocks may part during one trial. Clocks that are slewed stay together: the slewing holds for
-// all of them.
+// maxJump is how far the machine's clocks may part during one trial. Clocks that are slewed stay together: the slewing
+// holds for all of them.
 const maxJump = 500 * time.Millisecond
 
 // clock reads the time for the engine.

@@ -12,7 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// ErrStuck is the end of an experiment whose trials fail one after the other for a reason that is none of the variants'.
+// ErrStuck is the end of an experiment whose trials fail one after the other for a reason that is none of the
+// variants'.
 var ErrStuck = errors.New("trials fail one after the other")
 
 const (
@@ -21,21 +22,24 @@ const (
 	hopeless  = 2 // rounds running in which a variant had no valid trial make it unusable
 )
 
-// Compare carries out the plan: in each round every variant still open, with its baseline, and one baseline once more as the
-// control, in the plan's random order. Each trial is put on record before the next begins. After a round the variants that are
-// decided are closed; the experiment ends when none is open, after the last round, or before a trial that would end later than the
-// budget allows.
+// Compare carries out the plan: in each round every variant still open, with its baseline, and one baseline once more
+// as the control, in the plan's random order. Each trial is put on record before the next begins. After a round the
+// variants that are decided are closed; the experiment ends when none is open, after the last round, or before a trial
+// that would end later than the budget allows.
 //
-// earlier are the trials on record of an experiment that was interrupted. They are not repeated: a trial is the same one when
-// round, variant and control are. A variant that could not be measured then is tried once more.
+// earlier are the trials on record of an experiment that was interrupted. They are not repeated: a trial is the same
+// one when round, variant and control are. A variant that could not be measured then is tried once more.
 //
-// An invalid trial is repeated once at the end of its round, and the first valid one counts. A variant that is unusable, or had no valid
-// trial in two rounds running, is closed, and with a baseline the variants that need it; the others go on.
+// An invalid trial is repeated once at the end of its round, and the first valid one counts. A variant that is
+// unusable, or had no valid trial in two rounds running, is closed, and with a baseline the variants that need it; the
+// others go on.
 //
-// The result holds what was measured also when there is an error: ctx's when it ended (the trial under way is dropped), ErrStuck, the
-// Recorder's or the Bench's. Stopped then says why, and the experiment can be resumed. ID, PlanText and Dyno are the caller's to fill
-// in. rec may be nil: then nothing is kept.
-func Compare(ctx context.Context, p plan.Plan, vs []plan.Variant, earlier []trial.Trial, b Bench, rec Recorder, o Observer) (trial.Result, error) {
+// The result holds what was measured also when there is an error: ctx's when it ended (the trial under way is dropped),
+// ErrStuck, the Recorder's or the Bench's. Stopped then says why, and the experiment can be resumed. ID, PlanText and
+// Dyno are the caller's to fill in. rec may be nil: then nothing is kept.
+func Compare(ctx context.Context, p plan.Plan, vs []plan.Variant, earlier []trial.Trial, b Bench, rec Recorder,
+	o Observer,
+) (trial.Result, error) {
 	return (&comparison{p: p, vs: vs, bench: b, rec: rec, o: o, clock: machineClock{time.Now()}}).run(ctx, earlier)
 }
 
@@ -126,7 +130,8 @@ func (x *comparison) resume(earlier []trial.Trial) error {
 	x.trials = slices.SortedFunc(slices.Values(earlier), func(a, b trial.Trial) int { return a.Seq - b.Seq })
 	for i, t := range x.trials {
 		if !slices.ContainsFunc(x.vs, func(v plan.Variant) bool { return v.Key == t.Variant }) {
-			return fmt.Errorf("resume the experiment: trial %d is one of %s, which the plan does not have: was it changed? resume with the plan as it was, or start a new experiment",
+			return fmt.Errorf("resume the experiment: trial %d is one of %s, which the plan does not have: was it "+
+				"changed? resume with the plan as it was, or start a new experiment",
 				t.Seq, t.Variant)
 		}
 		if i > 0 && t.Seq == x.trials[i-1].Seq {
@@ -160,7 +165,8 @@ func begun(t trial.Trial) time.Time {
 	return t.From.Add(-time.Duration((t.Setup + t.Warm) * float64(time.Second)))
 }
 
-// keys lists what the next round consists of: the open variants and their baselines in the plan's order, and the control.
+// keys lists what the next round consists of: the open variants and their baselines in the plan's order, and the
+// control.
 func (x *comparison) keys() []string {
 	in := map[string]bool{}
 	for _, v := range x.vs {
@@ -193,7 +199,8 @@ func (x *comparison) needed(key string) bool {
 	return slices.ContainsFunc(x.vs, func(o plan.Variant) bool { return o.Baseline == key && o.Key != key })
 }
 
-// control returns the variant that is run twice in a round: with several baselines each in its turn, as long as it runs.
+// control returns the variant that is run twice in a round: with several baselines each in its turn, as long as it
+// runs.
 func (x *comparison) control(round int, keys []string) plan.Variant {
 	for _, t := range x.trials {
 		if t.Control && t.Round == round {

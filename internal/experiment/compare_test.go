@@ -36,7 +36,8 @@ type lab struct {
 
 func newLab() *lab {
 	return &lab{
-		t0: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), effect: map[string]float64{}, noise: 0.001, rnd: rand.New(rand.NewPCG(1, 2)),
+		t0: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), effect: map[string]float64{}, noise: 0.001,
+		rnd:   rand.New(rand.NewPCG(1, 2)),
 		first: map[string]time.Duration{}, setup: 2 * time.Second,
 	}
 }
@@ -45,7 +46,9 @@ func (l *lab) now() instant {
 	return instant{wall: l.t0.Add(l.elapsed + l.wall), running: l.elapsed, asleep: l.asleep}
 }
 
-func (l *lab) Trial(ctx context.Context, v plan.Variant, p plan.Plan, control bool, sink progress.Sink) (trial.Trial, error) {
+func (l *lab) Trial(
+	ctx context.Context, v plan.Variant, p plan.Plan, control bool, sink progress.Sink,
+) (trial.Trial, error) {
 	l.n++
 	sink.Report(progress.Progress{Step: "measuring"})
 	effect := 1.0
@@ -55,7 +58,9 @@ func (l *lab) Trial(ctx context.Context, v plan.Variant, p plan.Plan, control bo
 	setup := l.setup + l.first[v.Key]
 	delete(l.first, v.Key)
 	length := time.Duration(p.Trials.Time)
-	t := trial.Trial{Setup: setup.Seconds(), Values: map[string]float64{"tps": 1000 * effect * math.Exp(l.noise*l.rnd.NormFloat64())}}
+	t := trial.Trial{Setup: setup.Seconds(), Values: map[string]float64{
+		"tps": 1000 * effect * math.Exp(l.noise*l.rnd.NormFloat64()),
+	}}
 	l.elapsed += setup
 	t.From = l.now().wall
 	l.elapsed += length
@@ -106,12 +111,17 @@ func variants(specs ...string) (vs []plan.Variant) {
 func rounds(least, most int) plan.Plan {
 	return plan.Plan{
 		Name: "test", Table: plan.Table{Show: []string{"tps"}},
-		Trials: plan.Trials{Time: plan.Duration(20 * time.Second), Min: least, Max: most, Margin: 0.02, Conf: 0.95, Seed: 7},
+		Trials: plan.Trials{
+			Time: plan.Duration(20 * time.Second), Min: least, Max: most,
+			Margin: 0.02, Conf: 0.95, Seed: 7,
+		},
 	}
 }
 
 // compareIn runs an experiment in the lab.
-func compareIn(ctx context.Context, l *lab, p plan.Plan, vs []plan.Variant, earlier []trial.Trial, o Observer) (trial.Result, *record, error) {
+func compareIn(ctx context.Context, l *lab, p plan.Plan, vs []plan.Variant, earlier []trial.Trial,
+	o Observer,
+) (trial.Result, *record, error) {
 	rec := &record{}
 	r, err := (&comparison{p: p, vs: vs, bench: l, rec: rec, o: o, clock: l}).run(ctx, earlier)
 	return r, rec, err
@@ -158,7 +168,8 @@ func TestCompare(t *testing.T) {
 			t.Errorf("trial %d: %+v", i, x)
 		}
 	}
-	if r.Control == nil || r.Control.Result == stat.Better || r.Control.Result == stat.Worse || r.Cells[1].Verdict.Result != stat.Better || r.Cells[2].Verdict.Result != stat.Same {
+	if r.Control == nil || r.Control.Result == stat.Better || r.Control.Result == stat.Worse ||
+		r.Cells[1].Verdict.Result != stat.Better || r.Cells[2].Verdict.Result != stat.Same {
 		t.Errorf("control %+v, b %+v, c %+v", r.Control, r.Cells[1].Verdict, r.Cells[2].Verdict)
 	}
 	if r.Sentence == "" || r.Started != l.t0 || r.Ended != l.now().wall || r.Format != trial.Format {
@@ -218,7 +229,8 @@ func TestClosing(t *testing.T) {
 		return nil
 	}
 	var judged []Judged
-	r, _, err := compareIn(t.Context(), l, rounds(3, 12), variants("base", "far base", "wild base"), nil, Observer{Judged: func(j Judged) { judged = append(judged, j) }})
+	r, _, err := compareIn(t.Context(), l, rounds(3, 12), variants("base", "far base", "wild base"), nil,
+		Observer{Judged: func(j Judged) { judged = append(judged, j) }})
 	if err != nil || r.Stopped != "" {
 		t.Fatal(err, r.Stopped)
 	}
@@ -288,7 +300,10 @@ func unusable(key string, times int) func(int, plan.Variant, bool, *trial.Trial)
 	return func(_ int, v plan.Variant, _ bool, _ *trial.Trial) error {
 		if v.Key == key && times > 0 {
 			times--
-			return fmt.Errorf("provide: %w", &Unusable{Reason: "the server does not start", Err: errors.New("[ERROR] unknown variable 'x=1'")})
+			return fmt.Errorf("provide: %w", &Unusable{
+				Reason: "the server does not start",
+				Err:    errors.New("[ERROR] unknown variable 'x=1'"),
+			})
 		}
 		return nil
 	}
@@ -331,7 +346,8 @@ func TestUnusableBaseline(t *testing.T) {
 			}
 		}
 		b := r.Cells[1]
-		if b.Valid == 0 && (!strings.Contains(b.Failed, "its baseline, a,") || !strings.Contains(b.Failed, "does not start")) {
+		if b.Valid == 0 && (!strings.Contains(b.Failed, "its baseline, a,") ||
+			!strings.Contains(b.Failed, "does not start")) {
 			t.Errorf("seed %d: b: %+v", seed, b)
 		}
 		if v := r.Cells[3].Verdict; v == nil || v.Result != stat.Same {
@@ -340,7 +356,8 @@ func TestUnusableBaseline(t *testing.T) {
 		l = newLab() // and when nothing else is there
 		l.hook = unusable("a", 99)
 		r, _, err = compareIn(t.Context(), l, p, variants("a", "b a"), nil, Observer{})
-		if err != nil || !strings.Contains(r.Stopped, "nothing is left to compare") || !strings.Contains(r.Stopped, "unknown variable") || len(r.Trials) > 2 {
+		if err != nil || !strings.Contains(r.Stopped, "nothing is left to compare") ||
+			!strings.Contains(r.Stopped, "unknown variable") || len(r.Trials) > 2 {
 			t.Errorf("seed %d: %v, %q, %v", seed, err, r.Stopped, names(r.Trials))
 		}
 	}
@@ -361,11 +378,12 @@ func TestInvalidIsRepeated(t *testing.T) {
 		}
 		return nil
 	}
-	r, _, err := compareIn(t.Context(), l, rounds(4, 4), variants("a", "b a", "c a"), nil, Observer{Begin: func(b Begin) {
-		if b.Again {
-			again = append(again, fmt.Sprint(b.Round, b.Variant))
-		}
-	}})
+	r, _, err := compareIn(t.Context(), l, rounds(4, 4), variants("a", "b a", "c a"), nil,
+		Observer{Begin: func(b Begin) {
+			if b.Again {
+				again = append(again, fmt.Sprint(b.Round, b.Variant))
+			}
+		}})
 	if err != nil || r.Stopped != "" {
 		t.Fatal(err, r.Stopped)
 	}
@@ -449,11 +467,15 @@ func TestCrash(t *testing.T) {
 		return nil
 	}
 	r, rec, err := compareIn(t.Context(), l, rounds(3, 6), variants("a", "b a"), nil, Observer{})
-	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "trial 5, ") || len(r.Trials) != 4 || len(rec.trials) != 4 || r.Stopped != err.Error() {
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "trial 5, ") || len(r.Trials) != 4 ||
+		len(rec.trials) != 4 || r.Stopped != err.Error() {
 		t.Errorf("%v, %q, %v", err, r.Stopped, names(r.Trials))
 	}
 	full := errors.New("disk is full")
-	r, err = (&comparison{p: rounds(3, 6), vs: variants("a", "b a"), bench: newLab(), rec: &record{fail: full}, clock: newLab()}).run(t.Context(), nil)
+	r, err = (&comparison{
+		p: rounds(3, 6), vs: variants("a", "b a"), bench: newLab(), rec: &record{fail: full},
+		clock: newLab(),
+	}).run(t.Context(), nil)
 	if !errors.Is(err, full) || len(r.Trials) != 0 || !strings.Contains(err.Error(), "record trial 1") {
 		t.Errorf("%v, %v", err, names(r.Trials))
 	}
@@ -476,7 +498,8 @@ func TestBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 22 s each and 90 s for the first of b: 23 trials fit, whatever the first one took.
-	if len(r.Trials) != 23 || l.elapsed > 10*time.Minute || !strings.Contains(r.Stopped, "the budget of 10 min") || !strings.Contains(r.Stopped, "9 min 56 s are spent") || !strings.Contains(r.Stopped, "22 s") {
+	if len(r.Trials) != 23 || l.elapsed > 10*time.Minute || !strings.Contains(r.Stopped, "the budget of 10 min") ||
+		!strings.Contains(r.Stopped, "9 min 56 s are spent") || !strings.Contains(r.Stopped, "22 s") {
 		t.Errorf("%d trials in %v: %q", len(r.Trials), l.elapsed, r.Stopped)
 	}
 	// The same budget has no room later either, a larger one has.
@@ -514,7 +537,8 @@ func TestClockJumps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Trials) != 11 || !strings.Contains(r.Trials[1].Invalid, "clock jumped by -3600.0 s") || !strings.Contains(r.Trials[4].Invalid, "slept for 30.0 s") {
+	if len(r.Trials) != 11 || !strings.Contains(r.Trials[1].Invalid, "clock jumped by -3600.0 s") ||
+		!strings.Contains(r.Trials[4].Invalid, "slept for 30.0 s") {
 		t.Errorf("%v, %q, %q", names(r.Trials), r.Trials[1].Invalid, r.Trials[4].Invalid)
 	}
 	for _, c := range r.Cells {
@@ -524,7 +548,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestResume ends an experiment at each of its trials in turn, and resumes it: the same trials come out as without a break.
+// TestResume ends an experiment at each of its trials in turn, and resumes it: the same trials come out as without a
+// break.
 func TestResume(t *testing.T) {
 	vs := variants("a1", "b1 a1", "a2", "b2 a2", "far a1")
 	bad := func(l *lab) { // the same trials break whenever they are run
@@ -565,7 +590,8 @@ func TestResume(t *testing.T) {
 				}
 			}}
 			r, rec, err := compareIn(ctx, l, rounds(3, 8), vs, nil, o)
-			if !errors.Is(err, context.Canceled) || r.Stopped != "it was interrupted" || len(r.Trials) != at || len(rec.trials) != at {
+			if !errors.Is(err, context.Canceled) || r.Stopped != "it was interrupted" || len(r.Trials) != at ||
+				len(rec.trials) != at {
 				t.Fatalf("at %d: %v, %q, %d trials", at, err, r.Stopped, len(r.Trials))
 			}
 			l.hook = nil
@@ -582,7 +608,8 @@ func TestResume(t *testing.T) {
 				}
 				got[id] = got[id] || x.Invalid == ""
 			}
-			// The noise differs after the break, so a variant may be decided a look earlier or later: all rounds up to the shorter end.
+			// The noise differs after the break, so a variant may be decided a look earlier or later: all rounds up to
+			// the shorter end.
 			last := min(r.Trials[len(r.Trials)-1].Round, whole.Trials[len(whole.Trials)-1].Round, 3)
 			for id := range maps.Keys(want) {
 				if int(id[0]-'0') <= last && !got[id] {
@@ -593,7 +620,9 @@ func TestResume(t *testing.T) {
 				t.Errorf("at %d: %d kept and %d more are not %d", at, at, len(again.trials), len(r.Trials))
 			}
 			within := at > 0 && at < len(r.Trials) && r.Trials[at-1].Round == r.Trials[at].Round
-			if told := slices.ContainsFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "was interrupted for") }); told != within {
+			if told := slices.ContainsFunc(r.Warnings, func(s string) bool {
+				return strings.Contains(s, "was interrupted for")
+			}); told != within {
 				t.Errorf("at %d: warnings %q", at, r.Warnings)
 			}
 			cancel()
@@ -601,7 +630,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeIsTheSame: with trials that come out the same whenever they are run, an interrupted experiment is the same to the last value.
+// TestResumeIsTheSame: with trials that come out the same whenever they are run, an interrupted experiment is the same
+// to the last value.
 func TestResumeIsTheSame(t *testing.T) {
 	vs := variants("a", "b a", "c a")
 	fixed := func() *lab {
@@ -705,7 +735,8 @@ func TestRefused(t *testing.T) {
 	f(rounds(0, 3), variants("a"), nil, "0 to 3 rounds")
 	f(rounds(3, 2), variants("a"), nil, "3 to 2 rounds")
 	f(rounds(3, 3), variants("a"), []trial.Trial{{Seq: 1, Round: 1, Variant: "z"}}, "was it changed?")
-	f(rounds(3, 3), variants("a"), []trial.Trial{{Seq: 1, Round: 1, Variant: "a"}, {Seq: 1, Round: 2, Variant: "a"}}, "two trials with the number 1")
+	f(rounds(3, 3), variants("a"), []trial.Trial{{Seq: 1, Round: 1, Variant: "a"}, {Seq: 1, Round: 2, Variant: "a"}},
+		"two trials with the number 1")
 }
 
 func TestNoNumbers(t *testing.T) {
@@ -719,7 +750,8 @@ func TestNoNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range r.Trials {
-		if len(x.Values) != 2 || len(x.Warnings) != 2 || !strings.Contains(x.Warnings[0], "max_ms is +Inf") || x.Invalid != "" {
+		if len(x.Values) != 2 || len(x.Warnings) != 2 || !strings.Contains(x.Warnings[0], "max_ms is +Inf") ||
+			x.Invalid != "" {
 			t.Errorf("%+v", x)
 		}
 	}
@@ -757,7 +789,8 @@ func TestObserver(t *testing.T) {
 		if i == 0 {
 			left = 0 // nothing is known yet
 		}
-		if b.N != i+1 || b.Most != 9 || b.Remaining != left || b.Variant != r.Trials[i].Variant || b.Control != r.Trials[i].Control || b.Round != i/3+1 || b.Again {
+		if b.N != i+1 || b.Most != 9 || b.Remaining != left || b.Variant != r.Trials[i].Variant ||
+			b.Control != r.Trials[i].Control || b.Round != i/3+1 || b.Again {
 			t.Errorf("begin %d: %+v, want %v left", i, b, left)
 		}
 	}

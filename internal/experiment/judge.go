@@ -13,8 +13,8 @@ import (
 // longGap is a pause within a round that is worth a word: what is compared was then measured at different times.
 const longGap = 5 * time.Minute
 
-// judge closes the variants that need no more rounds. It sees the trials up to this round only: an experiment that was resumed is
-// judged as one that was not.
+// judge closes the variants that need no more rounds. It sees the trials up to this round only: an experiment that was
+// resumed is judged as one that was not.
 func (x *comparison) judge(round int) {
 	var seen []trial.Trial
 	for _, t := range x.trials {
@@ -44,7 +44,8 @@ func (x *comparison) judge(round int) {
 // result puts together what there is.
 func (x *comparison) result(stopped string) trial.Result {
 	r := trial.Result{
-		Format: trial.Format, Plan: x.p, Variants: x.vs, Trials: x.trials, Started: x.started, Ended: x.clock.now().wall,
+		Format: trial.Format, Plan: x.p, Variants: x.vs, Trials: x.trials, Started: x.started,
+		Ended:   x.clock.now().wall,
 		Stopped: stopped, Warnings: gaps(x.trials),
 	}
 	compare.Fill(&r)
@@ -61,7 +62,8 @@ func gaps(trials []trial.Trial) (warnings []string) {
 	for i := 1; i < len(trials); i++ {
 		a, b := trials[i-1], trials[i]
 		if gap := begun(b).Sub(a.To); a.Round == b.Round && gap > longGap {
-			warnings = append(warnings, fmt.Sprintf("round %d was interrupted for %s: what it compares was measured that far apart", b.Round, unit.Duration(gap)))
+			warnings = append(warnings, fmt.Sprintf("round %d was interrupted for %s: what it compares was measured "+
+				"that far apart", b.Round, unit.Duration(gap)))
 		}
 	}
 	return warnings

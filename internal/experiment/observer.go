@@ -23,7 +23,8 @@ type Planned struct {
 	Min, Max int // rounds
 	Trials   int // at most, in Max rounds with all variants open, without repeated ones
 	Done     int // on record from before
-	// Shortest and Longest estimate the whole from the plan's own times; what comes before a trial is not in it as it is not known yet.
+	// Shortest and Longest estimate the whole from the plan's own times; what comes before a trial is not in it as it
+	// is not known yet.
 	Shortest, Longest time.Duration
 }
 
@@ -35,8 +36,8 @@ type Begin struct {
 	Variant string
 	Control bool
 	Again   bool // the first one of this round was invalid
-	// Remaining is the time until the end if no variant is decided before the last round, from the measured times of the trials so
-	// far; 0 when none has ended yet. A budget ends it earlier.
+	// Remaining is the time until the end if no variant is decided before the last round, from the measured times of
+	// the trials so far; 0 when none has ended yet. A budget ends it earlier.
 	Remaining time.Duration
 }
 

@@ -39,9 +39,9 @@ func (x *comparison) round(ctx context.Context, round int, order []string) error
 	return nil
 }
 
-// gone reports whether v is not to run in a round: it was closed within the round or is needed by none that is open, or that was so
-// in a round that was complete before the experiment was interrupted. There is no way back to such a round; in the one that was
-// under way the variant is tried once more.
+// gone reports whether v is not to run in a round: it was closed within the round or is needed by none that is open, or
+// that was so in a round that was complete before the experiment was interrupted. There is no way back to such a round;
+// in the one that was under way the variant is tried once more.
 func (x *comparison) gone(v plan.Variant, round int) bool {
 	if !slices.Contains(x.keys(), v.Key) {
 		return true
@@ -98,7 +98,9 @@ func (x *comparison) seq() int {
 }
 
 // finish completes what a bench has said of a trial. Its error ends the experiment.
-func (x *comparison) finish(t trial.Trial, seq, round int, v plan.Variant, control bool, err error, before, after instant) (trial.Trial, error) {
+func (x *comparison) finish(t trial.Trial, seq, round int, v plan.Variant, control bool, err error, before,
+	after instant,
+) (trial.Trial, error) {
 	t.Seq, t.Round, t.Variant, t.Control = seq, round, v.Key, control
 	if t.From.IsZero() || t.To.IsZero() { // it broke before it began
 		t.From, t.To = before.wall, after.wall
@@ -140,7 +142,8 @@ func (x *comparison) keep(ctx context.Context, t trial.Trial, took time.Duration
 	return nil
 }
 
-// hopeless reports whether an invalid trial is the last that its variant is given: nothing valid came out of the rounds before, either.
+// hopeless reports whether an invalid trial is the last that its variant is given: nothing valid came out of the rounds
+// before, either.
 func (x *comparison) hopeless(t trial.Trial) bool {
 	if t.Control {
 		return false
@@ -187,8 +190,8 @@ func (x *comparison) close(key, why string) {
 	}
 }
 
-// stuck ends the experiment when trial after trial, or round after woven round, fails in the same way, whatever the variant. alone says that
-// t was the trial of its variant only.
+// stuck ends the experiment when trial after trial, or round after woven round, fails in the same way, whatever the
+// variant. alone says that t was the trial of its variant only.
 func (x *comparison) stuck(t trial.Trial, alone bool) error {
 	if t.Invalid == "" {
 		x.inARow = nil
@@ -201,7 +204,9 @@ func (x *comparison) stuck(t trial.Trial, alone bool) error {
 	if len(x.inARow) < maxBroken {
 		return nil
 	}
-	if alone && len(x.vs) > 1 && !slices.ContainsFunc(x.inARow, func(o trial.Trial) bool { return o.Variant != t.Variant }) {
+	if alone && len(x.vs) > 1 && !slices.ContainsFunc(x.inARow, func(o trial.Trial) bool {
+		return o.Variant != t.Variant
+	}) {
 		return nil // it may be the variant
 	}
 	return fmt.Errorf("%w, the last %d in the same way: %s", ErrStuck, len(x.inARow), t.Invalid)
@@ -209,5 +214,8 @@ func (x *comparison) stuck(t trial.Trial, alone bool) error {
 
 // alike reduces a reason to what two of the same kind have in common: not their numbers.
 func alike(reason string) string {
-	return strings.Join(strings.FieldsFunc(reason, func(r rune) bool { return unicode.IsDigit(r) || r == '.' || r == ',' }), "#")
+	return strings.Join(strings.FieldsFunc(reason, func(r rune) bool {
+		return unicode.IsDigit(r) ||
+			r == '.' || r == ','
+	}), "#")
 }

@@ -18,12 +18,14 @@ type Strand struct {
 	Control bool // the second one of a baseline in this round
 }
 
-// Weaver is a Bench that can run all trials of a round under one load, in turns. Compare asks it to when the plan's Trials.Turns says so.
+// Weaver is a Bench that can run all trials of a round under one load, in turns. Compare asks it to when the plan's
+// Trials.Turns says so.
 type Weaver interface {
 	Bench
-	// Weave does for all strands of a round together what Trial does for one, and returns their trials in the order of strands. An
-	// error of type *Unusable means that none of them will ever run; a trial that is returned with Unusable set, with Invalid saying
-	// why, that its variant will not. A round that broke is returned with Invalid set in all of its trials.
+	// Weave does for all strands of a round together what Trial does for one, and returns their trials in the order of
+	// strands. An error of type *Unusable means that none of them will ever run; a trial that is returned with Unusable
+	// set, with Invalid saying why, that its variant will not. A round that broke is returned with Invalid set in all
+	// of its trials.
 	Weave(ctx context.Context, round int, strands []Strand, p plan.Plan, sink progress.Sink) ([]trial.Trial, error)
 }
 
@@ -36,8 +38,9 @@ func (x *comparison) weaver() Weaver {
 	return w
 }
 
-// order returns the keys of a round in the order of their trials. Trials that are woven have none, but pairs are judged as if one of them
-// had been first, and a drift is allowed for where one side was so more often: they alternate, so that none is.
+// order returns the keys of a round in the order of their trials. Trials that are woven have none, but pairs are judged
+// as if one of them had been first, and a drift is allowed for where one side was so more often: they alternate, so
+// that none is.
 func (x *comparison) order(round int, keys []string) []string {
 	if x.weaver() == nil {
 		return x.p.Order(round, keys)
@@ -49,7 +52,8 @@ func (x *comparison) order(round int, keys []string) []string {
 	return out
 }
 
-// weave runs the trials of one round in turns, again when one of them is missing or invalid: what is compared has had the same load.
+// weave runs the trials of one round in turns, again when one of them is missing or invalid: what is compared has had
+// the same load.
 func (x *comparison) weave(ctx context.Context, w Weaver, round int, order []string) error {
 	for try := range attempts {
 		var strands []Strand
@@ -96,7 +100,9 @@ func (x *comparison) woven(ctx context.Context, w Weaver, round int, strands []S
 	before := x.clock.now()
 	ts, err := w.Weave(ctx, round, strands, x.p, x.o.Progress)
 	after := x.clock.now()
-	if ctx.Err() != nil && (err != nil || slices.ContainsFunc(ts, func(t trial.Trial) bool { return t.Invalid != "" })) {
+	if ctx.Err() != nil && (err != nil || slices.ContainsFunc(ts, func(t trial.Trial) bool {
+		return t.Invalid != ""
+	})) {
 		return context.Cause(ctx)
 	}
 	var unusable *Unusable

@@ -24,7 +24,9 @@ type loom struct {
 	spoil  func(n int, strands []Strand, ts []trial.Trial) error
 }
 
-func (l *loom) Weave(ctx context.Context, round int, strands []Strand, p plan.Plan, sink progress.Sink) ([]trial.Trial, error) {
+func (l *loom) Weave(
+	ctx context.Context, round int, strands []Strand, p plan.Plan, sink progress.Sink,
+) ([]trial.Trial, error) {
 	said := fmt.Sprint(round)
 	var ts []trial.Trial
 	for _, s := range strands {
@@ -55,7 +57,9 @@ func woven(least, most int) plan.Plan {
 	return p
 }
 
-func weaveIn(ctx context.Context, l *loom, p plan.Plan, vs []plan.Variant, earlier []trial.Trial, o Observer) (trial.Result, *record, error) {
+func weaveIn(ctx context.Context, l *loom, p plan.Plan, vs []plan.Variant, earlier []trial.Trial,
+	o Observer,
+) (trial.Result, *record, error) {
 	rec := &record{}
 	r, err := (&comparison{p: p, vs: vs, bench: l, rec: rec, o: o, clock: l.lab}).run(ctx, earlier)
 	return r, rec, err
@@ -82,15 +86,18 @@ func TestWeave(t *testing.T) {
 	}
 	// Without turns, or on a bench that cannot, each has its own.
 	l = &loom{lab: newLab()}
-	if r, _, err := weaveIn(t.Context(), l, rounds(3, 3), variants("a", "b a"), nil, Observer{}); err != nil || len(l.rounds) != 0 || len(r.Trials) != 9 {
+	if r, _, err := weaveIn(t.Context(), l, rounds(3, 3), variants("a", "b a"), nil, Observer{}); err != nil ||
+		len(l.rounds) != 0 || len(r.Trials) != 9 {
 		t.Error(err, l.rounds)
 	}
-	if r, _, err := compareIn(t.Context(), newLab(), woven(3, 3), variants("a", "b a"), nil, Observer{}); err != nil || len(r.Trials) != 9 {
+	if r, _, err := compareIn(t.Context(), newLab(), woven(3, 3), variants("a", "b a"), nil, Observer{}); err != nil ||
+		len(r.Trials) != 9 {
 		t.Error(err)
 	}
 }
 
-// TestWeaveResumes goes on wherever the process was killed, also between the records of one round: that round is repeated whole.
+// TestWeaveResumes goes on wherever the process was killed, also between the records of one round: that round is
+// repeated whole.
 func TestWeaveResumes(t *testing.T) {
 	vs := variants("a", "b a")
 	l := &loom{lab: newLab()}
@@ -145,7 +152,8 @@ func TestWeaveBroken(t *testing.T) {
 		t.Errorf("%v, %v", err, l.rounds)
 	}
 	l = &loom{lab: newLab(), spoil: broken(2, 3, 4, 5)}
-	if _, _, err = weaveIn(t.Context(), l, woven(4, 4), vs, nil, Observer{}); !errors.Is(err, ErrStuck) || len(l.rounds) != 4 {
+	if _, _, err = weaveIn(t.Context(), l, woven(4, 4), vs, nil, Observer{}); !errors.Is(err, ErrStuck) ||
+		len(l.rounds) != 4 {
 		t.Errorf("%v, %v", err, l.rounds)
 	}
 	// A variant that cannot be put in force is closed; the others go on.
@@ -170,7 +178,8 @@ func TestWeaveBroken(t *testing.T) {
 		t.Errorf("%v, %q, %v", err, r.Stopped, names(rec.trials))
 	}
 	l = &loom{lab: newLab(), spoil: func(int, []Strand, []trial.Trial) error { return errors.New("disk full") }}
-	if _, _, err := weaveIn(t.Context(), l, woven(4, 4), vs, nil, Observer{}); err == nil || !strings.Contains(err.Error(), "round 1: disk full") {
+	if _, _, err := weaveIn(t.Context(), l, woven(4, 4), vs, nil, Observer{}); err == nil ||
+		!strings.Contains(err.Error(), "round 1: disk full") {
 		t.Error(err)
 	}
 }
@@ -194,8 +203,8 @@ func TestWeaveBudget(t *testing.T) {
 	}
 }
 
-// pink is noise whose spectrum falls with the frequency, made of sources that change at rates of their own (Voss's construction), once for
-// each step.
+// pink is noise whose spectrum falls with the frequency, made of sources that change at rates of their own (Voss's
+// construction), once for each step.
 type pink struct {
 	r       *rand.Rand
 	sources [20]float64
@@ -245,7 +254,9 @@ func (l *noisy) Trial(_ context.Context, v plan.Variant, p plan.Plan, _ bool, _ 
 // weaver is noisy with the other way to run a round: turns of four steps, of which the first is left out.
 type weaver struct{ *noisy }
 
-func (l weaver) Weave(_ context.Context, round int, strands []Strand, p plan.Plan, _ progress.Sink) ([]trial.Trial, error) {
+func (l weaver) Weave(
+	_ context.Context, round int, strands []Strand, p plan.Plan, _ progress.Sink,
+) ([]trial.Trial, error) {
 	per := int(time.Duration(p.Trials.Turns) / step)
 	n := int(time.Duration(p.Trials.Time)/step) / (per - 1) / 2 * 2
 	sums := make([]float64, len(strands))
@@ -267,13 +278,16 @@ func (l weaver) Weave(_ context.Context, round int, strands []Strand, p plan.Pla
 	l.elapsed += time.Duration(n*len(strands)*per) * step
 	var ts []trial.Trial
 	for _, s := range sums {
-		ts = append(ts, trial.Trial{From: from, To: l.now().wall, Values: map[string]float64{"tps": 1000 * s / float64(n*(per-1))}, Woven: &trial.Woven{Of: len(strands)}})
+		ts = append(ts, trial.Trial{
+			From: from, To: l.now().wall,
+			Values: map[string]float64{"tps": 1000 * s / float64(n*(per-1))}, Woven: &trial.Woven{Of: len(strands)},
+		})
 	}
 	return ts, nil
 }
 
-// TestWovenRates shows by seeded simulations on a machine whose rate wanders at all speeds (1/f, by 10 %) that woven rounds keep the
-// declared error rates, and that they see a loss of 3 % where trials one after the other do not.
+// TestWovenRates shows by seeded simulations on a machine whose rate wanders at all speeds (1/f, by 10 %) that woven
+// rounds keep the declared error rates, and that they see a loss of 3 % where trials one after the other do not.
 func TestWovenRates(t *testing.T) {
 	const times = 200
 	run := func(seed uint64, wove bool, effect float64) stat.Verdict {

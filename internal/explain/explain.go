@@ -4,8 +4,9 @@ package explain
 
 // Plan is how a server would execute one statement, asked without executing it.
 type Plan struct {
-	Class  string `json:"class"`           // id of the query class the statement belongs to
-	Schema string `json:"schema,omitzero"` // default database of that class: the same statement in another one has a plan of its own
+	Class string `json:"class"` // id of the query class the statement belongs to
+	// default database of that class: the same statement in another one has a plan of its own
+	Schema string `json:"schema,omitzero"`
 	Error  string `json:"error,omitzero"`  // why there is no plan; Steps is then empty
 	Denied bool   `json:"denied,omitzero"` // the error is that the account may not
 	Guess  bool   `json:"guess,omitzero"`  // the statement's parameters were unknown; typical values were used

@@ -8,9 +8,8 @@ import (
 
 // Tabular decodes what EXPLAIN prints as a table, the same form in MariaDB and in MySQL 5.6 to 9.x when asked for as
 // EXPLAIN FORMAT=TRADITIONAL (plain EXPLAIN where that is unknown). Columns are found by name without regard to case, a
-// cell that is empty or NULL says nothing, and a figure that is none counts as not told. Rows of a UNION's result and such
-// that name no table keep their place with an empty Access. Raw holds the
-// table again as text.
+// cell that is empty or NULL says nothing, and a figure that is none counts as not told. Rows of a UNION's result and
+// such that name no table keep their place with an empty Access. Raw holds the table again as text.
 //
 // A result without a column "table" is no plan: Error says so.
 func Tabular(columns []string, rows [][]string) Plan {

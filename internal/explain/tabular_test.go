@@ -10,15 +10,27 @@ import (
 )
 
 func TestTabular(t *testing.T) {
-	cols := []string{"id", "select_type", "table", "partitions", "type", "possible_keys", "key", "key_len", "ref", "rows", "filtered", "Extra"}
+	cols := []string{
+		"id", "select_type", "table", "partitions", "type", "possible_keys", "key", "key_len", "ref",
+		"rows", "filtered", "Extra",
+	}
 	p := explain.Tabular(cols, [][]string{
-		{"1", "SIMPLE", "t", "NULL", "ALL", "a,b", "NULL", "NULL", "NULL", "1000", "10.00", "Using where; Using filesort"},
+		{
+			"1", "SIMPLE", "t", "NULL", "ALL", "a,b", "NULL", "NULL", "NULL", "1000", "10.00",
+			"Using where; Using filesort",
+		},
 		{"1", "SIMPLE", "u", "", "ref", "k", "k", "5", "d.t.a", "x", "", ""},
 		{"1"},
 	})
 	want := []explain.Step{
-		{SelectType: "SIMPLE", Table: "t", Access: "ALL", PossibleKeys: []string{"a", "b"}, Rows: 1000, Filtered: 10, Extra: []string{"Using where", "Using filesort"}},
-		{SelectType: "SIMPLE", Table: "u", Access: "ref", PossibleKeys: []string{"k"}, Key: "k", KeyLen: "5", Ref: "d.t.a"},
+		{
+			SelectType: "SIMPLE", Table: "t", Access: "ALL", PossibleKeys: []string{"a", "b"}, Rows: 1000, Filtered: 10,
+			Extra: []string{"Using where", "Using filesort"},
+		},
+		{
+			SelectType: "SIMPLE", Table: "u", Access: "ref", PossibleKeys: []string{"k"}, Key: "k",
+			KeyLen: "5", Ref: "d.t.a",
+		},
 		{},
 	}
 	if p.Error != "" || !reflect.DeepEqual(p.Steps, want) {
@@ -36,8 +48,10 @@ func TestTabularOfRealServers(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, s INT)", "CREATE TABLE d.u (id INT PRIMARY KEY, tid INT, KEY k (tid))",
-				"INSERT INTO d.t VALUES (1, 1), (2, 2), (3, 3)", "INSERT INTO d.u SELECT id, id FROM d.t", "ANALYZE TABLE d.t, d.u")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, s INT)",
+				"CREATE TABLE d.u (id INT PRIMARY KEY, tid INT, KEY k (tid))",
+				"INSERT INTO d.t VALUES (1, 1), (2, 2), (3, 3)", "INSERT INTO d.u SELECT id, id FROM d.t",
+				"ANALYZE TABLE d.t, d.u")
 			q := "SELECT * FROM t STRAIGHT_JOIN u ON u.tid = t.id WHERE t.s = 2"
 			if flavor == "mysql" {
 				q = "FORMAT=TRADITIONAL " + q
@@ -74,7 +88,8 @@ func TestTabularOfRealServers(t *testing.T) {
 			if p.Error != "" || len(p.Steps) != 2 {
 				t.Fatalf("got %+v", p)
 			}
-			if a, b := p.Steps[0], p.Steps[1]; a.Table != "t" || a.Access != "ALL" || a.Rows != 3 || b.Access != "ref" || b.Key != "k" || len(b.PossibleKeys) != 1 {
+			if a, b := p.Steps[0], p.Steps[1]; a.Table != "t" || a.Access != "ALL" || a.Rows != 3 ||
+				b.Access != "ref" || b.Key != "k" || len(b.PossibleKeys) != 1 {
 				t.Fatalf("got %+v", p)
 			}
 		})

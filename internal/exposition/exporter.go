@@ -22,19 +22,22 @@ const (
 	innodb    = "mysql_info_schema_innodb_metrics_"
 )
 
-// Exporter returns the sample under the name, labels and kind that mysqld_exporter 0.19 gives it; others stay as they are:
+// Exporter returns the sample under the name, labels and kind that mysqld_exporter 0.19 gives it; others stay as they
+// are:
 //
 //	mysql_global_status_com_select                        mysql_global_status_commands_total{command="select"}
 //	mysql_global_status_handler_commit                    mysql_global_status_handlers_total{handler="commit"}
 //	mysql_global_status_connection_errors_accept          mysql_global_status_connection_errors_total{error="accept"}
 //	mysql_global_status_innodb_rows_read                  mysql_global_status_innodb_row_ops_total{operation="read"}
-//	mysql_global_status_performance_schema_accounts_lost  mysql_global_status_performance_schema_lost_total{instrumentation="accounts_lost"}
+//	mysql_global_status_performance_schema_accounts_lost
+//	mysql_global_status_performance_schema_lost_total{instrumentation="accounts_lost"}
 //	mysql_global_status_innodb_buffer_pool_pages_free     mysql_global_status_buffer_pool_pages{state="free"}
 //	mysql_global_status_innodb_buffer_pool_pages_dirty    mysql_global_status_buffer_pool_dirty_pages
-//	mysql_global_status_innodb_buffer_pool_pages_flushed  mysql_global_status_buffer_pool_page_changes_total{operation="flushed"}
+//	mysql_global_status_innodb_buffer_pool_pages_flushed
+//	mysql_global_status_buffer_pool_page_changes_total{operation="flushed"}
 //
-// and of the counters of information_schema.INNODB_METRICS those of the pages of the buffer pool by state, of its input and output by
-// kind of page, and those that the server writes with LRU in capitals.
+// and of the counters of information_schema.INNODB_METRICS those of the pages of the buffer pool by state, of its input
+// and output by kind of page, and those that the server writes with LRU in capitals.
 func Exporter(s metric.Sample) metric.Sample {
 	if rest, ok := strings.CutPrefix(s.Name, innodb); ok {
 		return innodbMetric(s, rest)
@@ -58,7 +61,8 @@ func Exporter(s metric.Sample) metric.Sample {
 		return s
 	}
 	for _, f := range families {
-		if what, ok := strings.CutPrefix(rest, f.prefix); ok && what != "" && rest != f.name { // it may have its name already
+		if what, ok := strings.CutPrefix(rest, f.prefix); ok && what != "" && rest != f.name {
+			// it may have its name already
 			s.Name, s.Kind = status+f.name, metric.Counter
 			s.Labels = with(s.Labels, f.label, what)
 			return s

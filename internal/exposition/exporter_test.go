@@ -13,7 +13,8 @@ func TestExporterNames(t *testing.T) {
 		if got := s.Name + join(s.Labels, nil) + " " + s.Kind.String(); got != "mysql_global_status_"+want {
 			t.Errorf("%s: %s", name, got)
 		}
-		if again := Exporter(s); again.Name+join(again.Labels, nil) != s.Name+join(s.Labels, nil) { // samples may have been through it
+		if again := Exporter(s); again.Name+join(again.Labels, nil) != s.Name+join(s.Labels, nil) {
+			// samples may have been through it
 			t.Errorf("%s becomes %s%s the second time", name, again.Name, join(again.Labels, nil))
 		}
 	}
@@ -64,7 +65,8 @@ func TestExporterLeavesItsInput(t *testing.T) {
 	ls[0] = metric.Label{Name: "zone", Value: "1"}
 	a := Exporter(metric.Sample{Name: "mysql_global_status_com_select", Labels: ls})
 	b := Exporter(metric.Sample{Name: "mysql_global_status_com_insert", Labels: ls})
-	if len(ls) != 1 || ls[0].Name != "zone" || a.Labels.Get("command") != "select" || b.Labels.Get("command") != "insert" || b.Labels.Get("zone") != "1" {
+	if len(ls) != 1 || ls[0].Name != "zone" || a.Labels.Get("command") != "select" ||
+		b.Labels.Get("command") != "insert" || b.Labels.Get("zone") != "1" {
 		t.Errorf("%v %v %v", ls, a.Labels, b.Labels)
 	}
 }

@@ -20,7 +20,8 @@ func Help(name string) string {
 }
 
 var helps = map[string]string{
-	metric.ClientStatusTotal:                  "Status variables without what Dyno's own sessions made the server count.",
+	metric.ClientStatusTotal: "Status variables without what Dyno's own sessions made the server " +
+		"count.",
 	metric.ClientStatus:                       "Sessions other than Dyno's own, as status variables.",
 	"mysql_up":                                "Whether the server answered.",
 	"mysql_version_info":                      "Version of the server; always 1.",

@@ -17,11 +17,11 @@ type Group struct {
 	Samples []metric.Sample
 }
 
-// Write writes all samples of the groups, named by Exporter, in order of name and labels: equal samples give equal bytes. Of two
-// samples of one series the first is written. Markers of the end of a series are left out.
+// Write writes all samples of the groups, named by Exporter, in order of name and labels: equal samples give equal
+// bytes. Of two samples of one series the first is written. Markers of the end of a series are left out.
 //
-// Text names each counter a counter. OpenMetrics allows that only for names that end in _total: the others keep their name and are
-// of unknown type there, for a name that dashboards know is worth more.
+// Text names each counter a counter. OpenMetrics allows that only for names that end in _total: the others keep their
+// name and are of unknown type there, for a name that dashboards know is worth more.
 func Write(w io.Writer, f Format, groups ...Group) error {
 	var lines []line
 	for _, g := range groups {
@@ -30,7 +30,10 @@ func Write(w io.Writer, f Format, groups ...Group) error {
 				continue
 			}
 			s = Exporter(s)
-			lines = append(lines, line{name: name(s.Name), labels: join(s.Labels, g.Labels), kind: s.Kind, value: s.Value})
+			lines = append(lines, line{
+				name: name(s.Name), labels: join(s.Labels, g.Labels),
+				kind: s.Kind, value: s.Value,
+			})
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b line) int {
@@ -166,7 +169,8 @@ func join(own, group metric.Labels) string {
 	return b.String()
 }
 
-// name makes a name one that every reader of the formats takes: letters, digits, underscores and colons, no digit first.
+// name makes a name one that every reader of the formats takes: letters, digits, underscores and colons, no digit
+// first.
 func name(s string) string {
 	ok := s != ""
 	for i := 0; i < len(s) && ok; i++ {

@@ -160,7 +160,10 @@ func TestWriteTellsOfAFullPipe(t *testing.T) {
 func BenchmarkWrite(b *testing.B) {
 	var ss []metric.Sample
 	for i := range 1000 {
-		ss = append(ss, metric.Sample{Name: "mysql_global_status_" + strings.Repeat("x", i%40), Labels: metric.L("n", string(rune('a'+i/40))), Value: float64(i)})
+		ss = append(ss, metric.Sample{
+			Name:   "mysql_global_status_" + strings.Repeat("x", i%40),
+			Labels: metric.L("n", string(rune('a'+i/40))), Value: float64(i),
+		})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -13,8 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestSessionFaultsHold plants the faults in which somebody is in the way, and sees by the server's own eyes that somebody is, and that
-// nothing of him is left when he is told to go.
+// TestSessionFaultsHold plants the faults in which somebody is in the way, and sees by the server's own eyes that
+// somebody is, and that nothing of him is left when he is told to go.
 func TestSessionFaultsHold(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -40,7 +40,8 @@ func TestSessionFaultsHold(t *testing.T) {
 			until := func(what, query string, enough func(int) bool) {
 				t.Helper()
 				n := 0
-				for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+				for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(
+					100 * time.Millisecond) {
 					if n = count(query); enough(n) {
 						return
 					}
@@ -80,9 +81,12 @@ func TestSessionFaultsHold(t *testing.T) {
 						t.Errorf("%s: %v", x.Name, err)
 					}
 				}
-				until(x.Name+": transactions left", "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id > 0", func(n int) bool { return n == 0 })
-				until(x.Name+": sessions left", fmt.Sprintf("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '%s'", stage.Schema), func(n int) bool { return n == 0 })
-				for end := time.Now().Add(60 * time.Second); ; { // MariaDB holds tables while it clears away old versions of their rows
+				until(x.Name+": transactions left", "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE "+
+					"trx_mysql_thread_id > 0", func(n int) bool { return n == 0 })
+				until(x.Name+": sessions left", fmt.Sprintf("SELECT COUNT(*) FROM information_schema.PROCESSLIST "+
+					"WHERE DB = '%s'", stage.Schema), func(n int) bool { return n == 0 })
+				for end := time.Now().Add(60 * time.Second); ; {
+					// MariaDB holds tables while it clears away old versions of their rows
 					_, err := load.Cleanup(t.Context(), tg, load.Data{Workload: x.Workload, Options: o})
 					if err == nil {
 						break
@@ -95,11 +99,14 @@ func TestSessionFaultsHold(t *testing.T) {
 			waiting := "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
 			f(idleTransaction(), "sessions that wait for a row", waiting, 4)
 			f(victimQuery(), "sessions that wait for a row", waiting, 3)
-			f(mdlPileup(), "sessions that wait for the table", "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE '%metadata lock%'", 5)
+			f(mdlPileup(), "sessions that wait for the table", "SELECT COUNT(*) FROM information_schema.PROCESSLIST "+
+				"WHERE STATE LIKE '%metadata lock%'", 5)
 			f(lockPileup(), "sessions that wait for a row", waiting, 4)
-			f(rowVersions(), "an old transaction that has changed nothing", "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_rows_modified = 0"+
-				" AND trx_mysql_thread_id > 0 AND trx_started < NOW() - INTERVAL 1 SECOND", 1)
-			f(deadlocks(), "deadlocks", "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'", 5)
+			f(rowVersions(), "an old transaction that has changed nothing",
+				"SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_rows_modified = 0"+
+					" AND trx_mysql_thread_id > 0 AND trx_started < NOW() - INTERVAL 1 SECOND", 1)
+			f(deadlocks(), "deadlocks", "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = "+
+				"'lock_deadlocks'", 5)
 		})
 	}
 }
@@ -149,7 +156,8 @@ func TestShiftDealsToGroups(t *testing.T) {
 		if p.Operations[op.Kind] != "serve_client" {
 			continue
 		}
-		if len(texts) != 7 || texts[0] != "BEGIN" || !strings.HasPrefix(texts[1], "UPDATE totals") || texts[6] != "COMMIT" {
+		if len(texts) != 7 || texts[0] != "BEGIN" || !strings.HasPrefix(texts[1], "UPDATE totals") ||
+			texts[6] != "COMMIT" {
 			t.Errorf("%q", texts)
 		}
 		break

@@ -8,8 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// alone hands an actor a session of its own, with the workload's schema as its default. When play returns, the session is gone from the
-// server and with it its transaction and its locks, also when it was in the midst of a statement.
+// alone hands an actor a session of its own, with the workload's schema as its default. When play returns, the session
+// is gone from the server and with it its transaction and its locks, also when it was in the midst of a statement.
 func (s Stage) alone(ctx context.Context, play func(*target.Session) error) error {
 	x, err := s.Target.Session(ctx, target.SessionOptions{Database: s.Schema})
 	if err != nil {
@@ -40,8 +40,8 @@ func (s Stage) gone(ctx context.Context, id uint64) {
 	}
 }
 
-// insist executes statements one after the other, all of them again when one became the victim of a deadlock or waited too long for a
-// lock.
+// insist executes statements one after the other, all of them again when one became the victim of a deadlock or waited
+// too long for a lock.
 func insist(ctx context.Context, x *target.Session, statements ...string) error {
 	for {
 		err := func() error {

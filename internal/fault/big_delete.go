@@ -26,8 +26,10 @@ func bigDelete() Fault {
 	return Fault{
 		Name:  "big-delete",
 		Title: "a job deletes 12 000 rows in one statement while others update the table",
-		Story: "Tokens are updated all day by their number. Every few seconds a job deletes those that have expired, 12 000 in one statement, and " +
-			"others replace them. Until it ends the statement holds a lock on each row that it has passed, and every update of one of these " +
+		Story: "Tokens are updated all day by their number. Every few seconds a job deletes those that have expired, " +
+			"12 000 in one statement, and " +
+			"others replace them. Until it ends the statement holds a lock on each row that it has passed, and every " +
+			"update of one of these " +
 			"waits. The fix is to delete a few hundred at a time, with a commit after each.",
 		Kind:     Hurts,
 		Threads:  4,
@@ -39,13 +41,20 @@ func bigDelete() Fault {
 			},
 			operations: []operation{useToken(80), getToken(20)},
 		},
-		Actors: []Actor{{Name: "delete what has expired, all at once", Run: func(ctx context.Context, s Stage) error { return expire(ctx, s, 0) }}},
+		Actors: []Actor{{Name: "delete what has expired, all at once", Run: func(ctx context.Context, s Stage) error {
+			return expire(ctx, s, 0)
+		}}},
 		Cure: Cure{
-			Kind:   CureWorkload,
-			Actors: []Actor{{Name: "delete what has expired, a few hundred at a time", Run: func(ctx context.Context, s Stage) error { return expire(ctx, s, deleteChunk) }}},
+			Kind: CureWorkload,
+			Actors: []Actor{{Name: "delete what has expired, a few hundred at a time", Run: func(ctx context.Context,
+				s Stage,
+			) error {
+				return expire(ctx, s, deleteChunk)
+			}}},
 		},
 		Belongs: map[string]string{
-			"lock-pileup":  "updates do wait for the locks of the delete, and the session that holds them is the one that deletes",
+			"lock-pileup": "updates do wait for the locks of the delete, and the session that holds them is the one " +
+				"that deletes",
 			"victim-query": "the updates are its victims",
 		},
 		expect: func(n names) Expectation {
@@ -65,7 +74,8 @@ func lacks(text, word string) string {
 	return "it does not say " + word
 }
 
-// expire deletes expired rows at intervals, at most chunk in one statement unless that is 0, and puts others in their place.
+// expire deletes expired rows at intervals, at most chunk in one statement unless that is 0, and puts others in their
+// place.
 func expire(ctx context.Context, s Stage, chunk int) error {
 	return s.alone(ctx, func(x *target.Session) error {
 		for {
@@ -86,7 +96,8 @@ func expire(ctx context.Context, s Stage, chunk int) error {
 				}
 			}
 			for from := 0; from < expiredRows; from += refillChunk {
-				q := fmt.Sprintf("INSERT IGNORE INTO {tokens} SELECT * FROM {tokens_next} WHERE {tokens.id} > %d AND {tokens.id} <= %d", from, from+refillChunk)
+				q := fmt.Sprintf("INSERT IGNORE INTO {tokens} SELECT * FROM {tokens_next} WHERE {tokens.id} > %d AND "+
+					"{tokens.id} <= %d", from, from+refillChunk)
 				if _, err := x.Exec(ctx, s.SQL(q)); err != nil {
 					return err
 				}
@@ -101,7 +112,8 @@ func expire(ctx context.Context, s Stage, chunk int) error {
 func tokens(n names, name string, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of(name), Rows: rows,
-		Create: "CREATE TABLE " + n.of(name) + n.sql(" ({tokens.id} INT UNSIGNED NOT NULL, {tokens.holder} INT UNSIGNED NOT NULL, {tokens.expires} INT UNSIGNED NOT NULL, "+
+		Create: "CREATE TABLE " + n.of(name) + n.sql(" ({tokens.id} INT UNSIGNED NOT NULL, {tokens.holder} INT "+
+			"UNSIGNED NOT NULL, {tokens.expires} INT UNSIGNED NOT NULL, "+
 			"{tokens.used} INT UNSIGNED NOT NULL, {tokens.secret} VARCHAR(120) NOT NULL, PRIMARY KEY ({tokens.id}), "+
 			"KEY {tokens.by_expires} ({tokens.expires}), KEY {tokens.by_holder} ({tokens.holder})) ENGINE=InnoDB"),
 		Columns: n.list("tokens.id", "tokens.holder", "tokens.expires", "tokens.used", "tokens.secret"),

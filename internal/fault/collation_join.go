@@ -11,23 +11,32 @@ func collationJoin() Fault {
 	return Fault{
 		Name:  "collation-join",
 		Title: "two tables are joined by codes of different character sets",
-		Story: "The letters of a team are joined to its members by the member's code. One table came from an old system: its code is latin1, the " +
-			"other's utf8mb4. To compare them the server converts the latin1 side of every row, so its index cannot be used and every " +
-			"join reads all letters. The same column compared with a plain value uses its index. The fix is one character set for both.",
+		Story: "The letters of a team are joined to its members by the member's code. One table came from an old " +
+			"system: its code is latin1, the " +
+			"other's utf8mb4. To compare them the server converts the latin1 side of every row, so its index cannot " +
+			"be used and every " +
+			"join reads all letters. The same column compared with a plain value uses its index. The fix is one " +
+			"character set for both.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "collation-join", title: "joins over codes of different character sets, and lookups by either", rows: 30_000,
+			name: "collation-join", title: "joins over codes of different character sets, and lookups by either",
+			rows: 30_000,
 			tables: func(n names, rows int) []workload.Table {
-				return []workload.Table{members(n, rows), sentTo(n, rows, "VARCHAR(24) CHARACTER SET latin1 NOT NULL", codeFormat)}
+				return []workload.Table{members(n, rows), sentTo(n, rows, "VARCHAR(24) CHARACTER SET latin1 NOT NULL",
+					codeFormat)}
 			},
-			operations: []operation{lettersOfTeam(30, "members.code"), getMember(25), memberByCode(15), lettersOf(20, codeFormat), addLetter(10, codeFormat)},
+			operations: []operation{
+				lettersOfTeam(30, "members.code"), getMember(25), memberByCode(15),
+				lettersOf(20, codeFormat), addLetter(10, codeFormat),
+			},
 		},
 		expect: func(n names) Expectation {
 			return Expectation{
-				Rule: "collation-join", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("letters")}, Columns: n.list("letters.member"),
-				Check: modifies(n.of("letters.member"), "CHARACTER SET utf8mb4"),
+				Rule: "collation-join", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("letters")},
+				Columns: n.list("letters.member"),
+				Check:   modifies(n.of("letters.member"), "CHARACTER SET utf8mb4"),
 			}
 		},
 	}

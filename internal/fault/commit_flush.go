@@ -18,12 +18,16 @@ func commitFlush() Fault {
 	return Fault{
 		Name:  "commit-flush",
 		Title: "every single-row write commits separately and waits for a slow disk",
-		Story: "Two sessions write single rows with autocommit. The log and the binary log are flushed to the disk at every commit, as they should " +
-			"be where nothing may be lost, and the disk handles a few hundred requests a second. So the writers wait for the disk nearly all of the " +
-			"time. The fix is to write many rows in one transaction; giving up durability is another option, at the risk of losing data.",
-		Kind:     Hurts,
-		Threads:  2,
-		Settings: sizedWith("innodb_flush_log_at_trx_commit", "1", "sync_binlog", "1", "log_bin", "binlog", "server_id", "1"),
+		Story: "Two sessions write single rows with autocommit. The log and the binary log are flushed to the disk " +
+			"at every commit, as they should " +
+			"be where nothing may be lost, and the disk handles a few hundred requests a second. So the writers wait " +
+			"for the disk nearly all of the " +
+			"time. The fix is to write many rows in one transaction; giving up durability is another option, at the " +
+			"risk of losing data.",
+		Kind:    Hurts,
+		Threads: 2,
+		Settings: sizedWith("innodb_flush_log_at_trx_commit", "1", "sync_binlog", "1", "log_bin",
+			"binlog", "server_id", "1"),
 		Limits:   limit.Limits{WriteIOPS: 400},
 		Workload: m,
 		Cure:     Cure{Kind: CureWorkload, Workload: grouped{m, 10}},

@@ -3,6 +3,7 @@ package fault
 import (
 	"math/rand/v2"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -11,15 +12,18 @@ func concurrencyLimit() Fault {
 	return Fault{
 		Name:  "concurrency-limit",
 		Title: "the engine lets one statement in at a time, and the others queue",
-		Story: "innodb_thread_concurrency is 1, as an old recipe has it. A report reads two clients and at each waits for something outside " +
-			"of the database, and it keeps its place in the engine while it waits. A statement that finds the engine occupied sleeps and tries again, while " +
+		Story: "innodb_thread_concurrency is 1, as an old recipe has it. A report reads two clients and at each " +
+			"waits for something outside " +
+			"of the database, and it keeps its place in the engine while it waits. A statement that finds the engine " +
+			"occupied sleeps and tries again, while " +
 			"CPUs and disks are free. The fix is the default, 0: no limit.",
 		Kind:     Hurts,
-		Flavors:  []string{"mysql"}, // MariaDB gave the limit up in 10.6
+		Flavors:  []dbms.Flavor{dbms.MySQL}, // MariaDB gave the limit up in 10.6
 		Threads:  8,
 		Settings: sizedWith("loose_innodb_thread_concurrency", "1"),
 		Workload: mix{
-			name: "concurrency-limit", title: "a report that waits and reads by primary key, from eight sessions", rows: 200_000,
+			name: "concurrency-limit", title: "a report that waits and reads by primary key, from eight sessions",
+			rows: 200_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 			},
@@ -31,7 +35,8 @@ func concurrencyLimit() Fault {
 	}
 }
 
-// slowReport reads two clients and waits at each, still inside of the engine. SLEEP stands for a function that calls something far away.
+// slowReport reads two clients and waits at each, still inside of the engine. SLEEP stands for a function that calls
+// something far away.
 func slowReport(weight int) operation {
 	return operation{
 		"slow_report", weight,

@@ -7,14 +7,17 @@ func concurrencyUnlimited() Fault {
 	return Fault{
 		Name:  "concurrency-unlimited",
 		Title: "hundreds of sessions run statements at a time, and nothing limits them",
-		Story: "192 sessions send statements as fast as they are answered to a server that has a few CPUs. Each statement is short and efficient; " +
-			"there are just far too many at a time, so they spend their time waiting for a CPU and on context switches. The fix is a limit " +
+		Story: "192 sessions send statements as fast as they are answered to a server that has a few CPUs. Each " +
+			"statement is short and efficient; " +
+			"there are just far too many at a time, so they spend their time waiting for a CPU and on context " +
+			"switches. The fix is a limit " +
 			"in front of the engine or a pool of threads, and fewer connections in the application.",
 		Kind:     Risk,
 		Threads:  192,
 		Settings: sizedWith("max_connections", "400", "loose_innodb_thread_concurrency", "0"),
 		Workload: mix{
-			name: "concurrency-unlimited", title: "sums, reads and updates of single clients, from 192 sessions", rows: 200_000,
+			name: "concurrency-unlimited", title: "sums, reads and updates of single clients, from 192 sessions",
+			rows: 200_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 			},

@@ -20,7 +20,8 @@ const (
 // connectionChurn plants an application that connects for every query.
 func connectionChurn() Fault {
 	m := mix{
-		name: "connection-churn", title: "reads and writes of single clients over persistent connections", rows: 100_000,
+		name: "connection-churn", title: "reads and writes of single clients over persistent connections",
+		rows: 100_000,
 		tables: func(n names, rows int) []workload.Table {
 			return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 		},
@@ -29,17 +30,23 @@ func connectionChurn() Fault {
 	return Fault{
 		Name:  "connection-churn",
 		Title: "an application reconnects for every query, and the server caches no threads",
-		Story: "A site opens a connection for each of its queries, up to 3200 a second, and closes it again. thread_cache_size is 0, so the " +
-			"server creates and ends a thread each time. The queries cost next to nothing; logging in costs CPU that all other sessions lack. " +
+		Story: "A site opens a connection for each of its queries, up to 3200 a second, and closes it again. " +
+			"thread_cache_size is 0, so the " +
+			"server creates and ends a thread each time. The queries cost next to nothing; logging in costs CPU that " +
+			"all other sessions lack. " +
 			"The fix is a pool of connections in the application; a thread cache helps a little.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sizedWith("thread_cache_size", "0"),
 		Workload: m,
-		Actors:   []Actor{{Name: "site", Run: func(ctx context.Context, s Stage) error { return visitSite(ctx, s, true) }}},
+		Actors: []Actor{{Name: "site", Run: func(ctx context.Context, s Stage) error {
+			return visitSite(ctx, s, true)
+		}}},
 		Cure: Cure{
 			Kind: CureWorkload, Workload: m,
-			Actors: []Actor{{Name: "site with a pool", Run: func(ctx context.Context, s Stage) error { return visitSite(ctx, s, false) }}},
+			Actors: []Actor{{Name: "site with a pool", Run: func(ctx context.Context, s Stage) error {
+				return visitSite(ctx, s, false)
+			}}},
 		},
 		expect: func(n names) Expectation { return Expectation{Rule: "connection-churn"} },
 	}

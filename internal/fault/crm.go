@@ -25,12 +25,16 @@ func fmtInt(n int) string { return strconv.Itoa(n) }
 func clients(n names, rows int, extra string) workload.Table {
 	return workload.Table{
 		Name: n.of("clients"), Rows: rows,
-		Create: n.sql("CREATE TABLE {clients} ({clients.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {clients.full_name} VARCHAR(80) NOT NULL, " +
-			"{clients.email} VARCHAR(120) NOT NULL, {clients.region_code} VARCHAR(24) NOT NULL, {clients.city} VARCHAR(60) NOT NULL, " +
-			"{clients.balance} DECIMAL(12,2) NOT NULL, {clients.updated_at} DATETIME NOT NULL, PRIMARY KEY ({clients.id})" +
+		Create: n.sql("CREATE TABLE {clients} ({clients.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, " +
+			"{clients.full_name} VARCHAR(80) NOT NULL, " +
+			"{clients.email} VARCHAR(120) NOT NULL, {clients.region_code} VARCHAR(24) NOT NULL, {clients.city} " +
+			"VARCHAR(60) NOT NULL, " +
+			"{clients.balance} DECIMAL(12,2) NOT NULL, {clients.updated_at} DATETIME NOT NULL, PRIMARY KEY " +
+			"({clients.id})" +
 			extra + ") ENGINE=InnoDB"),
-		Columns: n.list("clients.id", "clients.full_name", "clients.email", "clients.region_code", "clients.city", "clients.balance", "clients.updated_at"),
-		Key:     n.of("clients.id"),
+		Columns: n.list("clients.id", "clients.full_name", "clients.email", "clients.region_code", "clients.city",
+			"clients.balance", "clients.updated_at"),
+		Key: n.of("clients.id"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
 			pcg := rand.NewPCG(0, 0)
 			r := rand.New(pcg)
@@ -56,7 +60,8 @@ func visits(n names, rows int) workload.Table {
 	rows = max(1, rows/clientsPerVisit)
 	return workload.Table{
 		Name: n.of("visits"), Rows: rows,
-		Create: n.sql("CREATE TABLE {visits} ({visits.id} BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, {visits.client_id} INT UNSIGNED NOT NULL, " +
+		Create: n.sql("CREATE TABLE {visits} ({visits.id} BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, " +
+			"{visits.client_id} INT UNSIGNED NOT NULL, " +
 			"{visits.visited_at} DATETIME NOT NULL, {visits.note} VARCHAR(200) NOT NULL, PRIMARY KEY ({visits.id}), " +
 			"KEY {visits.by_client} ({visits.client_id}, {visits.visited_at})) ENGINE=InnoDB"),
 		Columns: n.list("visits.id", "visits.client_id", "visits.visited_at", "visits.note"),
@@ -113,7 +118,8 @@ func region(r *rand.Rand) workload.Datum {
 func findByRegion(weight int) operation {
 	return operation{
 		"find_by_region", weight,
-		"SELECT {clients.id}, {clients.full_name}, {clients.email}, {clients.balance} FROM {clients} WHERE {clients.region_code} = ?",
+		"SELECT {clients.id}, {clients.full_name}, {clients.email}, {clients.balance} FROM {clients} WHERE " +
+			"{clients.region_code} = ?",
 		func(r *rand.Rand, _ int, args []workload.Datum) { args[0] = region(r) },
 	}
 }
@@ -121,7 +127,8 @@ func findByRegion(weight int) operation {
 func getClient(weight int) operation {
 	return operation{
 		"get_client", weight,
-		"SELECT {clients.full_name}, {clients.email}, {clients.city}, {clients.balance} FROM {clients} WHERE {clients.id} = ?",
+		"SELECT {clients.full_name}, {clients.email}, {clients.city}, {clients.balance} FROM {clients} WHERE " +
+			"{clients.id} = ?",
 		func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, rows) },
 	}
 }
@@ -129,7 +136,8 @@ func getClient(weight int) operation {
 func lastVisits(weight int) operation {
 	return operation{
 		"last_visits", weight,
-		"SELECT {visits.id}, {visits.visited_at}, {visits.note} FROM {visits} WHERE {visits.client_id} = ? ORDER BY {visits.visited_at} DESC LIMIT 10",
+		"SELECT {visits.id}, {visits.visited_at}, {visits.note} FROM {visits} WHERE {visits.client_id} = ? ORDER BY " +
+			"{visits.visited_at} DESC LIMIT 10",
 		func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, rows) },
 	}
 }
@@ -168,10 +176,12 @@ func addVisit(weight int) operation {
 func addClient(weight int) operation {
 	return operation{
 		"add_client", weight,
-		"INSERT INTO {clients} ({clients.full_name}, {clients.email}, {clients.region_code}, {clients.city}, {clients.balance}, {clients.updated_at}) " +
+		"INSERT INTO {clients} ({clients.full_name}, {clients.email}, {clients.region_code}, {clients.city}, " +
+			"{clients.balance}, {clients.updated_at}) " +
 			"VALUES (?, ?, ?, ?, 0, NOW())",
 		func(r *rand.Rand, _ int, args []workload.Datum) {
-			args[0], args[1] = workload.String("New client"), workload.String(fmt.Sprintf("new%d@example.com", r.IntN(1e9)))
+			args[0], args[1] = workload.String("New client"),
+				workload.String(fmt.Sprintf("new%d@example.com", r.IntN(1e9)))
 			args[2], args[3] = region(r), workload.String(fmt.Sprintf("City %d", r.IntN(cities)))
 		},
 	}
@@ -184,7 +194,8 @@ func sized() map[string]string {
 	return map[string]string{
 		"innodb_buffer_pool_size":        "512M",
 		"innodb_flush_log_at_trx_commit": "2",
-		"sync_binlog":                    "0",    // MySQL writes a binary log unless told otherwise, and syncs it at every commit
+		// MySQL writes a binary log unless told otherwise, and syncs it at every commit
+		"sync_binlog":                    "0",
 		"local_infile":                   "ON",   // MySQL ships with OFF, and the rows would come in by INSERT
 		"loose_innodb_log_file_size":     "256M", // MariaDB, and MySQL before 8.0.30
 		"loose_innodb_redo_log_capacity": "512M", // MySQL from 8.0.30

@@ -19,7 +19,10 @@ func deadlocks() Fault {
 	served, cash := take("totals.served"), take("totals.cash")
 	cash.args = func(_ *rand.Rand, _ int, args []workload.Datum) { args[0] = workload.Int(2) }
 	served.name, cash.name = "count_served", "add_cash"
-	some := []operation{{name: "get_client", sql: getClient(1).sql, args: getClient(1).args}, {name: "last_visits", sql: lastVisits(1).sql, args: lastVisits(1).args}}
+	some := []operation{
+		{name: "get_client", sql: getClient(1).sql, args: getClient(1).args},
+		{name: "last_visits", sql: lastVisits(1).sql, args: lastVisits(1).args},
+	}
 	load := func(name string, steps ...operation) workload.Workload {
 		one := append(append([]operation{served}, some...), cash)
 		return shift{
@@ -36,15 +39,19 @@ func deadlocks() Fault {
 	return Fault{
 		Name:  "deadlocks",
 		Title: "two kinds of transactions lock the same rows in opposite order",
-		Story: "Serving a client changes the number of those served and then the cash, taking a payment changes the cash and then the number. " +
-			"When two meet, each holds what the other needs, and the server ends one of them with an error: its work is lost and has " +
+		Story: "Serving a client changes the number of those served and then the cash, taking a payment changes the " +
+			"cash and then the number. " +
+			"When two meet, each holds what the other needs, and the server ends one of them with an error: its work " +
+			"is lost and has " +
 			"to be done again. The fix is to change the two in the same order everywhere.",
 		Kind:     Risk,
 		Threads:  8,
 		Settings: sized(),
 		Workload: load("in opposite order", append(append([]operation{cash}, some...), served)...),
-		Cure:     Cure{Kind: CureWorkload, Workload: load("in the same order", append(append([]operation{served}, some...), cash)...)},
-		Belongs:  map[string]string{"lock-pileup": "transactions that do not meet in opposite order still wait in turn for the same rows"},
+		Cure: Cure{Kind: CureWorkload, Workload: load("in the same order",
+			append(append([]operation{served}, some...), cash)...)},
+		Belongs: map[string]string{"lock-pileup": "transactions that do not meet in opposite order still wait in " +
+			"turn for the same rows"},
 		expect: func(n names) Expectation {
 			return Expectation{Rule: "deadlocks", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("totals")}}
 		},

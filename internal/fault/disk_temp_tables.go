@@ -15,8 +15,10 @@ func diskTempTables() Fault {
 	return Fault{
 		Name:  "disk-temp-tables",
 		Title: "groups of a report outgrow the temporary tables that may stay in memory",
-		Story: "A report counts what was searched for, by words and place. It makes some thousand groups of a few hundred bytes, and temporary " +
-			"tables may take 256 KiB of memory: each report begins in memory, is copied to disk halfway, and continues there. The fix is a limit " +
+		Story: "A report counts what was searched for, by words and place. It makes some thousand groups of a few " +
+			"hundred bytes, and temporary " +
+			"tables may take 256 KiB of memory: each report begins in memory, is copied to disk halfway, and " +
+			"continues there. The fix is a limit " +
 			"that lets a report through.",
 		Kind:     Hurts,
 		Threads:  2,
@@ -28,7 +30,10 @@ func diskTempTables() Fault {
 		},
 		Cure: Cure{Kind: CureRestart},
 		expect: func(n names) Expectation {
-			return Expectation{Rule: "disk-temp-tables", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("searches")}, Variable: "tmp_table_size"}
+			return Expectation{Rule: "disk-temp-tables", Table: schema.Ref{
+				Schema: n.of(schemaKey),
+				Table:  n.of("searches"),
+			}, Variable: "tmp_table_size"}
 		},
 	}
 }
@@ -36,8 +41,10 @@ func diskTempTables() Fault {
 func searches(n names, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of("searches"), Rows: rows,
-		Create: n.sql("CREATE TABLE {searches} ({searches.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {searches.words} VARCHAR(120) NOT NULL, " +
-			"{searches.place} VARCHAR(60) NOT NULL, {searches.hits} INT UNSIGNED NOT NULL, PRIMARY KEY ({searches.id})) ENGINE=InnoDB"),
+		Create: n.sql("CREATE TABLE {searches} ({searches.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {searches.words} " +
+			"VARCHAR(120) NOT NULL, " +
+			"{searches.place} VARCHAR(60) NOT NULL, {searches.hits} INT UNSIGNED NOT NULL, PRIMARY KEY " +
+			"({searches.id})) ENGINE=InnoDB"),
 		Columns: n.list("searches.id", "searches.words", "searches.place", "searches.hits"),
 		Key:     n.of("searches.id"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
@@ -63,7 +70,8 @@ const reported = 4000
 func reportSearches(weight int) operation {
 	return operation{
 		"report_searches", weight,
-		"SELECT {searches.words}, {searches.place}, COUNT(*), SUM({searches.hits}) FROM {searches} WHERE {searches.id} BETWEEN ? AND ? " +
+		"SELECT {searches.words}, {searches.place}, COUNT(*), SUM({searches.hits}) FROM {searches} WHERE " +
+			"{searches.id} BETWEEN ? AND ? " +
 			"GROUP BY {searches.words}, {searches.place} ORDER BY COUNT(*) DESC LIMIT 10",
 		func(r *rand.Rand, rows int, args []workload.Datum) {
 			from := 1 + r.Int64N(int64(max(1, rows-reported)))

@@ -15,8 +15,10 @@ func failedCompression() Fault {
 	return Fault{
 		Name:  "failed-compression",
 		Title: "pages are to be compressed to a quarter, and their texts do not compress",
-		Story: "Messages are stored encrypted, as text that no algorithm can compress, in a table with ROW_FORMAT=COMPRESSED and KEY_BLOCK_SIZE=4, at the highest level. " +
-			"A page of 16 KiB never fits into 4, so the server compresses it without success, splits it, and compresses both halves, for every " +
+		Story: "Messages are stored encrypted, as text that no algorithm can compress, in a table with " +
+			"ROW_FORMAT=COMPRESSED and KEY_BLOCK_SIZE=4, at the highest level. " +
+			"A page of 16 KiB never fits into 4, so the server compresses it without success, splits it, and " +
+			"compresses both halves, for every " +
 			"new message. The fix is to store the table without compression.",
 		Kind:     Hurts,
 		Threads:  3,
@@ -43,8 +45,10 @@ func failedCompression() Fault {
 func messages(n names, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of("messages"), Rows: rows,
-		Create: n.sql("CREATE TABLE {messages} ({messages.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {messages.mailbox} INT UNSIGNED NOT NULL, " +
-			"{messages.body} VARCHAR(1500) CHARACTER SET ascii NOT NULL, PRIMARY KEY ({messages.id}), KEY {messages.by_mailbox} ({messages.mailbox})) " +
+		Create: n.sql("CREATE TABLE {messages} ({messages.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, " +
+			"{messages.mailbox} INT UNSIGNED NOT NULL, " +
+			"{messages.body} VARCHAR(1500) CHARACTER SET ascii NOT NULL, PRIMARY KEY ({messages.id}), KEY " +
+			"{messages.by_mailbox} ({messages.mailbox})) " +
 			"ENGINE=InnoDB ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4"),
 		Columns: n.list("messages.id", "messages.mailbox", "messages.body"),
 		Key:     n.of("messages.id"),

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/load"
@@ -37,31 +38,35 @@ type Fault struct {
 	Title   string // one sentence for lists
 	Story   string // what is planted and what is to be seen, for people; tells the cause
 	Kind    Kind
-	Flavors []string // "mariadb", "mysql": where it exists; empty: on both
-	Threads int      // sessions of the load
-	// Settings are the server's, as in my.cnf. Names that some servers lack begin with "loose_", so that these go on without.
+	Flavors []dbms.Flavor // where it exists, Percona Server left out as it is like MySQL; empty: on all
+	Threads int           // sessions of the load
+	// Settings are the server's, as in my.cnf. Names that some servers lack begin with "loose_", so that these go on
+	// without.
 	Settings map[string]string
 	Limits   limit.Limits // of the server's process
 	// Workload makes the data and the load. It takes the option names-seed.
 	Workload workload.Workload
-	// After are statements to execute when the data are there: triggers, routines, deletes, ANALYZE. Templates with {names}; the workload's
-	// schema is the default database.
+	// After are statements to execute when the data are there: triggers, routines, deletes, ANALYZE. Templates with
+	// {names}; the workload's schema is the default database.
 	After  []string
 	Actors []Actor       // what else goes on while the load runs
 	Warm   time.Duration // how long load and actors run before anybody looks; 0 for the usual time
 	// Replica has the diagnosis look at a replica of the loaded server, with these settings of its own; nil for none.
 	Replica map[string]string
 	Cure    Cure
-	// Belongs names further rules whose findings are true here as well, each with the reason. They are not counted as false.
+	// Belongs names further rules whose findings are true here as well, each with the reason. They are not counted as
+	// false.
 	Belongs map[string]string
 
 	expect func(names) Expectation
 }
 
-// Actor is somebody who does something beside the load: he keeps a transaction open, alters a table, deletes at intervals.
+// Actor is somebody who does something beside the load: he keeps a transaction open, alters a table, deletes at
+// intervals.
 type Actor struct {
 	Name string
-	// Run does it until ctx ends. An error before that ends the demo. It uses connections of its own and leaves none behind.
+	// Run does it until ctx ends. An error before that ends the demo. It uses connections of its own and leaves none
+	// behind.
 	Run func(ctx context.Context, s Stage) error
 }
 
@@ -77,7 +82,8 @@ type Stage struct {
 type CureKind string
 
 const (
-	// CureAction carries out the finding's own action, and takes it back and forth for the proof where that is possible.
+	// CureAction carries out the finding's own action, and takes it back and forth for the proof where that is
+	// possible.
 	CureAction CureKind = ""
 	// CureRestart puts the finding's own settings into my.cnf and starts the server anew.
 	CureRestart CureKind = "restart"
@@ -92,17 +98,20 @@ type Cure struct {
 	Kind     CureKind
 	Workload workload.Workload // for CureWorkload
 	Actors   []Actor           // for CureWorkload: in place of the fault's own
-	// Figure is what the proof compares: "" for operations a second. "latency" takes the 95th percentile of the operations' times.
+	// Figure is what the proof compares: "" for operations a second. "latency" takes the 95th percentile of the
+	// operations' times.
 	Figure string
 }
 
 // Expectation is what the right finding says. The zero Expectation expects no finding.
 type Expectation struct {
-	Rule     string     // id of the rule
-	Table    schema.Ref // among the finding's tables
-	Columns  []string   // the first parts of the action's index, in order; without an index in the action the first of the subject's columns
-	Index    string     // name of the index to hide or drop
-	Variable string     // to change: in the action or in the lines for my.cnf
+	Rule  string     // id of the rule
+	Table schema.Ref // among the finding's tables
+	// the first parts of the action's index, in order; without an index in the action the first of the subject's
+	// columns
+	Columns  []string
+	Index    string // name of the index to hide or drop
+	Variable string // to change: in the action or in the lines for my.cnf
 	// Check says what else is wrong with a finding, "" for nothing.
 	Check func(finding.Finding) string
 }
@@ -150,11 +159,12 @@ func (e Expectation) Wrong(f finding.Finding) string {
 
 // All returns the faults in the order in which lists show them.
 func All() []Fault {
-	return slices.Concat(indexFaults(), schemaFaults(), layoutFaults(), memoryFaults(), loadFaults(), sessionFaults(), controls())
+	return slices.Concat(indexFaults(), schemaFaults(), layoutFaults(), memoryFaults(), loadFaults(),
+		sessionFaults(), controls())
 }
 
 // Exists reports whether the fault exists on servers of a flavor.
-func (f Fault) Exists(flavor string) bool {
+func (f Fault) Exists(flavor dbms.Flavor) bool {
 	return len(f.Flavors) == 0 || slices.Contains(f.Flavors, flavor)
 }
 
@@ -180,15 +190,17 @@ func Workloads() []workload.Workload {
 	return list
 }
 
-// Options returns the options with which the workload finds its tables under the names of a seed; 0 stands for the names people
-// would choose.
+// Options returns the options with which the workload finds its tables under the names of a seed; 0 stands for the
+// names people would choose.
 func Options(seed uint64) map[string]string {
 	return map[string]string{namesSeed: strconv.FormatUint(seed, 10)}
 }
 
-// Setup makes the data on a fresh server, with the names of a seed. It fails where tables of these names exist. When it fails it
-// leaves nothing behind, or says what is left.
-func (f Fault) Setup(ctx context.Context, t *target.Target, seed uint64, more map[string]string, sink progress.Sink) error {
+// Setup makes the data on a fresh server, with the names of a seed. It fails where tables of these names exist. When it
+// fails it leaves nothing behind, or says what is left.
+func (f Fault) Setup(ctx context.Context, t *target.Target, seed uint64, more map[string]string,
+	sink progress.Sink,
+) error {
 	o := Options(seed)
 	maps.Copy(o, more)
 	if err := load.Prepare(ctx, t, load.Data{Workload: f.Workload, Options: o, Threads: 2, Seed: 1}, sink); err != nil {

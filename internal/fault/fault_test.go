@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -19,7 +20,9 @@ import (
 )
 
 // plant sets a fault up on a fresh server.
-func plant(t *testing.T, flavor string, f Fault, seed uint64, more map[string]string) (*servers.Server, *target.Target) {
+func plant(
+	t *testing.T, flavor string, f Fault, seed uint64, more map[string]string,
+) (*servers.Server, *target.Target) {
 	t.Helper()
 	var settings []string
 	for k, v := range f.Settings {
@@ -61,7 +64,8 @@ func TestEveryFaultIsComplete(t *testing.T) {
 				t.Errorf("%s exists on %q", f.Name, w)
 			}
 		}
-		if (f.Cure.Kind == CureActors) && len(f.Actors) == 0 || (f.Cure.Kind == CureWorkload) && f.Cure.Workload == nil && f.Cure.Actors == nil {
+		if (f.Cure.Kind == CureActors) && len(f.Actors) == 0 || (f.Cure.Kind == CureWorkload) &&
+			f.Cure.Workload == nil && f.Cure.Actors == nil {
 			t.Errorf("the cure of %s changes nothing", f.Name)
 		}
 		if _, err := Together("mysql", f); err != nil && f.Exists("mysql") {
@@ -80,8 +84,9 @@ func TestEveryFaultIsComplete(t *testing.T) {
 	}
 }
 
-// TestEveryFaultRuns plants every fault, half of them under names of people and the others under random ones, and the other way round on the
-// other flavor; it runs every operation of it and of its cure, and lets its actors play for a moment.
+// TestEveryFaultRuns plants every fault, half of them under names of people and the others under random ones, and the
+// other way round on the other flavor; it runs every operation of it and of its cure, and lets its actors play for a
+// moment.
 func TestEveryFaultRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")
@@ -89,8 +94,10 @@ func TestEveryFaultRuns(t *testing.T) {
 	for i, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			t.Parallel()
-			// Purge holds the metadata lock of its tables for a whole batch, and one of row-versions takes minutes at the default size (see there).
-			s := servers.Start(t, flavor, "local_infile=ON", "innodb_buffer_pool_size=256M", "innodb_flush_log_at_trx_commit=0", "sync_binlog=0",
+			// Purge holds the metadata lock of its tables for a whole batch, and one of row-versions takes minutes at
+			// the default size (see there).
+			s := servers.Start(t, flavor, "local_infile=ON", "innodb_buffer_pool_size=256M",
+				"innodb_flush_log_at_trx_commit=0", "sync_binlog=0",
 				"innodb_purge_batch_size=1")
 			spec, err := target.ParseURL(s.URL("root"))
 			if err != nil {
@@ -102,7 +109,7 @@ func TestEveryFaultRuns(t *testing.T) {
 			}
 			defer tg.Close()
 			for j, x := range All() {
-				if !x.Exists(flavor) {
+				if !x.Exists(dbms.Flavor(flavor)) {
 					continue
 				}
 				begin := time.Now()
@@ -126,7 +133,10 @@ func runFault(t *testing.T, tg *target.Target, x Fault, seed uint64) {
 	work := func(w workload.Workload, what string) {
 		t.Helper()
 		const events = 1000
-		r, err := load.Run(t.Context(), tg, load.Config{Workload: w, Options: o, Threads: min(x.Threads, 16), Events: events, Time: 3 * time.Second}, nil)
+		r, err := load.Run(t.Context(), tg, load.Config{
+			Workload: w, Options: o, Threads: min(x.Threads, 16),
+			Events: events, Time: 3 * time.Second,
+		}, nil)
 		if err != nil || r.Total.Operations() == 0 {
 			t.Errorf("%s%s: %d operations, errors %v, %v", x.Name, what, r.Total.Operations(), r.Total.Errors, err)
 			return
@@ -190,8 +200,8 @@ func weight(w workload.Workload, name string) float64 {
 	return float64(its) / float64(total)
 }
 
-// TestMissingIndexHurts proves the fault and its cure by the server's own counters: before, a search reads the whole table; after
-// the expected key, only what it returns.
+// TestMissingIndexHurts proves the fault and its cure by the server's own counters: before, a search reads the whole
+// table; after the expected key, only what it returns.
 func TestMissingIndexHurts(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -201,7 +211,8 @@ func TestMissingIndexHurts(t *testing.T) {
 			e := x.Expect(seed)
 			db := s.DB(t, "")
 			var rows, least, most float64
-			q := fmt.Sprintf("SELECT SUM(n), MIN(n), MAX(n) FROM (SELECT COUNT(*) n FROM %s GROUP BY %s) x", e.Table.SQL(), e.Columns[0])
+			q := fmt.Sprintf("SELECT SUM(n), MIN(n), MAX(n) FROM (SELECT COUNT(*) n FROM %s GROUP BY %s) x",
+				e.Table.SQL(), e.Columns[0])
 			if err := db.QueryRow(q).Scan(&rows, &least, &most); err != nil {
 				t.Fatal(err)
 			}
@@ -210,29 +221,38 @@ func TestMissingIndexHurts(t *testing.T) {
 			}
 			begin := time.Now()
 			var n int
-			if err := db.QueryRow(fmt.Sprintf("SELECT COUNT(%s) FROM %s WHERE %s = 'R0001'", e.Columns[0], e.Table.SQL(), e.Columns[0])).Scan(&n); err != nil {
+			if err := db.QueryRow(fmt.Sprintf("SELECT COUNT(%s) FROM %s WHERE %s = 'R0001'", e.Columns[0],
+				e.Table.SQL(), e.Columns[0])).Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			scan := time.Since(begin)
 			measure := func(when string) (qps, examined float64) {
 				t.Helper()
 				before := s.Status(t, "Handler_read_rnd_next")
-				r, err := load.Run(t.Context(), tg, load.Config{Workload: x.Workload, Options: Options(seed), Threads: x.Threads, Time: 4 * time.Second, Seed: 1}, nil)
+				r, err := load.Run(t.Context(), tg, load.Config{
+					Workload: x.Workload, Options: Options(seed),
+					Threads: x.Threads, Time: 4 * time.Second, Seed: 1,
+				}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				next := float64(s.Status(t, "Handler_read_rnd_next") - before)
-				find := r.Total.Ops[slices.IndexFunc(r.Total.Ops, func(o run.Op) bool { return o.Name == "find_by_region" })]
-				t.Logf("%s %s: %.1f queries/s, search p50 %v, Handler_read_rnd_next %.0f/s, client CPU %.0f %%", flavor, when, r.Total.QPS(), find.Latency.Quantile(.5),
+				find := r.Total.Ops[slices.IndexFunc(r.Total.Ops, func(o run.Op) bool {
+					return o.Name == "find_by_region"
+				})]
+				t.Logf("%s %s: %.1f queries/s, search p50 %v, Handler_read_rnd_next %.0f/s, client CPU %.0f %%", flavor,
+					when, r.Total.QPS(), find.Latency.Quantile(.5),
 					next/r.Elapsed.Seconds(), 100*r.Total.ClientCPU.Seconds()/r.Elapsed.Seconds())
 				return r.Total.QPS(), next / float64(find.Latency.Count())
 			}
 			qps0, examined0 := measure("before")
 			begin = time.Now()
-			s.Exec(t, fmt.Sprintf("ALTER TABLE %s ADD KEY added (%s), ALGORITHM=INPLACE, LOCK=NONE", e.Table.SQL(), strings.Join(e.Columns, ", ")))
+			s.Exec(t, fmt.Sprintf("ALTER TABLE %s ADD KEY added (%s), ALGORITHM=INPLACE, LOCK=NONE", e.Table.SQL(),
+				strings.Join(e.Columns, ", ")))
 			build := time.Since(begin)
 			qps1, examined1 := measure("after")
-			t.Logf("%s: one scan %v, key built in %v, ×%.0f", flavor, scan.Round(time.Millisecond), build.Round(10*time.Millisecond), qps1/qps0)
+			t.Logf("%s: one scan %v, key built in %v, ×%.0f", flavor, scan.Round(time.Millisecond),
+				build.Round(10*time.Millisecond), qps1/qps0)
 			if examined0 < 390_000 || examined1 > 100 {
 				t.Errorf("a search read %.0f rows in order before the key and %.0f after", examined0, examined1)
 			}
@@ -260,7 +280,8 @@ func TestSetupCanBeCancelled(t *testing.T) {
 		t.Fatal("400 000 rows in 0.3 s")
 	}
 	var n int
-	if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'crm'").Scan(&n); err != nil || n != 0 {
+	if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'crm'").
+		Scan(&n); err != nil || n != 0 {
 		t.Errorf("the database is left behind (%v)", err)
 	}
 }

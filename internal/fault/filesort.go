@@ -13,16 +13,22 @@ func filesort() Fault {
 	return Fault{
 		Name:  "filesort",
 		Title: "the latest ten of many rows are found by a filesort",
-		Story: "Each of 100 mailboxes holds some 2000 messages, and its latest ten are queried all the time. The index finds the mailbox but not the " +
-			"order: every call reads all 2000 messages and sorts them to return ten. The fix is the same index with the time after the mailbox.",
+		Story: "Each of 100 mailboxes holds some 2000 messages, and its latest ten are queried all the time. The " +
+			"index finds the mailbox but not the " +
+			"order: every call reads all 2000 messages and sorts them to return ten. The fix is the same index with " +
+			"the time after the mailbox.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
 			name: "filesort", title: "the latest ten messages of a mailbox by an index without the time", rows: 200_000,
 			tables: func(n names, rows int) []workload.Table {
-				return []workload.Table{indexTable(n, "messages", rows, []string{"id", "mailbox_id", "received_at", "subject", "size_bytes"},
-					"{*id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {*mailbox_id} INT NOT NULL, {*received_at} DATETIME NOT NULL, {*subject} VARCHAR(120) NOT NULL, "+
+				return []workload.Table{indexTable(n, "messages", rows, []string{
+					"id", "mailbox_id", "received_at",
+					"subject", "size_bytes",
+				},
+					"{*id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {*mailbox_id} INT NOT NULL, {*received_at} DATETIME "+
+						"NOT NULL, {*subject} VARCHAR(120) NOT NULL, "+
 						"{*size_bytes} INT NOT NULL, PRIMARY KEY ({*id}), KEY {*by_mailbox} ({*mailbox_id})",
 					func(r *rand.Rand, row int, l *line) {
 						l.int(1 + r.IntN(mailboxes))
@@ -34,8 +40,11 @@ func filesort() Fault {
 			operations: []operation{
 				{
 					"latest", 50,
-					"SELECT {messages.id}, {messages.received_at}, {messages.subject} FROM {messages} WHERE {messages.mailbox_id} = ? ORDER BY {messages.received_at} DESC LIMIT 10",
-					func(r *rand.Rand, _ int, args []workload.Datum) { args[0] = workload.Int(1 + r.Int64N(mailboxes)) },
+					"SELECT {messages.id}, {messages.received_at}, {messages.subject} FROM {messages} WHERE " +
+						"{messages.mailbox_id} = ? ORDER BY {messages.received_at} DESC LIMIT 10",
+					func(r *rand.Rand, _ int, args []workload.Datum) {
+						args[0] = workload.Int(1 + r.Int64N(mailboxes))
+					},
 				},
 				{
 					"get_message", 40,
@@ -44,7 +53,8 @@ func filesort() Fault {
 				},
 				{
 					"add_message", 10,
-					"INSERT INTO {messages} ({messages.mailbox_id}, {messages.received_at}, {messages.subject}, {messages.size_bytes}) VALUES (?, NOW(), ?, 1000)",
+					"INSERT INTO {messages} ({messages.mailbox_id}, {messages.received_at}, {messages.subject}, " +
+						"{messages.size_bytes}) VALUES (?, NOW(), ?, 1000)",
 					func(r *rand.Rand, _ int, args []workload.Datum) {
 						args[0], args[1] = workload.Int(1+r.Int64N(mailboxes)), workload.String("a new one")
 					},

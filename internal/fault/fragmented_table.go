@@ -18,8 +18,10 @@ func fragmentedTable() Fault {
 	return Fault{
 		Name:  "fragmented-table",
 		Title: "a table filled in random order and then mostly deleted keeps its old size",
-		Story: "Pallets in a store are identified by a random code of 32 characters, so they were inserted all over the table and left its pages two thirds " +
-			"full. Five of six have been delivered and deleted since. The file did not shrink: what is left is spread over several times the " +
+		Story: "Pallets in a store are identified by a random code of 32 characters, so they were inserted all over " +
+			"the table and left its pages two thirds " +
+			"full. Five of six have been delivered and deleted since. The file did not shrink: what is left is " +
+			"spread over several times the " +
 			"pages that it needs, and each of those takes space in the pool. The fix is to rebuild the table.",
 		Kind:     Risk,
 		Threads:  2,
@@ -50,8 +52,10 @@ func fragmentedTable() Fault {
 func pallets(n names, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of("pallets"), Rows: rows,
-		Create: n.sql("CREATE TABLE {pallets} ({pallets.code} CHAR(32) NOT NULL, {pallets.number} INT UNSIGNED NOT NULL, {pallets.weight} INT UNSIGNED NOT NULL, " +
-			"{pallets.place} SMALLINT UNSIGNED NOT NULL, {pallets.label} CHAR(240) NOT NULL, PRIMARY KEY ({pallets.code})) ENGINE=InnoDB CHARACTER SET ascii"),
+		Create: n.sql("CREATE TABLE {pallets} ({pallets.code} CHAR(32) NOT NULL, {pallets.number} INT UNSIGNED NOT " +
+			"NULL, {pallets.weight} INT UNSIGNED NOT NULL, " +
+			"{pallets.place} SMALLINT UNSIGNED NOT NULL, {pallets.label} CHAR(240) NOT NULL, PRIMARY KEY " +
+			"({pallets.code})) ENGINE=InnoDB CHARACTER SET ascii"),
 		Columns: n.list("pallets.code", "pallets.number", "pallets.weight", "pallets.place", "pallets.label"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
 			pcg := rand.NewPCG(0, 0)
@@ -64,7 +68,8 @@ func pallets(n names, rows int) workload.Table {
 				l.int(row)
 				l.int(r.IntN(30_000))
 				l.int(r.IntN(500))
-				l.text("%-200s", fmt.Sprintf("to street %d, house %d, city %d", r.IntN(5000), r.IntN(200), r.IntN(cities)))
+				l.text("%-200s", fmt.Sprintf("to street %d, house %d, city %d", r.IntN(5000),
+					r.IntN(200), r.IntN(cities)))
 				emit(l.row)
 			}
 		},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -29,20 +30,24 @@ func functionOnColumn() Fault {
 	return Fault{
 		Name:  "function-on-column",
 		Title: title,
-		Story: "The clients that were changed on one day are queried by DATE(column) = day. The column has an index, but an index holds the values " +
-			"of the column and not those of the function, so every such query reads the whole table. The fix is a condition on the range of " +
+		Story: "The clients that were changed on one day are queried by DATE(column) = day. The column has an index, " +
+			"but an index holds the values " +
+			"of the column and not those of the function, so every such query reads the whole table. The fix is a " +
+			"condition on the range of " +
 			"times that makes up the day, which matches the same rows.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
 		Workload: load(operation{
 			"find_by_day", 35,
-			"SELECT {clients.id}, {clients.full_name}, {clients.balance} FROM {clients} WHERE DATE({clients.updated_at}) = ?",
+			"SELECT {clients.id}, {clients.full_name}, {clients.balance} FROM {clients} WHERE " +
+				"DATE({clients.updated_at}) = ?",
 			func(r *rand.Rand, _ int, args []workload.Datum) { args[0] = day(r) },
 		}),
 		Cure: Cure{Kind: CureWorkload, Workload: load(operation{
 			"find_by_day", 35,
-			"SELECT {clients.id}, {clients.full_name}, {clients.balance} FROM {clients} WHERE {clients.updated_at} >= ? AND {clients.updated_at} < ? + INTERVAL 1 DAY",
+			"SELECT {clients.id}, {clients.full_name}, {clients.balance} FROM {clients} WHERE {clients.updated_at} " +
+				">= ? AND {clients.updated_at} < ? + INTERVAL 1 DAY",
 			func(r *rand.Rand, _ int, args []workload.Datum) {
 				args[0] = day(r)
 				args[1] = args[0]
@@ -50,7 +55,8 @@ func functionOnColumn() Fault {
 		})},
 		expect: func(n names) Expectation {
 			return Expectation{
-				Rule: "function-on-column", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")}, Columns: n.list("clients.updated_at"),
+				Rule: "function-on-column", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")},
+				Columns: n.list("clients.updated_at"),
 				Check: func(f finding.Finding) string {
 					if !strings.Contains(f.Suggestion, "INTERVAL 1 DAY") || f.Action != nil {
 						return "it does not rewrite the condition into a range of one day"
@@ -71,21 +77,25 @@ func foldedLookup() Fault {
 	return Fault{
 		Name:  "folded-lookup",
 		Title: "clients are looked up by LOWER(column)",
-		Story: "Clients are looked up by LOWER(column) = value. The column has an index, but that holds the column's values and not those of the " +
-			"function, so every lookup reads the whole table. The fix is an index on that expression, which MySQL supports from 8.0.13 on.",
+		Story: "Clients are looked up by LOWER(column) = value. The column has an index, but that holds the column's " +
+			"values and not those of the " +
+			"function, so every lookup reads the whole table. The fix is an index on that expression, which MySQL " +
+			"supports from 8.0.13 on.",
 		Kind:     Hurts,
-		Flavors:  []string{"mysql"},
+		Flavors:  []dbms.Flavor{dbms.MySQL},
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "folded-lookup", title: "clients looked up by LOWER(column), and reads and writes by primary key", rows: 200_000,
+			name: "folded-lookup", title: "clients looked up by LOWER(column), and reads and writes by primary key",
+			rows: 200_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, ", KEY {clients.by_email} ({clients.email})"), visits(n, rows)}
 			},
 			operations: []operation{
 				{
 					"find_by_email", 35,
-					"SELECT {clients.id}, {clients.full_name}, {clients.balance} FROM {clients} WHERE LOWER({clients.email}) = ?",
+					"SELECT {clients.id}, {clients.full_name}, {clients.balance} FROM {clients} WHERE " +
+						"LOWER({clients.email}) = ?",
 					func(r *rand.Rand, rows int, args []workload.Datum) {
 						args[0] = workload.String(fmt.Sprintf("client%d@example.com", 1+r.IntN(rows)))
 					},
@@ -97,7 +107,8 @@ func foldedLookup() Fault {
 			return Expectation{
 				Rule: "function-on-column", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")},
 				Check: func(f finding.Finding) string {
-					if f.Action == nil || !containsFold(f.Action.SQL, "((LOWER("+schema.Quote(n.of("clients.email"))+")))") {
+					if f.Action == nil || !containsFold(f.Action.SQL, "((LOWER("+schema.Quote(n.of("clients.email"))+
+						")))") {
 						return "it does not index the expression"
 					}
 					return ""

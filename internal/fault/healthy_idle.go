@@ -9,9 +9,10 @@ import (
 // healthyIdle is a server with next to nothing to do.
 func healthyIdle() Fault {
 	return Fault{
-		Name:     "healthy-idle",
-		Title:    "healthy: an almost idle server",
-		Story:    "The same office at night: one client is looked up by id each second. Nothing is wrong, and there is hardly any data to diagnose.",
+		Name:  "healthy-idle",
+		Title: "healthy: an almost idle server",
+		Story: "The same office at night: one client is looked up by id each second. Nothing is wrong, and there " +
+			"is hardly any data to diagnose.",
 		Kind:     Control,
 		Threads:  1,
 		Settings: sized(),

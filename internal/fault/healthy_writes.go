@@ -7,7 +7,8 @@ func healthyWrites() Fault {
 	return Fault{
 		Name:  "healthy-writes",
 		Title: "healthy: single-row updates and inserts by primary key",
-		Story: "The same office on a busy day of writing: updates of one client by id and inserts of one visit. Log and memory are large " +
+		Story: "The same office on a busy day of writing: updates of one client by id and inserts of one visit. Log " +
+			"and memory are large " +
 			"enough and commits do not wait for the disk, so nothing is wrong.",
 		Kind:     Control,
 		Threads:  4,

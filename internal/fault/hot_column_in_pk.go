@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// fleet is how many vehicles report together, fleetStep how far their numbers lie apart: fleets never lock each other's rows.
+	// fleet is how many vehicles report together, fleetStep how far their numbers lie apart: fleets never lock each
+	// other's rows.
 	fleet     = 40
 	fleetStep = 50
 )
@@ -18,9 +19,12 @@ func hotColumnInPK() Fault {
 	return Fault{
 		Name:  "hot-column-in-pk",
 		Title: "the primary key holds a column that every update changes",
-		Story: "Vehicles report where they are, a fleet at a time. To sort them by the time of the last report, a developer put that column " +
-			"first in the primary key. So every report takes the row out of its page and puts it into another one, and does the same with its " +
-			"entry in each of the four other indexes, because those point at rows by their primary key. The fix is to make the number of the " +
+		Story: "Vehicles report where they are, a fleet at a time. To sort them by the time of the last report, a " +
+			"developer put that column " +
+			"first in the primary key. So every report takes the row out of its page and puts it into another one, " +
+			"and does the same with its " +
+			"entry in each of the four other indexes, because those point at rows by their primary key. The fix is " +
+			"to make the number of the " +
 			"vehicle, which is unique already, the primary key, and to index the time separately.",
 		Kind:     Hurts,
 		Threads:  3,
@@ -31,7 +35,10 @@ func hotColumnInPK() Fault {
 			operations: []operation{reportFleet(70), getVehicle(25), countSeen(5)},
 		},
 		expect: func(n names) Expectation {
-			return Expectation{Rule: "hot-column-in-pk", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("vehicles")}, Columns: n.list("vehicles.id")}
+			return Expectation{Rule: "hot-column-in-pk", Table: schema.Ref{
+				Schema: n.of(schemaKey),
+				Table:  n.of("vehicles"),
+			}, Columns: n.list("vehicles.id")}
 		},
 	}
 }
@@ -39,13 +46,16 @@ func hotColumnInPK() Fault {
 func vehicles(n names, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of("vehicles"), Rows: rows,
-		Create: n.sql("CREATE TABLE {vehicles} ({vehicles.seen_at} INT UNSIGNED NOT NULL, {vehicles.id} INT UNSIGNED NOT NULL, " +
-			"{vehicles.plate} VARCHAR(16) NOT NULL, {vehicles.zone} SMALLINT UNSIGNED NOT NULL, {vehicles.driver_id} INT UNSIGNED NOT NULL, " +
+		Create: n.sql("CREATE TABLE {vehicles} ({vehicles.seen_at} INT UNSIGNED NOT NULL, {vehicles.id} INT UNSIGNED " +
+			"NOT NULL, " +
+			"{vehicles.plate} VARCHAR(16) NOT NULL, {vehicles.zone} SMALLINT UNSIGNED NOT NULL, {vehicles.driver_id} " +
+			"INT UNSIGNED NOT NULL, " +
 			"{vehicles.speed} SMALLINT UNSIGNED NOT NULL, {vehicles.remark} VARCHAR(160) NOT NULL, " +
 			"PRIMARY KEY ({vehicles.seen_at}, {vehicles.id}), UNIQUE KEY {vehicles.by_id} ({vehicles.id}), " +
 			"KEY {vehicles.by_plate} ({vehicles.plate}), KEY {vehicles.by_driver} ({vehicles.driver_id}), " +
 			"KEY {vehicles.by_zone} ({vehicles.zone}, {vehicles.plate})) ENGINE=InnoDB"),
-		Columns: n.list("vehicles.seen_at", "vehicles.id", "vehicles.plate", "vehicles.zone", "vehicles.driver_id", "vehicles.speed", "vehicles.remark"),
+		Columns: n.list("vehicles.seen_at", "vehicles.id", "vehicles.plate", "vehicles.zone", "vehicles.driver_id",
+			"vehicles.speed", "vehicles.remark"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
 			pcg := rand.NewPCG(0, 0)
 			r := rand.New(pcg)
@@ -83,7 +93,8 @@ func reportFleet(weight int) operation {
 func getVehicle(weight int) operation {
 	return operation{
 		"get_vehicle", weight,
-		"SELECT {vehicles.plate}, {vehicles.zone}, {vehicles.speed}, {vehicles.remark} FROM {vehicles} WHERE {vehicles.id} = ?",
+		"SELECT {vehicles.plate}, {vehicles.zone}, {vehicles.speed}, {vehicles.remark} FROM {vehicles} WHERE " +
+			"{vehicles.id} = ?",
 		func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, rows) },
 	}
 }
@@ -91,7 +102,8 @@ func getVehicle(weight int) operation {
 func countSeen(weight int) operation {
 	return operation{
 		"last_seen", weight,
-		"SELECT {vehicles.id}, {vehicles.speed} FROM {vehicles} WHERE {vehicles.seen_at} >= ? ORDER BY {vehicles.seen_at} LIMIT 20",
+		"SELECT {vehicles.id}, {vehicles.speed} FROM {vehicles} WHERE {vehicles.seen_at} >= ? ORDER BY " +
+			"{vehicles.seen_at} LIMIT 20",
 		func(r *rand.Rand, _ int, args []workload.Datum) {
 			args[0] = workload.Int(firstSeen + int64(r.IntN(100_000_000)))
 		},

@@ -15,8 +15,10 @@ func implicitConversion() Fault {
 	return Fault{
 		Name:  "implicit-conversion",
 		Title: title,
-		Story: "Crates carry a number in a column of text, which has an index. The application queries it as a number, without quotes. A text is " +
-			"compared with a number as floating point numbers, so many texts are equal to one number, the index cannot find them, and every " +
+		Story: "Crates carry a number in a column of text, which has an index. The application queries it as a " +
+			"number, without quotes. A text is " +
+			"compared with a number as floating point numbers, so many texts are equal to one number, the index " +
+			"cannot find them, and every " +
 			"lookup reads the whole table. The fix is a pair of quotes in the application.",
 		Kind:     Hurts,
 		Threads:  4,
@@ -25,7 +27,8 @@ func implicitConversion() Fault {
 		Cure:     Cure{Kind: CureWorkload, Workload: crateMix("implicit-conversion", title, quoted)},
 		expect: func(n names) Expectation {
 			return Expectation{
-				Rule: "implicit-conversion", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("crates")}, Columns: n.list("crates.number"),
+				Rule: "implicit-conversion", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("crates")},
+				Columns: n.list("crates.number"),
 				Check: func(f finding.Finding) string {
 					if !strings.Contains(f.Suggestion, "quotes") || f.Action != nil {
 						return "it does not suggest quotes around the value"
@@ -71,8 +74,10 @@ func crateMix(name, title string, value func(int64) workload.Datum) mix {
 func crates(n names, rows, first int) workload.Table {
 	return workload.Table{
 		Name: n.of("crates"), Rows: rows,
-		Create: n.sql("CREATE TABLE {crates} ({crates.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {crates.number} VARCHAR(20) NOT NULL, " +
-			"{crates.weight} INT UNSIGNED NOT NULL, {crates.state} TINYINT UNSIGNED NOT NULL, {crates.moved_at} DATETIME NOT NULL, " +
+		Create: n.sql("CREATE TABLE {crates} ({crates.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {crates.number} " +
+			"VARCHAR(20) NOT NULL, " +
+			"{crates.weight} INT UNSIGNED NOT NULL, {crates.state} TINYINT UNSIGNED NOT NULL, {crates.moved_at} " +
+			"DATETIME NOT NULL, " +
 			"PRIMARY KEY ({crates.id}), UNIQUE KEY {crates.by_number} ({crates.number})) ENGINE=InnoDB"),
 		Columns: n.list("crates.id", "crates.number", "crates.weight", "crates.state", "crates.moved_at"),
 		Key:     n.of("crates.id"),

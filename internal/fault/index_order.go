@@ -8,7 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// indexOrder plants an index that begins with the column of a range, so that the equality behind it cannot be looked up.
+// indexOrder plants an index that begins with the column of a range, so that the equality behind it cannot be looked
+// up.
 func indexOrder() Fault {
 	const (
 		outlets = 400
@@ -17,18 +18,26 @@ func indexOrder() Fault {
 	return Fault{
 		Name:  "index-order",
 		Title: "orders of an outlet are looked up by an index that begins with the time",
-		Story: "300 000 orders of a year, all in memory, are searched for those of one outlet within two weeks. There is an index on time and outlet, " +
-			"in that order: it finds the two weeks, some 12 000 entries, and of these the 30 of the outlet have to be filtered one by one. The fix is " +
+		Story: "300 000 orders of a year, all in memory, are searched for those of one outlet within two weeks. " +
+			"There is an index on time and outlet, " +
+			"in that order: it finds the two weeks, some 12 000 entries, and of these the 30 of the outlet have to " +
+			"be filtered one by one. The fix is " +
 			"the same index the other way round: outlet, then time.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "index-order", title: "orders of one outlet within two weeks, by an index in the wrong order", rows: 300_000,
+			name: "index-order", title: "orders of one outlet within two weeks, by an index in the wrong order",
+			rows: 300_000,
 			tables: func(n names, rows int) []workload.Table {
-				return []workload.Table{indexTable(n, "orders", rows, []string{"id", "ordered_at", "outlet_id", "channel", "total", "remark"},
-					"{*id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {*ordered_at} DATETIME NOT NULL, {*outlet_id} INT NOT NULL, {*channel} VARCHAR(16) NOT NULL, "+
-						"{*total} DECIMAL(10,2) NOT NULL, {*remark} VARCHAR(120) NOT NULL, PRIMARY KEY ({*id}), KEY {*by_time_outlet} ({*ordered_at}, {*outlet_id})",
+				return []workload.Table{indexTable(n, "orders", rows, []string{
+					"id", "ordered_at", "outlet_id",
+					"channel", "total", "remark",
+				},
+					"{*id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {*ordered_at} DATETIME NOT NULL, {*outlet_id} INT "+
+						"NOT NULL, {*channel} VARCHAR(16) NOT NULL, "+
+						"{*total} DECIMAL(10,2) NOT NULL, {*remark} VARCHAR(120) NOT NULL, PRIMARY KEY ({*id}), KEY "+
+						"{*by_time_outlet} ({*ordered_at}, {*outlet_id})",
 					func(r *rand.Rand, row int, l *line) {
 						l.time(r.IntN(daysOfData * daySeconds))
 						l.int(1 + r.IntN(outlets))
@@ -40,7 +49,8 @@ func indexOrder() Fault {
 			operations: []operation{
 				{
 					"orders_of_outlet", 50,
-					"SELECT {orders.id}, {orders.channel}, {orders.total} FROM {orders} WHERE {orders.ordered_at} >= ? AND {orders.ordered_at} < ? AND {orders.outlet_id} = ?",
+					"SELECT {orders.id}, {orders.channel}, {orders.total} FROM {orders} WHERE {orders.ordered_at} >= " +
+						"? AND {orders.ordered_at} < ? AND {orders.outlet_id} = ?",
 					func(r *rand.Rand, _ int, args []workload.Datum) {
 						from := time.Date(2024, 1, 1, 0, 0, r.IntN((daysOfData-days)*daySeconds), 0, time.UTC)
 						args[0] = workload.String(from.Format(time.DateTime))
@@ -55,9 +65,11 @@ func indexOrder() Fault {
 				},
 				{
 					"add_order", 10,
-					"INSERT INTO {orders} ({orders.ordered_at}, {orders.outlet_id}, {orders.channel}, {orders.total}, {orders.remark}) VALUES (NOW(), ?, ?, ?, '')",
+					"INSERT INTO {orders} ({orders.ordered_at}, {orders.outlet_id}, {orders.channel}, " +
+						"{orders.total}, {orders.remark}) VALUES (NOW(), ?, ?, ?, '')",
 					func(r *rand.Rand, _ int, args []workload.Datum) {
-						args[0], args[1], args[2] = workload.Int(1+r.Int64N(outlets)), workload.String("channel1"), workload.Float(float64(r.IntN(1e5))/100)
+						args[0], args[1], args[2] = workload.Int(1+r.Int64N(outlets)), workload.String("channel1"),
+							workload.Float(float64(r.IntN(1e5))/100)
 					},
 				},
 			},

@@ -13,8 +13,10 @@ func indexScan() Fault {
 	return Fault{
 		Name:  "index-scan",
 		Title: "a whole index is read, because it does not begin with the searched column",
-		Story: "300 000 readings have an index on station and sensor. The stations of one kind of sensor are queried: the index holds all that is " +
-			"needed, but nothing can be looked up by its second column alone, so every call reads the whole index to return some 100 entries. " +
+		Story: "300 000 readings have an index on station and sensor. The stations of one kind of sensor are " +
+			"queried: the index holds all that is " +
+			"needed, but nothing can be looked up by its second column alone, so every call reads the whole index to " +
+			"return some 100 entries. " +
 			"No counter of table scans moves. The fix is an index that begins with the sensor.",
 		Kind:     Hurts,
 		Threads:  4,
@@ -22,9 +24,14 @@ func indexScan() Fault {
 		Workload: mix{
 			name: "index-scan", title: "readings by the second column of an index", rows: 300_000,
 			tables: func(n names, rows int) []workload.Table {
-				return []workload.Table{indexTable(n, "readings", rows, []string{"id", "station_id", "sensor_id", "value", "remark"},
-					"{*id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {*station_id} INT NOT NULL, {*sensor_id} INT NOT NULL, {*value} DOUBLE NOT NULL, "+
-						"{*remark} VARCHAR(120) NOT NULL, PRIMARY KEY ({*id}), KEY {*by_station_sensor} ({*station_id}, {*sensor_id})",
+				return []workload.Table{indexTable(n, "readings", rows, []string{
+					"id", "station_id",
+					"sensor_id", "value", "remark",
+				},
+					"{*id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {*station_id} INT NOT NULL, {*sensor_id} INT NOT "+
+						"NULL, {*value} DOUBLE NOT NULL, "+
+						"{*remark} VARCHAR(120) NOT NULL, PRIMARY KEY ({*id}), KEY {*by_station_sensor} "+
+						"({*station_id}, {*sensor_id})",
 					func(r *rand.Rand, row int, l *line) {
 						l.int(1 + r.IntN(stations))
 						l.int(1 + r.IntN(sensors))
@@ -50,7 +57,8 @@ func indexScan() Fault {
 				},
 				{
 					"add_reading", 10,
-					"INSERT INTO {readings} ({readings.station_id}, {readings.sensor_id}, {readings.value}, {readings.remark}) VALUES (?, ?, 1, '')",
+					"INSERT INTO {readings} ({readings.station_id}, {readings.sensor_id}, {readings.value}, " +
+						"{readings.remark}) VALUES (?, ?, 1, '')",
 					func(r *rand.Rand, _ int, args []workload.Datum) {
 						args[0], args[1] = workload.Int(1+r.Int64N(stations)), workload.Int(1+r.Int64N(sensors))
 					},

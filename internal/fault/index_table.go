@@ -7,16 +7,20 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// indexTable describes a table of the faults about indexes: key is its own name, definitions are templates with "*" for the table's key and a
-// dot, the first column is the key that numbers the rows. fill adds the values of the other columns.
-func indexTable(n names, key string, rows int, columns []string, definitions string, fill func(r *rand.Rand, row int, l *line)) workload.Table {
+// indexTable describes a table of the faults about indexes: key is its own name, definitions are templates with "*" for
+// the table's key and a dot, the first column is the key that numbers the rows. fill adds the values of the other
+// columns.
+func indexTable(n names, key string, rows int, columns []string, definitions string, fill func(r *rand.Rand, row int,
+	l *line),
+) workload.Table {
 	full := make([]string, len(columns))
 	for i, c := range columns {
 		full[i] = key + "." + c
 	}
 	return workload.Table{
 		Name: n.of(key), Rows: rows,
-		Create:  n.sql("CREATE TABLE {" + key + "} (" + strings.ReplaceAll(definitions, "*", key+".") + ") ENGINE=InnoDB"),
+		Create: n.sql("CREATE TABLE {" + key + "} (" + strings.ReplaceAll(definitions, "*", key+".") + ") " +
+			"ENGINE=InnoDB"),
 		Columns: n.list(full...),
 		Key:     n.of(full[0]),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {

@@ -5,8 +5,10 @@ func ioCapacity() Fault {
 	return Fault{
 		Name:  "io-capacity",
 		Title: "the server may write only 100 pages a second in the background, and falls behind",
-		Story: "Rows all over an archive in memory are changed. The disk could write thousands of pages a second, but innodb_io_capacity says " +
-			"100. Changed pages pile up, the checkpoint falls behind, and when the log is full the writers have to wait for pages that " +
+		Story: "Rows all over an archive in memory are changed. The disk could write thousands of pages a second, " +
+			"but innodb_io_capacity says " +
+			"100. Changed pages pile up, the checkpoint falls behind, and when the log is full the writers have to " +
+			"wait for pages that " +
 			"could have been written before. The fix is the capacity that the disk really has.",
 		Kind:    Risk, // it hurts only once the log is full, minutes later
 		Threads: 4,

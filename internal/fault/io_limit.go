@@ -7,8 +7,10 @@ func ioLimit() Fault {
 	return Fault{
 		Name:  "io-limit",
 		Title: "the disk takes 150 reads a second, and the server asks for more",
-		Story: "An archive larger than the buffer pool is read by primary key from a disk that is limited to 150 reads and 500 writes a second. Every read " +
-			"waits many times as long as the disk needs for it. The CPUs are idle. Only a faster disk, or fewer reads, helps: no index and no " +
+		Story: "An archive larger than the buffer pool is read by primary key from a disk that is limited to 150 " +
+			"reads and 500 writes a second. Every read " +
+			"waits many times as long as the disk needs for it. The CPUs are idle. Only a faster disk, or fewer " +
+			"reads, helps: no index and no " +
 			"setting of the log does.",
 		Kind:    Risk, // it hurts, but no statement or setting lifts a limit of the disk: the finding alone is graded
 		Threads: 8,

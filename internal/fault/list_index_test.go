@@ -12,12 +12,14 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestIndexFaultsHurt proves each fault about an index and its cure: the index that is expected makes the operation that suffers faster by a
-// quarter at the least, and the server does what the story says before it is there.
+// TestIndexFaultsHurt proves each fault about an index and its cure: the index that is expected makes the operation
+// that suffers faster by a quarter at the least, and the server does what the story says before it is there.
 func TestIndexFaultsHurt(t *testing.T) {
 	const seed = 7
 	n := names{seed}
-	f := func(t *testing.T, s *servers.Server, tg *target.Target, x Fault, rows, plan, table string, columns ...string) {
+	f := func(t *testing.T, s *servers.Server, tg *target.Target, x Fault, rows, plan,
+		table string, columns ...string,
+	) {
 		t.Helper()
 		if err := x.Setup(t.Context(), tg, seed, map[string]string{"table-size": rows}, nil); err != nil {
 			t.Fatal(err)
@@ -26,12 +28,17 @@ func TestIndexFaultsHurt(t *testing.T) {
 			t.Helper()
 			o := Options(seed)
 			o["table-size"] = rows
-			r, err := load.Run(t.Context(), tg, load.Config{Workload: x.Workload, Options: o, Threads: 2, Events: 400, Seed: 1}, nil)
+			r, err := load.Run(t.Context(), tg, load.Config{
+				Workload: x.Workload, Options: o, Threads: 2,
+				Events: 400, Seed: 1,
+			}, nil)
 			if err != nil || r.Total.ErrorCount() > 0 {
 				t.Fatal(err, r.Total.Errors)
 			}
 			name := x.Workload.(mix).operations[0].name
-			return r.Total.Ops[slices.IndexFunc(r.Total.Ops, func(o run.Op) bool { return o.Name == name })].Latency.Quantile(.5)
+			return r.Total.Ops[slices.IndexFunc(r.Total.Ops, func(o run.Op) bool {
+				return o.Name == name
+			})].Latency.Quantile(.5)
 		}
 		before := measure()
 		p, err := x.Workload.Build(Options(seed))
@@ -47,8 +54,8 @@ func TestIndexFaultsHurt(t *testing.T) {
 			idx.Parts = append(idx.Parts, schema.IndexPart{Column: c})
 		}
 		s.Exec(t, schema.AddIndexSQL(ref, idx))
-		// On a quiet machine it is several times as fast. What else a machine does adds time to what takes a millisecond, so the best of some
-		// runs tells.
+		// On a quiet machine it is several times as fast. What else a machine does adds time to what takes a
+		// millisecond, so the best of some runs tells.
 		after := measure()
 		for try := 0; try < 8 && before < after*5/4; try++ {
 			after = min(after, measure())
@@ -57,7 +64,10 @@ func TestIndexFaultsHurt(t *testing.T) {
 		if before < after*5/4 {
 			t.Errorf("%s: %v before, %v after: it hardly hurts", x.Name, before, after)
 		}
-		if _, err := load.Cleanup(t.Context(), tg, load.Data{Workload: x.Workload, Options: Options(seed)}); err != nil {
+		if _, err := load.Cleanup(t.Context(), tg, load.Data{
+			Workload: x.Workload,
+			Options:  Options(seed),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +89,8 @@ func TestIndexFaultsHurt(t *testing.T) {
 			defer tg.Close()
 			f(t, s, tg, indexOrder(), "200000", "range", "orders", "orders.outlet_id", "orders.ordered_at")
 			f(t, s, tg, filesort(), "60000", "ref", "messages", "messages.mailbox_id", "messages.received_at")
-			f(t, s, tg, twoSingleIndexes(), "200000", "index_merge", "parcels", "parcels.depot_id", "parcels.carrier_id")
+			f(t, s, tg, twoSingleIndexes(), "200000", "index_merge", "parcels",
+				"parcels.depot_id", "parcels.carrier_id")
 			f(t, s, tg, unindexedJoin(), "60000", "ref ALL", "players", "players.team_id")
 			f(t, s, tg, indexScan(), "60000", "index", "readings", "readings.sensor_id")
 		})

@@ -9,5 +9,8 @@ func unhurried() map[string]string {
 
 // layoutFaults are about keys, storage and stored programs.
 func layoutFaults() []Fault {
-	return []Fault{hotColumnInPK(), widePK(), fragmentedTable(), failedCompression(), triggerCost(), diskTempTables(), bigDelete()}
+	return []Fault{
+		hotColumnInPK(), widePK(), fragmentedTable(), failedCompression(), triggerCost(),
+		diskTempTables(), bigDelete(),
+	}
 }

@@ -55,13 +55,15 @@ func TestLayoutsHurt(t *testing.T) {
 			size := func(table, column string) float64 {
 				t.Helper()
 				exec("ANALYZE TABLE " + table)
-				return number(fmt.Sprintf("SELECT %s FROM information_schema.TABLES WHERE TABLE_SCHEMA='%s' AND TABLE_NAME='%s'", column, n.of(schemaKey), n.sql(table)))
+				return number(fmt.Sprintf("SELECT %s FROM information_schema.TABLES WHERE TABLE_SCHEMA='%s' AND "+
+					"TABLE_NAME='%s'", column, n.of(schemaKey), n.sql(table)))
 			}
 			// planted sets one up; the next one drops its database first.
 			planted := func(f Fault, rows int) {
 				t.Helper()
 				exec("DROP DATABASE IF EXISTS {" + schemaKey + "}")
-				if err := f.Setup(t.Context(), tg, seed, map[string]string{"table-size": fmtInt(rows)}, nil); err != nil {
+				if err := f.Setup(t.Context(), tg, seed, map[string]string{"table-size": fmtInt(rows)},
+					nil); err != nil {
 					t.Fatal(err)
 				}
 				exec("USE {" + schemaKey + "}")
@@ -72,7 +74,8 @@ func TestLayoutsHurt(t *testing.T) {
 
 			// Rows that move make about as many page accesses as there are indexes; rows that stay make few.
 			if flavor == "mysql" {
-				exec("SET GLOBAL innodb_purge_rseg_truncate_frequency = 1") // else the history keeps what is long purged
+				// else the history keeps what is long purged
+				exec("SET GLOBAL innodb_purge_rseg_truncate_frequency = 1")
 			}
 			planted(hotColumnInPK(), 4000)
 			global := func(name string) float64 {
@@ -89,7 +92,8 @@ func TestLayoutsHurt(t *testing.T) {
 				t.Helper()
 				for range 600 {
 					if flavor == "mysql" {
-						if number("SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'") == 0 {
+						if number("SELECT count FROM information_schema.innodb_metrics WHERE name = "+
+							"'trx_rseg_history_len'") == 0 {
 							return
 						}
 					} else if global("Innodb_history_list_length") == 0 {
@@ -104,22 +108,26 @@ func TestLayoutsHurt(t *testing.T) {
 				purged()
 				before := global("Innodb_buffer_pool_write_requests")
 				for i := range 20 {
-					exec(fmt.Sprintf("UPDATE {vehicles} SET {vehicles.seen_at} = %d WHERE {vehicles.id} BETWEEN %d AND %d", to+i, 1+50*i, 40+50*i))
+					exec(fmt.Sprintf("UPDATE {vehicles} SET {vehicles.seen_at} = %d WHERE {vehicles.id} BETWEEN %d "+
+						"AND %d", to+i, 1+50*i, 40+50*i))
 				}
 				purged()
 				return global("Innodb_buffer_pool_write_requests") - before
 			}
 			hot := moves(firstSeen + 1_000_000)
-			exec("ALTER TABLE {vehicles} DROP PRIMARY KEY, ADD PRIMARY KEY ({vehicles.id}), DROP INDEX {vehicles.by_id}, ADD INDEX seen ({vehicles.seen_at})")
+			exec("ALTER TABLE {vehicles} DROP PRIMARY KEY, ADD PRIMARY KEY ({vehicles.id}), DROP INDEX " +
+				"{vehicles.by_id}, ADD INDEX seen ({vehicles.seen_at})")
 			cold := moves(firstSeen + 2_000_000)
 			t.Logf("%s: %v page accesses for writing with the time in the primary key, %v without", flavor, hot, cold)
 			if hot < 2*cold {
-				t.Errorf("800 updates made %v page accesses for writing, with another key %v: the fault hardly hurts", hot, cold)
+				t.Errorf("800 updates made %v page accesses for writing, with another key %v: the fault hardly hurts",
+					hot, cold)
 			}
 
 			planted(widePK(), 6000)
 			wide := size("{documents}", "INDEX_LENGTH")
-			exec("ALTER TABLE {documents} ADD COLUMN number BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, DROP PRIMARY KEY, ADD PRIMARY KEY (number), " +
+			exec("ALTER TABLE {documents} ADD COLUMN number BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, DROP PRIMARY " +
+				"KEY, ADD PRIMARY KEY (number), " +
 				"ADD UNIQUE INDEX old ({documents.tenant}, {documents.folder}, {documents.name})")
 			exec("ALTER TABLE {documents} FORCE")
 			if narrow := size("{documents}", "INDEX_LENGTH"); wide < 1.5*narrow {
@@ -135,7 +143,8 @@ func TestLayoutsHurt(t *testing.T) {
 			}
 
 			planted(failedCompression(), 500)
-			failed := number("SELECT SUM(compress_ops - compress_ops_ok) FROM information_schema.INNODB_CMP WHERE page_size = 4096")
+			failed := number("SELECT SUM(compress_ops - compress_ops_ok) FROM information_schema.INNODB_CMP WHERE " +
+				"page_size = 4096")
 			all := number("SELECT SUM(compress_ops) FROM information_schema.INNODB_CMP WHERE page_size = 4096")
 			t.Logf("%s: %v of %v compressions failed", flavor, failed, all)
 			if failed < 20 || failed < all/10 {
@@ -145,7 +154,8 @@ func TestLayoutsHurt(t *testing.T) {
 			planted(triggerCost(), 100)
 			insert := func(table string) time.Duration {
 				begin := time.Now()
-				exec("INSERT INTO {" + table + "} ({orders.kind}, {orders.amount}, {orders.discount}, {orders.text}) SELECT 1, {orders.amount}, 0, 'x' FROM {orders} LIMIT 100")
+				exec("INSERT INTO {" + table + "} ({orders.kind}, {orders.amount}, {orders.discount}, {orders.text}) " +
+					"SELECT 1, {orders.amount}, 0, 'x' FROM {orders} LIMIT 100")
 				return time.Since(begin)
 			}
 			insert("orders_lean")
@@ -158,7 +168,8 @@ func TestLayoutsHurt(t *testing.T) {
 			planted(diskTempTables(), 9000)
 			spill := func() float64 {
 				before := status("Created_tmp_disk_tables")
-				exec("SELECT {searches.words}, {searches.place}, COUNT(*) FROM {searches} WHERE {searches.id} < 8000 GROUP BY {searches.words}, {searches.place} ORDER BY COUNT(*) DESC LIMIT 10")
+				exec("SELECT {searches.words}, {searches.place}, COUNT(*) FROM {searches} WHERE {searches.id} < 8000 " +
+					"GROUP BY {searches.words}, {searches.place} ORDER BY COUNT(*) DESC LIMIT 10")
 				return status("Created_tmp_disk_tables") - before
 			}
 			if v := spill(); v < 1 {
@@ -181,7 +192,8 @@ func TestLayoutsHurt(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)
 				go func() { done <- a.Run(ctx, stage) }()
-				for deadline := time.Now().Add(60 * time.Second); global("Handler_delete")-deleted < 2*expiredRows; time.Sleep(20 * time.Millisecond) {
+				for deadline := time.Now().Add(60 * time.Second); global("Handler_delete")-deleted < 2*
+					expiredRows; time.Sleep(20 * time.Millisecond) {
 					if time.Now().After(deadline) {
 						t.Fatalf("%s: no second round", a.Name)
 					}
@@ -191,7 +203,8 @@ func TestLayoutsHurt(t *testing.T) {
 					t.Errorf("%s: %v", a.Name, err)
 				}
 				per := (global("Handler_delete") - deleted) / (global("Com_delete") - statements)
-				if chunked := strings.Contains(a.Name, "hundred"); chunked != (per <= deleteChunk) || !chunked && per < 5000 {
+				if chunked := strings.Contains(a.Name, "hundred"); chunked != (per <= deleteChunk) ||
+					!chunked && per < 5000 {
 					t.Errorf("%s: %v rows a statement", a.Name, per)
 				}
 			}

@@ -2,7 +2,10 @@ package fault
 
 // loadFaults are about concurrency, commits and replication.
 func loadFaults() []Fault {
-	return []Fault{concurrencyLimit(), concurrencyUnlimited(), queryCache(), connectionChurn(), commitFlush(), replicaLag()}
+	return []Fault{
+		concurrencyLimit(), concurrencyUnlimited(), queryCache(), connectionChurn(),
+		commitFlush(), replicaLag(),
+	}
 }
 
 // sizedWith returns the settings of sized with others on top: name, value, and so on.

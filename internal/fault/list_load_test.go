@@ -13,12 +13,16 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestLoadFaultsHurt proves by the servers' own counters that what is planted is there, and that the cure takes it away.
+// TestLoadFaultsHurt proves by the servers' own counters that what is planted is there, and that the cure takes it
+// away.
 func TestLoadFaultsHurt(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			t.Parallel()
-			settings := []string{"local_infile=ON", "log_bin=binlog", "server_id=1", "innodb_flush_log_at_trx_commit=1", "sync_binlog=1", "thread_cache_size=0"}
+			settings := []string{
+				"local_infile=ON", "log_bin=binlog", "server_id=1", "innodb_flush_log_at_trx_commit=1",
+				"sync_binlog=1", "thread_cache_size=0",
+			}
 			if flavor == "mariadb" {
 				settings = append(settings, "query_cache_type=1", "query_cache_size=16M")
 			}
@@ -72,7 +76,8 @@ func TestLoadFaultsHurt(t *testing.T) {
 				return out
 			}
 
-			// Single writes: a sync or more for each, and the cure's groups share them. The load's own counts are the server's.
+			// Single writes: a sync or more for each, and the cure's groups share them. The load's own counts are the
+			// server's.
 			x := commitFlush()
 			setup(x)
 			var r run.Run
@@ -84,7 +89,8 @@ func TestLoadFaultsHurt(t *testing.T) {
 			}
 			grouped := grown(func() { r = work(x.Cure.Workload, load.Config{Threads: 1, Events: 30}) }, syncs...)
 			rows = grouped["Com_insert"] + grouped["Com_update"]
-			if grouped["Com_commit"] != 30 || rows < 250 || rows != written(r) || grouped["Innodb_data_fsyncs"] > 0.5*rows {
+			if grouped["Com_commit"] != 30 || rows < 250 || rows != written(r) ||
+				grouped["Innodb_data_fsyncs"] > 0.5*rows {
 				t.Errorf("grouped: %v, %v writes by the load's own count", grouped, written(r))
 			}
 			clean(x)
@@ -107,7 +113,11 @@ func TestLoadFaultsHurt(t *testing.T) {
 					}
 				}()
 				go func() { ends <- a.Run(ctx, stage) }()
-				begun := map[string]float64{"Connections": float64(s.Status(t, "Connections")), "Com_select": float64(s.Status(t, "Com_select")), "Threads_created": float64(s.Status(t, "Threads_created"))}
+				begun := map[string]float64{
+					"Connections":     float64(s.Status(t, "Connections")),
+					"Com_select":      float64(s.Status(t, "Com_select")),
+					"Threads_created": float64(s.Status(t, "Threads_created")),
+				}
 				for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 					now := map[string]float64{}
 					for n, v := range begun {
@@ -134,7 +144,8 @@ func TestLoadFaultsHurt(t *testing.T) {
 			if flavor == "mariadb" { // results are stored, and thrown away before anybody asks for them
 				x = queryCache()
 				setup(x)
-				got = grown(func() { work(x.Workload, load.Config{Threads: 4, Events: 2000}) }, "Qcache_hits", "Qcache_inserts")
+				got = grown(func() { work(x.Workload, load.Config{Threads: 4, Events: 2000}) },
+					"Qcache_hits", "Qcache_inserts")
 				if got["Qcache_inserts"] < 200 || got["Qcache_hits"] > got["Qcache_inserts"] {
 					t.Errorf("query cache: %v", got)
 				}
@@ -162,9 +173,11 @@ func TestLoadFaultsHurt(t *testing.T) {
 				ends <- err
 			}()
 			queued := false
-			for end := time.Now().Add(60 * time.Second); !queued && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(60 * time.Second); !queued &&
+				time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 				status := text()
-				queued = strings.Contains(status, " queries in queue") && !strings.Contains(status, " 0 queries in queue")
+				queued = strings.Contains(status, " queries in queue") &&
+					!strings.Contains(status, " 0 queries in queue")
 			}
 			cancel()
 			if err := <-ends; err != nil {

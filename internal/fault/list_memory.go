@@ -2,5 +2,8 @@ package fault
 
 // memoryFaults are about memory and the disk.
 func memoryFaults() []Fault {
-	return []Fault{smallBufferPool(), smallRedo(), smallLogBuffer(), tableCache(), sessionMemory(), ioLimit(), ioCapacity(), doubleBuffering()}
+	return []Fault{
+		smallBufferPool(), smallRedo(), smallLogBuffer(), tableCache(), sessionMemory(), ioLimit(),
+		ioCapacity(), doubleBuffering(),
+	}
 }

@@ -29,14 +29,19 @@ func lockPileup() Fault {
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, byRegion), visits(n, rows), dayTotals(n)}
 			},
-			groups: []group{{sessions: 1, deals: []deal{transaction("serve_client", 90, steps...), single(getClient(10))}}},
+			groups: []group{{sessions: 1, deals: []deal{
+				transaction("serve_client", 90, steps...),
+				single(getClient(10)),
+			}}},
 		}
 	}
 	return Fault{
 		Name:  "lock-pileup",
 		Title: "transactions change a hot row first and hold its lock while they work",
-		Story: "Every transaction first increments a counter in the row of its desk, of which there are two. Then it reads, " +
-			"inserts and calls another service before it commits. All other transactions of that desk wait as long. The fix is to " +
+		Story: "Every transaction first increments a counter in the row of its desk, of which there are two. Then it " +
+			"reads, " +
+			"inserts and calls another service before it commits. All other transactions of that desk wait as long. " +
+			"The fix is to " +
 			"change the hot row last, or in a separate transaction.",
 		Kind:     Hurts,
 		Threads:  12,
@@ -62,7 +67,8 @@ func addToDesk() operation {
 func dayTotals(n names) workload.Table {
 	return workload.Table{
 		Name: n.of("totals"), Rows: desks,
-		Create: n.sql("CREATE TABLE {totals} ({totals.id} INT UNSIGNED NOT NULL, {totals.served} BIGINT NOT NULL, {totals.cash} DECIMAL(12,2) NOT NULL, " +
+		Create: n.sql("CREATE TABLE {totals} ({totals.id} INT UNSIGNED NOT NULL, {totals.served} BIGINT NOT NULL, " +
+			"{totals.cash} DECIMAL(12,2) NOT NULL, " +
 			"PRIMARY KEY ({totals.id})) ENGINE=InnoDB"),
 		Columns: n.list("totals.id", "totals.served", "totals.cash"),
 		Key:     n.of("totals.id"),

@@ -17,13 +17,16 @@ func lowCardinalityIndex() Fault {
 	return Fault{
 		Name:  "low-cardinality-index",
 		Title: "a flag of two values has an index and changes all the time",
-		Story: "Tasks are marked and unmarked in batches of 50 by a flag that half of them have set. The flag has an index: it is not " +
-			"selective, no statement reads it, and each change of a flag deletes one entry there and writes another. The fix is to drop the index.",
+		Story: "Tasks are marked and unmarked in batches of 50 by a flag that half of them have set. The flag has an " +
+			"index: it is not " +
+			"selective, no statement reads it, and each change of a flag deletes one entry there and writes another. " +
+			"The fix is to drop the index.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "low-cardinality-index", title: "batches of tasks marked by an indexed flag, and lookups", rows: 200_000,
+			name: "low-cardinality-index", title: "batches of tasks marked by an indexed flag, and lookups",
+			rows:   200_000,
 			tables: func(n names, rows int) []workload.Table { return []workload.Table{tasks(n, rows)} },
 			operations: []operation{
 				{
@@ -53,7 +56,8 @@ func lowCardinalityIndex() Fault {
 func tasks(n names, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of("tasks"), Rows: rows,
-		Create: n.sql("CREATE TABLE {tasks} ({tasks.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {tasks.title} VARCHAR(40) NOT NULL, " +
+		Create: n.sql("CREATE TABLE {tasks} ({tasks.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {tasks.title} " +
+			"VARCHAR(40) NOT NULL, " +
 			"{tasks.marked} TINYINT NOT NULL, {tasks.made_at} DATETIME NOT NULL, PRIMARY KEY ({tasks.id}), " +
 			"KEY {tasks.by_mark} ({tasks.marked})) ENGINE=InnoDB"),
 		Columns: n.list("tasks.id", "tasks.title", "tasks.marked", "tasks.made_at"),

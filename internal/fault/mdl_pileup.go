@@ -16,9 +16,11 @@ func mdlPileup() Fault {
 	return Fault{
 		Name:  "mdl-pileup",
 		Title: "ALTER TABLE waits behind a long query, and all other sessions behind it",
-		Story: "A report reads the clients for minutes, which hurts nothing. Then the comment of the table is changed, the work of an instant. It has to wait " +
+		Story: "A report reads the clients for minutes, which hurts nothing. Then the comment of the table is " +
+			"changed, the work of an instant. It has to wait " +
 			"until the report is done, and from then on every later statement on the clients waits behind it, reads " +
-			"too. The fix is to kill the report or to cancel the ALTER, and to use a short lock_wait_timeout the next time.",
+			"too. The fix is to kill the report or to cancel the ALTER, and to use a short lock_wait_timeout the " +
+			"next time.",
 		Kind:     Hurts,
 		Threads:  8,
 		Settings: sized(),
@@ -29,7 +31,10 @@ func mdlPileup() Fault {
 			},
 			groups: []group{
 				{sessions: 4, deals: []deal{single(getClient(80)), single(updateBalance(20))}},
-				{sessions: 4, think: 100 * time.Millisecond, deals: []deal{single(lastVisits(80)), single(addVisit(20))}},
+				{sessions: 4, think: 100 * time.Millisecond, deals: []deal{
+					single(lastVisits(80)),
+					single(addVisit(20)),
+				}},
 			},
 		},
 		Actors: []Actor{
@@ -38,7 +43,8 @@ func mdlPileup() Fault {
 				Run: func(ctx context.Context, s Stage) error {
 					return s.alone(ctx, func(x *target.Session) error {
 						for ctx.Err() == nil { // it reads one client a second
-							if _, err := x.Query(ctx, s.SQL("SELECT {clients.id}, {clients.city}, SLEEP(1) FROM {clients} WHERE {clients.id} < 600"), nil); err != nil {
+							if _, err := x.Query(ctx, s.SQL("SELECT {clients.id}, {clients.city}, SLEEP(1) FROM "+
+								"{clients} WHERE {clients.id} < 600"), nil); err != nil {
 								return err
 							}
 						}
@@ -51,7 +57,8 @@ func mdlPileup() Fault {
 				Run: func(ctx context.Context, s Stage) error {
 					return s.alone(ctx, func(x *target.Session) error {
 						for pause(ctx, 300*time.Millisecond) { // again, when the report was not there yet
-							if _, err := x.Exec(ctx, s.SQL("ALTER TABLE {clients} COMMENT = 'those who buy'")); err != nil {
+							if _, err := x.Exec(ctx, s.SQL("ALTER TABLE {clients} COMMENT = 'those who buy'")); err !=
+								nil {
 								return err
 							}
 						}
@@ -67,7 +74,8 @@ func mdlPileup() Fault {
 				Rule: "mdl-pileup", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")},
 				Check: func(f finding.Finding) string {
 					if len(f.Subject.Sessions) != 2 {
-						return fmt.Sprintf("it names %d sessions, not the blocker and the one that waits for it", len(f.Subject.Sessions))
+						return fmt.Sprintf("it names %d sessions, not the blocker and the one that waits for it",
+							len(f.Subject.Sessions))
 					}
 					return ""
 				},

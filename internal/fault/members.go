@@ -25,7 +25,8 @@ func members(n names, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of("members"), Rows: count,
 		Create: n.sql("CREATE TABLE {members} ({members.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, " +
-			"{members.code} VARCHAR(24) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL, {members.name} VARCHAR(80) NOT NULL, " +
+			"{members.code} VARCHAR(24) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL, {members.name} " +
+			"VARCHAR(80) NOT NULL, " +
 			"{members.team} INT UNSIGNED NOT NULL, PRIMARY KEY ({members.id}), KEY {members.by_code} ({members.code}), " +
 			"KEY {members.by_team} ({members.team})) ENGINE=InnoDB"),
 		Columns: n.list("members.id", "members.code", "members.name", "members.team"),
@@ -44,12 +45,13 @@ func members(n names, rows int) workload.Table {
 	}
 }
 
-// sentTo describes a table of what members got. It names them by a text, made of their number by the format; the column is defined by
-// the rest of its definition.
+// sentTo describes a table of what members got. It names them by a text, made of their number by the format; the column
+// is defined by the rest of its definition.
 func sentTo(n names, rows int, definition, format string) workload.Table {
 	return workload.Table{
 		Name: n.of("letters"), Rows: rows,
-		Create: n.sql("CREATE TABLE {letters} ({letters.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {letters.member} " + definition + ", " +
+		Create: n.sql("CREATE TABLE {letters} ({letters.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {letters.member} " +
+			definition + ", " +
 			"{letters.sent_at} DATETIME NOT NULL, {letters.subject} VARCHAR(120) NOT NULL, PRIMARY KEY ({letters.id}), " +
 			"KEY {letters.by_member} ({letters.member})) ENGINE=InnoDB"),
 		Columns: n.list("letters.id", "letters.member", "letters.sent_at", "letters.subject"),
@@ -104,7 +106,8 @@ func lettersOf(weight int, format string) operation {
 func lettersOfTeam(weight int, by string) operation {
 	return operation{
 		"list_team_letters", weight,
-		"SELECT m.{members.name}, l.{letters.sent_at}, l.{letters.subject} FROM {members} m JOIN {letters} l ON l.{letters.member} = m.{" + by + "} WHERE m.{members.team} = ?",
+		"SELECT m.{members.name}, l.{letters.sent_at}, l.{letters.subject} FROM {members} m JOIN {letters} l ON " +
+			"l.{letters.member} = m.{" + by + "} WHERE m.{members.team} = ?",
 		func(r *rand.Rand, rows int, args []workload.Datum) {
 			args[0] = workload.Int(r.Int64N(int64(teamCount(rows))))
 		},
@@ -116,7 +119,8 @@ func addLetter(weight int, format string) operation {
 		"add_letter", weight,
 		"INSERT INTO {letters} ({letters.member}, {letters.sent_at}, {letters.subject}) VALUES (?, NOW(), ?)",
 		func(r *rand.Rand, rows int, args []workload.Datum) {
-			args[0], args[1] = workload.String(fmt.Sprintf(format, 1+r.IntN(memberCount(rows)))), workload.String("one more")
+			args[0], args[1] = workload.String(fmt.Sprintf(format, 1+r.IntN(memberCount(rows)))),
+				workload.String("one more")
 		},
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// mix is a workload of single-statement operations, chosen at random by weight and sent as text, as most applications do.
+// mix is a workload of single-statement operations, chosen at random by weight and sent as text, as most applications
+// do.
 type mix struct {
 	name, title string
 	rows        int // default of table-size
@@ -34,7 +35,10 @@ func (m mix) Title() string { return m.title }
 func (m mix) Options() []workload.Option {
 	return []workload.Option{
 		namesOption(),
-		{Name: "table-size", Type: workload.Number, Default: fmtInt(m.rows), Max: 100_000_000, Help: "rows of the largest table"},
+		{
+			Name: "table-size", Type: workload.Number, Default: fmtInt(m.rows), Max: 100_000_000,
+			Help: "rows of the largest table",
+		},
 	}
 }
 
@@ -45,7 +49,10 @@ func (m mix) Build(given map[string]string) (*workload.Plan, error) {
 	}
 	rows := v.Int("table-size")
 	if rows < 1 {
-		return nil, &workload.OptionError{Option: "table-size", Value: v.Text("table-size"), Reason: "takes a number from 1"}
+		return nil, &workload.OptionError{
+			Option: "table-size", Value: v.Text("table-size"),
+			Reason: "takes a number from 1",
+		}
 	}
 	n := names{uint64(v.Int(namesSeed))}
 	p := &workload.Plan{Workload: m.name, Schema: n.of(schemaKey), Options: v, Tables: m.tables(n, rows)}
@@ -62,7 +69,8 @@ func (m mix) Build(given map[string]string) (*workload.Plan, error) {
 	p.Generator = func(seed uint64, session int) workload.Generator {
 		g := &mixGenerator{Rand: rand.New(rand.NewPCG(seed, uint64(session))), mix: m, rows: rows, total: total}
 		for i, s := range p.Statements {
-			g.each = append(g.each, workload.Call{Statement: i, Args: make([]workload.Datum, strings.Count(s.SQL, "?"))})
+			g.each = append(g.each, workload.Call{Statement: i, Args: make([]workload.Datum,
+				strings.Count(s.SQL, "?"))})
 		}
 		return g
 	}

@@ -12,14 +12,16 @@ import (
 const namesSeed = "names-seed"
 
 func namesOption() workload.Option {
-	return workload.Option{Name: namesSeed, Type: workload.Number, Default: "0", Help: "0 for names as people choose them, else the seed of random ones"}
+	return workload.Option{Name: namesSeed, Type: workload.Number, Default: "0", Help: "0 for names as people choose " +
+		"them, else the seed of random ones"}
 }
 
-// names gives schemas, tables and columns their names: their own for the seed 0, else random ones that depend on nothing but seed
-// and own name. None needs quotes.
+// names gives schemas, tables and columns their names: their own for the seed 0, else random ones that depend on
+// nothing but seed and own name. None needs quotes.
 type names struct{ seed uint64 }
 
-// of returns the name for a key. The part of a key before a dot tells equal names of different tables apart: "visits.id".
+// of returns the name for a key. The part of a key before a dot tells equal names of different tables apart:
+// "visits.id".
 func (n names) of(key string) string {
 	if n.seed == 0 {
 		_, own, dotted := strings.Cut(key, ".")

@@ -111,7 +111,8 @@ func TestRandomNames(t *testing.T) {
 	}
 }
 
-// TestNoNameShinesThrough looks for names of people in what is planted under random ones. Words of SQL stand in capitals.
+// TestNoNameShinesThrough looks for names of people in what is planted under random ones. Words of SQL stand in
+// capitals.
 func TestNoNameShinesThrough(t *testing.T) {
 	human := map[string]bool{}
 	for _, k := range keys(t) {
@@ -148,8 +149,8 @@ func TestNoNameShinesThrough(t *testing.T) {
 	}
 }
 
-// TestNoRuleKnowsAName reads the sources of judgement: none may hold a name of a table, column, index or routine that is planted. Names that
-// are ordinary words are looked for as a whole text, others anywhere.
+// TestNoRuleKnowsAName reads the sources of judgement: none may hold a name of a table, column, index or routine that
+// is planted. Names that are ordinary words are looked for as a whole text, others anywhere.
 func TestNoRuleKnowsAName(t *testing.T) {
 	looked, all := 0, keys(t)
 	for _, dir := range []string{"../advise", "../diagnose", "../sqlshape", "../arith"} {
@@ -176,7 +177,8 @@ func TestNoRuleKnowsAName(t *testing.T) {
 // knows reports whether a text holds a name as a word.
 func knows(text, name string) bool {
 	letter := func(i int) bool {
-		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= '0' && text[i] <= '9')
+		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' ||
+			text[i] >= '0' && text[i] <= '9')
 	}
 	for from := 0; ; {
 		i := strings.Index(text[from:], name)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/limit"
 )
 
@@ -18,9 +19,10 @@ type Needs struct {
 	Replica  map[string]string // settings of a replica that the diagnosis looks at; nil for none
 }
 
-// Together returns what several faults need on one server. A setting that only one of them has, or has another value for than the scene
-// they share, is that one's. It is an error when two of them want different values, or when one does not exist on the flavor.
-func Together(flavor string, faults ...Fault) (Needs, error) {
+// Together returns what several faults need on one server. A setting that only one of them has, or has another value
+// for than the scene they share, is that one's. It is an error when two of them want different values, or when one does
+// not exist on the flavor.
+func Together(flavor dbms.Flavor, faults ...Fault) (Needs, error) {
 	var n Needs
 	common := plainNames(sized())
 	owner := map[string]string{} // of each setting
@@ -35,7 +37,8 @@ func Together(flavor string, faults ...Fault) (Needs, error) {
 		}
 		if f.Limits.Any() {
 			if n.Limits.Any() && n.Limits != f.Limits {
-				return Needs{}, fmt.Errorf("plant %s with %s: each limits the server differently", f.Name, faults[0].Name)
+				return Needs{}, fmt.Errorf("plant %s with %s: each limits the server differently",
+					f.Name, faults[0].Name)
 			}
 			n.Limits = f.Limits
 		}
@@ -52,12 +55,25 @@ func Together(flavor string, faults ...Fault) (Needs, error) {
 
 // FlavorError is the answer to a fault that does not exist on a flavor of server.
 type FlavorError struct {
-	Fault, Flavor string
-	Flavors       []string // where it does
+	Fault   string
+	Flavor  dbms.Flavor
+	Flavors []dbms.Flavor // where it does
 }
 
 func (e *FlavorError) Error() string {
-	return fmt.Sprintf("plant %s: it does not exist on %s, only on %s: choose another --server", e.Fault, e.Flavor, strings.Join(e.Flavors, " and "))
+	return fmt.Sprintf("plant %s: it does not exist on %s, only on %s: choose another --server", e.Fault,
+		e.Flavor, joined(e.Flavors))
+}
+
+func joined(flavors []dbms.Flavor) string {
+	text := ""
+	for i, f := range flavors {
+		if i > 0 {
+			text += " and "
+		}
+		text += string(f)
+	}
+	return text
 }
 
 // set adds a setting of the fault called by.
@@ -77,7 +93,8 @@ func (n *Needs) set(owner, common map[string]string, by, name, value string) err
 	case n.Settings[at] == value, common[plain] == value:
 		return nil
 	case n.Settings[at] != common[plain]:
-		return fmt.Errorf("plant %s with %s: one needs %s=%s, the other %s", by, owner[plain], plain, value, n.Settings[at])
+		return fmt.Errorf("plant %s with %s: one needs %s=%s, the other %s", by, owner[plain],
+			plain, value, n.Settings[at])
 	default:
 		delete(n.Settings, at)
 	}
@@ -95,11 +112,13 @@ func plainNames(m map[string]string) map[string]string {
 
 // PlainSetting returns the variable's name of a setting in whichever form it is written.
 func PlainSetting(name string) string {
-	return strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(strings.TrimLeft(strings.TrimSpace(name), "-")), "-", "_"), "loose_")
+	return strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(strings.TrimLeft(strings.TrimSpace(name), "-")), "-",
+		"_"), "loose_")
 }
 
-// Pairs names the faults that the accuracy table plants two at a time. The two are of different kinds, exist wherever either does, and
-// neither takes away what the other shows by: a load that stands still behind a lock, for one, shows nothing of a buffer pool.
+// Pairs names the faults that the accuracy table plants two at a time. The two are of different kinds, exist wherever
+// either does, and neither takes away what the other shows by: a load that stands still behind a lock, for one, shows
+// nothing of a buffer pool.
 func Pairs() [][2]string {
 	return [][2]string{
 		{"missing-index", "connection-churn"},

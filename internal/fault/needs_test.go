@@ -7,21 +7,27 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/limit"
 )
 
 func TestTogether(t *testing.T) {
 	a := Fault{Name: "a", Settings: sizedWith("innodb-buffer-pool-size", "32M"), Warm: 3 * time.Second}
 	delete(a.Settings, "innodb_buffer_pool_size")
-	b := Fault{Name: "b", Settings: sizedWith("tmp_table_size", "1K"), Warm: 5 * time.Second, Limits: limit.Limits{WriteIOPS: 9}, Replica: map[string]string{"x": "1"}}
+	b := Fault{
+		Name: "b", Settings: sizedWith("tmp_table_size", "1K"), Warm: 5 * time.Second,
+		Limits: limit.Limits{WriteIOPS: 9}, Replica: map[string]string{"x": "1"},
+	}
 	for _, list := range [][]Fault{{a, b}, {b, a}} {
 		n, err := Together("mysql", list...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		plain := plainNames(n.Settings)
-		if len(plain) != len(n.Settings) || plain["innodb_buffer_pool_size"] != "32M" || plain["tmp_table_size"] != "1K" ||
-			plain["innodb_redo_log_capacity"] != "512M" || n.Warm != 5*time.Second || n.Limits.WriteIOPS != 9 || n.Replica["x"] != "1" {
+		if len(plain) != len(n.Settings) || plain["innodb_buffer_pool_size"] != "32M" ||
+			plain["tmp_table_size"] != "1K" ||
+			plain["innodb_redo_log_capacity"] != "512M" || n.Warm != 5*time.Second || n.Limits.WriteIOPS != 9 ||
+			n.Replica["x"] != "1" {
 			t.Errorf("got %+v", n)
 		}
 	}
@@ -31,11 +37,13 @@ func TestTogether(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	wrong("one needs tmp_table_size=2K, the other 1K", b, Fault{Name: "c", Settings: map[string]string{"tmp-table-size": "2K"}})
+	wrong("one needs tmp_table_size=2K, the other 1K", b,
+		Fault{Name: "c", Settings: map[string]string{"tmp-table-size": "2K"}})
 	wrong("limits the server", b, Fault{Name: "c", Limits: limit.Limits{CPU: 1}})
 	wrong("its own replica", b, Fault{Name: "c", Replica: map[string]string{}})
 	var no *FlavorError
-	if _, err := Together("mariadb", Fault{Name: "c", Flavors: []string{"mysql"}}); !errors.As(err, &no) || !strings.Contains(err.Error(), "only on mysql") {
+	if _, err := Together("mariadb", Fault{Name: "c", Flavors: []dbms.Flavor{dbms.MySQL}}); !errors.As(err, &no) ||
+		!strings.Contains(err.Error(), "only on mysql") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -53,13 +61,16 @@ func TestPairsFit(t *testing.T) {
 			continue
 		}
 		for _, flavor := range []string{"mariadb", "mysql"} {
-			if a.Exists(flavor) && b.Exists(flavor) {
-				if _, err := Together(flavor, a, b); err != nil {
+			if a.Exists(dbms.Flavor(flavor)) && b.Exists(dbms.Flavor(flavor)) {
+				if _, err := Together(dbms.Flavor(flavor), a, b); err != nil {
 					t.Errorf("%s: %v", flavor, err)
 				}
 			}
 		}
-		if !slices.ContainsFunc([]string{"mariadb", "mysql"}, func(f string) bool { return a.Exists(f) && b.Exists(f) }) {
+		if !slices.ContainsFunc([]string{"mariadb", "mysql"}, func(f string) bool {
+			return a.Exists(dbms.Flavor(f)) &&
+				b.Exists(dbms.Flavor(f))
+		}) {
 			t.Errorf("%s and %s never meet", p[0], p[1])
 		}
 	}

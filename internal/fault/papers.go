@@ -15,8 +15,10 @@ const paperBytes = 1000
 func papers(n names, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of("papers"), Rows: rows,
-		Create: n.sql("CREATE TABLE {papers} ({papers.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {papers.title} VARCHAR(80) NOT NULL, " +
-			"{papers.pages} INT UNSIGNED NOT NULL, {papers.body} VARCHAR(2000) NOT NULL, PRIMARY KEY ({papers.id})) ENGINE=InnoDB"),
+		Create: n.sql("CREATE TABLE {papers} ({papers.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {papers.title} " +
+			"VARCHAR(80) NOT NULL, " +
+			"{papers.pages} INT UNSIGNED NOT NULL, {papers.body} VARCHAR(2000) NOT NULL, PRIMARY KEY ({papers.id})) " +
+			"ENGINE=InnoDB"),
 		Columns: n.list("papers.id", "papers.title", "papers.pages", "papers.body"),
 		Key:     n.of("papers.id"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {

@@ -12,13 +12,15 @@ func redundantIndex() Fault {
 	return Fault{
 		Name:  "redundant-index",
 		Title: "an index is a left prefix of another one",
-		Story: "Visits have an index on the client and one on client and time. Whatever the first can find the second finds as well, but every new " +
+		Story: "Visits have an index on the client and one on client and time. Whatever the first can find the " +
+			"second finds as well, but every new " +
 			"visit is written into both, and both take space in the buffer pool. The fix is to drop the shorter one.",
 		Kind:     Risk,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "redundant-index", title: "reads by primary key and by one of two equal indexes, and inserts", rows: 200_000,
+			name: "redundant-index", title: "reads by primary key and by one of two equal indexes, and inserts",
+			rows: 200_000,
 			tables: func(n names, rows int) []workload.Table {
 				v := visits(n, rows)
 				v.Create = insertKey(v.Create, n.sql("KEY {visits.by_client_only} ({visits.client_id})"))
@@ -28,8 +30,9 @@ func redundantIndex() Fault {
 		},
 		expect: func(n names) Expectation {
 			return Expectation{
-				Rule: "redundant-index", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("visits")}, Columns: n.list("visits.client_id"),
-				Index: n.of("visits.by_client_only"),
+				Rule: "redundant-index", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("visits")},
+				Columns: n.list("visits.client_id"),
+				Index:   n.of("visits.by_client_only"),
 			}
 		},
 	}

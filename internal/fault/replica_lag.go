@@ -7,7 +7,8 @@ func replicaLag() Fault {
 	return Fault{
 		Name:  "replica-lag",
 		Title: "a replica applies with one thread what its source writes with many",
-		Story: "Eight sessions write to the source, which flushes its logs now and then. Its replica applies the same writes one after the other in " +
+		Story: "Eight sessions write to the source, which flushes its logs now and then. Its replica applies the " +
+			"same writes one after the other in " +
 			"a single thread and flushes at every commit, so its lag keeps growing. The fix is to apply in parallel.",
 		Kind:     Risk,
 		Threads:  8,

@@ -7,8 +7,10 @@ func sessionMemory() Fault {
 	return Fault{
 		Name:  "session-memory",
 		Title: "sessions may take many times the machine's memory",
-		Story: "The session buffers were raised to hundreds of megabytes each, and 1000 sessions may connect. The office does not " +
-			"need them: it reads and writes single rows. But each session may take a buffer of each kind, and more than one, so a busy " +
+		Story: "The session buffers were raised to hundreds of megabytes each, and 1000 sessions may connect. The " +
+			"office does not " +
+			"need them: it reads and writes single rows. But each session may take a buffer of each kind, and more " +
+			"than one, so a busy " +
 			"hour with some sorts and joins ends with the kernel killing the server. Nothing is slow yet; it is a risk.",
 		Kind:    Risk,
 		Threads: 4,

@@ -8,8 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// shift is a workload of several groups of sessions, each with transactions of its own: what one group does to another is what faults
-// of locking are about. A mix is the simpler thing where all sessions do the same single statements.
+// shift is a workload of several groups of sessions, each with transactions of its own: what one group does to another
+// is what faults of locking are about. A mix is the simpler thing where all sessions do the same single statements.
 type shift struct {
 	name, title string
 	rows        int // default of table-size
@@ -17,7 +17,8 @@ type shift struct {
 	groups      []group
 }
 
-// group is some of every so many sessions: session i is of the group that i, modulo the sum of all Sessions, falls into.
+// group is some of every so many sessions: session i is of the group that i, modulo the sum of all Sessions, falls
+// into.
 type group struct {
 	sessions int
 	think    time.Duration // before each transaction
@@ -109,7 +110,8 @@ func (s shift) Build(given map[string]string) (*workload.Plan, error) {
 			g.kinds = append(g.kinds, all[i][j].kind)
 			var calls []workload.Call
 			for _, st := range all[i][j].calls {
-				calls = append(calls, workload.Call{Statement: st, Args: make([]workload.Datum, strings.Count(p.Statements[st].SQL, "?"))})
+				calls = append(calls, workload.Call{Statement: st, Args: make([]workload.Datum,
+					strings.Count(p.Statements[st].SQL, "?"))})
 			}
 			g.each = append(g.each, calls)
 		}

@@ -7,8 +7,10 @@ func smallBufferPool() Fault {
 	return Fault{
 		Name:  "small-buffer-pool",
 		Title: "the buffer pool holds a quarter of the rows that are read",
-		Story: "An archive of 40 MB is read by primary key, all rows alike, through a buffer pool of 12 MB. Three reads out of four do not find their " +
-			"page in memory and wait for the disk, which does 1000 reads a second, although the machine has memory to spare. The fix is a buffer pool as large as the archive.",
+		Story: "An archive of 40 MB is read by primary key, all rows alike, through a buffer pool of 12 MB. Three " +
+			"reads out of four do not find their " +
+			"page in memory and wait for the disk, which does 1000 reads a second, although the machine has memory " +
+			"to spare. The fix is a buffer pool as large as the archive.",
 		Kind:    Hurts,
 		Threads: 8,
 		Limits:  limit.Limits{ReadIOPS: 1000}, // a common disk: on a very fast one a miss costs little more than a hit

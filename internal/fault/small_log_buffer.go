@@ -16,7 +16,8 @@ const (
 func scanned(n names, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of("scanned"), Rows: max(1, rows/scanRows),
-		Create: n.sql("CREATE TABLE {scanned} ({scanned.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {scanned.image} LONGBLOB NOT NULL, " +
+		Create: n.sql("CREATE TABLE {scanned} ({scanned.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {scanned.image} " +
+			"LONGBLOB NOT NULL, " +
 			"PRIMARY KEY ({scanned.id})) ENGINE=InnoDB"),
 		Columns: n.list("scanned.id", "scanned.image"),
 		Key:     n.of("scanned.id"),
@@ -37,8 +38,10 @@ func smallLogBuffer() Fault {
 	return Fault{
 		Name:  "small-log-buffer",
 		Title: "transactions of megabytes go through a tiny log buffer",
-		Story: "Images of 1 MB are put into an archive while small reads and writes run. The log buffer is the smallest that the " +
-			"server allows, so in the middle of such a transaction the sessions wait until the log is written. The fix is a log buffer " +
+		Story: "Images of 1 MB are put into an archive while small reads and writes run. The log buffer is the " +
+			"smallest that the " +
+			"server allows, so in the middle of such a transaction the sessions wait until the log is written. The " +
+			"fix is a log buffer " +
 			"that holds seconds of log.",
 		Kind:    Risk, // what a wait costs is up to the disk: on a quick one it drowns in the noise
 		Threads: 8,

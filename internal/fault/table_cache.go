@@ -14,8 +14,10 @@ func tableCache() Fault {
 	return Fault{
 		Name:  "table-cache",
 		Title: "more tables are in use than the table cache holds",
-		Story: "Every branch of the office has its own table of accounts, 40 in all, each read by primary key. The cache holds " +
-			"ten open tables, so nearly every statement has to open its table first and close another one. The fix is a cache for all of them.",
+		Story: "Every branch of the office has its own table of accounts, 40 in all, each read by primary key. The " +
+			"cache holds " +
+			"ten open tables, so nearly every statement has to open its table first and close another one. The fix " +
+			"is a cache for all of them.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: with(sized(), "table_open_cache", "10", "loose_table_open_cache_instances", "1"),
@@ -31,7 +33,8 @@ func tableCache() Fault {
 				for b := range branches {
 					all = append(all, operation{
 						fmt.Sprintf("get_account_%02d", b), 1,
-						fmt.Sprintf("SELECT {accounts%[1]d.owner}, {accounts%[1]d.balance} FROM {accounts%[1]d} WHERE {accounts%[1]d.id} = ?", b),
+						fmt.Sprintf("SELECT {accounts%[1]d.owner}, {accounts%[1]d.balance} FROM {accounts%[1]d} "+
+							"WHERE {accounts%[1]d.id} = ?", b),
 						func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, max(1, rows/branches)) },
 					})
 				}
@@ -49,7 +52,8 @@ func accounts(n names, branch, rows int) workload.Table {
 	key := fmt.Sprintf("accounts%d", branch)
 	return workload.Table{
 		Name: n.of(key), Rows: max(1, rows),
-		Create: n.sql(fmt.Sprintf("CREATE TABLE {%[1]s} ({%[1]s.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {%[1]s.owner} VARCHAR(80) NOT NULL, "+
+		Create: n.sql(fmt.Sprintf("CREATE TABLE {%[1]s} ({%[1]s.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, "+
+			"{%[1]s.owner} VARCHAR(80) NOT NULL, "+
 			"{%[1]s.balance} DECIMAL(12,2) NOT NULL, PRIMARY KEY ({%[1]s.id})) ENGINE=InnoDB", key)),
 		Columns: n.list(key+".id", key+".owner", key+".balance"),
 		Key:     n.of(key + ".id"),

@@ -15,8 +15,10 @@ func twoSingleIndexes() Fault {
 	return Fault{
 		Name:  "two-single-indexes",
 		Title: "two conditions use two indexes, each of which finds far too many rows",
-		Story: "300 000 parcels lie in 60 depots and go with 50 carriers; those of one depot and one carrier are queried, some 100. Depot and carrier have " +
-			"an index each: the server reads 5000 entries of one and 6000 of the other to find what is in both, or reads 5000 rows and drops all but 100. " +
+		Story: "300 000 parcels lie in 60 depots and go with 50 carriers; those of one depot and one carrier are " +
+			"queried, some 100. Depot and carrier have " +
+			"an index each: the server reads 5000 entries of one and 6000 of the other to find what is in both, or " +
+			"reads 5000 rows and drops all but 100. " +
 			"The fix is one index on both columns.",
 		Kind:     Hurts,
 		Threads:  4,
@@ -24,9 +26,12 @@ func twoSingleIndexes() Fault {
 		Workload: mix{
 			name: "two-single-indexes", title: "parcels by depot and carrier, with an index on each", rows: 300_000,
 			tables: func(n names, rows int) []workload.Table {
-				return []workload.Table{indexTable(n, "parcels", rows, []string{"id", "depot_id", "carrier_id", "weight_g", "label"},
-					"{*id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {*depot_id} INT NOT NULL, {*carrier_id} INT NOT NULL, {*weight_g} INT NOT NULL, "+
-						"{*label} VARCHAR(120) NOT NULL, PRIMARY KEY ({*id}), KEY {*by_depot} ({*depot_id}), KEY {*by_carrier} ({*carrier_id})",
+				return []workload.Table{indexTable(n, "parcels", rows,
+					[]string{"id", "depot_id", "carrier_id", "weight_g", "label"},
+					"{*id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {*depot_id} INT NOT NULL, {*carrier_id} INT NOT "+
+						"NULL, {*weight_g} INT NOT NULL, "+
+						"{*label} VARCHAR(120) NOT NULL, PRIMARY KEY ({*id}), KEY {*by_depot} ({*depot_id}), KEY "+
+						"{*by_carrier} ({*carrier_id})",
 					func(r *rand.Rand, row int, l *line) {
 						l.int(1 + r.IntN(depots))
 						l.int(1 + r.IntN(carriers))
@@ -37,7 +42,8 @@ func twoSingleIndexes() Fault {
 			operations: []operation{
 				{
 					"parcels_at", 50,
-					"SELECT {parcels.id}, {parcels.weight_g}, {parcels.label} FROM {parcels} WHERE {parcels.depot_id} = ? AND {parcels.carrier_id} = ?",
+					"SELECT {parcels.id}, {parcels.weight_g}, {parcels.label} FROM {parcels} WHERE " +
+						"{parcels.depot_id} = ? AND {parcels.carrier_id} = ?",
 					func(r *rand.Rand, _ int, args []workload.Datum) {
 						args[0], args[1] = workload.Int(1+r.Int64N(depots)), workload.Int(1+r.Int64N(carriers))
 					},
@@ -49,7 +55,8 @@ func twoSingleIndexes() Fault {
 				},
 				{
 					"add_parcel", 10,
-					"INSERT INTO {parcels} ({parcels.depot_id}, {parcels.carrier_id}, {parcels.weight_g}, {parcels.label}) VALUES (?, ?, 500, '')",
+					"INSERT INTO {parcels} ({parcels.depot_id}, {parcels.carrier_id}, {parcels.weight_g}, " +
+						"{parcels.label}) VALUES (?, ?, 500, '')",
 					func(r *rand.Rand, _ int, args []workload.Datum) {
 						args[0], args[1] = workload.Int(1+r.Int64N(depots)), workload.Int(1+r.Int64N(carriers))
 					},
@@ -62,7 +69,8 @@ func twoSingleIndexes() Fault {
 				Rule: "two-single-indexes", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("parcels")},
 				// Both are equalities, so that either order is right.
 				Check: func(f finding.Finding) string {
-					if f.Action == nil || len(f.Action.Index.Parts) < 2 || f.Action.Index.Parts[0].Column == f.Action.Index.Parts[1].Column {
+					if f.Action == nil || len(f.Action.Index.Parts) < 2 ||
+						f.Action.Index.Parts[0].Column == f.Action.Index.Parts[1].Column {
 						return "it adds no index on both columns"
 					}
 					for _, p := range f.Action.Index.Parts[:2] {

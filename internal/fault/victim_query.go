@@ -15,8 +15,10 @@ func victimQuery() Fault {
 	return Fault{
 		Name:  "victim-query",
 		Title: "fast updates by primary key wait for the long transaction of another session",
-		Story: "A session raises the balance of two thousand clients in one transaction, one by one and slowly: it takes most of a minute, and " +
-			"then it starts again. The sessions that change single clients by primary key, which is the work of a tenth of a millisecond, " +
+		Story: "A session raises the balance of two thousand clients in one transaction, one by one and slowly: it " +
+			"takes most of a minute, and " +
+			"then it starts again. The sessions that change single clients by primary key, which is the work of a " +
+			"tenth of a millisecond, " +
 			"look slow. They are efficient: they wait for the locks of the first. The fix is to commit earlier.",
 		Kind:     Hurts,
 		Threads:  8,
@@ -28,7 +30,10 @@ func victimQuery() Fault {
 			},
 			groups: []group{
 				{sessions: 4, deals: []deal{single(updateBalance(95)), single(getClient(5))}},
-				{sessions: 4, think: 100 * time.Millisecond, deals: []deal{single(getClient(60)), single(lastVisits(30)), single(addVisit(10))}},
+				{sessions: 4, think: 100 * time.Millisecond, deals: []deal{
+					single(getClient(60)),
+					single(lastVisits(30)), single(addVisit(10)),
+				}},
 			},
 		},
 		Actors: []Actor{{
@@ -40,10 +45,12 @@ func victimQuery() Fault {
 						if from+batch > 20_000 {
 							from = 1
 						}
-						// One transaction that is at work all of its time: it locks its clients and then goes through them.
+						// One transaction that is at work all of its time: it locks its clients and then goes through
+						// them.
 						work := []string{
 							"BEGIN",
-							fmt.Sprintf(s.SQL("SELECT COUNT(*) FROM {clients} WHERE {clients.id} BETWEEN %d AND %d FOR UPDATE"), from, from+batch-1),
+							fmt.Sprintf(s.SQL("SELECT COUNT(*) FROM {clients} WHERE {clients.id} BETWEEN %d AND %d "+
+								"FOR UPDATE"), from, from+batch-1),
 						}
 						if err := insist(ctx, x, work[0]); err != nil {
 							return err
@@ -58,7 +65,8 @@ func victimQuery() Fault {
 							return err
 						}
 						for i := range 10 {
-							q := fmt.Sprintf(s.SQL("UPDATE {clients} SET {clients.balance} = {clients.balance} * 1.01 WHERE {clients.id} = %d AND SLEEP(%.1f) = 0"),
+							q := fmt.Sprintf(s.SQL("UPDATE {clients} SET {clients.balance} = {clients.balance} * "+
+								"1.01 WHERE {clients.id} = %d AND SLEEP(%.1f) = 0"),
 								from+i, step.Seconds())
 							if _, err := x.Exec(ctx, q); err != nil {
 								return fmt.Errorf("%s: %w", q, err)
@@ -74,7 +82,10 @@ func victimQuery() Fault {
 		Warm: 6 * time.Second,
 		Cure: Cure{Kind: CureActors},
 		expect: func(n names) Expectation {
-			return Expectation{Rule: "victim-query", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")}, Check: oneSession}
+			return Expectation{
+				Rule: "victim-query", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")},
+				Check: oneSession,
+			}
 		},
 	}
 }

@@ -15,9 +15,12 @@ func widePK() Fault {
 	return Fault{
 		Name:  "wide-pk",
 		Title: "a primary key of three texts is repeated in five other indexes",
-		Story: "Documents are identified by tenant, folder and name, and these three texts are the primary key: some 100 bytes. Each of the five other " +
-			"indexes repeats them in every entry, to look up numbers of 4 bytes. The indexes take several times the space of their own columns, in " +
-			"the pool, on the disk and in backups. The fix is a number as primary key, with a unique key on the three texts.",
+		Story: "Documents are identified by tenant, folder and name, and these three texts are the primary key: some " +
+			"100 bytes. Each of the five other " +
+			"indexes repeats them in every entry, to look up numbers of 4 bytes. The indexes take several times the " +
+			"space of their own columns, in " +
+			"the pool, on the disk and in backups. The fix is a number as primary key, with a unique key on the " +
+			"three texts.",
 		Kind:     Risk,
 		Threads:  2,
 		Settings: unhurried(),
@@ -34,10 +37,12 @@ func widePK() Fault {
 					if !slices.Equal(f.Subject.Columns, old) {
 						return "it is not about the three columns"
 					}
-					if f.Action == nil || !slices.ContainsFunc(f.Action.Changes, func(c schema.Change) bool { return c.Kind == schema.PrimaryKey && len(c.Index.Parts) == 1 }) {
+					if f.Action == nil || !slices.ContainsFunc(f.Action.Changes, func(c schema.Clause) bool {
+						return c.Kind == schema.PrimaryKey && len(c.Index.Parts) == 1
+					}) {
 						return "it gives no new primary key"
 					}
-					if !slices.ContainsFunc(f.Action.Changes, func(c schema.Change) bool {
+					if !slices.ContainsFunc(f.Action.Changes, func(c schema.Clause) bool {
 						return c.Kind == schema.AddKey && c.Index.Unique && len(c.Index.Parts) == len(old)
 					}) {
 						return "it gives up that the old key is unique"
@@ -52,13 +57,19 @@ func widePK() Fault {
 func documents(n names, rows int) workload.Table {
 	return workload.Table{
 		Name: n.of("documents"), Rows: rows,
-		Create: n.sql("CREATE TABLE {documents} ({documents.tenant} VARCHAR(60) NOT NULL, {documents.folder} VARCHAR(120) NOT NULL, " +
-			"{documents.name} VARCHAR(80) NOT NULL, {documents.owner_id} INT UNSIGNED NOT NULL, {documents.size} INT UNSIGNED NOT NULL, " +
-			"{documents.changed_at} INT UNSIGNED NOT NULL, {documents.kind} SMALLINT UNSIGNED NOT NULL, {documents.checksum} BIGINT UNSIGNED NOT NULL, " +
-			"PRIMARY KEY ({documents.tenant}, {documents.folder}, {documents.name}), KEY {documents.by_owner} ({documents.owner_id}, {documents.kind}), " +
+		Create: n.sql("CREATE TABLE {documents} ({documents.tenant} VARCHAR(60) NOT NULL, {documents.folder} " +
+			"VARCHAR(120) NOT NULL, " +
+			"{documents.name} VARCHAR(80) NOT NULL, {documents.owner_id} INT UNSIGNED NOT NULL, {documents.size} INT " +
+			"UNSIGNED NOT NULL, " +
+			"{documents.changed_at} INT UNSIGNED NOT NULL, {documents.kind} SMALLINT UNSIGNED NOT NULL, " +
+			"{documents.checksum} BIGINT UNSIGNED NOT NULL, " +
+			"PRIMARY KEY ({documents.tenant}, {documents.folder}, {documents.name}), KEY {documents.by_owner} " +
+			"({documents.owner_id}, {documents.kind}), " +
 			"KEY {documents.by_size} ({documents.size}), KEY {documents.by_changed} ({documents.changed_at}), " +
-			"KEY {documents.by_kind} ({documents.kind}, {documents.changed_at}), KEY {documents.by_checksum} ({documents.checksum})) ENGINE=InnoDB"),
-		Columns: n.list("documents.tenant", "documents.folder", "documents.name", "documents.owner_id", "documents.size", "documents.changed_at", "documents.kind", "documents.checksum"),
+			"KEY {documents.by_kind} ({documents.kind}, {documents.changed_at}), KEY {documents.by_checksum} " +
+			"({documents.checksum})) ENGINE=InnoDB"),
+		Columns: n.list("documents.tenant", "documents.folder", "documents.name", "documents.owner_id",
+			"documents.size", "documents.changed_at", "documents.kind", "documents.checksum"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
 			pcg := rand.NewPCG(0, 0)
 			r := rand.New(pcg)
@@ -83,7 +94,8 @@ func documents(n names, rows int) workload.Table {
 
 // documentName makes the three texts of a row's number.
 func documentName(row int) (tenant, folder, name string) {
-	return fmt.Sprintf("tenant-%03d.offices.example", row/1000), fmt.Sprintf("/archive/department %02d/correspondence/%06d", row/100%10, row/100),
+	return fmt.Sprintf("tenant-%03d.offices.example", row/1000),
+		fmt.Sprintf("/archive/department %02d/correspondence/%06d", row/100%10, row/100),
 		fmt.Sprintf("letter of the %08d. day.pdf", row)
 }
 
@@ -94,7 +106,8 @@ func owner(row int) int { return 1 + row/documentsPerOwner }
 func getDocument(weight int) operation {
 	return operation{
 		"get_document", weight,
-		"SELECT {documents.size}, {documents.changed_at} FROM {documents} WHERE {documents.tenant} = ? AND {documents.folder} = ? AND {documents.name} = ?",
+		"SELECT {documents.size}, {documents.changed_at} FROM {documents} WHERE {documents.tenant} = ? AND " +
+			"{documents.folder} = ? AND {documents.name} = ?",
 		func(r *rand.Rand, rows int, args []workload.Datum) {
 			a, b, c := documentName(1 + r.IntN(rows))
 			args[0], args[1], args[2] = workload.String(a), workload.String(b), workload.String(c)
@@ -115,10 +128,12 @@ func documentsOfOwner(weight int) operation {
 func touchDocument(weight int) operation {
 	return operation{
 		"touch_document", weight,
-		"UPDATE {documents} SET {documents.changed_at} = ? WHERE {documents.tenant} = ? AND {documents.folder} = ? AND {documents.name} = ?",
+		"UPDATE {documents} SET {documents.changed_at} = ? WHERE {documents.tenant} = ? AND {documents.folder} = ? " +
+			"AND {documents.name} = ?",
 		func(r *rand.Rand, rows int, args []workload.Datum) {
 			a, b, c := documentName(1 + r.IntN(rows))
-			args[0], args[1], args[2], args[3] = workload.Int(firstSeen+int64(r.IntN(100_000_000))), workload.String(a), workload.String(b), workload.String(c)
+			args[0], args[1], args[2], args[3] = workload.Int(firstSeen+int64(r.IntN(100_000_000))), workload.String(a),
+				workload.String(b), workload.String(c)
 		},
 	}
 }

@@ -22,8 +22,8 @@ const (
 	Critical Severity = "critical" // the server spends most of its capacity on it, or data is at risk
 	Warning  Severity = "warning"  // a clear loss or risk
 	Notice   Severity = "notice"   // worth knowing: a small loss, or a risk that has not shown yet
-	// Info is a fact that a reader of advice may want, not a finding: nothing was measured that suffers from it. `dyno advise` shows it,
-	// `dyno diagnose` does not.
+	// Info is a fact that a reader of advice may want, not a finding: nothing was measured that suffers from it. `dyno
+	// advise` shows it, `dyno diagnose` does not.
 	Info Severity = "info"
 )
 
@@ -86,21 +86,28 @@ type Finding struct {
 	Suggestion string     `json:"suggestion"`               // what to do, in words
 	Cost       string     `json:"cost,omitzero"`            // what the change costs: writes, bytes, time
 	Gain       *Gain      `json:"gain,omitempty"`
-	Action     *Action    `json:"action,omitempty"`   // the change, where there is one to apply
-	Tested     *Tested    `json:"tested,omitempty"`   // the change was tested on a private server before it was reported
-	Share      float64    `json:"share"`              // of the server's statement time in the window that the change can give back, 0 to 1; ranks findings
-	Setting    []string   `json:"config,omitempty"`   // lines for a file: my.cnf, or sysctl.conf in findings about the machine
-	File       string     `json:"file,omitzero"`      // which file Setting is for: "my.cnf" ([mysqld]), "/etc/sysctl.d/", …
-	Restart    bool       `json:"restart,omitzero"`   // the change takes a restart of the server
-	Valid      string     `json:"valid,omitzero"`     // flavors and versions that the advice holds for, when not for all
-	Reference  string     `json:"reference,omitzero"` // the manual's section or the paper that says so
-	// Explains are the effects that this cause accounts for, Rests those without which there would be no finding: see package advise. A
-	// finding all of whose Rests are explained by another one is that one's consequence and told there, in Merged.
+	Action     *Action    `json:"action,omitempty"` // the change, where there is one to apply
+	// the change was tested on a private server before it was reported
+	Tested *Tested `json:"tested,omitempty"`
+	// of the server's statement time in the window that the change can give back, 0 to 1; ranks findings
+	Share float64 `json:"share"`
+	// lines for a file: my.cnf, or sysctl.conf in findings about the machine
+	Setting []string `json:"config,omitempty"`
+	// which file Setting is for: "my.cnf" ([mysqld]), "/etc/sysctl.d/", …
+	File    string `json:"file,omitzero"`
+	Restart bool   `json:"restart,omitzero"` // the change takes a restart of the server
+	// flavors and versions that the advice holds for, when not for all
+	Valid     string `json:"valid,omitzero"`
+	Reference string `json:"reference,omitzero"` // the manual's section or the paper that says so
+	// Explains are the effects that this cause accounts for, Rests those without which there would be no finding: see
+	// package advise. A finding all of whose Rests are explained by another one is that one's consequence and told
+	// there, in Merged.
 	Explains []string `json:"explains,omitempty"`
 	Rests    []string `json:"rests,omitempty"`
 	Merged   []string `json:"merged,omitempty"` // titles of findings that are consequences of this one
 	Symptoms []string `json:"symptoms,omitempty"`
-	// Excludes are the ids of findings whose change must not be made together with this one's: each rests on what the other takes away.
+	// Excludes are the ids of findings whose change must not be made together with this one's: each rests on what the
+	// other takes away.
 	Excludes []string `json:"excludes,omitempty"`
 	Why      []Reason `json:"why,omitempty"` // the reasoning, step by step, for --why
 }
@@ -123,9 +130,11 @@ type Gain struct {
 	Text string  `json:"text"`
 }
 
-// Tested is what a trial of the change on a private server showed, the captured statements running there against sampled rows.
+// Tested is what a trial of the change on a private server showed, the captured statements running there against
+// sampled rows.
 type Tested struct {
-	Result string  `json:"result"`        // "better", "worse", "same", "unstable", "invalid"; "" when it could not be tried, see Text
+	// "better", "worse", "same", "unstable", "invalid"; "" when it could not be tried, see Text
+	Result string  `json:"result"`
 	What   string  `json:"what,omitzero"` // what was compared: "statements per second"
 	Lo     float64 `json:"lo,omitzero"`   // the ratio with the change against without, and its 95 % interval
 	Center float64 `json:"center,omitzero"`
@@ -152,36 +161,37 @@ const (
 	HideIndex   ActionKind = "hide_index"   // makes one invisible (MySQL 8.0) or ignored (MariaDB 10.6): Table, Index
 	AlterTable  ActionKind = "alter_table"  // changes a table: Table, Changes
 	SetVariable ActionKind = "set_variable" // SET GLOBAL while the server runs: Variable, Value
-	// SetKernel sets one of the kernel's settings on the machine that the server runs on: Variable names it as snapshot.Host.Settings does.
+	// SetKernel sets one of the kernel's settings on the machine that the server runs on: Variable names it as
+	// snapshot.Host.Settings does.
 	SetKernel ActionKind = "set_kernel"
 	// KillSession ends a session: Value is its number, Was whose it is. No finding suggests it and nothing undoes it.
 	KillSession ActionKind = "kill_session"
 )
 
-// Action is a declarative change. Who carries it out makes the statements of the fields himself and works out the undo from the server as
-// it is then; SQL and Undo are for people.
+// Action is a declarative change. Who carries it out makes the statements of the fields himself and works out the undo
+// from the server as it is then; SQL and Undo are for people.
 type Action struct {
 	Kind     ActionKind      `json:"kind"`
 	Table    schema.Ref      `json:"table,omitzero"`
 	Index    schema.Index    `json:"index,omitzero"`
-	Changes  []schema.Change `json:"changes,omitempty"`
+	Changes  []schema.Clause `json:"changes,omitempty"`
 	Variable string          `json:"variable,omitzero"` // "innodb_io_capacity"
 	Value    string          `json:"value,omitzero"`    // as SHOW VARIABLES would print it
-	// Instead and Unread are what advice to take Index away rests on, and is refused without: the index that serves instead of it; that nothing
-	// has read it.
+	// Instead and Unread are what advice to take Index away rests on, and is refused without: the index that serves
+	// instead of it; that nothing has read it.
 	Instead string `json:"instead,omitzero"`
 	Unread  bool   `json:"unread,omitzero"`
-	// Was, Now and Reverse are filled in when the action is carried out: the variable's value or the table's definition before and after,
-	// and the changes that take the table back.
+	// Was, Now and Reverse are filled in when the action is carried out: the variable's value or the table's definition
+	// before and after, and the changes that take the table back.
 	Was     string          `json:"was,omitzero"`
 	Now     string          `json:"now,omitzero"`
-	Reverse []schema.Change `json:"reverse,omitempty"`
+	Reverse []schema.Clause `json:"reverse,omitempty"`
 	SQL     string          `json:"sql"`  // what would be executed, complete, without a trailing semicolon
 	Undo    string          `json:"undo"` // the undo statement; empty when none is needed
 }
 
-// MakeID returns rule, a dash and eight hexadecimal digits of a hash over rule and subject, so that the same cause has the
-// same id in every diagnosis.
+// MakeID returns rule, a dash and eight hexadecimal digits of a hash over rule and subject, so that the same cause has
+// the same id in every diagnosis.
 func MakeID(rule string, subject ...string) string {
 	h := sha256.Sum256([]byte(rule + "\x00" + strings.Join(subject, "\x00")))
 	return rule + "-" + hex.EncodeToString(h[:4])

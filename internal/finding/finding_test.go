@@ -13,7 +13,10 @@ func TestIDDependsOnRuleAndSubjectOnly(t *testing.T) {
 	if !regexp.MustCompile(`^missing-index-[0-9a-f]{8}$`).MatchString(a) {
 		t.Fatalf("got %q", a)
 	}
-	for _, b := range []string{MakeID("missing-index", "db.tstatus"), MakeID("missing-inde", "xdb.t", "status"), MakeID("missing-index", "db.t", "state")} {
+	for _, b := range []string{
+		MakeID("missing-index", "db.tstatus"), MakeID("missing-inde", "xdb.t", "status"),
+		MakeID("missing-index", "db.t", "state"),
+	} {
 		if a == b {
 			t.Fatalf("another subject has the same id %s", b)
 		}

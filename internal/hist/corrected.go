@@ -8,13 +8,14 @@ import (
 // walk is the number of missing durations up to which they are recorded one by one; more are counted by bucket.
 const walk = 1000
 
-// Corrected returns a copy with the durations that a load which waits for each answer did not see: for each one longer than expected,
-// the time that a session meant to start an operation every expected would have waited for those it could not start meanwhile. That is
-// HdrHistogram's correction for coordinated omission: a duration of d adds d-expected, d-2·expected and so on down to expected. It
-// tells how long users would have waited who come at that rate whatever the server does; it is an estimate, not a measurement.
+// Corrected returns a copy with the durations that a load which waits for each answer did not see: for each one longer
+// than expected, the time that a session meant to start an operation every expected would have waited for those it
+// could not start meanwhile. That is HdrHistogram's correction for coordinated omission: a duration of d adds
+// d-expected, d-2·expected and so on down to expected. It tells how long users would have waited who come at that rate
+// whatever the server does; it is an estimate, not a measurement.
 //
-// expected is the mean time from one start of an operation of a session to the next: sessions divided by the operations per second of
-// all of them. 0 or less gives a plain copy. Durations above Highest add nothing but themselves.
+// expected is the mean time from one start of an operation of a session to the next: sessions divided by the operations
+// per second of all of them. 0 or less gives a plain copy. Durations above Highest add nothing but themselves.
 //
 // Source: G. Tene, "How not to measure latency", and copyCorrectedForCoordinatedOmission of HdrHistogram.
 func (x *Histogram) Corrected(expected time.Duration) *Histogram {

@@ -36,7 +36,8 @@ func TestCorrectedByHand(t *testing.T) {
 	f(time.Hour)
 }
 
-// TestCorrectedShowsAStall sets a session that stands still for a while against one that was meant to start operations all the time.
+// TestCorrectedShowsAStall sets a session that stands still for a while against one that was meant to start operations
+// all the time.
 func TestCorrectedShowsAStall(t *testing.T) {
 	const every, stall = 10 * ms, time.Second
 	h, truth := New(), New()

@@ -24,11 +24,16 @@ func TestLogIsReadBack(t *testing.T) {
 	}
 	two.Record(5 * ms)
 	two.Record(2 * Highest)
-	if err := errors.Join(l.Interval("new order, mine", start.Add(time.Second), 1500*ms, one), l.Interval("", start.Add(2500*ms), time.Second, two)); err != nil {
+	if err := errors.Join(l.Interval("new order, mine", start.Add(time.Second), 1500*ms, one),
+		l.Interval("", start.Add(2500*ms), time.Second, two)); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
-	for _, want := range []string{"#[Histogram log format version 1.3]\n", "#[StartTime: 1772366400.250 (seconds since epoch), 2026-03-01T12:00:00Z]\n", "\nTag=new_order__mine,1.000,1.500,999.000,HISTFAAA", "\n2.500,1.000,7200000.000,HISTFAAA"} {
+	for _, want := range []string{
+		"#[Histogram log format version 1.3]\n", "#[StartTime: 1772366400.250 (seconds " +
+			"since epoch), 2026-03-01T12:00:00Z]\n", "\nTag=new_order__mine,1.000,1.500,999.000,HISTFAAA",
+		"\n2.500,1.000,7200000.000,HISTFAAA",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -38,7 +43,8 @@ func TestLogIsReadBack(t *testing.T) {
 	if err != nil || h == nil {
 		t.Fatal(h, err)
 	}
-	if h.Tag() != "new_order__mine" || h.TotalCount() != 1000 || h.StartTimeMs() != start.UnixMilli()+1000 || h.EndTimeMs() != start.UnixMilli()+2500 {
+	if h.Tag() != "new_order__mine" || h.TotalCount() != 1000 || h.StartTimeMs() != start.UnixMilli()+1000 ||
+		h.EndTimeMs() != start.UnixMilli()+2500 {
 		t.Errorf("read back: tag %s, count %d, %d to %d", h.Tag(), h.TotalCount(), h.StartTimeMs(), h.EndTimeMs())
 	}
 	if got, want := time.Duration(h.ValueAtQuantile(99)), one.Quantile(0.99); got != want {

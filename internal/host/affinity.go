@@ -8,8 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // maxCPUs is how many CPUs the masks have room for.
@@ -18,11 +17,12 @@ const maxCPUs = 1024
 // ErrCPUs says that a list of CPUs cannot be used.
 var ErrCPUs = errors.New("not a list of CPUs")
 
-// ErrNotAllowed says that a CPU is outside the mask that this program was started with: somebody decided that, and Dyno obeys.
+// ErrNotAllowed says that a CPU is outside the mask that this program was started with: somebody decided that, and Dyno
+// obeys.
 var ErrNotAllowed = errors.New("outside of the CPUs that are allowed")
 
-// ParseCPUs reads a list of CPUs as taskset -c takes it: "0", "0,2-3", "0-6:2" (every second). The result is in order and has
-// each CPU once. Its error is ErrCPUs.
+// ParseCPUs reads a list of CPUs as taskset -c takes it: "0", "0,2-3", "0-6:2" (every second). The result is in order
+// and has each CPU once. Its error is ErrCPUs.
 func ParseCPUs(list string) ([]int, error) {
 	bad := func(why string) ([]int, error) {
 		return nil, fmt.Errorf("%w: %q: %s; write it as 0,2-3", ErrCPUs, list, why)
@@ -89,17 +89,19 @@ func members(set *cpuSet) (cpus []int) {
 	return cpus
 }
 
-// inherited is the mask this program was started with. It is a constant of the process that must be read before Pin narrows it.
+// inherited is the mask this program was started with. It is a constant of the process that must be read before Pin
+// narrows it.
 var inherited = sync.OnceValues(func() ([]int, error) { return Affinity(os.Getpid()) })
 
-// Allowed returns the CPUs that this program may use: the mask that it inherited (taskset, a cpuset, a container), also after
-// Pin has narrowed it. What is started for a measurement may use them all, wherever Dyno itself has gone.
+// Allowed returns the CPUs that this program may use: the mask that it inherited (taskset, a cpuset, a container), also
+// after Pin has narrowed it. What is started for a measurement may use them all, wherever Dyno itself has gone.
 func Allowed() ([]int, error) {
 	cpus, err := inherited()
 	return slices.Clone(cpus), err
 }
 
-// CheckCPUs returns an ErrNotAllowed that names the allowed CPUs when one of cpus is not among them, and ErrCPUs for none.
+// CheckCPUs returns an ErrNotAllowed that names the allowed CPUs when one of cpus is not among them, and ErrCPUs for
+// none.
 func CheckCPUs(cpus []int) error {
 	allowed, err := Allowed()
 	if err != nil {
@@ -120,7 +122,8 @@ func CheckCPUs(cpus []int) error {
 	return nil
 }
 
-// Affinity returns the CPUs that the main thread of a process may use now; those it starts inherit the mask of their maker.
+// Affinity returns the CPUs that the main thread of a process may use now; those it starts inherit the mask of their
+// maker.
 func Affinity(pid int) ([]int, error) {
 	var set cpuSet
 	if err := getAffinity(pid, &set); err != nil {
@@ -129,8 +132,9 @@ func Affinity(pid int) ([]int, error) {
 	return members(&set), nil
 }
 
-// Pin lets all threads of this program run on cpus alone, which must be Allowed. It returns when there is no other thread; new
-// ones, and processes that are started, inherit the mask. How many threads Go runs at once (GOMAXPROCS) is the caller's.
+// Pin lets all threads of this program run on cpus alone, which must be Allowed. It returns when there is no other
+// thread; new ones, and processes that are started, inherit the mask. How many threads Go runs at once (GOMAXPROCS) is
+// the caller's.
 func Pin(cpus []int) error {
 	if err := CheckCPUs(cpus); err != nil {
 		return fmt.Errorf("pin this program: %w", err)
@@ -138,7 +142,8 @@ func Pin(cpus []int) error {
 	return PinProcess(os.Getpid(), cpus)
 }
 
-// PinProcess is Pin for another process and the CPUs are any that the kernel lets it have. It needs the same user or root.
+// PinProcess is Pin for another process and the CPUs are any that the kernel lets it have. It needs the same user or
+// root.
 func PinProcess(pid int, cpus []int) error {
 	var want cpuSet
 	for _, c := range cpus {
@@ -150,8 +155,8 @@ func PinProcess(pid int, cpus []int) error {
 	if want.Count() == 0 {
 		return fmt.Errorf("%w: none given", ErrCPUs)
 	}
-	// A thread that is not pinned yet may have started one that the list does not show. Such a thread is in the next list; when
-	// two lists running held no thread to pin, nobody is left who could start one.
+	// A thread that is not pinned yet may have started one that the list does not show. Such a thread is in the next
+	// list; when two lists running held no thread to pin, nobody is left who could start one.
 	for clean, pass := 0, 0; clean < 2; pass++ {
 		if pass == 1000 {
 			return fmt.Errorf("pin process %d: it starts threads faster than they can be pinned", pid)
@@ -174,11 +179,12 @@ func PinProcess(pid int, cpus []int) error {
 					err = getAffinity(tid, &have) // the kernel leaves out what a cpuset does not hold, without a word
 				}
 				if err == nil && have != want {
-					return fmt.Errorf("pin process %d: the kernel grants CPU %s of %s, the rest is offline or outside of its cpuset",
+					return fmt.Errorf("pin process %d: the kernel grants CPU %s of %s, the rest is offline or "+
+						"outside of its cpuset",
 						pid, FormatCPUs(members(&have)), FormatCPUs(cpus))
 				}
 			}
-			if err != nil && !errors.Is(err, unix.ESRCH) {
+			if err != nil && !errors.Is(err, syscall.ESRCH) {
 				return fmt.Errorf("pin thread %d of process %d to CPU %s: %w", tid, pid, FormatCPUs(cpus), err)
 			}
 		}

@@ -19,9 +19,9 @@ type limits struct {
 	modes string
 }
 
-// limits reads cgroup v2 (cpu.max, memory.max) and v1 (cpu.cfs_quota_us over cpu.cfs_period_us, memory.limit_in_bytes). A
-// machine can have both at once, each controller then lives in one of them. Source: Documentation/admin-guide/cgroup-v2.rst
-// and cgroup-v1/ of the kernel.
+// limits reads cgroup v2 (cpu.max, memory.max) and v1 (cpu.cfs_quota_us over cpu.cfs_period_us, memory.limit_in_bytes).
+// A machine can have both at once, each controller then lives in one of them. Source:
+// Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/ of the kernel.
 func (f FS) limits(pid int) (l limits, err error) {
 	fs, err := procfs.NewFS(f.path("proc"))
 	if err != nil {

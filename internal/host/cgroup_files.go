@@ -17,8 +17,8 @@ type write struct {
 	names      []string
 }
 
-// bandwidth returns quota and period, in microseconds, that give a process so many CPUs. Within a period it runs at full speed and
-// then waits, so the shorter the period the evener every second is; quotas below 1 ms are not granted.
+// bandwidth returns quota and period, in microseconds, that give a process so many CPUs. Within a period it runs at
+// full speed and then waits, so the shorter the period the evener every second is; quotas below 1 ms are not granted.
 func bandwidth(cpus float64) (quota, period int) {
 	for _, period = range []int{20_000, 100_000, 1_000_000} {
 		if quota = int(math.Round(cpus * float64(period))); quota >= 1000 {
@@ -28,8 +28,8 @@ func bandwidth(cpus float64) (quota, period int) {
 	return quota, period
 }
 
-// writes returns what to write for limits. Formats: Documentation/admin-guide/cgroup-v2.rst (cpu.max, memory.max, io.max),
-// cgroup-v1/memory.rst and blkio-controller.rst, scheduler/sched-bwc.rst.
+// writes returns what to write for limits. Formats: Documentation/admin-guide/cgroup-v2.rst (cpu.max, memory.max,
+// io.max), cgroup-v1/memory.rst and blkio-controller.rst, scheduler/sched-bwc.rst.
 func (g Group) writes(l limit.Limits, device string) (ws []write) {
 	has := func(c string) bool { return slices.Contains(g.Controllers, c) }
 	quota, period := bandwidth(l.CPU)
@@ -51,8 +51,12 @@ func (g Group) writes(l limit.Limits, device string) (ws []write) {
 			ws = append(ws, write{"memory.max", orMax(l.Memory), []string{limit.Memory}})
 		}
 		if has("io") && device != "" {
-			text := fmt.Sprintf("%s rbps=%s wbps=%s riops=%s wiops=%s", device, orMax(l.ReadBPS), orMax(l.WriteBPS), orMax(l.ReadIOPS), orMax(l.WriteIOPS))
-			ws = append(ws, write{"io.max", text, []string{limit.ReadIOPS, limit.WriteIOPS, limit.ReadBPS, limit.WriteBPS}})
+			text := fmt.Sprintf("%s rbps=%s wbps=%s riops=%s wiops=%s", device, orMax(l.ReadBPS), orMax(l.WriteBPS),
+				orMax(l.ReadIOPS), orMax(l.WriteIOPS))
+			ws = append(ws, write{"io.max", text, []string{
+				limit.ReadIOPS, limit.WriteIOPS,
+				limit.ReadBPS, limit.WriteBPS,
+			}})
 		}
 		return ws
 	}
@@ -60,7 +64,8 @@ func (g Group) writes(l limit.Limits, device string) (ws []write) {
 		// The old quota goes first: with the new period it could be more than the group above grants, and be refused.
 		ws = append(ws, write{"cpu.cfs_quota_us", "-1", []string{limit.CPU}})
 		if l.CPU != 0 {
-			ws = append(ws, write{"cpu.cfs_period_us", strconv.Itoa(period), []string{limit.CPU}}, write{"cpu.cfs_quota_us", strconv.Itoa(quota), []string{limit.CPU}})
+			ws = append(ws, write{"cpu.cfs_period_us", strconv.Itoa(period), []string{limit.CPU}},
+				write{"cpu.cfs_quota_us", strconv.Itoa(quota), []string{limit.CPU}})
 		}
 	}
 	if has("memory") {
@@ -72,7 +77,8 @@ func (g Group) writes(l limit.Limits, device string) (ws []write) {
 	}
 	if has("io") && device != "" {
 		for _, t := range throttles {
-			ws = append(ws, write{t.file, fmt.Sprintf("%s %d", device, *t.of(&l)), []string{t.name}}) // 0 takes the rule away
+			// 0 takes the rule away
+			ws = append(ws, write{t.file, fmt.Sprintf("%s %d", device, *t.of(&l)), []string{t.name}})
 		}
 	}
 	return ws
@@ -84,7 +90,9 @@ var throttles = []struct {
 	of              func(*limit.Limits) *uint64
 }{
 	{limit.ReadIOPS, "blkio.throttle.read_iops_device", "riops", func(l *limit.Limits) *uint64 { return &l.ReadIOPS }},
-	{limit.WriteIOPS, "blkio.throttle.write_iops_device", "wiops", func(l *limit.Limits) *uint64 { return &l.WriteIOPS }},
+	{limit.WriteIOPS, "blkio.throttle.write_iops_device", "wiops", func(l *limit.Limits) *uint64 {
+		return &l.WriteIOPS
+	}},
 	{limit.ReadBPS, "blkio.throttle.read_bps_device", "rbps", func(l *limit.Limits) *uint64 { return &l.ReadBPS }},
 	{limit.WriteBPS, "blkio.throttle.write_bps_device", "wbps", func(l *limit.Limits) *uint64 { return &l.WriteBPS }},
 }
@@ -144,8 +152,8 @@ func (g Group) read(file func(name string) string, device string) (l limit.Limit
 	return l
 }
 
-// Equal reports whether a limit, by its name, that was read back is the one wanted: the kernel counts memory in whole pages and
-// time in whole microseconds.
+// Equal reports whether a limit, by its name, that was read back is the one wanted: the kernel counts memory in whole
+// pages and time in whole microseconds.
 func Equal(name string, wanted, got limit.Limits) bool {
 	switch name {
 	case limit.CPU:

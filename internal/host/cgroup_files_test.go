@@ -33,11 +33,14 @@ func TestWrites(t *testing.T) {
 	f(v1Memory, limit.Limits{}, "", "memory.limit_in_bytes -1")
 	f(v1IO, all, "254:0", "blkio.throttle.read_iops_device 254:0 500", "blkio.throttle.write_iops_device 254:0 400",
 		"blkio.throttle.read_bps_device 254:0 5000000", "blkio.throttle.write_bps_device 254:0 8000000")
-	f(v1IO, limit.Limits{ReadBPS: 5e6}, "8:16", "blkio.throttle.read_iops_device 8:16 0", "blkio.throttle.write_iops_device 8:16 0",
+	f(v1IO, limit.Limits{ReadBPS: 5e6}, "8:16", "blkio.throttle.read_iops_device 8:16 0",
+		"blkio.throttle.write_iops_device 8:16 0",
 		"blkio.throttle.read_bps_device 8:16 5000000", "blkio.throttle.write_bps_device 8:16 0")
 	f(v1IO, all, "")
-	f(v2All, all, "254:0", "cpu.max 19400 20000", "memory.max 1073741824", "io.max 254:0 rbps=5000000 wbps=8000000 riops=500 wiops=400")
-	f(v2All, limit.Limits{ReadIOPS: 9}, "254:0", "cpu.max max 100000", "memory.max max", "io.max 254:0 rbps=max wbps=max riops=9 wiops=max")
+	f(v2All, all, "254:0", "cpu.max 19400 20000", "memory.max 1073741824", "io.max 254:0 rbps=5000000 wbps=8000000 "+
+		"riops=500 wiops=400")
+	f(v2All, limit.Limits{ReadIOPS: 9}, "254:0", "cpu.max max 100000", "memory.max max",
+		"io.max 254:0 rbps=max wbps=max riops=9 wiops=max")
 }
 
 func TestBandwidth(t *testing.T) {
@@ -66,7 +69,10 @@ func TestRead(t *testing.T) {
 	f(v1CPU, nil, limit.Limits{})
 	f(v1Memory, map[string]string{"memory.limit_in_bytes": "9223372036854771712\n"}, limit.Limits{})
 	f(v1Memory, map[string]string{"memory.limit_in_bytes": "1048576\n"}, limit.Limits{Memory: 1 << 20})
-	f(v1IO, map[string]string{"blkio.throttle.read_bps_device": "8:0 77\n254:0 5000000\n", "blkio.throttle.write_iops_device": "254:0 9\n"},
+	f(v1IO, map[string]string{
+		"blkio.throttle.read_bps_device":   "8:0 77\n254:0 5000000\n",
+		"blkio.throttle.write_iops_device": "254:0 9\n",
+	},
 		limit.Limits{ReadBPS: 5e6, WriteIOPS: 9})
 	f(v1IO, map[string]string{"blkio.throttle.read_bps_device": "254:00 5\n254:0\n"}, limit.Limits{})
 	f(v2All, map[string]string{"cpu.max": "max 100000\n", "memory.max": "max\n", "io.max": ""}, limit.Limits{})
@@ -90,7 +96,8 @@ func TestEqual(t *testing.T) {
 			t.Errorf("%s: none is taken for %+v", s.Name, all)
 		}
 	}
-	if Equal(limit.CPU, limit.Limits{CPU: 0.97}, limit.Limits{CPU: 0.96}) || Equal(limit.Memory, limit.Limits{Memory: 1 << 30}, limit.Limits{Memory: 1 << 29}) || Equal("x", all, all) {
+	if Equal(limit.CPU, limit.Limits{CPU: 0.97}, limit.Limits{CPU: 0.96}) ||
+		Equal(limit.Memory, limit.Limits{Memory: 1 << 30}, limit.Limits{Memory: 1 << 29}) || Equal("x", all, all) {
 		t.Error("what differs is taken for equal")
 	}
 }

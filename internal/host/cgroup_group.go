@@ -10,16 +10,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/limit"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
 )
 
-// Group is a control group of Dyno's own that holds one process to limits. Its name is known before it is made, so that it can be
-// written down first and found again whatever happens. Cgroup v1 has one for each controller.
+// Group is a control group of Dyno's own that holds one process to limits. Its name is known before it is made, so that
+// it can be written down first and found again whatever happens. Cgroup v1 has one for each controller.
 type Group struct {
 	Version     int      `json:"version"`     // 1 or 2
 	Controllers []string `json:"controllers"` // "cpu", "memory", "io" (which v1 calls blkio)
@@ -44,9 +44,10 @@ func controllers(l limit.Limits) (c []string) {
 	return c
 }
 
-// PlanGroups says which groups must be made so that a process can be held to limits, and for each controller ("cpu", "memory",
-// "io") that cannot be had here why, and what would help. It changes nothing. Groups lie where this program's own is, so that
-// what limits it limits the process too; under cgroup v2, where a group that has processes cannot be divided, beside it.
+// PlanGroups says which groups must be made so that a process can be held to limits, and for each controller ("cpu",
+// "memory", "io") that cannot be had here why, and what would help. It changes nothing. Groups lie where this program's
+// own is, so that what limits it limits the process too; under cgroup v2, where a group that has processes cannot be
+// divided, beside it.
 func PlanGroups(name string, l limit.Limits) ([]Group, map[string]string) {
 	return FS{}.planGroups(os.Getpid(), name, l)
 }
@@ -84,7 +85,8 @@ func (f FS) planGroups(pid int, name string, l limit.Limits) (groups []Group, la
 		}
 		parent := dirs[0]
 		if why := denied(f.path(parent)); why != "" {
-			lacking[c] = fmt.Sprintf("no control group can be made in %s: %s; run dyno as root, or let an administrator give you that directory", parent, why)
+			lacking[c] = fmt.Sprintf("no control group can be made in %s: %s; run dyno as root, or let an "+
+				"administrator give you that directory", parent, why)
 			continue
 		}
 		groups = append(groups, Group{1, []string{c}, f.path(parent, groupPrefix+name), f.path(dirs[len(dirs)-1])})
@@ -121,11 +123,13 @@ func (f FS) cgroups(pid int) ([]procfs.Cgroup, []*procfs.MountInfo, error) {
 const delegate = "run dyno as root, or as `systemd-run --user --scope -p Delegate=yes dyno …`"
 
 // planUnified chooses the place of a v2 group: below the nearest group above our own that may have children with the
-// controllers, all of them if there is one. Rules: cgroup-v2.rst, "No Internal Process Constraint" and "Delegation Containment".
+// controllers, all of them if there is one. Rules: cgroup-v2.rst, "No Internal Process Constraint" and "Delegation
+// Containment".
 func (f FS) planUnified(dirs []string, name string, need []string, lacking map[string]string) (Group, bool) {
 	if len(dirs) == 0 {
 		for _, c := range need {
-			lacking[c] = "no control groups with the controller " + c + " are mounted here; mount cgroup2 at /sys/fs/cgroup"
+			lacking[c] = "no control groups with the controller " + c + " are mounted here; mount cgroup2 at " +
+				"/sys/fs/cgroup"
 		}
 		return Group{}, false
 	}
@@ -168,7 +172,8 @@ func (f FS) planUnified(dirs []string, name string, need []string, lacking map[s
 	if len(best) == 0 {
 		return Group{}, false
 	}
-	if slices.Contains(best, "io") && !slices.Contains(best, "memory") { // writes through the page cache are charged by both together
+	if slices.Contains(best, "io") && !slices.Contains(best, "memory") {
+		// writes through the page cache are charged by both together
 		for i, dir := range dirs {
 			if f.path(dir) == where && f.canEnable(dirs[i:], "memory") == "" {
 				best = append(best, "memory")
@@ -197,7 +202,8 @@ func (f FS) divisible(dir string) string {
 // canEnable returns why children of dirs[0] cannot have a controller, "" when they can. dirs goes on to the top.
 func (f FS) canEnable(dirs []string, controller string) string {
 	if !contains(f.path(dirs[len(dirs)-1], "cgroup.controllers"), controller) {
-		return "the control groups of this machine have no controller " + controller + "; run dyno where the kernel and the container offer it"
+		return "the control groups of this machine have no controller " + controller + "; run dyno where the kernel " +
+			"and the container offer it"
 	}
 	for i := len(dirs) - 1; i >= 0; i-- {
 		file := f.path(dirs[i], "cgroup.subtree_control")
@@ -205,7 +211,8 @@ func (f FS) canEnable(dirs []string, controller string) string {
 			continue
 		}
 		if why := denied(file); why != "" {
-			return fmt.Sprintf("the controller %s is not handed down below %s: %s; run dyno as root, or let an administrator set Delegate=cpu memory io for user@.service", controller, dirs[i], why)
+			return fmt.Sprintf("the controller %s is not handed down below %s: %s; run dyno as root, or let an "+
+				"administrator set Delegate=cpu memory io for user@.service", controller, dirs[i], why)
 		}
 	}
 	return ""
@@ -214,15 +221,6 @@ func (f FS) canEnable(dirs []string, controller string) string {
 func contains(file, name string) bool {
 	s, _ := word(file)
 	return slices.Contains(strings.Fields(s), name)
-}
-
-// denied returns why we may not write a file or directory, "" when we may.
-func denied(path string) string {
-	err := unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS)
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // Make makes the group, which may be there.
@@ -261,8 +259,8 @@ func put(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Join moves a process with all its threads into the group. What it starts afterwards is in it too. Memory that it has already
-// stays charged to the group it was in.
+// Join moves a process with all its threads into the group. What it starts afterwards is in it too. Memory that it has
+// already stays charged to the group it was in.
 func (g Group) Join(pid int) error {
 	if err := put(g.Dir+"/cgroup.procs", strconv.Itoa(pid)); err != nil {
 		return fmt.Errorf("move process %d into control group: %w", pid, gone(err))
@@ -273,9 +271,9 @@ func (g Group) Join(pid int) error {
 // Holds reports whether the process is in the group.
 func (g Group) Holds(pid int) bool { return contains(g.Dir+"/cgroup.procs", strconv.Itoa(pid)) }
 
-// Set writes the limits that the group's controllers know, also those that are none, so that nothing is left of earlier ones.
-// device is the number of a whole block device, "254:0"; with "" those of devices stay as they are. It returns an error for each
-// limit, by its name, that could not be set.
+// Set writes the limits that the group's controllers know, also those that are none, so that nothing is left of earlier
+// ones. device is the number of a whole block device, "254:0"; with "" those of devices stay as they are. It returns an
+// error for each limit, by its name, that could not be set.
 func (g Group) Set(l limit.Limits, device string) map[string]error {
 	errs := map[string]error{}
 	for _, w := range g.writes(l, device) {
@@ -305,13 +303,14 @@ func (g Group) Remove(ctx context.Context) error {
 		return fmt.Errorf("remove control group %s: it is not one of dyno's", g.Dir)
 	}
 	for end := time.Now().Add(5 * time.Second); ; {
-		err := unix.Rmdir(g.Dir)
+		err := syscall.Rmdir(g.Dir)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if !errors.Is(err, unix.EBUSY) || time.Now().After(end) {
+		if !errors.Is(err, syscall.EBUSY) || time.Now().After(end) {
 			if ps, _ := word(g.Dir + "/cgroup.procs"); ps != "" {
-				return fmt.Errorf("remove control group %s: %w: it holds the processes %s", g.Dir, err, strings.Join(strings.Fields(ps), ", "))
+				return fmt.Errorf("remove control group %s: %w: it holds the processes %s", g.Dir, err,
+					strings.Join(strings.Fields(ps), ", "))
 			}
 			return fmt.Errorf("remove control group %s: %w", g.Dir, err)
 		}

@@ -17,8 +17,9 @@ import (
 const (
 	onDisk = "27 1 254:0 / / rw - ext4 /dev/vda rw\n"
 	onV2   = onDisk + "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
-	onV1   = onDisk + "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-	mixed  = onV1 + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+	onV1   = onDisk + "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n35 31 0:32 / " +
+		"/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+	mixed = onV1 + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
 )
 
 var wanted = limit.Limits{CPU: 1, Memory: 1 << 30, ReadIOPS: 5}
@@ -34,7 +35,8 @@ func TestPlanGroups(t *testing.T) {
 		gs, why := fs.planGroups(7, "x", wanted)
 		var got []string
 		for _, g := range gs {
-			got = append(got, strconv.Itoa(g.Version)+" "+strings.Join(g.Controllers, ",")+" "+strings.TrimPrefix(g.Dir, fs.path("sys/fs/cgroup")))
+			got = append(got, strconv.Itoa(g.Version)+" "+strings.Join(g.Controllers, ",")+" "+strings.TrimPrefix(g.Dir,
+				fs.path("sys/fs/cgroup")))
 		}
 		if !slices.Equal(got, groups) {
 			t.Errorf("got %q, want %q", got, groups)
@@ -50,22 +52,37 @@ func TestPlanGroups(t *testing.T) {
 		return fs
 	}
 	// v1: in our own groups.
-	f(onV1, "2:cpu,cpuacct:/a\n3:memory:/\n0::/\n", map[string]string{"cpu/a/cgroup.procs": "7\n", "memory/cgroup.procs": ""},
-		[]string{"1 cpu /cpu/a/dyno-x", "1 memory /memory/dyno-x"}, map[string]string{"io": "no control groups with the controller io"})
+	f(onV1, "2:cpu,cpuacct:/a\n3:memory:/\n0::/\n", map[string]string{
+		"cpu/a/cgroup.procs":  "7\n",
+		"memory/cgroup.procs": "",
+	},
+		[]string{"1 cpu /cpu/a/dyno-x", "1 memory /memory/dyno-x"},
+		map[string]string{"io": "no control groups with the controller io"})
 
 	// The root of all may have processes and children.
-	root := map[string]string{"cgroup.controllers": "cpuset cpu io memory pids\n", "cgroup.subtree_control": "", "cgroup.procs": "1\n7\n"}
+	root := map[string]string{
+		"cgroup.controllers": "cpuset cpu io memory pids\n", "cgroup.subtree_control": "",
+		"cgroup.procs": "1\n7\n",
+	}
 	f(onV2, "0::/\n", root, []string{"2 cpu,memory,io /dyno-x"}, nil)
 
 	// That of a container looks like the root and is not.
-	container := map[string]string{"cgroup.type": "domain\n", "cgroup.controllers": "cpu io memory\n", "cgroup.subtree_control": "", "cgroup.procs": "1\n7\n"}
-	f(onV2, "0::/\n", container, nil, map[string]string{"cpu": "has processes of its own", "memory": "has processes of its own", "io": "has processes of its own"})
+	container := map[string]string{
+		"cgroup.type": "domain\n", "cgroup.controllers": "cpu io memory\n",
+		"cgroup.subtree_control": "", "cgroup.procs": "1\n7\n",
+	}
+	f(onV2, "0::/\n", container, nil, map[string]string{
+		"cpu":    "has processes of its own",
+		"memory": "has processes of its own", "io": "has processes of its own",
+	})
 
 	// An own scope holds us, the slice above it does not; what the way down from the top lacks is switched on.
 	scope := map[string]string{
 		"cgroup.controllers": "cpu io memory\n", "cgroup.subtree_control": "cpu memory\n", "cgroup.procs": "1\n",
-		"u.slice/cgroup.type": "domain\n", "u.slice/cgroup.controllers": "cpu memory\n", "u.slice/cgroup.subtree_control": "memory\n", "u.slice/cgroup.procs": "",
-		"u.slice/s.scope/cgroup.type": "domain\n", "u.slice/s.scope/cgroup.procs": "7\n", "u.slice/s.scope/cgroup.subtree_control": "",
+		"u.slice/cgroup.type": "domain\n", "u.slice/cgroup.controllers": "cpu memory\n",
+		"u.slice/cgroup.subtree_control": "memory\n", "u.slice/cgroup.procs": "",
+		"u.slice/s.scope/cgroup.type": "domain\n", "u.slice/s.scope/cgroup.procs": "7\n",
+		"u.slice/s.scope/cgroup.subtree_control": "",
 	}
 	fs := f(onV2, "0::/u.slice/s.scope\n", scope, []string{"2 cpu,memory,io /u.slice/dyno-x"}, nil)
 	gs, _ := fs.planGroups(7, "x", limit.Limits{CPU: 1})
@@ -85,15 +102,22 @@ func TestPlanGroups(t *testing.T) {
 	// What stands in the way is the group above: it has processes too.
 	both := maps.Clone(scope)
 	both["u.slice/cgroup.procs"], both["cgroup.type"] = "8\n", "domain\n"
-	f(onV2, "0::/u.slice/s.scope\n", both, nil, map[string]string{"cpu": "u.slice: it has", "memory": "u.slice: it has", "io": "u.slice: it has"})
+	f(onV2, "0::/u.slice/s.scope\n", both, nil, map[string]string{
+		"cpu": "u.slice: it has", "memory": "u.slice: it has",
+		"io": "u.slice: it has",
+	})
 
 	// A machine without the controller io.
-	noIO := map[string]string{"cgroup.controllers": "cpu memory\n", "cgroup.subtree_control": "cpu memory\n", "cgroup.procs": ""}
+	noIO := map[string]string{
+		"cgroup.controllers": "cpu memory\n", "cgroup.subtree_control": "cpu memory\n",
+		"cgroup.procs": "",
+	}
 	f(onV2, "0::/\n", noIO, []string{"2 cpu,memory /dyno-x"}, map[string]string{"io": "have no controller io"})
 
 	// Both at once: what v1 has not is in v2.
 	f(mixed, "2:cpu,cpuacct:/\n3:memory:/\n0::/\n", map[string]string{
-		"cpu/cgroup.procs": "", "memory/cgroup.procs": "", "unified/cgroup.controllers": "io\n", "unified/cgroup.subtree_control": "", "unified/cgroup.procs": "",
+		"cpu/cgroup.procs": "", "memory/cgroup.procs": "", "unified/cgroup.controllers": "io\n",
+		"unified/cgroup.subtree_control": "", "unified/cgroup.procs": "",
 	}, []string{"1 cpu /cpu/dyno-x", "1 memory /memory/dyno-x", "2 io /unified/dyno-x"}, nil)
 
 	// Threads of a process, not processes.
@@ -108,7 +132,8 @@ func TestPlanGroups(t *testing.T) {
 func TestPlanGroupsIO(t *testing.T) {
 	fs := tree(t, map[string]string{
 		"proc/self/mountinfo": onV2, "proc/7/cgroup": "0::/\n",
-		"sys/fs/cgroup/cgroup.controllers": "io memory\n", "sys/fs/cgroup/cgroup.subtree_control": "", "sys/fs/cgroup/cgroup.procs": "7\n",
+		"sys/fs/cgroup/cgroup.controllers": "io memory\n", "sys/fs/cgroup/cgroup.subtree_control": "",
+		"sys/fs/cgroup/cgroup.procs": "7\n",
 	})
 	gs, why := fs.planGroups(7, "x", limit.Limits{WriteBPS: 1 << 20})
 	if len(why) > 0 || len(gs) != 1 || !slices.Equal(gs[0].Controllers, []string{"io", "memory"}) {

@@ -6,9 +6,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 )
 
-// MemoryRoom returns how much more memory this program and what it starts may take before a control group's limit is reached, bytes: the least
-// that is left in any of the groups on the way up. Pages of files count as left, for the kernel takes them back. It is unknown when no
-// group has a limit.
+// MemoryRoom returns how much more memory this program and what it starts may take before a control group's limit is
+// reached, bytes: the least that is left in any of the groups on the way up. Pages of files count as left, for the
+// kernel takes them back. It is unknown when no group has a limit.
 func MemoryRoom() (known.Value[uint64], error) { return FS{}.MemoryRoomOf(os.Getpid()) }
 
 // MemoryRoomOf is MemoryRoom for the process with the pid.
@@ -40,7 +40,8 @@ func (f FS) MemoryRoomOf(pid int) (room known.Value[uint64], err error) {
 	return room, nil
 }
 
-// memoryFiles are where a control group tells of its memory: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+// memoryFiles are where a control group tells of its memory: Documentation/admin-guide/cgroup-v2.rst and
+// cgroup-v1/memory.rst.
 type memoryFiles struct {
 	limit, used string
 	pages       []string // that the kernel gives back when it must, in memory.stat, with those of the groups below
@@ -48,7 +49,13 @@ type memoryFiles struct {
 
 func memoryFilesOf(isV2 bool) memoryFiles {
 	if isV2 {
-		return memoryFiles{"/memory.max", "/memory.current", []string{"inactive_file", "active_file", "slab_reclaimable"}}
+		return memoryFiles{
+			"/memory.max", "/memory.current",
+			[]string{"inactive_file", "active_file", "slab_reclaimable"},
+		}
 	}
-	return memoryFiles{"/memory.limit_in_bytes", "/memory.usage_in_bytes", []string{"total_inactive_file", "total_active_file"}}
+	return memoryFiles{
+		"/memory.limit_in_bytes", "/memory.usage_in_bytes",
+		[]string{"total_inactive_file", "total_active_file"},
+	}
 }

@@ -13,16 +13,17 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// GroupUsage is what the control groups of a process have taken, all processes in them together, and what they may take. Counts are
-// since the group was made. What a kernel, or the group at the top, does not keep is unknown.
+// GroupUsage is what the control groups of a process have taken, all processes in them together, and what they may
+// take. Counts are since the group was made. What a kernel, or the group at the top, does not keep is unknown.
 type GroupUsage struct {
-	CPUSec                known.Value[float64]
-	Periods, Throttled    known.Value[uint64] // periods of the quota, and those in which it was used up
-	ThrottledSec          known.Value[float64]
-	CPULimit              known.Value[float64] // CPUs, the tightest on the way up; unknown when there is none
-	Memory, Swap          known.Value[uint64]  // bytes, page cache included
-	MemoryLimit           known.Value[uint64]  // bytes, the tightest on the way up
-	LimitHits, OOMKills   known.Value[uint64]  // times that memory had to be reclaimed for the limit; processes killed for it
+	CPUSec             known.Value[float64]
+	Periods, Throttled known.Value[uint64] // periods of the quota, and those in which it was used up
+	ThrottledSec       known.Value[float64]
+	CPULimit           known.Value[float64] // CPUs, the tightest on the way up; unknown when there is none
+	Memory, Swap       known.Value[uint64]  // bytes, page cache included
+	MemoryLimit        known.Value[uint64]  // bytes, the tightest on the way up
+	// times that memory had to be reclaimed for the limit; processes killed for it
+	LimitHits, OOMKills   known.Value[uint64]
 	ReadBytes, WriteBytes known.Value[uint64]
 	Reads, Writes         known.Value[uint64]
 	Pressure              []Pressure // version 2 only
@@ -42,8 +43,8 @@ type Groups struct {
 	turn int
 }
 
-// FindGroups finds the control groups of a process. The error wraps os.ErrNotExist when there is no such process, and is ErrNoGroup
-// when it is in none.
+// FindGroups finds the control groups of a process. The error wraps os.ErrNotExist when there is no such process, and
+// is ErrNoGroup when it is in none.
 func FindGroups(pid int) (*Groups, error) { return FS{}.FindGroups(pid) }
 
 // FindGroups is the function of that name, reading f.
@@ -89,7 +90,8 @@ func (f FS) FindGroups(pid int) (*Groups, error) {
 	return x, nil
 }
 
-// limitTurns is how many readings the limits are kept for: finding the tightest means to look at every group on the way up.
+// limitTurns is how many readings the limits are kept for: finding the tightest means to look at every group on the way
+// up.
 const limitTurns = 6
 
 // Read returns the usage now. The error wraps os.ErrNotExist when the group is gone.
@@ -175,7 +177,8 @@ func (x *Groups) readV2(u *GroupUsage) {
 			}
 			return true
 		})
-		u.ReadBytes, u.WriteBytes, u.Reads, u.Writes = known.Of(sum[0]), known.Of(sum[1]), known.Of(sum[2]), known.Of(sum[3])
+		u.ReadBytes, u.WriteBytes, u.Reads, u.Writes = known.Of(sum[0]), known.Of(sum[1]),
+			known.Of(sum[2]), known.Of(sum[3])
 	}
 	for _, res := range []string{"cpu", "memory", "io"} {
 		if b, err := slurp(x.v2+"/"+res+".pressure", &x.buf); err == nil {
@@ -193,7 +196,8 @@ func (x *Groups) readV1(u *GroupUsage, controller, dir string) {
 		u.CPUSec = scaled(x.one(dir+"/cpuacct.usage"), 1e-9)
 	case "cpu":
 		if m := x.flat(dir+"/cpu.stat", "nr_periods", "nr_throttled", "throttled_time"); m != nil {
-			u.Periods, u.Throttled, u.ThrottledSec = of(m, "nr_periods"), of(m, "nr_throttled"), scaled(of(m, "throttled_time"), 1e-9)
+			u.Periods, u.Throttled, u.ThrottledSec = of(m, "nr_periods"), of(m, "nr_throttled"),
+				scaled(of(m, "throttled_time"), 1e-9)
 		}
 	case "memory":
 		u.Memory, u.LimitHits = x.one(dir+"/memory.usage_in_bytes"), x.one(dir+"/memory.failcnt")

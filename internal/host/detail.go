@@ -13,10 +13,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 )
 
-// Detail is what there is to know of the machine besides a Reading: figures that tell something over seconds, not within one.
+// Detail is what there is to know of the machine besides a Reading: figures that tell something over seconds, not
+// within one.
 type Detail struct {
-	VM        []Counted // of /proc/vmstat, counters since boot, under the kernel's names
-	Memory    []Counted // of /proc/meminfo, bytes, under the kernel's names with () and : left out and HugePages_ as counts
+	VM []Counted // of /proc/vmstat, counters since boot, under the kernel's names
+	// of /proc/meminfo, bytes, under the kernel's names with () and : left out and HugePages_ as counts
+	Memory    []Counted
 	Networks  []Network // without those that never moved a byte, at most maxNetworks
 	TCP       []Counted // of /proc/net/snmp and netstat: "Tcp_RetransSegs", "TcpExt_ListenOverflows", …
 	FilesOpen known.Value[uint64]
@@ -41,23 +43,28 @@ type Network struct {
 
 // Node is the memory of one NUMA node (Documentation/admin-guide/numastat.rst).
 type Node struct {
-	ID                 int
-	Total, Free        uint64 // bytes
-	Hit, Miss, Foreign uint64 // pages that were given where they were wanted, elsewhere, and to those who wanted another's
+	ID          int
+	Total, Free uint64 // bytes
+	// pages that were given where they were wanted, elsewhere, and to those who wanted another's
+	Hit, Miss, Foreign uint64
 }
 
 const maxNetworks = 64
 
 // Names that Detail takes; what a kernel does not have is left out.
 var (
-	vmNames = strings.Fields(`pgpgin pgpgout pswpin pswpout pgfault pgmajfault oom_kill pgscan_direct pgscan_kswapd pgsteal_direct pgsteal_kswapd
+	vmNames = strings.Fields(
+		`pgpgin pgpgout pswpin pswpout pgfault pgmajfault oom_kill pgscan_direct pgscan_kswapd pgsteal_direct pgsteal_kswapd
 		allocstall_normal allocstall_movable compact_stall compact_fail thp_fault_alloc thp_fault_fallback thp_collapse_alloc thp_split_page
 		numa_hit numa_miss numa_foreign numa_hint_faults numa_pages_migrated workingset_refault_file workingset_refault_anon nr_dirtied nr_written`)
-	memoryNames = strings.Fields(`SwapCached Active Inactive Mlocked AnonPages Mapped Shmem Slab SReclaimable SUnreclaim KernelStack PageTables CommitLimit
+	memoryNames = strings.Fields(
+		`SwapCached Active Inactive Mlocked AnonPages Mapped Shmem Slab SReclaimable SUnreclaim KernelStack PageTables CommitLimit
 		AnonHugePages FileHugePages HugePages_Total HugePages_Free HugePages_Rsvd Hugepagesize`)
 	tcpNames = []string{
-		"Tcp_ActiveOpens", "Tcp_PassiveOpens", "Tcp_CurrEstab", "Tcp_InSegs", "Tcp_OutSegs", "Tcp_RetransSegs", "Tcp_InErrs", "Tcp_OutRsts",
-		"TcpExt_ListenOverflows", "TcpExt_ListenDrops", "TcpExt_TCPTimeouts", "TcpExt_TCPSynRetrans", "TcpExt_SyncookiesSent",
+		"Tcp_ActiveOpens", "Tcp_PassiveOpens", "Tcp_CurrEstab", "Tcp_InSegs", "Tcp_OutSegs", "Tcp_RetransSegs",
+		"Tcp_InErrs", "Tcp_OutRsts",
+		"TcpExt_ListenOverflows", "TcpExt_ListenDrops", "TcpExt_TCPTimeouts", "TcpExt_TCPSynRetrans",
+		"TcpExt_SyncookiesSent",
 	}
 )
 
@@ -85,7 +92,8 @@ func (f FS) ReadDetail() (d Detail) {
 			d.FilesOpen, d.FilesMax = value(w[0]), value(w[2])
 		}
 	}, "proc/sys/fs/file-nr")
-	if b, err := slurp(f.path("sys/kernel/mm/transparent_hugepage/enabled"), &buf); err == nil { // "always [madvise] never"
+	if b, err := slurp(f.path("sys/kernel/mm/transparent_hugepage/enabled"), &buf); err == nil {
+		// "always [madvise] never"
 		if _, rest, ok := bytes.Cut(b, []byte{'['}); ok {
 			in, _, _ := bytes.Cut(rest, []byte{']'})
 			d.THP = string(in)
@@ -210,7 +218,8 @@ func CPUs() (map[int]CPUTimes, error) { return FS{}.perCPU() }
 
 // ProcDetail is what there is to know of a process besides a ProcReading.
 type ProcDetail struct {
-	Files, FilesMax known.Value[uint64] // open now, and how many it may open; Files is for the process's user and root only
+	// open now, and how many it may open; Files is for the process's user and root only
+	Files, FilesMax known.Value[uint64]
 	PeakRSS, Swap   known.Value[uint64] // bytes
 	Anonymous       known.Value[uint64] // bytes of resident memory that no file stands behind
 	Denied          error               // why Files is unknown
@@ -278,8 +287,9 @@ type ProcMemory struct {
 	RSS, PSS, Anonymous, HugePages, Swap uint64
 }
 
-// ProcessMemory walks the page tables of the process, for which the kernel takes about 0.1 s for every 10 GB while the process may
-// not change its mappings: it is for seldom use. It needs the process's user or root, and a kernel of 4.14 or later.
+// ProcessMemory walks the page tables of the process, for which the kernel takes about 0.1 s for every 10 GB while the
+// process may not change its mappings: it is for seldom use. It needs the process's user or root, and a kernel of 4.14
+// or later.
 func ProcessMemory(pid int) (ProcMemory, error) { return FS{}.ProcessMemory(pid) }
 
 // ProcessMemory is the function of that name, reading f.

@@ -16,12 +16,17 @@ import (
 
 func TestDetailUnderstandsTheKernel(t *testing.T) {
 	fs := tree(t, map[string]string{
-		"proc/vmstat":  "nr_free_pages 1\npswpin 7\npgmajfault 8\noom_kill 2\nworkingset_nodes 9\n",
-		"proc/meminfo": "MemTotal:       24684092 kB\nAnonPages:  2 kB\nHugePages_Total:       5\nHugepagesize:       2048 kB\n",
-		"proc/net/dev": "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n" +
-			"    lo: 10 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0\n  ifb0:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n" +
+		"proc/vmstat": "nr_free_pages 1\npswpin 7\npgmajfault 8\noom_kill 2\nworkingset_nodes 9\n",
+		"proc/meminfo": "MemTotal:       24684092 kB\nAnonPages:  2 kB\nHugePages_Total:       5\nHugepagesize:      " +
+			" 2048 kB\n",
+		"proc/net/dev": "Inter-|   Receive                                                |  Transmit\n face |bytes  " +
+			"  packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier " +
+			"compressed\n" +
+			"    lo: 10 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0\n  ifb0:       0       0    0    0    0     0          0      " +
+			"   0        0       0    0    0    0     0       0          0\n" +
 			"eth0:11278687985 380407 3 4 0 0 0 0 19031855 211990 5 6 0 0 0 0\n",
-		"proc/net/snmp":                              "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm MaxConn CurrEstab RetransSegs\nTcp: 1 -1 12 34\n",
+		"proc/net/snmp": "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm " +
+			"MaxConn CurrEstab RetransSegs\nTcp: 1 -1 12 34\n",
 		"proc/net/netstat":                           "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 0 99\n",
 		"proc/sys/fs/file-nr":                        "1680\t0\t2466186\n",
 		"sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
@@ -35,11 +40,22 @@ func TestDetailUnderstandsTheKernel(t *testing.T) {
 		Memory: []Counted{{"AnonPages", 2048}, {"HugePages_Total", 5}, {"Hugepagesize", 2 << 20}},
 		Networks: []Network{
 			{Device: "lo", RxBytes: 10, RxPackets: 1, TxBytes: 10, TxPackets: 1},
-			{Device: "eth0", RxBytes: 11278687985, RxPackets: 380407, RxErrors: 3, RxDropped: 4, TxBytes: 19031855, TxPackets: 211990, TxErrors: 5, TxDropped: 6},
+			{
+				Device: "eth0", RxBytes: 11278687985, RxPackets: 380407, RxErrors: 3, RxDropped: 4, TxBytes: 19031855,
+				TxPackets: 211990, TxErrors: 5, TxDropped: 6,
+			},
 		},
-		TCP:       []Counted{{"Tcp_CurrEstab", 12}, {"Tcp_RetransSegs", 34}, {"TcpExt_SyncookiesSent", 0}, {"TcpExt_ListenOverflows", 99}},
+		TCP: []Counted{
+			{"Tcp_CurrEstab", 12},
+			{"Tcp_RetransSegs", 34},
+			{"TcpExt_SyncookiesSent", 0},
+			{"TcpExt_ListenOverflows", 99},
+		},
 		FilesOpen: known.Of[uint64](1680), FilesMax: known.Of[uint64](2466186), THP: "madvise",
-		Nodes: []Node{{ID: 0, Total: 200 << 10, Free: 50 << 10}, {ID: 1, Total: 100 << 10, Free: 40 << 10, Hit: 11, Miss: 12, Foreign: 13}},
+		Nodes: []Node{{ID: 0, Total: 200 << 10, Free: 50 << 10}, {
+			ID: 1, Total: 100 << 10, Free: 40 << 10, Hit: 11,
+			Miss: 12, Foreign: 13,
+		}},
 	}
 	if d := cmp.Diff(want, got, cmp.Comparer(func(a, b known.Value[uint64]) bool { return a == b })); d != "" {
 		t.Error(d)
@@ -185,7 +201,8 @@ func TestCPUsAddUp(t *testing.T) {
 	for _, c := range all {
 		sum += c.User
 	}
-	if len(all) == 0 || sum < r.CPU.User-1 || sum > r.CPU.User+60 { // read a moment later, by a machine that may be busy
+	if len(all) == 0 || sum < r.CPU.User-1 || sum > r.CPU.User+60 {
+		// read a moment later, by a machine that may be busy
 		t.Errorf("%d CPUs with %v s of users, all together %v", len(all), sum, r.CPU.User)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// OpenFiles counts the files that a process has open below a folder, those that match alone, by whether it bypasses the page cache
-// with them (O_DIRECT). It needs the same user or root.
+// OpenFiles counts the files that a process has open below a folder, those that match alone, by whether it bypasses the
+// page cache with them (O_DIRECT). It needs the same user or root.
 func OpenFiles(pid int, folder string, match func(name string) bool) (direct, cached int, err error) {
 	proc := "/proc/" + strconv.Itoa(pid)
 	fds, err := os.ReadDir(proc + "/fd")

@@ -27,11 +27,14 @@ func TestOpenFiles(t *testing.T) {
 	open("b.ibd", 0)
 	open("c.ibd", 0)
 	open("d.log", 0)
-	direct, cached, err := OpenFiles(os.Getpid(), dir, func(name string) bool { return strings.HasSuffix(name, ".ibd") })
+	direct, cached, err := OpenFiles(os.Getpid(), dir, func(name string) bool {
+		return strings.HasSuffix(name, ".ibd")
+	})
 	if err != nil || direct != 1 || cached != 2 {
 		t.Errorf("%d direct, %d cached, %v", direct, cached, err)
 	}
-	if direct, cached, err = OpenFiles(os.Getpid(), dir+"x", func(string) bool { return true }); err != nil || direct+cached != 0 {
+	if direct, cached, err = OpenFiles(os.Getpid(), dir+"x", func(string) bool { return true }); err != nil ||
+		direct+cached != 0 {
 		t.Errorf("below another folder: %d direct, %d cached, %v", direct, cached, err)
 	}
 	if _, _, err := OpenFiles(1<<22+1, dir, func(string) bool { return true }); !errors.Is(err, os.ErrNotExist) {

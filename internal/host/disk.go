@@ -6,15 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/platform"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
 )
 
 // errNotSupported is what reading /proc/pressure gives where the kernel was told not to keep it.
-var errNotSupported = unix.EOPNOTSUPP
+var errNotSupported = syscall.EOPNOTSUPP
 
 // sector is the unit of /proc/diskstats in bytes, whatever the device's own sectors are.
 const sector = 512
@@ -82,14 +83,11 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 	if err != nil {
 		return p, fmt.Errorf("find disk: %w", err)
 	}
-	var st unix.Stat_t
-	if err := unix.Stat(real, &st); err != nil {
+	maj, min, err := diskNumber(real)
+	if err != nil {
 		return p, fmt.Errorf("find disk of %s: %w", real, err)
 	}
-	var vfs unix.Statfs_t
-	if err := unix.Statfs(real, &vfs); err == nil {
-		p.FreeBytes, p.TotalBytes = space(&vfs)
-	}
+	p.FreeBytes, p.TotalBytes, _ = platform.Space(real)
 	var source string
 	if fs, err := procfs.NewFS(f.path("proc")); err == nil {
 		if ms, err := fs.GetMounts(); err == nil {
@@ -98,12 +96,9 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 			}
 		}
 	}
-	on, _ := devices(&st)
-	maj, min := unix.Major(on), unix.Minor(on)
 	if maj == 0 && strings.HasPrefix(source, "/dev/") { // btrfs and the like answer with a number that is no device's
-		if unix.Stat(source, &st) == nil {
-			_, is := devices(&st)
-			maj, min = unix.Major(is), unix.Minor(is)
+		if ma, mi, err := numberOf(source); err == nil {
+			maj, min = ma, mi
 		}
 	}
 	dir, err := filepath.EvalSymlinks(f.path("sys/dev/block", fmt.Sprintf("%d:%d", maj, min)))
@@ -117,8 +112,8 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 	return p, nil
 }
 
-// mountOf returns the mount that a path without symlinks lies on: the longest mount point above it, and the last of those,
-// which hides the ones before.
+// mountOf returns the mount that a path without symlinks lies on: the longest mount point above it, and the last of
+// those, which hides the ones before.
 func mountOf(ms []*procfs.MountInfo, path string) (best *procfs.MountInfo) {
 	for _, m := range ms {
 		at := unescape(m.MountPoint)

@@ -20,8 +20,8 @@ func (fs *facts) set(group, name, value string) {
 
 func (fs *facts) miss(group, name, why string) { fs.unknown[group+"."+name] = why }
 
-// Environment describes what a server runs on, as texts by group and name that can be set against those of another time or
-// machine. Path is where it keeps its data, pid its process. The groups:
+// Environment describes what a server runs on, as texts by group and name that can be set against those of another time
+// or machine. Path is where it keeps its data, pid its process. The groups:
 //
 //	machine  CPUs, memory, hypervisor, clock source, frequency
 //	kernel   release and the settings that databases feel
@@ -30,8 +30,9 @@ func (fs *facts) miss(group, name, why string) { fs.unknown[group+"."+name] = wh
 //	limit    what the server's control groups allow, under the names of limit.Limits; "none" where nothing is limited
 //	client   the same two about this process, which drives the load
 //
-// Only conditions are listed, nothing that counts: no free memory, no times. A fact that could not be read is in unknown with the
-// reason, under "group.name"; it is then not in facts. With pid 0 the groups server and limit are unknown, with no path storage is.
+// Only conditions are listed, nothing that counts: no free memory, no times. A fact that could not be read is in
+// unknown with the reason, under "group.name"; it is then not in facts. With pid 0 the groups server and limit are
+// unknown, with no path storage is.
 func Environment(pid int, path string) (known map[string]map[string]string, unknown map[string]string) {
 	return FS{}.Environment(pid, path)
 }

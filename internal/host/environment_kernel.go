@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// kernelFiles are the settings that databases feel, by the name of the fact. Sources: Documentation/admin-guide/sysctl/vm.rst,
-// kernel.rst and mm/transhuge.rst of the kernel.
+// kernelFiles are the settings that databases feel, by the name of the fact. Sources:
+// Documentation/admin-guide/sysctl/vm.rst, kernel.rst and mm/transhuge.rst of the kernel.
 var kernelFiles = map[string]string{
 	"swappiness":                    "proc/sys/vm/swappiness",
 	"overcommit_memory":             "proc/sys/vm/overcommit_memory",
@@ -45,7 +45,8 @@ func (f FS) kernel(e *facts) {
 	f.file(e, g, "release", "proc/sys/kernel/osrelease")
 	f.file(e, g, "build", "proc/sys/kernel/version")
 	f.file(e, g, "compiler", "proc/version")
-	if s, ok := e.known[g]["compiler"]; ok { // "Linux version 6.1.0 (who) (gcc …, GNU ld …) #1 SMP": the second parentheses
+	if s, ok := e.known[g]["compiler"]; ok {
+		// "Linux version 6.1.0 (who) (gcc …, GNU ld …) #1 SMP": the second parentheses
 		delete(e.known[g], "compiler")
 		if _, rest, ok := strings.Cut(s, ") ("); ok {
 			if end := strings.LastIndex(rest, ") #"); end > 0 {

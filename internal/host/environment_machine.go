@@ -10,22 +10,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
-// telling are the CPU's abilities that change what a server's figures mean: whether it is virtual, whether its clock can be read
-// without a call to the kernel, and what checksums, compression and encryption use (proc(5), /proc/cpuinfo).
+// telling are the CPU's abilities that change what a server's figures mean: whether it is virtual, whether its clock
+// can be read without a call to the kernel, and what checksums, compression and encryption use (proc(5),
+// /proc/cpuinfo).
 var telling = []string{
-	"aes", "asimd", "atomics", "avx2", "avx512f", "constant_tsc", "crc32", "hypervisor", "nonstop_tsc", "pclmulqdq", "pmull",
+	"aes", "asimd", "atomics", "avx2", "avx512f", "constant_tsc", "crc32", "hypervisor",
+	"nonstop_tsc", "pclmulqdq", "pmull",
 	"sha2", "sha_ni", "sse4_2", "tsc_known_freq", "vpclmulqdq",
 }
 
 func (f FS) machine(e *facts) {
 	const g = "machine"
-	var uts unix.Utsname
-	if err := unix.Uname(&uts); err == nil {
-		e.set(g, "arch", unix.ByteSliceToString(uts.Machine[:]))
+	if _, arch, ok := uname(); ok {
+		e.set(g, "arch", arch)
 	}
 	virtual := ""
 	if b, err := os.ReadFile(f.path("proc/cpuinfo")); err != nil {
@@ -36,7 +35,9 @@ func (f FS) machine(e *facts) {
 		f.orMiss(e, g, "microcode", info["microcode"], "the kernel does not report it")
 		f.orMiss(e, g, "cpu_cache", info["cache size"], "the kernel does not report it")
 		flags := strings.Fields(info["flags"] + " " + info["Features"])
-		e.set(g, "cpu_flags", strings.Join(slices.DeleteFunc(slices.Clone(telling), func(s string) bool { return !slices.Contains(flags, s) }), " "))
+		e.set(g, "cpu_flags", strings.Join(slices.DeleteFunc(slices.Clone(telling), func(s string) bool {
+			return !slices.Contains(flags, s)
+		}), " "))
 		if slices.Contains(flags, "hypervisor") {
 			virtual = "virtual, by the CPU's flag"
 		}
@@ -97,7 +98,8 @@ func (f FS) topology(e *facts) {
 	}
 }
 
-// virtualisation names what the machine runs under: by what its firmware, a Xen kernel or a device tree says, else by the CPU's flag.
+// virtualisation names what the machine runs under: by what its firmware, a Xen kernel or a device tree says, else by
+// the CPU's flag.
 func (f FS) virtualisation(e *facts, flag string) {
 	const g = "machine"
 	vendor, _ := word(f.path("sys/class/dmi/id/sys_vendor"))
@@ -125,12 +127,14 @@ func (f FS) virtualisation(e *facts, flag string) {
 		{"parallels", "Parallels"},
 		{"bhyve", "bhyve"},
 	} {
-		if strings.Contains(low, k[0]) && (flag != "" || runtime.GOARCH != "amd64") { // Amazon and Google name bare machines alike
+		if strings.Contains(low, k[0]) && (flag != "" || runtime.GOARCH != "amd64") {
+			// Amazon and Google name bare machines alike
 			kind = k[1]
 			break
 		}
 	}
-	if clocks, _ := word(f.path("sys/devices/system/clocksource/clocksource0/available_clocksource")); kind == flag && flag != "" {
+	if clocks, _ := word(f.path("sys/devices/system/clocksource/clocksource0/available_clocksource")); kind == flag &&
+		flag != "" {
 		switch { // a hypervisor offers its guests a clock
 		case strings.Contains(clocks, "kvm-clock"):
 			kind = "KVM, by its clock"
@@ -165,7 +169,8 @@ func (f FS) virtualisation(e *facts, flag string) {
 func (f FS) frequency(e *facts) {
 	const g = "machine"
 	for name, file := range map[string]string{
-		"governor": "scaling_governor", "frequency_driver": "scaling_driver", "energy_preference": "energy_performance_preference",
+		"governor": "scaling_governor", "frequency_driver": "scaling_driver",
+		"energy_preference": "energy_performance_preference",
 		"frequency_max_khz": "scaling_max_freq", "frequency_min_khz": "scaling_min_freq",
 	} {
 		paths, _ := filepath.Glob(f.path("sys/devices/system/cpu/cpu[0-9]*/cpufreq", file))

@@ -35,7 +35,10 @@ func (f FS) process(e *facts, g string, pid int) {
 	} else if i := strings.LastIndexByte(string(b), ')'); i > 0 {
 		if fields := strings.Fields(string(b[i+1:])); len(fields) > 38 { // fields[0] is field 3 of proc_pid_stat(5)
 			e.set(g, "nice", fields[16])
-			policy := map[string]string{"0": "other", "1": "fifo", "2": "rr", "3": "batch", "5": "idle", "6": "deadline", "7": "ext"}[fields[38]]
+			policy := map[string]string{
+				"0": "other", "1": "fifo", "2": "rr", "3": "batch", "5": "idle",
+				"6": "deadline", "7": "ext",
+			}[fields[38]]
 			f.orMiss(e, g, "sched_policy", policy, "the kernel's policy "+fields[38]+" has no name here")
 		}
 	}
@@ -44,7 +47,10 @@ func (f FS) process(e *facts, g string, pid int) {
 		e.miss(g, "open_files", why(err))
 	} else {
 		for line := range strings.SplitSeq(string(b), "\n") {
-			for prefix, name := range map[string]string{"Max open files": "open_files", "Max locked memory": "locked_memory", "Max processes": "processes"} {
+			for prefix, name := range map[string]string{
+				"Max open files":    "open_files",
+				"Max locked memory": "locked_memory", "Max processes": "processes",
+			} {
 				if rest, ok := strings.CutPrefix(line, prefix); ok {
 					if v := strings.Fields(rest); len(v) >= 2 {
 						e.set(g, name, v[0]+" (hard "+v[1]+")")
@@ -76,7 +82,8 @@ func (f FS) allocator(e *facts, g string, pid int) {
 				return
 			}
 		}
-		if strings.HasPrefix(file, "libc.so") || strings.HasPrefix(file, "libc-") || strings.HasPrefix(file, "ld-musl") {
+		if strings.HasPrefix(file, "libc.so") || strings.HasPrefix(file, "libc-") ||
+			strings.HasPrefix(file, "ld-musl") {
 			found = "the C library's"
 		}
 	}
@@ -140,9 +147,9 @@ func (f FS) cgroupFacts(e *facts, g string, pid int) {
 	e.set(g, "unit", unit)
 }
 
-// limitFacts reads what control groups allow a process, the tightest on the way up: CPUs, memory, and requests and bytes a second to
-// any of the devices ("major:minor"). miss is the prefix under which what cannot be read is noted. Sources:
-// Documentation/admin-guide/cgroup-v2.rst (io.max) and cgroup-v1/blkio-controller.rst of the kernel.
+// limitFacts reads what control groups allow a process, the tightest on the way up: CPUs, memory, and requests and
+// bytes a second to any of the devices ("major:minor"). miss is the prefix under which what cannot be read is noted.
+// Sources: Documentation/admin-guide/cgroup-v2.rst (io.max) and cgroup-v1/blkio-controller.rst of the kernel.
 func (f FS) limitFacts(e *facts, miss string, pid int, devices []string) map[string]string {
 	out := map[string]string{}
 	lim, err := f.limits(pid)
@@ -204,7 +211,10 @@ func (f FS) ioLimits(pid int, devices []string) map[string]uint64 {
 					if slices.Contains(devices, string(w[0])) {
 						for _, kv := range w[1:] {
 							k, v, _ := strings.Cut(string(kv), "=")
-							if name := map[string]string{"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}[k]; name != "" {
+							if name := map[string]string{
+								"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops",
+								"wiops": "write_iops",
+							}[k]; name != "" {
 								tighten(name, v)
 							}
 						}
@@ -214,7 +224,8 @@ func (f FS) ioLimits(pid int, devices []string) map[string]uint64 {
 				continue
 			}
 			for name, file := range map[string]string{
-				"read_bps": "read_bps_device", "write_bps": "write_bps_device", "read_iops": "read_iops_device", "write_iops": "write_iops_device",
+				"read_bps": "read_bps_device", "write_bps": "write_bps_device", "read_iops": "read_iops_device",
+				"write_iops": "write_iops_device",
 			} {
 				b, _ := os.ReadFile(dir + "/blkio.throttle." + file)
 				lines(b, func(w [][]byte) bool { // "254:0 500"

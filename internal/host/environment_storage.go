@@ -7,16 +7,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
 )
 
-// queueFiles are what the block layer does with requests, by the name of the fact (Documentation/ABI/stable/sysfs-block).
+// queueFiles are what the block layer does with requests, by the name of the fact
+// (Documentation/ABI/stable/sysfs-block).
 var queueFiles = map[string]string{
-	"scheduler": "scheduler", "rotational": "rotational", "queue_depth": "nr_requests", "read_ahead_kb": "read_ahead_kb", "write_cache": "write_cache",
-	"discard_max_bytes": "discard_max_bytes", "logical_block_size": "logical_block_size", "physical_block_size": "physical_block_size",
-	"max_sectors_kb": "max_sectors_kb", "nomerges": "nomerges", "rq_affinity": "rq_affinity", "writeback_throttle_usec": "wbt_lat_usec",
+	"scheduler": "scheduler", "rotational": "rotational", "queue_depth": "nr_requests",
+	"read_ahead_kb": "read_ahead_kb", "write_cache": "write_cache",
+	"discard_max_bytes": "discard_max_bytes", "logical_block_size": "logical_block_size",
+	"physical_block_size": "physical_block_size",
+	"max_sectors_kb":      "max_sectors_kb", "nomerges": "nomerges", "rq_affinity": "rq_affinity",
+	"writeback_throttle_usec": "wbt_lat_usec",
 }
 
 // storage describes what a path lies on and returns the numbers of the devices below it, "major:minor", topmost first.
@@ -52,7 +56,8 @@ func (f FS) storage(e *facts, path string) (numbers []string) {
 	}
 	stack, numbers := f.stack(top, 0)
 	e.set(g, "stack", strings.Join(append([]string{e.known[g]["filesystem"]}, stack...), " on "))
-	// Facts are those of the whole device at the bottom, where requests end up; the layers above are named in the stack.
+	// Facts are those of the whole device at the bottom, where requests end up; the layers above are named in the
+	// stack.
 	bottom := f.bottom(p.Device, 0)
 	if len(bottom) == 0 {
 		e.miss(g, "device", "the layers above it do not report it")
@@ -60,7 +65,9 @@ func (f FS) storage(e *facts, path string) (numbers []string) {
 	}
 	e.set(g, "device", strings.Join(bottom, " "))
 	for name, file := range queueFiles {
-		f.each(e, name, bottom, func(dev string) (string, bool) { return word(f.path("sys/block", dev, "queue", file)) })
+		f.each(e, name, bottom, func(dev string) (string, bool) {
+			return word(f.path("sys/block", dev, "queue", file))
+		})
 	}
 	if s, ok := e.known[g]["scheduler"]; ok {
 		e.set(g, "scheduler", inBrackets(s))
@@ -120,8 +127,9 @@ func mountOptions(m *procfs.MountInfo) string {
 // deepest bounds how many layers of devices are followed.
 const deepest = 16
 
-// stack names the layers from a device downwards: "LVM", "crypt", "raid1 of 2", "loop", "ext4", "partition of sda"… and their numbers.
-// Names of loop, dm and md devices are given out in the order of creation and are left out: they say nothing about the device.
+// stack names the layers from a device downwards: "LVM", "crypt", "raid1 of 2", "loop", "ext4", "partition of sda"… and
+// their numbers. Names of loop, dm and md devices are given out in the order of creation and are left out: they say
+// nothing about the device.
 func (f FS) stack(dev string, depth int) (layers, numbers []string) {
 	if depth >= deepest {
 		return nil, nil
@@ -227,5 +235,5 @@ func (f FS) filesystemOf(path string) (string, error) {
 	if m := mountOf(ms, path); m != nil {
 		return m.FSType, nil
 	}
-	return "", unix.ENOENT
+	return "", syscall.ENOENT
 }

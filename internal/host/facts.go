@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/known"
-
-	"golang.org/x/sys/unix"
 )
 
 // Machine is what does not change while a server runs on it, seen by one process.
@@ -31,14 +29,11 @@ type Machine struct {
 	CgroupModes string              // "v2", "v1" or "v1+v2": what limits could come from
 }
 
-// Facts returns what this process may use of this machine.
-func Facts() (Machine, error) { return FS{}.FactsOf(os.Getpid()) }
-
 // FactsOf returns what the process with the pid may use of this machine.
 func FactsOf(pid int) (Machine, error) { return FS{}.FactsOf(pid) }
 
-// FactsOf returns what the process with the pid may use. Parts that cannot be read stay unknown and are named in the error,
-// which then comes together with the other parts.
+// FactsOf returns what the process with the pid may use. Parts that cannot be read stay unknown and are named in the
+// error, which then comes together with the other parts.
 func (f FS) FactsOf(pid int) (m Machine, err error) {
 	var errs []error
 	var set cpuSet
@@ -77,10 +72,7 @@ func (f FS) FactsOf(pid int) (m Machine, err error) {
 			m.MemLimit = known.None[uint64]()
 		}
 	}
-	var uts unix.Utsname
-	if err := unix.Uname(&uts); err == nil {
-		m.Kernel, m.Arch = unix.ByteSliceToString(uts.Release[:]), unix.ByteSliceToString(uts.Machine[:])
-	}
+	m.Kernel, m.Arch, _ = uname()
 	if b, err := os.ReadFile(f.path("proc/cpuinfo")); err == nil {
 		m.Model = cpuModel(string(b))
 	}

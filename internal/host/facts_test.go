@@ -13,7 +13,7 @@ import (
 )
 
 func TestFactsOfThisProcess(t *testing.T) {
-	m, err := Facts()
+	m, err := FactsOf(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +30,11 @@ func TestFactsOfThisProcess(t *testing.T) {
 
 func TestLimitsOfCgroups(t *testing.T) {
 	const v2 = "27 1 254:0 / / rw - ext4 /dev/vda rw\n41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
-	const v1 = "27 1 254:0 / / rw - ext4 /dev/vda rw\n32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-	f := func(mounts, group string, files map[string]string, cpus known.Value[float64], mem known.Value[uint64], modes string) {
+	const v1 = "27 1 254:0 / / rw - ext4 /dev/vda rw\n32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup " +
+		"rw,cpu,cpuacct\n35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+	f := func(mounts, group string, files map[string]string, cpus known.Value[float64],
+		mem known.Value[uint64], modes string,
+	) {
 		t.Helper()
 		all := map[string]string{"proc/self/mountinfo": mounts, "proc/7/cgroup": group}
 		for k, v := range files {
@@ -45,9 +48,15 @@ func TestLimitsOfCgroups(t *testing.T) {
 	none, noMem := known.None[float64](), known.None[uint64]()
 	f(v2, "0::/\n", nil, none, noMem, "")
 	f(v2, "0::/a/b\n", map[string]string{"a/b/cpu.max": "max 100000\n", "a/b/memory.max": "max\n"}, none, noMem, "v2")
-	f(v2, "0::/a/b\n", map[string]string{"a/b/cpu.max": "150000 100000\n", "a/cpu.max": "50000 100000\n", "a/memory.max": "1048576\n"},
+	f(v2, "0::/a/b\n", map[string]string{
+		"a/b/cpu.max": "150000 100000\n", "a/cpu.max": "50000 100000\n",
+		"a/memory.max": "1048576\n",
+	},
 		known.Of(0.5), known.Of(uint64(1<<20)), "v2") // the group above is tighter
-	f(v1, "2:cpu,cpuacct:/x\n3:memory:/y\n", map[string]string{"cpu/x/cpu.cfs_quota_us": "-1\n", "cpu/x/cpu.cfs_period_us": "100000\n"}, none, noMem, "v1")
+	f(v1, "2:cpu,cpuacct:/x\n3:memory:/y\n", map[string]string{
+		"cpu/x/cpu.cfs_quota_us":  "-1\n",
+		"cpu/x/cpu.cfs_period_us": "100000\n",
+	}, none, noMem, "v1")
 	f(v1, "2:cpu,cpuacct:/x\n3:memory:/y\n", map[string]string{
 		"cpu/x/cpu.cfs_quota_us": "250000\n", "cpu/x/cpu.cfs_period_us": "100000\n",
 		"memory/y/memory.limit_in_bytes": "4096\n",
@@ -86,7 +95,8 @@ func TestDiskOf(t *testing.T) {
 		f := strings.Fields(line)
 		rooted = rooted || len(f) > 4 && f[4] == "/"
 	}
-	if _, err := os.Stat("/sys/block/" + p.Device); err != nil || p.Mount == "" && rooted || p.TotalBytes == 0 || p.FreeBytes > p.TotalBytes {
+	if _, err := os.Stat("/sys/block/" + p.Device); err != nil || p.Mount == "" && rooted || p.TotalBytes == 0 ||
+		p.FreeBytes > p.TotalBytes {
 		t.Errorf("got %+v (%v)", p, err)
 	}
 	if p, err := DiskOf("/proc"); err == nil || p.Filesystem != "proc" {
@@ -98,7 +108,8 @@ func TestDiskOf(t *testing.T) {
 }
 
 func TestDiskOfPartition(t *testing.T) {
-	f := tree(t, map[string]string{"sys/devices/block/sda/sda1/partition": "1", "proc/self/mountinfo": "1 0 0:1 / / rw - ext4 /dev/sda1 rw\n"})
+	f := tree(t, map[string]string{"sys/devices/block/sda/sda1/partition": "1", "proc/self/mountinfo": "1 0 0:1 / / " +
+		"rw - ext4 /dev/sda1 rw\n"})
 	if err := os.MkdirAll(f.path("sys/dev/block"), 0o755); err != nil {
 		t.Fatal(err)
 	}

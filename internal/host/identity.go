@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Identity names one process for ever: a PID is given out again after its process has ended, PID, start time and boot together
-// are not. The zero Identity is no process.
+// Identity names one process for ever: a PID is given out again after its process has ended, PID, start time and boot
+// together are not. The zero Identity is no process.
 type Identity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks from boot to its start, proc(5) stat field 22
@@ -48,15 +48,15 @@ func IdentityOf(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: string(bytes.TrimSpace(boot))}, nil
 }
 
-// Alive reports whether this very process still runs. A process that another one took the PID of is not alive, nor is one that
-// has ended and waits for its parent to notice.
+// Alive reports whether this very process still runs. A process that another one took the PID of is not alive, nor is
+// one that has ended and waits for its parent to notice.
 func (i Identity) Alive() bool {
 	now, err := IdentityOf(i.PID)
 	return err == nil && now == i
 }
 
-// parseStart returns the state and the start time of a line of /proc/PID/stat. The command's name stands in parentheses and may
-// itself hold any character, so the fields count from the last one.
+// parseStart returns the state and the start time of a line of /proc/PID/stat. The command's name stands in parentheses
+// and may itself hold any character, so the fields count from the last one.
 func parseStart(line []byte) (state byte, start uint64, err error) {
 	end := bytes.LastIndexByte(line, ')')
 	if end < 0 {

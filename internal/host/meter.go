@@ -3,11 +3,10 @@ package host
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/known"
@@ -33,13 +32,14 @@ type Usage struct {
 	Seconds float64 // of the wall clock
 	// UserSec and SystemSec are CPU seconds of the process, threads that ended included.
 	UserSec, SystemSec known.Value[float64]
-	// Switches are voluntary and involuntary context switches of its threads. The kernel keeps them for threads alive only, so it
-	// is too low when AtLeast is set: what ThreadsEnded threads did after they were last looked at is lost.
+	// Switches are voluntary and involuntary context switches of its threads. The kernel keeps them for threads alive
+	// only, so it is too low when AtLeast is set: what ThreadsEnded threads did after they were last looked at is lost.
 	Switches     known.Value[uint64]
 	AtLeast      bool
 	ThreadsEnded int
-	// ReadBytes came from and WriteBytes went to a disk for this process. The kernel counts a write when a page becomes dirty or
-	// is written directly, before it knows whether it will reach the disk (Documentation/filesystems/proc.rst, 3.3).
+	// ReadBytes came from and WriteBytes went to a disk for this process. The kernel counts a write when a page becomes
+	// dirty or is written directly, before it knows whether it will reach the disk (Documentation/filesystems/proc.rst,
+	// 3.3).
 	ReadBytes, WriteBytes known.Value[uint64]
 	// DeviceReadBytes and DeviceWriteBytes went through the whole block device under the data, whoever asked for them.
 	Device                            string
@@ -64,13 +64,14 @@ func share(a, b CPUTimes) (s Shares, err error) {
 	busy, wait, steal, idle := b.Busy()-a.Busy(), max(0, b.IOWait-a.IOWait), b.Steal-a.Steal, max(0, b.Idle-a.Idle)
 	total := busy + wait + steal + idle
 	if busy < 0 || steal < 0 || total <= 0 {
-		return s, errors.New("share CPU time: the second reading is not later than the first, or the machine was rebooted")
+		return s, errors.New("share CPU time: the second reading is not later than the first, or the machine was " +
+			"rebooted")
 	}
 	return Shares{Busy: busy / total, IOWait: wait / total, Steal: steal / total}, nil
 }
 
-// Begin starts to measure the process with the pid; path is where it keeps its data. It fails when there is no such process or the
-// machine's CPU times cannot be read.
+// Begin starts to measure the process with the pid; path is where it keeps its data. It fails when there is no such
+// process or the machine's CPU times cannot be read.
 func Begin(pid int, path string) (*Meter, error) { return FS{}.Begin(pid, path) }
 
 // Begin is the function of that name, reading f.
@@ -99,8 +100,8 @@ func (f FS) Begin(pid int, path string) (*Meter, error) {
 	return m, nil
 }
 
-// Look takes note of the threads alive. Called every second or so between Begin and End, it keeps what is lost with threads that end small;
-// without it only Begin and End look.
+// Look takes note of the threads alive. Called every second or so between Begin and End, it keeps what is lost with
+// threads that end small; without it only Begin and End look.
 func (m *Meter) Look() {
 	if m.failed != nil {
 		return
@@ -138,7 +139,8 @@ func (m *Meter) End() (u Usage, err error) {
 		return u, fmt.Errorf("end measuring: %w", err)
 	}
 	if proc.Start != m.proc.Start {
-		return u, fmt.Errorf("end measuring: process %d is not the same as at the start: the server was restarted", m.pid)
+		return u, fmt.Errorf("end measuring: process %d is not the same as at the start: the server was restarted",
+			m.pid)
 	}
 	u.Seconds = time.Since(m.began).Seconds()
 	machine, err := m.fs.Read()
@@ -151,7 +153,8 @@ func (m *Meter) End() (u Usage, err error) {
 	} else {
 		u.Switches, u.ThreadsEnded, u.AtLeast = known.Of(m.summed), m.ended, m.ended > 0
 		if u.AtLeast {
-			u.Notes = append(u.Notes, fmt.Sprintf("context switches are at least that many: %d threads ended meanwhile and theirs are not counted in full", m.ended))
+			u.Notes = append(u.Notes, fmt.Sprintf("context switches are at least that many: %d threads ended "+
+				"meanwhile and theirs are not counted in full", m.ended))
 		}
 	}
 	u.ReadBytes, u.WriteBytes = since(m.proc.ReadBytes, proc.ReadBytes), since(m.proc.WriteBytes, proc.WriteBytes)
@@ -168,7 +171,8 @@ func (m *Meter) End() (u Usage, err error) {
 			a, ok1 = Disk{}, true
 		}
 		if ok1 && ok2 {
-			u.DeviceReadBytes, u.DeviceWriteBytes = since(known.Of(a.ReadBytes), known.Of(b.ReadBytes)), since(known.Of(a.WriteBytes), known.Of(b.WriteBytes))
+			u.DeviceReadBytes, u.DeviceWriteBytes = since(known.Of(a.ReadBytes), known.Of(b.ReadBytes)),
+				since(known.Of(a.WriteBytes), known.Of(b.WriteBytes))
 		} else {
 			u.Notes = append(u.Notes, "the device's bytes are unknown: the kernel does not count "+m.device)
 		}
@@ -236,32 +240,12 @@ func (f FS) perCPU() (map[int]CPUTimes, error) {
 
 // threadSwitches returns the context switches of each thread alive (proc_pid_status(5)).
 func (f FS) threadSwitches(pid int) (map[int]uint64, error) {
-	dir := f.path("proc", strconv.Itoa(pid), "task")
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read threads of process %d: %w", pid, err)
-	}
-	names, err := d.Readdirnames(-1)
-	d.Close()
-	if err != nil {
-		return nil, fmt.Errorf("read threads of process %d: %w", pid, gone(err))
-	}
-	out := make(map[int]uint64, len(names))
-	var buf []byte
-	for _, name := range names {
-		tid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		b, err := slurp(filepath.Join(dir, name, "status"), &buf)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // it ended meanwhile
-			continue
-		} else if err != nil {
-			return nil, fmt.Errorf("read threads of process %d: %w", pid, err)
-		}
+	out := map[int]uint64{}
+	err := f.threads(pid, math.MaxInt, "status", func(tid int, b []byte) error {
 		sum, seen := uint64(0), 0
 		lines(b, func(fs [][]byte) bool {
-			if k := string(fs[0]); len(fs) == 2 && (k == "voluntary_ctxt_switches:" || k == "nonvoluntary_ctxt_switches:") {
+			if k := string(fs[0]); len(fs) == 2 && (k == "voluntary_ctxt_switches:" ||
+				k == "nonvoluntary_ctxt_switches:") {
 				if n, ok := number(fs[1]); ok {
 					sum, seen = sum+n, seen+1
 				}
@@ -269,9 +253,10 @@ func (f FS) threadSwitches(pid int) (map[int]uint64, error) {
 			return true
 		})
 		if seen != 2 {
-			return nil, fmt.Errorf("read threads of process %d: this kernel counts no context switches", pid)
+			return errors.New("this kernel counts no context switches")
 		}
 		out[tid] = sum
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }

@@ -41,8 +41,10 @@ func TestShare(t *testing.T) {
 			t.Errorf("%+v → %+v: got %+v (%v), want %+v", a, b, got, err, want)
 		}
 	}
-	f(CPUTimes{}, CPUTimes{User: 1, Nice: 1, System: 1, IRQ: 0.5, SoftIRQ: 0.5, Idle: 4, IOWait: 1, Steal: 1}, Shares{Busy: 0.4, IOWait: 0.1, Steal: 0.1}, true)
-	f(CPUTimes{Idle: 10, IOWait: 2}, CPUTimes{Idle: 9.5, IOWait: 1, User: 1}, Shares{Busy: 1}, true) // idle times may go back
+	f(CPUTimes{}, CPUTimes{User: 1, Nice: 1, System: 1, IRQ: 0.5, SoftIRQ: 0.5, Idle: 4, IOWait: 1, Steal: 1},
+		Shares{Busy: 0.4, IOWait: 0.1, Steal: 0.1}, true)
+	// idle times may go back
+	f(CPUTimes{Idle: 10, IOWait: 2}, CPUTimes{Idle: 9.5, IOWait: 1, User: 1}, Shares{Busy: 1}, true)
 	f(CPUTimes{User: 5}, CPUTimes{User: 5}, Shares{}, false)
 	f(CPUTimes{User: 5}, CPUTimes{User: 1, Idle: 9}, Shares{}, false) // started again
 }
@@ -128,7 +130,8 @@ func TestMeterSeesBytes(t *testing.T) {
 	}
 }
 
-// TestMeterOfAServer sets the work of a real server beside its meter, and loses nothing with threads that end when it looks at them.
+// TestMeterOfAServer sets the work of a real server beside its meter, and loses nothing with threads that end when it
+// looks at them.
 func TestMeterOfAServer(t *testing.T) {
 	s := servers.Start(t, "mariadb", "thread-cache-size=0")
 	m, err := Begin(s.PID, s.Dir+"/data")
@@ -155,7 +158,8 @@ func TestMeterOfAServer(t *testing.T) {
 	admin := s.DB(t, "")
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		var left int
-		if err := admin.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", id).Scan(&left); err != nil {
+		if err := admin.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", id).
+			Scan(&left); err != nil {
 			t.Fatal(err)
 		}
 		if left == 0 {

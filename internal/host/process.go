@@ -79,40 +79,15 @@ type Turns struct {
 // ErrTooMany says that a process has more threads than may be read.
 var ErrTooMany = errors.New("too many threads to read one by one")
 
-// ThreadTurns returns the turns of each thread alive, by its id; the kernel keeps no sum for a process. It reads one file a
-// thread (/proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst), so it refuses more than limit threads with an
-// error that wraps ErrTooMany.
+// ThreadTurns returns the turns of each thread alive, by its id; the kernel keeps no sum for a process. It reads one
+// file a thread (/proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst), so it refuses more than limit
+// threads with an error that wraps ErrTooMany.
 func ThreadTurns(pid, limit int) (map[int]Turns, error) { return FS{}.ThreadTurns(pid, limit) }
 
 // ThreadTurns is the function of that name, reading f.
 func (f FS) ThreadTurns(pid, limit int) (map[int]Turns, error) {
-	dir := f.path("proc", strconv.Itoa(pid), "task")
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read threads of process %d: %w", pid, err)
-	}
-	names, err := d.Readdirnames(-1)
-	d.Close()
-	if err != nil {
-		return nil, fmt.Errorf("read threads of process %d: %w", pid, gone(err))
-	}
-	if len(names) > limit {
-		return nil, fmt.Errorf("read threads of process %d: %w: it has %d, the limit is %d", pid, ErrTooMany, len(names), limit)
-	}
-	out := make(map[int]Turns, len(names))
-	var buf []byte
-	for _, name := range names {
-		tid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		b, err := slurp(dir+"/"+name+"/schedstat", &buf)
-		switch {
-		case errors.Is(err, os.ErrNotExist) && !exists(dir+"/"+name), errors.Is(err, syscall.ESRCH): // it ended meanwhile
-			continue
-		case err != nil: // a kernel without schedstat
-			return nil, fmt.Errorf("read threads of process %d: %w", pid, err)
-		}
+	out := map[int]Turns{}
+	err := f.threads(pid, limit, "schedstat", func(tid int, b []byte) error {
 		lines(b, func(f [][]byte) bool { // nanoseconds on a CPU, nanoseconds waiting for one, turns
 			if len(f) >= 3 {
 				wait, ok1 := number(f[1])
@@ -123,8 +98,46 @@ func (f FS) ThreadTurns(pid, limit int) (map[int]Turns, error) {
 			}
 			return false
 		})
+		return nil
+	})
+	return out, err
+}
+
+// threads calls do with a file of each thread alive, and ends at its first error. It refuses more threads than limit.
+func (f FS) threads(pid, limit int, file string, do func(tid int, b []byte) error) error {
+	fail := func(err error) error { return fmt.Errorf("read threads of process %d: %w", pid, err) }
+	dir := f.path("proc", strconv.Itoa(pid), "task")
+	d, err := os.Open(dir)
+	if err != nil {
+		return fail(err)
 	}
-	return out, nil
+	names, err := d.Readdirnames(-1)
+	d.Close()
+	switch {
+	case err != nil:
+		return fail(gone(err))
+	case len(names) > limit:
+		return fail(fmt.Errorf("%w: it has %d, the limit is %d", ErrTooMany, len(names), limit))
+	}
+	var buf []byte
+	for _, name := range names {
+		tid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		b, err := slurp(filepath.Join(dir, name, file), &buf)
+		if errors.Is(err, os.ErrNotExist) && !exists(filepath.Join(dir, name)) || errors.Is(err, syscall.ESRCH) {
+			// it ended meanwhile
+			continue
+		}
+		if err == nil {
+			err = do(tid, b)
+		}
+		if err != nil { // also on a kernel that has no such file
+			return fail(err)
+		}
+	}
+	return nil
 }
 
 func exists(path string) bool {
@@ -132,42 +145,11 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// slurp reads a file of /proc with few system calls into a buffer that is used again. Errors wrap the kernel's.
-func slurp(path string, buf *[]byte) ([]byte, error) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	defer syscall.Close(fd)
-	if cap(*buf) == 0 {
-		*buf = make([]byte, 16<<10)
-	}
-	b := (*buf)[:cap(*buf)]
-	n := 0
-	for {
-		k, err := syscall.Read(fd, b[n:])
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, &os.PathError{Op: "read", Path: path, Err: err}
-		}
-		n += k
-		if k == 0 {
-			return b[:n], nil
-		}
-		if n == len(b) {
-			b = append(b, make([]byte, len(b))...)
-			*buf = b
-		}
-	}
-}
-
 // maxCommand is the most of a command line that is read. A process can make its own as long as its address space is.
 const maxCommand = 64 << 10
 
-// Command returns the arguments that a process was started with, or says that it was: they are its own memory. Of a longer list the first
-// 64 KiB are returned.
+// Command returns the arguments that a process was started with, or says that it was: they are its own memory. Of a
+// longer list the first 64 KiB are returned.
 func Command(pid int) ([]string, error) { return FS{}.Command(pid) }
 
 // Command returns the arguments that a process says it was started with. Reading them waits for
@@ -202,8 +184,8 @@ func (f FS) Account(pid int) (uid int, ok bool) {
 	return 0, false
 }
 
-// IsServer reports whether a command line is that of a server of the MySQL family. It may be run by the dynamic linker, whose name
-// then comes first.
+// IsServer reports whether a command line is that of a server of the MySQL family. It may be run by the dynamic linker,
+// whose name then comes first.
 func IsServer(args []string) bool {
 	is := func(a string) bool {
 		return slices.Contains([]string{"mysqld", "mariadbd", "mysqld-debug"}, filepath.Base(a))

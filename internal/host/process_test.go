@@ -67,7 +67,8 @@ func TestProcessThatIsGone(t *testing.T) {
 }
 
 func TestProcessKeepsTheRestWhenIOIsDenied(t *testing.T) {
-	stat := "7 (a (b) c) S 1 1 1 0 -1 0 1 2 3 4 500 250 0 0 20 0 9 0 1234 1000 10 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0\n"
+	stat := "7 (a (b) c) S 1 1 1 0 -1 0 1 2 3 4 500 250 0 0 20 0 9 0 1234 1000 10 18446744073709551615 0 0 0 0 0 0 0 " +
+		"0 0 0 0 0 17 0 0 0 0 0 0\n"
 	f := tree(t, map[string]string{"proc/7/stat": stat, "proc/7/io": ""})
 	if err := os.Remove(f.path("proc/7/io")); err != nil {
 		t.Fatal(err)
@@ -166,7 +167,10 @@ func TestAccount(t *testing.T) {
 	if err := os.MkdirAll(root+"/proc/7", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for ids, want := range map[string]bool{"5 5 5 5": true, "5 0 0 0": false, "0 0 5 0": false, "0 0 0 5": false, "x x x x": false, "": false} {
+	for ids, want := range map[string]bool{
+		"5 5 5 5": true, "5 0 0 0": false, "0 0 5 0": false, "0 0 0 5": false,
+		"x x x x": false, "": false,
+	} {
 		text := "Name:\tUid:\nUid:\t" + strings.ReplaceAll(ids, " ", "\t") + "\nGid:\t0\t0\t0\t0\n"
 		if err := os.WriteFile(root+"/proc/7/status", []byte(text), 0o600); err != nil {
 			t.Fatal(err)

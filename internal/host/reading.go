@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 )
 
-// hertz is the unit of the times in /proc/stat and /proc/PID/stat, clock ticks a second. The kernel shows user space 100 on
-// every architecture that Go runs on, whatever its own timer does (proc(5), sysconf(_SC_CLK_TCK)).
+// hertz is the unit of the times in /proc/stat and /proc/PID/stat, clock ticks a second. The kernel shows user space
+// 100 on every architecture that Go runs on, whatever its own timer does (proc(5), sysconf(_SC_CLK_TCK)).
 const hertz = 100
 
 // FS is where the kernel shows itself. The zero value reads /proc and /sys; tests read a folder.
@@ -22,7 +22,8 @@ func (f FS) path(elem ...string) string {
 	return filepath.Join(append([]string{"/" + f.Root}, elem...)...)
 }
 
-// CPUTimes are seconds since boot, summed over all CPUs. Time of guests is counted in User and Nice, as the kernel does.
+// CPUTimes are seconds since boot, summed over all CPUs. Time of guests is counted in User and Nice, as the kernel
+// does.
 type CPUTimes struct {
 	User, Nice, System, Idle, IOWait, IRQ, SoftIRQ, Steal float64
 }
@@ -37,8 +38,8 @@ type Memory struct {
 	AnonHugePages, HugePagesTotal, CommittedAS known.Value[uint64] // HugePagesTotal is a number of pages
 }
 
-// Disk counts what one whole block device did since boot (/proc/diskstats, Documentation/admin-guide/iostats.rst). Partitions
-// are part of their disk and not listed; neither are devices that never did anything.
+// Disk counts what one whole block device did since boot (/proc/diskstats, Documentation/admin-guide/iostats.rst).
+// Partitions are part of their disk and not listed; neither are devices that never did anything.
 type Disk struct {
 	Device                 string // "sda", "nvme0n1", "dm-0"
 	Reads, Writes          uint64 // completed requests
@@ -52,7 +53,8 @@ type Disk struct {
 	Discards, DiscardBytes known.Value[uint64] // kernel 4.18 and later
 }
 
-// Pressure is the time that tasks stalled for want of a resource, seconds since boot (Documentation/accounting/psi.rst).
+// Pressure is the time that tasks stalled for want of a resource, seconds since boot
+// (Documentation/accounting/psi.rst).
 type Pressure struct {
 	Resource string  // "cpu", "memory", "io"
 	Some     float64 // at least one task waited
@@ -81,8 +83,8 @@ type Problem struct {
 // Read looks at this machine.
 func Read() (Reading, error) { return FS{}.Read() }
 
-// Read looks at the machine. It fails only when not even the CPU times can be read, which are the first thing asked for;
-// other parts that are missing or denied are unknown and named in Problems.
+// Read looks at the machine. It fails only when not even the CPU times can be read, which are the first thing asked
+// for; other parts that are missing or denied are unknown and named in Problems.
 func (f FS) Read() (r Reading, err error) {
 	var buf []byte
 	b, err := slurp(f.path("proc/stat"), &buf)

@@ -29,15 +29,18 @@ func tree(t *testing.T, files map[string]string) FS {
 
 func TestReadUnderstandsTheKernel(t *testing.T) {
 	f := tree(t, map[string]string{
-		"proc/stat":            "cpu  100 200 300 400 500 600 700 800 50 0\ncpu0 1 1 1 1 1 1 1 1 0 0\nintr 5 1 2\nctxt 77\nbtime 1\nprocs_running 3\nprocs_blocked 2\n",
-		"proc/meminfo":         "MemTotal:        2048 kB\nMemFree:  1 kB\nHugePages_Total:       7\nDirty: x kB\n",
-		"proc/loadavg":         "0.50 1.25 2.00 1/200 3\n",
-		"proc/diskstats":       "   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n 254 0 vda 10 1 16 2000 20 2 32 3000 4 5000 6000 1 2 3 4 5 250\n 254 1 vda1 10 1 16 2000 20 2 32 3000 4 5000 6000\n 8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n",
+		"proc/stat": "cpu  100 200 300 400 500 600 700 800 50 0\ncpu0 1 1 1 1 1 1 1 1 0 0\nintr 5 1 " +
+			"2\nctxt 77\nbtime 1\nprocs_running 3\nprocs_blocked 2\n",
+		"proc/meminfo": "MemTotal:        2048 kB\nMemFree:  1 kB\nHugePages_Total:       7\nDirty: x kB\n",
+		"proc/loadavg": "0.50 1.25 2.00 1/200 3\n",
+		"proc/diskstats": "   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n 254 0 vda 10 1 16 2000 20 2 32 3000 4 5000 " +
+			"6000 1 2 3 4 5 250\n 254 1 vda1 10 1 16 2000 20 2 32 3000 4 5000 6000\n 8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n",
 		"sys/block/vda/size":   "1",
 		"sys/block/sda/size":   "1",
 		"sys/block/loop0/size": "1",
-		"proc/pressure/io":     "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=250000\n",
-		"proc/pressure/cpu":    "some avg10=0.00 avg60=0.00 avg300=0.00 total=2\n",
+		"proc/pressure/io": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0.00 avg60=0.00 " +
+			"avg300=0.00 total=250000\n",
+		"proc/pressure/cpu": "some avg10=0.00 avg60=0.00 avg300=0.00 total=2\n",
 	})
 	r, err := f.Read()
 	if err != nil {
@@ -46,19 +49,23 @@ func TestReadUnderstandsTheKernel(t *testing.T) {
 	if want := (CPUTimes{1, 2, 3, 4, 5, 6, 7, 8}); r.CPU != want || r.CPU.Busy() != 1+2+3+6+7 {
 		t.Errorf("cpu: %+v busy %v", r.CPU, r.CPU.Busy())
 	}
-	if r.ContextSwitches != known.Of(uint64(77)) || r.Runnable != known.Of(uint64(3)) || r.Blocked != known.Of(uint64(2)) {
+	if r.ContextSwitches != known.Of(uint64(77)) || r.Runnable != known.Of(uint64(3)) ||
+		r.Blocked != known.Of(uint64(2)) {
 		t.Errorf("tasks: %+v", r)
 	}
 	m := r.Memory
-	if m.Total != known.Of(uint64(2<<20)) || m.HugePagesTotal != known.Of(uint64(7)) || m.Dirty.OK() || m.Available.OK() {
+	if m.Total != known.Of(uint64(2<<20)) || m.HugePagesTotal != known.Of(uint64(7)) ||
+		m.Dirty.OK() || m.Available.OK() {
 		t.Errorf("memory: %+v", m)
 	}
 	if r.Load != known.Of([3]float64{0.5, 1.25, 2}) {
 		t.Errorf("load: %v", r.Load)
 	}
 	want := Disk{
-		Device: "vda", Reads: 10, Writes: 20, ReadBytes: 8192, WriteBytes: 16384, ReadSec: 2, WriteSec: 3, BusySec: 5, WeightedSec: 6,
-		InFlight: 4, Discards: known.Of(uint64(1)), DiscardBytes: known.Of(uint64(3 * 512)), Flushes: known.Of(uint64(5)), FlushSec: known.Of(0.25),
+		Device: "vda", Reads: 10, Writes: 20, ReadBytes: 8192, WriteBytes: 16384, ReadSec: 2, WriteSec: 3,
+		BusySec: 5, WeightedSec: 6,
+		InFlight: 4, Discards: known.Of(uint64(1)), DiscardBytes: known.Of(uint64(3 * 512)),
+		Flushes: known.Of(uint64(5)), FlushSec: known.Of(0.25),
 	}
 	if len(r.Disks) != 2 || r.Disks[0] != want || r.Disks[1].Device != "sda" || r.Disks[1].Flushes.OK() {
 		t.Errorf("disks: %+v", r.Disks)

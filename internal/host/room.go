@@ -3,21 +3,24 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // Room returns the size of the filesystem that a folder is on, and what is left of it for users other than root, bytes.
 func Room(path string) (total, avail uint64, err error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
+	avail, total, err = platform.Space(path)
+	if err != nil {
 		return 0, 0, fmt.Errorf("look for room in %s: %w", path, err)
 	}
-	return st.Blocks * uint64(st.Bsize), uint64(st.Bavail) * uint64(st.Bsize), nil //nolint:unconvert // signed on some systems
+	return total, avail, nil
 }
 
-// SameDisk reports whether two files or folders are on one filesystem; what is not there yet will be where its parent is.
+// SameDisk reports whether two files or folders are on one filesystem; what is not there yet will be where its parent
+// is.
 func SameDisk(a, b string) bool {
 	x, ok1 := deviceOf(a)
 	y, ok2 := deviceOf(b)
@@ -26,12 +29,12 @@ func SameDisk(a, b string) bool {
 
 func deviceOf(path string) (uint64, bool) {
 	for {
-		var st unix.Stat_t
-		err := unix.Stat(path, &st)
+		st, err := os.Stat(path)
 		if err == nil {
-			return uint64(st.Dev), true //nolint:unconvert // it is an int32 elsewhere
+			f, ok := platform.FileOf(st)
+			return f.Device, ok
 		}
-		if parent := filepath.Dir(path); errors.Is(err, unix.ENOENT) && parent != path {
+		if parent := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && parent != path {
 			path = parent
 			continue
 		}

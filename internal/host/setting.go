@@ -6,15 +6,13 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 var settingName = pattern.New(`^[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*)*$`)
 
-// settingPath returns where the kernel shows a setting: a sysctl under its dotted name ("vm.swappiness"), anything else by its path below
-// /sys ("kernel/mm/transparent_hugepage/enabled").
+// settingPath returns where the kernel shows a setting: a sysctl under its dotted name ("vm.swappiness"), anything else
+// by its path below /sys ("kernel/mm/transparent_hugepage/enabled").
 func (f FS) settingPath(name string) (string, error) {
 	if !settingName.MatchString(name) || strings.Contains(name, "..") {
 		return "", fmt.Errorf("%q is not a name of a kernel setting", name)
@@ -31,11 +29,11 @@ func IsSysctl(name string) bool { return !strings.Contains(name, "/") }
 // MaySet reports whether this process may change the setting.
 func (f FS) MaySet(name string) bool {
 	path, err := f.settingPath(name)
-	return err == nil && unix.Access(path, unix.W_OK) == nil
+	return err == nil && mayWrite(path)
 }
 
-// Setting returns a setting of the kernel, see settingPath. Of a choice, which the kernel writes as "always [madvise] never", it is the word
-// in brackets.
+// Setting returns a setting of the kernel, see settingPath. Of a choice, which the kernel writes as "always [madvise]
+// never", it is the word in brackets.
 func (f FS) Setting(name string) (string, error) {
 	path, err := f.settingPath(name)
 	if err != nil {
@@ -60,7 +58,8 @@ func (f FS) SetSetting(name, value string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0) // it must be there: the kernel makes these files, we do not
+	// it must be there: the kernel makes these files, we do not
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return fmt.Errorf("set the kernel's %s: %w", name, err)
 	}

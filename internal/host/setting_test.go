@@ -10,7 +10,8 @@ import (
 func TestSetting(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"proc/sys/vm/swappiness": "60\n", "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n", "proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456\n",
+		"proc/sys/vm/swappiness": "60\n", "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+		"proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456\n",
 	} {
 		p := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {

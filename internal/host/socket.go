@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // Socket is a socket of this machine.
@@ -26,17 +24,17 @@ const lookups = 3
 // lists has the lists read one after the other: they may be long, and whoever opens connections makes them be read.
 var lists sync.Mutex
 
-// PeerSocket returns the socket at the other end of a TCP connection between two sockets of this machine. It is only found
-// while a process has it open: the kernel calls one that was closed root's. Beyond Linux none is found.
+// PeerSocket returns the socket at the other end of a TCP connection between two sockets of this machine. It is only
+// found while a process has it open: the kernel calls one that was closed root's. Beyond Linux none is found.
 func PeerSocket(c net.Conn) (Socket, bool) {
 	near, ok1 := c.LocalAddr().(*net.TCPAddr)
 	far, ok2 := c.RemoteAddr().(*net.TCPAddr)
 	if !ok1 || !ok2 {
 		return Socket{}, false
 	}
-	// Two addresses do not name one socket: one that is bound to an interface, and another that is not, may have the same. So what the kernel
-	// finds for them at this end has to be this connection, and still after the other end was found. Before, it shows that the kernel answers:
-	// the other end may be on another machine.
+	// Two addresses do not name one socket: one that is bound to an interface, and another that is not, may have the
+	// same. So what the kernel finds for them at this end has to be this connection, and still after the other end was
+	// found. Before, it shows that the kernel answers: the other end may be on another machine.
 	mine, known := inodeOf(c)
 	this := func() bool {
 		here, ok := SocketOf(near.AddrPort(), far.AddrPort())
@@ -80,16 +78,16 @@ func inodeOf(c net.Conn) (inode string, known bool) {
 	if err != nil {
 		return "", false
 	}
-	var st unix.Stat_t
+	var n uint64
 	var no error
-	if err := raw.Control(func(fd uintptr) { no = unix.Fstat(int(fd), &st) }); err != nil || no != nil {
+	if err := raw.Control(func(fd uintptr) { n, no = inodeOfFD(fd) }); err != nil || no != nil {
 		return "", true // it is closed: nobody's
 	}
-	return strconv.FormatUint(st.Ino, 10), true
+	return strconv.FormatUint(n, 10), true
 }
 
-// SocketOf returns the socket of this machine whose own address is local, and that is connected with remote, as PeerSocket.
-// Where the kernel does not answer for one socket its list of all is read.
+// SocketOf returns the socket of this machine whose own address is local, and that is connected with remote, as
+// PeerSocket. Where the kernel does not answer for one socket its list of all is read.
 func SocketOf(local, remote netip.AddrPort) (Socket, bool) {
 	zoned := local.Addr().Zone() != "" // a socket bound to an interface is not found without it
 	local, remote = plain(local), plain(remote)
@@ -163,8 +161,8 @@ func listedListeners(at netip.AddrPort) (uids []int, err error) {
 	return nil, nil
 }
 
-// findListeners looks in the text of /proc/net/tcp for the accounts of the sockets that listen at just that address, else of those that
-// listen at all.
+// findListeners looks in the text of /proc/net/tcp for the accounts of the sockets that listen at just that address,
+// else of those that listen at all.
 func findListeners(text string, at netip.AddrPort) []int {
 	var exactly, any []int
 	for line := range strings.Lines(text) {
@@ -192,7 +190,8 @@ func plain(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// kernelAddress reads an address of /proc/net/tcp: words of 32 bits in the machine's order, in hexadecimal, a colon, the port.
+// kernelAddress reads an address of /proc/net/tcp: words of 32 bits in the machine's order, in hexadecimal, a colon,
+// the port.
 func kernelAddress(text string) (netip.AddrPort, bool) {
 	addr, port, ok := strings.Cut(text, ":")
 	p, err := strconv.ParseUint(port, 16, 16)
@@ -205,14 +204,15 @@ func kernelAddress(text string) (netip.AddrPort, bool) {
 		if err != nil {
 			return netip.AddrPort{}, false
 		}
-		b = append(b, byte(w), byte(w>>8), byte(w>>16), byte(w>>24)) // little-endian, as all machines that Dyno is built for
+		// little-endian, as all machines that Dyno is built for
+		b = append(b, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
 	}
 	ip, _ := netip.AddrFromSlice(b)
 	return plain(netip.AddrPortFrom(ip, uint16(p))), true
 }
 
-// connected reports whether a socket in that state (tcp_states.h) has been connected with the other end: one that only tries to be may have
-// the addresses of another's connection.
+// connected reports whether a socket in that state (tcp_states.h) has been connected with the other end: one that only
+// tries to be may have the addresses of another's connection.
 func connected(state uint8) bool {
 	const established, finWait1, finWait2, closeWait = 1, 4, 5, 8
 	return state == established || state == finWait1 || state == finWait2 || state == closeWait

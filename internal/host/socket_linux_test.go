@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTwoSocketsOfTheSameAddresses: anybody may bind a connection to an interface, and then another socket can have its addresses. The one
-// that connected later is not the other end of the first one's connection.
+// TestTwoSocketsOfTheSameAddresses: anybody may bind a connection to an interface, and then another socket can have its
+// addresses. The one that connected later is not the other end of the first one's connection.
 func TestTwoSocketsOfTheSameAddresses(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -61,17 +61,22 @@ func TestTwoSocketsOfTheSameAddresses(t *testing.T) {
 		t.Fatalf("bind a connection to an interface (Linux 5.7): %v", err)
 	}
 	_, two := dial(here.RemoteAddr().(*net.TCPAddr).Port)
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // it tries again after a second
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		// it tries again after a second
 		if s, ok := PeerSocket(here); ok && s.Inode == two {
 			t.Fatal("the second socket is taken for the first")
 		}
 	}
 }
 
-// TestASocketBoundToAnInterfaceIsFound: anybody may bind a listener to an interface, and is no less the other end for it.
+// TestASocketBoundToAnInterfaceIsFound: anybody may bind a listener to an interface, and is no less the other end for
+// it.
 func TestASocketBoundToAnInterfaceIsFound(t *testing.T) {
 	bound := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
-		if e := c.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.SOL_SOCKET, unix.SO_BINDTODEVICE, "lo") }); e != nil {
+		if e := c.Control(func(fd uintptr) {
+			err = unix.SetsockoptString(int(fd), unix.SOL_SOCKET,
+				unix.SO_BINDTODEVICE, "lo")
+		}); e != nil {
 			return e
 		}
 		return err

@@ -42,8 +42,8 @@ type diagAnswer struct {
 var diagAnswers atomic.Bool
 
 // diagSocket asks the kernel for one TCP socket, sock_diag(7). It needs no privilege, and the cost does not depend on
-// how many sockets there are. An error means that the kernel does not answer such questions. A socket that is bound to an interface, as any
-// account may bind its own, is found only if that one is named.
+// how many sockets there are. An error means that the kernel does not answer such questions. A socket that is bound to
+// an interface, as any account may bind its own, is found only if that one is named.
 func diagSocket(local, remote netip.AddrPort) (s Socket, found bool, err error) {
 	if s, found, err = diagSocketOn(0, local, remote); found || err != nil || !ofThisMachine(local.Addr()) {
 		return s, found, err
@@ -67,8 +67,8 @@ func ofThisMachine(a netip.Addr) bool {
 	})
 }
 
-// Listeners returns the accounts whose TCP sockets take connections to an address of this machine. Where the kernel does not answer such
-// questions its list of all is read. An error means that it does not tell either way.
+// Listeners returns the accounts whose TCP sockets take connections to an address of this machine. Where the kernel
+// does not answer such questions its list of all is read. An error means that it does not tell either way.
 func Listeners(at netip.AddrPort) (uids []int, err error) {
 	at = plain(at)
 	if uids, err = diagListeners(at); err != nil {
@@ -94,7 +94,8 @@ func diagListeners(at netip.AddrPort) (uids []int, err error) {
 	return nil, nil
 }
 
-// listenersOf returns the accounts of the sockets of a family that listen at just that address, and of those that listen at all.
+// listenersOf returns the accounts of the sockets of a family that listen at just that address, and of those that
+// listen at all.
 func listenersOf(family uint8, at netip.AddrPort) (exactly, any []int, err error) {
 	const listening = 10 // tcp_states.h
 	fd, err := sendDiag(diagRequest{
@@ -188,8 +189,10 @@ func diagSocketOn(index int, local, remote netip.AddrPort) (s Socket, found bool
 		}
 	}
 	diagAnswers.Store(true)
-	// Without such a connection the kernel names the socket that listens at its address. Inode 0: no process has it open.
-	if got.Inode == 0 || !connected(got.State) || got.address(got.ID.Local, got.ID.LocalPort) != local || got.address(got.ID.Remote, got.ID.RemotePort) != remote {
+	// Without such a connection the kernel names the socket that listens at its address. Inode 0: no process has it
+	// open.
+	if got.Inode == 0 || !connected(got.State) || got.address(got.ID.Local, got.ID.LocalPort) != local ||
+		got.address(got.ID.Remote, got.ID.RemotePort) != remote {
 		return s, false, nil
 	}
 	return Socket{Inode: strconv.FormatUint(uint64(got.Inode), 10), UID: int(got.UID)}, true, nil

@@ -8,16 +8,15 @@ import (
 	"sort"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// Speedometer measures how fast CPUs are while others use them. A virtual CPU shares its core with strangers: its speed changes by
-// tens of percent from second to second, and no counter of this machine shows that, for the CPU counts as busy all the same. The
-// Speedometer does the same small piece of work again and again on the CPUs it watches, one after the other, and takes the CPU time
-// that it needs: waiting for a turn does not count. The work stays within a core's own caches, so that what a server does to the caches
-// that cores share does not reach it. Then there is time in which the hypervisor runs others in the CPU's place, which the kernel does
-// count: of the time that was wanted, the share that was given belongs to the speed.
+// Speedometer measures how fast CPUs are while others use them. A virtual CPU shares its core with strangers: its speed
+// changes by tens of percent from second to second, and no counter of this machine shows that, for the CPU counts as
+// busy all the same. The Speedometer does the same small piece of work again and again on the CPUs it watches, one
+// after the other, and takes the CPU time that it needs: waiting for a turn does not count. The work stays within a
+// core's own caches, so that what a server does to the caches that cores share does not reach it. Then there is time in
+// which the hypervisor runs others in the CPU's place, which the kernel does count: of the time that was wanted, the
+// share that was given belongs to the speed.
 type Speedometer struct {
 	fs   FS
 	stop chan struct{}
@@ -52,7 +51,8 @@ const (
 	givenLeast = 0.05 // seconds of CPU that were wanted; the kernel counts hundredths
 )
 
-// StartSpeedometer begins to measure the CPUs, from a thread of its own. Stop ends it. It fails when the CPUs may not be used.
+// StartSpeedometer begins to measure the CPUs, from a thread of its own. Stop ends it. It fails when the CPUs may not
+// be used.
 func StartSpeedometer(cpus []int) (*Speedometer, error) {
 	if len(cpus) == 0 {
 		return nil, fmt.Errorf("measure the speed of CPUs: %w: none are named", ErrCPUs)
@@ -69,8 +69,8 @@ func StartSpeedometer(cpus []int) (*Speedometer, error) {
 
 func (s *Speedometer) run(cpus []int, started chan<- error) {
 	defer close(s.done)
-	// The thread ends with the goroutine: its mask is good for nobody else. The main thread would not end, and its mask is what
-	// others take for the program's: it is held until the work is done on another thread.
+	// The thread ends with the goroutine: its mask is good for nobody else. The main thread would not end, and its mask
+	// is what others take for the program's: it is held until the work is done on another thread.
 	runtime.LockOSThread()
 	if thread() == os.Getpid() {
 		other := make(chan struct{})
@@ -154,7 +154,8 @@ func (s *Speedometer) look(cpus []int) {
 	s.given = append(s.given, g)
 }
 
-// share returns which part of the CPU time that was wanted between from and to the hypervisor gave, between 0 and 1. The caller holds mu.
+// share returns which part of the CPU time that was wanted between from and to the hypervisor gave, between 0 and 1.
+// The caller holds mu.
 func (s *Speedometer) share(from, to time.Time) float64 {
 	if len(s.given) == 0 {
 		return 1
@@ -175,8 +176,8 @@ func (s *Speedometer) Stop() {
 	<-s.done
 }
 
-// Speed returns the pieces of work that a CPU did per second that was wanted of it between from and to; not ok with too few samples. Its
-// scale is arbitrary: only ratios of speeds of one machine mean something.
+// Speed returns the pieces of work that a CPU did per second that was wanted of it between from and to; not ok with too
+// few samples. Its scale is arbitrary: only ratios of speeds of one machine mean something.
 func (s *Speedometer) Speed(from, to time.Time) (v float64, ok bool) {
 	s.mu.Lock()
 	var took []time.Duration
@@ -209,15 +210,6 @@ func (s *Speedometer) Used() time.Duration {
 	return s.used
 }
 
-// threadTime returns the CPU time of this thread.
-func threadTime() (time.Duration, error) {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
-		return 0, err
-	}
-	return time.Duration(ts.Nano()), nil
-}
-
 // speedWork is the piece of work.
 type speedWork struct {
 	table [2048]uint64
@@ -230,8 +222,8 @@ func (w *speedWork) fill() {
 	}
 }
 
-// do runs independent chains of arithmetic, then look-ups and branches in a small table. Code that keeps all parts of a core busy feels a
-// stranger on the same core as a server does; one long chain would not.
+// do runs independent chains of arithmetic, then look-ups and branches in a small table. Code that keeps all parts of a
+// core busy feels a stranger on the same core as a server does; one long chain would not.
 //
 //go:noinline
 func (w *speedWork) do(steps int) {

@@ -48,7 +48,8 @@ func TestSpeedometer(t *testing.T) {
 	}
 }
 
-// TestSpeedometerLeavesTheMainThread starts so many that some begin on the main thread, whose mask is the program's for others.
+// TestSpeedometerLeavesTheMainThread starts so many that some begin on the main thread, whose mask is the program's for
+// others.
 func TestSpeedometerLeavesTheMainThread(t *testing.T) {
 	cpus, err := Allowed()
 	if err != nil {

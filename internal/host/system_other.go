@@ -6,8 +6,9 @@ import (
 	"errors"
 	"math/bits"
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"os"
+	"runtime"
+	"time"
 )
 
 // cpuSet is a mask of CPUs. Here no process has one that is known.
@@ -31,11 +32,22 @@ func setAffinity(int, *cpuSet) error { return errors.ErrUnsupported }
 
 func thread() int { return 0 }
 
-func devices(st *unix.Stat_t) (on, is uint64) { return uint64(st.Dev), uint64(st.Rdev) }
+func threadTime() (time.Duration, error) { return 0, errors.ErrUnsupported }
 
-func space(vfs *unix.Statfs_t) (free, total uint64) {
-	return uint64(vfs.Bavail) * uint64(vfs.Bsize), vfs.Blocks * uint64(vfs.Bsize)
-}
+func diskNumber(string) (major, minor uint32, err error) { return 0, 0, ErrNoDevice }
+
+func numberOf(string) (major, minor uint32, err error) { return 0, 0, errors.ErrUnsupported }
+
+func inodeOfFD(uintptr) (uint64, error) { return 0, errors.ErrUnsupported }
+
+// uname knows the hardware that this program was built for.
+func uname() (release, machine string, ok bool) { return "", runtime.GOARCH, true }
+
+func mayWrite(string) bool { return false }
+
+func denied(string) string { return errors.ErrUnsupported.Error() }
+
+func slurp(path string, _ *[]byte) ([]byte, error) { return os.ReadFile(path) }
 
 // diagSocket is not known here.
 func diagSocket(_, _ netip.AddrPort) (s Socket, found bool, err error) {

@@ -54,8 +54,9 @@ func TestTuning(t *testing.T) {
 	}
 	x := FS{Root: root}.ReadTuning(7, "")
 	for k, want := range map[string]string{
-		"vm.swappiness": "60", "net.ipv4.ip_local_port_range": "32768 60999", "kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
-		"meminfo/HugePages_Total": "10", "meminfo/Hugepagesize": "2097152",
+		"vm.swappiness": "60", "net.ipv4.ip_local_port_range": "32768 60999",
+		"kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+		"meminfo/HugePages_Total":                "10", "meminfo/Hugepagesize": "2097152",
 	} {
 		if x.Settings[k] != want {
 			t.Errorf("%s is %q, want %q", k, x.Settings[k], want)
@@ -73,7 +74,8 @@ func TestTuning(t *testing.T) {
 	if n, ok := x.NUMANodes.Get(); !ok || n != 2 {
 		t.Errorf("%d nodes", n)
 	}
-	if y := (FS{Root: t.TempDir()}).ReadTuning(0, ""); len(y.Settings) != 0 || y.Limits != nil || y.Process != nil || y.NUMANodes.OK() {
+	if y := (FS{Root: t.TempDir()}).ReadTuning(0, ""); len(y.Settings) != 0 || y.Limits != nil ||
+		y.Process != nil || y.NUMANodes.OK() {
 		t.Errorf("of nothing: %+v", y)
 	}
 }

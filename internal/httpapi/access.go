@@ -19,7 +19,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
-// Access tells who may do what; *access.Store is one. Without it nobody is let in but root and Dyno's own account of this machine.
+// Access tells who may do what; *access.Store is one. Without it nobody is let in but root and Dyno's own account of
+// this machine.
 type Access interface {
 	Keys
 	Logins
@@ -46,11 +47,13 @@ type AuditLog interface {
 
 // Guarding says who is answered; the zero value answers this machine alone.
 type Guarding struct {
-	Hosts    []string // names by which others reach this server, beside those of this machine; with any of them a login is needed
-	Beyond   bool     // it listens beyond the loopback addresses: a login is needed even when there are no users yet
-	ReadOnly bool     // nothing can be changed
-	HSTS     bool     // browsers are told to come with TLS only; this holds for all ports of the host
-	Linked   func()   // called when the first-run token let somebody in without a user, and is used up; nil: nobody wants to know
+	// names by which others reach this server, beside those of this machine; with any of them a login is needed
+	Hosts    []string
+	Beyond   bool // it listens beyond the loopback addresses: a login is needed even when there are no users yet
+	ReadOnly bool // nothing can be changed
+	HSTS     bool // browsers are told to come with TLS only; this holds for all ports of the host
+	// called when the first-run token let somebody in without a user, and is used up; nil: nobody wants to know
+	Linked func()
 }
 
 // localUser is who asks where nobody logs in.
@@ -93,8 +96,8 @@ func callerOf(ctx context.Context) caller {
 // userOf returns the name of whoever made the request: "local" where nobody logs in, "token NAME" for an API token.
 func userOf(ctx context.Context) string { return callerOf(ctx).name() }
 
-// loginNeeded reports whether a request must tell who makes it. Without users that is every request but those of Dyno's own account of
-// this machine and of root.
+// loginNeeded reports whether a request must tell who makes it. Without users that is every request but those of Dyno's
+// own account of this machine and of root.
 func (v *Server) loginNeeded(r *http.Request) (bool, error) {
 	if g := v.options.Guarding; g.Beyond || len(g.Hosts) > 0 {
 		return true, nil
@@ -111,7 +114,8 @@ func (v *Server) loginNeeded(r *http.Request) (bool, error) {
 var errNobody = errors.New("this needs a login")
 
 // errStranger is errNobody where there are no users who could log in.
-var errStranger = fmt.Errorf("%w: there are no users, and without users only root and Dyno's own account of this machine are allowed", errNobody)
+var errStranger = fmt.Errorf("%w: there are no users, and without users only root and Dyno's own account of this "+
+	"machine are allowed", errNobody)
 
 // identify finds out who makes a request. Errors: errNobody, and what the store says.
 func (v *Server) identify(r *http.Request) (caller, error) {
@@ -132,7 +136,8 @@ func (v *Server) identify(r *http.Request) (caller, error) {
 	return c, err
 }
 
-// linked reports whether the first-run token alone lets in: it is for the people of this machine, so not where others come.
+// linked reports whether the first-run token alone lets in: it is for the people of this machine, so not where others
+// come.
 func (v *Server) linked() bool {
 	g := v.options.Guarding
 	return v.service.Access != nil && !g.Beyond && len(g.Hosts) == 0
@@ -143,7 +148,8 @@ func (v *Server) credentials(r *http.Request) (i access.Identity, err error) {
 	if v.service.Access == nil {
 		return i, errNobody
 	}
-	if all := r.Header.Values("Authorization"); len(all) > 0 { // what is said aloud counts; a wrong token is not mended by a cookie
+	if all := r.Header.Values("Authorization"); len(all) > 0 {
+		// what is said aloud counts; a wrong token is not mended by a cookie
 		kind, secret, _ := strings.Cut(all[0], " ")
 		if len(all) > 1 || !strings.EqualFold(kind, "Bearer") {
 			return i, errNobody
@@ -157,8 +163,9 @@ func (v *Server) credentials(r *http.Request) (i access.Identity, err error) {
 	return v.service.Access.BySession(r.Context(), all[0].Value, v.accountOf(r))
 }
 
-// accountOf returns the account of this machine to which a session is bound. Cookies know no ports: the browser also sends them to what
-// others have listen on another port of this machine. Behind a proxy all come from its account, and from elsewhere from none.
+// accountOf returns the account of this machine to which a session is bound. Cookies know no ports: the browser also
+// sends them to what others have listen on another port of this machine. Behind a proxy all come from its account, and
+// from elsewhere from none.
 func (v *Server) accountOf(r *http.Request) string {
 	if uid, told := peerOf(r).account(); told && !v.proxied(r) {
 		return "uid " + strconv.Itoa(uid)
@@ -166,8 +173,8 @@ func (v *Server) accountOf(r *http.Request) string {
 	return ""
 }
 
-// admit lets those pass who have a role. Tokens let programs in, which have no business with users and tokens: with person they are
-// kept out.
+// admit lets those pass who have a role. Tokens let programs in, which have no business with users and tokens: with
+// person they are kept out.
 func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := v.identify(r)
@@ -192,7 +199,8 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 func (v *Server) unauthorized(w http.ResponseWriter, err error) {
 	hint := "log in to the web UI, or send an API token as Authorization: Bearer …; `dyno user token add` makes one"
 	if errors.Is(err, errStranger) {
-		hint = "add a user with `dyno user add NAME` on this machine, or open the link that `dyno serve` prints on a terminal; the file " +
+		hint = "add a user with `dyno user add NAME` on this machine, or open the link that `dyno serve` prints on a " +
+			"terminal; the file " +
 			"first-run-link in Dyno's home always has it"
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="dyno"`)
@@ -214,7 +222,10 @@ func (v *Server) closed(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	v.log.Error("permissions are unavailable: all logins are refused", "path", r.URL.Path, "err", err)
-	respondJSON(w, http.StatusServiceUnavailable, problem{"error", "unavailable", "permissions are unavailable now", "the log of `dyno serve` has the reason"})
+	respondJSON(w, http.StatusServiceUnavailable, problem{
+		"error", "unavailable", "permissions are unavailable now",
+		"the log of `dyno serve` has the reason",
+	})
 }
 
 // register adds a path that everybody may ask for.
@@ -286,8 +297,9 @@ func (v *Server) stillMay(r *http.Request, c caller) {
 	}
 }
 
-// change registers an answer that changes something: on a server, in the inventory, or in what Dyno keeps. Only an operator may, with
-// JSON, from this origin, with the session's CSRF token, and not under ReadOnly; what is tried is written down before and after.
+// change registers an answer that changes something: on a server, in the inventory, or in what Dyno keeps. Only an
+// operator may, with JSON, from this origin, with the session's CSRF token, and not under ReadOnly; what is tried is
+// written down before and after.
 func (v *Server) change(pattern string, h http.HandlerFunc) {
 	v.changeBy(pattern, access.Operator, false, h)
 }
@@ -326,7 +338,8 @@ func (v *Server) changeBy(pattern string, need access.Role, person bool, h http.
 			v.written(w, r, e, h)
 			return
 		}
-		rec := &recorder{ResponseWriter: w} // what a viewer may do is to himself: as with a login, a flood of it must push no change out
+		// what a viewer may do is to himself: as with a login, a flood of it must push no change out
+		rec := &recorder{ResponseWriter: w}
 		h(rec, r)
 		if rec.code != http.StatusBadRequest && rec.code != http.StatusTooManyRequests { // then nothing was tried
 			e.Minor, e.Status, e.Outcome = true, rec.code, rec.outcome()
@@ -343,7 +356,8 @@ func (v *Server) changeBy(pattern string, need access.Role, person bool, h http.
 	})))
 }
 
-// refusedAMinute is how many refused changes of one caller are written down: each is a write to the disk, and the rest is counted.
+// refusedAMinute is how many refused changes of one caller are written down: each is a write to the disk, and the rest
+// is counted.
 const refusedAMinute = 10
 
 // refusals tells which of what is refused to a caller is written down. The zero value is ready.
@@ -386,7 +400,10 @@ func (v *Server) written(w http.ResponseWriter, r *http.Request, e access.Entry,
 	end, err := v.begin(r.Context(), e)
 	if err != nil {
 		v.log.Error("cannot write the audit log: nothing is changed", "path", r.URL.Path, "err", err)
-		respondJSON(w, http.StatusServiceUnavailable, problem{"error", "unavailable", "the audit log cannot be written, so nothing is changed", "the log of `dyno serve` has the reason"})
+		respondJSON(w, http.StatusServiceUnavailable, problem{
+			"error", "unavailable",
+			"the audit log cannot be written, so nothing is changed", "the log of `dyno serve` has the reason",
+		})
 		return
 	}
 	rec := &recorder{ResponseWriter: w}
@@ -400,7 +417,8 @@ func (v *Server) written(w http.ResponseWriter, r *http.Request, e access.Entry,
 	h(rec, r)
 }
 
-// csrfHeader carries a session's CSRF token. A foreign page can neither read the token nor send the header without being asked first.
+// csrfHeader carries a session's CSRF token. A foreign page can neither read the token nor send the header without
+// being asked first.
 const csrfHeader = "X-Dyno-CSRF"
 
 // mayChange answers what may not be changed.
@@ -419,7 +437,8 @@ func (v *Server) mayChange(w http.ResponseWriter, r *http.Request, c caller, nee
 }
 
 func readOnly(w http.ResponseWriter, hint string) {
-	respondJSON(w, http.StatusForbidden, problem{"error", "read_only", "this Dyno changes nothing: it runs with --read-only", hint})
+	respondJSON(w, http.StatusForbidden, problem{"error", "read_only", "this Dyno changes nothing: it runs with " +
+		"--read-only", hint})
 }
 
 // fromOwnPage answers what a foreign page could have sent.
@@ -435,7 +454,8 @@ func (v *Server) fromOwnPage(w http.ResponseWriter, r *http.Request, c caller) b
 		}
 	}
 	if !isJSON(r) {
-		respondError(w, http.StatusUnsupportedMediaType, "bad_data", "the request needs the header Content-Type: application/json")
+		respondError(w, http.StatusUnsupportedMediaType, "bad_data", "the request needs the header Content-Type: "+
+			"application/json")
 		return false
 	}
 	return true
@@ -451,7 +471,8 @@ func (v *Server) begin(ctx context.Context, e access.Entry) (end func(status int
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer cancel()
 		if err := v.service.Access.End(ctx, id, status, outcome); err != nil {
-			v.log.Error("cannot write how a change ended into the audit log", "what", e.What, "who", e.Who, "status", status, "err", err)
+			v.log.Error("cannot write how a change ended into the audit log", "what", e.What, "who", e.Who,
+				"status", status, "err", err)
 		}
 	}, err
 }
@@ -468,8 +489,12 @@ func (v *Server) note(ctx context.Context, e access.Entry) {
 	}
 }
 
-// audited are the members of a request that the audit log tells. Others may hold what is nobody's business: passwords, addresses, texts.
-var audited = []string{"target", "finding", "id", "name", "role", "execute", "kind", "window", "scale", "days", "everywhere", "replace"}
+// audited are the members of a request that the audit log tells. Others may hold what is nobody's business: passwords,
+// addresses, texts.
+var audited = []string{
+	"target", "finding", "id", "name", "role", "execute", "kind", "window", "scale", "days",
+	"everywhere", "replace",
+}
 
 // detail returns what the audit log tells of a request's body: "target=shop finding=f-1".
 func detail(body []byte) string {
@@ -486,7 +511,8 @@ func detail(body []byte) string {
 		s := string(raw)
 		var text string
 		if json.Unmarshal(raw, &text) == nil && raw[0] == '"' {
-			if s = text; strings.ContainsFunc(s, unicode.IsSpace) { // no name and no id: perhaps what belongs into another field
+			if s = text; strings.ContainsFunc(s, unicode.IsSpace) {
+				// no name and no id: perhaps what belongs into another field
 				s = "…"
 			}
 		}
@@ -530,9 +556,11 @@ func (x *recorder) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (x *recorder) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// outcome says for the audit log how it ended. Of an error it has the type alone: the text may repeat what detail withholds.
+// outcome says for the audit log how it ended. Of an error it has the type alone: the text may repeat what detail
+// withholds.
 func (x *recorder) outcome() string {
-	_, rest, _ := bytes.Cut(x.text, []byte(`"errorType":"`)) // see problem: nothing that comes from outside stands before it
+	// see problem: nothing that comes from outside stands before it
+	_, rest, _ := bytes.Cut(x.text, []byte(`"errorType":"`))
 	kind, _, _ := bytes.Cut(rest, []byte(`"`))
 	switch {
 	case x.code >= 500:

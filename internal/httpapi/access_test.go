@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 const (
@@ -91,7 +91,13 @@ func emptyServer(t *testing.T, o Guarding) *guarded {
 	g.store = s
 	service := g.fleet.service()
 	service.Access = s
-	g.Server = New(service, Options{Version: "1.2.3", Guarding: o, Log: slog.New(slog.NewTextHandler(g.log, nil)), Page: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("the page")) }), PagePaths: []string{"/{$}", "/assets/"}})
+	g.Server = New(service, Options{
+		Version: "1.2.3", Guarding: o, Log: slog.New(slog.NewTextHandler(g.log, nil)),
+		Page: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write([]byte("the page"))
+		}),
+		PagePaths: []string{"/{$}", "/assets/"},
+	})
 	return g
 }
 
@@ -116,7 +122,8 @@ func (g *guarded) visitor(t *testing.T) *visitor {
 	return &visitor{t: t, h: g, host: "127.0.0.1:9188", from: "192.0.2.9:4711"}
 }
 
-// ask sends a request as the page does; headers are name, value, name, value and replace what the page sends, "" leaves it out.
+// ask sends a request as the page does; headers are name, value, name, value and replace what the page sends, "" leaves
+// it out.
 func (b *visitor) ask(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -207,7 +214,8 @@ func TestWithoutUsersThisMachineIsAnOperator(t *testing.T) {
 	b.want(201, "POST", "/api/dyno/v1/user/add", `{"name":"anna","role":"operator","password":"`+pass+`"}`)
 	b.want(401, "GET", "/metrics", "")
 	b.want(401, "POST", note, words)
-	if me := b.login("anna", pass); me.Name != "anna" || me.Role != "operator" || me.Via != "session" || !me.LoginNeeded || me.CSRF == "" || me.Version != "1.2.3" {
+	if me := b.login("anna", pass); me.Name != "anna" || me.Role != "operator" || me.Via != "session" ||
+		!me.LoginNeeded || me.CSRF == "" || me.Version != "1.2.3" {
 		t.Fatalf("%+v", me)
 	}
 	b.want(201, "POST", note, words)
@@ -242,9 +250,11 @@ func TestFirstRunToken(t *testing.T) {
 	b.want(401, "POST", path, `{"token":"guess","name":"eve","password":"`+pass+`"}`)
 	b.want(400, "POST", path, `{"token":"`+token+`","name":"anna","password":"short"}`)
 	b.want(400, "POST", path, `{"token":"`+token+`","name":"<b>","password":"`+pass+`"}`)
-	b.want(403, "POST", path, `{"token":"`+token+`","name":"eve","password":"`+pass+`"}`, "Sec-Fetch-Site", "cross-site")
+	b.want(403, "POST", path, `{"token":"`+token+`","name":"eve","password":"`+pass+`"}`,
+		"Sec-Fetch-Site", "cross-site")
 	b.want(415, "POST", path, `{"token":"`+token+`","name":"eve","password":"`+pass+`"}`, "Content-Type", "text/plain")
-	if me := b.entered(b.want(200, "POST", path, `{"token":"`+token+`","name":"anna","password":"`+pass+`"}`)); me.Name != "anna" || me.Role != "operator" || me.FirstRun {
+	if me := b.entered(b.want(200, "POST", path, `{"token":"`+token+`","name":"anna","password":"`+pass+
+		`"}`)); me.Name != "anna" || me.Role != "operator" || me.FirstRun {
 		t.Fatalf("%+v", me)
 	}
 	b.want(201, "POST", note, words)
@@ -262,7 +272,8 @@ func TestReadOnlyAddsNoOperator(t *testing.T) {
 	if me != (who{LoginNeeded: true, ReadOnly: true}) {
 		t.Fatalf("%+v", me)
 	}
-	p := problemOf(t, b.want(403, "POST", "/api/dyno/v1/login/token", `{"token":"`+token+`","name":"anna","password":"`+pass+`"}`))
+	p := problemOf(t, b.want(403, "POST", "/api/dyno/v1/login/token", `{"token":"`+token+`","name":"anna","password":"`+
+		pass+`"}`))
 	if p.Type != "read_only" || !strings.Contains(p.Hint, "dyno user add") {
 		t.Errorf("%+v", p)
 	}
@@ -273,7 +284,8 @@ func TestReadOnlyAddsNoOperator(t *testing.T) {
 	b.login("anna", pass)
 }
 
-// TestEndingAnothersSessionIsAChange: it is written down before, and not done when that fails. One's own may always be ended.
+// TestEndingAnothersSessionIsAChange: it is written down before, and not done when that fails. One's own may always be
+// ended.
 func TestEndingAnothersSessionIsAChange(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	anna, ben, two := g.visitor(t), g.visitor(t), g.visitor(t)
@@ -301,7 +313,10 @@ func TestEndingAnothersSessionIsAChange(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %s %v %d %s", e.Who, e.Detail, e.Minor, e.Status, e.Outcome))
 		}
 	}
-	want := []string{"ben id=" + own + " true 200 done", "anna id=" + his + " false 200 done", "anna id=dyno_… false 404 refused: not_found"}
+	want := []string{
+		"ben id=" + own + " true 200 done", "anna id=" + his + " false 200 done",
+		"anna id=dyno_… false 404 refused: not_found",
+	}
 	if a, b := strings.Join(got, "\n"), strings.Join(want, "\n"); a != b {
 		t.Errorf("got\n%s\n\nwant\n%s", a, b)
 	}
@@ -316,7 +331,9 @@ func TestTheAuditLogHoldsNoTexts(t *testing.T) {
 	anna.want(404, "POST", "/api/dyno/v1/user/role", `{"name":"three blind mice","role":"viewer"}`)
 	anna.want(404, "POST", "/api/dyno/v1/user/remove", `{"name":"three blind mice"}`)
 	anna.want(400, "POST", note, `{"three blind mice":1}`)
-	if w := anna.want(409, "POST", "/api/dyno/v1/apply", `{"target":"shop","finding":"f","execute":true,"confirm":"x"}`); !strings.Contains(w.Body.String(), "ALTER TABLE") {
+	if w := anna.want(409, "POST", "/api/dyno/v1/apply",
+		`{"target":"shop","finding":"f","execute":true,"confirm":"x"}`); !strings.Contains(w.Body.String(), "ALTER "+
+		"TABLE") {
 		t.Error("the caller is not told what it would be")
 	}
 	all, err := g.store.Audit(t.Context(), 0, 100)
@@ -324,7 +341,8 @@ func TestTheAuditLogHoldsNoTexts(t *testing.T) {
 	if s := fmt.Sprintf("%+v", all); strings.Contains(s, "mice") || strings.Contains(s, "ALTER TABLE") {
 		t.Error(s)
 	}
-	if all[0].Outcome != "refused: conflict" || all[0].Status != 409 || all[0].Detail != "target=shop finding=f execute=true" {
+	if all[0].Outcome != "refused: conflict" || all[0].Status != 409 ||
+		all[0].Detail != "target=shop finding=f execute=true" {
 		t.Errorf("%+v", all[0])
 	}
 }
@@ -332,8 +350,9 @@ func TestTheAuditLogHoldsNoTexts(t *testing.T) {
 // outdated refuses a change that is not the one of the preview any more, at length.
 type outdated struct{ Changes }
 
-func (outdated) ApplyChange(context.Context, string, string, string, string, apply.Options) (app.Task, error) {
-	return app.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; review it again", ErrConflict, strings.Repeat("ADD KEY (a), ", 1000))
+func (outdated) ApplyChange(context.Context, string, string, string, string, apply.Options) (task.Task, error) {
+	return task.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; review it again", ErrConflict,
+		strings.Repeat("ADD KEY (a), ", 1000))
 }
 
 // TestWhatIsLoggedIsDone: a body in which two readers could see different things is refused.
@@ -342,7 +361,8 @@ func TestWhatIsLoggedIsDone(t *testing.T) {
 	anna := g.visitor(t)
 	anna.login("anna", pass)
 	for _, body := range []string{
-		`{"name":"ben","Name":"anna"}`, `{"Name":"ben"}`, `{"name":"anna","name":"ben"}`, `{"name":"anna","na\u006de":"ben"}`, `{"NAME":"ben","name":"anna"}`, `{"name":"ben","ſ":1}`,
+		`{"name":"ben","Name":"anna"}`, `{"Name":"ben"}`, `{"name":"anna","name":"ben"}`,
+		`{"name":"anna","na\u006de":"ben"}`, `{"NAME":"ben","name":"anna"}`, `{"name":"ben","ſ":1}`,
 	} {
 		anna.want(400, "POST", "/api/dyno/v1/user/remove", body)
 	}
@@ -350,7 +370,8 @@ func TestWhatIsLoggedIsDone(t *testing.T) {
 	f := func(body string, x any, want string) {
 		t.Helper()
 		err := decodeJSON(httptest.NewRequest("POST", "/", strings.NewReader(body)), x)
-		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && (!errors.Is(err, ErrBadRequest) || !strings.Contains(got, want)) {
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && (!errors.Is(err, ErrBadRequest) ||
+			!strings.Contains(got, want)) {
 			t.Errorf("%s: got %v, want %q", body, err, want)
 		}
 	}
@@ -365,7 +386,8 @@ func TestWhatIsLoggedIsDone(t *testing.T) {
 		Any  any               `json:"any"`
 		At   time.Time         `json:"at"`
 	}
-	f(`{"name":"x","url":"y","set":{"Set":"1","set":"2"},"many":[{"a":1},{"a":2}],"one":{"a":1},"any":{"A":[1,{"a":null}]},"at":"2026-11-03T12:00:00Z"}`, &outer{}, "")
+	f(
+		`{"name":"x","url":"y","set":{"Set":"1","set":"2"},"many":[{"a":1},{"a":2}],"one":{"a":1},"any":{"A":[1,{"a":null}]},"at":"2026-11-03T12:00:00Z"}`, &outer{}, "")
 	f(`{"Url":"y"}`, &outer{}, `unknown member "Url"`)
 	f(`{"entry":{}}`, &outer{}, `unknown member "entry"`)
 	f(`{"":1}`, &outer{}, `unknown member ""`)
@@ -424,7 +446,8 @@ func TestWhoDidItIsKept(t *testing.T) {
 	if len(told.Entries) != 3 || told.Entries[0].What != "login" {
 		t.Fatalf("%+v", told)
 	}
-	unmarshal(t, anna.want(200, "GET", "/api/dyno/v1/audit?limit=3&before="+jsonNumber(told.Entries[2].ID), "").Body.Bytes(), &told)
+	unmarshal(t, anna.want(200, "GET", "/api/dyno/v1/audit?limit=3&before="+jsonNumber(told.Entries[2].ID),
+		"").Body.Bytes(), &told)
 	if len(told.Entries) != 3 || told.Entries[0].What != "POST /api/dyno/v1/annotate" {
 		t.Fatalf("%+v", told)
 	}
@@ -432,7 +455,8 @@ func TestWhoDidItIsKept(t *testing.T) {
 	ben.want(403, "GET", "/api/dyno/v1/audit", "")
 }
 
-// TestAViewerPushesNoChangeOut: whatever a viewer may do is kept apart from the changes, and what was not even tried is not kept.
+// TestAViewerPushesNoChangeOut: whatever a viewer may do is kept apart from the changes, and what was not even tried is
+// not kept.
 func TestAViewerPushesNoChangeOut(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	ben := g.visitor(t)
@@ -544,7 +568,8 @@ func TestReadOnly(t *testing.T) {
 			b.login("anna", pass)
 		}
 		for _, p := range g.Paths() {
-			if method, path, _ := strings.Cut(p, " "); method == "POST" && (reads[p] == "" || path == "/api/dyno/v1/login/token") {
+			if method, path, _ := strings.Cut(p, " "); method == "POST" &&
+				(reads[p] == "" || path == "/api/dyno/v1/login/token") {
 				if p := problemOf(t, b.want(403, "POST", path, "{}")); p.Type != "read_only" {
 					t.Errorf("%s: %+v", path, p)
 				}
@@ -559,7 +584,8 @@ func TestReadOnly(t *testing.T) {
 		ben, also := g.visitor(t), g.visitor(t)
 		his := ben.login("ben", pass).ID
 		before := auditCount(t, g, "refused: read_only")
-		if p := problemOf(t, b.want(403, "POST", path, `{"id":"`+his+`"}`)); p.Type != "read_only" || !strings.Contains(p.Hint, "dyno user password") {
+		if p := problemOf(t, b.want(403, "POST", path, `{"id":"`+his+`"}`)); p.Type != "read_only" ||
+			!strings.Contains(p.Hint, "dyno user password") {
 			t.Errorf("%+v", p)
 		}
 		ben.want(200, "GET", "/metrics", "")
@@ -627,7 +653,9 @@ func TestStreamsEndWithTheSession(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			g := guardedServer(t, Guarding{})
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.ServeHTTP(w, ours(r)) }))
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				g.ServeHTTP(w, ours(r))
+			}))
 			defer s.Close()
 			b := g.visitor(t)
 			b.host = strings.TrimPrefix(s.URL, "http://")
@@ -658,7 +686,9 @@ func TestStreamsEndWithTheSession(t *testing.T) {
 	f("revoked", func(t *testing.T, g *guarded, _ *visitor, me who) {
 		good(t, g.store.EndSession(t.Context(), me.ID, ""))
 	})
-	f("logged out", func(t *testing.T, _ *guarded, b *visitor, _ who) { b.want(200, "POST", "/api/dyno/v1/logout", "{}") })
+	f("logged out", func(t *testing.T, _ *guarded, b *visitor, _ who) {
+		b.want(200, "POST", "/api/dyno/v1/logout", "{}")
+	})
 	f("idle for too long", func(_ *testing.T, g *guarded, _ *visitor, _ who) { g.pass(access.Idle) })
 	f("role changed", func(t *testing.T, g *guarded, _ *visitor, _ who) {
 		good(t, g.store.SetRole(t.Context(), "ben", access.Operator))
@@ -702,7 +732,8 @@ func TestDetail(t *testing.T) {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}
-	f(`{"target":"shop","finding":"f-1","execute":true,"confirm":"ALTER TABLE x"}`, "target=shop finding=f-1 execute=true")
+	f(`{"target":"shop","finding":"f-1","execute":true,"confirm":"ALTER TABLE x"}`,
+		"target=shop finding=f-1 execute=true")
 	f(`{"name":"ben","password":"hunter2 hunter2","current":"x"}`, "name=ben")
 	f(`{"name":{"password":"x"},"id":["x"]}`, "")
 	f(`{"id":"dyno_abcdefghijklmnop"}`, "id=dyno_…")

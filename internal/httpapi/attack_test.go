@@ -35,23 +35,26 @@ const (
 	seek    kind = "operators, people and tokens"
 )
 
-// reads are the POSTs that change nothing: Prometheus' API takes long expressions so, and logins have rules of their own.
+// reads are the POSTs that change nothing: Prometheus' API takes long expressions so, and logins have rules of their
+// own.
 var reads = map[string]kind{
-	"POST /api/v1/query": read, "POST /api/v1/query_range": read, "POST /api/v1/series": read, "POST /api/v1/labels": read, "POST /api/v1/query_exemplars": read,
+	"POST /api/v1/query": read, "POST /api/v1/query_range": read, "POST /api/v1/series": read,
+	"POST /api/v1/labels": read, "POST /api/v1/query_exemplars": read,
 	"POST /api/dyno/v1/login": public, "POST /api/dyno/v1/login/token": public,
 	"POST /api/dyno/v1/logout": self, "POST /api/dyno/v1/session/remove": self,
 }
 
-// kinds lists every path that is neither a GET that every viewer may ask for nor a POST that every operator may. A path that is added
-// is one of these two unless it is listed here.
+// kinds lists every path that is neither a GET that every viewer may ask for nor a POST that every operator may. A path
+// that is added is one of these two unless it is listed here.
 var kinds = map[string]kind{
 	"GET /-/healthy": public, "GET /-/ready": public, "GET /api/dyno/v1/session": public,
 	"GET /api/dyno/v1/sessions": seeSelf,
 	"GET /api/dyno/v1/discover": seek,
 	"GET /api/dyno/v1/users":    oversee, "GET /api/dyno/v1/tokens": oversee, "GET /api/dyno/v1/audit": oversee,
 	"POST /api/dyno/v1/user/password": self,
-	"POST /api/dyno/v1/user/add":      manage, "POST /api/dyno/v1/user/role": manage, "POST /api/dyno/v1/user/remove": manage,
-	"POST /api/dyno/v1/token/add": manage, "POST /api/dyno/v1/token/remove": manage,
+	"POST /api/dyno/v1/user/add":      manage, "POST /api/dyno/v1/user/role": manage,
+	"POST /api/dyno/v1/user/remove": manage,
+	"POST /api/dyno/v1/token/add":   manage, "POST /api/dyno/v1/token/remove": manage,
 }
 
 func kindOf(t *testing.T, pattern string) kind {
@@ -121,7 +124,8 @@ func TestWhoMayWhat(t *testing.T) {
 		f("a forged token", nobody, forged, bearer("dyno_"+strings.Repeat("A", 43))...)
 		f("a viewer's token", nobody, viewerToken, bearer(g.viewer)...)
 		f("an operator's token", nobody, operatorToken, bearer(g.operator)...)
-		f("a viewer's token beside an operator's cookie", anna, viewerToken, append(bearer(g.viewer), csrfHeader, "")...)
+		f("a viewer's token beside an operator's cookie", anna, viewerToken,
+			append(bearer(g.viewer), csrfHeader, "")...)
 		if k == change || k == self || k == manage {
 			ben2, anna2 := *ben, *anna
 			for _, csrf := range []string{"", "x", anna.csrf, ben.csrf + "x", ben.csrf[1:], strings.ToUpper(ben.csrf)} {
@@ -136,7 +140,8 @@ func TestWhoMayWhat(t *testing.T) {
 				f("an operator with a form", anna, 415, "Content-Type", "application/x-www-form-urlencoded")
 				f("an operator with a form of parts", anna, 415, "Content-Type", "multipart/form-data; boundary=x")
 				f("an operator with text", anna, 415, "Content-Type", "text/plain")
-				f("an operator with text that is called JSON", anna, 415, "Content-Type", "text/plain; application/json")
+				f("an operator with text that is called JSON", anna, 415, "Content-Type",
+					"text/plain; application/json")
 			}
 		}
 		if pattern == "POST /api/dyno/v1/logout" { // it lets go; tried elsewhere
@@ -171,7 +176,8 @@ func TestOtherMethodsChangeNothing(t *testing.T) {
 			continue
 		}
 		for _, m := range []string{"GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "post", "X"} {
-			if w := anna.ask(m, path, words, "Content-Type", "application/json", csrfHeader, anna.csrf, "X-HTTP-Method-Override", "POST"); w.Code != 405 {
+			if w := anna.ask(m, path, words, "Content-Type", "application/json", csrfHeader, anna.csrf,
+				"X-HTTP-Method-Override", "POST"); w.Code != 405 {
 				t.Errorf("%s %s: got %d", m, path, w.Code)
 			}
 		}
@@ -200,7 +206,8 @@ func TestHosts(t *testing.T) {
 	f(".", 421)
 	f("dyno.example.org@evil.example", 421)
 	// What a proxy adds does not count.
-	b.want(421, "GET", "/metrics", "", "Host", "evil.example", "X-Forwarded-Host", "dyno.example.org", "Authorization", "Bearer "+g.viewer)
+	b.want(421, "GET", "/metrics", "", "Host", "evil.example", "X-Forwarded-Host", "dyno.example.org",
+		"Authorization", "Bearer "+g.viewer)
 }
 
 // TestOwnAddressIsAName: the address at which a connection came in is no other page's name.
@@ -294,7 +301,8 @@ func TestPasswordsAreSetByTheirOwners(t *testing.T) {
 	for range 20 {
 		ben.ask("POST", path, `{"current":"wrong wrong wrong","password":"`+pass+`"}`)
 	}
-	if w := ben.want(429, "POST", path, `{"current":"`+other+`","password":"`+pass+`"}`); w.Header().Get("Retry-After") == "" {
+	if w := ben.want(429, "POST", path, `{"current":"`+other+`","password":"`+pass+`"}`); w.Header().
+		Get("Retry-After") == "" {
 		t.Error("it does not tell when")
 	}
 }
@@ -334,8 +342,8 @@ func auditCount(t *testing.T, g *guarded, outcome string) (n int) {
 	return n
 }
 
-// TestUsersAreNotTold: the answers to a wrong password and to an unknown name are the same to the byte; TestUnknownNamesTakeAsLong of
-// store/access holds the times together.
+// TestUsersAreNotTold: the answers to a wrong password and to an unknown name are the same to the byte;
+// TestUnknownNamesTakeAsLong of store/access holds the times together.
 func TestUsersAreNotTold(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	ask := func(name, from string) *httptest.ResponseRecorder {
@@ -365,9 +373,10 @@ func TestAddressesBehindAProxy(t *testing.T) {
 		}
 	}
 	f("", "127.0.0.1:1", "127.0.0.1:5", "", "127.0.0.1")
-	f("", "127.0.0.1:1", "127.0.0.1:5", "203.0.113.1", "127.0.0.1")                         // no proxy is known
-	f("d.example", "d.example", "127.0.0.1:5", "203.0.113.1", "203.0.113.1 via ?")          // the proxy's word
-	f("d.example", "d.example", "127.0.0.1:5", "6.6.6.6, 203.0.113.1", "203.0.113.1 via ?") // what the caller put before it is not
+	f("", "127.0.0.1:1", "127.0.0.1:5", "203.0.113.1", "127.0.0.1")                // no proxy is known
+	f("d.example", "d.example", "127.0.0.1:5", "203.0.113.1", "203.0.113.1 via ?") // the proxy's word
+	// what the caller put before it is not
+	f("d.example", "d.example", "127.0.0.1:5", "6.6.6.6, 203.0.113.1", "203.0.113.1 via ?")
 	f("d.example", "d.example", "127.0.0.1:5", "garbage", "unknown")
 	f("d.example", "d.example", "192.0.2.1:5", "203.0.113.1", "192.0.2.1") // not from here
 	f("d.example", "127.0.0.1:8306", "127.0.0.1:5", "203.0.113.1", "127.0.0.1")
@@ -377,8 +386,8 @@ func TestAddressesBehindAProxy(t *testing.T) {
 	f("", "127.0.0.1:1", "[::1]:5", "", "::1")
 }
 
-// TestAForgedAddressHoldsNobodyUp: another account of this machine names the address that a user logs in from through the proxy,
-// which is here the test itself.
+// TestAForgedAddressHoldsNobodyUp: another account of this machine names the address that a user logs in from through
+// the proxy, which is here the test itself.
 func TestAForgedAddressHoldsNobodyUp(t *testing.T) {
 	g := guardedServer(t, Guarding{Hosts: []string{"dyno.example.org"}})
 	url := "http://" + loopback(t, g)
@@ -420,29 +429,34 @@ func TestCookie(t *testing.T) {
 	}
 	f("127.0.0.1:9188", nil, "dyno-9188 Path=/; HttpOnly; SameSite=Strict")
 	f("localhost", nil, "dyno Path=/; HttpOnly; SameSite=Strict")
-	f("dyno.example.org", []string{"X-Forwarded-Proto", "https"}, "__Host-dyno Path=/; HttpOnly; Secure; SameSite=Strict")
-	f("dyno.example.org:8443", []string{"X-Forwarded-Proto", "https"}, "__Host-dyno-8443 Path=/; HttpOnly; Secure; SameSite=Strict")
+	f("dyno.example.org", []string{"X-Forwarded-Proto", "https"}, "__Host-dyno Path=/; HttpOnly; Secure; "+
+		"SameSite=Strict")
+	f("dyno.example.org:8443", []string{"X-Forwarded-Proto", "https"}, "__Host-dyno-8443 Path=/; HttpOnly; Secure; "+
+		"SameSite=Strict")
 	s := httptest.NewTLSServer(g)
 	defer s.Close()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+"/api/dyno/v1/login", strings.NewReader(`{"name":"anna","password":"`+pass+`"}`))
+	r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+"/api/dyno/v1/login",
+		strings.NewReader(`{"name":"anna","password":"`+pass+`"}`))
 	good(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	a, err := s.Client().Do(r)
 	good(t, err)
 	defer a.Body.Close()
-	if line := a.Header.Get("Set-Cookie"); a.StatusCode != 200 || !strings.HasPrefix(line, "__Host-dyno-") || !strings.HasSuffix(line, "; Path=/; HttpOnly; Secure; SameSite=Strict") {
+	if line := a.Header.Get("Set-Cookie"); a.StatusCode != 200 || !strings.HasPrefix(line, "__Host-dyno-") ||
+		!strings.HasSuffix(line, "; Path=/; HttpOnly; Secure; SameSite=Strict") {
 		t.Errorf("%d %s", a.StatusCode, line)
 	}
 }
 
 // hostile are texts that must stay texts.
 var hostile = []string{
-	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</script><svg onload=alert(1)>`, `javascript:alert(1)`, "a\r\nSet-Cookie: x=1\r\n\r\n<b>",
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</script><svg onload=alert(1)>`,
+	`javascript:alert(1)`, "a\r\nSet-Cookie: x=1\r\n\r\n<b>",
 	"right\u202eleft", `\u003c/script\u003e`, `{{7*7}}`, `' OR '1'='1`, `../../etc/passwd`, "\u2028\u2029", "\x00\x01",
 }
 
-// TestTextsStayTexts puts hostile texts wherever one can be put, and looks at every answer: JSON that no browser takes for anything else,
-// with no character in it that ends a script.
+// TestTextsStayTexts puts hostile texts wherever one can be put, and looks at every answer: JSON that no browser takes
+// for anything else, with no character in it that ends a script.
 func TestTextsStayTexts(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	anna := g.visitor(t)
@@ -456,7 +470,8 @@ func TestTextsStayTexts(t *testing.T) {
 			{"POST", note, `{"text":` + string(b) + `,"target":` + string(b) + `}`},
 			{"POST", note, `{` + string(b) + `:1}`},
 			{"POST", "/api/dyno/v1/login", `{"name":` + string(b) + `,"password":` + string(b) + `}`},
-			{"POST", "/api/dyno/v1/user/add", `{"name":` + string(b) + `,"role":` + string(b) + `,"password":"` + pass + `"}`},
+			{"POST", "/api/dyno/v1/user/add", `{"name":` + string(b) + `,"role":` + string(b) +
+				`,"password":"` + pass + `"}`},
 			{"POST", "/api/dyno/v1/user/role", `{"name":` + string(b) + `,"role":"viewer"}`},
 			{"POST", "/api/dyno/v1/token/add", `{"name":` + string(b) + `,"role":"viewer"}`},
 			{"POST", "/api/dyno/v1/token/remove", `{"id":` + string(b) + `}`},
@@ -465,9 +480,12 @@ func TestTextsStayTexts(t *testing.T) {
 			{"GET", "/api/v1/label/" + url.PathEscape(x) + "/values", ""},
 		}
 		for _, p := range g.Paths() {
-			if path, ok := strings.CutPrefix(p, "GET "); ok && !strings.ContainsAny(path, "{") && !strings.HasSuffix(path, "/stream") {
-				all = append(all, request{"GET", path + "?target=" + q + "&id=" + q + "&from=" + q + "&at=" + q + "&query=" + q + "&name=" + q + "&panel=" + q + "&limit=" + q + "&x=" + q, ""})
-				all = append(all, request{"GET", path + "?target=shop&id=" + q + "&name=" + q + "&task=" + q + "&flavor=" + q, ""})
+			if path, ok := strings.CutPrefix(p, "GET "); ok && !strings.ContainsAny(path, "{") &&
+				!strings.HasSuffix(path, "/stream") {
+				all = append(all, request{"GET", path + "?target=" + q + "&id=" + q + "&from=" + q + "&at=" + q +
+					"&query=" + q + "&name=" + q + "&panel=" + q + "&limit=" + q + "&x=" + q, ""})
+				all = append(all, request{"GET", path + "?target=shop&id=" + q + "&name=" + q + "&task=" +
+					q + "&flavor=" + q, ""})
 			}
 		}
 		for _, r := range all {
@@ -478,13 +496,16 @@ func TestTextsStayTexts(t *testing.T) {
 				return c
 			}, x))
 			h := w.Header()
-			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Security-Policy") != "default-src 'none'; frame-ancestors 'none'" {
+			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" ||
+				h.Get("Content-Security-Policy") != "default-src 'none'; frame-ancestors 'none'" {
 				t.Errorf("%s %s: %v", r.method, r.path, h)
 			}
 			switch kind := h.Get("Content-Type"); {
-			case strings.HasPrefix(kind, "text/plain"), strings.HasPrefix(kind, "application/openmetrics-text"), strings.HasPrefix(kind, "application/yaml"), strings.HasPrefix(kind, "text/yaml"):
+			case strings.HasPrefix(kind, "text/plain"), strings.HasPrefix(kind, "application/openmetrics-text"),
+				strings.HasPrefix(kind, "application/yaml"), strings.HasPrefix(kind, "text/yaml"):
 			case w.Code == http.StatusMovedPermanently || w.Code == http.StatusTemporaryRedirect: // of paths with dots
-				if to := h.Get("Location"); !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.HasPrefix(to, "/\\") {
+				if to := h.Get("Location"); !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+					strings.HasPrefix(to, "/\\") {
 					t.Errorf("%s %s leads to %s", r.method, r.path, to)
 				}
 			case kind != "application/json; charset=utf-8" || !json.Valid(w.Body.Bytes()):
@@ -517,14 +538,18 @@ func TestPathsStayInside(t *testing.T) {
 		var b bytes.Buffer
 		_, err = b.ReadFrom(c)
 		good(t, err)
-		if got := b.String(); strings.Contains(got, "root:") || strings.Contains(got, "mysql_up") || strings.HasPrefix(got, "HTTP/1.1 5") {
+		if got := b.String(); strings.Contains(got, "root:") || strings.Contains(got, "mysql_up") ||
+			strings.HasPrefix(got, "HTTP/1.1 5") {
 			t.Errorf("%s: %s", raw, got)
 		}
 	}
 	for _, p := range []string{
-		"/../../../etc/passwd", "/assets/../../../../etc/passwd", "/assets/..%2f..%2f..%2fetc/passwd", "/assets/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/assets//etc/passwd",
-		"/..\\..\\etc\\passwd", "/assets/..%5c..%5cetc%5cpasswd", "/assets/%00", "/./metrics", "/assets/../metrics", "//metrics", "/%6detrics", "/metrics/", "/metrics;x", "/metrics%00",
-		"/api/dyno/v1/../../../metrics", "/login/../metrics", "/-/healthy/../../metrics", "http://evil.example/metrics", "/api/dyno/v1/session/../targets",
+		"/../../../etc/passwd", "/assets/../../../../etc/passwd", "/assets/..%2f..%2f..%2fetc/passwd",
+		"/assets/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/assets//etc/passwd",
+		"/..\\..\\etc\\passwd", "/assets/..%5c..%5cetc%5cpasswd", "/assets/%00", "/./metrics", "/assets/../metrics",
+		"//metrics", "/%6detrics", "/metrics/", "/metrics;x", "/metrics%00",
+		"/api/dyno/v1/../../../metrics", "/login/../metrics", "/-/healthy/../../metrics", "http://evil.example/metrics",
+		"/api/dyno/v1/session/../targets",
 	} {
 		f(p)
 	}
@@ -545,9 +570,11 @@ func TestCutAndMadeUpRequests(t *testing.T) {
 		good(t, err)
 		good(t, c.(*net.TCPConn).CloseWrite())
 		var b bytes.Buffer
-		_, _ = b.ReadFrom(c)                     // a reset is an answer too
-		gone := fmt.Sprint(" ", clientGone, " ") // on a busy machine the end of sending is seen before the answer is there
-		if got, _, _ := strings.Cut(b.String(), "\r\n"); !strings.Contains(got, want) && !strings.Contains(got, gone) && got != "" || strings.Contains(b.String(), "mysql_up") {
+		_, _ = b.ReadFrom(c) // a reset is an answer too
+		// on a busy machine the end of sending is seen before the answer is there
+		gone := fmt.Sprint(" ", clientGone, " ")
+		if got, _, _ := strings.Cut(b.String(), "\r\n"); !strings.Contains(got, want) && !strings.Contains(got, gone) &&
+			got != "" || strings.Contains(b.String(), "mysql_up") {
 			t.Errorf("%.60q: %s", raw, b.String())
 		}
 	}
@@ -556,10 +583,12 @@ func TestCutAndMadeUpRequests(t *testing.T) {
 	f("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n", "400")
 	f("GET /metrics HTTP/1.1\r\n\r\n", "400")
 	f("GET /metrics HTTP/1.0\r\n\r\n", "421")
-	f("POST "+note+" HTTP/1.1\r\n"+host+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\n"+host+"\r\n", "40")
+	f("POST "+note+" HTTP/1.1\r\n"+host+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET "+
+		"/metrics HTTP/1.1\r\n"+host+"\r\n", "40")
 	f("POST "+note+" HTTP/1.1\r\n"+host+"Content-Length: 5\r\nContent-Length: 6\r\n\r\n{}", "400")
 	f("POST "+note+" HTTP/1.1\r\n"+host+"Content-Length: -1\r\n\r\n{}", "400")
-	f("GET /metrics HTTP/1.1\r\n"+host+"Authorization: Bearer "+g.viewer+"\r\nAuthorization: Bearer "+g.operator+"\r\n\r\n", "401")
+	f("GET /metrics HTTP/1.1\r\n"+host+"Authorization: Bearer "+g.viewer+"\r\nAuthorization: Bearer "+
+		g.operator+"\r\n\r\n", "401")
 	f("GET /metrics HTTP/1.1\r\n"+host+"Authorization: Bearer "+g.viewer+"\x00\r\n\r\n", "400")
 	f("GET /metrics HTTP/1.1\r\n"+host+"Authorization: Basic YW5uYTp4\r\n\r\n", "401")
 	f("GET /metrics HTTP/1.1\r\n"+host+"Cookie: "+strings.Repeat("dyno=x; ", 2000)+"\r\n\r\n", "4")
@@ -585,8 +614,12 @@ func TestBodiesAreBounded(t *testing.T) {
 		if w := anna.ask(method, path, deep); w.Code/100 != 4 && w.Code != 501 {
 			t.Errorf("%s: a deep body: got %d %.200s", p, w.Code, w.Body)
 		}
-		for _, body := range []string{"", "null", "[]", "1", `"x"`, "{", "{}{}", `{"x":1}`, "\xff", "{\"name\":\"\xff\"}"} {
-			if w := anna.ask(method, path, body); w.Code >= 500 && w.Code != 501 || w.Code == 401 && (kindOf(t, p) == change || kindOf(t, p) == manage) {
+		for _, body := range []string{
+			"", "null", "[]", "1", `"x"`, "{", "{}{}", `{"x":1}`, "\xff",
+			"{\"name\":\"\xff\"}",
+		} {
+			if w := anna.ask(method, path, body); w.Code >= 500 && w.Code != 501 || w.Code == 401 &&
+				(kindOf(t, p) == change || kindOf(t, p) == manage) {
 				t.Errorf("%s %q: got %d %.200s", p, body, w.Code, w.Body)
 			}
 		}
@@ -596,7 +629,8 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestSlowBodiesAreCutOff: a body that trickles in holds a connection for as long as any answer may take, and no longer.
+// TestSlowBodiesAreCutOff: a body that trickles in holds a connection for as long as any answer may take, and no
+// longer.
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.ServeHTTP(w, ours(r)) }))
@@ -608,7 +642,8 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	c, err := net.Dial("tcp", s.Listener.Addr().String())
 	good(t, err)
 	defer c.Close()
-	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nCookie: %s=%s\r\n%s: %s\r\nContent-Length: 100000\r\n\r\n{", note, b.host, b.cookie.Name, b.cookie.Value, csrfHeader, b.csrf)
+	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nCookie: %s=%s\r\n%s: "+
+		"%s\r\nContent-Length: 100000\r\n\r\n{", note, b.host, b.cookie.Name, b.cookie.Value, csrfHeader, b.csrf)
 	good(t, err)
 	good(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	begun := time.Now()
@@ -649,7 +684,8 @@ func TestSlowBodiesOfNobodyAreCutOffSoon(t *testing.T) {
 		c, err := net.Dial("tcp", address)
 		good(t, err)
 		defer c.Close()
-		_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: "+
+			"Bearer %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
 			path, address, token, len(words), words[:1])
 		good(t, err)
 		time.Sleep(wait)
@@ -675,7 +711,10 @@ func TestNoSecretIsTold(t *testing.T) {
 	}
 	anna := g.visitor(t)
 	anna.login("anna", pass)
-	secrets := map[string]string{"session": anna.cookie.Value, "password": pass, "new password": other, "viewer's token": g.viewer, "operator's token": g.operator}
+	secrets := map[string]string{
+		"session": anna.cookie.Value, "password": pass, "new password": other,
+		"viewer's token": g.viewer, "operator's token": g.operator,
+	}
 	for _, p := range g.Paths() {
 		method, path, _ := strings.Cut(p, " ")
 		path = strings.NewReplacer("{name}", "x", "{$}", "").Replace(path)
@@ -707,11 +746,20 @@ func TestNoSecretIsTold(t *testing.T) {
 
 func TestEveryAnswerIsLockedForStrangersToo(t *testing.T) {
 	g := guardedServer(t, Guarding{HSTS: true})
-	for _, r := range [][2]string{{"GET", "/"}, {"GET", "/metrics"}, {"GET", "/nowhere"}, {"POST", note}, {"GET", "/api/dyno/v1/session"}, {"POST", "/api/dyno/v1/login"}} {
+	for _, r := range [][2]string{
+		{"GET", "/"},
+		{"GET", "/metrics"},
+		{"GET", "/nowhere"},
+		{"POST", note},
+		{"GET", "/api/dyno/v1/session"},
+		{"POST", "/api/dyno/v1/login"},
+	} {
 		h := g.visitor(t).ask(r[0], r[1], "").Header()
 		for name, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
-			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Strict-Transport-Security": "", "Access-Control-Allow-Origin": "", "Server": "",
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+			"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Strict-Transport-Security": "",
+			"Access-Control-Allow-Origin": "", "Server": "",
 		} {
 			if h.Get(name) != want {
 				t.Errorf("%v: %s is %q", r, name, h.Get(name))

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
@@ -20,7 +20,9 @@ type endless struct {
 	limits []int
 }
 
-func (e *endless) Matching(_ context.Context, _ []string, _, _ time.Time, limit int) (series.Listing[metric.Labels], error) {
+func (e *endless) Matching(
+	_ context.Context, _ []string, _, _ time.Time, limit int,
+) (series.Listing[metric.Labels], error) {
 	e.limits = append(e.limits, limit)
 	return series.Listing[metric.Labels]{Cut: true}, nil
 }
@@ -30,7 +32,9 @@ func (e *endless) LabelNames(_ context.Context, _ []string, _, _ time.Time, limi
 	return series.Listing[string]{Cut: true}, nil
 }
 
-func (e *endless) LabelValues(_ context.Context, _ string, _ []string, _, _ time.Time, limit int) (series.Listing[string], error) {
+func (e *endless) LabelValues(_ context.Context, _ string, _ []string, _, _ time.Time,
+	limit int,
+) (series.Listing[string], error) {
 	return e.LabelNames(nil, nil, time.Time{}, time.Time{}, limit) //nolint:staticcheck // it asks nobody
 }
 
@@ -49,8 +53,8 @@ func (e *endless) Events(_ context.Context, _ string, _ []string, _, _ time.Time
 
 func (e *endless) Annotate(_ context.Context, x event.Event) (event.Event, error) { return x, nil }
 
-func (e *endless) Experiments(context.Context) ([]app.LabLine, error) {
-	return make([]app.LabLine, mostRecords+5), nil
+func (e *endless) Experiments(context.Context) ([]lab.Line, error) {
+	return make([]lab.Line, mostRecords+5), nil
 }
 
 // TestListsAreBounded: no list is as long as there are things, also when nobody says a limit.
@@ -65,8 +69,14 @@ func TestListsAreBounded(t *testing.T) {
 		}
 		return w.Body.String()
 	}
-	for _, path := range []string{"/api/v1/series?match[]=up&", "/api/v1/labels?", "/api/v1/label/job/values?", "/api/v1/metadata?"} {
-		for asked, want := range map[string]int{"": maxListed, "limit=0": maxListed, "limit=7": 7, "limit=1000000": maxListed} {
+	for _, path := range []string{
+		"/api/v1/series?match[]=up&", "/api/v1/labels?",
+		"/api/v1/label/job/values?", "/api/v1/metadata?",
+	} {
+		for asked, want := range map[string]int{
+			"": maxListed, "limit=0": maxListed, "limit=7": 7,
+			"limit=1000000": maxListed,
+		} {
 			x.limits = nil
 			text := get(path + asked)
 			if len(x.limits) != 1 || x.limits[0] != want {
@@ -78,7 +88,8 @@ func TestListsAreBounded(t *testing.T) {
 		}
 	}
 	text := get("/api/dyno/v1/events?from=0")
-	if n := strings.Count(text, `"id":`); n != maxEvents || !strings.Contains(text, `"truncated":true`) || strings.Contains(text, `"e0"`) || !strings.Contains(text, `"e1"`) {
+	if n := strings.Count(text, `"id":`); n != maxEvents || !strings.Contains(text, `"truncated":true`) ||
+		strings.Contains(text, `"e0"`) || !strings.Contains(text, `"e1"`) {
 		t.Errorf("%d events, and the newest are not those that stay", n)
 	}
 	var all struct{ Experiments []struct{} }

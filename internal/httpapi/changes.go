@@ -13,6 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/service"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Changes carries out and takes back what findings suggest.
@@ -24,8 +26,8 @@ type Changes interface {
 // Book tells what was done. For an unknown id: ErrNotFound.
 type Book interface {
 	// Journal returns the actions on a target, of all with "", newest first, at most n.
-	Journal(ctx context.Context, target string, n int) ([]app.Change, error)
-	ChangeOf(ctx context.Context, id string) (app.ChangeDetail, error)
+	Journal(ctx context.Context, target string, n int) ([]service.JournalAction, error)
+	ChangeOf(ctx context.Context, id string) (service.ChangeDetail, error)
 	// Report returns the document of a diagnosis, proof, run, demo or comparison.
 	Report(ctx context.Context, id string) (*report.Document, error)
 }
@@ -36,11 +38,11 @@ type Acts interface {
 	// KillSession ends a session if it is still of that user: else ErrConflict.
 	KillSession(ctx context.Context, target string, session uint64, user, by string) (journal.Entry, error)
 	// ApplyChange does it if confirm is the SQL of the preview.
-	ApplyChange(ctx context.Context, target, finding, confirm, by string, o apply.Options) (app.Task, error)
+	ApplyChange(ctx context.Context, target, finding, confirm, by string, o apply.Options) (task.Task, error)
 	PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error)
 	// UndoChange does it if confirm is the SQL of the preview with the same options.
-	UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (app.Task, error)
-	ProveChange(ctx context.Context, id, by string, o capture.Options) (app.Task, error)
+	UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error)
+	ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error)
 }
 
 const maxEntries = 1000
@@ -111,8 +113,9 @@ func (v *Server) report(w http.ResponseWriter, r *http.Request) {
 // policy finds the policy that a report says of itself: it names its own style and script by their hashes.
 var policy = pattern.New(`<meta http-equiv="Content-Security-Policy" content="([^"]*)">`)
 
-// reportPage serves a report as the self-contained page that it is. It is drawn of statements and notes of servers, so it gets no origin
-// (sandbox) and only what its own policy names: whatever slipped through it could neither ask this server anything nor send anything away.
+// reportPage serves a report as the self-contained page that it is. It is drawn of statements and notes of servers, so
+// it gets no origin (sandbox) and only what its own policy names: whatever slipped through it could neither ask this
+// server anything nor send anything away.
 func (v *Server) reportPage(w http.ResponseWriter, r *http.Request) {
 	d, ok := v.document(w, r)
 	if !ok {

@@ -24,7 +24,9 @@ func (nobody) Query(context.Context, string, time.Time, series.QueryOptions) (se
 	panic("BUG: asked")
 }
 
-func (nobody) QueryRange(context.Context, string, time.Time, time.Time, time.Duration, series.QueryOptions) (series.Answer, error) {
+func (nobody) QueryRange(context.Context, string, time.Time, time.Time, time.Duration,
+	series.QueryOptions,
+) (series.Answer, error) {
 	panic("BUG: asked")
 }
 
@@ -33,20 +35,29 @@ func TestAnswersInJSON(t *testing.T) {
 	f := func(path, want string) {
 		t.Helper()
 		w := request(v, "GET", "/api/dyno/v1/"+path, "")
-		if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want || w.Header().Get("Content-Type") != "application/json; charset=utf-8" {
+		if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want ||
+			w.Header().Get("Content-Type") != "application/json; charset=utf-8" {
 			t.Fatalf("%s: got %d %s\nwant %s", path, w.Code, got, want)
 		}
 	}
-	f("targets", `{"targets":[{"name":"blog","address":"10.0.0.9:3306","up":false,"reason":"connection refused","at":"2026-11-03T12:00:00Z"},`+
-		`{"name":"shop","address":"/run/mysqld/mysqld.sock","labels":{"site":"ber"}}]}`)
-	f("sources?target=shop", `{"sources":[{"name":"innodb_metrics","state":"denied","reason":"a privilege is missing","fix":"GRANT PROCESS","reads":0,"cost":"light","every_seconds":1}],"target":"shop"}`)
-	f("cost?target=shop&span=1m", `{"target":"shop","from":"2026-11-03T12:00:00Z","to":"2026-11-03T12:01:00Z","server_seconds_per_second":0.002}`)
-	f("state?target=shop", `{"target":"shop","at":"2026-11-03T12:00:00Z","up":true,"sessions":[{"id":7,"command":"Query","seconds":0,"sql":"SELECT '\u003c/script\u003e'"}]}`)
+	f("targets",
+		`{"targets":[{"name":"blog","address":"10.0.0.9:3306","up":false,"reason":"connection refused","at":"2026-11-03T12:00:00Z"},`+
+			`{"name":"shop","address":"/run/mysqld/mysqld.sock","labels":{"site":"ber"}}]}`)
+	f("sources?target=shop",
+		`{"sources":[{"name":"innodb_metrics","state":"denied","reason":"a privilege is missing","fix":"GRANT PROCESS","reads":0,"cost":"light","every_seconds":1}],"target":"shop"}`)
+	f("cost?target=shop&span=1m",
+		`{"target":"shop","from":"2026-11-03T12:00:00Z","to":"2026-11-03T12:01:00Z","server_seconds_per_second":0.002}`)
+	f("state?target=shop",
+		`{"target":"shop","at":"2026-11-03T12:00:00Z","up":true,"sessions":[{"id":7,"command":"Query","seconds":0,"sql":"SELECT '\u003c/script\u003e'"}]}`)
 	f("states?target=shop&from=60&to=120", `{"target":"shop","times":[]}`)
-	f("classes?target=shop&from=60&to=120", `{"classes":[],"coverage":{"from":"1970-01-01T00:01:00Z","to":"1970-01-01T00:02:00Z","observed_seconds":60}}`)
-	f("classes?target=shop&from=60&to=120&search=none", `{"classes":[],"found":0,"coverage":{"from":"1970-01-01T00:01:00Z","to":"1970-01-01T00:02:00Z","observed_seconds":60}}`)
-	f("class?target=shop&id=AB&from=60&to=120", `{"class":{"id":"AB","fingerprint":"","origin":"","count":0,"time_sec":0},"coverage":{"observed_seconds":0},"buckets":[]}`)
-	f("events?kind=ddl&from=60&to=120", `{"events":[{"id":"e2","at":"2026-11-03T12:00:00Z","target":"shop","kind":"ddl","text":"ALTER TABLE orders"}]}`)
+	f("classes?target=shop&from=60&to=120",
+		`{"classes":[],"coverage":{"from":"1970-01-01T00:01:00Z","to":"1970-01-01T00:02:00Z","observed_seconds":60}}`)
+	f("classes?target=shop&from=60&to=120&search=none",
+		`{"classes":[],"found":0,"coverage":{"from":"1970-01-01T00:01:00Z","to":"1970-01-01T00:02:00Z","observed_seconds":60}}`)
+	f("class?target=shop&id=AB&from=60&to=120",
+		`{"class":{"id":"AB","fingerprint":"","origin":"","count":0,"time_sec":0},"coverage":{"observed_seconds":0},"buckets":[]}`)
+	f("events?kind=ddl&from=60&to=120",
+		`{"events":[{"id":"e2","at":"2026-11-03T12:00:00Z","target":"shop","kind":"ddl","text":"ALTER TABLE orders"}]}`)
 	f("events?kind=gap", `{"events":[]}`)
 }
 
@@ -99,7 +110,10 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 		t.Helper()
 		log.Reset()
 		s.err = err
-		for _, path := range []string{"/metrics", "/probe?target=shop", "/api/dyno/v1/targets", "/api/dyno/v1/classes?target=shop", "/api/dyno/v1/state?target=shop", "/api/dyno/v1/events"} {
+		for _, path := range []string{
+			"/metrics", "/probe?target=shop", "/api/dyno/v1/targets",
+			"/api/dyno/v1/classes?target=shop", "/api/dyno/v1/state?target=shop", "/api/dyno/v1/events",
+		} {
 			w := request(v, "GET", path, "")
 			if p := told(t, w); w.Code != want || p.Type != typ || !strings.Contains(p.Error, err.Error()) {
 				t.Fatalf("%s with %v: got %d %+v", path, err, w.Code, p)
@@ -130,13 +144,16 @@ func TestWhatIsNotPluggedInIsTold(t *testing.T) {
 	for _, p := range v.Paths() {
 		method, path, _ := strings.Cut(p, " ")
 		switch path {
-		case "/{$}", "/api/dyno/v1/{$}", "/api/dyno/v1/session", "/-/healthy", "/-/ready", "/api/v1/status/buildinfo", "/api/v1/query_exemplars", "/api/v1/rules", "/api/v1/alerts":
-			if w := request(v, method, strings.TrimSuffix(path, "{$}"), ""); w.Code != http.StatusOK || !json.Valid(w.Body.Bytes()) {
+		case "/{$}", "/api/dyno/v1/{$}", "/api/dyno/v1/session", "/-/healthy", "/-/ready", "/api/v1/status/buildinfo",
+			"/api/v1/query_exemplars", "/api/v1/rules", "/api/v1/alerts":
+			if w := request(v, method, strings.TrimSuffix(path, "{$}"), ""); w.Code != http.StatusOK ||
+				!json.Valid(w.Body.Bytes()) {
 				t.Errorf("%s: got %d %s", p, w.Code, w.Body)
 			}
 		case "/api/dyno/v1/stream", "/api/dyno/v1/openapi.yaml": // need nothing
 		default:
-			w := request(v, method, strings.ReplaceAll(path, "{name}", "x")+"?target=shop&id=X&task=watch&flavor=mysql", "{}", "Content-Type", "application/json")
+			w := request(v, method, strings.ReplaceAll(path, "{name}", "x")+"?target=shop&id=X&task=watch&flavor=mysql",
+				"{}", "Content-Type", "application/json")
 			if w.Code != http.StatusNotImplemented {
 				t.Errorf("%s: got %d %s", p, w.Code, w.Body)
 			}
@@ -160,7 +177,8 @@ func TestNotesAreChecked(t *testing.T) {
 		}
 	}
 	f(`{"text":" deploy  \n 42 ","target":"shop","at":"2026-11-03T12:00:00Z","until":"2026-11-03T12:05:00Z"}`, 201)
-	if e := s.notes[0]; e.Text != "deploy 42" || e.Kind != event.Annotation || e.Target != "shop" || !e.At.Equal(noon) || e.Until.Sub(noon) != 5*time.Minute {
+	if e := s.notes[0]; e.Text != "deploy 42" || e.Kind != event.Annotation || e.Target != "shop" ||
+		!e.At.Equal(noon) || e.Until.Sub(noon) != 5*time.Minute {
 		t.Fatalf("got %+v", e)
 	}
 	before := time.Now()

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -58,7 +58,10 @@ func (f *fleet) Latest(_ context.Context, target string) ([]Latest, error) {
 	shop := Latest{Target: "shop", Labels: metric.L("site", "ber"), Samples: []metric.Sample{
 		{Name: "mysql_up", At: at, Value: 1},
 		{Name: "mysql_global_status_questions", Kind: metric.Counter, At: at, Value: 42},
-		{Name: "mysql_info_schema_processlist_threads", Labels: metric.L("command", "query", "state", "a \"b\"\n\\c"), At: at, Value: 2},
+		{
+			Name: "mysql_info_schema_processlist_threads", Labels: metric.L("command", "query", "state", "a \"b\"\n\\c"),
+			At: at, Value: 2,
+		},
 	}}
 	if target != "" {
 		return []Latest{shop}, nil
@@ -70,23 +73,32 @@ func (f *fleet) Latest(_ context.Context, target string) ([]Latest, error) {
 	}, nil
 }
 
-func (f *fleet) Health(context.Context) ([]app.Trouble, error) {
-	return []app.Trouble{{Kind: "disk", Severity: "bad", Text: "The disk is full: nothing is stored.", Fix: "free some space"}}, f.err
+func (f *fleet) Health(context.Context) ([]service.Trouble, error) {
+	return []service.Trouble{{
+		Kind: "disk", Severity: "bad", Text: "The disk is full: nothing is stored.",
+		Fix: "free some space",
+	}}, f.err
 }
 
 func (f *fleet) Sources(_ context.Context, target string) ([]Source, error) {
-	return []Source{{Source: snapshot.Source{Name: "innodb_metrics", State: snapshot.Denied, Reason: "a privilege is missing", Fix: "GRANT PROCESS"}, Cost: "light", Every: 1}}, f.know(target)
+	return []Source{{Source: snapshot.Source{
+		Name: "innodb_metrics", State: snapshot.Denied,
+		Reason: "a privilege is missing", Fix: "GRANT PROCESS",
+	}, Cost: "light", Every: 1}}, f.know(target)
 }
 
-func (f *fleet) Price(_ context.Context, target string, span time.Duration) (app.Price, error) {
-	return app.Price{Target: target, From: noon, To: noon.Add(span), Server: known.Of(0.002)}, f.know(target, span)
+func (f *fleet) Price(_ context.Context, target string, span time.Duration) (service.Price, error) {
+	return service.Price{Target: target, From: noon, To: noon.Add(span), Server: known.Of(0.002)}, f.know(target, span)
 }
 
 func (f *fleet) StateAt(_ context.Context, target string, at time.Time) (*state.State, error) {
 	if err := f.know(target, at.UnixMilli()); err != nil {
 		return nil, err
 	}
-	return &state.State{Target: target, At: noon, Up: true, Sessions: []state.Session{{ID: 7, Command: "Query", SQL: "SELECT '</script>'"}}}, nil
+	return &state.State{
+		Target: target, At: noon, Up: true,
+		Sessions: []state.Session{{ID: 7, Command: "Query", SQL: "SELECT '</script>'"}},
+	}, nil
 }
 
 func (f *fleet) StateTimes(_ context.Context, target string, from, to time.Time, limit int) ([]time.Time, error) {
@@ -105,12 +117,17 @@ func (f *fleet) Class(_ context.Context, target, id string, from, to time.Time) 
 	return ClassDetail{Class: class.Class{ID: id}}, f.know(target, id, from.Unix(), to.Unix())
 }
 
-func (f *fleet) Events(_ context.Context, target string, kinds []string, from, to time.Time, _ int) ([]event.Event, error) {
+func (f *fleet) Events(_ context.Context, target string, kinds []string, from, to time.Time,
+	_ int,
+) ([]event.Event, error) {
 	all := []event.Event{
 		{ID: "e1", At: noon, Target: "shop", Kind: event.Config, Text: "max_connections 151 → 200"},
 		{ID: "e2", At: noon, Target: "shop", Kind: event.DDL, Text: "ALTER TABLE orders"},
 	}
-	return slices.DeleteFunc(all, func(e event.Event) bool { return len(kinds) > 0 && !slices.Contains(kinds, string(e.Kind)) }), f.know(target, from.Unix(), to.Unix())
+	return slices.DeleteFunc(all, func(e event.Event) bool {
+		return len(kinds) > 0 &&
+			!slices.Contains(kinds, string(e.Kind))
+	}), f.know(target, from.Unix(), to.Unix())
 }
 
 func (f *fleet) Annotate(_ context.Context, e event.Event) (event.Event, error) {

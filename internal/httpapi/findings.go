@@ -9,21 +9,24 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Findings gives what was judged of a target.
 type Findings interface {
-	// Verdicts returns the diagnoses that are kept of a target in short, newest first, at most n; of each target its newest with
-	// target "". For an unknown target: ErrNotFound.
+	// Verdicts returns the diagnoses that are kept of a target in short, newest first, at most n; of each target its
+	// newest with target "". For an unknown target: ErrNotFound.
 	Verdicts(ctx context.Context, target string, n int) ([]app.Verdict, error)
 	// Judged returns one diagnosis with all that was thought about it.
-	Judged(ctx context.Context, id string) (app.Judged, error)
+	Judged(ctx context.Context, id string) (service.Judged, error)
 	// Diagnose looks at a target in a task whose result is the id of a diagnosis.
-	Diagnose(ctx context.Context, target, by string, o capture.Options) (app.Task, error)
+	Diagnose(ctx context.Context, target, by string, o capture.Options) (task.Task, error)
 	// FindingsOf returns the findings of a target that are open, ignored and resolved, whichever diagnosis saw them.
-	FindingsOf(ctx context.Context, target string) (app.Findings, error)
-	// IgnoreFinding takes a finding from those that are open, for a time; 0 shows it again. For an unknown one: ErrNotFound.
+	FindingsOf(ctx context.Context, target string) (service.Findings, error)
+	// IgnoreFinding takes a finding from those that are open, for a time; 0 shows it again. For an unknown one:
+	// ErrNotFound.
 	IgnoreFinding(ctx context.Context, target, finding, by string, d time.Duration) (ledger.Ignored, error)
 	// JudgedEvery is the time between two looks that nobody asks for; 0: there are none.
 	JudgedEvery() time.Duration
@@ -52,16 +55,16 @@ func (v *Server) findings(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x := struct {
-		Target    string        `json:"target"`
-		Every     float64       `json:"every_seconds,omitzero"`
-		Diagnosis *app.Judged   `json:"diagnosis,omitempty"`
-		History   []app.Verdict `json:"history"`
-		app.Findings
+		Target    string          `json:"target"`
+		Every     float64         `json:"every_seconds,omitzero"`
+		Diagnosis *service.Judged `json:"diagnosis,omitempty"`
+		History   []app.Verdict   `json:"history"`
+		service.Findings
 	}{Target: name, Every: v.service.Findings.JudgedEvery().Seconds()}
 	history, err := v.service.Findings.Verdicts(r.Context(), name, limit)
 	x.History = list(history)
 	if err == nil && len(history) > 0 {
-		var d app.Judged
+		var d service.Judged
 		d, err = v.service.Findings.Judged(r.Context(), history[0].ID)
 		x.Diagnosis = &d
 	}
@@ -114,7 +117,8 @@ func (v *Server) diagnose(w http.ResponseWriter, r *http.Request) {
 		v.fail(w, r, err)
 		return
 	}
-	t, err := v.service.Findings.Diagnose(r.Context(), x.Target, userOf(r.Context()), capture.Options{Window: window, Redact: x.Redact})
+	t, err := v.service.Findings.Diagnose(r.Context(), x.Target, userOf(r.Context()),
+		capture.Options{Window: window, Redact: x.Redact})
 	v.started(w, r, t, err)
 }
 
@@ -145,9 +149,10 @@ func (v *Server) ignoreFinding(w http.ResponseWriter, r *http.Request) {
 	}
 	var i ledger.Ignored
 	if err == nil {
-		i, err = v.service.Findings.IgnoreFinding(r.Context(), x.Target, x.Finding, userOf(r.Context()), time.Duration(x.Seconds*float64(time.Second)))
+		i, err = v.service.Findings.IgnoreFinding(r.Context(), x.Target, x.Finding, userOf(r.Context()),
+			time.Duration(x.Seconds*float64(time.Second)))
 	}
-	if errors.Is(err, app.ErrIgnoreFor) {
+	if errors.Is(err, service.ErrIgnoreFor) {
 		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
 	}
 	v.reply(w, r, i, err)

@@ -9,22 +9,23 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/panel"
+	"github.com/dyno-perf/dyno/internal/service"
 )
 
 // Graphs gives the figures of graphs.
 type Graphs interface {
 	// Graphs works out lines. An unknown target: ErrNotFound; an unknown panel or too many points: ErrBadRequest.
-	Graphs(ctx context.Context, q app.GraphQuery) (app.Graphs, error)
+	Graphs(ctx context.Context, q service.GraphQuery) (service.Graphs, error)
 }
 
 // Limits of graphs.
 const (
 	usualPoints = 600
 	maxPoints   = 2000
-	// longestGraph keeps an answer within seconds: working out a window takes time by its length, also where nothing is kept.
+	// longestGraph keeps an answer within seconds: working out a window takes time by its length, also where nothing is
+	// kept.
 	longestGraph = 401 * 24 * time.Hour
 )
 
@@ -35,7 +36,10 @@ func (v *Server) graphRoutes() {
 
 func (v *Server) graphs(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
-	q := app.GraphQuery{Target: p.need("target"), Panels: p.values["panel"], Compare: p.span("compare", 0), Step: p.span("step", 0)}
+	q := service.GraphQuery{
+		Target: p.need("target"), Panels: p.values["panel"], Compare: p.span("compare", 0),
+		Step: p.span("step", 0),
+	}
 	q.From, q.To = p.window(clock.Now())
 	q.Points = min(p.limit("points", usualPoints), maxPoints)
 	switch {
@@ -90,9 +94,9 @@ func (v *Server) panels(w http.ResponseWriter, r *http.Request) {
 	respondBytes(w, http.StatusOK, append(b, "]}"...))
 }
 
-// appendGraphs writes graphs as JSON. It is done by hand because an answer is tens of thousands of figures, of which six digits are
-// more than a graph can show.
-func appendGraphs(b []byte, g app.Graphs) []byte {
+// appendGraphs writes graphs as JSON. It is done by hand because an answer is tens of thousands of figures, of which
+// six digits are more than a graph can show.
+func appendGraphs(b []byte, g service.Graphs) []byte {
 	b = appendText(append(b, `{"target":`...), g.Target)
 	b = strconv.AppendInt(append(b, `,"from":`...), g.From, 10)
 	b = strconv.AppendInt(append(b, `,"to":`...), g.To, 10)

@@ -11,24 +11,31 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/panel"
+	"github.com/dyno-perf/dyno/internal/service"
 )
 
 // drawn answers for graphs, and keeps what it was asked.
 type drawn struct {
-	asked app.GraphQuery
+	asked service.GraphQuery
 	err   error
 }
 
-func (d *drawn) Graphs(_ context.Context, q app.GraphQuery) (app.Graphs, error) {
+func (d *drawn) Graphs(_ context.Context, q service.GraphQuery) (service.Graphs, error) {
 	d.asked = q
 	p, _ := panel.Find("connections")
-	return app.Graphs{Target: q.Target, From: 100, To: 130, Step: 10, Panels: []app.GraphPanel{{Panel: p, Lines: []app.GraphLine{
-		{Name: "running", Expr: `sum(x{a="b"})`, Mean: []float64{1, math.NaN(), 1234.5678}, Min: []float64{0, math.NaN(), 1e-9}, Max: []float64{2, math.NaN(), 1e12}, Compare: []float64{0.5, 1, math.Inf(1)}},
-		{Name: "connected", Expr: "y", Mean: []float64{1, 2, 3}},
-		{Name: "limit", Expr: "z", Unknown: "may not \"look\""},
-	}}}}, d.err
+	return service.Graphs{
+		Target: q.Target, From: 100, To: 130, Step: 10,
+		Panels: []service.GraphPanel{{Panel: p, Lines: []service.GraphLine{
+			{
+				Name: "running", Expr: `sum(x{a="b"})`, Mean: []float64{1, math.NaN(), 1234.5678},
+				Min: []float64{0, math.NaN(), 1e-9}, Max: []float64{2, math.NaN(), 1e12},
+				Compare: []float64{0.5, 1, math.Inf(1)},
+			},
+			{Name: "connected", Expr: "y", Mean: []float64{1, 2, 3}},
+			{Name: "limit", Expr: "z", Unknown: "may not \"look\""},
+		}}},
+	}, d.err
 }
 
 func TestGraphsJSON(t *testing.T) {
@@ -44,18 +51,29 @@ func TestGraphsJSON(t *testing.T) {
 	if w.Code != http.StatusOK {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if want := (app.GraphQuery{Target: "shop", From: time.Unix(1000, 0).UTC(), To: time.Unix(2000, 0).UTC(), Points: 99, Compare: 24 * time.Hour, Panels: []string{"connections", "cpu"}}); fmt.Sprint(d.asked) != fmt.Sprint(want) {
+	if want := (service.GraphQuery{
+		Target: "shop", From: time.Unix(1000, 0).UTC(), To: time.Unix(2000, 0).UTC(),
+		Points: 99, Compare: 24 * time.Hour, Panels: []string{"connections", "cpu"},
+	}); fmt.Sprint(
+		d.asked) != fmt.Sprint(want) {
 		t.Errorf("asked %v, want %v", d.asked, want)
 	}
 	// Moments may be told from now.
-	for query, want := range map[string][2]time.Duration{"": {time.Hour, 0}, "&from=-90m&to=now": {90 * time.Minute, 0}, "&from=now-2d&to=-1h30m": {48 * time.Hour, 90 * time.Minute}, "&from=-1w": {7 * 24 * time.Hour, 0}} {
+	for query, want := range map[string][2]time.Duration{
+		"": {time.Hour, 0}, "&from=-90m&to=now": {90 * time.Minute, 0},
+		"&from=now-2d&to=-1h30m": {48 * time.Hour, 90 * time.Minute}, "&from=-1w": {7 * 24 * time.Hour, 0},
+	} {
 		before := time.Now()
-		if ask("target=shop" + query); d.asked.From.Before(before.Add(-want[0])) || d.asked.From.After(time.Now().Add(-want[0])) ||
+		if ask("target=shop" + query); d.asked.From.Before(before.Add(-want[0])) ||
+			d.asked.From.After(time.Now().Add(-want[0])) ||
 			d.asked.To.Before(before.Add(-want[1])) || d.asked.To.After(time.Now().Add(-want[1])) {
 			t.Errorf("%s: %v to %v", query, d.asked.From, d.asked.To)
 		}
 	}
-	for _, query := range []string{"from=-3600", "from=-1x", "from=now-", "from=nowhere", "from=-", "from=now&to=-1h", "from=--1h", "from=-900y", "from=-1e3", "from=now--1e3", "from=now-1e3"} {
+	for _, query := range []string{
+		"from=-3600", "from=-1x", "from=now-", "from=nowhere", "from=-", "from=now&to=-1h",
+		"from=--1h", "from=-900y", "from=-1e3", "from=now--1e3", "from=now-1e3",
+	} {
 		if w := ask("target=shop&" + query); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, w.Code, w.Body)
 		}
@@ -80,10 +98,12 @@ func TestGraphsJSON(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	l := got.Panels[0].Lines
-	if *l[0].Mean[0] != 1 || l[0].Mean[1] != nil || *l[0].Mean[2] != 1234.57 || *l[0].Min[2] != 1e-9 || *l[0].Max[2] != 1e12 || l[0].Compare[2] != nil || l[0].Expr != `sum(x{a="b"})` {
+	if *l[0].Mean[0] != 1 || l[0].Mean[1] != nil || *l[0].Mean[2] != 1234.57 || *l[0].Min[2] != 1e-9 ||
+		*l[0].Max[2] != 1e12 || l[0].Compare[2] != nil || l[0].Expr != `sum(x{a="b"})` {
 		t.Errorf("%s", w.Body)
 	}
-	if l[1].Min != nil || l[1].Unknown != "" || len(l[2].Mean) != 0 || l[2].Unknown != `may not "look"` || !l[2].Limit || l[0].Limit {
+	if l[1].Min != nil || l[1].Unknown != "" || len(l[2].Mean) != 0 || l[2].Unknown != `may not "look"` ||
+		!l[2].Limit || l[0].Limit {
 		t.Errorf("%s", w.Body)
 	}
 
@@ -120,14 +140,16 @@ func TestGraphsJSON(t *testing.T) {
 
 func TestPanelsJSON(t *testing.T) {
 	w := httptest.NewRecorder()
-	New(Service{Graphs: &drawn{}}, Options{}).ServeHTTP(w, ours(httptest.NewRequest(http.MethodGet, "http://localhost/api/dyno/v1/panels", nil)))
+	New(Service{Graphs: &drawn{}}, Options{}).ServeHTTP(w,
+		ours(httptest.NewRequest(http.MethodGet, "http://localhost/api/dyno/v1/panels", nil)))
 	var got struct {
 		Panels []struct {
 			ID    string
 			Lines []struct{ Name, Expr string }
 		}
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Panels) != len(panel.Server()) || got.Panels[0].Lines[0].Expr == "" {
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Panels) != len(panel.Server()) ||
+		got.Panels[0].Lines[0].Expr == "" {
 		t.Fatalf("%v: %s", err, w.Body)
 	}
 }
@@ -137,11 +159,11 @@ func BenchmarkAppendGraphs(b *testing.B) {
 	for i := range v {
 		v[i] = 1234.5678 * float64(i)
 	}
-	var g app.Graphs
+	var g service.Graphs
 	for _, p := range panel.Server() {
-		x := app.GraphPanel{Panel: p}
+		x := service.GraphPanel{Panel: p}
 		for _, l := range p.Lines {
-			x.Lines = append(x.Lines, app.GraphLine{Name: l.Name, Mean: v, Min: v, Max: v})
+			x.Lines = append(x.Lines, service.GraphLine{Name: l.Name, Mean: v, Min: v, Max: v})
 		}
 		g.Panels = append(g.Panels, x)
 	}

@@ -14,10 +14,12 @@ const maxBody = 1 << 20
 
 // guard refuses what a foreign web page could make a browser send, before anybody asks who makes the request.
 //
-//   - The header Host must name this machine, or what Hosts has. A page whose own name was made to resolve to this machine (DNS
+//   - The header Host must name this machine, or what Hosts has. A page whose own name was made to resolve to this
+//     machine (DNS
 //     rebinding) carries that name.
 //   - It must not come through a proxy that nobody told of: all the world would come from this machine then.
-//   - A request that changes something must not come from another origin (Sec-Fetch-Site, else Origin), nor one of the API that a browser
+//   - A request that changes something must not come from another origin (Sec-Fetch-Site, else Origin), nor one of the
+//     API that a browser
 //     says comes from another site: some of them do work, and one logs in to servers.
 //   - Nothing may be embedded or read across origins: no CORS headers, no frames, no guessing of content types.
 func (v *Server) guard(next http.Handler) http.Handler {
@@ -37,7 +39,8 @@ func (v *Server) guard(next http.Handler) http.Handler {
 		if !v.ownHost(r) {
 			respondJSON(w, http.StatusMisdirectedRequest, problem{
 				"error", "bad_data",
-				"this server answers only to 127.0.0.1, localhost, [::1] and the names given with --host; the request named another host",
+				"this server answers only to 127.0.0.1, localhost, [::1] and the names given with --host; the " +
+					"request named another host",
 				"dyno serve --host NAME lets it answer to that name, with a login",
 			})
 			return
@@ -45,7 +48,8 @@ func (v *Server) guard(next http.Handler) http.Handler {
 		if name := v.throughProxy(r); name != "" {
 			respondJSON(w, http.StatusMisdirectedRequest, problem{
 				"error", "bad_data",
-				"this request came through a proxy (it has the header " + name + "), and its clients cannot be told from local ones",
+				"this request came through a proxy (it has the header " + name + "), " +
+					"and its clients cannot be told from local ones",
 				"dyno serve --host NAME, the name that people type, answers through a proxy, with a login",
 			})
 			return
@@ -58,8 +62,8 @@ func (v *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// ownHost reports whether the header Host names this server. The address that the connection came in at is one of its names: no other
-// page can have it for its own.
+// ownHost reports whether the header Host names this server. The address that the connection came in at is one of its
+// names: no other page can have it for its own.
 func (v *Server) ownHost(r *http.Request) bool {
 	if loopbackHost(r.Host) {
 		return true
@@ -92,13 +96,16 @@ func loopbackHost(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// throughProxy returns the header by which a proxy gives itself away where none is expected: on a loopback address without a name given
-// with --host. A proxy that adds none of them cannot be told from a program of this machine.
+// throughProxy returns the header by which a proxy gives itself away where none is expected: on a loopback address
+// without a name given with --host. A proxy that adds none of them cannot be told from a program of this machine.
 func (v *Server) throughProxy(r *http.Request) string {
 	if g := v.options.Guarding; g.Beyond || len(g.Hosts) > 0 {
 		return ""
 	}
-	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Via", "X-Real-IP"} {
+	for _, name := range []string{
+		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+		"Forwarded", "Via", "X-Real-IP",
+	} {
 		if len(r.Header.Values(name)) > 0 {
 			return name
 		}
@@ -106,8 +113,8 @@ func (v *Server) throughProxy(r *http.Request) string {
 	return ""
 }
 
-// foreignRead reports whether another site's page has a browser ask for what needs work, as an image or a frame would. Links to a report
-// and to the samples may lead in.
+// foreignRead reports whether another site's page has a browser ask for what needs work, as an image or a frame would.
+// Links to a report and to the samples may lead in.
 func foreignRead(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "cross-site", "same-site":
@@ -121,23 +128,25 @@ func foreignRead(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/api/")
 }
 
-// proxied reports whether a request came through a proxy on this machine, as far as that can be told: from here, for a name given with
-// --host. Only then are the headers of the proxy looked at. Whoever is on this machine can forge them: see addressOf.
+// proxied reports whether a request came through a proxy on this machine, as far as that can be told: from here, for a
+// name given with --host. Only then are the headers of the proxy looked at. Whoever is on this machine can forge them:
+// see addressOf.
 func (v *Server) proxied(r *http.Request) bool {
 	a, err := netip.ParseAddrPort(r.RemoteAddr)
 	here := err == nil && a.Addr().Unmap().IsLoopback() || peerOf(r).socket
 	return here && len(v.options.Guarding.Hosts) > 0 && !loopbackHost(r.Host)
 }
 
-// addressOf returns where a request comes from, without a port; of IPv6 the network, for a host has 2⁶⁴ addresses to try from. What
-// a proxy says goes with the proxy's account: what another account says is another address.
+// addressOf returns where a request comes from, without a port; of IPv6 the network, for a host has 2⁶⁴ addresses to
+// try from. What a proxy says goes with the proxy's account: what another account says is another address.
 func (v *Server) addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
 	via := ""
-	if all := r.Header.Values("X-Forwarded-For"); len(all) > 0 && v.proxied(r) { // the last one is what the nearest proxy saw
+	if all := r.Header.Values("X-Forwarded-For"); len(all) > 0 && v.proxied(r) {
+		// the last one is what the nearest proxy saw
 		list := strings.Split(all[len(all)-1], ",")
 		host = strings.TrimSpace(list[len(list)-1])
 		via = " via ?"
@@ -171,11 +180,12 @@ func (v *Server) secure(r *http.Request) bool {
 	return r.TLS != nil || v.proxied(r) && r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
-// cookieName is the name of the session's cookie. Cookies do not know ports, so two Dynos of one host tell theirs apart by the name. With
-// TLS the prefix makes browsers refuse one that a neighbour or an unencrypted page planted.
+// cookieName is the name of the session's cookie. Cookies do not know ports, so two Dynos of one host tell theirs apart
+// by the name. With TLS the prefix makes browsers refuse one that a neighbour or an unencrypted page planted.
 func (v *Server) cookieName(r *http.Request) string {
 	name := "dyno"
-	if _, port, err := net.SplitHostPort(r.Host); err == nil && port != "" && !strings.ContainsFunc(port, func(c rune) bool { return c < '0' || c > '9' }) {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil && port != "" &&
+		!strings.ContainsFunc(port, func(c rune) bool { return c < '0' || c > '9' }) {
 		name += "-" + port
 	}
 	if v.secure(r) {

@@ -40,7 +40,8 @@ func TestOtherOriginsCannotChangeAnything(t *testing.T) {
 	f := func(want int, headers ...string) {
 		t.Helper()
 		before := len(s.notes)
-		w := request(v, "POST", "/api/dyno/v1/annotate", `{"text":"x"}`, append([]string{"Content-Type", "application/json"}, headers...)...)
+		w := request(v, "POST", "/api/dyno/v1/annotate", `{"text":"x"}`,
+			append([]string{"Content-Type", "application/json"}, headers...)...)
 		if w.Code != want || (len(s.notes) > before) != (want == 201) {
 			t.Fatalf("%v: got %d %s", headers, w.Code, w.Body)
 		}
@@ -64,7 +65,10 @@ func TestOtherOriginsCannotChangeAnything(t *testing.T) {
 
 // TestOtherSitesCannotMakeTheAPIWork: an image or a frame of another page neither looks for servers nor runs a query.
 func TestOtherSitesCannotMakeTheAPIWork(t *testing.T) {
-	v := New((&fleet{}).service(), Options{Page: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), PagePaths: []string{"/{$}"}})
+	v := New((&fleet{}).service(), Options{
+		Page:      http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		PagePaths: []string{"/{$}"},
+	})
 	f := func(want int, method, path string, headers ...string) {
 		t.Helper()
 		w := request(v, method, path, "", headers...)
@@ -75,7 +79,8 @@ func TestOtherSitesCannotMakeTheAPIWork(t *testing.T) {
 	const other = 501 // or whatever the path itself says
 	for _, p := range v.Paths() {
 		method, path, _ := strings.Cut(p, " ")
-		if path = strings.NewReplacer("{name}", "x", "{$}", "").Replace(path); method != "GET" || !strings.HasPrefix(path, "/api/") || strings.HasSuffix(path, "/stream") {
+		if path = strings.NewReplacer("{name}", "x", "{$}", "").Replace(path); method != "GET" ||
+			!strings.HasPrefix(path, "/api/") || strings.HasSuffix(path, "/stream") {
 			continue
 		}
 		for _, site := range []string{"cross-site", "same-site"} {
@@ -87,13 +92,17 @@ func TestOtherSitesCannotMakeTheAPIWork(t *testing.T) {
 		f(other, "GET", path, "Sec-Fetch-Site", "none")
 		f(other, "GET", path)
 	}
-	f(403, "GET", "/api/dyno/v1/discover", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
-	f(403, "HEAD", "/api/dyno/v1/stream", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty")
+	f(403, "GET", "/api/dyno/v1/discover", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",
+		"Sec-Fetch-Dest", "document")
+	f(403, "HEAD", "/api/dyno/v1/stream", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors",
+		"Sec-Fetch-Dest", "empty")
 	for _, path := range []string{"/metrics", "/probe?target=shop"} { // all the turns of who is logged in
 		f(403, "GET", path, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image")
 		f(200, "GET", path, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
 	}
-	f(other, "GET", "/api/dyno/v1/report.html?id=d-1", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document") // a link in a ticket
+	// a link in a ticket
+	f(other, "GET", "/api/dyno/v1/report.html?id=d-1", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",
+		"Sec-Fetch-Dest", "document")
 	f(200, "GET", "/", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
 	f(403, "GET", "/metrics", "Sec-Fetch-Site", "same-site")
 	f(200, "GET", "/metrics", "Sec-Fetch-Site", "same-origin")
@@ -113,7 +122,10 @@ func TestProxiesMustBeNamed(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Via", "X-Real-IP"} {
+	for _, name := range []string{
+		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+		"Forwarded", "Via", "X-Real-IP",
+	} {
 		f(Guarding{}, 421, name, "203.0.113.1")
 		f(Guarding{}, 421, name, "")
 		f(Guarding{Hosts: []string{"dyno.example.org"}}, 401, name, "203.0.113.1") // as ever: a login is needed
@@ -131,7 +143,8 @@ func TestTheHostnameIsAName(t *testing.T) {
 	}
 	f := func(o Guarding, host string, want int) {
 		t.Helper()
-		if w := request(New((&fleet{}).service(), Options{Guarding: o}), "GET", "/-/healthy", "", "Host", host); w.Code != want {
+		if w := request(New((&fleet{}).service(), Options{Guarding: o}), "GET", "/-/healthy", "", "Host",
+			host); w.Code != want {
 			t.Errorf("%s: got %d", host, w.Code)
 		}
 	}
@@ -147,7 +160,10 @@ func TestEveryAnswerIsLocked(t *testing.T) {
 	v := New((&fleet{}).service(), Options{})
 	for _, path := range []string{"/", "/metrics", "/api/dyno/v1/targets", "/nowhere", "/api/v1/query"} {
 		h := request(v, "GET", path, "", "Origin", "http://evil.example").Header()
-		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store"} {
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
+		} {
 			if h.Get(name) != want {
 				t.Errorf("%s: %s is %q", path, name, h.Get(name))
 			}
@@ -178,9 +194,11 @@ func TestWrongPathsMethodsAndSizesAreToldInJSON(t *testing.T) {
 	f("GET", "/api/dyno/v1/annotate", "", 405)
 	f("DELETE", "/api/dyno/v1/targets", "", 405)
 	f("OPTIONS", "/api/dyno/v1/annotate", "", 405, "Origin", "http://evil.example")
-	f("POST", "/api/dyno/v1/annotate", `{"text":"`+strings.Repeat("x", maxBody)+`"}`, 413, "Content-Type", "application/json")
+	f("POST", "/api/dyno/v1/annotate", `{"text":"`+strings.Repeat("x", maxBody)+`"}`, 413,
+		"Content-Type", "application/json")
 	v = New(Service{Querier: nobody{}}, Options{})
-	f("POST", "/api/v1/query", "query="+strings.Repeat("x", maxBody+1), 413, "Content-Type", "application/x-www-form-urlencoded")
+	f("POST", "/api/v1/query", "query="+strings.Repeat("x", maxBody+1), 413, "Content-Type",
+		"application/x-www-form-urlencoded")
 	f("POST", "/api/v1/query", "query=%zz", 400, "Content-Type", "application/x-www-form-urlencoded")
 	if w := request(v, "DELETE", "/api/v1/query", ""); !strings.Contains(w.Header().Get("Allow"), "POST") {
 		t.Fatalf("what is allowed is not told: %v", w.Header())

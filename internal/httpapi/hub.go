@@ -10,18 +10,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Bounds of the stream. A second of 200 targets is 200 updates.
 const (
-	maxStreams  = 64     // clients at a time
-	maxOwn      = 8      // of one caller
-	maxBehind   = 2048   // updates that a client may be behind before it is dropped
-	maxFull     = 64     // full states that wait in all streams of a caller, which may have hundreds of kilobytes; further ones come without lists
+	maxStreams = 64   // clients at a time
+	maxOwn     = 8    // of one caller
+	maxBehind  = 2048 // updates that a client may be behind before it is dropped
+	// full states that wait in all streams of a caller, which may have hundreds of kilobytes; further ones come without
+	// lists
+	maxFull     = 64
 	leastFull   = 4      // that each stream may have waiting, whatever the caller's others have
 	maxReplayed = 20_000 // updates that are remembered
 )
@@ -51,7 +53,7 @@ type update struct {
 	full   *state.State // nil when it is replayed, or the client does not want it
 	text   *encoded     // of full, for all clients
 	events []event.Event
-	task   *app.Task // a change of a task, then nothing else
+	task   *task.Task // a change of a task, then nothing else
 }
 
 // encoded is something as JSON, which is made when it is first asked for, once.
@@ -86,8 +88,9 @@ func (h *hub) publish(r reading.Reading) {
 	u := update{target: r.Target, events: r.Events, full: r.State}
 	if s := r.State; s != nil {
 		u.vitals = &state.State{
-			Target: r.Target, At: s.At, Up: s.Up, Reason: s.Reason, NotConfigured: s.NotConfigured, LoginRefused: s.LoginRefused,
-			Server: s.Server, Vitals: s.Vitals, Connections: s.Connections, Idle: s.Idle,
+			Target: r.Target, At: s.At, Up: s.Up, Reason: s.Reason, NotConfigured: s.NotConfigured,
+			LoginRefused: s.LoginRefused,
+			Server:       s.Server, Vitals: s.Vitals, Connections: s.Connections, Idle: s.Idle,
 		}
 	}
 	h.add(u)
@@ -133,7 +136,9 @@ func (h *hub) add(u update) {
 // follow adds a client of who. With the id of the last update that it saw it gets what came since, seen is
 // the number of the update before the first that it gets; note tells what it missed. What it takes out of
 // updates it tells by took.
-func (h *hub) follow(who, lastID string, full func(target string) bool) (c *client, seen uint64, missed []update, note string, err error) {
+func (h *hub) follow(
+	who, lastID string, full func(target string) bool,
+) (c *client, seen uint64, missed []update, note string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.clients) >= maxStreams {
@@ -154,7 +159,8 @@ func (h *hub) follow(who, lastID string, full func(target string) bool) (c *clie
 		seq, err := strconv.ParseUint(n, 10, 64)
 		switch {
 		case err != nil || boot != h.boot || seq > h.seq:
-			note = "this is another run of the program, or the id is not one of its; what came since cannot be sent again"
+			note = "this is another run of the program, or the id is not one of its; what came since cannot be sent " +
+				"again"
 		default:
 			i := 0
 			for i < len(h.ring) && h.ring[i].seq <= seq {

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/lab"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Lab gives experiments and recipes, carries them out, and gives the runs and reports that are on record.
@@ -18,29 +19,29 @@ type Lab interface {
 // Experiments are comparisons of variants. For an unknown id the error wraps ErrNotFound.
 type Experiments interface {
 	// Experiments lists them, newest first.
-	Experiments(ctx context.Context) ([]app.LabLine, error)
-	Experiment(ctx context.Context, id string) (app.LabExperiment, error)
+	Experiments(ctx context.Context) ([]lab.Line, error)
+	Experiment(ctx context.Context, id string) (lab.Experiment, error)
 	// SideBySide sets two against each other. What cannot be compared is ErrConflict.
-	SideBySide(ctx context.Context, id, with string) (app.LabExperiment, error)
+	SideBySide(ctx context.Context, id, with string) (lab.Experiment, error)
 	// Resume goes on with one that was interrupted.
-	Resume(ctx context.Context, id, by string) (app.Task, error)
+	Resume(ctx context.Context, id, by string) (task.Task, error)
 }
 
 // Recipes are experiments that ship with Dyno.
 type Recipes interface {
-	Recipes(ctx context.Context) ([]app.LabRecipe, error)
+	Recipes(ctx context.Context) ([]lab.Recipe, error)
 	// Recipe tells what running one would mean; it starts nothing.
-	Recipe(ctx context.Context, name, scale string, set map[string]string) (app.LabDryRun, error)
-	RunRecipe(ctx context.Context, name, scale string, set map[string]string, by string) (app.Task, error)
+	Recipe(ctx context.Context, name, scale string, set map[string]string) (lab.DryRun, error)
+	RunRecipe(ctx context.Context, name, scale string, set map[string]string, by string) (task.Task, error)
 }
 
 // Records are the runs of loads and the reports that were kept.
 type Records interface {
 	// Runs lists the latest on a target, on all with "", newest first.
-	Runs(ctx context.Context, target string, limit int) ([]app.LabRun, error)
-	Run(ctx context.Context, id string) (app.LabRunDetail, error)
+	Runs(ctx context.Context, target string, limit int) ([]lab.Run, error)
+	Run(ctx context.Context, id string) (lab.RunDetail, error)
 	// Documents lists reports of demos and proofs.
-	Documents(ctx context.Context, limit int) ([]app.LabDocument, error)
+	Documents(ctx context.Context, limit int) ([]lab.Document, error)
 }
 
 // Bounds of lists.

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // bench is a lab that knows x-1, the recipe threads and the run r-1, and records what it is asked.
@@ -22,50 +23,51 @@ func (b *bench) know(ok bool, format string, args ...any) error {
 	return nil
 }
 
-func (b *bench) Experiments(context.Context) ([]app.LabLine, error) {
-	return []app.LabLine{{ID: "x-1", State: app.LabDamaged, Problem: "it cannot be read", Tally: []report.LaidTally{}}}, b.know(true, "experiments")
+func (b *bench) Experiments(context.Context) ([]lab.Line, error) {
+	return []lab.Line{{ID: "x-1", State: lab.Damaged, Problem: "it cannot be read", Tally: []report.LaidTally{}}},
+		b.know(true, "experiments")
 }
 
-func (b *bench) Experiment(_ context.Context, id string) (app.LabExperiment, error) {
-	return app.LabExperiment{LabLine: app.LabLine{ID: id, State: app.LabFinished}}, b.know(id == "x-1", "experiment %s", id)
+func (b *bench) Experiment(_ context.Context, id string) (lab.Experiment, error) {
+	return lab.Experiment{Line: lab.Line{ID: id, State: lab.Finished}}, b.know(id == "x-1", "experiment %s", id)
 }
 
-func (b *bench) SideBySide(_ context.Context, id, with string) (app.LabExperiment, error) {
+func (b *bench) SideBySide(_ context.Context, id, with string) (lab.Experiment, error) {
 	if id == with {
-		return app.LabExperiment{}, fmt.Errorf("%w: both are %s", ErrConflict, id)
+		return lab.Experiment{}, fmt.Errorf("%w: both are %s", ErrConflict, id)
 	}
-	return app.LabExperiment{}, b.know(true, "beside %s %s", id, with)
+	return lab.Experiment{}, b.know(true, "beside %s %s", id, with)
 }
 
-func (b *bench) Resume(_ context.Context, id, by string) (app.Task, error) {
-	return app.Task{ID: "t-1"}, b.know(id == "x-1", "resume %s by %s", id, by)
+func (b *bench) Resume(_ context.Context, id, by string) (task.Task, error) {
+	return task.Task{ID: "t-1"}, b.know(id == "x-1", "resume %s by %s", id, by)
 }
 
-func (b *bench) Recipes(context.Context) ([]app.LabRecipe, error) {
-	return []app.LabRecipe{{Name: "threads"}}, b.know(true, "recipes")
+func (b *bench) Recipes(context.Context) ([]lab.Recipe, error) {
+	return []lab.Recipe{{Name: "threads"}}, b.know(true, "recipes")
 }
 
-func (b *bench) Recipe(_ context.Context, name, scale string, set map[string]string) (app.LabDryRun, error) {
-	return app.LabDryRun{}, b.know(name == "threads", "recipe %s %s %d", name, scale, len(set))
+func (b *bench) Recipe(_ context.Context, name, scale string, set map[string]string) (lab.DryRun, error) {
+	return lab.DryRun{}, b.know(name == "threads", "recipe %s %s %d", name, scale, len(set))
 }
 
-func (b *bench) RunRecipe(_ context.Context, name, scale string, set map[string]string, by string) (app.Task, error) {
+func (b *bench) RunRecipe(_ context.Context, name, scale string, set map[string]string, by string) (task.Task, error) {
 	if scale == "full" {
-		return app.Task{}, fmt.Errorf("%w: experiment x-1 runs", app.ErrTaskBusy)
+		return task.Task{}, fmt.Errorf("%w: experiment x-1 runs", task.ErrBusy)
 	}
-	return app.Task{ID: "t-1", Kind: "recipe"}, b.know(name == "threads", "run %s %s %v by %s", name, scale, set, by)
+	return task.Task{ID: "t-1", Kind: "recipe"}, b.know(name == "threads", "run %s %s %v by %s", name, scale, set, by)
 }
 
-func (b *bench) Runs(_ context.Context, target string, limit int) ([]app.LabRun, error) {
-	return []app.LabRun{}, b.know(true, "runs %q %d", target, limit)
+func (b *bench) Runs(_ context.Context, target string, limit int) ([]lab.Run, error) {
+	return []lab.Run{}, b.know(true, "runs %q %d", target, limit)
 }
 
-func (b *bench) Run(_ context.Context, id string) (app.LabRunDetail, error) {
-	return app.LabRunDetail{}, b.know(id == "r-1", "run %s", id)
+func (b *bench) Run(_ context.Context, id string) (lab.RunDetail, error) {
+	return lab.RunDetail{}, b.know(id == "r-1", "run %s", id)
 }
 
-func (b *bench) Documents(_ context.Context, limit int) ([]app.LabDocument, error) {
-	return []app.LabDocument{}, b.know(true, "documents %d", limit)
+func (b *bench) Documents(_ context.Context, limit int) ([]lab.Document, error) {
+	return []lab.Document{}, b.know(true, "documents %d", limit)
 }
 
 func TestLabAnswers(t *testing.T) {
@@ -103,7 +105,8 @@ func TestLabAnswers(t *testing.T) {
 	f("run", 400, "")
 	f("documents?limit=3", 200, "documents 3")
 	f("documents?limit=x", 400, "")
-	if w := request(New(Service{}, Options{}), "GET", "/api/dyno/v1/experiments", ""); w.Code != http.StatusNotImplemented {
+	if w := request(New(Service{}, Options{}), "GET", "/api/dyno/v1/experiments",
+		""); w.Code != http.StatusNotImplemented {
 		t.Errorf("without a lab: %d", w.Code)
 	}
 }
@@ -114,7 +117,8 @@ func TestLabChanges(t *testing.T) {
 	f := func(path, body string, code int, asked string) {
 		t.Helper()
 		l.asked = nil
-		w := request(h, "POST", "/api/dyno/v1/"+path, body, "Content-Type", "application/json", "Sec-Fetch-Site", "same-origin")
+		w := request(h, "POST", "/api/dyno/v1/"+path, body, "Content-Type", "application/json",
+			"Sec-Fetch-Site", "same-origin")
 		if w.Code != code || strings.Join(l.asked, ";") != asked {
 			t.Errorf("%s %s: %d %s, asked %q", path, body, w.Code, w.Body, l.asked)
 		}
@@ -123,7 +127,8 @@ func TestLabChanges(t *testing.T) {
 		}
 	}
 	f("recipe/run", `{"name":"threads"}`, 202, "run threads small map[] by local")
-	f("recipe/run", `{"name":"threads","scale":"medium","set":{"trials.time":"1s"}}`, 202, "run threads medium map[trials.time:1s] by local")
+	f("recipe/run", `{"name":"threads","scale":"medium","set":{"trials.time":"1s"}}`, 202,
+		"run threads medium map[trials.time:1s] by local")
 	f("recipe/run", `{"name":"threads","scale":"full"}`, 409, "")
 	f("recipe/run", `{"name":"nothing"}`, 404, "run nothing small map[] by local")
 	f("recipe/run", `{"name":"threads","install":true}`, 400, "")
@@ -132,10 +137,12 @@ func TestLabChanges(t *testing.T) {
 	f("experiment/resume", `{"id":"x-2"}`, 404, "resume x-2 by local")
 	for _, path := range []string{"recipe/run", "experiment/resume"} {
 		l.asked = nil
-		if w := request(h, "POST", "/api/dyno/v1/"+path, `{"name":"threads","id":"x-1"}`); w.Code != http.StatusUnsupportedMediaType || len(l.asked) > 0 {
+		if w := request(h, "POST", "/api/dyno/v1/"+path, `{"name":"threads","id":"x-1"}`); w.Code !=
+			http.StatusUnsupportedMediaType || len(l.asked) > 0 {
 			t.Errorf("%s without its type: %d, asked %q", path, w.Code, l.asked)
 		}
-		if w := request(h, "POST", "/api/dyno/v1/"+path, `{"id":"x-1"}`, "Content-Type", "application/json", "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden || len(l.asked) > 0 {
+		if w := request(h, "POST", "/api/dyno/v1/"+path, `{"id":"x-1"}`, "Content-Type", "application/json",
+			"Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden || len(l.asked) > 0 {
 			t.Errorf("%s from elsewhere: %d, asked %q", path, w.Code, l.asked)
 		}
 	}

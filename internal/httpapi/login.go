@@ -56,7 +56,10 @@ func (v *Server) sessionOf(w http.ResponseWriter, r *http.Request) {
 			none = !some
 		}
 		readOnly := v.options.Guarding.ReadOnly
-		respondJSON(w, http.StatusOK, who{ReadOnly: readOnly, LoginNeeded: true, FirstRun: none && !readOnly, Link: none && v.linked()})
+		respondJSON(w, http.StatusOK, who{
+			ReadOnly: readOnly, LoginNeeded: true, FirstRun: none && !readOnly,
+			Link: none && v.linked(),
+		})
 		return
 	} else if err != nil {
 		v.closed(w, r, err)
@@ -84,8 +87,9 @@ func (v *Server) login(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// loginFirst opens the first session with the first-run token, and adds its operator, which the store writes into the audit log together
-// with the user: only then is it known that somebody may. Without a name, where people of this machine alone come, it adds none.
+// loginFirst opens the first session with the first-run token, and adds its operator, which the store writes into the
+// audit log together with the user: only then is it known that somebody may. Without a name, where people of this
+// machine alone come, it adds none.
 func (v *Server) loginFirst(w http.ResponseWriter, r *http.Request) {
 	var b struct {
 		Token    string `json:"token"`
@@ -96,7 +100,9 @@ func (v *Server) loginFirst(w http.ResponseWriter, r *http.Request) {
 		readOnly(w, "`dyno user add NAME --role operator` on its machine adds the first user")
 		return
 	}
-	v.enter(w, r, &b, "login with the first-run token", func(ctx context.Context, from access.From) (access.Session, string, error) {
+	v.enter(w, r, &b, "login with the first-run token", func(ctx context.Context, from access.From) (
+		access.Session, string, error,
+	) {
 		if b.Name == "" && b.Password == "" && v.linked() {
 			s, err := v.service.Access.LoginLocal(ctx, b.Token, from)
 			if err == nil && v.options.Guarding.Linked != nil {
@@ -105,7 +111,8 @@ func (v *Server) loginFirst(w http.ResponseWriter, r *http.Request) {
 			return s, "", err
 		}
 		if v.options.Guarding.ReadOnly {
-			return access.Session{}, b.Name, fmt.Errorf("%w: with --read-only no user is added; the token alone lets in", access.ErrInvalid)
+			return access.Session{}, b.Name,
+				fmt.Errorf("%w: with --read-only no user is added; the token alone lets in", access.ErrInvalid)
 		}
 		s, err := v.service.Access.LoginFirst(ctx, b.Token, b.Name, b.Password, from)
 		return s, b.Name, err
@@ -116,7 +123,9 @@ func (v *Server) loginFirst(w http.ResponseWriter, r *http.Request) {
 const maxLogin = 8 << 10
 
 // enter does what all logins do. The session is always a new one; that of the cookie that came along ends.
-func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what string, open func(context.Context, access.From) (access.Session, string, error)) {
+func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what string,
+	open func(context.Context, access.From) (access.Session, string, error),
+) {
 	if v.service.Access == nil {
 		absent(w)
 		return
@@ -136,12 +145,18 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 		return
 	}
 	if !needed {
-		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "no users are configured", "`dyno user add NAME --role operator` adds the first"})
+		respondJSON(w, http.StatusConflict, problem{
+			"error", "conflict", "no users are configured",
+			"`dyno user add NAME --role operator` adds the first",
+		})
 		return
 	}
 	from := access.From{Address: v.addressOf(r), Agent: r.UserAgent(), Account: v.accountOf(r)}
 	s, name, err := open(r.Context(), from)
-	e := access.Entry{Minor: true, Who: "?", Via: string(access.ByLogin), From: from.Address, What: what, Status: http.StatusOK, Outcome: "done"}
+	e := access.Entry{
+		Minor: true, Who: "?", Via: string(access.ByLogin), From: from.Address, What: what,
+		Status: http.StatusOK, Outcome: "done",
+	}
 	if err != nil {
 		rec := &recorder{ResponseWriter: w}
 		v.refuseLogin(rec, r, err)
@@ -157,7 +172,8 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 	e.Who = s.User
 	v.note(r.Context(), e)
 	if c, err := v.identify(r); err == nil && c.Kind == access.ByLogin {
-		if err := v.service.Access.EndSession(r.Context(), c.ID, ""); err != nil && !errors.Is(err, access.ErrNotFound) {
+		if err := v.service.Access.EndSession(r.Context(), c.ID, ""); err != nil &&
+			!errors.Is(err, access.ErrNotFound) {
 			v.log.Warn("the session before a login was not ended", "err", err)
 		}
 	}
@@ -185,7 +201,10 @@ func (v *Server) refuseLogin(w http.ResponseWriter, r *http.Request, err error) 
 	switch {
 	case errors.As(err, &pause):
 		w.Header().Set("Retry-After", strconv.Itoa(pause.Seconds()))
-		respondJSON(w, http.StatusTooManyRequests, problem{"error", "too_many", err.Error(), "API tokens and open sessions are not held up"})
+		respondJSON(w, http.StatusTooManyRequests, problem{
+			"error", "too_many", err.Error(),
+			"API tokens and open sessions are not held up",
+		})
 	case errors.Is(err, access.ErrWrong), errors.Is(err, access.ErrFirst):
 		respondError(w, http.StatusUnauthorized, "unauthorized", err.Error())
 	default:
@@ -232,10 +251,13 @@ type answer struct{ err, kind error }
 func (a answer) Error() string   { return a.err.Error() }
 func (a answer) Unwrap() []error { return []error{a.err, a.kind} }
 
-// setCookie gives the browser a session's secret, or with "" takes it back. No script can read it, and no other site's page can make the
-// browser send it.
+// setCookie gives the browser a session's secret, or with "" takes it back. No script can read it, and no other site's
+// page can make the browser send it.
 func (v *Server) setCookie(w http.ResponseWriter, r *http.Request, secret string) {
-	c := &http.Cookie{Name: v.cookieName(r), Value: secret, Path: "/", HttpOnly: true, Secure: v.secure(r), SameSite: http.SameSiteStrictMode}
+	c := &http.Cookie{
+		Name: v.cookieName(r), Value: secret, Path: "/", HttpOnly: true, Secure: v.secure(r),
+		SameSite: http.SameSiteStrictMode,
+	}
 	if secret == "" {
 		c.MaxAge = -1
 	}
@@ -260,7 +282,8 @@ func (v *Server) logout(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.Kind != access.ByLogin {
-		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "no users are configured, so there is no logout", ""})
+		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "no users are configured, so there is no " +
+			"logout", ""})
 		return
 	}
 	var err error
@@ -275,7 +298,10 @@ func (v *Server) logout(w http.ResponseWriter, r *http.Request) {
 		v.failAccess(w, r, err)
 		return
 	}
-	v.note(r.Context(), access.Entry{Minor: true, Who: c.Name, Via: c.via(), From: c.address, What: what, Status: http.StatusOK, Outcome: "done"})
+	v.note(r.Context(), access.Entry{
+		Minor: true, Who: c.Name, Via: c.via(), From: c.address, What: what,
+		Status: http.StatusOK, Outcome: "done",
+	})
 	v.setCookie(w, r, "")
 	respondJSON(w, http.StatusOK, map[string]string{"status": "success"})
 }
@@ -303,7 +329,8 @@ func (v *Server) sessions(w http.ResponseWriter, r *http.Request) {
 	v.replyAccess(w, r, map[string]any{"sessions": rows}, err)
 }
 
-// removeSession ends one of the caller's own sessions; an operator ends any, which is a change: with ReadOnly only the own go.
+// removeSession ends one of the caller's own sessions; an operator ends any, which is a change: with ReadOnly only the
+// own go.
 func (v *Server) removeSession(w http.ResponseWriter, r *http.Request) {
 	c := callerOf(r.Context())
 	if v.service.Access == nil {

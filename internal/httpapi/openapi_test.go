@@ -18,13 +18,18 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/discovery"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/access"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 var rewrite = flag.Bool("update", false, "write openapi.yaml anew")
@@ -55,8 +60,10 @@ var (
 	ofTarget  = asked{name: "target", about: "name of a target", kind: "string", need: true}
 	anyTarget = asked{name: "target", about: "name of a target; all without it", kind: "string"}
 	ofID      = asked{name: "id", about: "id", kind: "string", need: true}
-	from      = asked{name: "from", about: "start of the window, inclusive; relative times such as -1h30m or now-7d are accepted; default: one hour before to", kind: "time"}
-	until     = asked{name: "to", about: "end of the window, inclusive; relative times such as -5m are accepted; default: now", kind: "time"}
+	from      = asked{name: "from", about: "start of the window, inclusive; relative times such as -1h30m or now-7d " +
+		"are accepted; default: one hour before to", kind: "time"}
+	until = asked{name: "to", about: "end of the window, inclusive; relative times such as -5m are accepted; " +
+		"default: now", kind: "time"}
 )
 
 func limitOf(usual int) asked {
@@ -120,8 +127,9 @@ type newToken struct {
 
 // classAny is a class with or without its trend.
 type classAnyList struct {
-	Classes  []classRow       `json:"classes"`
-	Found    known.Value[int] `json:"found,omitzero"` // of a search: how many classes have it, those that the list leaves out too
+	Classes []classRow `json:"classes"`
+	// of a search: how many classes have it, those that the list leaves out too
+	Found    known.Value[int] `json:"found,omitzero"`
 	Coverage Coverage         `json:"coverage"`
 }
 
@@ -151,20 +159,32 @@ func described() []answered {
 		{path: "GET /targets", room: "fleet", about: "All watched servers.", gives: struct {
 			Targets []targetRow `json:"targets"`
 		}{}},
-		{path: "GET /health", room: "fleet", about: "Current problems of Dyno itself: it cannot store, has gaps, is starved of CPU, cannot query a server. Worst first.", gives: struct {
-			Troubles []app.Trouble `json:"troubles"`
+		{path: "GET /health", room: "fleet", about: "Current problems of Dyno itself: it cannot store, has gaps, is " +
+			"starved of CPU, cannot query a server. Worst first.", gives: struct {
+			Troubles []service.Trouble `json:"troubles"`
 		}{}},
-		{path: "GET /sources", room: "fleet", about: "Data sources of a target, including unavailable ones.", params: []asked{ofTarget}, errors: []int{404}, gives: struct {
-			Target  string   `json:"target"`
-			Sources []Source `json:"sources"`
-		}{}},
-		{path: "GET /cost", room: "fleet", about: "Overhead of watching a target, as means over a span that ends now.", errors: []int{404}, gives: app.Price{}, params: []asked{
-			ofTarget, {name: "span", about: "how far back", kind: "span", usual: "5m"},
-		}},
+		{
+			path: "GET /sources", room: "fleet", about: "Data sources of a target, including unavailable ones.",
+			params: []asked{ofTarget}, errors: []int{404}, gives: struct {
+				Target  string   `json:"target"`
+				Sources []Source `json:"sources"`
+			}{},
+		},
+		{
+			path: "GET /cost", room: "fleet", about: "Overhead of watching a target, as means over a span that ends now.",
+			errors: []int{404}, gives: service.Price{}, params: []asked{
+				ofTarget, {name: "span", about: "how far back", kind: "span", usual: "5m"},
+			},
+		},
 
-		{path: "GET /settings", room: "settings", about: "Configuration of this process, and its retention.", gives: app.Settings{}},
-		{path: "GET /discover", room: "settings", about: "Servers on this machine, for operators. It logs in once to each; the result is cached for five seconds.", gives: app.Discovery{}},
-		{path: "GET /grants", room: "settings", about: "Statements that grant an account exactly what a task needs. Nothing is executed.", params: []asked{
+		{
+			path: "GET /settings", room: "settings", about: "Configuration of this process, and its retention.",
+			gives: service.Settings{},
+		},
+		{path: "GET /discover", room: "settings", about: "Servers on this machine, for operators. It logs in once to " +
+			"each; the result is cached for five seconds.", gives: discovery.Discovery{}},
+		{path: "GET /grants", room: "settings", about: "Statements that grant an account exactly what a task needs. " +
+			"Nothing is executed.", params: []asked{
 			{name: "task", about: "watch, explain, change or load", kind: "string", need: true, example: "watch"},
 			{name: "flavor", about: "mysql, percona or mariadb", kind: "string", need: true, example: "mariadb"},
 			{name: "user", about: "account, name or name@host", kind: "string", usual: "dyno"},
@@ -175,203 +195,366 @@ func described() []answered {
 			User       string   `json:"user"`
 			Statements []string `json:"statements"`
 		}{}},
-		{path: "POST /target/add", room: "settings", about: "Adds a server to the inventory. It takes no password: name the file or the variable of Dyno's that holds it.", code: 201, errors: []int{409}, need: []string{"name", "url"}, body: struct {
-			Name        string `json:"name"`
-			URL         string `json:"url"`
-			Defaults    string `json:"defaults_file"`
-			PasswordEnv string `json:"password_env"`
-			Replace     bool   `json:"replace"`
-		}{}, gives: ledger.Target{}},
-		{path: "POST /target/check", room: "settings", about: "Tests the connection to a server of the inventory (name) or one that may be added to it (url), and reports what can be observed there.", errors: []int{404}, body: entry{}, gives: app.Checked{}},
-		{path: "POST /target/password", room: "settings", about: "Stores the password of a target in a file that only Dyno's account can read, and sends it only to the target's address. With url the target gets that address, and is added if none has that name. No response contains the password.", errors: []int{404}, need: []string{"name", "password"}, body: struct {
-			Name     string `json:"name"`
-			URL      string `json:"url"`
-			Password string `json:"password"`
-		}{}, gives: ledger.Target{}},
-		{path: "POST /retention", room: "settings", about: "Changes the retention of a kind of data, in days. name is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. If that flag was given, the response is 409.", errors: []int{409}, need: []string{"name", "days"}, body: struct {
+		{
+			path: "POST /target/add", room: "settings", about: "Adds a server to the inventory. It takes no password: " +
+				"name the file or the variable of Dyno's that holds it.", code: 201, errors: []int{409},
+			need: []string{"name", "url"}, body: struct {
+				Name        string `json:"name"`
+				URL         string `json:"url"`
+				Defaults    string `json:"defaults_file"`
+				PasswordEnv string `json:"password_env"`
+				Replace     bool   `json:"replace"`
+			}{}, gives: ledger.Target{},
+		},
+		{
+			path: "POST /target/check", room: "settings", about: "Tests the connection to a server of the inventory " +
+				"(name) or one that may be added to it (url), and reports what can be observed there.", errors: []int{404},
+			body: entry{}, gives: app.Checked{},
+		},
+		{
+			path: "POST /target/password", room: "settings", about: "Stores the password of a target in a file that " +
+				"only Dyno's account can read, and sends it only to the target's address. With url the target gets that " +
+				"address, and is added if none has that name. No response contains the password.", errors: []int{404},
+			need: []string{"name", "password"}, body: struct {
+				Name     string `json:"name"`
+				URL      string `json:"url"`
+				Password string `json:"password"`
+			}{}, gives: ledger.Target{},
+		},
+		{path: "POST /retention", room: "settings", about: "Changes the retention of a kind of data, in days. name " +
+			"is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. If that " +
+			"flag was given, the response is 409.", errors: []int{409}, need: []string{"name", "days"}, body: struct {
 			Name string  `json:"name"`
 			Days float64 `json:"days"`
 		}{}, gives: struct {
 			Name string  `json:"name"`
 			Days float64 `json:"days"`
 		}{}},
-		{path: "POST /target/remove", room: "settings", about: "Removes a server from the inventory. Its stored data is kept.", errors: []int{404}, need: []string{"name"}, body: struct {
+		{path: "POST /target/remove", room: "settings", about: "Removes a server from the inventory. Its stored data " +
+			"is kept.", errors: []int{404}, need: []string{"name"}, body: struct {
 			Name string `json:"name"`
 		}{}, gives: struct {
 			Removed string `json:"removed"`
 		}{}},
 
 		{path: "GET /session", room: "access", about: "The current user.", gives: who{}},
-		{path: "POST /login", room: "access", about: "Opens a session and sets its cookie.", errors: []int{409, 429}, need: []string{"name", "password"}, body: struct {
-			Name     string `json:"name"`
-			Password string `json:"password"`
-		}{}, gives: who{}},
-		{path: "POST /login/token", room: "access", about: "Opens the first session with the first-run token and adds its operator. If the response of /session has link, the token alone opens one without adding a user.", errors: []int{409, 429}, need: []string{"token"}, body: struct {
-			Token    string `json:"token"`
-			Name     string `json:"name"`
-			Password string `json:"password"`
-		}{}, gives: who{}},
-		{path: "POST /logout", room: "access", about: "Ends this session, or all sessions of this user.", errors: []int{409}, body: struct {
-			Everywhere bool `json:"everywhere"`
-		}{}, gives: success{}},
+		{
+			path: "POST /login", room: "access", about: "Opens a session and sets its cookie.", errors: []int{409, 429},
+			need: []string{"name", "password"}, body: struct {
+				Name     string `json:"name"`
+				Password string `json:"password"`
+			}{}, gives: who{},
+		},
+		{
+			path: "POST /login/token", room: "access", about: "Opens the first session with the first-run token and " +
+				"adds its operator. If the response of /session has link, the token alone opens one without adding a user.",
+			errors: []int{409, 429}, need: []string{"token"}, body: struct {
+				Token    string `json:"token"`
+				Name     string `json:"name"`
+				Password string `json:"password"`
+			}{}, gives: who{},
+		},
+		{
+			path: "POST /logout", room: "access", about: "Ends this session, or all sessions of this user.",
+			errors: []int{409}, body: struct {
+				Everywhere bool `json:"everywhere"`
+			}{}, gives: success{},
+		},
 		{path: "GET /sessions", room: "access", about: "Sessions: one's own; an operator sees all.", gives: struct {
 			Sessions []sessionRow `json:"sessions"`
 		}{}},
-		{path: "POST /session/remove", room: "access", about: "Ends a session.", errors: []int{404}, need: []string{"id"}, body: idBody, gives: success{}},
+		{
+			path: "POST /session/remove", room: "access", about: "Ends a session.", errors: []int{404},
+			need: []string{"id"}, body: idBody, gives: success{},
+		},
 		{path: "GET /users", room: "access", about: "Users, for operators.", gives: struct {
 			Users []access.User `json:"users"`
 		}{}},
-		{path: "POST /user/add", room: "access", about: "Adds a user. The first one is an operator; after that, a login is required.", code: 201, errors: []int{409}, need: []string{"name", "role", "password"}, body: struct {
-			Name     string      `json:"name"`
-			Role     access.Role `json:"role"`
-			Password string      `json:"password"`
-		}{}, gives: struct {
-			Name string      `json:"name"`
-			Role access.Role `json:"role"`
-		}{}},
-		{path: "POST /user/password", room: "access", about: "Sets a password and ends the user's other sessions.", errors: []int{404, 429}, need: []string{"password"}, body: struct {
-			Name     string `json:"name"`
-			Current  string `json:"current"`
-			Password string `json:"password"`
-		}{}, gives: success{}},
-		{path: "POST /user/role", room: "access", about: "Changes the role of a user, effective from the next request.", errors: []int{404, 409}, need: []string{"name", "role"}, body: struct {
-			Name string      `json:"name"`
-			Role access.Role `json:"role"`
-		}{}, gives: success{}},
-		{path: "POST /user/remove", room: "access", about: "Removes a user.", errors: []int{404, 409}, need: []string{"name"}, body: struct {
-			Name string `json:"name"`
-		}{}, gives: struct {
-			Tokens []string `json:"tokens"` // created by the user and still valid
-		}{}},
+		{
+			path: "POST /user/add", room: "access", about: "Adds a user. The first one is an operator; after that, a " +
+				"login is required.", code: 201, errors: []int{409}, need: []string{"name", "role", "password"},
+			body: struct {
+				Name     string      `json:"name"`
+				Role     access.Role `json:"role"`
+				Password string      `json:"password"`
+			}{}, gives: struct {
+				Name string      `json:"name"`
+				Role access.Role `json:"role"`
+			}{},
+		},
+		{
+			path: "POST /user/password", room: "access", about: "Sets a password and ends the user's other sessions.",
+			errors: []int{404, 429}, need: []string{"password"}, body: struct {
+				Name     string `json:"name"`
+				Current  string `json:"current"`
+				Password string `json:"password"`
+			}{}, gives: success{},
+		},
+		{
+			path: "POST /user/role", room: "access", about: "Changes the role of a user, effective from the next request.",
+			errors: []int{404, 409}, need: []string{"name", "role"}, body: struct {
+				Name string      `json:"name"`
+				Role access.Role `json:"role"`
+			}{}, gives: success{},
+		},
+		{
+			path: "POST /user/remove", room: "access", about: "Removes a user.", errors: []int{404, 409},
+			need: []string{"name"}, body: struct {
+				Name string `json:"name"`
+			}{}, gives: struct {
+				Tokens []string `json:"tokens"` // created by the user and still valid
+			}{},
+		},
 		{path: "GET /tokens", room: "access", about: "API tokens, for operators.", gives: struct {
 			Tokens []access.Token `json:"tokens"`
 		}{}},
-		{path: "POST /token/add", room: "access", about: "Creates an API token; its secret is shown only once.", code: 201, errors: []int{409}, need: []string{"name", "role"}, body: struct {
-			Name string      `json:"name"`
-			Role access.Role `json:"role"`
-			Days int         `json:"days"`
-		}{}, gives: newToken{}},
-		{path: "POST /token/remove", room: "access", about: "Revokes an API token.", errors: []int{404}, need: []string{"id"}, body: idBody, gives: success{}},
-		{path: "GET /audit", room: "access", about: "The audit log, newest first, for operators.", params: []asked{limitOf(100), {name: "before", about: "entries before this one", kind: "integer"}}, gives: struct {
-			Entries []access.Entry `json:"entries"`
-		}{}},
+		{
+			path: "POST /token/add", room: "access", about: "Creates an API token; its secret is shown only once.",
+			code: 201, errors: []int{409}, need: []string{"name", "role"}, body: struct {
+				Name string      `json:"name"`
+				Role access.Role `json:"role"`
+				Days int         `json:"days"`
+			}{}, gives: newToken{},
+		},
+		{
+			path: "POST /token/remove", room: "access", about: "Revokes an API token.", errors: []int{404},
+			need: []string{"id"}, body: idBody, gives: success{},
+		},
+		{
+			path: "GET /audit", room: "access", about: "The audit log, newest first, for operators.",
+			params: []asked{limitOf(100), {name: "before", about: "entries before this one", kind: "integer"}},
+			gives: struct {
+				Entries []access.Entry `json:"entries"`
+			}{},
+		},
 
-		{path: "GET /state", room: "activity", about: "The newest state at or before a time: sessions, locks, transactions.", errors: []int{404}, params: []asked{ofTarget, {name: "at", about: "time; default: now", kind: "time"}}, gives: state.State{}},
-		{path: "GET /states", room: "activity", about: "Times for which a state is stored.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(1000)}, gives: struct {
-			Target string      `json:"target"`
-			Times  []time.Time `json:"times"`
-		}{}},
-		{path: "GET /events", room: "activity", about: "Events on the timeline.", errors: []int{404}, params: []asked{anyTarget, from, until, {name: "kind", about: "only these", kind: "string", many: true}}, gives: eventList{}},
-		{path: "POST /annotate", room: "activity", about: "Adds a note to the timeline.", code: 201, errors: []int{404}, need: []string{"text"}, body: struct {
-			Text   string    `json:"text"`
-			Target string    `json:"target"`
-			At     time.Time `json:"at"`
-			Until  time.Time `json:"until"`
-		}{}, gives: event.Event{}},
-		{path: "GET /stream", room: "activity", about: "Server-sent events: each sample of each target as it arrives.", params: []asked{{name: "target", about: "only these", kind: "string", many: true}, {name: "full", about: "1: whole states", kind: "string"}}, gives: "text/event-stream", errors: []int{404}},
+		{path: "GET /state", room: "activity", about: "The newest state at or before a time: sessions, locks, " +
+			"transactions.", errors: []int{404}, params: []asked{ofTarget, {
+			name: "at", about: "time; default: now",
+			kind: "time",
+		}}, gives: state.State{}},
+		{
+			path: "GET /states", room: "activity", about: "Times for which a state is stored.", errors: []int{404},
+			params: []asked{ofTarget, from, until, limitOf(1000)}, gives: struct {
+				Target string      `json:"target"`
+				Times  []time.Time `json:"times"`
+			}{},
+		},
+		{
+			path: "GET /events", room: "activity", about: "Events on the timeline.", errors: []int{404},
+			params: []asked{anyTarget, from, until, {name: "kind", about: "only these", kind: "string", many: true}},
+			gives:  eventList{},
+		},
+		{
+			path: "POST /annotate", room: "activity", about: "Adds a note to the timeline.", code: 201, errors: []int{404},
+			need: []string{"text"}, body: struct {
+				Text   string    `json:"text"`
+				Target string    `json:"target"`
+				At     time.Time `json:"at"`
+				Until  time.Time `json:"until"`
+			}{}, gives: event.Event{},
+		},
+		{
+			path: "GET /stream", room: "activity", about: "Server-sent events: each sample of each target as it arrives.",
+			params: []asked{
+				{name: "target", about: "only these", kind: "string", many: true},
+				{name: "full", about: "1: whole states", kind: "string"},
+			},
+			gives: "text/event-stream", errors: []int{404},
+		},
 
-		{path: "GET /classes", room: "queries", about: "Query classes of a window, by time, highest first.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(50), {name: "search", about: "only classes with all of these words in their statement, id, tables or default database, case-insensitive", kind: "string"}, {name: "lines", about: "1: each with its trend", kind: "string"}}, gives: classAnyList{}},
-		{path: "GET /class", room: "queries", about: "One class over a window.", errors: []int{404}, params: []asked{ofTarget, ofID, from, until}, gives: classFull{}},
-		{path: "GET /compare-classes", room: "queries", about: "The classes of two periods, joined.", errors: []int{404}, params: []asked{
-			ofTarget, from, until, {name: "before_from", about: "start of the earlier period", kind: "time"}, {name: "before_to", about: "its end; default: from", kind: "time"}, limitOf(200),
-		}, gives: app.PeriodComparison{}},
+		{
+			path: "GET /classes", room: "queries", about: "Query classes of a window, by time, highest first.",
+			errors: []int{404}, params: []asked{
+				ofTarget, from, until, limitOf(50),
+				{name: "search", about: "only classes with all of these words in their statement, id, tables or " +
+					"default database, case-insensitive", kind: "string"},
+				{name: "lines", about: "1: each with its trend", kind: "string"},
+			}, gives: classAnyList{},
+		},
+		{
+			path: "GET /class", room: "queries", about: "One class over a window.", errors: []int{404},
+			params: []asked{ofTarget, ofID, from, until}, gives: classFull{},
+		},
+		{
+			path: "GET /compare-classes", room: "queries", about: "The classes of two periods, joined.",
+			errors: []int{404}, params: []asked{
+				ofTarget, from, until,
+				{name: "before_from", about: "start of the earlier period", kind: "time"},
+				{name: "before_to", about: "its end; default: from", kind: "time"},
+				limitOf(200),
+			}, gives: service.PeriodComparison{},
+		},
 
-		{path: "GET /graphs", room: "overview", about: "Data of graphs. Bucket i covers [from+i*step, from+(i+1)*step).", errors: []int{404}, params: []asked{
-			ofTarget, from, until,
-			{name: "points", about: "maximum number of buckets, up to 2000", kind: "integer", usual: 600},
-			{name: "step", about: "length of a bucket, instead of points", kind: "span"},
-			{name: "panel", about: "only these", kind: "string", many: true},
-			{name: "compare", about: "also return the data this much earlier", kind: "span"},
-		}, gives: struct {
-			Target string  `json:"target"`
-			From   int64   `json:"from"` // Unix seconds
-			To     int64   `json:"to"`
-			Step   int64   `json:"step"` // seconds
-			Panels []graph `json:"panels"`
-		}{}},
+		{
+			path: "GET /graphs", room: "overview",
+			about:  "Data of graphs. Bucket i covers [from+i*step, from+(i+1)*step).",
+			errors: []int{404}, params: []asked{
+				ofTarget, from, until,
+				{name: "points", about: "maximum number of buckets, up to 2000", kind: "integer", usual: 600},
+				{name: "step", about: "length of a bucket, instead of points", kind: "span"},
+				{name: "panel", about: "only these", kind: "string", many: true},
+				{name: "compare", about: "also return the data this much earlier", kind: "span"},
+			}, gives: struct {
+				Target string  `json:"target"`
+				From   int64   `json:"from"` // Unix seconds
+				To     int64   `json:"to"`
+				Step   int64   `json:"step"` // seconds
+				Panels []graph `json:"panels"`
+			}{},
+		},
 		{path: "GET /panels", room: "overview", about: "All panels, without data.", gives: struct {
 			Panels []panelDefinition `json:"panels"`
 		}{}},
 
-		{path: "GET /findings", room: "findings", about: "Findings on a target in the hour before its newest diagnosis, that diagnosis, and the history of its diagnoses.", errors: []int{404}, params: []asked{ofTarget, limitOf(50)}, gives: struct {
-			Target    string        `json:"target"`
-			Every     float64       `json:"every_seconds,omitzero"` // between scheduled diagnoses
-			Diagnosis *app.Judged   `json:"diagnosis,omitempty"`
-			History   []app.Verdict `json:"history"`
-			app.Findings
-		}{}},
-		{path: "POST /finding/ignore", room: "findings", about: "Ignores an open finding for 1 minute to 366 days; 0 seconds reopen it.", errors: []int{404}, need: []string{"target", "finding"}, body: struct {
+		{
+			path: "GET /findings", room: "findings", about: "Findings on a target in the hour before its newest " +
+				"diagnosis, that diagnosis, and the history of its diagnoses.", errors: []int{404},
+			params: []asked{ofTarget, limitOf(50)}, gives: struct {
+				Target    string          `json:"target"`
+				Every     float64         `json:"every_seconds,omitzero"` // between scheduled diagnoses
+				Diagnosis *service.Judged `json:"diagnosis,omitempty"`
+				History   []app.Verdict   `json:"history"`
+				service.Findings
+			}{},
+		},
+		{path: "POST /finding/ignore", room: "findings", about: "Ignores an open finding for 1 minute to 366 days; 0 " +
+			"seconds reopen it.", errors: []int{404}, need: []string{"target", "finding"}, body: struct {
 			Target  string  `json:"target"`
 			Finding string  `json:"finding"`
 			Seconds float64 `json:"seconds"` // for how long
 		}{}, gives: ledger.Ignored{}},
-		{path: "GET /verdicts", room: "findings", about: "Summary of the newest diagnosis of every target, with the findings that are open now.", gives: struct {
+		{path: "GET /verdicts", room: "findings", about: "Summary of the newest diagnosis of every target, with the " +
+			"findings that are open now.", gives: struct {
 			Verdicts []app.Verdict `json:"verdicts"`
 		}{}},
-		{path: "GET /diagnosis", room: "findings", about: "One diagnosis.", errors: []int{404}, params: []asked{ofID}, gives: app.Judged{}},
-		{path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of the diagnosis.", code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
+		{
+			path: "GET /diagnosis", room: "findings", about: "One diagnosis.", errors: []int{404}, params: []asked{ofID},
+			gives: service.Judged{},
+		},
+		{path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of " +
+			"the diagnosis.", code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
 			Target string  `json:"target"`
 			Window float64 `json:"window"`
 			Redact bool    `json:"redact"`
-		}{}, gives: app.Task{}},
+		}{}, gives: task.Task{}},
 
-		{path: "GET /changes", room: "changes", about: "The journal, newest first.", errors: []int{404}, params: []asked{anyTarget, limitOf(100)}, gives: struct {
-			Changes []app.Change `json:"changes"`
-		}{}},
-		{path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404}, params: []asked{ofID}, gives: app.ChangeDetail{}},
-		{path: "POST /apply", room: "changes", about: "Without execute, a preview of applying a finding's change; with execute, and the statement of the preview as confirm, 202 and the task that applies it.", errors: []int{404, 409, 422}, need: []string{"target", "finding"}, body: struct {
-			Target   string `json:"target"`
-			Finding  string `json:"finding"`
-			Execute  bool   `json:"execute"`
-			Confirm  string `json:"confirm"`
-			Blocking bool   `json:"blocking"`
-		}{}, gives: either{intent{}, app.Task{}}},
-		{path: "POST /undo", room: "changes", about: "The same for undoing an action.", errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
-			ID       string `json:"id"`
-			Execute  bool   `json:"execute"`
-			Confirm  string `json:"confirm"`
-			Blocking bool   `json:"blocking"`
-		}{}, gives: either{app.UndoPreview{}, app.Task{}}},
-		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it still belongs to that user, and records that in the journal.", errors: []int{404, 409, 422}, need: []string{"target", "session", "user", "confirm"}, body: struct {
+		{
+			path: "GET /changes", room: "changes", about: "The journal, newest first.", errors: []int{404},
+			params: []asked{anyTarget, limitOf(100)}, gives: struct {
+				Changes []service.JournalAction `json:"changes"`
+			}{},
+		},
+		{
+			path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404},
+			params: []asked{ofID}, gives: service.ChangeDetail{},
+		},
+		{
+			path: "POST /apply", room: "changes", about: "Without execute, a preview of applying a finding's change; " +
+				"with execute, and the statement of the preview as confirm, 202 and the task that applies it.",
+			errors: []int{404, 409, 422}, need: []string{"target", "finding"}, body: struct {
+				Target   string `json:"target"`
+				Finding  string `json:"finding"`
+				Execute  bool   `json:"execute"`
+				Confirm  string `json:"confirm"`
+				Blocking bool   `json:"blocking"`
+			}{}, gives: either{intent{}, task.Task{}},
+		},
+		{
+			path: "POST /undo", room: "changes", about: "The same for undoing an action.", errors: []int{404, 409, 422},
+			need: []string{"id"}, body: struct {
+				ID       string `json:"id"`
+				Execute  bool   `json:"execute"`
+				Confirm  string `json:"confirm"`
+				Blocking bool   `json:"blocking"`
+			}{}, gives: either{app.UndoPreview{}, task.Task{}},
+		},
+		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it still belongs to that user, " +
+			"and records that in the journal.", errors: []int{404, 409, 422}, need: []string{
+			"target", "session",
+			"user", "confirm",
+		}, body: struct {
 			Target  string `json:"target"`
 			Session uint64 `json:"session"`
 			User    string `json:"user"`    // whose session it is
 			Confirm string `json:"confirm"` // the statement: KILL and the session
 		}{}, gives: journal.Entry{}},
-		{path: "POST /prove", room: "changes", about: "Compares live traffic with the time before an action, in a task.", code: 202, errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
-			ID     string  `json:"id"`
-			Window float64 `json:"window"`
-		}{}, gives: app.Task{}},
-		{path: "GET /report", room: "changes", about: "The document of a diagnosis, proof, run, demo or comparison.", errors: []int{404}, params: []asked{ofID}, gives: report.Document{}},
-		{path: "GET /report.html", room: "changes", about: "The same as a self-contained HTML page.", errors: []int{404}, params: []asked{ofID}, gives: "text/html"},
+		{
+			path: "POST /prove", room: "changes",
+			about: "Compares live traffic with the time before an action, in a task.", code: 202,
+			errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
+				ID     string  `json:"id"`
+				Window float64 `json:"window"`
+			}{}, gives: task.Task{},
+		},
+		{
+			path: "GET /report", room: "changes", about: "The document of a diagnosis, proof, run, demo or comparison.",
+			errors: []int{404}, params: []asked{ofID}, gives: report.Document{},
+		},
+		{
+			path: "GET /report.html", room: "changes", about: "The same as a self-contained HTML page.",
+			errors: []int{404}, params: []asked{ofID}, gives: "text/html",
+		},
 
 		{path: "GET /tasks", room: "tasks", about: "Long-running tasks of this process, newest first.", gives: struct {
-			Tasks []app.Task `json:"tasks"`
+			Tasks []task.Task `json:"tasks"`
 		}{}},
-		{path: "GET /task", room: "tasks", about: "One task.", errors: []int{404}, params: []asked{ofID}, gives: app.Task{}},
-		{path: "POST /task/cancel", room: "tasks", about: "Cancels a task.", errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
+		{
+			path: "GET /task", room: "tasks", about: "One task.", errors: []int{404},
+			params: []asked{ofID}, gives: task.Task{},
+		},
+		{
+			path: "POST /task/cancel", room: "tasks", about: "Cancels a task.", errors: []int{404, 409},
+			need: []string{"id"}, body: idBody, gives: task.Task{},
+		},
 
 		{path: "GET /experiments", room: "experiments", about: "Experiments, newest first.", gives: struct {
-			Experiments []app.LabLine `json:"experiments"`
+			Experiments []lab.Line `json:"experiments"`
 		}{}},
-		{path: "GET /experiment", room: "experiments", about: "One experiment, also while it runs; with another one, both side by side.", errors: []int{404, 409}, params: []asked{ofID, {name: "with", about: "id of another experiment", kind: "string"}}, gives: app.LabExperiment{}},
-		{path: "POST /experiment/resume", room: "experiments", about: "Resumes an interrupted experiment, in a task.", code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
+		{
+			path: "GET /experiment", room: "experiments", about: "One experiment, also while it runs; with another one, " +
+				"both side by side.", errors: []int{404, 409},
+			params: []asked{ofID, {name: "with", about: "id of another experiment", kind: "string"}},
+			gives:  lab.Experiment{},
+		},
+		{
+			path: "POST /experiment/resume", room: "experiments", about: "Resumes an interrupted experiment, in a task.",
+			code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: task.Task{},
+		},
 		{path: "GET /recipes", room: "experiments", about: "Experiments that ship with Dyno.", gives: struct {
-			Recipes []app.LabRecipe `json:"recipes"`
+			Recipes []lab.Recipe `json:"recipes"`
 		}{}},
-		{path: "GET /recipe", room: "experiments", about: "Dry run of a recipe.", errors: []int{404}, params: []asked{{name: "name", about: "name of the recipe", kind: "string", need: true}, {name: "scale", about: "small, medium or full", kind: "string", usual: "small"}}, gives: app.LabDryRun{}},
-		{path: "POST /recipe/run", room: "experiments", about: "Runs a recipe in a task.", code: 202, errors: []int{404, 409}, need: []string{"name"}, body: struct {
-			Name  string            `json:"name"`
-			Scale string            `json:"scale"`
-			Set   map[string]string `json:"set"`
-		}{}, gives: app.Task{}},
-		{path: "GET /runs", room: "experiments", about: "Load runs, newest first.", params: []asked{anyTarget, limitOf(100)}, gives: struct {
-			Runs []app.LabRun `json:"runs"`
-		}{}},
-		{path: "GET /run", room: "experiments", about: "One load run.", errors: []int{404}, params: []asked{ofID}, gives: app.LabRunDetail{}},
-		{path: "GET /documents", room: "experiments", about: "Stored reports of demos and proofs.", params: []asked{limitOf(100)}, gives: struct {
-			Documents []app.LabDocument `json:"documents"`
-		}{}},
+		{
+			path: "GET /recipe", room: "experiments", about: "Dry run of a recipe.", errors: []int{404},
+			params: []asked{
+				{name: "name", about: "name of the recipe", kind: "string", need: true},
+				{name: "scale", about: "small, medium or full", kind: "string", usual: "small"},
+			}, gives: lab.DryRun{},
+		},
+		{
+			path: "POST /recipe/run", room: "experiments", about: "Runs a recipe in a task.", code: 202,
+			errors: []int{404, 409}, need: []string{"name"}, body: struct {
+				Name  string            `json:"name"`
+				Scale string            `json:"scale"`
+				Set   map[string]string `json:"set"`
+			}{}, gives: task.Task{},
+		},
+		{
+			path: "GET /runs", room: "experiments", about: "Load runs, newest first.",
+			params: []asked{anyTarget, limitOf(100)}, gives: struct {
+				Runs []lab.Run `json:"runs"`
+			}{},
+		},
+		{
+			path: "GET /run", room: "experiments", about: "One load run.", errors: []int{404}, params: []asked{ofID},
+			gives: lab.RunDetail{},
+		},
+		{
+			path: "GET /documents", room: "experiments", about: "Stored reports of demos and proofs.",
+			params: []asked{limitOf(100)}, gives: struct {
+				Documents []lab.Document `json:"documents"`
+			}{},
+		},
 	}
 }
 
@@ -382,9 +565,14 @@ func document(t *testing.T) []byte {
 	s := newSchemas(t)
 	problem := yaml.MapSlice{item("$ref", "#/components/schemas/"+s.component(reflect.TypeFor[problem]()))}
 	said := map[int]string{
-		400: "A parameter or the body is missing or wrong.", 401: "A login is required.", 403: "The role, the origin, the CSRF token or --read-only forbids it.", 404: "Not found, or no data is stored for it.",
-		405: "Method not allowed; Allow lists the allowed ones.", 409: "It conflicts with the current state.", 413: "The body is longer than 1 MiB.", 415: "The body is not JSON.", 421: "The request named another host.",
-		422: "It cannot be evaluated.", 429: "Too many attempts; Retry-After has the seconds to wait.", 500: "The program or its store failed; the log of `dyno serve` has the reason.", 501: "Not available in this process.", 503: "Temporarily unavailable, or timed out.",
+		400: "A parameter or the body is missing or wrong.", 401: "A login is required.",
+		403: "The role, the origin, the CSRF token or --read-only forbids it.",
+		404: "Not found, or no data is stored for it.",
+		405: "Method not allowed; Allow lists the allowed ones.", 409: "It conflicts with the current state.",
+		413: "The body is longer than 1 MiB.", 415: "The body is not JSON.", 421: "The request named another host.",
+		422: "It cannot be evaluated.", 429: "Too many attempts; Retry-After has the seconds to wait.",
+		500: "The program or its store failed; the log of `dyno serve` has the reason.",
+		501: "Not available in this process.", 503: "Temporarily unavailable, or timed out.",
 	}
 	codes := make([]int, 0, len(said))
 	for c := range said {
@@ -393,14 +581,20 @@ func document(t *testing.T) []byte {
 	slices.Sort(codes)
 	var refusals yaml.MapSlice
 	for _, c := range codes {
-		refusals = append(refusals, item(strconv.Itoa(c), yaml.MapSlice{item("description", said[c]), item("content", yaml.MapSlice{item("application/json", yaml.MapSlice{item("schema", problem)})})}))
+		refusals = append(refusals, item(strconv.Itoa(c), yaml.MapSlice{
+			item("description", said[c]),
+			item("content", yaml.MapSlice{item("application/json", yaml.MapSlice{item("schema", problem)})}),
+		}))
 	}
 	paths := yaml.MapSlice{}
 	at := map[string]int{}
 	for _, a := range described() {
 		method, path, _ := strings.Cut(a.path, " ")
 		path = below + strings.ReplaceAll(path, "{$}", "")
-		op := yaml.MapSlice{item("operationId", operationID(method, path)), item("tags", []string{a.room}), item("summary", a.about)}
+		op := yaml.MapSlice{
+			item("operationId", operationID(method, path)), item("tags", []string{a.room}),
+			item("summary", a.about),
+		}
 		var params []yaml.MapSlice
 		for _, p := range a.params {
 			params = append(params, parameter(p))
@@ -412,13 +606,18 @@ func document(t *testing.T) []byte {
 			op = append(op, item("parameters", params))
 		}
 		if a.body != nil {
-			op = append(op, item("requestBody", yaml.MapSlice{item("required", true), item("content", yaml.MapSlice{item("application/json", yaml.MapSlice{item("schema", bodySchema(s, a))})})}))
+			op = append(op, item("requestBody", yaml.MapSlice{
+				item("required", true),
+				item("content", yaml.MapSlice{item("application/json",
+					yaml.MapSlice{item("schema", bodySchema(s, a))})}),
+			}))
 		}
 		answer := func(x any) yaml.MapSlice {
 			if media, ok := x.(string); ok {
 				return yaml.MapSlice{item(media, yaml.MapSlice{item("schema", yaml.MapSlice{item("type", "string")})})}
 			}
-			return yaml.MapSlice{item("application/json", yaml.MapSlice{item("schema", never(lists(s, reflect.TypeOf(x))))})}
+			return yaml.MapSlice{item("application/json",
+				yaml.MapSlice{item("schema", never(lists(s, reflect.TypeOf(x))))})}
 		}
 		res := yaml.MapSlice{}
 		code := a.code
@@ -426,10 +625,20 @@ func document(t *testing.T) []byte {
 			code = 200
 		}
 		if e, ok := a.gives.(either); ok {
-			res = append(res, item("200", yaml.MapSlice{item("description", "The preview."), item("content", answer(e.preview))}), item("202", yaml.MapSlice{item("description", "The task has started."), item("content", answer(e.task))}))
+			res = append(res, item("200", yaml.MapSlice{
+				item("description", "The preview."),
+				item("content", answer(e.preview)),
+			}),
+				item("202", yaml.MapSlice{
+					item("description", "The task has started."),
+					item("content", answer(e.task)),
+				}))
 		} else {
 			word := map[int]string{200: "The response.", 201: "Created.", 202: "The task has started."}[code]
-			res = append(res, item(strconv.Itoa(code), yaml.MapSlice{item("description", word), item("content", answer(a.gives))}))
+			res = append(res, item(strconv.Itoa(code), yaml.MapSlice{
+				item("description", word),
+				item("content", answer(a.gives)),
+			}))
 		}
 		fail := []int{400, 401, 403, 421, 500, 501, 503}
 		if method == "POST" {
@@ -438,7 +647,8 @@ func document(t *testing.T) []byte {
 		fail = append(fail, a.errors...)
 		slices.Sort(fail)
 		for _, c := range slices.Compact(fail) {
-			res = append(res, item(strconv.Itoa(c), yaml.MapSlice{item("$ref", "#/components/responses/"+strconv.Itoa(c))}))
+			res = append(res, item(strconv.Itoa(c),
+				yaml.MapSlice{item("$ref", "#/components/responses/"+strconv.Itoa(c))}))
 		}
 		op = append(op, item("responses", res))
 		if i, ok := at[path]; ok {
@@ -453,6 +663,11 @@ func document(t *testing.T) []byte {
 		names = append(names, n)
 	}
 	slices.Sort(names)
+	for _, n := range filled {
+		if s.all[n] == nil {
+			t.Errorf("filled has %s, which is no component", n)
+		}
+	}
 	var parts yaml.MapSlice
 	for _, n := range names {
 		parts = append(parts, item(n, s.all[n]))
@@ -461,7 +676,9 @@ func document(t *testing.T) []byte {
 		item("openapi", "3.1.0"),
 		item("info", yaml.MapSlice{
 			item("title", "Dyno"), item("version", "1"),
-			item("description", "Dyno's own JSON API, served by `dyno serve`. docs/api.md describes logins, times, errors and the stream, and the Prometheus API, which is served at /api/v1.\nWhat was not observed is omitted or null; a zero was measured. Clients must ignore members that they do not know."),
+			item("description", "Dyno's own JSON API, served by `dyno serve`. docs/api.md describes logins, times, "+
+				"errors and the stream, and the Prometheus API, which is served at /api/v1.\nWhat was not observed "+
+				"is omitted or null; a zero was measured. Clients must ignore members that they do not know."),
 			item("license", yaml.MapSlice{item("name", "Apache-2.0"), item("identifier", "Apache-2.0")}),
 		}),
 		item("servers", []yaml.MapSlice{{item("url", "http://127.0.0.1:8306")}}),
@@ -469,10 +686,22 @@ func document(t *testing.T) []byte {
 		item("paths", paths),
 		item("components", yaml.MapSlice{
 			item("securitySchemes", yaml.MapSlice{
-				item("token", yaml.MapSlice{item("type", "http"), item("scheme", "bearer"), item("description", "an API token")}),
-				item("session", yaml.MapSlice{item("type", "apiKey"), item("in", "cookie"), item("name", "dyno-8306"), item("description", "cookie of a login in the web UI; the number is the port, and with TLS the name begins with __Host-")}),
+				item("token", yaml.MapSlice{
+					item("type", "http"), item("scheme", "bearer"),
+					item("description", "an API token"),
+				}),
+				item("session", yaml.MapSlice{
+					item("type", "apiKey"), item("in", "cookie"), item("name", "dyno-8306"),
+					item("description", "cookie of a login in the web UI; the number is the port, and with TLS the "+
+						"name begins with __Host-"),
+				}),
 			}),
-			item("parameters", yaml.MapSlice{item("csrf", yaml.MapSlice{item("name", csrfHeader), item("in", "header"), item("required", false), item("description", "the session's csrf, as GET session returns it; required with a session, not with a token"), item("schema", yaml.MapSlice{item("type", "string")})})}),
+			item("parameters", yaml.MapSlice{item("csrf", yaml.MapSlice{
+				item("name", csrfHeader), item("in", "header"),
+				item("required", false), item("description", "the session's csrf, as GET session returns it; "+
+					"required with a session, not with a token"),
+				item("schema", yaml.MapSlice{item("type", "string")}),
+			})}),
 			item("responses", refusals),
 			item("schemas", parts),
 		}),
@@ -481,7 +710,8 @@ func document(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append([]byte("# Made of the types that are answered with: go test ./internal/httpapi -run TestOpenAPI -update\n"), b...)
+	return append([]byte("# Made of the types that are answered with: go test ./internal/httpapi -run TestOpenAPI "+
+		"-update\n"), b...)
 }
 
 // lists is the schema of an answer itself: its own lists are never null.
@@ -507,7 +737,9 @@ func lists(s *schemas, t reflect.Type) yaml.MapSlice {
 // operationID is a name for programs: getCompareClasses.
 func operationID(method, path string) string {
 	id := strings.ToLower(method)
-	for _, w := range strings.FieldsFunc(strings.TrimPrefix(path, below), func(r rune) bool { return strings.ContainsRune("/-.{}", r) }) {
+	for _, w := range strings.FieldsFunc(strings.TrimPrefix(path, below), func(r rune) bool {
+		return strings.ContainsRune("/-.{}", r)
+	}) {
 		id += strings.ToUpper(w[:1]) + w[1:]
 	}
 	if strings.HasSuffix(path, "/") {
@@ -524,9 +756,11 @@ func parameter(p asked) yaml.MapSlice {
 	case "count":
 		schema = yaml.MapSlice{item("type", "integer"), item("minimum", 1), item("maximum", 1<<31-1)}
 	case "time":
-		schema = append(schema, item("description", "Unix seconds with decimals, or RFC 3339"), item("examples", []string{"1762171200.5", "2026-11-03T12:00:00Z"}))
+		schema = append(schema, item("description", "Unix seconds with decimals, or RFC 3339"),
+			item("examples", []string{"1762171200.5", "2026-11-03T12:00:00Z"}))
 	case "span":
-		schema = append(schema, item("description", "seconds, or as 90s, 5m, 1h30m, 7d"), item("examples", []string{"300", "5m"}))
+		schema = append(schema, item("description", "seconds, or as 90s, 5m, 1h30m, 7d"),
+			item("examples", []string{"300", "5m"}))
 	}
 	if p.example != nil {
 		schema = append(schema, item("examples", []any{p.example}))
@@ -540,7 +774,10 @@ func parameter(p asked) yaml.MapSlice {
 	if p.many {
 		schema = yaml.MapSlice{item("type", "array"), item("items", schema)}
 	}
-	x := yaml.MapSlice{item("name", p.name), item("in", "query"), item("required", p.need), item("description", p.about)}
+	x := yaml.MapSlice{
+		item("name", p.name), item("in", "query"), item("required", p.need),
+		item("description", p.about),
+	}
 	return append(x, item("schema", schema))
 }
 
@@ -593,13 +830,13 @@ type listens struct {
 	asked string
 }
 
-func (l *listens) FindingsOf(context.Context, string) (app.Findings, error) {
-	return app.Findings{}, nil
+func (l *listens) FindingsOf(context.Context, string) (service.Findings, error) {
+	return service.Findings{}, nil
 }
 
 func (l *listens) note(args ...any) { l.asked = fmt.Sprint(args...) }
 
-func (l *listens) Grants(flavor, task, user string, schemas []string) ([]string, error) {
+func (l *listens) Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
 	l.note(flavor, task, user, schemas)
 	return nil, nil
 }
@@ -611,32 +848,34 @@ func (l *listens) Verdicts(_ context.Context, target string, n int) ([]app.Verdi
 
 func (l *listens) JudgedEvery() time.Duration { return 0 }
 
-func (l *listens) Journal(_ context.Context, target string, n int) ([]app.Change, error) {
+func (l *listens) Journal(_ context.Context, target string, n int) ([]service.JournalAction, error) {
 	l.note(target, n)
 	return nil, nil
 }
 
-func (l *listens) CompareClasses(_ context.Context, target string, before, after app.Period, most int) (c app.PeriodComparison, err error) {
+func (l *listens) CompareClasses(_ context.Context, target string, before, after service.Period,
+	most int,
+) (c service.PeriodComparison, err error) {
 	l.note(target, before, after, most)
 	return c, nil
 }
 
-func (l *listens) Graphs(_ context.Context, q app.GraphQuery) (g app.Graphs, err error) {
+func (l *listens) Graphs(_ context.Context, q service.GraphQuery) (g service.Graphs, err error) {
 	l.note(q)
 	return g, nil
 }
 
-func (l *listens) Recipe(_ context.Context, name, scale string, set map[string]string) (r app.LabDryRun, err error) {
+func (l *listens) Recipe(_ context.Context, name, scale string, set map[string]string) (r lab.DryRun, err error) {
 	l.note(name, scale, set)
 	return r, nil
 }
 
-func (l *listens) Runs(_ context.Context, target string, limit int) ([]app.LabRun, error) {
+func (l *listens) Runs(_ context.Context, target string, limit int) ([]lab.Run, error) {
 	l.note(target, limit)
 	return nil, nil
 }
 
-func (l *listens) Documents(_ context.Context, limit int) ([]app.LabDocument, error) {
+func (l *listens) Documents(_ context.Context, limit int) ([]lab.Document, error) {
 	l.note(limit)
 	return nil, nil
 }
@@ -668,7 +907,10 @@ func TestDefaults(t *testing.T) {
 		q := url.Values{}
 		for _, p := range a.params {
 			if p.kind == "time" {
-				q.Set(p.name, map[bool]string{true: "1762171200", false: "1762174800"}[strings.HasSuffix(p.name, "from")])
+				q.Set(p.name, map[bool]string{
+					true:  "1762171200",
+					false: "1762174800",
+				}[strings.HasSuffix(p.name, "from")])
 			}
 			if p.need {
 				q.Set(p.name, "shop")
@@ -688,7 +930,8 @@ func TestDefaults(t *testing.T) {
 			q.Set(p.name, map[string]string{"count": "7", "integer": "7", "span": "7m", "string": "other"}[p.kind])
 			other := ask(below+path, q)
 			if without != with || with == other {
-				t.Errorf("%s: without %s it asks for %s, with its default for %s, with another value for %s", a.path, p.name, without, with, other)
+				t.Errorf("%s: without %s it asks for %s, with its default for %s, with another value for %s", a.path,
+					p.name, without, with, other)
 			}
 			q.Del(p.name)
 		}

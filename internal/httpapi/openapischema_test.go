@@ -17,10 +17,20 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/discovery"
+	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/lab"
+	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
-// schemas makes JSON schemas of Go types, as encoding/json writes them, with the comments of the sources as descriptions.
+// schemas makes JSON schemas of Go types, as encoding/json writes them, with the comments of the sources as
+// descriptions.
 type schemas struct {
 	t     *testing.T
 	named map[string]reflect.Type // by name of the component
@@ -37,7 +47,10 @@ type packageDoc struct {
 }
 
 func newSchemas(t *testing.T) *schemas {
-	return &schemas{t: t, named: map[string]reflect.Type{}, done: map[reflect.Type]string{}, all: map[string]yaml.MapSlice{}, docs: map[string]*packageDoc{}}
+	return &schemas{
+		t: t, named: map[string]reflect.Type{}, done: map[reflect.Type]string{},
+		all: map[string]yaml.MapSlice{}, docs: map[string]*packageDoc{},
+	}
 }
 
 func item(k string, v any) yaml.MapItem { return yaml.MapItem{Key: k, Value: v} }
@@ -49,6 +62,30 @@ var (
 	textType   = reflect.TypeFor[encoding.TextMarshaler]()
 	binaryType = reflect.TypeFor[[]byte]()
 )
+
+// closed are the types of strings that never have a value beside their constants.
+var closed = map[reflect.Type]bool{
+	reflect.TypeFor[access.Role]():          true,
+	reflect.TypeFor[lab.State]():            true,
+	reflect.TypeFor[discovery.LoginState](): true,
+	reflect.TypeFor[task.State]():           true,
+	reflect.TypeFor[digest.ClassVerdict]():  true,
+	reflect.TypeFor[finding.Confidence]():   true,
+	reflect.TypeFor[finding.Severity]():     true,
+	reflect.TypeFor[journal.State]():        true,
+	reflect.TypeFor[source.State]():         true,
+	reflect.TypeFor[stat.Result]():          true,
+}
+
+// filled are the components whose lists and maps are never null: who makes them sees to it.
+var filled = strings.Fields("ChangeDetail Checked ClassAnyList ClassFull ClassPlan Denial Discovery EventList Found " +
+	"Graph " +
+	"HttpapiLine Intent Judged LabChart LabChartLine LabDryRun LabExperiment LabNeeds LabRecipe LabRunDetail " +
+	"LabScale Laid " +
+	"LaidCell LaidGroup LaidLine LaidRates LaidStrip LaidSweep LaidTable Line PeriodComparison Settings TimeModel")
+
+// mayBeNull are their members that are null all the same.
+var mayBeNull = []string{"Judged.reasoning", "LabExperiment.tally"}
 
 // isKnown reports whether a type is a known.Value, and of what.
 func isKnown(t reflect.Type) (reflect.Type, bool) {
@@ -87,7 +124,7 @@ func (s *schemas) of(t reflect.Type) yaml.MapSlice {
 		x := yaml.MapSlice{item("type", "string")}
 		if d := s.doc(t); d != nil {
 			if vs := d.values[t.Name()]; len(vs) > 1 {
-				x = append(x, item("examples", vs))
+				x = append(x, item(map[bool]string{true: "enum", false: "examples"}[closed[t]], vs))
 			}
 		}
 		return x
@@ -100,7 +137,10 @@ func (s *schemas) of(t reflect.Type) yaml.MapSlice {
 	case reflect.Slice:
 		return yaml.MapSlice{item("type", []string{"array", "null"}), item("items", s.of(t.Elem()))}
 	case reflect.Array:
-		return yaml.MapSlice{item("type", "array"), item("items", s.of(t.Elem()))}
+		return yaml.MapSlice{
+			item("type", "array"), item("items", s.of(t.Elem())), item("minItems", t.Len()),
+			item("maxItems", t.Len()),
+		}
 	case reflect.Map:
 		return yaml.MapSlice{item("type", []string{"object", "null"}), item("additionalProperties", s.of(t.Elem()))}
 	case reflect.Struct:
@@ -125,6 +165,33 @@ func nullable(x yaml.MapSlice) yaml.MapSlice {
 				y[i].Value = []string{one, "null"}
 				return y
 			}
+		}
+	}
+	return x
+}
+
+// full takes null from the lists and maps of an object.
+func full(x yaml.MapSlice, name string) yaml.MapSlice {
+	i := slices.IndexFunc(x, func(m yaml.MapItem) bool { return m.Key == "properties" })
+	props := slices.Clone(x[i].Value.(yaml.MapSlice))
+	for j, p := range props {
+		if !slices.Contains(mayBeNull, name+"."+p.Key.(string)) {
+			props[j].Value = solid(p.Value.(yaml.MapSlice))
+		}
+	}
+	x[i].Value = props
+	return x
+}
+
+// solid takes null from a list or a map, and from those in it.
+func solid(x yaml.MapSlice) yaml.MapSlice {
+	if v, ok := x[0].Value.([]string); !ok || x[0].Key != "type" || v[0] != "array" && v[0] != "object" {
+		return x
+	}
+	x = never(x)
+	for i, m := range x {
+		if of, ok := m.Value.(yaml.MapSlice); ok && len(of) > 0 {
+			x[i].Value = solid(of)
 		}
 	}
 	return x
@@ -155,8 +222,8 @@ func (s *schemas) component(t reflect.Type) string {
 		return n
 	}
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
-	if other := s.named[name]; other != nil {
-		pkg := filepath.Base(t.PkgPath())
+	pkg := filepath.Base(t.PkgPath())
+	if s.named[name] != nil || pkg == "lab" { // whose Run, Scale and Live say little alone
 		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
 		if s.named[name] != nil {
 			s.t.Fatalf("two types are called %s", name)
@@ -164,6 +231,9 @@ func (s *schemas) component(t reflect.Type) string {
 	}
 	s.named[name], s.done[t] = t, name
 	x := s.object(t)
+	if slices.Contains(filled, name) {
+		x = full(x, name)
+	}
 	if d := s.doc(t); d != nil && d.types[t.Name()] != "" {
 		x = append(yaml.MapSlice{item("description", d.types[t.Name()])}, x...)
 	}

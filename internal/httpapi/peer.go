@@ -56,7 +56,8 @@ func newPeer(near, far net.Addr) *peer {
 	return p
 }
 
-// peerOf returns who made a request. A server other than Serve's does not keep it: then it is looked up for each request.
+// peerOf returns who made a request. A server other than Serve's does not keep it: then it is looked up for each
+// request.
 func peerOf(r *http.Request) *peer {
 	if p, ok := r.Context().Value(peerKey{}).(*peer); ok {
 		return p
@@ -69,8 +70,8 @@ func peerOf(r *http.Request) *peer {
 	return newPeer(near, far)
 }
 
-// own reports whether a request may be Dyno's own without a login: the other end is of root or of Dyno's own account, or it came by
-// the socket, whose mode keeps others out.
+// own reports whether a request may be Dyno's own without a login: the other end is of root or of Dyno's own account,
+// or it came by the socket, whose mode keeps others out.
 func (p *peer) own() bool { return p.socket || p.ours() }
 
 // ours reports whether the other end is of root or of Dyno's own account.
@@ -79,8 +80,8 @@ func (p *peer) ours() bool {
 	return told && (uid == 0 || uid == os.Geteuid())
 }
 
-// account returns whose the other end is. What the kernel does not tell for sure is not told: sockets that were closed have no account,
-// and those of other machines, other network namespaces and systems without /proc are not in its list.
+// account returns whose the other end is. What the kernel does not tell for sure is not told: sockets that were closed
+// have no account, and those of other machines, other network namespaces and systems without /proc are not in its list.
 func (p *peer) account() (uid int, told bool) {
 	p.once.Do(func() {
 		if p.far.IsValid() && p.near.IsValid() {
@@ -96,8 +97,8 @@ func (p *peer) account() (uid int, told bool) {
 	return p.uid, p.told
 }
 
-// Bounds of connections. A caller is an address, of IPv6 a network, or on this machine an account. When all are taken, one over which
-// nobody was let in gives way.
+// Bounds of connections. A caller is an address, of IPv6 a network, or on this machine an account. When all are taken,
+// one over which nobody was let in gives way.
 const (
 	maxConns     = 512
 	maxConnsEach = 128
@@ -169,10 +170,10 @@ func (x *conns) leave(c net.Conn) {
 	}
 }
 
-// makeRoom closes a connection over which nobody was let in yet: of whoever has most of those the oldest. Strangers may come from
-// any number of addresses, and who is let in stays, unless there are no strangers and one caller, who may come from as many, has
-// more than an eighth of all places, or of those of one address more than half. who is whose place is needed, when they have all of
-// theirs, else "": behind one address, or a proxy, are many.
+// makeRoom closes a connection over which nobody was let in yet: of whoever has most of those the oldest. Strangers may
+// come from any number of addresses, and who is let in stays, unless there are no strangers and one caller, who may
+// come from as many, has more than an eighth of all places, or of those of one address more than half. who is whose
+// place is needed, when they have all of theirs, else "": behind one address, or a proxy, are many.
 func (x *conns) makeRoom(who string) {
 	caller := func(c net.Conn) *string {
 		if p := x.peers[c]; p != nil {
@@ -201,7 +202,8 @@ func (x *conns) makeRoom(who string) {
 	}
 }
 
-// oldestOfMost returns, of those who have more than some number of the connections that count, the oldest of whoever has most; or nil.
+// oldestOfMost returns, of those who have more than some number of the connections that count, the oldest of whoever
+// has most; or nil.
 func (x *conns) oldestOfMost(than int, of func(net.Conn, place) (who string, counts bool)) (oldest net.Conn) {
 	count := map[string]int{}
 	for c, p := range x.all {
@@ -224,7 +226,8 @@ func (x *conns) take(c net.Conn) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	all := maxConns - maxConnsOurs
-	if who == onLoopback && (x.each[who] >= maxConnsEach || len(x.all) >= all) { // one address for all of this machine: then accounts are told apart
+	if who == onLoopback && (x.each[who] >= maxConnsEach || len(x.all) >= all) {
+		// one address for all of this machine: then accounts are told apart
 		x.mu.Unlock()
 		p := peerAt(c)
 		if uid, ok := p.account(); ok {

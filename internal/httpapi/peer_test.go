@@ -71,17 +71,20 @@ func answerOf(t *testing.T, c *http.Client, method, url, body string, headers ..
 	return x
 }
 
-// TestWithoutUsersOnlyTheOwnAccountIsLetIn: another account of this machine is told what to do, on every path that needs somebody.
+// TestWithoutUsersOnlyTheOwnAccountIsLetIn: another account of this machine is told what to do, on every path that
+// needs somebody.
 func TestWithoutUsersOnlyTheOwnAccountIsLetIn(t *testing.T) {
 	g := emptyServer(t, Guarding{})
 	url := "http://" + loopback(t, g)
 	stranger := program.Stranger(t)
 	for _, p := range g.Paths() {
 		method, path, _ := strings.Cut(p, " ")
-		if reads[p] != "" && method == "POST" || open[p] || strings.Contains(path, "{") || path == "/api/dyno/v1/stream" {
+		if reads[p] != "" && method == "POST" || open[p] || strings.Contains(path, "{") ||
+			path == "/api/dyno/v1/stream" {
 			continue
 		}
-		if w := answerOf(t, stranger, method, url+path, "{}"); w.code != 401 || !strings.Contains(w.body, "dyno user add") {
+		if w := answerOf(t, stranger, method, url+path, "{}"); w.code != 401 ||
+			!strings.Contains(w.body, "dyno user add") {
 			t.Errorf("%s: %d %s", p, w.code, w.body)
 		}
 	}
@@ -96,12 +99,13 @@ func TestWithoutUsersOnlyTheOwnAccountIsLetIn(t *testing.T) {
 
 // open are the paths that everybody may ask for.
 var open = map[string]bool{
-	"GET /-/healthy": true, "GET /-/ready": true, "GET /api/dyno/v1/session": true, "POST /api/dyno/v1/login": true, "POST /api/dyno/v1/login/token": true,
+	"GET /-/healthy": true, "GET /-/ready": true, "GET /api/dyno/v1/session": true, "POST /api/dyno/v1/login": true,
+	"POST /api/dyno/v1/login/token": true,
 	"GET /api/dyno/v1/openapi.yaml": true,
 }
 
-// TestAClosedSocketIsNotRoots: the kernel tells of a socket that was closed that it is of account 0. Whoever sends a request and hangs
-// up does not become root by it.
+// TestAClosedSocketIsNotRoots: the kernel tells of a socket that was closed that it is of account 0. Whoever sends a
+// request and hangs up does not become root by it.
 func TestAClosedSocketIsNotRoots(t *testing.T) {
 	g := emptyServer(t, Guarding{})
 	address := loopback(t, g)
@@ -109,7 +113,8 @@ func TestAClosedSocketIsNotRoots(t *testing.T) {
 	for range n {
 		c, err := program.DialAsNobody(t, "tcp", address)
 		good(t, err)
-		_, err = io.WriteString(c, "POST "+note+" HTTP/1.1\r\nHost: "+address+"\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n"+words)
+		_, err = io.WriteString(c, "POST "+note+" HTTP/1.1\r\nHost: "+address+
+			"\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n"+words)
 		good(t, err)
 		good(t, c.Close())
 	}
@@ -121,8 +126,8 @@ func TestAClosedSocketIsNotRoots(t *testing.T) {
 	}
 }
 
-// TestTheLinkLogsIn: the first-run token alone, once, opens a session for a browser of another account, which changes things with its CSRF
-// token and ends with the first user.
+// TestTheLinkLogsIn: the first-run token alone, once, opens a session for a browser of another account, which changes
+// things with its CSRF token and ends with the first user.
 func TestTheLinkLogsIn(t *testing.T) {
 	used := 0
 	g := emptyServer(t, Guarding{Linked: func() { used++ }})
@@ -154,12 +159,13 @@ func TestTheLinkLogsIn(t *testing.T) {
 	f(200, "GET", "/metrics", "", "Cookie", cookie)
 	f(403, "POST", note, words, "Cookie", cookie)
 	f(201, "POST", note, words, "Cookie", cookie, csrfHeader, me.CSRF)
-	f(201, "POST", "/api/dyno/v1/user/add", `{"name":"anna","role":"operator","password":"`+pass+`"}`, "Cookie", cookie, csrfHeader, me.CSRF)
+	f(201, "POST", "/api/dyno/v1/user/add", `{"name":"anna","role":"operator","password":"`+pass+`"}`, "Cookie",
+		cookie, csrfHeader, me.CSRF)
 	f(401, "GET", "/metrics", "", "Cookie", cookie)
 }
 
-// TestASessionIsOfTheAccountThatOpenedIt: browsers send a cookie to every port of a host, so another account of this machine that listens
-// on one of them gets it. It lets that account in nowhere, nor does what a proxy would say.
+// TestASessionIsOfTheAccountThatOpenedIt: browsers send a cookie to every port of a host, so another account of this
+// machine that listens on one of them gets it. It lets that account in nowhere, nor does what a proxy would say.
 func TestASessionIsOfTheAccountThatOpenedIt(t *testing.T) {
 	for _, o := range []Guarding{{}, {Hosts: []string{"dyno.example.org"}}} {
 		g := guardedServer(t, o)
@@ -169,7 +175,8 @@ func TestASessionIsOfTheAccountThatOpenedIt(t *testing.T) {
 		stranger := program.Stranger(t)
 		in := func(c *http.Client, headers ...string) string {
 			t.Helper()
-			w := answerOf(t, c, "POST", "http://"+address+"/api/dyno/v1/login", `{"name":"anna","password":"`+pass+`"}`, headers...)
+			w := answerOf(t, c, "POST", "http://"+address+"/api/dyno/v1/login", `{"name":"anna","password":"`+pass+`"}`,
+				headers...)
 			if w.code != 200 || w.cookie == "" {
 				t.Fatalf("%d %s", w.code, w.body)
 			}
@@ -177,7 +184,8 @@ func TestASessionIsOfTheAccountThatOpenedIt(t *testing.T) {
 		}
 		f := func(want int, c *http.Client, cookie string, headers ...string) {
 			t.Helper()
-			if w := answerOf(t, c, "GET", "http://"+address+"/metrics", "", append(headers, "Cookie", cookie)...); w.code != want {
+			if w := answerOf(t, c, "GET", "http://"+address+"/metrics", "",
+				append(headers, "Cookie", cookie)...); w.code != want {
 				t.Errorf("%d %s, want %d", w.code, w.body, want)
 			}
 		}
@@ -195,7 +203,8 @@ func TestASessionIsOfTheAccountThatOpenedIt(t *testing.T) {
 	}
 }
 
-// TestTheLinkIsOfThisMachine: where others come the token adds the first operator, as before, and opens nothing without.
+// TestTheLinkIsOfThisMachine: where others come the token adds the first operator, as before, and opens nothing
+// without.
 func TestTheLinkIsOfThisMachine(t *testing.T) {
 	for _, o := range []Guarding{{Beyond: true}, {Hosts: []string{"dyno.example.org"}}} {
 		g := emptyServer(t, o)
@@ -228,12 +237,15 @@ func TestALostFileLetsNobodyIn(t *testing.T) {
 // TestSocketLetsInByItsMode: whoever may connect is let in, and others cannot connect.
 func TestSocketLetsInByItsMode(t *testing.T) {
 	dir := t.TempDir()
-	for _, p := range []string{dir, filepath.Dir(dir)} { // others reach the directory: the mode of the socket alone is what keeps them out
+	for _, p := range []string{dir, filepath.Dir(dir)} {
+		// others reach the directory: the mode of the socket alone is what keeps them out
 		good(t, os.Chmod(p, 0o711))
 	}
 	path := filepath.Join(dir, "s")
 	at := func(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
-		return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context,
+			_, _ string,
+		) (net.Conn, error) {
 			return dial(ctx, "unix", path)
 		}}}
 	}
@@ -299,7 +311,8 @@ func TestASocketOpensNoOtherFile(t *testing.T) {
 	<-ended
 }
 
-// TestSocketTakesNoOthersPlace: what is left of one that nobody answers on is replaced; a file or a link is not touched.
+// TestSocketTakesNoOthersPlace: what is left of one that nobody answers on is replaced; a file or a link is not
+// touched.
 func TestSocketTakesNoOthersPlace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s")
@@ -314,8 +327,12 @@ func TestSocketTakesNoOthersPlace(t *testing.T) {
 	good(t, os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "link")))
 	good(t, os.Mkdir(filepath.Join(dir, "open"), 0o700))
 	good(t, os.Chmod(filepath.Join(dir, "open"), 0o777))
-	for name, why := range map[string]string{"file": "not a socket", "link": "not a socket", "open/s": "every user may write", "none/s": "no such file"} {
-		if _, err := ListenSocket(t.Context(), filepath.Join(dir, name), 0o600); err == nil || !strings.Contains(err.Error(), why) {
+	for name, why := range map[string]string{
+		"file": "not a socket", "link": "not a socket",
+		"open/s": "every user may write", "none/s": "no such file",
+	} {
+		if _, err := ListenSocket(t.Context(), filepath.Join(dir, name), 0o600); err == nil ||
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -355,12 +372,14 @@ func TestOneCallerTakesNotAllConnections(t *testing.T) {
 			t.Fatalf("%d connections of one account are open", len(all)-len(closed))
 		}
 	}
-	if w := answerOf(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "GET", "http://"+address+"/metrics", ""); w.code != 200 {
+	if w := answerOf(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "GET", "http://"+address+
+		"/metrics", ""); w.code != 200 {
 		t.Errorf("%d", w.code)
 	}
 }
 
-// TestStrangersDoNotTakeThePlacesOfTheOwnAccount: others, however many they are, leave places to Dyno's own account and to root.
+// TestStrangersDoNotTakeThePlacesOfTheOwnAccount: others, however many they are, leave places to Dyno's own account and
+// to root.
 func TestStrangersDoNotTakeThePlacesOfTheOwnAccount(t *testing.T) {
 	l, err := Listen(t.Context(), "127.0.0.1:0", nil)
 	good(t, err)
@@ -397,7 +416,8 @@ func (c farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip} }
 func (c farConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 func (c farConn) Close() error         { return nil }
 
-// TestStrangersGiveWay: strangers from however many addresses keep nobody from connecting, and end no connection of who was let in.
+// TestStrangersGiveWay: strangers from however many addresses keep nobody from connecting, and end no connection of who
+// was let in.
 func TestStrangersGiveWay(t *testing.T) {
 	x := newConns(slog.New(slog.DiscardHandler))
 	join := func(ip string) *farConn {

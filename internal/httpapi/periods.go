@@ -6,20 +6,21 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/service"
 )
 
 // Periods tells how classes went over time. For an unknown target each method returns ErrNotFound.
 type Periods interface {
 	// ClassLines returns the course of each class of a list over a window.
-	ClassLines(ctx context.Context, target string, list []class.Class, from, to time.Time) ([]app.Line, error)
+	ClassLines(ctx context.Context, target string, list []class.Class, from, to time.Time) ([]service.Line, error)
 	// ClassExtra returns examples, plans and tables of a class.
-	ClassExtra(ctx context.Context, target string, c class.Class) (app.ClassExtra, error)
+	ClassExtra(ctx context.Context, target string, c class.Class) (service.ClassExtra, error)
 	// CompareClasses joins the classes of two periods; the most (0: all) with the greatest change of load first.
-	CompareClasses(ctx context.Context, target string, before, after app.Period, most int) (app.PeriodComparison, error)
+	CompareClasses(ctx context.Context, target string, before, after service.Period,
+		most int) (service.PeriodComparison, error)
 }
 
 func (v *Server) periodRoutes() {
@@ -32,7 +33,7 @@ const maxLines = 200
 // classRow is a class of a list with its trend.
 type classRow struct {
 	class.Class
-	Line *app.Line `json:"line,omitempty"`
+	Line *service.Line `json:"line,omitempty"`
 }
 
 // classList is a ClassList with courses.
@@ -61,22 +62,25 @@ func (v *Server) withLines(ctx context.Context, target string, l ClassList, from
 // classFull is a ClassDetail with the other stored data of the class.
 type classFull struct {
 	ClassDetail
-	Item     string             `json:"item,omitzero"`
-	Tables   []string           `json:"tables"`
-	Examples []app.ClassExample `json:"examples"`
-	Plans    []app.ClassPlan    `json:"plans"`
+	Item     string                 `json:"item,omitzero"`
+	Tables   []string               `json:"tables"`
+	Examples []service.ClassExample `json:"examples"`
+	Plans    []service.ClassPlan    `json:"plans"`
 }
 
 func (v *Server) withExtra(ctx context.Context, target string, d ClassDetail) (classFull, error) {
 	x, err := v.service.Periods.ClassExtra(ctx, target, d.Class)
-	return classFull{ClassDetail: d, Item: x.Item, Tables: list(x.Tables), Examples: list(x.Examples), Plans: list(x.Plans)}, err
+	return classFull{
+		ClassDetail: d, Item: x.Item, Tables: list(x.Tables), Examples: list(x.Examples),
+		Plans: list(x.Plans),
+	}, err
 }
 
 func (v *Server) compareClasses(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	name := p.need("target")
 	from, to := p.window(clock.Now())
-	before := app.Period{To: p.time("before_to", from)} // without them the stretch of the same length before
+	before := service.Period{To: p.time("before_to", from)} // without them the stretch of the same length before
 	before.From = p.time("before_from", before.To.Add(from.Sub(to)))
 	if p.err == nil && (before.From.Year() < 1970 || before.To.Year() > 2200) {
 		p.wrong("before_from", errors.New("a period lies between the years 1970 and 2200"))
@@ -92,6 +96,6 @@ func (v *Server) compareClasses(w http.ResponseWriter, r *http.Request) {
 		refuse(w, p.err)
 		return
 	}
-	c, err := v.service.Periods.CompareClasses(r.Context(), name, before, app.Period{From: from, To: to}, limit)
+	c, err := v.service.Periods.CompareClasses(r.Context(), name, before, service.Period{From: from, To: to}, limit)
 	v.reply(w, r, c, err)
 }

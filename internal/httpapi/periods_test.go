@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/service"
 )
 
 // courses is a fleet with two classes that are known well.
@@ -22,30 +22,51 @@ func (c *courses) service() Service {
 	return s
 }
 
-func (c *courses) Classes(_ context.Context, target string, from, to time.Time, search string, n int) (ClassList, error) {
+func (c *courses) Classes(_ context.Context, target string, from, to time.Time, search string,
+	n int,
+) (ClassList, error) {
 	return ClassList{
-		Classes:  []class.Class{{ID: "A", Fingerprint: "select ?", Origin: class.PerformanceSchema, Count: 6, TimeSec: 3}, {ID: "B", Fingerprint: "select '</script>'", Origin: class.Processlist, Sampled: true}},
+		Classes: []class.Class{{
+			ID: "A", Fingerprint: "select ?", Origin: class.PerformanceSchema, Count: 6,
+			TimeSec: 3,
+		}, {ID: "B", Fingerprint: "select '</script>'", Origin: class.Processlist, Sampled: true}},
 		Coverage: Coverage{Seconds: 60, Classes: 12, Count: 70, TimeSec: 9}, Found: known.Of(len(search)),
 	}, c.know(target, from.Unix(), to.Unix(), n)
 }
 
-func (c *courses) ClassLines(_ context.Context, target string, list []class.Class, from, to time.Time) ([]app.Line, error) {
-	lines := make([]app.Line, len(list))
+func (c *courses) ClassLines(
+	_ context.Context, target string, list []class.Class, from, to time.Time,
+) ([]service.Line, error) {
+	lines := make([]service.Line, len(list))
 	for i := range lines {
-		lines[i] = app.Line{From: from.Unix(), Step: 60, Values: []known.Value[float64]{known.Of(0.5), known.None[float64]()}}
+		lines[i] = service.Line{From: from.Unix(), Step: 60, Values: []known.Value[float64]{
+			known.Of(0.5),
+			known.None[float64](),
+		}}
 	}
 	return lines, c.know(target)
 }
 
-func (c *courses) ClassExtra(_ context.Context, target string, x class.Class) (app.ClassExtra, error) {
-	return app.ClassExtra{
-		Item: "SELECT t", Tables: []string{"t"}, Examples: []app.ClassExample{{At: noon, SQL: "SELECT 1"}},
-		Plans: []app.ClassPlan{{Hash: "h2", FirstSeen: noon, LastSeen: noon, Text: "…", Before: "h1", Changes: []string{"t: access ref → ALL"}}},
+func (c *courses) ClassExtra(_ context.Context, target string, x class.Class) (service.ClassExtra, error) {
+	return service.ClassExtra{
+		Item: "SELECT t", Tables: []string{"t"}, Examples: []service.ClassExample{{At: noon, SQL: "SELECT 1"}},
+		Plans: []service.ClassPlan{{
+			Hash: "h2", FirstSeen: noon, LastSeen: noon, Text: "…", Before: "h1",
+			Changes: []string{"t: access ref → ALL"},
+		}},
 	}, c.know(target, x.ID)
 }
 
-func (c *courses) CompareClasses(_ context.Context, target string, before, after app.Period, most int) (app.PeriodComparison, error) {
-	p := app.PeriodComparison{Target: target, Result: "same", Classes: []app.PeriodClass{{ID: "A", Change: digest.Vanished, Before: &app.PeriodFigures{Count: 1}, LoadChange: -1}}, Total: 3}
+func (c *courses) CompareClasses(_ context.Context, target string, before, after service.Period,
+	most int,
+) (service.PeriodComparison, error) {
+	p := service.PeriodComparison{
+		Target: target, Result: "same",
+		Classes: []service.PeriodClass{{
+			ID: "A", Change: digest.Vanished, Before: &service.PeriodFigures{Count: 1},
+			LoadChange: -1,
+		}}, Total: 3,
+	}
 	return p, c.know(target, before.From.Unix(), before.To.Unix(), after.From.Unix(), after.To.Unix(), most)
 }
 
@@ -61,14 +82,18 @@ func TestCoursesOfClassesInJSON(t *testing.T) {
 			}
 		}
 	}
-	f("classes?target=shop&from=60&to=120&lines=1", `"id":"A","fingerprint":"select ?","origin":"performance_schema","count":6,"time_sec":3,"line":{"from":60,"step":60,"values":[0.5,null]}}`,
-		`"sampled":true`, `"found":0,"coverage":{"observed_seconds":60,"classes":12,"count":70,"time_sec":9}`, `\u003c/script\u003e`)
+	f("classes?target=shop&from=60&to=120&lines=1",
+		`"id":"A","fingerprint":"select ?","origin":"performance_schema","count":6,"time_sec":3,"line":{"from":60,"step":60,"values":[0.5,null]}}`,
+		`"sampled":true`, `"found":0,"coverage":{"observed_seconds":60,"classes":12,"count":70,"time_sec":9}`,
+		`\u003c/script\u003e`)
 	f("classes?target=shop&search=four&lines=1", `"found":4,"coverage"`)
 	if w := request(v, "GET", "/api/dyno/v1/classes?target=shop", ""); strings.Contains(w.Body.String(), `"line"`) {
 		t.Errorf("courses that nobody asked for: %s", w.Body)
 	}
-	f("class?target=shop&id=AB&from=60&to=120", `"item":"SELECT t","tables":["t"],"examples":[{"at":"2026-11-03T12:00:00Z","sql":"SELECT 1"}],"plans":[{"hash":"h2","first_seen":"2026-11-03T12:00:00Z","last_seen":"2026-11-03T12:00:00Z","steps":null,"plan":"…","before":"h1","changes":["t: access ref → ALL"]}]`)
-	f("compare-classes?target=shop&from=7200&to=10800", `"result":"same"`, `"change":"vanished"`, `"load_change":-1`, `"total":3`)
+	f("class?target=shop&id=AB&from=60&to=120",
+		`"item":"SELECT t","tables":["t"],"examples":[{"at":"2026-11-03T12:00:00Z","sql":"SELECT 1"}],"plans":[{"hash":"h2","first_seen":"2026-11-03T12:00:00Z","last_seen":"2026-11-03T12:00:00Z","steps":null,"plan":"…","before":"h1","changes":["t: access ref → ALL"]}]`)
+	f("compare-classes?target=shop&from=7200&to=10800", `"result":"same"`, `"change":"vanished"`,
+		`"load_change":-1`, `"total":3`)
 }
 
 func TestPeriodsReachTheService(t *testing.T) {
@@ -76,7 +101,8 @@ func TestPeriodsReachTheService(t *testing.T) {
 	v := New(c.service(), Options{})
 	f := func(query, want string) {
 		t.Helper()
-		if w := request(v, "GET", "/api/dyno/v1/compare-classes?target=shop&"+query, ""); w.Code != http.StatusOK || c.asked != want {
+		if w := request(v, "GET", "/api/dyno/v1/compare-classes?target=shop&"+query, ""); w.Code != http.StatusOK ||
+			c.asked != want {
 			t.Errorf("%s: got %d, asked for %q, want %q", query, w.Code, c.asked, want)
 		}
 	}
@@ -98,7 +124,8 @@ func TestPeriodsReachTheService(t *testing.T) {
 	g("target=shop&limit=-1", 400)
 	g("target=shop&limit=0", 400)
 	g("target=other", 404)
-	if w := request(New(Service{}, Options{}), "GET", "/api/dyno/v1/compare-classes?target=shop", ""); w.Code != http.StatusNotImplemented {
+	if w := request(New(Service{}, Options{}), "GET", "/api/dyno/v1/compare-classes?target=shop",
+		""); w.Code != http.StatusNotImplemented {
 		t.Errorf("without the part: %d", w.Code)
 	}
 }

@@ -87,7 +87,10 @@ func (v *Server) queryRange(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *params) queryOptions() series.QueryOptions {
-	return series.QueryOptions{Limit: p.limit("limit", 0), Timeout: p.span("timeout", 0), Lookback: p.span("lookback_delta", 0)}
+	return series.QueryOptions{
+		Limit: p.limit("limit", 0), Timeout: p.span("timeout", 0),
+		Lookback: p.span("lookback_delta", 0),
+	}
 }
 
 // answer writes the value of an expression without a detour over other values: it may be megabytes.
@@ -110,7 +113,8 @@ func (v *Server) answer(w http.ResponseWriter, r *http.Request, a series.Answer,
 	respondBytes(w, http.StatusOK, append(b, '}'))
 }
 
-// maxListed is how many series, names or values one answer has at most, also without a limit: an answer says when it is cut.
+// maxListed is how many series, names or values one answer has at most, also without a limit: an answer says when it is
+// cut.
 const maxListed = 20_000
 
 // listed is the limit of a list of Prometheus' API, where 0 means all.
@@ -122,7 +126,9 @@ func (p *params) listed() int {
 }
 
 // browse reads what the lists of series have in common.
-func (v *Server) browse(w http.ResponseWriter, r *http.Request) (selectors []string, from, to time.Time, limit int, ok bool) {
+func (v *Server) browse(
+	w http.ResponseWriter, r *http.Request,
+) (selectors []string, from, to time.Time, limit int, ok bool) {
 	if v.service.Browser == nil {
 		absent(w)
 		return selectors, from, to, limit, ok
@@ -232,6 +238,7 @@ func (v *Server) metadata(w http.ResponseWriter, r *http.Request) {
 func (v *Server) buildInfo(w http.ResponseWriter, r *http.Request) {
 	succeed(w, map[string]string{
 		"application": "dyno", "dynoVersion": v.options.Version,
-		"version": series.PrometheusVersion, "revision": "", "branch": "", "buildUser": "", "buildDate": "", "goVersion": runtime.Version(),
+		"version": series.PrometheusVersion, "revision": "", "branch": "", "buildUser": "", "buildDate": "",
+		"goVersion": runtime.Version(),
 	}, nil)
 }

@@ -56,7 +56,8 @@ func prometheus(t *testing.T, config string) string {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command(filepath.Join(tree, "usr/bin/prometheus"), "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+	cmd := exec.Command(filepath.Join(tree, "usr/bin/prometheus"), "--config.file="+file, "--storage.tsdb.path="+
+		filepath.Join(dir, "data"),
 		"--web.listen-address="+address, "--web.enable-remote-write-receiver", "--log.level=warn")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -91,7 +92,8 @@ func prometheus(t *testing.T, config string) string {
 	}
 }
 
-// receive sends every sample of the recording to a Prometheus, a minute at a time because it takes none older than its newest by much.
+// receive sends every sample of the recording to a Prometheus, a minute at a time because it takes none older than its
+// newest by much.
 func (r *recording) receive(t *testing.T, address string) {
 	t.Helper()
 	next := make([]int, len(r.order))
@@ -119,7 +121,8 @@ func (r *recording) receive(t *testing.T, address string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := http.NewRequest(http.MethodPost, "http://"+address+"/api/v1/write", bytes.NewReader(snappy.Encode(nil, b)))
+		q, err := http.NewRequest(http.MethodPost, "http://"+address+"/api/v1/write",
+			bytes.NewReader(snappy.Encode(nil, b)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,8 +237,10 @@ func decode(t *testing.T, raw json.RawMessage) (v value, ok bool) {
 // same compares two answers; values may differ by the last bits, for versions of Prometheus add up in different orders.
 func same(t *testing.T, what string, ours, theirs reply) (points int) {
 	t.Helper()
-	if ours.code != theirs.code || ours.body.Status != theirs.body.Status || ours.body.ErrorType != theirs.body.ErrorType {
-		t.Errorf("%s: ours is %d %s %s, Prometheus' %d %s %s", what, ours.code, ours.body.ErrorType, ours.body.Error, theirs.code, theirs.body.ErrorType, theirs.body.Error)
+	if ours.code != theirs.code || ours.body.Status != theirs.body.Status ||
+		ours.body.ErrorType != theirs.body.ErrorType {
+		t.Errorf("%s: ours is %d %s %s, Prometheus' %d %s %s", what, ours.code, ours.body.ErrorType, ours.body.Error,
+			theirs.code, theirs.body.ErrorType, theirs.body.Error)
 		return 0
 	}
 	if ours.code != http.StatusOK {
@@ -250,7 +255,8 @@ func same(t *testing.T, what string, ours, theirs reply) (points int) {
 		return 1
 	}
 	if a.ResultType != b.ResultType || len(a.Result) != len(b.Result) {
-		t.Errorf("%s: ours is %s of %d series, Prometheus' %s of %d", what, a.ResultType, len(a.Result), b.ResultType, len(b.Result))
+		t.Errorf("%s: ours is %s of %d series, Prometheus' %s of %d", what, a.ResultType, len(a.Result),
+			b.ResultType, len(b.Result))
 		return 0
 	}
 	for i := range a.Result {
@@ -341,8 +347,9 @@ var expressions = []string{
 	``,
 }
 
-// TestAnswersAreThoseOfPrometheus sets answers from Dyno's own store, which does not hold every sample, beside those of a real
-// Prometheus that got every sample: across a restart of the server, a source that fails, gaps, and a restart of Dyno.
+// TestAnswersAreThoseOfPrometheus sets answers from Dyno's own store, which does not hold every sample, beside those of
+// a real Prometheus that got every sample: across a restart of the server, a source that fails, gaps, and a restart of
+// Dyno.
 func TestAnswersAreThoseOfPrometheus(t *testing.T) {
 	t.Parallel()
 	theirs := prometheus(t, "global: {scrape_interval: 1s, evaluation_interval: 1m}\n")
@@ -355,10 +362,14 @@ func TestAnswersAreThoseOfPrometheus(t *testing.T) {
 
 	unix := func(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', -1, 64) }
 	var at []time.Time
-	for _, d := range []time.Duration{ // in seconds and between them: the begin, the restart, the gap, the failing source, the new process, the end
-		-time.Minute, 90 * time.Second, 29*time.Minute + 59*time.Second, 30*time.Minute + 3500*time.Millisecond, 30*time.Minute + 25*time.Second,
-		51*time.Minute + 17*time.Second, 59*time.Minute + 59*time.Second, 60*time.Minute + 1500*time.Millisecond, 64*time.Minute + time.Second,
-		70*time.Minute + 30*time.Second, 75*time.Minute + 29*time.Second, 75*time.Minute + 31*time.Second, 100*time.Minute - time.Second, 106 * time.Minute,
+	for _, d := range []time.Duration{
+		// in seconds and between them: the begin, the restart, the gap, the failing source, the new process, the end
+		-time.Minute, 90 * time.Second, 29*time.Minute + 59*time.Second, 30*time.Minute + 3500*time.Millisecond,
+		30*time.Minute + 25*time.Second,
+		51*time.Minute + 17*time.Second, 59*time.Minute + 59*time.Second, 60*time.Minute + 1500*time.Millisecond,
+		64*time.Minute + time.Second,
+		70*time.Minute + 30*time.Second, 75*time.Minute + 29*time.Second, 75*time.Minute + 31*time.Second,
+		100*time.Minute - time.Second, 106 * time.Minute,
 	} {
 		at = append(at, rec.begin.Add(d))
 	}
@@ -373,11 +384,16 @@ func TestAnswersAreThoseOfPrometheus(t *testing.T) {
 	for _, expr := range expressions {
 		for _, a := range at {
 			q := url.Values{"query": {expr}, "time": {unix(a)}}
-			points += same(t, fmt.Sprintf("%s at %v", expr, a.Sub(rec.begin)), ask(t, ours, "/api/v1/query", q), ask(t, theirs, "/api/v1/query", q))
+			points += same(t, fmt.Sprintf("%s at %v", expr, a.Sub(rec.begin)), ask(t, ours, "/api/v1/query", q),
+				ask(t, theirs, "/api/v1/query", q))
 		}
 		for _, x := range ranges {
-			q := url.Values{"query": {expr}, "start": {unix(rec.begin.Add(x.from))}, "end": {unix(rec.begin.Add(x.to))}, "step": {fmt.Sprint(x.step.Seconds())}}
-			points += same(t, fmt.Sprintf("%s from %v to %v", expr, x.from, x.to), ask(t, ours, "/api/v1/query_range", q), ask(t, theirs, "/api/v1/query_range", q))
+			q := url.Values{
+				"query": {expr}, "start": {unix(rec.begin.Add(x.from))}, "end": {unix(rec.begin.Add(x.to))},
+				"step": {fmt.Sprint(x.step.Seconds())},
+			}
+			points += same(t, fmt.Sprintf("%s from %v to %v", expr, x.from, x.to), ask(t, ours, "/api/v1/query_range",
+				q), ask(t, theirs, "/api/v1/query_range", q))
 		}
 	}
 	if points < 30_000 {
@@ -414,7 +430,8 @@ func TestAnswersAreThoseOfPrometheus(t *testing.T) {
 	} {
 		a, b := ask(t, ours, x.path, x.q), ask(t, theirs, x.path, x.q)
 		if a.code != b.code || a.body.ErrorType != b.body.ErrorType || a.body.Error != b.body.Error {
-			t.Errorf("%s %v: ours is %d %s %q, Prometheus' %d %s %q", x.path, x.q, a.code, a.body.ErrorType, a.body.Error, b.code, b.body.ErrorType, b.body.Error)
+			t.Errorf("%s %v: ours is %d %s %q, Prometheus' %d %s %q", x.path, x.q, a.code, a.body.ErrorType,
+				a.body.Error, b.code, b.body.ErrorType, b.body.Error)
 			continue
 		}
 		if a.code == http.StatusOK && len(x.q["limit"]) == 0 && canonical(t, a.body.Data) != canonical(t, b.body.Data) {

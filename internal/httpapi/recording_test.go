@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 )
 
-// recording is what a scraper of two servers gave in 100 minutes, one reading a second, and beside it every sample that a
-// Prometheus scraping the same would hold.
+// recording is what a scraper of two servers gave in 100 minutes, one reading a second, and beside it every sample that
+// a Prometheus scraping the same would hold.
 type recording struct {
 	begin, end time.Time
 	reopen     time.Time // the store is closed and opened again before this reading
@@ -21,7 +21,8 @@ type recording struct {
 	order      []string
 }
 
-// stale is Prometheus' marker of a series that has ended, see https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness.
+// stale is Prometheus' marker of a series that has ended, see
+// https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness.
 var stale = math.Float64frombits(0x7ff0000000000002)
 
 func (r *recording) add(target string, m metric.Sample, at int64) string {
@@ -46,7 +47,10 @@ func (r *recording) add(target string, m metric.Sample, at int64) string {
 
 func newRecording(begin time.Time) *recording {
 	const minutes = 100
-	r := &recording{begin: begin, end: begin.Add(minutes * time.Minute), reopen: begin.Add(75*time.Minute + 30*time.Second), full: map[string]*metric.Series{}}
+	r := &recording{
+		begin: begin, end: begin.Add(minutes * time.Minute),
+		reopen: begin.Add(75*time.Minute + 30*time.Second), full: map[string]*metric.Series{},
+	}
 	rnd := rand.New(rand.NewPCG(4, 2))
 	for _, target := range []string{"a", "b"} {
 		live := map[string]map[string]bool{} // by source: the series it gave the last time
@@ -119,7 +123,8 @@ func newRecording(begin time.Time) *recording {
 				give("global_status",
 					m(c, questions, "mysql_global_status_questions"), m(c, slow, "mysql_global_status_slow_queries"),
 					m(g, uptime, "mysql_global_status_uptime"), m(g, running, "mysql_global_status_threads_running"),
-					m(g, connected, "mysql_global_status_threads_connected"), m(g, 4096, "mysql_global_status_open_files_limit"),
+					m(g, connected, "mysql_global_status_threads_connected"),
+					m(g, 4096, "mysql_global_status_open_files_limit"),
 					m(g, history, "dyno_history_length"),
 					m(c, commands[0], "mysql_global_status_commands_total", "command", "select"),
 					m(c, commands[1], "mysql_global_status_commands_total", "command", "update"),
@@ -127,7 +132,8 @@ func newRecording(begin time.Time) *recording {
 				var list []metric.Sample
 				for i, state := range []string{"executing", "Sending data", "Waiting for table metadata lock"} {
 					if second/(7+30*i)%(2+i) == 0 {
-						list = append(list, m(g, float64(1+second/50%3), "mysql_info_schema_processlist_threads", "command", "query", "state", state))
+						list = append(list, m(g, float64(1+second/50%3), "mysql_info_schema_processlist_threads",
+							"command", "query", "state", state))
 					}
 				}
 				give("processlist", list...)
@@ -142,7 +148,8 @@ func newRecording(begin time.Time) *recording {
 				if second%100 == 0 {
 					ratio = math.Inf(1)
 				}
-				give("host", m(c, cpu, "node_cpu_seconds_total", "mode", "user"), m(c, cpu/7+float64(second/600), "node_cpu_seconds_total", "mode", "iowait"),
+				give("host", m(c, cpu, "node_cpu_seconds_total", "mode", "user"), m(c, cpu/7+float64(second/600),
+					"node_cpu_seconds_total", "mode", "iowait"),
 					m(g, ratio, "dyno_read_write_ratio"), m(g, 4, "node_cpus"))
 			}
 			if !down && second%60 == 7 {
@@ -151,7 +158,8 @@ func newRecording(begin time.Time) *recording {
 					if i == 1 && within(50*time.Minute, 80*time.Minute) {
 						continue // dropped, and made again
 					}
-					tables = append(tables, m(g, float64(1<<20*(1+second/(600*(i+1)))), "mysql_info_schema_table_size", "schema", "shop", "table", fmt.Sprint("t", i)))
+					tables = append(tables, m(g, float64(1<<20*(1+second/(600*(i+1)))), "mysql_info_schema_table_size",
+						"schema", "shop", "table", fmt.Sprint("t", i)))
 				}
 				give("tables", tables...)
 			}

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // problem is the JSON of every error.
@@ -46,7 +46,7 @@ func (v *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code, typ = http.StatusRequestEntityTooLarge, "bad_data"
 	case errors.Is(err, ErrBadRequest):
 		code, typ = http.StatusBadRequest, "bad_data"
-	case errors.Is(err, ErrConflict), errors.Is(err, app.ErrTaskBusy):
+	case errors.Is(err, ErrConflict), errors.Is(err, task.ErrBusy):
 		code, typ = http.StatusConflict, "conflict"
 	case errors.Is(err, ErrUnavailable):
 		code, typ = http.StatusServiceUnavailable, "unavailable"
@@ -79,7 +79,8 @@ func queryStatus(t series.ErrorType) int {
 func respondJSON(w http.ResponseWriter, code int, x any) {
 	b, err := json.Marshal(x)
 	if err != nil { // a NaN: a value that came from a figure that should have been unknown
-		code, b = http.StatusInternalServerError, []byte(`{"status":"error","errorType":"internal","error":"cannot write the answer as JSON"}`)
+		code, b = http.StatusInternalServerError,
+			[]byte(`{"status":"error","errorType":"internal","error":"cannot write the answer as JSON"}`)
 	}
 	respondBytes(w, code, b)
 }
@@ -201,14 +202,16 @@ func (p *params) limit(name string, none int) int {
 	return n
 }
 
-// window returns from and to; without them the hour that ends now. Either may be told from now: "now", "-1h30m" or "now-7d".
+// window returns from and to; without them the hour that ends now. Either may be told from now: "now", "-1h30m" or
+// "now-7d".
 func (p *params) window(now time.Time) (from, to time.Time) {
 	to = p.moment("to", now, now)
 	from = p.moment("from", now, to.Add(-time.Hour))
 	if p.err == nil && to.Before(from) {
 		p.wrong("to", errors.New("it is before from"))
 	}
-	if p.err == nil && (from.Year() < 1970 || to.Year() > 2200) { // lengths of time are counted in nanoseconds, and end after 292 years
+	if p.err == nil && (from.Year() < 1970 || to.Year() > 2200) {
+		// lengths of time are counted in nanoseconds, and end after 292 years
 		p.wrong("from", errors.New("a window lies between the years 1970 and 2200"))
 	}
 	return from, to

@@ -23,10 +23,13 @@ func TestMetricsHaveTheirTarget(t *testing.T) {
 			}
 		}
 	}
-	f("/metrics", "", "text/plain; version=0.0.4", `mysql_up{instance="shop",site="ber",target="shop"} 1`, `mysql_up{instance="blog",target="blog"} 0`, `dyno_series 7`,
-		`# TYPE mysql_global_status_questions counter`, `mysql_global_status_questions{instance="shop",site="ber",target="shop"} 42`,
+	f("/metrics", "", "text/plain; version=0.0.4", `mysql_up{instance="shop",site="ber",target="shop"} 1`,
+		`mysql_up{instance="blog",target="blog"} 0`, `dyno_series 7`,
+		`# TYPE mysql_global_status_questions counter`,
+		`mysql_global_status_questions{instance="shop",site="ber",target="shop"} 42`,
 		`mysql_info_schema_processlist_threads{command="query",instance="shop",site="ber",state="a \"b\"\n\\c",target="shop"} 2`)
-	f("/metrics", "application/openmetrics-text;version=1.0.0", "application/openmetrics-text", `mysql_up{instance="shop",site="ber",target="shop"} 1`, "# EOF")
+	f("/metrics", "application/openmetrics-text;version=1.0.0", "application/openmetrics-text",
+		`mysql_up{instance="shop",site="ber",target="shop"} 1`, "# EOF")
 	f("/probe?target=shop", "", "text/plain; version=0.0.4", `mysql_up{site="ber"} 1`)
 }
 

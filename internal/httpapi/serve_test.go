@@ -68,7 +68,8 @@ func TestServeTellsWhyItCannot(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Serve(t.Context(), l, http.NotFoundHandler(), nil); err == nil || !strings.Contains(err.Error(), "serve on 127.0.0.1") {
+	if err := Serve(t.Context(), l, http.NotFoundHandler(), nil); err == nil ||
+		!strings.Contains(err.Error(), "serve on 127.0.0.1") {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -24,8 +24,8 @@ type Options struct {
 	Log     *slog.Logger // failures that are not the caller's; nil: none
 	// Replay is how long the stream remembers what it sent, for clients that come back; 0 is a minute.
 	Replay time.Duration
-	// Page serves the page that people look at, and PagePaths are the paths it answers, as http.ServeMux takes them ("/{$}", "/assets/");
-	// nil: there is none, and "/" lists the paths.
+	// Page serves the page that people look at, and PagePaths are the paths it answers, as http.ServeMux takes them
+	// ("/{$}", "/assets/"); nil: there is none, and "/" lists the paths.
 	Page      http.Handler
 	PagePaths []string
 	// Every is the time between two readings of a target, by which the page knows that one is late.
@@ -71,7 +71,10 @@ func New(s Service, o Options) *Server {
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
 	}
-	v := &Server{service: s, options: o, log: o.Log, mux: http.NewServeMux(), hub: newHub(o.Replay), queries: turns{ofOne: queriesOfOneAtOnce}, quiet: quiet, writeWithin: writeWithin, bodyWithin: bodyWithin}
+	v := &Server{
+		service: s, options: o, log: o.Log, mux: http.NewServeMux(), hub: newHub(o.Replay),
+		queries: turns{ofOne: queriesOfOneAtOnce}, quiet: quiet, writeWithin: writeWithin, bodyWithin: bodyWithin,
+	}
 	if o.Guarding.Beyond {
 		v.hostname, _ = os.Hostname() // without one it has a name less
 	}
@@ -82,8 +85,9 @@ func New(s Service, o Options) *Server {
 
 // ServeHTTP answers one request.
 func (v *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// A client that sends or reads too slowly must not hold a connection and an answer for ever. The deadline of reading is the
-	// later one, for net/http takes a passed one for a caller that went away. Recorders of tests have no deadlines.
+	// A client that sends or reads too slowly must not hold a connection and an answer for ever. The deadline of
+	// reading is the later one, for net/http takes a passed one for a caller that went away. Recorders of tests have no
+	// deadlines.
 	c := http.NewResponseController(w)
 	v.mayTakeLong(w)
 	if r.ContentLength != 0 { // admit, and a login that was read, give the rest of the time
@@ -99,8 +103,8 @@ func (v *Server) mayTakeLong(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(2 * v.options.Timeout))
 }
 
-// Publish hands a reading to everybody who follows the stream. It takes no longer than copying it and never waits for a client;
-// r.State and r.Events must not be changed afterwards, the rest of r is not kept.
+// Publish hands a reading to everybody who follows the stream. It takes no longer than copying it and never waits for a
+// client; r.State and r.Events must not be changed afterwards, the rest of r is not kept.
 func (v *Server) Publish(r reading.Reading) { v.hub.publish(r) }
 
 // Paths returns what is answered, as "METHOD /path", in order of registration.
@@ -151,7 +155,8 @@ func (v *Server) route(w http.ResponseWriter, r *http.Request) {
 			if r.ProtoMajor == 1 { // of HTTP/2 it would be the end of others' requests too
 				w.Header().Set("Connection", "close") // its body is not waited for
 			}
-			respondError(w, http.StatusServiceUnavailable, "unavailable", "too many requests from this address are answered at the moment: wait for answers")
+			respondError(w, http.StatusServiceUnavailable, "unavailable", "too many requests from this address are "+
+				"answered at the moment: wait for answers")
 			return
 		}
 		defer v.crowd.leave(name)
@@ -194,15 +199,15 @@ func (v *Server) page() {
 	}
 }
 
-// isJSON reports whether a request says that its body is JSON. A form on a foreign page cannot say so without asking first, which is a
-// second lock beside the check of the origin.
+// isJSON reports whether a request says that its body is JSON. A form on a foreign page cannot say so without asking
+// first, which is a second lock beside the check of the origin.
 func isJSON(r *http.Request) bool {
 	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && t == "application/json"
 }
 
-// decodeJSON reads the body's one JSON value into x. Members that x does not have to the letter are refused, and those that are there
-// twice. Errors wrap ErrBadRequest.
+// decodeJSON reads the body's one JSON value into x. Members that x does not have to the letter are refused, and those
+// that are there twice. Errors wrap ErrBadRequest.
 func decodeJSON(r *http.Request, x any) error {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
@@ -221,9 +226,9 @@ func decodeJSON(r *http.Request, x any) error {
 	return nil
 }
 
-// checkMembers holds the names in a JSON value to those of a type. encoding/json takes "Name" for name, and of two the last, so that two
-// readers of one body, such as the audit log and the change, would see different things in it. The value was decoded before, so it is
-// well formed and not too deep.
+// checkMembers holds the names in a JSON value to those of a type. encoding/json takes "Name" for name, and of two the
+// last, so that two readers of one body, such as the audit log and the change, would see different things in it. The
+// value was decoded before, so it is well formed and not too deep.
 func checkMembers(d *json.Decoder, t reflect.Type) error {
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()

@@ -6,19 +6,22 @@ import (
 	"net/http"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/discovery"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/access"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 // Settings is how this process is set up, and the inventory.
 type Settings interface {
-	Settings(ctx context.Context) (app.Settings, error)
+	Settings(ctx context.Context) (service.Settings, error)
 	// Discover looks for servers on this machine. It takes a few seconds and logs in to them, once each.
-	Discover(ctx context.Context) (app.Discovery, error)
+	Discover(ctx context.Context) (discovery.Discovery, error)
 	// Grants writes the statements that give an account what a task needs. What is asked wrongly wraps ErrBadRequest.
-	Grants(flavor, task, user string, schemas []string) ([]string, error)
-	// SetRetention changes for how many days a kind of data is kept: name is the flag of dyno serve without its dashes. An unknown name
-	// and days out of bounds are ErrBadRequest, one that the command line fixed is ErrConflict.
+	Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error)
+	// SetRetention changes for how many days a kind of data is kept: name is the flag of dyno serve without its dashes.
+	// An unknown name and days out of bounds are ErrBadRequest, one that the command line fixed is ErrConflict.
 	SetRetention(name string, days float64) error
 	Inventory
 }
@@ -27,17 +30,19 @@ type Settings interface {
 type Inventory interface {
 	// AddTarget keeps how to reach a server. Another one of that name is ErrConflict, unless it may be replaced.
 	AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error)
-	// Inspect tells what can be observed on a server of the inventory, of which only the name is given, or on one that may be added. One
-	// that is not reached is an answer.
+	// Inspect tells what can be observed on a server of the inventory, of which only the name is given, or on one that
+	// may be added. One that is not reached is an answer.
 	Inspect(ctx context.Context, t ledger.Target) (app.Checked, error)
 	RemoveTarget(ctx context.Context, name string) error
-	// SetTargetPassword keeps a password for a target, and with a url where it goes, see app.Service.SetTargetPassword. No answer has the password.
+	// SetTargetPassword keeps a password for a target, and with a url where it goes, see
+	// service.Service.SetTargetPassword. No answer has the password.
 	SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error)
 }
 
 func (v *Server) settingRoutes() {
 	v.handle("GET /api/dyno/v1/settings", v.settings)
-	// It logs in to servers that are not in the inventory. The page asks again and again, so the audit log has none of it.
+	// It logs in to servers that are not in the inventory. The page asks again and again, so the audit log has none of
+	// it.
 	v.register("GET /api/dyno/v1/discover", v.timed(v.admit(access.Operator, false, v.discover)))
 	v.handle("GET /api/dyno/v1/grants", v.grants)
 	v.change("POST /api/dyno/v1/target/add", v.addTarget)
@@ -77,7 +82,7 @@ func (v *Server) grants(w http.ResponseWriter, r *http.Request) {
 		refuse(w, p.err)
 		return
 	}
-	all, err := v.service.Settings.Grants(flavor, task, user, p.values["schema"])
+	all, err := v.service.Settings.Grants(dbms.Flavor(flavor), task, user, p.values["schema"])
 	v.reply(w, r, map[string]any{"task": task, "flavor": flavor, "user": user, "statements": list(all)}, err)
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	quiet       = 15 * time.Second // without updates a comment is sent this often, so that both sides notice a dead connection
+	// without updates a comment is sent this often, so that both sides notice a dead connection
+	quiet       = 15 * time.Second
 	writeWithin = 10 * time.Second // a client that takes no byte for so long is dropped
 )
 
@@ -37,7 +38,8 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		targets[name] = true
 	}
 	wants := func(target string) bool { return len(targets) == 0 || targets[target] }
-	c, seen, missed, note, err := v.hub.follow(callerOf(r.Context()).key(), r.Header.Get("Last-Event-ID"), func(target string) bool { return full && wants(target) })
+	c, seen, missed, note, err := v.hub.follow(callerOf(r.Context()).key(), r.Header.Get("Last-Event-ID"),
+		func(target string) bool { return full && wants(target) })
 	if err != nil {
 		respondError(w, http.StatusServiceUnavailable, "unavailable", err.Error())
 		return
@@ -47,7 +49,8 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	out := &writer{w: w, control: http.NewResponseController(w), within: v.writeWithin}
 	_ = out.control.SetReadDeadline(time.Time{})
-	defer func() { _ = out.control.SetWriteDeadline(time.Now().Add(v.writeWithin)) }() // what ends an answer is written after this returns
+	// what ends an answer is written after this returns
+	defer func() { _ = out.control.SetWriteDeadline(time.Now().Add(v.writeWithin)) }()
 	out.raw("retry: 1000\nid: " + v.hub.id(seen) + "\n\n")
 	if note != "" {
 		out.send("note", "", map[string]string{"text": note})
@@ -63,7 +66,8 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		id := v.hub.id(u.seq)
 		for i, e := range u.events {
 			mine := ""
-			if u.vitals == nil && i == len(u.events)-1 { // the id stands at an update's last message: half of one is sent again
+			if u.vitals == nil && i == len(u.events)-1 {
+				// the id stands at an update's last message: half of one is sent again
 				mine = id
 			}
 			if e.Target == "" {
@@ -103,7 +107,8 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 	for out.err == nil {
 		select {
 		case <-c.late: // before the updates that still wait: they are what it is too slow for
-			out.send("note", "", map[string]string{"text": "dropped: this client reads updates more slowly than they arrive; connect again with Last-Event-ID"})
+			out.send("note", "", map[string]string{"text": "dropped: this client reads updates more slowly than they " +
+				"arrive; connect again with Last-Event-ID"})
 			out.flush()
 			return
 		default:
@@ -166,6 +171,7 @@ func (o *writer) line(kind, id string, b []byte, err error) {
 func (o *writer) flush() {
 	if o.err == nil {
 		o.err = o.control.Flush()
-		_ = o.control.SetWriteDeadline(time.Time{}) // HTTP/2 resets a stream at its deadline, also one that has nothing to write
+		// HTTP/2 resets a stream at its deadline, also one that has nothing to write
+		_ = o.control.SetWriteDeadline(time.Time{})
 	}
 }

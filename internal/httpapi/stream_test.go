@@ -22,7 +22,8 @@ import (
 func second(target string, n int, events ...event.Event) reading.Reading {
 	at := noon.Add(time.Duration(n) * time.Second)
 	return reading.Reading{Target: target, At: at, Events: events, State: &state.State{
-		Target: target, At: at, Up: true, Vitals: []state.Vital{{Name: state.QPS, Value: float64(n)}}, Sessions: []state.Session{{ID: uint64(n), Command: "Query"}},
+		Target: target, At: at, Up: true, Vitals: []state.Vital{{Name: state.QPS, Value: float64(n)}},
+		Sessions: []state.Session{{ID: uint64(n), Command: "Query"}},
 	}}
 }
 
@@ -155,7 +156,8 @@ func TestStreamOutlivesTheLimitsOfAnswers(t *testing.T) {
 	v := New(Service{}, Options{Timeout: 10 * time.Millisecond})
 	web := httptest.NewUnstartedServer(v)
 	web.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
-		return context.WithValue(ctx, peerKey{}, &peer{socket: true}) // looking for whose it is may take longer than the limit
+		// looking for whose it is may take longer than the limit
+		return context.WithValue(ctx, peerKey{}, &peer{socket: true})
 	}
 	web.Start()
 	t.Cleanup(web.Close)
@@ -165,7 +167,8 @@ func TestStreamOutlivesTheLimitsOfAnswers(t *testing.T) {
 	f.want("vitals", "shop")
 }
 
-// TestAQuietStreamGoesOn: over HTTP/2 too, where a deadline of writing that passes resets a stream that has nothing to write.
+// TestAQuietStreamGoesOn: over HTTP/2 too, where a deadline of writing that passes resets a stream that has nothing to
+// write.
 func TestAQuietStreamGoesOn(t *testing.T) {
 	t.Parallel()
 	v := New(Service{}, Options{})
@@ -223,7 +226,8 @@ func TestAskingForHeadersOnlyHoldsNoStream(t *testing.T) {
 		good(t, err)
 	}
 	w := request(v, "HEAD", "/api/dyno/v1/stream", "")
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/event-stream" || w.Body.Len() != 0 || len(v.hub.clients) != maxStreams {
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/event-stream" || w.Body.Len() != 0 ||
+		len(v.hub.clients) != maxStreams {
 		t.Fatalf("%d %v %q", w.Code, w.Header(), w.Body)
 	}
 	if w := request(v, "HEAD", "/api/dyno/v1/stream?full=x", ""); w.Code != http.StatusBadRequest {
@@ -269,7 +273,8 @@ func TestSlowClientsAreDroppedAndNobodyWaits(t *testing.T) {
 	close(w.goOn)
 	<-ended
 	body := w.Body.String()
-	if n := strings.Count(body, "event: vitals"); n != 1 || !strings.Contains(body, "event: note\ndata: {\"text\":\"dropped") || !strings.HasSuffix(body, "\n\n") {
+	if n := strings.Count(body, "event: vitals"); n != 1 ||
+		!strings.Contains(body, "event: note\ndata: {\"text\":\"dropped") || !strings.HasSuffix(body, "\n\n") {
 		t.Fatalf("%d updates, the end is %q", n, body[max(0, len(body)-200):])
 	}
 	if len(v.hub.clients) != 0 {
@@ -307,7 +312,8 @@ func TestTheStreamsMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestFullStatesThatWaitAreFew: a client that reads slowly keeps few full states, of the targets that it asked for; the others none.
+// TestFullStatesThatWaitAreFew: a client that reads slowly keeps few full states, of the targets that it asked for; the
+// others none.
 func TestFullStatesThatWaitAreFew(t *testing.T) {
 	h := newHub(time.Hour)
 	join := func(who string, full func(string) bool) *client {
@@ -317,7 +323,8 @@ func TestFullStatesThatWaitAreFew(t *testing.T) {
 		}
 		return c
 	}
-	plain, all, some := join("anna", none), join("bert", func(string) bool { return true }), join("carl", func(target string) bool { return target == "shop" })
+	plain, all, some := join("anna", none), join("bert", func(string) bool { return true }),
+		join("carl", func(target string) bool { return target == "shop" })
 	f := func(c *client, want ...int) { // full states of other and shop in what waits
 		t.Helper()
 		got := map[string]int{}
@@ -377,8 +384,8 @@ func TestFullStatesThatWaitAreFew(t *testing.T) {
 	}
 }
 
-// TestASlowTabTakesNothingFromAnother: a stream that is not read has its caller's full states waiting, and the others get theirs all the
-// same.
+// TestASlowTabTakesNothingFromAnother: a stream that is not read has its caller's full states waiting, and the others
+// get theirs all the same.
 func TestASlowTabTakesNothingFromAnother(t *testing.T) {
 	h := newHub(time.Hour)
 	everything := func(string) bool { return true }

@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Tasks is the long work that this process does for its users.
 type Tasks interface {
-	// Tasks returns them, newest first.
-	Tasks() []app.Task
-	Task(id string) (app.Task, bool)
-	// CancelTask asks one to stop. Errors: app.ErrNoTask.
-	CancelTask(id string) error
-	// FollowTasks hands every change of a task to f.
-	FollowTasks(f func(app.Task))
+	// All returns them, newest first.
+	All() []task.Task
+	Find(id string) (task.Task, bool)
+	// Cancel asks one to stop. Errors: task.ErrUnknown.
+	Cancel(id string) error
+	// Follow hands every change of a task to f.
+	Follow(f func(task.Task))
 }
 
 // notesInStream is how many notes of a task are sent with each of its changes; GET task has all.
@@ -26,12 +26,12 @@ func (v *Server) taskRoutes() {
 	v.handle("GET /api/dyno/v1/task", v.task)
 	v.change("POST /api/dyno/v1/task/cancel", v.cancelTask)
 	if v.service.Tasks != nil {
-		v.service.Tasks.FollowTasks(v.PublishTask)
+		v.service.Tasks.Follow(v.PublishTask)
 	}
 }
 
 // PublishTask hands a task as it is now to everybody who follows the stream. Like Publish it never waits for a client.
-func (v *Server) PublishTask(t app.Task) {
+func (v *Server) PublishTask(t task.Task) {
 	if n := len(t.Notes); n > notesInStream {
 		t.Notes = t.Notes[n-notesInStream:]
 	}
@@ -43,7 +43,7 @@ func (v *Server) tasks(w http.ResponseWriter, r *http.Request) {
 		absent(w)
 		return
 	}
-	respondJSON(w, http.StatusOK, map[string]any{"tasks": list(v.service.Tasks.Tasks())})
+	respondJSON(w, http.StatusOK, map[string]any{"tasks": list(v.service.Tasks.All())})
 }
 
 func (v *Server) task(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func (v *Server) task(w http.ResponseWriter, r *http.Request) {
 		refuse(w, p.err)
 		return
 	}
-	t, ok := v.service.Tasks.Task(id)
+	t, ok := v.service.Tasks.Find(id)
 	if !ok {
 		v.fail(w, r, noTask(id))
 		return
@@ -73,20 +73,21 @@ func (v *Server) cancelTask(w http.ResponseWriter, r *http.Request) {
 		v.fail(w, r, err)
 		return
 	}
-	if err := v.service.Tasks.CancelTask(x.ID); err != nil {
+	if err := v.service.Tasks.Cancel(x.ID); err != nil {
 		v.fail(w, r, noTask(x.ID))
 		return
 	}
-	t, _ := v.service.Tasks.Task(x.ID)
+	t, _ := v.service.Tasks.Find(x.ID)
 	respondJSON(w, http.StatusOK, t)
 }
 
 func noTask(id string) error {
-	return fmt.Errorf("%w: this process has no task %q; those before it was started are not remembered", ErrNotFound, id)
+	return fmt.Errorf("%w: this process has no task %q; those before it was started are not remembered", ErrNotFound,
+		id)
 }
 
 // started answers with a task that was just started, or with why it was not.
-func (v *Server) started(w http.ResponseWriter, r *http.Request, t app.Task, err error) {
+func (v *Server) started(w http.ResponseWriter, r *http.Request, t task.Task, err error) {
 	if err != nil {
 		v.fail(w, r, err)
 		return

@@ -9,32 +9,35 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // tasks is a service that knows one task.
 type tasks struct {
-	one    app.Task
-	follow func(app.Task)
+	one    task.Task
+	follow func(task.Task)
 }
 
-func (x *tasks) Tasks() []app.Task { return []app.Task{x.one} }
+func (x *tasks) All() []task.Task { return []task.Task{x.one} }
 
-func (x *tasks) Task(id string) (app.Task, bool) { return x.one, id == x.one.ID }
+func (x *tasks) Find(id string) (task.Task, bool) { return x.one, id == x.one.ID }
 
-func (x *tasks) CancelTask(id string) error {
+func (x *tasks) Cancel(id string) error {
 	if id != x.one.ID {
-		return fmt.Errorf("cancel: %w", app.ErrNoTask)
+		return fmt.Errorf("cancel: %w", task.ErrUnknown)
 	}
-	x.one.State = app.TaskCancelled
+	x.one.State = task.Cancelled
 	return nil
 }
 
-func (x *tasks) FollowTasks(f func(app.Task)) { x.follow = f }
+func (x *tasks) Follow(f func(task.Task)) { x.follow = f }
 
 func TestTasks(t *testing.T) {
-	x := &tasks{one: app.Task{ID: "t-1", Kind: "apply", Title: "Add an index", Target: "shop", By: "ann", State: app.TaskRunning, Started: noon}}
+	x := &tasks{one: task.Task{
+		ID: "t-1", Kind: "apply", Title: "Add an index", Target: "shop", By: "ann",
+		State: task.Running, Started: noon,
+	}}
 	h := New(Service{Tasks: x}, Options{})
 	f := func(method, url, body string, code int, want string) {
 		t.Helper()
@@ -43,7 +46,8 @@ func TestTasks(t *testing.T) {
 			t.Fatalf("%s %s: %d %s, want %d %s", method, url, w.Code, w.Body, code, want)
 		}
 	}
-	f("GET", "/api/dyno/v1/tasks", "", 200, `{"tasks":[{"id":"t-1","kind":"apply","title":"Add an index","target":"shop","by":"ann","state":"running"`)
+	f("GET", "/api/dyno/v1/tasks", "", 200,
+		`{"tasks":[{"id":"t-1","kind":"apply","title":"Add an index","target":"shop","by":"ann","state":"running"`)
 	f("GET", "/api/dyno/v1/task?id=t-1", "", 200, `"id":"t-1"`)
 	f("GET", "/api/dyno/v1/task?id=t-2", "", 404, `not_found`)
 	f("GET", "/api/dyno/v1/task", "", 400, `bad_data`)
@@ -77,9 +81,9 @@ func TestTasksInTheStream(t *testing.T) {
 	for i := range notes {
 		notes[i].Text = fmt.Sprint("note ", i, ".")
 	}
-	x.follow(app.Task{ID: "t-1", Target: "blog"})
-	x.follow(app.Task{ID: "t-2", Target: "shop", Notes: notes})
-	x.follow(app.Task{ID: "t-3"})
+	x.follow(task.Task{ID: "t-1", Target: "blog"})
+	x.follow(task.Task{ID: "t-2", Target: "shop", Notes: notes})
+	x.follow(task.Task{ID: "t-3"})
 	var got []string
 	for end := time.After(10 * time.Second); len(got) < 2; {
 		select {
@@ -94,7 +98,8 @@ func TestTasksInTheStream(t *testing.T) {
 			t.Fatalf("only %q came", got)
 		}
 	}
-	if !strings.Contains(got[0], `"t-2"`) || strings.Count(got[0], "note ") != notesInStream || !strings.Contains(got[0], "note 29.") || !strings.Contains(got[1], `"t-3"`) {
+	if !strings.Contains(got[0], `"t-2"`) || strings.Count(got[0], "note ") != notesInStream ||
+		!strings.Contains(got[0], "note 29.") || !strings.Contains(got[1], `"t-3"`) {
 		t.Fatalf("%q", got)
 	}
 }

@@ -22,13 +22,15 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // lookEvery is how often the files of a certificate are looked at: those that renew one need not tell Dyno.
 const lookEvery = time.Minute
 
-// Certificate serves TLS 1.2 and 1.3 with the certificate chain and key of two PEM files. When the files change, new connections get the
-// new ones; when those cannot be read, the old ones stay and log tells.
+// Certificate serves TLS 1.2 and 1.3 with the certificate chain and key of two PEM files. When the files change, new
+// connections get the new ones; when those cannot be read, the old ones stay and log tells.
 func Certificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -81,7 +83,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if time.Since(c.looked) >= lookEvery {
 		if c.looked = time.Now(); c.stampOf() != c.stamp {
 			if err := c.load(); err != nil {
-				c.log.Error("the new certificate cannot be read, the old one stays in use", "file", c.certFile, "err", err)
+				c.log.Error("the new certificate cannot be read, the old one stays in use", "file",
+					c.certFile, "err", err)
 			}
 		}
 	}
@@ -91,9 +94,9 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // selfLife is how long a certificate of our own is good for; browsers accept no more than 398 days.
 const selfLife = 365 * 24 * time.Hour
 
-// SelfSigned serves TLS with a certificate that Dyno makes and signs itself, and keeps in dir (0700, its key 0600) so that it stays the
-// same. names are host names and addresses. It is made anew when it is about to end or when names has one that it lacks. fingerprint is
-// the SHA-256 of it, as browsers show it: whoever trusts it compares that.
+// SelfSigned serves TLS with a certificate that Dyno makes and signs itself, and keeps in dir (0700, its key 0600) so
+// that it stays the same. names are host names and addresses. It is made anew when it is about to end or when names has
+// one that it lacks. fingerprint is the SHA-256 of it, as browsers show it: whoever trusts it compares that.
 func SelfSigned(dir string, names []string, now time.Time) (c *tls.Config, fingerprint string, err error) {
 	certFile, keyFile := filepath.Join(dir, "self.crt"), filepath.Join(dir, "self.key")
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -113,7 +116,8 @@ func SelfSigned(dir string, names []string, now time.Time) (c *tls.Config, finge
 	for _, b := range sum {
 		hex = append(hex, fmt.Sprintf("%02X", b))
 	}
-	return config(func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }), strings.Join(hex, ":"), nil
+	return config(func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }),
+		strings.Join(hex, ":"), nil
 }
 
 func covers(c *x509.Certificate, names []string, now time.Time) bool {
@@ -141,8 +145,10 @@ func makeCertificate(dir, certFile, keyFile string, names []string, now time.Tim
 		return err
 	}
 	x := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "Dyno"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfLife),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "Dyno"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(selfLife),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
 	}
 	for _, n := range names {
 		if ip := net.ParseIP(n); ip != nil {
@@ -161,14 +167,16 @@ func makeCertificate(dir, certFile, keyFile string, names []string, now time.Tim
 	}
 	// The certificate goes first: one that lacks its key is made anew, a key that lacks its certificate too.
 	_ = os.Remove(keyFile)
-	if err := os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+	if err := os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		0o600); err != nil {
 		return err
 	}
 	return os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes}), 0o600)
 }
 
-// ListenSocket opens a Unix socket for Serve, at an absolute path: the accounts that mode (0600, 0660) lets connect need no login as
-// long as there are no users. A socket that is there is replaced when nobody answers on it; anything else is left alone.
+// ListenSocket opens a Unix socket for Serve, at an absolute path: the accounts that mode (0600, 0660) lets connect
+// need no login as long as there are no users. A socket that is there is replaced when nobody answers on it; anything
+// else is left alone.
 func ListenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Listener, error) {
 	bad := func(err error) (net.Listener, error) { return nil, fmt.Errorf("listen on unix:%s: %w", path, err) }
 	if !filepath.IsAbs(path) {
@@ -195,10 +203,10 @@ func ListenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 			return bad(err)
 		}
 	}
-	// Born for its owner alone: the mode lets others in. The umask is that of the whole process: files made meanwhile are for fewer, not for more.
-	old := syscall.Umask(0o077)
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
-	syscall.Umask(old)
+	// Born for its owner alone: the mode lets others in.
+	var l net.Listener
+	var err error
+	platform.Private(func() { l, err = (&net.ListenConfig{}).Listen(ctx, "unix", path) })
 	if err != nil {
 		return bad(err)
 	}
@@ -212,15 +220,18 @@ func ListenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 	return l, nil
 }
 
-// Listen opens a port for Serve, with TLS when there is a config. Without one it may be one of this machine's loopback addresses only.
+// Listen opens a port for Serve, with TLS when there is a config. Without one it may be one of this machine's loopback
+// addresses only.
 func Listen(ctx context.Context, address string, c *tls.Config) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q: %w; the form is 127.0.0.1:8306", address, err)
 	}
 	if c == nil && !loopbackHost(net.JoinHostPort(host, "0")) {
-		return nil, fmt.Errorf("listen on %s: without TLS only a loopback address may be used, 127.0.0.1 or [::1]; give --tls-cert and --tls-key, or "+
-			"--tls-self-signed, and users log in then (`dyno user add NAME`); or leave it on 127.0.0.1 and come through a tunnel (ssh -L)", address)
+		return nil, fmt.Errorf("listen on %s: without TLS only a loopback address may be used, 127.0.0.1 or [::1]; "+
+			"give --tls-cert and --tls-key, or "+
+			"--tls-self-signed, and users log in then (`dyno user add NAME`); or leave it on 127.0.0.1 and come "+
+			"through a tunnel (ssh -L)", address)
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
@@ -231,7 +242,8 @@ func Listen(ctx context.Context, address string, c *tls.Config) (net.Listener, e
 		return tls.NewListener(l, c), nil
 	}
 	if !Loopback(l) { // localhost may be anything in /etc/hosts
-		return nil, errors.Join(fmt.Errorf("listen on %s: the name stands for %s, which is not a loopback address", address, l.Addr()), l.Close())
+		return nil, errors.Join(fmt.Errorf("listen on %s: the name stands for %s, which is not a loopback address",
+			address, l.Addr()), l.Close())
 	}
 	return l, nil
 }

@@ -27,7 +27,8 @@ func TestSelfSigned(t *testing.T) {
 		for _, n := range names {
 			good(t, pair.Leaf.VerifyHostname(n))
 		}
-		if len(print) != 32*3-1 || c.MinVersion != tls.VersionTLS12 || pair.Leaf.NotAfter.Sub(pair.Leaf.NotBefore) > 398*24*time.Hour {
+		if len(print) != 32*3-1 || c.MinVersion != tls.VersionTLS12 ||
+			pair.Leaf.NotAfter.Sub(pair.Leaf.NotBefore) > 398*24*time.Hour {
 			t.Fatalf("%s, %v to %v", print, pair.Leaf.NotBefore, pair.Leaf.NotAfter)
 		}
 		return print
@@ -63,7 +64,8 @@ func TestCertificate(t *testing.T) {
 	cert, key := filepath.Join(dir, "self.crt"), filepath.Join(dir, "self.key")
 	c, err := Certificate(cert, key, nil)
 	good(t, err)
-	if pair, err := c.GetCertificate(nil); err != nil || pair.Leaf.DNSNames[0] != "one.example" || c.MinVersion != tls.VersionTLS12 {
+	if pair, err := c.GetCertificate(nil); err != nil || pair.Leaf.DNSNames[0] != "one.example" ||
+		c.MinVersion != tls.VersionTLS12 {
 		t.Fatal(pair, err)
 	}
 	for _, no := range [][2]string{{cert, cert}, {key, key}, {"/nonexistent", key}, {os.DevNull, key}} {
@@ -78,7 +80,10 @@ func TestCertificateFilesAreLookedAtAgain(t *testing.T) {
 	_, _, err := SelfSigned(dir, []string{"one.example"}, time.Now())
 	good(t, err)
 	l := &log{}
-	c := &certificate{certFile: filepath.Join(dir, "self.crt"), keyFile: filepath.Join(dir, "self.key"), log: slog.New(slog.NewTextHandler(l, nil))}
+	c := &certificate{
+		certFile: filepath.Join(dir, "self.crt"), keyFile: filepath.Join(dir, "self.key"),
+		log: slog.New(slog.NewTextHandler(l, nil)),
+	}
 	good(t, c.load())
 	name := func() string {
 		t.Helper()
@@ -103,7 +108,10 @@ func TestACertificateThatFailedIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	_, _, err := SelfSigned(dir, []string{"one.example"}, time.Now())
 	good(t, err)
-	c := &certificate{certFile: filepath.Join(dir, "self.crt"), keyFile: filepath.Join(dir, "self.key"), log: slog.New(slog.DiscardHandler)}
+	c := &certificate{
+		certFile: filepath.Join(dir, "self.crt"), keyFile: filepath.Join(dir, "self.key"),
+		log: slog.New(slog.DiscardHandler),
+	}
 	good(t, c.load())
 	_, _, err = SelfSigned(dir, []string{"two.example"}, time.Now())
 	good(t, err)

@@ -10,17 +10,21 @@ import (
 	"sync"
 )
 
-// Answers that are made at the same time: some take a second of a CPU and tens of MB, and this is often the machine of a database.
+// Answers that are made at the same time: some take a second of a CPU and tens of MB, and this is often the machine of
+// a database.
 const (
 	atOnce      = 16
 	ofOneAtOnce = 4
 
-	waitingOfOne = 96 // requests of one caller that wait for their turn; a page of many graphs sends some dozen at a time
+	// requests of one caller that wait for their turn; a page of many graphs sends some dozen at a time
+	waitingOfOne = 96
 
-	queriesOfOneAtOnce = 2 // of those that run at a time, see series.Limits.Concurrent; queries take no other turn while they wait for theirs
+	// of those that run at a time, see series.Limits.Concurrent; queries take no other turn while they wait for theirs
+	queriesOfOneAtOnce = 2
 )
 
-// turns bounds how many answers are made at once, for one caller and in all. The rest wait for as long as their requests have.
+// turns bounds how many answers are made at once, for one caller and in all. The rest wait for as long as their
+// requests have.
 type turns struct {
 	ofOne int // for one caller; 0 is ofOneAtOnce
 
@@ -112,15 +116,15 @@ func (x *turns) take(ctx context.Context, key string) (end func(), err error) {
 	}
 }
 
-// Bounds of requests that are answered at a time, from one address: over HTTP/2 a connection carries many, and those of all who come
-// through a proxy share its connections.
+// Bounds of requests that are answered at a time, from one address: over HTTP/2 a connection carries many, and those of
+// all who come through a proxy share its connections.
 const (
 	underWay        = maxConnsEach
 	underWayProxied = maxConnsEach / 2
 )
 
-// crowdOf returns by what name, and how many, requests from where one comes from are answered at a time; "" for any number: of this
-// machine's own, connections are counted, see conns.
+// crowdOf returns by what name, and how many, requests from where one comes from are answered at a time; "" for any
+// number: of this machine's own, connections are counted, see conns.
 func (v *Server) crowdOf(r *http.Request) (name string, most int) {
 	name = v.addressOf(r)
 	a, _, _ := strings.Cut(name, " ")

@@ -57,7 +57,8 @@ func TestOneCallerHasAPartOfTheTurns(t *testing.T) {
 	}
 }
 
-// TestAViewersRequestsForChangesTakeTurns: what a viewer sends to change something is refused, or read, a few at a time.
+// TestAViewersRequestsForChangesTakeTurns: what a viewer sends to change something is refused, or read, a few at a
+// time.
 func TestAViewersRequestsForChangesTakeTurns(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	own, _ := g.turns.of(caller{Identity: access.Identity{Kind: access.ByAPIToken, Name: "the-viewer"}}.key())
@@ -95,7 +96,8 @@ func (h held) Query(context.Context, string, time.Time, series.QueryOptions) (se
 	return series.Answer{Type: series.Vector}, nil
 }
 
-// TestOneCallerLeavesQueriesToOthers: whoever asks slow questions, or reads the answers slowly, leaves some of the engine's turns.
+// TestOneCallerLeavesQueriesToOthers: whoever asks slow questions, or reads the answers slowly, leaves some of the
+// engine's turns.
 func TestOneCallerLeavesQueriesToOthers(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	q := held{begun: make(chan struct{}, 100), end: make(chan struct{})}
@@ -133,7 +135,8 @@ func TestOneCallerLeavesQueriesToOthers(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFewWaitForTheirTurn: one caller's requests that wait hold no connection of others who come through the same proxy.
+// TestFewWaitForTheirTurn: one caller's requests that wait hold no connection of others who come through the same
+// proxy.
 func TestFewWaitForTheirTurn(t *testing.T) {
 	var x turns
 	ctx, cancel := context.WithCancel(t.Context())
@@ -166,8 +169,9 @@ func TestFewWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// TestOneAddressTakesNotAllOfAProxy: who comes through a proxy shares its connections with all others who do. What one address has under
-// way there is bounded, whoever it is, and so is what comes directly over connections that carry many requests.
+// TestOneAddressTakesNotAllOfAProxy: who comes through a proxy shares its connections with all others who do. What one
+// address has under way there is bounded, whoever it is, and so is what comes directly over connections that carry many
+// requests.
 func TestOneAddressTakesNotAllOfAProxy(t *testing.T) {
 	g := guardedServer(t, Guarding{Hosts: []string{"dyno.example.org"}})
 	begun, end := make(chan struct{}, 1000), make(chan struct{})

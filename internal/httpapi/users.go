@@ -39,7 +39,9 @@ func (v *Server) users(w http.ResponseWriter, r *http.Request) {
 }
 
 // order decodes a body and carries it out.
-func (v *Server) order(w http.ResponseWriter, r *http.Request, body any, code int, do func(ctx context.Context, c caller) (any, error)) {
+func (v *Server) order(w http.ResponseWriter, r *http.Request, body any, code int, do func(ctx context.Context,
+	c caller) (any, error),
+) {
 	if v.service.Access == nil {
 		absent(w)
 		return
@@ -85,8 +87,8 @@ func (v *Server) addUser(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// setPassword sets the caller's own password, or as an operator another's; either way whoever sits there must know the caller's own, so
-// that a page left open is not enough.
+// setPassword sets the caller's own password, or as an operator another's; either way whoever sits there must know the
+// caller's own, so that a page left open is not enough.
 func (v *Server) setPassword(w http.ResponseWriter, r *http.Request) {
 	var b struct {
 		Name     string `json:"name"`
@@ -107,7 +109,10 @@ func (v *Server) setPassword(w http.ResponseWriter, r *http.Request) {
 		if b.Name == c.Name {
 			keep = c.ID
 		}
-		return nil, v.service.Access.ChangePassword(ctx, c.Name, b.Current, access.From{Address: c.address, Account: v.accountOf(r)}, b.Name, b.Password, keep)
+		return nil, v.service.Access.ChangePassword(ctx, c.Name, b.Current, access.From{
+			Address: c.address,
+			Account: v.accountOf(r),
+		}, b.Name, b.Password, keep)
 	})
 }
 
@@ -166,7 +171,8 @@ func (v *Server) addToken(w http.ResponseWriter, r *http.Request) {
 	v.order(w, r, &b, http.StatusCreated, func(ctx context.Context, c caller) (any, error) {
 		life := tokenLife
 		if b.Days != 0 {
-			if life = time.Duration(b.Days) * 24 * time.Hour; b.Days < 0 || b.Days > int(access.MaxTokenLife.Hours()/24) {
+			if life = time.Duration(b.Days) * 24 * time.Hour; b.Days < 0 ||
+				b.Days > int(access.MaxTokenLife.Hours()/24) {
 				return nil, fmt.Errorf("%w: days is 1 to %d", ErrBadRequest, int(access.MaxTokenLife.Hours()/24))
 			}
 		}

@@ -22,12 +22,14 @@ import (
 // Sample is what was observed of a server in one second.
 type Sample struct {
 	State *state.State
-	// Locks says that the waits of State were read in this second: without it, no wait does not mean that no session waits.
+	// Locks says that the waits of State were read in this second: without it, no wait does not mean that no session
+	// waits.
 	Locks bool
-	// Slow says that a server which is not up is there and did not answer in time, as one that hangs, or whose machine is busy.
+	// Slow says that a server which is not up is there and did not answer in time, as one that hangs, or whose machine
+	// is busy.
 	Slow bool
-	// Refused is the server's counter of connections that it refused, Connected how many there are, Dyno's own counted in, and Limit how many
-	// there may be; unknown when they were not read.
+	// Refused is the server's counter of connections that it refused, Connected how many there are, Dyno's own counted
+	// in, and Limit how many there may be; unknown when they were not read.
 	Refused, Connected, Limit known.Value[float64]
 	// Replica says which thread of a replica does not run, "" when all do; unknown when it was not read.
 	Replica known.Value[string]
@@ -48,7 +50,8 @@ const (
 	// waiters is how many sessions must have waited for a lock for waited or longer.
 	waiters = 2
 	waited  = 1.0 // seconds
-	// runningPerCPU is how many sessions must run for each CPU, sessions that wait for locks not counted; half as many end it.
+	// runningPerCPU is how many sessions must run for each CPU, sessions that wait for locks not counted; half as many
+	// end it.
 	runningPerCPU = 4
 	leastRunning  = 16 // on any machine
 	runningBlind  = 64 // where the number of CPUs is unknown
@@ -107,14 +110,6 @@ func kinds() [6]kind {
 
 // refusals is the place of refused connections among the kinds.
 const refusals = 4
-
-// Kinds returns the kinds of event that incidents are.
-func Kinds() (all []event.Kind) {
-	for _, k := range kinds() {
-		all = append(all, k.kind)
-	}
-	return all
-}
 
 // Next takes the next sample and returns the incidents that began or ended with it. Samples come in order of time.
 func (d *Detector) Next(s Sample) (changed []Incident) {
@@ -231,7 +226,8 @@ func (d *Detector) login(s Sample) finding {
 	return finding{known: !s.State.NotConfigured, holds: no, clear: !no, what: s.State.Reason}
 }
 
-// locks counts the sessions that wait for a while. Locks that applications take by name are left out: waiting for them is their purpose.
+// locks counts the sessions that wait for a while. Locks that applications take by name are left out: waiting for them
+// is their purpose.
 func (d *Detector) locks(s Sample) finding {
 	if !s.Locks {
 		return finding{}
@@ -297,8 +293,8 @@ func (d *Detector) saturated(s Sample) finding {
 	}
 }
 
-// refusing follows the server's counter, which begins at 0 when the server does. It grows only when a client tries: while no connection is
-// left, the next one is refused.
+// refusing follows the server's counter, which begins at 0 when the server does. It grows only when a client tries:
+// while no connection is left, the next one is refused.
 func (d *Detector) refusing(s Sample) finding {
 	now, ok := s.Refused.Get()
 	if !ok {
@@ -311,7 +307,10 @@ func (d *Detector) refusing(s Sample) finding {
 	open, ok1 := s.Connected.Get()
 	limit, ok2 := d.limit.Get()
 	still := d.tracks[refusals].open && ok1 && ok2 && limit > 0 && open >= limit
-	return finding{known: true, holds: now > before, clear: now == before && !still, level: now - before, what: "max_connections was reached"}
+	return finding{
+		known: true, holds: now > before, clear: now == before && !still, level: now - before,
+		what: "max_connections was reached",
+	}
 }
 
 func (d *Detector) replication(s Sample) finding {

@@ -48,7 +48,13 @@ func (l Limits) Wanted() []State {
 	if l.CPU != 0 {
 		s = append(s, State{Name: CPU, Wanted: strconv.FormatFloat(l.CPU, 'f', -1, 64)})
 	}
-	for _, n := range []named{{Memory, l.Memory}, {ReadIOPS, l.ReadIOPS}, {WriteIOPS, l.WriteIOPS}, {ReadBPS, l.ReadBPS}, {WriteBPS, l.WriteBPS}} {
+	for _, n := range []named{
+		{Memory, l.Memory},
+		{ReadIOPS, l.ReadIOPS},
+		{WriteIOPS, l.WriteIOPS},
+		{ReadBPS, l.ReadBPS},
+		{WriteBPS, l.WriteBPS},
+	} {
 		if n.value != 0 {
 			s = append(s, State{Name: n.name, Wanted: strconv.FormatUint(n.value, 10)})
 		}

@@ -11,23 +11,31 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// BenchmarkPrepare loads the same table with Dyno and with sysbench, in turns; -benchtime=5x takes five rounds. Times are medians, ratios
-// those of rows per second to sysbench's in the same round.
+// BenchmarkPrepare loads the same table with Dyno and with sysbench, in turns; -benchtime=5x takes five rounds. Times
+// are medians, ratios those of rows per second to sysbench's in the same round.
 func BenchmarkPrepare(b *testing.B) {
 	const rows = 1_000_000
-	for _, x := range []struct{ flavor, setting string }{{"mariadb", "local_infile=ON"}, {"mysql", "local_infile=ON"}, {"mysql", "local_infile=OFF"}} {
+	for _, x := range []struct{ flavor, setting string }{
+		{"mariadb", "local_infile=ON"},
+		{"mysql", "local_infile=ON"},
+		{"mysql", "local_infile=OFF"},
+	} {
 		b.Run(x.flavor+"/"+x.setting, func(b *testing.B) {
 			s := servers.Start(b, x.flavor, "innodb_buffer_pool_size=1G", x.setting)
 			tg := open(b, s)
 			s.Exec(b, "CREATE DATABASE sbtest")
 			cache := &Cache{Dir: b.TempDir(), Remark: func(text string) { b.Error(text) }}
 			dyno := func(threads int, c *Cache) func() error {
-				d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": fmt.Sprint(rows)}, Threads: threads, Cache: c}
+				d := Data{
+					Workload: workload.PointSelect{}, Options: map[string]string{"table-size": fmt.Sprint(rows)},
+					Threads: threads, Cache: c,
+				}
 				return func() error { return Prepare(b.Context(), tg, d, nil) }
 			}
 			names := []string{"sysbench", "dyno", "dyno-2-threads", "dyno-again"}
 			ways := []func() error{func() error {
-				out, err := exec.Command("sysbench", "--mysql-socket="+s.Socket, "--mysql-user=root", fmt.Sprintf("--table-size=%d", rows), "oltp_point_select", "prepare").CombinedOutput()
+				out, err := exec.Command("sysbench", "--mysql-socket="+s.Socket, "--mysql-user=root",
+					fmt.Sprintf("--table-size=%d", rows), "oltp_point_select", "prepare").CombinedOutput()
 				if err != nil {
 					return fmt.Errorf("%w: %s", err, out)
 				}
@@ -48,7 +56,8 @@ func BenchmarkPrepare(b *testing.B) {
 					took[i] = append(took[i], time.Since(begin).Seconds())
 					ratio[i] = append(ratio[i], took[0][len(took[0])-1]/took[i][len(took[i])-1])
 					s.Exec(b, "ANALYZE TABLE sbtest.sbtest1")
-					if err := s.DB(b, "").QueryRow("SELECT (DATA_LENGTH + INDEX_LENGTH) / 1048576 FROM information_schema.TABLES WHERE TABLE_NAME = 'sbtest1'").Scan(&mb[i]); err != nil {
+					if err := s.DB(b, "").QueryRow("SELECT (DATA_LENGTH + INDEX_LENGTH) / 1048576 FROM " +
+						"information_schema.TABLES WHERE TABLE_NAME = 'sbtest1'").Scan(&mb[i]); err != nil {
 						b.Fatal(err)
 					}
 					s.Exec(b, "DROP TABLE sbtest.sbtest1")
@@ -70,12 +79,18 @@ func BenchmarkPrepare(b *testing.B) {
 func BenchmarkRun(b *testing.B) {
 	s := servers.Start(b, "mariadb", "innodb_buffer_pool_size=256M")
 	tg := open(b, s)
-	if err := Prepare(b.Context(), tg, Data{Workload: workload.ReadWrite{}, Options: map[string]string{"table-size": "100000"}, Threads: 2}, nil); err != nil {
+	if err := Prepare(b.Context(), tg, Data{
+		Workload: workload.ReadWrite{},
+		Options:  map[string]string{"table-size": "100000"}, Threads: 2,
+	}, nil); err != nil {
 		b.Fatal(err)
 	}
 	for _, w := range workload.All() {
 		b.Run(w.Name()+"/dyno", func(b *testing.B) {
-			r, err := Run(b.Context(), tg, Config{Workload: w, Options: map[string]string{"table-size": "100000"}, Threads: 8, Time: 5 * time.Second}, nil)
+			r, err := Run(b.Context(), tg, Config{
+				Workload: w, Options: map[string]string{"table-size": "100000"},
+				Threads: 8, Time: 5 * time.Second,
+			}, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -83,7 +98,8 @@ func BenchmarkRun(b *testing.B) {
 			b.ReportMetric(float64(r.Total.ClientCPU.Microseconds())/float64(r.Total.Queries()), "clientµs/query")
 		})
 		b.Run(w.Name()+"/sysbench", func(b *testing.B) {
-			cmd := exec.Command("sysbench", "--mysql-socket="+s.Socket, "--mysql-user=root", "--table-size=100000", "--threads=8", "--time=5", w.Name(), "run")
+			cmd := exec.Command("sysbench", "--mysql-socket="+s.Socket, "--mysql-user=root", "--table-size=100000",
+				"--threads=8", "--time=5", w.Name(), "run")
 			before := s.Status(b, "Questions")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				b.Fatalf("%v: %s", err, out)

@@ -20,9 +20,10 @@ import (
 type bulkWay int32
 
 const (
-	streamASCII bulkWay = iota // LOAD DATA LOCAL, every byte below 128: the server need not look for characters of several bytes
-	streamUTF8                 // LOAD DATA LOCAL
-	inserts                    // INSERT with many rows: what always works
+	// LOAD DATA LOCAL, every byte below 128: the server need not look for characters of several bytes
+	streamASCII bulkWay = iota
+	streamUTF8          // LOAD DATA LOCAL
+	inserts             // INSERT with many rows: what always works
 )
 
 const (
@@ -32,9 +33,10 @@ const (
 	chunkBytes = 16 << 20  // of one transaction; what a killed prepare loses at most
 )
 
-// odd finds the types whose values mean something else in a file of text than in an INSERT: a number for a BIT column is a character
-// there. Whatever else the word may be in CREATE TABLE, an INSERT does no harm.
-var odd = pattern.New(`(?i)\b(bit|year|enum|json|vector|uuid|inet[46]|geometry\w*|(multi)?(point|linestring|polygon))\b|\bset\s*\(`)
+// odd finds the types whose values mean something else in a file of text than in an INSERT: a number for a BIT column
+// is a character there. Whatever else the word may be in CREATE TABLE, an INSERT does no harm.
+var odd = pattern.New(
+	`(?i)\b(bit|year|enum|json|vector|uuid|inet[46]|geometry\w*|(multi)?(point|linestring|polygon))\b|\bset\s*\(`)
 
 // bulk writes rows of one table over one session.
 type bulk struct {
@@ -51,7 +53,8 @@ func newBulk(s *target.Session, tb *workload.Table, seed uint64) *bulk {
 	return &bulk{
 		session: s, table: tb, fill: tb.Fill(seed), free: make(chan []byte, 4),
 		insert: "INSERT INTO " + schema.Quote(tb.Name) + columns + " VALUES ",
-		into:   "INTO TABLE " + schema.Quote(tb.Name) + ` CHARACTER SET %s FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n'` + columns,
+		into: "INTO TABLE " + schema.Quote(tb.Name) +
+			` CHARACTER SET %s FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n'` + columns,
 	}
 }
 
@@ -73,8 +76,8 @@ var (
 	errNotText  = &unfitError{"a value is not UTF-8"}
 )
 
-// write sends the rows of the numbers from first on, at most to last, until about chunkBytes are sent. It returns the last number that
-// was sent whole and how many rows that made. The caller commits or rolls back.
+// write sends the rows of the numbers from first on, at most to last, until about chunkBytes are sent. It returns the
+// last number that was sent whole and how many rows that made. The caller commits or rolls back.
 func (b *bulk) write(ctx context.Context, w bulkWay, first, last int) (end, rows int, err error) {
 	done := make(chan struct{})
 	made := b.generate(done, w, first, last)
@@ -119,7 +122,8 @@ type piece struct {
 	err  error
 }
 
-// generate makes pieces in a goroutine of its own, so that the server does not wait for rows. It ends when done is closed.
+// generate makes pieces in a goroutine of its own, so that the server does not wait for rows. It ends when done is
+// closed.
 func (b *bulk) generate(done <-chan struct{}, w bulkWay, first, last int) <-chan piece {
 	out := make(chan piece, 2)
 	go func() {
@@ -304,7 +308,8 @@ func appendField(dst []byte, d workload.Datum, ascii bool) ([]byte, error) {
 	return append(dst, text[plain:]...), nil
 }
 
-// appendValue appends d as an INSERT has it. Bytes that are no text are written in hexadecimal, lest the server takes them for one.
+// appendValue appends d as an INSERT has it. Bytes that are no text are written in hexadecimal, lest the server takes
+// them for one.
 func appendValue(dst []byte, d workload.Datum) []byte {
 	if d.Kind() == workload.BytesDatum && !utf8.Valid(d.Raw()) {
 		return append(hex.AppendEncode(append(dst, "x'"...), d.Raw()), '\'')

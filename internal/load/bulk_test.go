@@ -40,11 +40,16 @@ func TestBothWaysGiveTheSameRows(t *testing.T) {
 		for setting, how := range flavors {
 			s := servers.Start(t, flavor, setting)
 			tg := open(t, s)
-			f := func(name, create string, cols []string, rows int, values func(n int, emit func([]workload.Datum)), want int, check string) {
+			f := func(name, create string, cols []string, rows int, values func(n int, emit func([]workload.Datum)),
+				want int, check string,
+			) {
 				t.Helper()
 				w := awkward{create: create, rows: rows, values: values, cols: cols}
 				before := s.Status(t, "Com_load")
-				if err := Prepare(t.Context(), tg, Data{Workload: w, Options: map[string]string{"mysql-db": name}, Threads: 2}, nil); err != nil {
+				if err := Prepare(t.Context(), tg, Data{
+					Workload: w, Options: map[string]string{"mysql-db": name},
+					Threads: 2,
+				}, nil); err != nil {
 					t.Errorf("%s, %s, %s: %v", flavor, how, name, err)
 					return
 				}
@@ -54,7 +59,8 @@ func TestBothWaysGiveTheSameRows(t *testing.T) {
 				}
 				var n int
 				var got string
-				if err := s.DB(t, "").QueryRow("SELECT COUNT(*), COALESCE("+check+", '') FROM "+name+".odd").Scan(&n, &got); err != nil {
+				if err := s.DB(t, "").QueryRow("SELECT COUNT(*), COALESCE("+check+", '') FROM "+name+".odd").
+					Scan(&n, &got); err != nil {
 					t.Fatal(err)
 				}
 				if n != want {
@@ -67,16 +73,30 @@ func TestBothWaysGiveTheSameRows(t *testing.T) {
 				sums[key][how] = got + fmt.Sprint(" rows ", n)
 			}
 			crc := func(cols string) string { return "BIT_XOR(CRC32(CONCAT_WS('|', " + cols + ")))" }
-			texts := []string{"", "a", "tab\there", "line\nbreak", `back\slash`, `\N`, `\`, "it's", `"q"`, "nul\x00l", "\r\n", "x\x1ay"}
-			f("ascii", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50), n BIGINT UNSIGNED, f DOUBLE)", []string{"id", "t", "n", "f"}, len(texts),
+			texts := []string{
+				"", "a", "tab\there", "line\nbreak", `back\slash`, `\N`, `\`, "it's", `"q"`,
+				"nul\x00l", "\r\n", "x\x1ay",
+			}
+			f("ascii", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50), n BIGINT UNSIGNED, f DOUBLE)",
+				[]string{"id", "t", "n", "f"}, len(texts),
 				func(n int, emit func([]workload.Datum)) {
-					emit([]workload.Datum{workload.Int(int64(n)), workload.String(texts[n-1]), workload.Uint(math.MaxUint64 - uint64(n)), workload.Float(1 / float64(n) * 1e-7)})
+					emit([]workload.Datum{
+						workload.Int(int64(n)), workload.String(texts[n-1]),
+						workload.Uint(math.MaxUint64 - uint64(n)), workload.Float(1 / float64(n) * 1e-7),
+					})
 				}, len(texts), crc("id, HEX(t), n, f"))
-			f("nulls", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50), d DATETIME, m DECIMAL(12,2))", []string{"id", "t", "d", "m"}, 3,
+			f("nulls", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50), d DATETIME, m DECIMAL(12,2))",
+				[]string{"id", "t", "d", "m"}, 3,
 				func(n int, emit func([]workload.Datum)) {
-					emit([]workload.Datum{workload.Int(int64(n)), {}, workload.String("2024-02-29 12:00:01"), workload.String("-12345.67")})
+					emit([]workload.Datum{
+						workload.Int(int64(n)),
+						{},
+						workload.String("2024-02-29 12:00:01"),
+						workload.String("-12345.67"),
+					})
 				}, 3, crc("id, ISNULL(t), d, m"))
-			f("unicode", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50)) CHARACTER SET utf8mb4", []string{"id", "t"}, 40_000,
+			f("unicode", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50)) CHARACTER SET utf8mb4",
+				[]string{"id", "t"}, 40_000,
 				func(n int, emit func([]workload.Datum)) {
 					text := "plain"
 					if n > 30_000 { // the stream of ASCII has begun
@@ -84,17 +104,25 @@ func TestBothWaysGiveTheSameRows(t *testing.T) {
 					}
 					emit([]workload.Datum{workload.Int(int64(n)), workload.String(text)})
 				}, 40_000, crc("id, HEX(t)"))
-			f("latin", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50)) CHARACTER SET latin1", []string{"id", "t"}, 3,
+			f("latin", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50)) CHARACTER SET latin1",
+				[]string{"id", "t"}, 3,
 				func(n int, emit func([]workload.Datum)) {
 					emit([]workload.Datum{workload.Int(int64(n)), workload.String("Größe")})
 				}, 3, crc("id, HEX(t)"))
 			f("bytes", "CREATE TABLE odd (id INT PRIMARY KEY, t BLOB)", []string{"id", "t"}, 256,
 				func(n int, emit func([]workload.Datum)) {
-					emit([]workload.Datum{workload.Int(int64(n)), workload.Bytes([]byte{byte(n), 255, 0, '\\', byte(n)})})
+					emit([]workload.Datum{
+						workload.Int(int64(n)),
+						workload.Bytes([]byte{byte(n), 255, 0, '\\', byte(n)}),
+					})
 				}, 256, crc("id, HEX(t)"))
-			f("bits", "CREATE TABLE odd (id INT PRIMARY KEY, b BIT(8), y YEAR, e ENUM('2','1'))", []string{"id", "b", "y", "e"}, 9,
+			f("bits", "CREATE TABLE odd (id INT PRIMARY KEY, b BIT(8), y YEAR, e ENUM('2','1'))",
+				[]string{"id", "b", "y", "e"}, 9,
 				func(n int, emit func([]workload.Datum)) {
-					emit([]workload.Datum{workload.Int(int64(n)), workload.Int(int64(n)), workload.Int(0), workload.Int(1)})
+					emit([]workload.Datum{
+						workload.Int(int64(n)), workload.Int(int64(n)),
+						workload.Int(0), workload.Int(1),
+					})
 				}, 9, crc("id, b+0, y, e"))
 			f("lines", "CREATE TABLE odd (o INT, l INT, PRIMARY KEY (o, l))", []string{"o", "l"}, 30_000,
 				func(n int, emit func([]workload.Datum)) {
@@ -102,7 +130,8 @@ func TestBothWaysGiveTheSameRows(t *testing.T) {
 						emit([]workload.Datum{workload.Int(int64(n)), workload.Int(int64(l))})
 					}
 				}, 30_000/4*6, crc("o, l"))
-			f("myisam", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50)) ENGINE=MyISAM", []string{"id", "t"}, 20_000,
+			f("myisam", "CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(50)) ENGINE=MyISAM",
+				[]string{"id", "t"}, 20_000,
 				func(n int, emit func([]workload.Datum)) {
 					emit([]workload.Datum{workload.Int(int64(n)), workload.String("x")})
 				}, 20_000, crc("id, t"))
@@ -120,9 +149,12 @@ func TestBadRowsAreAnError(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
 		f := func(create string, number uint16) {
 			t.Helper()
-			w := awkward{create: create, rows: 100, cols: []string{"id", "t"}, values: func(n int, emit func([]workload.Datum)) {
-				emit([]workload.Datum{workload.Int(int64(min(n, 99))), workload.String("too long")})
-			}}
+			w := awkward{
+				create: create, rows: 100, cols: []string{"id", "t"},
+				values: func(n int, emit func([]workload.Datum)) {
+					emit([]workload.Datum{workload.Int(int64(min(n, 99))), workload.String("too long")})
+				},
+			}
 			err := Prepare(t.Context(), tg, Data{Workload: w, Options: map[string]string{"mysql-db": "bad"}}, nil)
 			if got, _ := target.ServerErrorNumber(err); got != number {
 				t.Errorf("%s: %v, want the server's error %d", create, err, number)

@@ -14,20 +14,22 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// Cache keeps the tables that prepare has made as files of tablespaces, so that the same table comes back in a fraction of the time. It
-// works for servers on this machine whose data directory this process may write to: sandboxes. A copy is used for the same server
-// version, table, rows and seed only, and is checked when it comes back: whatever does not fit is loaded as without a cache.
+// Cache keeps the tables that prepare has made as files of tablespaces, so that the same table comes back in a fraction
+// of the time. It works for servers on this machine whose data directory this process may write to: sandboxes. A copy
+// is used for the same server version, table, rows and seed only, and is checked when it comes back: whatever does not
+// fit is loaded as without a cache.
 type Cache struct {
 	// Dir holds the copies. It is made when missing; several processes may share it.
 	Dir string
 	// Max is how many bytes the copies may take together, the least recently used go first; 0 means DefaultCacheMax.
 	Max int64
-	// Remark, when not nil, is told in one sentence why a table was not kept or did not come from the cache. It is called by one
-	// goroutine at a time.
+	// Remark, when not nil, is told in one sentence why a table was not kept or did not come from the cache. It is
+	// called by one goroutine at a time.
 	Remark func(text string)
 }
 
@@ -37,8 +39,9 @@ const DefaultCacheMax = 10 << 30
 // cache is a Cache at work on one server.
 type cache struct {
 	Cache
-	mu     sync.Mutex
-	tables *os.Root // the directory where the server keeps the files of the plan's tables; nil when nothing can be cached
+	mu sync.Mutex
+	// the directory where the server keeps the files of the plan's tables; nil when nothing can be cached
+	tables *os.Root
 }
 
 func newCache(c Cache) *cache {
@@ -205,9 +208,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const copyBytes = 1 << 20
 
-// copyFile copies a file to a path where nothing may be yet, and sums it up on the way. each takes the bytes as they are copied.
-func copyFile(to *os.Root, name string, from *os.Root, source string, mode fs.FileMode, each func(n int) error) (c copied, err error) {
-	in, err := from.OpenFile(source, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+// copyFile copies a file to a path where nothing may be yet, and sums it up on the way. each takes the bytes as they
+// are copied.
+func copyFile(to *os.Root, name string, from *os.Root, source string, mode fs.FileMode,
+	each func(n int) error,
+) (c copied, err error) {
+	in, err := from.OpenFile(source, os.O_RDONLY|platform.NoFollow|platform.NonBlock, 0)
 	if err != nil {
 		return c, err
 	}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -36,7 +36,7 @@ func (c *cache) locate(ctx context.Context, t *target.Target, db string) (why st
 	}
 	here, err := dir.Stat(".")
 	if err == nil {
-		if st, ok := here.Sys().(*syscall.Stat_t); !ok || os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
+		if f, ok := platform.FileOf(here); !ok || os.Geteuid() != 0 && f.UID != os.Geteuid() {
 			err = errors.New("the data directory belongs to another user")
 		}
 	}
@@ -52,7 +52,8 @@ func (c *cache) locate(ctx context.Context, t *target.Target, db string) (why st
 var (
 	simpleName = pattern.New(`^[A-Za-z0-9_]+$`)
 	// What makes a table more than one plain tablespace, or its file unlike what a copy of it is.
-	notPlain = pattern.New(`(?i)\b(PARTITION|FULLTEXT|SPATIAL|ENCRYPT\w*|TABLESPACE|DIRECTORY|PAGE_COMPRESS\w*|COMPRESSION|SYSTEM VERSIONING)\b`)
+	notPlain = pattern.New(
+		`(?i)\b(PARTITION|FULLTEXT|SPATIAL|ENCRYPT\w*|TABLESPACE|DIRECTORY|PAGE_COMPRESS\w*|COMPRESSION|SYSTEM VERSIONING)\b`)
 	// Statements that leave on an empty table what they leave on a full one, apart from the rows.
 	rowless    = pattern.New(`(?i)^(CREATE (UNIQUE )?INDEX|ALTER TABLE|SET) `)
 	primaryKey = pattern.New(`PRIMARY KEY \(([^)]*)\)`)
@@ -60,7 +61,8 @@ var (
 
 // keyFor returns the key of a table that has just been created, "" when it cannot be cached.
 func (c *cache) keyFor(t *target.Target, x *part) string {
-	if c.tables == nil || x.text == "" || !x.innodb || x.Rows == 0 || !simpleName.MatchString(x.Name) || notPlain.MatchString(x.text) {
+	if c.tables == nil || x.text == "" || !x.innodb || x.Rows == 0 || !simpleName.MatchString(x.Name) ||
+		notPlain.MatchString(x.text) {
 		return ""
 	}
 	for _, q := range x.After {
@@ -69,7 +71,10 @@ func (c *cache) keyFor(t *target.Target, x *part) string {
 		}
 	}
 	parts := []any{1, t.Facts().Raw, t.Facts().Comment, x.text, x.what}
-	for _, name := range []string{"innodb_page_size", "innodb_default_row_format", "innodb_checksum_algorithm", "innodb_compression_algorithm", "version_compile_machine"} {
+	for _, name := range []string{
+		"innodb_page_size", "innodb_default_row_format", "innodb_checksum_algorithm",
+		"innodb_compression_algorithm", "version_compile_machine",
+	} {
 		v, _ := t.Variable(name)
 		parts = append(parts, v)
 	}
@@ -82,7 +87,8 @@ type hit struct {
 	*entry
 }
 
-// restore takes tables from the cache. A table that does not come back as it was is made anew and loaded like any other.
+// restore takes tables from the cache. A table that does not come back as it was is made anew and loaded like any
+// other.
 func (p *preparation) restore(ctx context.Context) error {
 	if why := p.cache.locate(ctx, p.t, p.plan.Schema); why != "" {
 		p.cache.remark("tables are not cached: %s", why)
@@ -106,7 +112,8 @@ func (p *preparation) restore(ctx context.Context) error {
 		return nil
 	}
 	p.report.begin("copying tables from the cache", "bytes", int(bytes))
-	// Foreign keys tie tables to others, so that all of them have their indexes and constraints before the first loses its file.
+	// Foreign keys tie tables to others, so that all of them have their indexes and constraints before the first loses
+	// its file.
 	err := each(ctx, p, hits, false, func(ctx context.Context, s *target.Session, h hit) error {
 		if err := p.step(ctx, s, h.Name, restoring); err != nil {
 			return err
@@ -139,7 +146,10 @@ func (p *preparation) restoreTable(ctx context.Context, s *target.Session, h hit
 	p.cache.remark("table %s is not taken from the cache but loaded: %v", h.Name, err)
 	p.cache.remove(h.Key)
 	p.cache.sweep([]schema.Ref{{Table: h.Name}})
-	for _, q := range []string{"SET SESSION foreign_key_checks=0", "DROP TABLE " + schema.Quote(h.Name), h.Create, "SET SESSION foreign_key_checks=1"} {
+	for _, q := range []string{
+		"SET SESSION foreign_key_checks=0", "DROP TABLE " + schema.Quote(h.Name), h.Create,
+		"SET SESSION foreign_key_checks=1",
+	} {
 		if _, err := s.Exec(ctx, q); err != nil {
 			return fmt.Errorf("re-create table %s: %w", h.Name, err)
 		}
@@ -166,7 +176,7 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 	if err != nil {
 		return err
 	}
-	owner, ok := old.Sys().(*syscall.Stat_t)
+	owner, ok := platform.FileOf(old)
 	if !ok {
 		return fmt.Errorf("%s.ibd has no owner", h.Name)
 	}
@@ -191,7 +201,7 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 		if got != h.Files[suffix] {
 			return fmt.Errorf("%s: %w", "table"+suffix, errOther)
 		}
-		if err := to.Lchown(h.Name+suffix, int(owner.Uid), int(owner.Gid)); err != nil {
+		if err := to.Lchown(h.Name+suffix, owner.UID, owner.GID); err != nil {
 			return err
 		}
 	}
@@ -209,7 +219,8 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 	if rows != h.Rows || sum != h.Sum {
 		return errOther
 	}
-	_, err = s.Exec(ctx, fmt.Sprintf("UPDATE %s SET done = last, loaded = IF(first = 1, %d, 0) WHERE name = %s", p.recordRef(), rows, literal(h.Name)))
+	_, err = s.Exec(ctx, fmt.Sprintf("UPDATE %s SET done = last, loaded = IF(first = 1, %d, 0) WHERE name = %s",
+		p.recordRef(), rows, literal(h.Name)))
 	if err != nil {
 		return err
 	}
@@ -242,7 +253,8 @@ func (p *preparation) sums(ctx context.Context, s *target.Session, x *part) (row
 	}
 	for _, direction := range []string{"", " DESC"} {
 		by := strings.ReplaceAll(order, ",", direction+",") + direction
-		q := "SELECT COALESCE(BIT_XOR(CRC32(CONCAT_WS('|', " + quoted(x.Columns) + "))), 0) FROM (SELECT * FROM " + name +
+		q := "SELECT COALESCE(BIT_XOR(CRC32(CONCAT_WS('|', " + quoted(x.Columns) + "))), 0) FROM (SELECT * FROM " +
+			name +
 			" ORDER BY " + by + " LIMIT " + strconv.Itoa(summed) + ") some"
 		_, err := s.Query(ctx, q, func(row []driver.Value) { sum += fmt.Sprint(plain(row[0]), " ") })
 		if err != nil {
@@ -300,7 +312,8 @@ func (p *preparation) keepTable(ctx context.Context, s *target.Session, x *part)
 		return err
 	}
 	for _, suffix := range suffixes {
-		e.Files[suffix], err = copyFile(to, "table"+suffix, p.cache.tables, x.Name+suffix, 0o600, func(int) error { return ctx.Err() })
+		e.Files[suffix], err = copyFile(to, "table"+suffix, p.cache.tables, x.Name+suffix, 0o600,
+			func(int) error { return ctx.Err() })
 		if err != nil {
 			break
 		}

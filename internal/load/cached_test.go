@@ -109,14 +109,16 @@ func TestTableFromCache(t *testing.T) {
 			}
 			var id, n int
 			s.Exec(t, "INSERT INTO "+db+".sbtest1 (k, c, pad) VALUES (1, 'x', 'y')")
-			if err := s.DB(t, db).QueryRow("SELECT MAX(id), COUNT(*) FROM sbtest1").Scan(&id, &n); err != nil || id != 30001 || n != 30001 {
+			if err := s.DB(t, db).QueryRow("SELECT MAX(id), COUNT(*) FROM sbtest1").Scan(&id, &n); err != nil ||
+				id != 30001 || n != 30001 {
 				t.Errorf("%s: the next id is %d of %d rows, %v", what, id, n, err)
 			}
 			if n := tablesIn(t, s, db); n != 2 {
 				t.Errorf("%s: %d tables", what, n)
 			}
 			var text, name, kind string
-			if err := s.DB(t, db).QueryRow("CHECK TABLE sbtest1").Scan(&name, new(string), &kind, &text); err != nil || text != "OK" {
+			if err := s.DB(t, db).QueryRow("CHECK TABLE sbtest1").Scan(&name, new(string), &kind, &text); err != nil ||
+				text != "OK" {
 				t.Errorf("%s: check table: %s %s, %v", what, kind, text, err)
 			}
 			left, _ := filepath.Glob(filepath.Join(s.Dir, "data", db, "*.cfg"))
@@ -125,7 +127,8 @@ func TestTableFromCache(t *testing.T) {
 			}
 		}
 		same("again", "b")
-		out := sysbench(t, s, "b", "--tables=2", "--table-size=30000", "--events=20", "--time=0", "oltp_read_write", "run")
+		out := sysbench(t, s, "b", "--tables=2", "--table-size=30000", "--events=20", "--time=0",
+			"oltp_read_write", "run")
 		if !strings.Contains(out, "transactions:") {
 			t.Error(out)
 		}
@@ -143,8 +146,10 @@ func TestTableFromCache(t *testing.T) {
 		cut := in("g")
 		cut.Workload = workload.ReadWrite{}
 		unfinished(t, tg, cut, func(p progress.Progress) bool { return p.Step == "loading rows" && p.Done > 0 })
-		s.Exec(t, "UPDATE g.dyno_prepare SET steps = -1 WHERE first = 1 AND name = 'sbtest1'", "ALTER TABLE g.sbtest1 DISCARD TABLESPACE")
-		if err := os.WriteFile(filepath.Join(s.Dir, "data", "g", "sbtest1.ibd"), make([]byte, 100_000), 0o600); err != nil {
+		s.Exec(t, "UPDATE g.dyno_prepare SET steps = -1 WHERE first = 1 AND name = 'sbtest1'",
+			"ALTER TABLE g.sbtest1 DISCARD TABLESPACE")
+		if err := os.WriteFile(filepath.Join(s.Dir, "data", "g", "sbtest1.ibd"),
+			make([]byte, 100_000), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		remarks = nil

@@ -15,7 +15,10 @@ func TestShortTablesAreTold(t *testing.T) {
 		prepared(t, tg, map[string]string{"table-size": "200", "tables": "3"})
 		f := func(size, tables, mention string) {
 			t.Helper()
-			r, err := Run(t.Context(), tg, Config{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": size, "tables": tables}, Events: 10}, nil)
+			r, err := Run(t.Context(), tg, Config{
+				Workload: workload.PointSelect{},
+				Options:  map[string]string{"table-size": size, "tables": tables}, Events: 10,
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

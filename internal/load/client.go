@@ -16,11 +16,12 @@ const (
 	fullLoop = 0.9
 	// ownWait is the share of the statements' time in which their answers lay there and waited for the client.
 	ownWait = 0.25
-	// lateStart is by how much an operation may begin after it was due when a session was free for it; lateStarts is the share of
-	// operations that may be later.
+	// lateStart is by how much an operation may begin after it was due when a session was free for it; lateStarts is
+	// the share of operations that may be later.
 	lateStart  = 5 * time.Millisecond
 	lateStarts = 0.01
-	// stoodStill is the share of a run in which the client may stand still: the machine did not run, or not this process.
+	// stoodStill is the share of a run in which the client may stand still: the machine did not run, or not this
+	// process.
 	stoodStill = 0.05
 )
 
@@ -47,8 +48,8 @@ type client struct {
 	still       time.Duration   // in which it did not run although it had something to do
 }
 
-// judge says why the figures of a run are the client's and not the server's, "" when nothing speaks against them, and what is worth a
-// warning. A run shorter than half a tick is not judged.
+// judge says why the figures of a run are the client's and not the server's, "" when nothing speaks against them, and
+// what is worth a warning. A run shorter than half a tick is not judged.
 func (c client) judge() (invalid, warning string) {
 	if c.elapsed < tick/2 || c.cpus < 1 {
 		return "", ""
@@ -58,20 +59,26 @@ func (c client) judge() (invalid, warning string) {
 	busiest := c.busiest()
 	switch {
 	case share >= fullCPU:
-		return fmt.Sprintf("the client used %.0f %% of the %d CPUs it may use: it was the limit, not the server; use fewer threads or another machine for the client",
+		return fmt.Sprintf("the client used %.0f %% of the %d CPUs it may use: it was the limit, not the server; use "+
+			"fewer threads or another machine for the client",
 			100*share, c.cpus), ""
 	case busiest >= fullLoop:
-		return fmt.Sprintf("an event loop of the client used %.0f %% of its CPU: it was the limit, not the server; use more loops", 100*busiest), ""
+		return fmt.Sprintf("an event loop of the client used %.0f %% of its CPU: it was the limit, not the server; "+
+			"use more loops", 100*busiest), ""
 	case c.served > 0 && c.waited.Seconds()/c.served.Seconds() >= ownWait:
-		return fmt.Sprintf("%.0f %% of the statements' time their answers waited for the client: use more loops, or give the client its own CPU",
+		return fmt.Sprintf("%.0f %% of the statements' time their answers waited for the client: use more loops, or "+
+			"give the client its own CPU",
 			100*c.waited.Seconds()/c.served.Seconds()), ""
 	case c.begun > 0 && float64(c.late)/float64(c.begun) >= lateStarts:
-		return fmt.Sprintf("%.1f %% of the operations started more than %v late although a session was free: the client did not get CPU time",
+		return fmt.Sprintf("%.1f %% of the operations started more than %v late although a session was free: the "+
+			"client did not get CPU time",
 			100*float64(c.late)/float64(c.begun), lateStart), ""
 	case c.still.Seconds()/seconds >= stoodStill:
-		return fmt.Sprintf("the client stalled for %v in total: its answers waited, and count as the server's", c.still.Round(time.Millisecond)), ""
+		return fmt.Sprintf("the client stalled for %v in total: its answers waited, and count as the server's",
+			c.still.Round(time.Millisecond)), ""
 	case share >= nearlyFullCPU:
-		return "", fmt.Sprintf("the client used %.0f %% of the %d CPUs it may use: it may have been the limit, not the server; use fewer threads or another machine for the client",
+		return "", fmt.Sprintf("the client used %.0f %% of the %d CPUs it may use: it may have been the limit, not "+
+			"the server; use fewer threads or another machine for the client",
 			100*share, c.cpus)
 	}
 	return "", ""

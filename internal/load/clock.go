@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
@@ -35,7 +36,10 @@ type clock struct {
 }
 
 func newClock(cr *crew, p party, sink func(run.Tick)) *clock {
-	k := &clock{crew: cr, recorders: p.recorders(), loops: p.loops, sink: sink, start: cr.start.Add(cr.config.Warmup), last: cr.start, cpu: processCPU()}
+	k := &clock{
+		crew: cr, recorders: p.recorders(), loops: p.loops, sink: sink, start: cr.start.Add(cr.config.Warmup),
+		last: cr.start, cpu: platform.OwnCPU(),
+	}
 	if cr.config.Warmup > 0 {
 		cr.left.Store(noLimit)
 	} else {
@@ -59,9 +63,11 @@ func (k *clock) next(now time.Time, stopping bool) time.Time {
 	return next
 }
 
-// watch emits ticks until all sessions have finished, and ends the run when it is time. The last tick is as long as the sessions took to
-// finish. It returns the error that ended the run.
-func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-chan error, wake, breakAll func()) (failure error) {
+// watch emits ticks until all sessions have finished, and ends the run when it is time. The last tick is as long as the
+// sessions took to finish. It returns the error that ended the run.
+func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-chan error, wake,
+	breakAll func(),
+) (failure error) {
 	timer := time.NewTimer(tick)
 	defer timer.Stop()
 	endPulse := sync.OnceFunc(k.pulse.begin())
@@ -137,12 +143,13 @@ func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-ch
 const (
 	// beat is how often it is looked whether the client runs.
 	beat = 20 * time.Millisecond
-	// stall is the lateness from which on the client stood still; what is less is the turns that threads of one CPU take.
+	// stall is the lateness from which on the client stood still; what is less is the turns that threads of one CPU
+	// take.
 	stall = 50 * time.Millisecond
 )
 
-// pulse tells how long the process did not run. It beats beside the clock, which may be at work, or wait for whoever reads what it
-// writes, when the process is stopped.
+// pulse tells how long the process did not run. It beats beside the clock, which may be at work, or wait for whoever
+// reads what it writes, when the process is stopped.
 type pulse struct{ still, longest atomic.Int64 } // nanoseconds, since they were taken
 
 // begin lets it beat until end is called.
@@ -192,7 +199,10 @@ const steadyTicks = 10
 
 // empty returns a tick without figures.
 func (k *clock) empty() run.Tick {
-	t := run.Tick{Seq: k.seq, At: k.last, Threads: int(k.crew.up.Load()), Ops: make([]run.Op, len(k.crew.plan.Operations))}
+	t := run.Tick{
+		Seq: k.seq, At: k.last, Threads: int(k.crew.up.Load()),
+		Ops: make([]run.Op, len(k.crew.plan.Operations)),
+	}
 	for i, name := range k.crew.plan.Operations {
 		t.Ops[i] = run.Op{Name: name, Latency: hist.New()}
 		if k.crew.queue != nil {
@@ -217,7 +227,7 @@ func (k *clock) emit(now time.Time, last bool) {
 		own.add(r.take(&t).own())
 	}
 	k.arrivals(&t, now, last)
-	cpu := processCPU()
+	cpu := platform.OwnCPU()
 	t.ClientCPU, k.cpu = cpu-k.cpu, cpu
 	still, longest := k.pulse.take()
 	t.Delay = max(t.Delay, k.late, longest)

@@ -39,44 +39,46 @@ type Config struct {
 	// Reconnect is how long a session that lost its connection tries for another before the run fails; 0 means 60 s.
 	Reconnect time.Duration
 
-	// Rate makes an open loop: operations are due at moments drawn from it, whether a session is free for them or not, and wait for one
-	// without limit. The zero Shape is a closed loop, where a session starts the next operation when the last has ended.
+	// Rate makes an open loop: operations are due at moments drawn from it, whether a session is free for them or not,
+	// and wait for one without limit. The zero Shape is a closed loop, where a session starts the next operation when
+	// the last has ended.
 	Rate     pace.Shape
 	RateKind pace.Kind // "" means pace.Poisson
-	// Warmup is how long the load runs before the figures count. Its ticks are marked, and no figure of the Run holds them. An open loop
-	// warms up at the rate that its shape begins with.
+	// Warmup is how long the load runs before the figures count. Its ticks are marked, and no figure of the Run holds
+	// them. An open loop warms up at the rate that its shape begins with.
 	Warmup time.Duration
-	// Terminals is the number of operators with think times of their own, who share the sessions: a free session takes the terminal that
-	// has been ready longest. 0 means one for each session.
+	// Terminals is the number of operators with think times of their own, who share the sessions: a free session takes
+	// the terminal that has been ready longest. 0 means one for each session.
 	Terminals int
 	// Loops is the number of event loops, each a thread of the operating system; 0 chooses by Threads and CPUs.
 	Loops int
 	// Driver drives every session by a goroutine and the general driver, also where event loops could.
 	Driver bool
-	// Steady ends the run as soon as its operations per second have become stationary, see stat.Stationary, and have been so for half of
-	// the time.
+	// Steady ends the run as soon as its operations per second have become stationary, see stat.Stationary, and have
+	// been so for half of the time.
 	Steady bool
 	// Statements times each kind of statement with the driver too; event loops always do.
 	Statements bool
-	// Acknowledged, when not nil, is called with every operation whose last answer is in, from several goroutines at the same time. It
-	// must not wait for anything.
+	// Acknowledged, when not nil, is called with every operation whose last answer is in, from several goroutines at
+	// the same time. It must not wait for anything.
 	Acknowledged func(workload.Op)
-	// Ended, when not nil, is called like Acknowledged, with when the operation began, when its last answer was in, and how many statements
-	// it took. The moments are of the monotonic clock and in no order: a loop tells of its operations a little after they have ended.
+	// Ended, when not nil, is called like Acknowledged, with when the operation began, when its last answer was in, and
+	// how many statements it took. The moments are of the monotonic clock and in no order: a loop tells of its
+	// operations a little after they have ended.
 	Ended func(began, ended time.Time, statements uint64)
 }
 
 // Retried are the server's errors after which an operation is tried again from its beginning, as its message asks for:
-// 1213 deadlock, 1205 lock wait timeout, 1020 record changed since last read (sysbench ignores the same three), and 1412 and
-// 1615, a table that was altered under a transaction or a prepared statement.
+// 1213 deadlock, 1205 lock wait timeout, 1020 record changed since last read (sysbench ignores the same three), and
+// 1412 and 1615, a table that was altered under a transaction or a prepared statement.
 // https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html
 var Retried = [...]uint16{1020, 1205, 1213, 1412, 1615}
 
 // tick is the rhythm of the figures.
 const tick = time.Second
 
-// grace is how long a stopped run waits for operations under way before it closes their connections: short enough that all is over
-// within a second of a Ctrl-C.
+// grace is how long a stopped run waits for operations under way before it closes their connections: short enough that
+// all is over within a second of a Ctrl-C.
 const grace = 500 * time.Millisecond
 
 // killTime is how long a stopped run then tries to tell the server of the statements that it need not finish.
@@ -124,9 +126,11 @@ func (c Config) settle() (Config, *workload.Plan, error) {
 	case c.Terminals == 0:
 		c.Terminals = c.Threads
 	case c.Terminals < c.Threads || c.Terminals > maxTerminals:
-		return c, nil, fmt.Errorf("start load: terminals=%d: takes 0 or from the number of threads, %d, to %d", c.Terminals, c.Threads, maxTerminals)
+		return c, nil, fmt.Errorf("start load: terminals=%d: takes 0 or from the number of threads, %d, to %d",
+			c.Terminals, c.Threads, maxTerminals)
 	case c.Terminals > c.Threads && !c.Rate.IsZero():
-		return c, nil, fmt.Errorf("start load: terminals=%d: with a rate it is the rate that says when an operation is due; leave one of them out", c.Terminals)
+		return c, nil, fmt.Errorf("start load: terminals=%d: with a rate it is the rate that says when an operation "+
+			"is due; leave one of them out", c.Terminals)
 	}
 	if c.Loops < 0 || c.Loops > maxLoops {
 		return c, nil, fmt.Errorf("start load: loops=%d: takes 0 (choose) to %d", c.Loops, maxLoops)

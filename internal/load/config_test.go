@@ -31,7 +31,10 @@ func TestConfigRefuses(t *testing.T) {
 }
 
 func TestOptionsOfARun(t *testing.T) {
-	c, p, err := Config{Workload: workload.PointSelect{}, Time: 1500 * time.Millisecond, Seed: 9, Ignore: []uint16{1062, 1213}}.settle()
+	c, p, err := Config{
+		Workload: workload.PointSelect{}, Time: 1500 * time.Millisecond, Seed: 9,
+		Ignore: []uint16{1062, 1213},
+	}.settle()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,3 @@
-//go:build unix
-
 package load
 
 import (
@@ -18,6 +16,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/pace"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -25,13 +24,14 @@ import (
 // ExecName is what results call a load of commands.
 const ExecName = "exec"
 
-// ExecConfig says which command to run, how often and for how long. A run without Time and Events ends with its context.
+// ExecConfig says which command to run, how often and for how long. A run without Time and Events ends with its
+// context.
 type ExecConfig struct {
 	// Command is a line for /bin/sh. Every operation is one execution of it; an exit status other than 0 is an error.
 	Command string
-	// Server is where the command finds its server. It is told by the environment: DYNO_HOST and DYNO_PORT, or DYNO_SOCKET, DYNO_USER,
-	// DYNO_DATABASE, and DYNO_DEFAULTS_FILE, the name of a file in the form of my.cnf that has the password too. What is not known is
-	// the empty text. DYNO_SESSION is the number of the session, from 0.
+	// Server is where the command finds its server. It is told by the environment: DYNO_HOST and DYNO_PORT, or
+	// DYNO_SOCKET, DYNO_USER, DYNO_DATABASE, and DYNO_DEFAULTS_FILE, the name of a file in the form of my.cnf that has
+	// the password too. What is not known is the empty text. DYNO_SESSION is the number of the session, from 0.
 	Server  target.Spec
 	Threads int           // executions at the same time; 0 means 1
 	Time    time.Duration // 0 for no limit; it begins after Warmup
@@ -41,8 +41,8 @@ type ExecConfig struct {
 	Rate     pace.Shape
 	RateKind pace.Kind
 	Seed     uint64 // of the arrivals; 0 means 1
-	// Ignore lists exit statuses that end an operation but not the run, IgnoreAll means all of them, and signals. 126 and 127, with which
-	// the shell says that it cannot run the command, always end the run.
+	// Ignore lists exit statuses that end an operation but not the run, IgnoreAll means all of them, and signals. 126
+	// and 127, with which the shell says that it cannot run the command, always end the run.
 	Ignore    []int
 	IgnoreAll bool
 }
@@ -77,8 +77,10 @@ func (c ExecConfig) settle() (ExecConfig, error) {
 
 func (c ExecConfig) options() map[string]string {
 	m := map[string]string{
-		"command": withoutSecrets(c.Command), "threads": strconv.Itoa(c.Threads), "events": strconv.FormatUint(c.Events, 10),
-		"time": strconv.FormatFloat(c.Time.Seconds(), 'f', -1, 64), "warmup-time": strconv.FormatFloat(c.Warmup.Seconds(), 'f', -1, 64),
+		"command": withoutSecrets(c.Command), "threads": strconv.Itoa(c.Threads),
+		"events":      strconv.FormatUint(c.Events, 10),
+		"time":        strconv.FormatFloat(c.Time.Seconds(), 'f', -1, 64),
+		"warmup-time": strconv.FormatFloat(c.Warmup.Seconds(), 'f', -1, 64),
 	}
 	if !c.Rate.IsZero() {
 		m["rate"], m["rate-kind"], m["rand-seed"] = c.Rate.String(), string(c.RateKind), strconv.FormatUint(c.Seed, 10)
@@ -92,15 +94,15 @@ func (c ExecConfig) options() map[string]string {
 	return m
 }
 
-// Exec runs a command again and again and returns the figures, as Run does for statements: sink, which may be nil, gets every tick in
-// order, from the goroutine that called Exec.
+// Exec runs a command again and again and returns the figures, as Run does for statements: sink, which may be nil, gets
+// every tick in order, from the goroutine that called Exec.
 //
-// Each execution has a process group of its own. What is left of the group when the command has ended is killed: nothing goes on behind
-// a measurement. At the end of Time executions under way may finish. When ctx ends, or an execution fails and that is not ignored, they
-// get a SIGTERM and one second later a SIGKILL, and are counted nowhere.
+// Each execution has a process group of its own. What is left of the group when the command has ended is killed:
+// nothing goes on behind a measurement. At the end of Time executions under way may finish. When ctx ends, or an
+// execution fails and that is not ignored, they get a SIGTERM and one second later a SIGKILL, and are counted nowhere.
 //
-// Tick.Errors has "exit 3" for an exit status, "signal 11" for a signal. Tick.ClientCPU is that of this process and of the commands
-// that have ended.
+// Tick.Errors has "exit 3" for an exit status, "signal 11" for a signal. Tick.ClientCPU is that of this process and of
+// the commands that have ended.
 func Exec(ctx context.Context, c ExecConfig, sink func(run.Tick)) (run.Run, error) {
 	c, err := c.settle()
 	if err != nil {
@@ -126,7 +128,10 @@ func Exec(ctx context.Context, c ExecConfig, sink func(run.Tick)) (run.Run, erro
 	}
 	defer null.Close()
 
-	x := &execution{config: c, env: env, null: null, stop: make(chan struct{}), turn: make(chan struct{}, 1), left: c.Events, warm: c.Warmup > 0, failed: make(chan error, c.Threads)}
+	x := &execution{
+		config: c, env: env, null: null, stop: make(chan struct{}), turn: make(chan struct{}, 1),
+		left: c.Events, warm: c.Warmup > 0, failed: make(chan error, c.Threads),
+	}
 	x.reset()
 	sessions := make([]*execSession, c.Threads)
 	for i := range sessions {
@@ -140,7 +145,10 @@ func Exec(ctx context.Context, c ExecConfig, sink func(run.Tick)) (run.Run, erro
 		sessions[i] = s
 	}
 	if !c.Rate.IsZero() {
-		x.arrivals = newArrivals(&Config{Rate: c.Rate, RateKind: c.RateKind, Seed: c.Seed, Warmup: c.Warmup, Time: c.Time, Events: c.Events})
+		x.arrivals = newArrivals(&Config{
+			Rate: c.Rate, RateKind: c.RateKind, Seed: c.Seed, Warmup: c.Warmup,
+			Time: c.Time, Events: c.Events,
+		})
 	}
 	x.start = time.Now()
 	var all sync.WaitGroup
@@ -150,7 +158,10 @@ func Exec(ctx context.Context, c ExecConfig, sink func(run.Tick)) (run.Run, erro
 	finished := make(chan struct{})
 	go func() { all.Wait(); close(finished) }()
 
-	k := execClock{execution: x, last: x.start, cpu: execCPU(), sink: sink, sessions: sessions}
+	k := execClock{
+		execution: x, last: x.start, cpu: platform.OwnCPU() + platform.ChildrenCPU(),
+		sink: sink, sessions: sessions,
+	}
 	err = k.watch(ctx, finished)
 	out.Started, out.Elapsed, out.Total = x.start.Add(k.warmed), k.last.Sub(x.start)-k.warmed, k.total
 	switch {
@@ -301,12 +312,12 @@ func (s *execSession) arrival() (due time.Duration, ok bool) {
 }
 
 // execute runs the command once.
-func (s *execSession) execute() (syscall.WaitStatus, error) {
+func (s *execSession) execute() (status syscall.WaitStatus, err error) {
 	s.mu.Lock()
 	if s.stopped {
 		s.refused++
 		s.mu.Unlock()
-		return 0, errStopped
+		return status, errStopped
 	}
 	s.tail.reset()
 	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", s.config.Command}, &os.ProcAttr{
@@ -314,7 +325,7 @@ func (s *execSession) execute() (syscall.WaitStatus, error) {
 	})
 	if err != nil {
 		s.mu.Unlock()
-		return 0, fmt.Errorf("start the shell: %w", err)
+		return status, fmt.Errorf("start the shell: %w", err)
 	}
 	s.pid = p.Pid
 	s.busy++
@@ -328,7 +339,7 @@ func (s *execSession) execute() (syscall.WaitStatus, error) {
 	}
 	s.mu.Lock()
 	if held {
-		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+		_ = platform.SignalGroup(p.Pid, syscall.SIGKILL)
 	}
 	s.pid = 0
 	s.busy--
@@ -338,12 +349,12 @@ func (s *execSession) execute() (syscall.WaitStatus, error) {
 		st, err = p.Wait()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("wait for the command: %w", err)
+		return status, fmt.Errorf("wait for the command: %w", err)
 	}
 	if killed {
-		return 0, errStopped
+		return status, errStopped
 	}
-	status, _ := st.Sys().(syscall.WaitStatus)
+	status, _ = st.Sys().(syscall.WaitStatus)
 	return status, nil
 }
 
@@ -389,7 +400,7 @@ func (k *execClock) signal(sig syscall.Signal) {
 	k.killed = true
 	for _, s := range k.sessions {
 		if s.pid != 0 {
-			_ = syscall.Kill(-s.pid, sig)
+			_ = platform.SignalGroup(s.pid, sig)
 		}
 	}
 }
@@ -421,7 +432,8 @@ func (k *execClock) halt() {
 	close(k.stop)
 }
 
-// watch emits ticks until all sessions have finished, and ends the run when it is time. It returns the error that ended the run.
+// watch emits ticks until all sessions have finished, and ends the run when it is time. It returns the error that ended
+// the run.
 func (k *execClock) watch(ctx context.Context, finished <-chan struct{}) (failure error) {
 	timer := time.NewTimer(tick)
 	defer timer.Stop()
@@ -474,7 +486,8 @@ func (k *execClock) watch(ctx context.Context, finished <-chan struct{}) (failur
 	}
 }
 
-// next returns when the tick that has begun ends: at a whole second since the beginning, or where the warm-up or the run ends.
+// next returns when the tick that has begun ends: at a whole second since the beginning, or where the warm-up or the
+// run ends.
 func (k *execClock) next(now, end time.Duration) time.Duration {
 	next := now.Truncate(tick) + tick
 	if w := k.config.Warmup; w > 0 && k.last.Sub(k.start) < w {
@@ -510,14 +523,15 @@ func (k *execClock) emit(planned time.Duration, final bool) {
 		}
 	}
 	t := run.Tick{
-		Seq: k.seq, At: k.last, Length: now.Sub(k.last), Threads: len(k.sessions), Warm: k.last.Sub(k.start) < k.config.Warmup,
+		Seq: k.seq, At: k.last, Length: now.Sub(k.last), Threads: len(k.sessions),
+		Warm:   k.last.Sub(k.start) < k.config.Warmup,
 		Ops:    []run.Op{{Name: ExecName, Latency: c.latency, Response: c.response, Failed: c.failed}},
 		Errors: maps.Clone(c.errors), Open: open,
 	}
 	if !final {
 		t.Delay = max(0, at-planned)
 	}
-	cpu := execCPU()
+	cpu := platform.OwnCPU() + platform.ChildrenCPU()
 	t.ClientCPU, k.cpu = cpu-k.cpu, cpu
 	k.seq++
 	k.last = now
@@ -529,15 +543,4 @@ func (k *execClock) emit(planned time.Duration, final bool) {
 	if k.sink != nil {
 		k.sink(t)
 	}
-}
-
-// execCPU returns the CPU time of this process and of the commands that have ended.
-func execCPU() (d time.Duration) {
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(who, &u); err == nil { // it fails only for a bad address
-			d += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-		}
-	}
-	return d
 }

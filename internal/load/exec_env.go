@@ -14,10 +14,13 @@ import (
 // execHidden are variables that may hold a password; a command gets it from the defaults file.
 var execHidden = []string{"DYNO_PASSWORD", "MYSQL_PWD", "MYSQL_TEST_LOGIN_FILE"}
 
-// execEnvironment returns the environment of commands: the given one with what leads to the server, and without passwords. remove deletes
-// the defaults file.
+// execEnvironment returns the environment of commands: the given one with what leads to the server, and without
+// passwords. remove deletes the defaults file.
 func execEnvironment(s target.Spec, environ []string) (env []string, remove func(), err error) {
-	add := map[string]string{"DYNO_HOST": "", "DYNO_PORT": "", "DYNO_SOCKET": "", "DYNO_USER": s.User, "DYNO_DATABASE": s.Database, "DYNO_DEFAULTS_FILE": "", "DYNO_SESSION": ""}
+	add := map[string]string{
+		"DYNO_HOST": "", "DYNO_PORT": "", "DYNO_SOCKET": "", "DYNO_USER": s.User,
+		"DYNO_DATABASE": s.Database, "DYNO_DEFAULTS_FILE": "", "DYNO_SESSION": "",
+	}
 	if s.Network == "unix" {
 		add["DYNO_SOCKET"] = s.Address
 	} else if s.Address != "" {
@@ -47,14 +50,17 @@ func execEnvironment(s target.Spec, environ []string) (env []string, remove func
 			env = append(env, kv)
 		}
 	}
-	for _, name := range []string{"DYNO_HOST", "DYNO_PORT", "DYNO_SOCKET", "DYNO_USER", "DYNO_DATABASE", "DYNO_DEFAULTS_FILE"} {
+	for _, name := range []string{
+		"DYNO_HOST", "DYNO_PORT", "DYNO_SOCKET", "DYNO_USER", "DYNO_DATABASE",
+		"DYNO_DEFAULTS_FILE",
+	} {
 		env = append(env, name+"="+add[name])
 	}
 	return env, remove, nil
 }
 
-// defaultsFile returns the login as clients read it with --defaults-file. What only some clients know is marked loose, and the database
-// is for the command-line clients alone: others end at an option that they do not know.
+// defaultsFile returns the login as clients read it with --defaults-file. What only some clients know is marked loose,
+// and the database is for the command-line clients alone: others end at an option that they do not know.
 // https://dev.mysql.com/doc/refman/9.0/en/option-files.html
 func defaultsFile(s target.Spec, host, port string) []byte {
 	var b strings.Builder

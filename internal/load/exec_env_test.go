@@ -53,7 +53,8 @@ func TestDefaultsFileIsRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.Host != host || o.Port != port || o.User != s.User || o.Password != s.Password || o.Database != s.Database || o.CA != s.CA || o.TLS != mode {
+		if o.Host != host || o.Port != port || o.User != s.User || o.Password != s.Password ||
+			o.Database != s.Database || o.CA != s.CA || o.TLS != mode {
 			t.Errorf("%+v gives %+v", s, o)
 		}
 		for _, p := range []string{file, filepath.Dir(file)} {
@@ -67,8 +68,13 @@ func TestDefaultsFileIsRead(t *testing.T) {
 		}
 	}
 	p := target.NewSecret("\"quoted\" 'and' back\\slash\tx\ny#z ")
-	f(target.Spec{Network: "tcp", Address: "db1:3306", User: "a#b", Password: p, Database: "x", TLS: target.TLSVerifyFull, CA: "/ca.pem"}, "db1", 3306, target.TLSVerifyFull)
-	f(target.Spec{Network: "tcp", Address: "db1:3306", User: "a", TLS: target.TLSRequired}, "db1", 3306, target.TLSRequired)
-	f(target.Spec{Network: "tcp", Address: "db1:3306", User: "a", TLS: target.TLSDisabled}, "db1", 3306, target.TLSDisabled)
+	f(target.Spec{
+		Network: "tcp", Address: "db1:3306", User: "a#b", Password: p, Database: "x",
+		TLS: target.TLSVerifyFull, CA: "/ca.pem",
+	}, "db1", 3306, target.TLSVerifyFull)
+	f(target.Spec{Network: "tcp", Address: "db1:3306", User: "a", TLS: target.TLSRequired}, "db1",
+		3306, target.TLSRequired)
+	f(target.Spec{Network: "tcp", Address: "db1:3306", User: "a", TLS: target.TLSDisabled}, "db1",
+		3306, target.TLSDisabled)
 	f(target.Spec{Network: "unix", Address: "/s", User: "a"}, "", 0, target.TLSDisabled)
 }

@@ -1,10 +1,14 @@
-//go:build unix && !linux
+//go:build !linux
 
 package load
 
-import "syscall"
+import (
+	"syscall"
 
-func execGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+	"github.com/dyno-perf/dyno/internal/platform"
+)
+
+func execGroup() *syscall.SysProcAttr { return platform.NewGroup() }
 
 // waitable cannot wait here without giving the number away: what a command leaves behind goes on.
 func waitable(int) bool { return false }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestCommandsAreKeptWithoutSecrets: what is kept of a run holds no password that its command shows to be one, and the rest as it was.
+// TestCommandsAreKeptWithoutSecrets: what is kept of a run holds no password that its command shows to be one, and the
+// rest as it was.
 func TestCommandsAreKeptWithoutSecrets(t *testing.T) {
 	f := func(command, want string) {
 		t.Helper()

@@ -82,7 +82,9 @@ func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	const lines = 5
-	all := strings.FieldsFunc(strings.ToValidUTF8(string(t.buf), "�"), func(r rune) bool { return r == '\n' || r == '\r' })
+	all := strings.FieldsFunc(strings.ToValidUTF8(string(t.buf), "�"), func(r rune) bool {
+		return r == '\n' || r == '\r'
+	})
 	if n := len(all) - lines; n > 0 {
 		all = all[n:]
 	}

@@ -33,8 +33,10 @@ func lines(t *testing.T, file string) []string {
 func TestExecCounts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs")
 	var ticks []run.Tick
-	r, err := Exec(t.Context(), ExecConfig{Command: "echo $DYNO_SESSION >>" + file, Threads: 3, Events: 40}, func(x run.Tick) { ticks = append(ticks, x) })
-	if err != nil || r.State != run.Done || r.Workload != ExecName || r.Total.Operations() != 40 || r.Total.Queries() != 0 || r.Total.ErrorCount() != 0 {
+	r, err := Exec(t.Context(), ExecConfig{Command: "echo $DYNO_SESSION >>" + file, Threads: 3, Events: 40},
+		func(x run.Tick) { ticks = append(ticks, x) })
+	if err != nil || r.State != run.Done || r.Workload != ExecName || r.Total.Operations() != 40 ||
+		r.Total.Queries() != 0 || r.Total.ErrorCount() != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	got := lines(t, file)
@@ -49,14 +51,19 @@ func TestExecCounts(t *testing.T) {
 		}
 	}
 	sum := run.Merged(ticks)
-	if sum.Operations() != 40 || sum.Length != r.Elapsed || r.Total.Latency().Min() <= 0 || r.Total.Response() != nil || r.Total.ClientCPU <= 0 {
-		t.Errorf("ticks sum to %d operations in %v, the run says %d in %v", sum.Operations(), sum.Length, r.Total.Operations(), r.Elapsed)
+	if sum.Operations() != 40 || sum.Length != r.Elapsed || r.Total.Latency().Min() <= 0 || r.Total.Response() != nil ||
+		r.Total.ClientCPU <= 0 {
+		t.Errorf("ticks sum to %d operations in %v, the run says %d in %v", sum.Operations(), sum.Length,
+			r.Total.Operations(), r.Elapsed)
 	}
 }
 
 func TestExecTimes(t *testing.T) {
 	var warm, rest uint64
-	r, err := Exec(t.Context(), ExecConfig{Command: "sleep 0.1", Threads: 2, Time: 1200 * time.Millisecond, Warmup: 500 * time.Millisecond}, func(x run.Tick) {
+	r, err := Exec(t.Context(), ExecConfig{
+		Command: "sleep 0.1", Threads: 2, Time: 1200 * time.Millisecond,
+		Warmup: 500 * time.Millisecond,
+	}, func(x run.Tick) {
 		if x.Warm {
 			warm += x.Operations()
 		} else {
@@ -64,7 +71,8 @@ func TestExecTimes(t *testing.T) {
 		}
 	})
 	if err != nil || r.State != run.Done || r.Total.Operations() != rest || rest == 0 || warm == 0 {
-		t.Fatalf("%d operations, %d in ticks after %d of the warm-up, %s, %v", r.Total.Operations(), rest, warm, r.State, err)
+		t.Fatalf("%d operations, %d in ticks after %d of the warm-up, %s, %v", r.Total.Operations(),
+			rest, warm, r.State, err)
 	}
 	if r.Elapsed < 1200*time.Millisecond || r.Elapsed != r.Total.Length {
 		t.Errorf("ran for %v, ticks of %v", r.Elapsed, r.Total.Length)
@@ -74,11 +82,12 @@ func TestExecTimes(t *testing.T) {
 	}
 
 	warm = 0
-	r, err = Exec(t.Context(), ExecConfig{Command: "true", Warmup: 500 * time.Millisecond, Events: 5}, func(x run.Tick) {
-		if x.Warm {
-			warm += x.Operations()
-		}
-	})
+	r, err = Exec(t.Context(), ExecConfig{Command: "true", Warmup: 500 * time.Millisecond, Events: 5},
+		func(x run.Tick) {
+			if x.Warm {
+				warm += x.Operations()
+			}
+		})
 	// One may have begun within the warm-up.
 	if n := r.Total.Operations(); err != nil || r.State != run.Done || n < 5 || n > 6 || warm == 0 {
 		t.Errorf("%d operations of 5 after %d of the warm-up, %s, %v", n, warm, r.State, err)
@@ -90,8 +99,10 @@ func TestExecErrorsEndTheRunUnlessIgnored(t *testing.T) {
 		t.Helper()
 		c.Events = 5
 		r, err := Exec(t.Context(), c, nil)
-		if r.Total.Errors[key] != want || r.Total.ErrorCount() != want || r.Total.Operations() != 0 || r.Total.Ops[0].Failed != want {
-			t.Errorf("%q: %d operations, errors %v; want %d times %s", c.Command, r.Total.Operations(), r.Total.Errors, want, key)
+		if r.Total.Errors[key] != want || r.Total.ErrorCount() != want || r.Total.Operations() != 0 ||
+			r.Total.Ops[0].Failed != want {
+			t.Errorf("%q: %d operations, errors %v; want %d times %s", c.Command, r.Total.Operations(),
+				r.Total.Errors, want, key)
 		}
 		if len(mention) == 0 {
 			if err != nil || r.State != run.Done {
@@ -115,7 +126,10 @@ func TestExecErrorsEndTheRunUnlessIgnored(t *testing.T) {
 	f(ExecConfig{Command: "kill -SEGV $$", IgnoreAll: true}, "signal 11", 5)
 	f(ExecConfig{Command: "kill -SEGV $$"}, "signal 11", 1, "signal 11")
 	f(ExecConfig{Command: "no-such-command-anywhere", IgnoreAll: true}, "exit 127", 1, "no-such-command-anywhere")
-	f(ExecConfig{Command: "echo the word is hush >&2; exit 1", Server: target.Spec{Network: "tcp", Address: "h:1", Password: target.NewSecret("hush")}}, "exit 1", 1, "the word is ***")
+	f(ExecConfig{Command: "echo the word is hush >&2; exit 1", Server: target.Spec{
+		Network: "tcp", Address: "h:1",
+		Password: target.NewSecret("hush"),
+	}}, "exit 1", 1, "the word is ***")
 }
 
 func TestExecRefuses(t *testing.T) {
@@ -182,7 +196,8 @@ func TestExecStopsItsProcesses(t *testing.T) {
 		within(t, 30*time.Second, "a stopped run", func(context.Context) {
 			r, err := Exec(ctx, ExecConfig{Command: strings.ReplaceAll(command, "FILE", file), Threads: 2}, nil)
 			if err != nil || r.State != run.Stopped || r.Total.Operations() != 0 || r.Total.ErrorCount() != 0 {
-				t.Errorf("%s: %s with %d operations and errors %v, %v", command, r.State, r.Total.Operations(), r.Total.Errors, err)
+				t.Errorf("%s: %s with %d operations and errors %v, %v", command, r.State,
+					r.Total.Operations(), r.Total.Errors, err)
 			}
 		})
 		gone(t, file, least)
@@ -204,7 +219,10 @@ func TestExecLeavesNothingBehind(t *testing.T) {
 
 func TestExecOpenLoop(t *testing.T) {
 	var due, dropped uint64
-	r, err := Exec(t.Context(), ExecConfig{Command: "sleep 0.3", Threads: 1, Time: 2 * time.Second, Rate: pace.Constant(20), RateKind: pace.Uniform}, func(x run.Tick) {
+	r, err := Exec(t.Context(), ExecConfig{
+		Command: "sleep 0.3", Threads: 1, Time: 2 * time.Second,
+		Rate: pace.Constant(20), RateKind: pace.Uniform,
+	}, func(x run.Tick) {
 		if x.Open == nil {
 			t.Fatal("a tick without arrivals")
 		}
@@ -215,15 +233,20 @@ func TestExecOpenLoop(t *testing.T) {
 	}
 	o := r.Total.Open
 	if o.Due != 40 || due != 40 || o.Dropped != dropped || o.Dropped+r.Total.Operations() != 40 || o.Dropped == 0 {
-		t.Errorf("%d operations, %+v; ticks say %d due, %d dropped; want 40 due", r.Total.Operations(), *o, due, dropped)
+		t.Errorf("%d operations, %+v; ticks say %d due, %d dropped; want 40 due", r.Total.Operations(), *o, due,
+			dropped)
 	}
-	if resp, lat := r.Total.Response(), r.Total.Latency(); resp.Count() != lat.Count() || resp.Max() < lat.Max()+time.Second/2 {
+	if resp, lat := r.Total.Response(), r.Total.Latency(); resp.Count() != lat.Count() ||
+		resp.Max() < lat.Max()+time.Second/2 {
 		t.Errorf("response %v, service %v: the queue does not show", resp.Max(), lat.Max())
 	}
 
 	var warm, rest uint64
 	var warmed time.Duration
-	r, err = Exec(t.Context(), ExecConfig{Command: "true", Threads: 4, Time: time.Second, Warmup: 500 * time.Millisecond, Rate: pace.Constant(20), RateKind: pace.Uniform}, func(x run.Tick) {
+	r, err = Exec(t.Context(), ExecConfig{
+		Command: "true", Threads: 4, Time: time.Second,
+		Warmup: 500 * time.Millisecond, Rate: pace.Constant(20), RateKind: pace.Uniform,
+	}, func(x run.Tick) {
 		if x.Warm {
 			warm, warmed = warm+x.Open.Due, warmed+x.Length
 		} else {
@@ -233,16 +256,18 @@ func TestExecOpenLoop(t *testing.T) {
 	// A warm-up that ends late, on a busy machine, has what came due meanwhile, and the rest is as much shorter.
 	if err != nil || warm+rest != 30 || math.Abs(float64(warm)-20*warmed.Seconds()) > 1 || r.Total.Open.Due != rest ||
 		warmed < 500*time.Millisecond || r.Elapsed < 1500*time.Millisecond-warmed {
-		t.Errorf("%d were due in the warm-up of %v and %d after it, the run says %d in %v, %v", warm, warmed, rest, r.Total.Open.Due, r.Elapsed, err)
+		t.Errorf("%d were due in the warm-up of %v and %d after it, the run says %d in %v, %v", warm, warmed, rest,
+			r.Total.Open.Due, r.Elapsed, err)
 	}
 	r, err = Exec(t.Context(), ExecConfig{Command: "true", Threads: 4, Events: 10, Rate: pace.Constant(50)}, nil)
-	if err != nil || r.Total.Operations() != 10 || r.Total.Open.Due != 10 || r.Total.Open.Dropped != 0 || r.State != run.Done {
+	if err != nil || r.Total.Operations() != 10 || r.Total.Open.Due != 10 ||
+		r.Total.Open.Dropped != 0 || r.State != run.Done {
 		t.Errorf("%d operations, %+v, %s, %v", r.Total.Operations(), *r.Total.Open, r.State, err)
 	}
 }
 
-// TestExecReachesTheServer lets the command-line client log in with a password that has everything in it which option files treat
-// specially, and looks for that password where others could read it.
+// TestExecReachesTheServer lets the command-line client log in with a password that has everything in it which option
+// files treat specially, and looks for that password where others could read it.
 func TestExecReachesTheServer(t *testing.T) {
 	const password = `a b#c"d'e\n;$x%`
 	for _, flavor := range servers.Flavors {
@@ -251,10 +276,14 @@ func TestExecReachesTheServer(t *testing.T) {
 			s := servers.Start(t, flavor)
 			user := `CREATE USER app@'%' IDENTIFIED BY 'a b#c"d''e\\n;$x%'`
 			s.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (n INT)", user, "GRANT ALL ON x.* TO app@'%'")
-			spec := target.Spec{Scheme: "mysql", Network: "unix", Address: s.Socket, User: "app", Password: target.NewSecret(password), Database: "x"}
+			spec := target.Spec{
+				Scheme: "mysql", Network: "unix", Address: s.Socket, User: "app",
+				Password: target.NewSecret(password), Database: "x",
+			}
 			file := filepath.Join(t.TempDir(), "seen")
-			command := `{ env; tr '\0' ' ' </proc/$$/cmdline; echo; stat -c %a "$DYNO_DEFAULTS_FILE"; echo "$DYNO_DEFAULTS_FILE"; } >` + file +
-				` && mysql --defaults-file="$DYNO_DEFAULTS_FILE" -e 'INSERT INTO t VALUES (1)'`
+			command :=
+				`{ env; tr '\0' ' ' </proc/$$/cmdline; echo; stat -c %a "$DYNO_DEFAULTS_FILE"; echo "$DYNO_DEFAULTS_FILE"; } >` + file +
+					` && mysql --defaults-file="$DYNO_DEFAULTS_FILE" -e 'INSERT INTO t VALUES (1)'`
 			r, err := Exec(t.Context(), ExecConfig{Command: command, Server: spec, Events: 7}, nil)
 			if err != nil || r.Total.Operations() != 7 {
 				t.Fatalf("%d operations, %v", r.Total.Operations(), err)
@@ -267,7 +296,10 @@ func TestExecReachesTheServer(t *testing.T) {
 			if err != nil || strings.Contains(string(b), password) {
 				t.Errorf("the password is there to be read, %v", err)
 			}
-			for _, want := range []string{"DYNO_SOCKET=" + s.Socket, "DYNO_USER=app", "DYNO_DATABASE=x", "DYNO_HOST=\n", "\n600\n"} {
+			for _, want := range []string{
+				"DYNO_SOCKET=" + s.Socket, "DYNO_USER=app", "DYNO_DATABASE=x",
+				"DYNO_HOST=\n", "\n600\n",
+			} {
 				if !strings.Contains(string(b), want) {
 					t.Errorf("%q is missing in what the command sees", want)
 				}

@@ -6,7 +6,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/run"
 )
 
-// fairness tells how evenly the work fell to the sessions, as sysbench does: with the deviation of all there are, not of a sample.
+// fairness tells how evenly the work fell to the sessions, as sysbench does: with the deviation of all there are, not
+// of a sample.
 func fairness(all []*flow) *run.Fairness {
 	if len(all) == 0 {
 		return nil

@@ -40,8 +40,9 @@ const (
 // over reports whether a step is the last of an operation.
 func (s step) over() bool { return s >= stepDone }
 
-// flow takes operations through their statements, one operation after the other: it says what to send, counts, and knows what every
-// error means. It knows no connection; sessions of both kinds follow it. Moments are since the start of the run.
+// flow takes operations through their statements, one operation after the other: it says what to send, counts, and
+// knows what every error means. It knows no connection; sessions of both kinds follow it. Moments are since the start
+// of the run.
 type flow struct {
 	*crew
 	t     *terminal
@@ -87,7 +88,8 @@ func (f *flow) advance(c *counts, now time.Duration) step {
 		f.calls++
 		return stepSend
 	case f.calls == 0: // a loop would never come to an end
-		return f.fail(c, fmt.Errorf("workload %s: operation %s has no statement", f.plan.Workload, f.plan.Operations[f.t.op.Kind]))
+		return f.fail(c, fmt.Errorf("workload %s: operation %s has no statement", f.plan.Workload,
+			f.plan.Operations[f.t.op.Kind]))
 	}
 	response := noResponse
 	if f.open {
@@ -128,8 +130,8 @@ func (f *flow) timed(c *counts, now time.Duration) {
 	}
 }
 
-// trouble decides what to do about an error. A statement that the server answered is counted, with an error too: the server counts it
-// as well.
+// trouble decides what to do about an error. A statement that the server answered is counted, with an error too: the
+// server counts it as well.
 func (f *flow) trouble(c *counts, err error, now time.Duration) step {
 	number, fromServer := target.ServerErrorNumber(err)
 	statement := "ROLLBACK"

@@ -63,7 +63,8 @@ func TestFlowOfAnOperation(t *testing.T) {
 	p.want(p.answer(nil, 50), stepDone, 0)
 	o := p.c.ops[0]
 	if o.statements != (statements{1, 1, 2}) || o.latency.Max() != 40 || o.response.Max() != 45 || len(done) != 1 {
-		t.Errorf("%+v, service %v, response %v, %d acknowledged", o.statements, o.latency.Max(), o.response.Max(), len(done))
+		t.Errorf("%+v, service %v, response %v, %d acknowledged", o.statements, o.latency.Max(),
+			o.response.Max(), len(done))
 	}
 }
 
@@ -84,7 +85,8 @@ func TestFlowAfterErrors(t *testing.T) {
 	p.want(p.answer(nil, 140), stepDone, 0)
 	o := p.c.ops[0]
 	// BEGIN, the refused SELECT, ROLLBACK; BEGIN; the refused BEGIN; all four.
-	if o.statements != (statements{2, 1, 2 + 1 + 1 + 2}) || o.latency.Max() != 130 || p.c.lost != 2 || p.c.reconnects != 2 || p.c.errors[1213] != 1 || p.c.errors[1205] != 1 {
+	if o.statements != (statements{2, 1, 2 + 1 + 1 + 2}) || o.latency.Max() != 130 || p.c.lost != 2 ||
+		p.c.reconnects != 2 || p.c.errors[1213] != 1 || p.c.errors[1205] != 1 {
 		t.Errorf("%+v", p.c)
 	}
 }
@@ -138,7 +140,8 @@ func TestAnOperationWithoutStatementsEndsTheRun(t *testing.T) {
 	f := flow{crew: cr}
 	tm := cr.newTerminal(0)
 	tm.draw(0)
-	if s := f.begin(newCounts(1, 0), tm, 0, 0, false); s != stepFailed || !strings.Contains(f.err.Error(), "no statement") {
+	if s := f.begin(newCounts(1, 0), tm, 0, 0, false); s != stepFailed ||
+		!strings.Contains(f.err.Error(), "no statement") {
 		t.Errorf("step %d, %v", s, f.err)
 	}
 }

@@ -38,9 +38,11 @@ func everywhere(t *testing.T, f func(t *testing.T, s *servers.Server, tg *target
 	}
 }
 
-// bothWays runs a test on a server of each flavor, with event loops and with the general driver. The test passes driver on in its
-// Config.
-func bothWays(t *testing.T, f func(t *testing.T, s *servers.Server, tg *target.Target, driver bool), settings ...string) {
+// bothWays runs a test on a server of each flavor, with event loops and with the general driver. The test passes driver
+// on in its Config.
+func bothWays(t *testing.T, f func(t *testing.T, s *servers.Server, tg *target.Target, driver bool),
+	settings ...string,
+) {
 	t.Helper()
 	for _, flavor := range servers.Flavors {
 		for path, driver := range map[string]bool{"loops": false, "driver": true} {
@@ -56,7 +58,8 @@ func bothWays(t *testing.T, f func(t *testing.T, s *servers.Server, tg *target.T
 // prepared makes the tables of the OLTP family.
 func prepared(t *testing.T, tg *target.Target, o map[string]string) {
 	t.Helper()
-	if err := Prepare(t.Context(), tg, Data{Workload: workload.ReadWrite{}, Options: o, Threads: 2, Seed: 1}, nil); err != nil {
+	if err := Prepare(t.Context(), tg, Data{Workload: workload.ReadWrite{}, Options: o, Threads: 2, Seed: 1},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -47,8 +47,8 @@ const (
 	slack = time.Microsecond
 )
 
-// run works until all sessions have ended. The thread is the loop's own and ends with it, so that what is set for it holds for nobody
-// else.
+// run works until all sessions have ended. The thread is the loop's own and ends with it, so that what is set for it
+// holds for nobody else.
 func (l *loop) run() {
 	runtime.LockOSThread()
 	unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack.Nanoseconds()), 0, 0, 0) //nolint:errcheck // it would wake a little later

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// looper is a session of a loop: a connection that runs operations one after the other. It belongs to the loop's thread.
+// looper is a session of a loop: a connection that runs operations one after the other. It belongs to the loop's
+// thread.
 type looper struct {
 	*loop
 	flow   flow
@@ -198,7 +199,8 @@ func (s *looper) event(events uint32, start time.Duration) {
 		case !full && events&hangup == 0:
 			return
 		}
-		// An edge is told once: where there may be more, it has to be read now. After a hang-up the end of the connection comes last.
+		// An edge is told once: where there may be more, it has to be read now. After a hang-up the end of the
+		// connection comes last.
 	}
 }
 

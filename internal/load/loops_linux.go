@@ -16,7 +16,9 @@ import (
 func loopWay(t *target.Target) []way {
 	return []way{{"loops", func(cr *crew) party {
 		cr.timing = true // the moments are taken in any case
-		return &looped{crew: cr, dial: func(ctx context.Context) (*rawLink, error) { return dialRaw(ctx, t, cr.plan, cr.config.PSMode) }}
+		return &looped{crew: cr, dial: func(ctx context.Context) (*rawLink, error) {
+			return dialRaw(ctx, t, cr.plan, cr.config.PSMode)
+		}}
 	}}}
 }
 
@@ -25,12 +27,13 @@ type looped struct {
 	*crew
 	dial func(ctx context.Context) (*rawLink, error)
 	all  []*loop
-	// politely is set when there are more loops than Go runs at the same time: none may then keep its processor while it waits.
+	// politely is set when there are more loops than Go runs at the same time: none may then keep its processor while
+	// it waits.
 	politely bool
 }
 
-// loopsFor chooses the number of loops: few, because every loop more is a thread more to wake, and most CPUs are left to a server on the
-// same machine. It is reasoned, not measured on large machines; Config.Loops overrides it.
+// loopsFor chooses the number of loops: few, because every loop more is a thread more to wake, and most CPUs are left
+// to a server on the same machine. It is reasoned, not measured on large machines; Config.Loops overrides it.
 func loopsFor(sessions, cpus int) int { return max(1, min(cpus/4, sessions/16)) }
 
 func (p *looped) connect(ctx context.Context) error {

@@ -37,8 +37,8 @@ func TestLoopsFor(t *testing.T) {
 	f(1000, 64, 16)
 }
 
-// bent is a way to a real server that spoils what comes from it. It passes on at most chunk bytes at once, and cuts the connection after
-// so many bytes when cut says so.
+// bent is a way to a real server that spoils what comes from it. It passes on at most chunk bytes at once, and cuts the
+// connection after so many bytes when cut says so.
 type bent struct {
 	net.Listener
 	chunk int
@@ -106,8 +106,8 @@ func (b *bent) pass(c net.Conn, socket string) {
 
 func never() int64 { return -1 }
 
-// TestAnswersInPieces reads answers that come a few bytes at a time, some larger than all that is read at once, and sends statements larger
-// than the connection takes.
+// TestAnswersInPieces reads answers that come a few bytes at a time, some larger than all that is read at once, and
+// sends statements larger than the connection takes.
 func TestAnswersInPieces(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, _ *target.Target) {
 		s.Exec(t, "CREATE DATABASE x")
@@ -117,9 +117,13 @@ func TestAnswersInPieces(t *testing.T) {
 		f := func(tg *target.Target, w workload.Workload, o map[string]string, events, queries uint64) {
 			t.Helper()
 			for _, mode := range []PSMode{Auto, Disable} {
-				r, err := Run(t.Context(), tg, Config{Workload: w, Options: o, Threads: 2, Events: events, PSMode: mode}, nil)
+				r, err := Run(t.Context(), tg, Config{
+					Workload: w, Options: o, Threads: 2,
+					Events: events, PSMode: mode,
+				}, nil)
 				if err != nil || r.Path != "loops" || r.Total.Operations() != events || r.Total.Queries() != queries {
-					t.Errorf("%s %s by %s: %d operations, %d queries, %v", w.Name(), mode, r.Path, r.Total.Operations(), r.Total.Queries(), err)
+					t.Errorf("%s %s by %s: %d operations, %d queries, %v", w.Name(), mode, r.Path, r.Total.Operations(),
+						r.Total.Queries(), err)
 				}
 			}
 		}
@@ -162,12 +166,16 @@ func TestRowsReachTheGenerator(t *testing.T) {
 		for _, driver := range []bool{false, true} {
 			for _, mode := range []PSMode{Auto, Disable} {
 				var got []string
-				w := seen{fixed{schema: "x", calls: []workload.Statement{{SQL: sql, Kind: workload.Read, Rows: true}}}, func(r []workload.Datum) {
-					for _, d := range r {
-						got = append(got, d.String())
-					}
-				}}
-				if _, err := Run(t.Context(), tg, Config{Workload: w, Events: 1, Driver: driver, PSMode: mode}, nil); err != nil {
+				w := seen{
+					fixed{schema: "x", calls: []workload.Statement{{SQL: sql, Kind: workload.Read, Rows: true}}},
+					func(r []workload.Datum) {
+						for _, d := range r {
+							got = append(got, d.String())
+						}
+					},
+				}
+				if _, err := Run(t.Context(), tg, Config{Workload: w, Events: 1, Driver: driver, PSMode: mode},
+					nil); err != nil {
 					t.Fatal(err)
 				}
 				text := strings.Join(got, "|")
@@ -195,9 +203,14 @@ func TestServerThatDiesWithinAnAnswer(t *testing.T) {
 		})
 		conns.Store(1)
 		within(t, 120*time.Second, "a run over connections that break", func(ctx context.Context) {
-			r, err := Run(ctx, cut, Config{Workload: workload.ReadOnly{}, Options: map[string]string{"table-size": "2000"}, Threads: 2, Events: 10}, nil)
-			if err != nil || r.Path != "loops" || r.Total.Operations() != 10 || r.Total.Errors[lost] == 0 || r.Total.Errors[lost] != r.Total.Reconnects {
-				t.Errorf("%s: %d operations, errors %v, %d reconnects, %v", r.Path, r.Total.Operations(), r.Total.Errors, r.Total.Reconnects, err)
+			r, err := Run(ctx, cut, Config{
+				Workload: workload.ReadOnly{},
+				Options:  map[string]string{"table-size": "2000"}, Threads: 2, Events: 10,
+			}, nil)
+			if err != nil || r.Path != "loops" || r.Total.Operations() != 10 || r.Total.Errors[lost] == 0 ||
+				r.Total.Errors[lost] != r.Total.Reconnects {
+				t.Errorf("%s: %d operations, errors %v, %d reconnects, %v", r.Path, r.Total.Operations(),
+					r.Total.Errors, r.Total.Reconnects, err)
 			}
 		})
 	})
@@ -234,8 +247,10 @@ func TestIdleConnectionsThatAreClosed(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if err != nil || r.State != run.Done || r.Total.Threads != 4 || r.Total.Errors[lost] != 4 || r.Total.Reconnects != 4 || after == 0 {
-				t.Errorf("%s with %d sessions, %d operations after the kill, errors %v, %d reconnects, %v", r.State, r.Total.Threads, after, r.Total.Errors, r.Total.Reconnects, err)
+			if err != nil || r.State != run.Done || r.Total.Threads != 4 || r.Total.Errors[lost] != 4 ||
+				r.Total.Reconnects != 4 || after == 0 {
+				t.Errorf("%s with %d sessions, %d operations after the kill, errors %v, %d reconnects, %v", r.State,
+					r.Total.Threads, after, r.Total.Errors, r.Total.Reconnects, err)
 			}
 			if o := r.Total.Open; o != nil && o.Due != r.Total.Operations()+o.Dropped {
 				t.Errorf("of %d due, %d are done and %d dropped", o.Due, r.Total.Operations(), o.Dropped)
@@ -265,7 +280,8 @@ func TestEncryptedTargetsTakeTheDriver(t *testing.T) {
 	}
 }
 
-// TestOperationsAllocateNothing compares a long run with a short one: what an operation allocates shows in the difference.
+// TestOperationsAllocateNothing compares a long run with a short one: what an operation allocates shows in the
+// difference.
 func TestOperationsAllocateNothing(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	tg := open(t, s)
@@ -276,7 +292,10 @@ func TestOperationsAllocateNothing(t *testing.T) {
 		mallocs := func(events uint64) (n, ticks uint64) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			if _, err := Run(t.Context(), tg, Config{Workload: w, Options: o, Threads: 4, Events: events, PSMode: mode, Seed: 1}, func(run.Tick) { ticks++ }); err != nil {
+			if _, err := Run(t.Context(), tg, Config{
+				Workload: w, Options: o, Threads: 4, Events: events, PSMode: mode,
+				Seed: 1,
+			}, func(run.Tick) { ticks++ }); err != nil {
 				t.Fatal(err)
 			}
 			runtime.ReadMemStats(&after)
@@ -326,7 +345,8 @@ func TestClientThatIsTheLimitSaysSo(t *testing.T) {
 // oneCPU is set in the environment of a test that runs itself again on one CPU, with the server's URL.
 const oneCPU = "DYNO_TEST_ONE_CPU"
 
-// TestOneCPU runs a load with GOMAXPROCS=1 on one CPU, together with the server: ticks, garbage collection and the end must not wait.
+// TestOneCPU runs a load with GOMAXPROCS=1 on one CPU, together with the server: ticks, garbage collection and the end
+// must not wait.
 func TestOneCPU(t *testing.T) {
 	if url := os.Getenv(oneCPU); url != "" {
 		loadOnOneCPU(t, url)
@@ -342,7 +362,8 @@ func TestOneCPU(t *testing.T) {
 	if out, err := exec.Command(taskset, "-a", "-cp", "0", fmt.Sprint(s.PID)).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	cmd := exec.CommandContext(t.Context(), taskset, "-c", "0", os.Args[0], "-test.run=^TestOneCPU$", "-test.v", "-test.timeout=120s")
+	cmd := exec.CommandContext(t.Context(), taskset, "-c", "0", os.Args[0], "-test.run=^TestOneCPU$",
+		"-test.v", "-test.timeout=120s")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", oneCPU+"="+s.URL("root"))
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
@@ -368,7 +389,8 @@ func loadOnOneCPU(t *testing.T, url string) {
 	}
 	defer tg.Close()
 	for _, loops := range []int{1, 2} { // two are more than run at the same time
-		for _, w := range []workload.Workload{workload.PointSelect{}, texts("SELECT SLEEP(3600)")} { // a loop without rest, and one that only waits
+		for _, w := range []workload.Workload{workload.PointSelect{}, texts("SELECT SLEEP(3600)")} {
+			// a loop without rest, and one that only waits
 			ctx, cancel := context.WithCancel(t.Context())
 			var last run.Tick
 			var collected time.Duration
@@ -398,7 +420,8 @@ func loadOnOneCPU(t *testing.T, url string) {
 			if collected > inTime {
 				t.Errorf("%s: garbage was collected for %v", w.Name(), collected)
 			}
-			t.Logf("%s with %d loops: %d operations in %v, ended %v after the stop, collection %v, delay %v", w.Name(), loops, r.Total.Operations(), time.Since(begin), took, collected, last.Delay)
+			t.Logf("%s with %d loops: %d operations in %v, ended %v after the stop, collection %v, delay %v", w.Name(),
+				loops, r.Total.Operations(), time.Since(begin), took, collected, last.Delay)
 		}
 	}
 }

@@ -9,9 +9,15 @@ import (
 
 func TestStatementsOfOneNameAreCountedTogether(t *testing.T) {
 	n := namesOf(&workload.Plan{Statements: []workload.Statement{
-		{Name: "point", Kind: workload.Read}, {Kind: workload.Read}, {Name: "point"}, {Kind: workload.Write}, {Kind: workload.Other}, {Kind: workload.Write},
+		{Name: "point", Kind: workload.Read},
+		{Kind: workload.Read},
+		{Name: "point"},
+		{Kind: workload.Write},
+		{Kind: workload.Other},
+		{Kind: workload.Write},
 	}})
-	if !slices.Equal(n.names, []string{"point", "read", "write", "other"}) || !slices.Equal(n.of, []int{0, 1, 0, 2, 3, 2}) {
+	if !slices.Equal(n.names, []string{"point", "read", "write", "other"}) ||
+		!slices.Equal(n.of, []int{0, 1, 0, 2, 3, 2}) {
 		t.Errorf("%+v", n)
 	}
 }

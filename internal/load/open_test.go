@@ -30,7 +30,8 @@ func TestOpenLoopAccountsForEveryArrival(t *testing.T) {
 			const seconds = 3
 			var acknowledged atomic.Uint64
 			r, err := Run(t.Context(), tg, Config{
-				Driver: driver, Workload: texts(sql), Threads: threads, Rate: pace.Constant(rate), RateKind: pace.Uniform, Time: seconds * time.Second,
+				Driver: driver, Workload: texts(sql), Threads: threads, Rate: pace.Constant(rate),
+				RateKind: pace.Uniform, Time: seconds * time.Second,
 				Acknowledged: func(workload.Op) { acknowledged.Add(1) },
 			}, nil)
 			if err != nil {
@@ -45,13 +46,16 @@ func TestOpenLoopAccountsForEveryArrival(t *testing.T) {
 				t.Errorf("%s: %v arrivals were due, want %v", sql, due, rate*seconds)
 			}
 			if o.Due != done+o.Dropped || o.Busy != 0 || acknowledged.Load() != done {
-				t.Errorf("%s: of %d due, %d are done (%d acknowledged), %d dropped, %d under way", sql, o.Due, done, acknowledged.Load(), o.Dropped, o.Busy)
+				t.Errorf("%s: of %d due, %d are done (%d acknowledged), %d dropped, %d under way", sql, o.Due, done,
+					acknowledged.Load(), o.Dropped, o.Busy)
 			}
-			if dropped && o.Dropped <= o.Due/5 { // at a rate that is kept up with, a busy machine may drop some all the same
+			if dropped && o.Dropped <= o.Due/5 {
+				// at a rate that is kept up with, a busy machine may drop some all the same
 				t.Errorf("%s: %d of %d were dropped", sql, o.Dropped, o.Due)
 			}
 			service, response := r.Total.Latency(), r.Total.Response()
-			if response == nil || response.Count() != done || response.Max() < service.Max() || r.Options["rate"] == "" {
+			if response == nil || response.Count() != done || response.Max() < service.Max() ||
+				r.Options["rate"] == "" {
 				t.Fatalf("%s: response times %v beside %v of service, options %v", sql, response, service, r.Options)
 			}
 			if dropped && response.Max() < time.Second {
@@ -63,7 +67,8 @@ func TestOpenLoopAccountsForEveryArrival(t *testing.T) {
 	})
 }
 
-// TestStalledServerShowsInResponseTimes stops the server for a second: the arrivals of that second wait, the first of them all of it.
+// TestStalledServerShowsInResponseTimes stops the server for a second: the arrivals of that second wait, the first of
+// them all of it.
 func TestStalledServerShowsInResponseTimes(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		s.Exec(t, "CREATE DATABASE x")
@@ -75,7 +80,10 @@ func TestStalledServerShowsInResponseTimes(t *testing.T) {
 		const rate = 200
 		var stopped, silent time.Duration // it may be silent longer than it is stopped: the machine has others to serve
 		stop := make(chan error, 1)
-		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: texts("SELECT 1"), Threads: 8, Rate: pace.Constant(rate), RateKind: pace.Uniform, Time: 4 * time.Second}, func(x run.Tick) {
+		r, err := Run(t.Context(), tg, Config{
+			Driver: driver, Workload: texts("SELECT 1"), Threads: 8,
+			Rate: pace.Constant(rate), RateKind: pace.Uniform, Time: 4 * time.Second,
+		}, func(x run.Tick) {
 			if x.Seq != 0 {
 				return
 			}
@@ -100,8 +108,9 @@ func TestStalledServerShowsInResponseTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Nothing is answered before the server goes on: the first arrival of the stall waits for all of it, and half of the stall's arrivals
-		// for half of it, but for those that were not begun within the run. How long the server takes for the queue comes on top.
+		// Nothing is answered before the server goes on: the first arrival of the stall waits for all of it, and half
+		// of the stall's arrivals for half of it, but for those that were not begun within the run. How long the server
+		// takes for the queue comes on top.
 		t.Logf("stopped for %v, silent for %v", stopped, silent)
 		response, dropped := r.Total.Response(), float64(r.Total.Open.Dropped)
 		latest := func(n float64) time.Duration {
@@ -155,13 +164,17 @@ func TestWarmUpIsNotInTheFigures(t *testing.T) {
 				rest += x.Length
 				counted += x.Operations()
 			}
-			if warm < 1500*time.Millisecond || warm > 3*time.Second || len(ticks) < 3 || !ticks[0].Warm || ticks[len(ticks)-1].Warm {
+			if warm < 1500*time.Millisecond || warm > 3*time.Second || len(ticks) < 3 || !ticks[0].Warm ||
+				ticks[len(ticks)-1].Warm {
 				t.Errorf("%d ticks, %v of warm-up", len(ticks), warm)
 			}
-			if counted != r.Total.Operations() || r.Elapsed != rest || r.Total.Length != rest || !r.Started.Equal(ticks[0].At.Add(warm)) {
-				t.Errorf("%d operations in ticks, %d in the run; %v and %v, started %v after the first tick", counted, r.Total.Operations(), rest, r.Elapsed, r.Started.Sub(ticks[0].At))
+			if counted != r.Total.Operations() || r.Elapsed != rest || r.Total.Length != rest ||
+				!r.Started.Equal(ticks[0].At.Add(warm)) {
+				t.Errorf("%d operations in ticks, %d in the run; %v and %v, started %v after the first tick", counted,
+					r.Total.Operations(), rest, r.Elapsed, r.Started.Sub(ticks[0].At))
 			}
-			if n := r.Total.Operations(); want > 0 && (n < want || n > 2*want) { // some begin while the warm-up is being ended; all of it would be more than twice as many
+			if n := r.Total.Operations(); want > 0 && (n < want || n > 2*want) {
+				// some begin while the warm-up is being ended; all of it would be more than twice as many
 				t.Errorf("%d operations, want %d", n, want)
 			}
 			if c.Time > 0 && (r.Elapsed < c.Time || r.State != run.Done) {
@@ -181,25 +194,34 @@ func TestTerminalsShareSessions(t *testing.T) {
 		w := texts("SELECT 1")
 		w.think = 500 * time.Millisecond
 		for _, loops := range []int{1, 2} {
-			r, err := Run(t.Context(), tg, Config{Driver: driver, Loops: loops, Workload: w, Threads: 2, Terminals: 40, Time: 3 * time.Second}, nil)
+			r, err := Run(t.Context(), tg, Config{
+				Driver: driver, Loops: loops, Workload: w, Threads: 2, Terminals: 40,
+				Time: 3 * time.Second,
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			// At any moment each terminal thinks or has something due: what it began with, and what was due and not done, is not counted.
+			// At any moment each terminal thinks or has something due: what it began with, and what was due and not
+			// done, is not counted.
 			n, o := r.Total.Operations(), r.Total.Open
 			if o == nil || r.Total.Response() == nil {
 				t.Fatal("nothing is told of what was due")
 			}
 			spent := time.Duration(n)*w.think + r.Total.Response().Sum()
-			// The end may come late, and what is under way then is waited for: no terminal can have spent more than the run took.
+			// The end may come late, and what is under way then is waited for: no terminal can have spent more than the
+			// run took.
 			least, most := 40*(3*time.Second-2*w.think)-time.Duration(o.Dropped)*r.Elapsed, 40*(r.Elapsed+w.think)
 			if n > 40*uint64(1+r.Elapsed/w.think) || n+o.Dropped < 40 || spent < least || spent > most {
-				t.Errorf("%d operations of 40 terminals in %v, %d not done; they thought and waited for %v, want %v to %v", n, r.Elapsed, o.Dropped, spent, least, most)
+				t.Errorf("%d operations of 40 terminals in %v, %d not done; they thought and waited for %v, want %v "+
+					"to %v", n, r.Elapsed, o.Dropped, spent, least, most)
 			}
 			if o.Due != n+o.Dropped || r.Options["terminals"] != "40" {
 				t.Errorf("%+v, options %v", o, r.Options)
 			}
-			if r, err = Run(t.Context(), tg, Config{Driver: driver, Loops: loops, Workload: w, Threads: 2, Terminals: 40, Events: 70}, nil); err != nil || r.Total.Operations() != 70 || r.State != run.Done {
+			if r, err = Run(t.Context(), tg, Config{
+				Driver: driver, Loops: loops, Workload: w, Threads: 2,
+				Terminals: 40, Events: 70,
+			}, nil); err != nil || r.Total.Operations() != 70 || r.State != run.Done {
 				t.Errorf("%s after %d of 70 operations, %v", r.State, r.Total.Operations(), err)
 			}
 		}
@@ -216,7 +238,10 @@ func TestSteadyRunEndsBeforeItsTime(t *testing.T) {
 	tg := open(t, s)
 	s.Exec(t, "CREATE DATABASE x")
 	within(t, 100*time.Second, "a steady run", func(ctx context.Context) {
-		r, err := Run(ctx, tg, Config{Workload: texts("SELECT SLEEP(0.02)"), Threads: 2, Time: 90 * time.Second, Steady: true}, nil)
+		r, err := Run(ctx, tg, Config{
+			Workload: texts("SELECT SLEEP(0.02)"), Threads: 2,
+			Time: 90 * time.Second, Steady: true,
+		}, nil)
 		if err != nil || r.State != run.Done || r.Elapsed < steadyTicks*time.Second-time.Second/2 {
 			t.Errorf("%s after %v, %v", r.State, r.Elapsed, err)
 		}

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// poller waits for what happens to the connections of one loop: epoll(7), edge-triggered, and an eventfd(2) by which others wake it.
+// poller waits for what happens to the connections of one loop: epoll(7), edge-triggered, and an eventfd(2) by which
+// others wake it.
 type poller struct {
 	fd     int
 	waker  int
@@ -32,7 +33,10 @@ func newPoller() (*poller, error) {
 		return nil, fmt.Errorf("start an event loop: %w", err)
 	}
 	p := &poller{fd: fd, waker: waker}
-	if err := unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, waker, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: wakeToken}); err != nil {
+	if err := unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, waker, &unix.EpollEvent{
+		Events: unix.EPOLLIN,
+		Fd:     wakeToken,
+	}); err != nil {
 		p.close()
 		return nil, fmt.Errorf("start an event loop: %w", err)
 	}
@@ -50,13 +54,14 @@ const (
 	hangup = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 )
 
-// add watches a connection. Its events carry token and era: an event of an earlier connection at the same place is told apart.
+// add watches a connection. Its events carry token and era: an event of an earlier connection at the same place is told
+// apart.
 func (p *poller) add(fd int, token, era int32) error {
 	return unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: reading, Fd: token, Pad: era})
 }
 
-// writing says whether to tell when a connection takes bytes, too. Only while some are left over: a server that reads a statement makes
-// room, and each time it would be an event.
+// writing says whether to tell when a connection takes bytes, too. Only while some are left over: a server that reads a
+// statement makes room, and each time it would be an event.
 func (p *poller) writing(fd int, token, era int32, on bool) error {
 	e := unix.EpollEvent{Events: reading, Fd: token, Pad: era}
 	if on {
@@ -65,15 +70,16 @@ func (p *poller) writing(fd int, token, era int32, on bool) error {
 	return unix.EpollCtl(p.fd, unix.EPOLL_CTL_MOD, fd, &e)
 }
 
-// quick is how long a loop waits at first, without telling Go's scheduler of the call: the scheduler would take the loop's processor away
-// and give it back each time, and on a single CPU it would spend more on that than the loop on its work. Answers come sooner than that
-// under load. Whoever needs the thread to stop, a collection of garbage or a goroutine without a processor, gets it by a signal, which ends
-// the call. It is not less, for a timer that is earlier than the kernel's next tick has to be set in the hardware, twice for each answer:
-// on a virtual machine that costs more than all the rest.
+// quick is how long a loop waits at first, without telling Go's scheduler of the call: the scheduler would take the
+// loop's processor away and give it back each time, and on a single CPU it would spend more on that than the loop on
+// its work. Answers come sooner than that under load. Whoever needs the thread to stop, a collection of garbage or a
+// goroutine without a processor, gets it by a signal, which ends the call. It is not less, for a timer that is earlier
+// than the kernel's next tick has to be set in the hardware, twice for each answer: on a virtual machine that costs
+// more than all the rest.
 const quick = 10 * time.Millisecond
 
-// block waits for events, at most for d, and returns how many there are. When politely, or when quick was not enough, the scheduler knows
-// of the call.
+// block waits for events, at most for d, and returns how many there are. When politely, or when quick was not enough,
+// the scheduler knows of the call.
 func (p *poller) block(d time.Duration, politely bool) int {
 	if !politely || d <= 0 {
 		if n, done := p.pause(min(d, quick), syscall.RawSyscall6); done || d <= quick {
@@ -86,7 +92,9 @@ func (p *poller) block(d time.Duration, politely bool) int {
 }
 
 // pause makes the system call. It is done when there are events, or when the call was interrupted.
-func (p *poller) pause(d time.Duration, call func(trap, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2 uintptr, err syscall.Errno)) (n int, done bool) {
+func (p *poller) pause(
+	d time.Duration, call func(trap, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2 uintptr, err syscall.Errno),
+) (n int, done bool) {
 	events, room := uintptr(unsafe.Pointer(&p.events)), uintptr(len(p.events))
 	if !p.coarse {
 		p.wait = unix.NsecToTimespec(int64(max(d, 0)))
@@ -123,7 +131,8 @@ func (p *poller) woken() {
 // receive reads what has arrived. 0 bytes without an error are the end of the connection.
 func receive(fd int, b []byte) (int, error) {
 	for {
-		n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+		n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
+			uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
 		case 0:
 			return int(n), nil
@@ -139,7 +148,8 @@ func receive(fd int, b []byte) (int, error) {
 // send writes as much as the connection takes.
 func send(fd int, b []byte) (int, error) {
 	for {
-		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
+		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
+			uintptr(len(b)),
 			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 		switch errno {
 		case 0:

@@ -44,7 +44,8 @@ func TestPollerTellsWhatHappens(t *testing.T) {
 				t.Errorf("events of nothing: %+v", e)
 			}
 			begin := time.Now()
-			for len(wait(30*time.Millisecond)) == 0 && time.Since(begin) < 30*time.Millisecond { // a signal ends the wait early
+			for len(wait(30*time.Millisecond)) == 0 && time.Since(begin) < 30*time.Millisecond {
+				// a signal ends the wait early
 			}
 			if d := time.Since(begin); d < 30*time.Millisecond || d > 10*time.Second {
 				t.Errorf("it waited %v, not 30 ms", d)

@@ -38,10 +38,10 @@ func (r Remark) String() string {
 	return r.Text + "; " + r.Hint
 }
 
-// Preflight looks for what would spoil a run, the worst first: limits of the server that the sessions would meet, missing tables and
-// privileges, tables against memory, and settings under which the figures mean something else. It only reads, and changes nothing on
-// the server. No remark means that nothing was found of what it knows; what could not be looked at is a remark too. An error is a wrong
-// configuration or a server that does not answer.
+// Preflight looks for what would spoil a run, the worst first: limits of the server that the sessions would meet,
+// missing tables and privileges, tables against memory, and settings under which the figures mean something else. It
+// only reads, and changes nothing on the server. No remark means that nothing was found of what it knows; what could
+// not be looked at is a remark too. An error is a wrong configuration or a server that does not answer.
 func Preflight(ctx context.Context, t *target.Target, c Config) ([]Remark, error) {
 	c, plan, err := c.settle()
 	if err != nil {
@@ -55,7 +55,8 @@ func Preflight(ctx context.Context, t *target.Target, c Config) ([]Remark, error
 	if p.vars, err = showPairs(ctx, t, "SHOW GLOBAL VARIABLES"); err != nil {
 		return nil, err
 	}
-	if p.status, err = showPairs(ctx, t, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Prepared_stmt_count')"); err != nil {
+	if p.status, err = showPairs(ctx, t, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', "+
+		"'Prepared_stmt_count')"); err != nil {
 		return nil, err
 	}
 	for _, look := range []func(context.Context, *target.Target) error{p.account, p.access, p.data, p.instruments} {
@@ -69,7 +70,9 @@ func Preflight(ctx context.Context, t *target.Target, c Config) ([]Remark, error
 	} {
 		look()
 	}
-	slices.SortStableFunc(p.remarks, func(a, b Remark) int { return cmp.Compare(severityRank[b.Severity], severityRank[a.Severity]) })
+	slices.SortStableFunc(p.remarks, func(a, b Remark) int {
+		return cmp.Compare(severityRank[b.Severity], severityRank[a.Severity])
+	})
 	return p.remarks, nil
 }
 

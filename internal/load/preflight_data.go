@@ -18,7 +18,8 @@ import (
 // triedStatements bounds how many statements are prepared on trial; those of other tables differ in a number.
 const triedStatements = 64
 
-// access prepares statements as the sessions would, which carries none of them out, but needs the tables and the privileges.
+// access prepares statements as the sessions would, which carries none of them out, but needs the tables and the
+// privileges.
 func (p *preflight) access(ctx context.Context, t *target.Target) error {
 	if len(p.plan.Statements) == 0 {
 		return nil
@@ -67,7 +68,8 @@ func (p *preflight) access(ctx context.Context, t *target.Target) error {
 		case number == noSuchTable:
 			p.missing(err)
 		case !st.Text && (number == noSuchColumn || number == otherColumns):
-			p.add(Refuse, "use another database", "tables of these names are not those of %s: %v", p.plan.Workload, serverSays(err))
+			p.add(Refuse, "use another database", "tables of these names are not those of %s: %v",
+				p.plan.Workload, serverSays(err))
 		default: // what cannot be prepared may still run as text, and may not even be the text that is sent: Call.Text
 		}
 	}
@@ -85,7 +87,8 @@ func (p *preflight) missing(err error) {
 		p.add(Warn, "", "%v", serverSays(err))
 		return
 	}
-	p.add(Refuse, "prepare "+p.plan.Workload+" first, with the same options", "the tables do not exist: %v", serverSays(err))
+	p.add(Refuse, "prepare "+p.plan.Workload+" first, with the same options", "the tables do not exist: %v",
+		serverSays(err))
 }
 
 // grant returns what would give the account the right.
@@ -131,33 +134,39 @@ func (p *preflight) data(ctx context.Context, t *target.Target) error {
 // memory judges sizes in bytes; memory is 0 when it is not known.
 func (p *preflight) memory(bytes uint64, known bool, pool, memory uint64) {
 	if memory > 0 && pool > memory/10*9 {
-		p.add(Warn, "lower innodb_buffer_pool_size", "the buffer pool of %s leaves nothing of the %s of memory that the server may use: it will be swapped out or killed",
+		p.add(Warn, "lower innodb_buffer_pool_size", "the buffer pool of %s leaves nothing of the %s of memory that "+
+			"the server may use: it will be swapped out or killed",
 			unit.Bytes(float64(pool)), unit.Bytes(float64(memory)))
 	}
 	if !known || bytes <= pool {
 		return
 	}
-	text := fmt.Sprintf("the tables take %s, the buffer pool has %s", unit.Bytes(float64(bytes)), unit.Bytes(float64(pool)))
+	text := fmt.Sprintf("the tables take %s, the buffer pool has %s", unit.Bytes(float64(bytes)),
+		unit.Bytes(float64(pool)))
 	method := p.vars["innodb_flush_method"]
 	switch {
 	case strings.HasPrefix(strings.ToUpper(method), "O_DIRECT"):
 		p.add(Note, "", "%s: reads go to the disk too", text)
 	case memory > 0 && bytes < memory-min(memory, pool):
-		p.add(Warn, "innodb_flush_method=O_DIRECT keeps the operating system out of it", "%s, and innodb_flush_method=%s: what is not in the pool comes from the memory of the operating system, not from the disk", text, method)
+		p.add(Warn, "innodb_flush_method=O_DIRECT keeps the operating system out of it",
+			"%s, and innodb_flush_method=%s: what is not in the pool comes from the memory of the operating system, "+
+				"not from the disk", text, method)
 	default:
-		p.add(Note, "", "%s: reads go to the disk too, or to the memory of the operating system (innodb_flush_method=%s)", text, method)
+		p.add(Note, "", "%s: reads go to the disk too, or to the memory of the operating system "+
+			"(innodb_flush_method=%s)", text, method)
 	}
 }
 
-// size returns how many bytes the InnoDB tables of the plan take with their indexes, as the server estimates them, and whether any is
-// known.
+// size returns how many bytes the InnoDB tables of the plan take with their indexes, as the server estimates them, and
+// whether any is known.
 func (p *preflight) size(ctx context.Context, t *target.Target) (bytes uint64, known bool, err error) {
 	c, err := t.Conn(ctx)
 	if err != nil {
 		return 0, false, err
 	}
 	defer c.Close()
-	const expiry = "information_schema_stats_expiry" // MySQL 8.0 and later show sizes of up to a day ago unless they are told not to
+	// MySQL 8.0 and later show sizes of up to a day ago unless they are told not to
+	const expiry = "information_schema_stats_expiry"
 	if _, has := p.vars[expiry]; has {
 		if _, err := c.ExecContext(ctx, sqltext.Tagged("load", "", "SET SESSION "+expiry+"=0")); err != nil {
 			return 0, false, t.Wrap("ask", err)
@@ -165,7 +174,8 @@ func (p *preflight) size(ctx context.Context, t *target.Target) (bytes uint64, k
 		defer func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 			defer cancel()
-			if _, serr := c.ExecContext(ctx, sqltext.Tagged("load", "", "SET SESSION "+expiry+"=DEFAULT")); serr != nil && err == nil {
+			if _, serr := c.ExecContext(ctx, sqltext.Tagged("load", "", "SET SESSION "+expiry+
+				"=DEFAULT")); serr != nil && err == nil {
 				err = t.Wrap("ask", serr)
 			}
 		}()
@@ -174,7 +184,8 @@ func (p *preflight) size(ctx context.Context, t *target.Target) (bytes uint64, k
 	for _, tb := range p.plan.Tables[:n] {
 		ref := schema.Ref{Schema: p.plan.Schema, Table: tb.Name}
 		var size sql.NullInt64
-		err := c.QueryRowContext(ctx, sqltext.Tagged("load", "", "SELECT DATA_LENGTH + INDEX_LENGTH FROM information_schema.TABLES"+
+		err := c.QueryRowContext(ctx, sqltext.Tagged("load", "", "SELECT DATA_LENGTH + INDEX_LENGTH FROM "+
+			"information_schema.TABLES"+
 			" WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND ENGINE = 'InnoDB'"), ref.Schema, ref.Table).Scan(&size)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):

@@ -5,13 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 	"strconv"
-	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// spareConnections is how many connections more than its sessions a run asks a server for: Dyno's own, and somebody who wants to look.
+// spareConnections is how many connections more than its sessions a run asks a server for: Dyno's own, and somebody who
+// wants to look.
 const spareConnections = 20
 
 // account asks what the account in use may do.
@@ -55,8 +56,10 @@ func (p *preflight) connections() {
 	}
 	// One connection is Dyno's own.
 	if p.accountLimit > 0 && n+1 > p.accountLimit {
-		p.add(Refuse, fmt.Sprintf("ALTER USER … WITH MAX_USER_CONNECTIONS %d (or 0 for none), or fewer --threads", n+spareConnections),
-			"%d sessions and a connection of Dyno's own are more than the account may have at a time: max_user_connections=%d", n, p.accountLimit)
+		p.add(Refuse, fmt.Sprintf("ALTER USER … WITH MAX_USER_CONNECTIONS %d (or 0 for none), or fewer --threads",
+			n+spareConnections),
+			"%d sessions and a connection of Dyno's own are more than the account may have at a time: "+
+				"max_user_connections=%d", n, p.accountLimit)
 	}
 }
 
@@ -77,19 +80,22 @@ func (p *preflight) statements() {
 	hint := fmt.Sprintf("SET GLOBAL max_prepared_stmt_count=%d, or --db-ps-mode=disable", need+used+spareConnections)
 	switch {
 	case need > limit:
-		p.add(Refuse, hint, "%d sessions prepare %d statements each, more than the server keeps: max_prepared_stmt_count=%d", p.config.Threads, each, limit)
+		p.add(Refuse, hint, "%d sessions prepare %d statements each, more than the server keeps: "+
+			"max_prepared_stmt_count=%d", p.config.Threads, each, limit)
 	case need+used > limit:
-		p.add(Warn, hint, "%d sessions prepare %d statements each: max_prepared_stmt_count=%d, and %d are in use", p.config.Threads, each, limit, used)
+		p.add(Warn, hint, "%d sessions prepare %d statements each: max_prepared_stmt_count=%d, and %d are in use",
+			p.config.Threads, each, limit, used)
 	}
 }
 
-// tables compares the tables with what the server holds open. Every session may need an instance of its own of every table; the cache
-// is divided into parts, each with its own instances of all tables that its sessions use.
+// tables compares the tables with what the server holds open. Every session may need an instance of its own of every
+// table; the cache is divided into parts, each with its own instances of all tables that its sessions use.
 // https://dev.mysql.com/doc/refman/9.0/en/table-cache.html
 func (p *preflight) tables() {
 	n, threads := uint64(len(p.plan.Tables)), uint64(p.config.Threads)
 	if limit, ok := wholeNumber(p.vars, "table_definition_cache"); ok && n > limit {
-		p.add(Warn, fmt.Sprintf("SET GLOBAL table_definition_cache=%d", n+400), "%d tables are more than the server keeps definitions of: table_definition_cache=%d", n, limit)
+		p.add(Warn, fmt.Sprintf("SET GLOBAL table_definition_cache=%d", n+400), "%d tables are more than the server "+
+			"keeps definitions of: table_definition_cache=%d", n, limit)
 	}
 	limit, ok := wholeNumber(p.vars, "table_open_cache")
 	if !ok {
@@ -99,9 +105,11 @@ func (p *preflight) tables() {
 	hint := fmt.Sprintf("SET GLOBAL table_open_cache=%d", n*threads+400)
 	switch sure := n * max(1, min(parts, threads)); {
 	case sure > limit:
-		p.add(Warn, hint, "the server would open and close tables all the time: table_open_cache=%d, %d tables and %d sessions need %d to %d", limit, n, threads, sure, n*threads)
+		p.add(Warn, hint, "the server would open and close tables all the time: table_open_cache=%d, %d tables and "+
+			"%d sessions need %d to %d", limit, n, threads, sure, n*threads)
 	case n*threads > limit:
-		p.add(Note, hint, "the server may have to close tables in order to open others: table_open_cache=%d, %d tables and %d sessions need up to %d", limit, n, threads, n*threads)
+		p.add(Note, hint, "the server may have to close tables in order to open others: table_open_cache=%d, %d "+
+			"tables and %d sessions need up to %d", limit, n, threads, n*threads)
 	}
 }
 
@@ -110,14 +118,14 @@ const reservedFiles = 100
 
 // files compares the sessions with the files that this process may open: each is one.
 func (p *preflight) files() {
-	var l syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil {
-		p.filesOf(uint64(l.Cur)) //nolint:unconvert // an int64 on some systems
+	if limit, ok := platform.OpenFiles(); ok {
+		p.filesOf(limit)
 	}
 }
 
 func (p *preflight) filesOf(limit uint64) {
 	if n := uint64(p.config.Threads); n+reservedFiles > limit {
-		p.add(Refuse, fmt.Sprintf("ulimit -n %d, or fewer --threads", n+reservedFiles), "%d sessions are more than this process may open files: %d", n, limit)
+		p.add(Refuse, fmt.Sprintf("ulimit -n %d, or fewer --threads", n+reservedFiles),
+			"%d sessions are more than this process may open files: %d", n, limit)
 	}
 }

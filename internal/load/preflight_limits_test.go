@@ -12,7 +12,8 @@ func said(t *testing.T, p *preflight, severity Severity, text string) {
 	t.Helper()
 	switch {
 	case text == "" && len(p.remarks) == 0:
-	case text != "" && len(p.remarks) == 1 && p.remarks[0].Severity == severity && strings.Contains(p.remarks[0].String(), text):
+	case text != "" && len(p.remarks) == 1 && p.remarks[0].Severity == severity &&
+		strings.Contains(p.remarks[0].String(), text):
 	default:
 		t.Errorf("%v of %v: %q, want %s %q", p.vars, p.status, p.remarks, severity, text)
 	}
@@ -31,7 +32,10 @@ func planOf(t *testing.T, w workload.Workload, o map[string]string) *workload.Pl
 func TestPreflightConnections(t *testing.T) {
 	f := func(threads int, limit, used string, account uint64, severity Severity, text string) {
 		t.Helper()
-		p := &preflight{config: Config{Threads: threads}, vars: map[string]string{"max_connections": limit}, status: map[string]string{"threads_connected": used}, accountLimit: account}
+		p := &preflight{
+			config: Config{Threads: threads}, vars: map[string]string{"max_connections": limit},
+			status: map[string]string{"threads_connected": used}, accountLimit: account,
+		}
 		p.connections()
 		said(t, p, severity, text)
 	}
@@ -47,8 +51,10 @@ func TestPreflightStatements(t *testing.T) {
 	f := func(threads int, mode PSMode, limit, used string, severity Severity, text string) {
 		t.Helper()
 		p := &preflight{
-			config: Config{Threads: threads, PSMode: mode}, plan: planOf(t, workload.ReadWrite{}, map[string]string{"tables": "10"}),
-			vars: map[string]string{"max_prepared_stmt_count": limit}, status: map[string]string{"prepared_stmt_count": used},
+			config: Config{Threads: threads, PSMode: mode}, plan: planOf(t, workload.ReadWrite{},
+				map[string]string{"tables": "10"}),
+			vars:   map[string]string{"max_prepared_stmt_count": limit},
+			status: map[string]string{"prepared_stmt_count": used},
 		}
 		p.statements()
 		said(t, p, severity, text)
@@ -56,7 +62,8 @@ func TestPreflightStatements(t *testing.T) {
 	// Nine statements for each table; BEGIN and COMMIT are sent as text.
 	f(10, Auto, "900", "0", "", "")
 	f(10, Auto, "900", "1", Warn, "1 are in use")
-	f(11, Auto, "900", "0", Refuse, "11 sessions prepare 90 statements each, more than the server keeps: max_prepared_stmt_count=900; SET GLOBAL max_prepared_stmt_count=1010, or --db-ps-mode=disable")
+	f(11, Auto, "900", "0", Refuse, "11 sessions prepare 90 statements each, more than the server keeps: "+
+		"max_prepared_stmt_count=900; SET GLOBAL max_prepared_stmt_count=1010, or --db-ps-mode=disable")
 	f(11, Disable, "900", "0", "", "")
 	f(1, Auto, "0", "0", Refuse, "max_prepared_stmt_count=0")
 	f(1, Auto, "", "", "", "")
@@ -67,14 +74,18 @@ func TestPreflightTables(t *testing.T) {
 		t.Helper()
 		p := &preflight{
 			config: Config{Threads: threads}, plan: &workload.Plan{Tables: make([]workload.Table, tables)},
-			vars: map[string]string{"table_open_cache": cache, "table_open_cache_instances": parts, "table_definition_cache": definitions},
+			vars: map[string]string{
+				"table_open_cache": cache, "table_open_cache_instances": parts,
+				"table_definition_cache": definitions,
+			},
 		}
 		p.tables()
 		said(t, p, severity, text)
 	}
 	f(16, 100, "4000", "16", "2000", "", "")
 	f(64, 100, "4000", "16", "2000", Note, "100 tables and 64 sessions need up to 6400")
-	f(64, 300, "4000", "16", "2000", Warn, "300 tables and 64 sessions need 4800 to 19200; SET GLOBAL table_open_cache=19600")
+	f(64, 300, "4000", "16", "2000", Warn, "300 tables and 64 sessions need 4800 to 19200; SET GLOBAL "+
+		"table_open_cache=19600")
 	f(1, 3000, "4000", "16", "2000", Warn, "table_definition_cache=2000")
 	f(1, 300, "200", "", "2000", Warn, "300 tables and 1 sessions need 300 to 300")
 	f(64, 0, "10", "1", "10", "", "")

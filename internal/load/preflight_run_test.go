@@ -13,7 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestPreflightFamily: what preflight does not refuse runs, for every workload that ships and on either way to the server.
+// TestPreflightFamily: what preflight does not refuse runs, for every workload that ships and on either way to the
+// server.
 func TestPreflightFamily(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
 		const threads, events = 3, 60
@@ -41,18 +42,22 @@ func TestPreflightFamily(t *testing.T) {
 				asked := s.Status(t, "Questions") - before
 				total := r.Total.Queries()
 				if err != nil || r.State != run.Done || r.Total.Operations() != c.Events || failures(r) != "" {
-					t.Errorf("%s: %s after %d operations, %s: %v", w.Name(), r.State, r.Total.Operations(), failures(r), err)
+					t.Errorf("%s: %s after %d operations, %s: %v", w.Name(), r.State, r.Total.Operations(), failures(r),
+						err)
 				}
-				// The server counts Dyno's own few questions too, and the statements that it refused, which are no queries of the run.
+				// The server counts Dyno's own few questions too, and the statements that it refused, which are no
+				// queries of the run.
 				if asked < total || asked > total+60+r.Total.ErrorCount() {
-					t.Errorf("%s: %d statements counted, the server counts %d; errors %v", w.Name(), total, asked, r.Total.Errors)
+					t.Errorf("%s: %d statements counted, the server counts %d; errors %v", w.Name(),
+						total, asked, r.Total.Errors)
 				}
 			}
 		}
 	})
 }
 
-// failures lists the errors of a run, those left out that are tried again, which a few rows under many sessions cannot be without.
+// failures lists the errors of a run, those left out that are tried again, which a few rows under many sessions cannot
+// be without.
 func failures(r run.Run) (out string) {
 	for code, n := range r.Total.Errors {
 		if x, err := strconv.Atoi(code); err != nil || !slices.Contains(Retried[:], uint16(x)) {

@@ -17,7 +17,8 @@ func (p *preflight) debug() {
 		found = found || strings.Contains(version, s)
 	}
 	if found {
-		p.add(Warn, "", "the server %s is a build for debugging, several times slower than the others: its figures say nothing about those", p.vars["version"])
+		p.add(Warn, "", "the server %s is a build for debugging, several times slower than the others: its figures "+
+			"say nothing about those", p.vars["version"])
 	}
 }
 
@@ -33,21 +34,24 @@ func (p *preflight) durability() {
 	if v, ok := p.vars["sync_binlog"]; ok && v != "1" && p.on("log_bin") {
 		relaxed = append(relaxed, "sync_binlog="+v)
 	}
-	if v, ok := p.vars["innodb_doublewrite"]; ok && (!p.on("innodb_doublewrite") || strings.EqualFold(v, "DETECT_ONLY")) {
+	if v, ok := p.vars["innodb_doublewrite"]; ok && (!p.on("innodb_doublewrite") ||
+		strings.EqualFold(v, "DETECT_ONLY")) {
 		relaxed = append(relaxed, "innodb_doublewrite="+v)
 	}
 	if v := p.vars["innodb_flush_method"]; strings.EqualFold(v, "nosync") || strings.EqualFold(v, "littlesync") {
 		relaxed = append(relaxed, "innodb_flush_method="+v)
 	}
 	if len(relaxed) > 0 {
-		p.add(Note, "compare with runs of the same settings only", "a crash may lose commits or pages (%s), which makes writes faster", strings.Join(relaxed, ", "))
+		p.add(Note, "compare with runs of the same settings only", "a crash may lose commits or pages (%s), which "+
+			"makes writes faster", strings.Join(relaxed, ", "))
 	}
 }
 
 // recovery tells of a server that was started to rescue data.
 func (p *preflight) recovery() {
 	if v, ok := wholeNumber(p.vars, "innodb_force_recovery"); ok && v > 0 {
-		p.add(Warn, "start the server without it", "the server runs with innodb_force_recovery=%d: parts of InnoDB are switched off", v)
+		p.add(Warn, "start the server without it", "the server runs with innodb_force_recovery=%d: parts of InnoDB "+
+			"are switched off", v)
 	}
 }
 
@@ -55,21 +59,26 @@ func (p *preflight) recovery() {
 func (p *preflight) queryCache() {
 	size, ok := wholeNumber(p.vars, "query_cache_size")
 	if v := p.vars["query_cache_type"]; ok && size > 0 && (v == "ON" || v == "1") && p.reads {
-		p.add(Warn, "SET GLOBAL query_cache_type=OFF, query_cache_size=0", "the query cache is on: statements that repeat are answered without being run, and all sessions wait for its lock")
+		p.add(Warn, "SET GLOBAL query_cache_type=OFF, query_cache_size=0", "the query cache is on: statements that "+
+			"repeat are answered without being run, and all sessions wait for its lock")
 	}
 }
 
-// everyStatement is the longest threshold of the slow log, in seconds, that still takes every other statement of a load.
+// everyStatement is the longest threshold of the slow log, in seconds, that still takes every other statement of a
+// load.
 const everyStatement = 0.001
 
 // logs tells of logs that hold every statement.
 func (p *preflight) logs() {
 	if p.on("general_log") {
-		p.add(Warn, "SET GLOBAL general_log=OFF", "the general log is on: the server writes down every statement (log_output=%s)", p.vars["log_output"])
+		p.add(Warn, "SET GLOBAL general_log=OFF", "the general log is on: the server writes down every statement "+
+			"(log_output=%s)", p.vars["log_output"])
 	}
 	limit, err := strconv.ParseFloat(p.vars["long_query_time"], 64)
 	if p.on("slow_query_log") && err == nil && limit < everyStatement {
-		p.add(Warn, "SET GLOBAL long_query_time=1, or slow_query_log=OFF", "the slow log is on with long_query_time=%s: the server writes down every statement (log_output=%s)", p.vars["long_query_time"], p.vars["log_output"])
+		p.add(Warn, "SET GLOBAL long_query_time=1, or slow_query_log=OFF",
+			"the slow log is on with long_query_time=%s: the server writes down every statement (log_output=%s)",
+			p.vars["long_query_time"], p.vars["log_output"])
 	}
 }
 
@@ -77,7 +86,8 @@ func (p *preflight) logs() {
 func (p *preflight) limits() {
 	for name, unit := range map[string]string{"max_statement_time": " s", "max_execution_time": " ms"} {
 		if v, err := strconv.ParseFloat(p.vars[name], 64); err == nil && v > 0 {
-			p.add(Warn, "SET GLOBAL "+name+"=0", "the server ends statements after %s%s (%s): the slowest of them would be errors", p.vars[name], unit, name)
+			p.add(Warn, "SET GLOBAL "+name+"=0", "the server ends statements after %s%s (%s): the slowest of them "+
+				"would be errors", p.vars[name], unit, name)
 		}
 	}
 }
@@ -85,7 +95,8 @@ func (p *preflight) limits() {
 // autocommit tells of sessions that never commit what stands outside of a transaction.
 func (p *preflight) autocommit() {
 	if v, ok := p.vars["autocommit"]; ok && v != "" && !p.on("autocommit") && p.writes {
-		p.add(Warn, "SET GLOBAL autocommit=ON", "autocommit is off: statements outside of a transaction are never committed, and keep their locks")
+		p.add(Warn, "SET GLOBAL autocommit=ON", "autocommit is off: statements outside of a transaction are never "+
+			"committed, and keep their locks")
 	}
 }
 
@@ -138,7 +149,8 @@ func (p *preflight) exempt() (a exemption) {
 		case !ok: // a role
 			a = max(a, maybeExempt)
 		case !strings.HasPrefix(scope, "*.*"):
-		case strings.Contains(privileges, "ALL PRIVILEGES"), strings.Contains(privileges, "READ_ONLY ADMIN"), strings.Contains(privileges, "READ ONLY ADMIN"),
+		case strings.Contains(privileges, "ALL PRIVILEGES"), strings.Contains(privileges, "READ_ONLY ADMIN"),
+			strings.Contains(privileges, "READ ONLY ADMIN"),
 			strings.Contains(privileges, "CONNECTION_ADMIN"):
 			return isExempt
 		case strings.Contains(privileges, "SUPER"): // not from MariaDB 10.11 on
@@ -157,7 +169,9 @@ func (p *preflight) instruments(ctx context.Context, t *target.Target) error {
 		return nil
 	}
 	var n int
-	err := t.DB().QueryRowContext(ctx, sqltext.Tagged("load", "", "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE ENABLED='YES' AND NAME LIKE 'wait/synch/%'")).Scan(&n)
+	err := t.DB().QueryRowContext(ctx, sqltext.Tagged("load", "",
+		"SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE ENABLED='YES' AND NAME LIKE 'wait/synch/%'")).
+		Scan(&n)
 	switch {
 	case err == nil && n > 0:
 		p.add(Warn, "UPDATE performance_schema.setup_instruments SET ENABLED='NO' WHERE NAME LIKE 'wait/synch/%'",
@@ -165,7 +179,8 @@ func (p *preflight) instruments(ctx context.Context, t *target.Target) error {
 	case err != nil && !serverAnswered(err):
 		return t.Wrap("ask", err)
 	case err != nil:
-		p.add(Note, "GRANT SELECT ON performance_schema.setup_instruments TO the account", "performance_schema is on, and what it measures is unknown: this account may not read it")
+		p.add(Note, "GRANT SELECT ON performance_schema.setup_instruments TO the account",
+			"performance_schema is on, and what it measures is unknown: this account may not read it")
 	}
 	return nil
 }

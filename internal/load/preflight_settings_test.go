@@ -7,19 +7,28 @@ import (
 
 // quiet are settings under which nothing is to be said.
 var quietSettings = map[string]string{
-	"version": "10.11.19-MariaDB-log", "innodb_flush_log_at_trx_commit": "1", "log_bin": "ON", "sync_binlog": "1", "innodb_doublewrite": "ON", "innodb_flush_method": "O_DIRECT",
-	"innodb_force_recovery": "0", "query_cache_size": "1048576", "query_cache_type": "OFF", "general_log": "OFF", "slow_query_log": "ON", "long_query_time": "1.000000", "log_output": "FILE",
-	"max_statement_time": "0.000000", "max_execution_time": "0", "autocommit": "ON", "read_only": "OFF", "super_read_only": "OFF", "innodb_read_only": "OFF", "transaction_read_only": "OFF",
+	"version": "10.11.19-MariaDB-log", "innodb_flush_log_at_trx_commit": "1", "log_bin": "ON", "sync_binlog": "1",
+	"innodb_doublewrite": "ON", "innodb_flush_method": "O_DIRECT",
+	"innodb_force_recovery": "0", "query_cache_size": "1048576", "query_cache_type": "OFF", "general_log": "OFF",
+	"slow_query_log": "ON", "long_query_time": "1.000000", "log_output": "FILE",
+	"max_statement_time": "0.000000", "max_execution_time": "0", "autocommit": "ON", "read_only": "OFF",
+	"super_read_only": "OFF", "innodb_read_only": "OFF", "transaction_read_only": "OFF",
 }
 
 func TestPreflightSettings(t *testing.T) {
 	f := func(reads, writes bool, name, value string, severity Severity, text string) {
 		t.Helper()
-		p := &preflight{reads: reads, writes: writes, vars: maps.Clone(quietSettings), grants: []string{"GRANT USAGE ON *.* TO `u`@`%`"}}
+		p := &preflight{
+			reads: reads, writes: writes, vars: maps.Clone(quietSettings),
+			grants: []string{"GRANT USAGE ON *.* TO `u`@`%`"},
+		}
 		if name != "" {
 			p.vars[name] = value
 		}
-		for _, look := range []func(){p.debug, p.durability, p.recovery, p.queryCache, p.logs, p.limits, p.autocommit, p.readOnly} {
+		for _, look := range []func(){
+			p.debug, p.durability, p.recovery, p.queryCache, p.logs, p.limits,
+			p.autocommit, p.readOnly,
+		} {
 			look()
 		}
 		said(t, p, severity, text)

@@ -53,14 +53,18 @@ func TestPreflightIsSilent(t *testing.T) {
 			if got := remarksOf(t, tg, Config{Workload: w, Options: o, Threads: 4}); len(got) > 0 {
 				t.Errorf("%s: %v", w.Name(), got)
 			}
-			if after := s.Status(t, "Com_insert") + s.Status(t, "Com_update") + s.Status(t, "Com_delete"); after != before {
+			if after := s.Status(t, "Com_insert") + s.Status(t, "Com_update") +
+				s.Status(t, "Com_delete"); after != before {
 				t.Errorf("%s: preflight wrote: %d statements", w.Name(), after-before)
 			}
 		}
 		if n := s.Status(t, "Prepared_stmt_count"); n != 0 {
 			t.Errorf("%d prepared statements are left", n)
 		}
-		if _, err := Preflight(t.Context(), tg, Config{Workload: workload.ReadOnly{}, Options: map[string]string{"table-sise": "1"}}); err == nil {
+		if _, err := Preflight(t.Context(), tg, Config{
+			Workload: workload.ReadOnly{},
+			Options:  map[string]string{"table-sise": "1"},
+		}); err == nil {
 			t.Error("a wrong option is no error")
 		}
 	}, "innodb-flush-log-at-trx-commit=1", "sync-binlog=1")
@@ -83,14 +87,16 @@ func TestPreflightFindsWhatIsWrong(t *testing.T) {
 		}
 		has(c, tg, Note, "innodb_flush_log_at_trx_commit=0", "reads go to the disk")
 		s.Exec(t, "SET GLOBAL autocommit=OFF")
-		has(c, tg, Warn, "general log is on", "slow log is on with long_query_time=0.000000", "autocommit is off", "performance_schema measures")
+		has(c, tg, Warn, "general log is on", "slow log is on with long_query_time=0.000000", "autocommit is off",
+			"performance_schema measures")
 		s.Exec(t, "SET GLOBAL autocommit=ON")
 
 		more := c
 		more.Threads = 25
 		has(more, tg, Warn, "max_connections=26, and")
 		more.Threads = 27
-		has(more, tg, Refuse, "27 sessions are more than the server takes: max_connections=26", "27 sessions prepare 18 statements each, more than the server keeps: max_prepared_stmt_count=300")
+		has(more, tg, Refuse, "27 sessions are more than the server takes: max_connections=26",
+			"27 sessions prepare 18 statements each, more than the server keeps: max_prepared_stmt_count=300")
 		more.PSMode = Disable
 		if got := remarksOf(t, tg, more); strings.Contains(got[Refuse], "prepare 18") {
 			t.Errorf("nothing is prepared, but %q", got)
@@ -110,11 +116,14 @@ func TestPreflightFindsWhatIsWrong(t *testing.T) {
 		has(gone, tg, Refuse, "the tables do not exist", "nowhere")
 
 		s.Exec(t, "CREATE DATABASE other", "CREATE TABLE other.sbtest1 (id INT, name INT)")
-		has(Config{Workload: workload.PointSelect{}, Options: map[string]string{"mysql-db": "other"}}, tg, Refuse, "not those of oltp_point_select: Error 1054")
+		has(Config{Workload: workload.PointSelect{}, Options: map[string]string{"mysql-db": "other"}}, tg, Refuse,
+			"not those of oltp_point_select: Error 1054")
 
-		s.Exec(t, "CREATE USER 'reader'@'localhost' WITH MAX_USER_CONNECTIONS 4", "GRANT SELECT ON sbtest.* TO 'reader'@'localhost'")
+		s.Exec(t, "CREATE USER 'reader'@'localhost' WITH MAX_USER_CONNECTIONS 4",
+			"GRANT SELECT ON sbtest.* TO 'reader'@'localhost'")
 		reader := openAs(t, s, "reader")
-		has(c, reader, Refuse, "the account is missing a privilege", "UPDATE", "GRANT SELECT, INSERT, UPDATE, DELETE", "`sbtest`.* TO 'reader'@'localhost'", "max_user_connections=4")
+		has(c, reader, Refuse, "the account is missing a privilege", "UPDATE", "GRANT SELECT, INSERT, UPDATE, DELETE",
+			"`sbtest`.* TO 'reader'@'localhost'", "max_user_connections=4")
 		readOnly := Config{Workload: workload.ReadOnly{}, Options: o, Threads: 3}
 		if got := remarksOf(t, reader, readOnly); got[Refuse] != "" {
 			t.Errorf("an account that may read cannot: %q", got)
@@ -125,7 +134,8 @@ func TestPreflightFindsWhatIsWrong(t *testing.T) {
 
 		s.Exec(t, "SET GLOBAL read_only=ON")
 		has(c, tg, Warn, "read_only is on, but not for this account")
-		s.Exec(t, "CREATE USER 'writer'@'localhost'", "GRANT SELECT, INSERT, UPDATE, DELETE ON sbtest.* TO 'writer'@'localhost'")
+		s.Exec(t, "CREATE USER 'writer'@'localhost'", "GRANT SELECT, INSERT, UPDATE, DELETE ON sbtest.* TO "+
+			"'writer'@'localhost'")
 		writer := openAs(t, s, "writer")
 		has(c, writer, Refuse, "the server takes no writes from this account: read_only is on")
 		if got := remarksOf(t, writer, readOnly); got[Refuse] != "" {
@@ -140,8 +150,10 @@ func TestPreflightFindsWhatIsWrong(t *testing.T) {
 			has(c, tg, Warn, "query cache is on", "max_statement_time")
 		}
 		s.Exec(t, "SET GLOBAL read_only=OFF")
-	}, "innodb-flush-log-at-trx-commit=0", "general-log=ON", "slow-query-log=ON", "long-query-time=0", "max-connections=26", "max-prepared-stmt-count=300",
-		"innodb-buffer-pool-size=6M", "performance-schema=ON", "performance-schema-instrument=wait/synch/mutex/%=ON", "loose-query-cache-size=1M")
+	}, "innodb-flush-log-at-trx-commit=0", "general-log=ON", "slow-query-log=ON", "long-query-time=0",
+		"max-connections=26", "max-prepared-stmt-count=300",
+		"innodb-buffer-pool-size=6M", "performance-schema=ON", "performance-schema-instrument=wait/synch/mutex/%=ON",
+		"loose-query-cache-size=1M")
 }
 
 // TestPreflightManyTables needs a server with a small cache of tables.
@@ -151,7 +163,8 @@ func TestPreflightManyTables(t *testing.T) {
 	o := map[string]string{"tables": "12", "table-size": "10"}
 	prepared(t, tg, o)
 	got := remarksOf(t, tg, Config{Workload: workload.PointSelect{}, Options: o, Threads: 4})
-	if !strings.Contains(got[Warn], "table_open_cache=10, 12 tables and 4 sessions") || !strings.Contains(got[Warn], "10.11.99-MariaDB-debug is a build for debugging") {
+	if !strings.Contains(got[Warn], "table_open_cache=10, 12 tables and 4 sessions") ||
+		!strings.Contains(got[Warn], "10.11.99-MariaDB-debug is a build for debugging") {
 		t.Errorf("%q", got)
 	}
 	// A server that is gone is an error, not silence.

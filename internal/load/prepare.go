@@ -27,11 +27,13 @@ type Data struct {
 	Workload workload.Workload
 	Options  map[string]string // of the workload; absent ones have their defaults
 	Threads  int               // sessions that load rows at the same time, also into one table; 0 means 1
-	// Seed decides the rows, whatever Threads is. 0 means DefaultSeed, so that whoever names none gets the same rows everywhere.
+	// Seed decides the rows, whatever Threads is. 0 means DefaultSeed, so that whoever names none gets the same rows
+	// everywhere.
 	Seed uint64
 	// Force drops tables of those names before it makes new ones, whatever they hold; a view stays, and is an error.
 	Force bool
-	// Cache, when not nil, keeps copies of the tables made and takes tables from there; see Cache. The app gives one for sandboxes.
+	// Cache, when not nil, keeps copies of the tables made and takes tables from there; see Cache. The app gives one
+	// for sandboxes.
 	Cache *Cache
 }
 
@@ -50,12 +52,13 @@ func (d Data) plan(step string) (*workload.Plan, error) {
 // DefaultSeed makes the rows of a prepare that names no seed.
 const DefaultSeed = 1
 
-// UnfinishedError tells that tables are there whose prepare did not come to its end, and which were to hold other rows than those asked
-// for now.
+// UnfinishedError tells that tables are there whose prepare did not come to its end, and which were to hold other rows
+// than those asked for now.
 type UnfinishedError struct{ Tables []string }
 
 func (e *UnfinishedError) Error() string {
-	return brief(e.Tables) + " is of an unfinished prepare with another size, seed or other options: repeat that one to resume it, clean up, or use force to replace"
+	return brief(e.Tables) + " is of an unfinished prepare with another size, seed or other options: repeat that one " +
+		"to resume it, clean up, or use force to replace"
 }
 
 const (
@@ -69,12 +72,12 @@ const (
 	discarded   = 1814 // ER_TABLESPACE_DISCARDED
 )
 
-// Prepare makes the tables of a workload: all of them in parallel, and one table's rows in parallel too, then the secondary indexes.
-// It creates the database when it is missing.
+// Prepare makes the tables of a workload: all of them in parallel, and one table's rows in parallel too, then the
+// secondary indexes. It creates the database when it is missing.
 //
-// When it fails or ctx ends after rows were loaded, they stay, with a record of them in the table dyno_prepare beside: the same Prepare
-// then goes on, even if this process was killed. Before that it drops the tables it made. The error says which. A server that goes away
-// and comes back within half a minute is waited for.
+// When it fails or ctx ends after rows were loaded, they stay, with a record of them in the table dyno_prepare beside:
+// the same Prepare then goes on, even if this process was killed. Before that it drops the tables it made. The error
+// says which. A server that goes away and comes back within half a minute is waited for.
 func Prepare(ctx context.Context, t *target.Target, d Data, sink progress.Sink) error {
 	p, err := newPreparation(t, d, sink)
 	if err != nil {
@@ -130,7 +133,10 @@ func newPreparation(t *target.Target, d Data, sink progress.Sink) (*preparation,
 	if d.Seed == 0 {
 		d.Seed = DefaultSeed
 	}
-	p := &preparation{t: t, plan: plan, threads: max(1, d.Threads), seed: d.Seed, force: d.Force, report: &reporter{sink: sink}}
+	p := &preparation{
+		t: t, plan: plan, threads: max(1, d.Threads), seed: d.Seed, force: d.Force,
+		report: &reporter{sink: sink},
+	}
 	for i := range plan.Tables {
 		tb := &plan.Tables[i]
 		p.parts = append(p.parts, &part{Table: tb, sample: look(tb, d.Seed, len(plan.Tables)), fresh: true})
@@ -279,8 +285,8 @@ func (p *preparation) survey(ctx context.Context) error {
 	return forget(ctx, p.t, p.plan.Schema, stale)
 }
 
-// takeUp decides whether an unfinished table is gone on with. Only InnoDB's rows come and go with the record of them: other engines'
-// tables are either complete or made anew.
+// takeUp decides whether an unfinished table is gone on with. Only InnoDB's rows come and go with the record of them:
+// other engines' tables are either complete or made anew.
 func (p *preparation) takeUp(ctx context.Context, x *part) (bool, error) {
 	x.steps = x.marks[0].steps
 	if x.steps == restoring {
@@ -293,7 +299,8 @@ func (p *preparation) takeUp(ctx context.Context, x *part) (bool, error) {
 	for tries := 1; x.innodb; tries++ {
 		var have int
 		ref := schema.Ref{Schema: p.plan.Schema, Table: x.Name}
-		err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM "+ref.SQL())).Scan(&have)
+		err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM "+ref.SQL())).
+			Scan(&have)
 		if n, ok := target.ServerErrorNumber(err); ok && n == discarded {
 			return false, nil
 		}
@@ -304,7 +311,8 @@ func (p *preparation) takeUp(ctx context.Context, x *part) (bool, error) {
 			break
 		}
 		if tries == lastCommits {
-			return false, fmt.Errorf("table %s has %d rows, but the unfinished prepare left %d: it was changed since; clean up first, or use force to replace", ref, have, want)
+			return false, fmt.Errorf("table %s has %d rows, but the unfinished prepare left %d: it was changed "+
+				"since; clean up first, or use force to replace", ref, have, want)
 		}
 		// A COMMIT that was on its way when the earlier prepare ended may have come between the record and the count.
 		select {
@@ -317,7 +325,8 @@ func (p *preparation) takeUp(ctx context.Context, x *part) (bool, error) {
 			return false, err
 		}
 		if x.marks = now[x.Name]; x.marks == nil {
-			return false, fmt.Errorf("the record in %s has lost the table %s: another prepare or a cleanup is running", recordTable, ref)
+			return false, fmt.Errorf("the record in %s has lost the table %s: another prepare or a cleanup is running",
+				recordTable, ref)
 		}
 		want, _, full = sumUp(x.marks)
 	}
@@ -347,7 +356,8 @@ func (p *preparation) differs(ctx context.Context, have schema.Table) string {
 	}
 	want := p.plan.Tables[at]
 	var largest sql.NullInt64
-	err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT MAX("+schema.Quote(want.Key)+") FROM "+have.SQL())).Scan(&largest)
+	err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT MAX("+schema.Quote(want.Key)+") FROM "+
+		have.SQL())).Scan(&largest)
 	switch {
 	case err != nil:
 		return ""
@@ -359,22 +369,25 @@ func (p *preparation) differs(ctx context.Context, have schema.Table) string {
 
 func (p *preparation) createSchema(ctx context.Context) error {
 	var n int
-	err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ?"), p.plan.Schema).Scan(&n)
+	err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "",
+		"SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ?"), p.plan.Schema).Scan(&n)
 	if err != nil {
 		return p.t.Wrap("look for a database on", err)
 	}
 	if n > 0 {
 		return nil
 	}
-	if _, err := p.t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "CREATE DATABASE "+schema.Quote(p.plan.Schema))); err != nil {
+	if _, err := p.t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "CREATE DATABASE "+
+		schema.Quote(p.plan.Schema))); err != nil {
 		return p.t.Wrap("create database "+p.plan.Schema+" on", err)
 	}
 	p.createdSchema = true
 	return nil
 }
 
-// spans cuts the fresh tables into as few pieces as keep all sessions busy, a table into as many as its share of all bytes: where two
-// sessions write into the same part of a table its pages fill less well than sysbench's, and the table is no longer comparable.
+// spans cuts the fresh tables into as few pieces as keep all sessions busy, a table into as many as its share of all
+// bytes: where two sessions write into the same part of a table its pages fill less well than sysbench's, and the table
+// is no longer comparable.
 func (p *preparation) spans() {
 	var all float64
 	weight := func(x *part) float64 { return float64(x.Rows) * x.sample.rows * max(1, x.bytes) }
@@ -393,7 +406,10 @@ func (p *preparation) spans() {
 		least := int(math.Ceil(minSpan / max(1, x.sample.rows)))
 		size := max(1, least, (x.Rows+n-1)/n)
 		for first := 1; first == 1 || first <= x.Rows; first += size {
-			x.marks = append(x.marks, mark{span: span{table: x.Name, first: first, last: min(x.Rows, first+size-1), done: first - 1}, what: x.what})
+			x.marks = append(x.marks, mark{span: span{
+				table: x.Name, first: first, last: min(x.Rows, first+size-1),
+				done: first - 1,
+			}, what: x.what})
 		}
 	}
 }
@@ -409,14 +425,20 @@ func (p *preparation) recordFresh(ctx context.Context) error {
 	return p.record(ctx, list)
 }
 
-// settings of the sessions: quoting of values, the meaning of 0 and the end of a transaction must not depend on how the server is set up.
+// settings of the sessions: quoting of values, the meaning of 0 and the end of a transaction must not depend on how the
+// server is set up.
 func settings() map[string]string {
-	return map[string]string{"sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "time_zone": "'+00:00'", "autocommit": "1"}
+	return map[string]string{
+		"sql_mode":  "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+		"time_zone": "'+00:00'", "autocommit": "1",
+	}
 }
 
-// each deals out pieces of work to sessions; the first error ends all of them. When again is set a session that was lost is replaced,
-// and its piece begun anew.
-func each[T any](ctx context.Context, p *preparation, list []T, again bool, do func(ctx context.Context, s *target.Session, x T) error) error {
+// each deals out pieces of work to sessions; the first error ends all of them. When again is set a session that was
+// lost is replaced, and its piece begun anew.
+func each[T any](ctx context.Context, p *preparation, list []T, again bool, do func(ctx context.Context,
+	s *target.Session, x T) error,
+) error {
 	var next atomic.Int64
 	g, gctx := errgroup.WithContext(ctx)
 	for range min(p.threads, len(list)) {
@@ -465,7 +487,9 @@ func each[T any](ctx context.Context, p *preparation, list []T, again bool, do f
 	return nil
 }
 
-func (p *preparation) each(ctx context.Context, list []*part, again bool, do func(ctx context.Context, s *target.Session, x *part) error) error {
+func (p *preparation) each(ctx context.Context, list []*part, again bool, do func(ctx context.Context,
+	s *target.Session, x *part) error,
+) error {
 	return each(ctx, p, list, again, do)
 }
 
@@ -561,7 +585,9 @@ func (p *preparation) loadAll(ctx context.Context) error {
 		return 0
 	})
 	p.report.begin("loading rows", "rows", int(math.Round(rows)))
-	err := each(ctx, p, list, true, func(ctx context.Context, s *target.Session, x piece) error { return p.load(ctx, s, x.part, x.mark) })
+	err := each(ctx, p, list, true, func(ctx context.Context, s *target.Session, x piece) error {
+		return p.load(ctx, s, x.part, x.mark)
+	})
 	if err == nil {
 		p.report.end()
 	}
@@ -652,7 +678,8 @@ func (p *preparation) transaction(ctx context.Context, b *bulk, x *part, m *mark
 	if err != nil {
 		return err
 	}
-	if _, err := s.Exec(ctx, fmt.Sprintf("UPDATE %s SET done = %d, loaded = %d%s", p.recordRef(), end, m.rows+rows, where)); err != nil {
+	if _, err := s.Exec(ctx, fmt.Sprintf("UPDATE %s SET done = %d, loaded = %d%s", p.recordRef(), end,
+		m.rows+rows, where)); err != nil {
 		return err
 	}
 	if x.innodb {

@@ -49,7 +49,9 @@ var counter = pattern.New(` AUTO_INCREMENT=\d+`)
 
 // showCreate returns how the server describes a table, without the state of its counter.
 func showCreate(ctx context.Context, s *target.Session, table string) (text string, err error) {
-	_, err = s.Query(ctx, "SHOW CREATE TABLE "+schema.Quote(table), func(row []driver.Value) { text = fmt.Sprint(plain(row[1])) })
+	_, err = s.Query(ctx, "SHOW CREATE TABLE "+schema.Quote(table), func(row []driver.Value) {
+		text = fmt.Sprint(plain(row[1]))
+	})
 	if err != nil {
 		return "", fmt.Errorf("show create table %s: %w", table, err)
 	}

@@ -24,7 +24,8 @@ type ExistsError struct {
 func (e *ExistsError) Error() string {
 	list := brief(e.Tables)
 	if e.Foreign {
-		return list + " exists with other columns than this workload's: it is not Dyno's, use another database; force would drop it"
+		return list + " exists with other columns than this workload's: it is not Dyno's, use another database; " +
+			"force would drop it"
 	}
 	if e.Detail != "" {
 		list += " exists (" + e.Detail + ")"
@@ -86,20 +87,25 @@ func (p *preparation) undo(ctx context.Context, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
 	err := drop(ctx, p.t, p.created)
-	for n, ok := target.ServerErrorNumber(err); ok && n == lockTimeout && ctx.Err() == nil; n, ok = target.ServerErrorNumber(err) {
+	for n, ok := target.ServerErrorNumber(err); ok && n == lockTimeout && ctx.Err() == nil; n,
+		ok = target.ServerErrorNumber(err) {
 		err = drop(ctx, p.t, p.created) // a killed statement is still being undone
 	}
 	if err == nil && len(p.recorded) > 0 {
 		err = forget(ctx, p.t, p.plan.Schema, p.recorded)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; tables are left in database %s: the same prepare resumes with them, cleanup removes them: %w", cause, p.plan.Schema, err)
+		return fmt.Errorf("%w; tables are left in database %s: the same prepare resumes with them, cleanup removes "+
+			"them: %w", cause, p.plan.Schema, err)
 	}
 	if p.createdSchema {
 		// Somebody else may have put a table into it meanwhile.
 		var n int
-		if err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?"), p.plan.Schema).Scan(&n); err == nil && n == 0 {
-			_, err = p.t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "DROP DATABASE "+schema.Quote(p.plan.Schema)))
+		if err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "",
+			"SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?"), p.plan.Schema).
+			Scan(&n); err == nil && n == 0 {
+			_, err = p.t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "DROP DATABASE "+
+				schema.Quote(p.plan.Schema)))
 			if err != nil {
 				return fmt.Errorf("%w; the empty database %s is left: %w", cause, p.plan.Schema, err)
 			}
@@ -108,8 +114,9 @@ func (p *preparation) undo(ctx context.Context, cause error) error {
 	return fmt.Errorf("%w; the tables made so far were dropped again", cause)
 }
 
-// Cleanup drops the tables of a workload, also those of a prepare that did not come to its end. A table of the same name with other
-// columns stays, and is an *ExistsError after all others have been dropped. It returns the names of those dropped; the database stays.
+// Cleanup drops the tables of a workload, also those of a prepare that did not come to its end. A table of the same
+// name with other columns stays, and is an *ExistsError after all others have been dropped. It returns the names of
+// those dropped; the database stays.
 func Cleanup(ctx context.Context, t *target.Target, d Data) ([]schema.Ref, error) {
 	plan, err := d.plan("cleanup")
 	if err != nil {
@@ -127,7 +134,9 @@ func Cleanup(ctx context.Context, t *target.Target, d Data) ([]schema.Ref, error
 	if err == nil {
 		var gone []string
 		for _, tb := range plan.Tables {
-			if unfinished[tb.Name] != nil && !slices.ContainsFunc(foreign, func(f schema.Table) bool { return f.Table == tb.Name }) {
+			if unfinished[tb.Name] != nil && !slices.ContainsFunc(foreign, func(f schema.Table) bool {
+				return f.Table == tb.Name
+			}) {
 				gone = append(gone, tb.Name)
 			}
 		}
@@ -139,7 +148,8 @@ func Cleanup(ctx context.Context, t *target.Target, d Data) ([]schema.Ref, error
 		return dropped, fmt.Errorf("cleanup %s: %w", plan.Workload, err)
 	}
 	if len(foreign) > 0 {
-		return dropped, fmt.Errorf("cleanup %s: %w", plan.Workload, &ExistsError{Tables: names(refs(foreign)), Foreign: true})
+		return dropped, fmt.Errorf("cleanup %s: %w", plan.Workload,
+			&ExistsError{Tables: names(refs(foreign)), Foreign: true})
 	}
 	return dropped, nil
 }

@@ -12,12 +12,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// recordTable keeps, beside the tables, what an unfinished prepare has loaded. Rows and record are committed together. It goes away
-// when the last prepare in its database is complete.
+// recordTable keeps, beside the tables, what an unfinished prepare has loaded. Rows and record are committed together.
+// It goes away when the last prepare in its database is complete.
 const recordTable = "dyno_prepare"
 
-const recordCreate = "CREATE TABLE IF NOT EXISTS %s (name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, first BIGINT NOT NULL, last BIGINT NOT NULL, " +
-	"done BIGINT NOT NULL, loaded BIGINT NOT NULL, steps INT NOT NULL, what CHAR(32) CHARACTER SET ascii NOT NULL, PRIMARY KEY (name, first)) ENGINE=InnoDB " +
+const recordCreate = "CREATE TABLE IF NOT EXISTS %s (name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT " +
+	"NULL, first BIGINT NOT NULL, last BIGINT NOT NULL, " +
+	"done BIGINT NOT NULL, loaded BIGINT NOT NULL, steps INT NOT NULL, what CHAR(32) CHARACTER SET ascii NOT NULL, " +
+	"PRIMARY KEY (name, first)) ENGINE=InnoDB " +
 	"COMMENT='Dyno: tables whose prepare is not complete; dyno load … prepare resumes them'"
 
 // mark is a line of the record: a span of a table.
@@ -45,7 +47,8 @@ func (p *preparation) recordRef() string {
 // marks reads the record; there is none when nothing is unfinished.
 func marks(ctx context.Context, t *target.Target, db string) (map[string][]mark, error) {
 	ref := schema.Ref{Schema: db, Table: recordTable}
-	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("prepare", "", "SELECT name, first, last, done, loaded, steps, what FROM "+ref.SQL()+" ORDER BY name, first"))
+	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("prepare", "", "SELECT name, first, last, done, loaded, "+
+		"steps, what FROM "+ref.SQL()+" ORDER BY name, first"))
 	if n, ok := target.ServerErrorNumber(err); ok && (n == noSuchTable || n == noSuchDatabase) {
 		return nil, nil
 	}
@@ -60,7 +63,8 @@ func marks(ctx context.Context, t *target.Target, db string) (map[string][]mark,
 			return nil, t.Wrap("read "+ref.String()+" on", err)
 		}
 		if m.steps < restoring {
-			return nil, fmt.Errorf("%s says that %d steps of table %s are done: it was changed since; Fix: drop it and prepare again",
+			return nil, fmt.Errorf("%s says that %d steps of table %s are done: it was changed since; Fix: drop it "+
+				"and prepare again",
 				ref, m.steps, schema.Quote(m.table))
 		}
 		list[m.table] = append(list[m.table], m)
@@ -94,7 +98,9 @@ const (
 )
 
 // exclusive keeps other prepares of the database away while f makes or drops the record.
-func exclusive(ctx context.Context, t *target.Target, db string, f func(exec func(sql string, args ...any) error) error) error {
+func exclusive(ctx context.Context, t *target.Target, db string,
+	f func(exec func(sql string, args ...any) error) error,
+) error {
 	c, err := t.Conn(ctx)
 	if err != nil {
 		return err
@@ -103,7 +109,8 @@ func exclusive(ctx context.Context, t *target.Target, db string, f func(exec fun
 	sum := sha256.Sum256([]byte(db))
 	name := "dyno-prepare-" + hex.EncodeToString(sum[:16])
 	var got int
-	if err := c.QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COALESCE(GET_LOCK(?, 30), 0)"), name).Scan(&got); err != nil {
+	if err := c.QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COALESCE(GET_LOCK(?, 30), 0)"), name).
+		Scan(&got); err != nil {
 		return t.Wrap("take a lock on", err)
 	}
 	if got != 1 {
@@ -139,7 +146,8 @@ func (p *preparation) record(ctx context.Context, list []mark) error {
 			for _, m := range some {
 				args = append(args, m.table, m.first, m.last, m.done, m.rows, m.steps, m.what)
 			}
-			err := exec("INSERT INTO "+p.recordRef()+" VALUES "+strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?),", len(some)), ","), args...)
+			err := exec("INSERT INTO "+p.recordRef()+" VALUES "+strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?),",
+				len(some)), ","), args...)
 			if n, ok := target.ServerErrorNumber(err); ok && n == duplicateKey {
 				return fmt.Errorf("another prepare of the same tables has just started in database %s", p.plan.Schema)
 			}
@@ -166,7 +174,8 @@ func forget(ctx context.Context, t *target.Target, db string, tables []string) e
 			for _, name := range some {
 				args = append(args, name)
 			}
-			err := exec("DELETE FROM "+ref.SQL()+" WHERE name IN ("+strings.TrimSuffix(strings.Repeat("?,", len(some)), ",")+")", args...)
+			err := exec("DELETE FROM "+ref.SQL()+" WHERE name IN ("+strings.TrimSuffix(strings.Repeat("?,", len(some)),
+				",")+")", args...)
 			if n, ok := target.ServerErrorNumber(err); ok && (n == noSuchTable || n == noSuchDatabase) {
 				return nil
 			}
@@ -175,7 +184,8 @@ func forget(ctx context.Context, t *target.Target, db string, tables []string) e
 			}
 		}
 		var left int
-		if err := t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM "+ref.SQL())).Scan(&left); err != nil || left > 0 {
+		if err := t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM "+ref.SQL())).
+			Scan(&left); err != nil || left > 0 {
 			return err
 		}
 		return exec("DROP TABLE IF EXISTS " + ref.SQL())
@@ -188,7 +198,8 @@ func forget(ctx context.Context, t *target.Target, db string, tables []string) e
 
 // step notes how many statements of After a table has behind it.
 func (p *preparation) step(ctx context.Context, s *target.Session, table string, steps int) error {
-	_, err := s.Exec(ctx, fmt.Sprintf("UPDATE %s SET steps = %d WHERE name = %s AND first = 1", p.recordRef(), steps, literal(table)))
+	_, err := s.Exec(ctx, fmt.Sprintf("UPDATE %s SET steps = %d WHERE name = %s AND first = 1", p.recordRef(),
+		steps, literal(table)))
 	return err
 }
 

@@ -14,7 +14,8 @@ import (
 type sample struct {
 	rows  float64 // a number stands for, on average
 	bytes float64 // of a row on a page of InnoDB, on average; without secondary indexes
-	what  string  // a hash of the table's definition and of the rows looked at: another size, seed or option makes another
+	// a hash of the table's definition and of the rows looked at: another size, seed or option makes another
+	what string
 }
 
 const (
@@ -22,8 +23,8 @@ const (
 	sampledAll  = 100_000
 )
 
-// Identities returns a hash of each table of a plan, of its definition and of some of its rows as Prepare fills it with a seed: tables of
-// another size, seed or option that decides what they hold have others.
+// Identities returns a hash of each table of a plan, of its definition and of some of its rows as Prepare fills it with
+// a seed: tables of another size, seed or option that decides what they hold have others.
 func Identities(p *workload.Plan, seed uint64) []string {
 	out := make([]string, len(p.Tables))
 	for i := range p.Tables {
@@ -71,8 +72,8 @@ func look(tb *workload.Table, seed uint64, n int) sample {
 	return s
 }
 
-// rowBytes estimates a row on a leaf page in the compact formats: header, transaction and roll pointer, lengths and values.
-// https://dev.mysql.com/doc/refman/9.0/en/innodb-row-format.html
+// rowBytes estimates a row on a leaf page in the compact formats: header, transaction and roll pointer, lengths and
+// values. https://dev.mysql.com/doc/refman/9.0/en/innodb-row-format.html
 func rowBytes(row []workload.Datum) int {
 	n := 5 + 6 + 7 + (len(row)+7)/8
 	for _, d := range row {

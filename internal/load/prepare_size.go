@@ -21,9 +21,10 @@ var scales = []string{"table-size", "scale", "warehouses"}
 
 var times = pattern.New(`^(?i)([0-9]+(?:\.[0-9]+)?)\s*x\s*(ram|pool)$`)
 
-// Sized returns d with the option of its workload that decides the size of the tables set so that they take about size: "10G", or a
-// multiple of the memory that the server may use, "2xRAM", or of its buffer pool, "0.5xpool". note tells in one sentence what was
-// chosen. Bytes are estimated from a sample of the rows and do not count what is left free on pages split later.
+// Sized returns d with the option of its workload that decides the size of the tables set so that they take about size:
+// "10G", or a multiple of the memory that the server may use, "2xRAM", or of its buffer pool, "0.5xpool". note tells in
+// one sentence what was chosen. Bytes are estimated from a sample of the rows and do not count what is left free on
+// pages split later.
 func Sized(ctx context.Context, t *target.Target, d Data, size string) (sized Data, note string, err error) {
 	if d.Workload == nil {
 		return d, "", errors.New("size: no workload given")
@@ -41,11 +42,13 @@ func Sized(ctx context.Context, t *target.Target, d Data, size string) (sized Da
 		}
 	}
 	if option == "" {
-		return d, "", fmt.Errorf("size %s: the tables of %s have no option that makes them larger", size, d.Workload.Name())
+		return d, "", fmt.Errorf("size %s: the tables of %s have no option that makes them larger",
+			size, d.Workload.Name())
 	}
 	for _, name := range scales {
 		if given, ok := d.Options[name]; ok {
-			return d, "", fmt.Errorf("size %s and %s=%s both say how large the tables are: use one of them", size, name, given)
+			return d, "", fmt.Errorf("size %s and %s=%s both say how large the tables are: use one of them", size, name,
+				given)
 		}
 	}
 	build := func(n int) (*workload.Plan, map[string]string, error) {
@@ -81,7 +84,8 @@ func Sized(ctx context.Context, t *target.Target, d Data, size string) (sized Da
 		return d, "", fmt.Errorf("size %s: %w", size, err)
 	}
 	d.Options = options
-	return d, fmt.Sprintf("%s=%d makes tables of about %s with their indexes.", option, n, unit.Bytes(planBytes(plan, max(1, d.Seed)))), nil
+	return d, fmt.Sprintf("%s=%d makes tables of about %s with their indexes.", option, n,
+		unit.Bytes(planBytes(plan, max(1, d.Seed)))), nil
 }
 
 func bytesOf(ctx context.Context, t *target.Target, size string) (float64, error) {
@@ -89,7 +93,8 @@ func bytesOf(ctx context.Context, t *target.Target, size string) (float64, error
 	if m == nil {
 		n, err := unit.ParseSize(size)
 		if err != nil {
-			return 0, fmt.Errorf("size %s: it takes bytes such as 10G, or a multiple such as 2xRAM or 0.5xpool: %w", size, err)
+			return 0, fmt.Errorf("size %s: it takes bytes such as 10G, or a multiple such as 2xRAM or 0.5xpool: %w",
+				size, err)
 		}
 		if n == 0 {
 			return 0, errors.New("size 0: it takes at least a byte")
@@ -104,13 +109,15 @@ func bytesOf(ctx context.Context, t *target.Target, size string) (float64, error
 		v, _ := t.Variable("innodb_buffer_pool_size")
 		n, err := strconv.ParseFloat(v, 64)
 		if err != nil {
-			return 0, fmt.Errorf("size %s: the server does not report the size of its buffer pool; give bytes, such as 10G", size)
+			return 0, fmt.Errorf("size %s: the server does not report the size of its buffer pool; give bytes, such "+
+				"as 10G", size)
 		}
 		return factor * n, nil
 	}
 	pid, ok := t.LocalPID(ctx)
 	if !ok {
-		return 0, fmt.Errorf("size %s: the server may be on another machine, and servers do not report their memory; give bytes or a multiple of the buffer pool, such as 10G or 2xpool", size)
+		return 0, fmt.Errorf("size %s: the server may be on another machine, and servers do not report their memory; "+
+			"give bytes or a multiple of the buffer pool, such as 10G or 2xpool", size)
 	}
 	facts, err := host.FactsOf(pid)
 	if err != nil {
@@ -123,8 +130,8 @@ func bytesOf(ctx context.Context, t *target.Target, size string) (float64, error
 	return factor * float64(n), nil
 }
 
-// pageFill is what rows in the order of their key leave used of a page: InnoDB keeps a sixteenth free, and headers and directory take a
-// little more.
+// pageFill is what rows in the order of their key leave used of a page: InnoDB keeps a sixteenth free, and headers and
+// directory take a little more.
 const pageFill = 15.0 / 16 * 0.97
 
 // planBytes estimates the bytes of all tables with their indexes.

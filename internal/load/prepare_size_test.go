@@ -38,7 +38,8 @@ func TestSized(t *testing.T) {
 	f("0.5xRAM", nil, float64(m.MemBytes.Or(0))/2)
 
 	// And the server agrees.
-	d, _, err := Sized(t.Context(), tg, Data{Workload: workload.ReadWrite{}, Options: map[string]string{"tables": "2"}}, "20M")
+	d, _, err := Sized(t.Context(), tg, Data{Workload: workload.ReadWrite{}, Options: map[string]string{"tables": "2"}},
+		"20M")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func TestSized(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got float64
-	if err := s.DB(t, "").QueryRow("SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'sbtest'").Scan(&got); err != nil {
+	if err := s.DB(t, "").QueryRow("SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES WHERE " +
+		"TABLE_SCHEMA = 'sbtest'").Scan(&got); err != nil {
 		t.Fatal(err)
 	}
 	if math.Abs(got/(20<<20)-1) > 0.2 {
@@ -55,7 +57,8 @@ func TestSized(t *testing.T) {
 
 	bad := func(size string, options map[string]string, mention string) {
 		t.Helper()
-		if _, _, err := Sized(t.Context(), tg, Data{Workload: workload.ReadWrite{}, Options: options}, size); err == nil || !strings.Contains(err.Error(), mention) {
+		if _, _, err := Sized(t.Context(), tg, Data{Workload: workload.ReadWrite{}, Options: options},
+			size); err == nil || !strings.Contains(err.Error(), mention) {
 			t.Errorf("%s: %v, want an error about %q", size, err, mention)
 		}
 	}

@@ -25,7 +25,8 @@ func sysbench(t *testing.T, s *servers.Server, schema string, args ...string) st
 	if _, err := exec.LookPath("sysbench"); err != nil {
 		t.Fatalf("install sysbench 1.0: %v", err)
 	}
-	all := append([]string{"--mysql-socket=" + s.Socket, "--mysql-user=root", "--mysql-db=" + schema, "--verbosity=3"}, args...)
+	all := append([]string{"--mysql-socket=" + s.Socket, "--mysql-user=root", "--mysql-db=" + schema, "--verbosity=3"},
+		args...)
 	out, err := exec.CommandContext(t.Context(), "sysbench", all...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("sysbench %s: %v\n%s", strings.Join(all, " "), err, out)
@@ -50,7 +51,8 @@ func facts(t *testing.T, s *servers.Server, table string) string {
 	const group = "[0-9]{11}"
 	c, pad := group+strings.Repeat("-"+group, 9), group+strings.Repeat("-"+group, 4)
 	var out string
-	q := fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), MIN(id), MAX(id), COUNT(DISTINCT id), SUM(c REGEXP '^%s$'), SUM(pad REGEXP '^%s$'), MIN(k) >= 1, MAX(k) <= COUNT(*)) FROM %s", c, pad, table)
+	q := fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), MIN(id), MAX(id), COUNT(DISTINCT id), SUM(c REGEXP '^%s$'), "+
+		"SUM(pad REGEXP '^%s$'), MIN(k) >= 1, MAX(k) <= COUNT(*)) FROM %s", c, pad, table)
 	if err := s.DB(t, "").QueryRow(q).Scan(&out); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,8 @@ func TestTablesEqualSysbenchs(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
 		f := func(options map[string]string) {
 			t.Helper()
-			s.Exec(t, "DROP DATABASE IF EXISTS ours", "DROP DATABASE IF EXISTS theirs", "CREATE DATABASE ours", "CREATE DATABASE theirs")
+			s.Exec(t, "DROP DATABASE IF EXISTS ours", "DROP DATABASE IF EXISTS theirs", "CREATE DATABASE ours",
+				"CREATE DATABASE theirs")
 			var args []string
 			for k, v := range options {
 				args = append(args, "--"+k+"="+v)
@@ -88,7 +91,8 @@ func TestTablesEqualSysbenchs(t *testing.T) {
 			o["mysql-db"] = "theirs"
 			r, err := Run(t.Context(), tg, Config{Workload: workload.ReadWrite{}, Options: o, Events: 30}, nil)
 			if err != nil || r.Total.Operations() != 30 || r.Total.ErrorCount() > 0 {
-				t.Errorf("%v: on sysbench's tables: %d operations, errors %v, %v", options, r.Total.Operations(), r.Total.Errors, err)
+				t.Errorf("%v: on sysbench's tables: %d operations, errors %v, %v", options,
+					r.Total.Operations(), r.Total.Errors, err)
 			}
 			if _, err := Cleanup(t.Context(), tg, Data{Workload: workload.ReadWrite{}, Options: o}); err != nil {
 				t.Errorf("clean up sysbench's tables: %v", err)
@@ -108,7 +112,10 @@ func TestRowsDoNotDependOnThreads(t *testing.T) {
 	tg := open(t, s)
 	f := func(schema string, threads int, seed uint64) string {
 		t.Helper()
-		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"mysql-db": schema, "table-size": "25000"}, Threads: threads, Seed: seed}
+		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{
+			"mysql-db":   schema,
+			"table-size": "25000",
+		}, Threads: threads, Seed: seed}
 		if err := Prepare(t.Context(), tg, d, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +142,8 @@ func TestPrepareKeepsWhatIsThere(t *testing.T) {
 				t.Errorf("force %v: %v; want an ExistsError about %s", force, err, mention)
 			}
 		}
-		s.Exec(t, "CREATE DATABASE sbtest", "CREATE TABLE sbtest.sbtest2 (id INT PRIMARY KEY, secret TEXT)", "INSERT INTO sbtest.sbtest2 VALUES (1, 'x')")
+		s.Exec(t, "CREATE DATABASE sbtest", "CREATE TABLE sbtest.sbtest2 (id INT PRIMARY KEY, secret TEXT)",
+			"INSERT INTO sbtest.sbtest2 VALUES (1, 'x')")
 		f(false, true, "sbtest.sbtest2")
 		if _, err := Cleanup(t.Context(), tg, d); err == nil {
 			t.Error("cleanup says nothing about a table it must leave")
@@ -186,7 +194,8 @@ func unfinished(t *testing.T, tg *target.Target, d Data, stop func(progress.Prog
 
 func tablesIn(t *testing.T, s *servers.Server, schema string) (n int) {
 	t.Helper()
-	if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?", schema).Scan(&n); err != nil {
+	if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?",
+		schema).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -195,7 +204,8 @@ func tablesIn(t *testing.T, s *servers.Server, schema string) (n int) {
 // sum is a checksum of the rows of an OLTP table.
 func sum(t *testing.T, s *servers.Server, table string) (sum string) {
 	t.Helper()
-	if err := s.DB(t, "").QueryRow("SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CRC32(CONCAT_WS(',', id, k, c, pad)))) FROM " + table).Scan(&sum); err != nil {
+	if err := s.DB(t, "").QueryRow("SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CRC32(CONCAT_WS(',', id, k, c, pad)))) FROM " +
+		table).Scan(&sum); err != nil {
 		t.Fatal(err)
 	}
 	return sum
@@ -203,13 +213,17 @@ func sum(t *testing.T, s *servers.Server, table string) (sum string) {
 
 func TestPrepareStoppedBeforeRowsLeavesNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
-		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "1000", "tables": "2"}, Threads: 2}
+		d := Data{
+			Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "1000", "tables": "2"},
+			Threads: 2,
+		}
 		err := unfinished(t, tg, d, func(p progress.Progress) bool { return p.Step == "loading rows" && p.Done == 0 })
 		if !strings.Contains(err.Error(), "dropped again") {
 			t.Errorf("cancelled before the first row: %v", err)
 		}
 		var n int
-		if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'sbtest'").Scan(&n); err != nil || n != 0 {
+		if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'sbtest'").
+			Scan(&n); err != nil || n != 0 {
 			t.Errorf("the database is still there (%v)", err)
 		}
 	})
@@ -218,7 +232,10 @@ func TestPrepareStoppedBeforeRowsLeavesNothing(t *testing.T) {
 // TestPrepareTakesNoWordForIt has a record of an earlier prepare that no prepare leaves.
 func TestPrepareTakesNoWordForIt(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
-		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "200000", "tables": "1"}, Threads: 2}
+		d := Data{
+			Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "200000", "tables": "1"},
+			Threads: 2,
+		}
 		_ = unfinished(t, tg, d, func(p progress.Progress) bool { return p.Unit == "rows" && p.Done > 0 })
 		s.Exec(t, "UPDATE sbtest.dyno_prepare SET steps = -5")
 		if err := Prepare(t.Context(), tg, d, nil); err == nil || !strings.Contains(err.Error(), "-5 steps") {
@@ -230,7 +247,10 @@ func TestPrepareTakesNoWordForIt(t *testing.T) {
 // TestPrepareGoesOn stops prepares in the middle and repeats them.
 func TestPrepareGoesOn(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
-		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "200000", "tables": "1", "mysql-db": "whole"}}
+		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{
+			"table-size": "200000",
+			"tables":     "1", "mysql-db": "whole",
+		}}
 		if err := Prepare(t.Context(), tg, d, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +269,8 @@ func TestPrepareGoesOn(t *testing.T) {
 			}
 			between()
 			var loaded, rows int
-			if err := s.DB(t, "").QueryRow("SELECT (SELECT SUM(loaded) FROM cut.dyno_prepare), (SELECT COUNT(*) FROM cut.sbtest1)").Scan(&loaded, &rows); err != nil || loaded == 0 || loaded != rows {
+			if err := s.DB(t, "").QueryRow("SELECT (SELECT SUM(loaded) FROM cut.dyno_prepare), (SELECT COUNT(*) FROM "+
+				"cut.sbtest1)").Scan(&loaded, &rows); err != nil || loaded == 0 || loaded != rows {
 				t.Errorf("%s: %d rows are in, %d on record, %v", what, rows, loaded, err)
 			}
 			other := x
@@ -287,7 +308,9 @@ func TestPrepareGoesOn(t *testing.T) {
 		}
 		half := func(p progress.Progress) bool { return p.Step == "loading rows" && p.Done > 0 }
 		f("stopped while loading", half, func() {})
-		f("stopped at the indexes", func(p progress.Progress) bool { return p.Step == "building indexes and statistics" }, func() {})
+		f("stopped at the indexes", func(p progress.Progress) bool {
+			return p.Step == "building indexes and statistics"
+		}, func() {})
 		f("server killed", half, func() { s.Kill(t); s.Launch(t) })
 	}, "innodb_flush_log_at_trx_commit=1")
 }
@@ -373,7 +396,10 @@ func TestRunNamesMissingData(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
 		f := func(mode PSMode) {
 			t.Helper()
-			r, err := Run(t.Context(), tg, Config{Workload: workload.PointSelect{}, Threads: 2, PSMode: mode, Events: 10}, nil)
+			r, err := Run(t.Context(), tg, Config{
+				Workload: workload.PointSelect{}, Threads: 2,
+				PSMode: mode, Events: 10,
+			}, nil)
 			if err == nil || !strings.Contains(err.Error(), "prepare it first") || r.State != run.Failed {
 				t.Errorf("%s: %s, %v; want an error that says to prepare", mode, r.State, err)
 			}

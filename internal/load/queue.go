@@ -7,8 +7,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/pace"
 )
 
-// queue says which operations are due, for sessions that do not simply start the next one when the last one has ended. It is used by
-// several goroutines.
+// queue says which operations are due, for sessions that do not simply start the next one when the last one has ended.
+// It is used by several goroutines.
 type queue interface {
 	// take returns the operation that has been due longest. t is nil when the session's own terminal shall draw it.
 	take(now time.Duration) (t *terminal, due time.Duration, ok bool)
@@ -63,7 +63,8 @@ func (s *stream) next() time.Duration {
 	return at + s.begin
 }
 
-// arrivals is the queue of an open loop. However long it gets, it takes no memory: whoever counts it draws the same arrivals once more.
+// arrivals is the queue of an open loop. However long it gets, it takes no memory: whoever counts it draws the same
+// arrivals once more.
 type arrivals struct {
 	mu    sync.Mutex
 	line  stream

@@ -31,7 +31,8 @@ func TestArrivalsAreTakenInOrderAndCounted(t *testing.T) {
 		}
 	}
 	if last.Round(time.Microsecond) != 950*time.Millisecond || a.next() != pace.Never || a.ended() {
-		t.Errorf("the last arrival is at %v, next %v, ended %v; want none at or after the end, and the run to last until then", last, a.next(), a.ended())
+		t.Errorf("the last arrival is at %v, next %v, ended %v; want none at or after the end, and the run to last "+
+			"until then", last, a.next(), a.ended())
 	}
 }
 
@@ -69,7 +70,8 @@ func TestTakingArrivalsAllocatesNothing(t *testing.T) {
 
 func TestTerminalsThatAreReadyLongestComeFirst(t *testing.T) {
 	left := 6
-	p := newPool([]*terminal{{gen: &always{think: 30}}, {gen: &always{think: 10}}, {gen: &always{think: 20}}}, func() bool { left--; return left >= 0 })
+	p := newPool([]*terminal{{gen: &always{think: 30}}, {gen: &always{think: 10}}, {gen: &always{think: 20}}},
+		func() bool { left--; return left >= 0 })
 	take := func(now, want time.Duration) *terminal {
 		t.Helper()
 		x, due, ok := p.take(now)

@@ -87,7 +87,8 @@ func (l *rawLink) call(c *workload.Call) error {
 
 // kinds are the wire's words for a Datum.
 var kinds = [...]wire.Kind{
-	workload.NullDatum: wire.Null, workload.IntDatum: wire.Int, workload.UintDatum: wire.Uint, workload.FloatDatum: wire.Float, workload.BytesDatum: wire.Bytes,
+	workload.NullDatum: wire.Null, workload.IntDatum: wire.Int, workload.UintDatum: wire.Uint,
+	workload.FloatDatum: wire.Float, workload.BytesDatum: wire.Bytes,
 }
 
 // rollback makes that command ready.
@@ -111,8 +112,8 @@ func (l *rawLink) flush() (all bool, err error) {
 	return true, nil
 }
 
-// read takes what has arrived, into buf, and hands rows to gen. done says that the answer is complete; err is then that of the server, or
-// says why the connection is of no more use. full says that there may be more to read.
+// read takes what has arrived, into buf, and hands rows to gen. done says that the answer is complete; err is then that
+// of the server, or says why the connection is of no more use. full says that there may be more to read.
 func (l *rawLink) read(buf []byte, gen workload.Generator) (done, full bool, err error) {
 	n, err := receive(l.fd, buf)
 	switch {

@@ -13,16 +13,16 @@ import (
 // lost is the key in Tick.Errors of a connection that broke.
 const lost = "lost"
 
-// recorder takes the figures of a loop, or of some sessions of the driver. They write at the end of every operation or of every pass, the
-// ticker takes what there is once a second: the lock is free except for those moments.
+// recorder takes the figures of a loop, or of some sessions of the driver. They write at the end of every operation or
+// of every pass, the ticker takes what there is once a second: the lock is free except for those moments.
 type recorder struct {
 	mu    sync.Mutex
 	cur   *counts
 	spare *counts // the ticker's alone
 }
 
-// counts are the figures of one recorder within one tick. Its methods need the recorder to be held, and allocate nothing once everything
-// that happens has happened before.
+// counts are the figures of one recorder within one tick. Its methods need the recorder to be held, and allocate
+// nothing once everything that happens has happened before.
 type counts struct {
 	ops        []opCounts        // by kind of operation
 	statements []*hist.Histogram // by kind of statement, nil where none was timed
@@ -65,7 +65,10 @@ func newRecorder(kinds, names int) *recorder {
 }
 
 func newCounts(kinds, names int) *counts {
-	return &counts{ops: make([]opCounts, kinds), statements: make([]*hist.Histogram, names), errors: map[uint16]uint64{}}
+	return &counts{
+		ops: make([]opCounts, kinds), statements: make([]*hist.Histogram, names),
+		errors: map[uint16]uint64{},
+	}
 }
 
 // hold gives the counts to write into until release.
@@ -108,8 +111,8 @@ func (c *counts) failed(kind int, n statements) {
 // statement counts the time that a statement of a kind took.
 func (c *counts) statement(name int, d time.Duration) { record(&c.statements[name], d) }
 
-// take adds what was counted since the last take to t, whose Ops and Statements are in the order of the kinds. Only one goroutine calls
-// it. It returns what is not for the tick; that is valid until the next take.
+// take adds what was counted since the last take to t, whose Ops and Statements are in the order of the kinds. Only one
+// goroutine calls it. It returns what is not for the tick; that is valid until the next take.
 func (r *recorder) take(t *run.Tick) *counts {
 	r.mu.Lock()
 	c := r.cur

@@ -21,22 +21,24 @@ import (
 // ReplayName is what results call a replay.
 const ReplayName = "replay"
 
-// Source gives the entries of one or several logs in the order of time. Next fills e, whose slices are valid until the call after; it returns
-// io.EOF after the last one, and soon when the context it was made with ends.
+// Source gives the entries of one or several logs in the order of time. Next fills e, whose slices are valid until the
+// call after; it returns io.EOF after the last one, and soon when the context it was made with ends.
 type Source interface {
 	Next(e *slowlog.Entry) error
 }
 
 // ReplayConfig says how a log is run again.
 type ReplayConfig struct {
-	// Speed is how many seconds of the log pass in a second: 1 keeps its think times, 10 has a tenth of them. 0 means 1. math.Inf(1) keeps
-	// the order within each session alone: every session sends its next statement as soon as the last one is answered.
+	// Speed is how many seconds of the log pass in a second: 1 keeps its think times, 10 has a tenth of them. 0 means
+	// 1. math.Inf(1) keeps the order within each session alone: every session sends its next statement as soon as the
+	// last one is answered.
 	Speed float64
-	// Writes sends what is not proven to read alone, too. Without it the sessions are read-only as well, so that the server refuses what
-	// hides in functions and views. Statements that would change the server itself, accounts or other sessions are never sent.
+	// Writes sends what is not proven to read alone, too. Without it the sessions are read-only as well, so that the
+	// server refuses what hides in functions and views. Statements that would change the server itself, accounts or
+	// other sessions are never sent.
 	Writes bool
-	// Threads is how many connections there are at most; 0 means 100. When the log has more sessions at the same time, those that wait give
-	// theirs to others and connect again later.
+	// Threads is how many connections there are at most; 0 means 100. When the log has more sessions at the same time,
+	// those that wait give theirs to others and connect again later.
 	Threads int
 	Time    time.Duration // ends the replay; 0 for no limit
 	// Reconnect is how long a session that lost its connection tries for another before the replay fails; 0 means 60 s.
@@ -75,7 +77,8 @@ func (c *ReplayConfig) options() map[string]string {
 		speed = strconv.FormatFloat(c.Speed, 'g', -1, 64)
 	}
 	return map[string]string{
-		"speed": speed, "writes": strconv.FormatBool(c.Writes), "connections": strconv.Itoa(c.Threads), "logs": strings.Join(c.Logs, " "),
+		"speed": speed, "writes": strconv.FormatBool(c.Writes), "connections": strconv.Itoa(c.Threads),
+		"logs": strings.Join(c.Logs, " "),
 		"time": strconv.FormatFloat(c.Time.Seconds(), 'f', -1, 64),
 	}
 }
@@ -83,47 +86,53 @@ func (c *ReplayConfig) options() map[string]string {
 // Replayed tells what became of a log's entries. Entries = Sent + Skipped + Failed + Left.
 type Replayed struct {
 	Entries uint64 `json:"entries"` // read from the log
-	Sent    uint64 `json:"sent"`    // statements that went to the server and were answered, an error included, or whose connection broke
+	// statements that went to the server and were answered, an error included, or whose connection broke
+	Sent uint64 `json:"sent"`
 	// Failed were not sent because their database could not be used.
 	Failed uint64 `json:"failed,omitzero"`
 	// Left were read ahead but not sent when the replay was stopped.
 	Left    uint64            `json:"left,omitzero"`
 	Skipped map[string]uint64 `json:"skipped,omitempty"` // by reason, as people read it
-	// Late counts statements that were sent more than 50 ms after they were due, because the one before took longer than it did, the server
-	// let nobody in, or the client had no connection or no CPU. MaxLag is the longest such time.
+	// Late counts statements that were sent more than 50 ms after they were due, because the one before took longer
+	// than it did, the server let nobody in, or the client had no connection or no CPU. MaxLag is the longest such
+	// time.
 	Late   uint64        `json:"late"`
 	MaxLag time.Duration `json:"max_lag_ns"`
-	// Connections counts log-ins; Sessions those of the log. Cut counts connections that were given to others in the middle of a
-	// transaction or with settings of their own, because the log has more sessions at a time than Threads.
+	// Connections counts log-ins; Sessions those of the log. Cut counts connections that were given to others in the
+	// middle of a transaction or with settings of their own, because the log has more sessions at a time than Threads.
 	Connections uint64 `json:"connections"`
 	Sessions    uint64 `json:"sessions"`
 	Cut         uint64 `json:"cut,omitzero"`
 	// Logged is the sum of the Query_time of statements that were sent, Took that of their answers in this replay.
 	Logged time.Duration `json:"logged_ns"`
 	Took   time.Duration `json:"took_ns"`
-	Span   time.Duration `json:"span_ns"`       // of the log's time between the first and the last statement that was read
-	Back   uint64        `json:"back,omitzero"` // how often the log's clock was set back
-	Rate   uint32        `json:"rate,omitzero"` // the log has one of so many statements at worst; 0 = nothing tells of a limit
+	// of the log's time between the first and the last statement that was read
+	Span time.Duration `json:"span_ns"`
+	Back uint64        `json:"back,omitzero"` // how often the log's clock was set back
+	// the log has one of so many statements at worst; 0 = nothing tells of a limit
+	Rate uint32 `json:"rate,omitzero"`
 }
 
 // late is from when on a statement counts as late.
 const late = 50 * time.Millisecond
 
-// Replay sends the statements of a log again and returns its figures, as Run does: sink, which may be nil, gets every tick in order from the
-// goroutine that called Replay.
+// Replay sends the statements of a log again and returns its figures, as Run does: sink, which may be nil, gets every
+// tick in order from the goroutine that called Replay.
 //
-// Each session of the log has a connection of its own, and sends its statements in the order of the log. A statement is due when it
-// began, and never before the end of the one before it in its session. Where a log has whole seconds alone, the pauses within one are
-// lost. Sessions are told apart by the thread id, and where the log has none by user and host, with as many connections as had
-// statements under way at the same time. Statements that a log does not have, because they were quicker than its limit, are missing here
-// as well.
+// Each session of the log has a connection of its own, and sends its statements in the order of the log. A statement is
+// due when it began, and never before the end of the one before it in its session. Where a log has whole seconds alone,
+// the pauses within one are lost. Sessions are told apart by the thread id, and where the log has none by user and
+// host, with as many connections as had statements under way at the same time. Statements that a log does not have,
+// because they were quicker than its limit, are missing here as well.
 //
-// Statements are sent at most once: nothing is tried again, and errors are counted by their number. Every session uses the account
-// of the target, and the database that the log names.
+// Statements are sent at most once: nothing is tried again, and errors are counted by their number. Every session uses
+// the account of the target, and the database that the log names.
 //
-// The log is read ahead by at most 32 MiB of statements. A statement that took longer than what the log tells in so much
-// is sent late.
-func Replay(ctx context.Context, t *target.Target, c ReplayConfig, src Source, sink func(run.Tick)) (run.Run, Replayed, error) {
+// The log is read ahead by at most 32 MiB of statements. A statement that took longer than what the log tells in so
+// much is sent late.
+func Replay(
+	ctx context.Context, t *target.Target, c ReplayConfig, src Source, sink func(run.Tick),
+) (run.Run, Replayed, error) {
 	out := run.Run{Workload: ReplayName, Target: t.String(), State: run.Failed}
 	fail := func(err error) (run.Run, Replayed, error) {
 		out.Error = err.Error()
@@ -197,8 +206,8 @@ func Replay(ctx context.Context, t *target.Target, c ReplayConfig, src Source, s
 	return out, told, nil
 }
 
-// Preview reads a log to its end, as Replay would, and tells what that would do: Sent is what would be sent. No server is asked, so Failed,
-// Late and what depends on answers is 0.
+// Preview reads a log to its end, as Replay would, and tells what that would do: Sent is what would be sent. No server
+// is asked, so Failed, Late and what depends on answers is 0.
 func Preview(c ReplayConfig, src Source) (Replayed, error) {
 	c, err := c.settle()
 	if err != nil {
@@ -246,10 +255,12 @@ func (x *Replayed) warnings(c ReplayConfig) (out []string) {
 		say("%d statements were sent more than %v late, by up to %v", x.Late, late, x.MaxLag.Round(time.Millisecond))
 	}
 	if x.Cut > 0 {
-		say("%d connections were taken from sessions in a transaction or with their own settings, because the log has more than %d sessions at a time: use more threads", x.Cut, c.Threads)
+		say("%d connections were taken from sessions in a transaction or with their own settings, because the log "+
+			"has more than %d sessions at a time: use more threads", x.Cut, c.Threads)
 	}
 	if x.Rate > 1 {
-		say("the log has one of %d statements in places, because log_slow_rate_limit was set: the others are missing here", x.Rate)
+		say("the log has one of %d statements in places, because log_slow_rate_limit was set: the others are missing "+
+			"here", x.Rate)
 	}
 	if x.Back > 0 {
 		say("the log's clock went back %d times; the replay continued from its position", x.Back)
@@ -269,8 +280,9 @@ type replay struct {
 	failed chan error
 	recs   []*recorder
 	slots  chan struct{} // connections that may still be opened
-	// By want a session that waits for a slot asks for that of another, which closes its connection when it can do without and answers by the
-	// channel that came. By must it asks when it has waited for so long that transactions do not count any more.
+	// By want a session that waits for a slot asks for that of another, which closes its connection when it can do
+	// without and answers by the channel that came. By must it asks when it has waited for so long that transactions do
+	// not count any more.
 	want, must chan chan<- struct{}
 	ready      chan struct{} // enough of the log has been read to begin
 	done       chan struct{}
@@ -298,9 +310,14 @@ type replay struct {
 func newReplay(t *target.Target, c ReplayConfig, src Source, hard context.Context) *replay {
 	plan := &workload.Plan{Workload: ReplayName, Operations: replayKinds}
 	r := &replay{
-		crew: &crew{config: Config{Threads: c.Threads, Time: c.Time, Reconnect: c.Reconnect}, plan: plan, naming: namesOf(plan), hard: hard, stop: make(chan struct{})},
-		t:    t, config: c, src: src, failed: make(chan error, 1), slots: make(chan struct{}, c.Threads), want: make(chan chan<- struct{}),
-		must: make(chan chan<- struct{}), ready: make(chan struct{}), done: make(chan struct{}), sessions: map[sessionKey]*replaySession{}, all: map[*replaySession]struct{}{}, lanes: map[string]int{},
+		crew: &crew{
+			config: Config{Threads: c.Threads, Time: c.Time, Reconnect: c.Reconnect}, plan: plan,
+			naming: namesOf(plan), hard: hard, stop: make(chan struct{}),
+		},
+		t: t, config: c, src: src, failed: make(chan error, 1), slots: make(chan struct{}, c.Threads),
+		want: make(chan chan<- struct{}),
+		must: make(chan chan<- struct{}), ready: make(chan struct{}), done: make(chan struct{}),
+		sessions: map[sessionKey]*replaySession{}, all: map[*replaySession]struct{}{}, lanes: map[string]int{},
 		calls: ownCalls{known: map[string]bool{}},
 	}
 	r.room = sync.NewCond(&r.mu)
@@ -513,7 +530,8 @@ const (
 	// aheadBytes bounds what is read ahead, with what an item takes itself; a longer statement goes alone.
 	aheadBytes = 32 << 20
 	itemBytes  = 128
-	// firstEntries or firstTime of the log are read before the replay begins, so that what ended later but began earlier is known.
+	// firstEntries or firstTime of the log are read before the replay begins, so that what ended later but began
+	// earlier is known.
 	firstEntries = 2000
 	firstTime    = 10_000_000
 )

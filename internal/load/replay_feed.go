@@ -16,14 +16,15 @@ type logClock struct {
 	back          uint64
 }
 
-// backwards is by how much the time of a log may go back before its clock is taken to have been set: entries of several threads, and of
-// logs that were merged, are a little out of order.
+// backwards is by how much the time of a log may go back before its clock is taken to have been set: entries of several
+// threads, and of logs that were merged, are a little out of order.
 const backwards = 60_000_000
 
 // near reports whether a time goes on from where the log is.
 func (c *logClock) near(at int64) bool { return at >= c.latest-backwards && at <= c.latest+backwards }
 
-// place returns when an entry began and how long it took. An entry whose log has not told any time yet began with the first one that has.
+// place returns when an entry began and how long it took. An entry whose log has not told any time yet began with the
+// first one that has.
 func (c *logClock) place(e *slowlog.Entry) (start, took int64, timed bool) {
 	for i := range e.Figures {
 		if e.Figures[i].Attribute == slowlog.QueryTime {
@@ -67,8 +68,8 @@ type sessionKey struct {
 	lane   int    // of several at the same time
 }
 
-// keyOf returns the session of an entry. Statements of the same user and host without an id that overlap are of several sessions; in whole
-// seconds only what overlaps by more than one is known to.
+// keyOf returns the session of an entry. Statements of the same user and host without an id that overlap are of several
+// sessions; in whole seconds only what overlaps by more than one is known to.
 func (r *replay) keyOf(e *slowlog.Entry, start, took int64) sessionKey {
 	if e.HasID {
 		return sessionKey{thread: e.Thread, known: true}

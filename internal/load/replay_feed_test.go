@@ -30,7 +30,8 @@ func (x *entries) Next(e *slowlog.Entry) error {
 // slow returns an entry of a slow log that ended at a time in seconds and took some.
 func slow(thread uint64, end, took float64, sql string) slowlog.Entry {
 	return slowlog.Entry{
-		At: int64(end * 1e6), Thread: thread, HasID: thread > 0, User: []byte("app"), Host: []byte("h"), SQL: []byte(sql), Rate: 1,
+		At: int64(end * 1e6), Thread: thread, HasID: thread > 0, User: []byte("app"), Host: []byte("h"),
+		SQL: []byte(sql), Rate: 1,
 		Figures: []slowlog.Figure{{Attribute: slowlog.QueryTime, Value: took}},
 	}
 }
@@ -108,7 +109,8 @@ func TestSessionsWithoutAnID(t *testing.T) {
 	}
 	f(1, slow(0, 10.5, 0.4, "SELECT 1"), slow(0, 11.7, 0.4, "SELECT 2"))
 	f(2, slow(0, 10.5, 0.4, "SELECT 1"), slow(0, 10.7, 0.4, "SELECT 2"))
-	f(2, slow(0, 10.5, 0.4, "SELECT 1"), slow(0, 10.7, 0.4, "SELECT 2"), slow(0, 10.9, 0.4, "SELECT 3")) // the first is free again
+	// the first is free again
+	f(2, slow(0, 10.5, 0.4, "SELECT 1"), slow(0, 10.7, 0.4, "SELECT 2"), slow(0, 10.9, 0.4, "SELECT 3"))
 	f(3, slow(0, 10.5, 0.4, "SELECT 1"), slow(0, 10.6, 0.4, "SELECT 2"), slow(0, 10.7, 0.4, "SELECT 3"))
 	f(1, slow(0, 10, 0.4, "SELECT 1"), slow(0, 10, 0.4, "SELECT 2")) // whole seconds
 	f(2, slow(0, 10, 4, "SELECT 1"), slow(0, 10, 4, "SELECT 2"))
@@ -135,7 +137,8 @@ func TestDue(t *testing.T) {
 	f(due(1, log...), 0, time.Second, 9900*time.Millisecond)
 	f(due(10, log...), 0, 100*time.Millisecond, 990*time.Millisecond)
 	// Whole seconds: one begins when the one before has ended.
-	f(due(1, slow(1, 10, 0.25, "SELECT 1"), slow(1, 10, 0.25, "SELECT 2"), slow(1, 10, 0.25, "SELECT 3")), 0, 250*time.Millisecond, 500*time.Millisecond)
+	f(due(1, slow(1, 10, 0.25, "SELECT 1"), slow(1, 10, 0.25, "SELECT 2"), slow(1, 10, 0.25, "SELECT 3")), 0,
+		250*time.Millisecond, 500*time.Millisecond)
 }
 
 func TestRateLimitIsTold(t *testing.T) {
@@ -156,7 +159,8 @@ type endless struct{ n uint64 }
 
 func (x *endless) Next(e *slowlog.Entry) error {
 	x.n++
-	*e = slow(1+x.n%100, float64(1000+x.n), 0, "SELECT "+strconv.FormatUint(x.n, 10)+" FROM a_table_with_a_name_that_is_rather_long")
+	*e = slow(1+x.n%100, float64(1000+x.n), 0, "SELECT "+strconv.FormatUint(x.n, 10)+
+		" FROM a_table_with_a_name_that_is_rather_long")
 	return nil
 }
 

@@ -13,15 +13,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// What the text of a statement that reads cannot prove is asked of the server: that it reads texts as inspect does, that
-// its functions are its own, and that no view calls one that somebody has stored there, or one of the server's that does
-// more than read. A stored one runs with what the account may, and a transaction that is READ ONLY stops neither SET GLOBAL
-// nor INTO OUTFILE in it.
+// What the text of a statement that reads cannot prove is asked of the server: that it reads texts as inspect does,
+// that its functions are its own, and that no view calls one that somebody has stored there, or one of the server's
+// that does more than read. A stored one runs with what the account may, and a transaction that is READ ONLY stops
+// neither SET GLOBAL nor INTO OUTFILE in it.
 
 // provable fails where no statement can be proven to read.
 func (r *replay) provable(ctx context.Context, s *target.Session) error {
 	mode := ""
-	_, err := s.Query(ctx, sqltext.Tagged("load", "replay", "SELECT CONCAT(@@session.sql_mode, ',', @@global.sql_mode)"), func(row []driver.Value) {
+	_, err := s.Query(ctx, sqltext.Tagged("load", "replay",
+		"SELECT CONCAT(@@session.sql_mode, ',', @@global.sql_mode)"), func(row []driver.Value) {
 		if b, ok := row[0].([]byte); ok {
 			mode = string(b)
 		}
@@ -31,7 +32,8 @@ func (r *replay) provable(ctx context.Context, s *target.Session) error {
 	}
 	for _, m := range []string{"ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "ORACLE"} {
 		if strings.Contains(mode, m) {
-			return fmt.Errorf("start replay: sql_mode=%s: with %s no statement is proven to read; Fix: SET GLOBAL sql_mode without it, "+
+			return fmt.Errorf("start replay: sql_mode=%s: with %s no statement is proven to read; Fix: SET GLOBAL "+
+				"sql_mode without it, "+
 				"or replay on a copy with --writes", mode, m)
 		}
 	}
@@ -45,8 +47,10 @@ func (r *replay) provable(ctx context.Context, s *target.Session) error {
 		return r.t.Wrap("read views on", err)
 	}
 	if len(odd) > 0 {
-		return fmt.Errorf("start replay: views that are not proven to read, or not shown to this account, may call stored functions, take locks or "+
-			"read files (%d, such as %s); Fix: GRANT SHOW VIEW where it is missing, trust whoever made them with %s in the URL, or replay on a copy "+
+		return fmt.Errorf("start replay: views that are not proven to read, or not shown to this account, may call "+
+			"stored functions, take locks or "+
+			"read files (%d, such as %s); Fix: GRANT SHOW VIEW where it is missing, trust whoever made them with %s "+
+			"in the URL, or replay on a copy "+
 			"with --writes", len(odd), strings.Join(odd[:min(len(odd), 3)], ", "), target.TrustParameter(schemas))
 	}
 	return nil
@@ -55,11 +59,13 @@ func (r *replay) provable(ctx context.Context, s *target.Session) error {
 // serversOwn are the schemas sys and mysql to the letter: where names are told apart by case, SYS may be anybody's.
 const serversOwn = "('737973', '6D7973716C')"
 
-// oddViews returns the views that are not proven to read, as quoted names, and their schemas. Servers write a stored function
-// into a view with its schema, so that no name of one passes. The views of schemas that are trusted are not looked at.
+// oddViews returns the views that are not proven to read, as quoted names, and their schemas. Servers write a stored
+// function into a view with its schema, so that no name of one passes. The views of schemas that are trusted are not
+// looked at.
 func (r *replay) oddViews(ctx context.Context, conn *sql.Conn) (odd, schemas []string, err error) {
 	rows, err := conn.QueryContext(ctx, sqltext.Tagged("load", "replay",
-		"SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(VIEW_DEFINITION, '') FROM information_schema.VIEWS WHERE HEX(TABLE_SCHEMA) NOT IN "+serversOwn))
+		"SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(VIEW_DEFINITION, '') FROM information_schema.VIEWS WHERE "+
+			"HEX(TABLE_SCHEMA) NOT IN "+serversOwn))
 	if err != nil {
 		return nil, nil, err
 	}

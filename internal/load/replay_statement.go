@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -18,8 +19,8 @@ type replayed struct {
 	begins, ends bool   // a transaction
 	pins         bool   // something that ends with the connection
 	use          string // USE: the database
-	// calls are the words before a parenthesis, with commas between: they are to be the server's own functions. One that is
-	// apart from its parenthesis ends in a space.
+	// calls are the words before a parenthesis, with commas between: they are to be the server's own functions. One
+	// that is apart from its parenthesis ends in a space.
 	calls string
 }
 
@@ -53,9 +54,9 @@ var skipTexts = [skips]string{
 	twice:      "the log has them again with their values",
 }
 
-// inspect says what a statement means. Without writes only what is proven to read alone, and what steers a session, is sent: the words of
-// the statement are looked at, outside of strings and comments, and what is not known to be harmless is not. general says that the log has
-// both the text of an EXECUTE and the statement that it executed.
+// inspect says what a statement means. Without writes only what is proven to read alone, and what steers a session, is
+// sent: the words of the statement are looked at, outside of strings and comments, and what is not known to be harmless
+// is not. general says that the log has both the text of an EXECUTE and the statement that it executed.
 func inspect(sql []byte, writes, general bool) (r replayed) {
 	most := mostWords
 	if writes {
@@ -122,7 +123,8 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 		r.pins = first == "lock" || first == "create" && w.has("temporary")
 	}
 	switch first {
-	case "shutdown", "restart", "kill", "change", "stop", "reset", "purge", "install", "uninstall", "clone", "grant", "revoke", "binlog", "flush",
+	case "shutdown", "restart", "kill", "change", "stop", "reset", "purge", "install", "uninstall", "clone", "grant",
+		"revoke", "binlog", "flush",
 		"import", "load", "xa", "backup":
 		r.skip = ofServer
 		return r
@@ -213,7 +215,8 @@ func (w *words) ofServer() bool {
 // encodings are those in which servers tell words, blanks and quotes apart as scanWords does.
 var encodings = []string{"utf8", "utf8mb3", "utf8mb4", "ascii", "binary"}
 
-// otherEncoding reports whether a SET may have the server read the statements after it in an encoding that is none of encodings.
+// otherEncoding reports whether a SET may have the server read the statements after it in an encoding that is none of
+// encodings.
 func (w *words) otherEncoding() bool {
 	for part := range split(w.list[1:], ",") {
 		value := part[1:]
@@ -278,7 +281,8 @@ func (w *words) reads(first string) bool {
 				return false
 			}
 		case "(":
-			if i > 0 && !callable[w.list[i-1]] || i > 1 && w.list[i-2] == "." { // db.f(): a stored function, whatever its name
+			if i > 0 && !callable[w.list[i-1]] || i > 1 && w.list[i-2] == "." {
+				// db.f(): a stored function, whatever its name
 				return false
 			}
 		}
@@ -286,8 +290,8 @@ func (w *words) reads(first string) bool {
 	return true
 }
 
-// steers reports whether a SET changes nothing but what is known to concern its session alone, and not how the server reads
-// the statements after it: what is proven here would be about other words then.
+// steers reports whether a SET changes nothing but what is known to concern its session alone, and not how the server
+// reads the statements after it: what is proven here would be about other words then.
 func (w *words) steers() bool {
 	if len(w.list) < 2 || w.ticks || w.has("(") || w.has("next") || w.has("select") { // NEXT VALUE FOR a sequence
 		return false
@@ -315,7 +319,8 @@ func (w *words) steers() bool {
 		name := part[0]
 		switch {
 		case name == "transaction" || name == "isolation" || name == "read": // READ ONLY
-			if slices.Contains(values, "write") || slices.Contains(values, "serializable") { // in which what reads locks
+			if slices.Contains(values, "write") || slices.Contains(values, "serializable") {
+				// in which what reads locks
 				return false
 			}
 			continue
@@ -362,7 +367,7 @@ func (w *words) steers() bool {
 
 // textOrName reports whether a word is one of these.
 func textOrName(word string) bool {
-	return strings.HasPrefix(word, quotedName) || isWordByte(word[0]) && !isDigit(word[0])
+	return strings.HasPrefix(word, quotedName) || sqltext.WordByte(word[0]) && !isDigit(word[0])
 }
 
 // split gives the parts of a list between separators, those that are empty left out.
@@ -381,8 +386,8 @@ func split(list []string, by string) iter.Seq[[]string] {
 	}
 }
 
-// unlikeOthers are words in a SET of how statements are read after which strings and names may end elsewhere: modes, also
-// those that stand for others, and the sign that would hide such a word.
+// unlikeOthers are words in a SET of how statements are read after which strings and names may end elsewhere: modes,
+// also those that stand for others, and the sign that would hide such a word.
 var unlikeOthers = []string{"ansi", "no_backslash", "oracle", "db2", "maxdb", "mssql", "postgresql", `\`}
 
 // readingLevels are those in which what reads takes no locks.
@@ -408,9 +413,9 @@ var settable = func() map[string]bool {
 	return m
 }()
 
-// callable holds every word that may stand before an opening parenthesis in a statement that reads: the functions of both servers that
-// neither write nor wait for others nor hold locks, types, and words of the language. Names of stored functions and of functions from
-// libraries are not known to be harmless.
+// callable holds every word that may stand before an opening parenthesis in a statement that reads: the functions of
+// both servers that neither write nor wait for others nor hold locks, types, and words of the language. Names of stored
+// functions and of functions from libraries are not known to be harmless.
 var callable = func() map[string]bool {
 	m := map[string]bool{}
 	for _, f := range strings.Fields(`
@@ -457,10 +462,10 @@ const (
 	mostWords = 200_000
 )
 
-// scanWords takes a statement apart. Strings end as the server ends them with its usual settings. Comments are left out, those that a
-// server executes too, which are odd unless they hold words alone that never matter; when all of the statement is in one, that is
-// taken apart.
-// Numbers are left out, but in a SET, where each is "0". When there are more words than most, the rest is not looked at, and they are odd.
+// scanWords takes a statement apart. Strings end as the server ends them with its usual settings. Comments are left
+// out, those that a server executes too, which are odd unless they hold words alone that never matter; when all of the
+// statement is in one, that is taken apart. Numbers are left out, but in a SET, where each is "0". When there are more
+// words than most, the rest is not looked at, and they are odd.
 func scanWords(sql []byte, most int) (w words) {
 	s := string(sql)
 	if inner, ok := wholly(s); ok {
@@ -483,68 +488,47 @@ func scanWords(sql []byte, most int) (w words) {
 			w.text = strings.ToLower(s)
 		}
 	}()
-	for i := 0; i < len(s); {
+	for i, j := 0, 0; i < len(s); i = j {
 		if len(w.list) >= most {
 			w.odd = true
 			return w
 		}
-		c := s[i]
-		switch {
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			i++
-		case c < ' ' || c == 0x7f: // servers differ in what they take for a blank
+		var kind sqltext.Kind
+		kind, j = sqltext.Next(s, i)
+		if strings.HasPrefix(s[i:], "--\x7f") { // servers see a comment there, which decides nothing
 			w.odd = true
-			i++
-		case c == '#' || c == '-' && strings.HasPrefix(s[i:], "--") && (i+2 == len(s) || s[i+2] <= ' ' || s[i+2] == 0x7f):
-			n := strings.IndexByte(s[i:], '\n')
-			if n < 0 {
+			if j = strings.IndexByte(s[i:], '\n'); j < 0 {
 				return w
 			}
-			i += n
-		case c == '/' && strings.HasPrefix(s[i:], "/*"):
-			n := strings.Index(s[i+2:], "*/")
-			if n < 0 {
-				w.odd = true
-				w.hidden = w.hidden || w.undecided()
-				return w
-			}
-			text := s[i+2 : i+2+n]
-			i += n + 4
-			if text == "" || text[0] != '!' && !strings.HasPrefix(text, "M!") {
-				continue
-			}
-			if inner := executedText(text); !neverMatters[strings.Join(strings.Fields(strings.ToLower(inner)), " ")] {
+			j += i
+			continue
+		}
+		switch c := s[i]; kind {
+		case sqltext.Space:
+			w.odd = w.odd || strings.ContainsAny(s[i:j], "\v\f") // servers differ in what they take for a blank
+		case sqltext.Comment:
+		case sqltext.Code:
+			if inner := executedText(s[i+2 : j-2]); !neverMatters[strings.Join(strings.Fields(strings.ToLower(inner)),
+				" ")] {
 				w.odd = true
 				w.hidden = w.hidden || w.undecided()
 			}
-		case c == '\'' || c == '"' || c == '`':
-			j := i + 1
-			for j < len(s) && s[j] != c {
-				if s[j] == '\\' && c != '`' {
-					j++
-				}
-				j++
-			}
-			if j >= len(s) {
-				w.odd = true
-				return w
-			}
+		case sqltext.Open:
+			w.odd = true
+			w.hidden = w.hidden || c == '/' && w.undecided()
+		case sqltext.String, sqltext.Name:
+			text := s[i+1 : j-1]
 			if len(w.list) == 1 {
-				w.name = s[i+1 : j]
+				w.name = text
 			}
 			if w.word(0) == "set" {
-				add(quotedName + strings.ToLower(s[i+1:j]))
+				add(quotedName + strings.ToLower(text))
 			} else {
 				add(quotedName)
 			}
-			w.ticks = w.ticks || c == '`'
-			i = j + 1
-			end = i
-		case isWordByte(c):
-			j := i + 1
-			for j < len(s) && isWordByte(s[j]) {
-				j++
-			}
+			w.ticks = w.ticks || kind == sqltext.Name
+			end = j
+		case sqltext.Word, sqltext.Number:
 			word := s[i:j]
 			if len(w.list) == 1 {
 				w.name = word
@@ -552,22 +536,26 @@ func scanWords(sql []byte, most int) (w words) {
 			fraction := i > 0 && s[i-1] == '.'
 			if number(word, fraction) {
 				// 1.e5 is one number too, and a word may follow at once.
-				w.odd = w.odd || j+1 < len(s) && s[j] == '.' && isWordByte(s[j+1]) && !isDigit(s[j+1])
+				w.odd = w.odd || j+1 < len(s) && s[j] == '.' && sqltext.WordByte(s[j+1]) && !isDigit(s[j+1])
 				if w.word(0) == "set" { // _latin1 0x61 is a text
 					add("0")
 				}
 			} else {
 				// A number may end within it, and the rest be a word.
-				w.odd = w.odd || isDigit(c) && !exponent(word, s[j:]) || strings.ContainsFunc(word, isForeign)
+				w.odd = w.odd || kind == sqltext.Number && !exponent(word, s[j:]) ||
+					strings.ContainsFunc(word, isForeign)
 				add(strings.ToLower(word))
 				end = j
 			}
-			i = j
-		case c == ';':
-			ended = true
-			i++
-		default:
-			if n := len(w.list); c == '(' && n > 0 && isWordByte(w.list[n-1][0]) {
+		case sqltext.Sign:
+			switch n := len(w.list); {
+			case c == ';':
+				ended = true
+				continue
+			case c < ' ' || c == 0x7f: // for a blank, or for the end of a comment's sign
+				w.odd = true
+				continue
+			case c == '(' && n > 0 && sqltext.WordByte(w.list[n-1][0]):
 				call := w.list[n-1]
 				if i > end {
 					call += " "
@@ -577,15 +565,10 @@ func scanWords(sql []byte, most int) (w words) {
 				}
 				w.calls[call] = struct{}{}
 			}
-			add(s[i : i+1])
-			i++
+			add(s[i:j])
 		}
 	}
 	return w
-}
-
-func isWordByte(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
@@ -595,8 +578,8 @@ func isForeign(r rune) bool { return r >= 0x80 && !unicode.In(r, unicode.L, unic
 
 const digits = "0123456789"
 
-// number reports whether a word is a number: anything else that begins with a digit is a name, or a number and a name. As a
-// fraction it follows a point.
+// number reports whether a word is a number: anything else that begins with a digit is a name, or a number and a name.
+// As a fraction it follows a point.
 func number(s string, fraction bool) bool {
 	if !isDigit(s[0]) {
 		return false
@@ -613,7 +596,8 @@ func number(s string, fraction bool) bool {
 
 // exponent reports whether a word and what is after it are a number with a sign in it, as 5e-3.
 func exponent(word, after string) bool {
-	return strings.ToLower(strings.TrimLeft(word, digits)) == "e" && len(after) > 1 && (after[0] == '-' || after[0] == '+') && isDigit(after[1])
+	return strings.ToLower(strings.TrimLeft(word, digits)) == "e" && len(after) > 1 &&
+		(after[0] == '-' || after[0] == '+') && isDigit(after[1])
 }
 
 // executedText returns what a server executes of a comment's text.
@@ -637,6 +621,7 @@ func wholly(s string) (inner string, ok bool) {
 
 // neverMatters holds what a server may execute or skip without a statement being another.
 var neverMatters = map[string]bool{
-	"": true, "sql_no_cache": true, "sql_cache": true, "high_priority": true, "sql_calc_found_rows": true, "sql_big_result": true,
+	"": true, "sql_no_cache": true, "sql_cache": true, "high_priority": true, "sql_calc_found_rows": true,
+	"sql_big_result":   true,
 	"sql_small_result": true, "sql_buffer_result": true, "with consistent snapshot": true,
 }

@@ -37,7 +37,9 @@ func generalLog(t *testing.T, s *servers.Server) (read func(like string) []logge
 	db := s.DB(t, "")
 	return func(like string) (out []logged) {
 		t.Helper()
-		rows, err := db.Query("SELECT thread_id, CAST(event_time AS CHAR), CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type = 'Query' AND argument LIKE ? AND argument NOT LIKE '%general_log%' ORDER BY event_time", like)
+		rows, err := db.Query("SELECT thread_id, CAST(event_time AS CHAR), CONVERT(argument USING utf8mb4) FROM "+
+			"mysql.general_log WHERE command_type = 'Query' AND argument LIKE ? AND argument NOT LIKE "+
+			"'%general_log%' ORDER BY event_time", like)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,16 +73,19 @@ func replayedOn(t *testing.T, tg *target.Target, c ReplayConfig, src Source) (ru
 	if r.State != run.Done {
 		t.Fatalf("the replay is %s", r.State)
 	}
-	if sum.Operations() != r.Total.Operations() || sum.Queries() != r.Total.Queries() || sum.ErrorCount() != r.Total.ErrorCount() {
+	if sum.Operations() != r.Total.Operations() || sum.Queries() != r.Total.Queries() ||
+		sum.ErrorCount() != r.Total.ErrorCount() {
 		t.Errorf("the ticks have %d operations, %d queries and %d errors, the run %d, %d and %d",
-			sum.Operations(), sum.Queries(), sum.ErrorCount(), r.Total.Operations(), r.Total.Queries(), r.Total.ErrorCount())
+			sum.Operations(), sum.Queries(), sum.ErrorCount(), r.Total.Operations(),
+			r.Total.Queries(), r.Total.ErrorCount())
 	}
 	var skipped uint64
 	for _, n := range x.Skipped {
 		skipped += n
 	}
 	if x.Entries != x.Sent+skipped+x.Failed+x.Left {
-		t.Errorf("%d entries, but %d sent, %d skipped, %d failed, %d left", x.Entries, x.Sent, skipped, x.Failed, x.Left)
+		t.Errorf("%d entries, but %d sent, %d skipped, %d failed, %d left", x.Entries, x.Sent,
+			skipped, x.Failed, x.Left)
 	}
 	return r, x
 }
@@ -102,8 +107,10 @@ func TestReplayKeepsOrderAndTime(t *testing.T) {
 				}
 			}
 			r, x := replayedOn(t, tg, ReplayConfig{Speed: speed}, &entries{list: list})
-			if x.Sent != sessions*each || x.Sessions != sessions || x.Connections != sessions || r.Total.Operations() != sessions*each || r.Total.Ops[0].Reads != sessions*each {
-				t.Errorf("%d statements of %d sessions over %d connections, %d operations, %d reads", x.Sent, x.Sessions, x.Connections, r.Total.Operations(), r.Total.Ops[0].Reads)
+			if x.Sent != sessions*each || x.Sessions != sessions || x.Connections != sessions ||
+				r.Total.Operations() != sessions*each || r.Total.Ops[0].Reads != sessions*each {
+				t.Errorf("%d statements of %d sessions over %d connections, %d operations, %d reads", x.Sent,
+					x.Sessions, x.Connections, r.Total.Operations(), r.Total.Ops[0].Reads)
 			}
 			got := read(fmt.Sprintf("SELECT 'speed %v session%%", speed))
 			seen := map[string]int{}
@@ -113,7 +120,8 @@ func TestReplayKeepsOrderAndTime(t *testing.T) {
 			for _, g := range got {
 				seen[g.sql]++
 				var i, n int
-				if _, err := fmt.Sscanf(g.sql[strings.Index(g.sql, "session"):], "session %d statement %d", &i, &n); err != nil {
+				if _, err := fmt.Sscanf(g.sql[strings.Index(g.sql, "session"):], "session %d statement %d", &i,
+					&n); err != nil {
 					t.Fatal(err)
 				}
 				if p, ok := of[g.thread]; ok && p != i {
@@ -146,7 +154,8 @@ func TestReplayKeepsOrderAndTime(t *testing.T) {
 			if took := got[len(got)*3/4].at.Sub(got[len(got)/4].at).Seconds(); took < planned-0.4 || took > planned+5 {
 				t.Errorf("speed %v: half of the statements took %v s, planned are %v s", speed, took, planned)
 			}
-			if r.Total.Response() == nil || r.Total.Open == nil || r.Total.Open.Due != sessions*each || r.Total.Open.Dropped != 0 {
+			if r.Total.Response() == nil || r.Total.Open == nil || r.Total.Open.Due != sessions*each ||
+				r.Total.Open.Dropped != 0 {
 				t.Errorf("speed %v: due were %+v", speed, r.Total.Open)
 			}
 		}
@@ -156,14 +165,16 @@ func TestReplayKeepsOrderAndTime(t *testing.T) {
 // TestReplayOfARealLog lets a server log what several sessions do, and replays its slow log and its general log.
 func TestReplayOfARealLog(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
-		s.Exec(t, "CREATE DATABASE x", "CREATE DATABASE `y z`", "CREATE TABLE x.t (id INT PRIMARY KEY, n INT)", "CREATE TABLE `y z`.t (id INT PRIMARY KEY, n INT)",
+		s.Exec(t, "CREATE DATABASE x", "CREATE DATABASE `y z`", "CREATE TABLE x.t (id INT PRIMARY KEY, n INT)",
+			"CREATE TABLE `y z`.t (id INT PRIMARY KEY, n INT)",
 			"INSERT INTO x.t VALUES (1, 1), (2, 2)", "INSERT INTO `y z`.t VALUES (1, 10), (2, 20)")
 		dir := t.TempDir()
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
 		slowFile, generalFile := filepath.Join(dir, "slow.log"), filepath.Join(dir, "general.log")
-		s.Exec(t, "SET GLOBAL log_output='FILE'", "SET GLOBAL slow_query_log_file='"+slowFile+"'", "SET GLOBAL general_log_file='"+generalFile+"'",
+		s.Exec(t, "SET GLOBAL log_output='FILE'", "SET GLOBAL slow_query_log_file='"+slowFile+"'",
+			"SET GLOBAL general_log_file='"+generalFile+"'",
 			"SET GLOBAL long_query_time=0", "SET GLOBAL slow_query_log=ON", "SET GLOBAL general_log=ON")
 		want := map[int][]string{} // by session
 		var mu sync.Mutex
@@ -178,7 +189,8 @@ func TestReplayOfARealLog(t *testing.T) {
 				}
 				defer c.Close()
 				for n := range 10 {
-					list := []string{fmt.Sprintf("SELECT /* no hint */ n, 'session %d, %d' FROM t WHERE id IN (1, 2)", i, n)}
+					list := []string{fmt.Sprintf("SELECT /* no hint */ n, 'session %d, %d' FROM t WHERE id IN (1, 2)",
+						i, n)}
 					if n == 3 {
 						list = append(list, fmt.Sprintf("UPDATE t SET n = n + 1 WHERE id = %d", 1+i%2))
 					}
@@ -223,7 +235,9 @@ func TestReplayOfARealLog(t *testing.T) {
 					for _, list := range byThread {
 						for i, w := range want {
 							if !writes {
-								w = slices.DeleteFunc(slices.Clone(w), func(q string) bool { return strings.HasPrefix(q, "UPDATE") })
+								w = slices.DeleteFunc(slices.Clone(w), func(q string) bool {
+									return strings.HasPrefix(q, "UPDATE")
+								})
 							}
 							if slices.Equal(list, w) {
 								matched[i] = true
@@ -231,7 +245,8 @@ func TestReplayOfARealLog(t *testing.T) {
 						}
 					}
 					if len(matched) != 3 || len(byThread) != 3 {
-						t.Errorf("writes=%v: sessions %v came as they were, of %d: %v; want %v\n%+v", writes, matched, len(byThread), byThread, want, x)
+						t.Errorf("writes=%v: sessions %v came as they were, of %d: %v; want %v\n%+v", writes, matched,
+							len(byThread), byThread, want, x)
 					}
 				})
 			}
@@ -247,7 +262,8 @@ func TestLogsTellWhenAStatementBegan(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := filepath.Join(dir, "slow.log")
-		s.Exec(t, "SET GLOBAL log_output='FILE'", "SET GLOBAL slow_query_log_file='"+file+"'", "SET GLOBAL long_query_time=1", "SET GLOBAL slow_query_log=ON")
+		s.Exec(t, "SET GLOBAL log_output='FILE'", "SET GLOBAL slow_query_log_file='"+file+"'",
+			"SET GLOBAL long_query_time=1", "SET GLOBAL slow_query_log=ON")
 		db := s.DB(t, "") // connections from before keep their long_query_time
 		var begin, end time.Time
 		if err := db.Ping(); err != nil {
@@ -269,7 +285,8 @@ func TestLogsTellWhenAStatementBegan(t *testing.T) {
 		if e.At%1_000_000 == 0 { // the rest is cut off
 			at = at.Add(time.Second)
 		}
-		if !timed || took < 2_400_000 || at.Before(begin.Add(-100*time.Millisecond)) || at.After(end.Add(-1400*time.Millisecond)) {
+		if !timed || took < 2_400_000 || at.Before(begin.Add(-100*time.Millisecond)) ||
+			at.After(end.Add(-1400*time.Millisecond)) {
 			t.Errorf("a statement that ran from %v to %v began at %v and took %d µs by the log", begin, end, at, took)
 		}
 	})
@@ -291,7 +308,8 @@ func logHolds(t *testing.T, file string, n int, text string) {
 
 func sumOfRows(t *testing.T, s *servers.Server) (n int) {
 	t.Helper()
-	if err := s.DB(t, "").QueryRow("SELECT (SELECT SUM(n) FROM x.t) + (SELECT SUM(n) FROM `y z`.t)").Scan(&n); err != nil {
+	if err := s.DB(t, "").QueryRow("SELECT (SELECT SUM(n) FROM x.t) + (SELECT SUM(n) FROM `y z`.t)").
+		Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -327,7 +345,8 @@ func parsed(t *testing.T, file string) Source {
 	return parsedLog{p}
 }
 
-// TestReplayErrors expects the numbers of the server, a lost connection and a missing database to be counted, and the replay to go on.
+// TestReplayErrors expects the numbers of the server, a lost connection and a missing database to be counted, and the
+// replay to go on.
 func TestReplayErrors(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
 		var list []slowlog.Entry
@@ -343,7 +362,8 @@ func TestReplayErrors(t *testing.T) {
 		add(2, "", "KILL CONNECTION_ID()") // not sent
 		add(2, "", "SELECT 1")
 		r, x := replayedOn(t, tg, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list})
-		if x.Sent != 4 || x.Failed != 1 || r.Total.Errors["1146"] != 1 || r.Total.Errors["1049"] != 1 || r.Total.Errors["1064"] != 1 || r.Total.ErrorCount() != 3 || r.Total.Operations() != 2 {
+		if x.Sent != 4 || x.Failed != 1 || r.Total.Errors["1146"] != 1 || r.Total.Errors["1049"] != 1 ||
+			r.Total.Errors["1064"] != 1 || r.Total.ErrorCount() != 3 || r.Total.Operations() != 2 {
 			t.Errorf("%+v, errors %v, %d operations", x, r.Total.Errors, r.Total.Operations())
 		}
 		if r.Total.Ops[0].Failed != 3 {
@@ -361,7 +381,8 @@ func TestReplayErrors(t *testing.T) {
 			db := s.DB(t, "")
 			for {
 				var id uint64
-				err := db.QueryRow("SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(30) /* victim%'").Scan(&id)
+				err := db.QueryRow("SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(30) " +
+					"/* victim%'").Scan(&id)
 				if err == nil {
 					_, err = db.Exec(fmt.Sprintf("KILL %d", id))
 				}
@@ -377,8 +398,10 @@ func TestReplayErrors(t *testing.T) {
 		}()
 		r, x = replayedOn(t, tg, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list})
 		<-killed
-		if r.Total.Errors["lost"] != 1 || r.Total.Reconnects != 1 || r.Total.Operations() != 1 || x.Connections != 2 || x.Sent != 2 {
-			t.Errorf("errors %v, %d reconnects, %d operations, %+v", r.Total.Errors, r.Total.Reconnects, r.Total.Operations(), x)
+		if r.Total.Errors["lost"] != 1 || r.Total.Reconnects != 1 || r.Total.Operations() != 1 ||
+			x.Connections != 2 || x.Sent != 2 {
+			t.Errorf("errors %v, %d reconnects, %d operations, %+v", r.Total.Errors, r.Total.Reconnects,
+				r.Total.Operations(), x)
 		}
 		if n := len(read("SELECT SLEEP(30)%")); n != 1 {
 			t.Errorf("the statement that was killed came %d times", n)
@@ -389,26 +412,30 @@ func TestReplayErrors(t *testing.T) {
 // TestReplayReadsAlone hides writes where no text shows them.
 func TestReplayReadsAlone(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
-		s.Exec(t, "SET GLOBAL log_bin_trust_function_creators=1", "CREATE DATABASE x", "CREATE TABLE x.t (n INT)", "CREATE TABLE x.u (n INT) ENGINE=MyISAM",
+		s.Exec(t, "SET GLOBAL log_bin_trust_function_creators=1", "CREATE DATABASE x", "CREATE TABLE x.t (n INT)",
+			"CREATE TABLE x.u (n INT) ENGINE=MyISAM",
 			"CREATE FUNCTION x.f() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO x.t VALUES (1); RETURN 1; END",
 			"CREATE FUNCTION x.g() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO x.u VALUES (1); RETURN 1; END",
 			"CREATE VIEW x.v AS SELECT x.f()", "CREATE VIEW x.w AS SELECT x.g()")
 		var list []slowlog.Entry
 		for i, q := range []string{
-			"SELECT * FROM x.v", "SELECT * FROM x.w", "SELECT x.f()", "INSERT INTO x.t VALUES (2)", "DELETE FROM x.u", "BEGIN", "SELECT * FROM x.v", "COMMIT", "SET autocommit=0", "SELECT * FROM x.w",
+			"SELECT * FROM x.v", "SELECT * FROM x.w", "SELECT x.f()", "INSERT INTO x.t VALUES (2)", "DELETE FROM x.u",
+			"BEGIN", "SELECT * FROM x.v", "COMMIT", "SET autocommit=0", "SELECT * FROM x.w",
 			"/* dyno:scrape */ SELECT 1", "SET GLOBAL read_only=1",
 		} {
 			list = append(list, slow(1, 1000+float64(i)/100, 0, q))
 		}
 		r, x := replayedOn(t, tg, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list})
 		var n int
-		if err := s.DB(t, "").QueryRow("SELECT (SELECT COUNT(*) FROM x.t) + (SELECT COUNT(*) FROM x.u) + @@global.read_only").Scan(&n); err != nil {
+		if err := s.DB(t, "").QueryRow("SELECT (SELECT COUNT(*) FROM x.t) + (SELECT COUNT(*) FROM x.u) + " +
+			"@@global.read_only").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		if n != 0 {
 			t.Errorf("%d rows were written", n)
 		}
-		if r.Total.Errors["1792"] != 4 || x.Sent != 7 || x.Skipped[skipTexts[notRead]] != 3 || x.Skipped[skipTexts[ofServer]] != 1 || x.Skipped[skipTexts[ofDyno]] != 1 {
+		if r.Total.Errors["1792"] != 4 || x.Sent != 7 || x.Skipped[skipTexts[notRead]] != 3 ||
+			x.Skipped[skipTexts[ofServer]] != 1 || x.Skipped[skipTexts[ofDyno]] != 1 {
 			t.Errorf("errors %v, %+v", r.Total.Errors, x)
 		}
 		if !strings.Contains(strings.Join(r.Warnings, "\n"), "3 of 12 entries were not sent: not proven to be reads") {
@@ -417,13 +444,15 @@ func TestReplayReadsAlone(t *testing.T) {
 	})
 }
 
-// TestReplayRunsNoStoredFunction has statements in the log that call what somebody stored under the name of a function that other servers
-// have, or behind a view, and such as write files.
+// TestReplayRunsNoStoredFunction has statements in the log that call what somebody stored under the name of a function
+// that other servers have, or behind a view, and such as write files.
 func TestReplayRunsNoStoredFunction(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
-		s.Exec(t, "SET GLOBAL log_bin_trust_function_creators=1", "CREATE DATABASE tenant", "CREATE TABLE tenant.t (n INT)")
+		s.Exec(t, "SET GLOBAL log_bin_trust_function_creators=1", "CREATE DATABASE tenant",
+			"CREATE TABLE tenant.t (n INT)")
 		for _, f := range []string{"nvl2", "st_transform", "now", "count", "1f", "0x", "0b2", "0bad", "evil"} {
-			s.Exec(t, "CREATE FUNCTION tenant.`"+f+"`(a INT) RETURNS INT BEGIN SET GLOBAL max_connect_errors=77; RETURN 1; END")
+			s.Exec(t, "CREATE FUNCTION tenant.`"+f+"`(a INT) RETURNS INT BEGIN SET GLOBAL max_connect_errors=77; "+
+				"RETURN 1; END")
 		}
 		list := func(queries ...string) (out []slowlog.Entry) {
 			for i, q := range queries {
@@ -447,10 +476,13 @@ func TestReplayRunsNoStoredFunction(t *testing.T) {
 				t.Error("a stored function ran")
 			}
 		}
-		src := list("SELECT nvl2(1)", "SELECT st_transform(1)", "SELECT now (1)", "SELECT tenant.count/**/(1)", "SELECT 1f(1)", "SELECT evil /*!999999 IN */ (1)",
-			"SET NAMES gbk", "SELECT '\xbf\\', evil(1) -- '", "SET sql_mode='NO_BACKSLASH_ESCAPES'", "SELECT 'a\\', evil(1) -- '", "/*!999999 SELECT */ SET GLOBAL max_connect_errors=77",
+		src := list("SELECT nvl2(1)", "SELECT st_transform(1)", "SELECT now (1)", "SELECT tenant.count/**/(1)",
+			"SELECT 1f(1)", "SELECT evil /*!999999 IN */ (1)",
+			"SET NAMES gbk", "SELECT '\xbf\\', evil(1) -- '", "SET sql_mode='NO_BACKSLASH_ESCAPES'",
+			"SELECT 'a\\', evil(1) -- '", "/*!999999 SELECT */ SET GLOBAL max_connect_errors=77",
 			"SELECT 0x(1)", "SELECT 0b2(1)", "SELECT 0bad(1)",
-			"SELECT 1e1INTO OUTFILE '"+file+"'", "SELECT 'x',1.5INTO DUMPFILE '"+file+"'", "SELECT 1.e5INTO OUTFILE '"+file+"'",
+			"SELECT 1e1INTO OUTFILE '"+file+"'", "SELECT 'x',1.5INTO DUMPFILE '"+file+"'",
+			"SELECT 1.e5INTO OUTFILE '"+file+"'",
 			"SET NAMES latin1", "SELECT 'x' INTO\xa0OUTFILE '"+file+"'", "SELECT 'x' a\xc2\xa0INTO OUTFILE '"+file+"'",
 			"SELECT COUNT(*), MAX(n) FROM t")
 		r, x := replayedOn(t, tg, ReplayConfig{Speed: math.Inf(1)}, &entries{list: src})
@@ -459,8 +491,10 @@ func TestReplayRunsNoStoredFunction(t *testing.T) {
 			t.Errorf("%+v, %d operations: what only reads is sent", x, r.Total.Operations())
 		}
 
-		s.Exec(t, "INSERT INTO tenant.t VALUES (1)", "CREATE USER reader IDENTIFIED BY 'a'", "GRANT SELECT ON *.* TO reader",
-			"CREATE VIEW tenant.harmless AS SELECT COUNT(*) AS n, MAX(CONCAT(n, 'a')) AS m FROM tenant.t WHERE n IN (1, 2)")
+		s.Exec(t, "INSERT INTO tenant.t VALUES (1)", "CREATE USER reader IDENTIFIED BY 'a'",
+			"GRANT SELECT ON *.* TO reader",
+			"CREATE VIEW tenant.harmless AS SELECT COUNT(*) AS n, MAX(CONCAT(n, 'a')) AS m FROM tenant.t WHERE n IN "+
+				"(1, 2)")
 		spec := tg.Spec()
 		spec.User, spec.Password = "reader", target.NewSecret("a")
 		reads, err := target.Open(t.Context(), spec)
@@ -470,8 +504,10 @@ func TestReplayRunsNoStoredFunction(t *testing.T) {
 		defer func() { reads.Close() }()
 		refused := func(tg *target.Target, view string) {
 			t.Helper()
-			_, _, err := Replay(t.Context(), tg, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list("SELECT * FROM " + view)}, nil)
-			if err == nil || !strings.Contains(err.Error(), `"tenant.`+view+`"`) || !strings.Contains(err.Error(), "explain-schemas=tenant") {
+			_, _, err := Replay(t.Context(), tg, ReplayConfig{Speed: math.Inf(1)},
+				&entries{list: list("SELECT * FROM " + view)}, nil)
+			if err == nil || !strings.Contains(err.Error(), `"tenant.`+view+`"`) ||
+				!strings.Contains(err.Error(), "explain-schemas=tenant") {
 				t.Errorf("a replay with the view %s: %v", view, err)
 			}
 			unharmed()
@@ -483,7 +519,8 @@ func TestReplayRunsNoStoredFunction(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, view := range []string{
-			"invoker AS SELECT tenant.evil(1) FROM tenant.t", "definer AS SELECT evil(1) FROM tenant.t", "locking AS SELECT GET_LOCK('a', 1) FROM tenant.t",
+			"invoker AS SELECT tenant.evil(1) FROM tenant.t", "definer AS SELECT evil(1) FROM tenant.t",
+			"locking AS SELECT GET_LOCK('a', 1) FROM tenant.t",
 		} {
 			name, _, _ := strings.Cut(view, " ")
 			security := map[bool]string{true: "INVOKER", false: "DEFINER"}[name == "invoker"]
@@ -492,7 +529,8 @@ func TestReplayRunsNoStoredFunction(t *testing.T) {
 			refused(reads, name)
 			s.Exec(t, "DROP VIEW tenant."+name)
 		}
-		if r, _ := replayedOn(t, reads, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list("SELECT * FROM harmless")}); r.Total.Operations() < 1 {
+		if r, _ := replayedOn(t, reads, ReplayConfig{Speed: math.Inf(1)},
+			&entries{list: list("SELECT * FROM harmless")}); r.Total.Operations() < 1 {
 			t.Error("a view that only reads is not read")
 		}
 
@@ -524,13 +562,16 @@ func TestReplayWithFewConnections(t *testing.T) {
 				list = append(list, e)
 			}
 		}
-		list = append(list, slowlog.Entry{At: 1010e6, Thread: 3, HasID: true, SQL: []byte("Quit"), Admin: true}, slow(3, 1010, 0, "SELECT 'another session'"))
+		list = append(list, slowlog.Entry{At: 1010e6, Thread: 3, HasID: true, SQL: []byte("Quit"), Admin: true},
+			slow(3, 1010, 0, "SELECT 'another session'"))
 		var most int
-		r, x, err := Replay(t.Context(), tg, ReplayConfig{Speed: 3, Threads: 2}, &entries{list: list}, func(u run.Tick) { most = max(most, u.Threads) })
+		r, x, err := Replay(t.Context(), tg, ReplayConfig{Speed: 3, Threads: 2}, &entries{list: list},
+			func(u run.Tick) { most = max(most, u.Threads) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if most > 2 || x.Sent != sessions*each+1 || r.Total.ErrorCount() != 0 || x.Connections <= 2 || x.Sessions != sessions+1 || x.Cut != 0 {
+		if most > 2 || x.Sent != sessions*each+1 || r.Total.ErrorCount() != 0 || x.Connections <= 2 ||
+			x.Sessions != sessions+1 || x.Cut != 0 {
 			t.Errorf("%d connections at a time, %+v, errors %v", most, x, r.Total.Errors)
 		}
 		last := map[int]int{}
@@ -568,13 +609,14 @@ func (x *waiting) Next(e *slowlog.Entry) error {
 	return x.entries.Next(e)
 }
 
-// TestReplayCutsTransactions fills all connections with sessions in transactions, while another waits and the log does not go on before that has had
-// its turn.
+// TestReplayCutsTransactions fills all connections with sessions in transactions, while another waits and the log does
+// not go on before that has had its turn.
 func TestReplayCutsTransactions(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
 		read := generalLog(t, s)
 		src := &waiting{entries{list: []slowlog.Entry{
-			slow(1, 1000, 0, "BEGIN"), slow(2, 1000.1, 0, "SET @a = 1"), slow(3, 1020, 0, "SELECT 'third'"), slow(1, 1020.1, 0, "SELECT 'first again'"),
+			slow(1, 1000, 0, "BEGIN"), slow(2, 1000.1, 0, "SET @a = 1"), slow(3, 1020, 0, "SELECT 'third'"),
+			slow(1, 1020.1, 0, "SELECT 'first again'"),
 		}}, func() bool { return len(read("SELECT 'third'%")) > 0 }}
 		_, x := replayedOn(t, tg, ReplayConfig{Speed: 20, Threads: 2}, src)
 		if x.Sent != 4 || x.Cut != 1 || len(read("SELECT 'first again'")) != 1 {
@@ -586,13 +628,17 @@ func TestReplayCutsTransactions(t *testing.T) {
 // TestReplayStops stops a replay in the middle of a statement and of a pause.
 func TestReplayStops(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
-		list := []slowlog.Entry{slow(1, 1000, 0, "SELECT 1"), slow(1, 1000.1, 0, "SELECT SLEEP(100) /* long */"), slow(1, 1000.2, 0, "SELECT 2"), slow(2, 5000, 0, "SELECT 3")}
+		list := []slowlog.Entry{
+			slow(1, 1000, 0, "SELECT 1"), slow(1, 1000.1, 0, "SELECT SLEEP(100) /* long */"),
+			slow(1, 1000.2, 0, "SELECT 2"), slow(2, 5000, 0, "SELECT 3"),
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() {
 			db := s.DB(t, "")
 			for n := 0; n == 0 && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-				_ = db.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(100) /* long%'").Scan(&n)
+				_ = db.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT " +
+					"SLEEP(100) /* long%'").Scan(&n)
 			}
 			cancel()
 		}()
@@ -607,7 +653,8 @@ func TestReplayStops(t *testing.T) {
 		})
 		for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 			var n int
-			if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(100) /* long%'").Scan(&n); err != nil {
+			if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE " +
+				"'SELECT SLEEP(100) /* long%'").Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			if n == 0 {
@@ -617,7 +664,8 @@ func TestReplayStops(t *testing.T) {
 				t.Fatal("the server still runs the statement")
 			}
 		}
-		r, x := replayedOn(t, tg, ReplayConfig{Time: time.Second}, &entries{list: []slowlog.Entry{slow(1, 1000, 0, "SELECT 1"), slow(1, 9000, 0, "SELECT 2")}})
+		r, x := replayedOn(t, tg, ReplayConfig{Time: time.Second},
+			&entries{list: []slowlog.Entry{slow(1, 1000, 0, "SELECT 1"), slow(1, 9000, 0, "SELECT 2")}})
 		if r.Elapsed < time.Second || x.Sent != 1 || x.Left != 1 {
 			t.Errorf("after %v: %+v", r.Elapsed, x)
 		}

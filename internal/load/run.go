@@ -13,13 +13,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// Run runs a workload on a target and returns its figures. All sessions connect and prepare their statements before the clock
-// starts. sink, which may be nil, gets every tick, in order, from the goroutine that called Run; it returns quickly, for the next
-// tick waits for it.
+// Run runs a workload on a target and returns its figures. All sessions connect and prepare their statements before the
+// clock starts. sink, which may be nil, gets every tick, in order, from the goroutine that called Run; it returns
+// quickly, for the next tick waits for it.
 //
-// The end of ctx stops the run: operations under way may end, for half a second, then their statements are killed and their connections
-// closed. That is no error; the figures hold for the time the run ran and its State is Stopped. An error that ends the run is returned
-// together with the figures so far, whose State is Failed.
+// The end of ctx stops the run: operations under way may end, for half a second, then their statements are killed and
+// their connections closed. That is no error; the figures hold for the time the run ran and its State is Stopped. An
+// error that ends the run is returned together with the figures so far, whose State is Failed.
 func Run(ctx context.Context, t *target.Target, c Config, sink func(run.Tick)) (run.Run, error) {
 	c, plan, err := c.settle()
 	if err != nil {
@@ -69,7 +69,10 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()>>1 | 1 // within what an int64 holds, and never 0 again
 	}
-	out := run.Run{Workload: plan.Workload, Options: c.options(plan), Warnings: append([]string(nil), plan.Notes...), State: run.Failed}
+	out := run.Run{
+		Workload: plan.Workload, Options: c.options(plan), Warnings: append([]string(nil), plan.Notes...),
+		State: run.Failed,
+	}
 
 	hard, breakAll := context.WithCancel(context.WithoutCancel(ctx))
 	defer breakAll()
@@ -119,13 +122,14 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 		out.Warnings = append(out.Warnings, warning)
 	}
 	if c.Steady && !k.settled && !k.steady() {
-		out.Warnings = append(out.Warnings, "the rate did not become stationary: run longer, or find what still changes")
+		out.Warnings = append(out.Warnings,
+			"the rate did not become stationary: run longer, or find what still changes")
 	}
 	return out, nil
 }
 
-// connect opens all sessions in the first of the ways that is able to. A connection lives as long as the context it was opened with: that
-// of the run, which breakAll ends when the user does not want to wait any longer.
+// connect opens all sessions in the first of the ways that is able to. A connection lives as long as the context it was
+// opened with: that of the run, which breakAll ends when the user does not want to wait any longer.
 func (r runner) connect(ctx context.Context, cr *crew, breakAll func(), out *run.Run) (party, error) {
 	unhook := context.AfterFunc(ctx, breakAll)
 	var p party
@@ -154,12 +158,14 @@ func explain(err error, plan *workload.Plan) error {
 		return fmt.Errorf("%w (the data of %s does not exist: prepare it first)", err, plan.Workload)
 	}
 	if ok && n == tooManyPrepared {
-		return fmt.Errorf("%w (every session prepares %d statements: raise max_prepared_stmt_count, or use db-ps-mode=disable)", err, len(plan.Statements))
+		return fmt.Errorf("%w (every session prepares %d statements: raise max_prepared_stmt_count, or use "+
+			"db-ps-mode=disable)", err, len(plan.Statements))
 	}
 	return err
 }
 
-// killBusy asks the server to end the statements whose connections are about to be closed: it would go on with them otherwise.
+// killBusy asks the server to end the statements whose connections are about to be closed: it would go on with them
+// otherwise.
 func (r runner) killBusy(ids []uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), killTime)
 	defer cancel()

@@ -32,17 +32,22 @@ func TestCountsEqualTheServers(t *testing.T) {
 			const threads, tables = 3, 2
 			before, _ := c.settled(t)
 			var ticks []run.Tick
-			r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: w, Options: opts, Threads: threads, Events: 200, PSMode: mode, Statements: true}, func(x run.Tick) { ticks = append(ticks, x) })
+			r, err := Run(t.Context(), tg, Config{
+				Driver: driver, Workload: w, Options: opts, Threads: threads,
+				Events: 200, PSMode: mode, Statements: true,
+			}, func(x run.Tick) { ticks = append(ticks, x) })
 			if err != nil {
 				t.Fatal(err)
 			}
 			after, looks := c.settled(t)
 			d := func(name string) uint64 { return after[name] - before[name] }
 			if r.State != run.Done || r.Total.Operations() != 200 {
-				t.Errorf("%s %s: %s after %d operations, want done after 200", w.Name(), mode, r.State, r.Total.Operations())
+				t.Errorf("%s %s: %s after %d operations, want done after 200", w.Name(), mode,
+					r.State, r.Total.Operations())
 			}
 			if m := run.Merged(ticks); m.Operations() != 200 || m.Queries() != r.Total.Queries() {
-				t.Errorf("ticks hold %d operations and %d queries, the run %d and %d", m.Operations(), m.Queries(), 200, r.Total.Queries())
+				t.Errorf("ticks hold %d operations and %d queries, the run %d and %d", m.Operations(), m.Queries(),
+					200, r.Total.Queries())
 			}
 			var op run.Op
 			for _, x := range r.Total.Ops {
@@ -52,8 +57,8 @@ func TestCountsEqualTheServers(t *testing.T) {
 			if lost > 0 {
 				t.Logf("%d deadlocks, retried", lost)
 			}
-			// A session of the driver asks who it is when it logs in; every session sets its character set and says good-bye, which the servers count as a question;
-			// every table is asked for its largest id.
+			// A session of the driver asks who it is when it logs in; every session sets its character set and says
+			// good-bye, which the servers count as a question; every table is asked for its largest id.
 			asks := uint64(0)
 			if driver {
 				asks = threads
@@ -74,7 +79,8 @@ func TestCountsEqualTheServers(t *testing.T) {
 			for _, x := range r.Total.Statements {
 				timed += x.Latency.Count()
 			}
-			eq("statements timed", timed, d("Com_select")-asks-tables-looks+d("Com_update")+d("Com_delete")+d("Com_insert")+d("Com_begin")+d("Com_commit"))
+			eq("statements timed", timed, d("Com_select")-asks-tables-looks+d("Com_update")+d("Com_delete")+
+				d("Com_insert")+d("Com_begin")+d("Com_commit"))
 			eq("queries", r.Total.Queries()+asks+2*threads+tables+looks+1, d("Questions"))
 			if mode == Disable {
 				eq("executions of prepared statements", 0, d("Com_stmt_execute"))
@@ -99,7 +105,8 @@ func (c counters) settled(t *testing.T) (m map[string]uint64, looks uint64) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		var open int
-		if err := c.db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = 'sbtest'").Scan(&open); err != nil {
+		if err := c.db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = 'sbtest'").
+			Scan(&open); err != nil {
 			t.Fatal(err)
 		}
 		looks++
@@ -139,7 +146,10 @@ func TestTicksFollowEachOther(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		prepared(t, tg, nil)
 		var ticks []run.Tick
-		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: workload.PointSelect{}, Threads: 2, Time: 3 * time.Second}, func(x run.Tick) { ticks = append(ticks, x) })
+		r, err := Run(t.Context(), tg, Config{
+			Driver: driver, Workload: workload.PointSelect{}, Threads: 2,
+			Time: 3 * time.Second,
+		}, func(x run.Tick) { ticks = append(ticks, x) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +160,8 @@ func TestTicksFollowEachOther(t *testing.T) {
 		var sum time.Duration
 		for i, x := range ticks {
 			if x.Seq != i || !x.At.Equal(at) || x.Length <= 0 || x.Threads != 2 {
-				t.Errorf("tick %d: seq %d at %v for %v with %d threads, want it at %v with 2", i, x.Seq, x.At, x.Length, x.Threads, at)
+				t.Errorf("tick %d: seq %d at %v for %v with %d threads, want it at %v with 2", i, x.Seq, x.At,
+					x.Length, x.Threads, at)
 			}
 			if x.Operations() == 0 || x.ClientCPU <= 0 {
 				t.Errorf("tick %d: %d operations, %v of CPU", i, x.Operations(), x.ClientCPU)
@@ -158,12 +169,14 @@ func TestTicksFollowEachOther(t *testing.T) {
 			at, sum = at.Add(x.Length), sum+x.Length
 		}
 		if sum != r.Elapsed || r.Total.Length != sum || r.Total.Threads != 2 {
-			t.Errorf("ticks last %v, the run %v, its total %v with %d threads", sum, r.Elapsed, r.Total.Length, r.Total.Threads)
+			t.Errorf("ticks last %v, the run %v, its total %v with %d threads", sum, r.Elapsed,
+				r.Total.Length, r.Total.Threads)
 		}
 		if len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0], "special") {
 			t.Errorf("warnings %q do not state the distribution", r.Warnings)
 		}
-		if r.Options["rand-seed"] == "0" || r.Options["threads"] != "2" || r.Options["time"] != "3" || r.Options["table-size"] != "10000" {
+		if r.Options["rand-seed"] == "0" || r.Options["threads"] != "2" || r.Options["time"] != "3" ||
+			r.Options["table-size"] != "10000" {
 			t.Errorf("options %v", r.Options)
 		}
 	})
@@ -176,10 +189,12 @@ func TestCancelStopsCleanly(t *testing.T) {
 		var r run.Run
 		var err error
 		within(t, 20*time.Second, "a run that was stopped after its first tick", func(context.Context) {
-			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Threads: 2}, func(run.Tick) { cancel() })
+			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Threads: 2},
+				func(run.Tick) { cancel() })
 		})
 		if err != nil || r.State != run.Stopped || r.Total.Operations() == 0 || r.Total.Errors[lost] != 0 {
-			t.Errorf("%s, %d operations, errors %v, %v; want a stopped run with figures", r.State, r.Total.Operations(), r.Total.Errors, err)
+			t.Errorf("%s, %d operations, errors %v, %v; want a stopped run with figures", r.State,
+				r.Total.Operations(), r.Total.Errors, err)
 		}
 	})
 }

@@ -309,7 +309,9 @@ func (s *session) reconnect(cause error) error {
 }
 
 // again dials until there is a connection, the run ends or it is no use.
-func again[C any](cr *crew, cause error, sleep func(time.Duration) bool, dial func(context.Context) (C, error)) (C, error) {
+func again[C any](
+	cr *crew, cause error, sleep func(time.Duration) bool, dial func(context.Context) (C, error),
+) (C, error) {
 	var none C
 	begin := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -323,7 +325,8 @@ func again[C any](cr *crew, cause error, sleep func(time.Duration) bool, dial fu
 		case cr.stopped.Load():
 			return none, errStopped
 		case time.Since(begin) > cr.config.Reconnect || hopeless(err):
-			return none, fmt.Errorf("connection lost (%w), and no other in %v: %w", cause, time.Since(begin).Round(time.Second), err)
+			return none, fmt.Errorf("connection lost (%w), and no other in %v: %w", cause,
+				time.Since(begin).Round(time.Second), err)
 		}
 	}
 }
@@ -331,7 +334,8 @@ func again[C any](cr *crew, cause error, sleep func(time.Duration) bool, dial fu
 // hopeless reports whether no later attempt to connect can succeed without somebody's help.
 func hopeless(err error) bool {
 	switch target.KindOf(err) {
-	case target.AuthFailed, target.TLSFailed, target.NoSuchDatabase, target.Denied, target.BadTarget, target.Unsupported:
+	case target.AuthFailed, target.TLSFailed, target.NoSuchDatabase, target.Denied,
+		target.BadTarget, target.Unsupported:
 		return true
 	}
 	n, ok := target.ServerErrorNumber(err)

@@ -24,7 +24,10 @@ func (fixed) Name() string               { return "fixed" }
 func (fixed) Title() string              { return "always the same" }
 func (fixed) Options() []workload.Option { return nil }
 func (w fixed) Build(map[string]string) (*workload.Plan, error) {
-	p := &workload.Plan{Workload: "fixed", Schema: w.schema, Options: map[string]string{}, Operations: []string{"fixed"}, Statements: w.calls}
+	p := &workload.Plan{
+		Workload: "fixed", Schema: w.schema, Options: map[string]string{},
+		Operations: []string{"fixed"}, Statements: w.calls,
+	}
 	p.Generator = func(uint64, int) workload.Generator {
 		g := always{think: w.think}
 		for i := range w.calls {
@@ -64,10 +67,12 @@ func texts(sql ...string) fixed {
 	return w
 }
 
-// TestLockWaitsAreRetried holds a row's lock until the load has run into it, and expects the operation to end well after that.
+// TestLockWaitsAreRetried holds a row's lock until the load has run into it, and expects the operation to end well
+// after that.
 func TestLockWaitsAreRetried(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
-		s.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY, n INT)", "INSERT INTO x.t VALUES (1, 0), (2, 0)")
+		s.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY, n INT)",
+			"INSERT INTO x.t VALUES (1, 0), (2, 0)")
 		tx, err := s.DB(t, "x").Begin()
 		if err != nil {
 			t.Fatal(err)
@@ -87,10 +92,12 @@ func TestLockWaitsAreRetried(t *testing.T) {
 			}
 		})
 		if err != nil || r.Total.Operations() != 3 || r.Total.Errors["1205"] == 0 {
-			t.Errorf("%d operations, errors %v, %v; want 3 operations after lock wait timeouts", r.Total.Operations(), r.Total.Errors, err)
+			t.Errorf("%d operations, errors %v, %v; want 3 operations after lock wait timeouts",
+				r.Total.Operations(), r.Total.Errors, err)
 		}
 		var one, two int
-		if err := s.DB(t, "x").QueryRow("SELECT (SELECT n FROM t WHERE id = 1), (SELECT n FROM t WHERE id = 2)").Scan(&one, &two); err != nil {
+		if err := s.DB(t, "x").QueryRow("SELECT (SELECT n FROM t WHERE id = 1), (SELECT n FROM t WHERE id = 2)").
+			Scan(&one, &two); err != nil {
 			t.Fatal(err)
 		}
 		if one != 3 || two != 3 {
@@ -111,11 +118,12 @@ func TestDeadlocksAreRetried(t *testing.T) {
 			var err error
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Options: o, Threads: 8}, func(x run.Tick) {
-				if x.Errors["1213"] > 0 {
-					cancel()
-				}
-			})
+			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Options: o, Threads: 8},
+				func(x run.Tick) {
+					if x.Errors["1213"] > 0 {
+						cancel()
+					}
+				})
 			if err != nil {
 				t.Error(err)
 			}
@@ -135,15 +143,19 @@ func TestErrorsEndTheRunUnlessIgnored(t *testing.T) {
 		s.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY)", "INSERT INTO x.t VALUES (1)")
 		w := texts("SELECT 1", "INSERT INTO t VALUES (1)")
 		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: w, Events: 5}, nil)
-		if err == nil || r.State != run.Failed || r.Total.Errors["1062"] != 1 || !strings.Contains(r.Error, "INSERT INTO t") {
-			t.Errorf("%s with errors %v, %v; want it failed at the first duplicate key, naming the statement", r.State, r.Total.Errors, err)
+		if err == nil || r.State != run.Failed || r.Total.Errors["1062"] != 1 ||
+			!strings.Contains(r.Error, "INSERT INTO t") {
+			t.Errorf("%s with errors %v, %v; want it failed at the first duplicate key, naming the statement",
+				r.State, r.Total.Errors, err)
 		}
 		f := func(c Config) {
 			t.Helper()
 			c.Workload, c.Events = w, 5
 			r, err := Run(t.Context(), tg, c, nil)
-			if err != nil || r.State != run.Done || r.Total.Errors["1062"] != 5 || r.Total.Operations() != 0 || r.Total.Queries() != 10 {
-				t.Errorf("%s: %d operations, %d queries, errors %v, %v", r.State, r.Total.Operations(), r.Total.Queries(), r.Total.Errors, err)
+			if err != nil || r.State != run.Done || r.Total.Errors["1062"] != 5 || r.Total.Operations() != 0 ||
+				r.Total.Queries() != 10 {
+				t.Errorf("%s: %d operations, %d queries, errors %v, %v", r.State, r.Total.Operations(),
+					r.Total.Queries(), r.Total.Errors, err)
 			}
 		}
 		f(Config{Driver: driver, Ignore: []uint16{1062}})
@@ -164,11 +176,15 @@ func TestLostConnectionsComeBack(t *testing.T) {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			var err error
-			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Threads: 3, Reconnect: 2 * time.Minute}, func(x run.Tick) {
+			r, err = Run(ctx, tg, Config{
+				Driver: driver, Workload: workload.ReadWrite{}, Threads: 3,
+				Reconnect: 2 * time.Minute,
+			}, func(x run.Tick) {
 				switch {
 				case killed < 2:
 					var id int
-					if db.QueryRow("SELECT ID FROM information_schema.PROCESSLIST WHERE DB = 'sbtest' LIMIT 1").Scan(&id) == nil {
+					if db.QueryRow("SELECT ID FROM information_schema.PROCESSLIST WHERE DB = 'sbtest' LIMIT 1").
+						Scan(&id) == nil {
 						s.Exec(t, fmt.Sprintf("KILL %d", id))
 						killed++
 					}
@@ -201,33 +217,40 @@ func TestServerThatStaysAwayEndsTheRun(t *testing.T) {
 		tg := open(t, s)
 		prepared(t, tg, nil)
 		within(t, 60*time.Second, "a run without a server", func(ctx context.Context) {
-			r, err := Run(ctx, tg, Config{Driver: driver, Workload: workload.PointSelect{}, Threads: 2, Reconnect: time.Second}, func(x run.Tick) {
+			r, err := Run(ctx, tg, Config{
+				Driver: driver, Workload: workload.PointSelect{}, Threads: 2,
+				Reconnect: time.Second,
+			}, func(x run.Tick) {
 				if x.Seq == 0 {
 					s.Kill(t)
 				}
 			})
-			if err == nil || r.State != run.Failed || r.Total.Errors[lost] == 0 || r.Total.Operations() == 0 || !strings.Contains(err.Error(), "connection lost") {
+			if err == nil || r.State != run.Failed || r.Total.Errors[lost] == 0 || r.Total.Operations() == 0 ||
+				!strings.Contains(err.Error(), "connection lost") {
 				t.Errorf("%s, %d operations, errors %v, %v", r.State, r.Total.Operations(), r.Total.Errors, err)
 			}
 		})
 	}
 }
 
-// TestStoppedRunDoesNotWaitForLongStatements stops a run whose statements would take an hour, and looks whether the server was told.
+// TestStoppedRunDoesNotWaitForLongStatements stops a run whose statements would take an hour, and looks whether the
+// server was told.
 func TestStoppedRunDoesNotWaitForLongStatements(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		s.Exec(t, "CREATE DATABASE x")
 		db := s.DB(t, "")
 		ctx, cancel := context.WithCancel(t.Context())
 		within(t, 30*time.Second, "a stopped run", func(context.Context) {
-			r, err := Run(ctx, tg, Config{Driver: driver, Workload: texts("SELECT SLEEP(3600)"), Threads: 2}, func(x run.Tick) { cancel() })
+			r, err := Run(ctx, tg, Config{Driver: driver, Workload: texts("SELECT SLEEP(3600)"), Threads: 2},
+				func(x run.Tick) { cancel() })
 			if err != nil || r.State != run.Stopped || r.Total.Operations() != 0 || r.Total.Queries() != 0 {
 				t.Errorf("%s, %d operations, %d queries, %v", r.State, r.Total.Operations(), r.Total.Queries(), err)
 			}
 		})
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 			var n int
-			if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(3600)'").Scan(&n); err != nil {
+			if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(3600)'").
+				Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			if n == 0 {

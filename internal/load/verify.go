@@ -54,9 +54,9 @@ var ErrNoChecks = errors.New("this workload has no conditions to check")
 // verifiers bounds the connections: they are those of the target's pool.
 const verifiers = 4
 
-// Verify checks the conditions of a workload's tables, several at the same time on up to d.Threads connections, and returns those that
-// do not hold in the order of the plan. It only reads. Each condition is one statement, which sees one state of the tables, so that a
-// load may be running.
+// Verify checks the conditions of a workload's tables, several at the same time on up to d.Threads connections, and
+// returns those that do not hold in the order of the plan. It only reads. Each condition is one statement, which sees
+// one state of the tables, so that a load may be running.
 func Verify(ctx context.Context, t *target.Target, d Data, sink progress.Sink) ([]Violation, error) {
 	plan, err := d.plan("check")
 	if err != nil {
@@ -78,7 +78,8 @@ func Verify(ctx context.Context, t *target.Target, d Data, sink progress.Sink) (
 			}
 			defer v.close(gctx)
 			for {
-				i := len(found) - int(next.Add(1)) // the last ones take longest: begun first, they are not waited for alone
+				// the last ones take longest: begun first, they are not waited for alone
+				i := len(found) - int(next.Add(1))
 				if i < 0 {
 					return nil
 				}
@@ -105,7 +106,8 @@ func Verify(ctx context.Context, t *target.Target, d Data, sink progress.Sink) (
 	return out, nil
 }
 
-// sums bounds the memory for a temporary table of one condition: those of ten warehouses fit, and a small server is not driven out of its own.
+// sums bounds the memory for a temporary table of one condition: those of ten warehouses fit, and a small server is not
+// driven out of its own.
 const sums = 64 << 20
 
 // verifier is a connection that checks conditions.
@@ -127,7 +129,8 @@ func newVerifier(ctx context.Context, t *target.Target, database string) (*verif
 		fmt.Sprintf("SET SESSION sql_select_limit = %d", examples+1),
 		fmt.Sprintf("SET SESSION tmp_table_size = %d", sums),
 		fmt.Sprintf("SET SESSION max_heap_table_size = %d", sums),
-		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", // less would read rows of different moments, more would lock them
+		// less would read rows of different moments, more would lock them
+		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 	} {
 		if err == nil {
 			_, err = conn.ExecContext(ctx, sqltext.Tagged("check", "", q))

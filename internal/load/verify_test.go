@@ -47,60 +47,147 @@ func holds(t *testing.T, tg *target.Target, d Data, when string) {
 	}
 }
 
-// altered are changes of one row, with what undoes them, and the condition that each must break. They are made after a run, so that some
-// of the delivered orders have amounts.
+// altered are changes of one row, with what undoes them, and the condition that each must break. They are made after a
+// run, so that some of the delivered orders have amounts.
 var altered = []struct{ condition, do, undo string }{
 	{"1.2.1", "UPDATE item1 SET i_id = 0 WHERE i_id = 5", ""}, // kept: nothing is said of the numbers
 	{"1.2.1", "DELETE FROM item1 WHERE i_id = 0", "INSERT INTO item1 VALUES (5, 1, 'n', 1, 'd')"},
 	{"1.2.1", "DELETE FROM stock1 WHERE s_i_id = 100000", "INSERT INTO stock1 (s_w_id, s_i_id) VALUES (1, 100000)"},
 
 	{"3.3.2.1", "UPDATE warehouse1 SET w_ytd = w_ytd + 0.01", "UPDATE warehouse1 SET w_ytd = w_ytd - 0.01"},
-	{"3.3.2.1", "UPDATE district1 SET d_ytd = d_ytd - 0.01 WHERE d_id = 10", "UPDATE district1 SET d_ytd = d_ytd + 0.01 WHERE d_id = 10"},
+	{"3.3.2.1", "UPDATE district1 SET d_ytd = d_ytd - 0.01 WHERE d_id = 10", "UPDATE district1 SET d_ytd = d_ytd + " +
+		"0.01 WHERE d_id = 10"},
 
-	{"3.3.2.2", "UPDATE district1 SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 4", "UPDATE district1 SET d_next_o_id = d_next_o_id - 1 WHERE d_id = 4"},
-	{"3.3.2.2", "UPDATE district1 SET d_next_o_id = d_next_o_id - 1 WHERE d_id = 4", "UPDATE district1 SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 4"},
-	{"3.3.2.2", "UPDATE orders1 SET o_id = 1000000 WHERE o_d_id = 4 AND o_id = 1", "UPDATE orders1 SET o_id = 1 WHERE o_id = 1000000"},
-	{"3.3.2.2", "UPDATE new_orders1 SET no_o_id = 1000000 WHERE no_d_id = 4 AND no_o_id = 3000", "UPDATE new_orders1 SET no_o_id = 3000 WHERE no_o_id = 1000000"},
+	{
+		"3.3.2.2", "UPDATE district1 SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 4",
+		"UPDATE district1 SET d_next_o_id = d_next_o_id - 1 WHERE d_id = 4",
+	},
+	{
+		"3.3.2.2", "UPDATE district1 SET d_next_o_id = d_next_o_id - 1 WHERE d_id = 4",
+		"UPDATE district1 SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 4",
+	},
+	{
+		"3.3.2.2", "UPDATE orders1 SET o_id = 1000000 WHERE o_d_id = 4 AND o_id = 1",
+		"UPDATE orders1 SET o_id = 1 WHERE o_id = 1000000",
+	},
+	{
+		"3.3.2.2", "UPDATE new_orders1 SET no_o_id = 1000000 WHERE no_d_id = 4 AND no_o_id = 3000",
+		"UPDATE new_orders1 SET no_o_id = 3000 WHERE no_o_id = 1000000",
+	},
 
-	{"3.3.2.3", "UPDATE new_orders1 SET no_o_id = 1 WHERE no_d_id = 4 AND no_o_id = 3000", "UPDATE new_orders1 SET no_o_id = 3000 WHERE no_d_id = 4 AND no_o_id = 1"},
+	{
+		"3.3.2.3", "UPDATE new_orders1 SET no_o_id = 1 WHERE no_d_id = 4 AND no_o_id = 3000",
+		"UPDATE new_orders1 SET no_o_id = 3000 WHERE no_d_id = 4 AND no_o_id = 1",
+	},
 
-	{"3.3.2.4", "UPDATE orders1 SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 2 AND o_id = 77", "UPDATE orders1 SET o_ol_cnt = o_ol_cnt - 1 WHERE o_d_id = 2 AND o_id = 77"},
-	{"3.3.2.4", "UPDATE order_line1 SET ol_d_id = 99 WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 3", "UPDATE order_line1 SET ol_d_id = 2 WHERE ol_d_id = 99"},
+	{
+		"3.3.2.4", "UPDATE orders1 SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 2 AND o_id = 77",
+		"UPDATE orders1 SET o_ol_cnt = o_ol_cnt - 1 WHERE o_d_id = 2 AND o_id = 77",
+	},
+	{
+		"3.3.2.4", "UPDATE order_line1 SET ol_d_id = 99 WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 3",
+		"UPDATE order_line1 SET ol_d_id = 2 WHERE ol_d_id = 99",
+	},
 
-	{"3.3.2.5", "UPDATE orders1 SET o_carrier_id = NULL WHERE o_d_id = 2 AND o_id = 77", "UPDATE orders1 SET o_carrier_id = 1 WHERE o_d_id = 2 AND o_id = 77"},
-	{"3.3.2.5", "UPDATE orders1 SET o_carrier_id = 1 WHERE o_d_id = 2 AND o_id = 2990", "UPDATE orders1 SET o_carrier_id = NULL WHERE o_d_id = 2 AND o_id = 2990"},
-	{"3.3.2.5", "UPDATE new_orders1 SET no_o_id = 77 WHERE no_d_id = 2 AND no_o_id = 2990", "UPDATE new_orders1 SET no_o_id = 2990 WHERE no_d_id = 2 AND no_o_id = 77"},
+	{
+		"3.3.2.5", "UPDATE orders1 SET o_carrier_id = NULL WHERE o_d_id = 2 AND o_id = 77",
+		"UPDATE orders1 SET o_carrier_id = 1 WHERE o_d_id = 2 AND o_id = 77",
+	},
+	{
+		"3.3.2.5", "UPDATE orders1 SET o_carrier_id = 1 WHERE o_d_id = 2 AND o_id = 2990",
+		"UPDATE orders1 SET o_carrier_id = NULL WHERE o_d_id = 2 AND o_id = 2990",
+	},
+	{
+		"3.3.2.5", "UPDATE new_orders1 SET no_o_id = 77 WHERE no_d_id = 2 AND no_o_id = 2990",
+		"UPDATE new_orders1 SET no_o_id = 2990 WHERE no_d_id = 2 AND no_o_id = 77",
+	},
 
-	{"3.3.2.6", "UPDATE orders1 SET o_ol_cnt = o_ol_cnt - 1 WHERE o_d_id = 2 AND o_id = 77", "UPDATE orders1 SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 2 AND o_id = 77"},
-	{"3.3.2.6", "UPDATE order_line1 SET ol_o_id = 78, ol_number = 99 WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 3", "UPDATE order_line1 SET ol_o_id = 77, ol_number = 3 WHERE ol_d_id = 2 AND ol_o_id = 78 AND ol_number = 99"},
+	{
+		"3.3.2.6", "UPDATE orders1 SET o_ol_cnt = o_ol_cnt - 1 WHERE o_d_id = 2 AND o_id = 77",
+		"UPDATE orders1 SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 2 AND o_id = 77",
+	},
+	{"3.3.2.6", "UPDATE order_line1 SET ol_o_id = 78, ol_number = 99 WHERE ol_d_id = 2 AND ol_o_id = 77 AND " +
+		"ol_number = 3", "UPDATE order_line1 SET ol_o_id = 77, ol_number = 3 WHERE ol_d_id = 2 AND ol_o_id = 78 AND " +
+		"ol_number = 99"},
 
-	{"3.3.2.7", "UPDATE orders1 SET o_carrier_id = 1 WHERE o_d_id = 2 AND o_id = 2990", "UPDATE orders1 SET o_carrier_id = NULL WHERE o_d_id = 2 AND o_id = 2990"},
-	{"3.3.2.7", "UPDATE orders1 SET o_carrier_id = NULL WHERE o_d_id = 2 AND o_id = 77", "UPDATE orders1 SET o_carrier_id = 1 WHERE o_d_id = 2 AND o_id = 77"},
-	{"3.3.2.7", "UPDATE order_line1 SET ol_delivery_d = NOW() WHERE ol_d_id = 2 AND ol_o_id = 2990 AND ol_number = 1", "UPDATE order_line1 SET ol_delivery_d = NULL WHERE ol_d_id = 2 AND ol_o_id = 2990 AND ol_number = 1"},
-	{"3.3.2.7", "UPDATE order_line1 SET ol_delivery_d = NULL WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 1", "UPDATE order_line1 SET ol_delivery_d = '2020-01-01' WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 1"},
+	{
+		"3.3.2.7", "UPDATE orders1 SET o_carrier_id = 1 WHERE o_d_id = 2 AND o_id = 2990",
+		"UPDATE orders1 SET o_carrier_id = NULL WHERE o_d_id = 2 AND o_id = 2990",
+	},
+	{
+		"3.3.2.7", "UPDATE orders1 SET o_carrier_id = NULL WHERE o_d_id = 2 AND o_id = 77",
+		"UPDATE orders1 SET o_carrier_id = 1 WHERE o_d_id = 2 AND o_id = 77",
+	},
+	{
+		"3.3.2.7", "UPDATE order_line1 SET ol_delivery_d = NOW() WHERE ol_d_id = 2 AND ol_o_id = 2990 AND ol_number = 1",
+		"UPDATE order_line1 SET ol_delivery_d = NULL WHERE ol_d_id = 2 AND ol_o_id = 2990 AND ol_number = 1",
+	},
+	{
+		"3.3.2.7", "UPDATE order_line1 SET ol_delivery_d = NULL WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 1",
+		"UPDATE order_line1 SET ol_delivery_d = '2020-01-01' WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 1",
+	},
 
 	{"3.3.2.8", "UPDATE warehouse1 SET w_ytd = w_ytd - 0.01", "UPDATE warehouse1 SET w_ytd = w_ytd + 0.01"},
-	{"3.3.2.8", "UPDATE history1 SET h_amount = h_amount + 0.01 WHERE h_c_d_id = 3 LIMIT 1", "UPDATE history1 SET h_amount = h_amount - 0.01 WHERE h_c_d_id = 3 LIMIT 1"},
+	{
+		"3.3.2.8", "UPDATE history1 SET h_amount = h_amount + 0.01 WHERE h_c_d_id = 3 LIMIT 1",
+		"UPDATE history1 SET h_amount = h_amount - 0.01 WHERE h_c_d_id = 3 LIMIT 1",
+	},
 
-	{"3.3.2.9", "UPDATE district1 SET d_ytd = d_ytd + 0.01 WHERE d_id = 10", "UPDATE district1 SET d_ytd = d_ytd - 0.01 WHERE d_id = 10"},
-	{"3.3.2.9", "UPDATE history1 SET h_amount = h_amount + 0.01 WHERE h_c_d_id = 3 LIMIT 1", "UPDATE history1 SET h_amount = h_amount - 0.01 WHERE h_c_d_id = 3 LIMIT 1"},
+	{"3.3.2.9", "UPDATE district1 SET d_ytd = d_ytd + 0.01 WHERE d_id = 10", "UPDATE district1 SET d_ytd = d_ytd - " +
+		"0.01 WHERE d_id = 10"},
+	{
+		"3.3.2.9", "UPDATE history1 SET h_amount = h_amount + 0.01 WHERE h_c_d_id = 3 LIMIT 1",
+		"UPDATE history1 SET h_amount = h_amount - 0.01 WHERE h_c_d_id = 3 LIMIT 1",
+	},
 
-	{"3.3.2.10", "UPDATE customer1 SET c_balance = c_balance + 0.01 WHERE c_d_id = 6 AND c_id = 7", "UPDATE customer1 SET c_balance = c_balance - 0.01 WHERE c_d_id = 6 AND c_id = 7"},
-	{"3.3.2.10", "UPDATE history1 SET h_amount = h_amount + 0.01 WHERE h_c_d_id = 3 LIMIT 1", "UPDATE history1 SET h_amount = h_amount - 0.01 WHERE h_c_d_id = 3 LIMIT 1"},
-	{"3.3.2.10", "UPDATE order_line1 SET ol_amount = ol_amount + 0.01 WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 1", "UPDATE order_line1 SET ol_amount = ol_amount - 0.01 WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 1"},
-	{"3.3.2.10", "UPDATE orders1 SET o_c_id = o_c_id + 5000 WHERE o_d_id = 2 AND o_id = 2101", "UPDATE orders1 SET o_c_id = o_c_id - 5000 WHERE o_d_id = 2 AND o_id = 2101"},
+	{
+		"3.3.2.10", "UPDATE customer1 SET c_balance = c_balance + 0.01 WHERE c_d_id = 6 AND c_id = 7",
+		"UPDATE customer1 SET c_balance = c_balance - 0.01 WHERE c_d_id = 6 AND c_id = 7",
+	},
+	{
+		"3.3.2.10", "UPDATE history1 SET h_amount = h_amount + 0.01 WHERE h_c_d_id = 3 LIMIT 1",
+		"UPDATE history1 SET h_amount = h_amount - 0.01 WHERE h_c_d_id = 3 LIMIT 1",
+	},
+	{"3.3.2.10", "UPDATE order_line1 SET ol_amount = ol_amount + 0.01 WHERE ol_d_id = 2 AND ol_o_id = 77 AND " +
+		"ol_number = 1", "UPDATE order_line1 SET ol_amount = ol_amount - 0.01 WHERE ol_d_id = 2 AND ol_o_id = 77 AND " +
+		"ol_number = 1"},
+	{
+		"3.3.2.10", "UPDATE orders1 SET o_c_id = o_c_id + 5000 WHERE o_d_id = 2 AND o_id = 2101",
+		"UPDATE orders1 SET o_c_id = o_c_id - 5000 WHERE o_d_id = 2 AND o_id = 2101",
+	},
 
-	{"3.3.2.11", "UPDATE customer1 SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_d_id = 6 AND c_id = 7", "UPDATE customer1 SET c_delivery_cnt = c_delivery_cnt - 1 WHERE c_d_id = 6 AND c_id = 7"},
-	{"3.3.2.11", "UPDATE orders1 SET o_d_id = 99 WHERE o_d_id = 4 AND o_id = 1", "UPDATE orders1 SET o_d_id = 4 WHERE o_d_id = 99"},
-	{"3.3.2.11", "UPDATE new_orders1 SET no_d_id = 99 WHERE no_d_id = 4 AND no_o_id = 3000", "UPDATE new_orders1 SET no_d_id = 4 WHERE no_d_id = 99"},
+	{
+		"3.3.2.11", "UPDATE customer1 SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_d_id = 6 AND c_id = 7",
+		"UPDATE customer1 SET c_delivery_cnt = c_delivery_cnt - 1 WHERE c_d_id = 6 AND c_id = 7",
+	},
+	{
+		"3.3.2.11", "UPDATE orders1 SET o_d_id = 99 WHERE o_d_id = 4 AND o_id = 1",
+		"UPDATE orders1 SET o_d_id = 4 WHERE o_d_id = 99",
+	},
+	{
+		"3.3.2.11", "UPDATE new_orders1 SET no_d_id = 99 WHERE no_d_id = 4 AND no_o_id = 3000",
+		"UPDATE new_orders1 SET no_d_id = 4 WHERE no_d_id = 99",
+	},
 
-	{"3.3.2.12", "UPDATE customer1 SET c_ytd_payment = c_ytd_payment + 0.01 WHERE c_d_id = 6 AND c_id = 7", "UPDATE customer1 SET c_ytd_payment = c_ytd_payment - 0.01 WHERE c_d_id = 6 AND c_id = 7"},
-	{"3.3.2.12", "UPDATE customer1 SET c_balance = NULL WHERE c_d_id = 6 AND c_id = 9", "UPDATE customer1 SET c_balance = -10 WHERE c_d_id = 6 AND c_id = 9"},
-	{"3.3.2.12", "UPDATE order_line1 SET ol_amount = ol_amount + 0.01 WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 1", "UPDATE order_line1 SET ol_amount = ol_amount - 0.01 WHERE ol_d_id = 2 AND ol_o_id = 77 AND ol_number = 1"},
-	{"3.3.2.12", "UPDATE orders1 SET o_c_id = o_c_id + 5000 WHERE o_d_id = 2 AND o_id = 2101", "UPDATE orders1 SET o_c_id = o_c_id - 5000 WHERE o_d_id = 2 AND o_id = 2101"},
+	{
+		"3.3.2.12", "UPDATE customer1 SET c_ytd_payment = c_ytd_payment + 0.01 WHERE c_d_id = 6 AND c_id = 7",
+		"UPDATE customer1 SET c_ytd_payment = c_ytd_payment - 0.01 WHERE c_d_id = 6 AND c_id = 7",
+	},
+	{
+		"3.3.2.12", "UPDATE customer1 SET c_balance = NULL WHERE c_d_id = 6 AND c_id = 9",
+		"UPDATE customer1 SET c_balance = -10 WHERE c_d_id = 6 AND c_id = 9",
+	},
+	{"3.3.2.12", "UPDATE order_line1 SET ol_amount = ol_amount + 0.01 WHERE ol_d_id = 2 AND ol_o_id = 77 AND " +
+		"ol_number = 1", "UPDATE order_line1 SET ol_amount = ol_amount - 0.01 WHERE ol_d_id = 2 AND ol_o_id = 77 AND " +
+		"ol_number = 1"},
+	{
+		"3.3.2.12", "UPDATE orders1 SET o_c_id = o_c_id + 5000 WHERE o_d_id = 2 AND o_id = 2101",
+		"UPDATE orders1 SET o_c_id = o_c_id - 5000 WHERE o_d_id = 2 AND o_id = 2101",
+	},
 }
 
-// TestTPCC prepares a warehouse, runs on it and counts what it finds, and breaks every condition in every table that it covers.
+// TestTPCC prepares a warehouse, runs on it and counts what it finds, and breaks every condition in every table that it
+// covers.
 func TestTPCC(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
 		d := warehouse(t, tg)
@@ -119,7 +206,10 @@ func TestTPCC(t *testing.T) {
 					marks = append(marks, op.Mark)
 				}
 			}
-			r, err := Run(t.Context(), tg, Config{Workload: d.Workload, Options: d.Options, Threads: 4, Events: events, Seed: 11, PSMode: mode, Acknowledged: acknowledged}, nil)
+			r, err := Run(t.Context(), tg, Config{
+				Workload: d.Workload, Options: d.Options, Threads: 4, Events: events,
+				Seed: 11, PSMode: mode, Acknowledged: acknowledged,
+			}, nil)
 			if err != nil || r.State != run.Done {
 				t.Fatalf("%s: %s, %v", mode, r.State, err)
 			}
@@ -139,7 +229,8 @@ func TestTPCC(t *testing.T) {
 			eq("orders that were told of", uint64(len(marks)), n["new_order"])
 			for _, m := range marks {
 				var there int
-				if err := db.QueryRow("SELECT COUNT(*) FROM orders1 WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?", m[0], m[1], m[2]).Scan(&there); err != nil || there != 1 {
+				if err := db.QueryRow("SELECT COUNT(*) FROM orders1 WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?", m[0],
+					m[1], m[2]).Scan(&there); err != nil || there != 1 {
 					t.Errorf("%s: order %v was acknowledged and is there %d times (%v)", mode, m, there, err)
 				}
 			}
@@ -147,7 +238,8 @@ func TestTPCC(t *testing.T) {
 			eq("payments of customers", after.payments-before.payments, n["payment"])
 			eq("deliveries", after.delivered-before.delivered, 10*n["delivery"])
 			eq("new orders left", after.queued+10*n["delivery"], before.queued+n["new_order"])
-			if n["new_order"] == 0 || n["payment"] == 0 || n["order_status"] == 0 || n["delivery"] == 0 || n["stock_level"] == 0 {
+			if n["new_order"] == 0 || n["payment"] == 0 || n["order_status"] == 0 || n["delivery"] == 0 ||
+				n["stock_level"] == 0 {
 				t.Errorf("%s: operations %v", mode, n)
 			}
 		}
@@ -188,10 +280,12 @@ func TestTPCC(t *testing.T) {
 
 		s.Exec(t, "UPDATE sbtest.customer1 SET c_balance = c_balance + 1 WHERE c_d_id = 5")
 		all, err := Verify(t.Context(), tg, d, nil)
-		if err != nil || len(all) != 2 || all[0].Check.Name != "3.3.2.10" || all[1].Check.Name != "3.3.2.12" || !all[0].More || len(all[0].Rows) != examples {
+		if err != nil || len(all) != 2 || all[0].Check.Name != "3.3.2.10" || all[1].Check.Name != "3.3.2.12" ||
+			!all[0].More || len(all[0].Rows) != examples {
 			t.Fatalf("3000 rows altered: %v, %v", all, err)
 		}
-		if text := all[0].String(); !strings.Contains(text, "3.3.2.10") || !strings.Contains(text, "d=5 ") || !strings.Contains(text, "and more") {
+		if text := all[0].String(); !strings.Contains(text, "3.3.2.10") || !strings.Contains(text, "d=5 ") ||
+			!strings.Contains(text, "and more") {
 			t.Error(text)
 		}
 	}, roomy...)
@@ -202,7 +296,8 @@ type tally struct{ orders, queued, history, payments, delivered uint64 }
 
 func contents(t *testing.T, s *servers.Server) (n tally) {
 	t.Helper()
-	err := s.DB(t, "sbtest").QueryRow("SELECT (SELECT COUNT(*) FROM orders1), (SELECT COUNT(*) FROM new_orders1), (SELECT COUNT(*) FROM history1), SUM(c_payment_cnt), SUM(c_delivery_cnt) FROM customer1").
+	err := s.DB(t, "sbtest").QueryRow("SELECT (SELECT COUNT(*) FROM orders1), (SELECT COUNT(*) FROM new_orders1), "+
+		"(SELECT COUNT(*) FROM history1), SUM(c_payment_cnt), SUM(c_delivery_cnt) FROM customer1").
 		Scan(&n.orders, &n.queued, &n.history, &n.payments, &n.delivered)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +310,10 @@ func TestUnoptimizedTPCC(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
 		d := warehouse(t, tg, "unoptimized=worst", "force-pk=on", "stock-level=join")
 		holds(t, tg, d, "after prepare")
-		r, err := Run(t.Context(), tg, Config{Workload: d.Workload, Options: d.Options, Threads: 2, Events: 20, Seed: 3}, nil)
+		r, err := Run(t.Context(), tg, Config{
+			Workload: d.Workload, Options: d.Options, Threads: 2,
+			Events: 20, Seed: 3,
+		}, nil)
 		if err != nil || r.Total.Operations() != 20 {
 			t.Fatalf("%d operations, %v", r.Total.Operations(), err)
 		}
@@ -252,7 +350,10 @@ func TestVerifyTells(t *testing.T) {
 		s.Exec(t, "USE sbtest", tb.Create)
 	}
 	var last progress.Progress
-	v, err := Verify(t.Context(), tg, Data{Workload: tpcc.Workload{}, Options: map[string]string{"scale": "2"}, Threads: 3}, func(p progress.Progress) { last = p })
+	v, err := Verify(t.Context(), tg, Data{
+		Workload: tpcc.Workload{}, Options: map[string]string{"scale": "2"},
+		Threads: 3,
+	}, func(p progress.Progress) { last = p })
 	if err != nil || len(v) != 1 || v[0].Check.Name != "1.2.1" {
 		t.Errorf("empty tables: %v, %v", v, err)
 	}
@@ -267,7 +368,8 @@ func TestVerifyTells(t *testing.T) {
 	go func() { _, err := Verify(ctx, tg, Data{Workload: slow}, nil); done <- err }()
 	db := s.DB(t, "")
 	running := func() (n int) {
-		if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(61)%' AND INFO NOT LIKE '%PROCESSLIST%'").Scan(&n); err != nil {
+		if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(61)%' AND " +
+			"INFO NOT LIKE '%PROCESSLIST%'").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -294,10 +396,14 @@ func soon(t *testing.T, what string, is func() bool) {
 type stuck struct{ tpcc.Workload }
 
 func (stuck) Build(map[string]string) (*workload.Plan, error) {
-	return &workload.Plan{Workload: "stuck", Schema: "sbtest", Checks: []workload.Check{{Name: "1", Title: "sleeps", SQL: "SELECT SLEEP(61) AS x HAVING x = 5"}}}, nil
+	return &workload.Plan{
+		Workload: "stuck", Schema: "sbtest",
+		Checks: []workload.Check{{Name: "1", Title: "sleeps", SQL: "SELECT SLEEP(61) AS x HAVING x = 5"}},
+	}, nil
 }
 
-// TestSchemaIsSysbenchTPCCs compares columns and indexes, as the server tells them, with those that sysbench-tpcc makes.
+// TestSchemaIsSysbenchTPCCs compares columns and indexes, as the server tells them, with those that sysbench-tpcc
+// makes.
 func TestSchemaIsSysbenchTPCCs(t *testing.T) {
 	const want = `
 warehouse: w_id smallint no, w_name varchar(10), w_street_1 varchar(20), w_street_2 varchar(20), w_city varchar(20), w_state char(2), w_zip char(9), w_tax decimal(4,2), w_ytd decimal(12,2) | PRIMARY w_id
@@ -345,19 +451,27 @@ stock1.fkey_stock_2_1 s_i_id>item1.i_id`
 			table, rest, _ := strings.Cut(line, ": ")
 			parts := strings.Split(rest, " | ")
 			// MySQL 8.0.19 and later tell no display widths, MariaDB does.
-			got := text(fmt.Sprintf("SELECT GROUP_CONCAT(CONCAT(COLUMN_NAME, ' ', IF(DATA_TYPE IN ('int', 'smallint', 'tinyint', 'bigint'), DATA_TYPE, COLUMN_TYPE), IF(IS_NULLABLE = 'NO', ' no', '')) ORDER BY ORDINAL_POSITION SEPARATOR ', ') "+
+			got := text(fmt.Sprintf("SELECT GROUP_CONCAT(CONCAT(COLUMN_NAME, ' ', IF(DATA_TYPE IN ('int', "+
+				"'smallint', 'tinyint', 'bigint'), DATA_TYPE, COLUMN_TYPE), IF(IS_NULLABLE = 'NO', ' no', '')) ORDER "+
+				"BY ORDINAL_POSITION SEPARATOR ', ') "+
 				"FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'sbtest' AND TABLE_NAME = '%s1'", table))
 			if got != parts[0] {
 				t.Errorf("columns of %s:\n%s\nwant\n%s", table, got, parts[0])
 			}
-			got = text(fmt.Sprintf("SELECT GROUP_CONCAT(x ORDER BY x SEPARATOR ' | ') FROM (SELECT CONCAT(IF(INDEX_NAME = 'PRIMARY', 'PRIMARY', LOWER(INDEX_NAME)), ' ', GROUP_CONCAT(COLUMN_NAME ORDER BY SEQ_IN_INDEX SEPARATOR ' ')) AS x "+
-				"FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = 'sbtest' AND TABLE_NAME = '%s1' GROUP BY INDEX_NAME) AS y", table))
+			got = text(fmt.Sprintf("SELECT GROUP_CONCAT(x ORDER BY x SEPARATOR ' | ') FROM (SELECT "+
+				"CONCAT(IF(INDEX_NAME = 'PRIMARY', 'PRIMARY', LOWER(INDEX_NAME)), ' ', GROUP_CONCAT(COLUMN_NAME "+
+				"ORDER BY SEQ_IN_INDEX SEPARATOR ' ')) AS x "+
+				"FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = 'sbtest' AND TABLE_NAME = '%s1' GROUP BY "+
+				"INDEX_NAME) AS y", table))
 			if have := strings.Split(got, " | "); !slices.Equal(sorted(have), sorted(parts[1:])) {
 				t.Errorf("indexes of %s: %q, want %q", table, have, parts[1:])
 			}
 		}
-		got := text("SELECT GROUP_CONCAT(x ORDER BY x SEPARATOR '\n') FROM (SELECT CONCAT(TABLE_NAME, '.', CONSTRAINT_NAME, ' ', GROUP_CONCAT(CONCAT(COLUMN_NAME, '>', REFERENCED_TABLE_NAME, '.', REFERENCED_COLUMN_NAME) ORDER BY ORDINAL_POSITION SEPARATOR ' ')) AS x " +
-			"FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = 'sbtest' AND REFERENCED_TABLE_NAME IS NOT NULL GROUP BY TABLE_NAME, CONSTRAINT_NAME) AS y")
+		got := text("SELECT GROUP_CONCAT(x ORDER BY x SEPARATOR '\n') FROM (SELECT CONCAT(TABLE_NAME, '.', " +
+			"CONSTRAINT_NAME, ' ', GROUP_CONCAT(CONCAT(COLUMN_NAME, '>', REFERENCED_TABLE_NAME, '.', " +
+			"REFERENCED_COLUMN_NAME) ORDER BY ORDINAL_POSITION SEPARATOR ' ')) AS x " +
+			"FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = 'sbtest' AND REFERENCED_TABLE_NAME IS NOT " +
+			"NULL GROUP BY TABLE_NAME, CONSTRAINT_NAME) AS y")
 		if !slices.Equal(sorted(strings.Split(got, "\n")), sorted(strings.Split(strings.TrimSpace(foreign), "\n"))) {
 			t.Errorf("foreign keys:\n%s\nwant%s", got, foreign)
 		}

@@ -22,8 +22,9 @@ type WarmTable struct {
 // warmers bounds the connections: they are those of the target's pool.
 const warmers = 4
 
-// Warm reads the tables of a workload, each index of each table from one end to the other, on up to d.Threads connections, so that the
-// server has in memory what fits there. It changes nothing. Columns that InnoDB keeps outside of the index stay where they are.
+// Warm reads the tables of a workload, each index of each table from one end to the other, on up to d.Threads
+// connections, so that the server has in memory what fits there. It changes nothing. Columns that InnoDB keeps outside
+// of the index stay where they are.
 func Warm(ctx context.Context, t *target.Target, d Data, sink progress.Sink) ([]WarmTable, error) {
 	plan, err := d.plan("warm up")
 	if err != nil {
@@ -56,7 +57,8 @@ func Warm(ctx context.Context, t *target.Target, d Data, sink progress.Sink) ([]
 			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ref.SQL()})
 		}
 		for _, n := range names {
-			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ref.SQL() + " FORCE INDEX (" + schema.Quote(n) + ")"})
+			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ref.SQL() + " FORCE INDEX (" +
+				schema.Quote(n) + ")"})
 		}
 	}
 	report := &reporter{sink: sink}
@@ -89,7 +91,8 @@ func Warm(ctx context.Context, t *target.Target, d Data, sink progress.Sink) ([]
 // trees lists the indexes of a table that can be read in their order.
 func trees(ctx context.Context, t *target.Target, ref schema.Ref) ([]string, error) {
 	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("load", "",
-		"SELECT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND INDEX_TYPE = 'BTREE' AND SEQ_IN_INDEX = 1 ORDER BY INDEX_NAME"),
+		"SELECT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND "+
+			"INDEX_TYPE = 'BTREE' AND SEQ_IN_INDEX = 1 ORDER BY INDEX_NAME"),
 		ref.Schema, ref.Table)
 	if err != nil {
 		return nil, t.Wrap("ask", err)

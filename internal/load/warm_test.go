@@ -14,7 +14,10 @@ import (
 // TestWarm reads tables on both servers, and sees in the server's own counter that every row was.
 func TestWarm(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
-		d := Data{Workload: workload.ReadOnly{}, Options: map[string]string{"tables": "2", "table-size": "3000"}, Threads: 2}
+		d := Data{
+			Workload: workload.ReadOnly{}, Options: map[string]string{"tables": "2", "table-size": "3000"},
+			Threads: 2,
+		}
 		if _, err := Warm(t.Context(), tg, d, nil); err == nil || !strings.Contains(err.Error(), "prepare it first") {
 			t.Fatalf("nothing is prepared: %v", err)
 		}

@@ -67,8 +67,8 @@ func (b *Buffer) Add(samples ...Sample) {
 	}
 }
 
-// Series returns copies of the series that have points with from ≤ At ≤ to (Unix milliseconds), cut to these and ordered by
-// name and labels.
+// Series returns copies of the series that have points with from ≤ At ≤ to (Unix milliseconds), cut to these and
+// ordered by name and labels.
 func (b *Buffer) Series(from, to int64) []Series {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -33,7 +33,8 @@ func TestBufferKeepsSeriesApartAndInOrder(t *testing.T) {
 
 func TestBufferTakesFiguresOnly(t *testing.T) {
 	var b Buffer
-	b.Add(Sample{Name: "a", At: 1, Value: math.NaN()}, Sample{Name: "a", At: 2, Value: math.Inf(1)}, Sample{Name: "a", At: 3, Value: 4})
+	b.Add(Sample{Name: "a", At: 1, Value: math.NaN()}, Sample{Name: "a", At: 2, Value: math.Inf(1)},
+		Sample{Name: "a", At: 3, Value: 4})
 	if s, ok := b.Find("a", nil, 0, 10); !ok || len(s.Points) != 1 || s.Points[0].Value != 4 {
 		t.Errorf("%+v", s)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Status of the server's clients, without what Dyno itself made the server count: counters and figures of the moment, by the label "variable",
-// which is the status variable in lower case.
+// Status of the server's clients, without what Dyno itself made the server count: counters and figures of the moment,
+// by the label "variable", which is the status variable in lower case.
 const (
 	ClientStatusTotal = "dyno_client_status_total"
 	ClientStatus      = "dyno_client_status"
@@ -113,8 +113,8 @@ type Sample struct {
 // longestText bounds names and values of labels, bytes: no server calls a thing by more.
 const longestText = 4 << 10
 
-// Overlong reports whether the name or a label has more than 4 KiB. Whoever keeps samples by the million must not keep such, and Prometheus'
-// database panics over one of 16 MiB.
+// Overlong reports whether the name or a label has more than 4 KiB. Whoever keeps samples by the million must not keep
+// such, and Prometheus' database panics over one of 16 MiB.
 func (m *Sample) Overlong() bool {
 	for i := range m.Labels {
 		if len(m.Labels[i].Name) > longestText || len(m.Labels[i].Value) > longestText {

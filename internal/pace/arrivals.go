@@ -52,11 +52,11 @@ func (s Shape) Arrivals(kind Kind, seed uint64) *Arrivals {
 	return a
 }
 
-// Next returns the offset of the next arrival from the beginning. Offsets never decrease. Never means that none comes any more: the
-// Shape is zero, or has ended with a rate of 0. It allocates nothing.
+// Next returns the offset of the next arrival from the beginning. Offsets never decrease. Never means that none comes
+// any more: the Shape is zero, or has ended with a rate of 0. It allocates nothing.
 //
-// The moment is the one at which the integral of the rate has grown by an exponential variable of mean 1 (by 1, for uniform ones):
-// Çinlar, Introduction to Stochastic Processes, 1975, section 4.7.
+// The moment is the one at which the integral of the rate has grown by an exponential variable of mean 1 (by 1, for
+// uniform ones): Çinlar, Introduction to Stochastic Processes, 1975, section 4.7.
 func (a *Arrivals) Next() time.Duration {
 	if a.shape.IsZero() {
 		return Never

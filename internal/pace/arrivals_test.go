@@ -55,7 +55,8 @@ func TestUniformArrivalsLieEvenly(t *testing.T) {
 	}
 }
 
-// TestPoisson holds the counts of a stretch against the distribution: mean and variance are both the integral of the rate.
+// TestPoisson holds the counts of a stretch against the distribution: mean and variance are both the integral of the
+// rate.
 func TestPoisson(t *testing.T) {
 	f := func(text string, stretch time.Duration, n int) {
 		t.Helper()

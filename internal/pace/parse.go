@@ -8,7 +8,8 @@ import (
 )
 
 // Grammar tells in one line what Parse takes.
-const Grammar = "N a second; N@TIME for so long; N..M@TIME rising or falling; +N@EVERY/LONG bursts; several with commas between, the last one continues"
+const Grammar = "N a second; N@TIME for so long; N..M@TIME rising or falling; +N@EVERY/LONG bursts; several with " +
+	"commas between, the last one continues"
 
 // Error tells what is wrong with the text of a Shape, and where.
 type Error struct {
@@ -31,8 +32,8 @@ const maxParts = 10_000
 //	500@30s,1000@30s,200      steps
 //	500,+2000@10s/1s          500, and 2000 more for one second every ten seconds
 //
-// A rate takes K and M for thousands and millions; a time is one of Go's, such as 1m30s, or a number of seconds. "0" and "" are the
-// zero Shape: no rate. Every error is an *Error.
+// A rate takes K and M for thousands and millions; a time is one of Go's, such as 1m30s, or a number of seconds. "0"
+// and "" are the zero Shape: no rate. Every error is an *Error.
 func Parse(text string) (Shape, error) {
 	var s Shape
 	if t := strings.TrimSpace(text); t == "" || t == "0" {
@@ -73,7 +74,8 @@ func Parse(text string) (Shape, error) {
 				return bad(timesAt+len(every)+1, "%s", why)
 			}
 			if b.long >= b.every {
-				return bad(timesAt, "bursts of %v every %v: a burst is shorter than the time between two", b.long, b.every)
+				return bad(timesAt, "bursts of %v every %v: a burst is shorter than the time between two", b.long,
+					b.every)
 			}
 			s.bursts = append(s.bursts, b)
 			continue

@@ -16,8 +16,9 @@ const MaxRate = 1e8
 // Never is the offset of an arrival that does not come.
 const Never = time.Duration(math.MaxInt64)
 
-// Shape is a rate over time: parts one after the other, the last of which holds for good at the rate it ends with, and bursts on top
-// of them. The zero Shape has no rate at all: a closed loop. Parse and Constant make the others. A Shape never changes.
+// Shape is a rate over time: parts one after the other, the last of which holds for good at the rate it ends with, and
+// bursts on top of them. The zero Shape has no rate at all: a closed loop. Parse and Constant make the others. A Shape
+// never changes.
 type Shape struct {
 	parts  []part
 	bursts []burst
@@ -36,8 +37,8 @@ type burst struct {
 	long  time.Duration
 }
 
-// Constant returns a Shape of the same rate all the time, in arrivals per second: more than 0, at most MaxRate. Any other rate gives
-// the zero Shape.
+// Constant returns a Shape of the same rate all the time, in arrivals per second: more than 0, at most MaxRate. Any
+// other rate gives the zero Shape.
 func Constant(rate float64) Shape {
 	if !(rate > 0 && rate <= MaxRate) {
 		return Shape{}

@@ -6,7 +6,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// Grid cuts a time into cells of equal length; cell i is behind From+i*Cell, up to and with From+(i+1)*Cell. All in milliseconds.
+// Grid cuts a time into cells of equal length; cell i is behind From+i*Cell, up to and with From+(i+1)*Cell. All in
+// milliseconds.
 type Grid struct {
 	From, Cell int64
 	N          int
@@ -15,8 +16,8 @@ type Grid struct {
 // To returns the end of the last cell.
 func (g Grid) To() int64 { return g.From + int64(g.N)*g.Cell }
 
-// Course is a figure cell by cell; what is not known is NaN. Low and High are the least and the greatest within each cell and
-// nil where only the mean is known; for a course whose cells are as fine as its samples they are the mean.
+// Course is a figure cell by cell; what is not known is NaN. Low and High are the least and the greatest within each
+// cell and nil where only the mean is known; for a course whose cells are as fine as its samples they are the mean.
 type Course struct{ Mean, Low, High []float64 }
 
 // None returns a course of which nothing is known.
@@ -51,14 +52,17 @@ type Tracer struct {
 
 // NewTracer returns a tracer for a grid.
 func NewTracer(g Grid) *Tracer {
-	return &Tracer{Grid: g, area: make([]float64, g.N), span: make([]float64, g.N), low: make([]float64, g.N), high: make([]float64, g.N)}
+	return &Tracer{
+		Grid: g, area: make([]float64, g.N), span: make([]float64, g.N), low: make([]float64, g.N),
+		high: make([]float64, g.N),
+	}
 }
 
 // gap tells pauses of the reading from its pace.
 type gap struct{ usual, odd int64 }
 
-// patience is how many times the usual distance two samples may lie apart before the time between them counts as not observed: one
-// reading that is missing does no harm.
+// patience is how many times the usual distance two samples may lie apart before the time between them counts as not
+// observed: one reading that is missing does no harm.
 const patience = 2.5
 
 // pace returns the smallest distance among the first samples, for what comes before a gap is known.
@@ -76,8 +80,8 @@ func pace(ps []metric.Point) gap {
 	return g
 }
 
-// is reports whether nothing was observed within d. It wants to hear of every distance: one that is usual ends what was odd, as the end of
-// a series does.
+// is reports whether nothing was observed within d. It wants to hear of every distance: one that is usual ends what was
+// odd, as the end of a series does.
 func (g *gap) is(d int64) bool {
 	if float64(d) <= patience*float64(g.usual) {
 		if d < g.usual {
@@ -135,8 +139,8 @@ func (t *Tracer) mark(at int64, v float64) {
 	t.low[i], t.high[i] = min(t.low[i], v), max(t.high[i], v)
 }
 
-// Rate works out how fast a counter grew, from samples in order of time; NaN ends it. A fall is a counter that began anew at 0. long is
-// the longest distance of samples between which it was observed, 0 to take it from their pace.
+// Rate works out how fast a counter grew, from samples in order of time; NaN ends it. A fall is a counter that began
+// anew at 0. long is the longest distance of samples between which it was observed, 0 to take it from their pace.
 func (t *Tracer) Rate(ps []metric.Point, long int64) {
 	g := pace(ps)
 	for i := 1; i < len(ps); i++ {
@@ -157,8 +161,8 @@ func (t *Tracer) Rate(ps []metric.Point, long int64) {
 	}
 }
 
-// Gauge takes the values as they are: each holds for the second that ends with it, and from there until the next one, or for as long
-// as readings usually lie apart when the next one is missing.
+// Gauge takes the values as they are: each holds for the second that ends with it, and from there until the next one,
+// or for as long as readings usually lie apart when the next one is missing.
 func (t *Tracer) Gauge(ps []metric.Point) {
 	g := pace(ps)
 	for i := range ps {
@@ -208,8 +212,8 @@ func (t *Tracer) Add(c *Course) {
 	}
 }
 
-// Extremes gives the course the least and greatest that was traced in each cell. They are those of the sum only when the course is of
-// one series.
+// Extremes gives the course the least and greatest that was traced in each cell. They are those of the sum only when
+// the course is of one series.
 func (t *Tracer) Extremes(c *Course) {
 	c.Low, c.High = make([]float64, t.N), make([]float64, t.N)
 	for i := range c.Low {
@@ -234,9 +238,9 @@ func Plus(a, b Course, minus bool) Course {
 	return Course{Mean: a.Mean}
 }
 
-// Buckets sums up each k cells. mean is the mean of the cells that are known; over, when it is given, is what a is divided by: the
-// mean is then the ratio of the sums, and unknown where that of over is 0. low and high are the least and greatest of the cells, nil
-// where they are not known or tell no more than the mean.
+// Buckets sums up each k cells. mean is the mean of the cells that are known; over, when it is given, is what a is
+// divided by: the mean is then the ratio of the sums, and unknown where that of over is 0. low and high are the least
+// and greatest of the cells, nil where they are not known or tell no more than the mean.
 func Buckets(a Course, over *Course, k int, scale float64, fine bool) (mean, low, high []float64) {
 	n := (len(a.Mean) + k - 1) / k
 	mean = make([]float64, n)

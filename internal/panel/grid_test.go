@@ -118,7 +118,8 @@ func TestTracerPausesAlike(t *testing.T) {
 	f("gauge", func(x *Tracer) { x.Gauge(ps) }, 0, 124)
 }
 
-// TestTracerPausesAroundAnEnd has a pause before a series ends and one of the same length after it began anew: they are not in a row.
+// TestTracerPausesAroundAnEnd has a pause before a series ends and one of the same length after it began anew: they are
+// not in a row.
 func TestTracerPausesAroundAnEnd(t *testing.T) {
 	var ps []metric.Point
 	for _, s := range []int64{0, 1, 2, 32, 33, 60, 90, 120} {
@@ -183,16 +184,32 @@ func TestTracerMinutes(t *testing.T) {
 	c := x.None()
 	x.Begin()
 	// The first and the last of each minute of a counter that grows by 2 a second, then a restart.
-	x.Rate([]metric.Point{{At: from, Value: 0}, {At: from + 1000, Value: 2}, {At: from + minute, Value: 120}, {At: from + minute + 1000, Value: 122}, {At: from + 2*minute, Value: 240}, {At: from + 2*minute + 1000, Value: 6}, {At: from + 3*minute, Value: 6}}, 150_000)
+	x.Rate([]metric.Point{
+		{At: from, Value: 0},
+		{At: from + 1000, Value: 2},
+		{At: from + minute, Value: 120},
+		{At: from + minute + 1000, Value: 122},
+		{At: from + 2*minute, Value: 240},
+		{
+			At:    from + 2*minute + 1000,
+			Value: 6,
+		},
+		{At: from + 3*minute, Value: 6},
+	}, 150_000)
 	x.Add(&c)
 	if !same(c.Mean, []float64{2, 2, 0.1}) {
 		t.Errorf("got %v", c.Mean)
 	}
 	c = x.None()
 	x.Begin()
-	x.GaugeMinutes([]metric.Point{{At: from + 5000, Value: 1}, {At: from + minute, Value: 9}}, []metric.Point{{At: from + minute, Value: 4}})
+	x.GaugeMinutes([]metric.Point{{At: from + 5000, Value: 1}, {At: from + minute, Value: 9}},
+		[]metric.Point{{At: from + minute, Value: 4}})
 	x.Since(from + minute)
-	x.Gauge([]metric.Point{{At: from + minute, Value: 70}, {At: from + minute + 1000, Value: 7}, {At: from + minute + 2000, Value: 8}})
+	x.Gauge([]metric.Point{
+		{At: from + minute, Value: 70},
+		{At: from + minute + 1000, Value: 7},
+		{At: from + minute + 2000, Value: 8},
+	})
 	x.Add(&c)
 	x.Extremes(&c)
 	if c.Mean[0] != 4 || math.Abs(c.Mean[1]-7.5) > 0.5 || c.Mean[2] == c.Mean[2] {
@@ -205,7 +222,8 @@ func TestTracerMinutes(t *testing.T) {
 
 func TestBuckets(t *testing.T) {
 	mean, low, high := Buckets(Course{Mean: []float64{1, 3, nan, 8, nan, nan}}, nil, 2, 10, true)
-	if !same(mean, []float64{20, 80, nan}) || !same(low, []float64{10, 80, nan}) || !same(high, []float64{30, 80, nan}) {
+	if !same(mean, []float64{20, 80, nan}) || !same(low, []float64{10, 80, nan}) ||
+		!same(high, []float64{30, 80, nan}) {
 		t.Errorf("got %v, %v, %v", mean, low, high)
 	}
 	if _, low, _ = Buckets(Course{Mean: []float64{2, 2, 2, 2}}, nil, 2, 0, true); low != nil {
@@ -222,7 +240,8 @@ func TestBuckets(t *testing.T) {
 }
 
 func TestPlus(t *testing.T) {
-	if c := Plus(Course{Mean: []float64{5, nan, 5}}, Course{Mean: []float64{1, 1, nan}}, true); !same(c.Mean, []float64{4, nan, nan}) {
+	if c := Plus(Course{Mean: []float64{5, nan, 5}}, Course{Mean: []float64{1, 1, nan}}, true); !same(c.Mean,
+		[]float64{4, nan, nan}) {
 		t.Errorf("got %v", c.Mean)
 	}
 }

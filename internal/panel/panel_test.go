@@ -3,7 +3,10 @@ package panel
 import "testing"
 
 func TestPanelsAreWhole(t *testing.T) {
-	units := map[string]bool{"/s": true, "s": true, "B/s": true, "B": true, "cores": true, "s/s": true, "ratio": true, "rows/s": true, "connections": true, "sessions": true, "transactions": true}
+	units := map[string]bool{
+		"/s": true, "s": true, "B/s": true, "B": true, "cores": true, "s/s": true, "ratio": true,
+		"rows/s": true, "connections": true, "sessions": true, "transactions": true,
+	}
 	seen := map[string]bool{}
 	group := ""
 	groups := map[string]bool{}
@@ -55,6 +58,7 @@ func TestExpr(t *testing.T) {
 	f(way(gauge("x")), `sum(x{target="a\"b"})`)
 	f(way(rate("x", is("l", "v"), unlike("m", "n.*"))), `sum(rate(x{target="a\"b",l="v",m!~"n.*"}[1m]))`)
 	f(way(rate("x")).over(rate("y")), `sum(rate(x{target="a\"b"}[1m])) / sum(rate(y{target="a\"b"}[1m]))`)
-	f(way(gauge("x"), less(gauge("y"))).over(gauge("z")).times(0.001), `((sum(x{target="a\"b"}) - sum(y{target="a\"b"})) / sum(z{target="a\"b"})) * 0.001`)
+	f(way(gauge("x"), less(gauge("y"))).over(gauge("z")).times(0.001),
+		`((sum(x{target="a\"b"}) - sum(y{target="a\"b"})) / sum(z{target="a\"b"})) * 0.001`)
 	f(Way{Terms: []Term{gauge("x")}, Most: true, Zero: "z"}, `max(x{target="a\"b"}) or 0 * sum(z{target="a\"b"})`)
 }

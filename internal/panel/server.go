@@ -21,13 +21,17 @@ const (
 func rate(name string, ms ...Match) Term  { return Term{Name: name, Rate: true, Match: ms} }
 func gauge(name string, ms ...Match) Term { return Term{Name: name, Match: ms} }
 
-// clients returns two ways to a rate of the status: of the server's clients alone, or with what Dyno itself makes the server count, where its part is not known.
+// clients returns two ways to a rate of the status: of the server's clients alone, or with what Dyno itself makes the
+// server count, where its part is not known.
 func clients(variable string) []Way {
 	return []Way{way(rate(metric.ClientStatusTotal, is("variable", variable))), way(rate(status + variable))}
 }
 
 func threads(state string) []Way {
-	return []Way{way(gauge(metric.ClientStatus, is("variable", "threads_"+state))), way(gauge(status + "threads_" + state))}
+	return []Way{
+		way(gauge(metric.ClientStatus, is("variable", "threads_"+state))),
+		way(gauge(status + "threads_" + state)),
+	}
 }
 
 func less(t Term) Term              { t.Minus = true; return t }
@@ -51,10 +55,11 @@ func (l Line) limit() Line { l.Limit = true; return l }
 func (l Line) rest() Line  { l.Rest = true; return l }
 
 const (
-	noReplica   = "this server is not a replica"
-	noHost      = "the machine can be observed only where Dyno runs on it"
-	noInstr     = "this server does not count these waits"
-	noClasses   = "set performance_schema=ON, or log every statement: slow_query_log=ON, log_output=FILE, long_query_time=0"
+	noReplica = "this server is not a replica"
+	noHost    = "the machine can be observed only where Dyno runs on it"
+	noInstr   = "this server does not count these waits"
+	noClasses = "set performance_schema=ON, or log every statement: slow_query_log=ON, log_output=FILE, " +
+		"long_query_time=0"
 	otherServer = "this server does not report it"
 )
 
@@ -75,35 +80,51 @@ func busy() []Panel {
 		return line(name, "host", way(rate("node_cpu_seconds_total", like("mode", modes)))).else_(noHost)
 	}
 	percentile := func(name, quantile string) Line {
-		return line(name, "latency", way(gauge("dyno_statement_latency_seconds", is("quantile", quantile)))).else_("this needs the statement histogram of MySQL 8.0 or later, and at least 90 % client statements in it")
+		return line(name, "latency", way(gauge("dyno_statement_latency_seconds", is("quantile", quantile)))).
+			else_("this needs the statement histogram of MySQL 8.0 or later, and at least 90 % client statements in it")
 	}
 	return []Panel{
-		{ID: Throughput, Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is its own transaction.", Lines: []Line{
+		{ID: Throughput, Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without " +
+			"Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is " +
+			"its own transaction.", Lines: []Line{
 			line("statements", "global_status", clients("questions")...),
-			line("transactions", "global_status", way(rate(status+"commands_total", like("command", "commit|rollback")))),
+			line("transactions", "global_status",
+				way(rate(status+"commands_total", like("command", "commit|rollback")))),
 			line("slow statements", "global_status", clients("slow_queries")...),
 		}},
-		{ID: "latency", Group: Busy, Title: "Statement time", Unit: "s", About: "Mean time of a statement, as the server counts it.", Lines: []Line{
+		{ID: "latency", Group: Busy, Title: "Statement time", Unit: "s", About: "Mean time of a statement, as the " +
+			"server counts it.", Lines: []Line{
 			line("mean", "", way(rate("dyno_statements_seconds_total")).over(rate("dyno_statements_total")),
-				way(rate(pfs+"events_statements_seconds_total")).over(rate(pfs+"events_statements_total"))).else_(noClasses),
+				way(rate(pfs+"events_statements_seconds_total")).over(rate(pfs+"events_statements_total"))).
+				else_(noClasses),
 		}},
-		{ID: "percentiles", Group: Busy, Title: "Latency percentiles", Unit: "s", About: "Half, 95 % and 99 % of the statements took no longer, from the server's histogram, whose steps are 4.7 % wide. Up to 10 % of the statements may be Dyno's own.", Lines: []Line{
+		{ID: "percentiles", Group: Busy, Title: "Latency percentiles", Unit: "s", About: "Half, 95 % and 99 % of the " +
+			"statements took no longer, from the server's histogram, whose steps are 4.7 % wide. Up to 10 % of the " +
+			"statements may be Dyno's own.", Lines: []Line{
 			percentile("median", "0.5"),
 			percentile("p95", "0.95"),
 			percentile("p99", "0.99"),
 		}},
-		{ID: "connections", Group: Busy, Title: "Connections", Unit: "connections", About: "Open connections, and those that run a statement, without Dyno's own; at the limit new ones are refused.", Lines: []Line{
-			line("running", "global_status", threads("running")...),
-			line("connected", "global_status", threads("connected")...),
-			line("limit", "variables", way(gauge(setting+"max_connections"))).limit(),
-		}},
-		{ID: "cpu", Group: Busy, Title: "CPU of the machine", Unit: "cores", Stacked: true, About: "CPU time a second by mode; the sum is what the machine has. Stolen time went to other guests of the host.", Lines: []Line{
-			cpu("user", "user|nice"),
-			cpu("system", "system|irq|softirq"),
-			cpu("waiting for disk", "iowait"),
-			cpu("stolen", "steal"),
-			cpu("idle", "idle").rest(),
-		}},
+		{
+			ID: "connections", Group: Busy, Title: "Connections", Unit: "connections",
+			About: "Open connections, and those that run a statement, without Dyno's own; at the limit new ones are " +
+				"refused.", Lines: []Line{
+				line("running", "global_status", threads("running")...),
+				line("connected", "global_status", threads("connected")...),
+				line("limit", "variables", way(gauge(setting+"max_connections"))).limit(),
+			},
+		},
+		{
+			ID: "cpu", Group: Busy, Title: "CPU of the machine", Unit: "cores", Stacked: true,
+			About: "CPU time a second by mode; the sum is what the machine has. Stolen time went to other guests of " +
+				"the host.", Lines: []Line{
+				cpu("user", "user|nice"),
+				cpu("system", "system|irq|softirq"),
+				cpu("waiting for disk", "iowait"),
+				cpu("stolen", "steal"),
+				cpu("idle", "idle").rest(),
+			},
+		},
 	}
 }
 
@@ -118,8 +139,10 @@ func work() []Panel {
 			way(rate(status+"handlers_total", like("handler", handlers))))
 	}
 	return []Panel{
-		{ID: "kinds", Group: Work, Title: "Statements by kind", Unit: "/s", About: "What was executed, prepared statements too.", Lines: []Line{
-			line("select", "global_status", way(rate(metric.ClientStatusTotal, is("variable", "com_select"))), way(rate(status+"commands_total", is("command", "select")))),
+		{ID: "kinds", Group: Work, Title: "Statements by kind", Unit: "/s", About: "What was executed, prepared " +
+			"statements too.", Lines: []Line{
+			line("select", "global_status", way(rate(metric.ClientStatusTotal, is("variable", "com_select"))),
+				way(rate(status+"commands_total", is("command", "select")))),
 			com("insert", "insert|insert_select|replace|replace_select|load"),
 			com("update", "update|update_multi"),
 			com("delete", "delete|delete_multi"),
@@ -127,24 +150,32 @@ func work() []Panel {
 			com("rollback", "rollback"),
 			com("DDL", "(create|alter|drop|rename|truncate|optimize|analyze)(_.*)?"),
 		}},
-		{ID: "rows", Group: Work, Title: "Rows", Unit: "rows/s", About: "Rows that InnoDB read and changed; where the server does not count them, the calls of its storage engines.", Lines: []Line{
+		{ID: "rows", Group: Work, Title: "Rows", Unit: "rows/s", About: "Rows that InnoDB read and changed; where " +
+			"the server does not count them, the calls of its storage engines.", Lines: []Line{
 			rows("read", "read", "read_(first|key|last|next|prev|rnd|rnd_next)"),
 			rows("inserted", "inserted", "write"),
 			rows("updated", "updated", "update"),
 			rows("deleted", "deleted", "delete"),
 		}},
-		{ID: "temporary", Group: Work, Title: "Scans, sorts, temporary tables", Unit: "/s", About: "Work that an index often saves, without Dyno's own.", Lines: []Line{
-			line("full scans", "global_status", clients("select_scan")...),
-			line("joins without index", "global_status", clients("select_full_join")...),
-			line("temporary tables", "global_status", clients("created_tmp_tables")...),
-			line("on disk", "global_status", clients("created_tmp_disk_tables")...),
-			line("merge passes of sorts", "global_status", clients("sort_merge_passes")...),
-		}},
-		{ID: "network", Group: Work, Title: "Network of the server", Unit: "B/s", About: "Bytes between the server and its clients.", Lines: []Line{
-			line("sent", "global_status", clients("bytes_sent")...),
-			line("received", "global_status", clients("bytes_received")...),
-		}},
-		{ID: "attempts", Group: Work, Title: "New connections", Unit: "/s", About: "Connections opened, aborted by the client, and failed.", Lines: []Line{
+		{
+			ID: "temporary", Group: Work, Title: "Scans, sorts, temporary tables", Unit: "/s",
+			About: "Work that an index often saves, without Dyno's own.", Lines: []Line{
+				line("full scans", "global_status", clients("select_scan")...),
+				line("joins without index", "global_status", clients("select_full_join")...),
+				line("temporary tables", "global_status", clients("created_tmp_tables")...),
+				line("on disk", "global_status", clients("created_tmp_disk_tables")...),
+				line("merge passes of sorts", "global_status", clients("sort_merge_passes")...),
+			},
+		},
+		{
+			ID: "network", Group: Work, Title: "Network of the server", Unit: "B/s",
+			About: "Bytes between the server and its clients.", Lines: []Line{
+				line("sent", "global_status", clients("bytes_sent")...),
+				line("received", "global_status", clients("bytes_received")...),
+			},
+		},
+		{ID: "attempts", Group: Work, Title: "New connections", Unit: "/s", About: "Connections opened, aborted by " +
+			"the client, and failed.", Lines: []Line{
 			line("new", "global_status", clients("connections")...),
 			line("aborted", "global_status", way(rate(status+"aborted_clients"))),
 			line("failed", "global_status", way(rate(status+"aborted_connects"))),
@@ -163,39 +194,64 @@ func waits() []Panel {
 		return w
 	}
 	session := func(name, state string) Line { return line(name, "processlist", sessions(state)) }
-	// A server books a wait when it ends: a long one would show as a peak after it. Those who wait in each second are its seconds.
+	// A server books a wait when it ends: a long one would show as a peak after it. Those who wait in each second are
+	// its seconds.
 	const waitingForRow = status + "innodb_row_lock_current_waits"
 	return []Panel{
-		{ID: "time", Group: Waits, Title: "Server time by wait class", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out. Waits for locks are the sessions that waited in each second.", Lines: []Line{
-			line("on a CPU", "process", way(rate("dyno_server_cpu_seconds_total"))).else_(noHost),
-			line("waiting for a CPU", "process_threads", way(rate("dyno_server_run_queue_seconds_total"))).else_(noHost),
-			event("data files", like(name, "wait/io/file/innodb/innodb_(data|temp|dblwr|arch|clone)_file")),
-			event("redo log", is(name, "wait/io/file/innodb/innodb_log_file")),
-			event("binary log", like(name, "wait/io/file/sql/(binlog|binlog_index|binlog_cache|binlog_index_cache|relaylog|relaylog_index|relaylog_cache)")),
-			event("other files", like(name, "wait/io/file/.*"), unlike(name, "wait/io/file/(innodb/innodb_.*|sql/(binlog|relaylog).*)")),
-			line("row locks", "global_status", way(gauge(waitingForRow)), way(rate(status+"innodb_row_lock_time")).times(0.001)),
-			line("table and metadata locks", "processlist", sessions("metadata_lock|lock"), way(rate(pfs+"events_waits_seconds_total", like(name, "wait/lock/.*")))),
-		}},
-		{ID: "locks", Group: Waits, Title: "Locks", Unit: "/s", About: "Statements that waited for a lock, and those that timed out or were rolled back.", Lines: []Line{
+		{
+			ID: "time", Group: Waits, Title: "Server time by wait class", Unit: "s/s", Stacked: true,
+			About: "Time a second that all threads of the server, those in the background too, spent on a CPU or " +
+				"waiting; idle connections are left out. Waits for locks are the sessions that waited in each second.",
+			Lines: []Line{
+				line("on a CPU", "process", way(rate("dyno_server_cpu_seconds_total"))).else_(noHost),
+				line("waiting for a CPU", "process_threads", way(rate("dyno_server_run_queue_seconds_total"))).
+					else_(noHost),
+				event("data files", like(name, "wait/io/file/innodb/innodb_(data|temp|dblwr|arch|clone)_file")),
+				event("redo log", is(name, "wait/io/file/innodb/innodb_log_file")),
+				event("binary log",
+					like(name,
+						"wait/io/file/sql/(binlog|binlog_index|binlog_cache|binlog_index_cache|relaylog|relaylog_index|relaylog_cache)")),
+				event("other files", like(name, "wait/io/file/.*"),
+					unlike(name, "wait/io/file/(innodb/innodb_.*|sql/(binlog|relaylog).*)")),
+				line("row locks", "global_status", way(gauge(waitingForRow)),
+					way(rate(status+"innodb_row_lock_time")).times(0.001)),
+				line("table and metadata locks", "processlist", sessions("metadata_lock|lock"),
+					way(rate(pfs+"events_waits_seconds_total", like(name, "wait/lock/.*")))),
+			},
+		},
+		{ID: "locks", Group: Waits, Title: "Locks", Unit: "/s", About: "Statements that waited for a lock, and those " +
+			"that timed out or were rolled back.", Lines: []Line{
 			line("row lock waits", "global_status", way(rate(status+"innodb_row_lock_waits"))),
 			line("table lock waits", "global_status", way(rate(status+"table_locks_waited"))),
-			line("deadlocks", "innodb_metrics", way(rate(status+"innodb_deadlocks")), way(rate(metrics+"lock_lock_deadlocks_total"))),
+			line("deadlocks", "innodb_metrics", way(rate(status+"innodb_deadlocks")),
+				way(rate(metrics+"lock_lock_deadlocks_total"))),
 			line("lock timeouts", "innodb_metrics", way(rate(metrics+"lock_lock_timeouts_total"))),
 		}},
-		{ID: "waiting", Group: Waits, Title: "Waiting for locks", Unit: "sessions", About: "Sessions that waited for a lock at that moment; row locks as InnoDB counts them, the others by the process list.", Lines: []Line{
-			line("row locks", "global_status", way(gauge(waitingForRow))),
-			session("metadata locks", "metadata_lock"),
-			session("other locks", "lock"),
-		}},
-		{ID: "purge", Group: Waits, Title: "Purge", Unit: "transactions", About: "Old row versions that wait for purge: the history list. It grows while an old transaction is open.", Lines: []Line{
-			line("history list", "innodb_metrics", way(gauge(status+"innodb_history_list_length")), way(gauge(metrics+"transaction_trx_rseg_history_len")), way(gauge("dyno_innodb_history_length"))),
+		{
+			ID: "waiting", Group: Waits, Title: "Waiting for locks", Unit: "sessions",
+			About: "Sessions that waited for a lock at that moment; row locks as InnoDB counts them, the others by " +
+				"the process list.", Lines: []Line{
+				line("row locks", "global_status", way(gauge(waitingForRow))),
+				session("metadata locks", "metadata_lock"),
+				session("other locks", "lock"),
+			},
+		},
+		{ID: "purge", Group: Waits, Title: "Purge", Unit: "transactions", About: "Old row versions that wait for " +
+			"purge: the history list. It grows while an old transaction is open.", Lines: []Line{
+			line("history list", "innodb_metrics", way(gauge(status+"innodb_history_list_length")),
+				way(gauge(metrics+"transaction_trx_rseg_history_len")), way(gauge("dyno_innodb_history_length"))),
 			line("purge lag", "innodb_status", way(gauge("dyno_innodb_purge_behind_transactions"))),
 		}},
-		{ID: "transaction", Group: Waits, Title: "Longest transaction", Unit: "s", About: "Age of the oldest open transaction; while it is open, nothing younger can be purged.", Lines: []Line{
-			line("oldest", "innodb_status", way(gauge("dyno_innodb_transaction_longest_seconds"))),
-			line("longest lock wait", "innodb_status", way(gauge("dyno_innodb_lock_wait_longest_seconds"))),
-		}},
-		{ID: "replication", Group: Waits, Title: "Replication", Unit: "s", About: "Lag of this replica behind its source; of several channels the worst.", Lines: []Line{
+		{
+			ID: "transaction", Group: Waits, Title: "Longest transaction", Unit: "s",
+			About: "Age of the oldest open transaction; while it is open, nothing younger can be purged.",
+			Lines: []Line{
+				line("oldest", "innodb_status", way(gauge("dyno_innodb_transaction_longest_seconds"))),
+				line("longest lock wait", "innodb_status", way(gauge("dyno_innodb_lock_wait_longest_seconds"))),
+			},
+		},
+		{ID: "replication", Group: Waits, Title: "Replication", Unit: "s", About: "Lag of this replica behind its " +
+			"source; of several channels the worst.", Lines: []Line{
 			line("lag", "replication",
 				Way{Terms: []Term{gauge("dyno_replica_lag_seconds")}, Most: true},
 				Way{Terms: []Term{gauge("mysql_slave_status_seconds_behind_master")}, Most: true}).else_(noReplica),
@@ -215,54 +271,82 @@ func limits() []Panel {
 		avail = "node_memory_MemAvailable_bytes"
 	)
 	return []Panel{
-		{ID: "misses", Group: Limit, Title: "Buffer pool misses", Unit: "/s", About: "Pages that were not in the buffer pool and had to be read, on demand or by read-ahead.", Lines: []Line{
+		{ID: "misses", Group: Limit, Title: "Buffer pool misses", Unit: "/s", About: "Pages that were not in the " +
+			"buffer pool and had to be read, on demand or by read-ahead.", Lines: []Line{
 			line("misses", "global_status", way(rate(status+"innodb_buffer_pool_reads"))),
 			line("read ahead", "global_status", way(rate(status+"innodb_buffer_pool_read_ahead"))),
 			line("waits for a free page", "global_status", way(rate(status+"innodb_buffer_pool_wait_free"))),
 		}},
-		{ID: "hits", Group: Limit, Title: "Buffer pool hit ratio", Unit: "ratio", About: "Share of the page requests that found their page in the buffer pool.", Lines: []Line{
-			line("hits", "global_status", way(rate(status+"innodb_buffer_pool_read_requests"), less(rate(status+"innodb_buffer_pool_reads"))).over(rate(status+"innodb_buffer_pool_read_requests"))),
+		{ID: "hits", Group: Limit, Title: "Buffer pool hit ratio", Unit: "ratio", About: "Share of the page requests " +
+			"that found their page in the buffer pool.", Lines: []Line{
+			line("hits", "global_status", way(rate(status+"innodb_buffer_pool_read_requests"),
+				less(rate(status+"innodb_buffer_pool_reads"))).over(rate(status+"innodb_buffer_pool_read_requests"))),
 		}},
-		{ID: "pool", Group: Limit, Title: "Buffer pool", Unit: "B", Stacked: true, About: "What the pages of InnoDB's buffer pool hold. Dirty pages must be written before they can be replaced; free pages include InnoDB's own tables.", Lines: []Line{
-			line("changed", "global_status", way(gauge(status+"innodb_buffer_pool_bytes_dirty"))),
-			line("unchanged", "global_status", way(gauge(pool), less(gauge(status+"innodb_buffer_pool_bytes_dirty")))),
-			line("free", "variables", way(gauge(setting+"innodb_buffer_pool_size"), less(gauge(pool)))).rest(),
-		}},
-		{ID: "redo", Group: Limit, Title: "Redo log written", Unit: "B/s", About: "What changes write to InnoDB's redo log.", Lines: []Line{
+		{
+			ID: "pool", Group: Limit, Title: "Buffer pool", Unit: "B", Stacked: true,
+			About: "What the pages of InnoDB's buffer pool hold. Dirty pages must be written before they can be " +
+				"replaced; free pages include InnoDB's own tables.", Lines: []Line{
+				line("changed", "global_status", way(gauge(status+"innodb_buffer_pool_bytes_dirty"))),
+				line("unchanged", "global_status",
+					way(gauge(pool), less(gauge(status+"innodb_buffer_pool_bytes_dirty")))),
+				line("free", "variables", way(gauge(setting+"innodb_buffer_pool_size"), less(gauge(pool)))).rest(),
+			},
+		},
+		{ID: "redo", Group: Limit, Title: "Redo log written", Unit: "B/s", About: "What changes write to InnoDB's " +
+			"redo log.", Lines: []Line{
 			line("written", "global_status", way(rate(status+"innodb_os_log_written"))),
 		}},
-		{ID: "checkpoint", Group: Limit, Title: "Checkpoint age", Unit: "B", About: "Redo log that a crash would have to read again. At the limit every change waits until pages are written.", Lines: []Line{
+		{ID: "checkpoint", Group: Limit, Title: "Checkpoint age", Unit: "B", About: "Redo log that a crash would " +
+			"have to read again. At the limit every change waits until pages are written.", Lines: []Line{
 			line("age", "global_status",
 				way(gauge(status+"innodb_checkpoint_age")),
 				way(gauge(status+"innodb_redo_log_current_lsn"), less(gauge(status+"innodb_redo_log_checkpoint_lsn"))),
 				way(gauge("dyno_innodb_checkpoint_age_bytes"))),
-			line("limit", "variables", way(gauge(status+"innodb_checkpoint_max_age")), way(gauge(setting+"innodb_redo_log_capacity"))).else_(otherServer).limit(),
+			line("limit", "variables", way(gauge(status+"innodb_checkpoint_max_age")),
+				way(gauge(setting+"innodb_redo_log_capacity"))).else_(otherServer).limit(),
 		}},
-		{ID: "diskops", Group: Limit, Title: "Disk operations", Unit: "/s", About: "Reads and writes of the machine's disks, by all programs.", Lines: []Line{
-			disk("reads", "node_disk_reads_completed_total"),
-			disk("writes", "node_disk_writes_completed_total"),
-		}},
-		{ID: "diskbytes", Group: Limit, Title: "Disk throughput", Unit: "B/s", About: "Bytes to and from the machine's disks, and what of it is the server's.", Lines: []Line{
-			disk("read", "node_disk_read_bytes_total"),
-			disk("written", "node_disk_written_bytes_total"),
-			line("read by the server", "process", way(rate("dyno_server_io_read_bytes_total"))).else_(noHost),
-			line("written by the server", "process", way(rate("dyno_server_io_written_bytes_total"))).else_(noHost),
-		}},
-		{ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio", About: "Share of the time in which a disk had something to do, the busiest of them. A disk that serves many requests at once can do more at 100 %.", Lines: []Line{
-			line("busy", "host",
-				Way{Terms: []Term{rate("node_disk_io_time_seconds_total", whole)}, Most: true},
-				Way{Terms: []Term{rate("node_disk_io_time_seconds_total")}, Most: true}).else_(noHost),
-		}},
-		{ID: "memory", Group: Limit, Title: "Memory of the machine", Unit: "B", Stacked: true, About: "Use of memory. Available memory includes file caches that can be reclaimed.", Lines: []Line{
-			line("buffer pool", "global_status", way(gauge(pool))),
-			line("the rest of the server", "process", way(gauge(rss), less(gauge(pool)))).else_(noHost),
-			line("others", "host", way(gauge(total), less(gauge(avail)), less(gauge(rss)))).else_(noHost),
-			line("available", "host", way(gauge(avail))).else_(noHost).rest(),
-		}},
-		{ID: "pressure", Group: Limit, Title: "Resource pressure (PSI)", Unit: "ratio", About: "Share of the time in which some process was stalled for lack of a CPU, the disk or memory.", Lines: []Line{
-			line("CPU", "host", way(rate("node_pressure_cpu_waiting_seconds_total"))).else_(noHost),
-			line("disk", "host", way(rate("node_pressure_io_waiting_seconds_total"))).else_(noHost),
-			line("memory", "host", way(rate("node_pressure_memory_waiting_seconds_total"))).else_(noHost),
-		}},
+		{
+			ID: "diskops", Group: Limit, Title: "Disk operations", Unit: "/s",
+			About: "Reads and writes of the machine's disks, by all programs.", Lines: []Line{
+				disk("reads", "node_disk_reads_completed_total"),
+				disk("writes", "node_disk_writes_completed_total"),
+			},
+		},
+		{
+			ID: "diskbytes", Group: Limit, Title: "Disk throughput", Unit: "B/s",
+			About: "Bytes to and from the machine's disks, and what of it is the server's.", Lines: []Line{
+				disk("read", "node_disk_read_bytes_total"),
+				disk("written", "node_disk_written_bytes_total"),
+				line("read by the server", "process", way(rate("dyno_server_io_read_bytes_total"))).else_(noHost),
+				line("written by the server", "process", way(rate("dyno_server_io_written_bytes_total"))).else_(noHost),
+			},
+		},
+		{
+			ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio", About: "Share of the time in which a disk " +
+				"had something to do, the busiest of them. A disk that serves many requests at once can do more at 100 %.",
+			Lines: []Line{
+				line("busy", "host",
+					Way{Terms: []Term{rate("node_disk_io_time_seconds_total", whole)}, Most: true},
+					Way{Terms: []Term{rate("node_disk_io_time_seconds_total")}, Most: true}).else_(noHost),
+			},
+		},
+		{
+			ID: "memory", Group: Limit, Title: "Memory of the machine", Unit: "B", Stacked: true,
+			About: "Use of memory. Available memory includes file caches that can be reclaimed.", Lines: []Line{
+				line("buffer pool", "global_status", way(gauge(pool))),
+				line("the rest of the server", "process", way(gauge(rss), less(gauge(pool)))).else_(noHost),
+				line("others", "host", way(gauge(total), less(gauge(avail)), less(gauge(rss)))).else_(noHost),
+				line("available", "host", way(gauge(avail))).else_(noHost).rest(),
+			},
+		},
+		{
+			ID: "pressure", Group: Limit, Title: "Resource pressure (PSI)", Unit: "ratio",
+			About: "Share of the time in which some process was stalled for lack of a CPU, the disk or memory.",
+			Lines: []Line{
+				line("CPU", "host", way(rate("node_pressure_cpu_waiting_seconds_total"))).else_(noHost),
+				line("disk", "host", way(rate("node_pressure_io_waiting_seconds_total"))).else_(noHost),
+				line("memory", "host", way(rate("node_pressure_memory_waiting_seconds_total"))).else_(noHost),
+			},
+		},
 	}
 }

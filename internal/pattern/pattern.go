@@ -35,10 +35,6 @@ func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
 	return p.compiled().FindAllStringSubmatch(s, n)
 }
 
-func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
-	return p.compiled().FindAllStringSubmatchIndex(s, n)
-}
-
 func (p *Pattern) ReplaceAllString(s, by string) string { return p.compiled().ReplaceAllString(s, by) }
 
 func (p *Pattern) ReplaceAllStringFunc(s string, by func(string) string) string {
@@ -47,11 +43,7 @@ func (p *Pattern) ReplaceAllStringFunc(s string, by func(string) string) string 
 
 func (p *Pattern) FindSubmatch(b []byte) [][]byte { return p.compiled().FindSubmatch(b) }
 
-func (p *Pattern) FindAllSubmatch(b []byte, n int) [][][]byte {
-	return p.compiled().FindAllSubmatch(b, n)
-}
-func (p *Pattern) Match(b []byte) bool              { return p.compiled().Match(b) }
-func (p *Pattern) FindAll(b []byte, n int) [][]byte { return p.compiled().FindAll(b, n) }
+func (p *Pattern) Match(b []byte) bool { return p.compiled().Match(b) }
 
 func (p *Pattern) Find(b []byte) []byte           { return p.compiled().Find(b) }
 func (p *Pattern) FindIndex(b []byte) []int       { return p.compiled().FindIndex(b) }

@@ -51,35 +51,44 @@ func sugars() []sugar {
 	text := anyText()
 	return []sugar{
 		plain("server", "Servers.", "server", serverForm(), func(c *Config, v string) { c.Server = v }),
-		plain("threads", "Numbers of sessions.", "threads", whole(1, maxThreads), func(c *Config, v int) { c.Run.Threads = v }),
+		plain("threads", "Numbers of sessions.", "threads", whole(1, maxThreads),
+			func(c *Config, v int) { c.Run.Threads = v }),
 		{
-			key: "setting", about: "A setting of the server at its start; its values are in values.", named: true, name: nameForm(settingName), value: text.schema,
+			key: "setting", about: "A setting of the server at its start; its values are in values.", named: true,
+			name: nameForm(settingName), value: text.schema,
 			config: func(r *reader, n *node, path, name string) (Config, bool) {
 				v, ok := text.read(r, n, path)
 				return Config{Settings: map[string]string{name: v}}, ok
 			}, target: func(name string) string { return "settings." + name },
 		},
 		{
-			key: "set", about: "A global variable set on the running server; its values are in values.", named: true, name: nameForm(settingName), value: text.schema,
+			key: "set", about: "A global variable set on the running server; its values are in values.", named: true,
+			name: nameForm(settingName), value: text.schema,
 			config: func(r *reader, n *node, path, name string) (Config, bool) {
 				v, ok := text.read(r, n, path)
 				return Config{Set: map[string]string{name: v}}, ok
 			}, target: func(name string) string { return "set." + name },
 		},
-		plain("charset", "Character sets of the workload's tables, or collations.", "table_options", collationForm(), func(c *Config, v string) { c.TableOptions = []string{v} }),
-		plain("collation", "Collations of the workload's tables, or character sets with their default one.", "table_options", collationForm(), func(c *Config, v string) { c.TableOptions = []string{v} }),
-		plain("engine", "Storage engines of the workload's tables.", "options.mysql-storage-engine", matching(`^[A-Za-z][A-Za-z0-9_]{0,63}$`, "is not the name of an engine", "such as InnoDB"), func(c *Config, v string) {
-			c.Run.Options = map[string]string{"mysql-storage-engine": v}
-		}),
+		plain("charset", "Character sets of the workload's tables, or collations.", "table_options", collationForm(),
+			func(c *Config, v string) { c.TableOptions = []string{v} }),
+		plain("collation", "Collations of the workload's tables, or character sets with their default one.",
+			"table_options", collationForm(), func(c *Config, v string) { c.TableOptions = []string{v} }),
+		plain("engine", "Storage engines of the workload's tables.", "options.mysql-storage-engine",
+			matching(`^[A-Za-z][A-Za-z0-9_]{0,63}$`, "is not the name of an engine", "such as InnoDB"),
+			func(c *Config, v string) {
+				c.Run.Options = map[string]string{"mysql-storage-engine": v}
+			}),
 		plain("page_size", "InnoDB's page sizes.", "settings.innodb_page_size", pageForm(), func(c *Config, v uint64) {
 			c.Settings = map[string]string{"innodb_page_size": strconv.FormatUint(v, 10)}
 		}),
 		{
-			key: "limit", about: "A limit; its values are in values, none among them.", named: true, name: limitName(), value: schema{"type": []string{"string", "number"}},
+			key: "limit", about: "A limit; its values are in values, none among them.", named: true, name: limitName(),
+			value:  schema{"type": []string{"string", "number"}},
 			config: limitConfig, target: func(name string) string { return "limits." + name },
 		},
 		{
-			key: "option", about: "An option of the workload; its values are in values.", named: true, name: nameForm(optionName), value: text.schema,
+			key: "option", about: "An option of the workload; its values are in values.", named: true,
+			name: nameForm(optionName), value: text.schema,
 			config: func(r *reader, n *node, path, name string) (Config, bool) {
 				v, ok := text.read(r, n, path)
 				if ok {
@@ -89,7 +98,8 @@ func sugars() []sugar {
 			}, target: func(name string) string { return "options." + name },
 		},
 		plain("workload", "Workloads.", "workload", workloadForm(), func(c *Config, v string) { c.Run.Workload = v }),
-		plain("filesystem", "Filesystems that hold the data.", "filesystem", oneOf("ext4", "xfs", "btrfs"), func(c *Config, v string) { c.Filesystem = v }),
+		plain("filesystem", "Filesystems that hold the data.", "filesystem", oneOf("ext4", "xfs", "btrfs"),
+			func(c *Config, v string) { c.Filesystem = v }),
 		plain("cpus", "CPUs that the server runs on.", "cpus", cpusForm(), func(c *Config, v string) { c.CPUs = v }),
 	}
 }
@@ -125,8 +135,8 @@ func limitConfig(r *reader, n *node, path, name string) (Config, bool) {
 	return Config{Limits: l}, len(r.problems) == before
 }
 
-// lift takes a limit that an axis varies out of what the axis is laid over, the base and the axes before it: every level of the axis says what
-// holds, none among them, and none sets nothing that could win over a limit below it.
+// lift takes a limit that an axis varies out of what the axis is laid over, the base and the axes before it: every
+// level of the axis says what holds, none among them, and none sets nothing that could win over a limit below it.
 func (d *draft) lift() {
 	for i, a := range d.axes {
 		name, ok := strings.CutPrefix(a.target, "limits.")
@@ -176,7 +186,8 @@ func pageForm() form[uint64] {
 
 // collationForm reads a character set or a collation and returns the table options that choose it.
 func collationForm() form[string] {
-	f := matching(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`, "is not a character set or collation", "such as latin1 or utf8mb4_0900_ai_ci")
+	f := matching(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`, "is not a character set or collation",
+		"such as latin1 or utf8mb4_0900_ai_ci")
 	read := f.read
 	f.read = func(r *reader, n *node, path string) (string, bool) {
 		v, ok := read(r, n, path)
@@ -201,10 +212,13 @@ type levelDraft struct {
 // levelKeys are the keys of a level that is written as a mapping.
 func levelKeys() []key[levelDraft] {
 	return append([]key[levelDraft]{
-		at("name", "Names the level in the table.", anyText(), func(l *levelDraft) *string { return &l.Name }).or("its value"),
+		at("name", "Names the level in the table.", anyText(), func(l *levelDraft) *string {
+			return &l.Name
+		}).or("its value"),
 		{
-			name: "value", about: "The level's value, on an axis that has one.", schema: schema{"type": []string{"string", "number", "boolean"}},
-			read: func(_ *reader, n *node, _ string, l *levelDraft) { l.value = n },
+			name: "value", about: "The level's value, on an axis that has one.",
+			schema: schema{"type": []string{"string", "number", "boolean"}},
+			read:   func(_ *reader, n *node, _ string, l *levelDraft) { l.value = n },
 		},
 	}, lift(configKeys(), func(l *levelDraft) *Config { return &l.Config })...)
 }
@@ -244,7 +258,8 @@ func (r *reader) level(n *node, path string, s *sugar, name string) (Level, bool
 	}
 	switch {
 	case s == nil && l.value != nil:
-		r.say(l.value, path+".value", "write what the level sets, such as settings:", "a level of an axis with levels has no value")
+		r.say(l.value, path+".value", "write what the level sets, such as settings:",
+			"a level of an axis with levels has no value")
 	case s != nil && l.value == nil:
 		r.say(n, path, "", "value is missing: what %s is on this level", name)
 	case s != nil:
@@ -296,7 +311,8 @@ func (r *reader) axis(n *node, path string) (a axis) {
 		case seen[e.name] != nil:
 			r.say(e.key, at, "", "is given twice, first in line %d", seen[e.name].line)
 		case i >= 0 && s != nil:
-			r.say(e.key, at, "make it a separate axis, or a general one with levels", "the axis varies %s already", s.key)
+			r.say(e.key, at, "make it a separate axis, or a general one with levels",
+				"the axis varies %s already", s.key)
 			a.broken = true
 		case i >= 0:
 			s, what = &all[i], e.value
@@ -412,8 +428,12 @@ const levelRef = "#/$defs/level"
 // axesKey is the key of the axes.
 func axesKey() key[draft] {
 	return key[draft]{
-		name: "axes", about: "What is varied: the variants are the product of the levels of all axes.", schema: schema{"type": "array", "items": axisSchema()},
-		example: []any{[]any{map[string]any{"threads": []int{1, 2, 4}}, map[string]any{"setting": "sync_binlog", "values": []int{0, 1}}}},
+		name: "axes", about: "What is varied: the variants are the product of the levels of all axes.",
+		schema: schema{"type": "array", "items": axisSchema()},
+		example: []any{[]any{map[string]any{"threads": []int{1, 2, 4}}, map[string]any{
+			"setting": "sync_binlog",
+			"values":  []int{0, 1},
+		}}},
 		read: func(r *reader, n *node, path string, d *draft) {
 			if n.kind != list {
 				r.say(n, path, "write - threads: [1, 2, 4], one axis a line", "takes a list, not %s", n.what())
@@ -431,7 +451,8 @@ func axesKey() key[draft] {
 func serversKey() key[draft] {
 	s := sugarOf("server")
 	return key[draft]{
-		name: "servers", about: "Several servers: the same as an axis \"server\" before the others.", schema: levelsSchema(s), example: []any{[]string{"mysql@9.7", "mariadb@10.11"}},
+		name: "servers", about: "Several servers: the same as an axis \"server\" before the others.",
+		schema: levelsSchema(s), example: []any{[]string{"mysql@9.7", "mariadb@10.11"}},
 		read: func(r *reader, n *node, path string, d *draft) {
 			a := axis{Axis: Axis{Name: s.key}, target: s.target(""), place: n, path: path}
 			r.levels(&a, n, path, &s, s.key)
@@ -448,10 +469,15 @@ func levelsSchema(s sugar) schema {
 
 func axisSchema() schema {
 	props := schema{
-		"name":   schema{"type": "string", "description": "Names the axis in the table. Default: what it varies."},
-		"levels": schema{"type": "array", "minItems": 1, "items": schema{"$ref": levelRef}, "description": "The levels of a general axis: each has a name and may set anything that a plan sets at its top."},
+		"name": schema{"type": "string", "description": "Names the axis in the table. Default: what it varies."},
+		"levels": schema{
+			"type": "array", "minItems": 1, "items": schema{"$ref": levelRef},
+			"description": "The levels of a general axis: each has a name and may set anything that a plan sets at " +
+				"its top.",
+		},
 		"values": schema{
-			"type": []string{"array", "string", "number", "boolean"}, "description": "The values of setting, set, limit or option.",
+			"type": []string{"array", "string", "number", "boolean"}, "description": "The values of setting, set, " +
+				"limit or option.",
 			"items": schema{"anyOf": []schema{{"type": []string{"string", "number", "boolean"}}, {"$ref": levelRef}}},
 		},
 	}

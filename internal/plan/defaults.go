@@ -31,8 +31,8 @@ func does(c Config) string {
 	return ""
 }
 
-// defaults fills in what is not said, and checks every variant. vs is nil when there are problems already: then only what the plan says
-// itself is looked at.
+// defaults fills in what is not said, and checks every variant. vs is nil when there are problems already: then only
+// what the plan says itself is looked at.
 func (r *reader) defaults(d *draft, vs []Variant, place *node) {
 	d.Database = set("lab", d.Database)
 	d.Placement.Mode = set(Split, d.Placement.Mode)
@@ -63,7 +63,8 @@ func (r *reader) defaults(d *draft, vs []Variant, place *node) {
 			t.WarmMin, t.WarmMax = d.warm.least, d.warm.most
 		}
 		if d.rounds != nil && d.rounds.least < 3 {
-			r.say(r.where["trials.rounds"], "trials.rounds", "an interval needs 3", "%d rounds are too few for a workload", d.rounds.least)
+			r.say(r.where["trials.rounds"], "trials.rounds", "an interval needs 3",
+				"%d rounds are too few for a workload", d.rounds.least)
 		}
 		if writes {
 			fresh = FreshData
@@ -76,7 +77,8 @@ func (r *reader) defaults(d *draft, vs []Variant, place *node) {
 		}
 		for _, key := range []string{"trials.time", "trials.warmup"} {
 			if n := r.where[key]; n != nil && n.kind != nothing {
-				r.say(n, key, "leave it out", "only a workload has it; %s has not", map[string]string{probing: "a probe", reading: "a value that is read"}[kind])
+				r.say(n, key, "leave it out", "only a workload has it; %s has not",
+					map[string]string{probing: "a probe", reading: "a value that is read"}[kind])
 			}
 		}
 	}
@@ -127,7 +129,8 @@ func (r *reader) variants(vs []Variant, place *node) (kind string) {
 			kind = k
 		}
 		if c.Run.Workload != "" && len(c.Probe) > 0 {
-			say("probe", "leave one of them out; data: {workload: …} gives probes tables", "a trial runs a workload or probes, not both", v)
+			say("probe", "leave one of them out; data: {workload: …} gives probes tables",
+				"a trial runs a workload or probes, not both", v)
 		}
 		if c.Server == "" {
 			say("", "give it server: or servers:, such as mysql@9.7", "no server is named", v)
@@ -136,13 +139,18 @@ func (r *reader) variants(vs []Variant, place *node) (kind string) {
 			for _, key := range []struct {
 				name string
 				set  bool
-			}{{"threads", c.Run.Threads != 0}, {"db_ps_mode", c.Run.PSMode != ""}, {"mysql_ignore_errors", len(c.Run.Ignore) > 0}} {
+			}{
+				{"threads", c.Run.Threads != 0},
+				{"db_ps_mode", c.Run.PSMode != ""},
+				{"mysql_ignore_errors", len(c.Run.Ignore) > 0},
+			} {
 				if key.set {
 					say(key.name, "name one with workload:", key.name+" belongs to a workload, and there is none", v)
 				}
 			}
 			if w, o := c.Prepared(); w == "" && len(o)+len(c.TableOptions) > 0 {
-				say("options", "name one with workload: or data: {workload: …}", "options belong to a workload, and there is none", v)
+				say("options", "name one with workload: or data: {workload: …}", "options belong to a workload, and "+
+					"there is none", v)
 			}
 		}
 		seen := map[string]bool{}
@@ -159,15 +167,16 @@ func (r *reader) variants(vs []Variant, place *node) (kind string) {
 		}
 		for _, name := range names(c.Predict) {
 			if _, ok := c.Read[name]; !ok {
-				say("predict", hintOf(name, names(c.Read)), "predict names "+strconv.Quote(short(name))+", which is not read", v)
+				say("predict", hintOf(name, names(c.Read)), "predict names "+strconv.Quote(short(name))+
+					", which is not read", v)
 			}
 		}
 	}
 	return kind
 }
 
-// stepsDiffer reports whether variants do different things before or after their trials. What a step does to the data of one, the next one would
-// find, the control too, so that nothing would show it.
+// stepsDiffer reports whether variants do different things before or after their trials. What a step does to the data
+// of one, the next one would find, the control too, so that nothing would show it.
 func stepsDiffer(vs []Variant) bool {
 	return slices.ContainsFunc(vs, func(v Variant) bool {
 		c, first := v.Config, vs[0].Config
@@ -175,7 +184,8 @@ func stepsDiffer(vs []Variant) bool {
 	})
 }
 
-// maxTables bounds the tables of all workloads that are built to check their options: what is left is checked option by option only.
+// maxTables bounds the tables of all workloads that are built to check their options: what is left is checked option by
+// option only.
 const maxTables = 200_000
 
 // build tries the workloads of all variants with their options, and reports whether any of them writes.
@@ -215,7 +225,9 @@ func (r *reader) build(vs []Variant, place *node) (writes bool) {
 			}
 			return
 		}
-		writes = writes || runs && slices.ContainsFunc(p.Statements, func(s workload.Statement) bool { return s.Kind == workload.Write })
+		writes = writes || runs && slices.ContainsFunc(p.Statements, func(s workload.Statement) bool {
+			return s.Kind == workload.Write
+		})
 	}
 	for _, v := range vs {
 		try(v, v.Config.Run.Workload, v.Config.Run.Options, true)

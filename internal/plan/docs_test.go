@@ -78,11 +78,15 @@ func TestManualsExamples(t *testing.T) {
 	}
 	head := "dyno_plan: 1\nname: x\nserver: mysql\nworkload: oltp_read_write\n"
 	for i, more := range []string{"", head, head + "axes: [{threads: [1, 2]}]\n"} {
-		if _, err := Parse([]byte(more+blocks[i][1]), Options{File: manual, Scale: []string{"", "", "small"}[i]}); err != nil {
+		if _, err := Parse([]byte(more+blocks[i][1]), Options{
+			File:  manual,
+			Scale: []string{"", "", "small"}[i],
+		}); err != nil {
 			t.Error(err)
 		}
 	}
-	rows := regexp.MustCompile("(?m)^\\| `- (\\w+): ([^`]+)`(?: with `values: ([^`]+)`)?").FindAllStringSubmatch(string(text), -1)
+	rows := regexp.MustCompile("(?m)^\\| `- (\\w+): ([^`]+)`(?: with `values: ([^`]+)`)?").
+		FindAllStringSubmatch(string(text), -1)
 	if len(rows) != len(sugars())-1 { // charset is told with collation
 		t.Errorf("%d axes", len(rows))
 	}

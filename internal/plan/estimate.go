@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Estimate returns how long an experiment takes, at least and at most: the rounds' trials with their warm-up, and setup before
-// each of them. The time of probes and steps belongs to setup. A plan that cannot be expanded takes none. A budget cuts both.
+// Estimate returns how long an experiment takes, at least and at most: the rounds' trials with their warm-up, and setup
+// before each of them. The time of probes and steps belongs to setup. A plan that cannot be expanded takes none. A
+// budget cuts both.
 func Estimate(p Plan, setup time.Duration) (least, most time.Duration) {
 	vs, err := p.Variants()
 	if err != nil {
@@ -29,7 +30,8 @@ func Estimate(p Plan, setup time.Duration) (least, most time.Duration) {
 	return f(p.Trials.Min, p.Trials.WarmMin), f(p.Trials.Max, p.Trials.WarmMax)
 }
 
-// lasting is how many nanoseconds so many rounds of so many trials take when each begins with that setup and that warm-up.
+// lasting is how many nanoseconds so many rounds of so many trials take when each begins with that setup and that
+// warm-up.
 func (t Trials) lasting(rounds, trials int, setup float64, warm Duration) float64 {
 	if t.Turns > 0 { // all trials of a round begin together, and the load is warm from the second on
 		return float64(rounds)*(setup+float64(trials)*float64(t.measuring())) + float64(warm)
@@ -47,6 +49,7 @@ func (r *reader) budget(d *draft, vs []Variant) {
 	if d.Budget <= 0 || float64(d.Budget) >= round {
 		return
 	}
-	r.say(r.where["budget"], "budget", "give it more, or make trials.time or trials.warmup shorter", "%v is too short for a single round: its %d trials take %v at least",
+	r.say(r.where["budget"], "budget", "give it more, or make trials.time or trials.warmup shorter",
+		"%v is too short for a single round: its %d trials take %v at least",
 		d.Budget, trials, Duration(min(round, math.MaxInt64/2)))
 }

@@ -14,14 +14,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// form is what a value may be: how it is read, and how the schema tells it. Both stand side by side so that they stay one.
+// form is what a value may be: how it is read, and how the schema tells it. Both stand side by side so that they stay
+// one.
 type form[V any] struct {
 	schema schema
 	read   func(r *reader, n *node, path string) (V, bool)
 }
 
-// key is one key of a mapping. The table of a mapping's keys is all there is to know about it: it is read by it, its unknown keys
-// are found with it, and the schema is written from it.
+// key is one key of a mapping. The table of a mapping's keys is all there is to know about it: it is read by it, its
+// unknown keys are found with it, and the schema is written from it.
 type key[T any] struct {
 	name    string
 	about   string // a sentence or two
@@ -214,16 +215,17 @@ func flag() form[bool] {
 
 // whole is a number without a fraction.
 func whole(least, most int) form[int] {
-	return scalarForm(schema{"type": "integer", "minimum": least, "maximum": most}, func(s string) (int, string, string) {
-		n, err := strconv.Atoi(s)
-		switch {
-		case err != nil:
-			return 0, fmt.Sprintf("%q is not a whole number", short(s)), ""
-		case n < least || n > most:
-			return 0, fmt.Sprintf("%d is not from %d to %d", n, least, most), ""
-		}
-		return n, "", ""
-	})
+	return scalarForm(schema{"type": "integer", "minimum": least, "maximum": most},
+		func(s string) (int, string, string) {
+			n, err := strconv.Atoi(s)
+			switch {
+			case err != nil:
+				return 0, fmt.Sprintf("%q is not a whole number", short(s)), ""
+			case n < least || n > most:
+				return 0, fmt.Sprintf("%d is not from %d to %d", n, least, most), ""
+			}
+			return n, "", ""
+		})
 }
 
 // seed is any 64-bit number.
@@ -239,16 +241,17 @@ func seed() form[uint64] {
 
 // decimal is a plain number.
 func decimal(least, most float64) form[float64] {
-	return scalarForm(schema{"type": "number", "minimum": least, "maximum": most}, func(s string) (float64, string, string) {
-		v, ok := number(s)
-		switch {
-		case !ok:
-			return 0, fmt.Sprintf("%q is not a number", short(s)), ""
-		case v < least || v > most:
-			return 0, fmt.Sprintf("%s is not from %v to %v", s, least, most), ""
-		}
-		return v, "", ""
-	})
+	return scalarForm(schema{"type": "number", "minimum": least, "maximum": most},
+		func(s string) (float64, string, string) {
+			v, ok := number(s)
+			switch {
+			case !ok:
+				return 0, fmt.Sprintf("%q is not a number", short(s)), ""
+			case v < least || v > most:
+				return 0, fmt.Sprintf("%s is not from %v to %v", s, least, most), ""
+			}
+			return v, "", ""
+		})
 }
 
 var numbers = pattern.New(`^-?[0-9]{1,18}(\.[0-9]{1,18})?$`)
@@ -275,10 +278,14 @@ func share(s string) (float64, bool) {
 
 // portion is a share of 1 with bounds, written as a percentage or as a number.
 func portion(least, most float64) form[float64] {
-	s := schema{"anyOf": []schema{{"type": "string", "pattern": sharePattern}, {"type": "number", "minimum": least, "maximum": most}}}
+	s := schema{"anyOf": []schema{
+		{"type": "string", "pattern": sharePattern},
+		{"type": "number", "minimum": least, "maximum": most},
+	}}
 	bounds := fmt.Sprintf("write a percentage from %v%% to %v%%", least*100, most*100)
 	if most > 1 {
-		bounds = fmt.Sprintf("write a number or a percentage of one, such as 0.97, 97%% or 2, from %v to %v", least, most)
+		bounds = fmt.Sprintf("write a number or a percentage of one, such as 0.97, 97%% or 2, from %v to %v", least,
+			most)
 	}
 	return scalarForm(s, func(s string) (float64, string, string) {
 		v, ok := share(s)
@@ -294,7 +301,10 @@ func portion(least, most float64) form[float64] {
 
 // size is an amount of bytes, or of what is counted per second.
 func size() form[uint64] {
-	s := schema{"anyOf": []schema{{"type": "string", "pattern": `^ *[0-9]+(\.[0-9]+)? *([kKmMgGtTpPeE]?([iI]?[bB])?) *$`}, {"type": "integer", "minimum": 1}}}
+	s := schema{"anyOf": []schema{{
+		"type":    "string",
+		"pattern": `^ *[0-9]+(\.[0-9]+)? *([kKmMgGtTpPeE]?([iI]?[bB])?) *$`,
+	}, {"type": "integer", "minimum": 1}}}
 	return scalarForm(s, func(s string) (uint64, string, string) {
 		v, err := unit.ParseSize(s)
 		switch {
@@ -358,7 +368,10 @@ func reachOf[V any](s schema, one func(string) (V, string, string), less func(a,
 }
 
 func spans() form[reach[Duration]] {
-	return reachOf(schema{"type": []string{"string", "integer"}, "pattern": `^[^.]+(\.[0-9]+[a-zµ]+)?(\.\.[^.]+(\.[0-9]+[a-zµ]+)?)?$`},
+	return reachOf(schema{
+		"type":    []string{"string", "integer"},
+		"pattern": `^[^.]+(\.[0-9]+[a-zµ]+)?(\.\.[^.]+(\.[0-9]+[a-zµ]+)?)?$`,
+	},
 		func(s string) (Duration, string, string) { return spanOf(s, 0) }, func(a, b Duration) bool { return a < b })
 }
 
@@ -373,7 +386,10 @@ func wholes(least, most int) form[reach[int]] {
 		}
 		return n, "", ""
 	}
-	return reachOf(schema{"type": []string{"integer", "string"}, "minimum": least, "maximum": most, "pattern": `^[0-9]+( *\.\. *[0-9]+)?$`}, one, func(a, b int) bool { return a < b })
+	return reachOf(schema{
+		"type": []string{"integer", "string"}, "minimum": least, "maximum": most,
+		"pattern": `^[0-9]+( *\.\. *[0-9]+)?$`,
+	}, one, func(a, b int) bool { return a < b })
 }
 
 // several is a list, or a single value that stands for a list of one.
@@ -403,45 +419,48 @@ func items[V any](r *reader, n *node, path string, f form[V]) ([]V, bool) {
 	return vs, all || len(vs) > 0
 }
 
-// texts is a mapping of names to texts. name returns a name's one spelling, or what is wrong with it; empty allows values without
-// text.
+// texts is a mapping of names to texts. name returns a name's one spelling, or what is wrong with it; empty allows
+// values without text.
 func texts(about string, name func(string) (good, bad, hint string), empty bool) form[map[string]string] {
 	values := schema{"type": []string{"string", "number", "boolean"}}
 	if empty {
 		values["type"] = []string{"string", "number", "boolean", "null"}
 	}
-	return form[map[string]string]{schema{"type": "object", "additionalProperties": values}, func(r *reader, n *node, path string) (map[string]string, bool) {
-		if n.kind == nothing {
-			return nil, true
-		}
-		if n.kind != mapping {
-			r.say(n, path, "", "takes a mapping (%s), not %s", about, n.what())
-			return nil, false
-		}
-		m := map[string]string{}
-		first := map[string]*node{}
-		for _, e := range n.entries {
-			at := join(path, e.name)
-			good, bad, hint := name(e.name)
-			switch {
-			case bad != "":
-				r.say(e.key, at, hint, "%s", bad)
-			case first[good] != nil:
-				r.say(e.key, at, "", "is given twice, first in line %d", first[good].line)
-			case e.value.kind == nothing && empty:
-				m[good] = ""
-			case e.value.kind != scalar:
-				r.say(e.value, at, "", "takes a single value, not %s", e.value.what())
-			default:
-				m[good] = e.value.text
+	return form[map[string]string]{
+		schema{"type": "object", "additionalProperties": values},
+		func(r *reader, n *node, path string) (map[string]string, bool) {
+			if n.kind == nothing {
+				return nil, true
 			}
-			if bad == "" && first[good] == nil {
-				first[good] = e.key
-				r.where[join(path, good)], r.keys[join(path, good)] = e.value, e.key
+			if n.kind != mapping {
+				r.say(n, path, "", "takes a mapping (%s), not %s", about, n.what())
+				return nil, false
 			}
-		}
-		return m, true
-	}}
+			m := map[string]string{}
+			first := map[string]*node{}
+			for _, e := range n.entries {
+				at := join(path, e.name)
+				good, bad, hint := name(e.name)
+				switch {
+				case bad != "":
+					r.say(e.key, at, hint, "%s", bad)
+				case first[good] != nil:
+					r.say(e.key, at, "", "is given twice, first in line %d", first[good].line)
+				case e.value.kind == nothing && empty:
+					m[good] = ""
+				case e.value.kind != scalar:
+					r.say(e.value, at, "", "takes a single value, not %s", e.value.what())
+				default:
+					m[good] = e.value.text
+				}
+				if bad == "" && first[good] == nil {
+					first[good] = e.key
+					r.where[join(path, good)], r.keys[join(path, good)] = e.value, e.key
+				}
+			}
+			return m, true
+		},
+	}
 }
 
 func anyName(s string) (string, string, string) {

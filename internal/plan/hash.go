@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 )
 
-// Hash returns a digest of what decides the figures: the variants with all they are made of, the trials, the placement, and the
-// value that verdicts are about. Trials of plans of one hash belong together. Titles and texts, published figures, prices, the
-// budget and the layout of the table do not count.
+// Hash returns a digest of what decides the figures: the variants with all they are made of, the trials, the placement,
+// and the value that verdicts are about. Trials of plans of one hash belong together. Titles and texts, published
+// figures, prices, the budget and the layout of the table do not count.
 func (p Plan) Hash() string {
 	vs, err := p.Variants()
 	of := struct {

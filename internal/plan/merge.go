@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Merge lays upper over base: maps are merged key by key, lists are appended, every other value of upper wins where it is set.
-// Neither argument is changed, and the result shares no map or list with them.
+// Merge lays upper over base: maps are merged key by key, lists are appended, every other value of upper wins where it
+// is set. Neither argument is changed, and the result shares no map or list with them.
 func Merge(base, upper Config) Config {
 	c := Config{
 		Server:       set(base.Server, upper.Server),

@@ -13,7 +13,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of what is read as a plan. Nobody's plan comes near them; a file that does is something else, or meant to do harm.
+// Bounds of what is read as a plan. Nobody's plan comes near them; a file that does is something else, or meant to do
+// harm.
 const (
 	maxBytes = 1 << 20
 	maxDepth = 32
@@ -112,11 +113,14 @@ func (n *node) without(name string) *node {
 	return &c
 }
 
-// readYAML reads the text into nodes. Anchors, aliases, tags and merge keys are refused: a plan says what it means where it means
-// it, and no short text grows into a long one.
+// readYAML reads the text into nodes. Anchors, aliases, tags and merge keys are refused: a plan says what it means
+// where it means it, and no short text grows into a long one.
 func readYAML(text []byte) (root *node, problem *Problem) {
 	if len(text) > maxBytes {
-		return nil, &Problem{Text: fmt.Sprintf("%d bytes are too many for a plan", len(text)), Hint: "at most 1 MiB are read"}
+		return nil, &Problem{
+			Text: fmt.Sprintf("%d bytes are too many for a plan", len(text)),
+			Hint: "at most 1 MiB are read",
+		}
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if line, column, ok := notText(text); !ok {
@@ -156,7 +160,10 @@ func readYAML(text []byte) (root *node, problem *Problem) {
 		}
 		if root != nil {
 			n := c.node(doc.Body, 0)
-			return nil, &Problem{Line: n.line, Column: n.column, Text: "a second document begins here", Hint: "a file holds one plan"}
+			return nil, &Problem{
+				Line: n.line, Column: n.column, Text: "a second document begins here",
+				Hint: "a file holds one plan",
+			}
 		}
 		root = c.node(doc.Body, 0)
 	}
@@ -197,9 +204,11 @@ func refuse(tokens token.Tokens) *Problem {
 	for i, tk := range tokens {
 		switch tk.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			return no(tk, fmt.Sprintf("%q: a plan has no anchors and aliases", short(tk.Value)), "write the value where it is meant; quote a text that begins with & or *")
+			return no(tk, fmt.Sprintf("%q: a plan has no anchors and aliases", short(tk.Value)),
+				"write the value where it is meant; quote a text that begins with & or *")
 		case token.TagType, token.DirectiveType:
-			return no(tk, fmt.Sprintf("%q: a plan has no tags and directives", short(tk.Value)), "quote a text that begins with ! or %")
+			return no(tk, fmt.Sprintf("%q: a plan has no tags and directives", short(tk.Value)),
+				"quote a text that begins with ! or %")
 		case token.MappingKeyType:
 			return no(tk, "a plan's keys are plain words", "quote a text that begins with ?")
 		case token.SequenceStartType, token.MappingStartType:

@@ -12,19 +12,21 @@ import (
 type Options struct {
 	// File names the plan in problems; "plan" when it is empty.
 	File string
-	// Scale chooses one of the plan's scales. Empty, and "full" when the plan has no such scale, mean the plan as written.
+	// Scale chooses one of the plan's scales. Empty, and "full" when the plan has no such scale, mean the plan as
+	// written.
 	Scale string
-	// Axes replace the levels of axes, by their names: {"threads": ["1", "8"]}. Of an axis with levels of its own they choose some.
+	// Axes replace the levels of axes, by their names: {"threads": ["1", "8"]}. Of an axis with levels of its own they
+	// choose some.
 	Axes map[string][]string
-	// Set replaces values by their paths: {"trials.time": "5s", "settings.innodb_buffer_pool_size": "1G"}. A value that begins with
-	// "[" or "{" is YAML.
+	// Set replaces values by their paths: {"trials.time": "5s", "settings.innodb_buffer_pool_size": "1G"}. A value that
+	// begins with "[" or "{" is YAML.
 	Set map[string]string
 	// Workloads are those that there are; nil means workload.All.
 	Workloads []workload.Workload
 }
 
-// Parse reads a plan, fills in its defaults and checks it. Its error is a *Problems with everything that is wrong, on every scale of the
-// plan. Problems with options name them as "--scale", "--axis NAME" and "--set PATH".
+// Parse reads a plan, fills in its defaults and checks it. Its error is a *Problems with everything that is wrong, on
+// every scale of the plan. Problems with options name them as "--scale", "--axis NAME" and "--set PATH".
 func Parse(text []byte, o Options) (Plan, error) {
 	file := set("plan", o.File)
 	if o.Workloads == nil {
@@ -32,7 +34,8 @@ func Parse(text []byte, o Options) (Plan, error) {
 	}
 	root, problem := readYAML(text)
 	if problem == nil && root.kind != mapping {
-		problem = &Problem{Line: root.line, Column: root.column, Text: "a plan is a mapping (key: value), not " + root.what(), Hint: "it begins with dyno_plan: 1"}
+		problem = &Problem{Line: root.line, Column: root.column, Text: "a plan is a mapping (key: value), not " +
+			root.what(), Hint: "it begins with dyno_plan: 1"}
 	}
 	if problem != nil {
 		return Plan{}, &Problems{File: file, List: []Problem{*problem}}
@@ -51,7 +54,10 @@ func Parse(text []byte, o Options) (Plan, error) {
 }
 
 func newReader(o Options) *reader {
-	return &reader{where: map[string]*node{}, keys: map[string]*node{}, used: map[string]workload.Workload{}, workloads: o.Workloads}
+	return &reader{
+		where: map[string]*node{}, keys: map[string]*node{}, used: map[string]workload.Workload{},
+		workloads: o.Workloads,
+	}
 }
 
 // tree is the plan on one scale.
@@ -75,7 +81,8 @@ func parse(root *node, o Options) (chosen Plan, problems []Problem) {
 			continue
 		}
 		if e.value.kind != mapping {
-			r.say(e.value, "scale", "write small: with its changes below it", "takes a mapping (key: value), not %s", e.value.what())
+			r.say(e.value, "scale", "write small: with its changes below it", "takes a mapping (key: value), not %s",
+				e.value.what())
 			continue
 		}
 		for i, s := range e.value.entries {
@@ -227,7 +234,8 @@ func (r *reader) checkAxes(d *draft, place *node) {
 		}
 		first[a.Name] = a.path + " "
 		if product *= max(len(a.Levels), 1); product > MaxVariants {
-			r.say(set(place, r.where["axes"]), "axes", "leave out levels", "the axes make more than %d variants", MaxVariants)
+			r.say(set(place, r.where["axes"]), "axes", "leave out levels", "the axes make more than %d variants",
+				MaxVariants)
 			d.axes[i].broken = true
 			return
 		}
@@ -287,8 +295,8 @@ func (r *reader) names(d *draft, declared map[string]map[string]bool, others map
 		}
 	}
 	if d.baseline != nil {
-		// Where other levels were asked for than the plan has, its baseline may be among those that fell out: the first takes its place. One that was
-		// asked for, too, is not replaced.
+		// Where other levels were asked for than the plan has, its baseline may be among those that fell out: the first
+		// takes its place. One that was asked for, too, is not replaced.
 		asked := r.where["baseline"] != nil && r.where["baseline"].option != ""
 		replaced := func(axis, level string) bool {
 			n := r.where[join("baseline", axis)]
@@ -300,7 +308,10 @@ func (r *reader) names(d *draft, declared map[string]map[string]bool, others map
 			}
 			return a.Levels[0].Name
 		}
-		check("baseline", d.baseline.levels, false, func(a Axis, level string) bool { return now(a, level) || replaced(a.Name, level) })
+		check("baseline", d.baseline.levels, false, func(a Axis, level string) bool {
+			return now(a, level) ||
+				replaced(a.Name, level)
+		})
 		for _, a := range d.Axes {
 			switch level, named := d.baseline.levels[a.Name]; {
 			case len(a.Levels) == 0:
@@ -399,7 +410,8 @@ func (r *reader) baseline(d *draft) {
 		case len(of) == 1:
 			d.Baseline[of[0]] = b.only
 		case len(of) > 1:
-			r.say(r.where["baseline"], "baseline", "write baseline: {"+of[0]+": "+b.only+"}", "%q is a level of %s", b.only, strings.Join(of, " and "))
+			r.say(r.where["baseline"], "baseline", "write baseline: {"+of[0]+": "+b.only+"}", "%q is a level of %s",
+				b.only, strings.Join(of, " and "))
 		case b.only == "none":
 		default:
 			r.say(r.where["baseline"], "baseline", hintOf(b.only, all), "no axis has a level %q", short(b.only))

@@ -23,11 +23,12 @@ type Plan struct {
 	// Base is what all variants have in common. Its Server may be empty when an axis names servers.
 	Base Config `json:"base"`
 	Axes []Axis `json:"axes,omitempty"`
-	// Skip leaves out every variant that has all of these levels, by axis: {server: mariadb@10.11, collation: utf8mb4_0900_ai_ci}.
+	// Skip leaves out every variant that has all of these levels, by axis: {server: mariadb@10.11, collation:
+	// utf8mb4_0900_ai_ci}.
 	Skip []map[string]string `json:"skip,omitempty"`
-	// Baseline names a level for some axes. A cell is compared with the variant that has these levels and is the same in the
-	// axes not named: baseline {collation: latin1} gives every thread count a baseline of its own. With no axes there is one
-	// variant, and only the control is compared.
+	// Baseline names a level for some axes. A cell is compared with the variant that has these levels and is the same
+	// in the axes not named: baseline {collation: latin1} gives every thread count a baseline of its own. With no axes
+	// there is one variant, and only the control is compared.
 	Baseline map[string]string `json:"baseline,omitempty"`
 
 	Table     Table       `json:"table"`
@@ -38,18 +39,21 @@ type Plan struct {
 	Published []Published `json:"published,omitempty"`
 }
 
-// Config is everything that a variant is made of. Of two configs laid over each other the upper one's maps are merged key by key,
-// its lists are appended, its other values win where they are set.
+// Config is everything that a variant is made of. Of two configs laid over each other the upper one's maps are merged
+// key by key, its lists are appended, its other values win where they are set.
 type Config struct {
-	Server     string            `json:"server,omitempty"`    // as for `sandbox up`: "mysql@9.7"
-	Settings   map[string]string `json:"settings,omitempty"`  // of the server at its start, as in my.cnf; names with "_"
-	Filesystem string            `json:"filesystem,omitzero"` // ext4, xfs, btrfs on a loop device; empty: where the sandboxes are
-	CPUs       string            `json:"cpus,omitzero"`       // where the server runs, as in taskset -c; empty: as Placement says
-	Limits     limit.Limits      `json:"limits,omitzero"`
-	Set        map[string]string `json:"set,omitempty"` // global variables set on the running server before each trial
+	Server string `json:"server,omitempty"` // as for `sandbox up`: "mysql@9.7"
+	// of the server at its start, as in my.cnf; names with "_"
+	Settings map[string]string `json:"settings,omitempty"`
+	// ext4, xfs, btrfs on a loop device; empty: where the sandboxes are
+	Filesystem string `json:"filesystem,omitzero"`
+	// where the server runs, as in taskset -c; empty: as Placement says
+	CPUs   string            `json:"cpus,omitzero"`
+	Limits limit.Limits      `json:"limits,omitzero"`
+	Set    map[string]string `json:"set,omitempty"` // global variables set on the running server before each trial
 
-	// TableOptions end the CREATE TABLE of the workload's tables, after create-table-options. Variants moves them there, so that a
-	// Variant has none.
+	// TableOptions end the CREATE TABLE of the workload's tables, after create-table-options. Variants moves them
+	// there, so that a Variant has none.
 	TableOptions []string `json:"table_options,omitempty"`
 
 	// Data is what each trial finds. It is made once per server build, page size and the like, and copied from then on.
@@ -59,10 +63,12 @@ type Config struct {
 	Run   Run     `json:"run,omitzero"`
 	Probe []Probe `json:"probe,omitempty"`
 
-	Before []Step            `json:"before,omitempty"` // before each trial, after Set: SQL or shell
-	After  []Step            `json:"after,omitempty"`  // after each trial, also one that failed
-	Read   map[string]string `json:"read,omitempty"`   // value by name → SQL that returns one number or text, read after the trial
-	// Predict gives, for values of Read, what arithmetic says they should be: {pool: buffer_pool_size}. See package trial's Value.
+	Before []Step `json:"before,omitempty"` // before each trial, after Set: SQL or shell
+	After  []Step `json:"after,omitempty"`  // after each trial, also one that failed
+	// value by name → SQL that returns one number or text, read after the trial
+	Read map[string]string `json:"read,omitempty"`
+	// Predict gives, for values of Read, what arithmetic says they should be: {pool: buffer_pool_size}. See package
+	// trial's Value.
 	Predict map[string]string `json:"predict,omitempty"`
 }
 
@@ -92,9 +98,11 @@ type Probe struct {
 
 // Step is one thing done outside the measurement. One of its members is set.
 type Step struct {
-	SQL   string `json:"sql,omitempty"`
-	Wait  string `json:"wait,omitempty"`  // SQL asked again and again until it returns a number other than 0; a minute at most
-	Shell string `json:"shell,omitempty"` // by /bin/sh, with DYNO_SOCKET, DYNO_PORT, DYNO_DATADIR, DYNO_VARIANT in its environment
+	SQL string `json:"sql,omitempty"`
+	// SQL asked again and again until it returns a number other than 0; a minute at most
+	Wait string `json:"wait,omitempty"`
+	// by /bin/sh, with DYNO_SOCKET, DYNO_PORT, DYNO_DATADIR, DYNO_VARIANT in its environment
+	Shell string `json:"shell,omitempty"`
 }
 
 // Axis is one thing that is varied.
@@ -124,9 +132,10 @@ type Table struct {
 
 // Trials says how often and how long.
 type Trials struct {
-	Time    Duration `json:"time"`       // that is measured; 0 for probes
-	WarmMin Duration `json:"warm_min"`   // load before that, at least
-	WarmMax Duration `json:"warm_max"`   // and at most, when the rate does not become stationary; a trial that did not is marked
+	Time    Duration `json:"time"`     // that is measured; 0 for probes
+	WarmMin Duration `json:"warm_min"` // load before that, at least
+	// and at most, when the rate does not become stationary; a trial that did not is marked
+	WarmMax Duration `json:"warm_max"`
 	Min     int      `json:"min"`        // rounds; each runs every variant once, in random order
 	Max     int      `json:"max"`        // rounds
 	Margin  float64  `json:"margin"`     // ratios within 1 ± Margin are the same
@@ -134,25 +143,30 @@ type Trials struct {
 	Seed    uint64   `json:"seed"`       // of orders and data
 	// Fresh says what a trial begins with.
 	Fresh Fresh `json:"fresh"`
-	// Turns makes the variants of a round take turns of this length under one load on one server, in an order that is random within each
-	// block, until each has had Time without the guards: drift and slow noise hit all alike. 0: each variant has trials of its own.
+	// Turns makes the variants of a round take turns of this length under one load on one server, in an order that is
+	// random within each block, until each has had Time without the guards: drift and slow noise hit all alike. 0: each
+	// variant has trials of its own.
 	Turns Duration `json:"turns,omitzero"`
 	// Settle waits before each trial until the server has stopped writing.
-	Settle     bool `json:"settle,omitzero"`
-	Raw        bool `json:"raw,omitzero"`         // judge rates as they are, without a correction for the speed of the CPUs
+	Settle bool `json:"settle,omitzero"`
+	// judge rates as they are, without a correction for the speed of the CPUs
+	Raw        bool `json:"raw,omitzero"`
 	DropCaches bool `json:"drop_caches,omitzero"` // the kernel's, before each trial; needs root
-	NoControl  bool `json:"no_control,omitzero"`  // leave the A/A trials out: only for plans whose values are not measured but read
+	// leave the A/A trials out: only for plans whose values are not measured but read
+	NoControl bool `json:"no_control,omitzero"`
 }
 
 // Fresh says what a trial begins with.
 type Fresh string
 
 const (
-	FreshData   Fresh = "data"   // restored data and a restarted server; the default for loads that write, and where variants differ in their steps
+	// restored data and a restarted server; the default for loads that write, and where variants differ in their steps
+	FreshData   Fresh = "data"
 	FreshServer Fresh = "server" // a restarted server on the data as they are; the default for loads that read only
 	FreshNone   Fresh = "none"   // the running server, as far as the variants differ in nothing that needs a start
-	// FreshLive goes on with the running load, too: variants that differ in limits, CPUs, set and steps alone are put in force under it, so
-	// that trials can be short and in quick turn. Settings that only new sessions take over are not felt.
+	// FreshLive goes on with the running load, too: variants that differ in limits, CPUs, set and steps alone are put
+	// in force under it, so that trials can be short and in quick turn. Settings that only new sessions take over are
+	// not felt.
 	FreshLive Fresh = "live"
 )
 

@@ -18,7 +18,8 @@ func scaleKey() key[draft] {
 		props[s] = schema{"$ref": patchRef}
 	}
 	return key[draft]{
-		name: "scale", about: "Other sizes of the plan by name, each what it changes: mappings are merged, other values replaced, and axes take new levels by name.",
+		name: "scale", about: "Other sizes of the plan by name, each what it changes: mappings are merged, other " +
+			"values replaced, and axes take new levels by name.",
 		schema: schema{"type": "object", "properties": props, "additionalProperties": false},
 		read:   func(*reader, *node, string, *draft) {},
 	}
@@ -32,7 +33,10 @@ func patchKeys() []key[draft] {
 			keys[i].about = "New levels of axes, by the axis' name."
 			keys[i].schema = schema{"type": "object", "additionalProperties": schema{"anyOf": []schema{
 				{"type": []string{"string", "number", "boolean"}},
-				{"type": "array", "items": schema{"anyOf": []schema{{"type": []string{"string", "number", "boolean"}}, {"$ref": levelRef}}}},
+				{"type": "array", "items": schema{"anyOf": []schema{
+					{"type": []string{"string", "number", "boolean"}},
+					{"$ref": levelRef},
+				}}},
 			}}}
 			keys[i].example = []any{map[string]any{"threads": []int{1, 4}}}
 		}
@@ -59,7 +63,8 @@ func (r *reader) patched(root, patch *node, path string) *node {
 		}
 		if e.name == "axes" {
 			if e.value.kind != mapping {
-				r.say(e.value, at, "write threads: [1, 4] below it", "takes a mapping (axis: [levels]), not %s", e.value.what())
+				r.say(e.value, at, "write threads: [1, 4] below it", "takes a mapping (axis: [levels]), not %s",
+					e.value.what())
 				continue
 			}
 			for _, a := range e.value.entries {
@@ -128,7 +133,8 @@ func axisNodes(root *node) []axisNode {
 	return out
 }
 
-// replaceAxis returns the plan with other levels of one axis. Levels that were there keep what they set beside their value.
+// replaceAxis returns the plan with other levels of one axis. Levels that were there keep what they set beside their
+// value.
 func (r *reader) replaceAxis(root *node, name string, key, levels *node, path string) *node {
 	all := axisNodes(root)
 	i := slices.IndexFunc(all, func(a axisNode) bool { return a.name == name })
@@ -292,7 +298,8 @@ func (r *reader) overridden(paths []string, axes []axis) {
 	for _, path := range paths {
 		for _, a := range axes {
 			if a.target != "" && spell(path) == a.target {
-				r.say(&node{option: "--set " + path}, "", fmt.Sprintf("use --axis %s=VALUE,VALUE", a.Name), "the axis %s sets it on every level", a.Name)
+				r.say(&node{option: "--set " + path}, "", fmt.Sprintf("use --axis %s=VALUE,VALUE", a.Name),
+					"the axis %s sets it on every level", a.Name)
 			}
 		}
 	}

@@ -26,13 +26,14 @@ func schemaOf[T any](keys []key[T]) schema {
 	return schema{"type": "object", "properties": props, "additionalProperties": false}
 }
 
-// Schema returns the JSON schema (draft 2020-12) of a plan, for editors that help with writing one. It knows exactly the keys that
-// Parse knows; what depends on other parts of the plan only Parse finds.
+// Schema returns the JSON schema (draft 2020-12) of a plan, for editors that help with writing one. It knows exactly
+// the keys that Parse knows; what depends on other parts of the plan only Parse finds.
 func Schema() []byte {
 	s := schemaOf(topKeys())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "Dyno plan"
-	s["description"] = "An experiment with database servers: what is compared, under what load, how often, and the table of the result."
+	s["description"] = "An experiment with database servers: what is compared, under what load, how often, and the " +
+		"table of the result."
 	s["required"] = []string{"dyno_plan", "name"}
 	s["$defs"] = schema{"level": schemaOf(levelKeys()), "patch": schemaOf(patchKeys())}
 	text, err := json.MarshalIndent(s, "", "  ")

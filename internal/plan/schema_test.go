@@ -61,9 +61,9 @@ func TestSchemaAcceptsThePlansThatParse(t *testing.T) {
 	}
 }
 
-// TestSchemaKnowsEveryKey walks the schema: the plan of every key has each of them, so that none is in the schema that Parse does
-// not take. That Parse takes none that the schema lacks follows from TestSchemaAcceptsThePlansThatParse and from unknown keys being
-// refused by both.
+// TestSchemaKnowsEveryKey walks the schema: the plan of every key has each of them, so that none is in the schema that
+// Parse does not take. That Parse takes none that the schema lacks follows from TestSchemaAcceptsThePlansThatParse and
+// from unknown keys being refused by both.
 func TestSchemaKnowsEveryKey(t *testing.T) {
 	s := decoded(t, plan.Schema())
 	used := map[string]bool{}
@@ -255,7 +255,8 @@ func conforms(root, s, v any, path string) (bad []string) {
 				say("too few")
 			}
 		case "minProperties", "maxProperties":
-			if m, ok := v.(map[string]any); ok && (word == "minProperties") == (float64(len(m)) < arg.(float64)) && float64(len(m)) != arg.(float64) {
+			if m, ok := v.(map[string]any); ok && (word == "minProperties") == (float64(len(m)) < arg.(float64)) &&
+				float64(len(m)) != arg.(float64) {
 				say("%d keys", len(m))
 			}
 		case "required":

@@ -7,8 +7,10 @@ func measured() []string {
 	return []string{
 		"tps", "qps", "mean_ms", "p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "ms", "rows_read",
 		"server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op", "read_kb_per_op", "write_kb_per_op",
-		"written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo", "written_bytes_binlog", "written_bytes_device",
-		"data_bytes", "low_share", "client_cpu_share", "steal_share", "iowait_share", "server_cpu_cores", "other_cpu_cores", "cpu_speed",
+		"written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo", "written_bytes_binlog",
+		"written_bytes_device",
+		"data_bytes", "low_share", "client_cpu_share", "steal_share", "iowait_share", "server_cpu_cores",
+		"other_cpu_cores", "cpu_speed",
 	}
 }
 
@@ -85,7 +87,8 @@ func (r *reader) show(d *draft, vs []Variant, kind string) {
 					break
 				}
 			}
-			r.say(r.where[path], path, "put a number first, such as "+number, "%s is a text, and the first value is what is compared", name)
+			r.say(r.where[path], path, "put a number first, such as "+number, "%s is a text, and the first value is "+
+				"what is compared", name)
 		}
 	}
 }

@@ -17,8 +17,8 @@ const (
 	leastGuard  = Duration(20 * time.Millisecond)
 )
 
-// Guard is how much of the beginning of each turn is left out of the figures: what was under way at the switch, and what the server takes to
-// feel it. It is 0 without turns.
+// Guard is how much of the beginning of each turn is left out of the figures: what was under way at the switch, and
+// what the server takes to feel it. It is 0 without turns.
 func (t Trials) Guard() Duration {
 	if t.Turns <= 0 {
 		return 0
@@ -35,8 +35,8 @@ func (t Trials) measuring() Duration {
 	return (t.Time + one - 1) / one * t.Turns
 }
 
-// turns settles whether the variants of a round take turns under one load. Without a word it is so where they differ in CPU quotas
-// alone: the kernel takes away or gives within its period, and nothing lingers.
+// turns settles whether the variants of a round take turns under one load. Without a word it is so where they differ in
+// CPU quotas alone: the kernel takes away or gives within its period, and nothing lingers.
 func (r *reader) turns(d *draft, vs []Variant, kind string, writes bool) {
 	t := &d.Trials
 	asked := d.turns != nil
@@ -72,7 +72,8 @@ func (r *reader) turns(d *draft, vs []Variant, kind string, writes bool) {
 	case why != "":
 		say(leave, "variants that take turns share one server under one load: %s", why)
 	case t.Fresh != "" && t.Fresh != FreshLive:
-		say("leave out turns or fresh: "+string(t.Fresh), "interleaved variants share one server that is not restarted (fresh: live)")
+		say("leave out turns or fresh: "+string(t.Fresh), "interleaved variants share one server that is not "+
+			"restarted (fresh: live)")
 	case t.Settle || t.DropCaches:
 		say("leave out turns, or settle and drop_caches", "between turns nothing is waited for and nothing dropped")
 	case t.Time < 3*t.Turns:
@@ -103,9 +104,11 @@ func weavable(vs []Variant) string {
 		case c.Limits.Memory != first.Limits.Memory || c.Limits.IO() != first.Limits.IO():
 			return "limits of memory and of disks are felt long after they are changed"
 		case rest(c) != rest(first):
-			return fmt.Sprintf("%s and %s differ in more than the CPU quota and variables of the running server (set)", vs[0].Key, v.Key)
+			return fmt.Sprintf("%s and %s differ in more than the CPU quota and variables of the running server (set)",
+				vs[0].Key, v.Key)
 		case !slices.Equal(names(c.Set), names(first.Set)):
-			return fmt.Sprintf("%s sets %s, %s sets %s: every variant must set the same variables, because nothing else resets them", vs[0].Key, list1(names(first.Set)), v.Key, list1(names(c.Set)))
+			return fmt.Sprintf("%s sets %s, %s sets %s: every variant must set the same variables, because nothing "+
+				"else resets them", vs[0].Key, list1(names(first.Set)), v.Key, list1(names(c.Set)))
 		}
 	}
 	return ""

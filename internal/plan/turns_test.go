@@ -58,7 +58,8 @@ func TestTurns(t *testing.T) {
 	bad(load+"axes: [{setting: sync_binlog, values: [0, 1]}]\n"+turns, "differ in more than the CPU quota")
 	bad(load+"axes: [{limit: memory, values: [1G, 2G]}]\n"+turns, "felt long after")
 	bad(load+"axes: [{limit: read_iops, values: [none, 500]}]\n"+turns, "felt long after")
-	bad(load+"axes: [{name: a, levels: [{name: x, set: {sync_binlog: 0}}, {name: y, set: {flush_time: 0}}]}]\n"+turns, "a=x sets sync_binlog, a=y sets flush_time")
+	bad(load+"axes: [{name: a, levels: [{name: x, set: {sync_binlog: 0}}, {name: y, set: {flush_time: 0}}]}]\n"+turns,
+		"a=x sets sync_binlog, a=y sets flush_time")
 	bad(load+"axes: [{name: a, levels: [{name: x, set: {sync_binlog: 0}}, {name: y}]}]\n"+turns, "a=y sets none")
 	bad(load+"after: {sql: SELECT 1}\n"+turns, "no place between turns")
 	bad(load+"read: {a: SELECT 1}\n"+turns, "those of all variants")
@@ -80,8 +81,10 @@ func TestGuard(t *testing.T) {
 
 // TestEstimateOfTurns counts what is left out of the figures, and one warm-up.
 func TestEstimateOfTurns(t *testing.T) {
-	p := good(t, load+"axes: [{limit: cpu, values: [none, 50%]}]\ntrials: {time: 18s, warmup: 1s..2s, rounds: 3..10}\n", plan.Options{})
-	if least, most := plan.Estimate(p, 0); least != 3*3*20*time.Second+time.Second || most != 10*3*20*time.Second+2*time.Second {
+	p := good(t, load+"axes: [{limit: cpu, values: [none, 50%]}]\ntrials: {time: 18s, warmup: 1s..2s, rounds: 3..10}\n",
+		plan.Options{})
+	if least, most := plan.Estimate(p, 0); least != 3*3*20*time.Second+time.Second ||
+		most != 10*3*20*time.Second+2*time.Second {
 		t.Errorf("%v to %v", least, most)
 	}
 }

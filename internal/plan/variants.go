@@ -13,8 +13,9 @@ const MaxVariants = 2000
 // tableOptions is the workload's option that the TableOptions of a Config end up in.
 const tableOptions = "create-table-options"
 
-// Variants returns the product of the axes less what is skipped, the first axis changing slowest, each with its config and with
-// the key of its baseline. It fails when there are none or too many, and when the baseline of one is skipped or does not exist.
+// Variants returns the product of the axes less what is skipped, the first axis changing slowest, each with its config
+// and with the key of its baseline. It fails when there are none or too many, and when the baseline of one is skipped
+// or does not exist.
 func (p Plan) Variants() ([]Variant, error) {
 	n := 1
 	for _, a := range p.Axes {
@@ -71,7 +72,8 @@ func (p Plan) Variants() ([]Variant, error) {
 			if p.skips(levels) {
 				why = "is skipped"
 			}
-			return nil, fmt.Errorf("expand plan: the baseline of %s would be %s, which %s; skip both or name another baseline", vs[i].Key, vs[i].Baseline, why)
+			return nil, fmt.Errorf("expand plan: the baseline of %s would be %s, which %s; skip both or name another "+
+				"baseline", vs[i].Key, vs[i].Baseline, why)
 		}
 	}
 	return vs, nil
@@ -120,8 +122,8 @@ func (c *Config) fold() {
 	c.TableOptions = nil
 }
 
-// Prepared returns the workload whose tables the data are made of, and its options; "" when there are none. Options given for
-// the run hold for the data too, and those given for the data win.
+// Prepared returns the workload whose tables the data are made of, and its options; "" when there are none. Options
+// given for the run hold for the data too, and those given for the data win.
 func (c Config) Prepared() (workload string, options map[string]string) {
 	return set(c.Run.Workload, c.Data.Workload), both(c.Run.Options, c.Data.Options)
 }

@@ -42,8 +42,14 @@ func TestVariants(t *testing.T) {
 	for _, v := range vs {
 		got = append(got, v.Key+" < "+v.Baseline)
 	}
-	same(t, "keys and baselines", got, []string{"a=x,b=1 < a=x,b=1", "a=x,b=2 < a=x,b=1", "a=x,b=3 < a=x,b=1", "a=y,b=1 < a=y,b=1", "a=y,b=2 < a=y,b=1"})
-	same(t, "config", vs[4].Config, plan.Config{Server: "mysql", Settings: map[string]string{"base": "1", "of_y": "1", "of_2": "1"}})
+	same(t, "keys and baselines", got, []string{
+		"a=x,b=1 < a=x,b=1", "a=x,b=2 < a=x,b=1", "a=x,b=3 < a=x,b=1",
+		"a=y,b=1 < a=y,b=1", "a=y,b=2 < a=y,b=1",
+	})
+	same(t, "config", vs[4].Config, plan.Config{Server: "mysql", Settings: map[string]string{
+		"base": "1",
+		"of_y": "1", "of_2": "1",
+	}})
 	vs[4].Config.Settings["base"] = "changed"
 	if p.Base.Settings["base"] != "1" || vs[3].Config.Settings["base"] != "1" {
 		t.Error("variants share a map with each other or with the plan")
@@ -56,36 +62,53 @@ func TestVariants(t *testing.T) {
 			t.Errorf("%v, want %q", err, say)
 		}
 	}
-	f(func(p *plan.Plan) { p.Skip = []map[string]string{{"a": "x", "b": "1"}} }, "the baseline of a=x,b=2 would be a=x,b=1, which is skipped")
+	f(func(p *plan.Plan) { p.Skip = []map[string]string{{"a": "x", "b": "1"}} }, "the baseline of a=x,b=2 would be "+
+		"a=x,b=1, which is skipped")
 	f(func(p *plan.Plan) { p.Baseline = map[string]string{"b": "9"} }, "a=x,b=9, which does not exist")
 	f(func(p *plan.Plan) { p.Axes = []plan.Axis{{Name: "a"}} }, "axis a has no levels")
-	f(func(p *plan.Plan) { p.Axes = []plan.Axis{{Name: "a", Levels: levels("x", "x")}}; p.Baseline = nil }, "two variants are called a=x")
+	f(func(p *plan.Plan) { p.Axes = []plan.Axis{{Name: "a", Levels: levels("x", "x")}}; p.Baseline = nil },
+		"two variants are called a=x")
 	f(func(p *plan.Plan) {
 		var many []string
 		for i := range 60 {
 			many = append(many, fmt.Sprint(i))
 		}
-		p.Axes = []plan.Axis{{Name: "a", Levels: levels(many...)}, {Name: "b", Levels: levels(many...)}, {Name: "c", Levels: levels(many...)}}
+		p.Axes = []plan.Axis{
+			{Name: "a", Levels: levels(many...)},
+			{Name: "b", Levels: levels(many...)},
+			{Name: "c", Levels: levels(many...)},
+		}
 	}, "more than 2000 variants")
 }
 
 func TestMerge(t *testing.T) {
 	base := plan.Config{
-		Server: "mysql", Settings: map[string]string{"a": "1", "b": "1"}, CPUs: "0", Limits: limit.Limits{CPU: 1, ReadIOPS: 5},
-		TableOptions: []string{"x"}, Data: plan.Data{Threads: 2, SQL: []string{"one"}}, Run: plan.Run{Workload: "w", Threads: 4, Ignore: []string{"1"}, Options: map[string]string{"o": "1"}},
+		Server: "mysql", Settings: map[string]string{"a": "1", "b": "1"}, CPUs: "0",
+		Limits:       limit.Limits{CPU: 1, ReadIOPS: 5},
+		TableOptions: []string{"x"}, Data: plan.Data{Threads: 2, SQL: []string{"one"}}, Run: plan.Run{
+			Workload: "w",
+			Threads:  4, Ignore: []string{"1"}, Options: map[string]string{"o": "1"},
+		},
 		Before: []plan.Step{{SQL: "a"}}, Read: map[string]string{"r": "1"}, Probe: []plan.Probe{{Name: "p"}},
 	}
 	upper := plan.Config{
-		Settings: map[string]string{"b": "2", "c": "2"}, Limits: limit.Limits{CPU: 0.5, WriteBPS: 8}, Filesystem: "xfs", Set: map[string]string{"s": "1"},
-		TableOptions: []string{"y"}, Data: plan.Data{Workload: "d", SQL: []string{"two"}}, Run: plan.Run{Threads: 8, Ignore: []string{"2"}, PSMode: "disable"},
+		Settings: map[string]string{"b": "2", "c": "2"}, Limits: limit.Limits{CPU: 0.5, WriteBPS: 8}, Filesystem: "xfs",
+		Set:          map[string]string{"s": "1"},
+		TableOptions: []string{"y"}, Data: plan.Data{Workload: "d", SQL: []string{"two"}},
+		Run:   plan.Run{Threads: 8, Ignore: []string{"2"}, PSMode: "disable"},
 		After: []plan.Step{{SQL: "b"}}, Probe: []plan.Probe{{Name: "q"}},
 	}
 	want := plan.Config{
-		Server: "mysql", Settings: map[string]string{"a": "1", "b": "2", "c": "2"}, CPUs: "0", Filesystem: "xfs", Set: map[string]string{"s": "1"},
+		Server: "mysql", Settings: map[string]string{"a": "1", "b": "2", "c": "2"}, CPUs: "0", Filesystem: "xfs",
+		Set:    map[string]string{"s": "1"},
 		Limits: limit.Limits{CPU: 0.5, ReadIOPS: 5, WriteBPS: 8}, TableOptions: []string{"x", "y"},
-		Data:   plan.Data{Workload: "d", Threads: 2, SQL: []string{"one", "two"}},
-		Run:    plan.Run{Workload: "w", Threads: 8, Ignore: []string{"1", "2"}, PSMode: "disable", Options: map[string]string{"o": "1"}},
-		Before: []plan.Step{{SQL: "a"}}, After: []plan.Step{{SQL: "b"}}, Read: map[string]string{"r": "1"}, Probe: []plan.Probe{{Name: "p"}, {Name: "q"}},
+		Data: plan.Data{Workload: "d", Threads: 2, SQL: []string{"one", "two"}},
+		Run: plan.Run{
+			Workload: "w", Threads: 8, Ignore: []string{"1", "2"}, PSMode: "disable",
+			Options: map[string]string{"o": "1"},
+		},
+		Before: []plan.Step{{SQL: "a"}}, After: []plan.Step{{SQL: "b"}}, Read: map[string]string{"r": "1"},
+		Probe: []plan.Probe{{Name: "p"}, {Name: "q"}},
 	}
 	same(t, "merged", plan.Merge(base, upper), want)
 	same(t, "nothing over it", plan.Merge(base, plan.Config{}), base)
@@ -105,9 +128,11 @@ func TestLimitAxis(t *testing.T) {
 		vs := variants(t, good(t, load+"limits: "+said+"\naxes: ["+sugar+"]\n", plan.Options{}))
 		same(t, name+"=none", vs[0].Config.Limits, none)
 		same(t, name+"="+value, vs[1].Config.Limits, other)
-		vs = variants(t, good(t, load+"axes: [{name: host, levels: [{name: small, limits: "+said+"}]}, "+sugar+"]\n", plan.Options{}))
+		vs = variants(t, good(t, load+"axes: [{name: host, levels: [{name: small, limits: "+said+"}]}, "+
+			sugar+"]\n", plan.Options{}))
 		same(t, name+"=none over another axis", vs[0].Config.Limits, none)
-		vs = variants(t, good(t, load+"axes: ["+sugar+", {name: host, levels: [{name: small, limits: "+said+"}]}]\n", plan.Options{}))
+		vs = variants(t, good(t, load+"axes: ["+sugar+", {name: host, levels: [{name: small, limits: "+said+
+			"}]}]\n", plan.Options{}))
 		same(t, name+"=none below another axis", vs[0].Config.Limits, all)
 	}
 	pick := func(none bool, v uint64) uint64 {
@@ -127,12 +152,13 @@ func TestLimitAxis(t *testing.T) {
 	f("read_bps", "8M", func(l *limit.Limits, none bool) { l.ReadBPS = pick(none, 8<<20) })
 	f("write_bps", "8M", func(l *limit.Limits, none bool) { l.WriteBPS = pick(none, 8<<20) })
 
-	vs := variants(t, good(t, load+"limits: {cpu: 0.5}\naxes: [{limit: cpu, values: [{value: none, limits: {memory: 1G}}, 100%]}]\n", plan.Options{}))
+	vs := variants(t, good(t, load+"limits: {cpu: 0.5}\naxes: [{limit: cpu, values: [{value: none, limits: {memory: "+
+		"1G}}, 100%]}]\n", plan.Options{}))
 	same(t, "a level with more", vs[0].Config.Limits, limit.Limits{Memory: 1 << 30})
 }
 
-// TestMergeForgetsNothing lays a config of every member over nothing and under nothing: a member that Merge does not know would be
-// lost.
+// TestMergeForgetsNothing lays a config of every member over nothing and under nothing: a member that Merge does not
+// know would be lost.
 func TestMergeForgetsNothing(t *testing.T) {
 	c := good(t, everything, plan.Options{}).Base
 	c.Probe = []plan.Probe{{Name: "p"}}
@@ -170,8 +196,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestOrderIsUniform counts the 24 orders of four keys over 24 000 rounds: Pearson's chi-square with 23 degrees of freedom exceeds 49.7
-// once in a thousand. The seed is fixed, so that it passes always or never.
+// TestOrderIsUniform counts the 24 orders of four keys over 24 000 rounds: Pearson's chi-square with 23 degrees of
+// freedom exceeds 49.7 once in a thousand. The seed is fixed, so that it passes always or never.
 func TestOrderIsUniform(t *testing.T) {
 	p := plan.Plan{Trials: plan.Trials{Seed: 1}}
 	count := map[string]float64{}
@@ -189,7 +215,8 @@ func TestOrderIsUniform(t *testing.T) {
 }
 
 func TestEstimate(t *testing.T) {
-	p := good(t, load+"axes: [{threads: [1, 2, 3]}]\ntrials: {time: 20s, warmup: 5s..15s, rounds: 3..10}\n", plan.Options{})
+	p := good(t, load+"axes: [{threads: [1, 2, 3]}]\ntrials: {time: 20s, warmup: 5s..15s, rounds: 3..10}\n",
+		plan.Options{})
 	f := func(p plan.Plan, setup, least, most time.Duration) {
 		t.Helper()
 		if a, b := plan.Estimate(p, setup); a != least || b != most {
@@ -220,7 +247,8 @@ func TestHash(t *testing.T) {
 		}
 	}
 	f(text, true, plan.Options{})
-	f(text+"title: a\nabout: b\ntopic: c\nprices: {month: 1}\npublished: {text: x}\nbudget: 1h\ncolumns: threads\nrows: []\nshow: [tps, qps]\n", true, plan.Options{})
+	f(text+"title: a\nabout: b\ntopic: c\nprices: {month: 1}\npublished: {text: x}\nbudget: 1h\ncolumns: "+
+		"threads\nrows: []\nshow: [tps, qps]\n", true, plan.Options{})
 	f(strings.Replace(text, "name: x", "name: y", 1), true, plan.Options{})
 	f(text+"threads: 7\n", true, plan.Options{}) // every variant has its own
 	f(text+"settings: {a: 1}\n", false, plan.Options{})

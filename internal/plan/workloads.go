@@ -48,8 +48,8 @@ func optionsForm() form[map[string]string] {
 	return f
 }
 
-// checkOptions looks whether the options that were given belong to a workload of the plan. Beside one that does not exist that is not
-// known: its name alone is wrong.
+// checkOptions looks whether the options that were given belong to a workload of the plan. Beside one that does not
+// exist that is not known: its name alone is wrong.
 func (r *reader) checkOptions() {
 	if r.strange {
 		return
@@ -66,7 +66,8 @@ func (r *reader) checkOptions() {
 			r.say(o.key, o.path, "name one with workload:", "options belong to a workload, and the plan has none")
 			return
 		case !slices.Contains(known, o.name):
-			r.say(o.key, o.path, hintNear(o.name, known), "unknown option %q of %s", short(o.name), oneAndMore(names(r.used)))
+			r.say(o.key, o.path, hintNear(o.name, known), "unknown option %q of %s", short(o.name),
+				oneAndMore(names(r.used)))
 			continue
 		}
 		for _, name := range names(r.used) {

@@ -15,8 +15,8 @@ type Progress struct {
 	End     bool      // the step is complete
 }
 
-// Sink takes progress as it happens. It is called from the goroutine that works and returns quickly. A nil Sink is not called:
-// use Report.
+// Sink takes progress as it happens. It is called from the goroutine that works and returns quickly. A nil Sink is not
+// called: use Report.
 type Sink func(Progress)
 
 // Report hands p to the sink, if there is one.
@@ -37,7 +37,8 @@ func (p Progress) Fraction() (f float64, ok bool) {
 	return max(0, min(1, p.Done/p.Total)), true
 }
 
-// Remaining estimates the time left from the mean speed so far; not ok before a hundredth is done or when the total is unknown.
+// Remaining estimates the time left from the mean speed so far; not ok before a hundredth is done or when the total is
+// unknown.
 func (p Progress) Remaining() (d time.Duration, ok bool) {
 	f, ok := p.Fraction()
 	if !ok || f < 0.01 {

@@ -26,7 +26,7 @@ type Proof struct {
 	Action  finding.Action `json:"action"`
 	Before  Window         `json:"before"`
 	After   Window         `json:"after"`
-	Touched []Change       `json:"touched"` // classes that use the action's table, most time before first
+	Touched []TouchedClass `json:"touched"` // classes that use the action's table, most time before first
 	Mix     Mix            `json:"mix"`
 	Server  []Figure       `json:"server"` // totals of the server: shown, never the proof
 	// Warnings say what weakens the comparison; with any of them the figures stand, the conclusion may not.
@@ -41,8 +41,8 @@ type Window struct {
 	Calls   uint64    `json:"calls"` // of all classes
 }
 
-// Change is what happened to one class.
-type Change struct {
+// TouchedClass is what happened to one class.
+type TouchedClass struct {
 	Class       string `json:"class"`
 	Schema      string `json:"schema,omitzero"` // default database of the statements: one id may be in several
 	Fingerprint string `json:"fingerprint"`
@@ -66,8 +66,9 @@ const (
 // leastChange is the factor below which means of a few seconds differ for no reason.
 const leastChange = 1.1
 
-// Verdict judges the class. Mean times alone vary with the machine: only the work per call, which the server counts, proves a change.
-func (c Change) Verdict() Verdict {
+// Verdict judges the class. Mean times alone vary with the machine: only the work per call, which the server counts,
+// proves a change.
+func (c TouchedClass) Verdict() Verdict {
 	time, ok := c.TimeRatio.Get()
 	rows, enough := c.RatioOfRows()
 	switch {
@@ -80,9 +81,9 @@ func (c Change) Verdict() Verdict {
 	return Unproven
 }
 
-// RatioOfRows returns the rows examined per call before over those after, endless when none are; not ok when they are not known on both sides
-// or there were too few calls.
-func (c Change) RatioOfRows() (ratio float64, ok bool) {
+// RatioOfRows returns the rows examined per call before over those after, endless when none are; not ok when they are
+// not known on both sides or there were too few calls.
+func (c TouchedClass) RatioOfRows() (ratio float64, ok bool) {
 	before, okBefore := c.Before.Examined.Get()
 	after, okAfter := c.After.Examined.Get()
 	switch {
@@ -94,7 +95,8 @@ func (c Change) RatioOfRows() (ratio float64, ok bool) {
 	return before / after, true
 }
 
-// Side is a class within one window. The means are of Calls executions; sources keep sums only, so there is no interval.
+// Side is a class within one window. The means are of Calls executions; sources keep sums only, so there is no
+// interval.
 type Side struct {
 	Seen     bool                 `json:"seen"`
 	Sampled  bool                 `json:"sampled,omitzero"`
@@ -108,8 +110,8 @@ type Side struct {
 
 // Mix says how far the traffic itself changed.
 type Mix struct {
-	// Shift is the share of calls that would have to change their class to turn one mix into the other, 0 to 1 (total variation
-	// distance). Unknown when a side was sampled.
+	// Shift is the share of calls that would have to change their class to turn one mix into the other, 0 to 1 (total
+	// variation distance). Unknown when a side was sampled.
 	Shift known.Value[float64] `json:"shift,omitzero"`
 	Rows  []MixRow             `json:"rows"` // classes whose share of calls changed most, at most eight
 }
@@ -139,8 +141,9 @@ const fewCalls = 20
 // weighty is the share of the statement time from which a class is touched by a change of the whole server.
 const weighty = 0.02
 
-// Compare sets the two windows side by side. Classes of about name the ones that the finding was about; others that use the
-// action's table join them. A change of the whole server, a variable, touches all classes with a share of the statement time that counts.
+// Compare sets the two windows side by side. Classes of about name the ones that the finding was about; others that use
+// the action's table join them. A change of the whole server, a variable, touches all classes with a share of the
+// statement time that counts.
 func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.Subject) Proof {
 	p := Proof{Action: a, Before: window(before), After: window(after)}
 	seen := map[key]bool{}
@@ -153,19 +156,21 @@ func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.S
 		seen[k] = true
 		p.Touched = append(p.Touched, change(before, after, c))
 	}
-	slices.SortStableFunc(p.Touched, func(x, y Change) int { return cmp.Compare(y.Before.Share, x.Before.Share) })
+	slices.SortStableFunc(p.Touched, func(x, y TouchedClass) int { return cmp.Compare(y.Before.Share, x.Before.Share) })
 	p.Mix = mix(before, after)
 	p.Server = server(before, after)
 	p.warn(before, after)
 	return p
 }
 
-// key tells classes apart. A statement has one id in all databases, and tables of one name differ from database to database.
+// key tells classes apart. A statement has one id in all databases, and tables of one name differ from database to
+// database.
 type key struct{ schema, id string }
 
 func keyOf(c class.Class) key { return key{c.Schema, c.ID} }
 
-// fits reports whether a class that is known by its id only can be one of the action's table: a finding names no databases.
+// fits reports whether a class that is known by its id only can be one of the action's table: a finding names no
+// databases.
 func fits(c class.Class, a finding.Action) bool {
 	return a.Table.Schema == "" || c.Schema == "" || strings.EqualFold(c.Schema, a.Table.Schema)
 }
@@ -202,8 +207,11 @@ func uses(c class.Class, a finding.Action) bool {
 	})
 }
 
-func change(before, after *snapshot.Snapshot, c class.Class) Change {
-	x := Change{Class: c.ID, Schema: c.Schema, Fingerprint: c.Fingerprint, Before: side(before, keyOf(c)), After: side(after, keyOf(c))}
+func change(before, after *snapshot.Snapshot, c class.Class) TouchedClass {
+	x := TouchedClass{
+		Class: c.ID, Schema: c.Schema, Fingerprint: c.Fingerprint, Before: side(before, keyOf(c)),
+		After: side(after, keyOf(c)),
+	}
 	x.TimeRatio = ratio(x.Before.MeanSec, x.After.MeanSec)
 	x.ExaminedRatio = ratio(x.Before.Examined, x.After.Examined)
 	return x
@@ -214,7 +222,10 @@ func side(s *snapshot.Snapshot, k key) Side {
 	if !ok {
 		return Side{}
 	}
-	x := Side{Seen: true, Sampled: c.Sampled, Calls: c.Count, MeanSec: c.MeanSec(), Examined: c.PerCall(c.Examined), Sent: c.PerCall(c.RowsSent)}
+	x := Side{
+		Seen: true, Sampled: c.Sampled, Calls: c.Count, MeanSec: c.MeanSec(), Examined: c.PerCall(c.Examined),
+		Sent: c.PerCall(c.RowsSent),
+	}
 	if sec := s.Seconds(); sec > 0 {
 		x.PerSec = float64(c.Count) / sec
 	}
@@ -250,7 +261,8 @@ func mix(before, after *snapshot.Snapshot) Mix {
 		m.Shift = known.Of(shift)
 	}
 	slices.SortFunc(m.Rows, func(x, y MixRow) int {
-		return cmp.Or(cmp.Compare(math.Abs(y.Before-y.After), math.Abs(x.Before-x.After)), cmp.Compare(x.Class, y.Class))
+		return cmp.Or(cmp.Compare(math.Abs(y.Before-y.After), math.Abs(x.Before-x.After)),
+			cmp.Compare(x.Class, y.Class))
 	})
 	m.Rows = m.Rows[:min(8, len(m.Rows))]
 	return m
@@ -276,14 +288,16 @@ func shares(s *snapshot.Snapshot) (map[string]float64, bool) {
 // RowReadNames lists the status counters whose sum is the rows that the storage engine handed to the server.
 func RowReadNames() []string {
 	return []string{
-		"mysql_global_status_handler_read_first", "mysql_global_status_handler_read_key", "mysql_global_status_handler_read_last",
-		"mysql_global_status_handler_read_next", "mysql_global_status_handler_read_prev", "mysql_global_status_handler_read_rnd",
+		"mysql_global_status_handler_read_first", "mysql_global_status_handler_read_key",
+		"mysql_global_status_handler_read_last",
+		"mysql_global_status_handler_read_next", "mysql_global_status_handler_read_prev",
+		"mysql_global_status_handler_read_rnd",
 		"mysql_global_status_handler_read_rnd_next",
 	}
 }
 
-// RowReads returns the rows per second that the storage engine handed to the server: the sum of all Handler_read counters. It is
-// unknown when one of them was not observed.
+// RowReads returns the rows per second that the storage engine handed to the server: the sum of all Handler_read
+// counters. It is unknown when one of them was not observed.
 func RowReads(find func(name string) (metric.Series, bool)) known.Value[float64] {
 	var sum float64
 	for _, n := range RowReadNames() {
@@ -300,8 +314,8 @@ func RowReads(find func(name string) (metric.Series, bool)) known.Value[float64]
 	return known.Of(sum)
 }
 
-// ServerCPU returns the cores that the server's process kept busy: user and system seconds per second. It is unknown for a
-// process that could not be seen.
+// ServerCPU returns the cores that the server's process kept busy: user and system seconds per second. It is unknown
+// for a process that could not be seen.
 func ServerCPU(find func(name, mode string) (metric.Series, bool)) known.Value[float64] {
 	var sum float64
 	for _, mode := range []string{"user", "system"} {
@@ -328,7 +342,10 @@ func server(before, after *snapshot.Snapshot) []Figure {
 		return RowReads(func(name string) (metric.Series, bool) { return s.Find(name) })
 	}
 	return []Figure{
-		{"statements", "1/s", before.Rate("mysql_global_status_questions"), after.Rate("mysql_global_status_questions")},
+		{
+			"statements", "1/s", before.Rate("mysql_global_status_questions"),
+			after.Rate("mysql_global_status_questions"),
+		},
 		{"rows read", "1/s", rows(before), rows(after)},
 		{"server CPU", "cores", cpu(before), cpu(after)},
 	}
@@ -337,7 +354,8 @@ func server(before, after *snapshot.Snapshot) []Figure {
 func (p *Proof) warn(before, after *snapshot.Snapshot) {
 	add := func(s string) { p.Warnings = append(p.Warnings, s) }
 	if before.Target.Server != after.Target.Server {
-		add("the two windows come from different servers (" + before.Target.Server + " and " + after.Target.Server + "): no proof is possible")
+		add("the two windows come from different servers (" + before.Target.Server + " and " + after.Target.Server +
+			"): no proof is possible")
 	}
 	if after.Target.UptimeSec < int64(after.To.Sub(before.To).Seconds())-60 {
 		add("the server was restarted between the windows: caches start cold, counters were reset")
@@ -352,12 +370,14 @@ func (p *Proof) warn(before, after *snapshot.Snapshot) {
 		if p.Action.Table.Table != "" {
 			what = "no class that uses " + p.Action.Table.String()
 		}
-		add(what + " was observed in either window: there is nothing to compare; try a longer --window while the traffic runs")
+		add(what + " was observed in either window: there is nothing to compare; try a longer --window while the " +
+			"traffic runs")
 	}
 	for _, c := range p.Touched {
 		switch {
 		case c.Before.Seen && !c.After.Seen:
-			add("class " + short(c.Class) + " was not observed after the change: it may be too fast to be sampled, or its traffic ended")
+			add("class " + short(c.Class) + " was not observed after the change: it may be too fast to be sampled, " +
+				"or its traffic ended")
 		case c.Before.Seen && min(c.Before.Calls, c.After.Calls) < fewCalls && !c.Before.Sampled:
 			add("class " + short(c.Class) + " has less than 20 calls in a window: its means are unreliable")
 		}

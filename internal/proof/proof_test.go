@@ -18,7 +18,10 @@ var action = finding.Action{Kind: finding.AddIndex, Table: schema.Ref{Schema: "s
 
 // exact returns a class as performance_schema tells it.
 func exact(id, fingerprint string, calls uint64, sec float64, examined uint64) class.Class {
-	return class.Class{ID: id, Fingerprint: fingerprint, Schema: "shop", Count: calls, TimeSec: sec, Examined: known.Of(examined), RowsSent: known.Of(calls)}
+	return class.Class{
+		ID: id, Fingerprint: fingerprint, Schema: "shop", Count: calls, TimeSec: sec,
+		Examined: known.Of(examined), RowsSent: known.Of(calls),
+	}
 }
 
 func window10(at int64, classes ...class.Class) *snapshot.Snapshot {
@@ -40,14 +43,18 @@ func window10(at int64, classes ...class.Class) *snapshot.Snapshot {
 	return s
 }
 
-const scan, point, other = "select * from orders where status = ?", "select * from orders where id = ?", "select * from customers where id = ?"
+const scan, point, other = "select * from orders where status = ?", "select * from orders where id = ?",
+	"select * from customers where id = ?"
 
 func TestCallsAreComparedAndTheMixIsTold(t *testing.T) {
-	before := window10(1000, exact("A", scan, 100, 50, 1e7), exact("B", point, 1000, 1, 1000), exact("C", other, 900, 1, 900))
-	after := window10(2000, exact("A", scan, 1000, 1, 1e5), exact("B", point, 10000, 10, 10000), exact("C", other, 9000, 9, 9000))
+	before := window10(1000, exact("A", scan, 100, 50, 1e7), exact("B", point, 1000, 1, 1000),
+		exact("C", other, 900, 1, 900))
+	after := window10(2000, exact("A", scan, 1000, 1, 1e5), exact("B", point, 10000, 10, 10000),
+		exact("C", other, 9000, 9, 9000))
 	p := Compare(before, after, action, finding.Subject{Classes: []string{"A"}})
 	if len(p.Touched) != 2 || p.Touched[0].Class != "A" || p.Touched[1].Class != "B" {
-		t.Fatalf("touched %+v: want the scan first, then the other class on the table, not the one on another table", p.Touched)
+		t.Fatalf("touched %+v: want the scan first, then the other class on the table, not the one on another table",
+			p.Touched)
 	}
 	a := p.Touched[0]
 	if v, _ := a.TimeRatio.Get(); v != 500 {
@@ -88,7 +95,9 @@ func TestWeaknessesAreWarned(t *testing.T) {
 	}
 	f("different servers", func(_, a *snapshot.Snapshot) { a.Target.Server = "two" })
 	f("restarted", func(_, a *snapshot.Snapshot) { a.Target.UptimeSec = 20 })
-	f("mix of calls changed", func(_, a *snapshot.Snapshot) { a.Classes = append(a.Classes, exact("N", other, 100, 1, 1)) })
+	f("mix of calls changed", func(_, a *snapshot.Snapshot) {
+		a.Classes = append(a.Classes, exact("N", other, 100, 1, 1))
+	})
 	f("sampled", func(_, a *snapshot.Snapshot) { a.Classes[0].Sampled = true })
 	f("not observed after", func(_, a *snapshot.Snapshot) { a.Classes = nil })
 	f("less than 20 calls", func(b, _ *snapshot.Snapshot) { b.Classes[0].Count = 5 })
@@ -105,9 +114,12 @@ func TestASampledSideHasNoTimePerCall(t *testing.T) {
 }
 
 func TestAVariableTouchesAllClassesThatCount(t *testing.T) {
-	before := window10(1000, exact("A", scan, 100, 50, 1e7), exact("B", point, 1000, 2, 1000), exact("C", other, 900, 0.1, 900))
-	after := window10(2000, exact("A", scan, 1000, 50, 1e5), exact("B", point, 1000, 1, 1000), exact("C", other, 900, 0.1, 900))
-	p := Compare(before, after, finding.Action{Kind: finding.SetVariable, Variable: "innodb_buffer_pool_size"}, finding.Subject{})
+	before := window10(1000, exact("A", scan, 100, 50, 1e7), exact("B", point, 1000, 2, 1000),
+		exact("C", other, 900, 0.1, 900))
+	after := window10(2000, exact("A", scan, 1000, 50, 1e5), exact("B", point, 1000, 1, 1000),
+		exact("C", other, 900, 0.1, 900))
+	p := Compare(before, after, finding.Action{Kind: finding.SetVariable, Variable: "innodb_buffer_pool_size"},
+		finding.Subject{})
 	if len(p.Touched) != 2 || p.Touched[0].Class != "A" || p.Touched[1].Class != "B" {
 		t.Fatalf("touched %+v: want the two classes that hold 2 %% or more", p.Touched)
 	}
@@ -136,9 +148,12 @@ func TestAStatementOfTwoDatabasesIsNotMixed(t *testing.T) {
 			t.Errorf("%s: times faster %v, want %v", name, got, want)
 		}
 	}
-	is("index", Compare(before, after, action, finding.Subject{Classes: []string{"A"}}), map[string]float64{"shop": 100})
+	is("index", Compare(before, after, action, finding.Subject{Classes: []string{"A"}}),
+		map[string]float64{"shop": 100})
 	v := finding.Action{Kind: finding.SetVariable, Variable: "x"}
-	is("variable", Compare(before, after, v, finding.Subject{Classes: []string{"A"}}), map[string]float64{"shop": 100, "other": 1})
+	is("variable", Compare(before, after, v, finding.Subject{Classes: []string{"A"}}),
+		map[string]float64{"shop": 100, "other": 1})
 	before.Classes[1].TimeSec, after.Classes[0].TimeSec = 0.001, 0.001
-	is("variable, one database too light to count", Compare(before, after, v, finding.Subject{}), map[string]float64{"shop": 100})
+	is("variable, one database too light to count", Compare(before, after, v, finding.Subject{}),
+		map[string]float64{"shop": 100})
 }

@@ -16,8 +16,8 @@ type Reading struct {
 	Target  string // name as the user knows it; empty until somebody who knows it has filled it in
 	At      time.Time
 	Samples []metric.Sample // all with the time At; valid until the sink returns
-	// Parts say which samples the sources gave that were read in this round, in the order of Samples; those behind the last part
-	// are of the round itself. The store needs it to tell a row that is gone from one whose turn it was not.
+	// Parts say which samples the sources gave that were read in this round, in the order of Samples; those behind the
+	// last part are of the round itself. The store needs it to tell a row that is gone from one whose turn it was not.
 	Parts   []Part
 	Sources []snapshot.Source // every source, those whose turn it was not with their last state
 	// State is what the server was doing at that moment; nil when no source of it was read in this round.
@@ -26,8 +26,9 @@ type Reading struct {
 	Events []event.Event
 }
 
-// Part is what one source gave in a round: the next Samples of the reading. A source that was read and gave nothing, because it
-// failed or has no row, is a part of what it tells of its own cost at most; one whose turn it was not is no part.
+// Part is what one source gave in a round: the next Samples of the reading. A source that was read and gave nothing,
+// because it failed or has no row, is a part of what it tells of its own cost at most; one whose turn it was not is no
+// part.
 type Part struct {
 	Source  string
 	Samples int

@@ -51,7 +51,8 @@ func TestRecipes(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	if r, err := Find("charset"); err != nil || r.Name != "charset" || !strings.HasPrefix(string(r.Text), "dyno_plan:") {
+	if r, err := Find("charset"); err != nil || r.Name != "charset" ||
+		!strings.HasPrefix(string(r.Text), "dyno_plan:") {
 		t.Errorf("%+v, %v", r.Name, err)
 	}
 	for _, name := range []string{"", "chraset", "../recipes", "charset.yaml"} {

@@ -25,7 +25,10 @@ func BenchmarkForward(b *testing.B) {
 	from := time.Now().Add(-10 * time.Minute).Truncate(time.Second)
 	var ss []metric.Sample
 	for i := range n {
-		ss = append(ss, metric.Sample{Name: fmt.Sprintf("mysql_global_status_some_%d", i%400), Labels: metric.L("what", fmt.Sprint(i)), Kind: metric.Counter})
+		ss = append(ss, metric.Sample{
+			Name:   fmt.Sprintf("mysql_global_status_some_%d", i%400),
+			Labels: metric.L("what", fmt.Sprint(i)), Kind: metric.Counter,
+		})
 	}
 	for at := from; at.Before(from.Add(5 * time.Minute)); at = at.Add(time.Second) {
 		for i := range ss {
@@ -33,7 +36,10 @@ func BenchmarkForward(b *testing.B) {
 				ss[i].Value += float64(i)
 			}
 		}
-		if err := st.AppendRound(reading.Reading{Target: "t", At: at, Samples: ss, Parts: []reading.Part{{Source: "s", Samples: n}}}); err != nil {
+		if err := st.AppendRound(reading.Reading{
+			Target: "t", At: at, Samples: ss,
+			Parts: []reading.Part{{Source: "s", Samples: n}},
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -67,15 +67,17 @@ func newClient(o *Options, u *url.URL) (*client, error) {
 	}
 	return &client{o: o, url: u.String(), http: &http.Client{
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: tc, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
-			DialContext: dialer(o, u), ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 1,
+			Proxy: http.ProxyFromEnvironment, TLSClientConfig: tc, TLSHandshakeTimeout: 10 * time.Second,
+			IdleConnTimeout: time.Minute,
+			DialContext:     dialer(o, u), ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 1,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a password goes where it was meant to go
+		// a password goes where it was meant to go
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// dialer connects to the receiver. While one of this machine is down, anybody can take its port, and would be sent what it is asked with:
-// without TLS that goes to root and Dyno's own account alone.
+// dialer connects to the receiver. While one of this machine is down, anybody can take its port, and would be sent what
+// it is asked with: without TLS that goes to root and Dyno's own account alone.
 func dialer(o *Options, u *url.URL) func(ctx context.Context, network, address string) (net.Conn, error) {
 	dial := (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	if u.Scheme != "http" || o.User == "" && o.Bearer == (Credential{}) {
@@ -89,16 +91,19 @@ func dialer(o *Options, u *url.URL) func(ctx context.Context, network, address s
 		}
 		// The kernel connects before a program takes the connection, and until then it is nobody's.
 		uid, known := host.Answers(t)
-		for end := time.Now().Add(10 * time.Second); !known && time.Now().Before(end) && ctx.Err() == nil; uid, known = host.Answers(t) {
+		for end := time.Now().Add(10 * time.Second); !known && time.Now().Before(end) && ctx.Err() == nil; uid,
+			known = host.Answers(t) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		switch {
 		case known && (uid == 0 || uid == os.Geteuid()):
 			return c, nil
 		case known:
-			err = fmt.Errorf("user %d answers there, and a password or token goes without https only to root's receiver and that of Dyno's own account", uid)
+			err = fmt.Errorf("user %d answers there, and a password or token goes without https only to root's "+
+				"receiver and that of Dyno's own account", uid)
 		default:
-			err = errors.New("the kernel does not report which account listens there, and a password or token goes without https only to root's receiver and that of Dyno's own account")
+			err = errors.New("the kernel does not report which account listens there, and a password or token goes " +
+				"without https only to root's receiver and that of Dyno's own account")
 		}
 		c.Close()
 		return nil, err
@@ -148,7 +153,8 @@ func (c *client) post(ctx context.Context, body []byte) answer {
 	if resp.StatusCode/100 == 2 {
 		return answer{outcome: stored}
 	}
-	a := answer{outcome: failed, err: fmt.Errorf("the receiver answers %s: %s", plain([]byte(resp.Status)), plain(text))}
+	a := answer{outcome: failed, err: fmt.Errorf("the receiver answers %s: %s",
+		plain([]byte(resp.Status)), plain(text))}
 	switch code := resp.StatusCode; {
 	case code == http.StatusRequestEntityTooLarge:
 		a.outcome = tooBig
@@ -161,7 +167,8 @@ func (c *client) post(ctx context.Context, body []byte) answer {
 	return a
 }
 
-// stale reports whether a receiver says that it has these samples, or newer ones of the series, already: Prometheus, Mimir, Thanos.
+// stale reports whether a receiver says that it has these samples, or newer ones of the series, already: Prometheus,
+// Mimir, Thanos.
 func stale(text string) bool {
 	text = strings.ToLower(strings.ReplaceAll(text, "-", " "))
 	for _, w := range []string{"out of order", "duplicate sample", "duplicate timestamp"} {

@@ -23,7 +23,8 @@ func TestNoTokenForWhoeverListens(t *testing.T) {
 	}
 	defer l.Close()
 	o := Options{
-		URL: "http://" + l.Addr().String() + "/api/v1/write", Cursor: filepath.Join(t.TempDir(), "cursor"), Bearer: Credential{Env: "DYNO_TEST_TOKEN"},
+		URL: "http://" + l.Addr().String() + "/api/v1/write", Cursor: filepath.Join(t.TempDir(), "cursor"),
+		Bearer: Credential{Env: "DYNO_TEST_TOKEN"},
 	}
 	u, err := o.check()
 	if err != nil {
@@ -50,7 +51,8 @@ func TestNoTokenForWhoeverListens(t *testing.T) {
 		})
 		return b.String(), <-done
 	}
-	if sent, a := f(func(do func()) { program.AsNobody(t, do) }); sent != "" || a.err == nil || !strings.Contains(a.err.Error(), "user 65534 answers there") {
+	if sent, a := f(func(do func()) { program.AsNobody(t, do) }); sent != "" || a.err == nil ||
+		!strings.Contains(a.err.Error(), "user 65534 answers there") {
 		t.Errorf("another account was sent %q: %v", sent, a.err)
 	}
 	if sent, a := f(func(do func()) { do() }); !strings.HasPrefix(sent, "POST ") || a.err != nil {
@@ -72,7 +74,8 @@ func TestWordsOfAReceiver(t *testing.T) {
 				return
 			}
 			_, _ = io.CopyN(io.Discard, c, 100)
-			_, _ = io.WriteString(c, "HTTP/1.1 400 \x1b[2J"+strings.Repeat("x", 20_000)+"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+			_, _ = io.WriteString(c, "HTTP/1.1 400 \x1b[2J"+strings.Repeat("x", 20_000)+
+				"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 			c.Close()
 		}
 	}()
@@ -155,7 +158,10 @@ func TestNoReceiverWritesToATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, says := range []string{"HTTP/1.1 500 \x1b[2Jgone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 OK\r\n\x1b[2Jgone\r\n\r\n"} {
+	for _, says := range []string{
+		"HTTP/1.1 500 \x1b[2Jgone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n\x1b[2Jgone\r\n\r\n",
+	} {
 		done := make(chan answer, 1)
 		go func() { done <- c.post(t.Context(), []byte("x")) }()
 		peer, err := l.Accept()
@@ -166,7 +172,8 @@ func TestNoReceiverWritesToATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = io.WriteString(peer, says)
-		if err := (<-done).err; err == nil || strings.Contains(err.Error(), "\x1b") || !strings.Contains(err.Error(), "[2Jgone") {
+		if err := (<-done).err; err == nil || strings.Contains(err.Error(), "\x1b") ||
+			!strings.Contains(err.Error(), "[2Jgone") {
 			t.Errorf("%q", err)
 		}
 		peer.Close()

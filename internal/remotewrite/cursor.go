@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// cursor says what the receiver has. It is written before and after each request, so that after a crash one request alone is in
-// doubt: the one behind Done.
+// cursor says what the receiver has. It is written before and after each request, so that after a crash one request
+// alone is in doubt: the one behind Done.
 type cursor struct {
 	Version int    `json:"version"`
 	To      string `json:"to"` // host and path of the receiver
@@ -36,11 +38,13 @@ func load(path, to string) (c cursor, ok bool, err error) {
 	}
 	switch {
 	case c.Version > cursorVersion:
-		return c, false, fmt.Errorf("read remote write cursor %s: it was written by a newer dyno (version %d, this one knows %d)", path, c.Version, cursorVersion)
+		return c, false, fmt.Errorf("read remote write cursor %s: it was written by a newer dyno (version %d, this "+
+			"one knows %d)", path, c.Version, cursorVersion)
 	case c.Version < 1 || c.Acked <= 0:
 		return c, false, fmt.Errorf("read remote write cursor %s: it is damaged; remove it to send from now on", path)
 	case c.To != to:
-		return c, false, fmt.Errorf("read remote write cursor %s: it is of the receiver %s, not of %s; name another file", path, c.To, to)
+		return c, false, fmt.Errorf("read remote write cursor %s: it is of the receiver %s, not of %s; name another "+
+			"file", path, c.To, to)
 	}
 	return c, true, nil
 }
@@ -75,5 +79,5 @@ func (c cursor) save(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(platform.SyncDir(d), d.Close())
 }

@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 
 const lossSeries = 40
 
-// child stores lossSeries series ten times a second and sends them, without end. With DYNO_TEST_WRITE_DRAIN it stores nothing and
-// ends when all was acknowledged.
+// child stores lossSeries series ten times a second and sends them, without end. With DYNO_TEST_WRITE_DRAIN it stores
+// nothing and ends when all was acknowledged.
 func child(dir string) error {
 	s, err := series.Open(dir + "/store")
 	if err != nil {
@@ -50,7 +50,8 @@ func child(dir string) error {
 	replay, _ := strconv.Atoi(os.Getenv("DYNO_TEST_WRITE_REPLAY"))
 	w, err := New(Options{
 		URL: os.Getenv("DYNO_TEST_WRITE_URL"), Cursor: dir + "/cursor", Backfill: true,
-		Settle: 150 * time.Millisecond, Every: 300 * time.Millisecond, Batch: 37, Replay: time.Duration(replay) * time.Second,
+		Settle: 150 * time.Millisecond, Every: 300 * time.Millisecond, Batch: 37,
+		Replay: time.Duration(replay) * time.Second,
 	}, s)
 	if err != nil {
 		return err
@@ -64,7 +65,10 @@ func child(dir string) error {
 		at := time.Now()
 		var ss []metric.Sample
 		add := func(i int, v float64) {
-			ss = append(ss, metric.Sample{Name: "loss", Labels: metric.L("n", strconv.Itoa(i)), At: at.UnixMilli(), Value: v})
+			ss = append(ss, metric.Sample{
+				Name: "loss", Labels: metric.L("n", strconv.Itoa(i)),
+				At: at.UnixMilli(), Value: v,
+			})
 		}
 		for i := range lossSeries {
 			switch {
@@ -100,7 +104,8 @@ func child(dir string) error {
 	return <-done
 }
 
-// TestNoLoss kills both sides again and again while samples flow, and then compares every sample of the store with the receiver's.
+// TestNoLoss kills both sides again and again while samples flow, and then compares every sample of the store with the
+// receiver's.
 func TestNoLoss(t *testing.T) {
 	f := func(name string, start func(*testing.T, string) *receiver, replay int, end syscall.Signal) {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +118,8 @@ func TestNoLoss(t *testing.T) {
 			r.start(t)
 			sender := func(drain string) (*exec.Cmd, *bufio.Scanner) {
 				cmd := exec.Command(os.Args[0])
-				cmd.Env = append(os.Environ(), "DYNO_TEST_WRITE_DIR="+dir, "DYNO_TEST_WRITE_URL="+r.url(), fmt.Sprint("DYNO_TEST_WRITE_REPLAY=", replay), "DYNO_TEST_WRITE_DRAIN="+drain)
+				cmd.Env = append(os.Environ(), "DYNO_TEST_WRITE_DIR="+dir, "DYNO_TEST_WRITE_URL="+r.url(),
+					fmt.Sprint("DYNO_TEST_WRITE_REPLAY=", replay), "DYNO_TEST_WRITE_DRAIN="+drain)
 				cmd.Stderr = os.Stderr
 				out, err := cmd.StdoutPipe()
 				if err != nil {
@@ -180,7 +186,8 @@ func TestNoLoss(t *testing.T) {
 				for i, p := range x.Points {
 					if math.Float64bits(p.Value) == value.StaleNaN {
 						ends++
-						if r.prometheus() && ends%10 == 1 && r.now(t, fmt.Sprintf("loss{n=%q}", n), p.At) || !r.prometheus() && have[p.At] != "end" {
+						if r.prometheus() && ends%10 == 1 && r.now(t, fmt.Sprintf("loss{n=%q}", n), p.At) ||
+							!r.prometheus() && have[p.At] != "end" {
 							t.Errorf("series %s goes on at %d, where it ended", n, p.At)
 						}
 						delete(have, p.At)
@@ -209,7 +216,8 @@ func TestNoLoss(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(got) > 0 || total < 300 || ends == 0 {
-				t.Errorf("%d samples and %d ends compared, %d series of the receiver are not in the store", total, ends, len(got))
+				t.Errorf("%d samples and %d ends compared, %d series of the receiver are not in the store", total, ends,
+					len(got))
 			}
 			t.Logf("%d samples and %d ends compared", total, ends)
 			if t.Failed() {
@@ -219,6 +227,10 @@ func TestNoLoss(t *testing.T) {
 		})
 	}
 	f("prometheus", prometheus, 0, syscall.SIGKILL)
-	f("victoria-metrics", func(t *testing.T, dir string) *receiver { return victoria(t, dir, "-dedup.minScrapeInterval=1ms") }, 0, syscall.SIGTERM)
-	f("victoria-metrics killed", func(t *testing.T, dir string) *receiver { return victoria(t, dir, "-dedup.minScrapeInterval=1ms") }, 15, syscall.SIGKILL)
+	f("victoria-metrics", func(t *testing.T, dir string) *receiver {
+		return victoria(t, dir, "-dedup.minScrapeInterval=1ms")
+	}, 0, syscall.SIGTERM)
+	f("victoria-metrics killed", func(t *testing.T, dir string) *receiver {
+		return victoria(t, dir, "-dedup.minScrapeInterval=1ms")
+	}, 15, syscall.SIGKILL)
 }

@@ -15,9 +15,9 @@ import (
 
 // Source is the store that the samples come from.
 type Source interface {
-	// Each calls f for each series that has samples from from to to (Unix milliseconds, both included), with all of these in order of
-	// time, each moment once, markers of a series' end among them. The order of the series is free. What f is given is valid during
-	// the call only, but for its strings. An error of f ends it and is returned.
+	// Each calls f for each series that has samples from from to to (Unix milliseconds, both included), with all of
+	// these in order of time, each moment once, markers of a series' end among them. The order of the series is free.
+	// What f is given is valid during the call only, but for its strings. An error of f ends it and is returned.
 	Each(ctx context.Context, from, to int64, f func(metric.Series) error) error
 }
 
@@ -33,20 +33,24 @@ type Options struct {
 	Cert     string     // PEM files of the client's own certificate
 	Key      string
 
-	Labels   metric.Labels                     // added to each series that does not have a label of that name
-	Rename   func(metric.Sample) metric.Sample // changes name, labels and kind on the way, such as exposition.Exporter; nil for none
-	Backfill bool                              // where there is no cursor yet, send all that the store holds, not only what comes from now on
+	Labels metric.Labels // added to each series that does not have a label of that name
+	// changes name, labels and kind on the way, such as exposition.Exporter; nil for none
+	Rename func(metric.Sample) metric.Sample
+	// where there is no cursor yet, send all that the store holds, not only what comes from now on
+	Backfill bool
 
-	Settle  time.Duration // age at which a moment's samples are read: until then the slower sources have given theirs; 0 is 5 s
+	// age at which a moment's samples are read: until then the slower sources have given theirs; 0 is 5 s
+	Settle  time.Duration
 	Every   time.Duration // time between two readings of the store; 0 is 5 s
 	Timeout time.Duration // of one request; 0 is 30 s
 	Batch   int           // samples in one request; 0 is 5000
-	// Rate is how many samples a second are sent when catching up; 0 is 100 000. It gives way where 20 times the speed at which the
-	// samples came is more: a large fleet must be able to catch up too.
+	// Rate is how many samples a second are sent when catching up; 0 is 100 000. It gives way where 20 times the speed
+	// at which the samples came is more: a large fleet must be able to catch up too.
 	Rate int
 
-	// Replay is how much is sent once more after the receiver was away and after a start of Dyno. It is for receivers that
-	// acknowledge samples before these are safe and take the same sample twice: VictoriaMetrics loses up to 5 s when it is killed.
+	// Replay is how much is sent once more after the receiver was away and after a start of Dyno. It is for receivers
+	// that acknowledge samples before these are safe and take the same sample twice: VictoriaMetrics loses up to 5 s
+	// when it is killed.
 	Replay time.Duration
 
 	Log *slog.Logger // is told when sending fails, when it works again and what is refused; nil for nobody
@@ -62,9 +66,11 @@ func (o *Options) check() (*url.URL, error) {
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil:
-		return bad("the receiver's address is not a URL: the form is https://host:port/api/v1/write") // err would show a password that is in it
+		// err would show a password that is in it
+		return bad("the receiver's address is not a URL: the form is https://host:port/api/v1/write")
 	case u.User != nil:
-		return bad("no user and password in the receiver's URL: name the user apart, and the environment variable or the file that has the password")
+		return bad("no user and password in the receiver's URL: name the user apart, and the environment variable or " +
+			"the file that has the password")
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return bad("the receiver's address is not an http or https URL: the form is https://host:port/api/v1/write")
 	case o.Cursor == "":

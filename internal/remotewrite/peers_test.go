@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // receiver is a real store in a process of its own.
@@ -43,28 +44,30 @@ func peer(t *testing.T, name string) string {
 	return p
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func prometheus(t *testing.T, dir string) *receiver {
-	r := &receiver{name: peer(t, "prometheus"), addr: freePort(t), path: "/api/v1/write", log: filepath.Join(dir, "log")}
+	r := &receiver{
+		name: peer(t, "prometheus"), addr: "127.0.0.1:" + strconv.Itoa(servers.FreePort(t)),
+		path: "/api/v1/write", log: filepath.Join(dir, "log"),
+	}
 	if err := os.WriteFile(dir+"/prometheus.yml", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.args = []string{"--config.file=" + dir + "/prometheus.yml", "--storage.tsdb.path=" + dir + "/data", "--web.listen-address=" + r.addr, "--web.enable-remote-write-receiver"}
+	r.args = []string{
+		"--config.file=" + dir + "/prometheus.yml", "--storage.tsdb.path=" + dir + "/data",
+		"--web.listen-address=" + r.addr, "--web.enable-remote-write-receiver",
+	}
 	return r
 }
 
 func victoria(t *testing.T, dir string, more ...string) *receiver {
-	r := &receiver{name: peer(t, "victoria-metrics"), addr: freePort(t), path: "/api/v1/write", log: filepath.Join(dir, "log")}
-	r.args = append([]string{"-storageDataPath=" + dir + "/data", "-httpListenAddr=" + r.addr, "-retentionPeriod=1y", "-memory.allowedBytes=64MB"}, more...)
+	r := &receiver{
+		name: peer(t, "victoria-metrics"), addr: "127.0.0.1:" + strconv.Itoa(servers.FreePort(t)),
+		path: "/api/v1/write", log: filepath.Join(dir, "log"),
+	}
+	r.args = append([]string{
+		"-storageDataPath=" + dir + "/data", "-httpListenAddr=" + r.addr, "-retentionPeriod=1y",
+		"-memory.allowedBytes=64MB",
+	}, more...)
 	return r
 }
 
@@ -112,8 +115,8 @@ func (r *receiver) end(t *testing.T, s syscall.Signal) {
 	_ = r.cmd.Wait() // "signal: killed"
 }
 
-// held returns every sample that the receiver has of series with the name, by the label n; VictoriaMetrics tells markers of an end too,
-// as "end". A moment that is there twice is an error.
+// held returns every sample that the receiver has of series with the name, by the label n; VictoriaMetrics tells
+// markers of an end too, as "end". A moment that is there twice is an error.
 func (r *receiver) held(t *testing.T, name string) map[string]map[int64]string {
 	t.Helper()
 	out := map[string]map[int64]string{}
@@ -147,7 +150,8 @@ func (r *receiver) held(t *testing.T, name string) map[string]map[int64]string {
 		return out
 	}
 	r.get(t, "/internal/force_flush")
-	d := json.NewDecoder(jsonReader(r.get(t, "/api/v1/export?match[]="+url.QueryEscape(name)+"&start=1&end=4000000000")))
+	d := json.NewDecoder(jsonReader(r.get(t, "/api/v1/export?match[]="+url.QueryEscape(name)+
+		"&start=1&end=4000000000")))
 	for {
 		var s struct {
 			Metric     map[string]string

@@ -17,7 +17,8 @@ type Status struct {
 	Failures uint64    // requests that were tried again
 	Bytes    uint64    // of requests, compressed
 	Since    time.Time // sending has failed since then; zero when it works
-	Err      error     // why sending fails, why samples were refused last, or why the store or the cursor cannot be used
+	// why sending fails, why samples were refused last, or why the store or the cursor cannot be used
+	Err error
 
 	failing, refusing, readErr, cursorErr error
 
@@ -43,7 +44,10 @@ func (w *Writer) Samples(now time.Time) []metric.Sample {
 	ls := metric.L("to", s.To)
 	var out []metric.Sample
 	put := func(name string, kind metric.Kind, v float64) {
-		out = append(out, metric.Sample{Name: "dyno_remote_write_" + name, Labels: ls, Kind: kind, At: now.UnixMilli(), Value: v})
+		out = append(out, metric.Sample{
+			Name: "dyno_remote_write_" + name, Labels: ls, Kind: kind,
+			At: now.UnixMilli(), Value: v,
+		})
 	}
 	put("samples_total", metric.Counter, float64(s.Samples))
 	put("repeated_samples_total", metric.Counter, float64(s.Repeated))
@@ -114,7 +118,8 @@ func (w *Writer) refuse(rows []row, n int, err error) {
 		s.failing, s.Since = nil, time.Time{}
 	})
 	if tell {
-		w.o.Log.Warn("remote write: samples were refused and are given up", "to", w.to, "samples", n, "metric", nameOf(rows[0].series), "err", err)
+		w.o.Log.Warn("remote write: samples were refused and are given up", "to", w.to, "samples", n, "metric",
+			nameOf(rows[0].series), "err", err)
 	}
 }
 

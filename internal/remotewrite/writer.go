@@ -53,14 +53,17 @@ type Writer struct {
 	stats Status
 }
 
-// New prepares a writer and reads its cursor. Errors: ErrOptions, a cursor that cannot be read or that is another receiver's, files
-// of TLS that cannot be read.
+// New prepares a writer and reads its cursor. Errors: ErrOptions, a cursor that cannot be read or that is another
+// receiver's, files of TLS that cannot be read.
 func New(o Options, src Source) (*Writer, error) {
 	u, err := o.check()
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{o: o, to: u.Host + u.Path, src: src, last: map[uint64]int64{}, seed: maphash.MakeSeed(), span: time.Minute}
+	w := &Writer{
+		o: o, to: u.Host + u.Path, src: src, last: map[uint64]int64{},
+		seed: maphash.MakeSeed(), span: time.Minute,
+	}
 	if w.c, err = newClient(&w.o, u); err != nil {
 		return nil, err
 	}
@@ -82,8 +85,8 @@ func New(o Options, src Source) (*Writer, error) {
 	return w, nil
 }
 
-// Run sends until ctx ends, and then waits for the request that is under way, 5 s at most. It returns nil, for nothing stops it before:
-// what fails is tried again and told by Status.
+// Run sends until ctx ends, and then waits for the request that is under way, 5 s at most. It returns nil, for nothing
+// stops it before: what fails is tried again and told by Status.
 func (w *Writer) Run(ctx context.Context) error {
 	w.save()
 	if err := w.remember(ctx); err != nil {
@@ -134,7 +137,8 @@ func (w *Writer) remember(ctx context.Context) error {
 	}
 }
 
-// forward sends the stretch behind the cursor, or the rest of the one that was begun. It reports whether it is near the present.
+// forward sends the stretch behind the cursor, or the rest of the one that was begun. It reports whether it is near the
+// present.
 func (w *Writer) forward(ctx context.Context) (caughtUp bool, err error) {
 	if w.cur.Window == 0 {
 		end := time.Now().Add(-w.o.Settle).UnixMilli()
@@ -162,7 +166,9 @@ func (w *Writer) forward(ctx context.Context) (caughtUp bool, err error) {
 	}
 	defer func() { w.pace = 0 }()
 	if w.cur.Done != "" {
-		i, found := slices.BinarySearchFunc(rows, w.cur.Done, func(r row, key string) int { return strings.Compare(r.key, key) })
+		i, found := slices.BinarySearchFunc(rows, w.cur.Done, func(r row, key string) int {
+			return strings.Compare(r.key, key)
+		})
 		if found {
 			i++
 		}
@@ -281,8 +287,12 @@ func merge(rows []row) []row {
 		if n := len(out); n > 0 && out[n-1].key == r.key {
 			o := &out[n-1]
 			o.series.Samples = append(slices.Clone(o.series.Samples), r.series.Samples...)
-			slices.SortStableFunc(o.series.Samples, func(a, b prompb.Sample) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
-			o.series.Samples = slices.CompactFunc(o.series.Samples, func(a, b prompb.Sample) bool { return a.Timestamp == b.Timestamp })
+			slices.SortStableFunc(o.series.Samples, func(a, b prompb.Sample) int {
+				return cmp.Compare(a.Timestamp, b.Timestamp)
+			})
+			o.series.Samples = slices.CompactFunc(o.series.Samples, func(a, b prompb.Sample) bool {
+				return a.Timestamp == b.Timestamp
+			})
 			o.lastAt = max(o.lastAt, r.lastAt)
 			continue
 		}
@@ -299,8 +309,8 @@ func (w *Writer) sent(key string, at int64) {
 	}
 }
 
-// deliver sends rows, however long it takes, no faster than the pace. The only error is that ctx has ended. doubt means that the
-// receiver may have them.
+// deliver sends rows, however long it takes, no faster than the pace. The only error is that ctx has ended. doubt means
+// that the receiver may have them.
 func (w *Writer) deliver(ctx context.Context, rows []row, doubt bool) error {
 	began := time.Now()
 	budget := trouble
@@ -318,8 +328,8 @@ func (w *Writer) send(ctx context.Context, rows []row, doubt bool, budget *int) 
 	n := count(rows)
 	wait := waitLeast
 	for {
-		// A receiver that takes requests whole refuses a repeated one for its older samples, and would take the newest alone: moment by
-		// moment there is no such mixture.
+		// A receiver that takes requests whole refuses a repeated one for its older samples, and would take the newest
+		// alone: moment by moment there is no such mixture.
 		if doubt {
 			if parts := moments(rows); len(parts) > 1 {
 				for _, p := range parts {
@@ -395,7 +405,8 @@ func (w *Writer) post(ctx context.Context, rows []row) answer {
 	return a
 }
 
-// save writes the cursor. That it fails, as on a full disk, does not stop the sending: after a crash more would be repeated.
+// save writes the cursor. That it fails, as on a full disk, does not stop the sending: after a crash more would be
+// repeated.
 func (w *Writer) save() {
 	err := w.cur.save(w.o.Cursor)
 	told := false

@@ -98,7 +98,8 @@ func open(t *testing.T) *series.Store {
 func put(t *testing.T, s *series.Store, at int64, names ...string) {
 	t.Helper()
 	for _, n := range names {
-		if err := s.Append([]metric.Sample{{Name: n, Labels: metric.L("l", "x"), At: at, Value: float64(at % 1000)}}, metric.L("target", "t")); err != nil {
+		if err := s.Append([]metric.Sample{{Name: n, Labels: metric.L("l", "x"), At: at, Value: float64(at % 1000)}},
+			metric.L("target", "t")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +107,8 @@ func put(t *testing.T, s *series.Store, at int64, names ...string) {
 
 func options(t *testing.T, url string) Options {
 	return Options{
-		URL: url, Cursor: filepath.Join(t.TempDir(), "cursor"), Backfill: true, Settle: time.Millisecond, Every: 10 * time.Millisecond, Batch: 4,
+		URL: url, Cursor: filepath.Join(t.TempDir(), "cursor"), Backfill: true, Settle: time.Millisecond,
+		Every: 10 * time.Millisecond, Batch: 4,
 	}
 }
 
@@ -171,8 +173,10 @@ func TestMessage(t *testing.T) {
 	}
 	s := until(t, o, st, caughtUp())
 	want(t, r.have(),
-		"__name__=a b=\uFFFD site=here z=1 0 1", "__name__=a b=\uFFFD site=here z=1 1000 NaN", "__name__=a b=\uFFFD site=here z=1 2000 -Inf",
-		"__name__=renamed site=here z=not this one 0 0", "__name__=renamed site=here z=not this one 1000 1", "__name__=renamed site=here z=not this one 2000 2")
+		"__name__=a b=\uFFFD site=here z=1 0 1", "__name__=a b=\uFFFD site=here z=1 1000 NaN",
+		"__name__=a b=\uFFFD site=here z=1 2000 -Inf",
+		"__name__=renamed site=here z=not this one 0 0", "__name__=renamed site=here z=not this one 1000 1",
+		"__name__=renamed site=here z=not this one 2000 2")
 	if s.Samples != 6 || s.Repeated != 0 || s.Refused != 0 || s.Err != nil {
 		t.Errorf("%+v", s)
 	}
@@ -180,7 +184,10 @@ func TestMessage(t *testing.T) {
 		t.Errorf("%v", r.kinds)
 	}
 	h := r.heads[0]
-	for k, v := range map[string]string{"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf", "X-Prometheus-Remote-Write-Version": "0.1.0"} {
+	for k, v := range map[string]string{
+		"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf",
+		"X-Prometheus-Remote-Write-Version": "0.1.0",
+	} {
 		if h.Get(k) != v {
 			t.Errorf("%s: %q", k, h.Get(k))
 		}
@@ -189,7 +196,9 @@ func TestMessage(t *testing.T) {
 
 // TestAgain: whatever goes wrong for a while, all arrives, and what the receiver has for sure is not sent again.
 func TestAgain(t *testing.T) {
-	f := func(name string, answer func(n int, w http.ResponseWriter, req prompb.WriteRequest) bool, repeated, failures uint64) {
+	f := func(name string, answer func(n int, w http.ResponseWriter, req prompb.WriteRequest) bool,
+		repeated, failures uint64,
+	) {
 		t.Run(name, func(t *testing.T) {
 			st := open(t)
 			b := base()
@@ -207,7 +216,8 @@ func TestAgain(t *testing.T) {
 			} else {
 				want(t, slices.Compact(r.have()), all...)
 			}
-			if s.Samples != 9 || s.Repeated != repeated || s.Refused != 0 || s.Failures < failures || s.Failures > failures+1 || s.failing != nil {
+			if s.Samples != 9 || s.Repeated != repeated || s.Refused != 0 || s.Failures < failures ||
+				s.Failures > failures+1 || s.failing != nil {
 				t.Errorf("%+v", s)
 			}
 		})
@@ -286,7 +296,8 @@ func TestRefused(t *testing.T) {
 	o.Batch = 1000
 	s := until(t, o, st, caughtUp())
 	want(t, r.have(), good...)
-	if s.Samples != 37 || s.Refused != 3 || s.Err == nil || !strings.Contains(s.Err.Error(), "400 Bad Request: label value is not to my [31m taste") {
+	if s.Samples != 37 || s.Refused != 3 || s.Err == nil ||
+		!strings.Contains(s.Err.Error(), "400 Bad Request: label value is not to my [31m taste") {
 		t.Errorf("%+v", s)
 	}
 }
@@ -335,7 +346,8 @@ func TestLate(t *testing.T) {
 		put(t, st, time.Now().Add(-time.Second).UnixMilli()/1000*1000, "late")
 	}
 	got := r.have()
-	if len(got) < 2 || len(slices.Compact(slices.Clone(got))) != len(got) || !strings.HasPrefix(got[len(got)-1], "__name__=late ") {
+	if len(got) < 2 || len(slices.Compact(slices.Clone(got))) != len(got) ||
+		!strings.HasPrefix(got[len(got)-1], "__name__=late ") {
 		t.Errorf("%v", got)
 	}
 }
@@ -367,10 +379,14 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.cur = cursor{To: w.to, Acked: b - 1, Window: b + 1, Done: w.o.makeRow(metric.Series{Name: "b", Labels: metric.L("l", "x", "target", "t")}).key}
+	w.cur = cursor{
+		To: w.to, Acked: b - 1, Window: b + 1,
+		Done: w.o.makeRow(metric.Series{Name: "b", Labels: metric.L("l", "x", "target", "t")}).key,
+	}
 	w.save()
 	s := until(t, o, st, caughtUp())
-	want(t, r.have(), fmt.Sprintf("__name__=c l=x target=t %d 0", b%1e6), fmt.Sprintf("__name__=d l=x target=t %d 0", b%1e6))
+	want(t, r.have(), fmt.Sprintf("__name__=c l=x target=t %d 0", b%1e6),
+		fmt.Sprintf("__name__=d l=x target=t %d 0", b%1e6))
 	if s.Samples != 2 || s.Repeated != 1 { // the one that may have been under way
 		t.Errorf("%+v", s)
 	}
@@ -412,7 +428,8 @@ func TestSamples(t *testing.T) {
 		}
 		got[strings.TrimPrefix(s.Name, "dyno_remote_write_")] = s.Value
 	}
-	if got["samples_total"] != 2 || got["requests_total"] != 1 || got["failing"] != 0 || got["sent_bytes_total"] < 20 || got["lag_seconds"] < 3500 {
+	if got["samples_total"] != 2 || got["requests_total"] != 1 || got["failing"] != 0 || got["sent_bytes_total"] < 20 ||
+		got["lag_seconds"] < 3500 {
 		t.Errorf("%v", got)
 	}
 }
@@ -420,7 +437,10 @@ func TestSamples(t *testing.T) {
 // TestUnreadable: a store that cannot be read, and a cursor that cannot be written, are told and do not end the writer.
 func TestUnreadable(t *testing.T) {
 	r := newScript(t, nil)
-	until(t, options(t, r.URL), broken{}, func(s Status) bool { return s.Err != nil && s.Err.Error() == "the disk is gone" })
+	until(t, options(t, r.URL), broken{}, func(s Status) bool {
+		return s.Err != nil &&
+			s.Err.Error() == "the disk is gone"
+	})
 
 	st := open(t)
 	put(t, st, base(), "a")

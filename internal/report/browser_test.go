@@ -33,7 +33,8 @@ type message struct {
 
 const browserWait = 60 * time.Second
 
-// startBrowser starts Chromium with one empty page; the test is skipped where there is none, unless DYNO_TEST_BROWSER asks for it.
+// startBrowser starts Chromium with one empty page; the test is skipped where there is none, unless DYNO_TEST_BROWSER
+// asks for it.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	var bin string
@@ -57,8 +58,10 @@ func startBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(bin, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
+	cmd := exec.Command(bin, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-pipe",
+		"--user-data-dir="+t.TempDir(), "about:blank")
 	cmd.ExtraFiles = []*os.File{inR, outW} // 3 and 4 in the child
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -163,8 +166,14 @@ func (b *browser) open(file string, width int, dark bool) {
 	if dark {
 		scheme = "dark"
 	}
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{
+		"width": width, "height": 900,
+		"deviceScaleFactor": 1, "mobile": false,
+	}, nil)
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{
+		"name":  "prefers-color-scheme",
+		"value": scheme,
+	}}}, nil)
 	b.events = nil
 	loaded := func(m message) bool { return m.Method == "Page.loadEventFired" }
 	b.call("Page.navigate", map[string]any{"url": "file://" + file}, nil)

@@ -38,8 +38,8 @@ func Metrics(names ...string) []Metric {
 	return ms
 }
 
-// MeasuresOf returns the figures of an experiment before and after: for each metric the median over the valid windows of the
-// baseline and of the variant. A metric that no valid window of a side measured is unknown there.
+// MeasuresOf returns the figures of an experiment before and after: for each metric the median over the valid windows
+// of the baseline and of the variant. A metric that no valid window of a side measured is unknown there.
 func MeasuresOf(e *Experiment) []Measure {
 	median := func(variant, name string) known.Value[float64] {
 		var vs []float64
@@ -61,9 +61,13 @@ func MeasuresOf(e *Experiment) []Measure {
 	return ms
 }
 
-// FiguresOf returns what a class did in a window of the given seconds, of which all classes together spent totalSec executing.
+// FiguresOf returns what a class did in a window of the given seconds, of which all classes together spent totalSec
+// executing.
 func FiguresOf(c class.Class, seconds, totalSec float64) ClassFigures {
-	f := ClassFigures{MeanSec: c.MeanSec(), P95Sec: c.P95Sec, Examined: c.PerCall(c.Examined), Sent: c.PerCall(c.RowsSent)}
+	f := ClassFigures{
+		MeanSec: c.MeanSec(), P95Sec: c.P95Sec, Examined: c.PerCall(c.Examined),
+		Sent: c.PerCall(c.RowsSent),
+	}
 	if seconds > 0 && !c.Sampled { // a sampled count is a lower bound, not a rate
 		f.PerSec = known.Of(float64(c.Count) / seconds)
 	}
@@ -73,9 +77,11 @@ func FiguresOf(c class.Class, seconds, totalSec float64) ClassFigures {
 	return f
 }
 
-// ClassesOf joins the classes of two windows by their databases and ids, the class with the larger share of time on either side
-// first. With ids given, only those are in it.
-func ClassesOf(before []class.Class, beforeSec float64, after []class.Class, afterSec float64, ids ...string) []ClassChange {
+// ClassesOf joins the classes of two windows by their databases and ids, the class with the larger share of time on
+// either side first. With ids given, only those are in it.
+func ClassesOf(before []class.Class, beforeSec float64, after []class.Class, afterSec float64,
+	ids ...string,
+) []ClassChange {
 	var out []ClassChange
 	add := func(cs []class.Class, seconds float64, side func(*ClassChange, *ClassFigures)) {
 		var total float64
@@ -113,8 +119,11 @@ func ClassesOf(before []class.Class, beforeSec float64, after []class.Class, aft
 }
 
 // ChangeOf returns the change that a journal entry records. The command to take it back is only there while it can be.
-func ChangeOf(e journal.Entry, text string) Change {
-	c := Change{Text: text, SQL: e.Action.SQL, Undo: e.Action.Undo, Journal: e.ID, State: e.State, Notes: e.Notes}
+func ChangeOf(e journal.Entry, text string) AppliedChange {
+	c := AppliedChange{
+		Text: text, SQL: e.Action.SQL, Undo: e.Action.Undo, Journal: e.ID, By: e.By,
+		State: e.State, Notes: e.Notes,
+	}
 	if e.State == journal.Done {
 		c.UndoCommand = "dyno undo " + e.ID + " --execute"
 	}
@@ -135,8 +144,8 @@ func Throughput(ticks []run.Tick) Chart {
 	return Chart{Title: "Throughput", Unit: "operations/s", Lines: []Line{{Name: "operations", Points: ps}}}
 }
 
-// Latency charts the 95th percentile and the median of the operations that ended within each tick of a run, in milliseconds. A
-// tick in which none ended has no point: nothing was measured.
+// Latency charts the 95th percentile and the median of the operations that ended within each tick of a run, in
+// milliseconds. A tick in which none ended has no point: nothing was measured.
 func Latency(ticks []run.Tick) Chart {
 	var p95, median []metric.Point
 	for _, t := range ticks {
@@ -148,5 +157,8 @@ func Latency(ticks []run.Tick) Chart {
 		p95 = append(p95, metric.Point{At: at, Value: h.Quantile(0.95).Seconds() * 1000})
 		median = append(median, metric.Point{At: at, Value: h.Quantile(0.5).Seconds() * 1000})
 	}
-	return Chart{Title: "Latency of an operation", Unit: "ms", Lines: []Line{{"95th percentile", p95}, {"median", median}}}
+	return Chart{
+		Title: "Latency of an operation", Unit: "ms",
+		Lines: []Line{{"95th percentile", p95}, {"median", median}},
+	}
 }

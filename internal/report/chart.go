@@ -15,8 +15,8 @@ import (
 // logSpan is the factor between small and large values from which on a linear axis would hide the small ones.
 const logSpan = 50
 
-// scale maps values to heights 0…1. A linear one begins at zero, unless there are negative values. A logarithmic one keeps a
-// place below its lowest decade for measured zeros.
+// scale maps values to heights 0…1. A linear one begins at zero, unless there are negative values. A logarithmic one
+// keeps a place below its lowest decade for measured zeros.
 type scale struct {
 	log    bool
 	zero   bool // logarithmic, and there are zeros to show
@@ -27,8 +27,8 @@ type scale struct {
 // zeroPlace is the share of a logarithmic axis that its zero takes.
 const zeroPlace = 0.08
 
-// scaleFor returns the scale for values; it is logarithmic when they span more than a factor of logSpan, counted between their
-// 5 % and 95 % quantiles so that one odd reading does not bend the axis.
+// scaleFor returns the scale for values; it is logarithmic when they span more than a factor of logSpan, counted
+// between their 5 % and 95 % quantiles so that one odd reading does not bend the axis.
 func scaleFor(values []float64) scale {
 	var pos []float64
 	var lo, hi float64
@@ -148,7 +148,10 @@ func round12(v float64) float64 {
 }
 
 // timeSteps are the distances between ticks of a time axis, seconds.
-var timeSteps = []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 4 * 3600, 6 * 3600, 12 * 3600, 86400}
+var timeSteps = []float64{
+	0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 4 * 3600,
+	6 * 3600, 12 * 3600, 86400,
+}
 
 // timeTicks returns at most n+1 ticks from 0 to span, both in seconds.
 func timeTicks(span float64, n int) []float64 {
@@ -201,7 +204,8 @@ func pad2(n int) string {
 	return strconv.Itoa(n)
 }
 
-// segments cuts points where a reading is missing: where two of them are further apart than 2½ usual steps and a second.
+// segments cuts points where a reading is missing: where two of them are further apart than 2½ usual steps and a
+// second.
 func segments(ps []metric.Point) [][]metric.Point {
 	if len(ps) == 0 {
 		return nil
@@ -227,8 +231,8 @@ func segments(ps []metric.Point) [][]metric.Point {
 	return append(out, ps[from:])
 }
 
-// thin returns at most about 2·n of the points: of each n-th part of the time the lowest and the highest, so that no spike is
-// lost.
+// thin returns at most about 2·n of the points: of each n-th part of the time the lowest and the highest, so that no
+// spike is lost.
 func thin(ps []metric.Point, n int) []metric.Point {
 	if len(ps) <= 2*n || n < 1 {
 		return ps
@@ -294,8 +298,8 @@ type placed struct {
 	text string  // "" when there was no room
 }
 
-// place finds rows for labels that stand at the xs of a plot from left to right, so that none overlaps another, is crossed by the
-// line of a mark, or is clipped. It uses at most maxRows; a label that fits nowhere becomes empty.
+// place finds rows for labels that stand at the xs of a plot from left to right, so that none overlaps another, is
+// crossed by the line of a mark, or is clipped. It uses at most maxRows; a label that fits nowhere becomes empty.
 func place(xs []float64, texts []string, left, right, size float64, maxRows int) []placed {
 	type span struct {
 		a, b float64

@@ -51,7 +51,10 @@ func TestScale(t *testing.T) {
 }
 
 func TestScaleIsMonotone(t *testing.T) {
-	for _, s := range []scale{scaleFor([]float64{0, 1, 10_000}), scaleFor([]float64{1, 10_000}), scaleFor([]float64{1, 2, 3})} {
+	for _, s := range []scale{
+		scaleFor([]float64{0, 1, 10_000}), scaleFor([]float64{1, 10_000}),
+		scaleFor([]float64{1, 2, 3}),
+	} {
 		last := -1.0
 		for _, v := range []float64{0, 1, 1.5, 2, 3, 100, 1000, 10_000} {
 			if v > s.hi || s.log && v < s.lo && (v > 0 || !s.zero) {
@@ -190,7 +193,8 @@ func TestPlace(t *testing.T) {
 	f([]float64{40, 399}, []string{"first", "last"}, 1, 0)
 	f([]float64{200, 200, 200}, []string{"three at", "the same", "moment"}, 3, 0)
 	f([]float64{200}, []string{strings.Repeat("far too long to fit anywhere ", 20)}, 2, 1)
-	f([]float64{100, 101, 102, 103, 104, 105, 106}, strings.Split("aaaaaaaa bbbbbbbb cccccccc dddddddd eeeeeeee ffffffff gggggggg", " "), 2, 3)
+	f([]float64{100, 101, 102, 103, 104, 105, 106}, strings.Split("aaaaaaaa bbbbbbbb cccccccc dddddddd eeeeeeee "+
+		"ffffffff gggggggg", " "), 2, 3)
 }
 
 func TestQuantity(t *testing.T) {
@@ -230,7 +234,10 @@ func TestSparkline(t *testing.T) {
 	var ps []metric.Point
 	for i := range 10 {
 		if i < 4 || i > 6 {
-			ps = append(ps, metric.Point{At: from.Add(time.Duration(i)*time.Second + 500*time.Millisecond).UnixMilli(), Value: float64(i)})
+			ps = append(ps, metric.Point{
+				At:    from.Add(time.Duration(i)*time.Second + 500*time.Millisecond).UnixMilli(),
+				Value: float64(i),
+			})
 		}
 	}
 	s := scaleFor([]float64{0, 10})
@@ -283,7 +290,8 @@ func TestPairs(t *testing.T) {
 		t.Errorf("a value that was not measured: %+v", ps[2])
 	}
 	ms := MeasuresOf(e)
-	if ms[0].Before != known.Of(10.0) || ms[0].After != known.Of(3.5) || ms[1].Before != known.Of(5.0) || ms[1].After.OK() {
+	if ms[0].Before != known.Of(10.0) || ms[0].After != known.Of(3.5) || ms[1].Before != known.Of(5.0) ||
+		ms[1].After.OK() {
 		t.Errorf("%+v", ms)
 	}
 }
@@ -293,7 +301,8 @@ func TestForestAxis(t *testing.T) {
 		t.Helper()
 		e := &Experiment{Baseline: "a", Variant: "b", Metrics: Metrics("qps")}
 		for i, r := range ratios {
-			e.Windows = append(e.Windows, Window{Pair: i, Variant: "a", Values: map[string]float64{"qps": 100}}, Window{Pair: i, Variant: "b", Values: map[string]float64{"qps": 100 * r}})
+			e.Windows = append(e.Windows, Window{Pair: i, Variant: "a", Values: map[string]float64{"qps": 100}},
+				Window{Pair: i, Variant: "b", Values: map[string]float64{"qps": 100 * r}})
 		}
 		x, ok := newForest(&Document{Experiment: e})
 		if !ok || x.one != one || (x.note == "") != one {

@@ -7,111 +7,143 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// finite returns a copy of d in which every number is one: a point, value or bound that is infinite or not a number is left
-// out as unknown, and a warning says so where a verdict loses its interval.
+// finite returns a copy of d in which every number is one: a point, value or bound that is infinite or not a number is
+// left out as unknown, and a warning says so where an interval or a value of a comparison is lost.
 func finite(d *Document) *Document {
-	c := *d
-	ok := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-	value := func(v known.Value[float64]) known.Value[float64] {
-		if x, is := v.Get(); is && !ok(x) {
-			return known.None[float64]()
-		}
-		return v
-	}
-	interval := func(i stat.Interval, what string) stat.Interval {
-		if ok(i.Center) && ok(i.Lo) && ok(i.Hi) && ok(i.Confidence) {
-			return i
-		}
-		c.Warnings = append(slices.Clone(c.Warnings), fmt.Sprintf("the interval of %s has no finite bounds and was left out", what))
-		return stat.Interval{}
-	}
-	if c.Verdict != nil {
-		v := *c.Verdict
-		v.Ratio = interval(v.Ratio, "the verdict")
-		if !ok(v.Margin) {
-			v.Margin = 0
-		}
-		c.Verdict = &v
-	}
-	c.Measures = slices.Clone(c.Measures)
-	for i := range c.Measures {
-		m := &c.Measures[i]
-		m.Before, m.After, m.Ratio = value(m.Before), value(m.After), interval(m.Ratio, m.Title)
-	}
-	c.Charts = slices.Clone(c.Charts)
-	for i := range c.Charts {
-		ch := &c.Charts[i]
-		ch.Limit = value(ch.Limit)
-		ch.Lines = slices.Clone(ch.Lines)
-		for j := range ch.Lines {
-			ch.Lines[j].Points = slices.DeleteFunc(slices.Clone(ch.Lines[j].Points), func(p metric.Point) bool { return !ok(p.Value) })
+	x := *d
+	x.Comparison = nil
+	c, _ := numbers(x)
+	warn := func(s string) { c.Warnings = append(slices.Clone(c.Warnings), s) }
+	check := func(was, is stat.Interval, what string) {
+		if was.N != is.N {
+			warn("the interval of " + what + " has no finite bounds and was left out")
 		}
 	}
-	c.Classes = slices.Clone(c.Classes)
-	for i := range c.Classes {
-		for _, side := range []**ClassFigures{&c.Classes[i].Before, &c.Classes[i].After} {
-			if *side == nil {
-				continue
-			}
-			f := **side
-			for _, v := range []*known.Value[float64]{&f.PerSec, &f.MeanSec, &f.P95Sec, &f.Examined, &f.Sent, &f.Share} {
-				*v = value(*v)
-			}
-			*side = &f
-		}
+	if d.Verdict != nil {
+		check(d.Verdict.Ratio, c.Verdict.Ratio, "the verdict")
 	}
-	if c.Change != nil {
-		ch := *c.Change
-		ch.TookSec = value(ch.TookSec)
-		c.Change = &ch
+	for i, m := range d.Measures {
+		check(m.Ratio, c.Measures[i].Ratio, m.Title)
 	}
-	if c.Experiment != nil {
-		e := *c.Experiment
-		e.Windows = slices.Clone(e.Windows)
-		for i := range e.Windows {
-			vs := maps.Clone(e.Windows[i].Values)
-			maps.DeleteFunc(vs, func(_ string, v float64) bool { return !ok(v) })
-			e.Windows[i].Values = vs
-		}
-		c.Experiment = &e
-	}
-	if c.Comparison != nil {
-		r := *c.Comparison
-		lost := 0
-		c.Comparison = numbers(reflect.ValueOf(&r), &lost).Interface().(*trial.Result)
-		if lost > 0 {
-			c.Warnings = append(slices.Clone(c.Warnings), count(lost, "value of the comparison was", "values of the comparison were")+" no finite number and left out")
-		}
+	r, lost := numbers(d.Comparison)
+	if c.Comparison = r; lost > 0 {
+		were := count(lost, "value of the comparison was", "values of the comparison were")
+		warn(were + " no finite number and left out")
 	}
 	return &c
 }
 
-// numbers returns a deep copy of v in which every number is finite: what is not is left out of maps, an interval or verdict that
-// has such a bound becomes one without samples, any other value 0. It counts what was lost.
-func numbers(v reflect.Value, lost *int) reflect.Value {
-	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-	switch v.Kind() {
-	case reflect.Float64, reflect.Float32:
-		if !finite(v.Float()) {
-			*lost++
-			return reflect.Zero(v.Type())
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+func bounded(i stat.Interval) bool {
+	return isFinite(i.Center) && isFinite(i.Lo) && isFinite(i.Hi) && isFinite(i.Confidence)
+}
+
+// numbers returns a deep copy of x in which every number is finite, and how many were lost: what is not is left out of
+// maps and of points, an interval or verdict that has such a bound becomes one without samples, a value that may be
+// unknown is, any other becomes 0.
+func numbers[T any](x T) (out T, lost int) {
+	leaf := func(v reflect.Value, _ string) (reflect.Value, bool) {
+		switch x := v.Interface().(type) {
+		case float64:
+			if !isFinite(x) {
+				lost++
+				return reflect.Zero(v.Type()), true
+			}
+		case known.Value[float64]:
+			if x, ok := x.Get(); ok && !isFinite(x) {
+				return reflect.Zero(v.Type()), true
+			}
+		case stat.Interval:
+			if !bounded(x) {
+				lost++
+				return reflect.Zero(v.Type()), true
+			}
+		case []metric.Point:
+			odd := func(p metric.Point) bool { return !isFinite(p.Value) }
+			return reflect.ValueOf(slices.DeleteFunc(slices.Clone(x), odd)), true
+		case map[string]float64:
+			n := len(x)
+			x = maps.Clone(x)
+			maps.DeleteFunc(x, func(_ string, v float64) bool { return !isFinite(v) })
+			lost += n - len(x)
+			return reflect.ValueOf(x), true
+		case map[string]stat.Interval:
+			y := maps.Clone(x)
+			maps.DeleteFunc(y, func(_ string, i stat.Interval) bool { return !bounded(i) })
+			lost += len(x) - len(y)
+			return reflect.ValueOf(y), true
 		}
+		return v, false
+	}
+	return copied(reflect.ValueOf(&x), "", leaf).Elem().Interface().(T), lost
+}
+
+// clamped returns a deep copy of x in which every number can be said in JSON: what is none becomes 0, or unknown where
+// it may be, and what is infinite the largest number.
+func clamped[T any](x T) T {
+	return copied(reflect.ValueOf(&x), "", func(v reflect.Value, _ string) (reflect.Value, bool) {
+		switch v.Kind() {
+		case reflect.Float64:
+			if isFinite(v.Float()) {
+				return v, true
+			}
+			return reflect.ValueOf(finiteNumber(v.Float())), true
+		case reflect.Struct:
+		default:
+			return v, v.Type() == reflect.TypeFor[[]uint64]()
+		}
+		switch x := v.Interface().(type) {
+		case known.Value[float64]:
+			if x, ok := x.Get(); ok && !math.IsNaN(x) {
+				return reflect.ValueOf(known.Of(finiteNumber(x))), true
+			}
+			return reflect.Zero(v.Type()), true
+		case known.Value[stat.Interval]:
+			if i, _ := x.Get(); !bounded(i) {
+				return reflect.Zero(v.Type()), true
+			}
+			return v, true
+		}
+		return v, false
+	}).Elem().Interface().(T)
+}
+
+// finiteNumber clamps what JSON cannot say.
+func finiteNumber(v float64) float64 {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case math.IsInf(v, 1):
+		return math.MaxFloat64
+	case math.IsInf(v, -1):
+		return -math.MaxFloat64
+	default:
 		return v
+	}
+}
+
+// copied returns a deep copy of v; of each value in it, found in the field of that name, leaf may give another one.
+func copied(v reflect.Value, field string, leaf func(reflect.Value, string) (reflect.Value, bool)) reflect.Value {
+	if w, ok := leaf(v, field); ok {
+		return w
+	}
+	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return v
 		}
 		w := reflect.New(v.Type().Elem())
-		w.Elem().Set(numbers(v.Elem(), lost))
+		w.Elem().Set(copied(v.Elem(), field, leaf))
 		return w
 	case reflect.Slice:
 		if v.IsNil() {
@@ -119,7 +151,7 @@ func numbers(v reflect.Value, lost *int) reflect.Value {
 		}
 		w := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		for i := range v.Len() {
-			w.Index(i).Set(numbers(v.Index(i), lost))
+			w.Index(i).Set(copied(v.Index(i), field, leaf))
 		}
 		return w
 	case reflect.Map:
@@ -128,27 +160,15 @@ func numbers(v reflect.Value, lost *int) reflect.Value {
 		}
 		w := reflect.MakeMapWithSize(v.Type(), v.Len())
 		for k, x := range v.Seq2() {
-			n := 0
-			if x = numbers(x, &n); n > 0 && v.Type().Elem().Kind() != reflect.Slice {
-				*lost += n
-				continue
-			}
-			w.SetMapIndex(k, x)
+			w.SetMapIndex(copied(k, "", leaf), copied(x, field, leaf))
 		}
 		return w
 	case reflect.Struct:
-		if i, ok := v.Interface().(stat.Interval); ok {
-			if !finite(i.Center) || !finite(i.Lo) || !finite(i.Hi) || !finite(i.Confidence) {
-				*lost++
-				return reflect.ValueOf(stat.Interval{})
-			}
-			return v
-		}
 		w := reflect.New(v.Type()).Elem()
 		w.Set(v)
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				w.Field(i).Set(numbers(v.Field(i), lost))
+		for i, name := range exported(v.Type()) {
+			if name != "" {
+				w.Field(i).Set(copied(v.Field(i), name, leaf))
 			}
 		}
 		return w
@@ -157,63 +177,49 @@ func numbers(v reflect.Value, lost *int) reflect.Value {
 	}
 }
 
-// shown returns a deep copy of d that is safe to show: finite, and every text of it visible. Texts are single lines, but for
-// SQL and command lines, which keep their line ends.
-func shown(d *Document) *Document {
-	return see(reflect.ValueOf(finite(d)), false).Interface().(*Document)
+// exportedFields keeps the answers of exported: there may be very many classes to copy.
+var exportedFields sync.Map
+
+// exported names the fields of a struct, "" for those that are not exported.
+func exported(t reflect.Type) []string {
+	if names, ok := exportedFields.Load(t); ok {
+		return names.([]string)
+	}
+	var names []string
+	for i := range t.NumField() {
+		name := ""
+		if f := t.Field(i); f.IsExported() {
+			name = f.Name
+		}
+		names = append(names, name)
+	}
+	exportedFields.Store(t, names)
+	return names
 }
+
+// shown returns a deep copy of d that is safe to show: finite, and every text of it visible.
+func shown(d *Document) *Document { return visible(finite(d)) }
 
 // lines names the fields whose texts may have several lines.
-var lines = map[string]bool{"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true, "Shell": true}
-
-func see(v reflect.Value, multi bool) reflect.Value {
-	switch v.Kind() {
-	case reflect.String:
-		w := reflect.New(v.Type()).Elem()
-		w.SetString(Visible(v.String(), multi))
-		return w
-	case reflect.Pointer:
-		if v.IsNil() {
-			return v
-		}
-		w := reflect.New(v.Type().Elem())
-		w.Elem().Set(see(v.Elem(), multi))
-		return w
-	case reflect.Slice:
-		if v.IsNil() {
-			return v
-		}
-		w := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		for i := range v.Len() {
-			w.Index(i).Set(see(v.Index(i), multi))
-		}
-		return w
-	case reflect.Map:
-		if v.IsNil() {
-			return v
-		}
-		w := reflect.MakeMapWithSize(v.Type(), v.Len())
-		for k, x := range v.Seq2() {
-			w.SetMapIndex(see(k, false), see(x, multi)) // names stay names
-		}
-		return w
-	case reflect.Struct:
-		w := reflect.New(v.Type()).Elem()
-		w.Set(v)
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() {
-				w.Field(i).Set(see(v.Field(i), lines[f.Name]))
-			}
-		}
-		return w
-	default:
-		return v
-	}
+var lines = map[string]bool{
+	"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true,
+	"Shell": true, "Plan": true,
 }
 
-// Visible replaces what cannot be seen in s: a control character by its picture (␀), any other character that prints nothing
-// or changes the direction of writing by its code point (⟨U+202E⟩), a broken byte by its value (⟨xFF⟩). Without multi, line
-// ends and tabs become spaces.
+// visible returns a deep copy of x in which every text is visible. Texts are single lines, but for SQL and command
+// lines, which keep their line ends.
+func visible[T any](x T) T {
+	return copied(reflect.ValueOf(&x), "", func(v reflect.Value, field string) (reflect.Value, bool) {
+		if v.Kind() != reflect.String {
+			return v, false
+		}
+		return reflect.ValueOf(Visible(v.String(), lines[field])).Convert(v.Type()), true
+	}).Elem().Interface().(T)
+}
+
+// Visible replaces what cannot be seen in s: a control character by its picture (␀), any other character that prints
+// nothing or changes the direction of writing by its code point (⟨U+202E⟩), a broken byte by its value (⟨xFF⟩). Without
+// multi, line ends and tabs become spaces.
 func Visible(s string, multi bool) string {
 	plain := func(r rune) bool { return r != utf8.RuneError && unicode.IsPrint(r) }
 	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {

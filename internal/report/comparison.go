@@ -14,8 +14,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// Comparison returns the document of a result: its title, sentence, verdict, warnings, how it was done and how to repeat it. Commands
-// come before those that follow from the result itself. The result is not copied.
+// Comparison returns the document of a result: its title, sentence, verdict, warnings, how it was done and how to
+// repeat it. Commands come before those that follow from the result itself. The result is not copied.
 func Comparison(r *trial.Result, at time.Time, commands ...Command) *Document {
 	d := &Document{
 		Kind: Compare, ID: r.ID, Title: cmp.Or(r.Plan.Title, r.Plan.Name, "Comparison"), Sentence: r.Sentence,
@@ -29,17 +29,20 @@ func Comparison(r *trial.Result, at time.Time, commands ...Command) *Document {
 		d.Verdict = v
 	}
 	if plain(r.Plan.Name) && r.PlanText != "" {
-		d.Commands = append(d.Commands, Command{"The same plan again, saved from this report", "dyno compare " + r.Plan.Name + ".yaml"})
+		d.Commands = append(d.Commands, Command{"The same plan again, saved from this report", "dyno compare " +
+			r.Plan.Name + ".yaml"})
 	}
 	if plain(r.ID) {
-		d.Commands = append(d.Commands, Command{"This report as a page", "dyno report " + r.ID + " --format html > " + r.ID + ".html"})
+		d.Commands = append(d.Commands, Command{"This report as a page", "dyno report " + r.ID +
+			" --format html > " + r.ID + ".html"})
 	}
 	return d
 }
 
 // plain reports whether s may stand in a command line as it is.
 func plain(s string) bool {
-	return s != "" && s[0] != '-' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+	return s != "" && s[0] != '-' &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
 // onlyVerdict is that of the one comparison of a result; nil when there are more.
@@ -60,22 +63,17 @@ func onlyVerdict(r *trial.Result) *stat.Verdict {
 }
 
 // methodOf is how a result was reached, for people.
-func methodOf(r *trial.Result) []Fact {
-	var fs []Fact
-	add := func(name, v string) {
-		if v != "" {
-			fs = append(fs, Fact{name, v})
-		}
-	}
+func methodOf(r *trial.Result) facts {
+	var fs facts
 	p, t := r.Plan, r.Plan.Trials
 	sec := func(d plan.Duration) string { return unit.Duration(time.Duration(d)) }
-	add("plan", p.Name)
+	fs.add("plan", p.Name)
 	if t.Time > 0 {
 		s := sec(t.Time) + " measured"
 		if t.WarmMax > 0 {
 			s += " after a warm-up of " + sec(t.WarmMin) + " to " + sec(t.WarmMax)
 		}
-		add("each trial", s)
+		fs.add("each trial", s)
 	}
 	rounds := 0
 	for _, x := range r.Trials {
@@ -86,39 +84,41 @@ func methodOf(r *trial.Result) []Fact {
 		if t.Min != t.Max {
 			planned = strconv.Itoa(t.Min) + " to " + planned
 		}
-		add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds, planned, t.Seed))
+		fs.add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds, planned, t.Seed))
 	}
 	if t.Margin > 0 {
-		add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+unit.Percent(cmp.Or(t.Conf, stat.DefaultConfidence)))
+		fs.add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+
+			unit.Percent(cmp.Or(t.Conf, stat.DefaultConfidence)))
 	}
 	switch t.Fresh {
 	case plan.FreshData:
-		add("each trial begins with", "restored data and a restarted server")
+		fs.add("each trial begins with", "restored data and a restarted server")
 	case plan.FreshServer:
-		add("each trial begins with", "a restarted server on the data as they are")
+		fs.add("each trial begins with", "a restarted server on the data as they are")
 	case plan.FreshLive:
-		add("each trial begins with", "the running server under its running load")
+		fs.add("each trial begins with", "the running server under its running load")
 		if t.Turns > 0 {
-			add("turns", "the variants of a round are interleaved in slices of "+unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
+			fs.add("turns", "the variants of a round are interleaved in slices of "+
+				unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
 		}
 	case plan.FreshNone:
-		add("each trial begins with", "the running server")
+		fs.add("each trial begins with", "the running server")
 	}
 	if t.DropCaches {
-		add("before each trial", "the kernel's caches are dropped")
+		fs.add("before each trial", "the kernel's caches are dropped")
 	}
 	if t.Settle {
-		add("before each trial", "the server has stopped writing")
+		fs.add("before each trial", "the server has stopped writing")
 	}
 	switch m := p.Placement; m.Mode {
 	case plan.Split:
-		add("placement", "server and client on separate CPUs")
+		fs.add("placement", "server and client on separate CPUs")
 	case plan.Shared:
-		add("placement", "server and client on the same CPUs")
+		fs.add("placement", "server and client on the same CPUs")
 	case plan.Given:
-		add("placement", "server on CPUs "+m.Server+", client on "+m.Client)
+		fs.add("placement", "server on CPUs "+m.Server+", client on "+m.Client)
 	case plan.Free:
-		add("placement", "left to the kernel: figures may jump by a factor of two between trials")
+		fs.add("placement", "left to the kernel: figures may jump by a factor of two between trials")
 	}
 	return fs
 }
@@ -204,7 +204,10 @@ func newComparison(r *trial.Result) *comparison {
 		if len(row)+len(col) == 0 {
 			row = []string{cmp.Or(v.Key, "base")}
 		}
-		x := cellView{there: true, variant: v, cell: cellOf[v.Key], baseline: v.Baseline == v.Key, others: others[v.Key]}
+		x := cellView{
+			there: true, variant: v, cell: cellOf[v.Key], baseline: v.Baseline == v.Key,
+			others: others[v.Key],
+		}
 		x.levels = append(slices.Clone(row), col...)
 		x.label = strings.Join(named(append(slices.Clone(c.rowAxes), c.colAxes...), x.levels), " · ")
 		c.add(&c.rows, row)
@@ -237,7 +240,8 @@ func newComparison(r *trial.Result) *comparison {
 			u = r.Plan.Table.Unit
 		}
 		c.info[name] = infoOf(name, u)
-		if of, ok := c.info[strings.TrimSuffix(name, "_predicted")]; ok && of.Name != name && !trial.Known(name) { // what arithmetic says of a value
+		if of, ok := c.info[strings.TrimSuffix(name, "_predicted")]; ok && of.Name != name && !trial.Known(name) {
+			// what arithmetic says of a value
 			c.info[name] = metricInfo{Name: name, Title: of.Title + ", predicted", Unit: of.Unit, Better: of.Better}
 		}
 	}
@@ -441,13 +445,14 @@ func (c *comparison) parts(x cellView, name string) parts {
 	return p
 }
 
-// invalid reports whether the comparison broke its own conditions. That holds for every value, not only for the one of the verdict.
+// invalid reports whether the comparison broke its own conditions. That holds for every value, not only for the one of
+// the verdict.
 func (x cellView) invalid() bool {
 	return x.cell.Verdict != nil && x.cell.Verdict.Result == stat.Invalid
 }
 
-// ratio is variant ÷ baseline of a value, whichever way is better. Of the first value it is the verdict's, whose interval is the one
-// that was decided by. An invalid comparison has none.
+// ratio is variant ÷ baseline of a value, whichever way is better. Of the first value it is the verdict's, whose
+// interval is the one that was decided by. An invalid comparison has none.
 func (c *comparison) ratio(x cellView, name string) (stat.Interval, bool) {
 	if x.invalid() {
 		return stat.Interval{}, false
@@ -467,8 +472,8 @@ func (c *comparison) ratio(x cellView, name string) (stat.Interval, bool) {
 	return i, ok && i.N > 0 && i.Center > 0
 }
 
-// ratioText writes a ratio and its bounds with three digits, or one decimal more when the interval is narrower than that tells. A
-// ratio below a tenth is written as a division.
+// ratioText writes a ratio and its bounds with three digits, or one decimal more when the interval is narrower than
+// that tells. A ratio below a tenth is written as a division.
 func ratioText(i stat.Interval) (center, bounds string) {
 	sign, f := "×", unit.Ratio
 	switch {
@@ -490,7 +495,8 @@ func ratioText(i stat.Interval) (center, bounds string) {
 
 // around writes a range behind the value that it belongs to; one that is all the same is left out.
 func around(value, bounds string) string {
-	if bounds == "" || bounds == value+"–"+value {
+	bare := strings.TrimLeft(value, "×÷")
+	if bounds == "" || bounds == bare+"–"+bare {
 		return value
 	}
 	return value + " (" + bounds + ")"
@@ -515,7 +521,11 @@ func (c *comparison) used() (out []sign) {
 	for _, x := range c.byKey {
 		have[x.mark().Word] = true
 	}
-	for _, m := range []sign{markFor(stat.Better), markFor(stat.Worse), markFor(stat.Same), markFor(stat.Unstable), markFor(stat.Invalid), {signFailed, "failed", "c-failed"}} {
+	for _, m := range []sign{
+		markFor(stat.Better), markFor(stat.Worse), markFor(stat.Same), markFor(stat.Unstable),
+		markFor(stat.Invalid),
+		{signFailed, "failed", "c-failed"},
+	} {
 		if have[m.Word] {
 			out = append(out, m)
 		}
@@ -605,6 +615,8 @@ type tallied struct {
 	N int
 }
 
+func (t tallied) text() string { return t.Sign + " " + strconv.Itoa(t.N) + " " + t.Word }
+
 // control says what came out when the baseline was set against itself; odd when that puts the rest in doubt.
 func (c *comparison) control() (s string, m sign, odd bool) {
 	v := c.r.Control
@@ -671,7 +683,8 @@ func (c *comparison) correction() string {
 	default:
 		of = "No ratio is corrected"
 	}
-	return of + " for the speed of the CPUs, measured during the load: it alone made the rate vary by ±" + unit.Percent(x.Spread) +
+	return of + " for the speed of the CPUs, measured during the load: it alone made the rate vary by ±" +
+		unit.Percent(x.Spread) +
 		" (correlation " + strconv.FormatFloat(x.Fit, 'f', 2, 64) + ", " + count(x.Blocks, "block", "blocks") + ")"
 }
 
@@ -681,16 +694,9 @@ func (c *comparison) corrected(x cellView) bool {
 	return y != nil && (y.Used && !slices.Contains(y.Except, x.variant.Key) || slices.Contains(y.Only, x.variant.Key))
 }
 
-// problem is what must be said of one or more cells.
-type problem struct {
-	Mark  sign
-	Label string
-	Text  string
-}
-
-// problems are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that share one share
-// its line.
-func (c *comparison) problems() (out []problem) {
+// problems are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that
+// share one share its line.
+func (c *comparison) problems() (out []item) {
 	type id struct{ word, text string }
 	by := map[id][]string{}
 	var order []id
@@ -716,7 +722,7 @@ func (c *comparison) problems() (out []problem) {
 		}
 	}
 	for _, k := range order {
-		out = append(out, problem{c.byKey[by[k][0]].mark(), c.those(by[k], all), k.text})
+		out = append(out, item{Sign: c.byKey[by[k][0]].mark(), Name: c.those(by[k], all), Text: k.text})
 	}
 	return out
 }
@@ -759,35 +765,25 @@ func (c *comparison) name(key string) string {
 // headline is that of the only comparison, with the ratio as the table shows it.
 func (c *comparison) headline(v stat.Verdict) headline {
 	m := c.metric(c.main())
-	h := headline{Result: v.Result, Of: m.Title}
-	if m.Better == Less {
-		h.Of += " (lower is better)"
-	}
-	if v.Margin > 0 && v.Result != stat.Invalid {
-		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"
-	}
-	if v.Ratio.N == 0 || v.Ratio.Center <= 0 || v.Result == stat.Invalid {
-		return h
-	}
+	of := m.Title
 	i := v.Ratio
 	if m.Better == Less {
+		of += " (lower is better)"
 		i = i.Inverse()
 	}
+	if v.Ratio.N == 0 || v.Ratio.Center <= 0 {
+		return newHeadline(v, of, "", "", "")
+	}
 	center, bounds := ratioText(i)
-	h.Figure = center
-	if bounds == "" {
-		return h
+	if bounds != "" {
+		sign := string([]rune(center)[:1])
+		bounds = sign + strings.Replace(bounds, "–", " to "+sign, 1)
 	}
-	sign := string([]rune(center)[:1])
-	bounds = sign + strings.Replace(bounds, "–", " to "+sign, 1)
-	if v.Result == stat.Unstable { // one figure would say more than is known
-		h.Figure = bounds
-	}
-	h.Interval = unit.Percent(i.Confidence) + " interval " + bounds + ", " + count(i.N, "pair", "pairs") + " of trials"
+	samples := count(i.N, "pair", "pairs") + " of trials"
 	if c.r.Unpaired {
-		h.Interval = unit.Percent(i.Confidence) + " interval " + bounds + ", " + strconv.Itoa(i.N) + " trials or more a side"
+		samples = strconv.Itoa(i.N) + " trials or more a side"
 	}
-	return h
+	return newHeadline(v, of, center, bounds, samples)
 }
 
 // samples are what the number beside a ratio counts.

@@ -10,7 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// TestCorrectionShown: who reads a corrected ratio is told so, and finds the measured one beside it; without a correction there is neither.
+// TestCorrectionShown: who reads a corrected ratio is told so, and finds the measured one beside it; without a
+// correction there is neither.
 func TestCorrectionShown(t *testing.T) {
 	f := func(c *trial.Correction, want, not []string) {
 		t.Helper()
@@ -21,14 +22,21 @@ func TestCorrectionShown(t *testing.T) {
 				Axes: []plan.Axis{{Name: "flush", Levels: []plan.Level{{Name: "0"}, {Name: "1"}}}},
 			},
 			Variants: []plan.Variant{
-				{Key: "flush=0", Levels: map[string]string{"flush": "0"}, Baseline: "flush=0"}, {Key: "flush=1", Levels: map[string]string{"flush": "1"}, Baseline: "flush=0"},
+				{Key: "flush=0", Levels: map[string]string{"flush": "0"}, Baseline: "flush=0"},
+				{Key: "flush=1", Levels: map[string]string{"flush": "1"}, Baseline: "flush=0"},
 			},
 			Cells: []trial.Cell{
 				{Variant: "flush=0", Trials: 5, Valid: 5},
 				{
 					Variant: "flush=1", Trials: 5, Valid: 5,
-					Verdict: &stat.Verdict{Result: stat.Worse, Metric: "tps", Ratio: stat.Interval{Center: 0.91, Lo: 0.88, Hi: 0.94, N: 5, Confidence: 0.95}},
-					Ratios:  map[string]stat.Interval{"tps": {Center: 0.83, Lo: 0.61, Hi: 1.13, N: 5, Confidence: 0.95}},
+					Verdict: &stat.Verdict{Result: stat.Worse, Metric: "tps", Ratio: stat.Interval{
+						Center: 0.91,
+						Lo:     0.88, Hi: 0.94, N: 5, Confidence: 0.95,
+					}},
+					Ratios: map[string]stat.Interval{"tps": {
+						Center: 0.83, Lo: 0.61, Hi: 1.13,
+						N: 5, Confidence: 0.95,
+					}},
 				},
 			},
 		}
@@ -43,7 +51,10 @@ func TestCorrectionShown(t *testing.T) {
 		if err := HTML(&page, d); err != nil {
 			t.Fatal(err)
 		}
-		for form, got := range map[string]string{"text": text.String(), "markdown": md.String(), "page": page.String()} {
+		for form, got := range map[string]string{
+			"text": text.String(), "markdown": md.String(),
+			"page": page.String(),
+		} {
 			for _, w := range want {
 				if !strings.Contains(got, w) {
 					t.Errorf("%s lacks %q", form, w)
@@ -56,23 +67,33 @@ func TestCorrectionShown(t *testing.T) {
 			}
 		}
 	}
-	f(&trial.Correction{Used: true, Slope: 0.9, Fit: 0.95, Blocks: 40, Spread: 0.12}, []string{"corrected for the speed of the CPUs", "Corrected and as measured", "×0.91", "×0.83"}, nil)
-	f(&trial.Correction{Why: "the speed explains little"}, []string{"the speed explains little"}, []string{"Corrected and as measured"})
+	f(&trial.Correction{Used: true, Slope: 0.9, Fit: 0.95, Blocks: 40, Spread: 0.12},
+		[]string{"corrected for the speed of the CPUs", "Corrected and as measured", "×0.91", "×0.83"}, nil)
+	f(&trial.Correction{Why: "the speed explains little"}, []string{"the speed explains little"},
+		[]string{"Corrected and as measured"})
 	f(nil, nil, []string{"corrected", "Corrected"})
-	f(&trial.Correction{Used: true, Spread: 0.12, Except: []string{"flush=1"}}, []string{"No ratio is corrected for the speed of the CPUs"}, []string{"Corrected and as measured"})
+	f(&trial.Correction{Used: true, Spread: 0.12, Except: []string{"flush=1"}},
+		[]string{"No ratio is corrected for the speed of the CPUs"}, []string{"Corrected and as measured"})
 }
 
-// TestNotCorrected: a ratio that the correction leaves out does not stand below its head, and the head line tells of it.
+// TestNotCorrected: a ratio that the correction leaves out does not stand below its head, and the head line tells of
+// it.
 func TestNotCorrected(t *testing.T) {
 	f := func(control *stat.Verdict, said string, want map[string]string, except ...string) {
 		t.Helper()
 		r := trial.Result{
 			Control: control, Correction: &trial.Correction{Used: true, Except: except},
-			Plan: plan.Plan{Table: plan.Table{Rows: []string{"flush"}, Show: []string{"tps"}}, Axes: []plan.Axis{{Name: "flush"}}},
+			Plan: plan.Plan{
+				Table: plan.Table{Rows: []string{"flush"}, Show: []string{"tps"}},
+				Axes:  []plan.Axis{{Name: "flush"}},
+			},
 		}
 		for i, level := range []string{"0", "1", "2"} {
 			r.Plan.Axes[0].Levels = append(r.Plan.Axes[0].Levels, plan.Level{Name: level})
-			r.Variants = append(r.Variants, plan.Variant{Key: level, Levels: map[string]string{"flush": level}, Baseline: "0"})
+			r.Variants = append(r.Variants, plan.Variant{
+				Key: level, Levels: map[string]string{"flush": level},
+				Baseline: "0",
+			})
 			c := trial.Cell{Variant: level, Trials: 5, Valid: 5}
 			if i > 0 {
 				c.Verdict = &stat.Verdict{Result: stat.Worse, Metric: "tps", Ratio: stat.Interval{Center: 0.5, N: 5}}
@@ -89,8 +110,10 @@ func TestNotCorrected(t *testing.T) {
 			t.Fatalf("without %q: %+v, want %v", except, l, want)
 		}
 		for i, cells := range l.Cells {
-			if level := l.Labels[i][0]; ok && (cells[0][0].Text != want[level] || cells[1][0].Text != "×0.75") {
-				t.Errorf("without %q: %s has %q and %q, want %q", except, level, cells[0][0].Text, cells[1][0].Text, want[level])
+			if level := l.Labels[i][0]; ok && (cells[0].Lines[0].Text != want[level] ||
+				cells[1].Lines[0].Text != "×0.75") {
+				t.Errorf("without %q: %s has %q and %q, want %q", except, level, cells[0].Lines[0].Text,
+					cells[1].Lines[0].Text, want[level])
 			}
 		}
 	}

@@ -34,7 +34,8 @@ func about(xs []float64) stat.Interval {
 func judged(pairs []float64, metric string) *stat.Verdict {
 	v := &stat.Verdict{Result: stat.Unstable, Margin: 0.02, Metric: metric, Confidence: 0.95}
 	if len(pairs) < 3 {
-		v.Result, v.Reasons = stat.Invalid, []string{fmt.Sprintf("no ratio can be computed: it needs at least 3 pairs and has %d", len(pairs))}
+		v.Result, v.Reasons = stat.Invalid,
+			[]string{fmt.Sprintf("no ratio can be computed: it needs at least 3 pairs and has %d", len(pairs))}
 		return v
 	}
 	v.Ratio = about(pairs)
@@ -60,8 +61,9 @@ func judged(pairs []float64, metric string) *stat.Verdict {
 	return v
 }
 
-// sampleResult is charset × threads on two servers, as a run of some hours leaves it: mostly clear, one cell unstable, one variant
-// that did not start, one trial that does not count, one value missing, and a variable that differs although no axis says so.
+// sampleResult is charset × threads on two servers, as a run of some hours leaves it: mostly clear, one cell unstable,
+// one variant that did not start, one trial that does not count, one value missing, and a variable that differs
+// although no axis says so.
 func sampleResult() *trial.Result {
 	start := time.Date(2026, 6, 2, 19, 4, 11, 0, time.UTC)
 	rnd := rand.New(rand.NewPCG(7, 11))
@@ -72,22 +74,43 @@ func sampleResult() *trial.Result {
 	threads := []int{1, 4, 16, 64}
 	p := plan.Plan{
 		Name: "charset", Title: "What do charset and collation cost?", Database: "lab",
-		About: "sysbench's read-only transactions with ranges that sort by a text column.", Topic: "charsets and collations",
-		Base:     plan.Config{Run: plan.Run{Workload: "oltp_read_only", Options: map[string]string{"tables": "4", "table-size": "100000"}}},
+		About: "sysbench's read-only transactions with ranges that sort by a text column.",
+		Topic: "charsets and collations",
+		Base: plan.Config{Run: plan.Run{Workload: "oltp_read_only", Options: map[string]string{
+			"tables":     "4",
+			"table-size": "100000",
+		}}},
 		Axes:     []plan.Axis{{Name: "server"}, {Name: "collation"}, {Name: "threads", Numeric: true}},
 		Skip:     []map[string]string{{"server": "mariadb@10.11", "collation": "utf8mb4_0900_ai_ci"}},
 		Baseline: map[string]string{"collation": "latin1"},
-		Table:    plan.Table{Rows: []string{"threads"}, Columns: []string{"server", "collation"}, Show: []string{"tps", "p95_ms", "p99_ms"}},
+		Table: plan.Table{
+			Rows: []string{"threads"}, Columns: []string{"server", "collation"},
+			Show: []string{"tps", "p95_ms", "p99_ms"},
+		},
 		Trials: plan.Trials{
-			Time: plan.Duration(20 * time.Second), WarmMin: plan.Duration(3 * time.Second), WarmMax: plan.Duration(20 * time.Second),
-			Min: 4, Max: 8, Margin: 0.02, Conf: 0.95, Seed: 42, Fresh: plan.FreshServer,
+			Time: plan.Duration(20 * time.Second), WarmMin: plan.Duration(3 * time.Second),
+			WarmMax: plan.Duration(20 * time.Second),
+			Min:     4, Max: 8, Margin: 0.02, Conf: 0.95, Seed: 42, Fresh: plan.FreshServer,
 		},
 		Placement: plan.Placement{Mode: plan.Split},
 		Published: []plan.Published{
-			{For: map[string]string{"collation": "utf8mb4_general_ci"}, Text: "1.19-1.24× slower than latin1 (8.0)", Lo: 0.81, Hi: 0.84},
-			{For: map[string]string{"collation": "utf8mb4_0900_ai_ci"}, Text: "1.03-1.11× slower than latin1 (8.0)", Lo: 0.90, Hi: 0.97},
-			{For: map[string]string{"collation": "utf8mb4_general_ci", "server": "mysql@9.7", "threads": "4"}, Text: "no difference seen", Lo: 0.99, Hi: 1.01},
-			{For: map[string]string{"collation": "utf8mb4_general_ci", "server": "mysql@5.7"}, Text: "1.55-1.62× slower than latin1", Lo: 0.62, Hi: 0.65, Absent: "no build of 5.7 is to be had for this system"},
+			{
+				For: map[string]string{"collation": "utf8mb4_general_ci"}, Text: "1.19-1.24× slower than latin1 (8.0)",
+				Lo: 0.81, Hi: 0.84,
+			},
+			{
+				For: map[string]string{"collation": "utf8mb4_0900_ai_ci"}, Text: "1.03-1.11× slower than latin1 (8.0)",
+				Lo: 0.90, Hi: 0.97,
+			},
+			{
+				For:  map[string]string{"collation": "utf8mb4_general_ci", "server": "mysql@9.7", "threads": "4"},
+				Text: "no difference seen", Lo: 0.99, Hi: 1.01,
+			},
+			{
+				For:  map[string]string{"collation": "utf8mb4_general_ci", "server": "mysql@5.7"},
+				Text: "1.55-1.62× slower than latin1", Lo: 0.62, Hi: 0.65, Absent: "no build of 5.7 is to be had for " +
+					"this system",
+			},
 		},
 	}
 	for _, s := range servers {
@@ -97,19 +120,31 @@ func sampleResult() *trial.Result {
 		p.Axes[1].Levels = append(p.Axes[1].Levels, plan.Level{Name: s})
 	}
 	for _, n := range threads {
-		p.Axes[2].Levels = append(p.Axes[2].Levels, plan.Level{Name: strconv.Itoa(n), Numeric: float64(n), Config: plan.Config{Run: plan.Run{Threads: n}}})
+		p.Axes[2].Levels = append(p.Axes[2].Levels, plan.Level{
+			Name: strconv.Itoa(n), Numeric: float64(n),
+			Config: plan.Config{Run: plan.Run{Threads: n}},
+		})
 	}
 	r := &trial.Result{
 		Format: trial.Format, ID: "x-4hq8w", Plan: p, Dyno: "0.2.0", Started: start,
-		PlanText: "dyno_plan: 1\nname: charset\ntitle: What do charset and collation cost?\nservers: [mariadb@10.11, mysql@9.7]\nworkload: oltp_read_only\n",
-		Sentence: "utf8mb4_general_ci is slower than latin1 in 6 of 8 comparisons, by 8 to 20 %; utf8mb4_0900_ai_ci by 3 to 9 %. One comparison is unstable and one variant did not start.",
-		Warnings: []string{"The client used 71 % of its CPU in the trials with 64 threads: what the server could do there may be more."},
+		PlanText: "dyno_plan: 1\nname: charset\ntitle: What do charset and collation cost?\nservers: [mariadb@10.11, " +
+			"mysql@9.7]\nworkload: oltp_read_only\n",
+		Sentence: "utf8mb4_general_ci is slower than latin1 in 6 of 8 comparisons, by 8 to 20 %; utf8mb4_0900_ai_ci " +
+			"by 3 to 9 %. One comparison is unstable and one variant did not start.",
+		Warnings: []string{"The client used 71 % of its CPU in the trials with 64 threads: what the server could do " +
+			"there may be more."},
 		Env: trial.Environment{
 			Facts: map[string]map[string]string{
-				"machine": {"cpu_model": "AMD EPYC 7571", "cpus": "4", "memory": "15.3 GiB", "hypervisor": "KVM", "clock_source": "kvm-clock"},
-				"kernel":  {"release": "6.1.0-31-amd64", "transparent_hugepage": "madvise", "swappiness": "60"},
-				"storage": {"filesystem": "ext4", "mount_options": "rw,relatime", "device": "nvme0n1", "scheduler": "none"},
-				"client":  {"affinity": "3", "cgroup": "/system.slice"},
+				"machine": {
+					"cpu_model": "AMD EPYC 7571", "cpus": "4", "memory": "15.3 GiB", "hypervisor": "KVM",
+					"clock_source": "kvm-clock",
+				},
+				"kernel": {"release": "6.1.0-31-amd64", "transparent_hugepage": "madvise", "swappiness": "60"},
+				"storage": {
+					"filesystem": "ext4", "mount_options": "rw,relatime",
+					"device": "nvme0n1", "scheduler": "none",
+				},
+				"client": {"affinity": "3", "cgroup": "/system.slice"},
 			},
 			Unknown: map[string]string{"machine.governor": "the hypervisor hides the frequency"},
 		},
@@ -117,7 +152,10 @@ func sampleResult() *trial.Result {
 			{Group: "variable", Name: "innodb_flush_method", Values: map[string]string{}},
 			{Group: "kernel", Name: "governor", Values: map[string]string{}, Varied: true},
 		},
-		Explained: []trial.Difference{{Group: "server", Name: "version", Values: map[string]string{}, Why: "comes with the server"}},
+		Explained: []trial.Difference{{
+			Group: "server", Name: "version", Values: map[string]string{},
+			Why: "comes with the server",
+		}},
 	}
 	vars := map[string]string{}
 	for i := range 60 {
@@ -148,9 +186,13 @@ func sampleResult() *trial.Result {
 				truth[k] = figures{tps, 1.6 * float64(n) * 1000 / tps, 2.1 * float64(n) * 1000 / tps}
 				r.Variants = append(r.Variants, plan.Variant{
 					Key: k, Levels: map[string]string{"server": s, "collation": cs, "threads": strconv.Itoa(n)},
-					Config: plan.Config{Server: s, Run: plan.Run{Workload: "oltp_read_only", Threads: n}}, Baseline: key(s, "latin1", n),
+					Config:   plan.Config{Server: s, Run: plan.Run{Workload: "oltp_read_only", Threads: n}},
+					Baseline: key(s, "latin1", n),
 				})
-				r.AlsoDiffers[1].Values[k] = map[bool]string{true: "performance | powersave", false: "performance"}[n == 16]
+				r.AlsoDiffers[1].Values[k] = map[bool]string{
+					true:  "performance | powersave",
+					false: "performance",
+				}[n == 16]
 				for i, d := range []map[string]string{r.AlsoDiffers[0].Values, r.Explained[0].Values} {
 					d[k] = [][]string{{"fsync", "10.11.11-MariaDB"}, {"O_DIRECT", "9.7.0"}}[slices.Index(servers, s)][i]
 				}
@@ -184,10 +226,14 @@ func sampleResult() *trial.Result {
 			}
 			setup, warm := noise(4.1, 0.1), noise(6, 0.3)
 			from := at.Add(time.Duration((setup + warm) * float64(time.Second)))
-			t := trial.Trial{Seq: len(r.Trials) + 1, Round: round, Variant: k, Control: isControl, From: from, To: from.Add(20 * time.Second), Setup: setup, Warm: warm}
+			t := trial.Trial{
+				Seq: len(r.Trials) + 1, Round: round, Variant: k, Control: isControl, From: from,
+				To: from.Add(20 * time.Second), Setup: setup, Warm: warm,
+			}
 			if k == failed {
 				t.Warm, t.To = 0, t.From
-				t.Invalid = "the server did not start: [ERROR] [MY-011071] unknown variable 'character-set-client-handshake=<none>'"
+				t.Invalid = "the server did not start: [ERROR] [MY-011071] unknown variable " +
+					"'character-set-client-handshake=<none>'"
 				r.Trials = append(r.Trials, t)
 				at = t.To
 				continue
@@ -215,12 +261,18 @@ func sampleResult() *trial.Result {
 				if k == shaky && (i+round)%9 == 0 {
 					ops *= 0.05
 				}
-				t.Seconds = append(t.Seconds, trial.Second{At: from.Add(time.Duration(i+1) * time.Second), Length: 1, Ops: uint64(ops)})
+				t.Seconds = append(t.Seconds, trial.Second{
+					At:     from.Add(time.Duration(i+1) * time.Second),
+					Length: 1, Ops: uint64(ops),
+				})
 			}
 			us := 1e6 / f.tps
 			t.Values = map[string]float64{
-				"tps": f.tps, "p95_ms": noise(f.p95, 0.015), "server_cpu_us_per_op": noise(us*0.83, 0.01), "client_cpu_us_per_op": noise(us*0.21, 0.02),
-				"cs_per_op": noise(31, 0.03), "read_kb_per_op": noise(0.4, 0.05), "write_kb_per_op": noise(0.02, 0.1), "data_bytes": noise(1.12e8, 0.0004),
+				"tps": f.tps, "p95_ms": noise(f.p95, 0.015), "server_cpu_us_per_op": noise(us*0.83, 0.01),
+				"client_cpu_us_per_op": noise(us*0.21, 0.02),
+				"cs_per_op":            noise(31, 0.03), "read_kb_per_op": noise(0.4, 0.05),
+				"write_kb_per_op": noise(0.02, 0.1),
+				"data_bytes":      noise(1.12e8, 0.0004),
 			}
 			if !strings.Contains(k, "general_ci,threads=1") { // not measured there
 				t.Values["p99_ms"] = noise(f.p99, 0.03)
@@ -259,7 +311,13 @@ func sampleResult() *trial.Result {
 		return out
 	}
 	for _, v := range r.Variants {
-		c := trial.Cell{Variant: v.Key, Values: map[string]stat.Interval{}, Ratios: map[string]stat.Interval{}, Texts: map[string]string{"version": map[bool]string{true: "10.11.11-MariaDB", false: "9.7.0"}[strings.Contains(v.Key, "mariadb")]}}
+		c := trial.Cell{
+			Variant: v.Key, Values: map[string]stat.Interval{}, Ratios: map[string]stat.Interval{},
+			Texts: map[string]string{"version": map[bool]string{
+				true:  "10.11.11-MariaDB",
+				false: "9.7.0",
+			}[strings.Contains(v.Key, "mariadb")]},
+		}
 		for _, t := range r.Trials {
 			if t.Variant == v.Key && !t.Control {
 				c.Trials++
@@ -269,11 +327,16 @@ func sampleResult() *trial.Result {
 			}
 		}
 		if v.Key == failed {
-			c.Failed, c.Texts = r.Trials[slices.IndexFunc(r.Trials, func(t trial.Trial) bool { return t.Variant == failed })].Invalid, nil
+			c.Failed, c.Texts = r.Trials[slices.IndexFunc(r.Trials, func(t trial.Trial) bool {
+				return t.Variant == failed
+			})].Invalid, nil
 			r.Cells = append(r.Cells, c)
 			continue
 		}
-		for _, n := range []string{"tps", "p95_ms", "p99_ms", "server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op", "read_kb_per_op", "write_kb_per_op", "data_bytes"} {
+		for _, n := range []string{
+			"tps", "p95_ms", "p99_ms", "server_cpu_us_per_op", "client_cpu_us_per_op",
+			"cs_per_op", "read_kb_per_op", "write_kb_per_op", "data_bytes",
+		} {
 			if xs := list(of(v.Key, false, n)); len(xs) > 2 {
 				c.Values[n] = about(xs)
 				if v.Key != v.Baseline {
@@ -294,7 +357,10 @@ func sampleResult() *trial.Result {
 			c.Month, c.Currency = 173.5, "$"
 			m := c.Values["tps"]
 			per := 173.5 / (30 * 86400) * 1e6
-			c.Million = &stat.Interval{Center: per / m.Center, Lo: per / m.Hi, Hi: per / m.Lo, N: m.N, Confidence: m.Confidence}
+			c.Million = &stat.Interval{
+				Center: per / m.Center, Lo: per / m.Hi, Hi: per / m.Lo, N: m.N,
+				Confidence: m.Confidence,
+			}
 		}
 		r.Cells = append(r.Cells, c)
 	}
@@ -302,7 +368,8 @@ func sampleResult() *trial.Result {
 	return r
 }
 
-// probeResult is a table of one column: statements measured by themselves, with their plans, and one value lower is better.
+// probeResult is a table of one column: statements measured by themselves, with their plans, and one value lower is
+// better.
 func probeResult() *trial.Result {
 	start := time.Date(2026, 6, 3, 8, 0, 0, 0, time.UTC)
 	r := &trial.Result{
@@ -313,24 +380,36 @@ func probeResult() *trial.Result {
 			Table:     plan.Table{Rows: []string{"index"}, Show: []string{"ms", "rows_read", "filesort", "plan"}},
 			Trials:    plan.Trials{Min: 5, Max: 5, Margin: 0.05, Conf: 0.95, Seed: 3, Fresh: plan.FreshNone},
 			Placement: plan.Placement{Mode: plan.Split},
-			Published: []plan.Published{{For: map[string]string{"index": "functional index"}, Text: "99 015 → 182 rows examined"}},
+			Published: []plan.Published{{
+				For:  map[string]string{"index": "functional index"},
+				Text: "99 015 → 182 rows examined",
+			}},
 		},
 		PlanText: "dyno_plan: 1\nname: functional-index\n",
-		Sentence: "With an index on the expression the statement reads 182 rows instead of 99 015 and is 310 times as fast.",
-		Control:  &stat.Verdict{Result: stat.Same, Metric: "ms", Margin: 0.05, Ratio: stat.Interval{Center: 1.003, Lo: 0.984, Hi: 1.021, N: 5, Confidence: 0.95}},
+		Sentence: "With an index on the expression the statement reads 182 rows instead of 99 015 and is 310 times " +
+			"as fast.",
+		Control: &stat.Verdict{Result: stat.Same, Metric: "ms", Margin: 0.05, Ratio: stat.Interval{
+			Center: 1.003,
+			Lo:     0.984, Hi: 1.021, N: 5, Confidence: 0.95,
+		}},
 	}
 	for i, x := range []struct {
 		name     string
 		ms, rows float64
 		plan     string
 	}{
-		{"plain index", 31.2, 99015, "-> Filter: (month(orders.created) = 6)  (cost=10123 rows=99015)\n    -> Table scan on orders  (cost=10123 rows=99015)"},
-		{"rewritten as a range", 0.121, 182, "-> Index range scan on orders using created over ('2026-06-01' <= created < '2026-07-01')  (rows=182)"},
+		{"plain index", 31.2, 99015, "-> Filter: (month(orders.created) = 6)  (cost=10123 rows=99015)\n    -> Table " +
+			"scan on orders  (cost=10123 rows=99015)"},
+		{"rewritten as a range", 0.121, 182, "-> Index range scan on orders using created over ('2026-06-01' <= " +
+			"created < '2026-07-01')  (rows=182)"},
 		{"functional index", 0.1, 182, "-> Index lookup on orders using by_month (month(created)=6)  (rows=182)"},
 	} {
 		key := "index=" + x.name
 		r.Plan.Axes[0].Levels = append(r.Plan.Axes[0].Levels, plan.Level{Name: x.name})
-		r.Variants = append(r.Variants, plan.Variant{Key: key, Levels: map[string]string{"index": x.name}, Baseline: "index=plain index"})
+		r.Variants = append(r.Variants, plan.Variant{
+			Key: key, Levels: map[string]string{"index": x.name},
+			Baseline: "index=plain index",
+		})
 		iv := func(v, share float64) stat.Interval {
 			return stat.Interval{Center: v, Lo: v * (1 - share), Hi: v * (1 + share), N: 5, Confidence: 0.95}
 		}
@@ -339,7 +418,10 @@ func probeResult() *trial.Result {
 			Values: map[string]stat.Interval{"ms": iv(x.ms, 0.02), "rows_read": iv(x.rows, 0)},
 		}
 		if i > 0 {
-			c.Verdict = &stat.Verdict{Result: stat.Better, Metric: "ms", Margin: 0.05, Ratio: iv(31.2/x.ms, 0.03), Favour: 1, Adjusted: 0.002, Confidence: 0.95}
+			c.Verdict = &stat.Verdict{
+				Result: stat.Better, Metric: "ms", Margin: 0.05, Ratio: iv(31.2/x.ms, 0.03),
+				Favour: 1, Adjusted: 0.002, Confidence: 0.95,
+			}
 			c.Ratios = map[string]stat.Interval{"ms": iv(x.ms/31.2, 0.03), "rows_read": iv(x.rows/99015, 0)}
 		}
 		r.Cells = append(r.Cells, c)
@@ -361,5 +443,8 @@ func comparisonSample() *report.Document {
 
 func probeSample() *report.Document {
 	r := probeResult()
-	return report.Comparison(r, r.Ended.Add(2*time.Second), report.Command{Text: "The same recipe again", Line: "dyno recipe run functional-index --scale small"})
+	return report.Comparison(r, r.Ended.Add(2*time.Second), report.Command{
+		Text: "The same recipe again",
+		Line: "dyno recipe run functional-index --scale small",
+	})
 }

@@ -26,7 +26,10 @@ import (
 )
 
 func TestComparisonGolden(t *testing.T) {
-	for name, d := range map[string]*report.Document{"comparison": comparisonSample(), "probes": probeSample(), "comparison-one": partial()["one comparison"]} {
+	for name, d := range map[string]*report.Document{
+		"comparison": comparisonSample(), "probes": probeSample(),
+		"comparison-one": partial()["one comparison"],
+	} {
 		golden(t, name+".txt", []byte(text(t, d, report.Options{Width: 100})))
 		golden(t, name+".md", []byte(markdown(t, d)))
 	}
@@ -67,15 +70,19 @@ func partial() map[string]*report.Document {
 	r.Control, r.Sentence, r.Stopped = nil, "No variant could be measured.", "no variant starts"
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		*c = trial.Cell{Variant: c.Variant, Trials: 1, Failed: "the server did not start: [ERROR] Can't open the mysql.plugin table"}
+		*c = trial.Cell{Variant: c.Variant, Trials: 1, Failed: "the server did not start: [ERROR] Can't open the " +
+			"mysql.plugin table"}
 	}
 	for i := range r.Trials {
 		r.Trials[i].Values, r.Trials[i].Seconds, r.Trials[i].Invalid = nil, nil, "the server did not start"
 	}
 	out["all failed"] = report.Comparison(r, at)
 
-	r = only(sampleResult(), func(v plan.Variant) bool { return v.Key == "server=mariadb@10.11,collation=latin1,threads=1" })
-	r.Plan.Axes, r.Plan.Table.Rows, r.Plan.Table.Columns, r.Plan.Published, r.Plan.Skip, r.AlsoDiffers = nil, nil, nil, nil, nil, nil
+	r = only(sampleResult(), func(v plan.Variant) bool {
+		return v.Key == "server=mariadb@10.11,collation=latin1,threads=1"
+	})
+	r.Plan.Axes, r.Plan.Table.Rows, r.Plan.Table.Columns, r.Plan.Published, r.Plan.Skip, r.AlsoDiffers = nil,
+		nil, nil, nil, nil, nil
 	r.Variants[0].Key, r.Variants[0].Baseline, r.Variants[0].Levels, r.Cells[0].Variant = "base", "base", nil, "base"
 	for i := range r.Trials {
 		r.Trials[i].Variant = "base"
@@ -84,13 +91,15 @@ func partial() map[string]*report.Document {
 	out["only control"] = report.Comparison(r, at)
 
 	r = only(sampleResult(), func(v plan.Variant) bool {
-		return strings.HasPrefix(v.Key, "server=mysql@9.7,collation=") && strings.HasSuffix(v.Key, ",threads=4") && !strings.Contains(v.Key, "0900")
+		return strings.HasPrefix(v.Key, "server=mysql@9.7,collation=") && strings.HasSuffix(v.Key, ",threads=4") &&
+			!strings.Contains(v.Key, "0900")
 	})
 	r.Plan.Axes = r.Plan.Axes[1:2]
 	r.Plan.Axes[0].Levels = r.Plan.Axes[0].Levels[:2]
 	r.Plan.Table = plan.Table{Rows: []string{"collation"}, Show: []string{"tps", "p95_ms"}}
 	r.Plan.Published, r.AlsoDiffers, r.Explained, r.Warnings = nil, nil, nil, nil
-	r.Verdict, r.Sentence, r.Stopped = stat.Worse, "utf8mb4_general_ci does 20 % fewer transactions than latin1.", "the budget of 10 min was used up after 5 of 8 rounds"
+	r.Verdict, r.Sentence, r.Stopped = stat.Worse, "utf8mb4_general_ci does 20 % fewer transactions than latin1.",
+		"the budget of 10 min was used up after 5 of 8 rounds"
 	out["one comparison"] = report.Comparison(r, at)
 	apart := *r
 	apart.Unpaired = true
@@ -99,10 +108,14 @@ func partial() map[string]*report.Document {
 	r = sampleResult()
 	for i := range r.Cells {
 		if v := r.Cells[i].Verdict; v != nil {
-			v.Result, v.Ratio, v.Reasons = stat.Invalid, stat.Interval{}, []string{"2 of 4 pairs do not count: the rest is not a fair sample"}
+			v.Result, v.Ratio, v.Reasons = stat.Invalid, stat.Interval{},
+				[]string{"2 of 4 pairs do not count: the rest is not a fair sample"}
 		}
 	}
-	r.Control = &stat.Verdict{Result: stat.Worse, Ratio: stat.Interval{Center: 0.93, Lo: 0.9, Hi: 0.96, N: 5, Confidence: 0.95}}
+	r.Control = &stat.Verdict{Result: stat.Worse, Ratio: stat.Interval{
+		Center: 0.93, Lo: 0.9, Hi: 0.96,
+		N: 5, Confidence: 0.95,
+	}}
 	out["all invalid"] = report.Comparison(r, at)
 
 	r = sampleResult() // fewer trials than an interval needs
@@ -116,17 +129,30 @@ func partial() map[string]*report.Document {
 	out["two rounds"] = report.Comparison(r, at)
 
 	r = &trial.Result{Format: trial.Format, ID: "x-1", Started: at, Ended: at.Add(time.Minute), Plan: plan.Plan{
-		Name: "pool-resize", Title: "What will the buffer pool really be?", Trials: plan.Trials{Min: 1, Max: 1, NoControl: true},
-		Table: plan.Table{Rows: []string{"asked"}, Columns: []string{"server"}, Show: []string{"pool", "pool_predicted", "pool_check"}, Unit: "B"},
-		Axes:  []plan.Axis{{Name: "asked", Levels: []plan.Level{{Name: "1G"}, {Name: "1500M, 16 instances"}}}, {Name: "server", Levels: []plan.Level{{Name: "a"}, {Name: "b"}}}},
+		Name: "pool-resize", Title: "What will the buffer pool really be?",
+		Trials: plan.Trials{Min: 1, Max: 1, NoControl: true},
+		Table: plan.Table{Rows: []string{"asked"}, Columns: []string{"server"}, Show: []string{
+			"pool", "pool_predicted",
+			"pool_check",
+		}, Unit: "B"},
+		Axes: []plan.Axis{
+			{Name: "asked", Levels: []plan.Level{{Name: "1G"}, {Name: "1500M, 16 instances"}}},
+			{Name: "server", Levels: []plan.Level{{Name: "a"}, {Name: "b"}}},
+		},
 	}}
 	for i, asked := range []string{"1G", "1500M, 16 instances"} {
 		for _, server := range []string{"a", "b"} {
 			key := "asked=" + asked + ",server=" + server
 			pool := stat.Interval{Center: float64(1+i) * (1 << 30), N: 1}
-			r.Variants = append(r.Variants, plan.Variant{Key: key, Baseline: key, Levels: map[string]string{"asked": asked, "server": server}})
+			r.Variants = append(r.Variants, plan.Variant{
+				Key: key, Baseline: key,
+				Levels: map[string]string{"asked": asked, "server": server},
+			})
 			r.Cells = append(r.Cells, trial.Cell{
-				Variant: key, Trials: 1, Valid: 1, Values: map[string]stat.Interval{"pool": pool, "pool_predicted": pool}, Texts: map[string]string{"pool_check": "as predicted"},
+				Variant: key, Trials: 1, Valid: 1, Values: map[string]stat.Interval{
+					"pool":           pool,
+					"pool_predicted": pool,
+				}, Texts: map[string]string{"pool_check": "as predicted"},
 			})
 			r.Trials = append(r.Trials, trial.Trial{Seq: len(r.Trials) + 1, Round: 1, Variant: key, From: at, To: at})
 		}
@@ -146,7 +172,10 @@ func TestComparisonPartial(t *testing.T) {
 	f := func(name string, want ...string) {
 		t.Helper()
 		d := partial()[name]
-		for kind, s := range map[string]string{"text": text(t, d, report.Options{}), "Markdown": unmark(markdown(t, d)), "HTML": htmltext.UnescapeString(html(t, d))} {
+		for kind, s := range map[string]string{
+			"text": text(t, d, report.Options{}), "Markdown": unmark(markdown(t, d)),
+			"HTML": htmltext.UnescapeString(html(t, d)),
+		} {
 			flat := strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>|\n---\n`).ReplaceAllString(s, " ")), " ")
 			for _, w := range want {
 				if !strings.Contains(flat, w) {
@@ -164,8 +193,10 @@ func TestComparisonPartial(t *testing.T) {
 	f("no trials", "not run yet", "No trials yet")
 	f("all failed", "Can't open the mysql.plugin table", "20 failed", "all variants", "Ended early: no variant starts")
 	f("only control", "same, ×1.00 (0.99 to 1.01), 5 rounds", "414")
-	f("one comparison", "98 % interval ×0.792 to ×0.808, 5 pairs of trials", "×0.800", "Ended early: the budget of 10 min", "▼ worse")
-	f("side by side", "98 % interval ×0.792 to ×0.808, 5 trials or more a side", "n trials that count; next to a ratio: trials of the side that has fewer")
+	f("one comparison", "98 % interval ×0.792 to ×0.808, 5 pairs of trials", "×0.800",
+		"Ended early: the budget of 10 min", "▼ worse")
+	f("side by side", "98 % interval ×0.792 to ×0.808, 5 trials or more a side",
+		"n trials that count; next to a ratio: trials of the side that has fewer")
 	f("all invalid", "! invalid", "2 of 4 pairs do not count", "11 invalid", "do not trust smaller differences")
 	f("two rounds", "414", "n 2")
 	f("only read", "2 GiB", "Pool, predicted", "as predicted", "1500M, 16 instances")
@@ -179,8 +210,8 @@ func unmark(s string) string {
 	return strings.NewReplacer("&#64;", "@", "**", "", "| ", "").Replace(s)
 }
 
-// spoiled returns d with a hostile text at the end of every text, the same one behind equal texts, so that names that refer to each
-// other still do.
+// spoiled returns d with a hostile text at the end of every text, the same one behind equal texts, so that names that
+// refer to each other still do.
 func spoiled(d *report.Document, shift int) *report.Document {
 	spoil := func(s string) string {
 		if s == "" || s == "no" || trial.Known(s) { // "no" stays a short text
@@ -261,7 +292,9 @@ func TestComparisonHostile(t *testing.T) {
 			seen(t, "text", plain)
 			seen(t, "Markdown", mark)
 			seen(t, "HTML", page)
-			seen(t, "table", string(render(t, func(w io.Writer) error { return report.ComparisonTable(w, d.Comparison, report.Options{}) })))
+			seen(t, "table", string(render(t, func(w io.Writer) error {
+				return report.ComparisonTable(w, d.Comparison, report.Options{})
+			})))
 			if n := headings(mark); n != want {
 				t.Errorf("shift %d: %d headings, want %d", shift, n, want)
 			}
@@ -293,7 +326,9 @@ func TestComparisonFits(t *testing.T) {
 		for _, width := range []int{60, 80, 100, 200} {
 			for _, color := range []bool{false, true} {
 				o := report.Options{Width: width, Color: color}
-				s := text(t, d, o) + string(render(t, func(w io.Writer) error { return report.ComparisonTable(w, d.Comparison, o) }))
+				s := text(t, d, o) + string(render(t, func(w io.Writer) error {
+					return report.ComparisonTable(w, d.Comparison, o)
+				}))
 				for _, l := range strings.Split(ansi.ReplaceAllString(s, ""), "\n") {
 					if n := utf8.RuneCountInString(l); n > width {
 						t.Errorf("%s at width %d: %d columns: %q", name, width, n, l)
@@ -313,7 +348,8 @@ func TestComparisonNothingLost(t *testing.T) {
 	figure := regexp.MustCompile(`[×÷]?\d+(\.\d+)?(–\d+(\.\d+)?)? n \d|[▼▲=~] [×÷][\d.]+`)
 	for _, width := range []int{60, 80, 100} {
 		narrow := strings.Join(strings.Fields(text(t, comparisonSample(), report.Options{Width: width})), " ")
-		for _, x := range append(figure.FindAllString(wide, -1), "mariadb@10.11", "mysql@9.7", "utf8mb4_general_ci", "utf8mb4_0900_ai_ci", "latin1") {
+		for _, x := range append(figure.FindAllString(wide, -1), "mariadb@10.11", "mysql@9.7", "utf8mb4_general_ci",
+			"utf8mb4_0900_ai_ci", "latin1") {
 			if !strings.Contains(narrow, x) {
 				t.Errorf("at width %d %q is missing", width, x)
 			}
@@ -387,7 +423,8 @@ func TestComparisonNoEmptyHero(t *testing.T) {
 func TestComparisonNames(t *testing.T) {
 	page := html(t, comparisonSample())
 	for _, want := range []string{
-		`<span class="mk" aria-hidden="true">▼</span> <span class="sr">worse</span>×0.91`, `>baseline</div>`, `id="h-differs"`, `aria-label="Transactions/s, and ratio to the baseline"`,
+		`<span class="mk" aria-hidden="true">▼</span> <span class="sr">worse</span>×0.91`, `>baseline</div>`,
+		`id="h-differs"`, `aria-label="Transactions/s, and ratio to the baseline"`,
 		"does not count, the client used 98 % of its CPU", "(against itself)",
 	} {
 		if !strings.Contains(page, want) {
@@ -400,7 +437,8 @@ func TestComparisonNames(t *testing.T) {
 			v.Result = stat.Invalid
 		}
 	}
-	if s := text(t, report.Comparison(r, r.Ended), report.Options{}); strings.Contains(s[:strings.Index(s, "Compared with published")], "×0.9") {
+	if s := text(t, report.Comparison(r, r.Ended), report.Options{}); strings.Contains(
+		s[:strings.Index(s, "Compared with published")], "×0.9") {
 		t.Errorf("an invalid comparison shows its ratio:\n%s", s[:strings.Index(s, "Compared with published")])
 	}
 }
@@ -420,7 +458,9 @@ func TestInvalidHasNoRatio(t *testing.T) {
 		d := report.Comparison(r, r.Ended)
 		for form, s := range map[string]string{
 			"text": text(t, d, report.Options{}), "Markdown": markdown(t, d), "HTML": html(t, d),
-			"table": string(render(t, func(w io.Writer) error { return report.ComparisonTable(w, r, report.Options{}) })),
+			"table": string(render(t, func(w io.Writer) error {
+				return report.ComparisonTable(w, r, report.Options{})
+			})),
 		} {
 			s = strings.ReplaceAll(s, "above ×1 is better", "")
 			if got := ratio.FindAllString(s, -1); len(got) > 0 {
@@ -452,8 +492,8 @@ func TestInvalidHasNoRatio(t *testing.T) {
 	}
 }
 
-// TestComparisonInBrowser looks at the pages in a real browser: nothing is wider than its window, no text leaves its picture, also in
-// what is folded, and the page works by keyboard and asks for nothing.
+// TestComparisonInBrowser looks at the pages in a real browser: nothing is wider than its window, no text leaves its
+// picture, also in what is folded, and the page works by keyboard and asks for nothing.
 func TestComparisonInBrowser(t *testing.T) {
 	b := startBrowser(t)
 	docs := partial()

@@ -9,26 +9,22 @@ import (
 // manyFacts is how many facts of a group are shown without being asked for.
 const manyFacts = 40
 
-// group is one group of facts of an environment.
-type group struct {
-	Name  string
-	Facts []Fact
-}
-
 // groupOrder is what is read first.
 var groupOrder = []string{"machine", "kernel", "storage", "client", "server", "limit", "variable"}
 
 // environment lists the facts that were the same in all trials.
-func (c *comparison) environment() (out []group) {
+func (c *comparison) environment() (out []LaidGroup) {
 	at := func(name string) int {
 		if i := slices.Index(groupOrder, name); i >= 0 {
 			return i
 		}
 		return len(groupOrder)
 	}
-	names := slices.SortedFunc(maps.Keys(c.r.Env.Facts), func(a, b string) int { return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(c.r.Env.Facts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a, b))
+	})
 	for _, n := range names {
-		g := group{Name: n}
+		g := LaidGroup{Name: n}
 		facts := c.r.Env.Facts[n]
 		for _, k := range slices.Sorted(maps.Keys(facts)) {
 			g.Facts = append(g.Facts, Fact{k, facts[k]})

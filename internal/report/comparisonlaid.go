@@ -8,18 +8,20 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// Laid is a comparison laid out as its plan's table says, with the words and figures of its report, for those who draw it themselves.
-// Lists are never nil.
+// Laid is a comparison laid out as its plan's table says, with the words and figures of its report, for those who draw
+// it themselves. Lists are never nil.
 type Laid struct {
-	Title   string       `json:"title"`  // of the table of the first value
-	Values  []LaidValue  `json:"values"` // what each cell shows; the first is what the verdicts are about
-	Texts   []LaidValue  `json:"texts"`  // shown values that are short texts
-	RowAxes []string     `json:"row_axes"`
-	ColAxes []string     `json:"column_axes"`
-	Rows    [][]string   `json:"rows"`    // levels of each row, one for each of RowAxes; a table without axes has one row
-	Cols    [][]string   `json:"columns"` // of each column; without ColAxes one that is empty
-	Cells   []LaidCell   `json:"cells"`   // row by row; what the plan leaves out is not there
-	Reach   float64      `json:"reach"`   // how far the ratios of the first value go from 1, as a natural logarithm, with room
+	Title   string      `json:"title"`  // of the table of the first value
+	Values  []LaidValue `json:"values"` // what each cell shows; the first is what the verdicts are about
+	Texts   []LaidValue `json:"texts"`  // shown values that are short texts
+	RowAxes []string    `json:"row_axes"`
+	ColAxes []string    `json:"column_axes"`
+	// levels of each row, one for each of RowAxes; a table without axes has one row
+	Rows  [][]string `json:"rows"`
+	Cols  [][]string `json:"columns"` // of each column; without ColAxes one that is empty
+	Cells []LaidCell `json:"cells"`   // row by row; what the plan leaves out is not there
+	// how far the ratios of the first value go from 1, as a natural logarithm, with room
+	Reach   float64      `json:"reach"`
 	Legend  []string     `json:"legend"`
 	Tally   []LaidTally  `json:"tally"`
 	Control LaidRemark   `json:"control"`
@@ -71,15 +73,16 @@ type LaidCell struct {
 
 // LaidFigure is one value of a cell as it is written, and the underlying numbers.
 type LaidFigure struct {
-	Value    string         `json:"value"`
-	Interval string         `json:"interval,omitzero"`
-	N        int            `json:"n,omitzero"`
-	Ratio    string         `json:"ratio,omitzero"` // "×1.23", "÷14.2"
-	Bounds   string         `json:"bounds,omitzero"`
-	RatioN   int            `json:"ratio_n,omitzero"`
-	Note     string         `json:"note,omitzero"` // "baseline", "failed", "not run yet", "invalid": then there is no ratio
-	At       *stat.Interval `json:"at,omitempty"`
-	Of       *stat.Interval `json:"of,omitempty"` // variant ÷ baseline
+	Value    string `json:"value"`
+	Interval string `json:"interval,omitzero"`
+	N        int    `json:"n,omitzero"`
+	Ratio    string `json:"ratio,omitzero"` // "×1.23", "÷14.2"
+	Bounds   string `json:"bounds,omitzero"`
+	RatioN   int    `json:"ratio_n,omitzero"`
+	// "baseline", "failed", "not run yet", "invalid": then there is no ratio
+	Note string         `json:"note,omitzero"`
+	At   *stat.Interval `json:"at,omitempty"`
+	Of   *stat.Interval `json:"of,omitempty"` // variant ÷ baseline
 }
 
 // LaidTally counts the comparisons with the same outcome.
@@ -141,8 +144,8 @@ type LaidStrip struct {
 	Trials  []LaidRates `json:"trials"`
 }
 
-// LaidRates are the operations per second of one trial. Of several seconds that share a point the lowest is kept: a stall must not vanish
-// in a mean.
+// LaidRates are the operations per second of one trial. Of several seconds that share a point the lowest is kept: a
+// stall must not vanish in a mean.
 type LaidRates struct {
 	Seq     int       `json:"seq"`
 	Round   int       `json:"round"`
@@ -183,13 +186,13 @@ const (
 func Lay(r *trial.Result) Laid {
 	c := newComparison(r)
 	l := Laid{
-		Title: c.title(), RowAxes: listed(c.rowAxes), ColAxes: listed(c.colAxes), Cells: []LaidCell{}, Reach: c.reach(), Legend: listed(c.legend()),
-		Tally: []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(), Samples: c.samples(), Rows: [][]string{}, Cols: [][]string{},
-		Values: []LaidValue{}, Texts: []LaidValue{}, Sweeps: []LaidSweep{}, Rungs: []LaidRung{}, Lists: []LaidTable{}, Differs: []Fact{},
-		Explain: []Fact{}, Said: []LaidSaid{}, Env: []LaidGroup{}, Unread: listed(c.unread()), Method: methodOf(r),
-	}
-	if l.Method == nil {
-		l.Method = []Fact{}
+		Title: c.title(), RowAxes: listed(c.rowAxes), ColAxes: listed(c.colAxes), Cells: []LaidCell{}, Reach: c.reach(),
+		Legend: listed(c.legend()),
+		Tally:  []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(),
+		Samples: c.samples(), Rows: [][]string{}, Cols: [][]string{},
+		Values: []LaidValue{}, Texts: []LaidValue{}, Sweeps: []LaidSweep{}, Rungs: []LaidRung{}, Lists: []LaidTable{},
+		Differs: listed(c.differences(r.AlsoDiffers)), Explain: listed(c.differences(r.Explained)),
+		Said: listed(c.said()), Env: listed(c.environment()), Unread: listed(c.unread()), Method: listed(methodOf(r)),
 	}
 	value := func(name string) LaidValue {
 		m := c.metric(name)
@@ -220,7 +223,7 @@ func Lay(r *trial.Result) Laid {
 	text, m, odd := c.control()
 	l.Control = LaidRemark{Sign: m.Sign, Word: m.Word, Text: text, Odd: odd}
 	for _, p := range c.problems() {
-		l.Remarks = append(l.Remarks, LaidRemark{Sign: p.Mark.Sign, Word: p.Mark.Word, Label: p.Label, Text: p.Text})
+		l.Remarks = append(l.Remarks, LaidRemark{Sign: p.Sign.Sign, Word: p.Sign.Word, Label: p.Name, Text: p.Text})
 	}
 	for _, s := range c.sweeps() {
 		l.Sweeps = append(l.Sweeps, s.laid())
@@ -240,26 +243,13 @@ func Lay(r *trial.Result) Laid {
 	if t := c.verdictTable(); len(t.Rows) > 0 {
 		l.Judged = &LaidTable{"How each verdict was reached", "", t.Head, t.Left, t.Rows}
 	}
-	for _, x := range r.AlsoDiffers {
-		name, text := c.differing(x)
-		l.Differs = append(l.Differs, Fact{name, text})
-	}
-	for _, x := range r.Explained {
-		name, text := c.differing(x)
-		l.Explain = append(l.Explain, Fact{name, text})
-	}
-	for _, x := range c.said() {
-		l.Said = append(l.Said, LaidSaid(x))
-	}
-	for _, g := range c.environment() {
-		l.Env = append(l.Env, LaidGroup(g))
-	}
 	return l
 }
 
-func listed(s []string) []string {
+// listed is a list that is never nil.
+func listed[T any](s []T) []T {
 	if s == nil {
-		return []string{}
+		return []T{}
 	}
 	return s
 }
@@ -275,7 +265,8 @@ func some(i stat.Interval) *stat.Interval {
 func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 	m := x.mark()
 	out := LaidCell{
-		Row: row, Col: col, Variant: x.variant.Key, Label: x.label, Baseline: x.baseline && x.others > 0, Sign: m.Sign, Word: m.Word,
+		Row: row, Col: col, Variant: x.variant.Key, Label: x.label, Baseline: x.baseline && x.others > 0,
+		Sign: m.Sign, Word: m.Word,
 		Figures: []LaidFigure{}, Trials: x.cell.Trials, Valid: x.cell.Valid, Failed: x.cell.Failed,
 	}
 	if !x.baseline {
@@ -286,7 +277,10 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 	}
 	for _, name := range c.show {
 		p := c.parts(x, name)
-		f := LaidFigure{Value: p.Value, Interval: p.Interval, N: p.N, Ratio: p.Ratio, Bounds: p.Bounds, RatioN: p.RatioN, Note: p.Note, At: some(x.cell.Values[name])}
+		f := LaidFigure{
+			Value: p.Value, Interval: p.Interval, N: p.N, Ratio: p.Ratio, Bounds: p.Bounds,
+			RatioN: p.RatioN, Note: p.Note, At: some(x.cell.Values[name]),
+		}
 		if i, ok := c.ratio(x, name); ok && !x.baseline {
 			f.Of = some(i)
 		}
@@ -305,7 +299,8 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 
 func (s sweep) laid() LaidSweep {
 	out := LaidSweep{
-		Title: s.Title, Axis: s.Axis, Unit: s.Unit, Ratio: s.Ratio, Log: s.doubling(), Margin: s.Margin, X: s.Xs, Names: s.Names, Lines: []LaidLine{},
+		Title: s.Title, Axis: s.Axis, Unit: s.Unit, Ratio: s.Ratio, Log: s.doubling(), Margin: s.Margin, X: s.Xs,
+		Names: s.Names, Lines: []LaidLine{},
 		Absent: listed(s.Missing),
 	}
 	for _, l := range s.Lines {
@@ -361,7 +356,7 @@ func (l list) laid() LaidTable {
 		row := slices.Clone(labels)
 		for _, c := range l.Cells[i] {
 			var lines []string
-			for _, s := range c {
+			for _, s := range c.Lines {
 				lines = append(lines, s.full())
 			}
 			row = append(row, strings.Join(lines, " "))

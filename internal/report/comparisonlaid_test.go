@@ -12,7 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// TestLaidIsTheReport holds what is laid out to the text report: every figure of a cell stands in it as it is written there.
+// TestLaidIsTheReport holds what is laid out to the text report: every figure of a cell stands in it as it is written
+// there.
 func TestLaidIsTheReport(t *testing.T) {
 	for name, r := range map[string]*trial.Result{"load": sampleResult(), "probes": probeResult()} {
 		var b bytes.Buffer
@@ -74,12 +75,15 @@ func cellOf(r *trial.Result, key string) trial.Cell {
 // TestLaidApart: where nothing was measured in pairs nothing is said of pairs.
 func TestLaidApart(t *testing.T) {
 	r := sampleResult()
-	if l := report.Lay(r); l.Samples != "pairs of trials" || l.Judged == nil || !slices.Contains(l.Judged.Head, "pairs") {
+	if l := report.Lay(r); l.Samples != "pairs of trials" || l.Judged == nil ||
+		!slices.Contains(l.Judged.Head, "pairs") {
 		t.Errorf("%s, %+v", l.Samples, l.Judged)
 	}
 	r.Unpaired = true
 	l := report.Lay(r)
-	if said := strings.Join(append(l.Legend, l.Judged.Head...), "; "); l.Samples != "trials of the side that has fewer" || strings.Contains(said, "pair") || strings.Count(said, l.Samples) != 2 {
+	if said := strings.Join(append(l.Legend, l.Judged.Head...),
+		"; "); l.Samples != "trials of the side that has fewer" || strings.Contains(said, "pair") ||
+		strings.Count(said, l.Samples) != 2 {
 		t.Errorf("%s: %s", l.Samples, said)
 	}
 }

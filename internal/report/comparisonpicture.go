@@ -63,8 +63,8 @@ func (c *comparison) numeric() (plan.Axis, bool) {
 	return plan.Axis{}, false
 }
 
-// sweeps are the curves of the first value over the numeric axis and, where each of its points has a baseline of its own, those of
-// the ratio.
+// sweeps are the curves of the first value over the numeric axis and, where each of its points has a baseline of its
+// own, those of the ratio.
 func (c *comparison) sweeps() (out []sweep) {
 	axis, ok := c.numeric()
 	if !ok || c.main() == "" {
@@ -115,12 +115,13 @@ func (c *comparison) sweeps() (out []sweep) {
 				at.Text += " (" + p.Interval + "), n " + strconv.Itoa(v.N)
 			}
 		} else {
-			at.Fail = x.label + ": " + firstOf(x.cell.Failed, p.Note, "not measured")
+			at.Fail = x.label + ": " + cmp.Or(x.cell.Failed, p.Note, "not measured")
 			at.Text = at.Fail
 		}
 		lines[k].Points = append(lines[k].Points, at)
 		if r, ok := c.ratio(x, c.main()); ok && !x.baseline {
-			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(r.N)})
+			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " +
+				spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(r.N)})
 		}
 	}
 	for _, k := range order {
@@ -174,7 +175,8 @@ func (c *comparison) sweeps() (out []sweep) {
 		for _, g := range groups {
 			for part := range slices.Chunk(g, lineStyles) {
 				s := base
-				s.Title, s.Unit, s.Ratio, s.Value = "Ratio to the baseline over "+axis.Name, "ratio of "+m.Title+" to the baseline", true, unit.Ratio
+				s.Title, s.Unit, s.Ratio, s.Value = "Ratio to the baseline over "+axis.Name, "ratio of "+m.Title+
+					" to the baseline", true, unit.Ratio
 				s.Margin = c.r.Plan.Trials.Margin
 				for _, k := range part {
 					if len(ratios[k].Points) > 0 {
@@ -189,15 +191,6 @@ func (c *comparison) sweeps() (out []sweep) {
 		}
 	}
 	return slices.DeleteFunc(out, func(s sweep) bool { return s.points() < 2 })
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // sorted are the cells in the order of the named axes.
@@ -280,7 +273,8 @@ func (s sweep) figures() table {
 				if p.I == i && p.At.N > 0 {
 					v = s.Value(p.At.Center)
 					if p.At.Confidence > 0 {
-						v += " (" + strings.TrimPrefix(s.Value(p.At.Lo), "×") + "–" + strings.TrimPrefix(s.Value(p.At.Hi), "×") + "), n " + strconv.Itoa(p.At.N)
+						v += " (" + strings.TrimPrefix(s.Value(p.At.Lo), "×") + "–" +
+							strings.TrimPrefix(s.Value(p.At.Hi), "×") + "), n " + strconv.Itoa(p.At.N)
 					}
 				}
 			}
@@ -332,7 +326,11 @@ func (s sweep) draw(id string, z size) svg {
 	}
 	g.Texts = append(g.Texts, svgText{X: "2", Y: px(font + 1), Class: "unit", Text: clipTo(unitText, z.Width-4)})
 	if s.Ratio && s.Margin > 0 {
-		g.Bands = append(g.Bands, svgRect{X: px(left), W: px(right - left), Y: px(y(1 + s.Margin)), H: px(y(1/(1+s.Margin)) - y(1+s.Margin)), Class: "b-same", Title: "counts as the same: within ±" + unit.Percent(s.Margin)})
+		g.Bands = append(g.Bands, svgRect{
+			X: px(left), W: px(right - left), Y: px(y(1 + s.Margin)),
+			H: px(y(1/(1+s.Margin)) - y(1+s.Margin)), Class: "b-same", Title: "counts as the same: within ±" +
+				unit.Percent(s.Margin),
+		})
 	}
 	for _, v := range sc.ticks() {
 		class := "grid"
@@ -351,7 +349,10 @@ func (s sweep) draw(id string, z size) svg {
 	for i, n := range s.Names {
 		n = clip(n, 12)
 		w := labelWidth(n)
-		g.Lines = append(g.Lines, svgLine{X1: px(x(i)), X2: px(x(i)), Y1: px(bottom), Y2: px(bottom + 4), Class: "axis"})
+		g.Lines = append(g.Lines, svgLine{
+			X1: px(x(i)), X2: px(x(i)), Y1: px(bottom),
+			Y2: px(bottom + 4), Class: "axis",
+		})
 		at := max(w/2, min(x(i), z.Width-w/2))
 		if at-w/2 > last+5 {
 			g.Texts = append(g.Texts, svgText{X: px(at), Y: px(bottom + 18), Anchor: "middle", Text: n})
@@ -362,7 +363,10 @@ func (s sweep) draw(id string, z size) svg {
 	if log {
 		t += " (equal distances are equal factors)"
 	}
-	g.Texts = append(g.Texts, svgText{X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit", Text: clipTo(t, right-left)})
+	g.Texts = append(g.Texts, svgText{
+		X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit",
+		Text: clipTo(t, right-left),
+	})
 	shown := func(p sweepPoint) bool { return p.At.N > 0 }
 	// Bands first, then lines and points: none hides another's centre.
 	for _, l := range s.Lines {
@@ -375,7 +379,8 @@ func (s sweep) draw(id string, z size) svg {
 				}
 			}
 			if len(run) > 1 && len(up) > 2 {
-				g.Paths = append(g.Paths, svgPath{D: path(append(up, down...)) + "Z", Class: "area " + lineClass(l.Style), Title: l.Name + ", interval"})
+				g.Paths = append(g.Paths, svgPath{D: path(append(up, down...)) + "Z", Class: "area " +
+					lineClass(l.Style), Title: l.Name + ", interval"})
 			}
 		}
 	}
@@ -394,12 +399,18 @@ func (s sweep) draw(id string, z size) svg {
 	for _, l := range s.Lines {
 		for _, p := range l.Points {
 			if !shown(p) {
-				g.Texts = append(g.Texts, svgText{X: px(x(p.I) + 11*float64(fails[p.I])), Y: px(bottom - 5), Anchor: "middle", Class: "fail " + lineClass(l.Style), Text: signFailed, Title: p.Text})
+				g.Texts = append(g.Texts, svgText{
+					X: px(x(p.I) + 11*float64(fails[p.I])), Y: px(bottom - 5),
+					Anchor: "middle", Class: "fail " + lineClass(l.Style), Text: signFailed, Title: p.Text,
+				})
 				fails[p.I]++
 				continue
 			}
 			if p.At.Confidence > 0 {
-				g.Lines = append(g.Lines, svgLine{X1: px(x(p.I)), X2: px(x(p.I)), Y1: px(y(p.At.Lo)), Y2: px(y(p.At.Hi)), Class: "whisker " + lineClass(l.Style), Title: p.Text})
+				g.Lines = append(g.Lines, svgLine{
+					X1: px(x(p.I)), X2: px(x(p.I)), Y1: px(y(p.At.Lo)),
+					Y2: px(y(p.At.Hi)), Class: "whisker " + lineClass(l.Style), Title: p.Text,
+				})
 			}
 			g.Dots = append(g.Dots, svgDot{px(x(p.I)), px(y(p.At.Center)), "3.6", "dot " + lineClass(l.Style), p.Text})
 		}
@@ -469,6 +480,7 @@ type ladder struct {
 	Title, Unit string
 	Rows        []rung
 	Margin      float64
+	Scale       scale // zero = what the rows need
 }
 
 type rung struct {
@@ -483,7 +495,10 @@ type rung struct {
 
 func (c *comparison) ladder() (ladder, bool) {
 	m := c.metric(c.main())
-	l := ladder{Title: "Every comparison with its interval", Unit: "ratio of " + m.Title + " to the baseline", Margin: c.r.Plan.Trials.Margin}
+	l := ladder{
+		Title: "Every comparison with its interval", Unit: "ratio of " + m.Title + " to the baseline",
+		Margin: c.r.Plan.Trials.Margin,
+	}
 	n := 0
 	for _, row := range c.rows {
 		var part []rung
@@ -498,11 +513,11 @@ func (c *comparison) ladder() (ladder, bool) {
 				r.Label = row.label(c.rowAxes)
 			}
 			if i, ok := c.ratio(x, c.main()); ok {
-				r.At, r.Text = i, p.ratioLine()
-				r.Detail += ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(i.N)
+				r.At, r.Text = i, spaced(p.Mark.Sign, p.Ratio)
+				r.Detail += ": " + spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(i.N)
 				n++
 			} else {
-				r.Note = firstOf(p.Mark.Word, p.Note, "not compared")
+				r.Note = cmp.Or(p.Mark.Word, p.Note, "not compared")
 				r.Detail += ": " + r.Note
 			}
 			part = append(part, r)
@@ -535,7 +550,10 @@ func (l ladder) draw(id string, z size) svg {
 		}
 		figure = max(figure, labelWidth(r.Text))
 	}
-	sc := ratioScale(append(vs, 1, 1+l.Margin, 1/(1+l.Margin)))
+	sc := l.Scale
+	if sc == (scale{}) {
+		sc = ratioScale(append(vs, 1, 1+l.Margin, 1/(1+l.Margin)))
+	}
 	right := z.Width - figure - 18
 	x := func(v float64) float64 { return left + max(0, min(1, sc.at(v)))*(right-left) }
 	const row = 24
@@ -562,7 +580,11 @@ func (l ladder) draw(id string, z size) svg {
 	bottom := h + 4
 	g.Height, g.Left, g.Right, g.Top, g.Bottom = px(bottom+42), px(left), px(right), px(top), px(bottom)
 	if l.Margin > 0 {
-		g.Bands = append(g.Bands, svgRect{X: px(x(1 / (1 + l.Margin))), W: px(x(1+l.Margin) - x(1/(1+l.Margin))), Y: px(top), H: px(bottom - top), Class: "b-same", Title: "counts as the same: within ±" + unit.Percent(l.Margin)})
+		g.Bands = append(g.Bands, svgRect{
+			X: px(x(1 / (1 + l.Margin))), W: px(x(1+l.Margin) - x(1/(1+l.Margin))),
+			Y: px(top), H: px(bottom - top), Class: "b-same", Title: "counts as the same: within ±" +
+				unit.Percent(l.Margin),
+		})
 	}
 	last := -1e9
 	for _, v := range sc.ticks() {
@@ -583,33 +605,57 @@ func (l ladder) draw(id string, z size) svg {
 	if sc.log {
 		t += ", logarithmic axis"
 	}
-	g.Texts = append(g.Texts, svgText{X: px(z.Width / 2), Y: px(bottom + 36), Anchor: "middle", Class: "unit", Text: clipTo(t, z.Width)})
+	g.Texts = append(g.Texts, svgText{
+		X: px(z.Width / 2), Y: px(bottom + 36), Anchor: "middle", Class: "unit",
+		Text: clipTo(t, z.Width),
+	})
 	label := l.Title
 	for _, p := range rows {
 		r := p.r
 		if r.Head != "" {
-			g.Texts = append(g.Texts, svgText{X: "4", Y: px(p.lab), Class: "strong halo", Text: clipTo(r.Head, z.Width-12)})
+			g.Texts = append(g.Texts, svgText{
+				X: "4", Y: px(p.lab), Class: "strong halo",
+				Text: clipTo(r.Head, z.Width-12),
+			})
 			continue
 		}
 		label += "; " + r.Detail
 		class := cmpClass(r.Mark)
 		if narrow {
-			g.Texts = append(g.Texts, svgText{X: "8", Y: px(p.lab), Class: "halo", Text: clipTo(r.Label, z.Width-12), Title: r.Detail})
+			g.Texts = append(g.Texts, svgText{
+				X: "8", Y: px(p.lab), Class: "halo", Text: clipTo(r.Label, z.Width-12),
+				Title: r.Detail,
+			})
 		} else {
-			g.Texts = append(g.Texts, svgText{X: px(left - 12), Y: px(p.lab), Anchor: "end", Text: clipTo(r.Label, left-14), Title: r.Detail})
+			g.Texts = append(g.Texts, svgText{
+				X: px(left - 12), Y: px(p.lab), Anchor: "end",
+				Text: clipTo(r.Label, left-14), Title: r.Detail,
+			})
 		}
 		if r.Note != "" {
-			g.Texts = append(g.Texts, svgText{X: px(left + 6), Y: px(p.at + 4), Class: "halo " + class, Text: spaced(r.Mark.Sign, r.Note), Title: r.Detail})
+			g.Texts = append(g.Texts, svgText{
+				X: px(left + 6), Y: px(p.at + 4), Class: "halo " + class,
+				Text: clipTo(spaced(r.Mark.Sign, r.Note), z.Width-left-8), Title: r.Detail,
+			})
 			continue
 		}
 		if r.At.Confidence > 0 {
-			g.Lines = append(g.Lines, svgLine{X1: px(x(r.At.Lo)), X2: px(x(r.At.Hi)), Y1: px(p.at), Y2: px(p.at), Class: "rung " + class, Title: r.Detail})
+			g.Lines = append(g.Lines, svgLine{
+				X1: px(x(r.At.Lo)), X2: px(x(r.At.Hi)), Y1: px(p.at), Y2: px(p.at),
+				Class: "rung " + class, Title: r.Detail,
+			})
 			for _, v := range []float64{r.At.Lo, r.At.Hi} {
-				g.Lines = append(g.Lines, svgLine{X1: px(x(v)), X2: px(x(v)), Y1: px(p.at - 5), Y2: px(p.at + 5), Class: "rung " + class})
+				g.Lines = append(g.Lines, svgLine{
+					X1: px(x(v)), X2: px(x(v)), Y1: px(p.at - 5), Y2: px(p.at + 5),
+					Class: "rung " + class,
+				})
 			}
 		}
 		g.Dots = append(g.Dots, svgDot{px(x(r.At.Center)), px(p.at), "4.5", "rung " + class, r.Detail})
-		g.Texts = append(g.Texts, svgText{X: px(right + 10), Y: px(p.at + 4), Class: "figure", Text: r.Text, Title: r.Detail})
+		g.Texts = append(g.Texts, svgText{
+			X: px(right + 10), Y: px(p.at + 4), Class: "figure",
+			Text: r.Text, Title: r.Detail,
+		})
 	}
 	g.Label = label
 	return g
@@ -622,8 +668,8 @@ func cmpClass(m sign) string {
 	return m.Class
 }
 
-// labelWidth estimates how wide a name is, in fonts that are wider than most: names are mostly figures, capitals and signs, and hold
-// anything that a stranger wrote.
+// labelWidth estimates how wide a name is, in fonts that are wider than most: names are mostly figures, capitals and
+// signs, and hold anything that a stranger wrote.
 func labelWidth(s string) (w float64) {
 	for _, r := range s {
 		switch {
@@ -663,7 +709,7 @@ type strip struct {
 // strips are those of all variants that have seconds; a variant and its baseline have the same scale.
 func (c *comparison) strips() (out []strip) {
 	tops := map[string]float64{}
-	base := func(key string) string { return firstOf(c.byKey[key].variant.Baseline, key) }
+	base := func(key string) string { return cmp.Or(c.byKey[key].variant.Baseline, key) }
 	by := map[string][]trial.Trial{}
 	id := func(t trial.Trial) string { return t.Variant + map[bool]string{true: "\x1f"}[t.Control] }
 	for _, t := range c.r.Trials {
@@ -728,7 +774,10 @@ func drawStrips(ss []strip, rounds int, id string, z size) svg {
 			if r == 0 && w > 60 {
 				t = "round 1"
 			}
-			g.Texts = append(g.Texts, svgText{X: px(left + w*(float64(r)+0.5)), Y: px(bottom + 14), Anchor: "middle", Text: t})
+			g.Texts = append(g.Texts, svgText{
+				X: px(left + w*(float64(r)+0.5)), Y: px(bottom + 14),
+				Anchor: "middle", Text: t,
+			})
 		}
 	}
 	label := "Operations per second of each trial, second by second"
@@ -736,11 +785,19 @@ func drawStrips(ss []strip, rounds int, id string, z size) svg {
 		y0 := top + pitch*float64(i) + high + 4
 		if narrow {
 			y0 += 14
-			g.Texts = append(g.Texts, svgText{X: px(left), Y: px(y0 - high - 4), Class: "name", Text: clipTo(s.Label, right-left-labelWidth(", "+s.Note+"to "+three(s.Top)+"/s")) + ", " + s.Note + "to " + three(s.Top) + "/s", Title: s.Label})
+			g.Texts = append(g.Texts, svgText{
+				X: px(left), Y: px(y0 - high - 4), Class: "name",
+				Text: clipTo(s.Label, right-left-labelWidth(", "+s.Note+"to "+three(s.Top)+"/s")) + ", " + s.Note +
+					"to " + three(s.Top) + "/s", Title: s.Label,
+			})
 		} else {
 			g.Texts = append(g.Texts,
-				svgText{X: px(left - 10), Y: px(y0 - high + 13), Anchor: "end", Class: "name", Text: clipTo(s.Label, left-12), Title: s.Label},
-				svgText{X: px(left - 10), Y: px(y0 - high + 28), Anchor: "end", Text: s.Note + "to " + three(s.Top) + "/s"})
+				svgText{
+					X: px(left - 10), Y: px(y0 - high + 13), Anchor: "end", Class: "name",
+					Text: clipTo(s.Label, left-12), Title: s.Label,
+				},
+				svgText{X: px(left - 10), Y: px(y0 - high + 28), Anchor: "end", Text: s.Note +
+					"to " + three(s.Top) + "/s"})
 		}
 		g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(y0), Y2: px(y0), Class: "axis"})
 		y := func(v float64) float64 { return y0 - v/max(s.Top, 1e-9)*high }
@@ -757,7 +814,10 @@ func drawStrips(ss []strip, rounds int, id string, z size) svg {
 			if t.Invalid != "" {
 				title += ": does not count, " + t.Invalid
 				class = "strip off"
-				g.Bands = append(g.Bands, svgRect{X: px(x0), W: px(max(1, x1-x0)), Y: px(y0 - high), H: px(high), Class: "b-off", Fill: "url(#" + g.ID + "-hatch)", Title: title})
+				g.Bands = append(g.Bands, svgRect{
+					X: px(x0), W: px(max(1, x1-x0)), Y: px(y0 - high), H: px(high),
+					Class: "b-off", Fill: "url(#" + g.ID + "-hatch)", Title: title,
+				})
 			}
 			group := (len(t.Seconds) + stripPoints - 1) / stripPoints
 			xy := []float64{x0, y0}
@@ -783,7 +843,8 @@ func drawStrips(ss []strip, rounds int, id string, z size) svg {
 				g.Paths = append(g.Paths, svgPath{D: path(xy) + "Z", Class: class, Title: title})
 			}
 		}
-		label += "; " + s.Label + ": " + s.Note + count(len(s.Trials), "trial", "trials") + ", from " + three(lo) + " to " + three(hi)
+		label += "; " + s.Label + ": " + s.Note + count(len(s.Trials), "trial", "trials") + ", from " +
+			three(lo) + " to " + three(hi)
 	}
 	g.Label = label
 	return g
@@ -841,29 +902,51 @@ func (c *comparison) timeline(id string, z size) svg {
 	for _, t := range timeTicks(span, z.XTicks) {
 		g.Lines = append(g.Lines, svgLine{X1: px(x(t)), X2: px(x(t)), Y1: px(top), Y2: px(bottom), Class: "grid"})
 		text := timeText(t, span)
-		g.Texts = append(g.Texts, svgText{X: px(max(labelWidth(text)/2+1, min(x(t), z.Width-labelWidth(text)/2))), Y: px(bottom + 16), Anchor: "middle", Text: text})
+		g.Texts = append(g.Texts, svgText{
+			X: px(max(labelWidth(text)/2+1, min(x(t), z.Width-labelWidth(text)/2))),
+			Y: px(bottom + 16), Anchor: "middle", Text: text,
+		})
 	}
 	g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(bottom), Y2: px(bottom), Class: "axis"})
-	g.Texts = append(g.Texts, svgText{X: px((left + right) / 2), Y: px(bottom + 35), Anchor: "middle", Class: "unit", Text: clipTo(timeUnit(span)+" since "+start.UTC().Format("15:04:05")+" UTC", right-left)})
+	g.Texts = append(g.Texts, svgText{
+		X: px((left + right) / 2), Y: px(bottom + 35), Anchor: "middle", Class: "unit",
+		Text: clipTo(timeUnit(span)+" since "+start.UTC().Format("15:04:05")+" UTC", right-left),
+	})
 	for i, l := range lanes {
 		y := top + row*float64(i)
 		if narrow {
-			g.Texts = append(g.Texts, svgText{X: px(left), Y: px(y + 12), Class: "halo", Text: clipTo(l.label, right-left), Title: l.label})
+			g.Texts = append(g.Texts, svgText{
+				X: px(left), Y: px(y + 12), Class: "halo",
+				Text: clipTo(l.label, right-left), Title: l.label,
+			})
 		} else {
-			g.Texts = append(g.Texts, svgText{X: px(left - 8), Y: px(y + row - 4), Anchor: "end", Text: clipTo(l.label, left-10), Title: l.label})
+			g.Texts = append(g.Texts, svgText{
+				X: px(left - 8), Y: px(y + row - 4), Anchor: "end",
+				Text: clipTo(l.label, left-10), Title: l.label,
+			})
 		}
 		y += lane0
 		mid := y + (row-lane0)/2
 		for _, t := range l.trials {
 			from, to := t.From.Sub(start).Seconds(), t.To.Sub(start).Seconds()
-			title := fmt.Sprintf("trial %d, round %d, %s: set up %s, warm-up %s, measured %s", t.Seq, t.Round, l.label, unit.Seconds(t.Setup), unit.Seconds(t.Warm), unit.Seconds(to-from))
+			title := fmt.Sprintf("trial %d, round %d, %s: set up %s, warm-up %s, measured %s", t.Seq, t.Round, l.label,
+				unit.Seconds(t.Setup), unit.Seconds(t.Warm), unit.Seconds(to-from))
 			if t.Invalid != "" {
 				title += "; does not count: " + t.Invalid
 			}
 			g.Bands = append(g.Bands,
-				svgRect{X: px(x(from - t.Warm - t.Setup)), W: px(x(from) - x(from-t.Warm-t.Setup)), Y: px(mid - 1), H: "2", Class: "k-setup", Title: title},
-				svgRect{X: px(x(from - t.Warm)), W: px(x(from) - x(from-t.Warm)), Y: px(mid - 2.5), H: "5", Class: "k-warm", Title: title})
-			r := svgRect{X: px(x(from)), W: px(max(1.5, x(to)-x(from))), Y: px(y + 3), H: px(row - lane0 - 6), Class: "k-run", Title: title}
+				svgRect{
+					X: px(x(from - t.Warm - t.Setup)), W: px(x(from) - x(from-t.Warm-t.Setup)), Y: px(mid - 1),
+					H: "2", Class: "k-setup", Title: title,
+				},
+				svgRect{
+					X: px(x(from - t.Warm)), W: px(x(from) - x(from-t.Warm)), Y: px(mid - 2.5), H: "5",
+					Class: "k-warm", Title: title,
+				})
+			r := svgRect{
+				X: px(x(from)), W: px(max(1.5, x(to)-x(from))), Y: px(y + 3), H: px(row - lane0 - 6),
+				Class: "k-run", Title: title,
+			}
 			switch {
 			case t.Invalid != "":
 				r.Class, r.Fill = "k-off", "url(#"+g.ID+"-hatch)"
@@ -875,6 +958,7 @@ func (c *comparison) timeline(id string, z size) svg {
 			g.Bands = append(g.Bands, r)
 		}
 	}
-	g.Label = "Order of the " + count(len(c.r.Trials), "trial", "trials") + " in time, one line a variant; the table of all trials shows the same"
+	g.Label = "Order of the " + count(len(c.r.Trials), "trial", "trials") + " in time, one line a variant; the table " +
+		"of all trials shows the same"
 	return g
 }

@@ -21,8 +21,12 @@ func TestSweepUnits(t *testing.T) {
 		}}
 		for i, level := range []string{"1", "2", "4"} {
 			share := []float64{0.25, 0.5, 1}[i]
-			r.Plan.Axes[0].Levels = append(r.Plan.Axes[0].Levels, plan.Level{Name: level, Numeric: float64(int(1) << i)})
-			r.Variants = append(r.Variants, plan.Variant{Key: level, Baseline: level, Levels: map[string]string{"threads": level}})
+			r.Plan.Axes[0].Levels = append(r.Plan.Axes[0].Levels,
+				plan.Level{Name: level, Numeric: float64(int(1) << i)})
+			r.Variants = append(r.Variants, plan.Variant{
+				Key: level, Baseline: level,
+				Levels: map[string]string{"threads": level},
+			})
 			r.Cells = append(r.Cells, trial.Cell{Variant: level, Trials: 5, Valid: 5, Values: map[string]stat.Interval{
 				name: {Center: center * share, Lo: center * share, Hi: center * share, N: 5, Confidence: 0.95},
 			}})
@@ -32,7 +36,8 @@ func TestSweepUnits(t *testing.T) {
 			t.Fatalf("%s: %+v", name, ss)
 		}
 		s := ss[0]
-		if got := s.figures().Rows[2][1]; !strings.HasPrefix(got, figure+" (") || !strings.Contains(s.label(), "threads 4 "+figure) {
+		if got := s.figures().Rows[2][1]; !strings.HasPrefix(got, figure+" (") ||
+			!strings.Contains(s.label(), "threads 4 "+figure) {
 			t.Errorf("%s: %q and %q, want %q", name, got, s.label(), figure)
 		}
 		var ticks []string
@@ -42,7 +47,8 @@ func TestSweepUnits(t *testing.T) {
 		if !slices.Contains(ticks, tick) || slices.Contains(ticks, not) {
 			t.Errorf("%s: the axis has %q, want %q and no %q", name, ticks, tick, not)
 		}
-		if l := s.laid(); l.Unit != s.Unit || math.Abs(*l.Lines[0].Center[2]-laid) > laid*1e-9 || math.Abs(*l.Lines[0].Hi[2]-laid) > laid*1e-9 {
+		if l := s.laid(); l.Unit != s.Unit || math.Abs(*l.Lines[0].Center[2]-laid) > laid*1e-9 ||
+			math.Abs(*l.Lines[0].Hi[2]-laid) > laid*1e-9 {
 			t.Errorf("%s: laid out as %v %s, want %v", name, *l.Lines[0].Center[2], l.Unit, laid)
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,29 +13,79 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// grid is a table whose cells have several lines, for all renderers. Columns may be shown some at a time, the labels always.
+// grid is a table whose cells have several lines. Columns may be shown some at a time, the labels always.
 type grid struct {
+	Name   string       // what a screen reader calls it
+	Main   bool         // the table of the first value: what stands in brackets has a line of its own
 	Corner []string     // heads of the labels: the axes of the rows
 	Heads  [][]string   // of each column, one line per axis
 	Labels [][]string   // of each row
-	Cells  [][][]styled // by row and column: lines
+	Cells  [][]gridCell // by row and column
+}
+
+// gridCell is a cell with its class and picture of a page.
+type gridCell struct {
+	Class string
+	Glyph *glyph
+	Lines []styled
 }
 
 // styled is a line of a cell.
 type styled struct {
+	Kind  string // class of the page: "v" the value, "r" the ratio, "i" small print, "" another text
+	Sign  sign
 	Text  string
-	Style string // of the terminal
 	Range string // stands behind the text in brackets, or smaller below it
 	Tail  string // behind all that
 }
 
-func (s styled) full() string { return spaced(around(s.Text, s.Range), s.Tail) }
+func (s styled) full() string { return spaced(spaced(s.Sign.Sign, around(s.Text, s.Range)), s.Tail) }
 
-func lines1(texts ...string) (out []styled) {
-	for _, t := range texts {
-		out = append(out, styled{Text: t})
+// paint is the style of the line on a terminal.
+func (s styled) paint() string {
+	switch {
+	case s.Kind == "v":
+		return bold
+	case s.Kind == "r" && s.Sign.Word != "":
+		return signStyle(s.Sign)
+	case s.Kind != "":
+		return dim
+	default:
+		return ""
+	}
+}
+
+// Split puts ranges on lines of their own, in the main table together with what follows them.
+func (c gridCell) Split(main bool) (out []styled) {
+	for _, l := range c.Lines {
+		below := styled{Kind: "i"}
+		if main {
+			below.Text, below.Tail, l.Tail = l.Range, l.Tail, ""
+		} else if around(l.Text, l.Range) != l.Text {
+			below.Text = l.Range
+		}
+		l.Range = ""
+		if out = append(out, l); below.full() != "" {
+			out = append(out, below)
+		}
 	}
 	return out
+}
+
+// lines are those of a cell on a terminal.
+func (g grid) lines(row, col int) []styled {
+	c := g.Cells[row][col]
+	if g.Main {
+		return c.Split(true)
+	}
+	return c.Lines
+}
+
+func cellOf(texts ...string) (c gridCell) {
+	for _, t := range texts {
+		c.Lines = append(c.Lines, styled{Text: t})
+	}
+	return c
 }
 
 func signStyle(m sign) string {
@@ -69,160 +120,140 @@ func (c *comparison) labels() (out [][]string) {
 	return out
 }
 
-// withN puts the number of samples behind an interval.
-func withN(s string, n int) string {
-	if n == 0 {
-		return s
-	}
-	return spaced(s, "n "+strconv.Itoa(n))
-}
-
-// ratioLine is the second half of a cell in one line: "▼ ×0.94", "baseline".
-func (p parts) ratioLine() string {
-	switch {
-	case p.Ratio != "":
-		return spaced(p.Mark.Sign, p.Ratio)
-	case p.Note != "":
-		return spaced(p.Mark.Sign, p.Note)
-	default:
-		return ""
-	}
-}
-
-// boundsLine is what stands under the ratio.
-func (p parts) boundsLine() string {
-	if p.Ratio == "" {
-		return ""
-	}
-	return withN(p.Bounds, p.RatioN)
-}
-
-// stacked is the complete table of the first value: value, its interval, ratio, its interval, one below the other.
-func (c *comparison) stacked() grid {
+// table lays cells out in the rows and columns of the plan.
+func (c *comparison) table(f func(cellView) gridCell) grid {
 	g := grid{Corner: c.corner(), Labels: c.labels()}
 	for _, col := range c.cols {
 		g.Heads = append(g.Heads, col.levels)
 	}
 	for _, row := range c.rows {
-		var cells [][]styled
+		var line []gridCell
 		for _, col := range c.cols {
-			p := c.parts(c.at(row, col), c.main())
-			var ls []styled
-			if p.Value != none || p.Note == "" {
-				ls = append(ls, styled{Text: p.Value, Style: bold})
-			}
-			if p.N > 0 {
-				ls = append(ls, styled{Text: withN(p.Interval, p.N), Style: dim})
-			}
-			if s := p.ratioLine(); s != "" {
-				style := signStyle(p.Mark)
-				if p.Mark.Word == "" {
-					style = dim
-				}
-				ls = append(ls, styled{Text: s, Style: style})
-			}
-			if s := p.boundsLine(); s != "" {
-				ls = append(ls, styled{Text: s, Style: dim})
-			}
-			cells = append(cells, ls)
-		}
-		g.Cells = append(g.Cells, cells)
-	}
-	return g
-}
-
-// spread is the complete table of the first value when its cells stand below each other: the parts take the columns.
-func (c *comparison) spread() grid {
-	g := grid{Corner: c.corner(), Labels: c.labels(), Heads: [][]string{{c.metric(c.main()).Title}, {"interval"}, {"n"}}}
-	compared := c.compared() || len(c.used()) > 0
-	if compared {
-		g.Heads = append(g.Heads, []string{"ratio"}, []string{"interval"}, []string{"n"})
-	}
-	for _, row := range c.rows {
-		for _, col := range c.cols {
-			p := c.parts(c.at(row, col), c.main())
-			num := func(n int) string {
-				if n == 0 {
-					return ""
-				}
-				return strconv.Itoa(n)
-			}
-			cells := [][]styled{{{Text: p.Value, Style: bold}}, {{Text: p.Interval, Style: dim}}, {{Text: num(p.N), Style: dim}}}
-			if compared {
-				cells = append(cells, [][]styled{{{Text: p.ratioLine(), Style: signStyle(p.Mark)}}, {{Text: p.Bounds, Style: dim}}, {{Text: num(p.RatioN), Style: dim}}}...)
-			} else if p.Note != "" && p.Value == none {
-				cells[0] = lines1(p.Note)
-			}
-			g.Cells = append(g.Cells, cells)
-		}
-	}
-	return g
-}
-
-// further is the compact table of another value: two lines a cell, the number of trials only where it is not the usual one.
-func (c *comparison) further(name string) (g grid, usual int) {
-	g = grid{Corner: c.corner(), Labels: c.labels()}
-	usual = c.usual(name)
-	for _, col := range c.cols {
-		g.Heads = append(g.Heads, col.levels)
-	}
-	for _, row := range c.rows {
-		var cells [][]styled
-		for _, col := range c.cols {
-			cells = append(cells, c.compact(c.at(row, col), name, usual))
-		}
-		g.Cells = append(g.Cells, cells)
-	}
-	return g, usual
-}
-
-// furtherFlat is the table of all other values side by side.
-func (c *comparison) furtherFlat() (g grid, usual int) {
-	g = grid{Corner: c.corner(), Labels: c.labels()}
-	usual = c.usual(c.show[1:]...)
-	for _, name := range c.show[1:] {
-		g.Heads = append(g.Heads, []string{c.metric(name).head()})
-	}
-	for _, row := range c.rows {
-		for _, col := range c.cols {
-			var cells [][]styled
-			for _, name := range c.show[1:] {
-				cells = append(cells, c.compact(c.at(row, col), name, usual))
-			}
-			g.Cells = append(g.Cells, cells)
-		}
-	}
-	return g, usual
-}
-
-// textGrid is the table of a value that is a text.
-func (c *comparison) textGrid(name string) grid {
-	g := grid{Corner: c.corner(), Labels: c.labels()}
-	for _, col := range c.cols {
-		g.Heads = append(g.Heads, col.levels)
-	}
-	if c.flat() {
-		g.Heads = [][]string{{c.metric(name).Title}}
-	}
-	for _, row := range c.rows {
-		var line [][]styled
-		for _, col := range c.cols {
-			x := c.at(row, col)
-			p := c.parts(x, name)
-			line = append(line, lines1(cmp.Or(x.cell.Texts[name], p.Note, p.Value)))
+			line = append(line, f(c.at(row, col)))
 		}
 		g.Cells = append(g.Cells, line)
 	}
 	return g
 }
 
-func (c *comparison) compact(x cellView, name string, usual int) []styled {
+// flatTable is for a plan without columns: what its cells tell takes them.
+func (c *comparison) flatTable(f func(cellView) []gridCell, heads ...string) grid {
+	g := c.table(func(cellView) gridCell { return gridCell{} })
+	g.Heads = nil
+	for _, h := range heads {
+		g.Heads = append(g.Heads, []string{h})
+	}
+	for i, row := range c.rows {
+		g.Cells[i] = f(c.at(row, c.cols[0]))
+	}
+	return g
+}
+
+// mainTable is the complete table of the first value: value, its interval, ratio, its interval, one below the other or,
+// in a plan without columns, side by side.
+func (c *comparison) mainTable() grid {
+	reach := c.reach()
+	ratio := func(x cellView, p parts) gridCell {
+		cell := gridCell{Class: cellClass(x, p)}
+		if s := cmp.Or(p.Ratio, p.Note); s != "" {
+			cell.Lines = []styled{{Kind: "r", Sign: p.Mark, Text: s}}
+		}
+		if p.Ratio != "" {
+			cell.Glyph = c.glyph(x, reach)
+		}
+		return cell
+	}
+	var g grid
+	if compared := c.compared() || len(c.used()) > 0; c.flat() {
+		heads := []string{c.metric(c.main()).Title, "interval", "n"}
+		if compared {
+			heads = append(heads, "ratio", "interval", "n")
+		}
+		g = c.flatTable(func(x cellView) []gridCell {
+			p := c.parts(x, c.main())
+			small := func(s string) gridCell { return gridCell{Lines: []styled{{Kind: "i", Text: s}}} }
+			num := func(n int) gridCell { return small(strings.TrimPrefix(nText(n), "n ")) }
+			cells := []gridCell{{Lines: []styled{{Kind: "v", Text: p.Value}}}, small(p.Interval), num(p.N)}
+			if compared {
+				return append(cells, ratio(x, p), small(p.Bounds), num(p.RatioN))
+			}
+			if p.Note != "" && p.Value == none {
+				cells[0] = cellOf(p.Note)
+			}
+			return cells
+		}, heads...)
+	} else {
+		g = c.table(func(x cellView) gridCell {
+			p := c.parts(x, c.main())
+			cell := ratio(x, p)
+			for i := range cell.Lines {
+				cell.Lines[i].Range, cell.Lines[i].Tail = p.Bounds, nText(p.RatioN)
+			}
+			if p.Value != none || p.Note == "" {
+				value := styled{Kind: "v", Text: p.Value, Range: p.Interval, Tail: nText(p.N)}
+				cell.Lines = slices.Insert(cell.Lines, 0, value)
+			}
+			return cell
+		})
+	}
+	g.Main, g.Name = true, c.title()
+	return g
+}
+
+// further are the compact tables of the other values, and those of values that are texts: two lines a cell, the number
+// of trials only where it is not the usual one.
+func (c *comparison) further() (out []block) {
+	usually := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return " (n " + strconv.Itoa(n) + " unless noted)"
+	}
+	add := func(title string, g grid) {
+		g.Name = title
+		out = append(out, sec("", title, g))
+	}
+	switch others := c.show[min(1, len(c.show)):]; {
+	case len(others) == 0:
+	case c.flat():
+		var heads []string
+		for _, name := range others {
+			heads = append(heads, c.metric(name).head())
+		}
+		n := c.usual(others...)
+		add("Further values"+usually(n), c.flatTable(func(x cellView) (cells []gridCell) {
+			for _, name := range others {
+				cells = append(cells, c.compact(x, name, n))
+			}
+			return cells
+		}, heads...))
+	default:
+		for _, name := range others {
+			n := c.usual(name)
+			g := c.table(func(x cellView) gridCell { return c.compact(x, name, n) })
+			add(capital(c.metric(name).head())+usually(n), g)
+		}
+	}
+	for _, name := range c.texts {
+		g := c.table(func(x cellView) gridCell {
+			p := c.parts(x, name)
+			return cellOf(cmp.Or(x.cell.Texts[name], p.Note, p.Value))
+		})
+		if c.flat() {
+			g.Heads = [][]string{{c.metric(name).Title}}
+		}
+		add(capital(c.metric(name).Title), g)
+	}
+	return out
+}
+
+func (c *comparison) compact(x cellView, name string, usual int) gridCell {
 	p := c.parts(x, name)
 	if !x.there || p.N == 0 {
 		if p.Note != "" && p.Note != "baseline" {
-			return []styled{{Text: p.Note, Style: dim}}
+			return gridCell{Lines: []styled{{Kind: "i", Text: p.Note}}}
 		}
-		return lines1(p.Value)
+		return cellOf(p.Value)
 	}
 	n := func(n int) string {
 		if n == usual {
@@ -230,13 +261,69 @@ func (c *comparison) compact(x cellView, name string, usual int) []styled {
 		}
 		return nText(n)
 	}
-	out := []styled{{Text: p.Value, Range: p.Interval, Tail: n(p.N)}}
-	if p.Ratio != "" {
-		out = append(out, styled{Text: spaced(aroundRatio(p), n(p.RatioN)), Style: dim})
-	} else if p.Note != "" {
-		out = append(out, styled{Text: p.Note, Style: dim})
+	cell := gridCell{Lines: []styled{{Text: p.Value, Range: p.Interval, Tail: n(p.N)}}}
+	switch {
+	case p.Ratio != "":
+		cell.Lines = append(cell.Lines, styled{Kind: "i", Text: spaced(around(p.Ratio, p.Bounds), n(p.RatioN))})
+	case p.Note == "baseline":
+		cell.Lines = append(cell.Lines, styled{Kind: "i is-base", Text: p.Note})
+	case p.Note != "":
+		cell.Lines = append(cell.Lines, styled{Kind: "i", Text: p.Note})
 	}
-	return out
+	return cell
+}
+
+func cellClass(x cellView, p parts) string {
+	switch {
+	case !x.there:
+		return "c-hole"
+	case p.Mark.Class != "":
+		return p.Mark.Class
+	case x.baseline:
+		return "c-base"
+	default:
+		return "c-none"
+	}
+}
+
+// reach is how far, as a logarithm, the ratios of the first value go from ×1, with room.
+func (c *comparison) reach() float64 {
+	most := 0.02
+	for _, x := range c.byKey {
+		if i, ok := c.ratio(x, c.main()); ok && i.Lo > 0 && i.Hi < 1e15 {
+			most = max(most, math.Abs(math.Log(i.Lo)), math.Abs(math.Log(i.Hi)))
+		}
+	}
+	return most * 1.05
+}
+
+func (c *comparison) glyph(x cellView, reach float64) *glyph {
+	i, ok := c.ratio(x, c.main())
+	if !ok || i.Confidence == 0 {
+		return nil
+	}
+	at := func(v float64) float64 {
+		if v <= 0 {
+			return 0
+		}
+		return max(0, min(100, 50+50*math.Log(v)/reach))
+	}
+	m := at(i.Center)
+	return &glyph{"50", px(at(i.Lo)), px(max(2, at(i.Hi)-at(i.Lo))), px(min(50, m)), px(math.Abs(m - 50))}
+}
+
+func nText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return "n " + strconv.Itoa(n)
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // usual is the number of trials that most cells of the values have.
@@ -263,14 +350,6 @@ func (c *comparison) any(name string) bool {
 	return slices.ContainsFunc(c.ordered(), func(x cellView) bool { _, ok := x.cell.Values[name]; return ok })
 }
 
-// aroundRatio is a ratio with its bounds.
-func aroundRatio(p parts) string {
-	if p.Bounds == "" || p.Bounds == p.Ratio[len("×"):]+"–"+p.Ratio[len("×"):] {
-		return p.Ratio
-	}
-	return p.Ratio + " (" + p.Bounds + ")"
-}
-
 // list is a table of one row a variant.
 type list struct {
 	Title, Note string
@@ -279,7 +358,7 @@ type list struct {
 
 // variants begins a table of one row a variant.
 func (c *comparison) variants(title, note string, heads ...string) list {
-	l := list{Title: title, Note: note}
+	l := list{Title: title, Note: note, grid: grid{Name: title}}
 	l.Corner = append(slices.Clone(c.rowAxes), c.colAxes...)
 	if len(l.Corner) == 0 {
 		l.Corner = []string{""}
@@ -293,9 +372,9 @@ func (c *comparison) variants(title, note string, heads ...string) list {
 // row adds the figures of a variant.
 func (l *list) row(x cellView, figures ...styled) {
 	l.Labels = append(l.Labels, x.levels)
-	var cells [][]styled
+	var cells []gridCell
 	for _, f := range figures {
-		cells = append(cells, []styled{f})
+		cells = append(cells, gridCell{Lines: []styled{f}})
 	}
 	l.Cells = append(l.Cells, cells)
 }
@@ -339,9 +418,12 @@ func (c *comparison) lists() (out []list) {
 	shown := func(names ...string) []string {
 		return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(c.show, n) && c.flat() })
 	}
-	of("What an operation costs", "", shown("server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op", "read_kb_per_op", "write_kb_per_op")...)
-	of("Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is not what the device wrote.",
-		"written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo", "written_bytes_binlog", "written_bytes_device", "data_bytes")
+	of("What an operation costs", "", shown("server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op",
+		"read_kb_per_op", "write_kb_per_op")...)
+	of("Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is not what the "+
+		"device wrote.",
+		"written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo", "written_bytes_binlog",
+		"written_bytes_device", "data_bytes")
 	for _, f := range []func() (list, bool){c.uncorrected, c.money, c.steady} {
 		if l, ok := f(); ok {
 			out = append(out, l)
@@ -356,7 +438,8 @@ func (c *comparison) uncorrected() (list, bool) {
 		return list{}, false
 	}
 	any := false
-	l := c.variants("Corrected and as measured", "Variant ÷ baseline. The correction is for the speed of the CPUs; the right column has none.", "corrected", "as measured", "n")
+	l := c.variants("Corrected and as measured", "Variant ÷ baseline. The correction is for the speed of the CPUs; "+
+		"the right column has none.", "corrected", "as measured", "n")
 	text := func(i stat.Interval) styled {
 		ratio, bounds := ratioText(i)
 		return styled{Text: ratio, Range: bounds}
@@ -405,12 +488,14 @@ func amount(currency string, v float64) string {
 }
 
 func (c *comparison) steady() (list, bool) {
-	l := c.variants("Stability by second", "Slow seconds: the 5th percentile as a share of the median of its trial. Variation: standard deviation ÷ mean. Stalls: seconds "+
+	l := c.variants("Stability by second", "Slow seconds: the 5th percentile as a share of the median of its trial. "+
+		"Variation: standard deviation ÷ mean. Stalls: seconds "+
 		"below a tenth of the median. Seconds of one trial are not independent: this describes, it proves nothing.",
 		"median, operations/s", "slow seconds", "variation", "stalls", "seconds")
 	for _, x := range c.ordered() {
 		if s := x.cell.Steady; s != nil && s.Seconds > 0 {
-			l.row(x, lines1(three(s.Median), unit.Percent(s.Low), unit.Percent(s.CV), strconv.Itoa(s.Stalls), strconv.Itoa(s.Seconds))...)
+			l.row(x, cellOf(three(s.Median), unit.Percent(s.Low), unit.Percent(s.CV), strconv.Itoa(s.Stalls),
+				strconv.Itoa(s.Seconds)).Lines...)
 		}
 	}
 	return l, len(l.Labels) > 0
@@ -451,7 +536,8 @@ func (c *comparison) published() (table, bool) {
 			continue
 		}
 		row[2], row[3] = c.beside(p.For, p.Lo, p.Hi)
-		if v := c.values(p.For); row[2] == none && p.Lo == 0 && p.Hi == 0 && v != "" { // what was published is no ratio either
+		if v := c.values(p.For); row[2] == none && p.Lo == 0 && p.Hi == 0 && v != "" {
+			// what was published is no ratio either
 			row[2], row[3] = v, ""
 		}
 		l.Rows = append(l.Rows, row)
@@ -522,7 +608,8 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 		}
 		low, _ := ratioText(ratios[a])
 		high, _ := ratioText(ratios[z])
-		here = low + c.apart(cells, a) + " to " + high + c.apart(cells, z) + " in " + count(len(ratios), "cell", "cells")
+		here = low + c.apart(cells, a) + " to " + high + c.apart(cells, z) + " in " +
+			count(len(ratios), "cell", "cells")
 	}
 	switch {
 	case lo == 0 && hi == 0:
@@ -542,7 +629,8 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 	}
 }
 
-// apart names a cell by the level that tells it from the others, when that is one; more would hide the figures between them.
+// apart names a cell by the level that tells it from the others, when that is one; more would hide the figures between
+// them.
 func (c *comparison) apart(cells []cellView, at int) string {
 	var axes, levels []string
 	for _, a := range c.r.Plan.Axes {
@@ -652,7 +740,17 @@ func (c *comparison) differing(d trial.Difference) (name, text string) {
 	return spaced(d.Group, d.Name), text
 }
 
-// those names some of the variants of all in short: by the one level that they and no others have, else by their labels.
+// differences writes several, by name.
+func (c *comparison) differences(ds []trial.Difference) (fs facts) {
+	for _, d := range ds {
+		name, text := c.differing(d)
+		fs = append(fs, Fact{name, text})
+	}
+	return fs
+}
+
+// those names some of the variants of all in short: by the one level that they and no others have, else by their
+// labels.
 func (c *comparison) those(keys, all []string) string {
 	if len(keys) == len(all) && len(all) > 1 {
 		return "all variants"
@@ -694,14 +792,8 @@ func (c *comparison) those(keys, all []string) string {
 	return strings.Join(names, ", ")
 }
 
-// said is one text that probes or readings left, with the variants that agree in it.
-type said struct {
-	Name string // "plan"
-	For  string
-	Text string
-}
-
-func (c *comparison) said() (out []said) {
+// said are the texts that probes or readings left, each with the variants that agree in it.
+func (c *comparison) said() (out []LaidSaid) {
 	type id struct{ name, text string }
 	by := map[id][]string{}
 	var order []id
@@ -733,7 +825,7 @@ func (c *comparison) said() (out []said) {
 		}
 	}
 	for _, k := range order {
-		out = append(out, said{k.name, c.those(by[k], with[k.name]), k.text})
+		out = append(out, LaidSaid{k.name, c.those(by[k], with[k.name]), k.text})
 	}
 	return out
 }

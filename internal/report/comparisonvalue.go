@@ -78,7 +78,8 @@ func (m metricInfo) cell(v float64) string {
 	}
 }
 
-// three writes three significant digits with the zeros that belong to them: 0.100, 64.0, 1305. Whole numbers keep up to five.
+// three writes three significant digits with the zeros that belong to them: 0.100, 64.0, 1305. Whole numbers keep up to
+// five.
 func three(v float64) string {
 	switch a := math.Abs(v); {
 	case a == math.Trunc(a) && a < 1000:

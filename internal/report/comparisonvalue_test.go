@@ -67,16 +67,30 @@ func TestBeside(t *testing.T) {
 	f := func(lo, hi float64, results []stat.Result, ratios []float64, want string) {
 		t.Helper()
 		r := &trial.Result{Plan: plan.Plan{
-			Axes:   []plan.Axis{{Name: "v", Levels: []plan.Level{{Name: "base"}, {Name: "a"}, {Name: "b"}, {Name: "c"}}}},
+			Axes: []plan.Axis{{Name: "v", Levels: []plan.Level{
+				{Name: "base"},
+				{Name: "a"},
+				{Name: "b"},
+				{Name: "c"},
+			}}},
 			Table:  plan.Table{Rows: []string{"v"}, Show: []string{"tps"}},
 			Trials: plan.Trials{Margin: 0.02},
 		}}
-		r.Variants = append(r.Variants, plan.Variant{Key: "base", Baseline: "base", Levels: map[string]string{"v": "base"}})
+		r.Variants = append(r.Variants, plan.Variant{
+			Key: "base", Baseline: "base",
+			Levels: map[string]string{"v": "base"},
+		})
 		r.Cells = append(r.Cells, trial.Cell{Variant: "base"})
 		for i, x := range results {
 			k := r.Plan.Axes[0].Levels[i+1].Name
 			r.Variants = append(r.Variants, plan.Variant{Key: k, Baseline: "base", Levels: map[string]string{"v": k}})
-			r.Cells = append(r.Cells, trial.Cell{Variant: k, Verdict: &stat.Verdict{Result: x, Ratio: stat.Interval{Center: ratios[i], Lo: ratios[i] - 0.1, Hi: ratios[i] + 0.1, N: 5, Confidence: 0.95}}})
+			r.Cells = append(r.Cells, trial.Cell{Variant: k, Verdict: &stat.Verdict{
+				Result: x,
+				Ratio: stat.Interval{
+					Center: ratios[i], Lo: ratios[i] - 0.1, Hi: ratios[i] + 0.1,
+					N: 5, Confidence: 0.95,
+				},
+			}})
 		}
 		here, got := newComparison(r).beside(nil, lo, hi)
 		if len(results) == 3 && here != "×0.90 at b to ×1.20 at a in 3 cells" {
@@ -95,13 +109,17 @@ func TestBeside(t *testing.T) {
 	f(0.8, 0.84, one(stat.Invalid), []float64{0.8}, "not measured here")
 	f(1.2, 0, one(stat.Better), []float64{1.5}, "agrees")
 	f(0, 0, one(stat.Better), []float64{1.5}, "") // no ratio was published
-	f(1.2, 1.3, []stat.Result{stat.Better, stat.Worse, stat.Unstable}, []float64{1.2, 0.9, 1.1}, "agrees in 1 of 3 cells, differs in 1")
+	f(1.2, 1.3, []stat.Result{stat.Better, stat.Worse, stat.Unstable}, []float64{1.2, 0.9, 1.1},
+		"agrees in 1 of 3 cells, differs in 1")
 }
 
 // TestBesideValues: what was published of a cell without a ratio stands beside the cell's value.
 func TestBesideValues(t *testing.T) {
 	r := &trial.Result{Plan: plan.Plan{
-		Axes:  []plan.Axis{{Name: "asked", Levels: []plan.Level{{Name: "200M"}, {Name: "1500M"}}}, {Name: "server", Levels: []plan.Level{{Name: "x"}, {Name: "y"}}}},
+		Axes: []plan.Axis{
+			{Name: "asked", Levels: []plan.Level{{Name: "200M"}, {Name: "1500M"}}},
+			{Name: "server", Levels: []plan.Level{{Name: "x"}, {Name: "y"}}},
+		},
 		Table: plan.Table{Rows: []string{"asked"}, Columns: []string{"server"}, Show: []string{"pool"}, Unit: "B"},
 		Published: []plan.Published{
 			{For: map[string]string{"asked": "1500M"}, Text: "2 GB"},
@@ -112,8 +130,14 @@ func TestBesideValues(t *testing.T) {
 	for _, asked := range []string{"200M", "1500M"} {
 		for i, server := range []string{"x", "y"} {
 			k := asked + server
-			r.Variants = append(r.Variants, plan.Variant{Key: k, Levels: map[string]string{"asked": asked, "server": server}})
-			r.Cells = append(r.Cells, trial.Cell{Variant: k, Trials: 1, Valid: 1, Values: map[string]stat.Interval{"pool": {Center: float64(i+1) * (1 << 30), N: 1}}})
+			r.Variants = append(r.Variants, plan.Variant{
+				Key:    k,
+				Levels: map[string]string{"asked": asked, "server": server},
+			})
+			r.Cells = append(r.Cells, trial.Cell{
+				Variant: k, Trials: 1, Valid: 1,
+				Values: map[string]stat.Interval{"pool": {Center: float64(i+1) * (1 << 30), N: 1}},
+			})
 		}
 	}
 	tb, _ := newComparison(r).published()
@@ -154,13 +178,17 @@ func TestDoubling(t *testing.T) {
 
 func TestThose(t *testing.T) {
 	r := &trial.Result{Plan: plan.Plan{Axes: []plan.Axis{
-		{Name: "server", Levels: []plan.Level{{Name: "a"}, {Name: "b"}}}, {Name: "threads", Levels: []plan.Level{{Name: "1"}, {Name: "2"}}},
+		{Name: "server", Levels: []plan.Level{{Name: "a"}, {Name: "b"}}},
+		{Name: "threads", Levels: []plan.Level{{Name: "1"}, {Name: "2"}}},
 	}}}
 	var all []string
 	for _, s := range []string{"a", "b"} {
 		for _, n := range []string{"1", "2"} {
 			all = append(all, s+n)
-			r.Variants = append(r.Variants, plan.Variant{Key: s + n, Baseline: s + n, Levels: map[string]string{"server": s, "threads": n}})
+			r.Variants = append(r.Variants, plan.Variant{
+				Key: s + n, Baseline: s + n,
+				Levels: map[string]string{"server": s, "threads": n},
+			})
 		}
 	}
 	c := newComparison(r)

@@ -16,8 +16,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// DigestOptions says what stands around a digest. The zero value is a digest of statements by fingerprint without a line about who
-// made it and when.
+// DigestOptions says what stands around a digest. The zero value is a digest of statements by fingerprint without a
+// line about who made it and when.
 type DigestOptions struct {
 	At      time.Time // when the report was made; zero leaves it out
 	Host    string    // machine that made it
@@ -29,21 +29,21 @@ type DigestOptions struct {
 
 	GroupBy string // what classes are of: "" and "fingerprint" are the same
 	OrderBy string // what they are ordered by, as --order-by has it; "" is the sum of query_time
-	// Redact tells that no literal of a statement may be written: samples are redacted here, if they are not yet, and what else may hold
-	// one, such as a plan's condition, is left out.
+	// Redact tells that no literal of a statement may be written: samples are redacted here, if they are not yet, and
+	// what else may hold one, such as a plan's condition, is left out.
 	Redact bool
-	// Classes gives the classes one after the other in place of the report's, the same ones however often it is asked, so that very many
-	// need not be held at once; nil = Report.Classes.
-	Classes iter.Seq[digest.Class]
+	// Classes gives the classes one after the other in place of the report's, the same ones however often it is asked,
+	// so that very many need not be held at once; nil = Report.Classes.
+	Classes iter.Seq[digest.Row]
 }
 
 // classes are what there is to write, by their place, ready to be written.
-func (o DigestOptions) classes(r *digest.Report) iter.Seq2[int, digest.Class] {
+func (o DigestOptions) classes(r *digest.Report) iter.Seq2[int, digest.Row] {
 	all := o.Classes
 	if all == nil {
 		all = slices.Values(r.Classes)
 	}
-	return func(yield func(int, digest.Class) bool) {
+	return func(yield func(int, digest.Row) bool) {
 		i := 0
 		for k := range all {
 			if !yield(i, digestCleanClass(k, o)) {
@@ -68,7 +68,8 @@ type digestLine struct {
 
 // digestOrder are the attributes that come first; the others follow by name.
 var digestOrder = [...]string{
-	"query_time", "cpu_time", "lock_time", "rows_sent", "rows_examined", "rows_affected", "rows_read", "bytes_sent", "merge_passes",
+	"query_time", "cpu_time", "lock_time", "rows_sent", "rows_examined", "rows_affected", "rows_read",
+	"bytes_sent", "merge_passes",
 	"tmp_tables", "tmp_disk_tables", "tmp_table_sizes", "query_length",
 }
 
@@ -159,13 +160,11 @@ func (l digestLine) write(v float64) string {
 
 // cells are the figures of the line: total, min, max, avg, 95%, stddev, median.
 func (l digestLine) cells() []string {
-	maybe := func(v known.Value[float64]) string {
-		if x, ok := v.Get(); ok {
-			return l.write(x)
-		}
-		return digestUnknown
+	maybe := func(v known.Value[float64]) string { return told(v, digestUnknown, l.write) }
+	return []string{
+		l.write(l.f.Sum), maybe(l.f.Min), maybe(l.f.Max), maybe(l.f.Mean()), maybe(l.f.P95),
+		maybe(l.f.Stddev), maybe(l.f.Median),
 	}
-	return []string{l.write(l.f.Sum), maybe(l.f.Min), maybe(l.f.Max), maybe(l.f.Mean()), maybe(l.f.P95), maybe(l.f.Stddev), maybe(l.f.Median)}
 }
 
 // digestHeads name the cells.
@@ -179,43 +178,29 @@ func digestSum(m map[string]digest.Figures) known.Value[float64] {
 	return known.None[float64]()
 }
 
-// digestClean returns a report that can be written: numbers are finite, and with Redact no plan holds a literal. The classes are
-// copied; what they refer to is shared where it need not change.
+// digestClean returns a report that can be written: numbers are finite, and with Redact no plan holds a literal. The
+// classes are copied; what they refer to is shared where it need not change.
 func digestClean(r *digest.Report, o DigestOptions) *digest.Report {
 	c := *r
-	c.Global.Attributes = finiteFigures(c.Global.Attributes)
-	c.Global.QPS, c.Global.Concurrency = finiteValue(c.Global.QPS), finiteValue(c.Global.Concurrency)
-	c.Other.QuerySec, c.Other.Share = finiteNumber(c.Other.QuerySec), finiteNumber(c.Other.Share)
 	c.Classes = nil // see digestCleanClass: one at a time, for there may be very many
+	c = clamped(c)
+	if c.Global.Attributes == nil {
+		c.Global.Attributes = map[string]digest.Figures{}
+	}
 	return &c
 }
 
 // digestCleanClass is digestClean for one class.
-func digestCleanClass(k digest.Class, o DigestOptions) digest.Class {
-	k.Attributes = finiteFigures(k.Attributes)
-	k.Share = finiteNumber(k.Share)
-	k.QPS, k.Concurrency, k.VarianceToMean = finiteValue(k.QPS), finiteValue(k.Concurrency), finiteValue(k.VarianceToMean)
-	for _, s := range []**digest.Sample{&k.Worst, &k.Typical} {
-		if *s != nil && finiteNumber((*s).QuerySec) != (*s).QuerySec {
-			x := **s
-			x.QuerySec = finiteNumber(x.QuerySec)
-			*s = &x
-		}
-	}
-	k.PerMinute.StepSec = finiteNumber(k.PerMinute.StepSec)
-	if i := slices.IndexFunc(k.PerMinute.QuerySec, func(v float64) bool { return finiteNumber(v) != v }); i >= 0 {
-		k.PerMinute.QuerySec = slices.Clone(k.PerMinute.QuerySec)
-		for j, v := range k.PerMinute.QuerySec {
-			k.PerMinute.QuerySec[j] = finiteNumber(v)
-		}
-	}
+func digestCleanClass(k digest.Row, o DigestOptions) digest.Row {
+	figures := finiteFigures(k.Attributes) // most of a class, and hardly ever in need of a copy
+	k.Attributes = nil
+	k = clamped(k)
+	k.Attributes = figures
 	if o.Redact {
 		k.Plan = redactedPlan(k.Plan)
-		for _, s := range []**digest.Sample{&k.Worst, &k.Typical} {
-			if *s != nil {
-				x := **s
-				x.SQL = string(sqltext.Redact(nil, []byte(x.SQL)))
-				*s = &x
+		for _, s := range []*digest.Sample{k.Worst, k.Typical} {
+			if s != nil {
+				s.SQL = string(sqltext.Redact(nil, []byte(s.SQL)))
 			}
 		}
 	}
@@ -227,28 +212,6 @@ func RedactDigest(r *digest.Report) {
 	for i := range r.Classes {
 		r.Classes[i] = digestCleanClass(r.Classes[i], DigestOptions{Redact: true})
 	}
-}
-
-// finiteNumber clamps what JSON cannot say.
-func finiteNumber(v float64) float64 {
-	switch {
-	case math.IsNaN(v):
-		return 0
-	case math.IsInf(v, 1):
-		return math.MaxFloat64
-	case math.IsInf(v, -1):
-		return -math.MaxFloat64
-	default:
-		return v
-	}
-}
-
-func finiteValue(v known.Value[float64]) known.Value[float64] {
-	x, ok := v.Get()
-	if !ok || math.IsNaN(x) {
-		return known.None[float64]()
-	}
-	return known.Of(finiteNumber(x))
 }
 
 func finiteFigures(m map[string]digest.Figures) map[string]digest.Figures {
@@ -267,11 +230,7 @@ func finiteFigures(m map[string]digest.Figures) map[string]digest.Figures {
 		if out == nil {
 			out = maps.Clone(m)
 		}
-		f.Sum, f.Avg = finiteNumber(f.Sum), finiteNumber(f.Avg)
-		for _, v := range [...]*known.Value[float64]{&f.Share, &f.Min, &f.Max, &f.P95, &f.Stddev, &f.Median} {
-			*v = finiteValue(*v)
-		}
-		out[key] = f
+		out[key] = clamped(f)
 	}
 	if out != nil {
 		return out
@@ -285,8 +244,8 @@ func finiteFigures(m map[string]digest.Figures) map[string]digest.Figures {
 // planNames are what a server calls tables that a plan makes itself; nothing of a statement is in them.
 var planNames = pattern.New(`<(?:derived|subquery|union|auto_key|IN_REF)[0-9,]*>`)
 
-// redactedPlan keeps the lines of a plan that cannot hold a literal: those of its table form. Conditions, which the JSON and tree forms
-// write, have quotes or an operator.
+// redactedPlan keeps the lines of a plan that cannot hold a literal: those of its table form. Conditions, which the
+// JSON and tree forms write, have quotes or an operator.
 func redactedPlan(lines []string) []string {
 	var out []string
 	lost := false
@@ -307,7 +266,8 @@ func redactedPlan(lines []string) []string {
 func digestNotes(r *digest.Report) (out []string) {
 	g := r.Global
 	if g.Entries > 0 && g.Entries != g.Count {
-		out = append(out, "Rate limits apply: "+digestCount(g.Entries)+" logged statements stand for "+digestCount(g.Count))
+		out = append(out, "Rate limits apply: "+digestCount(g.Entries)+" logged statements stand for "+
+			digestCount(g.Count))
 	}
 	if g.Filtered > 0 {
 		out = append(out, "Filtered: "+digestCount(g.Filtered)+" statements left out")
@@ -326,10 +286,9 @@ func digestSkipped(r *digest.Report) (head string, parts []string) {
 	if r.Global.Skipped == 0 {
 		return "", nil
 	}
-	head = "Skipped: " + digestCount(r.Global.Skipped) + " " + map[bool]string{true: "part", false: "parts"}[r.Global.Skipped == 1] +
-		" that could not be read"
+	head = "Skipped: " + count(r.Global.Skipped, "part", "parts") + " that could not be read"
 	if n := r.Global.SkippedBytes; n > 0 {
-		head += ", " + digestCount(uint64(n)) + " " + map[bool]string{true: "byte", false: "bytes"}[n == 1]
+		head += ", " + count(n, "byte", "bytes")
 	}
 	for i, s := range r.Skipped {
 		if i == digestSkips {

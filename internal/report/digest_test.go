@@ -22,8 +22,9 @@ import (
 )
 
 var digestOptions = report.DigestOptions{
-	At: time.Date(2026, 5, 4, 12, 30, 0, 0, time.UTC), Host: "db1", User: 210 * time.Millisecond, System: 70 * time.Millisecond,
-	RSS: 12 << 20, Virtual: 1200 << 20, Dyno: "v0.1.0", OrderBy: "Query_time:sum",
+	At: time.Date(2026, 5, 4, 12, 30, 0, 0, time.UTC), Host: "db1", User: 210 * time.Millisecond,
+	System: 70 * time.Millisecond,
+	RSS:    12 << 20, Virtual: 1200 << 20, Dyno: "v0.1.0", OrderBy: "Query_time:sum",
 }
 
 // digestForms are all the forms of a digest.
@@ -48,10 +49,11 @@ func TestDigestGoldens(t *testing.T) {
 func byUser() *digest.Report {
 	return &digest.Report{
 		Global: digest.Global{
-			Source: "performance_schema", Target: "prod", Began: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), Ended: time.Date(2026, 5, 4, 10, 0, 10, 0, time.UTC), Count: 7, Classes: 1,
+			Source: "performance_schema", Target: "prod", Began: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC),
+			Ended: time.Date(2026, 5, 4, 10, 0, 10, 0, time.UTC), Count: 7, Classes: 1,
 			Attributes: map[string]digest.Figures{"query_time": {Count: 7, Sum: 1.5, Avg: 1.5 / 7}},
 		},
-		Classes: []digest.Class{{
+		Classes: []digest.Row{{
 			Rank: 1, ID: "0000000000000000000000000000000D", Fingerprint: "shop", Count: 7, Share: 1, Sampled: true,
 			Attributes: map[string]digest.Figures{"query_time": {Count: 7, Sum: 1.5, Estimated: true}},
 		}},
@@ -75,7 +77,7 @@ func TestDigestJSONIsTheReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want.Classes == nil {
-			want.Classes = []digest.Class{}
+			want.Classes = []digest.Row{}
 		}
 		if want.Skipped == nil {
 			want.Skipped = []slowlog.Skip{}
@@ -192,7 +194,8 @@ func hostileDigest(shift int) *digest.Report {
 
 // TestDigestOfHostileTexts: whatever strangers put into a log, no form lets it out as anything but text.
 func TestDigestOfHostileTexts(t *testing.T) {
-	unseen := regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{e0000}-\x{e007f}]`)
+	unseen := regexp.MustCompile(
+		`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{e0000}-\x{e007f}]`)
 	for shift := range hostile {
 		r := hostileDigest(shift)
 		for form := range digestForms {
@@ -212,7 +215,10 @@ func TestDigestOfHostileTexts(t *testing.T) {
 			}
 			if form == "txt" {
 				for _, l := range strings.Split(out, "\n") {
-					if l != "" && l[0] != '#' && !strings.HasPrefix(l, "SELECT * FROM") && !strings.HasPrefix(l, "WHERE customer_id") && !strings.HasPrefix(l, "UPDATE") && !strings.HasPrefix(l, "select") && l != `\G` && !strings.HasPrefix(l, "- two") && !strings.HasPrefix(l, "<b>three") && !strings.HasPrefix(l, "INSERT") {
+					if l != "" && l[0] != '#' && !strings.HasPrefix(l, "SELECT * FROM") &&
+						!strings.HasPrefix(l, "WHERE customer_id") && !strings.HasPrefix(l, "UPDATE") &&
+						!strings.HasPrefix(l, "select") && l != `\G` && !strings.HasPrefix(l, "- two") &&
+						!strings.HasPrefix(l, "<b>three") && !strings.HasPrefix(l, "INSERT") {
 						t.Errorf("text: a line is no comment and no sample: %q", l)
 					}
 				}
@@ -233,8 +239,10 @@ func TestDigestRedacted(t *testing.T) {
 			k.Typical.SQL = "SELECT * FROM orders WHERE customer_id = 990077123 -- zq7secret"
 		}
 		k.Plan = []string{
-			"id\tselect_type\ttable\ttype\tkey\trows\tExtra", "1\tPRIMARY\t<derived2>\tALL\tNULL\t2500000\tUsing where; Using join buffer (flat, BNL join)",
-			`"attached_condition": "orders.state = 'zq7secret'"`, "-> Filter: (orders.customer_id = 990077123)", "attached: orders.id < 990077123", "'zq7secret'",
+			"id\tselect_type\ttable\ttype\tkey\trows\tExtra", "1\tPRIMARY\t<derived2>\tALL\tNULL\t2500000\tUsing " +
+				"where; Using join buffer (flat, BNL join)",
+			`"attached_condition": "orders.state = 'zq7secret'"`, "-> Filter: (orders.customer_id = 990077123)",
+			"attached: orders.id < 990077123", "'zq7secret'",
 		}
 	}
 	o := digestOptions
@@ -307,7 +315,8 @@ func TestDigestPageOfManyClasses(t *testing.T) {
 		r.Classes = append(r.Classes, k)
 	}
 	out := digestIn(t, "html", r, digestOptions)
-	if !strings.Contains(out, "The details of 4800 classes are left out here") || !strings.Contains(out, "3000 classes are left out here") {
+	if !strings.Contains(out, "The details of 4800 classes are left out here") ||
+		!strings.Contains(out, "3000 classes are left out here") {
 		t.Error("the page does not say what it leaves out")
 	}
 	if len(out) > 8<<20 {
@@ -371,9 +380,12 @@ func TestSampledClassHasNoMean(t *testing.T) {
 		for _, sampled := range []bool{false, true} {
 			k := r.Classes[0]
 			k.Sampled, k.Count = sampled, 7
-			k.Attributes = map[string]digest.Figures{"query_time": {Label: "Exec time", Unit: slowlog.Seconds, Count: 7, Sum: 21.5, Avg: 3.0714, Estimated: sampled}}
+			k.Attributes = map[string]digest.Figures{"query_time": {
+				Label: "Exec time", Unit: slowlog.Seconds, Count: 7,
+				Sum: 21.5, Avg: 3.0714, Estimated: sampled,
+			}}
 			one := *r
-			one.Classes = []digest.Class{k}
+			one.Classes = []digest.Row{k}
 			if got := digestIn(t, form, &one, report.DigestOptions{}); strings.Contains(got, "3.07") == sampled {
 				t.Errorf("%s, sampled %v:\n%s", form, sampled, got)
 			}

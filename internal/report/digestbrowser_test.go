@@ -9,14 +9,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 )
 
-// TestDigestInBrowser opens the pages in a real browser: nothing is refused, logged or asked of the network, nothing is wider than the
-// window, no text of a picture leaves it.
+// TestDigestInBrowser opens the pages in a real browser: nothing is refused, logged or asked of the network, nothing is
+// wider than the window, no text of a picture leaves it.
 func TestDigestInBrowser(t *testing.T) {
 	b := startBrowser(t)
 	dir := t.TempDir()
 	pages := map[string]string{
-		"digest": digestIn(t, "html", digestSample(), digestOptions), "empty": digestIn(t, "html", &digest.Report{}, digestOptions),
-		"hostile0": digestIn(t, "html", hostileDigest(0), digestOptions), "hostile4": digestIn(t, "html", hostileDigest(4), digestOptions),
+		"digest": digestIn(t, "html", digestSample(), digestOptions), "empty": digestIn(t, "html",
+			&digest.Report{}, digestOptions),
+		"hostile0": digestIn(t, "html", hostileDigest(0), digestOptions), "hostile4": digestIn(t, "html",
+			hostileDigest(4), digestOptions),
 		"comparison": comparisonIn(t, "html", comparedSample()),
 	}
 	for name, page := range pages {

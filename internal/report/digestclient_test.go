@@ -33,7 +33,8 @@ func TestDigestTextThroughTheClient(t *testing.T) {
 	dir := t.TempDir()
 	pipe := func(in string, args ...string) (string, error) {
 		t.Helper()
-		cmd := exec.Command(bin, append([]string{"--no-defaults", "--user=root", "--socket=" + s.Socket, "--batch"}, args...)...)
+		cmd := exec.Command(bin, append([]string{"--no-defaults", "--user=root", "--socket=" + s.Socket, "--batch"},
+			args...)...)
 		cmd.Dir = dir
 		cmd.Stdin = strings.NewReader(in)
 		var b bytes.Buffer
@@ -41,7 +42,8 @@ func TestDigestTextThroughTheClient(t *testing.T) {
 		err := cmd.Run()
 		return b.String(), err
 	}
-	if out, err := pipe("CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY, customer_id INT, state TEXT); INSERT INTO shop.orders VALUES (17, 4711, 'open')"); err != nil {
+	if out, err := pipe("CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY, customer_id INT, state " +
+		"TEXT); INSERT INTO shop.orders VALUES (17, 4711, 'open')"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	trap := filepath.Join(dir, "trap")
@@ -62,7 +64,8 @@ func TestDigestTextThroughTheClient(t *testing.T) {
 		}
 
 		for name, r := range map[string]*digest.Report{"empty": {}, "by user": byUser()} {
-			if out, err := pipe(digestIn(t, "txt", r, report.DigestOptions{GroupBy: "user"}), comments, "shop"); err != nil || out != "" {
+			if out, err := pipe(digestIn(t, "txt", r, report.DigestOptions{GroupBy: "user"}), comments,
+				"shop"); err != nil || out != "" {
 				t.Errorf("%s, %s: %v: %s", comments, name, err, out)
 			}
 		}
@@ -74,16 +77,32 @@ func TestDigestTextThroughTheClient(t *testing.T) {
 		}
 		r := &digest.Report{}
 		for _, sql := range []string{
-			`\! touch trap`, `SELECT 1 \! touch trap`, "SELECT 1;\n\\! touch trap\n", "SELECT 1;\n\\\\! touch trap\n", "system touch trap", "SELECT 1;\nsystem touch trap\n", "/* a */\nsystem touch trap",
-			"-- a\nsystem touch trap", "SELECT 1 -- a\nsystem touch trap\n", "SELECT 1; -- a\nsystem touch trap\n", "SELECT 'a\\'\n\\! touch trap", "SELECT `a\\`\n\\! touch trap\n`", "SELECT \"a\\\"\n\\! touch trap\n",
-			"SELECT 1 /*! \\! touch trap\n*/", "SELECT /*+ ' */ 1\n\\! touch trap\n'", "SELECT /*M! 1 */;\nsystem touch trap", "tee trap", `SELECT 1 \T trap`, "source script.sql", `SELECT 1 \. script.sql`,
-			"pager touch trap", "delimiter //", "SELECT 1 delimiter //", "SELECT xdelimiter //", "SELECT 'open", "SELECT `open", "SELECT \"open", "SELECT 1 /* open", "SELECT 1 /*! open", "SELECT 1 --", "SELECT 1 #",
-			"SELECT '\x00'", "SELECT 1 \x00", "SELECT '\r\nsystem touch trap'", "SELECT '\nsystem touch trap\n\\\\! touch trap\n'", "SELECT 1;;", "(((", ")", ";", "", "use shop", "use `shop`", "use", "?", "SELECT ?",
-			"exit", "quit", `SELECT 1 \q`, "connect", `\r`, "SELECT 1 \\d //", "BEGIN NOT ATOMIC SELECT 1; END", "LOAD DATA LOCAL INFILE 'script.sql' INTO TABLE shop.orders", "SELECT 1 FROM dual WHERE 1 = '\\\\'",
-			"SELECT 'x' -- '\n", "SELECT 'x' # '\n", "SELECT 1 /* ' */", "SELECT a--'\n'", "help", "SELECT\nsystem touch trap",
+			`\! touch trap`, `SELECT 1 \! touch trap`, "SELECT 1;\n\\! touch trap\n", "SELECT 1;\n\\\\! touch trap\n",
+			"system touch trap", "SELECT 1;\nsystem touch trap\n", "/* a */\nsystem touch trap",
+			"-- a\nsystem touch trap", "SELECT 1 -- a\nsystem touch trap\n", "SELECT 1; -- a\nsystem touch trap\n",
+			"SELECT 'a\\'\n\\! touch trap", "SELECT `a\\`\n\\! touch trap\n`", "SELECT \"a\\\"\n\\! touch trap\n",
+			"SELECT 1 /*! \\! touch trap\n*/", "SELECT /*+ ' */ 1\n\\! touch trap\n'",
+			"SELECT /*M! 1 */;\nsystem touch trap", "tee trap", `SELECT 1 \T trap`, "source script.sql",
+			`SELECT 1 \. script.sql`,
+			"pager touch trap", "delimiter //", "SELECT 1 delimiter //", "SELECT xdelimiter //", "SELECT 'open",
+			"SELECT `open", "SELECT \"open", "SELECT 1 /* open", "SELECT 1 /*! open", "SELECT 1 --", "SELECT 1 #",
+			"SELECT '\x00'", "SELECT 1 \x00", "SELECT '\r\nsystem touch trap'", "SELECT '\nsystem touch trap\n\\\\! " +
+				"touch trap\n'", "SELECT 1;;", "(((", ")", ";", "", "use shop", "use `shop`", "use", "?", "SELECT ?",
+			"exit", "quit", `SELECT 1 \q`, "connect", `\r`, "SELECT 1 \\d //", "BEGIN NOT ATOMIC SELECT 1; END",
+			"LOAD DATA LOCAL INFILE 'script.sql' INTO TABLE shop.orders", "SELECT 1 FROM dual WHERE 1 = '\\\\'",
+			"SELECT 'x' -- '\n", "SELECT 'x' # '\n", "SELECT 1 /* ' */", "SELECT a--'\n'", "help",
+			"SELECT\nsystem touch trap",
 		} {
-			r.Classes = append(r.Classes, digest.Class{Rank: len(r.Classes) + 1, Fingerprint: "x\nsystem touch trap", Item: "x\n\\! touch trap", Tables: []string{"a\nsystem touch trap", "`'\\G;\\! touch trap"}, Worst: &digest.Sample{SQL: sql}})
-			r.Classes = append(r.Classes, digest.Class{Rank: len(r.Classes) + 1, Fingerprint: "x", Worst: &digest.Sample{SQL: "SELECT CONCAT('reached ', " + strings.Repeat("1+", len(r.Classes)) + "0) AS y"}})
+			r.Classes = append(r.Classes, digest.Row{
+				Rank: len(r.Classes) + 1, Fingerprint: "x\nsystem touch trap",
+				Item: "x\n\\! touch trap", Tables: []string{"a\nsystem touch trap", "`'\\G;\\! touch trap"},
+				Worst: &digest.Sample{SQL: sql},
+			})
+			r.Classes = append(r.Classes, digest.Row{
+				Rank: len(r.Classes) + 1, Fingerprint: "x",
+				Worst: &digest.Sample{SQL: "SELECT CONCAT('reached ', " + strings.Repeat("1+", len(r.Classes)) + "0) " +
+					"AS y"},
+			})
 		}
 		text := digestIn(t, "txt", r, report.DigestOptions{})
 		out, _ = pipe(text, comments, "--force", "shop")

@@ -38,29 +38,63 @@ func comparedSample() *digest.Comparison {
 	r := digestSample()
 	at := r.Global.First
 	side := func(name string, n uint64, sec float64) digest.Side {
-		return digest.Side{Name: name, Source: "slow_log", First: at, Last: at.Add(time.Hour), Seconds: known.Of(3600.0), Count: n, Classes: 9, QuerySec: sec, Concurrency: known.Of(sec / 3600)}
+		return digest.Side{
+			Name: name, Source: "slow_log", First: at, Last: at.Add(time.Hour),
+			Seconds: known.Of(3600.0), Count: n, Classes: 9, QuerySec: sec, Concurrency: known.Of(sec / 3600),
+		}
 	}
 	half := func(n uint64, mean, share float64) *digest.SideFigures {
-		return &digest.SideFigures{Count: n, PerSec: known.Of(float64(n) / 3600), QuerySec: mean * float64(n), Share: share, Mean: known.Of(mean), P95: known.Of(mean * 3), Median: known.Of(mean * 0.8), Max: known.Of(mean * 20)}
+		return &digest.SideFigures{
+			Count: n, PerSec: known.Of(float64(n) / 3600), QuerySec: mean * float64(n),
+			Share: share, Mean: known.Of(mean), P95: known.Of(mean * 3), Median: known.Of(mean * 0.8),
+			Max: known.Of(mean * 20),
+		}
 	}
 	ratio := func(c, lo, hi float64) known.Value[stat.Interval] {
 		return known.Of(stat.Interval{Center: c, Lo: lo, Hi: hi, N: 60, Confidence: 0.95})
 	}
 	c := &digest.Comparison{
-		Version: digest.ComparisonVersion, A: side("monday.log", 120000, 900), B: side("tuesday.log", 118000, 1400), Result: stat.Worse, Margin: 0.1, Confidence: 0.95, Judged: 4,
-		Reasons: []string{"SELECT shop.orders takes ×3.1 as long and is 40 % of B's query time"}, Notes: []string{"B skipped 3 parts of its log"},
-		Totals: map[digest.Change]int{digest.Slower: 1, digest.Appeared: 1, digest.Faster: 1, digest.Vanished: 1, digest.Unclear: 1, digest.Unchanged: 1},
+		Version: digest.ComparisonVersion, A: side("monday.log", 120000, 900), B: side("tuesday.log", 118000, 1400),
+		Result: stat.Worse, Margin: 0.1, Confidence: 0.95, Judged: 4,
+		Reasons: []string{"SELECT shop.orders takes ×3.1 as long and is 40 % of B's query time"},
+		Notes:   []string{"B skipped 3 parts of its log"},
+		Totals: map[digest.ClassVerdict]int{
+			digest.Slower: 1, digest.Appeared: 1, digest.Faster: 1, digest.Vanished: 1,
+			digest.Unclear: 1, digest.Unchanged: 1,
+		},
 		Classes: []digest.ClassCompared{
 			{
-				ID: r.Classes[0].ID, Fingerprint: r.Classes[0].Fingerprint, Item: "SELECT shop.orders", Change: digest.Slower, A: half(1000, 0.1, 0.1), B: half(1200, 0.31, 0.4), Mean: ratio(3.1, 2.8, 3.4),
-				Adjusted: known.Of(0.0001), P95: known.Of(3.3), Median: known.Of(2.9), Calls: known.Of(1.2), Impact: 252, Worst: r.Classes[0].Worst,
-				Attributes: map[string]digest.Averages{"rows_examined": {A: 12, B: 250000}, "lock_time": {A: 0.0001, B: 0.0002}, "bytes_sent": {A: 1024, B: 2048}},
+				ID: r.Classes[0].ID, Fingerprint: r.Classes[0].Fingerprint, Item: "SELECT shop.orders",
+				Change: digest.Slower, A: half(1000, 0.1, 0.1), B: half(1200, 0.31, 0.4), Mean: ratio(3.1, 2.8, 3.4),
+				Adjusted: known.Of(0.0001), P95: known.Of(3.3), Median: known.Of(2.9), Calls: known.Of(1.2),
+				Impact: 252, Worst: r.Classes[0].Worst,
+				Attributes: map[string]digest.Averages{
+					"rows_examined": {A: 12, B: 250000},
+					"lock_time":     {A: 0.0001, B: 0.0002}, "bytes_sent": {A: 1024, B: 2048},
+				},
 			},
-			{ID: r.Classes[2].ID, Fingerprint: r.Classes[2].Fingerprint, Item: "INSERT log", Change: digest.Appeared, B: half(100, 0.03, 0.01), Impact: 3, Worst: r.Classes[2].Worst},
-			{ID: r.Classes[1].ID, Fingerprint: r.Classes[1].Fingerprint, Item: "UPDATE orders", Change: digest.Faster, A: half(1000, 0.025, 0.08), B: half(900, 0.002, 0.01), Mean: ratio(0.08, 0.07, 0.09), Calls: known.Of(0.9), Impact: -20.7},
-			{ID: r.Classes[3].ID, Fingerprint: r.Classes[3].Fingerprint, Item: "ADMIN QUIT", Change: digest.Vanished, A: half(100, 0.0075, 0.002), Impact: -0.75},
-			{ID: "0000000000000000000000000000000E", Fingerprint: "select ?", Change: digest.Unclear, Reason: "fewer than 30 statements", A: half(3, 0.001, 0), B: half(2, 0.001, 0), Calls: known.Of(0.67)},
-			{ID: "0000000000000000000000000000000F", Fingerprint: "commit", Item: "COMMIT", Change: digest.Unchanged, A: half(5000, 0.001, 0), B: half(5000, 0.001, 0), Mean: ratio(1.001, 0.995, 1.007), Calls: known.Of(1.0), Impact: 0.005},
+			{
+				ID: r.Classes[2].ID, Fingerprint: r.Classes[2].Fingerprint, Item: "INSERT log", Change: digest.Appeared,
+				B: half(100, 0.03, 0.01), Impact: 3, Worst: r.Classes[2].Worst,
+			},
+			{
+				ID: r.Classes[1].ID, Fingerprint: r.Classes[1].Fingerprint, Item: "UPDATE orders", Change: digest.Faster,
+				A: half(1000, 0.025, 0.08), B: half(900, 0.002, 0.01), Mean: ratio(0.08, 0.07, 0.09),
+				Calls: known.Of(0.9), Impact: -20.7,
+			},
+			{
+				ID: r.Classes[3].ID, Fingerprint: r.Classes[3].Fingerprint, Item: "ADMIN QUIT", Change: digest.Vanished,
+				A: half(100, 0.0075, 0.002), Impact: -0.75,
+			},
+			{
+				ID: "0000000000000000000000000000000E", Fingerprint: "select ?", Change: digest.Unclear,
+				Reason: "fewer than 30 statements", A: half(3, 0.001, 0), B: half(2, 0.001, 0), Calls: known.Of(0.67),
+			},
+			{
+				ID: "0000000000000000000000000000000F", Fingerprint: "commit", Item: "COMMIT", Change: digest.Unchanged,
+				A: half(5000, 0.001, 0), B: half(5000, 0.001, 0), Mean: ratio(1.001, 0.995, 1.007),
+				Calls: known.Of(1.0), Impact: 0.005,
+			},
 		},
 	}
 	return c
@@ -101,7 +135,8 @@ func TestDigestComparisonJSONIsTheComparison(t *testing.T) {
 
 // TestDigestComparisonOfWildNumbersAndTexts: no form fails on either or lets them out.
 func TestDigestComparisonOfWildNumbersAndTexts(t *testing.T) {
-	unseen := regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{e0000}-\x{e007f}]`)
+	unseen := regexp.MustCompile(
+		`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{e0000}-\x{e007f}]`)
 	for i, bad := range hostile {
 		v := [...]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64}[i%4]
 		c := comparedSample()
@@ -112,7 +147,8 @@ func TestDigestComparisonOfWildNumbersAndTexts(t *testing.T) {
 		for j := range c.Classes {
 			k := &c.Classes[j]
 			k.ID, k.Item, k.Fingerprint, k.Reason = k.ID+bad, k.Item+bad, k.Fingerprint+bad, bad
-			k.Impact, k.P95, k.Calls, k.Median, k.Adjusted, k.Mean = v, known.Of(v), known.Of(v), known.Of(v), known.Of(v), known.Of(stat.Interval{Center: v, Lo: v, Hi: v, Confidence: 0.95})
+			k.Impact, k.P95, k.Calls, k.Median, k.Adjusted, k.Mean = v, known.Of(v), known.Of(v), known.Of(v),
+				known.Of(v), known.Of(stat.Interval{Center: v, Lo: v, Hi: v, Confidence: 0.95})
 			if k.A != nil {
 				k.A.Mean, k.A.QuerySec = known.Of(v), v
 			}
@@ -127,7 +163,8 @@ func TestDigestComparisonOfWildNumbersAndTexts(t *testing.T) {
 			if m := unseen.FindString(out); m != "" {
 				t.Errorf("%s: holds %q", form, m)
 			}
-			if form == "html" && (strings.Contains(out, "<script") || strings.Contains(out, "<img") || strings.Contains(out, "<b>three")) {
+			if form == "html" && (strings.Contains(out, "<script") || strings.Contains(out, "<img") ||
+				strings.Contains(out, "<b>three")) {
 				t.Error("html: a text is more than text")
 			}
 			if form == "json" && !json.Valid([]byte(out)) {
@@ -153,7 +190,8 @@ func TestDigestComparisonOfMany(t *testing.T) {
 			}
 			continue
 		}
-		if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, "2900 classes more are left out here") {
+		if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat,
+			"2900 classes more are left out here") {
 			t.Errorf("%s does not say what it leaves out", form)
 		}
 	}

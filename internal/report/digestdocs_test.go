@@ -67,7 +67,8 @@ func BenchmarkDigest(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var n int64
-				if err := f(writerFunc(func(x []byte) (int, error) { n += int64(len(x)); return len(x), nil }), r, digestOptions); err != nil {
+				if err := f(writerFunc(func(x []byte) (int, error) { n += int64(len(x)); return len(x), nil }), r,
+					digestOptions); err != nil {
 					b.Fatal(err)
 				}
 				b.SetBytes(n)

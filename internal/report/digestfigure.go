@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// The numbers of a digest are written in the forms that readers of pt-query-digest's reports, and the programs that parse them,
-// expect: amounts of anything in powers of 1024, rates in powers of 1000, times cut to microseconds.
+// The numbers of a digest are written in the forms that readers of pt-query-digest's reports, and the programs that
+// parse them, expect: amounts of anything in powers of 1024, rates in powers of 1000, times cut to microseconds.
 
 // digestUnknown stands for a figure that the source does not tell.
 const digestUnknown = "-"
 
-// digestAmount writes an amount: whole numbers below base as they are, everything else with two decimals and the letter of its power.
+// digestAmount writes an amount: whole numbers below base as they are, everything else with two decimals and the letter
+// of its power.
 func digestAmount(v, base float64) string {
 	const units = "kMGTPEZY"
 	whole := !strings.Contains(strconv.FormatFloat(v, 'g', 15, 64), ".")
@@ -30,6 +31,9 @@ func digestAmount(v, base float64) string {
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
 }
+
+// twoDigits writes a figure with two decimals.
+func twoDigits(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
 // digestRate writes a number per second, or a number of statements.
 func digestRate(v float64) string { return digestAmount(v, 1000) }

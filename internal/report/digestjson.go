@@ -15,9 +15,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
-// DigestJSON writes a digest as one JSON object: the Report's fields by their JSON names, one class a line, so that a hundred thousand
-// classes need no more memory than one, and lines can be searched and compared. Characters that cannot be seen are \u escapes; bytes that
-// are no UTF-8 become U+FFFD, for JSON has no others. Lists are [] when they are empty, and figures that the source does not tell are null.
+// DigestJSON writes a digest as one JSON object: the Report's fields by their JSON names, one class a line, so that a
+// hundred thousand classes need no more memory than one, and lines can be searched and compared. Characters that cannot
+// be seen are \u escapes; bytes that are no UTF-8 become U+FFFD, for JSON has no others. Lists are [] when they are
+// empty, and figures that the source does not tell are null.
 func DigestJSON(w io.Writer, r *digest.Report, o DigestOptions) error {
 	c := digestClean(r, o)
 	if c.Skipped == nil {
@@ -34,7 +35,7 @@ func DigestJSON(w io.Writer, r *digest.Report, o DigestOptions) error {
 	}
 	var buf []byte
 	out := newDigestOut(w)
-	err = writeLines(out, head, tail, o.classes(r), func(k digest.Class) ([]byte, error) {
+	err = writeLines(out, head, tail, o.classes(r), func(k digest.Row) ([]byte, error) {
 		var err error
 		buf, err = appendClass(buf[:0], k)
 		return buf, err
@@ -46,7 +47,9 @@ func DigestJSON(w io.Writer, r *digest.Report, o DigestOptions) error {
 }
 
 // writeLines writes a JSON object whose list of classes stands between head and tail, one element a line.
-func writeLines[T any](out *digestOut, head, tail []byte, elements iter.Seq2[int, T], encode func(T) ([]byte, error)) error {
+func writeLines[T any](out *digestOut, head, tail []byte, elements iter.Seq2[int, T],
+	encode func(T) ([]byte, error),
+) error {
 	out.bytes(seen(head))
 	out.text(`"classes":[`)
 	n := 0
@@ -83,8 +86,9 @@ func seen(b []byte) []byte {
 	return b
 }
 
-// appendClass appends what json.Marshal gives of a class. A class is its figures for the most part, and those go ten times as fast by hand.
-func appendClass(dst []byte, k digest.Class) ([]byte, error) {
+// appendClass appends what json.Marshal gives of a class. A class is its figures for the most part, and those go ten
+// times as fast by hand.
+func appendClass(dst []byte, k digest.Row) ([]byte, error) {
 	figures := k.Attributes
 	k.Attributes = nil
 	whole, err := json.Marshal(k)
@@ -141,7 +145,8 @@ func appendFigures(dst []byte, f digest.Figures) []byte {
 	return append(dst, '}')
 }
 
-// appendNumber appends a finite number as encoding/json writes it: as ECMAScript does, in the fewest digits that read back as the same.
+// appendNumber appends a finite number as encoding/json writes it: as ECMAScript does, in the fewest digits that read
+// back as the same.
 func appendNumber(dst []byte, v float64) []byte {
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
 		dst = strconv.AppendFloat(dst, v, 'e', -1, 64)

@@ -24,7 +24,10 @@ func TestAppendClass(t *testing.T) {
 		case 3:
 			return math.Ldexp(rng.Float64(), rng.IntN(2000)-1000)
 		case 4:
-			return [...]float64{0, math.Copysign(0, -1), 1e-6, 9.99e-7, 1e21, 9.99e20, math.MaxFloat64, math.SmallestNonzeroFloat64, 1e-7, 1e-10, 1e100}[rng.IntN(11)]
+			return [...]float64{
+				0, math.Copysign(0, -1), 1e-6, 9.99e-7, 1e21, 9.99e20, math.MaxFloat64,
+				math.SmallestNonzeroFloat64, 1e-7, 1e-10, 1e100,
+			}[rng.IntN(11)]
 		default:
 			return float64(rng.Uint64())
 		}
@@ -36,7 +39,10 @@ func TestAppendClass(t *testing.T) {
 		return known.Of(number())
 	}
 	for range 20_000 {
-		f := digest.Figures{Label: "no", Count: rng.Uint64(), Share: maybe(), Sum: number(), Min: maybe(), Max: maybe(), Avg: number(), P95: maybe(), Stddev: maybe(), Median: maybe()}
+		f := digest.Figures{
+			Label: "no", Count: rng.Uint64(), Share: maybe(), Sum: number(), Min: maybe(), Max: maybe(),
+			Avg: number(), P95: maybe(), Stddev: maybe(), Median: maybe(),
+		}
 		want, err := json.Marshal(f)
 		if err != nil {
 			t.Fatal(err)
@@ -45,9 +51,12 @@ func TestAppendClass(t *testing.T) {
 			t.Fatalf("got  %s\nwant %s", got, want)
 		}
 	}
-	for _, k := range []digest.Class{
+	for _, k := range []digest.Row{
 		{Attributes: map[string]digest.Figures{}},
-		{ID: `"attributes":null`, Fingerprint: `x "attributes":null <&>`, Item: "\x00\u2028", Attributes: map[string]digest.Figures{"b": {Count: 1}, "a\"<": {Sum: 2}, "c": {}}},
+		{
+			ID: `"attributes":null`, Fingerprint: `x "attributes":null <&>`, Item: "\x00\u2028",
+			Attributes: map[string]digest.Figures{"b": {Count: 1}, "a\"<": {Sum: 2}, "c": {}},
+		},
 	} {
 		want, err := json.Marshal(k)
 		if err != nil {

@@ -36,3 +36,11 @@ func (o *digestOut) end(what string) error {
 	}
 	return nil
 }
+
+// written writes all of s, which is what.
+func written(w io.Writer, s, what string) error {
+	if _, err := io.WriteString(w, s); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	return nil
+}

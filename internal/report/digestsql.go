@@ -4,26 +4,18 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// The text of a digest goes through the mysql client when people pipe it there, and its samples were written by whoever sent them to
-// the server. So a sample stands outside of comments only when the client reads it as whole SQL statements and nothing else: not as a
-// command of its own (`\!` and `system` run a shell, `source` reads a file, `delimiter` swallows the rest), and not with an open
-// quote or comment. Source: the client's manual, "mysql Client Commands", and its treatment of files in batch mode.
-
-type sqlKind uint8
-
-const (
-	sqlWord    sqlKind = iota // keyword, bare name or number
-	sqlString                 // '…' or "…"
-	sqlName                   // `…`
-	sqlComment                // up to the end of the line, or /* … */
-	sqlMark                   // any other character; /*! and */ around executable comments
-	sqlOpen                   // a quote or a comment without an end
-)
+// The text of a digest goes through the mysql client when people pipe it there, and its samples were written by whoever
+// sent them to the server. So a sample stands outside of comments only when the client reads it as whole SQL statements
+// and nothing else: not as a command of its own (`\!` and `system` run a shell, `source` reads a file, `delimiter`
+// swallows the rest), and not with an open quote or comment. Source: the client's manual, "mysql Client Commands", and
+// its treatment of files in batch mode.
 
 type sqlToken struct {
-	kind     sqlKind
+	kind     sqltext.Kind // a Sign stands for the begin and the end of a Code, too; numbers are a Word
 	from, to int
 	depth    int // of parentheses around it; a parenthesis itself has that of its outside
 }
@@ -31,107 +23,63 @@ type sqlToken struct {
 // sqlTokens cuts a statement as the mysql client does: backslashes escape within quotes.
 func sqlTokens(s string) (out []sqlToken) {
 	depth, executable := 0, false
-	for i := 0; i < len(s); {
-		from, kind := i, sqlMark
-		c := s[i]
+	for i, end := 0, 0; i < len(s); i = end {
+		kind, at := sqltext.Sign, depth
+		inside, code := sqltext.Executed(s, i)
 		switch {
-		case c == ' ' || '\t' <= c && c <= '\r':
-			i++
-			continue
-		case c == '\'' || c == '"' || c == '`':
-			kind = sqlString
-			if c == '`' {
-				kind = sqlName
-			}
-			if i = quoteEnd(s, i); i < 0 {
-				kind, i = sqlOpen, len(s)
-			}
-		case c == '#' || strings.HasPrefix(s[i:], "--") && (i+2 == len(s) || s[i+2] <= ' '):
-			kind = sqlComment
-			if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
-				i += n
-			} else {
-				i = len(s)
-			}
-		case strings.HasPrefix(s[i:], "/*!") || strings.HasPrefix(s[i:], "/*M!"):
-			if executable = true; s[i+2] == 'M' {
-				i++
-			}
-			for i += 3; i < len(s) && '0' <= s[i] && s[i] <= '9'; { // from which version on
-				i++
-			}
+		case code:
+			executable, end = true, inside
 		case executable && strings.HasPrefix(s[i:], "*/"):
-			executable = false
-			i += 2
-		case strings.HasPrefix(s[i:], "/*"):
-			if n := strings.Index(s[i+2:], "*/"); n >= 0 {
-				kind, i = sqlComment, i+2+n+2
-			} else {
-				kind, i = sqlOpen, len(s)
-			}
-		case wordByte(c):
-			kind = sqlWord
-			for i < len(s) && wordByte(s[i]) {
-				i++
-			}
+			executable, end = false, i+2
 		default:
-			i++
+			kind, end = sqltext.Next(s, i)
 		}
-		t := sqlToken{kind, from, i, depth}
-		if kind == sqlMark {
-			switch c {
-			case '(':
-				depth++
-			case ')':
-				depth--
-				t.depth = depth
+		switch {
+		case kind == sqltext.Space:
+			continue
+		case kind == sqltext.Number:
+			kind = sqltext.Word
+		case kind == sqltext.String || kind == sqltext.Name:
+			var closed bool
+			if end, closed = sqltext.Quoted(s, i); !closed {
+				kind = sqltext.Open
 			}
+		case s[i] == '(':
+			depth++
+		case s[i] == ')':
+			depth--
+			at = depth
 		}
-		out = append(out, t)
+		out = append(out, sqlToken{kind, i, end, at})
 	}
 	if executable { // the comment has no end
-		out = append(out, sqlToken{sqlOpen, len(s), len(s), depth})
+		out = append(out, sqlToken{sqltext.Open, len(s), len(s), depth})
 	}
 	return out
 }
 
-func wordByte(c byte) bool {
-	return c == '_' || c == '$' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
-}
-
-// quoteEnd returns where the quoted text that begins at i ends, or -1.
-func quoteEnd(s string, i int) int {
-	q := s[i]
-	for i++; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && q != '`':
-			i++
-		case s[i] == q && i+1 < len(s) && s[i+1] == q:
-			i++
-		case s[i] == q:
-			return i + 1
-		}
-	}
-	return -1
-}
-
 // is reports whether a token is a word, in any case.
 func (t sqlToken) is(s, word string) bool {
-	return t.kind == sqlWord && strings.EqualFold(s[t.from:t.to], word)
+	return t.kind == sqltext.Word && strings.EqualFold(s[t.from:t.to], word)
 }
 
 // mark reports whether a token is the character c.
 func (t sqlToken) mark(s string, c byte) bool {
-	return t.kind == sqlMark && t.to == t.from+1 && s[t.from] == c
+	return t.kind == sqltext.Sign && t.to == t.from+1 && s[t.from] == c
 }
 
-// verbs begin the statements that a server takes. None is a command of the client, but for USE, which means the same there.
-var sqlVerbs = " ALTER ANALYZE BACKUP BEGIN BINLOG CACHE CALL CHANGE CHECK CHECKSUM CLONE COMMIT CREATE DEALLOCATE DELETE DESC DESCRIBE DO DROP " +
-	"EXECUTE EXPLAIN FLUSH GET GRANT HANDLER IMPORT INSERT INSTALL KILL LOAD LOCK OPTIMIZE PREPARE PURGE RELEASE RENAME REPAIR REPLACE RESET " +
-	"RESIGNAL RESTART REVOKE ROLLBACK SAVEPOINT SELECT SET SHOW SHUTDOWN SIGNAL START STOP TABLE TRUNCATE UNINSTALL UNLOCK UPDATE USE VALUES " +
+// verbs begin the statements that a server takes. None is a command of the client, but for USE, which means the same
+// there.
+var sqlVerbs = " ALTER ANALYZE BACKUP BEGIN BINLOG CACHE CALL CHANGE CHECK CHECKSUM CLONE COMMIT CREATE DEALLOCATE " +
+	"DELETE DESC DESCRIBE DO DROP " +
+	"EXECUTE EXPLAIN FLUSH GET GRANT HANDLER IMPORT INSERT INSTALL KILL LOAD LOCK OPTIMIZE PREPARE PURGE RELEASE " +
+	"RENAME REPAIR REPLACE RESET " +
+	"RESIGNAL RESTART REVOKE ROLLBACK SAVEPOINT SELECT SET SHOW SHUTDOWN SIGNAL START STOP TABLE TRUNCATE UNINSTALL " +
+	"UNLOCK UPDATE USE VALUES " +
 	"WITH XA "
 
-// liveSQL returns a statement in the form in which it can stand outside of comments, with the \G that ends it, or why it cannot.
+// liveSQL returns a statement in the form in which it can stand outside of comments, with the \G that ends it, or why
+// it cannot.
 func liveSQL(s string) (live, why string) {
 	s = strings.TrimRight(s, " \t\r\n\f\v;")
 	if s == "" {
@@ -148,11 +96,12 @@ func liveSQL(s string) (live, why string) {
 	begins, local, load := true, false, false
 	for _, t := range ts {
 		switch {
-		case t.kind == sqlOpen:
+		case t.kind == sqltext.Open:
 			return "", "a quote or comment has no end"
 		case t.mark(s, '?'):
 			return "", "with placeholders"
-		case t.kind == sqlWord && strings.HasSuffix(strings.ToLower(s[t.from:t.to]), "delimiter"): // it looks for it within words, too
+		case t.kind == sqltext.Word && strings.HasSuffix(strings.ToLower(s[t.from:t.to]), "delimiter"):
+			// it looks for it within words, too
 			return "", "the mysql client would take a part of it as a command"
 		case t.mark(s, ';'):
 			if begins {
@@ -160,14 +109,16 @@ func liveSQL(s string) (live, why string) {
 			}
 			begins, load = true, false
 			continue
-		// Within these the clients differ, by version and settings, in what they take as an escape or the end of a string.
-		case t.kind != sqlString && strings.Contains(s[t.from:t.to], `\`), strings.HasPrefix(s[t.from:t.to], "/*+") && strings.ContainsAny(s[t.from:t.to], "'\"`;"):
+		// Within these the clients differ, by version and settings, in what they take as an escape or the end of a
+		// string.
+		case t.kind != sqltext.String && strings.Contains(s[t.from:t.to], `\`), strings.HasPrefix(s[t.from:t.to],
+			"/*+") && strings.ContainsAny(s[t.from:t.to], "'\"`;"):
 			return "", "the mysql client would take a part of it as a command"
-		case t.kind == sqlComment, begins && t.mark(s, '('), begins && t.kind == sqlMark && t.to-t.from > 1:
+		case t.kind == sqltext.Comment, begins && t.mark(s, '('), begins && t.kind == sqltext.Sign && t.to-t.from > 1:
 			continue
 		case begins:
 			w := s[t.from:t.to]
-			if t.kind != sqlWord || !strings.Contains(sqlVerbs, " "+strings.ToUpper(w)+" ") {
+			if t.kind != sqltext.Word || !strings.Contains(sqlVerbs, " "+strings.ToUpper(w)+" ") {
 				return "", "not a complete statement"
 			}
 			begins, load = false, t.is(s, "LOAD")
@@ -182,7 +133,7 @@ func liveSQL(s string) (live, why string) {
 		return "", "it would read a file of this machine"
 	case begins:
 		return "", "no statement"
-	case ts[len(ts)-1].kind == sqlComment && s[ts[len(ts)-1].from] != '/':
+	case ts[len(ts)-1].kind == sqltext.Comment && s[ts[len(ts)-1].from] != '/':
 		return s + "\n\\G", "" // the comment reaches to the end of its line
 	default:
 		return s + `\G`, ""
@@ -191,14 +142,14 @@ func liveSQL(s string) (live, why string) {
 
 // useSQL writes USE, which the client takes as a command of its own and ends at ; or the end of the line.
 func useSQL(s string, ts []sqlToken) (live, why string) {
-	if len(ts) != 2 || strings.Contains(s, "\n") || ts[1].kind != sqlWord && ts[1].kind != sqlName {
+	if len(ts) != 2 || strings.Contains(s, "\n") || ts[1].kind != sqltext.Word && ts[1].kind != sqltext.Name {
 		return "", "the mysql client would take a part of it as a command"
 	}
 	return s + ";", ""
 }
 
-// asSelect returns the SELECT that reads what an UPDATE or DELETE reads, for servers that explain nothing else. It is empty where the two
-// would not read the same, or where the SELECT would not be valid.
+// asSelect returns the SELECT that reads what an UPDATE or DELETE reads, for servers that explain nothing else. It is
+// empty where the two would not read the same, or where the SELECT would not be valid.
 func asSelect(s string) string {
 	if _, why := liveSQL(s); why != "" {
 		return ""
@@ -207,11 +158,12 @@ func asSelect(s string) string {
 	var ts []sqlToken
 	for _, t := range sqlTokens(s) {
 		switch {
-		case t.mark(s, ';'), t.kind == sqlMark && t.to-t.from > 1: // several statements; text for some servers only
+		case t.mark(s, ';'), t.kind == sqltext.Sign && t.to-t.from > 1:
+			// several statements; text for some servers only
 			return ""
-		case t.kind == sqlComment && s[t.from] != '/': // a line's end would be lost
+		case t.kind == sqltext.Comment && s[t.from] != '/': // a line's end would be lost
 			return ""
-		case t.kind != sqlComment:
+		case t.kind != sqltext.Comment:
 			ts = append(ts, t)
 		}
 	}
@@ -257,7 +209,8 @@ func asSelect(s string) string {
 		}
 		set := top(i, "SET")
 		rest := top(set, "WHERE", "ORDER", "LIMIT")
-		if set == len(ts) || set == i || rest == set+1 || has(i, set, "PORTION") || has(set, rest, "SELECT", "DEFAULT", "VALUES") {
+		if set == len(ts) || set == i || rest == set+1 || has(i, set, "PORTION") ||
+			has(set, rest, "SELECT", "DEFAULT", "VALUES") {
 			return ""
 		}
 		for k := set; k+1 < rest; k++ {
@@ -272,7 +225,8 @@ func asSelect(s string) string {
 			i++
 		}
 		from := top(i, "FROM")
-		if from >= len(ts)-1 || from == i && top(from, "USING") < len(ts) || has(i, len(ts), "PORTION") || ts[i].is(s, "HISTORY") {
+		if from >= len(ts)-1 || from == i && top(from, "USING") < len(ts) || has(i, len(ts), "PORTION") ||
+			ts[i].is(s, "HISTORY") {
 			return ""
 		}
 		what := "*"
@@ -290,8 +244,8 @@ const wholeSQL = 1024
 
 const keptMembers = 20 // of an IN list
 
-// shortSQL leaves rows of VALUES and members of IN lists out of a long statement, with a comment in their place. What it returns is as
-// valid as s was.
+// shortSQL leaves rows of VALUES and members of IN lists out of a long statement, with a comment in their place. What
+// it returns is as valid as s was.
 func shortSQL(s string) string {
 	if len(s) <= wholeSQL {
 		return s
@@ -340,7 +294,8 @@ func shortSQL(s string) string {
 			for j := i + 2; j < k; j++ {
 				if ts[j].depth == ts[i+1].depth+1 && ts[j].mark(s, ',') {
 					if seen++; seen == keptMembers {
-						holes = append(holes, hole{ts[j].from, ts[k-1].from, " /* " + count(members-keptMembers, "member", "members") + " more */"})
+						holes = append(holes, hole{ts[j].from, ts[k-1].from, " /* " + count(members-keptMembers,
+							"member", "members") + " more */"})
 						break
 					}
 				}

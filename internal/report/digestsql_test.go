@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 func TestLiveSQL(t *testing.T) {
@@ -87,7 +89,8 @@ func TestAsSelect(t *testing.T) {
 	f("UPDATE t SET a = 1, b = 2 WHERE id = 3", "select a = 1, b = 2 from t WHERE id = 3")
 	f("update low_priority ignore t set a=1 order by b limit 5", "select a=1 from t order by b limit 5")
 	f("UPDATE a JOIN b USING (id) SET a.x = b.y", "select a.x = b.y from a JOIN b USING (id)")
-	f("UPDATE t SET a = 'where' WHERE b IN (SELECT c FROM d WHERE e = 1)", "select a = 'where' from t WHERE b IN (SELECT c FROM d WHERE e = 1)")
+	f("UPDATE t SET a = 'where' WHERE b IN (SELECT c FROM d WHERE e = 1)", "select a = 'where' from t WHERE b IN "+
+		"(SELECT c FROM d WHERE e = 1)")
 	f("DELETE FROM t WHERE id = 3 LIMIT 1;", "select * from t WHERE id = 3 LIMIT 1")
 	f("delete quick a from a join b using (id) where b.x = 1", "select 1 from a join b using (id) where b.x = 1")
 	f("DELETE /* app */ FROM t", "select * from t")
@@ -131,8 +134,10 @@ func TestShortSQL(t *testing.T) {
 	f("INSERT INTO t VALUES (1, 'x')"+rows(1), "INSERT INTO t VALUES (1, 'x')"+rows(1))
 	f("INSERT INTO t VALUES (1, 'x')"+rows(100), "INSERT INTO t VALUES (1, 'x') /* 100 rows more */")
 	f("INSERT INTO t (a, b) VALUES (1, (SELECT 2))"+rows(100)+" ON DUPLICATE KEY UPDATE a = VALUES(a), b = VALUES(b)",
-		"INSERT INTO t (a, b) VALUES (1, (SELECT 2)) /* 100 rows more */ ON DUPLICATE KEY UPDATE a = VALUES(a), b = VALUES(b)")
-	f("SELECT * FROM t WHERE a IN ("+list(200)+") AND b IN (1, 2)", "SELECT * FROM t WHERE a IN ("+strings.Repeat("12345, ", 19)+"12345 /* 181 members more */) AND b IN (1, 2)")
+		"INSERT INTO t (a, b) VALUES (1, (SELECT 2)) /* 100 rows more */ ON DUPLICATE KEY UPDATE a = VALUES(a), b = "+
+			"VALUES(b)")
+	f("SELECT * FROM t WHERE a IN ("+list(200)+") AND b IN (1, 2)", "SELECT * FROM t WHERE a IN ("+
+		strings.Repeat("12345, ", 19)+"12345 /* 181 members more */) AND b IN (1, 2)")
 	long := "SELECT '" + strings.Repeat("x", 2000) + "' WHERE a IN (1, 2)"
 	f(long, long)
 	open := "INSERT INTO t VALUES (1, 'x')" + rows(100) + ", (3, 'x"
@@ -141,7 +146,12 @@ func TestShortSQL(t *testing.T) {
 
 // FuzzLiveSQL looks for a text that is said to be harmless and is not, judged by a much simpler reading.
 func FuzzLiveSQL(f *testing.F) {
-	for _, s := range []string{"SELECT 1", "SELECT 'a\\'", "SELECT 1 -- x", "UPDATE t SET a = 'b' WHERE c IN (1,2)", "SELECT `a` /*!50000 b */", "use x", "(SELECT 1);SELECT 2 # x\n", "SELECT 1 /*! \\! id */", "-- a\nSELECT 1", "SELECT 'it''s', \"a\\\"\"", "DELETE a FROM a JOIN b USING (id)", "INSERT INTO t VALUES (1),(2)", "SELECT 1 delimiter //", "\\! id", "system id"} {
+	for _, s := range []string{
+		"SELECT 1", "SELECT 'a\\'", "SELECT 1 -- x", "UPDATE t SET a = 'b' WHERE c IN (1,2)",
+		"SELECT `a` /*!50000 b */", "use x", "(SELECT 1);SELECT 2 # x\n", "SELECT 1 /*! \\! id */", "-- a\nSELECT 1",
+		"SELECT 'it''s', \"a\\\"\"", "DELETE a FROM a JOIN b USING (id)", "INSERT INTO t VALUES (1),(2)",
+		"SELECT 1 delimiter //", "\\! id", "system id",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -164,14 +174,16 @@ func FuzzLiveSQL(f *testing.F) {
 			end := -1
 			switch {
 			case strings.ContainsRune("'\"`", rune(body[i])):
-				end = quoteEnd(body, i)
-			case body[i] == '#', strings.HasPrefix(body[i:], "-- "), strings.HasPrefix(body[i:], "--\t"), strings.HasPrefix(body[i:], "--\n"), strings.HasPrefix(body[i:], "--\r"):
+				end, _ = sqltext.Quoted(body, i)
+			case body[i] == '#', strings.HasPrefix(body[i:], "-- "), strings.HasPrefix(body[i:], "--\t"),
+				strings.HasPrefix(body[i:], "--\n"), strings.HasPrefix(body[i:], "--\r"):
 				if n := strings.IndexByte(body[i:], '\n'); n >= 0 {
 					end = i + n
 				} else {
 					end = len(body)
 				}
-			case strings.HasPrefix(body[i:], "/*") && !strings.HasPrefix(body[i:], "/*!") && !strings.HasPrefix(body[i:], "/*M!"):
+			case strings.HasPrefix(body[i:], "/*") && !strings.HasPrefix(body[i:], "/*!") &&
+				!strings.HasPrefix(body[i:], "/*M!"):
 				end = i + 2 + strings.Index(body[i+2:], "*/") + 2
 			}
 			if end > i {
@@ -182,7 +194,8 @@ func FuzzLiveSQL(f *testing.F) {
 			bare.WriteByte(body[i])
 			i++
 		}
-		if strings.ContainsAny(bare.String(), "\\'\"\x00?") || strings.Contains(strings.ToLower(bare.String()), "delimiter ") {
+		if strings.ContainsAny(bare.String(), "\\'\"\x00?") ||
+			strings.Contains(strings.ToLower(bare.String()), "delimiter ") {
 			t.Fatalf("liveSQL(%q) = %q: left is %q", s, live, bare.String())
 		}
 	})

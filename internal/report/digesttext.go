@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 const (
@@ -23,9 +24,10 @@ const (
 	extraWidth  = 1000 // characters of a text that stands in comments
 )
 
-// DigestText writes a digest in the layout of pt-query-digest's report: every line is a comment, but for the samples, each of which is
-// one or more SQL statements that the mysql client reads as they are. A sample that it would read otherwise stands in comments, with the
-// reason. What Dyno adds is in comments of its own, behind the lines of the layout that they belong to.
+// DigestText writes a digest in the layout of pt-query-digest's report: every line is a comment, but for the samples,
+// each of which is one or more SQL statements that the mysql client reads as they are. A sample that it would read
+// otherwise stands in comments, with the reason. What Dyno adds is in comments of its own, behind the lines of the
+// layout that they belong to.
 func DigestText(w io.Writer, r *digest.Report, o DigestOptions) error {
 	p := &digestText{w: newDigestOut(w), o: o, r: digestClean(r, o)}
 	p.head()
@@ -64,18 +66,14 @@ func (p *digestText) filled(s string) {
 
 func (p *digestText) gap() { p.w.text("\n") }
 
-func rateText(v known.Value[float64]) string {
-	if x, ok := v.Get(); ok {
-		return digestRate(x)
-	}
-	return digestUnknown
-}
+func rateText(v known.Value[float64]) string { return told(v, digestUnknown, digestRate) }
 
 func (p *digestText) head() {
 	g := p.r.Global
 	p.gap()
 	if o := p.o; o.User > 0 || o.System > 0 || o.RSS > 0 {
-		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(), 1) + " system time, " +
+		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(),
+			1) + " system time, " +
 			digestAmount(float64(o.RSS), 1024) + " rss, " + digestAmount(float64(o.Virtual), 1024) + " vsz")
 	}
 	if !p.o.At.IsZero() {
@@ -107,7 +105,8 @@ func (p *digestText) head() {
 	flags := digestFlags(g.Flags)
 	if len(plain)+len(innodb) > 0 {
 		p.line(digestRowText("Attribute", append([]string{""}, digestHeads[:]...)...))
-		p.line(digestRowText(strings.Repeat("=", 12), append([]string{""}, slices.Repeat([]string{"======="}, 7)...)...))
+		p.line(digestRowText(strings.Repeat("=", 12),
+			append([]string{""}, slices.Repeat([]string{"======="}, 7)...)...))
 	}
 	row := func(l digestLine) { p.line(digestRowText(l.label, append([]string{""}, l.cells()...)...)) }
 	for _, l := range plain {
@@ -137,12 +136,13 @@ func (p *digestText) flags(fs []digestFlag) {
 	}
 	for _, f := range fs {
 		n := float64(f.s.Yes + f.s.No)
-		p.line(pad(f.label, 12) + " " + padLeft(digestPercent(float64(f.s.Yes), n), 3) + "% yes, " + padLeft(digestPercent(float64(f.s.No), n), 3) + "% no")
+		p.line(pad(f.label, 12) + " " + padLeft(digestPercent(float64(f.s.Yes), n), 3) + "% yes, " +
+			padLeft(digestPercent(float64(f.s.No), n), 3) + "% no")
 	}
 }
 
 // profile is the table of all classes.
-func (p *digestText) profile(classes iter.Seq2[int, digest.Class]) {
+func (p *digestText) profile(classes iter.Seq2[int, digest.Row]) {
 	t := [][]string{{"Rank", "Query ID", "Response time", "Calls", "R/Call", "V/M", "Item"}}
 	row := func(rank, id string, sum known.Value[float64], share float64, calls uint64, sampled bool, vm, item string) {
 		response, each := digestUnknown, digestUnknown
@@ -155,11 +155,9 @@ func (p *digestText) profile(classes iter.Seq2[int, digest.Class]) {
 		t = append(t, []string{rank, "0x" + id, response, digestCount(calls), each, vm, item})
 	}
 	for _, k := range classes {
-		vm := digestUnknown
-		if v, ok := k.VarianceToMean.Get(); ok {
-			vm = strconv.FormatFloat(v, 'f', 2, 64)
-		}
-		row(strconv.Itoa(k.Rank), Visible(k.ID, false), digestSum(k.Attributes), k.Share, k.Count, k.Sampled, vm, Visible(digestItem(&k), false))
+		vm := told(k.VarianceToMean, digestUnknown, twoDigits)
+		row(strconv.Itoa(k.Rank), Visible(k.ID, false), digestSum(k.Attributes), k.Share, k.Count, k.Sampled, vm,
+			Visible(digestItem(&k), false))
 	}
 	if m := p.r.Other; m.Classes > 0 {
 		sum := known.None[float64]()
@@ -209,14 +207,14 @@ func (p *digestText) profile(classes iter.Seq2[int, digest.Class]) {
 }
 
 // digestItem is the short form of a class.
-func digestItem(k *digest.Class) string {
+func digestItem(k *digest.Row) string {
 	if k.Item != "" {
 		return k.Item
 	}
 	return clip(k.Fingerprint, 60)
 }
 
-func (p *digestText) class(k digest.Class) {
+func (p *digestText) class(k digest.Row) {
 	what, at := "Query", ""
 	if !p.o.fingerprints() {
 		what = "Item"
@@ -229,12 +227,9 @@ func (p *digestText) class(k digest.Class) {
 		at = " at byte " + strconv.FormatInt(offset, 10)
 	}
 	p.gap()
-	p.filled(what + " " + strconv.Itoa(k.Rank) + ": " + rateText(k.QPS) + " QPS, " + rateText(k.Concurrency) + "x concurrency, ID 0x" + k.ID + at)
-	vm := digestUnknown
-	if v, ok := k.VarianceToMean.Get(); ok {
-		vm = strconv.FormatFloat(v, 'f', 2, 64)
-	}
-	p.line("Scores: V/M = " + vm)
+	p.filled(what + " " + strconv.Itoa(k.Rank) + ": " + rateText(k.QPS) + " QPS, " + rateText(k.Concurrency) +
+		"x concurrency, ID 0x" + k.ID + at)
+	p.line("Scores: V/M = " + told(k.VarianceToMean, digestUnknown, twoDigits))
 	if t := digestRange(k.FirstSeen, k.LastSeen); t != "" {
 		p.line("Time range: " + t)
 	}
@@ -243,7 +238,8 @@ func (p *digestText) class(k digest.Class) {
 	p.line(digestRowText("Count", digestPercent(float64(k.Count), float64(p.r.Global.Count)), digestCount(k.Count)))
 	plain, innodb := digestLines(k.Attributes)
 	row := func(l digestLine) {
-		p.line(digestRowText(l.label, append([]string{digestPercent(l.f.Sum, p.r.Global.Attributes[l.key].Sum)}, l.cells()...)...))
+		p.line(digestRowText(l.label, append([]string{digestPercent(l.f.Sum, p.r.Global.Attributes[l.key].Sum)},
+			l.cells()...)...))
 	}
 	for _, l := range plain {
 		row(l)
@@ -256,7 +252,12 @@ func (p *digestText) class(k digest.Class) {
 	}
 	p.flags(digestFlags(k.Flags))
 	p.strings(&k)
-	p.distribution(&k)
+	for i, l := range distribution(&k, barWidth, false) {
+		if i == 0 {
+			p.line("Query_time distribution")
+		}
+		p.line(l)
+	}
 	p.extras(&k)
 	if p.o.fingerprints() {
 		p.tables(&k)
@@ -267,7 +268,7 @@ func (p *digestText) class(k digest.Class) {
 }
 
 // strings are the lists of names.
-func (p *digestText) strings(k *digest.Class) {
+func (p *digestText) strings(k *digest.Row) {
 	if len(k.Databases)+len(k.Hosts)+len(k.ErrorCodes)+len(k.Users) > 0 || k.Killed > 0 {
 		p.line("String:")
 	}
@@ -320,26 +321,28 @@ func tallyText(ts []digest.Tally, of uint64) string {
 // digestDecades are the labels of a distribution.
 var digestDecades = [8]string{"1us", "10us", "100us", "1ms", "10ms", "100ms", "1s", "10s+"}
 
-func (p *digestText) distribution(k *digest.Class) {
-	var top uint64
-	for _, n := range k.Histogram {
-		top = max(top, n)
-	}
-	if top == 0 { // the source keeps none
-		return
-	}
-	p.line("Query_time distribution")
+// distribution draws the histogram of a class, one line a decade and bars up to a width; nothing where the source keeps
+// none.
+func distribution(k *digest.Row, width float64, counts bool) (out []string) {
+	top := max(1, slices.Max(append([]uint64{0}, k.Histogram[:]...)))
 	for i, n := range k.Histogram {
-		bar := ""
+		l := padLeft(digestDecades[i], 5)
 		if n > 0 {
-			bar = "  " + strings.Repeat("#", max(1, int(float64(n)/float64(top)*barWidth)))
+			l += "  " + strings.Repeat("#", max(1, int(float64(n)/float64(top)*width)))
 		}
-		p.line(padLeft(digestDecades[i], 5) + bar)
+		if n > 0 && counts {
+			l += " " + digestCount(n)
+		}
+		out = append(out, l)
 	}
+	if !slices.ContainsFunc(k.Histogram[:], func(n uint64) bool { return n > 0 }) {
+		return nil
+	}
+	return out
 }
 
 // extras are what the layout has no place for.
-func (p *digestText) extras(k *digest.Class) {
+func (p *digestText) extras(k *digest.Row) {
 	if len(k.PerMinute.Counts) > 1 {
 		m := squeezed(k.PerMinute, sparkWidth)
 		p.line(pad("Over time", 12) + " |" + digestSpark(m.Counts) + "|")
@@ -357,7 +360,8 @@ func (p *digestText) extras(k *digest.Class) {
 	if k.Worst != nil && (len(p.r.Global.Files) > 1 || k.Worst.Time != k.LastSeen) {
 		p.line(pad("Worst", 12) + " " + sampleNote(k.Worst, len(p.r.Global.Files) > 1))
 	}
-	if t := k.Typical; t != nil && k.Worst != nil && (t.Offset != k.Worst.Offset || t.File != k.Worst.File || t.SQL != k.Worst.SQL) {
+	if t := k.Typical; t != nil && k.Worst != nil && (t.Offset != k.Worst.Offset || t.File != k.Worst.File ||
+		t.SQL != k.Worst.SQL) {
 		p.line(pad("Typical", 12) + " " + sampleNote(t, len(p.r.Global.Files) > 1))
 		if t.SQL != k.Worst.SQL {
 			p.lines(clip(shortSQL(t.SQL), extraWidth))
@@ -394,7 +398,7 @@ func sampleNote(s *digest.Sample, file bool) string {
 	return strings.Join(parts, ", ")
 }
 
-func (p *digestText) tables(k *digest.Class) {
+func (p *digestText) tables(k *digest.Row) {
 	if len(k.Tables) == 0 {
 		return
 	}
@@ -423,7 +427,7 @@ func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") 
 func splitTable(s string) (schema, name string) {
 	part := func(s string) (head, rest string) {
 		if s != "" && (s[0] == '`' || s[0] == '"') {
-			if n := quoteEnd(s, 0); n > 0 {
+			if n, closed := sqltext.Quoted(s, 0); closed {
 				q := s[:1]
 				return strings.ReplaceAll(s[1:n-1], q+q, q), s[n:]
 			}
@@ -444,7 +448,7 @@ func splitTable(s string) (schema, name string) {
 // partitions stands in EXPLAIN for the servers from 5.1 to 5.6, which tell the partitions only when asked.
 const partitions = "EXPLAIN /*!50100 PARTITIONS*/"
 
-func (p *digestText) sample(k *digest.Class) {
+func (p *digestText) sample(k *digest.Row) {
 	if k.Worst == nil || k.Worst.SQL == "" {
 		if p.o.fingerprints() {
 			p.line("No sample; the fingerprint:")
@@ -468,7 +472,7 @@ func (p *digestText) sample(k *digest.Class) {
 	}
 	word := ""
 	if ts := sqlTokens(sql); len(ts) > 0 {
-		i := slices.IndexFunc(ts, func(t sqlToken) bool { return t.kind == sqlWord })
+		i := slices.IndexFunc(ts, func(t sqlToken) bool { return t.kind == sqltext.Word })
 		word = strings.ToUpper(sql[ts[max(0, i)].from:ts[max(0, i)].to])
 	}
 	if word == "SELECT" {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
@@ -29,7 +30,8 @@ const (
 	Compare   Kind = "comparison" // an experiment: variants against their baselines
 )
 
-// Document is everything one report tells. Only Kind, Title and At are always there; a section without content is left out.
+// Document is everything one report tells. Only Kind, Title and At are always there; a section without content is left
+// out.
 type Document struct {
 	Format   int    `json:"dyno_report"` // set by JSON
 	Kind     Kind   `json:"kind"`
@@ -45,12 +47,13 @@ type Document struct {
 	To    time.Time `json:"to,omitzero"`
 	Place Place     `json:"place"`
 
-	Measures   []Measure         `json:"measures,omitempty"` // before and after, most telling first
-	Charts     []Chart           `json:"charts,omitempty"`
-	Events     []event.Event     `json:"events,omitempty"` // marks for all charts; those of kind variant and gap shade a span
+	Measures []Measure `json:"measures,omitempty"` // before and after, most telling first
+	Charts   []Chart   `json:"charts,omitempty"`
+	// marks for all charts; those of kind variant and gap shade a span
+	Events     []event.Event     `json:"events,omitempty"`
 	Findings   []finding.Finding `json:"findings,omitempty"`
 	Reasoning  []Node            `json:"reasoning,omitempty"` // how it was judged, from what was seen to what was found
-	Change     *Change           `json:"change,omitempty"`
+	Change     *AppliedChange    `json:"change,omitempty"`
 	Experiment *Experiment       `json:"experiment,omitempty"`
 	Classes    []ClassChange     `json:"classes,omitempty"`
 	Run        *run.Run          `json:"run,omitempty"`
@@ -69,13 +72,13 @@ type Node struct {
 
 // Place says where it happened.
 type Place struct {
-	Target   string `json:"target,omitzero"` // name as the user knows it
-	URL      string `json:"url,omitzero"`    // without a password
-	Flavor   string `json:"flavor,omitzero"`
-	Version  string `json:"version,omitzero"`
-	Host     []Fact `json:"host,omitempty"`     // machine: CPUs, memory, kernel, governor
-	Settings []Fact `json:"settings,omitempty"` // of the server and of the load, those that matter
-	Dyno     string `json:"dyno,omitzero"`      // version of the program
+	Target   string      `json:"target,omitzero"` // name as the user knows it
+	URL      string      `json:"url,omitzero"`    // without a password
+	Flavor   dbms.Flavor `json:"flavor,omitzero"`
+	Version  string      `json:"version,omitzero"`
+	Host     []Fact      `json:"host,omitempty"`     // machine: CPUs, memory, kernel, governor
+	Settings []Fact      `json:"settings,omitempty"` // of the server and of the load, those that matter
+	Dyno     string      `json:"dyno,omitzero"`      // version of the program
 }
 
 // Fact is a name with its value, both for people.
@@ -103,7 +106,8 @@ type Metric struct {
 
 // Measure is one figure before and after.
 //
-// Unit is one of "1/s", "rows/s", "ms", "s", "B", "B/s", "%", "cores", "rows" or any other word; it decides how values are written.
+// Unit is one of "1/s", "rows/s", "ms", "s", "B", "B/s", "%", "cores", "rows" or any other word; it decides how values
+// are written.
 type Measure struct {
 	Metric
 	Before known.Value[float64] `json:"before,omitzero"`
@@ -117,29 +121,40 @@ type Chart struct {
 	Title string `json:"title"`
 	Unit  string `json:"unit"` // of all lines, as Measure's
 	Lines []Line `json:"lines"`
-	// Limit is a horizontal line that the values cannot or should not pass, with LimitText beside it: CPUs of the machine.
+	// Limit is a horizontal line that the values cannot or should not pass, with LimitText beside it: CPUs of the
+	// machine.
 	Limit     known.Value[float64] `json:"limit,omitzero"`
 	LimitText string               `json:"limit_text,omitzero"`
 	Note      string               `json:"note,omitzero"`
 }
 
-// Line is one line of a chart. Where a reading is missing its points are too: a pause of more than 2½ usual steps is drawn
-// as a gap.
+// Line is one line of a chart. Where a reading is missing its points are too: a pause of more than 2½ usual steps is
+// drawn as a gap.
 type Line struct {
 	Name   string         `json:"name"`
 	Points []metric.Point `json:"points"` // in order of time
 }
 
-// Change is what was done to the server.
-type Change struct {
-	Text        string               `json:"text"` // "index idx_customer added to shop.orders"
-	SQL         string               `json:"sql"`
-	Undo        string               `json:"undo,omitzero"`         // SQL that undoes it
-	UndoCommand string               `json:"undo_command,omitzero"` // "dyno undo a-3f9k2 --execute"
-	Journal     string               `json:"journal,omitzero"`      // id of the journal's entry
-	State       journal.State        `json:"state,omitzero"`
-	TookSec     known.Value[float64] `json:"took_sec,omitzero"`
-	Notes       []journal.Note       `json:"notes,omitempty"`
+// ActionID returns the id of the journal's action that the document is about, "" for none.
+func (d *Document) ActionID() string {
+	if d.Change == nil {
+		return ""
+	}
+	return d.Change.Journal
+}
+
+// AppliedChange is what was done to the server.
+type AppliedChange struct {
+	Text        string `json:"text"` // "index idx_customer added to shop.orders"
+	SQL         string `json:"sql"`
+	Undo        string `json:"undo,omitzero"`         // SQL that undoes it
+	UndoCommand string `json:"undo_command,omitzero"` // "dyno undo a-3f9k2 --execute"
+	Journal     string `json:"journal,omitzero"`      // id of the journal's entry
+	// user of the web UI who requested it; empty for the command line
+	By      string               `json:"by,omitzero"`
+	State   journal.State        `json:"state,omitzero"`
+	TookSec known.Value[float64] `json:"took_sec,omitzero"`
+	Notes   []journal.Note       `json:"notes,omitempty"`
 }
 
 // ClassChange is one query class before and after. Either side is nil when the class was not seen there.

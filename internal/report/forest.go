@@ -1,18 +1,18 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// forest is the picture of an experiment: the ratio of each pair as a dot, the interval of the verdict as a bar, over one axis
-// of ratios.
+// forest is the picture of an experiment: the ratio of each pair as a dot, the interval of the verdict as a bar, over
+// one axis of ratios.
 type forest struct {
-	lo, hi   float64
-	step     float64
+	scale
 	pairs    []pair
 	interval stat.Interval
 	one      bool // ×1, no change, lies within the axis
@@ -57,25 +57,30 @@ func newForest(d *Document) (f forest, ok bool) {
 	return f, true
 }
 
-// at returns where a ratio lies on the axis, 0 to 1.
-func (f forest) at(v float64) float64 { return (v - f.lo) / (f.hi - f.lo) }
-
-func (f forest) ticks() (ts []float64) {
-	for i := 0; ; i++ {
-		v := f.lo + float64(i)*f.step
-		if v > f.hi+f.step/2 {
-			return ts
+// ladder is the picture on a page.
+func (f forest) ladder(d *Document) ladder {
+	m := d.Experiment.main()
+	l := ladder{Title: "Each pair of windows", Unit: "ratio of " + m.Title, Scale: f.scale}
+	if m.Better == Less {
+		l.Unit += ", inverted so that above ×1 is better"
+	}
+	for _, p := range f.pairs {
+		r := rung{Label: fmt.Sprintf("pair %d: %s → %s", p.N, value(p.Before, m.Unit), value(p.After, m.Unit))}
+		if v, ok := p.Ratio.Get(); ok {
+			r.At, r.Text = stat.Interval{Center: v, N: 1}, factor(v)
+			r.Detail = r.Label + ", " + r.Text
+		} else {
+			r.Note = "left out: " + cmp.Or(p.Invalid, "not measured")
+			r.Detail = r.Label + ", " + r.Note
 		}
-		ts = append(ts, round12(v))
+		l.Rows = append(l.Rows, r)
 	}
-}
-
-// tickText writes a tick with as many digits as its distance to the next needs.
-func (f forest) tickText(v float64) string {
-	if f.step >= 1 || v >= 1000 {
-		return "×" + unit.Count(v)
+	if i := f.interval; i.N > 0 {
+		r := rung{Label: "interval", At: i, Text: factor(i.Center)}
+		r.Detail = r.Label + " " + bounds(i) + " around " + r.Text
+		l.Rows = append(l.Rows, r)
 	}
-	return unit.Ratio(v)
+	return l
 }
 
 func (f forest) row(n int, p pair) string {

@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/stat"
 )
 
 var (
@@ -30,57 +28,50 @@ var (
 	pageJS string
 )
 
-// HTML writes the document as one page that needs nothing else: no request leaves it, and its policy allows only the style and
-// the script that are in it. It follows the reader's light or dark setting and works without the script.
+// HTML writes the document as one page that needs nothing else: no request leaves it, and its policy allows only the
+// style and the script that are in it. It follows the reader's light or dark setting and works without the script.
 func HTML(w io.Writer, d *Document) error {
-	t, err := template.New("page").Funcs(template.FuncMap{
-		"offset": d.offset,
-	}).Parse(pageText)
-	if err != nil {
-		return fmt.Errorf("BUG: parse the page's template: %w", err)
+	d = shown(d)
+	p := page{
+		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), // both are ours and constant
+		Kind: spaced(string(d.Kind), d.ID), Title: d.Title, At: d.At, Blocks: d.blocks(asPage),
+		Footer: spaced("Dyno", d.Place.Dyno) + ", " + stamp(d.At) + " UTC",
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, newPage(shown(d))); err != nil {
-		return fmt.Errorf("render report %s: %w", d.ID, err)
+	if d.Comparison != nil {
+		p.Class = "broad"
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	return p.write(w, "report "+d.ID)
 }
 
 // page is what the template draws. Texts in it are plain; the template escapes them.
 type page struct {
-	Policy   string
-	CSS      template.CSS
-	JS       template.JS
-	D        *Document
-	Kind     string
-	At       string
-	Headline *headlineView
-	Reasons  []string
-	Cards    []card
-	Measures table
-	Figures  []figure
-	Findings []findingView
-	// FindingsFirst puts the findings before the charts.
-	FindingsFirst bool
-	ChangeText    string
-	Classes       []classView
-	Method        string
-	Forest        *figure
-	Pairs         table
-	Windows       table
-	Run           []Fact
-	Story         []stepView
-	Place         []Fact
-	Unseen        []unseen
-	Comparison    *comparisonView
+	CSS                template.CSS
+	JS                 template.JS // "" = none
+	Class, Kind, Title string
+	At                 time.Time // zero leaves it out
+	Footer             string
+	Blocks             []block
 }
 
-type headlineView struct {
-	headline
-	Class, Sign string
+// Policy allows nothing but the style and the script of the page.
+func (p page) Policy() string {
+	s := "default-src 'none'; style-src " + source(string(p.CSS))
+	if p.JS != "" {
+		s += "; script-src " + source(string(p.JS))
+	}
+	return s + "; base-uri 'none'; form-action 'none'"
+}
+
+func (p page) write(w io.Writer, what string) error {
+	t, err := template.New("page").Funcs(template.FuncMap{"kind": kind, "stamp": stamp}).Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("BUG: parse the page's template: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return fmt.Errorf("render %s: %w", what, err)
+	}
+	return written(w, b.String(), what)
 }
 
 // card is one measure with bars to scale.
@@ -97,125 +88,22 @@ type card struct {
 
 // figure is a chart with all that goes with it.
 type figure struct {
-	Title   string
-	Note    string
-	SVGs    []svg
-	Keys    []key
-	Table   table
-	Every   int
-	Cursor  string // JSON: [[share, "text"], …]
-	Caption string
+	Title  string
+	Note   string
+	SVGs   []svg
+	Keys   []key
+	Table  table
+	Every  int
+	Class  string // of the page
+	Cursor string // JSON: [[share, "text"], …]
+	Order  bool   // of trials: its colours need a key
 }
 
 type key struct{ Class, Text, Kind string }
 
-type findingView struct {
-	finding.Finding
-	N        int
-	Class    string
-	Meta     string
-	Evidence table
-	Facts    []string
-	Tail     []Fact
-	Reasons  []reasonView
-	SQL      string
-	Undo     string
-	Lines    string // for a file
-	ForGood  string // which
-}
-
-type reasonView struct{ Ask, Answer string }
-
-type classView struct {
-	Fingerprint, Meta string
-	Table             table
-}
-
-type stepView struct{ At, Class, Sign, Text string }
-
-type unseen struct{ Text, Fix string }
-
 func source(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
-}
-
-func newPage(d *Document) *page {
-	p := &page{
-		Policy: "default-src 'none'; style-src " + source(pageCSS) + "; script-src " + source(pageJS) + "; base-uri 'none'; form-action 'none'",
-		CSS:    template.CSS(pageCSS), JS: template.JS(pageJS), // both are ours and constant
-		D: d, Kind: string(d.Kind), At: stamp(d.At) + " UTC",
-		Place: d.place(), FindingsFirst: d.Kind == Diagnosis,
-	}
-	if h, ok := d.headline(); ok {
-		p.Headline = &headlineView{h, resultClass(h.Result), d.symbol(h.Result)}
-		p.Reasons = d.Verdict.Reasons
-	}
-	for _, m := range d.Measures {
-		p.Cards = append(p.Cards, newCard(d, m))
-	}
-	p.Measures = d.measures()
-	from, to := d.span()
-	m := marksOf(d, from, to)
-	for i, c := range d.Charts {
-		p.Figures = append(p.Figures, newFigure(c, "c"+strconv.Itoa(i), m, from, to))
-	}
-	for i, f := range d.Findings {
-		v := findingView{Finding: f, N: i + 1, Class: severityClass(f.Severity), Meta: findingMeta(f), Tail: findingTail(f)}
-		v.Evidence, v.Facts = evidence(f)
-		for _, r := range f.Why {
-			v.Reasons = append(v.Reasons, reasonView{r.Ask, reasonText(r)})
-		}
-		if f.Action != nil && d.Change == nil {
-			v.SQL, v.Undo = f.Action.SQL, f.Action.Undo
-		}
-		if len(f.Setting) > 0 && d.Change == nil {
-			v.Lines, v.ForGood = strings.Join(f.Setting, "\n"), forGood(f)
-		}
-		p.Findings = append(p.Findings, v)
-	}
-	if d.Change != nil {
-		p.ChangeText = changeText(*d.Change)
-	}
-	for _, c := range d.Classes {
-		p.Classes = append(p.Classes, classView{c.Fingerprint, classMeta(c), c.figures()})
-	}
-	if e := d.Experiment; e != nil {
-		p.Method = e.method()
-		p.Pairs = e.pairTable()
-		p.Windows = d.windows()
-		if f, ok := newForest(d); ok {
-			fig := figure{Title: "Each pair of windows", Note: f.note}
-			for _, z := range sizes {
-				fig.SVGs = append(fig.SVGs, f.draw(d, "pairs", z))
-			}
-			p.Forest = &fig
-		}
-	}
-	if d.Run != nil {
-		p.Run = runTable(d.Run)
-	}
-	for _, s := range d.Story {
-		p.Story = append(p.Story, stepView{d.offset(s.At), stepClass(s.State), strings.TrimSuffix(strings.Fields(stepSign(s.State) + " ·")[0], ":"), s.Text})
-	}
-	for _, s := range d.unobserved() {
-		p.Unseen = append(p.Unseen, newUnseen(s))
-	}
-	if d.Comparison != nil {
-		p.Comparison = newComparisonView(d)
-	}
-	return p
-}
-
-func newUnseen(s snapshot.Source) unseen { return unseen{sourceText(s), s.Fix} }
-
-func resultClass(r stat.Result) string {
-	switch r {
-	case stat.Better, stat.Worse, stat.Same, stat.Unstable, stat.Invalid:
-		return "r-" + string(r)
-	default:
-		return "r-none"
-	}
 }
 
 func severityClass(s finding.Severity) string {
@@ -235,7 +123,10 @@ func stepClass(s StepState) string {
 }
 
 func newCard(d *Document, m Measure) card {
-	c := card{Title: m.Title, Before: value(m.Before, m.Unit), After: value(m.After, m.Unit), BeforeName: d.baseline(), AfterName: d.variant(), Factor: factorOf(m.ratio()), Class: "plain"}
+	c := card{
+		Title: m.Title, Before: value(m.Before, m.Unit), After: value(m.After, m.Unit), BeforeName: d.baseline(),
+		AfterName: d.variant(), Factor: factorOf(m.ratio()), Class: "plain",
+	}
 	switch d.good(m) {
 	case 1:
 		c.Class, c.Judged = "good", "better"
@@ -256,7 +147,10 @@ const cursorLimit = 600
 
 func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 	f := figure{Title: c.Title, Note: c.Note}
-	m.Bands = slices.DeleteFunc(slices.Clone(m.Bands), func(b band) bool { return b.Kind == bandGap && c.measured(b, from, to) })
+	m.Bands = slices.DeleteFunc(slices.Clone(m.Bands), func(b band) bool {
+		return b.Kind == bandGap &&
+			c.measured(b, from, to)
+	})
 	dropped := map[int]bool{}
 	for _, z := range sizes {
 		g := c.draw(id, m, from, to, z)
@@ -270,7 +164,7 @@ func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 		for _, i := range slices.Sorted(maps.Keys(dropped)) {
 			texts = append(texts, m.Points[i].Text+" ("+m.Points[i].Offset+")")
 		}
-		f.Note = join(f.Note, "Also marked: "+strings.Join(texts, "; ")+".")
+		f.Note = spaced(f.Note, "Also marked: "+strings.Join(texts, "; ")+".")
 	}
 	for i, l := range c.Lines {
 		f.Keys = append(f.Keys, key{lineClass(i), l.Name, "line"})
@@ -280,7 +174,8 @@ func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 	}
 	f.Table, f.Every = c.figures(from, to)
 	if scaleFor(c.values(from, to)).log {
-		f.Note = join(f.Note, "The values span more than a factor of "+strconv.Itoa(logSpan)+": on the logarithmic axis equal distances are equal ratios.")
+		f.Note = spaced(f.Note, "The values span more than a factor of "+strconv.Itoa(logSpan)+
+			": on the logarithmic axis equal distances are equal ratios.")
 	}
 	f.Cursor = c.cursor(from, to)
 	return f
@@ -326,4 +221,72 @@ func (c Chart) cursor(from, to time.Time) string {
 		return "[]" // numbers and texts only: cannot happen
 	}
 	return string(b)
+}
+
+// nested is a grid whose heads and labels span what they belong to.
+type nested struct {
+	Head [][]nestedHead
+	Rows []nestedRow
+}
+
+type nestedHead struct {
+	Text       string
+	Cols, Rows int
+	Label      bool // over the labels
+}
+
+type nestedRow struct {
+	Labels []nestedHead
+	Cells  []gridCell
+	First  bool // of a group of rows
+}
+
+// glyph is an interval of a ratio in a cell, on an axis that all cells of the table share: 0 to 100.
+type glyph struct{ One, Lo, Width, From, Way string }
+
+// nest writes heads of several levels: neighbours that are equal so far share one.
+func nest(lists [][]string, level int) (out []nestedHead) {
+	for i, l := range lists {
+		if i > 0 && slices.Equal(lists[i-1][:level+1], l[:level+1]) {
+			out[len(out)-1].Cols++
+			continue
+		}
+		out = append(out, nestedHead{Text: l[level], Cols: 1, Rows: 1})
+	}
+	return out
+}
+
+// Nested lays the table out with the heads nested.
+func (g grid) Nested() (h nested) {
+	depth := 1
+	for _, x := range g.Heads {
+		depth = max(depth, len(x))
+	}
+	for level := range depth {
+		var row []nestedHead
+		if level == 0 {
+			for _, t := range g.Corner {
+				row = append(row, nestedHead{Text: t, Cols: 1, Rows: depth, Label: true})
+			}
+		}
+		if len(g.Heads) > 0 && len(g.Heads[0]) > level {
+			row = append(row, nest(g.Heads, level)...)
+		}
+		h.Head = append(h.Head, row)
+	}
+	for i, ls := range g.Labels {
+		row := nestedRow{Cells: g.Cells[i], First: i > 0 && len(ls) > 1 && ls[0] != g.Labels[i-1][0]}
+		for k, t := range ls {
+			if i > 0 && k < len(ls)-1 && slices.Equal(ls[:k+1], g.Labels[i-1][:k+1]) {
+				continue // reaches down from above
+			}
+			n := 1
+			for k < len(ls)-1 && i+n < len(g.Labels) && slices.Equal(ls[:k+1], g.Labels[i+n][:k+1]) {
+				n++
+			}
+			row.Labels = append(row.Labels, nestedHead{Text: t, Cols: 1, Rows: n, Label: k == 0})
+		}
+		h.Rows = append(h.Rows, row)
+	}
+	return h
 }

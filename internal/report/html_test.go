@@ -10,9 +10,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/stat"
 )
 
-// TestInBrowser opens pages in a real browser, wide and as narrow as a phone, light and dark: nothing is refused by the page's own
-// policy, logged or asked of the network, nothing is wider than the window, every chart is there once, no text of a chart leaves
-// it, and the script works.
+// TestInBrowser opens pages in a real browser, wide and as narrow as a phone, light and dark: nothing is refused by the
+// page's own policy, logged or asked of the network, nothing is wider than the window, every chart is there once, no
+// text of a chart leaves it, and the script works.
 func TestInBrowser(t *testing.T) {
 	b := startBrowser(t)
 	dir := t.TempDir()
@@ -78,12 +78,14 @@ func TestInBrowser(t *testing.T) {
 	// The cursor: the last reading by keyboard, the first by pointer.
 	b.open(filepath.Join(dir, "demo.html"), 1100, false)
 	var last, first string
-	b.eval(`(() => { const s = document.querySelector("svg.chart.wide"); s.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft"}));
+	b.eval(
+		`(() => { const s = document.querySelector("svg.chart.wide"); s.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft"}));
 		return document.querySelector(".readout").textContent; })()`, &last)
 	b.eval(`(() => { const s = document.querySelector("svg.chart.wide"), r = s.getBoundingClientRect();
 		s.dispatchEvent(new PointerEvent("pointermove", {clientX: r.left + 5, clientY: r.top + 50}));
 		return document.querySelector(".readout").textContent; })()`, &first)
-	if !strings.HasPrefix(last, "+96.0 s   operations ") || !strings.HasPrefix(first, "+1.0 s   operations ") || !strings.HasSuffix(first, " operations/s") {
+	if !strings.HasPrefix(last, "+96.0 s   operations ") || !strings.HasPrefix(first, "+1.0 s   operations ") ||
+		!strings.HasSuffix(first, " operations/s") {
 		t.Errorf("the cursor shows %q and %q", last, first)
 	}
 	if c := b.complaints(); len(c) > 0 {

@@ -9,17 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// JSON writes the document in its stable form, indented, with a newline at the end. It is what Decode reads. Characters that
-// cannot be seen are written as \u escapes, so that a terminal may show the file.
+// JSON writes the document in its stable form, indented, with a newline at the end. It is what Decode reads. Characters
+// that cannot be seen are written as \u escapes, so that a terminal may show the file.
 func JSON(w io.Writer, d *Document) error {
 	b, err := Encode(d)
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(b); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	return written(w, string(b), "report")
 }
 
 // Encode returns what JSON writes: the same document always gives the same bytes.
@@ -45,8 +42,8 @@ func Decode(b []byte) (*Document, error) {
 	return d, nil
 }
 
-// escapeUnseen rewrites the characters that are not printable as \u escapes. In valid JSON they stand within strings only,
-// but for line ends and spaces.
+// escapeUnseen rewrites the characters that are not printable as \u escapes. In valid JSON they stand within strings
+// only, but for line ends and spaces.
 func escapeUnseen(b []byte) []byte {
 	var out bytes.Buffer
 	for i := 0; i < len(b); {

@@ -67,7 +67,8 @@ func marksOf(d *Document, from, to time.Time) marks {
 			case d.Experiment != nil && e.Text == d.Experiment.Variant, d.Experiment == nil && e.Text == d.variant():
 				kind = bandVariant
 			}
-			m.Bands = append(m.Bands, band{max(a, 0), min(b, 1), e.Text, kind, e.Text + ", " + d.offset(e.At) + " to " + d.offset(e.Until)})
+			m.Bands = append(m.Bands, band{max(a, 0), min(b, 1), e.Text, kind, e.Text + ", " + d.offset(e.At) +
+				" to " + d.offset(e.Until)})
 		case a >= 0:
 			m.Points = append(m.Points, mark{a, e.Text, d.offset(e.At), e.Kind})
 		}
@@ -119,8 +120,8 @@ func bandLegend(bs []band, row string) string {
 	return strings.Join(parts, "   ")
 }
 
-// sparkline draws points in one row of cols characters, eight heights each; a column in which nothing was measured stays
-// empty.
+// sparkline draws points in one row of cols characters, eight heights each; a column in which nothing was measured
+// stays empty.
 func sparkline(ps []metric.Point, from, to time.Time, cols int, s scale) string {
 	sum := make([]float64, cols)
 	n := make([]int, cols)

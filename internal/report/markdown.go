@@ -4,27 +4,37 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/dyno-perf/dyno/internal/finding"
 )
 
-// Markdown writes the document in GitHub's flavour of Markdown (https://github.github.com/gfm/), to paste into a ticket or a
-// pull request. Charts are drawn in characters. Texts are escaped: none becomes a link, an image, a heading or HTML.
+// Markdown writes the document in GitHub's flavour of Markdown (https://github.github.com/gfm/), to paste into a ticket
+// or a pull request. Charts are drawn in characters. Texts are escaped: none becomes a link, an image, a heading or
+// HTML.
 func Markdown(w io.Writer, d *Document) error {
-	p := &mdPage{d: shown(d)}
-	p.page()
-	if _, err := io.WriteString(w, p.b.String()); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	d = shown(d)
+	p := &mdPage{}
+	p.line("# " + md(d.Title))
+	p.begun = true
+	p.blocks(d.blocks(asMarkdown))
+	p.end(spaced(spaced("Dyno", d.Place.Dyno), string(d.Kind)+" "+d.ID) + ", " + stamp(d.At) + " UTC")
+	return written(w, p.b.String(), "report")
 }
 
 type mdPage struct {
-	d *Document
-	b strings.Builder
+	b     strings.Builder
+	begun bool // there is something above
+}
+
+// end says who made it.
+func (p *mdPage) end(s string) {
+	p.line("")
+	p.line("---")
+	p.line("")
+	p.line(md(s))
 }
 
 // md escapes a text for use within a line, a heading, a list or the cell of a table.
@@ -41,14 +51,16 @@ func md(s string) string {
 		case '\n':
 			b.WriteByte(' ')
 		case '@', ':', '.': // no mention of a person, no link that nobody wrote as one
-			if r == ':' && !strings.HasPrefix(s[i:], "://") || r == '.' && (i < 3 || !strings.EqualFold(s[i-3:i], "www")) {
+			if r == ':' && !strings.HasPrefix(s[i:], "://") || r == '.' &&
+				(i < 3 || !strings.EqualFold(s[i-3:i], "www")) {
 				b.WriteRune(r)
 				continue
 			}
 			fmt.Fprintf(&b, "&#%d;", r)
 			before, _ := utf8.DecodeLastRuneInString(s[:i])
 			if next, _ := utf8.DecodeRuneInString(s[i+1:]); r == '@' && inWord(next) && !inWord(before) {
-				b.WriteString("&#8203;") // people are looked for in what the escapes stand for: a space of no width ends that
+				// people are looked for in what the escapes stand for: a space of no width ends that
+				b.WriteString("&#8203;")
 			}
 		case '\\', '`', '*', '_', '[', ']', '#', '|', '~', '!', '$':
 			b.WriteByte('\\')
@@ -79,18 +91,6 @@ func mdStart(s string) string {
 
 func (p *mdPage) line(s string) { p.b.WriteString(s + "\n") }
 
-func (p *mdPage) section(level int, title string) {
-	p.line("")
-	p.line(strings.Repeat("#", level) + " " + md(title))
-	p.line("")
-}
-
-func (p *mdPage) list(items []string) {
-	for _, s := range items {
-		p.line("- " + mdStart(s))
-	}
-}
-
 // fence writes s as it is, between fences longer than any run of ticks in it.
 func (p *mdPage) fence(language, s string) {
 	ticks := "```"
@@ -102,8 +102,8 @@ func (p *mdPage) fence(language, s string) {
 	p.line(ticks)
 }
 
-// code writes s as code within a line.
-func code(s string) string {
+// ticked writes s as code within a line.
+func ticked(s string) string {
 	s = strings.ReplaceAll(s, "\n", " ")
 	ticks := "`"
 	for strings.Contains(s, ticks) {
@@ -138,202 +138,130 @@ func (p *mdPage) table(t table) {
 	}
 }
 
-func (p *mdPage) facts(fs []Fact) {
-	for _, f := range fs {
-		p.line("- **" + md(f.Name) + "** " + md(cmp.Or(f.Value, none)))
-	}
-}
-
-func (p *mdPage) page() {
-	d := p.d
-	p.line("# " + md(d.Title))
-	p.line("")
-	if h, ok := d.headline(); ok {
-		lines := []string{"**" + d.symbol(h.Result) + " " + md(strings.ToUpper(word(h.Result))) + "** " + md(spaced(h.Figure, h.Of))}
-		for _, x := range []string{h.Interval, h.Margin} {
-			if x != "" {
-				lines = append(lines, mdStart(x))
+func (p *mdPage) blocks(bs []block) {
+	for _, b := range bs {
+		if p.begun {
+			p.line("")
+		}
+		p.begun = true
+		switch x := b.(type) {
+		case section:
+			p.line(map[bool]string{false: "## ", true: "### "}[x.Part] + md(x.head()))
+			p.blocks(x.Body)
+		case para:
+			p.line(mdStart(x.Text))
+		case bullets:
+			for _, y := range x.Items {
+				p.line("- " + y.markdown())
 			}
-		}
-		p.line(strings.Join(lines, "\\\n")) // a backslash at the end breaks the line
-		if len(d.Verdict.Reasons) > 0 {
-			p.line("")
-			p.list(d.Verdict.Reasons)
-		}
-		p.line("")
-	}
-	if d.Sentence != "" {
-		p.line(mdStart(d.Sentence))
-	}
-	if d.Comparison != nil {
-		p.comparison()
-	}
-	if len(d.Measures) > 0 {
-		p.section(2, "Before and after")
-		p.table(d.measures())
-	}
-	if d.Kind != Diagnosis {
-		p.charts()
-	}
-	for i, f := range d.Findings {
-		p.finding(f, i+1)
-	}
-	p.reasoning()
-	if d.Kind == Diagnosis {
-		p.charts()
-	}
-	if c := d.Change; c != nil {
-		p.section(2, "The change")
-		p.line(mdStart(changeText(*c)))
-		p.line("")
-		p.fence("sql", c.SQL)
-		if c.Undo != "" || c.UndoCommand != "" {
-			p.line("")
-			p.line("To undo:")
-			p.line("")
-		}
-		if c.UndoCommand != "" {
-			p.fence("sh", c.UndoCommand)
-		}
-		if c.Undo != "" {
-			p.fence("sql", c.Undo)
-		}
-		for _, n := range c.Notes {
-			p.line("- " + mdStart(d.offset(n.At)) + " " + md(n.Text))
-		}
-	}
-	if e := d.Experiment; e != nil {
-		p.section(2, "Experiment")
-		if m := e.method(); m != "" {
-			p.line(mdStart(m))
-			p.line("")
-		}
-		p.table(e.pairTable())
-		if len(e.Windows) > 0 {
-			p.line("")
-			p.line("All windows, in the order they were measured:")
-			p.line("")
-			p.table(d.windows())
-		}
-	}
-	if len(d.Classes) > 0 {
-		p.section(2, "Query classes")
-		for i, c := range d.Classes {
-			if i > 0 {
+		case facts:
+			for _, f := range x {
+				p.line("- **" + md(f.Name) + "** " + md(cmp.Or(f.Value, none)))
+			}
+		case signs:
+			p.line(mdStart(strings.Join(x, " · ")))
+		case code:
+			if x.Label != "" {
+				p.line(mdStart(x.Label) + ":")
 				p.line("")
 			}
-			p.fence("sql", c.Fingerprint)
-			p.line("")
-			p.line(mdStart(classMeta(c)))
-			p.line("")
-			p.table(c.figures())
-		}
-	}
-	if d.Run != nil {
-		p.section(2, "Run")
-		p.facts(runTable(d.Run))
-	}
-	if len(d.Story) > 0 {
-		p.section(2, "Events")
-		for _, s := range d.Story {
-			p.line("- " + mdStart(d.offset(s.At)) + " " + md(stepSign(s.State)+s.Text))
-		}
-	}
-	if fs := d.place(); len(fs) > 0 {
-		p.section(2, "Where and when")
-		p.facts(fs)
-	}
-	if un := d.unobserved(); len(un) > 0 {
-		p.section(2, "Not observed")
-		for _, s := range un {
-			l := "- " + mdStart(sourceText(s))
-			if s.Fix != "" {
-				l += "; Fix: " + code(s.Fix)
+			p.fence(x.Language, x.Text)
+		case cards:
+			p.table(x.table)
+		case ranked:
+			p.table(x.table)
+		case table:
+			p.table(x)
+		case grid:
+			p.grid(x)
+		case drawing:
+			t := newTextPage(Options{})
+			x.Chars(t)
+			p.fence("text", t.b.String())
+		case tree:
+			p.nodes(x, "")
+		case moments:
+			for _, m := range x {
+				p.line("- " + mdStart(m.At) + " " + md(m.Text))
 			}
-			p.line(l)
+		case fold:
+			p.line(mdStart(x.Summary) + ":")
+			p.blocks(x.Body)
+		case hero:
+			p.hero(x)
 		}
-	}
-	if len(d.Warnings) > 0 {
-		p.section(2, "Warnings")
-		p.list(d.Warnings)
-	}
-	if len(d.Commands) > 0 {
-		p.section(2, "Commands")
-		for i, c := range d.Commands {
-			if i > 0 {
-				p.line("")
-			}
-			p.line(mdStart(c.Text) + ":")
-			p.line("")
-			p.fence("sh", c.Line)
-		}
-	}
-	p.line("")
-	p.line("---")
-	p.line("")
-	p.line(md(spaced(spaced("Dyno", d.Place.Dyno), string(d.Kind)+" "+d.ID)) + ", " + stamp(d.At) + " UTC")
-}
-
-func (p *mdPage) charts() {
-	if len(p.d.Charts) > 0 {
-		t := &textPage{d: p.d, width: defaultWidth}
-		t.chartLines()
-		p.section(2, "Over time")
-		p.fence("text", t.b.String())
 	}
 }
 
-func (p *mdPage) finding(f finding.Finding, n int) {
-	p.section(2, fmt.Sprintf("Finding %d (%s): %s", n, f.Severity, f.Title))
-	p.line(mdStart(findingMeta(f)))
-	if f.Cause != "" {
-		p.line("")
-		p.line(mdStart(f.Cause))
+func (i item) markdown() string {
+	s := mdStart(i.Text)
+	if i.Name != "" {
+		s = "**" + md(i.Name) + "** " + md(i.Text)
 	}
-	if t, facts := evidence(f); len(t.Rows)+len(facts) > 0 {
-		p.section(3, "Evidence")
-		if len(t.Rows) > 0 {
-			p.table(t)
+	if i.Fix != "" {
+		s += "; Fix: " + ticked(i.Fix)
+	}
+	return spaced(mdStart(i.Sign.Sign), s)
+}
+
+// nodes writes a reasoning as a nested list.
+func (p *mdPage) nodes(ns []Node, indent string) {
+	for _, n := range ns {
+		p.line(indent + "- " + mdStart(n.Text))
+		p.nodes(n.Then, indent+"  ")
+	}
+}
+
+func (p *mdPage) hero(x hero) {
+	var paras [][]string
+	if h := x.Headline; h != nil {
+		badge := "**" + md(h.Sign()+" "+strings.ToUpper(string(h.Result))) + "**"
+		lines := []string{spaced(badge, md(spaced(h.Figure, h.Of)))}
+		for _, l := range []string{h.Interval, h.Margin} {
+			if l != "" {
+				lines = append(lines, mdStart(l))
+			}
+		}
+		paras = append(paras, []string{strings.Join(lines, "\\\n")}) // a backslash at the end breaks the line
+	}
+	var reasons, tally []string
+	for _, r := range x.Reasons {
+		reasons = append(reasons, "- "+mdStart(r))
+	}
+	for _, t := range x.Tally {
+		tally = append(tally, md(t.Sign)+" **"+strconv.Itoa(t.N)+" "+md(t.Word)+"**")
+	}
+	paras = append(paras, reasons, []string{mdStart(x.Sentence)}, []string{strings.Join(tally, " · ")})
+	for _, n := range x.Notes {
+		paras = append(paras, []string{mdStart(map[bool]string{true: "Take care. "}[n.Odd] + n.Text)})
+	}
+	paras = slices.DeleteFunc(paras, func(ls []string) bool { return strings.Join(ls, "") == "" })
+	for i, ls := range paras {
+		if i > 0 {
 			p.line("")
 		}
-		p.list(facts)
+		p.line(strings.Join(ls, "\n"))
 	}
-	if len(f.Why) > 0 {
-		p.section(3, "Reasoning")
-		for i, r := range f.Why {
-			p.line(fmt.Sprintf("%d. **%s** %s", i+1, md(r.Ask), md(reasonText(r))))
+}
+
+// grid writes g as a table; the lines of a cell are joined.
+func (p *mdPage) grid(g grid) {
+	t := table{Head: append([]string{}, g.Corner...), Left: len(g.Corner)}
+	for _, h := range g.Heads {
+		t.Head = append(t.Head, strings.Join(h, " · "))
+	}
+	for i, ls := range g.Labels {
+		row := append([]string{}, ls...)
+		for _, c := range g.Cells[i] {
+			var parts []string
+			for _, l := range c.Lines {
+				if l.Text != "" || l.Tail != "" {
+					parts = append(parts, l.full())
+				}
+			}
+			row = append(row, strings.Join(parts, ", "))
 		}
+		t.Rows = append(t.Rows, row)
 	}
-	if len(f.Merged) > 0 {
-		p.section(3, "Also explains")
-		p.list(f.Merged)
-	}
-	if len(f.Against) > 0 {
-		p.section(3, "Counter-evidence")
-		p.list(f.Against)
-	}
-	if len(f.Unobserved) > 0 {
-		p.section(3, "Data unavailable")
-		p.list(f.Unobserved)
-	}
-	if tail := findingTail(f); len(tail) > 0 {
-		p.section(3, "What to do")
-		p.facts(tail)
-	}
-	if f.Action != nil && p.d.Change == nil {
-		p.line("")
-		p.fence("sql", f.Action.SQL)
-		if f.Action.Undo != "" {
-			p.line("")
-			p.line("To undo:")
-			p.line("")
-			p.fence("sql", f.Action.Undo)
-		}
-	}
-	if len(f.Setting) > 0 && p.d.Change == nil {
-		p.line("")
-		p.line("To keep it, " + md(forGood(f)) + ":")
-		p.line("")
-		p.fence("ini", strings.Join(f.Setting, "\n"))
-	}
+	p.table(t)
 }

@@ -80,7 +80,8 @@ func diagnosis() *report.Document {
 	d := sample()
 	return &report.Document{
 		Kind: report.Diagnosis, ID: "g-2m4k1", Title: "Diagnosis of demo", Sentence: d.Findings[0].Title,
-		At: d.At, From: d.From, To: d.From.Add(9 * time.Second), Place: d.Place, Charts: d.Charts[2:], Findings: d.Findings, Sources: d.Sources,
+		At: d.At, From: d.From, To: d.From.Add(9 * time.Second), Place: d.Place, Charts: d.Charts[2:],
+		Findings: d.Findings, Sources: d.Sources,
 	}
 }
 
@@ -95,8 +96,9 @@ func loadRun() *report.Document {
 			}
 		}
 		tick := run.Tick{
-			Seq: i, At: start.Add(time.Duration(i) * time.Second), Length: time.Second, Threads: 8, ClientCPU: 100 * time.Millisecond,
-			Ops: []run.Op{{Name: "read", Reads: h.Count(), Latency: h}},
+			Seq: i, At: start.Add(time.Duration(i) * time.Second), Length: time.Second, Threads: 8,
+			ClientCPU: 100 * time.Millisecond,
+			Ops:       []run.Op{{Name: "read", Reads: h.Count(), Latency: h}},
 		}
 		if i == 7 {
 			tick.Errors = map[string]uint64{"1213": 2, "1205": 1}
@@ -104,11 +106,15 @@ func loadRun() *report.Document {
 		ticks = append(ticks, tick)
 	}
 	r := run.Run{
-		ID: "r-9x2c4", Target: "demo", Workload: "oltp_point_select", Options: map[string]string{"threads": "8", "time": "12"}, Started: start,
+		ID: "r-9x2c4", Target: "demo", Workload: "oltp_point_select", Options: map[string]string{
+			"threads": "8",
+			"time":    "12",
+		}, Started: start,
 		Elapsed: 12 * time.Second, State: run.Stopped, Total: run.Merged(ticks),
 	}
 	return &report.Document{
-		Kind: report.Run, ID: r.ID, Title: "oltp_point_select on demo", At: start.Add(12 * time.Second), From: start, To: start.Add(12 * time.Second),
+		Kind: report.Run, ID: r.ID, Title: "oltp_point_select on demo", At: start.Add(12 * time.Second), From: start,
+		To:     start.Add(12 * time.Second),
 		Charts: []report.Chart{report.Throughput(ticks), report.Latency(ticks)}, Run: &r,
 	}
 }
@@ -118,12 +124,18 @@ func bad(r stat.Result) *report.Document {
 	d := sample()
 	d.Findings, d.Classes, d.Story, d.Sources, d.Change, d.Charts = nil, nil, nil, nil, nil, nil
 	d.Sentence = ""
-	d.Verdict = &stat.Verdict{Result: r, Metric: "qps", Margin: 0.05, Ratio: stat.Interval{Center: 0.98, Lo: 0.71, Hi: 1.3, N: 6, Confidence: 0.95}, Reasons: []string{"errors in 2 of 12 windows"}}
+	d.Verdict = &stat.Verdict{Result: r, Metric: "qps", Margin: 0.05, Ratio: stat.Interval{
+		Center: 0.98, Lo: 0.71,
+		Hi: 1.3, N: 6, Confidence: 0.95,
+	}, Reasons: []string{"errors in 2 of 12 windows"}}
 	return d
 }
 
 func TestGolden(t *testing.T) {
-	for name, d := range map[string]*report.Document{"demo": sample(), "diagnosis": diagnosis(), "run": loadRun(), "unstable": bad(stat.Unstable), "invalid": bad(stat.Invalid)} {
+	for name, d := range map[string]*report.Document{
+		"demo": sample(), "diagnosis": diagnosis(), "run": loadRun(),
+		"unstable": bad(stat.Unstable), "invalid": bad(stat.Invalid),
+	} {
 		golden(t, name+".txt", []byte(text(t, d, report.Options{Width: 100})))
 		golden(t, name+".md", []byte(markdown(t, d)))
 	}
@@ -134,7 +146,11 @@ func TestGolden(t *testing.T) {
 var ansi = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 func TestTextFits(t *testing.T) {
-	for i, d := range []*report.Document{sample(), diagnosis(), loadRun(), bad(stat.Worse), hostileDocument(0), hostileDocument(4), {Title: "empty"}} {
+	for i, d := range []*report.Document{
+		sample(), diagnosis(), loadRun(), bad(stat.Worse), hostileDocument(0),
+		hostileDocument(4),
+		{Title: "empty"},
+	} {
 		for _, width := range []int{60, 80, 100, 120} {
 			for _, color := range []bool{false, true} {
 				s := text(t, d, report.Options{Width: width, Color: color})
@@ -261,7 +277,8 @@ func TestHostileJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.ToValidUTF8(d.Findings[0].Cause, "\ufffd"); back.Findings[0].Cause != want && !strings.Contains(d.Findings[0].Cause, "\xff") {
+		if want := strings.ToValidUTF8(d.Findings[0].Cause, "\ufffd"); back.Findings[0].Cause != want &&
+			!strings.Contains(d.Findings[0].Cause, "\xff") {
 			t.Errorf("a text came back as %q, want %q", back.Findings[0].Cause, want)
 		}
 	}
@@ -345,7 +362,10 @@ func TestNotANumber(t *testing.T) {
 
 func TestEmptyDocument(t *testing.T) {
 	d := &report.Document{}
-	for name, s := range map[string]string{"text": text(t, d, report.Options{}), "Markdown": markdown(t, d), "HTML": html(t, d)} {
+	for name, s := range map[string]string{
+		"text":     text(t, d, report.Options{}),
+		"Markdown": markdown(t, d), "HTML": html(t, d),
+	} {
 		if s == "" {
 			t.Errorf("%s of an empty document is empty", name)
 		}
@@ -357,19 +377,26 @@ func TestEmptyDocument(t *testing.T) {
 	}
 	// Charts without points, events outside, a verdict without figures: nothing panics and unknown is not zero.
 	d = &report.Document{
-		Charts:     []report.Chart{{Title: "none", Unit: "ms"}, {Title: "empty", Lines: []report.Line{{Name: "x"}}}, {Title: "one", Lines: []report.Line{{Name: "x", Points: []metric.Point{{At: 5, Value: 1}}}}}},
+		Charts: []report.Chart{
+			{Title: "none", Unit: "ms"},
+			{Title: "empty", Lines: []report.Line{{Name: "x"}}},
+			{Title: "one", Lines: []report.Line{{Name: "x", Points: []metric.Point{{At: 5, Value: 1}}}}},
+		},
 		Events:     []event.Event{{At: time.Unix(1e9, 0), Kind: event.DDL, Text: "far away"}},
 		Verdict:    &stat.Verdict{Result: stat.Invalid},
 		Experiment: &report.Experiment{},
 		Measures:   []report.Measure{{Metric: report.MetricNamed("qps")}},
 		Classes:    []report.ClassChange{{ID: "X"}},
 		Findings:   []finding.Finding{{}},
-		Change:     &report.Change{},
+		Change:     &report.AppliedChange{},
 		Run:        &run.Run{},
 		Story:      []report.Step{{}},
 		Commands:   []report.Command{{}},
 	}
-	for name, s := range map[string]string{"text": text(t, d, report.Options{}), "Markdown": markdown(t, d), "HTML": html(t, d)} {
+	for name, s := range map[string]string{
+		"text":     text(t, d, report.Options{}),
+		"Markdown": markdown(t, d), "HTML": html(t, d),
+	} {
 		if !strings.Contains(s, "–") || !strings.Contains(strings.ToLower(s), "invalid") {
 			t.Errorf("%s hides what is unknown or invalid", name)
 		}
@@ -387,13 +414,17 @@ func TestVerdictsLookDifferent(t *testing.T) {
 		if !strings.Contains(s, fmt.Sprintf(`<section class="hero r-%s"`, r)) {
 			t.Errorf("%s: HTML has no class of its own", r)
 		}
-		if !strings.Contains(text(t, d, report.Options{}), strings.ToUpper(string(r))) || !strings.Contains(markdown(t, d), strings.ToUpper(string(r))) {
+		if !strings.Contains(text(t, d, report.Options{}), strings.ToUpper(string(r))) ||
+			!strings.Contains(markdown(t, d), strings.ToUpper(string(r))) {
 			t.Errorf("%s is not named", r)
 		}
 		if judged := strings.Contains(s, `class="judged"`); judged != (r == stat.Better || r == stat.Worse) {
 			t.Errorf("%s: a measure is called better or worse: %v", r, judged)
 		}
-		for name, s := range map[string]string{"text": text(t, d, report.Options{}), "Markdown": markdown(t, d), "HTML": s} {
+		for name, s := range map[string]string{
+			"text":     text(t, d, report.Options{}),
+			"Markdown": markdown(t, d), "HTML": s,
+		} {
 			if !strings.Contains(s, "errors in 2 of 12 windows") {
 				t.Errorf("%s of %s hides a reason", name, r)
 			}
@@ -418,7 +449,8 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestWriteErrors(t *testing.T) {
 	d := sample()
 	for name, err := range map[string]error{
-		"text": report.Text(full{}, d, report.Options{}), "Markdown": report.Markdown(full{}, d), "HTML": report.HTML(full{}, d), "JSON": report.JSON(full{}, d),
+		"text": report.Text(full{}, d, report.Options{}), "Markdown": report.Markdown(full{}, d),
+		"HTML": report.HTML(full{}, d), "JSON": report.JSON(full{}, d),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("%s: %v", name, err)
@@ -428,10 +460,16 @@ func TestWriteErrors(t *testing.T) {
 
 func TestClassesOf(t *testing.T) {
 	before := []class.Class{
-		{ID: "A", Fingerprint: "a", Count: 100, TimeSec: 9, Examined: known.Of[uint64](1000), RowsSent: known.Of[uint64](100)},
+		{
+			ID: "A", Fingerprint: "a", Count: 100, TimeSec: 9, Examined: known.Of[uint64](1000),
+			RowsSent: known.Of[uint64](100),
+		},
 		{ID: "B", Fingerprint: "b", Count: 10, TimeSec: 1},
 	}
-	after := []class.Class{{ID: "C", Fingerprint: "c", Count: 5, TimeSec: 3, Sampled: true}, {ID: "A", Count: 2000, TimeSec: 1}}
+	after := []class.Class{
+		{ID: "C", Fingerprint: "c", Count: 5, TimeSec: 3, Sampled: true},
+		{ID: "A", Count: 2000, TimeSec: 1},
+	}
 	cs := report.ClassesOf(before, 10, after, 5)
 	var ids string
 	for _, c := range cs {
@@ -441,7 +479,8 @@ func TestClassesOf(t *testing.T) {
 		t.Fatalf("order %s", ids)
 	}
 	a := cs[0]
-	if a.Before.PerSec != known.Of(10.0) || a.Before.Examined != known.Of(10.0) || a.Before.Share != known.Of(0.9) || a.After.PerSec != known.Of(400.0) || a.After.Examined.OK() {
+	if a.Before.PerSec != known.Of(10.0) || a.Before.Examined != known.Of(10.0) || a.Before.Share != known.Of(0.9) ||
+		a.After.PerSec != known.Of(400.0) || a.After.Examined.OK() {
 		t.Errorf("A: %+v %+v", a.Before, a.After)
 	}
 	if c := cs[1]; c.Before != nil || c.After.PerSec.OK() || c.After.MeanSec.OK() || !c.Sampled {
@@ -454,8 +493,14 @@ func TestClassesOf(t *testing.T) {
 
 // One statement in the databases of two tenants is two classes of one id.
 func TestClassesOfTwoDatabasesAreNotMixed(t *testing.T) {
-	before := []class.Class{{ID: "A", Schema: "one", Count: 100, TimeSec: 50}, {ID: "A", Schema: "two", Count: 1000, TimeSec: 1}}
-	after := []class.Class{{ID: "A", Schema: "two", Count: 1000, TimeSec: 1}, {ID: "A", Schema: "one", Count: 100, TimeSec: 0.5}}
+	before := []class.Class{
+		{ID: "A", Schema: "one", Count: 100, TimeSec: 50},
+		{ID: "A", Schema: "two", Count: 1000, TimeSec: 1},
+	}
+	after := []class.Class{
+		{ID: "A", Schema: "two", Count: 1000, TimeSec: 1},
+		{ID: "A", Schema: "one", Count: 100, TimeSec: 0.5},
+	}
 	cs := report.ClassesOf(before, 10, after, 10, "A")
 	if len(cs) != 2 || cs[0].Schema != "one" || cs[1].Schema != "two" {
 		t.Fatalf("%+v", cs)
@@ -484,7 +529,10 @@ func TestTicks(t *testing.T) {
 
 func TestChangeOf(t *testing.T) {
 	at := time.Unix(1000, 0)
-	e := journal.Entry{ID: "a-1", State: journal.Done, Action: finding.Action{SQL: "x", Undo: "y"}, Started: at, Ended: at.Add(1500 * time.Millisecond)}
+	e := journal.Entry{
+		ID: "a-1", State: journal.Done, Action: finding.Action{SQL: "x", Undo: "y"}, Started: at,
+		Ended: at.Add(1500 * time.Millisecond),
+	}
 	c := report.ChangeOf(e, "text")
 	if c.UndoCommand != "dyno undo a-1 --execute" || c.TookSec != known.Of(1.5) || c.Undo != "y" {
 		t.Errorf("%+v", c)

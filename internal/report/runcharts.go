@@ -7,8 +7,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/run"
 )
 
-// RunCharts draws what a load saw from outside, second by second: throughput, latency and, where operations were due at moments of
-// their own, how long they waited. A stub of a tick at the end has no rate to speak of and is left out.
+// RunCharts draws what a load saw from outside, second by second: throughput, latency and, where operations were due at
+// moments of their own, how long they waited. A stub of a tick at the end has no rate to speak of and is left out.
 func RunCharts(ticks []run.Tick) []Chart {
 	var whole []run.Tick
 	open := false
@@ -36,5 +36,8 @@ func RunCharts(ticks []run.Tick) []Chart {
 	cs[0].Lines = append(cs[0].Lines, Line{Name: "due", Points: due})
 	cs[1].Title = "Latency of an operation, from its first statement and from its scheduled start"
 	cs[1].Lines = append(cs[1].Lines, Line{Name: "95 % from scheduled start", Points: response})
-	return append(cs, Chart{Title: "Operations scheduled and not started", Unit: "operations", Lines: []Line{{Name: "queue", Points: queue}}})
+	return append(cs, Chart{
+		Title: "Operations scheduled and not started", Unit: "operations",
+		Lines: []Line{{Name: "queue", Points: queue}},
+	})
 }

@@ -12,7 +12,10 @@ func TestRunCharts(t *testing.T) {
 	start := time.Unix(1000, 0)
 	var ticks []run.Tick
 	for i := range 4 {
-		ticks = append(ticks, run.Tick{Seq: i, At: start.Add(time.Duration(i) * time.Second), Length: time.Second, Ops: []run.Op{{Name: "read", Latency: latencies(time.Millisecond)}}})
+		ticks = append(ticks, run.Tick{
+			Seq: i, At: start.Add(time.Duration(i) * time.Second), Length: time.Second,
+			Ops: []run.Op{{Name: "read", Latency: latencies(time.Millisecond)}},
+		})
 	}
 	ticks[3].Length = 30 * time.Millisecond // the stub at the end
 	if cs := report.RunCharts(ticks); len(cs) != 2 || len(cs[0].Lines[0].Points) != 3 || len(cs[0].Lines) != 1 {

@@ -20,16 +20,16 @@ const AllOperations = "all operations"
 // RunLatency is one distribution of latencies of a run.
 type RunLatency struct {
 	Of string // a kind of operation, AllOperations, or a kind of statement
-	// Which tells what was measured: "service" from the first statement to the last answer, "response" from when the operation was due,
-	// "corrected" for an estimate of that where nothing was ever due.
+	// Which tells what was measured: "service" from the first statement to the last answer, "response" from when the
+	// operation was due, "corrected" for an estimate of that where nothing was ever due.
 	Which     string
 	Statement bool // Of is a kind of statement
 	Latency   *hist.Histogram
 }
 
-// RunLatencies lists what a run tells of latencies: for each kind of operation the service time and, where operations were due at
-// moments of their own, the response time beside it. In a closed loop the corrected distribution of all operations stands in its
-// place, see Corrected. Kinds that never ended are left out.
+// RunLatencies lists what a run tells of latencies: for each kind of operation the service time and, where operations
+// were due at moments of their own, the response time beside it. In a closed loop the corrected distribution of all
+// operations stands in its place, see Corrected. Kinds that never ended are left out.
 func RunLatencies(r *run.Run) []RunLatency {
 	var out []RunLatency
 	add := func(of string, service, response *hist.Histogram) {
@@ -63,9 +63,9 @@ func RunLatencies(r *run.Run) []RunLatency {
 	return out
 }
 
-// Corrected returns the latencies of all operations of a closed loop with those added that its sessions would have started had they
-// come at the run's mean rate whatever the server did, see hist.Histogram.Corrected; and that rate, in operations per second. It
-// reports false for an open loop, which has measured response times, and where nothing ended.
+// Corrected returns the latencies of all operations of a closed loop with those added that its sessions would have
+// started had they come at the run's mean rate whatever the server did, see hist.Histogram.Corrected; and that rate, in
+// operations per second. It reports false for an open loop, which has measured response times, and where nothing ended.
 func Corrected(r *run.Run) (h *hist.Histogram, rate float64, ok bool) {
 	n := r.Total.Operations()
 	sessions, err := strconv.Atoi(r.Options["threads"])
@@ -81,12 +81,14 @@ func Corrected(r *run.Run) (h *hist.Histogram, rate float64, ok bool) {
 
 // errorWords says what the errors are that loads meet most.
 var errorWords = map[string]string{
-	"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock", "1290": "read only", "1317": "interrupted",
-	"1412": "table altered", "1615": "table altered", "1836": "read only", "3024": "statement timeout", "lost": "connection lost",
+	"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock",
+	"1290": "read only", "1317": "interrupted",
+	"1412": "table altered", "1615": "table altered", "1836": "read only", "3024": "statement timeout",
+	"lost": "connection lost",
 }
 
-// RunErrors tells the errors of a run by code, most frequent first: "12 × 1213 (deadlock), 1 × lost (connection lost)"; "none" when
-// there was none.
+// RunErrors tells the errors of a run by code, most frequent first: "12 × 1213 (deadlock), 1 × lost (connection lost)";
+// "none" when there was none.
 func RunErrors(t *run.Tick) string {
 	keys := slices.SortedFunc(maps.Keys(t.Errors), func(a, b string) int {
 		if x, y := t.Errors[a], t.Errors[b]; x != y {
@@ -107,22 +109,15 @@ func RunErrors(t *run.Tick) string {
 		failed += o.Failed
 	}
 	if failed > 0 {
-		parts = append(parts, counted(failed, "operation")+" given up")
+		parts = append(parts, count(failed, "operation", "operations")+" given up")
 	}
 	if t.Reconnects > 0 {
-		parts = append(parts, counted(t.Reconnects, "reconnect"))
+		parts = append(parts, count(t.Reconnects, "reconnect", "reconnects"))
 	}
 	if len(parts) == 0 {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
-}
-
-func counted(n uint64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.FormatUint(n, 10) + " " + what
 }
 
 // RunArrivals tells what became of the operations that were due: "" where none ever was.
@@ -144,7 +139,8 @@ func RunArrivals(r *run.Run) string {
 	return s
 }
 
-// RunClient tells what the load generator itself took: CPU, in sum and for a query, and the longest time it left something waiting.
+// RunClient tells what the load generator itself took: CPU, in sum and for a query, and the longest time it left
+// something waiting.
 func RunClient(r *run.Run) string {
 	var parts []string
 	t := &r.Total
@@ -171,24 +167,15 @@ func RunClient(r *run.Run) string {
 }
 
 // runTable lists the figures of a run.
-func runTable(r *run.Run) []Fact {
+func runTable(r *run.Run) facts {
 	t := r.Total
-	fs := []Fact{
-		{"workload", r.Workload},
-		{"state", spaced(string(r.State), r.Error)},
-	}
-	if r.Invalid != "" {
-		fs = append(fs, Fact{"invalid", r.Invalid})
-	}
-	fs = append(fs,
-		Fact{"ran for", unit.Duration(r.Elapsed)},
-		Fact{"sessions", strconv.Itoa(t.Threads)},
-		Fact{"operations", fmt.Sprintf("%d (%s/s)", t.Operations(), unit.Count(t.TPS()))},
-		Fact{"queries", fmt.Sprintf("%d (%s/s)", t.Queries(), unit.Count(t.QPS()))},
-	)
-	if s := RunArrivals(r); s != "" {
-		fs = append(fs, Fact{"arrivals", s})
-	}
+	fs := facts{{"workload", r.Workload}, {"state", spaced(string(r.State), r.Error)}}
+	fs.add("invalid", r.Invalid)
+	fs.add("ran for", unit.Duration(r.Elapsed))
+	fs.add("sessions", strconv.Itoa(t.Threads))
+	fs.add("operations", fmt.Sprintf("%d (%s/s)", t.Operations(), unit.Count(t.TPS())))
+	fs.add("queries", fmt.Sprintf("%d (%s/s)", t.Queries(), unit.Count(t.QPS())))
+	fs.add("arrivals", RunArrivals(r))
 	for _, l := range RunLatencies(r) {
 		name, value := l.Of+", "+l.Which, quantiles(l.Latency)
 		switch {
@@ -198,15 +185,13 @@ func runTable(r *run.Run) []Fact {
 			_, rate, _ := Corrected(r)
 			value = "for " + unit.Count(rate) + "/s: " + value
 		}
-		fs = append(fs, Fact{name, value})
+		fs.add(name, value)
 	}
 	if n := t.Latency().Over(); n > 0 {
-		fs = append(fs, Fact{"latencies beyond the histogram", strconv.FormatUint(n, 10)})
+		fs.add("latencies beyond the histogram", strconv.FormatUint(n, 10))
 	}
-	fs = append(fs, Fact{"errors", RunErrors(&t)})
-	if s := RunClient(r); s != "" {
-		fs = append(fs, Fact{"load generator", s})
-	}
+	fs.add("errors", RunErrors(&t))
+	fs.add("load generator", RunClient(r))
 	for _, k := range slices.Sorted(maps.Keys(r.Options)) {
 		fs = append(fs, Fact{"--" + k, r.Options[k]})
 	}
@@ -217,5 +202,6 @@ func runTable(r *run.Run) []Fact {
 func quantiles(h *hist.Histogram) string {
 	d := unit.Duration
 	return fmt.Sprintf("min %s, median %s, mean %s, 95 %% %s, 99 %% %s, 99.9 %% %s, max %s",
-		d(h.Min()), d(h.Quantile(0.5)), d(h.Mean()), d(h.Quantile(0.95)), d(h.Quantile(0.99)), d(h.Quantile(0.999)), d(h.Max()))
+		d(h.Min()), d(h.Quantile(0.5)), d(h.Mean()), d(h.Quantile(0.95)), d(h.Quantile(0.99)),
+		d(h.Quantile(0.999)), d(h.Max()))
 }

@@ -25,9 +25,15 @@ func closedRun() *run.Run {
 	for range 18 {
 		h.Record(10 * time.Millisecond)
 	}
-	return &run.Run{Options: map[string]string{"threads": "2"}, Elapsed: time.Second, Total: run.Tick{Length: time.Second, Threads: 1, Ops: []run.Op{
-		{Name: "order", Reads: 38, Latency: h}, {Name: "never", Latency: hist.New()},
-	}, Statements: []run.Statement{{Name: "point select", Latency: latencies(time.Millisecond)}, {Name: "never", Latency: hist.New()}}}}
+	return &run.Run{
+		Options: map[string]string{"threads": "2"}, Elapsed: time.Second,
+		Total: run.Tick{Length: time.Second, Threads: 1, Ops: []run.Op{
+			{Name: "order", Reads: 38, Latency: h}, {Name: "never", Latency: hist.New()},
+		}, Statements: []run.Statement{
+			{Name: "point select", Latency: latencies(time.Millisecond)},
+			{Name: "never", Latency: hist.New()},
+		}},
+	}
 }
 
 func names(ls []report.RunLatency) string {
@@ -52,7 +58,8 @@ func TestRunLatencies(t *testing.T) {
 	f(closedRun(), "order service, order corrected, statement point select service")
 	two := closedRun()
 	two.Total.Ops[1].Latency = latencies(time.Millisecond)
-	f(two, "order service, never service, all operations service, all operations corrected, statement point select service")
+	f(two, "order service, never service, all operations service, all operations corrected, statement point select "+
+		"service")
 	open := closedRun()
 	open.Total.Open = &run.Open{Due: 20, Dropped: 1}
 	open.Total.Ops[0].Response = latencies(time.Second)
@@ -118,7 +125,10 @@ func TestRunClient(t *testing.T) {
 	}
 	f(run.Run{}, "")
 	f(run.Run{Path: "driver"}, "general driver")
-	f(run.Run{Path: "loops", Total: run.Tick{Length: 2 * time.Second, ClientCPU: time.Second, Delay: 3 * time.Millisecond, Ops: []run.Op{{Reads: 100_000, Latency: hist.New()}}}},
+	f(run.Run{Path: "loops", Total: run.Tick{
+		Length: 2 * time.Second, ClientCPU: time.Second,
+		Delay: 3 * time.Millisecond, Ops: []run.Op{{Reads: 100_000, Latency: hist.New()}},
+	}},
 		"0.5 CPUs, 10 µs of CPU a query, longest delay 3 ms, event loops")
 }
 
@@ -137,7 +147,10 @@ func TestRunPage(t *testing.T) {
 		if err := render(&b); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"the client was too slow", "190 of them not started", "read, response", "median 250 ms", "deadlock"} {
+		for _, want := range []string{
+			"the client was too slow", "190 of them not started", "read, response",
+			"median 250 ms", "deadlock",
+		} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: no %q", name, want)
 			}

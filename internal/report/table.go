@@ -20,8 +20,8 @@ import (
 // none stands where a value is unknown or does not apply.
 const none = "–"
 
-// table is what every renderer draws in its own way. Its first Left columns and its last Tail ones hold text, those between
-// hold figures.
+// table is what every renderer draws in its own way. Its first Left columns and its last Tail ones hold text, those
+// between hold figures.
 type table struct {
 	Head []string
 	Rows [][]string
@@ -32,11 +32,16 @@ type table struct {
 // Figure reports whether column i holds figures.
 func (t table) Figure(i int) bool { return i >= t.Left && i < len(t.Head)-t.Tail }
 
-func value(v known.Value[float64], u string) string {
+// told writes a value, or what stands for an unknown one.
+func told[T any](v known.Value[T], unknown string, write func(T) string) string {
 	if x, ok := v.Get(); ok {
-		return quantity(x, u)
+		return write(x)
 	}
-	return none
+	return unknown
+}
+
+func value(v known.Value[float64], u string) string {
+	return told(v, none, func(x float64) string { return quantity(x, u) })
 }
 
 // quotient returns after ÷ before; unknown when either is or before is zero.
@@ -49,12 +54,7 @@ func quotient(before, after known.Value[float64]) known.Value[float64] {
 	return known.Of(a / b)
 }
 
-func factorOf(v known.Value[float64]) string {
-	if x, ok := v.Get(); ok {
-		return factor(x)
-	}
-	return none
-}
+func factorOf(v known.Value[float64]) string { return told(v, none, factor) }
 
 // ratio returns the measure's ratio: the centre of its interval or the plain quotient.
 func (m Measure) ratio() known.Value[float64] {
@@ -64,11 +64,12 @@ func (m Measure) ratio() known.Value[float64] {
 	return quotient(m.Before, m.After)
 }
 
-// bounds writes an interval, for example "×229 to ×246"; a bound below a half is written as a division, like its centre.
+// bounds writes an interval, for example "×229 to ×246"; a bound below a half is written as a division, like its
+// centre.
 func bounds(i stat.Interval) string { return factor(i.Lo) + " to " + factor(i.Hi) }
 
-// good says whether a measure went the right way: 1, the wrong one: -1, or neither: 0. Only a verdict of better or worse gives
-// it a right to say so, and never against the measure's own interval. Within 2 % nothing moved.
+// good says whether a measure went the right way: 1, the wrong one: -1, or neither: 0. Only a verdict of better or
+// worse gives it a right to say so, and never against the measure's own interval. Within 2 % nothing moved.
 func (d *Document) good(m Measure) int {
 	r, ok := m.ratio().Get()
 	i := m.Ratio
@@ -121,24 +122,27 @@ func (d *Document) variant() string {
 
 // figures is the table of one class before and after.
 func (c ClassChange) figures() table {
-	t := table{Head: []string{"", "calls per second", "mean", "95 %", "rows examined per call", "rows sent per call", "share of time"}, Left: 1}
+	t := table{Head: []string{
+		"", "calls per second", "mean", "95 %", "rows examined per call", "rows sent per call",
+		"share of time",
+	}, Left: 1}
 	row := func(name string, f *ClassFigures) {
 		if f == nil {
 			t.Rows = append(t.Rows, []string{name, "not seen", none, none, none, none, none})
 			return
 		}
-		share := none
-		if x, ok := f.Share.Get(); ok {
-			share = unit.Percent(x)
-		}
-		t.Rows = append(t.Rows, []string{name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""), value(f.Sent, ""), share})
+		t.Rows = append(t.Rows, []string{
+			name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""),
+			value(f.Sent, ""), told(f.Share, none, unit.Percent),
+		})
 	}
 	row("before", c.Before)
 	row("after", c.After)
 	if b, a := c.Before, c.After; b != nil && a != nil {
 		t.Rows = append(t.Rows, []string{
 			"ratio", factorOf(quotient(b.PerSec, a.PerSec)), factorOf(quotient(b.MeanSec, a.MeanSec)),
-			factorOf(quotient(b.P95Sec, a.P95Sec)), factorOf(quotient(b.Examined, a.Examined)), factorOf(quotient(b.Sent, a.Sent)), none,
+			factorOf(quotient(b.P95Sec, a.P95Sec)), factorOf(quotient(b.Examined, a.Examined)),
+			factorOf(quotient(b.Sent, a.Sent)), none,
 		})
 	}
 	return t
@@ -283,7 +287,10 @@ func (d *Document) unobserved() []snapshot.Source {
 }
 
 func sourceText(s snapshot.Source) string {
-	words := map[snapshot.SourceState]string{snapshot.Missing: "unavailable", snapshot.Denied: "denied", snapshot.Failed: "failed", snapshot.Slow: "too slow"}
+	words := map[snapshot.SourceState]string{
+		snapshot.Missing: "unavailable", snapshot.Denied: "denied",
+		snapshot.Failed: "failed", snapshot.Slow: "too slow",
+	}
 	t := s.Name + " " + cmp.Or(words[s.State], string(s.State))
 	if s.Reason != "" {
 		t += ": " + s.Reason
@@ -292,38 +299,21 @@ func sourceText(s snapshot.Source) string {
 }
 
 // place lists where and when it happened.
-func (d *Document) place() []Fact {
-	var fs []Fact
-	add := func(name, v string) {
-		if v != "" {
-			fs = append(fs, Fact{name, v})
-		}
-	}
+func (d *Document) place() facts {
+	var fs facts
 	p := d.Place
-	add("target", p.Target)
-	add("address", p.URL)
+	fs.add("target", p.Target)
+	fs.add("address", p.URL)
 	if p.Flavor != "" || p.Version != "" {
-		add("server", spaced(flavorName(p.Flavor), p.Version))
+		fs.add("server", spaced(p.Flavor.Name(), p.Version))
 	}
 	if !d.From.IsZero() && !d.To.IsZero() {
-		add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+")")
+		fs.add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+
+			")")
 	}
 	fs = append(append(fs, p.Host...), p.Settings...)
-	add("Dyno", p.Dyno)
+	fs.add("Dyno", p.Dyno)
 	return fs
-}
-
-func flavorName(f string) string {
-	switch f {
-	case "mariadb":
-		return "MariaDB"
-	case "mysql":
-		return "MySQL"
-	case "percona":
-		return "Percona Server"
-	default:
-		return f
-	}
 }
 
 func spaced(a, b string) string {
@@ -338,8 +328,8 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 // rowLimit is the most rows of figures that go with a chart.
 const rowLimit = 240
 
-// figures is the text alternative of a chart: its values over time. When there are more than rowLimit moments only every n-th
-// is listed, and every tells n.
+// figures is the text alternative of a chart: its values over time. When there are more than rowLimit moments only
+// every n-th is listed, and every tells n.
 func (c Chart) figures(from, to time.Time) (t table, every int) {
 	t = table{Head: []string{"s"}}
 	at := map[int64][]string{}
@@ -379,7 +369,8 @@ func (c Chart) summary(from, to time.Time) string {
 		}
 		lo := slices.MinFunc(ps, func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) })
 		hi := slices.MaxFunc(ps, func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) })
-		s += fmt.Sprintf("; %s: from %s to %s, last %s", l.Name, quantity(lo.Value, c.Unit), quantity(hi.Value, c.Unit), quantity(ps[len(ps)-1].Value, c.Unit))
+		s += fmt.Sprintf("; %s: from %s to %s, last %s", l.Name, quantity(lo.Value, c.Unit), quantity(hi.Value, c.Unit),
+			quantity(ps[len(ps)-1].Value, c.Unit))
 	}
 	return s
 }
@@ -393,27 +384,15 @@ type headline struct {
 	Margin   string // for same: "within ±5 % counts as the same"
 }
 
-// word is how a result is called; symbol is a sign for it that needs no colour.
-func word(r stat.Result) string {
-	if r == "" {
-		return ""
-	}
-	return string(r)
-}
+// Sign is a sign for the result that needs no colour.
+func (h headline) Sign() string { return cmp.Or(markFor(h.Result).Sign, "∅") }
 
-func symbol(r stat.Result) string {
-	switch r {
-	case stat.Better:
-		return "▲"
-	case stat.Worse:
-		return "▼"
-	case stat.Same:
-		return "="
-	case stat.Unstable:
-		return "≈"
-	default:
-		return "∅"
+// Class is the class of the page that the result has.
+func (h headline) Class() string {
+	if markFor(h.Result).Sign == "" {
+		return "r-none"
 	}
+	return "r-" + string(h.Result)
 }
 
 func (d *Document) headline() (headline, bool) {
@@ -424,7 +403,6 @@ func (d *Document) headline() (headline, bool) {
 	if d.Comparison != nil {
 		return newComparison(d.Comparison).headline(*v), true
 	}
-	h := headline{Result: v.Result}
 	m := MetricNamed(v.Metric)
 	if d.Experiment != nil {
 		for _, x := range d.Experiment.Metrics {
@@ -433,47 +411,55 @@ func (d *Document) headline() (headline, bool) {
 			}
 		}
 	}
-	if v.Margin > 0 && v.Result != stat.Invalid {
-		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"
+	i := v.Ratio
+	if i.N == 0 || v.Result == stat.Invalid {
+		return newHeadline(*v, m.Title, "", "", ""), true
 	}
-	if v.Ratio.N == 0 || v.Result == stat.Invalid {
-		h.Of = m.Title
-		return h, true
-	}
-	h.Figure, h.Of = unit.Ratio(v.Ratio.Center), m.Title
-	if v.Result == stat.Unstable { // one figure would say more than is known
-		h.Figure = unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi)
-	}
+	of := m.Title
 	if m.Better == Less {
-		h.Of += " (above ×1 is better)"
+		of += " (above ×1 is better)"
 	}
-	h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi) + ", " + count(v.Ratio.N, "pair", "pairs")
-	if d.Experiment == nil || len(d.Experiment.Windows) == 0 {
-		h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi) + ", n = " + strconv.Itoa(v.Ratio.N)
+	samples := "n = " + strconv.Itoa(i.N)
+	if d.Experiment != nil && len(d.Experiment.Windows) > 0 {
+		samples = count(i.N, "pair", "pairs")
 	}
-	return h, true
+	return newHeadline(*v, of, unit.Ratio(i.Center), unit.Ratio(i.Lo)+" to "+unit.Ratio(i.Hi), samples), true
 }
 
-func count(n int, one, many string) string {
+// newHeadline is that of a verdict on a measure: its ratio, the bounds of it, and the samples behind it, "" where there
+// are none.
+func newHeadline(v stat.Verdict, of, ratio, bounds, samples string) headline {
+	h := headline{Result: v.Result, Of: of}
+	if v.Result == stat.Invalid {
+		return h
+	}
+	if v.Margin > 0 {
+		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"
+	}
+	if h.Figure = ratio; bounds == "" {
+		return h
+	}
+	if v.Result == stat.Unstable { // one figure would say more than is known
+		h.Figure = bounds
+	}
+	h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + bounds + ", " + samples
+	return h
+}
+
+func count[N int | int64 | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + many
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // method is how the experiment was done, in words.
 func (e *Experiment) method() string {
 	s := e.Text
 	if e.WindowSec > 0 {
-		s = join(s, fmt.Sprintf("Windows of %s, the first %s after each switch left out; the order within each pair was drawn at random (seed %d).",
+		s = spaced(s, fmt.Sprintf("Windows of %s, the first %s after each switch left out; the order within each "+
+			"pair was drawn at random (seed %d).",
 			unit.Seconds(e.WindowSec), unit.Seconds(e.SettleSec), e.Seed))
 	}
 	return s
-}
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + " " + b
 }

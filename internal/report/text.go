@@ -11,7 +11,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -23,26 +22,33 @@ type Options struct {
 
 const defaultWidth, leastWidth = 100, 60
 
-// Text writes the document for a terminal. Nothing but the texts themselves may go beyond the width: a word that is longer than
-// a line is cut there.
+// Text writes the document for a terminal. Nothing but the texts themselves may go beyond the width: a word that is
+// longer than a line is cut there.
 func Text(w io.Writer, d *Document, o Options) error {
-	if o.Width <= 0 {
-		o.Width = defaultWidth
+	d, p := shown(d), newTextPage(o)
+	left, right := spaced("Dyno "+string(d.Kind), d.ID), stamp(d.At)+" UTC"
+	if n := p.width - cells(left) - cells(right); n > 1 {
+		left += strings.Repeat(" ", n) + right
+	} else {
+		left += " " + right
 	}
-	p := &textPage{d: shown(d), width: max(o.Width, leastWidth), color: o.Color}
-	p.page()
-	if _, err := io.WriteString(w, p.b.String()); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	p.wrapped(dim, "", left)
+	p.wrapped(bold, "", d.Title)
+	p.blocks(d.blocks(asText))
+	return written(w, p.b.String(), "report")
 }
 
 type textPage struct {
-	d     *Document
 	b     strings.Builder
 	width int
 	color bool
-	brief bool // leave to the report what is not needed at once
+}
+
+func newTextPage(o Options) *textPage {
+	if o.Width <= 0 {
+		o.Width = defaultWidth
+	}
+	return &textPage{width: max(o.Width, leastWidth), color: o.Color}
 }
 
 const (
@@ -64,6 +70,176 @@ func (p *textPage) paint(style, s string) string {
 func (p *textPage) line(s string) {
 	p.b.WriteString(strings.TrimRight(s, " "))
 	p.b.WriteByte('\n')
+}
+
+// wrapped writes s in a style, in as many lines as it takes.
+func (p *textPage) wrapped(style, indent, s string) {
+	for _, l := range wrapKeep(s, p.width-cells(indent)) {
+		p.line(indent + p.paint(style, l))
+	}
+}
+
+func (p *textPage) blocks(bs []block) {
+	for i, b := range bs {
+		if i > 0 && apart(bs[i-1], b) {
+			p.line("")
+		}
+		switch x := b.(type) {
+		case section:
+			p.heading(x)
+			p.blocks(x.Body)
+		case para:
+			p.para("  ", x.Text)
+		case bullets:
+			for _, y := range x.Items {
+				p.para("  "+cmp.Or(y.Sign.Sign, x.Mark, "•")+" ", spaced(y.head(), y.Text))
+				if y.Fix != "" {
+					p.code("    Fix: ", y.Fix)
+				}
+			}
+		case facts:
+			p.facts(x)
+		case signs:
+			p.signs(x)
+		case code:
+			if x.Label != "" {
+				p.para("  ", x.Label+":")
+				p.code("    ", x.Text)
+				continue
+			}
+			p.code("  ", x.Text)
+		case cards:
+			p.table("  ", x.table)
+		case ranked:
+			p.table("  ", x.table)
+		case table:
+			p.table("  ", x)
+		case grid:
+			p.grid(x)
+		case drawing:
+			x.Chars(p)
+		case tree:
+			for _, n := range x {
+				p.para("  ", n.Text)
+				p.branches(n.Then, "  ")
+			}
+		case moments:
+			for _, m := range x {
+				p.para("  "+padLeft(m.At, 11)+"  ", m.Text)
+			}
+		case fold:
+			p.wrapped(bold, "  ", x.Summary)
+			p.blocks(x.Body)
+		case hero:
+			p.hero(x)
+		}
+	}
+}
+
+// branches writes a reasoning as a tree, one thought a line, each with the lines that lead to it.
+func (p *textPage) branches(nodes []Node, lead string) {
+	for i, n := range nodes {
+		turn, on := "├─ ", "│  "
+		if i == len(nodes)-1 {
+			turn, on = "└─ ", "   "
+		}
+		turn = lead + turn
+		for _, l := range wrap(n.Text, p.width-cells(turn)) {
+			p.line(turn + l)
+			turn = lead + on
+		}
+		p.branches(n.Then, lead+on)
+	}
+}
+
+// apart reports whether a line stays empty between two blocks.
+func apart(above, b block) bool {
+	switch x := b.(type) {
+	case para:
+		switch above.(type) {
+		case para, ranked:
+			return true
+		}
+	case code:
+		return x.Label == ""
+	case table:
+		_, ok := above.(code)
+		return ok
+	}
+	return false
+}
+
+func (p *textPage) heading(x section) {
+	switch {
+	case x.Part:
+		p.line("")
+		p.wrapped(bold, "  ", x.Title)
+	case x.Badge != "":
+		p.section(x.Over)
+		badge := strings.ToUpper(x.Badge)
+		style := yellow
+		if x.Badge == string(finding.Critical) {
+			style = red
+		}
+		lead := "  " + p.paint(style, badge) + "  "
+		for _, l := range wrap(x.Title, p.width-4-cells(badge)) {
+			p.line(lead + p.paint(bold, l))
+			lead = strings.Repeat(" ", 4+cells(badge))
+		}
+	default:
+		p.section(x.head())
+	}
+}
+
+func (p *textPage) hero(x hero) {
+	if h := x.Headline; h != nil {
+		p.line("")
+		badge := h.Sign() + " " + strings.ToUpper(string(h.Result))
+		s, n := "  "+p.paint(cmp.Or(signStyle(markFor(h.Result)), bold), badge), 2+cells(badge)
+		if h.Figure != "" {
+			s, n = s+"   "+p.paint(bold, h.Figure), n+3+cells(h.Figure)
+		}
+		if n+1+cells(h.Of) <= p.width {
+			p.line(s + " " + h.Of)
+		} else {
+			p.line(s)
+			p.para("  ", h.Of)
+		}
+		for _, l := range []string{h.Interval, h.Margin} {
+			if l != "" {
+				p.para("  ", l)
+			}
+		}
+	}
+	for _, r := range x.Reasons {
+		p.para("  ! ", r)
+	}
+	if x.Sentence != "" {
+		p.line("")
+		p.para("  ", x.Sentence)
+	}
+	if len(x.Tally) > 0 {
+		p.line("")
+		l, n := " ", 0
+		for _, t := range x.Tally {
+			s := t.text()
+			if n > 0 && n+3+cells(s) > p.width {
+				p.line(l)
+				l, n = " ", 0
+			}
+			l, n = l+" "+p.paint(cmp.Or(signStyle(t.sign), bold), s)+"  ", n+cells(s)+3
+		}
+		p.line(l)
+	}
+	for _, m := range x.Notes {
+		first := "  "
+		if m.Odd {
+			first = "  ! "
+		} else if m.Sign.Sign != "" {
+			first = "  " + m.Sign.Sign + " "
+		}
+		p.para(first, m.Text)
+	}
 }
 
 func (p *textPage) section(title string) {
@@ -117,354 +293,21 @@ func (p *textPage) facts(fs []Fact) {
 	}
 }
 
-func (p *textPage) page() {
-	d := p.d
-	left, right := spaced("Dyno "+string(d.Kind), d.ID), stamp(d.At)+" UTC"
-	if n := p.width - cells(left) - cells(right); n > 1 {
-		left += strings.Repeat(" ", n) + right
-	} else {
-		left += " " + right
-	}
-	for _, l := range wrapKeep(left, p.width) {
-		p.line(p.paint(dim, l))
-	}
-	for _, l := range wrap(d.Title, p.width) {
-		p.line(p.paint(bold, l))
-	}
-	p.verdict()
-	if d.Comparison != nil {
-		p.comparison()
-	}
-	if len(d.Measures) > 0 {
-		p.section("Before and after")
-		p.table("  ", d.measures())
-	}
-	if d.Kind != Diagnosis { // whose charts only illustrate the findings
-		p.charts()
-	}
-	for i, f := range d.Findings {
-		p.finding(f, i+1)
-	}
-	p.reasoning()
-	if d.Kind == Diagnosis {
-		p.charts()
-	}
-	p.change()
-	if e := d.Experiment; e != nil {
-		p.section("Experiment")
-		if m := e.method(); m != "" {
-			p.para("  ", m)
-		}
-		p.forest(e)
-	}
-	if len(d.Classes) > 0 {
-		p.section("Query classes")
-		for _, c := range d.Classes {
-			p.class(c)
-		}
-	}
-	if d.Run != nil {
-		p.section("Run")
-		p.facts(runTable(d.Run))
-	}
-	if len(d.Story) > 0 {
-		p.section("Events")
-		for _, s := range d.Story {
-			p.para("  "+padLeft(d.offset(s.At), 11)+"  ", stepSign(s.State)+s.Text)
-		}
-	}
-	if fs := d.place(); len(fs) > 0 {
-		p.section("Where and when")
-		p.facts(fs)
-	}
-	if un := d.unobserved(); len(un) > 0 {
-		p.section("Not observed")
-		for _, s := range un {
-			p.para("  • ", sourceText(s))
-			if s.Fix != "" {
-				p.code("    Fix: ", s.Fix)
-			}
-		}
-	}
-	if len(d.Warnings) > 0 {
-		p.section("Warnings")
-		for _, w := range d.Warnings {
-			p.para("  ! ", w)
-		}
-	}
-	if len(d.Commands) > 0 {
-		p.section("Commands")
-		for _, c := range d.Commands {
-			p.para("  ", c.Text+":")
-			p.code("    ", c.Line)
-		}
-	}
-}
-
-func resultStyle(r stat.Result) string {
-	switch r {
-	case stat.Better:
-		return green
-	case stat.Worse:
-		return red
-	case stat.Same:
-		return bold
-	default:
-		return yellow
-	}
-}
-
-func (p *textPage) verdict() {
-	d := p.d
-	if h, ok := d.headline(); ok {
-		p.line("")
-		badge := d.symbol(h.Result) + " " + strings.ToUpper(word(h.Result))
-		s, n := "  "+p.paint(resultStyle(h.Result), badge), 2+cells(badge)
-		if h.Figure != "" {
-			s, n = s+"   "+p.paint(bold, h.Figure), n+3+cells(h.Figure)
-		}
-		if n+1+cells(h.Of) <= p.width {
-			p.line(s + " " + h.Of)
-		} else {
-			p.line(s)
-			p.para("  ", h.Of)
-		}
-		if h.Interval != "" {
-			p.para("  ", h.Interval)
-		}
-		if h.Margin != "" {
-			p.para("  ", h.Margin)
-		}
-		for _, r := range d.Verdict.Reasons {
-			p.para("  ! ", r)
-		}
-	}
-	if d.Sentence != "" {
-		p.line("")
-		p.para("  ", d.Sentence)
-	}
-}
-
-func stepSign(s StepState) string {
-	switch s {
-	case StepDone:
-		return "✓ "
-	case StepFailed:
-		return "✗ failed: "
-	case StepSkipped:
-		return "– skipped: "
-	default:
-		return ""
-	}
-}
-
-func (p *textPage) finding(f finding.Finding, n int) {
-	p.section(fmt.Sprintf("Finding %d", n))
-	style := yellow
-	if f.Severity == finding.Critical {
-		style = red
-	}
-	label := "  " + strings.ToUpper(string(f.Severity)) + "  "
-	for i, l := range wrap(f.Title, p.width-cells(label)) {
-		if i == 0 {
-			p.line("  " + p.paint(style, strings.ToUpper(string(f.Severity))) + "  " + p.paint(bold, l))
-		} else {
-			p.line(strings.Repeat(" ", cells(label)) + p.paint(bold, l))
-		}
-	}
-	p.para("  ", findingMeta(f))
-	if f.Cause != "" {
-		p.line("")
-		p.para("  ", f.Cause)
-	}
-	if len(f.Evidence) > 0 {
-		p.line("")
-		p.line("  " + p.paint(bold, "Evidence"))
-		t, facts := evidence(f)
-		if len(t.Rows) > 0 {
-			p.table("  ", t)
-		}
-		for _, x := range facts {
-			p.para("  • ", x)
-		}
-	}
-	if len(f.Why) > 0 {
-		p.line("")
-		p.line("  " + p.paint(bold, "Reasoning"))
-		for _, r := range f.Why {
-			p.para("  ? ", r.Ask)
-			p.para("    ", reasonText(r))
-		}
-	}
-	for _, x := range []struct {
-		name string
-		vs   []string
-	}{{"Also explains", f.Merged}, {"Counter-evidence", f.Against}, {"Data unavailable", f.Unobserved}} {
-		if len(x.vs) > 0 {
-			p.line("")
-			p.line("  " + p.paint(bold, x.name))
-			for _, v := range x.vs {
-				p.para("  • ", v)
-			}
-		}
-	}
-	p.line("")
-	for _, x := range findingTail(f) {
-		p.para("  "+pad(x.Name, 15)+"  ", x.Value)
-	}
-	if f.Action != nil && p.d.Change == nil {
-		p.code("  SQL              ", f.Action.SQL)
-		if f.Action.Undo != "" {
-			p.code("  undo             ", f.Action.Undo)
-		}
-	}
-	if len(f.Setting) > 0 && p.d.Change == nil {
-		p.para("  to keep it       ", forGood(f)+":")
-		for _, l := range f.Setting {
-			p.line("                     " + l)
-		}
-	}
-}
-
-// forGood says where the lines of a finding go.
-func forGood(f finding.Finding) string {
-	s := "in " + cmp.Or(f.File, "my.cnf")
-	if f.File == "" || f.File == "my.cnf" {
-		s += " under [mysqld]"
-	}
-	if f.Restart {
-		s += ", and restart the server"
-	}
-	return s
-}
-
-// findingMeta is the small print of a finding.
-func findingMeta(f finding.Finding) string {
-	s := f.ID
-	if f.Confidence != "" {
-		s += " · " + string(f.Confidence)
-	}
-	if f.Share > 0 {
-		s += " · " + unit.Percent(f.Share) + " of the server's statement time"
-	}
-	for i, t := range f.Subject.Tables {
-		if i == 5 {
-			s += fmt.Sprintf(" · and %d more tables", len(f.Subject.Tables)-i)
-			break
-		}
-		s += " · " + t.String()
-	}
-	for _, v := range f.Subject.Variables {
-		s += " · " + v
-	}
-	for i, id := range f.Subject.Sessions {
-		if i == 5 {
-			s += fmt.Sprintf(" · and %d more sessions", len(f.Subject.Sessions)-i)
-			break
-		}
-		s += fmt.Sprintf(" · session %d", id)
-	}
-	return s
-}
-
-func reasonText(r finding.Reason) string {
-	if r.Source == "" {
-		return r.Answer
-	}
-	return r.Answer + " (" + r.Source + ")"
-}
-
-// findingTail is what to do about a finding and what that means.
-func findingTail(f finding.Finding) []Fact {
-	var fs []Fact
-	add := func(name, v string) {
-		if v != "" {
-			fs = append(fs, Fact{name, v})
-		}
-	}
-	add("suggestion", f.Suggestion)
-	add("cost", f.Cost)
-	if g := f.Gain; g != nil {
-		t := g.Text
-		if t == "" {
-			t = fmt.Sprintf("%s: %s to %s", g.What, unit.Ratio(g.Lo), unit.Ratio(g.Hi))
-		}
-		add("expected", t)
-	}
-	if f.Tested != nil {
-		add("tried", f.Tested.Text)
-	}
-	add("to disprove", f.Falsify)
-	add("holds for", f.Valid)
-	add("see", f.Reference)
-	return fs
-}
-
-func (p *textPage) change() {
-	c := p.d.Change
-	if c == nil {
-		return
-	}
-	p.section("The change")
-	p.para("  ", changeText(*c))
-	p.code("  SQL   ", c.SQL)
-	if c.Undo != "" {
-		p.code("  undo  ", c.Undo)
-	}
-	if c.UndoCommand != "" {
-		p.code("        ", c.UndoCommand)
-	}
-	for _, n := range c.Notes {
-		p.para("  "+padLeft(p.d.offset(n.At), 11)+"  ", n.Text)
-	}
-}
-
-func changeText(c Change) string {
-	s := c.Text
-	if c.State != "" {
-		s += " · " + string(c.State)
-	}
-	if v, ok := c.TookSec.Get(); ok {
-		s += " in " + unit.Seconds(v)
-	}
-	if c.Journal != "" {
-		s += " · journal " + c.Journal
-	}
-	return s
-}
-
-func (p *textPage) class(c ClassChange) {
-	p.line("")
-	p.code("  ", c.Fingerprint)
-	p.para("  ", classMeta(c))
-	p.table("  ", c.figures())
-}
-
-func classMeta(c ClassChange) string {
-	s := c.ID
-	if c.Schema != "" {
-		s += " · " + c.Schema
-	}
-	if c.Origin != "" {
-		s += " · from " + string(c.Origin)
-	}
-	if c.Sampled {
-		s += " · sampled: shares are estimates, rows examined and sent are lower bounds"
-	}
-	return s
-}
-
 // forest draws the ratio of each pair and the interval of the verdict over one axis.
-func (p *textPage) forest(e *Experiment) {
+func (p *textPage) forest(d *Document) {
+	e := d.Experiment
 	m := e.main()
 	pairs := e.pairs()
 	if len(pairs) == 0 {
 		return
 	}
-	f, ok := newForest(p.d)
+	f, ok := newForest(d)
 	rows := [][]string{{"pair", e.Baseline, e.Variant, "ratio"}}
 	for _, x := range pairs {
-		rows = append(rows, []string{fmt.Sprint(x.N), value(x.Before, m.Unit), value(x.After, m.Unit), factorOf(x.Ratio)})
+		rows = append(rows, []string{
+			fmt.Sprint(x.N), value(x.Before, m.Unit),
+			value(x.After, m.Unit), factorOf(x.Ratio),
+		})
 	}
 	var ws [4]int
 	most := min(24, (p.width-30)/2)
@@ -506,16 +349,8 @@ func (p *textPage) forest(e *Experiment) {
 	}
 }
 
-func (p *textPage) charts() {
-	if len(p.d.Charts) > 0 {
-		p.section("Over time")
-		p.chartLines()
-	}
-}
-
 // chartLines draws all lines over one time axis, with the marks below.
-func (p *textPage) chartLines() {
-	d := p.d
+func (p *textPage) chartLines(d *Document) {
 	from, to := d.span()
 	type drawn struct {
 		name, note string
@@ -529,7 +364,8 @@ func (p *textPage) chartLines() {
 			x := drawn{clip(l.Name, 16), "not measured", within(l.Points, from, to)}
 			if n := len(x.points); n > 0 {
 				byValue := func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) }
-				x.note = bare(slices.MinFunc(x.points, byValue).Value, c.Unit) + " … " + bare(slices.MaxFunc(x.points, byValue).Value, c.Unit) +
+				x.note = bare(slices.MinFunc(x.points, byValue).Value, c.Unit) + " … " +
+					bare(slices.MaxFunc(x.points, byValue).Value, c.Unit) +
 					", last " + bare(x.points[n-1].Value, c.Unit)
 			}
 			name, note = max(name, cells(x.name)), max(note, cells(x.note))
@@ -547,11 +383,10 @@ func (p *textPage) chartLines() {
 		if s.log {
 			t += ", logarithmic"
 		}
-		for _, l := range wrap(t, p.width-2) {
-			p.line("  " + p.paint(bold, l))
-		}
+		p.wrapped(bold, "  ", t)
 		for _, x := range all[i] {
-			p.line("  " + pad(x.name, name) + "  " + p.paint(cyan, sparkline(x.points, from, to, cols, s)) + "  " + x.note)
+			p.line("  " + pad(x.name, name) + "  " + p.paint(cyan, sparkline(x.points, from, to, cols, s)) + "  " +
+				x.note)
 		}
 		if c.Note != "" {
 			p.para("  ", c.Note)
@@ -625,40 +460,170 @@ func (p *textPage) table(indent string, t table) {
 		}
 	}
 	for i, r := range all {
-		var lines [][]string
-		height := 0
+		row := make([]textCell, len(r))
 		for j, c := range r {
-			ls := wrap(c, ws[j])
-			lines = append(lines, ls)
-			height = max(height, len(ls))
+			row[j] = folded(c, ws[j], map[bool]string{true: dim}[i == 0])
+			row[j].left = !t.Figure(j) || i > 0 && len(row[j].lines) > 1
 		}
-		for k := range height {
-			l := indent
-			for j := range r {
-				c := ""
-				n := k
-				if i == 0 { // heads stand on the line below them
-					n = k - height + len(lines[j])
-				}
-				if n >= 0 && n < len(lines[j]) {
-					c = lines[j][n]
-				}
-				if !t.Figure(j) || i > 0 && len(lines[j]) > 1 {
-					c = pad(c, ws[j])
-				} else {
-					c = padLeft(c, ws[j])
-				}
-				if j > 0 {
-					l += "  "
-				}
-				l += c
+		p.row(indent, row, i == 0)
+	}
+}
+
+// textCell is a cell of a row: lines of a style each, in a column of some width.
+type textCell struct {
+	lines []painted
+	width int
+	left  bool
+}
+
+type painted struct{ text, style string }
+
+// folded is a text in as many lines as it takes.
+func folded(s string, width int, style string) textCell {
+	c := textCell{width: width, left: true}
+	for _, l := range wrap(s, width) {
+		c.lines = append(c.lines, painted{l, style})
+	}
+	return c
+}
+
+// row writes cells beside each other; at the bottom their last lines are level.
+func (p *textPage) row(indent string, cs []textCell, bottom bool) {
+	height := 0
+	for _, c := range cs {
+		height = max(height, len(c.lines))
+	}
+	for k := range height {
+		texts := make([]string, len(cs))
+		for n, c := range cs {
+			i := k
+			if bottom {
+				i = k - height + len(c.lines)
 			}
-			l = strings.TrimRight(l, " ")
-			if i == 0 {
-				l = p.paint(dim, l)
+			var l painted
+			if i >= 0 && i < len(c.lines) {
+				l = c.lines[i]
 			}
-			p.line(l)
+			room := strings.Repeat(" ", max(0, c.width-cells(l.text)))
+			if texts[n] = room + p.paint(l.style, l.text); c.left {
+				texts[n] = p.paint(l.style, l.text) + room
+			}
 		}
+		p.line(indent + strings.Join(texts, "  "))
+	}
+}
+
+// signs writes short texts, as many to a line as fit.
+func (p *textPage) signs(items signs) {
+	p.line("")
+	l := ""
+	for _, s := range items {
+		switch {
+		case l == "":
+			l = s
+		case cells(l)+cells(s)+5 <= p.width:
+			l += "   " + s
+		default:
+			p.wrapped(dim, "  ", l)
+			l = s
+		}
+	}
+	p.wrapped(dim, "  ", l)
+}
+
+// labelMost is the widest that one label of a row or column may be.
+const labelMost = 26
+
+// grid draws g; columns that do not fit go into a table of their own below. Nothing is cut but a word longer than a
+// line.
+func (p *textPage) grid(g grid) {
+	labels, all := make([]int, len(g.Corner)), 0
+	for i, h := range g.Corner {
+		labels[i] = min(labelMost, cells(h))
+		for _, row := range g.Labels {
+			labels[i] = max(labels[i], min(labelMost, cells(row[i])))
+		}
+		all += labels[i] + 2
+	}
+	for ; all > p.width*9/20; all-- { // the figures need the rest
+		widest := slices.Index(labels, slices.Max(labels))
+		if labels[widest] <= 6 {
+			break
+		}
+		labels[widest]--
+	}
+	left := 2
+	for _, n := range labels {
+		left += n + 2
+	}
+	widths := make([]int, len(g.Heads))
+	for j := range g.Heads {
+		for i := range g.Cells {
+			for _, l := range g.lines(i, j) {
+				widths[j] = max(widths[j], cells(l.full()))
+			}
+		}
+		for _, h := range g.Heads[j] { // heads are wrapped rather than widen a column much
+			longest := 0
+			for _, w := range strings.Fields(h) {
+				longest = max(longest, cells(w))
+			}
+			widths[j] = max(widths[j], min(longest, labelMost), min(cells(h), 12))
+		}
+		widths[j] = min(widths[j], p.width-left)
+	}
+	for from := 0; from < len(widths); {
+		to, n := from, left-2
+		for to < len(widths) && (to == from || n+2+widths[to] <= p.width) {
+			n += 2 + widths[to]
+			to++
+		}
+		if from > 0 {
+			p.line("")
+		}
+		p.gridPart(g, labels, widths, from, to)
+		from = to
+	}
+}
+
+func (p *textPage) gridPart(g grid, labels, widths []int, from, to int) {
+	var head []textCell
+	for i, h := range g.Corner {
+		head = append(head, folded(h, labels[i], dim))
+	}
+	for j := from; j < to; j++ {
+		c := textCell{width: widths[j]}
+		for _, h := range g.Heads[j] {
+			c.lines = append(c.lines, folded(h, widths[j], dim).lines...)
+		}
+		head = append(head, c)
+	}
+	p.row("  ", head, true)
+	tall := false
+	for i := range g.Cells {
+		for j := from; j < to; j++ {
+			tall = tall || len(g.lines(i, j)) > 2
+		}
+	}
+	for i := range g.Cells {
+		if tall && i > 0 {
+			p.line("")
+		}
+		var row []textCell
+		for k, l := range g.Labels[i] {
+			if i > 0 && k < len(g.Labels[i])-1 && slices.Equal(g.Labels[i][:k+1], g.Labels[i-1][:k+1]) {
+				l = "" // as in the row above
+			}
+			row = append(row, folded(l, labels[k], ""))
+		}
+		for j := from; j < to; j++ {
+			c := textCell{width: widths[j]}
+			for _, l := range g.lines(i, j) {
+				c.lines = append(c.lines, folded(l.full(), widths[j], l.paint()).lines...)
+			}
+			row = append(row, c)
+		}
+		p.row("  ", row, false)
 	}
 }
 
@@ -703,7 +668,8 @@ func glued(words []string) []string {
 	for _, w := range words {
 		if n := len(out); n > 0 {
 			last := out[n-1]
-			if c := last[len(last)-1]; c >= '0' && c <= '9' && (units[strings.TrimRight(w, ".,;:)")] || len(w) >= 3 && strings.Trim(w[:3], "0123456789") == "") {
+			if c := last[len(last)-1]; c >= '0' && c <= '9' && (units[strings.TrimRight(w, ".,;:)")] || len(w) >= 3 &&
+				strings.Trim(w[:3], "0123456789") == "") {
 				out[n-1] = last + " " + w
 				continue
 			}
@@ -713,7 +679,10 @@ func glued(words []string) []string {
 	return out
 }
 
-var units = map[string]bool{"%": true, "ns": true, "µs": true, "ms": true, "s": true, "min": true, "h": true, "d": true, "B": true, "KiB": true, "MiB": true, "GiB": true, "TiB": true, "rows": true, "cores": true}
+var units = map[string]bool{
+	"%": true, "ns": true, "µs": true, "ms": true, "s": true, "min": true, "h": true, "d": true,
+	"B": true, "KiB": true, "MiB": true, "GiB": true, "TiB": true, "rows": true, "cores": true,
+}
 
 // cut splits s after at most n cells and at least one rune.
 func cut(s string, n int) (string, string) {

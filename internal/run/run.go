@@ -18,17 +18,18 @@ type Tick struct {
 	// Warm marks a tick of the warm-up. It is not part of a run's Total.
 	Warm bool `json:"warm,omitempty"`
 	// Threads is the number of sessions at the end of the tick.
-	Threads    int               `json:"threads"`
-	Ops        []Op              `json:"ops"`
-	Statements []Statement       `json:"statements,omitempty"` // by kind of statement, when they were timed
-	Errors     map[string]uint64 `json:"errors,omitempty"`     // by the server's error number, "lost" for a dead connection
+	Threads    int         `json:"threads"`
+	Ops        []Op        `json:"ops"`
+	Statements []Statement `json:"statements,omitempty"` // by kind of statement, when they were timed
+	// by the server's error number, "lost" for a dead connection
+	Errors     map[string]uint64 `json:"errors,omitempty"`
 	Reconnects uint64            `json:"reconnects,omitempty"`
 	ClientCPU  time.Duration     `json:"client_cpu_ns"` // of the whole process that generates the load
-	// Open tells of arrivals, for a load that has a rate of its own; nil where every session starts an operation as soon as the one
-	// before has ended.
+	// Open tells of arrivals, for a load that has a rate of its own; nil where every session starts an operation as
+	// soon as the one before has ended.
 	Open *Open `json:"open,omitempty"`
-	// Delay is the longest time within the tick that the client took to attend to an answer, a due arrival or this tick itself: what a
-	// busy client adds to latencies. 0 when it was not measured.
+	// Delay is the longest time within the tick that the client took to attend to an answer, a due arrival or this tick
+	// itself: what a busy client adds to latencies. 0 when it was not measured.
 	Delay time.Duration `json:"delay_ns,omitempty"`
 }
 
@@ -52,10 +53,11 @@ type Op struct {
 	Reads  uint64 `json:"reads"`  // statements that read
 	Writes uint64 `json:"writes"` // statements that write
 	Others uint64 `json:"others"` // BEGIN, COMMIT and the like
-	// Latency is the service time, from the sending of the first statement to the last answer, of attempts that failed too. Its Count is
-	// the number of completed operations.
+	// Latency is the service time, from the sending of the first statement to the last answer, of attempts that failed
+	// too. Its Count is the number of completed operations.
 	Latency *hist.Histogram `json:"latency"`
-	// Response counts from when the operation was due: with the time that it waited for a session. nil when no load has a rate.
+	// Response counts from when the operation was due: with the time that it waited for a session. nil when no load has
+	// a rate.
 	Response *hist.Histogram `json:"response,omitempty"`
 	// Failed counts operations given up because of an error that was to be ignored; they are not in Latency.
 	Failed uint64 `json:"failed,omitempty"`
@@ -86,7 +88,8 @@ type Run struct {
 	Error    string            `json:"error,omitempty"`
 	Total    Tick              `json:"total"` // all ticks merged
 	Warnings []string          `json:"warnings,omitempty"`
-	// Invalid says why the figures do not tell of the server, "" when nothing speaks against them: the client could not keep up.
+	// Invalid says why the figures do not tell of the server, "" when nothing speaks against them: the client could not
+	// keep up.
 	Invalid string `json:"invalid,omitempty"`
 	// Fairness is how evenly the work was distributed among the sessions; nil when it is unknown.
 	Fairness *Fairness `json:"fairness,omitempty"`
@@ -96,7 +99,8 @@ type Run struct {
 	Path string `json:"path,omitempty"`
 }
 
-// Fairness has the mean and the standard deviation of what the sessions of a run did: completed operations, and the seconds in them.
+// Fairness has the mean and the standard deviation of what the sessions of a run did: completed operations, and the
+// seconds in them.
 type Fairness struct {
 	Events    float64 `json:"events"`
 	EventsSD  float64 `json:"events_sd"`

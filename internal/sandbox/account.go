@@ -7,7 +7,8 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"syscall"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // account is who the server runs as. The zero account is ourselves.
@@ -41,7 +42,8 @@ func serverAccount() (account, error) {
 	}
 	number := strconv.Itoa(accountID)
 	if u, err := user.LookupId(number); err == nil {
-		return account{}, hint(fmt.Errorf("%w: there is no account %s, and user %s is %s", ErrAccount, accountName, number, u.Username),
+		return account{}, hint(fmt.Errorf("%w: there is no account %s, and user %s is %s", ErrAccount,
+			accountName, number, u.Username),
 			"make one: useradd --system --shell /usr/sbin/nologin "+accountName)
 	}
 	return account{number, accountID, accountID}, nil
@@ -63,17 +65,16 @@ func ownerOf(data string) (account, error) {
 	case a.name != "" && uid == accountID: // made before there was an account
 		return account{strconv.Itoa(accountID), accountID, accountID}, nil
 	default:
-		return account{}, hint(fmt.Errorf("%w: %s belongs to user %d, and servers run as user %d", ErrAccount, data, uid, a.id()),
+		return account{}, hint(fmt.Errorf("%w: %s belongs to user %d, and servers run as user %d",
+			ErrAccount, data, uid, a.id()),
 			"start the sandbox as the user who made it, or remove it with `dyno sandbox rm` and create it again")
 	}
 }
 
 // ownerID returns the user that a file belongs to, -1 when it is not known.
 func ownerID(fi fs.FileInfo) int {
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return int(st.Uid)
-	}
-	return -1
+	f, _ := platform.FileOf(fi)
+	return f.UID
 }
 
 // id returns the account's user.
@@ -92,17 +93,8 @@ func (a account) give(path string) error {
 	return os.Lchown(path, a.uid, a.gid)
 }
 
-// attributes are those of a process that runs as the account.
-func (a account) attributes() *syscall.SysProcAttr {
-	s := &syscall.SysProcAttr{}
-	if a.name != "" {
-		s.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
-	}
-	return s
-}
-
-// canReach returns an error when the account cannot enter a directory on the way to path, or path itself. remedy is added to the
-// advice.
+// canReach returns an error when the account cannot enter a directory on the way to path, or path itself. remedy is
+// added to the advice.
 func (a account) canReach(path, remedy string) error {
 	if a.name == "" {
 		return nil
@@ -120,7 +112,8 @@ func (a account) canReach(path, remedy string) error {
 			return err
 		}
 		if !a.mayExecute(fi) {
-			return hint(fmt.Errorf("%w: user %s may not enter %s (mode %04o)", ErrAccount, a.name, dirs[i], fi.Mode().Perm()),
+			return hint(fmt.Errorf("%w: user %s may not enter %s (mode %04o)", ErrAccount, a.name,
+				dirs[i], fi.Mode().Perm()),
 				remedy+", or let others in: chmod o+x "+dirs[i])
 		}
 	}
@@ -129,14 +122,14 @@ func (a account) canReach(path, remedy string) error {
 
 // mayExecute reports whether the account may enter a directory or execute a file.
 func (a account) mayExecute(fi fs.FileInfo) bool {
-	st, ok := fi.Sys().(*syscall.Stat_t)
+	f, ok := platform.FileOf(fi)
 	if !ok {
 		return true
 	}
 	switch perm := fi.Mode().Perm(); {
-	case int(st.Uid) == a.uid:
+	case f.UID == a.uid:
 		return perm&0o100 != 0
-	case int(st.Gid) == a.gid:
+	case f.GID == a.gid:
 		return perm&0o010 != 0
 	default:
 		return perm&0o001 != 0

@@ -25,7 +25,8 @@ func TestCanReach(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := who.canReach(deep, "go elsewhere")
-		if bar == "" && err != nil || bar != "" && (!errors.Is(err, ErrAccount) || !strings.Contains(err.Error(), " "+bar+" ")) {
+		if bar == "" && err != nil || bar != "" && (!errors.Is(err, ErrAccount) ||
+			!strings.Contains(err.Error(), " "+bar+" ")) {
 			t.Errorf("%o %o: %v", top_, a, err)
 		}
 	}

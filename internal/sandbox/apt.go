@@ -15,28 +15,35 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// apt is a private apt: own state with no package installed, own cache, own configuration and one source of its own. It shares
-// nothing with the system's but the mirror, the keys, the proxy and the login for the mirror, and runs as any user.
+// apt is a private apt: own state with no package installed, own cache, own configuration and one source of its own. It
+// shares nothing with the system's but the mirror, the keys, the proxy and the login for the mirror, and runs as any
+// user.
 type apt struct {
 	dir string
 }
 
 // assumed are packages that programs ask for but that no server needs to run: the private apt counts them as installed.
 var assumed = []string{
-	"perl", "perl-base", "debconf", "dpkg", "tar", "adduser", "libdbi-perl", "libconfig-inifiles-perl", "init-system-helpers", "lsb-base",
+	"perl", "perl-base", "debconf", "dpkg", "tar", "adduser", "libdbi-perl", "libconfig-inifiles-perl",
+	"init-system-helpers", "lsb-base",
 	"passwd", "procps", "iproute2", "psmisc", "lsof", "rsync", "socat", "gawk", "galera-4", "mariadb-client",
 }
 
-// newApt writes the configuration of a private apt with sources (deb822) in dir. What an earlier one has downloaded there is used
-// again.
+// newApt writes the configuration of a private apt with sources (deb822) in dir. What an earlier one has downloaded
+// there is used again.
 func newApt(ctx context.Context, dir, sources string) (apt, error) {
 	a := apt{dir}
 	if strings.ContainsAny(dir, `"\;{}`) {
-		return a, hint(fmt.Errorf("%s: apt cannot work in a directory with such a name", dir), "set DYNO_HOME to a plainer path")
+		return a, hint(fmt.Errorf("%s: apt cannot work in a directory with such a name", dir),
+			"set DYNO_HOME to a plainer path")
 	}
-	for _, d := range []string{"state/lists/partial", "cache/archives/partial", "etc/apt.conf.d", "etc/preferences.d", "etc/sources.list.d", "log"} {
+	for _, d := range []string{
+		"state/lists/partial", "cache/archives/partial", "etc/apt.conf.d", "etc/preferences.d",
+		"etc/sources.list.d", "log",
+	} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return a, err
 		}
@@ -48,7 +55,8 @@ func newApt(ctx context.Context, dir, sources string) (apt, error) {
 	native := strings.TrimSpace(string(arch))
 	var status, conf strings.Builder
 	for _, p := range assumed {
-		fmt.Fprintf(&status, "Package: %s\nStatus: install ok installed\nArchitecture: %s\nMulti-Arch: allowed\nVersion: 99:1\nMaintainer: none\nDescription: not needed\n\n", p, native)
+		fmt.Fprintf(&status, "Package: %s\nStatus: install ok installed\nArchitecture: %s\nMulti-Arch: "+
+			"allowed\nVersion: 99:1\nMaintainer: none\nDescription: not needed\n\n", p, native)
 	}
 	fmt.Fprintf(&conf, `Dir "/";
 Dir::State "%[1]s/state";
@@ -85,7 +93,10 @@ Acquire::https::Timeout "30";
 		return a, fmt.Errorf("ask apt for its configuration: %w", err)
 	}
 	conf.WriteString(carried(string(dump)))
-	for name, text := range map[string]string{"state/status": status.String(), "etc/sources.list": "", "etc/preferences": "", "etc/private.conf": conf.String(), "etc/sources.list.d/suite.sources": sources} {
+	for name, text := range map[string]string{
+		"state/status": status.String(), "etc/sources.list": "",
+		"etc/preferences": "", "etc/private.conf": conf.String(), "etc/sources.list.d/suite.sources": sources,
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return a, err
 		}
@@ -93,11 +104,13 @@ Acquire::https::Timeout "30";
 	return a, nil
 }
 
-// carriedNames are the settings of the system's apt without which its mirror may not be reached, or not be believed to be fresh.
-var carriedNames = pattern.New(`^Acquire::(http|https)::([^ ]+::)?(Proxy|Proxy-Auto-Detect|ProxyAutoDetect|CaInfo|CaPath|SslCert|SslKey)(::\S+)? |^Acquire::(http|https)::Proxy::\S+ |^Acquire::(Check-Valid-Until|Check-Date) `)
+// carriedNames are the settings of the system's apt without which its mirror may not be reached, or not be believed to
+// be fresh.
+var carriedNames = pattern.New(
+	`^Acquire::(http|https)::([^ ]+::)?(Proxy|Proxy-Auto-Detect|ProxyAutoDetect|CaInfo|CaPath|SslCert|SslKey)(::\S+)? |^Acquire::(http|https)::Proxy::\S+ |^Acquire::(Check-Valid-Until|Check-Date) `)
 
-// carried picks from a dump of the system's apt configuration what the private one takes over. Hooks and whatever would loosen
-// the check of signatures stay behind.
+// carried picks from a dump of the system's apt configuration what the private one takes over. Hooks and whatever would
+// loosen the check of signatures stay behind.
 func carried(dump string) string {
 	var b strings.Builder
 	for line := range strings.Lines(dump) {
@@ -112,14 +125,18 @@ func carried(dump string) string {
 func (a apt) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "apt-get", args...)
 	cmd.Dir = a.dir
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=" + a.dir, "APT_CONFIG=" + filepath.Join(a.dir, "etc/private.conf"), "DEBIAN_FRONTEND=noninteractive"}
-	for _, k := range []string{"http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "all_proxy", "ALL_PROXY"} {
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=" + a.dir, "APT_CONFIG=" +
+		filepath.Join(a.dir, "etc/private.conf"), "DEBIAN_FRONTEND=noninteractive"}
+	for _, k := range []string{
+		"http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+		"all_proxy", "ALL_PROXY",
+	} {
 		if v, ok := os.LookupEnv(k); ok {
 			cmd.Env = append(cmd.Env, k+"="+v)
 		}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // apt's methods end with it
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.SysProcAttr = platform.NewGroup() // apt's methods end with it
+	cmd.Cancel = func() error { return platform.SignalGroup(cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -144,9 +161,11 @@ func aptError(err error, stderr string) error {
 	if len(lines) > 0 {
 		err := fmt.Errorf("%w: %s", ErrFetch, strings.Join(lines, "; "))
 		if keyLine.MatchString(stderr) {
-			return hint(err, "the mirror's signature cannot be checked with this machine's keys, so nothing is taken from it: bring the package debian-archive-keyring up to date")
+			return hint(err, "the mirror's signature cannot be checked with this machine's keys, so nothing is taken "+
+				"from it: bring the package debian-archive-keyring up to date")
 		}
-		return hint(err, "check that this machine reaches its Debian mirror (proxy, name service) and try again; without a mirror, unpack the server's archive and name it with --server-dir")
+		return hint(err, "check that this machine reaches its Debian mirror (proxy, name service) and try again; "+
+			"without a mirror, unpack the server's archive and name it with --server-dir")
 	}
 	for line := range strings.Lines(stderr) {
 		if s, ok := strings.CutPrefix(line, "E: "); ok {

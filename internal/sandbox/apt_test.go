@@ -36,9 +36,11 @@ func TestAptError(t *testing.T) {
 			t.Errorf("%q: %v", stderr, err)
 		}
 	}
-	f("W: Failed to fetch http://x/debian/dists/sid/InRelease  Could not connect to 127.0.0.1:1\nE: Some index files failed to download.", "http://x/debian/dists/sid/InRelease")
+	f("W: Failed to fetch http://x/debian/dists/sid/InRelease  Could not connect to 127.0.0.1:1\nE: Some index files "+
+		"failed to download.", "http://x/debian/dists/sid/InRelease")
 	f("E: The repository 'http://x/debian sid Release' does not have a Release file.\n", "does not have a Release file")
-	f("W: GPG error: http://x sid InRelease: The following signatures couldn't be verified because the public key is not available: NO_PUBKEY 1\n", "NO_PUBKEY")
+	f("W: GPG error: http://x sid InRelease: The following signatures couldn't be verified because the public key is "+
+		"not available: NO_PUBKEY 1\n", "NO_PUBKEY")
 	f("E: Unable to locate package mysql-server-core\n", "Unable to locate package")
 	f("segfault\n", "segfault")
 }

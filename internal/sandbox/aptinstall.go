@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
@@ -22,13 +23,16 @@ type aptSuite struct {
 }
 
 // packages of Debian that make up a build, the server's first.
-var packages = map[string][]string{
-	"mysql": {"mysql-server-core", "mysql-client-core"},
+var packages = map[dbms.Flavor][]string{
+	dbms.MySQL: {"mysql-server-core", "mysql-client-core"},
 	// mariadb-server has the plugins, and from 11.8 on the statements that make the system tables.
-	"mariadb": {"mariadb-server-core", "mariadb-client-core", "mariadb-server", "mariadb-plugin-rocksdb", "mariadb-backup"},
+	dbms.MariaDB: {
+		"mariadb-server-core", "mariadb-client-core", "mariadb-server",
+		"mariadb-plugin-rocksdb", "mariadb-backup",
+	},
 }
 
-func (y *Yard) aptSuite(suite, flavor string) aptSuite {
+func (y *Yard) aptSuite(suite string, flavor dbms.Flavor) aptSuite {
 	return aptSuite{suite, packages[flavor], y.aptDir()}
 }
 
@@ -39,8 +43,8 @@ func (y *Yard) aptDir() string {
 	return "/etc/apt"
 }
 
-// stanzas returns the sources of the suite as apt reads them, and the host they come from: Debian's own archive and, for a release,
-// its security updates, from the mirrors that the system's apt has for them.
+// stanzas returns the sources of the suite as apt reads them, and the host they come from: Debian's own archive and,
+// for a release, its security updates, from the mirrors that the system's apt has for them.
 func (a aptSuite) stanzas() (text, from string, err error) {
 	_, codename, err := osRelease("/etc/os-release")
 	if err != nil {
@@ -52,7 +56,8 @@ func (a aptSuite) stanzas() (text, from string, err error) {
 	}
 	main, ok := archive(sources, codename)
 	if !ok {
-		return "", "", hint(fmt.Errorf("%w: the sources of apt in %s name no mirror of Debian", ErrFetch, a.sources), "add one to /etc/apt/sources.list.d")
+		return "", "", hint(fmt.Errorf("%w: the sources of apt in %s name no mirror of Debian", ErrFetch, a.sources),
+			"add one to /etc/apt/sources.list.d")
 	}
 	text = main.stanza(a.suite)
 	if s, ok := security(sources); ok && a.suite != "sid" {
@@ -101,7 +106,10 @@ func (a aptSuite) get(ctx context.Context, j job) (other string, err error) {
 	if err := checkSpace(j.dir, 6*total); err != nil { // packages and what they unpack to, about five times their size
 		return "", err
 	}
-	p := progress.Progress{Step: fmt.Sprintf("downloading %s %s (%s)", j.flavor, offered, j.licence), Unit: "bytes", Total: float64(total), Started: time.Now()}
+	p := progress.Progress{
+		Step: fmt.Sprintf("downloading %s %s (%s)", j.flavor, offered, j.licence), Unit: "bytes",
+		Total: float64(total), Started: time.Now(),
+	}
 	err = watch(j.sink, p, private.held, func() error {
 		_, err := private.run(ctx, append([]string{"install", "-qq", "-y", "--download-only"}, a.packages...)...)
 		return err
@@ -134,7 +142,8 @@ func debVersion(file, pkg string) (string, bool) {
 // needless are parts of Debian packages that no server reads.
 var needless = []string{
 	"usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian", "usr/share/bug",
-	"usr/share/perl", "usr/share/perl5", "usr/share/apport", "usr/share/bash-completion", "usr/lib/*/perl*", "usr/lib/*/gconv", "lib/*/gconv",
+	"usr/share/perl", "usr/share/perl5", "usr/share/apport", "usr/share/bash-completion", "usr/lib/*/perl*",
+	"usr/lib/*/gconv", "lib/*/gconv",
 	"usr/lib/systemd", "lib/systemd", "usr/share/libc-bin", "usr/share/gcc", "usr/share/gdb", "etc", "var",
 }
 

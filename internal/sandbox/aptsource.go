@@ -46,7 +46,8 @@ func archive(sources []aptSource, codename string) (aptSource, bool) {
 // security returns the source of Debian's security updates.
 func security(sources []aptSource) (aptSource, bool) {
 	for _, s := range sources {
-		if len(s.uris) > 0 && strings.HasSuffix(strings.TrimRight(s.uris[0], "/"), "/debian-security") && contains(s.components, "main") {
+		if len(s.uris) > 0 && strings.HasSuffix(strings.TrimRight(s.uris[0], "/"), "/debian-security") &&
+			contains(s.components, "main") {
 			return s, true
 		}
 	}
@@ -62,8 +63,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// readAptSources reads the sources of apt's directory (/etc/apt): sources.list, sources.list.d/*.list and *.sources. A file that
-// may not be read is left out.
+// readAptSources reads the sources of apt's directory (/etc/apt): sources.list, sources.list.d/*.list and *.sources. A
+// file that may not be read is left out.
 func readAptSources(dir string) ([]aptSource, error) {
 	lists, err := filepath.Glob(filepath.Join(dir, "sources.list.d", "*.list"))
 	if err != nil {
@@ -108,7 +109,8 @@ func parseSourcesList(text string) []aptSource {
 				continue
 			}
 			for _, o := range strings.Fields(options) {
-				if v, ok := strings.CutPrefix(strings.ToLower(o[:min(len(o), 10)])+o[min(len(o), 10):], "signed-by="); ok {
+				if v, ok := strings.CutPrefix(strings.ToLower(o[:min(len(o), 10)])+
+					o[min(len(o), 10):], "signed-by="); ok {
 					s.signedBy = strings.ReplaceAll(v, ",", " ")
 				}
 			}
@@ -132,7 +134,10 @@ func parseDeb822(text string) []aptSource {
 	flush := func() {
 		list := func(k string) []string { return strings.Fields(fields[k]) }
 		if contains(list("types"), "deb") && len(list("uris")) > 0 && !isNo(fields["enabled"]) {
-			all = append(all, aptSource{list("uris"), list("suites"), list("components"), strings.TrimSpace(fields["signed-by"])})
+			all = append(all, aptSource{
+				list("uris"), list("suites"), list("components"),
+				strings.TrimSpace(fields["signed-by"]),
+			})
 		}
 		clear(fields)
 		key = ""
@@ -167,8 +172,8 @@ func isNo(v string) bool {
 	return false
 }
 
-// stanza returns the source with another suite, as deb822. Only its address and its key are taken over: neither "trusted" nor any
-// other option that would leave packages unchecked.
+// stanza returns the source with another suite, as deb822. Only its address and its key are taken over: neither
+// "trusted" nor any other option that would leave packages unchecked.
 func (s aptSource) stanza(suite string) string {
 	t := fmt.Sprintf("Types: deb\nURIs: %s\nSuites: %s\nComponents: main\n", strings.Join(s.uris, " "), suite)
 	if s.signedBy != "" {

@@ -17,8 +17,14 @@ deb [arch=amd64 https://broken
 deb https://apt.example/ ./
 `)
 	want := []aptSource{
-		{uris: []string{"http://deb.debian.org/debian"}, suites: []string{"bookworm"}, components: []string{"main", "contrib"}},
-		{uris: []string{"https://mirror.example/debian/"}, suites: []string{"bookworm"}, components: []string{"main"}, signedBy: "/usr/share/keyrings/k.gpg"},
+		{
+			uris: []string{"http://deb.debian.org/debian"}, suites: []string{"bookworm"},
+			components: []string{"main", "contrib"},
+		},
+		{
+			uris: []string{"https://mirror.example/debian/"}, suites: []string{"bookworm"}, components: []string{"main"},
+			signedBy: "/usr/share/keyrings/k.gpg",
+		},
 		{uris: []string{"https://apt.example/"}, suites: []string{"./"}, components: []string{}},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -56,7 +62,8 @@ Signed-By:
 	if len(got) != 2 {
 		t.Fatalf("%#v", got)
 	}
-	if !reflect.DeepEqual(got[0].suites, []string{"bookworm", "bookworm-updates"}) || got[0].signedBy != "/usr/share/keyrings/debian-archive-keyring.gpg" {
+	if !reflect.DeepEqual(got[0].suites, []string{"bookworm", "bookworm-updates"}) ||
+		got[0].signedBy != "/usr/share/keyrings/debian-archive-keyring.gpg" {
 		t.Errorf("%#v", got[0])
 	}
 	s := got[1].stanza("sid")
@@ -70,7 +77,10 @@ Signed-By:
 
 func TestArchive(t *testing.T) {
 	s := func(uri, suite, components, key string) aptSource {
-		return aptSource{uris: []string{uri}, suites: strings.Fields(suite), components: strings.Fields(components), signedBy: key}
+		return aptSource{
+			uris: []string{uri}, suites: strings.Fields(suite), components: strings.Fields(components),
+			signedBy: key,
+		}
 	}
 	f := func(want string, sources ...aptSource) {
 		t.Helper()
@@ -85,7 +95,8 @@ func TestArchive(t *testing.T) {
 	other := s("https://packages.example/apt", "bookworm", "main", "/k.gpg")
 	f("http://mirror.example/debian", security, other, mine)
 	f("http://ftp.example/debian/", s("http://ftp.example/debian/", "stable", "main", ""))
-	f("mirror+file:/etc/apt/mirrors/debian.list", s("mirror+file:/etc/apt/mirrors/debian.list", "bookworm", "main", key), security)
+	f("mirror+file:/etc/apt/mirrors/debian.list", s("mirror+file:/etc/apt/mirrors/debian.list", "bookworm",
+		"main", key), security)
 	f("", security, other)
 	f("")
 }
@@ -100,7 +111,8 @@ func TestReadAptSources(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"sources.list": "deb http://a/debian x main\n", "sources.list.d/b.list": "deb http://b/debian x main\n",
-		"sources.list.d/c.sources": "Types: deb\nURIs: http://c/debian\nSuites: x\nComponents: main\n", "sources.list.d/d.list.save": "deb http://d/debian x main\n",
+		"sources.list.d/c.sources":   "Types: deb\nURIs: http://c/debian\nSuites: x\nComponents: main\n",
+		"sources.list.d/d.list.save": "deb http://d/debian x main\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -114,7 +126,8 @@ func TestReadAptSources(t *testing.T) {
 
 func TestOSRelease(t *testing.T) {
 	f := filepath.Join(t.TempDir(), "os-release")
-	if err := os.WriteFile(f, []byte("PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nVERSION_CODENAME=bookworm\nID=debian\nID_LIKE=x\n"), 0o644); err != nil {
+	if err := os.WriteFile(f, []byte("PRETTY_NAME=\"Debian GNU/Linux 12 "+
+		"(bookworm)\"\nVERSION_CODENAME=bookworm\nID=debian\nID_LIKE=x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if id, code, err := osRelease(f); id != "debian" || code != "bookworm" || err != nil {

@@ -13,7 +13,8 @@ const (
 	mostAnswers  = 256         // to different questions
 )
 
-// answers keeps what server programs said, by path: each is started once for all who ask the same, until its file is another one.
+// answers keeps what server programs said, by path: each is started once for all who ask the same, until its file is
+// another one.
 var answers = struct {
 	mu sync.Mutex
 	of map[string]*told
@@ -32,8 +33,8 @@ type answer struct {
 	at    time.Time
 }
 
-// askOnce returns what ask, which starts the program at path, answers to a question, for those who ask again and again or at the same
-// time.
+// askOnce returns what ask, which starts the program at path, answers to a question, for those who ask again and again
+// or at the same time.
 func askOnce[T any](ctx context.Context, path, question string, ask func() (T, error)) (x T, err error) {
 	answers.mu.Lock()
 	a := answers.of[path]
@@ -52,7 +53,8 @@ func askOnce[T any](ctx context.Context, path, question string, ask func() (T, e
 	if err != nil {
 		return x, err
 	}
-	if a.file == nil || !os.SameFile(a.file, st) || !a.file.ModTime().Equal(st.ModTime()) || a.file.Size() != st.Size() || len(a.said) >= mostAnswers {
+	if a.file == nil || !os.SameFile(a.file, st) || !a.file.ModTime().Equal(st.ModTime()) ||
+		a.file.Size() != st.Size() || len(a.said) >= mostAnswers {
 		a.file, a.said = st, map[string]answer{}
 	}
 	kept, ok := a.said[question]

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestAServerIsAskedOnce: however many ask for its version, a program is started once, and again when it is another one.
+// TestAServerIsAskedOnce: however many ask for its version, a program is started once, and again when it is another
+// one.
 func TestAServerIsAskedOnce(t *testing.T) {
 	dir := openDir(t)
 	if err := os.Chmod(dir, 0o777); err != nil { // the program runs as the servers' account, and writes its log there

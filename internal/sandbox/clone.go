@@ -9,13 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
-// cloneTree copies a directory of directories and regular files for an account: sharing blocks where the file system can, else
-// copying what is not a hole. The copy is ours, and closed to others, until it is whole. Files become durable when the server that uses them makes them so: a sandbox that is not complete
-// is thrown away anyway. step is told the bytes of each file when it is done.
+// cloneTree copies a directory of directories and regular files for an account: sharing blocks where the file system
+// can, else copying what is not a hole. The copy is ours, and closed to others, until it is whole. Files become durable
+// when the server that uses them makes them so: a sandbox that is not complete is thrown away anyway. step is told the
+// bytes of each file when it is done.
 func cloneTree(ctx context.Context, from, to string, a account, step func(bytes int64)) error {
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -35,7 +34,8 @@ func cloneTree(ctx context.Context, from, to string, a account, step func(bytes 
 		}
 		switch {
 		case rel == ".":
-			if err := os.Mkdir(to, 0o700); err != nil && !errors.Is(err, fs.ErrExist) { // a file system may be mounted there
+			if err := os.Mkdir(to, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+				// a file system may be mounted there
 				return err
 			}
 			return os.Chmod(to, 0o700)
@@ -70,7 +70,7 @@ func cloneFile(from, to string, fi fs.FileInfo) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	if unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) == nil {
+	if shareBlocks(out, in) == nil {
 		return nil
 	}
 	return sparseCopy(in, out, fi.Size())
@@ -82,7 +82,7 @@ func sparseCopy(in, out *os.File, size int64) error {
 		return err
 	}
 	for at := int64(0); at < size; {
-		start, err := in.Seek(at, unix.SEEK_DATA)
+		start, err := in.Seek(at, seekData)
 		if errors.Is(err, syscall.ENXIO) {
 			return nil // a hole to the end
 		}
@@ -91,7 +91,7 @@ func sparseCopy(in, out *os.File, size int64) error {
 		}
 		end := size
 		if err == nil {
-			if end, err = in.Seek(start, unix.SEEK_HOLE); err != nil {
+			if end, err = in.Seek(start, seekHole); err != nil {
 				return err
 			}
 		}

@@ -14,24 +14,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
-// DataSet is a data directory that SaveData kept: a server shut down in order on rows somebody prepared, to copy from and to
-// restore to. It belongs to a flavor, a version and the settings a data directory is made with.
+// DataSet is a data directory that SaveData kept: a server shut down in order on rows somebody prepared, to copy from
+// and to restore to. It belongs to a flavor, a version and the settings a data directory is made with.
 type DataSet struct {
 	Key     string            `json:"key"`
 	About   map[string]string `json:"about,omitempty"`   // what is in it, in the words of who saved it
-	Flavor  string            `json:"flavor,omitempty"`  // of the server that made it
+	Flavor  dbms.Flavor       `json:"flavor,omitempty"`  // of the server that made it
 	Version string            `json:"version,omitempty"` // of the server that made it
-	Initial []string          `json:"initial,omitempty"` // the options its first data directory was made with, as initialSettings has them
-	Size    int64             `json:"size"`              // bytes of its files
-	Bytes   int64             `json:"bytes"`             // on disk
-	Files   int               `json:"files"`
-	Created time.Time         `json:"created"`
-	Used    time.Time         `json:"used"`              // a sandbox was last made of it or restored to it
-	Users   []string          `json:"users,omitempty"`   // sandboxes made of it; told by DataSets
-	Problem string            `json:"problem,omitempty"` // why it cannot be used
+	// the options its first data directory was made with, as initialSettings has them
+	Initial []string  `json:"initial,omitempty"`
+	Size    int64     `json:"size"`  // bytes of its files
+	Bytes   int64     `json:"bytes"` // on disk
+	Files   int       `json:"files"`
+	Created time.Time `json:"created"`
+	Used    time.Time `json:"used"`              // a sandbox was last made of it or restored to it
+	Users   []string  `json:"users,omitempty"`   // sandboxes made of it; told by DataSets
+	Problem string    `json:"problem,omitempty"` // why it cannot be used
 }
 
 // dataList is data.json of a data set: what makes it whole. It is written last, in a directory that is renamed then.
@@ -39,7 +41,7 @@ type dataList struct {
 	Format  int               `json:"format"`
 	Key     string            `json:"key"`
 	About   map[string]string `json:"about,omitempty"`
-	Flavor  string            `json:"flavor"`
+	Flavor  dbms.Flavor       `json:"flavor"`
 	Version string            `json:"version"`
 	Initial []string          `json:"initial,omitempty"`
 	Created time.Time         `json:"created"`
@@ -61,13 +63,14 @@ func (l dataList) data() string { return filepath.Join(l.dir, "data") }
 
 var dataKeys = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// CheckKey returns an error when key cannot be a data set's: 1 to 100 letters, digits, '.', '_' and '-', the first one a letter or
-// digit. Its cause is ErrBadKey.
+// CheckKey returns an error when key cannot be a data set's: 1 to 100 letters, digits, '.', '_' and '-', the first one
+// a letter or digit. Its cause is ErrBadKey.
 func CheckKey(key string) error {
 	if dataKeys.MatchString(key) {
 		return nil
 	}
-	return hint(fmt.Errorf("%w: %q", ErrBadKey, key), "use 1 to 100 letters, digits, '.', '_' and '-', and begin with a letter or digit")
+	return hint(fmt.Errorf("%w: %q", ErrBadKey, key), "use 1 to 100 letters, digits, '.', '_' and '-', and begin "+
+		"with a letter or digit")
 }
 
 // HasData returns the data set with the key; ok is false when there is none that is whole.
@@ -152,7 +155,8 @@ func (l dataList) set() DataSet {
 	return s
 }
 
-// readDataList returns the list of a data set whose files are those of the list; otherwise what was read of it, and why not.
+// readDataList returns the list of a data set whose files are those of the list; otherwise what was read of it, and why
+// not.
 func readDataList(dir string) (dataList, error) {
 	l := dataList{dir: dir}
 	b, err := os.ReadFile(filepath.Join(dir, dataListName))
@@ -174,11 +178,13 @@ func readDataList(dir string) (dataList, error) {
 // fits returns an error when a server with initial settings cannot use the data set.
 func (l dataList) fits(s Server, set settings) error {
 	if s.Flavor != l.Flavor || s.Version != l.Version {
-		return hint(fmt.Errorf("%w: data set %s belongs to %s@%s, the server is %s", ErrData, l.Key, l.Flavor, l.Version, s.Spec()),
+		return hint(fmt.Errorf("%w: data set %s belongs to %s@%s, the server is %s", ErrData, l.Key,
+			l.Flavor, l.Version, s.Spec()),
 			"save one with this server, or leave the server out")
 	}
 	if have := set.initialSettings(); !slices.Equal(have, l.Initial) {
-		return hint(fmt.Errorf("%w: data set %s was made with %s, not with %s", ErrData, l.Key, said(l.Initial), said(have)),
+		return hint(fmt.Errorf("%w: data set %s was made with %s, not with %s", ErrData, l.Key,
+			said(l.Initial), said(have)),
 			"these are fixed when a data directory is created: set them to the same values, or save another data set")
 	}
 	return nil
@@ -191,7 +197,8 @@ func said(opts []string) string {
 	return strings.Join(opts, " ")
 }
 
-// initialSettings returns the initial settings in one spelling, "innodb_page_size=16384", so that equal ones compare equal.
+// initialSettings returns the initial settings in one spelling, "innodb_page_size=16384", so that equal ones compare
+// equal.
 func (s settings) initialSettings() []string {
 	var out []string
 	for _, name := range initial {

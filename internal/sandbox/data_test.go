@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// prepared returns a yard whose data set "k" a server of the flavor made, with the checksum of its table s.t, and the sandbox "prep"
-// that made it, stopped.
+// prepared returns a yard whose data set "k" a server of the flavor made, with the checksum of its table s.t, and the
+// sandbox "prep" that made it, stopped.
 func prepared(t *testing.T, flavor string, rows int, settings map[string]string) (y *Yard, sum string) {
 	t.Helper()
 	y = yard(t)
@@ -21,7 +21,8 @@ func prepared(t *testing.T, flavor string, rows int, settings map[string]string)
 	db := open(t, s)
 	db.SetMaxOpenConns(1)
 	run(t, db, "CREATE DATABASE s", "USE s", "CREATE DATABASE bare", "CREATE USER app@'%' IDENTIFIED BY 'secret'",
-		"CREATE TABLE s.t (id INT PRIMARY KEY AUTO_INCREMENT, k INT NOT NULL, c CHAR(120) NOT NULL, KEY (k)) ENGINE=InnoDB",
+		"CREATE TABLE s.t (id INT PRIMARY KEY AUTO_INCREMENT, k INT NOT NULL, c CHAR(120) NOT NULL, KEY (k)) "+
+			"ENGINE=InnoDB",
 		"INSERT INTO s.t (k, c) VALUES (1, REPEAT('a', 120))")
 	for n := 1; n < rows; n *= 2 {
 		run(t, db, "INSERT INTO s.t (k, c) SELECT k + 1, SHA2(id, 224) FROM s.t")
@@ -63,7 +64,8 @@ func TestDataSet(t *testing.T) {
 				t.Errorf("after saving: %+v", prep)
 			}
 			d, ok := y.HasData("k")
-			if !ok || d.About["tables"] != "one" || d.Flavor != flavor || d.Version != prep.Server.Version || d.Size == 0 || d.Bytes == 0 || d.Files == 0 {
+			if !ok || d.About["tables"] != "one" || string(d.Flavor) != flavor || d.Version != prep.Server.Version ||
+				d.Size == 0 || d.Bytes == 0 || d.Files == 0 {
 				t.Fatalf("%v %+v", ok, d)
 			}
 			if _, ok := y.HasData("other"); ok {
@@ -85,13 +87,15 @@ func TestDataSet(t *testing.T) {
 			if got := value(t, x, "SELECT COUNT(*) FROM mysql.user WHERE user = 'app'"); got != "1" {
 				t.Error("the account is gone")
 			}
-			if got := value(t, x, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'bare'"); got != "1" {
+			if got := value(t, x, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'bare'"); got !=
+				"1" {
 				t.Error("the database without tables is gone")
 			}
 			if flavor == "mysql" && value(t, x, "SELECT @@server_uuid") == value(t, z, "SELECT @@server_uuid") {
 				t.Error("two servers with one UUID")
 			}
-			if b, err := os.ReadFile(filepath.Join(a.Dir, "log", "error.log")); err != nil || strings.Contains(string(b), "[ERROR]") || strings.Contains(string(b), "recovery") {
+			if b, err := os.ReadFile(filepath.Join(a.Dir, "log", "error.log")); err != nil ||
+				strings.Contains(string(b), "[ERROR]") || strings.Contains(string(b), "recovery") {
 				t.Errorf("the server did not start on a whole data directory: %v\n%s", err, b)
 			}
 
@@ -149,7 +153,8 @@ func TestDataSetOtherLogs(t *testing.T) {
 				}
 				if usedLog == with {
 					var file string
-					if err := db.QueryRow("SHOW BINARY LOGS").Scan(&file, new(any)); err != nil && !strings.Contains(err.Error(), "destination") || file != "" && file != "changes.000001" {
+					if err := db.QueryRow("SHOW BINARY LOGS").Scan(&file, new(any)); err != nil &&
+						!strings.Contains(err.Error(), "destination") || file != "" && file != "changes.000001" {
 						t.Errorf("binary log %q: %v", file, err)
 					}
 				}
@@ -171,7 +176,8 @@ func TestRestoreData(t *testing.T) {
 				if got := checksum(t, db, "s.t"); got != sum {
 					t.Fatalf("round %d: checksum %s, want %s", round, got, sum)
 				}
-				run(t, db, "UPDATE s.t SET k = k + 1 WHERE id % 7 = 0", "CREATE TABLE s.more LIKE s.t", "CREATE DATABASE extra", "CREATE TABLE extra.x (a INT)", "DROP DATABASE bare")
+				run(t, db, "UPDATE s.t SET k = k + 1 WHERE id % 7 = 0", "CREATE TABLE s.more LIKE s.t",
+					"CREATE DATABASE extra", "CREATE TABLE extra.x (a INT)", "DROP DATABASE bare")
 				if round == 1 {
 					run(t, db, "DROP TABLE s.t")
 				}

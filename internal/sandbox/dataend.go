@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -20,8 +19,8 @@ const (
 	errUnknownVariable = 1193
 )
 
-// prepareEnd tells a running server to end in full when it is told to end, and to forget its logs. It returns the names of the
-// binary and relay logs in the data directory, without their ending.
+// prepareEnd tells a running server to end in full when it is told to end, and to forget its logs. It returns the names
+// of the binary and relay logs in the data directory, without their ending.
 func (r record) prepareEnd(ctx context.Context, dir string) (logs []string, err error) {
 	t, err := target.Open(ctx, r.sandbox("", dir).Spec())
 	if err != nil {
@@ -89,31 +88,24 @@ func forgetSource(ctx context.Context, db *sql.DB) error {
 
 // askToEnd asks a process to end and waits until it has. It does not kill.
 func askToEnd(ctx context.Context, id host.Identity, within time.Duration) error {
-	fd, err := unix.PidfdOpen(id.PID, 0)
+	signal, free, err := signaller(id.PID)
 	switch {
-	case errors.Is(err, unix.ESRCH):
+	case errors.Is(err, syscall.ESRCH):
 		return nil
-	case errors.Is(err, unix.ENOSYS):
-		fd = -1
 	case err != nil:
 		return fmt.Errorf("process %d: %w", id.PID, err)
-	default:
-		defer unix.Close(fd)
 	}
+	defer free()
 	if !id.Alive() {
 		return nil
 	}
-	if fd >= 0 {
-		err = unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)
-	} else {
-		err = unix.Kill(id.PID, unix.SIGTERM)
-	}
-	if err != nil && !errors.Is(err, unix.ESRCH) {
+	if err := signal(syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("signal process %d: %w", id.PID, err)
 	}
 	gone, err := vanish(ctx, id, within)
 	if err == nil && !gone {
-		err = hint(fmt.Errorf("process %d still shuts down after %s", id.PID, within), "wait for it to end, then save again")
+		err = hint(fmt.Errorf("process %d still shuts down after %s", id.PID, within),
+			"wait for it to end, then save again")
 	}
 	return err
 }

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// useData calls use with a data set, which nobody removes meanwhile, and notes that it was used. Any number of programs may use it
-// at a time.
+// useData calls use with a data set, which nobody removes meanwhile, and notes that it was used. Any number of programs
+// may use it at a time.
 func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error) error {
 	if err := CheckKey(key); err != nil {
 		return err
@@ -29,11 +29,11 @@ func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error
 	}
 	defer f.Close() // and with it the lock
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+		err := platform.Lock(f, false)
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+		if !errors.Is(err, platform.ErrLocked) {
 			return fmt.Errorf("lock %s: %w", dir, err)
 		}
 		select {
@@ -47,7 +47,8 @@ func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error
 	}
 	l, err := readDataList(dir)
 	if err != nil {
-		return hint(fmt.Errorf("%w: %s: %w", ErrData, key, err), "remove it with `dyno sandbox data rm "+key+"`, then prepare and save it again")
+		return hint(fmt.Errorf("%w: %s: %w", ErrData, key, err), "remove it with `dyno sandbox data rm "+key+
+			"`, then prepare and save it again")
 	}
 	if err := touch(filepath.Join(dir, dataUsedName)); err != nil {
 		return err

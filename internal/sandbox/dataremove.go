@@ -14,8 +14,8 @@ import (
 
 var noData = hint(ErrNoData, "see `dyno sandbox data ls`")
 
-// RemoveData removes a data set, also one that is not whole. Its causes are ErrNoData, and ErrBusy when a sandbox was made of it or
-// it is being copied.
+// RemoveData removes a data set, also one that is not whole. Its causes are ErrNoData, and ErrBusy when a sandbox was
+// made of it or it is being copied.
 func (y *Yard) RemoveData(ctx context.Context, key string) error {
 	const op = "remove data set"
 	if err := CheckKey(key); err != nil {
@@ -45,13 +45,15 @@ func (y *Yard) removeData(ctx context.Context, key string) error {
 		return hint(fmt.Errorf("%w, which copies it", ErrBusy), "wait for it to end")
 	}
 	defer release()
-	// A sandbox names its data set in its record before it locks it: after this look, one that is being made finds it gone.
+	// A sandbox names its data set in its record before it locks it: after this look, one that is being made finds it
+	// gone.
 	users, err := y.dataUsers(ctx)
 	if err != nil {
 		return err
 	}
 	if u := users[key]; len(u) > 0 {
-		return hint(fmt.Errorf("%w: sandbox %s is restored to it", ErrBusy, strings.Join(u, ", ")), "remove that sandbox first with `dyno sandbox rm`")
+		return hint(fmt.Errorf("%w: sandbox %s is restored to it", ErrBusy, strings.Join(u, ", ")),
+			"remove that sandbox first with `dyno sandbox rm`")
 	}
 	gone := filepath.Join(y.dataSets(), removing+key)
 	if err := inline([]error{os.RemoveAll(gone), os.Rename(dir, gone)}); err != nil {
@@ -92,8 +94,8 @@ func (y *Yard) clearData() error {
 	return inline(errs)
 }
 
-// PruneData removes data sets, the one that was used longest ago first, until those that are left take at most keep bytes on disk.
-// One that a sandbox was made of, or that is being copied, stays. It returns what it removed.
+// PruneData removes data sets, the one that was used longest ago first, until those that are left take at most keep
+// bytes on disk. One that a sandbox was made of, or that is being copied, stays. It returns what it removed.
 func (y *Yard) PruneData(ctx context.Context, keep int64) ([]DataSet, error) {
 	const op = "prune data sets"
 	removed := []DataSet{}
@@ -179,7 +181,8 @@ func (y *Yard) removeAllData(ctx context.Context) error {
 	if err := inline(errs); err != nil {
 		return err
 	}
-	if err := os.Remove(y.dataSets()); err != nil && !errors.Is(err, fs.ErrExist) { // another one is being made: ENOTEMPTY is ErrExist
+	if err := os.Remove(y.dataSets()); err != nil && !errors.Is(err, fs.ErrExist) {
+		// another one is being made: ENOTEMPTY is ErrExist
 		return err
 	}
 	return nil

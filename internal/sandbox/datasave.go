@@ -19,14 +19,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
-// SaveData stops a sandbox and keeps a copy of its data directory as the data set key, for Config.Data and RestoreData; about says
-// what is in it. Only a complete data set is ever seen. One that is there already stays as it is: the key says what it holds. The
-// sandbox then is one of the data set too: it can be restored to it, started again or removed.
+// SaveData stops a sandbox and keeps a copy of its data directory as the data set key, for Config.Data and RestoreData;
+// about says what is in it. Only a complete data set is ever seen. One that is there already stays as it is: the key
+// says what it holds. The sandbox then is one of the data set too: it can be restored to it, started again or removed.
 //
-// The server is shut down in full: nothing is left to recover, purge or merge, so that a server with other redo logs or another
-// binary log can start on the copy and has no old work to do. Binary and relay logs, the place in a replication, the UUID of the
-// server and its list of cached pages are no part of the data set. Its causes are ErrNotFound, ErrBusy, ErrBadName, ErrBadKey, ErrNoSpace,
-// ErrData, and those of Up when the sandbox does not run.
+// The server is shut down in full: nothing is left to recover, purge or merge, so that a server with other redo logs or
+// another binary log can start on the copy and has no old work to do. Binary and relay logs, the place in a
+// replication, the UUID of the server and its list of cached pages are no part of the data set. Its causes are
+// ErrNotFound, ErrBusy, ErrBadName, ErrBadKey, ErrNoSpace, ErrData, and those of Up when the sandbox does not run.
 func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]string, sink progress.Sink) error {
 	const op = "save data of sandbox"
 	if err := inline([]error{CheckName(name), CheckKey(key)}); err != nil {
@@ -49,7 +49,9 @@ func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]
 }
 
 // save is SaveData under the sandbox's lock.
-func (y *Yard) save(ctx context.Context, dir string, r *record, key string, about map[string]string, sink progress.Sink) error {
+func (y *Yard) save(ctx context.Context, dir string, r *record, key string, about map[string]string,
+	sink progress.Sink,
+) error {
 	set, err := readSettings(r.Settings)
 	if err != nil {
 		return err
@@ -103,7 +105,8 @@ func (r *record) shutDown(ctx context.Context, dir string, sink progress.Sink) e
 	}
 	// A server removes this file as the last thing of an orderly end.
 	if there(filepath.Join(r.Run, "pid")) {
-		return fmt.Errorf("%w: the server did not shut down cleanly: %s", ErrData, cmp.Or(said.last(), "see "+said.files[0]))
+		return fmt.Errorf("%w: the server did not shut down cleanly: %s", ErrData,
+			cmp.Or(said.last(), "see "+said.files[0]))
 	}
 	r.Process, r.Owner = host.Identity{}, host.Identity{}
 	return inline([]error{r.Held.free(ctx), r.save(dir)})
@@ -115,19 +118,22 @@ func notKept(rel string, logs []string) bool {
 		return true
 	}
 	for _, base := range logs {
-		if rest, ok := strings.CutPrefix(rel, base+"."); ok && (rest == "index" || rest == "state" || strings.Trim(strings.TrimSuffix(rest, ".idx"), "0123456789") == "") {
+		if rest, ok := strings.CutPrefix(rel, base+"."); ok && (rest == "index" || rest == "state" ||
+			strings.Trim(strings.TrimSuffix(rest, ".idx"), "0123456789") == "") {
 			return true
 		}
 	}
 	return false
 }
 
-// poolDump lists the pages that a server reads into its buffer pool when it starts. Those of the preparation would come in while
-// a trial begins; an empty list is no error to a server, a missing one is.
+// poolDump lists the pages that a server reads into its buffer pool when it starts. Those of the preparation would come
+// in while a trial begins; an empty list is no error to a server, a missing one is.
 const poolDump = "ib_buffer_pool"
 
 // keep copies the data directory of a server that was shut down.
-func (y *Yard) keep(ctx context.Context, dir string, r record, set settings, key string, about map[string]string, logs []string, sink progress.Sink) (err error) {
+func (y *Yard) keep(ctx context.Context, dir string, r record, set settings, key string, about map[string]string,
+	logs []string, sink progress.Sink,
+) (err error) {
 	if err := makeAll(y.dataSets(), makeLocked); err != nil {
 		return err
 	}
@@ -180,7 +186,10 @@ func (y *Yard) seal(ctx context.Context, l dataList) error {
 			return err
 		}
 	}
-	if err := inline([]error{syncDir(l.data()), l.Tree.check(l.data()), touch(filepath.Join(l.dir, dataUsedName))}); err != nil {
+	if err := inline([]error{
+		syncDir(l.data()), l.Tree.check(l.data()),
+		touch(filepath.Join(l.dir, dataUsedName)),
+	}); err != nil {
 		return err
 	}
 	l.Bytes = treeOnDisk(l.data())
@@ -188,7 +197,10 @@ func (y *Yard) seal(ctx context.Context, l dataList) error {
 	if err != nil {
 		return err
 	}
-	if err := inline([]error{writeAtomic(filepath.Join(l.dir, dataListName), append(b, '\n')), syncDir(l.dir)}); err != nil {
+	if err := inline([]error{
+		writeAtomic(filepath.Join(l.dir, dataListName), append(b, '\n')),
+		syncDir(l.dir),
+	}); err != nil {
 		return err
 	}
 	unlock, err := flock(ctx, y.dataSets())
@@ -226,7 +238,8 @@ func syncDir(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// making returns a locked directory to make the data set in; "" when it is there. Of two programs one makes it and the other waits.
+// making returns a locked directory to make the data set in; "" when it is there. Of two programs one makes it and the
+// other waits.
 func (y *Yard) making(ctx context.Context, key string) (work string, release func(), err error) {
 	for {
 		work, release, held, err := y.tryMaking(ctx, key)

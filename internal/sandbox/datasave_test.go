@@ -162,7 +162,8 @@ func TestSaveDataDies(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			y := yard(t)
 			s := up(t, y, Config{Name: "a", Server: flavor})
-			run(t, open(t, s), "CREATE DATABASE s", "CREATE TABLE s.t (id INT PRIMARY KEY)", "INSERT INTO s.t VALUES (7)")
+			run(t, open(t, s), "CREATE DATABASE s", "CREATE TABLE s.t (id INT PRIMARY KEY)",
+				"INSERT INTO s.t VALUES (7)")
 			once := false
 			err := y.SaveData(ctx, "a", "k", nil, func(p progress.Progress) {
 				if !once && strings.HasPrefix(p.Step, "shutting") {
@@ -192,8 +193,9 @@ func TestSaveDataDies(t *testing.T) {
 func TestSaveDataPurges(t *testing.T) {
 	ctx := context.Background()
 	history := map[string]string{
-		"mariadb": "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Innodb_history_list_length'",
-		"mysql":   "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'",
+		"mariadb": "SELECT variable_value FROM information_schema.global_status WHERE variable_name = " +
+			"'Innodb_history_list_length'",
+		"mysql": "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'",
 	}
 	for _, flavor := range flavors {
 		t.Run(flavor, func(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 )
 
-// makeDir makes a directory that all may enter, whatever the umask says: the server's account must pass. What is not for all lies
-// in directories of its own below.
+// makeDir makes a directory that all may enter, whatever the umask says: the server's account must pass. What is not
+// for all lies in directories of its own below.
 func makeDir(path string) error { return makeAs(path, 0o755) }
 
-// lockedMode is that of directories that are locked, see flock: all may enter, and nobody else opens them, for whoever can open a
-// directory can hold its lock.
+// lockedMode is that of directories that are locked, see flock: all may enter, and nobody else opens them, for whoever
+// can open a directory can hold its lock.
 const lockedMode = 0o711
 
 // makeLocked is makeDir for a directory that is locked.
@@ -45,8 +45,8 @@ func makeAll(path string, last func(string) error) error {
 	return nil
 }
 
-// makePrivate makes a directory that the account alone may enter. One that is there must be the account's already, for the path
-// may lie where others can write.
+// makePrivate makes a directory that the account alone may enter. One that is there must be the account's already, for
+// the path may lie where others can write.
 func makePrivate(path string, a account) error {
 	err := os.Mkdir(path, 0o700)
 	if err == nil {

@@ -7,7 +7,8 @@
 //
 //	sandboxes/NAME/sandbox.json  what it is and which process serves it, written before the server starts
 //	sandboxes/NAME/data          the data directory, owned by the account of the server
-//	sandboxes/NAME/run           socket and pid file; elsewhere, in a short path of its own, if this one is too long for a socket
+//	sandboxes/NAME/run socket and pid file; elsewhere, in a short path of its own, if this one is too long for a
+//	socket
 //	sandboxes/NAME/log           error.log
 //	sandboxes/NAME/console       output of the server before it opens error.log
 //	sandboxes/NAME/files, tmp    secure_file_priv and tmpdir

@@ -8,9 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/dyno-perf/dyno/internal/host"
 )
@@ -18,14 +17,14 @@ import (
 // grace is how long a server may take to shut down in order before it is killed.
 const grace = 30 * time.Second
 
-// Down stops a sandbox's server: it asks it to end, and kills it when it has not within 30 s. Its data stay. A sandbox that does
-// not run is stopped already.
+// Down stops a sandbox's server: it asks it to end, and kills it when it has not within 30 s. Its data stay. A sandbox
+// that does not run is stopped already.
 func (y *Yard) Down(ctx context.Context, name string) error {
 	return y.stop(ctx, "stop sandbox", name, grace)
 }
 
-// Kill ends a sandbox's server at once, as a power cut would, and returns when it is gone: for data that are about to be thrown
-// away. A sandbox that does not run is ended already.
+// Kill ends a sandbox's server at once, as a power cut would, and returns when it is gone: for data that are about to
+// be thrown away. A sandbox that does not run is ended already.
 func (y *Yard) Kill(ctx context.Context, name string) error {
 	return y.stop(ctx, "kill sandbox", name, 0)
 }
@@ -139,8 +138,8 @@ func empty(ctx context.Context, dir string, r record) error {
 	return inline(errs)
 }
 
-// RemoveAll removes all sandboxes, data sets and templates, and what an interrupted Install left. Builds that were installed stay.
-// What is in use by another program stays too, and is in the error.
+// RemoveAll removes all sandboxes, data sets and templates, and what an interrupted Install left. Builds that were
+// installed stay. What is in use by another program stays too, and is in the error.
 func (y *Yard) RemoveAll(ctx context.Context) error {
 	list, err := y.List(ctx)
 	if err != nil {
@@ -150,8 +149,10 @@ func (y *Yard) RemoveAll(ctx context.Context) error {
 	for _, s := range list {
 		errs = append(errs, y.Remove(ctx, s.Name))
 	}
-	errs = append(errs, y.removeAllData(ctx), emptyDir(y.templates(), func(string) bool { return true }), emptyDir(y.servers(), isStaging))
-	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
+	errs = append(errs, y.removeAllData(ctx), emptyDir(y.templates(), func(string) bool { return true }),
+		emptyDir(y.servers(), isStaging))
+	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) &&
+		!errors.Is(err, syscall.ENOTEMPTY) {
 		errs = append(errs, err)
 	}
 	return inline(errs)
@@ -159,8 +160,8 @@ func (y *Yard) RemoveAll(ctx context.Context) error {
 
 func isStaging(name string) bool { return strings.HasPrefix(name, ".") }
 
-// emptyDir removes the entries of a directory that which names, and the directory when it is empty then. Its lock says nobody
-// uses them.
+// emptyDir removes the entries of a directory that which names, and the directory when it is empty then. Its lock says
+// nobody uses them.
 func emptyDir(dir string, which func(name string) bool) error {
 	unlock, held, err := tryFlock(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,38 +193,29 @@ func emptyDir(dir string, which func(name string) bool) error {
 	return inline(errs)
 }
 
-// end ends a process: in order when grace is not zero, by force when it has not ended by then. It returns when the process is
-// gone. A process that is not the one of the identity is not touched, whatever its PID.
+// end ends a process: in order when grace is not zero, by force when it has not ended by then. It returns when the
+// process is gone. A process that is not the one of the identity is not touched, whatever its PID.
 func end(ctx context.Context, id host.Identity, grace time.Duration) error {
 	if !id.Alive() {
 		return nil
 	}
-	// The descriptor keeps the PID from being given to another process between the look and the signal.
-	fd, err := unix.PidfdOpen(id.PID, 0)
+	send, free, err := signaller(id.PID)
 	switch {
-	case errors.Is(err, unix.ESRCH):
+	case errors.Is(err, syscall.ESRCH):
 		return nil
-	case err == nil:
-		defer unix.Close(fd)
-		if !id.Alive() {
-			return nil
-		}
-	case errors.Is(err, unix.ENOSYS): // Linux before 5.3
-		fd = -1
-	default:
+	case err != nil:
 		return fmt.Errorf("process %d: %w", id.PID, err)
 	}
-	signal := func(s unix.Signal) error {
-		var err error
-		if fd >= 0 {
-			err = unix.PidfdSendSignal(fd, s, nil, 0)
-		} else {
-			err = unix.Kill(id.PID, s)
-		}
+	defer free()
+	if !id.Alive() { // the number may have been given to another between the two looks
+		return nil
+	}
+	signal := func(s syscall.Signal) error {
+		err := send(s)
 		switch {
-		case errors.Is(err, unix.ESRCH):
+		case errors.Is(err, syscall.ESRCH):
 			return nil
-		case errors.Is(err, unix.EPERM):
+		case errors.Is(err, syscall.EPERM):
 			return hint(fmt.Errorf("signal process %d: %w", id.PID, err), "do it as the user who started the sandbox")
 		case err != nil:
 			return fmt.Errorf("signal process %d: %w", id.PID, err)
@@ -231,14 +223,14 @@ func end(ctx context.Context, id host.Identity, grace time.Duration) error {
 		return nil
 	}
 	if grace > 0 {
-		if err := signal(unix.SIGTERM); err != nil {
+		if err := signal(syscall.SIGTERM); err != nil {
 			return err
 		}
 		if gone, err := vanish(ctx, id, grace); gone || err != nil {
 			return err
 		}
 	}
-	if err := signal(unix.SIGKILL); err != nil {
+	if err := signal(syscall.SIGKILL); err != nil {
 		return err
 	}
 	gone, err := vanish(ctx, id, grace+30*time.Second)

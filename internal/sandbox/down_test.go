@@ -103,13 +103,17 @@ func TestRemoveOrphans(t *testing.T) {
 	up(t, y, Config{Name: "try-mine", Server: "mariadb"}) // of a user who likes the name
 	start := func(name, step string) *exec.Cmd {
 		t.Helper()
-		h, out := helper(t, helperJob{Home: y.Home, Config: Config{Name: name, Server: "mariadb", Owner: true}, Steps: true}, 0)
+		h, out := helper(t, helperJob{
+			Home: y.Home, Config: Config{Name: name, Server: "mariadb", Owner: true},
+			Steps: true,
+		}, 0)
 		line(t, out, step)
 		return h
 	}
 	living := start("try-living", "up: ")
 	for _, h := range []*exec.Cmd{
-		start("try-dead", "up: "), start("other-dead", "up: "), start("try-begun", "step: waiting for the server's answer"), start("try-copied", "step: copying"),
+		start("try-dead", "up: "), start("other-dead", "up: "),
+		start("try-begun", "step: waiting for the server's answer"), start("try-copied", "step: copying"),
 	} {
 		if err := h.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -125,7 +129,8 @@ func TestRemoveOrphans(t *testing.T) {
 	}
 	f := func(want ...string) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // the dead one's lock may outlive it for a moment
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			// the dead one's lock may outlive it for a moment
 			if err := y.RemoveOrphans(ctx, "try-"); err != nil {
 				t.Fatal(err)
 			}

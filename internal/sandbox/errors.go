@@ -21,6 +21,7 @@ var (
 	ErrDied       = errors.New("server ended while starting")
 	ErrSilent     = errors.New("server does not answer")
 	ErrFetch      = errors.New("cannot be fetched")
+	ErrNeedsLinux = errors.New("`dyno sandbox` needs Linux")
 	ErrNoData     = errors.New("no such data set")
 	ErrData       = errors.New("data set cannot be used")
 	ErrBadKey     = errors.New("not a key of a data set")

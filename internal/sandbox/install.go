@@ -10,20 +10,20 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
-// Install puts a server build beside the system's own. It takes the newest that spec means from where Offers tells: Debian's
-// packages with all their libraries through a private apt, which checks their signatures and hashes; archives from Maven Central
-// whose hashes this program knows. Registries are reached as their own clients would, with their mirrors and logins (see
-// docs/servers.md). It unpacks the build into the yard and asks it for its version; only then it is there, whole. The system's packages and services are left as they are, and no privilege is needed. A
-// build of the yard that fits spec already is returned as it is.
+// Install puts a server build beside the system's own. It takes the newest that spec means from where Offers tells:
+// Debian's packages with all their libraries through a private apt, which checks their signatures and hashes; archives
+// from Maven Central whose hashes this program knows. Registries are reached as their own clients would, with their
+// mirrors and logins (see docs/servers.md). It unpacks the build into the yard and asks it for its version; only then
+// it is there, whole. The system's packages and services are left as they are, and no privilege is needed. A build of
+// the yard that fits spec already is returned as it is.
 //
-// With an error, and when ctx ends, no build is left behind. An archive fetched in part stays below the yard's servers, and the next
-// Install of it goes on from there; RemoveAll removes it. Its causes are ErrNoServer when nobody has what spec asks for, ErrFetch
-// with what could not be fetched or is not what it should be, ErrNoSpace and ErrBusy.
+// With an error, and when ctx ends, no build is left behind. An archive fetched in part stays below the yard's servers,
+// and the next Install of it goes on from there; RemoveAll removes it. Its causes are ErrNoServer when nobody has what
+// spec asks for, ErrFetch with what could not be fetched or is not what it should be, ErrNoSpace and ErrBusy.
 func (y *Yard) Install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
 	s, err := y.install(ctx, spec, sink)
 	return s, wrap("install server", spec, err)
@@ -32,28 +32,50 @@ func (y *Yard) Install(ctx context.Context, spec string, sink progress.Sink) (Se
 func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
 	flavor, version, ok := parseSpec(spec)
 	if !ok {
-		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: mysql, mysql@8.0, mariadb@10.11")
+		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: "+
+			"mysql, mysql@8.0, mariadb@10.11")
 	}
+	var s Server
+	err := y.installing(func() (err error) {
+		var ok bool
+		if s, ok, err = y.has(ctx, flavor, version); err != nil || ok {
+			return err
+		}
+		s, err = y.newest(ctx, flavor, version, sink)
+		return err
+	})
+	return s, err
+}
+
+// installing calls install while nobody else installs a server.
+func (y *Yard) installing(install func() error) error {
 	if err := makeAll(y.servers(), makeLocked); err != nil {
-		return Server{}, err
+		return err
 	}
 	defer os.Remove(y.servers()) // if it stays empty
 	unlock, held, err := tryFlock(y.servers())
 	if err != nil {
-		return Server{}, err
+		return err
 	}
 	if held {
-		return Server{}, hint(fmt.Errorf("%w, which installs a server", ErrBusy), "wait for it to end")
+		return hint(fmt.Errorf("%w, which installs a server", ErrBusy), "wait for it to end")
 	}
 	defer unlock()
-	if s, ok, err := y.has(ctx, flavor, version); err != nil || ok {
-		return s, err
-	}
+	return install()
+}
+
+// reachable returns an error when the servers' account cannot enter the directory of builds.
+func (y *Yard) reachable() error {
 	a, err := serverAccount()
 	if err != nil {
-		return Server{}, err
+		return err
 	}
-	if err := a.canReach(y.servers(), "set DYNO_HOME to a directory elsewhere"); err != nil { // before minutes of fetching
+	return a.canReach(y.servers(), "set DYNO_HOME to a directory elsewhere")
+}
+
+// newest installs the newest build that an offer has.
+func (y *Yard) newest(ctx context.Context, flavor dbms.Flavor, version string, sink progress.Sink) (Server, error) {
+	if err := y.reachable(); err != nil { // before minutes of fetching
 		return Server{}, err
 	}
 	var other []string
@@ -71,7 +93,7 @@ func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Se
 }
 
 // has returns the build of the yard that fits.
-func (y *Yard) has(ctx context.Context, flavor, version string) (s Server, ok bool, err error) {
+func (y *Yard) has(ctx context.Context, flavor dbms.Flavor, version string) (s Server, ok bool, err error) {
 	found, err := y.Servers(ctx)
 	if err != nil {
 		return s, false, err
@@ -102,42 +124,73 @@ func (y *Yard) Missing(ctx context.Context, spec string) (o Offer, ok bool) {
 }
 
 // take installs what an offer has. When that is not the version asked for it returns the one there is.
-func (y *Yard) take(ctx context.Context, o offer, version string, sink progress.Sink) (s Server, other string, err error) {
-	staging := filepath.Join(y.servers(), ".staging-"+o.Flavor+"-"+o.Version)
+func (y *Yard) take(
+	ctx context.Context, o offer, version string, sink progress.Sink,
+) (s Server, other string, err error) {
+	staging := filepath.Join(y.servers(), ".staging-"+string(o.Flavor)+"-"+o.Version)
+	s, err = y.stage(ctx, staging, func(tree string) (err error) {
+		other, err = o.from.get(ctx, job{o.Flavor, version, o.Licence, staging, tree, sink})
+		if err == nil && other != "" {
+			err = errOtherVersion
+		}
+		return err
+	}, func(s Server) error {
+		if s.Flavor != o.Flavor || !matches(s.Version, version) {
+			return fmt.Errorf("%w: what was unpacked says it is %s", ErrNoServer, s.Spec())
+		}
+		return nil
+	})
+	if errors.Is(err, errOtherVersion) {
+		err = nil
+	}
+	return s, other, err
+}
+
+var errOtherVersion = errors.New("the source has another version")
+
+// stage has fill put a build into the directory tree, and moves it to its home when it runs and check has nothing
+// against it.
+func (y *Yard) stage(ctx context.Context, staging string, fill func(tree string) error,
+	check func(Server) error,
+) (s Server, err error) {
 	tree := filepath.Join(staging, "tree")
 	defer func() { err = inline([]error{err, sweep(staging, err != nil)}) }()
 	if err := inline([]error{makeDirs(staging), os.RemoveAll(tree), makeDir(tree)}); err != nil {
-		return s, "", err
+		return s, err
 	}
 	if err := checkSpace(staging, 64<<20); err != nil {
-		return s, "", err
+		return s, err
 	}
-	other, err = o.from.get(ctx, job{o.Flavor, version, o.Licence, staging, tree, sink})
-	if err != nil || other != "" {
-		return s, other, err
+	if err := fill(tree); err != nil {
+		return s, err
 	}
 	if err := letIn(tree); err != nil {
-		return s, "", err
+		return s, err
 	}
 	s, err = resolvePath(ctx, tree)
 	if err != nil {
-		return s, "", fmt.Errorf("what was unpacked does not run: %w", err)
+		return s, fmt.Errorf("what was unpacked does not run: %w", err)
 	}
-	if s.Flavor != o.Flavor || !matches(s.Version, version) {
-		return Server{}, "", fmt.Errorf("%w: what was unpacked says it is %s", ErrNoServer, s.Spec())
+	if err := check(s); err != nil {
+		return Server{}, err
 	}
 	if err := settle(tree); err != nil {
-		return s, "", err
+		return s, err
 	}
-	home := filepath.Join(y.servers(), s.Flavor+"-"+s.Version)
-	if err := os.RemoveAll(home); err != nil { // it was not found above, so it does not run
-		return s, "", err
+	home := y.home(s)
+	if err := os.RemoveAll(home); err != nil { // nothing that runs
+		return s, err
 	}
 	if err := os.Rename(tree, home); err != nil {
-		return s, "", err
+		return s, err
 	}
 	s.Path, s.Origin = home+strings.TrimPrefix(s.Path, tree), Installed
-	return s, "", nil
+	return s, nil
+}
+
+// home is where a build goes.
+func (y *Yard) home(s Server) string {
+	return filepath.Join(y.servers(), string(s.Flavor)+"-"+s.Version)
 }
 
 // sweep removes what an attempt left, apart from downloads when they are worth keeping.
@@ -174,7 +227,7 @@ func settle(tree string) error {
 		return err
 	}
 	defer d.Close()
-	if err := unix.Syncfs(int(d.Fd())); err != nil {
+	if err := syncFilesystem(d); err != nil {
 		return fmt.Errorf("write %s to disk: %w", tree, err)
 	}
 	return nil

@@ -33,7 +33,8 @@ func systemState(t *testing.T) string {
 	return b.String()
 }
 
-// The real thing: some 25 MB from the Debian mirror of this machine. The other builds are in the tests with the tag install.
+// The real thing: some 25 MB from the Debian mirror of this machine. The other builds are in the tests with the tag
+// install.
 func TestInstall(t *testing.T) {
 	ctx := context.Background()
 	y := yard(t)
@@ -53,7 +54,8 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Flavor != "mariadb" || s.Origin != Installed || s.Path != filepath.Join(y.servers(), "mariadb-"+s.Version, "usr/sbin/mariadbd") {
+	if s.Flavor != "mariadb" || s.Origin != Installed || s.Path != filepath.Join(y.servers(), "mariadb-"+
+		s.Version, "usr/sbin/mariadbd") {
 		t.Fatalf("%+v", s)
 	}
 	for _, step := range []string{"reading", "downloading", "unpacking"} {
@@ -75,7 +77,10 @@ func TestInstall(t *testing.T) {
 	if err != nil || again != s {
 		t.Errorf("what is there is installed again: %+v %v", again, err)
 	}
-	box := up(t, y, Config{Name: "a", Server: s.Spec(), Settings: map[string]string{"plugin_load_add": "ha_rocksdb.so"}})
+	box := up(t, y, Config{
+		Name: "a", Server: s.Spec(),
+		Settings: map[string]string{"plugin_load_add": "ha_rocksdb.so"},
+	})
 	db := open(t, box)
 	if got := value(t, db, "SELECT VERSION()"); !strings.HasPrefix(got, s.Version) {
 		t.Errorf("version %s", got)
@@ -116,7 +121,8 @@ func TestInstallOffline(t *testing.T) {
 	}
 	_, err := y.Install(context.Background(), "mysql", nil)
 	var e *Error
-	if !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "http://127.0.0.1:1/debian/dists/sid/InRelease") || !errors.As(err, &e) || !strings.Contains(e.Hint, "mirror") {
+	if !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "http://127.0.0.1:1/debian/dists/sid/InRelease") ||
+		!errors.As(err, &e) || !strings.Contains(e.Hint, "mirror") {
 		t.Fatalf("%v", err)
 	}
 	if exists(y.servers()) {

@@ -48,9 +48,10 @@ func newClient() *http.Client {
 	}}
 }
 
-// fetch makes path the file r, going on with what an earlier try left there. Of a connection that breaks or stalls the rest is
-// asked for again. The file's size and hash are checked; one that differs is removed and fetched once more, then given up. With
-// another error what was fetched stays. report is told the bytes that are there of those expected, 0 when nobody knows.
+// fetch makes path the file r, going on with what an earlier try left there. Of a connection that breaks or stalls the
+// rest is asked for again. The file's size and hash are checked; one that differs is removed and fetched once more,
+// then given up. With another error what was fetched stays. report is told the bytes that are there of those expected,
+// 0 when nobody knows.
 func fetch(ctx context.Context, c *http.Client, r remote, path string, report func(done, total int64)) error {
 	var last error
 	pause := cmp.Or(r.pause, 250*time.Millisecond)
@@ -67,7 +68,8 @@ func fetch(ctx context.Context, c *http.Client, r remote, path string, report fu
 				return inline([]error{err, e})
 			}
 			if fresh++; fresh == 2 {
-				return hint(err, "what the registry or a proxy on the way sends is not the file that was published; try another network")
+				return hint(err, "what the registry or a proxy on the way sends is not the file that was published; "+
+					"try another network")
 			}
 		}
 		if ctx.Err() != nil {
@@ -92,7 +94,8 @@ func fetch(ctx context.Context, c *http.Client, r remote, path string, report fu
 	if h := (hinted{}); errors.As(last, &h) {
 		return last
 	}
-	return hint(last, "check that this machine reaches "+hostOf(r.url)+" (HTTPS_PROXY, name service) and try again; the download resumes")
+	return hint(last, "check that this machine reaches "+hostOf(r.url)+" (HTTPS_PROXY, name service) and try again; "+
+		"the download resumes")
 }
 
 // permanent is an error that another try does not mend.
@@ -101,7 +104,9 @@ type permanent struct{ error }
 func (p permanent) Unwrap() error { return p.error }
 
 // fetchOnce asks for what is missing at path, and returns the bytes it got.
-func fetchOnce(ctx context.Context, c *http.Client, r remote, path string, report func(done, total int64)) (got int64, err error) {
+func fetchOnce(
+	ctx context.Context, c *http.Client, r remote, path string, report func(done, total int64),
+) (got int64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return 0, permanent{err}
@@ -131,7 +136,8 @@ func fetchOnce(ctx context.Context, c *http.Client, r remote, path string, repor
 	case http.StatusPartialContent:
 		start, whole, ok := contentRange(resp.Header.Get("Content-Range"))
 		if !ok || start != have {
-			return 0, inline([]error{fmt.Errorf("%w: %s answers with a range other than requested", ErrFetch, plain(r.url)), f.Truncate(0)})
+			return 0, inline([]error{fmt.Errorf("%w: %s answers with a range other than requested", ErrFetch,
+				plain(r.url)), f.Truncate(0)})
 		}
 		if total == 0 {
 			total = whole
@@ -166,7 +172,8 @@ func fetchOnce(ctx context.Context, c *http.Client, r remote, path string, repor
 		if n > 0 {
 			stall.Reset(patience)
 			if have+got+int64(n) > limit {
-				return got, permanent{inline([]error{fmt.Errorf("%w: %s sends more than %d bytes", ErrFetch, plain(r.url), limit), f.Truncate(0)})}
+				return got, permanent{inline([]error{fmt.Errorf("%w: %s sends more than %d bytes", ErrFetch,
+					plain(r.url), limit), f.Truncate(0)})}
 			}
 			if _, err := f.Write(buf[:n]); err != nil {
 				return got, permanent{err}
@@ -218,7 +225,8 @@ func statusError(address string, resp *http.Response) error {
 	err := fmt.Errorf("%w: %s: %q", ErrFetch, plain(address), resp.Status)
 	switch c := resp.StatusCode; {
 	case c == http.StatusUnauthorized || c == http.StatusForbidden || c == http.StatusProxyAuthRequired:
-		return permanent{hint(err, "the registry or a proxy requires a login: put it where Maven or curl would look for it (~/.m2/settings.xml, HTTPS_PROXY)")}
+		return permanent{hint(err, "the registry or a proxy requires a login: put it where Maven or curl would look "+
+			"for it (~/.m2/settings.xml, HTTPS_PROXY)")}
 	case c == http.StatusTooManyRequests || c == http.StatusRequestTimeout || c >= 500:
 		return err
 	}

@@ -20,9 +20,10 @@ import (
 // registry is a server of one file that can misbehave.
 type registry struct {
 	*httptest.Server
-	body   []byte
-	asked  []string                                                 // the ranges asked for
-	before func(n int, w http.ResponseWriter, r *http.Request) bool // answers the n-th request itself when it returns true
+	body  []byte
+	asked []string // the ranges asked for
+	// answers the n-th request itself when it returns true
+	before func(n int, w http.ResponseWriter, r *http.Request) bool
 }
 
 func serve(t *testing.T, body []byte) *registry {
@@ -41,7 +42,10 @@ func serve(t *testing.T, body []byte) *registry {
 
 func (g *registry) remote() remote {
 	sum := sha256.Sum256(g.body)
-	return remote{url: g.URL + "/a/file.zip", bytes: int64(len(g.body)), hash: func() hash.Hash { return sha256.New() }, sum: sum[:], pause: time.Millisecond, stall: time.Second}
+	return remote{
+		url: g.URL + "/a/file.zip", bytes: int64(len(g.body)), hash: func() hash.Hash { return sha256.New() },
+		sum: sum[:], pause: time.Millisecond, stall: time.Second,
+	}
 }
 
 // cut answers with the head of a file as if it were all of it, then breaks the connection.
@@ -70,7 +74,9 @@ func TestFetch(t *testing.T) {
 		}
 	})
 	none := func(done, total int64) {}
-	good := func(name string, head int, before func(g *registry, n int, w http.ResponseWriter, r *http.Request) bool, ranges ...string) {
+	good := func(name string, head int, before func(g *registry, n int, w http.ResponseWriter, r *http.Request) bool,
+		ranges ...string,
+	) {
 		t.Helper()
 		t.Run(name, func(t *testing.T) {
 			g, path := serve(t, body), filepath.Join(t.TempDir(), "f")
@@ -141,7 +147,8 @@ func TestFetch(t *testing.T) {
 			r.url = strings.Replace(r.url, "http://", "http://me:hush@", 1) + "?key=hush"
 			err := wrap("x", "", fetch(context.Background(), newClient(), r, path, none))
 			var e *Error
-			if !errors.Is(err, ErrFetch) || !errors.As(err, &e) || !strings.Contains(err.Error(), says) || !strings.Contains(e.Hint, hints) {
+			if !errors.Is(err, ErrFetch) || !errors.As(err, &e) || !strings.Contains(err.Error(), says) ||
+				!strings.Contains(e.Hint, hints) {
 				t.Fatalf("%v", err)
 			}
 			if strings.Contains(err.Error()+e.Hint, "hush") {
@@ -153,8 +160,12 @@ func TestFetch(t *testing.T) {
 		})
 	}
 	bad("missing", 1, "404", "mirror", func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
-	bad("broken", fetchTries, "500", "HTTPS_PROXY", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
-	bad("login", 1, "401", "login", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	bad("broken", fetchTries, "500", "HTTPS_PROXY", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	bad("login", 1, "401", "login", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	})
 	for code, n := range map[int]int{404: 1, 416: fetchTries} { // what a server calls a code moves no cursor
 		bad(fmt.Sprint("words of ", code), n, `\x1b[2J`, "", func(w http.ResponseWriter, _ *http.Request) {
 			c, _, err := w.(http.Hijacker).Hijack()
@@ -166,7 +177,9 @@ func TestFetch(t *testing.T) {
 			fmt.Fprintf(c, "HTTP/1.1 %d \x1b[2J\r\nContent-Length: 0\r\n\r\n", code)
 		})
 	}
-	bad("always wrong", 2, "checksum", "another network", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(bytes.ToUpper(body)) })
+	bad("always wrong", 2, "checksum", "another network", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(bytes.ToUpper(body))
+	})
 	bad("too long", 1, "bytes, not", "", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", testTime, bytes.NewReader(append(body, 1)))
 	})
@@ -226,7 +239,8 @@ func TestFetch(t *testing.T) {
 		g, path := serve(t, body), filepath.Join(t.TempDir(), "f")
 		g.Close()
 		err := fetch(context.Background(), newClient(), g.remote(), path, none)
-		if h := (hinted{}); !errors.Is(err, ErrFetch) || !errors.As(err, &h) || !strings.Contains(h.hint, "HTTPS_PROXY") {
+		if h := (hinted{}); !errors.Is(err, ErrFetch) || !errors.As(err, &h) ||
+			!strings.Contains(h.hint, "HTTPS_PROXY") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -17,11 +17,15 @@ const librarySuite = "bookworm"
 
 // libraryPackages tells which package of Debian has a library.
 var libraryPackages = map[string]string{
-	"libaio.so.1": "libaio1", "libnuma.so.1": "libnuma1", "libncurses.so.5": "libncurses5", "libtinfo.so.5": "libtinfo5",
-	"libncurses.so.6": "libncurses6", "libtinfo.so.6": "libtinfo6", "libcrypt.so.1": "libcrypt1", "libstdc++.so.6": "libstdc++6",
-	"libgcc_s.so.1": "libgcc-s1", "libsystemd.so.0": "libsystemd0", "libcap.so.2": "libcap2", "libgcrypt.so.20": "libgcrypt20",
-	"libgpg-error.so.0": "libgpg-error0", "liblz4.so.1": "liblz4-1", "liblzma.so.5": "liblzma5", "libzstd.so.1": "libzstd1",
-	"libnsl.so.1": "libnsl2", "libz.so.1": "zlib1g",
+	"libaio.so.1": "libaio1", "libnuma.so.1": "libnuma1", "libncurses.so.5": "libncurses5",
+	"libtinfo.so.5":   "libtinfo5",
+	"libncurses.so.6": "libncurses6", "libtinfo.so.6": "libtinfo6", "libcrypt.so.1": "libcrypt1",
+	"libstdc++.so.6": "libstdc++6",
+	"libgcc_s.so.1":  "libgcc-s1", "libsystemd.so.0": "libsystemd0", "libcap.so.2": "libcap2",
+	"libgcrypt.so.20":   "libgcrypt20",
+	"libgpg-error.so.0": "libgpg-error0", "liblz4.so.1": "liblz4-1", "liblzma.so.5": "liblzma5",
+	"libzstd.so.1": "libzstd1",
+	"libnsl.so.1":  "libnsl2", "libz.so.1": "zlib1g",
 }
 
 // missingLibrary matches what the loader prints when it does not find a library.
@@ -30,8 +34,8 @@ var missingLibrary = pattern.New(`error while loading shared libraries: ([^\s:]+
 // ownLibraries is the directory of a build with libraries that the system may lack.
 const ownLibraries = "libs"
 
-// addMissing puts libraries that the programs of a build want and this system lacks beside the build. Without the client a server
-// is still a server: what is missing for it alone is no error.
+// addMissing puts libraries that the programs of a build want and this system lacks beside the build. Without the
+// client a server is still a server: what is missing for it alone is no error.
 func (a aptSuite) addMissing(ctx context.Context, j job) error {
 	var lists *apt
 	if err := letIn(j.tree); err != nil {
@@ -81,7 +85,8 @@ func (a aptSuite) add(ctx context.Context, j job, private **apt, library string)
 		return fmt.Errorf("%w: the build needs the library %s, which is missing on this system", ErrNoServer, library)
 	}
 	advice := func(err error) error {
-		return hint(fmt.Errorf("the build needs the library %s, which is missing on this system: %w", library, err), "install the package "+pkg+" (its name in Debian) and try again")
+		return hint(fmt.Errorf("the build needs the library %s, which is missing on this system: %w", library, err),
+			"install the package "+pkg+" (its name in Debian) and try again")
 	}
 	if _, ok := thisDebian(); !ok {
 		return advice(ErrNoServer)
@@ -116,7 +121,8 @@ func (a aptSuite) add(ctx context.Context, j job, private **apt, library string)
 		}
 		for _, f := range files {
 			found = found || path.Base(f) == library
-			if err := os.Rename(f, filepath.Join(to, path.Base(f))); err != nil { // files, and links to their neighbours
+			if err := os.Rename(f, filepath.Join(to, path.Base(f))); err != nil {
+				// files, and links to their neighbours
 				return err
 			}
 		}

@@ -20,7 +20,8 @@ func TestLacks(t *testing.T) {
 			t.Errorf("%s: %q %v", script, got, err)
 		}
 	}
-	const said = "echo '/x/mysqld: error while loading shared libraries: libaio.so.1: cannot open shared object file: No such file or directory' >&2; exit "
+	const said = "echo '/x/mysqld: error while loading shared libraries: libaio.so.1: cannot open shared object " +
+		"file: No such file or directory' >&2; exit "
 	f(said+"127", "libaio.so.1")
 	f(said+"0", "") // it runs all the same
 	f("echo 'mysqld  Ver 8.0.33 for Linux'", "")
@@ -35,12 +36,15 @@ func TestAddMissingUnknown(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(tree, "bin"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		script := "#!/bin/sh\necho 'x: error while loading shared libraries: libodd.so.7: cannot open shared object file: No such file' >&2; exit 127\n"
+		script := "#!/bin/sh\necho 'x: error while loading shared libraries: libodd.so.7: cannot open shared object " +
+			"file: No such file' >&2; exit 127\n"
 		if err := os.WriteFile(filepath.Join(tree, "bin", program), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		err := aptSuite{suite: librarySuite, sources: t.TempDir()}.addMissing(context.Background(), job{dir: t.TempDir(), tree: tree})
-		if (err != nil) != bad || bad && (!errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "libodd.so.7")) {
+		err := aptSuite{suite: librarySuite, sources: t.TempDir()}.addMissing(context.Background(),
+			job{dir: t.TempDir(), tree: tree})
+		if (err != nil) != bad || bad && (!errors.Is(err, ErrNoServer) ||
+			!strings.Contains(err.Error(), "libodd.so.7")) {
 			t.Errorf("%s: %v", program, err)
 		}
 	}
@@ -55,10 +59,14 @@ func TestLauncherLoader(t *testing.T) {
 	path := filepath.Join(root, "usr/sbin/mysqld")
 	loader := filepath.Join(root, "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
 	for file, text := range map[string]string{
-		path:   "echo 'mysqld  Ver 5.7.42 for Linux'",
-		loader: "[ $1 = --library-path ] && shift 2\ncase $1 in --*) echo $1: cannot open shared object file; exit 127 ;; esac\nexec \"$@\"",
+		path: "echo 'mysqld  Ver 5.7.42 for Linux'",
+		loader: "[ $1 = --library-path ] && shift 2\ncase $1 in --*) echo $1: cannot open shared object file; exit " +
+			"127 ;; esac\nexec \"$@\"",
 	} {
-		if err := inline([]error{os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o755)}); err != nil {
+		if err := inline([]error{
+			os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o755),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,11 +81,15 @@ func TestLauncherLoader(t *testing.T) {
 // A build with libraries of its own is started with them, from whatever it is started.
 func TestLauncherLibraries(t *testing.T) {
 	root := openDir(t)
-	if err := inline([]error{os.Mkdir(filepath.Join(root, "bin"), 0o755), os.Mkdir(filepath.Join(root, ownLibraries), 0o755)}); err != nil {
+	if err := inline([]error{
+		os.Mkdir(filepath.Join(root, "bin"), 0o755),
+		os.Mkdir(filepath.Join(root, ownLibraries), 0o755),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(root, "bin", "mysqld")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\necho \"mysqld  Ver 5.6.14 for Linux $LD_LIBRARY_PATH\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(path, []byte("#!/bin/sh\necho \"mysqld  Ver 5.6.14 for Linux $LD_LIBRARY_PATH\"\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	argv := (Server{Path: path}).launcher()

@@ -9,26 +9,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Offer is a build that Install can get.
 type Offer struct {
-	Flavor   string `json:"flavor"`
-	Version  string `json:"version"`  // a release, or the series of which it gets the newest: "8.0.33", "10.11"
-	From     string `json:"from"`     // "Debian sid", "Maven Central"
-	Licence  string `json:"licence"`  // SPDX
-	Download int64  `json:"download"` // bytes, about
-	Unpacked int64  `json:"unpacked"` // bytes, about
+	Flavor   dbms.Flavor `json:"flavor"`
+	Version  string      `json:"version"`  // a release, or the series of which it gets the newest: "8.0.33", "10.11"
+	From     string      `json:"from"`     // "Debian sid", "Maven Central"
+	Licence  string      `json:"licence"`  // SPDX
+	Download int64       `json:"download"` // bytes, about
+	Unpacked int64       `json:"unpacked"` // bytes, about
 }
 
 // Spec returns the text that Install takes for it: "mysql@8.0.33".
-func (o Offer) Spec() string { return o.Flavor + "@" + o.Version }
+func (o Offer) Spec() string { return string(o.Flavor) + "@" + o.Version }
 
 // Sentence tells people what installing it takes.
 func (o Offer) Sentence() string {
-	return fmt.Sprintf("%s comes from %s: about %s to fetch, %s on disk, licence %s.", o.Spec(), o.From, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)), o.Licence)
+	return fmt.Sprintf("%s comes from %s: about %s to fetch, %s on disk, licence %s.", o.Spec(), o.From,
+		unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)), o.Licence)
 }
 
 // offer is an Offer and how to get it.
@@ -42,18 +44,19 @@ type offer struct {
 
 // source gets builds from one place.
 type source interface {
-	// get puts the newest build that j asks for into j.tree, which is empty. When it has none that fits it returns the version it
-	// has and leaves the tree empty.
+	// get puts the newest build that j asks for into j.tree, which is empty. When it has none that fits it returns the
+	// version it has and leaves the tree empty.
 	get(ctx context.Context, j job) (other string, err error)
 }
 
 // job is one attempt at a source.
 type job struct {
-	flavor, version string // version as in a spec, may be empty
-	licence         string
-	dir             string // for the source's own files; what lies below dir/download stays when it fails
-	tree            string
-	sink            progress.Sink
+	flavor  dbms.Flavor
+	version string // as in a spec, may be empty
+	licence string
+	dir     string // for the source's own files; what lies below dir/download stays when it fails
+	tree    string
+	sink    progress.Sink
 }
 
 // may reports whether an offer can have the version that is asked for.
@@ -67,8 +70,8 @@ func (o offer) may(version string) bool {
 // debianMariaDB are the series of MariaDB that releases of Debian have.
 var debianMariaDB = []struct{ codename, series string }{{"trixie", "11.8"}, {"bookworm", "10.11"}}
 
-// Offers returns what Install can get on this machine, by flavor, in the order in which it is preferred when a spec leaves open
-// which one.
+// Offers returns what Install can get on this machine, by flavor, in the order in which it is preferred when a spec
+// leaves open which one.
 func (y *Yard) Offers() []Offer {
 	var all []Offer
 	for _, o := range y.offers() {
@@ -86,8 +89,11 @@ func (y *Yard) offers() []offer {
 			series[r.codename] = r.series
 		}
 		suite := func(codename string) offer {
-			o := Offer{Flavor: "mariadb", Version: series[codename], From: "Debian " + codename, Licence: "GPL-2.0", Download: 42 * mb, Unpacked: 155 * mb}
-			return offer{Offer: o, from: y.aptSuite(codename, "mariadb")}
+			o := Offer{
+				Flavor: dbms.MariaDB, Version: series[codename], From: "Debian " + codename, Licence: "GPL-2.0",
+				Download: 42 * mb, Unpacked: 155 * mb,
+			}
+			return offer{Offer: o, from: y.aptSuite(codename, dbms.MariaDB)}
 		}
 		own := suite(d)
 		if own.Version == "" { // a release that came after us
@@ -100,14 +106,17 @@ func (y *Yard) offers() []offer {
 			}
 		}
 		mysql = append(mysql, offer{
-			Offer: Offer{Flavor: "mysql", Version: "9.7", From: "Debian sid", Licence: "GPL-2.0", Download: 56 * mb, Unpacked: 225 * mb},
-			from:  y.aptSuite("sid", "mysql"), onward: true, // released suites have none
+			Offer: Offer{
+				Flavor: dbms.MySQL, Version: "9.7", From: "Debian sid", Licence: "GPL-2.0",
+				Download: 56 * mb, Unpacked: 225 * mb,
+			},
+			from: y.aptSuite("sid", dbms.MySQL), onward: true, // released suites have none
 		})
 	}
 	if runtime.GOARCH == "amd64" {
 		for _, b := range mavenBuilds {
 			o := offer{Offer{b.flavor, b.version, "Maven Central", "GPL-2.0", b.bytes, b.unpacked}, y.maven(b), false}
-			if b.flavor == "mysql" {
+			if b.flavor == dbms.MySQL {
 				mysql = append(mysql, o)
 			} else {
 				mariadb = append(mariadb, o)
@@ -132,7 +141,7 @@ func thisDebian() (codename string, ok bool) {
 }
 
 // none makes the error of a spec that no offer has. other are versions that offers turned out to have.
-func none(offers []Offer, flavor, version string, other []string) error {
+func none(offers []Offer, flavor dbms.Flavor, version string, other []string) error {
 	var have []string
 	near := ""
 	for _, o := range offers {
@@ -145,14 +154,16 @@ func none(offers []Offer, flavor, version string, other []string) error {
 		}
 	}
 	if len(have) == 0 {
-		return hint(fmt.Errorf("%w: there is no download of %s for this machine", ErrNoServer, flavor), "unpack the server's archive and name its directory with --server-dir")
+		return hint(fmt.Errorf("%w: there is no download of %s for this machine", ErrNoServer, flavor),
+			"unpack the server's archive and name its directory with --server-dir")
 	}
 	text := "there are " + strings.Join(have, ", ")
 	if len(other) > 0 {
 		text += "; what was asked has " + strings.Join(other, ", ")
 	}
 	return hint(fmt.Errorf("%w: %s", ErrNoServer, text),
-		fmt.Sprintf("the nearest is `dyno sandbox install %s@%s`; or unpack the archive of %[1]s %[3]s and name its directory with --server-dir", flavor, near, version))
+		fmt.Sprintf("the nearest is `dyno sandbox install %s@%s`; or unpack the archive of %[1]s %[3]s and name its "+
+			"directory with --server-dir", flavor, near, version))
 }
 
 // nearer reports whether version a is nearer to want than b is: by the first number that tells.

@@ -36,7 +36,8 @@ func TestOffers(t *testing.T) {
 	f := func(spec, want, from string) {
 		t.Helper()
 		o, ok := y.Missing(t.Context(), spec)
-		if !ok || o.Spec() != want || !strings.Contains(o.From, from) || o.Download < 1e6 || o.Unpacked < o.Download/3 || o.Licence == "" {
+		if !ok || o.Spec() != want || !strings.Contains(o.From, from) || o.Download < 1e6 ||
+			o.Unpacked < o.Download/3 || o.Licence == "" {
 			t.Errorf("%s: %+v %v", spec, o, ok)
 		}
 	}
@@ -73,7 +74,8 @@ func TestNone(t *testing.T) {
 		if !errors.Is(err, ErrNoServer) || !errors.As(err, &h) {
 			t.Fatal(err)
 		}
-		if !strings.Contains(err.Error(), "9.7 (Debian sid), 8.0.33 (Maven Central), 5.6.14") || !strings.Contains(err.Error(), "9.9.1") || strings.Contains(err.Error(), "11.8") {
+		if !strings.Contains(err.Error(), "9.7 (Debian sid), 8.0.33 (Maven Central), 5.6.14") ||
+			!strings.Contains(err.Error(), "9.9.1") || strings.Contains(err.Error(), "11.8") {
 			t.Error(err)
 		}
 		if !strings.Contains(h.hint, "install mysql@"+nearest+"`") {
@@ -87,7 +89,8 @@ func TestNone(t *testing.T) {
 	f("4", "5.6.14") // the newest of the nearest
 	f("7", "8.0.33")
 	f("12", "9.7")
-	if err := none(offers, "percona", "", nil); !errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "percona") {
+	if err := none(offers, "percona", "", nil); !errors.Is(err, ErrNoServer) ||
+		!strings.Contains(err.Error(), "percona") {
 		t.Error(err)
 	}
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
-// The real thing, some 1.3 GB: every build that Install offers is fetched, starts, answers, stops and goes. DYNO_TEST_YARD names a
-// yard to keep the builds in; without it they go with the test.
+// The real thing, some 1.3 GB: every build that Install offers is fetched, starts, answers, stops and goes.
+// DYNO_TEST_YARD names a yard to keep the builds in; without it they go with the test.
 func TestInstallEvery(t *testing.T) {
 	for _, spec := range []string{
-		"mariadb@10.1", "mariadb@10.2", "mariadb@10.11", "mariadb@11.4", "mariadb@11.8", "mysql@5.5", "mysql@5.6", "mysql@8.0", "mysql@9",
+		"mariadb@10.1", "mariadb@10.2", "mariadb@10.11", "mariadb@11.4", "mariadb@11.8", "mysql@5.5", "mysql@5.6",
+		"mysql@8.0", "mysql@9",
 	} {
 		t.Run(spec, func(t *testing.T) { installed(t, spec) })
 	}
@@ -53,14 +54,15 @@ func installed(t *testing.T, spec string) {
 		t.Errorf("resolves as %+v %v", again, err)
 	}
 	var size int64
-	err = filepath.WalkDir(filepath.Join(shop.servers(), flavor+"-"+s.Version), func(_ string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if fi, err := d.Info(); err == nil {
-				size += fi.Size()
+	err = filepath.WalkDir(filepath.Join(shop.servers(), string(flavor)+"-"+s.Version),
+		func(_ string, d os.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				if fi, err := d.Info(); err == nil {
+					size += fi.Size()
+				}
 			}
-		}
-		return err
-	})
+			return err
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +76,14 @@ func installed(t *testing.T, spec string) {
 		if got := value(t, db, "SELECT VERSION()"); !strings.HasPrefix(got, s.Version) {
 			t.Errorf("version %s", got)
 		}
-		if got := value(t, db, "SELECT GROUP_CONCAT(CONCAT(User,'@',Host)) FROM mysql.user WHERE User NOT LIKE 'm%.%'"); got != "root@localhost" {
+		if got := value(t, db,
+			"SELECT GROUP_CONCAT(CONCAT(User,'@',Host)) FROM mysql.user WHERE User NOT LIKE 'm%.%'"); got !=
+			"root@localhost" {
 			t.Errorf("accounts %s", got)
 		}
 		for _, q := range []string{
-			"CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB", "INSERT INTO d.t VALUES (1), (2)",
+			"CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB",
+			"INSERT INTO d.t VALUES (1), (2)",
 			"CREATE USER 'u'@'%' IDENTIFIED BY 'secret-1A'", "GRANT ALL ON d.* TO 'u'@'%'", "DROP USER 'u'@'%'",
 		} {
 			if _, err := db.Exec(q); err != nil {
@@ -86,13 +91,16 @@ func installed(t *testing.T, spec string) {
 			}
 		}
 		client := s.Client()
-		words := append(client[1:len(client):len(client)], "--no-defaults", "--user=root", "--socket="+box.Socket, "-BNe", "SELECT COUNT(*) FROM d.t")
-		if out, err := exec.Command(client[0], words...).CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "2" {
+		words := append(client[1:len(client):len(client)], "--no-defaults", "--user=root", "--socket="+box.Socket,
+			"-BNe", "SELECT COUNT(*) FROM d.t")
+		if out, err := exec.Command(client[0], words...).CombinedOutput(); err != nil ||
+			strings.TrimSpace(string(out)) != "2" {
 			t.Errorf("client %q: %v %s", client, err, out)
 		}
 		if s.makesKeys() {
 			var name, tls string
-			if err := db.QueryRow("SHOW GLOBAL VARIABLES LIKE 'have_ssl'").Scan(&name, &tls); err != nil || tls != "YES" {
+			if err := db.QueryRow("SHOW GLOBAL VARIABLES LIKE 'have_ssl'").Scan(&name, &tls); err != nil ||
+				tls != "YES" {
 				t.Errorf("TLS: %s %v", tls, err)
 			}
 		}
@@ -112,9 +120,15 @@ func installed(t *testing.T, spec string) {
 		}
 	}
 	if spec == "mariadb@10.11" || spec == "mariadb@11.8" {
-		box := up(t, y, Config{Name: "rocks", Server: s.Path, Settings: map[string]string{"plugin_load_add": "ha_rocksdb.so"}})
+		box := up(t, y, Config{
+			Name: "rocks", Server: s.Path,
+			Settings: map[string]string{"plugin_load_add": "ha_rocksdb.so"},
+		})
 		db := open(t, box)
-		for _, q := range []string{"CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=RocksDB", "INSERT INTO d.t VALUES (1)"} {
+		for _, q := range []string{
+			"CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=RocksDB",
+			"INSERT INTO d.t VALUES (1)",
+		} {
 			if _, err := db.Exec(q); err != nil {
 				t.Errorf("%s: %v", q, err)
 			}

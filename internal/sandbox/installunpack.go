@@ -24,8 +24,8 @@ const (
 // keep says where a file of an archive goes below the tree, "" for nowhere.
 type keep func(name string) string
 
-// unpacker writes the files of an archive below a directory, and nowhere else: no name and no link leads out of it, a file is
-// written once, nothing gets more rights than 0755.
+// unpacker writes the files of an archive below a directory, and nowhere else: no name and no link leads out of it, a
+// file is written once, nothing gets more rights than 0755.
 type unpacker struct {
 	ctx   context.Context
 	root  *os.Root
@@ -33,6 +33,7 @@ type unpacker struct {
 	step  func(n int64) // bytes written
 	files int
 	bytes int64
+	links []string // that are not checked yet
 }
 
 // place returns where a member goes, "" for one that is left out.
@@ -69,7 +70,8 @@ func (u *unpacker) file(to string, mode fs.FileMode, size int64, from io.Reader)
 	if err := f.Chmod(perm); err != nil { // whatever the umask is
 		return err
 	}
-	n, err := io.Copy(f, io.LimitReader(contextReader{u.ctx, from}, size+1)) // a byte more reads the end, where checksums are compared
+	// a byte more reads the end, where checksums are compared
+	n, err := io.Copy(f, io.LimitReader(contextReader{u.ctx, from}, size+1))
 	if err != nil {
 		return fmt.Errorf("unpack %s: %w", to, err)
 	}
@@ -82,7 +84,8 @@ func (u *unpacker) file(to string, mode fs.FileMode, size int64, from io.Reader)
 
 // link makes a symbolic link, when it leads to a place below the tree.
 func (u *unpacker) link(to, target string) error {
-	if path.IsAbs(target) || strings.ContainsAny(target, "\x00\\") || !filepath.IsLocal(filepath.FromSlash(path.Join(path.Dir(to), target))) {
+	if path.IsAbs(target) || strings.ContainsAny(target, "\x00\\") ||
+		!filepath.IsLocal(filepath.FromSlash(path.Join(path.Dir(to), target))) {
 		return fmt.Errorf("%w: the link %s leads to %q", errArchive, to, target)
 	}
 	return u.root.Symlink(target, to)

@@ -31,8 +31,9 @@ func (s Server) base() string {
 	return filepath.Dir(dir)
 }
 
-// launcher returns what to execute before any options. A tree that brings its own C library is run by its own loader, for
-// neither the system's loader nor its libraries need fit. One that brings a few libraries alone finds them by the environment.
+// launcher returns what to execute before any options. A tree that brings its own C library is run by its own loader,
+// for neither the system's loader nor its libraries need fit. One that brings a few libraries alone finds them by the
+// environment.
 func (s Server) launcher() []string {
 	root := s.root()
 	if root == "" {
@@ -61,8 +62,8 @@ func (s Server) launcher() []string {
 	return []string{loader, "--library-path", strings.Join(libs, ":"), s.Path} // no --argv0: glibc has it from 2.33 on
 }
 
-// Client returns the command that runs a client program for this build, without options: the build's own, else one on $PATH; nil
-// when there is none.
+// Client returns the command that runs a client program for this build, without options: the build's own, else one on
+// $PATH; nil when there is none.
 func (s Server) Client() []string {
 	base := s.base()
 	if base == "" {
@@ -127,7 +128,8 @@ func isDir(path string) bool {
 	return err == nil && fi.IsDir()
 }
 
-// environment is all that a server sees of ours. The rest could change what it does (MYSQL_TCP_PORT, LD_PRELOAD) or hold secrets.
+// environment is all that a server sees of ours. The rest could change what it does (MYSQL_TCP_PORT, LD_PRELOAD) or
+// hold secrets.
 func environment(home string) []string {
 	env := []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=" + home}
 	if tz, ok := os.LookupEnv("TZ"); ok {

@@ -27,11 +27,12 @@ type held struct {
 	Number  string            `json:"number,omitempty"`  // of the disk
 }
 
-// Limit replaces the limits of a running server, all of them, and tells what became of each. What is not permitted here is not in
-// force and says why, it is no error. Its causes are ErrNotFound, ErrStopped, ErrBusy and a limit that cannot be.
+// Limit replaces the limits of a running server, all of them, and tells what became of each. What is not permitted here
+// is not in force and says why, it is no error. Its causes are ErrNotFound, ErrStopped, ErrBusy and a limit that cannot
+// be.
 //
-// A server with a CPU limit is one group to the scheduler, however many threads it has: on CPUs that it shares with other busy
-// programs it gets less than its limit grants. Keep the load on other CPUs.
+// A server with a CPU limit is one group to the scheduler, however many threads it has: on CPUs that it shares with
+// other busy programs it gets less than its limit grants. Keep the load on other CPUs.
 func (y *Yard) Limit(ctx context.Context, name string, l limit.Limits) ([]limit.State, error) {
 	const op = "limit sandbox"
 	if err := l.Check(); err != nil {
@@ -48,8 +49,8 @@ func (y *Yard) Limit(ctx context.Context, name string, l limit.Limits) ([]limit.
 	return s, wrap(op, name, err)
 }
 
-// limit makes what groups the limits need and are not there, and writes the limits into all. With a running process it joins the
-// new ones; else join is called when there is one.
+// limit makes what groups the limits need and are not there, and writes the limits into all. With a running process it
+// joins the new ones; else join is called when there is one.
 func (r *record) limit(dir string, l limit.Limits) error {
 	h := &r.Held
 	was := h.Number
@@ -70,7 +71,8 @@ func (r *record) limit(dir string, l limit.Limits) error {
 			h.lack(c, why)
 		}
 	}
-	if g := h.group("io"); g != nil && was != "" && was != h.Number { // of a disk that is gone the limits are gone with it
+	if g := h.group("io"); g != nil && was != "" && was != h.Number {
+		// of a disk that is gone the limits are gone with it
 		host.Group{Version: g.Version, Controllers: []string{"io"}, Dir: g.Dir}.Set(limit.Limits{}, was)
 	}
 	plan = h.adopt(plan)
@@ -103,8 +105,8 @@ func (r *record) limit(dir string, l limit.Limits) error {
 	return nil
 }
 
-// adopt returns the groups of a plan that must be made. Those that a running server is in serve already; and as it can be in one of
-// cgroup v2 only, that one gets the controllers it lacks.
+// adopt returns the groups of a plan that must be made. Those that a running server is in serve already; and as it can
+// be in one of cgroup v2 only, that one gets the controllers it lacks.
 func (h *held) adopt(plan []host.Group) (fresh []host.Group) {
 	for _, g := range plan {
 		g.Controllers = slices.DeleteFunc(slices.Clone(g.Controllers), func(c string) bool { return h.group(c) != nil })
@@ -243,7 +245,8 @@ func (r record) tell(dir string, s *limit.State) {
 		s.Reason = err.Error() + "; set it again with `dyno sandbox limit`"
 		return
 	case !host.Equal(s.Name, h.Wanted, got):
-		s.Reason = fmt.Sprintf("%s/%s was changed by another program; set it again with `dyno sandbox limit`", g.Dir, g.File(s.Name))
+		s.Reason = fmt.Sprintf("%s/%s was changed by another program; set it again with `dyno sandbox limit`", g.Dir,
+			g.File(s.Name))
 		return
 	case !g.Holds(r.Process.PID):
 		s.Reason = fmt.Sprintf("the server was moved out of %s; restart it", g.Dir)
@@ -269,8 +272,8 @@ func (r record) tell(dir string, s *limit.State) {
 	s.InForce = true
 }
 
-// cachedWrites returns why a limit on writes does not hold though it is set: without O_DIRECT InnoDB's pages wait in the page
-// cache, and the kernel writes most of them in its own name, which cgroup v1 limits nobody for.
+// cachedWrites returns why a limit on writes does not hold though it is set: without O_DIRECT InnoDB's pages wait in
+// the page cache, and the kernel writes most of them in its own name, which cgroup v1 limits nobody for.
 func cachedWrites(pid int, data string) string {
 	real, err := filepath.EvalSymlinks(data)
 	if err != nil {
@@ -281,9 +284,11 @@ func cachedWrites(pid int, data string) string {
 	})
 	switch {
 	case err != nil:
-		return "it is set, but whether the server writes with O_DIRECT is unknown, and without it cgroup v1 does not limit writes: " + err.Error()
+		return "it is set, but whether the server writes with O_DIRECT is unknown, and without it cgroup v1 does not " +
+			"limit writes: " + err.Error()
 	case cached > 0 || direct == 0:
-		return "it is set, but the server writes its data through the page cache, which cgroup v1 does not limit; set innodb_flush_method=O_DIRECT"
+		return "it is set, but the server writes its data through the page cache, which cgroup v1 does not limit; " +
+			"set innodb_flush_method=O_DIRECT"
 	}
 	return ""
 }

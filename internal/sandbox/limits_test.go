@@ -165,7 +165,8 @@ func TestLimitsAfterServerDied(t *testing.T) {
 	if err := y.Down(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.Up(t.Context(), Config{Name: "a", Limits: l, Settings: map[string]string{"nonsense": "1"}}, nil); !errors.Is(err, ErrDied) {
+	if _, err := y.Up(t.Context(), Config{Name: "a", Limits: l, Settings: map[string]string{"nonsense": "1"}},
+		nil); !errors.Is(err, ErrDied) {
 		t.Errorf("a setting that is none: %v", err)
 	}
 	if left := groupsOf(t, s.Dir); len(left) > 0 {
@@ -187,7 +188,10 @@ func TestLimitChangedByOthers(t *testing.T) {
 		t.Fatal("no control group")
 	}
 	for _, g := range groups {
-		for file, text := range map[string]string{"cpu.cfs_quota_us": "-1", "cpu.max": "max", "memory.limit_in_bytes": "-1", "memory.max": "max"} {
+		for file, text := range map[string]string{
+			"cpu.cfs_quota_us": "-1", "cpu.max": "max",
+			"memory.limit_in_bytes": "-1", "memory.max": "max",
+		} {
 			if exists(filepath.Join(g, file)) {
 				if err := os.WriteFile(filepath.Join(g, file), []byte(text), 0); err != nil {
 					t.Fatal(err)
@@ -231,7 +235,8 @@ func TestLimitMemory(t *testing.T) {
 
 	// Under a limit that came late what it held before does not count.
 	b := up(t, y, Config{Name: "b", Server: "mariadb"})
-	if states, err = y.Limit(ctx, "b", limit.Limits{Memory: 1 << 30}); err != nil || len(states) != 1 || states[0].InForce || !strings.Contains(states[0].Reason, "before") {
+	if states, err = y.Limit(ctx, "b", limit.Limits{Memory: 1 << 30}); err != nil || len(states) != 1 ||
+		states[0].InForce || !strings.Contains(states[0].Reason, "before") {
 		t.Errorf("set while it runs: %+v, %v", states, err)
 	}
 	if got := find(t, y, "b"); len(got.Limits) != 1 || got.Limits[0].InForce || got.PID != b.PID {
@@ -239,8 +244,8 @@ func TestLimitMemory(t *testing.T) {
 	}
 }
 
-// readDirect reads a file for some seconds past the page cache, in the control group of a server, and tells bytes and requests a
-// second.
+// readDirect reads a file for some seconds past the page cache, in the control group of a server, and tells bytes and
+// requests a second.
 func readDirect(t *testing.T, groups []string, file string, block int) (bytes, requests float64) {
 	t.Helper()
 	script := "read -r word; for g in " + strings.Join(groups, " ") + "; do echo $$ > $g/cgroup.procs; done; " +
@@ -406,12 +411,16 @@ func TestLimitOfDiskBefore(t *testing.T) {
 func TestAdopt(t *testing.T) {
 	top := t.TempDir()
 	group := func(version int, controllers string) host.Group {
-		return host.Group{Version: version, Controllers: strings.Split(controllers, ","), Dir: filepath.Join(top, "dyno-x"), Top: top}
+		return host.Group{
+			Version: version, Controllers: strings.Split(controllers, ","),
+			Dir: filepath.Join(top, "dyno-x"), Top: top,
+		}
 	}
 	text := func(groups []host.Group) string {
 		var out []string
 		for _, g := range groups {
-			out = append(out, fmt.Sprintf("%d %s %s", g.Version, strings.Join(g.Controllers, ","), strings.TrimPrefix(g.Dir, top)))
+			out = append(out, fmt.Sprintf("%d %s %s", g.Version, strings.Join(g.Controllers, ","),
+				strings.TrimPrefix(g.Dir, top)))
 		}
 		return strings.Join(out, "; ")
 	}
@@ -433,8 +442,10 @@ func TestAdopt(t *testing.T) {
 	}
 	f(nil, []host.Group{group(2, "cpu,memory")}, "", "2 cpu,memory /elsewhere/dyno-x", "")
 	f([]host.Group{group(2, "cpu")}, []host.Group{group(2, "cpu")}, "2 cpu /dyno-x", "", "")
-	f([]host.Group{group(1, "cpu")}, []host.Group{group(1, "cpu"), group(1, "memory")}, "1 cpu /dyno-x", "1 memory /elsewhere/dyno-x", "")
-	f([]host.Group{group(1, "cpu")}, []host.Group{group(1, "cpu"), group(2, "io,memory")}, "1 cpu /dyno-x", "2 io,memory /elsewhere/dyno-x", "")
+	f([]host.Group{group(1, "cpu")}, []host.Group{group(1, "cpu"), group(1, "memory")}, "1 cpu /dyno-x",
+		"1 memory /elsewhere/dyno-x", "")
+	f([]host.Group{group(1, "cpu")}, []host.Group{group(1, "cpu"), group(2, "io,memory")}, "1 cpu /dyno-x",
+		"2 io,memory /elsewhere/dyno-x", "")
 	f([]host.Group{group(2, "cpu")}, []host.Group{group(2, "cpu,memory")}, "2 cpu,memory /dyno-x", "", "memory")
 	if b, err := os.ReadFile(handed); err != nil || !strings.HasPrefix(string(b), "+memory") {
 		t.Errorf("not handed down: %q %v", b, err)
@@ -465,7 +476,10 @@ func TestLimitWithoutGroup(t *testing.T) {
 func TestLimitReadsOfLoopDevice(t *testing.T) {
 	needLoops(t)
 	y := yard(t)
-	s := up(t, y, Config{Name: "a", Server: "mariadb", Limits: limit.Limits{ReadIOPS: 300}, Filesystem: "ext4", FilesystemBytes: 512 << 20})
+	s := up(t, y, Config{
+		Name: "a", Server: "mariadb", Limits: limit.Limits{ReadIOPS: 300}, Filesystem: "ext4",
+		FilesystemBytes: 512 << 20,
+	})
 	inForce(t, s.Limits, "read_iops 300")
 	if !strings.Contains(s.Limits[0].How, " of loop") {
 		t.Errorf("limited is %s", s.Limits[0].How)
@@ -484,9 +498,15 @@ func TestLimitWrites(t *testing.T) {
 	needRoot(t)
 	y := yard(t)
 	l := limit.Limits{WriteBPS: 64 << 20}
-	s := up(t, y, Config{Name: "a", Server: "mariadb", Settings: map[string]string{"innodb_flush_method": "O_DIRECT"}, Limits: l})
+	s := up(t, y, Config{
+		Name: "a", Server: "mariadb", Settings: map[string]string{"innodb_flush_method": "O_DIRECT"},
+		Limits: l,
+	})
 	inForce(t, s.Limits, "write_bps 67108864")
-	s = up(t, y, Config{Name: "b", Server: "mariadb", Settings: map[string]string{"innodb_flush_method": "fsync"}, Limits: l})
+	s = up(t, y, Config{
+		Name: "b", Server: "mariadb", Settings: map[string]string{"innodb_flush_method": "fsync"},
+		Limits: l,
+	})
 	v1 := exists("/sys/fs/cgroup/blkio")
 	if len(s.Limits) != 1 || s.Limits[0].InForce == v1 || v1 && !strings.Contains(s.Limits[0].Reason, "O_DIRECT") {
 		t.Errorf("through the page cache: %+v", s.Limits)

@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// flock takes an exclusive lock on a directory, which leaves no lock file behind and ends with its holder, however that ends.
-// It waits until ctx ends.
+// flock takes an exclusive lock on a directory, which leaves no lock file behind and ends with its holder, however that
+// ends. It waits until ctx ends.
 func flock(ctx context.Context, dir string) (unlock func(), err error) {
 	for {
 		unlock, held, err := tryFlock(dir)
@@ -45,8 +45,8 @@ func tryFlock(dir string) (unlock func(), held bool, err error) {
 	}
 }
 
-// lockOpen takes the lock of a directory that was opened by a path. It is not ok when the path leads elsewhere by then: its last holder
-// has removed the directory, and whoever makes it anew locks another one.
+// lockOpen takes the lock of a directory that was opened by a path. It is not ok when the path leads elsewhere by then:
+// its last holder has removed the directory, and whoever makes it anew locks another one.
 func lockOpen(f *os.File, dir string) (ok, held bool, err error) {
 	// One that an earlier version made can be opened by all.
 	if fi, err := f.Stat(); err == nil && ownerID(fi) == os.Geteuid() && fi.Mode()&0o044 != 0 {
@@ -54,25 +54,24 @@ func lockOpen(f *os.File, dir string) (ok, held bool, err error) {
 			return false, false, err
 		}
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = platform.Lock(f, true)
 	switch {
 	case err == nil:
 		return same(f, dir), false, nil
-	case errors.Is(err, unix.EWOULDBLOCK):
+	case errors.Is(err, platform.ErrLocked):
 		return false, true, nil
-	case errors.Is(err, unix.EINTR):
-		return false, false, nil
 	}
 	return false, false, fmt.Errorf("lock %s: %w", dir, err)
 }
 
-// inheritedFor is how long a lock may outlive its holder: a program that was killed while it started another one leaves the lock's
-// descriptor with the child until that one executes, which takes a moment on a busy machine.
+// inheritedFor is how long a lock may outlive its holder: a program that was killed while it started another one leaves
+// the lock's descriptor with the child until that one executes, which takes a moment on a busy machine.
 const inheritedFor = time.Second
 
-// acquire locks the sandbox name, so that of all programs one alone starts, stops or removes it; the others get ErrBusy a moment later.
-// With create it makes the sandbox's directory when there is none, and tells so. The lock of the directory of all sandboxes is
-// held meanwhile: nobody sees a sandbox between being made and being locked, and a look never disturbs an acquire.
+// acquire locks the sandbox name, so that of all programs one alone starts, stops or removes it; the others get ErrBusy
+// a moment later. With create it makes the sandbox's directory when there is none, and tells so. The lock of the
+// directory of all sandboxes is held meanwhile: nobody sees a sandbox between being made and being locked, and a look
+// never disturbs an acquire.
 func (y *Yard) acquire(ctx context.Context, name string, create bool) (release func(), created bool, err error) {
 	if create {
 		if err := makeAll(y.sandboxes(), makeLocked); err != nil {
@@ -104,7 +103,8 @@ func (y *Yard) acquire(ctx context.Context, name string, create bool) (release f
 		case removed:
 			return nil, false, err
 		}
-		return nil, false, hint(fmt.Errorf("%w, which starts, stops or removes it", ErrBusy), "wait for it to end and check `dyno sandbox ls`")
+		return nil, false, hint(fmt.Errorf("%w, which starts, stops or removes it", ErrBusy),
+			"wait for it to end and check `dyno sandbox ls`")
 	}
 }
 

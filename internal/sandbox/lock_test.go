@@ -104,7 +104,8 @@ func TestAcquireRemoved(t *testing.T) {
 	}
 }
 
-// Whoever can open a directory can hold its lock: another account can enter those of sandboxes, as servers do, and open none.
+// Whoever can open a directory can hold its lock: another account can enter those of sandboxes, as servers do, and open
+// none.
 func TestNobodyElseHoldsTheLock(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root alone can be another account")

@@ -65,7 +65,8 @@ func (l logs) said(i int) string {
 	return text
 }
 
-// changed returns what the server said about settings that are not in force as they were asked for: it starts all the same.
+// changed returns what the server said about settings that are not in force as they were asked for: it starts all the
+// same.
 func (l logs) changed() []string {
 	var notes []string
 	for i := range l.files {
@@ -92,11 +93,14 @@ var (
 	changedLine = pattern.New(`adjusted to|wasn't recognized|unknown (variable|option)`)
 	errorLine   = pattern.New(`\[ERROR\]|\[Fatal\]|InnoDB: (Error:|than specified)`)
 	// stamp is what stands before the message: "2026-01-02T03:04:05.678901Z 0 [ERROR] [MY-000067] [Server] " of MySQL,
-	// "2026-01-02  3:04:05 0 [ERROR] /usr/sbin/mariadbd: " of MariaDB, "260102  3:04:05 [ERROR] /x/mysqld: " of MySQL 5.5.
-	stamp = pattern.New(`^(\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+|\d{6} [ \d]\d:\d\d:\d\d) (\[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?)?`)
+	// "2026-01-02 3:04:05 0 [ERROR] /usr/sbin/mariadbd: " of MariaDB, "260102 3:04:05 [ERROR] /x/mysqld: " of MySQL
+	// 5.5.
+	stamp = pattern.New(
+		`^(\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+|\d{6} [ \d]\d:\d\d:\d\d) (\[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?)?`)
 	// aftermath are complaints that follow from an earlier one.
-	aftermath = pattern.New(`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to (initialize (builtin )?plugins|shutdown components)|` +
-		`Data Dictionary initialization failed|data directory \S+ is unusable|Unknown/unsupported storage engine: InnoDB`)
+	aftermath = pattern.New(
+		`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to (initialize (builtin )?plugins|shutdown components)|` +
+			`Data Dictionary initialization failed|data directory \S+ is unusable|Unknown/unsupported storage engine: InnoDB`)
 )
 
 // complaint picks the errors out of a log, the last ones if there are many; without any, its last two lines.
@@ -120,8 +124,8 @@ func complaint(log string) string {
 	return strings.Join(errs[max(0, len(errs)-4):], "; ")
 }
 
-// LastError returns the last errors that a sandbox's server wrote to its logs since it was last started, in a few lines; "" when there
-// is none.
+// LastError returns the last errors that a sandbox's server wrote to its logs since it was last started, in a few
+// lines; "" when there is none.
 func (y *Yard) LastError(name string) string {
 	if CheckName(name) != nil {
 		return ""

@@ -35,8 +35,10 @@ InnoDB: than specified in the .cnf file 0 268435456 bytes!
 261123  5:18:30 [ERROR] Aborting
 
 261123  5:18:30 [Note] /x/bin/mysqld: Shutdown complete
-`, "InnoDB: Error: log file ./ib_logfile0 is of different size 0 5242880 bytes; InnoDB: than specified in the .cnf file 0 268435456 bytes!")
-	f("261123 15:18:30 [ERROR] /x/bin/mysqld: unknown variable 'x=1'\n261123 15:18:30 [ERROR] Aborting\n", "unknown variable 'x=1'")
+`, "InnoDB: Error: log file ./ib_logfile0 is of different size 0 5242880 bytes; InnoDB: than specified in the .cnf "+
+		"file 0 268435456 bytes!")
+	f("261123 15:18:30 [ERROR] /x/bin/mysqld: unknown variable 'x=1'\n261123 15:18:30 [ERROR] Aborting\n",
+		"unknown variable 'x=1'")
 	f("ld.so: cannot open\nsomething else\n", "ld.so: cannot open; something else") // nothing a server said
 }
 
@@ -55,7 +57,8 @@ func TestLogs(t *testing.T) {
 	if l.last() != "" || l.changed() != nil {
 		t.Fatal(l.last(), l.changed())
 	}
-	if err := os.WriteFile(file, []byte(old+"2026-11-21  7:43:57 0 [Warning] option 'b': value 0 adjusted to 1\n2026-11-21  7:43:57 0 [ERROR] new\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(old+"2026-11-21  7:43:57 0 [Warning] option 'b': value 0 adjusted to "+
+		"1\n2026-11-21  7:43:57 0 [ERROR] new\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if got := l.last(); got != "new" {
@@ -107,7 +110,8 @@ func TestLastError(t *testing.T) {
 	if err := y.Down(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.Up(ctx, Config{Name: "a", Settings: map[string]string{"no_such_setting": "1"}}, nil); !errors.Is(err, ErrDied) {
+	if _, err := y.Up(ctx, Config{Name: "a", Settings: map[string]string{"no_such_setting": "1"}},
+		nil); !errors.Is(err, ErrDied) {
 		t.Fatal(err)
 	}
 	f("unknown variable", "of now")

@@ -4,27 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// image is a file with a filesystem of its own that holds a sandbox's data, and the server's temporary files beside them: what is
-// measured or limited there is all that the server writes. The record knows it before anything of it is made. The loop device is not
-// in it: it frees itself when its filesystem is unmounted, or when we are killed before that is mounted.
+// image is a file with a filesystem of its own that holds a sandbox's data, and the server's temporary files beside
+// them: what is measured or limited there is all that the server writes. The record knows it before anything of it is
+// made. The loop device is not in it: it frees itself when its filesystem is unmounted, or when we are killed before
+// that is mounted.
 type image struct {
 	Filesystem string `json:"filesystem"`
 	Bytes      int64  `json:"bytes"`
-	Tmp        bool   `json:"tmp,omitempty"` // it has directories data and tmp; images of old are the data directory alone
+	// it has directories data and tmp; images of old are the data directory alone
+	Tmp bool `json:"tmp,omitempty"`
 }
 
 type filesystem struct {
@@ -33,8 +36,8 @@ type filesystem struct {
 	smallest  int64
 }
 
-// filesystems are those that data can be put on. All of mkfs's work is done at once: a filesystem that finishes itself in its first
-// minutes writes into the measurement.
+// filesystems are those that data can be put on. All of mkfs's work is done at once: a filesystem that finishes itself
+// in its first minutes writes into the measurement.
 var filesystems = []filesystem{
 	{"ext4", "e2fsprogs", [][]string{ // a new file reads as zeros; versions before 1.46.6 do not know how to be told
 		{"mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0,assume_storage_prezeroed=1"},
@@ -48,7 +51,8 @@ const defaultImage = 4 << 30
 
 func imageFile(dir string) string { return filepath.Join(dir, "data.img") }
 
-// CheckFilesystem says whether the data of a new sandbox can be put on a filesystem of their own here, before anything is made.
+// CheckFilesystem says whether the data of a new sandbox can be put on a filesystem of their own here, before anything
+// is made.
 func CheckFilesystem(name string, bytes int64) error {
 	i := slices.IndexFunc(filesystems, func(f filesystem) bool { return f.name == name })
 	if i < 0 {
@@ -56,7 +60,8 @@ func CheckFilesystem(name string, bytes int64) error {
 	}
 	f := filesystems[i]
 	if bytes < f.smallest {
-		return hint(fmt.Errorf("%w: %s is too small for %s with a server's data", ErrFilesystem, unit.Bytes(float64(bytes)), name),
+		return hint(fmt.Errorf("%w: %s is too small for %s with a server's data", ErrFilesystem,
+			unit.Bytes(float64(bytes)), name),
 			"give at least "+unit.Bytes(float64(f.smallest)))
 	}
 	if _, err := findTool(f.mkfs[0][0]); err != nil {
@@ -73,10 +78,11 @@ func mayLoop() error {
 		if os.Geteuid() == 0 {
 			return nil
 		}
-		err = unix.EPERM
+		err = syscall.EPERM
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return hint(fmt.Errorf("%w: there are no loop devices here", ErrFilesystem), "load the module: modprobe loop; in a container, "+asRoot)
+		return hint(fmt.Errorf("%w: there are no loop devices here", ErrFilesystem),
+			"load the module: modprobe loop; in a container, "+asRoot)
 	}
 	return hint(fmt.Errorf("%w: a loop device cannot be attached and mounted: %w", ErrFilesystem, err), asRoot)
 }
@@ -148,7 +154,8 @@ func mkfs(ctx context.Context, name, file string) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			last = fmt.Errorf("%w: %s: %w: %s", ErrFilesystem, argv[0], err, strings.Join(strings.Fields(string(out)), " "))
+			last = fmt.Errorf("%w: %s: %w: %s", ErrFilesystem, argv[0], err,
+				strings.Join(strings.Fields(string(out)), " "))
 		}
 		return last
 	}
@@ -162,7 +169,8 @@ func (r record) filesystem() string {
 	return r.Image.Filesystem
 }
 
-// mountData mounts the record's image again after the machine was started anew. A sandbox without one has its data there.
+// mountData mounts the record's image again after the machine was started anew. A sandbox without one has its data
+// there.
 func (r record) mountData(ctx context.Context, dir string) error {
 	if r.Image == nil {
 		return nil
@@ -186,7 +194,8 @@ func mountImage(ctx context.Context, dir string, i image) error {
 		return err
 	}
 	if i.Tmp {
-		if err := unmountImage(ctx, dir); err != nil { // of somebody who was killed here: two devices on one file would spoil it
+		if err := unmountImage(ctx, dir); err != nil {
+			// of somebody who was killed here: two devices on one file would spoil it
 			return err
 		}
 		at = filepath.Join(dir, wholeImage)
@@ -203,10 +212,10 @@ func mountImage(ctx context.Context, dir string, i image) error {
 		return err
 	}
 	defer device.Close() // from here on the mount alone keeps the device
-	if err := unix.Mount(device.Name(), at, i.Filesystem, unix.MS_NODEV|unix.MS_NOSUID, ""); err != nil {
+	if err := mount(device.Name(), at, i.Filesystem); err != nil {
 		err = fmt.Errorf("%w: mount %s: %w", ErrFilesystem, i.Filesystem, err)
 		switch {
-		case errors.Is(err, unix.ENODEV):
+		case errors.Is(err, syscall.ENODEV):
 			err = hint(err, "the kernel does not know "+i.Filesystem+": modprobe "+i.Filesystem)
 		case errors.Is(err, os.ErrPermission):
 			err = hint(err, asRoot)
@@ -223,11 +232,11 @@ func mountImage(ctx context.Context, dir string, i image) error {
 				return err
 			}
 		}
-		if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil {
+		if err := bind(from, to); err != nil {
 			return fmt.Errorf("%w: mount %s: %w", ErrFilesystem, to, err)
 		}
 	}
-	if err := unix.Unmount(at, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil { // also if somebody is looking around there
+	if err := detach(at); err != nil { // also if somebody is looking around there
 		return fmt.Errorf("unmount %s: %w", at, err)
 	}
 	return os.Remove(at)
@@ -235,72 +244,19 @@ func mountImage(ctx context.Context, dir string, i image) error {
 
 // isMount reports whether something is mounted at a directory. One that does not exist is no mount.
 func isMount(dir string) (bool, error) {
-	var at, above unix.Stat_t
-	if err := unix.Lstat(dir, &at); errors.Is(err, unix.ENOENT) {
+	at, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	} else if err != nil {
-		return false, fmt.Errorf("stat %s: %w", dir, err)
+		return false, err
 	}
-	if err := unix.Stat(filepath.Dir(dir), &above); err != nil {
-		return false, fmt.Errorf("stat %s: %w", filepath.Dir(dir), err)
-	}
-	return at.Dev != above.Dev, nil
-}
-
-// attach returns an open loop device on a file, which bypasses the page cache where the disk below can. It is freed when the last
-// one who holds it, us or a mount, lets go.
-func attach(file string) (*os.File, error) {
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	above, err := os.Stat(filepath.Dir(dir))
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	defer f.Close()
-	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer control.Close()
-	for try := 1; ; try++ {
-		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
-		if err != nil {
-			return nil, fmt.Errorf("find a free one: %w", err)
-		}
-		device, err := os.OpenFile(fmt.Sprintf("/dev/loop%d", n), os.O_RDWR, 0)
-		if errors.Is(err, os.ErrNotExist) && try < 50 {
-			time.Sleep(10 * time.Millisecond) // udev is about to make it
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err = configure(device, f); err == nil {
-			return device, nil
-		}
-		device.Close()
-		if !errors.Is(err, unix.EBUSY) || try == 50 { // somebody was faster
-			return nil, fmt.Errorf("%s: %w", device.Name(), err)
-		}
-	}
-}
-
-func configure(device, file *os.File) error {
-	info := unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO}
-	copy(info.File_name[:len(info.File_name)-1], file.Name())
-	err := unix.IoctlLoopConfigure(int(device.Fd()), &unix.LoopConfig{Fd: uint32(file.Fd()), Size: 0, Info: info})
-	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTTY) {
-		return err
-	}
-	// Linux before 5.8 does it in steps.
-	if err := unix.IoctlSetInt(int(device.Fd()), unix.LOOP_SET_FD, int(file.Fd())); err != nil {
-		return err
-	}
-	info.Flags = unix.LO_FLAGS_AUTOCLEAR
-	if err := unix.IoctlLoopSetStatus64(int(device.Fd()), &info); err != nil {
-		_ = unix.IoctlSetInt(int(device.Fd()), unix.LOOP_CLR_FD, 0) // the first error is the one to tell
-		return err
-	}
-	_ = unix.IoctlSetInt(int(device.Fd()), unix.LOOP_SET_DIRECT_IO, 1) // the disk below may not have it
-	return nil
+	here, _ := platform.FileOf(at)
+	there, _ := platform.FileOf(above)
+	return here.Device != there.Device, nil
 }
 
 // unmountImage unmounts what is mounted of a sandbox's image; its loop device frees itself.
@@ -320,15 +276,15 @@ func unmount(ctx context.Context, dir string) error {
 		if err != nil || !mounted {
 			return err
 		}
-		if err = unix.Unmount(dir, unix.UMOUNT_NOFOLLOW); err == nil {
+		if err = unmountOne(dir); err == nil {
 			continue // there may be another one below it
 		}
-		if !errors.Is(err, unix.EBUSY) || time.Now().After(end) {
+		if !errors.Is(err, syscall.EBUSY) || time.Now().After(end) {
 			err = fmt.Errorf("unmount %s: %w", dir, err)
 			switch {
-			case errors.Is(err, unix.EBUSY):
+			case errors.Is(err, syscall.EBUSY):
 				err = hint(err, "a process has files open there or its working directory: see `fuser -vm "+dir+"`")
-			case errors.Is(err, unix.EPERM):
+			case errors.Is(err, syscall.EPERM):
 				err = hint(err, "do it as root, who mounted it")
 			}
 			return err
@@ -341,8 +297,8 @@ func unmount(ctx context.Context, dir string) error {
 	}
 }
 
-// filesystemNote returns what must be told about a mounted image, "" for nothing: without direct I/O its blocks are in the page
-// cache twice and a read may not reach the disk.
+// filesystemNote returns what must be told about a mounted image, "" for nothing: without direct I/O its blocks are in
+// the page cache twice and a read may not reach the disk.
 func (r record) filesystemNote(dir string) string {
 	if r.Image == nil {
 		return ""
@@ -353,7 +309,8 @@ func (r record) filesystemNote(dir string) string {
 	}
 	b, err := os.ReadFile("/sys/block/" + place.Device + "/loop/dio")
 	if err == nil && strings.TrimSpace(string(b)) == "0" {
-		return fmt.Sprintf("the loop device %s uses the page cache: the disk below does not support direct I/O", place.Device)
+		return fmt.Sprintf("the loop device %s uses the page cache: the disk below does not support direct I/O",
+			place.Device)
 	}
 	return ""
 }

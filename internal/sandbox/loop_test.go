@@ -71,7 +71,8 @@ func TestFilesystem(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			if _, err := findTool(f.mkfs[0][0]); err != nil && f.name != "ext4" {
 				err := CheckFilesystem(f.name, 1<<30)
-				if h := (hinted{}); !errors.Is(err, ErrFilesystem) || !errors.As(err, &h) || !strings.Contains(h.hint, f.pkg) {
+				if h := (hinted{}); !errors.Is(err, ErrFilesystem) || !errors.As(err, &h) ||
+					!strings.Contains(h.hint, f.pkg) {
 					t.Errorf("without its mkfs: %v", err)
 				}
 				t.Skipf("%s is not installed", f.mkfs[0][0])
@@ -82,22 +83,26 @@ func TestFilesystem(t *testing.T) {
 			t.Logf("up on %s: %v, notes %q", f.name, time.Since(began), s.Notes)
 			place, err := host.DiskOf(filepath.Join(s.Dir, "data"))
 			loops := loopsOf(t, s.Dir)
-			if err != nil || s.Filesystem != f.name || place.Filesystem != f.name || len(loops) != 1 || place.Device != loops[0] {
+			if err != nil || s.Filesystem != f.name || place.Filesystem != f.name || len(loops) != 1 ||
+				place.Device != loops[0] {
 				t.Fatalf("data on %+v (%v), loop devices %v, told %q", place, err, loops, s.Filesystem)
 			}
-			if b, err := os.ReadFile("/sys/block/" + place.Device + "/loop/autoclear"); err != nil || strings.TrimSpace(string(b)) != "1" {
+			if b, err := os.ReadFile("/sys/block/" + place.Device + "/loop/autoclear"); err != nil ||
+				strings.TrimSpace(string(b)) != "1" {
 				t.Errorf("the device does not free itself: %q %v", b, err)
 			}
 			db := open(t, s)
 			onImage := func() {
 				t.Helper()
 				tmp, err := host.DiskOf(filepath.Join(s.Dir, "tmp"))
-				if at := value(t, open(t, s), "SELECT @@tmpdir"); err != nil || at != filepath.Join(s.Dir, "tmp") || len(loopsOf(t, s.Dir)) != 1 || tmp.Device != loopsOf(t, s.Dir)[0] {
+				if at := value(t, open(t, s), "SELECT @@tmpdir"); err != nil || at != filepath.Join(s.Dir, "tmp") ||
+					len(loopsOf(t, s.Dir)) != 1 || tmp.Device != loopsOf(t, s.Dir)[0] {
 					t.Errorf("temporary files in %s, on %+v (%v)", at, tmp, err)
 				}
 			}
 			onImage()
-			if got := value(t, db, "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE '%lost%'"); got != "0" {
+			if got := value(t, db,
+				"SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE '%lost%'"); got != "0" {
 				t.Error("the server takes lost+found for a database")
 			}
 			if _, err := db.Exec("CREATE DATABASE kept"); err != nil {
@@ -115,7 +120,9 @@ func TestFilesystem(t *testing.T) {
 				t.Errorf("another filesystem for data that are there: %v", err)
 			}
 			s = up(t, y, Config{Name: "a"})
-			if got := value(t, open(t, s), "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME='kept'"); got != "1" || s.Filesystem != f.name {
+			if got := value(t, open(t, s),
+				"SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME='kept'"); got != "1" ||
+				s.Filesystem != f.name {
 				t.Errorf("after the mount is back: %s, %+v", got, s)
 			}
 			onImage()
@@ -164,7 +171,8 @@ func TestMountImage(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("mounted are %q, want %q", got, want)
 		}
-		for end := time.Now().Add(20 * time.Second); len(loopsOf(t, dir)) != 1; time.Sleep(10 * time.Millisecond) { // one frees itself a moment later
+		for end := time.Now().Add(20 * time.Second); len(loopsOf(t, dir)) != 1; time.Sleep(10 * time.Millisecond) {
+			// one frees itself a moment later
 			if time.Now().After(end) {
 				t.Fatalf("loop devices %v", loopsOf(t, dir))
 			}
@@ -206,7 +214,8 @@ func TestFilesystemAfterKill(t *testing.T) {
 			p, out := helper(t, helperJob{Home: y.Home, ServerDirs: y.ServerDirs, Config: c, Steps: true}, 0)
 			for {
 				l, err := out.ReadString('\n')
-				if err != nil || strings.HasPrefix(l, "up:") || strings.HasPrefix(l, "error:") || strings.TrimSpace(l) == "step: "+step {
+				if err != nil || strings.HasPrefix(l, "up:") || strings.HasPrefix(l, "error:") ||
+					strings.TrimSpace(l) == "step: "+step {
 					if err != nil || strings.HasPrefix(l, "error:") {
 						t.Fatal(l, err)
 					}
@@ -246,7 +255,8 @@ func TestFilesystemRefused(t *testing.T) {
 	f := func(name string, bytes int64, want string) {
 		t.Helper()
 		err := CheckFilesystem(name, bytes)
-		if h := (hinted{}); !errors.Is(err, ErrFilesystem) || !errors.As(err, &h) || !strings.Contains(err.Error()+" "+h.hint, want) {
+		if h := (hinted{}); !errors.Is(err, ErrFilesystem) || !errors.As(err, &h) ||
+			!strings.Contains(err.Error()+" "+h.hint, want) {
 			t.Errorf("%s of %d bytes: %v", name, bytes, err)
 		}
 	}
@@ -269,7 +279,10 @@ func TestFilesystemOfOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, 65534, 65534); err != nil {
 		t.Fatal(err)
 	}
-	_, out := helper(t, helperJob{Home: filepath.Join(home, "yard"), Config: Config{Name: "a", Server: "mariadb", Filesystem: "ext4"}}, 65534)
+	_, out := helper(t, helperJob{Home: filepath.Join(home, "yard"), Config: Config{
+		Name: "a", Server: "mariadb",
+		Filesystem: "ext4",
+	}}, 65534)
 	l, err := out.ReadString('\n')
 	if err != nil || !strings.HasPrefix(l, "error:") || !strings.Contains(l, "not in effect") {
 		t.Errorf("got %q %v", l, err)

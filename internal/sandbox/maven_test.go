@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
@@ -40,9 +41,10 @@ func TestKept(t *testing.T) {
 
 // The table's figures make sense, and what it names is a hash.
 func TestMavenBuilds(t *testing.T) {
-	last := map[string]string{}
+	last := map[dbms.Flavor]string{}
 	for _, b := range mavenBuilds {
-		if sum, err := hex.DecodeString(b.sha256); err != nil || len(sum) != sha256.Size || b.bytes < 10e6 || b.unpacked < b.bytes/2 || len(numbers(b.version)) != 3 {
+		if sum, err := hex.DecodeString(b.sha256); err != nil || len(sum) != sha256.Size || b.bytes < 10e6 ||
+			b.unpacked < b.bytes/2 || len(numbers(b.version)) != 3 {
 			t.Errorf("%+v", b)
 		}
 		if l := last[b.flavor]; l != "" && !older(b.version, l) {
@@ -70,7 +72,8 @@ func TestMavenInstall(t *testing.T) {
 		return r.URL.Path != "/repo/com/x/x.zip"
 	}
 	settings := filepath.Join(t.TempDir(), "settings.xml")
-	text := `<settings><mirrors><mirror><id>corp</id><mirrorOf>*</mirrorOf><url>` + g.URL + `/repo/</url></mirror></mirrors>
+	text := `<settings><mirrors><mirror><id>corp</id><mirrorOf>*</mirrorOf><url>` + g.URL +
+		`/repo/</url></mirror></mirrors>
 		<servers><server><id>corp</id><username>me</username><password>${env.DYNO_TEST_PASSWORD}</password></server></servers></settings>`
 	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -85,7 +88,10 @@ func TestMavenInstall(t *testing.T) {
 		if err := makeDirs(y.servers()); err != nil {
 			t.Fatal(err)
 		}
-		o := offer{Offer: Offer{Flavor: "mysql", Version: "8.0.33"}, from: mavenSource{build, mavenRepository{settings: []string{settings}, url: mavenCentral}, aptSuite{}}}
+		o := offer{
+			Offer: Offer{Flavor: "mysql", Version: "8.0.33"},
+			from:  mavenSource{build, mavenRepository{settings: []string{settings}, url: mavenCentral}, aptSuite{}},
+		}
 		s, other, err := y.take(ctx, o, "8.0", sink)
 		if other != "" {
 			t.Errorf("it has %s", other)
@@ -119,7 +125,8 @@ func TestMavenInstall(t *testing.T) {
 	if servers, err := y.Servers(t.Context()); err != nil || len(ofOrigin(servers, Installed)) != 0 {
 		t.Fatalf("%+v %v", servers, err)
 	}
-	if fi, err := os.Stat(filepath.Join(y.servers(), ".staging-mysql-8.0.33", "download", "x.zip")); err != nil || fi.Size() != int64(len(body)) {
+	if fi, err := os.Stat(filepath.Join(y.servers(), ".staging-mysql-8.0.33", "download", "x.zip")); err != nil ||
+		fi.Size() != int64(len(body)) {
 		t.Fatal(err)
 	}
 	asked := len(g.asked)
@@ -137,7 +144,8 @@ func TestMavenInstall(t *testing.T) {
 	if login != "Basic bWU6aHVzaA==" {
 		t.Errorf("login %q", login)
 	}
-	if entries, err := os.ReadDir(y.servers()); err != nil || len(entries) != 1 || exists(filepath.Join(home, "mysql-test")) || !exists(filepath.Join(home, "LICENSE")) {
+	if entries, err := os.ReadDir(y.servers()); err != nil || len(entries) != 1 ||
+		exists(filepath.Join(home, "mysql-test")) || !exists(filepath.Join(home, "LICENSE")) {
 		t.Errorf("%v %v", entries, err)
 	}
 	if fi, err := os.Stat(home); err != nil || fi.Mode().Perm() != fs.FileMode(0o755) {
@@ -149,8 +157,12 @@ func TestMavenInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	build.version = "8.0.34"
-	o := offer{Offer: Offer{Flavor: "mysql", Version: "8.0.34"}, from: mavenSource{build, mavenRepository{settings: []string{settings}}, aptSuite{}}}
-	if s, _, err := y.take(t.Context(), o, "8.0.34", nil); !errors.Is(err, ErrNoServer) || exists(filepath.Join(y.servers(), "mysql-8.0.34")) {
+	o := offer{
+		Offer: Offer{Flavor: "mysql", Version: "8.0.34"},
+		from:  mavenSource{build, mavenRepository{settings: []string{settings}}, aptSuite{}},
+	}
+	if s, _, err := y.take(t.Context(), o, "8.0.34", nil); !errors.Is(err, ErrNoServer) ||
+		exists(filepath.Join(y.servers(), "mysql-8.0.34")) {
 		t.Errorf("%+v %v", s, err)
 	}
 }

@@ -24,7 +24,8 @@ type mavenRepository struct {
 
 const mavenCentral = "https://repo1.maven.org/maven2"
 
-// central returns Maven Central, or what stands for it in the settings of this user's or this machine's Maven once resolved.
+// central returns Maven Central, or what stands for it in the settings of this user's or this machine's Maven once
+// resolved.
 func (y *Yard) central() mavenRepository {
 	var files []string
 	if home, err := os.UserHomeDir(); err == nil {
@@ -68,7 +69,8 @@ func (m mavenRepository) resolve() (mavenRepository, error) {
 		}
 		var s mavenSettings
 		if err := xml.Unmarshal(b, &s); err != nil {
-			return m, hint(fmt.Errorf("%w: read %s: %w", ErrFetch, file, err), "correct that file: it says where to find Maven Central")
+			return m, hint(fmt.Errorf("%w: read %s: %w", ErrFetch, file, err), "correct that file: it says where to "+
+				"find Maven Central")
 		}
 		all.Mirrors = append(all.Mirrors, s.Mirrors...)
 		all.Servers = append(all.Servers, s.Servers...)
@@ -83,7 +85,8 @@ func (m mavenRepository) resolve() (mavenRepository, error) {
 		case r.Blocked:
 			return m, fmt.Errorf("%w: the settings of Maven block Maven Central (mirror %s)", ErrFetch, r.ID)
 		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-			return m, fmt.Errorf("%w: the settings of Maven name a mirror %s whose address cannot be used", ErrFetch, r.ID)
+			return m, fmt.Errorf("%w: the settings of Maven name a mirror %s whose address cannot be used", ErrFetch,
+				r.ID)
 		}
 		id, m.url = strings.TrimSpace(r.ID), strings.TrimRight(u.String(), "/")
 		break
@@ -101,7 +104,8 @@ func (m mavenRepository) resolve() (mavenRepository, error) {
 	return m, nil
 }
 
-// mirrorsCentral reports whether a mirror with this mirrorOf stands for the repository central: "*", "central,other", "*,!central"…
+// mirrorsCentral reports whether a mirror with this mirrorOf stands for the repository central: "*", "central,other",
+// "*,!central"…
 func mirrorsCentral(list string) bool {
 	yes := false
 	for p := range strings.SplitSeq(list, ",") {

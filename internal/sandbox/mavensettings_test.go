@@ -46,12 +46,19 @@ func TestMavenResolve(t *testing.T) {
 	}
 	const head = `<?xml version="1.0"?><settings xmlns="http://maven.apache.org/SETTINGS/1.2.0">`
 	f(head+`</settings>`, mavenCentral, "", false)
-	f(head+`<!-- <mirrors><mirror><mirrorOf>*</mirrorOf><url>http://x</url></mirror></mirrors> --></settings>`, mavenCentral, "", false)
+	f(head+`<!-- <mirrors><mirror><mirrorOf>*</mirrorOf><url>http://x</url></mirror></mirrors> --></settings>`,
+		mavenCentral, "", false)
 	f(head+`<mirrors><mirror><id>no</id><mirrorOf>other</mirrorOf><url>http://no</url></mirror>
-		<mirror><id>yes</id><mirrorOf>central</mirrorOf><url> https://corp/maven/ </url></mirror></mirrors></settings>`, "https://corp/maven", "", false)
-	f(head+`<servers><server><id>central</id><username>u</username><password>p</password></server></servers></settings>`, mavenCentral, "Basic dTpw", false)
-	f(head+`<servers><server><id>central</id><username>u</username><password>{encrypted}</password></server></servers></settings>`, mavenCentral, "", false)
-	f(head+`<mirrors><mirror><id>b</id><mirrorOf>*</mirrorOf><url>http://0.0.0.0/</url><blocked>true</blocked></mirror></mirrors></settings>`, "", "", true)
-	f(head+`<mirrors><mirror><id>b</id><mirrorOf>*</mirrorOf><url>file:///hush</url></mirror></mirrors></settings>`, "", "", true)
+		<mirror><id>yes</id><mirrorOf>central</mirrorOf><url> https://corp/maven/ </url></mirror></mirrors></settings>`,
+		"https://corp/maven", "", false)
+	f(head+
+		`<servers><server><id>central</id><username>u</username><password>p</password></server></servers></settings>`,
+		mavenCentral, "Basic dTpw", false)
+	f(head+
+		`<servers><server><id>central</id><username>u</username><password>{encrypted}</password></server></servers></settings>`, mavenCentral, "", false)
+	f(head+
+		`<mirrors><mirror><id>b</id><mirrorOf>*</mirrorOf><url>http://0.0.0.0/</url><blocked>true</blocked></mirror></mirrors></settings>`, "", "", true)
+	f(head+`<mirrors><mirror><id>b</id><mirrorOf>*</mirrorOf><url>file:///hush</url></mirror></mirrors></settings>`, "",
+		"", true)
 	f(head+`<mirrors>`, "", "", true)
 }

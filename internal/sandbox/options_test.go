@@ -5,13 +5,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
 )
 
 func TestByVersion(t *testing.T) {
 	data := t.TempDir()
 	f := func(flavor, version, want string) {
 		t.Helper()
-		if got := strings.Join(Server{Flavor: flavor, Version: version}.byVersion(data), " "); got != want {
+		if got := strings.Join(Server{Flavor: dbms.Flavor(flavor), Version: version}.byVersion(data),
+			" "); got != want {
 			t.Errorf("%s %s: %q", flavor, version, got)
 		}
 	}

@@ -5,9 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // owned is a directory whose owner may put links, pipes and other people's files there while we
@@ -38,7 +37,7 @@ func (o owned) plain(name string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := o.OpenFile(name, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0) // a pipe is not waited for
+	f, err := o.OpenFile(name, flag|platform.NoFollow|platform.NonBlock, 0) // a pipe is not waited for
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +53,14 @@ func (o owned) plain(name string, flag int) (*os.File, error) {
 }
 
 func (o owned) isPlain(fi fs.FileInfo) bool {
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	return ok && fi.Mode().IsRegular() && st.Nlink == 1 && int(st.Uid) == o.uid
+	f, ok := platform.FileOf(fi)
+	return ok && fi.Mode().IsRegular() && f.Links == 1 && f.UID == o.uid
 }
 
 // seize makes a directory below ours and shuts others out: from then on nobody else changes what is
 // in it.
 func (o owned) seize(name string) error {
-	d, err := o.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	d, err := o.OpenFile(name, os.O_RDONLY|platform.Directory|platform.NoFollow, 0)
 	if err != nil {
 		return err
 	}

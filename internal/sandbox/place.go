@@ -22,8 +22,8 @@ func readCPUs(list string) (string, error) {
 	return host.FormatCPUs(cpus), nil
 }
 
-// pin lets a process and what it becomes run on a list of CPUs. "" is all that this program was started with, also when it has
-// pinned itself to fewer since.
+// pin lets a process and what it becomes run on a list of CPUs. "" is all that this program was started with, also when
+// it has pinned itself to fewer since.
 func pin(pid int, list string) error {
 	want, err := host.Allowed()
 	if list != "" {
@@ -38,9 +38,9 @@ func pin(pid int, list string) error {
 	return host.PinProcess(pid, want)
 }
 
-// Place moves all threads of a running server to a list of CPUs, "0,2-3"; "" is all that this program may use. It holds until the
-// next Up. Its causes are ErrNotFound, ErrStopped, ErrBusy, host.ErrCPUs, and host.ErrNotAllowed for a CPU outside of the mask
-// that this program was started with.
+// Place moves all threads of a running server to a list of CPUs, "0,2-3"; "" is all that this program may use. It holds
+// until the next Up. Its causes are ErrNotFound, ErrStopped, ErrBusy, host.ErrCPUs, and host.ErrNotAllowed for a CPU
+// outside of the mask that this program was started with.
 func (y *Yard) Place(ctx context.Context, name, cpus string) error {
 	const op = "place sandbox"
 	cpus, err := readCPUs(cpus)

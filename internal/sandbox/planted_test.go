@@ -105,7 +105,8 @@ func TestPlantedLinks(t *testing.T) {
 		for _, f := range []string{dir + "/log/error.log", run + "/pid", run + "/socket"} {
 			asUser(t, uid, "ln -sf "+v.secret+" "+f)
 		}
-		_, err := y.Up(ctx, Config{Name: "a"}, nil) // whether a server that cannot write its log starts is the server's affair
+		// whether a server that cannot write its log starts is the server's affair
+		_, err := y.Up(ctx, Config{Name: "a"}, nil)
 		if said := fmt.Sprint(err, y.LastError("a")); strings.Contains(said, "secret") {
 			t.Error(said)
 		}
@@ -116,7 +117,8 @@ func TestPlantedLinks(t *testing.T) {
 	})
 	t.Run("saved data", func(t *testing.T) {
 		v := newVault(t)
-		if err := os.Link(v.secret, dir+"/data/planted"); err != nil { // as anybody may where fs.protected_hardlinks is 0
+		if err := os.Link(v.secret, dir+"/data/planted"); err != nil {
+			// as anybody may where fs.protected_hardlinks is 0
 			t.Fatal(err)
 		}
 		if err := y.SaveData(ctx, "a", "k", nil, nil); !errors.Is(err, ErrData) {
@@ -177,7 +179,8 @@ func TestPlantedRunDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := newVault(t)
-	asUser(t, st.Uid, "top="+run+"; while [ $(dirname $top) != /tmp ]; do top=$(dirname $top); done; if mv $top $top-away; then ln -s "+v.dir+" $top; fi")
+	asUser(t, st.Uid, "top="+run+"; while [ $(dirname $top) != /tmp ]; do top=$(dirname $top); done; if mv $top "+
+		"$top-away; then ln -s "+v.dir+" $top; fi")
 	_, err := y.Up(ctx, Config{Name: "a"}, nil)
 	v.intact(t)
 	if err != nil {
@@ -224,7 +227,10 @@ func TestPlantedRunDirectory(t *testing.T) {
 func TestTransferFollowsNoLink(t *testing.T) {
 	v := newVault(t)
 	from, to := t.TempDir(), t.TempDir()
-	list := tree{Dirs: map[string]os.FileMode{"sub": 0o700}, Files: map[string]treeFile{"sub/pid": {Size: int64(len(secretText)), Mode: 0o600}}}
+	list := tree{
+		Dirs:  map[string]os.FileMode{"sub": 0o700},
+		Files: map[string]treeFile{"sub/pid": {Size: int64(len(secretText)), Mode: 0o600}},
+	}
 	if err := os.Symlink(v.dir, filepath.Join(from, "sub")); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,9 @@ import (
 
 // await waits until the server that is the process pid greets on its socket. died is closed when
 // its process ends.
-func await(ctx context.Context, socket string, pid int, died <-chan struct{}, patience time.Duration, sink progress.Sink) error {
+func await(ctx context.Context, socket string, pid int, died <-chan struct{}, patience time.Duration,
+	sink progress.Sink,
+) error {
 	p := progress.Progress{Step: "waiting for the server's answer", Unit: "s", Started: time.Now()}
 	end := p.Started.Add(patience)
 	for shown := (time.Time{}); ; {

@@ -85,10 +85,12 @@ func load(dir string) (r record, ok bool, err error) {
 	}
 	if err := json.Unmarshal(b, &r); err != nil {
 		return record{}, false, hint(fmt.Errorf("read %s: %w", recordFile(dir), err),
-			"which process serves it is unknown: stop the server whose command line names "+dir+", if there is one, then delete that directory")
+			"which process serves it is unknown: stop the server whose command line names "+dir+
+				", if there is one, then delete that directory")
 	}
 	if r.Format != recordFormat {
-		return record{}, false, hint(fmt.Errorf("read %s: format %d, this dyno knows %d", recordFile(dir), r.Format, recordFormat), "use the dyno that made it")
+		return record{}, false, hint(fmt.Errorf("read %s: format %d, this dyno knows %d", recordFile(dir), r.Format,
+			recordFormat), "use the dyno that made it")
 	}
 	return r, true, nil
 }

@@ -17,7 +17,8 @@ func TestRecord(t *testing.T) {
 		t.Fatal("a record of nothing", err)
 	}
 	r := record{
-		Format: recordFormat, Server: Server{"mysql", "9.7.4", "/x/mysqld", Installed}, Settings: map[string]string{"a": "b"}, Port: 1234,
+		Format: recordFormat, Server: Server{"mysql", "9.7.4", "/x/mysqld", Installed},
+		Settings: map[string]string{"a": "b"}, Port: 1234,
 		Run: "/x/run", Created: time.Unix(1, 2).UTC(), Process: host.Identity{PID: 1, Start: 2, Boot: "x"}, Ready: true,
 	}
 	if err := r.save(dir); err != nil {

@@ -8,18 +8,16 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
-// RestoreData makes the data directory of a sandbox that does not run equal to its data set again, by the byte. Blocks that are
-// equal are read and not written. When it is interrupted, however that comes, the sandbox does not start before a later
-// RestoreData, or the Up that starts it, has restored it in full.
+// RestoreData makes the data directory of a sandbox that does not run equal to its data set again, by the byte. Blocks
+// that are equal are read and not written. When it is interrupted, however that comes, the sandbox does not start
+// before a later RestoreData, or the Up that starts it, has restored it in full.
 //
-// What is written is not waited for: it goes to disk in the background, see FlushData. Its causes are ErrNotFound, ErrRunning,
-// ErrNoData, ErrData, ErrNoSpace and ErrBusy.
+// What is written is not waited for: it goes to disk in the background, see FlushData. Its causes are ErrNotFound,
+// ErrRunning, ErrNoData, ErrData, ErrNoSpace and ErrBusy.
 func (y *Yard) RestoreData(ctx context.Context, name string, sink progress.Sink) (Restored, error) {
 	const op = "restore sandbox"
 	if err := CheckName(name); err != nil {
@@ -38,9 +36,11 @@ func (y *Yard) RestoreData(ctx context.Context, name string, sink progress.Sink)
 	case !ok || !r.Ready:
 		return Restored{}, wrap(op, name, hint(fmt.Errorf("%w that is complete", ErrNotFound), "start it with Up"))
 	case r.Process.Alive():
-		return Restored{}, wrap(op, name, hint(fmt.Errorf("%w as process %d", ErrRunning, r.Process.PID), "stop it first with `dyno sandbox down`"))
+		return Restored{}, wrap(op, name, hint(fmt.Errorf("%w as process %d", ErrRunning, r.Process.PID),
+			"stop it first with `dyno sandbox down`"))
 	case r.Data == "":
-		return Restored{}, wrap(op, name, hint(fmt.Errorf("%w: it was not made of one", ErrNoData), "make a sandbox of a data set"))
+		return Restored{}, wrap(op, name, hint(fmt.Errorf("%w: it was not made of one", ErrNoData),
+			"make a sandbox of a data set"))
 	}
 	if err := r.mountData(ctx, dir); err != nil { // it is not any more when the machine was started anew
 		return Restored{}, wrap(op, name, err)
@@ -62,7 +62,8 @@ func (y *Yard) restore(ctx context.Context, dir string, r *record, sink progress
 	var done Restored
 	err = y.useData(ctx, r.Data, func(l dataList) error {
 		if l.Flavor != r.Server.Flavor || l.Version != r.Server.Version { // removed and saved anew meanwhile
-			return hint(fmt.Errorf("%w: data set %s belongs to %s@%s now", ErrData, l.Key, l.Flavor, l.Version), "remove the sandbox")
+			return hint(fmt.Errorf("%w: data set %s belongs to %s@%s now", ErrData, l.Key, l.Flavor, l.Version),
+				"remove the sandbox")
 		}
 		if err := quiet(ctx, data, 10*time.Second); err != nil {
 			return err
@@ -87,7 +88,8 @@ func (y *Yard) fill(ctx context.Context, dir string, r *record, set settings, a 
 			return err
 		}
 		data := filepath.Join(dir, "data")
-		if err := os.Mkdir(data, 0o700); err != nil && !errors.Is(err, os.ErrExist) { // a file system may be mounted there
+		if err := os.Mkdir(data, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			// a file system may be mounted there
 			return err
 		}
 		if err := os.Chmod(data, 0o700); err != nil {
@@ -102,7 +104,8 @@ func (y *Yard) fill(ctx context.Context, dir string, r *record, set settings, a 
 
 // put makes the directory to, which is there, equal to the data set.
 func (l dataList) put(ctx context.Context, to string, a account, sink progress.Sink, step string) (Restored, error) {
-	if more := l.Bytes - treeOnDisk(to); more > 0 && !l.Tree.sharesBlocks(l.data(), to) { // less is never refused: a load may have filled the disk
+	if more := l.Bytes - treeOnDisk(to); more > 0 && !l.Tree.sharesBlocks(l.data(), to) {
+		// less is never refused: a load may have filled the disk
 		if err := checkSpace(to, more); err != nil {
 			return Restored{}, err
 		}
@@ -125,8 +128,8 @@ func (m *transfer) told(ctx context.Context, sink progress.Sink, step string) (R
 	return r, err
 }
 
-// FlushData waits until all that was written to the file system of a sandbox's data is on disk, so that writing it does not disturb
-// what comes next. It tells how long that took. When ctx ends it returns, and the kernel goes on.
+// FlushData waits until all that was written to the file system of a sandbox's data is on disk, so that writing it does
+// not disturb what comes next. It tells how long that took. When ctx ends it returns, and the kernel goes on.
 func (y *Yard) FlushData(ctx context.Context, name string) (time.Duration, error) {
 	const op = "flush sandbox"
 	if err := CheckName(name); err != nil {
@@ -140,7 +143,7 @@ func (y *Yard) FlushData(ctx context.Context, name string) (time.Duration, error
 	ended := make(chan error, 1)
 	go func() {
 		defer f.Close()
-		ended <- unix.Syncfs(int(f.Fd()))
+		ended <- syncFilesystem(f)
 	}()
 	select {
 	case err = <-ended:

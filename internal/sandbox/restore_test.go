@@ -31,7 +31,10 @@ func TestRestoreKilled(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				c, out := helper(t, helperJob{Home: y.Home, ServerDirs: y.ServerDirs, Config: Config{Name: "a"}, Restore: true}, 0)
+				c, out := helper(t, helperJob{
+					Home: y.Home, ServerDirs: y.ServerDirs,
+					Config: Config{Name: "a"}, Restore: true,
+				}, 0)
 				for end := time.Now().Add(30 * time.Second); ; {
 					if r, _, err := load(y.dir("a")); err != nil {
 						t.Fatal(err)
@@ -74,7 +77,10 @@ func TestRestoreKilled(t *testing.T) {
 			}
 			r, _, err := load(y.dir("a"))
 			r.Restoring = true
-			if err := inline([]error{err, r.save(y.dir("a")), os.Remove(filepath.Join(y.dataDir("k"), dataListName))}); err != nil {
+			if err := inline([]error{
+				err, r.save(y.dir("a")),
+				os.Remove(filepath.Join(y.dataDir("k"), dataListName)),
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := y.Up(ctx, Config{Name: "a"}, nil); !errors.Is(err, ErrData) {
@@ -115,8 +121,10 @@ func TestDataRefused(t *testing.T) {
 		return err
 	}
 	refused(tryUp(Config{Name: "b", Data: "k"}), ErrData, "innodb_page_size=32768", "no initial settings")
-	refused(tryUp(Config{Name: "b", Data: "k", Settings: map[string]string{"innodb_page_size": "16k"}}), ErrData, "innodb_page_size=16384")
-	refused(tryUp(Config{Name: "b", Data: "k", Server: "mysql"}), ErrData, "belongs to mariadb@", "the server is mysql@")
+	refused(tryUp(Config{Name: "b", Data: "k", Settings: map[string]string{"innodb_page_size": "16k"}}), ErrData,
+		"innodb_page_size=16384")
+	refused(tryUp(Config{Name: "b", Data: "k", Server: "mysql"}), ErrData, "belongs to mariadb@",
+		"the server is mysql@")
 	refused(tryUp(Config{Name: "b", Data: "none"}), ErrNoData)
 	if err := tryUp(Config{Name: "b", Data: "../k"}); !errors.Is(err, ErrBadKey) {
 		t.Error(err)

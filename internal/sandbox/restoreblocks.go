@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 )
 
 // Restored says what a restore did.
@@ -51,8 +50,8 @@ const (
 	minShared = 256 << 10
 )
 
-// run makes m.to, which is there, equal to m.from: it reads both and writes only what differs, so that little work is left to the
-// disk. A hole becomes a hole. report is told the bytes that are done.
+// run makes m.to, which is there, equal to m.from: it reads both and writes only what differs, so that little work is
+// left to the disk. A hole becomes a hole. report is told the bytes that are done.
 func (m *transfer) run(ctx context.Context, report func(done int64)) (Restored, error) {
 	began := time.Now()
 	in, err := openOwned(m.from)
@@ -105,7 +104,8 @@ func (m *transfer) run(ctx context.Context, report func(done int64)) (Restored, 
 		}
 		report(m.done.Load())
 	}
-	r.Changed, r.Written, r.Punched, r.Shared = int(m.changed.Load()), m.written.Load(), m.punched.Load(), m.shared.Load()
+	r.Changed, r.Written, r.Punched, r.Shared = int(m.changed.Load()), m.written.Load(),
+		m.punched.Load(), m.shared.Load()
 	r.Took = time.Since(began)
 	return r, err
 }
@@ -188,7 +188,8 @@ func (m *transfer) open(in, out owned, name string) (_ *pair, err error) {
 		return nil, fmt.Errorf("%w: its size has changed", ErrData)
 	}
 	p.out, err = out.plain(name, os.O_RDWR)
-	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 && out.Chmod(name, 0o600) == nil { // its own owner may not write it
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 && out.Chmod(name, 0o600) == nil {
+		// its own owner may not write it
 		p.out, err = out.plain(name, os.O_RDWR)
 	}
 	if errors.Is(err, ErrData) { // somebody else's, or half made
@@ -222,7 +223,7 @@ func (m *transfer) share(p *pair) bool {
 	if p.size < minShared && !p.fresh || m.unshared.Load() {
 		return false
 	}
-	if err := unix.IoctlFileClone(int(p.out.Fd()), int(p.in.Fd())); err != nil {
+	if err := shareBlocks(p.out, p.in); err != nil {
 		m.unshared.Store(true)
 		return false
 	}
@@ -276,9 +277,10 @@ func (m *transfer) piece(p piece, b buffers) error {
 	return nil
 }
 
-// nextData returns the first range from at on, and before limit, that is no hole; start and end are limit when there is none.
+// nextData returns the first range from at on, and before limit, that is no hole; start and end are limit when there is
+// none.
 func nextData(f *os.File, at, limit int64) (start, end int64, err error) {
-	start, err = f.Seek(at, unix.SEEK_DATA)
+	start, err = f.Seek(at, seekData)
 	switch {
 	case errors.Is(err, syscall.ENXIO): // a hole to the end
 		return limit, limit, nil
@@ -289,7 +291,7 @@ func nextData(f *os.File, at, limit int64) (start, end int64, err error) {
 	case start >= limit:
 		return limit, limit, nil
 	}
-	end, err = f.Seek(start, unix.SEEK_HOLE)
+	end, err = f.Seek(start, seekHole)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -318,7 +320,8 @@ func (m *transfer) differing(p *pair, in, out []byte, at int64) error {
 		return nil
 	}
 	for i := 0; i < len(in); {
-		step := func(i int) int { return i + grain - int((at+int64(i))%grain) } // to the next multiple of grain in the file
+		// to the next multiple of grain in the file
+		step := func(i int) int { return i + grain - int((at+int64(i))%grain) }
 		end := min(step(i), len(in))
 		if bytes.Equal(in[i:end], out[i:end]) {
 			i = end
@@ -356,12 +359,12 @@ func (m *transfer) empty(p *pair, at, end int64, b buffers) error {
 		if stop == p.size { // the last block is given back only as a whole
 			past = (stop + grain - 1) / grain * grain
 		}
-		err = unix.Fallocate(int(p.out.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, start, past-start)
+		err = punch(p.out, start, past-start)
 		switch {
 		case err == nil:
 			p.changed.Store(true)
 			m.punched.Add(stop - start)
-		case errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS):
+		case errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS):
 			if err := m.zero(p, start, stop, b); err != nil {
 				return err
 			}

@@ -44,7 +44,8 @@ func change(t *testing.T, r *rand.Rand, f *os.File, size int64) {
 	}
 	switch r.IntN(4) {
 	case 0:
-		if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, n); err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+		if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, n); err != nil &&
+			!errors.Is(err, unix.EOPNOTSUPP) {
 			t.Fatal(err)
 		}
 		return

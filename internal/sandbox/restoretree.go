@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // tree lists what is in a data directory: paths below it, with slashes.
@@ -33,8 +32,9 @@ func (t tree) size() (n int64) {
 	return n
 }
 
-// readTree lists a data directory and what it takes on disk, less what skip names. Sockets and pipes, which a server leaves, are no
-// part of it; a symbolic link, or a table that lies elsewhere, is an error: a copy of it would be the same files.
+// readTree lists a data directory and what it takes on disk, less what skip names. Sockets and pipes, which a server
+// leaves, are no part of it; a symbolic link, or a table that lies elsewhere, is an error: a copy of it would be the
+// same files.
 func readTree(dir string, skip func(rel string) bool) (t tree, bytes int64, err error) {
 	t = tree{Dirs: map[string]fs.FileMode{}, Files: map[string]treeFile{}}
 	root, err := openOwned(dir)
@@ -54,7 +54,8 @@ func readTree(dir string, skip func(rel string) bool) (t tree, bytes int64, err 
 		case d.IsDir():
 			t.Dirs[rel] = fi.Mode().Perm()
 		case d.Type()&fs.ModeSymlink != 0 || strings.HasSuffix(rel, ".isl"):
-			return hint(fmt.Errorf("%w: %s lies outside the data directory", ErrData, rel), "make the tables without DATA DIRECTORY")
+			return hint(fmt.Errorf("%w: %s lies outside the data directory", ErrData, rel),
+				"make the tables without DATA DIRECTORY")
 		case d.Type().IsRegular():
 			t.Files[rel] = treeFile{fi.Size(), fi.Mode().Perm()}
 			bytes += onDisk(fi)
@@ -83,7 +84,8 @@ func (t tree) check(dir string) error {
 	return nil
 }
 
-// clean removes from a data directory what the list does not have, or has as something else. It returns the number of files.
+// clean removes from a data directory what the list does not have, or has as something else. It returns the number of
+// files.
 func (t tree) clean(root owned) (removed int, err error) {
 	var dirs []string
 	err = root.walk(func(rel string, d fs.DirEntry) error {
@@ -121,7 +123,7 @@ func (t tree) makeDirs(root owned, a account) error {
 		if err := root.Mkdir(n, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		d, err := root.OpenFile(n, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		d, err := root.OpenFile(n, os.O_RDONLY|platform.Directory|platform.NoFollow, 0)
 		if err != nil {
 			return err
 		}
@@ -152,8 +154,8 @@ func (a account) take(f *os.File, mode fs.FileMode) error {
 }
 
 func (a account) owns(fi fs.FileInfo) bool {
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == a.uid && int(st.Gid) == a.gid
+	f, ok := platform.FileOf(fi)
+	return ok && f.UID == a.uid && f.GID == a.gid
 }
 
 // sharesBlocks reports whether copies in the directory to can share blocks with the files of the list below from.
@@ -178,13 +180,13 @@ func (t tree) sharesBlocks(from, to string) bool {
 		}
 		defer os.Remove(out.Name())
 		defer out.Close()
-		return unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) == nil
+		return shareBlocks(out, in) == nil
 	}
 	return true
 }
 
-// quiet returns when nobody has a file below dir open for writing, and ErrBusy when somebody still has after a while. The process
-// of a server that was killed can be gone while the kernel still carries out writes that it had asked for.
+// quiet returns when nobody has a file below dir open for writing, and ErrBusy when somebody still has after a while.
+// The process of a server that was killed can be gone while the kernel still carries out writes that it had asked for.
 func quiet(ctx context.Context, dir string, within time.Duration) error {
 	end := time.Now().Add(within)
 	root, err := openOwned(dir)
@@ -206,17 +208,12 @@ func quiet(ctx context.Context, dir string, within time.Duration) error {
 		defer f.Close()
 		path := filepath.Join(dir, rel)
 		for {
-			// The kernel grants a lease for reading only when no descriptor for writing is open, fcntl(2).
-			_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
-			if err == nil {
-				_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+			if written, err := openForWriting(f); !written {
 				return err
 			}
-			if !errors.Is(err, unix.EAGAIN) {
-				return nil // a file system without leases: the process is gone at least
-			}
 			if time.Now().After(end) {
-				return hint(fmt.Errorf("%w: %s is open for writing by another process", ErrRunning, path), "end the process; `fuser "+path+"` shows which it is")
+				return hint(fmt.Errorf("%w: %s is open for writing by another process", ErrRunning, path),
+					"end the process; `fuser "+path+"` shows which it is")
 			}
 			select {
 			case <-ctx.Done():

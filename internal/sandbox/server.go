@@ -11,14 +11,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
 )
 
 // Server is a server build that is on this machine.
 type Server struct {
-	Flavor  string `json:"flavor"`  // "mariadb", "mysql" or "percona"
-	Version string `json:"version"` // "10.11.19"
-	Path    string `json:"path"`    // of the server program, symbolic links followed
-	Origin  Origin `json:"origin"`
+	Flavor  dbms.Flavor `json:"flavor"`
+	Version string      `json:"version"` // "10.11.19"
+	Path    string      `json:"path"`    // of the server program, symbolic links followed
+	Origin  Origin      `json:"origin"`
 }
 
 // Origin says where a build was found.
@@ -32,7 +34,7 @@ const (
 )
 
 // Spec returns the shortest text that Resolve understands as this version: "mysql@9.7.4".
-func (s Server) Spec() string { return s.Flavor + "@" + s.Version }
+func (s Server) Spec() string { return string(s.Flavor) + "@" + s.Version }
 
 // programs are the names of server programs.
 var programs = []string{"mariadbd", "mysqld"}
@@ -40,8 +42,8 @@ var programs = []string{"mariadbd", "mysqld"}
 // places are where server programs lie below the root of an unpacked package or archive.
 var places = []string{"", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"}
 
-// Servers returns the builds that are on this machine, by flavor and newest first. Each is asked for its version; what does not
-// answer as a server is left out.
+// Servers returns the builds that are on this machine, by flavor and newest first. Each is asked for its version; what
+// does not answer as a server is left out.
 func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 	type found struct {
 		path   string
@@ -77,8 +79,10 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 		return nil, wrap("find servers", "", err)
 	}
 	for _, d := range done {
-		tree := filepath.Join(y.servers(), d.Name())                                                     // it may be a link: trees are large
-		if info, err := os.Stat(tree); err == nil && info.IsDir() && !strings.HasPrefix(d.Name(), ".") { // dotted ones are being unpacked
+		// it may be a link: trees are large
+		tree := filepath.Join(y.servers(), d.Name())
+		if info, err := os.Stat(tree); err == nil && info.IsDir() && !strings.HasPrefix(d.Name(), ".") {
+			// dotted ones are being unpacked
 			within(Installed, tree)
 		}
 	}
@@ -87,7 +91,8 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 			look(OnPath, dir)
 		}
 	}
-	look(OfSystem, "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin", "/opt/mysql/bin", "/opt/mariadb/bin")
+	look(OfSystem, "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin",
+		"/opt/mysql/bin", "/opt/mariadb/bin")
 
 	servers := []Server{}
 	for _, f := range all {
@@ -100,7 +105,7 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 		}
 	}
 	slices.SortStableFunc(servers, func(a, b Server) int {
-		return cmp.Or(strings.Compare(a.Flavor, b.Flavor), slices.Compare(numbers(b.Version), numbers(a.Version)))
+		return cmp.Or(cmp.Compare(a.Flavor, b.Flavor), slices.Compare(numbers(b.Version), numbers(a.Version)))
 	})
 	return servers, nil
 }
@@ -137,7 +142,8 @@ func (s Server) version(ctx context.Context) (said string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	return a.run(ctx, append(s.launcher(), "--no-defaults", "--version"), "/", "/", nil) // our own directory may be gone
+	// our own directory may be gone
+	return a.run(ctx, append(s.launcher(), "--no-defaults", "--version"), "/", "/", nil)
 }
 
 func firstLine(text string) string {
@@ -179,20 +185,22 @@ func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 }
 
 // howToGet says how a build gets onto this machine.
-func howToGet(flavor, version string) string {
-	spec := flavor
+func howToGet(flavor dbms.Flavor, version string) string {
+	spec := string(flavor)
 	if version != "" {
 		spec += "@" + version
 	}
 	switch {
-	case flavor == "percona":
+	case flavor == dbms.Percona:
 		return "unpack Percona Server's archive and name its directory with --server-dir"
 	case spec == "":
 		return "run `dyno sandbox install mariadb`, or install Debian's package mariadb-server-core"
 	case version == "":
-		return "run `dyno sandbox install " + spec + "`, or unpack an archive of it and name its directory with --server-dir"
+		return "run `dyno sandbox install " + spec + "`, or unpack an archive of it and name its directory with " +
+			"--server-dir"
 	}
-	return "run `dyno sandbox install " + spec + "`, which says what there is if that is not; or unpack an archive of it and name its directory with --server-dir"
+	return "run `dyno sandbox install " + spec + "`, which says what there is if that is not; or unpack an archive " +
+		"of it and name its directory with --server-dir"
 }
 
 func resolvePath(ctx context.Context, spec string) (Server, error) {
@@ -236,5 +244,6 @@ func resolveDir(ctx context.Context, dir string) (Server, error) {
 			cause = fmt.Errorf("%w: %w", ErrNoServer, err)
 		}
 	}
-	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd or mysqld that runs was found in "+strings.Join(places[1:], ", ")))
+	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd or mysqld that runs was found in "+
+		strings.Join(places[1:], ", ")))
 }

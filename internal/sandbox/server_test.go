@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
 )
 
 func TestServers(t *testing.T) {
@@ -21,7 +23,7 @@ func TestServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]Server{}
+	seen := map[dbms.Flavor]Server{}
 	paths := map[string]bool{}
 	for _, s := range servers {
 		seen[s.Flavor] = s

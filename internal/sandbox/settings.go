@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
-// defaults are what a sandbox sets beside its own paths and port. Everything else is as the server ships it: a sandbox is there to
-// measure servers, not Dyno's taste.
+// defaults are what a sandbox sets beside its own paths and port. Everything else is as the server ships it: a sandbox
+// is there to measure servers, not Dyno's taste.
 var defaults = []string{
 	"bind-address=127.0.0.1",
 	"skip-name-resolve",            // no password over the socket, none without one over TCP; see the package's text
@@ -21,19 +21,26 @@ var defaults = []string{
 // reserved are the settings that make a sandbox what it is, and why.
 var reserved = map[string]string{
 	"datadir": "the sandbox has its own", "socket": "the sandbox has its own", "pid_file": "the sandbox has its own",
-	"log_error": "the sandbox has its own", "tmpdir": "the sandbox has its own", "secure_file_priv": "the sandbox has its own",
-	"user": "the sandbox decides", "basedir": "it belongs to the build", "plugin_dir": "it belongs to the build",
-	"lc_messages_dir": "it belongs to the build", "character_sets_dir": "it belongs to the build", "chroot": "not in a sandbox",
-	"innodb_data_home_dir": "a sandbox keeps its files together", "innodb_log_group_home_dir": "a sandbox keeps its files together",
-	"innodb_undo_directory": "a sandbox keeps its files together", "innodb_doublewrite_dir": "a sandbox keeps its files together",
+	"log_error": "the sandbox has its own", "tmpdir": "the sandbox has its own",
+	"secure_file_priv": "the sandbox has its own",
+	"user":             "the sandbox decides", "basedir": "it belongs to the build",
+	"plugin_dir":      "it belongs to the build",
+	"lc_messages_dir": "it belongs to the build", "character_sets_dir": "it belongs to the build",
+	"chroot":               "not in a sandbox",
+	"innodb_data_home_dir": "a sandbox keeps its files together", "innodb_log_group_home_dir": "a sandbox keeps its " +
+		"files together",
+	"innodb_undo_directory": "a sandbox keeps its files together", "innodb_doublewrite_dir": "a sandbox keeps its " +
+		"files together",
 	"defaults_file": "a sandbox reads no option files", "defaults_extra_file": "a sandbox reads no option files",
 	"defaults_group_suffix": "a sandbox reads no option files", "no_defaults": "a sandbox reads no option files",
-	"initialize": "it is done", "initialize_insecure": "it is done", "bootstrap": "it is done", "daemonize": "the sandbox does it",
+	"initialize": "it is done", "initialize_insecure": "it is done", "bootstrap": "it is done",
+	"daemonize":         "the sandbox does it",
 	"skip_grant_tables": "it lets everyone on this machine in",
 	"help":              "not a setting", "version": "not a setting",
 }
 
-// initial are the settings that hold from the moment a data directory is made, so that each value needs a template of its own.
+// initial are the settings that hold from the moment a data directory is made, so that each value needs a template of
+// its own.
 var initial = []string{
 	"innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces", "innodb_checksum_algorithm",
 	"innodb_full_crc32", "lower_case_table_names", "default_table_encryption", "innodb_encrypt_log",
@@ -93,8 +100,8 @@ func bareName(name string) string {
 	return name
 }
 
-// why returns the reason a setting is reserved, "" if it is not. Servers take a unique beginning for the whole name, so the
-// beginning of a reserved name is reserved too.
+// why returns the reason a setting is reserved, "" if it is not. Servers take a unique beginning for the whole name, so
+// the beginning of a reserved name is reserved too.
 func why(name string) string {
 	if name == "port" {
 		return ""

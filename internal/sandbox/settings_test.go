@@ -28,8 +28,10 @@ func TestReadSettings(t *testing.T) {
 		}
 	}
 	good(nil, 0)
-	good(map[string]string{"port": "3307", "Max-Connections": "10", "--sql_mode": ""}, 3307, "--max-connections=10", "--sql-mode=")
-	good(map[string]string{"log_error_verbosity": "3", "performance_schema": "ON"}, 0, "--log-error-verbosity=3", "--performance-schema=ON")
+	good(map[string]string{"port": "3307", "Max-Connections": "10", "--sql_mode": ""}, 3307,
+		"--max-connections=10", "--sql-mode=")
+	good(map[string]string{"log_error_verbosity": "3", "performance_schema": "ON"}, 0, "--log-error-verbosity=3",
+		"--performance-schema=ON")
 	bad(map[string]string{"port": "0"}, "port")
 	bad(map[string]string{"port": "99999"}, "port")
 	bad(map[string]string{"datadir": "/x", "user": "root", "a b": "1"}, "datadir", "user", "a b") // all at once

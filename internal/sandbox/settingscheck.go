@@ -16,10 +16,10 @@ import (
 // checkTime bounds how long a server may take to tell its options.
 const checkTime = 30 * time.Second
 
-// CheckSettings asks a build whether it knows the settings and can read their values, as far as it tells without being started:
-// it reads them and says whether it could. Its cause is ErrSettings; the hint
-// names the nearest setting that there is. A build that does not answer is taken to know them: its start will tell. Whoever may read a
-// recipe has this asked, so the answer is kept.
+// CheckSettings asks a build whether it knows the settings and can read their values, as far as it tells without being
+// started: it reads them and says whether it could. Its cause is ErrSettings; the hint names the nearest setting that
+// there is. A build that does not answer is taken to know them: its start will tell. Whoever may read a recipe has this
+// asked, so the answer is kept.
 func (y *Yard) CheckSettings(ctx context.Context, s Server, in map[string]string) error {
 	const op = "check settings of"
 	set, err := readSettings(in)
@@ -30,7 +30,9 @@ func (y *Yard) CheckSettings(ctx context.Context, s Server, in map[string]string
 		return nil
 	}
 	opts := set.options()
-	_, err = askOnce(ctx, s.Path, strings.Join(opts, "\n"), func() (struct{}, error) { return struct{}{}, s.checkSettings(ctx, opts) })
+	_, err = askOnce(ctx, s.Path, strings.Join(opts, "\n"), func() (struct{}, error) {
+		return struct{}{}, s.checkSettings(ctx, opts)
+	})
 	return err
 }
 
@@ -59,11 +61,12 @@ func (s Server) checkSettings(ctx context.Context, opts []string) error {
 
 var unknownSetting = pattern.New(`unknown (?:variable|option) '([^']*)'`)
 
-// ask runs the server program with options and has it print its help, or check the options where it can, and returns what it said.
-// MySQL's help passes over what it does not know; since 8.0.16 it has --validate-config (MySQL manual, Server Configuration Validation).
+// ask runs the server program with options and has it print its help, or check the options where it can, and returns
+// what it said. MySQL's help passes over what it does not know; since 8.0.16 it has --validate-config (MySQL manual,
+// Server Configuration Validation).
 func (s Server) ask(ctx context.Context, opts []string, check bool) (string, error) {
 	how := []string{"--verbose", "--help"}
-	if check && s.Flavor != "mariadb" && !older(s.Version, "8.0.16") {
+	if check && !s.Flavor.IsMariaDB() && !older(s.Version, "8.0.16") {
 		how = []string{"--secure-file-priv=", "--validate-config"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)

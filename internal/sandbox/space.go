@@ -3,22 +3,21 @@ package sandbox
 import (
 	"fmt"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// reserve is what must stay free beside what is about to be written: a server whose disk is full stops in the middle of its work.
+// reserve is what must stay free beside what is about to be written: a server whose disk is full stops in the middle of
+// its work.
 const reserve = 256 << 20
 
 // checkSpace returns ErrNoSpace with the figures when less than need and the reserve is free for us at path.
 func checkSpace(path string, need int64) error {
-	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
+	free, _, err := platform.Space(path)
+	if err != nil {
 		return fmt.Errorf("free space of %s: %w", path, err)
 	}
-	free := int64(st.Bavail) * st.Bsize
-	if free >= need+reserve {
+	if int64(free) >= need+reserve {
 		return nil
 	}
 	return hint(fmt.Errorf("%w: %s needs %s and %s to spare, %s is free", ErrNoSpace, path,

@@ -8,7 +8,7 @@ import "github.com/dyno-perf/dyno/internal/target"
 // run stays within the sandbox.
 func (s Sandbox) Spec() target.Spec {
 	scheme := "mysql"
-	if s.Server.Flavor == "mariadb" {
+	if s.Server.Flavor.IsMariaDB() {
 		scheme = "mariadb"
 	}
 	return target.Spec{

@@ -11,14 +11,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
-// template is a data directory just initialised, with the list of what is in it. The list is written last, and a template
-// without it, or with files other than it says, is never used.
+// template is a data directory just initialised, with the list of what is in it. The list is written last, and a
+// template without it, or with files other than it says, is never used.
 type template struct {
 	Files map[string]int64 `json:"files"` // path below data/ → size in bytes
 	Bytes int64            `json:"bytes"` // on disk
@@ -29,9 +29,12 @@ const templateList = "template.json"
 
 func (t template) data() string { return filepath.Join(t.dir, "data") }
 
-// withTemplate calls use with the template of a build with initial options, made if there is none. The lock of all templates is
-// held meanwhile: of two programs one makes it and the other waits, and nobody removes what is being copied.
-func (y *Yard) withTemplate(ctx context.Context, s Server, initial []string, a account, sink progress.Sink, use func(template) error) error {
+// withTemplate calls use with the template of a build with initial options, made if there is none. The lock of all
+// templates is held meanwhile: of two programs one makes it and the other waits, and nobody removes what is being
+// copied.
+func (y *Yard) withTemplate(ctx context.Context, s Server, initial []string, a account, sink progress.Sink,
+	use func(template) error,
+) error {
 	if err := makeAll(y.templates(), makeLocked); err != nil {
 		return err
 	}
@@ -47,7 +50,9 @@ func (y *Yard) withTemplate(ctx context.Context, s Server, initial []string, a a
 	return use(t)
 }
 
-func (y *Yard) template(ctx context.Context, s Server, initial []string, a account, sink progress.Sink) (template, error) {
+func (y *Yard) template(
+	ctx context.Context, s Server, initial []string, a account, sink progress.Sink,
+) (template, error) {
 	key, err := templateKey(s, initial)
 	if err != nil {
 		return template{}, err
@@ -98,12 +103,12 @@ func templateKey(s Server, initial []string) (string, error) {
 	if s.ownRedo() {
 		fmt.Fprintln(h, "no redo log")
 	}
-	return s.Flavor + "-" + s.Version + "-" + hex.EncodeToString(h.Sum(nil)[:6]), nil
+	return string(s.Flavor) + "-" + s.Version + "-" + hex.EncodeToString(h.Sum(nil)[:6]), nil
 }
 
 // initialise makes a data directory in dir/data.
 func initialise(ctx context.Context, s Server, initial []string, a account, dir string, sink progress.Sink) error {
-	p := progress.Progress{Step: "initialising " + s.Flavor + " " + s.Version, Started: time.Now()}
+	p := progress.Progress{Step: "initialising " + string(s.Flavor) + " " + s.Version, Started: time.Now()}
 	if err := makeDir(dir); err != nil {
 		return err
 	}
@@ -123,7 +128,8 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 			return err
 		}
 		stdin = sql
-		opts = append(opts, "--bootstrap", "--loose-log-warnings=0", "--loose-enforce-storage-engine=", "--max-allowed-packet=8M", "--net-buffer-length=16K")
+		opts = append(opts, "--bootstrap", "--loose-log-warnings=0", "--loose-enforce-storage-engine=",
+			"--max-allowed-packet=8M", "--net-buffer-length=16K")
 	} else {
 		opts = append(opts, "--initialize-insecure", "--loose-mysqlx=OFF")
 	}
@@ -239,8 +245,8 @@ func sealTemplate(dir string, certificate bool) error {
 }
 
 func onDisk(fi fs.FileInfo) int64 {
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return st.Blocks * 512
+	if f, ok := platform.FileOf(fi); ok {
+		return f.Bytes
 	}
 	return fi.Size()
 }

@@ -32,8 +32,9 @@ func makeCertificate(data string) error {
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "localhost"},
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.AddDate(10, 0, 0),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IsCA:        true, BasicConstraintsValid: true,
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
 	if err != nil {
@@ -42,7 +43,10 @@ func makeCertificate(data string) error {
 	for _, f := range []struct {
 		name string
 		b    pem.Block
-	}{{keyFile, pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}}, {certFile, pem.Block{Type: "CERTIFICATE", Bytes: cert}}} {
+	}{
+		{keyFile, pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}},
+		{certFile, pem.Block{Type: "CERTIFICATE", Bytes: cert}},
+	} {
 		if err := os.WriteFile(filepath.Join(data, f.name), pem.EncodeToMemory(&f.b), 0o600); err != nil {
 			return err
 		}

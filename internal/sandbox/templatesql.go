@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// bootstraps reports whether a server makes its system tables from statements that it is fed: every MariaDB, and MySQL before
-// --initialize came with 5.7.
-func (s Server) bootstraps() bool { return s.Flavor == "mariadb" || older(s.Version, "5.7") }
+// bootstraps reports whether a server makes its system tables from statements that it is fed: every MariaDB, and MySQL
+// before --initialize came with 5.7.
+func (s Server) bootstraps() bool { return s.Flavor.IsMariaDB() || older(s.Version, "5.7") }
 
-// bootstrapSQL returns the statements that make the system tables, as the server's own install script feeds them to the server,
-// then leaves the account root@localhost alone.
+// bootstrapSQL returns the statements that make the system tables, as the server's own install script feeds them to the
+// server, then leaves the account root@localhost alone.
 func bootstrapSQL(s Server) (io.Reader, error) {
 	share := s.share()
 	if share == "" {
@@ -37,7 +37,8 @@ func bootstrapSQL(s Server) (io.Reader, error) {
 			continue
 		}
 		if err != nil {
-			return nil, hint(fmt.Errorf("make the system tables: %w", err), "the build is not complete: unpack the package mariadb-server of the same version too")
+			return nil, hint(fmt.Errorf("make the system tables: %w", err), "the build is not complete: unpack the "+
+				"package mariadb-server of the same version too")
 		}
 		sql = append(sql, bytes.NewReader(b), strings.NewReader("\n"))
 	}
@@ -45,12 +46,13 @@ func bootstrapSQL(s Server) (io.Reader, error) {
 	return io.MultiReader(sql...), nil
 }
 
-// onlyRoot returns the statements that remove all accounts but root@localhost, and the rights on databases called test that
-// everybody has in old servers.
+// onlyRoot returns the statements that remove all accounts but root@localhost, and the rights on databases called test
+// that everybody has in old servers.
 func (s Server) onlyRoot() string {
 	const proxies = "delete from proxies_priv where Host<>'localhost';\n"
-	if s.Flavor == "mariadb" && !older(s.Version, "10.4") {
-		return "delete from global_priv where not (User='root' and Host='localhost') and User<>'mariadb.sys';\n" + proxies
+	if s.Flavor.IsMariaDB() && !older(s.Version, "10.4") {
+		return "delete from global_priv where not (User='root' and Host='localhost') and User<>'mariadb.sys';\n" +
+			proxies
 	}
 	return "delete from user where not (User='root' and Host='localhost');\ndelete from db;\n" + proxies
 }

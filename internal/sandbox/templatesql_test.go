@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
 )
 
 func TestBootstraps(t *testing.T) {
 	f := func(flavor, version string, want bool, table string) {
 		t.Helper()
-		s := Server{Flavor: flavor, Version: version}
+		s := Server{Flavor: dbms.Flavor(flavor), Version: version}
 		if s.bootstraps() != want {
 			t.Errorf("%s %s: not %v", flavor, version, want)
 		}
@@ -59,7 +61,10 @@ func TestBootstrapSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := -1
-	for _, part := range []string{"create database mysql", "-- mysql_system_tables.sql\n", "-- mysql_system_tables_data.sql\n", "-- fill_help_tables.sql\n", "delete from user"} {
+	for _, part := range []string{
+		"create database mysql", "-- mysql_system_tables.sql\n",
+		"-- mysql_system_tables_data.sql\n", "-- fill_help_tables.sql\n", "delete from user",
+	} {
 		i := strings.Index(string(b), part)
 		if i <= at {
 			t.Errorf("%q is at %d", part, i)

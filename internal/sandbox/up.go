@@ -20,41 +20,42 @@ import (
 type Config struct {
 	Name string // see CheckName
 
-	// Server is what Resolve takes. Empty means the build the sandbox already has, and for a new one the one Resolve picks.
+	// Server is what Resolve takes. Empty means the build the sandbox already has, and for a new one the one Resolve
+	// picks.
 	Server string
 
-	// Settings are the server's, as in my.cnf: {"innodb_buffer_pool_size": "1G", "port": "3307"}. A new start of a stopped sandbox
-	// keeps its settings when they are nil and replaces them all otherwise.
+	// Settings are the server's, as in my.cnf: {"innodb_buffer_pool_size": "1G", "port": "3307"}. A new start of a
+	// stopped sandbox keeps its settings when they are nil and replaces them all otherwise.
 	Settings map[string]string
 
-	// CPUs is where the server may run, a list as taskset -c takes ("0,2-3"); empty: where this program may. It holds until the
-	// next Up, or Place.
+	// CPUs is where the server may run, a list as taskset -c takes ("0,2-3"); empty: where this program may. It holds
+	// until the next Up, or Place.
 	CPUs string
 
-	// Limits are put on the server before it first runs; what is not in force the Sandbox tells, it is no error. They hold until the
-	// next Up, or Limit.
+	// Limits are put on the server before it first runs; what is not in force the Sandbox tells, it is no error. They
+	// hold until the next Up, or Limit.
 	Limits limit.Limits
 
-	// Data names a data set that SaveData kept: a new sandbox starts with a copy of it. Of a sandbox that is there it must be the one
-	// it was made of; its data stay as they are, see RestoreData.
+	// Data names a data set that SaveData kept: a new sandbox starts with a copy of it. Of a sandbox that is there it
+	// must be the one it was made of; its data stay as they are, see RestoreData.
 	Data string
 
-	// Filesystem puts a new sandbox's data and its server's temporary files on a loop device with this filesystem ("ext4", "xfs",
-	// "btrfs"), FilesystemBytes large or 4 GiB when that is 0; empty: where the yard is. It needs root.
+	// Filesystem puts a new sandbox's data and its server's temporary files on a loop device with this filesystem
+	// ("ext4", "xfs", "btrfs"), FilesystemBytes large or 4 GiB when that is 0; empty: where the yard is. It needs root.
 	Filesystem      string
 	FilesystemBytes int64
 
-	// Owner says that the sandbox is of no use without the program that calls Up. It survives it all the same, and is then listed
-	// as an orphan.
+	// Owner says that the sandbox is of no use without the program that calls Up. It survives it all the same, and is
+	// then listed as an orphan.
 	Owner bool
 }
 
-// Up makes a sandbox and starts it, or starts one that was stopped or died, and returns when it answers. Of a new sandbox that
-// does not come up nothing is left; one that was there keeps its data and is stopped.
+// Up makes a sandbox and starts it, or starts one that was stopped or died, and returns when it answers. Of a new
+// sandbox that does not come up nothing is left; one that was there keeps its data and is stopped.
 //
-// Its causes are ErrBadName, ErrSettings, ErrNoServer, ErrRunning, ErrBusy, ErrPort, ErrNoSpace, ErrAccount, ErrFilesystem,
-// ErrNoData, ErrData, host.ErrCPUs, host.ErrNotAllowed, and ErrInitialise, ErrDied and ErrSilent with the last errors of the
-// server's log.
+// Its causes are ErrBadName, ErrSettings, ErrNoServer, ErrRunning, ErrBusy, ErrPort, ErrNoSpace, ErrAccount,
+// ErrFilesystem, ErrNoData, ErrData, host.ErrCPUs, host.ErrNotAllowed, and ErrInitialise, ErrDied and ErrSilent with
+// the last errors of the server's log.
 func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, error) {
 	const op = "start sandbox"
 	if err := CheckName(c.Name); err != nil {
@@ -110,7 +111,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 		}
 	}
 	if d, ok := y.HasData(c.Data); ok && c.Server == "" {
-		c.Server = d.Flavor + "@" + d.Version
+		c.Server = string(d.Flavor) + "@" + d.Version
 	}
 	s, err := y.Resolve(ctx, c.Server)
 	if err != nil {
@@ -120,10 +121,16 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 	if err != nil {
 		return err
 	}
-	if err := inline([]error{a.canReach(dir, "set DYNO_HOME to a directory elsewhere"), a.canReach(s.Path, "use a build elsewhere")}); err != nil {
+	if err := inline([]error{
+		a.canReach(dir, "set DYNO_HOME to a directory elsewhere"),
+		a.canReach(s.Path, "use a build elsewhere"),
+	}); err != nil {
 		return err
 	}
-	*r = record{Server: s, Settings: c.Settings, Port: set.port, Fixed: set.port != 0, Account: a.name, Created: time.Now(), Data: c.Data}
+	*r = record{
+		Server: s, Settings: c.Settings, Port: set.port, Fixed: set.port != 0, Account: a.name,
+		Created: time.Now(), Data: c.Data,
+	}
 	if r.Owner, err = c.owner(); err != nil {
 		return err
 	}
@@ -181,10 +188,12 @@ func (c Config) owner() (host.Identity, error) {
 // again starts a sandbox that was complete once.
 func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set settings, sink progress.Sink) error {
 	if r.Process.Alive() {
-		return hint(fmt.Errorf("%w as process %d", ErrRunning, r.Process.PID), "stop it first with `dyno sandbox down`, or choose another name")
+		return hint(fmt.Errorf("%w as process %d", ErrRunning, r.Process.PID), "stop it first with `dyno sandbox "+
+			"down`, or choose another name")
 	}
 	if has := r.filesystem(); c.Filesystem != "" && c.Filesystem != has {
-		return hint(fmt.Errorf("%w: the data of this sandbox already exist, on %s", ErrFilesystem, cmp.Or(has, "the disk of the yard")), "leave the filesystem out, or choose another name")
+		return hint(fmt.Errorf("%w: the data of this sandbox already exist, on %s", ErrFilesystem,
+			cmp.Or(has, "the disk of the yard")), "leave the filesystem out, or choose another name")
 	}
 	if err := r.mountData(ctx, dir); err != nil { // it is not any more when the machine was started anew
 		return err
@@ -195,11 +204,13 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 			return err
 		}
 		if s.Path != r.Server.Path {
-			return hint(fmt.Errorf("%w: its data belong to %s at %s", ErrNoServer, r.Server.Spec(), r.Server.Path), "leave the server out, or choose another name")
+			return hint(fmt.Errorf("%w: its data belong to %s at %s", ErrNoServer, r.Server.Spec(), r.Server.Path),
+				"leave the server out, or choose another name")
 		}
 	}
 	if c.Data != "" && c.Data != r.Data {
-		return hint(fmt.Errorf("%w: the sandbox was made without data set %s", ErrData, c.Data), "leave the data set out, or choose another name")
+		return hint(fmt.Errorf("%w: the sandbox was made without data set %s", ErrData, c.Data),
+			"leave the data set out, or choose another name")
 	}
 	if r.Restoring { // somebody was killed while restoring it
 		if _, err := y.restore(ctx, dir, r, sink); err != nil {
@@ -241,7 +252,9 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 }
 
 // start starts the server on its data and waits for its answer. With an error no process of it is left.
-func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set settings, a account, sink progress.Sink) error {
+func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set settings, a account,
+	sink progress.Sink,
+) error {
 	for _, d := range []string{"log", "files", "tmp"} {
 		if err := makePrivate(filepath.Join(dir, d), a); err != nil {
 			return err
@@ -310,8 +323,8 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 	}
 }
 
-// gate lets the server's process begin when it reads a word, and ends it when it reads none: as long as the record does not name
-// the process, killing us ends it too.
+// gate lets the server's process begin when it reads a word, and ends it when it reads none: as long as the record does
+// not name the process, killing us ends it too.
 const gate = `read -r word && exec "$@" </dev/null`
 
 // launch makes one attempt at start.
@@ -321,7 +334,8 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 	}
 	data := filepath.Join(dir, "data")
 	opts := []string{
-		"--datadir=" + data, "--socket=" + r.socket(), "--pid-file=" + filepath.Join(r.Run, "pid"), "--port=" + strconv.Itoa(r.Port),
+		"--datadir=" + data, "--socket=" + r.socket(), "--pid-file=" + filepath.Join(r.Run, "pid"),
+		"--port=" + strconv.Itoa(r.Port),
 		"--log-error=" + filepath.Join(dir, "log", "error.log"), "--tmpdir=" + filepath.Join(dir, "tmp"),
 		"--secure-file-priv=" + filepath.Join(dir, "files"),
 	}
@@ -341,9 +355,10 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 		return err
 	}
 	defer in.Close()
-	attr := a.attributes()
-	attr.Setsid = true // a hang-up or Ctrl-C of our terminal is not the server's
-	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: data, Env: environment(dir), Files: []*os.File{out, console, console}, Sys: attr})
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{
+		Dir: data, Env: environment(dir),
+		Files: []*os.File{out, console, console}, Sys: a.session(),
+	})
 	out.Close()
 	if err != nil {
 		return err

@@ -26,12 +26,16 @@ func TestUp(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			y := yard(t)
 			steps := map[string]bool{}
-			a, err := y.Up(ctx, Config{Name: "a", Server: flavor, Settings: map[string]string{"max-connections": "77", "innodb_buffer_pool_size": "64M"}},
+			a, err := y.Up(ctx, Config{Name: "a", Server: flavor, Settings: map[string]string{
+				"max-connections":         "77",
+				"innodb_buffer_pool_size": "64M",
+			}},
 				func(p progress.Progress) { steps[p.Step] = true })
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !steps["copying the data directory"] || !steps["initialising "+a.Server.Flavor+" "+a.Server.Version] {
+			if !steps["copying the data directory"] ||
+				!steps["initialising "+string(a.Server.Flavor)+" "+a.Server.Version] {
 				t.Errorf("progress told of %v", steps)
 			}
 			began := time.Now()
@@ -42,7 +46,8 @@ func TestUp(t *testing.T) {
 				t.Errorf("a second up takes %v", took)
 			}
 
-			if a.State != Running || a.PID == 0 || a.Port == 0 || a.Port == b.Port || a.Server.Flavor != flavor || a.Owner != 0 {
+			if a.State != Running || a.PID == 0 || a.Port == 0 || a.Port == b.Port ||
+				string(a.Server.Flavor) != flavor || a.Owner != 0 {
 				t.Errorf("up returns %+v", a)
 			}
 			db, other := open(t, a), open(t, b)
@@ -96,7 +101,8 @@ func TestUp(t *testing.T) {
 			}
 
 			// The spec is what the rest of Dyno connects with.
-			if s := find(t, y, "a").Spec(); s.Address != a.Socket || s.Network != "unix" || s.User != "root" || s.Password.Reveal() != "" || s.Name != "sandbox:a" {
+			if s := find(t, y, "a").Spec(); s.Address != a.Socket || s.Network != "unix" || s.User != "root" ||
+				s.Password.Reveal() != "" || s.Name != "sandbox:a" {
 				t.Errorf("spec %+v", s)
 			}
 			if client := a.Server.Client(); len(client) == 0 {
@@ -154,7 +160,8 @@ func TestUpAgain(t *testing.T) {
 			if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			for end := time.Now().Add(20 * time.Second); find(t, y, "a").State != Dead; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(20 * time.Second); find(t, y, "a").State != Dead; time.Sleep(
+				10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("after a crash: %+v", find(t, y, "a"))
 				}
@@ -164,7 +171,8 @@ func TestUpAgain(t *testing.T) {
 			if got := value(t, db, "SELECT @@max_connections"); got != "88" {
 				t.Errorf("new settings: max_connections is %s", got)
 			}
-			if got := value(t, db, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name='kept'"); got != "1" {
+			if got := value(t, db, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name='kept'"); got !=
+				"1" {
 				t.Error("data are lost")
 			}
 
@@ -172,7 +180,8 @@ func TestUpAgain(t *testing.T) {
 			if err := y.Down(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := y.Up(ctx, Config{Name: "a", Settings: map[string]string{"no_such_setting": "1"}}, nil); !errors.Is(err, ErrDied) {
+			if _, err := y.Up(ctx, Config{Name: "a", Settings: map[string]string{"no_such_setting": "1"}},
+				nil); !errors.Is(err, ErrDied) {
 				t.Fatalf("bad setting: %v", err)
 			}
 			if s := find(t, y, "a"); s.State != Stopped || s.Settings["max_connections"] != "88" {
@@ -323,7 +332,10 @@ func TestOrphan(t *testing.T) {
 	for _, flavor := range flavors {
 		t.Run(flavor, func(t *testing.T) {
 			y := yard(t)
-			h, out := helper(t, helperJob{Home: y.Home, ServerDirs: y.ServerDirs, Config: Config{Name: "a", Server: flavor, Owner: true}}, 0)
+			h, out := helper(t, helperJob{
+				Home: y.Home, ServerDirs: y.ServerDirs,
+				Config: Config{Name: "a", Server: flavor, Owner: true},
+			}, 0)
 			var s Sandbox
 			if err := json.Unmarshal([]byte(line(t, out, "up: ")), &s); err != nil {
 				t.Fatal(err)
@@ -363,9 +375,13 @@ func TestKilledWhileMaking(t *testing.T) {
 			if step != "initialising" {
 				up(t, y, Config{Name: "other", Server: "mysql"})
 			}
-			h, out := helper(t, helperJob{Home: y.Home, ServerDirs: y.ServerDirs, Config: Config{Name: "a", Server: "mysql"}, Steps: true}, 0)
+			h, out := helper(t, helperJob{
+				Home: y.Home, ServerDirs: y.ServerDirs,
+				Config: Config{Name: "a", Server: "mysql"}, Steps: true,
+			}, 0)
 			line(t, out, "step: "+step)
-			if err := h.Process.Signal(syscall.SIGSTOP); err != nil { // it stays there, however long this test takes to look
+			if err := h.Process.Signal(syscall.SIGSTOP); err != nil {
+				// it stays there, however long this test takes to look
 				t.Fatal(err)
 			}
 			if s := find(t, y, "a"); s.State != Starting {
@@ -376,7 +392,8 @@ func TestKilledWhileMaking(t *testing.T) {
 			}
 			h.Process.Kill()
 			h.Wait()
-			for end := time.Now().Add(20 * time.Second); find(t, y, "a").State != Unfinished; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(20 * time.Second); find(t, y, "a").State != Unfinished; time.Sleep(
+				10 * time.Millisecond) {
 				if time.Now().After(end) { // a child between fork and exec holds the lock a moment longer
 					t.Fatalf("after its maker was killed: %+v", find(t, y, "a"))
 				}
@@ -392,7 +409,8 @@ func TestKilledWhileMaking(t *testing.T) {
 			if exists(y.dir("a")) {
 				t.Fatal("left")
 			}
-			for end := time.Now().Add(20 * time.Second); len(processesWith(t, y.dir("a")+"/")) != 0; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(20 * time.Second); len(processesWith(t, y.dir("a")+"/")) != 0; time.Sleep(
+				10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("left running: %q", processesWith(t, y.dir("a")+"/"))
 				}
@@ -411,7 +429,8 @@ func TestUpAnewIsLocked(t *testing.T) {
 	y := yard(t)
 	dir := y.dir("a")
 	old := filepath.Join(dir, "files", "old")
-	if err := errors.Join(makeDirs(filepath.Dir(old)), os.WriteFile(old, nil, 0o600), record{Run: filepath.Join(dir, "run")}.save(dir), os.Chmod(dir, 0o700)); err != nil {
+	if err := errors.Join(makeDirs(filepath.Dir(old)), os.WriteFile(old, nil, 0o600),
+		record{Run: filepath.Join(dir, "run")}.save(dir), os.Chmod(dir, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	tried := false
@@ -452,7 +471,10 @@ func TestOrdinaryUser(t *testing.T) {
 			if err := os.Chown(y.Home, uid, uid); err != nil {
 				t.Fatal(err)
 			}
-			_, out := helper(t, helperJob{Home: y.Home, ServerDirs: y.ServerDirs, Config: Config{Name: "a", Server: flavor}}, uid)
+			_, out := helper(t, helperJob{
+				Home: y.Home, ServerDirs: y.ServerDirs,
+				Config: Config{Name: "a", Server: flavor},
+			}, uid)
 			var s Sandbox
 			if err := json.Unmarshal([]byte(line(t, out, "up: ")), &s); err != nil {
 				t.Fatal(err)
@@ -471,7 +493,8 @@ func TestOrdinaryUser(t *testing.T) {
 			if err := y.Down(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := y.Up(ctx, Config{Name: "a"}, nil); !errors.Is(err, ErrAccount) || !strings.Contains(err.Error(), "user 65534") {
+			if _, err := y.Up(ctx, Config{Name: "a"}, nil); !errors.Is(err, ErrAccount) ||
+				!strings.Contains(err.Error(), "user 65534") {
 				t.Fatal(err)
 			}
 		})
@@ -507,7 +530,8 @@ func TestUpFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := checkSpace(y.Home, 1<<60)
-	if !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), "needs 1 EiB") && !strings.Contains(err.Error(), "needs 1024 PiB") {
+	if !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), "needs 1 EiB") &&
+		!strings.Contains(err.Error(), "needs 1024 PiB") {
 		t.Fatal(err)
 	}
 	if os.Geteuid() != 0 {
@@ -531,7 +555,10 @@ func TestNotes(t *testing.T) {
 	for _, flavor := range flavors {
 		t.Run(flavor, func(t *testing.T) {
 			y := yard(t)
-			s := up(t, y, Config{Name: "a", Server: flavor, Settings: map[string]string{"max_connections": "0", "loose_nonsense": "1"}})
+			s := up(t, y, Config{Name: "a", Server: flavor, Settings: map[string]string{
+				"max_connections": "0",
+				"loose_nonsense":  "1",
+			}})
 			text := strings.Join(find(t, y, "a").Notes, "\n")
 			if !strings.Contains(text, "max_connections") || !strings.Contains(text, "nonsense") {
 				t.Fatalf("notes %q %+v", text, s)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
@@ -16,20 +17,12 @@ var banner = pattern.New(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)
 //	mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28, Revision 47601f19)
 //
 // The program's name at its beginning is whatever it was started as, and tells nothing.
-func parseVersion(out string) (flavor, version string, ok bool) {
+func parseVersion(out string) (flavor dbms.Flavor, version string, ok bool) {
 	m := banner.FindStringSubmatch(out)
 	if m == nil {
 		return "", "", false
 	}
-	switch {
-	case strings.Contains(m[2], "MariaDB"):
-		flavor = "mariadb"
-	case strings.Contains(m[3], "Percona"):
-		flavor = "percona"
-	default:
-		flavor = "mysql"
-	}
-	return flavor, m[1], true
+	return dbms.Of(m[2], m[3]), m[1], true
 }
 
 // numbers splits "9.7.4" into its numbers.
@@ -48,12 +41,12 @@ func numbers(version string) []int {
 var specs = pattern.New(`^(mariadb|mysql|percona)(?:@(\d+(?:\.\d+){0,2}))?$`)
 
 // parseSpec splits "mysql@9.7" into flavor and version; the version may be empty.
-func parseSpec(s string) (flavor, version string, ok bool) {
+func parseSpec(s string) (flavor dbms.Flavor, version string, ok bool) {
 	m := specs.FindStringSubmatch(s)
 	if m == nil {
 		return "", "", false
 	}
-	return m[1], m[2], true
+	return dbms.Flavor(m[1]), m[2], true
 }
 
 // matches reports whether version is want or one of its releases: 9.7.4 matches "", 9, 9.7 and 9.7.4.

@@ -10,12 +10,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
-// Yard is where the sandboxes of one user live. A Yard has no state of its own: any number of programs may use the same Home.
+// Yard is where the sandboxes of one user live. A Yard has no state of its own: any number of programs may use the same
+// Home.
 type Yard struct {
 	Home string // absolute
 
-	// ServerDirs are directories to look for server builds in, beside the usual ones: the root of an unpacked package or
-	// archive, or the directory that holds the server program.
+	// ServerDirs are directories to look for server builds in, beside the usual ones: the root of an unpacked package
+	// or archive, or the directory that holds the server program.
 	ServerDirs []string
 
 	// Patience bounds the time a server may take until it answers; 60 s if zero.
@@ -27,6 +28,9 @@ type Yard struct {
 
 // Open returns the yard at home, which need not exist. Nothing is created before the first sandbox is.
 func Open(home string) (*Yard, error) {
+	if err := mustBeLinux(); err != nil {
+		return nil, wrap("private servers", "", err)
+	}
 	if home == "" {
 		return nil, wrap("open yard", "", errors.New("no directory given"))
 	}
@@ -54,11 +58,12 @@ func (y *Yard) patience() time.Duration {
 
 var names = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
-// CheckName returns an error when name cannot be a sandbox's: 1 to 40 letters, digits, '.', '_' and '-', the first one a letter
-// or digit. Its cause is ErrBadName.
+// CheckName returns an error when name cannot be a sandbox's: 1 to 40 letters, digits, '.', '_' and '-', the first one
+// a letter or digit. Its cause is ErrBadName.
 func CheckName(name string) error {
 	if names.MatchString(name) {
 		return nil
 	}
-	return fmt.Errorf("%w: %q; use 1 to 40 letters, digits, '.', '_' and '-', and begin with a letter or digit", ErrBadName, name)
+	return fmt.Errorf("%w: %q; use 1 to 40 letters, digits, '.', '_' and '-', and begin with a letter or digit",
+		ErrBadName, name)
 }

@@ -2,24 +2,25 @@ package schema
 
 import "strings"
 
-// ChangeKind names one clause of an ALTER TABLE.
-type ChangeKind string
+// ClauseKind names one clause of an ALTER TABLE.
+type ClauseKind string
 
 // The kinds of change to a table.
 const (
-	ModifyColumn ChangeKind = "modify_column" // Column, Definition: everything behind the name, "varchar(40) NOT NULL"
-	AddColumn    ChangeKind = "add_column"    // Column, Definition
-	DropColumn   ChangeKind = "drop_column"   // Column
-	AddKey       ChangeKind = "add_key"       // Index
-	DropKey      ChangeKind = "drop_key"      // Index, by its name
-	PrimaryKey   ChangeKind = "primary_key"   // Index: the new primary key in place of the old one; without parts the old one is dropped
-	TableOption  ChangeKind = "table_option"  // Option, Value: ROW_FORMAT, DYNAMIC
-	Rebuild      ChangeKind = "rebuild"       // writes the table anew: FORCE
+	ModifyColumn ClauseKind = "modify_column" // Column, Definition: everything behind the name, "varchar(40) NOT NULL"
+	AddColumn    ClauseKind = "add_column"    // Column, Definition
+	DropColumn   ClauseKind = "drop_column"   // Column
+	AddKey       ClauseKind = "add_key"       // Index
+	DropKey      ClauseKind = "drop_key"      // Index, by its name
+	// Index: the new primary key in place of the old one; without parts the old one is dropped
+	PrimaryKey  ClauseKind = "primary_key"
+	TableOption ClauseKind = "table_option" // Option, Value: ROW_FORMAT, DYNAMIC
+	Rebuild     ClauseKind = "rebuild"      // writes the table anew: FORCE
 )
 
-// Change is one clause of an ALTER TABLE, as data.
-type Change struct {
-	Kind       ChangeKind `json:"kind"`
+// Clause is one clause of an ALTER TABLE, as data.
+type Clause struct {
+	Kind       ClauseKind `json:"kind"`
 	Column     string     `json:"column,omitzero"`
 	Definition string     `json:"definition,omitzero"`
 	Index      Index      `json:"index,omitzero"`
@@ -28,7 +29,7 @@ type Change struct {
 }
 
 // SQL returns the clause; empty when a part of it is not Whole.
-func (c Change) SQL() string {
+func (c Clause) SQL() string {
 	if !Whole(c.Definition) || !wholeParts(c.Index) || strings.ContainsAny(c.Option+c.Value, " \t\n,;()`'\"#/-") {
 		return ""
 	}
@@ -57,7 +58,7 @@ func (c Change) SQL() string {
 }
 
 // ChangeSQL returns the ALTER TABLE that makes the changes, without a semicolon.
-func ChangeSQL(t Ref, changes []Change) string {
+func ChangeSQL(t Ref, changes []Clause) string {
 	var clauses []string
 	for _, c := range changes {
 		clauses = append(clauses, c.SQL())

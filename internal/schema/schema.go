@@ -29,9 +29,12 @@ type Table struct {
 	Rows       known.Value[uint64] `json:"rows,omitzero"` // the engine's estimate, for InnoDB often ±40 %
 	DataBytes  known.Value[uint64] `json:"data_bytes,omitzero"`
 	IndexBytes known.Value[uint64] `json:"index_bytes,omitzero"` // all secondary indexes
-	FreeBytes  known.Value[uint64] `json:"free_bytes,omitzero"`  // allocated and not used: DATA_FREE, of the whole tablespace where tables share one
-	Options    string              `json:"options,omitzero"`     // as information_schema.TABLES has them: "row_format=COMPRESSED KEY_BLOCK_SIZE=4"
-	// AgeSec is how many seconds ago, by the server's clock, the table was made or last written anew; unknown where the engine does not tell.
+	// allocated and not used: DATA_FREE, of the whole tablespace where tables share one
+	FreeBytes known.Value[uint64] `json:"free_bytes,omitzero"`
+	// as information_schema.TABLES has them: "row_format=COMPRESSED KEY_BLOCK_SIZE=4"
+	Options string `json:"options,omitzero"`
+	// AgeSec is how many seconds ago, by the server's clock, the table was made or last written anew; unknown where the
+	// engine does not tell.
 	AgeSec   known.Value[uint64] `json:"age_sec,omitzero"`
 	Columns  []Column            `json:"columns"`
 	Indexes  []Index             `json:"indexes"`
@@ -85,8 +88,9 @@ type Index struct {
 	Type   string      `json:"type"`            // BTREE, HASH, FULLTEXT, SPATIAL
 	Hidden bool        `json:"hidden,omitzero"` // INVISIBLE (MySQL) or IGNORED (MariaDB): kept up to date, not used
 	Parts  []IndexPart `json:"parts"`
-	// Handled is how many rows were read, changed or deleted by way of it since the server began to count (performance_schema's
-	// table_io_waits_summary_by_index_usage); unknown where nobody counts or the table was not opened since.
+	// Handled is how many rows were read, changed or deleted by way of it since the server began to count
+	// (performance_schema's table_io_waits_summary_by_index_usage); unknown where nobody counts or the table was not
+	// opened since.
 	Handled known.Value[uint64] `json:"rows_handled,omitzero"`
 }
 

@@ -9,9 +9,9 @@ const (
 	fill = 0.85
 )
 
-// SizeOf estimates the size in bytes of an index from the server's number of rows and the widths of its columns; a column of variable width
-// counts with half its most, and with no more than the mean length of a row.
-// Unknown without the number of rows, or with an expression in it.
+// SizeOf estimates the size in bytes of an index from the server's number of rows and the widths of its columns; a
+// column of variable width counts with half its most, and with no more than the mean length of a row. Unknown without
+// the number of rows, or with an expression in it.
 func (t Table) SizeOf(x Index) known.Value[float64] {
 	rows, ok := t.Rows.Get()
 	if !ok {

@@ -10,7 +10,11 @@ import (
 func TestSizeOf(t *testing.T) {
 	tab := Table{
 		Rows: known.Of(uint64(1000)), DataBytes: known.Of(uint64(100_000)),
-		Columns: []Column{{Name: "id", Bytes: 8, DataType: "bigint"}, {Name: "n", Bytes: 4, DataType: "int"}, {Name: "name", Bytes: 400, DataType: "varchar", Charset: "utf8mb4"}},
+		Columns: []Column{
+			{Name: "id", Bytes: 8, DataType: "bigint"},
+			{Name: "n", Bytes: 4, DataType: "int"},
+			{Name: "name", Bytes: 400, DataType: "varchar", Charset: "utf8mb4"},
+		},
 		Indexes: []Index{{Name: "PRIMARY", Unique: true, Parts: []IndexPart{{Column: "id"}}}},
 	}
 	f := func(want float64, parts ...IndexPart) {

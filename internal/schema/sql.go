@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// BeginPins and EndPins are the transaction around PinSQL. Digests of statements lose Dyno's tag: nobody else words it so.
+// BeginPins and EndPins are the transaction around PinSQL. Digests of statements lose Dyno's tag: nobody else words it
+// so.
 const (
 	BeginPins = "BEGIN WORK"
 	EndPins   = "ROLLBACK AND NO CHAIN NO RELEASE"
 )
 
-// PinSQL words a question that opens tables and gives no row: in a transaction it leaves locks on their definitions, so that the names stay
-// those of tables until it ends. Servers refuse it, before they evaluate anything, when one is the name of a view. Unless it is to wait, it
-// is refused as well, where the server can (MariaDB 10.3), for a table whose definition somebody is about to change.
+// PinSQL words a question that opens tables and gives no row: in a transaction it leaves locks on their definitions, so
+// that the names stay those of tables until it ends. Servers refuse it, before they evaluate anything, when one is the
+// name of a view. Unless it is to wait, it is refused as well, where the server can (MariaDB 10.3), for a table whose
+// definition somebody is about to change.
 func PinSQL(refs []Ref, wait bool) string {
 	var b strings.Builder
 	if !wait {
@@ -34,8 +36,9 @@ func PinSQL(refs []Ref, wait bool) string {
 // Quote returns a name in backticks, as every statement should hold it. It is right under any sql_mode.
 func Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// TableOnly and ByPrimaryKey stand behind a name in FROM. They are index hints, which servers refuse when the name is that of a view:
-// whoever puts a view in a table's place can have functions of his called by who reads it. The first has all rows read.
+// TableOnly and ByPrimaryKey stand behind a name in FROM. They are index hints, which servers refuse when the name is
+// that of a view: whoever puts a view in a table's place can have functions of his called by who reads it. The first
+// has all rows read.
 const (
 	TableOnly    = "USE INDEX ()"
 	ByPrimaryKey = "FORCE INDEX (PRIMARY)"
@@ -115,7 +118,8 @@ func PartsSQL(parts []IndexPart) string {
 	return b.String()
 }
 
-// SameKey reports whether two indexes have the same type, uniqueness and parts. Names, statistics and visibility do not count.
+// SameKey reports whether two indexes have the same type, uniqueness and parts. Names, statistics and visibility do not
+// count.
 func SameKey(a, b Index) bool {
 	if a.Unique != b.Unique || kind(a) != kind(b) || len(a.Parts) != len(b.Parts) {
 		return false
@@ -128,10 +132,11 @@ func SameKey(a, b Index) bool {
 	return true
 }
 
-// Serves reports whether index a makes a non-unique index b unnecessary: b's parts are the first ones of a, in the same order and
-// direction, and b enforces nothing that a does not. A hidden index serves nothing.
+// Serves reports whether index a makes a non-unique index b unnecessary: b's parts are the first ones of a, in the same
+// order and direction, and b enforces nothing that a does not. A hidden index serves nothing.
 func Serves(a, b Index) bool {
-	if a.Hidden || kind(a) != "BTREE" || kind(b) != "BTREE" || len(a.Parts) < len(b.Parts) || b.Unique && !(a.Unique && len(a.Parts) == len(b.Parts)) {
+	if a.Hidden || kind(a) != "BTREE" || kind(b) != "BTREE" || len(a.Parts) < len(b.Parts) || b.Unique &&
+		!(a.Unique && len(a.Parts) == len(b.Parts)) {
 		return false
 	}
 	for i, p := range b.Parts {

@@ -10,7 +10,10 @@ func TestIndexSQL(t *testing.T) {
 		}
 	}
 	f(Index{Name: "k", Parts: []IndexPart{{Column: "a"}}}, "ADD INDEX `k` (`a`)")
-	f(Index{Name: "k", Type: "BTREE", Unique: true, Parts: []IndexPart{{Column: "a", Prefix: 10}, {Column: "b", Desc: true}}}, "ADD UNIQUE INDEX `k` (`a`(10), `b` DESC)")
+	f(Index{Name: "k", Type: "BTREE", Unique: true, Parts: []IndexPart{
+		{Column: "a", Prefix: 10},
+		{Column: "b", Desc: true},
+	}}, "ADD UNIQUE INDEX `k` (`a`(10), `b` DESC)")
 	f(Index{Name: "k`x", Parts: []IndexPart{{Expr: "lower(`c`)", Desc: true}}}, "ADD INDEX `k``x` ((lower(`c`)) DESC)")
 	f(Index{Name: "f", Type: "FULLTEXT", Parts: []IndexPart{{Column: "größe"}}}, "ADD FULLTEXT INDEX `f` (`größe`)")
 	f(Index{Name: "s", Type: "SPATIAL", Parts: []IndexPart{{Column: "p"}}}, "ADD SPATIAL INDEX `s` (`p`)")
@@ -54,7 +57,8 @@ func TestServes(t *testing.T) {
 	full := x(false, c("a"))
 	full.Type = "FULLTEXT"
 	f("fulltext", full, x(false, c("a")), false)
-	if SameKey(full, x(false, c("a"))) || !SameKey(x(false, c("a")), Index{Name: "other", Parts: []IndexPart{c("A")}}) || SameKey(x(true, c("a")), x(false, c("a"))) {
+	if SameKey(full, x(false, c("a"))) || !SameKey(x(false, c("a")),
+		Index{Name: "other", Parts: []IndexPart{c("A")}}) || SameKey(x(true, c("a")), x(false, c("a"))) {
 		t.Error("same key")
 	}
 }

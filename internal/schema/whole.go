@@ -1,30 +1,30 @@
 package schema
 
-import "strings"
+import (
+	"strings"
 
-// Bare returns SQL with an x in place of each byte between quotes, which stay: what is left is what the server takes for words and signs.
-// Positions stay. closed is false when a quote does not end. A backslash in a string escapes, as the sessions of package target have it. What
-// follows the sign of a comment is not to be relied upon.
+	"github.com/dyno-perf/dyno/internal/sqltext"
+)
+
+// Bare returns SQL with an x in place of each byte between quotes, which stay: what is left is what the server takes
+// for words and signs. Positions stay. closed is false when a quote does not end. A backslash in a string escapes, as
+// the sessions of package target have it. What follows the sign of a comment is not to be relied upon.
 func Bare(sql string) (bare string, closed bool) {
 	b := []byte(sql)
 	for i := 0; i < len(b); i++ {
-		q := b[i]
-		if q != '\'' && q != '"' && q != '`' {
+		if strings.IndexByte("'\"`", b[i]) < 0 {
 			continue
 		}
-		for i++; ; i++ {
-			if i >= len(b) {
-				return string(b), false
-			}
-			if i+1 < len(b) && (b[i] == '\\' && q != '`' || b[i] == q && b[i+1] == q) {
-				b[i], b[i+1] = 'x', 'x'
-				i++
-				continue
-			}
-			if b[i] == q {
-				break
-			}
+		end, closed := sqltext.Quoted(sql, i)
+		last := end
+		if closed {
+			last--
+		}
+		for i++; i < last; i++ {
 			b[i] = 'x'
+		}
+		if !closed {
+			return string(b), false
 		}
 	}
 	return string(b), true
@@ -44,9 +44,9 @@ func Comments(bare string) bool {
 	return strings.Contains(bare, "#") || strings.Contains(bare, "--") || strings.Contains(bare, "/*")
 }
 
-// Whole reports whether text is one piece of a statement, as a column's definition, an expression or an option's value is: its quotes and
-// brackets end within it, no comment begins, and outside of brackets no comma or semicolon begins something else. Texts that come from a
-// server or a statement are held to it before they stand in an ALTER TABLE.
+// Whole reports whether text is one piece of a statement, as a column's definition, an expression or an option's value
+// is: its quotes and brackets end within it, no comment begins, and outside of brackets no comma or semicolon begins
+// something else. Texts that come from a server or a statement are held to it before they stand in an ALTER TABLE.
 func Whole(text string) bool {
 	bare, closed := Bare(text)
 	if !closed || Comments(bare) {

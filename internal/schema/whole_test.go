@@ -41,14 +41,15 @@ func TestWhole(t *testing.T) {
 	f("decimal(10,2) GENERATED ALWAYS AS (concat(`a`,`b`)) VIRTUAL", true)
 	f("", true)
 	for _, text := range []string{
-		"int DEFAULT 0,RENAME `v`.`t`", "int, DROP COLUMN x", "int # x", "int -- x", "int /* x */", "int /*!50000 x */", "int)", "(int", "LEFT(x, 1))),DROP note#(2)",
+		"int DEFAULT 0,RENAME `v`.`t`", "int, DROP COLUMN x", "int # x", "int -- x", "int /* x */", "int /*!50000 x */",
+		"int)", "(int", "LEFT(x, 1))),DROP note#(2)",
 		"int; DROP TABLE t", "int COMMENT 'x", "`a", ") (", "int \x00",
 	} {
 		f(text, false)
 	}
 	// What does not hold together makes no clause.
 	bad := "int DEFAULT 0,RENAME `v`.`t`"
-	for _, c := range []Change{
+	for _, c := range []Clause{
 		{Kind: ModifyColumn, Column: "x", Definition: bad},
 		{Kind: AddColumn, Column: "x", Definition: bad},
 		{Kind: AddKey, Index: Index{Name: "i", Parts: []IndexPart{{Expr: "a))),DROP note#("}}}},

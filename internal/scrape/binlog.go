@@ -9,8 +9,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// binlog reads what the binary logs take: mysql_binlog_size_bytes, mysql_binlog_files, and mysql_binlog_file_number of the one that is
-// written. It needs REPLICATION CLIENT, on MariaDB from 10.5 on BINLOG MONITOR. A server that writes none has none of these.
+// binlog reads what the binary logs take: mysql_binlog_size_bytes, mysql_binlog_files, and mysql_binlog_file_number of
+// the one that is written. It needs REPLICATION CLIENT, on MariaDB from 10.5 on BINLOG MONITOR. A server that writes
+// none has none of these.
 type binlog struct {
 	q   querier
 	acc account
@@ -40,7 +41,7 @@ func (s *binlog) Scrape(ctx context.Context, at int64, emit func(metric.Sample))
 	}
 	if err != nil {
 		privilege := "REPLICATION CLIENT ON *.*"
-		if f := s.acc.Facts(); f.Flavor == "mariadb" && f.Version.AtLeast(10, 5, 0) {
+		if f := s.acc.Facts(); f.Flavor.IsMariaDB() && f.Version.AtLeast(10, 5, 0) {
 			privilege = "BINLOG MONITOR ON *.*"
 		}
 		return classify(s.acc, err, privilege)

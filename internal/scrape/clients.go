@@ -21,7 +21,8 @@ type clients struct {
 	labels map[string]metric.Labels
 }
 
-// client is one counter without Dyno's part: what it was at a moment, and how much the server's and Dyno's part grew since.
+// client is one counter without Dyno's part: what it was at a moment, and how much the server's and Dyno's part grew
+// since.
 type client struct{ total, own, value float64 }
 
 // threads are the sessions that there are: Dyno's own are not the server's load.
@@ -45,12 +46,14 @@ func (c *clients) begin() {
 // note takes a figure of the server, under the name of its series.
 func (c *clients) note(series string, v float64) {
 	name := strings.TrimPrefix(series, "mysql_global_status_")
-	if _, counted := c.own.Counted[name]; counted || name == threadsConnected || name == threadsRunning || name == "uptime" {
+	if _, counted := c.own.Counted[name]; counted || name == threadsConnected ||
+		name == threadsRunning || name == "uptime" {
 		c.totals[name] = v
 	}
 }
 
-// emit tells what is left of the figures that were noted. A counter never falls but with the server's: what Dyno perhaps did and does not know yet waits.
+// emit tells what is left of the figures that were noted. A counter never falls but with the server's: what Dyno
+// perhaps did and does not know yet waits.
 func (c *clients) emit(at int64, emit func(metric.Sample)) {
 	if !c.known {
 		return
@@ -76,7 +79,9 @@ func (c *clients) emit(at int64, emit func(metric.Sample)) {
 			x = &client{total: total, own: own, value: total}
 			c.from[name] = x
 		}
-		if total < x.total { // MariaDB loses what a session counted that it ends itself, and FLUSH STATUS begins anew: neither is what clients did
+		if total < x.total {
+			// MariaDB loses what a session counted that it ends itself, and FLUSH STATUS begins anew: neither is what
+			// clients did
 			x.total, x.own = total, own
 		}
 		if left := (total - x.total) - (own - x.own) - c.own.Unsure[name]; left > 0 {
@@ -84,7 +89,10 @@ func (c *clients) emit(at int64, emit func(metric.Sample)) {
 			x.value += left
 			x.total, x.own = total, own+c.own.Unsure[name]
 		}
-		emit(metric.Sample{Name: metric.ClientStatusTotal, Labels: c.label(name), Kind: metric.Counter, At: at, Value: x.value})
+		emit(metric.Sample{
+			Name: metric.ClientStatusTotal, Labels: c.label(name), Kind: metric.Counter,
+			At: at, Value: x.value,
+		})
 	}
 	if waits {
 		c.waited++

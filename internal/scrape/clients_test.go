@@ -16,11 +16,16 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestClientsOnly watches a server that nobody uses, as a watcher does, and one that somebody does: what Dyno itself made
-// it count is not there. After an answer that did not come in time Dyno's part is an estimate, so that the watch begins
-// anew then.
+// TestClientsOnly watches a server that nobody uses, as a watcher does, and one that somebody does: what Dyno itself
+// made it count is not there. After an answer that did not come in time Dyno's part is an estimate, so that the watch
+// begins anew then.
 func TestClientsOnly(t *testing.T) {
-	for _, x := range []struct{ flavor, pfs string }{{"mariadb", "OFF"}, {"mariadb", "ON"}, {"mysql", "OFF"}, {"mysql", "ON"}} {
+	for _, x := range []struct{ flavor, pfs string }{
+		{"mariadb", "OFF"},
+		{"mariadb", "ON"},
+		{"mysql", "OFF"},
+		{"mysql", "ON"},
+	} {
 		t.Run(x.flavor+" P_S "+x.pfs, func(t *testing.T) {
 			t.Parallel()
 			s := servers.Start(t, x.flavor, "performance_schema="+x.pfs)
@@ -62,10 +67,12 @@ func TestClientsOnly(t *testing.T) {
 					}
 				case rounds == 25:
 					for name, v := range now {
-						// A session cannot count how its answer to the question about itself is read, which shows when one of Dyno's begins or ends.
+						// A session cannot count how its answer to the question about itself is read, which shows when
+						// one of Dyno's begins or ends.
 						least := 0.0
 						switch {
-						case strings.HasPrefix(name, "handler_"), strings.HasPrefix(name, "bytes_"), strings.HasPrefix(name, "rows_"):
+						case strings.HasPrefix(name, "handler_"), strings.HasPrefix(name, "bytes_"),
+							strings.HasPrefix(name, "rows_"):
 							least = 5000
 						case strings.HasPrefix(name, "table_open_cache_"), strings.HasPrefix(name, "opened_"):
 							least = 10
@@ -105,7 +112,10 @@ func TestClientsFallNever(t *testing.T) {
 	uptime := 1.0
 	at := func(total, own, unsure float64) float64 {
 		c.begin()
-		c.own, c.known = target.Spent{Counted: map[string]float64{"questions": own}, Unsure: map[string]float64{"questions": unsure}}, true
+		c.own, c.known = target.Spent{
+			Counted: map[string]float64{"questions": own},
+			Unsure:  map[string]float64{"questions": unsure},
+		}, true
 		c.note("mysql_global_status_questions", total)
 		c.note("mysql_global_status_uptime", uptime)
 		out := -1.0

@@ -22,7 +22,10 @@ func newCompression(q querier, acc account) *summary {
 			},
 		},
 		{
-			schema: "information_schema", name: "INNODB_CMPMEM", keys: []key{{"page_size", "page_size", ""}, {"buffer_pool_instance", "buffer_pool", ""}},
+			schema: "information_schema", name: "INNODB_CMPMEM", keys: []key{
+				{"page_size", "page_size", ""},
+				{"buffer_pool_instance", "buffer_pool", ""},
+			},
 			columns: []column{
 				{"pages_used", mem + "pages_used_total", metric.Gauge, 0, ""}, // a state, whatever its name says
 				{"pages_free", mem + "pages_free_total", metric.Gauge, 0, ""},

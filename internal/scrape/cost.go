@@ -12,13 +12,14 @@ import (
 
 // Price is what reading one source costs. Means are over the readings that gave something.
 type Price struct {
-	Source     string               `json:"source"`
-	Cost       Cost                 `json:"cost"`
-	Every      float64              `json:"every_sec"` // between two readings
-	State      snapshot.SourceState `json:"state"`
-	Reason     string               `json:"reason,omitzero"`
-	Reads      int                  `json:"reads"`
-	ServerMS   Spread               `json:"server_ms,omitzero"` // of the server's time: wall-clock of the statements but for the way there and back
+	Source string               `json:"source"`
+	Cost   Cost                 `json:"cost"`
+	Every  float64              `json:"every_sec"` // between two readings
+	State  snapshot.SourceState `json:"state"`
+	Reason string               `json:"reason,omitzero"`
+	Reads  int                  `json:"reads"`
+	// of the server's time: wall-clock of the statements but for the way there and back
+	ServerMS   Spread               `json:"server_ms,omitzero"`
 	ClientMS   known.Value[float64] `json:"client_ms,omitzero"` // CPU of this program
 	Samples    float64              `json:"samples"`
 	Rows       float64              `json:"rows"`
@@ -42,9 +43,9 @@ func (p Price) PerSecond() (server float64, client known.Value[float64]) {
 	return p.ServerMS.Mean / every, client
 }
 
-// Measure reads each source of t alone, rounds times, and returns what each costs, in the order of Names. Sources that are read only
-// when asked for are measured when o names them. It takes a connection at a time. A first reading, in which a source learns about
-// the server, is not counted. An error means that ctx ended.
+// Measure reads each source of t alone, rounds times, and returns what each costs, in the order of Names. Sources that
+// are read only when asked for are measured when o names them. It takes a connection at a time. A first reading, in
+// which a source learns about the server, is not counted. An error means that ctx ended.
 //
 // CPU of this program is that of the whole of it: it should do nothing else meanwhile.
 func Measure(ctx context.Context, t *target.Target, o Options, rounds int) ([]Price, error) {

@@ -31,7 +31,8 @@ func TestOwnCostIsWhatTheServerCounts(t *testing.T) {
 				return n
 			}
 			grown := func(name string) float64 { return sum(b, name) - sum(a, name) }
-			if own, server := grown("dyno_source_statements_total"), grown("mysql_global_status_questions"); own < 2 || own != server {
+			if own, server := grown("dyno_source_statements_total"), grown("mysql_global_status_questions"); own < 2 ||
+				own != server {
 				t.Errorf("it says that it sent %v statements, the server counted %v", own, server)
 			}
 			rows := 0
@@ -49,7 +50,8 @@ func TestOwnCostIsWhatTheServerCounts(t *testing.T) {
 			}
 			x, _ := find(a, "dyno_source_rows_total", "source", "global_status")
 			y, _ := find(b, "dyno_source_rows_total", "source", "global_status")
-			if got := int(y.Value - x.Value); got < rows || got > rows+50 { // with what Dyno's session has counted itself
+			if got := int(y.Value - x.Value); got < rows || got > rows+50 {
+				// with what Dyno's session has counted itself
 				t.Errorf("it says that it read %v rows of status, there are %d", got, rows)
 			}
 			// Bytes: of the values alone; the server counts heads, lengths and the names of columns too.

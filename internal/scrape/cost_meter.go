@@ -2,14 +2,16 @@ package scrape
 
 import (
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// Meter shares out the CPU time of this program among the rounds of its scrapers: what is spent while n of them are under way is
-// counted to each by an nth, what is spent while none is, to nobody. Go moves goroutines between threads, so there is nothing better
-// to measure than the program as a whole. With nothing else to do at those moments it is what reading costs; a program that draws or
-// answers meanwhile counts that too. Its methods may be called from many goroutines.
+// Meter shares out the CPU time of this program among the rounds of its scrapers: what is spent while n of them are
+// under way is counted to each by an nth, what is spent while none is, to nobody. Go moves goroutines between threads,
+// so there is nothing better to measure than the program as a whole. With nothing else to do at those moments it is
+// what reading costs; a program that draws or answers meanwhile counts that too. Its methods may be called from many
+// goroutines.
 type Meter struct {
 	mu     sync.Mutex
 	last   time.Duration // CPU time of the program at the last change of n
@@ -54,9 +56,6 @@ func (m *Meter) advance() {
 
 // ownCPU returns the CPU time of this whole program, user and system.
 func ownCPU() (time.Duration, bool) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, false
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), true
+	user, system, ok := platform.CPU()
+	return user + system, ok
 }

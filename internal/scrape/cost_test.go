@@ -13,7 +13,10 @@ func TestMeasure(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	tg := open(t, s, "root")
 	const rounds = 5
-	prices, err := Measure(t.Context(), tg, Options{Sources: []string{"host", "global_status", "innodb_metrics", "waits"}}, rounds)
+	prices, err := Measure(t.Context(), tg, Options{Sources: []string{
+		"host", "global_status",
+		"innodb_metrics", "waits",
+	}}, rounds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +36,8 @@ func TestMeasure(t *testing.T) {
 				t.Errorf("it asks the server: %+v", p)
 			}
 		default:
-			if p.Statements < 1 || p.Statements > 2 || p.Rows < 20 || p.Bytes < p.Rows || p.ServerMS.Mean < p.ServerMS.Min || p.ServerMS.Mean > p.ServerMS.Max || p.ServerMS.Min <= 0 {
+			if p.Statements < 1 || p.Statements > 2 || p.Rows < 20 || p.Bytes < p.Rows ||
+				p.ServerMS.Mean < p.ServerMS.Min || p.ServerMS.Mean > p.ServerMS.Max || p.ServerMS.Min <= 0 {
 				t.Errorf("%+v", p)
 			}
 		}

@@ -13,9 +13,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
-// ddlWatch turns sessions that were seen at a schema change into events: one when it is first seen, with no end, and one with the same
-// ID when it is gone, with the end. A change that begins and ends between two looks is not seen. Of an application that changes its
-// schema all the time the first few of a kind are told in each minute, and how many more there were.
+// ddlWatch turns sessions that were seen at a schema change into events: one when it is first seen, with no end, and
+// one with the same ID when it is gone, with the end. A change that begins and ends between two looks is not seen. Of
+// an application that changes its schema all the time the first few of a kind are told in each minute, and how many
+// more there were.
 type ddlWatch struct {
 	running map[ddlKey]*event.Event // one without an ID is only counted
 	events  []event.Event
@@ -36,28 +37,9 @@ type ddlKey struct {
 	text    string
 }
 
-// isDDL is for a statement without what is in front of it, see verb.
+// isDDL is for the body of a statement: expressions are slow, and of comments in front there may be any number.
 var isDDL = pattern.New(`(?is)^(?:ALTER|CREATE|DROP|TRUNCATE|OPTIMIZE|RENAME|REPAIR)\s+` +
 	`(?:OR\s+REPLACE\s+|ONLINE\s+|OFFLINE\s+|IGNORE\s+|UNIQUE\s+|FULLTEXT\s+|SPATIAL\s+|NO_WRITE_TO_BINLOG\s+|LOCAL\s+)*(?:TABLE|TABLES|INDEX|DATABASE|SCHEMA|VIEW|TABLESPACE|PARTITION)\b`)
-
-// verb returns a statement without the blanks and comments in front of it: expressions are slow, and of these there may be any number.
-func verb(sql string) string {
-	for {
-		sql = strings.TrimLeft(sql, " \t\n\r\f")
-		end := ""
-		switch {
-		case strings.HasPrefix(sql, "/*"):
-			end = "*/"
-		case strings.HasPrefix(sql, "--"), strings.HasPrefix(sql, "#"):
-			end = "\n"
-		}
-		_, after, closed := strings.Cut(sql[min(len(sql), len(end)):], end)
-		if end == "" || !closed {
-			return sql
-		}
-		sql = after
-	}
-}
 
 const (
 	ddlText  = 200 // bytes of an event's text
@@ -118,7 +100,7 @@ func (d *ddlWatch) look(at time.Time, sessions []state.Session) {
 	here := map[ddlKey]bool{}
 	for i := range sessions {
 		s := &sessions[i]
-		if s.SQL == "" || !clientCommand(s.Command) || !isDDL.MatchString(verb(s.SQL)) {
+		if s.SQL == "" || !clientCommand(s.Command) || !isDDL.MatchString(sqltext.Body(s.SQL)) {
 			continue
 		}
 		k := ddlKey{s.ID, s.SQL}

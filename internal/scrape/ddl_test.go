@@ -13,7 +13,8 @@ import (
 func TestDDLWatch(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var d ddlWatch
-	// look shows sessions "id seconds statement" some seconds after the start and tells the events: "+from text" and "-from..until".
+	// look shows sessions "id seconds statement" some seconds after the start and tells the events: "+from text" and
+	// "-from..until".
 	look := func(after int, want string, sessions ...string) {
 		t.Helper()
 		var list []state.Session
@@ -44,23 +45,15 @@ func TestDDLWatch(t *testing.T) {
 	look(10, "+7 ALTER TABLE t ADD x INT DEFAULT ?", "1 3 ALTER  TABLE\n t ADD x INT DEFAULT 7")
 	look(11, "", "1 4 ALTER  TABLE\n t ADD x INT DEFAULT 7")
 	look(12, "-7..12", "1 0 SELECT 1")
-	look(20, "+20 DROP TABLE a, +19 CREATE UNIQUE INDEX i ON t (x)", "3 0 DROP TABLE a", "4 1 /* c */ CREATE UNIQUE INDEX i ON t (x)")
+	look(20, "+20 DROP TABLE a, +19 CREATE UNIQUE INDEX i ON t (x)", "3 0 DROP TABLE a",
+		"4 1 /* c */ CREATE UNIQUE INDEX i ON t (x)")
 	look(30, "-20..20, +30 DROP TABLE a, -19..30", "3 0 DROP TABLE a") // another one with the same words
 	look(31, "-30..31")
 	look(40, "", "5 1 CREATE USER x IDENTIFIED BY 'secret'", "6 1 SHOW CREATE TABLE t")
 }
 
-func TestVerb(t *testing.T) {
-	for sql, want := range map[string]string{
-		"": "", " \n": "", "ALTER": "ALTER", "/**//* a */ -- b\n#c\n--\n  DROP /* d */": "DROP /* d */", "/*/ x */DROP": "DROP", "/* open": "/* open", "# open": "# open",
-	} {
-		if got := verb(sql); got != want {
-			t.Errorf("%q: %q, want %q", sql, got, want)
-		}
-	}
-}
-
-// TestDDLWatchFolds lets an application change its schema all the time: of each minute a few events are told, and the rest is counted.
+// TestDDLWatchFolds lets an application change its schema all the time: of each minute a few events are told, and the
+// rest is counted.
 func TestDDLWatchFolds(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 	var d ddlWatch
@@ -70,8 +63,14 @@ func TestDDLWatchFolds(t *testing.T) {
 	for sec := range 180 {
 		sessions := []state.Session{{ID: 7, Command: "Query", SQL: "SELECT 1"}}
 		for i := range 30 {
-			sessions = append(sessions, state.Session{ID: uint64(100 + i), Command: "Query", SQL: fmt.Sprintf("CREATE TABLE tmp_%d_%d (id INT)", sec, i)})
-			sessions = append(sessions, state.Session{ID: uint64(200 + i), Command: "Query", SQL: fmt.Sprintf("TRUNCATE TABLE %c%c", 'a'+sec%26, 'a'+i%26)})
+			sessions = append(sessions, state.Session{
+				ID: uint64(100 + i), Command: "Query",
+				SQL: fmt.Sprintf("CREATE TABLE tmp_%d_%d (id INT)", sec, i),
+			})
+			sessions = append(sessions, state.Session{
+				ID: uint64(200 + i), Command: "Query",
+				SQL: fmt.Sprintf("TRUNCATE TABLE %c%c", 'a'+sec%26, 'a'+i%26),
+			})
 		}
 		d.look(at.Add(time.Duration(sec)*time.Second), sessions)
 		n += 60
@@ -85,7 +84,8 @@ func TestDDLWatchFolds(t *testing.T) {
 	if len(ids) > 3*ddlKinds*ddlEach+1 { // of the folded ones the store makes the id
 		t.Errorf("%d events of %d changes", len(ids), n)
 	}
-	if len(texts) == 0 || len(texts) > 3*(ddlKinds+1) || !strings.HasPrefix(texts[0], "1797 more: CREATE TABLE tmp_#_#") {
+	if len(texts) == 0 || len(texts) > 3*(ddlKinds+1) ||
+		!strings.HasPrefix(texts[0], "1797 more: CREATE TABLE tmp_#_#") {
 		t.Errorf("told %q", texts)
 	}
 }

@@ -16,13 +16,22 @@ func newFileIO(q querier, acc account) *summary {
 	for _, m := range []struct{ mode, column string }{{"read", "READ"}, {"write", "WRITE"}, {"misc", "MISC"}} {
 		t.columns = append(t.columns,
 			column{"COUNT_" + m.column, "mysql_perf_schema_file_events_total", metric.Counter, 0, "mode=" + m.mode},
-			column{"SUM_TIMER_" + m.column, "mysql_perf_schema_file_events_seconds_total", metric.Counter, picoseconds, "mode=" + m.mode})
+			column{
+				"SUM_TIMER_" + m.column, "mysql_perf_schema_file_events_seconds_total", metric.Counter,
+				picoseconds, "mode=" + m.mode,
+			})
 		if m.mode != "misc" {
 			t.columns = append(t.columns,
-				column{"SUM_NUMBER_OF_BYTES_" + m.column, "mysql_perf_schema_file_events_bytes_total", metric.Counter, 0, "mode=" + m.mode})
+				column{
+					"SUM_NUMBER_OF_BYTES_" + m.column, "mysql_perf_schema_file_events_bytes_total",
+					metric.Counter, 0, "mode=" + m.mode,
+				})
 		}
 	}
-	return &summary{q: q, acc: acc, name: "file_io", grant: pfsPrivilege, pfs: true, asks: "wait/io/file/%", tables: []table{t}}
+	return &summary{
+		q: q, acc: acc, name: "file_io", grant: pfsPrivilege, pfs: true,
+		asks: "wait/io/file/%", tables: []table{t},
+	}
 }
 
 // newFiles reads the input and output of single files, those with the most time since the server started:
@@ -39,8 +48,14 @@ func newFiles(q querier, acc account) *summary {
 	for _, m := range []struct{ mode, column string }{{"read", "READ"}, {"write", "WRITE"}} {
 		t.columns = append(t.columns,
 			column{"COUNT_" + m.column, "mysql_perf_schema_file_instances_total", metric.Counter, 0, "mode=" + m.mode},
-			column{"SUM_NUMBER_OF_BYTES_" + m.column, "mysql_perf_schema_file_instances_bytes", metric.Counter, 0, "mode=" + m.mode},
+			column{
+				"SUM_NUMBER_OF_BYTES_" + m.column, "mysql_perf_schema_file_instances_bytes",
+				metric.Counter, 0, "mode=" + m.mode,
+			},
 			column{"SUM_TIMER_" + m.column, "dyno_file_seconds_total", metric.Counter, picoseconds, "mode=" + m.mode})
 	}
-	return &summary{q: q, acc: acc, name: "files", grant: pfsPrivilege, pfs: true, asks: "wait/io/file/%", tables: []table{t}}
+	return &summary{
+		q: q, acc: acc, name: "files", grant: pfsPrivilege, pfs: true,
+		asks: "wait/io/file/%", tables: []table{t},
+	}
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// galera makes figures of what SHOW GLOBAL STATUS says of a Galera node in words; those in numbers are mysql_global_status_wsrep_<name>.
+// galera makes figures of what SHOW GLOBAL STATUS says of a Galera node in words; those in numbers are
+// mysql_global_status_wsrep_<name>.
 //
 //	mysql_galera_status_info{wsrep_local_state_uuid,wsrep_cluster_state_uuid,wsrep_provider_version} 1
 //	mysql_galera_evs_repl_latency_{min,avg,max}_seconds, …_stdev, …_sample_size
 //	dyno_galera_primary      1 while the node belongs to the part of the cluster that may write
-//	dyno_galera_state{state} 1 for the state that the node is in, in the server's words: Synced, Donor/Desynced, Joining, …
+//	dyno_galera_state{state} 1 for the state that the node is in, in the server's words: Synced, Donor/Desynced,
+//	Joining, …
 //
 // A server that runs without a provider has none of these.
 type galera struct {
@@ -26,7 +28,8 @@ func (g *galera) note(name, val []byte) {
 		return
 	}
 	switch n := strings.ToLower(string(name)); n {
-	case "wsrep_local_state_uuid", "wsrep_cluster_state_uuid", "wsrep_provider_version", "wsrep_evs_repl_latency", "wsrep_cluster_status", "wsrep_local_state_comment", "wsrep_connected":
+	case "wsrep_local_state_uuid", "wsrep_cluster_state_uuid", "wsrep_provider_version", "wsrep_evs_repl_latency",
+		"wsrep_cluster_status", "wsrep_local_state_comment", "wsrep_connected":
 		if g.word == nil {
 			g.word = map[string]string{}
 		}
@@ -37,7 +40,9 @@ func (g *galera) note(name, val []byte) {
 // emit ends a reading.
 func (g *galera) emit(at int64, emit func(metric.Sample)) {
 	defer clear(g.word)
-	if v := g.word["wsrep_provider_version"]; v == "" || g.word["wsrep_connected"] == "OFF" && g.word["wsrep_cluster_status"] == "" { // no provider
+	if v := g.word["wsrep_provider_version"]; v == "" || g.word["wsrep_connected"] == "OFF" &&
+		g.word["wsrep_cluster_status"] == "" {
+		// no provider
 		return
 	}
 	show := func(x *info, name string, pairs ...string) {
@@ -47,7 +52,8 @@ func (g *galera) emit(at int64, emit func(metric.Sample)) {
 		emit(metric.Sample{Name: name, Labels: x.labels, At: at, Value: 1})
 	}
 	show(&g.info, "mysql_galera_status_info", "wsrep_local_state_uuid", g.word["wsrep_local_state_uuid"],
-		"wsrep_cluster_state_uuid", g.word["wsrep_cluster_state_uuid"], "wsrep_provider_version", g.word["wsrep_provider_version"])
+		"wsrep_cluster_state_uuid", g.word["wsrep_cluster_state_uuid"], "wsrep_provider_version",
+		g.word["wsrep_provider_version"])
 	if s := g.word["wsrep_local_state_comment"]; s != "" {
 		show(&g.now, "dyno_galera_state", "state", s)
 	}

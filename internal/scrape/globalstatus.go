@@ -12,21 +12,22 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// globalStatus reads SHOW GLOBAL STATUS, which every account may. Each numeric variable becomes mysql_global_status_<name in
-// lower case>; ON and YES are 1, OFF and NO are 0; other text is left out.
+// globalStatus reads SHOW GLOBAL STATUS, which every account may. Each numeric variable becomes
+// mysql_global_status_<name in lower case>; ON and YES are 1, OFF and NO are 0; other text is left out.
 //
-// What is in these totals of Dyno's own is known for some of them: without it they are dyno_client_status_total{variable}, and the sessions
-// dyno_client_status{variable}.
+// What is in these totals of Dyno's own is known for some of them: without it they are
+// dyno_client_status_total{variable}, and the sessions dyno_client_status{variable}.
 //
 // It also notices restarts.
 type globalStatus struct {
-	q      querier
-	own    spender // nil for nobody
-	acc    account
-	sql    string
-	mine   clients
-	known  map[string]series // by the server's spelling
-	order  []named           // as the rows came last: they nearly always come in the same order, and comparing is cheaper than looking up
+	q     querier
+	own   spender // nil for nobody
+	acc   account
+	sql   string
+	mine  clients
+	known map[string]series // by the server's spelling
+	// as the rows came last: they nearly always come in the same order, and comparing is cheaper than looking up
+	order  []named
 	life   uptime
 	galera galera
 	server string // that was read last
@@ -51,8 +52,9 @@ type series struct {
 // past is what a counter was last, and how much of it the server has forgotten since it counts.
 type past struct{ last, lost float64 }
 
-// keep returns what a counter is said to be: with what the server has forgotten of it, as MariaDB does of what a session counted that was ended.
-// Of a counter any fall reads as a start from 0, as after FLUSH STATUS, which leaves less than half.
+// keep returns what a counter is said to be: with what the server has forgotten of it, as MariaDB does of what a
+// session counted that was ended. Of a counter any fall reads as a start from 0, as after FLUSH STATUS, which leaves
+// less than half.
 func (k series) keep(v float64) float64 {
 	p := k.past
 	if p == nil {
@@ -74,7 +76,8 @@ type spender interface {
 }
 
 func newGlobalStatus(q querier, own spender, acc account, forgets bool) *globalStatus {
-	return &globalStatus{forgets: forgets, q: q, own: own, acc: acc, sql: sqltext.Tagged("scrape", "global_status", "SHOW GLOBAL STATUS"), known: map[string]series{}}
+	return &globalStatus{forgets: forgets, q: q, own: own, acc: acc, sql: sqltext.Tagged("scrape", "global_status",
+		"SHOW GLOBAL STATUS"), known: map[string]series{}}
 }
 
 const globalStatusName = "global_status"

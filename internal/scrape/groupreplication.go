@@ -15,11 +15,12 @@ import (
 
 // groupReplication reads MySQL's group as this member sees it. The names are mysqld_exporter's:
 //
-//	mysql_perf_schema_replication_group_member_info{channel_name,member_id,member_host,member_port,member_state,member_role,member_version} 1
+//	mysql_perf_schema_replication_group_member_info{channel_name,member_id,member_host,member_port,member_state,member_role,member_version}
+//	1
 //	mysql_perf_schema_transactions_in_queue and others of this member, see its columns
 //
-// and dyno_group_members{state} counts them: online, recovering, offline, error, unreachable. A server that is in no group has none and
-// is asked every ten seconds.
+// and dyno_group_members{state} counts them: online, recovering, offline, error, unreachable. A server that is in no
+// group has none and is asked every ten seconds.
 type groupReplication struct {
 	q       querier
 	acc     account
@@ -33,20 +34,23 @@ type groupReplication struct {
 
 func newGroupReplication(q querier, acc account) *groupReplication {
 	const p = "mysql_perf_schema_transactions_"
-	return &groupReplication{q: q, acc: acc, labels: map[string]metric.Labels{}, stats: &summary{q: q, acc: acc, name: "group_replication", grant: pfsPrivilege, pfs: true, tables: []table{{
-		schema: "performance_schema", name: "replication_group_member_stats",
-		columns: []column{
-			{"COUNT_TRANSACTIONS_IN_QUEUE", p + "in_queue", metric.Gauge, 0, ""},
-			{"COUNT_TRANSACTIONS_CHECKED", p + "checked_total", metric.Counter, 0, ""},
-			{"COUNT_CONFLICTS_DETECTED", "mysql_perf_schema_conflicts_detected_total", metric.Counter, 0, ""},
-			{"COUNT_TRANSACTIONS_ROWS_VALIDATING", p + "rows_validating_total", metric.Counter, 0, ""},
-			{"COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE", p + "remote_in_applier_queue", metric.Gauge, 0, ""},
-			{"COUNT_TRANSACTIONS_REMOTE_APPLIED", p + "remote_applied_total", metric.Counter, 0, ""},
-			{"COUNT_TRANSACTIONS_LOCAL_PROPOSED", p + "local_proposed_total", metric.Counter, 0, ""},
-			{"COUNT_TRANSACTIONS_LOCAL_ROLLBACK", p + "local_rollback_total", metric.Counter, 0, ""},
-		},
-		where: "MEMBER_ID=@@server_uuid",
-	}}}}
+	return &groupReplication{q: q, acc: acc, labels: map[string]metric.Labels{}, stats: &summary{
+		q: q, acc: acc,
+		name: "group_replication", grant: pfsPrivilege, pfs: true, tables: []table{{
+			schema: "performance_schema", name: "replication_group_member_stats",
+			columns: []column{
+				{"COUNT_TRANSACTIONS_IN_QUEUE", p + "in_queue", metric.Gauge, 0, ""},
+				{"COUNT_TRANSACTIONS_CHECKED", p + "checked_total", metric.Counter, 0, ""},
+				{"COUNT_CONFLICTS_DETECTED", "mysql_perf_schema_conflicts_detected_total", metric.Counter, 0, ""},
+				{"COUNT_TRANSACTIONS_ROWS_VALIDATING", p + "rows_validating_total", metric.Counter, 0, ""},
+				{"COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE", p + "remote_in_applier_queue", metric.Gauge, 0, ""},
+				{"COUNT_TRANSACTIONS_REMOTE_APPLIED", p + "remote_applied_total", metric.Counter, 0, ""},
+				{"COUNT_TRANSACTIONS_LOCAL_PROPOSED", p + "local_proposed_total", metric.Counter, 0, ""},
+				{"COUNT_TRANSACTIONS_LOCAL_ROLLBACK", p + "local_rollback_total", metric.Counter, 0, ""},
+			},
+			where: "MEMBER_ID=@@server_uuid",
+		}},
+	}}
 }
 
 func (s *groupReplication) Name() string { return "group_replication" }
@@ -104,7 +108,8 @@ func (s *groupReplication) Scrape(ctx context.Context, at int64, emit func(metri
 // mostMembers bounds the members that are told of; a group has nine at most.
 const mostMembers = 100
 
-// learn finds out what the server tells of members; not known when it has no group replication, or performance_schema is off.
+// learn finds out what the server tells of members; not known when it has no group replication, or performance_schema
+// is off.
 func (s *groupReplication) learn(ctx context.Context) (known bool, err error) {
 	err = pfsOn(ctx, s.q, s.Name())
 	if p := (*Problem)(nil); errors.As(err, &p) && p.State == snapshot.Missing {
@@ -120,20 +125,25 @@ func (s *groupReplication) learn(ctx context.Context) (known bool, err error) {
 	}
 	cols := have["performance_schema."+name]
 	s.keys = s.keys[:0]
-	for _, c := range []string{"CHANNEL_NAME", "MEMBER_ID", "MEMBER_HOST", "MEMBER_PORT", "MEMBER_STATE", "MEMBER_ROLE", "MEMBER_VERSION"} {
+	for _, c := range []string{
+		"CHANNEL_NAME", "MEMBER_ID", "MEMBER_HOST", "MEMBER_PORT", "MEMBER_STATE",
+		"MEMBER_ROLE", "MEMBER_VERSION",
+	} {
 		if cols[c] {
 			s.keys = append(s.keys, c)
 		}
 	}
 	if len(s.keys) == 0 {
 		// Not there, or not shown to this account.
-		_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT 1 FROM performance_schema."+name+" LIMIT 1"), func([]driver.Value) {})
+		_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT 1 FROM performance_schema."+name+
+			" LIMIT 1"), func([]driver.Value) {})
 		if n, _ := target.ServerErrorNumber(err); n == 1146 {
 			return false, nil
 		}
 		return false, err
 	}
-	s.members = sqltext.Tagged("scrape", s.Name(), "SELECT "+strings.Join(s.keys, ", ")+" FROM performance_schema."+name+" LIMIT "+strconv.Itoa(mostMembers))
+	s.members = sqltext.Tagged("scrape", s.Name(), "SELECT "+strings.Join(s.keys, ", ")+" FROM performance_schema."+
+		name+" LIMIT "+strconv.Itoa(mostMembers))
 	return true, nil
 }
 

@@ -19,8 +19,8 @@ type hostSource struct {
 	last   [8]float64 // seconds by mode
 }
 
-// fallsBack is how many seconds of a CPU the kernel may take back of what it counted as idle or as waiting for I/O, which "may decrease in certain
-// conditions" (proc_stat(5)). Of a counter any fall reads as a start from 0.
+// fallsBack is how many seconds of a CPU the kernel may take back of what it counted as idle or as waiting for I/O,
+// which "may decrease in certain conditions" (proc_stat(5)). Of a counter any fall reads as a start from 0.
 const fallsBack = 3.0
 
 // notBack returns what a CPU time is said to be: the one of before where the kernel took a little back.
@@ -119,19 +119,29 @@ func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 	}
 	if len(r.Problems) > 0 {
 		p := r.Problems[0]
-		return &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("no figures of %s: %v", p.Part, p.Err), Partial: true, Err: p.Err}
+		return &Problem{
+			State: snapshot.Failed, Reason: fmt.Sprintf("no figures of %s: %v", p.Part, p.Err),
+			Partial: true, Err: p.Err,
+		}
 	}
 	return nil
 }
 
 var (
-	pressureSome = map[string]string{"cpu": "node_pressure_cpu_waiting_seconds_total", "memory": "node_pressure_memory_waiting_seconds_total", "io": "node_pressure_io_waiting_seconds_total"}
-	pressureFull = map[string]string{"memory": "node_pressure_memory_stalled_seconds_total", "io": "node_pressure_io_stalled_seconds_total"}
+	pressureSome = map[string]string{
+		"cpu":    "node_pressure_cpu_waiting_seconds_total",
+		"memory": "node_pressure_memory_waiting_seconds_total", "io": "node_pressure_io_waiting_seconds_total",
+	}
+	pressureFull = map[string]string{
+		"memory": "node_pressure_memory_stalled_seconds_total",
+		"io":     "node_pressure_io_stalled_seconds_total",
+	}
 )
 
 func remote(what string) error {
 	return &Problem{
-		State: snapshot.Missing, Reason: what + " of the server is not visible: the server runs on another machine or in another container",
+		State: snapshot.Missing, Reason: what + " of the server is not visible: the server runs on another machine " +
+			"or in another container",
 		Fix: "run dyno on the server's machine to see it",
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
-// hostDetail reads more of the machine of a local server, under node_exporter's names: paging (node_vmstat_…), more kinds of memory,
-// networks, TCP, files, NUMA nodes where there are several, and the room left where the server keeps its data. Transparent huge
-// pages are dyno_host_thp{mode}, 1 for the mode that is on.
+// hostDetail reads more of the machine of a local server, under node_exporter's names: paging (node_vmstat_…), more
+// kinds of memory, networks, TCP, files, NUMA nodes where there are several, and the room left where the server keeps
+// its data. Transparent huge pages are dyno_host_thp{mode}, 1 for the mode that is on.
 type hostDetail struct {
 	place   *place
 	datadir string
@@ -63,7 +63,10 @@ func (s *hostDetail) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 		put("node_network_transmit_errs_total", metric.Counter, ls, n.TxErrors)
 		put("node_network_transmit_drop_total", metric.Counter, ls, n.TxDropped)
 	}
-	tellKnown(at, emit, ofKernel{"node_filefd_allocated", metric.Gauge, d.FilesOpen}, ofKernel{"node_filefd_maximum", metric.Gauge, d.FilesMax})
+	tellKnown(at, emit, ofKernel{"node_filefd_allocated", metric.Gauge, d.FilesOpen}, ofKernel{
+		"node_filefd_maximum",
+		metric.Gauge, d.FilesMax,
+	})
 	if len(d.Nodes) > 1 {
 		for _, n := range d.Nodes {
 			ls := s.label("node", strconv.Itoa(n.ID))
@@ -86,12 +89,16 @@ func (s *hostDetail) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 	s.room(put)
 	if len(d.Problems) > 0 {
 		p := d.Problems[0]
-		return &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("no figures of %s: %v", p.Part, p.Err), Partial: true, Err: p.Err}
+		return &Problem{
+			State: snapshot.Failed, Reason: fmt.Sprintf("no figures of %s: %v", p.Part, p.Err),
+			Partial: true, Err: p.Err,
+		}
 	}
 	return nil
 }
 
-// room tells what is left on the filesystem of the data. A server in a container has folders of its own, seen through its process.
+// room tells what is left on the filesystem of the data. A server in a container has folders of its own, seen through
+// its process.
 func (s *hostDetail) room(put func(string, metric.Kind, metric.Labels, uint64)) {
 	if s.datadir == "" {
 		return
@@ -160,7 +167,10 @@ func (s *hostCPUs) Scrape(ctx context.Context, at int64, emit func(metric.Sample
 			s.labels[n], s.last[n] = ls, new([8]float64)
 		}
 		for i, v := range [...]float64{c.User, c.Nice, c.System, c.Idle, c.IOWait, c.IRQ, c.SoftIRQ, c.Steal} {
-			emit(metric.Sample{Name: "dyno_cpu_seconds_total", Labels: ls[i], Kind: metric.Counter, At: at, Value: notBack(&s.last[n][i], v, 1)})
+			emit(metric.Sample{
+				Name: "dyno_cpu_seconds_total", Labels: ls[i], Kind: metric.Counter, At: at,
+				Value: notBack(&s.last[n][i], v, 1),
+			})
 		}
 	}
 	return nil

@@ -9,10 +9,14 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestMachineOfALocalServer reads all that is known of a server's machine and process, and compares with the kernel's own files.
+// TestMachineOfALocalServer reads all that is known of a server's machine and process, and compares with the kernel's
+// own files.
 func TestMachineOfALocalServer(t *testing.T) {
 	s := servers.Start(t, "mariadb")
-	sc := scraper(t, open(t, s, "root"), Options{Sources: []string{"host_detail", "process_detail", "process_memory", "process_threads", "cgroup", "host_cpus"}})
+	sc := scraper(t, open(t, s, "root"), Options{Sources: []string{
+		"host_detail", "process_detail", "process_memory",
+		"process_threads", "cgroup", "host_cpus",
+	}})
 	sc.Once(t.Context())
 	// The turns of threads count from their first reading: each of these statements sleeps once at least.
 	for range 30 {
@@ -36,7 +40,8 @@ func TestMachineOfALocalServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, ok := d.Files.Get(); !ok || value("dyno_server_open_fds") < 10 || value("dyno_server_open_fds") > float64(n)+50 {
+	if n, ok := d.Files.Get(); !ok || value("dyno_server_open_fds") < 10 ||
+		value("dyno_server_open_fds") > float64(n)+50 {
 		t.Errorf("open files: %v, the kernel says %v", value("dyno_server_open_fds"), d.Files)
 	}
 	if n, _ := d.FilesMax.Get(); value("dyno_server_max_fds") != float64(n) {
@@ -49,8 +54,10 @@ func TestMachineOfALocalServer(t *testing.T) {
 	if got := value("dyno_server_pss_bytes"); got < float64(m.PSS)/2 || got > float64(m.PSS)*2 {
 		t.Errorf("memory %v, the kernel says %d", got, m.PSS)
 	}
-	if value("dyno_server_context_switches_total") < 30 || value("node_vmstat_pgfault") < 1 || value("node_memory_AnonPages_bytes") < 1<<20 ||
-		value("node_filefd_allocated") < 10 || value("node_netstat_Tcp_ActiveOpens") < 0 || value("node_network_receive_bytes_total") < 1 {
+	if value("dyno_server_context_switches_total") < 30 || value("node_vmstat_pgfault") < 1 ||
+		value("node_memory_AnonPages_bytes") < 1<<20 ||
+		value("node_filefd_allocated") < 10 || value("node_netstat_Tcp_ActiveOpens") < 0 ||
+		value("node_network_receive_bytes_total") < 1 {
 		t.Error("figures of the machine are too small")
 	}
 	total, _, err := host.Room(s.Dir)

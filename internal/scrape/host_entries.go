@@ -11,7 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// hostEntries lists the sources that are files of the server's machine. They share what they know of where the server is.
+// hostEntries lists the sources that are files of the server's machine. They share what they know of where the server
+// is.
 func hostEntries() []entry {
 	p := &place{}
 	make := func(src func(*target.Target) Source) func(*link, *target.Target) Source {
@@ -21,22 +22,39 @@ func hostEntries() []entry {
 		}
 	}
 	return []entry{
-		{Traits{Cost: Free, About: "CPU, memory, disks and pressure of the machine"}, make(func(*target.Target) Source { return &hostSource{place: p} })},
-		{Traits{Cost: Free, About: "CPU, memory and I/O of the server's process"}, make(func(*target.Target) Source { return &processSource{place: p} })},
+		{Traits{Cost: Free, About: "CPU, memory, disks and pressure of the machine"}, make(func(*target.Target) Source {
+			return &hostSource{place: p}
+		})},
+		{Traits{Cost: Free, About: "CPU, memory and I/O of the server's process"}, make(func(*target.Target) Source {
+			return &processSource{place: p}
+		})},
 		{
-			Traits{Cost: Free, Every: 5 * time.Second, About: "paging, networks, files, NUMA and huge pages of the machine, room for the data"},
+			Traits{Cost: Free, Every: 5 * time.Second, About: "paging, networks, files, NUMA and huge pages of the " +
+				"machine, room for the data"},
 			make(func(t *target.Target) Source { return &hostDetail{place: p, datadir: t.Facts().Datadir} }),
 		},
-		{Traits{Cost: Free, Every: 5 * time.Second, About: "context switches and waits for a CPU of the server's threads"}, make(func(*target.Target) Source { return &processThreads{place: p} })},
-		{Traits{Cost: Free, Every: 10 * time.Second, About: "open files, swap and limits of the server's process"}, make(func(*target.Target) Source { return &processDetail{place: p} })},
-		{Traits{Cost: Free, Every: 5 * time.Minute, About: "memory of the server's process by kind, huge pages"}, make(func(*target.Target) Source { return &processMemory{place: p} })},
-		{Traits{Cost: Free, Every: 2 * time.Second, About: "usage, limits and pressure of the server's control group"}, make(func(*target.Target) Source { return &cgroupSource{place: p} })},
-		{Traits{Cost: Free, Asked: true, About: "each CPU of the machine"}, make(func(*target.Target) Source { return &hostCPUs{place: p} })},
+		{Traits{Cost: Free, Every: 5 * time.Second, About: "context switches and waits for a CPU of the server's " +
+			"threads"}, make(func(*target.Target) Source { return &processThreads{place: p} })},
+		{
+			Traits{Cost: Free, Every: 10 * time.Second, About: "open files, swap and limits of the server's process"},
+			make(func(*target.Target) Source { return &processDetail{place: p} }),
+		},
+		{
+			Traits{Cost: Free, Every: 5 * time.Minute, About: "memory of the server's process by kind, huge pages"},
+			make(func(*target.Target) Source { return &processMemory{place: p} }),
+		},
+		{
+			Traits{Cost: Free, Every: 2 * time.Second, About: "usage, limits and pressure of the server's control group"},
+			make(func(*target.Target) Source { return &cgroupSource{place: p} }),
+		},
+		{Traits{Cost: Free, Asked: true, About: "each CPU of the machine"}, make(func(*target.Target) Source {
+			return &hostCPUs{place: p}
+		})},
 	}
 }
 
-// place is where the server runs, as far as that can be seen from here. Free sources are read one after the other, so they may share
-// one.
+// place is where the server runs, as far as that can be seen from here. Free sources are read one after the other, so
+// they may share one.
 type place struct {
 	find  func(context.Context) (pid int, ok bool)
 	pid   int

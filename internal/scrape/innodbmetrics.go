@@ -9,8 +9,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// innodbMetrics reads the counters of information_schema.INNODB_METRICS that are switched on; it needs PROCESS. Names are
-// mysql_info_schema_innodb_metrics_<subsystem>_<name>, with _total at the end of counters as mysqld_exporter has it.
+// innodbMetrics reads the counters of information_schema.INNODB_METRICS that are switched on; it needs PROCESS. Names
+// are mysql_info_schema_innodb_metrics_<subsystem>_<name>, with _total at the end of counters as mysqld_exporter has
+// it.
 //
 // What a counter belongs to is asked once and remembered, each reading then transfers names and counts alone.
 type innodbMetrics struct {
@@ -58,16 +59,24 @@ func (s *innodbMetrics) Scrape(ctx context.Context, at int64, emit func(metric.S
 
 // learn asks which counters are on and what each of them is.
 func (s *innodbMetrics) learn(ctx context.Context) error {
-	enabled, err := enabledColumn(func(sql string, row func([]driver.Value)) error { _, err := s.q.Query(ctx, sql, row); return err })
+	enabled, err := enabledColumn(func(sql string, row func([]driver.Value)) error {
+		_, err := s.q.Query(ctx, sql, row)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	s.meta = sqltext.Tagged("scrape", s.Name(), "SELECT NAME, SUBSYSTEM, TYPE FROM information_schema.INNODB_METRICS WHERE "+enabled)
-	s.read = sqltext.Tagged("scrape", s.Name(), "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE "+enabled)
+	s.meta = sqltext.Tagged("scrape", s.Name(), "SELECT NAME, SUBSYSTEM, TYPE FROM information_schema.INNODB_METRICS "+
+		"WHERE "+enabled)
+	s.read = sqltext.Tagged("scrape", s.Name(), "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE "+
+		enabled)
 	known := map[string]series{}
 	if _, err := s.q.Query(ctx, s.meta, func(row []driver.Value) {
 		name, sub, typ := text(row[0]), text(row[1]), string(text(row[2]))
-		k := series{name: metricName(metricName("mysql_info_schema_innodb_metrics_", sub)+"_", name), kind: innodbKind(string(name), typ)}
+		k := series{
+			name: metricName(metricName("mysql_info_schema_innodb_metrics_", sub)+"_", name),
+			kind: innodbKind(string(name), typ),
+		}
 		if k.kind == metric.Counter {
 			k.name += "_total"
 		}
@@ -81,9 +90,9 @@ func (s *innodbMetrics) learn(ctx context.Context) error {
 	return nil
 }
 
-// innodbKind reads the type of a counter. "value" is a state. status_counter are copies of status variables, of which some are
-// states all the same, as some values of MariaDB are counters. The members of a set count what its owner did, but for those of
-// the last call.
+// innodbKind reads the type of a counter. "value" is a state. status_counter are copies of status variables, of which
+// some are states all the same, as some values of MariaDB are counters. The members of a set count what its owner did,
+// but for those of the last call.
 func innodbKind(name, typ string) metric.Kind {
 	switch {
 	case innodbCounters[name]:
@@ -105,3 +114,15 @@ innodb_page_size cpu_n
 `)
 
 var innodbCounters = set("lock_deadlocks lock_timeouts log_checkpoints purge_stop_count purge_resume_count")
+
+// enabledColumn words the condition that a counter is on: MySQL has STATUS='enabled', MariaDB from 10.8.4 on ENABLED=1.
+func enabledColumn(query func(sql string, row func([]driver.Value)) error) (where string, err error) {
+	where = "STATUS='enabled'"
+	err = query(sqltext.Tagged("scrape", "innodb_metrics", "SELECT COLUMN_NAME FROM information_schema.COLUMNS"+
+		" WHERE TABLE_SCHEMA='information_schema' AND TABLE_NAME='INNODB_METRICS'"), func(row []driver.Value) {
+		if strings.EqualFold(string(text(row[0])), "ENABLED") {
+			where = "ENABLED=1"
+		}
+	})
+	return where, err
+}

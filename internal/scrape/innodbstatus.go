@@ -28,15 +28,18 @@ type innodbStatus struct {
 	since  map[string]happened
 }
 
-// happened is when something that the text goes on showing was: worked out once, for the difference of two clocks that show seconds
-// wavers.
+// happened is when something that the text goes on showing was: worked out once, for the difference of two clocks that
+// show seconds wavers.
 type happened struct {
 	when string
 	unix float64
 }
 
 func newInnodbStatus(q querier, acc account) *innodbStatus {
-	return &innodbStatus{q: q, acc: acc, sql: sqltext.Tagged("scrape", "innodb_status", "SHOW ENGINE INNODB STATUS"), labels: map[string]metric.Labels{}, since: map[string]happened{}}
+	return &innodbStatus{
+		q: q, acc: acc, sql: sqltext.Tagged("scrape", "innodb_status", "SHOW ENGINE INNODB STATUS"),
+		labels: map[string]metric.Labels{}, since: map[string]happened{},
+	}
 }
 
 func (s *innodbStatus) Name() string { return "innodb_status" }
@@ -80,7 +83,8 @@ func (s *innodbStatus) last(name string, t trouble, at int64, emit func(metric.S
 	emit(metric.Sample{Name: name, At: at, Value: h.unix})
 }
 
-// maxInnodbText bounds the text that is kept, bytes. The server cuts its own at a megabyte; what is long in it are transactions.
+// maxInnodbText bounds the text that is kept, bytes. The server cuts its own at a megabyte; what is long in it are
+// transactions.
 const maxInnodbText = 64 << 10
 
 // Fill adds the text of the last reading.

@@ -7,8 +7,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// innodbText is what SHOW ENGINE INNODB STATUS says, as far as it is understood. A line that the server does not print gives no
-// figure. See "SHOW ENGINE INNODB STATUS" and "InnoDB Standard Monitor" in the manuals.
+// innodbText is what SHOW ENGINE INNODB STATUS says, as far as it is understood. A line that the server does not print
+// gives no figure. See "SHOW ENGINE INNODB STATUS" and "InnoDB Standard Monitor" in the manuals.
 type innodbText struct {
 	figures  []figure
 	deadlock trouble // LATEST DETECTED DEADLOCK
@@ -31,8 +31,8 @@ type figure struct {
 	value float64
 }
 
-// line is how a line of the text looks: # stands for a number, a blank for any number of them, and what follows at the end may be
-// anything. Each # has a metric; one without a name is not kept.
+// line is how a line of the text looks: # stands for a number, a blank for any number of them, and what follows at the
+// end may be anything. Each # has a metric; one without a name is not kept.
 type line struct {
 	pattern string
 	metrics []figure
@@ -47,10 +47,16 @@ func counter(name, extra string) figure {
 func innodbLines(section string) []line {
 	const p = "dyno_innodb_"
 	locks := func(label string) []figure {
-		return []figure{counter(p+"spin_waits_total", "lock="+label), counter(p+"spin_rounds_total", "lock="+label), counter(p+"os_waits_total", "lock="+label)}
+		return []figure{
+			counter(p+"spin_waits_total", "lock="+label), counter(p+"spin_rounds_total", "lock="+label),
+			counter(p+"os_waits_total", "lock="+label),
+		}
 	}
 	rows := func(of string) []figure {
-		return []figure{counter(p+of, "operation=insert"), counter(p+of, "operation=update"), counter(p+of, "operation=delete"), counter(p+of, "operation=read")}
+		return []figure{
+			counter(p+of, "operation=insert"), counter(p+of, "operation=update"),
+			counter(p+of, "operation=delete"), counter(p+of, "operation=read"),
+		}
 	}
 	switch section {
 	case "SEMAPHORES":
@@ -69,9 +75,15 @@ func innodbLines(section string) []line {
 		}
 	case "FILE I/O":
 		return []line{
-			{"Pending flushes (fsync) log: #; buffer pool: #", []figure{gauge(p+"pending_fsyncs", "file=log"), gauge(p+"pending_fsyncs", "file=data")}},
+			{"Pending flushes (fsync) log: #; buffer pool: #", []figure{
+				gauge(p+"pending_fsyncs", "file=log"),
+				gauge(p+"pending_fsyncs", "file=data"),
+			}},
 			{"Pending flushes (fsync): #", []figure{gauge(p+"pending_fsyncs", "file=all")}},
-			{"# OS file reads, # OS file writes, # OS fsyncs", []figure{counter(p+"os_file_reads_total", ""), counter(p+"os_file_writes_total", ""), counter(p+"os_file_fsyncs_total", "")}},
+			{"# OS file reads, # OS file writes, # OS fsyncs", []figure{
+				counter(p+"os_file_reads_total", ""),
+				counter(p+"os_file_writes_total", ""), counter(p+"os_file_fsyncs_total", ""),
+			}},
 		}
 	case "INSERT BUFFER AND ADAPTIVE HASH INDEX":
 		return []line{
@@ -87,8 +99,14 @@ func innodbLines(section string) []line {
 			{"Log flushed up to #", []figure{gauge(flushedMetric, "")}},
 			{"Pages flushed up to #", []figure{gauge(pagesMetric, "")}},
 			{"Last checkpoint at #", []figure{gauge(checkpointMetric, "")}},
-			{"# pending log writes, # pending chkp writes", []figure{gauge(p+"pending_log_writes", ""), gauge(p+"pending_checkpoint_writes", "")}},
-			{"# pending log flushes, # pending chkp writes", []figure{gauge(p+"pending_log_writes", ""), gauge(p+"pending_checkpoint_writes", "")}},
+			{"# pending log writes, # pending chkp writes", []figure{
+				gauge(p+"pending_log_writes", ""),
+				gauge(p+"pending_checkpoint_writes", ""),
+			}},
+			{"# pending log flushes, # pending chkp writes", []figure{
+				gauge(p+"pending_log_writes", ""),
+				gauge(p+"pending_checkpoint_writes", ""),
+			}},
 			{"# log i/o's done", []figure{counter(p+"log_ios_total", "")}},
 		}
 	case "BUFFER POOL AND MEMORY":
@@ -102,14 +120,27 @@ func innodbLines(section string) []line {
 			{"Old database pages #", []figure{gauge(p+"pool_pages", "state=old")}},
 			{"Modified db pages #", []figure{gauge(p+"pool_pages", "state=dirty")}},
 			{"Pending reads #", []figure{gauge(p+"pool_pending", "operation=read")}},
-			{"Pending writes: LRU #, flush list #", []figure{gauge(p+"pool_pending", "operation=write_lru"), gauge(p+"pool_pending", "operation=write_flush_list")}},
-			{"Pages made young #, not young #", []figure{counter(p+"pool_made_young_total", ""), counter(p+"pool_not_young_total", "")}},
-			{"Pages read #, created #, written #", []figure{counter(p+"pool_pages_read_total", ""), counter(p+"pool_pages_created_total", ""), counter(p+"pool_pages_written_total", "")}},
+			{"Pending writes: LRU #, flush list #", []figure{
+				gauge(p+"pool_pending", "operation=write_lru"),
+				gauge(p+"pool_pending", "operation=write_flush_list"),
+			}},
+			{"Pages made young #, not young #", []figure{
+				counter(p+"pool_made_young_total", ""),
+				counter(p+"pool_not_young_total", ""),
+			}},
+			{"Pages read #, created #, written #", []figure{
+				counter(p+"pool_pages_read_total", ""),
+				counter(p+"pool_pages_created_total", ""), counter(p+"pool_pages_written_total", ""),
+			}},
 		}
 	case "ROW OPERATIONS":
 		return []line{
-			{"# queries inside InnoDB, # queries in queue", []figure{gauge("mysql_engine_innodb_queries_inside_innodb", ""), gauge("mysql_engine_innodb_queries_in_queue", "")}},
-			{"# read views open inside InnoDB", []figure{gauge("mysql_engine_innodb_read_views_open_inside_innodb", "")}},
+			{"# queries inside InnoDB, # queries in queue", []figure{gauge("mysql_engine_innodb_queries_inside_innodb",
+				""), gauge("mysql_engine_innodb_queries_in_queue", "")}},
+			{
+				"# read views open inside InnoDB",
+				[]figure{gauge("mysql_engine_innodb_read_views_open_inside_innodb", "")},
+			},
 			{"Number of rows inserted #, updated #, deleted #, read #", rows("rows_total")},
 			{"Number of system rows inserted #, updated #, deleted #, read #", rows("system_rows_total")},
 		}
@@ -126,12 +157,14 @@ const (
 
 // innodbTitles are the sections in the order in which servers print them.
 var innodbTitles = []string{
-	"BACKGROUND THREAD", "SEMAPHORES", "LATEST FOREIGN KEY ERROR", "LATEST DETECTED DEADLOCK", "TRANSACTIONS", "FILE I/O",
-	"INSERT BUFFER AND ADAPTIVE HASH INDEX", "LOG", "BUFFER POOL AND MEMORY", "INDIVIDUAL BUFFER POOL INFO", "ROW OPERATIONS",
+	"BACKGROUND THREAD", "SEMAPHORES", "LATEST FOREIGN KEY ERROR", "LATEST DETECTED DEADLOCK",
+	"TRANSACTIONS", "FILE I/O",
+	"INSERT BUFFER AND ADAPTIVE HASH INDEX", "LOG", "BUFFER POOL AND MEMORY", "INDIVIDUAL BUFFER POOL INFO", "ROW " +
+		"OPERATIONS",
 }
 
-// parseInnodb reads the text. Statements of clients stand in it as they are and may look like anything; so of two sections with the
-// same title the first counts where statements come later, and the last where they come before.
+// parseInnodb reads the text. Statements of clients stand in it as they are and may look like anything; so of two
+// sections with the same title the first counts where statements come later, and the last where they come before.
 func parseInnodb(text string) (x innodbText) {
 	lines := strings.Split(text, "\n")
 	at := sections(lines)
@@ -194,9 +227,11 @@ func sections(lines []string) map[string]span {
 			heads = append(heads, head{"", i})
 		}
 	}
-	// Statements stand in the two sections of troubles and in TRANSACTIONS. Only the server prints this line after that title.
+	// Statements stand in the two sections of troubles and in TRANSACTIONS. Only the server prints this line after that
+	// title.
 	real := func(h head) bool {
-		return h.title != "TRANSACTIONS" || h.line+2 < len(lines) && strings.HasPrefix(lines[h.line+2], "Trx id counter ")
+		return h.title != "TRANSACTIONS" || h.line+2 < len(lines) &&
+			strings.HasPrefix(lines[h.line+2], "Trx id counter ")
 	}
 	chosen := map[string]int{}
 	for _, h := range heads {
@@ -271,8 +306,8 @@ func (x *innodbText) find(name string) (v float64, ok bool) {
 	return 0, false
 }
 
-// semaphores counts the threads that wait for a latch. Servers that print no wait array (MariaDB from 10.6 on) do not print such
-// threads either: that is not zero.
+// semaphores counts the threads that wait for a latch. Servers that print no wait array (MariaDB from 10.6 on) do not
+// print such threads either: that is not zero.
 func (x *innodbText) semaphores(lines []string) {
 	if _, ok := x.find("dyno_innodb_wait_array_reservations_total"); !ok {
 		return

@@ -33,7 +33,8 @@ func TestParseInnodb(t *testing.T) {
 				t.Errorf("%s: %s is %v %v, want %v", file, k, g, ok, v)
 			}
 		}
-		if !x.deadlock.seen || x.deadlock.age != deadlock || !strings.Contains(x.deadlock.text, "update d.t set v=1 where id=2") ||
+		if !x.deadlock.seen || x.deadlock.age != deadlock ||
+			!strings.Contains(x.deadlock.text, "update d.t set v=1 where id=2") ||
 			!strings.Contains(x.deadlock.text, "WE ROLL BACK") || strings.Contains(x.deadlock.text, "Trx id counter") {
 			t.Errorf("%s: deadlock %v before, %q", file, x.deadlock.age, x.deadlock.text)
 		}
@@ -42,27 +43,40 @@ func TestParseInnodb(t *testing.T) {
 		}
 	}
 	f("mysql-5.6", 2*time.Second, map[string]float64{
-		"~wait_array_reservations_total": 3, "~wait_array_signals_total": 3, "~spin_rounds_total lock=mutex": 60, "~os_waits_total lock=rw_shared": 2, "~latch_waiters": 0,
+		"~wait_array_reservations_total": 3, "~wait_array_signals_total": 3, "~spin_rounds_total lock=mutex": 60,
+		"~os_waits_total lock=rw_shared": 2, "~latch_waiters": 0,
 		"~transaction_ids_total": 1307, "~history_length": 6, "~purge_behind_transactions": 2,
-		"~transactions state=active": 2, "~transactions state=lock_wait": 1, "~transaction_longest_seconds": 2, "~lock_wait_longest_seconds": 1, "~row_locks": 2, "~undo_entries": 1,
-		"~pending_fsyncs file=log": 0, "~os_file_reads_total": 169, "~os_file_fsyncs_total": 22, "~pending_aio operation=read": 0, "~pending_aio operation=write": 0,
-		"~change_buffer_pages state=segment": 2, "~lsn_bytes_total": 1638500, "~log_unflushed_bytes": 0, "~checkpoint_age_bytes": 1638500 - 1625987, "~log_ios_total": 22,
-		"~memory_bytes of=total": 137363456, "~memory_bytes of=dictionary": 55470, "~pool_pages state=total": 8192, "~pool_pages state=free": 8024, "~pool_pages state=dirty": 37,
+		"~transactions state=active": 2, "~transactions state=lock_wait": 1, "~transaction_longest_seconds": 2,
+		"~lock_wait_longest_seconds": 1, "~row_locks": 2, "~undo_entries": 1,
+		"~pending_fsyncs file=log": 0, "~os_file_reads_total": 169, "~os_file_fsyncs_total": 22,
+		"~pending_aio operation=read": 0, "~pending_aio operation=write": 0,
+		"~change_buffer_pages state=segment": 2, "~lsn_bytes_total": 1638500, "~log_unflushed_bytes": 0,
+		"~checkpoint_age_bytes": 1638500 - 1625987, "~log_ios_total": 22,
+		"~memory_bytes of=total": 137363456, "~memory_bytes of=dictionary": 55470, "~pool_pages state=total": 8192,
+		"~pool_pages state=free": 8024, "~pool_pages state=dirty": 37,
 		"~pool_pages_written_total": 1, "~pool_pending operation=write_flush_list": 0,
-		"mysql_engine_innodb_queries_in_queue": 0, "mysql_engine_innodb_read_views_open_inside_innodb": 0, "~rows_total operation=update": 4, "~rows_total operation=read": 4,
+		"mysql_engine_innodb_queries_in_queue": 0, "mysql_engine_innodb_read_views_open_inside_innodb": 0,
+		"~rows_total operation=update": 4, "~rows_total operation=read": 4,
 	})
 	f("mysql-8.0", time.Second, map[string]float64{
-		"~spin_waits_total lock=mutex": -1, "~spin_waits_total lock=rw_sx": 0, "~transactions state=lock_wait": 1, "~pending_aio operation=read": 0, "~rows_total operation=insert": 2,
+		"~spin_waits_total lock=mutex": -1, "~spin_waits_total lock=rw_sx": 0, "~transactions state=lock_wait": 1,
+		"~pending_aio operation=read": 0, "~rows_total operation=insert": 2,
 	})
 	f("mysql-9.7", time.Second, map[string]float64{
-		"~wait_array_reservations_total": 20, "~transactions state=active": 2, "~transactions state=lock_wait": 1, "~history_length": 7, "~purge_behind_transactions": 3,
-		"~log_capacity_bytes": 104857600, "~lsn_bytes_total": 19491687, "~checkpoint_age_bytes": 19491687 - 19489936, "~pool_pages state=old": 359, "~pool_made_young_total": 53,
-		"~system_rows_total operation=delete": 168, "~rows_total operation=insert": 2, "mysql_engine_innodb_queries_inside_innodb": 0,
+		"~wait_array_reservations_total": 20, "~transactions state=active": 2, "~transactions state=lock_wait": 1,
+		"~history_length": 7, "~purge_behind_transactions": 3,
+		"~log_capacity_bytes": 104857600, "~lsn_bytes_total": 19491687, "~checkpoint_age_bytes": 19491687 - 19489936,
+		"~pool_pages state=old": 359, "~pool_made_young_total": 53,
+		"~system_rows_total operation=delete": 168, "~rows_total operation=insert": 2,
+		"mysql_engine_innodb_queries_inside_innodb": 0,
 	})
 	f("mariadb-10.11", time.Second, map[string]float64{
-		"~latch_waiters": -1, "~wait_array_reservations_total": -1, "~transaction_ids_total": 28, "~transactions state=active": 2, "~transactions state=lock_wait": 1,
-		"~lock_wait_longest_seconds": 0.70256, "~transaction_longest_seconds": 1, "~pending_fsyncs file=all": 0, "~pending_fsyncs file=log": -1, "~pending_aio operation=read": -1,
-		"~lsn_bytes_total": 48712, "~log_unflushed_bytes": 48712 - 48644, "~checkpoint_age_bytes": 48712 - 44554, "~pool_pages state=dirty": 26, "~rows_total operation=read": -1,
+		"~latch_waiters": -1, "~wait_array_reservations_total": -1, "~transaction_ids_total": 28,
+		"~transactions state=active": 2, "~transactions state=lock_wait": 1,
+		"~lock_wait_longest_seconds": 0.70256, "~transaction_longest_seconds": 1, "~pending_fsyncs file=all": 0,
+		"~pending_fsyncs file=log": -1, "~pending_aio operation=read": -1,
+		"~lsn_bytes_total": 48712, "~log_unflushed_bytes": 48712 - 48644, "~checkpoint_age_bytes": 48712 - 44554,
+		"~pool_pages state=dirty": 26, "~rows_total operation=read": -1,
 		"mysql_engine_innodb_queries_inside_innodb": -1, "mysql_engine_innodb_read_views_open_inside_innodb": 0,
 	})
 }
@@ -73,12 +87,17 @@ func TestParseInnodbIsNotFooledByStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const evil = "update d.t set v=4 where id=1 /*\n--------\nTRANSACTIONS\n------------\nnot so\n---\nLOG\n---\nLog sequence number 7\nLast checkpoint at 1\n" +
-		"----------\nSEMAPHORES\n----------\nOS WAIT ARRAY INFO: reservation count 99\n--------------\nROW OPERATIONS\n--------------\nNumber of rows inserted 8, updated 8, deleted 8, read 8\n*/"
+	const evil = "update d.t set v=4 where id=1 /*\n--------\nTRANSACTIONS\n------------\nnot so\n---\nLOG\n---\nLog " +
+		"sequence number 7\nLast checkpoint at 1\n" +
+		"----------\nSEMAPHORES\n----------\nOS WAIT ARRAY INFO: reservation count 99\n--------------\nROW " +
+		"OPERATIONS\n--------------\nNumber of rows inserted 8, updated 8, deleted 8, read 8\n*/"
 	text := strings.ReplaceAll(string(b), "update d.t set v=4 where id=1", evil)
 	text = strings.Replace(text, "update d.t set v=1 where id=2", "update d.t set v=1 where id=2\n"+evil, 1)
 	x := parseInnodb(text)
-	for name, want := range map[string]float64{lsnMetric: 19491687, "dyno_innodb_wait_array_reservations_total": 20, "dyno_innodb_transaction_ids_total": 1567, "dyno_innodb_history_length": 7, "dyno_innodb_rows_total": 2} {
+	for name, want := range map[string]float64{
+		lsnMetric: 19491687, "dyno_innodb_wait_array_reservations_total": 20,
+		"dyno_innodb_transaction_ids_total": 1567, "dyno_innodb_history_length": 7, "dyno_innodb_rows_total": 2,
+	} {
 		if got, ok := x.find(name); !ok || got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
@@ -102,11 +121,16 @@ func TestParseInnodbSurvivesAnything(t *testing.T) {
 }
 
 func TestParseInnodbWaitingThreads(t *testing.T) {
-	x := parseInnodb("=====\n2026-11-21 10:00:00 0x7f INNODB MONITOR OUTPUT\n=====\n----------\nSEMAPHORES\n----------\nOS WAIT ARRAY INFO: reservation count 5\n" +
-		"--Thread 140 has waited at buf0buf.cc line 4100 for 3.00 seconds the semaphore:\nS-lock on RW-latch\n--Thread 141 has waited at trx0undo.cc line 7 for 12.5 seconds the semaphore:\n" +
-		"------------------------\nLATEST FOREIGN KEY ERROR\n------------------------\n2026-11-21 09:00:00 0x7f Error in foreign key constraint\n" +
-		"------------\nTRANSACTIONS\n------------\nTrx id counter 9\nPurge done for trx's n:o < 9 undo n:o < 0 state: running\nHistory list length 0\n" +
-		"---TRANSACTION 5, ACTIVE (PREPARED) 60 sec\n---TRANSACTION 6, ACTIVE 3 sec\n--------\nFILE I/O\n--------\nPending normal aio reads: [1, 2] , aio writes: 4 [4, 0] ,\n----\nEND OF INNODB MONITOR OUTPUT\n")
+	x := parseInnodb("=====\n2026-11-21 10:00:00 0x7f INNODB MONITOR " +
+		"OUTPUT\n=====\n----------\nSEMAPHORES\n----------\nOS WAIT ARRAY INFO: reservation count 5\n" +
+		"--Thread 140 has waited at buf0buf.cc line 4100 for 3.00 seconds the semaphore:\nS-lock on " +
+		"RW-latch\n--Thread 141 has waited at trx0undo.cc line 7 for 12.5 seconds the semaphore:\n" +
+		"------------------------\nLATEST FOREIGN KEY ERROR\n------------------------\n2026-11-21 09:00:00 0x7f " +
+		"Error in foreign key constraint\n" +
+		"------------\nTRANSACTIONS\n------------\nTrx id counter 9\nPurge done for trx's n:o < 9 undo n:o < 0 " +
+		"state: running\nHistory list length 0\n" +
+		"---TRANSACTION 5, ACTIVE (PREPARED) 60 sec\n---TRANSACTION 6, ACTIVE 3 sec\n--------\nFILE " +
+		"I/O\n--------\nPending normal aio reads: [1, 2] , aio writes: 4 [4, 0] ,\n----\nEND OF INNODB MONITOR OUTPUT\n")
 	f := func(name, extra string, want float64) {
 		t.Helper()
 		for _, g := range x.figures {
@@ -163,7 +187,8 @@ func TestKeepText(t *testing.T) {
 	f("short", 99, "short")
 	f("a\xff", 99, "a?")
 	long := keepText(strings.Repeat("ä", 1000), 101)
-	if len(long) > 101 || !strings.HasPrefix(long, "ää") || !strings.HasSuffix(long, "ää") || !strings.Contains(long, "… cut …") || strings.ToValidUTF8(long, "?") != long {
+	if len(long) > 101 || !strings.HasPrefix(long, "ää") || !strings.HasSuffix(long, "ää") ||
+		!strings.Contains(long, "… cut …") || strings.ToValidUTF8(long, "?") != long {
 		t.Fatalf("%d bytes: %q", len(long), long)
 	}
 }

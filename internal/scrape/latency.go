@@ -15,8 +15,8 @@ import (
 //
 //	dyno_statement_latency_seconds{quantile}  of the statements since the reading before: 0.5, 0.95, 0.99
 //
-// Its steps are 4.7 % wide, and the upper end of one is emitted. Dyno's own statements are in it; with more than latencyOwn of them there
-// is no figure. A server that keeps no such histogram, as MariaDB, has none of these.
+// Its steps are 4.7 % wide, and the upper end of one is emitted. Dyno's own statements are in it; with more than
+// latencyOwn of them there is no figure. A server that keeps no such histogram, as MariaDB, has none of these.
 type latency struct {
 	q      querier
 	acc    account
@@ -56,7 +56,7 @@ func (s *latency) Name() string { return "latency" }
 type step struct{ high, n float64 }
 
 func (s *latency) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	if s.acc.Facts().Flavor == "mariadb" {
+	if s.acc.Facts().Flavor.IsMariaDB() {
 		return nil
 	}
 	if a := s.acc.Answer(target.HasPerformanceSchema); !a.Has {
@@ -92,7 +92,8 @@ func (s *latency) Scrape(ctx context.Context, at int64, emit func(metric.Sample)
 	}
 	for _, q := range quantiles {
 		emit(metric.Sample{
-			Name: "dyno_statement_latency_seconds", Labels: metric.L("quantile", strconv.FormatFloat(q, 'g', -1, 64)), At: at, Value: quantile(grown, total, q),
+			Name: "dyno_statement_latency_seconds", Labels: metric.L("quantile", strconv.FormatFloat(q, 'g', -1, 64)),
+			At: at, Value: quantile(grown, total, q),
 		})
 	}
 	return nil

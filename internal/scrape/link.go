@@ -39,8 +39,8 @@ func (u usage) plus(o usage) usage {
 	return usage{u.server + o.server, u.statements + o.statements, u.rows + o.rows, u.bytes + o.bytes}
 }
 
-// statementLimit is how long the server itself lets a statement of a scraper run where it has such a limit: a statement that nobody
-// waits for any more must not go on. No source waits longer.
+// statementLimit is how long the server itself lets a statement of a scraper run where it has such a limit: a statement
+// that nobody waits for any more must not go on. No source waits longer.
 const statementLimit = 10 * time.Second
 
 // measure asks for the way there and back on a new connection.
@@ -57,8 +57,8 @@ func (l *link) measure(ctx context.Context, s *target.Session) error {
 	return nil
 }
 
-// remeasure corrects the way after a statement that took less than that, as when the machine was busy at the login: with the old one
-// every quick statement would seem to take no time at all.
+// remeasure corrects the way after a statement that took less than that, as when the machine was busy at the login:
+// with the old one every quick statement would seem to take no time at all.
 func (l *link) remeasure(ctx context.Context, most time.Duration) {
 	l.way = most
 	for range 3 {
@@ -71,7 +71,8 @@ func (l *link) remeasure(ctx context.Context, most time.Duration) {
 	}
 }
 
-// These bound what a source is given of a text, in bytes: whatever is longer is NULL to it. Names are kept from one reading to the next.
+// These bound what a source is given of a text, in bytes: whatever is longer is NULL to it. Names are kept from one
+// reading to the next.
 const (
 	longestText   = 2 << 10
 	longestValue  = 64 << 10 // of variables, and statements

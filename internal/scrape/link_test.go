@@ -8,7 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestWayOfABusyLogin: what a login on a busy machine measured as the way there and back does not hide what statements take.
+// TestWayOfABusyLogin: what a login on a busy machine measured as the way there and back does not hide what statements
+// take.
 func TestWayOfABusyLogin(t *testing.T) {
 	l := newLink(open(t, servers.Start(t, "mariadb"), "root"))
 	defer l.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestLocksOnOlderServers runs on servers that are up already: DYNO_TEST_SOCKETS lists them as flavor=socket, with commas between. Their
-// root has no password; the database d is made and dropped there.
+// TestLocksOnOlderServers runs on servers that are up already: DYNO_TEST_SOCKETS lists them as flavor=socket, with
+// commas between. Their root has no password; the database d is made and dropped there.
 func TestLocksOnOlderServers(t *testing.T) {
 	for _, x := range strings.Split(os.Getenv("DYNO_TEST_SOCKETS"), ",") {
 		flavor, socket, ok := strings.Cut(x, "=")

@@ -76,8 +76,8 @@ func (c *crew) end() {
 	c.wait = nil
 }
 
-// until reads rounds until what they show satisfies f, and returns the state. It leaves time between them: InnoDB shows the
-// transactions of an earlier look to everybody until nobody has looked for 100 ms.
+// until reads rounds until what they show satisfies f, and returns the state. It leaves time between them: InnoDB shows
+// the transactions of an earlier look to everybody until nobody has looked for 100 ms.
 func until(t *testing.T, sc *Scraper, what string, f func(*state.State) bool) (*state.State, []metric.Sample) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(200 * time.Millisecond) {
@@ -92,7 +92,8 @@ func until(t *testing.T, sc *Scraper, what string, f func(*state.State) bool) (*
 			if r.State == nil {
 				t.Fatalf("%s: not seen, no state", what)
 			}
-			t.Fatalf("%s: not seen, last %q of %+v\nsessions %+v", what, edges(r.State.Waits), r.State.Waits, r.State.Sessions)
+			t.Fatalf("%s: not seen, last %q of %+v\nsessions %+v", what, edges(r.State.Waits),
+				r.State.Waits, r.State.Sessions)
 		}
 	}
 }
@@ -115,7 +116,9 @@ func TestLocks(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
 			locksOn(t, flavor, s)
 			t.Run("last statement", func(t *testing.T) {
-				s.Exec(t, "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE NAME='events_statements_current'") // MariaDB begins without
+				// MariaDB begins without
+				s.Exec(t, "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE "+
+					"NAME='events_statements_current'")
 				var c [2]*sql.Conn
 				for i := range c {
 					var err error
@@ -135,7 +138,8 @@ func TestLocks(t *testing.T) {
 				}
 				done := make(chan error, 1)
 				go func() {
-					_, err := c[1].ExecContext(context.WithoutCancel(t.Context()), "UPDATE t SET v = v + 2 WHERE id = 2")
+					_, err := c[1].ExecContext(context.WithoutCancel(t.Context()),
+						"UPDATE t SET v = v + 2 WHERE id = 2")
 					done <- err
 				}()
 				sc := scraper(t, open(t, s, "root"), Options{Sources: []string{"transactions", "processlist", "locks"}})
@@ -153,9 +157,13 @@ func TestLocks(t *testing.T) {
 			})
 			t.Run("denied", func(t *testing.T) {
 				s.Exec(t, "CREATE USER nobody@localhost")
-				r := scraper(t, open(t, s, "nobody"), Options{Sources: []string{"transactions", "processlist", "locks"}}).Once(t.Context())
+				r := scraper(t, open(t, s, "nobody"), Options{Sources: []string{
+					"transactions", "processlist",
+					"locks",
+				}}).Once(t.Context())
 				for _, name := range []string{"transactions", "processlist", "locks"} {
-					if x := sourceOf(t, r.Sources, name); x.State != snapshot.Denied || !strings.Contains(x.Fix, "GRANT PROCESS") {
+					if x := sourceOf(t, r.Sources, name); x.State != snapshot.Denied ||
+						!strings.Contains(x.Fix, "GRANT PROCESS") {
 						t.Errorf("%+v", x)
 					}
 				}
@@ -169,7 +177,8 @@ func TestLocks(t *testing.T) {
 
 // locksOn makes sessions of a server wait for locks of each kind. The server must not hold the database d.
 func locksOn(t *testing.T, flavor string, s *servers.Server) {
-	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT, KEY (v)) ENGINE=InnoDB", "INSERT INTO d.t VALUES (1,1),(2,2),(3,3)",
+	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT, KEY (v)) ENGINE=InnoDB",
+		"INSERT INTO d.t VALUES (1,1),(2,2),(3,3)",
 		"CREATE TABLE d.u (id INT PRIMARY KEY) ENGINE=InnoDB")
 	names := Options{Sources: []string{"transactions", "processlist", "locks"}}
 	db := s.DB(t, "d")
@@ -206,7 +215,8 @@ func locksOn(t *testing.T, flavor string, s *servers.Server) {
 		st, samples := until(t, sc, strings.Join(want, ", "), func(st *state.State) bool {
 			// A wait that began after the sessions of the round were read is one of a session that is not there yet.
 			return slices.Equal(edges(st.Waits), want) && !slices.ContainsFunc(st.Waits, func(w state.Wait) bool {
-				return !slices.ContainsFunc(st.Sessions, func(x state.Session) bool { return x.ID == w.Waiter }) || !w.Seconds.OK()
+				return !slices.ContainsFunc(st.Sessions, func(x state.Session) bool { return x.ID == w.Waiter }) ||
+					!w.Seconds.OK()
 			})
 		})
 		for _, w := range st.Waits {
@@ -251,7 +261,8 @@ func locksOn(t *testing.T, flavor string, s *servers.Server) {
 		c.later(b, "UPDATE t SET v=11 WHERE id=1")
 		expect(t, fmt.Sprintf("%d>%d row d.t (PRIMARY)", b.id, a.id))
 		c.later(x, "UPDATE t SET v=21 WHERE id=2")
-		st := expect(t, fmt.Sprintf("%d>%d row d.t (PRIMARY)", b.id, a.id), fmt.Sprintf("%d>%d row d.t (PRIMARY)", x.id, b.id))
+		st := expect(t, fmt.Sprintf("%d>%d row d.t (PRIMARY)", b.id, a.id),
+			fmt.Sprintf("%d>%d row d.t (PRIMARY)", x.id, b.id))
 		roots := state.Tree(st.Waits)
 		if len(roots) != 1 || roots[0].Session.Or(0) != a.id || roots[0].Total != 2 {
 			t.Errorf("%+v", roots)
@@ -289,7 +300,8 @@ func locksOn(t *testing.T, flavor string, s *servers.Server) {
 		if flavor == "mariadb" && told { // the one that was set up before the plugin was there
 			st, samples := until(t, bare, "unknown blockers", func(st *state.State) bool { return len(st.Waits) == 2 })
 			for _, w := range st.Waits {
-				if w.Blocker.OK() || !strings.Contains(w.Why, "metadata_lock_info") || w.Object != "d.t" || w.Kind != state.MetadataLock {
+				if w.Blocker.OK() || !strings.Contains(w.Why, "metadata_lock_info") || w.Object != "d.t" ||
+					w.Kind != state.MetadataLock {
 					t.Errorf("%+v", w)
 				}
 			}
@@ -329,7 +341,9 @@ func locksOn(t *testing.T, flavor string, s *servers.Server) {
 		x := c.session()
 		c.later(x, "SELECT /* get_lock('"+strings.Repeat("x", 300)+"') */ GET_LOCK('the name', 60)")
 		until(t, sc, "both who wait", func(st *state.State) bool {
-			return slices.Contains(edges(st.Waits), want) && slices.ContainsFunc(st.Waits, func(w state.Wait) bool { return w.Waiter == x.id })
+			return slices.Contains(edges(st.Waits), want) && slices.ContainsFunc(st.Waits, func(w state.Wait) bool {
+				return w.Waiter == x.id
+			})
 		})
 		c.do(a, "SELECT RELEASE_LOCK('the name')")
 		<-c.wait[0]

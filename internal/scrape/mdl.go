@@ -16,8 +16,9 @@ type ticket struct {
 	session uint64
 }
 
-// incompatible tells which lock keeps which other one out, by the tables in "Metadata Locking" of the servers' source manuals
-// (class MDL_context): for each wanted mode those that may not be held, and those that may not be waited for before it.
+// incompatible tells which lock keeps which other one out, by the tables in "Metadata Locking" of the servers' source
+// manuals (class MDL_context): for each wanted mode those that may not be held, and those that may not be waited for
+// before it.
 type incompatible struct{ held, waiting map[string][]string }
 
 func matrix(held, waiting map[string]string) incompatible {
@@ -41,9 +42,12 @@ var (
 		"SHARED_WRITE_LOW_PRIO": "SHARED_READ_ONLY SHARED_NO_WRITE SHARED_NO_READ_WRITE EXCLUSIVE",
 		"SHARED_UPGRADABLE":     "SHARED_UPGRADABLE SHARED_NO_WRITE SHARED_NO_READ_WRITE EXCLUSIVE",
 		"SHARED_READ_ONLY":      "SHARED_WRITE SHARED_WRITE_LOW_PRIO SHARED_NO_READ_WRITE EXCLUSIVE",
-		"SHARED_NO_WRITE":       "SHARED_WRITE SHARED_WRITE_LOW_PRIO SHARED_UPGRADABLE SHARED_NO_WRITE SHARED_NO_READ_WRITE EXCLUSIVE",
-		"SHARED_NO_READ_WRITE":  "SHARED_READ SHARED_WRITE SHARED_WRITE_LOW_PRIO SHARED_UPGRADABLE SHARED_READ_ONLY SHARED_NO_WRITE SHARED_NO_READ_WRITE EXCLUSIVE",
-		"EXCLUSIVE":             "SHARED SHARED_HIGH_PRIO SHARED_READ SHARED_WRITE SHARED_WRITE_LOW_PRIO SHARED_UPGRADABLE SHARED_READ_ONLY SHARED_NO_WRITE SHARED_NO_READ_WRITE EXCLUSIVE",
+		"SHARED_NO_WRITE": "SHARED_WRITE SHARED_WRITE_LOW_PRIO SHARED_UPGRADABLE SHARED_NO_WRITE " +
+			"SHARED_NO_READ_WRITE EXCLUSIVE",
+		"SHARED_NO_READ_WRITE": "SHARED_READ SHARED_WRITE SHARED_WRITE_LOW_PRIO SHARED_UPGRADABLE SHARED_READ_ONLY " +
+			"SHARED_NO_WRITE SHARED_NO_READ_WRITE EXCLUSIVE",
+		"EXCLUSIVE": "SHARED SHARED_HIGH_PRIO SHARED_READ SHARED_WRITE SHARED_WRITE_LOW_PRIO " +
+			"SHARED_UPGRADABLE SHARED_READ_ONLY SHARED_NO_WRITE SHARED_NO_READ_WRITE EXCLUSIVE",
 	}, map[string]string{
 		"SHARED":                "EXCLUSIVE",
 		"SHARED_READ":           "SHARED_NO_READ_WRITE EXCLUSIVE",
@@ -87,8 +91,8 @@ func (q queues) add(t ticket) {
 	q[p] = append(q[p], t.session)
 }
 
-// behind appends the waits of want for those who are in its way. From waitLimit on a session gets no more than one; those from the given index
-// on are its own.
+// behind appends the waits of want for those who are in its way. From waitLimit on a session gets no more than one;
+// those from the given index on are its own.
 func (q queues) behind(want ticket, waits []state.Wait, from int) []state.Wait {
 	m := locksOf(want.space)
 	for _, granted := range []bool{true, false} {
@@ -97,8 +101,12 @@ func (q queues) behind(want ticket, waits []state.Wait, from int) []state.Wait {
 			modes = m.held[want.mode]
 		}
 		for _, mode := range modes {
-			x := state.Wait{Kind: kindOf(want), Waiter: want.session, Object: objectOf(want), Mode: want.mode, Held: mode}
-			if granted && x.Kind == state.MetadataLock && (mode == "SHARED_NO_READ_WRITE" || mode == "SHARED_READ_ONLY") {
+			x := state.Wait{
+				Kind: kindOf(want), Waiter: want.session, Object: objectOf(want),
+				Mode: want.mode, Held: mode,
+			}
+			if granted && x.Kind == state.MetadataLock && (mode == "SHARED_NO_READ_WRITE" ||
+				mode == "SHARED_READ_ONLY") {
 				x.Kind = state.TableLock // LOCK TABLES
 			}
 			if !granted {
@@ -122,8 +130,8 @@ func (q queues) behind(want ticket, waits []state.Wait, from int) []state.Wait {
 	return waits
 }
 
-// ticketWaits returns who waits for whom by all the tickets of the objects that somebody waits for: everything up to waitLimit, then one wait
-// for each ticket.
+// ticketWaits returns who waits for whom by all the tickets of the objects that somebody waits for: everything up to
+// waitLimit, then one wait for each ticket.
 func ticketWaits(tickets []ticket) (waits []state.Wait) {
 	q := queues{}
 	for _, t := range tickets {

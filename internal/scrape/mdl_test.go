@@ -31,22 +31,30 @@ func TestTicketWaits(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", lines, got, want)
 		}
 	}
-	f("1 TABLE d.t +SHARED_READ\n2 TABLE d.t EXCLUSIVE\n2 TABLE d.t +SHARED_UPGRADABLE\n3 TABLE d.t SHARED_READ\n4 TABLE d.u +SHARED_READ",
+	f("1 TABLE d.t +SHARED_READ\n2 TABLE d.t EXCLUSIVE\n2 TABLE d.t +SHARED_UPGRADABLE\n3 TABLE d.t SHARED_READ\n4 "+
+		"TABLE d.u +SHARED_READ",
 		"2>1 metadata d.t", "3>2 metadata d.t")
-	f("1 TABLE d.t +SHARED_WRITE\n2 TABLE d.t +SHARED_WRITE\n3 TABLE d.t EXCLUSIVE", "3>1 metadata d.t", "3>2 metadata d.t")
+	f("1 TABLE d.t +SHARED_WRITE\n2 TABLE d.t +SHARED_WRITE\n3 TABLE d.t EXCLUSIVE",
+		"3>1 metadata d.t", "3>2 metadata d.t")
 	f("1 TABLE d.t +SHARED_NO_READ_WRITE\n2 TABLE d.t SHARED_READ", "2>1 table d.t")
 	f("1 TABLE d.t +SHARED_READ_ONLY\n2 TABLE d.t SHARED_WRITE", "2>1 table d.t")
 	f("1 GLOBAL . +SHARED\n2 GLOBAL . INTENTION_EXCLUSIVE\n3 GLOBAL . +INTENTION_EXCLUSIVE", "2>1 global ")
-	f("1 GLOBAL . +INTENTION_EXCLUSIVE\n2 GLOBAL . SHARED\n3 GLOBAL . INTENTION_EXCLUSIVE", "2>1 global ", "3>2 global ")
+	f("1 GLOBAL . +INTENTION_EXCLUSIVE\n2 GLOBAL . SHARED\n3 GLOBAL . INTENTION_EXCLUSIVE",
+		"2>1 global ", "3>2 global ")
 	f("1 USER_LEVEL_LOCK .x +EXCLUSIVE\n2 USER_LEVEL_LOCK .x EXCLUSIVE\n3 USER_LEVEL_LOCK .y +EXCLUSIVE", "2>1 user x")
 	f("1 TABLE d.t +SHARED_READ\n2 TABLE d.t SHARED_READ", "2>? metadata d.t") // given at this moment
-	f("1 TABLE d.t EXCLUSIVE\n2 TABLE d.t SHARED_HIGH_PRIO\n3 TABLE d.t +SHARED_READ", "1>3 metadata d.t", "2>? metadata d.t")
+	f("1 TABLE d.t EXCLUSIVE\n2 TABLE d.t SHARED_HIGH_PRIO\n3 TABLE d.t +SHARED_READ",
+		"1>3 metadata d.t", "2>? metadata d.t")
 }
 
 func TestQueueOfTicketsIsBounded(t *testing.T) {
 	var q []ticket
 	for i := range 300 {
-		q = append(q, ticket{space: "TABLE", schema: "d", name: "t", mode: "EXCLUSIVE", session: uint64(i + 1)}, ticket{space: "TABLE", schema: "d", name: "t", mode: "SHARED_READ", session: uint64(i + 1000), granted: true})
+		q = append(q, ticket{space: "TABLE", schema: "d", name: "t", mode: "EXCLUSIVE", session: uint64(i + 1)},
+			ticket{
+				space: "TABLE", schema: "d", name: "t", mode: "SHARED_READ",
+				session: uint64(i + 1000), granted: true,
+			})
 	}
 	all(t, ticketWaits(q), 300)
 }

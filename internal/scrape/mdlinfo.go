@@ -11,13 +11,17 @@ import (
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
-// infoTickets reads MariaDB's plugin METADATA_LOCK_INFO, which shows the locks that are held, not those that are wanted.
+// infoTickets reads MariaDB's plugin METADATA_LOCK_INFO, which shows the locks that are held, not those that are
+// wanted.
 func (s *locks) infoTickets(ctx context.Context) (list []ticket, err error) {
-	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT THREAD_ID, LOCK_MODE, LOCK_TYPE, TABLE_SCHEMA, TABLE_NAME"+
-		" FROM information_schema.METADATA_LOCK_INFO WHERE THREAD_ID<>CONNECTION_ID() LIMIT "+strconv.Itoa(mostTickets)), func(row []driver.Value) {
+	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT THREAD_ID, LOCK_MODE, LOCK_TYPE, "+
+		"TABLE_SCHEMA, TABLE_NAME"+
+		" FROM information_schema.METADATA_LOCK_INFO WHERE THREAD_ID<>CONNECTION_ID() LIMIT "+
+		strconv.Itoa(mostTickets)), func(row []driver.Value) {
 		if len(row) == 5 && len(list) < mostTickets {
 			list = append(list, ticket{
-				session: id(row[0]), mode: strings.TrimPrefix(string(text(row[1])), "MDL_"), space: string(text(row[2])),
+				session: id(row[0]), mode: strings.TrimPrefix(string(text(row[1])), "MDL_"),
+				space:  string(text(row[2])),
 				schema: string(text(row[3])), name: string(text(row[4])), granted: true,
 			})
 		}
@@ -25,8 +29,9 @@ func (s *locks) infoTickets(ctx context.Context) (list []ticket, err error) {
 	return list, err
 }
 
-// infoWaits explains sessions that wait by the locks that others hold: everything up to waitLimit, then one wait for each session. What a session
-// wants is told by its statement: the tables that it names, and whether it changes their definition, their rows or nothing.
+// infoWaits explains sessions that wait by the locks that others hold: everything up to waitLimit, then one wait for
+// each session. What a session wants is told by its statement: the tables that it names, and whether it changes their
+// definition, their rows or nothing.
 func infoWaits(ctx context.Context, held []ticket, waiting []state.Session) (out []state.Wait, err error) {
 	q := queues{}
 	var global, closing []ticket
@@ -71,9 +76,11 @@ func infoWaits(ctx context.Context, held []ticket, waiting []state.Session) (out
 		if kind, _ := waitsFor(x.Phase); kind != state.GlobalLock {
 			continue
 		}
-		// One who writes waits for those who keep writers out, one who wants to keep them out waits for those who write.
+		// One who writes waits for those who keep writers out, one who wants to keep them out waits for those who
+		// write.
 		in := closing
-		if sql := strings.ToUpper(strings.TrimSpace(x.SQL)); strings.HasPrefix(sql, "FLUSH") || strings.HasPrefix(sql, "BACKUP") {
+		if sql := strings.ToUpper(strings.TrimSpace(x.SQL)); strings.HasPrefix(sql, "FLUSH") ||
+			strings.HasPrefix(sql, "BACKUP") {
 			in = global
 		}
 		for _, h := range in {
@@ -81,7 +88,10 @@ func infoWaits(ctx context.Context, held []ticket, waiting []state.Session) (out
 				break
 			}
 			if h.session != x.ID {
-				out = append(out, state.Wait{Kind: state.GlobalLock, Waiter: x.ID, Blocker: known64(h.session), Held: h.mode})
+				out = append(out, state.Wait{
+					Kind: state.GlobalLock, Waiter: x.ID,
+					Blocker: known64(h.session), Held: h.mode,
+				})
 			}
 		}
 	}
@@ -91,16 +101,18 @@ func infoWaits(ctx context.Context, held []ticket, waiting []state.Session) (out
 // closes reports whether a lock on everything keeps writers out.
 func closes(mode string) bool {
 	switch mode {
-	case "BACKUP_DML", "BACKUP_TRANS_DML", "BACKUP_SYS_DML", "BACKUP_DDL", "BACKUP_ALTER_COPY", "BACKUP_COMMIT", "INTENTION_EXCLUSIVE":
+	case "BACKUP_DML", "BACKUP_TRANS_DML", "BACKUP_SYS_DML", "BACKUP_DDL", "BACKUP_ALTER_COPY",
+		"BACKUP_COMMIT", "INTENTION_EXCLUSIVE":
 		return false
 	}
 	return true
 }
 
 var (
-	alters = pattern.New("(?is)^\\s*(?:ALTER(?:\\s+ONLINE|\\s+IGNORE)*\\s+TABLE|DROP\\s+TABLE|TRUNCATE(?:\\s+TABLE)?|RENAME\\s+TABLE|OPTIMIZE\\s+TABLE" +
-		"|CREATE\\s+(?:OR\\s+REPLACE\\s+)?(?:ONLINE\\s+)?(?:UNIQUE\\s+|FULLTEXT\\s+|SPATIAL\\s+)?INDEX\\s+\\S+(?:\\s+USING\\s+\\w+)?\\s+ON" +
-		"|DROP\\s+INDEX\\s+\\S+\\s+ON|LOCK\\s+TABLES?)\\s+(?:IF\\s+(?:NOT\\s+)?EXISTS\\s+)?((?:`[^`]+`|[\\w$]+)(?:\\s*\\.\\s*(?:`[^`]+`|[\\w$]+))?)")
+	alters = pattern.New(
+		"(?is)^\\s*(?:ALTER(?:\\s+ONLINE|\\s+IGNORE)*\\s+TABLE|DROP\\s+TABLE|TRUNCATE(?:\\s+TABLE)?|RENAME\\s+TABLE|OPTIMIZE\\s+TABLE" +
+			"|CREATE\\s+(?:OR\\s+REPLACE\\s+)?(?:ONLINE\\s+)?(?:UNIQUE\\s+|FULLTEXT\\s+|SPATIAL\\s+)?INDEX\\s+\\S+(?:\\s+USING\\s+\\w+)?\\s+ON" +
+			"|DROP\\s+INDEX\\s+\\S+\\s+ON|LOCK\\s+TABLES?)\\s+(?:IF\\s+(?:NOT\\s+)?EXISTS\\s+)?((?:`[^`]+`|[\\w$]+)(?:\\s*\\.\\s*(?:`[^`]+`|[\\w$]+))?)")
 	splitName = pattern.New("^(`[^`]+`|[\\w$]+)\\s*\\.\\s*(`[^`]+`|[\\w$]+)$")
 	firstWord = pattern.New(`(?s)^(?:\s|\(|/\*.*?\*/)*(\w+)`)
 )
@@ -108,7 +120,8 @@ var (
 // mostWanted is about as many tables as servers join.
 const mostWanted = 64
 
-// wanted returns the metadata locks that a statement asks for, as far as its text tells. Names without a schema are of the session's.
+// wanted returns the metadata locks that a statement asks for, as far as its text tells. Names without a schema are of
+// the session's.
 func wanted(x state.Session) (out []ticket) {
 	add := func(schema, name, mode string) {
 		if schema == "" {

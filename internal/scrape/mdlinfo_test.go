@@ -29,24 +29,40 @@ func TestInfoWaits(t *testing.T) {
 		}
 	}
 	f("behind an ALTER",
-		[]ticket{held(1, "SHARED_READ", "Table metadata lock", "t"), held(2, "SHARED_UPGRADABLE", "Table metadata lock", "t"), held(9, "SHARED_READ", "Table metadata lock", "u")},
-		[]state.Session{waits(2, mdl, "ALTER TABLE t ADD x INT"), waits(3, mdl, "SELECT * FROM d.t"), waits(4, mdl, "UPDATE t SET x=1")},
+		[]ticket{held(1, "SHARED_READ", "Table metadata lock", "t"), held(2, "SHARED_UPGRADABLE", "Table metadata lock",
+			"t"), held(9, "SHARED_READ", "Table metadata lock", "u")},
+		[]state.Session{
+			waits(2, mdl, "ALTER TABLE t ADD x INT"), waits(3, mdl, "SELECT * FROM d.t"),
+			waits(4, mdl, "UPDATE t SET x=1"),
+		},
 		"2>1 metadata d.t", "3>2 metadata d.t", "4>2 metadata d.t")
-	f("LOCK TABLES", []ticket{held(1, "SHARED_NO_READ_WRITE", "Table metadata lock", "t")}, []state.Session{waits(2, mdl, "INSERT INTO t VALUES (1)")}, "2>1 table d.t")
-	f("everything is closed", []ticket{held(1, "BACKUP_FTWRL2", "Backup lock", ""), held(3, "BACKUP_DML", "Backup lock", "")}, []state.Session{waits(2, backup, "INSERT INTO t VALUES (1)")}, "2>1 global ")
-	f("who wants to close waits for who writes", []ticket{held(1, "BACKUP_TRANS_DML", "Backup lock", "")}, []state.Session{waits(2, backup, "FLUSH TABLES WITH READ LOCK")}, "2>1 global ")
-	f("a statement that tells no table", []ticket{held(1, "EXCLUSIVE", "Table metadata lock", "t")}, []state.Session{waits(2, mdl, "CALL p()")})
-	f("tables in use", []ticket{held(1, "SHARED_READ", "Table metadata lock", "t")}, []state.Session{waits(2, "Waiting for table flush", "FLUSH TABLES")})
+	f("LOCK TABLES", []ticket{held(1, "SHARED_NO_READ_WRITE", "Table metadata lock", "t")},
+		[]state.Session{waits(2, mdl, "INSERT INTO t VALUES (1)")}, "2>1 table d.t")
+	f("everything is closed", []ticket{held(1, "BACKUP_FTWRL2", "Backup lock", ""), held(3, "BACKUP_DML", "Backup lock",
+		"")}, []state.Session{waits(2, backup, "INSERT INTO t VALUES (1)")}, "2>1 global ")
+	f("who wants to close waits for who writes", []ticket{held(1, "BACKUP_TRANS_DML", "Backup lock", "")},
+		[]state.Session{waits(2, backup, "FLUSH TABLES WITH READ LOCK")}, "2>1 global ")
+	f("a statement that tells no table", []ticket{held(1, "EXCLUSIVE", "Table metadata lock", "t")},
+		[]state.Session{waits(2, mdl, "CALL p()")})
+	f("tables in use", []ticket{held(1, "SHARED_READ", "Table metadata lock", "t")},
+		[]state.Session{waits(2, "Waiting for table flush", "FLUSH TABLES")})
 }
 
-// TestQueueOfStatementsIsBounded: a thousand sessions behind a thousand others are not a million waits, nor the work of as many.
+// TestQueueOfStatementsIsBounded: a thousand sessions behind a thousand others are not a million waits, nor the work of
+// as many.
 func TestQueueOfStatementsIsBounded(t *testing.T) {
 	var held []ticket
 	var tables, everything []state.Session
 	for i := range uint64(1000) {
-		held = append(held, ticket{space: "Table metadata lock", schema: "d", name: "t", mode: "EXCLUSIVE", granted: true, session: 1 + i},
+		held = append(held, ticket{
+			space: "Table metadata lock", schema: "d", name: "t", mode: "EXCLUSIVE",
+			granted: true, session: 1 + i,
+		},
 			ticket{space: "Backup lock", mode: "BACKUP_FTWRL1", granted: true, session: 1 + i})
-		x := state.Session{ID: 5000 + i, DB: "d", SQL: "ALTER TABLE t FORCE", Phase: "Waiting for table metadata lock", Command: "Query"}
+		x := state.Session{
+			ID: 5000 + i, DB: "d", SQL: "ALTER TABLE t FORCE", Phase: "Waiting for table metadata lock",
+			Command: "Query",
+		}
 		tables = append(tables, x)
 		x.Phase = "Waiting for backup lock"
 		everything = append(everything, x)

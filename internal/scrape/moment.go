@@ -6,9 +6,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
-// moment is what the sources of a server's sessions have seen in a round, for those that are read after them: one statement tells
-// who is there, and who holds a lock is asked for only when somebody waits. It is used by light sources alone, which are read one after
-// the other.
+// moment is what the sources of a server's sessions have seen in a round, for those that are read after them: one
+// statement tells who is there, and who holds a lock is asked for only when somebody waits. It is used by light sources
+// alone, which are read one after the other.
 type moment struct {
 	sessionsAt int64 // the round they are of, Unix milliseconds
 	sessions   []state.Session
@@ -17,8 +17,8 @@ type moment struct {
 	denied     error // why the sessions may not be seen
 }
 
-// waitWords tell by the server's own words for what a session does that it waits for a lock other than InnoDB's. "Table lock" is none of them:
-// every statement of MariaDB passes that state, those that wait then say so with another.
+// waitWords tell by the server's own words for what a session does that it waits for a lock other than InnoDB's. "Table
+// lock" is none of them: every statement of MariaDB passes that state, those that wait then say so with another.
 var waitWords = []struct {
 	word string
 	kind state.WaitKind

@@ -11,7 +11,8 @@ import (
 // processSource reads the server's own process on this machine:
 //
 //	dyno_server_cpu_seconds_total{mode="user"|"system"}   dyno_server_resident_bytes   dyno_server_threads
-//	dyno_server_io_read_bytes_total  dyno_server_io_written_bytes_total   bytes from and to disks; the process's user or root only
+//	dyno_server_io_read_bytes_total dyno_server_io_written_bytes_total bytes from and to disks; the process's user or
+//	root only
 type processSource struct{ place *place }
 
 var modeUser, modeSystem = metric.L("mode", "user"), metric.L("mode", "system")
@@ -46,8 +47,9 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 	if r.IODenied != nil {
 		return &Problem{
 			State: snapshot.Denied, Partial: true, Err: r.IODenied,
-			Reason: "the bytes that the process reads and writes are hidden from this user; its other figures are available",
-			Fix:    "run dyno as root or as the server's user",
+			Reason: "the bytes that the process reads and writes are hidden from this user; its other figures are " +
+				"available",
+			Fix: "run dyno as root or as the server's user",
 		}
 	}
 	return nil

@@ -29,7 +29,8 @@ type ofKernel struct {
 // hidden is what the kernel shows to the process's own user and to root only.
 func hidden(what string, err error) *Problem {
 	return &Problem{
-		State: snapshot.Denied, Partial: true, Err: err, Reason: what + " of the server's process are hidden from this user",
+		State: snapshot.Denied, Partial: true, Err: err, Reason: what + " of the server's process are hidden from " +
+			"this user",
 		Fix: "run dyno as root or as the server's user",
 	}
 }
@@ -40,8 +41,8 @@ func hidden(what string, err error) *Problem {
 //	dyno_server_run_queue_seconds_total     time that threads could have run and waited for a CPU, summed
 type processThreads struct {
 	place *place
-	// The kernel counts turns per thread and forgets them with it: what each thread added is summed here, so the last moments
-	// of a thread that ends are lost and nothing else.
+	// The kernel counts turns per thread and forgets them with it: what each thread added is summed here, so the last
+	// moments of a thread that ends are lost and nothing else.
 	start   uint64
 	threads map[int]host.Turns
 	turns   host.Turns
@@ -70,8 +71,14 @@ func (s *processThreads) Scrape(ctx context.Context, at int64, emit func(metric.
 		return s.place.gone(err)
 	}
 	s.add(now)
-	emit(metric.Sample{Name: "dyno_server_context_switches_total", Kind: metric.Counter, At: at, Value: float64(s.turns.Count)})
-	emit(metric.Sample{Name: "dyno_server_run_queue_seconds_total", Kind: metric.Counter, At: at, Value: s.turns.WaitSec})
+	emit(metric.Sample{
+		Name: "dyno_server_context_switches_total", Kind: metric.Counter, At: at,
+		Value: float64(s.turns.Count),
+	})
+	emit(metric.Sample{
+		Name: "dyno_server_run_queue_seconds_total", Kind: metric.Counter, At: at,
+		Value: s.turns.WaitSec,
+	})
 	return nil
 }
 
@@ -80,8 +87,8 @@ func exists(pid int) bool {
 	return err == nil
 }
 
-// add sums up what the threads did since the reading before. The first one is what it counts from: what threads did before, ended ones
-// too, an earlier reader may have counted.
+// add sums up what the threads did since the reading before. The first one is what it counts from: what threads did
+// before, ended ones too, an earlier reader may have counted.
 func (s *processThreads) add(now map[int]host.Turns) {
 	if s.threads == nil {
 		s.threads = now
@@ -100,7 +107,8 @@ func (s *processThreads) add(now map[int]host.Turns) {
 
 // processDetail reads what changes slowly:
 //
-//	dyno_server_open_fds   dyno_server_max_fds   dyno_server_swap_bytes   dyno_server_resident_peak_bytes   dyno_server_anonymous_bytes
+//	dyno_server_open_fds dyno_server_max_fds dyno_server_swap_bytes dyno_server_resident_peak_bytes
+//	dyno_server_anonymous_bytes
 type processDetail struct{ place *place }
 
 func (s *processDetail) Name() string { return "process_detail" }
@@ -114,8 +122,14 @@ func (s *processDetail) Scrape(ctx context.Context, at int64, emit func(metric.S
 	if err != nil {
 		return s.place.gone(err)
 	}
-	tellKnown(at, emit, ofKernel{"dyno_server_open_fds", metric.Gauge, d.Files}, ofKernel{"dyno_server_max_fds", metric.Gauge, d.FilesMax},
-		ofKernel{"dyno_server_swap_bytes", metric.Gauge, d.Swap}, ofKernel{"dyno_server_resident_peak_bytes", metric.Gauge, d.PeakRSS},
+	tellKnown(at, emit, ofKernel{"dyno_server_open_fds", metric.Gauge, d.Files}, ofKernel{
+		"dyno_server_max_fds",
+		metric.Gauge, d.FilesMax,
+	},
+		ofKernel{"dyno_server_swap_bytes", metric.Gauge, d.Swap}, ofKernel{
+			"dyno_server_resident_peak_bytes",
+			metric.Gauge, d.PeakRSS,
+		},
 		ofKernel{"dyno_server_anonymous_bytes", metric.Gauge, d.Anonymous})
 	if d.Denied != nil {
 		return hidden("the open files", d.Denied)
@@ -148,6 +162,7 @@ func (s *processMemory) Scrape(ctx context.Context, at int64, emit func(metric.S
 	case err != nil:
 		return s.place.gone(err)
 	}
-	tellKnown(at, emit, ofKernel{"dyno_server_pss_bytes", metric.Gauge, known.Of(m.PSS)}, ofKernel{"dyno_server_huge_pages_bytes", metric.Gauge, known.Of(m.HugePages)})
+	tellKnown(at, emit, ofKernel{"dyno_server_pss_bytes", metric.Gauge, known.Of(m.PSS)},
+		ofKernel{"dyno_server_huge_pages_bytes", metric.Gauge, known.Of(m.HugePages)})
 	return nil
 }

@@ -19,14 +19,14 @@ import (
 // processlist reads who is connected and with what, its own left out, in one statement:
 //
 //	mysql_info_schema_processlist_threads{command,state}   connections now
-//	mysql_info_schema_processlist_longest_seconds          age of the oldest statement that runs for a client, 0 for none
+//	mysql_info_schema_processlist_longest_seconds age of the oldest statement that runs for a client, 0 for none
 //
-// Without PROCESS a server shows an account its own connections only, which would look like an idle server: that is reported
-// as denied. performance_schema.threads is read where its statements can be joined by an index (MySQL 8.0.22), for
-// information_schema.processlist holds a lock that connects wait for and is deprecated there.
+// Without PROCESS a server shows an account its own connections only, which would look like an idle server: that is
+// reported as denied. performance_schema.threads is read where its statements can be joined by an index (MySQL 8.0.22),
+// for information_schema.processlist holds a lock that connects wait for and is deprecated there.
 //
-// Texts of statements are cut by the server, so that ten megabytes of one never travel; a statement that may have been cut has no class.
-// One that names a password or a key is shown without its literals.
+// Texts of statements are cut by the server, so that ten megabytes of one never travel; a statement that may have been
+// cut has no class. One that names a password or a key is shown without its literals.
 type processlist struct {
 	q     owner
 	acc   account
@@ -58,7 +58,8 @@ type cell struct {
 	count  float64
 }
 
-// mostSessions bounds the sessions that are kept of one reading; the others are counted. Not more than half of those that are kept sleep.
+// mostSessions bounds the sessions that are kept of one reading; the others are counted. Not more than half of those
+// that are kept sleep.
 const mostSessions = 5000
 
 // manySleep is from how many sleeping connections on they are counted instead of read.
@@ -130,7 +131,8 @@ func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sam
 			return
 		}
 		x := s.session(row, ids)
-		if x.SQL == "" && s.q.Asks(x.ID) || (sqltext.Own(x.SQL) || s.mine[x.ID] && x.Command == "Sleep") && s.q.Owns(x.ID, x.User, x.Host) {
+		if x.SQL == "" && s.q.Asks(x.ID) || (sqltext.Own(x.SQL) || s.mine[x.ID] && x.Command == "Sleep") &&
+			s.q.Owns(x.ID, x.User, x.Host) {
 			mine[x.ID] = true
 			return
 		}
@@ -161,7 +163,8 @@ func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sam
 // session reads a row.
 func (s *processlist) session(row []driver.Value, ids map[string]string) state.Session {
 	x := state.Session{
-		ID: id(row[0]), User: clean(row[1]), Host: clean(row[2]), DB: clean(row[3]), Command: clean(row[4]), Phase: clean(row[5]),
+		ID: id(row[0]), User: clean(row[1]), Host: clean(row[2]), DB: clean(row[3]),
+		Command: clean(row[4]), Phase: clean(row[5]),
 		Examined: whole(row[8]), Sent: whole(row[9]), Memory: whole(row[10]), Seconds: age(row[6]),
 	}
 	if p, ok := number(row[11]); ok && p > 0 {
@@ -197,33 +200,15 @@ func age(v driver.Value) float64 {
 	return sec
 }
 
-// cutOff reports whether a statement ends within a string, a quoted name or a comment: some servers cut a text at the first byte that is
-// no character.
+// cutOff reports whether a statement ends within a string, a quoted name or a comment: some servers cut a text at the
+// first byte that is no character.
 func cutOff(sql string) bool {
-	for i := 0; i < len(sql); i++ {
-		switch c := sql[i]; {
-		case c == '\'' || c == '"' || c == '`':
-			for i++; i < len(sql) && sql[i] != c; i++ {
-				if sql[i] == '\\' && c != '`' {
-					i++
-				}
-			}
-			if i >= len(sql) {
-				return true
-			}
-		case c == '#', strings.HasPrefix(sql[i:], "-- "):
-			n := strings.IndexByte(sql[i:], '\n')
-			if n < 0 {
-				return false
-			}
-			i += n
-		case strings.HasPrefix(sql[i:], "/*"):
-			n := strings.Index(sql[i+2:], "*/")
-			if n < 0 {
-				return true
-			}
-			i += n + 3
+	for i := 0; i < len(sql); {
+		kind, end := sqltext.Next(sql, i)
+		if kind == sqltext.Open {
+			return true
 		}
+		i = end
 	}
 	return false
 }
@@ -231,8 +216,8 @@ func cutOff(sql string) bool {
 // clean returns a column as valid UTF-8 of bounded length.
 func clean(v driver.Value) string { return state.Clip(string(text(v)), 256) }
 
-// Fill adds the sessions and how many there are. Those that sleep outside of a transaction are counted as idle where all of them were
-// read or counted and the transactions are known; Cap leaves them out.
+// Fill adds the sessions and how many there are. Those that sleep outside of a transaction are counted as idle where
+// all of them were read or counted and the transactions are known; Cap leaves them out.
 func (s *processlist) Fill(st *state.State) {
 	st.Sessions, st.Connections = s.seen.sessions, known.Of(s.total-s.inner)
 	st.Left.Sessions += s.left
@@ -275,13 +260,18 @@ const pfsText = 1024 - 4 // it may end a character earlier
 
 // learn decides which table and columns to read, and whether the account sees all connections.
 func (s *processlist) learn(ctx context.Context) error {
-	if a := s.acc.Answer(target.HasInnodbMetrics); !a.Has && a.Fix != "" { // it needs the same privilege and says so when that is missing
-		return &Problem{State: snapshot.Denied, Reason: "without PROCESS the server shows an account its own connections only", Fix: grant(s.acc, "PROCESS ON *.*")}
+	if a := s.acc.Answer(target.HasInnodbMetrics); !a.Has && a.Fix != "" {
+		// it needs the same privilege and says so when that is missing
+		return &Problem{State: snapshot.Denied, Reason: "without PROCESS the server shows an account its own " +
+			"connections only", Fix: grant(s.acc, "PROCESS ON *.*")}
 	}
 	has := map[string]bool{}
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE"+
-		" TABLE_SCHEMA IN ('information_schema','performance_schema') AND TABLE_NAME IN ('PROCESSLIST','processlist','threads','events_statements_current')"), func(row []driver.Value) {
-		schema, table, col := strings.ToLower(string(text(row[0]))), strings.ToLower(string(text(row[1]))), strings.ToUpper(string(text(row[2])))
+	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME "+
+		"FROM information_schema.COLUMNS WHERE"+
+		" TABLE_SCHEMA IN ('information_schema','performance_schema') AND TABLE_NAME IN "+
+		"('PROCESSLIST','processlist','threads','events_statements_current')"), func(row []driver.Value) {
+		schema, table, col := strings.ToLower(string(text(row[0]))), strings.ToLower(string(text(row[1]))),
+			strings.ToUpper(string(text(row[2])))
 		has[schema[:1]+"."+table+"."+col], has[schema[:1]+"."+table] = true, true
 	}); err != nil {
 		return err
@@ -296,13 +286,16 @@ func (s *processlist) learn(ctx context.Context) error {
 	}
 	var columns, from, sleeps, own string
 	// When performance_schema is off its tables are there and empty.
-	if has["p.processlist"] && has["p.events_statements_current"] && s.acc.Answer(target.HasPerformanceSchema).Has && s.may(ctx) {
+	if has["p.processlist"] && has["p.events_statements_current"] && s.acc.Answer(target.HasPerformanceSchema).Has &&
+		s.may(ctx) {
 		memory := "NULL"
 		if has["p.threads.TOTAL_MEMORY"] {
 			memory = "t.TOTAL_MEMORY"
 		}
-		columns = "t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, t.PROCESSLIST_COMMAND, t.PROCESSLIST_STATE," +
-			" IF(t.PROCESSLIST_COMMAND='Sleep' OR s.TIMER_WAIT IS NULL, t.PROCESSLIST_TIME, ROUND(s.TIMER_WAIT/1000000000000, 3)), t.PROCESSLIST_INFO," +
+		columns = "t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, " +
+			"t.PROCESSLIST_COMMAND, t.PROCESSLIST_STATE," +
+			" IF(t.PROCESSLIST_COMMAND='Sleep' OR s.TIMER_WAIT IS NULL, t.PROCESSLIST_TIME, " +
+			"ROUND(s.TIMER_WAIT/1000000000000, 3)), t.PROCESSLIST_INFO," +
 			" s.ROWS_EXAMINED, s.ROWS_SENT, " + memory + ", NULL"
 		from = " FROM performance_schema.threads t LEFT JOIN performance_schema.events_statements_current s" +
 			" ON s.THREAD_ID=t.THREAD_ID AND s.END_EVENT_ID IS NULL AND s.NESTING_EVENT_LEVEL=0"
@@ -323,7 +316,8 @@ func (s *processlist) learn(ctx context.Context) error {
 			}
 			return "t." + c
 		}
-		columns = "t.ID, t.USER, t.HOST, t.DB, t.COMMAND, t.STATE, t." + age + ", LEFT(t.INFO, 2048), " + column(first("EXAMINED_ROWS", "ROWS_EXAMINED")) + ", " +
+		columns = "t.ID, t.USER, t.HOST, t.DB, t.COMMAND, t.STATE, t." + age + ", LEFT(t.INFO, 2048), " +
+			column(first("EXAMINED_ROWS", "ROWS_EXAMINED")) + ", " +
 			column(first("SENT_ROWS", "ROWS_SENT")) + ", " + column(first("MEMORY_USED")) + ", " + progress
 		from = " FROM information_schema.PROCESSLIST t"
 		sleeps, own = "t.COMMAND='Sleep'", "t.ID"
@@ -332,36 +326,40 @@ func (s *processlist) learn(ctx context.Context) error {
 	others := own + "<>CONNECTION_ID()"
 	s.read = sqltext.Tagged("scrape", s.Name(), "SELECT "+columns+from+" WHERE "+others)
 	s.few = sqltext.Tagged("scrape", s.Name(), "SELECT "+columns+from+
-		" LEFT JOIN (SELECT DISTINCT trx_mysql_thread_id AS trx FROM information_schema.INNODB_TRX) x ON x.trx="+own+" WHERE "+others+" AND (x.trx IS NOT NULL OR NOT "+sleeps+")")
-	s.count = sqltext.Tagged("scrape", s.Name(), "SELECT COUNT(*)"+from[:strings.Index(from+" LEFT JOIN", " LEFT JOIN")]+" WHERE "+others+" AND "+sleeps)
+		" LEFT JOIN (SELECT DISTINCT trx_mysql_thread_id AS trx FROM information_schema.INNODB_TRX) x ON x.trx="+own+
+		" WHERE "+others+" AND (x.trx IS NOT NULL OR NOT "+sleeps+")")
+	s.count = sqltext.Tagged("scrape", s.Name(), "SELECT COUNT(*)"+
+		from[:strings.Index(from+" LEFT JOIN", " LEFT JOIN")]+" WHERE "+others+" AND "+sleeps)
 	return nil
 }
 
 // may reports whether the account may read performance_schema, which it need not for the counts.
 func (s *processlist) may(ctx context.Context) bool {
-	_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT 1 FROM performance_schema.threads t LEFT JOIN performance_schema.events_statements_current s"+
+	_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT 1 FROM performance_schema.threads t LEFT "+
+		"JOIN performance_schema.events_statements_current s"+
 		" ON s.THREAD_ID=t.THREAD_ID LIMIT 1"), func([]driver.Value) {})
 	return err == nil
 }
 
-// background reports whether a row of the list is a thread of the server's own, such as event_scheduler or a replica's, which is no
-// connection: Threads_connected does not count it.
+// background reports whether a row of the list is a thread of the server's own, such as event_scheduler or a replica's,
+// which is no connection: Threads_connected does not count it.
 func background(user, host, command string) bool {
 	return command == "Daemon" || user == "system user" || user == "event_scheduler" || user == "" && host == ""
 }
 
-// clientCommand reports whether a connection with this command works on a statement of a client: not sleeping, not one of the
-// server's own threads, not sending the binary log.
+// clientCommand reports whether a connection with this command works on a statement of a client: not sleeping, not one
+// of the server's own threads, not sending the binary log.
 func clientCommand(c string) bool {
 	switch c {
-	case "Query", "Execute", "Prepare", "Init DB", "Field List", "Fetch", "Long Data", "Change user", "Create DB", "Drop DB":
+	case "Query", "Execute", "Prepare", "Init DB", "Field List", "Fetch", "Long Data", "Change user",
+		"Create DB", "Drop DB":
 		return true
 	}
 	return false
 }
 
-// stateClass sorts the hundred and more states of a connection into a few that mean something, by the words that the states of
-// MySQL and MariaDB have in common ("General Thread States" in both manuals). What fits none is "other".
+// stateClass sorts the hundred and more states of a connection into a few that mean something, by the words that the
+// states of MySQL and MariaDB have in common ("General Thread States" in both manuals). What fits none is "other".
 func stateClass(s string) string {
 	if s == "" {
 		return "none"
@@ -383,19 +381,31 @@ var stateClasses = []struct {
 	words []string
 }{
 	{"metadata_lock", []string{"metadata lock", "backup lock", "global read lock", "schema metadata"}},
-	{"replication", []string{"master", "source to send", "binlog to replica", "relay log", "slave", "replica", "binlog", "waiting for work from sql thread", "waiting for an event from coordinator", "gtid", "semi-sync"}},
-	{"server", []string{"innodb", "event scheduler", "waiting on empty queue", "waiting for next activation", "daemon", "init for update"}},
+	{"replication", []string{
+		"master", "source to send", "binlog to replica", "relay log", "slave", "replica", "binlog",
+		"waiting for work from sql thread", "waiting for an event from coordinator", "gtid", "semi-sync",
+	}},
+	{"server", []string{
+		"innodb", "event scheduler", "waiting on empty queue", "waiting for next activation",
+		"daemon", "init for update",
+	}},
 	{"user_sleep", []string{"user sleep"}},
 	{"lock", []string{"lock", "waiting for table", "waiting for row"}},
 	{"flush", []string{"flush"}},
 	{"commit", []string{"commit", "rolling back", "rollback"}},
-	{"ddl", []string{"alter", "copy to tmp table", "creating table", "creating index", "repair", "enabling keys", "manage keys", "discard", "rename", "dropping", "removing"}},
+	{"ddl", []string{
+		"alter", "copy to tmp table", "creating table", "creating index", "repair", "enabling keys",
+		"manage keys", "discard", "rename", "dropping", "removing",
+	}},
 	{"tmp_table", []string{"tmp table", "temporary", "heap to", "hash", "duplicates"}},
 	{"sort", []string{"sort", "creating sort index", "filling schema"}},
 	{"client", []string{"sending to client", "writing to net", "reading from net", "net"}},
 	{"write", []string{"updat", "delet", "insert", "update", "end of update", "write"}},
 	{"open_tables", []string{"opening table", "closing table", "open table", "checking table", "table definition"}},
-	{"plan", []string{"statistics", "optimiz", "preparing", "init", "starting", "checking permissions", "checking query cache", "parsing"}},
+	{"plan", []string{
+		"statistics", "optimiz", "preparing", "init", "starting", "checking permissions",
+		"checking query cache", "parsing",
+	}},
 	{"execute", []string{"executing", "sending data", "execution", "user lock", "reading", "search"}},
 	{"end", []string{"end", "freeing", "cleaning", "logging", "closing", "reset"}},
 }

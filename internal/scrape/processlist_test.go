@@ -29,7 +29,8 @@ func TestSessions(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON", "max_connections=700", "max_allowed_packet=32M")
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB", "INSERT INTO d.t VALUES (1,1)")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB",
+				"INSERT INTO d.t VALUES (1,1)")
 			sc := scraper(t, open(t, s, "root"), Options{Sources: []string{"transactions", "processlist", "locks"}})
 			db := s.DB(t, "d")
 			// running starts a statement that runs on until the end of the subtest, and waits until it is seen.
@@ -49,7 +50,8 @@ func TestSessions(t *testing.T) {
 			t.Run("what runs", func(t *testing.T) {
 				const q = "SELECT SLEEP(50), v FROM t WHERE id=1"
 				_, x := running(t, q)
-				if x.SQL != q || x.ClassID != sqltext.ID(sqltext.Fingerprint(q)) || x.User != "root" || x.DB != "d" || x.Phase == "" || x.Seconds > 60 {
+				if x.SQL != q || x.ClassID != sqltext.ID(sqltext.Fingerprint(q)) || x.User != "root" || x.DB != "d" ||
+					x.Phase == "" || x.Seconds > 60 {
 					t.Errorf("%+v", x)
 				}
 			})
@@ -61,7 +63,8 @@ func TestSessions(t *testing.T) {
 			})
 			t.Run("ten megabytes that are no UTF-8", func(t *testing.T) {
 				st, x := running(t, "SELECT SLEEP(50), '"+strings.Repeat("\xff\xfe\xe9", 3<<20)+"'")
-				if len(x.SQL) > state.MaxText || flavor == "mariadb" && len(x.SQL) < 500 || !utf8.ValidString(x.SQL) || x.ClassID != "" || !strings.HasPrefix(x.SQL, "SELECT SLEEP(50), '") {
+				if len(x.SQL) > state.MaxText || flavor == "mariadb" && len(x.SQL) < 500 || !utf8.ValidString(x.SQL) ||
+					x.ClassID != "" || !strings.HasPrefix(x.SQL, "SELECT SLEEP(50), '") {
 					t.Errorf("%d bytes, class %q: %.80q", len(x.SQL), x.ClassID, x.SQL)
 				}
 				if b, err := state.Encode(st); err != nil || !utf8.Valid(b) {
@@ -91,7 +94,8 @@ func TestSessions(t *testing.T) {
 				c.do(a, "COMMIT")
 				c.end()
 				ended := see(func(e event.Event) bool { return e.Kind == event.DDL && !e.Until.IsZero() })
-				if began.Text != "ALTER TABLE t ADD COLUMN w INT" || began.ID == "" || began.ID != ended.ID || !ended.At.Equal(began.At) || ended.Until.Before(ended.At) {
+				if began.Text != "ALTER TABLE t ADD COLUMN w INT" || began.ID == "" || began.ID != ended.ID ||
+					!ended.At.Equal(began.At) || ended.Until.Before(ended.At) {
 					t.Errorf("%+v, %+v", began, ended)
 				}
 			})
@@ -112,8 +116,10 @@ func TestSessions(t *testing.T) {
 						return ok && x.Command == "Sleep" && st.Idle.OK()
 					})
 					n, idle := st.Connections.Or(0), st.Idle.Or(0)
-					if len(st.Sessions) > list || idle < manySleep || idle >= n || n < int(connected)-30 || n > int(connected)+30 {
-						t.Errorf("%s: %d connections (%d), %d idle, %d shown", what, n, connected, idle, len(st.Sessions))
+					if len(st.Sessions) > list || idle < manySleep || idle >= n || n < int(connected)-30 ||
+						n > int(connected)+30 {
+						t.Errorf("%s: %d connections (%d), %d idle, %d shown", what, n, connected,
+							idle, len(st.Sessions))
 					}
 					sum := 0.0
 					for _, x := range samples {
@@ -129,7 +135,9 @@ func TestSessions(t *testing.T) {
 				for range 3 {
 					sc.Once(t.Context())
 				}
-				src := sc.states[slices.IndexFunc(sc.states, func(x *turn) bool { return x.src.Name() == "processlist" })].src.(*processlist)
+				src := sc.states[slices.IndexFunc(sc.states, func(x *turn) bool {
+					return x.src.Name() == "processlist"
+				})].src.(*processlist)
 				if !src.wide {
 					t.Error("all of them are still read")
 				}
@@ -176,7 +184,8 @@ func TestSessions(t *testing.T) {
 				}()
 				defer func() { cancel(); <-done }()
 				rows := func() (n int) {
-					db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '/* dyno:test%'").Scan(&n)
+					db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '/* dyno:test%'").
+						Scan(&n)
 					return n
 				}
 				for end := time.Now().Add(30 * time.Second); rows() == 0; time.Sleep(20 * time.Millisecond) {

@@ -10,18 +10,22 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// replication reads what a replica says of its channels (MariaDB: connections), with the applier's workers. It needs REPLICATION
-// CLIENT, on MariaDB from 10.5 on SLAVE MONITOR. In the server's own words, as mysqld_exporter names them, there is
-// mysql_slave_status_<column>{channel_name,connection_name,master_host,master_uuid} for columns that are numbers, switches or names of
-// numbered logs. In words that both flavors share there are, by channel ("" for the only one):
+// replication reads what a replica says of its channels (MariaDB: connections), with the applier's workers. It needs
+// REPLICATION CLIENT, on MariaDB from 10.5 on SLAVE MONITOR. In the server's own words, as mysqld_exporter names them,
+// there is mysql_slave_status_<column>{channel_name,connection_name,master_host,master_uuid} for columns that are
+// numbers, switches or names of numbered logs. In words that both flavors share there are, by channel ("" for the only
+// one):
 //
 //	dyno_replica_channels                     how many there are
-//	dyno_replica_lag_seconds{channel}         as the server tells it; missing while it does not know, that is when a thread stands
-//	dyno_replica_running{channel,thread}      1 or 0, of the threads io and sql; not of channels that a group starts and stops itself
+//	dyno_replica_lag_seconds{channel} as the server tells it; missing while it does not know, that is when a thread
+//	stands
+//	dyno_replica_running{channel,thread} 1 or 0, of the threads io and sql; not of channels that a group starts and
+//	stops itself
 //	dyno_replica_error{channel,thread}        number of the error that stopped it, 0 for none
-//	dyno_replica_unapplied_bytes{channel}     read from the source and not applied, while both are in the same of its logs
+//	dyno_replica_unapplied_bytes{channel} read from the source and not applied, while both are in the same of its logs
 //	dyno_replica_workers{channel,state}       appliers: idle, busy, stopped
-//	dyno_replica_apply_seconds{channel}       age of the oldest transaction being applied, since its commit on the source, 0 for none
+//	dyno_replica_apply_seconds{channel} age of the oldest transaction being applied, since its commit on the source, 0
+//	for none
 //
 // A server that is no replica has none of these and is asked every ten seconds.
 type replication struct {
@@ -58,7 +62,7 @@ func (s *replication) Scrape(ctx context.Context, at int64, emit func(metric.Sam
 		return nil
 	}
 	privilege := "REPLICATION CLIENT ON *.*"
-	if f := s.acc.Facts(); f.Flavor == "mariadb" && f.Version.AtLeast(10, 5, 0) {
+	if f := s.acc.Facts(); f.Flavor.IsMariaDB() && f.Version.AtLeast(10, 5, 0) {
 		privilege = "SLAVE MONITOR ON *.*"
 	}
 	var channels []channel
@@ -84,8 +88,9 @@ func (s *replication) Scrape(ctx context.Context, at int64, emit func(metric.Sam
 	return classify(s.acc, s.workers(ctx, at, emit), "PROCESS ON *.*")
 }
 
-// show asks for the channels. Which statement a server understands is found out with each new connection: MariaDB has one that
-// lists them all; MySQL has given up the old word in 8.4, and as long as it knows both the old one has the names that dashboards know.
+// show asks for the channels. Which statement a server understands is found out with each new connection: MariaDB has
+// one that lists them all; MySQL has given up the old word in 8.4, and as long as it knows both the old one has the
+// names that dashboards know.
 func (s *replication) show(ctx context.Context, row func([]driver.Value)) error {
 	if s.sql != "" {
 		_, err := s.q.Query(ctx, s.sql, row)
@@ -116,7 +121,10 @@ func (s *replication) show(ctx context.Context, row func([]driver.Value)) error 
 // learn decides where the workers are told of.
 func (s *replication) learn(ctx context.Context) error {
 	const view = "replication_applier_status_by_worker"
-	have, err := columnsOf(ctx, s.q, s.Name(), []table{{schema: "performance_schema", name: view}, {schema: "information_schema", name: "PROCESSLIST"}})
+	have, err := columnsOf(ctx, s.q, s.Name(), []table{
+		{schema: "performance_schema", name: view},
+		{schema: "information_schema", name: "PROCESSLIST"},
+	})
 	if err != nil {
 		return err
 	}
@@ -130,13 +138,16 @@ func (s *replication) learn(ctx context.Context) error {
 			age = "MAX(IF(" + busy + " AND APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP>0," +
 				"TIMESTAMPDIFF(MICROSECOND,APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP,NOW(6)),0))"
 		}
-		s.worker = "SELECT CHANNEL_NAME, SUM(SERVICE_STATE='ON' AND NOT " + busy + "), SUM(SERVICE_STATE='ON' AND " + busy + "), SUM(SERVICE_STATE<>'ON'), " +
+		s.worker = "SELECT CHANNEL_NAME, SUM(SERVICE_STATE='ON' AND NOT " + busy + "), SUM(SERVICE_STATE='ON' AND " +
+			busy + "), SUM(SERVICE_STATE<>'ON'), " +
 			age + " FROM performance_schema." + view + " GROUP BY CHANNEL_NAME"
 	case pfs && cols["WORKER_ID"]: // MySQL 5.7 does not tell what they do
-		s.worker = "SELECT CHANNEL_NAME, NULL, NULL, SUM(SERVICE_STATE<>'ON'), NULL FROM performance_schema." + view + " GROUP BY CHANNEL_NAME"
-	case s.acc.Facts().Flavor == "mariadb" || cols == nil: // the pool of MariaDB's workers serves all connections
+		s.worker = "SELECT CHANNEL_NAME, NULL, NULL, SUM(SERVICE_STATE<>'ON'), NULL FROM performance_schema." + view +
+			" GROUP BY CHANNEL_NAME"
+	case s.acc.Facts().Flavor.IsMariaDB() || cols == nil: // the pool of MariaDB's workers serves all connections
 		s.shared = true
-		s.worker = "SELECT '', SUM(STATE LIKE 'Waiting for work%'), SUM(STATE NOT LIKE 'Waiting for work%'), NULL, NULL FROM information_schema.PROCESSLIST WHERE COMMAND='Slave_worker'"
+		s.worker = "SELECT '', SUM(STATE LIKE 'Waiting for work%'), SUM(STATE NOT LIKE 'Waiting for work%'), NULL, " +
+			"NULL FROM information_schema.PROCESSLIST WHERE COMMAND='Slave_worker'"
 	}
 	if s.worker != "" {
 		s.worker = sqltext.Tagged("scrape", s.Name(), s.worker)
@@ -160,13 +171,17 @@ func (s *replication) workers(ctx context.Context, at int64, emit func(metric.Sa
 			}
 		}
 		if v, ok := number(row[4]); ok {
-			emit(metric.Sample{Name: "dyno_replica_apply_seconds", Labels: s.label(c, ""), At: at, Value: max(0, v) / 1e6})
+			emit(metric.Sample{
+				Name: "dyno_replica_apply_seconds", Labels: s.label(c, ""), At: at,
+				Value: max(0, v) / 1e6,
+			})
 		}
 	})
 	return err
 }
 
-// label returns the labels of a figure of a channel: "own" for those of the server's words, else "name=value" besides the channel.
+// label returns the labels of a figure of a channel: "own" for those of the server's words, else "name=value" besides
+// the channel.
 func (s *replication) label(c channel, extra string) metric.Labels {
 	key := c.name + "\x00" + c.host + "\x00" + c.uuid + "\x00" + c.connection + "\x00" + extra
 	if l, ok := s.labels[key]; ok {
@@ -179,7 +194,8 @@ func (s *replication) label(c channel, extra string) metric.Labels {
 	name, value, pair := strings.Cut(extra, "=")
 	switch {
 	case extra == "own":
-		l = metric.L("channel_name", c.channel, "connection_name", c.connection, "master_host", c.host, "master_uuid", c.uuid)
+		l = metric.L("channel_name", c.channel, "connection_name", c.connection, "master_host",
+			c.host, "master_uuid", c.uuid)
 	case pair:
 		l = metric.L("channel", c.name, name, value)
 	default:
@@ -197,8 +213,8 @@ type channel struct {
 	figures             []figure
 }
 
-// mostChannels bounds the channels that are told of, four times what MySQL can have, and mostColumns the columns of one, three times what
-// any server tells.
+// mostChannels bounds the channels that are told of, four times what MySQL can have, and mostColumns the columns of
+// one, three times what any server tells.
 const (
 	mostChannels = 1024
 	mostColumns  = 256
@@ -219,7 +235,8 @@ func readChannel(cols []string, row []driver.Value) (c channel) {
 			c.figures = append(c.figures, f)
 		}
 	}
-	c.channel, c.connection, c.host, c.uuid = word["channel_name"], word["connection_name"], word["master_host"], word["master_uuid"]
+	c.channel, c.connection, c.host, c.uuid = word["channel_name"], word["connection_name"],
+		word["master_host"], word["master_uuid"]
 	c.name = c.channel + c.connection
 	add := func(name, extra string, v float64, ok bool) {
 		if ok {

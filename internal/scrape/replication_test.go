@@ -17,23 +17,29 @@ func testReplication(t *testing.T, s *sqlServer) {
 	}
 	settings := []string{"performance_schema=ON", "log-bin=b", "server-id=2", "binlog-format=ROW", "sync-binlog=0"}
 	if s.Flavor == "mysql" {
-		settings = append(settings, "gtid-mode=ON", "enforce-gtid-consistency=ON", "replica-parallel-workers=3", "skip-replica-start")
+		settings = append(settings, "gtid-mode=ON", "enforce-gtid-consistency=ON",
+			"replica-parallel-workers=3", "skip-replica-start")
 	} else {
 		settings = append(settings, "slave-parallel-threads=3", "skip-slave-start")
 	}
 	r := connect(t, servers.Start(t, s.Flavor, settings...), "root")
-	s.Exec(t, "CREATE USER rep@'%' IDENTIFIED BY 'Rep-1234'", "GRANT REPLICATION SLAVE ON *.* TO rep@'%'", "CREATE DATABASE rp", "CREATE TABLE rp.t (id INT PRIMARY KEY AUTO_INCREMENT, v LONGTEXT) ENGINE=InnoDB")
+	s.Exec(t, "CREATE USER rep@'%' IDENTIFIED BY 'Rep-1234'", "GRANT REPLICATION SLAVE ON *.* TO rep@'%'",
+		"CREATE DATABASE rp", "CREATE TABLE rp.t (id INT PRIMARY KEY AUTO_INCREMENT, v LONGTEXT) ENGINE=InnoDB")
 	port := strconv.Itoa(s.Port)
 	start, stopSQL, startSQL := "START REPLICA", "STOP REPLICA SQL_THREAD", "START REPLICA SQL_THREAD"
 	if s.Flavor == "mysql" {
-		r.Exec(t, "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT="+port+", SOURCE_USER='rep', SOURCE_PASSWORD='Rep-1234', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_SSL=1, SOURCE_CONNECT_RETRY=1")
+		r.Exec(t, "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT="+port+
+			", SOURCE_USER='rep', SOURCE_PASSWORD='Rep-1234', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, "+
+			"SOURCE_SSL=1, SOURCE_CONNECT_RETRY=1")
 	} else {
 		start, stopSQL, startSQL = "START SLAVE", "STOP SLAVE SQL_THREAD", "START SLAVE SQL_THREAD"
-		r.Exec(t, "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT="+port+", MASTER_USER='rep', MASTER_PASSWORD='Rep-1234', MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1")
+		r.Exec(t, "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT="+port+
+			", MASTER_USER='rep', MASTER_PASSWORD='Rep-1234', MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1")
 	}
 	src = newReplication(r.l, r.t)
 	got := mustRead(t, src)
-	if value(t, got, "dyno_replica_channels") != 1 || value(t, got, "dyno_replica_running", "thread", "sql") != 0 || value(t, got, "dyno_replica_running", "thread", "io") != 0 {
+	if value(t, got, "dyno_replica_channels") != 1 || value(t, got, "dyno_replica_running", "thread", "sql") != 0 ||
+		value(t, got, "dyno_replica_running", "thread", "io") != 0 {
 		t.Fatalf("before it began: %v", got)
 	}
 	if _, ok := find(got, "dyno_replica_lag_seconds"); ok {
@@ -48,14 +54,17 @@ func testReplication(t *testing.T, s *sqlServer) {
 	wait(t, "both threads and no lag", func() bool {
 		got = mustRead(t, src)
 		lag, ok := find(got, "dyno_replica_lag_seconds")
-		return ok && lag.Value == 0 && value(t, got, "dyno_replica_running", "thread", "sql") == 1 && value(t, got, "dyno_replica_running", "thread", "io") == 1
+		return ok && lag.Value == 0 && value(t, got, "dyno_replica_running", "thread", "sql") == 1 &&
+			value(t, got, "dyno_replica_running", "thread", "io") == 1
 	})
-	workers := value(t, got, "dyno_replica_workers", "state", "idle") + value(t, got, "dyno_replica_workers", "state", "busy")
+	workers := value(t, got, "dyno_replica_workers", "state", "idle") +
+		value(t, got, "dyno_replica_workers", "state", "busy")
 	if workers != 3 {
 		t.Errorf("%v workers", workers)
 	}
 	x, ok := find(got, "mysql_slave_status_seconds_behind_master", "master_host", "127.0.0.1")
-	if y, ok2 := find(got, "mysql_slave_status_seconds_behind_source", "master_host", "127.0.0.1"); ok == ok2 || x.Value+y.Value != 0 {
+	if y, ok2 := find(got, "mysql_slave_status_seconds_behind_source", "master_host", "127.0.0.1"); ok == ok2 ||
+		x.Value+y.Value != 0 {
 		t.Errorf("the server's own words: %v %v", x, y)
 	}
 
@@ -66,7 +75,8 @@ func testReplication(t *testing.T, s *sqlServer) {
 		b, ok := find(got, "dyno_replica_unapplied_bytes")
 		return ok && b.Value > 100000
 	})
-	if _, ok := find(got, "dyno_replica_lag_seconds"); ok || value(t, got, "dyno_replica_running", "thread", "sql") != 0 {
+	if _, ok := find(got, "dyno_replica_lag_seconds"); ok || value(t, got, "dyno_replica_running",
+		"thread", "sql") != 0 {
 		t.Errorf("with the applier stopped: %v", got)
 	}
 
@@ -80,7 +90,9 @@ func testReplication(t *testing.T, s *sqlServer) {
 		return ok && b.Value >= 1
 	})
 	if s.Flavor == "mysql" {
-		wait(t, "an age of what is being applied", func() bool { return value(t, mustRead(t, src), "dyno_replica_apply_seconds") > 0.2 })
+		wait(t, "an age of what is being applied", func() bool {
+			return value(t, mustRead(t, src), "dyno_replica_apply_seconds") > 0.2
+		})
 	}
 	exec(t, c, "COMMIT") // now the row is there already: a duplicate key stops the applier
 	wait(t, "the error", func() bool {
@@ -117,17 +129,24 @@ func TestReadChannelInBothFlavorsWords(t *testing.T) {
 		}
 	}
 	f(map[string]string{
-		"Connection_name": "east", "Slave_IO_Running": "Connecting", "Slave_SQL_Running": "Yes", "Seconds_Behind_Master": "NULL", "Last_IO_Errno": "2003",
-		"Master_Host": "db1", "Master_Log_File": "b.000012", "Read_Master_Log_Pos": "700", "Relay_Master_Log_File": "b.000012", "Exec_Master_Log_Pos": "450", "Master_SSL_Allowed": "No",
+		"Connection_name": "east", "Slave_IO_Running": "Connecting", "Slave_SQL_Running": "Yes",
+		"Seconds_Behind_Master": "NULL", "Last_IO_Errno": "2003",
+		"Master_Host": "db1", "Master_Log_File": "b.000012", "Read_Master_Log_Pos": "700",
+		"Relay_Master_Log_File": "b.000012", "Exec_Master_Log_Pos": "450", "Master_SSL_Allowed": "No",
 	}, map[string]float64{
-		"dyno_replica_lag_seconds": -1, "dyno_replica_running thread=io": 0, "dyno_replica_running thread=sql": 1, "dyno_replica_error thread=io": 2003,
-		"dyno_replica_unapplied_bytes": 250, "mysql_slave_status_master_log_file own": 12, "mysql_slave_status_master_ssl_allowed own": 0, "mysql_slave_status_master_host own": -1,
+		"dyno_replica_lag_seconds": -1, "dyno_replica_running thread=io": 0, "dyno_replica_running thread=sql": 1,
+		"dyno_replica_error thread=io": 2003,
+		"dyno_replica_unapplied_bytes": 250, "mysql_slave_status_master_log_file own": 12,
+		"mysql_slave_status_master_ssl_allowed own": 0, "mysql_slave_status_master_host own": -1,
 	}, "east")
 	f(map[string]string{
-		"Channel_Name": "", "Replica_IO_Running": "Yes", "Replica_SQL_Running": "No", "Seconds_Behind_Source": "17", "Last_SQL_Errno": "1062",
-		"Source_Log_File": "b.000013", "Read_Source_Log_Pos": "4", "Relay_Source_Log_File": "b.000012", "Exec_Source_Log_Pos": "450", "Source_UUID": "u",
+		"Channel_Name": "", "Replica_IO_Running": "Yes", "Replica_SQL_Running": "No", "Seconds_Behind_Source": "17",
+		"Last_SQL_Errno":  "1062",
+		"Source_Log_File": "b.000013", "Read_Source_Log_Pos": "4", "Relay_Source_Log_File": "b.000012",
+		"Exec_Source_Log_Pos": "450", "Source_UUID": "u",
 	}, map[string]float64{
-		"dyno_replica_lag_seconds": 17, "dyno_replica_running thread=sql": 0, "dyno_replica_error thread=sql": 1062, "dyno_replica_unapplied_bytes": -1,
+		"dyno_replica_lag_seconds": 17, "dyno_replica_running thread=sql": 0, "dyno_replica_error thread=sql": 1062,
+		"dyno_replica_unapplied_bytes":                 -1,
 		"mysql_slave_status_seconds_behind_source own": 17, "mysql_slave_status_replica_io_running own": 1,
 	}, "")
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 )
 
-// uptime notices that the server came up again, from readings of Uptime and Connections. Both begin anew with a server. Uptime alone
-// would not do: it also falls when the server's clock is set back, and after a long gap it may have grown past what it was.
+// uptime notices that the server came up again, from readings of Uptime and Connections. Both begin anew with a server.
+// Uptime alone would not do: it also falls when the server's clock is set back, and after a long gap it may have grown
+// past what it was.
 type uptime struct {
 	seen, haveUp, haveConns bool
 	last, now               life
@@ -31,8 +32,8 @@ func (u *uptime) note(name []byte, v float64) {
 	}
 }
 
-// settle ends a reading that was taken at the moment now; at is the time that its samples carry. ok when the server has started
-// since the reading before.
+// settle ends a reading that was taken at the moment now; at is the time that its samples carry. ok when the server has
+// started since the reading before.
 func (u *uptime) settle(gen int, at, now time.Time) (e event.Event, ok bool) {
 	complete := u.haveUp && u.haveConns
 	u.haveUp, u.haveConns = false, false
@@ -46,7 +47,8 @@ func (u *uptime) settle(gen int, at, now time.Time) (e event.Event, ok bool) {
 	switch {
 	case !seen:
 		return e, false
-	case u.now.up > passed+2: // it was up already at the reading before: the same server, or another one, which is not for us to tell
+	case u.now.up > passed+2:
+		// it was up already at the reading before: the same server, or another one, which is not for us to tell
 		return e, false
 	case u.now.conns < before.conns:
 	case u.now.up < before.up && gen != before.gen:
@@ -54,7 +56,8 @@ func (u *uptime) settle(gen int, at, now time.Time) (e event.Event, ok bool) {
 	default:
 		return e, false
 	}
-	text := fmt.Sprintf("the server started again; it had been up for %v", (time.Duration(before.up) * time.Second).String())
+	text := fmt.Sprintf("the server started again; it had been up for %v",
+		(time.Duration(before.up) * time.Second).String())
 	if away := passed - u.now.up; away >= 2 {
 		text += fmt.Sprintf("; no server ran for %.0f s at most before it, which does not count its way up", away)
 	}

@@ -24,7 +24,8 @@ func TestUptimeTellsRestartsFromClocks(t *testing.T) {
 		if ok != want {
 			t.Fatalf("%s: restart %v, want %v", name, ok, want)
 		}
-		if ok && (e.Kind != event.Restart || !e.At.Equal(t0.Add(after-time.Duration(up)*time.Second)) || !strings.Contains(e.Text, "up for 16m40s")) {
+		if ok && (e.Kind != event.Restart || !e.At.Equal(t0.Add(after-time.Duration(up)*time.Second)) ||
+			!strings.Contains(e.Text, "up for 16m40s")) {
 			t.Fatalf("%s: %+v", name, e)
 		}
 	}

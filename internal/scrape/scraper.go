@@ -19,19 +19,20 @@ import (
 
 // Options change how a target is read. The zero value is the usual way.
 type Options struct {
-	// Timeout bounds one reading of one source; 0 is 800 ms. With Run it is at most four fifths of the interval, but for heavy
-	// sources that are read seldom: these may take what their budget allows for one reading, up to 5 s.
+	// Timeout bounds one reading of one source; 0 is 800 ms. With Run it is at most four fifths of the interval, but
+	// for heavy sources that are read seldom: these may take what their budget allows for one reading, up to 5 s.
 	Timeout time.Duration
 	// Sources names the sources to read, nil for all that are not read only when asked for; see Names.
 	Sources []string
 	// Also names sources to read besides.
 	Also []string
-	// Meter shares out the CPU time of this program among the targets that it reads; nil makes one for this target alone.
+	// Meter shares out the CPU time of this program among the targets that it reads; nil makes one for this target
+	// alone.
 	Meter *Meter
 }
 
-// Scraper reads one target. Its methods are called from one goroutine at a time; Close frees its connections, of which there are
-// two: one for what is quick and one for heavy sources, so that these hold nobody up.
+// Scraper reads one target. Its methods are called from one goroutine at a time; Close frees its connections, of which
+// there are two: one for what is quick and one for heavy sources, so that these hold nobody up.
 type Scraper struct {
 	link    *link // of light sources
 	heavy   *link
@@ -64,7 +65,8 @@ func New(t *target.Target, o Options) (*Scraper, error) {
 			l = s.heavy
 		}
 		src := e.make(l, t)
-		if o.Sources == nil && !e.Asked || slices.Contains(o.Sources, src.Name()) || slices.Contains(o.Also, src.Name()) {
+		if o.Sources == nil && !e.Asked || slices.Contains(o.Sources, src.Name()) ||
+			slices.Contains(o.Also, src.Name()) {
 			s.states = append(s.states, newTurn(src, e.Traits, l))
 		}
 	}
@@ -96,8 +98,8 @@ func (s *Scraper) Close() error {
 	return errors.Join(errs...)
 }
 
-// Once reads every source now, those that were backing off or have a slow cadence too. Sources come in the order of Names, with the
-// state of this one reading. The reading is the caller's own.
+// Once reads every source now, those that were backing off or have a slow cadence too. Sources come in the order of
+// Names, with the state of this one reading. The reading is the caller's own.
 func (s *Scraper) Once(ctx context.Context) reading.Reading {
 	s.drain()
 	for _, st := range s.states {
@@ -113,21 +115,21 @@ func (s *Scraper) Once(ctx context.Context) reading.Reading {
 	return r
 }
 
-// Run reads the sources each interval until ctx ends, which is no error. Readings are taken when the clock is at a whole
-// multiple of every (at least 100 ms), and all their samples carry that time, even when the machine woke us later:
-// dyno_scrape_late_seconds tells how much. A source with a slower cadence of its own is read in the rounds of that cadence, spread so
-// that not all meet in one. A heavy source that is not done when the others are is waited for a quarter of the interval, and then
-// its samples come with a later round, under the time of that one.
+// Run reads the sources each interval until ctx ends, which is no error. Readings are taken when the clock is at a
+// whole multiple of every (at least 100 ms), and all their samples carry that time, even when the machine woke us
+// later: dyno_scrape_late_seconds tells how much. A source with a slower cadence of its own is read in the rounds of
+// that cadence, spread so that not all meet in one. A heavy source that is not done when the others are is waited for a
+// quarter of the interval, and then its samples come with a later round, under the time of that one.
 //
-// Rounds that were missed, because the machine slept or was too busy, the clock was set or a sink took long, stay a gap, told by
-// an event of kind gap with its cause. So does the time in which the server did not answer.
+// Rounds that were missed, because the machine slept or was too busy, the clock was set or a sink took long, stay a
+// gap, told by an event of kind gap with its cause. So does the time in which the server did not answer.
 //
-// A source that fails is tried again after 2, 4, … 64 seconds and shows its last problem until then. A lost server is looked for in
-// each round. A source that takes more of the server's time than its Budget is read half as often, again and again down to a 64th,
-// and tells so in its Reason; it comes back when it has become cheaper.
+// A source that fails is tried again after 2, 4, … 64 seconds and shows its last problem until then. A lost server is
+// looked for in each round. A source that takes more of the server's time than its Budget is read half as often, again
+// and again down to a 64th, and tells so in its Reason; it comes back when it has become cheaper.
 //
-// sink gets each round's reading, whose samples are valid until it returns, with the state of every source since Run began. It is
-// called from the goroutine of Run.
+// sink gets each round's reading, whose samples are valid until it returns, with the state of every source since Run
+// began. It is called from the goroutine of Run.
 func (s *Scraper) Run(ctx context.Context, every time.Duration, sink func(reading.Reading)) error {
 	if every < 100*time.Millisecond {
 		return fmt.Errorf("scrape every %v: the shortest interval is 100ms", every)
@@ -204,7 +206,10 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		cancel()
 	}
 	release := func() {}
-	if slices.ContainsFunc(s.states, func(st *turn) bool { return st.src.Name() == globalStatusName && (p.whole || st.due(p)) }) {
+	if slices.ContainsFunc(s.states, func(st *turn) bool {
+		return st.src.Name() == globalStatusName &&
+			(p.whole || st.due(p))
+	}) {
 		release = s.link.Hold() // the server's totals and Dyno's part of them are of one moment
 	}
 	hand := s.lane.start(ctx, s, p)
@@ -213,7 +218,8 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	for _, st := range s.states {
 		now := time.Now()
 		left := end.Sub(now)
-		if st.traits.Cost == Heavy || !p.whole && !st.due(p) || left < each/8 { // the last: others took the time; it is read in the next round
+		if st.traits.Cost == Heavy || !p.whole && !st.due(p) || left < each/8 {
+			// the last: others took the time; it is read in the next round
 			continue
 		}
 		n := len(out)
@@ -261,13 +267,17 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		st.tellState(ms, emit)
 		server += st.told
 	}
-	// The sum stands in each round: the sources' own are there only when one was read, so that a sum over those of a round means nothing.
+	// The sum stands in each round: the sources' own are there only when one was read, so that a sum over those of a
+	// round means nothing.
 	emit(metric.Sample{Name: "dyno_scrape_server_seconds_total", Kind: metric.Counter, At: ms, Value: server})
 	emit(metric.Sample{Name: "dyno_scrape_late_seconds", At: ms, Value: max(0, late.Seconds())})
 	cpu, ok := s.meter.end(meter)
 	s.cpu += cpu
 	if ok {
-		emit(metric.Sample{Name: "dyno_scrape_client_cpu_seconds_total", Kind: metric.Counter, At: ms, Value: s.cpu.Seconds()})
+		emit(metric.Sample{
+			Name: "dyno_scrape_client_cpu_seconds_total", Kind: metric.Counter, At: ms,
+			Value: s.cpu.Seconds(),
+		})
 	}
 	s.buf = out
 	sources := make([]snapshot.Source, len(s.states))
@@ -325,7 +335,8 @@ func silent(err error) bool {
 // lost reports whether an error means that there is no server to ask at this moment.
 func lost(err error) bool {
 	switch target.KindOf(err) {
-	case target.Gone, target.Refused, target.AuthFailed, target.TooManyConnections: // the link itself waits after the last two
+	case target.Gone, target.Refused, target.AuthFailed, target.TooManyConnections:
+		// the link itself waits after the last two
 		return true
 	}
 	return errors.Is(err, os.ErrNotExist)

@@ -9,11 +9,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 )
 
-// beat gives the times of rounds: whole multiples of an interval, each later than the one before unless the clock was set back by
-// more than a moment. What it misses it tells as events.
+// beat gives the times of rounds: whole multiples of an interval, each later than the one before unless the clock was
+// set back by more than a moment. What it misses it tells as events.
 type beat struct {
 	every time.Duration
-	now   func() (wall time.Time, steady time.Duration) // steady runs on when the clock is set; it stands still while the machine sleeps
+	// steady runs on when the clock is set; it stands still while the machine sleeps
+	now   func() (wall time.Time, steady time.Duration)
 	sleep func(ctx context.Context, d time.Duration) bool
 
 	last   time.Time // of the last round
@@ -21,8 +22,8 @@ type beat struct {
 	steady time.Duration
 }
 
-// backLimit is how much the clock may be set back for the rounds to wait until it has passed its old time again. Beyond, time is what the
-// clock says now.
+// backLimit is how much the clock may be set back for the rounds to wait until it has passed its old time again.
+// Beyond, time is what the clock says now.
 const backLimit = 10 * time.Second
 
 func newBeat(every time.Duration) *beat {
@@ -58,7 +59,8 @@ func (b *beat) next(ctx context.Context) (at time.Time, missed []event.Event, ok
 			return at, nil, false
 		}
 		wall, steady := b.now()
-		if late := wall.Sub(at); late > b.every/2 || late < -b.every/2 { // nearer to another one, or the clock was set meanwhile
+		if late := wall.Sub(at); late > b.every/2 || late < -b.every/2 {
+			// nearer to another one, or the clock was set meanwhile
 			continue
 		}
 		if !b.last.IsZero() {
@@ -78,7 +80,8 @@ func (b *beat) told(at, wall time.Time, steady, entered time.Duration) []event.E
 	switch {
 	case step < -b.every/2 && !at.After(b.last):
 		e.At, e.Until = at, time.Time{}
-		e.Text = fmt.Sprintf("the clock was set back by %v: the times since %s repeat", short(-step), at.Format("15:04:05"))
+		e.Text = fmt.Sprintf("the clock was set back by %v: the times since %s repeat",
+			short(-step), at.Format("15:04:05"))
 	case step < -b.every/2:
 		e.At, e.Until = at, time.Time{}
 		e.Text = fmt.Sprintf("the clock was set back by %v: no samples for %v", short(-step), short(passed-b.every))

@@ -19,15 +19,18 @@ type clockwork struct {
 func (c *clockwork) pass(d time.Duration) { c.wall, c.steady = c.wall.Add(d), c.steady+d }
 
 func (c *clockwork) beat(every time.Duration) *beat {
-	return &beat{every: every, now: func() (time.Time, time.Duration) { return c.wall, c.steady }, sleep: func(_ context.Context, d time.Duration) bool {
-		if len(c.during) > 0 {
-			f := c.during[0]
-			c.during = c.during[1:]
-			f()
-		}
-		c.pass(max(d, 0) + 2*time.Millisecond)
-		return true
-	}}
+	return &beat{
+		every: every, now: func() (time.Time, time.Duration) { return c.wall, c.steady },
+		sleep: func(_ context.Context, d time.Duration) bool {
+			if len(c.during) > 0 {
+				f := c.during[0]
+				c.during = c.during[1:]
+				f()
+			}
+			c.pass(max(d, 0) + 2*time.Millisecond)
+			return true
+		},
+	}
 }
 
 func TestBeat(t *testing.T) {
@@ -54,7 +57,8 @@ func TestBeat(t *testing.T) {
 			if len(missed) == 1 && !missed[0].Until.IsZero() {
 				until = missed[0].Until.Format("15:04:05")
 			}
-			if len(missed) != 1 || missed[0].Kind != event.Gap || !strings.Contains(missed[0].Text, wantText) || missed[0].At.Format("15:04:05") != wantFrom || until != wantUntil {
+			if len(missed) != 1 || missed[0].Kind != event.Gap || !strings.Contains(missed[0].Text, wantText) ||
+				missed[0].At.Format("15:04:05") != wantFrom || until != wantUntil {
 				t.Errorf("%s: told %+v, want %q from %s to %s", name, missed, wantText, wantFrom, wantUntil)
 			}
 		}
@@ -69,13 +73,16 @@ func TestBeat(t *testing.T) {
 	}
 	f("nothing", func(*clockwork) {}, "12:00:02", "", "", "")
 	f("a hair late", func(c *clockwork) { c.pass(900 * time.Millisecond) }, "12:00:02", "", "", "")
-	f("a long round", func(c *clockwork) { c.pass(2500 * time.Millisecond) }, "12:00:04", "previous scrape took 2.5s", "12:00:02", "12:00:04")
-	f("a busy machine", later(func(c *clockwork) { c.pass(3 * time.Second) }), "12:00:06", "got no CPU", "12:00:02", "12:00:06")
+	f("a long round", func(c *clockwork) { c.pass(2500 * time.Millisecond) }, "12:00:04", "previous scrape took 2.5s",
+		"12:00:02", "12:00:04")
+	f("a busy machine", later(func(c *clockwork) { c.pass(3 * time.Second) }), "12:00:06", "got no CPU",
+		"12:00:02", "12:00:06")
 	f("forward, in the round", set(time.Hour), "13:00:02", "forward by 1h0m0s", "12:00:02", "13:00:02")
 	f("forward, asleep", later(set(time.Hour)), "13:00:03", "forward by 1h0m0s", "12:00:02", "13:00:03")
 	f("a little forward", set(1200*time.Millisecond), "12:00:03", "forward by 1.2s", "12:00:02", "12:00:03")
 	f("back a little", set(-3*time.Second), "12:00:02", "set back by 3s: no samples for 3s", "12:00:02", "")
-	f("back far, in the round", set(-time.Hour), "11:00:02", "set back by 1h0m0s: the times since 11:00:02 repeat", "11:00:02", "")
+	f("back far, in the round", set(-time.Hour), "11:00:02", "set back by 1h0m0s: the times since 11:00:02 repeat",
+		"11:00:02", "")
 	f("back far, asleep", later(set(-time.Hour)), "11:00:03", "times since 11:00:03 repeat", "11:00:03", "")
 	f("back a hair", set(-300*time.Millisecond), "12:00:02", "", "", "")
 }

@@ -16,11 +16,14 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestAHungServerIsAGap stops the server's process for a while: its figures end, those of the machine go on, and afterwards the
-// gap is told with its ends.
+// TestAHungServerIsAGap stops the server's process for a while: its figures end, those of the machine go on, and
+// afterwards the gap is told with its ends.
 func TestAHungServerIsAGap(t *testing.T) {
 	s := servers.Start(t, "mariadb")
-	sc := scraper(t, open(t, s, "root"), Options{Sources: []string{"host", "global_status", "variables"}, Timeout: 100 * time.Millisecond})
+	sc := scraper(t, open(t, s, "root"), Options{
+		Sources: []string{"host", "global_status", "variables"},
+		Timeout: 100 * time.Millisecond,
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	signal := func(sig syscall.Signal) {
@@ -71,8 +74,8 @@ func TestAHungServerIsAGap(t *testing.T) {
 	}
 }
 
-// TestPrivilegesThatShrink takes a privilege away under a running scraper, whose connection keeps it until it is a new one, and gives
-// it back.
+// TestPrivilegesThatShrink takes a privilege away under a running scraper, whose connection keeps it until it is a new
+// one, and gives it back.
 func TestPrivilegesThatShrink(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {

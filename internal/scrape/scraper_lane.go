@@ -8,15 +8,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// lane reads heavy sources one after the other beside the light ones, on a connection of its own. A lane is one job of that kind;
-// nil is a lane that has nothing to do.
+// lane reads heavy sources one after the other beside the light ones, on a connection of its own. A lane is one job of
+// that kind; nil is a lane that has nothing to do.
 type lane struct {
 	done    chan outcome // closed at the end; it has room for all
 	stop    context.CancelFunc
 	running bool
 }
 
-// start begins to read the heavy sources whose turn it is, unless the job before is still under way: then it returns that one.
+// start begins to read the heavy sources whose turn it is, unless the job before is still under way: then it returns
+// that one.
 func (l *lane) start(ctx context.Context, s *Scraper, p pass) *lane {
 	if l != nil && l.running {
 		return l

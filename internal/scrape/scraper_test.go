@@ -88,7 +88,8 @@ func TestOnceReadsEverySource(t *testing.T) {
 				t.Fatalf("sources %+v, want %v", sources, want)
 			}
 			for i, x := range sources {
-				if x.State == snapshot.Missing && x.Reads == 0 && x.Reason != "" { // this server has no such thing, or it is switched off
+				if x.State == snapshot.Missing && x.Reads == 0 && x.Reason != "" {
+					// this server has no such thing, or it is switched off
 					continue
 				}
 				if x.Name != want[i] || x.State != snapshot.OK || x.Reads != 1 || x.Took <= 0 || x.Reason != "" {
@@ -118,8 +119,10 @@ func TestOnceReadsEverySource(t *testing.T) {
 				t.Errorf("uptime: %+v %v", v, ok)
 			}
 			for _, n := range []string{
-				"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", "mysql_info_schema_innodb_metrics_server_buffer_pool_size",
-				"mysql_info_schema_processlist_longest_seconds", "dyno_server_resident_bytes", "dyno_scrape_client_cpu_seconds_total", "node_load1",
+				"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len",
+				"mysql_info_schema_innodb_metrics_server_buffer_pool_size",
+				"mysql_info_schema_processlist_longest_seconds", "dyno_server_resident_bytes",
+				"dyno_scrape_client_cpu_seconds_total", "node_load1",
 			} {
 				if _, ok := find(samples, n); !ok {
 					t.Errorf("no %s", n)
@@ -134,7 +137,8 @@ func TestNamesAreTheServersOwn(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
-			samples := scraper(t, open(t, s, "root"), Options{Sources: []string{"global_status"}}).Once(t.Context()).Samples
+			samples := scraper(t, open(t, s, "root"), Options{Sources: []string{"global_status"}}).
+				Once(t.Context()).Samples
 			got := map[string]bool{}
 			for _, x := range samples {
 				if strings.HasPrefix(x.Name, "mysql_global_status_") {
@@ -224,7 +228,8 @@ func TestNoCounterFalls(t *testing.T) {
 			s := servers.Start(t, flavor)
 			sc := scraper(t, open(t, s, "root"), Options{})
 			sc.Once(t.Context()) // its own questions open tables too
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(2000)) ENGINE=InnoDB", "CREATE TABLE d.m (id INT) ENGINE=MyISAM")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(2000)) "+
+				"ENGINE=InnoDB", "CREATE TABLE d.m (id INT) ENGINE=MyISAM")
 			db := s.DB(t, "d")
 			c, err := db.Conn(t.Context())
 			if err != nil {
@@ -253,7 +258,8 @@ func TestNoCounterFalls(t *testing.T) {
 			run("FLUSH TABLES")
 			c.Close()
 			db.Close()
-			for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+			for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(
+				300 * time.Millisecond) {
 				b := sc.Once(t.Context()).Samples
 				for _, y := range b {
 					if y.Kind != metric.Counter || !strings.HasPrefix(y.Name, "mysql_") {
@@ -283,7 +289,8 @@ func TestAccountWithoutPrivileges(t *testing.T) {
 			}
 			for _, name := range []string{"innodb_metrics", "processlist"} {
 				x := sourceOf(t, sources, name)
-				if x.State != snapshot.Denied || x.Reason == "" || x.Fix != "GRANT PROCESS ON *.* TO 'nobody'@'localhost'" || x.Reads != 0 {
+				if x.State != snapshot.Denied || x.Reason == "" ||
+					x.Fix != "GRANT PROCESS ON *.* TO 'nobody'@'localhost'" || x.Reads != 0 {
 					t.Errorf("%+v", x)
 				}
 				if v, ok := find(samples, "dyno_scrape_success", "source", name); !ok || v.Value != 0 {
@@ -323,7 +330,8 @@ func TestProcessIsTheServers(t *testing.T) {
 	u, _ := find(samples, "dyno_server_cpu_seconds_total", "mode", "user")
 	k, _ := find(samples, "dyno_server_cpu_seconds_total", "mode", "system")
 	if got := u.Value + k.Value; got < before.UserSec+before.SysSec || got > after.UserSec+after.SysSec || got < 0.05 {
-		t.Errorf("cpu %.2f s, /proc said %.2f before and %.2f after", got, before.UserSec+before.SysSec, after.UserSec+after.SysSec)
+		t.Errorf("cpu %.2f s, /proc said %.2f before and %.2f after", got, before.UserSec+before.SysSec,
+			after.UserSec+after.SysSec)
 	}
 	if w, ok := find(samples, "dyno_server_io_written_bytes_total"); !ok || w.Kind != metric.Counter {
 		t.Errorf("io: %+v %v", w, ok)
@@ -358,7 +366,8 @@ func TestProcesslistCounts(t *testing.T) {
 			deadline := time.Now().Add(20 * time.Second)
 			for {
 				samples, sources := parts(sc.Once(t.Context()))
-				n, _ := find(samples, "mysql_info_schema_processlist_threads", "command", "query", "state", "user_sleep")
+				n, _ := find(samples, "mysql_info_schema_processlist_threads", "command",
+					"query", "state", "user_sleep")
 				longest, ok := find(samples, "mysql_info_schema_processlist_longest_seconds")
 				if !ok {
 					t.Fatalf("sources %+v", sources)
@@ -379,7 +388,8 @@ func TestProcesslistCounts(t *testing.T) {
 			db.Close()
 			for { // the server notices, and the combination then stands at 0 instead of ending
 				samples := sc.Once(t.Context()).Samples
-				n, ok := find(samples, "mysql_info_schema_processlist_threads", "command", "query", "state", "user_sleep")
+				n, ok := find(samples, "mysql_info_schema_processlist_threads", "command",
+					"query", "state", "user_sleep")
 				if ok && n.Value == 0 {
 					break
 				}
@@ -466,13 +476,24 @@ func TestTurnsOfThreadsAddUp(t *testing.T) {
 	}
 }
 
-// TestNotBack: the kernel may take a little back of what it counted as idle, which is no start from 0. A real one is told.
+// TestNotBack: the kernel may take a little back of what it counted as idle, which is no start from 0. A real one is
+// told.
 func TestNotBack(t *testing.T) {
 	last := 0.0
 	for _, x := range []struct {
 		read, want float64
 		cpus       int
-	}{{100, 100, 1}, {101, 101, 1}, {100.99, 101, 1}, {101.5, 101.5, 1}, {95, 95, 1}, {90, 95, 4}, {0, 0, 4}, {2, 2, 0}, {0, 2, 0}} {
+	}{
+		{100, 100, 1},
+		{101, 101, 1},
+		{100.99, 101, 1},
+		{101.5, 101.5, 1},
+		{95, 95, 1},
+		{90, 95, 4},
+		{0, 0, 4},
+		{2, 2, 0},
+		{0, 2, 0},
+	} {
 		if got := notBack(&last, x.read, x.cpus); got != x.want {
 			t.Errorf("%v after %v: %v", x.read, last, got)
 		}
@@ -505,14 +526,18 @@ func TestSlowSourceIsSlowAndBacksOff(t *testing.T) {
 		}}},
 	}}
 	for i := range 8 {
-		samples, sources := parts(s.round(t.Context(), pass{at: time.Unix(int64(1000+i), 0), every: time.Second, budget: time.Minute}))
+		samples, sources := parts(s.round(t.Context(), pass{
+			at:    time.Unix(int64(1000+i), 0),
+			every: time.Second, budget: time.Minute,
+		}))
 		if _, ok := find(samples, "half"); ok {
 			t.Fatal("half of a source was kept")
 		}
 		if _, ok := find(samples, "whole"); !ok {
 			t.Fatal("a slow source cost a quick one its turn")
 		}
-		if sources[0].State != snapshot.Slow || !strings.Contains(sources[0].Reason, "20ms") || sources[1].State != snapshot.OK {
+		if sources[0].State != snapshot.Slow || !strings.Contains(sources[0].Reason, "20ms") ||
+			sources[1].State != snapshot.OK {
 			t.Fatalf("%+v", sources)
 		}
 	}
@@ -525,11 +550,17 @@ func TestPartialKeepsTheRest(t *testing.T) {
 	s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{
 		{src: &stub{"process", func(_ context.Context, emit func(metric.Sample)) error {
 			emit(metric.Sample{Name: "rest"})
-			return &Problem{State: snapshot.Denied, Reason: "io is hidden", Fix: "run as root", Partial: true, Err: errors.New("x")}
+			return &Problem{
+				State: snapshot.Denied, Reason: "io is hidden", Fix: "run as root",
+				Partial: true, Err: errors.New("x"),
+			}
 		}}},
 	}}
 	for i := range 3 {
-		samples, sources := parts(s.round(t.Context(), pass{at: time.Unix(int64(1000+i), 0), every: time.Second, budget: time.Minute}))
+		samples, sources := parts(s.round(t.Context(), pass{
+			at:    time.Unix(int64(1000+i), 0),
+			every: time.Second, budget: time.Minute,
+		}))
 		if _, ok := find(samples, "rest"); !ok || sources[0].State != snapshot.Denied || sources[0].Reads != i+1 {
 			t.Fatalf("%+v %+v", samples, sources)
 		}

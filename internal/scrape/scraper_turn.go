@@ -52,8 +52,8 @@ func (st *turn) period(every time.Duration) time.Duration {
 	return max(st.traits.Every, every) << st.slow
 }
 
-// due reports whether the source is read in a round. Its time is cut into slots as long as its period, at the same moments
-// whenever the program was started, and it is read in the first round of each.
+// due reports whether the source is read in a round. Its time is cut into slots as long as its period, at the same
+// moments whenever the program was started, and it is read in the first round of each.
 func (st *turn) due(p pass) bool {
 	if p.at.Before(st.next) && st.next.Sub(p.at) < 2*time.Minute { // farther away only when the clock was set back
 		return false
@@ -82,8 +82,9 @@ type outcome struct {
 	used    usage
 }
 
-// mostSamples and mostText bound what is kept of one reading of a source: figures, and bytes of their names and labels. Every figure is a
-// series in memory and on the disk, which has its text to itself: a few rows can make much of one name.
+// mostSamples and mostText bound what is kept of one reading of a source: figures, and bytes of their names and labels.
+// Every figure is a series in memory and on the disk, which has its text to itself: a few rows can make much of one
+// name.
 const (
 	mostSamples = 50_000
 	mostText    = 16 << 20
@@ -112,10 +113,12 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 		})
 	})
 	if o.err == nil && left > 0 {
-		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server returned %d figures, of which %d are stored", n, n-left), Partial: true}
+		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server returned %d figures, of which %d "+
+			"are stored", n, n-left), Partial: true}
 	}
 	if o.err != nil && tctx.Err() != nil && !answered(o.err) {
-		o.err = &Problem{State: snapshot.Slow, Reason: fmt.Sprintf("no answer within %v", bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}
+		o.err = &Problem{State: snapshot.Slow, Reason: fmt.Sprintf("no answer within %v",
+			bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}
 	}
 	o.took = time.Since(o.began)
 	if st.link != nil {
@@ -128,7 +131,8 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 func unbroken(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("Dyno could not read what the server said: %v", p)}
+			err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("Dyno could not read what the server said: %v",
+				p)}
 		}
 	}()
 	return wire.Shaped(f)
@@ -154,17 +158,19 @@ func (st *turn) settle(o outcome, p pass) {
 		if p.every > 0 {
 			st.charge(cost, p.every)
 		}
-	case lost(o.err): // the server or its process went away: not the source's fault, and it is wanted the moment it is back
+	case lost(o.err):
+		// the server or its process went away: not the source's fault, and it is wanted the moment it is back
 		st.fails = 0
 	case silent(o.err) && (o.short || st.src.Name() == globalStatusName): // nor is this; and whether the server is there is asked each time
 	default:
 		st.fails = min(st.fails+1, 6)
-		st.next = p.at.Add(time.Second<<st.fails - time.Second/10) // a little less, so that the turn is not missed by a hair
+		// a little less, so that the turn is not missed by a hair
+		st.next = p.at.Add(time.Second<<st.fails - time.Second/10)
 	}
 }
 
-// charge compares what readings cost with the budget. The least of the last few counts: on a server that is short of CPU, or whose
-// locks are taken, most of the time of a statement is waiting, which it takes from nobody.
+// charge compares what readings cost with the budget. The least of the last few counts: on a server that is short of
+// CPU, or whose locks are taken, most of the time of a statement is waiting, which it takes from nobody.
 func (st *turn) charge(cost, every time.Duration) {
 	st.costs[st.nCosts%len(st.costs)] = cost
 	st.nCosts++
@@ -214,10 +220,22 @@ func (st *turn) tell(ms int64, emit func(metric.Sample)) {
 		return
 	}
 	st.told = st.used.server.Seconds()
-	emit(metric.Sample{Name: "dyno_source_seconds_total", Labels: st.labels, Kind: metric.Counter, At: ms, Value: st.told})
-	emit(metric.Sample{Name: "dyno_source_statements_total", Labels: st.labels, Kind: metric.Counter, At: ms, Value: float64(st.used.statements)})
-	emit(metric.Sample{Name: "dyno_source_rows_total", Labels: st.labels, Kind: metric.Counter, At: ms, Value: float64(st.used.rows)})
-	emit(metric.Sample{Name: "dyno_source_bytes_total", Labels: st.labels, Kind: metric.Counter, At: ms, Value: float64(st.used.bytes)})
+	emit(metric.Sample{
+		Name: "dyno_source_seconds_total", Labels: st.labels, Kind: metric.Counter,
+		At: ms, Value: st.told,
+	})
+	emit(metric.Sample{
+		Name: "dyno_source_statements_total", Labels: st.labels, Kind: metric.Counter, At: ms,
+		Value: float64(st.used.statements),
+	})
+	emit(metric.Sample{
+		Name: "dyno_source_rows_total", Labels: st.labels, Kind: metric.Counter, At: ms,
+		Value: float64(st.used.rows),
+	})
+	emit(metric.Sample{
+		Name: "dyno_source_bytes_total", Labels: st.labels, Kind: metric.Counter, At: ms,
+		Value: float64(st.used.bytes),
+	})
 }
 
 func (st *turn) source() snapshot.Source {

@@ -30,7 +30,10 @@ func TestCadence(t *testing.T) {
 	f := func(every time.Duration, rounds, least, most int) {
 		t.Helper()
 		n := 0
-		s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{newTurn(counted("x", &n), Traits{Cost: Free, Every: every}, nil)}}
+		s := &Scraper{
+			link: newLink(nil), meter: NewMeter(), timeout: time.Second,
+			states: []*turn{newTurn(counted("x", &n), Traits{Cost: Free, Every: every}, nil)},
+		}
 		last := -1
 		for i := range rounds {
 			before := n
@@ -38,7 +41,8 @@ func TestCadence(t *testing.T) {
 			if read := n > before; read != (len(r.Parts) == 1) {
 				t.Fatalf("round %d: read %v, parts %+v", i, read, r.Parts)
 			} else if read {
-				if gap := i - last; n > 2 && time.Duration(gap)*time.Second < every { // the first comes at once, whatever the slot
+				if gap := i - last; n > 2 && time.Duration(gap)*time.Second < every {
+					// the first comes at once, whatever the slot
 					t.Errorf("every %v: read after %d s", every, gap)
 				}
 				last = i
@@ -193,7 +197,8 @@ func TestState(t *testing.T) {
 	fail := errors.New("no such host")
 	var err error
 	s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{
-		newTurn(&stateStub{stub{"a", func(context.Context, func(metric.Sample)) error { return err }}}, Traits{Cost: Light}, newLink(nil)),
+		newTurn(&stateStub{stub{"a", func(context.Context, func(metric.Sample)) error { return err }}},
+			Traits{Cost: Light}, newLink(nil)),
 		newTurn(&stub{"b", func(context.Context, func(metric.Sample)) error {
 			return &Problem{State: snapshot.Denied, Reason: "no right"}
 		}}, Traits{Cost: Free}, nil),
@@ -213,7 +218,8 @@ func TestState(t *testing.T) {
 	}
 	err = nil
 	r = s.round(t.Context(), second(3))
-	if len(r.Events) != 1 || r.Events[0].Kind != "down" || r.Events[0].At.Unix() != second(1).at.Unix() || r.Events[0].Until.Unix() != second(3).at.Unix() ||
+	if len(r.Events) != 1 || r.Events[0].Kind != "down" || r.Events[0].At.Unix() != second(1).at.Unix() ||
+		r.Events[0].Until.Unix() != second(3).at.Unix() ||
 		!strings.Contains(r.Events[0].Text, "process has ended") {
 		t.Errorf("%+v", r.Events)
 	}
@@ -224,7 +230,8 @@ func TestState(t *testing.T) {
 
 func errLost(err error) error { return &target.Error{Op: "query", Kind: target.Gone, Err: err} }
 
-// TestWhatIsLeftOfARound lets one source take most of a round: another that then has too little time is not blamed for it.
+// TestWhatIsLeftOfARound lets one source take most of a round: another that then has too little time is not blamed for
+// it.
 func TestWhatIsLeftOfARound(t *testing.T) {
 	tries := 0
 	greedy := func(ctx context.Context, _ func(metric.Sample)) error {

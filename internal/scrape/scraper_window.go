@@ -11,9 +11,10 @@ import (
 // endsTime bounds the first and the last round of a window.
 const endsTime = 20 * time.Second
 
-// Window reads the sources for a length of time, as Run does, but every one of them in the first round and once more at the end, however
-// seldom it is read else: so each counter is known over the whole window. In these two a source may take as long as Options.Timeout: on a
-// server that can hardly answer, two readings are better than none. The round at the end is not at a whole multiple of every.
+// Window reads the sources for a length of time, as Run does, but every one of them in the first round and once more at
+// the end, however seldom it is read else: so each counter is known over the whole window. In these two a source may
+// take as long as Options.Timeout: on a server that can hardly answer, two readings are better than none. The round at
+// the end is not at a whole multiple of every.
 //
 // ctx may end it early, which is no error; there is no round at the end then. sink is called as by Run.
 func (s *Scraper) Window(ctx context.Context, every, length time.Duration, sink func(reading.Reading)) error {

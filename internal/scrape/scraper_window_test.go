@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestWindowReadsEverySourceAtBothEnds holds that sources which are seldom read have figures of the whole window, and that what is told
-// to have been read was.
+// TestWindowReadsEverySourceAtBothEnds holds that sources which are seldom read have figures of the whole window, and
+// that what is told to have been read was.
 func TestWindowReadsEverySourceAtBothEnds(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -49,13 +49,15 @@ func TestWindowReadsEverySourceAtBothEnds(t *testing.T) {
 				t.Errorf("the last round was %v after the begin", d)
 			}
 			shows = s.Status(t, "Com_show_status") - shows
-			logins = s.Status(t, "Connections") - logins - 3 // those of the test itself; each of the others asks once how many there are
+			// those of the test itself; each of the others asks once how many there are
+			logins = s.Status(t, "Connections") - logins - 3
 			for _, src := range last.Sources {
 				if src.State == snapshot.OK && src.Reads < 2 {
 					t.Errorf("%s was read %d times", src.Name, src.Reads)
 				}
 				if src.Name == "global_status" && uint64(src.Reads) != shows-1-logins { // one is the test's own
-					t.Errorf("%d readings of the status are told, the server counted %d, %d of them of logins", src.Reads, shows-1, logins)
+					t.Errorf("%d readings of the status are told, the server counted %d, %d of them of logins",
+						src.Reads, shows-1, logins)
 				}
 			}
 			if rounds < 2 {
@@ -70,7 +72,8 @@ func TestWindowStopsEarly(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
 	began := time.Now()
-	if err := sc.Window(ctx, time.Second, time.Hour, func(reading.Reading) {}); err != nil || time.Since(began) > 10*time.Second {
+	if err := sc.Window(ctx, time.Second, time.Hour, func(reading.Reading) {}); err != nil ||
+		time.Since(began) > 10*time.Second {
 		t.Fatalf("after %v: %v", time.Since(began), err)
 	}
 	if err := sc.Window(t.Context(), time.Millisecond, time.Second, nil); err == nil {

@@ -16,17 +16,19 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// sizes reads how large tables and indexes are. The server's list of InnoDB's files names the largest tables for the price of one
-// statement, some 10 µs a file; only of those is asked what needs opening them. It needs PROCESS, and shows the tables that the
-// account has a privilege on.
+// sizes reads how large tables and indexes are. The server's list of InnoDB's files names the largest tables for the
+// price of one statement, some 10 µs a file; only of those is asked what needs opening them. It needs PROCESS, and
+// shows the tables that the account has a privilege on.
 //
-//	mysql_info_schema_innodb_tablespace_file_size_bytes{tablespace_name}       partitions added up, the maxTables largest
+//	mysql_info_schema_innodb_tablespace_file_size_bytes{tablespace_name} partitions added up, the maxTables largest
 //	mysql_info_schema_innodb_tablespace_allocated_size_bytes{tablespace_name}  what of it takes room on the disk
-//	mysql_info_schema_table_size{schema,table,component}  data_length, index_length, data_free; estimates, of the detailTables largest
+//	mysql_info_schema_table_size{schema,table,component} data_length, index_length, data_free; estimates, of the
+//	detailTables largest
 //	mysql_info_schema_table_rows{schema,table}            an estimate
 //	dyno_tablespaces, dyno_tablespace_bytes               how many files there are and their size, all of them
 //
-// Servers without sizes of files (MySQL 5.6, MariaDB 10.1) tell of the tables that they have open, with sizes from their statistics.
+// Servers without sizes of files (MySQL 5.6, MariaDB 10.1) tell of the tables that they have open, with sizes from
+// their statistics.
 type sizes struct {
 	q       querier
 	acc     account
@@ -70,9 +72,15 @@ func (s *sizes) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) 
 		emit(metric.Sample{Name: "dyno_tablespace_bytes", At: at, Value: all.bytes})
 		for _, r := range largest {
 			l := s.space(r.name)
-			emit(metric.Sample{Name: "mysql_info_schema_innodb_tablespace_file_size_bytes", Labels: l, At: at, Value: r.file})
+			emit(metric.Sample{
+				Name: "mysql_info_schema_innodb_tablespace_file_size_bytes", Labels: l,
+				At: at, Value: r.file,
+			})
 			if r.known {
-				emit(metric.Sample{Name: "mysql_info_schema_innodb_tablespace_allocated_size_bytes", Labels: l, At: at, Value: r.allocated})
+				emit(metric.Sample{
+					Name: "mysql_info_schema_innodb_tablespace_allocated_size_bytes", Labels: l,
+					At: at, Value: r.allocated,
+				})
 			}
 		}
 	}
@@ -92,13 +100,14 @@ type room struct {
 	known           bool // allocated is
 }
 
-// add takes a file. Those of the server's own tables and of full-text indexes count in the totals alone; a partition belongs to its
-// table: "db/t#P#p0", in MySQL 8 "db/t#p#p0#sp#s1".
+// add takes a file. Those of the server's own tables and of full-text indexes count in the totals alone; a partition
+// belongs to its table: "db/t#P#p0", in MySQL 8 "db/t#p#p0#sp#s1".
 func (a *tally) add(name []byte, file, allocated float64, known bool) {
 	a.files++
 	a.bytes += file
 	slash := bytes.IndexByte(name, '/')
-	if slash < 0 || string(name[:slash]) == "mysql" || string(name[:slash]) == "sys" || bytes.HasPrefix(name[slash+1:], []byte("FTS_")) || bytes.HasPrefix(name[slash+1:], []byte("fts_")) {
+	if slash < 0 || string(name[:slash]) == "mysql" || string(name[:slash]) == "sys" ||
+		bytes.HasPrefix(name[slash+1:], []byte("FTS_")) || bytes.HasPrefix(name[slash+1:], []byte("fts_")) {
 		return
 	}
 	for i := slash; i+3 <= len(name); i++ {
@@ -121,7 +130,10 @@ func (a *tally) largest(n int) []*room {
 	for _, r := range a.sum {
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b *room) int { return cmp.Or(cmp.Compare(b.file, a.file), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b *room) int {
+		return cmp.Or(cmp.Compare(b.file, a.file),
+			strings.Compare(a.name, b.name))
+	})
 	return all[:min(n, len(all))]
 }
 
@@ -143,7 +155,8 @@ func (s *sizes) learn(ctx context.Context) error {
 		}
 	}
 	if s.list == "" && have["information_schema.innodb_sys_tablestats"]["CLUST_INDEX_SIZE"] {
-		s.list, s.pages = "SELECT NAME, CLUST_INDEX_SIZE+OTHER_INDEX_SIZE, NULL FROM information_schema.INNODB_SYS_TABLESTATS", true
+		s.list, s.pages = "SELECT NAME, CLUST_INDEX_SIZE+OTHER_INDEX_SIZE, NULL FROM "+
+			"information_schema.INNODB_SYS_TABLESTATS", true
 	}
 	if s.list == "" {
 		return &Problem{State: snapshot.Missing, Reason: "this version of the server does not report file sizes"}
@@ -152,8 +165,8 @@ func (s *sizes) learn(ctx context.Context) error {
 	return nil
 }
 
-// details asks for what information_schema.TABLES knows of single tables: a name that stands there as a constant is looked up, anything
-// else would make the server open every table it has.
+// details asks for what information_schema.TABLES knows of single tables: a name that stands there as a constant is
+// looked up, anything else would make the server open every table it has.
 func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func(metric.Sample)) error {
 	var parts []string
 	var names []string // schema and table of each, as expressions
@@ -184,7 +197,8 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 			break
 		}
 		names = append(names, db, tab)
-		parts = append(parts, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, DATA_FREE FROM information_schema.TABLES WHERE TABLE_SCHEMA="+db+" AND TABLE_NAME="+tab)
+		parts = append(parts, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, DATA_FREE "+
+			"FROM information_schema.TABLES WHERE TABLE_SCHEMA="+db+" AND TABLE_NAME="+tab)
 		if len(parts) == 10 {
 			if err := flush(); err != nil {
 				return err
@@ -194,18 +208,20 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 	return flush()
 }
 
-// pin makes sure, where the server opens what it describes, that all names are those of tables until the transaction ends: opening a view may
-// run a function of its maker's, see package catalog. It is not sure of tables that somebody changes right now.
+// pin makes sure, where the server opens what it describes, that all names are those of tables until the transaction
+// ends: opening a view may run a function of its maker's, see package catalog. It is not sure of tables that somebody
+// changes right now.
 func (s *sizes) pin(ctx context.Context, names []string) (sure bool, err error) {
 	if !s.encoded {
 		return true, nil // a data dictionary
 	}
 	var refs []schema.Ref // what the names of files are in SQL the server knows
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT "+strings.Join(names, ", ")), func(row []driver.Value) {
-		for i := 0; i+1 < len(row); i += 2 {
-			refs = append(refs, schema.Ref{Schema: string(text(row[i])), Table: string(text(row[i+1]))})
-		}
-	}); err != nil || len(refs) == 0 {
+	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT "+strings.Join(names, ", ")),
+		func(row []driver.Value) {
+			for i := 0; i+1 < len(row); i += 2 {
+				refs = append(refs, schema.Ref{Schema: string(text(row[i])), Table: string(text(row[i+1]))})
+			}
+		}); err != nil || len(refs) == 0 {
 		return false, err
 	}
 	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), schema.BeginPins), nil); err != nil {
@@ -262,9 +278,9 @@ func (s *sizes) space(name string) metric.Labels {
 	return l
 }
 
-// literal makes a name as the server's list has it the one that information_schema.TABLES has. Older servers list names as those of
-// files, in a character set of its own ("Mapping of Identifiers to File Names" in the manual), which the server itself converts best.
-// Names that no table has, such as the temporary ones of ALTER, are refused.
+// literal makes a name as the server's list has it the one that information_schema.TABLES has. Older servers list names
+// as those of files, in a character set of its own ("Mapping of Identifiers to File Names" in the manual), which the
+// server itself converts best. Names that no table has, such as the temporary ones of ALTER, are refused.
 func (s *sizes) literal(name string) (sql string, ok bool) {
 	if s.encoded {
 		if strings.Trim(name, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_$@") != "" {

@@ -26,7 +26,8 @@ func TestTally(t *testing.T) {
 	f(9, "d/t 201 1 true, d/u 102 2 true", 3, 303, "d/t#P#p0", "d/t#P#p1", "d/u")
 	f(9, "d/t 201 1 true", 2, 201, "d/t#p#p0#sp#s0", "d/t#p#p0#sp#s1")
 	f(9, "d/unknown 100 0 false", 1, 100, "d/unknown")
-	f(9, "", 6, 615, "mysql", "mysql/user", "sys/sys_config", "innodb_system", "d/FTS_0001_CONFIG", "d/fts_0001_being_deleted")
+	f(9, "", 6, 615, "mysql", "mysql/user", "sys/sys_config", "innodb_system", "d/FTS_0001_CONFIG",
+		"d/fts_0001_being_deleted")
 	f(9, "d/#p 100 0 true", 1, 100, "d/#p")
 }
 

@@ -17,16 +17,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// Source is one place that metrics come from. Scrape reads it once and emits samples with the time at, Unix milliseconds. It
-// returns a *Problem when it can say what is wrong; samples emitted before are kept only when that problem is Partial.
-// The deadline of ctx is the source's own. A source is used by one goroutine at a time.
+// Source is one place that metrics come from. Scrape reads it once and emits samples with the time at, Unix
+// milliseconds. It returns a *Problem when it can say what is wrong; samples emitted before are kept only when that
+// problem is Partial. The deadline of ctx is the source's own. A source is used by one goroutine at a time.
 type Source interface {
 	Name() string
 	Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error
 }
 
-// stater is a source that also knows a part of what the server is doing. Fill is called after a Scrape that gave something, in
-// the same round, and adds that part; nothing of it may be changed afterwards.
+// stater is a source that also knows a part of what the server is doing. Fill is called after a Scrape that gave
+// something, in the same round, and adds that part; nothing of it may be changed afterwards.
 type stater interface{ Fill(*state.State) }
 
 // eventer is a source that notices events. Events returns those since the last call; it is called after each Scrape.
@@ -44,9 +44,12 @@ const (
 
 // Traits say how a source is read.
 type Traits struct {
-	Cost  Cost
-	Every time.Duration // time between two readings, 0 for each round; it is never read more often, and less often when it is over its Budget
-	// Budget is the time of the server's that the source may take, in seconds a second, averaged over its readings; 0 is 0.01.
+	Cost Cost
+	// time between two readings, 0 for each round; it is never read more often, and less often when it is over its
+	// Budget
+	Every time.Duration
+	// Budget is the time of the server's that the source may take, in seconds a second, averaged over its readings; 0
+	// is 0.01.
 	Budget float64
 	Asked  bool   // read only when named in Options.Sources or Options.Also
 	Grant  string // the privilege it needs as GRANT words it, "" for none: "PROCESS ON *.*"
@@ -141,7 +144,8 @@ func describe(err error) (state snapshot.SourceState, reason, fix string) {
 // reasonOf is the text of an error, of which every second keeps one.
 func reasonOf(err error) string { return state.Clip(err.Error(), 4096) }
 
-// number reads a numeric column of any type that the driver hands out; what is no number, or has no end, JSON could not hold.
+// number reads a numeric column of any type that the driver hands out; what is no number, or has no end, JSON could not
+// hold.
 func number(v driver.Value) (f float64, ok bool) {
 	switch x := v.(type) {
 	case int64:
@@ -161,8 +165,8 @@ func number(v driver.Value) (f float64, ok bool) {
 	return 0, false
 }
 
-// parseNumber reads decimal digits with sign, point and exponent; the words for infinity and hexadecimal forms that Go accepts
-// too are text here.
+// parseNumber reads decimal digits with sign, point and exponent; the words for infinity and hexadecimal forms that Go
+// accepts too are text here.
 func parseNumber(b []byte) (f float64, ok bool) {
 	if len(b) == 0 || len(b) > 32 {
 		return 0, false

@@ -2,8 +2,8 @@ package scrape
 
 import "github.com/dyno-perf/dyno/internal/metric"
 
-// newStages reads how long statements spent in each of their stages, where stages are counted; MySQL counts only those of ALTER
-// unasked:
+// newStages reads how long statements spent in each of their stages, where stages are counted; MySQL counts only those
+// of ALTER unasked:
 //
 //	mysql_perf_schema_events_stages_total{event_name}
 //	mysql_perf_schema_events_stages_seconds_total{event_name}

@@ -6,9 +6,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// statusKind says which status variables go up and down. The servers do not tell; this is from the descriptions in the manuals
-// of MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.8 (Server Status Variables). What is not listed counts up. opened_files is listed
-// although its description says that it counts: on MySQL 9 FLUSH TABLES makes it fall.
+// statusKind says which status variables go up and down. The servers do not tell; this is from the descriptions in the
+// manuals of MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.8 (Server Status Variables). What is not listed counts up.
+// opened_files is listed although its description says that it counts: on MySQL 9 FLUSH TABLES makes it fall.
 func statusKind(name string) metric.Kind {
 	if statusGauges[name] {
 		return metric.Gauge
@@ -27,7 +27,10 @@ func statusKind(name string) metric.Kind {
 	return metric.Counter
 }
 
-var gaugePrefixes = []string{"acl_", "innodb_have_", "innodb_mem_", "innodb_undo_tablespaces_", "telemetry_", "current_tls_"}
+var gaugePrefixes = []string{
+	"acl_", "innodb_have_", "innodb_mem_", "innodb_undo_tablespaces_",
+	"telemetry_", "current_tls_",
+}
 
 var statusGauges = set(`
 aria_pagecache_blocks_not_flushed aria_pagecache_blocks_unused aria_pagecache_blocks_used

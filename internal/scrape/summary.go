@@ -13,9 +13,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// summary reads tables in which the server sums up what happened, a row for each thing with a few figures beside it: those of
-// performance_schema, the user statistics, InnoDB's compression. What there is to read is told by information_schema.COLUMNS
-// when the connection is new; a column that the server lacks has no series.
+// summary reads tables in which the server sums up what happened, a row for each thing with a few figures beside it:
+// those of performance_schema, the user statistics, InnoDB's compression. What there is to read is told by
+// information_schema.COLUMNS when the connection is new; a column that the server lacks has no series.
 type summary struct {
 	q      querier
 	acc    account
@@ -95,7 +95,10 @@ func (s *summary) Scrape(ctx context.Context, at int64, emit func(metric.Sample)
 			return classify(s.acc, err, s.grant)
 		}
 		if rows > r.limit {
-			return &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server answered with %d rows instead of %d", rows, r.limit), Partial: true}
+			return &Problem{
+				State:  snapshot.Failed,
+				Reason: fmt.Sprintf("the server answered with %d rows instead of %d", rows, r.limit), Partial: true,
+			}
 		}
 		n += rows
 	}
@@ -179,7 +182,8 @@ func (s *summary) learn(ctx context.Context) error {
 	}
 	// information_schema does not show what the account may not read: only asking tells which of the two it is.
 	t := s.tables[0]
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.name, "SELECT 1 FROM "+t.schema+"."+t.name+" LIMIT 1"), func([]driver.Value) {}); err != nil {
+	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.name, "SELECT 1 FROM "+t.schema+"."+t.name+" LIMIT 1"),
+		func([]driver.Value) {}); err != nil {
 		return err
 	}
 	return &Problem{State: snapshot.Missing, Reason: "this version of the server has no such thing"}
@@ -233,8 +237,10 @@ func (t table) reader(source string, have map[string]bool) (reader, bool) {
 // instruments says whether nothing was counted because nothing is switched on that counts.
 func (s *summary) instruments(ctx context.Context) error {
 	var on, counting float64
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.name, "SELECT COUNT(*), (SELECT COUNT(*) FROM performance_schema.setup_consumers"+
-		" WHERE NAME='global_instrumentation' AND ENABLED='YES') FROM performance_schema.setup_instruments WHERE ENABLED='YES' AND NAME LIKE '"+s.asks+"'"), func(row []driver.Value) {
+	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.name, "SELECT COUNT(*), (SELECT COUNT(*) FROM "+
+		"performance_schema.setup_consumers"+
+		" WHERE NAME='global_instrumentation' AND ENABLED='YES') FROM performance_schema.setup_instruments WHERE "+
+		"ENABLED='YES' AND NAME LIKE '"+s.asks+"'"), func(row []driver.Value) {
 		on, _ = number(row[0])
 		counting, _ = number(row[1])
 	}); err != nil {
@@ -249,7 +255,8 @@ func (s *summary) instruments(ctx context.Context) error {
 	case on == 0:
 		return &Problem{
 			State: snapshot.Missing, Reason: "performance_schema's instruments " + s.asks + " are off",
-			Fix: "UPDATE performance_schema.setup_instruments SET ENABLED='YES', TIMED='YES' WHERE NAME LIKE '" + s.asks + "'",
+			Fix: "UPDATE performance_schema.setup_instruments SET ENABLED='YES', TIMED='YES' WHERE NAME LIKE '" +
+				s.asks + "'",
 		}
 	}
 	return nil
@@ -258,15 +265,19 @@ func (s *summary) instruments(ctx context.Context) error {
 // pfsOn returns a Problem when performance_schema is off or not there.
 func pfsOn(ctx context.Context, q querier, source string) error {
 	on := false
-	_, err := q.Query(ctx, sqltext.Tagged("scrape", source, "SELECT @@global.performance_schema"), func(row []driver.Value) {
-		v, _ := number(row[0])
-		on = v == 1
-	})
+	_, err := q.Query(ctx, sqltext.Tagged("scrape", source, "SELECT @@global.performance_schema"),
+		func(row []driver.Value) {
+			v, _ := number(row[0])
+			on = v == 1
+		})
 	if n, ok := target.ServerErrorNumber(err); ok && n == 1193 { // unknown variable
 		return &Problem{State: snapshot.Missing, Reason: "this version of the server has no such thing", Err: err}
 	}
 	if err == nil && !on {
-		return &Problem{State: snapshot.Missing, Reason: "performance_schema is off", Fix: "performance_schema=ON in the server's configuration, then a restart"}
+		return &Problem{
+			State: snapshot.Missing, Reason: "performance_schema is off",
+			Fix: "performance_schema=ON in the server's configuration, then a restart",
+		}
 	}
 	return err
 }
@@ -278,13 +289,15 @@ func columnsOf(ctx context.Context, q querier, source string, tables []table) (m
 		schemas, names = append(schemas, "'"+t.schema+"'"), append(names, "'"+t.name+"'")
 	}
 	have := map[string]map[string]bool{}
-	_, err := q.Query(ctx, sqltext.Tagged("scrape", source, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS"+
-		" WHERE TABLE_SCHEMA IN ("+strings.Join(schemas, ",")+") AND TABLE_NAME IN ("+strings.Join(names, ",")+")"), func(row []driver.Value) {
-		t := strings.ToLower(string(text(row[0])) + "." + string(text(row[1])))
-		if have[t] == nil {
-			have[t] = map[string]bool{}
-		}
-		have[t][strings.ToUpper(string(text(row[2])))] = true
-	})
+	_, err := q.Query(ctx, sqltext.Tagged("scrape", source, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM "+
+		"information_schema.COLUMNS"+
+		" WHERE TABLE_SCHEMA IN ("+strings.Join(schemas, ",")+") AND TABLE_NAME IN ("+strings.Join(names, ",")+")"),
+		func(row []driver.Value) {
+			t := strings.ToLower(string(text(row[0])) + "." + string(text(row[1])))
+			if have[t] == nil {
+				have[t] = map[string]bool{}
+			}
+			have[t][strings.ToUpper(string(text(row[2])))] = true
+		})
 	return have, err
 }

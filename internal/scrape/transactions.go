@@ -16,7 +16,8 @@ import (
 //	dyno_transactions{state}              open now, by the server's word for their state
 //	dyno_transaction_oldest_seconds       age of the oldest, 0 for none
 //
-// InnoDB fills the table anew only when nobody has read it for 100 ms, so what is read from it within one round is of one moment.
+// InnoDB fills the table anew only when nobody has read it for 100 ms, so what is read from it within one round is of
+// one moment.
 type transactions struct {
 	q      querier
 	acc    account
@@ -28,17 +29,23 @@ type transactions struct {
 // trxLimit bounds the rows that are read; the oldest come first.
 const trxLimit = 1000
 
-// trxNow is the time as InnoDB stamps transactions: in the time zone of the operating system, whatever the session's is.
+// trxNow is the time as InnoDB stamps transactions: in the time zone of the operating system, whatever the session's
+// is.
 const trxNow = "CONVERT_TZ(SYSDATE(), @@session.time_zone, 'SYSTEM')"
 
 func newTransactions(q querier, acc account, seen *moment) *transactions {
 	readOnly := "trx_is_read_only"
-	if f := acc.Facts(); f.Flavor != "mariadb" && !f.Version.AtLeast(5, 6, 0) {
+	if f := acc.Facts(); !f.Flavor.IsMariaDB() && !f.Version.AtLeast(5, 6, 0) {
 		readOnly = "0"
 	}
-	return &transactions{q: q, acc: acc, seen: seen, states: map[string]metric.Labels{}, read: sqltext.Tagged("scrape", "transactions",
-		"SELECT trx_mysql_thread_id, trx_id, trx_state, TIMESTAMPDIFF(SECOND, trx_started, "+trxNow+"), trx_rows_locked, trx_rows_modified,"+
-			" "+readOnly+" FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id<>CONNECTION_ID() ORDER BY trx_started LIMIT "+strconv.Itoa(trxLimit))}
+	return &transactions{
+		q: q, acc: acc, seen: seen, states: map[string]metric.Labels{},
+		read: sqltext.Tagged("scrape", "transactions",
+			"SELECT trx_mysql_thread_id, trx_id, trx_state, TIMESTAMPDIFF(SECOND, trx_started, "+trxNow+
+				"), trx_rows_locked, trx_rows_modified,"+
+				" "+readOnly+" FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id<>CONNECTION_ID() ORDER BY "+
+				"trx_started LIMIT "+strconv.Itoa(trxLimit)),
+	}
 }
 
 func (s *transactions) Name() string { return "transactions" }
@@ -51,7 +58,10 @@ func (s *transactions) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		if len(row) != 7 || len(list) == trxLimit {
 			return
 		}
-		x := state.Transaction{Session: id(row[0]), ID: string(text(row[1])), Phase: string(text(row[2])), Locks: whole(row[4]), Modified: whole(row[5])}
+		x := state.Transaction{
+			Session: id(row[0]), ID: string(text(row[1])), Phase: string(text(row[2])),
+			Locks: whole(row[4]), Modified: whole(row[5]),
+		}
 		x.Seconds, _ = number(row[3])
 		x.Seconds = max(0, x.Seconds)
 		ro, _ := number(row[6])

@@ -10,15 +10,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// newUserstat reads the user statistics of MariaDB and Percona Server while the server gathers them: what each user and client did,
-// and the rows read of each table and through each index.
+// newUserstat reads the user statistics of MariaDB and Percona Server while the server gathers them: what each user and
+// client did, and the rows read of each table and through each index.
 //
 //	mysql_info_schema_user_statistics_<column>{user}, mysql_info_schema_client_statistics_<column>{client}
 //	mysql_info_schema_table_statistics_{rows_read,rows_changed,rows_changed_x_indexes}_total{schema,table}
 //	mysql_info_schema_index_statistics_rows_read_total{schema,table,index}
 //
-// Tables, indexes, users and clients beyond maxTables of each kind, those with the fewest rows, have no series. It needs PROCESS:
-// without it MariaDB shows an account nobody but itself.
+// Tables, indexes, users and clients beyond maxTables of each kind, those with the fewest rows, have no series. It
+// needs PROCESS: without it MariaDB shows an account nobody but itself.
 func newUserstat(q querier, acc account) *summary {
 	accounts := func(prefix string, user bool) (c []column) {
 		for _, x := range []struct{ column, metric string }{
@@ -60,16 +60,29 @@ func newUserstat(q querier, acc account) *summary {
 	const p = "mysql_info_schema_"
 	ofTable := []key{{"TABLE_SCHEMA", "schema", ""}, {"TABLE_NAME", "table", ""}}
 	s := &summary{q: q, acc: acc, name: "userstat", grant: "PROCESS ON *.*", tables: []table{
-		{schema: "information_schema", name: "USER_STATISTICS", keys: []key{{"USER", "user", ""}}, columns: accounts(p+"user_statistics_", true), order: "ROWS_READ DESC", limit: maxTables},
-		{schema: "information_schema", name: "CLIENT_STATISTICS", keys: []key{{"CLIENT", "client", ""}}, columns: accounts(p+"client_statistics_", false), order: "ROWS_READ DESC", limit: maxTables},
-		{schema: "information_schema", name: "TABLE_STATISTICS", keys: ofTable, order: "ROWS_READ DESC", limit: maxTables, columns: []column{
-			{"ROWS_READ", p + "table_statistics_rows_read_total", metric.Counter, 0, ""},
-			{"ROWS_CHANGED", p + "table_statistics_rows_changed_total", metric.Counter, 0, ""},
-			{"ROWS_CHANGED_X_INDEXES", p + "table_statistics_rows_changed_x_indexes_total", metric.Counter, 0, ""},
-		}},
-		{schema: "information_schema", name: "INDEX_STATISTICS", keys: append(ofTable[:2:2], key{"INDEX_NAME", "index", ""}), order: "ROWS_READ DESC", limit: maxTables, columns: []column{
-			{"ROWS_READ", p + "index_statistics_rows_read_total", metric.Counter, 0, ""},
-		}},
+		{
+			schema: "information_schema", name: "USER_STATISTICS", keys: []key{{"USER", "user", ""}},
+			columns: accounts(p+"user_statistics_", true), order: "ROWS_READ DESC", limit: maxTables,
+		},
+		{
+			schema: "information_schema", name: "CLIENT_STATISTICS", keys: []key{{"CLIENT", "client", ""}},
+			columns: accounts(p+"client_statistics_", false), order: "ROWS_READ DESC", limit: maxTables,
+		},
+		{
+			schema: "information_schema", name: "TABLE_STATISTICS", keys: ofTable, order: "ROWS_READ DESC",
+			limit: maxTables, columns: []column{
+				{"ROWS_READ", p + "table_statistics_rows_read_total", metric.Counter, 0, ""},
+				{"ROWS_CHANGED", p + "table_statistics_rows_changed_total", metric.Counter, 0, ""},
+				{"ROWS_CHANGED_X_INDEXES", p + "table_statistics_rows_changed_x_indexes_total", metric.Counter, 0, ""},
+			},
+		},
+		{
+			schema: "information_schema", name: "INDEX_STATISTICS",
+			keys: append(ofTable[:2:2], key{"INDEX_NAME", "index", ""}), order: "ROWS_READ DESC",
+			limit: maxTables, columns: []column{
+				{"ROWS_READ", p + "index_statistics_rows_read_total", metric.Counter, 0, ""},
+			},
+		},
 	}}
 	s.off = func(ctx context.Context) error { return userstatOn(ctx, q) }
 	return s

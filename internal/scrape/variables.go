@@ -14,14 +14,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// variables reads SHOW GLOBAL VARIABLES, which every account may: mysql_global_variables_<name> for those that are numbers or
-// switches, and what mysqld_exporter shows of the texts:
+// variables reads SHOW GLOBAL VARIABLES, which every account may: mysql_global_variables_<name> for those that are
+// numbers or switches, and what mysqld_exporter shows of the texts:
 //
 //	mysql_version_info{version,version_comment,innodb_version} 1
 //	mysql_transaction_isolation{level} 1
 //	mysql_galera_variables_info{wsrep_cluster_name} 1, mysql_galera_gcache_size_bytes
 //
-// A variable that has changed since the reading before is an event; when another server answers at the address, that is one.
+// A variable that has changed since the reading before is an event; when another server answers at the address, that is
+// one.
 type variables struct {
 	q     querier
 	acc   account
@@ -39,7 +40,10 @@ type info struct {
 }
 
 func newVariables(q querier, acc account) *variables {
-	return &variables{q: q, acc: acc, sql: sqltext.Tagged("scrape", "variables", "SHOW GLOBAL VARIABLES"), known: map[string]series{}, infos: map[string]info{}}
+	return &variables{
+		q: q, acc: acc, sql: sqltext.Tagged("scrape", "variables", "SHOW GLOBAL VARIABLES"),
+		known: map[string]series{}, infos: map[string]info{},
+	}
 }
 
 func (s *variables) Name() string { return "variables" }
@@ -47,7 +51,8 @@ func (s *variables) Name() string { return "variables" }
 func (s *variables) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	now := make(map[string]string, len(s.last))
 	if _, err := s.q.Query(ctx, s.sql, func(row []driver.Value) {
-		if len(row) == 2 && len(now) < 5000 && len(text(row[0])) <= longestText { // no server has so many, nor such names
+		if len(row) == 2 && len(now) < 5000 && len(text(row[0])) <= longestText {
+			// no server has so many, nor such names
 			now[string(text(row[0]))] = string(text(row[1]))
 		}
 	}); err != nil {
@@ -97,7 +102,8 @@ func (s *variables) texts(now map[string]string, at int64, emit func(metric.Samp
 		}
 		emit(metric.Sample{Name: name, Labels: x.labels, At: at, Value: 1})
 	}
-	show("mysql_version_info", "version", now["version"], "version_comment", now["version_comment"], "innodb_version", now["innodb_version"])
+	show("mysql_version_info", "version", now["version"], "version_comment", now["version_comment"],
+		"innodb_version", now["innodb_version"])
 	for _, n := range []string{"transaction_isolation", "tx_isolation"} {
 		if level, ok := now[n]; ok {
 			show("mysql_transaction_isolation", "level", level)
@@ -149,11 +155,12 @@ func gcacheSize(options string) (bytes float64, ok bool) {
 // maxChanges bounds the events of one reading.
 const maxChanges = 50
 
-// changes tells how two readings of the variables differ. Two servers are told apart by what a server keeps as long as it lives; the
-// differences of their settings are then no news.
+// changes tells how two readings of the variables differ. Two servers are told apart by what a server keeps as long as
+// it lives; the differences of their settings are then no news.
 func changes(old, now map[string]string, at time.Time) (out []event.Event) {
 	if was, is := identity(old), identity(now); was != is {
-		return []event.Event{{At: at, Kind: event.Restart, Text: "another server answers: " + serverWords(now) + " instead of " + serverWords(old)}}
+		return []event.Event{{At: at, Kind: event.Restart, Text: "another server answers: " + serverWords(now) +
+			" instead of " + serverWords(old)}}
 	}
 	for _, name := range sortedKeys(old, now) {
 		a, had := old[name]
@@ -171,13 +178,16 @@ func changes(old, now map[string]string, at time.Time) (out []event.Event) {
 		out = append(out, event.Event{At: at, Kind: event.Config, Text: text})
 	}
 	if n := len(out) - maxChanges; n > 0 {
-		out = append(out[:maxChanges], event.Event{At: at, Kind: event.Config, Text: fmt.Sprintf("%d more variables changed", n)})
+		out = append(out[:maxChanges], event.Event{
+			At: at, Kind: event.Config,
+			Text: fmt.Sprintf("%d more variables changed", n),
+		})
 	}
 	return out
 }
 
-// identity is what stays the same as long as it is one server, an upgrade aside. MySQL has a uuid, newer versions of MariaDB have
-// server_uid; older ones are told by machine, port and data directory.
+// identity is what stays the same as long as it is one server, an upgrade aside. MySQL has a uuid, newer versions of
+// MariaDB have server_uid; older ones are told by machine, port and data directory.
 func identity(v map[string]string) string {
 	if u := v["server_uuid"] + v["server_uid"]; u != "" {
 		return u
@@ -189,11 +199,14 @@ func serverWords(v map[string]string) string {
 	return shown(v["version"]) + " on " + shown(v["hostname"]) + ":" + shown(v["port"])
 }
 
-// moves reports whether a variable changes by itself: positions, clocks and what a client of the server does by working.
+// moves reports whether a variable changes by itself: positions, clocks and what a client of the server does by
+// working.
 func moves(name string) bool {
 	switch name {
-	case "gtid_executed", "gtid_purged", "gtid_owned", "gtid_binlog_pos", "gtid_binlog_state", "gtid_current_pos", "gtid_slave_pos", "timestamp", "rand_seed1", "rand_seed2",
-		"last_gtid", "insert_id", "last_insert_id", "identity", "pseudo_thread_id", "error_count", "warning_count", "tidb_current_ts",
+	case "gtid_executed", "gtid_purged", "gtid_owned", "gtid_binlog_pos", "gtid_binlog_state", "gtid_current_pos",
+		"gtid_slave_pos", "timestamp", "rand_seed1", "rand_seed2",
+		"last_gtid", "insert_id", "last_insert_id", "identity", "pseudo_thread_id", "error_count",
+		"warning_count", "tidb_current_ts",
 		"binlog_checksum_used", "log_bin_basename_used", "wsrep_start_position", "last_commit_read_ts":
 		return true
 	}
@@ -211,8 +224,10 @@ func alias(name string, all map[string]string) bool {
 }
 
 var aliases = map[string]string{
-	"log_slow_query": "slow_query_log", "log_slow_query_file": "slow_query_log_file", "log_slow_query_time": "long_query_time",
-	"log_slow_min_examined_row_limit": "min_examined_row_limit", "tx_isolation": "transaction_isolation", "tx_read_only": "transaction_read_only",
+	"log_slow_query": "slow_query_log", "log_slow_query_file": "slow_query_log_file",
+	"log_slow_query_time":             "long_query_time",
+	"log_slow_min_examined_row_limit": "min_examined_row_limit", "tx_isolation": "transaction_isolation",
+	"tx_read_only":   "transaction_read_only",
 	"storage_engine": "default_storage_engine", "log_bin_trust_routine_creators": "log_bin_trust_function_creators",
 }
 

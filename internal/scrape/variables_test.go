@@ -20,7 +20,8 @@ import (
 func TestChangesOfVariables(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	base := map[string]string{
-		"server_uuid": "u1", "hostname": "db1", "port": "3306", "version": "8.0.33", "max_connections": "151", "slave_net_timeout": "60", "replica_net_timeout": "60",
+		"server_uuid": "u1", "hostname": "db1", "port": "3306", "version": "8.0.33", "max_connections": "151",
+		"slave_net_timeout": "60", "replica_net_timeout": "60",
 		"gtid_executed": "a:1-5", "init_connect": "", "log_slow_query_time": "10", "long_query_time": "10",
 	}
 	f := func(change map[string]string, kind event.Kind, want ...string) {
@@ -48,13 +49,16 @@ func TestChangesOfVariables(t *testing.T) {
 	f(map[string]string{"max_connections": "200"}, event.Config, "max_connections 151 → 200")
 	f(map[string]string{"gtid_executed": "a:1-6"}, event.Config)
 	f(map[string]string{"gtid_owned": "a:7#12"}, event.Config)
-	f(map[string]string{"slave_net_timeout": "5", "replica_net_timeout": "5"}, event.Config, "replica_net_timeout 60 → 5")
+	f(map[string]string{"slave_net_timeout": "5", "replica_net_timeout": "5"}, event.Config,
+		"replica_net_timeout 60 → 5")
 	f(map[string]string{"log_slow_query_time": "1", "long_query_time": "1"}, event.Config, "long_query_time 10 → 1")
 	f(map[string]string{"new_thing": "x"}, event.Config, "new_thing is new: x")
 	f(map[string]string{"init_connect": "-"}, event.Config, "init_connect is gone, it was ''")
 	f(map[string]string{"init_connect": "SET PASSWORD='x'"}, event.Config, "init_connect '' → (not shown)")
-	f(map[string]string{"init_connect": "a\nb\x1b[31m\xff" + strings.Repeat("ü", 200)}, event.Config, "init_connect '' → a b [31m?"+strings.Repeat("ü", 90)+"…")
-	f(map[string]string{"server_uuid": "u2", "hostname": "db2", "max_connections": "1", "version": "10.11.19-MariaDB"}, event.Restart,
+	f(map[string]string{"init_connect": "a\nb\x1b[31m\xff" + strings.Repeat("ü", 200)}, event.Config,
+		"init_connect '' → a b [31m?"+strings.Repeat("ü", 90)+"…")
+	f(map[string]string{"server_uuid": "u2", "hostname": "db2", "max_connections": "1", "version": "10.11.19-MariaDB"},
+		event.Restart,
 		"another server answers: 10.11.19-MariaDB on db2:3306 instead of 8.0.33 on db1:3306")
 	f(map[string]string{"version": "8.0.34"}, event.Config, "version 8.0.33 → 8.0.34")
 
@@ -71,7 +75,10 @@ func TestChangesOfVariables(t *testing.T) {
 func TestVersionOfAnyBytes(t *testing.T) {
 	for _, version := range []string{"8.0.36\x00x", "a\x00job\x00b", "\xff", ""} {
 		w := without{end: 2, row: func(_ string, n int) []driver.Value {
-			return [][]driver.Value{{[]byte("version"), []byte(version)}, {[]byte(strings.Repeat("x", 1<<20)), []byte("1")}}[n]
+			return [][]driver.Value{
+				{[]byte("version"), []byte(version)},
+				{[]byte(strings.Repeat("x", 1<<20)), []byte("1")},
+			}[n]
 		}}
 		src := newVariables(w, w)
 		st := &turn{src: src}
@@ -79,7 +86,8 @@ func TestVersionOfAnyBytes(t *testing.T) {
 		if o := st.read(t.Context(), 0, time.Minute, func(m metric.Sample) { got = append(got, m) }); o.err != nil {
 			t.Error(o.err)
 		}
-		if len(got) != 1 || got[0].Labels.Get("version") != strings.ToValidUTF8(version, "?") || len(got[0].Labels) != 3 || len(src.last) != 1 {
+		if len(got) != 1 || got[0].Labels.Get("version") != strings.ToValidUTF8(version, "?") ||
+			len(got[0].Labels) != 3 || len(src.last) != 1 {
 			t.Errorf("%q: %d variables, %v", version, len(src.last), got)
 		}
 	}
@@ -101,7 +109,8 @@ func TestMistakeOfASourceEndsNothingElse(t *testing.T) {
 	for _, mistake := range []func(){func() { panic("BUG: of a source") }, func() { none.mistake() }} {
 		st := &turn{src: broken{mistake: mistake}}
 		var p *Problem
-		if o := st.read(t.Context(), 0, time.Minute, func(metric.Sample) {}); !errors.As(o.err, &p) || p.State != snapshot.Failed {
+		if o := st.read(t.Context(), 0, time.Minute, func(metric.Sample) {}); !errors.As(o.err, &p) ||
+			p.State != snapshot.Failed {
 			t.Error(o.err)
 		}
 	}
@@ -157,7 +166,10 @@ func TestGcacheSize(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for _, x := range []driver.Value{math.NaN(), math.Inf(1), float32(math.Inf(-1)), []byte("NaN"), []byte("1e999"), "1", nil} {
+	for _, x := range []driver.Value{
+		math.NaN(), math.Inf(1), float32(math.Inf(-1)), []byte("NaN"),
+		[]byte("1e999"), "1", nil,
+	} {
 		if v, ok := number(x); ok || math.IsNaN(v) || math.IsInf(v, 0) {
 			t.Errorf("%v is %v", x, v)
 		}

@@ -20,7 +20,9 @@ func TestVitalsAreMadeOfWhatIsRead(t *testing.T) {
 			read := func() []metric.Sample { // each source answers in time
 				for end := time.Now().Add(5 * time.Minute); ; {
 					r := sc.Once(t.Context())
-					if !slices.ContainsFunc(r.Sources, func(s snapshot.Source) bool { return s.State == snapshot.Slow }) {
+					if !slices.ContainsFunc(r.Sources, func(s snapshot.Source) bool {
+						return s.State == snapshot.Slow
+					}) {
 						return slices.Clone(r.Samples)
 					}
 					if time.Now().After(end) {
@@ -30,19 +32,24 @@ func TestVitalsAreMadeOfWhatIsRead(t *testing.T) {
 			}
 			a := read()
 			began := time.Now()
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT) ENGINE=InnoDB", "INSERT INTO d.t VALUES (1),(2)", "SELECT * FROM d.t")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT) ENGINE=InnoDB", "INSERT INTO d.t VALUES (1),(2)",
+				"SELECT * FROM d.t")
 			time.Sleep(20 * time.Millisecond) // clocks of CPUs tick
 			b := read()
 			seconds := time.Since(began).Seconds()
 			got := map[string]float64{}
-			for _, v := range state.Vitals(a, b, seconds) {
+			for _, v := range state.Between(state.Take(a), state.Take(b), seconds) {
 				got[v.Name] = v.Value
 			}
 			for _, name := range []string{
-				state.QPS, state.TPS, state.Running, state.Connected, state.SlowQueries, state.ServerCPU, state.HostCPUBusy, state.HostCPUSystem, state.HostIOWait, state.HostSteal,
-				state.HostCPUs, state.MemAvailable, state.ServerRSS, state.DiskReads, state.DiskWrites, state.DiskReadBytes, state.DiskWriteBytes, state.DiskBusy,
-				state.RowsRead, state.RowsWritten, state.PoolMisses, state.PoolRequests, state.PoolDirty, state.PoolFree, state.RedoBytes, state.Checkpoint, state.History,
-				state.RowLockWaits, state.RowLockWaiting, state.TmpDisk, state.BytesIn, state.BytesOut, state.Aborted, state.PressureCPU, state.PressureIO, state.PressureMemory,
+				state.QPS, state.TPS, state.Running, state.Connected, state.SlowQueries, state.ServerCPU,
+				state.HostCPUBusy, state.HostCPUSystem, state.HostIOWait, state.HostSteal,
+				state.HostCPUs, state.MemAvailable, state.ServerRSS, state.DiskReads, state.DiskWrites,
+				state.DiskReadBytes, state.DiskWriteBytes, state.DiskBusy,
+				state.RowsRead, state.RowsWritten, state.PoolMisses, state.PoolRequests, state.PoolDirty,
+				state.PoolFree, state.RedoBytes, state.Checkpoint, state.History,
+				state.RowLockWaits, state.RowLockWaiting, state.TmpDisk, state.BytesIn, state.BytesOut, state.Aborted,
+				state.PressureCPU, state.PressureIO, state.PressureMemory,
 				state.ScrapeServer, state.ScrapeClient,
 			} {
 				if _, ok := got[name]; !ok {
@@ -54,7 +61,8 @@ func TestVitalsAreMadeOfWhatIsRead(t *testing.T) {
 			}
 			var x metric.Sample
 			for _, x = range b {
-				if x.Name == metric.ClientStatus && x.Labels.Get("variable") == "threads_connected" && got[state.Connected] != x.Value {
+				if x.Name == metric.ClientStatus && x.Labels.Get("variable") == "threads_connected" &&
+					got[state.Connected] != x.Value {
 					t.Errorf("connected %v, want %v", got[state.Connected], x.Value)
 				}
 			}

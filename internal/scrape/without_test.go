@@ -50,11 +50,15 @@ func TestSessionsWithoutEnd(t *testing.T) {
 		{command: "Query", kept: mostSessions, left: 2 * mostSessions},
 		{command: "Daemon", kept: mostSessions, left: 2 * mostSessions, background: true},
 		{command: "Sleep", idle: 3 * mostSessions},
-		{command: "Sleep", wide: true, idle: mostSessions / 2, left: 3*mostSessions - mostSessions/2}, // each in a transaction, by the question
+		// each in a transaction, by the question
+		{command: "Sleep", wide: true, idle: mostSessions / 2, left: 3*mostSessions - mostSessions/2},
 	} {
 		q := without{end: 3 * mostSessions, row: func(_ string, n int) []driver.Value {
 			row := make([]driver.Value, 12)
-			for i, v := range []string{fmt.Sprint(n + 1), "u", "h", "d", c.command, "x", fmt.Sprint(n), fmt.Sprint("SELECT ", n)} {
+			for i, v := range []string{
+				fmt.Sprint(n + 1), "u", "h", "d", c.command, "x", fmt.Sprint(n),
+				fmt.Sprint("SELECT ", n),
+			} {
 				row[i] = []byte(v)
 			}
 			return row
@@ -79,9 +83,12 @@ func TestSessionsWithoutEnd(t *testing.T) {
 		if c.command == "Query" {
 			longest = 3*mostSessions - 1
 		}
-		if len(st.Sessions) != c.kept || st.Left.Sessions != c.left || st.Idle.Or(-1) != c.idle || st.Connections.Or(-1) != connections ||
-			got["mysql_info_schema_processlist_threads"] != 3*mostSessions || got["mysql_info_schema_processlist_longest_seconds"] != longest {
-			t.Errorf("%+v: %d sessions, %+v left out, %v idle of %v: %v", c, len(st.Sessions), st.Left, st.Idle, st.Connections, got)
+		if len(st.Sessions) != c.kept || st.Left.Sessions != c.left || st.Idle.Or(-1) != c.idle ||
+			st.Connections.Or(-1) != connections ||
+			got["mysql_info_schema_processlist_threads"] != 3*mostSessions ||
+			got["mysql_info_schema_processlist_longest_seconds"] != longest {
+			t.Errorf("%+v: %d sessions, %+v left out, %v idle of %v: %v", c, len(st.Sessions), st.Left,
+				st.Idle, st.Connections, got)
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// calls counts the calls of the source that are on their way. Unlike a sync.WaitGroup it may be waited for while others still begin:
-// these are refused then.
+// calls counts the calls of the source that are on their way. Unlike a sync.WaitGroup it may be waited for while others
+// still begin: these are refused then.
 type calls struct {
 	mu     sync.Mutex
 	n      int

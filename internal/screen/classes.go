@@ -11,17 +11,17 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-var classOrders = []order[state.Class]{
-	{"load", func(a, b state.Class) int { return cmp.Compare(b.Load, a.Load) }},
-	{"calls/s", func(a, b state.Class) int { return cmp.Compare(b.PerSecond, a.PerSecond) }},
-	{"mean", most(func(c state.Class) known.Value[float64] { return c.MeanSec })},
-	{"examined", most(func(c state.Class) known.Value[float64] { return c.Examined })},
-	{"errors/s", most(func(c state.Class) known.Value[float64] { return c.Errors })},
+var classOrders = []order[state.ActiveClass]{
+	{"load", func(a, b state.ActiveClass) int { return cmp.Compare(b.Load, a.Load) }},
+	{"calls/s", func(a, b state.ActiveClass) int { return cmp.Compare(b.PerSecond, a.PerSecond) }},
+	{"mean", most(func(c state.ActiveClass) known.Value[float64] { return c.MeanSec })},
+	{"examined", most(func(c state.ActiveClass) known.Value[float64] { return c.Examined })},
+	{"errors/s", most(func(c state.ActiveClass) known.Value[float64] { return c.Errors })},
 }
 
 // classes returns the table of the classes of the last seconds, at most limit of them.
-func classes(s *state.State, by order[state.Class], filter string, width, limit int) []row {
-	list := make([]state.Class, 0, len(s.Classes))
+func classes(s *state.State, by order[state.ActiveClass], filter string, width, limit int) []row {
+	list := make([]state.ActiveClass, 0, len(s.Classes))
 	total := 0.0
 	for _, c := range s.Classes {
 		total += c.Load
@@ -67,7 +67,8 @@ func classes(s *state.State, by order[state.Class], filter string, width, limit 
 			}
 		}
 		rows = append(rows, row{t.row(
-			span{clean(sqltext.ShortID(c.ID)), dim}, span{strconv.FormatFloat(c.Load, 'f', 2, 64), plain}, share, span{calls, plain}, span{mean, plain},
+			span{clean(sqltext.ShortID(c.ID)), dim}, span{strconv.FormatFloat(c.Load, 'f', 2, 64), plain}, share,
+			span{calls, plain}, span{mean, plain},
 			span{examined, plain}, errorsOf(c), span{clean(c.Schema), plain}, span{squeeze(head(c.Fingerprint)), plain},
 		), ref{aClass, c.Schema + "\x00" + c.ID, ""}})
 	}
@@ -82,7 +83,7 @@ func noClasses(s *state.State, filter string) string {
 	return nothingHere(s, filter, "the first window is not complete yet", "digests")
 }
 
-func errorsOf(c state.Class) span {
+func errorsOf(c state.ActiveClass) span {
 	v, ok := c.Errors.Get()
 	switch {
 	case !ok:

@@ -11,10 +11,10 @@ import (
 // maxMarks is how many combining marks a character keeps: enough for any language, too few to paint over other lines.
 const maxMarks = 3
 
-// clean makes a text of the server harmless on one line of a terminal. White space becomes a blank, control characters the
-// pictures that Unicode has for them, everything that changes the direction, the form or the order of its neighbours and bytes
-// that are not UTF-8 the replacement character. What is left takes the same number of cells on terminals that
-// count by character and on those that count by cluster.
+// clean makes a text of the server harmless on one line of a terminal. White space becomes a blank, control characters
+// the pictures that Unicode has for them, everything that changes the direction, the form or the order of its
+// neighbours and bytes that are not UTF-8 the replacement character. What is left takes the same number of cells on
+// terminals that count by character and on those that count by cluster.
 func clean(s string) string {
 	plain := true
 	for i := range len(s) {
@@ -34,7 +34,8 @@ func clean(s string) string {
 		i += n
 		mark := unicode.In(r, unicode.Mn, unicode.Me) && !unicode.Is(unicode.Variation_Selector, r)
 		switch {
-		case r == 0x200d, unicode.Is(unicode.Variation_Selector, r), r >= 0x1f3fb && r <= 0x1f3ff, r >= 0xe0000 && r <= 0xe007f:
+		case r == 0x200d, unicode.Is(unicode.Variation_Selector, r), r >= 0x1f3fb && r <= 0x1f3ff,
+			r >= 0xe0000 && r <= 0xe007f:
 			continue // joins and colours of pictures: terminals that know them draw one, the others several
 		case mark:
 			if marks < maxMarks {
@@ -51,7 +52,8 @@ func clean(s string) string {
 			b.WriteRune(0x2400 + r)
 		case r == 0x7f:
 			b.WriteRune(0x2421)
-		case r == utf8.RuneError, unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp, unicode.Cs, unicode.Co):
+		case r == utf8.RuneError, unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp,
+			unicode.Cs, unicode.Co):
 			b.WriteRune(utf8.RuneError)
 		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Regional_Indicator, r):
 			b.WriteRune(utf8.RuneError)

@@ -45,11 +45,28 @@ func TestCleanMakesTextHarmless(t *testing.T) {
 	}
 }
 
-// TestCleanOfAnything looks at random texts of all of Unicode: nothing that steers a terminal is left, cutting and padding give exactly
-// the width that was asked for, and our count of cells is never below that of terminals.
+// TestCleanOfAnything looks at random texts of all of Unicode: nothing that steers a terminal is left, cutting and
+// padding give exactly the width that was asked for, and our count of cells is never below that of terminals.
 func TestCleanOfAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
-	pools := [][2]rune{{0, 0x20}, {0x20, 0x7f}, {0x80, 0x250}, {0x300, 0x370}, {0x590, 0x700}, {0x900, 0x980}, {0x1100, 0x1200}, {0x2000, 0x2070}, {0x3000, 0x3100}, {0x4e00, 0x5000}, {0xac00, 0xad00}, {0xfe00, 0xffff}, {0x1f1e6, 0x1f200}, {0x1f300, 0x1f700}, {0xe0000, 0xe0200}, {0, unicode.MaxRune}}
+	pools := [][2]rune{
+		{0, 0x20},
+		{0x20, 0x7f},
+		{0x80, 0x250},
+		{0x300, 0x370},
+		{0x590, 0x700},
+		{0x900, 0x980},
+		{0x1100, 0x1200},
+		{0x2000, 0x2070},
+		{0x3000, 0x3100},
+		{0x4e00, 0x5000},
+		{0xac00, 0xad00},
+		{0xfe00, 0xffff},
+		{0x1f1e6, 0x1f200},
+		{0x1f300, 0x1f700},
+		{0xe0000, 0xe0200},
+		{0, unicode.MaxRune},
+	}
 	for range 600 {
 		var b strings.Builder
 		for range r.IntN(40) {
@@ -86,7 +103,8 @@ func TestCleanOfAnything(t *testing.T) {
 				t.Fatalf("%q wrapped at %d: %q", s, n, l)
 			}
 		}
-		if got, want := strings.ReplaceAll(strings.Join(wrap(s, n), ""), " ", ""), strings.ReplaceAll(s, " ", ""); got != want {
+		if got, want := strings.ReplaceAll(strings.Join(wrap(s, n), ""), " ", ""),
+			strings.ReplaceAll(s, " ", ""); got != want {
 			t.Fatalf("%q wrapped at %d lost text: %q", s, n, got)
 		}
 	}

@@ -122,7 +122,7 @@ func sessionOf(s *state.State, r ref) *state.Session {
 	return nil
 }
 
-func classOf(s *state.State, r ref) *state.Class {
+func classOf(s *state.State, r ref) *state.ActiveClass {
 	for i := range s.Classes {
 		if c := &s.Classes[i]; r.kind == aClass && c.Schema+"\x00"+c.ID == r.id {
 			return c
@@ -148,7 +148,8 @@ func facts(width int, kv ...string) []line {
 	return append(out, l)
 }
 
-// sessionDetails tells all about a session: itself, its statement, what it waits for and who waits for it, its transaction.
+// sessionDetails tells all about a session: itself, its statement, what it waits for and who waits for it, its
+// transaction.
 func sessionDetails(s *state.State, r ref, width int) []line {
 	id, _ := strconv.ParseUint(r.id, 10, 64)
 	var ls []line
@@ -156,9 +157,12 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 	if x == nil {
 		ls = append(ls, as(dim, "not among the observed sessions"))
 	} else {
-		ls = append(ls, facts(width, "account", clean(x.User)+"@"+clean(x.Host), "database", orNone(x.DB), "command", clean(x.Command)+" "+seconds(x.Seconds),
-			"state", orNone(x.Phase), "wait event", orNone(x.Wait), "rows examined", shown(x.Examined, count), "sent", shown(x.Sent, count),
-			"memory", shown(x.Memory, size), "progress", shown(x.Progress, unit.Percent), "class", orNone(x.ClassID))...)
+		ls = append(ls, facts(width, "account", clean(x.User)+"@"+clean(x.Host), "database", orNone(x.DB), "command",
+			clean(x.Command)+" "+seconds(x.Seconds),
+			"state", orNone(x.Phase), "wait event", orNone(x.Wait), "rows examined", shown(x.Examined, count),
+			"sent", shown(x.Sent, count),
+			"memory", shown(x.Memory, size), "progress", shown(x.Progress, unit.Percent),
+			"class", orNone(x.ClassID))...)
 		title := line{{"statement", strong}}
 		sql := cmp.Or(x.SQL, x.Last)
 		if !busy(*x) && sql != "" {
@@ -183,15 +187,20 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 		}
 		b, known := w.Blocker.Get()
 		if known {
-			ls = append(ls, line{{"waits ", warn}, {shown(w.Seconds, seconds) + " for " + strconv.FormatUint(b, 10) + ": " + what(w), plain}})
+			ls = append(ls, line{{"waits ", warn}, {shown(w.Seconds, seconds) + " for " + strconv.FormatUint(b, 10) +
+				": " + what(w), plain}})
 			continue
 		}
-		ls = append(ls, line{{"waits ", warn}, {shown(w.Seconds, seconds) + " for an unknown session: " + what(w), plain}})
+		ls = append(ls, line{{"waits ", warn}, {
+			shown(w.Seconds, seconds) + " for an unknown session: " + what(w),
+			plain,
+		}})
 		ls = append(ls, wrapped(squeeze(w.Why), width, "  ")...)
 	}
 	for _, w := range s.Waits {
 		if b, known := w.Blocker.Get(); known && b == id {
-			ls = append(ls, line{{"blocks ", bad}, {strconv.FormatUint(w.Waiter, 10) + " for " + shown(w.Seconds, seconds) + ": " + what(w), plain}})
+			ls = append(ls, line{{"blocks ", bad}, {strconv.FormatUint(w.Waiter, 10) + " for " +
+				shown(w.Seconds, seconds) + ": " + what(w), plain}})
 		}
 	}
 	if n == len(ls) {
@@ -212,10 +221,12 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 }
 
 // classDetails tells all about a class, and who runs it.
-func classDetails(s *state.State, c state.Class, width int) []line {
+func classDetails(s *state.State, c state.ActiveClass, width int) []line {
 	rate := func(v float64) string { return unit.Count(v) + "/s" }
-	ls := facts(width, "database", orNone(c.Schema), "calls", rate(c.PerSecond), "load", strconv.FormatFloat(c.Load, 'f', 2, 64)+" at a time",
-		"mean time", shown(c.MeanSec, unit.Seconds), "rows examined a call", shown(c.Examined, unit.Count), "errors", shown(c.Errors, rate))
+	ls := facts(width, "database", orNone(c.Schema), "calls", rate(c.PerSecond), "load",
+		strconv.FormatFloat(c.Load, 'f', 2, 64)+" at a time",
+		"mean time", shown(c.MeanSec, unit.Seconds), "rows examined a call", shown(c.Examined, unit.Count),
+		"errors", shown(c.Errors, rate))
 	if c.Sampled {
 		ls = append(ls, as(warn, "estimated from samples: calls and rows examined are lower bounds"))
 	}
@@ -226,7 +237,11 @@ func classDetails(s *state.State, c state.Class, width int) []line {
 	for _, x := range s.Sessions {
 		if x.ClassID == c.ID {
 			n++
-			ls = append(ls, line{{padLeft(strconv.FormatUint(x.ID, 10), 8) + " ", plain}, {account(x.User, x.Host) + " " + seconds(x.Seconds), dim}, {" " + squeeze(head(x.SQL)), plain}}.fit(width-1))
+			ls = append(ls, line{
+				{padLeft(strconv.FormatUint(x.ID, 10), 8) + " ", plain},
+				{account(x.User, x.Host) + " " + seconds(x.Seconds), dim},
+				{" " + squeeze(head(x.SQL)), plain},
+			}.fit(width-1))
 		}
 	}
 	if n == 0 {
@@ -264,5 +279,6 @@ func help() []line {
 	} {
 		ls = append(ls, line{{pad(k[0], 16), strong}, {k[1], plain}})
 	}
-	return append(ls, nil, line{{none, strong}, {" was not observed; the view sources says why. Graphs show the last two minutes.", plain}})
+	return append(ls, nil, line{{none, strong}, {" was not observed; the view sources says why. Graphs show the last " +
+		"two minutes.", plain}})
 }

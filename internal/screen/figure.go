@@ -57,7 +57,8 @@ func (f figure) of(s *state.State) span {
 	return span{f.write(v), r}
 }
 
-// get returns the value. Sessions that wait for locks of any kind are counted, which the server does for row locks alone.
+// get returns the value. Sessions that wait for locks of any kind are counted, which the server does for row locks
+// alone.
 func (f figure) get(s *state.State) known.Value[float64] {
 	v := s.Get(f.name)
 	if f.name != state.RowLockWaiting {

@@ -34,7 +34,8 @@ func TestUnknownIsNeverZero(t *testing.T) {
 	}
 }
 
-// TestLockWaitsOfAnyKind: the headline does not say 0 while sessions wait for a metadata lock, which the server's counter leaves out.
+// TestLockWaitsOfAnyKind: the headline does not say 0 while sessions wait for a metadata lock, which the server's
+// counter leaves out.
 func TestLockWaitsOfAnyKind(t *testing.T) {
 	i := slices.IndexFunc(activity, func(f figure) bool { return f.name == state.RowLockWaiting })
 	s := &state.State{Vitals: []state.Vital{{Name: state.RowLockWaiting}}}
@@ -45,7 +46,11 @@ func TestLockWaitsOfAnyKind(t *testing.T) {
 		}
 	}
 	f("lock waits 0")
-	s.Waits = []state.Wait{{Kind: state.MetadataLock, Waiter: 3}, {Kind: state.MetadataLock, Waiter: 3}, {Kind: state.MetadataLock, Waiter: 4}}
+	s.Waits = []state.Wait{
+		{Kind: state.MetadataLock, Waiter: 3},
+		{Kind: state.MetadataLock, Waiter: 3},
+		{Kind: state.MetadataLock, Waiter: 4},
+	}
 	f("lock waits 2")
 	s.Vitals[0].Value = 9
 	f("lock waits 9")

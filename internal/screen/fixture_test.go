@@ -44,25 +44,82 @@ func pileUp(at time.Time) *state.State {
 		},
 		Connections: known.Of(143), Idle: known.Of(120),
 		Sessions: []state.Session{
-			{ID: 42, User: "app", Host: "10.0.0.7:51000", DB: "shop", Command: "Query", Phase: "Updating", Seconds: 31, SQL: "UPDATE orders SET state='paid'\n\tWHERE id = 7", ClassID: "AAAABBBBCCCCDDDDAAAABBBBCCCCDDDD", Examined: known.Of(uint64(1))},
-			{ID: 43, User: "app", Host: "10.0.0.8:51000", DB: "shop", Command: "Query", Phase: "Updating", Seconds: 12, SQL: "UPDATE orders SET state='sent' WHERE id = 7", ClassID: "AAAABBBBCCCCDDDDAAAABBBBCCCCDDDD"},
-			{ID: 44, User: "report", Host: "10.0.0.9:4000", DB: "shop", Command: "Query", Phase: "Waiting for table metadata lock", Seconds: 3, SQL: "SELECT * FROM stock WHERE 名前 = '東京' AND x = '\x1b[31mred\x00'"},
-			{ID: 51, User: "deploy", Host: "localhost", DB: "shop", Command: "Query", Phase: "copy to tmp table", Seconds: 95, SQL: "ALTER TABLE stock ADD KEY (a)", Progress: known.Of(0.425)},
-			{ID: 41, User: "batch", Host: "10.0.0.7:50999", DB: "shop", Command: "Sleep", Seconds: 32, SQL: "UPDATE orders SET total = total + 1 WHERE id = 7", Memory: known.Of(uint64(3 << 20))},
+			{
+				ID: 42, User: "app", Host: "10.0.0.7:51000", DB: "shop", Command: "Query", Phase: "Updating", Seconds: 31,
+				SQL: "UPDATE orders SET state='paid'\n\tWHERE id = 7", ClassID: "AAAABBBBCCCCDDDDAAAABBBBCCCCDDDD",
+				Examined: known.Of(uint64(1)),
+			},
+			{
+				ID: 43, User: "app", Host: "10.0.0.8:51000", DB: "shop", Command: "Query", Phase: "Updating", Seconds: 12,
+				SQL: "UPDATE orders SET state='sent' WHERE id = 7", ClassID: "AAAABBBBCCCCDDDDAAAABBBBCCCCDDDD",
+			},
+			{
+				ID: 44, User: "report", Host: "10.0.0.9:4000", DB: "shop", Command: "Query",
+				Phase: "Waiting for table metadata lock", Seconds: 3, SQL: "SELECT * FROM stock WHERE 名前 = '東京' AND " +
+					"x = '\x1b[31mred\x00'",
+			},
+			{
+				ID: 51, User: "deploy", Host: "localhost", DB: "shop", Command: "Query", Phase: "copy to tmp table",
+				Seconds: 95, SQL: "ALTER TABLE stock ADD KEY (a)", Progress: known.Of(0.425),
+			},
+			{
+				ID: 41, User: "batch", Host: "10.0.0.7:50999", DB: "shop", Command: "Sleep", Seconds: 32,
+				SQL: "UPDATE orders SET total = total + 1 WHERE id = 7", Memory: known.Of(uint64(3 << 20)),
+			},
 		},
-		Transactions: []state.Transaction{{Session: 41, ID: "421", Phase: "RUNNING", Seconds: 45, Locks: known.Of(uint64(3)), Modified: known.Of(uint64(1))}, {Session: 42, ID: "422", Phase: "LOCK WAIT", Seconds: 31}},
+		Transactions: []state.Transaction{
+			{
+				Session: 41, ID: "421", Phase: "RUNNING", Seconds: 45,
+				Locks: known.Of(uint64(3)), Modified: known.Of(uint64(1)),
+			},
+			{Session: 42, ID: "422", Phase: "LOCK WAIT", Seconds: 31},
+		},
 		Waits: []state.Wait{
-			{Kind: state.RowLock, Waiter: 42, Blocker: known.Of(uint64(41)), Object: "shop.orders PRIMARY", Mode: "X,REC_NOT_GAP", Held: "X", Seconds: known.Of(31.0)},
-			{Kind: state.RowLock, Waiter: 43, Blocker: known.Of(uint64(42)), Object: "shop.orders PRIMARY", Mode: "X,REC_NOT_GAP", Seconds: known.Of(12.0)},
-			{Kind: state.MetadataLock, Waiter: 44, Why: "plugin metadata_lock_info is not loaded: INSTALL SONAME 'metadata_lock_info'", Object: "shop.stock", Mode: "SHARED_READ"},
+			{
+				Kind: state.RowLock, Waiter: 42, Blocker: known.Of(uint64(41)), Object: "shop.orders PRIMARY",
+				Mode: "X,REC_NOT_GAP", Held: "X", Seconds: known.Of(31.0),
+			},
+			{
+				Kind: state.RowLock, Waiter: 43, Blocker: known.Of(uint64(42)), Object: "shop.orders PRIMARY",
+				Mode: "X,REC_NOT_GAP", Seconds: known.Of(12.0),
+			},
+			{Kind: state.MetadataLock, Waiter: 44, Why: "plugin metadata_lock_info is not loaded: INSTALL SONAME " +
+				"'metadata_lock_info'", Object: "shop.stock", Mode: "SHARED_READ"},
 		},
-		Classes: []state.Class{
-			{ID: "AAAABBBBCCCCDDDDAAAABBBBCCCCDDDD", Fingerprint: "update orders set state=? where id = ?", Schema: "shop", PerSecond: 210, Load: 2.1, MeanSec: known.Of(0.01), Examined: known.Of(1.0), Errors: known.Of(0.0)},
-			{ID: "1111222233334444AAAABBBBCCCCDDDD", Fingerprint: "select * from stock where 名前 = ?", Schema: "shop", PerSecond: 12000, Load: 0.9, MeanSec: known.Of(0.000075), Errors: known.Of(2.0)},
-			{ID: "99992222333344440000BBBBCCCCDDDD", Fingerprint: "alter table stock add key (a)", Sampled: true, PerSecond: 0.1, Load: 1},
+		Classes: []state.ActiveClass{
+			{
+				ID: "AAAABBBBCCCCDDDDAAAABBBBCCCCDDDD", Fingerprint: "update orders set state=? where id = ?",
+				Schema: "shop", PerSecond: 210, Load: 2.1, MeanSec: known.Of(0.01), Examined: known.Of(1.0),
+				Errors: known.Of(0.0),
+			},
+			{
+				ID: "1111222233334444AAAABBBBCCCCDDDD", Fingerprint: "select * from stock where 名前 = ?", Schema: "shop",
+				PerSecond: 12000, Load: 0.9, MeanSec: known.Of(0.000075), Errors: known.Of(2.0),
+			},
+			{
+				ID: "99992222333344440000BBBBCCCCDDDD", Fingerprint: "alter table stock add key (a)", Sampled: true,
+				PerSecond: 0.1, Load: 1,
+			},
 		},
 		ClassSeconds: 5,
-		Sources:      []snapshot.Source{{Name: "waits", State: snapshot.Missing, Reason: "performance_schema is off", Fix: "performance_schema=ON in the server's configuration, then a restart"}, {Name: "innodb_metrics", State: snapshot.Denied, Reason: "a privilege is missing", Fix: "GRANT PROCESS ON *.* TO `dyno`@`%`"}, {Name: "process", State: snapshot.Missing, Reason: "the server runs on another machine"}, {Name: "host", State: snapshot.Missing, Reason: "the server runs on another machine"}},
+		Sources: []snapshot.Source{
+			{
+				Name: "waits", State: snapshot.Missing, Reason: "performance_schema is off",
+				Fix: "performance_schema=ON in the server's configuration, then a restart",
+			},
+			{
+				Name: "innodb_metrics", State: snapshot.Denied, Reason: "a privilege is missing",
+				Fix: "GRANT PROCESS ON *.* TO `dyno`@`%`",
+			},
+			{
+				Name: "process", State: snapshot.Missing,
+				Reason: "the server runs on another machine",
+			},
+			{
+				Name: "host", State: snapshot.Missing,
+				Reason: "the server runs on another machine",
+			},
+		},
 	}
 }
 

@@ -35,21 +35,29 @@ func golden(t *testing.T, name, got string) {
 // screenOf is the screen after a hundred calm seconds and a pile-up.
 func screenOf(t testing.TB, width, height int, last *state.State) *model {
 	t.Helper()
-	m := newModel(t.Context(), &kept{}, Options{Location: time.UTC, Target: "shop-db1", Env: []string{"NO_COLOR=1"}}, noon)
+	m := newModel(t.Context(), &kept{}, Options{Location: time.UTC, Target: "shop-db1", Env: []string{"NO_COLOR=1"}},
+		noon)
 	m.width, m.height = width, height
 	for i := range 100 {
 		s := calm(noon.Add(time.Duration(i-100) * time.Second))
 		s.Vitals[0].Value = float64(1000 + i*i)
 		m.Update(updateMsg{Update{State: s}, s.At})
 	}
-	m.Update(updateMsg{Update{State: last, Events: []event.Event{{At: noon.Add(-30 * time.Second), Kind: event.Config, Text: "max_connections 151 → 200"}}}, noon})
+	m.Update(updateMsg{Update{State: last, Events: []event.Event{{
+		At: noon.Add(-30 * time.Second), Kind: event.Config,
+		Text: "max_connections 151 → 200",
+	}}}, noon})
 	return m
 }
 
 func TestViews(t *testing.T) {
 	long := pileUp(noon)
 	long.InnoDB = "=====\nSEMAPHORES\n\t\x1b[2Jwicked\n"
-	down := &state.State{Target: "shop-db1", At: noon, Server: "mariadb 10.11.19", Reason: "dial tcp 10.0.0.1:3306: connection refused", Sources: []snapshot.Source{{Name: "global_status", State: snapshot.Failed, Reason: "no connection"}}}
+	down := &state.State{
+		Target: "shop-db1", At: noon, Server: "mariadb 10.11.19",
+		Reason:  "dial tcp 10.0.0.1:3306: connection refused",
+		Sources: []snapshot.Source{{Name: "global_status", State: snapshot.Failed, Reason: "no connection"}},
+	}
 	f := func(name string, width, height int, s *state.State, keys ...string) {
 		t.Helper()
 		m := screenOf(t, width, height, s)
@@ -89,7 +97,10 @@ func TestViews(t *testing.T) {
 func TestNothingIsKnownYet(t *testing.T) {
 	m := newModel(t.Context(), &kept{}, Options{Location: time.UTC, Target: "shop\x1b-db1"}, noon)
 	golden(t, "waiting80", m.text())
-	for _, k := range []string{"1", "2", "3", "4", "5", "6", "enter", "e", "s", "left", "right", "up", "down", "pgup", "p", "l", "?", "esc", "[", "]"} {
+	for _, k := range []string{
+		"1", "2", "3", "4", "5", "6", "enter", "e", "s", "left", "right", "up", "down", "pgup",
+		"p", "l", "?", "esc", "[", "]",
+	} {
 		press(m, k) // nothing to act on: nothing may break
 		m.text()
 	}
@@ -97,7 +108,12 @@ func TestNothingIsKnownYet(t *testing.T) {
 
 // TestAnySizeAndKey draws screens of any size, with states that lack everything.
 func TestAnySizeAndKey(t *testing.T) {
-	states := []*state.State{pileUp(noon), calm(noon), {Up: true, At: noon}, {At: noon}, {Up: true, At: noon, Waits: []state.Wait{{Waiter: 1}, {Waiter: 1, Kind: state.RowLock}}}}
+	states := []*state.State{
+		pileUp(noon), calm(noon),
+		{Up: true, At: noon},
+		{At: noon},
+		{Up: true, At: noon, Waits: []state.Wait{{Waiter: 1}, {Waiter: 1, Kind: state.RowLock}}},
+	}
 	keys := []string{"down", "enter", "end", "esc", "tab", "s", "?", "q", "left"}
 	for _, w := range []int{1, 39, 100} {
 		for _, h := range []int{0, 5, 13, 24} {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// parseTime reads a moment as people type it: a time of day (today's, or yesterday's when it has not come yet), a date with a time, or
-// how long ago. now and loc say what today is.
+// parseTime reads a moment as people type it: a time of day (today's, or yesterday's when it has not come yet), a date
+// with a time, or how long ago. now and loc say what today is.
 func parseTime(s string, now time.Time, loc *time.Location) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	now = now.In(loc)
@@ -27,7 +27,10 @@ func parseTime(s string, now time.Time, loc *time.Location) (time.Time, error) {
 			return at, nil
 		}
 	}
-	for _, f := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"} {
+	for _, f := range []string{
+		time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04",
+		"2006-01-02T15:04", "2006-01-02",
+	} {
 		if t, err := time.ParseInLocation(f, s, loc); err == nil {
 			return t, nil
 		}

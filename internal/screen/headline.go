@@ -18,7 +18,10 @@ var (
 	serverCPU = figure{"server CPU", state.ServerCPU, cores, nil}
 
 	price = []figure{
-		{"time in server", state.ScrapeServer, func(v float64) string { return unit.Seconds(v) + "/s" }, above(0.05, 0.25)},
+		{
+			"time in server", state.ScrapeServer, func(v float64) string { return unit.Seconds(v) + "/s" },
+			above(0.05, 0.25),
+		},
 		{"CPU here", state.ScrapeClient, func(v float64) string { return unit.Seconds(v) + "/s" }, above(0.05, 0.25)},
 	}
 )
@@ -34,8 +37,16 @@ type graph struct {
 var graphs = [4][]graph{
 	{{"statements", []string{state.QPS}, perSecond}, {"commits", []string{state.TPS}, perSecond}},
 	{{"mean time", []string{state.Latency}, unit.Seconds}, {"running", []string{state.Running}, unit.Count}},
-	{{"CPU", []string{state.ServerCPU}, cores}, {"host CPU", []string{state.HostCPUBusy}, unit.Percent}, {"rows read", []string{state.RowsRead}, perSecond}},
-	{{"disk", []string{state.DiskReadBytes, state.DiskWriteBytes}, bytesRate}, {"redo", []string{state.RedoBytes}, bytesRate}, {"pool misses", []string{state.PoolMisses}, perSecond}},
+	{
+		{"CPU", []string{state.ServerCPU}, cores},
+		{"host CPU", []string{state.HostCPUBusy}, unit.Percent},
+		{"rows read", []string{state.RowsRead}, perSecond},
+	},
+	{{"disk", []string{state.DiskReadBytes, state.DiskWriteBytes}, bytesRate}, {
+		"redo",
+		[]string{state.RedoBytes},
+		bytesRate,
+	}, {"pool misses", []string{state.PoolMisses}, perSecond}},
 }
 
 // of returns the graph's value; unknown when any of its vitals is.
@@ -75,8 +86,8 @@ type moment struct {
 // span of the headline's graphs.
 const graphSpan = 2 * time.Minute
 
-// spark draws a graph of n cells over the time up to end: the mean of what each cell covers, a blank where nothing was observed, a
-// mark where an event began. Heights are from zero to the highest.
+// spark draws a graph of n cells over the time up to end: the mean of what each cell covers, a blank where nothing was
+// observed, a mark where an event began. Heights are from zero to the highest.
 func spark(g graph, past []moment, events []event.Event, end time.Time, n int) line {
 	if n <= 0 {
 		return nil

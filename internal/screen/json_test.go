@@ -11,7 +11,8 @@ import (
 
 func TestJSONIsOneLineEach(t *testing.T) {
 	s := pileUp(noon)
-	s.Vitals = append(s.Vitals, state.Vital{Name: "nan", Value: math.NaN()}, state.Vital{Name: "inf", Value: math.Inf(1)})
+	s.Vitals = append(s.Vitals, state.Vital{Name: "nan", Value: math.NaN()},
+		state.Vital{Name: "inf", Value: math.Inf(1)})
 	n := len(s.Vitals)
 	var b bytes.Buffer
 	if err := JSON(&b, s); err != nil {
@@ -28,7 +29,8 @@ func TestJSONIsOneLineEach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.Get(state.QPS).Or(0) != 12345 || back.Get("nan").OK() || back.Get("inf").OK() || len(back.Waits) != 3 || back.Sessions[3].SQL != s.Sessions[3].SQL {
+	if back.Get(state.QPS).Or(0) != 12345 || back.Get("nan").OK() || back.Get("inf").OK() || len(back.Waits) != 3 ||
+		back.Sessions[3].SQL != s.Sessions[3].SQL {
 		t.Errorf("got %+v", back)
 	}
 }

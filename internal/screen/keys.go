@@ -174,7 +174,8 @@ func (m *model) follow() tea.Cmd {
 	return nil
 }
 
-// planWithin is how long a plan is waited for: a statement's tables may be locked by the very thing that is looked into.
+// planWithin is how long a plan is waited for: a statement's tables may be locked by the very thing that is looked
+// into.
 const planWithin = 10 * time.Second
 
 var errNoPlan = errors.New("no plan after 10 s: the statement's tables may be locked")
@@ -199,7 +200,8 @@ func (m *model) explain() tea.Cmd {
 	if m.mode != live {
 		title = "plan, as of now"
 	}
-	m.over = &overlay{title: title, sql: sql, asked: n, lines: append(statementLines(sql, m.width), nil, as(dim, "asking the server …"))}
+	m.over = &overlay{title: title, sql: sql, asked: n, lines: append(statementLines(sql, m.width), nil,
+		as(dim, "asking the server …"))}
 	return m.call(func(ctx context.Context) tea.Msg {
 		ctx, cancel := context.WithTimeoutCause(ctx, planWithin, errNoPlan)
 		defer cancel()

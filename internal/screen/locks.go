@@ -26,7 +26,8 @@ func locks(s *state.State, filter string, width, limit int) []row {
 	if waiters == 0 {
 		return []row{heading(title.add(dim, nothingHere(s, "", "no waiters", "locks")))}
 	}
-	title = title.add(bad, unit.Plural(waiters, "session waits", "sessions wait")).add(dim, " behind "+unit.Plural(len(roots), "root blocker", "root blockers"))
+	title = title.add(bad, unit.Plural(waiters, "session waits", "sessions wait")).add(dim, " behind "+
+		unit.Plural(len(roots), "root blocker", "root blockers"))
 	for _, r := range roots {
 		if filter == "" || g.matches(r, filter) {
 			g.root(r)

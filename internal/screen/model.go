@@ -40,7 +40,8 @@ const (
 	keepEvents  = 200
 )
 
-// model is everything that the screen shows. It is used by one goroutine; what takes time is done by commands, which send a message.
+// model is everything that the screen shows. It is used by one goroutine; what takes time is done by commands, which
+// send a message.
 type model struct {
 	ctx   context.Context
 	src   Source

@@ -18,8 +18,10 @@ import (
 // keyOf makes the message of a key by its name.
 func keyOf(name string) tea.KeyPressMsg {
 	for n, code := range map[string]rune{
-		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
-		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "backspace": tea.KeyBackspace,
+		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown,
+		"left": tea.KeyLeft, "right": tea.KeyRight,
+		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
+		"backspace": tea.KeyBackspace,
 	} {
 		if n == name {
 			return tea.KeyPressMsg{Code: code}
@@ -80,7 +82,10 @@ func pastOf() *kept {
 		if i >= 1500 && i < 2100 {
 			continue
 		}
-		s := &state.State{Target: "shop-db1", At: at, Up: true, Vitals: []state.Vital{{Name: state.QPS, Value: float64(i)}}}
+		s := &state.State{
+			Target: "shop-db1", At: at, Up: true,
+			Vitals: []state.Vital{{Name: state.QPS, Value: float64(i)}},
+		}
 		if i == 1000 {
 			s = pileUp(at)
 		}
@@ -105,7 +110,8 @@ func TestRewind(t *testing.T) {
 	at := func(ago time.Duration, wantMode mode) {
 		t.Helper()
 		if m.shown == nil || !m.shown.At.Equal(noon.Add(-ago)) || m.mode != wantMode {
-			t.Fatalf("shows %v in mode %d, want %v in mode %d; note %q", m.shown.At, m.mode, noon.Add(-ago), wantMode, m.note.text)
+			t.Fatalf("shows %v in mode %d, want %v in mode %d; note %q", m.shown.At, m.mode,
+				noon.Add(-ago), wantMode, m.note.text)
 		}
 	}
 	at(0, live)
@@ -204,7 +210,8 @@ func TestStepsOverLongGaps(t *testing.T) {
 	}
 }
 
-// TestStepsAreGathered holds back the source's answer while keys are pressed: one more question is asked, not one per key.
+// TestStepsAreGathered holds back the source's answer while keys are pressed: one more question is asked, not one per
+// key.
 func TestStepsAreGathered(t *testing.T) {
 	k := pastOf()
 	m := liveOn(t, k, 1)
@@ -238,7 +245,8 @@ func TestStartsInThePast(t *testing.T) {
 		m := newModel(t.Context(), k, Options{Location: time.UTC, At: at}, noon.Add(time.Minute))
 		do(m, m.begin())
 		m.Update(endMsg{})
-		if m.shown == nil && !want.IsZero() || m.shown != nil && !m.shown.At.Equal(want) || !strings.Contains(m.note.text, note) {
+		if m.shown == nil && !want.IsZero() || m.shown != nil && !m.shown.At.Equal(want) ||
+			!strings.Contains(m.note.text, note) {
 			t.Errorf("%v: shows %+v, note %q", at, m.shown, m.note.text)
 		}
 	}
@@ -266,7 +274,8 @@ func TestNewsThatDoNotCome(t *testing.T) {
 		t.Errorf("got\n%s", m.text())
 	}
 	m.Update(endMsg{errors.New("access \x1bdenied")})
-	if got := m.text(); !strings.Contains(got, "NO MORE DATA since 12:00:00") || !strings.Contains(got, "access ␛denied") {
+	if got := m.text(); !strings.Contains(got, "NO MORE DATA since 12:00:00") ||
+		!strings.Contains(got, "access ␛denied") {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -287,7 +296,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	m := newModel(t.Context(), &kept{}, Options{Location: time.UTC}, noon)
 	for i := range keepMoments + 100 {
 		at := noon.Add(time.Duration(i) * time.Second)
-		m.Update(updateMsg{Update{State: &state.State{Up: true, At: at}, Events: []event.Event{{At: at, Kind: event.Gap}, {At: at, Kind: event.Gap}}}, at})
+		m.Update(updateMsg{Update{
+			State:  &state.State{Up: true, At: at},
+			Events: []event.Event{{At: at, Kind: event.Gap}, {At: at, Kind: event.Gap}},
+		}, at})
 	}
 	if len(m.recent) != keepStates || len(m.trail.moments) != keepMoments || len(m.trail.events) != keepEvents {
 		t.Errorf("%d states, %d moments, %d events", len(m.recent), len(m.trail.moments), len(m.trail.events))
@@ -331,7 +343,10 @@ func TestCursorStaysOnItsSession(t *testing.T) {
 func TestCursorIsAlwaysInSight(t *testing.T) {
 	s := pileUp(noon)
 	for i := range 150 {
-		s.Sessions = append(s.Sessions, state.Session{ID: uint64(1000 + i), Command: "Query", Seconds: float64(i) / 1000})
+		s.Sessions = append(s.Sessions, state.Session{
+			ID: uint64(1000 + i), Command: "Query",
+			Seconds: float64(i) / 1000,
+		})
 	}
 	m := screenOf(t, 80, 20, s)
 	press(m, "2")
@@ -371,7 +386,8 @@ func TestSortAndFilter(t *testing.T) {
 		t.Errorf("first rows %s", s)
 	}
 	press(m, "/", "S", "T", "o", "c", "k", "x", "backspace", "enter")
-	if got := m.text(); !strings.Contains(got, "filter: STock") || strings.Contains(got, " 42 ") || !strings.Contains(got, " 51 ") {
+	if got := m.text(); !strings.Contains(got, "filter: STock") || strings.Contains(got, " 42 ") ||
+		!strings.Contains(got, " 51 ") {
 		t.Errorf("got\n%s", got)
 	}
 	press(m, "/", "z", "esc") // given up: the filter before holds
@@ -435,7 +451,8 @@ func TestExplain(t *testing.T) {
 		return "id\ttable\n1\tord\x1bers", fail
 	}
 	press(m, "down", "e")
-	if sql != "UPDATE orders SET state='paid'\n\tWHERE id = 7" || db != "shop" || !strings.Contains(m.text(), "1       ord␛ers") {
+	if sql != "UPDATE orders SET state='paid'\n\tWHERE id = 7" || db != "shop" ||
+		!strings.Contains(m.text(), "1       ord␛ers") {
 		t.Errorf("asked for %q in %q:\n%s", sql, db, m.text())
 	}
 	press(m, "esc", "4", "e") // a class: the statement of a session that runs it
@@ -496,7 +513,8 @@ func TestPlanThatDoesNotCome(t *testing.T) {
 	})
 }
 
-// TestGraphsFollow goes on while the past of the graphs is being read: it is read once at a time, and in the end for where the user is.
+// TestGraphsFollow goes on while the past of the graphs is being read: it is read once at a time, and in the end for
+// where the user is.
 func TestGraphsFollow(t *testing.T) {
 	m := liveOn(t, pastOf(), 1)
 	_, first := m.Update(keyOf("["))
@@ -514,7 +532,8 @@ func TestGraphsFollow(t *testing.T) {
 	}
 	do(m, looks)
 	if m.looking || !m.behind().covers(m.shown.At) || m.behind() != &m.history || len(m.behind().moments) < 100 {
-		t.Errorf("graphs from %v to %v with %d moments for %v", m.history.from, m.history.to, len(m.history.moments), m.shown.At)
+		t.Errorf("graphs from %v to %v with %d moments for %v", m.history.from, m.history.to,
+			len(m.history.moments), m.shown.At)
 	}
 	// A long pause: what came live no longer reaches back to it.
 	press(m, "l", "p")

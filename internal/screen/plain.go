@@ -11,8 +11,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
-// Plain writes a state as text for what is not a terminal: no colours, no control characters, lines of at most width cells (at least 40),
-// everything that the screen's views show but graphs and InnoDB's own words. It ends with an empty line.
+// Plain writes a state as text for what is not a terminal: no colours, no control characters, lines of at most width
+// cells (at least 40), everything that the screen's views show but graphs and InnoDB's own words. It ends with an empty
+// line.
 func Plain(w io.Writer, s *state.State, width int) error {
 	return PlainIn(w, s, width, time.Local)
 }
@@ -64,8 +65,8 @@ func denied(s *state.State, width int) []string {
 	return wrap(clean(why), width)
 }
 
-// JSON writes a state as one line of JSON. Figures that JSON has no words for (not a number, endless) are left out, as what was not
-// observed is.
+// JSON writes a state as one line of JSON. Figures that JSON has no words for (not a number, endless) are left out, as
+// what was not observed is.
 func JSON(w io.Writer, s *state.State) error {
 	ok := *s
 	ok.Vitals = nil

@@ -13,12 +13,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// leaveWithin is how long Run waits for calls of the source to end when the screen has been closed: who leaves does not wait for a
-// server that hangs.
+// leaveWithin is how long Run waits for calls of the source to end when the screen has been closed: who leaves does not
+// wait for a server that hangs.
 const leaveWithin = 2 * time.Second
 
-// Run shows the screen until the user leaves it (no error), ctx ends (no error: whoever ended it knows), or the terminal fails. The
-// terminal is as it was before when it returns. No goroutine of its own outlives it, unless the source ignores the end of its ctx.
+// Run shows the screen until the user leaves it (no error), ctx ends (no error: whoever ended it knows), or the
+// terminal fails. The terminal is as it was before when it returns. No goroutine of its own outlives it, unless the
+// source ignores the end of its ctx.
 func Run(ctx context.Context, src Source, o Options) error {
 	if o.Env == nil {
 		o.Env = os.Environ()
@@ -28,7 +29,8 @@ func Run(ctx context.Context, src Source, o Options) error {
 	m := newModel(ctx, src, o, time.Now())
 
 	opts := []tea.ProgramOption{tea.WithoutSignalHandler(), tea.WithFPS(20), tea.WithEnvironment(environ(o.Env))}
-	if o.In != nil && o.In != os.Stdin { // left to itself, keys come from the terminal even when standard input is something else
+	if o.In != nil && o.In != os.Stdin {
+		// left to itself, keys come from the terminal even when standard input is something else
 		opts = append(opts, tea.WithInput(o.In))
 	}
 	if o.Out != nil {

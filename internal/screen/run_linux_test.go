@@ -37,7 +37,10 @@ func child(t *testing.T, env ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append([]string{"DYNO_SCREEN_TEST=1", "TERM=xterm-256color", "HOME=" + t.TempDir(), "LANG=C.UTF-8", "GOCOVERDIR=" + t.TempDir()}, env...)
+	cmd.Env = append([]string{
+		"DYNO_SCREEN_TEST=1", "TERM=xterm-256color", "HOME=" + t.TempDir(), "LANG=C.UTF-8",
+		"GOCOVERDIR=" + t.TempDir(),
+	}, env...)
 	return cmd
 }
 
@@ -63,7 +66,10 @@ func story(ctx context.Context) error {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}()
-	return Run(ctx, k, Options{In: os.Stdin, Out: os.Stdout, Location: time.UTC, Target: "shop-db1", Explain: func(context.Context, string, string) (string, error) { return "ALL of it", nil }})
+	return Run(ctx, k, Options{
+		In: os.Stdin, Out: os.Stdout, Location: time.UTC, Target: "shop-db1",
+		Explain: func(context.Context, string, string) (string, error) { return "ALL of it", nil },
+	})
 }
 
 func TestScreenOnATerminal(t *testing.T) {
@@ -96,19 +102,26 @@ func TestScreenOnATerminal(t *testing.T) {
 	v.Sees("follow the server again")
 	v.Type("q")
 	v.Sees("sessions 143 connected")
-	if got, want := v.Modes(), (terminal.Modes{Alternate: true, Hidden: true, Coloured: true, Raw: true, Cleared: cleared}); got != want {
+	if got, want := v.Modes(), (terminal.Modes{
+		Alternate: true, Hidden: true, Coloured: true, Raw: true,
+		Cleared: cleared,
+	}); got != want {
 		t.Errorf("got %+v, want %+v", got, want) // erased more often: it flickers
 	}
 
 	v.Resize(80, 24)
-	v.Until("the last line of 24", func(s string) bool { return strings.HasPrefix(strings.Split(s, "\n")[23], "? help") })
+	v.Until("the last line of 24", func(s string) bool {
+		return strings.HasPrefix(strings.Split(s, "\n")[23], "? help")
+	})
 	for _, l := range strings.Split(v.Text(), "\n") {
 		if cells(l) > 80 {
 			t.Errorf("%q", l)
 		}
 	}
 	v.Resize(120, 40)
-	v.Until("the last line of 40", func(s string) bool { return strings.HasPrefix(strings.Split(s, "\n")[39], "? help") })
+	v.Until("the last line of 40", func(s string) bool {
+		return strings.HasPrefix(strings.Split(s, "\n")[39], "? help")
+	})
 
 	v.Type("q")
 	if err := v.Ended(); err != nil {

@@ -74,8 +74,8 @@ func (m *model) near(goal time.Time, way int) *state.State {
 	return m.recent[i]
 }
 
-// find asks the source for a state. A step always moves, over gaps too, but goes over one only when nothing is left on this side: back to
-// the one before from, or forward to the one after it.
+// find asks the source for a state. A step always moves, over gaps too, but goes over one only when nothing is left on
+// this side: back to the one before from, or forward to the one after it.
 func find(ctx context.Context, src Source, goal, from time.Time, way int) (*state.State, error) {
 	s, err := src.At(ctx, goal)
 	switch {
@@ -109,8 +109,9 @@ func find(ctx context.Context, src Source, goal, from time.Time, way int) (*stat
 	return nil, errNoFurther
 }
 
-// next returns the last moment between a and b that has a state when way is less than 0, else the first; zero when there is none. Thinning may
-// have left that one out: what lies between it and the end is looked at again until nothing is left out.
+// next returns the last moment between a and b that has a state when way is less than 0, else the first; zero when
+// there is none. Thinning may have left that one out: what lies between it and the end is looked at again until nothing
+// is left out.
 func next(ctx context.Context, src Source, a, b time.Time, way int) (time.Time, error) {
 	const most = 500
 	var found time.Time
@@ -196,7 +197,8 @@ func (m *model) look(at time.Time, live bool) tea.Cmd {
 		if es, err := m.src.Events(ctx, at.Add(-time.Hour), t.to); err == nil {
 			t.note(es...)
 		}
-		times, _ := m.src.Times(ctx, t.from, t.to, 240) // without them the graphs are empty; who steps there is told why
+		// without them the graphs are empty; who steps there is told why
+		times, _ := m.src.Times(ctx, t.from, t.to, 240)
 		for _, x := range times {
 			if s, err := m.src.At(ctx, x); err == nil {
 				t.add(moment{s.At, s.Vitals})

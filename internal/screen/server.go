@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// server returns everything that is known of the server and its machine as a whole: all figures, transactions, events, and InnoDB's
-// own words.
+// server returns everything that is known of the server and its machine as a whole: all figures, transactions, events,
+// and InnoDB's own words.
 func server(s *state.State, events []event.Event, loc *time.Location, width int) []row {
 	var rows []row
 	part := func(name string, fs []figure) {
@@ -63,7 +63,10 @@ func grid(s *state.State, fs []figure, width int) []row {
 func transactions(s *state.State, width int) []row {
 	rows := []row{heading(line{{"transactions ", strong}, {unit.Plural(len(s.Transactions), "open", "open"), dim}})}
 	if len(s.Transactions) == 0 {
-		return []row{heading(line{{"transactions ", strong}, {nothingHere(s, "", "none is open", "transactions"), dim}})}
+		return []row{heading(line{
+			{"transactions ", strong},
+			{nothingHere(s, "", "none is open", "transactions"), dim},
+		})}
 	}
 	list := slices.Clone(s.Transactions)
 	slices.SortStableFunc(list, func(a, b state.Transaction) int {
@@ -75,7 +78,13 @@ func transactions(s *state.State, width int) []row {
 		}
 		return 0
 	})
-	t := newTable([]column{{"session", 8, true, 0}, {"time", 9, true, 0}, {"locked", 8, true, 0}, {"modified", 9, true, 0}, {"phase", 0, false, 0}}, width)
+	t := newTable([]column{
+		{"session", 8, true, 0},
+		{"time", 9, true, 0},
+		{"locked", 8, true, 0},
+		{"modified", 9, true, 0},
+		{"phase", 0, false, 0},
+	}, width)
 	rows = append(rows, heading(t.head("time")))
 	for _, x := range list {
 		id, session := none, ref{}
@@ -91,7 +100,8 @@ func transactions(s *state.State, width int) []row {
 		if x.ReadOnly {
 			phase += ", read only"
 		}
-		rows = append(rows, row{t.row(span{id, plain}, span{seconds(x.Seconds), r}, span{shown(x.Locks, count), plain}, span{shown(x.Modified, count), plain}, span{phase, plain}), session})
+		rows = append(rows, row{t.row(span{id, plain}, span{seconds(x.Seconds), r}, span{shown(x.Locks, count), plain},
+			span{shown(x.Modified, count), plain}, span{phase, plain}), session})
 	}
 	return rows
 }
@@ -159,8 +169,8 @@ func sources(s *state.State, width int) []row {
 	return rows
 }
 
-// alike puts sources that give nothing for the same reason together: first those that should give something, then those that the server
-// lacks, then those that only have a remark. One that is well and has nothing to say is left out.
+// alike puts sources that give nothing for the same reason together: first those that should give something, then those
+// that the server lacks, then those that only have a remark. One that is well and has nothing to say is left out.
 func alike(all []snapshot.Source) [][]snapshot.Source {
 	var out [][]snapshot.Source
 next:

@@ -55,7 +55,8 @@ var sessionOrders = []order[state.Session]{
 
 // busy reports whether a session does something for a client now.
 func busy(s state.Session) bool {
-	return s.Command != "Sleep" && s.Command != "Daemon" && s.Command != "Binlog Dump" && s.Command != "Binlog Dump GTID"
+	return s.Command != "Sleep" && s.Command != "Daemon" && s.Command != "Binlog Dump" &&
+		s.Command != "Binlog Dump GTID"
 }
 
 // sessions returns the table of sessions, at most limit of them.
@@ -63,7 +64,8 @@ func sessions(s *state.State, by order[state.Session], filter string, width, lim
 	list := make([]*state.Session, 0, len(s.Sessions)) // not the values: moving these about is the most of the work
 	for i := range s.Sessions {
 		x := &s.Sessions[i]
-		if filter == "" || fits(filter, strconv.FormatUint(x.ID, 10), x.User, x.Host, x.DB, x.Command, x.Phase, x.Wait, x.SQL, x.ClassID) {
+		if filter == "" || fits(filter, strconv.FormatUint(x.ID, 10), x.User, x.Host, x.DB, x.Command, x.Phase,
+			x.Wait, x.SQL, x.ClassID) {
 			list = append(list, x)
 		}
 	}
@@ -94,8 +96,10 @@ func sessions(s *state.State, by order[state.Session], filter string, width, lim
 			break
 		}
 		rows = append(rows, row{t.row(
-			span{strconv.FormatUint(x.ID, 10), plain}, span{clean(x.User), plain}, span{clean(x.Host), dim}, span{clean(x.DB), plain},
-			span{clean(x.Command), plain}, lasted(*x), doing(*x, waits[x.ID]), span{shown(x.Examined, count), plain}, span{shown(x.Memory, size), plain},
+			span{strconv.FormatUint(x.ID, 10), plain}, span{clean(x.User), plain}, span{clean(x.Host), dim},
+			span{clean(x.DB), plain},
+			span{clean(x.Command), plain}, lasted(*x), doing(*x, waits[x.ID]), span{shown(x.Examined, count), plain},
+			span{shown(x.Memory, size), plain},
 			statement(*x),
 		), ref{aSession, strconv.FormatUint(x.ID, 10), ""}})
 	}
@@ -187,8 +191,8 @@ func silence(s *state.State) string {
 	return "the server does not answer"
 }
 
-// nothingHere words an empty list: it is empty because of the filter, because the server was not there, because what would fill it was
-// not read, or because there is nothing. names are those of the sources that would fill it.
+// nothingHere words an empty list: it is empty because of the filter, because the server was not there, because what
+// would fill it was not read, or because there is nothing. names are those of the sources that would fill it.
 func nothingHere(s *state.State, filter, empty string, names ...string) string {
 	switch {
 	case filter != "" && s.Up:

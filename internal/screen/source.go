@@ -15,15 +15,16 @@ type Update struct {
 	Events []event.Event
 }
 
-// Source gives the states of one target. Its methods may be called at the same time from several goroutines; all of them end soon
-// after their ctx has.
+// Source gives the states of one target. Its methods may be called at the same time from several goroutines; all of
+// them end soon after their ctx has.
 type Source interface {
-	// Next waits for the next update. io.EOF says that there will be no more, as when only the past is looked at; any other
-	// error is shown and ends the live view likewise.
+	// Next waits for the next update. io.EOF says that there will be no more, as when only the past is looked at; any
+	// other error is shown and ends the live view likewise.
 	Next(ctx context.Context) (Update, error)
 	// At returns the newest state at or before t. An error is shown to the user in its own words.
 	At(ctx context.Context, t time.Time) (*state.State, error)
-	// Times returns moments between from and to that have a state, oldest first, max of them spread evenly when there are more.
+	// Times returns moments between from and to that have a state, oldest first, max of them spread evenly when there
+	// are more.
 	Times(ctx context.Context, from, to time.Time, max int) ([]time.Time, error)
 	// Events returns those that touch the time between from and to.
 	Events(ctx context.Context, from, to time.Time) ([]event.Event, error)

@@ -73,8 +73,8 @@ func (m *model) name() string {
 	return m.o.Target
 }
 
-// header is what stands above the view: who and when, graphs, figures, the names of the views. On low terminals the graphs and then
-// the figures give way.
+// header is what stands above the view: who and when, graphs, figures, the names of the views. On low terminals the
+// graphs and then the figures give way.
 func (m *model) header() []line {
 	s := m.shown
 	ls := []line{headline(s, m.name(), m.mark(), m.width)}
@@ -102,7 +102,8 @@ func (m *model) mark() line {
 	case m.mode == live && m.ended:
 		l = as(bad, "NO MORE DATA since "+clock(s.At, m.now, m.o.Location))
 	case m.mode == live && m.now.Sub(m.heard) > quietFor:
-		l = as(bad, "NO DATA for "+seconds(math.Floor(m.now.Sub(m.heard).Seconds()))+" ").add(plain, clock(s.At, m.now, m.o.Location))
+		l = as(bad, "NO DATA for "+seconds(math.Floor(m.now.Sub(m.heard).Seconds()))+" ").add(plain,
+			clock(s.At, m.now, m.o.Location))
 	case m.mode == live:
 		l = as(good, "LIVE ").add(plain, clock(s.At, m.now, m.o.Location))
 	default:
@@ -179,7 +180,10 @@ func (m *model) footer() line {
 		return line{m.note}
 	}
 	var l line
-	for _, k := range []string{"? help", "q quit", "Tab view", "Enter details", "p pause", "←→ rewind", "s sort", "/ filter", "e plan", "g go to", "l live"} {
+	for _, k := range []string{
+		"? help", "q quit", "Tab view", "Enter details", "p pause", "←→ rewind", "s sort",
+		"/ filter", "e plan", "g go to", "l live",
+	} {
 		if l.cells()+2+cells(k) <= m.width {
 			l = l.add(dim, k+"  ")
 		}
@@ -282,8 +286,9 @@ func (m *model) body() ([]line, int) {
 	return ls, cursor
 }
 
-// settle keeps the cursor on what it was on, or near to where that was, and in sight. Until the user moves it, and when it has been moved
-// to the top again, it is on the top row, whatever comes there: the longest session, the blocker of most others.
+// settle keeps the cursor on what it was on, or near to where that was, and in sight. Until the user moves it, and when
+// it has been moved to the top again, it is on the top row, whatever comes there: the longest session, the blocker of
+// most others.
 func (m *model) settle() {
 	if m.shown == nil {
 		return
@@ -329,8 +334,8 @@ func (m *model) scroll(at int, rows []row, h int) {
 	m.top[m.page] = max(0, min(top, len(rows)-h))
 }
 
-// nearest returns the row at or after i that the cursor may stand on, else the last one before, -1 when there is none. way -1 looks
-// before i first.
+// nearest returns the row at or after i that the cursor may stand on, else the last one before, -1 when there is none.
+// way -1 looks before i first.
 func nearest(rows []row, i, way int) int {
 	i = max(0, min(i, len(rows)-1))
 	before := func() int {

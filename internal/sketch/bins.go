@@ -17,11 +17,13 @@ const (
 	margin  = 16 // counters made at a time beyond the one that is needed
 )
 
-// Bins counts values greater than zero. It is the core of a Sketch for those who know that they have no others. The zero Bins is empty and
-// ready. Values nearer to zero than 2^-64 count as 2^-64, those from 2^960 on as the greatest below it.
+// Bins counts values greater than zero. It is the core of a Sketch for those who know that they have no others. The
+// zero Bins is empty and ready. Values nearer to zero than 2^-64 count as 2^-64, those from 2^960 on as the greatest
+// below it.
 //
-// It is small so that many of them fit into a processor's cache: first a list of the bins met, two bytes each, then one byte for every bin
-// between the least and the greatest. What a byte cannot count is carried over. What it answers does not depend on the form.
+// It is small so that many of them fit into a processor's cache: first a list of the bins met, two bytes each, then one
+// byte for every bin between the least and the greatest. What a byte cannot count is carried over. What it answers does
+// not depend on the form.
 type Bins struct {
 	base    int32 // the bin of the first counter
 	counted bool  // data holds counters, no list
@@ -170,7 +172,8 @@ func (b *Bins) each(f func(bin int32, n uint64) bool) {
 	}
 }
 
-// Each calls f for every bin that holds something, from the least up: the middle of the bin and how many values it holds.
+// Each calls f for every bin that holds something, from the least up: the middle of the bin and how many values it
+// holds.
 func (b *Bins) Each(f func(middle float64, n uint64)) {
 	b.each(func(bin int32, n uint64) bool {
 		lo, hi := bounds(bin)
@@ -208,7 +211,8 @@ func bounds(bin int32) (lo, hi float64) {
 	return math.Float64frombits(u), math.Float64frombits(u + 1<<shift)
 }
 
-// find returns the bin of the value with that rank, 1 for the least; the greatest bin when rank is beyond it, -1 when there is none.
+// find returns the bin of the value with that rank, 1 for the least; the greatest bin when rank is beyond it, -1 when
+// there is none.
 func (b *Bins) find(rank uint64) int32 {
 	at := int32(-1)
 	b.each(func(bin int32, n uint64) bool {

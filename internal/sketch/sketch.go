@@ -71,8 +71,8 @@ func (s *Sketch) Min() float64 { return s.min }
 // Max returns the greatest value, exactly; 0 when there is none.
 func (s *Sketch) Max() float64 { return s.max }
 
-// Value returns the value with that rank, from 1 for the least to Count for the greatest, at most 1 % off; the least and the greatest
-// exactly, and 0 when nothing was counted.
+// Value returns the value with that rank, from 1 for the least to Count for the greatest, at most 1 % off; the least
+// and the greatest exactly, and 0 when nothing was counted.
 func (s *Sketch) Value(rank uint64) float64 {
 	if s.count == 0 {
 		return 0
@@ -98,7 +98,8 @@ func (s *Sketch) Value(rank uint64) float64 {
 	return min(max(v, s.min), s.max)
 }
 
-// Quantile returns the least value that a share q, 0 to 1, of all values does not exceed, at most 1 % off; 0 when nothing was counted.
+// Quantile returns the least value that a share q, 0 to 1, of all values does not exceed, at most 1 % off; 0 when
+// nothing was counted.
 func (s *Sketch) Quantile(q float64) float64 {
 	return s.Value(Rank(q, s.count))
 }

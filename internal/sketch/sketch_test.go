@@ -41,7 +41,8 @@ func check(t *testing.T, name string, s *Sketch, xs []float64) {
 	t.Helper()
 	sorted := slices.Sorted(slices.Values(xs))
 	if s.Count() != uint64(len(xs)) || s.Min() != sorted[0] || s.Max() != sorted[len(sorted)-1] {
-		t.Fatalf("%s: count %d, from %v to %v; want %d, %v, %v", name, s.Count(), s.Min(), s.Max(), len(xs), sorted[0], sorted[len(sorted)-1])
+		t.Fatalf("%s: count %d, from %v to %v; want %d, %v, %v", name, s.Count(), s.Min(), s.Max(), len(xs),
+			sorted[0], sorted[len(sorted)-1])
 	}
 	for _, q := range []float64{0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1} {
 		got, want := s.Quantile(q), sorted[Rank(q, uint64(len(xs)))-1]

@@ -2,12 +2,12 @@ package slowlog
 
 import "bytes"
 
-// maxAccount is longer than two names of 80 bytes, a host of 255 and an address can be. Nobody looks further, so that a line of rubbish
-// costs no more than any other.
+// maxAccount is longer than two names of 80 bytes, a host of 255 and an address can be. Nobody looks further, so that a
+// line of rubbish costs no more than any other.
 const maxAccount = 640
 
-// account reads "root[root] @ localhost [127.0.0.1]  Id: 5" at v and returns where it ended, -1 when it is none. Where there is no name before the brackets the
-// user is "[SQL_SLAVE]", with them, as pt-query-digest has it.
+// account reads "root[root] @ localhost [127.0.0.1] Id: 5" at v and returns where it ended, -1 when it is none. Where
+// there is no name before the brackets the user is "[SQL_SLAVE]", with them, as pt-query-digest has it.
 func account(e *Entry, d []byte, v int) int {
 	if i := ordinary(e, d[v:min(len(d), v+maxAccount)]); i > 0 {
 		return afterAccount(e, d, v+i)
@@ -51,14 +51,16 @@ func account(e *Entry, d []byte, v int) int {
 	return afterAccount(e, d, v+shut+1)
 }
 
-// ordinary reads "name[name] @ host [ip]", the name and the host not empty, and returns the length of that; 0 when line begins otherwise.
+// ordinary reads "name[name] @ host [ip]", the name and the host not empty, and returns the length of that; 0 when line
+// begins otherwise.
 func ordinary(e *Entry, line []byte) int {
 	open := 0
 	for open < len(line) && line[open] != '[' && line[open] != '\n' {
 		open++
 	}
 	host := 2*open + len("[] @ ")
-	if open == 0 || host >= len(line) || string(line[open+1:2*open+1]) != string(line[:open]) || string(line[2*open+1:host]) != "] @ " {
+	if open == 0 || host >= len(line) || string(line[open+1:2*open+1]) != string(line[:open]) ||
+		string(line[2*open+1:host]) != "] @ " {
 		return 0
 	}
 	i := host
@@ -95,8 +97,8 @@ func afterAccount(e *Entry, d []byte, i int) int {
 	return after
 }
 
-// schemaEnd returns where the name of a database that begins at v ends: at the end of the line or before the next word of the header. It
-// may have single spaces in it, and be empty.
+// schemaEnd returns where the name of a database that begins at v ends: at the end of the line or before the next word
+// of the header. It may have single spaces in it, and be empty.
 func schemaEnd(d []byte, v int) int {
 	for i := v; ; i++ {
 		if i >= len(d) || d[i] == '\n' || d[i] == '\r' {

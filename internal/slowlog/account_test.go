@@ -13,7 +13,8 @@ func TestAccount(t *testing.T) {
 				t.Errorf("%q: not read", in)
 				continue
 			}
-			if got := string(d[min(end, 13+len(in)) : 13+len(in)]); string(e.User) != user || string(e.Host) != host || e.Thread != id || got != rest {
+			if got := string(d[min(end, 13+len(in)) : 13+len(in)]); string(e.User) != user || string(e.Host) != host ||
+				e.Thread != id || got != rest {
 				t.Errorf("%q: got %q@%q %d, rest %q", in, e.User, e.Host, e.Thread, got)
 			}
 		}

@@ -10,8 +10,8 @@ const (
 	Flag // Yes or No: 1 or 0
 )
 
-// Attribute is one figure that a server writes for a statement. The first knownAttributes are the same in every log; a Parser numbers
-// others from there on as it meets them, see Parser.Info.
+// Attribute is one figure that a server writes for a statement. The first knownAttributes are the same in every log; a
+// Parser numbers others from there on as it meets them, see Parser.Info.
 type Attribute uint16
 
 // The attributes by which statements are judged most. The manuals' names stand in Info.Name.
@@ -76,8 +76,8 @@ type Info struct {
 	Unit  Unit
 }
 
-// infos is indexed by Attribute. Names are of Percona Server's "Slow Query Log" page, MySQL's log_slow_extra and MariaDB's
-// log_slow_verbosity; labels of well-known ones are pt-query-digest's.
+// infos is indexed by Attribute. Names are of Percona Server's "Slow Query Log" page, MySQL's log_slow_extra and
+// MariaDB's log_slow_verbosity; labels of well-known ones are pt-query-digest's.
 var infos = [knownAttributes]Info{
 	QueryTime:           {"Query_time", "query_time", "Exec time", Seconds},
 	LockTime:            {"Lock_time", "lock_time", "Lock time", Seconds},

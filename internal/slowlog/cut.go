@@ -2,8 +2,8 @@ package slowlog
 
 import "bytes"
 
-// Cut returns the length of the longest prefix of piece that ends between entries, or 0 when there is none but the empty one. piece begins
-// between entries. atEnd tells that the log ends with piece: then all of it is the answer.
+// Cut returns the length of the longest prefix of piece that ends between entries, or 0 when there is none but the
+// empty one. piece begins between entries. atEnd tells that the log ends with piece: then all of it is the answer.
 func Cut(piece []byte, atEnd bool) int {
 	if atEnd {
 		return len(piece)
@@ -20,8 +20,8 @@ func Cut(piece []byte, atEnd bool) int {
 	}
 }
 
-// CutFirst returns where in piece, which may begin anywhere in a log, an entry begins for the first time, or -1. The very beginning of piece
-// is not such a place: whether an entry begins there is told by the text before it.
+// CutFirst returns where in piece, which may begin anywhere in a log, an entry begins for the first time, or -1. The
+// very beginning of piece is not such a place: whether an entry begins there is told by the text before it.
 func CutFirst(piece []byte) int {
 	for i := 0; ; {
 		n := bytes.Index(piece[i:], []byte("\n# "))

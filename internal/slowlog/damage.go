@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// over reports whether the statement that begins at from ends before n, the beginning of a line behind a ;, although no entry begins there:
-// what follows is a server's start, nothing, or no SQL. Servers log one statement an entry, so a ; that ends a line within one is part of a
-// string, a comment or a stored routine, or the client sent several statements that the server could not take apart: then perhaps. What
-// looks like a statement stays with the one before, as in pt-query-digest.
+// over reports whether the statement that begins at from ends before n, the beginning of a line behind a ;, although no
+// entry begins there: what follows is a server's start, nothing, or no SQL. Servers log one statement an entry, so a ;
+// that ends a line within one is part of a string, a comment or a stored routine, or the client sent several statements
+// that the server could not take apart: then perhaps. What looks like a statement stays with the one before, as in
+// pt-query-digest.
 func (p *Parser) over(from, n int) (sure, perhaps bool) {
 	d := p.data
 	if banner(d[n:lineEnd(d, n)]) {
@@ -30,7 +31,8 @@ func (p *Parser) over(from, n int) (sure, perhaps bool) {
 	return !sql(d[n:]) && sql(d[spaces(d, from):]), true
 }
 
-// sql reports whether b could go on a client's text: it begins with a statement's word or a comment. A server's own SET line is none.
+// sql reports whether b could go on a client's text: it begins with a statement's word or a comment. A server's own SET
+// line is none.
 func sql(b []byte) bool {
 	if len(b) == 0 {
 		return false
@@ -52,15 +54,21 @@ func sql(b []byte) bool {
 
 // verbs begin statements.
 var verbs = []string{
-	"ALTER", "ANALYZE", "BACKUP", "BEGIN", "BINLOG", "CACHE", "CALL", "CASE", "CHANGE", "CHECK", "CHECKSUM", "CLONE", "CLOSE", "COMMIT",
-	"CREATE", "DEALLOCATE", "DECLARE", "DELETE", "DESC", "DESCRIBE", "DO", "DROP", "END", "EXECUTE", "EXPLAIN", "FETCH", "FLUSH", "FOR", "GET",
-	"GRANT", "HANDLER", "HELP", "IF", "IMPORT", "INSERT", "INSTALL", "KILL", "LOAD", "LOCK", "LOOP", "OPEN", "OPTIMIZE", "PREPARE", "PURGE",
-	"RELEASE", "RENAME", "REPAIR", "REPEAT", "REPLACE", "RESET", "RESIGNAL", "RESTART", "RETURN", "REVOKE", "ROLLBACK", "SAVEPOINT", "SELECT",
-	"SET", "SHOW", "SHUTDOWN", "SIGNAL", "SLAVE", "START", "STOP", "TABLE", "TRUNCATE", "UNINSTALL", "UNLOCK", "UPDATE", "USE", "VALUES",
+	"ALTER", "ANALYZE", "BACKUP", "BEGIN", "BINLOG", "CACHE", "CALL", "CASE", "CHANGE", "CHECK", "CHECKSUM",
+	"CLONE", "CLOSE", "COMMIT",
+	"CREATE", "DEALLOCATE", "DECLARE", "DELETE", "DESC", "DESCRIBE", "DO", "DROP", "END", "EXECUTE", "EXPLAIN",
+	"FETCH", "FLUSH", "FOR", "GET",
+	"GRANT", "HANDLER", "HELP", "IF", "IMPORT", "INSERT", "INSTALL", "KILL", "LOAD", "LOCK", "LOOP", "OPEN",
+	"OPTIMIZE", "PREPARE", "PURGE",
+	"RELEASE", "RENAME", "REPAIR", "REPEAT", "REPLACE", "RESET", "RESIGNAL", "RESTART", "RETURN", "REVOKE",
+	"ROLLBACK", "SAVEPOINT", "SELECT",
+	"SET", "SHOW", "SHUTDOWN", "SIGNAL", "SLAVE", "START", "STOP", "TABLE", "TRUNCATE", "UNINSTALL", "UNLOCK",
+	"UPDATE", "USE", "VALUES",
 	"WHILE", "WITH", "XA",
 }
 
-// routine reports whether a statement, of which b is the beginning up to its first ;, may hold others. Later calls repeat the answer.
+// routine reports whether a statement, of which b is the beginning up to its first ;, may hold others. Later calls
+// repeat the answer.
 func (l *lexer) routine(b []byte) bool {
 	if !l.judged {
 		l.judged, l.holds = true, holdsOthers(b)
@@ -88,7 +96,8 @@ func holdsOthers(b []byte) bool {
 	return false
 }
 
-// lexer tells whether a place of a statement lies outside strings, quoted names and comments. It reads each byte once.
+// lexer tells whether a place of a statement lies outside strings, quoted names and comments. It reads each byte once,
+// and goes on in the middle of a text, which sqltext.Next cannot: a test holds it to the same rules.
 type lexer struct {
 	pos  int
 	open byte // the quote; '#' to the end of the line, '*' to */; 0 = outside
@@ -106,7 +115,7 @@ func (l *lexer) outside(d []byte, n int) bool {
 			switch {
 			case c == '\'' || c == '"' || c == '`' || c == '#':
 				l.open = c
-			case c == '-' && i+2 < n && d[i+1] == '-' && (d[i+2] == ' ' || d[i+2] == '\t' || d[i+2] == '\n'):
+			case c == '-' && i+2 < n && d[i+1] == '-' && d[i+2] <= ' ':
 				l.open = '#'
 				i++
 			case c == '/' && i+1 < n && d[i+1] == '*':

@@ -2,9 +2,12 @@ package slowlog
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // one writes an entry as MySQL does.
@@ -39,7 +42,8 @@ func TestStatementsKeepWhatTheyHold(t *testing.T) {
 	f("select 1;\n-- done")
 	f("select 1;\nselect 2")
 	f("selec 1;\nno sql")
-	f("CREATE PROCEDURE p()\nBEGIN\n  DECLARE x INT;\n  xyz: LOOP\n    foo;\n  # a comment;\n# Time: flies\n  END LOOP;\nEND")
+	f("CREATE PROCEDURE p()\nBEGIN\n  DECLARE x INT;\n  xyz: LOOP\n    foo;\n  # a comment;\n# Time: flies\n  END " +
+		"LOOP;\nEND")
 	f("BEGIN NOT ATOMIC\n  x;\n  y;\nEND")
 	f("insert into t values ('\x00\xff\xfe;\n\x00')")
 	// Text of a log, but no ; before it and no whole header.
@@ -60,7 +64,8 @@ func TestServersOwnLinesAndStatements(t *testing.T) {
 	}
 	head := "# User@Host: root[root] @ localhost []\n# Query_time: 2  Lock_time: 0  Rows_sent: 1  Rows_examined: 0\n"
 	f(head+"use shop;\nSET NAMES utf8;\n", "SET NAMES utf8")
-	f(head+"use shop;\n"+head+"select 1;\n", "use shop", "select 1") // without SET timestamp it can only be the statement
+	// without SET timestamp it can only be the statement
+	f(head+"use shop;\n"+head+"select 1;\n", "use shop", "select 1")
 	f(head+"SET timestamp=1, sql_mode='';\n", "SET timestamp=1, sql_mode=''")
 	f(head+"SET timestamp=1;\n# who\n# why\nselect 1;\n", "select 1")
 	f(head+"SET timestamp=1;\n# administrator command: Quit;\n", "Quit")
@@ -74,9 +79,12 @@ func TestServersOwnLinesAndStatements(t *testing.T) {
 
 func TestDamage(t *testing.T) {
 	a, b, c := one("select 1;\n"), one("select 2\nfrom b;\n"), one("select 3;\n")
-	banner := "/usr/sbin/mariadbd, Version: 10.11.19-MariaDB-log (Debian). started with:\nTcp port: 3306  Unix socket: /run/s\nTime                 Id Command    Argument\n"
-	maria := strings.Replace(banner, "Time                 Id Command    Argument", "Time\t\t    Id Command\tArgument", 1)
-	windows := "C:\\mysql\\bin\\mysqld.exe, Version: 5.1.30 (MySQL). started with:\r\nTCP Port: 3306, Named Pipe: (null)\r\nTime                 Id Command    Argument\r\n"
+	banner := "/usr/sbin/mariadbd, Version: 10.11.19-MariaDB-log (Debian). started with:\nTcp port: 3306  Unix " +
+		"socket: /run/s\nTime                 Id Command    Argument\n"
+	maria := strings.Replace(banner, "Time                 Id Command    Argument", "Time\t\t    Id Command\tArgument",
+		1)
+	windows := "C:\\mysql\\bin\\mysqld.exe, Version: 5.1.30 (MySQL). started with:\r\nTCP Port: 3306, Named Pipe: " +
+		"(null)\r\nTime                 Id Command    Argument\r\n"
 	f := func(log string, statements, skipped []string) {
 		t.Helper()
 		got, lost := sqls(log)
@@ -91,7 +99,10 @@ func TestDamage(t *testing.T) {
 	f(a+"\n\n"+b+"\r\n"+c+"\n", all, nil)
 
 	// Garbage.
-	for _, g := range []string{"garbage\n", "\x00\x00\x00\x00\n", "xx\nyy\n", "\xff\xfe\x00;\nzz;\n", "12 monkeys;\n", "{\"json\": true}\n", "2026-11-21 7:33:34 [Note] mysqld: ready\n"} {
+	for _, g := range []string{
+		"garbage\n", "\x00\x00\x00\x00\n", "xx\nyy\n", "\xff\xfe\x00;\nzz;\n", "12 monkeys;\n",
+		"{\"json\": true}\n", "2026-11-21 7:33:34 [Note] mysqld: ready\n",
+	} {
 		f(g+a+b+c, all, []string{reasonText + ": " + g})
 		f(a+g+b+c, all, []string{reasonText + ": " + g})
 		f(a+b+g+c, all, []string{reasonText + ": " + g})
@@ -100,7 +111,8 @@ func TestDamage(t *testing.T) {
 	f(a+"garbage"+b+c, all, []string{reasonText + ": garbage"})
 	f(a+"\x00\x00\x00"+b+c, all, []string{reasonText + ": \x00\x00\x00"})
 
-	// Torn entries. A statement that the server did not finish runs into the next header, or into the lines of the next start.
+	// Torn entries. A statement that the server did not finish runs into the next header, or into the lines of the next
+	// start.
 	torn := b[:len(b)-len("b;\n")]
 	f(a+torn+"\n"+c, ends, []string{reasonTorn + ": " + torn + "\n"})
 	f(a+torn+c, ends, []string{reasonTorn + ": " + torn})
@@ -110,9 +122,11 @@ func TestDamage(t *testing.T) {
 	f(a+lines[0]+c, ends, []string{reasonNoText + ": " + lines[0]})
 	f(a+lines[0]+lines[1]+c, ends, []string{reasonNoText + ": " + lines[0] + lines[1]})
 	f(a+lines[0]+lines[1]+lines[2]+c, ends, []string{reasonNoText + ": " + lines[0] + lines[1] + lines[2]})
-	f(a+lines[0]+lines[1]+lines[2]+lines[3]+c, ends, []string{reasonNoText + ": " + lines[0] + lines[1] + lines[2] + lines[3]})
+	f(a+lines[0]+lines[1]+lines[2]+lines[3]+c, ends, []string{reasonNoText + ": " + lines[0] +
+		lines[1] + lines[2] + lines[3]})
 	f(a+lines[0]+lines[1][:20]+c, ends, []string{reasonNoText + ": " + lines[0] + lines[1][:20]})
-	f(a+lines[0]+lines[1]+lines[3]+lines[4]+lines[5]+c, ends, []string{reasonNoTime + ": " + lines[0] + lines[1] + lines[3] + lines[4] + lines[5]})
+	f(a+lines[0]+lines[1]+lines[3]+lines[4]+lines[5]+c, ends, []string{reasonNoTime + ": " + lines[0] + lines[1] +
+		lines[3] + lines[4] + lines[5]})
 	f(a+lines[1]+lines[2]+lines[3]+lines[4]+lines[5]+c, all, nil) // its "# Time:" lost: the time is told by SET
 	f(a+c+lines[0][:12], ends, []string{reasonTornEnd + ": " + lines[0][:12]})
 	f(a+c+lines[0][:4], ends, []string{reasonTornEnd + ": " + lines[0][:4]})
@@ -144,7 +158,10 @@ func TestTimeGoesBackAndZonesMix(t *testing.T) {
 	if len(skips) != 0 || len(got) != 4 {
 		t.Fatal(got, skips)
 	}
-	for i, want := range []string{" at 2026-11-21T02:03:34.123456 ", " at 2025-01-01T00:00:00.000001 ", " at 2026-11-21T07:33:34 ", " at 2026-11-21T07:33:34~ "} {
+	for i, want := range []string{
+		" at 2026-11-21T02:03:34.123456 ", " at 2025-01-01T00:00:00.000001 ",
+		" at 2026-11-21T07:33:34 ", " at 2026-11-21T07:33:34~ ",
+	} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("got %s, want%s", got[i], want)
 		}
@@ -156,9 +173,12 @@ func TestWorkIsLinear(t *testing.T) {
 	const size = 256 << 10
 	began := time.Now()
 	for _, unit := range []string{
-		"x", ";\n", "';\n", "select 1;\n", "select 1;\nx\n", "# Time: 2026\n", "# Query_time: x ", "# Query_time: 1  Lock_time: x  ", "# Query_time: 1\n", "# Schema: ",
-		"# User@Host: x", "# User@Host: x[y ", "# User@Host: x\n", "Tcp port: 1\n", "# Schema: a;\n", "\n", "\x00", "# a: b c: 1 ", "use x;\n", ";\nuse x;\n# Query_time: 1",
-		"/*;\n", "# administrator command: Quit;\n", "create procedure p()\nx;\n", "# \n", "a_b: 1 ", "\r", ", Version: started with:\n",
+		"x", ";\n", "';\n", "select 1;\n", "select 1;\nx\n", "# Time: 2026\n", "# Query_time: x ",
+		"# Query_time: 1  Lock_time: x  ", "# Query_time: 1\n", "# Schema: ",
+		"# User@Host: x", "# User@Host: x[y ", "# User@Host: x\n", "Tcp port: 1\n", "# Schema: a;\n", "\n", "\x00",
+		"# a: b c: 1 ", "use x;\n", ";\nuse x;\n# Query_time: 1",
+		"/*;\n", "# administrator command: Quit;\n", "create procedure p()\nx;\n", "# \n", "a_b: 1 ", "\r",
+		", Version: started with:\n",
 	} {
 		d := bytes.Repeat([]byte(unit), size/len(unit))
 		for _, before := range []string{"", one("select 1\n"), one("create function f()\n"), one("")} {
@@ -174,6 +194,35 @@ func TestWorkIsLinear(t *testing.T) {
 		}
 		if took := time.Since(began); took > 2*time.Minute {
 			t.Fatalf("%v after %q", took, unit)
+		}
+	}
+}
+
+// TestOutsideAgrees holds the reading that goes on in the middle of a text to package sqltext's rules of quoting.
+func TestOutsideAgrees(t *testing.T) {
+	pieces := []string{
+		"'", "'", "\"", "`", "\\", "/*", "*/", "/*!40101 ", "--", "-- ", "--\t", "--\n", "--\r",
+		"--\x01", "#", "\n", " ", "a", "1", ";\n", ";\n", ";\n",
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200_000 {
+		var s []byte
+		for range 1 + r.IntN(16) {
+			s = append(s, pieces[r.IntN(len(pieces))]...)
+		}
+		var l lexer
+		kind, end := sqltext.Sign, 0
+		for n, from := 0, 0; n < len(s); n++ {
+			if n >= end {
+				from = n
+				kind, end = sqltext.Next(s, n)
+			}
+			if s[n] != ';' {
+				continue
+			}
+			if want := kind == sqltext.Sign; l.outside(s, n) != want {
+				t.Fatalf("%q at %d, of a token from %d: outside %v, want %v", s, n, from, !want, want)
+			}
 		}
 	}
 }

@@ -9,20 +9,32 @@ import (
 // seeds are logs of every dialect with damage of every kind in them.
 func seeds() []string {
 	a := one("select 1;\n")
-	maria := "# Time: 261121  7:33:34\n# User@Host: app[app] @ web1 [10.0.0.1]\n# Thread_id: 31  Schema: shop  QC_hit: No\n" +
-		"# Query_time: 0.001400  Lock_time: 0.000100  Rows_sent: 3  Rows_examined: 40\n# Rows_affected: 0  Bytes_sent: 120\n" +
-		"# Full_scan: Yes  Full_join: No  Tmp_table: Yes  Tmp_table_on_disk: No\n# Filesort: No  Filesort_on_disk: No  Merge_passes: 0  Priority_queue: No\n" +
-		"#\n# explain: id\tselect_type\n# explain: 1\tSIMPLE\n#\nuse `shop`;\nSET timestamp=1795246414;\nselect 1\nfrom items;\n"
-	percona := "# Time: 071218 11:48:27 # User@Host: [SQL_SLAVE] @  []\n# Thread_id: 10  Schema: a b;  Last_errno: 1  Killed: 0\n# Query_time: 0.7  Lock_time: 0\n" +
-		"# No InnoDB statistics available for this query\nuse db1;\nSET insert_id=1,timestamp=1197996507;\n# administrator command: Quit;\n"
-	banner := "/usr/sbin/mysqld, Version: 5.0.38 (x). started with:\nTcp port: 3306  Unix socket: /s\nTime                 Id Command    Argument\n"
+	maria := "# Time: 261121  7:33:34\n# User@Host: app[app] @ web1 [10.0.0.1]\n# Thread_id: 31  Schema: shop  " +
+		"QC_hit: No\n" +
+		"# Query_time: 0.001400  Lock_time: 0.000100  Rows_sent: 3  Rows_examined: 40\n# Rows_affected: 0  " +
+		"Bytes_sent: 120\n" +
+		"# Full_scan: Yes  Full_join: No  Tmp_table: Yes  Tmp_table_on_disk: No\n# Filesort: No  Filesort_on_disk: " +
+		"No  Merge_passes: 0  Priority_queue: No\n" +
+		"#\n# explain: id\tselect_type\n# explain: 1\tSIMPLE\n#\nuse `shop`;\nSET timestamp=1795246414;\nselect " +
+		"1\nfrom items;\n"
+	percona := "# Time: 071218 11:48:27 # User@Host: [SQL_SLAVE] @  []\n# Thread_id: 10  Schema: a b;  Last_errno: 1 " +
+		" Killed: 0\n# Query_time: 0.7  Lock_time: 0\n" +
+		"# No InnoDB statistics available for this query\nuse db1;\nSET insert_id=1,timestamp=1197996507;\n# " +
+		"administrator command: Quit;\n"
+	banner := "/usr/sbin/mysqld, Version: 5.0.38 (x). started with:\nTcp port: 3306  Unix socket: /s\nTime           " +
+		"      Id Command    Argument\n"
 	return []string{
 		"", "#", "\n", a, maria, percona, banner, a + maria + percona + banner + a,
-		a + "garbage;\n" + maria, a + "\x00\x00" + a, a[:len(a)-3] + a, a[:len(a)-3] + banner + a, a[:60] + a, a[:90] + a, a[:130] + maria,
-		strings.ReplaceAll(a+maria, "\n", "\r\n"), a + "use x;\n" + a, maria + "# Schema: x;\n" + a, a + "select ';\n# Time: 2026\nuse y;\n';\n" + a,
-		a + "\nuse y;\n" + a, "# Query_time: 1\nuse z;\n# Query_time: 1\nselect 1;\n# Query_time: 1\nuse z;\nselect 2;\n", maria + maria + maria[:100],
-		"# Query_time: 18446744073709551616.5\nx;\n# Query_time: 1  Query_time: 2  A: B: 3  C:\nx;\n# Time: x\n# Query_time: 1\n#\n# x\nselect 1;\n",
-		"# Query_time: 1 # User@Host: a[b] @ c [d]  Id: 3 # User@Host: x;\n;\n;\n# Query_time: 1\n;\n# Schema: \n# Query_time: 1\nSET timestamp=1;\n",
+		a + "garbage;\n" + maria, a + "\x00\x00" + a, a[:len(a)-3] + a, a[:len(a)-3] + banner + a, a[:60] + a,
+		a[:90] + a, a[:130] + maria,
+		strings.ReplaceAll(a+maria, "\n", "\r\n"), a + "use x;\n" + a, maria + "# Schema: x;\n" + a,
+		a + "select ';\n# Time: 2026\nuse y;\n';\n" + a,
+		a + "\nuse y;\n" + a, "# Query_time: 1\nuse z;\n# Query_time: 1\nselect 1;\n# Query_time: 1\nuse z;\nselect " +
+			"2;\n", maria + maria + maria[:100],
+		"# Query_time: 18446744073709551616.5\nx;\n# Query_time: 1  Query_time: 2  A: B: 3  C:\nx;\n# Time: x\n# " +
+			"Query_time: 1\n#\n# x\nselect 1;\n",
+		"# Query_time: 1 # User@Host: a[b] @ c [d]  Id: 3 # User@Host: x;\n;\n;\n# Query_time: 1\n;\n# Schema: \n# " +
+			"Query_time: 1\nSET timestamp=1;\n",
 	}
 }
 
@@ -182,7 +194,8 @@ func FuzzPasted(f *testing.F) {
 			return // may be an entry
 		}
 		got, _ := sqls(a + string(d) + "\n" + b)
-		if n := len(got); n < 2 || !strings.HasPrefix(got[0], "select 'first'") || got[n-1] != "select 'last'" && !bytes.HasSuffix(d, []byte("#")) {
+		if n := len(got); n < 2 || !strings.HasPrefix(got[0], "select 'first'") || got[n-1] != "select 'last'" &&
+			!bytes.HasSuffix(d, []byte("#")) {
 			t.Fatalf("%q", got)
 		}
 	})

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// GeneralParser reads general query logs of MySQL and MariaDB of any age. Such a log tells no times and no figures: an entry has QueryLength
-// alone, its At is when the statement came in. A statement is an entry of the commands Query and Execute; every other command is an
-// administrator command of that name. Connections are followed from Connect to Quit, so a log is read from its beginning by one goroutine.
+// GeneralParser reads general query logs of MySQL and MariaDB of any age. Such a log tells no times and no figures: an
+// entry has QueryLength alone, its At is when the statement came in. A statement is an entry of the commands Query and
+// Execute; every other command is an administrator command of that name. Connections are followed from Connect to Quit,
+// so a log is read from its beginning by one goroutine.
 type GeneralParser struct {
 	data []byte
 	base int64
@@ -29,8 +30,8 @@ const maxSessions = 1 << 16
 // NewGeneralParser returns a GeneralParser without a piece.
 func NewGeneralParser() *GeneralParser { return &GeneralParser{} }
 
-// Reset makes p read a piece of a log: one that begins and ends between entries (see CutGeneral) and lies at offset. carried is the State
-// behind the piece before; p takes its sessions over.
+// Reset makes p read a piece of a log: one that begins and ends between entries (see CutGeneral) and lies at offset.
+// carried is the State behind the piece before; p takes its sessions over.
 func (p *GeneralParser) Reset(piece []byte, offset int64, carried State) {
 	p.data, p.base, p.pos, p.at = piece, offset, 0, carried.At
 	if p.sessions = carried.Sessions; p.sessions == nil {
@@ -39,7 +40,8 @@ func (p *GeneralParser) Reset(piece []byte, offset int64, carried State) {
 	p.skips = p.skips[:0]
 }
 
-// State returns what the next piece needs to know. Its sessions belong to p until they are Reset into the next: Clone it to keep it.
+// State returns what the next piece needs to know. Its sessions belong to p until they are Reset into the next: Clone
+// it to keep it.
 func (p *GeneralParser) State() State { return State{At: p.at, Sessions: p.sessions} }
 
 // Skipped returns the parts of this piece that could not be read so far, in order. It is valid until Reset.
@@ -172,8 +174,8 @@ func (p *GeneralParser) sweep() {
 	}
 }
 
-// generalHead is the beginning of an entry's line: "2026-11-21T07:33:34.123456Z\t    8 Query\t", or "261121  7:33:34\t" in front, or two tabs
-// when the second is that of the entry before.
+// generalHead is the beginning of an entry's line: "2026-11-21T07:33:34.123456Z\t 8 Query\t", or "261121 7:33:34\t" in
+// front, or two tabs when the second is that of the entry before.
 type generalHead struct {
 	at       int64
 	thread   uint64
@@ -238,8 +240,12 @@ func generalLine(line []byte) bool {
 
 // commands are the names that servers give the commands of the protocol; one that begins like another stands before it.
 var commands = []string{
-	"Query", "Execute", "Prepare", "Close stmt", "Quit", "Connect Out", "Connect", "Init DB", "Reset stmt", "Ping", "Statistics", "Field List",
-	"Long Data", "Fetch", "Change user", "Reset Connection", "Reset connection", "Set option", "Binlog Dump GTID", "Binlog Dump", "Register Slave",
-	"Register Replica", "Table Dump", "Create DB", "Drop DB", "Refresh", "Shutdown", "Processlist", "Kill", "Debug", "Sleep", "Time",
-	"Delayed insert", "Daemon", "Clone", "Error", "Bulk_execute", "Com_multi", "Slave_worker", "Slave_IO", "Slave_SQL", "Unimpl get tid",
+	"Query", "Execute", "Prepare", "Close stmt", "Quit", "Connect Out", "Connect", "Init DB", "Reset stmt", "Ping",
+	"Statistics", "Field List",
+	"Long Data", "Fetch", "Change user", "Reset Connection", "Reset connection", "Set option", "Binlog Dump GTID",
+	"Binlog Dump", "Register Slave",
+	"Register Replica", "Table Dump", "Create DB", "Drop DB", "Refresh", "Shutdown", "Processlist", "Kill",
+	"Debug", "Sleep", "Time",
+	"Delayed insert", "Daemon", "Clone", "Error", "Bulk_execute", "Com_multi", "Slave_worker", "Slave_IO",
+	"Slave_SQL", "Unimpl get tid",
 }

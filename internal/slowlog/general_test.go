@@ -28,12 +28,14 @@ func TestGeneralLogs(t *testing.T) {
 			q := NewGeneralParser()
 			more, moreSkips := readAll(q, log[c:], int64(c), state, false)
 			if got = append(append(got, more...), append(skips, moreSkips...)...); !same(got, want) {
-				t.Fatalf("%s, cut at %d:\n got %s\nwant %s", name, c, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+				t.Fatalf("%s, cut at %d:\n got %s\nwant %s", name, c, strings.Join(got, "\n     "),
+					strings.Join(want, "\n     "))
 			}
 		}
 		checkPieces(t, NewGeneralParser(), []byte(log))
 	}
-	banner := "/usr/sbin/mysqld, Version: 9.7.0 (x). started with:\nTcp port: 3306  Unix socket: /s\nTime                 Id Command    Argument\n"
+	banner := "/usr/sbin/mysqld, Version: 9.7.0 (x). started with:\nTcp port: 3306  Unix socket: /s\nTime            " +
+		"     Id Command    Argument\n"
 	f("MySQL 9", banner+
 		"2026-11-21T07:33:34.000001Z\t    8 Connect\troot@localhost on shop using Socket\n"+
 		"2026-11-21T07:33:34.000002Z\t    8 Query\tselect 1\n"+
@@ -53,15 +55,18 @@ func TestGeneralLogs(t *testing.T) {
 		`at 2026-11-21T07:33:34.000007 id 8 root@localhost db other~ admin "Close stmt"`,
 		`at 2026-11-21T07:33:34.000008 id 8 root@localhost db other~ admin "Quit"`,
 		`at 2026-11-21T07:33:34.000009 id 8 "select 3"`)
-	f("MariaDB", "261121  7:33:34\t     5 Connect\tapp@web1 on  using TCP/IP\n\t\t     5 Query\tselect 1\r\n261121  7:33:35\t     5 Field List\tt \n",
+	f("MariaDB", "261121  7:33:34\t     5 Connect\tapp@web1 on  using TCP/IP\n\t\t     5 Query\tselect 1\r\n261121  "+
+		"7:33:35\t     5 Field List\tt \n",
 		`at 2026-11-21T07:33:34 id 5 app@web1 admin "Connect"`,
 		`at 2026-11-21T07:33:34~ id 5 app@web1 "select 1"`,
 		`at 2026-11-21T07:33:35 id 5 app@web1 admin "Field List"`)
-	f("MySQL 5.0", "071007  7:55:00\t      1 Connect     root@localhost on shop\n\t\t      1 Query       SELECT 1\n\t\t      1 Quit       \n",
+	f("MySQL 5.0", "071007  7:55:00\t      1 Connect     root@localhost on shop\n\t\t      1 Query       SELECT "+
+		"1\n\t\t      1 Quit       \n",
 		`at 2007-10-07T07:55:00 id 1 root@localhost db shop admin "Connect"`,
 		`at 2007-10-07T07:55:00~ id 1 root@localhost db shop~ "SELECT 1"`,
 		`at 2007-10-07T07:55:00~ id 1 root@localhost db shop~ admin "Quit"`)
-	f("damage", "om t\nwhere\n2026-11-21T07:33:34.000001Z\t    8 Connect\tAccess denied for user 'x'@'y' (using password: YES)\ngarbage\n\x00\n2026-11-21T07:33:34.000002Z\t    8 Query\tselect",
+	f("damage", "om t\nwhere\n2026-11-21T07:33:34.000001Z\t    8 Connect\tAccess denied for user 'x'@'y' (using "+
+		"password: YES)\ngarbage\n\x00\n2026-11-21T07:33:34.000002Z\t    8 Query\tselect",
 		`at 2026-11-21T07:33:34.000001 id 8 errno 1045 admin "Connect"`,
 		"0+11 "+reasonText, "106+10 "+reasonText, "116+46 "+reasonTornEnd)
 	f("empty", "")
@@ -101,8 +106,10 @@ func TestGeneralParserDoesNotAllocate(t *testing.T) {
 }
 
 func FuzzGeneralParser(f *testing.F) {
-	f.Add([]byte("2026-11-21T07:33:34.000001Z\t    8 Connect\troot@localhost on shop using Socket\n2026-11-21T07:33:34.000002Z\t    8 Query\tselect 1\nfrom t\n"), uint16(90))
-	f.Add([]byte("x\n261121  7:33:34\t     5 Connect\tapp@web1 on  using TCP/IP\n\t\t     5 Query\tselect 1\r\n261121  7:33:35\t     5 Quit\n"), uint16(70))
+	f.Add([]byte("2026-11-21T07:33:34.000001Z\t    8 Connect\troot@localhost on shop using "+
+		"Socket\n2026-11-21T07:33:34.000002Z\t    8 Query\tselect 1\nfrom t\n"), uint16(90))
+	f.Add([]byte("x\n261121  7:33:34\t     5 Connect\tapp@web1 on  using TCP/IP\n\t\t     5 Query\tselect "+
+		"1\r\n261121  7:33:35\t     5 Quit\n"), uint16(70))
 	f.Fuzz(func(t *testing.T, d []byte, n uint16) {
 		checkPieces(t, NewGeneralParser(), d)
 		want, wantSkips := readAll(NewGeneralParser(), string(d), 0, State{}, false)

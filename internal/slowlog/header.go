@@ -51,10 +51,13 @@ const noStatistics = "No InnoDB statistics available for this query"
 func names() map[string]field {
 	m := map[string]field{
 		"time": fieldTime, "user@host": fieldUser, "thread_id": fieldThread, "id": fieldThread, "schema": fieldSchema,
-		"last_errno": fieldErrno, "errno": fieldErrno, "killed": fieldKilled, "log_slow_rate_limit": fieldRate, "explain": fieldExplain,
+		"last_errno": fieldErrno, "errno": fieldErrno, "killed": fieldKilled, "log_slow_rate_limit": fieldRate,
+		"explain": fieldExplain,
 		// Words and ids, no figures.
-		"log_slow_rate_type": fieldWord, "start": fieldWord, "end": fieldWord, "innodb_trx_id": fieldWord, "stored_routine": fieldWord,
-		"query_id": fieldWord, "conn_id": fieldWord, "session_id": fieldWord, "txn_start_ts": fieldWord, "digest": fieldWord,
+		"log_slow_rate_type": fieldWord, "start": fieldWord, "end": fieldWord, "innodb_trx_id": fieldWord,
+		"stored_routine": fieldWord,
+		"query_id":       fieldWord, "conn_id": fieldWord, "session_id": fieldWord,
+		"txn_start_ts": fieldWord, "digest": fieldWord,
 		// MySQL's names of the same.
 		"created_tmp_tables":      firstFigure + field(TmpTables),
 		"created_tmp_disk_tables": firstFigure + field(TmpDiskTables),
@@ -78,7 +81,8 @@ func (p *Parser) header(e *Entry, h *header) int {
 			word := binary.LittleEndian.Uint64(d[i:])
 			n := &p.nodes[at]
 			for k := range n.runs {
-				if r := &n.runs[k]; word == r.first && hasPrefix(d, i, r.text) && wordEnds(d, i+len(r.text)) && p.seen[0]&r.seen[0]|p.seen[1]&r.seen[1] == 0 {
+				if r := &n.runs[k]; word == r.first && hasPrefix(d, i, r.text) && wordEnds(d, i+len(r.text)) &&
+					p.seen[0]&r.seen[0]|p.seen[1]&r.seen[1] == 0 {
 					p.figures = append(p.figures, r.figures...)
 					p.seen[0] |= r.seen[0]
 					p.seen[1] |= r.seen[1]

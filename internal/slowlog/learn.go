@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// node is what may follow a field: the learned part of the log's grammar. Texts alone decide, so that what was learned never changes what
-// is read.
+// node is what may follow a field: the learned part of the log's grammar. Texts alone decide, so that what was learned
+// never changes what is read.
 type node struct {
 	edges   []edge
 	runs    []run // the last one that fitted moves forward

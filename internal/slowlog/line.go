@@ -58,8 +58,8 @@ func semicolon(d []byte, from, nl int) bool {
 	return nl >= from && d[nl] == ';'
 }
 
-// boundary reports whether an entry begins at i, the beginning of a line, when nothing is known of the text before but that it begins at
-// from: a line with a ; before it, or all of a header.
+// boundary reports whether an entry begins at i, the beginning of a line, when nothing is known of the text before but
+// that it begins at from: a line with a ; before it, or all of a header.
 func boundary(d []byte, from, i int) bool {
 	return d[i] == '#' && begins(d, i) && (semicolon(d, from, i-1) || whole(d, i))
 }
@@ -87,8 +87,8 @@ func whole(d []byte, i int) bool {
 	return false
 }
 
-// glued returns where the entry whose header's line at i was found begins: earlier, when its first line was written behind torn text that
-// has no line break. The text before begins at from.
+// glued returns where the entry whose header's line at i was found begins: earlier, when its first line was written
+// behind torn text that has no line break. The text before begins at from.
 func glued(d []byte, from, i int) int {
 	if i <= from || !begins(d, i) {
 		return i
@@ -128,10 +128,11 @@ func banner(line []byte) bool {
 // bannerHead knows "/usr/sbin/mysqld, Version: 8.0.33 (…). started with:".
 func bannerHead(line []byte) bool {
 	line = bytes.TrimRight(line, " \r\n")
-	return (bytes.HasSuffix(line, []byte("started with:")) || bytes.HasSuffix(line, []byte("embedded library"))) && bytes.Contains(line, []byte(", Version: "))
+	return (bytes.HasSuffix(line, []byte("started with:")) || bytes.HasSuffix(line, []byte("embedded library"))) &&
+		bytes.Contains(line, []byte(", Version: "))
 }
 
-// bannerTail knows "Tcp port: 3306  Unix socket: …" and "Time                 Id Command    Argument", with tabs or spaces.
+// bannerTail knows "Tcp port: 3306 Unix socket: …" and "Time Id Command Argument", with tabs or spaces.
 func bannerTail(line []byte) bool {
 	for _, s := range []string{"Tcp port: ", "TCP Port: "} {
 		if hasPrefix(line, 0, s) {
@@ -143,7 +144,8 @@ func bannerTail(line []byte) bool {
 	return ok && ok2 && string(bytes.TrimSpace(f)) == "Argument"
 }
 
-// restart returns where the lines of a server that starts begin, when they follow the text at from and its second line is at i; else -1.
+// restart returns where the lines of a server that starts begin, when they follow the text at from and its second line
+// is at i; else -1.
 func restart(d []byte, from, i int) int {
 	if !bannerTail(d[i:lineEnd(d, i)]) || i == from {
 		return -1

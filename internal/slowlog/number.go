@@ -2,10 +2,14 @@ package slowlog
 
 import "encoding/binary"
 
-var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+var tens = [...]float64{
+	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+	1e18, 1e19, 1e20, 1e21, 1e22,
+}
 
-// number reads a decimal number without a sign that ends with its word. The second result is where it ended, -1 when there is none.
-// Numbers below 2⁵³ without their point come out as the nearest float64; larger ones within one unit in the last place.
+// number reads a decimal number without a sign that ends with its word. The second result is where it ended, -1 when
+// there is none. Numbers below 2⁵³ without their point come out as the nearest float64; larger ones within one unit in
+// the last place.
 func number(d []byte, i int) (float64, int) {
 	if i >= len(d) || !digit(d[i]) {
 		return 0, -1

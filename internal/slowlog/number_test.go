@@ -11,8 +11,12 @@ import (
 func TestNumber(t *testing.T) {
 	f := func(in string, want float64, length int) {
 		t.Helper()
-		for _, after := range []string{"", " ", "\n", "\r\n", "\tx", "                    ", "\n# Rows_affected: 1", "\r\n# Rows_affected: 1"} {
-			if got, end := number([]byte("x: "+in+after), 3); end-3 != length && (end != -1 || length != -1) || end > 0 && got != want {
+		for _, after := range []string{
+			"", " ", "\n", "\r\n", "\tx", "                    ", "\n# Rows_affected: 1",
+			"\r\n# Rows_affected: 1",
+		} {
+			if got, end := number([]byte("x: "+in+after), 3); end-3 != length && (end != -1 || length != -1) ||
+				end > 0 && got != want {
 				t.Errorf("%q: got %v, %d", in+after, got, end)
 			}
 		}

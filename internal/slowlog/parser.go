@@ -2,16 +2,17 @@ package slowlog
 
 import "bytes"
 
-// Parser reads slow query logs of MySQL, Percona Server and MariaDB. It learns how the log at hand lays its figures out and then only
-// compares, so it is kept for all pieces of a log. A Parser is for one goroutine; what it returns does not depend on what it read before,
-// but for the numbers of attributes outside the known ones.
+// Parser reads slow query logs of MySQL, Percona Server and MariaDB. It learns how the log at hand lays its figures out
+// and then only compares, so it is kept for all pieces of a log. A Parser is for one goroutine; what it returns does
+// not depend on what it read before, but for the numbers of attributes outside the known ones.
 //
-// What an entry is. A server writes comment lines that begin with "# Time: " or "# User@Host: " (old ones left them out now and then, so
-// "# Thread_id: ", "# Schema: " and "# Query_time: " begin an entry too), then at most one "use db;" and one "SET timestamp=…;", then the
-// statement and ";". Servers do not escape statements, so a statement may hold lines that look like all of that. As pt-query-digest does,
-// an entry ends where a line that ends in ; is followed by a comment; unlike it, only by one that begins an entry, so that procedures with
-// comments stay whole. A line that begins an entry but does not follow a ; is text of the statement, unless all of a header follows: then
-// the entry before was torn.
+// What an entry is. A server writes comment lines that begin with "# Time: " or "# User@Host: " (old ones left them out
+// now and then, so "# Thread_id: ", "# Schema: " and "# Query_time: " begin an entry too), then at most one "use db;"
+// and one "SET timestamp=…;", then the statement and ";". Servers do not escape statements, so a statement may hold
+// lines that look like all of that. As pt-query-digest does, an entry ends where a line that ends in ; is followed by a
+// comment; unlike it, only by one that begins an entry, so that procedures with comments stay whole. A line that begins
+// an entry but does not follow a ; is text of the statement, unless all of a header follows: then the entry before was
+// torn.
 type Parser struct {
 	data []byte
 	base int64 // offset of data in the log
@@ -43,8 +44,8 @@ func NewParser() *Parser {
 	return p
 }
 
-// Reset makes p read a piece of a log: one that begins and ends between entries (see Cut) and lies at offset. carried is the State behind
-// the piece before, and the zero State for the first. p keeps no part of the piece before.
+// Reset makes p read a piece of a log: one that begins and ends between entries (see Cut) and lies at offset. carried
+// is the State behind the piece before, and the zero State for the first. p keeps no part of the piece before.
 func (p *Parser) Reset(piece []byte, offset int64, carried State) {
 	p.data, p.base, p.pos, p.sure = piece, offset, 0, false
 	p.at = carried.At
@@ -99,7 +100,8 @@ func (p *Parser) skip(from, to int, reason string) {
 	}
 }
 
-// Next reads the next whole entry into e and reports whether there was one. Every entry has a figure for QueryTime and one for QueryLength.
+// Next reads the next whole entry into e and reports whether there was one. Every entry has a figure for QueryTime and
+// one for QueryLength.
 func (p *Parser) Next(e *Entry) bool {
 	for p.between() {
 		start := p.pos

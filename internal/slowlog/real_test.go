@@ -38,7 +38,8 @@ var statements = []string{
 	"do sleep(2.1)",
 }
 
-// TestRealLogs reads back every statement that a real server was sent, once and unchanged, from its slow log and its general log.
+// TestRealLogs reads back every statement that a real server was sent, once and unchanged, from its slow log and its
+// general log.
 func TestRealLogs(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -46,7 +47,10 @@ func TestRealLogs(t *testing.T) {
 			if err := os.Chmod(dir, 0o777); err != nil {
 				t.Fatal(err)
 			}
-			settings := []string{"slow_query_log=1", "long_query_time=0", "slow_query_log_file=" + dir + "/slow", "general_log=1", "general_log_file=" + dir + "/general"}
+			settings := []string{
+				"slow_query_log=1", "long_query_time=0", "slow_query_log_file=" + dir + "/slow",
+				"general_log=1", "general_log_file=" + dir + "/general",
+			}
 			if flavor == "mariadb" {
 				settings = append(settings, "log_slow_verbosity=full")
 			} else {
@@ -112,17 +116,20 @@ func TestRealLogs(t *testing.T) {
 					errno++
 				}
 				figures = max(figures, len(e.Figures))
-				if at := time.UnixMicro(e.At); !strings.HasPrefix(string(e.SQL), "select now") && !strings.HasPrefix(string(e.SQL), "set timestamp") &&
+				if at := time.UnixMicro(e.At); !strings.HasPrefix(string(e.SQL), "select now") &&
+					!strings.HasPrefix(string(e.SQL), "set timestamp") &&
 					(at.Before(began.Add(-2*time.Second)) || at.After(time.Now().Add(2*time.Second))) {
 					t.Errorf("%q ended at %v, began %v", e.SQL, at, began)
 				}
-				if off := time.UnixMicro(e.Began()).Sub(slept.Add(-2100 * time.Millisecond)).Abs(); string(e.SQL) == "do sleep(2.1)" && off > 1500*time.Millisecond {
+				if off := time.UnixMicro(e.Began()).Sub(slept.Add(-2100 * time.Millisecond)).
+					Abs(); string(e.SQL) == "do sleep(2.1)" && off > 1500*time.Millisecond {
 					t.Errorf("a sleep of 2.1 s that ended at %v began at %v", slept, time.UnixMicro(e.Began()))
 				}
 				if string(e.User) != "root" || string(e.Host) != "localhost" || !e.HasID {
 					t.Errorf("%q by %q@%q %d", e.SQL, e.User, e.Host, e.Thread)
 				}
-				if want := "shop"; !strings.HasPrefix(string(e.SQL), "select count(") && string(e.SQL) != "use other" && string(e.SQL) != "USE shop" && string(e.DB) != want {
+				if want := "shop"; !strings.HasPrefix(string(e.SQL), "select count(") && string(e.SQL) != "use other" &&
+					string(e.SQL) != "USE shop" && string(e.DB) != want {
 					t.Errorf("%q in %q", e.SQL, e.DB)
 				}
 			}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// slow reads on at i, behind the value of field at: the next word and its value, or the end of the header. It decides everything;
-// what header does fast is only what slow would do.
+// slow reads on at i, behind the value of field at: the next word and its value, or the end of the header. It decides
+// everything; what header does fast is only what slow would do.
 func (p *Parser) slow(e *Entry, h *header, at field, i int) (to field, next int, done bool) {
 	d, from := p.data, i
 	lineStart := i == p.pos
@@ -63,7 +63,8 @@ func (p *Parser) slow(e *Entry, h *header, at field, i int) (to field, next int,
 		return fieldNone, i + len(noStatistics), false
 	}
 	end := i
-	for end < len(d) && d[end] != ' ' && d[end] != '\n' && d[end] != '\t' && d[end] != '\r' && d[end] != ':' && end-i < 64 {
+	for end < len(d) && d[end] != ' ' && d[end] != '\n' && d[end] != '\t' && d[end] != '\r' &&
+		d[end] != ':' && end-i < 64 {
 		end++
 	}
 	if end == len(d) || d[end] != ':' || end == i || end+1 < len(d) && !wordEnds(d, end+1) { // no name
@@ -103,7 +104,8 @@ func (p *Parser) slow(e *Entry, h *header, at field, i int) (to field, next int,
 		next = wordEnd(d, v)
 		if next > v && d[next-1] == ':' { // there is no value, but another name
 			next = v
-		} else if n := bytes.Index(near(d, v), []byte("# ")); n > 0 && begins(d, v+n) { // torn, and another header glued on
+		} else if n := bytes.Index(near(d, v), []byte("# ")); n > 0 && begins(d, v+n) {
+			// torn, and another header glued on
 			next = v + n
 		}
 		return passed(at), next, false
@@ -117,7 +119,8 @@ func (p *Parser) slow(e *Entry, h *header, at field, i int) (to field, next int,
 	return to, next, false
 }
 
-// warning knows the lines of MariaDB's log_slow_verbosity=warnings: "# Warnings", then "# Warning 1365 Division by 0" and the like.
+// warning knows the lines of MariaDB's log_slow_verbosity=warnings: "# Warnings", then "# Warning 1365 Division by 0"
+// and the like.
 func warning(d []byte, i int) bool {
 	for _, s := range []string{"# Warning ", "# Note ", "# Error "} {
 		if hasPrefix(d, i, s) {
@@ -127,7 +130,8 @@ func warning(d []byte, i int) bool {
 	return hasPrefix(d, i, "# Warnings") && wordEnds(d, i+len("# Warnings"))
 }
 
-// passed returns the field that stands for at behind text that was no field: what is learned at fieldStart begins entries.
+// passed returns the field that stands for at behind text that was no field: what is learned at fieldStart begins
+// entries.
 func passed(at field) field { return max(at, fieldNone) }
 
 // ownLine reads the lines that the server itself writes before the statement: use and SET. The line is at i.
@@ -164,8 +168,8 @@ func (p *Parser) ownLine(h *header, at field, from, i int) (to field, next int, 
 	return at, i, true
 }
 
-// use reads the name of a database and ; behind "use ". It returns where the line ends, -1 when this is not the server's own line: then it
-// is the statement.
+// use reads the name of a database and ; behind "use ". It returns where the line ends, -1 when this is not the
+// server's own line: then it is the statement.
 func (p *Parser) use(h *header, i int) int {
 	d := p.data
 	end := lineBreak(d, i)
@@ -214,8 +218,8 @@ func (p *Parser) stamp(h *header, i int) int {
 	return end
 }
 
-// another reports whether the line at i, which could begin an entry, begins another than the one whose header is being read. Mid-line text
-// does when the torn header before it has such a line already.
+// another reports whether the line at i, which could begin an entry, begins another than the one whose header is being
+// read. Mid-line text does when the torn header before it has such a line already.
 func (p *Parser) another(h *header, i int, lineStart bool) bool {
 	d := p.data
 	if lineStart && semicolon(d, p.pos, i-1) {
@@ -232,7 +236,8 @@ func (p *Parser) another(h *header, i int, lineStart bool) bool {
 	return false
 }
 
-// named returns the field of a name. A name met for the first time becomes an attribute when its value, at v, is a figure.
+// named returns the field of a name. A name met for the first time becomes an attribute when its value, at v, is a
+// figure.
 func (p *Parser) named(name, d []byte, v int) field {
 	if f, ok := p.names[string(name)]; ok {
 		return f

@@ -21,8 +21,11 @@ const (
 )
 
 var kinds = [...]string{
-	Unknown: "a file of unknown format", Empty: "an empty file", SlowLog: "a slow query log", GeneralLog: "a general query log",
-	BinaryLog: "a binary log", ErrorLog: "a server's error log", PostgreSQL: "a PostgreSQL log", SQLDump: "an SQL dump", Compressed: "a compressed file",
+	Unknown: "a file of unknown format", Empty: "an empty file", SlowLog: "a slow query log",
+	GeneralLog: "a general query log",
+	BinaryLog:  "a binary log", ErrorLog: "a server's error log", PostgreSQL: "a PostgreSQL log",
+	SQLDump:    "an SQL dump",
+	Compressed: "a compressed file",
 }
 
 // String names the kind with its article, for messages.
@@ -33,8 +36,9 @@ func (k Kind) String() string {
 	return kinds[k]
 }
 
-// Sniff tells what a file is from its beginning; some 64 KiB are enough, but for a log that was cut within a longer statement: that is Unknown.
-// A log that holds only what a server writes when it opens one is a SlowLog without entries.
+// Sniff tells what a file is from its beginning; some 64 KiB are enough, but for a log that was cut within a longer
+// statement: that is Unknown. A log that holds only what a server writes when it opens one is a SlowLog without
+// entries.
 func Sniff(head []byte) Kind {
 	for _, m := range []struct {
 		magic string
@@ -90,7 +94,8 @@ func Sniff(head []byte) Kind {
 	return Unknown
 }
 
-// errorLine knows "2026-11-21T07:33:34.123456Z 0 [System] …", "2026-11-21  7:33:34 0 [Note] …" and "261121  7:33:34 [Note] …".
+// errorLine knows "2026-11-21T07:33:34.123456Z 0 [System] …", "2026-11-21 7:33:34 0 [Note] …" and "261121 7:33:34
+// [Note] …".
 func errorLine(line []byte) bool {
 	if len(line) < 16 || !digit(line[0]) {
 		return strings.Contains(string(line[:min(len(line), 64)]), "mysqld_safe ")

@@ -12,7 +12,8 @@ func TestSniff(t *testing.T) {
 			t.Errorf("%.60q: got %v, want %v", head, got, want)
 		}
 	}
-	banner := "/usr/sbin/mysqld, Version: 8.0.33 (x). started with:\nTcp port: 3306  Unix socket: /s\nTime                 Id Command    Argument\n"
+	banner := "/usr/sbin/mysqld, Version: 8.0.33 (x). started with:\nTcp port: 3306  Unix socket: /s\nTime           " +
+		"      Id Command    Argument\n"
 	f("", Empty)
 	f("\n \n\x00\x00", Empty)
 	f(one("select 1;\n"), SlowLog)
@@ -26,7 +27,8 @@ func TestSniff(t *testing.T) {
 	f("071015 21:43:52\t      1 Query       select 1\n", GeneralLog)
 	f("\t\t     5 Query\tselect 1\n", GeneralLog)
 	f("\xfebin\x00\x01", BinaryLog)
-	f("2026-11-21T07:33:34.123456Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 8.0.33) starting as process 1\n", ErrorLog)
+	f("2026-11-21T07:33:34.123456Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 8.0.33) starting as "+
+		"process 1\n", ErrorLog)
 	f("2026-11-21  7:33:34 0 [Note] mariadbd: ready for connections.\n", ErrorLog)
 	f("261121 07:33:34 mysqld_safe Starting mysqld daemon\n", ErrorLog)
 	f("2026-11-21 07:33:34.123 UTC [123] LOG:  duration: 12.3 ms  statement: select 1\n", PostgreSQL)

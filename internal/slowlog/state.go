@@ -39,8 +39,8 @@ func (s State) Then(later State) State {
 	return s
 }
 
-// After returns the state behind a piece of a slow log: what a Parser that was Reset to s has when it is through, for a fraction of the work. So workers
-// can begin with any piece.
+// After returns the state behind a piece of a slow log: what a Parser that was Reset to s has when it is through, for a
+// fraction of the work. So workers can begin with any piece.
 func (s State) After(piece []byte) State {
 	p := NewParser()
 	// The time is told by nearly every entry: the last few are enough.
@@ -97,8 +97,8 @@ func (p *Parser) drain(piece []byte) {
 	}
 }
 
-// lastLine returns where the last line of d that begins with s begins, but for the first line; -1 when there is none. Searching forward in
-// blocks is many times faster than searching backward.
+// lastLine returns where the last line of d that begins with s begins, but for the first line; -1 when there is none.
+// Searching forward in blocks is many times faster than searching backward.
 func lastLine(d []byte, s string) int {
 	line := []byte("\n" + s)
 	for end := len(d); end > 0; {

@@ -2,7 +2,8 @@ package slowlog
 
 import "encoding/binary"
 
-// days remembers the last minute of a log in each of the forms servers write it, because it is most often the next one's too.
+// days remembers the last minute of a log in each of the forms servers write it, because it is most often the next
+// one's too.
 type days struct {
 	long, short           [2]uint64 // "2026-11-21T07:33"; "261121  7:33:", the second word overlapping the first
 	longMicro, shortMicro int64     // microseconds since 1970 at its beginning, the long one's in UTC
@@ -13,13 +14,14 @@ const (
 	dayMicro    = 86400 * secondMicro
 )
 
-// time reads "2026-11-21T07:33:34.123456Z", with an offset such as +01:00 instead of the Z or with nothing, or "261121  7:33:34". It returns
-// microseconds since 1970, whether a zone was told (else the time is the server's local one, taken as UTC), and where it ended, -1 when it
-// is none of these.
+// time reads "2026-11-21T07:33:34.123456Z", with an offset such as +01:00 instead of the Z or with nothing, or "261121
+// 7:33:34". It returns microseconds since 1970, whether a zone was told (else the time is the server's local one, taken
+// as UTC), and where it ended, -1 when it is none of these.
 func (p *days) time(d []byte, i int) (micro int64, zoned bool, end int) {
 	if len(d)-i >= 28 {
 		word := binary.LittleEndian.Uint64(d[i:])
-		if word == p.long[0] && binary.LittleEndian.Uint64(d[i+8:]) == p.long[1] && d[i+16] == ':' && d[i+19] == '.' && d[i+26] == 'Z' && wordEnds(d, i+27) {
+		if word == p.long[0] && binary.LittleEndian.Uint64(d[i+8:]) == p.long[1] && d[i+16] == ':' && d[i+19] == '.' &&
+			d[i+26] == 'Z' && wordEnds(d, i+27) {
 			if x := binary.LittleEndian.Uint64(d[i+20:]); sixDigits(x) {
 				if s := two(d, i+17); s <= 60 {
 					return p.longMicro + int64(s)*secondMicro + int64(six(x)), true, i + 27

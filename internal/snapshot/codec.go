@@ -40,10 +40,12 @@ func Decode(b []byte) (*Snapshot, error) {
 		return nil, fmt.Errorf("read snapshot: %w", at(b, err))
 	}
 	if head.Format == nil {
-		return nil, errors.New("read snapshot: this JSON has no member dyno_snapshot: it is not a snapshot that dyno diagnose --save wrote")
+		return nil, errors.New("read snapshot: this JSON has no member dyno_snapshot: it is not a snapshot that dyno " +
+			"diagnose --save wrote")
 	}
 	if *head.Format != Format {
-		return nil, fmt.Errorf("read snapshot: it has format %d, this dyno reads format %d: use the version that wrote it", *head.Format, Format)
+		return nil, fmt.Errorf("read snapshot: it has format %d, this dyno reads format %d: use the version that "+
+			"wrote it", *head.Format, Format)
 	}
 	var s Snapshot
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -55,7 +57,8 @@ func Decode(b []byte) (*Snapshot, error) {
 // validate refuses what no capture can have written and what would make judgement count wrong.
 func (s *Snapshot) validate() error {
 	if !s.From.Before(s.To) {
-		return fmt.Errorf("read snapshot: its window ends (%s) before it begins (%s)", s.To.Format("15:04:05"), s.From.Format("15:04:05"))
+		return fmt.Errorf("read snapshot: its window ends (%s) before it begins (%s)", s.To.Format("15:04:05"),
+			s.From.Format("15:04:05"))
 	}
 	for _, x := range s.Series {
 		for i := 1; i < len(x.Points); i++ {

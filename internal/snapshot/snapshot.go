@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -36,14 +37,14 @@ type Snapshot struct {
 	Classes   []class.Class     `json:"classes,omitempty"`   // deltas over the window, most time first
 	Rest      Rest              `json:"rest,omitzero"`       // of the classes that found no room
 	Plans     []explain.Plan    `json:"plans,omitempty"`     // of the top classes
-	// Tables are those that the top classes touch first, then the largest of the users' own, at most MaxTables. TablesLeft counts what that
-	// left out; unknown when nobody counted.
+	// Tables are those that the top classes touch first, then the largest of the users' own, at most MaxTables.
+	// TablesLeft counts what that left out; unknown when nobody counted.
 	Tables     []schema.Table   `json:"tables,omitempty"`
 	TablesLeft known.Value[int] `json:"tables_left,omitzero"`
 	// Programs are stored routines, triggers and events that ran in the window, most time first.
 	Programs []Program `json:"programs,omitempty"`
-	// Moments are what the server was doing at some moments of the window, in order of time: at most MaxMoments, the last one always.
-	// Statements in them are cut; with redaction they hold no literal.
+	// Moments are what the server was doing at some moments of the window, in order of time: at most MaxMoments, the
+	// last one always. Statements in them are cut; with redaction they hold no literal.
 	Moments  []state.State `json:"moments,omitempty"`
 	Accounts []Account     `json:"accounts,omitempty"` // empty without source "accounts" being ok
 	Host     Host          `json:"host"`
@@ -68,10 +69,11 @@ type Program struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
 	// Table is the one that a trigger stands on.
-	Table         string               `json:"table,omitzero"`
-	Body          string               `json:"body,omitzero"` // its definition; empty when it may not be seen or was redacted
-	Count         uint64               `json:"count"`         // executions
-	TimeSec       float64              `json:"time_sec"`      // wall-clock time of the executions, seconds
+	Table string `json:"table,omitzero"`
+	// its definition; empty when it may not be seen or was redacted
+	Body          string               `json:"body,omitzero"`
+	Count         uint64               `json:"count"`    // executions
+	TimeSec       float64              `json:"time_sec"` // wall-clock time of the executions, seconds
 	Statements    known.Value[uint64]  `json:"statements,omitzero"`
 	StatementsSec known.Value[float64] `json:"statements_sec,omitzero"` // of TimeSec, in statements within it
 }
@@ -89,15 +91,15 @@ type Account struct {
 
 // Target says which server it was.
 type Target struct {
-	Name      string `json:"name"`
-	Server    string `json:"server"`  // the server's own identity, see journal.Entry
-	Flavor    string `json:"flavor"`  // "mariadb", "mysql", "percona"
-	Version   string `json:"version"` // "10.11.19"
-	Comment   string `json:"comment,omitzero"`
-	Local     bool   `json:"local"` // its process could be seen on this machine
-	UptimeSec int64  `json:"uptime_sec"`
-	ReadOnly  bool   `json:"read_only,omitzero"`
-	Replica   bool   `json:"replica,omitzero"`
+	Name      string      `json:"name"`
+	Server    string      `json:"server"` // the server's own identity, see journal.Entry
+	Flavor    dbms.Flavor `json:"flavor"`
+	Version   string      `json:"version"` // "10.11.19"
+	Comment   string      `json:"comment,omitzero"`
+	Local     bool        `json:"local"` // its process could be seen on this machine
+	UptimeSec int64       `json:"uptime_sec"`
+	ReadOnly  bool        `json:"read_only,omitzero"`
+	Replica   bool        `json:"replica,omitzero"`
 }
 
 // The words for sources live in package source; these are theirs.
@@ -117,26 +119,30 @@ const (
 
 // Host is the machine that the server runs on; everything is unknown for a remote server.
 type Host struct {
-	CPUs       known.Value[float64] `json:"cpus,omitzero"` // usable by the server's process: affinity and cgroup quota counted in
-	MemBytes   known.Value[uint64]  `json:"mem_bytes,omitzero"`
-	MemLimit   known.Value[uint64]  `json:"mem_limit_bytes,omitzero"` // of the server's cgroup; unknown when there is none
-	Kernel     string               `json:"kernel,omitzero"`
-	ServerPID  int                  `json:"server_pid,omitzero"`
-	DatadirDev string               `json:"datadir_device,omitzero"`
-	DatadirFS  string               `json:"datadir_filesystem,omitzero"` // "ext4"
-	DatadirOpt string               `json:"datadir_mount_options,omitzero"`
-	// DatadirFree and DatadirSize are of the file system of the data directory, bytes; DatadirShared says that Dyno's home is on it, too.
+	// usable by the server's process: affinity and cgroup quota counted in
+	CPUs     known.Value[float64] `json:"cpus,omitzero"`
+	MemBytes known.Value[uint64]  `json:"mem_bytes,omitzero"`
+	// of the server's cgroup; unknown when there is none
+	MemLimit   known.Value[uint64] `json:"mem_limit_bytes,omitzero"`
+	Kernel     string              `json:"kernel,omitzero"`
+	ServerPID  int                 `json:"server_pid,omitzero"`
+	DatadirDev string              `json:"datadir_device,omitzero"`
+	DatadirFS  string              `json:"datadir_filesystem,omitzero"` // "ext4"
+	DatadirOpt string              `json:"datadir_mount_options,omitzero"`
+	// DatadirFree and DatadirSize are of the file system of the data directory, bytes; DatadirShared says that Dyno's
+	// home is on it, too.
 	DatadirFree   known.Value[uint64] `json:"datadir_free_bytes,omitzero"`
 	DatadirSize   known.Value[uint64] `json:"datadir_size_bytes,omitzero"`
 	DatadirShared bool                `json:"datadir_shared_with_dyno,omitzero"`
 	// Settings are the kernel's, under their sysctl name ("vm.swappiness") or their path below /sys without it
-	// ("kernel/mm/transparent_hugepage/enabled", "block/sda/queue/scheduler"), as the kernel writes them. What could not be read is absent.
+	// ("kernel/mm/transparent_hugepage/enabled", "block/sda/queue/scheduler"), as the kernel writes them. What could
+	// not be read is absent.
 	Settings map[string]string `json:"settings,omitempty"`
-	// Limits are the resource limits of the server's process, under the names of /proc/PID/limits in lower case with underscores
-	// ("max_open_files"); -1 stands for unlimited.
+	// Limits are the resource limits of the server's process, under the names of /proc/PID/limits in lower case with
+	// underscores ("max_open_files"); -1 stands for unlimited.
 	Limits map[string]int64 `json:"limits,omitempty"`
-	// Process holds figures of the server's process at the end of the window, under the names of /proc/PID/status in lower case
-	// ("vmrss", "vmpeak", "vmhwm", "vmswap", "hugetlbpages"), bytes.
+	// Process holds figures of the server's process at the end of the window, under the names of /proc/PID/status in
+	// lower case ("vmrss", "vmpeak", "vmhwm", "vmswap", "hugetlbpages"), bytes.
 	Process   map[string]uint64 `json:"process,omitempty"`
 	NUMANodes known.Value[int]  `json:"numa_nodes,omitzero"`
 }
@@ -191,8 +197,8 @@ func (s *Snapshot) Table(ref schema.Ref) (schema.Table, bool) {
 	return schema.Table{}, false
 }
 
-// Plan returns what the server answered when it was asked for the plan of a class, in the class's default database. A plan that does not say
-// in which database it was asked for is taken where there is no better.
+// Plan returns what the server answered when it was asked for the plan of a class, in the class's default database. A
+// plan that does not say in which database it was asked for is taken where there is no better.
 func (s *Snapshot) Plan(c class.Class) (explain.Plan, bool) {
 	found := -1
 	for i, p := range s.Plans {

@@ -50,8 +50,8 @@ type Comparison struct {
 // maxList bounds how much of an IN list is told.
 const maxList = 100
 
-// Compared returns the shape of a statement and its comparisons, those that AND connects at the outermost level. Comparisons of two columns
-// stand there once, conditions under OR and NOT do not.
+// Compared returns the shape of a statement and its comparisons, those that AND connects at the outermost level.
+// Comparisons of two columns stand there once, conditions under OR and NOT do not.
 func Compared(sql string) (Shape, []Comparison, error) {
 	n, _, err := parseAny(sql)
 	if err != nil {
@@ -119,7 +119,10 @@ func (c *comparer) where(e ast.ExprNode, outer bool) {
 	}
 	switch x := bare(e).(type) {
 	case *ast.BinaryOperationExpr:
-		op := map[opcode.Op]string{opcode.EQ: "=", opcode.NullEQ: "<=>", opcode.LT: "<", opcode.LE: "<=", opcode.GT: ">", opcode.GE: ">="}[x.Op]
+		op := map[opcode.Op]string{
+			opcode.EQ: "=", opcode.NullEQ: "<=>", opcode.LT: "<", opcode.LE: "<=",
+			opcode.GT: ">", opcode.GE: ">=",
+		}[x.Op]
 		switch {
 		case x.Op == opcode.LogicAnd:
 			c.where(x.L, outer)
@@ -167,7 +170,8 @@ func (c *comparer) operand(e ast.ExprNode) (o Operand, collate string) {
 	if x, ok := e.(*ast.SetCollationExpr); ok {
 		collate = strings.ToLower(x.Collate)
 		if col, ok := c.s.column(x.Expr); ok {
-			return Operand{Kind: Wrapped, Table: col.Table, Column: col.Column, Func: "collate", Expr: written(e)}, collate
+			return Operand{Kind: Wrapped, Table: col.Table, Column: col.Column, Func: "collate", Expr: written(e)},
+				collate
 		}
 		e = bare(x.Expr)
 	}
@@ -252,8 +256,10 @@ func written(n ast.Node) (out string) {
 		}
 	}()
 	var b strings.Builder
-	const flags = format.RestoreStringSingleQuotes | format.RestoreStringEscapeBackslash | format.RestoreKeyWordUppercase | format.RestoreNameBackQuotes |
-		format.RestoreStringWithoutCharset | format.RestoreWithoutSchemaName | format.RestoreWithoutTableName | format.RestoreSpacesAroundBinaryOperation
+	const flags = format.RestoreStringSingleQuotes | format.RestoreStringEscapeBackslash |
+		format.RestoreKeyWordUppercase | format.RestoreNameBackQuotes |
+		format.RestoreStringWithoutCharset | format.RestoreWithoutSchemaName | format.RestoreWithoutTableName |
+		format.RestoreSpacesAroundBinaryOperation
 	if err := n.Restore(format.NewRestoreCtx(flags, &b)); err != nil || b.Len() > longestExpr {
 		return ""
 	}
@@ -262,8 +268,8 @@ func written(n ast.Node) (out string) {
 
 func quoteName(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// Hinted returns the names that a statement's hints name: the indexes of USE, FORCE and IGNORE INDEX anywhere in it, and every word of the
-// hints in comments, which may name one. They are as written.
+// Hinted returns the names that a statement's hints name: the indexes of USE, FORCE and IGNORE INDEX anywhere in it,
+// and every word of the hints in comments, which may name one. They are as written.
 func Hinted(sql string) []string {
 	h := &hinted{}
 	for rest := sql; ; {
@@ -273,7 +279,9 @@ func Hinted(sql string) []string {
 		}
 		var hint string
 		hint, rest, _ = strings.Cut(after, "*/")
-		for _, w := range strings.FieldsFunc(hint, func(r rune) bool { return strings.ContainsRune(" \t\n,()@`.", r) }) {
+		for _, w := range strings.FieldsFunc(hint, func(r rune) bool {
+			return strings.ContainsRune(" \t\n,()@`.", r)
+		}) {
 			h.add(w)
 		}
 	}

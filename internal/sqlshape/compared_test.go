@@ -41,18 +41,24 @@ func TestCompared(t *testing.T) {
 	}
 	f("select 1")
 	f("select a from t where a = 5", "column `a` = number 5 = 5")
-	f("select a from t where 5 < t.a and b = 'x' and c <=> null", "column `a` > number 5 = 5", "column `b` = text 'x' = x", "column `c` <=> null NULL")
-	f("select a from t where a = -5 and b > 1.5 and c = ?", "column `a` = number -5 = -5", "column `b` > number 1.5 = 1.5", "column `c` = parameter ?")
+	f("select a from t where 5 < t.a and b = 'x' and c <=> null", "column `a` > number 5 = 5",
+		"column `b` = text 'x' = x", "column `c` <=> null NULL")
+	f("select a from t where a = -5 and b > 1.5 and c = ?", "column `a` = number -5 = -5",
+		"column `b` > number 1.5 = 1.5", "column `c` = parameter ?")
 	f("select a from t where a in (1, '2')", "column `a` in number 1 = 1, text '2' = 2")
-	f("select a from t where date(d) between '2024-01-01' and ?", "wrapped DATE(`d`) by date plainly between text '2024-01-01' = 2024-01-01, parameter ?")
-	f("select a from t x where year(x.d) = 2024 and lower(`n``m`) = 'a'", "wrapped YEAR(`d`) by year plainly = number 2024 = 2024",
+	f("select a from t where date(d) between '2024-01-01' and ?", "wrapped DATE(`d`) by date plainly between text "+
+		"'2024-01-01' = 2024-01-01, parameter ?")
+	f("select a from t x where year(x.d) = 2024 and lower(`n``m`) = 'a'", "wrapped YEAR(`d`) by year plainly = "+
+		"number 2024 = 2024",
 		"wrapped LOWER(`n``m`) by lower plainly = text 'a' = a")
 	f("select a from t where substring(n, 1, 3) = 'abc' and a + 1 = 5 and cast(n as char(5)) = 'x'",
-		"wrapped SUBSTRING(`n`, 1, 3) by substring = text 'abc' = abc", "wrapped `a` + 1 by arithmetic = number 5 = 5", "wrapped CAST(`n` AS CHAR(5)) by cast = text 'x' = x")
+		"wrapped SUBSTRING(`n`, 1, 3) by substring = text 'abc' = abc", "wrapped `a` + 1 by arithmetic = number 5 = 5",
+		"wrapped CAST(`n` AS CHAR(5)) by cast = text 'x' = x")
 	f("select t.a from t join u on t.a = u.b left join w using (a) where u.c = 1 or t.a = 2", "column `a` = column `b`")
 	f("select a from t where d >= now() - interval 1 day", "column `d` >= anything DATE_SUB(NOW(), INTERVAL 1 DAY)")
 	f("select a from t where concat(a, b) = 'x' and rand() = a", "column `a` = anything RAND()")
-	f("select a from t where not (a = 1) and a = (select max(b) from u)", "column `a` = anything (SELECT MAX(`b`) FROM `u`)")
+	f("select a from t where not (a = 1) and a = (select max(b) from u)", "column `a` = anything (SELECT MAX(`b`) "+
+		"FROM `u`)")
 	f("update t set a = 1 where n = 7", "column `n` = number 7 = 7")
 	f("delete from t where n = 7 limit 5", "column `n` = number 7 = 7")
 	f("insert into t values (1)")
@@ -60,7 +66,8 @@ func TestCompared(t *testing.T) {
 	// Fingerprints and digests.
 	f("select a from t where date(d) = ?", "wrapped DATE(`d`) by date plainly = parameter ?")
 	f("SELECT `a` FROM `t` WHERE LOWER ( `n` ) = ? ", "wrapped LOWER(`n`) by lower plainly = parameter ?")
-	if _, list, _ := Compared("select a from t join u on t.a = u.b collate utf8mb4_bin"); len(list) != 1 || list[0].RightCollate != "utf8mb4_bin" {
+	if _, list, _ := Compared("select a from t join u on t.a = u.b collate utf8mb4_bin"); len(list) != 1 ||
+		list[0].RightCollate != "utf8mb4_bin" {
 		t.Errorf("COLLATE is lost: %+v", list)
 	}
 	if _, _, err := Compared("select '"); err == nil {

@@ -13,8 +13,8 @@ import (
 // Explainable reports whether EXPLAIN of sql can do no harm: nil for one SELECT, UPDATE or DELETE, a UNION of SELECTs
 // included, that writes to no file and to no variable and calls nothing but functions of servers' own that have no side
 // effects. EXPLAIN may evaluate constant parts of a statement while it plans, stored functions among them; it never
-// executes the statement itself. Three things cannot be seen here and are the caller's: whether the server at hand has all
-// of these functions (see Calls), what the views hold that it names (see Opened), and how long planning takes.
+// executes the statement itself. Three things cannot be seen here and are the caller's: whether the server at hand has
+// all of these functions (see Calls), what the views hold that it names (see Opened), and how long planning takes.
 func Explainable(sql string) error {
 	if err := explainable(sql); err != nil {
 		return fmt.Errorf("explain statement: %w", err)
@@ -25,7 +25,7 @@ func Explainable(sql string) error {
 func explainable(sql string) error {
 	// Code within such comments is executed by one flavor and skipped by the other, so that no parser sees what runs.
 	if strings.Contains(sql, "/*!") || strings.Contains(sql, "/*M!") {
-		return errors.New("it holds an executable comment")
+		return errCode
 	}
 	n, err := parseOne(sql)
 	if err != nil {
@@ -44,6 +44,8 @@ func explainable(sql string) error {
 	_, err = calls(sql)
 	return err
 }
+
+var errCode = errors.New("it holds an executable comment")
 
 type harm struct{ err error }
 
@@ -88,8 +90,8 @@ func set(words string) map[string]bool {
 // Functions returns the names of the functions that Explainable lets through, in lower case and in order.
 func Functions() []string { return slices.Sorted(maps.Keys(harmless)) }
 
-// harmless holds the functions of servers that neither write, wait nor read files. Aggregates, window functions and CAST
-// are no function calls to the parser. No server has them all.
+// harmless holds the functions of servers that neither write, wait nor read files. Aggregates, window functions and
+// CAST are no function calls to the parser. No server has them all.
 var harmless = set(`
 	abs acos adddate addtime aes_decrypt aes_encrypt ascii asin atan atan2 bin bit_count bit_length cast ceil ceiling char
 	char_length character_length charset coalesce coercibility collation concat concat_ws connection_id conv convert

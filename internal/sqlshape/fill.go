@@ -11,9 +11,9 @@ import (
 )
 
 // Fill replaces every ? of a statement by a literal, so that EXPLAIN takes it. valueFor gives the literal, quoted where
-// it must be, for a marker that is held against a column; table and column are "" where the marker stands by itself, and
-// table is "" for a column of a statement with several tables that was named without its own. A marker in LIMIT becomes
-// 10. It fails for what cannot be parsed and for a fingerprint whose names lost their digits.
+// it must be, for a marker that is held against a column; table and column are "" where the marker stands by itself,
+// and table is "" for a column of a statement with several tables that was named without its own. A marker in LIMIT
+// becomes 10. It fails for what cannot be parsed and for a fingerprint whose names lost their digits.
 func Fill(sql string, valueFor func(table, column string) string) (string, error) {
 	n, text, err := parseAny(sql)
 	if err != nil {
@@ -26,7 +26,8 @@ func Fill(sql string, valueFor func(table, column string) string) (string, error
 	f := &filler{s: s, valueFor: valueFor, at: map[int]string{}}
 	n.Accept(f)
 	if f.lost {
-		return "", errors.New("fill statement: a name lost its digits in the fingerprint: an example of the statement is needed")
+		return "", errors.New("fill statement: a name lost its digits in the fingerprint: an example of the " +
+			"statement is needed")
 	}
 	offsets := make([]int, 0, len(f.at))
 	for o := range f.at {

@@ -12,7 +12,8 @@ func TestFill(t *testing.T) {
 		}
 	}
 	f("select a from t where b=? and c in(?+) and d is not ? and e like ? and f between ? and ? limit ?",
-		"select a from t where b='t.b' and c in('t.c') and d is not NULL and e like 't.e' and f between 't.f' and 't.f' limit 10")
+		"select a from t where b='t.b' and c in('t.c') and d is not NULL and e like 't.e' and f between 't.f' and "+
+			"'t.f' limit 10")
 	f("select a from t x, u where x.id = u.id and x.s = ? and ? < u.k and q = ?",
 		"select a from t x, u where x.id = u.id and x.s = 't.s' and 'u.k' < u.k and q = '.q'")
 	f("update t set a = ?, b = b ? ? where c = ?", "update t set a = 't.a', b = b  +  't.b' where c = 't.c'")

@@ -6,10 +6,10 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 )
 
-// Moved returns the columns of its one table that an UPDATE gives another value, as far as its text tells: those that it assigns, without
-// those that it sets to themselves or to what its condition asks them to be already. Programs that write back every column of a row keep
-// its key that way. Between two parameters, whose values are not known, the value counts as kept. It is empty for other statements and for
-// an UPDATE of several tables.
+// Moved returns the columns of its one table that an UPDATE gives another value, as far as its text tells: those that
+// it assigns, without those that it sets to themselves or to what its condition asks them to be already. Programs that
+// write back every column of a row keep its key that way. Between two parameters, whose values are not known, the value
+// counts as kept. It is empty for other statements and for an UPDATE of several tables.
 func Moved(sql string) ([]string, error) {
 	n, _, err := parseAny(sql)
 	if err != nil {

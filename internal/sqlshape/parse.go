@@ -78,7 +78,8 @@ func parseOne(sql string) (n ast.StmtNode, err error) {
 	if n := strings.Count(strings.ToLower(sql), "join"); n > maxJoins {
 		return nil, fmt.Errorf("%w: it has %d joins, more than %d are not looked at", ErrTooLarge, n, maxJoins)
 	}
-	// The parser reads what is in such a comment, and no server does: a string that begins there has it miss a table that follows.
+	// The parser reads what is in such a comment, and no server does: a string that begins there has it miss a table
+	// that follows.
 	if strings.Contains(sql, "/*T!") {
 		return nil, ErrNotUnderstood
 	}
@@ -262,7 +263,8 @@ func (s *shaper) tables(n ast.ResultSetNode) {
 // noTable is given for a condition that holds for the result as a whole.
 var noTable []int
 
-// eachJoin calls visit for every join under root, inner ones first, with the indexes of the tables on either side, as tables numbered them.
+// eachJoin calls visit for every join under root, inner ones first, with the indexes of the tables on either side, as
+// tables numbered them.
 func eachJoin(root ast.ResultSetNode, visit func(j *ast.Join, left, right []int)) {
 	next := 0
 	var walk func(n ast.ResultSetNode) []int
@@ -463,7 +465,10 @@ func (s *shaper) compare(l, r ast.ExprNode, op Op, inner []int) {
 // joined adds an equality of two columns, once for each side that can be looked up by it.
 func (s *shaper) joined(a, b ColumnRef, inner []int) {
 	for range 2 {
-		s.add(Predicate{Table: a.Table, Column: a.Column, Op: Eq, Join: true, OtherTable: b.Table, OtherColumn: b.Column}, inner)
+		s.add(Predicate{
+			Table: a.Table, Column: a.Column, Op: Eq, Join: true, OtherTable: b.Table,
+			OtherColumn: b.Column,
+		}, inner)
 		a, b = b, a
 	}
 }
@@ -577,7 +582,8 @@ func (s *shaper) resolve(n *ast.ColumnName) ColumnRef {
 		return c
 	}
 	for i, t := range s.Tables {
-		if t.Alias != "" && fold(t.Alias) == n.Table.L || t.Alias == "" && fold(t.Name) == n.Table.L && (n.Schema.L == "" || t.Schema == "" || fold(t.Schema) == n.Schema.L) {
+		if t.Alias != "" && fold(t.Alias) == n.Table.L || t.Alias == "" && fold(t.Name) == n.Table.L &&
+			(n.Schema.L == "" || t.Schema == "" || fold(t.Schema) == n.Schema.L) {
 			c.Table = i
 			break
 		}

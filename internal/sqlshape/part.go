@@ -7,7 +7,8 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 )
 
-// parts fills in Parts and Reads: every SELECT within the statement n gets a shape of its own, which knows the tables of those around it.
+// parts fills in Parts and Reads: every SELECT within the statement n gets a shape of its own, which knows the tables
+// of those around it.
 func (s *shaper) parts(n ast.StmtNode) {
 	w := &partWalk{root: s, stack: []*shaper{s}, roles: map[ast.Node]Role{}, in: map[ast.Node]bool{}}
 	if sel, ok := n.(*ast.SelectStmt); ok {

@@ -1,9 +1,13 @@
 package sqlshape
 
-import "strings"
+import (
+	"strings"
 
-// Match reports whether a name from a fingerprint, in which each ? stands for digits and swallowed an x, b or dot before
-// them, can be name. Case does not count. A pattern without ? matches itself only.
+	"github.com/dyno-perf/dyno/internal/sqltext"
+)
+
+// Match reports whether a name from a fingerprint, in which each ? stands for digits and swallowed an x, b or dot
+// before them, can be name. Case does not count. A pattern without ? matches itself only.
 func Match(pattern, name string) bool {
 	p, n := fold(pattern), fold(name)
 	if !strings.Contains(p, "?") {
@@ -55,17 +59,13 @@ func restore(sql string) string {
 			i++
 			continue
 		case c == '`' || c == '\'' || c == '"':
-			n := quoted(s[i:])
-			b.WriteString(s[i : i+n])
-			i += n
+			_, end := sqltext.Next(s, i)
+			b.WriteString(s[i:end])
+			i = end
 			operand, before, was = true, "", ""
 			continue
-		case c == '/' && strings.HasPrefix(s[i:], "/*"):
-			n := strings.Index(s[i:], "*/")
-			if n < 0 {
-				return b.String()
-			}
-			i += n + 2
+		case strings.HasPrefix(s[i:], "/*"):
+			_, i = sqltext.Next(s, i)
 			continue
 		case word(c):
 			j := i
@@ -82,7 +82,8 @@ func restore(sql string) string {
 				switch {
 				case strings.HasPrefix(low, "sql_tsi_"):
 					w = w[len("sql_tsi_"):]
-				case !operand && next(s[j:], '?') && (low[0] == '_' || low == "date" || low == "time" || low == "timestamp"):
+				case !operand && next(s[j:], '?') && (low[0] == '_' || low == "date" ||
+					low == "time" || low == "timestamp"):
 					continue // the type or charset of the literal that follows
 				}
 				b.WriteString(w)
@@ -161,25 +162,13 @@ func next(s string, c byte) bool {
 	return s != "" && s[0] == c
 }
 
-func quoted(s string) int {
-	for i := 1; i < len(s); i++ {
-		if s[i] == '\\' && s[0] != '`' {
-			i++
-		} else if s[i] == s[0] {
-			return i + 1
-		}
-	}
-	return len(s)
-}
-
-func word(c byte) bool {
-	return c == '_' || c == '$' || c == '@' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
-}
+func word(c byte) bool { return c == '@' || sqltext.WordByte(c) }
 
 // keyword holds the words that are no operands.
 var keyword = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(`select from where and or not in is between like rlike regexp as on using join left right inner
+	for _, w := range strings.Fields(
+		`select from where and or not in is between like rlike regexp as on using join left right inner
 		outer cross natural straight_join group by order having limit offset union all distinct distinctrow set values value into
 		insert replace update delete ignore for share mode lock skip locked nowait desc asc case when then else end exists any some
 		div mod xor interval escape separator collate partition over rows use force index key with recursive

@@ -20,14 +20,16 @@ const (
 	Range      Op = "range"       // < <= > >= BETWEEN
 	LikePrefix Op = "like_prefix" // LIKE with a pattern that is known not to begin with a wildcard
 	IsNull     Op = "is_null"
-	OtherOp    Op = "other" // no index can look it up: <>, IS NOT NULL, a function around the column, LIKE with any pattern
+	// no index can look it up: <>, IS NOT NULL, a function around the column, LIKE with any pattern
+	OtherOp Op = "other"
 )
 
-// Unresolved is the table of a column that was named without its table in a statement with several tables. Who knows the
-// catalog can tell which one it is.
+// Unresolved is the table of a column that was named without its table in a statement with several tables. Who knows
+// the catalog can tell which one it is.
 const Unresolved = -1
 
-// TableRef is one table of the FROM clause, as written. A name from a fingerprint may hold ? for digits (sbtest?): see Match.
+// TableRef is one table of the FROM clause, as written. A name from a fingerprint may hold ? for digits (sbtest?): see
+// Match.
 type TableRef struct {
 	Schema, Name, Alias string
 }
@@ -47,7 +49,8 @@ type Predicate struct {
 	// Bounded marks a range that ends on both sides: BETWEEN, or a lower and an upper bound.
 	Bounded bool
 	Func    string // the function around the column, if there is one; Op is then OtherOp
-	// Number marks a column that is held against a number, written without quotes: texts are turned into numbers for it, and no index helps.
+	// Number marks a column that is held against a number, written without quotes: texts are turned into numbers for
+	// it, and no index helps.
 	Number bool
 	// Join marks a condition that holds the column against a column of another table.
 	Join        bool
@@ -71,14 +74,16 @@ const (
 	Source   Role = "source"        // the SELECT of an INSERT
 )
 
-// Shape is what a statement asks of its tables. Sub-queries, derived tables and the branches of a UNION are not part of it: Opaque says
-// so, and Parts has them.
+// Shape is what a statement asks of its tables. Sub-queries, derived tables and the branches of a UNION are not part of
+// it: Opaque says so, and Parts has them.
 type Shape struct {
-	Kind       Kind
-	Role       Role // of a part; empty for the statement itself
-	Tables     []TableRef
-	Predicates []Predicate // all AND-connected; what stands under NOT is in Opaque only, what stands under OR in Any as well
-	// Any holds the ORs that every row must meet, each with its branches. One that is a list of values of one column is a predicate with In.
+	Kind   Kind
+	Role   Role // of a part; empty for the statement itself
+	Tables []TableRef
+	// all AND-connected; what stands under NOT is in Opaque only, what stands under OR in Any as well
+	Predicates []Predicate
+	// Any holds the ORs that every row must meet, each with its branches. One that is a list of values of one column is
+	// a predicate with In.
 	Any        [][]Branch
 	OrderBy    []ColumnRef // empty when one of its expressions is no column
 	GroupBy    []ColumnRef

@@ -14,8 +14,8 @@ const mostNames = 64
 // ErrTooManyTables is returned with the first tables of a statement that names more than mostNames.
 var ErrTooManyTables = errors.New("it names too many tables")
 
-// Touches returns the tables and views that a statement names anywhere, those of its sub-queries included, each once and in order. A name
-// that WITH defines is among them: a table may have it too, elsewhere in the statement.
+// Touches returns the tables and views that a statement names anywhere, those of its sub-queries included, each once
+// and in order. A name that WITH defines is among them: a table may have it too, elsewhere in the statement.
 func Touches(sql string) ([]TableRef, error) {
 	n, err := parseOne(sql)
 	if err != nil {
@@ -26,8 +26,9 @@ func Touches(sql string) ([]TableRef, error) {
 	return t.list, t.err
 }
 
-// Opened returns the tables and views that a server opens for a statement, each once: Touches without the names that stand for
-// what WITH defines at the begin of the statement, and without the list before the FROM of a DELETE, which repeats some by alias.
+// Opened returns the tables and views that a server opens for a statement, each once: Touches without the names that
+// stand for what WITH defines at the begin of the statement, and without the list before the FROM of a DELETE, which
+// repeats some by alias.
 func Opened(sql string) ([]TableRef, error) {
 	n, err := parseOne(sql)
 	if err != nil {
@@ -102,7 +103,8 @@ func (t *touched) Enter(n ast.Node) (ast.Node, bool) {
 
 func (t *touched) Leave(n ast.Node) (ast.Node, bool) { return n, t.err == nil }
 
-// Reads reports whether a statement is a SELECT, or a UNION of them, that locks no row anywhere: one that a READ ONLY transaction takes.
+// Reads reports whether a statement is a SELECT, or a UNION of them, that locks no row anywhere: one that a READ ONLY
+// transaction takes.
 func Reads(sql string) bool {
 	n, err := parseOne(sql)
 	if err != nil {

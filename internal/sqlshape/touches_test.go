@@ -17,10 +17,12 @@ func TestTouches(t *testing.T) {
 		}
 	}
 	f("select 1")
-	f("select a from t x join d.u on x.id = u.id where a in (select b from v where exists (select 1 from `w`)) union select 1 from t",
+	f("select a from t x join d.u on x.id = u.id where a in (select b from v where exists (select 1 from `w`)) union "+
+		"select 1 from t",
 		TableRef{Name: "t"}, TableRef{Schema: "d", Name: "u"}, TableRef{Name: "v"}, TableRef{Name: "w"})
 	f("select * from (select a from t) x, u", TableRef{Name: "t"}, TableRef{Name: "u"})
-	f("update t join u using (id) set t.a = (select max(b) from w)", TableRef{Name: "t"}, TableRef{Name: "u"}, TableRef{Name: "w"})
+	f("update t join u using (id) set t.a = (select max(b) from w)", TableRef{Name: "t"},
+		TableRef{Name: "u"}, TableRef{Name: "w"})
 	f("delete from t where a = 1", TableRef{Name: "t"})
 	f("with c as (select a from t) select * from c", TableRef{Name: "t"}, TableRef{Name: "c"})
 	if _, err := Touches("select '"); err == nil {

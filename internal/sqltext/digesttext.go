@@ -5,11 +5,12 @@ import "strings"
 // FromDigestText returns the fingerprint of a statement of which only performance_schema's DIGEST_TEXT is known
 // (MySQL 5.6 and later, MariaDB 10.0 and later).
 //
-// The servers write every token apart and quote every identifier, so that the way the statement was written is lost. What
-// comes back is the fingerprint of its common way of writing: a = 1, f(a, b), t.c, names unquoted where they may be. It
-// therefore differs from Fingerprint of the statement when that was written without spaces around operators (id=1), with
-// quoted names, with <> (the servers say !=), with a word that has another name (SUBSTR), with more than two constants in
-// a row outside IN, VALUES and LIMIT, with an IN list of rows, with user variables, or with a comment at its end. A text that the server cut off is as far as it goes.
+// The servers write every token apart and quote every identifier, so that the way the statement was written is lost.
+// What comes back is the fingerprint of its common way of writing: a = 1, f(a, b), t.c, names unquoted where they may
+// be. It therefore differs from Fingerprint of the statement when that was written without spaces around operators
+// (id=1), with quoted names, with <> (the servers say !=), with a word that has another name (SUBSTR), with more than
+// two constants in a row outside IN, VALUES and LIMIT, with an IN list of rows, with user variables, or with a comment
+// at its end. A text that the server cut off is as far as it goes.
 func FromDigestText(s string) string {
 	// A list that was folded, and the rows after the first of one that held several: Fingerprint knows what to do.
 	s = strings.ReplaceAll(s, "/* , ... */", " ,(0)")
@@ -150,20 +151,32 @@ var tableBefore = set("into table join index key from update as with references 
 
 // spacedWord holds the words that are no functions: a parenthesis after them stands apart. Some are functions as well
 // (IF, LEFT, REPLACE…); those are not in here.
-var spacedWord = set("in and or not where from join on select as exists all any some values value over having when then else " +
-	"case between like is by set using index key union except intersect distinct limit offset xor div regexp rlike interval " +
-	"into ignore primary unique partition with references check add with return except inner cross outer straight_join lateral")
+var spacedWord = set("in and or not where from join on select as exists all any some values value over having when " +
+	"then else " +
+	"case between like is by set using index key union except intersect distinct limit offset xor div regexp rlike " +
+	"interval " +
+	"into ignore primary unique partition with references check add with return except inner cross outer " +
+	"straight_join lateral")
 
 // reserved holds the words that both MySQL and MariaDB let nobody use as a name without quotes and that people use.
-var reserved = set("add all alter analyze and as asc before between both by call cascade case change check collate column condition " +
-	"constraint continue convert create cross current_date current_time current_timestamp current_user cursor database databases " +
-	"declare default delayed delete desc describe distinct div double drop dual each else elseif enclosed escaped exists exit " +
-	"explain false fetch float for force foreign from fulltext grant group having if ignore in index infile inner inout insert int " +
-	"integer interval into is iterate join key keys kill leading leave left like limit linear lines load localtime lock long loop " +
-	"match mod natural not null numeric on optimize option optionally or order out outer outfile over partition precision primary " +
-	"procedure purge range read real recursive references regexp release rename repeat replace require restrict return revoke " +
-	"right rlike row_number rows schema schemas select separator set show signal smallint spatial specific sql ssl starting " +
-	"straight_join table terminated then tinyint to trailing trigger true undo union unique unlock unsigned update usage use " +
+var reserved = set("add all alter analyze and as asc before between both by call cascade case change check collate " +
+	"column condition " +
+	"constraint continue convert create cross current_date current_time current_timestamp current_user cursor " +
+	"database databases " +
+	"declare default delayed delete desc describe distinct div double drop dual each else elseif enclosed escaped " +
+	"exists exit " +
+	"explain false fetch float for force foreign from fulltext grant group having if ignore in index infile inner " +
+	"inout insert int " +
+	"integer interval into is iterate join key keys kill leading leave left like limit linear lines load localtime " +
+	"lock long loop " +
+	"match mod natural not null numeric on optimize option optionally or order out outer outfile over partition " +
+	"precision primary " +
+	"procedure purge range read real recursive references regexp release rename repeat replace require restrict " +
+	"return revoke " +
+	"right rlike row_number rows schema schemas select separator set show signal smallint spatial specific sql ssl " +
+	"starting " +
+	"straight_join table terminated then tinyint to trailing trigger true undo union unique unlock unsigned update " +
+	"usage use " +
 	"using values varchar varying when where while window with write xor zerofill")
 
 func set(words string) map[string]bool {

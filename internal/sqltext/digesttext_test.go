@@ -20,7 +20,8 @@ var digested = []string{
 	"SELECT c FROM sbtest1 WHERE c LIKE 'a%' LIMIT 10, 20",
 	"SELECT c FROM sbtest1 WHERE c LIKE 'a%' LIMIT 10 OFFSET 20",
 	"SELECT COUNT(*) FROM sbtest1",
-	"SELECT COUNT(*), MAX(k) FROM d.sbtest1 AS s JOIN d.t2 ON s.id = t2.id WHERE s.k > 3 GROUP BY s.c HAVING COUNT(*) > 1 ORDER BY s.c ASC",
+	"SELECT COUNT(*), MAX(k) FROM d.sbtest1 AS s JOIN d.t2 ON s.id = t2.id WHERE s.k > 3 GROUP BY s.c HAVING " +
+		"COUNT(*) > 1 ORDER BY s.c ASC",
 	"SELECT s.c, t.c FROM sbtest1 s, t2 t WHERE s.id = t.id AND t.c IN ('a', 'b')",
 	"SELECT * FROM sbtest1 WHERE (id = 1 OR id = 2) AND c IS NOT NULL",
 	"SELECT * FROM sbtest1 WHERE id = 1 FOR UPDATE",
@@ -98,7 +99,8 @@ func TestDigestTextMeetsTheStatement(t *testing.T) {
 			var missing []string
 			texts := map[string]string{}
 			for {
-				rows, err := db.QueryContext(ctx, "SELECT DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT IS NOT NULL")
+				rows, err := db.QueryContext(ctx, "SELECT DIGEST_TEXT FROM "+
+					"performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT IS NOT NULL")
 				if err != nil {
 					t.Fatalf("%v; no class for %q", err, missing)
 				}
@@ -141,8 +143,10 @@ func TestFromDigestText(t *testing.T) {
 		}
 	}
 	f("SELECT `c` FROM `t` WHERE ID = - ? AND `k` - ? > ? ", "select c from t where id = ? and k ? ? > ?")
-	f("SELECT `a b` , `order` , `x` . `y` FROM `d` . `t` WHERE `c` IN (...) ...", "select `a b`, `order`, x.y from d.t where c in(?+)")
-	f("INSERT INTO `t` ( `a` ) VALUES (...) /* , ... */ ON DUPLICATE KEY UPDATE `a` = ?", "insert into t (a) values(?+)")
+	f("SELECT `a b` , `order` , `x` . `y` FROM `d` . `t` WHERE `c` IN (...) ...",
+		"select `a b`, `order`, x.y from d.t where c in(?+)")
+	f("INSERT INTO `t` ( `a` ) VALUES (...) /* , ... */ ON DUPLICATE KEY UPDATE `a` = ?",
+		"insert into t (a) values(?+)")
 	f("SELECT `cut off", "select `cut off")
 	f("", "")
 }

@@ -14,7 +14,8 @@ func ID(fingerprint string) string {
 	return strings.ToUpper(hex.EncodeToString(h[:]))
 }
 
-// ShortID returns the short form of an id, for tables: its last 16 digits, the id that pt-query-digest 2 prints. It is taken wherever an id is.
+// ShortID returns the short form of an id, for tables: its last 16 digits, the id that pt-query-digest 2 prints. It is
+// taken wherever an id is.
 func ShortID(id string) string {
 	r := []rune(id)
 	return string(r[max(0, len(r)-16):])
@@ -27,8 +28,8 @@ func Fingerprint(sql string) string {
 	return string(AppendFingerprint(make([]byte, 0, 2*min(len(sql), 4096)), []byte(sql)))
 }
 
-// AppendFingerprint appends the Fingerprint of sql to dst. For ordinary statements it allocates nothing when dst has room for twice
-// the statement.
+// AppendFingerprint appends the Fingerprint of sql to dst. For ordinary statements it allocates nothing when dst has
+// room for twice the statement.
 func AppendFingerprint(dst, sql []byte) []byte {
 	from := len(dst)
 	for range maxTries {
@@ -64,7 +65,8 @@ func AppendFingerprint(dst, sql []byte) []byte {
 	return fold(b, from, met)
 }
 
-// maxTries bounds how often what came out is put in again until it stays the same. Twice is always enough for statements.
+// maxTries bounds how often what came out is put in again until it stays the same. Twice is always enough for
+// statements.
 const maxTries = 5
 
 // settled reports whether v gives itself.
@@ -80,7 +82,8 @@ func settled(v []byte) bool {
 	return ok && how&toolkit == 0 && bytes.Equal(fold(b, 0, met&repeat), v)
 }
 
-// plainly returns what is no SQL without all that could be taken for the begin or the end of a string, a name or a comment.
+// plainly returns what is no SQL without all that could be taken for the begin or the end of a string, a name or a
+// comment.
 func plainly(sql []byte) []byte {
 	out := make([]byte, 0, len(sql))
 	for i, c := range sql {
@@ -115,7 +118,8 @@ func special(dst, sql []byte) ([]byte, bool) {
 		return append(dst, sql...), true
 	}
 	const call = "call "
-	if name, ok := bytes.CutPrefix(sql, []byte(call)); ok && len(name) > 0 && nameEnd(name) == len(name) && bytes.Equal(lower(bytes.Clone(name)), name) {
+	if name, ok := bytes.CutPrefix(sql, []byte(call)); ok && len(name) > 0 && nameEnd(name) == len(name) &&
+		bytes.Equal(lower(bytes.Clone(name)), name) {
 		return append(dst, sql...), true // a fingerprint
 	}
 	name := called(sql)

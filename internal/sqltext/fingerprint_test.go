@@ -52,7 +52,8 @@ func TestReportHoldsOurIDs(t *testing.T) {
 			continue
 		}
 		log.WriteString("# Time: 240101 10:00:00\n# User@Host: u[u] @ h [192.0.2.1]\n" +
-			"# Query_time: 1.5  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 10\nSET timestamp=1704103200;\n" + p.SQL + ";\n")
+			"# Query_time: 1.5  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 10\nSET timestamp=1704103200;\n" + p.SQL +
+			";\n")
 		want = append(want, ID(Fingerprint(p.SQL)))
 	}
 	file := t.TempDir() + "/slow.log"
@@ -88,8 +89,10 @@ func TestFingerprintShowsNoLiteral(t *testing.T) {
 	f("call p1(3);", "call p1")
 	f("administrator command: 'secret'", "administrator command: ?")
 	f("insert into t values ('a),(secret', 2), (3, 4)", "insert into t values(?+)")
-	f(" /* app */ insert into t values (f(1)), (f(2)) on duplicate key update a = 'secret'", "insert into t values (f(?)), (f(?)) on duplicate key update a = ?")
-	f("insert into t values (f(?)), (f(?)) on duplicate key update a = ?", "insert into t values (f(?)), (f(?)) on duplicate key update a = ?")
+	f(" /* app */ insert into t values (f(1)), (f(2)) on duplicate key update a = 'secret'",
+		"insert into t values (f(?)), (f(?)) on duplicate key update a = ?")
+	f("insert into t values (f(?)), (f(?)) on duplicate key update a = ?", "insert into t values (f(?)), (f(?)) on "+
+		"duplicate key update a = ?")
 	f("insert into t values (f(?)), (f(7)) on duplicate key update a = ?", "insert into t values (f(?))")
 	f(" insert into t values (now()), (now())", "insert into t values (now())")
 	f("  use  db1", "use ?")
@@ -117,10 +120,14 @@ func FuzzFingerprint(f *testing.F) {
 		two := strings.NewReplacer("\"", "", "\\", "").Replace(sql)
 		line := strings.NewReplacer("\n", "", "\r", "").Replace(sql)
 		for _, s := range []string{
-			"select 'zqj" + one + "zqj'", "select 'zqj" + one, "select a from t where b in ('zqj" + one + "zqj', \"zqj" + two + "zqj\") and " + sql,
-			"select \"zqj" + two + "zqj\", 'zqj" + one + "zqj'", "insert into t values (f('zqj" + one + "zqj'), 'a'), ('zqj', 2)" + sql, "select 'it\\'s zqj" + one + "zqj' from t",
-			"select a /* zqj" + strings.ReplaceAll(sql, "*", "") + "zqj*/ from t", "select a -- zqj" + line + "\n from t", "select a # zqj" + line,
-			"select 'c:\\\\', 'zqj" + one + "zqj', 'd'", "call p(1, 'zqj" + one + "zqj')", "select 'zqj''" + one + "zqj' from t",
+			"select 'zqj" + one + "zqj'", "select 'zqj" + one, "select a from t where b in ('zqj" + one +
+				"zqj', \"zqj" + two + "zqj\") and " + sql,
+			"select \"zqj" + two + "zqj\", 'zqj" + one + "zqj'", "insert into t values (f('zqj" + one +
+				"zqj'), 'a'), ('zqj', 2)" + sql, "select 'it\\'s zqj" + one + "zqj' from t",
+			"select a /* zqj" + strings.ReplaceAll(sql, "*", "") + "zqj*/ from t", "select a -- zqj" + line +
+				"\n from t", "select a # zqj" + line,
+			"select 'c:\\\\', 'zqj" + one + "zqj', 'd'", "call p(1, 'zqj" + one + "zqj')",
+			"select 'zqj''" + one + "zqj' from t",
 		} {
 			if got := Fingerprint(s); strings.Contains(got, "zqj") {
 				t.Fatalf("a literal of %q shows in %q", s, got)
@@ -129,19 +136,26 @@ func FuzzFingerprint(f *testing.F) {
 	})
 }
 
-// TestWorkIsLinear feeds what makes naive matching quadratic: looking at each byte from each byte would take 10 s and more.
+// TestWorkIsLinear feeds what makes naive matching quadratic: looking at each byte from each byte would take 10 s and
+// more.
 func TestWorkIsLinear(t *testing.T) {
 	const long, short = 100_000, 10_000 // short for what uses regular expressions: these are linear anyhow
 	for _, unit := range []string{
-		"-", "--a ", "--a 'b", "#", "\n# '", "/*", "*/", "/*!", "/**/", "/* a */", "'", "\\'", "'\\\\'", "'a\"", "`", "`'", "(", ")", "(1),", "), (", "in (", "in (1, ", "values(", "values (1", "values (1),",
-		"insert into t values ('), (', f(1)), ", "select a union ", "select ", "select a union all select b union ", "limit 1,", "order by a asc ", "a asc", " asc", "x'", "null ", "nul", "true", "0x",
-		"from a, ", "from `", "join (", "create ", "create table ", "if exists ", "show ", "call p(", "lock tables ", "select /*+ ", "ignore ", "?", " ", "\n", "\t,",
+		"-", "--a ", "--a 'b", "#", "\n# '", "/*", "*/", "/*!", "/**/", "/* a */", "'", "\\'", "'\\\\'", "'a\"", "`",
+		"`'", "(", ")", "(1),", "), (", "in (", "in (1, ", "values(", "values (1", "values (1),",
+		"insert into t values ('), (', f(1)), ", "select a union ", "select ", "select a union all select b union ",
+		"limit 1,", "order by a asc ", "a asc", " asc", "x'", "null ", "nul", "true", "0x",
+		"from a, ", "from `", "join (", "create ", "create table ", "if exists ", "show ", "call p(", "lock tables ",
+		"select /*+ ", "ignore ", "?", " ", "\n", "\t,",
 	} {
 		for _, frame := range [][2]string{{"", ""}, {"insert into t values (f(1)", "'"}, {"create ", " union '"}} {
 			in := func(n int) []byte { return []byte(frame[0] + strings.Repeat(unit, n/len(unit)) + frame[1]) }
 			for name, f := range map[string]func(){
-				"AppendFingerprint": func() { AppendFingerprint(nil, in(long)) }, "Key": func() { new(Keyer).Key(in(long)) },
-				"Redact": func() { Redact(nil, in(long)) }, "Item": func() { Item(string(in(short))) }, "Tables": func() { Tables(in(short)) },
+				"AppendFingerprint": func() { AppendFingerprint(nil, in(long)) }, "Key": func() {
+					new(Keyer).Key(in(long))
+				},
+				"Redact": func() { Redact(nil, in(long)) }, "Item": func() { Item(string(in(short))) },
+				"Tables": func() { Tables(in(short)) },
 			} {
 				start := time.Now()
 				f()
@@ -154,7 +168,8 @@ func TestWorkIsLinear(t *testing.T) {
 }
 
 func BenchmarkFingerprint(b *testing.B) {
-	const q = "SELECT a.id, b.name FROM orders a JOIN customers b ON a.cid = b.id WHERE a.status = 'open' AND a.id IN (1,2,3,4) ORDER BY a.id LIMIT 10"
+	const q = "SELECT a.id, b.name FROM orders a JOIN customers b ON a.cid = b.id WHERE a.status = 'open' AND a.id " +
+		"IN (1,2,3,4) ORDER BY a.id LIMIT 10"
 	b.SetBytes(int64(len(q)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -2,7 +2,8 @@ package sqltext
 
 import "bytes"
 
-// fold makes a fingerprint of b[from:], which read or verbatim wrote, in its place. It appends to b what it needs for a while.
+// fold makes a fingerprint of b[from:], which read or verbatim wrote, in its place. It appends to b what it needs for a
+// while.
 func fold(b []byte, from, met int) []byte {
 	s := b[from:]
 	s = numbers(s)
@@ -25,7 +26,8 @@ func fold(b []byte, from, met int) []byte {
 	return b[:from+len(s)]
 }
 
-// numbers replaces numbers, strings and the words true and false by ? in place; a letter of a literal's prefix or a dot in front goes.
+// numbers replaces numbers, strings and the words true and false by ? in place; a letter of a literal's prefix or a dot
+// in front goes.
 func numbers(b []byte) []byte {
 	out := b[:0]
 	mark := func() {
@@ -50,7 +52,8 @@ func numbers(b []byte) []byte {
 				j++
 			}
 			// A digit before it was a number and is ? by now: see words for that.
-			if (i == 0 || !isDigit(b[i-1])) && (j-i == 4 && hasFold(b[i:], "true") || j-i == 5 && hasFold(b[i:], "false")) {
+			if (i == 0 || !isDigit(b[i-1])) && (j-i == 4 && hasFold(b[i:], "true") || j-i == 5 &&
+				hasFold(b[i:], "false")) {
 				mark()
 			} else {
 				out = append(out, b[i:j]...)
@@ -64,7 +67,8 @@ func numbers(b []byte) []byte {
 	return out
 }
 
-// squeeze lower-cases in place, makes one space of all white space, removes it in front, and at the end only a line break.
+// squeeze lower-cases in place, makes one space of all white space, removes it in front, and at the end only a line
+// break.
 func squeeze(b []byte) []byte {
 	b = bytes.TrimLeft(b, spaces)
 	b = bytes.TrimSuffix(b, []byte("\n"))
@@ -163,7 +167,8 @@ func group(b []byte) int {
 	return 0
 }
 
-// dropAsc removes what follows white space and begins with asc after the first ORDER BY, in place: it says what is so without it.
+// dropAsc removes what follows white space and begins with asc after the first ORDER BY, in place: it says what is so
+// without it.
 func dropAsc(b []byte) []byte {
 	const by = "order by "
 	at := wordIndex(b, by, 0)
@@ -207,8 +212,8 @@ func limit(b []byte) []byte {
 	}
 }
 
-// unions folds branches of a UNION that repeat each other into one and a comment. Repeats of up to maxBranches branches are looked for,
-// and no longer than in proportion to the text.
+// unions folds branches of a UNION that repeat each other into one and a comment. Repeats of up to maxBranches branches
+// are looked for, and no longer than in proportion to the text.
 func unions(b []byte, from int) []byte {
 	const (
 		sel         = "select "

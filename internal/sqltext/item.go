@@ -7,9 +7,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
-// Item returns the short form of a statement by which reports name its class: its verbs and tables, digits in names as ?, as in
-// pt-query-digest's profile: "SELECT UNION t?", "INSERT a.b", "SHOW TABLE STATUS", "CREATE TABLE t", "ADMIN QUIT", "CALL p", "COMMIT". It
-// is "" when there is no verb and no table in it. It shows no literal.
+// Item returns the short form of a statement by which reports name its class: its verbs and tables, digits in names as
+// ?, as in pt-query-digest's profile: "SELECT UNION t?", "INSERT a.b", "SHOW TABLE STATUS", "CREATE TABLE t", "ADMIN
+// QUIT", "CALL p", "COMMIT". It is "" when there is no verb and no table in it. It shows no literal.
 func Item(sql string) string {
 	s := []byte(sql)
 	verbs, table := verbsOf(s)
@@ -120,7 +120,8 @@ func head(s []byte) string {
 	return string(lower(append(make([]byte, 0, 16), s[:n]...)))
 }
 
-// defining returns the verb, in lower case, of a statement that defines, changes or drops a table or another object; "" for others.
+// defining returns the verb, in lower case, of a statement that defines, changes or drops a table or another object; ""
+// for others.
 func defining(s []byte) string {
 	switch h := head(s); h {
 	case "create", "alter", "truncate", "drop", "rename":
@@ -211,9 +212,13 @@ func defines(s []byte, verb string) (verbs, name string) {
 }
 
 // verbWords are found anywhere in a statement, those that begin with ^ at its beginning only.
-var verbWords = []string{"^show", "^flush", "^commit", "^rollback", "^begin", "select", "insert", "update", "delete", "replace", "^set", "union", "^start", "^lock"}
+var verbWords = []string{
+	"^show", "^flush", "^commit", "^rollback", "^begin", "select", "insert", "update", "delete",
+	"replace", "^set", "union", "^start", "^lock",
+}
 
-// actions returns the verbs of a statement, each once in a row. A SELECT does nothing else, whatever is in it, but UNION.
+// actions returns the verbs of a statement, each once in a row. A SELECT does nothing else, whatever is in it, but
+// UNION.
 func actions(s []byte) string {
 	var verbs []string
 	union := false

@@ -1,9 +1,9 @@
 package sqltext
 
-// Key reduces a fingerprint to what every source of statements tells: without white space, quotes of names and signs, with != for <> and
-// one ? for several in a row. The fingerprints of a statement and of its digest text may differ, their keys hardly ever do; two
-// statements with one key are the same but for the number of constants and signs somewhere. Use it to bring what two sources know
-// together, never as an id.
+// Key reduces a fingerprint to what every source of statements tells: without white space, quotes of names and signs,
+// with != for <> and one ? for several in a row. The fingerprints of a statement and of its digest text may differ,
+// their keys hardly ever do; two statements with one key are the same but for the number of constants and signs
+// somewhere. Use it to bring what two sources know together, never as an id.
 func Key(fingerprint string) string {
 	b := make([]byte, 0, len(fingerprint))
 	for i := 0; i < len(fingerprint); i++ {

@@ -6,14 +6,15 @@ import (
 	"math/bits"
 )
 
-// A Keyer tells statements apart quickly, so that the fingerprint has to be made once for many statements only. Keys are the same in
-// every Keyer and every process of one version of Dyno; they are no ids and belong in no file.
+// A Keyer tells statements apart quickly, so that the fingerprint has to be made once for many statements only. Keys
+// are the same in every Keyer and every process of one version of Dyno; they are no ids and belong in no file.
 type Keyer struct{}
 
-// Key returns a 128-bit hash of sql in a normal form that is cheap to make: without literals, lists of any length in one, a run of white
-// space with a line break as one. Statements with equal keys have equal fingerprints (unless 128 bits collide). Statements of one
-// fingerprint may have several keys: of different case, spaces or comments. It is false for statements that take a closer look: ask for
-// their fingerprint. It passes over sql once and allocates nothing.
+// Key returns a 128-bit hash of sql in a normal form that is cheap to make: without literals, lists of any length in
+// one, a run of white space with a line break as one. Statements with equal keys have equal fingerprints (unless 128
+// bits collide). Statements of one fingerprint may have several keys: of different case, spaces or comments. It is
+// false for statements that take a closer look: ask for their fingerprint. It passes over sql once and allocates
+// nothing.
 func (*Keyer) Key(sql []byte) (key [2]uint64, ok bool) {
 	if len(sql) == 0 {
 		return key, false
@@ -31,7 +32,10 @@ func (*Keyer) Key(sql []byte) (key [2]uint64, ok bool) {
 			return callKey(s)
 		}
 	}
-	w := walk{h: hash{seedA, seedB}, s: sql, from: from, is: &usual, stop: pUsual | pNull, ticks: bytes.IndexByte(sql, '`') >= 0}
+	w := walk{
+		h: hash{seedA, seedB}, s: sql, from: from, is: &usual, stop: pUsual | pNull,
+		ticks: bytes.IndexByte(sql, '`') >= 0,
+	}
 	if from > 0 {
 		w.is, w.stop = &inInsert, pUsual|pNull|pClose
 	}
@@ -108,8 +112,8 @@ var inInsert = func() [256]uint8 {
 	return t
 }()
 
-// walk is one pass over a statement. Bytes that stand for themselves are collected from begin on and hashed in eights as soon as
-// something else comes: the hash depends on them and on nothing in between.
+// walk is one pass over a statement. Bytes that stand for themselves are collected from begin on and hashed in eights
+// as soon as something else comes: the hash depends on them and on nothing in between.
 type walk struct {
 	h      hash
 	s      []byte
@@ -243,8 +247,10 @@ func (w *walk) skip(i int) int {
 			continue
 		}
 		x := binary.LittleEndian.Uint64(t)
-		at := i + bits.TrailingZeros64(uint64(is[byte(x)])|uint64(is[byte(x>>8)])<<8|uint64(is[byte(x>>16)])<<16|uint64(is[byte(x>>24)])<<24|
-			uint64(is[byte(x>>32)])<<32|uint64(is[byte(x>>40)])<<40|uint64(is[byte(x>>48)])<<48|uint64(is[byte(x>>56)])<<56)>>3
+		at := i + bits.TrailingZeros64(uint64(is[byte(x)])|uint64(is[byte(x>>8)])<<8|uint64(is[byte(x>>16)])<<16|
+			uint64(is[byte(x>>24)])<<24|
+			uint64(is[byte(x>>32)])<<32|uint64(is[byte(x>>40)])<<40|uint64(is[byte(x>>48)])<<48|uint64(
+			is[byte(x>>56)])<<56)>>3
 		if m&pNull != 0 {
 			for k := max(first, i-1); k < at; k++ {
 				if s[k]|0x20 == 'n' && isNull(s, k) {
@@ -358,8 +364,8 @@ func (w *walk) mayMislead(t []byte) bool { return w.from > 0 && bytes.ContainsAn
 // keeps reports whether rows are not cut because the statement is a fingerprint; end is after the first row.
 func (w *walk) keeps(end int) bool { return keepsRows(w.s, w.s[w.rows:end]) }
 
-// lists returns the index after the lists of literals at i of an IN or VALUES, i when there are none, whether the statement ends with
-// them, and whether all is well.
+// lists returns the index after the lists of literals at i of an IN or VALUES, i when there are none, whether the
+// statement ends with them, and whether all is well.
 func (w *walk) lists(i int) (end int, done, ok bool) {
 	s := w.s
 	j := i
@@ -415,8 +421,8 @@ func (w *walk) lists(i int) (end int, done, ok bool) {
 	}
 }
 
-// list returns the index after the parenthesis of nothing but literals that begins at i, 0 when it holds something else. It is odd when
-// the whole statement is.
+// list returns the index after the parenthesis of nothing but literals that begins at i, 0 when it holds something
+// else. It is odd when the whole statement is.
 func (w *walk) list(i int) (end int, odd bool) {
 	s := w.s
 	for i++; i < len(s); {

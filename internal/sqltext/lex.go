@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// A statement is read here as the server reads it. Where pt-query-digest's expressions would see something else in it, the statement is
-// odd: see verbatim.
+// A statement is read here as the server reads it. Where pt-query-digest's expressions would see something else in it,
+// the statement is odd: see verbatim.
 
 // fresh stands for a string in what was read, so that it is not mistaken for a ? of the statement.
 const fresh = 0x01
@@ -76,9 +76,9 @@ func hasFold(s []byte, word string) bool {
 	return true
 }
 
-// stringEnd returns the index after the string that begins at i, or the length of s when nothing closes it. A backslash hides what
-// follows it; a doubled quote ends a string and begins the next. It is odd when pt-query-digest would let it end elsewhere: at a quote
-// after two backslashes, or because of another kind of quote or a comment within.
+// stringEnd returns the index after the string that begins at i, or the length of s when nothing closes it. A backslash
+// hides what follows it; a doubled quote ends a string and begins the next. It is odd when pt-query-digest would let it
+// end elsewhere: at a quote after two backslashes, or because of another kind of quote or a comment within.
 func stringEnd(s []byte, i int) (end int, odd bool) {
 	quote := s[i]
 	i++
@@ -131,8 +131,9 @@ func stringEnd(s []byte, i int) (end int, odd bool) {
 	return len(s), true
 }
 
-// numberEnd returns the index after what looks like a number and begins at i with a digit or a sign: pt-query-digest's idea of it, and
-// the upper-case digits of a hexadecimal literal. Where comments have not been removed yet it stops before one.
+// numberEnd returns the index after what looks like a number and begins at i with a digit or a sign: pt-query-digest's
+// idea of it, and the upper-case digits of a hexadecimal literal. Where comments have not been removed yet it stops
+// before one.
 func numberEnd(s []byte, i int, comments bool) int {
 	hexa := false
 	for i++; i < len(s) && isDigit(s[i]); i++ {
@@ -213,8 +214,8 @@ func isName(s []byte) bool {
 	return len(s) > 0
 }
 
-// insertInto returns the index after INSERT INTO or its kin at the very beginning of s, 0 for other statements. Only of those does
-// pt-query-digest cut the rows after the first.
+// insertInto returns the index after INSERT INTO or its kin at the very beginning of s, 0 for other statements. Only of
+// those does pt-query-digest cut the rows after the first.
 func insertInto(s []byte) int {
 	n := 0
 	switch {
@@ -260,8 +261,8 @@ func rowFollows(s []byte, i int) bool {
 	return i < len(s) && s[i] == '('
 }
 
-// misleads reports whether a string, a name or a comment holds what pt-query-digest would take for the rows of an INSERT: the word
-// VALUES, or the end of a row.
+// misleads reports whether a string, a name or a comment holds what pt-query-digest would take for the rows of an
+// INSERT: the word VALUES, or the end of a row.
 func misleads(t []byte, inRows bool) bool {
 	if inRows {
 		for i := 0; ; i++ {
@@ -285,8 +286,9 @@ func misleads(t []byte, inRows bool) bool {
 	}
 }
 
-// keepsRows reports whether an INSERT is a fingerprint already, and one of several rows: row is its first, with parentheses.
-// pt-query-digest leaves rows that hold more than constants when a comment or white space stands before the statement.
+// keepsRows reports whether an INSERT is a fingerprint already, and one of several rows: row is its first, with
+// parentheses. pt-query-digest leaves rows that hold more than constants when a comment or white space stands before
+// the statement.
 func keepsRows(s, row []byte) bool {
 	plain := true
 	for _, c := range row[1 : len(row)-1] {

@@ -201,9 +201,14 @@ FROM t #zq
 func near(statements []string, n int) (out []string) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{
-		" ", "\n", "\t", " 5 ", "'zq'", "\"zq\"", "'zq\"'", "\"zq'zq\"", "'zq\\'zq'", "'zq\\\\'", "'zq''zq'", "/* zq */", " /* it's zq */ ", "/**/", "-- zq\n", "# zq\n", "-- it's zq\n",
-		"--zq\n", "(", ")", ",", ", ", "),(", " in (1, 2) ", " values (1,2) ", "null", " NULL ", "true", " false", "`", "`a#b`", "`x1`", ".", "x", "b", "-", "+", "0xAB", "1e5", "?", " asc ", " ASC,", " limit 1, 2", " order by a asc ",
-		" union ", " union all select 1 ", "select ", "insert into t values (1,now()),(2,now())", "\r\n", ";", "/*! 5 */", "/*!50000 straight_join */", "'zq /* zq'", "'zq */*'", "'zq # zq'", "'zq -- zq'", "é", "_utf8'zq'", "/* a.b:1/2 */", "_", "\v", "use ",
+		" ", "\n", "\t", " 5 ", "'zq'", "\"zq\"", "'zq\"'", "\"zq'zq\"", "'zq\\'zq'", "'zq\\\\'", "'zq''zq'",
+		"/* zq */", " /* it's zq */ ", "/**/", "-- zq\n", "# zq\n", "-- it's zq\n",
+		"--zq\n", "(", ")", ",", ", ", "),(", " in (1, 2) ", " values (1,2) ", "null", " NULL ", "true", " false", "`",
+		"`a#b`", "`x1`", ".", "x", "b", "-", "+", "0xAB", "1e5", "?", " asc ", " ASC,",
+		" limit 1, 2", " order by a asc ",
+		" union ", " union all select 1 ", "select ", "insert into t values (1,now()),(2,now())", "\r\n", ";",
+		"/*! 5 */", "/*!50000 straight_join */", "'zq /* zq'", "'zq */*'", "'zq # zq'", "'zq -- zq'", "é", "_utf8'zq'",
+		"/* a.b:1/2 */", "_", "\v", "use ",
 	}
 	for len(out) < n {
 		s := statements[r.IntN(len(statements))]
@@ -234,8 +239,8 @@ var beforeMark = regexp.MustCompile(`[xb.]\?`)
 
 var hexDigits = regexp.MustCompile(`0x[0-9a-f]*[A-F]`)
 
-// TestFingerprintIsThatOfTheTool compares with the tool itself. Ours may differ only where the tool shows a literal, or gives another
-// answer for its own.
+// TestFingerprintIsThatOfTheTool compares with the tool itself. Ours may differ only where the tool shows a literal, or
+// gives another answer for its own.
 func TestFingerprintIsThatOfTheTool(t *testing.T) {
 	all := append(append([]string(nil), statements...), near(statements, 6000)...)
 	answers := ask(t, all)
@@ -247,10 +252,12 @@ func TestFingerprintIsThatOfTheTool(t *testing.T) {
 			if i < len(statements) && !strings.Contains(a.Fingerprint, "zq") && !hexDigits.MatchString(s) {
 				t.Errorf("ordinary statement %q\n got  %q\n tool %q", s, got, a.Fingerprint)
 			}
-			if strings.HasPrefix(got, "call ") || beforeMark.MatchString(s) || strings.HasPrefix(a.Fingerprint, "use ?\n") {
+			if strings.HasPrefix(got, "call ") || beforeMark.MatchString(s) ||
+				strings.HasPrefix(a.Fingerprint, "use ?\n") {
 				continue // see the package comment
 			}
-			if _, _, ok := verbatim(nil, []byte(s)); !ok || strings.Contains(a.Fingerprint, "zq") || a.Again != a.Fingerprint || hexDigits.MatchString(s) {
+			if _, _, ok := verbatim(nil, []byte(s)); !ok || strings.Contains(a.Fingerprint, "zq") ||
+				a.Again != a.Fingerprint || hexDigits.MatchString(s) {
 				continue
 			}
 			if bad++; bad < 20 {

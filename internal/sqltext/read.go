@@ -9,7 +9,8 @@ const (
 	repeat              // the mark that a fingerprint carries for repeated UNION branches
 )
 
-// read appends s to dst without its comments, with fresh for its strings, and without the rows of an INSERT after the first.
+// read appends s to dst without its comments, with fresh for its strings, and without the rows of an INSERT after the
+// first.
 func read(dst, s []byte) (out []byte, met int) {
 	out = dst
 	var (
@@ -49,7 +50,8 @@ func read(dst, s []byte) (out []byte, met int) {
 			// One that nothing closes stands alone.
 			if n := bytes.IndexByte(s[end:], '`'); n >= 0 {
 				name := s[i : end+n+1]
-				if bytes.ContainsAny(name, "'\"#") || bytes.Contains(name, []byte("--")) || bytes.Contains(name, []byte("/*")) {
+				if bytes.ContainsAny(name, "'\"#") || bytes.Contains(name, []byte("--")) ||
+					bytes.Contains(name, []byte("/*")) {
 					met |= odd
 				}
 				hide(name)

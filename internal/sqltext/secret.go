@@ -7,9 +7,11 @@ import (
 )
 
 // stems are what a statement with a password or a key in it has one of. The first tellingStems do so wherever they
-// are in a statement other than a SELECT, in its texts too: what PREPARE takes, the name of a setting, an option of an engine.
+// are in a statement other than a SELECT, in its texts too: what PREPARE takes, the name of a setting, an option of an
+// engine.
 var stems = []string{
-	"identified", "passw", "pwd", "secret", "wsrep_sst_auth", "authentication_string", "auth_string", "global_priv", "api_key",
+	"identified", "passw", "pwd", "secret", "wsrep_sst_auth", "authentication_string", "auth_string",
+	"global_priv", "api_key",
 	"apikey", "access_key", "accesskey", "access-key", "private_key", "privatekey", "credential", "keyring_key", "://",
 	"aes_", "des_", "encode", "decode", "encrypt",
 }
@@ -17,9 +19,9 @@ var stems = []string{
 const tellingStems = 17
 
 var (
-	// Of what begins with one of the stems in a fingerprint, which has neither literals nor comments, only small letters and
-	// single blanks: functions whose arguments are keys; statements about accounts; and a name that is compared with a
-	// literal, or with what is made of one.
+	// Of what begins with one of the stems in a fingerprint, which has neither literals nor comments, only small
+	// letters and single blanks: functions whose arguments are keys; statements about accounts; and a name that is
+	// compared with a literal, or with what is made of one.
 	keyed = pattern.New(`^(?:(?:(?:aes|des)_(?:en|de)crypt|(?:en|de)code|encrypt) ?\(|` +
 		`keyring_key|identified (?:by|with|via)\b)`)
 	compared = pattern.New("^(?:passw|pwd|secret|api_?key|access_?key|private_?key|authentication_string|auth_string)" +
@@ -32,9 +34,9 @@ var (
 	inURL = pattern.New(`://[^/\s'"@:]*:[^/\s'"@]+@`)
 )
 
-// WithoutSecrets returns a statement as it may be kept and shown: one that names a password or a key has lost all its literals, any
-// other is unchanged. A SELECT that reads a column called password, and compares something else, is unchanged too: how it runs depends on
-// its literals.
+// WithoutSecrets returns a statement as it may be kept and shown: one that names a password or a key has lost all its
+// literals, any other is unchanged. A SELECT that reads a column called password, and compares something else, is
+// unchanged too: how it runs depends on its literals.
 func WithoutSecrets[T string | []byte](sql T) T {
 	if !suspicious(sql, stems) {
 		return sql
@@ -52,15 +54,15 @@ func WithoutSecrets[T string | []byte](sql T) T {
 	return T(Redact(nil, []byte(sql)))
 }
 
-// These bound what is looked at: a statement that has more of the stems is taken for one with a secret, and what belongs to
-// one of them is not far from it. Whoever sends statements chooses their texts.
+// These bound what is looked at: a statement that has more of the stems is taken for one with a secret, and what
+// belongs to one of them is not far from it. Whoever sends statements chooses their texts.
 const (
 	mostMentions = 64
 	farthest     = 200 // bytes
 )
 
-// mentions reports whether a fingerprint has a key in it or, if they count, a name that is compared with a literal. It says so
-// too where there are too many stems to look.
+// mentions reports whether a fingerprint has a key in it or, if they count, a name that is compared with a literal. It
+// says so too where there are too many stems to look.
 func mentions(fp string, names bool) bool {
 	for n, at := 0, 0; ; n++ {
 		i, long := stemIn(fp[at:], stems)
@@ -117,7 +119,8 @@ func stemIn[T string | []byte](sql T, stems []string) (at, long int) {
 	return -1, 0
 }
 
-// foldedAt reports whether s, in small letters, stands at a place, in whatever letters. An underscore may be taken for DEL.
+// foldedAt reports whether s, in small letters, stands at a place, in whatever letters. An underscore may be taken for
+// DEL.
 func foldedAt[T string | []byte](sql T, at int, s string) bool {
 	if len(sql)-at < len(s) {
 		return false

@@ -81,15 +81,18 @@ func TestWithoutSecrets(t *testing.T) {
 		"SELECT id FROM users WHERE STRCMP(password, 'hunter2') = 0",
 		"SELECT id FROM users WHERE password BETWEEN 'hunter2' AND 'hunter3'",
 		"SELECT id FROM users WHERE api_key = 'hunter2'",
-		"SELECT " + strings.Repeat("password, ", mostMentions+1) + "id FROM users WHERE name = 'hunter2'", // too many to look at each
+		// too many to look at each
+		"SELECT " + strings.Repeat("password, ", mostMentions+1) + "id FROM users WHERE name = 'hunter2'",
 	} {
 		f(sql, true)
 	}
 	for _, sql := range []string{
 		"SELECT id, password_hash FROM users WHERE email='a@b'",
 		"SELECT password FROM users WHERE id=7",
-		"SELECT 1", "SELECT a FROM t WHERE url = 'https://h:80/x@y'", "SELECT password, email FROM users WHERE id IN (1, 2)",
-		"SELECT " + strings.Repeat("password, ", mostMentions) + "id FROM users WHERE name = 'x'", "SELECT video_encode (a), decoded = 'x' FROM t",
+		"SELECT 1", "SELECT a FROM t WHERE url = 'https://h:80/x@y'", "SELECT password, email FROM users WHERE id IN " +
+			"(1, 2)",
+		"SELECT " + strings.Repeat("password, ", mostMentions) + "id FROM users WHERE name = 'x'",
+		"SELECT video_encode (a), decoded = 'x' FROM t",
 		"UPDATE encoded_files SET a='x' WHERE id=1",
 		"UPDATE t SET a='x' WHERE id=1",
 		"SELECT id FROM passwords p JOIN t ON t.id=p.id WHERE t.a='x'",

@@ -6,9 +6,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
-// Tables returns schema and name of the tables that sql names, in the order of their first place, each as often as it is written
-// differently: those that pt-query-digest finds. Schema is "" where the statement has none. It looks for what follows FROM, JOIN, INTO
-// and UPDATE, and knows no grammar: a word after FOR UPDATE or in EXTRACT(… FROM …) may count as a table.
+// Tables returns schema and name of the tables that sql names, in the order of their first place, each as often as it
+// is written differently: those that pt-query-digest finds. Schema is "" where the statement has none. It looks for
+// what follows FROM, JOIN, INTO and UPDATE, and knows no grammar: a word after FOR UPDATE or in EXTRACT(… FROM …) may
+// count as a table.
 func Tables(sql []byte) [][2]string {
 	var tables [][2]string
 	seen := map[string]bool{}

@@ -14,8 +14,8 @@ func Literal(s string) string {
 
 var plainNumber = pattern.New(`^-?[0-9]+(\.[0-9]+)?$`)
 
-// SetGlobal returns the statement that gives a global variable a value: numbers as they are, everything else as a string, which servers take
-// for switches and enumerations too. The name is the caller's to check.
+// SetGlobal returns the statement that gives a global variable a value: numbers as they are, everything else as a
+// string, which servers take for switches and enumerations too. The name is the caller's to check.
 func SetGlobal(name, value string) string {
 	if !plainNumber.MatchString(value) {
 		value = Literal(value)

@@ -2,8 +2,8 @@ package sqltext
 
 import "bytes"
 
-// verbatim appends s to dst without comments and with fresh for strings, as pt-query-digest's expressions take them one after the
-// other, whatever the server would see. It reports false where a part of a string or a comment would show.
+// verbatim appends s to dst without comments and with fresh for strings, as pt-query-digest's expressions take them one
+// after the other, whatever the server would see. It reports false where a part of a string or a comment would show.
 func verbatim(dst, s []byte) (out []byte, met int, ok bool) {
 	secret := secrets(s)
 	for i := 0; ; i++ {
@@ -33,8 +33,8 @@ func verbatim(dst, s []byte) (out []byte, met int, ok bool) {
 // text is a statement on its way, and which of its bytes must not show.
 type text struct{ b, hidden []byte }
 
-// cut takes the parts of t that are left when remove says how long the part to leave out at i is and whether a mark takes its place.
-// Where nothing is to be removed, it says how many bytes to keep.
+// cut takes the parts of t that are left when remove says how long the part to leave out at i is and whether a mark
+// takes its place. Where nothing is to be removed, it says how many bytes to keep.
 func (t *text) cut(remove func(i int) (drop, keep int, mark bool)) {
 	n := 0
 	for i := 0; i < len(t.b); {
@@ -139,24 +139,19 @@ func secrets(s []byte) []byte {
 		}
 	}
 	for i := 0; i < len(s); {
-		c := s[i]
 		end := i + 1
 		switch {
-		case c == '`':
-			if n := bytes.IndexByte(s[end:], '`'); n >= 0 {
-				end += n + 1
-			}
-		case isQuote(c):
-			end, _ = stringEnd(s, i)
-			hide(i, end)
-		case c == '#', c == '-' && end < len(s) && s[end] == '-' && (end+1 == len(s) || isSpace(s[end+1])):
+		case bytes.HasPrefix(s[i:], []byte("/*!")): // what servers execute shows
+		case aside(s, i):
 			end = lineEnd(s, i)
 			hide(i, end)
-		case c == '/' && end < len(s) && s[end] == '*' && (end+1 == len(s) || s[end+1] != '!'):
-			if end = commentEnd(s, i); end == 0 {
-				end = len(s)
-			}
-			if end-i > len("/**/") && !isRepeat(s[i:end]) {
+		default:
+			var kind Kind
+			kind, end = Next(s, i)
+			switch c := s[i]; {
+			case c == '`' && kind == Open: // stands alone
+				end = i + 1
+			case isQuote(c), c == '/' && kind != Sign && end-i > len("/**/") && !isRepeat(s[i:end]):
 				hide(i, end)
 			}
 		}

@@ -2,10 +2,10 @@ package stat
 
 import "math"
 
-// Center estimates the middle of independent values, such as one figure of several windows of the same variant, with its interval:
-// of positive values in the scale of their logarithms, as PairedRatio does, so that wild ones do not carry it away and the
-// interval stays positive; otherwise on the values themselves. Fewer than three values have no interval: Lo and Hi are then
-// the smallest and the largest and Confidence is 0. No values give the zero Interval.
+// Center estimates the middle of independent values, such as one figure of several windows of the same variant, with
+// its interval: of positive values in the scale of their logarithms, as PairedRatio does, so that wild ones do not
+// carry it away and the interval stays positive; otherwise on the values themselves. Fewer than three values have no
+// interval: Lo and Hi are then the smallest and the largest and Confidence is 0. No values give the zero Interval.
 func Center(xs []float64, confidence float64) Interval {
 	n := len(xs)
 	if n == 0 {

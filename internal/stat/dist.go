@@ -2,8 +2,9 @@ package stat
 
 import "math"
 
-// StudentInterval returns the half width of the interval of the given confidence (0 to 1) around a mean of n values whose standard
-// deviation is sd, by Student's t. It holds for independent values; with fewer than two there is none: +Inf.
+// StudentInterval returns the half width of the interval of the given confidence (0 to 1) around a mean of n values
+// whose standard deviation is sd, by Student's t. It holds for independent values; with fewer than two there is none:
+// +Inf.
 func StudentInterval(sd float64, n int, confidence float64) float64 {
 	if n < 2 {
 		return math.Inf(1)
@@ -11,9 +12,10 @@ func StudentInterval(sd float64, n int, confidence float64) float64 {
 	return studentQuantile(confidence, float64(n-1)) * sd / math.Sqrt(float64(n))
 }
 
-// studentQuantile returns the t with P(|T| ≤ t) = confidence for Student's distribution with df degrees of freedom: the approximation of
-// Wallace (Bounds on Normal Approximations to Student's and the Chi-Square Distributions, 1959), made exact by Newton's method. It
-// works on the logarithm of the tail over that of t, which is concave and falling, so that it cannot go astray.
+// studentQuantile returns the t with P(|T| ≤ t) = confidence for Student's distribution with df degrees of freedom: the
+// approximation of Wallace (Bounds on Normal Approximations to Student's and the Chi-Square Distributions, 1959), made
+// exact by Newton's method. It works on the logarithm of the tail over that of t, which is concave and falling, so that
+// it cannot go astray.
 func studentQuantile(confidence, df float64) float64 {
 	if confidence <= 0 {
 		return 0
@@ -45,8 +47,8 @@ func studentQuantile(confidence, df float64) float64 {
 // beyond returns P(|T| > t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1 and 26.5.27.
 func beyond(t, df float64) float64 { return incompleteBeta(df/2, 0.5, df/(df+t*t)) }
 
-// incompleteBeta returns the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun, 26.5.8),
-// evaluated with Lentz' method.
+// incompleteBeta returns the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun,
+// 26.5.8), evaluated with Lentz' method.
 func incompleteBeta(a, b, x float64) float64 {
 	if x <= 0 {
 		return 0
@@ -86,8 +88,9 @@ func incompleteBeta(a, b, x float64) float64 {
 	return f * math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
 }
 
-// signedRank returns how many of the smallest, and likewise of the largest, Walsh averages of n values lie outside an interval of
-// at least that confidence, by the exact distribution of Wilcoxon's signed-rank sum; 0 when n is too small for one.
+// signedRank returns how many of the smallest, and likewise of the largest, Walsh averages of n values lie outside an
+// interval of at least that confidence, by the exact distribution of Wilcoxon's signed-rank sum; 0 when n is too small
+// for one.
 func signedRank(n int, confidence float64) int {
 	total := n * (n + 1) / 2
 	p := make([]float64, total+1) // probability of each sum of ranks
@@ -128,9 +131,9 @@ func rankTail(n, w int) float64 {
 	return min(2*tail, 1)
 }
 
-// trend returns Kendall's S, pairs in rising order less those in falling order, and the exact two-sided probability of one as far
-// from zero when the order is random (Mann, Nonparametric Tests against Trend, 1945). Ties count as neither, which makes it
-// careful. It is for at most a few hundred values.
+// trend returns Kendall's S, pairs in rising order less those in falling order, and the exact two-sided probability of
+// one as far from zero when the order is random (Mann, Nonparametric Tests against Trend, 1945). Ties count as neither,
+// which makes it careful. It is for at most a few hundred values.
 func trend(xs []float64) (s int, p float64) {
 	n := len(xs)
 	for i := range xs {

@@ -16,17 +16,22 @@ const (
 	farOff    = 8  // robust standard deviations that a pair lies off its level
 )
 
-// JudgeAll judges the comparisons of one experiment. Each is the pairs of one variant in order of time; a pair belongs to its Round, or
-// to the round of its place when that is 0. It goes through the looks of the Sequence as the experiment did: what was decided and
-// Tight at a look is closed there and keeps its verdict, whatever is measured later. The others have the verdict of the last look.
+// JudgeAll judges the comparisons of one experiment. Each is the pairs of one variant in order of time; a pair belongs
+// to its Round, or to the round of its place when that is 0. It goes through the looks of the Sequence as the
+// experiment did: what was decided and Tight at a look is closed there and keeps its verdict, whatever is measured
+// later. The others have the verdict of the last look.
 //
-// An experiment that ended between two looks, because its budget was spent or somebody stopped it, is judged with what had been set aside for
-// the next look. That is fair as long as the end did not depend on the ratios, which nobody saw since the look before.
+// An experiment that ended between two looks, because its budget was spent or somebody stopped it, is judged with what
+// had been set aside for the next look. That is fair as long as the end did not depend on the ratios, which nobody saw
+// since the look before.
 //
 // Futility is not judged: a comparison that more rounds can hardly decide goes on to the last look.
 func JudgeAll(comparisons [][]Pair, r Rules) []Verdict {
 	r = r.withDefaults()
-	f := family{rules: r, of: max(r.Family, len(comparisons)), out: make([]Verdict, len(comparisons)), samples: make([]sample, len(comparisons))}
+	f := family{
+		rules: r, of: max(r.Family, len(comparisons)), out: make([]Verdict, len(comparisons)),
+		samples: make([]sample, len(comparisons)),
+	}
 	rounds := r.Rounds
 	f.comparisons = numbered(comparisons)
 	if r.Rounds == 0 {
@@ -158,7 +163,8 @@ func (r Rules) levels(v *Verdict, ds []float64) {
 		v.Reasons = append(v.Reasons, what+". All of them say the same")
 	default:
 		v.Result, v.Withdrawn = Unstable, true
-		v.Reasons = append([]string{what + ". Something else than the variants switches between them, such as where the kernel places threads"}, v.Reasons...)
+		v.Reasons = append([]string{what + ". Something else than the variants switches between them, such as where " +
+			"the kernel places threads"}, v.Reasons...)
 	}
 }
 
@@ -195,21 +201,22 @@ func (f *family) offLevel(rounds int) (off, pairs int) {
 	return off, len(deviations)
 }
 
-// chance takes back better and worse when the pairs of the whole experiment show that trials are now and then on quite another level, so
-// often that in one of the comparisons all pairs may lie there: agreement of a few pairs then proves nothing, however narrow their
-// interval.
+// chance takes back better and worse when the pairs of the whole experiment show that trials are now and then on quite
+// another level, so often that in one of the comparisons all pairs may lie there: agreement of a few pairs then proves
+// nothing, however narrow their interval.
 func (f *family) chance(v *Verdict, alpha float64, off, pairs int) {
 	if off < 2 || v.Result != Better && v.Result != Worse {
 		return
 	}
 	if all := float64(f.of) * math.Pow(float64(off+1)/float64(pairs), float64(v.Ratio.N)); all > alpha {
 		v.Result, v.Withdrawn = Unstable, true
-		v.Reasons = append([]string{fmt.Sprintf("%d of the experiment's %d pairs lie far from the others of their variant: %d pairs are too few to be sure that not all of these do", off, pairs, v.Ratio.N)}, v.Reasons...)
+		v.Reasons = append([]string{fmt.Sprintf("%d of the experiment's %d pairs lie far from the others of their "+
+			"variant: %d pairs are too few to be sure that not all of these do", off, pairs, v.Ratio.N)}, v.Reasons...)
 	}
 }
 
-// settle gives each open comparison its interval, result and adjusted probability. Differ and alike are how many comparisons each of
-// Holm's two procedures still counts.
+// settle gives each open comparison its interval, result and adjusted probability. Differ and alike are how many
+// comparisons each of Holm's two procedures still counts.
 func (r Rules) settle(out []Verdict, samples []sample, open []int, alpha float64, differ, alike int) {
 	margin := math.Log1p(r.Margin)
 	dLevels, dAdjusted, dLeft := holm(open, alpha, differ, func(i int) float64 { return samples[i].differs() })
@@ -225,7 +232,8 @@ func (r Rules) settle(out []Verdict, samples []sample, open []int, alpha float64
 				level = min(dLeft, eLeft)
 			}
 			v.Ratio = s.ratio(1 - level)
-			if r.decide(v.Ratio) == Same { // at a level that is left for differences; to be the same it was not rejected at the one left for that
+			if r.decide(v.Ratio) == Same {
+				// at a level that is left for differences; to be the same it was not rejected at the one left for that
 				v.Ratio = s.ratio(1 - min(level, eLeft))
 			}
 		}
@@ -235,8 +243,8 @@ func (r Rules) settle(out []Verdict, samples []sample, open []int, alpha float64
 	}
 }
 
-// holm returns the level at which each hypothesis is rejected, the adjusted probabilities, and the level that the first not
-// rejected one failed at. Of is how many there are; those not in ids are taken for true.
+// holm returns the level at which each hypothesis is rejected, the adjusted probabilities, and the level that the first
+// not rejected one failed at. Of is how many there are; those not in ids are taken for true.
 func holm(ids []int, alpha float64, of int, p func(int) float64) (levels, adjusted map[int]float64, left float64) {
 	type one struct {
 		id int
@@ -274,8 +282,8 @@ func holm(ids []int, alpha float64, of int, p func(int) float64) (levels, adjust
 	return levels, adjusted, left
 }
 
-// Tight reports whether the verdict is decided and its interval so narrow that more rounds would add nothing that matters: its
-// half-width, as a factor, is within the margin or a tenth of the effect.
+// Tight reports whether the verdict is decided and its interval so narrow that more rounds would add nothing that
+// matters: its half-width, as a factor, is within the margin or a tenth of the effect.
 func (v Verdict) Tight(margin float64) bool {
 	if v.Result != Better && v.Result != Worse && v.Result != Same || !(v.Ratio.Lo > 0) {
 		return false
@@ -293,14 +301,15 @@ type sample struct {
 	walsh []float64 // averages of all pairs of ds, sorted; for rank
 	// For Student's: centre, its standard error, degrees of freedom.
 	m, se, df float64
-	// Of an unpaired sample: standard error and degrees of freedom if both sides spread alike; the trials of the side that has fewer.
+	// Of an unpaired sample: standard error and degrees of freedom if both sides spread alike; the trials of the side
+	// that has fewer.
 	se2, df2 float64
 	least    int
 }
 
-// choose settles the method: Wilcoxon's when it reaches the strictest level that may be asked for with both ends beyond the n averages
-// that a single value is part of, so that one wild pair does not move them (from twelve pairs on, at 95 %); Student's
-// otherwise, which has more power then. That depends on numbers alone, not on what was measured.
+// choose settles the method: Wilcoxon's when it reaches the strictest level that may be asked for with both ends beyond
+// the n averages that a single value is part of, so that one wild pair does not move them (from twelve pairs on, at 95
+// %); Student's otherwise, which has more power then. That depends on numbers alone, not on what was measured.
 func (s *sample) choose(strictest float64) {
 	n := len(s.ds)
 	s.drift = allow(s.pairs)
@@ -313,9 +322,10 @@ func (s *sample) choose(strictest float64) {
 	s.m, s.se, s.df = m, sd/math.Sqrt(float64(n)), float64(n-1)
 }
 
-// allow bounds what a steady drift of the machine can have added to the mean log-ratio. The random order of a round makes it noise like any
-// other, but with few rounds it happens that one side came first nearly always: with three in a quarter of all experiments. The drift
-// per round is that of the level of the pairs; no two trials of a round are further apart than that, and what is balanced cancels.
+// allow bounds what a steady drift of the machine can have added to the mean log-ratio. The random order of a round
+// makes it noise like any other, but with few rounds it happens that one side came first nearly always: with three in a
+// quarter of all experiments. The drift per round is that of the level of the pairs; no two trials of a round are
+// further apart than that, and what is balanced cancels.
 func allow(pairs []Pair) float64 {
 	if len(pairs) < minPairs {
 		return 0
@@ -351,9 +361,10 @@ func (s *sample) ratio(confidence float64) Interval {
 	return Interval{Center: exp(c), Lo: exp(lo), Hi: exp(hi), N: s.n(), Confidence: confidence}
 }
 
-// equal returns the interval of what is the same, of confidence 1 - alpha: the usual one when it lies within ± margin, otherwise that
-// of the two one-sided tests, stretched to hold 0 (Hsu, Hwang, Liu and Ruberg, Confidence Intervals Associated with Tests for
-// Bioequivalence, 1994). Stretching is what gives it that confidence although each of its sides is a one-sided one.
+// equal returns the interval of what is the same, of confidence 1 - alpha: the usual one when it lies within ± margin,
+// otherwise that of the two one-sided tests, stretched to hold 0 (Hsu, Hwang, Liu and Ruberg, Confidence Intervals
+// Associated with Tests for Bioequivalence, 1994). Stretching is what gives it that confidence although each of its
+// sides is a one-sided one.
 func (s *sample) equal(alpha, margin float64) Interval {
 	if _, lo, hi := s.interval(1 - alpha); lo >= -margin && hi <= margin {
 		return s.ratio(1 - alpha)
@@ -380,8 +391,8 @@ func (s *sample) differs() float64 {
 	return s.student(math.Abs(s.m) - s.drift)
 }
 
-// alike returns the smallest error rate of the two one-sided tests at which the interval lies within ± margin: that interval has a
-// confidence of 1 less twice the rate.
+// alike returns the smallest error rate of the two one-sided tests at which the interval lies within ± margin: that
+// interval has a confidence of 1 less twice the rate.
 func (s *sample) alike(margin float64) float64 {
 	margin -= s.drift
 	if s.rank {

@@ -89,7 +89,8 @@ func TestConsistent(t *testing.T) {
 			case Same:
 				bad = map[bool]string{false: "leaves the margin"}[x.Lo >= 1/above-1e-12 && x.Hi <= above+1e-12]
 			case Unstable:
-				if (x.Lo > 1 && x.Center > above || x.Hi < 1 && x.Center < 1/above || x.Lo >= 1/above && x.Hi <= above) && len(v.Reasons) == 0 {
+				if (x.Lo > 1 && x.Center > above || x.Hi < 1 && x.Center < 1/above || x.Lo >= 1/above &&
+					x.Hi <= above) && len(v.Reasons) == 0 {
 					bad = "decides, and no reason is given"
 				}
 			case Invalid:
@@ -129,7 +130,8 @@ func TestLevelsAreTold(t *testing.T) {
 	f := func(want Result, reason string, ratios ...float64) {
 		t.Helper()
 		v := Judge(pairs(ratios...), Rules{})
-		if v.Result != want || !strings.Contains(strings.Join(v.Reasons, "\n"), reason) || v.Withdrawn != (want == Unstable) {
+		if v.Result != want || !strings.Contains(strings.Join(v.Reasons, "\n"), reason) ||
+			v.Withdrawn != (want == Unstable) {
 			t.Errorf("%v: %+v, want %s, %q", ratios, v, want, reason)
 		}
 	}
@@ -137,12 +139,20 @@ func TestLevelsAreTold(t *testing.T) {
 	f(Better, "All of them say the same", 2, 2.01, 1.5, 1.99, 2, 1.505, 2.005, 2, 2.01, 1.51)
 	// One comparison of three pairs that agree, in an experiment where pairs do not.
 	s := Schedule(3, 5, 0.95)
-	wild := [][]float64{{1, 1.001, 0.5}, {0.5, 1, 0.999}, {1, 2, 1.001}, {1.001, 1, 0.999}, {0.5, 1, 1.001}, {1, 1, 0.999}}
+	wild := [][]float64{
+		{1, 1.001, 0.5},
+		{0.5, 1, 0.999},
+		{1, 2, 1.001},
+		{1.001, 1, 0.999},
+		{0.5, 1, 1.001},
+		{1, 1, 0.999},
+	}
 	all := [][]Pair{pairs(0.5, 0.5001, 0.5002)}
 	for _, w := range wild {
 		all = append(all, pairs(w...))
 	}
-	if v := JudgeAll(all, Rules{Sequence: &s})[0]; v.Result != Unstable || !v.Withdrawn || !strings.Contains(v.Reasons[0], "4 of the experiment's 21 pairs") {
+	if v := JudgeAll(all, Rules{Sequence: &s})[0]; v.Result != Unstable || !v.Withdrawn ||
+		!strings.Contains(v.Reasons[0], "4 of the experiment's 21 pairs") {
 		t.Errorf("%+v", v)
 	}
 	for i := range all[1:] {
@@ -199,7 +209,8 @@ func TestAllow(t *testing.T) {
 	f(0.1/3, pair(1, true), pair(1.1, true), pair(1.2, false))
 	f(0, pair(1, true), pair(1.1, false), pair(1.2, false), pair(1.3, true))
 	v := Judge([]Pair{pair(1, true), pair(1.1, true), pair(1.2, true)}, Rules{})
-	if v.Result != Unstable || v.Ratio.Lo > 0.91 || !strings.Contains(strings.Join(v.Reasons, "\n"), "the interval allows ±10.5 % for that") {
+	if v.Result != Unstable || v.Ratio.Lo > 0.91 || !strings.Contains(strings.Join(v.Reasons, "\n"),
+		"the interval allows ±10.5 % for that") {
 		t.Errorf("%+v", v)
 	}
 }

@@ -5,18 +5,21 @@ import (
 	"math"
 )
 
-// Rules are what a comparison is judged by; it is decided before the measurement. The zero value judges by the defaults.
+// Rules are what a comparison is judged by; it is decided before the measurement. The zero value judges by the
+// defaults.
 type Rules struct {
-	Metric        string  // "qps"
-	LowerIsBetter bool    // for times; the verdict's ratio is then baseline ÷ variant, so that above 1 is better here, too
+	Metric string // "qps"
+	// for times; the verdict's ratio is then baseline ÷ variant, so that above 1 is better here, too
+	LowerIsBetter bool
 	Margin        float64 // ratios from 1/(1+Margin) to 1+Margin count as the same; 0 means DefaultMargin
 	Confidence    float64 // of all comparisons and looks together; 0 means DefaultConfidence
 
 	// The following are for JudgeAll. Nil Sequence means one look at all there is.
 	Sequence *Sequence
-	// PairsAt gives the comparisons as a look after so many rounds sees them, in the order that JudgeAll was given them in: for values that
-	// depend on what was measured by then, as under a correction that is estimated from all trials so far. A look that is not after one of the
-	// Sequence's numbers of rounds is asked for with math.MaxInt. Without it pairs are at each look what they are in the end.
+	// PairsAt gives the comparisons as a look after so many rounds sees them, in the order that JudgeAll was given them
+	// in: for values that depend on what was measured by then, as under a correction that is estimated from all trials
+	// so far. A look that is not after one of the Sequence's numbers of rounds is asked for with math.MaxInt. Without
+	// it pairs are at each look what they are in the end.
 	PairsAt func(rounds int) [][]Pair
 	Rounds  int // that are complete; 0 means as many as the longest comparison has pairs, below 0 none
 	Family  int // comparisons that were planned; 0, or fewer than there are, means as many as there are
@@ -35,14 +38,17 @@ const (
 
 // Judge compares variant with baseline over the pairs, which are in order of time.
 //
-//   - invalid: fewer than three good pairs, more than a third of all pairs invalid, or a value that is zero, negative or not a number
+//   - invalid: fewer than three good pairs, more than a third of all pairs invalid, or a value that is zero, negative
+//     or not a number
 //     (a variant that delivers nothing is no matter of ratios);
 //   - same: the whole interval lies within the margin;
 //   - better: the whole interval lies above 1 and its centre above the margin; worse: likewise below;
-//   - unstable: anything else, or pairs that fall into groups far apart (Groups) which do not all say the same. More pairs may settle it.
+//   - unstable: anything else, or pairs that fall into groups far apart (Groups) which do not all say the same. More
+//     pairs may settle it.
 //
-// Swapping baseline and variant swaps better and worse. Without a difference, better or worse comes in at most 1 - confidence of
-// all comparisons. Reasons holds warnings and, for unstable and invalid, what was broken. It is JudgeAll of one comparison, looked at once.
+// Swapping baseline and variant swaps better and worse. Without a difference, better or worse comes in at most 1 -
+// confidence of all comparisons. Reasons holds warnings and, for unstable and invalid, what was broken. It is JudgeAll
+// of one comparison, looked at once.
 func Judge(pairs []Pair, r Rules) Verdict {
 	r.Sequence, r.PairsAt, r.Family = nil, nil, 0
 	return JudgeAll([][]Pair{pairs}, r)[0]
@@ -58,13 +64,16 @@ func (r Rules) doubts(v *Verdict, s sample) {
 		warn("the ratio differs from pair to pair by about ±%.0f %%: the target is not steady", 100*(math.Exp(s)-1))
 	}
 	if s.drift > math.Log1p(r.Margin)/4 {
-		warn("the level changed from round to round while one side was measured first more often: the interval allows ±%.1f %% for that", 100*(math.Exp(s.drift)-1))
+		warn("the level changed from round to round while one side was measured first more often: the interval "+
+			"allows ±%.1f %% for that", 100*(math.Exp(s.drift)-1))
 	}
 	if first, ok := orderEffect(s.pairs); ok {
-		warn("the first measurement of a pair is %.1f %% %s: carry-over from the window before, or too short a settling time", 100*math.Abs(first-1), higher(first))
+		warn("the first measurement of a pair is %.1f %% %s: carry-over from the window before, or too short a "+
+			"settling time", 100*math.Abs(first-1), higher(first))
 	}
 	if total, ok := drift(s.pairs, r.Margin); ok {
-		warn("the level drifted by %+.1f %% in the course of the measurement, baseline and variant together", 100*(total-1))
+		warn("the level drifted by %+.1f %% in the course of the measurement, baseline and variant together",
+			100*(total-1))
 	}
 }
 
@@ -91,8 +100,8 @@ func spread(pairs []Pair) float64 {
 	return MAD(ds)
 }
 
-// orderEffect compares the pairs of either order and returns the factor by which being first changes a value; not ok when chance
-// explains it. The balanced order keeps it out of the ratio, but its cause may be worth a look.
+// orderEffect compares the pairs of either order and returns the factor by which being first changes a value; not ok
+// when chance explains it. The balanced order keeps it out of the ratio, but its cause may be worth a look.
 func orderEffect(pairs []Pair) (factor float64, ok bool) {
 	var by [2][]float64
 	for _, p := range pairs {
@@ -124,8 +133,8 @@ func higher(factor float64) string {
 	return "lower"
 }
 
-// drift looks for a trend of the level of the pairs and returns the factor from the first to the last third; not ok when chance
-// explains it or when it stays within the margin. Alternating windows keep it out of the ratio.
+// drift looks for a trend of the level of the pairs and returns the factor from the first to the last third; not ok
+// when chance explains it or when it stays within the margin. Alternating windows keep it out of the ratio.
 func drift(pairs []Pair, margin float64) (factor float64, ok bool) {
 	if len(pairs) < fewPairs || len(pairs) > 300 {
 		return 1, false

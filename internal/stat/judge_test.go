@@ -21,14 +21,16 @@ func TestPairedRatio(t *testing.T) {
 	f := func(center, lo, hi float64, ratios ...float64) {
 		t.Helper()
 		x, err := PairedRatio(pairs(ratios...), 0.95)
-		if err != nil || !near(x.Center, center, 1e-9) || !near(x.Lo, lo, 1e-9) || !near(x.Hi, hi, 1e-9) || x.N != len(ratios) || x.Confidence != 0.95 {
+		if err != nil || !near(x.Center, center, 1e-9) || !near(x.Lo, lo, 1e-9) || !near(x.Hi, hi, 1e-9) ||
+			x.N != len(ratios) || x.Confidence != 0.95 {
 			t.Errorf("%v: %+v, %v, want %v from %v to %v", ratios, x, err, center, lo, hi)
 		}
 	}
 	f(2, 2, 2, 2, 2, 2)
-	f(2, 1, 4, 1, 4, 2, 2, 2, 2)                        // six: all Walsh averages, from the smallest to the largest
-	f(2, 2, math.Sqrt(2000), 2, 2, 2, 2, 2, 2, 2, 1000) // eight: a wild pair leaves centre and near end, the far end is between
-	f(2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1000)   // twelve: it moves nothing
+	f(2, 1, 4, 1, 4, 2, 2, 2, 2) // six: all Walsh averages, from the smallest to the largest
+	// eight: a wild pair leaves centre and near end, the far end is between
+	f(2, 2, math.Sqrt(2000), 2, 2, 2, 2, 2, 2, 2, 1000)
+	f(2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1000) // twelve: it moves nothing
 	h := math.Exp(4.302652729911275 * math.Ln2 / math.Sqrt(3))
 	f(2, 2/h, 2*h, 1, 2, 4)
 
@@ -65,7 +67,8 @@ func TestJudge(t *testing.T) {
 		t.Helper()
 		v := Judge(ps, Rules{Metric: "qps"})
 		all := strings.Join(v.Reasons, "\n")
-		if v.Result != want || !strings.Contains(all, reason) || reason == "" && all != "" || v.Metric != "qps" || v.Margin != DefaultMargin {
+		if v.Result != want || !strings.Contains(all, reason) || reason == "" && all != "" || v.Metric != "qps" ||
+			v.Margin != DefaultMargin {
 			t.Errorf("%+v, want %s %q", v, want, reason)
 		}
 		// The mirror image.
@@ -78,7 +81,8 @@ func TestJudge(t *testing.T) {
 		if m := Judge(swapped, Rules{}); m.Result != mirror[want] {
 			t.Errorf("swapped: %+v, want %s", m, mirror[want])
 		}
-		if m := Judge(swapped, Rules{LowerIsBetter: true}); m.Result != want || !near(m.Ratio.Lo, v.Ratio.Lo, 1e-9) || !near(m.Ratio.Center, v.Ratio.Center, 1e-9) {
+		if m := Judge(swapped, Rules{LowerIsBetter: true}); m.Result != want || !near(m.Ratio.Lo, v.Ratio.Lo, 1e-9) ||
+			!near(m.Ratio.Center, v.Ratio.Center, 1e-9) {
 			t.Errorf("swapped and lower is better: %+v, want %s", m, want)
 		}
 	}
@@ -86,13 +90,14 @@ func TestJudge(t *testing.T) {
 	f(Better, "", pairs(237, 230, 241, 236, 239, 240))
 	f(Worse, "", pairs(0.5, 0.51, 0.49, 0.5, 0.52, 0.48))
 	f(Same, "", pairs(1, 1.001, 0.999, 1.002, 0.998, 1))
-	f(Same, "", pairs(1.01, 1.011, 1.009, 1.01, 1.012, 1.01))             // above 1 for sure, but within the margin
-	f(Unstable, "", pairs(1.01, 1.015, 1.028, 1.013, 1.018, 1.017))       // may lie beyond the margin, or not
-	f(Unstable, "from pair to pair", pairs(1.5, 0.7, 1.4, 0.6, 1.1, 1))   //
-	f(Better, "only 4 pairs", pairs(1.5, 1.51, 1.49, 1.5))                //
-	f(Better, "only 3 pairs", pairs(1.5, 1.51, 1.49))                     //
-	f(Invalid, "at least 3 pairs", pairs(1.5, 1.5))                       //
-	f(Invalid, "only positive", pairs(1.5, 1.5, 1.5, 1.5, 1.5, 0))        // a variant that delivers nothing is not left out
+	f(Same, "", pairs(1.01, 1.011, 1.009, 1.01, 1.012, 1.01))           // above 1 for sure, but within the margin
+	f(Unstable, "", pairs(1.01, 1.015, 1.028, 1.013, 1.018, 1.017))     // may lie beyond the margin, or not
+	f(Unstable, "from pair to pair", pairs(1.5, 0.7, 1.4, 0.6, 1.1, 1)) //
+	f(Better, "only 4 pairs", pairs(1.5, 1.51, 1.49, 1.5))              //
+	f(Better, "only 3 pairs", pairs(1.5, 1.51, 1.49))                   //
+	f(Invalid, "at least 3 pairs", pairs(1.5, 1.5))                     //
+	// a variant that delivers nothing is not left out
+	f(Invalid, "only positive", pairs(1.5, 1.5, 1.5, 1.5, 1.5, 0))
 	f(Invalid, "only positive", pairs(1.5, 1.5, 1.5, 1.5, 1.5, -1))       //
 	f(Invalid, "only positive", pairs(1.5, 1.5, 1.5, 1.5, math.NaN(), 1)) //
 
@@ -168,13 +173,15 @@ func TestWarnings(t *testing.T) {
 	has("pair to pair", 0.8, func(seed uint64) []Pair { return measured(seed, 8, 1.3, 0.2, 0, 1) })
 }
 
-// TestOrderOfTimes: what is measured first takes longer, and the warning says so of values of which less is better, too.
+// TestOrderOfTimes: what is measured first takes longer, and the warning says so of values of which less is better,
+// too.
 func TestOrderOfTimes(t *testing.T) {
 	for first, want := range map[float64]string{1.1: "higher: carry-over", 0.9: "lower: carry-over"} {
 		const seeds = 50
 		n := 0
 		for seed := range uint64(seeds) {
-			reasons := strings.Join(Judge(measured(seed, 12, 1.3, 0.02, 0, first), Rules{LowerIsBetter: true}).Reasons, "\n")
+			reasons := strings.Join(Judge(measured(seed, 12, 1.3, 0.02, 0, first), Rules{LowerIsBetter: true}).Reasons,
+				"\n")
 			n += b2i(strings.Contains(reasons, want))
 		}
 		if n < seeds*9/10 {
@@ -183,7 +190,8 @@ func TestOrderOfTimes(t *testing.T) {
 	}
 }
 
-// TestDriftAndOrderDoNotDecide shows that a steady drift and an order effect, both far larger than the margin, are no difference.
+// TestDriftAndOrderDoNotDecide shows that a steady drift and an order effect, both far larger than the margin, are no
+// difference.
 func TestDriftAndOrderDoNotDecide(t *testing.T) {
 	for _, c := range []struct{ drift, first float64 }{{0.05, 1}, {-0.05, 1}, {0, 0.8}, {0.02, 1.1}} {
 		wrong := 0

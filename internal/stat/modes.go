@@ -11,10 +11,11 @@ type Group struct {
 	N      int
 }
 
-// Groups finds out whether values fall into two or three clusters far apart, as the trials of a variant do whose threads are placed now
-// well and now badly. Each gap between clusters must be at least least, and so wide beside the spread within them as is found
-// in fewer than one of 400 samples of normal values; at least two clusters have two members or more, so that a single wild value
-// is none. It returns the clusters in rising order, or false. It needs five values, and looks at no more than 100.
+// Groups finds out whether values fall into two or three clusters far apart, as the trials of a variant do whose
+// threads are placed now well and now badly. Each gap between clusters must be at least least, and so wide beside the
+// spread within them as is found in fewer than one of 400 samples of normal values; at least two clusters have two
+// members or more, so that a single wild value is none. It returns the clusters in rising order, or false. It needs
+// five values, and looks at no more than 100.
 func Groups(xs []float64, least float64) ([]Group, bool) {
 	n := len(xs)
 	if n < 5 || n > 100 {

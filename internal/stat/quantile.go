@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Quantile returns the value that a share q of xs, 0 to 1, does not exceed, interpolated between the two nearest (type 7 of
-// Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996; what R and NumPy do). It is NaN for no values. xs is not
-// changed.
+// Quantile returns the value that a share q of xs, 0 to 1, does not exceed, interpolated between the two nearest (type
+// 7 of Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996; what R and NumPy do). It is NaN for no values.
+// xs is not changed.
 func Quantile(xs []float64, q float64) float64 {
 	if len(xs) == 0 || math.IsNaN(q) {
 		return math.NaN()
@@ -24,8 +24,8 @@ func Quantile(xs []float64, q float64) float64 {
 // Median returns the middle value, NaN for no values.
 func Median(xs []float64) float64 { return Quantile(xs, 0.5) }
 
-// MAD returns the median absolute deviation from the median, scaled by 1.4826 so that it estimates the standard deviation of
-// normal values: a measure of spread that a few wild values do not move. It is NaN for no values.
+// MAD returns the median absolute deviation from the median, scaled by 1.4826 so that it estimates the standard
+// deviation of normal values: a measure of spread that a few wild values do not move. It is NaN for no values.
 func MAD(xs []float64) float64 {
 	m := Median(xs)
 	ds := make([]float64, len(xs))

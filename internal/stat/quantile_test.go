@@ -53,7 +53,8 @@ func TestCenter(t *testing.T) {
 	f := func(want Interval, xs ...float64) {
 		t.Helper()
 		got := Center(xs, 0.95)
-		if !near(got.Center, want.Center, 1e-6) || !near(got.Lo, want.Lo, 1e-6) || !near(got.Hi, want.Hi, 1e-6) || got.N != want.N || got.Confidence != want.Confidence {
+		if !near(got.Center, want.Center, 1e-6) || !near(got.Lo, want.Lo, 1e-6) || !near(got.Hi, want.Hi, 1e-6) ||
+			got.N != want.N || got.Confidence != want.Confidence {
 			t.Errorf("%v: %+v, want %+v", xs, got, want)
 		}
 	}

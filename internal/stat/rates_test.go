@@ -21,37 +21,45 @@ func each(name string, draw func(*rand.Rand) float64) machine {
 }
 
 func normal(sd float64) machine {
-	return each(fmt.Sprintf("normal, pairs ±%.1f %%", 100*sd), func(r *rand.Rand) float64 { return sd / math.Sqrt2 * r.NormFloat64() })
+	return each(fmt.Sprintf("normal, pairs ±%.1f %%", 100*sd), func(r *rand.Rand) float64 {
+		return sd / math.Sqrt2 * r.NormFloat64()
+	})
 }
 
 // levels is a machine where a share of the trials is on another level.
 func levels(share, ratio, sd float64) machine {
-	return each(fmt.Sprintf("%.0f %% of trials ×%.2f, noise %.1f %%", 100*share, ratio, 100*sd), func(r *rand.Rand) float64 {
-		x := sd * r.NormFloat64()
-		if r.Float64() < share {
-			x += math.Log(ratio)
-		}
-		return x
-	})
+	return each(fmt.Sprintf("%.0f %% of trials ×%.2f, noise %.1f %%", 100*share, ratio, 100*sd),
+		func(r *rand.Rand) float64 {
+			x := sd * r.NormFloat64()
+			if r.Float64() < share {
+				x += math.Log(ratio)
+			}
+			return x
+		})
 }
 
 // drifting is a machine whose level moves by so much from each trial to the next, by a share of that from then on.
 func drifting(step, noise, fades float64) machine {
-	return machine{fmt.Sprintf("drift (%+.0f %% a trial, noise %.1f %%, then ×%v)", 100*step, 100*noise, fades), func(r *rand.Rand) func() float64 {
-		level, step := 0.0, step
-		return func() float64 {
-			level += step
-			step *= fades
-			return level + noise*r.NormFloat64()
-		}
-	}}
+	return machine{
+		fmt.Sprintf("drift (%+.0f %% a trial, noise %.1f %%, then ×%v)", 100*step, 100*noise, fades),
+		func(r *rand.Rand) func() float64 {
+			level, step := 0.0, step
+			return func() float64 {
+				level += step
+				step *= fades
+				return level + noise*r.NormFloat64()
+			}
+		},
+	}
 }
 
 func machines() []machine {
 	return []machine{
 		normal(0.01),
 		normal(0.03),
-		each("heavy tails (Student, 2 degrees)", func(r *rand.Rand) float64 { return 0.01 * r.NormFloat64() / math.Sqrt(r.ExpFloat64()) }),
+		each("heavy tails (Student, 2 degrees)", func(r *rand.Rand) float64 {
+			return 0.01 * r.NormFloat64() / math.Sqrt(r.ExpFloat64())
+		}),
 		each("outliers (one trial in ten, ten times the noise)", func(r *rand.Rand) float64 {
 			x := 0.01 * r.NormFloat64()
 			if r.Float64() < 0.1 {
@@ -77,7 +85,8 @@ func machines() []machine {
 			e := 0.03 * r.NormFloat64()
 			return func() float64 { e = 0.9*e + 0.03*math.Sqrt(1-0.81)*r.NormFloat64(); return e }
 		}},
-		// Quiet machines that drift: where one side happens to come first always, nothing but the drift tells that it did.
+		// Quiet machines that drift: where one side happens to come first always, nothing but the drift tells that it
+		// did.
 		drifting(0.05, 0.002, 1),
 		drifting(0.02, 0.002, 1),
 		drifting(0.05, 0.01, 1),
@@ -85,7 +94,8 @@ func machines() []machine {
 	}
 }
 
-// measure runs rounds of a baseline and variants with these true log-ratios, in random order, and returns the pairs of each.
+// measure runs rounds of a baseline and variants with these true log-ratios, in random order, and returns the pairs of
+// each.
 func (m machine) measure(r *rand.Rand, rounds int, truth []float64) [][]Pair {
 	next := m.begin(r)
 	all := make([][]Pair, len(truth))
@@ -108,9 +118,10 @@ func (m machine) measure(r *rand.Rand, rounds int, truth []float64) [][]Pair {
 
 func last(s Sequence) int { return s.Looks[len(s.Looks)-1] }
 
-// TestFalseAlarms proves the declared error rates of one comparison, over all looks, whatever the noise: a thing compared with itself
-// comes out better or worse in at most 5 %, a difference as great as the margin is called the same in at most 5 %, and the interval
-// that is shown in the end holds the truth in at least 95 %, save where package stat says less.
+// TestFalseAlarms proves the declared error rates of one comparison, over all looks, whatever the noise: a thing
+// compared with itself comes out better or worse in at most 5 %, a difference as great as the margin is called the same
+// in at most 5 %, and the interval that is shown in the end holds the truth in at least 95 %, save where package stat
+// says less.
 func TestFalseAlarms(t *testing.T) {
 	const times = 1000 / scale
 	for k, rounds := range [][2]int{{3, 10}, {3, 5}, {3, 20}} {
@@ -130,7 +141,9 @@ func TestFalseAlarms(t *testing.T) {
 					missed += b2i(v.Ratio.Lo > 1 || v.Ratio.Hi < 1)
 					sums += v.Closed
 				}
-				t.Logf("no difference: better %d, worse %d, same %d, unstable %d of %d, interval misses %d, %.1f rounds", n[Better], n[Worse], n[Same], n[Unstable], times, missed, float64(sums)/times)
+				t.Logf(
+					"no difference: better %d, worse %d, same %d, unstable %d of %d, interval misses %d, %.1f rounds",
+					n[Better], n[Worse], n[Same], n[Unstable], times, missed, float64(sums)/times)
 				most := int(times * (0.05 + chance(0.05, times)))
 				if wrong := n[Better] + n[Worse]; wrong > most {
 					t.Errorf("better or worse in %d of %d comparisons of a thing with itself", wrong, times)
@@ -148,7 +161,8 @@ func TestFalseAlarms(t *testing.T) {
 					n[v.Result]++
 					missed += b2i(math.Log(v.Ratio.Lo) > beyond || math.Log(v.Ratio.Hi) < beyond)
 				}
-				t.Logf("a difference as great as the margin: better %d, worse %d, same %d, unstable %d, interval misses %d", n[Better], n[Worse], n[Same], n[Unstable], missed)
+				t.Logf("a difference as great as the margin: better %d, worse %d, same %d, unstable %d, interval "+
+					"misses %d", n[Better], n[Worse], n[Same], n[Unstable], missed)
 				if n[Same] > most {
 					t.Errorf("a difference beyond the margin is the same in %d of %d", n[Same], times)
 				}
@@ -174,7 +188,8 @@ func TestFamily(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(uint64(k), 45))
-			// All alike; and every second one truly different, which is where Holm's procedure gives more to the others.
+			// All alike; and every second one truly different, which is where Holm's procedure gives more to the
+			// others.
 			wrong, mixed, found := 0, 0, 0
 			for i := range times {
 				truth := make([]float64, of)
@@ -198,7 +213,8 @@ func TestFamily(t *testing.T) {
 					mixed += b2i(any)
 				}
 			}
-			t.Logf("any wrong: %d of %d, with differences %d; +22 %% found in %d of %d", wrong, times/2, mixed, found, times/2*of/2)
+			t.Logf("any wrong: %d of %d, with differences %d; +22 %% found in %d of %d", wrong, times/2,
+				mixed, found, times/2*of/2)
 			most := int(times / 2 * (0.05 + chance(0.05, times/2)))
 			if wrong > most || mixed > most {
 				t.Errorf("of twenty comparisons some are wrong in %d and %d of %d experiments", wrong, mixed, times/2)
@@ -207,8 +223,9 @@ func TestFamily(t *testing.T) {
 	}
 }
 
-// TestFamilyAtTheMargin holds "same" to its error rate: ten comparisons that truly differ by just more than the margin, in one look and in several,
-// and with others among them that differ so much that Holm's other procedure gives all it has to these.
+// TestFamilyAtTheMargin holds "same" to its error rate: ten comparisons that truly differ by just more than the margin,
+// in one look and in several, and with others among them that differ so much that Holm's other procedure gives all it
+// has to these.
 func TestFamilyAtTheMargin(t *testing.T) {
 	const times, of = 1000 / scale, 10
 	s := Schedule(5, 10, 0.95)
@@ -216,7 +233,12 @@ func TestFamilyAtTheMargin(t *testing.T) {
 		name    string
 		seq     *Sequence
 		differs int
-	}{{"one look", nil, 0}, {"several looks", &s, 0}, {"others differ", nil, 3}, {"others differ, several looks", &s, 3}} {
+	}{
+		{"one look", nil, 0},
+		{"several looks", &s, 0},
+		{"others differ", nil, 3},
+		{"others differ, several looks", &s, 3},
+	} {
 		r := rand.New(rand.NewPCG(7, uint64(c.differs)))
 		wrong := 0
 		for range times {
@@ -228,7 +250,10 @@ func TestFamilyAtTheMargin(t *testing.T) {
 				}
 				var ps []Pair
 				for i := range 10 {
-					ps = append(ps, Pair{Round: i + 1, Baseline: 1, Variant: math.Exp(truth + 0.01*r.NormFloat64()), VariantFirst: i%2 == 1})
+					ps = append(ps, Pair{
+						Round: i + 1, Baseline: 1, Variant: math.Exp(truth + 0.01*r.NormFloat64()),
+						VariantFirst: i%2 == 1,
+					})
 				}
 				all = append(all, ps)
 			}
@@ -245,8 +270,9 @@ func TestFamilyAtTheMargin(t *testing.T) {
 	}
 }
 
-// TestPower tables how often a difference is found, and asserts what the product promises of a machine whose pairs differ by up to
-// 1.5 %: 3 % is called right in nine of ten experiments of ten rounds, and no difference the same in 38 of 40.
+// TestPower tables how often a difference is found, and asserts what the product promises of a machine whose pairs
+// differ by up to 1.5 %: 3 % is called right in nine of ten experiments of ten rounds, and no difference the same in 38
+// of 40.
 func TestPower(t *testing.T) {
 	const times = 1000 / scale
 	for _, most := range []int{10, 20} {
@@ -262,7 +288,9 @@ func TestPower(t *testing.T) {
 						n[v.Result]++
 						sums += v.Closed
 					}
-					t.Logf("%s: worse %.1f %%, same %.1f %%, unstable %.1f %%, better %.1f %%, %.1f rounds", m.name, float64(n[Worse])/times*100, float64(n[Same])/times*100, float64(n[Unstable])/times*100, float64(n[Better])/times*100, float64(sums)/times)
+					t.Logf("%s: worse %.1f %%, same %.1f %%, unstable %.1f %%, better %.1f %%, %.1f rounds", m.name,
+						float64(n[Worse])/times*100, float64(n[Same])/times*100, float64(n[Unstable])/times*100,
+						float64(n[Better])/times*100, float64(sums)/times)
 					switch {
 					case percent == 0 && sd <= 0.015 && float64(n[Same]) < times*0.95:
 						t.Errorf("pairs ±%v: the same in %d of %d", sd, n[Same], times)
@@ -292,7 +320,8 @@ func TestGroups(t *testing.T) {
 			_, ok := Groups(xs, 0)
 			normal += b2i(ok)
 			gs, ok := Groups(ys, 0.04)
-			apart += b2i(ok && len(gs) == 2 && near(gs[0].Center, 0, 0.03) && near(gs[1].Center, 0.7, 0.03) && gs[1].N == max(2, n/4))
+			apart += b2i(ok && len(gs) == 2 && near(gs[0].Center, 0, 0.03) && near(gs[1].Center, 0.7, 0.03) &&
+				gs[1].N == max(2, n/4))
 		}
 		if float64(normal) > times*(0.0025+chance(0.0025, times)) {
 			t.Errorf("%d normal values fall into groups in %d of %d", n, normal, times)
@@ -311,7 +340,8 @@ func TestGroups(t *testing.T) {
 	f(0, 1, 1, 2, 2)
 	f(0, 1, 1, 1, 1, 1, 1, 1, 9) // a wild one is no group
 	f(2, 1, 1, 1, 1, 2, 2, 2, 2)
-	if gs, ok := Groups([]float64{2, 1, 1, 2, 1, 1, 2, 2}, 0.5); !ok || len(gs) != 2 || gs[0] != (Group{1, 4}) || gs[1] != (Group{2, 4}) {
+	if gs, ok := Groups([]float64{2, 1, 1, 2, 1, 1, 2, 2}, 0.5); !ok || len(gs) != 2 || gs[0] != (Group{1, 4}) ||
+		gs[1] != (Group{2, 4}) {
 		t.Error(gs, ok)
 	}
 	if gs, ok := Groups([]float64{0, 0.01, 0.02, -0.7, -0.71, 0.7, 0.69, 0.01, 0.02}, 0.04); !ok || len(gs) != 3 {

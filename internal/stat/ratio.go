@@ -22,18 +22,20 @@ var ErrPairs = errors.New("no ratio can be computed")
 // walshMin is the smallest number of pairs of which Wilcoxon's interval reaches 95 %.
 const walshMin = 6
 
-// PairedRatio estimates variant ÷ baseline with its interval of the given confidence (0.95 for 95 %) from at least three pairs of
-// positive values; Invalid is not looked at. Pairs are the independent samples; each gives one log-ratio.
+// PairedRatio estimates variant ÷ baseline with its interval of the given confidence (0.95 for 95 %) from at least
+// three pairs of positive values; Invalid is not looked at. Pairs are the independent samples; each gives one
+// log-ratio.
 //
-// From six pairs on, centre and interval are the Hodges-Lehmann estimate and the interval that inverts Wilcoxon's signed-rank
-// test (Hollander and Wolfe, Nonparametric Statistical Methods, sections 3.2 and 3.3). It is exact for any distribution of the
-// noise as long as the noise hits both variants alike, which the random order within each pair is there for, and one wild pair
-// moves its centre and near end hardly at all. With fewer pairs no such interval reaches 95 %: then it is Student's on the log-ratios, around their mean. The
-// bootstrap is not used: with five to eight pairs its percentile interval of 95 % holds the truth of normal noise in only 82 to 88 % of cases.
+// From six pairs on, centre and interval are the Hodges-Lehmann estimate and the interval that inverts Wilcoxon's
+// signed-rank test (Hollander and Wolfe, Nonparametric Statistical Methods, sections 3.2 and 3.3). It is exact for any
+// distribution of the noise as long as the noise hits both variants alike, which the random order within each pair is
+// there for, and one wild pair moves its centre and near end hardly at all. With fewer pairs no such interval reaches
+// 95 %: then it is Student's on the log-ratios, around their mean. The bootstrap is not used: with five to eight pairs
+// its percentile interval of 95 % holds the truth of normal noise in only 82 to 88 % of cases.
 //
-// The tests of this package show the coverage: at least 93 % for normal, heavy-tailed, skewed and bimodal noise, 4 to 12 pairs. When the
-// noise of one variant alone is strongly skewed, the ratio of medians and the ratio of means differ and the interval, which is
-// for the middle of the log-ratios, need not hold either.
+// The tests of this package show the coverage: at least 93 % for normal, heavy-tailed, skewed and bimodal noise, 4 to
+// 12 pairs. When the noise of one variant alone is strongly skewed, the ratio of medians and the ratio of means differ
+// and the interval, which is for the middle of the log-ratios, need not hold either.
 func PairedRatio(pairs []Pair, confidence float64) (Interval, error) {
 	if confidence <= 0 || confidence >= 1 {
 		return Interval{}, fmt.Errorf("%w: confidence %v does not lie between 0 and 1", ErrPairs, confidence)
@@ -58,7 +60,8 @@ func logRatios(pairs []Pair) ([]float64, error) {
 	for i, p := range pairs {
 		ds[i] = math.Log(p.Variant / p.Baseline)
 		if !(p.Baseline > 0) || !(p.Variant > 0) || math.IsInf(ds[i], 0) || math.IsNaN(ds[i]) {
-			return nil, fmt.Errorf("%w: pair %d is %v and %v, only positive values have a ratio", ErrPairs, i+1, p.Baseline, p.Variant)
+			return nil, fmt.Errorf("%w: pair %d is %v and %v, only positive values have a ratio", ErrPairs,
+				i+1, p.Baseline, p.Variant)
 		}
 	}
 	return ds, nil

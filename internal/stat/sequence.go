@@ -4,20 +4,23 @@ import "math"
 
 // Sequence is the rule by which an experiment is looked at while it runs. It is decided before the first trial.
 type Sequence struct {
-	Looks []int     `json:"looks"` // numbers of rounds after which the comparisons are judged, rising; the last is the most there are
+	// numbers of rounds after which the comparisons are judged, rising; the last is the most there are
+	Looks []int     `json:"looks"`
 	Alpha []float64 `json:"alpha"` // the part of 1 - confidence that each look may spend
 }
 
-// growth is about how much later each look comes than the one before; power how fast what may be spent grows with the rounds.
+// growth is about how much later each look comes than the one before; power how fast what may be spent grows with the
+// rounds.
 const (
 	growth = 1.75
 	power  = 3
 )
 
-// Schedule plans looks from min rounds (at least 3) to max, each about three quarters later than the one before: 3, 6 and 10 for 3 to
-// 10 rounds. What may be spent by n rounds is (1 - confidence)·(n/max)³, of the power family of spending functions (Kim and DeMets,
-// Design and Analysis of Group Sequential Tests Based on the Type I Error Spending Rate Function, 1987): early looks are for large
-// differences only, and the last one keeps most. A confidence of 0 means DefaultConfidence.
+// Schedule plans looks from min rounds (at least 3) to max, each about three quarters later than the one before: 3, 6
+// and 10 for 3 to 10 rounds. What may be spent by n rounds is (1 - confidence)·(n/max)³, of the power family of
+// spending functions (Kim and DeMets, Design and Analysis of Group Sequential Tests Based on the Type I Error Spending
+// Rate Function, 1987): early looks are for large differences only, and the last one keeps most. A confidence of 0
+// means DefaultConfidence.
 func Schedule(min, max int, confidence float64) Sequence {
 	if confidence == 0 {
 		confidence = DefaultConfidence
@@ -47,16 +50,6 @@ func Schedule(min, max int, confidence float64) Sequence {
 		spent = all
 	}
 	return s
-}
-
-// Confidence returns that of a single comparison's interval at the look after so many rounds; false when there is no look.
-func (s Sequence) Confidence(rounds int) (float64, bool) {
-	for i, n := range s.Looks {
-		if n == rounds {
-			return 1 - s.Alpha[i], true
-		}
-	}
-	return 0, false
 }
 
 // Next returns the rounds of the first look after so many, false when there is none.

@@ -56,7 +56,8 @@ const trials = 2000 // the standard error of a coverage of 95 % is then 0.5 %
 // chance is how far the share found in n simulations may lie above the true p: three standard errors.
 func chance(p float64, n int) float64 { return 3 * math.Sqrt(p*(1-p)/float64(n)) }
 
-// TestCoverage proves the declared confidence: the interval of 95 % holds the true ratio in at least 93 % of measurements.
+// TestCoverage proves the declared confidence: the interval of 95 % holds the true ratio in at least 93 % of
+// measurements.
 func TestCoverage(t *testing.T) {
 	for _, noise := range noises() {
 		for n := 4; n <= 12; n++ {
@@ -96,7 +97,8 @@ func TestNoDifferenceIsNotFound(t *testing.T) {
 				}
 			}
 			if p := float64(wrong) / trials; p > 0.05+chance(0.05, trials) {
-				t.Errorf("%s, %d pairs: better or worse in %.1f %% of comparisons of a thing with itself", noise.name, n, 100*p)
+				t.Errorf("%s, %d pairs: better or worse in %.1f %% of comparisons of a thing with itself", noise.name,
+					n, 100*p)
 			}
 		}
 	}

@@ -2,17 +2,19 @@ package stat
 
 import "math"
 
-// Stability is how even the seconds within trials are. Seconds of one trial are not independent: this describes, it proves nothing.
+// Stability is how even the seconds within trials are. Seconds of one trial are not independent: this describes, it
+// proves nothing.
 type Stability struct {
 	Seconds int     `json:"seconds"` // how many there were, of all valid trials
 	Median  float64 `json:"median"`  // operations per second of the middle second
-	Low     float64 `json:"low"`     // the 5th percentile of the seconds ÷ the median of their trial, 1 is perfectly even
-	CV      float64 `json:"cv"`      // standard deviation ÷ mean within trials
-	Stalls  int     `json:"stalls"`  // seconds below a tenth of the median of their trial
+	// the 5th percentile of the seconds ÷ the median of their trial, 1 is perfectly even
+	Low    float64 `json:"low"`
+	CV     float64 `json:"cv"`     // standard deviation ÷ mean within trials
+	Stalls int     `json:"stalls"` // seconds below a tenth of the median of their trial
 }
 
-// Steady describes the seconds of trials, each its operations per second. Trials that differ in level do not make it uneven: each
-// second is set against its own trial.
+// Steady describes the seconds of trials, each its operations per second. Trials that differ in level do not make it
+// uneven: each second is set against its own trial.
 func Steady(trials [][]float64) Stability {
 	var s Stability
 	var all, shares []float64

@@ -6,7 +6,8 @@ func TestSteady(t *testing.T) {
 	f := func(want Stability, trials ...[]float64) {
 		t.Helper()
 		got := Steady(trials)
-		if got.Seconds != want.Seconds || got.Stalls != want.Stalls || !near(got.Median, want.Median, 1e-9) || !near(got.Low, want.Low, 1e-9) || !near(got.CV, want.CV, 1e-9) {
+		if got.Seconds != want.Seconds || got.Stalls != want.Stalls || !near(got.Median, want.Median, 1e-9) ||
+			!near(got.Low, want.Low, 1e-9) || !near(got.CV, want.CV, 1e-9) {
 			t.Errorf("%v: %+v, want %+v", trials, got, want)
 		}
 	}

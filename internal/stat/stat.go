@@ -80,23 +80,25 @@ const (
 
 // Verdict is a comparison of a variant with its baseline.
 type Verdict struct {
-	Result  Result   `json:"result"`
-	Ratio   Interval `json:"ratio"`             // variant ÷ baseline, above 1 is better
-	Margin  float64  `json:"margin"`            // ratios within 1 ± Margin count as the same
-	Metric  string   `json:"metric"`            // "qps"
-	Reasons []string `json:"reasons,omitempty"` // warnings that belong to the figure; for unstable and invalid what was broken
-	// Withdrawn says that an unstable verdict is so because of the first of Reasons, whatever its interval says: the values lie on several levels.
+	Result Result   `json:"result"`
+	Ratio  Interval `json:"ratio"`  // variant ÷ baseline, above 1 is better
+	Margin float64  `json:"margin"` // ratios within 1 ± Margin count as the same
+	Metric string   `json:"metric"` // "qps"
+	// warnings that belong to the figure; for unstable and invalid what was broken
+	Reasons []string `json:"reasons,omitempty"`
+	// Withdrawn says that an unstable verdict is so because of the first of Reasons, whatever its interval says: the
+	// values lie on several levels.
 	Withdrawn bool `json:"withdrawn,omitzero"`
 
-	// Confidence is what holds for all comparisons of the experiment and all looks at them together; Ratio.Confidence, which is that
-	// of this one interval, is greater for that. 0 when nothing could be judged.
+	// Confidence is what holds for all comparisons of the experiment and all looks at them together; Ratio.Confidence,
+	// which is that of this one interval, is greater for that. 0 when nothing could be judged.
 	Confidence float64 `json:"confidence,omitzero"`
-	// Favour is the share of pairs in which the variant did better than its baseline, a tie counting half: 0.5 when they are alike, 1
-	// when it always won. It tells how visible a difference is beside the noise, which the ratio does not (the probability of
-	// superiority for paired samples; Grissom and Kim, Effect Sizes for Research, 2005).
+	// Favour is the share of pairs in which the variant did better than its baseline, a tie counting half: 0.5 when
+	// they are alike, 1 when it always won. It tells how visible a difference is beside the noise, which the ratio does
+	// not (the probability of superiority for paired samples; Grissom and Kim, Effect Sizes for Research, 2005).
 	Favour float64 `json:"favour,omitzero"`
-	// Adjusted is the probability of so great a difference by chance alone, corrected for looks and comparisons: what is better or worse
-	// has at most 1 - Confidence. 1 when nothing could be judged.
+	// Adjusted is the probability of so great a difference by chance alone, corrected for looks and comparisons: what
+	// is better or worse has at most 1 - Confidence. 1 when nothing could be judged.
 	Adjusted float64 `json:"p_adjusted,omitzero"`
 	// Closed is the number of rounds after which this verdict was final; 0 when more rounds could still change it.
 	Closed int `json:"closed,omitzero"`

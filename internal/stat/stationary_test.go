@@ -25,8 +25,8 @@ func TestStationary(t *testing.T) {
 	rise := func(tau float64) func(float64) float64 {
 		return func(s float64) float64 { return 1 - 0.5*math.Exp(-s/tau) }
 	}
-	// settles is the least share of warm-ups that are called over in time, by that mean second at the latest; early the greatest
-	// share of those that are called over although more than a tenth is missing.
+	// settles is the least share of warm-ups that are called over in time, by that mean second at the latest; early the
+	// greatest share of those that are called over although more than a tenth is missing.
 	f := func(name string, shape func(second float64) float64, correlation, sd, settles, by, early float64) {
 		t.Helper()
 		r := rand.New(rand.NewPCG(1, uint64(1000*(correlation+sd))))
@@ -52,19 +52,28 @@ func TestStationary(t *testing.T) {
 			}
 		}
 		if testing.Verbose() {
-			t.Logf("%s, correlation %v, noise %v: over in %.1f %% after %.1f s, too early in %.1f %%", name, correlation, sd, 100*float64(over)/times, float64(sum)/float64(max(over, 1)), 100*float64(wrong)/times)
+			t.Logf("%s, correlation %v, noise %v: over in %.1f %% after %.1f s, too early in %.1f %%", name,
+				correlation, sd, 100*float64(over)/times, float64(sum)/float64(max(over, 1)), 100*float64(wrong)/times)
 		}
 		if got := float64(over) / times; got < settles-chance(settles, times) {
-			t.Errorf("%s, correlation %v, noise %v: over in %.1f %%, want %.0f", name, correlation, sd, 100*got, 100*settles)
+			t.Errorf("%s, correlation %v, noise %v: over in %.1f %%, want %.0f", name, correlation,
+				sd, 100*got, 100*settles)
 		}
 		if got := float64(sum) / float64(max(over, 1)); got > by {
 			t.Errorf("%s, correlation %v, noise %v: over after %.1f s, want %v", name, correlation, sd, got, by)
 		}
 		if got := float64(wrong) / times; got > early+chance(early, times) {
-			t.Errorf("%s, correlation %v, noise %v: too early in %.1f %%, want %.0f", name, correlation, sd, 100*got, 100*early)
+			t.Errorf("%s, correlation %v, noise %v: too early in %.1f %%, want %.0f", name, correlation,
+				sd, 100*got, 100*early)
 		}
 	}
-	for _, noise := range []struct{ correlation, sd float64 }{{0, 0.01}, {0, 0.03}, {0.5, 0.03}, {0.8, 0.03}, {0.9, 0.05}} {
+	for _, noise := range []struct{ correlation, sd float64 }{
+		{0, 0.01},
+		{0, 0.03},
+		{0.5, 0.03},
+		{0.8, 0.03},
+		{0.9, 0.05},
+	} {
 		f("level", flat, noise.correlation, noise.sd, 0.99, 8, 0)
 		f("short warm-up", rise(2), noise.correlation, noise.sd, 0.92, 13.5, 0.01)
 		f("warm-up", rise(5), noise.correlation, noise.sd, 0, 20, 0.05)

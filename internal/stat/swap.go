@@ -2,7 +2,8 @@ package stat
 
 import "math"
 
-// Inverse returns the interval of baseline ÷ variant from that of variant ÷ baseline. A bound at 0 becomes the largest number.
+// Inverse returns the interval of baseline ÷ variant from that of variant ÷ baseline. A bound at 0 becomes the largest
+// number.
 func (i Interval) Inverse() Interval {
 	lo, hi := i.Lo, i.Hi
 	i.Center, i.Lo, i.Hi = 1/i.Center, 0, 0

@@ -25,7 +25,8 @@ func TestSwapped(t *testing.T) {
 			ps[i].Baseline, ps[i].Variant, ps[i].VariantFirst = ps[i].Variant, ps[i].Baseline, !ps[i].VariantFirst
 		}
 		w, got := Judge(ps, Rules{}), v.Swapped()
-		if got.Result != want || got.Result != w.Result || !near(got.Ratio.Center, w.Ratio.Center, 1e-9) || !near(got.Ratio.Lo, w.Ratio.Lo, 1e-9) ||
+		if got.Result != want || got.Result != w.Result || !near(got.Ratio.Center, w.Ratio.Center, 1e-9) ||
+			!near(got.Ratio.Lo, w.Ratio.Lo, 1e-9) ||
 			!near(got.Ratio.Hi, w.Ratio.Hi, 1e-9) || !near(got.Favour, w.Favour, 1e-9) {
 			t.Errorf("%v: %+v, want %+v", ratios, got, w)
 		}

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// Ratio estimates b ÷ a of independent trials that are not paired, such as those of two machines, from at least three positive values
-// each. Its interval is the wider one of Welch's on the logarithms (The Generalization of Student's Problem when Several Different
-// Population Variances are Involved, 1947), which holds for unequal spread, and Student's with a common spread, which holds when the few
-// trials of one side happen to agree. N is the number of trials of the side that has fewer.
+// Ratio estimates b ÷ a of independent trials that are not paired, such as those of two machines, from at least three
+// positive values each. Its interval is the wider one of Welch's on the logarithms (The Generalization of Student's
+// Problem when Several Different Population Variances are Involved, 1947), which holds for unequal spread, and
+// Student's with a common spread, which holds when the few trials of one side happen to agree. N is the number of
+// trials of the side that has fewer.
 //
-// The tests of this package show the coverage: at least 92 % for 3 to 12 trials, equal or unequal in number and spread, of normal, heavy-tailed
-// and skewed noise. Where trials are on one of two levels and three of one side are all on the same, no interval can know of the other
-// level; from five trials on JudgeApart finds and tells it.
+// The tests of this package show the coverage: at least 92 % for 3 to 12 trials, equal or unequal in number and spread,
+// of normal, heavy-tailed and skewed noise. Where trials are on one of two levels and three of one side are all on the
+// same, no interval can know of the other level; from five trials on JudgeApart finds and tells it.
 func Ratio(a, b []float64, confidence float64) (Interval, error) {
 	if confidence <= 0 || confidence >= 1 {
 		return Interval{}, fmt.Errorf("%w: confidence %v does not lie between 0 and 1", ErrPairs, confidence)
@@ -28,7 +29,8 @@ func Ratio(a, b []float64, confidence float64) (Interval, error) {
 // Two are the values of two sides that were not measured in pairs.
 type Two struct{ Baseline, Variant []float64 }
 
-// JudgeApart judges comparisons whose sides were not measured in pairs, as JudgeAll does those that were; there is one look.
+// JudgeApart judges comparisons whose sides were not measured in pairs, as JudgeAll does those that were; there is one
+// look.
 func JudgeApart(comparisons []Two, r Rules) []Verdict {
 	r = r.withDefaults()
 	out := make([]Verdict, len(comparisons))
@@ -64,7 +66,8 @@ func JudgeApart(comparisons []Two, r Rules) []Verdict {
 	for _, i := range open {
 		out[i].doubtLevels(comparisons[i])
 		if n := samples[i].least; n < fewPairs {
-			out[i].Reasons = append(out[i].Reasons, fmt.Sprintf("only %d trials of one side: the interval is wide, and a small difference cannot be detected", n))
+			out[i].Reasons = append(out[i].Reasons, fmt.Sprintf("only %d trials of one side: the interval is wide, "+
+				"and a small difference cannot be detected", n))
 		}
 	}
 	return out
@@ -87,7 +90,8 @@ func (v *Verdict) doubtLevels(c Two) {
 				parts = append(parts, fmt.Sprintf("%d near %.4g", g.N, math.Exp(g.Center)))
 			}
 			v.Result, v.Withdrawn = Unstable, true
-			whys = append(whys, "the trials of the "+side.name+" fall into groups far apart: "+strings.Join(parts, ", "))
+			whys = append(whys, "the trials of the "+side.name+" fall into groups far apart: "+
+				strings.Join(parts, ", "))
 		}
 	}
 	v.Reasons = append(whys, v.Reasons...)

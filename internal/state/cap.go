@@ -10,16 +10,17 @@ import (
 // maxInnoDB bounds the kept text of SHOW ENGINE INNODB STATUS, in bytes; servers end it at 1 MB.
 const maxInnoDB = 128 << 10
 
-// These bound the texts of each list of a state, in bytes: about 1 MB with everything else. Statements of MaxText bytes in MaxSessions
-// sessions fit, and so do real names; a server that reports longer ones loses elements.
+// These bound the texts of each list of a state, in bytes: about 1 MB with everything else. Statements of MaxText bytes
+// in MaxSessions sessions fit, and so do real names; a server that reports longer ones loses elements.
 const (
 	sessionBytes     = 512 << 10
 	waitBytes        = 256 << 10
 	transactionBytes = 64 << 10
 )
 
-// Cap brings a state within the limits and into order: sessions that work before those that sleep, each by time; what takes part in
-// a wait goes last. What was left out is counted in s.Left. Lists are replaced, never changed in place. To cap twice changes nothing.
+// Cap brings a state within the limits and into order: sessions that work before those that sleep, each by time; what
+// takes part in a wait goes last. What was left out is counted in s.Left. Lists are replaced, never changed in place.
+// To cap twice changes nothing.
 func Cap(s *State) {
 	involved := map[uint64]bool{}
 	s.Waits = capWaits(s)
@@ -35,7 +36,8 @@ func Cap(s *State) {
 	})
 	var left int
 	s.Sessions, left = keep(s.Sessions, MaxSessions, sessionBytes, func(x *Session) int {
-		return words(&x.User, &x.Host, &x.DB, &x.Command, &x.Phase, &x.Wait, &x.ClassID) + clip(&x.SQL, MaxText) + clip(&x.Last, MaxText)
+		return words(&x.User, &x.Host, &x.DB, &x.Command, &x.Phase, &x.Wait, &x.ClassID) +
+			clip(&x.SQL, MaxText) + clip(&x.Last, MaxText)
 	}, func(x Session) bool { return involved[x.ID] })
 	s.Left.Sessions += left
 	s.Transactions = slices.Clone(s.Transactions)
@@ -69,8 +71,8 @@ func words(all ...*string) (n int) {
 	return n
 }
 
-// clip is Clip for what is counted: it returns the bytes that are left, where a control character that is none of a text's lines counts
-// for the six that it takes in JSON.
+// clip is Clip for what is counted: it returns the bytes that are left, where a control character that is none of a
+// text's lines counts for the six that it takes in JSON.
 func clip(s *string, n int) int {
 	*s = Clip(*s, n)
 	size := len(*s)
@@ -82,7 +84,8 @@ func clip(s *string, n int) int {
 	return size
 }
 
-// capWaits keeps one wait of each waiter first, for the session at the head of its queue where that is told, then the others.
+// capWaits keeps one wait of each waiter first, for the session at the head of its queue where that is told, then the
+// others.
 func capWaits(s *State) []Wait {
 	if len(s.Waits) == 0 {
 		return s.Waits
@@ -102,7 +105,8 @@ func capWaits(s *State) []Wait {
 	for pass := range 3 {
 		for i, w := range all {
 			b, ok := w.Blocker.Get()
-			if n == MaxWaits || sizes[i] > room || chosen[i] || pass == 0 && (!ok || waiter[b]) || pass < 2 && seen[w.Waiter] {
+			if n == MaxWaits || sizes[i] > room || chosen[i] || pass == 0 && (!ok || waiter[b]) ||
+				pass < 2 && seen[w.Waiter] {
 				continue
 			}
 			chosen[i], seen[w.Waiter] = true, true
@@ -114,8 +118,8 @@ func capWaits(s *State) []Wait {
 	return picked(all, chosen, n)
 }
 
-// keep returns at most n of the list in their order, of at most so many bytes together, the important ones before the others, and how
-// many it left out. It clips those it looks at, in place.
+// keep returns at most n of the list in their order, of at most so many bytes together, the important ones before the
+// others, and how many it left out. It clips those it looks at, in place.
 func keep[T any](list []T, n, bytes int, clip func(*T) int, important func(T) bool) ([]T, int) {
 	chosen, kept := make([]bool, len(list)), 0
 	for _, first := range []bool{true, false} {
@@ -160,8 +164,8 @@ func bools(a, b bool) int {
 	return -1
 }
 
-// Clip returns s as valid UTF-8 of at most n bytes, cut at a character: bytes that are none become U+FFFD. What is cut off is not kept in
-// memory with it.
+// Clip returns s as valid UTF-8 of at most n bytes, cut at a character: bytes that are none become U+FFFD. What is cut
+// off is not kept in memory with it.
 func Clip(s string, n int) string {
 	cut := len(s) > n
 	if cut {

@@ -25,14 +25,16 @@ func TestCapKeepsWhatMatters(t *testing.T) {
 	s.Sessions[999].SQL = strings.Repeat("é", MaxText)
 	all := slices.Clone(s.Sessions)
 	Cap(s)
-	if len(s.Sessions) != MaxSessions || s.Left.Sessions != 1000-MaxSessions || len(s.Transactions) != MaxSessions || s.Left.Transactions != 1000-MaxSessions {
+	if len(s.Sessions) != MaxSessions || s.Left.Sessions != 1000-MaxSessions || len(s.Transactions) != MaxSessions ||
+		s.Left.Transactions != 1000-MaxSessions {
 		t.Fatalf("%d sessions, %d transactions, %+v", len(s.Sessions), len(s.Transactions), s.Left)
 	}
 	if s.Sessions[0].ID != 1000 || len(s.Sessions[0].SQL) != MaxText || s.Sessions[1].ID != 998 {
 		t.Fatalf("first: %d, %d", s.Sessions[0].ID, s.Sessions[1].ID)
 	}
 	for _, id := range []uint64{1, 2} {
-		if !slices.ContainsFunc(s.Sessions, func(x Session) bool { return x.ID == id }) || !slices.ContainsFunc(s.Transactions, func(x Transaction) bool { return x.Session == id }) {
+		if !slices.ContainsFunc(s.Sessions, func(x Session) bool { return x.ID == id }) ||
+			!slices.ContainsFunc(s.Transactions, func(x Transaction) bool { return x.Session == id }) {
 			t.Errorf("session %d takes part in a wait and is gone", id)
 		}
 	}
@@ -91,8 +93,12 @@ func TestClip(t *testing.T) {
 func TestCapClipsWords(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	s := &State{
-		Reason: long, Sessions: []Session{{ID: 1, User: long, Host: long, DB: long, Command: long, Phase: long, Wait: long}},
-		Transactions: []Transaction{{ID: long, Phase: long}}, Waits: []Wait{{Waiter: 1, Why: long, Object: long, Mode: long, Held: long}},
+		Reason: long, Sessions: []Session{{
+			ID: 1, User: long, Host: long, DB: long, Command: long,
+			Phase: long, Wait: long,
+		}},
+		Transactions: []Transaction{{ID: long, Phase: long}},
+		Waits:        []Wait{{Waiter: 1, Why: long, Object: long, Mode: long, Held: long}},
 	}
 	Cap(s)
 	b, err := json.Marshal(s)
@@ -101,17 +107,21 @@ func TestCapClipsWords(t *testing.T) {
 	}
 }
 
-// TestCapBoundsTheWhole: a server may fill each list with texts as long as they may be, of characters that take more room in
-// JSON. A full state of honest statements is kept as it is.
+// TestCapBoundsTheWhole: a server may fill each list with texts as long as they may be, of characters that take more
+// room in JSON. A full state of honest statements is kept as it is.
 func TestCapBoundsTheWhole(t *testing.T) {
 	long := strings.Repeat("\x01", MaxText)
 	s := &State{InnoDB: strings.Repeat("\x7f\r", maxInnoDB)}
 	for i := range uint64(2 * MaxWaits) {
 		s.Sessions = append(s.Sessions, Session{
-			ID: i + 1, User: long, Host: long, DB: long, Command: long, Phase: long, Wait: long, ClassID: long, SQL: long, Last: long,
+			ID: i + 1, User: long, Host: long, DB: long, Command: long, Phase: long, Wait: long,
+			ClassID: long, SQL: long, Last: long,
 		})
 		s.Transactions = append(s.Transactions, Transaction{Session: i + 1, ID: long, Phase: long})
-		s.Waits = append(s.Waits, Wait{Waiter: i + 1, Blocker: known.Of(i), Why: long, Object: long, Mode: long, Held: long})
+		s.Waits = append(s.Waits, Wait{
+			Waiter: i + 1, Blocker: known.Of(i), Why: long, Object: long,
+			Mode: long, Held: long,
+		})
 	}
 	Cap(s)
 	b, err := Encode(s)
@@ -137,7 +147,8 @@ func TestCapBoundsTheWhole(t *testing.T) {
 	s = &State{}
 	for i := range uint64(MaxWaits) {
 		s.Waits = append(s.Waits, Wait{
-			Waiter: i + 1, Blocker: known.Of(i), Object: strings.Repeat("t", 200), Mode: "X,REC_NOT_GAP", Held: "X,REC_NOT_GAP",
+			Waiter: i + 1, Blocker: known.Of(i), Object: strings.Repeat("t", 200),
+			Mode: "X,REC_NOT_GAP", Held: "X,REC_NOT_GAP",
 		})
 	}
 	for i := range uint64(MaxSessions) {

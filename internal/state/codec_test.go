@@ -14,9 +14,16 @@ func TestCodecKeepsWhatIsUnknown(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	want := &State{
 		Target: "shop", At: at, Up: true, Server: "mariadb 10.11.19", Vitals: []Vital{{QPS, 1.5}},
-		Sessions:    []Session{{ID: 1<<63 + 1, Command: "Query", SQL: "SELECT 'é'", Seconds: 0.25, Examined: known.Of(uint64(0))}},
-		Connections: known.Of(0), Waits: []Wait{{Kind: MetadataLock, Waiter: 7, Why: "not told"}, {Kind: RowLock, Waiter: 8, Blocker: known.Of(uint64(0))}},
-		Transactions: []Transaction{{ID: "1f", Phase: "RUNNING"}}, Sources: []source.Source{{Name: "locks", State: source.Denied}},
+		Sessions: []Session{{
+			ID: 1<<63 + 1, Command: "Query", SQL: "SELECT 'é'", Seconds: 0.25,
+			Examined: known.Of(uint64(0)),
+		}},
+		Connections: known.Of(0), Waits: []Wait{
+			{Kind: MetadataLock, Waiter: 7, Why: "not told"},
+			{Kind: RowLock, Waiter: 8, Blocker: known.Of(uint64(0))},
+		},
+		Transactions: []Transaction{{ID: "1f", Phase: "RUNNING"}},
+		Sources:      []source.Source{{Name: "locks", State: source.Denied}},
 	}
 	b, err := Encode(want)
 	if err != nil {

@@ -29,12 +29,14 @@ type State struct {
 	Server string  `json:"server,omitzero"`  // "mariadb 10.11.19"
 	Vitals []Vital `json:"vitals,omitempty"` // by name, each once
 
-	Sessions     []Session        `json:"sessions,omitempty"`   // busy ones first, longest first, at most MaxSessions; Dyno's own left out
-	Connections  known.Value[int] `json:"connections,omitzero"` // of clients, idle ones too, without Dyno's own and the server's threads
-	Idle         known.Value[int] `json:"idle,omitzero"`        // of these, sleeping outside of a transaction
-	Waits        []Wait           `json:"waits,omitempty"`      // who waits for whose lock
+	// busy ones first, longest first, at most MaxSessions; Dyno's own left out
+	Sessions []Session `json:"sessions,omitempty"`
+	// of clients, idle ones too, without Dyno's own and the server's threads
+	Connections  known.Value[int] `json:"connections,omitzero"`
+	Idle         known.Value[int] `json:"idle,omitzero"`   // of these, sleeping outside of a transaction
+	Waits        []Wait           `json:"waits,omitempty"` // who waits for whose lock
 	Transactions []Transaction    `json:"transactions,omitempty"`
-	Classes      []Class          `json:"classes,omitempty"`       // of the last seconds, most time first
+	Classes      []ActiveClass    `json:"classes,omitempty"`       // of the last seconds, most time first
 	ClassSeconds float64          `json:"class_seconds,omitzero"`  // window of Classes
 	InnoDB       string           `json:"innodb_status,omitempty"` // SHOW ENGINE INNODB STATUS, as the server wrote it
 	Sources      []source.Source  `json:"sources,omitempty"`       // unavailable ones, with the reason
@@ -102,8 +104,9 @@ const (
 	PressureCPU    = "pressure_cpu_ratio"  // PSI some, 0..1
 	PressureIO     = "pressure_io_ratio"
 	PressureMemory = "pressure_memory_ratio"
-	ScrapeServer   = "dyno_server_seconds_per_second" // what reading costs the server, as wall-clock time of its statements
-	ScrapeClient   = "dyno_cpu_cores"                 // what it costs here
+	// what reading costs the server, as wall-clock time of its statements
+	ScrapeServer = "dyno_server_seconds_per_second"
+	ScrapeClient = "dyno_cpu_cores" // what it costs here
 )
 
 // Get returns a vital; unknown when it was not observed.
@@ -118,17 +121,18 @@ func (s *State) Get(name string) known.Value[float64] {
 
 // Session is one connection of a client or one thread of the server.
 type Session struct {
-	ID       uint64               `json:"id"` // as KILL takes it
-	User     string               `json:"user,omitzero"`
-	Host     string               `json:"host,omitzero"`
-	DB       string               `json:"db,omitzero"`
-	Command  string               `json:"command"`           // "Query", "Sleep", "Binlog Dump", …
-	Phase    string               `json:"phase,omitzero"`    // the server's own word for what it does: STATE
-	Wait     string               `json:"wait,omitzero"`     // performance_schema's current wait, where that is on
-	Seconds  float64              `json:"seconds"`           // in this command
-	SQL      string               `json:"sql,omitzero"`      // at most MaxText bytes, made valid UTF-8
-	ClassID  string               `json:"class,omitzero"`    // of SQL
-	Last     string               `json:"last_sql,omitzero"` // of one that blocks others and runs nothing: what it ran last, where performance_schema has it
+	ID      uint64  `json:"id"` // as KILL takes it
+	User    string  `json:"user,omitzero"`
+	Host    string  `json:"host,omitzero"`
+	DB      string  `json:"db,omitzero"`
+	Command string  `json:"command"`        // "Query", "Sleep", "Binlog Dump", …
+	Phase   string  `json:"phase,omitzero"` // the server's own word for what it does: STATE
+	Wait    string  `json:"wait,omitzero"`  // performance_schema's current wait, where that is on
+	Seconds float64 `json:"seconds"`        // in this command
+	SQL     string  `json:"sql,omitzero"`   // at most MaxText bytes, made valid UTF-8
+	ClassID string  `json:"class,omitzero"` // of SQL
+	// of one that blocks others and runs nothing: what it ran last, where performance_schema has it
+	Last     string               `json:"last_sql,omitzero"`
 	Examined known.Value[uint64]  `json:"examined,omitzero"` // rows, by the running statement
 	Sent     known.Value[uint64]  `json:"sent,omitzero"`
 	Memory   known.Value[uint64]  `json:"memory,omitzero"`   // bytes
@@ -160,9 +164,10 @@ const (
 
 // Wait is a session that waits for a lock. A waiter with several blockers has a Wait for each.
 type Wait struct {
-	Kind    WaitKind             `json:"kind"`
-	Waiter  uint64               `json:"waiter"`           // session
-	Blocker known.Value[uint64]  `json:"blocker,omitzero"` // session; unknown where the server does not report it: never guessed
+	Kind   WaitKind `json:"kind"`
+	Waiter uint64   `json:"waiter"` // session
+	// session; unknown where the server does not report it: never guessed
+	Blocker known.Value[uint64]  `json:"blocker,omitzero"`
 	Why     string               `json:"unknown,omitzero"` // with an unknown blocker: why, and what would show it
 	Object  string               `json:"object,omitzero"`  // schema.table, and the index
 	Mode    string               `json:"mode,omitzero"`    // the lock that is wanted: "X,REC_NOT_GAP", "EXCLUSIVE"
@@ -170,15 +175,17 @@ type Wait struct {
 	Seconds known.Value[float64] `json:"seconds,omitzero"`
 }
 
-// Class is a query class with what it did in the last seconds.
-type Class struct {
-	ID          string               `json:"id"`
-	Fingerprint string               `json:"fingerprint"`
-	Schema      string               `json:"schema,omitzero"`
-	Sampled     bool                 `json:"sampled,omitzero"` // Load is estimated from samples, PerSecond is a lower bound
-	PerSecond   float64              `json:"per_second"`       // executions
-	Load        float64              `json:"load"`             // seconds of statement time a second: how many ran at a time
-	MeanSec     known.Value[float64] `json:"mean_sec,omitzero"`
-	Examined    known.Value[float64] `json:"examined_per_call,omitzero"`
-	Errors      known.Value[float64] `json:"errors_per_second,omitzero"`
+// ActiveClass is a query class with what it did in the last seconds.
+type ActiveClass struct {
+	ID          string `json:"id"`
+	Fingerprint string `json:"fingerprint"`
+	Schema      string `json:"schema,omitzero"`
+	// Load is estimated from samples, PerSecond is a lower bound
+	Sampled   bool    `json:"sampled,omitzero"`
+	PerSecond float64 `json:"per_second"` // executions
+	// seconds of statement time a second: how many ran at a time
+	Load     float64              `json:"load"`
+	MeanSec  known.Value[float64] `json:"mean_sec,omitzero"`
+	Examined known.Value[float64] `json:"examined_per_call,omitzero"`
+	Errors   known.Value[float64] `json:"errors_per_second,omitzero"`
 }

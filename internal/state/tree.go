@@ -7,8 +7,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 )
 
-// Root is what stands at the top of a chain of waits: a session that others wait for and that waits for nobody itself, a blocker that
-// the server does not name, or one session of a circle in which all wait for each other.
+// Root is what stands at the top of a chain of waits: a session that others wait for and that waits for nobody itself,
+// a blocker that the server does not name, or one session of a circle in which all wait for each other.
 type Root struct {
 	Session known.Value[uint64] `json:"session,omitzero"` // unknown where the server does not tell who it is
 	Why     string              `json:"unknown,omitzero"` // with an unknown session: why, and what would show it
@@ -24,9 +24,9 @@ type Node struct {
 	Waiters []Node `json:"waiters,omitempty"`
 }
 
-// Tree orders waits by who blocks whom, the root with most waiters first. Below a root each session stands once, at its shortest way
-// from the root: in a queue for one lock everybody waits for those before as well, which would fill the screen and tell nothing.
-// A session that two roots block stands below both, for both must go before it can.
+// Tree orders waits by who blocks whom, the root with most waiters first. Below a root each session stands once, at its
+// shortest way from the root: in a queue for one lock everybody waits for those before as well, which would fill the
+// screen and tell nothing. A session that two roots block stands below both, for both must go before it can.
 func Tree(waits []Wait) []Root {
 	type unknown struct {
 		kind        WaitKind
@@ -37,7 +37,8 @@ func Tree(waits []Wait) []Root {
 	nobody := map[unknown][]Wait{}
 	waits = slices.Clone(waits)
 	slices.SortStableFunc(waits, func(a, b Wait) int {
-		return cmp.Or(cmp.Compare(b.Seconds.Or(-1), a.Seconds.Or(-1)), cmp.Compare(a.Waiter, b.Waiter)) // who waits longest first
+		// who waits longest first
+		return cmp.Or(cmp.Compare(b.Seconds.Or(-1), a.Seconds.Or(-1)), cmp.Compare(a.Waiter, b.Waiter))
 	})
 	var order []unknown
 	for _, w := range waits {

@@ -7,7 +7,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// Figures are those values of one reading that vitals are made of. They hold no part of the samples they were taken from.
+// Figures are those values of one reading that vitals are made of. They hold no part of the samples they were taken
+// from.
 type Figures struct {
 	sums  [figures]float64
 	known [figures]bool
@@ -148,7 +149,8 @@ var inputs = map[string]figure{
 	"mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age_total": checkpointAgeMetric,
 }
 
-// Take picks from the samples of one reading what vitals are made of. Where the status of clients is known, Dyno's own part is left out.
+// Take picks from the samples of one reading what vitals are made of. Where the status of clients is known, Dyno's own
+// part is left out.
 func Take(samples []metric.Sample) Figures {
 	var f Figures
 	clients := map[string]bool{} // names of the server's totals that are not needed
@@ -243,14 +245,9 @@ func (f *Figures) disk(x *metric.Sample) {
 	f.disks[name] = d
 }
 
-// Vitals makes the headline figures of the reading cur, with the reading before, prev, that was taken seconds earlier. What a figure
-// is made of must be in both for a rate, and a counter must not have fallen; else the figure is missing. Rates have six significant
-// digits. Where two readings are at hand for long, keep Figures and use Between.
-func Vitals(prev, cur []metric.Sample, seconds float64) []Vital {
-	return Between(Take(prev), Take(cur), seconds)
-}
-
-// Between makes the headline figures of a reading from its figures and those of the reading before.
+// Between makes the headline figures of a reading from its figures and those of the reading before, which was taken
+// seconds earlier. What a figure is made of must be in both for a rate, and a counter must not have fallen; else the
+// figure is missing. Rates have six significant digits.
 func Between(prev, cur Figures, seconds float64) []Vital {
 	var out []Vital
 	put := func(name string, v float64, ok bool) {
@@ -380,7 +377,8 @@ func disks(prev, cur Figures, seconds float64, put func(string, float64, bool)) 
 			continue
 		}
 		x, ok := prev.disks[name]
-		if !ok || y.reads < x.reads || y.writes < x.writes || y.readBytes < x.readBytes || y.writeBytes < x.writeBytes || y.busy < x.busy {
+		if !ok || y.reads < x.reads || y.writes < x.writes || y.readBytes < x.readBytes ||
+			y.writeBytes < x.writeBytes || y.busy < x.busy {
 			continue
 		}
 		n++

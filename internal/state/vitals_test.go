@@ -27,7 +27,7 @@ func named(vs []Vital) map[string]float64 {
 func TestVitals(t *testing.T) {
 	f := func(name string, prev, cur []metric.Sample, seconds float64, want map[string]float64) {
 		t.Helper()
-		vs := Vitals(prev, cur, seconds)
+		vs := Between(Take(prev), Take(cur), seconds)
 		got := named(vs)
 		if len(got) != len(vs) {
 			t.Errorf("%s: a name stands twice: %v", name, vs)
@@ -47,14 +47,25 @@ func TestVitals(t *testing.T) {
 		reading(m{g + "uptime": 100, g + "questions": 10, g + "com_commit": 5, g + "com_rollback": 1}),
 		reading(m{g + "uptime": 3, g + "questions": 500, g + "com_commit": 7, g + "com_rollback": 1}), 1, m{Uptime: 3})
 	f("both or none", reading(m{g + "com_commit": 1}), reading(m{g + "com_commit": 5}), 1, m{})
-	f("sums", reading(m{g + "com_commit": 1, g + "com_rollback": 1}), reading(m{g + "com_commit": 5, g + "com_rollback": 2}), 1, m{TPS: 5})
+	f("sums", reading(m{g + "com_commit": 1, g + "com_rollback": 1}),
+		reading(m{g + "com_commit": 5, g + "com_rollback": 2}), 1, m{TPS: 5})
 	f("an idle server", reading(m{g + "questions": 10}), reading(m{g + "questions": 10}), 1, m{QPS: 0})
-	f("rows by InnoDB's count", reading(m{g + "innodb_rows_read": 1, g + "handler_read_next": 5}), reading(m{g + "innodb_rows_read": 4, g + "handler_read_next": 50}), 1, m{RowsRead: 3})
-	f("rows by the handlers", reading(m{g + "handler_read_key": 1, g + "handler_read_next": 5}), reading(m{g + "handler_read_key": 2, g + "handler_read_next": 50}), 1, m{RowsRead: 46})
-	f("the pool", nil, reading(m{g + "innodb_buffer_pool_pages_dirty": 25, g + "innodb_buffer_pool_pages_free": 0, g + "innodb_buffer_pool_pages_total": 100}), 1, m{PoolDirty: 0.25, PoolFree: 0})
-	f("no pool", nil, reading(m{g + "innodb_buffer_pool_pages_dirty": 0, g + "innodb_buffer_pool_pages_total": 0}), 1, m{})
-	f("checkpoint age by the log's positions", nil, reading(m{g + "innodb_redo_log_current_lsn": 500, g + "innodb_redo_log_checkpoint_lsn": 100}), 1, m{Checkpoint: 400})
-	f("history in INNODB_METRICS", nil, reading(m{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len": 7}), 1, m{History: 7})
+	f("rows by InnoDB's count", reading(m{g + "innodb_rows_read": 1, g + "handler_read_next": 5}),
+		reading(m{g + "innodb_rows_read": 4, g + "handler_read_next": 50}), 1, m{RowsRead: 3})
+	f("rows by the handlers", reading(m{g + "handler_read_key": 1, g + "handler_read_next": 5}),
+		reading(m{g + "handler_read_key": 2, g + "handler_read_next": 50}), 1, m{RowsRead: 46})
+	f("the pool", nil, reading(m{
+		g + "innodb_buffer_pool_pages_dirty": 25, g + "innodb_buffer_pool_pages_free": 0,
+		g + "innodb_buffer_pool_pages_total": 100,
+	}), 1, m{PoolDirty: 0.25, PoolFree: 0})
+	f("no pool", nil, reading(m{g + "innodb_buffer_pool_pages_dirty": 0, g + "innodb_buffer_pool_pages_total": 0}), 1,
+		m{})
+	f("checkpoint age by the log's positions", nil, reading(m{
+		g + "innodb_redo_log_current_lsn":    500,
+		g + "innodb_redo_log_checkpoint_lsn": 100,
+	}), 1, m{Checkpoint: 400})
+	f("history in INNODB_METRICS", nil,
+		reading(m{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len": 7}), 1, m{History: 7})
 	f("digits", reading(m{g + "questions": 0}), reading(m{g + "questions": 1e7}), 3, m{QPS: 3333330})
 
 	cpu := func(mode, id string, v float64) metric.Sample {
@@ -64,8 +75,10 @@ func TestVitals(t *testing.T) {
 		}
 		return x
 	}
-	before := reading(nil, cpu("user", "", 10), cpu("system", "", 10), cpu("idle", "", 10), cpu("iowait", "", 10), cpu("steal", "", 0))
-	after := reading(nil, cpu("user", "", 10.5), cpu("system", "", 10.25), cpu("idle", "", 11), cpu("iowait", "", 10.25), cpu("steal", "", 0))
+	before := reading(nil, cpu("user", "", 10), cpu("system", "", 10), cpu("idle", "", 10),
+		cpu("iowait", "", 10), cpu("steal", "", 0))
+	after := reading(nil, cpu("user", "", 10.5), cpu("system", "", 10.25), cpu("idle", "", 11),
+		cpu("iowait", "", 10.25), cpu("steal", "", 0))
 	cores := m{HostCPUBusy: 0.375, HostCPUSystem: 0.125, HostIOWait: 0.125, HostSteal: 0}
 	f("CPU", before, after, 1, cores)
 	for i := range 5 { // by CPU as well: counted once
@@ -78,15 +91,23 @@ func TestVitals(t *testing.T) {
 
 	disk := func(dev string, reads, busy float64) []metric.Sample {
 		l := metric.L("device", dev)
-		return []metric.Sample{{Name: "node_disk_reads_completed_total", Labels: l, Value: reads}, {Name: "node_disk_io_time_seconds_total", Labels: l, Value: busy}}
+		return []metric.Sample{
+			{Name: "node_disk_reads_completed_total", Labels: l, Value: reads},
+			{Name: "node_disk_io_time_seconds_total", Labels: l, Value: busy},
+		}
 	}
 	io := m{DiskReads: 5, DiskWrites: 0, DiskReadBytes: 0, DiskWriteBytes: 0, DiskBusy: 0.5}
-	f("disks", append(disk("sda", 1, 1), disk("sdb", 0, 0)...), append(disk("sda", 5, 1.25), disk("sdb", 1, 0.5)...), 1, io)
-	f("a disk that came and one that stands on another", append(disk("sda", 1, 1), disk("dm-0", 1, 0)...), append(disk("sda", 6, 1.5), append(disk("dm-0", 50, 0.1), disk("sdc", 1e6, 1e6)...)...), 1, io)
+	f("disks", append(disk("sda", 1, 1), disk("sdb", 0, 0)...), append(disk("sda", 5, 1.25), disk("sdb", 1, 0.5)...), 1,
+		io)
+	f("a disk that came and one that stands on another", append(disk("sda", 1, 1), disk("dm-0", 1, 0)...),
+		append(disk("sda", 6, 1.5), append(disk("dm-0", 50, 0.1), disk("sdc", 1e6, 1e6)...)...), 1, io)
 	f("stacked ones alone", disk("dm-0", 1, 1), disk("dm-0", 6, 1.5), 1, io)
 
 	lagOf := func(c string, v float64) metric.Sample {
-		return metric.Sample{Name: "mysql_slave_status_seconds_behind_master", Labels: metric.L("channel_name", c), Value: v}
+		return metric.Sample{
+			Name: "mysql_slave_status_seconds_behind_master", Labels: metric.L("channel_name", c),
+			Value: v,
+		}
 	}
 	f("the worst channel", nil, reading(nil, lagOf("a", 3), lagOf("b", 9), lagOf("c", 0)), 1, m{ReplicaLag: 9})
 }
@@ -104,16 +125,20 @@ func TestFiguresKeepNothingOfTheSamples(t *testing.T) {
 
 func TestVitalsLeaveDynoOut(t *testing.T) {
 	read := func(total, clients float64, known bool) (all []metric.Sample) {
-		all = append(all, metric.Sample{Name: "mysql_global_status_questions", Value: total}, metric.Sample{Name: "mysql_global_status_threads_running", Value: 3})
+		all = append(all, metric.Sample{Name: "mysql_global_status_questions", Value: total},
+			metric.Sample{Name: "mysql_global_status_threads_running", Value: 3})
 		if known {
-			all = append(all, metric.Sample{Name: metric.ClientStatusTotal, Labels: metric.L("variable", "questions"), Value: clients},
+			all = append(all, metric.Sample{
+				Name: metric.ClientStatusTotal, Labels: metric.L("variable", "questions"),
+				Value: clients,
+			},
 				metric.Sample{Name: metric.ClientStatus, Labels: metric.L("variable", "threads_running"), Value: 2})
 		}
 		return all
 	}
 	f := func(a, b []metric.Sample, want string) {
 		t.Helper()
-		if got := fmt.Sprint(Vitals(a, b, 2)); got != want {
+		if got := fmt.Sprint(Between(Take(a), Take(b), 2)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

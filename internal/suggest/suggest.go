@@ -7,8 +7,8 @@ import "strings"
 // longest is how long a name may be: nobody means longer ones.
 const longest = 100
 
-// Name returns the name that is most like the one that was typed, whatever the case of its letters, when fewer than most changes lead
-// from one to the other; "" when none is like it. Of equals it is the first.
+// Name returns the name that is most like the one that was typed, whatever the case of its letters, when fewer than
+// most changes lead from one to the other; "" when none is like it. Of equals it is the first.
 func Name(typed string, names []string, most int) string {
 	if len(typed) > longest {
 		return ""
@@ -22,8 +22,8 @@ func Name(typed string, names []string, most int) string {
 	return best
 }
 
-// distance is the number of bytes to insert, delete or replace, or of neighbours to swap, to get from a to b (optimal string
-// alignment).
+// distance is the number of bytes to insert, delete or replace, or of neighbours to swap, to get from a to b (optimal
+// string alignment).
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

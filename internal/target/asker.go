@@ -8,35 +8,38 @@ import (
 	"time"
 )
 
-// Asker is one connection for questions that come again and again: opened when first needed, and again after it broke. The server ends a
-// question that takes too long, where it has such a limit, and one that was given up is ended before the next one is asked. It is used
-// by one goroutine at a time.
+// Asker is one connection for questions that come again and again: opened when first needed, and again after it broke.
+// The server ends a question that takes too long, where it has such a limit, and one that was given up is ended before
+// the next one is asked. It is used by one goroutine at a time.
 type Asker struct {
 	t     *Target
 	o     SessionOptions
 	ready func(context.Context, *Session) error
 
-	s    *Session
-	live context.Context // of the connection: the session is bound to one context for good, the time limits of questions come and go
+	s *Session
+	// of the connection: the session is bound to one context for good, the time limits of questions come and go
+	live context.Context
 	stop context.CancelFunc
 	gen  int
 	used time.Time // when the server answered last
 
-	next  time.Time // not before: an account that the server refuses must not be tried every second, servers lock accounts for that
-	last  error     // of the last attempt to connect
+	// not before: an account that the server refuses must not be tried every second, servers lock accounts for that
+	next  time.Time
+	last  error // of the last attempt to connect
 	pause time.Duration
 	left  leftover // what was given up, the zero value for nothing
 }
 
-// How long an asker waits after the server refused the account, and after it had no connection left but the one for administrators.
+// How long an asker waits after the server refused the account, and after it had no connection left but the one for
+// administrators.
 const (
 	retryRefused = 15 * time.Second
 	retryFull    = 30 * time.Second
 	retryFullMax = 5 * time.Minute
 )
 
-// Asker returns one that does not connect before its first question. Its sessions are for reading, whatever the options say. ready, which may be
-// nil, is called with each new session before its first question; its error ends the session.
+// Asker returns one that does not connect before its first question. Its sessions are for reading, whatever the options
+// say. ready, which may be nil, is called with each new session before its first question; its error ends the session.
 func (t *Target) Asker(o SessionOptions, ready func(context.Context, *Session) error) *Asker {
 	o.Purpose = ForReading
 	return &Asker{t: t, o: o, ready: ready}
@@ -76,10 +79,10 @@ func (a *Asker) Open(ctx context.Context) error {
 	return nil
 }
 
-// Patience returns how long to wait after an attempt to reach a server that failed. The wait before that attempt was pause.
-// A server that nobody answers for may be back in a second. One that turns the account down is left alone for longer, for servers
-// lock accounts that are refused often, and one that has no connection left but the last one, or whose login is no login, for much
-// longer.
+// Patience returns how long to wait after an attempt to reach a server that failed. The wait before that attempt was
+// pause. A server that nobody answers for may be back in a second. One that turns the account down is left alone for
+// longer, for servers lock accounts that are refused often, and one that has no connection left but the last one, or
+// whose login is no login, for much longer.
 func Patience(err error, pause time.Duration) time.Duration {
 	switch {
 	case errors.Is(err, errLastSeat), errors.Is(err, errMalformed):
@@ -143,8 +146,8 @@ func broken(err error) error {
 	return err
 }
 
-// Query runs a statement in the text protocol. The row and its bytes are valid during the call of row only. When it fails for any other
-// reason than the server's answer, the connection is given up.
+// Query runs a statement in the text protocol. The row and its bytes are valid during the call of row only. When it
+// fails for any other reason than the server's answer, the connection is given up.
 func (a *Asker) Query(ctx context.Context, sql string, row func([]driver.Value)) (n int, err error) {
 	if err := a.Open(ctx); err != nil {
 		return 0, err

@@ -109,7 +109,8 @@ func TestNobodyElseIsKilled(t *testing.T) {
 			t.Errorf("%s: it would try again and again", what)
 		}
 		var n int
-		if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=?", id).Scan(&n); err != nil || n != 1 {
+		if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=?", id).
+			Scan(&n); err != nil || n != 1 {
 			t.Errorf("%s: the other connection is gone: %d %v", what, n, err)
 		}
 	}
@@ -122,7 +123,8 @@ func TestNobodyElseIsKilled(t *testing.T) {
 	}()
 	eventually(t, "it runs", func() bool {
 		var n int
-		_ = s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=? AND INFO LIKE '%SLEEP%'", id).Scan(&n)
+		_ = s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=? AND INFO LIKE "+
+			"'%SLEEP%'", id).Scan(&n)
 		return n == 1
 	})
 	f("another statement of Dyno's", leftover{here, "/* dyno:test */ SELECT SLEEP(600)"})
@@ -177,7 +179,8 @@ func TestTheLastConnectionIsLeftToAdministrators(t *testing.T) {
 				t.Errorf("the next attempt is in %v", a.pause)
 			}
 			began := x.reading.Stats().OpenConnections
-			if _, err := a.Query(t.Context(), "SELECT 1", nil); KindOf(err) != TooManyConnections || a.gen != 0 || began != 1 {
+			if _, err := a.Query(t.Context(), "SELECT 1", nil); KindOf(err) != TooManyConnections ||
+				a.gen != 0 || began != 1 {
 				t.Errorf("%v, %d connections, %d in the pool", err, a.gen, began)
 			}
 			// The one that is there stays in use.
@@ -233,7 +236,8 @@ func TestAnIdleConnectionIsNotReliedUpon(t *testing.T) {
 	}
 }
 
-// TestPreparingHasTheQuestionsDeadline: a server that lets a connection in and then says nothing costs a question its time, no more.
+// TestPreparingHasTheQuestionsDeadline: a server that lets a connection in and then says nothing costs a question its
+// time, no more.
 func TestPreparingHasTheQuestionsDeadline(t *testing.T) {
 	silent := make(chan struct{})
 	f := &fake{answer: func(_ io.Writer, sql string) bool {

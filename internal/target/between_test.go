@@ -16,7 +16,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// between stands before a real server without TLS, and passes for a MariaDB 11.8 with TLS. It passes on what it is sent.
+// between stands before a real server without TLS, and passes for a MariaDB 11.8 with TLS. It passes on what it is
+// sent.
 type between struct {
 	mu    sync.Mutex
 	cert  tls.Certificate
@@ -76,7 +77,9 @@ func (b *between) listen(t *testing.T, s *servers.Server) string {
 				stage1 := sha1.Sum([]byte(knows))
 				stage2 := sha1.Sum(stage1[:])
 				print := sha256.Sum256(cert.Certificate[0])
-				verdict = append(verdict[:7], text(fmt.Sprintf("\x01%X", sha256.Sum256(bytes.Join([][]byte{stage2[:], scramble, print[:]}, nil))))...)
+				verdict = append(verdict[:7],
+					text(fmt.Sprintf("\x01%X",
+						sha256.Sum256(bytes.Join([][]byte{stage2[:], scramble, print[:]}, nil))))...)
 			}
 		}
 		send(x, 3, verdict)
@@ -99,8 +102,8 @@ func certificates(t *testing.T, names ...string) (all []tls.Certificate) {
 	return all
 }
 
-// TestNoProofForAnotherCertificate: whoever shows another certificate gets nothing with which he could log in at the server, whatever he
-// claims to be, unless the user has said that a proof is enough.
+// TestNoProofForAnotherCertificate: whoever shows another certificate gets nothing with which he could log in at the
+// server, whatever he claims to be, unless the user has said that a proof is enough.
 func TestNoProofForAnotherCertificate(t *testing.T) {
 	s := servers.Start(t, "mariadb", "skip-ssl")
 	s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED BY '"+password+"'", "GRANT ALL ON *.* TO u@'127.0.0.1'")

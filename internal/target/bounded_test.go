@@ -98,8 +98,8 @@ func TestSessionAnswersHaveABound(t *testing.T) {
 	}
 }
 
-// TestPoolAnswersHaveABound: a row that is a few bytes on the wire is not one for whoever keeps it. So a pool counts rows and values; who has room
-// for longer answers gets more of them.
+// TestPoolAnswersHaveABound: a row that is a few bytes on the wire is not one for whoever keeps it. So a pool counts
+// rows and values; who has room for longer answers gets more of them.
 func TestPoolAnswersHaveABound(t *testing.T) {
 	for _, c := range []struct {
 		columns, rows int
@@ -141,8 +141,10 @@ func TestPoolAnswersHaveABound(t *testing.T) {
 		}
 		err = rows.Err()
 		rows.Close()
-		if n != c.want || (err == nil) != (n == c.rows) || err != nil && !strings.Contains(x.Wrap("read", err).Error(), "the server's answer is too long") {
-			t.Errorf("%d rows of %d values with room %d: %d came, want %d: %v", c.rows, c.columns, c.room, n, c.want, err)
+		if n != c.want || (err == nil) != (n == c.rows) || err != nil && !strings.Contains(x.Wrap("read", err).Error(),
+			"the server's answer is too long") {
+			t.Errorf("%d rows of %d values with room %d: %d came, want %d: %v", c.rows, c.columns,
+				c.room, n, c.want, err)
 		}
 		x.Close()
 	}
@@ -163,14 +165,19 @@ func TestCountsThatNobodyAskedFor(t *testing.T) {
 	}
 }
 
-// TestNewKeysAreNoQuestion: a server may ask for new keys in the middle of an answer as often as it likes. The answer keeps its bound.
+// TestNewKeysAreNoQuestion: a server may ask for new keys in the middle of an answer as often as it likes. The answer
+// keeps its bound.
 func TestNewKeysAreNoQuestion(t *testing.T) {
 	const most = 1 << 20
 	cert := certificates(t, "its")[0]
 	addr := answer(t, func(c net.Conn) {
 		var keys bytes.Buffer
-		x := tls.Server(c, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}, SessionTicketsDisabled: true, KeyLogWriter: &keys})
-		if _, err := x.Read(make([]byte, 64)); err != nil || x.ConnectionState().CipherSuite != tls.TLS_AES_128_GCM_SHA256 {
+		x := tls.Server(c, &tls.Config{
+			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert},
+			SessionTicketsDisabled: true, KeyLogWriter: &keys,
+		})
+		if _, err := x.Read(make([]byte, 64)); err != nil ||
+			x.ConnectionState().CipherSuite != tls.TLS_AES_128_GCM_SHA256 {
 			t.Errorf("the question: %v, %x", err, x.ConnectionState().CipherSuite)
 			return
 		}
@@ -181,7 +188,8 @@ func TestNewKeysAreNoQuestion(t *testing.T) {
 			return
 		}
 		expand := func(label string, n int) []byte { // RFC 8446, section 7.1
-			b, err := hkdf.Expand(sha256.New, secret, "\x00"+string(rune(n))+string(rune(6+len(label)))+"tls13 "+label+"\x00", n)
+			b, err := hkdf.Expand(sha256.New, secret, "\x00"+string(rune(n))+string(rune(6+len(label)))+
+				"tls13 "+label+"\x00", n)
 			if err != nil {
 				t.Error(err)
 			}

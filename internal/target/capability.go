@@ -11,23 +11,28 @@ import (
 type Capability string
 
 const (
-	HasPerformanceSchema   Capability = "performance_schema"  // switched on
-	HasStatementDigests    Capability = "statement digests"   // events_statements_summary_by_digest is there and may be read
-	HasInnodbMetrics       Capability = "innodb metrics"      // information_schema.INNODB_METRICS is there and may be read
-	HasInvisibleIndex      Capability = "invisible indexes"   // MySQL 8.0: ALTER INDEX … INVISIBLE
-	HasIgnoredIndex        Capability = "ignored indexes"     // MariaDB 10.6: ALTER INDEX … IGNORED
-	HasFunctionalIndex     Capability = "functional indexes"  // index parts may be expressions
-	HasDescendingIndex     Capability = "descending indexes"  // DESC is obeyed, not only parsed
-	HasInplaceDDL          Capability = "in-place DDL"        // ALGORITHM=INPLACE, LOCK=NONE
-	HasInstantDDL          Capability = "instant DDL"         // ALGORITHM=INSTANT
-	HasProcesslistExamined Capability = "rows in processlist" // the processlist shows the rows a running statement examined
-	HasProcesslistProgress Capability = "progress column"     // the processlist shows the progress of ALTER: MariaDB
-	HasStages              Capability = "stages"              // performance_schema shows the progress of ALTER: MySQL
-	HasMetadataLocks       Capability = "metadata locks"      // performance_schema shows the holders of metadata locks
-	HasMetadataLockInfo    Capability = "metadata lock info"  // information_schema.METADATA_LOCK_INFO does: a plugin of MariaDB
-	HasSkipLocked          Capability = "skip locked"         // SELECT … FOR UPDATE SKIP LOCKED
-	HasUserstat            Capability = "user statistics"     // table and index statistics can be switched on: MariaDB, Percona
-	HasSysSchema           Capability = "sys schema"
+	HasPerformanceSchema Capability = "performance_schema" // switched on
+	// events_statements_summary_by_digest is there and may be read
+	HasStatementDigests Capability = "statement digests"
+	// information_schema.INNODB_METRICS is there and may be read
+	HasInnodbMetrics   Capability = "innodb metrics"
+	HasInvisibleIndex  Capability = "invisible indexes"  // MySQL 8.0: ALTER INDEX … INVISIBLE
+	HasIgnoredIndex    Capability = "ignored indexes"    // MariaDB 10.6: ALTER INDEX … IGNORED
+	HasFunctionalIndex Capability = "functional indexes" // index parts may be expressions
+	HasDescendingIndex Capability = "descending indexes" // DESC is obeyed, not only parsed
+	HasInplaceDDL      Capability = "in-place DDL"       // ALGORITHM=INPLACE, LOCK=NONE
+	HasInstantDDL      Capability = "instant DDL"        // ALGORITHM=INSTANT
+	// the processlist shows the rows a running statement examined
+	HasProcesslistExamined Capability = "rows in processlist"
+	HasProcesslistProgress Capability = "progress column" // the processlist shows the progress of ALTER: MariaDB
+	HasStages              Capability = "stages"          // performance_schema shows the progress of ALTER: MySQL
+	HasMetadataLocks       Capability = "metadata locks"  // performance_schema shows the holders of metadata locks
+	// information_schema.METADATA_LOCK_INFO does: a plugin of MariaDB
+	HasMetadataLockInfo Capability = "metadata lock info"
+	HasSkipLocked       Capability = "skip locked" // SELECT … FOR UPDATE SKIP LOCKED
+	// table and index statistics can be switched on: MariaDB, Percona
+	HasUserstat  Capability = "user statistics"
+	HasSysSchema Capability = "sys schema"
 )
 
 // Answer says whether a server has a capability, and if not, why and what would change that.
@@ -52,7 +57,9 @@ func (t *Target) Answer(c Capability) Answer {
 // asked lists the tables of information_schema whose columns tell what a server can do.
 const asked = "'STATISTICS','PROCESSLIST','INNODB_TABLES','INNODB_METRICS','METADATA_LOCK_INFO'"
 
-func readCapabilities(ctx context.Context, c *sql.Conn, f Facts, vars map[string]string) (map[Capability]Answer, error) {
+func readCapabilities(
+	ctx context.Context, c *sql.Conn, f Facts, vars map[string]string,
+) (map[Capability]Answer, error) {
 	rows, err := c.QueryContext(ctx, own("SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS"+
 		" WHERE TABLE_SCHEMA='information_schema' AND TABLE_NAME IN ("+asked+")"))
 	if err != nil {
@@ -89,11 +96,12 @@ func readCapabilities(ctx context.Context, c *sql.Conn, f Facts, vars map[string
 	_, inplace := vars["innodb_online_alter_log_max_size"]
 	there(HasInplaceDDL, inplace, notHere)
 	_, instant := vars["innodb_instant_alter_column_allowed"] // MariaDB
-	there(HasInstantDDL, instant || column["INNODB_TABLES.INSTANT_COLS"] || column["INNODB_TABLES.TOTAL_ROW_VERSIONS"], notHere)
+	there(HasInstantDDL, instant || column["INNODB_TABLES.INSTANT_COLS"] || column["INNODB_TABLES.TOTAL_ROW_VERSIONS"],
+		notHere)
 	_, userstat := vars["userstat"]
 	there(HasUserstat, userstat, notHere)
 	// These two leave no trace that could be asked for, so the version decides.
-	maria := f.Flavor == "mariadb"
+	maria := f.Flavor.IsMariaDB()
 	there(HasDescendingIndex, maria && f.Version.AtLeast(10, 8, 0) || !maria && f.Version.AtLeast(8, 0, 1), notHere)
 	there(HasSkipLocked, maria && f.Version.AtLeast(10, 6, 0) || !maria && f.Version.AtLeast(8, 0, 1), notHere)
 
@@ -129,7 +137,8 @@ func readCapabilities(ctx context.Context, c *sql.Conn, f Facts, vars map[string
 			}
 		}
 		if m[HasMetadataLocks].Has {
-			if err := enabled(ctx, c, m, HasMetadataLocks, "setup_instruments", "wait/lock/metadata/sql/mdl"); err != nil {
+			if err := enabled(ctx, c, m, HasMetadataLocks, "setup_instruments",
+				"wait/lock/metadata/sql/mdl"); err != nil {
 				return nil, err
 			}
 		}
@@ -139,7 +148,8 @@ func readCapabilities(ctx context.Context, c *sql.Conn, f Facts, vars map[string
 			}
 		}
 	} else {
-		off := Answer{Reason: "performance_schema is off", Fix: "performance_schema=ON in the server's configuration, then a restart"}
+		off := Answer{Reason: "performance_schema is off", Fix: "performance_schema=ON in the server's " +
+			"configuration, then a restart"}
 		if _, ok := vars["performance_schema"]; !ok {
 			off = Answer{Reason: notHere}
 		}
@@ -175,11 +185,12 @@ func readable(ctx context.Context, c *sql.Conn, q string) (Answer, error) {
 	return Answer{Reason: err.Error()}, nil
 }
 
-// enabled takes a capability back when performance_schema has the thing switched off. An account that may not ask, or a server that
-// has no such row, gets the benefit of the doubt.
+// enabled takes a capability back when performance_schema has the thing switched off. An account that may not ask, or a
+// server that has no such row, gets the benefit of the doubt.
 func enabled(ctx context.Context, c *sql.Conn, m map[Capability]Answer, k Capability, table, name string) error {
 	var yes string
-	err := c.QueryRowContext(ctx, own("SELECT ENABLED FROM performance_schema."+table+" WHERE NAME='"+name+"'")).Scan(&yes)
+	err := c.QueryRowContext(ctx, own("SELECT ENABLED FROM performance_schema."+table+" WHERE NAME='"+name+"'")).
+		Scan(&yes)
 	if err != nil {
 		if _, ok := ServerErrorNumber(err); ok || errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -187,7 +198,8 @@ func enabled(ctx context.Context, c *sql.Conn, m map[Capability]Answer, k Capabi
 		return err
 	}
 	if yes != "YES" {
-		m[k] = Answer{Reason: name + " is switched off", Fix: "UPDATE performance_schema." + table + " SET ENABLED='YES' WHERE NAME='" + name + "'"}
+		m[k] = Answer{Reason: name + " is switched off", Fix: "UPDATE performance_schema." + table +
+			" SET ENABLED='YES' WHERE NAME='" + name + "'"}
 	}
 	return nil
 }

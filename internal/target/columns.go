@@ -14,7 +14,8 @@ import (
 // https://dev.mysql.com/doc/refman/9.7/en/column-count-limit.html
 const mostColumns = 4096
 
-// mostResults is how many results one answer may have. The driver keeps two numbers of each, and a procedure's loop may make many.
+// mostResults is how many results one answer may have. The driver keeps two numbers of each, and a procedure's loop may
+// make many.
 const mostResults = 10_000
 
 // Of the first packet of an answer this much is looked at: its header, and a number of columns in its longest form.
@@ -25,16 +26,18 @@ const (
 	longestChain   = 64 // pieces of 16 MiB: max_allowed_packet is 1 GiB at most
 )
 
-// heads is what the driver reads from, inside TLS where there is any. The driver makes room for as many columns as an answer claims to
-// have, and asking for more room than there is ends a process: no recover helps. So the claim is read here first.
+// heads is what the driver reads from, inside TLS where there is any. The driver makes room for as many columns as an
+// answer claims to have, and asking for more room than there is ends a process: no recover helps. So the claim is read
+// here first.
 type heads struct {
 	net.Conn
 	head  bool   // the packet that begins, or has begun, is the first of an answer
 	first []byte // what of it is looked at, as far as it has come
 	left  int    // bytes of a packet that are not looked at
 	chain int    // packets of the greatest length in a row: pieces of one that the driver puts together
-	// results has an element for each result of the answer, as far as the driver has read it. The driver's own count is looked at because
-	// where an answer ends in another result is told in more ways than a second reader would tell the same.
+	// results has an element for each result of the answer, as far as the driver has read it. The driver's own count is
+	// looked at because where an answer ends in another result is told in more ways than a second reader would tell the
+	// same.
 	results *[]int64
 }
 
@@ -45,16 +48,21 @@ func watchHeads(dc driver.Conn) error {
 		if r.IsValid() && r.Kind() == reflect.Struct {
 			r = r.FieldByName("affectedRows")
 		}
-		if f.IsValid() && f.Type() == reflect.TypeFor[net.Conn]() && r.IsValid() && r.Type() == reflect.TypeFor[[]int64]() {
+		if f.IsValid() && f.Type() == reflect.TypeFor[net.Conn]() && r.IsValid() &&
+			r.Type() == reflect.TypeFor[[]int64]() {
 			nc := (*net.Conn)(unsafe.Pointer(f.UnsafeAddr()))
-			*nc = &heads{Conn: *nc, first: make([]byte, 0, packetHeader+longestInteger), results: (*[]int64)(unsafe.Pointer(r.UnsafeAddr()))}
+			*nc = &heads{
+				Conn: *nc, first: make([]byte, 0, packetHeader+longestInteger),
+				results: (*[]int64)(unsafe.Pointer(r.UnsafeAddr())),
+			}
 			return nil
 		}
 	}
 	return fmt.Errorf("the driver's connection is a %T, which cannot be watched", dc) // a driver of another make
 }
 
-// Write implements net.Conn. The driver writes only when it has read all that came, so what comes next begins an answer.
+// Write implements net.Conn. The driver writes only when it has read all that came, so what comes next begins an
+// answer.
 func (c *heads) Write(b []byte) (int, error) {
 	c.head = true
 	return c.Conn.Write(b)
@@ -92,7 +100,8 @@ func (c *heads) Read(b []byte) (int, error) {
 		} else if c.chain > longestChain {
 			return 0, errors.New("malformed packet: it has no end")
 		}
-		if columns, long := claimed(packet); long && (columns == 0 || columns > mostColumns) { // to the driver no column means that another result follows
+		if columns, long := claimed(packet); long && (columns == 0 || columns > mostColumns) {
+			// to the driver no column means that another result follows
 			return 0, fmt.Errorf("malformed packet: a result of %d columns", columns)
 		}
 		if !more {
@@ -103,8 +112,8 @@ func (c *heads) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// claimed is the number of columns that the first packet of an answer claims in more than one byte; not long when it is written otherwise, or
-// cut short, which the driver does not survive behind its shield.
+// claimed is the number of columns that the first packet of an answer claims in more than one byte; not long when it is
+// written otherwise, or cut short, which the driver does not survive behind its shield.
 func claimed(p []byte) (columns uint64, long bool) {
 	switch {
 	case len(p) >= 3 && p[0] == 0xfc:

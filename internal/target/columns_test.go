@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestColumnsThatAServerClaims: a claim of more columns than a result can have costs a connection. Without the look at it the process
-// ends, "out of memory", and takes all others' targets with it.
+// TestColumnsThatAServerClaims: a claim of more columns than a result can have costs a connection. Without the look at
+// it the process ends, "out of memory", and takes all others' targets with it.
 func TestColumnsThatAServerClaims(t *testing.T) {
 	const many = "\xfe\x00\x00\x00\x00\x00\x01\x00\x00" // 2^40
 	for name, answer := range map[string][]string{
@@ -62,8 +62,8 @@ func TestColumnsThatAServerClaims(t *testing.T) {
 	}
 }
 
-// TestResultsWithoutEnd: each result of an answer makes the driver keep something, also where answers have no bound, and a chain of them
-// never ends.
+// TestResultsWithoutEnd: each result of an answer makes the driver keep something, also where answers have no bound,
+// and a chain of them never ends.
 func TestResultsWithoutEnd(t *testing.T) {
 	const ok, eof = "\x00\x00\x00\x0a\x00\x00\x00", "\xfe\x00\x00\x0a\x00" // more results follow
 	column := "\x03def\x00\x00\x00\x01c\x00\x0c\x21\x00\xff\xff\x00\x00\xfd\x00\x00\x00\x00\x00"

@@ -92,7 +92,8 @@ func (t *Target) connector(s Spec, o SessionOptions) (*connector, error) {
 		}
 		return conn, err
 	}
-	// A hook gives each connection its own copy of the configuration, which the driver changes when it falls back to plain text.
+	// A hook gives each connection its own copy of the configuration, which the driver changes when it falls back to
+	// plain text.
 	err = c.Apply(mysql.BeforeConnect(func(ctx context.Context, c *mysql.Config) error {
 		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 			c.Logger = a
@@ -240,8 +241,8 @@ func (c *connector) introduce(ctx context.Context, dc driver.Conn) (driverConn, 
 	return conn, me, nil
 }
 
-// leaveTheLastSeat returns an error when there are more connections than the server has for everybody: this one is then the one that it keeps for
-// an administrator, who may need it to find out what is wrong.
+// leaveTheLastSeat returns an error when there are more connections than the server has for everybody: this one is then
+// the one that it keeps for an administrator, who may need it to find out what is wrong.
 func leaveTheLastSeat(ctx context.Context, conn driver.QueryerContext, where string, most uint64) error {
 	count(where, askConnected)
 	rows, err := conn.QueryContext(ctx, own(askConnected), nil)
@@ -267,17 +268,21 @@ func (s Spec) connectError(err error) error {
 	var e *Error
 	if errors.As(err, &e) {
 		err = e.Err
-		return &Error{Op: "connect to", Kind: e.Kind, Target: s.Where(), Hint: cmp.Or(e.Hint, hint(e.Kind, err, &s)), Err: err}
+		return &Error{
+			Op: "connect to", Kind: e.Kind, Target: s.Where(), Hint: cmp.Or(e.Hint, hint(e.Kind, err, &s)),
+			Err: err,
+		}
 	}
 	k := classify(err)
 	advice := hint(k, err, &s)
 	err = short(err) // the driver quotes a key that is none
 	if k == Gone && s.Cert != "" && s.Mode() != TLSDisabled {
-		// A server that does not trust the certificate says so and hangs up; whether its word is read before the end of the
-		// connection is a matter of luck.
+		// A server that does not trust the certificate says so and hangs up; whether its word is read before the end of
+		// the connection is a matter of luck.
 		return &Error{
 			Op: "connect to", Kind: TLSFailed, Target: s.Where(), Err: err,
-			Hint: "the server hung up while the connection was being encrypted: it may not trust the client certificate that ssl-cert names; see its error log",
+			Hint: "the server hung up while the connection was being encrypted: it may not trust the client " +
+				"certificate that ssl-cert names; see its error log",
 		}
 	}
 	return &Error{Op: "connect to", Kind: k, Target: s.Where(), Hint: advice, Err: err}

@@ -53,9 +53,10 @@ func DefaultsFiles(home string) []string {
 	return f
 }
 
-// Defaults reads one defaults file as the mysql client does: the group [client] and those given ("client-mariadb"), !include and
-// !includedir. A file of "" reads the usual ones, of which any may be missing; a file that is named must be there, and os.DevNull is none. Keys of other
-// programs are passed over. Errors name file and line and never show a value.
+// Defaults reads one defaults file as the mysql client does: the group [client] and those given ("client-mariadb"),
+// !include and !includedir. A file of "" reads the usual ones, of which any may be missing; a file that is named must
+// be there, and os.DevNull is none. Keys of other programs are passed over. Errors name file and line and never show a
+// value.
 func Defaults(file string, group ...string) (Options, error) {
 	r := &fileReader{groups: append([]string{"client"}, group...)}
 	if file == os.DevNull { // none at all
@@ -114,7 +115,8 @@ func (r *fileReader) file(name string, depth int) error {
 	if err != nil {
 		return err
 	}
-	if st.Mode().Perm()&0o002 != 0 { // the mysql client passes such files over with a warning; a password must not come from there
+	if st.Mode().Perm()&0o002 != 0 {
+		// the mysql client passes such files over with a warning; a password must not come from there
 		return fmt.Errorf("%s: every user may write to it: chmod o-w", name)
 	}
 	r.o.Files = append(r.o.Files, name)
@@ -251,7 +253,8 @@ func (r *fileReader) option(text string) error {
 			return err
 		}
 		o.MinTLS = v
-	case "get-server-public-key", "enable-get-server-public-key", "skip-get-server-public-key", "disable-get-server-public-key":
+	case "get-server-public-key", "enable-get-server-public-key", "skip-get-server-public-key",
+		"disable-get-server-public-key":
 		yes, err := boolean(value, has)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -279,7 +282,8 @@ func (r *fileReader) option(text string) error {
 		case o.TLS == TLSDefault || o.TLS == TLSDisabled || o.TLS == TLSPreferred:
 			o.TLS = TLSRequired
 		}
-	case "ssl-verify-server-cert", "enable-ssl-verify-server-cert", "skip-ssl-verify-server-cert", "disable-ssl-verify-server-cert":
+	case "ssl-verify-server-cert", "enable-ssl-verify-server-cert", "skip-ssl-verify-server-cert",
+		"disable-ssl-verify-server-cert":
 		yes, err := boolean(value, has)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -312,11 +316,12 @@ func boolean(v string, has bool) (bool, error) {
 
 // OptionValue writes a value of a defaults file so that a # and blanks in it are no comment and no end.
 func OptionValue(v string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`).Replace(v) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`).Replace(v) +
+		`"`
 }
 
-// optionValue takes a comment, quotes and escapes off a value, by the mysql client's rules: a # outside of quotes begins a comment, with
-// or without a space before it, and only quotes around the whole value are taken off.
+// optionValue takes a comment, quotes and escapes off a value, by the mysql client's rules: a # outside of quotes
+// begins a comment, with or without a space before it, and only quotes around the whole value are taken off.
 // https://dev.mysql.com/doc/refman/9.0/en/option-files.html#option-file-syntax
 func optionValue(v string) string {
 	var quote byte

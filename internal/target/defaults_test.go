@@ -36,8 +36,10 @@ func TestDefaults(t *testing.T) {
 			return
 		}
 		got.Files = nil
-		if got.Password != want.Password || got.User != want.User || got.Host != want.Host || got.Port != want.Port || got.Socket != want.Socket ||
-			got.Database != want.Database || got.TLS != want.TLS || got.CA != want.CA || got.Cert != want.Cert || got.Key != want.Key ||
+		if got.Password != want.Password || got.User != want.User || got.Host != want.Host || got.Port != want.Port ||
+			got.Socket != want.Socket ||
+			got.Database != want.Database || got.TLS != want.TLS || got.CA != want.CA ||
+			got.Cert != want.Cert || got.Key != want.Key ||
 			got.ConnectTimeout != want.ConnectTimeout {
 			t.Errorf("got  %+v %q\nwant %+v %q\nin %s", got, got.Password.Reveal(), want, want.Password.Reveal(), text)
 		}
@@ -61,7 +63,8 @@ func TestDefaults(t *testing.T) {
 	f("[client]\nuser=größe\n", Options{User: "größe"})
 	f("[client]\nno-auto-rehash\nprompt=\\u@\\h>\nauto-vertical-output\nunknown-key\n", Options{})
 	f("[client]\nloose_user=u\n", Options{User: "u"})
-	f("[client]\nssl-mode=VERIFY_CA\nssl_ca=a\nssl-cert=c\nssl_key=k\n", Options{TLS: TLSVerifyCA, CA: "a", Cert: "c", Key: "k"})
+	f("[client]\nssl-mode=VERIFY_CA\nssl_ca=a\nssl-cert=c\nssl_key=k\n",
+		Options{TLS: TLSVerifyCA, CA: "a", Cert: "c", Key: "k"})
 	f("[client]\nssl\n", Options{TLS: TLSRequired})
 	f("[client]\nssl=0\n", Options{TLS: TLSDisabled})
 	f("[client]\nskip-ssl\n", Options{TLS: TLSDisabled})
@@ -74,7 +77,8 @@ func TestDefaults(t *testing.T) {
 func TestDefaultsIncludes(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir,
-		"my.cnf", "[client]\nuser=first\nhost=h\n!include sub/one.cnf\n!includedir "+dir+"/conf.d\n[client]\ndatabase=last\n",
+		"my.cnf", "[client]\nuser=first\nhost=h\n!include sub/one.cnf\n!includedir "+dir+
+			"/conf.d\n[client]\ndatabase=last\n",
 		"sub/one.cnf", "[client]\nuser=one\nport=1\n!include two.cnf\n",
 		"sub/two.cnf", "[client]\npassword=two\n",
 		"conf.d/20.cnf", "[client]\nport=20\n",
@@ -84,7 +88,8 @@ func TestDefaultsIncludes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.User != "one" || o.Host != "h" || o.Port != 20 || o.Socket != "/ten" || o.Database != "last" || o.Password.Reveal() != "two" || len(o.Files) != 5 {
+	if o.User != "one" || o.Host != "h" || o.Port != 20 || o.Socket != "/ten" || o.Database != "last" ||
+		o.Password.Reveal() != "two" || len(o.Files) != 5 {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -119,7 +124,8 @@ func TestDefaultsErrorsNameFileAndLine(t *testing.T) {
 	f("DIR/my.cnf:1: !include without a path", "my.cnf", "!include \n")
 	f("DIR/my.cnf:1: !include: stat DIR/gone.cnf", "my.cnf", "!include gone.cnf\n")
 	f("DIR/my.cnf:1: !includedir: open DIR/gone", "my.cnf", "!includedir DIR/gone\n")
-	f("DIR/my.cnf:2: !include: DIR/b.cnf:1: !include: DIR/my.cnf: the file includes itself", "my.cnf", "\n!include b.cnf", "b.cnf", "!include DIR/my.cnf")
+	f("DIR/my.cnf:2: !include: DIR/b.cnf:1: !include: DIR/my.cnf: the file includes itself", "my.cnf",
+		"\n!include b.cnf", "b.cnf", "!include DIR/my.cnf")
 	f("DIR/my.cnf:1: !include: DIR/sub: not a regular file", "my.cnf", "!include DIR/sub\n", "sub/x", "")
 	f("stat DIR/my.cnf: no such file", "other", "")
 }
@@ -147,7 +153,8 @@ func TestOptionValuesAsTheClientsReadThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := []string{
-		"a", " a b ", `"a b"`, `'a b'`, `"h#x"  # c`, "ab#cd", "ab #cd", `a\sb\tc\\d\qe`, `"un'closed`, `'un"closed`, `ab"c#d"e`, `a\#b`, `'q\'q'`,
+		"a", " a b ", `"a b"`, `'a b'`, `"h#x"  # c`, "ab#cd", "ab #cd", `a\sb\tc\\d\qe`, `"un'closed`, `'un"closed`,
+		`ab"c#d"e`, `a\#b`, `'q\'q'`,
 		`"q\"q"`, `"a"b"`, `"a"`, `""`, `''`, `"`, `\`, `a\`, `a=b`, `=`, `'a'#b'`, `"a\\"`, `a;b`, `grüße`,
 	}
 	var text strings.Builder
@@ -176,8 +183,10 @@ func TestOptionValuesAsTheClientsReadThem(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "full.cnf", "[client]\nuser=fu\npassword=fp\nhost=fh\nport=3310\ndatabase=fd\nssl-ca=/ca\n[client-mariadb]\nuser=fm\n",
-		"sock.cnf", "[client]\nsocket=/run/s\nuser=fu\nssl\n", "local.cnf", "[client]\nhost=localhost\nsocket=/run/s\n", "empty.cnf", "")
+	write(t, dir, "full.cnf",
+		"[client]\nuser=fu\npassword=fp\nhost=fh\nport=3310\ndatabase=fd\nssl-ca=/ca\n[client-mariadb]\nuser=fm\n",
+		"sock.cnf", "[client]\nsocket=/run/s\nuser=fu\nssl\n", "local.cnf", "[client]\nhost=localhost\nsocket=/run/s\n",
+		"empty.cnf", "")
 	f := func(url, file string, env map[string]string, want Spec, password string) {
 		t.Helper()
 		s, err := ParseURL(url)
@@ -198,24 +207,49 @@ func TestResolve(t *testing.T) {
 	}
 	env := map[string]string{"USER": "me", "MYSQL_PWD": "old"}
 	f("mysql://", "empty.cnf", env, Spec{Scheme: "mysql", Network: "tcp", Address: "localhost:3306", User: "me"}, "old")
-	f("mysql://", "full.cnf", env, Spec{Scheme: "mysql", Network: "tcp", Address: "fh:3310", User: "fu", Database: "fd", CA: "/ca"}, "fp")
-	f("mariadb://", "full.cnf", env, Spec{Scheme: "mariadb", Network: "tcp", Address: "fh:3310", User: "fm", Database: "fd", CA: "/ca"}, "fp")
-	f("mysql://u@h/d", "full.cnf", env, Spec{Scheme: "mysql", Network: "tcp", Address: "h:3306", User: "u", Database: "d", CA: "/ca"}, "fp")
-	f("mysql://u:up@h/d", "full.cnf", map[string]string{"DYNO_PASSWORD": "dp"}, Spec{Scheme: "mysql", Network: "tcp", Address: "h:3306", User: "u", Database: "d", CA: "/ca"}, "up")
-	f("mysql://u@h/d", "full.cnf", map[string]string{"DYNO_PASSWORD": "dp"}, Spec{Scheme: "mysql", Network: "tcp", Address: "h:3306", User: "u", Database: "d", CA: "/ca"}, "dp")
+	f("mysql://", "full.cnf", env, Spec{
+		Scheme: "mysql", Network: "tcp", Address: "fh:3310", User: "fu",
+		Database: "fd", CA: "/ca",
+	}, "fp")
+	f("mariadb://", "full.cnf", env, Spec{
+		Scheme: "mariadb", Network: "tcp", Address: "fh:3310", User: "fm",
+		Database: "fd", CA: "/ca",
+	}, "fp")
+	f("mysql://u@h/d", "full.cnf", env, Spec{
+		Scheme: "mysql", Network: "tcp", Address: "h:3306", User: "u",
+		Database: "d", CA: "/ca",
+	}, "fp")
+	f("mysql://u:up@h/d", "full.cnf", map[string]string{"DYNO_PASSWORD": "dp"}, Spec{
+		Scheme: "mysql", Network: "tcp",
+		Address: "h:3306", User: "u", Database: "d", CA: "/ca",
+	}, "up")
+	f("mysql://u@h/d", "full.cnf", map[string]string{"DYNO_PASSWORD": "dp"}, Spec{
+		Scheme: "mysql", Network: "tcp",
+		Address: "h:3306", User: "u", Database: "d", CA: "/ca",
+	}, "dp")
 	f("mysql://", "sock.cnf", nil, Spec{Scheme: "mysql", Network: "unix", Address: "/run/s", User: "fu"}, "")
 	f("mysql://", "local.cnf", env, Spec{Scheme: "mysql", Network: "unix", Address: "/run/s", User: "me"}, "old")
-	f("mysql://127.0.0.1", "local.cnf", env, Spec{Scheme: "mysql", Network: "tcp", Address: "127.0.0.1:3306", User: "me"}, "old")
-	f("mysql://:3999", "full.cnf", env, Spec{Scheme: "mysql", Network: "tcp", Address: "fh:3999", User: "fu", Database: "fd", CA: "/ca"}, "fp")
+	f("mysql://127.0.0.1", "local.cnf", env, Spec{
+		Scheme: "mysql", Network: "tcp",
+		Address: "127.0.0.1:3306", User: "me",
+	}, "old")
+	f("mysql://:3999", "full.cnf", env, Spec{
+		Scheme: "mysql", Network: "tcp", Address: "fh:3999", User: "fu",
+		Database: "fd", CA: "/ca",
+	}, "fp")
 }
 
 func FuzzDefaults(f *testing.F) {
-	for _, s := range []string{"[client]\nuser=a\npassword=\"x\\\"y\"#c\n!include x\n", "[a]\n[client]\nport=1\nssl\n", "[client]\nhost='", "\xff"} {
+	for _, s := range []string{
+		"[client]\nuser=a\npassword=\"x\\\"y\"#c\n!include x\n", "[a]\n[client]\nport=1\nssl\n",
+		"[client]\nhost='", "\xff",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		r := &fileReader{groups: []string{"client"}}
-		if err := r.parse("f", []byte(text), func(string, bool) error { return nil }); err != nil && !strings.HasPrefix(err.Error(), "f:") {
+		if err := r.parse("f", []byte(text), func(string, bool) error { return nil }); err != nil &&
+			!strings.HasPrefix(err.Error(), "f:") {
 			t.Errorf("no file and line: %v", err)
 		}
 	})

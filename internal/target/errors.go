@@ -41,11 +41,13 @@ const (
 	Gone                    // the connection broke, the server died or threw it out
 	JumpFailed              // the jump host is not reached, or does not reach the server
 	Elsewhere               // another server answers than the one that the target was pinned to, see Target.Pin
-	NotConfigured           // what the login needs is missing here, such as a variable with the password; no server was asked
+	// what the login needs is missing here, such as a variable with the password; no server was asked
+	NotConfigured
 )
 
 var kindNames = [...]string{
-	"unknown", "bad target", "unsupported", "unknown host", "refused", "timeout", "not a server", "tls failed", "auth failed",
+	"unknown", "bad target", "unsupported", "unknown host", "refused", "timeout", "not a server",
+	"tls failed", "auth failed",
 	"no such database", "too many connections", "denied", "gone", "jump failed",
 	"elsewhere", "not configured",
 }
@@ -108,8 +110,8 @@ func ServerErrorNumber(err error) (uint16, bool) {
 	return 0, false
 }
 
-// IsOwnFunction reports what the answer to SELECT NAME(), in a schema where nobody can store a function, says of the name:
-// that it is one of the server's own functions, or a keyword, which are given no or too few parameters there.
+// IsOwnFunction reports what the answer to SELECT NAME(), in a schema where nobody can store a function, says of the
+// name: that it is one of the server's own functions, or a keyword, which are given no or too few parameters there.
 func IsOwnFunction(answer error) bool {
 	const (
 		syntaxError         = 1064
@@ -152,8 +154,8 @@ func (s Spec) Wrap(op string, err error) error {
 	return &Error{Op: op, Kind: k, Target: s.Where(), Hint: advice, Err: err}
 }
 
-// LoginRefused reports whether err is the answer of a server that is there and does not let Dyno in: the account, its password or this
-// machine is not welcome, or no connection is free.
+// LoginRefused reports whether err is the answer of a server that is there and does not let Dyno in: the account, its
+// password or this machine is not welcome, or no connection is free.
 func LoginRefused(err error) bool {
 	n, _ := ServerErrorNumber(err)
 	k := KindOf(err)
@@ -200,18 +202,23 @@ func classify(err error) Kind {
 		return Unknown
 	case errors.As(err, &jump):
 		return JumpFailed
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) &&
+		timeout.Timeout():
 		return Timeout
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EHOSTUNREACH),
+		errors.Is(err, syscall.ENETUNREACH),
 		errors.Is(err, syscall.ENOTSOCK):
 		return Refused
-	case errors.Is(err, mysql.ErrNativePassword), errors.Is(err, mysql.ErrCleartextPassword), errors.Is(err, mysql.ErrOldPassword),
+	case errors.Is(err, mysql.ErrNativePassword), errors.Is(err, mysql.ErrCleartextPassword),
+		errors.Is(err, mysql.ErrOldPassword),
 		errors.Is(err, mysql.ErrUnknownPlugin):
 		return AuthFailed
 	case errors.Is(err, mysql.ErrOldProtocol), errors.Is(err, mysql.ErrMalformPkt):
 		return NotAServer
-	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrPktSync), errors.Is(err, mysql.ErrPktSyncMul),
-		errors.Is(err, mysql.ErrBusyBuffer), errors.Is(err, wire.ErrMalformed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrPktSync),
+		errors.Is(err, mysql.ErrPktSyncMul),
+		errors.Is(err, mysql.ErrBusyBuffer), errors.Is(err, wire.ErrMalformed), errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED),
 		err.Error() == "bad connection": // the driver's own, which it does not export
 		return Gone
@@ -227,14 +234,17 @@ func isTLS(err error) bool {
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var roots x509.SystemRootsError
-	return errors.Is(err, mysql.ErrNoTLS) || errors.As(err, &verify) || errors.As(err, &alert) || errors.As(err, &record) || errors.As(err, &unknown) ||
-		errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &roots) || strings.Contains(err.Error(), "tls: ")
+	return errors.Is(err, mysql.ErrNoTLS) || errors.As(err, &verify) || errors.As(err, &alert) ||
+		errors.As(err, &record) || errors.As(err, &unknown) ||
+		errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &roots) ||
+		strings.Contains(err.Error(), "tls: ")
 }
 
 var (
 	privilegeNeeded = pattern.New(`need \(at least one of\) the (.+?) privilege`)
-	commandDenied   = pattern.New(`^(.+?) command denied to user '(?:[^']|'')*'@'(?:[^']|'')*'(?: for (?:table|column|routine) (.+?))?$`)
-	databaseDenied  = pattern.New(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
+	commandDenied   = pattern.New(
+		`^(.+?) command denied to user '(?:[^']|'')*'@'(?:[^']|'')*'(?: for (?:table|column|routine) (.+?))?$`)
+	databaseDenied = pattern.New(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
 )
 
 // hint says what the user can do. s may be nil.
@@ -252,17 +262,21 @@ func hint(k Kind, err error, s *Spec) string {
 	case Refused:
 		switch {
 		case n == 1129:
-			return "the server blocked this machine after too many failed connects: run FLUSH HOSTS (or TRUNCATE performance_schema.host_cache) there"
+			return "the server blocked this machine after too many failed connects: run FLUSH HOSTS (or TRUNCATE " +
+				"performance_schema.host_cache) there"
 		case errors.Is(err, syscall.ENOENT):
 			return "there is no such socket: is the server running, and is this the value of its variable socket?"
 		case s.Network == "unix":
 			return "nothing listens on this socket: is the server running?"
 		}
-		return "nothing listens on this address: is the server running, are host and port right, does its bind_address allow connections from here?"
+		return "nothing listens on this address: is the server running, are host and port right, does its " +
+			"bind_address allow connections from here?"
 	case Timeout:
-		return "no answer in time: a firewall may drop the packets, or the server hangs; connect-timeout in the URL allows more"
+		return "no answer in time: a firewall may drop the packets, or the server hangs; connect-timeout in the URL " +
+			"allows more"
 	case NotAServer:
-		return "something else than a MySQL or MariaDB server listens there: check the port (3306 is usual; 33060 is MySQL's X protocol, which dyno does not speak)"
+		return "something else than a MySQL or MariaDB server listens there: check the port (3306 is usual; 33060 is " +
+			"MySQL's X protocol, which dyno does not speak)"
 	case TLSFailed:
 		return tlsHint(err)
 	case AuthFailed:
@@ -271,15 +285,18 @@ func hint(k Kind, err error, s *Spec) string {
 		return "leave the database out of the TARGET, or create it"
 	case TooManyConnections:
 		if n == 1203 || n == 1226 {
-			return "the account's own limit is reached: raise its MAX_USER_CONNECTIONS (dyno needs up to 8 connections, plus one for each thread of a load)"
+			return "the account's own limit is reached: raise its MAX_USER_CONNECTIONS (dyno needs up to 8 " +
+				"connections, plus one for each thread of a load)"
 		}
 		return "the server's max_connections is reached: end sessions that are not needed, or raise it"
 	case Denied:
 		return deniedHint(err)
 	case JumpFailed:
-		return "ssh must get to the jump host without asking anything, see ssh -o BatchMode=yes with the same host, and the jump host to the server's address"
+		return "ssh must get to the jump host without asking anything, see ssh -o BatchMode=yes with the same host, " +
+			"and the jump host to the server's address"
 	case Elsewhere:
-		return "connect to one server by its own address, not through a balancer or a name that moves, and try again; if it was restarted, just try again"
+		return "connect to one server by its own address, not through a balancer or a name that moves, and try " +
+			"again; if it was restarted, just try again"
 	case Gone:
 		return "the connection broke: the server stopped, crashed or killed it; its error log says which"
 	}
@@ -295,16 +312,19 @@ func tlsHint(err error) string {
 	case errors.As(err, &changed):
 		return changed.hint()
 	case errors.Is(err, errWantsPassword):
-		return "encrypt the connection with tls=required, better tls=verify-full and ssl-ca; or give the server's own key as server-public-key-path; " +
+		return "encrypt the connection with tls=required, better tls=verify-full and ssl-ca; or give the server's " +
+			"own key as server-public-key-path; " +
 			"get-server-public-key=1 takes whichever key comes, which is for a network that you trust"
 	case strings.Contains(err.Error(), "protocol version"), strings.Contains(err.Error(), "no supported versions"):
-		return "the server speaks no TLS that is new enough (1.2, or tls-version): give it another, or accept an old one with tls-version=TLSv1 on a network that you trust"
+		return "the server speaks no TLS that is new enough (1.2, or tls-version): give it another, or accept an old " +
+			"one with tls-version=TLSv1 on a network that you trust"
 	case n == 3159:
 		return "the server takes only encrypted connections: use tls=required, or better tls=verify-full with ssl-ca"
 	case errors.Is(err, mysql.ErrNoTLS):
 		return "the server offers no TLS: give it a certificate, or use tls=disabled if the network is trusted"
 	case errors.As(err, &host):
-		return "the certificate is for another host: connect by a name it holds, give that name as server-name, or use tls=verify-ca when only the CA matters"
+		return "the certificate is for another host: connect by a name it holds, give that name as server-name, or " +
+			"use tls=verify-ca when only the CA matters"
 	case errors.As(err, &unknown):
 		return "the certificate is not signed by a trusted CA: give the right CA's file as ssl-ca"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -312,7 +332,8 @@ func tlsHint(err error) string {
 	case strings.Contains(err.Error(), "remote error") && strings.Contains(err.Error(), "certificate"):
 		return "the server wants a client certificate that it trusts: give ssl-cert and ssl-key"
 	case strings.Contains(err.Error(), "handshake failure"):
-		return "client and server have no TLS version or cipher in common: the server may be too old; tls=disabled works on a trusted network"
+		return "client and server have no TLS version or cipher in common: the server may be too old; tls=disabled " +
+			"works on a trusted network"
 	}
 	return "encryption failed: check the certificate files and the tls mode"
 }
@@ -333,17 +354,21 @@ func authHint(n uint16, err error, s *Spec) string {
 	case n == 0 && errors.Is(err, mysql.ErrOldPassword):
 		return "the account still has a password hash from before MySQL 4.1: set its password again"
 	case n == 1251 || n == 1524 || n == 0:
-		return "the account logs in by a plugin that dyno does not speak: use an account with caching_sha2_password, mysql_native_password, ed25519 or unix_socket"
+		return "the account logs in by a plugin that dyno does not speak: use an account with caching_sha2_password, " +
+			"mysql_native_password, ed25519 or unix_socket"
 	case s.Password.Empty() && s.User == "":
 		return "no user and no password were given: name the user in the URL, and give the password by " + ways
 	case s.Password.Empty():
-		return "no password was given: give it by " + ways + "; an account that logs in by unix_socket or auth_socket needs the Unix user of the same name" + plain
+		return "no password was given: give it by " + ways + "; an account that logs in by unix_socket or " +
+			"auth_socket needs the Unix user of the same name" + plain
 	}
-	return "user or password is wrong, or the account is not allowed from this machine: the password came from " + cmp.Or(s.PasswordFrom, ways) + plain
+	return "user or password is wrong, or the account is not allowed from this machine: the password came from " +
+		cmp.Or(s.PasswordFrom, ways) + plain
 }
 
-// deniedHint names the grant that is missing, as far as the server's message tells. The user of the message is not always the account: its
-// host is the one that connects, as 'dyno'@'localhost', while the account is 'dyno'@'127.0.0.1', which a GRANT to the other does not change.
+// deniedHint names the grant that is missing, as far as the server's message tells. The user of the message is not
+// always the account: its host is the one that connects, as 'dyno'@'localhost', while the account is
+// 'dyno'@'127.0.0.1', which a GRANT to the other does not change.
 func deniedHint(err error) string {
 	const account = " TO the account that SELECT CURRENT_USER() shows"
 	n, message, ok := serverError(err)
@@ -351,7 +376,8 @@ func deniedHint(err error) string {
 		return ""
 	}
 	if n == 1095 {
-		return "the privilege to end others' sessions is missing: GRANT CONNECTION_ADMIN ON *.*" + account + " (on MariaDB CONNECTION ADMIN, before MySQL 8.0 SUPER)"
+		return "the privilege to end others' sessions is missing: GRANT CONNECTION_ADMIN ON *.*" + account +
+			" (on MariaDB CONNECTION ADMIN, before MySQL 8.0 SUPER)"
 	}
 	if m := privilegeNeeded.FindStringSubmatch(message); m != nil {
 		p := strings.ReplaceAll(m[1], " or ", ", ")

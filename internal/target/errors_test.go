@@ -80,14 +80,16 @@ func TestNeverAnswers(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if _, err := Open(ctx, spec(t, "mysql://u@"+addr+"/?connect-timeout=1h")); ctx.Err() == nil || err == nil || KindOf(err) != Unknown {
+	if _, err := Open(ctx, spec(t, "mysql://u@"+addr+"/?connect-timeout=1h")); ctx.Err() == nil || err == nil ||
+		KindOf(err) != Unknown {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
 // The greeting of a real server, for bending.
-var good = append([]byte{0, 0, 0, 0}, append([]byte("\x0a9.7.4\x00\x01\x00\x00\x00abcdefgh\x00\xff\xf7\xff\x02\x00\xff\xdf\x15"),
-	append(make([]byte, 10), []byte("abcdefghijkl\x00caching_sha2_password\x00")...)...)...)
+var good = append([]byte{0, 0, 0, 0},
+	append([]byte("\x0a9.7.4\x00\x01\x00\x00\x00abcdefgh\x00\xff\xf7\xff\x02\x00\xff\xdf\x15"),
+		append(make([]byte, 10), []byte("abcdefghijkl\x00caching_sha2_password\x00")...)...)...)
 
 func TestSomethingElseAnswers(t *testing.T) {
 	f := func(said string) {
@@ -117,8 +119,10 @@ func TestGarbageAfterTheGreeting(t *testing.T) {
 	n := len(greet) - 4
 	greet[0], greet[1] = byte(n), byte(n>>8)
 	for i, said := range []string{
-		"", "\x01\x00\x00\x02\xfe", "\x01\x00\x00\x02\x01", "\x02\x00\x00\x02\x01\x03", "\x01\x00\x00\x02\x00", "\x01\x00\x00\x02\xff",
-		"\x05\x00\x00\x02\xfeabc\x00", "\x00\x00\x00\x02", "garbage everywhere", "\x07\x00\x00\x09\x00\x00\x00\x02\x00\x00\x00",
+		"", "\x01\x00\x00\x02\xfe", "\x01\x00\x00\x02\x01", "\x02\x00\x00\x02\x01\x03", "\x01\x00\x00\x02\x00",
+		"\x01\x00\x00\x02\xff",
+		"\x05\x00\x00\x02\xfeabc\x00", "\x00\x00\x00\x02", "garbage everywhere",
+		"\x07\x00\x00\x09\x00\x00\x00\x02\x00\x00\x00",
 	} {
 		addr := answer(t, func(c net.Conn) {
 			c.Write(greet)
@@ -146,7 +150,8 @@ func TestLoginErrors(t *testing.T) {
 				settings = append(settings, "skip-ssl") // before 11.4 it has no certificate anyway
 			}
 			s := servers.Start(t, flavor, settings...)
-			s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED BY '"+password+"'", "CREATE USER lim@'127.0.0.1' WITH MAX_USER_CONNECTIONS 1",
+			s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED BY '"+password+"'", "CREATE USER lim@'127.0.0.1' WITH "+
+				"MAX_USER_CONNECTIONS 1",
 				"CREATE USER shut@'127.0.0.1' ACCOUNT LOCK", "CREATE USER safe@'127.0.0.1' REQUIRE SSL")
 			tcp := func(user string) Spec {
 				return spec(t, fmt.Sprintf("mysql://%s@127.0.0.1:%d/?tls=preferred", user, s.Port))
@@ -159,7 +164,8 @@ func TestLoginErrors(t *testing.T) {
 			x.Close()
 			fails(t, tcp("u"), AuthFailed, "no password was given")
 			fails(t, tcp(""), AuthFailed, "no user and no password")
-			fails(t, with(good, func(s *Spec) { s.Password = NewSecret(password + "x") }), AuthFailed, "user or password is wrong")
+			fails(t, with(good, func(s *Spec) { s.Password = NewSecret(password + "x") }), AuthFailed,
+				"user or password is wrong")
 			fails(t, with(good, func(s *Spec) { s.User = "nobody" }), AuthFailed, "user or password is wrong")
 			fails(t, with(good, func(s *Spec) { s.Database = "no such" }), Denied, "GRANT SELECT ON `no such`.*")
 			fails(t, spec(t, s.URL("root")+"&database=none"), NoSuchDatabase, "leave the database out")
@@ -176,7 +182,8 @@ func TestLoginErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := one.ReadingConn(t.Context()); KindOf(err) != TooManyConnections || !strings.Contains(HintOf(err), "MAX_USER_CONNECTIONS") {
+			if _, err := one.ReadingConn(t.Context()); KindOf(err) != TooManyConnections ||
+				!strings.Contains(HintOf(err), "MAX_USER_CONNECTIONS") {
 				t.Errorf("second connection: %v, %s", err, HintOf(err))
 			}
 			c.Close()
@@ -209,7 +216,8 @@ func TestDeniedNamesTheGrant(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (a INT)", "CREATE USER u@localhost", "GRANT INSERT ON d.t TO u@localhost")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (a INT)", "CREATE USER u@localhost",
+				"GRANT INSERT ON d.t TO u@localhost")
 			x := open(t, s, "u")
 			f := func(q, hint string) {
 				t.Helper()
@@ -290,7 +298,9 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 			db := s.DB(t, "")
 			eventually(t, "both sleep", func() bool {
 				var n int
-				if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP%'").Scan(&n); err != nil {
+				if err := db.QueryRow(
+					"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP%'").
+					Scan(&n); err != nil {
 					t.Fatal(err)
 				}
 				return n == 2

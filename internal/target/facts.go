@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -50,15 +51,15 @@ func ParseVersion(text string) (v Version) {
 
 // Facts is what a server says about itself. Text that it does not tell is empty.
 type Facts struct {
-	Flavor   string  `json:"flavor"` // "mariadb", "mysql", "percona"
-	Version  Version `json:"version"`
-	Raw      string  `json:"raw"`     // VERSION()
-	Comment  string  `json:"comment"` // @@version_comment
-	Hostname string  `json:"hostname"`
-	UUID     string  `json:"uuid,omitzero"` // @@server_uuid, which MariaDB has not
-	Datadir  string  `json:"datadir"`
-	Socket   string  `json:"socket,omitzero"`
-	PidFile  string  `json:"pid_file,omitzero"`
+	Flavor   dbms.Flavor `json:"flavor"`
+	Version  Version     `json:"version"`
+	Raw      string      `json:"raw"`     // VERSION()
+	Comment  string      `json:"comment"` // @@version_comment
+	Hostname string      `json:"hostname"`
+	UUID     string      `json:"uuid,omitzero"` // @@server_uuid, which MariaDB has not
+	Datadir  string      `json:"datadir"`
+	Socket   string      `json:"socket,omitzero"`
+	PidFile  string      `json:"pid_file,omitzero"`
 	// Server tells this server from any other, copies of its data directory on other machines included.
 	Server   string `json:"server"`
 	Port     int    `json:"port"`
@@ -105,7 +106,7 @@ func readFacts(ctx context.Context, c *sql.Conn) (Facts, map[string]string, erro
 		return Facts{}, nil, err
 	}
 	f.Version, f.Comment = ParseVersion(f.Raw), vars["version_comment"]
-	f.Flavor = flavor(f.Raw, f.Comment)
+	f.Flavor = dbms.Of(f.Raw, f.Comment)
 	f.Hostname, f.UUID, f.Datadir = vars["hostname"], vars["server_uuid"], vars["datadir"]
 	f.Socket, f.PidFile = vars["socket"], vars["pid_file"]
 	for _, s := range []string{f.Raw, f.User, f.Comment, f.Hostname, f.UUID, f.Datadir, f.Socket, f.PidFile} {
@@ -129,18 +130,8 @@ func readFacts(ctx context.Context, c *sql.Conn) (Facts, map[string]string, erro
 	return f, vars, nil
 }
 
-func flavor(raw, comment string) string {
-	switch {
-	case strings.Contains(raw, "MariaDB"), strings.Contains(comment, "MariaDB"), strings.Contains(comment, "mariadb.org"):
-		return "mariadb"
-	case strings.Contains(comment, "Percona"):
-		return "percona"
-	}
-	return "mysql"
-}
-
-// identity names the server by its uuid where it has one. A uuid alone is not enough: it lies in the data directory and is
-// copied with it.
+// identity names the server by its uuid where it has one. A uuid alone is not enough: it lies in the data directory and
+// is copied with it.
 func (f Facts) identity() string {
 	if f.UUID != "" {
 		return f.UUID + "@" + f.Hostname + ":" + f.Datadir
@@ -151,9 +142,9 @@ func (f Facts) identity() string {
 func on(v string) bool { return v != "" && v != "OFF" && v != "0" && v != "NO" }
 
 // replica asks whether the server replicates from another, with the words that its version knows.
-func replica(ctx context.Context, c *sql.Conn, flavor string) (known.Value[bool], error) {
+func replica(ctx context.Context, c *sql.Conn, flavor dbms.Flavor) (known.Value[bool], error) {
 	qs := []string{"SHOW REPLICA STATUS", "SHOW SLAVE STATUS"} // 8.4 knows only the first, 5.7 only the second
-	if flavor == "mariadb" {
+	if flavor.IsMariaDB() {
 		qs = []string{"SHOW ALL SLAVES STATUS"}
 	}
 	for _, q := range qs {
@@ -201,7 +192,8 @@ func pairs(ctx context.Context, c *sql.Conn, q string) (map[string]string, error
 	return m, rows.Err()
 }
 
-// Variable returns a global variable as it was when the target was opened; not ok when the server has none of that name.
+// Variable returns a global variable as it was when the target was opened; not ok when the server has none of that
+// name.
 func (t *Target) Variable(name string) (value string, ok bool) {
 	value, ok = t.vars[strings.ToLower(name)]
 	return value, ok

@@ -64,7 +64,8 @@ func (f *fake) serve(c net.Conn) {
 			rows(c, 2, func(row func(...string)) { row("Threads_connected", "1") })
 		case strings.HasPrefix(sql, "SET"):
 			send(c, 1, fine)
-		case strings.Contains(sql, "SHOW STATUS") || strings.Contains(sql, "INFORMATION_SCHEMA") || strings.Contains(sql, "information_schema"):
+		case strings.Contains(sql, "SHOW STATUS") || strings.Contains(sql, "INFORMATION_SCHEMA") ||
+			strings.Contains(sql, "information_schema"):
 			rows(c, 2, func(func(...string)) {})
 		default:
 			send(c, 1, append([]byte{0xff, 0x7a, 0x04, '#'}, "42S02no such table"...))
@@ -95,7 +96,8 @@ func text(s string) []byte {
 	return append(append([]byte{0xfd}, byte(len(s)), byte(len(s)>>8), byte(len(s)>>16)), s...)
 }
 
-// rows answers with columns of text; f adds the rows. It ends with an EOF packet, or an OK one for clients that want that.
+// rows answers with columns of text; f adds the rows. It ends with an EOF packet, or an OK one for clients that want
+// that.
 func rows(c io.Writer, columns int, f func(row func(...string))) { rowsOf(c, typeText, columns, f) }
 
 const (

@@ -5,14 +5,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // maxFile bounds the files that are named to reach a server, bytes.
 const maxFile = 1 << 20
 
-// readFile reads a small file whole, and tells what it is. Its name may come from elsewhere: a device has no end, and a pipe keeps whoever
-// opens it waiting, so only regular files are read. One that says it is empty is not read either, for what lies in /proc may wait too.
+// readFile reads a small file whole, and tells what it is. Its name may come from elsewhere: a device has no end, and a
+// pipe keeps whoever opens it waiting, so only regular files are read. One that says it is empty is not read either,
+// for what lies in /proc may wait too.
 func readFile(name string) ([]byte, fs.FileInfo, error) {
 	st, err := os.Stat(name) // before it is opened, which alone does something to some devices
 	if err == nil {
@@ -21,7 +23,7 @@ func readFile(name string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, st, err
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe meanwhile
+	f, err := os.OpenFile(name, os.O_RDONLY|platform.NonBlock, 0) // it may have become a pipe meanwhile
 	if err != nil {
 		return nil, st, err
 	}

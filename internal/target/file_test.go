@@ -11,7 +11,8 @@ import (
 // TestFilesThatAreNone: what a target may name is read as a file, and nothing that waits, or that has no end.
 func TestFilesThatAreNone(t *testing.T) {
 	dir := t.TempDir()
-	pipe, large, fits, empty := filepath.Join(dir, "pipe"), filepath.Join(dir, "large"), filepath.Join(dir, "fits"), filepath.Join(dir, "empty")
+	pipe, large, fits, empty := filepath.Join(dir, "pipe"), filepath.Join(dir, "large"), filepath.Join(dir, "fits"),
+		filepath.Join(dir, "empty")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -24,10 +25,12 @@ func TestFilesThatAreNone(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		pipe: "not a regular file", "/dev/zero": "not a regular file", dir: "not a regular file", large: "larger than", fits: "", empty: "", dir + "/none": "no such file",
+		pipe: "not a regular file", "/dev/zero": "not a regular file", dir: "not a regular file", large: "larger than",
+		fits: "", empty: "", dir + "/none": "no such file",
 	} {
 		b, st, err := readFile(name)
-		if want == "" && (err != nil || int64(len(b)) != st.Size()) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && (err != nil || int64(len(b)) != st.Size()) || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %d bytes, %v, want %q", name, len(b), err, want)
 		}
 		if want == "" {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -42,8 +41,8 @@ var countedAt = func() map[string]int {
 	return m
 }()
 
-// askSpent asks a session what it has counted. SHOW would not do: the server leaves what SHOW STATUS itself takes out of the session's counts,
-// and puts it into the totals all the same.
+// askSpent asks a session what it has counted. SHOW would not do: the server leaves what SHOW STATUS itself takes out
+// of the session's counts, and puts it into the totals all the same.
 var askSpent = func() string {
 	var names []string
 	for _, name := range counted {
@@ -54,9 +53,10 @@ var askSpent = func() string {
 	return "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM %s WHERE VARIABLE_NAME IN (" + strings.Join(names, ",") + ")"
 }()
 
-// statusBySchema reports whether the server keeps its status in performance_schema, where it is also while performance_schema is off: MySQL 5.7.
+// statusBySchema reports whether the server keeps its status in performance_schema, where it is also while
+// performance_schema is off: MySQL 5.7.
 func (t *Target) statusBySchema() bool {
-	return t.facts.Flavor != "mariadb" && t.facts.Version.AtLeast(5, 7, 0)
+	return !t.facts.Flavor.IsMariaDB() && t.facts.Version.AtLeast(5, 7, 0)
 }
 
 func (t *Target) askSpent() string {
@@ -86,7 +86,8 @@ type footprint struct {
 	at      uint64 // when a session was begun here last, by the number of all sessions
 }
 
-// unaskedAtLeast is what a session that was not asked since may hide of the figures that grow by one or two with a statement, before more is known.
+// unaskedAtLeast is what a session that was not asked since may hide of the figures that grow by one or two with a
+// statement, before more is known.
 const unaskedAtLeast = 20
 
 // takenAtLeast is the same for a single statement.
@@ -105,8 +106,8 @@ func (f *footprint) idle() (at uint64, ok bool) {
 	return f.at, f.live == 0 && f.working == 0
 }
 
-// footprintOn returns that of a server; nil when this process has sessions on more servers than it keeps count of. The server that has
-// had none for the longest time is forgotten for a new one.
+// footprintOn returns that of a server; nil when this process has sessions on more servers than it keeps count of. The
+// server that has had none for the longest time is forgotten for a new one.
 func footprintOn(where string) *footprint {
 	footprints.Lock()
 	defer footprints.Unlock()
@@ -125,7 +126,8 @@ func footprintOn(where string) *footprint {
 	if f == nil && len(footprints.by) < sentServers {
 		n := len(counted)
 		f = &footprint{
-			where: where, total: make([]float64, n), burst: make([]float64, n), seen: make([]float64, n), per: make([]float64, n),
+			where: where, total: make([]float64, n), burst: make([]float64, n), seen: make([]float64, n),
+			per: make([]float64, n),
 		}
 		footprints.by[where] = f
 	}
@@ -146,7 +148,8 @@ type meter struct {
 	since int       // statements since then
 }
 
-// logins are those for reading to one address: whatever a session sends before it has learned which server answers is in no footprint.
+// logins are those for reading to one address: whatever a session sends before it has learned which server answers is
+// in no footprint.
 type logins struct{ begun, ended atomic.Uint64 }
 
 // newMeter begins to count a session. A load is the user's own, and so is what a user has agreed to.
@@ -162,8 +165,9 @@ func newMeter(t *Target, where string, p Purpose) *meter {
 	f.sends++
 	f.pending += unaskedAtLeast
 	f.total[countedAt[connections]]++
-	f.total[countedAt[comSelect]]++                                                       // askSelf
-	return &meter{f: f, t: t, last: make([]float64, len(counted)), since: unaskedAtLeast} // to set itself up it sends some
+	f.total[countedAt[comSelect]]++ // askSelf
+	// to set itself up it sends some
+	return &meter{f: f, t: t, last: make([]float64, len(counted)), since: unaskedAtLeast}
 }
 
 // sent takes note of a statement before it is sent.
@@ -191,8 +195,8 @@ func words(sql string) string {
 	return sql
 }
 
-// answered takes note of the rows of a statement. What SHOW STATUS takes is in the server's totals and in no session's: one temporary table, and one
-// scan of it, or two where the list is made of another one.
+// answered takes note of the rows of a statement. What SHOW STATUS takes is in the server's totals and in no session's:
+// one temporary table, and one scan of it, or two where the list is made of another one.
 func (m *meter) answered(sql string, rows int) {
 	sql = words(sql)
 	if m == nil || !strings.HasPrefix(sql, "SHOW ") {
@@ -203,9 +207,15 @@ func (m *meter) answered(sql string, rows int) {
 		return
 	}
 	n := float64(rows)
-	hidden := map[string]float64{"created_tmp_tables": 1, "select_scan": 1, "handler_read_rnd_next": n + 1, "handler_tmp_write": n, "rows_sent": n}
+	hidden := map[string]float64{
+		"created_tmp_tables": 1, "select_scan": 1, "handler_read_rnd_next": n + 1,
+		"handler_tmp_write": n, "rows_sent": n,
+	}
 	if m.t.statusBySchema() {
-		hidden = map[string]float64{"created_tmp_tables": 1, "select_scan": 1, "handler_read_rnd_next": n + 1, "handler_write": n, "handler_external_lock": 2, "table_open_cache_hits": 1}
+		hidden = map[string]float64{
+			"created_tmp_tables": 1, "select_scan": 1, "handler_read_rnd_next": n + 1,
+			"handler_write": n, "handler_external_lock": 2, "table_open_cache_hits": 1,
+		}
 		if strings.Contains(rest, "WHERE") {
 			hidden["select_range"], hidden["handler_read_key"] = 1, n
 		} else {
@@ -271,7 +281,7 @@ func (m *meter) left() {
 // another. What enters has to leave.
 func (f *footprint) enter() (leave func()) {
 	for {
-		free := lockWork(f.where, syscall.LOCK_SH)
+		free := lockWork(f.where, false)
 		f.mu.Lock()
 		held := f.held
 		if held == nil {
@@ -310,7 +320,7 @@ func (f *footprint) hold() (release func()) {
 	held := make(chan struct{})
 	f.held = held
 	f.mu.Unlock()
-	free := lockWork(f.where, syscall.LOCK_EX)
+	free := lockWork(f.where, true)
 	once := sync.OnceFunc(func() {
 		free()
 		f.mu.Lock()
@@ -407,7 +417,8 @@ func othersNow(where string) *others {
 	return o
 }
 
-// Until completes what was known with what may have come to it until now, when the server has told its totals in one statement since.
+// Until completes what was known with what may have come to it until now, when the server has told its totals in one
+// statement since.
 func (s Spent) Until() Spent {
 	if s.f == nil {
 		return s
@@ -435,7 +446,8 @@ func (s Spent) Until() Spent {
 	return s
 }
 
-// account asks a connection of the driver's what it has counted; the caller sees to it that it is not waited for too long.
+// account asks a connection of the driver's what it has counted; the caller sees to it that it is not waited for too
+// long.
 func (m *meter) account(where string, nc net.Conn, ask func(sql string) (driver.Rows, error)) {
 	sql, now := m.t.askSpent(), map[string]float64{}
 	tell(where, m, sql)
@@ -483,8 +495,9 @@ func spentRow(to map[string]float64) func([]driver.Value) {
 	}
 }
 
-// Work begins a piece of work on the connection: a few questions one after the other. done ends it and asks the connection what they made the server
-// count; it is called by the goroutine that asked them. query, which may be nil, takes the place of Asker.Query there.
+// Work begins a piece of work on the connection: a few questions one after the other. done ends it and asks the
+// connection what they made the server count; it is called by the goroutine that asked them. query, which may be nil,
+// takes the place of Asker.Query there.
 func (a *Asker) Work(query Query) (done func(ctx context.Context)) {
 	if query == nil {
 		query = a.Query
@@ -533,8 +546,8 @@ func (a *Asker) Settle(ctx context.Context, query Query) (others bool) {
 	return others
 }
 
-// Hold keeps work from beginning until release is called, for a few statements' time at most: so that the server's totals and Dyno's part of them can be
-// read at one moment.
+// Hold keeps work from beginning until release is called, for a few statements' time at most: so that the server's
+// totals and Dyno's part of them can be read at one moment.
 func (a *Asker) Hold() (release func()) {
 	if f := a.footprint(); f != nil {
 		return f.hold()
@@ -542,8 +555,8 @@ func (a *Asker) Hold() (release func()) {
 	return func() {}
 }
 
-// Spent returns Dyno's own part of the server's totals: what the sessions for reading of this process have counted. It waits shortly for work
-// that is under way. It is not ok when the server does not say.
+// Spent returns Dyno's own part of the server's totals: what the sessions for reading of this process have counted. It
+// waits shortly for work that is under way. It is not ok when the server does not say.
 func (a *Asker) Spent(ctx context.Context, query Query) (Spent, bool) {
 	if err := a.Open(ctx); err != nil || a.s.meter == nil {
 		return Spent{}, false

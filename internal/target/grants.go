@@ -8,31 +8,32 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // Tasks are what an account can be made for, see Grants.
 var tasks = []string{"watch", "explain", "change", "load"}
 
-// Grants returns the statements that give an account what a task needs and no more, without creating the account. user is
-// 'name'@'host' or name, which then means name@localhost. Tasks:
+// Grants returns the statements that give an account what a task needs and no more, without creating the account. user
+// is 'name'@'host' or name, which then means name@localhost. Tasks:
 //
 //	watch    read counters, digests and the processlist; no data
 //	explain  EXPLAIN statements on the named schemas: reads data; neither executes routines nor looks into views
 //	change   add and drop indexes on the named schemas; reads no data
 //	load     run workloads in the named schemas, creating and dropping tables in them
 //
-// flavor is one of Facts.Flavor. MariaDB split REPLICATION CLIENT into BINLOG MONITOR and SLAVE MONITOR in 10.5; the statements for
-// mariadb are for 10.5 and later.
-func Grants(flavor, task, user string, schemas []string) ([]string, error) {
-	if !slices.Contains([]string{"mysql", "percona", "mariadb"}, flavor) {
+// flavor is one of Facts.Flavor. MariaDB split REPLICATION CLIENT into BINLOG MONITOR and SLAVE MONITOR in 10.5; the
+// statements for mariadb are for 10.5 and later.
+func Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
+	if !slices.Contains(dbms.All(), flavor) {
 		return nil, fmt.Errorf("write grants: unknown flavor %q: it is mysql, percona or mariadb", flavor)
 	}
 	to, err := account(user)
 	if err != nil {
 		return nil, fmt.Errorf("write grants: %w", err)
 	}
-	maria := flavor == "mariadb"
+	maria := flavor.IsMariaDB()
 	watch := func() []string {
 		g := []string{"GRANT PROCESS, REPLICATION CLIENT ON *.* TO " + to}
 		if maria {
@@ -50,11 +51,13 @@ func Grants(flavor, task, user string, schemas []string) ([]string, error) {
 	case "watch":
 		return watch(), nil
 	case "explain":
-		// EXPLAIN of UPDATE and DELETE needs those privileges: Dyno explains the SELECT that reads the same rows instead.
+		// EXPLAIN of UPDATE and DELETE needs those privileges: Dyno explains the SELECT that reads the same rows
+		// instead.
 		out, on = watch(), "SELECT"
 	case "change":
-		// PROCESS shows the transactions that would block the change. ALTER TABLE … ADD INDEX needs ALTER alone; information_schema shows
-		// columns only to who has a privilege on them, and REFERENCES is the one that reads and writes no data.
+		// PROCESS shows the transactions that would block the change. ALTER TABLE … ADD INDEX needs ALTER alone;
+		// information_schema shows columns only to who has a privilege on them, and REFERENCES is the one that reads
+		// and writes no data.
 		out, on = []string{"GRANT PROCESS ON *.* TO " + to}, "ALTER, REFERENCES"
 		if !maria {
 			out = append(out, "GRANT SELECT ON `performance_schema`.* TO "+to)
@@ -65,7 +68,8 @@ func Grants(flavor, task, user string, schemas []string) ([]string, error) {
 		return nil, fmt.Errorf("write grants: unknown task %q: it is one of %s", task, strings.Join(tasks, ", "))
 	}
 	if len(schemas) == 0 {
-		return nil, fmt.Errorf("write grants: the task %s needs the names of the schemas it is for: --schema NAME", task)
+		return nil, fmt.Errorf("write grants: the task %s needs the names of the schemas it is for: --schema NAME",
+			task)
 	}
 	for _, s := range schemas {
 		p, err := schemaPattern(s)
@@ -105,8 +109,8 @@ func ExplainCommand(schemas []string) string {
 	return "dyno target grants --task explain --schema " + list
 }
 
-// TrustParameter is explain-schemas=… of a URL for schemas, whose names a tenant chooses: one with a comma, which the parameter cannot
-// express, is left out.
+// TrustParameter is explain-schemas=… of a URL for schemas, whose names a tenant chooses: one with a comma, which the
+// parameter cannot express, is left out.
 func TrustParameter(schemas []string) string {
 	var list []string
 	for _, s := range schemas {
@@ -117,28 +121,33 @@ func TrustParameter(schemas []string) string {
 	return "explain-schemas=" + strings.Join(list, ",")
 }
 
-// CreateAccount returns the statement that creates an account, unless it is there, so that it can log in nowhere before the second one, with a
-// password in place of the dots, opens it: MySQL 5.7.6, MariaDB 10.4.2 and later. user is as for Grants.
+// CreateAccount returns the statement that creates an account, unless it is there, so that it can log in nowhere before
+// the second one, with a password in place of the dots, opens it: MySQL 5.7.6, MariaDB 10.4.2 and later. user is as for
+// Grants.
 func CreateAccount(user string) (create, unlock string, err error) {
 	who, err := account(user)
 	if err != nil {
 		return "", "", fmt.Errorf("write an account: %w", err)
 	}
-	return "CREATE USER IF NOT EXISTS " + who + " ACCOUNT LOCK", "ALTER USER " + who + " IDENTIFIED BY '…' ACCOUNT UNLOCK", nil
+	return "CREATE USER IF NOT EXISTS " + who + " ACCOUNT LOCK", "ALTER USER " + who + " IDENTIFIED BY '…' ACCOUNT " +
+		"UNLOCK", nil
 }
 
 // QuoteAccount returns 'user'@'host' as Grants and CreateAccount take it.
 func QuoteAccount(user, host string) string { return quoteText(user) + "@" + quoteText(host) }
 
-// RefusedHost returns the host of the account that a server refused to log in, which is our address as the server sees it; empty when err is
-// no such refusal of user.
+// RefusedHost returns the host of the account that a server refused to log in, which is our address as the server sees
+// it; empty when err is no such refusal of user.
 func RefusedHost(err error, user string) string {
 	if KindOf(err) != AuthFailed {
 		return ""
 	}
 	_, rest, ok := strings.Cut(err.Error(), "Access denied for user '"+user+"'@'")
 	host, _, closed := strings.Cut(rest, "'")
-	if !ok || !closed || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == '\\' || !unicode.IsPrint(r) }) {
+	if !ok || !closed || strings.ContainsFunc(host, func(r rune) bool {
+		return r <= ' ' || r == '\\' ||
+			!unicode.IsPrint(r)
+	}) {
 		return ""
 	}
 	return host

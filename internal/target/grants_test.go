@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -16,7 +17,8 @@ func TestGrantsAreEnoughAndNoMore(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
 			q := "`my_shop ``x``%`"
-			s.Exec(t, "CREATE DATABASE "+q, "CREATE DATABASE `myAshop ``x``%`", "CREATE TABLE "+q+".t (a INT)", "CREATE TABLE `myAshop ``x``%`.t (a INT)",
+			s.Exec(t, "CREATE DATABASE "+q, "CREATE DATABASE `myAshop ``x``%`", "CREATE TABLE "+q+".t (a INT)",
+				"CREATE TABLE `myAshop ``x``%`.t (a INT)",
 				"CREATE DATABASE secret", "CREATE TABLE secret.t (a INT)")
 			can := func(task string, yes bool, statements ...string) {
 				t.Helper()
@@ -41,17 +43,19 @@ func TestGrantsAreEnoughAndNoMore(t *testing.T) {
 			}
 			for _, task := range tasks {
 				s.Exec(t, "CREATE USER '"+task+"'@'localhost'")
-				gs, err := Grants(flavor, task, task+"@localhost", []string{odd})
+				gs, err := Grants(dbms.Flavor(flavor), task, task+"@localhost", []string{odd})
 				if err != nil {
 					t.Fatal(err)
 				}
 				s.Exec(t, gs...)
-				can(task, false, "SELECT a FROM secret.t", "SELECT a FROM `myAshop ``x``%`.t", "CREATE TABLE secret.u (a INT)", "SET GLOBAL max_connections=50", "FLUSH LOGS",
+				can(task, false, "SELECT a FROM secret.t", "SELECT a FROM `myAshop ``x``%`.t",
+					"CREATE TABLE secret.u (a INT)", "SET GLOBAL max_connections=50", "FLUSH LOGS",
 					"SELECT * FROM mysql.user")
 			}
 			watch := []string{
 				"SHOW ENGINE INNODB STATUS", "SELECT * FROM information_schema.INNODB_METRICS LIMIT 1",
-				"SELECT * FROM performance_schema.events_statements_summary_by_digest LIMIT 1", "SELECT * FROM information_schema.INNODB_TRX",
+				"SELECT * FROM performance_schema.events_statements_summary_by_digest LIMIT 1",
+				"SELECT * FROM information_schema.INNODB_TRX",
 			}
 			if flavor == "mariadb" {
 				watch = append(watch, "SHOW ALL SLAVES STATUS")
@@ -62,10 +66,13 @@ func TestGrantsAreEnoughAndNoMore(t *testing.T) {
 			can("watch", false, "SELECT a FROM "+q+".t")
 			can("explain", true, append(watch, "EXPLAIN SELECT a FROM "+q+".t", "SHOW CREATE TABLE "+q+".t")...)
 			can("explain", false, "INSERT INTO "+q+".t VALUES (1)", "ALTER TABLE "+q+".t ADD INDEX k (a)")
-			can("change", true, "ALTER TABLE "+q+".t ADD INDEX k (a), ALGORITHM=INPLACE, LOCK=NONE", "SELECT * FROM information_schema.INNODB_TRX",
+			can("change", true, "ALTER TABLE "+q+".t ADD INDEX k (a), ALGORITHM=INPLACE, LOCK=NONE",
+				"SELECT * FROM information_schema.INNODB_TRX",
 				"ALTER TABLE "+q+".t DROP INDEX k, ALGORITHM=INPLACE, LOCK=NONE")
-			can("change", false, "SELECT a FROM "+q+".t", "DROP TABLE "+q+".t", "DELETE FROM "+q+".t", "UPDATE "+q+".t SET a=1")
-			can("load", true, "CREATE TABLE "+q+".sbtest1 (a INT)", "INSERT INTO "+q+".sbtest1 VALUES (1)", "UPDATE "+q+".sbtest1 SET a=2",
+			can("change", false, "SELECT a FROM "+q+".t", "DROP TABLE "+q+".t", "DELETE FROM "+q+".t",
+				"UPDATE "+q+".t SET a=1")
+			can("load", true, "CREATE TABLE "+q+".sbtest1 (a INT)", "INSERT INTO "+q+".sbtest1 VALUES (1)",
+				"UPDATE "+q+".sbtest1 SET a=2",
 				"DELETE FROM "+q+".sbtest1", "ALTER TABLE "+q+".sbtest1 ADD INDEX k (a)", "DROP TABLE "+q+".sbtest1")
 			can("load", false, "SHOW ENGINE INNODB STATUS")
 
@@ -106,7 +113,8 @@ func TestGrantsQuote(t *testing.T) {
 
 	bad := func(flavor, task, user string, schemas ...string) {
 		t.Helper()
-		if g, err := Grants(flavor, task, user, schemas); err == nil || !strings.HasPrefix(err.Error(), "write grants: ") {
+		if g, err := Grants(dbms.Flavor(flavor), task, user, schemas); err == nil ||
+			!strings.HasPrefix(err.Error(), "write grants: ") {
 			t.Errorf("%s %s %s %v: %v, %v", flavor, task, user, schemas, g, err)
 		}
 	}

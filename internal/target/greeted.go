@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// maxAnswer bounds what a server may say between two statements of Dyno's own, bytes: whoever keeps what it says must not run out of
-// memory over it. 200 000 rows of statement digests fit.
+// maxAnswer bounds what a server may say between two statements of Dyno's own, bytes: whoever keeps what it says must
+// not run out of memory over it. 200 000 rows of statement digests fit.
 const maxAnswer = 64 << 20
 
 // mostOfALogin bounds what a server may say between two packets of a login, its certificates among it, bytes.
@@ -24,11 +24,12 @@ var (
 	errWantsPassword = errors.New("the server requires the plain password, and the connection is not encrypted")
 )
 
-// greeted is a connection whose server has said its first packet, kept in head for the driver to read again. What the server says comes
-// through here, so here it is held to its bounds.
+// greeted is a connection whose server has said its first packet, kept in head for the driver to read again. What the
+// server says comes through here, so here it is held to its bounds.
 type greeted struct {
 	net.Conn
-	owner string // the account of this machine that answers, as a number; empty for what is not known or does not matter
+	// the account of this machine that answers, as a number; empty for what is not known or does not matter
+	owner string
 	head  []byte
 	most  int64        // bytes that an answer may have, 0 for any number
 	later int64        // most after the login
@@ -64,11 +65,13 @@ func (c *greeted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// requestTLS is the length of the packet that asks for encryption: the beginning of an answer to the greeting, without the user.
+// requestTLS is the length of the packet that asks for encryption: the beginning of an answer to the greeting, without
+// the user.
 const requestTLS = 4 + 32
 
-// keysRecord is the length of a record by which TLS 1.3 answers a server that wants new keys: header, message, kind, tag. Such an answer is
-// no question, or a server could ask for keys again and again and never come to its bound. A question as short is a ping.
+// keysRecord is the length of a record by which TLS 1.3 answers a server that wants new keys: header, message, kind,
+// tag. Such an answer is no question, or a server could ask for keys again and again and never come to its bound. A
+// question as short is a ping.
 const keysRecord = 5 + 5 + 1 + 16
 
 func (c *greeted) Write(b []byte) (int, error) {
@@ -98,8 +101,8 @@ const (
 	mostOfAPiece = 1 << 16
 )
 
-// packet reads one packet of a login. Whoever answers may claim to need the password and send a key of its own to seal it with: unless
-// that was asked for, the login ends here.
+// packet reads one packet of a login. Whoever answers may claim to need the password and send a key of its own to seal
+// it with: unless that was asked for, the login ends here.
 func (c *greeted) packet() ([]byte, error) {
 	b := make([]byte, 4, 128)
 	if _, err := io.ReadFull(c.Conn, b); err != nil {

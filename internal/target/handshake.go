@@ -13,8 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
-// dial connects and reads the greeting, so that whatever answers is known to be a MySQL server before the driver talks to it:
-// the driver trusts the shape of that packet, and would blame the network for an SSH server.
+// dial connects and reads the greeting, so that whatever answers is known to be a MySQL server before the driver talks
+// to it: the driver trusts the shape of that packet, and would blame the network for an SSH server.
 func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := s.reach(ctx, network, address)
 	if err != nil {
@@ -50,7 +50,10 @@ func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, err
 			return nil, err
 		}
 	}
-	g := &greeted{Conn: c, owner: owner, head: head, most: mostOfALogin, later: s.MaxAnswer, login: plain, anyKey: s.TakeServerKey, ownKey: s.ServerKey != ""}
+	g := &greeted{
+		Conn: c, owner: owner, head: head, most: mostOfALogin, later: s.MaxAnswer, login: plain,
+		anyKey: s.TakeServerKey, ownKey: s.ServerKey != "",
+	}
 	switch {
 	case s.MaxAnswer == 0:
 		g.later = maxAnswer
@@ -85,11 +88,12 @@ func (s *Spec) reach(ctx context.Context, network, address string) (net.Conn, er
 	return s.Via.Dial(ctx, s.Jump, address)
 }
 
-// dial connects. To localhost it goes by IPv4 first, where servers of this machine listen: another account may listen on the same port of
-// IPv6, which the system's resolver names first, and keep Dyno from logging in.
+// dial connects. To localhost it goes by IPv4 first, where servers of this machine listen: another account may listen
+// on the same port of IPv6, which the system's resolver names first, and keep Dyno from logging in.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if host, port, err := net.SplitHostPort(address); err == nil && host == "localhost" {
-		if c, err := new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port)); err == nil || ctx.Err() != nil {
+		if c, err := new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port)); err == nil ||
+			ctx.Err() != nil {
 			return c, err
 		}
 	}
@@ -115,7 +119,8 @@ const refusal = 0xff
 // maxGreeting is more than any server's first packet takes.
 const maxGreeting = 4096
 
-// greeting reads the first packet: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_handshake_v10.html
+// greeting reads the first packet:
+// https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_handshake_v10.html
 func greeting(r io.Reader) ([]byte, error) {
 	b := make([]byte, 4, 128)
 	if n, err := io.ReadFull(r, b); err != nil {
@@ -142,7 +147,8 @@ func greeting(r io.Reader) ([]byte, error) {
 		}
 	case 10:
 		version, rest, ok := strings.Cut(string(p[1:]), "\x00")
-		// thread id 4, scramble 8, filler 1, capabilities 2, collation 1, status 2, capabilities 2, length 1, reserved 10, scramble 13
+		// thread id 4, scramble 8, filler 1, capabilities 2, collation 1, status 2, capabilities 2, length 1, reserved
+		// 10, scramble 13
 		if !ok || version == "" || len(rest) < 44 {
 			return nil, notAServer(b)
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLocalhostIsIPv4First: whoever listens at ::1, on the port of a server of 127.0.0.1, is not in its way. Where /etc/hosts has no ::1
-// for localhost this says nothing.
+// TestLocalhostIsIPv4First: whoever listens at ::1, on the port of a server of 127.0.0.1, is not in its way. Where
+// /etc/hosts has no ::1 for localhost this says nothing.
 func TestLocalhostIsIPv4First(t *testing.T) {
 	a, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

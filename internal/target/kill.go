@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Kill ends a session that the target's account has from this machine; found reports whether there was one. The number alone is not enough:
-// after a restart, or where a balancer has another server answer, it is another user's.
+// Kill ends a session that the target's account has from this machine; found reports whether there was one. The number
+// alone is not enough: after a restart, or where a balancer has another server answer, it is another user's.
 func (t *Target) Kill(ctx context.Context, id uint64) (found bool, err error) {
 	conn, err := t.Conn(ctx)
 	if err != nil {

@@ -14,20 +14,21 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
-// KnownServers is a file that remembers by what servers were known at the first login, as ssh's known_hosts does. A line is one of
+// KnownServers is a file that remembers by what servers were known at the first login, as ssh's known_hosts does. A
+// line is one of
 //
 //	PLACE SHA256 FINGERPRINT [proof]
 //	PLACE PLAIN
 //	PLACE UID NUMBER
 //
-// the certificate of a server which no CA vouches for, as `openssl x509 -fingerprint -sha256` prints it, with "proof" where the user lets
-// later ones prove themselves, see Trust; that it offered no encryption; the account that it runs as on this machine. A place may have
-// several lines of each. Comments are kept. It is safe for concurrent use by several processes. A nil one remembers nothing.
+// the certificate of a server which no CA vouches for, as `openssl x509 -fingerprint -sha256` prints it, with "proof"
+// where the user lets later ones prove themselves, see Trust; that it offered no encryption; the account that it runs
+// as on this machine. A place may have several lines of each. Comments are kept. It is safe for concurrent use by
+// several processes. A nil one remembers nothing.
 type KnownServers struct{ path string }
 
 // OpenKnown names the file; it need not exist yet.
@@ -38,8 +39,8 @@ const (
 	byNone        = "PLAIN"
 	byAccount     = "UID"
 	knownProof    = "proof"
-	// maxKnown bounds the lines of the file: one that is too large to be read lets nobody in, and whoever may have servers tried can
-	// have any number of certificates remembered.
+	// maxKnown bounds the lines of the file: one that is too large to be read lets nobody in, and whoever may have
+	// servers tried can have any number of certificates remembered.
 	maxKnown = 5000
 )
 
@@ -102,8 +103,10 @@ func (k *KnownServers) of(place string) ([]mark, error) {
 	}
 	if err != nil {
 		return nil, &Error{
-			Op: "read known_servers", Kind: BadTarget, Err: fmt.Errorf("what is remembered of servers cannot be read: %w", err),
-			Hint: "fix that file or its mode, or restore it; no password was sent. Without it, servers are remembered as the next logins find them",
+			Op: "read known_servers", Kind: BadTarget, Err: fmt.Errorf("what is remembered of servers cannot be "+
+				"read: %w", err),
+			Hint: "fix that file or its mode, or restore it; no password was sent. Without it, servers are " +
+				"remembered as the next logins find them",
 		}
 	}
 	return all, nil
@@ -118,7 +121,8 @@ func (k *KnownServers) parse(b []byte, place string) (all []mark, rest []byte, e
 		if len(f) > 0 && !strings.HasPrefix(f[0], "#") {
 			m, ok := parseMark(f[1:])
 			if !ok {
-				return nil, nil, fmt.Errorf("%s: line %d is not PLACE %s FINGERPRINT, PLACE %s or PLACE %s NUMBER", k.path, n, byCertificate, byNone, byAccount)
+				return nil, nil, fmt.Errorf("%s: line %d is not PLACE %s FINGERPRINT, PLACE %s or PLACE %s NUMBER",
+					k.path, n, byCertificate, byNone, byAccount)
 			}
 			if f[0] == place {
 				all = append(all, m)
@@ -141,7 +145,8 @@ func (k *KnownServers) update(place string, f func([]mark) []mark) error {
 			b = append(b, m.line(place)...)
 		}
 		if err == nil && len(b) > len(old) && (len(b) > maxFile || bytes.Count(b, []byte("\n")) > maxKnown) {
-			err = fmt.Errorf("%s is full: it holds %d lines and 1 MiB at most; remove those of servers that are gone", k.path, maxKnown)
+			err = fmt.Errorf("%s is full: it holds %d lines and 1 MiB at most; remove those of servers that are gone",
+				k.path, maxKnown)
 		}
 		return b, err
 	})
@@ -161,10 +166,7 @@ func (k *KnownServers) change(f func([]byte) ([]byte, error)) error {
 		return err
 	}
 	defer lock.Close()
-	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
-		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
-	}
-	if err != nil {
+	if err := platform.WaitLock(lock); err != nil {
 		return err
 	}
 	old, _, err := readFile(k.path)
@@ -196,7 +198,8 @@ func fingerprint(c *x509.Certificate) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
 
-// place is what a server is remembered as: host and port or a socket's path, and the jump host through which they are those.
+// place is what a server is remembered as: host and port or a socket's path, and the jump host through which they are
+// those.
 func (s Spec) place() string {
 	p := s.Where()
 	if s.Network != "unix" {
@@ -208,8 +211,8 @@ func (s Spec) place() string {
 	return strings.Join(strings.Fields(p), "%20")
 }
 
-// remember keeps what a server that has let us in is known by, so far as nothing of the kind is remembered. That it cannot be kept, in a
-// home that may not be written to, is no reason not to work: Facts.Trust tells.
+// remember keeps what a server that has let us in is known by, so far as nothing of the kind is remembered. That it
+// cannot be kept, in a home that may not be written to, is no reason not to work: Facts.Trust tells.
 func (s Spec) remember(a *attempt) {
 	var is []mark
 	switch {
@@ -265,7 +268,8 @@ type Accepted struct {
 	Was         []string `json:"was,omitzero"` // fingerprints of certificates
 	Is          string   `json:"is,omitzero"`  // empty when the connection is verified or not encrypted
 	WasAccounts []string `json:"was_accounts,omitzero"`
-	Account     string   `json:"account,omitzero"` // of this machine that the server runs as, as in "user 112 (mysql)"; empty elsewhere
+	// of this machine that the server runs as, as in "user 112 (mysql)"; empty elsewhere
+	Account string `json:"account,omitzero"`
 }
 
 // accounts names the accounts among what is remembered.
@@ -277,8 +281,9 @@ func accounts(all []mark) []string {
 	return names
 }
 
-// Trust logs in whatever certificate the server shows and whoever runs it, and remembers that: in place of what was remembered, or with
-// add beside it. With proof the server must prove that it knows the password, see vouched, and later ones that do so take its place.
+// Trust logs in whatever certificate the server shows and whoever runs it, and remembers that: in place of what was
+// remembered, or with add beside it. With proof the server must prove that it knows the password, see vouched, and
+// later ones that do so take its place.
 func (s Spec) Trust(ctx context.Context, add, proof bool) (x Accepted, err error) {
 	all, err := s.Known.of(s.place())
 	if err != nil || s.Known == nil {
@@ -302,8 +307,10 @@ func (s Spec) Trust(ctx context.Context, add, proof bool) (x Accepted, err error
 	if proof {
 		if c := fresh.vouched(ctx); c == nil || fingerprint(c) != is {
 			return x, &Error{
-				Op: "have proved the certificate of", Kind: TLSFailed, Target: s.Where(), Err: errors.New("the server does not prove it"),
-				Hint: "MariaDB 11.4 and later do so for accounts with mysql_native_password and a self-generated certificate",
+				Op: "have proved the certificate of", Kind: TLSFailed, Target: s.Where(),
+				Err: errors.New("the server does not prove it"),
+				Hint: "MariaDB 11.4 and later do so for accounts with mysql_native_password and a self-generated " +
+					"certificate",
 			}
 		}
 	}
@@ -336,9 +343,11 @@ func (e *changedError) Error() string {
 	was := strings.Join(values(e.was, byCertificate), ", ")
 	switch {
 	case was == "":
-		return "the server offers encryption, and did not at an earlier login: its certificate has the SHA256 fingerprint " + e.is
+		return "the server offers encryption, and did not at an earlier login: its certificate has the SHA256 " +
+			"fingerprint " + e.is
 	case e.is == "":
-		return "the server offers no encryption, and did at an earlier login: its certificate then had the SHA256 fingerprint " + was
+		return "the server offers no encryption, and did at an earlier login: its certificate then had the SHA256 " +
+			"fingerprint " + was
 	}
 	return "the certificate has changed: its SHA256 fingerprint is " + e.is + ", remembered is " + was
 }
@@ -346,11 +355,15 @@ func (e *changedError) Error() string {
 func (e *changedError) hint() string {
 	switch {
 	case e.is == "":
-		return "someone may be in between: if the server was set up without TLS on purpose, `dyno target trust` with this target forgets the certificate; no password was sent"
+		return "someone may be in between: if the server was set up without TLS on purpose, `dyno target trust` with " +
+			"this target forgets the certificate; no password was sent"
 	case e.sent:
-		return "someone may be in between, and may have logged in as this account with the proof of the password that was sent: end such sessions, change the password, and only then see `dyno target trust`"
+		return "someone may be in between, and may have logged in as this account with the proof of the password " +
+			"that was sent: end such sessions, change the password, and only then see `dyno target trust`"
 	}
 	return "someone may be in between, or the server was set up again: compare with what " +
-		"`openssl x509 -noout -fingerprint -sha256 -in server-cert.pem` prints there, and if it is the server's own, `dyno target trust` with this target remembers it; " +
-		"no password was sent. MariaDB 11.4 and later without ssl_cert make a new one at each start: set ssl_cert and ssl_key there, or see `dyno target trust --proof`"
+		"`openssl x509 -noout -fingerprint -sha256 -in server-cert.pem` prints there, and if it is the server's own, " +
+		"`dyno target trust` with this target remembers it; " +
+		"no password was sent. MariaDB 11.4 and later without ssl_cert make a new one at each start: set ssl_cert " +
+		"and ssl_key there, or see `dyno target trust --proof`"
 }

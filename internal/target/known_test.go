@@ -116,14 +116,18 @@ func TestNoPasswordForWhoeverAnswers(t *testing.T) {
 			}
 		}
 		for _, mode := range []string{"required", "verify-ca", "verify-full"} {
-			fails(t, with(spec(t, "mysql://u@"+addr+"/?tls="+mode), func(s *Spec) { s.Password = NewSecret(password) }), TLSFailed, "offers no TLS")
+			fails(t, with(spec(t, "mysql://u@"+addr+"/?tls="+mode), func(s *Spec) { s.Password = NewSecret(password) }),
+				TLSFailed, "offers no TLS")
 		}
 		if got := x.has(); got != "" {
 			t.Errorf("%s: the server received %q", plugin, got)
 		}
-		fails(t, with(spec(t, "mysql://u@"+addr+"/?get-server-public-key=1"), func(s *Spec) { s.Password = NewSecret(password) }), AuthFailed, "wrong")
+		fails(t, with(spec(t, "mysql://u@"+addr+"/?get-server-public-key=1"), func(s *Spec) {
+			s.Password = NewSecret(password)
+		}), AuthFailed, "wrong")
 		if got := x.has(); !strings.Contains(got, password) {
-			t.Errorf("%s: the server received %q, though it was asked for its key: the test proves nothing", plugin, got)
+			t.Errorf("%s: the server received %q, though it was asked for its key: the test proves nothing", plugin,
+				got)
 		}
 	}
 }
@@ -134,7 +138,9 @@ func TestServerPublicKey(t *testing.T) {
 	s.Exec(t, "CREATE USER pw@'127.0.0.1' IDENTIFIED WITH caching_sha2_password BY '"+password+"'")
 	key := filepath.Join(s.Dir, "data", "public_key.pem")
 	url := func(params string) Spec {
-		return with(spec(t, fmt.Sprintf("mysql://pw@127.0.0.1:%d/?%s", s.Port, params)), func(s *Spec) { s.Password = NewSecret(password) })
+		return with(spec(t, fmt.Sprintf("mysql://pw@127.0.0.1:%d/?%s", s.Port, params)), func(s *Spec) {
+			s.Password = NewSecret(password)
+		})
 	}
 	opens := func(params string) {
 		t.Helper()
@@ -158,7 +164,8 @@ func TestServerPublicKey(t *testing.T) {
 	fails(t, url("server-public-key-path="+s.Dir+"/error.log"), BadTarget, "PEM")
 }
 
-// TestCertificateIsRemembered: the certificate of the first login is the server's, and another is refused, as is plain text.
+// TestCertificateIsRemembered: the certificate of the first login is the server's, and another is refused, as is plain
+// text.
 func TestCertificateIsRemembered(t *testing.T) {
 	a := newAuthority(t, "CA")
 	var certs, keys []string
@@ -206,7 +213,9 @@ func TestCertificateIsRemembered(t *testing.T) {
 	}
 	known := OpenKnown(filepath.Join(t.TempDir(), "home", "known_servers"))
 	url := func(params string) Spec {
-		return with(spec(t, "mysql://u@"+addr+"/?"+params), func(s *Spec) { s.Password, s.Known = NewSecret(password), known })
+		return with(spec(t, "mysql://u@"+addr+"/?"+params), func(s *Spec) {
+			s.Password, s.Known = NewSecret(password), known
+		})
 	}
 	opens := func(params string, want Trust) {
 		t.Helper()
@@ -264,7 +273,8 @@ func TestCertificateIsRemembered(t *testing.T) {
 	refused("", print(0), "no encryption")
 	opens("tls=disabled", TrustPlain) // the user's own word
 	behind(up[1])
-	if x, err := url("").Trust(t.Context(), false, false); err != nil || x.Is != print(1) || !slices.Equal(x.Was, []string{print(0)}) {
+	if x, err := url("").Trust(t.Context(), false, false); err != nil || x.Is != print(1) ||
+		!slices.Equal(x.Was, []string{print(0)}) {
 		t.Fatal(x, err)
 	}
 	opens("", TrustRemembered)
@@ -336,7 +346,8 @@ func TestKnownServersFile(t *testing.T) {
 	wg.Wait()
 	k := OpenKnown(path)
 	for n := range 20 {
-		if got, err := k.of(fmt.Sprintf("h%d:1", n)); err != nil || !slices.Equal(got, []mark{{byCertificate, "y", true}, {byCertificate, "z", false}}) {
+		if got, err := k.of(fmt.Sprintf("h%d:1", n)); err != nil ||
+			!slices.Equal(got, []mark{{byCertificate, "y", true}, {byCertificate, "z", false}}) {
 			t.Errorf("h%d: %v %v", n, got, err)
 		}
 	}
@@ -347,7 +358,8 @@ func TestKnownServersFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(b); !strings.HasPrefix(text, strings.TrimSuffix(hand, "b SHA256 BB")) || strings.Contains(text, "BB") || strings.Count(text, "\n") != 42 {
+	if text := string(b); !strings.HasPrefix(text, strings.TrimSuffix(hand, "b SHA256 BB")) ||
+		strings.Contains(text, "BB") || strings.Count(text, "\n") != 42 {
 		t.Errorf("%s", text)
 	}
 	for _, none := range []*KnownServers{nil, OpenKnown(filepath.Join(t.TempDir(), "none", "there"))} {
@@ -366,18 +378,23 @@ func TestKnownServersFile(t *testing.T) {
 	f("mysql://db:1/?ssh=ssh://me@jump:22", "db:1@ssh://me@jump:22")
 }
 
-// TestKnownServersHasABound: it is never more than can be read, what it holds stays good, and there is room again when lines go.
+// TestKnownServersHasABound: it is never more than can be read, what it holds stays good, and there is room again when
+// lines go.
 func TestKnownServersHasABound(t *testing.T) {
 	f := func(what, line string, lines int) {
 		t.Helper()
 		k := OpenKnown(filepath.Join(t.TempDir(), "known_servers"))
-		if err := os.WriteFile(k.path, []byte(strings.Repeat(line, lines)+mark{by: byCertificate, value: "AA"}.line("db:3306")), 0o600); err != nil {
+		if err := os.WriteFile(k.path, []byte(strings.Repeat(line, lines)+mark{
+			by:    byCertificate,
+			value: "AA",
+		}.line("db:3306")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		put := func(place string, with ...mark) error {
 			return k.update(place, func([]mark) []mark { return with })
 		}
-		if err := put("new:3306", mark{by: byCertificate, value: "BB"}); err == nil || !strings.Contains(err.Error(), "is full") {
+		if err := put("new:3306", mark{by: byCertificate, value: "BB"}); err == nil ||
+			!strings.Contains(err.Error(), "is full") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if all, err := k.of("db:3306"); err != nil || len(all) != 1 {
@@ -391,19 +408,22 @@ func TestKnownServersHasABound(t *testing.T) {
 	f("bytes", "# "+strings.Repeat("x", maxFile/2-13)+"\n", 2)
 }
 
-// TestLostMemoryLetsNobodyIn: where the remembered certificates cannot be read, nobody is taken for the server, and the file stays.
+// TestLostMemoryLetsNobodyIn: where the remembered certificates cannot be read, nobody is taken for the server, and the
+// file stays.
 func TestLostMemoryLetsNobodyIn(t *testing.T) {
 	s := servers.Start(t, "mysql")
 	s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED WITH caching_sha2_password BY '"+password+"'")
 	plain := servers.Start(t, "mariadb", "skip-ssl")
 	for what, spoil := range map[string]func(path string) error{
-		"a directory":  func(path string) error { return os.Mkdir(path, 0o700) },
-		"cut short":    func(path string) error { return os.WriteFile(path, []byte("db:3306 SHA2"), 0o600) },
-		"garbage":      func(path string) error { return os.WriteFile(path, make([]byte, 4096), 0o600) },
-		"too large":    func(path string) error { return os.WriteFile(path, make([]byte, maxFile+1), 0o600) },
-		"a loop":       func(path string) error { return os.Symlink(path, path) },
-		"no account":   func(path string) error { return os.WriteFile(path, []byte("db:3306 UID mysql\n"), 0o600) },
-		"another mark": func(path string) error { return os.WriteFile(path, []byte("db:3306 SHA256 AA:BB guess\n"), 0o600) },
+		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"cut short":   func(path string) error { return os.WriteFile(path, []byte("db:3306 SHA2"), 0o600) },
+		"garbage":     func(path string) error { return os.WriteFile(path, make([]byte, 4096), 0o600) },
+		"too large":   func(path string) error { return os.WriteFile(path, make([]byte, maxFile+1), 0o600) },
+		"a loop":      func(path string) error { return os.Symlink(path, path) },
+		"no account":  func(path string) error { return os.WriteFile(path, []byte("db:3306 UID mysql\n"), 0o600) },
+		"another mark": func(path string) error {
+			return os.WriteFile(path, []byte("db:3306 SHA256 AA:BB guess\n"), 0o600)
+		},
 	} {
 		path := filepath.Join(t.TempDir(), "known_servers")
 		if err := spoil(path); err != nil {
@@ -411,7 +431,9 @@ func TestLostMemoryLetsNobodyIn(t *testing.T) {
 		}
 		before, _ := os.ReadFile(path)
 		for _, port := range []int{s.Port, plain.Port} {
-			u := with(spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/", port)), func(s *Spec) { s.Password, s.Known = NewSecret(password), OpenKnown(path) })
+			u := with(spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/", port)), func(s *Spec) {
+				s.Password, s.Known = NewSecret(password), OpenKnown(path)
+			})
 			fails(t, u, BadTarget, "no password was sent")
 			if _, err := u.Trust(t.Context(), true, false); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: trusted: %v", what, err)

@@ -10,18 +10,18 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// LoadData streams rows into a table by LOAD DATA LOCAL INFILE: into is the statement from INTO TABLE on, rows what it calls the file.
-// It returns how many rows the server says it took. The server turns errors of the rows into warnings, and leaves out rows whose key
-// is there: compare the number with the rows sent, and ask for warnings.
+// LoadData streams rows into a table by LOAD DATA LOCAL INFILE: into is the statement from INTO TABLE on, rows what it
+// calls the file. It returns how many rows the server says it took. The server turns errors of the rows into warnings,
+// and leaves out rows whose key is there: compare the number with the rows sent, and ask for warnings.
 //
-// When rows fails, so does the call, and what was read before is in the table unless the caller rolls back. Servers may not allow it
-// (local_infile): see NoLoadData.
-// https://dev.mysql.com/doc/refman/9.0/en/load-data.html
+// When rows fails, so does the call, and what was read before is in the table unless the caller rolls back. Servers may
+// not allow it (local_infile): see NoLoadData. https://dev.mysql.com/doc/refman/9.0/en/load-data.html
 func (s *Session) LoadData(ctx context.Context, into string, rows io.Reader) (affected int64, err error) {
 	if err := s.watch(ctx); err != nil {
 		return 0, err
 	}
-	// The driver finds the reader by name among those of the whole process, and sends it to whichever server asks for that name.
+	// The driver finds the reader by name among those of the whole process, and sends it to whichever server asks for
+	// that name.
 	name := "dyno-" + rand.Text()
 	feed := &feed{Reader: rows}
 	mysql.RegisterReaderHandler(name, func() io.Reader { return feed })
@@ -52,7 +52,8 @@ func (f *feed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// NoLoadData reports whether err says that the server, a proxy or an account does not take LOAD DATA LOCAL INFILE at all.
+// NoLoadData reports whether err says that the server, a proxy or an account does not take LOAD DATA LOCAL INFILE at
+// all.
 func NoLoadData(err error) bool {
 	switch n, _ := ServerErrorNumber(err); n {
 	case 1148, // ER_NOT_ALLOWED_COMMAND: before MySQL 8.0, MariaDB

@@ -41,7 +41,8 @@ func TestLoadData(t *testing.T) {
 			}
 			f("4\td\n", 1) // the session is as good as before
 
-			if _, err := s.LoadData(ctx, "INTO TABLE d.nowhere", strings.NewReader("1\n")); err == nil || NoLoadData(err) {
+			if _, err := s.LoadData(ctx, "INTO TABLE d.nowhere", strings.NewReader("1\n")); err == nil ||
+				NoLoadData(err) {
 				t.Errorf("no such table: %v", err)
 			}
 			if _, err := s.Exec(ctx, "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE d.t"); err == nil {

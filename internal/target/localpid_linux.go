@@ -11,13 +11,14 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
-// LocalPID returns the process of the server when it runs on this machine and can be told for sure: the kernel says who holds the
-// other end of a connection, that process must bear a server's name, and the server's own thread id must belong to it, so that a proxy
-// is not taken for it, whatever a server behind it says.
+// LocalPID returns the process of the server when it runs on this machine and can be told for sure: the kernel says who
+// holds the other end of a connection, that process must bear a server's name, and the server's own thread id must
+// belong to it, so that a proxy is not taken for it, whatever a server behind it says.
 func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 	if t.spec.Jump != (tunnel.Jump{}) {
 		return 0, false
@@ -72,9 +73,9 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 }
 
 // threadOSID returns the thread that the kernel runs the session's statements in, 0 when the server does not tell.
-func (s *Session) threadOSID(ctx context.Context, flavor string) (tid int) {
+func (s *Session) threadOSID(ctx context.Context, flavor dbms.Flavor) (tid int) {
 	q := askThread
-	if flavor == "mariadb" {
+	if flavor.IsMariaDB() {
 		q = askThreadMariaDB
 	}
 	// An error leaves 0: the table may be switched off or denied.
@@ -90,7 +91,10 @@ func Peer(c *net.UnixConn) (pid, uid int, err error) {
 	}
 	var u *syscall.Ucred
 	var no error
-	if err := raw.Control(func(fd uintptr) { u, no = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED) }); err != nil {
+	if err := raw.Control(func(fd uintptr) {
+		u, no = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET,
+			syscall.SO_PEERCRED)
+	}); err != nil {
 		return 0, 0, err
 	}
 	if no != nil {
@@ -129,9 +133,9 @@ func openSocket(pid int, inode string) (bool, error) {
 	return false, nil
 }
 
-// runs reports whether the process is the server: it bears a server's name, and it owns the thread, or, when that is not known, is not
-// another than the one that the server's pid file names. The name alone keeps forwarders out: the rest is a server's word, and the
-// server at a forwarder's other end may be any.
+// runs reports whether the process is the server: it bears a server's name, and it owns the thread, or, when that is
+// not known, is not another than the one that the server's pid file names. The name alone keeps forwarders out: the
+// rest is a server's word, and the server at a forwarder's other end may be any.
 func runs(pid, tid int, file string, own int) bool {
 	if !bearsServersName(pid, own) {
 		return false
@@ -140,12 +144,14 @@ func runs(pid, tid int, file string, own int) bool {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", pid, tid)); err == nil {
 			return true
 		}
-		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // in a container the server counts its threads by other numbers
+		// in a container the server counts its threads by other numbers
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 		if err != nil {
 			return false
 		}
 		for _, task := range tasks {
-			if f := statusField(fmt.Sprintf("/proc/%d/task/%s/status", pid, task.Name()), "NSpid"); len(f) > 1 && f[len(f)-1] == strconv.Itoa(tid) {
+			if f := statusField(fmt.Sprintf("/proc/%d/task/%s/status", pid, task.Name()), "NSpid"); len(f) > 1 &&
+				f[len(f)-1] == strconv.Itoa(tid) {
 				return true
 			}
 		}
@@ -158,8 +164,9 @@ func runs(pid, tid int, file string, own int) bool {
 // programOf returns the program that a process runs. Tests put another in its place.
 var programOf = func(pid int) (string, error) { return os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) }
 
-// bearsServersName reports whether the process runs a server's program, or, where that may not be seen or a dynamic linker runs it,
-// calls itself one or, if it is of a trusted account or that of the server that Dyno started, own, was started as one.
+// bearsServersName reports whether the process runs a server's program, or, where that may not be seen or a dynamic
+// linker runs it, calls itself one or, if it is of a trusted account or that of the server that Dyno started, own, was
+// started as one.
 func bearsServersName(pid, own int) bool {
 	if exe, err := programOf(pid); err == nil {
 		if name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")); !strings.HasPrefix(name, "ld-") {

@@ -9,7 +9,8 @@ import (
 	"os"
 )
 
-// ErrElsewhere says that a server does not surely run on this machine, so that the files it names are not looked for here.
+// ErrElsewhere says that a server does not surely run on this machine, so that the files it names are not looked for
+// here.
 var ErrElsewhere = errors.New("identifying the server's process needs Linux")
 
 type process struct{}

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// malformed remembers the places whose logins were none: the driver keeps what it has read of each, so that for a while nothing is
-// asked there again, by whatever pool, asker or session.
+// malformed remembers the places whose logins were none: the driver keeps what it has read of each, so that for a while
+// nothing is asked there again, by whatever pool, asker or session.
 var malformed = held{at: map[string]heldPlace{}}
 
-// forgetMalformed is after how long without a malformed login a place is like any other. A good one in between says nothing.
+// forgetMalformed is after how long without a malformed login a place is like any other. A good one in between says
+// nothing.
 const forgetMalformed = 2 * retryFullMax
 
 type held struct {

@@ -52,7 +52,8 @@ func Open(ctx context.Context, s Spec) (*Target, error) {
 
 // pool makes a pool, which does not connect yet.
 func (t *Target) pool(p Purpose) (*sql.DB, error) {
-	// MySQL 8 would answer with statistics that are up to a day old. The variable that mends it hides in a comment, see settings.
+	// MySQL 8 would answer with statistics that are up to a day old. The variable that mends it hides in a comment, see
+	// settings.
 	fresh := map[string]string{"lock_wait_timeout": "5 /*!80003 , information_schema_stats_expiry = 0 */"}
 	c, err := t.connector(t.spec, SessionOptions{Purpose: p, Settings: fresh})
 	if err != nil {
@@ -94,13 +95,13 @@ func (t *Target) Spec() Spec { return t.spec }
 // Facts returns what the server said about itself when the target was opened.
 func (t *Target) Facts() Facts { return t.facts }
 
-// DB returns the small pool for what changes the server, and for what is asked on the way. Statements carry the comment that marks them as
-// Dyno's own; parameters are put into the text, not prepared. Times come as text, in UTC. Strict sql_mode, lock_wait_timeout 5 s; the
-// server ends a connection that is silent for a minute.
+// DB returns the small pool for what changes the server, and for what is asked on the way. Statements carry the comment
+// that marks them as Dyno's own; parameters are put into the text, not prepared. Times come as text, in UTC. Strict
+// sql_mode, lock_wait_timeout 5 s; the server ends a connection that is silent for a minute.
 func (t *Target) DB() *sql.DB { return t.db }
 
-// Reading returns the small pool for questions: the same as DB, but that its sessions change no data and that the server ends a SELECT
-// after ten seconds, where it can do either.
+// Reading returns the small pool for questions: the same as DB, but that its sessions change no data and that the
+// server ends a SELECT after ten seconds, where it can do either.
 func (t *Target) Reading() *sql.DB { return t.reading }
 
 // Conn returns a connection of DB for one user alone. Close gives it back.

@@ -22,13 +22,15 @@ func TestOpenLearnsTheServer(t *testing.T) {
 			if err := s.DB(t, "").QueryRow("SELECT VERSION()").Scan(&raw); err != nil {
 				t.Fatal(err)
 			}
-			if f.Flavor != flavor || f.Raw != raw || !strings.HasPrefix(raw, f.Version.String()) {
+			if string(f.Flavor) != flavor || f.Raw != raw || !strings.HasPrefix(raw, f.Version.String()) {
 				t.Errorf("%s: flavor %q version %v raw %q", raw, f.Flavor, f.Version, f.Raw)
 			}
-			if f.Port != s.Port || f.Socket != s.Socket || filepath.Clean(f.Datadir) != s.Dir+"/data" || f.PidFile != s.Dir+"/pid" {
+			if f.Port != s.Port || f.Socket != s.Socket || filepath.Clean(f.Datadir) != s.Dir+"/data" ||
+				f.PidFile != s.Dir+"/pid" {
 				t.Errorf("facts %+v, server %+v", f, s)
 			}
-			if f.User != "root@localhost" || f.Replica || !f.ReplicaKnown.OK() || f.ReadOnly || f.Hostname == "" || f.TLS != "" {
+			if f.User != "root@localhost" || f.Replica || !f.ReplicaKnown.OK() || f.ReadOnly ||
+				f.Hostname == "" || f.TLS != "" {
 				t.Errorf("facts %+v", f)
 			}
 			if (f.UUID == "") != (flavor == "mariadb") {
@@ -36,10 +38,14 @@ func TestOpenLearnsTheServer(t *testing.T) {
 			}
 
 			want := map[Capability]bool{
-				HasPerformanceSchema: true, HasStatementDigests: true, HasInnodbMetrics: true, HasInplaceDDL: true, HasInstantDDL: true,
-				HasDescendingIndex: true, HasSkipLocked: true, HasStages: false, HasMetadataLocks: flavor == "mysql", HasMetadataLockInfo: false,
-				HasInvisibleIndex: flavor == "mysql", HasFunctionalIndex: flavor == "mysql", HasIgnoredIndex: flavor == "mariadb",
-				HasProcesslistExamined: flavor == "mariadb", HasProcesslistProgress: flavor == "mariadb", HasUserstat: flavor == "mariadb",
+				HasPerformanceSchema: true, HasStatementDigests: true, HasInnodbMetrics: true,
+				HasInplaceDDL: true, HasInstantDDL: true,
+				HasDescendingIndex: true, HasSkipLocked: true, HasStages: false, HasMetadataLocks: flavor == "mysql",
+				HasMetadataLockInfo: false,
+				HasInvisibleIndex:   flavor == "mysql", HasFunctionalIndex: flavor == "mysql",
+				HasIgnoredIndex:        flavor == "mariadb",
+				HasProcesslistExamined: flavor == "mariadb", HasProcesslistProgress: flavor == "mariadb",
+				HasUserstat: flavor == "mariadb",
 			}
 			if flavor == "mariadb" && !f.Version.AtLeast(10, 8, 0) {
 				want[HasDescendingIndex] = false
@@ -56,13 +62,16 @@ func TestOpenLearnsTheServer(t *testing.T) {
 func TestWhatPerformanceSchemaHasSwitchedOff(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s := servers.Start(t, flavor, "performance_schema=ON", "performance_schema_consumer_events_stages_current=ON",
-				"performance_schema_instrument=wait/lock/metadata/sql/mdl=ON", "performance_schema_consumer_statements_digest=OFF")
+			s := servers.Start(t, flavor, "performance_schema=ON",
+				"performance_schema_consumer_events_stages_current=ON",
+				"performance_schema_instrument=wait/lock/metadata/sql/mdl=ON",
+				"performance_schema_consumer_statements_digest=OFF")
 			x := open(t, s, "root")
 			if !x.Has(HasStages) || !x.Has(HasMetadataLocks) {
 				t.Errorf("switched on: %+v %+v", x.Answer(HasStages), x.Answer(HasMetadataLocks))
 			}
-			if a := x.Answer(HasStatementDigests); a.Has || !strings.Contains(a.Reason, "switched off") || !strings.Contains(a.Fix, "setup_consumers") {
+			if a := x.Answer(HasStatementDigests); a.Has || !strings.Contains(a.Reason, "switched off") ||
+				!strings.Contains(a.Fix, "setup_consumers") {
 				t.Errorf("switched off: %+v", a)
 			}
 		})
@@ -82,7 +91,8 @@ func TestWhatPerformanceSchemaHasSwitchedOff(t *testing.T) {
 func TestOwnConnectionsAreSafeAndNamed(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
-			s := servers.Start(t, flavor, "performance_schema=ON", "sql_mode=ANSI_QUOTES,NO_BACKSLASH_ESCAPES", "default_time_zone=+05:00")
+			s := servers.Start(t, flavor, "performance_schema=ON", "sql_mode=ANSI_QUOTES,NO_BACKSLASH_ESCAPES",
+				"default_time_zone=+05:00")
 			x := open(t, s, "root")
 			c, err := x.Conn(t.Context())
 			if err != nil {
@@ -91,20 +101,24 @@ func TestOwnConnectionsAreSafeAndNamed(t *testing.T) {
 			defer c.Close()
 			var mode, zone, program, echo string
 			var wait int
-			err = c.QueryRowContext(t.Context(), "SELECT @@sql_mode, @@time_zone, @@lock_wait_timeout, ?", `it's "q" \ ü`).Scan(&mode, &zone, &wait, &echo)
+			err = c.QueryRowContext(t.Context(), "SELECT @@sql_mode, @@time_zone, @@lock_wait_timeout, ?",
+				`it's "q" \ ü`).Scan(&mode, &zone, &wait, &echo)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(mode, "STRICT_ALL_TABLES") || strings.Contains(mode, "ANSI") || zone != "+00:00" || wait != 5 || echo != `it's "q" \ ü` {
+			if !strings.Contains(mode, "STRICT_ALL_TABLES") || strings.Contains(mode, "ANSI") || zone != "+00:00" ||
+				wait != 5 || echo != `it's "q" \ ü` {
 				t.Errorf("mode %q zone %q lock wait %d echo %q", mode, zone, wait, echo)
 			}
-			q := "SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs WHERE PROCESSLIST_ID=CONNECTION_ID() AND ATTR_NAME='program_name'"
+			q := "SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs WHERE " +
+				"PROCESSLIST_ID=CONNECTION_ID() AND ATTR_NAME='program_name'"
 			if err := c.QueryRowContext(t.Context(), q).Scan(&program); err != nil || program != "dyno" {
 				t.Errorf("program %q, %v", program, err)
 			}
 			if flavor == "mysql" {
 				var age int
-				if err := c.QueryRowContext(t.Context(), "SELECT @@information_schema_stats_expiry").Scan(&age); err != nil || age != 0 {
+				if err := c.QueryRowContext(t.Context(), "SELECT @@information_schema_stats_expiry").
+					Scan(&age); err != nil || age != 0 {
 					t.Errorf("statistics may be %d s old, %v", age, err)
 				}
 			}
@@ -162,7 +176,8 @@ func TestParseVersion(t *testing.T) {
 	f("x.y", "0.0.0")
 	f("99999999999999.1", "999999.0.0")
 	v := Version{10, 5, 9}
-	if !v.AtLeast(10, 5, 9) || !v.AtLeast(9, 99, 99) || v.AtLeast(10, 5, 10) || v.AtLeast(10, 6, 0) || v.AtLeast(11, 0, 0) {
+	if !v.AtLeast(10, 5, 9) || !v.AtLeast(9, 99, 99) || v.AtLeast(10, 5, 10) ||
+		v.AtLeast(10, 6, 0) || v.AtLeast(11, 0, 0) {
 		t.Error("versions compare wrongly")
 	}
 }

@@ -160,7 +160,8 @@ func asText(v driver.Value) string {
 	return ""
 }
 
-// sent counts the statements of Dyno's own that this process has sent: by server and class, whose digest has lost the tag.
+// sent counts the statements of Dyno's own that this process has sent: by server and class, whose digest has lost the
+// tag.
 var sent = struct {
 	sync.Mutex
 	texts map[string][]string // keys of texts, which saves work
@@ -217,7 +218,8 @@ func (c *classes) all() map[string]uint64 {
 	return all
 }
 
-// Bounds of sent, beyond which the server that was sent nothing for the longest time is forgotten. A statement of Dyno's own beyond them is shown like anybody's.
+// Bounds of sent, beyond which the server that was sent nothing for the longest time is forgotten. A statement of
+// Dyno's own beyond them is shown like anybody's.
 const (
 	sentServers = 1000
 	sentTexts   = 1000
@@ -283,7 +285,10 @@ func count(where, sql string) {
 // keysOf returns the keys of the classes that servers may make of a statement.
 func keysOf(sql string) (keys []string) {
 	for _, s := range understood(sql) {
-		for _, other := range []string{s, theWordUser.ReplaceAllString(s, "${1}SYSTEM_USER"), theWordColumns.ReplaceAllString(s, "${1}FIELDS")} {
+		for _, other := range []string{
+			s, theWordUser.ReplaceAllString(s, "${1}SYSTEM_USER"),
+			theWordColumns.ReplaceAllString(s, "${1}FIELDS"),
+		} {
 			keys = append(keys, sqltext.Key(sqltext.Fingerprint(other)))
 		}
 	}
@@ -291,11 +296,12 @@ func keysOf(sql string) (keys []string) {
 	return slices.Compact(keys)
 }
 
-// seldom are the keys of what a process asks only when it has given a question up: this one may never have sent it, and another dyno has.
+// seldom are the keys of what a process asks only when it has given a question up: this one may never have sent it, and
+// another dyno has.
 var seldom = sync.OnceValue(func() []string { return keysOf(own(fmt.Sprintf(askLeft, 1))) })
 
-// understood returns a statement as servers understand it that take some of its comments for code: MySQL of today, MariaDB, and those that
-// take none.
+// understood returns a statement as servers understand it that take some of its comments for code: MySQL of today,
+// MariaDB, and those that take none.
 func understood(sql string) []string {
 	if !strings.Contains(sql, "!") {
 		return []string{sql}

@@ -47,7 +47,8 @@ func TestPlansPushNothingOut(t *testing.T) {
 	x := &Target{self: self{where: t.Name()}}
 	var plan string
 	for i := range 2 * sentClasses {
-		plan = sqltext.Tagged("explain", "X", "EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM `"+strings.Repeat("a", i/100+1)+strings.Repeat("b", i%100)+"`")
+		plan = sqltext.Tagged("explain", "X", "EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM `"+strings.Repeat("a", i/100+1)+
+			strings.Repeat("b", i%100)+"`")
 		countTagged(x.self.where, plan)
 	}
 	own := sqltext.Tagged("x", "", "SELECT of_dyno FROM own")
@@ -63,11 +64,14 @@ func TestPlansPushNothingOut(t *testing.T) {
 	}
 }
 
-// TestWordsThatDigestsWriteOtherwise: SYSTEM_USER for USER, whether it is a function or a column, but no name of a table; FIELDS for COLUMNS.
+// TestWordsThatDigestsWriteOtherwise: SYSTEM_USER for USER, whether it is a function or a column, but no name of a
+// table; FIELDS for COLUMNS.
 func TestWordsThatDigestsWriteOtherwise(t *testing.T) {
 	x := &Target{self: self{where: t.Name()}}
-	asked := "select info from information_schema.processlist where system_user = substring_index(system_user(), ?, ?) and id = ?"
-	if n, known := x.Sent()[sqltext.Key(asked)]; !known || n != 0 { // another dyno asks it when it has given a question up
+	asked := "select info from information_schema.processlist where system_user = substring_index(system_user(), ?, " +
+		"?) and id = ?"
+	if n, known := x.Sent()[sqltext.Key(asked)]; !known || n != 0 {
+		// another dyno asks it when it has given a question up
 		t.Errorf("what this process has not asked yet: known: %v, %d", known, n)
 	}
 	f := func(sent, digest string) {
@@ -78,7 +82,8 @@ func TestWordsThatDigestsWriteOtherwise(t *testing.T) {
 		}
 	}
 	f(fmt.Sprintf(askLeft, 7), asked)
-	f("SELECT user, host FROM mysql.user ORDER BY user, host", "select system_user, host from mysql.user order by system_user, host")
+	f("SELECT user, host FROM mysql.user ORDER BY user, host", "select system_user, host from mysql.user order by "+
+		"system_user, host")
 	f("SHOW COLUMNS FROM mysql.user", "show fields from mysql.user")
 }
 
@@ -93,7 +98,11 @@ func TestWhatASessionSaysFirstIsCounted(t *testing.T) {
 			}
 			s.Exec(t, "TRUNCATE performance_schema.events_statements_summary_by_digest")
 			x := open(t, s, "root")
-			for _, o := range []SessionOptions{{}, {Purpose: ForReading, Limit: 7}, {Purpose: ForChanges, Settings: map[string]string{"lock_wait_timeout": "3"}}} {
+			for _, o := range []SessionOptions{
+				{},
+				{Purpose: ForReading, Limit: 7},
+				{Purpose: ForChanges, Settings: map[string]string{"lock_wait_timeout": "3"}},
+			} {
 				ses, err := x.Session(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)
@@ -103,7 +112,8 @@ func TestWhatASessionSaysFirstIsCounted(t *testing.T) {
 			if err := x.DB().Ping(); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := db.Query("SELECT DIGEST_TEXT, COUNT_STAR FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT NOT LIKE 'TRUNCATE%'")
+			rows, err := db.Query("SELECT DIGEST_TEXT, COUNT_STAR FROM " +
+				"performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT NOT LIKE 'TRUNCATE%'")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +127,8 @@ func TestWhatASessionSaysFirstIsCounted(t *testing.T) {
 					t.Fatal(err)
 				}
 				n++
-				if got := sent[sqltext.Key(sqltext.FromDigestText(text))]; got < count || got > 2*count { // what a server of another kind would make of one may be another
+				if got := sent[sqltext.Key(sqltext.FromDigestText(text))]; got < count || got > 2*count {
+					// what a server of another kind would make of one may be another
 					t.Errorf("the server counts %d of %s, this process %d", count, text, got)
 				}
 			}
@@ -128,7 +139,8 @@ func TestWhatASessionSaysFirstIsCounted(t *testing.T) {
 	}
 }
 
-// TestServersWithoutEnd: a server that calls itself something new each time does not take the count of Dyno's own work from others.
+// TestServersWithoutEnd: a server that calls itself something new each time does not take the count of Dyno's own work
+// from others.
 func TestServersWithoutEnd(t *testing.T) {
 	const statement, here = "/* dyno:test */ SELECT 1", "the server that is watched"
 	before := footprintOn(here)
@@ -146,7 +158,8 @@ func TestServersWithoutEnd(t *testing.T) {
 	now, fresh, n := sent.by[here], sent.by["a server of today"], len(sent.by)
 	sent.Unlock()
 	if now == nil || fresh == nil || n > sentServers {
-		t.Errorf("what was sent to the server is kept: %v, to a new one: %v, of %d servers", now != nil, fresh != nil, n)
+		t.Errorf("what was sent to the server is kept: %v, to a new one: %v, of %d servers",
+			now != nil, fresh != nil, n)
 	}
 	if now != nil {
 		for _, times := range now.keys {
@@ -168,7 +181,8 @@ func TestStatementsWithNamesWithoutEnd(t *testing.T) {
 	t.Cleanup(ShareWork("/dev/null/nowhere")) // where nothing can be written
 	for _, words := range []string{"SELECT 1 FROM ", "EXPLAIN SELECT 1 FROM "} {
 		for i := range 2 * sentBytes / 4000 {
-			count("a server with names", fmt.Sprintf("/* dyno:test */ %s`%s%s`", words, strings.Repeat("a", i), strings.Repeat("x", 4000)))
+			count("a server with names", fmt.Sprintf("/* dyno:test */ %s`%s%s`", words, strings.Repeat("a", i),
+				strings.Repeat("x", 4000)))
 		}
 	}
 	sent.Lock()

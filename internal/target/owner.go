@@ -13,7 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
-// TrustedAccount reports whether an account of this machine is one that database servers run as (root, mysql, mariadb), or Dyno's own.
+// TrustedAccount reports whether an account of this machine is one that database servers run as (root, mysql, mariadb),
+// or Dyno's own.
 func TrustedAccount(uid int) bool {
 	if uid == 0 || uid == os.Geteuid() {
 		return true
@@ -22,9 +23,9 @@ func TrustedAccount(uid int) bool {
 	return err == nil && (u.Username == "mysql" || u.Username == "mariadb")
 }
 
-// isKnownAccount returns the account of this machine that answers on a connection, empty where it is not of this machine. It is an error
-// when a server of another account was there at earlier logins: while a server is down, anybody can take its port from 1024 on, or its
-// socket's name in a directory for all.
+// isKnownAccount returns the account of this machine that answers on a connection, empty where it is not of this
+// machine. It is an error when a server of another account was there at earlier logins: while a server is down, anybody
+// can take its port from 1024 on, or its socket's name in a directory for all.
 func (s *Spec) isKnownAccount(c net.Conn) (owner string, err error) {
 	if s.ServerUID != 0 || s.Jump != (tunnel.Jump{}) {
 		return "", nil
@@ -49,11 +50,13 @@ func (s *Spec) isKnownAccount(c net.Conn) (owner string, err error) {
 	case len(accounts) == 0:
 		err = fmt.Errorf("%s answers, which is not an account of database servers", userNamed(strconv.Itoa(uid)))
 	default:
-		err = fmt.Errorf("%s answers, and at an earlier login it was %s", userNamed(strconv.Itoa(uid)), userNamed(accounts[0]))
+		err = fmt.Errorf("%s answers, and at an earlier login it was %s", userNamed(strconv.Itoa(uid)),
+			userNamed(accounts[0]))
 	}
 	return "", &Error{
 		Op: "log in at", Kind: NotAServer, Target: s.Where(), Err: err,
-		Hint: "someone may have taken the server's place while it was down; no password was sent. If this is the server, `dyno target trust` with this target remembers the account",
+		Hint: "someone may have taken the server's place while it was down; no password was sent. If this is the " +
+			"server, `dyno target trust` with this target remembers the account",
 	}
 }
 
@@ -65,8 +68,8 @@ func userNamed(uid string) string {
 	return "user " + uid
 }
 
-// listensThere returns the account whose process has the other end of a connection; told says that it is known, here that it must be one
-// of this machine.
+// listensThere returns the account whose process has the other end of a connection; told says that it is known, here
+// that it must be one of this machine.
 func listensThere(c net.Conn) (uid int, here, told bool) {
 	switch c := c.(type) {
 	case *net.UnixConn:

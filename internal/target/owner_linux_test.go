@@ -16,8 +16,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// listenAs has another account of this machine listen and answer with what a server says, until the test or the returned function ends it.
-// sent counts the bytes that clients sent.
+// listenAs has another account of this machine listen and answer with what a server says, until the test or the
+// returned function ends it. sent counts the bytes that clients sent.
 func listenAs(t *testing.T, uid uintptr, network, address, to string, sent *atomic.Int64) (at string, end func()) {
 	t.Helper()
 	type result struct {
@@ -64,8 +64,8 @@ func listenAs(t *testing.T, uid uintptr, network, address, to string, sent *atom
 	return r.l.Addr().String(), func() { r.l.Close() }
 }
 
-// aside runs f on a thread of its own, which ends with f: what f makes of the thread's account is no other's. It is never the first thread,
-// for that one does not end, and the kernel shows its account as that of the process.
+// aside runs f on a thread of its own, which ends with f: what f makes of the thread's account is no other's. It is
+// never the first thread, for that one does not end, and the kernel shows its account as that of the process.
 func aside(f func()) {
 	go func() {
 		runtime.LockOSThread()
@@ -84,8 +84,8 @@ func aside(f func()) {
 	}()
 }
 
-// TestWhoListensIsKnown: while a server is down another account can take its port, or its socket's name in a directory for all. It is sent no
-// password.
+// TestWhoListensIsKnown: while a server is down another account can take its port, or its socket's name in a directory
+// for all. It is sent no password.
 func TestWhoListensIsKnown(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root alone can be another account")
@@ -117,7 +117,8 @@ func TestWhoListensIsKnown(t *testing.T) {
 			}
 			x.Close()
 		}
-		fails(t, with(u, func(s *Spec) { s.OnlyTrusted = true }), NotAServer, "no password was sent") // nothing is remembered
+		// nothing is remembered
+		fails(t, with(u, func(s *Spec) { s.OnlyTrusted = true }), NotAServer, "no password was sent")
 		bare := with(u, func(s *Spec) { s.User, s.Password = "open", Secret{} })
 		opens(bare) // the account is remembered, whether a password is sent or not
 		opens(u)
@@ -130,7 +131,8 @@ func TestWhoListensIsKnown(t *testing.T) {
 		_, end = listenAs(t, thief, network, at, real, &sent)
 		fails(t, u, NotAServer, "dyno target trust")
 		fails(t, bare, NotAServer, "dyno target trust")
-		if _, err := Open(t.Context(), u); err == nil || !strings.Contains(err.Error(), "user 12002 answers, and at an earlier login it was user 12001") {
+		if _, err := Open(t.Context(), u); err == nil ||
+			!strings.Contains(err.Error(), "user 12002 answers, and at an earlier login it was user 12001") {
 			t.Errorf("%s: %v", network, err)
 		}
 		if r, err := u.raw(t.Context(), "autocommit = 1"); err == nil {

@@ -25,8 +25,9 @@ const (
 // statusSchemas are where versions show their status variables.
 var statusSchemas = []string{"information_schema", "performance_schema"}
 
-// identities returns the statements that ask a server who it is, the most telling first. The start is part of the answer, because all of
-// two containers' names can be equal; it is counted on the server by one clock, in one statement, so it does not waver.
+// identities returns the statements that ask a server who it is, the most telling first. The start is part of the
+// answer, because all of two containers' names can be equal; it is counted on the server by one clock, in one
+// statement, so it does not waver.
 func identities(withUUID bool) (qs []string) {
 	q := naming
 	if withUUID {
@@ -38,10 +39,10 @@ func identities(withUUID bool) (qs []string) {
 	return append(qs, q)
 }
 
-// Pin binds the target to the server that its facts are of: from then on every new connection of the pool, and every Session, is asked
-// first who answers, and is closed with an error of kind Elsewhere when that is another server, or the same one after a restart. Behind a
-// balancer, a moved address or a name with several addresses, two logins may reach two servers. Call it before others use the target; a
-// second call does nothing.
+// Pin binds the target to the server that its facts are of: from then on every new connection of the pool, and every
+// Session, is asked first who answers, and is closed with an error of kind Elsewhere when that is another server, or
+// the same one after a restart. Behind a balancer, a moved address or a name with several addresses, two logins may
+// reach two servers. Call it before others use the target; a second call does nothing.
 func (t *Target) Pin(ctx context.Context) error {
 	if t.pin.Load() != nil {
 		return nil
@@ -104,7 +105,8 @@ func (c *connector) verify(ctx context.Context, conn driver.Conn, where string) 
 func (s Spec) elsewhere(want, is string) error {
 	return &Error{
 		Op: "connect to", Kind: Elsewhere, Target: s.Where(), Hint: hint(Elsewhere, nil, &s),
-		Err: fmt.Errorf("another server answers than before, or it was restarted: before (%s), now (%s)", cut(want), cut(is)),
+		Err: fmt.Errorf("another server answers than before, or it was restarted: before (%s), now (%s)", cut(want),
+			cut(is)),
 	}
 }
 

@@ -40,7 +40,8 @@ func TestPin(t *testing.T) {
 					switch {
 					case ok && err != nil:
 						t.Errorf("%s, %s: %v", what, from, err)
-					case !ok && (KindOf(err) != Elsewhere || !strings.Contains(HintOf(err), "address") || !strings.Contains(err.Error(), s.Dir)):
+					case !ok && (KindOf(err) != Elsewhere || !strings.Contains(HintOf(err), "address") ||
+						!strings.Contains(err.Error(), s.Dir)):
 						t.Errorf("%s, %s: %v, %v, %s", what, from, err, KindOf(err), HintOf(err))
 					}
 				}
@@ -70,7 +71,8 @@ func TestPin(t *testing.T) {
 			// Restarted: in another second than the one it was started in.
 			var started, now int64
 			at := "SELECT UNIX_TIMESTAMP() - CAST(VARIABLE_VALUE AS SIGNED), UNIX_TIMESTAMP() FROM " +
-				map[string]string{"mariadb": "information_schema", "mysql": "performance_schema"}[flavor] + ".global_status WHERE VARIABLE_NAME = 'Uptime'"
+				map[string]string{"mariadb": "information_schema", "mysql": "performance_schema"}[flavor] +
+				".global_status WHERE VARIABLE_NAME = 'Uptime'"
 			eventually(t, "a second has passed", func() bool {
 				if err := s.DB(t, "").QueryRow(at).Scan(&started, &now); err != nil {
 					t.Fatal(err)
@@ -96,7 +98,8 @@ func TestPinAsksTheServerOfTheFacts(t *testing.T) {
 	defer x.Close()
 	b.Turn(o)
 	x.db.SetMaxIdleConns(0)
-	if err := x.Pin(t.Context()); KindOf(err) != Elsewhere || !strings.Contains(err.Error(), s.Dir) || !strings.Contains(err.Error(), o.Dir) {
+	if err := x.Pin(t.Context()); KindOf(err) != Elsewhere || !strings.Contains(err.Error(), s.Dir) ||
+		!strings.Contains(err.Error(), o.Dir) {
 		t.Errorf("pinned to another server than the facts are of: %v", err)
 	}
 }

@@ -25,7 +25,8 @@ type driverConn interface {
 	driver.Validator
 }
 
-// pooled is a connection of a pool. It remembers what it was asked last: when nobody waits for the answer any more, the server is told.
+// pooled is a connection of a pool. It remembers what it was asked last: when nobody waits for the answer any more, the
+// server is told.
 type pooled struct {
 	driverConn
 	self
@@ -51,10 +52,13 @@ func (p *pooled) settle(few int) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
-	p.meter.account(p.where, p.net, func(sql string) (driver.Rows, error) { return p.driverConn.QueryContext(ctx, sql, nil) })
+	p.meter.account(p.where, p.net, func(sql string) (driver.Rows, error) {
+		return p.driverConn.QueryContext(ctx, sql, nil)
+	})
 }
 
-// settleTime bounds the question of a pool's connection about itself, and settleAfter is how many statements it may put off.
+// settleTime bounds the question of a pool's connection about itself, and settleAfter is how many statements it may put
+// off.
 const (
 	settleTime  = time.Second
 	settleAfter = 8
@@ -120,7 +124,8 @@ type endings struct {
 	one sync.Mutex
 }
 
-// end sees to it, soon and in the background, that the server does not go on with a statement that was given up. Close waits for it.
+// end sees to it, soon and in the background, that the server does not go on with a statement that was given up. Close
+// waits for it.
 func (t *Target) end(l leftover) {
 	if !sqltext.Own(l.sql) {
 		return
@@ -156,9 +161,10 @@ func (t *Target) end(l leftover) {
 	})
 }
 
-// kill ends the connection that was left behind if the server has not noticed its end yet, by way of another connection, me. The number alone
-// is not enough: after a restart, or when another server answers, it is somebody else's. So the server must be the same, and the
-// account and the statement too. ask returns the first column of the answer.
+// kill ends the connection that was left behind if the server has not noticed its end yet, by way of another
+// connection, me. The number alone is not enough: after a restart, or when another server answers, it is somebody
+// else's. So the server must be the same, and the account and the statement too. ask returns the first column of the
+// answer.
 func (l leftover) kill(me self, ask func(sql string) ([]string, error)) error {
 	if l.where != me.where || l.id == me.id {
 		return nil
@@ -171,7 +177,8 @@ func (l leftover) kill(me self, ask func(sql string) ([]string, error)) error {
 	return err
 }
 
-// is reports whether the text that the server shows, which may have lost its end, is the statement that was left behind.
+// is reports whether the text that the server shows, which may have lost its end, is the statement that was left
+// behind.
 func (l leftover) is(text string) bool {
 	text = strings.TrimSpace(text)
 	return sqltext.Own(text) && (strings.HasPrefix(l.sql, text) || strings.HasPrefix(text, l.sql))

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// MayExecute says in words why the connection's account may execute stored routines in one of the schemas, or that nobody
-// can tell; "" when it provably may not. What counts is what is in effect on conn: global, schema and routine privileges,
-// active roles and, on MariaDB, PUBLIC; what MySQL revokes in part is taken off. Names of schemas match without regard to
-// case, for some servers fold them. An error means that the connection is lost or ctx ended.
+// MayExecute says in words why the connection's account may execute stored routines in one of the schemas, or that
+// nobody can tell; "" when it provably may not. What counts is what is in effect on conn: global, schema and routine
+// privileges, active roles and, on MariaDB, PUBLIC; what MySQL revokes in part is taken off. Names of schemas match
+// without regard to case, for some servers fold them. An error means that the connection is lost or ctx ended.
 func (t *Target) MayExecute(ctx context.Context, conn *sql.Conn, schemas []string) (why string, err error) {
 	questions := []string{"SHOW GRANTS"}
-	if t.facts.Flavor == "mariadb" && t.facts.Version.AtLeast(10, 11, 0) {
+	if t.facts.Flavor.IsMariaDB() && t.facts.Version.AtLeast(10, 11, 0) {
 		questions = append(questions, "SHOW GRANTS FOR PUBLIC")
 	}
 	var lines []string
@@ -35,8 +35,8 @@ func (t *Target) MayExecute(ctx context.Context, conn *sql.Conn, schemas []strin
 	return "", nil
 }
 
-// Mighty says in words that the target's account may execute routines in whatever schema, as root may; "" when it may not, and on
-// a server whose schemas are all trusted.
+// Mighty says in words that the target's account may execute routines in whatever schema, as root may; "" when it may
+// not, and on a server whose schemas are all trusted.
 func (t *Target) Mighty(ctx context.Context) (why string, err error) {
 	if t.spec.ExplainSchemas == AllSchemas {
 		return "", nil
@@ -49,8 +49,8 @@ func (t *Target) Mighty(ctx context.Context) (why string, err error) {
 	return t.MayExecute(ctx, conn, []string{""}) // no grant on a schema is for that one
 }
 
-// Privileges returns what SHOW GRANTS says of the target's account now: lines in the server's own order. Connections that are open may
-// lack what was granted globally since.
+// Privileges returns what SHOW GRANTS says of the target's account now: lines in the server's own order. Connections
+// that are open may lack what was granted globally since.
 func (t *Target) Privileges(ctx context.Context) ([]string, error) {
 	conn, err := t.ReadingConn(ctx)
 	if err != nil {
@@ -106,7 +106,8 @@ func executes(lines []string, schema string) (why string) {
 			revoked = revoked || g.schema == schema
 		case g.schema == "*":
 			everywhere = true
-		case strings.EqualFold(g.schema, schema) || g.kind == "" && Like(strings.ToLower(g.schema), strings.ToLower(schema)):
+		case strings.EqualFold(g.schema, schema) || g.kind == "" &&
+			Like(strings.ToLower(g.schema), strings.ToLower(schema)):
 			return "this account may execute stored routines in " + where
 		}
 	}
@@ -133,8 +134,8 @@ func (g grant) has(privilege string) bool {
 	return false
 }
 
-// readGrant reads GRANT a, b (`col`) ON [kind] `db`.`object` TO …, REVOKE … FROM … and GRANT `role` TO …. Privileges are told
-// apart by their words, so those that are not known are no reason to give up.
+// readGrant reads GRANT a, b (`col`) ON [kind] `db`.`object` TO …, REVOKE … FROM … and GRANT `role` TO …. Privileges
+// are told apart by their words, so those that are not known are no reason to give up.
 func readGrant(line string) (g grant, ok bool) {
 	rest, ok := strings.CutPrefix(line, "GRANT ")
 	if !ok {
@@ -181,12 +182,13 @@ func readGrant(line string) (g grant, ok bool) {
 	if strings.HasPrefix(object, "''@") || g.has("PROXY") {
 		return g, true
 	}
-	g.schema, object = objectName(object)
+	g.schema, object = CutName(object)
 	return g, g.schema != "" && strings.HasPrefix(object, ".")
 }
 
-// objectName cuts a name, quoted or not, off the text.
-func objectName(text string) (name, rest string) {
+// CutName cuts a name off the text as SHOW GRANTS writes it: in backticks or double quotes, or bare up to a point or a
+// blank. A name that nothing closes is "".
+func CutName(text string) (name, rest string) {
 	if text == "" || strings.IndexByte("`\"", text[0]) < 0 {
 		i := strings.IndexAny(text, ". ")
 		if i < 0 {
@@ -207,8 +209,8 @@ func objectName(text string) (name, rest string) {
 	return "", ""
 }
 
-// Like matches as LIKE does, with \ before _ and % that stand for themselves: so GRANT takes the name of a schema. The work is the length of the
-// one times that of the other.
+// Like matches as LIKE does, with \ before _ and % that stand for themselves: so GRANT takes the name of a schema. The
+// work is the length of the one times that of the other.
 func Like(pattern, s string) bool {
 	p, r := []rune(pattern), []rune(s)
 	// reach[j] tells whether what was read of the pattern matches the first j letters.

@@ -33,8 +33,10 @@ func TestExecutes(t *testing.T) {
 	f("a`b", true, "GRANT EXECUTE ON `a``b`.* TO `u`@`%`")
 	f("app", true, "GRANT EXECUTE ON app.* TO u@localhost")
 	f("app", false, "GRANT SELECT (`x`, ` ON ``EXECUTE, `) ON `app`.`t` TO `u`@`%`")
-	f("app", false, "GRANT `EXECUTE ON *.*`@`%` TO `u`@`%`", "GRANT ` ON ` TO `u`@`%`", "SET DEFAULT ROLE `r` FOR `u`@`%`")
-	f("app", false, "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION", "GRANT PROXY ON 'EXECUTE'@'%' TO 'u'@'%'")
+	f("app", false, "GRANT `EXECUTE ON *.*`@`%` TO `u`@`%`", "GRANT ` ON ` TO `u`@`%`",
+		"SET DEFAULT ROLE `r` FOR `u`@`%`")
+	f("app", false, "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION",
+		"GRANT PROXY ON 'EXECUTE'@'%' TO 'u'@'%'")
 	f("app", false, "GRANT SELECT, EXECUTE ON *.* TO `u`@`%`", "REVOKE EXECUTE ON `app`.* FROM `u`@`%`")
 	f("other", true, "GRANT SELECT, EXECUTE ON *.* TO `u`@`%`", "REVOKE EXECUTE ON `app`.* FROM `u`@`%`")
 	f("app", true, "GRANT SELECT, EXECUTE ON *.* TO `u`@`%`", "REVOKE SELECT ON `app`.* FROM `u`@`%`")
@@ -69,10 +71,12 @@ func TestMayExecute(t *testing.T) {
 				settings = append(settings, "partial_revokes=OFF")
 			}
 			s := servers.Start(t, flavor, settings...)
-			s.Exec(t, "CREATE DATABASE app", "CREATE DATABASE app_x", "CREATE FUNCTION app.f() RETURNS INT DETERMINISTIC RETURN 1")
+			s.Exec(t, "CREATE DATABASE app", "CREATE DATABASE app_x", "CREATE FUNCTION app.f() RETURNS INT "+
+				"DETERMINISTIC RETURN 1")
 			f := func(want string, grants ...string) {
 				t.Helper()
-				s.Exec(t, "DROP USER IF EXISTS u@localhost", "CREATE USER u@localhost", "GRANT SELECT ON app.* TO u@localhost")
+				s.Exec(t, "DROP USER IF EXISTS u@localhost", "CREATE USER u@localhost",
+					"GRANT SELECT ON app.* TO u@localhost")
 				s.Exec(t, grants...)
 				x, err := Open(context.Background(), Spec{Network: "unix", Address: s.Socket, User: "u"})
 				if err != nil {
@@ -96,7 +100,8 @@ func TestMayExecute(t *testing.T) {
 			f("every schema", "GRANT EXECUTE ON *.* TO u@localhost")
 			f("this account", "GRANT ALL ON *.* TO u@localhost")
 			// By a role of a role, in effect from the login on.
-			s.Exec(t, "CREATE ROLE inner_r", "CREATE ROLE outer_r", "GRANT EXECUTE ON app.* TO inner_r", "GRANT inner_r TO outer_r")
+			s.Exec(t, "CREATE ROLE inner_r", "CREATE ROLE outer_r", "GRANT EXECUTE ON app.* TO inner_r",
+				"GRANT inner_r TO outer_r")
 			if flavor == "mariadb" {
 				f("in schema app", "GRANT outer_r TO u@localhost", "SET DEFAULT ROLE outer_r FOR u@localhost")
 				f("", "GRANT outer_r TO u@localhost") // not in effect

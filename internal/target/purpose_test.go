@@ -28,8 +28,10 @@ func TestOwnSessionsAreLimited(t *testing.T) {
 						continue
 					}
 					var v string
-					q := "SELECT VARIABLE_VALUE FROM performance_schema.variables_by_thread JOIN performance_schema.threads USING (THREAD_ID) WHERE PROCESSLIST_ID=? AND VARIABLE_NAME=?"
-					if err := db.QueryRow(q, id, name).Scan(&v); err != nil || v != w && v != map[string]string{"0": "OFF", "1": "ON"}[w] {
+					q := "SELECT VARIABLE_VALUE FROM performance_schema.variables_by_thread JOIN " +
+						"performance_schema.threads USING (THREAD_ID) WHERE PROCESSLIST_ID=? AND VARIABLE_NAME=?"
+					if err := db.QueryRow(q, id, name).Scan(&v); err != nil || v != w &&
+						v != map[string]string{"0": "OFF", "1": "ON"}[w] {
 						t.Errorf("%s: the server shows %s as %q (%v), want %s", what, name, v, err, w)
 					}
 				}
@@ -37,7 +39,8 @@ func TestOwnSessionsAreLimited(t *testing.T) {
 			both := func(more map[string]string) map[string]string {
 				m := map[string]string{
 					"wait_timeout": "60", "lock_wait_timeout": "5", "autocommit": "1",
-					"character_set_client": "utf8mb4", "character_set_results": "utf8mb4", "character_set_connection": "utf8mb4",
+					"character_set_client": "utf8mb4", "character_set_results": "utf8mb4",
+					"character_set_connection": "utf8mb4",
 				}
 				if flavor == "mariadb" {
 					m["idle_transaction_timeout"] = "60"
@@ -51,7 +54,10 @@ func TestOwnSessionsAreLimited(t *testing.T) {
 				if flavor == "mariadb" {
 					return both(map[string]string{"tx_read_only": "1", "max_statement_time": fmt.Sprint(sec)})
 				}
-				return both(map[string]string{"transaction_read_only": "1", "max_execution_time": fmt.Sprint(1000 * sec)})
+				return both(map[string]string{
+					"transaction_read_only": "1",
+					"max_execution_time":    fmt.Sprint(1000 * sec),
+				})
 			}
 			changing := both(map[string]string{"tx_read_only": "0", "max_statement_time": "0"})
 			if flavor == "mysql" {
@@ -77,7 +83,8 @@ func TestOwnSessionsAreLimited(t *testing.T) {
 			}
 			c := pool("reading pool", x.Reading(), reading(10))
 			pool("pool", x.DB(), changing)
-			if _, err := c.ExecContext(t.Context(), "INSERT INTO d.t VALUES (1)"); err == nil || !strings.Contains(err.Error(), "READ ONLY") {
+			if _, err := c.ExecContext(t.Context(), "INSERT INTO d.t VALUES (1)"); err == nil ||
+				!strings.Contains(err.Error(), "READ ONLY") {
 				t.Errorf("a session for reading writes: %v", err)
 			}
 			if _, err := x.DB().Exec("INSERT INTO d.t VALUES (1)"); err != nil {
@@ -94,7 +101,10 @@ func TestOwnSessionsAreLimited(t *testing.T) {
 			}
 			session(SessionOptions{Purpose: ForReading, Limit: 7 * time.Second}, reading(7))
 			session(SessionOptions{Purpose: ForChanges}, changing)
-			load := map[string]string{"wait_timeout": "28800", "character_set_client": "utf8mb4", "character_set_connection": "utf8mb4"}
+			load := map[string]string{
+				"wait_timeout": "28800", "character_set_client": "utf8mb4",
+				"character_set_connection": "utf8mb4",
+			}
 			session(SessionOptions{}, load)
 			raw, err := x.Raw(t.Context(), SessionOptions{})
 			if err != nil {
@@ -111,8 +121,8 @@ func TestOwnSessionsAreLimited(t *testing.T) {
 	}
 }
 
-// TestNamesDoNotEndLiterals has the server take what it is sent for Shift-JIS, in which the second byte of ß and the backslash behind it are one
-// character, unless the session says otherwise.
+// TestNamesDoNotEndLiterals has the server take what it is sent for Shift-JIS, in which the second byte of ß and the
+// backslash behind it are one character, unless the session says otherwise.
 func TestNamesDoNotEndLiterals(t *testing.T) {
 	const name = "ß' OR '1'='1"
 	for _, flavor := range servers.Flavors {
@@ -167,7 +177,8 @@ func TestNamesDoNotEndLiterals(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer raw.Close()
-			if err := raw.Exec(t.Context(), "INSERT INTO t SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA='d' AND TABLE_NAME='ß\\' OR \\'1\\'=\\'1'"); err != nil {
+			if err := raw.Exec(t.Context(), "INSERT INTO t SELECT COUNT(*) FROM information_schema.TABLES WHERE "+
+				"TABLE_SCHEMA='d' AND TABLE_NAME='ß\\' OR \\'1\\'=\\'1'"); err != nil {
 				t.Fatal(err)
 			}
 			var n int
@@ -185,9 +196,11 @@ func TestSettings(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	const load = "character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci"
+	const load = "character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = " +
+		"utf8mb4_general_ci"
 	f(nil, ForLoad, 0, nil, load)
-	f(nil, ForLoad, 0, map[string]string{"sql_mode": "''", "character_set_client": "latin1"}, strings.Replace(load, "utf8mb4", "latin1", 1)+", sql_mode = ''")
+	f(nil, ForLoad, 0, map[string]string{"sql_mode": "''", "character_set_client": "latin1"},
+		strings.Replace(load, "utf8mb4", "latin1", 1)+", sql_mode = ''")
 	old := &Target{facts: Facts{Flavor: "mysql"}, vars: map[string]string{"tx_read_only": "OFF"}}
 	if got := old.settings(ForReading, 0, nil); !strings.Contains(got, ", tx_read_only = 1, ") {
 		t.Errorf("MySQL 5.6: %s", got)

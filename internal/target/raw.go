@@ -9,19 +9,18 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dyno-perf/dyno/internal/tunnel"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
-// ErrNeedsDriver says that Raw cannot open connections to a target: they are encrypted, or the account logs in by a plugin that package
-// wire does not speak. Session can.
+// ErrNeedsDriver says that Raw cannot open connections to a target: they are encrypted, or the account logs in by a
+// plugin that package wire does not speak. Session can.
 var ErrNeedsDriver = errors.New("the general driver is needed")
 
-// Raw is a connection for a load that speaks package wire over a bare descriptor. Its owner first prepares what it needs, with calls
-// that wait; then Detach hands out the descriptor, and from then on the owner reads and writes itself. It is used by one goroutine at
-// a time. When a context ends during a call, the connection is broken, as it is after any error of kind Gone.
+// Raw is a connection for a load that speaks package wire over a bare descriptor. Its owner first prepares what it
+// needs, with calls that wait; then Detach hands out the descriptor, and from then on the owner reads and writes
+// itself. It is used by one goroutine at a time. When a context ends during a call, the connection is broken, as it is
+// after any error of kind Gone.
 type Raw struct {
 	spec   Spec
 	conn   net.Conn // until Detach
@@ -33,7 +32,8 @@ type Raw struct {
 	closed bool
 }
 
-// Raw logs in once more for a load. Errors are of type *Error, but for ErrNeedsDriver. After that one, further calls answer it at once.
+// Raw logs in once more for a load. Errors are of type *Error, but for ErrNeedsDriver. After that one, further calls
+// answer it at once.
 func (t *Target) Raw(ctx context.Context, o SessionOptions) (*Raw, error) {
 	s := t.spec
 	if o.Database != "" {
@@ -63,7 +63,8 @@ func (t *Target) Raw(ctx context.Context, o SessionOptions) (*Raw, error) {
 	return r, nil
 }
 
-// needsDriver reports ErrNeedsDriver when connections are encrypted. With TLS preferred, the pool's own connections tell.
+// needsDriver reports ErrNeedsDriver when connections are encrypted. With TLS preferred, the pool's own connections
+// tell.
 func (t *Target) needsDriver(ctx context.Context) error {
 	if t.spec.Jump != (tunnel.Jump{}) {
 		return fmt.Errorf("%w: connections go through a jump host", ErrNeedsDriver)
@@ -75,7 +76,8 @@ func (t *Target) needsDriver(ctx context.Context) error {
 		return nil
 	case mode == TLSPreferred:
 		var name, cipher string
-		if err := t.reading.QueryRowContext(ctx, own("SHOW SESSION STATUS LIKE 'Ssl_cipher'")).Scan(&name, &cipher); err != nil || cipher == "" {
+		if err := t.reading.QueryRowContext(ctx, own("SHOW SESSION STATUS LIKE 'Ssl_cipher'")).Scan(&name,
+			&cipher); err != nil || cipher == "" {
 			return err
 		}
 	}
@@ -124,8 +126,8 @@ func (s Spec) raw(ctx context.Context, settings string) (r *Raw, err error) {
 	return r, nil
 }
 
-// within runs f, whose reads and writes fail when ctx ends. After an error that is not the server's own, nobody knows where in an answer
-// the connection stands: it is closed.
+// within runs f, whose reads and writes fail when ctx ends. After an error that is not the server's own, nobody knows
+// where in an answer the connection stands: it is closed.
 func (r *Raw) within(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -233,8 +235,8 @@ func (r *Raw) call(ctx context.Context, op string, f func() error) error {
 	return r.Wrap(op, r.within(ctx, f))
 }
 
-// Detach hands out the connection's descriptor: non-blocking, close on exec, and no longer known to Go's own poller. It stays the
-// Raw's: Close closes it. It fails when the process has no descriptor left.
+// Detach hands out the connection's descriptor: non-blocking, close on exec, and no longer known to Go's own poller. It
+// stays the Raw's: Close closes it. It fails when the process has no descriptor left.
 func (r *Raw) Detach() (fd int, err error) {
 	if r.conn == nil {
 		return r.fd, nil
@@ -248,7 +250,7 @@ func (r *Raw) Detach() (fd int, err error) {
 		return -1, r.Wrap("take the descriptor of", err)
 	}
 	var derr error
-	if err := raw.Control(func(s uintptr) { r.fd, derr = unix.FcntlInt(s, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+	if err := raw.Control(func(s uintptr) { r.fd, derr = duplicate(s) }); err != nil {
 		derr = err
 	}
 	if derr != nil {
@@ -269,7 +271,8 @@ func (r *Raw) ID() uint64 { return r.id }
 // Caps returns what client and server have agreed on: a Reader of this connection must know.
 func (r *Raw) Caps() wire.Caps { return r.caps }
 
-// Wrap gives an error of this connection, from package wire or of reading and writing, its kind and hint, as *Error; nil stays nil.
+// Wrap gives an error of this connection, from package wire or of reading and writing, its kind and hint, as *Error;
+// nil stays nil.
 func (r *Raw) Wrap(op string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("the server closed the connection: %w", io.ErrUnexpectedEOF)
@@ -294,6 +297,5 @@ func (r *Raw) Close() error {
 	}
 	fd := r.fd
 	r.fd = -1
-	unix.Write(fd, quit) //nolint:errcheck // as above; what does not fit at once is not worth waiting for
-	return unix.Close(fd)
+	return farewell(fd, quit)
 }

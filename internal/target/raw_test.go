@@ -116,8 +116,12 @@ func TestRawRunsStatements(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c CHAR(120))", "INSERT INTO d.t VALUES (1, 'one'), (2, 'two')")
-			raw, err := open(t, s, "root").Raw(t.Context(), SessionOptions{Database: "d", Settings: map[string]string{"sql_mode": "''", "time_zone": "'+02:00'"}})
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c CHAR(120))",
+				"INSERT INTO d.t VALUES (1, 'one'), (2, 'two')")
+			raw, err := open(t, s, "root").Raw(t.Context(), SessionOptions{
+				Database: "d",
+				Settings: map[string]string{"sql_mode": "''", "time_zone": "'+02:00'"},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +134,9 @@ func TestRawRunsStatements(t *testing.T) {
 			f := func(from int64, want string) {
 				t.Helper()
 				got := ""
-				err := c.execute(st, []wire.Value{{Kind: wire.Int, Bits: uint64(from)}}, func(v []wire.Value) { got += fmt.Sprintf("%d %s ", v[0].Bits, v[1].Bytes) })
+				err := c.execute(st, []wire.Value{{Kind: wire.Int, Bits: uint64(from)}}, func(v []wire.Value) {
+					got += fmt.Sprintf("%d %s ", v[0].Bits, v[1].Bytes)
+				})
 				if err != nil || got != want {
 					t.Errorf("from %d: %q, %v", from, got, err)
 				}
@@ -138,11 +144,12 @@ func TestRawRunsStatements(t *testing.T) {
 			f(1, "1 one 2 two ")
 			f(2, "2 two ")
 			f(3, "")
-			err = c.query("SELECT CONNECTION_ID(), CONCAT('(', @@sql_mode, ')', @@time_zone, DATABASE())", func(v []wire.Value) {
-				if v[0].Bits != raw.ID() || string(v[1].Bytes) != "()+02:00d" {
-					t.Errorf("%d %s", v[0].Bits, v[1].Bytes)
-				}
-			})
+			err = c.query("SELECT CONNECTION_ID(), CONCAT('(', @@sql_mode, ')', @@time_zone, DATABASE())",
+				func(v []wire.Value) {
+					if v[0].Bits != raw.ID() || string(v[1].Bytes) != "()+02:00d" {
+						t.Errorf("%d %s", v[0].Bits, v[1].Bytes)
+					}
+				})
 			if err != nil {
 				t.Error(err)
 			}
@@ -167,8 +174,12 @@ func TestRawLogsIn(t *testing.T) {
 				if flavor == "mariadb" {
 					with = "VIA " + plugin + " USING PASSWORD('" + password + "')"
 				}
-				s.Exec(t, fmt.Sprintf("CREATE USER u%d IDENTIFIED %s", i, with), fmt.Sprintf("GRANT ALL ON d.* TO u%d", i))
-				for _, url := range []string{s.URL(fmt.Sprint("u", i)), fmt.Sprintf("mysql://u%d@127.0.0.1:%d/?tls=disabled&get-server-public-key=1", i, s.Port)} {
+				s.Exec(t, fmt.Sprintf("CREATE USER u%d IDENTIFIED %s", i, with),
+					fmt.Sprintf("GRANT ALL ON d.* TO u%d", i))
+				for _, url := range []string{
+					s.URL(fmt.Sprint("u", i)),
+					fmt.Sprintf("mysql://u%d@127.0.0.1:%d/?tls=disabled&get-server-public-key=1", i, s.Port),
+				} {
 					sp := spec(t, url)
 					sp.Password = NewSecret(password)
 					s.Exec(t, "FLUSH PRIVILEGES") // MySQL forgets the password: the first login is a full one
@@ -180,14 +191,17 @@ func TestRawLogsIn(t *testing.T) {
 						}
 						var id uint64
 						c := newClient(t, raw)
-						if err := c.query("SELECT CONNECTION_ID(), DATABASE()", func(v []wire.Value) { id = v[0].Bits }); err != nil || id != raw.ID() || id == 0 {
+						if err := c.query("SELECT CONNECTION_ID(), DATABASE()", func(v []wire.Value) {
+							id = v[0].Bits
+						}); err != nil || id != raw.ID() || id == 0 {
 							t.Errorf("id %d, the server says %d, %v", raw.ID(), id, err)
 						}
 						raw.Close()
 					}
 					sp.Password = NewSecret("another-" + password)
 					_, err := bare(sp).Raw(t.Context(), SessionOptions{})
-					if KindOf(err) != AuthFailed || HintOf(err) == "" || strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), password) {
+					if KindOf(err) != AuthFailed || HintOf(err) == "" ||
+						strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), password) {
 						t.Errorf("a wrong password: %v %v", KindOf(err), err)
 					}
 				}
@@ -385,7 +399,8 @@ func TestRawBreaksOffInTime(t *testing.T) {
 		t.Errorf("an SSH server: %v %v", KindOf(err), err)
 	}
 	greeting := "\x0a5.7.0\x00\x01\x00\x00\x0012345678\x00\xff\xff\x2d\x02\x00\xff\xc1\x15\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00123456789012\x00mysql_native_password\x00"
-	if err := garbage(string([]byte{byte(len(greeting)), 0, 0, 0}) + greeting); KindOf(err) != NotAServer || HintOf(err) == "" {
+	if err := garbage(string([]byte{byte(len(greeting)), 0, 0, 0}) + greeting); KindOf(err) != NotAServer ||
+		HintOf(err) == "" {
 		t.Errorf("a login of garbage: %v %v", KindOf(err), err)
 	}
 }
@@ -443,7 +458,8 @@ func TestRawDescriptor(t *testing.T) {
 			db := s.DB(t, "")
 			eventually(t, "the connection is gone", func() bool {
 				var n int
-				if err := db.QueryRow(fmt.Sprint("SELECT COUNT(*) FROM information_schema.processlist WHERE id = ", id)).Scan(&n); err != nil {
+				if err := db.QueryRow(fmt.Sprint("SELECT COUNT(*) FROM information_schema.processlist WHERE id = ",
+					id)).Scan(&n); err != nil {
 					t.Fatal(err)
 				}
 				return n == 0
@@ -545,7 +561,10 @@ func TestRawCountsAgreeWithTheServer(t *testing.T) {
 			if read != 20*100 {
 				t.Errorf("%d rows", read)
 			}
-			for name, want := range map[string]int64{"Questions": rows + 21, "Com_stmt_execute": rows + 20, "Com_insert": rows, "Com_select": 20} {
+			for name, want := range map[string]int64{
+				"Questions": rows + 21, "Com_stmt_execute": rows + 20,
+				"Com_insert": rows, "Com_select": 20,
+			} {
 				if got := after[name] - before[name]; got != want {
 					t.Errorf("%s: the server counts %d, we sent %d", name, got, want)
 				}
@@ -555,7 +574,11 @@ func TestRawCountsAgreeWithTheServer(t *testing.T) {
 				what string
 				call func() error
 			}{
-				{"execute", func() error { return c.execute(sel, args, func(v []wire.Value) { read += len(v[0].Bytes) }) }},
+				{"execute", func() error {
+					return c.execute(sel, args, func(v []wire.Value) {
+						read += len(v[0].Bytes)
+					})
+				}},
 				{"query", func() error { return c.query("SELECT c FROM t WHERE id = 7", nil) }},
 			} {
 				if a := testing.AllocsPerRun(100, func() {
@@ -572,7 +595,8 @@ func TestRawCountsAgreeWithTheServer(t *testing.T) {
 
 func BenchmarkRawPointSelect(b *testing.B) {
 	s := servers.Start(b, "mariadb")
-	s.Exec(b, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c CHAR(120))", "INSERT INTO d.t VALUES (1, 'x')")
+	s.Exec(b, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c CHAR(120))",
+		"INSERT INTO d.t VALUES (1, 'x')")
 	sp, err := ParseURL(s.URL("root"))
 	if err != nil {
 		b.Fatal(err)

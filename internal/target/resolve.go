@@ -8,7 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
-// Apply fills what the spec leaves open. As in the mysql client, a host of localhost or none means the socket, when there is one.
+// Apply fills what the spec leaves open. As in the mysql client, a host of localhost or none means the socket, when
+// there is one.
 func (o Options) Apply(s *Spec) {
 	fill := func(dst *string, v string) {
 		if *dst == "" {
@@ -62,8 +63,8 @@ func (o Options) Apply(s *Spec) {
 	}
 }
 
-// Resolve completes a spec: what it says itself wins, then the password of DYNO_PASSWORD, then defaults files (file, or the usual ones
-// for ""), then MYSQL_PWD, USER and localhost. getenv is os.Getenv.
+// Resolve completes a spec: what it says itself wins, then the password of DYNO_PASSWORD, then defaults files (file, or
+// the usual ones for ""), then MYSQL_PWD, USER and localhost. getenv is os.Getenv.
 func Resolve(s Spec, file string, getenv func(string) string) (Spec, error) {
 	o, err := Defaults(file, s.Groups()...)
 	if err != nil {

@@ -18,7 +18,8 @@ func TestSecretIsNeverShown(t *testing.T) {
 	tgt := &Target{spec: s}
 	hide := func(how, got string) {
 		t.Helper()
-		if strings.Contains(got, password) || strings.Contains(got, "swordfish") || strings.Contains(got, fmt.Sprintf("%x", password)) {
+		if strings.Contains(got, password) || strings.Contains(got, "swordfish") ||
+			strings.Contains(got, fmt.Sprintf("%x", password)) {
 			t.Errorf("%s shows the password: %s", how, got)
 		}
 	}
@@ -54,7 +55,8 @@ func TestSecretIsNeverShown(t *testing.T) {
 }
 
 func TestSecretsCompareByText(t *testing.T) {
-	if NewSecret("a") != NewSecret(strings.Clone("a")) || NewSecret("a") == NewSecret("b") || NewSecret("") != (Secret{}) || !NewSecret("").Empty() {
+	if NewSecret("a") != NewSecret(strings.Clone("a")) || NewSecret("a") == NewSecret("b") ||
+		NewSecret("") != (Secret{}) || !NewSecret("").Empty() {
 		t.Error("secrets do not compare by their texts")
 	}
 	if (Secret{}).Reveal() != "" {

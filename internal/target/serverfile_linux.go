@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrElsewhere says that a server does not surely run on this machine, so that the files it names are not looked for here.
+// ErrElsewhere says that a server does not surely run on this machine, so that the files it names are not looked for
+// here.
 var ErrElsewhere = errors.New("the server may be on another machine")
 
 // process is a process as it was when it was found to be the server's: another may get its number later.
@@ -26,9 +27,10 @@ type process struct {
 	start string // in ticks since boot
 }
 
-// OpenFile opens a file that the server named for reading, as the server sees it: below the root of its own process, regular and owned
-// by its account. A name that leads anywhere else is refused, and nothing but a regular file is opened, for a pipe keeps whoever opens
-// it waiting and a device has no end. Errors: ErrElsewhere, os.ErrPermission, os.ErrNotExist.
+// OpenFile opens a file that the server named for reading, as the server sees it: below the root of its own process,
+// regular and owned by its account. A name that leads anywhere else is refused, and nothing but a regular file is
+// opened, for a pipe keeps whoever opens it waiting and a device has no end. Errors: ErrElsewhere, os.ErrPermission,
+// os.ErrNotExist.
 func (t *Target) OpenFile(ctx context.Context, name string) (*os.File, error) {
 	pid, err := t.serverProcess(ctx)
 	if err != nil {
@@ -94,8 +96,9 @@ func openServerFile(pid int, name string) (*os.File, error) {
 // maxLinks bounds the symbolic links on the way to a file, as the kernel does.
 const maxLinks = 40
 
-// within finds a file below the root of a process without opening it, and checks its kind and owner. The process' symbolic links are
-// followed as the process itself would. The descriptor is of O_PATH: it can be opened through /proc/self/fd.
+// within finds a file below the root of a process without opening it, and checks its kind and owner. The process'
+// symbolic links are followed as the process itself would. The descriptor is of O_PATH: it can be opened through
+// /proc/self/fd.
 func within(pid int, name string, kind uint32) (fd int, err error) {
 	if len(name) >= unix.PathMax { // so the kernel; the error does not repeat it
 		return -1, fmt.Errorf("open a path of %d bytes: %w", len(name), unix.ENAMETOOLONG)
@@ -191,7 +194,8 @@ func within(pid int, name string, kind uint32) (fd int, err error) {
 	return last, nil
 }
 
-// rootOf returns the way to a process' root directory. A process that may not be looked into has our own, unless it lives in a container.
+// rootOf returns the way to a process' root directory. A process that may not be looked into has our own, unless it
+// lives in a container.
 func rootOf(pid int) (string, error) {
 	root := fmt.Sprintf("/proc/%d/root", pid)
 	_, err := os.Readlink(root)
@@ -208,8 +212,8 @@ func rootOf(pid int) (string, error) {
 // maxPidFile bounds a pid file: one number and a line's end.
 const maxPidFile = 64
 
-// inPidFile reports whether the pid file that the server names holds the process' number, as the process itself knows it: in a container
-// that is another. known says whether there is such a file at all.
+// inPidFile reports whether the pid file that the server names holds the process' number, as the process itself knows
+// it: in a container that is another. known says whether there is such a file at all.
 func inPidFile(pid int, name string) (yes, known bool) {
 	if name == "" {
 		return false, false

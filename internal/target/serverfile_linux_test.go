@@ -29,7 +29,8 @@ func bounded(t *testing.T, what string, f func()) {
 	}
 }
 
-// TestWhatTheServerNamesIsNoPipe: a server on this machine, here the test itself, names a pipe and a device as its pid file.
+// TestWhatTheServerNamesIsNoPipe: a server on this machine, here the test itself, names a pipe and a device as its pid
+// file.
 func TestWhatTheServerNamesIsNoPipe(t *testing.T) {
 	pipe := t.TempDir() + "/pipe"
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -51,7 +52,8 @@ func TestWhatTheServerNamesIsNoPipe(t *testing.T) {
 	}
 	calledServer(t)
 	own := t.TempDir() + "/pid"
-	for text, want := range map[string]bool{itoa(os.Getpid()) + "\n": true, "1\n": false, itoa(os.Getpid()) + strings.Repeat(" ", maxPidFile) + "7": true} {
+	for text, want := range map[string]bool{itoa(os.Getpid()) + "\n": true, "1\n": false, itoa(os.Getpid()) +
+		strings.Repeat(" ", maxPidFile) + "7": true} {
 		if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -84,8 +86,8 @@ func calledServer(t *testing.T) {
 	t.Cleanup(func() { os.WriteFile("/proc/self/comm", was, 0) })
 }
 
-// TestAForwarderIsNotTheServer: the test is a forwarder, and the server behind it says that it is a thread of the forwarder's, or that
-// its pid file is that of the forwarder.
+// TestAForwarderIsNotTheServer: the test is a forwarder, and the server behind it says that it is a thread of the
+// forwarder's, or that its pid file is that of the forwarder.
 func TestAForwarderIsNotTheServer(t *testing.T) {
 	pidFile := t.TempDir() + "/pid"
 	if err := os.WriteFile(pidFile, []byte(itoa(os.Getpid())), 0o600); err != nil {
@@ -171,7 +173,8 @@ func TestServerFile(t *testing.T) {
 	refuses(me, dir+"/none", "no such file")
 	refuses(me, log+"/below", "not a directory")
 	refuses(me, "log", "not an absolute path")
-	if _, err := read(me, strings.Repeat("/.", 2048)+log); !errors.Is(err, syscall.ENAMETOOLONG) || len(err.Error()) > 200 {
+	if _, err := read(me, strings.Repeat("/.", 2048)+log); !errors.Is(err, syscall.ENAMETOOLONG) ||
+		len(err.Error()) > 200 {
 		t.Errorf("a path without end: %v", err)
 	}
 	pipe := dir + "/pipe"
@@ -281,7 +284,8 @@ func TestOpenFile(t *testing.T) {
 		s.Launch(t)
 	}
 	if err := os.Chown(log, 65534, 65534); err == nil { // as root
-		if _, err := x.OpenFile(t.Context(), log); err == nil || !strings.Contains(err.Error(), "belongs to user 65534") {
+		if _, err := x.OpenFile(t.Context(), log); err == nil ||
+			!strings.Contains(err.Error(), "belongs to user 65534") {
 			t.Errorf("another's file: %v", err)
 		}
 	}

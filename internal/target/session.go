@@ -24,9 +24,9 @@ type SessionOptions struct {
 
 // Session is one connection: no pool, no reconnect, few allocations. It is used by one goroutine at a time.
 //
-// When a context ends during a call, the call returns the context's error and the session is broken, as it is after any error of
-// kind Gone: close it and open another. The server itself may go on with the statement until it notices. A context that ends between
-// calls does no harm.
+// When a context ends during a call, the call returns the context's error and the session is broken, as it is after any
+// error of kind Gone: close it and open another. The server itself may go on with the statement until it notices. A
+// context that ends between calls does no harm.
 type Session struct {
 	spec Spec
 	conn rawConn
@@ -43,8 +43,8 @@ type Session struct {
 	fired chan struct{}   // closed when the end of ctx has been acted upon
 }
 
-// rawConn and rawStmt are the driver's methods that take arguments as they are, without a context: a watcher for each statement
-// would cost more than the statement.
+// rawConn and rawStmt are the driver's methods that take arguments as they are, without a context: a watcher for each
+// statement would cost more than the statement.
 type rawConn interface {
 	driver.Conn
 	Exec(query string, args []driver.Value) (driver.Result, error)
@@ -108,7 +108,8 @@ func (s *Session) watch(ctx context.Context) error {
 		return nil
 	}
 	if s.stop != nil && !s.stop() {
-		// The earlier context has ended. If that was during a call, the driver has closed the connection; if not, nothing was on its way.
+		// The earlier context has ended. If that was during a call, the driver has closed the connection; if not,
+		// nothing was on its way.
 		<-s.fired
 		s.net.SetDeadline(time.Time{})
 	}
@@ -155,8 +156,8 @@ func (s *Session) Prepare(ctx context.Context, sql string) (*Stmt, error) {
 	return &Stmt{s, rs}, nil
 }
 
-// Query runs a statement in the text protocol and decodes every row: int64, float32, float64, []byte or nil. row may be nil; its slice and the bytes in it are valid only
-// during the call. It returns the number of rows.
+// Query runs a statement in the text protocol and decodes every row: int64, float32, float64, []byte or nil. row may be
+// nil; its slice and the bytes in it are valid only during the call. It returns the number of rows.
 func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value)) (int, error) {
 	if err := s.watch(ctx); err != nil {
 		return 0, err
@@ -221,8 +222,8 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// Query runs the statement and decodes every row; see Session.Query. args hold int64, uint64, float64, bool, []byte, string,
-// time.Time or nil.
+// Query runs the statement and decodes every row; see Session.Query. args hold int64, uint64, float64, bool, []byte,
+// string, time.Time or nil.
 func (x *Stmt) Query(ctx context.Context, args []driver.Value, row func([]driver.Value)) (int, error) {
 	if err := x.check(ctx, args); err != nil {
 		return 0, err

@@ -32,7 +32,8 @@ func TestSessionCountsAgreeWithTheServer(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, s VARCHAR(20), n BIGINT UNSIGNED, f DOUBLE, b BLOB, x INT)")
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, s VARCHAR(20), n BIGINT UNSIGNED, "+
+				"f DOUBLE, b BLOB, x INT)")
 			x := open(t, s, "root")
 			ctx := t.Context()
 			ses, err := x.Session(ctx, SessionOptions{Database: "d", Settings: map[string]string{"sql_mode": "''"}})
@@ -67,7 +68,8 @@ func TestSessionCountsAgreeWithTheServer(t *testing.T) {
 				sum := int64(0)
 				n, err := sel.Query(ctx, []driver.Value{int64(i * 10)}, func(r []driver.Value) {
 					sum += r[0].(int64)
-					if string(r[1].([]byte)) != "größe" || string(r[2].([]byte)) != "18446744073709551615" || r[3].(float64) != 1.5 || string(r[4].([]byte)) != "\x00\xff" ||
+					if string(r[1].([]byte)) != "größe" || string(r[2].([]byte)) != "18446744073709551615" ||
+						r[3].(float64) != 1.5 || string(r[4].([]byte)) != "\x00\xff" ||
 						r[5] != nil {
 						t.Fatalf("row %v", r)
 					}
@@ -84,7 +86,10 @@ func TestSessionCountsAgreeWithTheServer(t *testing.T) {
 				t.Error(n, err)
 			}
 			after := statusOf(t, ses)
-			for name, want := range map[string]int64{"Com_stmt_prepare": 2, "Com_stmt_execute": rows + 10, "Com_insert": rows, "Com_update": 1, "Com_select": 11} {
+			for name, want := range map[string]int64{
+				"Com_stmt_prepare": 2, "Com_stmt_execute": rows + 10,
+				"Com_insert": rows, "Com_update": 1, "Com_select": 11,
+			} {
 				if got := after[name] - before[name]; got != want {
 					t.Errorf("%s: the server counts %d, we sent %d", name, got, want)
 				}
@@ -188,7 +193,8 @@ func TestSessionEndsWithItsContext(t *testing.T) {
 		return err
 	})
 	f("rows", func(ctx context.Context, s *Session) error {
-		_, err := s.Query(ctx, "SELECT a.column_name, SLEEP(0.01), REPEAT('x', 65536) FROM information_schema.columns a", nil)
+		_, err := s.Query(ctx,
+			"SELECT a.column_name, SLEEP(0.01), REPEAT('x', 65536) FROM information_schema.columns a", nil)
 		return err
 	})
 
@@ -224,7 +230,8 @@ func TestSessionEndsWithItsContext(t *testing.T) {
 func TestSessionAllocatesLittle(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	x := open(t, s, "root")
-	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c CHAR(120))", "INSERT INTO d.t VALUES (1, 'x')")
+	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c CHAR(120))",
+		"INSERT INTO d.t VALUES (1, 'x')")
 	ses, err := x.Session(t.Context(), SessionOptions{Database: "d"})
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +267,8 @@ func BenchmarkSessionPointSelect(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer x.Close()
-	s.Exec(b, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c CHAR(120))", "INSERT INTO d.t VALUES (1, 'x')")
+	s.Exec(b, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c CHAR(120))",
+		"INSERT INTO d.t VALUES (1, 'x')")
 	ses, err := x.Session(b.Context(), SessionOptions{Database: "d"})
 	if err != nil {
 		b.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
-// shield runs a call of the driver's, which takes the shape of packets on trust and panics when a server sends others: the connection
-// is lost then, and nothing else. It has to be below database/sql, which a panic leaves locked.
+// shield runs a call of the driver's, which takes the shape of packets on trust and panics when a server sends others:
+// the connection is lost then, and nothing else. It has to be below database/sql, which a panic leaves locked.
 func shield[T any](nc net.Conn, call func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -70,8 +70,9 @@ func done(nc net.Conn, rows driver.Rows) error {
 	return err
 }
 
-// maxRows bounds the rows of one answer to a statement of Dyno's own: a row of a few bytes becomes one of hundreds with whoever keeps it. A
-// server with 200 000 tables tells more indexes than that. maxCells bounds the values in the rows of a pool, each of which becomes a string.
+// maxRows bounds the rows of one answer to a statement of Dyno's own: a row of a few bytes becomes one of hundreds with
+// whoever keeps it. A server with 200 000 tables tells more indexes than that. maxCells bounds the values in the rows
+// of a pool, each of which becomes a string.
 const (
 	maxRows  = 1_000_000
 	maxCells = 5_000_000
@@ -112,8 +113,9 @@ func (p *pooled) Ping(ctx context.Context) error {
 	return err
 }
 
-// PrepareContext implements driver.ConnPrepareContext. A pool's questions carry their values, so that database/sql prepares only what the driver
-// finds too long for that; the driver's own has no shield, and what a server answers to it is trusted.
+// PrepareContext implements driver.ConnPrepareContext. A pool's questions carry their values, so that database/sql
+// prepares only what the driver finds too long for that; the driver's own has no shield, and what a server answers to
+// it is trusted.
 func (p *pooled) PrepareContext(context.Context, string) (driver.Stmt, error) {
 	return nil, errors.New("a question's values are too long")
 }

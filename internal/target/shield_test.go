@@ -17,9 +17,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
-// TestMalformedAnswers: packets that the driver takes on trust cost a connection, in a pool and in a session, and nothing hangs.
+// TestMalformedAnswers: packets that the driver takes on trust cost a connection, in a pool and in a session, and
+// nothing hangs.
 func TestMalformedAnswers(t *testing.T) {
-	for _, packet := range []string{"\xfc\x01", "\xff", "\xff\x01", "\xfd", "\x00", "\x00\xfc", "\xfb", "\x02", "\x01", "\xfe"} {
+	for _, packet := range []string{
+		"\xfc\x01", "\xff", "\xff\x01", "\xfd", "\x00", "\x00\xfc", "\xfb",
+		"\x02", "\x01", "\xfe",
+	} {
 		var bad atomic.Value
 		bad.Store("")
 		f := &fake{answer: func(c io.Writer, sql string) bool {
@@ -101,7 +105,9 @@ func TestAnAnswerOfAnotherShape(t *testing.T) {
 	}
 	defer s.Close()
 	second := 1
-	if _, err := s.Query(t.Context(), "SELECT 'hostile', 2", func(row []driver.Value) { _ = row[second] }); err == nil || !strings.Contains(err.Error(), "a shape other") {
+	if _, err := s.Query(t.Context(), "SELECT 'hostile', 2", func(row []driver.Value) {
+		_ = row[second]
+	}); err == nil || !strings.Contains(err.Error(), "a shape other") {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Query(t.Context(), "SELECT 1", nil); err == nil {
@@ -169,7 +175,8 @@ func TestLongErrors(t *testing.T) {
 	}
 }
 
-// TestMalformedLoginsLeaveNothing: the driver has a goroutine for each connection, which holds all of what the server said.
+// TestMalformedLoginsLeaveNothing: the driver has a goroutine for each connection, which holds all of what the server
+// said.
 func TestMalformedLoginsLeaveNothing(t *testing.T) {
 	for _, word := range []string{"SET ", "SELECT CONNECTION_ID"} {
 		f := &fake{answer: func(c io.Writer, sql string) bool {
@@ -280,7 +287,8 @@ func TestMalformedLoginsAreFew(t *testing.T) {
 	}
 }
 
-// TestWhatAServerSaysOfItselfHasABound: it is kept, and told in the reasons of all sources, in lists of all targets and in logs.
+// TestWhatAServerSaysOfItselfHasABound: it is kept, and told in the reasons of all sources, in lists of all targets and
+// in logs.
 func TestWhatAServerSaysOfItselfHasABound(t *testing.T) {
 	long := strings.Repeat("'", longestFact+1)
 	good := func() *fake { return &fake{variables: map[string]string{"hostname": "h", "port": "3306"}} }

@@ -19,8 +19,8 @@ const (
 	TLSDefault TLSMode = ""
 	// TLSDisabled never encrypts.
 	TLSDisabled TLSMode = "disabled"
-	// TLSPreferred encrypts when the server can. Its certificate is not verified, only remembered where Spec.Known is set: that does not
-	// protect from an attacker who is there at the first login.
+	// TLSPreferred encrypts when the server can. Its certificate is not verified, only remembered where Spec.Known is
+	// set: that does not protect from an attacker who is there at the first login.
 	TLSPreferred TLSMode = "preferred"
 	// TLSRequired insists on encryption; without a configured CA the certificate is remembered as with TLSPreferred.
 	TLSRequired TLSMode = "required"
@@ -33,47 +33,53 @@ const (
 // DefaultConnectTimeout bounds a whole connect, authentication included, when a Spec names no other.
 const DefaultConnectTimeout = 10 * time.Second
 
-// Via makes connections through a jump host to an address as that host knows it, host:port or the path of a socket. *tunnel.Set does.
+// Via makes connections through a jump host to an address as that host knows it, host:port or the path of a socket.
+// *tunnel.Set does.
 type Via interface {
 	Dial(ctx context.Context, jump tunnel.Jump, address string) (net.Conn, error)
 }
 
 // Spec says where a server is and how to log in. It is comparable.
 type Spec struct {
-	Name           string        `json:"name,omitzero"`   // as the user calls it; empty for a bare URL
-	Scheme         string        `json:"scheme,omitzero"` // "mysql" or "mariadb": what the user said, not what the server is
-	Network        string        `json:"network"`         // "tcp" or "unix"
-	Address        string        `json:"address"`         // host:port or the path of a socket; empty until defaults are applied
-	User           string        `json:"user,omitzero"`
-	Password       Secret        `json:"-"`
-	PasswordFrom   string        `json:"-"` // where it came from, for errors; "" for the usual ways
-	Database       string        `json:"database,omitzero"`
-	TLS            TLSMode       `json:"tls,omitzero"`
-	CA             string        `json:"ca,omitzero"` // PEM files
-	Cert           string        `json:"cert,omitzero"`
-	Key            string        `json:"key,omitzero"`
-	ServerName     string        `json:"server_name,omitzero"`            // name to expect in the certificate instead of the host
-	MinTLS         string        `json:"tls_version,omitzero"`            // oldest version to speak, "1.2" when empty
-	TakeServerKey  bool          `json:"get_server_public_key,omitzero"`  // without encryption, seal the password with whichever key the server sends
+	Name string `json:"name,omitzero"` // as the user calls it; empty for a bare URL
+	// "mysql" or "mariadb": what the user said, not what the server is
+	Scheme  string `json:"scheme,omitzero"`
+	Network string `json:"network"` // "tcp" or "unix"
+	// host:port or the path of a socket; empty until defaults are applied
+	Address      string  `json:"address"`
+	User         string  `json:"user,omitzero"`
+	Password     Secret  `json:"-"`
+	PasswordFrom string  `json:"-"` // where it came from, for errors; "" for the usual ways
+	Database     string  `json:"database,omitzero"`
+	TLS          TLSMode `json:"tls,omitzero"`
+	CA           string  `json:"ca,omitzero"` // PEM files
+	Cert         string  `json:"cert,omitzero"`
+	Key          string  `json:"key,omitzero"`
+	// name to expect in the certificate instead of the host
+	ServerName string `json:"server_name,omitzero"`
+	MinTLS     string `json:"tls_version,omitzero"` // oldest version to speak, "1.2" when empty
+	// without encryption, seal the password with whichever key the server sends
+	TakeServerKey  bool          `json:"get_server_public_key,omitzero"`
 	ServerKey      string        `json:"server_public_key_path,omitzero"` // PEM file with the key to seal it with
 	ConnectTimeout time.Duration `json:"connect_timeout_ns,omitzero"`
-	// ExplainSchemas names the schemas, with commas between them, whose routines and views are trusted: plans are asked for
-	// there whatever the account may execute. AllSchemas stands for all.
+	// ExplainSchemas names the schemas, with commas between them, whose routines and views are trusted: plans are asked
+	// for there whatever the account may execute. AllSchemas stands for all.
 	ExplainSchemas string `json:"explain_schemas,omitzero"`
 	// Jump is the host through which the server is reached; Address is then as that host knows it. Zero for none.
 	Jump tunnel.Jump `json:"jump,omitzero"`
 	Via  Via         `json:"-"` // opens tunnels; without one a server behind a jump host is not reached
 	// Known remembers by what servers are known that are not verified; nil remembers nothing.
 	Known *KnownServers `json:"-"`
-	// OnlyTrusted has a password sent to a server of this machine of which nothing is remembered only if TrustedAccount says so of whoever
-	// runs it: nobody has named that server.
+	// OnlyTrusted has a password sent to a server of this machine of which nothing is remembered only if TrustedAccount
+	// says so of whoever runs it: nobody has named that server.
 	OnlyTrusted bool `json:"-"`
-	// MaxAnswer bounds what the server may say to one statement, bytes: 0 stands for 64 MiB, less than 0 for no bound. For each
-	// 64 MiB of it an answer in a pool may have a million rows and five million values.
+	// MaxAnswer bounds what the server may say to one statement, bytes: 0 stands for 64 MiB, less than 0 for no bound.
+	// For each 64 MiB of it an answer in a pool may have a million rows and five million values.
 	MaxAnswer int64 `json:"-"`
 	// ServerUID is the system user whose server must answer on a Unix socket; 0 for anyone's.
 	ServerUID int `json:"-"`
-	// PasswordInURL is set when the password stood in the URL, where shell history and process lists keep it: worth a warning.
+	// PasswordInURL is set when the password stood in the URL, where shell history and process lists keep it: worth a
+	// warning.
 	PasswordInURL bool `json:"-"`
 }
 
@@ -82,7 +88,8 @@ const AllSchemas = "*"
 
 // Trusts reports whether a schema is named by ExplainSchemas.
 func (s Spec) Trusts(schema string) bool {
-	return s.ExplainSchemas == AllSchemas || schema != "" && slices.Contains(strings.Split(s.ExplainSchemas, ","), schema)
+	return s.ExplainSchemas == AllSchemas || schema != "" &&
+		slices.Contains(strings.Split(s.ExplainSchemas, ","), schema)
 }
 
 // Trusting returns the spec with more schemas in ExplainSchemas.
@@ -111,7 +118,8 @@ func (s Spec) Mode() TLSMode {
 	return TLSPreferred
 }
 
-// Where returns the address for messages: "127.0.0.1:3306" or "/run/mysqld/mysqld.sock", as the jump host knows it where there is one.
+// Where returns the address for messages: "127.0.0.1:3306" or "/run/mysqld/mysqld.sock", as the jump host knows it
+// where there is one.
 func (s Spec) Where() string {
 	if s.Address == "" {
 		return "localhost:3306"
@@ -127,7 +135,8 @@ func (s Spec) String() string {
 	return s.URL()
 }
 
-// URL returns the spec as a TARGET without the password. ParseURL gives the same spec back, apart from Name and Password.
+// URL returns the spec as a TARGET without the password. ParseURL gives the same spec back, apart from Name and
+// Password.
 func (s Spec) URL() string {
 	var b strings.Builder
 	q := [][2]string{}
@@ -167,7 +176,12 @@ func (s Spec) URL() string {
 	if s.TLS != "" {
 		q = append(q, [2]string{"tls", string(s.TLS)})
 	}
-	for _, kv := range [][2]string{{"ssl-ca", s.CA}, {"ssl-cert", s.Cert}, {"ssl-key", s.Key}, {"server-name", s.ServerName}} {
+	for _, kv := range [][2]string{
+		{"ssl-ca", s.CA},
+		{"ssl-cert", s.Cert},
+		{"ssl-key", s.Key},
+		{"server-name", s.ServerName},
+	} {
 		if kv[1] != "" {
 			q = append(q, kv)
 		}

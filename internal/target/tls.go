@@ -15,7 +15,10 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-var tlsVersions = map[string]uint16{"1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
+var tlsVersions = map[string]uint16{
+	"1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12,
+	"1.3": tls.VersionTLS13,
+}
 
 // verified reports whether the server's certificate is checked against a CA.
 func (s Spec) verified() bool {
@@ -159,5 +162,6 @@ func verifyChainOnly(c *tls.Config) {
 }
 
 func (s Spec) bad(op string, err error) error {
-	return &Error{Op: op, Kind: BadTarget, Err: err, Hint: "ssl-ca, ssl-cert and ssl-key name PEM files; tls is disabled, preferred, required, verify-ca or verify-full"}
+	return &Error{Op: op, Kind: BadTarget, Err: err, Hint: "ssl-ca, ssl-cert and ssl-key name PEM files; tls is " +
+		"disabled, preferred, required, verify-ca or verify-full"}
 }

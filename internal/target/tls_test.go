@@ -36,7 +36,8 @@ func newAuthority(t *testing.T, name string) *authority {
 	}
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
 	if err != nil {
@@ -70,8 +71,12 @@ func (a *authority) issue(t *testing.T, name string, until time.Time, hosts ...s
 	}
 	a.n++
 	tmpl := &x509.Certificate{
-		SerialNumber: big.NewInt(a.n), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		SerialNumber: big.NewInt(a.n), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-2 * time.Hour),
+		NotAfter: until,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{
+			x509.ExtKeyUsageServerAuth,
+			x509.ExtKeyUsageClientAuth,
+		},
 	}
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
@@ -97,7 +102,8 @@ func TestTLS(t *testing.T) {
 			ours, theirs := newAuthority(t, "our CA"), newAuthority(t, "their CA")
 			cert, key := ours.issue(t, "server", time.Now().Add(time.Hour), "127.0.0.1", "db.example.org")
 			s := servers.Start(t, flavor, "ssl-ca="+ours.ca(), "ssl-cert="+cert, "ssl-key="+key)
-			s.Exec(t, "CREATE USER u@'127.0.0.1'", "CREATE USER safe@'127.0.0.1' REQUIRE SSL", "CREATE USER x509@'127.0.0.1' REQUIRE X509",
+			s.Exec(t, "CREATE USER u@'127.0.0.1'", "CREATE USER safe@'127.0.0.1' REQUIRE SSL",
+				"CREATE USER x509@'127.0.0.1' REQUIRE X509",
 				"CREATE USER pw@'127.0.0.1' IDENTIFIED BY '"+password+"'")
 			url := func(user, params string) Spec {
 				return spec(t, fmt.Sprintf("mysql://%s@127.0.0.1:%d/?%s", user, s.Port, params))
@@ -182,7 +188,8 @@ func TestTLSExpired(t *testing.T) {
 	fails(t, spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/?ssl-ca=%s", s.Port, ours.ca())), TLSFailed, "expired")
 }
 
-// TestServerWithoutTLS also connects many times at once: the driver forgets TLS in its configuration when it falls back.
+// TestServerWithoutTLS also connects many times at once: the driver forgets TLS in its configuration when it falls
+// back.
 func TestServerWithoutTLS(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -245,7 +252,8 @@ func TestPasswordIsNotSentInClear(t *testing.T) {
 					d.Write(b[:n])
 				}
 			})
-			x, err := Open(t.Context(), with(spec(t, "mysql://pw@"+addr+"/?tls=disabled&get-server-public-key=1"), func(s *Spec) { s.Password = NewSecret(password) }))
+			x, err := Open(t.Context(), with(spec(t, "mysql://pw@"+addr+"/?tls=disabled&get-server-public-key=1"),
+				func(s *Spec) { s.Password = NewSecret(password) }))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,8 @@ import (
 const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"
 
 // parameters lists what may follow the question mark of a URL.
-const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, tls-version, get-server-public-key, " +
+const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, " +
+	"tls-version, get-server-public-key, " +
 	"server-public-key-path, connect-timeout, explain-schemas, ssh"
 
 // ParseURL reads a TARGET in one of the forms
@@ -27,8 +28,8 @@ const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cer
 //	unix:///run/mysqld/mysqld.sock?user=name&database=name
 //	mysql://user@db.internal/?ssh=ssh://me@jump.example:22
 //
-// User, password, host, database and values are percent-decoded. What is left out stays empty, to be filled by defaults.
-// No error shows the text of the URL, for a password in it may be the very thing that is mistyped.
+// User, password, host, database and values are percent-decoded. What is left out stays empty, to be filled by
+// defaults. No error shows the text of the URL, for a password in it may be the very thing that is mistyped.
 func ParseURL(text string) (Spec, error) {
 	s, err := parseURL(text)
 	if err != nil {
@@ -130,13 +131,17 @@ func (s *Spec) authority(text string) error {
 		}
 	} else {
 		if strings.Count(auth, ":") > 1 {
-			return errors.New("more than one colon after the user: write an IPv6 address in [ ], and percent-encode a password (an @ is %40)")
+			return errors.New("more than one colon after the user: write an IPv6 address in [ ], and percent-encode " +
+				"a password (an @ is %40)")
 		}
 		host, port, _ = strings.Cut(auth, ":")
 		if host, err = unescape("host", host); err != nil {
 			return err
 		}
-		if i := strings.IndexFunc(host, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`/\@:[]%,()`, r) }); i >= 0 {
+		if i := strings.IndexFunc(host, func(r rune) bool {
+			return unicode.IsSpace(r) ||
+				strings.ContainsRune(`/\@:[]%,()`, r)
+		}); i >= 0 {
 			return errors.New("the host holds a character that no host name has")
 		}
 	}
@@ -274,7 +279,8 @@ func parseSchemas(text string) (string, error) {
 	return text, nil
 }
 
-// parseTLSVersion reads the oldest version to speak, as the mysql client's --tls-version writes them; of a list the oldest counts.
+// parseTLSVersion reads the oldest version to speak, as the mysql client's --tls-version writes them; of a list the
+// oldest counts.
 func parseTLSVersion(text string) (string, error) {
 	oldest := ""
 	for v := range strings.SplitSeq(text, ",") {
@@ -309,7 +315,8 @@ func unescape(what, text string) (string, error) {
 	out, err := url.PathUnescape(text)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("the %s holds a %% that is not followed by two hexadecimal digits: write %% as %%25", what)
+		return "", fmt.Errorf("the %s holds a %% that is not followed by two hexadecimal digits: write %% as %%25",
+			what)
 	case !utf8.ValidString(out):
 		return "", fmt.Errorf("the %s is not valid UTF-8", what)
 	case strings.ContainsFunc(out, unicode.IsControl):

@@ -37,17 +37,33 @@ func TestParseURL(t *testing.T) {
 	f("mysql:///d", with(tcp(""), func(s *Spec) { s.Database = "d" }))
 	f("mysql://u@", with(tcp(""), func(s *Spec) { s.User = "u" }))
 	f("mysql://:3307/", tcp(":3307"))
-	f("mariadb://db.example.org:3307/shop", Spec{Scheme: "mariadb", Network: "tcp", Address: "db.example.org:3307", Database: "shop"})
+	f("mariadb://db.example.org:3307/shop", Spec{
+		Scheme: "mariadb", Network: "tcp", Address: "db.example.org:3307",
+		Database: "shop",
+	})
 	f("mysql://[::1]:3307/", tcp("[::1]:3307"))
 	f("mysql://[fe80::1%25eth0]/", tcp("[fe80::1%eth0]:3306"))
-	f("mysql://root@127.0.0.1:3306/db", with(tcp("127.0.0.1:3306"), func(s *Spec) { s.User, s.Database = "root", "db" }))
-	f("mysql://u:p%40ss%3A%2F@h/", with(tcp("h:3306"), func(s *Spec) { s.User, s.Password, s.PasswordInURL = "u", NewSecret("p@ss:/"), true }))
-	f("mysql://u:p@ss@h/", with(tcp("h:3306"), func(s *Spec) { s.User, s.Password, s.PasswordInURL = "u", NewSecret("p@ss"), true }))
+	f("mysql://root@127.0.0.1:3306/db", with(tcp("127.0.0.1:3306"), func(s *Spec) {
+		s.User, s.Database = "root", "db"
+	}))
+	f("mysql://u:p%40ss%3A%2F@h/", with(tcp("h:3306"), func(s *Spec) {
+		s.User, s.Password, s.PasswordInURL = "u",
+			NewSecret("p@ss:/"), true
+	}))
+	f("mysql://u:p@ss@h/", with(tcp("h:3306"), func(s *Spec) {
+		s.User, s.Password, s.PasswordInURL = "u",
+			NewSecret("p@ss"), true
+	}))
 	f("mysql://u:@h/", with(tcp("h:3306"), func(s *Spec) { s.User = "u" }))
-	f("mysql://j%C3%BCrgen%20%40home@h/da%20ta%2Fbase%3F", with(tcp("h:3306"), func(s *Spec) { s.User, s.Database = "jürgen @home", "da ta/base?" }))
+	f("mysql://j%C3%BCrgen%20%40home@h/da%20ta%2Fbase%3F", with(tcp("h:3306"), func(s *Spec) {
+		s.User, s.Database = "jürgen @home", "da ta/base?"
+	}))
 	f("mysql://a+b@h/c+d", with(tcp("h:3306"), func(s *Spec) { s.User, s.Database = "a+b", "c+d" }))
 	f("mysql://h/?user=a+b", with(tcp("h:3306"), func(s *Spec) { s.User = "a+b" }))
-	f("unix:///run/mysqld/mysqld.sock?user=root", Spec{Scheme: "mysql", Network: "unix", Address: "/run/mysqld/mysqld.sock", User: "root"})
+	f("unix:///run/mysqld/mysqld.sock?user=root", Spec{
+		Scheme: "mysql", Network: "unix",
+		Address: "/run/mysqld/mysqld.sock", User: "root",
+	})
 	f("unix:///tmp/a%20b%3F.sock?user=root&password=x%26y&database=d", Spec{
 		Scheme: "mysql", Network: "unix", Address: "/tmp/a b?.sock", User: "root",
 		Password: NewSecret("x&y"), PasswordInURL: true, Database: "d",
@@ -55,17 +71,22 @@ func TestParseURL(t *testing.T) {
 	f("unix:///s?flavor=mariadb", Spec{Scheme: "mariadb", Network: "unix", Address: "/s"})
 	f("mysql://h/?tls=verify-full&ssl-ca=/etc/ca.pem&ssl-cert=c&ssl-key=k&server-name=n&connect-timeout=3", Spec{
 		Scheme: "mysql", Network: "tcp",
-		Address: "h:3306", TLS: TLSVerifyFull, CA: "/etc/ca.pem", Cert: "c", Key: "k", ServerName: "n", ConnectTimeout: 3 * time.Second,
+		Address: "h:3306", TLS: TLSVerifyFull, CA: "/etc/ca.pem", Cert: "c", Key: "k", ServerName: "n",
+		ConnectTimeout: 3 * time.Second,
 	})
 	f("mysql://h/?ssh=ssh://j", with(tcp("h:3306"), func(s *Spec) { s.Jump.Host = "j" }))
 	f("mysql://u@h/d?tls=required&ssh=ssh%3A%2F%2Fme%40[::1]:2222", with(tcp("h:3306"), func(s *Spec) {
 		s.User, s.Database, s.TLS, s.Jump = "u", "d", TLSRequired, tunnel.Jump{User: "me", Host: "::1", Port: 2222}
 	}))
-	f("unix:///s?ssh=ssh://a@j", with(Spec{Scheme: "mysql", Network: "unix", Address: "/s"}, func(s *Spec) { s.Jump = tunnel.Jump{User: "a", Host: "j"} }))
+	f("unix:///s?ssh=ssh://a@j", with(Spec{Scheme: "mysql", Network: "unix", Address: "/s"}, func(s *Spec) {
+		s.Jump = tunnel.Jump{User: "a", Host: "j"}
+	}))
 	f("mysql://h/?ssl-mode=VERIFY_IDENTITY", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyFull }))
 	f("mysql://h/?ssl_mode=VERIFY_CA", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyCA }))
 	f("mysql://h/?explain-schemas=app,shop", with(tcp("h:3306"), func(s *Spec) { s.ExplainSchemas = "app,shop" }))
-	f("mysql://h/?tls=false&connect-timeout=250ms", with(tcp("h:3306"), func(s *Spec) { s.TLS, s.ConnectTimeout = TLSDisabled, 250*time.Millisecond }))
+	f("mysql://h/?tls=false&connect-timeout=250ms", with(tcp("h:3306"), func(s *Spec) {
+		s.TLS, s.ConnectTimeout = TLSDisabled, 250*time.Millisecond
+	}))
 }
 
 func TestParseURLRefuses(t *testing.T) {
@@ -149,8 +170,10 @@ func TestMode(t *testing.T) {
 
 func FuzzParseURL(f *testing.F) {
 	for _, s := range []string{
-		"mysql://u:p@h:3306/d?tls=verify-full&ssl-ca=a", "unix:///a%20b?user=x&password=y", "mariadb://[fe80::1%25e]:1/x%2Fy", "mysql://@:1/",
-		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/", "mysql://h/?ssh=ssh://u@j:22", "mysql://h/?explain-schemas=app,shop",
+		"mysql://u:p@h:3306/d?tls=verify-full&ssl-ca=a", "unix:///a%20b?user=x&password=y",
+		"mariadb://[fe80::1%25e]:1/x%2Fy", "mysql://@:1/",
+		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/", "mysql://h/?ssh=ssh://u@j:22",
+		"mysql://h/?explain-schemas=app,shop",
 	} {
 		f.Add(s)
 	}

@@ -13,10 +13,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
-// vouched logs in once to find out whose the new certificate of a MariaDB is. From 11.4 on, one that was given none makes itself another
-// at each start, and proves to those who log in with a password that it knows the password too, and that nobody is between. It returns
-// the certificate that is proved so; nil for none, whatever the reason. Whoever is between learns only afterwards that it is no use to
-// claim to be the server: with what was sent to him he may have logged in there himself. So this is for users who want it, see Trust.
+// vouched logs in once to find out whose the new certificate of a MariaDB is. From 11.4 on, one that was given none
+// makes itself another at each start, and proves to those who log in with a password that it knows the password too,
+// and that nobody is between. It returns the certificate that is proved so; nil for none, whatever the reason. Whoever
+// is between learns only afterwards that it is no use to claim to be the server: with what was sent to him he may have
+// logged in there himself. So this is for users who want it, see Trust.
 func (s Spec) vouched(ctx context.Context) *x509.Certificate {
 	if s.Password.Empty() {
 		return nil
@@ -73,8 +74,8 @@ func (s Spec) vouched(ctx context.Context) *x509.Certificate {
 	}
 }
 
-// proved asks whoever shows another certificate than the remembered one for a proof, where the user lets it decide. It reports whether
-// the certificate is remembered now in place of the one before.
+// proved asks whoever shows another certificate than the remembered one for a proof, where the user lets it decide. It
+// reports whether the certificate is remembered now in place of the one before.
 func (s Spec) proved(ctx context.Context, err error) bool {
 	var e *changedError
 	if !errors.As(err, &e) || e.is == "" || !slices.ContainsFunc(e.was, func(m mark) bool { return m.proof }) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestVouched: a MariaDB that makes itself a certificate at each start proves whose it is to those who have a password. Whoever does not
-// know the password cannot, nor can somebody in between with a certificate of his own.
+// TestVouched: a MariaDB that makes itself a certificate at each start proves whose it is to those who have a password.
+// Whoever does not know the password cannot, nor can somebody in between with a certificate of his own.
 func TestVouched(t *testing.T) {
 	a := newAuthority(t, "CA")
 	pair := func(name string) tls.Certificate {

@@ -18,8 +18,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // workFiles hold what the processes of one account that have the same home do on servers, so that
@@ -130,7 +131,8 @@ func (w *workFiles) open() (err error) {
 	if err != nil || !private(fi) || fi.Mode().Perm()&0o022 != 0 {
 		return errors.Join(err, fmt.Errorf("%s is not of this account alone", w.dir))
 	}
-	w.number = fi.Sys().(*syscall.Stat_t).Ino
+	is, _ := platform.FileOf(fi)
+	w.number = is.Inode
 	w.sweep()
 	w.own = strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(rand.Uint64(), 36)
 	if err := w.root.Mkdir(w.own, 0o700); err != nil {
@@ -139,7 +141,7 @@ func (w *workFiles) open() (err error) {
 	name := w.own + "/" + workLock // the name appears when it is locked
 	w.lock, err = w.root.OpenFile(name+workPart, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
-		err = syscall.Flock(int(w.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = platform.Lock(w.lock, true)
 	}
 	if err == nil {
 		err = w.root.Rename(name+workPart, name)
@@ -147,25 +149,26 @@ func (w *workFiles) open() (err error) {
 	return err
 }
 
-// lockWork takes the lock of a server, one of 256 that all share, which work shares among all processes and the reading of the
-// totals has alone. It waits for a while: what cannot be had then is done without.
-func lockWork(where string, how int) (free func()) {
+// lockWork takes the lock of a server, one of 256 that all share, which work shares among all processes and the reading
+// of the totals has alone. It waits for a while: what cannot be had then is done without.
+func lockWork(where string, alone bool) (free func()) {
 	free = func() {}
 	w := shared()
 	if w == nil {
 		return free
 	}
-	// A server chooses what it calls itself, but not to share the lock of another: it does not know the directory's number.
+	// A server chooses what it calls itself, but not to share the lock of another: it does not know the directory's
+	// number.
 	name := fmt.Sprintf("lock-%02x", sha256.Sum256(fmt.Append(nil, w.number, where))[0])
 	f, err := w.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return free
 	}
 	for end := time.Now().Add(holdAtMost); ; time.Sleep(time.Millisecond) {
-		if err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err == nil {
+		if err = platform.Lock(f, alone); err == nil {
 			return func() { f.Close() }
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) || time.Now().After(end) {
+		if !errors.Is(err, platform.ErrLocked) || time.Now().After(end) {
 			f.Close()
 			return free
 		}
@@ -174,8 +177,8 @@ func lockWork(where string, how int) (free func()) {
 
 // private reports whether a file is this account's.
 func private(fi os.FileInfo) bool {
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid()
+	f, ok := platform.FileOf(fi)
+	return ok && f.UID == os.Geteuid()
 }
 
 // sweep removes the files of processes that ended a while ago.
@@ -216,13 +219,13 @@ func (w *workFiles) ended(name string) (dead, known bool) {
 		return false, false
 	}
 	defer f.Close()
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	return err == nil, err == nil || errors.Is(err, syscall.EWOULDBLOCK)
+	err = platform.Lock(f, false)
+	return err == nil, err == nil || errors.Is(err, platform.ErrLocked)
 }
 
 // openFile opens a file of this account's for reading.
 func (w *workFiles) openFile(path string) (*os.File, error) {
-	f, err := w.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := w.root.OpenFile(path, os.O_RDONLY|platform.NonBlock, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -217,7 +217,8 @@ func TestOthersFilesAreOurs(t *testing.T) {
 		if put(good[:workHead+n]); n <= workRecord && sees(x) {
 			t.Fatal("half a record is read")
 		}
-		if w, ok := parseWork(good[:workHead+n], true); !ok || n < workRecord+len("selectofanother") && len(w.keys) > 0 {
+		if w, ok := parseWork(good[:workHead+n], true); !ok || n < workRecord+len("selectofanother") &&
+			len(w.keys) > 0 {
 			t.Fatalf("%v %v", ok, w.keys)
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"maps"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
@@ -21,7 +21,8 @@ const (
 	undoTime   = 30 * time.Second // for what was changed to that end
 )
 
-// calm waits until nothing of what came before is still being written, and empties the kernel's caches, where the plan asks.
+// calm waits until nothing of what came before is still being written, and empties the kernel's caches, where the plan
+// asks.
 func (s *Testbed) calm(ctx context.Context, t *target.Target, p *place, pl plan.Plan, tr *trial.Trial) error {
 	if pl.Trials.Settle {
 		if err := settle(ctx, t, p); err != nil {
@@ -29,9 +30,10 @@ func (s *Testbed) calm(ctx context.Context, t *target.Target, p *place, pl plan.
 		}
 	}
 	if pl.Trials.DropCaches {
-		syscall.Sync()
+		platform.Sync()
 		if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3\n"), 0o200); err != nil {
-			tr.Warnings = append(tr.Warnings, "the kernel's caches were not dropped: "+strings.TrimPrefix(err.Error(), "open "))
+			tr.Warnings = append(tr.Warnings, "the kernel's caches were not dropped: "+
+				strings.TrimPrefix(err.Error(), "open "))
 		}
 	}
 	return nil
@@ -40,8 +42,8 @@ func (s *Testbed) calm(ctx context.Context, t *target.Target, p *place, pl plan.
 // quiet is how many bytes a second a settled server may still write.
 const quiet = 64 << 10
 
-// settle waits until the server and the kernel have stopped writing: a server with performance to spare writes its dirty pages in
-// the background long after the load has ended.
+// settle waits until the server and the kernel have stopped writing: a server with performance to spare writes its
+// dirty pages in the background long after the load has ended.
 func settle(ctx context.Context, t *target.Target, p *place) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -62,7 +64,7 @@ func settle(ctx context.Context, t *target.Target, p *place) (err error) {
 		}
 		if !first && w-last <= quiet/4 {
 			if calm++; calm >= 4 { // a whole second
-				syscall.Sync()
+				platform.Sync()
 				return nil
 			}
 		} else {
@@ -77,12 +79,13 @@ func settle(ctx context.Context, t *target.Target, p *place) (err error) {
 	}
 }
 
-// dirtyLimits are the shares of dirty pages from which on InnoDB writes. A server that lowers the first one lowers the second with it, and takes
-// no second one above the first: they are put back in this order.
+// dirtyLimits are the shares of dirty pages from which on InnoDB writes. A server that lowers the first one lowers the
+// second with it, and takes no second one above the first: they are put back in this order.
 var dirtyLimits = []string{"innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"}
 
-// writeOut has the server write its dirty pages now, not when it feels like it, until undo is called: what is measured then is the server of
-// the plan, not one with other settings. A server that has no such limits, or takes no lower ones, goes on as it is.
+// writeOut has the server write its dirty pages now, not when it feels like it, until undo is called: what is measured
+// then is the server of the plan, not one with other settings. A server that has no such limits, or takes no lower
+// ones, goes on as it is.
 func writeOut(ctx context.Context, t *target.Target) (undo func() error, err error) {
 	before, err := readDirtyLimits(ctx, t)
 	if err != nil {
@@ -99,7 +102,8 @@ func writeOut(ctx context.Context, t *target.Target) (undo func() error, err err
 	if _, refused := target.ServerErrorNumber(err); refused {
 		return none, nil
 	}
-	return nil, errors.Join(fmt.Errorf("have the server write its dirty pages: %w", t.Wrap("change", err)), undo()) // it may have heard us
+	// it may have heard us
+	return nil, errors.Join(fmt.Errorf("have the server write its dirty pages: %w", t.Wrap("change", err)), undo())
 }
 
 // setDirtyLimits puts back what readDirtyLimits returned, also when ctx has ended, and makes sure that it holds.
@@ -129,7 +133,8 @@ func setDirtyLimits(ctx context.Context, t *target.Target, want map[string]strin
 // readDirtyLimits returns those of dirtyLimits that the server has.
 func readDirtyLimits(ctx context.Context, t *target.Target) (map[string]string, error) {
 	const op = "read when the server writes its dirty pages"
-	rows, err := t.DB().QueryContext(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"+strings.Join(dirtyLimits, "', '")+"')")
+	rows, err := t.DB().QueryContext(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"+
+		strings.Join(dirtyLimits, "', '")+"')")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, t.Wrap("read", err))
 	}

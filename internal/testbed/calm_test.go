@@ -6,7 +6,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// TestSettle: a server that was made to write its dirty pages is afterwards what it was, and a trial knows when it is not.
+// TestSettle: a server that was made to write its dirty pages is afterwards what it was, and a trial knows when it is
+// not.
 func TestSettle(t *testing.T) {
 	for _, flavor := range []string{"mariadb", "mysql"} {
 		t.Run(flavor, func(t *testing.T) {

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -58,7 +60,8 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 	places, sets := map[string]int64{}, map[string]int64{}
 	checked := map[string]bool{}
 	failed := map[string]string{} // variants that cannot be measured, and why
-	spare := int64(0)             // of the largest loop device: its whole size must be free when it is made, and most of it stays so
+	// of the largest loop device: its whole size must be free when it is made, and most of it stays so
+	spare := int64(0)
 	for _, v := range vs {
 		if err := ctx.Err(); err != nil {
 			return n, err
@@ -92,13 +95,15 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 		need := memory(j)
 		n.Memory = max(n.Memory, need)
 		if limit := j.config.Limits.Memory; limit > 0 && need > int64(limit) {
-			warn("%s: its server needs about %s of memory and is limited to %s: it may be killed", v.Key, unit.Bytes(float64(need)), unit.Bytes(float64(limit)))
+			warn("%s: its server needs about %s of memory and is limited to %s: it may be killed", v.Key,
+				unit.Bytes(float64(need)), unit.Bytes(float64(limit)))
 		}
 		if limit := connections(j); j.config.Run.Threads > limit {
-			problem("%s: %d threads, but max_connections is %d: raise it in settings", v.Key, j.config.Run.Threads, limit)
+			problem("%s: %d threads, but max_connections is %d: raise it in settings", v.Key,
+				j.config.Run.Threads, limit)
 		}
 		fails := func(err error) { failed[v.Key] = describe(err) }
-		if j.config.Filesystem != "" && syscall.Geteuid() != 0 {
+		if j.config.Filesystem != "" && os.Geteuid() != 0 {
 			problem("%s: filesystem %s needs a loop device, which only root may make", v.Key, j.config.Filesystem)
 		} else if j.config.Filesystem != "" {
 			if err := sandbox.CheckFilesystem(j.config.Filesystem, j.bytes); err != nil {
@@ -114,15 +119,18 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 				fails(err)
 			}
 		}
-		if j.config.Limits.Any() && syscall.Geteuid() != 0 {
+		if j.config.Limits.Any() && os.Geteuid() != 0 {
 			warn("limits may not be in effect: only root, or the owner of a delegated control group, can set them")
 		}
 	}
-	if p.Trials.DropCaches && syscall.Geteuid() != 0 {
+	if p.Trials.DropCaches && os.Geteuid() != 0 {
 		problem("drop_caches: only root may drop the kernel's caches")
 	}
 	// What cannot be measured leaves the others to be.
-	left := slices.ContainsFunc(vs, func(v plan.Variant) bool { return failed[v.Key] == "" && failed[v.Baseline] == "" })
+	left := slices.ContainsFunc(vs, func(v plan.Variant) bool {
+		return failed[v.Key] == "" &&
+			failed[v.Baseline] == ""
+	})
 	for _, v := range vs {
 		switch why := failed[v.Key]; {
 		case why == "":
@@ -139,11 +147,11 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 	for _, b := range sets {
 		n.Disk += b
 	}
-	var st syscall.Statfs_t
-	if err := statfs(s.Yard.Home, &st); err == nil {
-		n.DiskFree = int64(st.Bavail) * st.Bsize
+	if free, err := freeSpace(s.Yard.Home); err == nil {
+		n.DiskFree = int64(free)
 		if n.Disk > n.DiskFree {
-			problem("the plan needs about %s of disk in %s and %s are free", unit.Bytes(float64(n.Disk)), s.Yard.Home, unit.Bytes(float64(n.DiskFree)))
+			problem("the plan needs about %s of disk in %s and %s are free", unit.Bytes(float64(n.Disk)), s.Yard.Home,
+				unit.Bytes(float64(n.DiskFree)))
 		}
 	}
 	if r, err := host.Read(); err == nil {
@@ -151,17 +159,19 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 		if free, whose, ok := lesser(r.Memory.Available, room); ok {
 			n.MemFree = free
 			if n.Memory > free && whose != "" { // what a group holds beside its processes' memory is not all told
-				warn("a server of the plan needs about %s of memory and %s are available%s: it may be killed", unit.Bytes(float64(n.Memory)), unit.Bytes(float64(free)), whose)
+				warn("a server of the plan needs about %s of memory and %s are available%s: it may be killed",
+					unit.Bytes(float64(n.Memory)), unit.Bytes(float64(free)), whose)
 			} else if n.Memory > free {
-				problem("a server of the plan needs about %s of memory and %s are available", unit.Bytes(float64(n.Memory)), unit.Bytes(float64(free)))
+				problem("a server of the plan needs about %s of memory and %s are available",
+					unit.Bytes(float64(n.Memory)), unit.Bytes(float64(free)))
 			}
 		}
 	}
 	return n, nil
 }
 
-// lesser returns the memory that servers may take of what the machine has available and of what its control groups leave this process. whose
-// says so where it is the latter.
+// lesser returns the memory that servers may take of what the machine has available and of what its control groups
+// leave this process. whose says so where it is the latter.
 func lesser(machine, groups known.Value[uint64]) (bytes int64, whose string, ok bool) {
 	free, ok := machine.Get()
 	if room, limited := groups.Get(); limited && (!ok || room < free) {
@@ -170,18 +180,15 @@ func lesser(machine, groups known.Value[uint64]) (bytes int64, whose string, ok 
 	return int64(free), "", ok
 }
 
-// statfs asks about the nearest directory that exists.
-func statfs(path string, st *syscall.Statfs_t) error {
+// freeSpace asks about the nearest directory that exists, bytes.
+func freeSpace(path string) (uint64, error) {
 	for {
-		err := syscall.Statfs(path, st)
-		if !errors.Is(err, syscall.ENOENT) {
-			return err
+		free, _, err := platform.Space(path)
+		above := filepath.Dir(path)
+		if !errors.Is(err, fs.ErrNotExist) || above == path {
+			return free, err
 		}
-		i := strings.LastIndexByte(strings.TrimRight(path, "/"), '/')
-		if i <= 0 {
-			return syscall.Statfs("/", st)
-		}
-		path = path[:i]
+		path = above
 	}
 }
 

@@ -90,8 +90,8 @@ func TestLesser(t *testing.T) {
 	f(none, none, none, false)
 }
 
-// TestCheckCPUs: a variant on CPUs that this machine does not have is told before the first trial, and the plan goes on without it; a baseline on
-// them keeps all from running.
+// TestCheckCPUs: a variant on CPUs that this machine does not have is told before the first trial, and the plan goes on
+// without it; a baseline on them keeps all from running.
 func TestCheckCPUs(t *testing.T) {
 	s := newStand(t)
 	allowed, err := host.Allowed()
@@ -127,7 +127,8 @@ placement: free
 axes: [{cpus: ["1000", "`+here+`"]}, {setting: innodb_buffer_pool_size, values: [64M, 128M]}]
 probe: [{name: q, sql: SELECT 1}]
 `)
-	if n := s.check(t, p, vs...); len(n.Problems) > 0 || len(n.Warnings) < 2 || !strings.HasPrefix(n.Warnings[0], "cpus=1000,innodb_buffer_pool_size=64M will fail: ") {
+	if n := s.check(t, p, vs...); len(n.Problems) > 0 || len(n.Warnings) < 2 ||
+		!strings.HasPrefix(n.Warnings[0], "cpus=1000,innodb_buffer_pool_size=64M will fail: ") {
 		t.Errorf("problems %q, warnings %q", n.Problems, n.Warnings)
 	}
 }

@@ -19,8 +19,8 @@ type cpus struct {
 	n      int  // of the client
 }
 
-// Share shares out the CPUs that this process may use: lists for server and client as taskset -c takes them. Split gives the client
-// a quarter of them, at least one, and the server the rest; with a single CPU it is Shared.
+// Share shares out the CPUs that this process may use: lists for server and client as taskset -c takes them. Split
+// gives the client a quarter of them, at least one, and the server the rest; with a single CPU it is Shared.
 func Share(p plan.Placement, allowed []int) (server, client []int, err error) {
 	switch p.Mode {
 	case plan.Given:
@@ -34,7 +34,8 @@ func Share(p plan.Placement, allowed []int) (server, client []int, err error) {
 			}
 			for _, c := range list {
 				if !has(allowed, c) {
-					return nil, nil, fmt.Errorf("placement of the %s: CPU %d is not among %s, those that this process may use", side.name, c, host.FormatCPUs(allowed))
+					return nil, nil, fmt.Errorf("placement of the %s: CPU %d is not among %s, those that this "+
+						"process may use", side.name, c, host.FormatCPUs(allowed))
 				}
 			}
 			*side.into = list
@@ -89,7 +90,8 @@ func (s *Testbed) place(p plan.Placement, t *trial.Trial) error {
 		s.cpus = c
 	}
 	if p.Mode == plan.Free {
-		t.Warnings = append(t.Warnings, "server and client were not pinned to CPUs: their placement by the kernel can change figures by a factor of two")
+		t.Warnings = append(t.Warnings, "server and client were not pinned to CPUs: their placement by the kernel "+
+			"can change figures by a factor of two")
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ func (s *Testbed) environment(ctx context.Context, t *target.Target, p *place, t
 		}
 		state := l.Wanted + " (" + l.How + ")"
 		if !l.InForce {
-			tr.Warnings = append(tr.Warnings, fmt.Sprintf("the limit %s of %s is not in effect: %s", l.Name, l.Wanted, l.Reason))
+			tr.Warnings = append(tr.Warnings, fmt.Sprintf("the limit %s of %s is not in effect: %s",
+				l.Name, l.Wanted, l.Reason))
 			state = l.Wanted + " (not in effect)"
 			if tr.NotInForce == nil {
 				tr.NotInForce = map[string]string{}

@@ -9,7 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/experiment"
 )
 
-// TestEnvironmentOfAFilesystem: what is told of the storage is told of the filesystem that the data are on, not of the one below it.
+// TestEnvironmentOfAFilesystem: what is told of the storage is told of the filesystem that the data are on, not of the
+// one below it.
 func TestEnvironmentOfAFilesystem(t *testing.T) {
 	s := newStand(t)
 	p, vs := parse(t, `

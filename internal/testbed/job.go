@@ -61,7 +61,9 @@ func (s *Testbed) job(v plan.Variant, p plan.Plan) (*job, error) {
 	if j.server, err = s.Yard.Resolve(context.Background(), v.Config.Server); err != nil {
 		return nil, fmt.Errorf("%s", describe(err))
 	}
-	build := func(name string, layers ...map[string]string) (workload.Workload, *workload.Plan, map[string]string, error) {
+	build := func(name string, layers ...map[string]string) (
+		workload.Workload, *workload.Plan, map[string]string, error,
+	) {
 		w, err := workload.Find(s.Workloads, name)
 		if err != nil {
 			return nil, nil, nil, err
@@ -73,7 +75,8 @@ func (s *Testbed) job(v plan.Variant, p plan.Plan) (*job, error) {
 			}
 			for _, l := range layers {
 				for k, v := range l {
-					if strings.ReplaceAll(k, "_", "-") == o.Name { // options of the other workload need not be this one's
+					if strings.ReplaceAll(k, "_", "-") == o.Name {
+						// options of the other workload need not be this one's
 						options[o.Name] = v
 					}
 				}
@@ -123,7 +126,7 @@ func (j *job) keys() {
 			fmt.Fprintf(h, "%d:%s", len(p), p)
 		}
 	}
-	put("3", j.server.Path, j.server.Flavor, j.server.Version)
+	put("3", j.server.Path, string(j.server.Flavor), j.server.Version)
 	for _, k := range slices.Sorted(maps.Keys(shape)) {
 		put(k, shape[k])
 	}
@@ -147,15 +150,22 @@ func (j *job) keys() {
 	j.place = strings.Join([]string{base, j.data, j.config.Filesystem}, "/")
 }
 
-// harmless are the beginnings of settings that leave no trace in a data directory that was shut down cleanly: variants that differ
-// in these alone start from the same data set. Any other setting gets data of its own.
+// harmless are the beginnings of settings that leave no trace in a data directory that was shut down cleanly: variants
+// that differ in these alone start from the same data set. Any other setting gets data of its own.
 var harmless = []string{
-	"innodb_buffer_pool", "innodb_flush", "sync_binlog", "log_bin", "skip_log_bin", "binlog_", "server_id", "innodb_log_buffer_size", "innodb_io_capacity",
-	"innodb_log_file", "innodb_redo_log_capacity", "innodb_log_write_ahead", "max_", "table_open_cache", "table_definition_cache", "thread_", "performance_schema", "innodb_adaptive", "innodb_doublewrite",
-	"innodb_monitor", "query_cache", "innodb_read_io", "innodb_write_io", "innodb_purge", "slow_query_log", "long_query_time",
-	"innodb_lru", "tmp_table_size", "sort_buffer_size", "join_buffer_size", "read_buffer_size", "read_rnd_buffer_size", "back_log", "innodb_thread_concurrency", "innodb_spin", "innodb_use_native_aio",
-	"innodb_change_buffering", "optimizer_", "open_files_limit", "general_log", "log_", "innodb_max_dirty", "innodb_page_cleaners", "innodb_sync_", "innodb_dedicated_server", "innodb_numa", "large_pages",
-	"key_buffer_size", "wait_timeout", "interactive_timeout", "net_", "userstat", "innodb_old_blocks", "innodb_random_read_ahead", "innodb_read_ahead", "innodb_concurrency", "innodb_commit_concurrency", "innodb_lock_wait", "innodb_deadlock",
+	"innodb_buffer_pool", "innodb_flush", "sync_binlog", "log_bin", "skip_log_bin", "binlog_", "server_id",
+	"innodb_log_buffer_size", "innodb_io_capacity",
+	"innodb_log_file", "innodb_redo_log_capacity", "innodb_log_write_ahead", "max_", "table_open_cache",
+	"table_definition_cache", "thread_", "performance_schema", "innodb_adaptive", "innodb_doublewrite",
+	"innodb_monitor", "query_cache", "innodb_read_io", "innodb_write_io", "innodb_purge",
+	"slow_query_log", "long_query_time",
+	"innodb_lru", "tmp_table_size", "sort_buffer_size", "join_buffer_size", "read_buffer_size", "read_rnd_buffer_size",
+	"back_log", "innodb_thread_concurrency", "innodb_spin", "innodb_use_native_aio",
+	"innodb_change_buffering", "optimizer_", "open_files_limit", "general_log", "log_", "innodb_max_dirty",
+	"innodb_page_cleaners", "innodb_sync_", "innodb_dedicated_server", "innodb_numa", "large_pages",
+	"key_buffer_size", "wait_timeout", "interactive_timeout", "net_", "userstat", "innodb_old_blocks",
+	"innodb_random_read_ahead", "innodb_read_ahead", "innodb_concurrency", "innodb_commit_concurrency",
+	"innodb_lock_wait", "innodb_deadlock",
 }
 
 // shapes reports whether a setting may change what the data directory holds.
@@ -195,7 +205,8 @@ func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err 
 		return err
 	}
 	defer func() {
-		if e := s.Yard.Remove(context.WithoutCancel(ctx), name); e != nil && !errors.Is(e, sandbox.ErrNotFound) && err == nil {
+		if e := s.Yard.Remove(context.WithoutCancel(ctx), name); e != nil && !errors.Is(e, sandbox.ErrNotFound) &&
+			err == nil {
 			err = e
 		}
 	}()
@@ -210,7 +221,10 @@ func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err 
 			threads = max(2, len(s.cpus.before))
 		}
 		procs := runtime.GOMAXPROCS(max(s.cpus.procs, 1)) // loading is not measured
-		err := load.Prepare(ctx, t, load.Data{Workload: j.fills, Options: j.fillWith, Threads: threads, Seed: j.seed + 1}, sink)
+		err := load.Prepare(ctx, t, load.Data{
+			Workload: j.fills, Options: j.fillWith, Threads: threads,
+			Seed: j.seed + 1,
+		}, sink)
 		runtime.GOMAXPROCS(procs)
 		if err != nil {
 			return err
@@ -230,7 +244,7 @@ func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err 
 // quick returns settings that make loading fast.
 func quick(srv sandbox.Server) map[string]string {
 	m := map[string]string{"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
-	if srv.Flavor != "mariadb" && !strings.HasPrefix(srv.Version, "5.") {
+	if !srv.Flavor.IsMariaDB() && !strings.HasPrefix(srv.Version, "5.") {
 		m["disable_log_bin"] = "ON"
 		m["local_infile"] = "ON" // off as shipped; without it the rows come in by INSERT
 	}

@@ -87,7 +87,9 @@ func (s *Testbed) begin(ctx context.Context, p *place, j *job, woven bool) error
 }
 
 // goOn measures under the load that goes on. The tick during which the variant was put in force belongs to nobody.
-func (s *Testbed) goOn(ctx context.Context, t *target.Target, p *place, j *job, pl plan.Plan, tr *trial.Trial, sink progress.Sink) error {
+func (s *Testbed) goOn(ctx context.Context, t *target.Target, p *place, j *job, pl plan.Plan, tr *trial.Trial,
+	sink progress.Sink,
+) error {
 	if err := s.begin(ctx, p, j, false); err != nil {
 		return err
 	}

@@ -36,7 +36,8 @@ func (s *Testbed) config(j *job, turn uint64) load.Config {
 		Seed:   j.seed*1_000_003 + turn, // so that all variants meet the same operations in their nth trial
 		PSMode: load.PSMode(j.config.Run.PSMode),
 	}
-	if s.cpus.apart && s.cpus.n > 1 { // the client's CPUs have nothing else to do: no loop shall be full while another CPU is idle
+	if s.cpus.apart && s.cpus.n > 1 {
+		// the client's CPUs have nothing else to do: no loop shall be full while another CPU is idle
 		cfg.Loops = min(s.cpus.n, cfg.Threads)
 	}
 	for _, e := range j.config.Run.Ignore {
@@ -63,7 +64,8 @@ func (s *Testbed) meter(t *target.Target, p *place, j *job, tr *trial.Trial) *me
 		s.speed.meter.Stop()
 		s.speed = nil
 	}
-	if cpus, err := host.ParseCPUs(list); s.speed == nil && err == nil && len(cpus) > 0 { // with free placement there is nothing to watch
+	if cpus, err := host.ParseCPUs(list); s.speed == nil && err == nil && len(cpus) > 0 {
+		// with free placement there is nothing to watch
 		x, err := host.StartSpeedometer(cpus)
 		if err != nil {
 			tr.Warnings = append(tr.Warnings, "the speed of the CPUs is unknown: "+err.Error())
@@ -78,7 +80,9 @@ func (s *Testbed) meter(t *target.Target, p *place, j *job, tr *trial.Trial) *me
 }
 
 // load warms up and measures under the job's workload.
-func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, pl plan.Plan, turn uint64, tr *trial.Trial, sink progress.Sink) error {
+func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, pl plan.Plan, turn uint64,
+	tr *trial.Trial, sink progress.Sink,
+) error {
 	w := newWindow(pl.Trials)
 	m := s.meter(t, p, j, tr)
 	cfg := s.config(j, turn)
@@ -165,7 +169,8 @@ func (s *Testbed) sum(w *window, m *meter, j *job, tr *trial.Trial) {
 		return
 	}
 	if !w.steady && w.warmMax > w.warmMin {
-		tr.Warnings = append(tr.Warnings, fmt.Sprintf("the rate was not stationary after %v of warm-up", span(w.warm).Round(time.Second)))
+		tr.Warnings = append(tr.Warnings, fmt.Sprintf("the rate was not stationary after %v of warm-up",
+			span(w.warm).Round(time.Second)))
 	}
 	total := run.Merged(w.in)
 	tr.From, tr.To = w.in[0].At, w.in[len(w.in)-1].At.Add(w.in[len(w.in)-1].Length)
@@ -192,7 +197,10 @@ func (s *Testbed) sum(w *window, m *meter, j *job, tr *trial.Trial) {
 		tr.Invalid = "the load completed no operation"
 		return
 	}
-	for name, q := range map[string]float64{"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "p999_ms": 0.999, "max_ms": 1} {
+	for name, q := range map[string]float64{
+		"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99,
+		"p999_ms": 0.999, "max_ms": 1,
+	} {
 		v[name] = float64(tr.Latency.Quantile(q)) / 1e6
 	}
 	if low := stat.Steady([][]float64{rates(tr.Seconds)}); low.Seconds >= leastSeconds && low.Median > 0 {
@@ -204,7 +212,8 @@ func (s *Testbed) sum(w *window, m *meter, j *job, tr *trial.Trial) {
 	share := client.Seconds() / total.Length.Seconds() / float64(s.cpus.n)
 	v["client_cpu_share"] = share
 	if s.apart(j) && share >= clientFull {
-		tr.Invalid = fmt.Sprintf("the client used %.0f %% of its CPUs (%s): it was the bottleneck, not the server", 100*share, s.cpus.client)
+		tr.Invalid = fmt.Sprintf("the client used %.0f %% of its CPUs (%s): it was the bottleneck, not the server",
+			100*share, s.cpus.client)
 	}
 	m.fill(n, total.Length.Seconds(), tr)
 	if steal, ok := v["steal_share"]; ok {
@@ -237,8 +246,8 @@ func rates(secs []trial.Second) (out []float64) {
 	return out
 }
 
-// serious names the errors that no healthy run has, and beside them those that the plan lets pass. Deadlocks and lock wait timeouts are part
-// of a load that writes.
+// serious names the errors that no healthy run has, and beside them those that the plan lets pass. Deadlocks and lock
+// wait timeouts are part of a load that writes.
 func serious(errs map[string]uint64, ignore []string) (bad, ignored string) {
 	var bads, passed []string
 	for _, k := range slices.Sorted(maps.Keys(errs)) {
@@ -333,10 +342,12 @@ func (m *meter) fill(ops, seconds float64, tr *trial.Trial) {
 	add("written_bytes_device", u.DeviceWriteBytes, 1)
 	v["steal_share"], v["iowait_share"] = u.Machine.Steal, u.Machine.IOWait
 	if ok1 && ok2 && len(u.CPUs) > 0 { // what neither the server nor the client did
-		others := u.Machine.Busy*float64(len(u.CPUs)) - (user+sys)/u.Seconds - v["client_cpu_us_per_op"]/1e6/per/u.Seconds
+		others := u.Machine.Busy*float64(len(u.CPUs)) - (user+
+			sys)/u.Seconds - v["client_cpu_us_per_op"]/1e6/per/u.Seconds
 		v["other_cpu_cores"] = max(0, others)
 		if others >= busyOthers*float64(len(u.CPUs)) {
-			tr.Warnings = append(tr.Warnings, fmt.Sprintf("other processes used %.1f CPUs of this machine meanwhile", others))
+			tr.Warnings = append(tr.Warnings, fmt.Sprintf("other processes used %.1f CPUs of this machine meanwhile",
+				others))
 		}
 	}
 	tr.Warnings = append(tr.Warnings, u.Notes...)

@@ -11,7 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// dawdling is a workload whose client takes its time: it sleeps before each operation, and the answers of other sessions wait meanwhile.
+// dawdling is a workload whose client takes its time: it sleeps before each operation, and the answers of other
+// sessions wait meanwhile.
 type dawdling struct{ workload.PointSelect }
 
 func (w dawdling) Build(given map[string]string) (*workload.Plan, error) {
@@ -31,8 +32,8 @@ func (d dawdler) Begin(op *workload.Op) {
 	d.Generator.Begin(op)
 }
 
-// TestClientThatKeepsAnswersWaiting: what a client with CPUs of its own says against its figures makes the trial invalid; one that shares them
-// with the server warns.
+// TestClientThatKeepsAnswersWaiting: what a client with CPUs of its own says against its figures makes the trial
+// invalid; one that shares them with the server warns.
 func TestClientThatKeepsAnswersWaiting(t *testing.T) {
 	allowed, err := host.Allowed()
 	if err != nil {
@@ -58,7 +59,8 @@ trials: {time: 2s, warmup: 0s..0s, rounds: 3..3}
 			}
 			const want = "answers waited for the client"
 			warned := slices.ContainsFunc(tr.Warnings, func(w string) bool { return strings.Contains(w, want) })
-			if s.cpus.apart != strings.Contains(tr.Invalid, want) || s.cpus.apart == warned || !s.cpus.apart && tr.Invalid != "" {
+			if s.cpus.apart != strings.Contains(tr.Invalid, want) || s.cpus.apart == warned ||
+				!s.cpus.apart && tr.Invalid != "" {
 				t.Errorf("apart: %v, invalid: %q, warnings: %q", s.cpus.apart, tr.Invalid, tr.Warnings)
 			}
 			if got := s.current.box.CPUs; got != s.cpus.server {

@@ -8,9 +8,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/hist"
 )
 
-// loom attributes the operations of one load to the turns that variants take under it. A load tells it of every operation, from any
-// goroutine; whoever switches between variants tells it when turns begin and end. Moments are all that counts, so that it does not matter
-// when an operation is told of. Without a round under way it only counts.
+// loom attributes the operations of one load to the turns that variants take under it. A load tells it of every
+// operation, from any goroutine; whoever switches between variants tells it when turns begin and end. Moments are all
+// that counts, so that it does not matter when an operation is told of. Without a round under way it only counts.
 type loom struct {
 	base time.Time
 
@@ -18,8 +18,8 @@ type loom struct {
 	ended   uint64 // operations, ever
 	turns   []turn // of the round, one after the other
 	strands []strand
-	// recent are the latencies of the last turns, by the turn's number modulo their count: whether a turn counts is known only when it is over,
-	// and operations of it may be told of a little later still.
+	// recent are the latencies of the last turns, by the turn's number modulo their count: whether a turn counts is
+	// known only when it is over, and operations of it may be told of a little later still.
 	recent [2]*hist.Histogram
 }
 
@@ -46,8 +46,9 @@ func newLoom() *loom { return &loom{base: time.Now()} }
 
 func (l *loom) at(t time.Time) int64 { return int64(t.Sub(l.base)) }
 
-// add takes an operation. One that lies across the edge of what counts does so in part, by its time on either side: whole operations would
-// make every turn a matter of luck when they are few. Its latency is nobody's when a switch was in it.
+// add takes an operation. One that lies across the edge of what counts does so in part, by its time on either side:
+// whole operations would make every turn a matter of luck when they are few. Its latency is nobody's when a switch was
+// in it.
 func (l *loom) add(began, ended time.Time, statements uint64) {
 	b, e := l.at(began), l.at(ended)
 	l.mu.Lock()
@@ -144,8 +145,8 @@ func (l *loom) miss() {
 	}
 }
 
-// end ends the round and returns what was gathered. It comes a little after the last turn: operations that were under way then shall have
-// ended, and be told of.
+// end ends the round and returns what was gathered. It comes a little after the last turn: operations that were under
+// way then shall have ended, and be told of.
 func (l *loom) end() ([]turn, []strand) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLoom counts operations whose moments are known by hand: in milliseconds, a turn of one strand from 100 to 200 and one of another from
-// 205 to 300, each with a guard of 20.
+// TestLoom counts operations whose moments are known by hand: in milliseconds, a turn of one strand from 100 to 200 and
+// one of another from 205 to 300, each with a guard of 20.
 func TestLoom(t *testing.T) {
 	const forever = 1e6
 	f := func(began, ended float64, want, cut [2]float64, latencies [2]uint64) {
@@ -44,8 +44,10 @@ func TestLoom(t *testing.T) {
 				for _, h := range strands[i].seconds {
 					n += h.Count()
 				}
-				if math.Abs(x.ops-want[i]) > 1e-9 || math.Abs(x.queries-10*want[i]) > 1e-9 || math.Abs(x.cut-cut[i]) > 1e-9 || n != latencies[i] {
-					t.Errorf("%v to %v, late %v: turn %d has %v operations, %v queries, %v cut, %d latencies; want %v, %v cut, %d",
+				if math.Abs(x.ops-want[i]) > 1e-9 || math.Abs(x.queries-10*want[i]) > 1e-9 ||
+					math.Abs(x.cut-cut[i]) > 1e-9 || n != latencies[i] {
+					t.Errorf("%v to %v, late %v: turn %d has %v operations, %v queries, %v cut, %d latencies; want "+
+						"%v, %v cut, %d",
 						began, ended, late, i, x.ops, x.queries, x.cut, n, want[i], cut[i], latencies[i])
 				}
 			}
@@ -111,7 +113,8 @@ func TestLoomMisses(t *testing.T) {
 			}
 			got = append(got, h.Max())
 		}
-		if want := []time.Duration{time.Millisecond, 3 * time.Millisecond, 5 * time.Millisecond}; !slices.Equal(got, want) || !slices.Equal(late, []bool{false, true, false, true, false}) {
+		if want := []time.Duration{time.Millisecond, 3 * time.Millisecond, 5 * time.Millisecond}; !slices.Equal(got,
+			want) || !slices.Equal(late, []bool{false, true, false, true, false}) {
 			t.Errorf("told at %d: %v, late %v", now, got, late)
 		}
 	}
@@ -127,9 +130,9 @@ func TestLoomBetweenRounds(t *testing.T) {
 	}
 }
 
-// TestLoomOfManySessions is told by several goroutines while turns change, as the race detector sees it too: nothing is lost or counted
-// twice. Between two turns an operation is nobody's; how many fell there is for the scheduler to say, so only those that surely did not are
-// asked for.
+// TestLoomOfManySessions is told by several goroutines while turns change, as the race detector sees it too: nothing is
+// lost or counted twice. Between two turns an operation is nobody's; how many fell there is for the scheduler to say,
+// so only those that surely did not are asked for.
 func TestLoomOfManySessions(t *testing.T) {
 	l := newLoom()
 	l.begin(2)

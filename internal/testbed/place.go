@@ -41,8 +41,8 @@ func (p *place) last(y *sandbox.Yard) string {
 	return "its log says nothing"
 }
 
-// sweep removes the sandboxes that this experiment left behind when its process was killed: their data are in no known state. Nobody
-// else has an experiment's name.
+// sweep removes the sandboxes that this experiment left behind when its process was killed: their data are in no known
+// state. Nobody else has an experiment's name.
 func (s *Testbed) sweep(ctx context.Context) error {
 	if s.swept {
 		return nil
@@ -101,7 +101,8 @@ func (s *Testbed) provide(ctx context.Context, j *job, sink progress.Sink) (*pla
 			return nil, err
 		}
 		p.used = false
-	} else if p.box.Name != "" && j.fresh == plan.FreshData && p.used { // data that a template has: a new sandbox is as good
+	} else if p.box.Name != "" && j.fresh == plan.FreshData && p.used {
+		// data that a template has: a new sandbox is as good
 		if err := s.Yard.Remove(ctx, p.name); err != nil {
 			return nil, err
 		}
@@ -109,7 +110,8 @@ func (s *Testbed) provide(ctx context.Context, j *job, sink progress.Sink) (*pla
 	}
 	p.used = true // from here on, also when the server does not come up: it may have written before it was ended
 	box, err := s.Yard.Up(ctx, sandbox.Config{
-		Name: p.name, Server: j.server.Path, Settings: j.settings(), CPUs: s.serverCPUs(j), Limits: j.config.Limits, Data: p.data,
+		Name: p.name, Server: j.server.Path, Settings: j.settings(), CPUs: s.serverCPUs(j),
+		Limits: j.config.Limits, Data: p.data,
 		Filesystem: j.config.Filesystem, FilesystemBytes: j.bytes, Owner: true,
 	}, sink)
 	if err != nil {
@@ -131,14 +133,17 @@ func (s *Testbed) serverCPUs(j *job) string {
 	return s.cpus.server
 }
 
-// apart reports whether the job's server and the client have no CPU in common: a variant may give its server others than the placement does.
+// apart reports whether the job's server and the client have no CPU in common: a variant may give its server others
+// than the placement does.
 func (s *Testbed) apart(j *job) bool {
 	if j.config.CPUs == "" || s.cpus.client == "" {
 		return s.cpus.apart
 	}
 	servers, err1 := host.ParseCPUs(j.config.CPUs)
 	clients, err2 := host.ParseCPUs(s.cpus.client)
-	return err1 == nil && err2 == nil && !slices.ContainsFunc(servers, func(c int) bool { return slices.Contains(clients, c) })
+	return err1 == nil && err2 == nil && !slices.ContainsFunc(servers, func(c int) bool {
+		return slices.Contains(clients, c)
+	})
 }
 
 // adjust brings the running server of p to the job's limits and CPUs.

@@ -16,10 +16,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/plan"
 )
 
-// TestStartThatFailsAfterARestore: a server that has written before it was killed leaves nothing to the next trial that begins with restored data.
+// TestStartThatFailsAfterARestore: a server that has written before it was killed leaves nothing to the next trial that
+// begins with restored data.
 func TestStartThatFailsAfterARestore(t *testing.T) {
 	s := newStand(t)
-	file := filepath.Join(filepath.Dir(s.Yard.Home), "first.sql") // what the server does before it answers; its settings stay the same
+	// what the server does before it answers; its settings stay the same
+	file := filepath.Join(filepath.Dir(s.Yard.Home), "first.sql")
 	first := func(lines ...string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
@@ -65,7 +67,8 @@ trials: {rounds: 1..1, control: false, fresh: data}
 	}
 }
 
-// TestAdjust: where the kernel places the server, CPUs that one variant has given it are taken back for one that has none.
+// TestAdjust: where the kernel places the server, CPUs that one variant has given it are taken back for one that has
+// none.
 func TestAdjust(t *testing.T) {
 	s := newStand(t)
 	allowed, err := host.Allowed()
@@ -97,7 +100,8 @@ trials: {rounds: 3..3}
 		}
 		got, err := host.Affinity(s.current.box.PID)
 		if err != nil || !slices.Equal(got, want) || s.current.box.PID != pid {
-			t.Errorf("%s: process %d runs on CPUs %v, want %d on %v: %v", vs[i].Key, s.current.box.PID, got, pid, want, err)
+			t.Errorf("%s: process %d runs on CPUs %v, want %d on %v: %v", vs[i].Key, s.current.box.PID, got, pid, want,
+				err)
 		}
 	}
 	f(1, last)

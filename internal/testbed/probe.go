@@ -111,8 +111,8 @@ func execute(ctx context.Context, c *sql.Conn, q string) (n int, err error) {
 	return n, rows.Err()
 }
 
-// handlerReads returns how many rows the session's statements have fetched from the storage engine so far, in whatever way: the sum
-// of Handler_read_* (MySQL manual, Server Status Variables).
+// handlerReads returns how many rows the session's statements have fetched from the storage engine so far, in whatever
+// way: the sum of Handler_read_* (MySQL manual, Server Status Variables).
 func handlerReads(ctx context.Context, c *sql.Conn) (sum float64, err error) {
 	rows, err := c.QueryContext(ctx, "SHOW SESSION STATUS LIKE 'Handler\\_read\\_%'")
 	if err != nil {
@@ -125,14 +125,16 @@ func handlerReads(ctx context.Context, c *sql.Conn) (sum float64, err error) {
 		if err := rows.Scan(&name, &v); err != nil {
 			return 0, err
 		}
-		if n := strings.ToLower(name); n != "handler_read_rnd_deleted" && n != "handler_read_retry" { // no rows, or counted twice
+		if n := strings.ToLower(name); n != "handler_read_rnd_deleted" && n != "handler_read_retry" {
+			// no rows, or counted twice
 			sum += v
 		}
 	}
 	return sum, rows.Err()
 }
 
-// explain returns the plan in a line per table, and whether it sorts. The format is named because newer servers have another default.
+// explain returns the plan in a line per table, and whether it sorts. The format is named because newer servers have
+// another default.
 func explain(ctx context.Context, c *sql.Conn, q string) (text string, sorts bool, err error) {
 	rows, err := c.QueryContext(ctx, "EXPLAIN FORMAT=TRADITIONAL "+q)
 	if err != nil {

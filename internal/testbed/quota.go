@@ -19,9 +19,13 @@ type quota struct {
 	period time.Duration
 }
 
-// The kernel grants a quota anew in each period, from 1 ms to 1 s, and none below 1 ms (Documentation/scheduler/sched-bwc.rst). Many
-// periods must fit into a turn, so the shortest is taken of which every quota is at least that.
-var periods = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, time.Second}
+// The kernel grants a quota anew in each period, from 1 ms to 1 s, and none below 1 ms
+// (Documentation/scheduler/sched-bwc.rst). Many periods must fit into a turn, so the shortest is taken of which every
+// quota is at least that.
+var periods = []time.Duration{
+	10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
+	100 * time.Millisecond, 500 * time.Millisecond, time.Second,
+}
 
 const leastQuota = time.Millisecond
 
@@ -54,8 +58,12 @@ func openQuota(pid int, period time.Duration) (*quota, error) {
 	name := "cpu.max"
 	if !v2 {
 		name = "cpu.cfs_quota_us"
-		// Without a quota any period will do; with the new period the old quota might be more than the group above grants.
-		for _, w := range [][2]string{{name, "-1"}, {"cpu.cfs_period_us", strconv.FormatInt(period.Microseconds(), 10)}} {
+		// Without a quota any period will do; with the new period the old quota might be more than the group above
+		// grants.
+		for _, w := range [][2]string{{name, "-1"}, {
+			"cpu.cfs_period_us",
+			strconv.FormatInt(period.Microseconds(), 10),
+		}} {
 			if err := os.WriteFile(filepath.Join(dir, w[0]), []byte(w[1]), 0o600); err != nil {
 				return nil, fmt.Errorf("%s: %w", op, err)
 			}
@@ -67,8 +75,8 @@ func openQuota(pid int, period time.Duration) (*quota, error) {
 	return q, nil
 }
 
-// cpuGroup returns the directory of a process's control group for CPU, from /proc/PID/cgroup and a mountinfo; v2 is its version (cgroups(7),
-// proc_pid_mountinfo(5)). Where both versions are mounted the controller belongs to one of them.
+// cpuGroup returns the directory of a process's control group for CPU, from /proc/PID/cgroup and a mountinfo; v2 is its
+// version (cgroups(7), proc_pid_mountinfo(5)). Where both versions are mounted the controller belongs to one of them.
 func cpuGroup(groups, mounts string) (dir string, v2 bool, err error) {
 	var v1Path, v2Path string
 	for line := range strings.Lines(groups) {

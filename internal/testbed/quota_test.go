@@ -63,7 +63,8 @@ func TestQuotaReadBack(t *testing.T) {
 		if got, _ := os.ReadFile(name); string(got) != want {
 			t.Errorf("wrote %q, want %q", got, want)
 		}
-		if err := os.WriteFile(name, []byte("123456789 1000000000\n"), 0o600); err != nil { // longer than what comes next
+		if err := os.WriteFile(name, []byte("123456789 1000000000\n"), 0o600); err != nil {
+			// longer than what comes next
 			t.Fatal(err)
 		}
 		if q.set(cpus) == nil {

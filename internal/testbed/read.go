@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/arith"
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/trial"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -76,7 +76,10 @@ func (s *Testbed) predict(what, name string, j *job, tr *trial.Trial) error {
 				return fmt.Errorf("predict %s: %w", name, err)
 			}
 		}
-		want := map[string]uint64{"buffer_pool_size": pool.Size, "buffer_pool_instances": uint64(pool.Instances), "buffer_pool_chunk_size": pool.Chunk}[what]
+		want := map[string]uint64{
+			"buffer_pool_size": pool.Size, "buffer_pool_instances": uint64(pool.Instances),
+			"buffer_pool_chunk_size": pool.Chunk,
+		}[what]
 		if len(pool.Rules) > 0 {
 			tr.Texts[name+"_why"] = strings.Join(pool.Rules, "; ")
 		}
@@ -101,7 +104,10 @@ func (s *Testbed) ask(j *job) (a arith.Ask, err error) {
 		for k, v := range given {
 			m[strings.TrimPrefix(k, "loose_")] = v
 		}
-		for name, into := range map[string]*uint64{"innodb_buffer_pool_size": &a.Size, "innodb_buffer_pool_chunk_size": &a.Chunk} {
+		for name, into := range map[string]*uint64{
+			"innodb_buffer_pool_size":       &a.Size,
+			"innodb_buffer_pool_chunk_size": &a.Chunk,
+		} {
 			if v, ok := m[name]; ok {
 				if *into, err = unit.ParseSize(v); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
@@ -132,8 +138,8 @@ func dataBytes(dir string) (n int64, err error) {
 			return nil //nolint:nilerr // a server removes files meanwhile
 		}
 		if fi, err := d.Info(); err == nil {
-			if st, ok := fi.Sys().(*syscall.Stat_t); ok && d.Type().IsRegular() {
-				n += st.Blocks * 512
+			if f, ok := platform.FileOf(fi); ok && d.Type().IsRegular() {
+				n += f.Bytes
 			}
 		}
 		return nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -26,7 +27,8 @@ const (
 	waitTime  = time.Minute      // a condition may take to come true
 )
 
-// assign puts global variables in force on the running server, and takes back those that it was given for another variant.
+// assign puts global variables in force on the running server, and takes back those that it was given for another
+// variant.
 func (p *place) assign(ctx context.Context, t *target.Target, vars map[string]string) error {
 	want := map[string]string{}
 	for name, v := range vars {
@@ -66,7 +68,8 @@ var (
 	bare     = pattern.New(`^(-?[0-9]+(\.[0-9]+)?|[A-Za-z_]+)$`)
 )
 
-// literal writes a value for SET: sizes with a suffix as numbers, which SET wants, words and numbers bare, the rest quoted.
+// literal writes a value for SET: sizes with a suffix as numbers, which SET wants, words and numbers bare, the rest
+// quoted.
 func literal(v string) string {
 	if n := len(v); n > 1 && strings.ContainsAny(v[n-1:], "kKmMgGtT") {
 		if x, err := strconv.ParseUint(v[:n-1], 10, 40); err == nil {
@@ -153,8 +156,9 @@ func shell(ctx context.Context, p *place, j *job, command string) error {
 		"DYNO_SOCKET=" + p.box.Socket, "DYNO_PORT=" + strconv.Itoa(p.box.Port), "DYNO_DATADIR=" + p.dataDir(),
 		"DYNO_PID=" + strconv.Itoa(p.box.PID), "DYNO_VARIANT=" + j.key, "DYNO_DATABASE=" + j.schema,
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with everything it started
+	cmd.SysProcAttr = platform.NewGroup()
+	// with everything it started
+	cmd.Cancel = func() error { return platform.SignalGroup(cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

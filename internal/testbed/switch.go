@@ -13,7 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// switcher puts one variant after the other in force on a running server: a CPU quota by one write, global variables by one statement.
+// switcher puts one variant after the other in force on a running server: a CPU quota by one write, global variables by
+// one statement.
 type switcher struct {
 	quota   *quota    // nil when no variant has one
 	cpus    []float64 // by strand
@@ -27,7 +28,10 @@ type switcher struct {
 
 // newSwitcher prepares the switches between jobs on one server.
 func newSwitcher(ctx context.Context, t *target.Target, pid int, jobs []*job) (*switcher, error) {
-	w := &switcher{cpus: make([]float64, len(jobs)), set: make([]string, len(jobs)), seen: make([][]string, len(jobs)), longest: make([]time.Duration, len(jobs))}
+	w := &switcher{
+		cpus: make([]float64, len(jobs)), set: make([]string, len(jobs)), seen: make([][]string, len(jobs)),
+		longest: make([]time.Duration, len(jobs)),
+	}
 	limited := false
 	for i, j := range jobs {
 		w.cpus[i] = j.config.Limits.CPU
@@ -98,7 +102,8 @@ func (w *switcher) to(ctx context.Context, strand int) error {
 		if w.seen[strand] == nil { // what the server makes of the plan's words
 			w.seen[strand] = got
 		} else if !slices.Equal(got, w.seen[strand]) {
-			return fmt.Errorf("%s: the server reads %s, at first it read %s", brief(w.set[strand]), strings.Join(got, ", "), strings.Join(w.seen[strand], ", "))
+			return fmt.Errorf("%s: the server reads %s, at first it read %s", brief(w.set[strand]),
+				strings.Join(got, ", "), strings.Join(w.seen[strand], ", "))
 		}
 	}
 	w.longest[strand] = max(w.longest[strand], time.Since(began))
@@ -126,7 +131,8 @@ func (w *switcher) alike() error {
 	for i := range w.set {
 		for j := range i {
 			if w.conn != nil && w.set[i] != w.set[j] && slices.Equal(w.seen[i], w.seen[j]) && w.cpus[i] == w.cpus[j] {
-				return errors.New(brief(w.set[j]) + " and " + brief(w.set[i]) + " have the same effect on this server: " + strings.Join(w.seen[i], ", "))
+				return errors.New(brief(w.set[j]) + " and " + brief(w.set[i]) +
+					" have the same effect on this server: " + strings.Join(w.seen[i], ", "))
 			}
 		}
 	}

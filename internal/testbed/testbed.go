@@ -41,9 +41,11 @@ type Testbed struct {
 	cpus    *cpus             // nil before the first trial
 }
 
-// Trial runs one trial of v. Its error is an *experiment.Unusable when this variant can never run, and ctx's when that ended.
-// Whatever spoils the measurement alone is told by Trial.Invalid.
-func (s *Testbed) Trial(ctx context.Context, v plan.Variant, p plan.Plan, control bool, sink progress.Sink) (t trial.Trial, err error) {
+// Trial runs one trial of v. Its error is an *experiment.Unusable when this variant can never run, and ctx's when that
+// ended. Whatever spoils the measurement alone is told by Trial.Invalid.
+func (s *Testbed) Trial(ctx context.Context, v plan.Variant, p plan.Plan, control bool,
+	sink progress.Sink,
+) (t trial.Trial, err error) {
 	began := time.Now()
 	turn := v.Key
 	if control {

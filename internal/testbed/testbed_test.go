@@ -58,8 +58,10 @@ func newStand(t *testing.T) *Testbed {
 			t.Error(err)
 		}
 		os.RemoveAll(top)
-		if after, err := host.Allowed(); err != nil || fmt.Sprint(after) != fmt.Sprint(before) || runtime.GOMAXPROCS(0) != procs {
-			t.Errorf("this process may use CPUs %v with %d threads of Go, before: %v with %d, %v", after, runtime.GOMAXPROCS(0), before, procs, err)
+		if after, err := host.Allowed(); err != nil || fmt.Sprint(after) != fmt.Sprint(before) ||
+			runtime.GOMAXPROCS(0) != procs {
+			t.Errorf("this process may use CPUs %v with %d threads of Go, before: %v with %d, %v", after,
+				runtime.GOMAXPROCS(0), before, procs, err)
 		}
 	})
 	return s
@@ -133,13 +135,17 @@ trials: {time: 3s, warmup: 1s..1s, rounds: 3..3, fresh: data}
 			if least, most := ops, ops*4; commits < least || commits > most {
 				t.Errorf("%v operations in the window, the server counts %v commits in all", ops, commits)
 			}
-			// The window cuts at most one transaction of each thread at either end; what a deadlock undid was asked all the same.
+			// The window cuts at most one transaction of each thread at either end; what a deadlock undid was asked all
+			// the same.
 			asked := v["qps"] / v["tps"] * ops
 			undone := 20 * s.status(t, "Com_rollback")
 			if least, most := 20*ops-2*20, 20*ops+2*20+undone; asked < least-0.5 || asked > most+0.5 {
 				t.Errorf("%v statements in %v transactions with %v undone", asked, ops, undone)
 			}
-			for _, name := range []string{"p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "mean_ms", "server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op", "written_bytes_redo", "data_bytes"} {
+			for _, name := range []string{
+				"p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "mean_ms",
+				"server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op", "written_bytes_redo", "data_bytes",
+			} {
 				if !(v[name] > 0) {
 					t.Errorf("%s is %v", name, v[name])
 				}
@@ -158,7 +164,8 @@ trials: {time: 3s, warmup: 1s..1s, rounds: 3..3, fresh: data}
 	}
 }
 
-// TestFresh tells from a table whether a trial began with restored data, and from the server's uptime whether it was restarted.
+// TestFresh tells from a table whether a trial began with restored data, and from the server's uptime whether it was
+// restarted.
 func TestFresh(t *testing.T) {
 	s := newStand(t)
 	f := func(seed uint64, fresh string, want ...float64) {
@@ -302,7 +309,8 @@ trials: {time: 4s, warmup: 1s..1s, rounds: 3..3}
 	s.must(t, vs[0], p)
 }
 
-// TestTakesBack: a variable that one variant set is as it was in a trial of one that does not, though the server goes on.
+// TestTakesBack: a variable that one variant set is as it was in a trial of one that does not, though the server goes
+// on.
 func TestTakesBack(t *testing.T) {
 	for _, flavor := range []string{"mariadb", "mysql"} {
 		t.Run(flavor, func(t *testing.T) {

@@ -9,13 +9,13 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
@@ -26,8 +26,8 @@ import (
 const (
 	// leastPeriods of a CPU quota must fit into what counts of a turn: with fewer it is luck how much CPU the turn had.
 	leastPeriods = 8
-	// muchCut is the share of the work in operations that a switch cut from which on the variants of a round are no longer told apart well, and
-	// someCut that from which on it is worth a warning.
+	// muchCut is the share of the work in operations that a switch cut from which on the variants of a round are no
+	// longer told apart well, and someCut that from which on it is worth a warning.
 	muchCut, someCut = 0.5, 0.2
 	// mostLate is the share of turns that may be given again because the client stood still.
 	mostLate = 0.25
@@ -63,7 +63,9 @@ type spent struct {
 }
 
 // Weave runs the trials of one round in turns under one load. See experiment.Weaver.
-func (s *Testbed) Weave(ctx context.Context, n int, strands []experiment.Strand, p plan.Plan, sink progress.Sink) ([]trial.Trial, error) {
+func (s *Testbed) Weave(ctx context.Context, n int, strands []experiment.Strand, p plan.Plan,
+	sink progress.Sink,
+) ([]trial.Trial, error) {
 	began := time.Now()
 	r := &round{s: s, p: p, strands: strands, common: trial.Trial{Values: map[string]float64{}}}
 	if err := s.place(p.Placement, &r.common); err != nil {
@@ -91,7 +93,8 @@ func (s *Testbed) Weave(ctx context.Context, n int, strands []experiment.Strand,
 	}
 	for _, l := range r.place.box.Limits {
 		if !l.InForce {
-			return nil, &experiment.Unusable{Reason: fmt.Sprintf("the limit %s of %s is not in effect: %s", l.Name, l.Wanted, l.Reason)}
+			return nil, &experiment.Unusable{Reason: fmt.Sprintf("the limit %s of %s is not in effect: %s",
+				l.Name, l.Wanted, l.Reason)}
 		}
 	}
 	spec := r.place.box.Spec()
@@ -133,11 +136,13 @@ func (s *Testbed) Weave(ctx context.Context, n int, strands []experiment.Strand,
 	return ts, nil
 }
 
-// rehearse puts every variant in force once before anything is measured. What cannot be is unusable; it returns trials when one is.
+// rehearse puts every variant in force once before anything is measured. What cannot be is unusable; it returns trials
+// when one is.
 func (r *round) rehearse(ctx context.Context) ([]trial.Trial, error) {
 	r.guard = max(time.Duration(r.p.Trials.Guard()), 2*r.sw.period())
 	if turn := time.Duration(r.p.Trials.Turns); turn-r.guard < leastPeriods*r.sw.period() {
-		return nil, &experiment.Unusable{Reason: fmt.Sprintf("such a small CPU quota has periods of %v, and turns of %v contain too few of them: use turns of %v",
+		return nil, &experiment.Unusable{Reason: fmt.Sprintf("such a small CPU quota has periods of %v, and turns of "+
+			"%v contain too few of them: use turns of %v",
 			r.sw.period(), turn, (leastPeriods+2)*r.sw.period())}
 	}
 	bad := map[string]string{}
@@ -196,7 +201,8 @@ func (r *round) warm(ctx context.Context, j *job, sink progress.Sink) error {
 	}
 	r.common.Warm = span(w.warm).Seconds()
 	if !w.steady {
-		r.common.Warnings = append(r.common.Warnings, fmt.Sprintf("the rate was not stationary after %v of warm-up", span(w.warm).Round(time.Second)))
+		r.common.Warnings = append(r.common.Warnings, fmt.Sprintf("the rate was not stationary after %v of warm-up",
+			span(w.warm).Round(time.Second)))
 	}
 	for r.loom.operations() == 0 { // its sessions connect first
 		if ok, err := r.wait(ctx, deadline); err != nil || !ok {
@@ -206,7 +212,8 @@ func (r *round) warm(ctx context.Context, j *job, sink progress.Sink) error {
 	return nil
 }
 
-// wait lets a moment pass. It is false when the load has ended or made no progress until the deadline; invalid then says so.
+// wait lets a moment pass. It is false when the load has ended or made no progress until the deadline; invalid then
+// says so.
 func (r *round) wait(ctx context.Context, deadline time.Time) (bool, error) {
 	if time.Now().After(deadline) {
 		r.invalid = "the load made no progress"
@@ -258,12 +265,15 @@ func (r *round) measure(ctx context.Context, n int, sink progress.Sink) error {
 	turn := time.Duration(r.p.Trials.Turns)
 	counts, perSecond := turnsFor(time.Duration(r.p.Trials.Time), turn-r.guard)
 	seconds := max(1, counts/perSecond)
-	prog := progress.Progress{Step: "measuring in turns", Unit: "s", Started: time.Now(), Total: (time.Duration(counts*len(r.strands)) * turn).Seconds()}
+	prog := progress.Progress{
+		Step: "measuring in turns", Unit: "s", Started: time.Now(),
+		Total: (time.Duration(counts*len(r.strands)) * turn).Seconds(),
+	}
 	r.meter = &meter{pid: r.place.box.PID, dir: r.place.dataDir(), t: r.target}
 	r.meter.host, r.meter.err = host.Begin(r.meter.pid, r.meter.dir)
 	r.loom.begin(len(r.strands))
 	r.from = time.Now()
-	r.client = -processTime()
+	r.client = -platform.OwnCPU()
 	again := int(mostLate * float64(counts*len(r.strands)))
 	for block, order := range blocks(r.p, n, counts, len(r.strands)) {
 		for _, strand := range order {
@@ -282,7 +292,7 @@ func (r *round) measure(ctx context.Context, n int, sink progress.Sink) error {
 	}
 	r.loom.leave(time.Now())
 	r.to = time.Now()
-	r.client += processTime()
+	r.client += platform.OwnCPU()
 	r.meter.use, r.meter.err = endOf(r.meter)
 	r.meter.ended = r.meter.err == nil
 	_, err := r.until(ctx, r.to.Add(r.guard)) // operations under way belong to the last turn in part
@@ -296,7 +306,8 @@ func endOf(m *meter) (host.Usage, error) {
 	return m.host.End()
 }
 
-// turn gives a strand one turn. late says that the client stood still and the turn does not count; not ok that the round has ended.
+// turn gives a strand one turn. late says that the client stood still and the turn does not count; not ok that the
+// round has ended.
 func (r *round) turn(ctx context.Context, strand, second int, length time.Duration) (ok, late bool, err error) {
 	r.loom.leave(time.Now())
 	if err := r.sw.to(ctx, strand); err != nil {
@@ -312,14 +323,14 @@ func (r *round) turn(ctx context.Context, strand, second int, length time.Durati
 	}
 	var x spent
 	server, known := cpuTime(r.meter.pid)
-	client, at := processTime(), time.Now()
+	client, at := platform.OwnCPU(), time.Now()
 	if ok, err := r.until(ctx, from.Add(length)); err != nil || !ok {
 		return false, false, err
 	}
 	after, known2 := cpuTime(r.meter.pid)
 	end := time.Now()
 	x.server, x.known = after-server, known && known2
-	x.client, x.length = processTime()-client, end.Sub(at)
+	x.client, x.length = platform.OwnCPU()-client, end.Sub(at)
 	r.spent = append(r.spent, x)
 	if late = end.Sub(from) > length+length/2; late {
 		r.loom.miss()
@@ -327,24 +338,16 @@ func (r *round) turn(ctx context.Context, strand, second int, length time.Durati
 	return true, late, nil
 }
 
-// processTime is the CPU time of this process.
-func processTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// turnsFor returns how many turns a strand has when so much of each counts, an even number, and how many of them make a second.
+// turnsFor returns how many turns a strand has when so much of each counts, an even number, and how many of them make a
+// second.
 func turnsFor(all, one time.Duration) (n, perSecond int) {
 	n = int((all + one - 1) / one)
 	n += n % 2
 	return n, max(1, int(math.Round(float64(time.Second)/float64(one))))
 }
 
-// blocks returns the order of each block of turns: random, and in every second block that of the one before reversed, so that over the two a
-// steady drift hits all strands alike.
+// blocks returns the order of each block of turns: random, and in every second block that of the one before reversed,
+// so that over the two a steady drift hits all strands alike.
 func blocks(p plan.Plan, round, n, strands int) [][]int {
 	keys := make([]string, strands)
 	for i := range keys {
@@ -371,7 +374,8 @@ func (r *round) trials() []trial.Trial {
 	ts := make([]trial.Trial, len(r.strands))
 	for i := range ts {
 		t := r.common
-		t.Warnings, t.Values, t.Texts = append([]string(nil), r.common.Warnings...), map[string]float64{}, map[string]string{}
+		t.Warnings, t.Values, t.Texts = append([]string(nil), r.common.Warnings...),
+			map[string]float64{}, map[string]string{}
 		t.Env = r.environment(i)
 		t.Invalid = r.invalid
 		ts[i] = t
@@ -407,7 +411,8 @@ func (r *round) trials() []trial.Trial {
 			t.Invalid = "statements failed in the round, of any variant: " + bad
 		}
 		if ignored != "" {
-			t.Warnings = append(t.Warnings, "errors that the plan ignores ended operations in the round, of any variant: "+ignored)
+			t.Warnings = append(t.Warnings, "errors that the plan ignores ended operations in the round, of any "+
+				"variant: "+ignored)
 		}
 	}
 	return ts
@@ -442,7 +447,10 @@ func (r *round) machine(turns []turn) trial.Trial {
 
 // sum fills in what the turns of a strand tell.
 func (r *round) sum(strand int, turns []turn, got strand, t *trial.Trial) {
-	w := &trial.Woven{Turn: time.Duration(r.p.Trials.Turns).Seconds(), Guard: r.guard.Seconds(), Of: len(r.strands), Switch: r.sw.longest[strand].Seconds() * 1e3}
+	w := &trial.Woven{
+		Turn: time.Duration(r.p.Trials.Turns).Seconds(), Guard: r.guard.Seconds(), Of: len(r.strands),
+		Switch: r.sw.longest[strand].Seconds() * 1e3,
+	}
 	t.Woven = w
 	secs := make([]trial.Second, len(got.seconds))
 	parts := make([]float64, len(secs))
@@ -493,7 +501,10 @@ func (r *round) sum(strand int, turns []turn, got strand, t *trial.Trial) {
 	v := t.Values
 	v["tps"], v["qps"] = ops/w.Time, queries/w.Time
 	if t.Latency.Count() > 0 {
-		for name, q := range map[string]float64{"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "p999_ms": 0.999, "max_ms": 1} {
+		for name, q := range map[string]float64{
+			"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99,
+			"p999_ms": 0.999, "max_ms": 1,
+		} {
 			v[name] = float64(t.Latency.Quantile(q)) / 1e6
 		}
 		v["mean_ms"] = float64(t.Latency.Mean()) / 1e6
@@ -501,7 +512,8 @@ func (r *round) sum(strand int, turns []turn, got strand, t *trial.Trial) {
 	if low := stat.Steady([][]float64{rates(t.Seconds)}); low.Seconds >= leastSeconds && low.Median > 0 {
 		v["low_share"] = low.Low
 	}
-	// The readings were taken a little before or after the edges of what counts: rates over their own time, then per operation.
+	// The readings were taken a little before or after the edges of what counts: rates over their own time, then per
+	// operation.
 	if length > 0 {
 		if known {
 			v["server_cpu_cores"] = server.Seconds() / length.Seconds()
@@ -511,19 +523,23 @@ func (r *round) sum(strand int, turns []turn, got strand, t *trial.Trial) {
 		v["client_cpu_us_per_op"] = cores / v["tps"] * 1e6
 		v["client_cpu_share"] = cores / float64(r.s.cpus.n)
 		if r.s.cpus.apart && v["client_cpu_share"] >= clientFull {
-			t.Invalid = fmt.Sprintf("the client used %.0f %% of its CPUs (%s): it was the bottleneck, not the server", 100*v["client_cpu_share"], r.s.cpus.client)
+			t.Invalid = fmt.Sprintf("the client used %.0f %% of its CPUs (%s): it was the bottleneck, not the server",
+				100*v["client_cpu_share"], r.s.cpus.client)
 		}
 	}
 	w.Cut = cut / ops
 	turn := time.Duration(r.p.Trials.Turns)
 	switch {
 	case w.Cut >= muchCut:
-		t.Invalid = fmt.Sprintf("%.0f %% of the work was in operations that a switch cut: operations take too long for turns of %v", 100*w.Cut, turn)
+		t.Invalid = fmt.Sprintf("%.0f %% of the work was in operations that a switch cut: operations take too long "+
+			"for turns of %v", 100*w.Cut, turn)
 	case w.Cut >= someCut:
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%.0f %% of the work was in operations that a switch cut: longer turns than %v would separate the variants better", 100*w.Cut, turn))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%.0f %% of the work was in operations that a switch cut: longer "+
+			"turns than %v would separate the variants better", 100*w.Cut, turn))
 	}
 	if w.Late > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d turns do not count: the client itself stalled in them", w.Late, w.Late+w.Turns))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d turns do not count: the client itself stalled in them",
+			w.Late, w.Late+w.Turns))
 	}
 }
 

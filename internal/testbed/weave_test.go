@@ -29,7 +29,8 @@ func TestTurnsFor(t *testing.T) {
 	f(time.Second, 9*time.Second, 2, 1)
 }
 
-// TestBlocks shows that every strand has one turn in each block, that a drift cancels over two of them, and that seed and round decide.
+// TestBlocks shows that every strand has one turn in each block, that a drift cancels over two of them, and that seed
+// and round decide.
 func TestBlocks(t *testing.T) {
 	p := plan.Plan{Trials: plan.Trials{Seed: 7}}
 	bs := blocks(p, 3, 40, 3)
@@ -80,8 +81,9 @@ func needsQuota(t *testing.T) {
 	}
 }
 
-// TestWeaveQuota holds a woven round against what must be: half of a quota that binds is half of the CPU time and about half of the rate, and
-// the same quota the same. The quotas are small, so that a busy machine can give them; a round in which it did not is not judged.
+// TestWeaveQuota holds a woven round against what must be: half of a quota that binds is half of the CPU time and about
+// half of the rate, and the same quota the same. The quotas are small, so that a busy machine can give them; a round in
+// which it did not is not judged.
 func TestWeaveQuota(t *testing.T) {
 	needsQuota(t)
 	s := newStand(t)
@@ -113,7 +115,8 @@ trials: {time: 3s, warmup: 1s..1s, rounds: 3..3}
 		f := func(name string, a, b trial.Trial, least, most float64) {
 			t.Helper()
 			if got := a.Values[name] / b.Values[name]; !(got >= least && got <= most) {
-				t.Errorf("round %d: %s is %v and %v: ×%.3f, want %v to %v", n, name, a.Values[name], b.Values[name], got, least, most)
+				t.Errorf("round %d: %s is %v and %v: ×%.3f, want %v to %v", n, name, a.Values[name],
+					b.Values[name], got, least, most)
 			}
 		}
 		f("tps", half, full, 0.25, 0.75)
@@ -139,7 +142,8 @@ trials: {time: 3s, warmup: 1s..1s, rounds: 3..3}
 				t.Errorf("told of one variant what is known of all: %v", x.Values)
 			}
 		}
-		if a, b := full.Env.Facts["limit"]["cpu"], half.Env.Facts["limit"]["cpu"]; a == b || a[:4] != "0.1 " || b[:4] != "0.05" {
+		if a, b := full.Env.Facts["limit"]["cpu"], half.Env.Facts["limit"]["cpu"]; a == b ||
+			a[:4] != "0.1 " || b[:4] != "0.05" {
 			t.Errorf("limits %q and %q", a, b)
 		}
 	}
@@ -165,7 +169,8 @@ trials: {time: 1s, warmup: 0s..0s, rounds: 3..3, turns: 100ms}
 `)
 			ts := s.weave(t, 1, vs, p)
 			for i, want := range []string{"5", "7.5", "5"} {
-				if got := ts[i].Env.Facts["variable"]["long_query_time"]; len(got) < len(want) || got[:len(want)] != want || ts[i].Invalid != "" {
+				if got := ts[i].Env.Facts["variable"]["long_query_time"]; len(got) < len(want) ||
+					got[:len(want)] != want || ts[i].Invalid != "" {
 					t.Errorf("%s: long_query_time is %q, want %s…; %s", vs[i%2].Key, got, want, ts[i].Invalid)
 				}
 			}
@@ -184,14 +189,20 @@ trials: {time: 1s, warmup: 0s..0s, rounds: 3..3, turns: 100ms}
 // TestWeaveUnusable says of what cannot take turns why, before anything is measured.
 func TestWeaveUnusable(t *testing.T) {
 	s := newStand(t)
-	const load = "server: mariadb\nsettings: {innodb_buffer_pool_size: 32M}\nworkload: oltp_point_select\noptions: {table-size: 100}\n"
+	const load = "server: mariadb\nsettings: {innodb_buffer_pool_size: 32M}\nworkload: oltp_point_select\noptions: " +
+		"{table-size: 100}\n"
 	f := func(text string) ([]trial.Trial, error) {
 		t.Helper()
 		p, vs := parse(t, load+text)
-		return s.Weave(t.Context(), 1, []experiment.Strand{{Variant: vs[0]}, {Variant: vs[1]}, {Variant: vs[0], Control: true}}, p, nil)
+		return s.Weave(t.Context(), 1, []experiment.Strand{
+			{Variant: vs[0]},
+			{Variant: vs[1]},
+			{Variant: vs[0], Control: true},
+		}, p, nil)
 	}
 	ts, err := f("axes: [{set: slow_query_log, values: [0, nonsense]}]\ntrials: {time: 1s, turns: 100ms}\n")
-	if err != nil || len(ts) != 3 || !ts[1].Unusable || !strings.Contains(ts[1].Invalid, "nonsense") || ts[0].Unusable || ts[0].Invalid == "" {
+	if err != nil || len(ts) != 3 || !ts[1].Unusable || !strings.Contains(ts[1].Invalid, "nonsense") ||
+		ts[0].Unusable || ts[0].Invalid == "" {
 		t.Errorf("%v, %+v", err, ts)
 	}
 	refused := func(text, want string) {
@@ -202,13 +213,15 @@ func TestWeaveUnusable(t *testing.T) {
 			t.Errorf("%s: %v lacks %q", text, err, want)
 		}
 	}
-	refused("axes: [{set: slow_query_log, values: [1, ON]}]\ntrials: {time: 1s, turns: 100ms}\n", "have the same effect on this server: 1")
+	refused("axes: [{set: slow_query_log, values: [1, ON]}]\ntrials: {time: 1s, turns: 100ms}\n",
+		"have the same effect on this server: 1")
 	if os.Geteuid() == 0 {
 		refused("axes: [{limit: cpu, values: [2%, 1%]}]\n", "use turns of 1s")
 	}
 }
 
-// TestServerDiesInWeave kills the server while variants take turns: no trial of that round counts, and the next round has a server again.
+// TestServerDiesInWeave kills the server while variants take turns: no trial of that round counts, and the next round
+// has a server again.
 func TestServerDiesInWeave(t *testing.T) {
 	s := newStand(t)
 	p, vs := parse(t, `

@@ -8,7 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/stat"
 )
 
-// window decides, tick by tick, when the warm-up is over and when enough was measured. It is pure: ticks in, phases out.
+// window decides, tick by tick, when the warm-up is over and when enough was measured. It is pure: ticks in, phases
+// out.
 type window struct {
 	warmMin, warmMax, time time.Duration
 

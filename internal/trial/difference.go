@@ -12,8 +12,8 @@ import (
 // groups in the order in which they are told.
 var groups = []string{"machine", "kernel", "storage", "client", "server", "limit", "variable"}
 
-// names are facts that name a thing rather than describe it: each sandbox has a control group of its own, and what that allows is told
-// in group "limit". They are never a difference.
+// names are facts that name a thing rather than describe it: each sandbox has a control group of its own, and what that
+// allows is told in group "limit". They are never a difference.
 var names = map[string]bool{"server.cgroup": true, "client.cgroup": true, "server.unit": true, "client.unit": true}
 
 const (
@@ -26,13 +26,15 @@ const (
 // Differences sets the environments of variants, by Variant.Key, against each other. A fact is
 //
 //   - part of same when it is equal in all trials;
-//   - explained when it is a function of what the plan varies and what that brings along: settings, limits, the filesystem, another server
+//   - explained when it is a function of what the plan varies and what that brings along: settings, limits, the
+//     filesystem, another server
 //     with all its variables, variables that a server derives from one that is set. Difference.Why says which;
-//   - else part of also: something that nobody meant to vary. So is one that was not the same in all trials of one variant (Varied), such as
+//   - else part of also: something that nobody meant to vary. So is one that was not the same in all trials of one
+//     variant (Varied), such as
 //     a governor that was changed meanwhile, unless the variant's own steps set it.
 //
-// An environment that lacks a whole group says nothing about it. Both lists are in the order machine, kernel, storage, client, server,
-// limit, variable, and by name.
+// An environment that lacks a whole group says nothing about it. Both lists are in the order machine, kernel, storage,
+// client, server, limit, variable, and by name.
 func Differences(vs []plan.Variant, envs map[string][]Environment) (same Environment, also, explained []Difference) {
 	f := gather(envs)
 	same = f.same()
@@ -53,11 +55,14 @@ func Differences(vs []plan.Variant, envs map[string][]Environment) (same Environ
 	return same, also, explained
 }
 
-// Apart sets what two results ran on against each other, variant by variant: what differs between the variants of one result alone is no
-// difference between the two. Keys are the variants that both have. Same are the facts that were the same in all trials of all these. What
-// differs in all of them alike is told by the results' names, anything else by those that name gives the sides of a variant, 0 and 1. A fact
-// that was not the same in all trials of a variant (Varied) is told, whatever it was on the other side.
-func Apart(a, b Result, results [2]string, keys []string, name func(key string, side int) string) (same Environment, differ []Difference) {
+// Apart sets what two results ran on against each other, variant by variant: what differs between the variants of one
+// result alone is no difference between the two. Keys are the variants that both have. Same are the facts that were the
+// same in all trials of all these. What differs in all of them alike is told by the results' names, anything else by
+// those that name gives the sides of a variant, 0 and 1. A fact that was not the same in all trials of a variant
+// (Varied) is told, whatever it was on the other side.
+func Apart(
+	a, b Result, results [2]string, keys []string, name func(key string, side int) string,
+) (same Environment, differ []Difference) {
 	grounds := [2]ground{groundOf(a), groundOf(b)}
 	all := byName{}
 	for _, g := range grounds {
@@ -239,7 +244,8 @@ func (all byName) sorted() factSet {
 		return len(groups)
 	}
 	slices.SortFunc(out, func(a, b *fact) int {
-		return cmp.Or(cmp.Compare(rank(a.group), rank(b.group)), strings.Compare(a.group, b.group), strings.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(rank(a.group), rank(b.group)), strings.Compare(a.group, b.group),
+			strings.Compare(a.name, b.name))
 	})
 	return out
 }
@@ -297,8 +303,8 @@ func (fs factSet) differences() (out []Difference) {
 	return out
 }
 
-// explain says why a fact differs, "" when what the plan varies does not account for it: variants that agree in all its causes must
-// agree in the fact.
+// explain says why a fact differs, "" when what the plan varies does not account for it: variants that agree in all its
+// causes must agree in the fact.
 func explain(d Difference, config map[string]plan.Config) string {
 	causes := causesOf(d)
 	keys := slices.Sorted(maps.Keys(d.Values))
@@ -321,11 +327,13 @@ func explain(d Difference, config map[string]plan.Config) string {
 	var why []string
 	for _, c := range causes {
 		first := c.of(config[keys[0]])
-		if slices.ContainsFunc(keys, func(k string) bool { return c.of(config[k]) != first }) && !slices.Contains(why, c.why) {
+		if slices.ContainsFunc(keys, func(k string) bool { return c.of(config[k]) != first }) &&
+			!slices.Contains(why, c.why) {
 			why = append(why, c.why)
 		}
 	}
-	// A variable that is set explains itself, and a server all of its variables: what else could have acted is not worth telling.
+	// A variable that is set explains itself, and a server all of its variables: what else could have acted is not
+	// worth telling.
 	for _, only := range []string{bySetting, byServer} {
 		if slices.Contains(why, only) {
 			return only

@@ -68,54 +68,87 @@ func TestDifferences(t *testing.T) {
 	}
 
 	f("nothing", config{}, config{}, one("kernel.release=6"), one("kernel.release=6"), nil, nil)
-	f("a setting", flush("0"), flush("1"), one("variable.innodb_flush_log_at_trx_commit=0"), one("variable.innodb_flush_log_at_trx_commit=1"),
+	f("a setting", flush("0"), flush("1"), one("variable.innodb_flush_log_at_trx_commit=0"),
+		one("variable.innodb_flush_log_at_trx_commit=1"),
 		nil, []string{"variable.innodb_flush_log_at_trx_commit (set by the plan) a:0 b:1"})
-	f("beside a setting, something that no one set", flush("0"), flush("1"), one("variable.sync_binlog=0", "kernel.release=6.1"), one("variable.sync_binlog=1", "kernel.release=6.2"),
+	f("beside a setting, something that no one set", flush("0"), flush("1"), one("variable.sync_binlog=0",
+		"kernel.release=6.1"), one("variable.sync_binlog=1", "kernel.release=6.2"),
 		[]string{"kernel.release a:6.1 b:6.2", "variable.sync_binlog a:0 b:1"}, nil)
 	f("a setting with dashes and one to skip", config{Settings: map[string]string{"skip-log-bin": ""}}, config{},
-		one("variable.log_bin=OFF", "variable.log_replica_updates=OFF"), one("variable.log_bin=ON", "variable.log_replica_updates=ON"),
-		nil, []string{"variable.log_bin (set by the plan) a:OFF b:ON", "variable.log_replica_updates (follows log_bin) a:OFF b:ON"})
-	f("a global variable", config{Set: map[string]string{"sync_binlog": "0"}}, config{Set: map[string]string{"sync_binlog": "1"}},
-		one("variable.sync_binlog=0"), one("variable.sync_binlog=1"), nil, []string{"variable.sync_binlog (set by the plan) a:0 b:1"})
-	f("what follows from a setting", config{Settings: map[string]string{"innodb_buffer_pool_size": "1G"}}, config{Settings: map[string]string{"innodb_buffer_pool_size": "2G"}},
-		one("variable.innodb_buffer_pool_size=1", "variable.innodb_buffer_pool_instances=1", "variable.innodb_io_capacity=200"),
-		one("variable.innodb_buffer_pool_size=2", "variable.innodb_buffer_pool_instances=8", "variable.innodb_io_capacity=300"),
+		one("variable.log_bin=OFF", "variable.log_replica_updates=OFF"),
+		one("variable.log_bin=ON", "variable.log_replica_updates=ON"),
+		nil, []string{"variable.log_bin (set by the plan) a:OFF b:ON", "variable.log_replica_updates (follows " +
+			"log_bin) a:OFF b:ON"})
+	f("a global variable", config{Set: map[string]string{"sync_binlog": "0"}},
+		config{Set: map[string]string{"sync_binlog": "1"}},
+		one("variable.sync_binlog=0"), one("variable.sync_binlog=1"), nil,
+		[]string{"variable.sync_binlog (set by the plan) a:0 b:1"})
+	f("what follows from a setting", config{Settings: map[string]string{"innodb_buffer_pool_size": "1G"}},
+		config{Settings: map[string]string{"innodb_buffer_pool_size": "2G"}},
+		one("variable.innodb_buffer_pool_size=1", "variable.innodb_buffer_pool_instances=1",
+			"variable.innodb_io_capacity=200"),
+		one("variable.innodb_buffer_pool_size=2", "variable.innodb_buffer_pool_instances=8",
+			"variable.innodb_io_capacity=300"),
 		[]string{"variable.innodb_io_capacity a:200 b:300"},
-		[]string{"variable.innodb_buffer_pool_instances (follows innodb_buffer_pool_size) a:1 b:8", "variable.innodb_buffer_pool_size (set by the plan) a:1 b:2"})
-	f("performance_schema and its sizes", config{Settings: map[string]string{"performance_schema": "ON"}}, config{Settings: map[string]string{"performance_schema": "OFF"}},
+		[]string{
+			"variable.innodb_buffer_pool_instances (follows innodb_buffer_pool_size) a:1 b:8",
+			"variable.innodb_buffer_pool_size (set by the plan) a:1 b:2",
+		})
+	f("performance_schema and its sizes", config{Settings: map[string]string{"performance_schema": "ON"}},
+		config{Settings: map[string]string{"performance_schema": "OFF"}},
 		one("variable.performance_schema_digests_size=10000"), one("variable.performance_schema_digests_size=0"),
 		nil, []string{"variable.performance_schema_digests_size (follows performance_schema) a:10000 b:0"})
-	f("the same setting under another name", config{Set: map[string]string{"transaction_isolation": "READ-COMMITTED"}}, config{},
+	f("the same setting under another name", config{Set: map[string]string{"transaction_isolation": "READ-COMMITTED"}},
+		config{},
 		one("variable.tx_isolation=READ-COMMITTED"), one("variable.tx_isolation=REPEATABLE-READ"),
 		nil, []string{"variable.tx_isolation (set by the plan) a:READ-COMMITTED b:REPEATABLE-READ"})
 	f("another server", config{Server: "mysql@9.7"}, config{Server: "mariadb@10.11"},
 		one("server.version=9.7", "variable.sort_buffer_size=1", "variable.new=1", "machine.memory_bytes=1"),
 		one("server.version=10.11", "variable.sort_buffer_size=2", "machine.memory_bytes=2"),
 		[]string{"machine.memory_bytes a:1 b:2"},
-		[]string{"server.version (comes with the server) a:9.7 b:10.11", "variable.new (comes with the server) a:1 b:(none)", "variable.sort_buffer_size (comes with the server) a:1 b:2"})
+		[]string{"server.version (comes with the server) a:9.7 b:10.11", "variable.new (comes with the server) a:1 " +
+			"b:(none)", "variable.sort_buffer_size (comes with the server) a:1 b:2"})
 	f("limits", config{Limits: limit.Limits{CPU: 0.97}}, config{Limits: limit.Limits{CPU: 1}},
-		one("limit.cpu=0.97", "limit.memory=none", "server.cgroup=/dyno/a"), one("limit.cpu=1", "limit.memory=4096", "server.cgroup=/dyno/b"),
+		one("limit.cpu=0.97", "limit.memory=none", "server.cgroup=/dyno/a"), one("limit.cpu=1", "limit.memory=4096",
+			"server.cgroup=/dyno/b"),
 		[]string{"limit.memory a:none b:4096"}, []string{"limit.cpu (set by the plan) a:0.97 b:1"})
-	f("a filesystem", config{Filesystem: "ext4"}, config{Filesystem: "xfs"}, one("storage.filesystem=ext4", "kernel.swappiness=60"), one("storage.filesystem=xfs", "kernel.swappiness=1"),
+	f("a filesystem", config{Filesystem: "ext4"}, config{Filesystem: "xfs"}, one("storage.filesystem=ext4",
+		"kernel.swappiness=60"), one("storage.filesystem=xfs", "kernel.swappiness=1"),
 		[]string{"kernel.swappiness a:60 b:1"}, []string{"storage.filesystem (set by the plan) a:ext4 b:xfs"})
-	f("a step", config{Before: []plan.Step{{Shell: "echo never > /sys/kernel/mm/transparent_hugepage/enabled"}}}, config{},
-		one("kernel.transparent_huge_page_enabled=never", "kernel.swappiness=1"), one("kernel.transparent_huge_page_enabled=always", "kernel.swappiness=60"),
-		[]string{"kernel.swappiness a:1 b:60"}, []string{"kernel.transparent_huge_page_enabled (set by a step of the plan) a:never b:always"})
-	f("CPUs", config{CPUs: "0"}, config{CPUs: "1"}, one("server.affinity=0", "client.affinity=1", "client.nice=0"), one("server.affinity=1", "client.affinity=0", "client.nice=5"),
-		[]string{"client.nice a:0 b:5"}, []string{"client.affinity (set by the plan) a:1 b:0", "server.affinity (set by the plan) a:0 b:1"})
+	f("a step", config{Before: []plan.Step{{Shell: "echo never > /sys/kernel/mm/transparent_hugepage/enabled"}}},
+		config{},
+		one("kernel.transparent_huge_page_enabled=never", "kernel.swappiness=1"),
+		one("kernel.transparent_huge_page_enabled=always", "kernel.swappiness=60"),
+		[]string{"kernel.swappiness a:1 b:60"}, []string{"kernel.transparent_huge_page_enabled (set by a step of the " +
+			"plan) a:never b:always"})
+	f("CPUs", config{CPUs: "0"}, config{CPUs: "1"}, one("server.affinity=0", "client.affinity=1", "client.nice=0"),
+		one("server.affinity=1", "client.affinity=0", "client.nice=5"),
+		[]string{"client.nice a:0 b:5"}, []string{
+			"client.affinity (set by the plan) a:1 b:0",
+			"server.affinity (set by the plan) a:0 b:1",
+		})
 	f("from trial to trial", flush("0"), flush("1"),
-		[]Environment{env("machine.governor=performance"), env("machine.governor=powersave"), env("machine.governor=performance")}, one("machine.governor=performance"),
+		[]Environment{
+			env("machine.governor=performance"), env("machine.governor=powersave"),
+			env("machine.governor=performance"),
+		}, one("machine.governor=performance"),
 		[]string{"machine.governor varied a:performance | powersave b:performance"}, nil)
 	f("a setting that did not stay", flush("0"), flush("1"),
-		[]Environment{env("variable.innodb_flush_log_at_trx_commit=0"), env("variable.innodb_flush_log_at_trx_commit=2")}, one("variable.innodb_flush_log_at_trx_commit=1"),
+		[]Environment{
+			env("variable.innodb_flush_log_at_trx_commit=0"),
+			env("variable.innodb_flush_log_at_trx_commit=2"),
+		}, one("variable.innodb_flush_log_at_trx_commit=1"),
 		[]string{"variable.innodb_flush_log_at_trx_commit varied a:0 | 2 b:1"}, nil)
-	f("readable on one side", config{}, config{}, one("?kernel.sched_features=not permitted for this user"), one("kernel.sched_features=X"),
+	f("readable on one side", config{}, config{}, one("?kernel.sched_features=not permitted for this user"),
+		one("kernel.sched_features=X"),
 		[]string{"kernel.sched_features a:(unknown) b:X"}, nil)
-	f("a group that nobody looked at", config{}, config{}, one("machine.cpus=2"), one("machine.cpus=2", "storage.device=vda"), nil, nil)
+	f("a group that nobody looked at", config{}, config{}, one("machine.cpus=2"),
+		one("machine.cpus=2", "storage.device=vda"), nil, nil)
 	f("no environment", config{}, config{}, nil, one("machine.cpus=2"), nil, nil)
 }
 
-// TestDifferencesNeedAFunction: an axis explains a fact only as far as variants that agree in the axis agree in the fact.
+// TestDifferencesNeedAFunction: an axis explains a fact only as far as variants that agree in the axis agree in the
+// fact.
 func TestDifferencesNeedAFunction(t *testing.T) {
 	vs := []plan.Variant{
 		{Key: "old,1", Config: plan.Config{Server: "old", Settings: map[string]string{"sync_binlog": "1"}}},
@@ -130,7 +163,8 @@ func TestDifferencesNeedAFunction(t *testing.T) {
 		if v.Key == "new,2" {
 			join = "1" // somebody changed it on this one
 		}
-		envs[v.Key] = []Environment{env("variable.sync_binlog="+v.Config.Settings["sync_binlog"], "variable.sort_buffer_size="+sort, "variable.join_buffer_size="+join, "kernel.release=6")}
+		envs[v.Key] = []Environment{env("variable.sync_binlog="+v.Config.Settings["sync_binlog"],
+			"variable.sort_buffer_size="+sort, "variable.join_buffer_size="+join, "kernel.release=6")}
 	}
 	same, also, explained := Differences(vs, envs)
 	if len(also) != 1 || also[0].Name != "join_buffer_size" {
@@ -150,13 +184,17 @@ func TestSameIsWhatAllShare(t *testing.T) {
 		"a": {env("machine.cpus=2", "?machine.model=none told", "server.cgroup=/x", "kernel.swappiness=1")},
 		"b": {env("machine.cpus=2", "?machine.model=none told", "server.cgroup=/x", "kernel.swappiness=2"), {}},
 	})
-	want := Environment{Facts: map[string]map[string]string{"machine": {"cpus": "2"}, "server": {"cgroup": "/x"}}, Unknown: map[string]string{"machine.model": "none told"}}
+	want := Environment{
+		Facts:   map[string]map[string]string{"machine": {"cpus": "2"}, "server": {"cgroup": "/x"}},
+		Unknown: map[string]string{"machine.model": "none told"},
+	}
 	if d := cmp.Diff(want, same); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
-// TestApart has two results with the variants a and b; facts of a result that no variant is named for were the same in all its trials.
+// TestApart has two results with the variants a and b; facts of a result that no variant is named for were the same in
+// all its trials.
 func TestApart(t *testing.T) {
 	result := func(facts []string, differ ...Difference) Result {
 		r := Result{Env: env(facts...)}
@@ -181,7 +219,9 @@ func TestApart(t *testing.T) {
 	}
 	f := func(name string, x, y Result, same []string, want ...string) {
 		t.Helper()
-		got, differ := Apart(x, y, [2]string{"X", "Y"}, []string{"a", "b"}, func(key string, side int) string { return key + "/" + []string{"X", "Y"}[side] })
+		got, differ := Apart(x, y, [2]string{"X", "Y"}, []string{"a", "b"}, func(key string, side int) string {
+			return key + "/" + []string{"X", "Y"}[side]
+		})
 		if d := cmp.Diff(want, told(differ)); d != "" {
 			t.Errorf("%s: differs (-want +got):\n%s", name, d)
 		}
@@ -195,29 +235,43 @@ func TestApart(t *testing.T) {
 	}
 	facts := func(s ...string) []string { return s }
 
-	f("a machine", result(facts("kernel.release=6", "machine.cpus=2", "server.unit=x")), result(facts("kernel.release=6", "machine.cpus=4", "server.unit=y")),
+	f("a machine", result(facts("kernel.release=6", "machine.cpus=2", "server.unit=x")),
+		result(facts("kernel.release=6", "machine.cpus=4", "server.unit=y")),
 		facts("kernel.release=6"), "machine.cpus X:2 Y:4")
-	f("what the variants differ by is the same on both", result(facts("server.os=1"), by("server.version", byServer, false, "8", "9")),
+	f("what the variants differ by is the same on both", result(facts("server.os=1"),
+		by("server.version", byServer, false, "8", "9")),
 		result(facts("server.os=1"), by("server.version", byServer, false, "8", "9")), facts("server.os=1"))
-	f("one variant", result(nil, by("server.version", byServer, false, "8.1", "9")), result(nil, by("server.version", byServer, false, "8.2", "9")), nil,
+	f("one variant", result(nil, by("server.version", byServer, false, "8.1", "9")),
+		result(nil, by("server.version", byServer, false, "8.2", "9")), nil,
 		"server.version a/X:8.1 a/Y:8.2 b/X:9 b/Y:9")
-	f("each variant in its own way", result(nil, by("server.version", byServer, false, "8.1", "9.1")), result(nil, by("server.version", byServer, false, "8.2", "9.2")), nil,
+	f("each variant in its own way", result(nil, by("server.version", byServer, false, "8.1", "9.1")),
+		result(nil, by("server.version", byServer, false, "8.2", "9.2")), nil,
 		"server.version a/X:8.1 a/Y:8.2 b/X:9.1 b/Y:9.2")
-	f("a variable that one variant's server does not have", result(facts("variable.old=1"), by("variable.new", byServer, false, "1", absent)),
+	f("a variable that one variant's server does not have", result(facts("variable.old=1"),
+		by("variable.new", byServer, false, "1", absent)),
 		result(facts("variable.old=1"), by("variable.new", byServer, false, "2", absent)), facts("variable.old=1"),
 		"variable.new a/X:1 a/Y:2 b/X:(none) b/Y:(none)")
-	f("one side alone has it", result(facts("variable.old=1")), result(facts("variable.old=1", "variable.new=1")), facts("variable.old=1"), "variable.new X:(none) Y:1")
-	f("it varied on one side", result(facts("machine.cpus=2"), by("machine.governor", "", true, "powersave | performance", "performance")),
+	f("one side alone has it", result(facts("variable.old=1")), result(facts("variable.old=1", "variable.new=1")),
+		facts("variable.old=1"), "variable.new X:(none) Y:1")
+	f("it varied on one side", result(facts("machine.cpus=2"), by("machine.governor", "", true,
+		"powersave | performance", "performance")),
 		result(facts("machine.cpus=2", "machine.governor=performance")), facts("machine.cpus=2"),
 		"machine.governor varied a/X:powersave | performance a/Y:performance b/X:performance b/Y:performance")
-	f("it varied on both", result(nil, by("machine.governor", "", true, "x | y", "x | y")), result(nil, by("machine.governor", "", true, "x | y", "x | y")), nil,
+	f("it varied on both", result(nil, by("machine.governor", "", true, "x | y", "x | y")),
+		result(nil, by("machine.governor", "", true, "x | y", "x | y")), nil,
 		"machine.governor varied X:x | y Y:x | y")
-	f("unknown on both, with its reason", result(facts("?kernel.x=not permitted")), result(facts("?kernel.x=not permitted")), facts("?kernel.x=not permitted"))
-	f("unknown on one", result(facts("?kernel.x=not permitted")), result(facts("kernel.x=1")), nil, "kernel.x X:(unknown) Y:1")
-	f("a group that nobody looked at", result(facts("machine.cpus=2")), result(facts("machine.cpus=2", "storage.device=vda")), facts("machine.cpus=2"))
-	f("a variant that could not be measured", result(nil, by("server.version", byServer, false, "8.1", "")), result(nil, by("server.version", byServer, false, "8.2", "9")), nil,
+	f("unknown on both, with its reason", result(facts("?kernel.x=not permitted")),
+		result(facts("?kernel.x=not permitted")), facts("?kernel.x=not permitted"))
+	f("unknown on one", result(facts("?kernel.x=not permitted")), result(facts("kernel.x=1")), nil,
+		"kernel.x X:(unknown) Y:1")
+	f("a group that nobody looked at", result(facts("machine.cpus=2")),
+		result(facts("machine.cpus=2", "storage.device=vda")), facts("machine.cpus=2"))
+	f("a variant that could not be measured", result(nil, by("server.version", byServer, false, "8.1", "")),
+		result(nil, by("server.version", byServer, false, "8.2", "9")), nil,
 		"server.version X:8.1 Y:8.2")
-	f("a difference within one result", result(nil, by("kernel.swappiness", "", false, "1", "60")), result(nil, by("kernel.swappiness", "", false, "1", "60")), nil)
-	f("it differs within one alone", result(nil, by("kernel.swappiness", "", false, "1", "60")), result(facts("kernel.swappiness=60")), nil,
+	f("a difference within one result", result(nil, by("kernel.swappiness", "", false, "1", "60")),
+		result(nil, by("kernel.swappiness", "", false, "1", "60")), nil)
+	f("it differs within one alone", result(nil, by("kernel.swappiness", "", false, "1", "60")),
+		result(facts("kernel.swappiness=60")), nil,
 		"kernel.swappiness a/X:1 a/Y:60 b/X:60 b/Y:60")
 }

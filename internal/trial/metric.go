@@ -56,9 +56,9 @@ func Metrics() []Metric {
 	}
 }
 
-// MetricOf returns what is known of the value of that name. A probe's value in a variant with several, "lookup.ms", is that of the
-// name behind the point, with the probe in its title. Of a name that is not known, a value of Read, more is taken for better and
-// unit is that of the plan's table.
+// MetricOf returns what is known of the value of that name. A probe's value in a variant with several, "lookup.ms", is
+// that of the name behind the point, with the probe in its title. Of a name that is not known, a value of Read, more is
+// taken for better and unit is that of the plan's table.
 func MetricOf(name, unit string) Metric {
 	probe, of, isProbe := cutLast(name)
 	for _, m := range Metrics() {

@@ -37,7 +37,8 @@ func TestKnown(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Metrics() {
-		if seen[m.Name] || m.Title == "" || m.Digits < 1 || m.Better != More && m.Better != Less && m.Better != Neither {
+		if seen[m.Name] || m.Title == "" || m.Digits < 1 || m.Better != More &&
+			m.Better != Less && m.Better != Neither {
 			t.Errorf("%+v", m)
 		}
 		seen[m.Name] = true

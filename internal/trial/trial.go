@@ -35,7 +35,8 @@ type Trial struct {
 	// Errors counts statements that failed, by the server's error number.
 	Errors map[string]uint64 `json:"errors,omitempty"`
 	Env    *Environment      `json:"env,omitempty"` // as it was during this trial
-	// Woven says that the trials of this round took turns under one load; From and To are then those of the whole round. Nil otherwise.
+	// Woven says that the trials of this round took turns under one load; From and To are then those of the whole
+	// round. Nil otherwise.
 	Woven   *Woven `json:"woven,omitempty"`
 	Invalid string `json:"invalid,omitzero"` // why it does not count
 	// Unusable: the variant cannot be measured at all, its server does not start for instance; Invalid says why.
@@ -54,8 +55,8 @@ type Woven struct {
 	Of     int     `json:"of"`
 	Time   float64 `json:"time_sec"`  // that the figures are of: turns without guards
 	Switch float64 `json:"switch_ms"` // the longest switch to this variant, before its turn began
-	// Cut is the share of this trial's work, in operations, that was in operations which a switch cut in two: what tells the
-	// variants apart is blurred by about half of it.
+	// Cut is the share of this trial's work, in operations, that was in operations which a switch cut in two: what
+	// tells the variants apart is blurred by about half of it.
 	Cut float64 `json:"cut,omitzero"`
 }
 
@@ -69,7 +70,8 @@ type Second struct {
 	Speed  float64   `json:"speed,omitzero"` // of the server's CPUs, on a scale of its own; 0 when it was not measured
 }
 
-// Correction takes out of the rates of trials what the varying speed of the CPUs put into them: rate ∝ speed to the power of Slope.
+// Correction takes out of the rates of trials what the varying speed of the CPUs put into them: rate ∝ speed to the
+// power of Slope.
 type Correction struct {
 	Used   bool    `json:"used"`
 	Why    string  `json:"why,omitzero"` // it is not used
@@ -78,15 +80,17 @@ type Correction struct {
 	Blocks int     `json:"blocks"` // of some seconds each, that both are estimated from
 	Spread float64 `json:"spread"` // standard deviation between blocks of what the speed does to the rate, as a share
 	Level  float64 `json:"level"`  // the speed that all trials are brought to: the mean
-	// Except are the variants whose comparisons are left as they were measured although it is used; their verdicts tell why.
+	// Except are the variants whose comparisons are left as they were measured although it is used; their verdicts tell
+	// why.
 	Except []string `json:"except,omitempty"`
-	// Only are the variants whose comparisons are corrected although it is not used: they were decided at a look at which it was.
+	// Only are the variants whose comparisons are corrected although it is not used: they were decided at a look at
+	// which it was.
 	Only []string `json:"only,omitempty"`
 }
 
-// Environment is what a trial ran on: facts by group and name, all texts, so that any two can be set against each other.
-// Groups are "machine", "kernel", "storage", "client", "server" (build and place), "variable" (every effective variable of
-// the server) and "limit".
+// Environment is what a trial ran on: facts by group and name, all texts, so that any two can be set against each
+// other. Groups are "machine", "kernel", "storage", "client", "server" (build and place), "variable" (every effective
+// variable of the server) and "limit".
 type Environment struct {
 	Facts map[string]map[string]string `json:"facts"`
 	// Unknown tells what could not be read, and why: "group.name" → reason.
@@ -98,10 +102,11 @@ type Difference struct {
 	Group  string            `json:"group"`
 	Name   string            `json:"name"`
 	Values map[string]string `json:"values"` // by variant (or by result, when results of several machines are compared)
-	// Varied tells that the fact was not the same in all trials of one variant; its value there lists what it was: "a | b".
+	// Varied tells that the fact was not the same in all trials of one variant; its value there lists what it was: "a |
+	// b".
 	Varied bool `json:"varied,omitzero"`
-	// Why tells what explains it: "set by the plan", "follows innodb_buffer_pool_size", "comes with the server". Empty for one that
-	// nothing explains.
+	// Why tells what explains it: "set by the plan", "follows innodb_buffer_pool_size", "comes with the server". Empty
+	// for one that nothing explains.
 	Why string `json:"why,omitzero"`
 }
 
@@ -113,8 +118,8 @@ type Cell struct {
 	Texts  map[string]string        `json:"texts,omitempty"` // that all valid trials agree in; "a | b" when they do not
 	// Verdict compares it with its baseline in the plan's first value; nil for a baseline.
 	Verdict *stat.Verdict `json:"verdict,omitempty"`
-	// Ratios are variant ÷ baseline of every value, whatever is better, without correction for their number. An invalid verdict holds for
-	// them too.
+	// Ratios are variant ÷ baseline of every value, whatever is better, without correction for their number. An invalid
+	// verdict holds for them too.
 	Ratios   map[string]stat.Interval `json:"ratios,omitempty"`
 	Trials   int                      `json:"trials"`                // all
 	Valid    int                      `json:"valid"`                 // those that count
@@ -139,16 +144,16 @@ type Result struct {
 	Cells    []Cell         `json:"cells"` // in the order of Variants
 	// Control is the A/A comparison: the baseline against itself. Nil when the plan asks for none.
 	Control *stat.Verdict `json:"control,omitempty"`
-	// Correction says how verdicts and the control are corrected for the speed of the CPUs; nil when it was not measured. Cell.Ratios are
-	// never corrected.
+	// Correction says how verdicts and the control are corrected for the speed of the CPUs; nil when it was not
+	// measured. Cell.Ratios are never corrected.
 	Correction *Correction `json:"correction,omitempty"`
 	Env        Environment `json:"env"` // facts that were the same in all trials
 	// AlsoDiffers are facts that differ between variants and that no axis explains.
 	AlsoDiffers []Difference `json:"also_differs,omitempty"`
 	// Explained are those that the axes set or bring along: settings of a level, variables of another version.
 	Explained []Difference `json:"explained,omitempty"`
-	// Unpaired says that the sides of each comparison were measured apart: two results side by side. Ratios have no pairs then, and their N
-	// is the number of trials of the side that has fewer.
+	// Unpaired says that the sides of each comparison were measured apart: two results side by side. Ratios have no
+	// pairs then, and their N is the number of trials of the side that has fewer.
 	Unpaired bool `json:"unpaired,omitzero"`
 	// Stopped says why fewer rounds than the rule asked for were run; empty when it came to its end.
 	Stopped string `json:"stopped,omitzero"`

@@ -50,7 +50,8 @@ func ParseJump(text string) (j Jump, err error) {
 	return j, j.check()
 }
 
-// shellSigns mean something to the shell that runs a ProxyCommand of ssh's configuration, with the host and the user in it, or to ssh.
+// shellSigns mean something to the shell that runs a ProxyCommand of ssh's configuration, with the host and the user in
+// it, or to ssh.
 const shellSigns = "%[]/?#\"'<>`|;&$(){}"
 
 // check refuses what ssh would read as an option, and what a shell would.
@@ -58,12 +59,16 @@ func (j Jump) check() error {
 	if j.Host == "" {
 		return fmt.Errorf("%w: no host is named", ErrJump)
 	}
-	signs := map[string]string{"host": shellSigns + `@\`, "user": shellSigns} // a user may have a domain: dom\user, user@dom
+	// a user may have a domain: dom\user, user@dom
+	signs := map[string]string{"host": shellSigns + `@\`, "user": shellSigns}
 	for what, s := range map[string]string{"host": j.Host, "user": j.User} {
 		switch {
 		case !utf8.ValidString(s), strings.ContainsAny(s, signs[what]), strings.HasSuffix(s, `\`):
 			return fmt.Errorf("%w: the %s has characters that no name of a %[2]s has", ErrJump, what)
-		case strings.HasPrefix(s, "-"), strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
+		case strings.HasPrefix(s, "-"), strings.ContainsFunc(s, func(r rune) bool {
+			return unicode.IsSpace(r) ||
+				!unicode.IsPrint(r)
+		}):
 			return fmt.Errorf("%w: the %s begins with a hyphen or has blanks", ErrJump, what)
 		}
 	}

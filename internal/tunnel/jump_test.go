@@ -52,7 +52,10 @@ func TestParseJump(t *testing.T) {
 	bad("ssh://u%0Ax@h", "blanks")
 	bad("ssh://u%ff@h", "characters")
 	bad("ssh://[fe80::1%25eth0]", "characters")
-	for _, user := range []string{"$(touch%20x)", "u;x", "u%60x%60", "u%7Cx", "u%26x", "u%3Ex", "u%27x", "u%22x", "u$HOME", "%25r", "u%5C"} {
+	for _, user := range []string{
+		"$(touch%20x)", "u;x", "u%60x%60", "u%7Cx", "u%26x", "u%3Ex", "u%27x", "u%22x",
+		"u$HOME", "%25r", "u%5C",
+	} {
 		bad("ssh://"+user+"@h", "the user has characters that no name of a user has")
 	}
 }

@@ -38,7 +38,8 @@ func (l *lines) add(s string) {
 		}
 		return ' '
 	}, strings.ToValidUTF8(s, "?")))
-	if s == "" || strings.HasPrefix(s, "Warning: Permanently added") || strings.HasPrefix(s, "** ") { // said of connections that work
+	if s == "" || strings.HasPrefix(s, "Warning: Permanently added") || strings.HasPrefix(s, "** ") {
+		// said of connections that work
 		return
 	}
 	if len(s) > 300 {

@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// idleLimit is how long a tunnel outlasts its last connection: between two questions of a target that is watched there is less.
+// idleLimit is how long a tunnel outlasts its last connection: between two questions of a target that is watched there
+// is less.
 const idleLimit = time.Minute
 
-// Set shares tunnels: each jump host and address has one, from the first Dial until a minute after the last connection has been closed
-// and the last Dial has failed. It is safe for concurrent use; the zero value is not usable.
+// Set shares tunnels: each jump host and address has one, from the first Dial until a minute after the last connection
+// has been closed and the last Dial has failed. It is safe for concurrent use; the zero value is not usable.
 type Set struct {
 	ctx  context.Context
 	idle time.Duration
@@ -40,8 +41,8 @@ func NewSet(ctx context.Context) *Set {
 	return &Set{ctx: ctx, idle: idleLimit, all: map[key]*shared{}}
 }
 
-// Dial connects to an address as the jump host knows it, host:port or the path of a socket, through a tunnel that is opened when there is
-// none yet. Errors are those of Open and of Tunnel.Dial.
+// Dial connects to an address as the jump host knows it, host:port or the path of a socket, through a tunnel that is
+// opened when there is none yet. Errors are those of Open and of Tunnel.Dial.
 func (s *Set) Dial(ctx context.Context, jump Jump, address string) (net.Conn, error) {
 	k := key{jump, address}
 	t, err := s.use(k)

@@ -60,8 +60,13 @@ func TestTunnelEndsWithItsLastUser(t *testing.T) {
 	set.Drop(s.Jump(), to)
 
 	set.idle = 50 * time.Millisecond
-	for _, j := range []Jump{{Host: "no-such-host.invalid"}, {Host: "127.0.0.1", Port: 1}, {User: "nobody-of-that-name", Host: "127.0.0.1", Port: s.port}} {
-		if c, err := talk(t.Context(), func(ctx context.Context) (net.Conn, error) { return set.Dial(ctx, j, to) }); err == nil {
+	for _, j := range []Jump{{Host: "no-such-host.invalid"}, {Host: "127.0.0.1", Port: 1}, {
+		User: "nobody-of-that-name",
+		Host: "127.0.0.1", Port: s.port,
+	}} {
+		if c, err := talk(t.Context(), func(ctx context.Context) (net.Conn, error) {
+			return set.Dial(ctx, j, to)
+		}); err == nil {
 			c.Close()
 			t.Errorf("%s: connected", j)
 		}

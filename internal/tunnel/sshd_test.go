@@ -59,7 +59,10 @@ func NewServer(t *testing.T) *sshd {
 	}
 	lib := filepath.Join(tree, "usr/lib/x86_64-linux-gnu")
 	loader := func(name, path string) []string {
-		return []string{lib + "/ld-linux-x86-64.so.2", "--library-path", lib, "--argv0", name, filepath.Join(tree, path)}
+		return []string{
+			lib + "/ld-linux-x86-64.so.2", "--library-path", lib, "--argv0", name,
+			filepath.Join(tree, path),
+		}
 	}
 	script := func(path string, argv ...string) {
 		must(t, os.WriteFile(path, []byte("#!/bin/sh\nexec "+strings.Join(argv, " ")+` "$@"`+"\n"), 0o755))
@@ -171,7 +174,8 @@ func children(of int) (out []int) {
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-		if fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])); len(fields) > 1 && fields[1] == strconv.Itoa(of) && fields[0] != "Z" {
+		if fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])); len(fields) > 1 &&
+			fields[1] == strconv.Itoa(of) && fields[0] != "Z" {
 			out = append(append(out, pid), children(pid)...)
 		}
 	}

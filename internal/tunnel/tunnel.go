@@ -45,20 +45,23 @@ type Tunnel struct {
 	err     error // why it is not up; nil while nothing is known yet
 }
 
-// Open begins a tunnel to host and port as the jump host knows them; a host that begins with / is the path of a socket there, without
-// a port. It does not wait for ssh: Dial does. When ssh ends it is started again, at first at once and then at growing intervals, until
-// ctx ends or Close is called. ssh ends with the program, whatever ends that. Errors: ErrJump, no ssh on this machine.
+// Open begins a tunnel to host and port as the jump host knows them; a host that begins with / is the path of a socket
+// there, without a port. It does not wait for ssh: Dial does. When ssh ends it is started again, at first at once and
+// then at growing intervals, until ctx ends or Close is called. ssh ends with the program, whatever ends that. Errors:
+// ErrJump, no ssh on this machine.
 func Open(ctx context.Context, jump Jump, host string, port int) (*Tunnel, error) {
 	if err := jump.check(); err != nil {
 		return nil, err
 	}
 	ssh, err := exec.LookPath("ssh")
 	if err != nil {
-		return nil, fmt.Errorf("open tunnel through %s: there is no program ssh on this machine: install OpenSSH's client: %w", jump.Host, err)
+		return nil, fmt.Errorf("open tunnel through %s: there is no program ssh on this machine: install OpenSSH's "+
+			"client: %w", jump.Host, err)
 	}
 	to := host
 	if !strings.HasPrefix(host, "/") {
-		if host == "" || strings.HasPrefix(host, "-") || strings.ContainsAny(host, " \t\r\n[]/") || port < 1 || port > 65535 {
+		if host == "" || strings.HasPrefix(host, "-") || strings.ContainsAny(host, " \t\r\n[]/") ||
+			port < 1 || port > 65535 {
 			return nil, fmt.Errorf("open tunnel through %s: %q port %d is not an address", jump.Host, host, port)
 		}
 		to = net.JoinHostPort(host, strconv.Itoa(port))
@@ -70,13 +73,16 @@ func Open(ctx context.Context, jump Jump, host string, port int) (*Tunnel, error
 		return nil, fmt.Errorf("open tunnel through %s: %w", jump.Host, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
-	t := &Tunnel{jump: jump, to: to, dir: dir, sock: filepath.Join(dir, "s"), stop: stop, gone: make(chan struct{}), said: &lines{}, changed: make(chan struct{})}
+	t := &Tunnel{
+		jump: jump, to: to, dir: dir, sock: filepath.Join(dir, "s"), stop: stop, gone: make(chan struct{}),
+		said: &lines{}, changed: make(chan struct{}),
+	}
 	go t.keep(ctx, ssh)
 	return t, nil
 }
 
-// CheckSocket refuses paths of sockets that ssh would read as something else: it puts the environment's variables in the place of ${NAME},
-// and other things in that of %h, and would so tell the jump host what Dyno's environment holds.
+// CheckSocket refuses paths of sockets that ssh would read as something else: it puts the environment's variables in
+// the place of ${NAME}, and other things in that of %h, and would so tell the jump host what Dyno's environment holds.
 func CheckSocket(path string) error {
 	if strings.ContainsAny(path, "\r\n\x00:${}%") {
 		return errors.New("ssh does not take the socket's path literally: it must not contain : $ { } %")
@@ -125,9 +131,9 @@ func (t *Tunnel) set(up bool, err error) {
 	t.changed = make(chan struct{})
 }
 
-// Dial makes a connection to the server behind the tunnel. While nothing is known of the tunnel it waits; once an attempt has failed
-// it says so at once, until the tunnel stands again. Errors are of type *Error, or those of ctx. That ssh reaches the server shows at
-// the first reading from the connection only, with an *Error in place of io.EOF.
+// Dial makes a connection to the server behind the tunnel. While nothing is known of the tunnel it waits; once an
+// attempt has failed it says so at once, until the tunnel stands again. Errors are of type *Error, or those of ctx.
+// That ssh reaches the server shows at the first reading from the connection only, with an *Error in place of io.EOF.
 func (t *Tunnel) Dial(ctx context.Context) (net.Conn, error) {
 	c, err := t.dial(ctx)
 	if err != nil {
@@ -151,7 +157,8 @@ func (t *Tunnel) dial(ctx context.Context) (*conn, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			// It is dying, and what it says at its end is worth waiting for; or its socket is there and it does not listen yet.
+			// It is dying, and what it says at its end is worth waiting for; or its socket is there and it does not
+			// listen yet.
 			if failing.IsZero() {
 				failing = time.Now()
 			}
@@ -172,7 +179,10 @@ func (t *Tunnel) dial(ctx context.Context) (*conn, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, &Error{Jump: t.jump, Said: t.said.last(0), Err: fmt.Errorf("the tunnel is not up in time: %w", ctx.Err())}
+			return nil, &Error{
+				Jump: t.jump, Said: t.said.last(0),
+				Err: fmt.Errorf("the tunnel is not up in time: %w", ctx.Err()),
+			}
 		}
 	}
 }
@@ -209,7 +219,10 @@ func (t *Tunnel) keep(ctx context.Context, ssh string) {
 func after(err error, wait time.Duration) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {
-		for _, s := range []string{"Permission denied", "Too many authentication failures", "Host key verification failed"} {
+		for _, s := range []string{
+			"Permission denied", "Too many authentication failures",
+			"Host key verification failed",
+		} {
 			if strings.Contains(e.Said, s) {
 				return waitDenied
 			}
@@ -218,12 +231,13 @@ func after(err error, wait time.Duration) time.Duration {
 	return wait
 }
 
-// args are what ssh is called with. What the user's configuration says holds, but for what would make it ask, share a connection that
-// is not ours, or run something.
+// args are what ssh is called with. What the user's configuration says holds, but for what would make it ask, share a
+// connection that is not ours, or run something.
 func (t *Tunnel) args() []string {
 	a := []string{"-N", "-T"}
 	for _, o := range []string{
-		"BatchMode=yes", "ExitOnForwardFailure=yes", "ServerAliveInterval=5", "ServerAliveCountMax=3", "ConnectTimeout=10",
+		"BatchMode=yes", "ExitOnForwardFailure=yes", "ServerAliveInterval=5",
+		"ServerAliveCountMax=3", "ConnectTimeout=10",
 		"ControlMaster=no", "ControlPath=none", "StreamLocalBindUnlink=yes", "StreamLocalBindMask=0177",
 		"PermitLocalCommand=no", "RemoteCommand=none", "ForwardAgent=no", "ForwardX11=no", "LogLevel=INFO",
 	} {
@@ -278,8 +292,8 @@ func (t *Tunnel) run(ctx context.Context, ssh string) (stood time.Duration, err 
 			}
 			return stood, &Error{Jump: t.jump, Said: t.said.last(from), Err: err}
 		case <-poll.C:
-			// The socket appears when ssh has logged in. Nobody may connect to see whether it works: the server would count a client
-			// that gives up, and lock this machine out in the end.
+			// The socket appears when ssh has logged in. Nobody may connect to see whether it works: the server would
+			// count a client that gives up, and lock this machine out in the end.
 			if _, err := os.Stat(t.sock); err == nil && since.IsZero() {
 				since = time.Now()
 				poll.Stop()

@@ -91,7 +91,9 @@ func TestTunnel(t *testing.T) {
 	dial := func(ctx context.Context) (net.Conn, error) { return set.Dial(ctx, s.Jump(), to.String()) }
 	refused := func(address, want string) {
 		t.Helper()
-		_, err := talk(t.Context(), func(ctx context.Context) (net.Conn, error) { return set.Dial(ctx, s.Jump(), address) })
+		_, err := talk(t.Context(), func(ctx context.Context) (net.Conn, error) {
+			return set.Dial(ctx, s.Jump(), address)
+		})
 		var e *Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", address, err, want)
@@ -174,7 +176,8 @@ func TestTunnel(t *testing.T) {
 // sshs returns the processes that this program has started and that still run, but for sshd's.
 func sshs() (out []int) {
 	for _, p := range children(os.Getpid()) {
-		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p)); err == nil && strings.Contains(string(b), "ExitOnForwardFailure") {
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p)); err == nil &&
+			strings.Contains(string(b), "ExitOnForwardFailure") {
 			out = append(out, p)
 		}
 	}
@@ -254,7 +257,8 @@ func TestOrphan(t *testing.T) {
 	_ = cmd.Wait()
 	within(t, "ssh ends with the program that started it", func() bool {
 		for _, p := range pids {
-			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p)); err == nil && strings.Contains(string(b), s.dir) {
+			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p)); err == nil &&
+				strings.Contains(string(b), s.dir) {
 				return false
 			}
 		}
@@ -333,7 +337,8 @@ func TestAfter(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	var l lines
-	l.read(strings.NewReader("one\n\nWarning: Permanently added 'x' (ED25519) to the list of known hosts.\ntwo\x1b[31m\xff\n" + strings.Repeat("x", 9000)))
+	l.read(strings.NewReader("one\n\nWarning: Permanently added 'x' (ED25519) to the list of known " +
+		"hosts.\ntwo\x1b[31m\xff\n" + strings.Repeat("x", 9000)))
 	if got := l.last(0); l.count() != 3 || len(got) > 310 || !strings.HasPrefix(got, "xxx") {
 		t.Errorf("%d %q", l.count(), got)
 	}

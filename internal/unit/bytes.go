@@ -23,11 +23,13 @@ func Bytes(v float64) string {
 	return neg + digits(v) + " " + units[i]
 }
 
-// ParseSize reads what people type for a size: a number, then optionally K, M, G, T, P or E in either case, powers of 1024 as
-// MySQL's own options take them; "B" or "iB" may follow. A decimal point is accepted where the result is whole: "1.5G".
+// ParseSize reads what people type for a size: a number, then optionally K, M, G, T, P or E in either case, powers of
+// 1024 as MySQL's own options take them; "B" or "iB" may follow. A decimal point is accepted where the result is whole:
+// "1.5G".
 func ParseSize(s string) (uint64, error) {
 	bad := func(why string) (uint64, error) {
-		return 0, fmt.Errorf("parse size %q: %s; write a number and optionally K, M, G, T, P or E (powers of 1024), such as 64M or 1.5G", s, why)
+		return 0, fmt.Errorf("parse size %q: %s; write a number and optionally K, M, G, T, P or E (powers of 1024), "+
+			"such as 64M or 1.5G", s, why)
 	}
 	t := strings.TrimSpace(s)
 	end := strings.LastIndexAny(t, "0123456789.") + 1
@@ -35,7 +37,8 @@ func ParseSize(s string) (uint64, error) {
 	if num == "" {
 		return bad("no number")
 	}
-	if strings.Trim(num, "0123456789.") != "" || strings.Count(num, ".") > 1 || num[0] == '.' || num[len(num)-1] == '.' {
+	if strings.Trim(num, "0123456789.") != "" || strings.Count(num, ".") > 1 || num[0] == '.' ||
+		num[len(num)-1] == '.' {
 		return bad("not a number")
 	}
 	shift := uint(0)

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// Count writes a number of things: "0.5", "512", "4213", "12.3k", "2.35M", "7.1G". k, M, G, T, P and E are powers of 1000.
+// Count writes a number of things: "0.5", "512", "4213", "12.3k", "2.35M", "7.1G". k, M, G, T, P and E are powers of
+// 1000.
 func Count(v float64) string {
 	if s, ok := odd(v); ok {
 		return s
@@ -29,8 +30,8 @@ func Count(v float64) string {
 	return neg + digits(v) + units[i:i+1]
 }
 
-// Rate writes a number of things per second: Rate(2.35e6, "rows/s") is "2.35M rows/s". per is the whole unit; without one
-// it is "/s".
+// Rate writes a number of things per second: Rate(2.35e6, "rows/s") is "2.35M rows/s". per is the whole unit; without
+// one it is "/s".
 func Rate(v float64, per string) string {
 	if s, ok := odd(v); ok && s == Unknown {
 		return s
@@ -41,8 +42,8 @@ func Rate(v float64, per string) string {
 	return Count(v) + " " + per
 }
 
-// Percent writes a share, 1 being all of it: "92 %", "0.4 %". A share that is neither nothing nor all is never rounded to
-// "0 %" or "100 %".
+// Percent writes a share, 1 being all of it: "92 %", "0.4 %". A share that is neither nothing nor all is never rounded
+// to "0 %" or "100 %".
 func Percent(share float64) string {
 	if s, ok := odd(share); ok {
 		return s

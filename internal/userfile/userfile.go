@@ -13,21 +13,24 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// Replace has write fill a file. It is written beside and takes its place when it is whole: whatever fails, what was there before stays,
-// and no half of a file appears. A new file has mode 0600, one that was there keeps its mode and owner. What is no regular file, such as
-// a pipe or a terminal, is written to as it is.
+// Replace has write fill a file. It is written beside and takes its place when it is whole: whatever fails, what was
+// there before stays, and no half of a file appears. A new file has mode 0600, one that was there keeps its mode and
+// owner. What is no regular file, such as a pipe or a terminal, is written to as it is.
 func Replace(path string, write func(io.Writer) error) error {
 	return invoker().replace(path, write)
 }
 
-// Open opens a file to be written in place, and makes it with mode 0600 when it is missing. flag is O_WRONLY or O_RDWR. The name of the
-// file is where the links of the path lead.
+// Open opens a file to be written in place, and makes it with mode 0600 when it is missing. flag is O_WRONLY or O_RDWR.
+// The name of the file is where the links of the path lead.
 func Open(path string, flag int) (*os.File, error) {
 	p, err := At(path)
 	if err != nil {
@@ -161,7 +164,8 @@ func (p *Place) Sync() error {
 		return err
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems have nothing to sync
+	if err := platform.SyncDir(d); err != nil && !errors.Is(err, syscall.EINVAL) {
+		// some file systems have nothing to sync
 		return err
 	}
 	return nil
@@ -223,7 +227,8 @@ func (u account) replace(path string, write func(io.Writer) error) (err error) {
 	}
 	part := "." + strconv.FormatUint(rand.Uint64(), 36) + ".part"
 	f, err := p.Create(part, os.O_WRONLY)
-	if there && (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)) { // nothing can be made beside it: in place then
+	if there && (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+		// nothing can be made beside it: in place then
 		return errors.Join(old.Truncate(0), write(old), old.Sync(), old.Close())
 	}
 	if err != nil {
@@ -269,9 +274,9 @@ func (p *Place) existing(flag int) (*os.File, error) {
 		return nil, err
 	}
 	if before.Mode().IsRegular() {
-		flag |= syscall.O_NONBLOCK // nor does a pipe hold it up that is there by now
+		flag |= platform.NonBlock // nor does a pipe hold it up that is there by now
 	}
-	f, err := p.dir.OpenFile(p.name, flag|syscall.O_NOFOLLOW, 0)
+	f, err := p.dir.OpenFile(p.name, flag|platform.NoFollow, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -286,8 +291,8 @@ func (p *Place) existing(flag int) (*os.File, error) {
 	return f, nil
 }
 
-// refuse returns an error for a file in a directory where others may write, if the file is another user's, or has a second name, which
-// may be in a place that is not theirs.
+// refuse returns an error for a file in a directory where others may write, if the file is another user's, or has a
+// second name, which may be in a place that is not theirs.
 func (p *Place) refuse(fi os.FileInfo) error {
 	dir, err := p.dir.Stat(".")
 	if err != nil {
@@ -296,8 +301,8 @@ func (p *Place) refuse(fi os.FileInfo) error {
 	owner, _ := owns(fi)
 	maker, _ := owns(dir)
 	linked := false
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok && fi.Mode().IsRegular() {
-		linked = st.Nlink > 1
+	if f, ok := platform.FileOf(fi); ok && fi.Mode().IsRegular() {
+		linked = f.Links > 1
 	}
 	theirs := linked || !slices.Contains(p.user.uids, owner) && owner != maker
 	if fi.Mode().Type() == os.ModeSymlink || p.user.shared(dir) && theirs {
@@ -306,7 +311,8 @@ func (p *Place) refuse(fi os.FileInfo) error {
 	return nil
 }
 
-// shared reports whether others may write in a directory: accounts that are neither its owner nor in a group of the user.
+// shared reports whether others may write in a directory: accounts that are neither its owner nor in a group of the
+// user.
 func (u account) shared(dir os.FileInfo) bool {
 	_, group := owns(dir)
 	return dir.Mode()&0o002 != 0 || dir.Mode()&0o020 != 0 && !slices.Contains(u.groups, group)
@@ -319,6 +325,10 @@ const mostLinks = 40
 // /tmp; a name that was resolved before it is opened passes it by, so it is looked at here whose
 // they are. nameless says that it is what is open and has no name to be found by.
 func (u account) follow(path string) (to string, nameless bool, err error) {
+	if runtime.GOOS == "windows" { // whose links are is not known there
+		to, err = unlinked(path)
+		return to, false, err
+	}
 	at, todo := "/", strings.Split(path, "/")
 	if !filepath.IsAbs(path) {
 		if at, err = syscall.Getwd(); err != nil {
@@ -360,8 +370,22 @@ func (u account) follow(path string) (to string, nameless bool, err error) {
 	return at, false, nil
 }
 
-// mayLink reports whether a link may be followed: the user's own and root's, and what is in a directory that is theirs, or their group's
-// to write to, and nobody else's.
+// unlinked returns the whole of a path no part of which is a link, or what else leads to another place.
+func unlinked(path string) (string, error) {
+	whole, err := filepath.Abs(path)
+	for at := whole; err == nil; at = filepath.Dir(at) {
+		if fi, err := os.Lstat(at); err == nil && fi.Mode()&(os.ModeSymlink|os.ModeIrregular) != 0 {
+			return "", stranger(at)
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return whole, err
+}
+
+// mayLink reports whether a link may be followed: the user's own and root's, and what is in a directory that is theirs,
+// or their group's to write to, and nobody else's.
 func (u account) mayLink(link, dir os.FileInfo) bool {
 	owner, _ := owns(link)
 	maker, group := owns(dir)
@@ -370,10 +394,8 @@ func (u account) mayLink(link, dir os.FileInfo) bool {
 }
 
 func owns(fi os.FileInfo) (uid, gid int) {
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return int(st.Uid), int(st.Gid)
-	}
-	return -1, -1
+	f, _ := platform.FileOf(fi)
+	return f.UID, f.GID
 }
 
 func stranger(path string) error {

@@ -161,11 +161,13 @@ func TestOthersLinks(t *testing.T) {
 		if b, err := os.ReadFile(at("file")); err != nil || len(b) > 0 {
 			t.Errorf("%v: eve was given %q, %v", mode, b, err)
 		}
-		if err := errors.Join(os.Remove(filepath.Join(own, "mine")), os.RemoveAll(filepath.Join(own, "new"))); err != nil {
+		if err := errors.Join(os.Remove(filepath.Join(own, "mine")),
+			os.RemoveAll(filepath.Join(own, "new"))); err != nil {
 			t.Fatal(err)
 		}
 		// Root's own links and new files there are fine.
-		if err := errors.Join(os.Symlink(secret, at("roots")), Replace(at("roots"), put), Replace(at("fresh"), put)); err != nil {
+		if err := errors.Join(os.Symlink(secret, at("roots")), Replace(at("roots"), put),
+			Replace(at("fresh"), put)); err != nil {
 			t.Error(err)
 		}
 		if b, err := os.ReadFile(secret); err != nil || string(b) != "report" {
@@ -174,7 +176,8 @@ func TestOthersLinks(t *testing.T) {
 	}
 }
 
-// TestWhoseLinksAreFollowed: the links and files of the account that runs Dyno, of the one that it runs for, and of a directory's group that it is in.
+// TestWhoseLinksAreFollowed: the links and files of the account that runs Dyno, of the one that it runs for, and of a
+// directory's group that it is in.
 func TestWhoseLinksAreFollowed(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make what belongs to others")
@@ -186,7 +189,8 @@ func TestWhoseLinksAreFollowed(t *testing.T) {
 		t.Helper()
 		dir, own := t.TempDir(), t.TempDir()
 		link, file := filepath.Join(dir, "link"), filepath.Join(dir, "file")
-		err := errors.Join(os.Symlink(filepath.Join(own, "to"), link), os.Lchown(link, eve, eve), os.WriteFile(file, nil, 0o664), os.Chown(file, eve, eve),
+		err := errors.Join(os.Symlink(filepath.Join(own, "to"), link), os.Lchown(link, eve, eve),
+			os.WriteFile(file, nil, 0o664), os.Chown(file, eve, eve),
 			os.Chown(dir, owner, group), os.Chmod(dir, mode))
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +198,8 @@ func TestWhoseLinksAreFollowed(t *testing.T) {
 		for _, path := range []string{link, file} {
 			err := u.replace(path, func(io.Writer) error { return nil })
 			if (err == nil) != want {
-				t.Errorf("%+v writes to the %s in a directory of %d:%d, %v: %v", u, filepath.Base(path), owner, group, mode, err)
+				t.Errorf("%+v writes to the %s in a directory of %d:%d, %v: %v", u, filepath.Base(path),
+					owner, group, mode, err)
 			}
 		}
 	}
@@ -211,7 +216,8 @@ func TestWhoseLinksAreFollowed(t *testing.T) {
 		t.Errorf("got %+v", u)
 	}
 	path := filepath.Join(t.TempDir(), "file")
-	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Link(path, path+"2"), os.Chmod(filepath.Dir(path), shared)); err != nil {
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Link(path, path+"2"),
+		os.Chmod(filepath.Dir(path), shared)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(path, os.O_WRONLY); err == nil {
@@ -336,4 +342,24 @@ func TestCheck(t *testing.T) {
 	if Check(filepath.Dir(path)) == nil {
 		t.Error("a directory can be written")
 	}
+}
+
+func TestUnlinked(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	f := func(path string, ok bool) {
+		t.Helper()
+		if got, err := unlinked(path); (err == nil) != ok || ok && got != filepath.Clean(path) {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	f(filepath.Join(dir, "new"), true)
+	f(filepath.Join(dir, "no", "such"), true)
+	f(filepath.Join(dir, "link"), false)
+	f(filepath.Join(dir, "link", "new"), false)
 }

@@ -33,12 +33,14 @@ var built embed.FS
 // pages are the addresses of the page beside "/", as ui/src/core/url.ts has them.
 var pages = []string{"server", "now", "queries", "findings", "changes", "lab", "cost", "settings", "login", "welcome"}
 
-// Policy is the Content-Security-Policy of the page: scripts and styles of its own files only, nothing inline, nothing from elsewhere.
-const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'none'; " +
+// Policy is the Content-Security-Policy of the page: scripts and styles of its own files only, nothing inline, nothing
+// from elsewhere.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"font-src 'none'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// Paths returns the paths that Handler answers, as http.ServeMux takes them. The last one is for wrong addresses: a browser is shown the
-// page, which says so and leads back.
+// Paths returns the paths that Handler answers, as http.ServeMux takes them. The last one is for wrong addresses: a
+// browser is shown the page, which says so and leads back.
 func Paths() []string {
 	out := []string{"/{$}", "/assets/"}
 	for _, p := range pages {
@@ -47,8 +49,8 @@ func Paths() []string {
 	return append(out, "/{page}")
 }
 
-// Handler serves the page: the built one, or with dir the files of that directory as they are now, for those who work on it.
-// It answers GET and HEAD.
+// Handler serves the page: the built one, or with dir the files of that directory as they are now, for those who work
+// on it. It answers GET and HEAD.
 func Handler(dir string) http.Handler {
 	files, err := fs.Sub(built, "dist")
 	if err != nil {
@@ -177,8 +179,8 @@ type file struct {
 	zipped func() []byte // body with gzip, made once; nil where that is not worth it
 }
 
-// read reads all files of a tree. There are few and they are small; what is not in the map does not exist for a request, so that no
-// path of one ever reaches the file system.
+// read reads all files of a tree. There are few and they are small; what is not in the map does not exist for a
+// request, so that no path of one ever reaches the file system.
 func read(files fs.FS) (map[string]*file, error) {
 	out := map[string]*file{}
 	err := fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
@@ -204,7 +206,8 @@ func read(files fs.FS) (map[string]*file, error) {
 
 // kinds does not ask the system's tables, which differ from machine to machine.
 var kinds = map[string]string{
-	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg":  "image/svg+xml",
 	".json": "application/json", ".txt": "text/plain; charset=utf-8", ".png": "image/png", ".ico": "image/x-icon",
 }
 

@@ -113,7 +113,10 @@ func TestDocumentHasNothingInline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, wrong := range []string{`<script>`, `<style`, ` style=`, ` onload=`, ` onerror=`, `javascript:`, `http:`, `https:`, `src="/`, `href="/`} {
+	for _, wrong := range []string{
+		`<script>`, `<style`, ` style=`, ` onload=`, ` onerror=`, `javascript:`, `http:`,
+		`https:`, `src="/`, `href="/`,
+	} {
 		if strings.Contains(string(b), wrong) {
 			t.Errorf("the document has %s", wrong)
 		}
@@ -160,7 +163,8 @@ func TestGzip(t *testing.T) {
 	f := func(accept string, zipped bool) {
 		t.Helper()
 		r := ask(t, h, "GET", p, "Accept-Encoding", accept)
-		if got := r.Header.Get("Content-Encoding") == "gzip"; got != zipped || r.Header.Get("Vary") != "Accept-Encoding" {
+		if got := r.Header.Get("Content-Encoding") == "gzip"; got != zipped ||
+			r.Header.Get("Vary") != "Accept-Encoding" {
 			t.Fatalf("%q: gzip %v, want %v; vary %q", accept, got, zipped, r.Header.Get("Vary"))
 		}
 		in := r.Body
@@ -214,7 +218,8 @@ func TestHead(t *testing.T) {
 	h := served(t, "")
 	for _, p := range []string{"/", "/queries", asset(t, ".js")} {
 		get, head := ask(t, h, "GET", p), ask(t, h, "HEAD", p)
-		if head.StatusCode != 200 || body(t, head) != "" || head.Header.Get("Content-Length") != get.Header.Get("Content-Length") {
+		if head.StatusCode != 200 || body(t, head) != "" ||
+			head.Header.Get("Content-Length") != get.Header.Get("Content-Length") {
 			t.Errorf("HEAD %s: %d %v", p, head.StatusCode, head.Header)
 		}
 	}
@@ -338,7 +343,8 @@ func TestSize(t *testing.T) {
 		t.Fatalf("the list of parts in the script: %v", err)
 	}
 	pages := 0
-	for _, m := range regexp.MustCompile(`import\("\./([a-z]+)-[^"]+\.js"\)[^,]*,__vite__mapDeps\(\[([0-9,]+)\]`).FindAllStringSubmatch(entry, -1) {
+	for _, m := range regexp.MustCompile(`import\("\./([a-z]+)-[^"]+\.js"\)[^,]*,__vite__mapDeps\(\[([0-9,]+)\]`).
+		FindAllStringSubmatch(entry, -1) {
 		pages++
 		set := map[string]bool{}
 		for name := range first {

@@ -65,7 +65,8 @@ func BenchmarkPointSelect(b *testing.B) {
 		described bool
 	}{{"mariadb", DeprecateEOF | CacheMetadata, false}, {"mysql", DeprecateEOF, true}} {
 		b.Run(x.name, func(b *testing.B) {
-			s, r, out, in := preparedOf(), Reader{Caps: x.caps}, make([]byte, 0, 256), answerOf(x.caps, x.described, 1, 119)
+			s, r, out, in := preparedOf(), Reader{Caps: x.caps}, make([]byte, 0, 256),
+				answerOf(x.caps, x.described, 1, 119)
 			args := []Value{{Kind: Int, Bits: 42}}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -106,7 +107,8 @@ func TestNothingAllocates(t *testing.T) {
 	}
 	args := []Value{{Kind: Int, Bits: 7}}
 	out := make([]byte, 0, 1024)
-	for _, caps := range []Caps{DeprecateEOF, DeprecateEOF | CacheMetadata} { // the older forms are in the captures, see below
+	for _, caps := range []Caps{DeprecateEOF, DeprecateEOF | CacheMetadata} {
+		// the older forms are in the captures, see below
 		s, r := preparedOf(), Reader{Caps: caps}
 		in := answerOf(caps, true, 20, 119)
 		f(fmt.Sprintf("execute, %x", caps), func() {

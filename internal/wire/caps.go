@@ -17,14 +17,17 @@ const (
 	PluginAuth     Caps = 1 << 19
 	ConnectAttrs   Caps = 1 << 20
 	LenencAuth     Caps = 1 << 21
-	DeprecateEOF   Caps = 1 << 24 // an OK packet takes the place of EOF at the end of rows, and none stands after columns
-	// CacheMetadata lets MariaDB (10.6 and later) leave out the columns of a prepared statement's answer when they are those it told before.
+	// an OK packet takes the place of EOF at the end of rows, and none stands after columns
+	DeprecateEOF Caps = 1 << 24
+	// CacheMetadata lets MariaDB (10.6 and later) leave out the columns of a prepared statement's answer when they are
+	// those it told before.
 	CacheMetadata Caps = 1 << 36
 )
 
-// wanted is what this client asks for where the server can. Not among them: LOCAL INFILE, which lets a server ask for any file of this
-// machine, and several statements in one text.
-const wanted = LongPassword | LongFlag | Protocol41 | Transactions | SecureAuth | MultiResults | PSMultiResults | PluginAuth | ConnectAttrs |
+// wanted is what this client asks for where the server can. Not among them: LOCAL INFILE, which lets a server ask for
+// any file of this machine, and several statements in one text.
+const wanted = LongPassword | LongFlag | Protocol41 | Transactions | SecureAuth | MultiResults | PSMultiResults |
+	PluginAuth | ConnectAttrs |
 	LenencAuth | DeprecateEOF | CacheMetadata
 
 // Has reports whether all of x are among c.

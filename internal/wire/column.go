@@ -46,7 +46,8 @@ const (
 
 const unsignedFlag = 0x20
 
-// op returns how to read values of the column. What is not known is read as bytes, as every type is that came after the first.
+// op returns how to read values of the column. What is not known is read as bytes, as every type is that came after the
+// first.
 func (c Column) op() op {
 	u := op(0)
 	if c.Unsigned {
@@ -75,11 +76,12 @@ func (c Column) op() op {
 	return opBytes
 }
 
-// columnTail is the part of fixed length at the end of a column's description: length of what follows, character set 2, length 4, type 1,
-// flags 2, decimals 1, filler 2.
+// columnTail is the part of fixed length at the end of a column's description: length of what follows, character set 2,
+// length 4, type 1, flags 2, decimals 1, filler 2.
 const columnTail = 13
 
-// parseColumn reads a column's description. Names come before the tail and are not looked at: the shortest has six empty ones.
+// parseColumn reads a column's description. Names come before the tail and are not looked at: the shortest has six
+// empty ones.
 func parseColumn(p []byte) (c Column, ok bool) {
 	if len(p) < columnTail+6 {
 		return c, false

@@ -2,8 +2,8 @@ package wire
 
 const (
 	headSize = 4
-	// maxPayload is what one packet holds at most. A longer payload continues in the next packet, and one that fills its last packet is
-	// followed by an empty one.
+	// maxPayload is what one packet holds at most. A longer payload continues in the next packet, and one that fills
+	// its last packet is followed by an empty one.
 	maxPayload = 1<<24 - 1
 )
 
@@ -19,8 +19,8 @@ const (
 // begin leaves room for a packet's header and appends its first byte.
 func begin(dst []byte, command byte) []byte { return append(dst, 0, 0, 0, 0, command) }
 
-// seal fills in the header of the packet that begins at start, numbered from seq, and breaks it up where it is longer than a packet may
-// be.
+// seal fills in the header of the packet that begins at start, numbered from seq, and breaks it up where it is longer
+// than a packet may be.
 func seal(dst []byte, start int, seq byte) []byte {
 	n := len(dst) - start - headSize
 	if n < maxPayload {

@@ -24,7 +24,10 @@ func TestCommands(t *testing.T) {
 // TestLongCommandsComeBack puts long payloads into packets and together again.
 func TestLongCommandsComeBack(t *testing.T) {
 	pattern := bytes.Repeat([]byte("0123456789abcdef!"), 2*maxPayload/17+10)
-	for _, n := range []int{maxPayload - 2, maxPayload - 1, maxPayload, maxPayload + 1, 2*maxPayload - 1, 2*maxPayload + 7} {
+	for _, n := range []int{
+		maxPayload - 2, maxPayload - 1, maxPayload, maxPayload + 1,
+		2*maxPayload - 1, 2*maxPayload + 7,
+	} {
 		b := AppendQuery([]byte("before"), pattern[:n])
 		if want := 6 + 1 + n + headSize*(1+(n+1)/maxPayload); len(b) != want {
 			t.Errorf("%d: %d bytes, want %d", n, len(b), want)

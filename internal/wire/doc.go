@@ -1,5 +1,5 @@
-// Package wire speaks the client's side of the MySQL and MariaDB protocol on bytes alone: no connection, no clock, no waiting. Whoever
-// owns a connection appends commands to a buffer and sends it, and feeds a Reader whatever arrives.
+// Package wire speaks the client's side of the MySQL and MariaDB protocol on bytes alone: no connection, no clock, no
+// waiting. Whoever owns a connection appends commands to a buffer and sends it, and feeds a Reader whatever arrives.
 //
 //	var r wire.Reader                    // one a connection
 //	r.Caps = raw.Caps()
@@ -20,14 +20,16 @@
 //		}
 //	}
 //
-// One command is under way at a time. b is not kept beyond the call of Next that answers More, Done or an error: one buffer may serve
-// all connections of a thread. Nothing allocates in the steady state.
+// One command is under way at a time. b is not kept beyond the call of Next that answers More, Done or an error: one
+// buffer may serve all connections of a thread. Nothing allocates in the steady state.
 //
-// Logging in is Handshake's part, which is fed in the same way; package target does so and hands out the descriptor (target.Raw).
+// Logging in is Handshake's part, which is fed in the same way; package target does so and hands out the descriptor
+// (target.Raw).
 //
-// No length is believed before its bytes have arrived, and whatever a server sends, the answer is an error at worst: the fuzz targets
-// begin with what real servers sent, kept in testdata/captures by `go test -update`. Dates and times read the same in both protocols,
-// but for expressions on servers before MySQL 5.6, which tell decimals that their own text does not show.
+// No length is believed before its bytes have arrived, and whatever a server sends, the answer is an error at worst:
+// the fuzz targets begin with what real servers sent, kept in testdata/captures by `go test -update`. Dates and times
+// read the same in both protocols, but for expressions on servers before MySQL 5.6, which tell decimals that their own
+// text does not show.
 //
 // Source: https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html and
 // https://mariadb.com/docs/server/reference/clientserver-protocol.

@@ -139,7 +139,10 @@ func FuzzBinary(f *testing.F) {
 // login feeds data in pieces and tells what the Handshake answers, but for what is drawn at random.
 func login(t *testing.T, data []byte, piece int, local bool) string {
 	t.Helper()
-	h := Handshake{User: "user", Password: "s3cret-s3cret", Database: "d", Local: local, Attributes: [][2]string{{"program_name", "dyno"}}}
+	h := Handshake{
+		User: "user", Password: "s3cret-s3cret", Database: "d", Local: local,
+		Attributes: [][2]string{{"program_name", "dyno"}},
+	}
 	sent := []byte{}
 	for used := 0; used < len(data); {
 		n := min(piece, len(data)-used)
@@ -168,7 +171,8 @@ func FuzzLogin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, local := range []bool{false, true} {
 			// More than a login is an error only where it arrives with it.
-			if w, p := login(t, b, len(b), local), login(t, b, 1, local); w != p && !strings.Contains(w, "more than a login") {
+			if w, p := login(t, b, len(b), local), login(t, b, 1, local); w != p &&
+				!strings.Contains(w, "more than a login") {
 				t.Errorf("in one piece: %s\nbyte by byte: %s", w, p)
 			}
 		}

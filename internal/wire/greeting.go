@@ -24,7 +24,8 @@ func parseGreeting(p []byte) (g Greeting, err error) {
 		return g, malformed("a greeting of another protocol")
 	}
 	version, p, ok := bytes.Cut(p[1:], []byte{0})
-	// connection 4, scramble 8, filler 1, capabilities 2, character set 1, status 2, capabilities 2, length 1, filler 6, MariaDB's capabilities 4
+	// connection 4, scramble 8, filler 1, capabilities 2, character set 1, status 2, capabilities 2, length 1, filler
+	// 6, MariaDB's capabilities 4
 	if !ok || len(p) < 31 {
 		return g, malformed("a greeting that is too short")
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 func TestParseGreeting(t *testing.T) {
-	// MariaDB leaves the lowest capability out and tells its own in the last four bytes before the second half of the scramble.
+	// MariaDB leaves the lowest capability out and tells its own in the last four bytes before the second half of the
+	// scramble.
 	const head = "\x0a5.5.5-10.11.19-MariaDB\x00\x05\x01\x00\x00abcdefgh\x00"
 	const tail = "\x15\x00\x00\x00\x00\x00\x00\x1d\x00\x00\x00ijklmnopqrst\x00"
 	f := func(p string, want Greeting) {

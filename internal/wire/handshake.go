@@ -17,13 +17,13 @@ var ErrPlugin = errors.New("unknown way to log in")
 // Handshake logs in. It is fed what the server sends and says what to answer. No error holds the password.
 type Handshake struct {
 	User, Password, Database string
-	// Local says that nobody can listen on the way to the server: a Unix socket. Then a password may be sent as it is, where the
-	// server has no other way.
+	// Local says that nobody can listen on the way to the server: a Unix socket. Then a password may be sent as it is,
+	// where the server has no other way.
 	Local      bool
 	Attributes [][2]string // names and values that the server shows beside the connection
 	Without    Caps        // not to ask for, where the server could
-	// Encrypt asks for TLS: the first answer of Feed is the request for it, and once TLS stands Encrypted returns what to send next. Then
-	// nothing but a proof by mysql_native_password is given.
+	// Encrypt asks for TLS: the first answer of Feed is the request for it, and once TLS stands Encrypted returns what
+	// to send next. Then nothing but a proof by mysql_native_password is given.
 	Encrypt bool
 
 	packets
@@ -58,8 +58,8 @@ func (h *Handshake) Greeting() Greeting { return h.greeting }
 // Caps returns what is agreed, once Feed has answered for the first time.
 func (h *Handshake) Caps() Caps { return h.caps }
 
-// Feed takes the bytes that arrived. It returns what to send, if anything, and whether the login is complete. An *Error is the
-// server's refusal; ErrPlugin and ErrMalformed end the login too.
+// Feed takes the bytes that arrived. It returns what to send, if anything, and whether the login is complete. An *Error
+// is the server's refusal; ErrPlugin and ErrMalformed end the login too.
 func (h *Handshake) Feed(b []byte) (send []byte, done bool, err error) {
 	h.packets.Feed(b)
 	h.most = mostOfLogin
@@ -223,9 +223,9 @@ func infoOf(p []byte) []byte {
 	return bytes.Clone(info)
 }
 
-// Vouched reports whether the server, which has let the client in, knows the account's password and has sealed this very connection: MariaDB
-// 11.4 and later then say a hash of the password's hash, the scramble and the fingerprint of the certificate (SHA256). Without a
-// password nobody vouches for anything.
+// Vouched reports whether the server, which has let the client in, knows the account's password and has sealed this
+// very connection: MariaDB 11.4 and later then say a hash of the password's hash, the scramble and the fingerprint of
+// the certificate (SHA256). Without a password nobody vouches for anything.
 func (h *Handshake) Vouched(fingerprint [sha256.Size]byte) bool {
 	if h.step != in || h.Password == "" || h.plugin != nativePassword || len(h.info) < 1 || h.info[0] != 1 {
 		return false

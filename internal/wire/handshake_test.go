@@ -67,7 +67,10 @@ func TestLogin(t *testing.T) {
 			w := &wireConn{t: t}
 			f := func(network, user, password, name string) error {
 				t.Helper()
-				h := Handshake{User: user, Password: password, Database: "d", Attributes: [][2]string{{"program_name", "dyno"}, {"dyno_role", "load"}}}
+				h := Handshake{
+					User: user, Password: password, Database: "d",
+					Attributes: [][2]string{{"program_name", "dyno"}, {"dyno_role", "load"}},
+				}
 				c, heard, err := logIn(t, s, network, &h)
 				w.r.Caps = h.Caps()
 				w.capture("login-"+name+"-"+network, heard)
@@ -78,7 +81,8 @@ func TestLogin(t *testing.T) {
 					return err
 				}
 				q := wireConn{t: t, c: c, r: Reader{Caps: h.Caps()}, piece: 4096}
-				if got, want := q.must("SELECT CONNECTION_ID(), USER(), DATABASE()")[0], fmt.Sprintf(`0:%d|"%s@localhost"|"d"`, h.Greeting().ID, user); got != want {
+				if got, want := q.must("SELECT CONNECTION_ID(), USER(), DATABASE()")[0],
+					fmt.Sprintf(`0:%d|"%s@localhost"|"d"`, h.Greeting().ID, user); got != want {
 					t.Errorf("%s by %s: %s, want %s", user, network, got, want)
 				}
 				return nil
@@ -104,7 +108,8 @@ func TestLogin(t *testing.T) {
 				refused(network, user, "wrong-pässword")
 				refused(network, "open", "wrong-pässword")
 				// MySQL gives a user that it does not know some plugin or other, so as not to tell.
-				if err := f(network, "nobody", "wrong-pässword", "nobody"); number(err) != 1045 && !errors.Is(err, ErrPlugin) {
+				if err := f(network, "nobody", "wrong-pässword", "nobody"); number(err) != 1045 &&
+					!errors.Is(err, ErrPlugin) {
 					t.Errorf("nobody by %s: %v", network, err)
 				}
 			}
@@ -138,7 +143,8 @@ func TestLoginSwitches(t *testing.T) {
 		t.Errorf("unix_socket: %v", err)
 	}
 	m := servers.Start(t, "mysql", "authentication_policy=sha256_password")
-	m.Exec(t, "CREATE USER c IDENTIFIED WITH caching_sha2_password BY 'x'", "CREATE USER sha IDENTIFIED WITH sha256_password BY 'x'")
+	m.Exec(t, "CREATE USER c IDENTIFIED WITH caching_sha2_password BY 'x'",
+		"CREATE USER sha IDENTIFIED WITH sha256_password BY 'x'")
 	for range 2 {
 		h = Handshake{User: "c", Password: "x"}
 		if _, _, err := logIn(t, m, "unix", &h); err != nil {
@@ -188,11 +194,13 @@ func TestHandshakeRefuses(t *testing.T) {
 	sha := packet(2, "\xfecaching_sha2_password\x0012345678901234567890\x00")
 	f("answer to a proof", packet(0, greeting), sha, packet(4, "\x01\x09"))
 	f("not PEM", packet(0, greeting), sha, packet(4, "\x01\x04"), packet(6, "\x01no key"))
-	f("cannot be read", packet(0, greeting), sha, packet(4, "\x01\x04"), packet(6, "\x01-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"))
+	f("cannot be read", packet(0, greeting), sha, packet(4, "\x01\x04"),
+		packet(6, "\x01-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"))
 	f("out of turn", packet(0, greeting), sha, packet(4, "\x01\x04"), packet(6, sha[4:]))
 }
 
-// TestLoginWithoutEnd: whoever answers a login may say one thing of any length, of which no more is kept than a server has to say.
+// TestLoginWithoutEnd: whoever answers a login may say one thing of any length, of which no more is kept than a server
+// has to say.
 func TestLoginWithoutEnd(t *testing.T) {
 	h := Handshake{}
 	piece := make([]byte, 16<<10)

@@ -2,7 +2,8 @@ package wire
 
 import "cmp"
 
-// MaxPayload bounds what a Reader puts together from several packets: more than max_allowed_packet can be on any server.
+// MaxPayload bounds what a Reader puts together from several packets: more than max_allowed_packet can be on any
+// server.
 const MaxPayload = 1<<30 + 1<<24
 
 // packets puts packets together from whatever bytes arrive. A packet that arrived whole is not copied.
@@ -21,8 +22,8 @@ type packets struct {
 // Feed gives the bytes that arrived. Earlier ones must have been used up: Next has answered More, Done or an error.
 func (r *packets) Feed(b []byte) { r.in = b }
 
-// next returns the payload of the next packet, valid until the next call; not ok when more bytes are needed, of which it has kept those
-// that came.
+// next returns the payload of the next packet, valid until the next call; not ok when more bytes are needed, of which
+// it has kept those that came.
 func (r *packets) next() (p []byte, ok bool, err error) {
 	if in := r.in; !r.partial && len(in) >= headSize {
 		n := int(in[0]) | int(in[1])<<8 | int(in[2])<<16

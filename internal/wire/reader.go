@@ -26,8 +26,8 @@ const (
 	moreResults   Status = 1 << 3
 )
 
-// Reader reads the answers to commands, from bytes in whatever pieces they arrive. The zero value with Caps set is ready. It belongs to
-// one connection.
+// Reader reads the answers to commands, from bytes in whatever pieces they arrive. The zero value with Caps set is
+// ready. It belongs to one connection.
 type Reader struct {
 	Caps Caps // as agreed at the login
 
@@ -67,7 +67,10 @@ const maxColumns = 1 << 16
 
 // Reset makes the Reader ready for another connection. Its room is kept.
 func (r *Reader) Reset(c Caps) {
-	*r = Reader{Caps: c, packets: packets{own: r.own[:0]}, plain: Stmt{Columns: r.plain.Columns[:0], plan: r.plain.plan[:0]}, row: r.row, text: r.text}
+	*r = Reader{Caps: c, packets: packets{own: r.own[:0]}, plain: Stmt{
+		Columns: r.plain.Columns[:0],
+		plan:    r.plain.plan[:0],
+	}, row: r.row, text: r.text}
 }
 
 func (r *Reader) expect(s state, asked *Stmt) {
@@ -96,8 +99,8 @@ func (r *Reader) ExpectPrepare(s *Stmt) {
 // ExpectOK begins the answer to AppendPing.
 func (r *Reader) ExpectOK() { r.expect(okOnly, nil) }
 
-// Row returns the values of the row that Next has found, whole numbers as Int in both protocols. They and their bytes are valid until
-// the next call of Next or Feed.
+// Row returns the values of the row that Next has found, whole numbers as Int in both protocols. They and their bytes
+// are valid until the next call of Next or Feed.
 func (r *Reader) Row() []Value { return r.row }
 
 // Result returns the number of the result that the row belongs to, from 0. Only a procedure has several.
@@ -109,7 +112,8 @@ func (r *Reader) OK() OK { return r.ok }
 // Idle reports whether no answer is under way.
 func (r *Reader) Idle() bool { return r.state == idle }
 
-// Next finds what comes next. An *Error ends the answer as Done does. Any other error says that the connection is of no more use.
+// Next finds what comes next. An *Error ends the answer as Done does. Any other error says that the connection is of no
+// more use.
 func (r *Reader) Next() (Event, error) {
 	for {
 		p, ok, err := r.next()
@@ -262,8 +266,8 @@ func (r *Reader) done() (Event, error) {
 	return Done, nil
 }
 
-// finish ends the answer. A server sends more than was asked for only to say why it closes the connection: that is kept for the next
-// command, which cannot be answered.
+// finish ends the answer. A server sends more than was asked for only to say why it closes the connection: that is kept
+// for the next command, which cannot be answered.
 func (r *Reader) finish() {
 	r.state, r.any = idle, true
 	if len(r.in) == 0 && !r.partial {

@@ -37,7 +37,8 @@ func TestReaderTells(t *testing.T) {
 		}
 	}
 	f(0, "done {Affected:0 InsertID:0 Status:2 Warnings:0}", okPacket)
-	f(0, "done {Affected:300 InsertID:251 Status:2 Warnings:7}", "\x00\xfc\x2c\x01\xfc\xfb\x00\x02\x00\x07\x00rows matched")
+	f(0, "done {Affected:300 InsertID:251 Status:2 Warnings:7}", "\x00\xfc\x2c\x01\xfc\xfb\x00\x02\x00\x07\x00rows "+
+		"matched")
 	f(0, "malformed", "\x00\x00\x00\x02\x00\x00")
 	f(0, "malformed", "\x00\xfc\x2c")
 	f(0, "malformed", "")
@@ -51,8 +52,10 @@ func TestReaderTells(t *testing.T) {
 	f(0, `done`, "\x01", textColumn, eofPacket, eofPacket)
 	f(0, `0: "a"|7 done`, "\x02", textColumn+"", intColumn, eofPacket, "\x01a\x017", "\xfe\x00\x00\x02\x00")
 	f(DeprecateEOF, `0: "a"|7 done`, "\x02", textColumn, intColumn, "\x01a\x017", endPacket)
-	f(DeprecateEOF, `0: "a" 1: 5 done`, "\x01", textColumn, "\x01a", moreEnd, "\x01", intColumn, "\x015", moreEnd, okPacket)
-	f(DeprecateEOF, `0: "a" refused Error 1317 (70100): stopped`, "\x01", textColumn, "\x01a", "\xff\x25\x05#70100stopped")
+	f(DeprecateEOF, `0: "a" 1: 5 done`, "\x01", textColumn, "\x01a", moreEnd, "\x01", intColumn,
+		"\x015", moreEnd, okPacket)
+	f(DeprecateEOF, `0: "a" refused Error 1317 (70100): stopped`, "\x01", textColumn, "\x01a",
+		"\xff\x25\x05#70100stopped")
 	f(DeprecateEOF, `malformed`, "\x01", textColumn[:12], endPacket)
 	f(DeprecateEOF, `malformed`, "\x01", strings.Replace(textColumn, "\x0c", "\x0d", 1), endPacket)
 	f(DeprecateEOF, `malformed`, "\x01", textColumn, "\x02a", endPacket)
@@ -78,7 +81,8 @@ func TestReaderPrepares(t *testing.T) {
 	f(DeprecateEOF, "done 5 2 0", "\x00\x05\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00", textColumn, textColumn)
 	f(DeprecateEOF, "done 5 0 1", "\x00\x05\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00", intColumn)
 	f(DeprecateEOF, "done 5 1 2", "\x00\x05\x00\x00\x00\x02\x00\x01\x00\x00\x00\x00", textColumn, intColumn, intColumn)
-	f(0, "done 5 1 2", "\x00\x05\x00\x00\x00\x02\x00\x01\x00\x00\x00\x00", textColumn, eofPacket, intColumn, intColumn, eofPacket)
+	f(0, "done 5 1 2", "\x00\x05\x00\x00\x00\x02\x00\x01\x00\x00\x00\x00", textColumn, eofPacket,
+		intColumn, intColumn, eofPacket)
 	f(0, "done 5 1 0", "\x00\x05\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00", textColumn, eofPacket)
 	f(0, "malf 5 1 0", "\x00\x05\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00", textColumn, textColumn)
 	f(0, "malf 0 0 0", "\x00\x05\x00\x00\x00\x00\x00\x01")
@@ -96,7 +100,8 @@ func TestReaderReadsBinary(t *testing.T) {
 		}
 	}
 	f(0, `0: "a" done`, "\x01", textColumn, eofPacket, "\x00\x00\x01a", eofPacket)
-	f(0, `0: 7 done`, "\x01", intColumn, eofPacket, "\x00\x00\x07\x00\x00\x00", eofPacket) // another type than it was prepared with
+	// another type than it was prepared with
+	f(0, `0: 7 done`, "\x01", intColumn, eofPacket, "\x00\x00\x07\x00\x00\x00", eofPacket)
 	f(0, `done`, okPacket)
 	f(0, `malformed`, "\x01", textColumn, eofPacket, "\x01a", eofPacket) // a row of the text protocol
 	f(0, `malformed`, "\x01", textColumn, eofPacket, "\x00\x00\x02a")
@@ -104,10 +109,13 @@ func TestReaderReadsBinary(t *testing.T) {
 	f(0, `malformed`, "\x01", textColumn, eofPacket, "\xfe\x00")
 	f(DeprecateEOF|CacheMetadata, `0: "a" done`, "\x01\x00", "\x00\x00\x01a", endPacket)
 	f(CacheMetadata, `0: "a" done`, "\x01\x00", eofPacket, "\x00\x00\x01a", eofPacket)
-	f(DeprecateEOF|CacheMetadata, `malformed`, "\x02\x00", "\x00\x00\x01a", endPacket)          // two, of which one is known
-	f(DeprecateEOF|CacheMetadata, `malformed`, moreEnd, "\x01\x00", "\x00\x00\x01a", endPacket) // no end is an answer's beginning
+	// two, of which one is known
+	f(DeprecateEOF|CacheMetadata, `malformed`, "\x02\x00", "\x00\x00\x01a", endPacket)
+	// no end is an answer's beginning
+	f(DeprecateEOF|CacheMetadata, `malformed`, moreEnd, "\x01\x00", "\x00\x00\x01a", endPacket)
 	// What is known are the statement's own columns, not those of a further result.
-	f(DeprecateEOF|CacheMetadata, `0: "a" malformed`, "\x01\x00", "\x00\x00\x01a", moreEnd, "\x01\x00", "\x00\x00\x01a", endPacket)
+	f(DeprecateEOF|CacheMetadata, `0: "a" malformed`, "\x01\x00", "\x00\x00\x01a", moreEnd, "\x01\x00",
+		"\x00\x00\x01a", endPacket)
 }
 
 func TestReaderWantsOK(t *testing.T) {

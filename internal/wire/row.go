@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// binaryRow decodes a row of the binary protocol into r.row: 0, a bit for each column that is NULL, from the third on, and the values.
+// binaryRow decodes a row of the binary protocol into r.row: 0, a bit for each column that is NULL, from the third on,
+// and the values.
 func (r *Reader) binaryRow(p []byte) bool {
 	plan := r.stmt.plan
 	row := r.row[:len(plan)]
@@ -87,7 +88,8 @@ func (r *Reader) binaryRow(p []byte) bool {
 
 // fixed is how many bytes a value takes at least; dates and times begin with the number of theirs.
 var fixed = [...]int{
-	opBytes: 1, opInt8: 1, opUint8: 1, opInt16: 2, opUint16: 2, opInt32: 4, opUint32: 4, opInt64: 8, opUint64: 8, opFloat: 4, opDouble: 8,
+	opBytes: 1, opInt8: 1, opUint8: 1, opInt16: 2, opUint16: 2, opInt32: 4, opUint32: 4, opInt64: 8, opUint64: 8,
+	opFloat: 4, opDouble: 8,
 	opDate: 1, opDateTime: 1, opTime: 1,
 }
 

@@ -31,7 +31,8 @@ func TestProofs(t *testing.T) {
 	if native(scramble, "") != nil || caching(scramble, "") != nil {
 		t.Error("no password has a proof")
 	}
-	if got := caching(scramble, "secret"); len(got) != 32 || bytes.Equal(got, caching(scramble, "Secret")) || bytes.Equal(got, caching([]byte("other"), "secret")) {
+	if got := caching(scramble, "secret"); len(got) != 32 || bytes.Equal(got, caching(scramble, "Secret")) ||
+		bytes.Equal(got, caching([]byte("other"), "secret")) {
 		t.Errorf("caching proof % x", got)
 	}
 }

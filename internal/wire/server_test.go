@@ -16,7 +16,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-var update = flag.Bool("update", false, "write what the servers send to testdata/captures, where the fuzz targets begin")
+var update = flag.Bool("update", false,
+	"write what the servers send to testdata/captures, where the fuzz targets begin")
 
 // wireConn is a connection to a real server over blocking I/O that notes what the server sends.
 type wireConn struct {
@@ -142,7 +143,8 @@ func (w *wireConn) execute(s *Stmt, args ...Value) ([]string, error) {
 	return w.answer(s.AppendExecute(nil, args))
 }
 
-// capture keeps what the server sent, after a byte for what was agreed. Its name begins with the fuzz target that reads it.
+// capture keeps what the server sent, after a byte for what was agreed. Its name begins with the fuzz target that reads
+// it.
 func (w *wireConn) capture(name string, parts ...[]byte) {
 	w.t.Helper()
 	if !*update {
@@ -156,7 +158,8 @@ func (w *wireConn) capture(name string, parts ...[]byte) {
 			name += "-" + part
 		}
 	}
-	if err := os.WriteFile(filepath.Join(captures, name), append([]byte{packCaps(w.r.Caps)}, bytes.Join(parts, nil)...), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(captures, name), append([]byte{packCaps(w.r.Caps)}, bytes.Join(parts, nil)...),
+		0o644); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -262,11 +265,17 @@ func everyTypeReadsTheSameInBothProtocols(t *testing.T, s *servers.Server, witho
 		{"SET('a','b','c')", "'a,c'", `"a,c"`},
 		{"BIT(12)", "b'101000000001'", `"\n\x01"`},
 		{"JSON", `'{"a": 1}'`, `"{\"a\": 1}"`},
-		{"POINT", "ST_GeomFromText('POINT(1 2)')", `"\x00\x00\x00\x00\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\xf0?\x00\x00\x00\x00\x00\x00\x00@"`},
+		{
+			"POINT", "ST_GeomFromText('POINT(1 2)')",
+			`"\x00\x00\x00\x00\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\xf0?\x00\x00\x00\x00\x00\x00\x00@"`,
+		},
 	}
 	own := map[string][]struct{ decl, value, want string }{
-		"mariadb": {{"UUID", "'123e4567-e89b-12d3-a456-426655440000'", `"123e4567-e89b-12d3-a456-426655440000"`}, {"INET6", "'::1'", `"::1"`}},
-		"mysql":   {{"VECTOR(1)", "STRING_TO_VECTOR('[1]')", `"\x00\x00\x80?"`}},
+		"mariadb": {
+			{"UUID", "'123e4567-e89b-12d3-a456-426655440000'", `"123e4567-e89b-12d3-a456-426655440000"`},
+			{"INET6", "'::1'", `"::1"`},
+		},
+		"mysql": {{"VECTOR(1)", "STRING_TO_VECTOR('[1]')", `"\x00\x00\x80?"`}},
 	}
 	w := connect(t, s, Handshake{User: "root", Without: without})
 	w.must("SET sql_mode = ''")
@@ -287,7 +296,8 @@ func everyTypeReadsTheSameInBothProtocols(t *testing.T, s *servers.Server, witho
 	check := func(how string, got []string, err error) {
 		t.Helper()
 		if err != nil || !slices.Equal(got, expect) {
-			t.Errorf("%s: %v\ngot  %.3000s\nwant %.3000s", how, err, strings.Join(got, "\n"), strings.Join(expect, "\n"))
+			t.Errorf("%s: %v\ngot  %.3000s\nwant %.3000s", how, err, strings.Join(got, "\n"),
+				strings.Join(expect, "\n"))
 		}
 	}
 	rows, err := w.query(sql)
@@ -327,8 +337,10 @@ func expressionsReadTheSame(t *testing.T, s *servers.Server, without Caps) {
 	f("TIMESTAMP('2024-01-02 03:04:05.678'), TIMESTAMP('2024-01-02 03:04:05')")
 	f("TIMEDIFF('10:00:00.5', '09:00:00'), SEC_TO_TIME(3661), SEC_TO_TIME(1.25), MAKETIME(-5, 6, 7.5)")
 	f("MAX(CAST('2024-01-02' AS DATE)), MIN(CAST('2024-01-02 03:04:05' AS DATETIME(6)))")
-	f("COALESCE(NULL, CAST('2024-01-02 03:04:05' AS DATETIME(4))), IF(1, CAST('01:02:03' AS TIME), CAST('01:02:03.5' AS TIME(1)))")
-	f("DATE_ADD('2024-01-02', INTERVAL 1 SECOND), STR_TO_DATE('2024-01-02', '%Y-%m-%d'), STR_TO_DATE('01:02:03.4', '%H:%i:%s.%f')")
+	f("COALESCE(NULL, CAST('2024-01-02 03:04:05' AS DATETIME(4))), IF(1, CAST('01:02:03' AS TIME), CAST('01:02:03.5' " +
+		"AS TIME(1)))")
+	f("DATE_ADD('2024-01-02', INTERVAL 1 SECOND), STR_TO_DATE('2024-01-02', '%Y-%m-%d'), STR_TO_DATE('01:02:03.4', " +
+		"'%H:%i:%s.%f')")
 	f("COUNT(*), SUM(1), AVG(1), SUM(1e0), 1/3, 5 DIV 2, TRUE")
 }
 
@@ -337,7 +349,8 @@ func argumentsArriveAsTheyAre(t *testing.T, s *servers.Server, without Caps) {
 	w.must("CREATE DATABASE IF NOT EXISTS args")
 	w.must("CREATE OR REPLACE VIEW args.v AS SELECT 1")
 	w.must("DROP TABLE IF EXISTS args.t")
-	w.must("CREATE TABLE args.t (id INT PRIMARY KEY, i BIGINT, u BIGINT UNSIGNED, f DOUBLE, s VARCHAR(300) CHARACTER SET utf8mb4, b LONGBLOB)")
+	w.must("CREATE TABLE args.t (id INT PRIMARY KEY, i BIGINT, u BIGINT UNSIGNED, f DOUBLE, s VARCHAR(300) CHARACTER " +
+		"SET utf8mb4, b LONGBLOB)")
 	ins := w.prepare("INSERT INTO args.t VALUES (?,?,?,?,?,?)")
 	if ins.Params != 6 || len(ins.Columns) != 0 {
 		t.Errorf("%+v", ins)
@@ -417,7 +430,8 @@ func proceduresAnswerWithSeveralResults(t *testing.T, s *servers.Server, without
 	w := connect(t, s, Handshake{User: "root", Without: without})
 	w.must("CREATE DATABASE IF NOT EXISTS d")
 	w.must("DROP PROCEDURE IF EXISTS d.p")
-	w.must("CREATE PROCEDURE d.p(n INT) BEGIN SELECT n, 'a'; DO 1; SELECT 1.5 WHERE n < 0; SELECT NOW() < '2000-01-01', NULL UNION ALL SELECT 5, 'x'; END")
+	w.must("CREATE PROCEDURE d.p(n INT) BEGIN SELECT n, 'a'; DO 1; SELECT 1.5 WHERE n < 0; SELECT NOW() < " +
+		"'2000-01-01', NULL UNION ALL SELECT 5, 'x'; END")
 	want := []string{`0:9|"a"`, "2:0|NULL", `2:5|"x"`}
 	for range 2 {
 		if got := w.must("CALL d.p(9)"); !slices.Equal(got, want) {
@@ -434,7 +448,8 @@ func proceduresAnswerWithSeveralResults(t *testing.T, s *servers.Server, without
 	}
 	w.capture("binary-procedure", asked, w.heard)
 	w.must("DROP PROCEDURE IF EXISTS d.q")
-	w.must("CREATE PROCEDURE d.q() BEGIN SELECT 1; SELECT 2; SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1644, MESSAGE_TEXT = 'no more'; END")
+	w.must("CREATE PROCEDURE d.q() BEGIN SELECT 1; SELECT 2; SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1644, " +
+		"MESSAGE_TEXT = 'no more'; END")
 	if got, err := w.query("CALL d.q()"); number(err) != 1644 || !slices.Equal(got, []string{"0:1", "1:2"}) {
 		t.Errorf("an error after two results: %q %v", got, err)
 	}
@@ -454,7 +469,8 @@ func answersWithoutRows(t *testing.T, s *servers.Server, without Caps) {
 		if _, err := w.query(sql); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
-		if got := w.r.OK(); got.Affected != want.Affected || got.InsertID != want.InsertID || got.Status&(InTransaction|AutoCommit) != want.Status || got.Warnings != want.Warnings {
+		if got := w.r.OK(); got.Affected != want.Affected || got.InsertID != want.InsertID ||
+			got.Status&(InTransaction|AutoCommit) != want.Status || got.Warnings != want.Warnings {
 			t.Errorf("%s: %+v, want %+v", sql, got, want)
 		}
 		if !w.r.Idle() {
@@ -483,11 +499,13 @@ func answersWithoutRows(t *testing.T, s *servers.Server, without Caps) {
 	if _, err := w.execute(st); number(err) != 1243 {
 		t.Errorf("a closed statement: %v", err)
 	}
-	if _, err := w.query("SELEKT"); number(err) != 1064 || !strings.HasPrefix(err.Error(), "Error 1064 (42000): You have an error") {
+	if _, err := w.query("SELEKT"); number(err) != 1064 ||
+		!strings.HasPrefix(err.Error(), "Error 1064 (42000): You have an error") {
 		t.Errorf("no SQL: %v", err)
 	}
 	w.capture("text-error", w.heard)
-	if _, err := w.query("SELECT EXP(a) FROM (SELECT 1 a UNION ALL SELECT 2 UNION ALL SELECT 100000) t"); number(err) != 1690 {
+	if _, err := w.query("SELECT EXP(a) FROM (SELECT 1 a UNION ALL SELECT 2 UNION ALL SELECT 100000) t"); number(
+		err) != 1690 {
 		t.Errorf("an error after rows: %v", err)
 	}
 	w.capture("text-late-error", w.heard)
@@ -522,7 +540,8 @@ func TestLongPackets(t *testing.T) {
 				}
 				w.r.ExpectText()
 				var sum, rows int
-				if _, err := w.c.Write(AppendQuery(nil, fmt.Sprintf("SELECT REPEAT('0123456789abcdef', %d), 'end' UNION ALL SELECT 'a', 'b'", n/16))); err != nil {
+				if _, err := w.c.Write(AppendQuery(nil, fmt.Sprintf("SELECT REPEAT('0123456789abcdef', %d), 'end' "+
+					"UNION ALL SELECT 'a', 'b'", n/16))); err != nil {
 					t.Fatal(err)
 				}
 				for buf, ev := make([]byte, 1<<20), More; ev != Done; {
@@ -538,7 +557,8 @@ func TestLongPackets(t *testing.T) {
 						if ev == Row {
 							rows++
 							sum += len(w.r.Row()[0].Bytes)
-							if rows == 1 && (!bytes.Equal(w.r.Row()[0].Bytes, long[:n/16*16]) || string(w.r.Row()[1].Bytes) != "end") {
+							if rows == 1 && (!bytes.Equal(w.r.Row()[0].Bytes, long[:n/16*16]) ||
+								string(w.r.Row()[1].Bytes) != "end") {
 								t.Errorf("rows of %d: another text", n)
 							}
 						}

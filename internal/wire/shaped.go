@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Shaped runs f, which takes the rows of an answer apart by the columns that it asked for: an answer of another shape is an error, not the end
-// of the process. Other panics are mistakes of this program's, and go on.
+// Shaped runs f, which takes the rows of an answer apart by the columns that it asked for: an answer of another shape
+// is an error, not the end of the process. Other panics are mistakes of this program's, and go on.
 func Shaped(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -21,8 +21,9 @@ func Shaped(f func() error) (err error) {
 	return f()
 }
 
-// Guarded runs f, which does what it does with the answers of one server: a mistake of this program's that they bring to light is an error, and
-// not the end of a process that watches others too. It is for goroutines, which nothing else can hold.
+// Guarded runs f, which does what it does with the answers of one server: a mistake of this program's that they bring
+// to light is an error, and not the end of a process that watches others too. It is for goroutines, which nothing else
+// can hold.
 func Guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -24,15 +24,16 @@ const (
 
 var paramTypes = [...]uint16{Null: paramNull, Int: paramInt, Uint: paramUint, Float: paramFloat, Bytes: paramBytes}
 
-// AppendExecute appends the command that executes the statement with args, of which there must be Params. The types go with it only when
-// they are others than before. The answer is ExpectRows's, also where there are no rows.
+// AppendExecute appends the command that executes the statement with args, of which there must be Params. The types go
+// with it only when they are others than before. The answer is ExpectRows's, also where there are no rows.
 func (s *Stmt) AppendExecute(dst []byte, args []Value) []byte {
 	if len(args) != s.Params {
 		panic("wire: a statement is executed with the wrong number of values") // the caller counts them
 	}
 	start := len(dst)
 	id := s.ID
-	dst = append(dst, 0, 0, 0, 0, comExecute, byte(id), byte(id>>8), byte(id>>16), byte(id>>24), 0, 1, 0, 0, 0) // no cursor, once
+	// no cursor, once
+	dst = append(dst, 0, 0, 0, 0, comExecute, byte(id), byte(id>>8), byte(id>>16), byte(id>>24), 0, 1, 0, 0, 0)
 	if len(args) == 0 {
 		return seal(dst, start, 0)
 	}

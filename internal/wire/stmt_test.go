@@ -19,7 +19,8 @@ func TestAppendExecute(t *testing.T) {
 	f(head+"\x03\x00", null, null)
 	f(head+"\x00\x00"+"\x01\x00\x00\x00\x00\x00\x00\x00"+"\x02ab", one, text)
 	f(head+"\x00\x01\x08\x80\xfe\x00"+"\x01\x00\x00\x00\x00\x00\x00\x00"+"\x02ab", Value{Kind: Uint, Bits: 1}, text)
-	f(head+"\x00\x01\x05\x00\xfe\x00"+"\x00\x00\x00\x00\x00\x00\xf0\x3f"+"\x02ab", Value{Kind: Float, Bits: floatBits(1)}, text)
+	f(head+"\x00\x01\x05\x00\xfe\x00"+"\x00\x00\x00\x00\x00\x00\xf0\x3f"+"\x02ab",
+		Value{Kind: Float, Bits: floatBits(1)}, text)
 	s.ready = false // as after an error
 	f(head+"\x02\x01\x05\x00\xfe\x00"+"\x00\x00\x00\x00\x00\x00\xf0\x3f", Value{Kind: Float, Bits: floatBits(1)}, null)
 	s = &Stmt{ID: 0x0a, Params: 2}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// appendDate appends a date of the binary protocol as the server writes it in text: year 2, month, day; hour, minute, second;
-// microseconds 4. Parts at the end that are zero may be missing.
+// appendDate appends a date of the binary protocol as the server writes it in text: year 2, month, day; hour, minute,
+// second; microseconds 4. Parts at the end that are zero may be missing.
 func appendDate(dst, p []byte, clock bool, decimals byte) ([]byte, bool) {
 	var f [11]byte
 	switch len(p) {
@@ -27,8 +27,8 @@ func appendDate(dst, p []byte, clock bool, decimals byte) ([]byte, bool) {
 	return appendFraction(dst, binary.LittleEndian.Uint32(f[7:]), decimals)
 }
 
-// appendTime appends a time of the binary protocol as the server writes it in text: 1 when negative, days 4, hour, minute, second;
-// microseconds 4.
+// appendTime appends a time of the binary protocol as the server writes it in text: 1 when negative, days 4, hour,
+// minute, second; microseconds 4.
 func appendTime(dst, p []byte, decimals byte) ([]byte, bool) {
 	var f [12]byte
 	switch len(p) {
@@ -46,7 +46,8 @@ func appendTime(dst, p []byte, decimals byte) ([]byte, bool) {
 	return appendFraction(dst, binary.LittleEndian.Uint32(f[8:]), decimals)
 }
 
-// appendFraction appends as many digits of a second as the column has; more than 6 decimals stand for a number that varies.
+// appendFraction appends as many digits of a second as the column has; more than 6 decimals stand for a number that
+// varies.
 func appendFraction(dst []byte, micros uint32, decimals byte) ([]byte, bool) {
 	if micros > 999_999 {
 		return dst, false

@@ -33,11 +33,12 @@ func appendLenenc(dst []byte, n uint64) []byte {
 	case n <= 0xffffff:
 		return append(dst, 0xfd, byte(n), byte(n>>8), byte(n>>16))
 	}
-	return append(dst, 0xfe, byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40), byte(n>>48), byte(n>>56))
+	return append(dst, 0xfe, byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40),
+		byte(n>>48), byte(n>>56))
 }
 
-// lenenc reads a length-encoded number and returns it with the rest of p. It is not ok for what is too short, for NULL and for the
-// byte of an error.
+// lenenc reads a length-encoded number and returns it with the rest of p. It is not ok for what is too short, for NULL
+// and for the byte of an error.
 func lenenc(p []byte) (n uint64, rest []byte, ok bool) {
 	if len(p) == 0 {
 		return 0, nil, false

@@ -14,6 +14,7 @@ func All() []Workload {
 		RandomPoints{},
 		RandomRanges{},
 		BulkInsert{},
-		PageCountsLoad(), PageCountsSelect(), PageCountsUpdate(), WideMetricsLoad(), WideMetricsSelect(), WideMetricsUpdate(),
+		PageCountsLoad(), PageCountsSelect(), PageCountsUpdate(), WideMetricsLoad(),
+		WideMetricsSelect(), WideMetricsUpdate(),
 	}
 }

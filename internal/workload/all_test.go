@@ -17,7 +17,8 @@ func TestFind(t *testing.T) {
 	f := func(name, suggestion string) {
 		t.Helper()
 		_, err := Find(All(), name)
-		if err == nil || strings.Contains(err.Error(), "did you mean") != (suggestion != "") || !strings.Contains(err.Error(), suggestion) {
+		if err == nil || strings.Contains(err.Error(), "did you mean") != (suggestion != "") ||
+			!strings.Contains(err.Error(), suggestion) {
 			t.Errorf("find %q: %v; want %q", name, err, suggestion)
 		}
 	}

@@ -24,8 +24,8 @@ const bulkBytes = 512<<10 - 1
 // longestRow is what one row may take, with its comma.
 const longestRow = len(",(2147483647,2147483647)")
 
-// Options returns what it takes. sysbench's program has no options of its own; those of the random numbers it takes as all programs do,
-// though nothing is drawn.
+// Options returns what it takes. sysbench's program has no options of its own; those of the random numbers it takes as
+// all programs do, though nothing is drawn.
 func (BulkInsert) Options() []Option {
 	return append([]Option{
 		{Name: "mysql-db", Type: Text, Default: sbtest, Help: "database that holds the tables"},
@@ -33,8 +33,8 @@ func (BulkInsert) Options() []Option {
 	}, randOptions()...)
 }
 
-// Build settles the options. An operation is one INSERT as long as sysbench's. Where a table has rows already the next follow them, for
-// which each session asks once; sysbench begins at 1 again and fails.
+// Build settles the options. An operation is one INSERT as long as sysbench's. Where a table has rows already the next
+// follow them, for which each session asks once; sysbench begins at 1 again and fails.
 func (w BulkInsert) Build(given map[string]string) (*Plan, error) {
 	v, err := Settle(w.Options(), given)
 	if err != nil {
@@ -48,7 +48,8 @@ func (w BulkInsert) Build(given map[string]string) (*Plan, error) {
 		return nil, &OptionError{Option: "mysql-db", Reason: "takes the name of a database"}
 	}
 	p := &Plan{Workload: w.Name(), Schema: v.Text("mysql-db"), Options: v, Operations: []string{w.Name()}}
-	p.Notes = []string{"an operation is one INSERT of some 40000 rows, half a megabyte of text; sysbench counts every row as a transaction"}
+	p.Notes = []string{"an operation is one INSERT of some 40000 rows, half a megabyte of text; sysbench counts " +
+		"every row as a transaction"}
 	for i := range tables {
 		name := sbtest + strconv.Itoa(i+1)
 		p.Statements = append(p.Statements,
@@ -64,7 +65,8 @@ func (w BulkInsert) Build(given map[string]string) (*Plan, error) {
 	p.Generator = func(_ uint64, session int) Generator {
 		g := &bulkGenerator{table: session, head: "INSERT INTO " + sbtest + strconv.Itoa(session+1) + " VALUES"}
 		if session >= tables {
-			g.broken = fmt.Errorf("session %d has no table: there are %d, one for each of the threads that were prepared; prepare and run with the same --threads", session+1, tables)
+			g.broken = fmt.Errorf("session %d has no table: there are %d, one for each of the threads that were "+
+				"prepared; prepare and run with the same --threads", session+1, tables)
 		}
 		return g
 	}
@@ -141,7 +143,8 @@ func (g *bulkGenerator) fill() error {
 			break
 		}
 		if id > math.MaxInt32 {
-			return errors.New("the table is full: its id column holds no number above 2147483647; clean up and prepare again")
+			return errors.New("the table is full: its id column holds no number above 2147483647; clean up and " +
+				"prepare again")
 		}
 		id++
 	}

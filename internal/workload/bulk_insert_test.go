@@ -17,15 +17,18 @@ func TestBulkInsert(t *testing.T) {
 	next := func(wantFirst int64) (last int64) {
 		t.Helper()
 		var c Call
-		if more, err := g.Next(&c); !more || err != nil || c.Text == nil || p.Statements[c.Statement].SQL != "INSERT INTO sbtest3 VALUES(?,?)" {
+		if more, err := g.Next(&c); !more || err != nil || c.Text == nil ||
+			p.Statements[c.Statement].SQL != "INSERT INTO sbtest3 VALUES(?,?)" {
 			t.Fatalf("%v %v: %+v", more, err, c)
 		}
 		text := string(c.Text)
 		rows := strings.Count(text, "(")
 		last = wantFirst + int64(rows) - 1
-		begin := fmt.Sprintf("INSERT INTO sbtest3 VALUES(%d,%d),(%d,%d)", wantFirst, wantFirst, wantFirst+1, wantFirst+1)
+		begin := fmt.Sprintf("INSERT INTO sbtest3 VALUES(%d,%d),(%d,%d)", wantFirst, wantFirst,
+			wantFirst+1, wantFirst+1)
 		end := fmt.Sprintf("),(%d,%d)", last, last)
-		if !strings.HasPrefix(text, begin) || !strings.HasSuffix(text, end) || len(text) > bulkBytes || len(text) < bulkBytes-longestRow {
+		if !strings.HasPrefix(text, begin) || !strings.HasSuffix(text, end) || len(text) > bulkBytes ||
+			len(text) < bulkBytes-longestRow {
 			t.Fatalf("%d bytes: %.60s … %s", len(text), text, text[len(text)-30:])
 		}
 		return last
@@ -33,7 +36,8 @@ func TestBulkInsert(t *testing.T) {
 	ask := func(largest Datum) {
 		t.Helper()
 		var c Call
-		if more, err := g.Next(&c); !more || err != nil || p.Statements[c.Statement].SQL != "SELECT MAX(id) FROM sbtest3" {
+		if more, err := g.Next(&c); !more || err != nil || p.Statements[c.Statement].SQL != "SELECT MAX(id) FROM "+
+			"sbtest3" {
 			t.Fatalf("%v %v: %+v", more, err, c)
 		}
 		g.Row([]Datum{largest})

@@ -25,8 +25,8 @@ type dataset struct {
 	index   string // columns of the secondary index
 	read    string // columns that the select asks for
 	set     string // assignments of the update, with markers
-	// fill makes the columns after the id of row n, numbered from 0, into row. It allocates nothing; what it puts into row is valid until
-	// the next call.
+	// fill makes the columns after the id of row n, numbered from 0, into row. It allocates nothing; what it puts into
+	// row is valid until the next call.
 	fill func(v Values) func(seed uint64, n int, row []Datum)
 	// change makes the arguments of the update, all but the id.
 	change func(s source, args []Datum)
@@ -103,7 +103,10 @@ func (d dataset) plan(workload string, o dataOperation, options []Option, given 
 	}
 	rows := v.Int("rows-per-insert")
 	p.Generator = func(seed uint64, session int) Generator {
-		g := &dataGenerator{source: newSource(seed, uint64(session)), set: &d, operation: o, dist: dist, tables: tables, span: span, rows: rows}
+		g := &dataGenerator{
+			source: newSource(seed, uint64(session)), set: &d, operation: o, dist: dist, tables: tables,
+			span: span, rows: rows,
+		}
 		g.Calls = make([]Call, 1)
 		switch o {
 		case dataLoad:

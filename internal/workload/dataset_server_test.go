@@ -7,8 +7,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestDatasetsOnServers makes the tables on real servers, in the forms that compression is measured in, and runs each operation: the
-// server takes every row, finds full ranges and the rows to update.
+// TestDatasetsOnServers makes the tables on real servers, in the forms that compression is measured in, and runs each
+// operation: the server takes every row, finds full ranges and the rows to update.
 func TestDatasetsOnServers(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -58,10 +58,14 @@ func TestDatasetsOnServers(t *testing.T) {
 								}
 								if dataOperation(op) == dataSelect {
 									var n int
-									if err := db.QueryRow("SELECT COUNT(*) FROM (" + q + ") x").Scan(&n); err != nil || n != 20 {
+									if err := db.QueryRow("SELECT COUNT(*) FROM (" + q + ") x").Scan(&n); err != nil ||
+										n != 20 {
 										t.Errorf("%s finds %d rows of 20, %v", q, n, err)
 									}
-								} else if n, want := exec(q), map[dataOperation]int64{dataLoad: 30, dataUpdate: 1}[dataOperation(op)]; n != want {
+								} else if n, want := exec(q), map[dataOperation]int64{
+									dataLoad:   30,
+									dataUpdate: 1,
+								}[dataOperation(op)]; n != want {
 									t.Errorf("%.200s changes %d rows, want %d", q, n, want)
 								}
 							}

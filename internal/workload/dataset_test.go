@@ -19,9 +19,13 @@ func TestDatasetsShareTheirTables(t *testing.T) {
 	for _, d := range datasets {
 		var create, after string
 		for _, w := range d {
-			p := build(t, w, map[string]string{"tables": "2", "table-size": "500", "create-table-options": "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"})
+			p := build(t, w, map[string]string{
+				"tables": "2", "table-size": "500",
+				"create-table-options": "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8",
+			})
 			tb := p.Tables[1]
-			if len(p.Tables) != 2 || tb.Rows != 500 || !strings.HasSuffix(tb.Create, "ENGINE=innodb ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8") {
+			if len(p.Tables) != 2 || tb.Rows != 500 ||
+				!strings.HasSuffix(tb.Create, "ENGINE=innodb ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8") {
 				t.Errorf("%s makes %+v", w.Name(), tb)
 			}
 			if create == "" {
@@ -132,13 +136,17 @@ func TestDatasetOperations(t *testing.T) {
 	f(PageCountsSelect(), `SELECT project, title, requests, size FROM page_counts[1-3] WHERE id BETWEEN \d+ AND \d+`)
 	f(PageCountsUpdate(), `UPDATE page_counts[1-3] SET requests = requests \+ 1, size = size \+ \d+ WHERE id = \d+`)
 	metric := `\(` + when + `,'db-\d+\.example\.com'(,(\d+|NULL|\d+\.\d+)){100}\)`
-	f(WideMetricsLoad(), `INSERT INTO wide_metrics[1-3] \(at,host,counter_1,gauge_1,percent_1,rare_1,fixed_1,.*,fixed_20\) VALUES `+metric+","+metric)
-	f(WideMetricsSelect(), `SELECT at, host, counter_1, gauge_1, percent_1 FROM wide_metrics[1-3] WHERE id BETWEEN \d+ AND \d+`)
-	f(WideMetricsUpdate(), `UPDATE wide_metrics[1-3] SET counter_1 = counter_1 \+ \d+, gauge_1 = \d+, percent_1 = [0-9.]+ WHERE id = \d+`)
+	f(WideMetricsLoad(),
+		`INSERT INTO wide_metrics[1-3] \(at,host,counter_1,gauge_1,percent_1,rare_1,fixed_1,.*,fixed_20\) VALUES `+
+			metric+","+metric)
+	f(WideMetricsSelect(),
+		`SELECT at, host, counter_1, gauge_1, percent_1 FROM wide_metrics[1-3] WHERE id BETWEEN \d+ AND \d+`)
+	f(WideMetricsUpdate(),
+		`UPDATE wide_metrics[1-3] SET counter_1 = counter_1 \+ \d+, gauge_1 = \d+, percent_1 = [0-9.]+ WHERE id = \d+`)
 }
 
-// TestDatasetLoadsGoOn: the rows of a load differ from session to session and from operation to operation, and come again after a
-// failure.
+// TestDatasetLoadsGoOn: the rows of a load differ from session to session and from operation to operation, and come
+// again after a failure.
 func TestDatasetLoadsGoOn(t *testing.T) {
 	for _, d := range datasets {
 		p := build(t, d[0], nil)

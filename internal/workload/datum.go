@@ -17,8 +17,8 @@ const (
 	BytesDatum // text, decimals and times too, as the server writes them
 )
 
-// Datum is one argument of a call, one column of an answer or of a row to load: NULL, a number or bytes. It is a plain value, so that
-// handing it on allocates nothing; bytes are not copied. The zero value is NULL.
+// Datum is one argument of a call, one column of an answer or of a row to load: NULL, a number or bytes. It is a plain
+// value, so that handing it on allocates nothing; bytes are not copied. The zero value is NULL.
 type Datum struct {
 	kind  DatumKind
 	num   uint64
@@ -52,8 +52,8 @@ func (d Datum) Raw() []byte { return d.bytes }
 // Bits returns a number as the binary protocol sends it: two's complement or IEEE 754.
 func (d Datum) Bits() uint64 { return d.num }
 
-// Int returns d as a whole number, whatever the protocol made of it: a number in text is read. It fails for NULL and for what is no
-// whole number.
+// Int returns d as a whole number, whatever the protocol made of it: a number in text is read. It fails for NULL and
+// for what is no whole number.
 func (d Datum) Int() (int64, error) {
 	switch d.kind {
 	case IntDatum:
@@ -113,8 +113,8 @@ func (d Datum) String() string {
 	return "NULL"
 }
 
-// AppendLiteral appends d as SQL writes it. Texts are quoted for a session whose sql_mode lacks NO_BACKSLASH_ESCAPES and whose
-// character set is ASCII-compatible in every byte, such as utf8mb4.
+// AppendLiteral appends d as SQL writes it. Texts are quoted for a session whose sql_mode lacks NO_BACKSLASH_ESCAPES
+// and whose character set is ASCII-compatible in every byte, such as utf8mb4.
 func (d Datum) AppendLiteral(dst []byte) []byte {
 	switch d.kind {
 	case IntDatum:

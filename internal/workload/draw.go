@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// Draw draws whole numbers from 1 to a largest one in one of the ways of --rand-type. It is a plain value; the random numbers come from
-// outside.
+// Draw draws whole numbers from 1 to a largest one in one of the ways of --rand-type. It is a plain value; the random
+// numbers come from outside.
 type Draw struct {
 	d   distribution
 	pct float64 // special: percent of the numbers that are hot
 }
 
-// NewDraw returns a Draw from 1 to n, n from 1. kind is uniform, special, gaussian, pareto or zipfian; options are sysbench's of random
-// numbers by their names, such as rand-zipfian-exp, of which absent ones have their defaults.
+// NewDraw returns a Draw from 1 to n, n from 1. kind is uniform, special, gaussian, pareto or zipfian; options are
+// sysbench's of random numbers by their names, such as rand-zipfian-exp, of which absent ones have their defaults.
 func NewDraw(kind string, n int, options map[string]string) (Draw, error) {
 	given := map[string]string{"rand-type": kind}
 	for k, x := range options {

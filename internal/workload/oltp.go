@@ -18,16 +18,23 @@ func oltpOptions() []Option {
 		{Name: "mysql-db", Type: Text, Default: sbtest, Help: "database that holds the tables"},
 		{Name: "tables", Type: Number, Default: "1", Max: 100_000, Help: "number of tables"},
 		{Name: "table-size", Type: Number, Default: "10000", Max: maxRows, Help: "rows in each table"},
-		{Name: "range-size", Type: Number, Default: "100", Max: 100_000_000, Help: "rows that a range statement requests"},
-		{Name: "point-selects", Type: Number, Default: "10", Max: 100_000, Help: "reads of one row by id, per transaction"},
+		{Name: "range-size", Type: Number, Default: "100", Max: 100_000_000, Help: "rows that a range statement " +
+			"requests"},
+		{Name: "point-selects", Type: Number, Default: "10", Max: 100_000, Help: "reads of one row by id, per " +
+			"transaction"},
 		{Name: "range-selects", Type: Bool, Default: "on", Help: "all four kinds of range statements"},
-		{Name: "simple-ranges", Type: Number, Default: "1", Max: 100_000, Help: "reads of a range of ids, per transaction"},
+		{Name: "simple-ranges", Type: Number, Default: "1", Max: 100_000, Help: "reads of a range of ids, per " +
+			"transaction"},
 		{Name: "sum-ranges", Type: Number, Default: "1", Max: 100_000, Help: "sums over a range, per transaction"},
 		{Name: "order-ranges", Type: Number, Default: "1", Max: 100_000, Help: "sorted ranges, per transaction"},
-		{Name: "distinct-ranges", Type: Number, Default: "1", Max: 100_000, Help: "distinct values of a range, per transaction"},
-		{Name: "index-updates", Type: Number, Default: "1", Max: 100_000, Help: "updates of an indexed column, per transaction"},
-		{Name: "non-index-updates", Type: Number, Default: "1", Max: 100_000, Help: "updates of a column without index, per transaction"},
-		{Name: "delete-inserts", Type: Number, Default: "1", Max: 100_000, Help: "rows deleted and inserted again, per transaction"},
+		{Name: "distinct-ranges", Type: Number, Default: "1", Max: 100_000, Help: "distinct values of a range, per " +
+			"transaction"},
+		{Name: "index-updates", Type: Number, Default: "1", Max: 100_000, Help: "updates of an indexed column, per " +
+			"transaction"},
+		{Name: "non-index-updates", Type: Number, Default: "1", Max: 100_000, Help: "updates of a column without " +
+			"index, per transaction"},
+		{Name: "delete-inserts", Type: Number, Default: "1", Max: 100_000, Help: "rows deleted and inserted again, " +
+			"per transaction"},
 		{Name: "skip-trx", Type: Bool, Default: "off", Help: "no transactions: every statement commits separately"},
 		{Name: "auto-inc", Type: Bool, Default: "on", Help: "the id is an AUTO_INCREMENT column"},
 		{Name: "secondary", Type: Bool, Default: "off", Help: "an ordinary index on id instead of the primary key"},
@@ -52,11 +59,21 @@ const (
 )
 
 var oltpSQL = [oltpKinds]Statement{
-	oltpPoint:          {Name: "point select", SQL: "SELECT c FROM sbtest%d WHERE id=?", Kind: Read, Rows: true},
-	oltpSimple:         {Name: "simple range", SQL: "SELECT c FROM sbtest%d WHERE id BETWEEN ? AND ?", Kind: Read, Rows: true},
-	oltpSum:            {Name: "sum range", SQL: "SELECT SUM(k) FROM sbtest%d WHERE id BETWEEN ? AND ?", Kind: Read, Rows: true},
-	oltpOrder:          {Name: "order range", SQL: "SELECT c FROM sbtest%d WHERE id BETWEEN ? AND ? ORDER BY c", Kind: Read, Rows: true},
-	oltpDistinct:       {Name: "distinct range", SQL: "SELECT DISTINCT c FROM sbtest%d WHERE id BETWEEN ? AND ? ORDER BY c", Kind: Read, Rows: true},
+	oltpPoint: {Name: "point select", SQL: "SELECT c FROM sbtest%d WHERE id=?", Kind: Read, Rows: true},
+	oltpSimple: {
+		Name: "simple range", SQL: "SELECT c FROM sbtest%d WHERE id BETWEEN ? AND ?",
+		Kind: Read, Rows: true,
+	},
+	oltpSum: {
+		Name: "sum range", SQL: "SELECT SUM(k) FROM sbtest%d WHERE id BETWEEN ? AND ?",
+		Kind: Read, Rows: true,
+	},
+	oltpOrder: {
+		Name: "order range", SQL: "SELECT c FROM sbtest%d WHERE id BETWEEN ? AND ? ORDER BY c",
+		Kind: Read, Rows: true,
+	},
+	oltpDistinct: {Name: "distinct range", SQL: "SELECT DISTINCT c FROM sbtest%d WHERE id BETWEEN ? AND ? " +
+		"ORDER BY c", Kind: Read, Rows: true},
 	oltpIndexUpdate:    {Name: "index update", SQL: "UPDATE sbtest%d SET k=k+1 WHERE id=?", Kind: Write},
 	oltpNonIndexUpdate: {Name: "non-index update", SQL: "UPDATE sbtest%d SET c=? WHERE id=?", Kind: Write},
 	oltpDelete:         {Name: "delete", SQL: "DELETE FROM sbtest%d WHERE id=?", Kind: Write},
@@ -68,8 +85,8 @@ const (
 	padLength = 5*12 - 1
 )
 
-// oltpMix says how often a transaction sends each kind of statement. A delete brings its insert along, or is alone when there are no
-// inserts.
+// oltpMix says how often a transaction sends each kind of statement. A delete brings its insert along, or is alone when
+// there are no inserts.
 type oltpMix struct {
 	times       [oltpKinds]int
 	transaction bool
@@ -109,7 +126,8 @@ func oltpPlan(name string, v Values, mix oltpMix, blame string) (*Plan, error) {
 	}
 	tables := len(p.Tables)
 	if mix.transaction {
-		p.Statements = append(p.Statements, Statement{Name: "begin", SQL: "BEGIN", Kind: Other, Text: true}, Statement{Name: "commit", SQL: "COMMIT", Kind: Other, Text: true})
+		p.Statements = append(p.Statements, Statement{Name: "begin", SQL: "BEGIN", Kind: Other, Text: true},
+			Statement{Name: "commit", SQL: "COMMIT", Kind: Other, Text: true})
 	}
 	// Only what the mix sends is prepared: number of kind k in table t (from 0) is first[k]+t.
 	var first [oltpKinds]int
@@ -127,11 +145,15 @@ func oltpPlan(name string, v Values, mix oltpMix, blame string) (*Plan, error) {
 		}
 	}
 	if calls == 0 {
-		return nil, &OptionError{Option: blame, Reason: "every kind of statement is switched off, nothing is left to run"}
+		return nil, &OptionError{Option: blame, Reason: "every kind of statement is switched off, nothing is left to " +
+			"run"}
 	}
 	rangeSize := v.Int("range-size")
 	p.Generator = func(seed uint64, session int) Generator {
-		return newOLTPGenerator(oltpGenerator{source: newSource(seed, uint64(session)), dist: dist, tables: tables, rangeSize: rangeSize, mix: mix, first: first})
+		return newOLTPGenerator(oltpGenerator{
+			source: newSource(seed, uint64(session)), dist: dist, tables: tables,
+			rangeSize: rangeSize, mix: mix, first: first,
+		})
 	}
 	return p, nil
 }
@@ -146,7 +168,8 @@ func oltpTable(v Values, dist distribution, n int) Table {
 	if v.Bool("secondary") {
 		key = "KEY xid"
 	}
-	create := "CREATE TABLE " + name + " (id " + id + ", k INTEGER NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '', " +
+	create := "CREATE TABLE " + name + " (id " + id + ", k INTEGER NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT " +
+		"'', pad CHAR(60) NOT NULL DEFAULT '', " +
 		key + " (id))"
 	if engine != "" {
 		create += " ENGINE=" + engine

@@ -24,6 +24,7 @@ func (w Delete) Build(given map[string]string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Notes = append(p.Notes, "rows that are deleted do not come back: the longer the run, the more statements find nothing to delete; prepare again before each run")
+	p.Notes = append(p.Notes, "rows that are deleted do not come back: the longer the run, the more statements find "+
+		"nothing to delete; prepare again before each run")
 	return p, nil
 }

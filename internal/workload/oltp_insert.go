@@ -18,9 +18,9 @@ func (Insert) Title() string { return "inserts one row" }
 // Options returns those of the OLTP family.
 func (Insert) Options() []Option { return oltpOptions() }
 
-// Build settles the options. As in sysbench an operation is one statement, always sent as text, and there are no transactions. With
-// auto-inc the server numbers the rows, which follow those that prepare has made; without, the tables begin empty, for their ids are
-// spread over all that the column holds.
+// Build settles the options. As in sysbench an operation is one statement, always sent as text, and there are no
+// transactions. With auto-inc the server numbers the rows, which follow those that prepare has made; without, the
+// tables begin empty, for their ids are spread over all that the column holds.
 func (w Insert) Build(given map[string]string) (*Plan, error) {
 	v, err := Settle(w.Options(), given)
 	if err != nil {
@@ -34,17 +34,24 @@ func (w Insert) Build(given map[string]string) (*Plan, error) {
 	sql := "INSERT INTO sbtest%d (id, k, c, pad) VALUES (0, ?, ?, ?)"
 	if chosen {
 		sql = "INSERT INTO sbtest%d (id, k, c, pad) VALUES (?, ?, ?, ?)"
-		p.Notes = append(p.Notes, "auto-inc is off: an id may meet that of a row which an earlier run has left, and error 1062 ends the run then; "+
+		p.Notes = append(p.Notes, "auto-inc is off: an id may meet that of a row which an earlier run has left, and "+
+			"error 1062 ends the run then; "+
 			"prepare again before each run")
 	}
 	for i := range p.Tables {
-		p.Statements = append(p.Statements, Statement{Name: "insert", SQL: fmt.Sprintf(sql, i+1), Kind: Write, Text: true})
+		p.Statements = append(p.Statements, Statement{
+			Name: "insert", SQL: fmt.Sprintf(sql, i+1),
+			Kind: Write, Text: true,
+		})
 		if chosen {
 			p.Tables[i].Rows, p.Tables[i].Key = 0, ""
 		}
 	}
 	p.Generator = func(seed uint64, session int) Generator {
-		g := &insertGenerator{source: newSource(seed, uint64(session)), dist: dist, tables: len(p.Tables), chosen: chosen, ids: newUnique(seed, session)}
+		g := &insertGenerator{
+			source: newSource(seed, uint64(session)), dist: dist, tables: len(p.Tables),
+			chosen: chosen, ids: newUnique(seed, session),
+		}
 		g.row = [4]Datum{{}, {}, Bytes(make([]byte, cLength)), Bytes(make([]byte, padLength))}
 		args := g.row[:]
 		if !chosen {
@@ -79,19 +86,20 @@ func (g *insertGenerator) Begin(op *Op) {
 	g.Again()
 }
 
-// unique deals out numbers of 32 bits in no order, none of them twice within a run: each session walks through a part of its own of
-// all numbers, which a bijection then scatters.
+// unique deals out numbers of 32 bits in no order, none of them twice within a run: each session walks through a part
+// of its own of all numbers, which a bijection then scatters.
 type unique struct{ next, a, b uint32 }
 
-// newUnique returns the source of one session. The sessions begin as far from each other as their number allows whatever it will be:
-// where the bits of a session's number, in reverse, say. With 1000 sessions each has four million numbers before it meets another's.
+// newUnique returns the source of one session. The sessions begin as far from each other as their number allows
+// whatever it will be: where the bits of a session's number, in reverse, say. With 1000 sessions each has four million
+// numbers before it meets another's.
 func newUnique(seed uint64, session int) unique {
 	s := newSource(seed, math.MaxUint64)
 	return unique{next: bits.Reverse32(uint32(session)), a: s.Uint32(), b: s.Uint32()}
 }
 
-// draw returns the next number, as a signed INTEGER column holds it. Additions, shifts with exclusive or, and odd factors can all be
-// undone, so that no two numbers become the same.
+// draw returns the next number, as a signed INTEGER column holds it. Additions, shifts with exclusive or, and odd
+// factors can all be undone, so that no two numbers become the same.
 func (u *unique) draw() int64 {
 	x := u.next + u.a
 	u.next++

@@ -13,7 +13,8 @@ func TestInsert(t *testing.T) {
 		t.Errorf("tables %+v, statements %+v", p.Tables, p.Statements)
 	}
 	p = build(t, Insert{}, map[string]string{"auto-inc": "off"})
-	if p.Tables[0].Rows != 0 || p.Tables[0].Key != "" || strings.Contains(p.Tables[0].Create, "AUTO_INCREMENT") || !strings.Contains(strings.Join(p.Notes, " "), "1062") {
+	if p.Tables[0].Rows != 0 || p.Tables[0].Key != "" || strings.Contains(p.Tables[0].Create, "AUTO_INCREMENT") ||
+		!strings.Contains(strings.Join(p.Notes, " "), "1062") {
 		t.Errorf("without auto-inc: %+v, notes %q", p.Tables[0], p.Notes)
 	}
 }

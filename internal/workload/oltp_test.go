@@ -50,7 +50,8 @@ func texts(t *testing.T, p *Plan, g Generator) []string {
 	return out
 }
 
-// pattern turns the shape of a statement into a regular expression: # is a number, C and P are the texts of columns c and pad.
+// pattern turns the shape of a statement into a regular expression: # is a number, C and P are the texts of columns c
+// and pad.
 func pattern(shape string) *regexp.Regexp {
 	s := regexp.QuoteMeta(shape)
 	group := `\d{11}`
@@ -125,7 +126,10 @@ func TestOneTableForEachKindOfStatement(t *testing.T) {
 }
 
 func TestRangesAreAsLongAsAsked(t *testing.T) {
-	p := build(t, ReadOnly{}, map[string]string{"range-size": "7", "point-selects": "0", "skip-trx": "on", "table-size": "1000"})
+	p := build(t, ReadOnly{}, map[string]string{
+		"range-size": "7", "point-selects": "0",
+		"skip-trx": "on", "table-size": "1000",
+	})
 	g := p.Generator(1, 0)
 	for range 100 {
 		for _, c := range calls(t, g) {
@@ -283,7 +287,8 @@ func TestBuildRefuses(t *testing.T) {
 		t.Error("rand-pareto-h=1 is accepted")
 	}
 	for _, e := range []string{"-0.1", "NaN", "Inf", "101", "x", ""} {
-		if _, err := (ReadWrite{}).Build(map[string]string{"rand-type": "zipfian", "rand-zipfian-exp": e}); err == nil || !strings.Contains(err.Error(), "0 to 100") {
+		if _, err := (ReadWrite{}).Build(map[string]string{"rand-type": "zipfian", "rand-zipfian-exp": e}); err ==
+			nil || !strings.Contains(err.Error(), "0 to 100") {
 			t.Errorf("rand-zipfian-exp=%s: %v", e, err)
 		}
 	}
@@ -295,7 +300,8 @@ func TestBuildRefuses(t *testing.T) {
 
 func TestOptionsInForce(t *testing.T) {
 	p := build(t, ReadWrite{}, map[string]string{"table_size": "10K", "skip-trx": "", "tables": "2"})
-	if p.Options["table-size"] != "10000" || p.Options["skip-trx"] != "on" || p.Options["range-size"] != "100" || p.Schema != "sbtest" {
+	if p.Options["table-size"] != "10000" || p.Options["skip-trx"] != "on" || p.Options["range-size"] != "100" ||
+		p.Schema != "sbtest" {
 		t.Errorf("options %v in %s", p.Options, p.Schema)
 	}
 	if len(p.Options) != len(oltpOptions()) {

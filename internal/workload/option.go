@@ -45,7 +45,8 @@ func (e *OptionError) Error() string {
 // Values are settled options.
 type Values map[string]string
 
-// Settle checks what was given against the options and fills in the defaults. An "_" in a name counts as "-", as in sysbench.
+// Settle checks what was given against the options and fills in the defaults. An "_" in a name counts as "-", as in
+// sysbench.
 func Settle(options []Option, given map[string]string) (Values, error) {
 	v := Values{}
 	for _, o := range options {

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// PageCounts works on a table of how often pages of an encyclopedia were read, hour by hour: narrow rows of short texts that compress
-// well, sorted as such dumps are. The zero PageCounts is the load; see PageCountsLoad and the others.
+// PageCounts works on a table of how often pages of an encyclopedia were read, hour by hour: narrow rows of short texts
+// that compress well, sorted as such dumps are. The zero PageCounts is the load; see PageCountsLoad and the others.
 type PageCounts struct{ operation dataOperation }
 
-// PageCountsLoad inserts rows, PageCountsSelect reads ranges by the primary key, PageCountsUpdate changes single rows at random.
+// PageCountsLoad inserts rows, PageCountsSelect reads ranges by the primary key, PageCountsUpdate changes single rows
+// at random.
 func PageCountsLoad() PageCounts { return PageCounts{dataLoad} }
 
 // PageCountsSelect reads ranges.
@@ -25,14 +26,16 @@ func (w PageCounts) Name() string { return pageCounts.name + "_" + w.operation.S
 // Title says what it does.
 func (w PageCounts) Title() string {
 	return [...]string{
-		"inserts rows of page counts: project, title, requests, bytes", "reads a range of a table of page counts", "updates one row of a table of page counts",
+		"inserts rows of page counts: project, title, requests, bytes", "reads a range of a table of page counts",
+		"updates one row of a table of page counts",
 	}[w.operation]
 }
 
 // Options returns what it takes; every one of the three takes them all.
 func (w PageCounts) Options() []Option {
 	return append(datasetOptions(w.operation, pageCounts.name),
-		Option{Name: "pages", Type: Number, Default: "10000", Max: 1_000_000_000, Help: "pages that are counted each hour"})
+		Option{Name: "pages", Type: Number, Default: "10000", Max: 1_000_000_000, Help: "pages that are counted each " +
+			"hour"})
 }
 
 // Build settles the options.
@@ -50,8 +53,10 @@ func (w PageCounts) Build(given map[string]string) (*Plan, error) {
 var pageCounts = dataset{
 	name:    "page_counts",
 	columns: []string{"id", "hour", "project", "title", "requests", "size"},
-	create: "id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, hour DATETIME NOT NULL, project VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, " +
-		"title VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, requests INT UNSIGNED NOT NULL, size BIGINT UNSIGNED NOT NULL, PRIMARY KEY (id)",
+	create: "id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, hour DATETIME NOT NULL, project VARCHAR(32) CHARACTER SET " +
+		"ascii COLLATE ascii_bin NOT NULL, " +
+		"title VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, requests INT UNSIGNED NOT NULL, size " +
+		"BIGINT UNSIGNED NOT NULL, PRIMARY KEY (id)",
 	index: "project, title",
 	read:  "project, title, requests, size",
 	set:   "requests = requests + 1, size = size + ?",
@@ -65,7 +70,8 @@ var pageCounts = dataset{
 			project, title = pageTitle(seed, page, pages, title[:0])
 			wiki = append(wiki[:0], project...)
 			one, now := mixed(seed, uint64(page)), mixed(^seed, uint64(n))
-			// Few pages are read by many and most by hardly any: requests fall with the power of the rank, and vary by the hour.
+			// Few pages are read by many and most by hardly any: requests fall with the power of the rank, and vary by
+			// the hour.
 			popular := math.Pow(1-unit(one), -0.8)
 			requests := 1 + uint64(min(1e7, popular*(0.5+unit(now))))
 			row[0], row[1], row[2], row[3] = Bytes(hour), Bytes(wiki), Bytes(title), Uint(requests)
@@ -78,7 +84,8 @@ var pageCounts = dataset{
 // mostHours is fifty years: a small table of many hours begins again then.
 const mostHours = 50 * 365 * 24
 
-// pageTitle returns what page number n of so many is called. Pages are sorted by project, and by the first word of the title within.
+// pageTitle returns what page number n of so many is called. Pages are sorted by project, and by the first word of the
+// title within.
 func pageTitle(seed uint64, n, of int, dst []byte) (project string, title []byte) {
 	at := float64(n) / float64(of) * projectShares
 	i := 0
@@ -146,16 +153,28 @@ const projectShares = 147 // the sum
 
 // titleWords are words of titles, sorted.
 var titleWords = [...]string{
-	"Abbey", "Academy", "Acid", "Africa", "Airport", "Album", "Algebra", "Alliance", "American", "Ancient", "Antarctica", "Architecture", "Army", "Art", "Asia", "Atlantic",
-	"Award", "Baltic", "Band", "Bank", "Baroque", "Battle", "Bay", "Biology", "Bird", "Black", "Blue", "Book", "Bridge", "British", "Bronze", "Canal",
-	"Castle", "Cathedral", "Central", "Century", "Championship", "Chapel", "Chemistry", "Church", "Cinema", "City", "Classical", "Coast", "College", "Colony", "Comet", "Constitution",
-	"Council", "County", "Crown", "Culture", "Dance", "Desert", "Disease", "District", "Dutch", "Dynasty", "Earth", "Economy", "Election", "Electric", "Empire", "Engine",
-	"European", "Expedition", "Family", "Festival", "Film", "Football", "Forest", "Fort", "French", "Galaxy", "Garden", "Genus", "Geography", "German", "Glacier", "Gold",
-	"Government", "Great", "Green", "Gulf", "Harbour", "Health", "Hill", "History", "Hospital", "House", "Independence", "Indian", "Industry", "Iron", "Island", "Italian",
-	"Japanese", "Jazz", "John", "Journal", "Kingdom", "Lake", "Language", "Law", "League", "Library", "Lighthouse", "List_of", "Literature", "London", "Magazine", "Mary",
-	"Mathematics", "Medal", "Mineral", "Mountain", "Museum", "Music", "National", "Navy", "Northern", "Novel", "Ocean", "Olympic", "Opera", "Orchestra", "Pacific", "Painting",
-	"Palace", "Park", "Parliament", "Party", "Philosophy", "Physics", "Planet", "Poetry", "Police", "Port", "President", "Prize", "Province", "Queen", "Radio", "Railway",
-	"Red", "Region", "Religion", "Republic", "Revolution", "River", "Roman", "Royal", "School", "Science", "Season", "Series", "Ship", "Silver", "Society", "Solar",
-	"Southern", "Spanish", "Species", "Square", "Star", "State", "Station", "Stone", "Street", "Summer", "Symphony", "Television", "Temple", "Theatre", "Theory", "Tournament",
-	"Tower", "Town", "Treaty", "Tunnel", "Union", "United", "University", "Valley", "Village", "Volcano", "War", "Western", "White", "William", "Winter", "World",
+	"Abbey", "Academy", "Acid", "Africa", "Airport", "Album", "Algebra", "Alliance", "American", "Ancient",
+	"Antarctica", "Architecture", "Army", "Art", "Asia", "Atlantic",
+	"Award", "Baltic", "Band", "Bank", "Baroque", "Battle", "Bay", "Biology", "Bird", "Black", "Blue", "Book", "Bridge",
+	"British", "Bronze", "Canal",
+	"Castle", "Cathedral", "Central", "Century", "Championship", "Chapel", "Chemistry", "Church", "Cinema", "City",
+	"Classical", "Coast", "College", "Colony", "Comet", "Constitution",
+	"Council", "County", "Crown", "Culture", "Dance", "Desert", "Disease", "District", "Dutch", "Dynasty", "Earth",
+	"Economy", "Election", "Electric", "Empire", "Engine",
+	"European", "Expedition", "Family", "Festival", "Film", "Football", "Forest", "Fort", "French", "Galaxy", "Garden",
+	"Genus", "Geography", "German", "Glacier", "Gold",
+	"Government", "Great", "Green", "Gulf", "Harbour", "Health", "Hill", "History", "Hospital", "House", "Independence",
+	"Indian", "Industry", "Iron", "Island", "Italian",
+	"Japanese", "Jazz", "John", "Journal", "Kingdom", "Lake", "Language", "Law", "League", "Library", "Lighthouse",
+	"List_of", "Literature", "London", "Magazine", "Mary",
+	"Mathematics", "Medal", "Mineral", "Mountain", "Museum", "Music", "National", "Navy", "Northern", "Novel", "Ocean",
+	"Olympic", "Opera", "Orchestra", "Pacific", "Painting",
+	"Palace", "Park", "Parliament", "Party", "Philosophy", "Physics", "Planet", "Poetry", "Police", "Port", "President",
+	"Prize", "Province", "Queen", "Radio", "Railway",
+	"Red", "Region", "Religion", "Republic", "Revolution", "River", "Roman", "Royal", "School", "Science", "Season",
+	"Series", "Ship", "Silver", "Society", "Solar",
+	"Southern", "Spanish", "Species", "Square", "Star", "State", "Station", "Stone", "Street", "Summer", "Symphony",
+	"Television", "Temple", "Theatre", "Theory", "Tournament",
+	"Tower", "Town", "Treaty", "Tunnel", "Union", "United", "University", "Valley", "Village", "Volcano", "War",
+	"Western", "White", "William", "Winter", "World",
 }

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// The distributions of sysbench, by the names of its --rand-type; zipfian is one of those that come after its release 1.0.20.
+// The distributions of sysbench, by the names of its --rand-type; zipfian is one of those that come after its release
+// 1.0.20.
 const (
 	randSpecial  = "special"
 	randUniform  = "uniform"
@@ -20,12 +21,22 @@ const (
 // randOptions are sysbench's options of its random numbers, which its programs all take; the seed is the run's.
 func randOptions() []Option {
 	return []Option{
-		{Name: "rand-type", Type: Text, Default: randSpecial, Help: "how ids are chosen", Choices: []string{randSpecial, randUniform, randGaussian, randPareto, randZipfian}},
-		{Name: "rand-spec-iter", Type: Number, Default: "12", Max: 1000, Help: "special, gaussian: even draws that make one bell-shaped"},
-		{Name: "rand-spec-pct", Type: Number, Default: "1", Max: 100, Help: "special: percent of the rows that are hot"},
-		{Name: "rand-spec-res", Type: Number, Default: "75", Max: 99, Help: "special: percent of the draws that go to hot rows"},
-		{Name: "rand-pareto-h", Type: Text, Default: "0.2", Help: "pareto: this share of the rows gets the rest of the draws"},
-		{Name: "rand-zipfian-exp", Type: Text, Default: "0.8", Help: "zipfian: row k is drawn in proportion to 1 / k to this power; 0 is even"},
+		{Name: "rand-type", Type: Text, Default: randSpecial, Help: "how ids are chosen", Choices: []string{
+			randSpecial,
+			randUniform, randGaussian, randPareto, randZipfian,
+		}},
+		{Name: "rand-spec-iter", Type: Number, Default: "12", Max: 1000, Help: "special, gaussian: even draws that " +
+			"make one bell-shaped"},
+		{
+			Name: "rand-spec-pct", Type: Number, Default: "1", Max: 100,
+			Help: "special: percent of the rows that are hot",
+		},
+		{Name: "rand-spec-res", Type: Number, Default: "75", Max: 99, Help: "special: percent of the draws that go " +
+			"to hot rows"},
+		{Name: "rand-pareto-h", Type: Text, Default: "0.2", Help: "pareto: this share of the rows gets the rest of " +
+			"the draws"},
+		{Name: "rand-zipfian-exp", Type: Text, Default: "0.8", Help: "zipfian: row k is drawn in proportion to 1 / k " +
+			"to this power; 0 is even"},
 	}
 }
 
@@ -42,8 +53,8 @@ type distribution struct {
 	n    int
 	// special and gaussian: how many uniform numbers make a bell.
 	iterations int
-	// special: of the even draws from 0 to 1, those below cold become a bell; the others are spread over width numbers from
-	// first on.
+	// special: of the even draws from 0 to 1, those below cold become a bell; the others are spread over width numbers
+	// from first on.
 	cold, first, width float64
 	// pareto: the exponent that gives a share 1-h of the draws to the first share h of the numbers.
 	power float64
@@ -62,8 +73,8 @@ func distribute(v Values, n int) (distribution, error) {
 		if pct > 100 {
 			return d, &OptionError{"rand-spec-pct", v.Text("rand-spec-pct"), "takes 0 to 100"}
 		}
-		// sysbench spreads the draw itself, of which the part below cold is gone, so that the hot numbers are those of the
-		// upper 75 % of the middle 1 %.
+		// sysbench spreads the draw itself, of which the part below cold is gone, so that the hot numbers are those of
+		// the upper 75 % of the middle 1 %.
 		t := float64(n - 1)
 		d.cold = 1 - float64(res)/100
 		d.width = t*float64(pct)/100 + 1
@@ -105,7 +116,8 @@ func (d *distribution) draw(s source) int {
 	return 1 + s.IntN(d.n)
 }
 
-// bell returns the mean of several even draws: by the central limit theorem nearly a normal distribution about the middle.
+// bell returns the mean of several even draws: by the central limit theorem nearly a normal distribution about the
+// middle.
 func (d *distribution) bell(s source) int {
 	var sum float64
 	for range d.iterations {

@@ -36,8 +36,8 @@ func draws(t *testing.T, kind string, n, count int) []int {
 	return out
 }
 
-// TestDistributionsEqualSysbenchs draws the same number from each distribution as sysbench does and compares the two samples
-// (Kolmogorov and Smirnov).
+// TestDistributionsEqualSysbenchs draws the same number from each distribution as sysbench does and compares the two
+// samples (Kolmogorov and Smirnov).
 func TestDistributionsEqualSysbenchs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs sysbench")
@@ -54,7 +54,8 @@ function event() for i = 1, %d do print(sysbench.rand[sysbench.opt.kind](1, sysb
 	}
 	f := func(kind string, n int) {
 		t.Helper()
-		out, err := exec.CommandContext(t.Context(), "sysbench", "--verbosity=0", "--events=1", "--rand-seed=7", script, "--kind="+kind, "--n="+strconv.Itoa(n), "run").Output()
+		out, err := exec.CommandContext(t.Context(), "sysbench", "--verbosity=0", "--events=1", "--rand-seed=7", script,
+			"--kind="+kind, "--n="+strconv.Itoa(n), "run").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,8 @@ function event() for i = 1, %d do print(sysbench.rand[sysbench.opt.kind](1, sysb
 		// The limit at one in ten million, and a little for sysbench's own rounding to whole numbers.
 		limit := math.Sqrt(-math.Log(1e-7/2)/2*2/count) + 0.002
 		if d := distanceOfSamples(ours, theirs); d > limit {
-			t.Errorf("%s of 1 to %d: the distributions differ by %.4f, more than chance allows (%.4f)", kind, n, d, limit)
+			t.Errorf("%s of 1 to %d: the distributions differ by %.4f, more than chance allows (%.4f)", kind, n, d,
+				limit)
 		}
 	}
 	kinds := []string{randUniform, randSpecial, randGaussian, randPareto}

@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// zipfian draws k from 1 to n with a probability in proportion to k^-e: rejection-inversion, of W. Hörmann and G. Derflinger,
-// "Rejection-inversion to generate variates from monotone discrete distributions", ACM TOMACS 6.3 (1996), pp. 169-184. It needs no
-// table, and at most a few tries a draw whatever n is.
+// zipfian draws k from 1 to n with a probability in proportion to k^-e: rejection-inversion, of W. Hörmann and G.
+// Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", ACM TOMACS 6.3 (1996),
+// pp. 169-184. It needs no table, and at most a few tries a draw whatever n is.
 //
-// The area under x^-e from 1 to x is inverted in place of the paper's antiderivative: the two differ by a constant, and the area has
-// a limit at e = 1.
+// The area under x^-e from 1 to x is inverted in place of the paper's antiderivative: the two differ by a constant, and
+// the area has a limit at e = 1.
 type zipfian struct {
 	e    float64 // the exponent, from 0 (even) up
 	n    float64

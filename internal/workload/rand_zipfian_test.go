@@ -39,8 +39,10 @@ func TestZipfianFollowsItsLaw(t *testing.T) {
 			drawn += float64(came[k])
 			most = max(most, math.Abs(drawn/count-below))
 			// The first numbers are the hot ones, so that each must be right by itself.
-			if sigma := math.Sqrt(count * p * (1 - p)); k <= 20 && math.Abs(float64(came[k])-count*p) > 6*sigma+1e-9*count {
-				t.Errorf("exponent %s of 1 to %d: %d came %d times, want about %.0f ± %.0f", exponent, n, k, came[k], count*p, sigma)
+			if sigma := math.Sqrt(count * p * (1 - p)); k <= 20 &&
+				math.Abs(float64(came[k])-count*p) > 6*sigma+1e-9*count {
+				t.Errorf("exponent %s of 1 to %d: %d came %d times, want about %.0f ± %.0f", exponent, n, k,
+					came[k], count*p, sigma)
 			}
 		}
 		// Kolmogorov's limit at one in ten million.

@@ -5,17 +5,20 @@ import (
 	"strings"
 )
 
-// segmentedOptions are those of the family, and how many sessions there are. The workloads that take them read sbtest1 through the
-// index on k, each session in a segment of its own of the values, as sysbench's two programs for key caches in segments do.
+// segmentedOptions are those of the family, and how many sessions there are. The workloads that take them read sbtest1
+// through the index on k, each session in a segment of its own of the values, as sysbench's two programs for key caches
+// in segments do.
 func segmentedOptions(more ...Option) []Option {
-	return append(append(oltpOptions(), threadsOption("sessions, each of which keeps to its own part of the values")), more...)
+	return append(append(oltpOptions(), threadsOption("sessions, each of which keeps to its own part of the values")),
+		more...)
 }
 
 // maxMarkers is how many arguments a prepared statement takes: the protocol has 16 bits for them.
 const maxMarkers = 65_535
 
-// segmentedPlan makes the plan of operations of one statement each, whose condition is part, n times, joined by the words between. Each part has markers
-// arguments: a value of the session's segment, and for a second one the value plus delta.
+// segmentedPlan makes the plan of operations of one statement each, whose condition is part, n times, joined by the
+// words between. Each part has markers arguments: a value of the session's segment, and for a second one the value plus
+// delta.
 func segmentedPlan(name string, v Values, s Statement, part, between string, n, markers, delta int) (*Plan, error) {
 	p, _, err := oltpBase(name, v)
 	if err != nil {
@@ -26,7 +29,8 @@ func segmentedPlan(name string, v Values, s Statement, part, between string, n, 
 		return nil, &OptionError{threadsName, v.Text(threadsName), "takes a number from 1"}
 	}
 	if t := len(p.Tables); t > 1 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s reads sbtest1 alone, as sysbench's does: the other %d tables are not used", name, t-1))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s reads sbtest1 alone, as sysbench's does: the other %d tables are "+
+			"not used", name, t-1))
 	}
 	s.SQL = fmt.Sprintf(s.SQL, strings.Repeat(part+between, n-1)+part)
 	p.Statements = []Statement{s}

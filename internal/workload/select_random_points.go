@@ -11,7 +11,10 @@ func (RandomPoints) Title() string { return "reads the rows of 10 values of the 
 
 // Options returns those of the OLTP family and two more.
 func (RandomPoints) Options() []Option {
-	return segmentedOptions(Option{Name: "random-points", Type: Number, Default: "10", Max: maxMarkers, Help: "values in the IN list of a statement"})
+	return segmentedOptions(Option{
+		Name: "random-points", Type: Number, Default: "10", Max: maxMarkers,
+		Help: "values in the IN list of a statement",
+	})
 }
 
 // Build settles the options.
@@ -24,6 +27,9 @@ func (w RandomPoints) Build(given map[string]string) (*Plan, error) {
 	if n < 1 {
 		return nil, &OptionError{"random-points", v.Text("random-points"), "takes a number from 1"}
 	}
-	s := Statement{Name: "random points", SQL: "SELECT id, k, c, pad FROM sbtest1 WHERE k IN (%s)", Kind: Read, Rows: true}
+	s := Statement{
+		Name: "random points", SQL: "SELECT id, k, c, pad FROM sbtest1 WHERE k IN (%s)",
+		Kind: Read, Rows: true,
+	}
 	return segmentedPlan(w.Name(), v, s, "?", ", ", n, 1, 0)
 }

@@ -14,7 +14,10 @@ func (RandomRanges) Title() string {
 // Options returns those of the OLTP family and three more.
 func (RandomRanges) Options() []Option {
 	return segmentedOptions(
-		Option{Name: "number-of-ranges", Type: Number, Default: "10", Max: maxMarkers / 2, Help: "ranges in a statement"},
+		Option{
+			Name: "number-of-ranges", Type: Number, Default: "10", Max: maxMarkers / 2,
+			Help: "ranges in a statement",
+		},
 		Option{Name: "delta", Type: Number, Default: "5", Max: maxRows, Help: "difference between the ends of a range"},
 	)
 }

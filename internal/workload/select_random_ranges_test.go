@@ -6,8 +6,10 @@ import (
 )
 
 func TestRandomRanges(t *testing.T) {
-	checkShape(t, RandomRanges{}, nil, "SELECT count(k) FROM sbtest1 WHERE k BETWEEN # AND #"+strings.Repeat(" OR k BETWEEN # AND #", 9))
-	checkShape(t, RandomRanges{}, map[string]string{"number-of-ranges": "1"}, "SELECT count(k) FROM sbtest1 WHERE k BETWEEN # AND #")
+	checkShape(t, RandomRanges{}, nil, "SELECT count(k) FROM sbtest1 WHERE k BETWEEN # AND #"+
+		strings.Repeat(" OR k BETWEEN # AND #", 9))
+	checkShape(t, RandomRanges{}, map[string]string{"number-of-ranges": "1"}, "SELECT count(k) FROM sbtest1 WHERE k "+
+		"BETWEEN # AND #")
 	refuses(t, RandomRanges{}, map[string]string{"number-of-ranges": "0"}, "from 1")
 	g := build(t, RandomRanges{}, map[string]string{"delta": "17"}).Generator(1, 0)
 	for range 20 {

@@ -8,7 +8,10 @@ import (
 // segment returns the ends of the values that a session draws.
 func segment(t *testing.T, kind string, size, threads, session int) (first, last int64) {
 	t.Helper()
-	p := build(t, RandomPoints{}, map[string]string{"rand-type": kind, "table-size": strconv.Itoa(size), "threads": strconv.Itoa(threads)})
+	p := build(t, RandomPoints{}, map[string]string{
+		"rand-type": kind, "table-size": strconv.Itoa(size),
+		"threads": strconv.Itoa(threads),
+	})
 	g := p.Generator(4, session)
 	first, last = 1<<40, -1
 	for range 300 {
@@ -23,8 +26,10 @@ func segment(t *testing.T, kind string, size, threads, session int) (first, last
 func TestSegments(t *testing.T) {
 	f := func(size, threads, session, wantFirst, wantLast int) {
 		t.Helper()
-		if first, last := segment(t, randUniform, size, threads, session); first != int64(wantFirst) || last != int64(wantLast) {
-			t.Errorf("session %d of %d, %d rows: %d to %d, want %d to %d", session, threads, size, first, last, wantFirst, wantLast)
+		if first, last := segment(t, randUniform, size, threads, session); first != int64(wantFirst) ||
+			last != int64(wantLast) {
+			t.Errorf("session %d of %d, %d rows: %d to %d, want %d to %d", session, threads, size, first,
+				last, wantFirst, wantLast)
 		}
 	}
 	f(10, 1, 0, 0, 10)

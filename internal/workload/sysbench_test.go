@@ -55,7 +55,8 @@ var (
 		"mysql-db":             "theirs is an option of the driver",
 		"threads":              "theirs is an option of the run",
 		"create-table-options": "theirs is a variable of the program until release 1.0.20",
-		"rand-type":            "an option of all programs", "rand-spec-iter": "as above", "rand-spec-pct": "as above", "rand-spec-res": "as above",
+		"rand-type":            "an option of all programs", "rand-spec-iter": "as above", "rand-spec-pct": "as above",
+		"rand-spec-res": "as above",
 		"rand-pareto-h": "as above", "rand-zipfian-exp": "newer than release 1.0.20",
 	}
 )
@@ -282,7 +283,8 @@ func (b bench) record(t *testing.T, f func()) (list []logged) {
 	b.Exec(t, "TRUNCATE TABLE mysql.general_log", "SET GLOBAL general_log=ON")
 	f()
 	b.Exec(t, "SET GLOBAL general_log=OFF")
-	rows, err := b.DB(t, "").Query("SELECT thread_id, command_type, argument FROM mysql.general_log WHERE command_type IN ('Query', 'Execute')" +
+	rows, err := b.DB(t, "").Query("SELECT thread_id, command_type, argument FROM mysql.general_log WHERE " +
+		"command_type IN ('Query', 'Execute')" +
 		" AND (argument LIKE '%sbtest%' OR argument IN ('BEGIN', 'COMMIT'))")
 	if err != nil {
 		t.Fatal(err)
@@ -385,7 +387,8 @@ func TestStatementsEqualSysbenchs(t *testing.T) {
 		f(ReadOnly{}, with(three, "skip-trx", "on", "range-selects", "off", "point-selects", "2"))
 		f(ReadOnly{}, with(three, "simple-ranges", "0", "sum-ranges", "2", "order-ranges", "3", "distinct-ranges", "1"))
 		f(WriteOnly{}, three)
-		f(WriteOnly{}, with(three, "skip-trx", "on", "index-updates", "2", "non-index-updates", "3", "delete-inserts", "2"))
+		f(WriteOnly{}, with(three, "skip-trx", "on", "index-updates", "2", "non-index-updates", "3",
+			"delete-inserts", "2"))
 		f(ReadWrite{}, three)
 		f(ReadWrite{}, with(three, "range-size", "7", "delete-inserts", "0", "non-index-updates", "2"))
 		f(Insert{}, three)
@@ -400,7 +403,8 @@ func TestStatementsEqualSysbenchs(t *testing.T) {
 
 		// Of the ranges the difference counts, too.
 		list := b.record(t, func() {
-			b.sysbench(t, "theirs", "select_random_ranges", "run", map[string]string{"delta": "9"}, "--time=0", "--events=3")
+			b.sysbench(t, "theirs", "select_random_ranges", "run", map[string]string{"delta": "9"},
+				"--time=0", "--events=3")
 		})
 		for _, l := range list {
 			n := numeral.FindAllString(strings.ReplaceAll(l.text, "sbtest1", ""), -1)
@@ -432,7 +436,8 @@ func TestBulkInsertEqualsSysbenchs(t *testing.T) {
 		g.Next(&c)
 		g.Row([]Datum{{}})
 		if more, err := g.Next(&c); !more || err != nil || string(c.Text) != list[0].text {
-			t.Fatalf("our INSERT of %d bytes ends in %s, sysbench's of %d in %s; %v", len(c.Text), c.Text[len(c.Text)-40:], len(list[0].text), list[0].text[len(list[0].text)-40:], err)
+			t.Fatalf("our INSERT of %d bytes ends in %s, sysbench's of %d in %s; %v", len(c.Text),
+				c.Text[len(c.Text)-40:], len(list[0].text), list[0].text[len(list[0].text)-40:], err)
 		}
 		b.make(t, p)
 		b.same(t, "sbtest1", false)
@@ -442,7 +447,8 @@ func TestBulkInsertEqualsSysbenchs(t *testing.T) {
 		b.run(t, "ours", p, 2)
 		b.run(t, "theirs", p, 1)
 		var n, largest int64
-		if err := b.db.QueryRow("SELECT COUNT(*), MAX(id) FROM theirs.sbtest1").Scan(&n, &largest); err != nil || n != largest || n < 60_000+30_000 {
+		if err := b.db.QueryRow("SELECT COUNT(*), MAX(id) FROM theirs.sbtest1").Scan(&n, &largest); err != nil ||
+			n != largest || n < 60_000+30_000 {
 			t.Errorf("%d rows to %d, %v", n, largest, err)
 		}
 	})
@@ -455,7 +461,8 @@ func TestSegmentsEqualSysbenchs(t *testing.T) {
 	o := map[string]string{"table-size": strconv.Itoa(size), "random-points": strconv.Itoa(points)}
 	b.sysbench(t, "theirs", "select_random_points", "prepare", o)
 	list := b.record(t, func() {
-		b.sysbench(t, "theirs", "select_random_points", "run", o, "--rand-type=uniform", "--threads="+strconv.Itoa(threads), "--time=0", "--events=600")
+		b.sysbench(t, "theirs", "select_random_points", "run", o, "--rand-type=uniform", "--threads="+
+			strconv.Itoa(threads), "--time=0", "--events=600")
 	})
 	type ends struct{ first, last int64 }
 	of := map[int64]ends{}
@@ -532,7 +539,8 @@ func (b bench) same(t *testing.T, table string, rows bool) {
 		return
 	}
 	var a, z int
-	if err := b.db.QueryRow(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM ours.%[1]s), (SELECT COUNT(*) FROM theirs.%[1]s)", table)).Scan(&a, &z); err != nil || a != z {
+	if err := b.db.QueryRow(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM ours.%[1]s), (SELECT COUNT(*) FROM theirs.%[1]s)",
+		table)).Scan(&a, &z); err != nil || a != z {
 		t.Errorf("%s has %d rows, sysbench's %d: %v", table, a, z, err)
 	}
 }
@@ -555,7 +563,8 @@ func TestTablesAreSysbenchs(t *testing.T) {
 			b.sysbench(t, "ours", w.Name(), "cleanup", o)
 			for _, tb := range p.Tables {
 				var n int
-				if err := b.db.QueryRow("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA='ours' AND TABLE_NAME=?", tb.Name).Scan(&n); err != nil || n != 0 {
+				if err := b.db.QueryRow("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA='ours' "+
+					"AND TABLE_NAME=?", tb.Name).Scan(&n); err != nil || n != 0 {
 					t.Errorf("sysbench's cleanup leaves our %s: %v", tb.Name, err)
 				}
 			}

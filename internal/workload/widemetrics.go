@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// WideMetrics works on a table of measurements of many hosts, one row for each host every ten seconds and a column for each metric: wide
-// rows of numbers, most of which change little or not at all. The zero WideMetrics is the load; see WideMetricsLoad and the others.
+// WideMetrics works on a table of measurements of many hosts, one row for each host every ten seconds and a column for
+// each metric: wide rows of numbers, most of which change little or not at all. The zero WideMetrics is the load; see
+// WideMetricsLoad and the others.
 type WideMetrics struct{ operation dataOperation }
 
 // WideMetricsLoad inserts rows.
@@ -28,14 +29,16 @@ func (w WideMetrics) Name() string { return wideMetrics + "_" + w.operation.Stri
 // Title says what it does.
 func (w WideMetrics) Title() string {
 	return [...]string{
-		"inserts rows of metrics: a hundred columns of counters, gauges and rates", "reads a range of a table of metrics", "updates one row of a table of metrics",
+		"inserts rows of metrics: a hundred columns of counters, gauges and rates",
+		"reads a range of a table of metrics", "updates one row of a table of metrics",
 	}[w.operation]
 }
 
 // Options returns what it takes; every one of the three takes them all.
 func (w WideMetrics) Options() []Option {
 	return append(datasetOptions(w.operation, wideMetrics),
-		Option{Name: "metrics", Type: Number, Default: "100", Max: 500, Help: "columns for metrics, a fifth of each kind"},
+		Option{Name: "metrics", Type: Number, Default: "100", Max: 500, Help: "columns for metrics, a fifth of each " +
+			"kind"},
 		Option{Name: "hosts", Type: Number, Default: "100", Max: 1_000_000, Help: "hosts that are measured"})
 }
 
@@ -53,14 +56,19 @@ func (w WideMetrics) Build(given map[string]string) (*Plan, error) {
 		return nil, &OptionError{"metrics", v.Text("metrics"), "takes a number from 5: one of each kind"}
 	}
 	d := dataset{
-		name: wideMetrics, columns: []string{"id", "at", "host"}, index: "host, at", read: "at, host, counter_1, gauge_1, percent_1",
+		name: wideMetrics, columns: []string{"id", "at", "host"}, index: "host, at",
+		read: "at, host, counter_1, gauge_1, percent_1",
 		set:  "counter_1 = counter_1 + ?, gauge_1 = ?, percent_1 = ?",
 		fill: metricRows,
 		change: func(s source, args []Datum) {
-			args[0], args[1], args[2] = Int(int64(s.IntN(1000))), Int(int64(s.IntN(100_000))), Float(float64(s.IntN(10_001))/100)
+			args[0], args[1], args[2] = Int(int64(s.IntN(1000))), Int(int64(s.IntN(100_000))),
+				Float(float64(s.IntN(10_001))/100)
 		},
 	}
-	create := []string{"id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT", "at DATETIME NOT NULL", "host VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"}
+	create := []string{
+		"id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT", "at DATETIME NOT NULL",
+		"host VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL",
+	}
 	for m := range n {
 		k := metricColumns[m%metricKinds]
 		name := k.name + "_" + strconv.Itoa(m/metricKinds+1)
@@ -82,7 +90,11 @@ const (
 )
 
 var metricColumns = [metricKinds]struct{ name, kind string }{
-	{"counter", "BIGINT UNSIGNED NOT NULL"}, {"gauge", "INT NOT NULL"}, {"percent", "DOUBLE NOT NULL"}, {"rare", "BIGINT UNSIGNED"}, {"fixed", "INT UNSIGNED NOT NULL"},
+	{"counter", "BIGINT UNSIGNED NOT NULL"},
+	{"gauge", "INT NOT NULL"},
+	{"percent", "DOUBLE NOT NULL"},
+	{"rare", "BIGINT UNSIGNED"},
+	{"fixed", "INT UNSIGNED NOT NULL"},
 }
 
 // metricRows makes the columns from the time on.

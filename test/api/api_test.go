@@ -77,8 +77,13 @@ func playIn(t *testing.T, home string) *world {
 	}
 	v := &world{t: t, home: home, server: servers.Start(t, "mariadb", "performance_schema=ON"), said: &said{}}
 	v.client.Timeout = patience
-	v.server.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, v INT)", "INSERT INTO shop.orders (v) SELECT seq FROM shop.orders RIGHT JOIN (SELECT 1 seq UNION SELECT 2) x ON TRUE")
-	for _, a := range [][]string{{"target", "add", "shop", v.server.URL("root")}, {"target", "add", "down", "mysql://nobody@127.0.0.1:1"}, {"annotate", "begin", "--target", "shop"}} {
+	v.server.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, v INT)",
+		"INSERT INTO shop.orders (v) SELECT seq FROM shop.orders RIGHT JOIN (SELECT 1 seq UNION SELECT 2) x ON TRUE")
+	for _, a := range [][]string{
+		{"target", "add", "shop", v.server.URL("root")},
+		{"target", "add", "down", "mysql://nobody@127.0.0.1:1"},
+		{"annotate", "begin", "--target", "shop"},
+	} {
 		if out, err := v.dyno(a...); err != nil {
 			t.Fatalf("%v: %v\n%s", a, err, out)
 		}
@@ -214,8 +219,8 @@ type answer struct {
 	json any
 }
 
-// ask sends a request and holds the answer to the document: never a failure of the server's, a status that is told, JSON of the form that is
-// told.
+// ask sends a request and holds the answer to the document: never a failure of the server's, a status that is told,
+// JSON of the form that is told.
 func (v *world) ask(o operation, query url.Values, body, media string) answer {
 	v.t.Helper()
 	target := v.url + o.path
@@ -257,7 +262,8 @@ func (v *world) ask(o operation, query url.Values, body, media string) answer {
 		return a
 	}
 	if ref, ok := told["$ref"].(string); ok {
-		told = v.doc["components"].(map[string]any)["responses"].(map[string]any)[ref[strings.LastIndexByte(ref, '/')+1:]].(map[string]any)
+		told = v.doc["components"].(map[string]any)["responses"].(map[string]any)[ref[strings.LastIndexByte(ref,
+			'/')+1:]].(map[string]any)
 	}
 	form, ok := told["content"].(map[string]any)[kind].(map[string]any)
 	if !ok {
@@ -361,7 +367,11 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	v.post("/target/add", m{"name": "more", "url": "mysql://u@127.0.0.1:1"}, 201)
 	v.post("/target/remove", m{"name": "more"}, 200)
 	v.post("/annotate", m{"text": "here", "target": "shop"}, 201)
-	given := map[string]string{"target": "shop", "id": diagnosis, "name": "", "task": "watch", "flavor": "mysql", "panel": "", "kind": "", "schema": "shop", "user": "dyno", "limit": "5", "lines": "1", "points": "30", "step": "", "compare": "60", "full": "1", "with": "", "scale": "", "before": ""}
+	given := map[string]string{
+		"target": "shop", "id": diagnosis, "name": "", "task": "watch", "flavor": "mysql",
+		"panel": "", "kind": "", "schema": "shop", "user": "dyno", "limit": "5", "lines": "1", "points": "30",
+		"step": "", "compare": "60", "full": "1", "with": "", "scale": "", "before": "",
+	}
 	for _, o := range v.operations() {
 		if o.method != "GET" {
 			continue
@@ -394,12 +404,23 @@ func TestHostileRequests(t *testing.T) {
 	v := play(t)
 	v.up()
 	texts := []string{
-		"", " ", "nosuch", "\x00", "a\x00b", "\xff\xfe", "../../etc/passwd", "%00", "' OR 1=1 --", "\"; DROP TABLE x", "<script>alert(1)</script>", "\u202e\u2066", "null",
-		"-1", "0", "1e309", "NaN", "-Inf", "99999999999999999999", "9223372036854775807", "1e18", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "292277026596-12-04T15:30:08Z", "now", "-1h", "1h", "5m", "1000000d", strings.Repeat("a", 5000), "shop,shop", "shop\n", "sandbox:x", "sandbox:../../x", "mysql://u:p@h", "unix:///etc/passwd",
+		"", " ", "nosuch", "\x00", "a\x00b", "\xff\xfe", "../../etc/passwd", "%00", "' OR 1=1 --", "\"; DROP TABLE x",
+		"<script>alert(1)</script>", "\u202e\u2066", "null",
+		"-1", "0", "1e309", "NaN", "-Inf", "99999999999999999999", "9223372036854775807", "1e18",
+		"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "292277026596-12-04T15:30:08Z", "now", "-1h", "1h", "5m",
+		"1000000d", strings.Repeat("a", 5000), "shop,shop", "shop\n", "sandbox:x", "sandbox:../../x",
+		"mysql://u:p@h", "unix:///etc/passwd",
 	}
-	values := []any{nil, true, 0, -1, 1e300, "", "x", "\x00", []any{}, map[string]any{}, []any{1}, strings.Repeat("é", 3000)}
+	values := []any{
+		nil, true, 0, -1, 1e300, "", "x", "\x00",
+		[]any{},
+		map[string]any{},
+		[]any{1},
+		strings.Repeat("é", 3000),
+	}
 	for _, o := range v.operations() {
-		if o.path == base+"/discover" || o.path == base+"/user/add" { // the one is slow, the other would ask for logins from then on
+		if o.path == base+"/discover" || o.path == base+"/user/add" {
+			// the one is slow, the other would ask for logins from then on
 			continue
 		}
 		for name := range o.params() {
@@ -414,11 +435,18 @@ func TestHostileRequests(t *testing.T) {
 		if o.method != "POST" {
 			continue
 		}
-		for _, b := range []string{"", " ", "{", "null", "[]", "1", `"x"`, "{}{}", "{}x", `{"unknown":1}`, "{}", strings.Repeat("[", 20000), strings.Repeat(`{"a":`, 20000), "\x00", "\xff", `{"name":"\ud800"}`, `{"target":"shop","target":"down"}`} {
+		for _, b := range []string{
+			"", " ", "{", "null", "[]", "1", `"x"`, "{}{}", "{}x", `{"unknown":1}`, "{}",
+			strings.Repeat("[", 20000), strings.Repeat(`{"a":`, 20000), "\x00", "\xff", `{"name":"\ud800"}`,
+			`{"target":"shop","target":"down"}`,
+		} {
 			v.ask(o, nil, b, "application/json")
 			v.ask(o, nil, b, "application/json; charset=utf-8")
 		}
-		for _, m := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json-patch+json", "application/json;;"} {
+		for _, m := range []string{
+			"", "text/plain", "application/x-www-form-urlencoded",
+			"multipart/form-data; boundary=x", "application/json-patch+json", "application/json;;",
+		} {
 			if a := v.ask(o, nil, "{}", m); a.code != 415 {
 				t.Errorf("POST %s as %q: %d", o.path, m, a.code)
 			}
@@ -429,7 +457,10 @@ func TestHostileRequests(t *testing.T) {
 		props, _ := o.body()["properties"].(map[string]any)
 		for name := range props {
 			for _, x := range values {
-				m := map[string]any{"name": "x", "id": "x", "target": "down", "url": "mysql://u@127.0.0.1:1", "text": "x"}
+				m := map[string]any{
+					"name": "x", "id": "x", "target": "down", "url": "mysql://u@127.0.0.1:1",
+					"text": "x",
+				}
 				for k := range m {
 					if props[k] == nil {
 						delete(m, k)
@@ -474,7 +505,9 @@ func TestNoPasswordIsTaken(t *testing.T) {
 			continue
 		}
 		for _, body := range []string{
-			`{"name":"x","url":"mysql://u:` + secret + `@127.0.0.1:1"}`, `{"name":"x","url":"unix:///s?user=u&password=` + secret + `"}`, `{"name":"x","url":"mysql://u@h","password":"` + secret + `"}`,
+			`{"name":"x","url":"mysql://u:` + secret + `@127.0.0.1:1"}`,
+			`{"name":"x","url":"unix:///s?user=u&password=` + secret + `"}`,
+			`{"name":"x","url":"mysql://u@h","password":"` + secret + `"}`,
 		} {
 			a := v.ask(o, nil, body, "application/json")
 			if a.code != 400 || bytes.Contains(a.body, []byte(secret)) {

@@ -49,12 +49,14 @@ func labHome(t *testing.T) string {
 	return home
 }
 
-// lacking plants a table that is read whole for want of an index, and a load that does so until the test ends; it returns the finding
-// about it.
+// lacking plants a table that is read whole for want of an index, and a load that does so until the test ends; it
+// returns the finding about it.
 func (v *world) lacking() (f finding.Finding) {
 	v.t.Helper()
-	v.server.Exec(v.t, "USE shop", "CREATE TABLE parcels (id INT PRIMARY KEY AUTO_INCREMENT, depot INT NOT NULL, note VARCHAR(80) NOT NULL) ENGINE=InnoDB",
-		"INSERT INTO parcels (depot, note) SELECT seq % 1000, REPEAT('x', 60) FROM seq_1_to_60000", "ANALYZE TABLE parcels")
+	v.server.Exec(v.t, "USE shop", "CREATE TABLE parcels (id INT PRIMARY KEY AUTO_INCREMENT, depot INT NOT NULL, "+
+		"note VARCHAR(80) NOT NULL) ENGINE=InnoDB",
+		"INSERT INTO parcels (depot, note) SELECT seq % 1000, REPEAT('x', 60) FROM seq_1_to_60000",
+		"ANALYZE TABLE parcels")
 	db := v.server.DB(v.t, "shop")
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -63,7 +65,9 @@ func (v *world) lacking() (f finding.Finding) {
 		defer close(done)
 		for i := 0; ctx.Err() == nil; i++ {
 			var n int
-			_ = db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(note) FROM parcels WHERE depot = %d", i%1000)).Scan(&n) // it ends with the test
+			// it ends with the test
+			_ = db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(note) FROM parcels WHERE depot = %d", i%1000)).
+				Scan(&n)
 			select {
 			case <-ctx.Done():
 			case <-time.After(30 * time.Millisecond):
@@ -75,7 +79,8 @@ func (v *world) lacking() (f finding.Finding) {
 		var a struct {
 			Diagnosis struct{ Findings []finding.Finding }
 		}
-		if err := json.Unmarshal(v.ask(v.find("/findings"), url.Values{"target": {"shop"}}, "", "").body, &a); err != nil {
+		if err := json.Unmarshal(v.ask(v.find("/findings"), url.Values{"target": {"shop"}}, "", "").body,
+			&a); err != nil {
 			return err
 		}
 		for _, x := range a.Diagnosis.Findings {
@@ -91,8 +96,8 @@ func (v *world) lacking() (f finding.Finding) {
 	return f
 }
 
-// TestWhatWasDone carries a change out, proves it and takes it back, runs a load and an experiment, all for real, and holds what is told of
-// each to its schema.
+// TestWhatWasDone carries a change out, proves it and takes it back, runs a load and an experiment, all for real, and
+// holds what is told of each to its schema.
 func TestWhatWasDone(t *testing.T) {
 	v := playIn(t, labHome(t))
 	v.up()
@@ -133,7 +138,8 @@ func TestWhatWasDone(t *testing.T) {
 	_, proof := v.task("/prove", m{"id": change, "window": 5})
 	one("/report", proof)
 	var told struct{ Proofs []struct{ ID string } }
-	if err := json.Unmarshal(one("/change", change).body, &told); err != nil || len(told.Proofs) != 1 || told.Proofs[0].ID != proof {
+	if err := json.Unmarshal(one("/change", change).body, &told); err != nil || len(told.Proofs) != 1 ||
+		told.Proofs[0].ID != proof {
 		t.Errorf("the change tells of %+v, not of the proof %s: %v", told, proof, err)
 	}
 	if got := first("documents", "id"); got != proof {
@@ -144,7 +150,8 @@ func TestWhatWasDone(t *testing.T) {
 	one("/change", change)
 
 	for _, args := range [][]string{{"prepare"}, {"run", "--threads=1", "--time=1"}} {
-		args = append([]string{"load", "oltp_point_select"}, append(args, "--target", "shop", "--tables=1", "--table-size=100")...)
+		args = append([]string{"load", "oltp_point_select"}, append(args, "--target", "shop", "--tables=1",
+			"--table-size=100")...)
 		// One that was held up by its own machine has an exit code of its own, and is kept all the same.
 		if out, err := v.dyno(args...); err != nil && args[2] == "prepare" {
 			t.Fatalf("%v: %v\n%s", args, err, out)

@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// fits holds a value that came as JSON to a schema of the document. Members that the schema does not name do not fit: they are not documented.
+// fits holds a value that came as JSON to a schema of the document. Members that the schema does not name do not fit:
+// they are not documented.
 func fits(doc, schema map[string]any, v any, at string) error {
 	if ref, ok := schema["$ref"].(string); ok {
-		x, ok := doc["components"].(map[string]any)["schemas"].(map[string]any)[strings.TrimPrefix(ref, "#/components/schemas/")].(map[string]any)
+		x, ok := doc["components"].(map[string]any)["schemas"].(map[string]any)[strings.TrimPrefix(ref,
+			"#/components/schemas/")].(map[string]any)
 		if !ok {
 			return fmt.Errorf("%s: there is no %s", at, ref)
 		}
@@ -56,6 +58,9 @@ func fits(doc, schema map[string]any, v any, at string) error {
 		is = "boolean"
 	case string:
 		is = "string"
+		if all, ok := schema["enum"].([]any); ok && !slices.Contains(all, any(x)) {
+			return fmt.Errorf("%s: %q is none of %v", at, x, all)
+		}
 		if schema["format"] == "date-time" {
 			if _, err := time.Parse(time.RFC3339Nano, x); err != nil {
 				return fmt.Errorf("%s: %q is no time", at, x)

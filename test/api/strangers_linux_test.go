@@ -63,7 +63,8 @@ func (x *trap) serve(c net.Conn) {
 	x.came++
 	x.mu.Unlock()
 	packet := func(n byte, body string) { _, _ = c.Write(append([]byte{byte(len(body)), 0, 0, n}, body...)) }
-	packet(0, "\x0a9.7.4\x00\x01\x00\x00\x00"+salt[:8]+"\x00\x00\xa2\x21\x02\x00\x08\x00\x15"+strings.Repeat("\x00", 10)+salt[8:]+"\x00mysql_native_password\x00")
+	packet(0, "\x0a9.7.4\x00\x01\x00\x00\x00"+salt[:8]+"\x00\x00\xa2\x21\x02\x00\x08\x00\x15"+strings.Repeat("\x00",
+		10)+salt[8:]+"\x00mysql_native_password\x00")
 	b := make([]byte, 4096)
 	n, err := c.Read(b)
 	if err != nil {
@@ -109,7 +110,8 @@ func serveAlone(t *testing.T, args ...string) *lone {
 	if err := os.Mkdir(filepath.Join(v.home, "credentials"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(dyno, append([]string{"serve", "--listen", "127.0.0.1:0", "--discover=/nowhere", "--judge=0"}, args...)...)
+	c := exec.Command(dyno, append([]string{"serve", "--listen", "127.0.0.1:0", "--discover=/nowhere", "--judge=0"},
+		args...)...)
 	c.Env = v.env()
 	c.Stdout, c.Stderr = v.said, v.said
 	if err := c.Start(); err != nil {
@@ -132,7 +134,8 @@ func serveAlone(t *testing.T, args ...string) *lone {
 }
 
 func (v *lone) env() []string {
-	return append(os.Environ(), "DYNO_HOME="+v.home, "HOME="+v.home, "DYNO_PASSWORD=", "MYSQL_PWD=implied8", "SHOP_TOKEN=foreign7", "DYNO_TARGET_SHOP=bound77")
+	return append(os.Environ(), "DYNO_HOME="+v.home, "HOME="+v.home, "DYNO_PASSWORD=", "MYSQL_PWD=implied8",
+		"SHOP_TOKEN=foreign7", "DYNO_TARGET_SHOP=bound77")
 }
 
 func (v *lone) write(name, text string) string {
@@ -180,17 +183,24 @@ func (v *lone) get(c *http.Client, path string) (code int) {
 	return r.StatusCode
 }
 
-// TestStrangersOfThisMachineAreKeptOut: without users another account gets nothing, and what it would have Dyno send arrives nowhere.
+// TestStrangersOfThisMachineAreKeptOut: without users another account gets nothing, and what it would have Dyno send
+// arrives nowhere.
 func TestStrangersOfThisMachineAreKeptOut(t *testing.T) {
 	v, x := serveAlone(t), newTrap(t)
 	stranger := program.Stranger(t)
-	for _, body := range []map[string]any{{"url": "mysql://" + x.address}, {"url": "mysql://" + x.address, "password_env": "SHOP_TOKEN"}} {
+	for _, body := range []map[string]any{{"url": "mysql://" + x.address}, {
+		"url":          "mysql://" + x.address,
+		"password_env": "SHOP_TOKEN",
+	}} {
 		code, text := v.post(stranger, "/target/check", body)
 		if code != http.StatusUnauthorized || !strings.Contains(text, "dyno user add") {
 			t.Errorf("as nobody, %v: %d %s", body, code, text)
 		}
 	}
-	if code, text := v.post(stranger, "/user/add", map[string]any{"name": "eve", "role": "operator", "password": "three green bottles 7"}); code != http.StatusUnauthorized {
+	if code, text := v.post(stranger, "/user/add", map[string]any{
+		"name": "eve", "role": "operator",
+		"password": "three green bottles 7",
+	}); code != http.StatusUnauthorized {
 		t.Errorf("a stranger adds the first user: %d %s", code, text)
 	}
 	if code := v.get(stranger, "/metrics"); code != http.StatusUnauthorized {
@@ -204,7 +214,8 @@ func TestStrangersOfThisMachineAreKeptOut(t *testing.T) {
 	}
 }
 
-// TestSecretsStayWhereTheyBelong: what an operator asks for over HTTP sends no secret to a server that it was not kept for.
+// TestSecretsStayWhereTheyBelong: what an operator asks for over HTTP sends no secret to a server that it was not kept
+// for.
 func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	v, x, other := serveAlone(t), newTrap(t), newTrap(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -214,9 +225,12 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	mine := trapOn(t, l)
 	secrets := []string{"implied7", "implied8", "foreign7", "bound77", "kept777", "file777"}
 	outside := v.write("outside.cnf", "[client]\nuser=dba\npassword=kept777\n")
-	v.write("credentials/shop.cnf", "[client]\nuser=dba\npassword=file777\nhost=127.0.0.1\nport="+strings.TrimPrefix(mine.address, "127.0.0.1:")+"\n")
+	v.write("credentials/shop.cnf", "[client]\nuser=dba\npassword=file777\nhost=127.0.0.1\nport="+
+		strings.TrimPrefix(mine.address, "127.0.0.1:")+"\n")
 	// The owner's own word at the command line says where the file's password goes.
-	if out, err := v.dyno("target", "add", "kept", "mysql://"+other.address, "--from-defaults", outside); err == nil || !strings.Contains(out, "kept stays in the inventory") { // the other end lets nobody in
+	if out, err := v.dyno("target", "add", "kept", "mysql://"+other.address, "--from-defaults", outside); err == nil ||
+		!strings.Contains(out, "kept stays in the inventory") {
+		// the other end lets nobody in
 		t.Fatalf("%v\n%s", err, out)
 	}
 	check := func(want int, why string, body map[string]any) {
@@ -252,12 +266,16 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	check(400, "ssh", map[string]any{"url": "mysql://db1/?ssh=ssh://root@127.0.0.1:1"})
 	check(404, "", map[string]any{"name": url}) // a URL is no name
 	for _, path := range []string{"/diagnose", "/apply"} {
-		if code, text := v.post(http.DefaultClient, path, map[string]any{"target": url, "finding": "f-1"}); path == "/apply" && code < 400 {
+		if code, text := v.post(http.DefaultClient, path, map[string]any{"target": url, "finding": "f-1"}); path ==
+			"/apply" && code < 400 {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
 	}
 	// A file that names its server goes there, and nowhere else.
-	code, text := v.post(http.DefaultClient, "/target/check", map[string]any{"url": "mysql://" + mine.address, "defaults_file": "shop.cnf"})
+	code, text := v.post(http.DefaultClient, "/target/check", map[string]any{
+		"url":           "mysql://" + mine.address,
+		"defaults_file": "shop.cnf",
+	})
 	if code != http.StatusOK {
 		t.Errorf("a file in its place: %d %s", code, text)
 	}
@@ -265,7 +283,8 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	_, others := x.told()
 	for _, s := range secrets {
 		if strings.Contains(heard, proofOf(s)) != (s == "file777") || strings.Contains(others, proofOf(s)) {
-			t.Errorf("%s: the server that it was not kept for, or not the one that it was, got it: %q %q", s, heard, others)
+			t.Errorf("%s: the server that it was not kept for, or not the one that it was, got it: %q %q", s, heard,
+				others)
 		}
 	}
 	if !strings.Contains(heard, "dba") {
@@ -276,8 +295,8 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// TestSetPasswords sets passwords over HTTP: each goes to the address that it was given for and nowhere else, none comes back, and none
-// outlives its target.
+// TestSetPasswords sets passwords over HTTP: each goes to the address that it was given for and nowhere else, none
+// comes back, and none outlives its target.
 func TestSetPasswords(t *testing.T) {
 	own := func() *trap { // newTrap's are of another account, which gets no password at all
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -299,15 +318,20 @@ func TestSetPasswords(t *testing.T) {
 	post := func(path string, want int, why string, body map[string]any) {
 		t.Helper()
 		code, text := v.post(http.DefaultClient, path, body)
-		if code != want || !strings.Contains(text, why) || strings.Contains(text, first) || strings.Contains(text, second) {
+		if code != want || !strings.Contains(text, why) || strings.Contains(text, first) ||
+			strings.Contains(text, second) {
 			t.Errorf("%s: %d %s, want %d with %q and no password", path, code, text, want, why)
 		}
 	}
 	at := func(x *trap) string { return "mysql://dba@" + x.address + "/" }
 	post("/target/password", 404, "", map[string]any{"name": "nobody", "password": first})
 	post("/target/password", 400, "needed", map[string]any{"name": "shop", "url": at(here), "password": ""})
-	post("/target/password", 400, "user", map[string]any{"name": "shop", "url": "mysql://" + here.address, "password": first})
-	post("/target/password", 400, "ssh", map[string]any{"name": "shop", "url": at(here) + "?ssh=ssh://root@127.0.0.1:1", "password": first})
+	post("/target/password", 400, "user", map[string]any{"name": "shop", "url": "mysql://" +
+		here.address, "password": first})
+	post("/target/password", 400, "ssh", map[string]any{
+		"name": "shop", "url": at(here) + "?ssh=ssh://root@127.0.0.1:1",
+		"password": first,
+	})
 	post("/target/password", 200, `"name":"shop"`, map[string]any{"name": "shop", "url": at(here), "password": first})
 	post("/target/check", 200, "", map[string]any{"name": "shop"})
 	if all := files(); len(all) != 1 {

@@ -14,8 +14,8 @@ import (
 // What the program may cost. They are promises to people, not targets: raise one only with its reason.
 const (
 	maxBytes = 60e6 // download and disk
-	// Of a start, which scripts and prompts wait for: what packages do before the program begins. The CPU time of it, 30 ms at most, is
-	// measured by bench/start.sh: a busy machine counts it double.
+	// Of a start, which scripts and prompts wait for: what packages do before the program begins. The CPU time of it,
+	// 30 ms at most, is measured by bench/start.sh: a busy machine counts it double.
 	maxInitAllocs = 9_000
 	maxInitBytes  = 2_200_000
 )
@@ -45,20 +45,23 @@ func TestBudget(t *testing.T) {
 	}
 
 	cmd := exec.Command(path, "--help")
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GODEBUG=inittrace=1") // a line for each package: init NAME @1 ms, 0.1 ms clock, 2 bytes, 3 allocs
+	// a line for each package: init NAME @1 ms, 0.1 ms clock, 2 bytes, 3 allocs
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GODEBUG=inittrace=1")
 	var trace bytes.Buffer
 	cmd.Stderr = &trace
 	if out, err := cmd.Output(); err != nil || len(out) == 0 {
 		t.Fatalf("--help: %v\n%s", err, out)
 	}
 	packages, size, allocs := 0, 0, 0
-	for _, m := range regexp.MustCompile(`(?m)^init \S+ .* (\d+) bytes, (\d+) allocs$`).FindAllStringSubmatch(trace.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^init \S+ .* (\d+) bytes, (\d+) allocs$`).
+		FindAllStringSubmatch(trace.String(), -1) {
 		n, _ := strconv.Atoi(m[1])
 		k, _ := strconv.Atoi(m[2])
 		packages, size, allocs = packages+1, size+n, allocs+k
 	}
 	t.Logf("%d packages are set up with %d allocations of %d bytes", packages, allocs, size)
 	if packages < 50 || size > maxInitBytes || allocs > maxInitAllocs {
-		t.Errorf("%d packages are set up with %d allocations of %d bytes, at most %d of %d:\n%s", packages, allocs, size, maxInitAllocs, maxInitBytes, &trace)
+		t.Errorf("%d packages are set up with %d allocations of %d bytes, at most %d of %d:\n%s", packages, allocs,
+			size, maxInitAllocs, maxInitBytes, &trace)
 	}
 }

@@ -14,15 +14,16 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// helpers are the functions that the scripts below use, written before each of them: nothing of a test stays in the page.
+// helpers are the functions that the scripts below use, written before each of them: nothing of a test stays in the
+// page.
 const helpers = `
 const seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length > 0; // what a closed fold holds has a box, and is not seen
 const find = (css) => { const all = [...document.querySelectorAll(css)]; return all.find(seen) ?? null; };
 const flat = (s) => (s ?? '').replace(/\s+/g, ' ').trim();
 `
 
-// Open goes to a path with query of the page's host, or to a whole URL, and waits until the document is loaded. What the page fetches
-// afterwards is Wait's.
+// Open goes to a path with query of the page's host, or to a whole URL, and waits until the document is loaded. What
+// the page fetches afterwards is Wait's.
 func (b *Tab) Open(path string) {
 	b.t.Helper()
 	u, err := b.base.Parse(path)
@@ -73,7 +74,8 @@ func (b *Tab) Param(name string) string {
 	return u.Query().Get(name)
 }
 
-// Wait waits until an element that matches a CSS selector is seen, or a text is, in whatever case and wherever lines break.
+// Wait waits until an element that matches a CSS selector is seen, or a text is, in whatever case and wherever lines
+// break.
 func (b *Tab) Wait(what string) {
 	b.t.Helper()
 	b.Until("wait for "+what, func() error {
@@ -112,7 +114,8 @@ func (b *Tab) WaitText(css, part string) {
 	b.t.Helper()
 	b.Until(fmt.Sprintf("wait for %q in %s", part, css), func() error {
 		var got string
-		if err := b.try(call(`(css) => {`+helpers+` const e = find(css); return e ? flat(e.innerText) : ''; }`, css), &got); err != nil {
+		if err := b.try(call(`(css) => {`+helpers+` const e = find(css); return e ? flat(e.innerText) : ''; }`, css),
+			&got); err != nil {
 			return err
 		}
 		if !strings.Contains(strings.ToLower(got), strings.ToLower(strings.Join(strings.Fields(part), " "))) {
@@ -122,7 +125,8 @@ func (b *Tab) WaitText(css, part string) {
 	})
 }
 
-// Settle waits until the page has what it asked for: no request has been under way for a moment, and nothing stands in for what comes.
+// Settle waits until the page has what it asked for: no request has been under way for a moment, and nothing stands in
+// for what comes.
 func (b *Tab) Settle() {
 	b.t.Helper()
 	var quiet time.Time
@@ -131,7 +135,8 @@ func (b *Tab) Settle() {
 		n := len(b.flying)
 		b.mu.Unlock()
 		var bones int
-		err := b.try(`(() => {`+helpers+` return document.readyState !== 'complete' ? 1 : [...document.querySelectorAll('.loading, [aria-busy=true]')].filter(seen).length; })()`, &bones)
+		err := b.try(`(() => {`+helpers+
+			` return document.readyState !== 'complete' ? 1 : [...document.querySelectorAll('.loading, [aria-busy=true]')].filter(seen).length; })()`, &bones)
 		switch {
 		case err != nil:
 		case n > 0:
@@ -169,7 +174,8 @@ func (b *Tab) Text(css string) string {
 	b.t.Helper()
 	var got *string
 	b.Until("read "+css, func() error {
-		if err := b.try(call(`(css) => {`+helpers+` const e = find(css); return e ? e.innerText.trim() : null; }`, css), &got); err != nil {
+		if err := b.try(call(`(css) => {`+helpers+` const e = find(css); return e ? e.innerText.trim() : null; }`, css),
+			&got); err != nil {
 			return err
 		}
 		if got == nil {
@@ -180,11 +186,13 @@ func (b *Tab) Text(css string) string {
 	return *got
 }
 
-// Texts returns the texts of all seen elements that match css now, with single spaces for whatever stands between words.
+// Texts returns the texts of all seen elements that match css now, with single spaces for whatever stands between
+// words.
 func (b *Tab) Texts(css string) []string {
 	b.t.Helper()
 	var all []string
-	b.Eval(call(`(css) => {`+helpers+` return [...document.querySelectorAll(css)].filter(seen).map((e) => flat(e.innerText)); }`, css), &all)
+	b.Eval(call(`(css) => {`+helpers+
+		` return [...document.querySelectorAll(css)].filter(seen).map((e) => flat(e.innerText)); }`, css), &all)
 	return all
 }
 
@@ -207,7 +215,8 @@ func (b *Tab) Attr(css, name string) string {
 
 type point struct{ X, Y, W, H float64 }
 
-// place waits until a point of the element that a script finds can be hit by a mouse, and returns its rectangle in the window.
+// place waits until a point of the element that a script finds can be hit by a mouse, and returns its rectangle in the
+// window.
 func (b *Tab) place(what, finder string) point {
 	b.t.Helper()
 	var p struct {
@@ -260,21 +269,23 @@ func (b *Tab) press(what, finder string) {
 	p := b.place(what, finder)
 	x, y := p.X+p.W/2, p.Y+p.H/2
 	one := chromedp.ClickCount(1)
-	b.do("click "+what, b.mouse(input.MouseMoved, x, y), b.mouse(input.MousePressed, x, y, chromedp.ButtonLeft, one), b.mouse(input.MouseReleased, x, y, chromedp.ButtonLeft, one))
+	b.do("click "+what, b.mouse(input.MouseMoved, x, y), b.mouse(input.MousePressed, x, y, chromedp.ButtonLeft, one),
+		b.mouse(input.MouseReleased, x, y, chromedp.ButtonLeft, one))
 }
 
 // Click clicks the middle of the first seen element that matches css, with the mouse, once it can be reached.
 func (b *Tab) Click(css string) { b.t.Helper(); b.press(css, byCSS(css)) }
 
-// ClickText clicks what carries these words, or a label with them: a button, link, tab, row or head of a column. The whole words win
-// over their beginning, and that over a part.
+// ClickText clicks what carries these words, or a label with them: a button, link, tab, row or head of a column. The
+// whole words win over their beginning, and that over a part.
 func (b *Tab) ClickText(words string) { b.t.Helper(); b.press(words, byText(words)) }
 
 // Hover moves the mouse to a place within an element: 0 is its left or top edge, 1 the other one.
 func (b *Tab) Hover(css string, x, y float64) {
 	b.t.Helper()
 	p := b.place(css, byCSS(css))
-	b.do("hover over "+css, b.mouse(input.MouseMoved, p.X+p.W*x-1, p.Y+p.H*y), b.mouse(input.MouseMoved, p.X+p.W*x, p.Y+p.H*y))
+	b.do("hover over "+css, b.mouse(input.MouseMoved, p.X+p.W*x-1, p.Y+p.H*y),
+		b.mouse(input.MouseMoved, p.X+p.W*x, p.Y+p.H*y))
 }
 
 // Drag drags the mouse through an element at half its height from one part of its width to another.
@@ -283,19 +294,26 @@ func (b *Tab) Drag(css string, from, to float64) {
 	p := b.place(css, byCSS(css))
 	y, x := p.Y+p.H/2, func(f float64) float64 { return p.X + p.W*f }
 	one := chromedp.ClickCount(1)
-	b.do("drag through "+css, b.mouse(input.MouseMoved, x(from), y), b.mouse(input.MousePressed, x(from), y, chromedp.ButtonLeft, one),
-		b.mouse(input.MouseMoved, x((from+to)/2), y, chromedp.ButtonLeft), b.mouse(input.MouseMoved, x(to), y, chromedp.ButtonLeft),
+	b.do("drag through "+css, b.mouse(input.MouseMoved, x(from), y), b.mouse(input.MousePressed, x(from), y,
+		chromedp.ButtonLeft, one),
+		b.mouse(input.MouseMoved, x((from+to)/2), y, chromedp.ButtonLeft), b.mouse(input.MouseMoved, x(to),
+			y, chromedp.ButtonLeft),
 		b.mouse(input.MouseReleased, x(to), y, chromedp.ButtonLeft, one))
 }
 
 // Keys by the names that KeyboardEvent.key has for them.
 var keys = map[string]string{
-	"Enter": kb.Enter, "Tab": kb.Tab, "Escape": kb.Escape, "Backspace": kb.Backspace, "Delete": kb.Delete, "Home": kb.Home, "End": kb.End,
-	"PageUp": kb.PageUp, "PageDown": kb.PageDown, "ArrowUp": kb.ArrowUp, "ArrowDown": kb.ArrowDown, "ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight,
+	"Enter": kb.Enter, "Tab": kb.Tab, "Escape": kb.Escape, "Backspace": kb.Backspace, "Delete": kb.Delete,
+	"Home": kb.Home, "End": kb.End,
+	"PageUp": kb.PageUp, "PageDown": kb.PageDown, "ArrowUp": kb.ArrowUp, "ArrowDown": kb.ArrowDown,
+	"ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight,
 	"Space": " ",
 }
 
-var modifiers = map[string]input.Modifier{"Shift": input.ModifierShift, "Control": input.ModifierCtrl, "Alt": input.ModifierAlt, "Meta": input.ModifierMeta}
+var modifiers = map[string]input.Modifier{
+	"Shift": input.ModifierShift, "Control": input.ModifierCtrl,
+	"Alt": input.ModifierAlt, "Meta": input.ModifierMeta,
+}
 
 // Key presses keys one after the other: "g", "Enter", "Shift+Tab", "Control+a". They go to whatever has the focus.
 func (b *Tab) Key(names ...string) {
@@ -322,8 +340,8 @@ func (b *Tab) Key(names ...string) {
 	}
 }
 
-// stroke is a key pressed and released. The letter comes with the press, as from a keyboard: a page that takes the press for itself
-// gets no letter.
+// stroke is a key pressed and released. The letter comes with the press, as from a keyboard: a page that takes the
+// press for itself gets no letter.
 func stroke(r rune, o []chromedp.KeyOption) (all []*input.DispatchKeyEventParams) {
 	for _, k := range kb.Encode(r) {
 		for _, f := range o {

@@ -1,7 +1,8 @@
-// Package browser gives tests a real Chromium: one process for all tests of a package, in which every tab is a person of its own, with
-// cookies and storage that no other tab sees.
+// Package browser gives tests a real Chromium: one process for all tests of a package, in which every tab is a person
+// of its own, with cookies and storage that no other tab sees.
 //
-// What a page complains of (errors on the console, uncaught exceptions, dialogs, requests to other hosts) fails the test that opened it.
+// What a page complains of (errors on the console, uncaught exceptions, dialogs, requests to other hosts) fails the
+// test that opened it.
 package browser
 
 import (
@@ -55,11 +56,15 @@ func Start() (*Browser, error) {
 		return nil, err
 	}
 	alloc, endAlloc := chromedp.NewExecAllocator(context.Background(),
-		chromedp.ExecPath(bin), chromedp.UserDataDir(dir), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
-		chromedp.Flag("headless", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.ExecPath(bin), chromedp.UserDataDir(dir), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.NoDefaultBrowserCheck,
+		chromedp.Flag("headless", true), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
 		// Tabs that are not in front run as if they were: tests share the browser.
-		chromedp.Flag("disable-background-timer-throttling", true), chromedp.Flag("disable-backgrounding-occluded-windows", true),
+		chromedp.Flag("disable-background-timer-throttling", true),
+		chromedp.Flag("disable-backgrounding-occluded-windows", true),
 		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-features", "Translate"),
 		chromedp.Flag("enable-precise-memory-info", true), chromedp.WSURLReadTimeout(time.Minute))
 	ctx, end := chromedp.NewContext(alloc)
@@ -75,7 +80,8 @@ func Start() (*Browser, error) {
 		}
 		return err
 	}}
-	// The kernel ends the browser with the thread that started it, and threads end: those on which a test is another account do.
+	// The kernel ends the browser with the thread that started it, and threads end: those on which a test is another
+	// account do.
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()

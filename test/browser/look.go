@@ -35,7 +35,9 @@ func (b *Tab) Light() { b.t.Helper(); b.scheme("light") }
 
 func (b *Tab) scheme(s string) {
 	b.t.Helper()
-	b.do("set the theme", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s}}))
+	b.do("set the theme", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: s},
+	}))
 }
 
 // Paper shows the page as it is printed, on a sheet of A4.
@@ -59,14 +61,15 @@ func (b *Tab) ShotAll(name string) string {
 	var png []byte
 	b.do("take a picture", chromedp.ActionFunc(func(ctx context.Context) error {
 		var err error
-		png, err = page.CaptureScreenshot().WithFormat(page.CaptureScreenshotFormatPng).WithCaptureBeyondViewport(true).WithFromSurface(true).Do(ctx)
+		png, err = page.CaptureScreenshot().WithFormat(page.CaptureScreenshotFormatPng).WithCaptureBeyondViewport(true).
+			WithFromSurface(true).Do(ctx)
 		return err
 	}))
 	return b.write(name, png)
 }
 
-// Axe fails the test for everything of serious or critical impact that axe-core finds in the page as it is; css, if given, are the
-// parts that are looked at.
+// Axe fails the test for everything of serious or critical impact that axe-core finds in the page as it is; css, if
+// given, are the parts that are looked at.
 func (b *Tab) Axe(css ...string) {
 	b.t.Helper()
 	for _, v := range b.Violations(css...) {
@@ -126,7 +129,8 @@ func (b *Tab) Violations(css ...string) []string {
 				all = append(all, fmt.Sprintf("%s %s: %d more", v.Impact, v.ID, len(v.Nodes)-i))
 				break
 			}
-			all = append(all, fmt.Sprintf("%s %s: %s: %s (%s)", v.Impact, v.ID, v.Help, short(n.HTML, 300), strings.Join(strings.Fields(n.FailureSummary), " ")))
+			all = append(all, fmt.Sprintf("%s %s: %s: %s (%s)", v.Impact, v.ID, v.Help, short(n.HTML, 300),
+				strings.Join(strings.Fields(n.FailureSummary), " ")))
 		}
 	}
 	return all
@@ -147,15 +151,16 @@ func axeFile() string {
 // ThreadSeconds is the CPU time that the tab's main thread has used, in seconds.
 func (b *Tab) ThreadSeconds() (s float64) {
 	b.t.Helper()
-	b.do("read the time of the thread", performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks), chromedp.ActionFunc(func(ctx context.Context) error {
-		all, err := performance.GetMetrics().Do(ctx)
-		for _, m := range all {
-			if m.Name == "TaskDuration" {
-				s = m.Value
+	b.do("read the time of the thread", performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			all, err := performance.GetMetrics().Do(ctx)
+			for _, m := range all {
+				if m.Name == "TaskDuration" {
+					s = m.Value
+				}
 			}
-		}
-		return err
-	}))
+			return err
+		}))
 	return s
 }
 
@@ -163,6 +168,7 @@ func (b *Tab) ThreadSeconds() (s float64) {
 func (b *Tab) Sideways() int {
 	b.t.Helper()
 	var n int
-	b.Eval(`Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - document.documentElement.clientWidth`, &n)
+	b.Eval(
+		`Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - document.documentElement.clientWidth`, &n)
 	return max(0, n)
 }

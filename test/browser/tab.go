@@ -27,12 +27,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Patience is how long a tab waits for what a test asks of it: a look at a server with its judgement, a change with its verification, on
-// machines that may be slow and busy. Only a test that fails ever waits so long.
+// Patience is how long a tab waits for what a test asks of it: a look at a server with its judgement, a change with its
+// verification, on machines that may be slow and busy. Only a test that fails ever waits so long.
 const Patience = 2 * time.Minute
 
-// Tab is a page in the browser that belongs to one test. Its methods fail the test when something does not happen in time, and then
-// tell where the tab is, what it shows and what it complained of, and keep a picture.
+// Tab is a page in the browser that belongs to one test. Its methods fail the test when something does not happen in
+// time, and then tell where the tab is, what it shows and what it complained of, and keep a picture.
 type Tab struct {
 	t       testing.TB
 	browser *Browser
@@ -50,8 +50,8 @@ type Tab struct {
 	flying   map[network.RequestID]bool // requests without an answer, but for the stream of events
 }
 
-// Tab opens a tab of a new person, 1280 by 800, light, that is closed with the test. Paths that it opens are those of base, and base is
-// the only host it may ask anything.
+// Tab opens a tab of a new person, 1280 by 800, light, that is closed with the test. Paths that it opens are those of
+// base, and base is the only host it may ask anything.
 func (b *Browser) Tab(t testing.TB, base string) *Tab {
 	t.Helper()
 	var person cdp.BrowserContextID
@@ -142,7 +142,8 @@ func (b *Tab) hear(ev any) {
 				words = append(words, string(a.Value))
 			}
 		}
-		b.note(ev.Type == runtime.APITypeError || ev.Type == runtime.APITypeAssert, "console.%s: %s", ev.Type, strings.Join(words, " "))
+		b.note(ev.Type == runtime.APITypeError || ev.Type == runtime.APITypeAssert, "console.%s: %s", ev.Type,
+			strings.Join(words, " "))
 	case *runtime.EventExceptionThrown:
 		b.note(true, "uncaught: %s", ev.ExceptionDetails.Error())
 	case *log.EventEntryAdded:
@@ -203,8 +204,8 @@ func (b *Tab) asked(raw string) {
 	}
 }
 
-// Allow lets complaints pass that match a regular expression, also earlier ones: of a page that is asked for something that is not
-// there, a browser itself says so on the console.
+// Allow lets complaints pass that match a regular expression, also earlier ones: of a page that is asked for something
+// that is not there, a browser itself says so on the console.
 func (b *Tab) Allow(expr string) {
 	b.t.Helper()
 	re, err := regexp.Compile(expr)
@@ -338,7 +339,8 @@ func (b *Tab) keep() string {
 	b.shown = true
 	var sb strings.Builder
 	var seen struct{ URL, Title, Text string }
-	if err := b.try(`({URL: location.href, Title: document.title, Text: document.body ? document.body.innerText : ""})`, &seen); err != nil {
+	if err := b.try(`({URL: location.href, Title: document.title, Text: document.body ? document.body.innerText : ""})`,
+		&seen); err != nil {
 		fmt.Fprintf(&sb, "the tab does not answer: %v\n", err)
 	} else {
 		fmt.Fprintf(&sb, "at %s %q it shows:\n%s\n", seen.URL, seen.Title, short(strings.TrimSpace(seen.Text), 3000))

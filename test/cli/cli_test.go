@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 		"dyno": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			os.Exit(cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Getenv, "test"))
+			os.Exit(cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Getenv,
+				"test"))
 		},
 	})
 }
@@ -35,8 +36,9 @@ func TestMain(m *testing.M) {
 //	status CODE COMMAND…	run a command that must end with the code, "any" for one that ends as it will
 //	paragraph		stderr of the last status is one paragraph, "dyno: ….", no longer than a person reads
 //
-// and the variables SOCKET (a MariaDB with user root and no password; user reader with the password secret and no grants), PORT, MYSQL (socket
-// of a MySQL), IDLE (of a MariaDB of which nobody but the script on diagnoses asks anything) and FREEPORT (nothing listens there).
+// and the variables SOCKET (a MariaDB with user root and no password; user reader with the password secret and no
+// grants), PORT, MYSQL (socket of a MySQL), IDLE (of a MariaDB of which nobody but the script on diagnoses asks
+// anything) and FREEPORT (nothing listens there).
 func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")

@@ -70,8 +70,8 @@ func (c *comparison) trials(t *testing.T, n int) {
 	}
 }
 
-// TestCompareTwice begins a comparison beside another one: it is refused while the other one runs, and not when that was killed. Then it tells
-// of the server that is left, and leaves it alone.
+// TestCompareTwice begins a comparison beside another one: it is refused while the other one runs, and not when that
+// was killed. Then it tells of the server that is left, and leaves it alone.
 func TestCompareTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")
@@ -92,7 +92,8 @@ func TestCompareTwice(t *testing.T) {
 		t.Errorf("beside another one it says %s", second.lines.Text())
 	}
 	_ = second.cmd.Wait()
-	want := fmt.Sprintf("experiment %s (process %d) runs on this machine", filepath.Base(dirs[0]), first.cmd.Process.Pid)
+	want := fmt.Sprintf("experiment %s (process %d) runs on this machine",
+		filepath.Base(dirs[0]), first.cmd.Process.Pid)
 	if code := second.cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(second.said.String(), want) {
 		t.Errorf("exit %d: %s; want %q", code, second.said.String(), want)
 	}
@@ -104,7 +105,8 @@ func TestCompareTwice(t *testing.T) {
 		// It is held while it is looked at, or it could have gone on before it is killed.
 		first.cmd.Process.Signal(syscall.SIGSTOP)
 		held := time.Now()
-		if all := inState(t, y, sandbox.Running); len(all) > 0 && held.Sub(all[0].Started) < 500*time.Millisecond { // its load takes longer
+		if all := inState(t, y, sandbox.Running); len(all) > 0 && held.Sub(all[0].Started) < 500*time.Millisecond {
+			// its load takes longer
 			break
 		}
 		first.cmd.Process.Signal(syscall.SIGCONT)
@@ -132,7 +134,8 @@ func TestCompareTwice(t *testing.T) {
 	}
 	third.cmd.Wait()
 	var r trial.Result
-	if err := json.Unmarshal([]byte(last), &r); err != nil || !strings.Contains(strings.Join(r.Warnings, "\n"), want) || !told {
+	if err := json.Unmarshal([]byte(last), &r); err != nil || !strings.Contains(strings.Join(r.Warnings, "\n"), want) ||
+		!told {
 		t.Errorf("said: %v, warnings %q, %v; want %q", told, r.Warnings, err, want)
 	}
 	if still := inState(t, y, sandbox.Orphan); len(still) != 1 || still[0].PID != left[0].PID {
@@ -178,8 +181,8 @@ func ownHome(t *testing.T) (string, *sandbox.Yard) {
 	return home, y
 }
 
-// TestCompareKilled kills Dyno in the middle of a comparison, then a server in the middle of what goes on: the result is complete, and
-// what had been measured before is in it.
+// TestCompareKilled kills Dyno in the middle of a comparison, then a server in the middle of what goes on: the result
+// is complete, and what had been measured before is in it.
 func TestCompareKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")

@@ -25,7 +25,8 @@ func TestAllGoesOnWhereItWas(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &l); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if l.Fault != "healthy-idle" || l.Kind != "control" || !strings.HasPrefix(l.Server, "mariadb@") || l.Asked != "mariadb" || l.Seed != 1 || !l.Found ||
+	if l.Fault != "healthy-idle" || l.Kind != "control" || !strings.HasPrefix(l.Server, "mariadb@") ||
+		l.Asked != "mariadb" || l.Seed != 1 || !l.Found ||
 		l.Foreign == nil || len(l.Foreign) != 0 || l.Gain != nil || l.Seconds <= 0 || l.Error != "" {
 		t.Errorf("got %s", out)
 	}
@@ -39,11 +40,13 @@ func TestAllGoesOnWhereItWas(t *testing.T) {
 	p.nothingRuns()
 }
 
-// TestTwoTogether plants two faults on one server and keeps what the diagnosis saw: judged again from the file it comes out the same.
+// TestTwoTogether plants two faults on one server and keeps what the diagnosis saw: judged again from the file it comes
+// out the same.
 func TestTwoTogether(t *testing.T) {
 	p := newPlace(t)
 	file := filepath.Join(t.TempDir(), "seen.json")
-	o := p.last(p.dyno("demo", "index-order+idle-transaction", "--no-cure", "--seed", "1", "--save-snapshot", file, "--output", "json"))
+	o := p.last(p.dyno("demo", "index-order+idle-transaction", "--no-cure", "--seed", "1", "--save-snapshot",
+		file, "--output", "json"))
 	if !o.Found || len(o.Foreign) != 0 || len(o.Findings) < 2 {
 		t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
 	}

@@ -1,4 +1,5 @@
-// Package demo_test runs the whole loop with the program as users get it: planted, found from outside, cured, proven; and killed half-way.
+// Package demo_test runs the whole loop with the program as users get it: planted, found from outside, cured, proven;
+// and killed half-way.
 package demo_test
 
 import (
@@ -175,7 +176,8 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 				t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
 			}
 			f := o.Findings[0]
-			if f.Rule != "missing-index" || f.Severity == "" || f.Title == "" || len(f.Evidence) < 4 || f.Action == nil || !strings.Contains(f.Action.SQL, "ADD INDEX") {
+			if f.Rule != "missing-index" || f.Severity == "" || f.Title == "" || len(f.Evidence) < 4 ||
+				f.Action == nil || !strings.Contains(f.Action.SQL, "ADD INDEX") {
 				t.Fatalf("finding %+v", f)
 			}
 			for _, side := range []*figures{o.Before, o.After} {
@@ -183,10 +185,12 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 					t.Fatalf("before %+v after %+v", o.Before, o.After)
 				}
 			}
-			if v := o.Verdict; v == nil || v.Result != "better" || v.Ratio.Lo <= 2 || v.Ratio.Lo > v.Ratio.Center || v.Ratio.Center > v.Ratio.Hi || v.Ratio.N != 3 {
+			if v := o.Verdict; v == nil || v.Result != "better" || v.Ratio.Lo <= 2 || v.Ratio.Lo > v.Ratio.Center ||
+				v.Ratio.Center > v.Ratio.Hi || v.Ratio.N != 3 {
 				t.Fatalf("verdict %+v", v)
 			}
-			if *o.After.QPS < 2**o.Before.QPS || *o.After.P95 > *o.Before.P95 || *o.After.RowsRead > *o.Before.RowsRead {
+			if *o.After.QPS < 2**o.Before.QPS || *o.After.P95 > *o.Before.P95 ||
+				*o.After.RowsRead > *o.Before.RowsRead {
 				t.Fatalf("before %+v after %+v", *o.Before, *o.After)
 			}
 			var doc struct {
@@ -195,10 +199,12 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 					Ratio struct{ Center, Lo, Hi float64 }
 				}
 			}
-			if err := json.Unmarshal([]byte(p.dyno("report", filepath.Base(filepath.Dir(o.Report)), "--format", "json")), &doc); err != nil {
+			if err := json.Unmarshal([]byte(p.dyno("report", filepath.Base(filepath.Dir(o.Report)), "--format",
+				"json")), &doc); err != nil {
 				t.Fatal(err)
 			}
-			if m, v := doc.Measures[0], o.Verdict.Ratio; m.Name != "qps" || m.Ratio.Center != v.Center || m.Ratio.Lo != v.Lo || m.Ratio.Hi != v.Hi {
+			if m, v := doc.Measures[0], o.Verdict.Ratio; m.Name != "qps" || m.Ratio.Center != v.Center ||
+				m.Ratio.Lo != v.Lo || m.Ratio.Hi != v.Hi {
 				t.Errorf("the report has %+v, the verdict %+v", m, v)
 			}
 			html, err := os.ReadFile(o.Report)
@@ -210,18 +216,20 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 	}
 }
 
-// TestTheSameFindingFromOutside lets another process diagnose the demo's server, with names that no rule can know and with
-// performance_schema off, as MariaDB ships.
+// TestTheSameFindingFromOutside lets another process diagnose the demo's server, with names that no rule can know and
+// with performance_schema off, as MariaDB ships.
 func TestTheSameFindingFromOutside(t *testing.T) {
 	p := newPlace(t)
-	o := p.last(p.dyno("demo", "missing-index", "--no-cure", "--keep", "--random-names", "--seed", "8", "--set", "performance_schema=OFF", "--output", "json"))
+	o := p.last(p.dyno("demo", "missing-index", "--no-cure", "--keep", "--random-names", "--seed", "8", "--set",
+		"performance_schema=OFF", "--output", "json"))
 	if !o.Found || len(o.Foreign) != 0 {
 		t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
 	}
 	box := "sandbox:" + o.Sandbox
 	p.load(box, "--names-seed=8", "--db-ps-mode=disable")
 	var exit *exec.ExitError
-	if err := p.command("diagnose", box, "--quiet", "--fail-on", "warning", "--window", "5s").Run(); !errors.As(err, &exit) || exit.ExitCode() != 3 {
+	if err := p.command("diagnose", box, "--quiet", "--fail-on", "warning", "--window", "5s").Run(); !errors.As(err,
+		&exit) || exit.ExitCode() != 3 {
 		t.Fatalf("--fail-on warning ended with %v, want code 3", err)
 	}
 	var fs []finding
@@ -247,7 +255,10 @@ func TestTheSameFindingFromOutside(t *testing.T) {
 // load runs the fault's load on a sandbox until the test ends.
 func (p place) load(target string, more ...string) {
 	p.t.Helper()
-	c := p.command(append([]string{"load", "missing-index", "run", "--target", target, "--threads=3", "--time=300", "--quiet"}, more...)...)
+	c := p.command(append([]string{
+		"load", "missing-index", "run", "--target", target, "--threads=3", "--time=300",
+		"--quiet",
+	}, more...)...)
 	if err := c.Start(); err != nil {
 		p.t.Fatal(err)
 	}
@@ -257,19 +268,23 @@ func (p place) load(target string, more ...string) {
 // TestApplyUndoProof carries the change out by hand, as on anybody's server.
 func TestApplyUndoProof(t *testing.T) {
 	p := newPlace(t)
-	o := p.last(p.dyno("demo", "missing-index", "--no-cure", "--keep", "--random-names", "--seed", "7", "--output", "json"))
+	o := p.last(p.dyno("demo", "missing-index", "--no-cure", "--keep", "--random-names", "--seed",
+		"7", "--output", "json"))
 	box := "sandbox:" + o.Sandbox
 	p.load(box, "--names-seed=7")
 	id := o.Findings[0].ID
 	p.dyno("diagnose", box)
-	if out := p.dyno("apply", box, id, "--blocking"); !strings.Contains(out, "To execute: dyno apply "+box+" "+id+" --blocking --execute") {
+	if out := p.dyno("apply", box, id, "--blocking"); !strings.Contains(out, "To execute: dyno apply "+box+" "+id+
+		" --blocking --execute") {
 		t.Errorf("the command for what was shown is missing: %s", out)
 	}
-	if out := p.dyno("apply", box, id); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "ADD INDEX") {
+	if out := p.dyno("apply", box, id); !strings.Contains(out, "Nothing was changed") ||
+		!strings.Contains(out, "ADD INDEX") {
 		t.Fatalf("dry run says %s", out)
 	}
 	var e struct{ ID, State string }
-	if err := json.Unmarshal([]byte(p.dyno("apply", box, id, "--execute", "--output", "json")), &e); err != nil || e.State != "done" {
+	if err := json.Unmarshal([]byte(p.dyno("apply", box, id, "--execute", "--output", "json")), &e); err != nil ||
+		e.State != "done" {
 		t.Fatalf("got %+v, %v", e, err)
 	}
 	var proof struct {
@@ -282,20 +297,25 @@ func TestApplyUndoProof(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.dyno("proof", e.ID, "--window", "5s", "--output", "json")), &proof); err != nil {
 		t.Fatal(err)
 	}
-	if len(proof.Touched) == 0 || proof.Touched[0].TimeRatio == nil || *proof.Touched[0].TimeRatio < 2 || *proof.Touched[0].Rows < 10 || proof.Mix.Shift == nil {
+	if len(proof.Touched) == 0 || proof.Touched[0].TimeRatio == nil || *proof.Touched[0].TimeRatio < 2 ||
+		*proof.Touched[0].Rows < 10 || proof.Mix.Shift == nil {
 		t.Fatalf("proof %+v", proof)
 	}
-	// What was promised must hold at least roughly: a range that the truth misses by more than a factor of two is no range.
-	if g := o.Findings[0].Gain; g == nil || g.Lo < 2 || *proof.Touched[0].TimeRatio < g.Lo/2 || *proof.Touched[0].TimeRatio > g.Hi*2 {
+	// What was promised must hold at least roughly: a range that the truth misses by more than a factor of two is no
+	// range.
+	if g := o.Findings[0].Gain; g == nil || g.Lo < 2 || *proof.Touched[0].TimeRatio < g.Lo/2 ||
+		*proof.Touched[0].TimeRatio > g.Hi*2 {
 		t.Errorf("expected gain %+v, measured %v times less time per call", g, *proof.Touched[0].TimeRatio)
 	}
 	if out := p.dyno("diagnose", box, "--output", "json"); out != "" {
 		t.Fatalf("cured, and yet: %s", out)
 	}
-	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "DROP INDEX") || strings.Contains(out, "Blocked") {
+	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Nothing was changed") ||
+		!strings.Contains(out, "DROP INDEX") || strings.Contains(out, "Blocked") {
 		t.Fatalf("dry run says %s", out)
 	}
-	if out := p.dyno("undo", "--list", box); !strings.Contains(out, "\n"+e.ID) || !strings.Contains(out, box+" ") || !strings.Contains(out, " done ") || !strings.Contains(out, "ADD INDEX") {
+	if out := p.dyno("undo", "--list", box); !strings.Contains(out, "\n"+e.ID) || !strings.Contains(out, box+" ") ||
+		!strings.Contains(out, " done ") || !strings.Contains(out, "ADD INDEX") {
 		t.Errorf("the journal of %s is %s", box, out)
 	}
 	p.dyno("undo", e.ID, "--execute")
@@ -311,7 +331,12 @@ func TestApplyUndoProof(t *testing.T) {
 }
 
 func TestHealthyServersHaveNoFinding(t *testing.T) {
-	for _, c := range [][2]string{{"healthy-reads", "mariadb"}, {"healthy-writes", "mariadb"}, {"healthy-idle", "mariadb"}, {"healthy-writes", "mysql@9.7"}} {
+	for _, c := range [][2]string{
+		{"healthy-reads", "mariadb"},
+		{"healthy-writes", "mariadb"},
+		{"healthy-idle", "mariadb"},
+		{"healthy-writes", "mysql@9.7"},
+	} {
 		t.Run(c[0]+" "+c[1], func(t *testing.T) {
 			p := newPlace(t)
 			o := p.last(p.dyno("demo", c[0], "--server", c[1], "--output", "json"))

@@ -12,11 +12,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// state is everything of a server that an action may change: the definitions of all tables of users and all global variables.
+// state is everything of a server that an action may change: the definitions of all tables of users and all global
+// variables.
 func serverState(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	var out []string
-	rows, err := db.Query("SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN ('mysql','sys','performance_schema','information_schema')")
+	rows, err := db.Query("SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE " +
+		"TABLE' AND TABLE_SCHEMA NOT IN ('mysql','sys','performance_schema','information_schema')")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +68,14 @@ func serverState(t *testing.T, db *sql.DB) string {
 	return strings.Join(out, "\n")
 }
 
-// TestEveryKindAppliedAndUndone finds a planted fault of every kind of advice, carries the finding's change out on the live server and takes
-// it back: the server is then as it was.
+// TestEveryKindAppliedAndUndone finds a planted fault of every kind of advice, carries the finding's change out on the
+// live server and takes it back: the server is then as it was.
 func TestEveryKindAppliedAndUndone(t *testing.T) {
 	p := newPlace(t)
 	f := func(fault, server, kind string) {
 		t.Helper()
-		o := p.last(p.dyno("demo", fault, "--no-cure", "--keep", "--random-names", "--seed", "11", "--server", server, "--output", "json"))
+		o := p.last(p.dyno("demo", fault, "--no-cure", "--keep", "--random-names", "--seed", "11", "--server",
+			server, "--output", "json"))
 		if !o.Found || o.Sandbox == "" {
 			t.Errorf("%s was not found: %+v", fault, o.Findings)
 			return
@@ -107,7 +110,8 @@ func TestEveryKindAppliedAndUndone(t *testing.T) {
 				Action struct{ Kind, SQL, Undo string }
 			}
 		}
-		if err := json.Unmarshal([]byte(p.dyno("apply", "sandbox:"+o.Sandbox, id, "--output", "json")), &dry); err != nil {
+		if err := json.Unmarshal([]byte(p.dyno("apply", "sandbox:"+o.Sandbox, id, "--output", "json")),
+			&dry); err != nil {
 			t.Fatal(err)
 		}
 		if a := dry.Preview.Action; a.Kind != kind || a.Undo == "" {
@@ -117,7 +121,8 @@ func TestEveryKindAppliedAndUndone(t *testing.T) {
 			t.Errorf("%s: the dry run changed the server", fault)
 		}
 		var e struct{ ID, State string }
-		if err := json.Unmarshal([]byte(p.dyno("apply", "sandbox:"+o.Sandbox, id, "--execute", "--output", "json")), &e); err != nil || e.State != "done" {
+		if err := json.Unmarshal([]byte(p.dyno("apply", "sandbox:"+o.Sandbox, id, "--execute", "--output", "json")),
+			&e); err != nil || e.State != "done" {
 			t.Errorf("%s: %v %+v", fault, err, e)
 			return
 		}
@@ -126,7 +131,8 @@ func TestEveryKindAppliedAndUndone(t *testing.T) {
 		}
 		p.dyno("undo", e.ID, "--execute")
 		if after := serverState(t, tg.DB()); after != before {
-			t.Errorf("%s: after the undo of %s the server is not as it was:\n%s", fault, dry.Preview.Action.SQL, differ(before, after))
+			t.Errorf("%s: after the undo of %s the server is not as it was:\n%s", fault,
+				dry.Preview.Action.SQL, differ(before, after))
 		}
 	}
 	f("missing-index", "mysql@9.7", "add_index")

@@ -17,8 +17,8 @@ type part struct {
 	bad  bool // it must be reported as skipped, as one part, and nothing else may be
 }
 
-// TestBadInput has damage of every kind between good entries. Every good one is counted, everything else is reported with its exact place,
-// and the exit code is 7.
+// TestBadInput has damage of every kind between good entries. Every good one is counted, everything else is reported
+// with its exact place, and the exit code is 7.
 func TestBadInput(t *testing.T) {
 	f := func(name string, parts ...part) {
 		t.Run(name, func(t *testing.T) {
@@ -76,27 +76,44 @@ func TestBadInput(t *testing.T) {
 	f("good with banners", part{text: banner}, good, part{text: banner}, more)
 	f("CRLF", part{text: strings.ReplaceAll(good.text, "\n", "\r\n"), good: 20})
 	f("log cut at its beginning", part{text: "FROM orders WHERE id = 3 AND name = 'x';\n", bad: true}, good)
-	f("log cut within a header", part{text: "ngth  Lock_time: 0.000100 Rows_sent: 1  Rows_examined: 10\nSET timestamp=1;\nSELECT 1;\n", bad: true}, good)
+	f("log cut within a header", part{text: "ngth  Lock_time: 0.000100 Rows_sent: 1  Rows_examined: 10\nSET " +
+		"timestamp=1;\nSELECT 1;\n", bad: true}, good)
 	f("log ends within a header", good, part{text: whole[:strings.Index(whole, "# Query")], bad: true})
 	f("log ends before the statement", good, part{text: head, bad: true})
 	f("header without a statement in the middle", good, part{text: head, bad: true}, more)
 	f("garbage between entries", good, part{text: "\x00\x01\x02 what is this \xff\xfe\n", bad: true}, more)
 	f("binary garbage between entries", good, part{text: string(binary) + "\n", bad: true}, more)
-	f("zeroes between entries, as a crash leaves them", good, part{text: strings.Repeat("\x00", 4096) + "\n", bad: true}, more)
-	f("NUL and invalid UTF-8 in statements", good, part{text: entry{sql: "SELECT 'a\x00b', '\xff\xfe\x80', '\xc3'"}.String(), good: 1}, more)
+	f("zeroes between entries, as a crash leaves them", good, part{text: strings.Repeat("\x00", 4096) +
+		"\n", bad: true}, more)
+	f("NUL and invalid UTF-8 in statements", good,
+		part{text: entry{sql: "SELECT 'a\x00b', '\xff\xfe\x80', '\xc3'"}.String(), good: 1}, more)
 	f("NUL in names", part{text: entry{user: "a\x00b\xff", sql: "SELECT 1"}.String(), good: 1}, more)
-	f("the clock goes back", more, good, part{text: entry{at: begin.AddDate(-2, 0, 0), sql: "SELECT 1"}.String(), good: 1})
+	f("the clock goes back", more, good, part{
+		text: entry{at: begin.AddDate(-2, 0, 0), sql: "SELECT 1"}.String(),
+		good: 1,
+	})
 	f("mixed time zones", good,
-		part{text: strings.Replace(entry{sql: "SELECT 1"}.String(), "10:00:00.000000Z", "12:00:00.000000+02:00", 1), good: 1},
-		part{text: strings.Replace(entry{sql: "SELECT 1"}.String(), "10:00:00.000000Z", "05:30:00.000000-04:30", 1), good: 1})
+		part{
+			text: strings.Replace(entry{sql: "SELECT 1"}.String(), "10:00:00.000000Z", "12:00:00.000000+02:00", 1),
+			good: 1,
+		},
+		part{
+			text: strings.Replace(entry{sql: "SELECT 1"}.String(), "10:00:00.000000Z", "05:30:00.000000-04:30", 1),
+			good: 1,
+		})
 	f("another dialect in the middle", good,
-		part{text: "# Time: 261120 10:00:00\n# User@Host: a[a] @ localhost []\n# Thread_id: 9  Schema: d  QC_hit: No\n# Query_time: 0.000100  Lock_time: 0.000000  Rows_sent: 1  Rows_examined: 0\n# Rows_affected: 0  Bytes_sent: 7\nSET timestamp=1795255200;\nSELECT 1;\n", good: 1},
-		part{text: "# Time: 071015 21:43:52\n# User@Host: root[root] @ localhost []\n# Query_time: 2  Lock_time: 0  Rows_sent: 1  Rows_examined: 0\nselect 2;\n", good: 1}, more)
-	f("figures that are no numbers", good, part{text: strings.Replace(entry{sql: "SELECT 1"}.String(), "Query_time: 0.500000", "Query_time: many", 1), bad: true}, more)
+		part{text: "# Time: 261120 10:00:00\n# User@Host: a[a] @ localhost []\n# Thread_id: 9  Schema: d  QC_hit: " +
+			"No\n# Query_time: 0.000100  Lock_time: 0.000000  Rows_sent: 1  Rows_examined: 0\n# Rows_affected: 0  " +
+			"Bytes_sent: 7\nSET timestamp=1795255200;\nSELECT 1;\n", good: 1},
+		part{text: "# Time: 071015 21:43:52\n# User@Host: root[root] @ localhost []\n# Query_time: 2  Lock_time: 0  " +
+			"Rows_sent: 1  Rows_examined: 0\nselect 2;\n", good: 1}, more)
+	f("figures that are no numbers", good, part{text: strings.Replace(entry{sql: "SELECT 1"}.String(),
+		"Query_time: 0.500000", "Query_time: many", 1), bad: true}, more)
 	f("a long line without an end", good, part{text: strings.Repeat("x", 9<<20) + "\n", bad: true}, more)
 }
 
-// TestTorn cuts a log at every byte of its last entries: whatever is left, all whole entries are counted once, and nothing is lost in silence.
+// TestTorn cuts a log at every byte of its last entries: whatever is left, all whole entries are counted once, and
+// nothing is lost in silence.
 func TestTorn(t *testing.T) {
 	text := steady(0, 4)
 	last := len(steady(0, 3))
@@ -142,7 +159,8 @@ func TestLargeStatement(t *testing.T) {
 	t.Errorf("no class for it: %+v", r.Classes)
 }
 
-// TestUnreadableFiles has everything among the files that is no log. The good ones are done; each other one is named once; the code is 7.
+// TestUnreadableFiles has everything among the files that is no log. The good ones are done; each other one is named
+// once; the code is 7.
 func TestUnreadableFiles(t *testing.T) {
 	needProgram(t)
 	dir := t.TempDir()
@@ -160,10 +178,12 @@ func TestUnreadableFiles(t *testing.T) {
 			if r.Global.Count != 60 {
 				t.Errorf("%d statements, want 60", r.Global.Count)
 			}
-			if r.Global.Skipped != 1 || len(r.Skipped) != 1 || r.Skipped[0].File != path || !strings.Contains(strings.ToLower(r.Skipped[0].Reason), reason) {
+			if r.Global.Skipped != 1 || len(r.Skipped) != 1 || r.Skipped[0].File != path ||
+				!strings.Contains(strings.ToLower(r.Skipped[0].Reason), reason) {
 				t.Errorf("skipped %d: %+v, want %s for %q", r.Global.Skipped, r.Skipped, path, reason)
 			}
-			if e := finish(t, command(t, "digest", path)); e.code == 0 || !strings.Contains(e.err+e.out, filepath.Base(path)) {
+			if e := finish(t, command(t, "digest", path)); e.code == 0 ||
+				!strings.Contains(e.err+e.out, filepath.Base(path)) {
 				t.Errorf("alone: code %d\n%s%s", e.code, tail(e.out), e.err)
 			}
 		})
@@ -171,9 +191,13 @@ func TestUnreadableFiles(t *testing.T) {
 	f("empty", file("empty.log", ""), "empty")
 	f("missing", filepath.Join(dir, "missing.log"), "no such file")
 	f("directory", dir, "directory")
-	f("binary log", file("binlog.000001", "\xfebin\x00\x00\x00\x00\x0f\x01\x00\x00\x00"+strings.Repeat("\x00\x01", 500)), "binary log")
-	f("error log", file("error.log", "2026-11-20T10:00:00.000000Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 8.0.33) starting as process 77\n2026-11-20T10:00:01.000000Z 1 [System] [MY-013576] [InnoDB] InnoDB initialization has started.\n"), "error log")
-	f("PostgreSQL's log", file("postgresql.log", "2026-11-20 10:00:00.123 UTC [123] LOG:  duration: 12.345 ms  statement: SELECT 1\n2026-11-20 10:00:01.123 UTC [123] LOG:  checkpoint starting: time\n"), "postgresql")
+	f("binary log", file("binlog.000001", "\xfebin\x00\x00\x00\x00\x0f\x01\x00\x00\x00"+
+		strings.Repeat("\x00\x01", 500)), "binary log")
+	f("error log", file("error.log", "2026-11-20T10:00:00.000000Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld "+
+		"(mysqld 8.0.33) starting as process 77\n2026-11-20T10:00:01.000000Z 1 [System] [MY-013576] [InnoDB] InnoDB "+
+		"initialization has started.\n"), "error log")
+	f("PostgreSQL's log", file("postgresql.log", "2026-11-20 10:00:00.123 UTC [123] LOG:  duration: 12.345 ms  "+
+		"statement: SELECT 1\n2026-11-20 10:00:01.123 UTC [123] LOG:  checkpoint starting: time\n"), "postgresql")
 	f("some other text", file("words.txt", strings.Repeat("Lorem ipsum dolor sit amet\n", 100)), "")
 	f("torn gzip", file("torn.gz", gzipped(t, steady(0, 2000))[:200]), "")
 }

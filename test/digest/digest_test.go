@@ -1,5 +1,5 @@
-// Package digest_test runs `dyno digest` as users do: the built program on logs that real servers write, beside the real pt-query-digest and
-// mysqldumpslow, with every figure held against theirs or against the log itself.
+// Package digest_test runs `dyno digest` as users do: the built program on logs that real servers write, beside the
+// real pt-query-digest and mysqldumpslow, with every figure held against theirs or against the log itself.
 package digest_test
 
 import (
@@ -64,7 +64,8 @@ func dyno(t *testing.T, code int, args ...string) ended {
 	t.Helper()
 	e := finish(t, command(t, append([]string{"digest"}, args...)...))
 	if e.code != code {
-		t.Fatalf("dyno digest %s: code %d, want %d\n%s%s", strings.Join(args, " "), e.code, code, tail(e.out), tail(e.err))
+		t.Fatalf("dyno digest %s: code %d, want %d\n%s%s", strings.Join(args, " "), e.code, code,
+			tail(e.out), tail(e.err))
 	}
 	return e
 }

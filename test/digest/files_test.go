@@ -62,8 +62,8 @@ func bare(t *testing.T, out string, more ...string) any {
 	return v
 }
 
-// TestSameHoweverItComes digests one log as a file, from stdin, compressed, under another name, in pieces of any order: the report is the
-// same.
+// TestSameHoweverItComes digests one log as a file, from stdin, compressed, under another name, in pieces of any order:
+// the report is the same.
 func TestSameHoweverItComes(t *testing.T) {
 	needProgram(t)
 	text := banner + steady(0, 5000)
@@ -102,7 +102,8 @@ func TestSameHoweverItComes(t *testing.T) {
 	f("gzip on stdin", gzipped(t, text), "-")
 	f("gzip by another name", "", file("slow.txt", gzipped(t, text)))
 	f("gzip of two members", "", file("two.gz", gzipped(t, a+b)+gzipped(t, c)))
-	f("gzip cut in the middle of an entry", "", file("mid.gz", gzipped(t, text[:len(text)/2])+gzipped(t, text[len(text)/2:])))
+	f("gzip cut in the middle of an entry", "", file("mid.gz", gzipped(t, text[:len(text)/2])+
+		gzipped(t, text[len(text)/2:])))
 	f("zstd", "", file("slow.log.zst", zstded(t, text)))
 	f("zstd of two frames on stdin", zstded(t, a+b)+zstded(t, c), "-")
 	f("rotated, in any order", "", file("r.log.1", b), file("r.log", c), file("r.log.2.gz", gzipped(t, a)))

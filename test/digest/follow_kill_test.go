@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// TestFollowKilled follows the log of a real server that writes all the time and is rotated under way, with Dyno killed again and again. In the
-// end every statement is counted exactly once: as many as the whole log has, and as the server says it has logged.
+// TestFollowKilled follows the log of a real server that writes all the time and is rotated under way, with Dyno killed
+// again and again. In the end every statement is counted exactly once: as many as the whole log has, and as the server
+// says it has logged.
 func TestFollowKilled(t *testing.T) {
 	everywhere(t, func(t *testing.T, l *logger) {
 		l.do(t, tables...)
@@ -59,7 +60,8 @@ func TestFollowKilled(t *testing.T) {
 		f.until(t, func(r report) bool { return r.Global.Entries >= want.Global.Entries })
 		got := f.stop(t)
 		if got.Global.Entries != want.Global.Entries || want.Global.Entries != logged {
-			t.Errorf("%d entries followed, %d in the logs, the server counts %d", got.Global.Entries, want.Global.Entries, logged)
+			t.Errorf("%d entries followed, %d in the logs, the server counts %d", got.Global.Entries,
+				want.Global.Entries, logged)
 		}
 		counts := map[string]uint64{}
 		for _, c := range got.Classes {
@@ -89,7 +91,8 @@ func writer(t *testing.T, c *sql.Conn, n int, stop <-chan struct{}) {
 		case <-time.After(time.Millisecond):
 		}
 		for _, q := range []string{
-			"SELECT a FROM t1 WHERE id = %d", "INSERT INTO t2 (a, b) VALUES (%d, 'text\nof two lines')", "SELECT COUNT(*) FROM t2 WHERE a = %d",
+			"SELECT a FROM t1 WHERE id = %d", "INSERT INTO t2 (a, b) VALUES (%d, 'text\nof two lines')",
+			"SELECT COUNT(*) FROM t2 WHERE a = %d",
 		} {
 			rows, err := c.QueryContext(t.Context(), fmt.Sprintf(q, i*2+n))
 			if err != nil {
@@ -102,8 +105,8 @@ func writer(t *testing.T, c *sql.Conn, n int, stop <-chan struct{}) {
 	}
 }
 
-// TestFollowCopyTruncate has the log cut to nothing once it was read, as logrotate's copytruncate does, half of the times while nobody
-// follows. What a killed program had read but not yet saved is then in the copy alone.
+// TestFollowCopyTruncate has the log cut to nothing once it was read, as logrotate's copytruncate does, half of the
+// times while nobody follows. What a killed program had read but not yet saved is then in the copy alone.
 func TestFollowCopyTruncate(t *testing.T) {
 	needProgram(t)
 	dir := t.TempDir()

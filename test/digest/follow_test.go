@@ -40,7 +40,10 @@ func (l *lockedBuffer) String() string {
 // follow starts it.
 func follow(t *testing.T, args ...string) *following {
 	t.Helper()
-	f := &following{c: command(t, append([]string{"digest", "--follow", "--interval", "1s", "--output", "json", "--limit", "0"}, args...)...)}
+	f := &following{c: command(t, append([]string{
+		"digest", "--follow", "--interval", "1s", "--output", "json",
+		"--limit", "0",
+	}, args...)...)}
 	f.c.Stdout, f.c.Stderr = &f.out, &f.errs
 	f.c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := f.c.Start(); err != nil {

@@ -11,7 +11,8 @@ import (
 func TestGeneralLog(t *testing.T) {
 	everywhere(t, func(t *testing.T, l *logger) {
 		l.do(t, tables...)
-		l.do(t, "SET GLOBAL log_output='FILE'", "SET GLOBAL general_log_file='digest-general.log'", "SET SESSION sql_log_off=1", "SET GLOBAL general_log=ON")
+		l.do(t, "SET GLOBAL log_output='FILE'", "SET GLOBAL general_log_file='digest-general.log'",
+			"SET SESSION sql_log_off=1", "SET GLOBAL general_log=ON")
 		asked := l.status(t, "Questions")
 		own := uint64(1) // the status itself
 		for range 2 {
@@ -51,7 +52,8 @@ func TestGeneralLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range p.Classes {
-			if c.Fingerprint == "administrator command: Execute" { // of a prepared statement, whose text stands beside it; see docs/digest.md
+			if c.Fingerprint == "administrator command: Execute" {
+				// of a prepared statement, whose text stands beside it; see docs/digest.md
 				got["select a from t? where id = ?"] -= uint64(c.Count)
 				got[c.Fingerprint] += uint64(c.Count)
 			}

@@ -10,7 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// TestLive digests a server over a window in which a known number of statements runs, one of them killed and one still running when it ends.
+// TestLive digests a server over a window in which a known number of statements runs, one of them killed and one still
+// running when it ends.
 func TestLive(t *testing.T) {
 	everywhere(t, func(t *testing.T, l *logger) {
 		l.do(t, tables...)
@@ -23,7 +24,8 @@ func TestLive(t *testing.T) {
 		}
 		defer d.Process.Kill() // it has ended when all is well
 		others := func() (n int) {
-			err := l.own.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND command NOT IN ('Daemon')").Scan(&n)
+			err := l.own.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE id "+
+				"<> CONNECTION_ID() AND command NOT IN ('Daemon')").Scan(&n)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,12 +32,14 @@ func (e entry) String() string {
 	if e.db != "" {
 		use = "use " + e.db + ";\n"
 	}
-	return fmt.Sprintf("# Time: %s\n# User@Host: %s[%s] @ web [10.0.0.3]  Id:    12\n# Query_time: %.6f  Lock_time: 0.000100 Rows_sent: 1  Rows_examined: 10\n%sSET timestamp=%d;\n%s;\n",
+	return fmt.Sprintf("# Time: %s\n# User@Host: %s[%s] @ web [10.0.0.3]  Id:    12\n# Query_time: %.6f  Lock_time: "+
+		"0.000100 Rows_sent: 1  Rows_examined: 10\n%sSET timestamp=%d;\n%s;\n",
 		e.at.UTC().Format("2006-01-02T15:04:05.000000Z"), e.user, e.user, e.seconds, use, e.at.Unix(), e.sql)
 }
 
 // banner is what a server writes when it opens its log.
-const banner = "/usr/sbin/mysqld, Version: 8.0.33 (Source distribution). started with:\nTcp port: 3306  Unix socket: /tmp/mysql.sock\nTime                 Id Command    Argument\n"
+const banner = "/usr/sbin/mysqld, Version: 8.0.33 (Source distribution). started with:\nTcp port: 3306  Unix socket: " +
+	"/tmp/mysql.sock\nTime                 Id Command    Argument\n"
 
 // steady returns n entries of a few classes, one each second from from on.
 func steady(from, n int) string {

@@ -17,8 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "keep the logs that this run makes with installed servers")
 
-// TestOlderServers fetches servers as `dyno sandbox install` does, some 1.3 GB, and holds the logs that they write against the peers.
-// DYNO_TEST_YARD names a home to keep the builds in. With -update the logs are kept for TestKeptLogs.
+// TestOlderServers fetches servers as `dyno sandbox install` does, some 1.3 GB, and holds the logs that they write
+// against the peers. DYNO_TEST_YARD names a home to keep the builds in. With -update the logs are kept for
+// TestKeptLogs.
 func TestOlderServers(t *testing.T) {
 	needProgram(t)
 	home := os.Getenv("DYNO_TEST_YARD")
@@ -26,7 +27,8 @@ func TestOlderServers(t *testing.T) {
 		home = t.TempDir()
 	}
 	for _, spec := range []string{
-		"mysql@5.5", "mysql@5.6", "mysql@8.0", "mysql@9", "mariadb@10.1", "mariadb@10.2", "mariadb@10.11", "mariadb@11.4", "mariadb@11.8",
+		"mysql@5.5", "mysql@5.6", "mysql@8.0", "mysql@9", "mariadb@10.1", "mariadb@10.2", "mariadb@10.11",
+		"mariadb@11.4", "mariadb@11.8",
 	} {
 		t.Run(spec, func(t *testing.T) {
 			flavor, version, _ := strings.Cut(spec, "@")
@@ -104,7 +106,8 @@ func sandboxed(t *testing.T, build string) *logger {
 		do("sandbox", "rm", "--all")
 		os.RemoveAll(home)
 	})
-	out := do("sandbox", "up", "log", "--server", serverProgram(t, build), "--output", "json", "--set", "innodb_buffer_pool_size=32M")
+	out := do("sandbox", "up", "log", "--server", serverProgram(t, build), "--output", "json", "--set",
+		"innodb_buffer_pool_size=32M")
 	if t.Failed() {
 		t.FailNow()
 	}

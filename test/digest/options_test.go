@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestOptions counts a log of which everything is known: 1000 statements, one a second, of four classes in turn, Query_time of 1 to 97 ms.
+// TestOptions counts a log of which everything is known: 1000 statements, one a second, of four classes in turn,
+// Query_time of 1 to 97 ms.
 func TestOptions(t *testing.T) {
 	needProgram(t)
 	path := write(t, "slow.log", steady(0, 1000))
@@ -34,7 +35,8 @@ func TestOptions(t *testing.T) {
 	f("share", 1, 250, "--limit", "20%")
 	f("since", 4, 900, "--limit", "0", "--since", begin.Add(100*time.Second).Format(time.RFC3339))
 	f("until", 4, 100, "--limit", "0", "--until", begin.Add(100*time.Second).Format(time.RFC3339))
-	f("since and until", 4, 20, "--since", begin.Add(100*time.Second).Format(time.RFC3339), "--until", begin.Add(120*time.Second).Format(time.RFC3339), "--limit", "0")
+	f("since and until", 4, 20, "--since", begin.Add(100*time.Second).Format(time.RFC3339), "--until",
+		begin.Add(120*time.Second).Format(time.RFC3339), "--limit", "0")
 	f("filter", 4, 470, "--limit", "0", "--filter", "Query_time > 0.0505")
 	f("filter by text", 1, 250, "--limit", "0", "--filter", "sql =~ /from orders/i")
 	f("filter by class", 3, 750, "--limit", "0", "--filter", "!(db == 'shop' && fingerprint =~ /stock/)")
@@ -66,11 +68,15 @@ func TestCompareLogs(t *testing.T) {
 	slow := func(times float64) string {
 		var b strings.Builder
 		for i := range 2000 {
-			b.WriteString(entry{at: begin.Add(time.Duration(i) * time.Second), seconds: times * 0.001 * float64(1+i*7919%97), sql: "SELECT a FROM orders WHERE id = 1"}.String())
+			b.WriteString(entry{
+				at:      begin.Add(time.Duration(i) * time.Second),
+				seconds: times * 0.001 * float64(1+i*7919%97), sql: "SELECT a FROM orders WHERE id = 1",
+			}.String())
 		}
 		return b.String()
 	}
-	a, b, c := write(t, "a.log", slow(1)), write(t, "b.log", slow(1)), write(t, "c.log", slow(3)+entry{sql: "SELECT b FROM elsewhere"}.String())
+	a, b, c := write(t, "a.log", slow(1)), write(t, "b.log", slow(1)),
+		write(t, "c.log", slow(3)+entry{sql: "SELECT b FROM elsewhere"}.String())
 	result := func(code int, args ...string) string {
 		t.Helper()
 		var r struct{ Result string }

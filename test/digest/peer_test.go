@@ -30,8 +30,8 @@ func sameAsPt(t *testing.T, ours report, o peer.Options, logs ...string) {
 	}
 }
 
-// sameAsDumpslow fails the test when mysqldumpslow counts another number of entries, where this machine has it. It counts an administrator
-// command twice when a SET timestamp stands before it.
+// sameAsDumpslow fails the test when mysqldumpslow counts another number of entries, where this machine has it. It
+// counts an administrator command twice when a SET timestamp stands before it.
 func sameAsDumpslow(t *testing.T, ours report, log string) {
 	t.Helper()
 	if peer.Dumpslow() == nil {

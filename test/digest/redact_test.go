@@ -11,7 +11,8 @@ import (
 
 // secrets stand in the literals of leaky, and must be in no output.
 var secrets = []string{
-	"sesame", "4929123456789012", "1979-04-03", "hunter", "2.718281828", "DEADBEEF", "deadbeef", "j.doe@example", "Prague", "s3cr3t", "98765432", "c0ffee", "10101011", "žluť", "0xBEEF",
+	"sesame", "4929123456789012", "1979-04-03", "hunter", "2.718281828", "DEADBEEF", "deadbeef", "j.doe@example",
+	"Prague", "s3cr3t", "98765432", "c0ffee", "10101011", "žluť", "0xBEEF",
 }
 
 // leaky are statements with a secret in every place where a literal can be.
@@ -47,9 +48,12 @@ func TestRedactLeavesNoLiteral(t *testing.T) {
 	for i, q := range leaky {
 		b.WriteString(entry{sql: q, seconds: 1 + float64(i)}.String())
 	}
-	b.WriteString("# Time: 2026-11-20T10:00:00.000000Z\n# User@Host: app[app] @ web [10.0.0.3]  Id: 1\n# Query_time: 1.0  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 10\n" +
-		"# explain: id\tselect_type\ttable\ttype\tpossible_keys\tkey\tkey_len\tref\trows\tr_rows\tfiltered\tr_filtered\tExtra\n" +
-		"# explain: 1\tSIMPLE\tt\tref\ta\ta\t4\tconst\t1\t1.00\t100.00\t100.00\tUsing where\n#\nSET timestamp=1;\nSELECT 5 FROM t WHERE a = 'sesame';\n")
+	b.WriteString("# Time: 2026-11-20T10:00:00.000000Z\n# User@Host: app[app] @ web [10.0.0.3]  Id: 1\n# Query_time: " +
+		"1.0  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 10\n" +
+		"# explain: " +
+		"id\tselect_type\ttable\ttype\tpossible_keys\tkey\tkey_len\tref\trows\tr_rows\tfiltered\tr_filtered\tExtra\n" +
+		"# explain: 1\tSIMPLE\tt\tref\ta\ta\t4\tconst\t1\t1.00\t100.00\t100.00\tUsing where\n#\nSET " +
+		"timestamp=1;\nSELECT 5 FROM t WHERE a = 'sesame';\n")
 	b.WriteString("garbage \x00 sesame 4929123456789012\n")
 	b.WriteString(entry{sql: "SELECT a FROM t WHERE b = 'cut off sesame 4929123456789012"}.String())
 	path := write(t, "slow.log", b.String())

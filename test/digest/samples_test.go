@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/test/peer"
 )
 
-// TestSamples holds logs of servers that this project cannot run against pt-query-digest: all files of the folder that DYNO_TEST_SAMPLES
-// names.
+// TestSamples holds logs of servers that this project cannot run against pt-query-digest: all files of the folder that
+// DYNO_TEST_SAMPLES names.
 func TestSamples(t *testing.T) {
 	dir := os.Getenv("DYNO_TEST_SAMPLES")
 	if dir == "" {
@@ -34,8 +34,10 @@ func TestSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, d := range peer.Compare(r, theirs, peer.Options{NoTimes: true}) { // old logs have local times, which Dyno makes UTC
-				if strings.HasSuffix(read(t, path), ";\n") || !strings.Contains(d, "of Query_length is") { // the last line break is no part of a statement
+			for _, d := range peer.Compare(r, theirs, peer.Options{NoTimes: true}) {
+				// old logs have local times, which Dyno makes UTC
+				if strings.HasSuffix(read(t, path), ";\n") || !strings.Contains(d, "of Query_length is") {
+					// the last line break is no part of a statement
 					t.Error(d)
 				}
 			}

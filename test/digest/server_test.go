@@ -118,7 +118,8 @@ func (l *logger) status(t *testing.T, name string) uint64 {
 	return n
 }
 
-// watched has every statement of new sessions logged with all that the server can say of it. The test's own session stays out of the log.
+// watched has every statement of new sessions logged with all that the server can say of it. The test's own session
+// stays out of the log.
 func (l *logger) watched(t *testing.T) {
 	t.Helper()
 	l.do(t, "SET GLOBAL slow_query_log=OFF", "SET GLOBAL log_output='FILE'", "SET GLOBAL long_query_time=0")
@@ -130,25 +131,32 @@ func (l *logger) watched(t *testing.T) {
 	} {
 		l.try(t, s)
 	}
-	for _, v := range []string{"innodb,query_plan,explain,engine,warnings,full", "innodb,query_plan,explain,engine", "innodb,query_plan,explain", "query_plan"} {
+	for _, v := range []string{
+		"innodb,query_plan,explain,engine,warnings,full", "innodb,query_plan,explain,engine",
+		"innodb,query_plan,explain", "query_plan",
+	} {
 		if l.try(t, "SET GLOBAL log_slow_verbosity='"+v+"'") { // MariaDB
 			break
 		}
 	}
-	l.do(t, "SET SESSION long_query_time=1000", "SET GLOBAL slow_query_log_file='digest-slow.log'", "SET GLOBAL slow_query_log=ON")
-	if err := l.own.QueryRowContext(t.Context(), "SELECT MAX(id) FROM information_schema.processlist").Scan(&l.before); err != nil {
+	l.do(t, "SET SESSION long_query_time=1000", "SET GLOBAL slow_query_log_file='digest-slow.log'",
+		"SET GLOBAL slow_query_log=ON")
+	if err := l.own.QueryRowContext(t.Context(), "SELECT MAX(id) FROM information_schema.processlist").
+		Scan(&l.before); err != nil {
 		t.Fatal(err)
 	}
 	l.log = filepath.Join(l.variable(t, "datadir"), "digest-slow.log")
 }
 
-// alone waits until no session is left that has begun since watched, so that all of their entries are written, and closes the log.
+// alone waits until no session is left that has begun since watched, so that all of their entries are written, and
+// closes the log.
 func (l *logger) alone(t *testing.T) {
 	t.Helper()
 	var n int
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		err := l.own.QueryRowContext(t.Context(),
-			"SELECT COUNT(*) FROM information_schema.processlist WHERE id > ? AND user NOT IN ('system user','event_scheduler')", l.before).Scan(&n)
+			"SELECT COUNT(*) FROM information_schema.processlist WHERE id > ? AND user NOT IN ('system "+
+				"user','event_scheduler')", l.before).Scan(&n)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/dyno-perf/dyno/test/peer"
 )
 
-// TestLikePtQueryDigest has real servers log statements of all kinds and holds every class against pt-query-digest's: id, fingerprint, item,
-// count, and sum, least, largest and average of every attribute; median, 95 % and deviation against the log's own values; the number of
-// statements against mysqldumpslow and against the server's own counter.
+// TestLikePtQueryDigest has real servers log statements of all kinds and holds every class against pt-query-digest's:
+// id, fingerprint, item, count, and sum, least, largest and average of every attribute; median, 95 % and deviation
+// against the log's own values; the number of statements against mysqldumpslow and against the server's own counter.
 func TestLikePtQueryDigest(t *testing.T) {
 	everywhere(t, func(t *testing.T, l *logger) {
 		logged := work(t, l, 4)
@@ -41,8 +41,8 @@ func likePeers(t *testing.T, log string) report {
 	return ours
 }
 
-// TestKeptLogs does the same with logs that this project's workload left on servers which are too large to fetch for every run. Test
-// TestOlderServers makes them (docs/development.md).
+// TestKeptLogs does the same with logs that this project's workload left on servers which are too large to fetch for
+// every run. Test TestOlderServers makes them (docs/development.md).
 func TestKeptLogs(t *testing.T) {
 	needProgram(t)
 	kept, err := filepath.Glob("testdata/*.log.gz")

@@ -44,7 +44,8 @@ var awkward = []string{
 	"SELECT 'long " + strings.Repeat("; it''s long -- ", 5000) + "' FROM t1",
 }
 
-// torn are texts that are no whole statement: the log or its server cut them, or they were never one. A report may show them in comments only.
+// torn are texts that are no whole statement: the log or its server cut them, or they were never one. A report may show
+// them in comments only.
 var torn = []string{
 	"SELECT a FROM t1 WHERE b = 'never closed",
 	"SELECT a FROM t1 WHERE b = \"never closed",
@@ -55,8 +56,8 @@ var torn = []string{
 
 var clientError = regexp.MustCompile(`(?m)^ERROR (\d+) .*$`)
 
-// TestReportIsSQL gives the report to the client program, as `dyno digest slow.log | mysql` does: the server finds no error of syntax in it, and nothing
-// in it leaves the client waiting for more.
+// TestReportIsSQL gives the report to the client program, as `dyno digest slow.log | mysql` does: the server finds no
+// error of syntax in it, and nothing in it leaves the client waiting for more.
 func TestReportIsSQL(t *testing.T) {
 	everywhere(t, func(t *testing.T, l *logger) {
 		l.do(t, tables...)
@@ -73,7 +74,8 @@ func TestReportIsSQL(t *testing.T) {
 				}
 			}
 			client := func(text string) string {
-				c := exec.CommandContext(t.Context(), "mariadb", "--no-defaults", "--force", "--default-character-set=utf8mb4", "--socket="+l.socket, "--user=root", "d1")
+				c := exec.CommandContext(t.Context(), "mariadb", "--no-defaults", "--force",
+					"--default-character-set=utf8mb4", "--socket="+l.socket, "--user=root", "d1")
 				c.Stdin = strings.NewReader(text)
 				out, _ := c.CombinedOutput() // its code tells of the last error alone
 				return string(out)
@@ -89,7 +91,8 @@ func TestReportIsSQL(t *testing.T) {
 				}
 				where := ""
 				var n int
-				if _, err := fmt.Sscanf(m[0][strings.Index(m[0], "line "):], "line %d", &n); err == nil && n <= len(lines) {
+				if _, err := fmt.Sscanf(m[0][strings.Index(m[0], "line "):], "line %d", &n); err == nil &&
+					n <= len(lines) {
 					where = lines[n-1]
 				}
 				t.Errorf("%v: %s\n%q", args, m[0], where)

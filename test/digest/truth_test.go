@@ -11,14 +11,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// truth is every value of every attribute of a log, by class and attribute key, read in the plainest way: it holds a whole log and knows only
-// well-formed entries.
+// truth is every value of every attribute of a log, by class and attribute key, read in the plainest way: it holds a
+// whole log and knows only well-formed entries.
 type truth map[string]map[string][]float64
 
 var (
 	entryHead  = regexp.MustCompile(`(?m)^(?:# Time: .*\n)?# User@Host: .*\n`)
 	headFigure = regexp.MustCompile(`([A-Za-z]\w*): +(\S+)`)
-	headLine   = regexp.MustCompile(`^(?:#.*|use [^;]*;|SET (?:last_insert_id=\d+,)?(?:insert_id=\d+,)?timestamp=[\d.]+;)$`)
+	headLine   = regexp.MustCompile(
+		`^(?:#.*|use [^;]*;|SET (?:last_insert_id=\d+,)?(?:insert_id=\d+,)?timestamp=[\d.]+;)$`)
 )
 
 // readTruth reads a log of a real server whose statements hold no line that looks like a header.
@@ -64,14 +65,15 @@ func readTruth(text string) truth {
 	return all
 }
 
-// quantile returns the values between which a quantile may lie: those next to the rank q of sorted values, whatever rule is used to
-// round the rank.
+// quantile returns the values between which a quantile may lie: those next to the rank q of sorted values, whatever
+// rule is used to round the rank.
 func quantile(sorted []float64, q float64) (low, high float64) {
 	n := float64(len(sorted))
 	return sorted[max(0, int(math.Floor(q*n))-1)], sorted[min(len(sorted)-1, int(math.Ceil(q*n)))]
 }
 
-// closeToTruth fails the test where median, 95 % or deviation of a class is not what the log's own values give: 1 % for the first two.
+// closeToTruth fails the test where median, 95 % or deviation of a class is not what the log's own values give: 1 % for
+// the first two.
 func closeToTruth(t *testing.T, ours report, all truth) {
 	t.Helper()
 	checked := 0
@@ -109,7 +111,8 @@ func closeToTruth(t *testing.T, ours report, all truth) {
 				}
 				checked++
 				if *x.got < x.low-0.01*math.Abs(x.low)-1e-9 || *x.got > x.high+0.01*math.Abs(x.high)+1e-9 {
-					t.Errorf("%s %s: %s is %v, want %v to %v within 1 %% (%d values)", c.ID, key, x.name, *x.got, x.low, x.high, len(v))
+					t.Errorf("%s %s: %s is %v, want %v to %v within 1 %% (%d values)", c.ID, key, x.name,
+						*x.got, x.low, x.high, len(v))
 				}
 			}
 		}
@@ -137,9 +140,12 @@ func TestQuantile(t *testing.T) {
 
 func TestReadTruth(t *testing.T) {
 	all := readTruth("/usr/sbin/mysqld, Version: 5.6.14\n" +
-		"# Time: 261121 12:00:00\n# User@Host: a[a] @ h []  Id: 5\n# Query_time: 0.5  Lock_time: 0.25 Rows_sent: 1  Rows_examined: 2\nuse d;\nSET timestamp=1;\nSELECT 1;\n" +
-		"# User@Host: a[a] @ h []\n# Query_time: 1.5  Lock_time: 0 Rows_sent: 1  Rows_examined: 3\nSET timestamp=1;\nSELECT\n2;\n" +
-		"# User@Host: a[a] @ h []\n# Query_time: 0.1  Lock_time: 0 Rows_sent: 0  Rows_examined: 0\n# administrator command: Quit;\n")
+		"# Time: 261121 12:00:00\n# User@Host: a[a] @ h []  Id: 5\n# Query_time: 0.5  Lock_time: 0.25 Rows_sent: 1  " +
+		"Rows_examined: 2\nuse d;\nSET timestamp=1;\nSELECT 1;\n" +
+		"# User@Host: a[a] @ h []\n# Query_time: 1.5  Lock_time: 0 Rows_sent: 1  Rows_examined: 3\nSET " +
+		"timestamp=1;\nSELECT\n2;\n" +
+		"# User@Host: a[a] @ h []\n# Query_time: 0.1  Lock_time: 0 Rows_sent: 0  Rows_examined: 0\n# administrator " +
+		"command: Quit;\n")
 	want := func(sql, key string, values ...float64) {
 		t.Helper()
 		if got := all[sqltext.ID(sqltext.Fingerprint(sql))][key]; !slices.Equal(got, values) {

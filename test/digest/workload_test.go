@@ -13,8 +13,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// kind is a statement that is run several times with other literals. Kinds hold nothing that pt-query-digest reads otherwise: that is in
-// differences_test.go.
+// kind is a statement that is run several times with other literals. Kinds hold nothing that pt-query-digest reads
+// otherwise: that is in differences_test.go.
 type kind struct {
 	text  string // with %d for the run's number and %s for a word of it
 	fails bool   // the server may refuse it, which is logged all the same
@@ -145,15 +145,17 @@ var tables = []string{
 	"INSERT INTO d1.t1 (a, b) SELECT x.a*y.a, y.b FROM d1.t1 x, d1.t1 y, d1.t1 z",
 	"INSERT INTO d1.t2 (a, b) SELECT a, b FROM d1.t1",
 	"INSERT INTO d1.t_2024 VALUES (1,1,1),(2,2,2)",
-	"CREATE PROCEDURE d1.p1(n INT, w TEXT) BEGIN DECLARE x INT; SELECT COUNT(*) INTO x FROM d1.t1 WHERE a = n; UPDATE d1.t_2024 SET col2b = n WHERE id = 1; END",
-	"CREATE FUNCTION d1.f1(n INT) RETURNS INT DETERMINISTIC READS SQL DATA BEGIN DECLARE x INT; SELECT COUNT(*) INTO x FROM d1.t2 WHERE a = n; RETURN x + n; END",
+	"CREATE PROCEDURE d1.p1(n INT, w TEXT) BEGIN DECLARE x INT; SELECT COUNT(*) INTO x FROM d1.t1 WHERE a = n; " +
+		"UPDATE d1.t_2024 SET col2b = n WHERE id = 1; END",
+	"CREATE FUNCTION d1.f1(n INT) RETURNS INT DETERMINISTIC READS SQL DATA BEGIN DECLARE x INT; SELECT COUNT(*) INTO " +
+		"x FROM d1.t2 WHERE a = n; RETURN x + n; END",
 }
 
 // users run the kinds.
 var users = []string{"app", "batch", "report"}
 
-// work runs everything on a server that is watched and leaves its log closed. Each session runs every kind runs times. It returns how many
-// statements the server says that it has logged.
+// work runs everything on a server that is watched and leaves its log closed. Each session runs every kind runs times.
+// It returns how many statements the server says that it has logged.
 func work(t *testing.T, l *logger, runs int) uint64 {
 	t.Helper()
 	l.do(t, tables...)
@@ -197,7 +199,8 @@ func runKind(t *testing.T, c *sql.Conn, k kind, n int) {
 	}
 }
 
-// special runs what takes more than a text: prepared statements, several statements in one, files, long texts, bytes that are no text.
+// special runs what takes more than a text: prepared statements, several statements in one, files, long texts, bytes
+// that are no text.
 func special(t *testing.T, l *logger, c *sql.Conn) {
 	t.Helper()
 	for n := range 3 {
@@ -209,7 +212,8 @@ func special(t *testing.T, l *logger, c *sql.Conn) {
 		t.Fatal(err)
 	}
 	mysql.RegisterReaderHandler("lines", func() io.Reader { return strings.NewReader("77\tseven\n78\teight\n") })
-	if _, err := c.ExecContext(t.Context(), "LOAD DATA LOCAL INFILE 'Reader::lines' INTO TABLE t2 FIELDS TERMINATED BY '\\t' (a, b)"); err != nil {
+	if _, err := c.ExecContext(t.Context(), "LOAD DATA LOCAL INFILE 'Reader::lines' INTO TABLE t2 FIELDS TERMINATED "+
+		"BY '\\t' (a, b)"); err != nil {
 		t.Fatal(err)
 	}
 	must(t, c, "INSERT INTO big (v) VALUES ('"+strings.Repeat("long text, ", 20_000)+"')")
@@ -231,7 +235,8 @@ func client(t *testing.T, l *logger) {
 		t.Fatal(err)
 	}
 	c := exec.CommandContext(t.Context(), path, "--no-defaults", "--socket="+l.socket, "--user=root", "--force", "d2")
-	c.Stdin = strings.NewReader("SELECT a FROM t1 WHERE id = 4;\nUSE d1\nSELECT a FROM t1 WHERE id = 5;\n\\r d1 localhost\nstatus\nDELIMITER //\nSELECT a FROM t1 WHERE id = 6//\n")
+	c.Stdin = strings.NewReader("SELECT a FROM t1 WHERE id = 4;\nUSE d1\nSELECT a FROM t1 WHERE id = 5;\n\\r d1 " +
+		"localhost\nstatus\nDELIMITER //\nSELECT a FROM t1 WHERE id = 6//\n")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("mariadb: %v\n%s", err, out)
 	}
@@ -258,7 +263,8 @@ func stopped(t *testing.T, l *logger) {
 		})
 		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			var n int
-			err := l.own.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND info LIKE ?", id, until).Scan(&n)
+			err := l.own.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE id "+
+				"= ? AND info LIKE ?", id, until).Scan(&n)
 			if err != nil {
 				t.Fatal(err)
 			}

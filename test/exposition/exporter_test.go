@@ -82,7 +82,8 @@ func exporter(t *testing.T, s *servers.Server, args ...string) exposed {
 	if err := os.WriteFile(cnf, []byte("[client]\nuser=root\nsocket="+s.Socket+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(dir, "usr/bin/prometheus-mysqld-exporter"), append(args, "--config.my-cnf="+cnf, "--web.listen-address="+addr)...)
+	cmd := exec.Command(filepath.Join(dir, "usr/bin/prometheus-mysqld-exporter"), append(args, "--config.my-cnf="+cnf,
+		"--web.listen-address="+addr)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var log bytes.Buffer
 	cmd.Stderr = &log
@@ -139,26 +140,30 @@ func ours(t *testing.T, s *servers.Server) exposed {
 var notOurs = regexp.MustCompile(`^(go_|process_|promhttp_|mysql_exporter_|mysqld_exporter_|mysql_up$)`)
 
 // texts are status variables whose values are words or dates, which Dyno does not keep as numbers.
-var texts = regexp.MustCompile(`^mysql_global_status_(wsrep_cluster_status|max_used_connections_time|ssl_server_not_(after|before))$`)
+var texts = regexp.MustCompile(
+	`^mysql_global_status_(wsrep_cluster_status|max_used_connections_time|ssl_server_not_(after|before))$`)
 
 // upAndDown are states that the exporter calls counters.
 var upAndDown = regexp.MustCompile(`^mysql_info_schema_innodb_cmpmem_pages_(used|free)_total$`)
 
 // states are counters of InnoDB that the exporter takes for the other kind, and names accordingly.
-var states = regexp.MustCompile(`^mysql_info_schema_innodb_metrics_(change_buffer_ibuf_size_total|lock_lock_(deadlocks|timeouts|row_lock_current_waits_total)|` +
-	`os_os_(log_)?pending_[a-z]+_total|buffer_buffer_pool_bytes_dirty_total)$`)
+var states = regexp.MustCompile(
+	`^mysql_info_schema_innodb_metrics_(change_buffer_ibuf_size_total|lock_lock_(deadlocks|timeouts|row_lock_current_waits_total)|` +
+		`os_os_(log_)?pending_[a-z]+_total|buffer_buffer_pool_bytes_dirty_total)$`)
 
 // steady are values that do not change between two looks at a server where nobody works.
-var steady = regexp.MustCompile(`^mysql_(global_variables_|version_info$|transaction_isolation$|galera_variables_info$)`)
+var steady = regexp.MustCompile(
+	`^mysql_(global_variables_|version_info$|transaction_isolation$|galera_variables_info$)`)
 
-// TestExporter: every series of mysqld_exporter's default collectors and of those for InnoDB is there, under the same name with the same labels and a type
-// that does not contradict, and constants have the same value.
+// TestExporter: every series of mysqld_exporter's default collectors and of those for InnoDB is there, under the same
+// name with the same labels and a type that does not contradict, and constants have the same value.
 func TestExporter(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
 			s.Exec(t, "SET GLOBAL innodb_monitor_enable = 'module_buffer_page'")
-			theirs, mine := exporter(t, s, "--collect.info_schema.innodb_metrics", "--collect.engine_innodb_status"), ours(t, s)
+			theirs, mine := exporter(t, s, "--collect.info_schema.innodb_metrics", "--collect.engine_innodb_status"),
+				ours(t, s)
 			n := 0
 			var missing []string
 			for series, name := range theirs.names {
@@ -171,7 +176,8 @@ func TestExporter(t *testing.T) {
 					missing = append(missing, fmt.Sprint(series, " ", theirs.values[series]))
 					continue
 				}
-				if a, b := theirs.types[name], mine.types[name]; a != b && a != "unknown" && !upAndDown.MatchString(name) {
+				if a, b := theirs.types[name], mine.types[name]; a != b && a != "unknown" &&
+					!upAndDown.MatchString(name) {
 					t.Errorf("%s is a %s, the exporter has a %s", name, b, a)
 				}
 				if w := theirs.values[series]; steady.MatchString(name) && v != w && !(math.IsNaN(v) && math.IsNaN(w)) {

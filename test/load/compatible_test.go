@@ -17,13 +17,17 @@ func layout(t *testing.T, s *servers.Server) []string {
 	t.Helper()
 	db := s.DB(t, "")
 	const where = " WHERE TABLE_SCHEMA='sbtest' ORDER BY "
-	all := dump(t, db, "SELECT TABLE_NAME, ENGINE, ROW_FORMAT, TABLE_COLLATION, CREATE_OPTIONS, AUTO_INCREMENT FROM information_schema.TABLES"+where+"TABLE_NAME")
-	all = append(all, dump(t, db, "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, COLUMN_KEY, COLLATION_NAME "+
+	all := dump(t, db, "SELECT TABLE_NAME, ENGINE, ROW_FORMAT, TABLE_COLLATION, CREATE_OPTIONS, AUTO_INCREMENT FROM "+
+		"information_schema.TABLES"+where+"TABLE_NAME")
+	all = append(all, dump(t, db, "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, "+
+		"COLUMN_KEY, COLLATION_NAME "+
 		"FROM information_schema.COLUMNS"+where+"TABLE_NAME, ORDINAL_POSITION")...)
-	all = append(all, dump(t, db, "SELECT TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, NON_UNIQUE, INDEX_TYPE FROM information_schema.STATISTICS"+
+	all = append(all, dump(t, db, "SELECT TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, NON_UNIQUE, INDEX_TYPE "+
+		"FROM information_schema.STATISTICS"+
 		where+"TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX")...)
 	for _, name := range dump(t, db, "SELECT TABLE_NAME FROM information_schema.TABLES"+where+"TABLE_NAME") {
-		all = append(all, name+" rows, least and largest id: "+strings.Join(dump(t, db, "SELECT COUNT(*), MIN(id), MAX(id) FROM sbtest."+name), ""))
+		all = append(all, name+" rows, least and largest id: "+
+			strings.Join(dump(t, db, "SELECT COUNT(*), MIN(id), MAX(id) FROM sbtest."+name), ""))
 	}
 	return all
 }
@@ -84,7 +88,8 @@ func TestSysbenchAndDynoShareTables(t *testing.T) {
 			t.Helper()
 			r := report(t, output)
 			// 14 reads, 4 writes, BEGIN and COMMIT. Deadlocks repeat some of them.
-			if r.Transactions != events || r.Reads < 14*events || r.Writes < 4*events || r.Others < 2*events || r.Reconnects != 0 || r.Queries != r.Reads+r.Writes+r.Others {
+			if r.Transactions != events || r.Reads < 14*events || r.Writes < 4*events || r.Others < 2*events ||
+				r.Reconnects != 0 || r.Queries != r.Reads+r.Writes+r.Others {
 				t.Errorf("%s: %+v", who, r)
 			}
 			if r.Ignored == 0 && r.Queries != 20*events {
@@ -115,7 +120,8 @@ func TestSysbenchAndDynoShareTables(t *testing.T) {
 			t.Errorf("our cleanup of sysbench's tables left %q", left)
 		}
 
-		for _, options := range []string{"--auto_inc=off", "--secondary=on", "--create_secondary=off --table-size=1 --tables=2"} {
+		for _, options := range []string{"--auto_inc=off", "--secondary=on", "--create_secondary=off --table-size=1 " +
+			"--tables=2"} {
 			var both [2][]string
 			for i, make := range []func(string, ...string) string{theirs, ours} {
 				args := append(words("--table-size=100"), words(options)...)

@@ -48,7 +48,8 @@ func TestCountsAreTheServersOwn(t *testing.T) {
 		asked := func(workload string, events int, options ...string) (r run.Tick, own int64) {
 			t.Helper()
 			before := counters(t, s)
-			e := dyno(t, words(workload+" run --time=0 --output=json"), as(s), data, options, words(fmt.Sprintf("--threads=%d --events=%d", threads, events)))
+			e := dyno(t, words(workload+" run --time=0 --output=json"), as(s), data, options,
+				words(fmt.Sprintf("--threads=%d --events=%d", threads, events)))
 			after := counters(t, s)
 			_, sum := figures(t, e.out)
 			r = sum.Total
@@ -60,7 +61,8 @@ func TestCountsAreTheServersOwn(t *testing.T) {
 				writes, others = writes+o.Writes, others+o.Others
 			}
 			if writes != after.writes-before.writes || others != after.others-before.others {
-				t.Errorf("%s: %d writes and %d others, the server has seen %d and %d", workload, writes, others, after.writes-before.writes, after.others-before.others)
+				t.Errorf("%s: %d writes and %d others, the server has seen %d and %d", workload, writes, others,
+					after.writes-before.writes, after.others-before.others)
 			}
 			return r, int64(after.questions-before.questions) - int64(r.Queries())
 		}
@@ -82,15 +84,18 @@ func TestCountsAreTheServersOwn(t *testing.T) {
 			{"select_random_points", 300, ""},
 			{"select_random_ranges", 300, ""},
 		} {
-			// What Dyno asks for itself does not depend on the length of the run: so the difference of two runs is exact.
+			// What Dyno asks for itself does not depend on the length of the run: so the difference of two runs is
+			// exact.
 			_, short := asked(c.workload, 10, words(c.options)...)
 			r, long := asked(c.workload, c.events, words(c.options)...)
 			if d := long - short; d < -slack || d > slack {
-				t.Errorf("%s %s: of its own, Dyno asked %d questions in a run of 10 operations and %d in one of %d", c.workload, c.options, short, long, c.events)
+				t.Errorf("%s %s: of its own, Dyno asked %d questions in a run of 10 operations and %d in one of %d",
+					c.workload, c.options, short, long, c.events)
 			}
 			const shortRun = 60_000 // queries of a few seconds
 			if long < 0 || long > shortRun/1000 {
-				t.Errorf("%s %s: the server counted %d more than the %d queries reported: that would be more than 0.1 %% of %d", c.workload, c.options, long, r.Queries(), shortRun)
+				t.Errorf("%s %s: the server counted %d more than the %d queries reported: that would be more than "+
+					"0.1 %% of %d", c.workload, c.options, long, r.Queries(), shortRun)
 			}
 			t.Logf("%s %s: %d queries in %v, and %d of its own", c.workload, c.options, r.Queries(), r.Length, long)
 		}

@@ -1,5 +1,5 @@
-// Package load_test runs `dyno load` as users do, the built program against real servers and beside the real sysbench, and holds what it
-// reports against what the servers say.
+// Package load_test runs `dyno load` as users do, the built program against real servers and beside the real sysbench,
+// and holds what it reports against what the servers say.
 package load_test
 
 import (
@@ -77,8 +77,8 @@ func finish(t *testing.T, c *exec.Cmd) ended {
 	return ended{c.ProcessState.ExitCode(), out.String(), errs.String(), time.Since(begin)}
 }
 
-// dyno runs `dyno load` with arguments, which must end well. A run may end with code 6, too: on a machine with much else to do the client
-// comes late, and says so. The counts hold all the same.
+// dyno runs `dyno load` with arguments, which must end well. A run may end with code 6, too: on a machine with much
+// else to do the client comes late, and says so. The counts hold all the same.
 func dyno(t *testing.T, args ...[]string) ended {
 	t.Helper()
 	e := finish(t, command(t, join(args)...))
@@ -88,7 +88,8 @@ func dyno(t *testing.T, args ...[]string) ended {
 	return e
 }
 
-// refused runs `dyno load` with arguments, which must end with code 1 and one paragraph on stderr that has all of the words in it.
+// refused runs `dyno load` with arguments, which must end with code 1 and one paragraph on stderr that has all of the
+// words in it.
 func refused(t *testing.T, words []string, args ...[]string) {
 	t.Helper()
 	e := finish(t, command(t, join(args)...))

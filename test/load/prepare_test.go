@@ -12,15 +12,16 @@ import (
 func sums(t *testing.T, s *servers.Server) string {
 	t.Helper()
 	var all []string
-	for _, name := range dump(t, s.DB(t, ""), "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA='sbtest' AND TABLE_NAME LIKE 'sbtest%' ORDER BY 1") {
+	for _, name := range dump(t, s.DB(t, ""), "SELECT TABLE_NAME FROM information_schema.TABLES WHERE "+
+		"TABLE_SCHEMA='sbtest' AND TABLE_NAME LIKE 'sbtest%' ORDER BY 1") {
 		all = append(all, dump(t, s.DB(t, ""), "CHECKSUM TABLE sbtest."+name)...)
 		all = append(all, dump(t, s.DB(t, ""), "SELECT COUNT(*), MIN(id), MAX(id) FROM sbtest."+name)...)
 	}
 	return strings.Join(all, ", ")
 }
 
-// TestPrepareGoesOn takes the server away, then kills Dyno itself, in the middle of prepare. It goes on, by itself or when it is told to again,
-// with what is there, and the rows are those of a prepare that nothing befell.
+// TestPrepareGoesOn takes the server away, then kills Dyno itself, in the middle of prepare. It goes on, by itself or
+// when it is told to again, with what is there, and the rows are those of a prepare that nothing befell.
 func TestPrepareGoesOn(t *testing.T) {
 	s := servers.Start(t, "mariadb", "local_infile=ON", "innodb_flush_log_at_trx_commit=1")
 	prepare := join([][]string{words("oltp_read_write prepare --tables=4 --table-size=15000 --rand-seed=5"), as(s)})

@@ -10,8 +10,9 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestStallShowsInResponseTimes stops the server for a second under a load with a rate of its own. Every operation that was due
-// meanwhile has waited, the one at the beginning for the whole second, and the response times say so, whatever was sent.
+// TestStallShowsInResponseTimes stops the server for a second under a load with a rate of its own. Every operation that
+// was due meanwhile has waited, the one at the beginning for the whole second, and the response times say so, whatever
+// was sent.
 func TestStallShowsInResponseTimes(t *testing.T) {
 	const rate = 400
 	s := servers.Start(t, "mariadb")
@@ -21,7 +22,11 @@ func TestStallShowsInResponseTimes(t *testing.T) {
 		// A busy machine adds to what was planted: the best of some attempts must tell it exactly.
 		exact := false
 		for range 8 {
-			if exact = stalled(t, s, rate, join([][]string{words("oltp_point_select run --time=4 --rate-kind=uniform --driver=" + path), as(s), data})); exact {
+			if exact = stalled(t, s, rate,
+				join([][]string{
+					words("oltp_point_select run --time=4 --rate-kind=uniform --driver=" + path),
+					as(s), data,
+				})); exact {
 				break
 			}
 		}
@@ -31,7 +36,8 @@ func TestStallShowsInResponseTimes(t *testing.T) {
 	}
 }
 
-// stalled runs a load for 4 s, stops the server for one of them, and tells whether the response times say so within 2 %.
+// stalled runs a load for 4 s, stops the server for one of them, and tells whether the response times say so within 2
+// %.
 func stalled(t *testing.T, s *servers.Server, rate float64, args []string) bool {
 	t.Helper()
 	r := start(t, command(t, append(args, "--output=json", fmt.Sprintf("--rate=%v", rate))...))
@@ -53,18 +59,22 @@ func stalled(t *testing.T, s *servers.Server, rate float64, args []string) bool 
 	}
 	// This holds on any machine: what was due is done or dropped, and who waited for the second has waited for it.
 	if open.Due != sum.Total.Operations()+open.Dropped || response.Count() != sum.Total.Operations() {
-		t.Fatalf("%d due, %d done, %d dropped, %d response times", open.Due, sum.Total.Operations(), open.Dropped, response.Count())
+		t.Fatalf("%d due, %d done, %d dropped, %d response times", open.Due, sum.Total.Operations(),
+			open.Dropped, response.Count())
 	}
 	if n := float64(open.Due); math.Abs(n-4*rate) > 0.02*4*rate {
 		t.Fatalf("%v operations were due in 4 s, want %v", n, 4*rate)
 	}
 	worst := response.Max().Seconds()
-	half := response.Quantile(1 - 0.5*stall*rate/float64(response.Count())).Seconds() // so many were due in the first half of the stall
-	if worst < 0.98*stall || half < 0.98*stall/2 {                                    // or this test was held up itself
-		t.Logf("a stall of %.3f s, and the longest response is %.3f s, the one of the middle of the stall %.3f s", stall, worst, half)
+	// so many were due in the first half of the stall
+	half := response.Quantile(1 - 0.5*stall*rate/float64(response.Count())).Seconds()
+	if worst < 0.98*stall || half < 0.98*stall/2 { // or this test was held up itself
+		t.Logf("a stall of %.3f s, and the longest response is %.3f s, the one of the middle of the stall %.3f s",
+			stall, worst, half)
 		return false
 	}
-	// Service times do not know: four operations were under way when the server stopped, all others waited for their turn.
+	// Service times do not know: four operations were under way when the server stopped, all others waited for their
+	// turn.
 	if p := service.Quantile(0.99).Seconds(); p > stall/2 {
 		t.Fatalf("service times have the stall at their 99th percentile: %.3f s", p)
 	}
@@ -72,8 +82,11 @@ func stalled(t *testing.T, s *servers.Server, rate float64, args []string) bool 
 	for _, x := range ticks {
 		queue = max(queue, x.Open.Queue)
 	}
-	t.Logf("%s: stall %.3f s, longest response %.3f s, in the middle of the stall %.3f s; service time p99 %v; queue %d", sum.Path, stall, worst, half, service.Quantile(0.99), queue)
-	return worst <= 1.02*stall && half <= 1.10*stall/2 && queue > uint64(rate/4) // after the stall the queue takes its time
+	t.Logf(
+		"%s: stall %.3f s, longest response %.3f s, in the middle of the stall %.3f s; service time p99 %v; queue %d",
+		sum.Path, stall, worst, half, service.Quantile(0.99), queue)
+	// after the stall the queue takes its time
+	return worst <= 1.02*stall && half <= 1.10*stall/2 && queue > uint64(rate/4)
 }
 
 // TestRateThatCannotBeMet asks for more than the sessions can do: what is not sent is counted, and nothing is lost.
@@ -81,7 +94,10 @@ func TestRateThatCannotBeMet(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	data := words("--table-size=1000 --threads=1")
 	dyno(t, words("oltp_read_only prepare"), as(s), data)
-	e := finish(t, command(t, join([][]string{words("oltp_read_only run --time=2 --output=json --rate=50K"), as(s), data})...))
+	e := finish(t, command(t, join([][]string{
+		words("oltp_read_only run --time=2 --output=json --rate=50K"), as(s),
+		data,
+	})...))
 	if e.code != 0 && e.code != 6 {
 		t.Fatalf("code %d: %s", e.code, e.err)
 	}

@@ -9,24 +9,29 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// restricted starts a server with the data of the OLTP family and users who may do less than a load needs. Their password is "secret".
+// restricted starts a server with the data of the OLTP family and users who may do less than a load needs. Their
+// password is "secret".
 func restricted(t *testing.T, s *servers.Server) {
 	t.Helper()
 	dyno(t, words("oltp_read_write prepare --table-size=1000"), as(s))
 	s.Exec(t,
-		"CREATE USER writer@localhost IDENTIFIED BY 'secret'", "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX ON *.* TO writer@localhost",
+		"CREATE USER writer@localhost IDENTIFIED BY 'secret'", "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, "+
+			"INDEX ON *.* TO writer@localhost",
 		"CREATE USER reader@localhost IDENTIFIED BY 'secret'", "GRANT SELECT ON sbtest.* TO reader@localhost",
 		"CREATE USER nobody@localhost IDENTIFIED BY 'secret'",
-		"CREATE DATABASE other", "CREATE TABLE other.sbtest1 (a INT PRIMARY KEY)", "INSERT INTO other.sbtest1 VALUES (7)")
+		"CREATE DATABASE other", "CREATE TABLE other.sbtest1 (a INT PRIMARY KEY)", "INSERT INTO other.sbtest1 VALUES "+
+			"(7)")
 }
 
-// TestServerThatRefuses asks for what the server or the user does not allow: the error says what it was, at once, and nothing is changed.
+// TestServerThatRefuses asks for what the server or the user does not allow: the error says what it was, at once, and
+// nothing is changed.
 func TestServerThatRefuses(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server) {
 		restricted(t, s)
 		tables := func() []string {
 			t.Helper()
-			return dump(t, s.DB(t, ""), "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA IN ('sbtest', 'other') ORDER BY 1, 2")
+			return dump(t, s.DB(t, ""), "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE "+
+				"TABLE_SCHEMA IN ('sbtest', 'other') ORDER BY 1, 2")
 		}
 		before := strings.Join(tables(), ", ")
 
@@ -64,7 +69,8 @@ func TestServerThatRefuses(t *testing.T) {
 		if n := dump(t, s.DB(t, ""), "SELECT a FROM other.sbtest1"); len(n) != 1 || n[0] != "7" {
 			t.Errorf("the foreign table has %q", n)
 		}
-		dyno(t, words("oltp_read_write prepare --table-size=10 --mysql-db=other --force"), as(s)) // whoever says so gets it
+		// whoever says so gets it
+		dyno(t, words("oltp_read_write prepare --table-size=10 --mysql-db=other --force"), as(s))
 		if n := dump(t, s.DB(t, ""), "SELECT COUNT(*) FROM other.sbtest1"); len(n) != 1 || n[0] != "10" {
 			t.Errorf("prepared by force, the table has %q rows", n)
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestScript runs a file of one's own, and files with mistakes, which end with the place of the mistake before anything is sent.
+// TestScript runs a file of one's own, and files with mistakes, which end with the place of the mistake before anything
+// is sent.
 func TestScript(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	dyno(t, words("oltp_read_only prepare --table-size=100"), as(s))
@@ -22,7 +23,8 @@ func TestScript(t *testing.T) {
 		}
 		return path
 	}
-	good := file("\\set id random(1, 100)\nBEGIN;\nSELECT c FROM sbtest1 WHERE id = :id;\nUPDATE sbtest1 SET k = k + 1 WHERE id = :id;\nCOMMIT;\n")
+	good := file("\\set id random(1, 100)\nBEGIN;\nSELECT c FROM sbtest1 WHERE id = :id;\nUPDATE sbtest1 SET k = k + " +
+		"1 WHERE id = :id;\nCOMMIT;\n")
 	before := counters(t, s)
 	e := dyno(t, words("script run --time=0 --events=50 --mysql-db=sbtest --script="+good), as(s))
 	r := report(t, e.out)
@@ -36,7 +38,10 @@ func TestScript(t *testing.T) {
 	f := func(text, place string, about ...string) {
 		t.Helper()
 		before := s.Status(t, "Com_select")
-		e := finish(t, command(t, join([][]string{words("script run --time=1 --mysql-db=sbtest --script=" + file(text)), as(s)})...))
+		e := finish(t, command(t, join([][]string{
+			words("script run --time=1 --mysql-db=sbtest --script=" + file(text)),
+			as(s),
+		})...))
 		if e.code != 2 || !strings.Contains(e.err, place) {
 			t.Errorf("%q: code %d and %q, want code 2 and the place %s", text, e.code, e.err, place)
 		}

@@ -53,7 +53,8 @@ func bind(t *testing.T, pid, cpu int) {
 	}
 }
 
-// onOne returns the command, run on one CPU by a runtime that knows of one only, with the garbage collector at work all the time.
+// onOne returns the command, run on one CPU by a runtime that knows of one only, with the garbage collector at work all
+// the time.
 func onOne(c *exec.Cmd, cpu int) *exec.Cmd {
 	c.Args = append([]string{"taskset", "-c", strconv.Itoa(cpu), c.Path}, c.Args[1:]...)
 	c.Path, c.Err = exec.LookPath("taskset")
@@ -72,8 +73,8 @@ func interrupted(t *testing.T, c *exec.Cmd) ended {
 	return r.wait(t, time.Minute)
 }
 
-// soon holds the quickest of several attempts to a limit: a machine on which much else runs is late now and then, a program that does
-// not attend is late always.
+// soon holds the quickest of several attempts to a limit: a machine on which much else runs is late now and then, a
+// program that does not attend is late always.
 func soon(t *testing.T, limit time.Duration, f func() time.Duration) {
 	t.Helper()
 	var took []time.Duration
@@ -86,7 +87,8 @@ func soon(t *testing.T, limit time.Duration, f func() time.Duration) {
 	t.Errorf("took %v, never less than %v", took, limit)
 }
 
-// TestOneCPU runs client and server on one CPU: ticks come on time, the collector is not held up, and Ctrl-C is attended to.
+// TestOneCPU runs client and server on one CPU: ticks come on time, the collector is not held up, and Ctrl-C is
+// attended to.
 func TestOneCPU(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	cpu := lastCPU(t)
@@ -149,7 +151,8 @@ func TestOneCPU(t *testing.T) {
 	})
 }
 
-// TestCtrlC stops runs whose sessions are busy in the server, where nothing but the end of their statements would free them.
+// TestCtrlC stops runs whose sessions are busy in the server, where nothing but the end of their statements would free
+// them.
 func TestCtrlC(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server) {
 		data := words("--tables=1 --table-size=1000 --threads=4")
@@ -175,7 +178,8 @@ func TestCtrlC(t *testing.T) {
 		})
 		var left int
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB='sbtest'").Scan(&left); err != nil {
+			if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB='sbtest'").
+				Scan(&left); err != nil {
 				t.Fatal(err)
 			}
 			if left == 0 {
@@ -196,7 +200,10 @@ func TestClientThatDoesNotRun(t *testing.T) {
 	for _, path := range []string{"off", "on"} {
 		var e ended
 		for range 3 { // a run may have ended before it is stopped, on a machine that is busy enough
-			r := start(t, command(t, join([][]string{words("oltp_point_select run --time=3 --driver=" + path), as(s), data})...))
+			r := start(t, command(t, join([][]string{
+				words("oltp_point_select run --time=3 --driver=" + path), as(s),
+				data,
+			})...))
 			r.second(t)
 			syscall.Kill(r.Process.Pid, syscall.SIGSTOP)
 			// All its threads have stopped only when the kernel says so.
@@ -208,7 +215,8 @@ func TestClientThatDoesNotRun(t *testing.T) {
 			}
 		}
 		if e.code != 6 || !strings.Contains(e.out, "INVALID: ") || !strings.Contains(e.err, "invalid") {
-			t.Errorf("driver=%s: the client stood still, and the run ends with code %d\n%s%s", path, e.code, tail(e.out), e.err)
+			t.Errorf("driver=%s: the client stood still, and the run ends with code %d\n%s%s", path,
+				e.code, tail(e.out), e.err)
 		}
 		if rep := report(t, e.out); rep.Transactions == 0 || rep.Max < 500 {
 			t.Errorf("driver=%s: %+v\n%s", path, rep, e.out)

@@ -63,8 +63,9 @@ func (o *orders) missing(t *testing.T, s *servers.Server) (lost []string) {
 	return lost
 }
 
-// TestTPCC prepares, runs and checks as a user does, then kills the server under the load, on both ways to the server: what it has
-// acknowledged must be there when it is back, and all twelve conditions must hold until somebody alters a row.
+// TestTPCC prepares, runs and checks as a user does, then kills the server under the load, on both ways to the server:
+// what it has acknowledged must be there when it is back, and all twelve conditions must hold until somebody alters a
+// row.
 func TestTPCC(t *testing.T) {
 	s := servers.Start(t, "mariadb", "innodb_flush_log_at_trx_commit=1", "innodb_buffer_pool_size=256M")
 	data := words("--scale=1 --threads=4")
@@ -102,18 +103,21 @@ func TestTPCC(t *testing.T) {
 		}
 		t.Logf("%s: %d new orders acknowledged before the crash", r.Path, len(done.all)-before)
 		if lost := done.missing(t, s); len(lost) > 0 {
-			t.Fatalf("%d of %d acknowledged orders are gone: %s", len(lost), len(done.all), strings.Join(lost[:min(5, len(lost))], " "))
+			t.Fatalf("%d of %d acknowledged orders are gone: %s", len(lost), len(done.all),
+				strings.Join(lost[:min(5, len(lost))], " "))
 		}
 	}
 	holds("after two crashes")
 
 	s.Exec(t, "UPDATE sbtest.warehouse1 SET w_ytd = w_ytd + 0.01")
 	e = finish(t, command(t, join([][]string{words("tpcc check"), as(s), data})...))
-	if e.code != 1 || !strings.Contains(e.out, "3.3.2.1    VIOLATED") || !strings.Contains(e.out, "3.3.2.2    holds") || !strings.Contains(e.err, "do not hold") {
+	if e.code != 1 || !strings.Contains(e.out, "3.3.2.1    VIOLATED") || !strings.Contains(e.out, "3.3.2.2    holds") ||
+		!strings.Contains(e.err, "do not hold") {
 		t.Errorf("a cent too much, and check ends with code %d: %s%s", e.code, e.out, e.err)
 	}
 	for k := range done.all {
-		s.Exec(t, "SET foreign_key_checks=0", fmt.Sprintf("DELETE FROM sbtest.orders1 WHERE o_w_id=%d AND o_d_id=%d AND o_id=%d", k[0], k[1], k[2]))
+		s.Exec(t, "SET foreign_key_checks=0", fmt.Sprintf("DELETE FROM sbtest.orders1 WHERE o_w_id=%d AND o_d_id=%d "+
+			"AND o_id=%d", k[0], k[1], k[2]))
 		break
 	}
 	if lost := done.missing(t, s); len(lost) != 1 {

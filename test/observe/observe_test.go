@@ -1,4 +1,5 @@
-// Package observe_test runs `dyno serve` as a user does, on real servers, beside a real Prometheus and a real VictoriaMetrics.
+// Package observe_test runs `dyno serve` as a user does, on real servers, beside a real Prometheus and a real
+// VictoriaMetrics.
 package observe_test
 
 import (
@@ -108,7 +109,10 @@ func (p *process) text() string {
 // serve starts `dyno serve` and returns where it answers.
 func serve(t *testing.T, home string, args ...string) (*process, string) {
 	t.Helper()
-	p := start(t, []string{"DYNO_HOME=" + home}, dyno, append([]string{"serve", "--listen", "127.0.0.1:0", "--discover=false"}, args...)...)
+	p := start(t, []string{"DYNO_HOME=" + home}, dyno, append([]string{
+		"serve", "--listen", "127.0.0.1:0",
+		"--discover=false",
+	}, args...)...)
 	base := ""
 	eventually(t, "an address", func() error {
 		if _, rest, ok := strings.Cut(p.text(), "Dyno answers on "); ok {
@@ -211,7 +215,8 @@ func fleet(t *testing.T) (home string, all map[string]*servers.Server) {
 	return home, all
 }
 
-// TestServe asks over HTTP what the servers know themselves, lets a Prometheus scrape, restarts a server, and ends with sound stores.
+// TestServe asks over HTTP what the servers know themselves, lets a Prometheus scrape, restarts a server, and ends with
+// sound stores.
 func TestServe(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")
@@ -223,11 +228,13 @@ func TestServe(t *testing.T) {
 
 	prom := program.Address(t)
 	dir := t.TempDir()
-	config := fmt.Sprintf("global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs: [{job_name: dyno, static_configs: [{targets: ['%s']}]}]\n", strings.TrimPrefix(base, "http://"))
+	config := fmt.Sprintf("global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs: [{job_name: dyno, "+
+		"static_configs: [{targets: ['%s']}]}]\n", strings.TrimPrefix(base, "http://"))
 	if err := os.WriteFile(dir+"/prometheus.yml", []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pr := start(t, nil, peer(t, "prometheus"), "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+prom)
+	pr := start(t, nil, peer(t, "prometheus"), "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+dir+
+		"/data", "--web.listen-address="+prom)
 	eventually(t, "Prometheus has scraped", func() error {
 		if err := want(t, "http://"+prom, "mysql_up", both); err != nil {
 			return fmt.Errorf("%w\n%s", err, pr.text())
@@ -305,11 +312,17 @@ func TestServe(t *testing.T) {
 	if err := <-freed; err != nil {
 		t.Error(err)
 	}
-	eventually(t, "the wait, seen later", func() error { _, err := seen("&at=" + url.QueryEscape(then.At.Format(time.RFC3339Nano))); return err })
+	eventually(t, "the wait, seen later", func() error {
+		_, err := seen("&at=" + url.QueryEscape(then.At.Format(time.RFC3339Nano)))
+		return err
+	})
 
 	// A restart is an event, and figures come again.
 	s.Kill(t)
-	eventually(t, "the server is down", func() error { return want(t, base, `mysql_up{target="mariadb"}`, map[string]string{"mariadb": "0"}) })
+	eventually(t, "the server is down", func() error {
+		return want(t, base, `mysql_up{target="mariadb"}`,
+			map[string]string{"mariadb": "0"})
+	})
 	s.Launch(t)
 	eventually(t, "the server is back", func() error { return want(t, base, "mysql_up", both) })
 	eventually(t, "the restart is an event", func() error {
@@ -321,7 +334,8 @@ func TestServe(t *testing.T) {
 	})
 
 	run(t, home, "annotate", "release 4.2", "--target", "mysql")
-	if out := run(t, home, "annotate", "--list", "--output", "json"); !strings.Contains(out, "release 4.2") || !strings.Contains(out, `"restart"`) {
+	if out := run(t, home, "annotate", "--list", "--output", "json"); !strings.Contains(out, "release 4.2") ||
+		!strings.Contains(out, `"restart"`) {
 		t.Errorf("annotations: %s", out)
 	}
 	if out := run(t, home, "store", "check"); !strings.Contains(out, "in use") {
@@ -333,7 +347,8 @@ func TestServe(t *testing.T) {
 	run(t, home, "store", "check")
 }
 
-// TestNothingIsLostOnTheWay kills Dyno and VictoriaMetrics while samples go from one to the other, and then compares all of them.
+// TestNothingIsLostOnTheWay kills Dyno and VictoriaMetrics while samples go from one to the other, and then compares
+// all of them.
 func TestNothingIsLostOnTheWay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")
@@ -341,10 +356,14 @@ func TestNothingIsLostOnTheWay(t *testing.T) {
 	home, _ := fleet(t)
 	vmAddr, vmDir := program.Address(t), t.TempDir()
 	startVM := func() *process {
-		return start(t, nil, peer(t, "victoria-metrics"), "-storageDataPath="+vmDir, "-httpListenAddr="+vmAddr, "-dedup.minScrapeInterval=1ms", "-search.latencyOffset=0s", "-memory.allowedBytes=200MB")
+		return start(t, nil, peer(t, "victoria-metrics"), "-storageDataPath="+vmDir, "-httpListenAddr="+vmAddr,
+			"-dedup.minScrapeInterval=1ms", "-search.latencyOffset=0s", "-memory.allowedBytes=200MB")
 	}
 	vm := startVM()
-	flags := []string{"--remote-write", "http://" + vmAddr + "/api/v1/write", "--remote-write-replay", "15s", "--remote-write-backfill"}
+	flags := []string{
+		"--remote-write", "http://" + vmAddr + "/api/v1/write", "--remote-write-replay", "15s",
+		"--remote-write-backfill",
+	}
 	p, base := serve(t, home, flags...)
 	rounds := func(n int) {
 		t.Helper()
@@ -376,7 +395,10 @@ func TestNothingIsLostOnTheWay(t *testing.T) {
 
 	// What is stored here up to now must arrive there, each sample once.
 	now := time.Now().Add(-2 * time.Second).Truncate(time.Second)
-	names := []string{"mysql_up", "mysql_global_status_uptime", "mysql_global_variables_max_connections", `mysql_global_status_commands_total{command="select"}`, "dyno_server_resident_bytes"}
+	names := []string{
+		"mysql_up", "mysql_global_status_uptime", "mysql_global_variables_max_connections",
+		`mysql_global_status_commands_total{command="select"}`, "dyno_server_resident_bytes",
+	}
 	eventually(t, "all samples are there", func() error {
 		for _, n := range names {
 			ours, err := raw(t, base, n, now)
@@ -392,7 +414,8 @@ func TestNothingIsLostOnTheWay(t *testing.T) {
 			}
 			for k, v := range ours {
 				if w, ok := theirs[k]; !ok || w != v {
-					return fmt.Errorf("%s at %s: %q there, %q here; %d there, %d here", n, k, w, v, len(theirs), len(ours))
+					return fmt.Errorf("%s at %s: %q there, %q here; %d there, %d here", n, k, w, v,
+						len(theirs), len(ours))
 				}
 			}
 			if len(theirs) != len(ours) {
@@ -441,7 +464,8 @@ func raw(t *testing.T, base, name string, to time.Time) (map[string]string, erro
 // export returns the same of a VictoriaMetrics.
 func export(t *testing.T, base, name string, to time.Time) (map[string]string, error) {
 	t.Helper()
-	b, err := get(t, fmt.Sprintf("%s/api/v1/export?start=%d&end=%d&match[]=%s", base, to.Add(-time.Hour).Unix(), to.Unix(), url.QueryEscape(name)))
+	b, err := get(t, fmt.Sprintf("%s/api/v1/export?start=%d&end=%d&match[]=%s", base, to.Add(-time.Hour).Unix(),
+		to.Unix(), url.QueryEscape(name)))
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/test/browser"
 )
 
-// TestBrokenLinks follows links to what is not there, or not any more, or never was: each is answered in words, with a way on.
+// TestBrokenLinks follows links to what is not there, or not any more, or never was: each is answered in words, with a
+// way on.
 func TestBrokenLinks(t *testing.T) {
 	s := stage(t)
 	// sentence is what the page must say; without one it need only say something.
@@ -72,7 +73,8 @@ func TestBrokenLinks(t *testing.T) {
 	f(fmt.Sprintf("/now?target=shop&at=%d", tomorrow))
 }
 
-// TestDown looks at every page of a target that does not answer: the reason is told, and nothing is shown as if it had been measured.
+// TestDown looks at every page of a target that does not answer: the reason is told, and nothing is shown as if it had
+// been measured.
 func TestDown(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
@@ -114,12 +116,14 @@ func TestDown(t *testing.T) {
 	f("queries", "No query data yet")
 	f("findings", "down has not been diagnosed yet")
 	f("changes", "No changes yet")
-	f("cost", "Not measured in this time range", "main section:first-of-type .figure:not(:last-child) .figure-value") // the last is its series: that it is down is one
+	// the last is its series: that it is down is one
+	f("cost", "Not measured in this time range", "main section:first-of-type .figure:not(:last-child) .figure-value")
 }
 
 // within returns the words of the page's content without what the frame says above it.
 func within(b *browser.Tab) string {
 	var text string
-	b.Eval(`[...document.querySelector('main').children].filter((e) => !e.matches('.notice.tone-bad')).map((e) => e.innerText).join(' ')`, &text)
+	b.Eval(
+		`[...document.querySelector('main').children].filter((e) => !e.matches('.notice.tone-bad')).map((e) => e.innerText).join(' ')`, &text)
 	return words(text)
 }

@@ -14,7 +14,8 @@ import (
 // indexes returns the names of the secondary indexes of a table.
 func (s *Stage) indexes(t *testing.T, table string) (names []string) {
 	t.Helper()
-	rows, err := s.DB.Query("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = 'shop' AND TABLE_NAME = ? AND INDEX_NAME <> 'PRIMARY'", table)
+	rows, err := s.DB.Query("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = "+
+		"'shop' AND TABLE_NAME = ? AND INDEX_NAME <> 'PRIMARY'", table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +52,8 @@ func (s *Stage) post(t *testing.T, path string, body any) (int, string) {
 	return r.StatusCode, out.String()
 }
 
-// TestChanges goes round the loop on the page: a finding's change is previewed, carried out, proven and taken back; what the page says at
-// each step is held to what the server shows.
+// TestChanges goes round the loop on the page: a finding's change is previewed, carried out, proven and taken back;
+// what the page says at each step is held to what the server shows.
 func TestChanges(t *testing.T) {
 	s := stage(t)
 	calls := s.parcels(t, "crates")
@@ -67,7 +68,10 @@ func TestChanges(t *testing.T) {
 	if got := s.indexes(t, "crates"); len(got) != 0 {
 		t.Fatalf("the preview left %v", got)
 	}
-	if code, text := s.post(t, "apply", map[string]any{"target": "shop", "finding": f.ID, "execute": true, "confirm": "ALTER TABLE crates DROP PRIMARY KEY"}); code != http.StatusConflict {
+	if code, text := s.post(t, "apply", map[string]any{
+		"target": "shop", "finding": f.ID, "execute": true,
+		"confirm": "ALTER TABLE crates DROP PRIMARY KEY",
+	}); code != http.StatusConflict {
 		t.Fatalf("another statement than the one shown is answered with %d %s", code, text)
 	}
 	shots(b, "changes-preview", "dialog")
@@ -106,7 +110,8 @@ func TestChanges(t *testing.T) {
 		t.Errorf("the way back %q is not shown", e.Action.Undo)
 	}
 
-	// The proof is the program's own, of as many calls as the finding's; a machine that let too few of them run is asked again.
+	// The proof is the program's own, of as many calls as the finding's; a machine that let too few of them run is
+	// asked again.
 	var d struct {
 		Proofs []struct{ ID, Sentence string }
 	}
@@ -143,7 +148,8 @@ func TestChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Body.Close()
-	if csp := r.Header.Get("Content-Security-Policy"); r.StatusCode != 200 || !strings.Contains(csp, "sandbox allow-scripts") || strings.Contains(csp, "unsafe") {
+	if csp := r.Header.Get("Content-Security-Policy"); r.StatusCode != 200 ||
+		!strings.Contains(csp, "sandbox allow-scripts") || strings.Contains(csp, "unsafe") {
 		t.Errorf("%s %q", r.Status, csp)
 	}
 	p := b.Beside()
@@ -171,7 +177,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestTwoApply has two people look at the same change and do it one after the other: the second is told why it is not done once more.
+// TestTwoApply has two people look at the same change and do it one after the other: the second is told why it is not
+// done once more.
 func TestTwoApply(t *testing.T) {
 	s := stage(t)
 	f := s.diagnosed(t, "barrels", s.parcels(t, "barrels"))

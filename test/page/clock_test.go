@@ -15,8 +15,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
-// TestClockSetBack starts the program on what it kept while the clock was ahead: the page shows the present from the first second, what was
-// kept stays as it was, and figures go on where it ends.
+// TestClockSetBack starts the program on what it kept while the clock was ahead: the page shows the present from the
+// first second, what was kept stays as it was, and figures go on where it ends.
 func TestClockSetBack(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
@@ -30,7 +30,10 @@ func TestClockSetBack(t *testing.T) {
 	for at := begin; !at.After(end); at = at.Add(time.Second) {
 		r := reading.Reading{
 			Target: "shop", At: at, Parts: []reading.Part{{Source: "global_status", Samples: 1}},
-			Samples: []metric.Sample{{Name: "mysql_global_status_questions", Kind: metric.Counter, At: at.UnixMilli(), Value: 10 * at.Sub(begin).Seconds()}},
+			Samples: []metric.Sample{{
+				Name: "mysql_global_status_questions", Kind: metric.Counter, At: at.UnixMilli(),
+				Value: 10 * at.Sub(begin).Seconds(),
+			}},
 		}
 		if err := st.AppendRound(r); err != nil {
 			t.Fatal(err)
@@ -74,7 +77,8 @@ func TestClockSetBack(t *testing.T) {
 			From, Step float64
 			Panels     []struct{ Lines []struct{ Mean []*float64 } }
 		}
-		if err := getJSON(p.URL, fmt.Sprintf("graphs?target=shop&panel=throughput&from=%d&to=%d&points=2000", from.Unix(), to.Unix()), &a); err != nil {
+		if err := getJSON(p.URL, fmt.Sprintf("graphs?target=shop&panel=throughput&from=%d&to=%d&points=2000",
+			from.Unix(), to.Unix()), &a); err != nil {
 			t.Fatal(err)
 		}
 		all := map[int64]float64{}
@@ -105,7 +109,8 @@ func TestClockSetBack(t *testing.T) {
 			t.Errorf("%s has %v statements, it had 10", time.Unix(at, 0).Format(time.TimeOnly), v)
 		}
 	}
-	if log := p.Log(); !strings.Contains(log, "was the clock set back?") || strings.Count(log, "was the clock set back?") > 5 {
+	if log := p.Log(); !strings.Contains(log, "was the clock set back?") ||
+		strings.Count(log, "was the clock set back?") > 5 {
 		t.Errorf("it says\n%s", tail(log))
 	}
 }

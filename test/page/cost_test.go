@@ -91,11 +91,13 @@ func TestCost(t *testing.T) {
 		}
 		s.Get("cost?target=shop&span=1h", &want)
 		var cells []string
-		b.Eval(`[...([...document.querySelectorAll('table.table tbody tr')].find((r) => r.innerText.includes('global_status'))?.cells ?? [])].map((c) => c.innerText.replace(/\s+/g, ' ').trim())`, &cells)
+		b.Eval(
+			`[...([...document.querySelectorAll('table.table tbody tr')].find((r) => r.innerText.includes('global_status'))?.cells ?? [])].map((c) => c.innerText.replace(/\s+/g, ' ').trim())`, &cells)
 		if len(cells) < 4 || !strings.Contains(cells[2], "% of ") {
 			return fmt.Errorf("it has no share of a budget: %q", cells)
 		}
-		m := regexp.MustCompile("^" + timeShown + " " + timeShown + " – " + timeShown + "$").FindStringSubmatch(cells[3])
+		m := regexp.MustCompile("^" + timeShown + " " + timeShown + " – " + timeShown + "$").
+			FindStringSubmatch(cells[3])
 		if m == nil {
 			return fmt.Errorf("it has no mean with an interval: %q", cells)
 		}

@@ -1,2 +1,3 @@
-// Package page holds the tests of the page that `dyno serve` shows: real Chromium over the real program over a real server under load.
+// Package page holds the tests of the page that `dyno serve` shows: real Chromium over the real program over a real
+// server under load.
 package page

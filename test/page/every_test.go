@@ -73,7 +73,8 @@ func sound(t *testing.T, b *browser.Tab, p place) {
 	t.Helper()
 	if n := b.Sideways(); n != 0 {
 		var wide []string
-		b.Eval(`[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map((e) => e.tagName + '.' + e.getAttribute('class'))`, &wide)
+		b.Eval(
+			`[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map((e) => e.tagName + '.' + e.getAttribute('class'))`, &wide)
 		t.Errorf("%s scrolls sideways by %d pixels: %v", p.name, n, wide)
 	}
 	var seen struct {
@@ -83,7 +84,8 @@ func sound(t *testing.T, b *browser.Tab, p place) {
 		Text  string
 		Lang  string
 	}
-	b.Eval(`({Title: document.title, H1: [...document.querySelectorAll('h1')].filter((e) => e.getClientRects().length).map((e) => e.innerText),
+	b.Eval(
+		`({Title: document.title, H1: [...document.querySelectorAll('h1')].filter((e) => e.getClientRects().length).map((e) => e.innerText),
 		Main: document.querySelectorAll('main').length, Text: document.querySelector('main').innerText, Lang: document.documentElement.lang})`, &seen)
 	switch {
 	case len(seen.H1) != 1 || strings.TrimSpace(seen.H1[0]) == "":

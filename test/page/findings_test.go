@@ -14,19 +14,22 @@ import (
 	"github.com/dyno-perf/dyno/test/browser"
 )
 
-// parcels plants a table that is read whole for want of an index, and a load that does so until the test ends, whose calls are counted. Its
-// name is the test's own.
+// parcels plants a table that is read whole for want of an index, and a load that does so until the test ends, whose
+// calls are counted. Its name is the test's own.
 func (s *Stage) parcels(t *testing.T, table string) (calls *atomic.Int64) {
 	t.Helper()
-	s.Exec(fmt.Sprintf("CREATE TABLE %s (id INT PRIMARY KEY AUTO_INCREMENT, depot INT NOT NULL, weight INT NOT NULL, note VARCHAR(80) NOT NULL) ENGINE=InnoDB", table),
-		fmt.Sprintf("INSERT INTO %s (depot, weight, note) SELECT seq %% 1000, seq %% 77, REPEAT('x', 60) FROM seq_1_to_60000", table), "ANALYZE TABLE "+table)
+	s.Exec(fmt.Sprintf("CREATE TABLE %s (id INT PRIMARY KEY AUTO_INCREMENT, depot INT NOT NULL, weight INT NOT NULL, "+
+		"note VARCHAR(80) NOT NULL) ENGINE=InnoDB", table),
+		fmt.Sprintf("INSERT INTO %s (depot, weight, note) SELECT seq %% 1000, seq %% 77, REPEAT('x', 60) FROM "+
+			"seq_1_to_60000", table), "ANALYZE TABLE "+table)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	calls = &atomic.Int64{}
 	go func() {
 		defer close(done)
 		for i := 0; ctx.Err() == nil; i++ {
-			if rows, err := s.DB.QueryContext(ctx, fmt.Sprintf("SELECT id, weight FROM %s WHERE depot = %d", table, i%1000)); err == nil {
+			if rows, err := s.DB.QueryContext(ctx, fmt.Sprintf("SELECT id, weight FROM %s WHERE depot = %d",
+				table, i%1000)); err == nil {
 				for rows.Next() {
 				}
 				if rows.Err() == nil { // it ends with the test, half-way
@@ -48,7 +51,8 @@ func (s *Stage) parcels(t *testing.T, table string) (calls *atomic.Int64) {
 	return calls
 }
 
-// enough is how many calls of a load a look must have seen for its figures to be theirs, and not those of a machine that was held up.
+// enough is how many calls of a load a look must have seen for its figures to be theirs, and not those of a machine
+// that was held up.
 const enough = 20
 
 // findingOn returns the finding about a table among some.
@@ -75,7 +79,8 @@ type judged struct {
 	}
 }
 
-// diagnosed has the command line look at shop while enough calls of a load run, until it finds the missing index of their table.
+// diagnosed has the command line look at shop while enough calls of a load run, until it finds the missing index of
+// their table.
 func (s *Stage) diagnosed(t *testing.T, table string, calls *atomic.Int64) (f finding.Finding) {
 	t.Helper()
 	eventually(t, "a finding about "+table, func() error {
@@ -169,14 +174,18 @@ func TestFindings(t *testing.T) {
 	}
 	for i, e := range want.Evidence {
 		v, ok := e.Value.Get()
-		if !strings.Contains(facts[i], e.What) || !strings.Contains(facts[i], strings.Join(strings.Fields(e.Text), " ")) || ok && e.Unit == "rows" && !strings.Contains(facts[i], three(v)) {
+		if !strings.Contains(facts[i], e.What) || !strings.Contains(facts[i], strings.Join(strings.Fields(e.Text),
+			" ")) || ok && e.Unit == "rows" && !strings.Contains(facts[i], three(v)) {
 			t.Errorf("fact %q is not %+v", facts[i], e)
 		}
 	}
 	if got := b.Text(card + " .change-box .sql-text"); strings.Join(strings.Fields(got), " ") != want.Action.SQL+";" {
 		t.Errorf("statement %q, want %q", got, want.Action.SQL)
 	}
-	for _, words := range []string{want.Cause, want.Suggestion, want.Falsify, want.Gain.Text, "Counter-evidence", "Reasoning, step by step", "Where the time went", "rows read per call"} {
+	for _, words := range []string{
+		want.Cause, want.Suggestion, want.Falsify, want.Gain.Text, "Counter-evidence",
+		"Reasoning, step by step", "Where the time went", "rows read per call",
+	} {
 		b.Wait(words)
 	}
 	b.Settle()
@@ -218,8 +227,8 @@ func TestNotJudged(t *testing.T) {
 	shots(b, "findings-none", "main")
 }
 
-// TestJudgedByItself: a target that nobody asks about is judged when it is seen first and then every so often; who reads a finding is
-// offered what came meanwhile.
+// TestJudgedByItself: a target that nobody asks about is judged when it is seen first and then every so often; who
+// reads a finding is offered what came meanwhile.
 func TestJudgedByItself(t *testing.T) {
 	s := stage(t)
 	p := own(t, s, "--judge=1s")
@@ -249,7 +258,8 @@ func TestJudgedByItself(t *testing.T) {
 	}
 }
 
-// shots looks at a page in both themes: a picture of each, and what axe finds in a part of it; the frame is TestEveryPage's.
+// shots looks at a page in both themes: a picture of each, and what axe finds in a part of it; the frame is
+// TestEveryPage's.
 func shots(b *browser.Tab, name, part string) {
 	b.ShotAll(name + "-light")
 	b.Axe(part)

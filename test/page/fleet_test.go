@@ -100,7 +100,8 @@ func TestFleet(t *testing.T) {
 			return fmt.Errorf("%q run a statement", f["running"])
 		}
 		var own int // which are not counted
-		if err := s.DB.QueryRow("SELECT COUNT(DISTINCT PROCESSLIST_ID) FROM performance_schema.session_connect_attrs WHERE ATTR_NAME = 'program_name' AND ATTR_VALUE = 'dyno'").Scan(&own); err != nil {
+		if err := s.DB.QueryRow("SELECT COUNT(DISTINCT PROCESSLIST_ID) FROM performance_schema.session_connect_attrs " +
+			"WHERE ATTR_NAME = 'program_name' AND ATTR_VALUE = 'dyno'").Scan(&own); err != nil {
 			return err
 		}
 		all := int(status(t, s, "Threads_connected"))
@@ -110,8 +111,8 @@ func TestFleet(t *testing.T) {
 		return nil
 	})
 
-	// Statements: the mean of what is shown over some seconds is what the server counts in them, on a machine that lets both of them work
-	// all the while.
+	// Statements: the mean of what is shown over some seconds is what the server counts in them, on a machine that lets
+	// both of them work all the while.
 	b.Until("statements a second", func() error {
 		begin, questions := time.Now(), status(t, s, "Questions")
 		sum, n := 0.0, 0
@@ -143,10 +144,12 @@ func TestFleet(t *testing.T) {
 	if f, words := card(t, b, "down"); len(f) != 0 || !strings.Contains(words, "connection refused") {
 		t.Errorf("down says %q with figures %v", words, f)
 	}
-	if got := strings.Join(strings.Fields(b.Text(".summary")), " "); !strings.Contains(got, "2 servers") || !strings.Contains(got, "1 down") {
+	if got := strings.Join(strings.Fields(b.Text(".summary")), " "); !strings.Contains(got, "2 servers") ||
+		!strings.Contains(got, "1 down") {
 		t.Errorf("the summary is %q", got)
 	}
-	if got := b.Attr(`.card:not(.card-down) .course svg`, "aria-label"); !strings.Contains(got, "statements per second of shop over 15 minutes") {
+	if got := b.Attr(`.card:not(.card-down) .course svg`, "aria-label"); !strings.Contains(got,
+		"statements per second of shop over 15 minutes") {
 		t.Errorf("the small graph is read as %q", got)
 	}
 	b.Axe()
@@ -160,7 +163,8 @@ func TestFleet(t *testing.T) {
 	b.Laptop()
 }
 
-// TestFleetFinding asks for a look at a server where there was none: the fleet shows what the newest found, the worst of it by its title.
+// TestFleetFinding asks for a look at a server where there was none: the fleet shows what the newest found, the worst
+// of it by its title.
 func TestFleetFinding(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
@@ -186,10 +190,12 @@ func TestFleetFinding(t *testing.T) {
 			return fmt.Errorf("it is %+v, the card says %q", v, words)
 		}
 		// Nobody has looked yet: the card says so, and its button asks for it.
-		if _, words := card(t, b, "shop"); !strings.Contains(words, "not diagnosed yet") && !strings.Contains(words, "Diagnosing") {
+		if _, words := card(t, b, "shop"); !strings.Contains(words, "not diagnosed yet") &&
+			!strings.Contains(words, "Diagnosing") {
 			return fmt.Errorf("nobody has judged, the card says %q", words)
 		}
-		b.Eval(`[...document.querySelectorAll('.card:not(.card-down) .button')].find((e) => e.innerText.trim() === 'Diagnose')?.click()`, nil)
+		b.Eval(
+			`[...document.querySelectorAll('.card:not(.card-down) .button')].find((e) => e.innerText.trim() === 'Diagnose')?.click()`, nil)
 		return errNotYet
 	})
 	b.Click(".card:not(.card-down) .card-foot a")
@@ -289,8 +295,8 @@ func TestFleetIsEmpty(t *testing.T) {
 	b.Shot("fleet-empty")
 }
 
-// TestIncident plants a pile-up of row locks: the fleet has it while it lasts, and the server's events keep it. A password variable that is
-// not set is said on every page, and is no server that is down.
+// TestIncident plants a pile-up of row locks: the fleet has it while it lasts, and the server's events keep it. A
+// password variable that is not set is said on every page, and is no server that is down.
 func TestIncident(t *testing.T) {
 	s := stage(t)
 	p := own(t, s)

@@ -18,8 +18,8 @@ func hold(b *browser.Tab, part string) (release func()) {
 	return func() { b.Eval(`window.letGo()`, nil) }
 }
 
-// TestRecipeOfAnotherScale chooses another scale while the answer about it is held up: what is on the page is of the scale before, and
-// nothing can be run on it.
+// TestRecipeOfAnotherScale chooses another scale while the answer about it is held up: what is on the page is of the
+// scale before, and nothing can be run on it.
 func TestRecipeOfAnotherScale(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
@@ -50,15 +50,16 @@ func TestRecipeOfAnotherScale(t *testing.T) {
 	})
 }
 
-// TestCostOfAnother looks at what one target costs and goes to another one, whose answer is held up: no figure of the first stands
-// under the name of the second.
+// TestCostOfAnother looks at what one target costs and goes to another one, whose answer is held up: no figure of the
+// first stands under the name of the second.
 func TestCostOfAnother(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	visit(b, "/cost?target=shop")
 	b.Wait("global_status")
 	release := hold(b, "target=down")
-	b.Eval(`(() => { const a = document.createElement('a'); a.href = './cost?target=down'; document.body.append(a); a.click(); a.remove() })()`, nil)
+	b.Eval(
+		`(() => { const a = document.createElement('a'); a.href = './cost?target=down'; document.body.append(a); a.click(); a.remove() })()`, nil)
 	b.Wait("Overhead on down")
 	b.WaitFor(`window.waiting === true`)
 	if text := b.Text("main"); strings.Contains(text, "global_status") {

@@ -27,14 +27,15 @@ func harmless(t *testing.T, b *browser.Tab, where string) {
 		Pwned  any
 		Images int
 	}
-	b.Eval(`({Pwned: window.pwned ?? null, Images: document.querySelectorAll('img[src="x"], svg[onload], script:not([src])').length})`, &got)
+	b.Eval(
+		`({Pwned: window.pwned ?? null, Images: document.querySelectorAll('img[src="x"], svg[onload], script:not([src])').length})`, &got)
 	if got.Pwned != nil || got.Images != 0 {
 		t.Errorf("%s: a text was executed or became elements: %+v", where, got)
 	}
 }
 
-// TestHostileTexts runs statements on the real server whose texts are HTML, scripts, controls and a megabyte, notes events with such
-// texts, and gives targets such names: they are shown as what they are.
+// TestHostileTexts runs statements on the real server whose texts are HTML, scripts, controls and a megabyte, notes
+// events with such texts, and gives targets such names: they are shown as what they are.
 func TestHostileTexts(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
@@ -43,7 +44,10 @@ func TestHostileTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	evil := `<img src=x onerror=window.pwned=9>` + "\u202e&amp;"
-	for _, x := range []ledger.Target{{Name: "shop", URL: s.Server.URL("root")}, {Name: evil, URL: "mysql://root@" + deadPort}} {
+	for _, x := range []ledger.Target{
+		{Name: "shop", URL: s.Server.URL("root")},
+		{Name: evil, URL: "mysql://root@" + deadPort},
+	} {
 		if err := l.PutTarget(t.Context(), x); err != nil {
 			t.Fatal(err)
 		}
@@ -76,9 +80,11 @@ func TestHostileTexts(t *testing.T) {
 		t.Cleanup(func() { <-done })
 	}
 	run("SELECT SLEEP(3) AS hostileone, '" + quoted + "' AS `<b onclick=window.pwned=6>`")
-	run("SELECT SLEEP(2) AS hostiletwo, 'a\x00b\x07\x1b[31m" + bidi + "' /* " + strings.ReplaceAll(attack, "*/", "") + " */")
+	run("SELECT SLEEP(2) AS hostiletwo, 'a\x00b\x07\x1b[31m" + bidi + "' /* " + strings.ReplaceAll(attack, "*/", "") +
+		" */")
 	run("SELECT SLEEP(4) AS hostilethree, LENGTH('" + strings.Repeat("megabyte ", 1<<17) + "')") // 1.1 MiB
-	run("SELECT SLEEP(2), `<svg onload=window.pwned=7>` FROM (SELECT 1 AS `<svg onload=window.pwned=7>`) AS hostilefour")
+	run(
+		"SELECT SLEEP(2), `<svg onload=window.pwned=7>` FROM (SELECT 1 AS `<svg onload=window.pwned=7>`) AS hostilefour")
 
 	note := func(text string, want int) {
 		t.Helper()
@@ -86,7 +92,8 @@ func TestHostileTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL+"/api/dyno/v1/annotate", bytes.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL+"/api/dyno/v1/annotate",
+			bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,12 +191,16 @@ func TestHostileTexts(t *testing.T) {
 	visit(b, "/server?target=shop&from=-5m")
 	b.WaitText(".sv-happened", "noteone "+attack)
 	b.WaitText(".sv-happened", "notetwo ⟨RLO⟩evil⟨PDF⟩ ⟨LRI⟩x⟨PDI⟩ ⟨RLM⟩")
-	if text := b.Text("main"); strings.ContainsAny(text, bidi[:3]+"\u2066\u200f") || strings.Contains(text, "notethree") {
+	if text := b.Text("main"); strings.ContainsAny(text, bidi[:3]+"\u2066\u200f") ||
+		strings.Contains(text, "notethree") {
 		t.Errorf("it shows %q", text)
 	}
 	harmless(t, b, "server")
 	b.Shot("hostile-server")
-	for _, path := range []string{"/server?target=", "/now?target=", "/queries?target=", "/findings?target=", "/changes?target=", "/cost?target=", "/settings?target="} {
+	for _, path := range []string{
+		"/server?target=", "/now?target=", "/queries?target=", "/findings?target=",
+		"/changes?target=", "/cost?target=", "/settings?target=",
+	} {
 		visit(b, path+url.QueryEscape(evil))
 		b.Wait("onerror")
 		harmless(t, b, path)

@@ -9,8 +9,9 @@ import (
 	"github.com/dyno-perf/dyno/test/browser"
 )
 
-// TestKeyboardReaches walks through every page with Tab alone: everything that a mouse can click must have had the focus, and the focus
-// must have been seen. Of a group that arrow keys move in (tabs, rows, options) one member is enough.
+// TestKeyboardReaches walks through every page with Tab alone: everything that a mouse can click must have had the
+// focus, and the focus must have been seen. Of a group that arrow keys move in (tabs, rows, options) one member is
+// enough.
 func TestKeyboardReaches(t *testing.T) {
 	s := stage(t)
 	for _, p := range places {
@@ -52,9 +53,10 @@ func TestKeyboardReaches(t *testing.T) {
 			for i := range 8*n + 100 { // a page that grows for as long as somebody walks has no end
 				b.Key("Tab")
 				var at struct {
-					Away                bool   // the focus has left the page: the round is complete
-					Dim                 string // what has the focus, and nobody sees it
-					Left, Stayed, There int    // of There elements now, Stayed were there when the round began, and Left of these were not reached
+					Away bool   // the focus has left the page: the round is complete
+					Dim  string // what has the focus, and nobody sees it
+					// of There elements now, Stayed were there when the round began, and Left of these were not reached
+					Left, Stayed, There int
 				}
 				b.Eval(`(() => {`+what+`
 					const all = there();
@@ -73,11 +75,12 @@ func TestKeyboardReaches(t *testing.T) {
 				if !at.Away || i == 0 {
 					continue
 				}
-				// Once more when what had the focus was taken away, and with it the focus; or when much is there by now that was not when the
-				// round began.
+				// Once more when what had the focus was taken away, and with it the focus; or when much is there by now
+				// that was not when the round began.
 				if rounds++; rounds == 8 || at.Left == 0 && at.There-at.Stayed <= at.There/4 {
 					if at.Stayed < at.There/2 {
-						t.Errorf("%s replaces what is on it: of %d elements %d stayed for a round", p.name, at.There, at.Stayed)
+						t.Errorf("%s replaces what is on it: of %d elements %d stayed for a round",
+							p.name, at.There, at.Stayed)
 					}
 					break
 				}
@@ -146,7 +149,8 @@ func TestShortcuts(t *testing.T) {
 	b.Eval(`document.activeElement.blur()`, nil)
 	b.Key("?")
 	b.Wait("dialog[open]")
-	if said := b.Text("dialog[open]"); !strings.Contains(said, "/") || !strings.Contains(said, "[") || !strings.Contains(said, "g") {
+	if said := b.Text("dialog[open]"); !strings.Contains(said, "/") || !strings.Contains(said, "[") ||
+		!strings.Contains(said, "g") {
 		t.Errorf("the help says %q", said)
 	}
 	b.Axe("dialog[open]")

@@ -64,8 +64,8 @@ func reported(t *testing.T, home, id string) *trial.Result {
 	return d.Comparison
 }
 
-// TestLab runs an experiment from the command line and a recipe from the page, both for real: the page shows the figures of the report,
-// a recipe can be started, watched, stopped and resumed, and what it disturbs is told before.
+// TestLab runs an experiment from the command line and a recipe from the page, both for real: the page shows the
+// figures of the report, a recipe can be started, watched, stopped and resumed, and what it disturbs is told before.
 func TestLab(t *testing.T) {
 	s := stage(t)
 	home := labHome(t)
@@ -104,7 +104,10 @@ func TestLab(t *testing.T) {
 	figuresAre(t, b, r)
 	b.Wait(fmt.Sprintf("%d trials in 3 rounds", len(r.Trials)))
 	b.Wait("$40")
-	for _, picture := range []string{"Transactions/s over threads", "Every comparison with its interval", "Step by step", "Second by second"} {
+	for _, picture := range []string{
+		"Transactions/s over threads", "Every comparison with its interval",
+		"Step by step", "Second by second",
+	} {
 		b.Wait(picture)
 	}
 	b.Light()
@@ -139,7 +142,8 @@ func TestLab(t *testing.T) {
 		b.Settle()
 		if n := b.Sideways(); n != 0 {
 			var who []string
-			b.Eval(`[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth && e.getBoundingClientRect().right < innerWidth + 8).map((e) => e.tagName + '.' + e.className + ' ' + Math.round(e.getBoundingClientRect().right)).slice(0, 40)`, &who)
+			b.Eval(
+				`[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth && e.getBoundingClientRect().right < innerWidth + 8).map((e) => e.tagName + '.' + e.className + ' ' + Math.round(e.getBoundingClientRect().right)).slice(0, 40)`, &who)
 			t.Errorf("the page is %d pixels wider than the window: %q", n, who)
 		}
 		b.ShotAll("lab-phone")
@@ -169,16 +173,19 @@ func figuresAre(t *testing.T, b *browser.Tab, r *trial.Result) {
 	t.Helper()
 	for _, c := range r.Cells {
 		row := strings.Join(b.Texts(fmt.Sprintf(`tr:has([data-variant="%s"])`, c.Variant)), " ")
-		fields := regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`).FindAllString(strings.TrimPrefix(row, strings.TrimPrefix(c.Variant, "threads=")), -1)
+		fields := regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`).FindAllString(strings.TrimPrefix(row,
+			strings.TrimPrefix(c.Variant, "threads=")), -1)
 		if len(fields) == 0 {
 			t.Fatalf("%s is not on the page: %q", c.Variant, row)
 		}
 		v := c.Values["tps"]
 		shown, err := strconv.ParseFloat(fields[0], 64)
 		if err != nil || v.Center <= 0 || shown < v.Center*0.99 || shown > v.Center*1.01 {
-			t.Errorf("%s: the page shows %s transactions/s in %q, the report has %v", c.Variant, fields[0], row, v.Center)
+			t.Errorf("%s: the page shows %s transactions/s in %q, the report has %v", c.Variant,
+				fields[0], row, v.Center)
 		}
-		if n := b.Text(fmt.Sprintf(`.lab-grid tr:has([data-variant="%s"]) td:nth-of-type(3)`, c.Variant)); n != strconv.Itoa(v.N) {
+		if n := b.Text(fmt.Sprintf(`.lab-grid tr:has([data-variant="%s"]) td:nth-of-type(3)`,
+			c.Variant)); n != strconv.Itoa(v.N) {
 			t.Errorf("%s: the page says n %s, the report %d: %q", c.Variant, n, v.N, row)
 		}
 		if c.Verdict != nil && !strings.Contains(row, string(c.Verdict.Result)) {
@@ -254,7 +261,8 @@ func startRecipe(t *testing.T, p *Serve, home string, b *browser.Tab) {
 	var marks struct {
 		Events []struct{ Ref, Target string }
 	}
-	if err := getJSON(p.URL, "events?target=shop&kind=run", &marks); err != nil || len(marks.Events) == 0 || marks.Events[0].Ref != id {
+	if err := getJSON(p.URL, "events?target=shop&kind=run", &marks); err != nil || len(marks.Events) == 0 ||
+		marks.Events[0].Ref != id {
 		t.Errorf("it is not marked on the timeline of shop: %+v %v", marks, err)
 	}
 	before := x.Trials

@@ -79,7 +79,8 @@ func bothThemes(b *browser.Tab, name string) {
 	b.Light()
 }
 
-// TestFirstLogin goes from the token that the program printed to a session, and through it to the page that was asked for.
+// TestFirstLogin goes from the token that the program printed to a session, and through it to the page that was asked
+// for.
 func TestFirstLogin(t *testing.T) {
 	s := stage(t)
 	p, token := locked(t, s)
@@ -137,8 +138,8 @@ func TestFirstLogin(t *testing.T) {
 	}
 }
 
-// TestSessionEndsInTheMiddle ends the session on the server while a note is being typed: a dialog asks for the login over the page, then
-// the note is kept, once, as it was typed.
+// TestSessionEndsInTheMiddle ends the session on the server while a note is being typed: a dialog asks for the login
+// over the page, then the note is kept, once, as it was typed.
 func TestSessionEndsInTheMiddle(t *testing.T) {
 	s := stage(t)
 	p, _ := locked(t, s)
@@ -156,7 +157,8 @@ func TestSessionEndsInTheMiddle(t *testing.T) {
 	b.Fill("dialog input", text)
 	with(t, p.home, annasPassword, "user", "password", "anna") // ends all sessions
 	// Whatever the page asks for meanwhile may have opened the login already, over this button.
-	b.Eval(`[...document.querySelectorAll('dialog button')].find((e) => e.innerText.trim() === 'Add note').click()`, nil)
+	b.Eval(`[...document.querySelectorAll('dialog button')].find((e) => e.innerText.trim() === 'Add note').click()`,
+		nil)
 	b.Wait("Your session ended")
 	bothThemes(b, "login-dialog")
 	b.Fill("#login-password", annasPassword)
@@ -173,7 +175,8 @@ func TestSessionEndsInTheMiddle(t *testing.T) {
 	}
 	b.Wait(".live-live") // the stream comes back too
 	log := try(t, p.home, "user", "audit", "--output", "json")
-	if !strings.Contains(log, `"who":"anna","via":"session","from":"127.0.0.1","what":"POST /api/dyno/v1/annotate","detail":"target=shop","outcome":"done"`) {
+	if !strings.Contains(log,
+		`"who":"anna","via":"session","from":"127.0.0.1","what":"POST /api/dyno/v1/annotate","detail":"target=shop","outcome":"done"`) {
 		t.Errorf("the audit log has\n%s", log)
 	}
 }
@@ -202,8 +205,8 @@ func TestTwoTabsOfOneLogin(t *testing.T) {
 	b.Wait("Note added to the timeline")
 }
 
-// worked makes a home of which every page has something to act on: a finding with a change, one that was carried out, and beside its
-// target shop a server that is not watched yet and that serve finds with the flags that are returned.
+// worked makes a home of which every page has something to act on: a finding with a change, one that was carried out,
+// and beside its target shop a server that is not watched yet and that serve finds with the flags that are returned.
 func worked(t *testing.T, s *Stage, table string) (home, action string, flags []string) {
 	t.Helper()
 	other := servers.Start(t, "mariadb")
@@ -229,21 +232,26 @@ func worked(t *testing.T, s *Stage, table string) (home, action string, flags []
 		return nil
 	})
 	var e journal.Entry
-	if err := json.Unmarshal([]byte(try(t, home, "apply", "shop", done, "--execute", "--quiet", "--output", "json")), &e); err != nil {
+	if err := json.Unmarshal([]byte(try(t, home, "apply", "shop", done, "--execute", "--quiet", "--output", "json")),
+		&e); err != nil {
 		t.Fatal(err)
 	}
 	return home, e.ID, []string{"--discover=" + other.Socket}
 }
 
-// harmlessButton tells by its place or its name a button that changes nothing: it chooses what is shown, or takes it along.
+// harmlessButton tells by its place or its name a button that changes nothing: it chooses what is shown, or takes it
+// along.
 const harmlessButton = `(e, name) => e.closest('th, [role=tablist]') !== null || e.matches('[role=tab], [role=option], [aria-haspopup], .finding-head, .tray-head, .link, .lab-cell-button')
 	|| /^(Theme: .*|Keyboard \(\?\)|Copy.*|Close|Dismiss|Search again|Compare two periods|Rewind|Play .*|(1 s|Half a window) (back|forward) .*|×\d+: .*|\d+[mh]|small|medium|full)$/.test(name)`
 
-// mayNot opens every page as somebody who may change nothing and must be told so in these words: each button that is not known to be
-// harmless cannot be pressed and says why, but for those that are one's own.
+// mayNot opens every page as somebody who may change nothing and must be told so in these words: each button that is
+// not known to be harmless cannot be pressed and says why, but for those that are one's own.
 func mayNot(t *testing.T, b *browser.Tab, action, why string, own ...string) {
 	t.Helper()
-	paths := []string{"/changes?target=shop&id=" + action, "/lab?recipe=threads", "/settings?open=shop", "/settings?tab=retention", "/settings?tab=users"}
+	paths := []string{
+		"/changes?target=shop&id=" + action, "/lab?recipe=threads", "/settings?open=shop",
+		"/settings?tab=retention", "/settings?tab=users",
+	}
 	for _, page := range places {
 		if page.name != "login" {
 			paths = append(paths, page.path)
@@ -302,7 +310,8 @@ func TestViewer(t *testing.T) {
 	}
 	bothThemes(b, "users-viewer")
 	var code int
-	b.Eval(`fetch('./api/dyno/v1/annotate', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{"text":"x"}'}).then((r) => r.status)`, &code)
+	b.Eval(
+		`fetch('./api/dyno/v1/annotate', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{"text":"x"}'}).then((r) => r.status)`, &code)
 	if code != http.StatusForbidden {
 		t.Errorf("past the page: %d", code)
 	}
@@ -328,15 +337,17 @@ func TestReadOnly(t *testing.T) {
 			Status    int
 			ErrorType string
 		}
-		b.Eval(fmt.Sprintf(`fetch('./api/dyno/v1/%s', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: %q}).then(async (r) => ({...await r.json(), status: r.status}))`, path, body), &said)
+		b.Eval(
+			fmt.Sprintf(
+				`fetch('./api/dyno/v1/%s', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: %q}).then(async (r) => ({...await r.json(), status: r.status}))`, path, body), &said)
 		if said.Status != http.StatusForbidden || said.ErrorType != "read_only" {
 			t.Errorf("%s past the page: %+v", path, said)
 		}
 	}
 }
 
-// TestTLS opens the page over TLS with the program's own certificate: the session's cookie is one that only this origin can set, and the
-// stream of events goes on over HTTP/2 when nothing happens.
+// TestTLS opens the page over TLS with the program's own certificate: the session's cookie is one that only this origin
+// can set, and the stream of events goes on over HTTP/2 when nothing happens.
 func TestTLS(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
@@ -352,12 +363,14 @@ func TestTLS(t *testing.T) {
 	b.Wait(".live-live")
 	b.Do(chromedp.ActionFunc(func(ctx context.Context) error {
 		all, err := network.GetCookies().Do(ctx)
-		if len(all) != 1 || !strings.HasPrefix(all[0].Name, "__Host-") || !all[0].Secure || !all[0].HTTPOnly || all[0].SameSite != network.CookieSameSiteStrict || all[0].Path != "/" {
+		if len(all) != 1 || !strings.HasPrefix(all[0].Name, "__Host-") || !all[0].Secure || !all[0].HTTPOnly ||
+			all[0].SameSite != network.CookieSameSiteStrict || all[0].Path != "/" {
 			t.Errorf("cookies are %+v", all)
 		}
 		return err
 	}))
-	// Of a target that nothing is told of, the stream has only what is sent to keep it open. HTTP/2 has deadlines of its own.
+	// Of a target that nothing is told of, the stream has only what is sent to keep it open. HTTP/2 has deadlines of
+	// its own.
 	var got struct {
 		Protocol string
 		Text     string
@@ -437,7 +450,10 @@ func TestUsersPage(t *testing.T) {
 	b.Wait("Audit log")
 	b.Until("the audit log tells it", func() error {
 		text := b.Text("table.audit, .audit table, .audit")
-		for _, words := range []string{"user/add", "name=ben role=viewer", "user/role", "name=ben role=operator", "token/add", "name=grafana role=viewer", "login"} {
+		for _, words := range []string{
+			"user/add", "name=ben role=viewer", "user/role", "name=ben role=operator",
+			"token/add", "name=grafana role=viewer", "login",
+		} {
 			if !strings.Contains(text, words) {
 				return fmt.Errorf("no %q in %q", words, text)
 			}
@@ -464,8 +480,8 @@ func TestUsersPage(t *testing.T) {
 	}
 }
 
-// TestTheLinkLogsIn opens the link that the program made in a browser of another account, without users: it lets in once, operates, and
-// the page of the one that was used asks for another.
+// TestTheLinkLogsIn opens the link that the program made in a browser of another account, without users: it lets in
+// once, operates, and the page of the one that was used asks for another.
 func TestTheLinkLogsIn(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
@@ -493,8 +509,9 @@ func TestTheLinkLogsIn(t *testing.T) {
 		t.Errorf("it is at %s", u)
 	}
 	var status int
-	b.Eval(`fetch('./api/dyno/v1/session').then((r) => r.json()).then((me) => fetch('./api/dyno/v1/annotate', {method: 'POST', `+
-		`headers: {'Content-Type': 'application/json', 'X-Dyno-CSRF': me.csrf}, body: '{"text":"by the link"}'})).then((r) => r.status)`, &status)
+	b.Eval(
+		`fetch('./api/dyno/v1/session').then((r) => r.json()).then((me) => fetch('./api/dyno/v1/annotate', {method: 'POST', `+
+			`headers: {'Content-Type': 'application/json', 'X-Dyno-CSRF': me.csrf}, body: '{"text":"by the link"}'})).then((r) => r.status)`, &status)
 	if status != http.StatusCreated {
 		t.Errorf("a change is answered with %d", status)
 	}

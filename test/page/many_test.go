@@ -17,7 +17,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
-// TestManyTargets watches 200 targets, of which 8 are the stage's server and the others do not answer: the fleet shows and finds them.
+// TestManyTargets watches 200 targets, of which 8 are the stage's server and the others do not answer: the fleet shows
+// and finds them.
 func TestManyTargets(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
@@ -50,8 +51,8 @@ func TestManyTargets(t *testing.T) {
 	if n := b.Sideways(); n != 0 {
 		t.Errorf("it scrolls sideways by %d", n)
 	}
-	// Nobody touches it: it neither asks for each server by itself nor draws all of them anew with every second. Times are held against
-	// what opening it took on the same machine.
+	// Nobody touches it: it neither asks for each server by itself nor draws all of them anew with every second. Times
+	// are held against what opening it took on the same machine.
 	loaded, asked := b.ThreadSeconds(), len(b.Requests())
 	opened := loaded - before
 	const idle = 5
@@ -59,7 +60,8 @@ func TestManyTargets(t *testing.T) {
 	used := b.ThreadSeconds() - loaded
 	t.Logf("opening took %.2f s of the browser's CPU, %d s of looking on %.2f s", opened, idle, used)
 	if used > idle*opened {
-		t.Errorf("a fleet of 200 that nobody touches takes %.2f s of CPU in %d s, opening it took %.2f s", used, idle, opened)
+		t.Errorf("a fleet of 200 that nobody touches takes %.2f s of CPU in %d s, opening it took %.2f s", used, idle,
+			opened)
 	}
 	if n := len(b.Requests()) - asked; n > 4*idle {
 		t.Errorf("a fleet of 200 that nobody touches asks %d times in %d s", n, idle)
@@ -79,8 +81,8 @@ func TestManyTargets(t *testing.T) {
 	b.Shot("settings-200")
 }
 
-// TestManyClasses keeps 10 000 query classes: the page shows those that take most time, says how many there are and what it leaves out,
-// and draws those in sight.
+// TestManyClasses keeps 10 000 query classes: the page shows those that take most time, says how many there are and
+// what it leaves out, and draws those in sight.
 func TestManyClasses(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
@@ -95,7 +97,10 @@ func TestManyClasses(t *testing.T) {
 	for i := range all {
 		// Words, not numbers: digits do not tell fingerprints apart.
 		fp := sqltext.Fingerprint("SELECT a FROM " + letters(i) + " WHERE id = 1")
-		all[i] = class.Class{ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1), TimeSec: float64(i+1) / 1000, MaxSec: known.Of(0.5), Examined: known.Of(uint64(i))}
+		all[i] = class.Class{
+			ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1),
+			TimeSec: float64(i+1) / 1000, MaxSec: known.Of(0.5), Examined: known.Of(uint64(i)),
+		}
 	}
 	if err := h.PutClasses(ctx, "shop", end.Add(-time.Minute), end, all); err != nil {
 		t.Fatal(err)
@@ -115,7 +120,10 @@ func TestManyClasses(t *testing.T) {
 	t.Logf("the classes stood after %v", time.Since(began).Round(10*time.Millisecond))
 	// Together 50 005 000 executions in 50 005 s, within a minute.
 	figures := b.Texts(".figures .figure")
-	for _, want := range []string{"Load 833 ", "Statements 833k/s 50 005 000 in total", "Mean time 1.00ms ", "Classes 10.0k "} {
+	for _, want := range []string{
+		"Load 833 ", "Statements 833k/s 50 005 000 in total",
+		"Mean time 1.00ms ", "Classes 10.0k ",
+	} {
 		if !slices.ContainsFunc(figures, func(f string) bool {
 			return strings.HasPrefix(strings.ReplaceAll(f, " ", ""), strings.ReplaceAll(want, " ", ""))
 		}) {

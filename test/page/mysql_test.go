@@ -81,7 +81,8 @@ func TestMySQL(t *testing.T) {
 		root, waiters, free := s.pile(t, "piles")
 		visit(b, "/now?target=shop")
 		b.Until("the root blocker is named", func() error {
-			if lines := strings.Join(b.Texts(".root-blocker"), "\n"); !strings.Contains(lines, fmt.Sprintf("Session %d ", root)) || !strings.Contains(lines, "blocks 3 sessions") {
+			if lines := strings.Join(b.Texts(".root-blocker"), "\n"); !strings.Contains(lines,
+				fmt.Sprintf("Session %d ", root)) || !strings.Contains(lines, "blocks 3 sessions") {
 				return fmt.Errorf("%q", lines)
 			}
 			return nil

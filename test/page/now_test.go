@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
-// pile has one session hold a row of a table of the test's own and three others wait for it, until the returned function is called.
+// pile has one session hold a row of a table of the test's own and three others wait for it, until the returned
+// function is called.
 func (s *Stage) pile(t *testing.T, table string) (root int, waiters []int, free func()) {
 	t.Helper()
-	s.Exec("CREATE TABLE "+table+" (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB", "INSERT INTO "+table+" VALUES (1, 0)")
+	s.Exec("CREATE TABLE "+table+" (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB",
+		"INSERT INTO "+table+" VALUES (1, 0)")
 	ctx, cancel := context.WithCancel(context.Background())
 	connect := func() (*sql.Conn, int) {
 		c, err := s.DB.Conn(ctx)
@@ -41,7 +43,8 @@ func (s *Stage) pile(t *testing.T, table string) (root int, waiters []int, free 
 		waiters = append(waiters, id)
 		go func() {
 			defer func() { c.Close(); done <- struct{}{} }()
-			_, _ = c.ExecContext(ctx, "UPDATE "+table+" SET n = n + 1 WHERE id = 1") // it ends with the test at the latest
+			// it ends with the test at the latest
+			_, _ = c.ExecContext(ctx, "UPDATE "+table+" SET n = n + 1 WHERE id = 1")
 			_, _ = c.ExecContext(ctx, "COMMIT")
 		}()
 	}
@@ -101,7 +104,9 @@ func TestPileUp(t *testing.T) {
 		t.Errorf("%d waiters: %q", len(lines), lines)
 	}
 	for _, id := range waiters {
-		if text := strings.Join(lines, "\n"); strings.Count(text, strconv.Itoa(id)+" ") < 1 || !strings.Contains(strings.ToLower(text), "update piles set n = n + 1") || !strings.Contains(text, "row lock") || !strings.Contains(text, "piles") {
+		if text := strings.Join(lines, "\n"); strings.Count(text, strconv.Itoa(id)+" ") < 1 ||
+			!strings.Contains(strings.ToLower(text), "update piles set n = n + 1") ||
+			!strings.Contains(text, "row lock") || !strings.Contains(text, "piles") {
 			t.Errorf("waiter %d is not told well in %q", id, lines)
 		}
 	}
@@ -198,7 +203,8 @@ func TestInnodbStatus(t *testing.T) {
 	b.Shot("now-innodb")
 }
 
-// TestKillFromThePage ends the session that holds everybody up: the page asks first and says what it rolls back, and the journal has it.
+// TestKillFromThePage ends the session that holds everybody up: the page asks first and says what it rolls back, and
+// the journal has it.
 func TestKillFromThePage(t *testing.T) {
 	s := stage(t)
 	root, _, free := s.pile(t, "killed")
@@ -215,7 +221,8 @@ func TestKillFromThePage(t *testing.T) {
 	b.WaitGone("dialog")
 	eventually(t, "the session is gone", func() error {
 		var n int
-		if err := s.DB.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", root).Scan(&n); err != nil || n != 0 {
+		if err := s.DB.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", root).
+			Scan(&n); err != nil || n != 0 {
 			return fmt.Errorf("%d sessions, %w", n, err)
 		}
 		return nil

@@ -26,18 +26,22 @@ func minutes(t *testing.T, what string, ok func() error) {
 	t.Fatalf("%s: %v", what, err)
 }
 
-// TestKnownClass runs a statement a known number of times on a table of known size: the page shows that number and what each call reads.
+// TestKnownClass runs a statement a known number of times on a table of known size: the page shows that number and what
+// each call reads.
 func TestKnownClass(t *testing.T) { stage(t).knownClass(t) }
 
 func (s *Stage) knownClass(t *testing.T) {
 	t.Helper()
-	s.Exec("CREATE TABLE knowns (id INT PRIMARY KEY, tag INT NOT NULL) ENGINE=InnoDB", "INSERT INTO knowns WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 50) SELECT n, n FROM s")
+	s.Exec("CREATE TABLE knowns (id INT PRIMARY KEY, tag INT NOT NULL) ENGINE=InnoDB",
+		"INSERT INTO knowns WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 50) SELECT n, n "+
+			"FROM s")
 	t.Cleanup(func() { s.Exec("DROP TABLE IF EXISTS knowns") })
 	from := time.Now()
 	const calls = 137
 	for i := range calls {
 		var id int
-		if err := s.DB.QueryRowContext(t.Context(), fmt.Sprintf("SELECT id FROM knowns WHERE tag = %d", i%50+1)).Scan(&id); err != nil {
+		if err := s.DB.QueryRowContext(t.Context(), fmt.Sprintf("SELECT id FROM knowns WHERE tag = %d", i%50+1)).
+			Scan(&id); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +61,8 @@ func (s *Stage) knownClass(t *testing.T) {
 	visit(b, "/queries?target=shop&"+window)
 	b.Fill("[data-search]", "knowns where tag")
 	b.Until("one class is left", func() error {
-		if rows := b.Texts("main table tbody tr"); len(rows) != 1 || !strings.Contains(rows[0], "select id from knowns where tag = ?") || !strings.Contains(rows[0], " 50") {
+		if rows := b.Texts("main table tbody tr"); len(rows) != 1 ||
+			!strings.Contains(rows[0], "select id from knowns where tag = ?") || !strings.Contains(rows[0], " 50") {
 			return fmt.Errorf("rows are %q", rows)
 		}
 		return nil
@@ -114,7 +119,8 @@ func TestQueriesPage(t *testing.T) {
 	b.Wait("main table tbody tr")
 }
 
-// TestTwoPeriods keeps two periods with known differences: the page tells which class is slower, new, gone, the same, and how its plan changed.
+// TestTwoPeriods keeps two periods with known differences: the page tells which class is slower, new, gone, the same,
+// and how its plan changed.
 func TestTwoPeriods(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
@@ -125,18 +131,24 @@ func TestTwoPeriods(t *testing.T) {
 	begin := time.Now().Truncate(time.Hour).Add(-5 * time.Hour)
 	of := func(sql string, count uint64, sec float64) class.Class {
 		fp := sqltext.Fingerprint(sql)
-		return class.Class{ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: count, TimeSec: sec, Examined: known.Of(count * 10), RowsSent: known.Of(count)}
+		return class.Class{
+			ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema,
+			Count: count, TimeSec: sec, Examined: known.Of(count * 10), RowsSent: known.Of(count),
+		}
 	}
 	put := func(from time.Time, n int, cs func(wobble float64) []class.Class) {
 		t.Helper()
 		for i := range n {
 			at := from.Add(time.Duration(i) * time.Minute)
-			if err := h.PutClasses(t.Context(), "shop", at, at.Add(time.Minute), cs([]float64{1, 1.1, 0.9, 1.05, 0.95}[i%5])); err != nil {
+			if err := h.PutClasses(t.Context(), "shop", at, at.Add(time.Minute),
+				cs([]float64{1, 1.1, 0.9, 1.05, 0.95}[i%5])); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	const slow, even, gone, fresh = "SELECT a FROM slows WHERE b = 1", "SELECT a FROM evens WHERE b = 1", "SELECT a FROM gones WHERE b = 1", "SELECT a FROM freshs WHERE b = '" + `<img src=x onerror="window.pwned=1">` + "'"
+	const slow, even, gone, fresh = "SELECT a FROM slows WHERE b = 1", "SELECT a FROM evens WHERE b = 1",
+		"SELECT a FROM gones WHERE b = 1", "SELECT a FROM freshs WHERE b = '" + `<img src=x onerror="window.pwned=1">` +
+			"'"
 	put(begin, 60, func(w float64) []class.Class {
 		return []class.Class{of(slow, 600, 6*w), of(even, 300, 6*w), of(gone, 60, 30*w)}
 	})
@@ -144,12 +156,22 @@ func TestTwoPeriods(t *testing.T) {
 		return []class.Class{of(slow, 600, 18*w), of(even, 300, 6*w), of(fresh, 60, 42*w)}
 	})
 	id := of(slow, 0, 0).ID
-	for i, step := range []explain.Step{{SelectType: "SIMPLE", Table: "slows", Access: "ref", Key: "by_b", KeyLen: "4", Ref: "const", Rows: 10}, {SelectType: "SIMPLE", Table: "slows", Access: "ALL", Rows: 90000, Extra: []string{"Using where"}}} {
-		if _, err := h.PutPlan(t.Context(), "shop", "shop", begin.Add(time.Duration(i)*2*time.Hour), explain.Plan{Class: id, Steps: []explain.Step{step}, Raw: "id\tselect_type\n1\tSIMPLE"}); err != nil {
+	for i, step := range []explain.Step{{
+		SelectType: "SIMPLE", Table: "slows", Access: "ref", Key: "by_b", KeyLen: "4",
+		Ref: "const", Rows: 10,
+	}, {
+		SelectType: "SIMPLE", Table: "slows", Access: "ALL", Rows: 90000,
+		Extra: []string{"Using where"},
+	}} {
+		if _, err := h.PutPlan(t.Context(), "shop", "shop", begin.Add(time.Duration(i)*2*time.Hour),
+			explain.Plan{Class: id, Steps: []explain.Step{step}, Raw: "id\tselect_type\n1\tSIMPLE"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := h.PutSample(t.Context(), "shop", history.Sample{Class: id, At: begin.Add(2 * time.Hour), Schema: "shop", SQL: "SELECT a FROM slows WHERE b = '" + attack + bidi + "'", Sec: known.Of(0.25)}); err != nil {
+	if err := h.PutSample(t.Context(), "shop", history.Sample{
+		Class: id, At: begin.Add(2 * time.Hour), Schema: "shop",
+		SQL: "SELECT a FROM slows WHERE b = '" + attack + bidi + "'", Sec: known.Of(0.25),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Close(); err != nil {
@@ -162,7 +184,8 @@ func TestTwoPeriods(t *testing.T) {
 	after := begin.Add(2 * time.Hour).Unix()
 	window := fmt.Sprintf("from=%d&to=%d", after, after+3600)
 
-	visit(b, fmt.Sprintf("/queries?target=shop&%s&before_from=%d&before_to=%d", window, begin.Unix(), begin.Unix()+3600))
+	visit(b, fmt.Sprintf("/queries?target=shop&%s&before_from=%d&before_to=%d", window,
+		begin.Unix(), begin.Unix()+3600))
 	row := func(table string, words ...string) {
 		t.Helper()
 		b.Until(strings.Join(words, ", ")+" of "+table, func() error {
@@ -197,10 +220,14 @@ func TestTwoPeriods(t *testing.T) {
 	b.Wait("data covers 42 of 60 min")
 	row("slows", "0.3", "10", "30")
 	visit(b, fmt.Sprintf("/queries?target=shop&%s&class=%s", window, id))
-	for _, words := range []string{"slows: access ref → ALL", "slows: key by_b → none", "whole table", "Changed", "250 ms", "onerror"} {
+	for _, words := range []string{
+		"slows: access ref → ALL", "slows: key by_b → none", "whole table",
+		"Changed", "250 ms", "onerror",
+	} {
 		b.Wait(words)
 	}
-	if got := strings.Join(b.Texts(".example .sql-text"), " "); !strings.Contains(got, "<script>") || !strings.Contains(got, "⟨RLO⟩") {
+	if got := strings.Join(b.Texts(".example .sql-text"), " "); !strings.Contains(got, "<script>") ||
+		!strings.Contains(got, "⟨RLO⟩") {
 		t.Errorf("the example is %q", got)
 	}
 	harmless(t, b, "a class")

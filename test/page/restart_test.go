@@ -21,8 +21,8 @@ func own(t *testing.T, s *Stage, args ...string) *Serve {
 	return p
 }
 
-// TestServeRestarts kills the program under an open page and starts it again: the page tells it, keeps what it shows, and is live again
-// by itself.
+// TestServeRestarts kills the program under an open page and starts it again: the page tells it, keeps what it shows,
+// and is live again by itself.
 func TestServeRestarts(t *testing.T) {
 	s := stage(t)
 	p := own(t, s)
@@ -71,7 +71,8 @@ func second(b *browser.Tab) (at int64) {
 	return at
 }
 
-// talk sends statements to a server until the test ends, whether it answers or not: there is nothing to be seen of one that has no clients.
+// talk sends statements to a server until the test ends, whether it answers or not: there is nothing to be seen of one
+// that has no clients.
 func talk(t *testing.T, s *servers.Server) {
 	t.Helper()
 	db, done := s.DB(t, ""), make(chan struct{})
@@ -85,8 +86,8 @@ func talk(t *testing.T, s *servers.Server) {
 	t.Cleanup(func() { <-done })
 }
 
-// TestServerRestarts kills a database server under the page and starts it again: the page says that it is down and why, that it is up
-// again, when it was restarted, and the time without figures stays a gap.
+// TestServerRestarts kills a database server under the page and starts it again: the page says that it is down and why,
+// that it is up again, when it was restarted, and the time without figures stays a gap.
 func TestServerRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")
@@ -133,7 +134,8 @@ func TestServerRestarts(t *testing.T) {
 	visit(b, "/server?target=frail&from=-5m")
 	b.Wait("restart")
 	b.Shot("server-restarted")
-	// The graphs' own figures: each line that was there before is there again, and none goes through the time without a server.
+	// The graphs' own figures: each line that was there before is there again, and none goes through the time without a
+	// server.
 	eventually(t, "figures after the restart", func() error {
 		known := drawn(t, p.URL, began.Unix(), time.Now().Unix()+1)
 		lines := 0
@@ -157,7 +159,9 @@ func TestServerRestarts(t *testing.T) {
 	for name, at := range drawn(t, p.URL, began.Unix(), time.Now().Unix()+1) {
 		for _, x := range at {
 			if x > float64(down.Unix())+2 && x < float64(back.Unix()) {
-				t.Errorf("%s has a figure of %s, when there was no server: it was gone from %s to %s", name, time.Unix(int64(x), 0).Format(time.TimeOnly), down.Format(time.TimeOnly), back.Format(time.TimeOnly))
+				t.Errorf("%s has a figure of %s, when there was no server: it was gone from %s to %s", name,
+					time.Unix(int64(x), 0).Format(time.TimeOnly), down.Format(time.TimeOnly),
+					back.Format(time.TimeOnly))
 				break
 			}
 		}
@@ -213,8 +217,8 @@ func drawn(t *testing.T, base string, from, to int64) map[string][]float64 {
 	return known
 }
 
-// painted counts the columns of the large graph's picture, which shows from to to, that have a line in the colour of its first between two
-// moments.
+// painted counts the columns of the large graph's picture, which shows from to to, that have a line in the colour of
+// its first between two moments.
 func painted(b *browser.Tab, from, to, begin, end int64) (n int) {
 	b.Eval(fmt.Sprintf(`(() => {
 		const canvas = document.querySelector('.sv-large .uplot canvas');

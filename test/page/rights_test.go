@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMissingGrants watches with an account that may do nothing: every page of the server says what stays unseen, with the GRANT that
-// changes it, until it is granted.
+// TestMissingGrants watches with an account that may do nothing: every page of the server says what stays unseen, with
+// the GRANT that changes it, until it is granted.
 func TestMissingGrants(t *testing.T) {
 	s := stage(t)
 	s.Exec("CREATE USER blind@localhost")
@@ -62,7 +62,8 @@ func TestMissingGrants(t *testing.T) {
 	obey()
 	b.WaitGone(line)
 	var targets struct{ Targets []struct{ Denied any } }
-	if err := getJSON(p.URL, "targets", &targets); err != nil || len(targets.Targets) != 1 || targets.Targets[0].Denied != nil {
+	if err := getJSON(p.URL, "targets", &targets); err != nil || len(targets.Targets) != 1 ||
+		targets.Targets[0].Denied != nil {
 		t.Errorf("%v, %+v", err, targets)
 	}
 }

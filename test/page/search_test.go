@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
-// TestSearchBeyondTheList keeps more classes than the page shows at first and searches for one that is not among them: it is found, and
-// the page says among how many.
+// TestSearchBeyondTheList keeps more classes than the page shows at first and searches for one that is not among them:
+// it is found, and the page says among how many.
 func TestSearchBeyondTheList(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
@@ -26,7 +26,10 @@ func TestSearchBeyondTheList(t *testing.T) {
 	all := make([]class.Class, n)
 	for i := range all {
 		fp := sqltext.Fingerprint("SELECT a FROM " + letters(i) + " WHERE id = 1")
-		all[i] = class.Class{ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1), TimeSec: float64(i+1) / 1000}
+		all[i] = class.Class{
+			ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1),
+			TimeSec: float64(i+1) / 1000,
+		}
 	}
 	if err := h.PutClasses(t.Context(), "shop", end.Add(-time.Minute), end, all); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,8 @@ import (
 // figures reads the table of a large graph: the columns last, mean, least, most by line.
 func figures(b *browser.Tab) map[string][]string {
 	var rows [][]string
-	b.Eval(`[...document.querySelectorAll('.plot-table tbody tr')].map((r) => [...r.cells].map((c) => c.textContent.trim()))`, &rows)
+	b.Eval(
+		`[...document.querySelectorAll('.plot-table tbody tr')].map((r) => [...r.cells].map((c) => c.textContent.trim()))`, &rows)
 	all := map[string][]string{}
 	for _, r := range rows {
 		if len(r) == 5 {
@@ -81,7 +82,8 @@ func kept(t *testing.T, base, series string, at int64) (v float64) {
 			Result []struct{ Value [2]any }
 		}
 	}
-	if err := getJSON(base, fmt.Sprintf("/api/v1/query?query=%s&time=%d", url.QueryEscape(series), at), &a); err != nil {
+	if err := getJSON(base, fmt.Sprintf("/api/v1/query?query=%s&time=%d", url.QueryEscape(series), at),
+		&a); err != nil {
 		t.Fatal(err)
 	}
 	if len(a.Data.Result) != 1 {
@@ -136,7 +138,8 @@ func TestServerPage(t *testing.T) {
 	if got := kept(t, p.URL, counter, to) - kept(t, p.URL, counter, from); got != deletes {
 		t.Errorf("%v deletes are kept, there were %d", got, deletes)
 	}
-	// What was not observed, where the machine did not let Dyno read every second, is drawn by nobody; all else is what was done.
+	// What was not observed, where the machine did not let Dyno read every second, is drawn by nobody; all else is what
+	// was done.
 	var drawn struct {
 		Panels []struct {
 			Lines []struct {
@@ -145,7 +148,8 @@ func TestServerPage(t *testing.T) {
 			}
 		}
 	}
-	if err := getJSON(p.URL, fmt.Sprintf("graphs?target=known&panel=kinds&from=%d&to=%d&step=1", from, to), &drawn); err != nil {
+	if err := getJSON(p.URL, fmt.Sprintf("graphs?target=known&panel=kinds&from=%d&to=%d&step=1", from, to),
+		&drawn); err != nil {
 		t.Fatal(err)
 	}
 	sum, least, n := 0.0, math.Inf(1), 0
@@ -291,7 +295,8 @@ func TestServerPage(t *testing.T) {
 	b.Shot("server-phone")
 }
 
-// TestServerPrinted: on paper every graph is drawn, also those that nobody has scrolled to; cards of a row are of one height.
+// TestServerPrinted: on paper every graph is drawn, also those that nobody has scrolled to; cards of a row are of one
+// height.
 func TestServerPrinted(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)

@@ -26,7 +26,8 @@ func inBoth(b *browser.Tab, name string) {
 // words returns a text without the difference between kinds of space.
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// TestSettingsAddTarget adds a server by hand, with a password in a file, looks at what it lacks, sees it filled, and removes it.
+// TestSettingsAddTarget adds a server by hand, with a password in a file, looks at what it lacks, sees it filled, and
+// removes it.
 func TestSettingsAddTarget(t *testing.T) {
 	s := stage(t)
 	s.Exec("CREATE USER IF NOT EXISTS adder@localhost IDENTIFIED BY 'not told 7'")
@@ -56,7 +57,8 @@ func TestSettingsAddTarget(t *testing.T) {
 	b.Click("dialog .b-main")
 	b.Wait("Now watching byhand")
 	b.Until("it is up", func() error {
-		if text := b.Text("table.table tbody tr"); !strings.Contains(text, "byhand") || !strings.Contains(text, "up") || !strings.Contains(text, "MariaDB") && !strings.Contains(text, "mariadb") {
+		if text := b.Text("table.table tbody tr"); !strings.Contains(text, "byhand") || !strings.Contains(text, "up") ||
+			!strings.Contains(text, "MariaDB") && !strings.Contains(text, "mariadb") {
 			return fmt.Errorf("the row says %q", text)
 		}
 		return nil
@@ -64,7 +66,8 @@ func TestSettingsAddTarget(t *testing.T) {
 	if text := b.Text("main"); strings.Contains(text, "not told 7") {
 		t.Error("the password is on the page")
 	}
-	if out := try(t, home, "target", "ls", "--output", "json"); !strings.Contains(out, `"defaults_file":"`+file) || strings.Contains(out, "not told 7") {
+	if out := try(t, home, "target", "ls", "--output", "json"); !strings.Contains(out, `"defaults_file":"`+file) ||
+		strings.Contains(out, "not told 7") {
 		t.Errorf("the inventory is %s", out)
 	}
 	b.WaitText("main", "data sources are unavailable") // adder has no privileges, and that is told
@@ -123,7 +126,8 @@ func TestSettingsGrants(t *testing.T) {
 	visit(b, "/settings?open=shop")
 	b.Wait(".grants .sql-text")
 	// The statements are for the account that the server took Dyno for, as the command has it.
-	if at, command := words(b.Text(".grants .sql-text")), s.Dyno("target", "grants", "shop", "--task", "watch"); !strings.Contains(words(command), at) {
+	if at, command := words(b.Text(".grants .sql-text")), s.Dyno("target", "grants", "shop", "--task",
+		"watch"); !strings.Contains(words(command), at) {
 		t.Errorf("the page has %q, the command %q", at, command)
 	}
 	b.Fill(".grants label:nth-of-type(3) input", "dyno@localhost")
@@ -165,10 +169,13 @@ func TestSettingsRetention(t *testing.T) {
 	b.Wait("series, every second")
 	row := func(kind string) string {
 		var text string
-		b.Eval(fmt.Sprintf(`[...document.querySelectorAll('table.table tbody tr')].find((r) => r.innerText.startsWith(%q))?.innerText ?? ''`, kind), &text)
+		b.Eval(
+			fmt.Sprintf(
+				`[...document.querySelectorAll('table.table tbody tr')].find((r) => r.innerText.startsWith(%q))?.innerText ?? ''`, kind), &text)
 		return words(text)
 	}
-	if got := row("series, every second"); !strings.Contains(got, "15 d") || !strings.Contains(got, "Change") || !strings.Contains(got, "not measured yet") {
+	if got := row("series, every second"); !strings.Contains(got, "15 d") || !strings.Contains(got, "Change") ||
+		!strings.Contains(got, "not measured yet") {
 		t.Errorf("the row of the series is %q", got)
 	}
 	if got := row("states"); !strings.Contains(got, "3 d") || !strings.Contains(got, "2.00") {
@@ -181,7 +188,8 @@ func TestSettingsRetention(t *testing.T) {
 	inBoth(b, "settings-about")
 }
 
-// TestSettingsEditTarget gives a target another account with a password that Dyno keeps, then a wrong one, and changes the retention.
+// TestSettingsEditTarget gives a target another account with a password that Dyno keeps, then a wrong one, and changes
+// the retention.
 func TestSettingsEditTarget(t *testing.T) {
 	s := stage(t)
 	s.Exec("CREATE USER IF NOT EXISTS edited@localhost IDENTIFIED BY 'kept here 7'")

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// TestStage holds the stage to what it promises: the load runs and is counted by the server, the targets are up and down, and a tab sees
-// the page.
+// TestStage holds the stage to what it promises: the load runs and is counted by the server, the targets are up and
+// down, and a tab sees the page.
 func TestStage(t *testing.T) {
 	s := stage(t)
 	before := s.Server.Status(t, "Com_update")
@@ -33,12 +33,14 @@ func TestStage(t *testing.T) {
 	b.Shot("stage")
 }
 
-// TestTab holds the browser's helpers to a page that is known: otherwise a helper that sees nothing would let every test pass.
+// TestTab holds the browser's helpers to a page that is known: otherwise a helper that sees nothing would let every
+// test pass.
 func TestTab(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	b.Open("/-/healthy") // the page itself would go on living
-	b.Eval(`document.body.replaceChildren(Object.assign(document.createElement('main'), {textContent: 'Two  words'}))`, nil)
+	b.Eval(`document.body.replaceChildren(Object.assign(document.createElement('main'), {textContent: 'Two  words'}))`,
+		nil)
 	b.Wait("two words")
 	b.Wait("main")
 	b.WaitGone("three words")
@@ -57,7 +59,8 @@ func TestTab(t *testing.T) {
 	b.ClickText("Press me")
 	b.Eval("document.activeElement.blur()", nil)
 	b.Key("g", "q", "?", "Escape", "Shift+ArrowUp")
-	b.Eval(`document.addEventListener('keydown', (e) => { if (e.key === '/') { e.preventDefault(); document.querySelector('#field').focus(); } })`, nil)
+	b.Eval(
+		`document.addEventListener('keydown', (e) => { if (e.key === '/') { e.preventDefault(); document.querySelector('#field').focus(); } })`, nil)
 	b.Key("/", "x") // the first only leads there
 	var typed string
 	if b.Eval(`document.querySelector('#field').value`, &typed); typed != "x" {
@@ -80,7 +83,8 @@ func TestTab(t *testing.T) {
 	if n := b.Sideways(); n != 0 {
 		t.Errorf("nothing is wide, and %d pixels are told", n)
 	}
-	b.Eval(`document.body.appendChild(Object.assign(document.createElement('div'), {textContent: 'wide'})).style.width = '5000px'`, nil)
+	b.Eval(
+		`document.body.appendChild(Object.assign(document.createElement('div'), {textContent: 'wide'})).style.width = '5000px'`, nil)
 	if n := b.Sideways(); n < 3000 {
 		t.Errorf("a wide element, and %d pixels are told", n)
 	}
@@ -123,7 +127,8 @@ func TestTabComplains(t *testing.T) {
 	b.Eval(`fetch("/api/dyno/v1/nosuch").then(() => 0)`, nil)
 	b.Eval(`fetch("http://`+deadPort+`/elsewhere", {mode: 'no-cors'}).catch(() => 0)`, nil)
 	b.Until("the page has complained", func() error {
-		if said := strings.Join(b.Console(), "\n"); !strings.Contains(said, "not caught") || !strings.Contains(said, "404") {
+		if said := strings.Join(b.Console(), "\n"); !strings.Contains(said, "not caught") ||
+			!strings.Contains(said, "404") {
 			return fmt.Errorf("it says %q", said)
 		}
 		return nil
@@ -131,7 +136,8 @@ func TestTabComplains(t *testing.T) {
 	for _, end := range slices.Backward(w.ends) {
 		end()
 	}
-	for _, words := range []string{"a complaint", "not caught", "look here", "404", "asked other hosts for http://" + deadPort + "/elsewhere"} {
+	for _, words := range []string{"a complaint", "not caught", "look here", "404", "asked other hosts for http://" +
+		deadPort + "/elsewhere"} {
 		if !w.has(words) {
 			t.Errorf("%q fails no test: %q", words, w.said)
 		}

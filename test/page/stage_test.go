@@ -95,8 +95,8 @@ type world struct {
 	home   string
 }
 
-// Stage is what a test plays on: a real MariaDB under a small steady load, which `dyno serve` watches as target "shop"; target "down" is
-// a port where nobody answers. All tests share it: what a test puts in has names of its own.
+// Stage is what a test plays on: a real MariaDB under a small steady load, which `dyno serve` watches as target "shop";
+// target "down" is a port where nobody answers. All tests share it: what a test puts in has names of its own.
 type Stage struct {
 	t      *testing.T
 	DB     *sql.DB // to the server as root, schema shop
@@ -153,13 +153,15 @@ func (s *Stage) Get(path string, value any) {
 	}
 }
 
-// watchedFor waits until something is kept of shop from this long ago: tests run in any order, and the first one finds a stage just set up.
+// watchedFor waits until something is kept of shop from this long ago: tests run in any order, and the first one finds
+// a stage just set up.
 func (s *Stage) watchedFor(d time.Duration) {
 	s.t.Helper()
 	eventually(s.t, "shop is watched for "+d.String(), func() error {
 		var a struct{ Data struct{ Result []any } }
 		at := time.Now().Add(-d).Unix()
-		if err := getJSON(s.URL, fmt.Sprintf("/api/v1/query?query=mysql_up%%7Btarget%%3D%%22shop%%22%%7D&time=%d", at), &a); err != nil {
+		if err := getJSON(s.URL, fmt.Sprintf("/api/v1/query?query=mysql_up%%7Btarget%%3D%%22shop%%22%%7D&time=%d", at),
+			&a); err != nil {
 			return err
 		}
 		if len(a.Data.Result) != 1 {
@@ -175,21 +177,23 @@ func tab(t *testing.T, base string) *browser.Tab {
 	return chromium(t).Tab(t, base)
 }
 
-// refusals lets a browser say of answers that they have one of these statuses (404, or 404|503), at addresses of the API that go on like
-// this.
+// refusals lets a browser say of answers that they have one of these statuses (404, or 404|503), at addresses of the
+// API that go on like this.
 func refusals(b *browser.Tab, statuses, path string) {
-	b.Allow(fmt.Sprintf(`the server responded with a status of (%s) \([A-Za-z ]*\) https?://[^/]+/api/dyno/v1/%s`, statuses, path))
+	b.Allow(fmt.Sprintf(`the server responded with a status of (%s) \([A-Za-z ]*\) https?://[^/]+/api/dyno/v1/%s`,
+		statuses, path))
 }
 
-// gone is what a browser says of a program that does not answer any more: of each question that nobody answers it, and of the stream that it
-// broke off.
+// gone is what a browser says of a program that does not answer any more: of each question that nobody answers it, and
+// of the stream that it broke off.
 const gone = `Failed to load resource: net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING) http://127\.0\.0\.1:\d+/(api/(dyno/)?v1/|assets/)`
 
 func chromium(t *testing.T) *browser.Browser {
 	t.Helper()
 	common.mu.Lock()
 	defer common.mu.Unlock()
-	if common.chromium == nil || common.chromium.Ended() { // one that broke down takes one test along, not all that follow
+	if common.chromium == nil || common.chromium.Ended() {
+		// one that broke down takes one test along, not all that follow
 		b, err := browser.Start()
 		if err != nil {
 			t.Fatal(err)
@@ -209,10 +213,13 @@ const loadRows = 20000
 func startLoad(t testing.TB, s *servers.Server) *load {
 	t.Helper()
 	s.Exec(t, "CREATE DATABASE shop", "USE shop",
-		"CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer INT NOT NULL, total DECIMAL(10,2) NOT NULL, note VARCHAR(60) NOT NULL DEFAULT '') ENGINE=InnoDB",
-		fmt.Sprintf("INSERT INTO orders (customer, total) SELECT seq %% 1000, seq FROM seq_1_to_%d", loadRows), "ANALYZE TABLE orders")
+		"CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer INT NOT NULL, total DECIMAL(10,2) NOT "+
+			"NULL, note VARCHAR(60) NOT NULL DEFAULT '') ENGINE=InnoDB",
+		fmt.Sprintf("INSERT INTO orders (customer, total) SELECT seq %% 1000, seq FROM seq_1_to_%d", loadRows),
+		"ANALYZE TABLE orders")
 	c := mysql.NewConfig()
-	c.User, c.Net, c.Addr, c.DBName, c.InterpolateParams, c.Logger = "root", "unix", s.Socket, "shop", true, &mysql.NopLogger{}
+	c.User, c.Net, c.Addr, c.DBName, c.InterpolateParams, c.Logger = "root", "unix", s.Socket, "shop",
+		true, &mysql.NopLogger{}
 	k, err := mysql.NewConnector(c)
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +253,8 @@ func startLoad(t testing.TB, s *servers.Server) *load {
 			}
 			if i%10 == 0 {
 				var sum float64
-				count(&l.Scans, db.QueryRowContext(ctx, "SELECT SUM(total) FROM orders WHERE customer = ?", i%1000).Scan(&sum))
+				count(&l.Scans, db.QueryRowContext(ctx, "SELECT SUM(total) FROM orders WHERE customer = ?", i%1000).
+					Scan(&sum))
 			}
 		}
 	}()
@@ -297,7 +305,8 @@ func (s *Serve) launch(t testing.TB, listen string) {
 		args = append(args, "--discover=/nowhere") // the machine's other servers are others'
 	}
 	if !strings.Contains(strings.Join(s.args, " "), "--judge") {
-		args = append(args, "--judge=0") // a look that nobody asks for would come into whatever is measured and compared then
+		// a look that nobody asks for would come into whatever is measured and compared then
+		args = append(args, "--judge=0")
 	}
 	s.cmd = exec.Command(dyno, args...)
 	s.cmd.Env = append(os.Environ(), "DYNO_HOME="+s.home)

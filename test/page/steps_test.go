@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/test/browser"
 )
 
-// TestDraggingWritesLittle drags the timeline at pointer rate: what is shown follows, the browser's history is written a few times only.
-// Browsers allow few changes in a time, and throw for those beyond.
+// TestDraggingWritesLittle drags the timeline at pointer rate: what is shown follows, the browser's history is written
+// a few times only. Browsers allow few changes in a time, and throw for those beyond.
 func TestDraggingWritesLittle(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
@@ -208,7 +208,8 @@ func TestUnknownGraph(t *testing.T) {
 	b.WaitGone(".problem")
 }
 
-// TestWorkThatEndedWithDyno kills the program while it looks at a server and starts it again: the page does not go on saying that it runs.
+// TestWorkThatEndedWithDyno kills the program while it looks at a server and starts it again: the page does not go on
+// saying that it runs.
 func TestWorkThatEndedWithDyno(t *testing.T) {
 	s := stage(t)
 	p := own(t, s)
@@ -216,7 +217,8 @@ func TestWorkThatEndedWithDyno(t *testing.T) {
 	b.Allow(gone)
 	refusals(b, "404|503", `(state|task)\?`)
 	visit(b, "/findings?target=shop")
-	b.Eval(`fetch('api/dyno/v1/diagnose', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({target: 'shop', window: 300})}).then((r) => { if (r.status !== 202) throw new Error(r.status) })`, nil)
+	b.Eval(
+		`fetch('api/dyno/v1/diagnose', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({target: 'shop', window: 300})}).then((r) => { if (r.status !== 202) throw new Error(r.status) })`, nil)
 	b.Wait(".tray")
 	p.Kill()
 	b.Wait("connection lost")
@@ -226,7 +228,8 @@ func TestWorkThatEndedWithDyno(t *testing.T) {
 	b.WaitText(".tray", "restarted meanwhile")
 }
 
-// TestAnothersChange ends a session under a note that is being typed, and somebody else logs in: the note is not kept in their name.
+// TestAnothersChange ends a session under a note that is being typed, and somebody else logs in: the note is not kept
+// in their name.
 func TestAnothersChange(t *testing.T) {
 	s := stage(t)
 	p, _ := locked(t, s)
@@ -243,7 +246,8 @@ func TestAnothersChange(t *testing.T) {
 	b.Wait("dialog input")
 	b.Fill("dialog input", "annas note")
 	with(t, p.home, annasPassword, "user", "password", "anna")
-	b.Eval(`[...document.querySelectorAll('dialog button')].find((e) => e.innerText.trim() === 'Add note').click()`, nil)
+	b.Eval(`[...document.querySelectorAll('dialog button')].find((e) => e.innerText.trim() === 'Add note').click()`,
+		nil)
 	b.Wait("Your session ended")
 	b.Fill("#login-name", "ben")
 	b.Fill("#login-password", bensPassword)
@@ -255,7 +259,8 @@ func TestAnothersChange(t *testing.T) {
 	if len(kept.Events) != 0 {
 		t.Errorf("kept is %+v", kept.Events)
 	}
-	if log := try(t, p.home, "user", "audit", "--output", "json"); strings.Contains(log, `"who":"ben","via":"session","from":"127.0.0.1","what":"POST /api/dyno/v1/annotate"`) {
+	if log := try(t, p.home, "user", "audit", "--output", "json"); strings.Contains(log,
+		`"who":"ben","via":"session","from":"127.0.0.1","what":"POST /api/dyno/v1/annotate"`) {
 		t.Errorf("the audit log has\n%s", log)
 	}
 }

@@ -27,8 +27,8 @@ trials: {time: 5s, rounds: 5..5, margin: 5%%, fresh: none}
 show: [tps, p95_ms]
 `
 
-// measured keeps an experiment whose trials have known rates, as the program keeps one that it has carried out: five rounds in which the
-// rates of a variant sway by a per cent around those given by its number of sessions.
+// measured keeps an experiment whose trials have known rates, as the program keeps one that it has carried out: five
+// rounds in which the rates of a variant sway by a per cent around those given by its number of sessions.
 func measured(t *testing.T, home, id, text string, began time.Time, tps map[string]float64) *trial.Result {
 	t.Helper()
 	p, err := plan.Parse([]byte(text), plan.Options{File: "plan of " + id, Workloads: workload.All()})
@@ -39,7 +39,10 @@ func measured(t *testing.T, home, id, text string, began time.Time, tps map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := trials.Create(filepath.Join(home, "experiments", id), trials.Header{ID: id, Plan: text, Hash: p.Hash(), Dyno: "1.0", Started: began})
+	d, err := trials.Create(filepath.Join(home, "experiments", id), trials.Header{
+		ID: id, Plan: text, Hash: p.Hash(),
+		Dyno: "1.0", Started: began,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,12 +51,16 @@ func measured(t *testing.T, home, id, text string, began time.Time, tps map[stri
 	put := func(round int, v plan.Variant, control bool, wobble float64) {
 		rate := tps[v.Levels["threads"]] * wobble
 		x := trial.Trial{
-			Seq: len(r.Trials) + 1, Round: round, Variant: v.Key, Control: control, From: began.Add(time.Duration(6*len(r.Trials)) * time.Second),
+			Seq: len(r.Trials) + 1, Round: round, Variant: v.Key, Control: control,
+			From:  began.Add(time.Duration(6*len(r.Trials)) * time.Second),
 			Setup: 0.5, Warm: 0.5, Values: map[string]float64{"tps": rate, "p95_ms": 4000 / rate},
 		}
 		x.To = x.From.Add(5 * time.Second)
 		for s := range 5 {
-			x.Seconds = append(x.Seconds, trial.Second{At: x.From.Add(time.Duration(s) * time.Second), Length: 1, Ops: uint64(rate)})
+			x.Seconds = append(x.Seconds, trial.Second{
+				At:     x.From.Add(time.Duration(s) * time.Second),
+				Length: 1, Ops: uint64(rate),
+			})
 		}
 		if err := d.Put(t.Context(), x); err != nil {
 			t.Fatal(err)
@@ -74,11 +81,14 @@ func measured(t *testing.T, home, id, text string, began time.Time, tps map[stri
 	return r
 }
 
-// cellsSay waits until the cells of the table behind the names of the row of a variant have these words, each in its place.
+// cellsSay waits until the cells of the table behind the names of the row of a variant have these words, each in its
+// place.
 func cellsSay(b *browser.Tab, variant string, want ...string) {
 	b.Until("the row of "+variant, func() error {
 		var cells []string
-		b.Eval(fmt.Sprintf(`[...(document.querySelector('.lab-grid td[data-variant="%s"]')?.closest('tr').querySelectorAll('td') ?? [])].map((c) => c.innerText.replace(/\s+/g, ' ').trim())`, variant), &cells)
+		b.Eval(
+			fmt.Sprintf(
+				`[...(document.querySelector('.lab-grid td[data-variant="%s"]')?.closest('tr').querySelectorAll('td') ?? [])].map((c) => c.innerText.replace(/\s+/g, ' ').trim())`, variant), &cells)
 		for i, all := range want {
 			for _, w := range strings.Fields(all) {
 				if i >= len(cells) || !strings.Contains(cells[i], w) {
@@ -90,8 +100,8 @@ func cellsSay(b *browser.Tab, variant string, want ...string) {
 	})
 }
 
-// TestVerdicts keeps experiments of known outcome: the page says what is better, worse and the same, by how much, and sets two of them
-// beside each other.
+// TestVerdicts keeps experiments of known outcome: the page says what is better, worse and the same, by how much, and
+// sets two of them beside each other.
 func TestVerdicts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a real browser")
@@ -100,8 +110,14 @@ func TestVerdicts(t *testing.T) {
 	began := time.Now().Add(-time.Hour).Truncate(time.Second)
 	small, large := fmt.Sprintf(figuresPlan, 500), fmt.Sprintf(figuresPlan, 9000)
 	first := measured(t, home, "x-first1", small, began, map[string]float64{"1": 1000, "2": 1500, "4": 700, "8": 1000})
-	measured(t, home, "x-second", small, began.Add(20*time.Minute), map[string]float64{"1": 2000, "2": 1500, "4": 350, "8": 1000})
-	measured(t, home, "x-larger", large, began.Add(40*time.Minute), map[string]float64{"1": 900, "2": 900, "4": 900, "8": 900})
+	measured(t, home, "x-second", small, began.Add(20*time.Minute), map[string]float64{
+		"1": 2000,
+		"2": 1500, "4": 350, "8": 1000,
+	})
+	measured(t, home, "x-larger", large, began.Add(40*time.Minute), map[string]float64{
+		"1": 900,
+		"2": 900, "4": 900, "8": 900,
+	})
 	p := serve(t, home)
 	b := tab(t, p.URL)
 
@@ -112,7 +128,11 @@ func TestVerdicts(t *testing.T) {
 		if len(rows) != 3 {
 			return fmt.Errorf("rows are %q", rows)
 		}
-		for i, all := range [][]string{{"x-larger", "3 same"}, {"x-second", "3 worse"}, {"x-first1", "1 better", "1 worse", "1 same", "25"}} {
+		for i, all := range [][]string{
+			{"x-larger", "3 same"},
+			{"x-second", "3 worse"},
+			{"x-first1", "1 better", "1 worse", "1 same", "25"},
+		} {
 			for _, w := range all {
 				if !strings.Contains(rows[i], w) {
 					return fmt.Errorf("row %d has no %q: %q", i+1, w, rows)
@@ -171,14 +191,15 @@ func TestVerdicts(t *testing.T) {
 	shots(b, "lab-apart", "main")
 }
 
-// TestPrinted has a page printed that is dark on the screen: paper is white, what is pressed on a screen is not on it, and all is as wide as a
-// sheet.
+// TestPrinted has a page printed that is dark on the screen: paper is white, what is pressed on a screen is not on it,
+// and all is as wide as a sheet.
 func TestPrinted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a real browser")
 	}
 	home := folder(t)
-	measured(t, home, "x-printed", fmt.Sprintf(figuresPlan, 500), time.Now().Add(-time.Hour), map[string]float64{"1": 1000, "2": 1500, "4": 700, "8": 1000})
+	measured(t, home, "x-printed", fmt.Sprintf(figuresPlan, 500), time.Now().Add(-time.Hour),
+		map[string]float64{"1": 1000, "2": 1500, "4": 700, "8": 1000})
 	p := serve(t, home)
 	b := tab(t, p.URL)
 	visit(b, "/lab?id=x-printed")

@@ -115,7 +115,8 @@ func TestTwoTabs(t *testing.T) {
 	b.WaitText("main", "down is down.")
 }
 
-// TestHiddenTab hides a tab: it lets go of its connection, of which a browser has few for one server, and is live again when it is seen.
+// TestHiddenTab hides a tab: it lets go of its connection, of which a browser has few for one server, and is live again
+// when it is seen.
 func TestHiddenTab(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)

@@ -8,7 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestFirstMinutes starts the program without any configuration beside a real server: it finds it, watches it, and the Server page fills.
+// TestFirstMinutes starts the program without any configuration beside a real server: it finds it, watches it, and the
+// Server page fills.
 func TestFirstMinutes(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
@@ -36,9 +37,11 @@ func TestFirstMinutes(t *testing.T) {
 func TestWelcome(t *testing.T) {
 	s := stage(t)
 	closed := servers.Start(t, "mariadb")
-	closed.Exec(t, "CREATE USER keeper@localhost IDENTIFIED BY 'kept 7'", "GRANT ALL ON *.* TO keeper@localhost WITH GRANT OPTION", "ALTER USER root@localhost IDENTIFIED BY 'other 7'")
+	closed.Exec(t, "CREATE USER keeper@localhost IDENTIFIED BY 'kept 7'", "GRANT ALL ON *.* TO keeper@localhost WITH "+
+		"GRANT OPTION", "ALTER USER root@localhost IDENTIFIED BY 'other 7'")
 	home := folder(t)
-	try(t, home, "target", "add", "down", "mysql://u@127.0.0.1:1") // nothing is taken by itself into an inventory that has something
+	// nothing is taken by itself into an inventory that has something
+	try(t, home, "target", "add", "down", "mysql://u@127.0.0.1:1")
 	p := serve(t, home, "--discover="+s.Server.Socket+","+closed.Socket)
 	b := tab(t, p.URL)
 	visit(b, "/welcome")
@@ -51,8 +54,10 @@ func TestWelcome(t *testing.T) {
 	if out := try(t, home, "target", "ls"); strings.Contains(out, "mariadb") {
 		t.Errorf("it was taken unasked: %s", out)
 	}
-	b.WaitFor(`[...document.querySelectorAll('.found')].some((e) => [...e.querySelectorAll('.badge')].some((x) => x.innerText.trim() === 'ready') && [...e.querySelectorAll('button')].some((x) => x.innerText.trim() === 'Add'))`)
-	b.Eval(`[...[...document.querySelectorAll('.found')].find((e) => [...e.querySelectorAll('.badge')].some((x) => x.innerText.trim() === 'ready')).querySelectorAll('button')].find((x) => x.innerText.trim() === 'Add').click()`, nil)
+	b.WaitFor(
+		`[...document.querySelectorAll('.found')].some((e) => [...e.querySelectorAll('.badge')].some((x) => x.innerText.trim() === 'ready') && [...e.querySelectorAll('button')].some((x) => x.innerText.trim() === 'Add'))`)
+	b.Eval(
+		`[...[...document.querySelectorAll('.found')].find((e) => [...e.querySelectorAll('.badge')].some((x) => x.innerText.trim() === 'ready')).querySelectorAll('button')].find((x) => x.innerText.trim() === 'Add').click()`, nil)
 	b.WaitURL("/server")
 	name := fmt.Sprintf("mariadb-%d", s.Server.Port)
 	b.WaitURL("target=" + name)

@@ -14,7 +14,8 @@ type Options struct {
 	NoTimes bool // first and last of a class are not compared
 }
 
-// notFigures are what pt-query-digest sums up though the sums mean nothing. Dyno counts errors by code, and applies the rate.
+// notFigures are what pt-query-digest sums up though the sums mean nothing. Dyno counts errors by code, and applies the
+// rate.
 var notFigures = []string{"errno", "last_errno", "killed", "log_slow_rate_limit", "thread_id"}
 
 var digits = regexp.MustCompile(`\d+`)
@@ -22,8 +23,8 @@ var digits = regexp.MustCompile(`\d+`)
 // noRowsAffected are the items for which pt-query-digest leaves Rows_affected out.
 var noRowsAffected = regexp.MustCompile(`^(?:SELECT|SHOW|SET|ADMIN)`)
 
-// Compare returns every point in which Dyno's report of a log differs from pt-query-digest's: ids, fingerprints, items, counts, first and
-// last, and sum, least, largest and average of every attribute of every class.
+// Compare returns every point in which Dyno's report of a log differs from pt-query-digest's: ids, fingerprints, items,
+// counts, first and last, and sum, least, largest and average of every attribute of every class.
 func Compare(ours Report, theirs PtReport, o Options) (d []string) {
 	say := func(format string, args ...any) { d = append(d, fmt.Sprintf(format, args...)) }
 	if ours.Global.Count != uint64(theirs.Global.Count) {
@@ -65,7 +66,8 @@ func class(c Class, p PtClass, o Options) (d []string) {
 	if a, b := beginning(c.Fingerprint), beginning(bytesOf(p.Fingerprint)); a != b { // theirs ends after 5000 bytes
 		say("fingerprint %q, want %q", short(a), short(b))
 	}
-	if a, b := digits.ReplaceAllString(c.Item, "?"), digits.ReplaceAllString(bytesOf(p.Distillate), "?"); a != b { // of a sample, and any of the slowest may be it
+	if a, b := digits.ReplaceAllString(c.Item, "?"), digits.ReplaceAllString(bytesOf(p.Distillate), "?"); a != b {
+		// of a sample, and any of the slowest may be it
 		say("item %q, want %q", c.Item, p.Distillate)
 	}
 	all := uint64(0)
@@ -81,7 +83,8 @@ func class(c Class, p PtClass, o Options) (d []string) {
 			ours time.Time
 			want string
 		}{{"first", c.First, p.First}, {"last", c.Last, p.Last}} {
-			if got := x.ours.UTC().Format(time.DateTime); got != strings.Replace(x.want[:min(len(x.want), len(got))], "T", " ", 1) {
+			if got := x.ours.UTC().Format(time.DateTime); got != strings.Replace(x.want[:min(len(x.want), len(got))],
+				"T", " ", 1) {
 				say("%s seen %s, want %s", x.name, got, x.want)
 			}
 		}
@@ -113,7 +116,8 @@ func class(c Class, p PtClass, o Options) (d []string) {
 		}
 	}
 	for key, f := range c.Attributes {
-		if f.Sum == 0 || slices.Contains(notFigures, key) || key == "rows_affected" && noRowsAffected.MatchString(c.Item) {
+		if f.Sum == 0 || slices.Contains(notFigures, key) || key == "rows_affected" &&
+			noRowsAffected.MatchString(c.Item) {
 			continue
 		}
 		found := false
@@ -148,7 +152,8 @@ func keyOf(name string) string {
 	}
 }
 
-// is tells whether a figure is the one that pt-query-digest printed: times with six digits, all else without its fraction.
+// is tells whether a figure is the one that pt-query-digest printed: times with six digits, all else without its
+// fraction.
 func (n Number) is(v float64, seconds bool) bool {
 	if seconds {
 		return math.Abs(float64(n)-v) <= 1e-6+1e-9*math.Abs(v)

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// Dumpslow returns the command that runs mysqldumpslow, a Perl script that comes with MySQL's client programs, or nil when neither PATH nor
-// the MySQL of DYNO_TEST_MYSQL has it.
+// Dumpslow returns the command that runs mysqldumpslow, a Perl script that comes with MySQL's client programs, or nil
+// when neither PATH nor the MySQL of DYNO_TEST_MYSQL has it.
 func Dumpslow() []string {
 	path, err := exec.LookPath("mysqldumpslow")
 	if err != nil {

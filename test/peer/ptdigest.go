@@ -27,7 +27,8 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// PtMetric is what pt-query-digest says of an attribute: of a number its figures, of a flag Yes. What it does not say is nil.
+// PtMetric is what pt-query-digest says of an attribute: of a number its figures, of a flag Yes. What it does not say
+// is nil.
 type PtMetric struct {
 	Sum, Min, Max, Avg, Yes *Number
 }
@@ -35,10 +36,11 @@ type PtMetric struct {
 // PtClass is one of its classes.
 type PtClass struct {
 	Checksum, Fingerprint, Distillate string
-	Count                             Number              `json:"query_count"`
-	First                             string              `json:"ts_min"`
-	Last                              string              `json:"ts_max"`
-	Metrics                           map[string]PtMetric // by the server's name; without those that are zero throughout
+	Count                             Number `json:"query_count"`
+	First                             string `json:"ts_min"`
+	Last                              string `json:"ts_max"`
+	// by the server's name; without those that are zero throughout
+	Metrics map[string]PtMetric
 }
 
 // PtReport is its JSON.

@@ -1,4 +1,5 @@
-// Package peer runs the programs that people digest logs with, pt-query-digest and mysqldumpslow, and holds Dyno's answer against theirs.
+// Package peer runs the programs that people digest logs with, pt-query-digest and mysqldumpslow, and holds Dyno's
+// answer against theirs.
 package peer
 
 import (
@@ -8,7 +9,8 @@ import (
 	"time"
 )
 
-// Report is what `dyno digest --output json` promises. It is written down here once more, apart from the code that makes it.
+// Report is what `dyno digest --output json` promises. It is written down here once more, apart from the code that
+// makes it.
 type Report struct {
 	Version int
 	Global  Global

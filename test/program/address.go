@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Address returns an address of this machine with a port that no other program is given until the test ends, also while nobody answers
-// there: a socket has it that does not listen. A program that asks for just this port gets it all the same.
+// Address returns an address of this machine with a port that no other program is given until the test ends, also while
+// nobody answers there: a socket has it that does not listen. A program that asks for just this port gets it all the
+// same.
 func Address(t testing.TB) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)

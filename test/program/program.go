@@ -1,5 +1,5 @@
-// Package program gives the tests of a package the program, to run it as a user does: the one that DYNO_TEST_PROGRAM names, else one that
-// is built for them.
+// Package program gives the tests of a package the program, to run it as a user does: the one that DYNO_TEST_PROGRAM
+// names, else one that is built for them.
 package program
 
 import (
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Main runs the tests of m with the program at *path, and returns the exit code for TestMain. With -short nothing is built: tests that
-// need the program are left out then.
+// Main runs the tests of m with the program at *path, and returns the exit code for TestMain. With -short nothing is
+// built: tests that need the program are left out then.
 func Main(m *testing.M, path *string) int {
 	flag.Parse()
 	if testing.Short() {
@@ -28,7 +28,8 @@ func Main(m *testing.M, path *string) int {
 	}
 	defer os.RemoveAll(dir)
 	*path = filepath.Join(dir, "dyno")
-	if out, err := exec.Command("go", "build", "-o", *path, "github.com/dyno-perf/dyno/cmd/dyno").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", *path, "github.com/dyno-perf/dyno/cmd/dyno").
+		CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
 	}

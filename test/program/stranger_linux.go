@@ -16,7 +16,9 @@ const nobody = 65534
 // Stranger returns a client whose connections are those of the account nobody, as the kernel sees them. It takes root.
 func Stranger(t testing.TB) *http.Client {
 	t.Helper()
-	x := &http.Transport{DisableKeepAlives: true, DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
+	x := &http.Transport{DisableKeepAlives: true, DialContext: func(_ context.Context, network,
+		address string,
+	) (net.Conn, error) {
 		return DialAsNobody(t, network, address)
 	}}
 	t.Cleanup(x.CloseIdleConnections)
@@ -30,7 +32,8 @@ func DialAsNobody(t testing.TB, network, address string) (c net.Conn, err error)
 	return c, err
 }
 
-// AsNobody does something as the account nobody, as far as files and new sockets go. It takes root: without it the test is skipped.
+// AsNobody does something as the account nobody, as far as files and new sockets go. It takes root: without it the test
+// is skipped.
 func AsNobody(t testing.TB, do func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -38,7 +41,8 @@ func AsNobody(t testing.TB, do func()) {
 	}
 	done := make(chan syscall.Errno)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its goroutine, for it is nobody's from here on
+		// and never unlocked: the thread ends with its goroutine, for it is nobody's from here on
+		runtime.LockOSThread()
 		_, _, e := syscall.RawSyscall(syscall.SYS_SETFSUID, nobody, 0, 0)
 		if e == 0 {
 			do()

@@ -19,15 +19,17 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// TestOlderServers fetches servers as `dyno sandbox install` does, some 1.3 GB, and reads every source twice on each. DYNO_TEST_YARD
-// names a home to keep the builds in. What a version lacks must be told as missing, and nothing else may go wrong.
+// TestOlderServers fetches servers as `dyno sandbox install` does, some 1.3 GB, and reads every source twice on each.
+// DYNO_TEST_YARD names a home to keep the builds in. What a version lacks must be told as missing, and nothing else may
+// go wrong.
 func TestOlderServers(t *testing.T) {
 	home := os.Getenv("DYNO_TEST_YARD")
 	if home == "" {
 		home = t.TempDir()
 	}
 	program := filepath.Join(t.TempDir(), "dyno")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/dyno-perf/dyno/cmd/dyno").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/dyno-perf/dyno/cmd/dyno").
+		CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	for _, x := range []struct {
@@ -35,13 +37,39 @@ func TestOlderServers(t *testing.T) {
 		missing []string // sources
 		names   []string // metrics that must be there besides those that all have
 	}{
-		{"mysql@5.5", []string{"innodb_metrics", "memory", "memory_users", "stages", "file_io", "table_io", "files", "userstat", "sizes"}, nil},
-		{"mysql@5.6", []string{"memory", "memory_users", "userstat"}, []string{"mysql_perf_schema_table_io_waits_total", "mysql_info_schema_table_size"}},
-		{"mysql@8.0", []string{"userstat"}, []string{"mysql_perf_schema_memory_events_used_bytes", "mysql_info_schema_innodb_tablespace_file_size_bytes", "mysql_slave_status_seconds_behind_master"}},
-		{"mysql@9.7", []string{"userstat"}, []string{"mysql_perf_schema_memory_events_used_bytes", "mysql_info_schema_innodb_tablespace_file_size_bytes", "mysql_slave_status_seconds_behind_source"}},
-		{"mariadb@10.1", []string{"memory", "memory_users"}, []string{"mysql_info_schema_user_statistics_total_connections", "mysql_info_schema_table_size"}},
-		{"mariadb@10.2", []string{"memory", "memory_users"}, []string{"mysql_info_schema_user_statistics_total_connections", "mysql_info_schema_innodb_tablespace_file_size_bytes"}},
-		{"mariadb@10.11", nil, []string{"mysql_info_schema_user_statistics_total_connections", "mysql_perf_schema_memory_events_used_bytes"}},
+		{"mysql@5.5", []string{
+			"innodb_metrics", "memory", "memory_users", "stages", "file_io", "table_io", "files",
+			"userstat", "sizes",
+		}, nil},
+		{"mysql@5.6", []string{"memory", "memory_users", "userstat"}, []string{
+			"mysql_perf_schema_table_io_waits_total",
+			"mysql_info_schema_table_size",
+		}},
+		{"mysql@8.0", []string{"userstat"}, []string{
+			"mysql_perf_schema_memory_events_used_bytes",
+			"mysql_info_schema_innodb_tablespace_file_size_bytes", "mysql_slave_status_seconds_behind_master",
+		}},
+		{"mysql@9.7", []string{"userstat"}, []string{
+			"mysql_perf_schema_memory_events_used_bytes",
+			"mysql_info_schema_innodb_tablespace_file_size_bytes", "mysql_slave_status_seconds_behind_source",
+		}},
+		{
+			"mariadb@10.1",
+			[]string{"memory", "memory_users"},
+			[]string{"mysql_info_schema_user_statistics_total_connections", "mysql_info_schema_table_size"},
+		},
+		{
+			"mariadb@10.2",
+			[]string{"memory", "memory_users"},
+			[]string{
+				"mysql_info_schema_user_statistics_total_connections",
+				"mysql_info_schema_innodb_tablespace_file_size_bytes",
+			},
+		},
+		{"mariadb@10.11", nil, []string{
+			"mysql_info_schema_user_statistics_total_connections",
+			"mysql_perf_schema_memory_events_used_bytes",
+		}},
 		{"mariadb@11.4", nil, []string{"mysql_info_schema_user_statistics_total_connections"}},
 		{"mariadb@11.8", nil, []string{"mysql_info_schema_user_statistics_total_connections"}},
 	} {
@@ -58,9 +86,12 @@ func TestOlderServers(t *testing.T) {
 						t.Errorf("round %d: %s is %s: %s; want %s", round, src.Name, src.State, src.Reason, want)
 					}
 				}
-				for _, n := range append(x.names, "mysql_version_info", "mysql_global_variables_max_connections", "dyno_innodb_lsn_bytes_total", "mysql_global_status_uptime",
+				for _, n := range append(x.names, "mysql_version_info", "mysql_global_variables_max_connections",
+					"dyno_innodb_lsn_bytes_total", "mysql_global_status_uptime",
 					"mysql_info_schema_innodb_cmp_compress_ops_total", "mysql_binlog_files") {
-					if !has(r, n) && !(n == "mysql_slave_status_seconds_behind_master" && has(r, "mysql_slave_status_master_port")) && !(n == "mysql_slave_status_seconds_behind_source" && has(r, "mysql_slave_status_source_port")) {
+					if !has(r, n) && !(n == "mysql_slave_status_seconds_behind_master" &&
+						has(r, "mysql_slave_status_master_port")) &&
+						!(n == "mysql_slave_status_seconds_behind_source" && has(r, "mysql_slave_status_source_port")) {
 						t.Errorf("round %d: no %s", round, n)
 					}
 				}
@@ -78,7 +109,8 @@ func has(r reading.Reading, name string) bool {
 	return false
 }
 
-// sandbox starts a server of the version with everything on that it has, a table, and a source to follow that is not there.
+// sandbox starts a server of the version with everything on that it has, a table, and a source to follow that is not
+// there.
 func sandbox(t *testing.T, program, yard, spec string) *scrape.Scraper {
 	t.Helper()
 	flavor, version, _ := strings.Cut(spec, "@")
@@ -118,7 +150,10 @@ func sandbox(t *testing.T, program, yard, spec string) *scrape.Scraper {
 		do("sandbox", "rm", "--all")
 		os.RemoveAll(home)
 	})
-	args := []string{"sandbox", "up", "x", "--server", builds()[0], "--output", "json", "--set", "performance_schema=ON", "--set", "log_bin=b", "--set", "server_id=7"}
+	args := []string{
+		"sandbox", "up", "x", "--server", builds()[0], "--output", "json", "--set",
+		"performance_schema=ON", "--set", "log_bin=b", "--set", "server_id=7",
+	}
 	if flavor == "mariadb" {
 		args = append(args, "--set", "userstat=1")
 	}
@@ -139,8 +174,10 @@ func sandbox(t *testing.T, program, yard, spec string) *scrape.Scraper {
 	}
 	t.Cleanup(func() { tg.Close() })
 	for _, q := range []string{
-		"CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY) ENGINE=InnoDB", "INSERT INTO d.t VALUES (1)", "SELECT * FROM d.t",
-		"UPDATE performance_schema.setup_instruments SET ENABLED='YES', TIMED='YES' WHERE NAME LIKE 'stage/%' OR NAME LIKE 'memory/%'",
+		"CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY) ENGINE=InnoDB",
+		"INSERT INTO d.t VALUES (1)", "SELECT * FROM d.t",
+		"UPDATE performance_schema.setup_instruments SET ENABLED='YES', TIMED='YES' WHERE NAME LIKE 'stage/%' OR " +
+			"NAME LIKE 'memory/%'",
 	} {
 		if _, err := tg.DB().ExecContext(t.Context(), q); err != nil {
 			t.Fatalf("%s: %v", q, err)
@@ -148,7 +185,8 @@ func sandbox(t *testing.T, program, yard, spec string) *scrape.Scraper {
 	}
 	follow := "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'"
 	if _, err := tg.DB().ExecContext(t.Context(), follow); err != nil {
-		if _, err := tg.DB().ExecContext(t.Context(), strings.ReplaceAll(strings.ReplaceAll(follow, "CHANGE MASTER", "CHANGE REPLICATION SOURCE"), "MASTER_", "SOURCE_")); err != nil {
+		if _, err := tg.DB().ExecContext(t.Context(), strings.ReplaceAll(strings.ReplaceAll(follow, "CHANGE MASTER",
+			"CHANGE REPLICATION SOURCE"), "MASTER_", "SOURCE_")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Balancer is an address behind which another server may answer each login. Connections that are open stay where they are.
+// Balancer is an address behind which another server may answer each login. Connections that are open stay where they
+// are.
 type Balancer struct {
 	l  net.Listener
 	to atomic.Pointer[Server]

@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -41,8 +42,8 @@ type Server struct {
 // Flavors are the servers that a test which must hold everywhere runs on.
 var Flavors = []string{"mariadb", "mysql"}
 
-// Start starts a fresh server of the flavor with settings as in my.cnf ("innodb_buffer_pool_size=64M"). Its user root has no
-// password and connects from anywhere on this machine.
+// Start starts a fresh server of the flavor with settings as in my.cnf ("innodb_buffer_pool_size=64M"). Its user root
+// has no password and connects from anywhere on this machine.
 func Start(t testing.TB, flavor string, settings ...string) *Server {
 	t.Helper()
 	if testing.Short() {
@@ -69,21 +70,34 @@ func Start(t testing.TB, flavor string, settings ...string) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{Flavor: flavor, Dir: dir, Socket: dir + "/s", bin: bin}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Port = l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	s.args = append(bin.base(), "--datadir="+dir+"/data", "--socket="+s.Socket, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(s.Port),
-		"--tmpdir="+dir+"/tmp", // not the common one: a MariaDB that starts there removes the temporary tables of others
-		"--pid-file="+dir+"/pid", "--log-error="+dir+"/error.log", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=2")
+	s.Port = FreePort(t)
+	s.args = append(bin.base(), "--datadir="+dir+"/data", "--socket="+s.Socket, "--bind-address=127.0.0.1",
+		"--port="+strconv.Itoa(s.Port),
+		// not the common one: a MariaDB that starts there removes the temporary tables of others
+		"--tmpdir="+dir+"/tmp",
+		"--pid-file="+dir+"/pid", "--log-error="+dir+"/error.log", "--innodb-buffer-pool-size=64M",
+		"--innodb-flush-log-at-trx-commit=2")
 	for _, kv := range settings {
 		s.args = append(s.args, "--"+kv)
 	}
 	s.Launch(t)
 	t.Cleanup(func() { s.Kill(t) })
 	return s
+}
+
+// FreePort returns a loopback port that nobody listens on, below those that kernels give to outgoing connections
+// (ip(7), ip_local_port_range): one of those may be taken before the server is there, and while it is killed.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	for range 100 {
+		port := 20000 + rand.N(12768)
+		if l, err := net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("of a hundred ports none is free")
+	return 0
 }
 
 // Launch starts the server again after Kill, on the same data.
@@ -94,7 +108,8 @@ func (s *Server) Launch(t testing.TB) {
 	started := make(chan error, 1)
 	s.dead = make(chan struct{})
 	go func(c *exec.Cmd, dead chan struct{}) {
-		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread that started the process ends, not the program
+		// the kernel sends Pdeathsig when the thread that started the process ends, not the program
+		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := c.Start()
 		started <- err
@@ -137,8 +152,8 @@ func (s *Server) Log() string {
 	return string(b[max(0, len(b)-4000):])
 }
 
-// URL returns the TARGET form of the server's socket for a user. For root it trusts the schemas that tests commonly make: nobody else is
-// on the server, and plans are a part of what there is to see.
+// URL returns the TARGET form of the server's socket for a user. For root it trusts the schemas that tests commonly
+// make: nobody else is on the server, and plans are a part of what there is to see.
 func (s *Server) URL(user string) string {
 	u := "unix://" + s.Socket + "?user=" + user
 	if user == "root" {
@@ -200,8 +215,8 @@ func (b binary) base() []string {
 	return append([]string{"--no-defaults"}, b.opts...)
 }
 
-// find looks for MariaDB where Debian puts it, for MySQL 9 in the tree that DYNO_TEST_MYSQL names, and for "mysql80" in that of
-// DYNO_TEST_MYSQL80, as `dyno sandbox install mysql@8.0` makes it.
+// find looks for MariaDB where Debian puts it, for MySQL 9 in the tree that DYNO_TEST_MYSQL names, and for "mysql80" in
+// that of DYNO_TEST_MYSQL80, as `dyno sandbox install mysql@8.0` makes it.
 func find(flavor string) (binary, error) {
 	opts := []string{}
 	if os.Geteuid() == 0 {
@@ -224,9 +239,14 @@ func find(flavor string) (binary, error) {
 		lib := tree + "/usr/lib/x86_64-linux-gnu"
 		return binary{
 			flavor,
-			[]string{lib + "/ld-linux-x86-64.so.2", "--library-path", lib, "--argv0", "mysqld", tree + "/usr/sbin/mysqld"},
-			append(opts, "--basedir="+tree+"/usr", "--plugin-dir="+tree+"/usr/lib/mysql/plugin", "--lc-messages-dir="+tree+"/usr/share/mysql",
-				"--character-sets-dir="+tree+"/usr/share/mysql/charsets", "--secure-file-priv=", "--mysqlx=OFF"), "mysql",
+			[]string{
+				lib + "/ld-linux-x86-64.so.2", "--library-path", lib, "--argv0", "mysqld",
+				tree + "/usr/sbin/mysqld",
+			},
+			append(opts, "--basedir="+tree+"/usr", "--plugin-dir="+tree+"/usr/lib/mysql/plugin", "--lc-messages-dir="+
+				tree+"/usr/share/mysql",
+				"--character-sets-dir="+tree+"/usr/share/mysql/charsets", "--secure-file-priv=", "--mysqlx=OFF"),
+			"mysql",
 		}, nil
 	case "mysql80":
 		tree := os.Getenv("DYNO_TEST_MYSQL80")
@@ -270,13 +290,17 @@ func template(b binary) (string, error) {
 	}
 	var cmd *exec.Cmd
 	if b.flavor == "mariadb" {
-		args := []string{"--no-defaults", "--datadir=" + tmp, "--auth-root-authentication-method=normal", "--skip-test-db"}
+		args := []string{
+			"--no-defaults", "--datadir=" + tmp, "--auth-root-authentication-method=normal",
+			"--skip-test-db",
+		}
 		if os.Geteuid() == 0 {
 			args = append(args, "--user=root")
 		}
 		cmd = exec.Command("mariadb-install-db", args...)
 	} else {
-		cmd = exec.Command(b.argv[0], append(append(b.argv[1:len(b.argv):len(b.argv)], b.base()...), "--initialize-insecure", "--datadir="+tmp)...)
+		cmd = exec.Command(b.argv[0], append(append(b.argv[1:len(b.argv):len(b.argv)], b.base()...),
+			"--initialize-insecure", "--datadir="+tmp)...)
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))

@@ -38,8 +38,10 @@ func Build() *Made {
 	for _, n := range []string{"global_status", "digests", "statement_samples", "process", "host"} {
 		m.S.Sources = append(m.S.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: Window})
 	}
-	m.Rate("dyno_server_cpu_seconds_total", 1.7, "mode", "user").Rate("dyno_server_cpu_seconds_total", 0.2, "mode", "system")
-	m.Rate("node_cpu_seconds_total", 1.8, "mode", "user").Rate("node_cpu_seconds_total", 0.19, "mode", "idle").Rate("node_cpu_seconds_total", 0.01, "mode", "iowait")
+	m.Rate("dyno_server_cpu_seconds_total", 1.7, "mode", "user").Rate("dyno_server_cpu_seconds_total", 0.2, "mode",
+		"system")
+	m.Rate("node_cpu_seconds_total", 1.8, "mode", "user").Rate("node_cpu_seconds_total", 0.19, "mode", "idle").
+		Rate("node_cpu_seconds_total", 0.01, "mode", "iowait")
 	m.Rate("dyno_server_io_read_bytes_total", 0)
 	return m
 }
@@ -48,7 +50,10 @@ func Build() *Made {
 func (m *Made) Rate(name string, perSec float64, labels ...string) *Made {
 	x := metric.Series{Name: name, Labels: metric.L(labels...), Kind: metric.Counter}
 	for i := range Window + 1 {
-		x.Points = append(x.Points, metric.Point{At: m.S.From.UnixMilli() + int64(i)*1000, Value: 1000 + perSec*float64(i)})
+		x.Points = append(x.Points, metric.Point{
+			At:    m.S.From.UnixMilli() + int64(i)*1000,
+			Value: 1000 + perSec*float64(i),
+		})
 	}
 	m.S.Series = append(m.S.Series, x)
 	return m
@@ -73,8 +78,10 @@ func (m *Made) Saturated() *Made {
 func (m *Made) Exact(sql string, calls uint64, sec float64, examined, sent uint64, more ...func(*class.Class)) *Made {
 	fp := sqltext.Fingerprint(sql)
 	c := class.Class{
-		ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: calls, TimeSec: float64(calls) * sec,
-		Examined: known.Of(calls * examined), RowsSent: known.Of(calls * sent), Affected: known.Of(uint64(0)), Example: sql,
+		ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: calls,
+		TimeSec:  float64(calls) * sec,
+		Examined: known.Of(calls * examined), RowsSent: known.Of(calls * sent), Affected: known.Of(uint64(0)),
+		Example:   sql,
 		FullScans: known.Of(uint64(0)), NoIndex: known.Of(uint64(0)), FullJoins: known.Of(uint64(0)),
 	}
 	for _, f := range more {
@@ -87,7 +94,10 @@ func (m *Made) Exact(sql string, calls uint64, sec float64, examined, sent uint6
 // Sampled adds a class seen by looking.
 func (m *Made) Sampled(sql string, sec float64, more ...func(*class.Class)) *Made {
 	fp := sqltext.Fingerprint(sql)
-	c := class.Class{ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.Processlist, Sampled: true, Count: 20, TimeSec: sec, Example: sql}
+	c := class.Class{
+		ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.Processlist, Sampled: true,
+		Count: 20, TimeSec: sec, Example: sql,
+	}
 	for _, f := range more {
 		f(&c)
 	}
@@ -104,7 +114,10 @@ func (m *Made) Plan(steps ...explain.Step) *Made {
 
 // All is a step that reads a whole table.
 func All(table string, rows float64, possible ...string) explain.Step {
-	return explain.Step{SelectType: "SIMPLE", Table: table, Access: "ALL", Rows: rows, PossibleKeys: possible, Extra: []string{"Using where"}}
+	return explain.Step{
+		SelectType: "SIMPLE", Table: table, Access: "ALL", Rows: rows, PossibleKeys: possible,
+		Extra: []string{"Using where"},
+	}
 }
 
 // Table adds a table shop.NAME with a primary key id; columns are "name type bytes".
@@ -112,7 +125,10 @@ func (m *Made) Table(name string, rows uint64, columns ...schema.Column) *Made {
 	t := schema.Table{
 		Ref: schema.Ref{Schema: "shop", Table: name}, Engine: "InnoDB", RowFormat: "Dynamic", Rows: known.Of(rows),
 		Columns: append([]schema.Column{Col("id", "bigint", 8)}, columns...),
-		Indexes: []schema.Index{{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: "id", Cardinality: known.Of(rows)}}}},
+		Indexes: []schema.Index{{
+			Name: "PRIMARY", Unique: true, Type: "BTREE",
+			Parts: []schema.IndexPart{{Column: "id", Cardinality: known.Of(rows)}},
+		}},
 	}
 	m.S.Tables = append(m.S.Tables, t)
 	return m

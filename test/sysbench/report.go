@@ -19,7 +19,8 @@ type Report struct {
 	Percentile                     float64 // ms
 }
 
-// The lines of the report, in order. Each is a whole line: what a script finds with them in sysbench's report it must find in Dyno's.
+// The lines of the report, in order. Each is a whole line: what a script finds with them in sysbench's report it must
+// find in Dyno's.
 var lines = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^        read:                            (\d+)$`),
 	regexp.MustCompile(`(?m)^        write:                           (\d+)$`),
@@ -38,7 +39,8 @@ var lines = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^         sum:                         +(\d+\.\d\d)$`),
 }
 
-// Parse finds the report in the output of a run. A line that is missing or has another form is an error that shows its pattern.
+// Parse finds the report in the output of a run. A line that is missing or has another form is an error that shows its
+// pattern.
 func Parse(output string) (r Report, err error) {
 	at := 0
 	into := [][]any{

@@ -33,11 +33,19 @@ Latency (ms):
 
 func TestParse(t *testing.T) {
 	got, err := Parse("[ 1s ] thds: 1 tps: 151.00\n" + sample)
-	want := Report{4200, 1200, 600, 6000, 300, 300, 2, 1, 151.33, 3026.68, 1.9822, 3.04, 6.60, 41.11, 1980.96, 99, 17.63}
+	want := Report{
+		4200, 1200, 600, 6000, 300, 300, 2, 1, 151.33, 3026.68, 1.9822, 3.04, 6.60,
+		41.11, 1980.96, 99, 17.63,
+	}
 	if err != nil || got != want {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
-	for _, change := range [][2]string{{"per sec.)\n    queries", "/s)\n    queries"}, {"    ignored errors", "    errors"}, {"1.9822s", "1.98s"}, {"sum:  ", "total:"}} {
+	for _, change := range [][2]string{
+		{"per sec.)\n    queries", "/s)\n    queries"},
+		{"    ignored errors", "    errors"},
+		{"1.9822s", "1.98s"},
+		{"sum:  ", "total:"},
+	} {
 		if _, err := Parse(strings.Replace(sample, change[0], change[1], 1)); err == nil {
 			t.Errorf("%q in place of %q was not noticed", change[1], change[0])
 		}

@@ -24,8 +24,8 @@ import (
 // patience is how long something is waited for: machines that run tests may be slow and busy.
 const patience = 2 * time.Minute
 
-// Terminal is a pseudo-terminal with a program in it and, at its other end, just enough of an xterm to know what its user sees. A
-// control sequence that it does not know fails the test.
+// Terminal is a pseudo-terminal with a program in it and, at its other end, just enough of an xterm to know what its
+// user sees. A control sequence that it does not know fails the test.
 type Terminal struct {
 	t    testing.TB
 	ptm  *os.File
@@ -52,7 +52,8 @@ type Terminal struct {
 	unknown []string
 }
 
-// Start runs the program in a new terminal of w×h cells, at its standard input too unless that is set. It is killed with the test.
+// Start runs the program in a new terminal of w×h cells, at its standard input too unless that is set. It is killed
+// with the test.
 func Start(t testing.TB, w, h int, cmd *exec.Cmd) *Terminal {
 	t.Helper()
 	ptm, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -113,7 +114,8 @@ func Start(t testing.TB, w, h int, cmd *exec.Cmd) *Terminal {
 	return v
 }
 
-// record keeps the session in the directory that DYNO_TEST_RECORDINGS names: scriptreplay -t NAME.timing NAME.typescript shows it.
+// record keeps the session in the directory that DYNO_TEST_RECORDINGS names: scriptreplay -t NAME.timing
+// NAME.typescript shows it.
 func (v *Terminal) record() {
 	dir := os.Getenv("DYNO_TEST_RECORDINGS")
 	if dir == "" {

@@ -39,7 +39,8 @@ func TestTerminalShowsWhatAnXtermWould(t *testing.T) {
 }
 
 func TestTerminalKnowsItsModes(t *testing.T) {
-	v := Start(t, 20, 4, exec.Command("sh", "-c", `stty raw -echo; printf '\033[?1049h\033[?25l\033[31mready'; head -c 1 >/dev/null; stty sane; printf '\033[?25h\033[?1049l'; exit 3`))
+	v := Start(t, 20, 4, exec.Command("sh", "-c",
+		`stty raw -echo; printf '\033[?1049h\033[?25l\033[31mready'; head -c 1 >/dev/null; stty sane; printf '\033[?25h\033[?1049l'; exit 3`))
 	v.Sees("ready")
 	if got, want := v.Modes(), (Modes{Alternate: true, Hidden: true, Coloured: true, Raw: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -136,7 +136,8 @@ func TestThreeBesideEachOther(t *testing.T) {
 			db.SetMaxOpenConns(1)
 			s.until("the program that adds it has gone", func() error {
 				n := clients
-				err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'root'").Scan(&clients)
+				err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'root'").
+					Scan(&clients)
 				if err == nil && n != clients {
 					err = fmt.Errorf("%d connections", clients)
 				}
@@ -310,7 +311,8 @@ func (v *served) load(target string, out *said) {
 	v.until("serve shows the load", func() error {
 		now, _, err := v.total(target, "questions")
 		// Whole minutes are kept, and nobody has done anything before.
-		c, err2 := get[classes](v, "classes", "target", target, "from", unix(began.Add(-5*time.Minute)), "to", unix(time.Now()))
+		c, err2 := get[classes](v, "classes", "target", target, "from", unix(began.Add(-5*time.Minute)),
+			"to", unix(time.Now()))
 		counted := map[string]int{}
 		for _, x := range c.Classes {
 			counted[x.Fingerprint] += x.Count

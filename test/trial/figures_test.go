@@ -62,7 +62,8 @@ type (
 
 // line returns the figures of a line of a graph from a moment on, second by second, those that are unknown left out.
 func (v *served) line(target, panel, name string, from time.Time) (figures []float64, err error) {
-	g, err := get[graphs](v, "graphs", "target", target, "panel", panel, "step", "1", "from", unix(from), "to", unix(time.Now()))
+	g, err := get[graphs](v, "graphs", "target", target, "panel", panel, "step", "1", "from", unix(from),
+		"to", unix(time.Now()))
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,8 @@ func (v *served) line(target, panel, name string, from time.Time) (figures []flo
 
 func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
-// beside runs the program until the function that is returned is called. What it writes to its standard output goes to out, which may be nil.
+// beside runs the program until the function that is returned is called. What it writes to its standard output goes to
+// out, which may be nil.
 func (s *shop) beside(out *said, args ...string) (end func()) {
 	s.t.Helper()
 	c, all := exec.Command(dyno, args...), &said{}
@@ -114,8 +116,8 @@ func (s *shop) beside(out *said, args ...string) (end func()) {
 	return end
 }
 
-// idle: of a server that nobody uses the headlines say so, though Dyno makes it count several tables and scans a second. What a session of
-// Dyno's does while it is set up may be seen once.
+// idle: of a server that nobody uses the headlines say so, though Dyno makes it count several tables and scans a
+// second. What a session of Dyno's does while it is set up may be seen once.
 func (v *served) idle(target string) {
 	began := time.Now()
 	for name, most := range map[string]float64{"temporary tables": 2, "full scans": 2, "on disk": 0} {
@@ -136,7 +138,8 @@ func (v *served) idle(target string) {
 	}
 }
 
-// withoutOwn: no finding rests on Dyno's own temporary tables, neither of a server that is watched twice nor of one that is diagnosed meanwhile.
+// withoutOwn: no finding rests on Dyno's own temporary tables, neither of a server that is watched twice nor of one
+// that is diagnosed meanwhile.
 func (v *served) withoutOwn(target string) {
 	all := findings(v.t, v.dyno(nil, "--quiet", "diagnose", target, "--window", "5s", "--output", "json"))
 	f, err := get[found](v, "findings", "target", target)
@@ -148,7 +151,8 @@ func (v *served) withoutOwn(target string) {
 	}
 }
 
-// agree: statements a second are one number on the page of queries and in the graph, and the tiles of a moment are those of its list.
+// agree: statements a second are one number on the page of queries and in the graph, and the tiles of a moment are
+// those of its list.
 func (v *served) agree(target string, from time.Time) {
 	v.until("statements a second of "+target+" agree", func() error {
 		q, err1 := get[load](v, "classes", "target", target, "from", unix(from), "to", unix(time.Now()))
@@ -164,7 +168,9 @@ func (v *served) agree(target string, from time.Time) {
 			return fmt.Errorf("%v by classes, %v by the graph", *q.Coverage.Rate, mean)
 		}
 		for _, c := range q.Classes {
-			if strings.Contains(c.Fingerprint, "email") && c.TimeSec > 0 && (c.MaxSec != nil && *c.MaxSec > 0 || target == "exact") { // digests know a longest of all times
+			if strings.Contains(c.Fingerprint, "email") && c.TimeSec > 0 &&
+				(c.MaxSec != nil && *c.MaxSec > 0 || target == "exact") {
+				// digests know a longest of all times
 				return nil
 			}
 		}
@@ -182,7 +188,8 @@ func (v *served) agree(target string, from time.Time) {
 			}
 		}
 		for _, x := range s.Vitals {
-			if x.N == "threads_connected" && math.Abs(x.V-*s.Connections) > 1 || x.N == "threads_running" && math.Abs(x.V-float64(busy)) > 4 {
+			if x.N == "threads_connected" && math.Abs(x.V-*s.Connections) > 1 || x.N == "threads_running" &&
+				math.Abs(x.V-float64(busy)) > 4 {
 				return fmt.Errorf("%+v", s)
 			}
 		}
@@ -194,8 +201,10 @@ func (v *served) agree(target string, from time.Time) {
 func (v *served) truthful(began time.Time) {
 	t := v.t
 	now := time.Now()
-	p, err := get[periods](v, "compare-classes", "target", "exact", "from", unix(began), "to", unix(now), "before_from", unix(began.Add(-2*time.Hour)), "before_to", unix(began.Add(-time.Hour)))
-	if err != nil || p.Result != "invalid" || !strings.Contains(fmt.Sprint(p.Notes), "nothing was observed in the period before") {
+	p, err := get[periods](v, "compare-classes", "target", "exact", "from", unix(began), "to", unix(now), "before_from",
+		unix(began.Add(-2*time.Hour)), "before_to", unix(began.Add(-time.Hour)))
+	if err != nil || p.Result != "invalid" || !strings.Contains(fmt.Sprint(p.Notes),
+		"nothing was observed in the period before") {
 		t.Errorf("compared with an hour that has no data: %v, %+v", err, p)
 	}
 	for _, c := range p.Classes {
@@ -229,12 +238,15 @@ func (v *served) truthful(began time.Time) {
 	if strings.Contains(d, "at byte") || !strings.Contains(d, "Time range: ") {
 		t.Errorf("a digest of a server has bytes of a file:\n%s", d)
 	}
-	for _, x := range regexp.MustCompile(`Time range: (?:all events occurred at )?(\d{4}-\d\d-\d\d.\d\d:\d\d:\d\d)`).FindAllStringSubmatch(d, -1) {
-		if at, err := time.Parse(time.DateTime, strings.Replace(x[1], "T", " ", 1)); err != nil || at.Before(asked.Add(-2*time.Second)) {
+	for _, x := range regexp.MustCompile(`Time range: (?:all events occurred at )?(\d{4}-\d\d-\d\d.\d\d:\d\d:\d\d)`).
+		FindAllStringSubmatch(d, -1) {
+		if at, err := time.Parse(time.DateTime, strings.Replace(x[1], "T", " ", 1)); err != nil ||
+			at.Before(asked.Add(-2*time.Second)) {
 			t.Errorf("a digest of 3 s from %s on has %q, %v", asked, x[0], err)
 		}
 	}
-	if plan := v.dyno(nil, "recipe", "run", "index-order", "--dry-run"); !regexp.MustCompile(`time +about [1-9]`).MatchString(plan) {
+	if plan := v.dyno(nil, "recipe", "run", "index-order", "--dry-run"); !regexp.MustCompile(`time +about [1-9]`).
+		MatchString(plan) {
 		t.Errorf("a recipe that takes no time:\n%s", plan)
 	}
 }

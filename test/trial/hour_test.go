@@ -128,8 +128,9 @@ type (
 	}
 )
 
-// TestAnHour watches two servers with the same data and load, of which one has performance_schema, through a quiet time, a load, sessions that
-// wait for a lock, a piece of advice that was asked for meanwhile, and a server that goes down and comes back.
+// TestAnHour watches two servers with the same data and load, of which one has performance_schema, through a quiet
+// time, a load, sessions that wait for a lock, a piece of advice that was asked for meanwhile, and a server that goes
+// down and comes back.
 func TestAnHour(t *testing.T) {
 	s := open(t)
 	exact := open(t, "performance_schema=ON")
@@ -185,7 +186,8 @@ func TestAnHour(t *testing.T) {
 			return err
 		}
 		other := func(id string) bool { return !slices.Contains(counted, id) }
-		if len(counted) != 3 || len(sampled) == 0 || slices.ContainsFunc(sampled, other) { // quick ones are seldom sampled
+		if len(counted) != 3 || len(sampled) == 0 || slices.ContainsFunc(sampled, other) {
+			// quick ones are seldom sampled
 			return fmt.Errorf("sampled %v, counted %v", sampled, counted)
 		}
 		return nil
@@ -283,7 +285,8 @@ func TestAFullDisk(t *testing.T) {
 	})
 	s.dyno(nil, "target", "add", "shop", s.URL("root"))
 	v := s.serve()
-	if err := os.WriteFile(filepath.Join(s.home, "others"), make([]byte, 5<<20), 0o600); err != nil && !errors.Is(err, syscall.ENOSPC) {
+	if err := os.WriteFile(filepath.Join(s.home, "others"), make([]byte, 5<<20), 0o600); err != nil &&
+		!errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
 	s.until("the full disk is told", func() error {

@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/test/browser"
 )
 
-// pictures takes one of every page with what the trial left there, on a laptop and on a phone, in both themes, when DYNO_TEST_PICTURES is
-// set: they are for people to look at.
+// pictures takes one of every page with what the trial left there, on a laptop and on a phone, in both themes, when
+// DYNO_TEST_PICTURES is set: they are for people to look at.
 func (v *served) pictures(targets ...string) {
 	t := v.t
 	if os.Getenv("DYNO_TEST_PICTURES") == "" {
@@ -45,7 +45,10 @@ func (v *served) pictures(targets ...string) {
 			shot(name+window.name+"-dark", window.width)
 		}
 	}
-	for _, page := range []string{"", "lab", "settings", "settings?tab=users", "settings?tab=retention", "settings?tab=about", "welcome", "login"} {
+	for _, page := range []string{
+		"", "lab", "settings", "settings?tab=users", "settings?tab=retention",
+		"settings?tab=about", "welcome", "login",
+	} {
 		take(strings.ReplaceAll(cmp.Or(page, "fleet"), "?tab=", "-"), "/"+page)
 	}
 	for _, target := range targets {

@@ -1,6 +1,6 @@
-// Package trial_test replays a user's first day on a server of their own, with the program as users get it: an account with few rights, an
-// index that is missing and two that serve for each other, sessions that wait for a lock, a disk that is full. What Dyno says must hold
-// together and be true of the server, and what it cannot see it must say.
+// Package trial_test replays a user's first day on a server of their own, with the program as users get it: an account
+// with few rights, an index that is missing and two that serve for each other, sessions that wait for a lock, a disk
+// that is full. What Dyno says must hold together and be true of the server, and what it cannot see it must say.
 package trial_test
 
 import (
@@ -53,7 +53,8 @@ func open(t *testing.T, settings ...string) *shop {
 		"INSERT INTO customers SELECT seq, CONCAT('name ', seq), CONCAT('c', seq, '@example.org') FROM seq_1_to_60000",
 		"CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer_id INT, status TINYINT, note VARCHAR(40),"+
 			" KEY customer_id (customer_id), KEY customer_status (customer_id, status)) ENGINE=InnoDB",
-		"INSERT INTO orders (customer_id, status, note) SELECT 1 + seq % 6000, seq % 5, CONCAT('note ', seq) FROM seq_1_to_60000",
+		"INSERT INTO orders (customer_id, status, note) SELECT 1 + seq % 6000, seq % 5, CONCAT('note ', seq) FROM "+
+			"seq_1_to_60000",
 		"ANALYZE TABLE customers, orders",
 	)
 	return s
@@ -118,11 +119,12 @@ func (s *shop) dyno(env []string, args ...string) string {
 	return errs + out
 }
 
-// account makes an account as the README says, by the statements that `dyno target grants` prints, and returns what a shell would be told to
-// log in with it.
+// account makes an account as the README says, by the statements that `dyno target grants` prints, and returns what a
+// shell would be told to log in with it.
 func (s *shop) account(name string, more ...string) (url string, env []string) {
 	s.t.Helper()
-	text := s.dyno(nil, append([]string{"target", "grants", "--flavor", "mariadb", "--user", name + "@localhost"}, more...)...)
+	text := s.dyno(nil, append([]string{"target", "grants", "--flavor", "mariadb", "--user", name + "@localhost"},
+		more...)...)
 	var list []string
 	for l := range strings.Lines(text) {
 		l = strings.TrimSpace(l)
@@ -158,14 +160,16 @@ func has(all []finding, rule, title string) bool {
 	return slices.ContainsFunc(all, func(f finding) bool { return f.Rule == rule && strings.Contains(f.Title, title) })
 }
 
-// TestWithFewRights: an account that may not see the tables is told so first, with the one grant that helps; with it the missing index is found.
+// TestWithFewRights: an account that may not see the tables is told so first, with the one grant that helps; with it
+// the missing index is found.
 func TestWithFewRights(t *testing.T) {
 	s := open(t)
 	s.load()
 	url, env := s.account("dyno", "--task", "watch")
 
 	out, errs, _ := s.run(env, "diagnose", url, "--window", "5s")
-	if head := firstLines(out, 4) + errs; !strings.Contains(head, "GRANT SELECT ON `shop`.*") && !strings.Contains(head, "GRANT SELECT ON") {
+	if head := firstLines(out, 4) + errs; !strings.Contains(head, "GRANT SELECT ON `shop`.*") &&
+		!strings.Contains(head, "GRANT SELECT ON") {
 		t.Errorf("a diagnosis that sees no table begins with\n%s\n%s", firstLines(out, 12), errs)
 	}
 	for _, verb := range [][]string{{"target", "check", url}, {"target", "add", "blind", url}} {
@@ -176,7 +180,8 @@ func TestWithFewRights(t *testing.T) {
 
 	url, env = s.account("seeing", "--task", "explain", "--schema", "shop")
 	s.dyno(env, "target", "add", "shop", url)
-	if all := findings(t, s.dyno(env, "--quiet", "diagnose", "shop", "--window", "8s", "--output", "json")); !has(all, "missing-index", "customers") {
+	if all := findings(t, s.dyno(env, "--quiet", "diagnose", "shop", "--window", "8s", "--output", "json")); !has(all,
+		"missing-index", "customers") {
 		t.Errorf("the missing index is not found: %+v", all)
 	}
 
@@ -186,7 +191,8 @@ func TestWithFewRights(t *testing.T) {
 		url := s.URL("bare")
 		for _, args := range [][]string{{"watch", url, "--count=2"}, {"target", "check", url}} {
 			out, errs, code := s.run(env, args...)
-			if text := errs + out; !strings.Contains(text, "PROCESS") || regexp.MustCompile(`no waiters|(?m)^locks +ok`).MatchString(text) || code != 0 {
+			if text := errs + out; !strings.Contains(text, "PROCESS") ||
+				regexp.MustCompile(`no waiters|(?m)^locks +ok`).MatchString(text) || code != 0 {
 				t.Errorf("%v without PROCESS, code %d:\n%s", args, code, text)
 			}
 		}
@@ -256,8 +262,8 @@ func (s *shop) until(what string, ok func() error) {
 	s.t.Fatalf("%s: %v", what, err)
 }
 
-// TestTheLastIndexStays: two pieces of advice that would together take the last index away are told to exclude each other, and the second is
-// refused.
+// TestTheLastIndexStays: two pieces of advice that would together take the last index away are told to exclude each
+// other, and the second is refused.
 func TestTheLastIndexStays(t *testing.T) {
 	s := open(t)
 	s.load()
@@ -279,10 +285,12 @@ func TestTheLastIndexStays(t *testing.T) {
 	}
 	var plan struct{ id, kind, table, access, keys, key, length, ref, rows, extra sql.NullString }
 	if err := s.DB(t, "shop").QueryRow("EXPLAIN SELECT id, note FROM orders WHERE customer_id = 5").Scan(
-		&plan.id, &plan.kind, &plan.table, &plan.access, &plan.keys, &plan.key, &plan.length, &plan.ref, &plan.rows, &plan.extra); err != nil {
+		&plan.id, &plan.kind, &plan.table, &plan.access, &plan.keys, &plan.key, &plan.length, &plan.ref, &plan.rows,
+		&plan.extra); err != nil {
 		t.Fatal(err)
 	}
 	if plan.access.String != "ref" {
-		t.Errorf("after all advice was followed, orders of a customer are found by %q, key %q", plan.access.String, plan.key.String)
+		t.Errorf("after all advice was followed, orders of a customer are found by %q, key %q",
+			plan.access.String, plan.key.String)
 	}
 }

@@ -42,13 +42,14 @@ func watch(t *testing.T, home string, args ...string) *terminal.Terminal {
 	return terminal.Start(t, 100, 30, cmd)
 }
 
-// TestPileUp makes a queue for a row's lock on a real server: the screen shows who is at its root, and shows it again when it is over,
-// by going back on the same screen and, for it was recorded, on another one later.
+// TestPileUp makes a queue for a row's lock on a real server: the screen shows who is at its root, and shows it again
+// when it is over, by going back on the same screen and, for it was recorded, on another one later.
 func TestPileUp(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "innodb_lock_wait_timeout=600")
-			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY, state VARCHAR(20)) ENGINE=InnoDB", "INSERT INTO shop.orders VALUES (1,'new'),(2,'new')")
+			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY, state VARCHAR(20)) "+
+				"ENGINE=InnoDB", "INSERT INTO shop.orders VALUES (1,'new'),(2,'new')")
 			must := func(c *sql.Conn, statements ...string) {
 				t.Helper()
 				for _, q := range statements {
@@ -75,7 +76,9 @@ func TestPileUp(t *testing.T) {
 			go wait(c, "UPDATE orders SET state='sent \x1b[2J' WHERE id=2")
 			began := time.Now()
 			tree := func(s string) bool {
-				return strings.Contains(s, fmt.Sprintf("● %d ", idA)) && strings.Contains(s, fmt.Sprintf("└ %d ", idB)) && strings.Contains(s, fmt.Sprintf("└ %d ", idC)) && strings.Contains(s, "2 wait")
+				return strings.Contains(s, fmt.Sprintf("● %d ", idA)) &&
+					strings.Contains(s, fmt.Sprintf("└ %d ", idB)) && strings.Contains(s, fmt.Sprintf("└ %d ", idC)) &&
+					strings.Contains(s, "2 wait")
 			}
 			seen := v.Until("the session at the root", tree)
 			t.Logf("the root of the pile-up was seen after %v", time.Since(began).Round(time.Millisecond))
@@ -99,7 +102,10 @@ func TestPileUp(t *testing.T) {
 			v.Type("g" + at + "\r")
 			v.Until("the past", func(s string) bool { return tree(s) && strings.Contains(s, "PAST ") })
 			v.Type("l")
-			v.Until("the live view", func(s string) bool { return strings.Contains(s, "LIVE ") && strings.Contains(s, "no waiters") })
+			v.Until("the live view", func(s string) bool {
+				return strings.Contains(s, "LIVE ") &&
+					strings.Contains(s, "no waiters")
+			})
 			v.Type("q")
 			if err := v.Ended(); err != nil {
 				t.Fatalf("%v:\n%s", err, v.Text())

@@ -23,11 +23,13 @@ void fetchPage(route.value.page)
 const app = document.getElementById('app')
 if (app) render(<Shell />, app)
 
-// Nothing is asked for before it is known who asks: where a login is needed, that page comes first and comes back to this one.
+// Nothing is asked for before it is known who asks: where a login is needed, that page comes first and comes back to
+// this one.
 async function begin(): Promise<void> {
   try {
     if ((await whoAmI()) === null && route.value.page !== 'login')
-      go(href('login', { next: location.pathname.slice(location.pathname.lastIndexOf('/') + 1) + location.search }, []), { replace: true })
+      go(href('login', { next: location.pathname.slice(location.pathname.lastIndexOf('/') + 1) + location.search }, []),
+        { replace: true })
   } catch {
     setTimeout(() => void begin(), 2000) // Dyno does not answer yet
   }

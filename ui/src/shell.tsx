@@ -97,7 +97,8 @@ function Rail({ at }: { at: string }) {
       <ul>
         {places.map((x) => (
           <li key={x.page} class={x.page === 'settings' || x.page === 'cost' ? 'rail-low' : ''}>
-            <a class="rail-item" href={href(x.page, {}, x.keep)} aria-current={x.page === at ? 'page' : undefined} title={`${x.name} (g ${x.key})`}>
+            <a class="rail-item" href={href(x.page, {}, x.keep)} aria-current={x.page === at ? 'page' : undefined}
+              title={`${x.name} (g ${x.key})`}>
               <Icon name={x.icon} />
               <span class="rail-word">{x.name}</span>
               <span class="rail-short" aria-hidden="true">{x.name}</span>
@@ -133,29 +134,21 @@ function Lazy({ page }: { page: PageName }) {
         if (!gone) setFound({ failed })
       },
     )
-    return () => {
-      gone = true
-    }
+    return () => { gone = true }
   }, [page])
   const name = places.find((x) => x.page === page)?.name ?? (page === 'login' ? 'Log in' : 'Welcome')
   if (error !== undefined && error !== null) {
     console.error(error)
-    return (
-      <Page title={name}>
-        <Problem what="This page failed" error={asError(error)} retry={reset} />
-      </Page>
-    )
+    return <Page title={name}><Problem what="This page failed" error={asError(error)} retry={reset} /></Page>
   }
   if (!found)
-    return (
-      <Page title={name}>
-        <Loading lines={6} />
-      </Page>
-    )
+    return <Page title={name}><Loading lines={6} /></Page>
   if ('failed' in found)
     return (
       <Page title={name}>
-        <Empty icon="reload" title="This page could not be loaded" hint="Dyno does not answer, or was upgraded since this page was opened." action={<Button kind="main" onClick={() => location.reload()}>Reload</Button>} />
+        <Empty icon="reload" title="This page could not be loaded"
+          hint="Dyno does not answer, or was upgraded since this page was opened."
+          action={<Button kind="main" onClick={() => location.reload()}>Reload</Button>} />
       </Page>
     )
   const Found = found.page
@@ -187,7 +180,8 @@ export async function fetchPages(): Promise<void> {
 function NotFound() {
   return (
     <Page title="Not found">
-      <Empty icon="unknown" title="Page not found" hint="The link may be wrong, or from an older version of Dyno." action={<a class="button main" href={href('fleet', {}, [])}>Go to Fleet</a>} />
+      <Empty icon="unknown" title="Page not found" hint="The link may be wrong, or from an older version of Dyno."
+        action={<a class="button main" href={href('fleet', {}, [])}>Go to Fleet</a>} />
     </Page>
   )
 }

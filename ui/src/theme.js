@@ -6,7 +6,8 @@
     try {
       chosen = localStorage.getItem('dyno-theme')
     } catch (e) {}
-    document.documentElement.dataset.theme = chosen === 'light' || chosen === 'dark' ? chosen : dark.matches ? 'dark' : 'light'
+    document.documentElement.dataset.theme =
+      chosen === 'light' || chosen === 'dark' ? chosen : dark.matches ? 'dark' : 'light'
   }
   set()
   dark.addEventListener('change', set)

@@ -1,7 +1,8 @@
 // Package sigv4 stands in for the module of this name, which signs requests with the Amazon SDK.
 //
-// Prometheus' storage engine links its whole configuration, and with that the sign-in of four clouds: 5 MB of program and a
-// third of its start, none of it ever called here. The modules beside this file declare what that code names, and do nothing.
+// Prometheus' storage engine links its whole configuration, and with that the sign-in of four clouds: 5 MB of program
+// and a third of its start, none of it ever called here. The modules beside this file declare what that code names, and
+// do nothing.
 package sigv4
 
 import "errors"

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// waitingPerCPU is how many of the server's threads must stand in the queue of each CPU. What other programs take of the CPUs makes the
-	// queue no longer than the server has threads that can run, so that few sessions never get there.
+	// waitingPerCPU is how many of the server's threads must stand in the queue of each CPU. What other programs take
+	// of the CPUs makes the queue no longer than the server has threads that can run, so that few sessions never get
+	// there.
 	waitingPerCPU = 8.0
 	// runningUnseen takes its place where the process cannot be seen: statements running at a time for each CPU.
 	runningUnseen = 16.0
@@ -34,7 +35,8 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 	if h, _ := v.Variable("thread_handling"); h == "pool-of-threads" || h == "loaded-dynamically" {
 		return nil
 	}
-	for _, kind := range []string{"row", "table", "metadata", "global", "user"} { // those wait for somebody, not for a CPU
+	for _, kind := range []string{"row", "table", "metadata", "global", "user"} {
+		// those wait for somebody, not for a CPU
 		if n, ok := v.Mean("dyno_lock_waiters", metric.Label{Name: "kind", Value: kind}).Get(); ok {
 			running -= n
 		}
@@ -52,11 +54,14 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 		sure = finding.Possible
 	}
 	f := finding.Finding{
-		Rule: "concurrency-unlimited", ID: finding.MakeID("concurrency-unlimited", "server"), Severity: finding.Warning, Confidence: sure,
+		Rule: "concurrency-unlimited", ID: finding.MakeID("concurrency-unlimited", "server"),
+		Severity: finding.Warning, Confidence: sure,
 		Title: fmt.Sprintf("%s statements run at a time on %s CPUs", about(running), about(cpus)),
-		Cause: "Nothing limits how many statements run at a time, so that they share the CPUs in time slices. Each takes many times as long as alone, " +
+		Cause: "Nothing limits how many statements run at a time, so that they share the CPUs in time slices. Each " +
+			"takes many times as long as alone, " +
 			"holds its locks and memory all that time, and the switching itself costs CPU time.",
-		Falsify:  "Disproved if fewer statements at a time, by a limit or fewer connections, do not shorten the time of a statement.",
+		Falsify: "Disproved if fewer statements at a time, by a limit or fewer connections, do not shorten the time " +
+			"of a statement.",
 		Explains: []string{advise.EffectRunning, advise.EffectMutex},
 		Valid:    "all",
 	}
@@ -68,18 +73,21 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 		f.Rests = []string{advise.EffectRunning}
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
-		What: "Threads_running", Value: known.Of(running), Expected: fmt.Sprintf("≤ %s, twice the CPUs", about(2*cpus)), Source: "global_status",
-		Text: fmt.Sprintf("%s statements ran at a time, those that wait for locks not counted.", about(running)),
+		What: "Threads_running", Value: known.Of(running), Expected: fmt.Sprintf("≤ %s, twice the CPUs", about(2*cpus)),
+		Source: "global_status",
+		Text:   fmt.Sprintf("%s statements ran at a time, those that wait for locks not counted.", about(running)),
 	})
 	if seen {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "threads waiting for a CPU", Value: known.Of(waiting), Expected: "< " + about(cpus), Source: "process_threads",
-			Text: fmt.Sprintf("%s threads of the server waited for a CPU at a time.", about(waiting)),
+			What: "threads waiting for a CPU", Value: known.Of(waiting), Expected: "< " + about(cpus),
+			Source: "process_threads",
+			Text:   fmt.Sprintf("%s threads of the server waited for a CPU at a time.", about(waiting)),
 		})
 		f.Share = min(0.3, waiting/(waiting+cpus)*0.3)
 		f.Gain = &finding.Gain{
 			What: "time of a statement", Lo: 1, Hi: max(1.2, min(10, running/(2*cpus))),
-			Text: fmt.Sprintf("A statement that is let in runs up to %s times as fast; the others wait outside, where they hold nothing. Operations a second rise little unless statements blocked each other.",
+			Text: fmt.Sprintf("A statement that is let in runs up to %s times as fast; the others wait outside, "+
+				"where they hold nothing. Operations a second rise little unless statements blocked each other.",
 				unit.Ratio(max(1.2, min(10, running/(2*cpus))))),
 		}
 	} else {
@@ -89,7 +97,8 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 	if s, ok := v.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "system"}).Get(); ok {
 		if all, ok := serverCPU(v).Get(); ok && all > 0 {
 			f.Evidence = append(f.Evidence, finding.Evidence{
-				What: "system part of the server's CPU time", Value: known.Of(100 * s / all), Unit: "%", Source: "process",
+				What: "system part of the server's CPU time", Value: known.Of(100 * s / all),
+				Unit: "%", Source: "process",
 				Text: fmt.Sprintf("%s of the server's CPU time went to the kernel.", unit.Percent(s/all)),
 			})
 		}
@@ -102,29 +111,45 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 	}
 	if busy, ok := v.Rate("node_cpu_seconds_total", metric.Label{Name: "mode", Value: "user"}).Get(); ok {
 		if own, ok := serverCPU(v).Get(); ok && own < 0.5*busy {
-			f.Against = append(f.Against, "Other programs take most of this machine's CPUs; without them the queue would be shorter.")
+			f.Against = append(f.Against, "Other programs take most of this machine's CPUs; without them the queue "+
+				"would be shorter.")
 		}
 	}
 	limit := strconv.Itoa(max(8, int(4*cpus)))
-	if _, has := v.Variable("innodb_thread_concurrency"); has && !(v.MariaDB() && v.AtLeast(10, 5)) { // there it has no effect any more
+	if _, has := v.Variable("innodb_thread_concurrency"); has && !(v.MariaDB() && v.AtLeast(10, 5)) {
+		// there it has no effect any more
 		f.Action = v.SetVariable("innodb_thread_concurrency", limit)
 		f.Setting, f.File = []string{"innodb_thread_concurrency = " + limit}, "my.cnf"
 		f.Subject.Variables = []string{"innodb_thread_concurrency"}
-		f.Suggestion = fmt.Sprintf("Have the application share %s connections or so through a pool. At once, and reversible: let %s statements into the engine at a time.", limit, limit)
-		f.Cost = "Statements beyond the limit wait before the engine. A limit that is too low leaves CPUs idle: raise it when statements inside wait for disks."
+		f.Suggestion = fmt.Sprintf("Have the application share %s connections or so through a pool. At once, and "+
+			"reversible: let %s statements into the engine at a time.", limit, limit)
+		f.Cost = "Statements beyond the limit wait before the engine. A limit that is too low leaves CPUs idle: " +
+			"raise it when statements inside wait for disks."
 		f.Reference = "https://dev.mysql.com/doc/refman/en/innodb-performance-thread_concurrency.html"
 	} else {
-		f.Setting, f.File, f.Restart = []string{"thread_handling = pool-of-threads", "thread_pool_size = " + strconv.Itoa(max(1, int(cpus)))}, "my.cnf", true
+		f.Setting, f.File, f.Restart = []string{"thread_handling = pool-of-threads", "thread_pool_size = " +
+			strconv.Itoa(max(1, int(cpus)))}, "my.cnf", true
 		f.Subject.Variables = []string{"thread_handling", "thread_pool_size"}
-		f.Suggestion = fmt.Sprintf("Have the application share %s connections or so through a pool, or let the server run its sessions in a pool of threads.", limit)
-		f.Cost = "A restart. In a pool of threads a short statement may wait for a long one of its group, up to thread_pool_stall_limit."
+		f.Suggestion = fmt.Sprintf("Have the application share %s connections or so through a pool, or let the "+
+			"server run its sessions in a pool of threads.", limit)
+		f.Cost = "A restart. In a pool of threads a short statement may wait for a long one of its group, up to " +
+			"thread_pool_stall_limit."
 		f.Reference = "https://mariadb.com/kb/en/thread-pool-in-mariadb/"
 	}
 	f.Why = []finding.Reason{
-		{Ask: "How many statements run at a time?", Answer: about(running) + ", without those that wait for locks", Source: "global_status"},
+		{
+			Ask: "How many statements run at a time?", Answer: about(running) + ", without those that wait for locks",
+			Source: "global_status",
+		},
 		{Ask: "How many can run?", Answer: about(cpus) + " CPUs", Source: "host"},
-		{Ask: "Do they wait for a CPU, or for something else?", Answer: waitsForCPU(waiting, seen), Source: "process_threads"},
-		{Ask: "Does anything limit them?", Answer: "no limit of the engine and no pool of threads", Source: "variables"},
+		{
+			Ask: "Do they wait for a CPU, or for something else?", Answer: waitsForCPU(waiting, seen),
+			Source: "process_threads",
+		},
+		{
+			Ask: "Does anything limit them?", Answer: "no limit of the engine and no pool of threads",
+			Source: "variables",
+		},
 	}
 	return []finding.Finding{f}
 }

@@ -17,7 +17,8 @@ func crowd(running, waiting float64) *snap.Made {
 
 func TestConcurrencyUnlimited(t *testing.T) {
 	f, ok := told(t, concurrencyUnlimited, crowd(150, 80))
-	if !ok || f.Action != nil || len(f.Setting) == 0 || f.Setting[0] != "thread_handling = pool-of-threads" || !f.Restart {
+	if !ok || f.Action != nil || len(f.Setting) == 0 || f.Setting[0] != "thread_handling = pool-of-threads" ||
+		!f.Restart {
 		t.Errorf("MariaDB: %v %+v", ok, f)
 	}
 	f, ok = told(t, concurrencyUnlimited, crowd(150, 80).MySQL("9.7.4").Set("innodb_thread_concurrency", "0"))

@@ -9,7 +9,8 @@ import (
 
 // logins is a server that uses so many CPUs, with rates of connections, statements and threads made.
 func logins(used, connects, statements, created float64) *snap.Made {
-	return cpus(snap.Build(), 4, used).Status("Connections", connects).Status("Questions", statements).Status("Threads_created", created).
+	return cpus(snap.Build(), 4, used).Status("Connections", connects).Status("Questions", statements).
+		Status("Threads_created", created).
 		Gauge("mysql_global_status_max_used_connections", 40).Set("thread_cache_size", "0")
 }
 
@@ -18,11 +19,13 @@ func TestConnectionChurn(t *testing.T) {
 	if !ok || f.Action == nil || f.Action.Variable != "thread_cache_size" || f.Action.Value != "40" {
 		t.Errorf("%v %+v", ok, f)
 	}
-	f, ok = told(t, connectionChurn, logins(0.6, 500, 20_000, 0.1).Set("thread_cache_size", "100")) // beside connections that last; threads are kept
+	// beside connections that last; threads are kept
+	f, ok = told(t, connectionChurn, logins(0.6, 500, 20_000, 0.1).Set("thread_cache_size", "100"))
 	if !ok || f.Action != nil || len(f.Against) == 0 {
 		t.Errorf("%v %+v", ok, f)
 	}
-	if f, ok = told(t, connectionChurn, logins(0.1, 100, 300, 100)); !ok || f.Severity != finding.Notice { // CPUs are free
+	if f, ok = told(t, connectionChurn, logins(0.1, 100, 300, 100)); !ok || f.Severity != finding.Notice {
+		// CPUs are free
 		t.Errorf("%v %+v", ok, f)
 	}
 	f, ok = told(t, connectionChurn, logins(-1, 300, 600, 300)) // the process cannot be seen

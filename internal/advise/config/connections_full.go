@@ -38,14 +38,17 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	}
 	refused := v.Rate("mysql_global_status_connection_errors_max_connections").Or(0)
 	f := finding.Finding{
-		Rule: "connections-full", ID: finding.MakeID("connections-full", "server"), Severity: finding.Warning, Confidence: finding.Certain,
-		Title:   fmt.Sprintf("%.0f of %.0f connections are in use", open, most),
-		Cause:   "A server with no connection left refuses every new client (error 1040), also of active applications, until one disconnects.",
+		Rule: "connections-full", ID: finding.MakeID("connections-full", "server"), Severity: finding.Warning,
+		Confidence: finding.Certain,
+		Title:      fmt.Sprintf("%.0f of %.0f connections are in use", open, most),
+		Cause: "A server with no connection left refuses every new client (error 1040), also of active " +
+			"applications, until one disconnects.",
 		Falsify: "Disproved if clients connect without an error while as many connections are open.",
 		Valid:   "all", Share: 0.02, Symptoms: []string{x.ID}, Evidence: x.Evidence,
 		Reference: "https://dev.mysql.com/doc/refman/en/too-many-connections.html",
 		Subject:   finding.Subject{Variables: []string{"max_connections"}},
-		Cost:      "A larger max_connections costs some hundred kB for each connection, and lets as many more statements run at a time.",
+		Cost: "A larger max_connections costs some hundred kB for each connection, and lets as many more " +
+			"statements run at a time.",
 	}
 	if refused > 0 || open >= most {
 		f.Severity = finding.Critical
@@ -70,14 +73,16 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	}
 	switch {
 	case 2*float64(idle) >= open:
-		f.Suggestion = "Most are idle: make the clients' pools smaller, close what is not used, or lower wait_timeout. " +
-			"Raise max_connections only if all of them are needed."
+		f.Suggestion =
+			"Most are idle: make the clients' pools smaller, close what is not used, or lower wait_timeout. " +
+				"Raise max_connections only if all of them are needed."
 	case len(all) == 0:
 		f.Unobserved = blinds(v, "processlist")
 		f.Suggestion = "See which clients hold them (SHOW PROCESSLIST), and close those that are not needed. " +
 			"Raise max_connections only if the memory allows for it."
 	default:
-		f.Suggestion = "Most are active: find out why their statements take so long, because a larger max_connections lets more " +
+		f.Suggestion = "Most are active: find out why their statements take so long, because a larger " +
+			"max_connections lets more " +
 			"of them queue. KILL what must not continue."
 	}
 	return []finding.Finding{f}

@@ -15,7 +15,10 @@ func busyPools(open, busy, idle int) *snap.Made {
 		Symptom("connections-full", "connections", "connections are in use")
 	x := state.State{}
 	for range busy {
-		x.Sessions = append(x.Sessions, state.Session{User: "app", Command: "Query", SQL: "SELECT * FROM t WHERE id = 7"})
+		x.Sessions = append(x.Sessions, state.Session{
+			User: "app", Command: "Query",
+			SQL: "SELECT * FROM t WHERE id = 7",
+		})
 	}
 	for range idle {
 		x.Sessions = append(x.Sessions, state.Session{User: "pool", Command: "Sleep"})
@@ -25,21 +28,26 @@ func busyPools(open, busy, idle int) *snap.Made {
 
 func TestConnectionsFull(t *testing.T) {
 	f, ok := told(t, connectionsFull, busyPools(60, 50, 9))
-	if !ok || f.Severity != finding.Critical || f.Title != "60 of 60 connections are in use: new clients are refused; app holds 50" ||
-		!strings.HasPrefix(f.Suggestion, "Most are active") || f.Why[1].Answer != "app holds 50, of which 0 are idle and 50 run select * from t where id = ?." {
+	if !ok || f.Severity != finding.Critical || f.Title != "60 of 60 connections are in use: new clients are "+
+		"refused; app holds 50" ||
+		!strings.HasPrefix(f.Suggestion, "Most are active") || f.Why[1].Answer != "app holds 50, of which 0 are idle "+
+		"and 50 run select * from t where id = ?." {
 		t.Errorf("%v %+v", ok, f)
 	}
 	f, ok = told(t, connectionsFull, busyPools(55, 5, 50))
-	if !ok || f.Severity != finding.Warning || f.Title != "55 of 60 connections are in use; 50 of them are idle" || !strings.HasPrefix(f.Suggestion, "Most are idle") {
+	if !ok || f.Severity != finding.Warning || f.Title != "55 of 60 connections are in use; 50 of them are idle" ||
+		!strings.HasPrefix(f.Suggestion, "Most are idle") {
 		t.Errorf("%v %+v", ok, f)
 	}
 	m := busyPools(60, 50, 9)
 	m.S.Moments = nil
-	if f, ok = told(t, connectionsFull, m); !ok || f.Title != "60 of 60 connections are in use: new clients are refused" {
+	if f, ok = told(t, connectionsFull, m); !ok ||
+		f.Title != "60 of 60 connections are in use: new clients are refused" {
 		t.Errorf("%v %+v", ok, f)
 	}
 }
 
 func TestConnectionsFullSilent(t *testing.T) {
-	quiet(t, connectionsFull, snap.Build().Set("max_connections", "60").Gauge("mysql_global_status_threads_connected", 20))
+	quiet(t, connectionsFull, snap.Build().Set("max_connections", "60").Gauge("mysql_global_status_threads_connected",
+		20))
 }

@@ -28,10 +28,17 @@ func TestDoubleBuffering(t *testing.T) {
 
 func TestDoubleBufferingSilent(t *testing.T) {
 	silent(t, doubleBuffering, "direct I/O", buffered(func(m *snap.Made) { m.Set("innodb_flush_method", "O_DIRECT") }))
-	silent(t, doubleBuffering, "direct I/O without fsync", buffered(func(m *snap.Made) { m.Set("innodb_flush_method", "O_DIRECT_NO_FSYNC") }))
-	silent(t, doubleBuffering, "reads that come from the disk", buffered(replace("dyno_server_io_read_bytes_total", 1900*16384)))
-	silent(t, doubleBuffering, "everything is in the pool", buffered(replace("mysql_global_status_innodb_buffer_pool_reads", 0)))
+	silent(t, doubleBuffering, "direct I/O without fsync", buffered(func(m *snap.Made) {
+		m.Set("innodb_flush_method", "O_DIRECT_NO_FSYNC")
+	}))
+	silent(t, doubleBuffering, "reads that come from the disk",
+		buffered(replace("dyno_server_io_read_bytes_total", 1900*16384)))
+	silent(t, doubleBuffering, "everything is in the pool",
+		buffered(replace("mysql_global_status_innodb_buffer_pool_reads", 0)))
 	silent(t, doubleBuffering, "where reads come from was not seen", buffered(drop("dyno_server_io_read_bytes_total")))
-	silent(t, doubleBuffering, "no memory for the pool: the cache is the better place", buffered(func(m *snap.Made) { m.S.Host.MemBytes = known.Of(uint64(160 * mib)) }))
-	silent(t, doubleBuffering, "the tables fit", buffered(func(m *snap.Made) { m.Last().DataBytes = known.Of(uint64(90 * mib)) }))
+	silent(t, doubleBuffering, "no memory for the pool: the cache is the better place",
+		buffered(func(m *snap.Made) { m.S.Host.MemBytes = known.Of(uint64(160 * mib)) }))
+	silent(t, doubleBuffering, "the tables fit", buffered(func(m *snap.Made) {
+		m.Last().DataBytes = known.Of(uint64(90 * mib))
+	}))
 }

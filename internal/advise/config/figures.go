@@ -33,7 +33,10 @@ const (
 
 // fact makes a piece of evidence.
 func fact(what string, value float64, per, expected, source, format string, a ...any) finding.Evidence {
-	return finding.Evidence{What: what, Value: known.Of(value), Unit: per, Expected: expected, Source: source, Text: fmt.Sprintf(format, a...)}
+	return finding.Evidence{
+		What: what, Value: known.Of(value), Unit: per, Expected: expected, Source: source,
+		Text: fmt.Sprintf(format, a...),
+	}
 }
 
 // size writes bytes as a my.cnf takes them, exactly.
@@ -49,7 +52,8 @@ func size(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// round goes up to a figure that people would write: a multiple of an eighth of the power of two below it, at least of MiB.
+// round goes up to a figure that people would write: a multiple of an eighth of the power of two below it, at least of
+// MiB.
 func round(n uint64) uint64 {
 	step := uint64(mib)
 	if l := bits.Len64(n); l > 4 {
@@ -101,13 +105,16 @@ func (p pool) full(v *advise.View) bool {
 	return p.free <= 0.05*p.total+1.1*float64(kept)*max(1, n)
 }
 
-// fileSeconds returns the seconds a second that threads were in calls of a mode on files of a kind, and where performance_schema tells.
+// fileSeconds returns the seconds a second that threads were in calls of a mode on files of a kind, and where
+// performance_schema tells.
 func fileSeconds(v *advise.View, event, mode string) known.Value[float64] {
-	return v.Rate("mysql_perf_schema_file_events_seconds_total", metric.Label{Name: "event_name", Value: event}, metric.Label{Name: "mode", Value: mode})
+	return v.Rate("mysql_perf_schema_file_events_seconds_total", metric.Label{Name: "event_name", Value: event},
+		metric.Label{Name: "mode", Value: mode})
 }
 
 func fileCalls(v *advise.View, event, mode string) known.Value[float64] {
-	return v.Rate("mysql_perf_schema_file_events_total", metric.Label{Name: "event_name", Value: event}, metric.Label{Name: "mode", Value: mode})
+	return v.Rate("mysql_perf_schema_file_events_total", metric.Label{Name: "event_name", Value: event},
+		metric.Label{Name: "mode", Value: mode})
 }
 
 // load is the statement time per second: how many statements ran at a time.
@@ -118,8 +125,8 @@ func load(v *advise.View) float64 {
 	return v.Total / v.Window
 }
 
-// waitShare returns the part of the statement time that is waiting for pages to be read, 0 to 1; measured says whether the server counted
-// it. Where it did not, a read is taken for guessedRead seconds.
+// waitShare returns the part of the statement time that is waiting for pages to be read, 0 to 1; measured says whether
+// the server counted it. Where it did not, a read is taken for guessedRead seconds.
 func (p pool) waitShare(v *advise.View) (share float64, measured bool) {
 	all := load(v)
 	if all <= 0 {
@@ -143,8 +150,8 @@ func memory(v *advise.View) (n uint64, group, ok bool) {
 	return n, false, ok
 }
 
-// room returns how many bytes more the server could take without bringing the machine into need: what is available less a tenth of the
-// memory. Unknown for a server elsewhere.
+// room returns how many bytes more the server could take without bringing the machine into need: what is available less
+// a tenth of the memory. Unknown for a server elsewhere.
 func room(v *advise.View) known.Value[uint64] {
 	all, group, ok := memory(v)
 	if !ok {
@@ -176,7 +183,8 @@ func working(v *advise.View) (w inUse, ok bool) {
 	found := map[schema.Ref]schema.Table{}
 	classes := slices.Clone(v.Classes)
 	slices.SortStableFunc(classes, func(a, b class.Class) int { return cmp.Compare(b.TimeSec, a.TimeSec) })
-	var told, tableless float64 // statement time of classes whose tables and sizes are known, and of those that have none
+	// statement time of classes whose tables and sizes are known, and of those that have none
+	var told, tableless float64
 	for i, c := range classes {
 		if i == mostClasses || c.TimeSec < leastShare*v.Total {
 			break
@@ -224,7 +232,8 @@ func working(v *advise.View) (w inUse, ok bool) {
 // mostOfTime is the part of the statement time whose tables must be known, for these to be called the tables in use.
 const mostOfTime = 0.5
 
-// timeOf returns the part of the statement time in statements of the kinds, and the ids of their classes, most time first.
+// timeOf returns the part of the statement time in statements of the kinds, and the ids of their classes, most time
+// first.
 func timeOf(v *advise.View, kinds ...sqlshape.Kind) (share float64, ids []string) {
 	if v.Total <= 0 {
 		return 0, nil
@@ -275,10 +284,11 @@ func poolOf(v *advise.View) (ask arith.Ask, now arith.Pool) {
 	return ask, arith.Pool{Size: n, Instances: max(1, int(min(i, 64))), Chunk: c, Max: m}
 }
 
-// becomes returns what a server with the pool's instances and chunks makes of a size asked for: while it runs, else at its next start.
+// becomes returns what a server with the pool's instances and chunks makes of a size asked for: while it runs, else at
+// its next start.
 func becomes(v *advise.View, want uint64) (p arith.Pool, live bool, err error) {
 	ask, now := poolOf(v)
-	flavor := strings.ToLower(v.Target.Flavor)
+	flavor := v.Target.Flavor.Lower()
 	if p, err = arith.Resize(flavor, v.Target.Version, now, want); err == nil && p.Size >= want {
 		return p, true, nil
 	}

@@ -21,9 +21,11 @@ func one(t *testing.T, find func(*advise.View) []finding.Finding, m *snap.Made) 
 	}
 	f := all[0]
 	for what, missing := range map[string]bool{
-		"id": !strings.HasPrefix(f.ID, f.Rule+"-"), "title": f.Title == "", "cause": f.Cause == "", "evidence": len(f.Evidence) == 0, "against": len(f.Against) == 0,
-		"falsify": f.Falsify == "", "suggestion": f.Suggestion == "", "cost": f.Cost == "", "why": len(f.Why) == 0, "reference": f.Reference == "",
-		"severity": f.Severity.Rank() == 0, "confidence": f.Confidence == "", "share": f.Share < 0 || f.Share > 1,
+		"id": !strings.HasPrefix(f.ID, f.Rule+"-"), "title": f.Title == "", "cause": f.Cause == "",
+		"evidence": len(f.Evidence) == 0, "against": len(f.Against) == 0,
+		"falsify": f.Falsify == "", "suggestion": f.Suggestion == "", "cost": f.Cost == "", "why": len(f.Why) == 0,
+		"reference": f.Reference == "",
+		"severity":  f.Severity.Rank() == 0, "confidence": f.Confidence == "", "share": f.Share < 0 || f.Share > 1,
 		"file": len(f.Setting) > 0 && f.File == "",
 	} {
 		if missing {
@@ -111,7 +113,8 @@ func TestSize(t *testing.T) {
 
 // TestWorkingCountsTablesInUse adds up what the statements touch, each table once, and all of them where nobody knows.
 func TestWorkingCountsTablesInUse(t *testing.T) {
-	m := snap.Build().Exact("SELECT a FROM big WHERE id = 1", 1000, 0.01, 1, 1).Exact("UPDATE big SET a = 2 WHERE id = 1", 1000, 0.01, 1, 0).
+	m := snap.Build().Exact("SELECT a FROM big WHERE id = 1", 1000, 0.01, 1, 1).Exact("UPDATE big SET a = 2 WHERE id "+
+		"= 1", 1000, 0.01, 1, 0).
 		Exact("SELECT a FROM rare WHERE id = 1", 1, 0.001, 1, 1)
 	for i, n := range []string{"big", "rare", "unused"} {
 		m.Table(n, 1000)

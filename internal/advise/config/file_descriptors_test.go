@@ -8,17 +8,20 @@ import (
 )
 
 func files(limit string) *snap.Made {
-	return snap.Build().Set("table_open_cache", "4000").Set("max_connections", "500").Set("innodb_open_files", "2000").Set("open_files_limit", limit)
+	return snap.Build().Set("table_open_cache", "4000").Set("max_connections", "500").Set("innodb_open_files", "2000").
+		Set("open_files_limit", limit)
 }
 
 func TestFileDescriptors(t *testing.T) {
 	got := fileDescriptors(files("5000").View())
-	if len(got) != 1 || got[0].Severity != finding.Info || got[0].Setting[0] != "open_files_limit = 10600" { // 500 + 2 × 4000 + 2000 + 100
+	if len(got) != 1 || got[0].Severity != finding.Info || got[0].Setting[0] != "open_files_limit = 10600" {
+		// 500 + 2 × 4000 + 2000 + 100
 		t.Fatalf("got %+v", got)
 	}
 	m := files("20000")
 	m.S.Host.Limits = map[string]int64{"max_open_files": 1024} // what the process got counts
-	if got = fileDescriptors(m.View()); len(got) != 1 || got[0].Title != "the settings may take 10600 file descriptors, and the server may have 1024" {
+	if got = fileDescriptors(m.View()); len(got) != 1 || got[0].Title != "the settings may take 10600 file "+
+		"descriptors, and the server may have 1024" {
 		t.Errorf("got %+v", got)
 	}
 }

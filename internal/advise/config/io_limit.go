@@ -25,8 +25,9 @@ const (
 	steadyPart    = 0.6  // of the seconds that must be near it for a ceiling
 )
 
-// ioLimit finds reads that stand in line for a disk which gives no more: many at a time, each many times as long as a disk takes, at a rate
-// that stands still. It tells a limit above the disk (a control group, a cloud's volume) from a disk that is busy itself.
+// ioLimit finds reads that stand in line for a disk which gives no more: many at a time, each many times as long as a
+// disk takes, at a rate that stands still. It tells a limit above the disk (a control group, a cloud's volume) from a
+// disk that is busy itself.
 func ioLimit(v *advise.View) []finding.Finding {
 	const event = "wait/io/file/innodb/innodb_data_file"
 	sec, ok1 := fileSeconds(v, event, "read").Get()
@@ -39,7 +40,8 @@ func ioLimit(v *advise.View) []finding.Finding {
 	if each < slowRead || sec < queued || share < ioReadShare {
 		return nil
 	}
-	// On a machine without a free CPU a thread whose page has come waits for its turn as well: that is no fault of the disk.
+	// On a machine without a free CPU a thread whose page has come waits for its turn as well: that is no fault of the
+	// disk.
 	turn := 0.0
 	queue, ok1 := v.Rate("dyno_server_run_queue_seconds_total").Get()
 	switches, ok2 := v.Rate("dyno_server_context_switches_total").Get()
@@ -56,45 +58,57 @@ func ioLimit(v *advise.View) []finding.Finding {
 	}
 	_, ids := timeOf(v, sqlshape.Select)
 	f := finding.Finding{
-		ID: finding.MakeID("io-limit", "disk"), Rule: "io-limit", Confidence: finding.Certain, Severity: severity(share),
+		ID: finding.MakeID("io-limit", "disk"), Rule: "io-limit", Confidence: finding.Certain,
+		Severity: severity(share),
 		Subject:  finding.Subject{Classes: ids[:min(len(ids), 5)]},
 		Share:    share,
 		Explains: []string{advise.EffectDiskReads},
-		Title: fmt.Sprintf("the disk gives about %s reads a second and %.2g are queued: each takes %s, %s of the statement time", unit.Count(calls), sec,
+		Title: fmt.Sprintf("the disk gives about %s reads a second and %.2g are queued: each takes %s, %s of the "+
+			"statement time", unit.Count(calls), sec,
 			unit.Seconds(each), unit.Percent(share)),
 		Evidence: []finding.Evidence{
-			fact("time of one read", each*1000, "ms", fmt.Sprintf("< %.0f", slowRead*1000), "file_io", "A read of a data file took %s, at %s reads a second.", unit.Seconds(each), unit.Count(calls)),
-			fact("reads in flight", sec, "", fmt.Sprintf("< %d", queued), "file_io", "%.2g reads were in flight on average: %s × %s.", sec, unit.Count(calls), unit.Seconds(each)),
+			fact("time of one read", each*1000, "ms", fmt.Sprintf("< %.0f", slowRead*1000), "file_io",
+				"A read of a data file took %s, at %s reads a second.", unit.Seconds(each), unit.Count(calls)),
+			fact("reads in flight", sec, "", fmt.Sprintf("< %d", queued), "file_io",
+				"%.2g reads were in flight on average: %s × %s.", sec, unit.Count(calls), unit.Seconds(each)),
 		},
-		Falsify:   "Disproved if the time of a read stays the same when fewer are requested.",
-		Reference: "Little's law: requests in flight = rate × time of each. Linux, Documentation/admin-guide/cgroup-v2, io.max; cloud volumes state their own limits.",
-		Cost:      "A faster volume costs money; a larger pool costs memory.",
+		Falsify: "Disproved if the time of a read stays the same when fewer are requested.",
+		Reference: "Little's law: requests in flight = rate × time of each. Linux, " +
+			"Documentation/admin-guide/cgroup-v2, io.max; cloud volumes state their own limits.",
+		Cost: "A faster volume costs money; a larger pool costs memory.",
 		Why: []finding.Reason{
 			{Ask: "Do statements wait for reads?", Answer: unit.Percent(share) + " of their time", Source: "file_io"},
-			{Ask: "Is it the disk or are there too many?", Answer: fmt.Sprintf("%.2g at a time, each %s", sec, unit.Seconds(each)), Source: "file_io"},
+			{Ask: "Is it the disk or are there too many?", Answer: fmt.Sprintf("%.2g at a time, each %s", sec,
+				unit.Seconds(each)), Source: "file_io"},
 		},
 	}
 	switch {
 	case above:
-		f.Cause = fmt.Sprintf("The disk itself answers in %s. A layer above it lets no more requests through: a limit of the control group or of the volume.", unit.Seconds(d))
-		f.Evidence = append(f.Evidence, fact("time of one read at the disk", d*1000, "ms", "", "host", "The disk itself took %s for a read.", unit.Seconds(d)))
+		f.Cause = fmt.Sprintf("The disk itself answers in %s. A layer above it lets no more requests through: a "+
+			"limit of the control group or of the volume.", unit.Seconds(d))
+		f.Evidence = append(f.Evidence, fact("time of one read at the disk", d*1000, "ms", "", "host",
+			"The disk itself took %s for a read.", unit.Seconds(d)))
 	case full:
 		f.Cause = "The disk is busy all the time, and most of what it reads is for this server."
 	default:
 		f.Cause = "The storage takes many times as long as a disk needs."
 		f.Confidence = finding.Likely
-		f.Unobserved = append(f.Unobserved, "The disk was not observed: whether it is busy itself, or throttled, is unknown.")
+		f.Unobserved = append(f.Unobserved, "The disk was not observed: whether it is busy itself, or throttled, is "+
+			"unknown.")
 	}
 	if x, ok := busy.Get(); ok {
-		f.Evidence = append(f.Evidence, fact("time that the disk is busy", 100*x, "%", "", "host", "The disk is busy %s of the time.", unit.Percent(x)))
+		f.Evidence = append(f.Evidence, fact("time that the disk is busy", 100*x, "%", "", "host",
+			"The disk is busy %s of the time.", unit.Percent(x)))
 	}
 	f.Evidence = append(f.Evidence, asks(v)...)
-	f.Suggestion = "Raise the limit of the disk (blkio or io.max of the control group, the volume's class), or read less from it: a buffer pool that holds what is read, " +
+	f.Suggestion = "Raise the limit of the disk (blkio or io.max of the control group, the volume's class), or read " +
+		"less from it: a buffer pool that holds what is read, " +
 		"indexes that read fewer pages."
 	f.Against = append(f.Against, "Requests of other programs on the same disk make reads wait as well.")
 	if p, ok := readPool(v); ok {
 		if w, told := working(v); told && w.bytes > p.size {
-			f.Against = append(f.Against, fmt.Sprintf("The pool holds %s and the tables in use %s: with memory for them the reads would not be needed.", bytes(p.size), bytes(w.bytes)))
+			f.Against = append(f.Against, fmt.Sprintf("The pool holds %s and the tables in use %s: with memory for "+
+				"them the reads would not be needed.", bytes(p.size), bytes(w.bytes)))
 		}
 	}
 	f.Gain = &finding.Gain{
@@ -125,8 +139,8 @@ func ofServer(v *advise.View) float64 {
 	return own / all
 }
 
-// steady reports whether InnoDB's reads stood at a ceiling: most readings are near the median. A rate that nothing holds, or that others on
-// the machine disturb, varies more; one late reading makes two that are off.
+// steady reports whether InnoDB's reads stood at a ceiling: most readings are near the median. A rate that nothing
+// holds, or that others on the machine disturb, varies more; one late reading makes two that are off.
 func steady(v *advise.View) bool {
 	s, ok := v.Find("mysql_global_status_innodb_data_reads")
 	if !ok {
@@ -158,7 +172,8 @@ func asks(v *advise.View) (ev []finding.Evidence) {
 		{"Innodb_data_fsyncs", "flushes"},
 	} {
 		if n, ok := v.Status(x.status).Get(); ok {
-			ev = append(ev, fact(x.what+" per second", n, "1/s", "", "global_status", "InnoDB requested %s %s a second.", unit.Count(n), x.what))
+			ev = append(ev, fact(x.what+" per second", n, "1/s", "", "global_status",
+				"InnoDB requested %s %s a second.", unit.Count(n), x.what))
 		}
 	}
 	return ev

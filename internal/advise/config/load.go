@@ -14,13 +14,17 @@ import (
 // loadRules are those about concurrency, commits, connections and replication.
 func loadRules() []advise.Rule {
 	return []advise.Rule{
-		{Name: "concurrency-limit", Doc: "statements queue before the engine while CPUs are free", Find: concurrencyLimit},
+		{
+			Name: "concurrency-limit", Doc: "statements queue before the engine while CPUs are free",
+			Find: concurrencyLimit,
+		},
 		{Name: "commit-flush", Doc: "single-row transactions that wait for the disk at each commit", Find: commitFlush},
 		{Name: "query-cache", Doc: "a query cache that costs more than it gives", Find: queryCache},
 		{Name: "connection-churn", Doc: "connections that are opened for a statement or two", Find: connectionChurn},
 		{Name: "connections-full", Doc: "connections that are used up, or nearly so", Find: connectionsFull},
 		{Name: "replica-lag", Doc: "a replica that applies more slowly than its source writes", Find: replicaLag},
-		{Name: "replica-stopped", Doc: "a replica that does not follow its source, because one of its threads is stopped", Find: replicaStopped},
+		{Name: "replica-stopped", Doc: "a replica that does not follow its source, because one of its threads is " +
+			"stopped", Find: replicaStopped},
 		{Name: "concurrency-unlimited", Doc: "far more statements at a time than CPUs", Find: concurrencyUnlimited},
 	}
 }
@@ -44,7 +48,10 @@ func serverCPU(v *advise.View) known.Value[float64] {
 // changes returns the statements a second that change rows, from the server's own counters.
 func changes(v *advise.View) known.Value[float64] {
 	total, seen := 0.0, false
-	for _, n := range []string{"Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_update_multi", "Com_delete_multi", "Com_insert_select", "Com_replace_select"} {
+	for _, n := range []string{
+		"Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_update_multi",
+		"Com_delete_multi", "Com_insert_select", "Com_replace_select",
+	} {
 		if r, ok := v.Status(n).Get(); ok {
 			total, seen = total+r, true
 		}
@@ -55,14 +62,15 @@ func changes(v *advise.View) known.Value[float64] {
 	return known.Of(total)
 }
 
-// syncSeconds returns the seconds a second that threads spent in an operation ("read", "write", "misc", where syncs are) on a kind of
-// file, as performance_schema counts it.
+// syncSeconds returns the seconds a second that threads spent in an operation ("read", "write", "misc", where syncs
+// are) on a kind of file, as performance_schema counts it.
 func syncSeconds(v *advise.View, event, mode string) known.Value[float64] {
-	return v.Rate("mysql_perf_schema_file_events_seconds_total", metric.Label{Name: "event_name", Value: event}, metric.Label{Name: "mode", Value: mode})
+	return v.Rate("mysql_perf_schema_file_events_seconds_total", metric.Label{Name: "event_name", Value: event},
+		metric.Label{Name: "mode", Value: mode})
 }
 
-// phases counts, over all moments, the clients' statements that were running and are of the kind that is asked for, and those of them in the
-// phase that is.
+// phases counts, over all moments, the clients' statements that were running and are of the kind that is asked for, and
+// those of them in the phase that is.
 func phases(v *advise.View, match func(state.Session) (of, in bool)) (matched, all int) {
 	for _, m := range v.Moments {
 		for _, s := range m.Sessions {

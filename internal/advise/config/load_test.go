@@ -11,7 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
-// told asks a rule and returns its only finding, or nothing when it keeps silent. It fails on findings that lack what a reader needs.
+// told asks a rule and returns its only finding, or nothing when it keeps silent. It fails on findings that lack what a
+// reader needs.
 func told(t *testing.T, rule func(*advise.View) []finding.Finding, m *snap.Made) (finding.Finding, bool) {
 	t.Helper()
 	got := rule(m.View())
@@ -22,7 +23,9 @@ func told(t *testing.T, rule func(*advise.View) []finding.Finding, m *snap.Made)
 		t.Fatalf("%d findings", len(got))
 	}
 	f := got[0]
-	if f.ID == "" || f.Title == "" || f.Cause == "" || len(f.Evidence) == 0 || f.Falsify == "" || f.Suggestion == "" || f.Cost == "" || len(f.Why) == 0 || f.Share > 1 || (f.Share <= 0) != strings.HasPrefix(f.Rule, "replica-") { // a replica's statements are not what waits
+	if f.ID == "" || f.Title == "" || f.Cause == "" || len(f.Evidence) == 0 || f.Falsify == "" || f.Suggestion == "" ||
+		f.Cost == "" || len(f.Why) == 0 || f.Share > 1 || (f.Share <= 0) != strings.HasPrefix(f.Rule, "replica-") {
+		// a replica's statements are not what waits
 		t.Errorf("incomplete: %+v", f)
 	}
 	if f.Gain != nil && (f.Gain.Lo <= 0 || f.Gain.Hi < f.Gain.Lo || f.Gain.Text == "") {
@@ -64,7 +67,8 @@ func cpus(m *snap.Made, n, used float64) *snap.Made {
 	}
 	m.S.Series = keep
 	if used >= 0 {
-		m.Rate("dyno_server_cpu_seconds_total", used*0.7, "mode", "user").Rate("dyno_server_cpu_seconds_total", used*0.3, "mode", "system")
+		m.Rate("dyno_server_cpu_seconds_total", used*0.7, "mode", "user").Rate("dyno_server_cpu_seconds_total",
+			used*0.3, "mode", "system")
 	}
 	return m
 }
@@ -75,7 +79,10 @@ func sessions(m *snap.Made, moments int, phases map[string]int) *snap.Made {
 		var x state.State
 		for p, n := range phases {
 			for range n {
-				x.Sessions = append(x.Sessions, state.Session{ID: uint64(len(x.Sessions) + 1), Command: "Query", Phase: p})
+				x.Sessions = append(x.Sessions, state.Session{
+					ID:      uint64(len(x.Sessions) + 1),
+					Command: "Query", Phase: p,
+				})
 			}
 		}
 		m.Moment(x)

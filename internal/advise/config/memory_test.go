@@ -14,7 +14,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
-// TestMemoryRulesOnSnapshots asks every rule about every planted fault that was kept: it finds its own, and nothing on those of others.
+// TestMemoryRulesOnSnapshots asks every rule about every planted fault that was kept: it finds its own, and nothing on
+// those of others.
 func TestMemoryRulesOnSnapshots(t *testing.T) {
 	belongs := map[string][]string{"io-limit": {"small-buffer-pool"}} // pages that a larger pool would hold
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "faults", "*.json.gz"))

@@ -10,7 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// replicaStopped finds channels of which a thread does not run: what the source writes does not arrive, whatever the lag says.
+// replicaStopped finds channels of which a thread does not run: what the source writes does not arrive, whatever the
+// lag says.
 func replicaStopped(v *advise.View) (out []finding.Finding) {
 	for _, x := range v.All("dyno_replica_running", metric.Label{Name: "thread", Value: "sql"}) {
 		if f, ok := stopped(v, x.Labels.Get("channel")); ok {
@@ -57,29 +58,41 @@ func stopped(v *advise.View, name string) (f finding.Finding, ok bool) {
 		who = "replication of the channel " + name
 	}
 	f = finding.Finding{
-		Rule: "replica-stopped", ID: finding.MakeID("replica-stopped", name), Severity: finding.Warning, Confidence: finding.Certain,
+		Rule: "replica-stopped", ID: finding.MakeID("replica-stopped", name), Severity: finding.Warning,
+		Confidence: finding.Certain,
 		Title:      fmt.Sprintf("%s is stopped: the %s thread does not run", who, strings.ToUpper(down[0])),
-		Cause:      "A thread of the replica does not run. Until it does, the replica does not follow its source, and reads from it return old data.",
-		Falsify:    "Disproved if " + show + " shows both threads running.",
-		Suggestion: "Start it (START REPLICA, before MySQL 8.0.22 and on MariaDB START SLAVE), or remove the channel if the server is no longer a replica (RESET REPLICA ALL).",
-		Cost:       "It catches up with all that was written since it stopped, which takes time and I/O.",
-		Explains:   []string{advise.EffectReplicaStop, advise.EffectReplicaLag},
-		Why:        []finding.Reason{{Ask: "Do both threads of the replica run?", Answer: strings.Join(why, " "), Source: "replication"}},
+		Cause: "A thread of the replica does not run. Until it does, the replica does not follow its source, " +
+			"and reads from it return old data.",
+		Falsify: "Disproved if " + show + " shows both threads running.",
+		Suggestion: "Start it (START REPLICA, before MySQL 8.0.22 and on MariaDB START SLAVE), or remove the channel " +
+			"if the server is no longer a replica (RESET REPLICA ALL).",
+		Cost:     "It catches up with all that was written since it stopped, which takes time and I/O.",
+		Explains: []string{advise.EffectReplicaStop, advise.EffectReplicaLag},
+		Why: []finding.Reason{{
+			Ask: "Do both threads of the replica run?", Answer: strings.Join(why, " "),
+			Source: "replication",
+		}},
 	}
 	for i, text := range why {
-		f.Evidence = append(f.Evidence, finding.Evidence{What: strings.ToUpper(down[i]) + " thread running", Value: known.Of(0.0), Expected: "1", Source: "replication", Text: text})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What:  strings.ToUpper(down[i]) + " thread running",
+			Value: known.Of(0.0), Expected: "1", Source: "replication", Text: text,
+		})
 	}
 	n, is := failed.Get()
 	switch {
 	case is:
 		f.Severity = finding.Critical
 		f.Title = fmt.Sprintf("%s is stopped by error %.0f of the %s thread", who, n, strings.ToUpper(down[0]))
-		f.Suggestion = fmt.Sprintf("Read the error in %s (Last_SQL_Error, Last_IO_Error) and fix its cause, then start the thread.", show)
+		f.Suggestion = fmt.Sprintf("Read the error in %s (Last_SQL_Error, Last_IO_Error) and fix its cause, then "+
+			"start the thread.", show)
 		switch n {
 		case 1062, 1032:
-			f.Suggestion += " The rows of the replica differ from its source's: another client wrote to it. Compare the tables, and repair or rebuild the replica; skipping the transaction keeps the difference."
+			f.Suggestion += " The rows of the replica differ from its source's: another client wrote to it. Compare " +
+				"the tables, and repair or rebuild the replica; skipping the transaction keeps the difference."
 		case 1236, 13114:
-			f.Suggestion += " If the source no longer has the binary log that the replica needs, rebuild the replica from a backup."
+			f.Suggestion += " If the source no longer has the binary log that the replica needs, rebuild the replica " +
+				"from a backup."
 		case 1045, 2002, 2003, 2005, 2026:
 			f.Suggestion += " It cannot connect to its source, or is refused: check host, port, account and network."
 		}

@@ -10,8 +10,10 @@ import (
 
 // channel is a replica with one channel whose threads run or not, and have an error or not.
 func channel(m *snap.Made, name string, io, sql, ioError, sqlError float64) *snap.Made {
-	return m.Gauge("dyno_replica_running", io, "channel", name, "thread", "io").Gauge("dyno_replica_error", ioError, "channel", name, "thread", "io").
-		Gauge("dyno_replica_running", sql, "channel", name, "thread", "sql").Gauge("dyno_replica_error", sqlError, "channel", name, "thread", "sql")
+	return m.Gauge("dyno_replica_running", io, "channel", name, "thread", "io").Gauge("dyno_replica_error", ioError,
+		"channel", name, "thread", "io").
+		Gauge("dyno_replica_running", sql, "channel", name, "thread", "sql").Gauge("dyno_replica_error", sqlError,
+		"channel", name, "thread", "sql")
 }
 
 func TestReplicaStopped(t *testing.T) {
@@ -22,11 +24,16 @@ func TestReplicaStopped(t *testing.T) {
 			t.Errorf("%v %s %q: %s", ok, got.Severity, got.Title, got.Suggestion)
 		}
 	}
-	f(channel(snap.Build().MySQL("8.0.33"), "", 1, 0, 0, 1062), finding.Critical, "replication is stopped by error 1062 of the SQL thread", "SHOW REPLICA STATUS")
-	f(channel(snap.Build(), "", 1, 0, 0, 1032), finding.Critical, "replication is stopped by error 1032 of the SQL thread", "SHOW SLAVE STATUS")
-	f(channel(snap.Build(), "eu", 0, 1, 2003, 0), finding.Critical, "replication of the channel eu is stopped by error 2003 of the IO thread", "cannot connect to its source")
-	f(channel(snap.Build(), "", 1, 0, 0, 0), finding.Warning, "replication is stopped: the SQL thread does not run", "START")
-	f(channel(snap.Build(), "", 0, 0, 0, 0), finding.Notice, "replication is stopped, without an error", "RESET REPLICA")
+	f(channel(snap.Build().MySQL("8.0.33"), "", 1, 0, 0, 1062), finding.Critical,
+		"replication is stopped by error 1062 of the SQL thread", "SHOW REPLICA STATUS")
+	f(channel(snap.Build(), "", 1, 0, 0, 1032), finding.Critical, "replication is stopped by error 1032 of the SQL "+
+		"thread", "SHOW SLAVE STATUS")
+	f(channel(snap.Build(), "eu", 0, 1, 2003, 0), finding.Critical, "replication of the channel eu is stopped by "+
+		"error 2003 of the IO thread", "cannot connect to its source")
+	f(channel(snap.Build(), "", 1, 0, 0, 0), finding.Warning, "replication is stopped: the SQL thread does not run",
+		"START")
+	f(channel(snap.Build(), "", 0, 0, 0, 0), finding.Notice, "replication is stopped, without an error",
+		"RESET REPLICA")
 }
 
 func TestReplicaStoppedSilent(t *testing.T) {

@@ -32,10 +32,13 @@ var perSession = []struct {
 }
 
 // shared are those that the server takes once.
-var shared = []string{"innodb_buffer_pool_size", "innodb_log_buffer_size", "key_buffer_size", "temptable_max_ram", "aria_pagecache_buffer_size"}
+var shared = []string{
+	"innodb_buffer_pool_size", "innodb_log_buffer_size", "key_buffer_size", "temptable_max_ram",
+	"aria_pagecache_buffer_size",
+}
 
-// sessionMemory finds buffers of sessions which, if all sessions that may connect took one of each, need more memory than there is. It is
-// a risk: nothing has to be slow yet.
+// sessionMemory finds buffers of sessions which, if all sessions that may connect took one of each, need more memory
+// than there is. It is a risk: nothing has to be slow yet.
 func sessionMemory(v *advise.View) []finding.Finding {
 	all, group, ok := memory(v)
 	if !ok {
@@ -81,8 +84,10 @@ func sessionMemory(v *advise.View) []finding.Finding {
 	slices.SortStableFunc(big, func(a, b buffer) int { return cmp.Compare(b.now, a.now) })
 	f := finding.Finding{
 		Rule: "session-memory", Confidence: finding.Certain, Severity: finding.Notice, File: "my.cnf",
-		Title: fmt.Sprintf("sessions may take %s of buffers each: %.0f of them need %s, and there are %s", bytes(each), most, unit.Bytes(worst), bytes(all)),
-		Cause: "Each session takes buffers of this kind, some of them once for each table of a join. When many sessions sort and join at a time, memory " +
+		Title: fmt.Sprintf("sessions may take %s of buffers each: %.0f of them need %s, and there are %s", bytes(each),
+			most, unit.Bytes(worst), bytes(all)),
+		Cause: "Each session takes buffers of this kind, some of them once for each table of a join. When many " +
+			"sessions sort and join at a time, memory " +
 			"runs out and the kernel ends the server.",
 		Falsify:   "Disproved if a limit keeps the sessions below max_connections, such as a pool of the application.",
 		Reference: "MySQL Reference Manual, How MySQL Uses Memory; MariaDB Knowledge Base, MariaDB Memory Allocation.",
@@ -95,7 +100,9 @@ func sessionMemory(v *advise.View) []finding.Finding {
 		names[i] = b.name
 		left -= b.now - b.deft
 		f.Setting = append(f.Setting, b.name+" = "+size(b.deft))
-		f.Evidence = append(f.Evidence, fact(b.name, float64(b.now), "B", fmt.Sprintf("%d by default", b.deft), "variables", "%s is %s, %s times its default.", b.name, bytes(b.now), unit.Count(float64(b.now)/float64(b.deft))))
+		f.Evidence = append(f.Evidence, fact(b.name, float64(b.now), "B", fmt.Sprintf("%d by default", b.deft),
+			"variables", "%s is %s, %s times its default.", b.name, bytes(b.now),
+			unit.Count(float64(b.now)/float64(b.deft))))
 	}
 	f.ID = finding.MakeID(f.Rule, names...)
 	f.Subject.Variables = names
@@ -111,26 +118,36 @@ func sessionMemory(v *advise.View) []finding.Finding {
 		whose = "the control group allows"
 	}
 	f.Evidence = append([]finding.Evidence{fact("memory, worst case", worst, "B", fmt.Sprintf("≤ %d", all), "variables",
-		"%s for all + %.0f sessions × %s = %s; %s %s.", bytes(once), most, bytes(each), unit.Bytes(worst), whose, bytes(all))}, f.Evidence...)
-	f.Suggestion = fmt.Sprintf("Reset %s to the default: then a session takes %s and all of them %s. Or lower max_connections: %s ÷ %s = %.0f sessions fit.",
-		strings.Join(names, ", "), bytes(left), unit.Bytes(float64(once)+most*float64(left)), bytes(all-once), bytes(each), float64(all-once)/float64(each))
+		"%s for all + %.0f sessions × %s = %s; %s %s.", bytes(once), most, bytes(each), unit.Bytes(worst), whose,
+		bytes(all))}, f.Evidence...)
+	f.Suggestion = fmt.Sprintf("Reset %s to the default: then a session takes %s and all of them %s. Or lower "+
+		"max_connections: %s ÷ %s = %.0f sessions fit.",
+		strings.Join(names, ", "), bytes(left), unit.Bytes(float64(once)+most*float64(left)), bytes(all-once),
+		bytes(each), float64(all-once)/float64(each))
 	if used, ok := v.Gauge("Max_used_connections").Get(); ok {
 		peak := float64(once) + used*float64(each)
-		f.Evidence = append(f.Evidence, fact("peak number of sessions so far", used, "", "", "global_status", "At most %.0f sessions were connected at a time: %s with all of their buffers.", used, unit.Bytes(peak)))
+		f.Evidence = append(f.Evidence, fact("peak number of sessions so far", used, "", "", "global_status",
+			"At most %.0f sessions were connected at a time: %s with all of their buffers.", used, unit.Bytes(peak)))
 		if peak > float64(all) {
 			f.Severity = finding.Warning
 		} else {
-			f.Against = append(f.Against, fmt.Sprintf("So far at most %.0f sessions were connected at a time, and those fit.", used))
+			f.Against = append(f.Against, fmt.Sprintf("So far at most %.0f sessions were connected at a time, and "+
+				"those fit.", used))
 		}
 	} else {
 		f.Unobserved = append(f.Unobserved, "The peak number of sessions is unknown.")
 	}
 	if rss, ok := v.Host.Process["vmrss"]; ok {
-		f.Against = append(f.Against, fmt.Sprintf("The server's process holds %s now: buffers are taken when a statement needs them.", bytes(rss)))
+		f.Against = append(f.Against, fmt.Sprintf("The server's process holds %s now: buffers are taken when a "+
+			"statement needs them.", bytes(rss)))
 	}
 	f.Why = []finding.Reason{
-		{Ask: "How much may a session take?", Answer: fmt.Sprintf("%s, most of it %s", bytes(each), names[0]), Source: "variables"},
-		{Ask: "How much may all take?", Answer: fmt.Sprintf("%s + %.0f × %s = %s", bytes(once), most, bytes(each), unit.Bytes(worst)), Source: "arithmetic"},
+		{
+			Ask: "How much may a session take?", Answer: fmt.Sprintf("%s, most of it %s", bytes(each), names[0]),
+			Source: "variables",
+		},
+		{Ask: "How much may all take?", Answer: fmt.Sprintf("%s + %.0f × %s = %s", bytes(once), most, bytes(each),
+			unit.Bytes(worst)), Source: "arithmetic"},
 		{Ask: "Is there that much memory?", Answer: fmt.Sprintf("%s %s", whose, bytes(all)), Source: "host"},
 	}
 	return []finding.Finding{f}

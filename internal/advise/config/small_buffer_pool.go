@@ -17,8 +17,8 @@ const (
 	mostOfMemory   = 0.75 // of the memory that a pool may take; the rest is for sessions, the kernel and other programs
 )
 
-// smallBufferPool finds a pool that is full and smaller than what the statements work on, with sessions that wait for pages. It counts
-// waits for reads and never a hit ratio: 99 % of a million requests a second are 10 000 reads.
+// smallBufferPool finds a pool that is full and smaller than what the statements work on, with sessions that wait for
+// pages. It counts waits for reads and never a hit ratio: 99 % of a million requests a second are 10 000 reads.
 func smallBufferPool(v *advise.View) []finding.Finding {
 	p, ok := readPool(v)
 	if !ok || p.misses < leastMisses || !p.full(v) {
@@ -33,28 +33,42 @@ func smallBufferPool(v *advise.View) []finding.Finding {
 		return nil
 	}
 	f := finding.Finding{
-		ID: finding.MakeID("small-buffer-pool", "innodb_buffer_pool_size"), Rule: "small-buffer-pool", Confidence: finding.Likely,
-		Subject:  finding.Subject{Variables: []string{"innodb_buffer_pool_size"}, Tables: w.tables[:min(len(w.tables), 5)]},
+		ID: finding.MakeID("small-buffer-pool", "innodb_buffer_pool_size"), Rule: "small-buffer-pool",
+		Confidence: finding.Likely,
+		Subject: finding.Subject{
+			Variables: []string{"innodb_buffer_pool_size"},
+			Tables:    w.tables[:min(len(w.tables), 5)],
+		},
 		Share:    share,
 		Severity: severity(share),
 		Explains: []string{advise.EffectPoolMisses, advise.EffectDiskReads},
 		Rests:    []string{advise.EffectPoolMisses},
 		Falsify:  "Disproved if Innodb_buffer_pool_reads per second does not fall once the larger pool has filled.",
-		Reference: "MySQL Reference Manual, Configuring InnoDB Buffer Pool Size; MariaDB Knowledge Base, InnoDB Buffer Pool. " +
+		Reference: "MySQL Reference Manual, Configuring InnoDB Buffer Pool Size; MariaDB Knowledge Base, InnoDB " +
+			"Buffer Pool. " +
 			"Rates of misses, because a ratio hides them.",
 	}
 	if measured && told && !w.all {
 		f.Confidence = finding.Certain
 	}
-	f.Title = fmt.Sprintf("%s of the statement time is waiting for pages that a buffer pool of %s does not hold: %s reads a second", unit.Percent(share), bytes(p.size), unit.Count(p.misses))
-	f.Cause = "The pool is full, and what the statements work on is larger: to read one page another one is evicted, which is read again later."
+	f.Title = fmt.Sprintf("%s of the statement time is waiting for pages that a buffer pool of %s does not hold: %s "+
+		"reads a second", unit.Percent(share), bytes(p.size), unit.Count(p.misses))
+	f.Cause = "The pool is full, and what the statements work on is larger: to read one page another one is evicted, " +
+		"which is read again later."
 	f.Evidence = poolEvidence(v, p, w, told, share, measured)
 	f.Against = poolAgainst(v, p, w, told, measured)
 	f.Unobserved = blindness(v, "file_io", "host")
 	f.Why = []finding.Reason{
-		{Ask: "Are pages read on demand?", Answer: fmt.Sprintf("%s a second", unit.Count(p.misses)), Source: "global_status"},
-		{Ask: "Is the pool full?", Answer: fmt.Sprintf("%s of %s pages are free, including those that the server always keeps free", unit.Count(p.free), unit.Count(p.total)), Source: "global_status"},
-		{Ask: "Do sessions wait for it?", Answer: fmt.Sprintf("%s of the statement time", unit.Percent(share)), Source: "file_io"},
+		{
+			Ask: "Are pages read on demand?", Answer: fmt.Sprintf("%s a second", unit.Count(p.misses)),
+			Source: "global_status",
+		},
+		{Ask: "Is the pool full?", Answer: fmt.Sprintf("%s of %s pages are free, including those that the server "+
+			"always keeps free", unit.Count(p.free), unit.Count(p.total)), Source: "global_status"},
+		{
+			Ask: "Do sessions wait for it?", Answer: fmt.Sprintf("%s of the statement time", unit.Percent(share)),
+			Source: "file_io",
+		},
 	}
 	want := 4 * p.size // nobody knows how large what is in use is: one step
 	why := "four times as much, because the size of the tables in use is unknown"
@@ -62,7 +76,8 @@ func smallBufferPool(v *advise.View) []finding.Finding {
 		want = max(round(uint64(poolSlack*float64(w.bytes))), p.size+p.size/4)
 		why = fmt.Sprintf("%s of tables × %.2f for page headers, undo and new rows", bytes(w.bytes), poolSlack)
 	}
-	f.Why = append(f.Why, finding.Reason{Ask: "How large should it be?", Answer: fmt.Sprintf("%s: %s", bytes(want), why), Source: "catalog"})
+	f.Why = append(f.Why, finding.Reason{Ask: "How large should it be?", Answer: fmt.Sprintf("%s: %s", bytes(want),
+		why), Source: "catalog"})
 	got := grow(v, &f, p, want)
 	if got == 0 {
 		return []finding.Finding{f}
@@ -74,12 +89,14 @@ func smallBufferPool(v *advise.View) []finding.Finding {
 	f.Share = share * covers
 	f.Gain = &finding.Gain{
 		What: "time per statement", Lo: 1 / (1 - 0.5*share*covers), Hi: 1 / (1 - min(0.98, share*covers)),
-		Text: fmt.Sprintf("Reads are %s of the time, and %s of what is missing would fit: that saves between half and all of that time.", unit.Percent(share), unit.Percent(covers)),
+		Text: fmt.Sprintf("Reads are %s of the time, and %s of what is missing would fit: that saves between half "+
+			"and all of that time.", unit.Percent(share), unit.Percent(covers)),
 	}
 	return []finding.Finding{f}
 }
 
-// grow says how the pool gets to the size, as far as there is memory, and returns what it becomes; 0 when there is no room worth the name.
+// grow says how the pool gets to the size, as far as there is memory, and returns what it becomes; 0 when there is no
+// room worth the name.
 func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 	all, group, known := memory(v)
 	whose := "the machine's"
@@ -93,16 +110,19 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 		}
 		f.Why = append(f.Why, finding.Reason{
 			Ask: "Is there memory for it?", Source: "host",
-			Answer: fmt.Sprintf("%s of %s %s may be the pool, less where less is available: at most %s", unit.Percent(mostOfMemory), whose, bytes(all), bytes(most)),
+			Answer: fmt.Sprintf("%s of %s %s may be the pool, less where less is available: at most %s",
+				unit.Percent(mostOfMemory), whose, bytes(all), bytes(most)),
 		})
 		if most < p.size+p.size/4 {
-			f.Suggestion = fmt.Sprintf("Give the server more memory, or read less: of %s %s no more than %s can be the pool.", whose, bytes(all), bytes(most))
+			f.Suggestion = fmt.Sprintf("Give the server more memory, or read less: of %s %s no more than %s can be "+
+				"the pool.", whose, bytes(all), bytes(most))
 			f.Cost = "Memory; nothing that is set on this server."
 			return 0
 		}
 		want = min(want, most/mib*mib)
 	} else {
-		f.Against = append(f.Against, fmt.Sprintf("How much memory the server has is unknown: %s must be free.", bytes(want)))
+		f.Against = append(f.Against, fmt.Sprintf("How much memory the server has is unknown: %s must be free.",
+			bytes(want)))
 	}
 	to, live, err := becomes(v, want)
 	if err != nil {
@@ -122,7 +142,8 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 	if to.Size != want {
 		f.Suggestion += fmt.Sprintf(" (Asked for %s, this server sets %s.)", bytes(want), bytes(to.Size))
 	}
-	f.Cost = fmt.Sprintf("%s of memory more. The pool fills as pages are read; until then reads continue.", bytes(to.Size-p.size))
+	f.Cost = fmt.Sprintf("%s of memory more. The pool fills as pages are read; until then reads continue.",
+		bytes(to.Size-p.size))
 	if n, ok := v.Variable("innodb_buffer_pool_instances"); ok && !v.MariaDB() {
 		f.Valid = fmt.Sprintf("MySQL and Percona Server round to chunk × instances (%s here).", n)
 	} else {
@@ -132,20 +153,24 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 }
 
 func poolEvidence(v *advise.View, p pool, w inUse, told bool, share float64, measured bool) (ev []finding.Evidence) {
-	ev = append(ev, fact("pages read on demand per second", p.misses, "1/s", fmt.Sprintf("< %d", leastMisses), "global_status",
+	ev = append(ev, fact("pages read on demand per second", p.misses, "1/s", fmt.Sprintf("< %d", leastMisses),
+		"global_status",
 		"%s pages a second were requested and not in the pool (Innodb_buffer_pool_reads).", unit.Count(p.misses)))
 	if sec, ok := p.waitSec.Get(); measured && ok {
-		text := fmt.Sprintf("Threads were in reads of data files for %s each second, %s of the statement time", unit.Seconds(sec), unit.Percent(share))
+		text := fmt.Sprintf("Threads were in reads of data files for %s each second, %s of the statement time",
+			unit.Seconds(sec), unit.Percent(share))
 		if n, ok := fileCalls(v, "wait/io/file/innodb/innodb_data_file", "read").Get(); ok && n > 0 {
 			text += fmt.Sprintf(": %s a read", unit.Seconds(sec/n))
 		}
 		ev = append(ev, fact("time in reads of data files", sec, "s/s", "", "file_io", "%s.", text))
 	} else {
 		ev = append(ev, fact("time in reads of data files, estimated", p.misses*guessedRead, "s/s", "", "global_status",
-			"The reads were not timed; at %s each they are %s of the statement time.", unit.Seconds(guessedRead), unit.Percent(share)))
+			"The reads were not timed; at %s each they are %s of the statement time.",
+			unit.Seconds(guessedRead), unit.Percent(share)))
 	}
 	if r, ok := v.Rate("dyno_server_io_read_bytes_total").Get(); ok {
-		ev = append(ev, fact("bytes read from the disk", r, "B/s", "", "process", "InnoDB read %s/s; %s/s of that came from the disk.", unit.Bytes(p.read), unit.Bytes(r)))
+		ev = append(ev, fact("bytes read from the disk", r, "B/s", "", "process",
+			"InnoDB read %s/s; %s/s of that came from the disk.", unit.Bytes(p.read), unit.Bytes(r)))
 	}
 	if told {
 		what := "The tables of the classes with the most time"
@@ -153,9 +178,11 @@ func poolEvidence(v *advise.View, p pool, w inUse, told bool, share float64, mea
 			what = "All tables of the users"
 		}
 		ev = append(ev, fact("size of the tables in use", float64(w.bytes), "B", fmt.Sprintf("≤ %d", p.size), "catalog",
-			"%s hold %s with their indexes (%s); the pool holds %s.", what, bytes(w.bytes), list(w.tables, 3), bytes(p.size)))
+			"%s hold %s with their indexes (%s); the pool holds %s.", what, bytes(w.bytes),
+			list(w.tables, 3), bytes(p.size)))
 	}
-	return append(ev, fact("free pages", p.free, "pages", "", "global_status", "%s of %s pages of the pool are free.", unit.Count(p.free), unit.Count(p.total)))
+	return append(ev, fact("free pages", p.free, "pages", "", "global_status", "%s of %s pages of the pool are free.",
+		unit.Count(p.free), unit.Count(p.total)))
 }
 
 func poolAgainst(v *advise.View, p pool, w inUse, told, measured bool) (out []string) {
@@ -170,10 +197,12 @@ func poolAgainst(v *advise.View, p pool, w inUse, told, measured bool) (out []st
 		out = append(out, "How long the reads take was not measured.")
 	}
 	if ahead, ok := v.Status("Innodb_buffer_pool_read_ahead").Get(); ok && ahead > p.misses {
-		out = append(out, fmt.Sprintf("%s pages a second came by read-ahead, which scans cause: an index may save more than memory.", unit.Count(ahead)))
+		out = append(out, fmt.Sprintf("%s pages a second came by read-ahead, which scans cause: an index may save "+
+			"more than memory.", unit.Count(ahead)))
 	}
 	if scanned, ok := v.Status("Handler_read_rnd_next").Get(); ok && scanned > 100*p.misses {
-		out = append(out, fmt.Sprintf("%s rows a second were read by scans: an index may save more than memory.", unit.Count(scanned)))
+		out = append(out, fmt.Sprintf("%s rows a second were read by scans: an index may save more than memory.",
+			unit.Count(scanned)))
 	}
 	return out
 }

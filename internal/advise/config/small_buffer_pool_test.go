@@ -9,9 +9,11 @@ import (
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
-// archive is a server that reads 400 MiB of rows through a pool of 128 MiB: 2000 misses a second, 1 ms each, half of the time.
+// archive is a server that reads 400 MiB of rows through a pool of 128 MiB: 2000 misses a second, 1 ms each, half of
+// the time.
 func archive(more ...func(*snap.Made)) *snap.Made {
-	m := snap.Build().Set("innodb_buffer_pool_size", "134217728").Set("innodb_page_size", "16384").Set("innodb_lru_scan_depth", "100").
+	m := snap.Build().Set("innodb_buffer_pool_size", "134217728").Set("innodb_page_size", "16384").
+		Set("innodb_lru_scan_depth", "100").
 		Exact("SELECT body FROM papers WHERE id = 7", 40_000, 0.001, 1, 1).Table("papers", 400_000)
 	m.Last().DataBytes, m.Last().IndexBytes = known.Of(uint64(400*mib)), known.Of(uint64(0))
 	status(m, "Innodb_buffer_pool_pages_total", 8192)
@@ -61,10 +63,12 @@ func drop(name string) func(*snap.Made) {
 func TestSmallBufferPool(t *testing.T) {
 	f := one(t, smallBufferPool, archive())
 	has(t, f, "innodb_buffer_pool_size = 480M") // 400 MiB × 1.15, rounded up
-	if f.Action == nil || f.Action.Kind != finding.SetVariable || f.Action.Value != "503316480" || f.Action.Undo != "SET GLOBAL innodb_buffer_pool_size = 134217728" || f.Restart {
+	if f.Action == nil || f.Action.Kind != finding.SetVariable || f.Action.Value != "503316480" ||
+		f.Action.Undo != "SET GLOBAL innodb_buffer_pool_size = 134217728" || f.Restart {
 		t.Errorf("action %+v, restart %v", f.Action, f.Restart)
 	}
-	if f.Confidence != finding.Certain || f.Severity != finding.Critical || f.Share < 0.45 || f.Share > 0.55 || len(f.Subject.Tables) != 1 {
+	if f.Confidence != finding.Certain || f.Severity != finding.Critical || f.Share < 0.45 || f.Share > 0.55 ||
+		len(f.Subject.Tables) != 1 {
 		t.Errorf("%s %s share %v about %v", f.Confidence, f.Severity, f.Share, f.Subject)
 	}
 
@@ -78,12 +82,17 @@ func TestSmallBufferPool(t *testing.T) {
 	}
 
 	// A server that cannot grow while it runs takes a restart.
-	f = one(t, smallBufferPool, archive(func(m *snap.Made) { m.MySQL("5.6.14").Set("innodb_buffer_pool_instances", "8") }))
+	f = one(t, smallBufferPool, archive(func(m *snap.Made) {
+		m.MySQL("5.6.14").Set("innodb_buffer_pool_instances", "8")
+	}))
 	if f.Action != nil || !f.Restart {
 		t.Errorf("5.6 grows while it runs: %+v", f.Action)
 	}
 	// So does one whose upper bound is in the way.
-	f = one(t, smallBufferPool, archive(func(m *snap.Made) { m.S.Target.Version = "11.8.6"; m.Set("innodb_buffer_pool_size_max", "134217728") }))
+	f = one(t, smallBufferPool, archive(func(m *snap.Made) {
+		m.S.Target.Version = "11.8.6"
+		m.Set("innodb_buffer_pool_size_max", "134217728")
+	}))
 	if f.Action != nil || !f.Restart {
 		t.Errorf("11.8 outgrows its bound: %+v", f.Action)
 	}
@@ -114,22 +123,28 @@ func TestSmallBufferPool(t *testing.T) {
 
 func TestSmallBufferPoolSilent(t *testing.T) {
 	silent(t, smallBufferPool, "nothing is seen", snap.Build())
-	silent(t, smallBufferPool, "a pool that still fills", archive(replace("mysql_global_status_innodb_buffer_pool_pages_free", 4000)))
-	silent(t, smallBufferPool, "tables that fit: they are read for the first time", archive(func(m *snap.Made) { m.Last().DataBytes = known.Of(uint64(100 * mib)) }))
+	silent(t, smallBufferPool, "a pool that still fills",
+		archive(replace("mysql_global_status_innodb_buffer_pool_pages_free", 4000)))
+	silent(t, smallBufferPool, "tables that fit: they are read for the first time",
+		archive(func(m *snap.Made) { m.Last().DataBytes = known.Of(uint64(100 * mib)) }))
 	silent(t, smallBufferPool, "few misses", archive(replace("mysql_global_status_innodb_buffer_pool_reads", 20)))
-	silent(t, smallBufferPool, "many misses that nobody waits for", archive(replace("mysql_perf_schema_file_events_seconds_total", 0.02)))
+	silent(t, smallBufferPool, "many misses that nobody waits for",
+		archive(replace("mysql_perf_schema_file_events_seconds_total", 0.02)))
 	silent(t, smallBufferPool, "no counter of misses", archive(drop("mysql_global_status_innodb_buffer_pool_reads")))
 	silent(t, smallBufferPool, "no window", archive(func(m *snap.Made) { m.S.To = m.S.From }))
 }
 
-// TestPartOfTheTime: the tables of a small part of the statement time are not those in use. What else runs may work on far more.
+// TestPartOfTheTime: the tables of a small part of the statement time are not those in use. What else runs may work on
+// far more.
 func TestPartOfTheTime(t *testing.T) {
 	m := archive(func(m *snap.Made) {
-		m.S.Classes[0].TimeSec, m.S.Classes[0].Count = 1, 1000 // a job on the only table whose class is large enough to be looked at
+		// a job on the only table whose class is large enough to be looked at
+		m.S.Classes[0].TimeSec, m.S.Classes[0].Count = 1, 1000
 		m.Last().DataBytes = known.Of(uint64(50 * mib))
 		for i := range 300 {
 			c := m.S.Classes[0]
-			c.ID, c.Schema, c.TimeSec, c.Count = strings.Repeat("0", 13)+string(rune('0'+i/100))+string(rune('0'+i/10%10))+string(rune('0'+i%10)), "tenant", 0.3, 300
+			c.ID, c.Schema, c.TimeSec, c.Count = strings.Repeat("0", 13)+string(rune('0'+i/100))+
+				string(rune('0'+i/10%10))+string(rune('0'+i%10)), "tenant", 0.3, 300
 			m.S.Classes = append(m.S.Classes, c)
 		}
 		m.Table("tenants", 4_000_000)

@@ -42,28 +42,43 @@ func smallLogBuffer(v *advise.View) []finding.Finding {
 	_, live := v.Variable("innodb_redo_log_capacity") // MySQL has both since 8.0
 	live = live || !v.MariaDB() && v.AtLeast(8, 0, 11)
 	f := finding.Finding{
-		ID: finding.MakeID("small-log-buffer", "innodb_log_buffer_size"), Rule: "small-log-buffer", Confidence: finding.Certain, Severity: finding.Warning,
+		ID: finding.MakeID("small-log-buffer", "innodb_log_buffer_size"), Rule: "small-log-buffer",
+		Confidence: finding.Certain, Severity: finding.Warning,
 		Subject: finding.Subject{Variables: []string{"innodb_log_buffer_size"}, Classes: classes},
 		Share:   share / 2, File: "my.cnf", Restart: !live,
-		Title: fmt.Sprintf("sessions wait %s times a minute for room in the log buffer of %s", unit.Count(60*waits), bytes(now)),
-		Cause: "What a transaction changes is logged in the buffer first. A large transaction, or many at a time, fill it before it is written, and then they wait until it is.",
+		Title: fmt.Sprintf("sessions wait %s times a minute for room in the log buffer of %s",
+			unit.Count(60*waits), bytes(now)),
+		Cause: "What a transaction changes is logged in the buffer first. A large transaction, or many at a time, " +
+			"fill it before it is written, and then they wait until it is.",
 		Evidence: []finding.Evidence{
-			fact("waits for the log buffer per second", waits, "1/s", fmt.Sprintf("< %.1f", leastLogWaits), "global_status", "Sessions waited %s times a second (Innodb_log_waits).", unit.Count(waits)),
-			fact("redo written per second", rate, "B/s", "", "global_status", "%s/s of log are written, the buffer's size every %s.", unit.Bytes(rate), unit.Seconds(float64(now)/max(1, rate))),
+			fact("waits for the log buffer per second", waits, "1/s", fmt.Sprintf("< %.1f", leastLogWaits),
+				"global_status", "Sessions waited %s times a second (Innodb_log_waits).", unit.Count(waits)),
+			fact("redo written per second", rate, "B/s", "", "global_status", "%s/s of log are written, the buffer's "+
+				"size every %s.", unit.Bytes(rate), unit.Seconds(float64(now)/max(1, rate))),
 		},
-		Falsify:    "Disproved if Innodb_log_waits keeps growing with the larger buffer: then the disk writes the log too slowly.",
-		Reference:  "MySQL Reference Manual, innodb_log_buffer_size and Innodb_log_waits; MariaDB Knowledge Base, InnoDB Redo Log.",
-		Setting:    []string{"innodb_log_buffer_size = " + size(want)},
-		Suggestion: fmt.Sprintf("Make the log buffer %s, %d seconds of what is logged now.", bytes(want), bufferSeconds),
-		Cost:       fmt.Sprintf("%s of memory, once.", bytes(want-now)),
-		Valid:      "Dynamic in MySQL from 8.0.11 on; MariaDB and older MySQL need a restart.",
-		Against:    []string{"The larger buffer does not make the disk faster: log that is written at the commit still has to be."},
+		Falsify: "Disproved if Innodb_log_waits keeps growing with the larger buffer: then the disk writes the " +
+			"log too slowly.",
+		Reference: "MySQL Reference Manual, innodb_log_buffer_size and Innodb_log_waits; MariaDB Knowledge Base, " +
+			"InnoDB Redo Log.",
+		Setting: []string{"innodb_log_buffer_size = " + size(want)},
+		Suggestion: fmt.Sprintf("Make the log buffer %s, %d seconds of what is logged now.",
+			bytes(want), bufferSeconds),
+		Cost:  fmt.Sprintf("%s of memory, once.", bytes(want-now)),
+		Valid: "Dynamic in MySQL from 8.0.11 on; MariaDB and older MySQL need a restart.",
+		Against: []string{"The larger buffer does not make the disk faster: log that is written at the commit " +
+			"still has to be."},
 		Why: []finding.Reason{
-			{Ask: "Do sessions wait for the buffer?", Answer: fmt.Sprintf("%s times a second", unit.Count(waits)), Source: "global_status"},
-			{Ask: "How long does it last?", Answer: fmt.Sprintf("%s ÷ %s/s = %s", bytes(now), unit.Bytes(rate), unit.Seconds(float64(now)/max(1, rate))), Source: "arithmetic"},
-			{Ask: "How large should it be?", Answer: fmt.Sprintf("%d s × %s/s, at least %s and four times as much: %s", bufferSeconds, unit.Bytes(rate), bytes(leastBuffer), bytes(want)), Source: "arithmetic"},
+			{
+				Ask: "Do sessions wait for the buffer?", Answer: fmt.Sprintf("%s times a second", unit.Count(waits)),
+				Source: "global_status",
+			},
+			{Ask: "How long does it last?", Answer: fmt.Sprintf("%s ÷ %s/s = %s", bytes(now), unit.Bytes(rate),
+				unit.Seconds(float64(now)/max(1, rate))), Source: "arithmetic"},
+			{Ask: "How large should it be?", Answer: fmt.Sprintf("%d s × %s/s, at least %s and four times as much: %s",
+				bufferSeconds, unit.Bytes(rate), bytes(leastBuffer), bytes(want)), Source: "arithmetic"},
 		},
-		Gain: &finding.Gain{What: "time of writing statements", Lo: 1, Hi: 2, Text: "How long each wait took is not counted; large transactions gain most."},
+		Gain: &finding.Gain{What: "time of writing statements", Lo: 1, Hi: 2, Text: "How long each wait took is not " +
+			"counted; large transactions gain most."},
 	}
 	if live {
 		f.Action = v.SetVariable("innodb_log_buffer_size", fmt.Sprint(want))

@@ -33,6 +33,9 @@ func TestSmallLogBufferSilent(t *testing.T) {
 	silent(t, smallLogBuffer, "nothing is seen", snap.Build())
 	silent(t, smallLogBuffer, "a wait now and then", waiting(replace("mysql_global_status_innodb_log_waits", 0.05)))
 	silent(t, smallLogBuffer, "much log and no waits", waiting(replace("mysql_global_status_innodb_log_waits", 0)))
-	silent(t, smallLogBuffer, "a buffer that is large already: the disk is too slow", waiting(func(m *snap.Made) { m.Set("innodb_log_buffer_size", "268435456") }))
-	silent(t, smallLogBuffer, "the size is not known", waiting(func(m *snap.Made) { m.Set("innodb_log_buffer_size", "") }))
+	silent(t, smallLogBuffer, "a buffer that is large already: the disk is too slow",
+		waiting(func(m *snap.Made) { m.Set("innodb_log_buffer_size", "268435456") }))
+	silent(t, smallLogBuffer, "the size is not known", waiting(func(m *snap.Made) {
+		m.Set("innodb_log_buffer_size", "")
+	}))
 }

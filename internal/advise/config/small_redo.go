@@ -11,8 +11,10 @@ import (
 
 // Thresholds of small-redo.
 const (
-	fullLog       = 0.6  // of the age that the server allows: about there it writes pages to make room, whatever else it has to do
-	shortLog      = 300  // seconds of writes; a page that is changed again and again is then written every few minutes at least
+	// of the age that the server allows: about there it writes pages to make room, whatever else it has to do
+	fullLog = 0.6
+	// seconds of writes; a page that is changed again and again is then written every few minutes at least
+	shortLog      = 300
 	veryShortLog  = 60   // seconds
 	leastPages    = 20   // pages written a second; fewer do not matter to any disk
 	hour          = 3600 // seconds
@@ -54,7 +56,8 @@ func readRedo(v *advise.View) (r redoLog, ok bool) {
 	r.source = "global_status"
 	var seen bool
 	if r.age, seen = peak(v, "mysql_global_status_innodb_checkpoint_age").Get(); !seen {
-		if r.age, seen = apart(v, "mysql_global_status_innodb_redo_log_current_lsn", "mysql_global_status_innodb_redo_log_checkpoint_lsn").Get(); !seen {
+		if r.age, seen = apart(v, "mysql_global_status_innodb_redo_log_current_lsn",
+			"mysql_global_status_innodb_redo_log_checkpoint_lsn").Get(); !seen {
 			r.age, seen = peak(v, "dyno_innodb_checkpoint_age_bytes").Get()
 			r.source = "innodb_status"
 		}
@@ -66,7 +69,10 @@ func readRedo(v *advise.View) (r redoLog, ok bool) {
 	if x, has := v.Gauge("Innodb_checkpoint_max_age").Get(); has && x > 0 {
 		r.limit = x
 	}
-	for _, x := range []known.Value[float64]{v.Status("Innodb_redo_log_current_lsn"), v.Status("Innodb_lsn_current"), v.Status("Innodb_os_log_written"), v.Rate("dyno_innodb_lsn_bytes_total")} {
+	for _, x := range []known.Value[float64]{
+		v.Status("Innodb_redo_log_current_lsn"), v.Status("Innodb_lsn_current"),
+		v.Status("Innodb_os_log_written"), v.Rate("dyno_innodb_lsn_bytes_total"),
+	} {
 		if n, has := x.Get(); has {
 			r.rate = n
 			return r, true
@@ -83,7 +89,8 @@ func apart(v *advise.View, ahead, behind string) known.Value[float64] {
 		return known.None[float64]()
 	}
 	most, at := known.None[float64](), 0
-	for _, p := range a.Points { // a series that stood still has its first and last point only: what it was before holds
+	for _, p := range a.Points {
+		// a series that stood still has its first and last point only: what it was before holds
 		for at+1 < len(b.Points) && b.Points[at+1].At <= p.At {
 			at++
 		}
@@ -94,7 +101,8 @@ func apart(v *advise.View, ahead, behind string) known.Value[float64] {
 	return most
 }
 
-// smallRedo finds a redo log that is full after seconds or minutes of writes, so that pages must be written to make room in it.
+// smallRedo finds a redo log that is full after seconds or minutes of writes, so that pages must be written to make
+// room in it.
 func smallRedo(v *advise.View) []finding.Finding {
 	r, ok := readRedo(v)
 	if !ok || r.rate <= 0 || r.age < fullLog*r.limit {
@@ -107,46 +115,62 @@ func smallRedo(v *advise.View) []finding.Finding {
 	}
 	share, classes := writes(v)
 	f := finding.Finding{
-		ID: finding.MakeID("small-redo", r.name), Rule: "small-redo", Confidence: finding.Certain, Severity: finding.Warning,
+		ID: finding.MakeID("small-redo", r.name), Rule: "small-redo", Confidence: finding.Certain,
+		Severity: finding.Warning,
 		Subject:  finding.Subject{Variables: []string{r.name}, Classes: classes},
 		Share:    share,
 		Explains: []string{advise.EffectCheckpoint, advise.EffectDiskWrites}, Rests: []string{advise.EffectCheckpoint},
-		Title: fmt.Sprintf("the redo log of %s holds %s of writes: %s pages a second are written to make room in it", bytes(r.capacity), unit.Seconds(holds), unit.Count(pages)),
-		Cause: "The log may be overwritten only where the changed pages are already in the data files. It is so small that pages have to be written soon after " +
-			"they were changed, are changed again, and are written again; when that does not keep up, every session that changes something waits.",
-		Falsify:   "Disproved if pages written per second and the time of writing statements stay as they are with the larger log.",
-		Reference: "MySQL Reference Manual, Optimizing InnoDB Redo Logging and Redo Log; MariaDB Knowledge Base, InnoDB Redo Log.",
-		File:      "my.cnf", Restart: !r.live,
+		Title: fmt.Sprintf("the redo log of %s holds %s of writes: %s pages a second are written to make room in it",
+			bytes(r.capacity), unit.Seconds(holds), unit.Count(pages)),
+		Cause: "The log may be overwritten only where the changed pages are already in the data files. It is so " +
+			"small that pages have to be written soon after " +
+			"they were changed, are changed again, and are written again; when that does not keep up, every session " +
+			"that changes something waits.",
+		Falsify: "Disproved if pages written per second and the time of writing statements stay as they are with " +
+			"the larger log.",
+		Reference: "MySQL Reference Manual, Optimizing InnoDB Redo Logging and Redo Log; MariaDB Knowledge Base, " +
+			"InnoDB Redo Log.",
+		File: "my.cnf", Restart: !r.live,
 	}
 	if holds > veryShortLog {
 		f.Severity = finding.Notice
 		f.Share *= 0.5
 	}
 	f.Evidence = []finding.Evidence{
-		fact("checkpoint age", r.age, "B", fmt.Sprintf("< %.0f", fullLog*r.limit), r.source, "The checkpoint age is %s; the log allows %s.", unit.Bytes(r.age), unit.Bytes(r.limit)),
-		fact("redo written per second", r.rate, "B/s", "", "global_status", "%s/s of changes are logged, so that the log holds %s.", unit.Bytes(r.rate), unit.Seconds(holds)),
-		fact("pages written per second", pages, "1/s", "", "global_status", "%s pages a second are written to the data files.", unit.Count(pages)),
+		fact("checkpoint age", r.age, "B", fmt.Sprintf("< %.0f", fullLog*r.limit), r.source,
+			"The checkpoint age is %s; the log allows %s.", unit.Bytes(r.age), unit.Bytes(r.limit)),
+		fact("redo written per second", r.rate, "B/s", "", "global_status", "%s/s of changes are logged, so that the "+
+			"log holds %s.", unit.Bytes(r.rate), unit.Seconds(holds)),
+		fact("pages written per second", pages, "1/s", "", "global_status", "%s pages a second are written to the "+
+			"data files.", unit.Count(pages)),
 	}
 	if dirty, ok := v.Gauge("Innodb_buffer_pool_pages_dirty").Get(); ok && pages > 0 {
 		f.Evidence = append(f.Evidence, fact("changed pages in the pool", dirty, "pages", "", "global_status",
-			"%s changed pages wait in the pool: at this rate each is written every %s.", unit.Count(dirty), unit.Seconds(dirty/pages)))
+			"%s changed pages wait in the pool: at this rate each is written every %s.", unit.Count(dirty),
+			unit.Seconds(dirty/pages)))
 	}
 	want, why := r.wanted(v)
 	f.Why = []finding.Reason{
-		{Ask: "Is the log full?", Answer: fmt.Sprintf("%s of what it allows", unit.Percent(r.age/r.limit)), Source: r.source},
-		{Ask: "How long does it last?", Answer: fmt.Sprintf("%s ÷ %s/s = %s", unit.Bytes(r.limit), unit.Bytes(r.rate), unit.Seconds(holds)), Source: "global_status"},
+		{
+			Ask: "Is the log full?", Answer: fmt.Sprintf("%s of what it allows", unit.Percent(r.age/r.limit)),
+			Source: r.source,
+		},
+		{Ask: "How long does it last?", Answer: fmt.Sprintf("%s ÷ %s/s = %s", unit.Bytes(r.limit), unit.Bytes(r.rate),
+			unit.Seconds(holds)), Source: "global_status"},
 		{Ask: "How long should it last?", Answer: why, Source: "arithmetic"},
 	}
 	if want == 0 {
 		f.Suggestion = fmt.Sprintf("Make room on the disk first, then enlarge the redo log: %s.", why)
 		f.Cost, f.Restart, f.File = "Disk.", false, ""
-		f.Against = []string{"What else grows on that disk is unknown: how much of it a log may take is for its owner to decide."}
+		f.Against = []string{"What else grows on that disk is unknown: how much of it a log may take is for its " +
+			"owner to decide."}
 		return []finding.Finding{f}
 	}
 	value := want / r.files
 	f.Setting = []string{r.name + " = " + size(value)}
 	f.Suggestion = fmt.Sprintf("Make the redo log %s: %s.", bytes(want), why)
-	f.Valid = "MySQL from 8.0.30 on (innodb_redo_log_capacity) and MariaDB from 10.9 on (innodb_log_file_size) change it while they run; older ones need a restart."
+	f.Valid = "MySQL from 8.0.30 on (innodb_redo_log_capacity) and MariaDB from 10.9 on (innodb_log_file_size) " +
+		"change it while they run; older ones need a restart."
 	if r.live {
 		f.Action = v.SetVariable(r.name, fmt.Sprint(value))
 		f.Suggestion += " It can be done while the server runs; keep it in my.cnf."
@@ -154,19 +178,23 @@ func smallRedo(v *advise.View) []finding.Finding {
 		f.Suggestion += " It needs a clean restart."
 	}
 	f.Cost = fmt.Sprintf("%s of disk. Recovery after a crash reads up to as much log.", bytes(want))
-	f.Against = []string{"How long recovery after a crash takes grows with the log; the gain is in what writes wait for, not in reads."}
+	f.Against = []string{"How long recovery after a crash takes grows with the log; the gain is in what writes wait " +
+		"for, not in reads."}
 	if c, ok := v.Status("Innodb_buffer_pool_wait_free").Get(); ok && c > 1 {
-		f.Against = append(f.Against, fmt.Sprintf("Pages are also written to make room in the pool (%s waits a second): the pool may be the tighter bound.", unit.Count(c)))
+		f.Against = append(f.Against, fmt.Sprintf("Pages are also written to make room in the pool (%s waits a "+
+			"second): the pool may be the tighter bound.", unit.Count(c)))
 	}
 	f.Gain = &finding.Gain{
 		What: "pages written for the same changes", Lo: 1, Hi: max(1, min(100, float64(want)*usableOfRedo/r.limit)),
-		Text: fmt.Sprintf("A page that is changed all the time is written every %s instead of every %s.", unit.Seconds(float64(want)*usableOfRedo/r.rate), unit.Seconds(holds)),
+		Text: fmt.Sprintf("A page that is changed all the time is written every %s instead of every %s.",
+			unit.Seconds(float64(want)*usableOfRedo/r.rate), unit.Seconds(holds)),
 	}
 	return []finding.Finding{f}
 }
 
-// wanted returns a size for the log and the reason in words: an hour of these writes, but not more than the pool, for more changed pages
-// than fit in there cannot wait, nor than a quarter of the free disk. It is 0 where that leaves nothing worth a change.
+// wanted returns a size for the log and the reason in words: an hour of these writes, but not more than the pool, for
+// more changed pages than fit in there cannot wait, nor than a quarter of the free disk. It is 0 where that leaves
+// nothing worth a change.
 func (r redoLog) wanted(v *advise.View) (uint64, string) {
 	anHour := uint64(r.rate * hour / usableOfRedo)
 	want := max(anHour, leastRedoGrow*r.capacity)

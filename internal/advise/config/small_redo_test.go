@@ -11,7 +11,8 @@ import (
 // writing is a server that logs 4 MiB/s into a log of 16 MiB, which is full.
 func writing(more ...func(*snap.Made)) *snap.Made {
 	m := snap.Build().Set("innodb_buffer_pool_size", "1073741824").Set("innodb_log_file_size", "16777216").
-		Exact("UPDATE papers SET body = 'x' WHERE id = 7", 10_000, 0.002, 1, 0).Exact("SELECT body FROM papers WHERE id = 7", 5_000, 0.001, 1, 1)
+		Exact("UPDATE papers SET body = 'x' WHERE id = 7", 10_000, 0.002, 1, 0).Exact("SELECT body FROM papers WHERE "+
+		"id = 7", 5_000, 0.001, 1, 1)
 	status(m, "Innodb_checkpoint_age", 12*mib)
 	status(m, "Innodb_checkpoint_max_age", 13*mib)
 	status(m, "Innodb_buffer_pool_pages_dirty", 2000)
@@ -25,7 +26,8 @@ func writing(more ...func(*snap.Made)) *snap.Made {
 func TestSmallRedo(t *testing.T) {
 	f := one(t, smallRedo, writing())
 	has(t, f, "innodb_log_file_size = 1G") // an hour is 18 GiB, the pool is 1 GiB
-	if f.Action == nil || f.Action.Variable != "innodb_log_file_size" || f.Action.Value != "1073741824" || f.Restart || f.Severity != finding.Warning {
+	if f.Action == nil || f.Action.Variable != "innodb_log_file_size" || f.Action.Value != "1073741824" || f.Restart ||
+		f.Severity != finding.Warning {
 		t.Errorf("action %+v, restart %v, %s", f.Action, f.Restart, f.Severity)
 	}
 	if f.Share < 0.75 || f.Share > 0.85 || len(f.Subject.Classes) != 1 {
@@ -47,7 +49,8 @@ func TestSmallRedo(t *testing.T) {
 	has(t, f, "innodb_redo_log_capacity = 1G")
 	old := func(m *snap.Made) { // two files, and nothing but the engine's own report tells the age
 		mysql(m)
-		m.MySQL("5.7.44").Set("innodb_redo_log_capacity", "").Set("innodb_log_file_size", "8388608").Set("innodb_log_files_in_group", "2")
+		m.MySQL("5.7.44").Set("innodb_redo_log_capacity", "").Set("innodb_log_file_size", "8388608").
+			Set("innodb_log_files_in_group", "2")
 		drop("mysql_global_status_innodb_redo_log_current_lsn")(m)
 		m.Gauge("dyno_innodb_checkpoint_age_bytes", 11*mib).Status("Innodb_os_log_written", 4*mib)
 	}
@@ -57,11 +60,15 @@ func TestSmallRedo(t *testing.T) {
 		t.Errorf("%s, restart %v", f.Title, f.Restart)
 	}
 	// Minutes are worth a word only.
-	if f = one(t, smallRedo, writing(replace("mysql_global_status_innodb_lsn_current", mib/8))); f.Severity != finding.Notice {
+	if f = one(t, smallRedo, writing(replace("mysql_global_status_innodb_lsn_current", mib/8))); f.Severity !=
+		finding.Notice {
 		t.Errorf("a log for two minutes is a %s", f.Severity)
 	}
 	// The disk has no room for what is wanted.
-	f = one(t, smallRedo, writing(func(m *snap.Made) { m.Gauge("node_filesystem_avail_bytes", 400*mib, "mountpoint", "/var/lib/mysql") }))
+	f = one(t, smallRedo, writing(func(m *snap.Made) {
+		m.Gauge("node_filesystem_avail_bytes", 400*mib,
+			"mountpoint", "/var/lib/mysql")
+	}))
 	if f.Setting[0] == "innodb_log_file_size = 1G" {
 		t.Error("takes all of the free disk")
 	}
@@ -70,7 +77,8 @@ func TestSmallRedo(t *testing.T) {
 // A full disk is not filled with log, and what the log really is counts.
 func TestSmallRedoRoom(t *testing.T) {
 	f := one(t, smallRedo, writing(func(m *snap.Made) {
-		m.Set("innodb_log_file_size", "1073741824").Set("innodb_buffer_pool_size", "68719476736").Gauge("node_filesystem_avail_bytes", 100*mib, "mountpoint", "/var/lib/mysql")
+		m.Set("innodb_log_file_size", "1073741824").Set("innodb_buffer_pool_size", "68719476736").
+			Gauge("node_filesystem_avail_bytes", 100*mib, "mountpoint", "/var/lib/mysql")
 		replace("mysql_global_status_innodb_checkpoint_max_age", 800*mib)(m)
 		replace("mysql_global_status_innodb_checkpoint_age", 780*mib)(m)
 	}))

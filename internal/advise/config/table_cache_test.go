@@ -27,16 +27,21 @@ func crowded(more ...func(*snap.Made)) *snap.Made {
 func TestTableCache(t *testing.T) {
 	f := one(t, tableCache, crowded())
 	has(t, f, "table_open_cache = 4000") // 400 tables × 10 sessions
-	if f.Action == nil || f.Action.Value != "4000" || f.Action.Undo != "SET GLOBAL table_open_cache = 100" || f.Confidence != finding.Certain {
+	if f.Action == nil || f.Action.Value != "4000" || f.Action.Undo != "SET GLOBAL table_open_cache = 100" ||
+		f.Confidence != finding.Certain {
 		t.Errorf("%+v %s", f.Action, f.Confidence)
 	}
-	has(t, one(t, tableCache, crowded(func(m *snap.Made) { m.Set("open_files_limit", "2171") })), "table_open_cache = 1000") // as far as descriptors reach
-	if f = one(t, tableCache, crowded(drop("mysql_global_status_table_open_cache_overflows"))); f.Confidence != finding.Likely {
+	// as far as descriptors reach
+	has(t, one(t, tableCache, crowded(func(m *snap.Made) { m.Set("open_files_limit", "2171") })),
+		"table_open_cache = 1000")
+	if f = one(t, tableCache, crowded(drop("mysql_global_status_table_open_cache_overflows"))); f.Confidence !=
+		finding.Likely {
 		t.Errorf("a server that does not count what is pushed out: %s", f.Confidence)
 	}
 }
 
-// Thousands of tables times hundreds of sessions are no size for a cache, and one that has all descriptors already cannot grow.
+// Thousands of tables times hundreds of sessions are no size for a cache, and one that has all descriptors already
+// cannot grow.
 func TestTableCacheBounded(t *testing.T) {
 	big := crowded(func(m *snap.Made) {
 		m.Set("table_open_cache", "4000").Set("open_files_limit", "1048576")
@@ -56,7 +61,8 @@ func TestTableCacheBounded(t *testing.T) {
 func TestTableCacheSilent(t *testing.T) {
 	silent(t, tableCache, "nothing is seen", snap.Build())
 	silent(t, tableCache, "a cache that fills after a start", crowded(replace("mysql_global_status_open_tables", 60)))
-	silent(t, tableCache, "opened for the first time, nobody is pushed out", crowded(replace("mysql_global_status_table_open_cache_overflows", 0)))
+	silent(t, tableCache, "opened for the first time, nobody is pushed out",
+		crowded(replace("mysql_global_status_table_open_cache_overflows", 0)))
 	silent(t, tableCache, "one in a thousand statements", crowded(replace("mysql_global_status_questions", 1e6)))
 	silent(t, tableCache, "a full cache without opens", crowded(replace("mysql_global_status_opened_tables", 0.5)))
 }

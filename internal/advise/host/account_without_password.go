@@ -43,11 +43,14 @@ func accountWithoutPassword(v *advise.View) []finding.Finding {
 	if outside > 0 {
 		f.Title += fmt.Sprintf(", %d of them from other machines", outside)
 	}
-	f.Evidence = append(f.Evidence, measured("accounts without a password", float64(len(open)), "", "0", "accounts", "Anyone can log in as %s.", names))
+	f.Evidence = append(f.Evidence, measured("accounts without a password", float64(len(open)), "", "0", "accounts",
+		"Anyone can log in as %s.", names))
 	if super > 0 {
-		f.Evidence = append(f.Evidence, measured("of these with all privileges", float64(super), "", "0", "accounts", "%d of them have all privileges.", super))
+		f.Evidence = append(f.Evidence, measured("of these with all privileges", float64(super), "", "0", "accounts",
+			"%d of them have all privileges.", super))
 	}
-	f.Suggestion = "Give each a password, or lock it: ALTER USER … IDENTIFIED BY …, or ALTER USER … ACCOUNT LOCK. Accounts of the machine's own users are safer with auth_socket (unix_socket)."
+	f.Suggestion = "Give each a password, or lock it: ALTER USER … IDENTIFIED BY …, or ALTER USER … ACCOUNT LOCK. " +
+		"Accounts of the machine's own users are safer with auth_socket (unix_socket)."
 	f.Cost = "Clients that log in without a password fail until they use it."
 	f.Reference = "https://dev.mysql.com/doc/refman/en/default-privileges.html"
 	return []finding.Finding{f}

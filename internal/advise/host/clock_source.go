@@ -19,13 +19,16 @@ func clockSource(v *advise.View) []finding.Finding {
 	f := about("clock-source", path+"current_clocksource")
 	f.Title = fmt.Sprintf("the clock is read from %s, which is slow", now)
 	f.Evidence = append(f.Evidence, is("clock source", now, "tsc or kvm-clock"))
-	f.Suggestion = "A server reads the clock several times for each statement, and with performance_schema for each wait; from the CPU's own counter that takes nanoseconds, from this source up to microseconds."
+	f.Suggestion = "A server reads the clock several times for each statement, and with performance_schema for each " +
+		"wait; from the CPU's own counter that takes nanoseconds, from this source up to microseconds."
 	f.Reference = "https://docs.kernel.org/timers/timekeeping.html"
 	if can := strings.Fields(v.Host.Settings[path+"available_clocksource"]); slices.Contains(can, "tsc") {
-		f.Suggestion += " Try the other: echo tsc > /sys/" + path + "current_clocksource, and check that the time stays right."
+		f.Suggestion += " Try the other: echo tsc > /sys/" + path + "current_clocksource, and check that the time " +
+			"stays right."
 		f.Setting, f.File = []string{"clocksource=tsc"}, "the kernel's command line"
 	} else {
-		f.Suggestion += " This machine offers no better one; the kernel log says why (a counter that differs between CPUs, or a host that hides it)."
+		f.Suggestion += " This machine offers no better one; the kernel log says why (a counter that differs between " +
+			"CPUs, or a host that hides it)."
 	}
 	return []finding.Finding{f}
 }

@@ -4,7 +4,8 @@ import "testing"
 
 func TestClockSource(t *testing.T) {
 	const now = "devices/system/clocksource/clocksource0/current_clocksource"
-	found(t, clockSource, kernel(machine(), now, "hpet"), "info: the clock is read from hpet, which is slow | clocksource=tsc")
+	found(t, clockSource, kernel(machine(), now, "hpet"), "info: the clock is read from hpet, which is slow | "+
+		"clocksource=tsc")
 	m := kernel(machine(), now, "acpi_pm")
 	m.S.Host.Settings["devices/system/clocksource/clocksource0/available_clocksource"] = "acpi_pm"
 	found(t, clockSource, m, "info: the clock is read from acpi_pm, which is slow")

@@ -36,13 +36,20 @@ func dirtyRatios(v *advise.View) []finding.Finding {
 	f := about("dirty-ratios", "vm.dirty_background_bytes", "vm.dirty_bytes")
 	f.Title = fmt.Sprintf("up to %s of dirty data may pile up before the kernel starts writeback", unit.Bytes(begins))
 	f.Evidence = append(f.Evidence,
-		is("vm.dirty_background_ratio", fmt.Sprintf("%.0f", ratio), ""), is("vm.dirty_background_bytes", fmt.Sprintf("%.0f", bytes), fmt.Sprintf("about %d", backgroundBytes)))
+		is("vm.dirty_background_ratio", fmt.Sprintf("%.0f", ratio), ""), is("vm.dirty_background_bytes",
+			fmt.Sprintf("%.0f", bytes), fmt.Sprintf("about %d", backgroundBytes)))
 	if d, ok := v.Last("node_memory_Dirty_bytes").Get(); ok {
-		f.Evidence = append(f.Evidence, measured("dirty pages", d, "B", "", "host", "%s wait to be written now.", unit.Bytes(d)))
+		f.Evidence = append(f.Evidence, measured("dirty pages", d, "B", "", "host",
+			"%s wait to be written now.", unit.Bytes(d)))
 	}
-	f.Suggestion = "What a server writes through the page cache (binary logs, temporary files, tables without O_DIRECT, dumps) is then written in long bursts that log syncs have to wait for. " +
-		"Start writeback early: at a quarter of what the disk writes in a second. Setting the bytes sets the ratios to 0, and vice versa."
-	f.Setting = []string{fmt.Sprintf("vm.dirty_background_bytes = %d", backgroundBytes), fmt.Sprintf("vm.dirty_bytes = %d", mostBytes)}
+	f.Suggestion = "What a server writes through the page cache (binary logs, temporary files, tables without " +
+		"O_DIRECT, dumps) is then written in long bursts that log syncs have to wait for. " +
+		"Start writeback early: at a quarter of what the disk writes in a second. Setting the bytes sets the ratios " +
+		"to 0, and vice versa."
+	f.Setting = []string{
+		fmt.Sprintf("vm.dirty_background_bytes = %d", backgroundBytes),
+		fmt.Sprintf("vm.dirty_bytes = %d", mostBytes),
+	}
 	f.File = sysctlFile
 	f.Cost = "More and smaller writes. To undo, set the ratios again, which clears the bytes."
 	f.Reference = "https://docs.kernel.org/admin-guide/sysctl/vm.html#dirty-background-bytes"

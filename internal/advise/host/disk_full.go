@@ -8,8 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// littleRoom is how much of a file system of that size should be free, bytes: with half of it, what Dyno leaves to others by default,
-// nothing is stored any more.
+// littleRoom is how much of a file system of that size should be free, bytes: with half of it, what Dyno leaves to
+// others by default, nothing is stored any more.
 func littleRoom(size float64) float64 { return max(size/10, min(4<<30, size*2/5)) }
 
 const (
@@ -31,18 +31,22 @@ func diskFull(v *advise.View) []finding.Finding {
 		return nil
 	}
 	f := about("disk-full", "datadir")
-	f.Title = fmt.Sprintf("the file system of the data directory has %s free of %s", unit.Bytes(room), unit.Bytes(float64(size)))
-	f.Suggestion = "Find out what grows: binary logs (SHOW BINARY LOGS; PURGE BINARY LOGS once the replicas have read them), " +
+	f.Title = fmt.Sprintf("the file system of the data directory has %s free of %s", unit.Bytes(room),
+		unit.Bytes(float64(size)))
+	f.Suggestion = "Find out what grows: binary logs (SHOW BINARY LOGS; PURGE BINARY LOGS once the replicas have " +
+		"read them), " +
 		"temporary and undo tablespaces, logs, other files of the same disk. Or enlarge the disk."
 	f.Cost = "None for the server."
 	who := "the server, and whatever else is on the same file system"
 	if shared {
 		f.Title += "; Dyno's home is on it, too"
 		f.Suggestion += " Dyno's home can move to another file system (DYNO_HOME). " +
-			"Dyno stores less with a smaller --max-size of dyno serve, and leaves more to the server with a larger --reserve."
+			"Dyno stores less with a smaller --max-size of dyno serve, and leaves more to the server with a larger " +
+			"--reserve."
 		who = "the server, and Dyno on the same file system"
 	}
-	f.Evidence = append(f.Evidence, measured("free space of the data directory", room, "B", "> "+unit.Bytes(least), "host_facts",
+	f.Evidence = append(f.Evidence, measured("free space of the data directory", room, "B",
+		"> "+unit.Bytes(least), "host_facts",
 		"%s of %s are free where the server's data are.", unit.Bytes(room), unit.Bytes(float64(size))))
 	if room < least/2 {
 		f.Severity, f.Confidence = finding.Warning, finding.Likely
@@ -51,11 +55,13 @@ func diskFull(v *advise.View) []finding.Finding {
 		}
 		f.Cause = "A server whose disk is full stops: writes wait or fail until there is room."
 		if shared {
-			f.Cause += " What Dyno stores takes room from the same file system; with its default reserve it has stopped storing by now."
+			f.Cause += " What Dyno stores takes room from the same file system; with its default reserve it has " +
+				"stopped storing by now."
 		}
 		f.Falsify = "Disproved if the free space does not shrink and the server needs no more of it."
 		f.Why = []finding.Reason{
-			{Ask: "Is there room for the server's data to grow?", Answer: unit.Bytes(room) + " are free", Source: "host_facts"},
+			{Ask: "Is there room for the server's data to grow?", Answer: unit.Bytes(room) +
+				" are free", Source: "host_facts"},
 			{Ask: "What uses it?", Answer: who, Source: "host_facts"},
 		}
 	}

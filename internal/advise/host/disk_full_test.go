@@ -10,7 +10,8 @@ import (
 // disk puts the data on a file system of so many GiB, of which so much is free.
 func disk(size, free float64, shared bool) *snap.Made {
 	m := machine()
-	m.S.Host.DatadirShared, m.S.Host.DatadirSize, m.S.Host.DatadirFree = shared, known.Of(uint64(size*(1<<30))), known.Of(uint64(free*(1<<30)))
+	m.S.Host.DatadirShared, m.S.Host.DatadirSize, m.S.Host.DatadirFree = shared, known.Of(uint64(size*(1<<30))),
+		known.Of(uint64(free*(1<<30)))
 	return m
 }
 

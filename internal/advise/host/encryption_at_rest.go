@@ -18,7 +18,10 @@ func encryptionAtRest(v *advise.View) []finding.Finding {
 			return
 		}
 		plain = append(plain, what)
-		ev = append(ev, finding.Evidence{What: variable, Expected: "ON", Source: "variables", Text: fmt.Sprintf("%s is %s.", variable, v.Variables[variable])})
+		ev = append(ev, finding.Evidence{
+			What: variable, Expected: "ON", Source: "variables",
+			Text: fmt.Sprintf("%s is %s.", variable, v.Variables[variable]),
+		})
 	}
 	for _, x := range []struct{ what, variable string }{
 		{"the redo log", "innodb_redo_log_encrypt"},
@@ -60,13 +63,15 @@ func encryptionAtRest(v *advise.View) []finding.Finding {
 	f.Title = "not encrypted on disk: " + strings.Join(plain, ", ")
 	f.Evidence = ev
 	if tables > 0 {
-		f.Evidence = append(f.Evidence, measured("tables with the encryption option", float64(encrypted), "tables", "", "tables", "%d of %d tables have the option.", encrypted, tables))
+		f.Evidence = append(f.Evidence, measured("tables with the encryption option", float64(encrypted), "tables", "",
+			"tables", "%d of %d tables have the option.", encrypted, tables))
 	}
 	if len(on) > 0 {
 		f.Against = []string{"Encrypted: " + strings.Join(on, ", ") + "."}
 	}
 	f.Unobserved = []string{"Unknown: whether the filesystem or the disk below is encrypted."}
-	f.Suggestion = "Where disks or backups may get into other hands, encrypt tables and logs, or the volume below them. Set up a keyring first: data are lost with their key."
+	f.Suggestion = "Where disks or backups may get into other hands, encrypt tables and logs, or the volume below " +
+		"them. Set up a keyring first: data are lost with their key."
 	f.Cost = "Some percent of CPU time for reading and writing, and a key to manage."
 	f.Reference = "https://dev.mysql.com/doc/refman/en/innodb-data-encryption.html"
 	return []finding.Finding{f}

@@ -18,16 +18,20 @@ func machine() *snap.Made {
 	m.S.Host.NUMANodes = known.Of(1)
 	m.S.Host.DatadirDev = "sda"
 	m.S.Host.Settings = map[string]string{
-		"vm.swappiness": "1", "vm.overcommit_memory": "0", "vm.dirty_background_ratio": "0", "vm.dirty_background_bytes": "67108864", "vm.zone_reclaim_mode": "0",
-		"kernel/mm/transparent_hugepage/enabled": "always [madvise] never", "block/sda/queue/scheduler": "none [mq-deadline] kyber bfq",
-		"meminfo/HugePages_Total": "0", "meminfo/HugePages_Free": "0", "meminfo/HugePages_Rsvd": "0", "meminfo/Hugepagesize": "2097152",
+		"vm.swappiness": "1", "vm.overcommit_memory": "0", "vm.dirty_background_ratio": "0",
+		"vm.dirty_background_bytes": "67108864", "vm.zone_reclaim_mode": "0",
+		"kernel/mm/transparent_hugepage/enabled": "always [madvise] never", "block/sda/queue/scheduler": "none " +
+			"[mq-deadline] kyber bfq",
+		"meminfo/HugePages_Total": "0", "meminfo/HugePages_Free": "0", "meminfo/HugePages_Rsvd": "0",
+		"meminfo/Hugepagesize": "2097152",
 		"devices/system/clocksource/clocksource0/current_clocksource":   "tsc",
 		"devices/system/clocksource/clocksource0/available_clocksource": "tsc kvm-clock",
 	}
 	m.S.Host.Limits = map[string]int64{"max_open_files": 20_000}
 	m.S.Host.Process = map[string]uint64{"vmrss": 4 << 30, "vmhwm": 4 << 30, "vmswap": 0, "hugetlbpages": 0}
 	m.Gauge("node_memory_SwapTotal_bytes", 4<<30).Rate("node_vmstat_pswpin", 0)
-	return m.Set("max_connections", "500").Set("table_open_cache", "4000").Set("innodb_buffer_pool_size", fmt.Sprint(4<<30))
+	return m.Set("max_connections", "500").Set("table_open_cache", "4000").Set("innodb_buffer_pool_size",
+		fmt.Sprint(4<<30))
 }
 
 // kernel sets one of the kernel's settings.
@@ -43,7 +47,8 @@ func found(t *testing.T, rule func(*advise.View) []finding.Finding, m *snap.Made
 	var told []string
 	for _, f := range got {
 		told = append(told, strings.Join(append([]string{string(f.Severity) + ": " + f.Title}, f.Setting...), " | "))
-		if f.Rule == "" || f.ID == "" || len(f.Evidence) == 0 || f.Suggestion == "" || f.Cost == "" || f.Confidence == "" {
+		if f.Rule == "" || f.ID == "" || len(f.Evidence) == 0 || f.Suggestion == "" ||
+			f.Cost == "" || f.Confidence == "" {
 			t.Errorf("incomplete: %+v", f)
 		}
 		if f.Severity != finding.Info && (f.Cause == "" || f.Falsify == "" || len(f.Why) == 0) {

@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// fromPool is the size of the buffer pool from which the tables of small pages are worth saving: 8 bytes for each 4096 in every process
-// that maps it, and misses of the TLB on each random access.
+// fromPool is the size of the buffer pool from which the tables of small pages are worth saving: 8 bytes for each 4096
+// in every process that maps it, and misses of the TLB on each random access.
 const fromPool = 8 << 30
 
 // hugePages finds large pages that are set aside and unused, and as a fact how many a large server would take.
@@ -27,18 +27,23 @@ func hugePages(v *advise.View) []finding.Finding {
 	want := pagesFor(peak, size)
 	f := about("huge-pages", name)
 	f.Reference = "https://docs.kernel.org/admin-guide/mm/hugetlbpage.html"
-	f.Evidence = append(f.Evidence, is("HugePages_Total", fmt.Sprintf("%.0f", total), ""), is("HugePages_Free", fmt.Sprintf("%.0f", free), ""))
+	f.Evidence = append(f.Evidence, is("HugePages_Total", fmt.Sprintf("%.0f", total), ""),
+		is("HugePages_Free", fmt.Sprintf("%.0f", free), ""))
 	mem, memKnown := v.Host.MemBytes.Get()
 	switch idle := (free - reserved) * size; {
 	case total > 0 && free >= 0.9*total && v.Host.Process["hugetlbpages"] == 0 && memKnown && idle >= 0.05*float64(mem):
 		f.Severity, f.Confidence = finding.Notice, finding.Certain
 		f.Title = fmt.Sprintf("%s are reserved as huge pages, and no program uses them", unit.Bytes(idle))
-		f.Cause = "Memory that is reserved as huge pages serves only programs that ask for such pages. The server does not, or was refused: its group and its limit of locked memory must allow it."
+		f.Cause = "Memory that is reserved as huge pages serves only programs that ask for such pages. The server " +
+			"does not, or was refused: its group and its limit of locked memory must allow it."
 		f.Falsify = "Disproved if another program takes the pages at times: then HugePages_Free falls."
-		f.Suggestion = "Have the server use them (large_pages = ON, its group in vm.hugetlb_shm_group, LimitMEMLOCK = infinity), or release the memory: sysctl -w vm.nr_hugepages=0."
-		f.Evidence = append(f.Evidence, measured("huge pages of the server", 0, "B", "> 0", "host_facts", "The server's process holds none."))
+		f.Suggestion = "Have the server use them (large_pages = ON, its group in vm.hugetlb_shm_group, LimitMEMLOCK " +
+			"= infinity), or release the memory: sysctl -w vm.nr_hugepages=0."
+		f.Evidence = append(f.Evidence, measured("huge pages of the server", 0, "B", "> 0", "host_facts",
+			"The server's process holds none."))
 		f.Setting, f.File = []string{name + " = 0"}, sysctlFile
-		f.Why = []finding.Reason{{Ask: "Are huge pages in use?", Answer: fmt.Sprintf("%.0f of %.0f are free", free, total), Source: "host_facts"}}
+		f.Why = []finding.Reason{{Ask: "Are huge pages in use?", Answer: fmt.Sprintf("%.0f of %.0f are free", free,
+			total), Source: "host_facts"}}
 		return []finding.Finding{f}
 	case total > 0 || v.On("large_pages") || v.Number("innodb_buffer_pool_size").Or(0) < fromPool || peak == 0:
 		return nil
@@ -46,7 +51,8 @@ func hugePages(v *advise.View) []finding.Finding {
 	f.Title = fmt.Sprintf("huge pages would hold the server in %d pages", want)
 	f.Evidence = append(f.Evidence, measured("peak memory of the server", peak, "B", "", "host_facts",
 		"At its peak the server held %s, which is %d pages of %s.", unit.Bytes(peak), want, unit.Bytes(size)))
-	f.Suggestion = "Worth a trial with a large pool: fewer TLB misses, smaller page tables, and memory that is never swapped. Set large_pages = ON in my.cnf and the number below, and measure."
+	f.Suggestion = "Worth a trial with a large pool: fewer TLB misses, smaller page tables, and memory that is never " +
+		"swapped. Set large_pages = ON in my.cnf and the number below, and measure."
 	f.Cost = "The memory then serves nothing else, and the server has to be restarted."
 	f.Setting, f.File, f.Restart = []string{fmt.Sprintf("%s = %d", name, want)}, sysctlFile, true
 	return []finding.Finding{f}

@@ -22,6 +22,7 @@ func TestHugePagesSilent(t *testing.T) {
 	m.S.Host.Process["hugetlbpages"] = 2 << 30
 	found(t, hugePages, m)
 	// Reserved pages are promised to somebody who has not touched them yet.
-	found(t, hugePages, kernel(kernel(kernel(machine(), "meminfo/HugePages_Total", "1024"), "meminfo/HugePages_Free", "1024"), "meminfo/HugePages_Rsvd", "1000"))
+	found(t, hugePages, kernel(kernel(kernel(machine(), "meminfo/HugePages_Total", "1024"), "meminfo/HugePages_Free",
+		"1024"), "meminfo/HugePages_Rsvd", "1000"))
 	found(t, hugePages, machine().Set("innodb_buffer_pool_size", fmt.Sprint(uint64(12<<30))).Set("large_pages", "ON"))
 }

@@ -26,8 +26,10 @@ func ioScheduler(v *advise.View) []finding.Finding {
 	f := about("io-scheduler", path)
 	f.Title = fmt.Sprintf("the disk of the data has the scheduler %s", now)
 	f.Evidence = append(f.Evidence, is("scheduler of "+v.Host.DatadirDev, now, want))
-	f.Suggestion = fmt.Sprintf("It shares the disk fairly between programs and waits for more requests of the same one, which slows a server with many threads. Try %s: echo %s > /sys/%s.", want, want, path)
-	f.Setting = []string{fmt.Sprintf(`ACTION=="add|change", KERNEL=="%s", ATTR{queue/scheduler}="%s"`, v.Host.DatadirDev, want)}
+	f.Suggestion = fmt.Sprintf("It shares the disk fairly between programs and waits for more requests of the same "+
+		"one, which slows a server with many threads. Try %s: echo %s > /sys/%s.", want, want, path)
+	f.Setting = []string{fmt.Sprintf(`ACTION=="add|change", KERNEL=="%s", ATTR{queue/scheduler}="%s"`,
+		v.Host.DatadirDev, want)}
 	f.File = "/etc/udev/rules.d/60-scheduler.rules"
 	f.Reference = "https://docs.kernel.org/block/switching-sched.html"
 	return []finding.Finding{f}

@@ -25,7 +25,10 @@ func kernelRules() []advise.Rule {
 		{Name: "transparent-huge-pages", Doc: "transparent huge pages", Find: transparentHugePages},
 		{Name: "io-scheduler", Doc: "the order in which requests reach the disk", Find: ioScheduler},
 		{Name: "numa", Doc: "memory of one node that fills first", Find: numa},
-		{Name: "disk-full", Doc: "a full or nearly full disk of the data directory, shared with Dyno or not", Find: diskFull},
+		{
+			Name: "disk-full", Doc: "a full or nearly full disk of the data directory, shared with Dyno or not",
+			Find: diskFull,
+		},
 		{Name: "clock-source", Doc: "a clock that is slow to read", Find: clockSource},
 	}
 }
@@ -33,8 +36,9 @@ func kernelRules() []advise.Rule {
 // about returns a finding about a setting of the machine, as a fact until something shows that it hurts.
 func about(rule string, subject ...string) finding.Finding {
 	return finding.Finding{
-		Rule: rule, ID: finding.MakeID(rule, subject...), Severity: finding.Info, Confidence: finding.Likely, Subject: finding.Subject{Variables: subject},
-		Valid: "Linux", Cost: "None known; set the old value to undo.",
+		Rule: rule, ID: finding.MakeID(rule, subject...), Severity: finding.Info, Confidence: finding.Likely,
+		Subject: finding.Subject{Variables: subject},
+		Valid:   "Linux", Cost: "None known; set the old value to undo.",
 	}
 }
 
@@ -59,7 +63,10 @@ func chosen(s string) string {
 
 // is is the evidence that a setting has a value.
 func is(name, value, expected string) finding.Evidence {
-	e := finding.Evidence{What: name, Expected: expected, Source: "host_facts", Text: fmt.Sprintf("%s is %s.", name, value)}
+	e := finding.Evidence{
+		What: name, Expected: expected, Source: "host_facts",
+		Text: fmt.Sprintf("%s is %s.", name, value),
+	}
 	if n, err := strconv.ParseFloat(value, 64); err == nil {
 		e.Value = known.Of(n)
 	}
@@ -68,5 +75,8 @@ func is(name, value, expected string) finding.Evidence {
 
 // measured is the evidence of a figure.
 func measured(what string, value float64, unit, expected, source, format string, a ...any) finding.Evidence {
-	return finding.Evidence{What: what, Value: known.Of(value), Unit: unit, Expected: expected, Source: source, Text: fmt.Sprintf(format, a...)}
+	return finding.Evidence{
+		What: what, Value: known.Of(value), Unit: unit, Expected: expected, Source: source,
+		Text: fmt.Sprintf(format, a...),
+	}
 }

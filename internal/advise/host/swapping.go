@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	// swapIn is how many pages a second must come back from the swap: each is a wait for the disk in the middle of something that should
-	// have been in memory.
+	// swapIn is how many pages a second must come back from the swap: each is a wait for the disk in the middle of
+	// something that should have been in memory.
 	swapIn = 20.0
 	// swapped is the part of the server's memory that must lie in the swap for the pages to be its own.
 	swapped = 0.005
-	// lowSwappiness keeps the kernel from swapping a server out in favour of its page cache, and still lets it where memory is short.
+	// lowSwappiness keeps the kernel from swapping a server out in favour of its page cache, and still lets it where
+	// memory is short.
 	lowSwappiness = 10
 )
 
@@ -32,13 +33,19 @@ func swapping(v *advise.View) []finding.Finding {
 	own, rss := float64(v.Host.Process["vmswap"]), float64(v.Host.Process["vmrss"])
 	if seen && in >= swapIn && own > 0 && own >= swapped*(own+rss) {
 		f.Severity, f.Confidence = finding.Warning, finding.Likely
-		f.Title = fmt.Sprintf("%s of the server's memory is in swap, and the machine reads %s back", unit.Bytes(own), unit.Rate(in, "pages/s"))
-		f.Cause = "The server and the other programs of the machine need more memory than there is. A page of the buffer pool that comes from swap is as slow as one from its file, and stops a thread that may hold locks."
-		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", "host_facts", "%s of the server's memory is in swap.", unit.Bytes(own)),
-			measured("pages read from swap", in, "1/s", fmt.Sprintf("< %.0f", swapIn), "host", "The machine read %s from swap.", unit.Rate(in, "pages/s")))
-		f.Against = append(f.Against, "The pages read may be of other programs: the kernel counts them for the machine.")
+		f.Title = fmt.Sprintf("%s of the server's memory is in swap, and the machine reads %s back", unit.Bytes(own),
+			unit.Rate(in, "pages/s"))
+		f.Cause = "The server and the other programs of the machine need more memory than there is. A page of the " +
+			"buffer pool that comes from swap is as slow as one from its file, and stops a thread that may hold locks."
+		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", "host_facts",
+			"%s of the server's memory is in swap.", unit.Bytes(own)),
+			measured("pages read from swap", in, "1/s", fmt.Sprintf("< %.0f", swapIn), "host",
+				"The machine read %s from swap.", unit.Rate(in, "pages/s")))
+		f.Against = append(f.Against,
+			"The pages read may be of other programs: the kernel counts them for the machine.")
 		f.Falsify = "Disproved if the server's own major faults do not grow while pages are read."
-		f.Suggestion = "Give the buffer pool or the sessions less memory, or the machine more; then make the kernel keep what is in use."
+		f.Suggestion = "Give the buffer pool or the sessions less memory, or the machine more; then make the kernel " +
+			"keep what is in use."
 		f.Share, f.Explains = 0.3, []string{advise.EffectMemory}
 		f.Why = []finding.Reason{
 			{Ask: "Is the server's memory in swap?", Answer: unit.Bytes(own) + " of it", Source: "host_facts"},
@@ -49,7 +56,8 @@ func swapping(v *advise.View) []finding.Finding {
 	} else {
 		f.Title = fmt.Sprintf("vm.swappiness is %.0f: the kernel may swap the server out to keep its page cache", s)
 		f.Suggestion = "A server with its own cache needs its memory kept."
-		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", "host_facts", "%s of the server's memory is in swap now.", unit.Bytes(own)))
+		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", "host_facts",
+			"%s of the server's memory is in swap now.", unit.Bytes(own)))
 	}
 	if known {
 		f.Evidence = append(f.Evidence, is(name, fmt.Sprintf("%.0f", s), "1 to 10"))

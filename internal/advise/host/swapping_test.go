@@ -7,8 +7,10 @@ func TestSwapping(t *testing.T) {
 	m.S.Series = m.S.Series[:len(m.S.Series)-2] // the quiet counter of the machine goes
 	m.Rate("node_vmstat_pswpin", 500)
 	m.S.Host.Process["vmswap"] = 1 << 30
-	found(t, swapping, m, "warning: 1 GiB of the server's memory is in swap, and the machine reads 500 pages/s back | vm.swappiness = 1")
-	found(t, swapping, kernel(machine(), "vm.swappiness", "60"), "info: vm.swappiness is 60: the kernel may swap the server out to keep its page cache | vm.swappiness = 1")
+	found(t, swapping, m, "warning: 1 GiB of the server's memory is in swap, and the machine reads 500 pages/s back "+
+		"| vm.swappiness = 1")
+	found(t, swapping, kernel(machine(), "vm.swappiness", "60"), "info: vm.swappiness is 60: the kernel may swap the "+
+		"server out to keep its page cache | vm.swappiness = 1")
 }
 
 func TestSwappingSilent(t *testing.T) {

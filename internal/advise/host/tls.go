@@ -25,22 +25,32 @@ func tls(v *advise.View) []finding.Finding {
 	f := about("tls", "require_secure_transport")
 	f.Valid, f.Confidence = "", finding.Certain
 	have, told := v.Variable("have_ssl")
-	if told && !strings.EqualFold(have, "YES") || !told && cert == "" { // MariaDB from 11.4 on makes itself a certificate
+	if told && !strings.EqualFold(have, "YES") || !told && cert == "" {
+		// MariaDB from 11.4 on makes itself a certificate
 		f.Title = "connections over the network cannot be encrypted"
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "ssl_cert", Expected: "a certificate", Source: "variables", Text: "The server has no certificate."})
-		f.Suggestion = "Give the server a certificate and its key (ssl_cert, ssl_key), then require TLS account by account: ALTER USER … REQUIRE SSL."
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "ssl_cert", Expected: "a certificate",
+			Source: "variables", Text: "The server has no certificate.",
+		})
+		f.Suggestion = "Give the server a certificate and its key (ssl_cert, ssl_key), then require TLS account by " +
+			"account: ALTER USER … REQUIRE SSL."
 		f.Restart = true
 	} else {
 		f.Title = "connections over the network may go unencrypted"
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "require_secure_transport", Expected: "ON", Source: "variables", Text: "The server has a certificate, and does not require clients to use it."})
-		f.Suggestion = "Once all clients support TLS: SET GLOBAL require_secure_transport = ON. Connections over the socket stay as they are."
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "require_secure_transport", Expected: "ON",
+			Source: "variables", Text: "The server has a certificate, and does not require clients to use it.",
+		})
+		f.Suggestion = "Once all clients support TLS: SET GLOBAL require_secure_transport = ON. Connections over the " +
+			"socket stay as they are."
 		f.Setting, f.File = []string{"require_secure_transport = ON"}, "my.cnf"
 		if _, has := v.Variable("require_secure_transport"); !has {
 			f.Setting, f.File = nil, ""
 			f.Suggestion = "Require TLS account by account: ALTER USER … REQUIRE SSL."
 		}
 	}
-	f.Cost = "Clients without TLS are refused; a new connection costs some milliseconds of CPU more, an open one little."
+	f.Cost = "Clients without TLS are refused; a new connection costs some milliseconds of CPU more, an open one " +
+		"little."
 	f.Reference = "https://dev.mysql.com/doc/refman/en/using-encrypted-connections.html"
 	return []finding.Finding{f}
 }

@@ -8,13 +8,16 @@ func TestTransparentHugePages(t *testing.T) {
 	}
 	m := machine()
 	m.S.Host.Settings = always()
-	found(t, transparentHugePages, m, "info: the kernel uses transparent huge pages everywhere (transparent_hugepage always) | transparent_hugepage=madvise")
+	found(t, transparentHugePages, m, "info: the kernel uses transparent huge pages everywhere (transparent_hugepage "+
+		"always) | transparent_hugepage=madvise")
 	m = machine().Rate("node_vmstat_compact_stall", 40).Gauge("dyno_server_huge_pages_bytes", 1<<30)
 	m.S.Host.Settings = always()
-	found(t, transparentHugePages, m, "notice: programs stop 40 times/s while the kernel makes room for huge pages | transparent_hugepage=madvise")
+	found(t, transparentHugePages, m, "notice: programs stop 40 times/s while the kernel makes room for huge pages | "+
+		"transparent_hugepage=madvise")
 }
 
 func TestTransparentHugePagesSilent(t *testing.T) {
 	found(t, transparentHugePages, machine().Rate("node_vmstat_compact_stall", 40)) // madvise
-	found(t, transparentHugePages, kernel(machine(), "kernel/mm/transparent_hugepage/enabled", "always madvise [never]"))
+	found(t, transparentHugePages, kernel(machine(), "kernel/mm/transparent_hugepage/enabled",
+		"always madvise [never]"))
 }

@@ -34,8 +34,10 @@ func build() *made {
 	for _, n := range []string{"global_status", "digests", "statement_samples", "process", "host"} {
 		m.s.Sources = append(m.s.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: window})
 	}
-	m.rate("dyno_server_cpu_seconds_total", 1.7, "mode", "user").rate("dyno_server_cpu_seconds_total", 0.2, "mode", "system")
-	m.rate("node_cpu_seconds_total", 1.8, "mode", "user").rate("node_cpu_seconds_total", 0.19, "mode", "idle").rate("node_cpu_seconds_total", 0.01, "mode", "iowait")
+	m.rate("dyno_server_cpu_seconds_total", 1.7, "mode", "user").rate("dyno_server_cpu_seconds_total", 0.2, "mode",
+		"system")
+	m.rate("node_cpu_seconds_total", 1.8, "mode", "user").rate("node_cpu_seconds_total", 0.19, "mode", "idle").
+		rate("node_cpu_seconds_total", 0.01, "mode", "iowait")
 	m.rate("dyno_server_io_read_bytes_total", 0)
 	return m
 }
@@ -44,7 +46,10 @@ func build() *made {
 func (m *made) rate(name string, perSec float64, labels ...string) *made {
 	x := metric.Series{Name: name, Labels: metric.L(labels...), Kind: metric.Counter}
 	for i := range window + 1 {
-		x.Points = append(x.Points, metric.Point{At: m.s.From.UnixMilli() + int64(i)*1000, Value: 1000 + perSec*float64(i)})
+		x.Points = append(x.Points, metric.Point{
+			At:    m.s.From.UnixMilli() + int64(i)*1000,
+			Value: 1000 + perSec*float64(i),
+		})
 	}
 	m.s.Series = append(m.s.Series, x)
 	return m
@@ -69,8 +74,10 @@ func (m *made) saturated() *made {
 func (m *made) exact(sql string, calls uint64, sec float64, examined, sent uint64, more ...func(*class.Class)) *made {
 	fp := sqltext.Fingerprint(sql)
 	c := class.Class{
-		ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: calls, TimeSec: float64(calls) * sec,
-		Examined: known.Of(calls * examined), RowsSent: known.Of(calls * sent), Affected: known.Of(uint64(0)), Example: sql,
+		ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: calls,
+		TimeSec:  float64(calls) * sec,
+		Examined: known.Of(calls * examined), RowsSent: known.Of(calls * sent), Affected: known.Of(uint64(0)),
+		Example:   sql,
 		FullScans: known.Of(uint64(0)), NoIndex: known.Of(uint64(0)), FullJoins: known.Of(uint64(0)),
 	}
 	for _, f := range more {
@@ -83,7 +90,10 @@ func (m *made) exact(sql string, calls uint64, sec float64, examined, sent uint6
 // sampled adds a class seen by looking.
 func (m *made) sampled(sql string, sec float64, more ...func(*class.Class)) *made {
 	fp := sqltext.Fingerprint(sql)
-	c := class.Class{ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.Processlist, Sampled: true, Count: 20, TimeSec: sec, Example: sql}
+	c := class.Class{
+		ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.Processlist, Sampled: true,
+		Count: 20, TimeSec: sec, Example: sql,
+	}
 	for _, f := range more {
 		f(&c)
 	}
@@ -98,7 +108,10 @@ func (m *made) plan(steps ...explain.Step) *made {
 }
 
 func all(table string, rows float64, possible ...string) explain.Step {
-	return explain.Step{SelectType: "SIMPLE", Table: table, Access: "ALL", Rows: rows, PossibleKeys: possible, Extra: []string{"Using where"}}
+	return explain.Step{
+		SelectType: "SIMPLE", Table: table, Access: "ALL", Rows: rows, PossibleKeys: possible,
+		Extra: []string{"Using where"},
+	}
 }
 
 // table adds a table shop.NAME with a primary key id; columns are "name type bytes".
@@ -106,7 +119,10 @@ func (m *made) table(name string, rows uint64, columns ...schema.Column) *made {
 	t := schema.Table{
 		Ref: schema.Ref{Schema: "shop", Table: name}, Engine: "InnoDB", RowFormat: "Dynamic", Rows: known.Of(rows),
 		Columns: append([]schema.Column{col("id", "bigint", 8)}, columns...),
-		Indexes: []schema.Index{{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: "id", Cardinality: known.Of(rows)}}}},
+		Indexes: []schema.Index{{
+			Name: "PRIMARY", Unique: true, Type: "BTREE",
+			Parts: []schema.IndexPart{{Column: "id", Cardinality: known.Of(rows)}},
+		}},
 	}
 	m.s.Tables = append(m.s.Tables, t)
 	return m
@@ -146,5 +162,6 @@ func (m *made) lose(name string, state snapshot.SourceState, reason, fix string)
 }
 
 func orders(m *made, rows uint64) *made {
-	return m.table("orders", rows, col("customer", "int", 4), col("status", "varchar", 80), col("created", "datetime", 5), col("note", "text", 65535), col("extra", "json", 0))
+	return m.table("orders", rows, col("customer", "int", 4), col("status", "varchar", 80),
+		col("created", "datetime", 5), col("note", "text", 65535), col("extra", "json", 0))
 }

@@ -71,7 +71,11 @@ func (b *block) wishFor(i int, inner bool) (wish, bool) {
 		}
 		*to = append(*to, c)
 	}
-	for _, op := range [][]sqlshape.Op{{sqlshape.Eq, sqlshape.IsNull}, {sqlshape.In}, {sqlshape.Range, sqlshape.LikePrefix}} {
+	for _, op := range [][]sqlshape.Op{
+		{sqlshape.Eq, sqlshape.IsNull},
+		{sqlshape.In},
+		{sqlshape.Range, sqlshape.LikePrefix},
+	} {
 		for _, p := range b.sh.Predicates {
 			if !slices.Contains(op, p.Op) || p.Join && !inner {
 				continue
@@ -111,9 +115,11 @@ func (b *block) wishFor(i int, inner bool) (wish, bool) {
 	})
 	if len(equal) > 1 {
 		if known == len(equal) {
-			w.Notes = append(w.Notes, "The equality columns are ordered with the most distinct values first, by the server's statistics.")
+			w.Notes = append(w.Notes, "The equality columns are ordered with the most distinct values first, by the "+
+				"server's statistics.")
 		} else {
-			w.Notes = append(w.Notes, "How selective each equality column is alone is unknown, so they are ordered by name: any order serves this statement.")
+			w.Notes = append(w.Notes, "How selective each equality column is alone is unknown, so they are ordered "+
+				"by name: any order serves this statement.")
 		}
 	}
 	cols := slices.Clone(equal)
@@ -174,7 +180,8 @@ func (w *wish) fit(t schema.Table, cols []schema.Column) bool {
 				break
 			}
 			p.Prefix, size = chars, chars*width
-			w.Notes = append(w.Notes, fmt.Sprintf("Of %s, which is %s, the first %d characters are indexed: a whole value can exceed the maximum key length.", c.Name, c.Type, chars))
+			w.Notes = append(w.Notes, fmt.Sprintf("Of %s, which is %s, the first %d characters are indexed: a whole "+
+				"value can exceed the maximum key length.", c.Name, c.Type, chars))
 			w.Sorted = false
 		}
 		if w.Bytes+size > limit {
@@ -193,7 +200,9 @@ func (w *wish) fit(t schema.Table, cols []schema.Column) bool {
 
 // conditions reports whether a column of that name is among those that stand for conditions.
 func (w wish) conditions(name string) bool {
-	return slices.ContainsFunc(w.Parts[:w.Cond], func(p schema.IndexPart) bool { return strings.EqualFold(p.Column, name) })
+	return slices.ContainsFunc(w.Parts[:w.Cond], func(p schema.IndexPart) bool {
+		return strings.EqualFold(p.Column, name)
+	})
 }
 
 // inside reports whether an index holds all columns that stand for conditions, in whatever order.
@@ -233,8 +242,8 @@ func (b *block) owned(i, at int, name string) (schema.Column, bool) {
 	return c, ok && owner == i
 }
 
-// sortColumns returns the columns of ORDER BY when an index can give that order: all of this table, all in one direction,
-// those compared for equality left out, for they are all the same.
+// sortColumns returns the columns of ORDER BY when an index can give that order: all of this table, all in one
+// direction, those compared for equality left out, for they are all the same.
 //
 // Columns that run in different directions need an index whose parts do so, too: the first one runs upwards in it.
 func (b *block) sortColumns(i int, equal []schema.Column) (out []sorted) {
@@ -291,18 +300,22 @@ func (b *block) sortOnly(w wish, i int) (wish, bool) {
 		return w, false
 	}
 	w.Sorted = true
-	w.Notes = append(w.Notes, "The index has the order of ORDER BY: its first rows are the answer, the others need not be read.")
+	w.Notes = append(w.Notes, "The index has the order of ORDER BY: its first rows are the answer, the others need "+
+		"not be read.")
 	return w, w.fit(b.List[i], cols)
 }
 
-// pickRange chooses the one range that an index can use: the one that is the sort as well, else the narrower one. A range with two ends is
-// narrower than one that is open; else the column with more different values goes first.
-func (w *wish) pickRange(t schema.Table, ranges []schema.Column, bounded map[string]bool, order []sorted) schema.Column {
+// pickRange chooses the one range that an index can use: the one that is the sort as well, else the narrower one. A
+// range with two ends is narrower than one that is open; else the column with more different values goes first.
+func (w *wish) pickRange(t schema.Table, ranges []schema.Column, bounded map[string]bool,
+	order []sorted,
+) schema.Column {
 	if len(order) > 0 {
 		for _, r := range ranges {
 			if r.Name == order[0].Name {
 				if len(ranges) > 1 {
-					w.Notes = append(w.Notes, "An index can use one range: "+r.Name+" was taken, because rows come in its order as well; the other is checked row by row.")
+					w.Notes = append(w.Notes, "An index can use one range: "+r.Name+" was taken, because rows come "+
+						"in its order as well; the other is checked row by row.")
 				}
 				return r
 			}
@@ -329,18 +342,21 @@ func (w *wish) pickRange(t schema.Table, ranges []schema.Column, bounded map[str
 		case bounded[pick.Name] && !bounded[other.Name]:
 			why = ", which has two bounds and so finds fewer rows,"
 		case x > 0 && y > 0 && x != y:
-			why = fmt.Sprintf(", which has more different values (%s against %s),", unit.Count(float64(x)), unit.Count(float64(y)))
+			why = fmt.Sprintf(", which has more different values (%s against %s),", unit.Count(float64(x)),
+				unit.Count(float64(y)))
 		}
-		w.Notes = append(w.Notes, "An index can use one range: "+pick.Name+why+" was taken, the other is checked row by row.")
+		w.Notes = append(w.Notes, "An index can use one range: "+pick.Name+why+" was taken, the other is checked row "+
+			"by row.")
 	}
 	return pick
 }
 
-// cover appends the other columns that the statement reads of table i, so that the index alone answers it. It is false when it reads all of
-// them, more than coverColumns or coverBytes of them, or when not all that it reads is known.
+// cover appends the other columns that the statement reads of table i, so that the index alone answers it. It is false
+// when it reads all of them, more than coverColumns or coverBytes of them, or when not all that it reads is known.
 func (b *block) cover(w wish, i int) (wish, bool) {
 	t, sh := b.List[i], b.sh
-	if sh.Star || sh.Kind != sqlshape.Select || sh.Locking || len(sh.Reads) == 0 || w.Covers > 0 || len(sh.Tables) != 1 {
+	if sh.Star || sh.Kind != sqlshape.Select || sh.Locking || len(sh.Reads) == 0 ||
+		w.Covers > 0 || len(sh.Tables) != 1 {
 		return w, false
 	}
 	for _, p := range w.Parts {
@@ -383,12 +399,15 @@ func (b *block) cover(w wish, i int) (wish, bool) {
 		return w, false
 	}
 	w.Parts, w.Columns, w.Bytes = parts, cols, w.Bytes+bytes
-	w.Notes = append(slices.Clip(w.Notes), fmt.Sprintf("%s at the end: the index then holds all that the statement reads, and no row has to be looked up in the table. Before the others it would only cover, not narrow the search.",
+	w.Notes = append(slices.Clip(w.Notes), fmt.Sprintf("%s at the end: the index then holds all that the statement "+
+		"reads, and no row has to be looked up in the table. Before the others it would only cover, not narrow the "+
+		"search.",
 		strings.Join(cols[len(cols)-w.Covers:], ", ")))
 	return w, true
 }
 
-// What a covering index may add: a few short columns. More makes the index as large as the table, and every change of them a write to it.
+// What a covering index may add: a few short columns. More makes the index as large as the table, and every change of
+// them a write to it.
 const (
 	coverColumns = 3
 	coverBytes   = 64
@@ -400,18 +419,22 @@ func serves(t schema.Table, x schema.Index, w wish) bool {
 	parts := x.Parts
 	if pk, ok := t.PrimaryKey(); ok && !x.Primary() && (t.Engine == "" || strings.EqualFold(t.Engine, "innodb")) {
 		for _, p := range pk.Parts {
-			if !slices.ContainsFunc(parts, func(q schema.IndexPart) bool { return strings.EqualFold(q.Column, p.Column) }) {
+			if !slices.ContainsFunc(parts, func(q schema.IndexPart) bool {
+				return strings.EqualFold(q.Column, p.Column)
+			}) {
 				parts = append(slices.Clip(parts), p)
 			}
 		}
 	}
-	if x.Type != "" && x.Type != "BTREE" && !(x.Type == "HASH" && len(w.Parts) == w.Equal && len(parts) == len(w.Parts)) {
+	if x.Type != "" && x.Type != "BTREE" && !(x.Type == "HASH" && len(w.Parts) == w.Equal &&
+		len(parts) == len(w.Parts)) {
 		return false
 	}
 	if len(parts) < len(w.Parts) {
 		return false
 	}
-	turned := len(w.Parts) > w.Equal && parts[w.Equal].Desc != w.Parts[w.Equal].Desc // an order can be read backwards as well
+	// an order can be read backwards as well
+	turned := len(w.Parts) > w.Equal && parts[w.Equal].Desc != w.Parts[w.Equal].Desc
 	for n, want := range w.Parts {
 		ok := false
 		if n < w.Equal {
@@ -447,8 +470,8 @@ func leads(t schema.Table, w wish) (schema.Index, bool) {
 	return schema.Index{}, false
 }
 
-// distinct returns the number of different values of a column by the statistics of an index that begins with it, or by a look at some rows;
-// 0 when nobody tells.
+// distinct returns the number of different values of a column by the statistics of an index that begins with it, or by
+// a look at some rows; 0 when nobody tells.
 func distinct(t schema.Table, col string) uint64 {
 	var n uint64
 	if c, ok := t.Column(col); ok && c.Sample != nil && c.Sample.Rows > 0 {
@@ -506,7 +529,8 @@ func stringType(c schema.Column) bool {
 	}
 }
 
-// turned reports whether the server turns a text column into numbers or times to compare it: an index on it is of no use then.
+// turned reports whether the server turns a text column into numbers or times to compare it: an index on it is of no
+// use then.
 func (b *block) turned(c schema.Column, p sqlshape.Predicate) bool {
 	if d := strings.ToLower(c.DataType); !strings.HasSuffix(d, "char") && !strings.HasSuffix(d, "text") {
 		return false
@@ -515,13 +539,15 @@ func (b *block) turned(c schema.Column, p sqlshape.Predicate) bool {
 		return p.Number
 	}
 	other, ok := b.Column(p.OtherTable, p.OtherColumn)
-	return ok && !stringType(other) && !strings.EqualFold(other.DataType, "enum") && !strings.EqualFold(other.DataType, "set") && indexable(other)
+	return ok && !stringType(other) && !strings.EqualFold(other.DataType, "enum") &&
+		!strings.EqualFold(other.DataType, "set") && indexable(other)
 }
 
 // indexable reports whether a plain index can look values of the type up.
 func indexable(c schema.Column) bool {
 	switch strings.ToLower(c.DataType) {
-	case "json", "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection", "vector":
+	case "json", "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+		"geometrycollection", "geomcollection", "vector":
 		return false
 	}
 	// MariaDB's JSON is a longtext with a check.
@@ -536,7 +562,8 @@ func charWidth(c schema.Column) int {
 		return 4
 	case cs == "utf8" || cs == "utf8mb3":
 		return 3
-	case cs == "ucs2" || cs == "gbk" || cs == "sjis" || cs == "big5" || cs == "cp932" || cs == "euckr" || cs == "gb2312":
+	case cs == "ucs2" || cs == "gbk" || cs == "sjis" || cs == "big5" || cs == "cp932" ||
+		cs == "euckr" || cs == "gb2312":
 		return 2
 	default:
 		return 3

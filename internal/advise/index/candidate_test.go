@@ -14,8 +14,17 @@ func TestWishForTexts(t *testing.T) {
 	column := func(name, dataType string) schema.Column {
 		return schema.Column{Name: name, DataType: dataType, Type: dataType, Charset: "latin1"}
 	}
-	calls := schema.Table{Ref: schema.Ref{Schema: "s", Table: "calls"}, Columns: []schema.Column{column("phone", "varchar"), column("note", "text"), column("state", "int"), column("kind", "enum")}}
-	lines := schema.Table{Ref: schema.Ref{Schema: "s", Table: "lines"}, Columns: []schema.Column{column("id", "int"), column("number", "char"), column("kind", "enum"), column("day", "date")}}
+	calls := schema.Table{
+		Ref: schema.Ref{Schema: "s", Table: "calls"},
+		Columns: []schema.Column{
+			column("phone", "varchar"), column("note", "text"), column("state", "int"),
+			column("kind", "enum"),
+		},
+	}
+	lines := schema.Table{Ref: schema.Ref{Schema: "s", Table: "lines"}, Columns: []schema.Column{
+		column("id", "int"),
+		column("number", "char"), column("kind", "enum"), column("day", "date"),
+	}}
 	f := func(sql, want string) {
 		t.Helper()
 		sh, err := sqlshape.Parse(sql)

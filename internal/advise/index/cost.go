@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// entryBytes is what InnoDB adds to each entry of a secondary index: the record header of 5 bytes and its share of the page's
-// directory and of the space that a sorted build leaves free (1/16).
+// entryBytes is what InnoDB adds to each entry of a secondary index: the record header of 5 bytes and its share of the
+// page's directory and of the space that a sorted build leaves free (1/16).
 const entryBytes = 8
 
 // gain compares the work before and after: rows read in order of the table against rows looked up through an index.
@@ -33,7 +33,8 @@ func gain(v *advise.View, x scan) *finding.Gain {
 		return nil
 	}
 	// A row found through a secondary index is looked up by its primary key and sent, which costs from 5 (in memory,
-	// neighbours) to 30 times (another page each) a row that a scan passes over; finding the place costs as much as some 10.
+	// neighbours) to 30 times (another page each) a row that a scan passes over; finding the place costs as much as
+	// some 10.
 	examined := x.rows
 	if all, _ := x.read(); all.OK() && !x.c.Sampled && x.c.Count > 0 {
 		examined = all.Or(0) / float64(x.c.Count)
@@ -52,11 +53,13 @@ func gain(v *advise.View, x scan) *finding.Gain {
 	if hi < 1.5 {
 		return nil
 	}
-	from := fmt.Sprintf("now %s rows are read per call, then about %s", unit.Count(examined), unit.Count(max(1, math.Round(wanted))))
+	from := fmt.Sprintf("now %s rows are read per call, then about %s", unit.Count(examined),
+		unit.Count(max(1, math.Round(wanted))))
 	if x.bound {
 		from += " at most"
 	}
-	return &finding.Gain{What: what, Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s times %s %s: %s.", unit.Count(lo), unit.Count(hi), less, what, from)}
+	return &finding.Gain{What: what, Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s times %s %s: %s.", unit.Count(lo),
+		unit.Count(hi), less, what, from)}
 }
 
 // keyedGain compares what is read by the present index with what is wanted.
@@ -65,15 +68,19 @@ func keyedGain(x scan) *finding.Gain {
 	mean, timed := x.c.MeanSec().Get()
 	if x.rule == coveringIndex {
 		// An entry costs from a fifth to two thirds of an entry with its row.
-		return &finding.Gain{What: what, Lo: 1.5, Hi: 5, Text: fmt.Sprintf("1.5 to 5 times less %s: of %s each is looked up once instead of twice.", what, entries(x))}
+		return &finding.Gain{
+			What: what, Lo: 1.5, Hi: 5,
+			Text: fmt.Sprintf("1.5 to 5 times less %s: of %s each is looked up once instead of twice.", what,
+				entries(x)),
+		}
 	}
 	m, ok := x.match.Get()
 	if !ok {
 		return nil
 	}
 	after := m * before
-	// An entry that is passed over costs from a tenth (its condition is checked within the index) to all of what a row costs that is looked up
-	// and sent; finding the place costs as much as some 10.
+	// An entry that is passed over costs from a tenth (its condition is checked within the index) to all of what a row
+	// costs that is looked up and sent; finding the place costs as much as some 10.
 	lo, hi := (10+before/10)/(10+after), (10+before)/(10+after)
 	if timed && mean > 0 {
 		lo, hi = min(lo, mean/(mean/lo+500e-6)), min(hi, mean/(mean/hi+50e-6))
@@ -86,7 +93,8 @@ func keyedGain(x scan) *finding.Gain {
 	if x.bound {
 		most = " at most"
 	}
-	return &finding.Gain{What: what, Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s times less %s: now about %s are read per call, then about %s%s.",
+	return &finding.Gain{What: what, Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s times less %s: now about %s are "+
+		"read per call, then about %s%s.",
 		unit.Count(lo), unit.Count(hi), what, entries(x), unit.Count(max(1, math.Round(after))), most)}
 }
 
@@ -103,21 +111,24 @@ func tidy(f float64) float64 {
 func cost(v *advise.View, t schema.Table, w wish) string {
 	out := "Space: the number of rows is unknown."
 	if size, ok := t.SizeOf(schema.Index{Parts: w.Parts}).Get(); ok && size > 0 {
-		out = fmt.Sprintf("Space: about %s for %s rows, by the widths of the columns.", unit.Bytes(size), unit.Count(float64(t.Rows.Or(0))))
+		out = fmt.Sprintf("Space: about %s for %s rows, by the widths of the columns.", unit.Bytes(size),
+			unit.Count(float64(t.Rows.Or(0))))
 	}
 	writes, sampled, seen := writesTo(v, t, w)
 	switch {
 	case !seen:
-		return out + " Writes: none to this table were observed in the window; each insert, delete and change of these columns would write one more entry."
+		return out + " Writes: none to this table were observed in the window; each insert, delete and change of " +
+			"these columns would write one more entry."
 	case sampled:
-		return out + fmt.Sprintf(" Writes: about %s to this table, estimated from samples; each writes one more entry.", unit.Rate(writes, "rows/s"))
+		return out + fmt.Sprintf(" Writes: about %s to this table, estimated from samples; each writes one more entry.",
+			unit.Rate(writes, "rows/s"))
 	default:
 		return out + fmt.Sprintf(" Writes: %s of this table write one more entry each.", unit.Rate(writes, "rows/s"))
 	}
 }
 
-// writesTo counts the rows per second that would have to keep the index up to date: those inserted and deleted, and those
-// updated in one of its columns.
+// writesTo counts the rows per second that would have to keep the index up to date: those inserted and deleted, and
+// those updated in one of its columns.
 func writesTo(v *advise.View, t schema.Table, w wish) (perSec float64, sampled, seen bool) {
 	for _, c := range v.Writers(t.Ref) {
 		if c.Kind == sqlshape.Update && !slices.ContainsFunc(w.Columns, c.Set.Has) {

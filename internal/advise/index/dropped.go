@@ -18,13 +18,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// What the rules share that find an index too many: who reads it, who writes it, what it costs and how it is taken away.
+// What the rules share that find an index too many: who reads it, who writes it, what it costs and how it is taken
+// away.
 
 const (
 	// counted is how many indexes a source tells apart at most. From there on one that is not told may still be used.
 	counted = 200
-	// maxHinted is how many classes with hints are taken apart, those with the most time first. Of the others every word
-	// may be the name of an index.
+	// maxHinted is how many classes with hints are taken apart, those with the most time first. Of the others every
+	// word may be the name of an index.
 	maxHinted = 200
 	// maxDrops bounds the findings of one rule: nobody drops more indexes at a time.
 	maxDrops = 50
@@ -152,7 +153,8 @@ func sqlOf(c class.Class) string {
 func (u *uses) hints() {
 	looks := func(s string) bool {
 		l := strings.ToLower(s)
-		return strings.Contains(l, "/*+") || strings.Contains(l, "index") && (strings.Contains(l, "force") || strings.Contains(l, "use ") || strings.Contains(l, "ignore"))
+		return strings.Contains(l, "/*+") || strings.Contains(l, "index") && (strings.Contains(l, "force") ||
+			strings.Contains(l, "use ") || strings.Contains(l, "ignore"))
 	}
 	n := 0
 	for _, c := range u.v.Classes {
@@ -200,8 +202,9 @@ func (u *uses) of(t schema.Table, x schema.Index) use {
 	return n
 }
 
-// mayNeed returns a class that looks for rows by the first column of the index and whose plan on this table is not known: servers count the
-// rows that they find by an index, so that one by which nothing is ever found, as by a check before an insert, looks as if nobody used it.
+// mayNeed returns a class that looks for rows by the first column of the index and whose plan on this table is not
+// known: servers count the rows that they find by an index, so that one by which nothing is ever found, as by a check
+// before an insert, looks as if nobody used it.
 func (u *uses) mayNeed(t schema.Table, x schema.Index) (class.Class, bool) {
 	if len(x.Parts) == 0 {
 		return class.Class{}, false
@@ -260,8 +263,8 @@ func (u *uses) lives(t schema.Table) bool {
 	return u.active[t.Ref] || slices.ContainsFunc(t.Indexes, func(x schema.Index) bool { return x.Handled.Or(0) > 0 })
 }
 
-// writes returns the rows per second whose writing changes entries of the index, the classes that do it, and the part of the statement time
-// that they hold.
+// writes returns the rows per second whose writing changes entries of the index, the classes that do it, and the part
+// of the statement time that they hold.
 func (u *uses) writes(t schema.Table, x schema.Index) (rows, share float64, by []advise.Writer) {
 	for _, w := range u.v.Writers(t.Ref) {
 		if w.Rows <= 0 || w.Kind == sqlshape.Update && !slices.ContainsFunc(x.Parts, func(p schema.IndexPart) bool {
@@ -276,8 +279,8 @@ func (u *uses) writes(t schema.Table, x schema.Index) (rows, share float64, by [
 	return rows, share, by
 }
 
-// since tells since when the use of a table's indexes has been counted: for how many seconds at most, from what moment on, and whether it is
-// known that it was no less. Servers forget the figures of a table that is written anew.
+// since tells since when the use of a table's indexes has been counted: for how many seconds at most, from what moment
+// on, and whether it is known that it was no less. Servers forget the figures of a table that is written anew.
 func (u *uses) since(t schema.Table) (sec float64, from string, sure bool) {
 	sec, from = float64(u.v.Target.UptimeSec), "since the server's start"
 	age, ok := t.AgeSec.Get()
@@ -303,7 +306,8 @@ func (u *uses) counting(t schema.Table) string {
 	if sec > 0 {
 		during = unit.Seconds(sec)
 	}
-	return fmt.Sprintf("counted for at most %s, %s, of which %s were observed now", during, from, unit.Seconds(u.v.Window))
+	return fmt.Sprintf("counted for at most %s, %s, of which %s were observed now", during, from,
+		unit.Seconds(u.v.Window))
 }
 
 // useEvidence tells who reads an index.
@@ -312,16 +316,23 @@ func (u *uses) useEvidence(t schema.Table, x schema.Index) (ev []finding.Evidenc
 	if total, ok := n.total.Get(); ok {
 		ev = append(ev, finding.Evidence{
 			What: "rows found through " + x.Name, Value: n.reads, Unit: "1/s", Source: cmp.Or(u.source, "catalog"),
-			Text: fmt.Sprintf("Through %s the server finds %s, %s in all (%s).", x.Name, unit.Rate(n.reads.Or(0), "rows/s"), unit.Count(total), u.counting(t)),
+			Text: fmt.Sprintf("Through %s the server finds %s, %s in all (%s).", x.Name,
+				unit.Rate(n.reads.Or(0), "rows/s"), unit.Count(total), u.counting(t)),
 		})
 	}
 	switch len(n.by) {
 	case 0:
 		if len(u.v.Plans) > 0 {
-			ev = append(ev, finding.Evidence{What: "plans", Source: "plan", Text: fmt.Sprintf("None of the plans examined (%d) uses %s.", len(u.v.Plans), x.Name)})
+			ev = append(ev, finding.Evidence{
+				What: "plans", Source: "plan",
+				Text: fmt.Sprintf("None of the plans examined (%d) uses %s.", len(u.v.Plans), x.Name),
+			})
 		}
 	default:
-		ev = append(ev, finding.Evidence{What: "plans", Value: known.Of(float64(len(n.by))), Source: "plan", Text: fmt.Sprintf("The plan of %s uses %s now.", unit.Plural(len(n.by), "class", "classes"), x.Name)})
+		ev = append(ev, finding.Evidence{
+			What: "plans", Value: known.Of(float64(len(n.by))), Source: "plan",
+			Text: fmt.Sprintf("The plan of %s uses %s now.", unit.Plural(len(n.by), "class", "classes"), x.Name),
+		})
 	}
 	return ev
 }
@@ -337,7 +348,8 @@ func (u *uses) costEvidence(t schema.Table, x schema.Index) (ev []finding.Eviden
 		ev = append(ev, finding.Evidence{
 			What: strings.ToLower(least) + "rows written into " + x.Name, Value: known.Of(rows), Unit: "1/s",
 			Source: by[0].Class.Source(), Sampled: by[0].Class.Sampled,
-			Text: fmt.Sprintf("%s%s change its entries, by %s with %s of the statement time.", least, unit.Rate(rows, "rows/s"), unit.Plural(len(by), "class", "classes"), unit.Percent(share)),
+			Text: fmt.Sprintf("%s%s change its entries, by %s with %s of the statement time.", least,
+				unit.Rate(rows, "rows/s"), unit.Plural(len(by), "class", "classes"), unit.Percent(share)),
 		})
 	}
 	if n, ok := t.Rows.Get(); ok && n > 0 {
@@ -370,12 +382,14 @@ func keyBytes(t schema.Table, x schema.Index) (n int) {
 // users returns a table whose indexes one may drop: a base table that is not the server's own.
 func users(t schema.Table) bool { return !t.View && !schema.System(t.Schema) && t.Table != "" }
 
-// droppable reports whether an index is a plain one: no primary key, nothing that enforces uniqueness, no full text, and in use by the optimizer.
+// droppable reports whether an index is a plain one: no primary key, nothing that enforces uniqueness, no full text,
+// and in use by the optimizer.
 func droppable(x schema.Index) bool {
 	return !x.Primary() && !x.Unique && !x.Hidden && (x.Type == "" || x.Type == "BTREE") && len(x.Parts) > 0
 }
 
-// begins reports whether an index begins with columns, in the same order and in full, as a foreign key on them needs it.
+// begins reports whether an index begins with columns, in the same order and in full, as a foreign key on them needs
+// it.
 func begins(i schema.Index, cols []string) bool {
 	if len(i.Parts) < len(cols) || i.Type != "" && i.Type != "BTREE" {
 		return false
@@ -432,15 +446,19 @@ func hide(v *advise.View, t schema.Table, x schema.Index) (*finding.Action, bool
 }
 
 func drop(t schema.Table, x schema.Index) *finding.Action {
-	return &finding.Action{Kind: finding.DropIndex, Table: t.Ref, Index: x, SQL: schema.DropIndexSQL(t.Ref, x.Name), Undo: schema.AddIndexSQL(t.Ref, x)}
+	return &finding.Action{
+		Kind: finding.DropIndex, Table: t.Ref, Index: x, SQL: schema.DropIndexSQL(t.Ref, x.Name),
+		Undo: schema.AddIndexSQL(t.Ref, x),
+	}
 }
 
 // dropping fills in what findings about an index too many have in common.
 func (u *uses) dropping(rule string, t schema.Table, x schema.Index) finding.Finding {
 	f := finding.Finding{
-		Rule: rule, ID: finding.MakeID(rule, t.Ref.String(), x.Name), Severity: finding.Info, Confidence: finding.Likely,
-		Subject: finding.Subject{Tables: []schema.Ref{t.Ref}, Columns: columnsOf(x)},
-		Cost:    "Dropping takes a moment. Re-creating the index reads the whole table and sorts its keys.",
+		Rule: rule, ID: finding.MakeID(rule, t.Ref.String(), x.Name), Severity: finding.Info,
+		Confidence: finding.Likely,
+		Subject:    finding.Subject{Tables: []schema.Ref{t.Ref}, Columns: columnsOf(x)},
+		Cost:       "Dropping takes a moment. Re-creating the index reads the whole table and sorts its keys.",
 	}
 	_, _, by := u.writes(t, x)
 	for _, w := range by {
@@ -473,7 +491,8 @@ func (u *uses) candidate(t schema.Table, x schema.Index, tell func() finding.Fin
 	return dropCandidate{share: share, rows: float64(t.Rows.Or(0)), id: t.String() + "." + x.Name, tell: tell}
 }
 
-// worst tells of so many candidates as people can act on: first those whose writers hold the most time, then those of the largest tables.
+// worst tells of so many candidates as people can act on: first those whose writers hold the most time, then those of
+// the largest tables.
 func worst(all []dropCandidate) (out []finding.Finding) {
 	slices.SortFunc(all, func(a, b dropCandidate) int {
 		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(b.rows, a.rows), cmp.Compare(a.id, b.id))

@@ -17,21 +17,30 @@ import (
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
-// stocked is a server that counts who reads which index, with a table of items that is read by its primary key and written.
+// stocked is a server that counts who reads which index, with a table of items that is read by its primary key and
+// written.
 func stocked() *snap.Made {
-	m := snap.Build().Table("items", 200_000, snap.Col("shelf", "int", 4), snap.Col("day", "datetime", 5), snap.Col("flag", "tinyint", 1), snap.Col("name", "varchar", 160))
-	m.S.Sources = append(m.S.Sources, snapshot.Source{Name: "table_io", State: snapshot.OK, Reads: 2}, snapshot.Source{Name: "plans", State: snapshot.OK})
+	m := snap.Build().Table("items", 200_000, snap.Col("shelf", "int", 4), snap.Col("day", "datetime", 5),
+		snap.Col("flag", "tinyint", 1), snap.Col("name", "varchar", 160))
+	m.S.Sources = append(m.S.Sources, snapshot.Source{Name: "table_io", State: snapshot.OK, Reads: 2},
+		snapshot.Source{Name: "plans", State: snapshot.OK})
 	m.S.Target.UptimeSec = 30 * 86_400
 	m.Last().AgeSec = known.Of(uint64(90 * 86_400))
-	return readsOf(m.Exact("INSERT INTO items (shelf, day, flag, name) VALUES (1, NOW(), 0, 'a')", 2000, 0.0005, 0, 0, changes(2000)).
-		Exact("SELECT name FROM items WHERE id = 5", 20_000, 0.0001, 1, 1).Plan(explain.Step{Table: "items", Access: "const", Key: "PRIMARY", Rows: 1}).
-		Rate("mysql_perf_schema_table_io_waits_total", 2000, "schema", "shop", "name", "items", "operation", "fetch"), "PRIMARY", 2000)
+	return readsOf(m.Exact("INSERT INTO items (shelf, day, flag, name) VALUES (1, NOW(), 0, 'a')", 2000,
+		0.0005, 0, 0, changes(2000)).
+		Exact("SELECT name FROM items WHERE id = 5", 20_000, 0.0001, 1, 1).Plan(explain.Step{
+		Table:  "items",
+		Access: "const", Key: "PRIMARY", Rows: 1,
+	}).
+		Rate("mysql_perf_schema_table_io_waits_total", 2000, "schema", "shop", "name", "items", "operation", "fetch"),
+		"PRIMARY", 2000)
 }
 
 func changes(n uint64) func(*class.Class) { return func(c *class.Class) { c.Affected = known.Of(n) } }
 
 func TestWhoReadsAnIndexIsCounted(t *testing.T) {
-	m := readsOf(stocked().Index("by_shelf", false, 2000, "shelf").Index("by_day", false, 9000, "day").Index("by_flag", false, 9000, "flag"), "by_shelf", 50)
+	m := readsOf(stocked().Index("by_shelf", false, 2000, "shelf").Index("by_day", false, 9000, "day").Index("by_flag",
+		false, 9000, "flag"), "by_shelf", 50)
 	v := m.View()
 	u := usesOf(v)
 	f := func(name string, reads, total float64) {
@@ -60,13 +69,15 @@ func TestWhoReadsAnIndexIsCounted(t *testing.T) {
 	f("by_day", 0, 0)
 	f("by_flag", -1, 70)
 	// Nobody counts.
-	u = usesOf(stocked().Lose("table_io", snapshot.Missing, "performance_schema is off", "performance_schema=ON").View())
+	u = usesOf(stocked().Lose("table_io", snapshot.Missing, "performance_schema is off",
+		"performance_schema=ON").View())
 	f("PRIMARY", -1, -1)
 }
 
 func TestHintsAreSeen(t *testing.T) {
 	m := stocked().Exact("SELECT id FROM items FORCE INDEX (By_Shelf) WHERE shelf = 5", 1, 0.001, 1, 1)
-	m.S.Programs = []snapshot.Program{{Kind: "procedure", Name: "p", Body: "BEGIN SELECT 1 FROM items USE INDEX (`by_day`); END"}}
+	m.S.Programs = []snapshot.Program{{Kind: "procedure", Name: "p", Body: "BEGIN SELECT 1 FROM items USE INDEX " +
+		"(`by_day`); END"}}
 	u := usesOf(m.View())
 	if !u.hinted["by_shelf"] || !u.hinted["by_day"] || u.hinted["by_name"] {
 		t.Errorf("hinted: %v", u.hinted)
@@ -85,7 +96,10 @@ func TestHintsAreSeen(t *testing.T) {
 func TestForeignKeysKeepTheirIndex(t *testing.T) {
 	m := stocked().Index("by_shelf", false, 2000, "shelf").Index("by_both", false, 2000, "shelf", "day")
 	tab := m.Last()
-	tab.Foreign = []schema.ForeignKey{{Name: "fk", Columns: []string{"shelf"}, To: schema.Ref{Schema: "shop", Table: "shelves"}, Refers: []string{"id"}}}
+	tab.Foreign = []schema.ForeignKey{{Name: "fk", Columns: []string{"shelf"}, To: schema.Ref{
+		Schema: "shop",
+		Table:  "shelves",
+	}, Refers: []string{"id"}}}
 	x, _ := indexOf(*tab, "by_shelf")
 	if needed(*tab)[x.Name] != "" {
 		t.Error("the other index serves the foreign key as well")
@@ -105,7 +119,8 @@ func TestForeignKeysKeepTheirIndex(t *testing.T) {
 func TestManyIndexesAreQuick(t *testing.T) {
 	m := stocked()
 	for i := range 10_000 {
-		m.Table("t"+strconv.Itoa(i), 50_000, snap.Col("a", "int", 4), snap.Col("b", "int", 4)).Index("a", false, 2, "a").Index("ab", false, 2, "a", "b").Index("b", false, 3, "b")
+		m.Table("t"+strconv.Itoa(i), 50_000, snap.Col("a", "int", 4), snap.Col("b", "int", 4)).Index("a", false, 2,
+			"a").Index("ab", false, 2, "a", "b").Index("b", false, 3, "b")
 	}
 	for i := range 5000 {
 		n := strconv.Itoa(i)
@@ -132,7 +147,8 @@ func action(x finding.Finding) string {
 
 func toldWhole(t *testing.T, x finding.Finding) {
 	t.Helper()
-	if x.ID == "" || x.Title == "" || x.Cause == "" || x.Suggestion == "" || x.Cost == "" || x.Falsify == "" || x.Reference == "" || len(x.Evidence) == 0 || len(x.Why) == 0 {
+	if x.ID == "" || x.Title == "" || x.Cause == "" || x.Suggestion == "" || x.Cost == "" || x.Falsify == "" ||
+		x.Reference == "" || len(x.Evidence) == 0 || len(x.Why) == 0 {
 		t.Errorf("not all is told: %+v", x)
 	}
 	for _, e := range x.Evidence {
@@ -144,12 +160,14 @@ func toldWhole(t *testing.T, x finding.Finding) {
 
 // readsOf has the server count reads through an index of items.
 func readsOf(m *snap.Made, index string, perSec float64) *snap.Made {
-	return m.Rate("mysql_perf_schema_index_io_waits_total", perSec, "schema", "shop", "name", "items", "index", index, "operation", "fetch")
+	return m.Rate("mysql_perf_schema_index_io_waits_total", perSec, "schema", "shop", "name", "items", "index",
+		index, "operation", "fetch")
 }
 
 // readsBefore has it count reads that were before the window.
 func readsBefore(m *snap.Made, index string, total float64) *snap.Made {
-	m.Rate("mysql_perf_schema_index_io_waits_total", 0, "schema", "shop", "name", "items", "index", index, "operation", "fetch")
+	m.Rate("mysql_perf_schema_index_io_waits_total", 0, "schema", "shop", "name", "items", "index",
+		index, "operation", "fetch")
 	x := &m.S.Series[len(m.S.Series)-1]
 	for i := range x.Points {
 		x.Points[i] = metric.Point{At: x.Points[i].At, Value: total}

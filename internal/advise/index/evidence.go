@@ -13,8 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// evidence lists what was measured: the class's rows, the server's scans, its share of the time, the plan, and whether CPU or
-// disks were what it cost.
+// evidence lists what was measured: the class's rows, the server's scans, its share of the time, the plan, and whether
+// CPU or disks were what it cost.
 func evidence(v *advise.View, g group) (ev []finding.Evidence) {
 	for i, x := range g.scans {
 		ev = append(ev, rowsEvidence(v, x)...)
@@ -26,11 +26,16 @@ func evidence(v *advise.View, g group) (ev []finding.Evidence) {
 			}
 		}
 		share := x.c.TimeSec / v.Total
-		text := fmt.Sprintf("It took %s of %s statement time, %s.", unit.Seconds(x.c.TimeSec), unit.Seconds(v.Total), unit.Percent(share))
+		text := fmt.Sprintf("It took %s of %s statement time, %s.", unit.Seconds(x.c.TimeSec),
+			unit.Seconds(v.Total), unit.Percent(share))
 		if x.c.Sampled {
-			text = fmt.Sprintf("It took about %s of %s statement time, %s, estimated from samples.", unit.Seconds(x.c.TimeSec), unit.Seconds(v.Total), unit.Percent(share))
+			text = fmt.Sprintf("It took about %s of %s statement time, %s, estimated from samples.",
+				unit.Seconds(x.c.TimeSec), unit.Seconds(v.Total), unit.Percent(share))
 		}
-		ev = append(ev, finding.Evidence{What: "share of statement time", Value: known.Of(share * 100), Unit: "%", Source: x.c.Source(), Sampled: x.c.Sampled, Text: text})
+		ev = append(ev, finding.Evidence{
+			What: "share of statement time", Value: known.Of(share * 100), Unit: "%",
+			Source: x.c.Source(), Sampled: x.c.Sampled, Text: text,
+		})
 		ev = append(ev, planEvidence(x))
 	}
 	return append(ev, loadEvidence(v)...)
@@ -47,7 +52,10 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 			text += fmt.Sprintf(", and needs %s", unit.Count(n))
 			expected = fmt.Sprintf("≤ %s", unit.Count(minRatio*max(1, n)))
 		}
-		ev = append(ev, finding.Evidence{What: "index entries read per call", Value: known.Of(tidy(k.touched)), Unit: "entries", Expected: expected, Source: k.from, Sampled: true, Text: text + "."})
+		ev = append(ev, finding.Evidence{
+			What: "index entries read per call", Value: known.Of(tidy(k.touched)),
+			Unit: "entries", Expected: expected, Source: k.from, Sampled: true, Text: text + ".",
+		})
 	}
 	all, estimated := x.read()
 	examined, ok := all.Get()
@@ -56,9 +64,12 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 	}
 	if estimated {
 		return append(ev, finding.Evidence{
-			What: "rows read into the join buffer per call", Value: known.Of(x.step.Rows), Unit: "rows", Source: "plan", Sampled: true,
-			Text: fmt.Sprintf("By the plan each of %s calls reads %s rows of %s to join them; this server counts %s rows examined per call and leaves those out.",
-				unit.Count(float64(x.c.Count)), unit.Count(x.step.Rows), x.t.Ref, unit.Count(float64(x.c.Examined.Or(0))/float64(max(x.c.Count, 1)))),
+			What: "rows read into the join buffer per call", Value: known.Of(x.step.Rows), Unit: "rows",
+			Source: "plan", Sampled: true,
+			Text: fmt.Sprintf("By the plan each of %s calls reads %s rows of %s to join them; this server counts %s "+
+				"rows examined per call and leaves those out.",
+				unit.Count(float64(x.c.Count)), unit.Count(x.step.Rows), x.t.Ref,
+				unit.Count(float64(x.c.Examined.Or(0))/float64(max(x.c.Count, 1)))),
 		})
 	}
 	what, least := "rows examined per second", ""
@@ -73,8 +84,10 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 		}
 		ratio := examined / float64(max(n, 1))
 		ev = append(ev, finding.Evidence{
-			What: "rows examined per row " + verb, Value: known.Of(ratio), Unit: "rows", Expected: fmt.Sprintf("≤ %d", minRatio), Source: x.c.Source(),
-			Text: fmt.Sprintf("Each call examined %s rows and %s %s, over %s calls.", unit.Count(examined/float64(x.c.Count)), verb,
+			What: "rows examined per row " + verb, Value: known.Of(ratio), Unit: "rows", Expected: fmt.Sprintf("≤ %d",
+				minRatio), Source: x.c.Source(),
+			Text: fmt.Sprintf("Each call examined %s rows and %s %s, over %s calls.",
+				unit.Count(examined/float64(x.c.Count)), verb,
 				unit.Count(float64(n)/float64(x.c.Count)), unit.Count(float64(x.c.Count))),
 		})
 	}
@@ -86,7 +99,10 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 		}
 		text += fmt.Sprintf(" and %s %s", verb, unit.Rate(float64(n)/v.Window, "rows/s"))
 	}
-	return append(ev, finding.Evidence{What: what, Value: known.Of(examined / v.Window), Unit: "1/s", Source: x.c.Source(), Text: text + "."})
+	return append(ev, finding.Evidence{
+		What: what, Value: known.Of(examined / v.Window), Unit: "1/s",
+		Source: x.c.Source(), Text: text + ".",
+	})
 }
 
 // nextEvidence tells what the server reads in the order of indexes, of which no counter of scans knows.
@@ -98,13 +114,17 @@ func nextEvidence(v *advise.View) (ev []finding.Evidence) {
 	}
 	text := fmt.Sprintf("All reads along indexes took %s (Handler_read_next)", unit.Rate(n, "rows/s"))
 	if icp, ok := v.Status("Handler_icp_attempts").Get(); ok && icp > 0 {
-		text += fmt.Sprintf(", and %s more were checked in the index, of which %s met the condition (Handler_icp_attempts, Handler_icp_match)", unit.Rate(icp, "entries/s"),
+		text += fmt.Sprintf(", and %s more were checked in the index, of which %s met the condition "+
+			"(Handler_icp_attempts, Handler_icp_match)", unit.Rate(icp, "entries/s"),
 			unit.Rate(v.Status("Handler_icp_match").Or(0), "entries/s"))
 	}
 	if rnd, ok := v.Status("Handler_read_rnd_next").Get(); ok {
 		text += fmt.Sprintf("; scans of tables read %s", unit.Rate(rnd, "rows/s"))
 	}
-	return []finding.Evidence{{What: "Handler_read_next per second", Value: r, Unit: "1/s", Source: "global_status", Text: text + "."}}
+	return []finding.Evidence{{
+		What: "Handler_read_next per second", Value: r, Unit: "1/s",
+		Source: "global_status", Text: text + ".",
+	}}
 }
 
 func scanEvidence(v *advise.View) (ev []finding.Evidence) {
@@ -117,7 +137,10 @@ func scanEvidence(v *advise.View) (ev []finding.Evidence) {
 	if s, ok := v.Rate("mysql_global_status_rows_sent").Get(); ok {
 		text += fmt.Sprintf("; it sent %s", unit.Rate(s, "rows/s"))
 	}
-	return []finding.Evidence{{What: "Handler_read_rnd_next per second", Value: r, Unit: "1/s", Source: "global_status", Text: text + "."}}
+	return []finding.Evidence{{
+		What: "Handler_read_rnd_next per second", Value: r, Unit: "1/s",
+		Source: "global_status", Text: text + ".",
+	}}
 }
 
 func planEvidence(x scan) finding.Evidence {
@@ -125,11 +148,14 @@ func planEvidence(x scan) finding.Evidence {
 		text := "There is no plan of it; "
 		switch {
 		case x.c.FullScans.Or(0) > 0:
-			text += fmt.Sprintf("%s of %s executions scanned their first table.", unit.Count(float64(x.c.FullScans.Or(0))), unit.Count(float64(x.c.Count)))
+			text += fmt.Sprintf("%s of %s executions scanned their first table.",
+				unit.Count(float64(x.c.FullScans.Or(0))), unit.Count(float64(x.c.Count)))
 		case x.c.NoIndex.Or(0) > 0:
-			text += fmt.Sprintf("%s of %s executions used no index.", unit.Count(float64(x.c.NoIndex.Or(0))), unit.Count(float64(x.c.Count)))
+			text += fmt.Sprintf("%s of %s executions used no index.", unit.Count(float64(x.c.NoIndex.Or(0))),
+				unit.Count(float64(x.c.Count)))
 		case x.c.FullJoins.Or(0) > 0:
-			text += fmt.Sprintf("%s of %s executions joined without an index.", unit.Count(float64(x.c.FullJoins.Or(0))), unit.Count(float64(x.c.Count)))
+			text += fmt.Sprintf("%s of %s executions joined without an index.",
+				unit.Count(float64(x.c.FullJoins.Or(0))), unit.Count(float64(x.c.Count)))
 		default:
 			text += "that it scans is inferred from the server's counters."
 		}
@@ -142,7 +168,8 @@ func planEvidence(x scan) finding.Evidence {
 	case x.keyed.touched > 0:
 		how = "reads by key " + x.step.Key
 	}
-	text := fmt.Sprintf("Plan: table %s, type %s: it %s, about %s", x.step.Table, x.step.Access, how, unit.Count(x.step.Rows))
+	text := fmt.Sprintf("Plan: table %s, type %s: it %s, about %s", x.step.Table, x.step.Access, how,
+		unit.Count(x.step.Rows))
 	if len(x.step.PossibleKeys) == 0 {
 		text += ", and no key could be used"
 	} else {
@@ -151,7 +178,10 @@ func planEvidence(x scan) finding.Evidence {
 	if len(x.step.Extra) > 0 {
 		text += " (" + strings.Join(x.step.Extra, "; ") + ")"
 	}
-	return finding.Evidence{What: "plan", Value: known.Of(x.step.Rows), Unit: "rows", Source: "plan", Sampled: x.guess, Text: text + "."}
+	return finding.Evidence{
+		What: "plan", Value: known.Of(x.step.Rows), Unit: "rows", Source: "plan",
+		Sampled: x.guess, Text: text + ".",
+	}
 }
 
 // loadEvidence holds CPU against waiting for disks.
@@ -163,7 +193,10 @@ func loadEvidence(v *advise.View) (ev []finding.Evidence) {
 		if n, ok := v.Host.CPUs.Get(); ok {
 			text += fmt.Sprintf(" of the %.3g that it may use", n)
 		}
-		ev = append(ev, finding.Evidence{What: "CPU used by the server", Value: known.Of(user + system), Unit: "CPUs", Source: "process", Text: text + "."})
+		ev = append(ev, finding.Evidence{
+			What: "CPU used by the server", Value: known.Of(user + system), Unit: "CPUs",
+			Source: "process", Text: text + ".",
+		})
 	}
 	var wait, all float64
 	for _, s := range v.Series {
@@ -181,7 +214,10 @@ func loadEvidence(v *advise.View) (ev []finding.Evidence) {
 		if r, ok := v.Rate("dyno_server_io_read_bytes_total").Get(); ok {
 			text += fmt.Sprintf("; the server read %s/s from storage", unit.Bytes(r))
 		}
-		ev = append(ev, finding.Evidence{What: "CPU time waiting for disks", Value: known.Of(wait / all * 100), Unit: "%", Source: "host", Text: text + "."})
+		ev = append(ev, finding.Evidence{
+			What: "CPU time waiting for disks", Value: known.Of(wait / all * 100),
+			Unit: "%", Source: "host", Text: text + ".",
+		})
 	}
 	return ev
 }
@@ -203,7 +239,8 @@ func against(v *advise.View, g group) (out []string) {
 		if !x.match.OK() {
 			switch {
 			case x.shape.Folded:
-				say("The statement aggregates, so the number of rows that match its conditions is unknown: when most do, the index does not help.")
+				say("The statement aggregates, so the number of rows that match its conditions is unknown: when most " +
+					"do, the index does not help.")
 			case len(x.shape.Tables) > 1:
 				say("The statement joins tables, so the number of matching rows of this one is unknown.")
 			default:
@@ -213,8 +250,10 @@ func against(v *advise.View, g group) (out []string) {
 		if len(x.shape.Opaque) > 0 {
 			say("Parts of the statement could not be parsed: " + strings.Join(x.shape.Opaque, "; ") + ".")
 		}
-		if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled && x.keyed.touched > 0 && x.keyed.from != x.c.Source() {
-			say(fmt.Sprintf("The server counted %s rows examined per call. Entries that are discarded within an index are not among them, so an estimate is used.", unit.Count(n)))
+		if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled && x.keyed.touched > 0 &&
+			x.keyed.from != x.c.Source() {
+			say(fmt.Sprintf("The server counted %s rows examined per call. Entries that are discarded within an "+
+				"index are not among them, so an estimate is used.", unit.Count(n)))
 		}
 		if have, ok := leads(x.t, x.wish); ok && x.keyed.touched == 0 && x.rule != indexOrder {
 			say(fmt.Sprintf("The index %s begins with one of the columns and is not used.", have.Name))

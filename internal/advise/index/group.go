@@ -40,7 +40,10 @@ func join(a, b wish) (wish, bool) {
 		a, b = b, a
 	}
 	in := func(p schema.IndexPart) bool {
-		return slices.ContainsFunc(b.Parts, func(q schema.IndexPart) bool { return q.Column == p.Column && q.Prefix == p.Prefix })
+		return slices.ContainsFunc(b.Parts, func(q schema.IndexPart) bool {
+			return q.Column == p.Column &&
+				q.Prefix == p.Prefix
+		})
 	}
 	switch {
 	case slices.Equal(a.Parts[:len(b.Parts)], b.Parts):
@@ -60,7 +63,8 @@ func join(a, b wish) (wish, bool) {
 			return map[bool]int{true: 0, false: 1}[in(p)] - map[bool]int{true: 0, false: 1}[in(q)]
 		})
 		if !slices.Equal(parts, a.Parts) {
-			a.Notes = append(slices.Clip(a.Notes), "The columns that another class looks up alone come first, so that one index serves both.")
+			a.Notes = append(slices.Clip(a.Notes), "The columns that another class looks up alone come first, so "+
+				"that one index serves both.")
 		}
 		a.Parts, a.Columns = parts, nil
 		for _, p := range parts {

@@ -12,12 +12,14 @@ import (
 )
 
 const (
-	// minTouched is how many rows or index entries a call reads before it matters that it wants fewer: some 0.1 ms in memory.
+	// minTouched is how many rows or index entries a call reads before it matters that it wants fewer: some 0.1 ms in
+	// memory.
 	minTouched = 200
-	// entrySec is the least time that a server takes to pass over an index entry. A plan that promises more work than a call has time for is
-	// wrong.
+	// entrySec is the least time that a server takes to pass over an index entry. A plan that promises more work than a
+	// call has time for is wrong.
 	entrySec = 50e-9
-	// coverRows is how many rows a call looks up in the table before an index that holds all it reads is worth its size.
+	// coverRows is how many rows a call looks up in the table before an index that holds all it reads is worth its
+	// size.
 	coverRows = 200
 )
 
@@ -30,8 +32,8 @@ type keyed struct {
 	wanted  known.Value[float64]
 }
 
-// keysOf returns the indexes that a step of a plan uses. MariaDB joins those of a row id filter by "|", both servers those that they merge by
-// a comma.
+// keysOf returns the indexes that a step of a plan uses. MariaDB joins those of a row id filter by "|", both servers
+// those that they merge by a comma.
 func keysOf(t schema.Table, key string) (out []schema.Index) {
 	for _, k := range strings.FieldsFunc(key, func(r rune) bool { return r == ',' || r == '|' }) {
 		if x, ok := indexOf(t, strings.TrimSpace(k)); ok {
@@ -48,11 +50,14 @@ func extra(x *scan, text string) bool {
 // judgeKeyed decides whether a class that reads by an index wants a better one, and by which rule.
 func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 	access, _, _ := strings.Cut(x.step.Access, "|")
-	if !slices.Contains([]string{"range", "ref", "ref_or_null", "index_merge"}, access) || x.inner || extra(x, "Using union") || extra(x, "Using sort_union") {
+	if !slices.Contains([]string{"range", "ref", "ref_or_null", "index_merge"}, access) || x.inner ||
+		extra(x, "Using union") || extra(x, "Using sort_union") {
 		return false
 	}
 	k := keyed{keys: keysOf(x.t, x.step.Key)}
-	if len(k.keys) == 0 || slices.ContainsFunc(k.keys, func(y schema.Index) bool { return y.Type != "" && y.Type != "BTREE" }) {
+	if len(k.keys) == 0 || slices.ContainsFunc(k.keys, func(y schema.Index) bool {
+		return y.Type != "" && y.Type != "BTREE"
+	}) {
 		return false
 	}
 	k.have = k.keys[0]
@@ -69,7 +74,8 @@ func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 	}
 	k.count(v, x)
 	if !single {
-		// Rows sent and examined are of all tables: of this one they tell nothing, but it must be a good part of what is read.
+		// Rows sent and examined are of all tables: of this one they tell nothing, but it must be a good part of what
+		// is read.
 		k.wanted = known.None[float64]()
 		if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled && k.touched < 0.3*n {
 			return false
@@ -111,7 +117,9 @@ func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 		return false // another range than the one in use: which is narrower is not known
 	default:
 		x.rule = narrowIndex
-		if w.Equal >= 2 && len(k.have.Parts) == 1 && !slices.ContainsFunc(rest, func(c string) bool { return !single1(x.t, c) }) {
+		if w.Equal >= 2 && len(k.have.Parts) == 1 && !slices.ContainsFunc(rest, func(c string) bool {
+			return !single1(x.t, c)
+		}) {
 			x.rule = twoSingleIndexes
 		}
 	}
@@ -153,8 +161,8 @@ func single1(t schema.Table, col string) bool {
 	})
 }
 
-// count works out what a call reads and what it wants. Rows examined are counted by the server; entries that an index condition throws away
-// are not among them, and the plan tells of those.
+// count works out what a call reads and what it wants. Rows examined are counted by the server; entries that an index
+// condition throws away are not among them, and the plan tells of those.
 func (k *keyed) count(v *advise.View, x *scan) {
 	examined := 0.0
 	if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled {
@@ -186,8 +194,8 @@ func (k *keyed) count(v *advise.View, x *scan) {
 	}
 }
 
-// wasteful reports whether far more is read than is wanted, by exact counts, by the counters of the whole server, or where there are neither
-// by the statistics of the columns that are not looked up today.
+// wasteful reports whether far more is read than is wanted, by exact counts, by the counters of the whole server, or
+// where there are neither by the statistics of the columns that are not looked up today.
 func (x *scan) wasteful(v *advise.View) bool {
 	if x.keyed.touched < minTouched {
 		return false
@@ -203,7 +211,8 @@ func (x *scan) wasteful(v *advise.View) bool {
 		next, ok1 := v.Status("Handler_read_next").Get()
 		sent, ok2 := v.Status("Rows_sent").Get()
 		if ok1 && ok2 {
-			all := next + v.Status("Handler_read_prev").Or(0) + v.Status("Handler_icp_attempts").Or(0) + v.Status("Handler_read_rnd_next").Or(0)
+			all := next + v.Status("Handler_read_prev").Or(0) + v.Status("Handler_icp_attempts").Or(0) +
+				v.Status("Handler_read_rnd_next").Or(0)
 			if all < minRatio*sent || all == 0 || x.sec() < 0.5*v.Total {
 				return false
 			}
@@ -239,7 +248,8 @@ func (x scan) keyedConfidence() finding.Confidence {
 // covered decides whether a class whose index finds just what it wants should not have to look the rows up as well.
 func (x *scan) covered(b *block, i int) bool {
 	examined, ok := x.c.PerCall(x.c.Examined).Get()
-	if !ok || x.c.Sampled || examined < coverRows || len(x.keyed.keys) != 1 || x.keyed.have.Primary() || extra(x, "Using index") || extra(x, "Using filesort") {
+	if !ok || x.c.Sampled || examined < coverRows || len(x.keyed.keys) != 1 || x.keyed.have.Primary() ||
+		extra(x, "Using index") || extra(x, "Using filesort") {
 		return false
 	}
 	w, ok := b.cover(x.wish, i)

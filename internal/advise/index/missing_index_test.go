@@ -25,100 +25,144 @@ var update = flag.Bool("update", false, "write testdata anew")
 
 const byStatus = "SELECT id, customer FROM orders WHERE status = 'open'"
 
-// cases are built snapshots with the indexes that must come out, "table(columns) confidence severity"; none for silence.
+// cases are built snapshots with the indexes that must come out, "table(columns) confidence severity"; none for
+// silence.
 var cases = []struct {
 	name string
 	made *made
 	want []string
 }{
 	{
-		"found-exact", orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
+		"found-exact", orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
+			rate("mysql_global_status_rows_sent", 405).
 			exact("SELECT name FROM customers WHERE id = 5", 20000, 0.00005, 1, 1).
 			exact("INSERT INTO orders (customer, status) VALUES (1, 'open')", 1000, 0.0001, 0, 0, affected(1000)).
 			exact(byStatus, 230, 0.08, 100_000, 17).plan(all("orders", 99_500)), 100_000),
 		[]string{"orders(status) certain critical"},
 	},
 	{
-		"found-sampled", orders(build().lose("digests", snapshot.Missing, "performance_schema is off", "performance_schema=ON and a restart").saturated().
+		"found-sampled", orders(build().lose("digests", snapshot.Missing, "performance_schema is off",
+			"performance_schema=ON and a restart").saturated().
 			rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
 			sampled(byStatus, 17.5, examined(9_000_000)).plan(all("orders", 99_500)), 100_000),
 		[]string{"orders(status) likely critical"},
 	},
 	{
 		"mysql", mysql(orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
-			exact("DELETE FROM orders WHERE customer = 7 AND status IN ('a', 'b')", 200, 0.08, 100_000, 0, affected(400)).plan(all("orders", 99_500)), 100_000)),
+			exact("DELETE FROM orders WHERE customer = 7 AND status IN ('a', 'b')", 200, 0.08, 100_000, 0,
+				affected(400)).plan(all("orders", 99_500)), 100_000)),
 		[]string{"orders(customer,status) certain critical"},
 	},
 	{"healthy", orders(build().exact("SELECT * FROM orders WHERE id = 5", 30_000, 0.0005, 1, 1).
-		plan(explain.Step{Table: "orders", Access: "const", Key: "PRIMARY", PossibleKeys: []string{"PRIMARY"}, Rows: 1}), 100_000), nil},
+		plan(explain.Step{
+			Table: "orders", Access: "const", Key: "PRIMARY", PossibleKeys: []string{"PRIMARY"},
+			Rows: 1,
+		}), 100_000), nil},
 	{"small-table", orders(build().exact(byStatus, 20_000, 0.0005, 300, 2).plan(all("orders", 300)), 300), nil},
-	{"most-rows-match", orders(build().exact(byStatus, 100, 0.1, 100_000, 45_000).plan(all("orders", 100_000)), 100_000), nil},
-	{"indexed-but-unselective", orders(build().exact("SELECT COUNT(customer) FROM orders WHERE status = 'open'", 100, 0.1, 100_000, 1).
+	{"most-rows-match", orders(build().exact(byStatus, 100, 0.1, 100_000, 45_000).plan(all("orders", 100_000)),
+		100_000), nil},
+	{"indexed-but-unselective", orders(build().exact("SELECT COUNT(customer) FROM orders WHERE status = 'open'", 100,
+		0.1, 100_000, 1).
 		plan(all("orders", 100_000, "st")), 100_000).index("st", false, 2, "status"), nil},
-	{"composite-over-unselective", orders(build().exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3", 100, 0.1, 100_000, 3).
-		plan(all("orders", 100_000, "st")), 100_000).index("st", false, 2, "status"), []string{"orders(customer,status) certain warning"}},
-	{"served-in-other-order", orders(build().exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3", 100, 0.1, 100_000, 3).
+	{
+		"composite-over-unselective", orders(build().exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3",
+			100, 0.1, 100_000, 3).
+			plan(all("orders", 100_000, "st")), 100_000).index("st", false, 2, "status"),
+		[]string{"orders(customer,status) certain warning"},
+	},
+	{"served-in-other-order", orders(build().exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3", 100,
+		0.1, 100_000, 3).
 		plan(all("orders", 100_000, "cs")), 100_000).index("cs", false, 50_000, "status", "customer", "created"), nil},
 	{
-		"hidden-index", orders(build().exact(byStatus, 100, 0.1, 100_000, 3).plan(all("orders", 100_000)), 100_000).index("st", true, 900, "status"),
+		"hidden-index", orders(build().exact(byStatus, 100, 0.1, 100_000, 3).plan(all("orders", 100_000)), 100_000).
+			index("st", true, 900, "status"),
 		[]string{"orders(status) certain warning"},
 	},
-	{"denied-sources", orders(build().lose("digests", snapshot.Denied, "SELECT on performance_schema is denied", "GRANT SELECT ON performance_schema.* TO 'dyno'@'%'").
-		lose("process", snapshot.Missing, "the server runs elsewhere", "").rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
-		symptom("rnd-next", "server", "scans read 2.3M rows/s").sampled(byStatus, 9), 100_000), []string{"orders(status) possible warning"}},
+	{
+		"denied-sources", orders(build().lose("digests", snapshot.Denied, "SELECT on performance_schema is denied",
+			"GRANT SELECT ON performance_schema.* TO 'dyno'@'%'").
+			lose("process", snapshot.Missing, "the server runs elsewhere", "").
+			rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
+			symptom("rnd-next", "server", "scans read 2.3M rows/s").sampled(byStatus, 9), 100_000),
+		[]string{"orders(status) possible warning"},
+	},
 	{"no-traffic", orders(build(), 100_000), nil},
 	{"light-traffic", orders(build().exact(byStatus, 3, 0.08, 100_000, 17).plan(all("orders", 100_000)), 100_000), nil},
-	{"join", orders(build().exact("SELECT c.id, o.id FROM customers c JOIN orders o ON o.customer = c.id WHERE c.name = 'Ann'", 100, 0.1, 100_500, 5, func(c *class.Class) { c.FullJoins = known.Of(c.Count) }).
-		plan(all("c", 20_000), explain.Step{Table: "o", Access: "ALL", Rows: 100_000, Extra: []string{"Using where", "Using join buffer (flat, BNL join)"}}).
+	{"join", orders(build().exact("SELECT c.id, o.id FROM customers c JOIN orders o ON o.customer = c.id WHERE "+
+		"c.name = 'Ann'", 100, 0.1, 100_500, 5, func(c *class.Class) { c.FullJoins = known.Of(c.Count) }).
+		plan(all("c", 20_000), explain.Step{Table: "o", Access: "ALL", Rows: 100_000, Extra: []string{
+			"Using where",
+			"Using join buffer (flat, BNL join)",
+		}}).
 		table("customers", 20_000, col("name", "varchar", 400)), 100_000), []string{"orders(customer) likely warning"}},
 	{
-		"order-by", orders(build().exact("SELECT id FROM orders WHERE status = 'open' ORDER BY created LIMIT 10", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		"order-by", orders(build().exact("SELECT id FROM orders WHERE status = 'open' ORDER BY created LIMIT 10", 100,
+			0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
 		[]string{"orders(status,created) certain warning"},
 	},
 	{
-		"range-after-equality", orders(build().exact("SELECT id FROM orders WHERE created > '2026-04-30' AND status = 'open' ORDER BY customer", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		"range-after-equality", orders(build().exact("SELECT id FROM orders WHERE created > '2026-04-30' AND status "+
+			"= 'open' ORDER BY customer", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
 		[]string{"orders(status,created) certain warning"},
 	},
 	{
-		"in-list", orders(build().exact("SELECT id FROM orders WHERE customer IN (1, 2, 3)", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		"in-list", orders(build().exact("SELECT id FROM orders WHERE customer IN (1, 2, 3)", 100, 0.1, 100_000, 10).
+			plan(all("orders", 100_000)), 100_000),
 		[]string{"orders(customer) certain warning"},
 	},
 	{
-		"or-condition", orders(build().exact("SELECT id FROM orders WHERE customer = 3 OR status = 'open'", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		"or-condition", orders(build().exact("SELECT id FROM orders WHERE customer = 3 OR status = 'open'", 100, 0.1,
+			100_000, 10).plan(all("orders", 100_000)), 100_000),
 		[]string{"orders(customer,status) certain warning"},
 	},
-	{"function-around-column", orders(build().exact("SELECT id FROM orders WHERE LOWER(status) = 'open'", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000), nil},
-	{"json-column", orders(build().exact("SELECT id FROM orders WHERE extra = '{}'", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000), nil},
+	{"function-around-column", orders(build().exact("SELECT id FROM orders WHERE LOWER(status) = 'open'", 100, 0.1,
+		100_000, 10).plan(all("orders", 100_000)), 100_000), nil},
+	{"json-column", orders(build().exact("SELECT id FROM orders WHERE extra = '{}'", 100, 0.1, 100_000, 10).
+		plan(all("orders", 100_000)), 100_000), nil},
 	{
-		"text-column", orders(build().exact("SELECT id FROM orders WHERE note = 'x' AND customer = 3", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		"text-column", orders(build().exact("SELECT id FROM orders WHERE note = 'x' AND customer = 3", 100, 0.1,
+			100_000, 10).plan(all("orders", 100_000)), 100_000),
 		[]string{"orders(customer,note) certain warning"},
 	},
 	{
-		"absurd-statistics", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 1)), 0).index("c", false, 0, "created"),
+		"absurd-statistics", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 1)), 0).
+			index("c", false, 0, "created"),
 		[]string{"orders(status) certain warning"},
 	},
 	{
-		"aggregate", orders(build().exact("SELECT COUNT(*) FROM orders WHERE status = 'open'", 100, 0.1, 100_000, 1).plan(all("orders", 100_000)), 100_000),
+		"aggregate", orders(build().exact("SELECT COUNT(*) FROM orders WHERE status = 'open'", 100, 0.1, 100_000, 1).
+			plan(all("orders", 100_000)), 100_000),
 		[]string{"orders(status) likely warning"},
 	},
 	{
-		"no-plan-but-counters", orders(build().exact(byStatus, 100, 0.1, 100_000, 10, func(c *class.Class) { c.FullScans = known.Of(c.Count) }), 100_000),
+		"no-plan-but-counters", orders(build().exact(byStatus, 100, 0.1, 100_000, 10, func(c *class.Class) {
+			c.FullScans = known.Of(c.Count)
+		}), 100_000),
 		[]string{"orders(status) likely warning"},
 	},
 	{"no-plan-and-no-scan", orders(build().exact(byStatus, 100, 0.1, 100_000, 10), 100_000), nil},
-	{"plan-says-ref", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(explain.Step{Table: "orders", Access: "ref", Key: "x", Rows: 90_000}), 100_000), nil},
+	{"plan-says-ref", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(explain.Step{
+		Table:  "orders",
+		Access: "ref", Key: "x", Rows: 90_000,
+	}), 100_000), nil},
 	{
 		"two-classes-one-index", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 100_000)).
-			exact("SELECT id FROM orders WHERE status = 'open' AND customer = 4", 60, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+			exact("SELECT id FROM orders WHERE status = 'open' AND customer = 4", 60, 0.1, 100_000, 10).
+			plan(all("orders", 100_000)), 100_000),
 		[]string{"orders(status,customer) certain warning"},
 	},
 	{
 		"two-indexes", orders(build().exact(byStatus, 60, 0.1, 100_000, 10).plan(all("orders", 100_000)).
-			exact("SELECT id FROM orders WHERE customer = 4", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+			exact("SELECT id FROM orders WHERE customer = 4", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)),
+			100_000),
 		[]string{"orders(customer) certain warning", "orders(status) certain warning"},
 	},
-	{"name-with-digits", build().exact("SELECT c FROM sbtest1 WHERE pad = 'x'", 100, 0.1, 100_000, 10, func(c *class.Class) { c.Example = "" }).plan(all("sbtest1", 100_000)).
-		table("sbtest1", 100_000, col("c", "char", 480), col("pad", "char", 240)), []string{"sbtest1(pad) certain warning"}},
+	{
+		"name-with-digits", build().exact("SELECT c FROM sbtest1 WHERE pad = 'x'", 100, 0.1, 100_000, 10,
+			func(c *class.Class) { c.Example = "" }).plan(all("sbtest1", 100_000)).
+			table("sbtest1", 100_000, col("c", "char", 480), col("pad", "char", 240)),
+		[]string{"sbtest1(pad) certain warning"},
+	},
 }
 
 func affected(n uint64) func(*class.Class) {
@@ -134,8 +178,8 @@ func mysql(m *made) *made {
 	return m
 }
 
-// TestMissingIndex judges the snapshots in testdata and compares every word. After an intended change run it with -update
-// and read the difference.
+// TestMissingIndex judges the snapshots in testdata and compares every word. After an intended change run it with
+// -update and read the difference.
 func TestMissingIndex(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -166,7 +210,8 @@ func TestMissingIndex(t *testing.T) {
 			}
 			var short []string
 			for _, f := range fs {
-				short = append(short, fmt.Sprintf("%s(%s) %s %s", f.Subject.Tables[0].Table, strings.Join(f.Subject.Columns, ","), f.Confidence, f.Severity))
+				short = append(short, fmt.Sprintf("%s(%s) %s %s", f.Subject.Tables[0].Table,
+					strings.Join(f.Subject.Columns, ","), f.Confidence, f.Severity))
 				complete(t, f)
 			}
 			if fmt.Sprint(short) != fmt.Sprint(c.want) {
@@ -197,22 +242,31 @@ func TestMissingIndexSilent(t *testing.T) {
 	}
 }
 
-// TestMissingIndexOfOneDatabase has the same statement run in two databases: the plan of one says nothing about the other.
+// TestMissingIndexOfOneDatabase has the same statement run in two databases: the plan of one says nothing about the
+// other.
 func TestMissingIndexOfOneDatabase(t *testing.T) {
-	m := orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).exact(byStatus, 230, 0.08, 100_000, 17), 100_000)
+	m := orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).exact(byStatus, 230,
+		0.08, 100_000, 17), 100_000)
 	here := m.s.Classes[0]
 	there := here
 	there.Schema, there.Examined, there.TimeSec = "north", known.Of(uint64(230*17)), 0.2
 	table := m.s.Tables[0]
 	table.Schema = "north"
-	table.Indexes = append(slices.Clone(table.Indexes), schema.Index{Name: "st", Type: "BTREE", Parts: []schema.IndexPart{{Column: "status", Cardinality: known.Of(uint64(5000))}}})
+	table.Indexes = append(slices.Clone(table.Indexes), schema.Index{
+		Name: "st", Type: "BTREE",
+		Parts: []schema.IndexPart{{Column: "status", Cardinality: known.Of(uint64(5000))}},
+	})
 	m.s.Classes, m.s.Tables = append(m.s.Classes, there), append(m.s.Tables, table)
-	ref := explain.Plan{Class: here.ID, Schema: "north", Steps: []explain.Step{{Table: "orders", Access: "ref", Key: "st", PossibleKeys: []string{"st"}, Rows: 17}}}
+	ref := explain.Plan{Class: here.ID, Schema: "north", Steps: []explain.Step{{
+		Table: "orders", Access: "ref",
+		Key: "st", PossibleKeys: []string{"st"}, Rows: 17,
+	}}}
 	whole := explain.Plan{Class: here.ID, Schema: "shop", Steps: []explain.Step{all("orders", 99_500)}}
 	for _, plans := range [][]explain.Plan{{ref, whole}, {whole, ref}} {
 		m.s.Plans = plans
 		fs := adds(m.s, m.symptoms)
-		if len(fs) != 1 || fs[0].Rule != "missing-index" || fs[0].Subject.Tables[0].Schema != "shop" || fs[0].Confidence != finding.Certain {
+		if len(fs) != 1 || fs[0].Rule != "missing-index" || fs[0].Subject.Tables[0].Schema != "shop" ||
+			fs[0].Confidence != finding.Certain {
 			t.Errorf("%d findings: %+v", len(fs), fs)
 		}
 	}
@@ -221,7 +275,8 @@ func TestMissingIndexOfOneDatabase(t *testing.T) {
 // complete checks what every finding of the rule must hold.
 func complete(t *testing.T, f finding.Finding) {
 	t.Helper()
-	if f.Title == "" || f.Cause == "" || len(f.Evidence) < 3 || f.Falsify == "" || f.Suggestion == "" || f.Cost == "" || len(f.Why) < 5 || len(f.Subject.Classes) == 0 {
+	if f.Title == "" || f.Cause == "" || len(f.Evidence) < 3 || f.Falsify == "" || f.Suggestion == "" || f.Cost == "" ||
+		len(f.Why) < 5 || len(f.Subject.Classes) == 0 {
 		t.Errorf("incomplete: %+v", f)
 	}
 	if f.Action != nil && (!strings.HasPrefix(f.Action.SQL, "ALTER TABLE `shop`.`") || f.Action.Undo == "") {
@@ -261,7 +316,8 @@ func TestDetails(t *testing.T) {
 	if !strings.Contains(f.Cost, "100 rows/s") || !strings.Contains(f.Cost, "Space: about 6.28 MiB for 100k rows") {
 		t.Errorf("cost %q", f.Cost)
 	}
-	if f = get("found-sampled"); len(f.Unobserved) != 1 || !strings.Contains(f.Unobserved[0], "performance_schema=ON") || len(f.Against) == 0 {
+	if f = get("found-sampled"); len(f.Unobserved) != 1 || !strings.Contains(f.Unobserved[0],
+		"performance_schema=ON") || len(f.Against) == 0 {
 		t.Errorf("a sampled finding must say what it lacks: %+v", f)
 	}
 	if f = get("hidden-index"); f.Action != nil || !strings.Contains(f.Suggestion, "ALTER INDEX `st` NOT IGNORED") {
@@ -270,7 +326,8 @@ func TestDetails(t *testing.T) {
 	if f = get("order-by"); !strings.Contains(f.Cause, "match status the") {
 		t.Errorf("cause %q", f.Cause)
 	}
-	if f = get("text-column"); f.Action.SQL != "ALTER TABLE `shop`.`orders` ADD INDEX `idx_customer_note` (`customer`, `note`(64))" {
+	if f = get("text-column"); f.Action.SQL != "ALTER TABLE `shop`.`orders` ADD INDEX `idx_customer_note` "+
+		"(`customer`, `note`(64))" {
 		t.Errorf("SQL %q", f.Action.SQL)
 	}
 	if f = get("two-classes-one-index"); len(f.Subject.Classes) != 2 || f.Share < 0.99 {
@@ -282,9 +339,13 @@ func TestDetails(t *testing.T) {
 func TestManyClasses(t *testing.T) {
 	m := orders(build(), 100_000).exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 100_000))
 	for i := range 5000 {
-		q := fmt.Sprintf("UPDATE orders SET note = 'x' WHERE id = 3 AND %s = 1", strings.Repeat("c", i%50+1)+fmt.Sprintf("_%c%c", 'a'+i/50%26, 'a'+i/1300))
+		q := fmt.Sprintf("UPDATE orders SET note = 'x' WHERE id = 3 AND %s = 1", strings.Repeat("c", i%50+1)+
+			fmt.Sprintf("_%c%c", 'a'+i/50%26, 'a'+i/1300))
 		fp := sqltext.Fingerprint(q)
-		m.s.Classes = append(m.s.Classes, class.Class{ID: fmt.Sprintf("%032X", i), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: 1, TimeSec: 0.0001})
+		m.s.Classes = append(m.s.Classes, class.Class{
+			ID: fmt.Sprintf("%032X", i), Fingerprint: fp, Schema: "shop",
+			Origin: class.PerformanceSchema, Count: 1, TimeSec: 0.0001,
+		})
 	}
 	start := time.Now()
 	if fs := adds(m.s, nil); len(fs) != 1 {

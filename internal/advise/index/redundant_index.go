@@ -11,7 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// redundantIndex finds indexes whose parts are the first ones of another index, and which enforce nothing that the other does not.
+// redundantIndex finds indexes whose parts are the first ones of another index, and which enforce nothing that the
+// other does not.
 func redundantIndex(u *uses) []finding.Finding {
 	var all []dropCandidate
 	for _, t := range u.v.Tables {
@@ -32,8 +33,8 @@ func redundantIndex(u *uses) []finding.Finding {
 	return worst(all)
 }
 
-// better returns the index that makes the n-th one unnecessary: of two equal ones the primary key, then the unique one, then the first by
-// name stays, of several longer ones the longest is named.
+// better returns the index that makes the n-th one unnecessary: of two equal ones the primary key, then the unique one,
+// then the first by name stays, of several longer ones the longest is named.
 func better(t schema.Table, n int) (best schema.Index, found bool) {
 	x := t.Indexes[n]
 	if x.Primary() || x.Hidden {
@@ -53,11 +54,12 @@ func better(t schema.Table, n int) (best schema.Index, found bool) {
 	return best, found
 }
 
-// wantsEnd reports whether a class uses what the shorter index has behind its parts and the longer one does not: an InnoDB index goes on with
-// the primary key, so that rows of one key come in its order.
+// wantsEnd reports whether a class uses what the shorter index has behind its parts and the longer one does not: an
+// InnoDB index goes on with the primary key, so that rows of one key come in its order.
 func (u *uses) wantsEnd(t schema.Table, x, by schema.Index) bool {
 	pk, ok := t.PrimaryKey()
-	if !ok || len(by.Parts) == len(x.Parts) || !by.Primary() && strings.EqualFold(by.Parts[len(x.Parts)].Column, pk.Parts[0].Column) {
+	if !ok || len(by.Parts) == len(x.Parts) || !by.Primary() &&
+		strings.EqualFold(by.Parts[len(x.Parts)].Column, pk.Parts[0].Column) {
 		return false
 	}
 	in := func(col string) bool {
@@ -94,37 +96,46 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 		is = "same columns as the primary key"
 	}
 	f.Title = fmt.Sprintf("Index %s of %s is redundant: %s", x.Name, t.Ref, is)
-	f.Cause = fmt.Sprintf("Whatever %s (%s) can find, sort or keep unique, %s can as well. Both are written for every row and both take space in the buffer pool.",
+	f.Cause = fmt.Sprintf("Whatever %s (%s) can find, sort or keep unique, %s can as well. Both are written for "+
+		"every row and both take space in the buffer pool.",
 		x.Name, schema.PartsSQL(x.Parts), by.Name)
 	f.Confidence = finding.Certain
 	f.Evidence = append(f.Evidence, finding.Evidence{
-		What: "definition", Source: "catalog", Text: fmt.Sprintf("%s is (%s), %s is (%s).", x.Name, schema.PartsSQL(x.Parts), by.Name, schema.PartsSQL(by.Parts)),
+		What: "definition", Source: "catalog", Text: fmt.Sprintf("%s is (%s), %s is (%s).", x.Name,
+			schema.PartsSQL(x.Parts), by.Name, schema.PartsSQL(by.Parts)),
 	})
 	f.Evidence = append(f.Evidence, u.useEvidence(t, x)...)
 	if n := u.of(t, x); len(n.by) > 0 || n.reads.Or(0) > 0 {
-		f.Against = append(f.Against, fmt.Sprintf("It is used: the optimizer prefers the shorter of two. What uses it can use %s, whose entries are up to %d bytes long instead of %d.", by.Name, keyBytes(t, by)+entryBytes, keyBytes(t, x)+entryBytes))
+		f.Against = append(f.Against, fmt.Sprintf("It is used: the optimizer prefers the shorter of two. What uses "+
+			"it can use %s, whose entries are up to %d bytes long instead of %d.", by.Name, keyBytes(t, by)+entryBytes,
+			keyBytes(t, x)+entryBytes))
 	}
 	f.Evidence = append(f.Evidence, u.costEvidence(t, x)...)
 	if by.Primary() {
-		f.Against = append(f.Against, "A scan of a secondary index reads fewer bytes than one of the table: COUNT(*) over the whole table may become slower.")
+		f.Against = append(f.Against, "A scan of a secondary index reads fewer bytes than one of the table: COUNT(*) "+
+			"over the whole table may become slower.")
 	}
 	if rows > 0 {
 		f.Severity = finding.Notice
-		// A row that is written is written into the table and into every index; half of a statement's time has nothing to do with that.
+		// A row that is written is written into the table and into every index; half of a statement's time has nothing
+		// to do with that.
 		f.Share = 0.5 * share / float64(1+len(t.Indexes))
 		entries := float64(len(t.Indexes))
 		f.Gain = &finding.Gain{
 			What: "writes per row", Lo: 1, Hi: entries / max(entries-1, 1),
-			Text: fmt.Sprintf("A row is written into %d indexes now, the table itself among them, and into %d then.", len(t.Indexes), len(t.Indexes)-1),
+			Text: fmt.Sprintf("A row is written into %d indexes now, the table itself among them, and into %d then.",
+				len(t.Indexes), len(t.Indexes)-1),
 		}
 	}
 	dropSQL := schema.DropIndexSQL(t.Ref, x.Name)
 	if u.hinted[strings.ToLower(x.Name)] {
-		f.Against = append(f.Against, fmt.Sprintf("A statement or a stored program names %s in a hint: it fails when the index is gone. Remove the hint first.", x.Name))
+		f.Against = append(f.Against, fmt.Sprintf("A statement or a stored program names %s in a hint: it fails when "+
+			"the index is gone. Remove the hint first.", x.Name))
 		f.Suggestion = fmt.Sprintf("Remove the hint that names %s, then drop the index: %s.", x.Name, dropSQL)
 	} else if a, ok := hide(v, t, x); ok {
 		f.Action = a
-		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. If nothing became slower after some days, drop it: %s. Only that saves the writes.", a.SQL, dropSQL)
+		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. If nothing became slower after some "+
+			"days, drop it: %s. Only that saves the writes.", a.SQL, dropSQL)
 	} else {
 		f.Action = drop(t, x)
 		f.Suggestion = fmt.Sprintf("Drop it: %s. To undo: %s.", dropSQL, f.Action.Undo)
@@ -133,15 +144,23 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 		f.Action.Instead = by.Name
 	}
 	if k, ok := keyedBy(t, x); ok {
-		f.Against = append(f.Against, fmt.Sprintf("The foreign key %s needs an index; %s serves it as well.", k, by.Name))
+		f.Against = append(f.Against, fmt.Sprintf("The foreign key %s needs an index; %s serves it as well.", k,
+			by.Name))
 	}
 	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
 	f.Unobserved = u.blind()
 	f.Reference = "MySQL manual, Multiple-Column Indexes; MariaDB manual, Compound (Composite) Indexes"
 	f.Why = []finding.Reason{
-		{Ask: "Is there an index that begins with the same columns?", Answer: fmt.Sprintf("Yes, %s (%s).", by.Name, schema.PartsSQL(by.Parts)), Source: "catalog"},
-		{Ask: "Does it enforce anything?", Answer: map[bool]string{true: "It is unique, and so is the other.", false: "No, it is not unique."}[x.Unique], Source: "catalog"},
-		{Ask: "Does anything need its order, or name it?", Answer: map[bool]string{true: "A hint names it.", false: "No observed class or program does."}[u.hinted[strings.ToLower(x.Name)]], Source: "digests"},
+		{Ask: "Is there an index that begins with the same columns?", Answer: fmt.Sprintf("Yes, %s (%s).", by.Name,
+			schema.PartsSQL(by.Parts)), Source: "catalog"},
+		{Ask: "Does it enforce anything?", Answer: map[bool]string{
+			true:  "It is unique, and so is the other.",
+			false: "No, it is not unique.",
+		}[x.Unique], Source: "catalog"},
+		{Ask: "Does anything need its order, or name it?", Answer: map[bool]string{
+			true:  "A hint names it.",
+			false: "No observed class or program does.",
+		}[u.hinted[strings.ToLower(x.Name)]], Source: "digests"},
 	}
 	if len(writers) > 0 {
 		f.Why = append(f.Why, finding.Reason{Ask: "What does it cost?", Answer: unit.Rate(rows, "rows/s") +

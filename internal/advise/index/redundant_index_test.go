@@ -36,12 +36,14 @@ func TestRedundantIndex(t *testing.T) {
 		return stocked().Index("by_shelf", false, 2000, "shelf").Index("by_both", false, 90_000, "shelf", "day")
 	}
 	x := f(prefix(), hides)[0]
-	if x.Severity != finding.Notice || x.Confidence != finding.Certain || x.Share <= 0 || x.Share > 0.1 || x.Action.Undo != "ALTER TABLE `shop`.`items` ALTER INDEX `by_shelf` NOT IGNORED" ||
+	if x.Severity != finding.Notice || x.Confidence != finding.Certain || x.Share <= 0 || x.Share > 0.1 ||
+		x.Action.Undo != "ALTER TABLE `shop`.`items` ALTER INDEX `by_shelf` NOT IGNORED" ||
 		!strings.Contains(x.Suggestion, "DROP INDEX `by_shelf`") || len(x.Against) != 0 || x.Gain == nil {
 		t.Errorf("got %+v", x)
 	}
 	// It is used, as the shorter of two often is: no objection, but said.
-	used := readsOf(prefix().Exact("SELECT name FROM items WHERE shelf = 5", 100, 0.001, 9, 9).Plan(explain.Step{Table: "items", Access: "ref", Key: "by_shelf", Rows: 9}), "by_shelf", 90)
+	used := readsOf(prefix().Exact("SELECT name FROM items WHERE shelf = 5", 100, 0.001, 9, 9).
+		Plan(explain.Step{Table: "items", Access: "ref", Key: "by_shelf", Rows: 9}), "by_shelf", 90)
 	if x := f(used, hides)[0]; len(x.Against) != 1 || !strings.Contains(x.Against[0], "It is used") {
 		t.Errorf("against: %v", x.Against)
 	}
@@ -54,13 +56,16 @@ func TestRedundantIndex(t *testing.T) {
 	unique := stocked().Index("again", false, 200_000, "id")
 	unique.Last().Indexes[1].Unique = true
 	f(unique, "ALTER TABLE `shop`.`items` ALTER INDEX `again` IGNORED")
-	f(stocked().Index("x", false, 2000, "shelf").Index("a", false, 2000, "shelf"), "ALTER TABLE `shop`.`items` ALTER INDEX `x` IGNORED")
-	f(prefix().Index("by_all", false, 90_000, "shelf", "day", "flag"), hides, "ALTER TABLE `shop`.`items` ALTER INDEX `by_both` IGNORED")
+	f(stocked().Index("x", false, 2000, "shelf").Index("a", false, 2000, "shelf"), "ALTER TABLE `shop`.`items` ALTER "+
+		"INDEX `x` IGNORED")
+	f(prefix().Index("by_all", false, 90_000, "shelf", "day", "flag"), hides, "ALTER TABLE `shop`.`items` ALTER "+
+		"INDEX `by_both` IGNORED")
 	short := stocked().Index("by_name", false, 2000, "name").Index("by_start", false, 900, "name")
 	short.Last().Indexes[2].Parts[0].Prefix = 10
 	f(short, "ALTER TABLE `shop`.`items` ALTER INDEX `by_start` IGNORED")
 	// Who names it in a hint would fail.
-	if x := f(prefix().Exact("SELECT name FROM items FORCE INDEX (by_shelf) WHERE shelf = 5", 1, 0.001, 9, 9), "")[0]; !strings.Contains(x.Suggestion, "hint") {
+	if x := f(prefix().Exact("SELECT name FROM items FORCE INDEX (by_shelf) WHERE shelf = 5", 1, 0.001, 9, 9),
+		"")[0]; !strings.Contains(x.Suggestion, "hint") {
 		t.Errorf("suggests %s", x.Suggestion)
 	}
 	// Nobody writes: a fact, not a finding.
@@ -70,7 +75,8 @@ func TestRedundantIndex(t *testing.T) {
 		t.Errorf("%s of %v", x.Severity, x.Share)
 	}
 	// Nobody counts who reads it: it is as redundant as before, and what is not seen is said.
-	if x := f(prefix().Lose("table_io", snapshot.Missing, "performance_schema is off", "performance_schema=ON and a restart"), hides)[0]; len(x.Unobserved) != 1 {
+	if x := f(prefix().Lose("table_io", snapshot.Missing, "performance_schema is off",
+		"performance_schema=ON and a restart"), hides)[0]; len(x.Unobserved) != 1 {
 		t.Errorf("unobserved: %v", x.Unobserved)
 	}
 	tied := prefix()
@@ -88,13 +94,16 @@ func TestRedundantIndexSilent(t *testing.T) {
 		}
 	}
 	f("one index", stocked().Index("by_shelf", false, 2000, "shelf"))
-	f("another order", stocked().Index("by_shelf", false, 2000, "day", "shelf").Index("by_both", false, 9000, "shelf", "day"))
+	f("another order", stocked().Index("by_shelf", false, 2000, "day", "shelf").Index("by_both",
+		false, 9000, "shelf", "day"))
 	f("not the front", stocked().Index("by_day", false, 2000, "day").Index("by_both", false, 9000, "shelf", "day"))
 	unique := stocked().Index("by_name", false, 200_000, "name").Index("by_both", false, 200_000, "name", "day")
 	unique.Last().Indexes[1].Unique = true
 	f("the shorter one is unique", unique)
-	f("the longer one is hidden", stocked().Index("by_shelf", false, 2000, "shelf").Index("by_both", true, 9000, "shelf", "day"))
-	f("it is hidden already", stocked().Index("by_shelf", true, 2000, "shelf").Index("by_both", false, 9000, "shelf", "day"))
+	f("the longer one is hidden", stocked().Index("by_shelf", false, 2000, "shelf").Index("by_both",
+		true, 9000, "shelf", "day"))
+	f("it is hidden already", stocked().Index("by_shelf", true, 2000, "shelf").Index("by_both",
+		false, 9000, "shelf", "day"))
 	full := stocked().Index("by_name", false, 2000, "name").Index("words", false, 2000, "name")
 	full.Last().Indexes[2].Type = "FULLTEXT"
 	f("full text", full)
@@ -104,10 +113,14 @@ func TestRedundantIndexSilent(t *testing.T) {
 	start := stocked().Index("by_name", false, 2000, "name").Index("by_both", false, 9000, "name", "day")
 	start.Last().Indexes[2].Parts[0].Prefix = 10
 	f("the longer one has a part of the column alone", start)
-	f("rows in the order of the primary key are wanted", stocked().Index("by_shelf", false, 2000, "shelf").Index("by_both", false, 9000, "shelf", "day").
-		Exact("SELECT name FROM items WHERE shelf = 5 ORDER BY id DESC LIMIT 10", 100, 0.001, 10, 10).Plan(explain.Step{Table: "items", Access: "ref", Key: "by_shelf", Rows: 100}))
-	f("a range of the primary key behind it", stocked().Index("by_shelf", false, 2000, "shelf").Index("by_both", false, 9000, "shelf", "day").
-		Exact("SELECT name FROM items WHERE shelf = 5 AND id > 1000", 100, 0.001, 10, 10).Plan(explain.Step{Table: "items", Access: "range", Key: "by_shelf", Rows: 100}))
+	f("rows in the order of the primary key are wanted", stocked().Index("by_shelf", false, 2000, "shelf").
+		Index("by_both", false, 9000, "shelf", "day").
+		Exact("SELECT name FROM items WHERE shelf = 5 ORDER BY id DESC LIMIT 10", 100, 0.001, 10, 10).
+		Plan(explain.Step{Table: "items", Access: "ref", Key: "by_shelf", Rows: 100}))
+	f("a range of the primary key behind it", stocked().Index("by_shelf", false, 2000, "shelf").Index("by_both",
+		false, 9000, "shelf", "day").
+		Exact("SELECT name FROM items WHERE shelf = 5 AND id > 1000", 100, 0.001, 10, 10).
+		Plan(explain.Step{Table: "items", Access: "range", Key: "by_shelf", Rows: 100}))
 	own := stocked().Index("by_shelf", false, 2000, "shelf").Index("by_both", false, 9000, "shelf", "day")
 	own.Last().Schema = "mysql"
 	f("the server's own", own)

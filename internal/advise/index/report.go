@@ -20,7 +20,10 @@ func report(v *advise.View, g group) finding.Finding {
 	x, w := g.scans[0], g.wish
 	ref := x.t.Ref
 	share := 0.0
-	f := finding.Finding{Rule: x.rule, Confidence: x.sure, Subject: finding.Subject{Tables: []schema.Ref{ref}, Columns: w.Columns}}
+	f := finding.Finding{
+		Rule: x.rule, Confidence: x.sure,
+		Subject: finding.Subject{Tables: []schema.Ref{ref}, Columns: w.Columns},
+	}
 	f.ID = finding.MakeID(f.Rule, append([]string{ref.String()}, w.Columns...)...)
 	for _, y := range g.scans {
 		share += y.sec() / v.Total
@@ -41,18 +44,23 @@ func report(v *advise.View, g group) finding.Finding {
 	f.Cost = cost(v, x.t, w)
 	f.Falsify = falsify(x)
 	f.Explains = explains(v, g, f.Share)
-	f.Reference = "MySQL Reference Manual, Multiple-Column Indexes; MariaDB Knowledge Base, Compound (Composite) Indexes"
+	f.Reference = "MySQL Reference Manual, Multiple-Column Indexes; MariaDB Knowledge Base, Compound (Composite) " +
+		"Indexes"
 	cols := strings.Join(w.Columns, ", ")
 	if x.hidden != "" {
 		how := "ALTER INDEX " + schema.Quote(x.hidden) + " VISIBLE"
-		if strings.EqualFold(v.Target.Flavor, "mariadb") {
+		if v.Target.Flavor.IsMariaDB() {
 			how = "ALTER INDEX " + schema.Quote(x.hidden) + " NOT IGNORED"
 		}
-		f.Suggestion = fmt.Sprintf("The index %s on (%s) exists and is maintained, but hidden from the optimizer. Make it visible again: ALTER TABLE %s %s.", x.hidden, cols, ref.SQL(), how)
+		f.Suggestion = fmt.Sprintf("The index %s on (%s) exists and is maintained, but hidden from the optimizer. "+
+			"Make it visible again: ALTER TABLE %s %s.", x.hidden, cols, ref.SQL(), how)
 		f.Cost = "Nothing is built: the index is maintained already."
 	} else {
 		idx := schema.Index{Name: name(x.t, w.Columns), Type: "BTREE", Parts: w.Parts}
-		f.Action = &finding.Action{Kind: finding.AddIndex, Table: ref, Index: idx, SQL: schema.AddIndexSQL(ref, idx), Undo: schema.DropIndexSQL(ref, idx.Name)}
+		f.Action = &finding.Action{
+			Kind: finding.AddIndex, Table: ref, Index: idx, SQL: schema.AddIndexSQL(ref, idx),
+			Undo: schema.DropIndexSQL(ref, idx.Name),
+		}
 		f.Suggestion = fmt.Sprintf("Add an index on %s (%s).", ref, schema.PartsSQL(w.Parts))
 		for _, n := range w.Notes {
 			f.Suggestion += " " + n
@@ -91,10 +99,12 @@ func title(v *advise.View, g group, share float64) string {
 		return fmt.Sprintf("%s %s for each call", head, entries(x))
 	}
 	if counted && x.rule == indexScan {
-		return fmt.Sprintf("%s %s index entries a second to %s %s", head, unit.Count(read/v.Window), does, unit.Count(sent/v.Window))
+		return fmt.Sprintf("%s %s index entries a second to %s %s", head, unit.Count(read/v.Window), does,
+			unit.Count(sent/v.Window))
 	}
 	if counted {
-		return fmt.Sprintf("%s %s rows a second to %s %s", head, unit.Count(read/v.Window), does, unit.Count(sent/v.Window))
+		return fmt.Sprintf("%s %s rows a second to %s %s", head, unit.Count(read/v.Window), does,
+			unit.Count(sent/v.Window))
 	}
 	if x.rule == indexScan {
 		return fmt.Sprintf("%s all of the index %s", head, x.step.Key)
@@ -123,15 +133,20 @@ func cause(x scan) string {
 	if x.hidden == "" {
 		switch x.rule {
 		case indexScan:
-			return fmt.Sprintf("To find the entries that match %s the server reads the whole index %s from begin to end: its first column is another one, so no entry can be looked up.", cols, x.step.Key)
+			return fmt.Sprintf("To find the entries that match %s the server reads the whole index %s from begin to "+
+				"end: its first column is another one, so no entry can be looked up.", cols, x.step.Key)
 		case indexOrder:
-			return fmt.Sprintf("The index %s holds all columns of the conditions, but in this order only %s is looked up: after a range, or after a column without a condition, an index cannot narrow the search, and the rest is checked entry by entry. With the equality first both are looked up.",
+			return fmt.Sprintf("The index %s holds all columns of the conditions, but in this order only %s is "+
+				"looked up: after a range, or after a column without a condition, an index cannot narrow the search, "+
+				"and the rest is checked entry by entry. With the equality first both are looked up.",
 				have, cmp.Or(strings.Join(lookedUp(x), ", "), "none of them"))
 		case filesort:
 			if x.wish.Cond == 0 {
-				return fmt.Sprintf("To return the first rows in the order of %s the server reads all of %s and sorts it, because no index has that order.", strings.Join(x.wish.Columns, ", "), x.t.Ref)
+				return fmt.Sprintf("To return the first rows in the order of %s the server reads all of %s and sorts "+
+					"it, because no index has that order.", strings.Join(x.wish.Columns, ", "), x.t.Ref)
 			}
-			return fmt.Sprintf("The index %s finds the rows that match %s, but not in the requested order of %s: all of them are read and sorted before the first can be returned.",
+			return fmt.Sprintf("The index %s finds the rows that match %s, but not in the requested order of %s: all "+
+				"of them are read and sorted before the first can be returned.",
 				have, cols, strings.Join(x.wish.Columns[x.wish.Cond:len(x.wish.Columns)-x.wish.Covers], ", "))
 		case twoSingleIndexes:
 			if len(x.keyed.keys) > 1 {
@@ -139,29 +154,38 @@ func cause(x scan) string {
 				for _, k := range x.keyed.keys {
 					names = append(names, k.Name)
 				}
-				return fmt.Sprintf("Each of the indexes %s finds many entries for its own column, and the server reads them all to keep those that are in all of them. One index on %s finds just these.", strings.Join(names, " and "), cols)
+				return fmt.Sprintf("Each of the indexes %s finds many entries for its own column, and the server "+
+					"reads them all to keep those that are in all of them. One index on %s finds just these.",
+					strings.Join(names, " and "), cols)
 			}
-			return fmt.Sprintf("%s have an index each. The server uses one of them, %s, and discards most of the rows that it finds. One index on both finds just the right ones.", cols, have)
+			return fmt.Sprintf("%s have an index each. The server uses one of them, %s, and discards most of the "+
+				"rows that it finds. One index on both finds just the right ones.", cols, have)
 		case narrowIndex:
-			return fmt.Sprintf("The index %s finds the rows by %s alone; the condition on %s is checked on each of them, and most are discarded.", have,
+			return fmt.Sprintf("The index %s finds the rows by %s alone; the condition on %s is checked on each of "+
+				"them, and most are discarded.", have,
 				strings.Join(lookedUp(x), ", "), strings.Join(x.wish.beyond(x.keyed.have), ", "))
 		case coveringIndex:
-			return fmt.Sprintf("The index %s finds just the rows that are needed, but holds only part of what is read: every row is looked up once more in the table for %s.", have,
+			return fmt.Sprintf("The index %s finds just the rows that are needed, but holds only part of what is "+
+				"read: every row is looked up once more in the table for %s.", have,
 				strings.Join(x.wish.Columns[len(x.wish.Columns)-x.wish.Covers:], ", "))
 		}
 	}
 	if x.inner {
-		return fmt.Sprintf("For the rows of the tables before it the server reads all of %s again, because no index serves the join condition on %s.", x.t.Ref, cols)
+		return fmt.Sprintf("For the rows of the tables before it the server reads all of %s again, because no index "+
+			"serves the join condition on %s.", x.t.Ref, cols)
 	}
 	if x.hidden != "" {
-		return fmt.Sprintf("To find the rows that match %s the server reads all of %s: the index that would serve, %s, is hidden from the optimizer.", cols, x.t.Ref, x.hidden)
+		return fmt.Sprintf("To find the rows that match %s the server reads all of %s: the index that would serve, "+
+			"%s, is hidden from the optimizer.", cols, x.t.Ref, x.hidden)
 	}
-	return fmt.Sprintf("To find the rows that match %s the server reads all of %s, because no index serves that condition.", cols, x.t.Ref)
+	return fmt.Sprintf("To find the rows that match %s the server reads all of %s, because no index serves that "+
+		"condition.", cols, x.t.Ref)
 }
 
 func symptoms(v *advise.View, g group) (ids []string) {
 	for _, s := range v.Symptoms {
-		about := s.Kind == "cpu-saturated" || s.Kind == "rnd-next" && g.scans[0].keyed.touched == 0 || s.Kind == "read-next" && (g.scans[0].keyed.touched > 0 || g.scans[0].rule == indexScan)
+		about := s.Kind == "cpu-saturated" || s.Kind == "rnd-next" && g.scans[0].keyed.touched == 0 ||
+			s.Kind == "read-next" && (g.scans[0].keyed.touched > 0 || g.scans[0].rule == indexScan)
 		for _, x := range g.scans {
 			about = about || s.Subject == x.c.ID
 		}
@@ -192,7 +216,9 @@ func columnsOf(x schema.Index) (out []string) {
 func lookedUp(x scan) (out []string) {
 	rest := x.wish.beyond(x.keyed.have)
 	for _, p := range x.keyed.have.Parts {
-		if x.wish.conditions(p.Column) && !slices.ContainsFunc(rest, func(c string) bool { return strings.EqualFold(c, p.Column) }) {
+		if x.wish.conditions(p.Column) && !slices.ContainsFunc(rest, func(c string) bool {
+			return strings.EqualFold(c, p.Column)
+		}) {
 			out = append(out, p.Column)
 		}
 	}
@@ -202,18 +228,24 @@ func lookedUp(x scan) (out []string) {
 func falsify(x scan) string {
 	switch x.rule {
 	case indexOrder, narrowIndex, twoSingleIndexes:
-		return "Disproved if the time per call of the class does not fall with the index in place, or if EXPLAIN does not choose it."
+		return "Disproved if the time per call of the class does not fall with the index in place, or if EXPLAIN " +
+			"does not choose it."
 	case filesort:
-		return "Disproved if EXPLAIN still says \"Using filesort\" with the index in place, or if rows examined per call do not fall to about the rows returned."
+		return "Disproved if EXPLAIN still says \"Using filesort\" with the index in place, or if rows examined per " +
+			"call do not fall to about the rows returned."
 	case coveringIndex:
-		return "Disproved if EXPLAIN does not say \"Using index\" with the index in place, or if the time per call does not fall."
+		return "Disproved if EXPLAIN does not say \"Using index\" with the index in place, or if the time per call " +
+			"does not fall."
 	case indexScan:
-		return fmt.Sprintf("Disproved if EXPLAIN still reads the whole index %s with the new one in place, or if rows examined per call of the class do not fall.", x.step.Key)
+		return fmt.Sprintf("Disproved if EXPLAIN still reads the whole index %s with the new one in place, or if "+
+			"rows examined per call of the class do not fall.", x.step.Key)
 	}
-	return fmt.Sprintf("Disproved if EXPLAIN still reads all of %s with the index in place, or if rows examined per call of the class do not fall.", x.t.Ref)
+	return fmt.Sprintf("Disproved if EXPLAIN still reads all of %s with the index in place, or if rows examined per "+
+		"call of the class do not fall.", x.t.Ref)
 }
 
-// explains lists the effects that go away with the cause: what its classes take, and what the whole server shows when they are most of it.
+// explains lists the effects that go away with the cause: what its classes take, and what the whole server shows when
+// they are most of it.
 func explains(v *advise.View, g group, share float64) (out []string) {
 	for _, x := range g.scans {
 		if id := advise.ClassTime(x.c.ID); !slices.Contains(out, id) {
@@ -229,7 +261,8 @@ func explains(v *advise.View, g group, share float64) (out []string) {
 	return out
 }
 
-// instead says what becomes of the index that is used today: whether the new one serves all that it does, and who else is seen to use it.
+// instead says what becomes of the index that is used today: whether the new one serves all that it does, and who else
+// is seen to use it.
 func instead(v *advise.View, g group) string {
 	x := g.scans[0]
 	have := x.keyed.have
@@ -238,11 +271,19 @@ func instead(v *advise.View, g group) string {
 	}
 	others := 0
 	for _, p := range v.Plans {
-		if slices.ContainsFunc(g.scans, func(y scan) bool { return y.c.ID == p.Class && (p.Schema == "" || y.c.Schema == p.Schema) }) {
+		if slices.ContainsFunc(g.scans, func(y scan) bool {
+			return y.c.ID == p.Class &&
+				(p.Schema == "" || y.c.Schema == p.Schema)
+		}) {
 			continue
 		}
-		if c, ok := v.ClassOf(p); ok && slices.ContainsFunc(p.Steps, func(s explain.Step) bool { return strings.EqualFold(s.Key, have.Name) }) {
-			if sh, err := v.Shape(c); err == nil && slices.ContainsFunc(sh.Tables, func(r sqlshape.TableRef) bool { t, ok := v.Resolve(c, r); return ok && t.Ref == x.t.Ref }) {
+		if c, ok := v.ClassOf(p); ok && slices.ContainsFunc(p.Steps, func(s explain.Step) bool {
+			return strings.EqualFold(s.Key, have.Name)
+		}) {
+			if sh, err := v.Shape(c); err == nil && slices.ContainsFunc(sh.Tables, func(r sqlshape.TableRef) bool {
+				t, ok := v.Resolve(c, r)
+				return ok && t.Ref == x.t.Ref
+			}) {
 				others++
 			}
 		}
@@ -251,11 +292,14 @@ func instead(v *advise.View, g group) string {
 	case have.Unique:
 		return fmt.Sprintf(" Keep %s: it is unique, and that is a rule for the data.", have.Name)
 	case whole:
-		return fmt.Sprintf(" It serves all that %s (%s) serves: that one can then be hidden, and dropped when nothing needs it.", have.Name, strings.Join(columnsOf(have), ", "))
+		return fmt.Sprintf(" It serves all that %s (%s) serves: that one can then be hidden, and dropped when "+
+			"nothing needs it.", have.Name, strings.Join(columnsOf(have), ", "))
 	case others > 0:
-		return fmt.Sprintf(" Keep %s: %s observed to use it.", have.Name, unit.Plural(others, "other class is", "other classes are"))
+		return fmt.Sprintf(" Keep %s: %s observed to use it.", have.Name,
+			unit.Plural(others, "other class is", "other classes are"))
 	case x.rule == indexOrder || x.rule == twoSingleIndexes:
-		return fmt.Sprintf(" No other class was observed to use %s in this window: hide it after a while, and drop it when nothing needs it.", have.Name)
+		return fmt.Sprintf(" No other class was observed to use %s in this window: hide it after a while, and drop "+
+			"it when nothing needs it.", have.Name)
 	}
 	return ""
 }

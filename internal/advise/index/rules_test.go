@@ -23,7 +23,8 @@ func things(m *snap.Made, indexes ...string) *snap.Made {
 }
 
 func tableOf(m *snap.Made, name string, rows uint64, indexes ...string) *snap.Made {
-	m.Table(name, rows, snap.Col("a", "int", 4), snap.Col("b", "int", 4), snap.Col("c", "int", 4), snap.Col("d", "varchar", 80), snap.Col("c1", "int", 4),
+	m.Table(name, rows, snap.Col("a", "int", 4), snap.Col("b", "int", 4), snap.Col("c", "int", 4),
+		snap.Col("d", "varchar", 80), snap.Col("c1", "int", 4),
 		snap.Col("c2", "int", 4), snap.Col("remark", "varchar", 4000))
 	for _, x := range indexes {
 		k, cols, _ := strings.Cut(x, ": ")
@@ -44,7 +45,10 @@ func distincts(m *snap.Made, index string, n uint64) *snap.Made {
 
 // by is a step that reads by an index.
 func by(access, key string, rows float64, extra ...string) explain.Step {
-	return explain.Step{SelectType: "SIMPLE", Table: "things", Access: access, PossibleKeys: strings.Split(key, ","), Key: key, Rows: rows, Extra: extra}
+	return explain.Step{
+		SelectType: "SIMPLE", Table: "things", Access: access, PossibleKeys: strings.Split(key, ","),
+		Key: key, Rows: rows, Extra: extra,
+	}
 }
 
 // adds asks the rules that add indexes.
@@ -118,22 +122,26 @@ func TestWorkload(t *testing.T) {
 	}
 
 	// What its upkeep costs is held against what it gives back.
-	m = things(snap.Build()).Exact("SELECT c FROM things WHERE a = 5", 100, 0.01, 300_000, 10).Plan(snap.All("things", 300_000)).
+	m = things(snap.Build()).Exact("SELECT c FROM things WHERE a = 5", 100, 0.01, 300_000, 10).
+		Plan(snap.All("things", 300_000)).
 		Exact("INSERT INTO things (a) VALUES (1)", 20_000, 0.00001, 0, 0, affected(20_000))
 	finds(t, m)
 
 	// A class that waits for locks gets no index for its waiting.
-	m = things(snap.Build(), "k: a").Exact("UPDATE things SET c = 1 WHERE a = 5 AND b = 6", 100, 0.1, 2000, 0, affected(100)).Plan(by("ref", "k", 2000))
+	m = things(snap.Build(), "k: a").Exact("UPDATE things SET c = 1 WHERE a = 5 AND b = 6", 100, 0.1, 2000, 0,
+		affected(100)).Plan(by("ref", "k", 2000))
 	m.S.Classes[0].LockSec = known.Of(9.9)
 	m.Exact("SELECT c FROM things WHERE id = 1", 100, 0.1, 1, 1)
 	finds(t, m)
 
 	// Nor does one that takes its time for something else than its rows.
-	m = tableOf(snap.Build(), "things", 1500).Exact("SELECT c FROM things WHERE a = 5", 1, 45, 1500, 10).Plan(snap.All("things", 1500))
+	m = tableOf(snap.Build(), "things", 1500).Exact("SELECT c FROM things WHERE a = 5", 1, 45, 1500, 10).
+		Plan(snap.All("things", 1500))
 	finds(t, m)
 
 	// The dictionary is the server's own.
-	m = things(snap.Build()).Exact("SELECT a FROM information_schema.things WHERE b = 1", 100, 0.1, 300_000, 10).Plan(snap.All("things", 300_000))
+	m = things(snap.Build()).Exact("SELECT a FROM information_schema.things WHERE b = 1", 100, 0.1, 300_000, 10).
+		Plan(snap.All("things", 300_000))
 	m.Last().Schema = "information_schema"
 	finds(t, m)
 }
@@ -154,11 +162,16 @@ func TestParts(t *testing.T) {
 		return x
 	}
 	f("SELECT c FROM things WHERE id IN (SELECT b FROM others WHERE a = 5)", "missing-index (a)",
-		one("SUBQUERY", snap.All("others", 200_000)), explain.Step{SelectType: "PRIMARY", Table: "things", Access: "eq_ref", Key: "PRIMARY", Rows: 1})
+		one("SUBQUERY", snap.All("others", 200_000)), explain.Step{
+			SelectType: "PRIMARY", Table: "things",
+			Access: "eq_ref", Key: "PRIMARY", Rows: 1,
+		})
 	f("SELECT c, (SELECT MAX(c1) FROM others o WHERE o.a = things.id) FROM things WHERE id = 5", "missing-index (a)",
-		explain.Step{SelectType: "PRIMARY", Table: "things", Access: "const", Key: "PRIMARY", Rows: 1}, one("DEPENDENT SUBQUERY", snap.All("o", 200_000)))
+		explain.Step{SelectType: "PRIMARY", Table: "things", Access: "const", Key: "PRIMARY", Rows: 1},
+		one("DEPENDENT SUBQUERY", snap.All("o", 200_000)))
 	f("SELECT c FROM things WHERE id = 5 UNION ALL SELECT c FROM others WHERE a = 7", "missing-index (a)",
-		explain.Step{SelectType: "PRIMARY", Table: "things", Access: "const", Key: "PRIMARY", Rows: 1}, one("UNION", snap.All("others", 200_000)))
+		explain.Step{SelectType: "PRIMARY", Table: "things", Access: "const", Key: "PRIMARY", Rows: 1},
+		one("UNION", snap.All("others", 200_000)))
 	f("INSERT INTO things (a) SELECT b FROM others WHERE d = 'x'", "missing-index (d)", snap.All("others", 200_000))
 	f("SELECT x.c FROM (SELECT c FROM others WHERE a = 5 GROUP BY c) x WHERE x.c > 3", "missing-index (a, c)",
 		one("PRIMARY", snap.All("<derived2>", 100)), one("DERIVED", snap.All("others", 200_000)))
@@ -177,13 +190,14 @@ func TestManyTables(t *testing.T) {
 		tableOf(m, fmt.Sprintf("things%d", i), 300_000, "k: c, d")
 	}
 	for i := range 5000 {
-		m.Exact(fmt.Sprintf("SELECT a FROM things%d WHERE c > 5 AND d = 'x' AND %c%d = 1", i, 'a'+i%26, i), 10, 0.01, 300_000, 3, func(c *class.Class) {
-			c.ID = fmt.Sprintf("%032X", i)
-			c.FullScans = known.Of(c.Count)
-			if i%2 == 0 {
-				c.Example = ""
-			}
-		})
+		m.Exact(fmt.Sprintf("SELECT a FROM things%d WHERE c > 5 AND d = 'x' AND %c%d = 1", i, 'a'+i%26, i), 10, 0.01,
+			300_000, 3, func(c *class.Class) {
+				c.ID = fmt.Sprintf("%032X", i)
+				c.FullScans = known.Of(c.Count)
+				if i%2 == 0 {
+					c.Example = ""
+				}
+			})
 	}
 	start := time.Now()
 	adds(m.S, nil)

@@ -76,8 +76,8 @@ type workload struct {
 	groups []group
 }
 
-// rule returns the Find of one rule. All rules look at the workload together: classes whose indexes go together get one finding, of the rule
-// that found the one with the most time.
+// rule returns the Find of one rule. All rules look at the workload together: classes whose indexes go together get one
+// finding, of the rule that found the one with the most time.
 func (w *workload) rule(find func(*advise.View, []group) []finding.Finding) func(*advise.View) []finding.Finding {
 	return func(v *advise.View) []finding.Finding {
 		if v.Window <= 0 || v.Total <= 0 {
@@ -101,7 +101,8 @@ func only(v *advise.View, all []group, rule string) (out []finding.Finding) {
 		if len(out) == maxAdds {
 			last := &out[maxAdds-1]
 			last.Unobserved = append(slices.Clip(last.Unobserved),
-				fmt.Sprintf("More indexes of this kind exist: %d are listed, for the classes with the most time.", maxAdds))
+				fmt.Sprintf("More indexes of this kind exist: %d are listed, for the classes with the most time.",
+					maxAdds))
 			break
 		}
 		out = append(out, report(v, g))
@@ -124,15 +125,18 @@ func wants(v *advise.View) (all []scan) {
 		all = append(all, scansOf(v, c)...)
 	}
 	slices.SortStableFunc(all, func(a, b scan) int {
-		return cmp.Or(cmp.Compare(b.sec(), a.sec()), cmp.Compare(a.c.ID, b.c.ID), cmp.Compare(a.t.String(), b.t.String()))
+		return cmp.Or(cmp.Compare(b.sec(), a.sec()), cmp.Compare(a.c.ID, b.c.ID),
+			cmp.Compare(a.t.String(), b.t.String()))
 	})
 	return all
 }
 
-// writeSec is what an entry more costs a row that is written: from some 5 µs in memory to a page read from a disk, 50 µs as a rule.
+// writeSec is what an entry more costs a row that is written: from some 5 µs in memory to a page read from a disk, 50
+// µs as a rule.
 const writeSec = 50e-6
 
-// worth reports whether the classes of a group hold enough time, and whether the index gives back clearly more than it costs writes.
+// worth reports whether the classes of a group hold enough time, and whether the index gives back clearly more than it
+// costs writes.
 func worth(v *advise.View, g group) bool {
 	sec := 0.0
 	for _, x := range g.scans {
@@ -145,22 +149,23 @@ func worth(v *advise.View, g group) bool {
 	return g.scans[0].hidden != "" || 2*writes*writeSec <= sec/v.Window
 }
 
-// read returns the rows that the class read in the window. MariaDB does not count those that it reads into a join buffer: where they are more
-// the plan's stand in, and estimated says so.
+// read returns the rows that the class read in the window. MariaDB does not count those that it reads into a join
+// buffer: where they are more the plan's stand in, and estimated says so.
 func (x scan) read() (rows known.Value[float64], estimated bool) {
 	n, ok := x.c.Examined.Get()
 	if !ok {
 		return known.None[float64](), false
 	}
-	if most := x.step.Rows * float64(x.c.Count); x.inner && x.plan && !x.guess && !x.c.Sampled && x.step.Access == "ALL" && most > float64(n) &&
+	if most := x.step.Rows * float64(x.c.Count); x.inner && x.plan && !x.guess && !x.c.Sampled &&
+		x.step.Access == "ALL" && most > float64(n) &&
 		slices.ContainsFunc(x.step.Extra, func(e string) bool { return strings.HasPrefix(e, "Using join buffer") }) {
 		return known.Of(most), true
 	}
 	return known.Of(float64(n)), false
 }
 
-// slowRow is the time per row read above which reading rows is not what takes a class its time: even a disk finds one in less. It waits for
-// something else then, as for a lock.
+// slowRow is the time per row read above which reading rows is not what takes a class its time: even a disk finds one
+// in less. It waits for something else then, as for a lock.
 const slowRow = 20e-3
 
 // scansOf returns the tables that a class reads much of although an index would serve it.
@@ -196,7 +201,9 @@ func scansOf(v *advise.View, c class.Class) (out []scan) {
 }
 
 // blockScans looks at one SELECT of a statement, or at the statement itself; whole says that it is all there is.
-func blockScans(v *advise.View, c class.Class, kind sqlshape.Kind, sh sqlshape.Shape, p explain.Plan, planned, whole bool) (out []scan) {
+func blockScans(v *advise.View, c class.Class, kind sqlshape.Kind, sh sqlshape.Shape, p explain.Plan, planned,
+	whole bool,
+) (out []scan) {
 	b := &block{sh: sh, Tables: v.TablesOf(c, sh.Tables)}
 	tables := b.List
 	at := make([]int, len(sh.Tables))
@@ -208,7 +215,8 @@ func blockScans(v *advise.View, c class.Class, kind sqlshape.Kind, sh sqlshape.S
 	}
 	single := whole && len(tables) == 1
 	innerFound := false
-	// The tables that a join looks up come first: reading one of those once per row costs more than reading the first one once.
+	// The tables that a join looks up come first: reading one of those once per row costs more than reading the first
+	// one once.
 	for _, inner := range []bool{true, false} {
 		for i, t := range tables {
 			if t.Table == "" || t.View || schema.System(t.Schema) {
@@ -260,8 +268,8 @@ func stepOf(p explain.Plan, r sqlshape.TableRef) int {
 	return found
 }
 
-// scannedUnseen says, where there is no plan, whether the server's counters stand in for one: most executions scanned or, when
-// the statements were not counted, scans are what the server does and this class is what it does most.
+// scannedUnseen says, where there is no plan, whether the server's counters stand in for one: most executions scanned
+// or, when the statements were not counted, scans are what the server does and this class is what it does most.
 func scannedUnseen(v *advise.View, c class.Class, inner bool) bool {
 	if inner {
 		n, ok := c.FullJoins.Get()
@@ -324,7 +332,8 @@ func judge(v *advise.View, x *scan, b *block, i int, single bool) bool {
 		return false
 	}
 	x.wish = w
-	if used, ok := indexOf(x.t, x.step.Key); ok && x.step.Access == "index" && len(used.Parts) > 0 && x.rule == missingIndex && !w.conditions(used.Parts[0].Column) {
+	if used, ok := indexOf(x.t, x.step.Key); ok && x.step.Access == "index" && len(used.Parts) > 0 &&
+		x.rule == missingIndex && !w.conditions(used.Parts[0].Column) {
 		x.rule = indexScan
 	}
 	few := false

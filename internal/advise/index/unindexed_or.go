@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
 
-// unindexedOrs finds classes that read a whole table for the rows that meet one of several conditions. The server can merge what an index each
-// finds for them, but only when every one of them has an index.
+// unindexedOrs finds classes that read a whole table for the rows that meet one of several conditions. The server can
+// merge what an index each finds for them, but only when every one of them has an index.
 func unindexedOrs(v *advise.View) (out []finding.Finding) {
 	if v.Window <= 0 || v.Total <= 0 {
 		return nil
@@ -98,14 +98,14 @@ func orScan(v *advise.View, c class.Class) (scan, []wish, bool) {
 func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 	f := report(v, group{wish: x.wish, scans: []scan{x}})
 	var cols []string
-	var changes []schema.Change
-	var undo []schema.Change
+	var changes []schema.Clause
+	var undo []schema.Clause
 	t := x.t
 	for _, w := range wishes {
 		idx := schema.Index{Name: name(t, w.Columns), Type: "BTREE", Parts: w.Parts}
 		t.Indexes = append(slices.Clip(t.Indexes), idx)
-		changes = append(changes, schema.Change{Kind: schema.AddKey, Index: idx})
-		undo = append(undo, schema.Change{Kind: schema.DropKey, Index: idx})
+		changes = append(changes, schema.Clause{Kind: schema.AddKey, Index: idx})
+		undo = append(undo, schema.Clause{Kind: schema.DropKey, Index: idx})
 		cols = append(cols, "("+strings.Join(w.Columns, ", ")+")")
 	}
 	f.Subject.Columns = nil
@@ -113,14 +113,21 @@ func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 		f.Subject.Columns = append(f.Subject.Columns, w.Columns...)
 	}
 	f.ID = finding.MakeID(f.Rule, append([]string{x.t.String()}, cols...)...)
-	f.Cause = fmt.Sprintf("A row matches when it meets one of several conditions. The server can look up each of them and merge the results, but only when every one has an index; %s has none, so it reads all of %s.",
+	f.Cause = fmt.Sprintf("A row matches when it meets one of several conditions. The server can look up each of "+
+		"them and merge the results, but only when every one has an index; %s has none, so it reads all of %s.",
 		strings.Join(cols, " and "), x.t.Ref)
-	f.Falsify = "Disproved if EXPLAIN does not say \"Using union\" or \"Using sort_union\" with the indexes in place, or if rows examined per call do not fall."
+	f.Falsify = "Disproved if EXPLAIN does not say \"Using union\" or \"Using sort_union\" with the indexes in " +
+		"place, or if rows examined per call do not fall."
 	if len(wishes) > 1 {
-		f.Action = &finding.Action{Kind: finding.AlterTable, Table: x.t.Ref, Changes: changes, SQL: schema.ChangeSQL(x.t.Ref, changes), Undo: schema.ChangeSQL(x.t.Ref, undo)}
-		f.Suggestion = fmt.Sprintf("Add an index on each of %s of %s: one alone changes nothing.", strings.Join(cols, " and "), x.t.Ref)
+		f.Action = &finding.Action{
+			Kind: finding.AlterTable, Table: x.t.Ref, Changes: changes,
+			SQL: schema.ChangeSQL(x.t.Ref, changes), Undo: schema.ChangeSQL(x.t.Ref, undo),
+		}
+		f.Suggestion = fmt.Sprintf("Add an index on each of %s of %s: one alone changes nothing.",
+			strings.Join(cols, " and "), x.t.Ref)
 		f.Cost = "Each of the indexes costs this. " + f.Cost
 	}
-	f.Suggestion += " Where the server still reads the whole table, write the statement as a UNION of one SELECT for each condition."
+	f.Suggestion += " Where the server still reads the whole table, write the statement as a UNION of one SELECT for " +
+		"each condition."
 	return f
 }

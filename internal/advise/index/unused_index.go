@@ -9,11 +9,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// week is the time of counting in seconds from which an index that nobody read counts as one that nobody needs: most jobs run once a week at least.
+// week is the time of counting in seconds from which an index that nobody read counts as one that nobody needs: most
+// jobs run once a week at least.
 const week = 7 * 86_400
 
-// unusedIndex finds indexes that nothing has read since the server began to count, of tables that are used. It is a fact to know, and a finding
-// only when it was counted for a week and the index is written.
+// unusedIndex finds indexes that nothing has read since the server began to count, of tables that are used. It is a
+// fact to know, and a finding only when it was counted for a week and the index is written.
 func unusedIndex(u *uses) []finding.Finding {
 	var all []dropCandidate
 	v := u.v
@@ -34,7 +35,8 @@ func unusedIndex(u *uses) []finding.Finding {
 				continue
 			}
 			if _, _, few := fewDistinct(t, x); few && len(x.Parts) == 1 {
-				if changed, share, _ := u.writes(t, x); changed >= oftenRows && share >= oftenShare && t.Rows.Or(0) >= largeTable {
+				if changed, share, _ := u.writes(t, x); changed >= oftenRows && share >= oftenShare &&
+					t.Rows.Or(0) >= largeTable {
 					continue // low-cardinality-index tells of it
 				}
 			}
@@ -50,11 +52,13 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	rows, share, _ := u.writes(t, x)
 	counted, from, sure := u.since(t)
 	f.Title = fmt.Sprintf("Index %s of %s has not been read for %s", x.Name, t.Ref, unit.Seconds(counted))
-	f.Cause = fmt.Sprintf("The server counts the rows found through each index. Through %s (%s) it found none %s, or since the counters were reset.", x.Name, schema.PartsSQL(x.Parts), from)
+	f.Cause = fmt.Sprintf("The server counts the rows found through each index. Through %s (%s) it found none %s, or "+
+		"since the counters were reset.", x.Name, schema.PartsSQL(x.Parts), from)
 	f.Evidence = append(u.useEvidence(t, x), u.costEvidence(t, x)...)
 	switch {
 	case counted < week:
-		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a week or once a month may have been missed.", unit.Seconds(counted), from))
+		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a week or once a "+
+			"month may have been missed.", unit.Seconds(counted), from))
 		f.Confidence = finding.Possible
 	case !sure:
 		f.Against = append(f.Against, u.unsure())
@@ -67,14 +71,18 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	dropSQL := schema.DropIndexSQL(t.Ref, x.Name)
 	if c, ok := u.mayNeed(t, x); ok {
 		f.Severity, f.Confidence, f.Share = finding.Info, finding.Possible, 0
-		f.Against = append(f.Against, fmt.Sprintf("The class %s searches rows by %s, and its plan on this table is unknown: lookups that find nothing are not counted.", c.ID, schema.Quote(x.Parts[0].Column)))
-		f.Suggestion = fmt.Sprintf("Check the plan of that statement. If it does not use %s, and nothing else needs it, drop the index: %s.", x.Name, dropSQL)
+		f.Against = append(f.Against, fmt.Sprintf("The class %s searches rows by %s, and its plan on this table is "+
+			"unknown: lookups that find nothing are not counted.", c.ID, schema.Quote(x.Parts[0].Column)))
+		f.Suggestion = fmt.Sprintf("Check the plan of that statement. If it does not use %s, and nothing else needs "+
+			"it, drop the index: %s.", x.Name, dropSQL)
 	} else if a, ok := hide(v, t, x); ok {
 		f.Action = a
-		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. If nothing became slower within a month, drop it: %s.", a.SQL, dropSQL)
+		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. If nothing became slower within a "+
+			"month, drop it: %s.", a.SQL, dropSQL)
 	} else {
 		f.Action = drop(t, x)
-		f.Suggestion = fmt.Sprintf("Drop it when you know that nothing needs it: %s. To undo: %s.", dropSQL, f.Action.Undo)
+		f.Suggestion = fmt.Sprintf("Drop it when you know that nothing needs it: %s. To undo: %s.",
+			dropSQL, f.Action.Undo)
 	}
 	if f.Action != nil {
 		f.Action.Unread = true

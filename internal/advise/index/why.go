@@ -15,13 +15,15 @@ func why(v *advise.View, g group, f finding.Finding) (out []finding.Reason) {
 	say := func(ask, source, format string, args ...any) {
 		out = append(out, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: source})
 	}
-	say("What takes the time?", x.c.Source(), "%s of %s statement time in %s goes to %s: %s", unit.Percent(f.Share), unit.Seconds(v.Total), unit.Seconds(v.Window),
+	say("What takes the time?", x.c.Source(), "%s of %s statement time in %s goes to %s: %s", unit.Percent(f.Share),
+		unit.Seconds(v.Total), unit.Seconds(v.Window),
 		unit.Plural(len(g.scans), "class", "classes"), clip(x.c.Fingerprint))
 	if s, ok := v.Has("scan", x.c.ID); ok {
 		say("Which symptoms does it show?", s.Evidence[0].Source, "%s", s.Evidence[0].Text)
 	}
 	say("How does the server find the rows?", "plan", "%s", planEvidence(x).Text)
-	say("Which conditions must every row meet?", "statement", "On %s: %s. Order for an index: equality, then one list, range or the sort.", x.t.Ref, strings.Join(x.wish.Columns[:x.wish.Cond], ", "))
+	say("Which conditions must every row meet?", "statement", "On %s: %s. Order for an index: equality, then one "+
+		"list, range or the sort.", x.t.Ref, strings.Join(x.wish.Columns[:x.wish.Cond], ", "))
 	have := make([]string, 0, len(x.t.Indexes))
 	for _, i := range x.t.Indexes {
 		var cols []string
@@ -43,7 +45,8 @@ func why(v *advise.View, g group, f finding.Finding) (out []finding.Reason) {
 		if x.bound {
 			most, m = "at most ", max(m, 0.001)
 		}
-		say("Would an index find few rows?", x.c.Source(), "%s%s of the rows read are needed; above %s a scan would be right.", most, unit.Percent(m), unit.Percent(maxMatch))
+		say("Would an index find few rows?", x.c.Source(), "%s%s of the rows read are needed; above %s a scan would "+
+			"be right.", most, unit.Percent(m), unit.Percent(maxMatch))
 	} else {
 		say("Would an index find few rows?", "", "Unknown; see the counter-evidence.")
 	}

@@ -47,7 +47,8 @@ func bigDelete(v *advise.View) (out []finding.Finding) {
 		p.watch(v)
 		waited, counted := v.Status("Innodb_row_lock_time").Get() // milliseconds
 		others := p.moments > 0
-		// Nobody was seen to wait. Then the delete must be the only one that may keep locks for long, and waiting must be a good part of the time.
+		// Nobody was seen to wait. Then the delete must be the only one that may keep locks for long, and waiting must
+		// be a good part of the time.
 		if !others && (!counted || waited/1000*v.Window < bigWaiting*v.Total || !shared(v, p)) {
 			continue
 		}
@@ -86,7 +87,10 @@ func purges(v *advise.View) (out []*purge) {
 				continue // its executions were counted, and are small ones
 			}
 			p := &purge{
-				c:    class.Class{ID: s.ClassID, Fingerprint: s.SQL, Schema: s.DB, Origin: class.Processlist, Sampled: true},
+				c: class.Class{
+					ID: s.ClassID, Fingerprint: s.SQL, Schema: s.DB,
+					Origin: class.Processlist, Sampled: true,
+				},
 				rows: seenRows(v, s.ClassID), sec: seenSec(v, s.ClassID), guessed: true, waiters: map[string]bool{},
 			}
 			if p.rows >= bigRows && p.sec >= bigSec && p.resolve(v) {
@@ -103,7 +107,8 @@ func purges(v *advise.View) (out []*purge) {
 // verb reports whether a statement begins with a word.
 func verb(sql, word string) bool {
 	sql = strings.TrimSpace(sql)
-	return len(sql) > len(word) && strings.EqualFold(sql[:len(word)], word) && !('a' <= sql[len(word)]|0x20 && sql[len(word)]|0x20 <= 'z')
+	return len(sql) > len(word) && strings.EqualFold(sql[:len(word)], word) && !('a' <= sql[len(word)]|0x20 &&
+		sql[len(word)]|0x20 <= 'z')
 }
 
 // resolve finds the table; a DELETE of several tables cannot be cut into pieces by LIMIT and is left out.
@@ -155,7 +160,8 @@ func (p *purge) watch(v *advise.View) {
 		}
 		waiting := map[uint64]bool{}
 		for _, w := range m.Waits {
-			if b, ok := w.Blocker.Get(); ok && w.Kind == state.RowLock && byID[b].ClassID == p.c.ID && byID[w.Waiter].ClassID != p.c.ID {
+			if b, ok := w.Blocker.Get(); ok && w.Kind == state.RowLock && byID[b].ClassID == p.c.ID &&
+				byID[w.Waiter].ClassID != p.c.ID {
 				waiting[w.Waiter] = true
 				if id := byID[w.Waiter].ClassID; id != "" {
 					p.waiters[id] = true
@@ -172,7 +178,8 @@ func (p *purge) watch(v *advise.View) {
 // shared reports whether a class of statements with a good part of the time changes the same table.
 func shared(v *advise.View, p *purge) bool {
 	return slices.ContainsFunc(uses(v, changing), func(u use) bool {
-		return u.t.Ref == p.t.Ref && u.c.ID != p.c.ID && (u.shape.Kind == sqlshape.Update || u.shape.Kind == sqlshape.Delete) && u.c.TimeSec >= layoutShare*v.Total
+		return u.t.Ref == p.t.Ref && u.c.ID != p.c.ID && (u.shape.Kind == sqlshape.Update ||
+			u.shape.Kind == sqlshape.Delete) && u.c.TimeSec >= layoutShare*v.Total
 	})
 }
 
@@ -184,10 +191,13 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 		share = min(1, float64(p.moments)/float64(len(v.Moments)))
 	}
 	f := finding.Finding{
-		Rule: "big-delete", ID: finding.MakeID("big-delete", ref.String(), p.c.ID), Severity: v.Severity(share), Confidence: finding.Certain,
-		Subject:  finding.Subject{Classes: []string{p.c.ID}, Tables: []schema.Ref{ref}},
-		Title:    fmt.Sprintf("a DELETE removes %s rows from %s in one statement of %s, and other sessions wait for its locks", unit.Count(p.rows), ref, unit.Seconds(p.sec)),
-		Cause:    "Until it ends, the statement keeps a lock on each row that it has passed, and each of these is undone or purged later. A session that changes one of them waits for all of the rest.",
+		Rule: "big-delete", ID: finding.MakeID("big-delete", ref.String(), p.c.ID), Severity: v.Severity(share),
+		Confidence: finding.Certain,
+		Subject:    finding.Subject{Classes: []string{p.c.ID}, Tables: []schema.Ref{ref}},
+		Title: fmt.Sprintf("a DELETE removes %s rows from %s in one statement of %s, and other sessions wait for "+
+			"its locks", unit.Count(p.rows), ref, unit.Seconds(p.sec)),
+		Cause: "Until it ends, the statement keeps a lock on each row that it has passed, and each of these is " +
+			"undone or purged later. A session that changes one of them waits for all of the rest.",
 		Explains: []string{advise.EffectRowLocks, advise.ClassTime(p.c.ID)},
 		Share:    0.9 * share,
 	}
@@ -196,18 +206,25 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 		f.Confidence, counted = finding.Likely, "sampled"
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
-		What: "rows of one DELETE", Value: known.Of(p.rows), Unit: "rows", Expected: fmt.Sprintf("< %s", unit.Count(bigRows)), Source: origin(p.c), Sampled: p.guessed,
-		Text: fmt.Sprintf("%s rows in %s, %s: %s", unit.Count(p.rows), unit.Seconds(p.sec), counted, clip(p.c.Fingerprint)),
+		What: "rows of one DELETE", Value: known.Of(p.rows), Unit: "rows", Expected: fmt.Sprintf("< %s",
+			unit.Count(bigRows)), Source: origin(p.c), Sampled: p.guessed,
+		Text: fmt.Sprintf("%s rows in %s, %s: %s", unit.Count(p.rows), unit.Seconds(p.sec), counted,
+			clip(p.c.Fingerprint)),
 	})
 	if p.moments > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "samples in which sessions waited for it", Value: known.Of(float64(p.moments)), Expected: "0", Source: "locks", Sampled: true,
-			Text: fmt.Sprintf("In %d of %d samples of the window sessions waited for a row lock that it held, up to %d at a time.", p.moments, len(v.Moments), p.most),
+			What: "samples in which sessions waited for it", Value: known.Of(float64(p.moments)), Expected: "0",
+			Source: "locks", Sampled: true,
+			Text: fmt.Sprintf("In %d of %d samples of the window sessions waited for a row lock that it held, up to "+
+				"%d at a time.", p.moments, len(v.Moments), p.most),
 		})
 		for _, c := range v.Classes {
 			if p.waiters[c.ID] {
 				f.Explains = append(f.Explains, advise.ClassTime(c.ID))
-				f.Evidence = append(f.Evidence, finding.Evidence{What: "class that waits", Source: "locks", Text: "Waiting: " + clip(c.Fingerprint)})
+				f.Evidence = append(f.Evidence, finding.Evidence{
+					What: "class that waits", Source: "locks",
+					Text: "Waiting: " + clip(c.Fingerprint),
+				})
 			}
 		}
 	} else {
@@ -216,29 +233,37 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 	}
 	if waited > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "time spent waiting for row locks", Value: known.Of(waited / v.Window), Unit: "s/s", Source: "global_status",
-			Text: fmt.Sprintf("Sessions waited %s for row locks in %s, of %s statement time. A wait counts when it ends.", unit.Seconds(waited), unit.Seconds(v.Window), unit.Seconds(v.Total)),
+			What: "time spent waiting for row locks", Value: known.Of(waited / v.Window), Unit: "s/s",
+			Source: "global_status",
+			Text: fmt.Sprintf("Sessions waited %s for row locks in %s, of %s statement time. A wait counts when it "+
+				"ends.", unit.Seconds(waited), unit.Seconds(v.Window), unit.Seconds(v.Total)),
 		})
 	} else {
 		f.Unobserved = append(f.Unobserved, "How long sessions waited for row locks: no wait ended within the window.")
 	}
 	if n, ok := p.c.NoIndex.Get(); ok && n > 0 {
-		f.Against = append(f.Against, "It was counted as a statement without an index as well. An index on its condition lets it lock fewer rows; it still keeps those until its end.")
+		f.Against = append(f.Against, "It was counted as a statement without an index as well. An index on its "+
+			"condition lets it lock fewer rows; it still keeps those until its end.")
 	}
 	order := chunkOrder(p.t, p.shape)
 	if order != "" {
 		order = " ORDER BY " + schema.Quote(order)
 	}
-	f.Suggestion = fmt.Sprintf("Delete in batches: DELETE FROM %s WHERE …%s LIMIT %d, a commit after each, until no row is left. Where whole days are deleted at once, partition by day and use DROP PARTITION, which takes no time.",
+	f.Suggestion = fmt.Sprintf("Delete in batches: DELETE FROM %s WHERE …%s LIMIT %d, a commit after each, until no "+
+		"row is left. Where whole days are deleted at once, partition by day and use DROP PARTITION, which takes no "+
+		"time.",
 		ref.SQL(), order, deleteChunk)
 	if p.shape.Limit {
-		f.Suggestion = fmt.Sprintf("Use a smaller LIMIT: %d rows at a time, a commit after each, until no row is left.", deleteChunk)
+		f.Suggestion = fmt.Sprintf("Use a smaller LIMIT: %d rows at a time, a commit after each, until no row is left.",
+			deleteChunk)
 	}
-	f.Cost = "The job takes somewhat longer as a whole, and a reader in between sees part of the rows deleted. With statement-based replication DELETE … LIMIT needs its ORDER BY to be unambiguous."
+	f.Cost = "The job takes somewhat longer as a whole, and a reader in between sees part of the rows deleted. With " +
+		"statement-based replication DELETE … LIMIT needs its ORDER BY to be unambiguous."
 	each := max(0.002, p.sec*deleteChunk/p.rows)
 	f.Gain = &finding.Gain{
 		What: "longest wait of other sessions", Lo: max(1.5, p.sec/each/4), Hi: max(3, p.sec/each),
-		Text: fmt.Sprintf("%d rows take some %s instead of %s; a waiting session waits that long", deleteChunk, unit.Seconds(each), unit.Seconds(p.sec)),
+		Text: fmt.Sprintf("%d rows take some %s instead of %s; a waiting session waits that long", deleteChunk,
+			unit.Seconds(each), unit.Seconds(p.sec)),
 	}
 	f.Falsify = "Disproved if sessions wait for row locks as long while the job does not run."
 	f.Reference = "Reference manual, \"Locks Set by Different SQL Statements in InnoDB\""
@@ -248,8 +273,9 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 	return f
 }
 
-// chunkOrder returns the column that parts of a delete are taken in the order of: one of its conditions that an index begins with, else the
-// primary key. In any other order each part would read and sort all of the rows, and lock them. "" when there is none.
+// chunkOrder returns the column that parts of a delete are taken in the order of: one of its conditions that an index
+// begins with, else the primary key. In any other order each part would read and sort all of the rows, and lock them.
+// "" when there is none.
 func chunkOrder(t schema.Table, sh sqlshape.Shape) string {
 	for _, p := range sh.Predicates {
 		for _, x := range t.Indexes {

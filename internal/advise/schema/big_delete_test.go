@@ -22,7 +22,8 @@ const (
 func idOf(sql string) string { return sqltext.ID(sqltext.Fingerprint(sql)) }
 
 func tokens() *snap.Made {
-	return snap.Build().Table("tokens", 60_000, snap.Col("expires", "int", 4), snap.Col("used", "int", 4)).Index("e", false, 1000, "expires")
+	return snap.Build().Table("tokens", 60_000, snap.Col("expires", "int", 4), snap.Col("used", "int", 4)).Index("e",
+		false, 1000, "expires")
 }
 
 // deleting adds the DELETE with so many rows each time, beside updates.
@@ -42,28 +43,36 @@ func queue(blocker uint64) state.State {
 			{ID: 14, Command: "Query", DB: "shop", SQL: touch, ClassID: idOf(touch), Seconds: 0.4},
 			{ID: 15, Command: "Sleep"},
 		},
-		Transactions: []state.Transaction{{Session: 12, Modified: known.Of(uint64(9000)), Locks: known.Of(uint64(9100))}},
-		Waits:        []state.Wait{row(13), row(14)},
+		Transactions: []state.Transaction{{
+			Session: 12, Modified: known.Of(uint64(9000)),
+			Locks: known.Of(uint64(9100)),
+		}},
+		Waits: []state.Wait{row(13), row(14)},
 	}
 }
 
 func askDelete(m *snap.Made) []finding.Finding { return bigDelete(m.View()) }
 
 func TestBigDelete(t *testing.T) {
-	got := only(t, deleting(tokens(), 3, 16_000, 0.9).Moment(queue(12)).Moment(state.State{}).Status("Innodb_row_lock_time", 600), askDelete)
-	if got.Confidence != finding.Certain || got.Subject.Tables[0].Table != "tokens" || got.Subject.Classes[0] != idOf(expire) || got.Action != nil {
+	got := only(t, deleting(tokens(), 3, 16_000, 0.9).Moment(queue(12)).Moment(state.State{}).
+		Status("Innodb_row_lock_time", 600), askDelete)
+	if got.Confidence != finding.Certain || got.Subject.Tables[0].Table != "tokens" ||
+		got.Subject.Classes[0] != idOf(expire) || got.Action != nil {
 		t.Errorf("%+v", got)
 	}
-	if !strings.Contains(got.Suggestion, "DELETE FROM `shop`.`tokens` WHERE … ORDER BY `expires` LIMIT 1000") || got.Share < 0.25 || got.Share > 0.35 {
+	if !strings.Contains(got.Suggestion, "DELETE FROM `shop`.`tokens` WHERE … ORDER BY `expires` LIMIT 1000") ||
+		got.Share < 0.25 || got.Share > 0.35 {
 		t.Errorf("%s, share %v", got.Suggestion, got.Share)
 	}
 	// Nobody was seen to wait, but waiting is a good part of the time and others change the table.
-	if got := only(t, deleting(tokens(), 3, 16_000, 0.9).Status("Innodb_row_lock_time", 600), askDelete); got.Confidence != finding.Likely || len(got.Against) == 0 {
+	if got := only(t, deleting(tokens(), 3, 16_000, 0.9).Status("Innodb_row_lock_time", 600),
+		askDelete); got.Confidence != finding.Likely || len(got.Against) == 0 {
 		t.Errorf("%+v", got)
 	}
 	// It does not end within the window: no count has it.
 	m := tokens().Exact(touch, 5000, 0.003, 1, 0, affects(5000)).Moment(queue(12))
-	if got := only(t, m, askDelete); got.Confidence != finding.Likely || got.Evidence[0].Value.Or(0) != 9000 || got.Share == 0 {
+	if got := only(t, m, askDelete); got.Confidence != finding.Likely || got.Evidence[0].Value.Or(0) != 9000 ||
+		got.Share == 0 {
 		t.Errorf("%+v", got)
 	}
 	// Classes that were only looked at.
@@ -71,7 +80,8 @@ func TestBigDelete(t *testing.T) {
 	if got := only(t, m, askDelete); !got.Evidence[0].Sampled {
 		t.Errorf("%+v", got)
 	}
-	m = tokens().Exact("DELETE FROM tokens WHERE expires < 1000 LIMIT 50000", 3, 0.9, 16_000, 0, affects(48_000)).Exact(touch, 5000, 0.003, 1, 0, affects(5000)).Status("Innodb_row_lock_time", 600)
+	m = tokens().Exact("DELETE FROM tokens WHERE expires < 1000 LIMIT 50000", 3, 0.9, 16_000, 0, affects(48_000)).
+		Exact(touch, 5000, 0.003, 1, 0, affects(5000)).Status("Innodb_row_lock_time", 600)
 	if got := only(t, m, askDelete); !strings.Contains(got.Suggestion, "smaller LIMIT") {
 		t.Errorf("%s", got.Suggestion)
 	}
@@ -86,17 +96,22 @@ func TestBigDeleteSilent(t *testing.T) {
 	}
 	f("a thousand at a time", deleting(tokens(), 60, 1000, 0.02).Moment(queue(12)).Status("Innodb_row_lock_time", 600))
 	f("nobody waits", deleting(tokens(), 3, 16_000, 0.9).Moment(state.State{}).Status("Innodb_row_lock_time", 0))
-	f("others wait for somebody else, and not for long", deleting(tokens(), 3, 16_000, 0.9).Moment(queue(15)).Status("Innodb_row_lock_time", 20))
+	f("others wait for somebody else, and not for long", deleting(tokens(), 3, 16_000, 0.9).Moment(queue(15)).
+		Status("Innodb_row_lock_time", 20))
 	m := tokens().Exact(expire, 3, 0.9, 16_000, 0, affects(48_000)).Table("rows", 1000, snap.Col("n", "int", 4)).
-		Exact("UPDATE rows SET n = n + 1 WHERE id = 1", 5000, 0.003, 1, 0, affects(5000)).Status("Innodb_row_lock_time", 900)
+		Exact("UPDATE rows SET n = n + 1 WHERE id = 1", 5000, 0.003, 1, 0, affects(5000)).Status("Innodb_row_lock_time",
+		900)
 	f("others wait, for rows of another table", m)
 	f("how long anybody waits is not known", deleting(tokens(), 3, 16_000, 0.9))
 	m = deleting(tokens(), 3, 16_000, 0.9).Status("Innodb_row_lock_time", 600)
 	m.S.Tables[0].Engine = "MyISAM"
 	f("an engine that locks tables", m)
 	f("quick", deleting(tokens(), 3, 16_000, 0.02).Status("Innodb_row_lock_time", 600))
-	f("not one row", tokens().Exact(expire, 3, 0.9, 16_000, 0, affects(0)).Exact(touch, 5000, 0.003, 1, 0).Status("Innodb_row_lock_time", 600))
-	f("rows are not counted, and nothing was seen", tokens().Exact(expire, 3, 0.9, 16_000, 0, func(c *class.Class) { c.Affected = known.None[uint64]() }).Exact(touch, 5000, 0.003, 1, 0).
+	f("not one row", tokens().Exact(expire, 3, 0.9, 16_000, 0, affects(0)).Exact(touch, 5000, 0.003, 1, 0).
+		Status("Innodb_row_lock_time", 600))
+	f("rows are not counted, and nothing was seen", tokens().Exact(expire, 3, 0.9, 16_000, 0, func(c *class.Class) {
+		c.Affected = known.None[uint64]()
+	}).Exact(touch, 5000, 0.003, 1, 0).
 		Status("Innodb_row_lock_time", 600))
 	f("nothing", snap.Build())
 }

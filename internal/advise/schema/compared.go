@@ -17,8 +17,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// What the rules about comparisons share: which classes read too much, and how that is told. docs/diagnose.md gives the reasons of the
-// thresholds.
+// What the rules about comparisons share: which classes read too much, and how that is told. docs/diagnose.md gives the
+// reasons of the thresholds.
 const (
 	minShare     = 0.05 // of the statement time: a rewrite costs no writes, so that less than for an index is enough
 	minLoad      = 0.05 // seconds of statement time per second
@@ -150,7 +150,8 @@ func (x *sufferer) counted() (examined, useful float64, ok bool) {
 	return e, u, ok1 && ok2 && !x.c.Sampled
 }
 
-// readsAll reports whether the class reads much of a table to find little: by its plan, or by the server's counters where there is none.
+// readsAll reports whether the class reads much of a table to find little: by its plan, or by the server's counters
+// where there is none.
 func (x *sufferer) readsAll(v *advise.View, at int) bool {
 	t := x.tables[at]
 	examined, useful, counted := x.counted()
@@ -175,7 +176,8 @@ func (x *sufferer) readsAll(v *advise.View, at int) bool {
 			return true
 		}
 		// Another index leads to many rows of which this condition picks few.
-		return counted && len(x.tables) == 1 && !x.shape.Folded && (s.Access == "ref" || s.Access == "range") && examined >= minTableRows && examined >= 10*minRatio*useful
+		return counted && len(x.tables) == 1 && !x.shape.Folded && (s.Access == "ref" || s.Access == "range") &&
+			examined >= minTableRows && examined >= 10*minRatio*useful
 	}
 	if told && rows < minTableRows && (!counted || examined < minTableRows) {
 		return false
@@ -192,8 +194,8 @@ func (x *sufferer) readsAll(v *advise.View, at int) bool {
 	return scans && x.c.TimeSec >= 0.5*v.Total
 }
 
-// index returns the visible index with which a condition on the column could be looked up: it begins with the column, or with columns that the
-// statement compares for equality and then the column.
+// index returns the visible index with which a condition on the column could be looked up: it begins with the column,
+// or with columns that the statement compares for equality and then the column.
 func (x *sufferer) index(v *advise.View, at int, col string) (schema.Index, bool) {
 	equal := x.look(v, at).equal
 	for _, i := range x.tables[at].Indexes {
@@ -233,8 +235,10 @@ func (x *sufferer) evidence(v *advise.View, at int) (ev []finding.Evidence) {
 	}
 	if e, u, ok := x.counted(); ok {
 		ev = append(ev, finding.Evidence{
-			What: "rows examined per row " + does, Value: known.Of(e / max(u, 1)), Unit: "rows", Expected: fmt.Sprintf("≤ %d", minRatio), Source: x.c.Source(),
-			Text: fmt.Sprintf("Each call examined %s rows and %s %s, over %s calls.", unit.Count(e), does, unit.Count(u), unit.Count(float64(x.c.Count))),
+			What: "rows examined per row " + does, Value: known.Of(e / max(u, 1)), Unit: "rows",
+			Expected: fmt.Sprintf("≤ %d", minRatio), Source: x.c.Source(),
+			Text: fmt.Sprintf("Each call examined %s rows and %s %s, over %s calls.", unit.Count(e), does,
+				unit.Count(u), unit.Count(float64(x.c.Count))),
 		})
 	}
 	about := ""
@@ -242,8 +246,10 @@ func (x *sufferer) evidence(v *advise.View, at int) (ev []finding.Evidence) {
 		about = "about "
 	}
 	ev = append(ev, finding.Evidence{
-		What: "share of statement time", Value: known.Of(100 * v.Share(x.c)), Unit: "%", Source: x.c.Source(), Sampled: x.c.Sampled,
-		Text: fmt.Sprintf("The class took %s%s of %s statement time, %s.", about, unit.Seconds(x.c.TimeSec), unit.Seconds(v.Total), unit.Percent(v.Share(x.c))),
+		What: "share of statement time", Value: known.Of(100 * v.Share(x.c)), Unit: "%",
+		Source: x.c.Source(), Sampled: x.c.Sampled,
+		Text: fmt.Sprintf("The class took %s%s of %s statement time, %s.", about, unit.Seconds(x.c.TimeSec),
+			unit.Seconds(v.Total), unit.Percent(v.Share(x.c))),
 	})
 	if s, ok := x.step(at); ok && x.planned {
 		text := fmt.Sprintf("Plan: table %s, type %s, about %s rows", s.Table, s.Access, unit.Count(s.Rows))
@@ -253,7 +259,10 @@ func (x *sufferer) evidence(v *advise.View, at int) (ev []finding.Evidence) {
 		if len(s.PossibleKeys) > 0 && s.Key == "" {
 			text += "; it knew of " + strings.Join(s.PossibleKeys, ", ") + " and could not use it for a lookup"
 		}
-		ev = append(ev, finding.Evidence{What: "plan", Value: known.Of(s.Rows), Unit: "rows", Source: "plan", Sampled: x.plan.Guess, Text: text + "."})
+		ev = append(ev, finding.Evidence{
+			What: "plan", Value: known.Of(s.Rows), Unit: "rows", Source: "plan",
+			Sampled: x.plan.Guess, Text: text + ".",
+		})
 	}
 	return ev
 }
@@ -269,14 +278,15 @@ func (x *sufferer) against() (out []string) {
 		out = append(out, "The plan was made with typical values because the statement's own were unknown.")
 	}
 	if x.shape.Folded {
-		out = append(out, "The statement aggregates, so the number of matching rows is unknown: when most match, an index does not help.")
+		out = append(out, "The statement aggregates, so the number of matching rows is unknown: when most match, an "+
+			"index does not help.")
 	}
 	return out
 }
 
-// gain compares the rows read before with those that the result needs: a row looked up through an index costs 5 (in memory, neighbours) to
-// 30 times (another page each) a row that a scan passes over, finding the place as much as some 10, and 50 to 500 µs of a call have nothing
-// to do with rows.
+// gain compares the rows read before with those that the result needs: a row looked up through an index costs 5 (in
+// memory, neighbours) to 30 times (another page each) a row that a scan passes over, finding the place as much as some
+// 10, and 50 to 500 µs of a call have nothing to do with rows.
 func (x *sufferer) gain() *finding.Gain {
 	e, u, ok := x.counted()
 	if !ok || x.shape.Folded {
@@ -294,7 +304,8 @@ func (x *sufferer) gain() *finding.Gain {
 	}
 	return &finding.Gain{
 		What: "time per call of the class", Lo: lo, Hi: hi,
-		Text: fmt.Sprintf("%s to %s times less time per call of the class: now %s rows are read per call, then about %s.", unit.Count(lo), unit.Count(hi),
+		Text: fmt.Sprintf("%s to %s times less time per call of the class: now %s rows are read per call, then about "+
+			"%s.", unit.Count(lo), unit.Count(hi),
 			unit.Count(e), unit.Count(max(1, math.Round(wanted)))),
 	}
 }
@@ -308,13 +319,14 @@ func tidy(f float64) float64 {
 	return math.Round(f/p) * p
 }
 
-// begin fills in what the findings about comparisons have in common. All of xs suffer from the same; the first has the most time. A class may be
-// there twice.
+// begin fills in what the findings about comparisons have in common. All of xs suffer from the same; the first has the
+// most time. A class may be there twice.
 func begin(v *advise.View, rule string, xs []sufferer, at int, column string, subject ...string) finding.Finding {
 	x := xs[0]
 	t := x.tables[at]
 	f := finding.Finding{
-		Rule: rule, ID: finding.MakeID(rule, append([]string{t.Ref.String()}, subject...)...), Confidence: x.confidence(),
+		Rule: rule, ID: finding.MakeID(rule, append([]string{t.Ref.String()}, subject...)...),
+		Confidence: x.confidence(),
 		Subject:    finding.Subject{Tables: []schema.Ref{t.Ref}, Columns: []string{column}},
 		Unobserved: v.Unobserved(), Gain: x.gain(), Against: x.against(),
 		Explains: []string{advise.EffectCPU, advise.EffectRunning, advise.EffectDiskReads, advise.EffectPoolMisses},
@@ -363,7 +375,8 @@ func stringType(c schema.Column) bool {
 
 func numberType(c schema.Column) bool {
 	switch strings.ToLower(c.DataType) {
-	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint", "decimal", "numeric", "float", "double", "real", "bit", "year":
+	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint", "decimal", "numeric", "float",
+		"double", "real", "bit", "year":
 		return true
 	}
 	return false
@@ -395,8 +408,8 @@ func unusedName(t schema.Table, base string) string {
 	})
 }
 
-// foreign reports whether a foreign key of this table, or one of another table that refers to it, holds the column: such a column cannot
-// change its type alone.
+// foreign reports whether a foreign key of this table, or one of another table that refers to it, holds the column:
+// such a column cannot change its type alone.
 func foreign(v *advise.View, t schema.Table, col string) bool {
 	in := func(list []string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, col) })

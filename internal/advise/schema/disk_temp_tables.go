@@ -27,7 +27,8 @@ const (
 	aggregate   = 16        // bytes of a sum or a count
 )
 
-// diskTempTables finds classes of statements whose temporary tables go to disk, and says whether a limit or a column sends them there.
+// diskTempTables finds classes of statements whose temporary tables go to disk, and says whether a limit or a column
+// sends them there.
 func diskTempTables(v *advise.View) (out []finding.Finding) {
 	var all []*spill
 	of := map[string]*spill{} // by class
@@ -98,7 +99,9 @@ func spills(v *advise.View, u use) (x spill, ok bool) {
 	plan, planned := v.Plan(u.c)
 	temporary := false
 	for _, s := range plan.Steps {
-		temporary = temporary || slices.ContainsFunc(s.Extra, func(e string) bool { return strings.Contains(strings.ToLower(e), "using temporary") })
+		temporary = temporary || slices.ContainsFunc(s.Extra, func(e string) bool {
+			return strings.Contains(strings.ToLower(e), "using temporary")
+		})
 		x.rows = max(x.rows, s.Rows)
 	}
 	if per, ok := u.c.PerCall(u.c.Examined).Get(); ok && exact(u.c) {
@@ -115,7 +118,8 @@ func spills(v *advise.View, u use) (x spill, ok bool) {
 	x.bounds(v)
 	x.measure(v)
 	if !counted && x.column == "" && (x.need == 0 || x.limit == 0 || x.need < x.limit) {
-		return x, false // reading the dictionary makes tables on disk too: without counts only arithmetic tells whose they are
+		// reading the dictionary makes tables on disk too: without counts only arithmetic tells whose they are
+		return x, false
 	}
 	return x, true
 }
@@ -158,7 +162,8 @@ func (x *spill) bounds(v *advise.View) {
 	}
 }
 
-// measure adds up what a row of the temporary table takes: the columns that the statement groups by, sorts by and returns.
+// measure adds up what a row of the temporary table takes: the columns that the statement groups by, sorts by and
+// returns.
 func (x *spill) measure(v *advise.View) {
 	width, bounded := 0.0, true
 	seen := map[string]bool{}
@@ -193,8 +198,8 @@ func (x *spill) measure(v *advise.View) {
 	}
 }
 
-// room returns the limit that lets the temporary table through: the next power of two above what it needs with a quarter to spare, at least
-// what servers ship with; 0 when that is more than one may give.
+// room returns the limit that lets the temporary table through: the next power of two above what it needs with a
+// quarter to spare, at least what servers ship with; 0 when that is more than one may give.
 func (x *spill) room(v *advise.View, running float64) float64 {
 	need := max(x.need*1.25, 2*x.limit, tmpDefault)
 	size := math.Pow(2, math.Ceil(math.Log2(need)))
@@ -232,27 +237,36 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 		per = fmt.Sprintf(", %s for each execution", unit.Count(n))
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "temporary tables on disk per execution", Value: known.Of(n), Expected: "0", Source: origin(x.use.c),
-			Text: fmt.Sprintf("%s in %s made %s temporary tables on disk: %s", unit.Plural(int(x.use.c.Count), "execution", "executions"), unit.Seconds(v.Window),
+			Text: fmt.Sprintf("%s in %s made %s temporary tables on disk: %s", unit.Plural(int(x.use.c.Count),
+				"execution", "executions"), unit.Seconds(v.Window),
 				unit.Count(float64(x.use.c.TmpDisk.Or(0))), clip(x.use.c.Fingerprint)),
 		})
 	} else {
-		f.Unobserved = append(f.Unobserved, strings.TrimSpace("Whether this class creates them: its temporary tables on disk were not counted. "+v.Blind("digests")))
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "plan", Source: "plan", Text: "The plan of the class with the most time makes a temporary table: " + clip(x.use.c.Fingerprint)})
+		f.Unobserved = append(f.Unobserved, strings.TrimSpace("Whether this class creates them: its temporary tables "+
+			"on disk were not counted. "+v.Blind("digests")))
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "plan", Source: "plan",
+			Text: "The plan of the class with the most time makes a temporary table: " + clip(x.use.c.Fingerprint),
+		})
 	}
 	if r, ok := uncounted(v); ok && x.sure == finding.Possible {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "temporary tables on disk per second", Value: known.Of(r), Unit: "1/s", Source: "global_status",
-			Text: fmt.Sprintf("Clients create %s that no class accounts for.", unit.Rate(r, "temporary tables on disk")),
+			Text: fmt.Sprintf("Clients create %s that no class accounts for.",
+				unit.Rate(r, "temporary tables on disk")),
 		})
 	}
-	f.Title = fmt.Sprintf("%s of the statement time goes to statements whose temporary tables do not stay in memory%s", unit.Percent(share), per)
+	f.Title = fmt.Sprintf("%s of the statement time goes to statements whose temporary tables do not stay in memory%s",
+		unit.Percent(share), per)
 	size := x.room(v, running)
 	switch {
 	case x.column != "":
 		f.Subject.Columns = []string{x.column}
 		f.ID = finding.MakeID(f.Rule, ref.String(), x.column)
-		f.Cause = fmt.Sprintf("The temporary table holds %s, whose type in-memory temporary tables do not support, so it is created on disk. No limit changes that.", x.column)
-		f.Suggestion = fmt.Sprintf("Leave %s out of the statement, or select only its beginning: LEFT(%s, 200). Where the column never holds much, VARCHAR of that length is the permanent fix.", x.column, x.column)
+		f.Cause = fmt.Sprintf("The temporary table holds %s, whose type in-memory temporary tables do not support, "+
+			"so it is created on disk. No limit changes that.", x.column)
+		f.Suggestion = fmt.Sprintf("Leave %s out of the statement, or select only its beginning: LEFT(%s, 200). "+
+			"Where the column never holds much, VARCHAR of that length is the permanent fix.", x.column, x.column)
 		f.Cost = "None, where the rest of the column is not needed; changing the type rebuilds the table."
 		f.Falsify = "Disproved if the same statement without the column creates its temporary tables on disk as well."
 	case slices.Equal(x.limits, []string{"temptable_max_ram"}):
@@ -261,8 +275,10 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 		if f.Confidence == finding.Certain {
 			f.Confidence = finding.Likely // that it was full was not seen
 		}
-		f.Cause = fmt.Sprintf("Before MySQL 8.0.28 temporary tables have no limit of their own: all of them together share %s (temptable_max_ram), and what does not fit goes to disk.", unit.Bytes(x.limit))
-		f.Suggestion = "Have the statement make fewer or narrower groups, or see what else fills temptable_max_ram (memory/temptable in performance_schema's summary of memory). Raise it only as far as there is memory."
+		f.Cause = fmt.Sprintf("Before MySQL 8.0.28 temporary tables have no limit of their own: all of them together "+
+			"share %s (temptable_max_ram), and what does not fit goes to disk.", unit.Bytes(x.limit))
+		f.Suggestion = "Have the statement make fewer or narrower groups, or see what else fills temptable_max_ram " +
+			"(memory/temptable in performance_schema's summary of memory). Raise it only as far as there is memory."
 		f.Cost = "A change of the statement, or memory, once for all sessions."
 		f.Falsify = "Disproved if the statement creates temporary tables on disk also while it runs alone."
 	case x.limit == 0:
@@ -274,21 +290,28 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 	default:
 		f.ID = finding.MakeID(f.Rule, "limit")
 		f.Subject.Variables = x.limits
-		f.Cause = fmt.Sprintf("Its temporary table may take %s of memory (%s). It outgrows that, is copied to disk and continues there.", unit.Bytes(x.limit), strings.Join(x.limits, ", "))
+		f.Cause = fmt.Sprintf("Its temporary table may take %s of memory (%s). It outgrows that, is copied to disk "+
+			"and continues there.", unit.Bytes(x.limit), strings.Join(x.limits, ", "))
 		if x.need > 0 {
 			f.Evidence = append(f.Evidence, finding.Evidence{
-				What: "maximum size of the temporary table", Value: known.Of(x.need), Unit: "B", Expected: "≤ " + unit.Bytes(x.limit), Source: "tables",
-				Text: fmt.Sprintf("At most %s rows × %s bytes = %s, against %s that are allowed.", unit.Count(x.rows), unit.Count(x.row), unit.Bytes(x.need), unit.Bytes(x.limit)),
+				What: "maximum size of the temporary table", Value: known.Of(x.need), Unit: "B", Expected: "≤ " +
+					unit.Bytes(x.limit), Source: "tables",
+				Text: fmt.Sprintf("At most %s rows × %s bytes = %s, against %s that are allowed.", unit.Count(x.rows),
+					unit.Count(x.row), unit.Bytes(x.need), unit.Bytes(x.limit)),
 			})
 		} else {
-			f.Unobserved = append(f.Unobserved, "How large its temporary table is: rows or columns have no known bound.")
+			f.Unobserved = append(f.Unobserved,
+				"How large its temporary table is: rows or columns have no known bound.")
 		}
 		if x.need > 0 && x.need < x.limit {
 			f.Confidence = finding.Possible
-			f.Against = append(f.Against, "By that arithmetic it fits: something else may send it to disk, such as a long expression.")
+			f.Against = append(f.Against, "By that arithmetic it fits: something else may send it to disk, such as a "+
+				"long expression.")
 		}
 		if size == 0 {
-			f.Suggestion = fmt.Sprintf("It needs more than one statement should get while %s run at a time. Have it make fewer or narrower groups: group by a number instead of a text, or cover a shorter time.", unit.Count(running))
+			f.Suggestion = fmt.Sprintf("It needs more than one statement should get while %s run at a time. Have it "+
+				"make fewer or narrower groups: group by a number instead of a text, or cover a shorter time.",
+				unit.Count(running))
 			f.Cost = "A change of the statement."
 			f.Falsify = "Disproved if half of the time that the statement covers takes as long for each row."
 			break
@@ -300,7 +323,8 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 			}
 		}
 		f.File = "my.cnf"
-		f.Suggestion = fmt.Sprintf("Let temporary tables take %s: SET GLOBAL for new sessions, and my.cnf to keep it.", unit.Bytes(size))
+		f.Suggestion = fmt.Sprintf("Let temporary tables take %s: SET GLOBAL for new sessions, and my.cnf to keep it.",
+			unit.Bytes(size))
 		if len(f.Setting) == 1 {
 			name := x.limits[0]
 			for _, n := range x.limits {
@@ -312,22 +336,27 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 		} else {
 			f.Suggestion += " Both settings apply; the smaller one is the limit."
 		}
-		f.Cost = fmt.Sprintf("Each running statement may take that much: %s at a time now make %s", unit.Count(running), unit.Bytes(size*running))
+		f.Cost = fmt.Sprintf("Each running statement may take that much: %s at a time now make %s", unit.Count(running),
+			unit.Bytes(size*running))
 		if m, ok := v.Gauge("Max_used_connections").Get(); ok && m > running {
 			f.Cost += fmt.Sprintf(", and %s if all sessions of the connection peak ran one", unit.Bytes(size*m))
 		}
 		f.Cost += ". Connected sessions keep the old limit until they reconnect."
-		f.Falsify = "Disproved if a session that sets the limit for itself still creates tables on disk (SHOW SESSION STATUS LIKE 'Created_tmp_disk_tables')."
+		f.Falsify = "Disproved if a session that sets the limit for itself still creates tables on disk (SHOW " +
+			"SESSION STATUS LIKE 'Created_tmp_disk_tables')."
 	}
 	if len(x.use.shape.GroupBy) > 0 {
-		f.Against = append(f.Against, "An index in the order of the groups would need no temporary table at all, where the statement's conditions let it be used.")
+		f.Against = append(f.Against, "An index in the order of the groups would need no temporary table at all, "+
+			"where the statement's conditions let it be used.")
 	}
 	lo, hi := 1.1, 4.0
-	f.Gain = &finding.Gain{What: "time per execution", Lo: lo, Hi: hi, Text: "the copy to disk and every later access to a group there are saved; finding the rows takes as long as before"}
+	f.Gain = &finding.Gain{What: "time per execution", Lo: lo, Hi: hi, Text: "the copy to disk and every later " +
+		"access to a group there are saved; finding the rows takes as long as before"}
 	f.Share = givesBack(share, lo, hi)
 	f.Reference = "Reference manual, \"Internal Temporary Table Use in MySQL\"; MariaDB: tmp_memory_table_size"
 	for _, e := range f.Evidence {
-		f.Why = append(f.Why, asking(cmp.Or(map[string]string{"plan": "Does it create a temporary table?"}[e.What], "Where are its temporary tables?"), e.Source, "%s", e.Text))
+		f.Why = append(f.Why, asking(cmp.Or(map[string]string{"plan": "Does it create a temporary table?"}[e.What],
+			"Where are its temporary tables?"), e.Source, "%s", e.Text))
 	}
 	f.Why = append(f.Why, asking("Is it a limit or a column?", "tables", "%s", f.Cause))
 	return f

@@ -16,14 +16,16 @@ import (
 )
 
 const (
-	failedShare  = 0.10 // of the compressions; the server itself takes more than 5 % for too many (innodb_compression_failure_threshold_pct)
-	failedPerSec = 2    // compressions that fail: fewer cost nothing, each takes about a millisecond
-	failedMost   = 0.5  // from here on pages of twice the size would fail often too
-	maxSizes     = 16   // of pages; servers have five
+	// of the compressions; the server itself takes more than 5 % for too many
+	// (innodb_compression_failure_threshold_pct)
+	failedShare  = 0.10
+	failedPerSec = 2   // compressions that fail: fewer cost nothing, each takes about a millisecond
+	failedMost   = 0.5 // from here on pages of twice the size would fail often too
+	maxSizes     = 16  // of pages; servers have five
 )
 
-// failedCompression finds sizes of compressed pages into which the data do not fit: the server compresses, fails, splits the page and
-// compresses both halves.
+// failedCompression finds sizes of compressed pages into which the data do not fit: the server compresses, fails,
+// splits the page and compresses both halves.
 func failedCompression(v *advise.View) (out []finding.Finding) {
 	const ops = "mysql_info_schema_innodb_cmp_compress_ops"
 	page := v.Number("innodb_page_size").Or(pageBytes)
@@ -42,7 +44,8 @@ func failedCompression(v *advise.View) (out []finding.Finding) {
 	return out
 }
 
-// blockSize returns the size of a table's compressed pages, 0 when they are not compressed. Without KEY_BLOCK_SIZE it is half a page.
+// blockSize returns the size of a table's compressed pages, 0 when they are not compressed. Without KEY_BLOCK_SIZE it
+// is half a page.
 func blockSize(t schema.Table, page float64) int {
 	if !strings.EqualFold(t.RowFormat, "Compressed") {
 		return 0
@@ -104,67 +107,97 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 	ref := first.t.Ref
 	lo, hi := 1+part/4, 1+6*part // a failed attempt is followed by a split and two more; what else a write does stays
 	f = finding.Finding{
-		Rule: "failed-compression", ID: finding.MakeID("failed-compression", ref.String()), Severity: finding.Warning, Confidence: finding.Certain, Share: givesBack(share, lo, hi),
+		Rule: "failed-compression", ID: finding.MakeID("failed-compression", ref.String()), Severity: finding.Warning,
+		Confidence: finding.Certain, Share: givesBack(share, lo, hi),
 		Subject: finding.Subject{Tables: []schema.Ref{ref}},
-		Title: fmt.Sprintf("%s of the compressions into pages of %d KiB fail, %s a second: rows of %s do not compress that far", unit.Percent(part), size>>10,
+		Title: fmt.Sprintf("%s of the compressions into pages of %d KiB fail, %s a second: rows of %s do not "+
+			"compress that far", unit.Percent(part), size>>10,
 			unit.Count(failed), ref),
-		Cause: fmt.Sprintf("A page of %s that does not fit into %d KiB after compression is split, and both halves are compressed again. The pages of %s have to shrink to %s of their size, and its data do not compress that far.",
+		Cause: fmt.Sprintf("A page of %s that does not fit into %d KiB after compression is split, and both halves "+
+			"are compressed again. The pages of %s have to shrink to %s of their size, and its data do not compress "+
+			"that far.",
 			unit.Bytes(page), size>>10, ref, unit.Percent(float64(size)/page)),
 		Explains: []string{advise.EffectCPU, advise.TableSize(ref.String())},
 		Falsify:  "Disproved if compressions keep failing once this table is no longer compressed.",
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
-		What: "compressions that fail", Value: known.Of(100 * part), Unit: "%", Expected: "< " + unit.Percent(failedShare), Source: "compression",
-		Text: fmt.Sprintf("%s compressions a second into %d KiB, of which %s fail.", unit.Count(all), size>>10, unit.Count(failed)),
+		What: "compressions that fail", Value: known.Of(100 * part), Unit: "%", Expected: "< " +
+			unit.Percent(failedShare), Source: "compression",
+		Text: fmt.Sprintf("%s compressions a second into %d KiB, of which %s fail.", unit.Count(all),
+			size>>10, unit.Count(failed)),
 	})
 	label := metric.Label{Name: "page_size", Value: strconv.Itoa(size)}
 	if sec, ok := v.Rate("mysql_info_schema_innodb_cmp_compress_time_seconds_total", label).Get(); ok && sec > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "time of compressing", Value: known.Of(sec), Unit: "s/s", Source: "compression", Text: fmt.Sprintf("Compressing takes %s of a CPU; the server counts it in whole seconds.", unit.Percent(sec)),
+			What: "time of compressing", Value: known.Of(sec), Unit: "s/s", Source: "compression",
+			Text: fmt.Sprintf("Compressing takes %s of a CPU; the server counts it in whole seconds.",
+				unit.Percent(sec)),
 		})
 	}
 	for _, u := range first.uses {
 		f.Subject.Classes = append(f.Subject.Classes, u.c.ID)
 		f.Explains = append(f.Explains, advise.ClassTime(u.c.ID))
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "share of the statement time", Value: known.Of(100 * u.c.TimeSec / v.Total), Unit: "%", Source: origin(u.c), Sampled: u.c.Sampled,
-			Text: fmt.Sprintf("%s of the statement time writes to it: %s", unit.Percent(u.c.TimeSec/v.Total), clip(u.c.Fingerprint)),
+			What: "share of the statement time", Value: known.Of(100 * u.c.TimeSec / v.Total), Unit: "%",
+			Source: origin(u.c), Sampled: u.c.Sampled,
+			Text: fmt.Sprintf("%s of the statement time writes to it: %s", unit.Percent(u.c.TimeSec/v.Total),
+				clip(u.c.Fingerprint)),
 		})
 	}
 	switch {
 	case len(cs) == 1:
 	case len(written) == 1:
 		f.Confidence = finding.Likely
-		f.Against = append(f.Against, fmt.Sprintf("Whether %s with pages of that size are written is unknown: the failures could be theirs.", unit.Plural(len(cs)-1, "other table", "other tables")))
+		f.Against = append(f.Against, fmt.Sprintf("Whether %s with pages of that size are written is unknown: the "+
+			"failures could be theirs.", unit.Plural(len(cs)-1, "other table", "other tables")))
 	default:
 		f.Confidence = finding.Possible
 		for _, c := range cs[1:min(len(cs), 5)] {
 			f.Subject.Tables = append(f.Subject.Tables, c.t.Ref)
 		}
-		f.Against = append(f.Against, fmt.Sprintf("%d tables have pages of that size, and the server counts them together.", len(cs)))
-		f.Unobserved = append(f.Unobserved, "Which index the failures belong to: SET GLOBAL innodb_cmp_per_index_enabled=ON counts them in information_schema.INNODB_CMP_PER_INDEX, at the price of a lock.")
+		f.Against = append(f.Against, fmt.Sprintf("%d tables have pages of that size, and the server counts them "+
+			"together.", len(cs)))
+		f.Unobserved = append(f.Unobserved, "Which index the failures belong to: SET GLOBAL "+
+			"innodb_cmp_per_index_enabled=ON counts them in information_schema.INNODB_CMP_PER_INDEX, at the price of "+
+			"a lock.")
 	}
 	if len(first.uses) == 0 {
 		f.Confidence = finding.Possible
 		f.Unobserved = append(f.Unobserved, "No class of statements was observed to write it.")
 	}
-	changes := []schema.Change{{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "DYNAMIC"}, {Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: "0"}}
-	undo := []schema.Change{{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPRESSED"}, {Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: strconv.Itoa(size >> 10)}}
+	changes := []schema.Clause{
+		{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "DYNAMIC"},
+		{Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: "0"},
+	}
+	undo := []schema.Clause{
+		{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPRESSED"},
+		{Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: strconv.Itoa(size >> 10)},
+	}
 	f.Suggestion = fmt.Sprintf("Store %s without compression (ROW_FORMAT=DYNAMIC).", ref)
 	if next := 2 * size; part < failedMost && float64(next) <= page/2 {
-		f.Suggestion += fmt.Sprintf(" If its size on the disk matters more than its writes, KEY_BLOCK_SIZE=%d is the next larger page; measure whether failures stay below %s.", next>>10, unit.Percent(failedShare))
+		f.Suggestion += fmt.Sprintf(" If its size on the disk matters more than its writes, KEY_BLOCK_SIZE=%d is the "+
+			"next larger page; measure whether failures stay below %s.", next>>10, unit.Percent(failedShare))
 	}
-	f.Action = &finding.Action{Kind: finding.AlterTable, Table: ref, Changes: changes, SQL: schema.ChangeSQL(ref, changes), Undo: schema.ChangeSQL(ref, undo)}
+	f.Action = &finding.Action{
+		Kind: finding.AlterTable, Table: ref, Changes: changes,
+		SQL: schema.ChangeSQL(ref, changes), Undo: schema.ChangeSQL(ref, undo),
+	}
 	f.Cost = "The table is rebuilt and is larger afterwards"
 	if d, ok := first.t.DataBytes.Get(); ok {
 		f.Cost += fmt.Sprintf(": %s now, up to %s", unit.Bytes(float64(d)), unit.Bytes(float64(d)*page/float64(size)))
 	}
-	f.Cost += " on disk; in memory it needs less, because compressed pages are kept there in addition to the uncompressed ones."
-	f.Gain = &finding.Gain{What: "time per write", Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s: %s of the attempts end in a split and two more", unit.Ratio(lo), unit.Ratio(hi), unit.Percent(part))}
+	f.Cost += " on disk; in memory it needs less, because compressed pages are kept there in addition to the " +
+		"uncompressed ones."
+	f.Gain = &finding.Gain{
+		What: "time per write", Lo: lo, Hi: hi,
+		Text: fmt.Sprintf("%s to %s: %s of the attempts end in a split and two more", unit.Ratio(lo),
+			unit.Ratio(hi), unit.Percent(part)),
+	}
 	f.Reference = "Reference manual, \"InnoDB Table Compression\": monitoring at runtime"
 	f.Why = []finding.Reason{
 		asking("Do compressions fail?", "compression", "%s", f.Evidence[0].Text),
-		asking("Whose pages have that size?", "tables", "%s; %s written in the window.", unit.Plural(len(cs), "table", "tables"), unit.Plural(len(written), "of them was", "of them were")),
+		asking("Whose pages have that size?", "tables", "%s; %s written in the window.", unit.Plural(len(cs), "table",
+			"tables"), unit.Plural(len(written), "of them was", "of them were")),
 		asking("Who writes to it?", "digests", "Classes with %s of the statement time.", unit.Percent(share)),
 	}
 	return f, true

@@ -36,13 +36,14 @@ type bloat struct {
 	idealPages float64
 }
 
-// fragmentedTable finds tables that take several times the room that their rows can need: half-empty pages after deletions and inserts in
-// random order, and free pages within the file.
+// fragmentedTable finds tables that take several times the room that their rows can need: half-empty pages after
+// deletions and inserts in random order, and free pages within the file.
 func fragmentedTable(v *advise.View) (out []finding.Finding) {
 	own := !strings.EqualFold(v.Variables["innodb_file_per_table"], "OFF")
 	page := v.Number("innodb_page_size").Or(pageBytes)
 	var all []bloat
-	// Tables of one tablespace are each told to have all of its free room, and none of them gives it back when it is written anew.
+	// Tables of one tablespace are each told to have all of its free room, and none of them gives it back when it is
+	// written anew.
 	spaces := map[uint64]int{}
 	for _, t := range v.Tables {
 		if free, ok := t.FreeBytes.Get(); ok && free >= bloatBytes {
@@ -77,18 +78,20 @@ func rowsWritten(v *advise.View) map[schema.Ref]float64 {
 	return written
 }
 
-// turnedOver reports whether as many rows were written within the window as half of the table has: the room that is free now is in use again
-// before anybody has the table written anew.
+// turnedOver reports whether as many rows were written within the window as half of the table has: the room that is
+// free now is in use again before anybody has the table written anew.
 func turnedOver(t schema.Table, written float64) bool {
 	rows, ok := t.Rows.Get()
 	return ok && 2*written >= float64(rows) && written > 0
 }
 
-// bloatOf holds the room that a table takes against the most that its rows can need. Both the rows and their lengths are taken from above.
+// bloatOf holds the room that a table takes against the most that its rows can need. Both the rows and their lengths
+// are taken from above.
 func bloatOf(t schema.Table, own bool, page float64) (b bloat, ok bool) {
 	data, ok1 := t.DataBytes.Get()
 	rows, ok2 := t.Rows.Get()
-	if !innodb(t) || !ok1 || schema.System(t.Schema) || strings.EqualFold(t.RowFormat, "Compressed") || strings.Contains(strings.ToLower(t.Options), "page_compressed") {
+	if !innodb(t) || !ok1 || schema.System(t.Schema) || strings.EqualFold(t.RowFormat, "Compressed") ||
+		strings.Contains(strings.ToLower(t.Options), "page_compressed") {
 		return b, false
 	}
 	size := float64(t.IndexBytes.Or(0))
@@ -97,7 +100,8 @@ func bloatOf(t schema.Table, own bool, page float64) (b bloat, ok bool) {
 	if free, ok := t.FreeBytes.Get(); ok && own {
 		parts := float64(max(1, t.Partitions))
 		b.room += float64(free)
-		b.outside = max(0, float64(free)-growsBy*parts-0.02*float64(data)) // it keeps a little of a large file free on purpose
+		// it keeps a little of a large file free on purpose
+		b.outside = max(0, float64(free)-growsBy*parts-0.02*float64(data))
 	}
 	if b.room < bloatBytes || b.room > largestTable {
 		return b, false
@@ -126,7 +130,8 @@ func bloatOf(t schema.Table, own bool, page float64) (b bloat, ok bool) {
 	return b, waste >= bloatBytes && waste >= bloatShare*b.room
 }
 
-// indexNeed returns the most bytes that the entries of one row take in the other indexes; not ok when nothing bounds them.
+// indexNeed returns the most bytes that the entries of one row take in the other indexes; not ok when nothing bounds
+// them.
 func indexNeed(t schema.Table) (bytes float64, ok bool) {
 	pk, _ := t.PrimaryKey()
 	_, key := widths(t, names(pk))
@@ -150,51 +155,72 @@ func (b bloat) report(v *advise.View, page float64, more int) finding.Finding {
 	ref, waste := b.t.Ref, b.inside+b.outside
 	ideal := max(page, b.room-waste)
 	f := finding.Finding{
-		Rule: "fragmented-table", ID: finding.MakeID("fragmented-table", ref.String()), Severity: finding.Notice, Confidence: finding.Likely,
-		Subject: finding.Subject{Tables: []schema.Ref{ref}}, Explains: []string{advise.TableSize(ref.String())},
+		Rule: "fragmented-table", ID: finding.MakeID("fragmented-table", ref.String()), Severity: finding.Notice,
+		Confidence: finding.Likely,
+		Subject:    finding.Subject{Tables: []schema.Ref{ref}}, Explains: []string{advise.TableSize(ref.String())},
 		Title: fmt.Sprintf("%s takes %s for rows that need at most %s", ref, unit.Bytes(b.room), unit.Bytes(ideal)),
 	}
 	switch {
 	case b.inside >= b.outside:
-		f.Cause = "Its pages are mostly empty: rows were inserted in random order or deleted, and InnoDB gives back a page only when a whole one becomes free. Reading the table brings the empty part into memory as well."
+		f.Cause = "Its pages are mostly empty: rows were inserted in random order or deleted, and InnoDB gives back " +
+			"a page only when a whole one becomes free. Reading the table brings the empty part into memory as well."
 	default:
-		f.Cause = "Most of its file is free: rows were deleted, and InnoDB keeps the pages for new ones. They take space on disk and in physical backups, not in memory."
+		f.Cause = "Most of its file is free: rows were deleted, and InnoDB keeps the pages for new ones. They take " +
+			"space on disk and in physical backups, not in memory."
 	}
 	if b.inside > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "pages of the rows", Value: known.Of(b.dataPages), Unit: "pages", Expected: fmt.Sprintf("≤ %s for %s rows of at most %s bytes", unit.Count(max(1, b.idealPages)), unit.Count(b.rows), unit.Count(b.perRow)),
-			Source: "tables", Text: fmt.Sprintf("%s pages hold %s rows of at most %s bytes, which fill %s; that makes %.1f times as many.", unit.Count(b.dataPages), unit.Count(b.rows), unit.Count(b.perRow),
+			What: "pages of the rows", Value: known.Of(b.dataPages), Unit: "pages",
+			Expected: fmt.Sprintf("≤ %s for %s rows of at most %s bytes", unit.Count(max(1, b.idealPages)),
+				unit.Count(b.rows), unit.Count(b.perRow)),
+			Source: "tables", Text: fmt.Sprintf("%s pages hold %s rows of at most %s bytes, which fill %s; that "+
+				"makes %.1f times as many.", unit.Count(b.dataPages), unit.Count(b.rows), unit.Count(b.perRow),
 				unit.Count(max(1, b.idealPages)), b.dataPages/max(1, b.idealPages)),
 		})
 	}
 	if b.outside > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "free in the file", Value: known.Of(float64(b.t.FreeBytes.Or(0))), Unit: "B", Expected: "≤ " + unit.Bytes(growsBy), Source: "tables",
+			What: "free in the file", Value: known.Of(float64(b.t.FreeBytes.Or(0))), Unit: "B", Expected: "≤ " +
+				unit.Bytes(growsBy), Source: "tables",
 			Text: fmt.Sprintf("%s of the file are empty.", unit.Bytes(float64(b.t.FreeBytes.Or(0)))),
 		})
 	}
 	if h, ok := v.Last("dyno_innodb_history_length").Get(); ok && h >= manyChanges {
 		f.Confidence = finding.Possible
-		f.Against = append(f.Against, fmt.Sprintf("%s changes wait to be purged: deleted rows may still be in these pages. Check again when that is done.", unit.Count(h)))
+		f.Against = append(f.Against, fmt.Sprintf("%s changes wait to be purged: deleted rows may still be in these "+
+			"pages. Check again when that is done.", unit.Count(h)))
 	}
 	if pk, ok := b.t.PrimaryKey(); ok && b.inside > 0 && !counts(b.t, pk) {
-		f.Against = append(f.Against, fmt.Sprintf("Rows do not arrive in the order of (%s). Pages of such a table are two thirds full at best, and it grows back to that.", listed(names(pk))))
+		f.Against = append(f.Against, fmt.Sprintf("Rows do not arrive in the order of (%s). Pages of such a table "+
+			"are two thirds full at best, and it grows back to that.", listed(names(pk))))
 	}
-	f.Unobserved = append(f.Unobserved, "The number of rows is the server's estimate; the figures allow for 40 %. How full each page is can only be seen by reading it.")
+	f.Unobserved = append(f.Unobserved, "The number of rows is the server's estimate; the figures allow for 40 %. "+
+		"How full each page is can only be seen by reading it.")
 	if more > 0 {
-		f.Unobserved = append(f.Unobserved, fmt.Sprintf("%s with the same, but less wasted space, are not listed.", unit.Plural(more, "table", "tables")))
+		f.Unobserved = append(f.Unobserved, fmt.Sprintf("%s with the same, but less wasted space, are not listed.",
+			unit.Plural(more, "table", "tables")))
 	}
-	change := []schema.Change{{Kind: schema.Rebuild}}
-	f.Action = &finding.Action{Kind: finding.AlterTable, Table: ref, Changes: change, SQL: schema.ChangeSQL(ref, change)}
-	f.Suggestion = fmt.Sprintf("Rebuild %s online; reads and writes continue. Where rows are inserted and deleted at this rate, deleting by partition prevents it.", ref)
-	f.Cost = fmt.Sprintf("Some %s are read, some %s written, which are needed on disk in addition to the old file until it ends.", unit.Bytes(b.room), unit.Bytes(ideal))
-	f.Gain = &finding.Gain{What: "size of the table", Lo: b.room / ideal, Hi: b.room / ideal * rowsOff, Text: fmt.Sprintf("%s of %s, by a row's greatest length and 40 %% more rows than estimated", unit.Bytes(waste), unit.Bytes(b.room))}
+	change := []schema.Clause{{Kind: schema.Rebuild}}
+	f.Action = &finding.Action{
+		Kind: finding.AlterTable, Table: ref, Changes: change,
+		SQL: schema.ChangeSQL(ref, change),
+	}
+	f.Suggestion = fmt.Sprintf("Rebuild %s online; reads and writes continue. Where rows are inserted and deleted at "+
+		"this rate, deleting by partition prevents it.", ref)
+	f.Cost = fmt.Sprintf("Some %s are read, some %s written, which are needed on disk in addition to the old file "+
+		"until it ends.", unit.Bytes(b.room), unit.Bytes(ideal))
+	f.Gain = &finding.Gain{
+		What: "size of the table", Lo: b.room / ideal, Hi: b.room / ideal * rowsOff,
+		Text: fmt.Sprintf("%s of %s, by a row's greatest length and 40 %% more rows than estimated",
+			unit.Bytes(waste), unit.Bytes(b.room)),
+	}
 	f.Falsify = "Disproved if ANALYZE TABLE shows many more rows, or if a rebuilt copy is about as large."
 	f.Reference = "Reference manual, \"Defragmenting a Table\""
 	for _, e := range f.Evidence {
 		f.Why = append(f.Why, asking("How much space does it take, and how much does it need?", e.Source, "%s", e.Text))
 	}
-	f.Why = append(f.Why, asking("Could it be the estimate?", "tables", "With 40 %% more rows, each as long as its columns allow, it would need %s.", unit.Bytes(ideal)))
+	f.Why = append(f.Why, asking("Could it be the estimate?", "tables", "With 40 %% more rows, each as long as its "+
+		"columns allow, it would need %s.", unit.Bytes(ideal)))
 	return f
 }
 

@@ -11,9 +11,11 @@ import (
 
 // sparse has 20 000 rows of 300 bytes on 58 MiB of pages.
 func sparse() *snap.Made {
-	m := snap.Build().Set("innodb_file_per_table", "ON").Table("boxes", 20_000, snap.Col("code", "char", 32), snap.Col("label", "char", 240), snap.Col("place", "int", 4))
+	m := snap.Build().Set("innodb_file_per_table", "ON").Table("boxes", 20_000, snap.Col("code", "char", 32),
+		snap.Col("label", "char", 240), snap.Col("place", "int", 4))
 	keyed(m, "code")
-	m.Last().DataBytes, m.Last().IndexBytes, m.Last().FreeBytes = known.Of(uint64(58<<20)), known.Of(uint64(0)), known.Of(uint64(4<<20))
+	m.Last().DataBytes, m.Last().IndexBytes, m.Last().FreeBytes = known.Of(uint64(58<<20)), known.Of(uint64(0)),
+		known.Of(uint64(4<<20))
 	return m
 }
 
@@ -21,7 +23,8 @@ func askSparse(m *snap.Made) []finding.Finding { return fragmentedTable(m.View()
 
 func TestFragmentedTable(t *testing.T) {
 	got := only(t, sparse(), askSparse)
-	if got.Action == nil || got.Action.SQL != "ALTER TABLE `shop`.`boxes` FORCE" || got.Severity != finding.Notice || !strings.Contains(got.Cause, "pages") {
+	if got.Action == nil || got.Action.SQL != "ALTER TABLE `shop`.`boxes` FORCE" || got.Severity != finding.Notice ||
+		!strings.Contains(got.Cause, "pages") {
 		t.Errorf("%+v", got)
 	}
 	if e := got.Evidence[0]; e.Value.Or(0) != 58*64 || !strings.Contains(e.Expected, "≤") {
@@ -35,7 +38,8 @@ func TestFragmentedTable(t *testing.T) {
 		t.Errorf("%s", got.Cause)
 	}
 	// Deleted rows that are not purged yet.
-	if got := only(t, sparse().Gauge("dyno_innodb_history_length", 3e6), askSparse); got.Confidence != finding.Possible || len(got.Against) == 0 {
+	if got := only(t, sparse().Gauge("dyno_innodb_history_length", 3e6),
+		askSparse); got.Confidence != finding.Possible || len(got.Against) == 0 {
 		t.Errorf("%+v", got)
 	}
 	// Entries of an index are bounded as well.
@@ -59,8 +63,13 @@ func TestFragmentedTableSilent(t *testing.T) {
 	f("a small table", func(m *snap.Made) {
 		m.Last().Rows, m.Last().DataBytes = known.Of(uint64(2000)), known.Of(uint64(6<<20))
 	})
-	f("rows of any length", func(m *snap.Made) { m.Last().Columns = append(m.Last().Columns, snap.Col("body", "text", 0)) })
-	f("rows that may be long", func(m *snap.Made) { m.Last().Columns = append(m.Last().Columns, snap.Col("note", "varchar", 8000)) })
+	f("rows of any length", func(m *snap.Made) {
+		m.Last().Columns = append(m.Last().Columns,
+			snap.Col("body", "text", 0))
+	})
+	f("rows that may be long", func(m *snap.Made) {
+		m.Last().Columns = append(m.Last().Columns, snap.Col("note", "varchar", 8000))
+	})
 	f("what InnoDB keeps in reserve", func(m *snap.Made) {
 		m.Last().Rows, m.Last().FreeBytes = known.Of(uint64(180_000)), known.Of(uint64(7<<20))
 	})
@@ -78,10 +87,12 @@ func TestFragmentedTableSilent(t *testing.T) {
 	f("another engine", func(m *snap.Made) { m.Last().Engine = "MyISAM" })
 	f("sizes unknown", func(m *snap.Made) { m.Last().DataBytes = known.None[uint64]() })
 	f("free pages, less than the half", func(m *snap.Made) {
-		m.Last().Rows, m.Last().DataBytes, m.Last().FreeBytes = known.Of(uint64(900_000)), known.Of(uint64(400<<20)), known.Of(uint64(150<<20))
+		m.Last().Rows, m.Last().DataBytes, m.Last().FreeBytes = known.Of(uint64(900_000)), known.Of(uint64(400<<20)),
+			known.Of(uint64(150<<20))
 	})
 	f("the server's own", func(m *snap.Made) { m.Last().Schema = "mysql" })
 	f("rows that are written anew all the time", func(m *snap.Made) {
-		m.Rate("mysql_perf_schema_table_io_waits_total", float64(m.Last().Rows.Or(0))/snap.Window, "name", m.Last().Table, "operation", "update", "schema", m.Last().Schema)
+		m.Rate("mysql_perf_schema_table_io_waits_total", float64(m.Last().Rows.Or(0))/snap.Window, "name",
+			m.Last().Table, "operation", "update", "schema", m.Last().Schema)
 	})
 }

@@ -61,7 +61,10 @@ func functionOnColumn(v *advise.View) (out []finding.Finding) {
 // hides reports whether a condition keeps an index from use that is wanted.
 func hides(v *advise.View, x sufferer, c sqlshape.Comparison) (h hiding, ok bool) {
 	if c.Left.Kind != sqlshape.Wrapped || c.Left.Func == "collate" || c.Op == "like" || c.Outer ||
-		slices.ContainsFunc(c.Right, func(o sqlshape.Operand) bool { return o.Kind == sqlshape.Null || o.Kind == sqlshape.Wrapped }) {
+		slices.ContainsFunc(c.Right, func(o sqlshape.Operand) bool {
+			return o.Kind == sqlshape.Null ||
+				o.Kind == sqlshape.Wrapped
+		}) {
 		return h, false
 	}
 	at, col, ok := x.owner(c.Left)
@@ -95,15 +98,24 @@ func (h *hiding) report(v *advise.View) finding.Finding {
 	expr := cmp.Or(h.compared.Left.Expr, "an expression of "+schema.Quote(col.Name))
 	f := begin(v, "function-on-column", h.sufferers, h.at, col.Name, expression(h.compared.Left.Expr))
 	share := unit.Percent(f.Share)
-	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because %s hides the column from every index", share, t.Ref, expr)
-	f.Cause = fmt.Sprintf("The condition is on %s. An index on %s is sorted by the column's values, not by the function's results, so the server "+
+	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because %s hides the column from every index",
+		share, t.Ref, expr)
+	f.Cause = fmt.Sprintf("The condition is on %s. An index on %s is sorted by the column's values, not by the "+
+		"function's results, so the server "+
 		"has to evaluate the function for every row.", expr, schema.Quote(col.Name))
-	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s after the change, or if rows examined per call of the class do not fall.", t.Ref)
-	f.Reference = "MySQL manual, Optimizing SELECT Statements: Range Optimization, and Functional Key Parts; MariaDB manual: Generated Columns"
-	asks := fmt.Sprintf("The statement selects rows by %s, one of %d conditions.", expr, max(1, len(x.shape.Predicates)))
+	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s after the change, or if rows examined per "+
+		"call of the class do not fall.", t.Ref)
+	f.Reference = "MySQL manual, Optimizing SELECT Statements: Range Optimization, and Functional Key Parts; MariaDB " +
+		"manual: Generated Columns"
+	asks := fmt.Sprintf("The statement selects rows by %s, one of %d conditions.", expr,
+		max(1, len(x.shape.Predicates)))
 	f.Evidence = append([]finding.Evidence{{What: "condition", Source: x.c.Source(), Text: asks}}, f.Evidence...)
 	if h.index.Name != "" {
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "index", Source: "catalog", Text: fmt.Sprintf("The index %s (%s) holds the column and cannot be used here.", h.index.Name, schema.PartsSQL(h.index.Parts))})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "index", Source: "catalog",
+			Text: fmt.Sprintf("The index %s (%s) holds the column and cannot be used here.", h.index.Name,
+				schema.PartsSQL(h.index.Parts)),
+		})
 	}
 	f.Why = []finding.Reason{
 		{Ask: "Does the class read much for little?", Answer: f.Evidence[1].Text, Source: f.Evidence[1].Source},
@@ -117,7 +129,8 @@ func (h *hiding) report(v *advise.View) finding.Finding {
 		h.rewritten(v, &f, to)
 		return f
 	}
-	say("Is there an equal condition on the bare column?", "None that is provably the same for every row: %s does not pick one range of the column's values.", expr)
+	say("Is there an equal condition on the bare column?", "None that is provably the same for every row: %s does "+
+		"not pick one range of the column's values.", expr)
 	h.indexed(v, &f)
 	say("What serves the expression itself?", "%s", f.Suggestion)
 	return f
@@ -131,18 +144,27 @@ func (h *hiding) rewritten(v *advise.View, f *finding.Finding, to rewritten) {
 	f.Cost = "None on the server: the statement has to change in the application."
 	f.Against = append(f.Against, to.but...)
 	if strings.EqualFold(h.column.DataType, "timestamp") {
-		f.Against = append(f.Against, "The column is a TIMESTAMP: where the session's time zone repeats the hour at midnight when clocks go back, the two conditions differ for that hour.")
+		f.Against = append(f.Against, "The column is a TIMESTAMP: where the session's time zone repeats the hour at "+
+			"midnight when clocks go back, the two conditions differ for that hour.")
 	}
 	if mode, ok := v.Variable("sql_mode"); ok && !strings.Contains(strings.ToUpper(mode), "NO_ZERO_IN_DATE") {
-		f.Against = append(f.Against, "This server takes dates with a day or month of zero ('2024-01-00'); the two conditions can differ only for rows that hold such dates.")
+		f.Against = append(f.Against, "This server takes dates with a day or month of zero ('2024-01-00'); the two "+
+			"conditions can differ only for rows that hold such dates.")
 	}
 	if h.index.Name != "" {
 		f.Suggestion += fmt.Sprintf(" The index %s then serves it.", h.index.Name)
 		return
 	}
-	idx := schema.Index{Name: unusedName(t, "idx_"+h.column.Name), Type: "BTREE", Parts: []schema.IndexPart{{Column: h.column.Name}}}
-	f.Action = &finding.Action{Kind: finding.AddIndex, Table: t.Ref, Index: idx, SQL: schema.AddIndexSQL(t.Ref, idx), Undo: schema.DropIndexSQL(t.Ref, idx.Name)}
-	f.Suggestion += fmt.Sprintf(" No index begins with %s yet: add one as well. Either alone does not help.", schema.Quote(h.column.Name))
+	idx := schema.Index{
+		Name: unusedName(t, "idx_"+h.column.Name), Type: "BTREE",
+		Parts: []schema.IndexPart{{Column: h.column.Name}},
+	}
+	f.Action = &finding.Action{
+		Kind: finding.AddIndex, Table: t.Ref, Index: idx, SQL: schema.AddIndexSQL(t.Ref, idx),
+		Undo: schema.DropIndexSQL(t.Ref, idx.Name),
+	}
+	f.Suggestion += fmt.Sprintf(" No index begins with %s yet: add one as well. Either alone does not help.",
+		schema.Quote(h.column.Name))
 	f.Cost = indexCost(t, h.column.Bytes) + " The statement has to change in the application."
 }
 
@@ -150,18 +172,23 @@ func (h *hiding) rewritten(v *advise.View, f *finding.Finding, to rewritten) {
 func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 	x := h.sufferers[0]
 	t, col, left := x.tables[h.at], h.column, h.compared.Left
-	if d := strings.ToLower(left.Func); (d == "lower" || d == "lcase" || d == "upper" || d == "ucase") && strings.HasSuffix(strings.ToLower(col.Collation), "_ci") {
-		f.Against = append(f.Against, fmt.Sprintf("The collation of %s, %s, ignores case: if that is all that is needed, the bare column with a plain index finds the same. "+
-			"They are not the same for every letter of every language, so this is for you to decide.", schema.Quote(col.Name), col.Collation))
+	if d := strings.ToLower(left.Func); (d == "lower" || d == "lcase" || d == "upper" || d == "ucase") &&
+		strings.HasSuffix(strings.ToLower(col.Collation), "_ci") {
+		f.Against = append(f.Against, fmt.Sprintf("The collation of %s, %s, ignores case: if that is all that is "+
+			"needed, the bare column with a plain index finds the same. "+
+			"They are not the same for every letter of every language, so this is for you to decide.",
+			schema.Quote(col.Name), col.Collation))
 	}
 	if g, ok := generated(t, left.Expr); ok {
-		f.Suggestion = fmt.Sprintf("The column %s holds this expression and has an index: use %s %s.", schema.Quote(g.Name), schema.Quote(g.Name), spoken(h.compared))
+		f.Suggestion = fmt.Sprintf("The column %s holds this expression and has an index: use %s %s.",
+			schema.Quote(g.Name), schema.Quote(g.Name), spoken(h.compared))
 		f.Cost = "None on the server: the statement has to change in the application."
 		return
 	}
 	typ := resultType(col, left)
 	words := func(why string) {
-		f.Suggestion = fmt.Sprintf("Keep what the condition needs in a separate indexed column, or compare the bare column. %s", why)
+		f.Suggestion = fmt.Sprintf("Keep what the condition needs in a separate indexed column, or compare the bare "+
+			"column. %s", why)
 		f.Cost = "Depends on the form."
 	}
 	switch {
@@ -169,18 +196,24 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 		words("The exact expression is unknown: the server keeps no example of the statement.")
 		return
 	case typ == "":
-		words(fmt.Sprintf("An index on %s itself is not offered: its result is too large for a key, depends on the session, or its type is unknown.", left.Expr))
+		words(fmt.Sprintf("An index on %s itself is not offered: its result is too large for a key, depends on the "+
+			"session, or its type is unknown.", left.Expr))
 		return
 	}
 	base := "idx_" + col.Name + "_" + left.Func
-	f.Cost = indexCost(t, max(col.Bytes, 1)) + " Every change of the column evaluates the expression once more. Writes to the table wait while it is built."
+	f.Cost = indexCost(t, max(col.Bytes, 1)) + " Every change of the column evaluates the expression once more. " +
+		"Writes to the table wait while it is built."
 	switch {
 	case !v.MariaDB() && v.AtLeast(8, 0, 13):
 		idx := schema.Index{Name: unusedName(t, base), Type: "BTREE", Parts: []schema.IndexPart{{Expr: left.Expr}}}
 		// The server makes a hidden column for it, which it cannot do while others write: that is no plain index.
-		changes := []schema.Change{{Kind: schema.AddKey, Index: idx}}
-		f.Action = &finding.Action{Kind: finding.AlterTable, Table: t.Ref, Changes: changes, SQL: schema.ChangeSQL(t.Ref, changes), Undo: schema.DropIndexSQL(t.Ref, idx.Name)}
-		f.Suggestion = fmt.Sprintf("Add an index on the expression, written exactly as the statement has it: %s. The statement stays as it is.", schema.PartsSQL(idx.Parts))
+		changes := []schema.Clause{{Kind: schema.AddKey, Index: idx}}
+		f.Action = &finding.Action{
+			Kind: finding.AlterTable, Table: t.Ref, Changes: changes,
+			SQL: schema.ChangeSQL(t.Ref, changes), Undo: schema.DropIndexSQL(t.Ref, idx.Name),
+		}
+		f.Suggestion = fmt.Sprintf("Add an index on the expression, written exactly as the statement has it: %s. The "+
+			"statement stays as it is.", schema.PartsSQL(idx.Parts))
 		f.Valid = "MySQL from 8.0.13"
 	case v.MariaDB() && v.AtLeast(10, 2) || !v.MariaDB() && v.AtLeast(5, 7, 6):
 		name := spare(col.Name+"_"+left.Func, func(s string) bool { _, taken := t.Column(s); return taken })
@@ -189,17 +222,24 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 			def += " INVISIBLE" // SELECT * and INSERT without columns do not see it
 		}
 		idx := schema.Index{Name: unusedName(t, "idx_"+name), Type: "BTREE", Parts: []schema.IndexPart{{Column: name}}}
-		changes := []schema.Change{{Kind: schema.AddColumn, Column: name, Definition: def}, {Kind: schema.AddKey, Index: idx}}
+		changes := []schema.Clause{
+			{Kind: schema.AddColumn, Column: name, Definition: def},
+			{Kind: schema.AddKey, Index: idx},
+		}
 		f.Action = &finding.Action{
 			Kind: finding.AlterTable, Table: t.Ref, Changes: changes, SQL: schema.ChangeSQL(t.Ref, changes),
-			Undo: schema.ChangeSQL(t.Ref, []schema.Change{{Kind: schema.DropKey, Index: idx}, {Kind: schema.DropColumn, Column: name}}),
+			Undo: schema.ChangeSQL(t.Ref, []schema.Clause{
+				{Kind: schema.DropKey, Index: idx},
+				{Kind: schema.DropColumn, Column: name},
+			}),
 		}
 		f.Suggestion = fmt.Sprintf("Add a generated column %s AS (%s) with an index.", schema.Quote(name), left.Expr)
 		f.Valid = "MySQL from 5.7.6"
 		if v.MariaDB() {
 			f.Valid = "MariaDB from 10.2"
 			if !v.AtLeast(11, 8) {
-				f.Suggestion += fmt.Sprintf(" Then use %s %s: this server does not recognize that the column holds the expression.", schema.Quote(name), spoken(h.compared))
+				f.Suggestion += fmt.Sprintf(" Then use %s %s: this server does not recognize that the column holds "+
+					"the expression.", schema.Quote(name), spoken(h.compared))
 			}
 		}
 	default:
@@ -229,7 +269,8 @@ func spoken(c sqlshape.Comparison) string {
 	return c.Op + " ?"
 }
 
-// indexCost says what an index on so many bytes takes at most: entries have the primary key behind them and 8 bytes around them.
+// indexCost says what an index on so many bytes takes at most: entries have the primary key behind them and 8 bytes
+// around them.
 func indexCost(t schema.Table, bytes int) string {
 	pk := 6
 	if x, ok := t.PrimaryKey(); ok {
@@ -244,12 +285,13 @@ func indexCost(t schema.Table, bytes int) string {
 	if !ok {
 		return "Space for one more entry per row."
 	}
-	return fmt.Sprintf("Space: at most %s = %s rows × (key %d B + primary key %d B + 8 B per entry). Each row that is written writes one more entry.",
+	return fmt.Sprintf("Space: at most %s = %s rows × (key %d B + primary key %d B + 8 B per entry). Each row that "+
+		"is written writes one more entry.",
 		unit.Bytes(float64(rows)*float64(bytes+pk+8)), unit.Count(float64(rows)), bytes, pk)
 }
 
-// resultType returns the SQL type of an expression around a column, for those functions whose result depends on the row alone; empty for
-// others, for results that an index cannot hold, and for what the time zone of the session decides.
+// resultType returns the SQL type of an expression around a column, for those functions whose result depends on the row
+// alone; empty for others, for results that an index cannot hold, and for what the time zone of the session decides.
 func resultType(c schema.Column, o sqlshape.Operand) string {
 	const largest = 3072 // bytes of an InnoDB key
 	d := strings.ToLower(c.DataType)
@@ -259,7 +301,8 @@ func resultType(c schema.Column, o sqlshape.Operand) string {
 		return ""
 	}
 	switch o.Func {
-	case "lower", "lcase", "upper", "ucase", "trim", "ltrim", "rtrim", "reverse", "left", "right", "substring", "substr", "mid":
+	case "lower", "lcase", "upper", "ucase", "trim", "ltrim", "rtrim", "reverse", "left", "right",
+		"substring", "substr", "mid":
 		if !text || c.Bytes <= 0 || c.Bytes+16 > largest || c.Charset == "" {
 			return ""
 		}
@@ -273,7 +316,8 @@ func resultType(c schema.Column, o sqlshape.Operand) string {
 		if text {
 			return "bigint unsigned"
 		}
-	case "year", "month", "quarter", "day", "dayofmonth", "dayofweek", "weekday", "dayofyear", "hour", "minute", "second":
+	case "year", "month", "quarter", "day", "dayofmonth", "dayofweek", "weekday", "dayofyear",
+		"hour", "minute", "second":
 		if moment {
 			return "smallint"
 		}
@@ -301,8 +345,9 @@ var (
 	today      = pattern.New(`^(DATE_(SUB|ADD)\()?CUR(RENT_)?DATE\(\)(, INTERVAL \d+ (DAY|MONTH|YEAR)\))?$`)
 )
 
-// rewrite returns a condition on the bare column that is true for exactly the same rows, where that can be proved: DATE(c) and YEAR(c) grow with
-// c, so that each of their values is one range of c. It is no use to try the same with MONTH(c) or LOWER(c).
+// rewrite returns a condition on the bare column that is true for exactly the same rows, where that can be proved:
+// DATE(c) and YEAR(c) grow with c, so that each of their values is one range of c. It is no use to try the same with
+// MONTH(c) or LOWER(c).
 func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
 	if !c.Left.Plain || !timeType(col) {
 		return rewritten{}, false
@@ -320,7 +365,8 @@ func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
 				from, next = append(from, "?"), append(next, "? + INTERVAL 1 DAY")
 			case r.Kind == sqlshape.Parameter:
 				from, next = append(from, "?"), append(next, "? + INTERVAL 1 DAY")
-				to.but = []string{"The values were not observed: the two conditions are equal when ? is a plain date, without a time of day."}
+				to.but = []string{"The values were not observed: the two conditions are equal when ? is a plain " +
+					"date, without a time of day."}
 			case r.Kind == sqlshape.Anything && today.MatchString(r.Expr):
 				from, next = append(from, r.Expr), append(next, r.Expr+" + INTERVAL 1 DAY")
 			default:
@@ -333,7 +379,8 @@ func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
 				from, next = append(from, fmt.Sprintf("'%d-01-01'", n)), append(next, fmt.Sprintf("'%d-01-01'", n+1))
 			case r.Kind == sqlshape.Parameter:
 				from, next = append(from, "MAKEDATE(?, 1)"), append(next, "MAKEDATE(? + 1, 1)")
-				to.but = []string{"The values were not observed: the two conditions are equal when ? is a year of four digits."}
+				to.but = []string{"The values were not observed: the two conditions are equal when ? is a year of " +
+					"four digits."}
 			default:
 				return to, false
 			}
@@ -345,7 +392,8 @@ func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
 	if c.Left.Func == "year" {
 		what = "days of the year"
 	}
-	to.why = "That matches exactly the same rows: the " + what + " are one range, from the first to just before the next one."
+	to.why = "That matches exactly the same rows: the " + what + " are one range, from the first to just before the " +
+		"next one."
 	if day && c.Left.Func == "date" {
 		if c.Op == "in" {
 			to.sql = q + " IN (…)"

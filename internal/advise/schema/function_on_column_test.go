@@ -19,7 +19,8 @@ import (
 // folded is a server most of whose time goes to one class that reads a table of 200 000 orders as a whole.
 func folded(sql string, indexes ...string) *snap.Made {
 	m := snap.Build().Saturated().Set("sql_mode", "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE").
-		Table("orders", 200_000, snap.Col("made", "datetime", 5), snap.Col("day", "date", 3), snap.Col("stamp", "timestamp", 4), snap.Col("mail", "varchar", 480),
+		Table("orders", 200_000, snap.Col("made", "datetime", 5), snap.Col("day", "date", 3),
+			snap.Col("stamp", "timestamp", 4), snap.Col("mail", "varchar", 480),
 			snap.Col("state", "int", 4), snap.Col("note", "text", 65535), snap.Col("code", "varchar", 80))
 	t := m.Last()
 	for i := range t.Columns {
@@ -30,7 +31,8 @@ func folded(sql string, indexes ...string) *snap.Made {
 	for _, c := range indexes {
 		m.Index("by_"+c, false, 150_000, c)
 	}
-	return m.Exact(sql, 60, 0.2, 200_000, 30).Plan(snap.All("orders", 199_000)).Exact("SELECT mail FROM orders WHERE id = 5", 9000, 0.0001, 1, 1)
+	return m.Exact(sql, 60, 0.2, 200_000, 30).Plan(snap.All("orders", 199_000)).Exact("SELECT mail FROM orders WHERE "+
+		"id = 5", 9000, 0.0001, 1, 1)
 }
 
 func TestFunctionOnColumn(t *testing.T) {
@@ -49,29 +51,38 @@ func TestFunctionOnColumn(t *testing.T) {
 		if !strings.Contains(x.Suggestion, suggestion) || action != sql {
 			t.Errorf("suggests %q\nby %q, want %q\nby %q", x.Suggestion, action, suggestion, sql)
 		}
-		if x.Title == "" || x.Cause == "" || x.Falsify == "" || x.Cost == "" || len(x.Why) < 3 || len(x.Evidence) < 3 || x.Subject.Tables[0].Table != "orders" {
+		if x.Title == "" || x.Cause == "" || x.Falsify == "" || x.Cost == "" || len(x.Why) < 3 || len(x.Evidence) < 3 ||
+			x.Subject.Tables[0].Table != "orders" {
 			t.Errorf("not all is told: %+v", x)
 		}
 		return x
 	}
-	got := f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'", "made"), "use `made` >= ? AND `made` < ? + INTERVAL 1 DAY. ", "")
-	if got.Severity != finding.Critical || got.Confidence != finding.Certain || got.Subject.Columns[0] != "made" || len(got.Against) != 0 || got.Gain == nil || got.Gain.Lo < 10 {
+	got := f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'", "made"),
+		"use `made` >= ? AND `made` < ? + INTERVAL 1 DAY. ", "")
+	if got.Severity != finding.Critical || got.Confidence != finding.Certain || got.Subject.Columns[0] != "made" ||
+		len(got.Against) != 0 || got.Gain == nil || got.Gain.Lo < 10 {
 		t.Errorf("got %+v", got)
 	}
 	if !strings.Contains(got.Suggestion, "index by_made then serves") {
 		t.Error(got.Suggestion)
 	}
-	f(folded("SELECT id FROM orders WHERE YEAR(made) = 2023", "made"), "`made` >= '2023-01-01' AND `made` < '2024-01-01'", "")
+	f(folded("SELECT id FROM orders WHERE YEAR(made) = 2023", "made"), "`made` >= '2023-01-01' AND `made` < "+
+		"'2024-01-01'", "")
 	f(folded("SELECT id FROM orders WHERE YEAR(day) > 2023", "day"), "`day` >= '2024-01-01'", "")
-	f(folded("SELECT id FROM orders WHERE DATE(made) BETWEEN '2024-05-01' AND '2024-05-02'", "made"), "`made` >= ? AND `made` < ? + INTERVAL 1 DAY", "")
+	f(folded("SELECT id FROM orders WHERE DATE(made) BETWEEN '2024-05-01' AND '2024-05-02'", "made"),
+		"`made` >= ? AND `made` < ? + INTERVAL 1 DAY", "")
 	f(folded("SELECT id FROM orders WHERE '2024-05-01' >= DATE(made)", "made"), "`made` < ? + INTERVAL 1 DAY", "")
-	f(folded("SELECT id FROM orders WHERE DATE(made) = CURDATE() - INTERVAL 1 DAY", "made"), "`made` >= DATE_SUB(CURDATE(), INTERVAL 1 DAY) AND", "")
+	f(folded("SELECT id FROM orders WHERE DATE(made) = CURDATE() - INTERVAL 1 DAY", "made"),
+		"`made` >= DATE_SUB(CURDATE(), INTERVAL 1 DAY) AND", "")
 	f(folded("SELECT id FROM orders WHERE DATE(day) = '2024-05-01'", "day"), "use `day` = ?", "")
-	f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'"), "Either alone does not help", "ALTER TABLE `shop`.`orders` ADD INDEX `idx_made` (`made`)")
-	if x := f(folded("SELECT id FROM orders WHERE DATE(stamp) = '2024-05-01'", "stamp"), "`stamp` >= ?", ""); !strings.Contains(strings.Join(x.Against, " "), "time zone") {
+	f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'"), "Either alone does not help",
+		"ALTER TABLE `shop`.`orders` ADD INDEX `idx_made` (`made`)")
+	if x := f(folded("SELECT id FROM orders WHERE DATE(stamp) = '2024-05-01'", "stamp"), "`stamp` >= ?",
+		""); !strings.Contains(strings.Join(x.Against, " "), "time zone") {
 		t.Error("the session's time zone is not thought of")
 	}
-	if x := f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'", "made").Set("sql_mode", ""), "`made` >= ?", ""); !strings.Contains(strings.Join(x.Against, " "), "2024-01-00") {
+	if x := f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'", "made").Set("sql_mode", ""),
+		"`made` >= ?", ""); !strings.Contains(strings.Join(x.Against, " "), "2024-01-00") {
 		t.Error("dates with a zero are not thought of")
 	}
 	redacted := folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'", "made")
@@ -82,19 +93,26 @@ func TestFunctionOnColumn(t *testing.T) {
 
 	// What no range serves.
 	const month = "SELECT id FROM orders WHERE MONTH(made) = 5"
-	f(folded(month, "made").MySQL("8.0.13"), "exactly as the statement has it: (MONTH(`made`))", "ALTER TABLE `shop`.`orders` ADD INDEX `idx_made_month` ((MONTH(`made`)))")
+	f(folded(month, "made").MySQL("8.0.13"), "exactly as the statement has it: (MONTH(`made`))",
+		"ALTER TABLE `shop`.`orders` ADD INDEX `idx_made_month` ((MONTH(`made`)))")
 	f(folded(month, "made").MySQL("8.0.12"), "generated column",
-		"ALTER TABLE `shop`.`orders` ADD COLUMN `made_month` smallint GENERATED ALWAYS AS (MONTH(`made`)) VIRTUAL, ADD INDEX `idx_made_month` (`made_month`)")
+		"ALTER TABLE `shop`.`orders` ADD COLUMN `made_month` smallint GENERATED ALWAYS AS (MONTH(`made`)) VIRTUAL, "+
+			"ADD INDEX `idx_made_month` (`made_month`)")
 	f(folded(month, "made").MySQL("5.6.40"), "can index neither", "")
 	f(folded(month, "made"), "Then use `made_month` = ?",
-		"ALTER TABLE `shop`.`orders` ADD COLUMN `made_month` smallint GENERATED ALWAYS AS (MONTH(`made`)) VIRTUAL INVISIBLE, ADD INDEX `idx_made_month` (`made_month`)")
-	x := f(folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail").MySQL("9.7.0"), "(LOWER(`mail`))", "ALTER TABLE `shop`.`orders` ADD INDEX `idx_mail_lower` ((LOWER(`mail`)))")
+		"ALTER TABLE `shop`.`orders` ADD COLUMN `made_month` smallint GENERATED ALWAYS AS (MONTH(`made`)) VIRTUAL "+
+			"INVISIBLE, ADD INDEX `idx_made_month` (`made_month`)")
+	x := f(folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail").MySQL("9.7.0"), "(LOWER(`mail`))",
+		"ALTER TABLE `shop`.`orders` ADD INDEX `idx_mail_lower` ((LOWER(`mail`)))")
 	if !strings.Contains(strings.Join(x.Against, " "), "ignores case") {
 		t.Error("the collation is not thought of")
 	}
-	f(folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail"), "AS (LOWER(`mail`))", "ALTER TABLE `shop`.`orders` ADD COLUMN `mail_lower` varchar(120) CHARACTER SET utf8mb4 "+
-		"COLLATE utf8mb4_general_ci GENERATED ALWAYS AS (LOWER(`mail`)) VIRTUAL INVISIBLE, ADD INDEX `idx_mail_lower` (`mail_lower`)")
-	f(folded("SELECT id FROM orders WHERE SUBSTRING(code, 1, 3) = 'abc'").MySQL("9.7.0"), "(SUBSTRING(`code`, 1, 3))", "ALTER TABLE `shop`.`orders` ADD INDEX `idx_code_substring` ((SUBSTRING(`code`, 1, 3)))")
+	f(folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail"), "AS (LOWER(`mail`))",
+		"ALTER TABLE `shop`.`orders` ADD COLUMN `mail_lower` varchar(120) CHARACTER SET utf8mb4 "+
+			"COLLATE utf8mb4_general_ci GENERATED ALWAYS AS (LOWER(`mail`)) VIRTUAL INVISIBLE, ADD INDEX "+
+			"`idx_mail_lower` (`mail_lower`)")
+	f(folded("SELECT id FROM orders WHERE SUBSTRING(code, 1, 3) = 'abc'").MySQL("9.7.0"), "(SUBSTRING(`code`, 1, 3))",
+		"ALTER TABLE `shop`.`orders` ADD INDEX `idx_code_substring` ((SUBSTRING(`code`, 1, 3)))")
 	f(folded("SELECT id FROM orders WHERE LOWER(note) = 'x'").MySQL("9.7.0"), "too large for a key", "")
 	f(folded("SELECT id FROM orders WHERE MONTH(stamp) = 5").MySQL("9.7.0"), "depends on the session", "")
 	// The parts of an expression are unknown without the statement's text.
@@ -108,8 +126,11 @@ func TestFunctionOnColumn(t *testing.T) {
 	have.Last().Columns = append(have.Last().Columns, c)
 	f(have, "use `mail_low` = ?", "")
 	// Two classes with one expression are one finding.
-	two := folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail").Exact("SELECT note FROM orders o WHERE lower(o.mail) = 'a@b'", 40, 0.2, 200_000, 30).Plan(snap.All("o", 199_000))
-	if x := f(two.MySQL("8.0.36"), "LOWER", "ALTER TABLE `shop`.`orders` ADD INDEX `idx_mail_lower` ((LOWER(`mail`)))"); len(x.Subject.Classes) != 2 || x.Share < 0.9 {
+	two := folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail").Exact("SELECT note FROM orders o WHERE "+
+		"lower(o.mail) = 'a@b'", 40, 0.2, 200_000, 30).Plan(snap.All("o", 199_000))
+	if x := f(two.MySQL("8.0.36"), "LOWER",
+		"ALTER TABLE `shop`.`orders` ADD INDEX `idx_mail_lower` ((LOWER(`mail`)))"); len(x.Subject.Classes) != 2 ||
+		x.Share < 0.9 {
 		t.Errorf("%v classes, share %v", x.Subject.Classes, x.Share)
 	}
 	// Without plan and without counts.
@@ -135,29 +156,42 @@ func TestFunctionOnColumnSilent(t *testing.T) {
 	}
 	f("nothing at all", snap.Build())
 	f("a function around the value", folded("SELECT id FROM orders WHERE made = DATE('2024-05-01')", "made"))
-	f("a range", folded("SELECT id FROM orders WHERE made >= '2024-05-01' AND made < '2024-05-01' + INTERVAL 1 DAY", "made"))
+	f("a range", folded("SELECT id FROM orders WHERE made >= '2024-05-01' AND made < '2024-05-01' + INTERVAL 1 DAY",
+		"made"))
 	f("a function in the select list alone", folded("SELECT DATE(made) FROM orders WHERE state = 5"))
 	f("under OR", folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01' OR state = 5", "made"))
-	f("another column should have an index first", folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01' AND state = 5", "made"))
-	f("the server makes a range of it itself", change(folded(byDay, "made"), func(c *class.Class, p *explain.Plan, _ *schema.Table) {
-		p.Steps = []explain.Step{{Table: "orders", Access: "range", Key: "by_made", Rows: 30}}
-		c.Examined = known.Of(c.Count * 30)
-	}))
-	f("another condition finds few rows", change(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01' AND state = 5", "state"), func(c *class.Class, p *explain.Plan, _ *schema.Table) {
+	f("another column should have an index first", folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01' AND "+
+		"state = 5", "made"))
+	f("the server makes a range of it itself", change(folded(byDay, "made"),
+		func(c *class.Class, p *explain.Plan, _ *schema.Table) {
+			p.Steps = []explain.Step{{Table: "orders", Access: "range", Key: "by_made", Rows: 30}}
+			c.Examined = known.Of(c.Count * 30)
+		}))
+	f("another condition finds few rows", change(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01' AND "+
+		"state = 5", "state"), func(c *class.Class, p *explain.Plan, _ *schema.Table) {
 		p.Steps = []explain.Step{{Table: "orders", Access: "ref", Key: "by_state", Rows: 90}}
 		c.Examined = known.Of(c.Count * 90)
 	}))
-	f("most rows match", change(folded(byDay, "made"), func(c *class.Class, _ *explain.Plan, _ *schema.Table) { c.RowsSent = known.Of(c.Count * 60_000) }))
+	f("most rows match", change(folded(byDay, "made"), func(c *class.Class, _ *explain.Plan, _ *schema.Table) {
+		c.RowsSent = known.Of(c.Count * 60_000)
+	}))
 	f("a small table", change(folded(byDay, "made"), func(c *class.Class, p *explain.Plan, t *schema.Table) {
 		t.Rows, c.Examined, p.Steps[0].Rows = known.Of(uint64(500)), known.Of(c.Count*500), 500
 	}))
 	f("little time", folded(byDay, "made").Exact("SELECT mail FROM orders WHERE id = 6", 9000, 0.1, 1, 1))
-	f("an idle server", change(folded(byDay, "made"), func(c *class.Class, _ *explain.Plan, _ *schema.Table) { c.Count, c.TimeSec = 1, 0.2 }))
-	f("a table that is not known", change(folded(byDay, "made"), func(_ *class.Class, _ *explain.Plan, t *schema.Table) { t.Table = "other" }))
-	f("a view", change(folded(byDay, "made"), func(_ *class.Class, _ *explain.Plan, t *schema.Table) { t.View = true }))
-	f("no text that can be parsed", change(folded(byDay, "made"), func(c *class.Class, _ *explain.Plan, _ *schema.Table) {
-		c.Example, c.Fingerprint = "", "select ? from ("
+	f("an idle server", change(folded(byDay, "made"), func(c *class.Class, _ *explain.Plan, _ *schema.Table) {
+		c.Count, c.TimeSec = 1, 0.2
 	}))
+	f("a table that is not known", change(folded(byDay, "made"), func(_ *class.Class, _ *explain.Plan,
+		t *schema.Table,
+	) {
+		t.Table = "other"
+	}))
+	f("a view", change(folded(byDay, "made"), func(_ *class.Class, _ *explain.Plan, t *schema.Table) { t.View = true }))
+	f("no text that can be parsed", change(folded(byDay, "made"),
+		func(c *class.Class, _ *explain.Plan, _ *schema.Table) {
+			c.Example, c.Fingerprint = "", "select ? from ("
+		}))
 	blind := folded(byDay, "made").Lose("plans", snapshot.Failed, "denied", "GRANT SELECT")
 	blind.S.Plans = nil
 	f("no plan, and no scans counted", blind)

@@ -37,8 +37,8 @@ type use struct {
 	t     schema.Table
 }
 
-// uses returns the classes of at least topShare of the statement time that keep wants, with one table each, most time first: statements of
-// several tables stand there once for each that resolves.
+// uses returns the classes of at least topShare of the statement time that keep wants, with one table each, most time
+// first: statements of several tables stand there once for each that resolves.
 func uses(v *advise.View, keep func(class.Class, sqlshape.Shape) bool) (out []use) {
 	var cs []class.Class
 	for _, c := range v.Classes {
@@ -46,7 +46,9 @@ func uses(v *advise.View, keep func(class.Class, sqlshape.Shape) bool) (out []us
 			cs = append(cs, c)
 		}
 	}
-	slices.SortStableFunc(cs, func(a, b class.Class) int { return cmp.Or(cmp.Compare(b.TimeSec, a.TimeSec), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(cs, func(a, b class.Class) int {
+		return cmp.Or(cmp.Compare(b.TimeSec, a.TimeSec), cmp.Compare(a.ID, b.ID))
+	})
 	for _, c := range cs[:min(len(cs), topClasses)] {
 		sh, err := v.Shape(c)
 		if err != nil || !keep(c, sh) { // finding its tables is the dear part
@@ -149,7 +151,8 @@ func width(c schema.Column) (least, most int) {
 	case "varchar", "varbinary":
 		return 1, c.Bytes + 2
 	case "char":
-		if n := characters(c.Type); n > 0 && n < c.Bytes { // of a charset of several bytes: as varchar, but never below a byte each
+		if n := characters(c.Type); n > 0 && n < c.Bytes {
+			// of a charset of several bytes: as varchar, but never below a byte each
 			return n, c.Bytes + 2
 		}
 		return c.Bytes, c.Bytes
@@ -171,7 +174,8 @@ func characters(typ string) (n int) {
 
 // fixed sets the widths of types that the server gives no bytes for.
 var fixedBytes = map[string]int{
-	"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8, "float": 4, "double": 8, "date": 3, "time": 6, "datetime": 8,
+	"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8, "float": 4, "double": 8, "date": 3,
+	"time": 6, "datetime": 8,
 	"timestamp": 7, "year": 1, "enum": 2, "set": 8, "bit": 8, "decimal": 30,
 }
 

@@ -54,10 +54,12 @@ func TestLayoutChangesOnServers(t *testing.T) {
 					t.Errorf("%s, then %s: it was\n%s\nand is\n%s", a.SQL, a.Undo, before, got)
 				}
 			}
-			const cars = "(seen INT NOT NULL, id BIGINT NOT NULL, plate VARCHAR(16) NOT NULL, speed INT NOT NULL, PRIMARY KEY (seen, id), KEY by_plate (plate), " +
+			const cars = "(seen INT NOT NULL, id BIGINT NOT NULL, plate VARCHAR(16) NOT NULL, speed INT NOT NULL, " +
+				"PRIMARY KEY (seen, id), KEY by_plate (plate), " +
 				"KEY by_speed (speed, plate), UNIQUE KEY by_id (id))"
 			moved := func(m *snap.Made) *snap.Made {
-				return m.Exact("UPDATE cars SET seen = 17 WHERE id BETWEEN 5 AND 44", 500, 0.02, 80, 0, affects(20_000)).
+				return m.Exact("UPDATE cars SET seen = 17 WHERE id BETWEEN 5 AND 44", 500, 0.02,
+					80, 0, affects(20_000)).
 					Exact("SELECT id FROM cars WHERE seen >= 5 ORDER BY seen LIMIT 20", 100, 0.001, 20, 20)
 			}
 			// A unique key stands before the others wherever it was added.
@@ -65,11 +67,14 @@ func TestLayoutChangesOnServers(t *testing.T) {
 			m := moved(hotTable())
 			m.Last().Indexes[1].Unique = false
 			m.Last().Columns[0].Name, m.Last().Indexes[0].Parts[1].Column = "number", "number"
-			f("cars", "(seen INT NOT NULL, number BIGINT NOT NULL, plate VARCHAR(16) NOT NULL, speed INT NOT NULL, PRIMARY KEY (seen, number), KEY by_plate (plate))", m, askHot, true)
+			f("cars", "(seen INT NOT NULL, number BIGINT NOT NULL, plate VARCHAR(16) NOT NULL, speed INT NOT NULL, "+
+				"PRIMARY KEY (seen, number), KEY by_plate (plate))", m, askHot, true)
 
-			f("papers", "(tenant VARCHAR(60) NOT NULL, folder VARCHAR(120) NOT NULL, name VARCHAR(80) NOT NULL, owner INT, size INT, kind SMALLINT, "+
+			f("papers", "(tenant VARCHAR(60) NOT NULL, folder VARCHAR(120) NOT NULL, name VARCHAR(80) NOT NULL, "+
+				"owner INT, size INT, kind SMALLINT, "+
 				"PRIMARY KEY (tenant, folder, name), KEY a (owner))", wideTable(), askWide, true)
-			f("mails", "(id BIGINT NOT NULL PRIMARY KEY, box INT, body VARCHAR(1500)) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4", mailed(squeezed(300, 80)), askSqueezed, true)
+			f("mails", "(id BIGINT NOT NULL PRIMARY KEY, box INT, body VARCHAR(1500)) ROW_FORMAT=COMPRESSED "+
+				"KEY_BLOCK_SIZE=4", mailed(squeezed(300, 80)), askSqueezed, true)
 			f("boxes", "(code CHAR(32) NOT NULL PRIMARY KEY, label CHAR(240), place INT)", sparse(), askSparse, false)
 
 			m = spilled("262144").MySQL("9.7.0").Set("internal_tmp_mem_storage_engine", "TempTable")

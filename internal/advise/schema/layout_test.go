@@ -10,7 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
-// TestLayoutOfManyTables asks the rules on a server of thousands of classes and tables, with and without the names of tables.
+// TestLayoutOfManyTables asks the rules on a server of thousands of classes and tables, with and without the names of
+// tables.
 func TestLayoutOfManyTables(t *testing.T) {
 	f := func(redacted bool) {
 		t.Helper()
@@ -53,7 +54,8 @@ func TestFreeNames(t *testing.T) {
 func TestWidth(t *testing.T) {
 	f := func(typ, data string, bytes, least, most int) {
 		t.Helper()
-		lo, hi := widths(schema.Table{Columns: []schema.Column{{Name: "c", Type: typ, DataType: data, Bytes: bytes}}}, []string{"c"})
+		lo, hi := widths(schema.Table{Columns: []schema.Column{{Name: "c", Type: typ, DataType: data, Bytes: bytes}}},
+			[]string{"c"})
 		if lo != least || hi != most {
 			t.Errorf("%s: %d to %d, want %d to %d", typ, lo, hi, least, most)
 		}

@@ -13,10 +13,16 @@ import (
 
 func triggered(sec float64, n uint64) *snap.Made {
 	m := snap.Build().Table("sales", 50_000, snap.Col("kind", "int", 4), snap.Col("cut", "int", 4))
-	m.Last().Triggers = []schema.Trigger{{Name: "cuts", Timing: "BEFORE", Event: "INSERT", Body: "BEGIN DECLARE r INT; CALL work_out(NEW.kind, r); SET NEW.cut = r; END"}}
+	m.Last().Triggers = []schema.Trigger{{
+		Name: "cuts", Timing: "BEFORE", Event: "INSERT",
+		Body: "BEGIN DECLARE r INT; CALL work_out(NEW.kind, r); SET NEW.cut = r; END",
+	}}
 	m.S.Programs = []snapshot.Program{
 		{Kind: "trigger", Schema: "shop", Name: "cuts", Count: n, TimeSec: sec, Statements: known.Of(n * 3)},
-		{Kind: "procedure", Schema: "shop", Name: "work_out", Count: n, TimeSec: 0.95 * sec, Body: "BEGIN WHILE i < 9 DO SET i = i + 1; END WHILE; IF k = 3 THEN SET r = i; END IF; END"},
+		{
+			Kind: "procedure", Schema: "shop", Name: "work_out", Count: n, TimeSec: 0.95 * sec,
+			Body: "BEGIN WHILE i < 9 DO SET i = i + 1; END WHILE; IF k = 3 THEN SET r = i; END IF; END",
+		},
 		{Kind: "function", Schema: "shop", Name: "out", Count: n, TimeSec: 0.9 * sec},
 	}
 	m.Exact("INSERT INTO sales (kind) VALUES (1)", 5000, 0.002, 0, 0, affects(5000))
@@ -27,7 +33,8 @@ func askTriggered(m *snap.Made) []finding.Finding { return triggerCost(m.View())
 
 func TestTriggerCost(t *testing.T) {
 	got := only(t, triggered(8, 5000), askTriggered)
-	if got.Subject.Tables[0].String() != "shop.sales" || len(got.Subject.Classes) != 1 || got.Confidence != finding.Certain || !strings.Contains(got.Title, "cuts") {
+	if got.Subject.Tables[0].String() != "shop.sales" || len(got.Subject.Classes) != 1 ||
+		got.Confidence != finding.Certain || !strings.Contains(got.Title, "cuts") {
 		t.Errorf("%+v", got)
 	}
 	text := ""

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	wideKey      = 32       // bytes of a primary key, as estimated from the indexes, that count as long: two UUIDs in binary
+	// bytes of a primary key, as estimated from the indexes, that count as long: two UUIDs in binary
+	wideKey      = 32
 	wideIndexes  = 3        // other indexes that repeat it: fewer do not pay for the index that takes its place
 	wideRepeated = 16 << 20 // bytes repeated in vain: less is nothing on any server
 	wideShare    = 0.25     // of the table with its indexes
@@ -60,7 +61,8 @@ func wideOf(t schema.Table) (w wide, ok bool) {
 	rows, ok1 := t.Rows.Get()
 	size, ok2 := t.IndexBytes.Get()
 	data, ok3 := t.DataBytes.Get()
-	if !innodb(t) || !ok1 || !ok2 || !ok3 || rows == 0 || size < wideRepeated || schema.System(t.Schema) || strings.EqualFold(t.RowFormat, "Compressed") {
+	if !innodb(t) || !ok1 || !ok2 || !ok3 || rows == 0 || size < wideRepeated || schema.System(t.Schema) ||
+		strings.EqualFold(t.RowFormat, "Compressed") {
 		return w, false
 	}
 	w.t, w.rows = t, float64(rows)
@@ -74,7 +76,8 @@ func wideOf(t schema.Table) (w wide, ok bool) {
 	if most > 0 && most < wideKey {
 		return w, false
 	}
-	own, other := 0.0, 0.0 // bytes of the indexes' own columns, at most; entries of indexes that hold parts of the key themselves
+	// bytes of the indexes' own columns, at most; entries of indexes that hold parts of the key themselves
+	own, other := 0.0, 0.0
 	for _, x := range t.Indexes {
 		if x.Primary() {
 			continue
@@ -121,23 +124,32 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 	ref := w.t.Ref
 	data, size := float64(w.t.DataBytes.Or(0)), float64(w.t.IndexBytes.Or(0))
 	f := finding.Finding{
-		Rule: "wide-pk", ID: finding.MakeID("wide-pk", ref.String()), Severity: finding.Notice, Confidence: finding.Likely,
-		Subject: finding.Subject{Tables: []schema.Ref{ref}, Columns: w.columns},
-		Title: fmt.Sprintf("the primary key of %s takes %s bytes and is repeated in %s: some %s for what a number needs %s", ref, unit.Count(w.bytes),
-			unit.Plural(w.indexes, "other index", "other indexes"), unit.Bytes(w.repeated+w.rows*float64(w.indexes)*numberKey), unit.Bytes(w.rows*float64(w.indexes)*numberKey)),
-		Cause: fmt.Sprintf("Every entry of another index ends with the row's primary key, here (%s). It is kept in memory, written and backed up once for each of the %s.",
+		Rule: "wide-pk", ID: finding.MakeID("wide-pk", ref.String()), Severity: finding.Notice,
+		Confidence: finding.Likely,
+		Subject:    finding.Subject{Tables: []schema.Ref{ref}, Columns: w.columns},
+		Title: fmt.Sprintf("the primary key of %s takes %s bytes and is repeated in %s: some %s for what a number "+
+			"needs %s", ref, unit.Count(w.bytes),
+			unit.Plural(w.indexes, "other index", "other indexes"),
+			unit.Bytes(w.repeated+w.rows*float64(w.indexes)*numberKey),
+			unit.Bytes(w.rows*float64(w.indexes)*numberKey)),
+		Cause: fmt.Sprintf("Every entry of another index ends with the row's primary key, here (%s). It is kept in "+
+			"memory, written and backed up once for each of the %s.",
 			listed(w.columns), unit.Plural(w.indexes, "index", "indexes")),
 		Explains: []string{advise.TableSize(ref.String())},
 	}
 	f.Evidence = []finding.Evidence{
 		{
-			What: "bytes of the primary key in an entry", Value: known.Of(w.bytes), Unit: "B", Expected: fmt.Sprintf("< %d", wideKey), Source: "tables",
-			Text: fmt.Sprintf("%s of indexes over %s rows in %s leave about %s bytes of each entry to the primary key, as a lower bound.", unit.Bytes(size), unit.Count(w.rows),
+			What: "bytes of the primary key in an entry", Value: known.Of(w.bytes), Unit: "B",
+			Expected: fmt.Sprintf("< %d", wideKey), Source: "tables",
+			Text: fmt.Sprintf("%s of indexes over %s rows in %s leave about %s bytes of each entry to the primary "+
+				"key, as a lower bound.", unit.Bytes(size), unit.Count(w.rows),
 				unit.Plural(len(w.t.Indexes)-1, "index", "indexes"), unit.Count(w.bytes)),
 		},
 		{
-			What: "bytes repeated", Value: known.Of(w.repeated), Unit: "B", Expected: "< " + unit.Percent(wideShare) + " of the table", Source: "tables",
-			Text: fmt.Sprintf("%s rows × %d indexes × (%s − %d) bytes = %s, of %s that the table takes.", unit.Count(w.rows), w.indexes, unit.Count(w.bytes), numberKey,
+			What: "bytes repeated", Value: known.Of(w.repeated), Unit: "B", Expected: "< " + unit.Percent(wideShare) +
+				" of the table", Source: "tables",
+			Text: fmt.Sprintf("%s rows × %d indexes × (%s − %d) bytes = %s, of %s that the table takes.",
+				unit.Count(w.rows), w.indexes, unit.Count(w.bytes), numberKey,
 				unit.Bytes(w.repeated), unit.Bytes(data+size)),
 		},
 	}
@@ -151,7 +163,8 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 		}
 	}
 	if key > 0 && v.Total > 0 {
-		f.Against = append(f.Against, fmt.Sprintf("%s of the statement time finds rows of this table by the long key. With a number as primary key such statements do two lookups: in the unique index, then in the table.",
+		f.Against = append(f.Against, fmt.Sprintf("%s of the statement time finds rows of this table by the long "+
+			"key. With a number as primary key such statements do two lookups: in the unique index, then in the table.",
 			unit.Percent(key/v.Total)))
 	}
 	if most == 0 {
@@ -167,40 +180,56 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 		}
 	}
 	if refer > 0 {
-		f.Against = append(f.Against, fmt.Sprintf("%s of other tables refer to this one. They hold the long key too and will use the unique index that replaces it.", unit.Plural(refer, "foreign key", "foreign keys")))
+		f.Against = append(f.Against, fmt.Sprintf("%s of other tables refer to this one. They hold the long key too "+
+			"and will use the unique index that replaces it.", unit.Plural(refer, "foreign key", "foreign keys")))
 	}
 	changes, column, why := w.changes()
 	back := w.rows * (w.bytes + numberKey + entryHeader) // the old key as an index of its own
 	net := w.repeated - back
-	f.Suggestion = fmt.Sprintf("Give %s a number as primary key (%s), and keep (%s) as a unique key. %s", ref, column, listed(w.columns), why)
-	if c, ok := w.t.Column(w.columns[0]); ok && len(w.columns) == 1 && (characters(c.Type) == 36 || characters(c.Type) == 32) {
-		f.Suggestion += " If the key is a UUID, BINARY(16) instead of the text is the smaller step: less than half the bytes, and no second index."
+	f.Suggestion = fmt.Sprintf("Give %s a number as primary key (%s), and keep (%s) as a unique key. %s", ref, column,
+		listed(w.columns), why)
+	if c, ok := w.t.Column(w.columns[0]); ok && len(w.columns) == 1 && (characters(c.Type) == 36 ||
+		characters(c.Type) == 32) {
+		f.Suggestion += " If the key is a UUID, BINARY(16) instead of the text is the smaller step: less than half " +
+			"the bytes, and no second index."
 	}
-	f.Cost = fmt.Sprintf("The unique index takes back %s of the %s, which leaves about %s. The table is rebuilt, and needs its space a second time meanwhile; rows are then stored in insertion order, no longer in the order of the old key.",
+	f.Cost = fmt.Sprintf("The unique index takes back %s of the %s, which leaves about %s. The table is rebuilt, and "+
+		"needs its space a second time meanwhile; rows are then stored in insertion order, no longer in the order of "+
+		"the old key.",
 		unit.Bytes(back), unit.Bytes(w.repeated), unit.Bytes(max(0, net)))
 	before := data + size
 	f.Gain = &finding.Gain{
-		What: "size of the table with its indexes", Lo: before / max(1, before-0.6*max(0, net)), Hi: before / max(1, before-min(0.9*before, 1.2*max(0, net))),
-		Text: fmt.Sprintf("about %s of %s less to keep in memory, write and back up", unit.Bytes(max(0, net)), unit.Bytes(before)),
+		What: "size of the table with its indexes", Lo: before / max(1, before-0.6*max(0, net)),
+		Hi: before / max(1, before-min(0.9*before, 1.2*max(0, net))),
+		Text: fmt.Sprintf("about %s of %s less to keep in memory, write and back up",
+			unit.Bytes(max(0, net)), unit.Bytes(before)),
 	}
 	f.Falsify = "Disproved if the indexes of a copy with the new key are not smaller by about that much."
 	if w.t.Partitions > 0 {
-		f.Against = append(f.Against, "The table is partitioned: every unique key must include the partitioning columns.")
+		f.Against = append(f.Against, "The table is partitioned: every unique key must include the partitioning "+
+			"columns.")
 	} else {
-		undo := []schema.Change{{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: bare(w.pk.Parts)}}}
+		undo := []schema.Clause{{Kind: schema.PrimaryKey, Index: schema.Index{
+			Name: "PRIMARY", Unique: true,
+			Type: "BTREE", Parts: bare(w.pk.Parts),
+		}}}
 		for _, c := range changes {
 			switch c.Kind {
 			case schema.AddKey:
-				undo = append(undo, schema.Change{Kind: schema.DropKey, Index: c.Index})
+				undo = append(undo, schema.Clause{Kind: schema.DropKey, Index: c.Index})
 			case schema.AddColumn:
-				undo = append(undo, schema.Change{Kind: schema.DropColumn, Column: c.Column})
+				undo = append(undo, schema.Clause{Kind: schema.DropColumn, Column: c.Column})
 			case schema.ModifyColumn, schema.DropColumn, schema.DropKey, schema.PrimaryKey, schema.TableOption, schema.Rebuild: // this rule makes none but the key
 			}
 		}
-		f.Action = &finding.Action{Kind: finding.AlterTable, Table: ref, Changes: changes, SQL: schema.ChangeSQL(ref, changes), Undo: schema.ChangeSQL(ref, undo)}
+		f.Action = &finding.Action{
+			Kind: finding.AlterTable, Table: ref, Changes: changes,
+			SQL: schema.ChangeSQL(ref, changes), Undo: schema.ChangeSQL(ref, undo),
+		}
 	}
 	if more > 0 {
-		f.Unobserved = append(f.Unobserved, fmt.Sprintf("%s with the same, but less repeated, are not listed.", unit.Plural(more, "table", "tables")))
+		f.Unobserved = append(f.Unobserved, fmt.Sprintf("%s with the same, but less repeated, are not listed.",
+			unit.Plural(more, "table", "tables")))
 	}
 	f.Reference = "Reference manual, \"Clustered and Secondary Indexes\": keep the primary key short"
 	f.Why = []finding.Reason{
@@ -212,19 +241,30 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 }
 
 // changes makes a number the primary key: one that the table has, or a new one.
-func (w wide) changes() (changes []schema.Change, column, why string) {
+func (w wide) changes() (changes []schema.Clause, column, why string) {
 	for _, c := range w.t.Columns {
 		// Also one within the key: a table takes no second column that counts.
 		if strings.Contains(c.Extra, "auto_increment") {
-			column, why = c.Name, fmt.Sprintf("The column %s already numbers the rows; should it hold a value twice nevertheless, the change is refused.", c.Name)
+			column, why = c.Name, fmt.Sprintf("The column %s already numbers the rows; should it hold a value twice "+
+				"nevertheless, the change is refused.", c.Name)
 		}
 	}
-	unique := schema.Change{Kind: schema.AddKey, Index: schema.Index{Name: freeIndex(w.t, w.columns), Unique: true, Type: "BTREE", Parts: bare(w.pk.Parts)}}
+	unique := schema.Clause{Kind: schema.AddKey, Index: schema.Index{
+		Name: freeIndex(w.t, w.columns), Unique: true,
+		Type: "BTREE", Parts: bare(w.pk.Parts),
+	}}
 	if column == "" {
 		column = freeColumn(w.t, "id", "row_id")
-		why = fmt.Sprintf("The column %s is new: an INSERT without a list of columns fails once it exists, and SELECT * returns it.", column)
-		changes = append(changes, schema.Change{Kind: schema.AddColumn, Column: column, Definition: "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT"})
+		why = fmt.Sprintf("The column %s is new: an INSERT without a list of columns fails once it exists, and "+
+			"SELECT * returns it.", column)
+		changes = append(changes, schema.Clause{
+			Kind: schema.AddColumn, Column: column,
+			Definition: "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT",
+		})
 	}
-	primary := schema.Change{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: column}}}}
+	primary := schema.Clause{Kind: schema.PrimaryKey, Index: schema.Index{
+		Name: "PRIMARY", Unique: true, Type: "BTREE",
+		Parts: []schema.IndexPart{{Column: column}},
+	}}
 	return append(changes, primary, unique), column, why
 }

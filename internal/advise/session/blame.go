@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -19,8 +20,9 @@ func blame(v *advise.View, q queue, h head, rule string) finding.Finding {
 	refs := tables(h.objects)
 	f := finding.Finding{
 		Rule: rule, Confidence: finding.Certain, Severity: severity(part), Share: part,
-		Subject:  finding.Subject{Tables: refs, Sessions: []uint64{h.id}},
-		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning}, classTimes(waitingOnly(v, h.victims))...),
+		Subject: finding.Subject{Tables: refs, Sessions: []uint64{h.id}},
+		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning},
+			classTimes(waitingOnly(v, h.victims))...),
 	}
 	if h.seen < 3 {
 		f.Confidence = finding.Likely
@@ -28,12 +30,15 @@ func blame(v *advise.View, q queue, h head, rule string) finding.Finding {
 	f.ID = finding.MakeID(rule, append([]string{account(h.session)}, names(refs)...)...)
 	f.Evidence = []finding.Evidence{
 		{
-			What: "sessions that wait for " + who(h.session, h.id), Value: known.Of(h.waiters), Expected: "0", Source: "locks", Sampled: true,
-			Text: fmt.Sprintf("In %d of %d samples sessions waited for it, %s at a time on average and %d at most, of %s active.", h.seen, q.moments,
+			What: "sessions that wait for " + who(h.session, h.id), Value: known.Of(h.waiters), Expected: "0",
+			Source: "locks", Sampled: true,
+			Text: fmt.Sprintf("In %d of %d samples sessions waited for it, %s at a time on average and %d at most, "+
+				"of %s active.", h.seen, q.moments,
 				unit.Count(round1(h.waiters)), h.most, unit.Count(round1(q.busy))),
 		},
 		{
-			What: "longest wait for it", Value: known.Of(h.longest), Unit: "s", Expected: fmt.Sprintf("< %g", longSeconds), Source: "locks",
+			What: "longest wait for it", Value: known.Of(h.longest), Unit: "s", Expected: fmt.Sprintf("< %g",
+				longSeconds), Source: "locks",
 			Text: fmt.Sprintf("The longest observed wait was %s%s.", unit.Seconds(h.longest), on(h)),
 		},
 	}
@@ -45,14 +50,20 @@ func blame(v *advise.View, q queue, h head, rule string) finding.Finding {
 		if n, ok := h.trx.Modified.Get(); ok {
 			text += fmt.Sprintf(" and has changed %s rows", unit.Count(float64(n)))
 		}
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "age of its transaction", Value: known.Of(h.trx.Seconds), Unit: "s", Source: "transactions", Text: text + "."})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "age of its transaction", Value: known.Of(h.trx.Seconds),
+			Unit: "s", Source: "transactions", Text: text + ".",
+		})
 	}
 	f.Evidence = append(f.Evidence, lockCounters(v)...)
 	for i, id := range h.victims {
 		if i == 3 {
 			break
 		}
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "waits for it", Source: "processlist", Sampled: true, Text: "Blocked (victim): " + told(v, id) + "."})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "waits for it", Source: "processlist", Sampled: true,
+			Text: "Blocked (victim): " + told(v, id) + ".",
+		})
 	}
 	f.Symptoms = symptomIDs(v, h.victims, "lock-queue", "lock-waiting")
 	if text := v.Blind("transactions"); text != "" {
@@ -90,8 +101,8 @@ func severity(part float64) finding.Severity {
 	return finding.Warning
 }
 
-// waitGain says what the end of a queue gives back: those who wait could work. How much they then get done is not known, so the range
-// goes from no gain to all of their time.
+// waitGain says what the end of a queue gives back: those who wait could work. How much they then get done is not
+// known, so the range goes from no gain to all of their time.
 func waitGain(part float64) *finding.Gain {
 	if part <= 0 {
 		return nil
@@ -99,7 +110,9 @@ func waitGain(part float64) *finding.Gain {
 	hi := 1 / max(1-part, 0.05)
 	return &finding.Gain{
 		What: "work done by the sessions", Lo: 1, Hi: hi,
-		Text: fmt.Sprintf("%s of the active sessions are blocked. Without the block throughput rises up to %s; not at all where other sessions took over their work, or where the CPUs are busy.", unit.Percent(part), unit.Ratio(hi)),
+		Text: fmt.Sprintf("%s of the active sessions are blocked. Without the block throughput rises up to %s; not "+
+			"at all where other sessions took over their work, or where the CPUs are busy.",
+			unit.Percent(part), unit.Ratio(hi)),
 	}
 }
 
@@ -111,12 +124,16 @@ func lockCounters(v *advise.View) (ev []finding.Evidence) {
 		if ms, ok := v.Status("Innodb_row_lock_time").Get(); ok && n > 0 && ms > 0 {
 			text += fmt.Sprintf(", and those that ended had taken %s each", unit.Seconds(ms/n/1000))
 		}
-		ev = append(ev, finding.Evidence{What: "row lock waits per second", Value: waits, Unit: "1/s", Source: "global_status", Text: text + "."})
+		ev = append(ev, finding.Evidence{
+			What: "row lock waits per second", Value: waits, Unit: "1/s",
+			Source: "global_status", Text: text + ".",
+		})
 	}
 	if now := v.Mean("mysql_global_status_innodb_row_lock_current_waits"); now.OK() {
 		ev = append(ev, finding.Evidence{
 			What: "Innodb_row_lock_current_waits", Value: now, Source: "global_status",
-			Text: fmt.Sprintf("By the server's own count %s sessions at a time waited for row locks.", unit.Count(round1(now.Or(0)))),
+			Text: fmt.Sprintf("By the server's own count %s sessions at a time waited for row locks.",
+				unit.Count(round1(now.Or(0)))),
 		})
 	}
 	return ev
@@ -137,15 +154,7 @@ func killing(id uint64) string { return fmt.Sprintf("KILL %d", id) }
 
 // definition reports whether a statement changes or locks a table's definition.
 func definition(sql string) bool {
-	sql = strings.TrimSpace(sql)
-	for strings.HasPrefix(sql, "/*") {
-		_, rest, ok := strings.Cut(sql, "*/")
-		if !ok {
-			return false
-		}
-		sql = strings.TrimSpace(rest)
-	}
-	word, rest, _ := strings.Cut(strings.ToUpper(sql), " ")
+	word, rest, _ := strings.Cut(strings.ToUpper(sqltext.Body(sql)), " ")
 	switch word {
 	case "ALTER", "DROP", "TRUNCATE", "RENAME", "OPTIMIZE", "REPAIR", "LOCK":
 		return true
@@ -162,7 +171,8 @@ func (r *reasons) say(ask, source, format string, args ...any) {
 	*r = append(*r, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: source})
 }
 
-// waitsOf returns the mean number of sessions that wait for row locks by the server's own clock; unknown when it does not tell.
+// waitsOf returns the mean number of sessions that wait for row locks by the server's own clock; unknown when it does
+// not tell.
 func waitsOf(v *advise.View) known.Value[float64] {
 	ms, ok := v.Status("Innodb_row_lock_time").Get()
 	if !ok {

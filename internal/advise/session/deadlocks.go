@@ -37,8 +37,8 @@ func deadlocked(v *advise.View) []finding.Finding {
 	if !ok || n < deadlockRate {
 		return nil
 	}
-	// Transactions are those that are begun or committed by a statement: with autocommit = 0, as many drivers have it, nobody sends a BEGIN.
-	// Without any each change is one.
+	// Transactions are those that are begun or committed by a statement: with autocommit = 0, as many drivers have it,
+	// nobody sends a BEGIN. Without any each change is one.
 	done := max(v.Status("Com_begin").Or(0), v.Status("Com_commit").Or(0))
 	if done < n {
 		done = n
@@ -58,10 +58,13 @@ func deadlocked(v *advise.View) []finding.Finding {
 	waiting, _ := q.rows(v)
 	f := finding.Finding{
 		Rule: "deadlocks", Severity: finding.Notice, Confidence: finding.Certain, Share: max(q.part(waiting), part),
-		Subject:  finding.Subject{Tables: pair.tables, Classes: pair.classes},
-		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning}, classTimes(waitingOnly(v, pair.classes))...),
-		Title:    fmt.Sprintf("%s deadlocks a second: one transaction in %s is rolled back", unit.Count(n), unit.Count(1/max(part, 1e-9))),
-		Cause: "Transactions lock the same rows in different order. When two of them meet, each holds what the other needs; the server ends one with error 1213 and rolls it back. " +
+		Subject: finding.Subject{Tables: pair.tables, Classes: pair.classes},
+		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning},
+			classTimes(waitingOnly(v, pair.classes))...),
+		Title: fmt.Sprintf("%s deadlocks a second: one transaction in %s is rolled back", unit.Count(n),
+			unit.Count(1/max(part, 1e-9))),
+		Cause: "Transactions lock the same rows in different order. When two of them meet, each holds what the other " +
+			"needs; the server ends one with error 1213 and rolls it back. " +
 			"Its work is lost, and the application has to retry it or fails.",
 	}
 	if part == 0 {
@@ -72,22 +75,34 @@ func deadlocked(v *advise.View) []finding.Finding {
 		f.Severity = finding.Warning
 	}
 	f.Evidence = []finding.Evidence{{
-		What: "deadlocks per second", Value: known.Of(n), Unit: "1/s", Expected: fmt.Sprintf("< %.1f", deadlockRate), Source: "global_status",
-		Text: fmt.Sprintf("The server ended %s to resolve deadlocks, %s of the transactions that change rows.", unit.Rate(n, "transactions a second"), unit.Percent(part)),
+		What: "deadlocks per second", Value: known.Of(n), Unit: "1/s", Expected: fmt.Sprintf("< %.1f", deadlockRate),
+		Source: "global_status",
+		Text: fmt.Sprintf("The server ended %s to resolve deadlocks, %s of the transactions that change rows.",
+			unit.Rate(n, "transactions a second"), unit.Percent(part)),
 	}}
 	for i, s := range pair.statements {
-		f.Evidence = append(f.Evidence, finding.Evidence{What: fmt.Sprintf("statement %d of the latest deadlock", i+1), Source: "innodb_status", Text: fmt.Sprintf("In the latest deadlock transaction %d was in: %s.", i+1, clip(s))})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What:   fmt.Sprintf("statement %d of the latest deadlock", i+1),
+			Source: "innodb_status", Text: fmt.Sprintf("In the latest deadlock transaction %d was in: %s.", i+1,
+				clip(s)),
+		})
 	}
 	for i, l := range pair.locks {
-		f.Evidence = append(f.Evidence, finding.Evidence{What: fmt.Sprintf("locks of transaction %d", i+1), Source: "innodb_status", Text: l})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What:   fmt.Sprintf("locks of transaction %d", i+1),
+			Source: "innodb_status", Text: l,
+		})
 	}
 	f.Evidence = append(f.Evidence, lockCounters(v)...)
-	order := "Choose one order for the rows and tables that several transactions lock, and use it everywhere: by table, then by primary key."
+	order := "Choose one order for the rows and tables that several transactions lock, and use it everywhere: by " +
+		"table, then by primary key."
 	switch {
 	case len(pair.statements) == 2 && len(pair.tables) == 1:
-		order = fmt.Sprintf("Have all transactions lock the rows of %s in the same order: sort them by primary key before the first change, or lock all of them at once with SELECT … ORDER BY … FOR UPDATE.", pair.tables[0])
+		order = fmt.Sprintf("Have all transactions lock the rows of %s in the same order: sort them by primary key "+
+			"before the first change, or lock all of them at once with SELECT … ORDER BY … FOR UPDATE.", pair.tables[0])
 	case len(pair.tables) > 1:
-		order = fmt.Sprintf("Have all transactions lock the tables in the same order, say %s before %s, and within a table by primary key.", pair.tables[0], pair.tables[1])
+		order = fmt.Sprintf("Have all transactions lock the tables in the same order, say %s before %s, and within a "+
+			"table by primary key.", pair.tables[0], pair.tables[1])
 	}
 	f.Suggestion = order + " Keep retrying error 1213: it cannot be ruled out."
 	f.Cost = "Application work; locks may be taken earlier than now and held longer."
@@ -96,15 +111,19 @@ func deadlocked(v *advise.View) []finding.Finding {
 	switch {
 	case len(pair.statements) < 2 && len(pair.tables) > 0:
 		f.Confidence = finding.Likely
-		f.Unobserved = append(f.Unobserved, "The statements of the pair: the text of SHOW ENGINE INNODB STATUS was captured without them.")
+		f.Unobserved = append(f.Unobserved, "The statements of the pair: the text of SHOW ENGINE INNODB STATUS was "+
+			"captured without them.")
 	case len(pair.statements) < 2:
 		f.Confidence = finding.Likely
-		f.Unobserved = append(f.Unobserved, "The pair: the text of SHOW ENGINE INNODB STATUS, which names the latest deadlock, was not in what was captured (it needs PROCESS).")
+		f.Unobserved = append(f.Unobserved, "The pair: the text of SHOW ENGINE INNODB STATUS, which names the latest "+
+			"deadlock, was not in what was captured (it needs PROCESS).")
 	default:
-		f.Against = append(f.Against, "The pair is the one of the latest deadlock alone; the rest may have other causes. innodb_print_all_deadlocks = ON writes each to the error log.")
+		f.Against = append(f.Against, "The pair is the one of the latest deadlock alone; the rest may have other "+
+			"causes. innodb_print_all_deadlocks = ON writes each to the error log.")
 	}
 	if len(pair.statements) == 2 && pair.same {
-		f.Against = append(f.Against, "Both transactions were in the same statement: which rows each had locked before decides, and the text of the latest deadlock shows only part of that.")
+		f.Against = append(f.Against, "Both transactions were in the same statement: which rows each had locked "+
+			"before decides, and the text of the latest deadlock shows only part of that.")
 	}
 	f.Symptoms = symptomIDs(v, pair.classes, "deadlocks", "lock-queue")
 	var r reasons
@@ -130,7 +149,8 @@ type couple struct {
 
 var (
 	deadTable = pattern.New("index (?:`([^`]+)`|(\\S+)) of table `([^`]+)`\\.`([^`]+)`")
-	deadSide  = pattern.New(`^\*\*\* (?:\((\d+)\) )?(TRANSACTION|HOLDS THE LOCK|WAITING FOR THIS LOCK|CONFLICTING WITH)`)
+	deadSide  = pattern.New(
+		`^\*\*\* (?:\((\d+)\) )?(TRANSACTION|HOLDS THE LOCK|WAITING FOR THIS LOCK|CONFLICTING WITH)`)
 )
 
 // latest reads the deadlock out of the latest text of SHOW ENGINE INNODB STATUS.
@@ -178,7 +198,8 @@ func latest(v *advise.View) (c couple) {
 		switch {
 		case part == "TRANSACTION" && strings.Contains(line, " thread id ") && strings.Contains(line, "query id "):
 			inStatement = true
-		case part == "TRANSACTION" && inStatement && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "RECORD LOCKS") && !strings.HasPrefix(line, "Trx read view"):
+		case part == "TRANSACTION" && inStatement && strings.TrimSpace(line) != "" &&
+			!strings.HasPrefix(line, "RECORD LOCKS") && !strings.HasPrefix(line, "Trx read view"):
 			if len(c.statements) < 2 {
 				statement = append(statement, strings.TrimSpace(line))
 			}
@@ -204,7 +225,8 @@ func latest(v *advise.View) (c couple) {
 	for side := 1; side <= 2; side++ {
 		switch h, w := held[side], wanted[side]; {
 		case h != "" && w != "":
-			c.locks = append(c.locks, fmt.Sprintf("Transaction %d held a lock on %s and waited for one on %s.", side, h, w))
+			c.locks = append(c.locks, fmt.Sprintf("Transaction %d held a lock on %s and waited for one on %s.", side, h,
+				w))
 		case w != "":
 			c.locks = append(c.locks, fmt.Sprintf("Transaction %d waited for a lock on %s.", side, w))
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// idleNotice is how long a transaction that changed rows may sleep with nobody in its way before it is worth a word, seconds: the next one
-// who wants one of its rows stands still.
+// idleNotice is how long a transaction that changed rows may sleep with nobody in its way before it is worth a word,
+// seconds: the next one who wants one of its rows stands still.
 const idleNotice = 60
 
 // idleTransactions finds sessions that sleep in an open transaction while others wait for its locks.
@@ -31,17 +31,24 @@ func idleTransactions(v *advise.View) (out []finding.Finding) {
 
 func idleBlocker(v *advise.View, q queue, h head) finding.Finding {
 	f := blame(v, q, h, "idle-transaction")
-	f.Title = fmt.Sprintf("%s active sessions wait for locks of %s, which has been idle in transaction for %s", fewOf(h.waiters, q.busy), who(h.session, h.id),
+	f.Title = fmt.Sprintf("%s active sessions wait for locks of %s, which has been idle in transaction for %s",
+		fewOf(h.waiters, q.busy), who(h.session, h.id),
 		unit.Seconds(h.session.Seconds))
-	f.Cause = fmt.Sprintf("The session took locks in its transaction and then sent nothing more. It keeps them until it commits, rolls back or is killed, and all sessions that need "+
-		"one of these rows wait as long, or until innodb_lock_wait_timeout ends their wait (%s s here).", value(v, "innodb_lock_wait_timeout"))
+	f.Cause = fmt.Sprintf("The session took locks in its transaction and then sent nothing more. It keeps them until "+
+		"it commits, rolls back or is killed, and all sessions that need "+
+		"one of these rows wait as long, or until innodb_lock_wait_timeout ends their wait (%s s here).",
+		value(v, "innodb_lock_wait_timeout"))
 	f.Evidence = append([]finding.Evidence{{
-		What: "time without a statement", Value: known.Of(h.session.Seconds), Unit: "s", Expected: "< 1", Source: "processlist",
-		Text: fmt.Sprintf("%s was idle in %d of the %d samples in which others waited for it, last for %s.", upper(who(h.session, h.id)), h.asleep, h.seen, unit.Seconds(h.session.Seconds)),
+		What: "time without a statement", Value: known.Of(h.session.Seconds), Unit: "s",
+		Expected: "< 1", Source: "processlist",
+		Text: fmt.Sprintf("%s was idle in %d of the %d samples in which others waited for it, last for %s.",
+			upper(who(h.session, h.id)), h.asleep, h.seen, unit.Seconds(h.session.Seconds)),
 	}}, f.Evidence...)
 	f.Falsify = "Disproved if the waiting sessions keep waiting once that session has committed or is gone."
-	f.Suggestion = fmt.Sprintf("Have the user of %s commit or roll back; if that is not possible, kill it: %s. Then have the application commit before it waits for people or for "+
-		"other services, and make the pool roll back connections that are returned with an open transaction.", account(h.session), killing(h.id))
+	f.Suggestion = fmt.Sprintf("Have the user of %s commit or roll back; if that is not possible, kill it: %s. Then "+
+		"have the application commit before it waits for people or for "+
+		"other services, and make the pool roll back connections that are returned with an open transaction.",
+		account(h.session), killing(h.id))
 	f.Cost = "What the transaction has changed and not committed is rolled back" + undone(h.trx) + "."
 	f.Against = append(f.Against, lastStatement(h.session)+" It may be in the middle of work that must not be lost.")
 	idleLimit(v, &f)
@@ -59,18 +66,23 @@ func lastStatement(x state.Session) string {
 
 func idleWhy(q queue, h head) []finding.Reason {
 	var r reasons
-	r.say("Do sessions wait?", "locks", "In %d of %d samples, %s sessions at a time.", h.seen, q.moments, fewOf(h.waiters, q.busy))
-	r.say("Which session is the root of the wait chains?", "locks", "At %s, which is not waiting.", who(h.session, h.id))
-	r.say("Is it active?", "processlist", "No: it was idle in %d of these %d samples, last for %s.", h.asleep, h.seen, unit.Seconds(h.session.Seconds))
+	r.say("Do sessions wait?", "locks", "In %d of %d samples, %s sessions at a time.", h.seen, q.moments,
+		fewOf(h.waiters, q.busy))
+	r.say("Which session is the root of the wait chains?", "locks", "At %s, which is not waiting.",
+		who(h.session, h.id))
+	r.say("Is it active?", "processlist", "No: it was idle in %d of these %d samples, last for %s.", h.asleep, h.seen,
+		unit.Seconds(h.session.Seconds))
 	if h.trx.ID != "" {
-		r.say("Why does it hold locks then?", "transactions", "Its transaction has been open for %s.", unit.Seconds(h.trx.Seconds))
+		r.say("Why does it hold locks then?", "transactions", "Its transaction has been open for %s.",
+			unit.Seconds(h.trx.Seconds))
 	}
 	return r
 }
 
 // idleLimit adds the setting that ends such transactions by itself, where the server has one.
 func idleLimit(v *advise.View, f *finding.Finding) {
-	f.Reference = "MySQL manual, InnoDB locking: locks are held until the transaction ends; MariaDB: idle_transaction_timeout"
+	f.Reference = "MySQL manual, InnoDB locking: locks are held until the transaction ends; MariaDB: " +
+		"idle_transaction_timeout"
 	if now, ok := v.Variable("idle_transaction_timeout"); ok && now == "0" {
 		f.Suggestion += " The server can end such transactions automatically: idle_transaction_timeout, which is off."
 		f.Setting, f.File = []string{"idle_transaction_timeout = 60"}, "my.cnf"
@@ -99,22 +111,34 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 	for _, x := range m.Transactions {
 		s, ok := sessions[x.Session]
 		n, changed := x.Modified.Get()
-		if !ok || told[x.Session] || s.Command != "Sleep" || s.Seconds < idleNotice || x.Seconds < idleNotice || !changed || n == 0 {
+		if !ok || told[x.Session] || s.Command != "Sleep" || s.Seconds < idleNotice ||
+			x.Seconds < idleNotice || !changed || n == 0 {
 			continue
 		}
 		f := finding.Finding{
-			Rule: "idle-transaction", Severity: finding.Notice, Confidence: finding.Certain, Subject: finding.Subject{Sessions: []uint64{x.Session}},
-			ID:    finding.MakeID("idle-transaction", account(s)),
-			Title: fmt.Sprintf("%s has been idle for %s in a transaction that has changed %s rows", who(s, x.Session), unit.Seconds(s.Seconds), unit.Count(float64(n))),
-			Cause: "It keeps the locks of these rows until it commits, rolls back or is killed. No session needs one of them yet; one that does will wait.",
+			Rule: "idle-transaction", Severity: finding.Notice, Confidence: finding.Certain,
+			Subject: finding.Subject{Sessions: []uint64{x.Session}},
+			ID:      finding.MakeID("idle-transaction", account(s)),
+			Title: fmt.Sprintf("%s has been idle for %s in a transaction that has changed %s rows", who(s, x.Session),
+				unit.Seconds(s.Seconds), unit.Count(float64(n))),
+			Cause: "It keeps the locks of these rows until it commits, rolls back or is killed. No session needs one " +
+				"of them yet; one that does will wait.",
 			Evidence: []finding.Evidence{
-				{What: "time without a statement", Value: known.Of(s.Seconds), Unit: "s", Expected: fmt.Sprintf("< %d", idleNotice), Source: "processlist", Text: fmt.Sprintf("The session sent nothing for %s.", unit.Seconds(s.Seconds))},
-				{What: "rows changed and not committed", Value: known.Of(float64(n)), Source: "transactions", Text: fmt.Sprintf("Its transaction has been open for %s and has changed %s rows.", unit.Seconds(x.Seconds), unit.Count(float64(n)))},
+				{What: "time without a statement", Value: known.Of(s.Seconds), Unit: "s", Expected: fmt.Sprintf("< %d",
+					idleNotice), Source: "processlist", Text: fmt.Sprintf("The session sent nothing for %s.",
+					unit.Seconds(s.Seconds))},
+				{
+					What: "rows changed and not committed", Value: known.Of(float64(n)), Source: "transactions",
+					Text: fmt.Sprintf("Its transaction has been open for %s and has changed %s rows.",
+						unit.Seconds(x.Seconds), unit.Count(float64(n))),
+				},
 			},
-			Against:    []string{"No session waited for it in the window."},
-			Falsify:    "Disproved if the session is active: a batch that computes in the client between two statements.",
-			Suggestion: fmt.Sprintf("Have the user of %s commit or roll back; if that is not possible, kill it: %s.", account(s), killing(x.Session)),
-			Cost:       "What it has changed is rolled back" + undone(x) + ".",
+			Against: []string{"No session waited for it in the window."},
+			Falsify: "Disproved if the session is active: a batch that computes in the client between two " +
+				"statements.",
+			Suggestion: fmt.Sprintf("Have the user of %s commit or roll back; if that is not possible, kill it: %s.",
+				account(s), killing(x.Session)),
+			Cost: "What it has changed is rolled back" + undone(x) + ".",
 		}
 		if s.Last != "" { // else it says nothing: the server is asked for it of blockers only
 			f.Against = append(f.Against, lastStatement(s))

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// pileWaits is how many waits for row locks must begin each second: below that it is somebody's accident, not how the application works.
+	// pileWaits is how many waits for row locks must begin each second: below that it is somebody's accident, not how
+	// the application works.
 	pileWaits = 5
 	// pilePart is the part of the sessions at work that must wait in turn for each other.
 	pilePart = 0.25
@@ -24,8 +25,8 @@ const (
 	pileDeadlocks = 0.02
 )
 
-// pileups finds rows that many transactions lock one after the other, each holding them for too long: everybody waits for a short while, and
-// nobody alone is to blame.
+// pileups finds rows that many transactions lock one after the other, each holding them for too long: everybody waits
+// for a short while, and nobody alone is to blame.
 func pileups(v *advise.View) []finding.Finding {
 	q := queues(v)
 	waiting, ok := q.rows(v)
@@ -52,7 +53,9 @@ func pileups(v *advise.View) []finding.Finding {
 		return nil
 	}
 	p := pile(v, q)
-	if slices.ContainsFunc(append(p.holders[:min(2, len(p.holders))], p.waiters...), func(id string) bool { return scansToChange(v, id) }) {
+	if slices.ContainsFunc(append(p.holders[:min(2, len(p.holders))], p.waiters...), func(id string) bool {
+		return scansToChange(v, id)
+	}) {
 		return nil // a lacking index locks what it reads, and is told as that
 	}
 	refs := tables(p.objects)
@@ -64,11 +67,13 @@ func pileups(v *advise.View) []finding.Finding {
 		where = "the same rows of " + refs[0].String()
 	}
 	f := finding.Finding{
-		Rule: "lock-pileup", ID: finding.MakeID("lock-pileup", names(refs)...), Severity: severity(part), Confidence: finding.Certain, Share: part,
-		Subject:  finding.Subject{Tables: refs, Classes: p.waiters},
-		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning}, classTimes(waitingOnly(v, p.waiters))...),
-		Rests:    []string{advise.EffectRowLocks},
-		Title:    fmt.Sprintf("%s active sessions wait in turn for %s", fewOf(waiting, busy), where),
+		Rule: "lock-pileup", ID: finding.MakeID("lock-pileup", names(refs)...), Severity: severity(part),
+		Confidence: finding.Certain, Share: part,
+		Subject: finding.Subject{Tables: refs, Classes: p.waiters},
+		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning},
+			classTimes(waitingOnly(v, p.waiters))...),
+		Rests: []string{advise.EffectRowLocks},
+		Title: fmt.Sprintf("%s active sessions wait in turn for %s", fewOf(waiting, busy), where),
 	}
 	if counted {
 		f.Title += fmt.Sprintf(": %s waits a second", unit.Count(n))
@@ -76,24 +81,35 @@ func pileups(v *advise.View) []finding.Finding {
 	if p.moments < 3 {
 		f.Confidence = finding.Likely
 	}
-	f.Cause = "Many transactions change the same few rows, and each keeps its lock from that statement until its commit. The longer it takes from there to the commit, the fewer " +
+	f.Cause = "Many transactions change the same few rows, and each keeps its lock from that statement until its " +
+		"commit. The longer it takes from there to the commit, the fewer " +
 		"can finish in a second, however many sessions there are."
 	f.Evidence = []finding.Evidence{{
-		What: "sessions that wait for row locks", Value: known.Of(waiting), Expected: fmt.Sprintf("< %.1f", leastWaiters), Source: "locks", Sampled: q.moments > 0,
-		Text: fmt.Sprintf("%s sessions at a time waited for row locks, of %s active (%d samples).", unit.Count(round1(waiting)), unit.Count(round1(busy)), q.moments),
+		What: "sessions that wait for row locks", Value: known.Of(waiting), Expected: fmt.Sprintf("< %.1f",
+			leastWaiters), Source: "locks", Sampled: q.moments > 0,
+		Text: fmt.Sprintf("%s sessions at a time waited for row locks, of %s active (%d samples).",
+			unit.Count(round1(waiting)), unit.Count(round1(busy)), q.moments),
 	}}
 	f.Evidence = append(f.Evidence, lockCounters(v)...)
 	if w, ok := waitsOf(v).Get(); ok {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "time of waits that ended, per second", Value: known.Of(w), Unit: "s/s", Source: "global_status",
-			Text: fmt.Sprintf("Innodb_row_lock_time grew by %s a second: as if %s sessions did nothing but wait.", unit.Seconds(w), unit.Count(round1(w))),
+			Text: fmt.Sprintf("Innodb_row_lock_time grew by %s a second: as if %s sessions did nothing but wait.",
+				unit.Seconds(w), unit.Count(round1(w))),
 		})
 	}
 	for _, o := range p.objects[:min(2, len(p.objects))] {
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "waited for", Value: known.Of(float64(p.object[o])), Source: "locks", Sampled: true, Text: fmt.Sprintf("%d of %d waiting sessions waited for %s.", p.object[o], p.seen, o)})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "waited for", Value: known.Of(float64(p.object[o])),
+			Source: "locks", Sampled: true, Text: fmt.Sprintf("%d of %d waiting sessions waited for %s.",
+				p.object[o], p.seen, o),
+		})
 	}
 	for _, id := range p.waiters {
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "blocked class", Source: "processlist", Sampled: true, Text: "Waits: " + told(v, id) + "."})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "blocked class", Source: "processlist", Sampled: true,
+			Text: "Waits: " + told(v, id) + ".",
+		})
 	}
 	last := "the statement that takes the lock"
 	if len(p.waiters) > 0 {
@@ -112,10 +128,14 @@ func pileups(v *advise.View) []finding.Finding {
 			Text: fmt.Sprintf("Of %d sessions at the head of a queue %d were %s.", p.heads, p.holder[b], what),
 		})
 	}
-	f.Falsify = "Disproved if Innodb_row_lock_waits stays as it is when the transactions hold the row for a shorter time."
-	f.Suggestion = "Shorten the time from the lock to the commit: put " + last + " last in its transaction, move slow work and calls to other services out of it, or change the row in " +
-		"a separate transaction. Where that is not enough, spread the row over several and add them up when they are read."
-	f.Cost = "Application work. A row that is changed in a separate transaction is no longer rolled back with the rest; several rows instead of one make reads add them up."
+	f.Falsify = "Disproved if Innodb_row_lock_waits stays as it is when the transactions hold the row for a shorter " +
+		"time."
+	f.Suggestion = "Shorten the time from the lock to the commit: put " + last + " last in its transaction, move " +
+		"slow work and calls to other services out of it, or change the row in " +
+		"a separate transaction. Where that is not enough, spread the row over several and add them up when they are " +
+		"read."
+	f.Cost = "Application work. A row that is changed in a separate transaction is no longer rolled back with the " +
+		"rest; several rows instead of one make reads add them up."
 	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"Optimizing InnoDB Transaction Management\""
 	f.Gain = waitGain(part)
 	f.Symptoms = symptomIDs(v, p.waiters, "lock-queue", "lock-waiting")
@@ -128,7 +148,8 @@ func pileups(v *advise.View) []finding.Finding {
 	}
 	var r reasons
 	r.say("What do the sessions do?", "locks", "%s of the active sessions wait for row locks.", fewOf(waiting, busy))
-	r.say("Is one session the blocker?", "locks", "No: %d different sessions were at the head of a queue in %d samples.", p.different, p.moments)
+	r.say("Is one session the blocker?", "locks",
+		"No: %d different sessions were at the head of a queue in %d samples.", p.different, p.moments)
 	if counted {
 		r.say("How often?", "global_status", "%s waits a second begin.", unit.Count(n))
 	}
@@ -156,10 +177,11 @@ type heap struct {
 	moments, seen, heads, different int
 	object                          map[string]int // sessions seen waiting for it
 	objects                         []string
-	waiters                         []string       // classes, at most three
-	holder                          map[string]int // by class of the sessions at the head, "" for those between two statements
-	holders                         []string
-	last                            map[string]int // last statements of idle sessions at the head, without their values
+	waiters                         []string // classes, at most three
+	// by class of the sessions at the head, "" for those between two statements
+	holder  map[string]int
+	holders []string
+	last    map[string]int // last statements of idle sessions at the head, without their values
 }
 
 func pile(v *advise.View, q queue) heap {
@@ -204,7 +226,8 @@ func pile(v *advise.View, q queue) heap {
 	}
 	p.different = len(ids)
 	p.objects, p.holders = often(p.object), often(p.holder)
-	for _, c := range often(waits) { // sessions and waits are not read at one instant: who was seen with a wait now and then had just had it
+	for _, c := range often(waits) {
+		// sessions and waits are not read at one instant: who was seen with a wait now and then had just had it
 		if len(p.waiters) < 3 && 5*waits[c] >= p.seen {
 			p.waiters = append(p.waiters, c)
 		}

@@ -20,7 +20,10 @@ const slow = "SELECT * FROM elsewhere WHERE id = 1"
 // hotRow is a moment in which four wait for another head each time, which is at other work by now.
 func hotRow(second float64) state.State {
 	head := 100 + uint64(second)
-	x := state.State{Sessions: []state.Session{working(head, slow, 0.005), working(20, lookup, 0.01)}, Transactions: []state.Transaction{open(head, 0, 1)}}
+	x := state.State{
+		Sessions:     []state.Session{working(head, slow, 0.005), working(20, lookup, 0.01)},
+		Transactions: []state.Transaction{open(head, 0, 1)},
+	}
 	for id := uint64(10); id < 14; id++ {
 		x.Sessions = append(x.Sessions, working(id, change, 0.03))
 		w := rowWait(id, head, 0)
@@ -31,24 +34,31 @@ func hotRow(second float64) state.State {
 
 func busyLocks(m *snap.Made) *snap.Made {
 	for _, n := range []string{"innodb_row_lock_waits", "innodb_row_lock_time"} {
-		m.S.Series = slices.DeleteFunc(m.S.Series, func(x metricSeries) bool { return x.Name == "mysql_global_status_"+n })
+		m.S.Series = slices.DeleteFunc(m.S.Series, func(x metricSeries) bool {
+			return x.Name == "mysql_global_status_"+n
+		})
 	}
 	return m.Status("Innodb_row_lock_waits", 200).Status("Innodb_row_lock_time", 4000)
 }
 
 func TestLockPileup(t *testing.T) {
 	f := one(t, moments(busyLocks(shop()), 8, hotRow), "lock-pileup")
-	if !slices.Equal(f.Subject.Tables, []schema.Ref{stock}) || !slices.Equal(f.Subject.Classes, []string{classOf(change)}) || len(f.Subject.Sessions) > 0 {
+	if !slices.Equal(f.Subject.Tables, []schema.Ref{stock}) ||
+		!slices.Equal(f.Subject.Classes, []string{classOf(change)}) || len(f.Subject.Sessions) > 0 {
 		t.Errorf("%+v", f.Subject)
 	}
-	if !strings.Contains(f.Title, "4 of 6 active sessions") || !strings.Contains(f.Title, "200 waits a second") || !strings.Contains(f.Title, "shop.stock") {
+	if !strings.Contains(f.Title, "4 of 6 active sessions") || !strings.Contains(f.Title, "200 waits a second") ||
+		!strings.Contains(f.Title, "shop.stock") {
 		t.Error(f.Title)
 	}
 	text := ""
 	for _, e := range f.Evidence {
 		text += e.Text + "\n"
 	}
-	for _, want := range []string{"those that ended had taken 20 ms each", "as if 4 sessions did nothing but wait", "Waits: update stock set pieces = ?", "8 were in SELECT * FROM elsewhere"} {
+	for _, want := range []string{
+		"those that ended had taken 20 ms each", "as if 4 sessions did nothing but wait",
+		"Waits: update stock set pieces = ?", "8 were in SELECT * FROM elsewhere",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}
@@ -75,7 +85,9 @@ func TestLockPileupSilent(t *testing.T) {
 		}
 		return state.State{Sessions: []state.Session{working(20, lookup, 0.01)}}
 	}))
-	silent(t, "many waits, none for long", moments(shop().Status("x", 1), 8, func(float64) state.State { return state.State{Sessions: []state.Session{working(20, lookup, 0.01)}} }))
+	silent(t, "many waits, none for long", moments(shop().Status("x", 1), 8, func(float64) state.State {
+		return state.State{Sessions: []state.Session{working(20, lookup, 0.01)}}
+	}))
 	m := shop()
 	m.S.Series = nil
 	silent(t, "no counters and no moments", m)
@@ -88,7 +100,9 @@ func TestLockPileupSilent(t *testing.T) {
 		return x
 	}))
 	// All wait for one who is to blame by name: told there.
-	m = moments(busyLocks(shop()), 8, func(s float64) state.State { return blocked(sleeping(7, 20+s), open(7, 21+s, 200), 10+s) })
+	m = moments(busyLocks(shop()), 8, func(s float64) state.State {
+		return blocked(sleeping(7, 20+s), open(7, 21+s, 200), 10+s)
+	})
 	if _, all := ask(t, m, ""); !slices.Equal(all, []string{"idle-transaction"}) {
 		t.Error(all)
 	}
@@ -97,7 +111,9 @@ func TestLockPileupSilent(t *testing.T) {
 	m.S.Classes[0].Examined = known.Of(uint64(5000 * 10_000))
 	silent(t, "a lacking index", m)
 	silent(t, "a DELETE of many rows", moments(
-		busyLocks(shop()).Exact("DELETE FROM stock WHERE pieces < 4", 10, 0.5, 4000, 0, func(c *class.Class) { c.Affected = known.Of(uint64(40_000)) }), 8,
+		busyLocks(shop()).Exact("DELETE FROM stock WHERE pieces < 4", 10, 0.5, 4000, 0, func(c *class.Class) {
+			c.Affected = known.Of(uint64(40_000))
+		}), 8,
 		func(s float64) state.State {
 			x := hotRow(s)
 			x.Sessions[0] = working(x.Sessions[0].ID, "DELETE FROM stock WHERE pieces < 4", 0.4)

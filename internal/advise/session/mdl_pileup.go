@@ -64,7 +64,8 @@ func chains(v *advise.View, q queue) (out []*chain) {
 		// The change that has waited longest stands before everybody else of its table.
 		first := map[string]state.Wait{}
 		for _, w := range m.Waits {
-			if w.Kind != state.MetadataLock || w.Object == "" || !definition(sessions[w.Waiter].SQL) || strings.HasSuffix(w.Held, "(waiting)") {
+			if w.Kind != state.MetadataLock || w.Object == "" || !definition(sessions[w.Waiter].SQL) ||
+				strings.HasSuffix(w.Held, "(waiting)") {
 				continue
 			}
 			if f, ok := first[w.Object]; !ok || w.Seconds.Or(0) > f.Seconds.Or(0) {
@@ -113,7 +114,10 @@ func chains(v *advise.View, q queue) (out []*chain) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *chain) int { return cmp.Or(cmp.Compare(b.behind, a.behind), cmp.Compare(a.object, b.object)) })
+	slices.SortFunc(out, func(a, b *chain) int {
+		return cmp.Or(cmp.Compare(b.behind, a.behind),
+			cmp.Compare(a.object, b.object))
+	})
 	for _, c := range out {
 		c.then = c.behind / float64(max(c.seen, 1))
 		c.behind /= float64(max(q.moments, 1))
@@ -130,9 +134,12 @@ func transactionOf(m state.State, session uint64) state.Transaction {
 	return state.Transaction{}
 }
 
-// inTheWay returns the sessions that may hold what a change waits for where the server does not tell: those with a statement on the table
-// that is older than the change, and, only when there is none, those that sleep in an older transaction.
-func inTheWay(m state.State, sessions map[uint64]state.Session, waits map[uint64]bool, object string, alter state.Session) []state.Session {
+// inTheWay returns the sessions that may hold what a change waits for where the server does not tell: those with a
+// statement on the table that is older than the change, and, only when there is none, those that sleep in an older
+// transaction.
+func inTheWay(m state.State, sessions map[uint64]state.Session, waits map[uint64]bool, object string,
+	alter state.Session,
+) []state.Session {
 	ref, ok := tableOf(object)
 	if !ok {
 		return nil
@@ -143,7 +150,8 @@ func inTheWay(m state.State, sessions map[uint64]state.Session, waits map[uint64
 			continue
 		}
 		for _, t := range sqltext.Tables([]byte(x.SQL)) {
-			if strings.EqualFold(t[1], ref.Table) && (t[0] == "" && strings.EqualFold(x.DB, ref.Schema) || strings.EqualFold(t[0], ref.Schema)) {
+			if strings.EqualFold(t[1], ref.Table) && (t[0] == "" && strings.EqualFold(x.DB, ref.Schema) ||
+				strings.EqualFold(t[0], ref.Schema)) {
 				at = append(at, x)
 				break
 			}
@@ -178,25 +186,34 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 	}
 	f.ID = finding.MakeID("mdl-pileup", c.object)
 	verb, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(c.alter.SQL)), " ")
-	f.Title = fmt.Sprintf("%s of %s waits for %s, and %s sessions wait behind it", verb, c.object, unit.Seconds(c.longest), unit.Count(round1(c.then)))
+	f.Title = fmt.Sprintf("%s of %s waits for %s, and %s sessions wait behind it", verb, c.object,
+		unit.Seconds(c.longest), unit.Count(round1(c.then)))
 	before := "a session that uses the table"
 	if c.blocker.ID != 0 {
 		before = who(c.blocker, c.blocker.ID)
 		f.Subject.Sessions = []uint64{c.blocker.ID, c.alter.ID}
-		f.Title = fmt.Sprintf("%s of %s waits for %s behind %s, and %s sessions wait behind it", verb, c.object, unit.Seconds(c.longest), before, unit.Count(round1(c.then)))
+		f.Title = fmt.Sprintf("%s of %s waits for %s behind %s, and %s sessions wait behind it", verb, c.object,
+			unit.Seconds(c.longest), before, unit.Count(round1(c.then)))
 		if c.blocker.ClassID != "" {
 			f.Explains = append(f.Explains, advise.ClassTime(c.blocker.ClassID))
 		}
 	}
-	f.Cause = "DDL needs an exclusive lock on the table for an instant. It waits until every session that uses the table has ended its transaction, and because it asked " +
-		"first, all later statements on the table wait behind it, reads too. Neither the long transaction nor the DDL alone would hurt."
+	f.Cause = "DDL needs an exclusive lock on the table for an instant. It waits until every session that uses the " +
+		"table has ended its transaction, and because it asked " +
+		"first, all later statements on the table wait behind it, reads too. Neither the long transaction nor the " +
+		"DDL alone would hurt."
 	f.Evidence = []finding.Evidence{
 		{
-			What: "sessions that wait behind the DDL", Value: known.Of(c.then), Expected: "0", Source: "locks", Sampled: true,
-			Text: fmt.Sprintf("In %d of %d samples %s (%s) waited for a metadata lock, and %s sessions behind it, at most %d, of %s active.", c.seen, q.moments,
-				who(c.alter, c.alter.ID), clip(c.alter.SQL), unit.Count(round1(c.then)), c.most, unit.Count(round1(q.busy))),
+			What: "sessions that wait behind the DDL", Value: known.Of(c.then), Expected: "0",
+			Source: "locks", Sampled: true,
+			Text: fmt.Sprintf("In %d of %d samples %s (%s) waited for a metadata lock, and %s sessions behind it, at "+
+				"most %d, of %s active.", c.seen, q.moments,
+				who(c.alter, c.alter.ID), clip(c.alter.SQL), unit.Count(round1(c.then)), c.most,
+				unit.Count(round1(q.busy))),
 		},
-		{What: "wait time of the DDL", Value: known.Of(c.longest), Unit: "s", Expected: fmt.Sprintf("< %g", longSeconds), Source: "locks", Text: fmt.Sprintf("It waited for %s, and may continue for lock_wait_timeout = %s s.", unit.Seconds(c.longest), value(v, "lock_wait_timeout"))},
+		{What: "wait time of the DDL", Value: known.Of(c.longest), Unit: "s", Expected: fmt.Sprintf("< %g",
+			longSeconds), Source: "locks", Text: fmt.Sprintf("It waited for %s, and may continue for "+
+			"lock_wait_timeout = %s s.", unit.Seconds(c.longest), value(v, "lock_wait_timeout"))},
 	}
 	if c.blocker.ID != 0 {
 		does := "idle in transaction"
@@ -209,38 +226,51 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 		if !atWork(c.blocker) {
 			does += " " + lastStatement(c.blocker)
 		}
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "blocks the DDL", Source: "locks", Text: upper(before) + " " + does})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "blocks the DDL", Source: "locks",
+			Text: upper(before) + " " + does,
+		})
 	}
 	for i, id := range often(c.victims) {
 		if i == 3 {
 			break
 		}
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "waits behind it", Source: "processlist", Sampled: true, Text: "Blocked (victim): " + told(v, id) + "."})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "waits behind it", Source: "processlist", Sampled: true,
+			Text: "Blocked (victim): " + told(v, id) + ".",
+		})
 	}
 	switch {
 	case c.blocker.ID == 0:
 		f.Confidence = finding.Likely
 		f.Unobserved = append(f.Unobserved, "Which session blocks the DDL: "+c.unknown+".")
 		if c.possible > 1 {
-			f.Unobserved = append(f.Unobserved, fmt.Sprintf("%d sessions were there before the DDL and could block it.", c.possible))
+			f.Unobserved = append(f.Unobserved, fmt.Sprintf("%d sessions were there before the DDL and could block it.",
+				c.possible))
 		}
 	case !c.sure:
 		f.Confidence = finding.Likely
-		f.Against = append(f.Against, "That "+before+" blocks it is inferred: it was there before the DDL and, as far as observed, alone. "+upper(c.unknown)+".")
+		f.Against = append(f.Against, "That "+before+" blocks it is inferred: it was there before the DDL and, as "+
+			"far as observed, alone. "+upper(c.unknown)+".")
 	}
 	end := "cancel the DDL: " + killing(c.alter.ID)
 	if c.blocker.ID != 0 {
-		end = fmt.Sprintf("kill the blocker (%s) or cancel the DDL (%s), and the queue dissolves", killing(c.blocker.ID), killing(c.alter.ID))
+		end = fmt.Sprintf("kill the blocker (%s) or cancel the DDL (%s), and the queue dissolves",
+			killing(c.blocker.ID), killing(c.alter.ID))
 	}
-	f.Suggestion = upper(end) + ". Use a short lock_wait_timeout for DDL, SET SESSION lock_wait_timeout = 2 before ALTER, and retry at a quiet time."
+	f.Suggestion = upper(end) + ". Use a short lock_wait_timeout for DDL, SET SESSION lock_wait_timeout = 2 before " +
+		"ALTER, and retry at a quiet time."
 	f.Cost = "A killed session has to start again. DDL that gives up early may take several attempts."
 	f.Falsify = "Disproved if the others still wait once the DDL is cancelled."
-	f.Reference = "MySQL manual, \"Metadata Locking\"; MariaDB documentation, \"Metadata Locking\" and \"WAIT and NOWAIT\""
+	f.Reference = "MySQL manual, \"Metadata Locking\"; MariaDB documentation, \"Metadata Locking\" and \"WAIT and " +
+		"NOWAIT\""
 	f.Gain = waitGain(part)
 	f.Symptoms = symptomIDs(v, often(c.victims), "lock-queue", "lock-waiting")
 	var r reasons
-	r.say("Who waits?", "locks", "%s sessions at a time for metadata locks on %s.", unit.Count(round1(waiting)), c.object)
-	r.say("Which of them needs the exclusive lock?", "processlist", "%s: %s.", who(c.alter, c.alter.ID), clip(c.alter.SQL))
+	r.say("Who waits?", "locks", "%s sessions at a time for metadata locks on %s.",
+		unit.Count(round1(waiting)), c.object)
+	r.say("Which of them needs the exclusive lock?", "processlist", "%s: %s.",
+		who(c.alter, c.alter.ID), clip(c.alter.SQL))
 	r.say("What blocks it?", "locks", "%s.", upper(before))
 	r.say("Why do the others wait?", "", "They came after the DDL requested its lock and queue behind it.")
 	f.Why = r

@@ -27,7 +27,10 @@ func closed(told bool, s float64, more ...state.Session) state.State {
 	}
 	alter := working(8, alteration, 5+s)
 	alter.Phase = "Waiting for table metadata lock"
-	x := state.State{Sessions: append([]state.Session{alter, working(20, "SELECT 1", 0.01)}, more...), Waits: []state.Wait{wait(8, 7, "SHARED_READ")}}
+	x := state.State{
+		Sessions: append([]state.Session{alter, working(20, "SELECT 1", 0.01)}, more...),
+		Waits:    []state.Wait{wait(8, 7, "SHARED_READ")},
+	}
 	for id := uint64(10); id < 14; id++ {
 		y := working(id, lookup, 4+s)
 		y.Phase = "Waiting for table metadata lock"
@@ -38,11 +41,14 @@ func closed(told bool, s float64, more ...state.Session) state.State {
 }
 
 func TestMdlPileup(t *testing.T) {
-	f := one(t, moments(shop(), 8, func(s float64) state.State { return closed(true, s, working(7, report, 60+s)) }), "mdl-pileup")
-	if !slices.Equal(f.Subject.Sessions, []uint64{7, 8}) || !slices.Equal(f.Subject.Tables, []schema.Ref{stock}) || f.Confidence != finding.Certain || f.Severity != finding.Critical {
+	f := one(t, moments(shop(), 8, func(s float64) state.State { return closed(true, s, working(7, report, 60+s)) }),
+		"mdl-pileup")
+	if !slices.Equal(f.Subject.Sessions, []uint64{7, 8}) || !slices.Equal(f.Subject.Tables, []schema.Ref{stock}) ||
+		f.Confidence != finding.Certain || f.Severity != finding.Critical {
 		t.Errorf("%+v %s %s", f.Subject, f.Confidence, f.Severity)
 	}
-	if !strings.Contains(f.Title, "ALTER of shop.stock waits for 13 s behind session 7") || !strings.Contains(f.Title, "4 sessions wait behind it") {
+	if !strings.Contains(f.Title, "ALTER of shop.stock waits for 13 s behind session 7") ||
+		!strings.Contains(f.Title, "4 sessions wait behind it") {
 		t.Error(f.Title)
 	}
 	for _, want := range []string{"KILL 7", "KILL 8", "lock_wait_timeout"} {
@@ -76,7 +82,8 @@ func TestMdlPileup(t *testing.T) {
 
 	// The server does not tell who is in the way: only one can be, and it is said that this is concluded.
 	f = one(t, moments(shop(), 8, func(s float64) state.State {
-		return closed(false, s, working(7, report, 60+s), working(30, "SELECT * FROM shelves", 90+s), working(31, lookup, 0.1))
+		return closed(false, s, working(7, report, 60+s), working(30, "SELECT * FROM shelves", 90+s),
+			working(31, lookup, 0.1))
 	}), "mdl-pileup")
 	if !slices.Equal(f.Subject.Sessions, []uint64{7, 8}) || f.Confidence != finding.Likely || len(f.Against) == 0 {
 		t.Errorf("%+v %s %v", f.Subject, f.Confidence, f.Against)
@@ -106,7 +113,8 @@ func TestMdlPileup(t *testing.T) {
 	f = one(t, moments(shop(), 8, func(s float64) state.State {
 		return closed(false, s, working(7, report, 60+s), working(9, report, 50+s))
 	}), "mdl-pileup")
-	if !slices.Equal(f.Subject.Sessions, []uint64{8}) || strings.Contains(f.Suggestion, "KILL 7") || len(f.Unobserved) == 0 {
+	if !slices.Equal(f.Subject.Sessions, []uint64{8}) || strings.Contains(f.Suggestion, "KILL 7") ||
+		len(f.Unobserved) == 0 {
 		t.Errorf("%+v %s %v", f.Subject, f.Suggestion, f.Unobserved)
 	}
 }

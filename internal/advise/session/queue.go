@@ -127,7 +127,10 @@ func queues(v *advise.View) queue {
 		h.objects, h.victims = often(objects[id]), often(victims[id])
 		q.heads = append(q.heads, *h)
 	}
-	slices.SortFunc(q.heads, func(a, b head) int { return cmp.Or(cmp.Compare(b.waiters, a.waiters), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(q.heads, func(a, b head) int {
+		return cmp.Or(cmp.Compare(b.waiters, a.waiters),
+			cmp.Compare(a.id, b.id))
+	})
 	return q
 }
 
@@ -169,8 +172,8 @@ const (
 	leastWaiters = 0.5
 	// leastPart is the part of the sessions at work that have to be waiting.
 	leastPart = 0.1
-	// longSeconds is for how long one session has to be in the way before it is blamed by name. Transactions of applications take
-	// milliseconds; one that is in the way for seconds stands out, whatever it does.
+	// longSeconds is for how long one session has to be in the way before it is blamed by name. Transactions of
+	// applications take milliseconds; one that is in the way for seconds stands out, whatever it does.
 	longSeconds = 2.0
 	// longMoments is in which part of the moments it has to be in the way.
 	longMoments = 0.3
@@ -210,8 +213,8 @@ func who(x state.Session, id uint64) string {
 	return s
 }
 
-// account names the account and the machine of a session without the port, so that the next connection of the same client has the same
-// name.
+// account names the account and the machine of a session without the port, so that the next connection of the same
+// client has the same name.
 func account(x state.Session) string {
 	host, _, _ := strings.Cut(x.Host, ":")
 	return x.User + "@" + host

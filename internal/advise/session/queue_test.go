@@ -10,7 +10,8 @@ import (
 func TestTableOf(t *testing.T) {
 	f := func(object, wantSchema, wantTable string) {
 		t.Helper()
-		if ref, ok := tableOf(object); ref != (schema.Ref{Schema: wantSchema, Table: wantTable}) || ok != (wantTable != "") {
+		if ref, ok := tableOf(object); ref != (schema.Ref{Schema: wantSchema, Table: wantTable}) ||
+			ok != (wantTable != "") {
 			t.Errorf("%q: %v", object, ref)
 		}
 	}
@@ -53,7 +54,8 @@ func TestQueues(t *testing.T) {
 		t.Fatalf("%+v", q)
 	}
 	h := q.heads[0]
-	if h.id != 7 || h.seen != 2 || h.asleep != 1 || h.most != 5 || h.waiters != 3 || h.longest != 2 || h.objects[0] != "shop.stock (PRIMARY)" {
+	if h.id != 7 || h.seen != 2 || h.asleep != 1 || h.most != 5 || h.waiters != 3 || h.longest != 2 ||
+		h.objects[0] != "shop.stock (PRIMARY)" {
 		t.Errorf("%+v", h)
 	}
 	if q.busy != (5.0+1+6)/3 {

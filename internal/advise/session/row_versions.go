@@ -19,13 +19,13 @@ import (
 const (
 	// viewSeconds is the least age of a transaction whose snapshot is blamed; what applications do takes less.
 	viewSeconds = 5
-	// versionsLeast is how long the history list has to be before anybody is blamed. It counts transactions, and one may have left thousands of
-	// versions, so that this alone says little: what others pay for it does.
+	// versionsLeast is how long the history list has to be before anybody is blamed. It counts transactions, and one
+	// may have left thousands of versions, so that this alone says little: what others pay for it does.
 	versionsLeast = 50
 	// versionsLong is a length that is told also when it does not grow just now.
 	versionsLong = 100_000
-	// pagesPerRow is how many pages the server may look at for each row that it reads or changes: a lookup in an index of four levels and one
-	// in the primary key make eight.
+	// pagesPerRow is how many pages the server may look at for each row that it reads or changes: a lookup in an index
+	// of four levels and one in the primary key make eight.
 	pagesPerRow = 50
 	// absurd is more than any history list has ever held.
 	absurd = 1e12
@@ -33,8 +33,8 @@ const (
 	historyDanger = 1_000_000
 )
 
-// rowVersions finds transactions whose old snapshot keeps the server from clearing away old row versions, while the way through these
-// versions costs others time.
+// rowVersions finds transactions whose old snapshot keeps the server from clearing away old row versions, while the way
+// through these versions costs others time.
 func rowVersions(v *advise.View) []finding.Finding {
 	length, growth, source, ok := history(v)
 	if !ok || length > absurd || length < versionsLeast || length < versionsLong && growth <= 0 {
@@ -57,8 +57,10 @@ func rowVersions(v *advise.View) []finding.Finding {
 		Explains: []string{advise.EffectHistory},
 		ID:       finding.MakeID("row-versions", account(s)),
 	}
-	f.Title = fmt.Sprintf("the snapshot of %s, open for %s, keeps the row versions of %s transactions", who(s, holder.Session), unit.Seconds(holder.Seconds), unit.Count(length))
-	f.Cause = "A transaction sees the data as they were when its snapshot was taken, so the server must keep every version of every row changed since. The history list grows with each " +
+	f.Title = fmt.Sprintf("the snapshot of %s, open for %s, keeps the row versions of %s transactions",
+		who(s, holder.Session), unit.Seconds(holder.Seconds), unit.Count(length))
+	f.Cause = "A transaction sees the data as they were when its snapshot was taken, so the server must keep every " +
+		"version of every row changed since. The history list grows with each " +
 		"change and cannot be purged."
 	if hurts {
 		f.Severity, f.Share = finding.Warning, share*(1-pagesPerRow/(2*each))
@@ -66,7 +68,8 @@ func rowVersions(v *advise.View) []finding.Finding {
 			f.Severity = finding.Critical
 		}
 		f.Title += fmt.Sprintf(": %s pages are read for each row", unit.Count(each))
-		f.Cause += " Reads and purge of a row go through all of its versions, page by page; for a row that is changed all the time the chain grows with every change, and the changes wait for it."
+		f.Cause += " Reads and purge of a row go through all of its versions, page by page; for a row that is " +
+			"changed all the time the chain grows with every change, and the changes wait for it."
 		f.Explains = append(f.Explains, advise.EffectCPU, advise.EffectMutex)
 		if c.ID != "" {
 			f.Subject.Classes = []string{c.ID}
@@ -81,31 +84,40 @@ func rowVersions(v *advise.View) []finding.Finding {
 	}
 	f.Evidence = []finding.Evidence{
 		{
-			What: "history list length", Value: known.Of(length), Expected: "a few thousand, and not growing", Source: source,
-			Text: fmt.Sprintf("The history list holds %s transactions and grew by %s in %s.", unit.Count(length), unit.Count(growth), unit.Seconds(v.Window)),
+			What: "history list length", Value: known.Of(length), Expected: "a few thousand, and not growing",
+			Source: source,
+			Text: fmt.Sprintf("The history list holds %s transactions and grew by %s in %s.", unit.Count(length),
+				unit.Count(growth), unit.Seconds(v.Window)),
 		},
 		{
-			What: "age of the oldest transaction", Value: known.Of(holder.Seconds), Unit: "s", Expected: fmt.Sprintf("< %d", viewSeconds), Source: "transactions",
-			Text: fmt.Sprintf("The oldest transaction is that of %s: open for %s, last %s for %s.", who(s, holder.Session), unit.Seconds(holder.Seconds), asleep(s), unit.Seconds(s.Seconds)),
+			What: "age of the oldest transaction", Value: known.Of(holder.Seconds), Unit: "s",
+			Expected: fmt.Sprintf("< %d", viewSeconds), Source: "transactions",
+			Text: fmt.Sprintf("The oldest transaction is that of %s: open for %s, last %s for %s.",
+				who(s, holder.Session), unit.Seconds(holder.Seconds), asleep(s), unit.Seconds(s.Seconds)),
 		},
 	}
 	if view > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "transactions begun since its snapshot", Value: known.Of(view), Source: "innodb_status",
-			Text: fmt.Sprintf("By InnoDB's own list its read view does not see the last %s transactions.", unit.Count(view)),
+			Text: fmt.Sprintf("By InnoDB's own list its read view does not see the last %s transactions.",
+				unit.Count(view)),
 		})
 	} else if n, ok := v.Mean("mysql_engine_innodb_read_views_open_inside_innodb").Get(); ok && n >= 1 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "snapshots open in InnoDB", Value: known.Of(n), Source: "innodb_status",
-			Text: fmt.Sprintf("InnoDB counts %s snapshots open at a time; it does not report their owners, and this is the oldest transaction.", unit.Count(round1(n))),
+			Text: fmt.Sprintf("InnoDB counts %s snapshots open at a time; it does not report their owners, and this "+
+				"is the oldest transaction.", unit.Count(round1(n))),
 		})
 	} else {
-		f.Against = append(f.Against, "That its transaction has a snapshot was not observed, only that it is the oldest: under READ COMMITTED an idle one has none.")
+		f.Against = append(f.Against, "That its transaction has a snapshot was not observed, only that it is the "+
+			"oldest: under READ COMMITTED an idle one has none.")
 	}
 	if counted {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "pages accessed per row read or changed", Value: pages, Unit: "pages", Expected: fmt.Sprintf("< %d", pagesPerRow), Source: "global_status",
-			Text: fmt.Sprintf("For each row that was read or changed %s pages of the buffer pool were accessed (Innodb_buffer_pool_read_requests by the rows read and changed).", unit.Count(each)),
+			What: "pages accessed per row read or changed", Value: pages, Unit: "pages", Expected: fmt.Sprintf("< %d",
+				pagesPerRow), Source: "global_status",
+			Text: fmt.Sprintf("For each row that was read or changed %s pages of the buffer pool were accessed "+
+				"(Innodb_buffer_pool_read_requests by the rows read and changed).", unit.Count(each)),
 		})
 	}
 	if hurts && c.ID != "" {
@@ -113,24 +125,32 @@ func rowVersions(v *advise.View) []finding.Finding {
 		if mean, ok := c.MeanSec().Get(); ok {
 			text += fmt.Sprintf(", %s each", unit.Seconds(mean))
 		}
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "share of the statement time", Value: known.Of(100 * share), Unit: "%", Source: "digests", Sampled: c.Sampled, Text: text + "."})
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What:  "share of the statement time",
+			Value: known.Of(100 * share), Unit: "%", Source: "digests", Sampled: c.Sampled, Text: text + ".",
+		})
 		lo := max(1, 1/(1-f.Share*0.5))
 		f.Gain = &finding.Gain{
 			What: "time per call of " + clip(c.Fingerprint), Lo: lo, Hi: max(lo, each/8),
-			Text: fmt.Sprintf("A change accesses some 8 pages when there is one version to pass, and %s now.", unit.Count(each)),
+			Text: fmt.Sprintf("A change accesses some 8 pages when there is one version to pass, and %s now.",
+				unit.Count(each)),
 		}
 	}
 	if !hurts {
-		f.Against = append(f.Against, "It did not cost observable time in the window: the risk is the growing undo log, and the next reader of the rows that change most.")
+		f.Against = append(f.Against, "It did not cost observable time in the window: the risk is the growing undo "+
+			"log, and the next reader of the rows that change most.")
 	}
-	f.Suggestion = fmt.Sprintf("End that transaction: have %s commit, or %s. Then keep snapshots short: commit after each report, read long ones from a replica, and take READ COMMITTED where "+
+	f.Suggestion = fmt.Sprintf("End that transaction: have %s commit, or %s. Then keep snapshots short: commit after "+
+		"each report, read long ones from a replica, and take READ COMMITTED where "+
 		"a report does not need one consistent snapshot.", account(s), killing(holder.Session))
 	if now, ok := v.Variable("idle_readonly_transaction_timeout"); ok && now == "0" && s.Command == "Sleep" {
-		f.Suggestion += " The server can end such transactions automatically: idle_readonly_transaction_timeout, which is off."
+		f.Suggestion += " The server can end such transactions automatically: idle_readonly_transaction_timeout, " +
+			"which is off."
 		f.Setting, f.File = []string{"idle_readonly_transaction_timeout = 300"}, "my.cnf"
 		f.Subject.Variables = []string{"idle_readonly_transaction_timeout"}
 	}
-	f.Cost = "The session loses its snapshot and has to start again. Purging the history takes CPU and writes for a while."
+	f.Cost = "The session loses its snapshot and has to start again. Purging the history takes CPU and writes for a " +
+		"while."
 	f.Falsify = "Disproved if the history list does not shrink within minutes after that transaction has ended."
 	f.Reference = "MySQL manual, \"InnoDB Multi-Versioning\" and \"Purge Configuration\""
 	f.Symptoms = symptomIDs(v, nil, "old-versions")
@@ -138,7 +158,8 @@ func rowVersions(v *advise.View) []finding.Finding {
 	r.say("Do old versions pile up?", source, "%s", f.Evidence[0].Text)
 	r.say("Which session keeps them?", "transactions", "%s", f.Evidence[1].Text)
 	if counted {
-		r.say("Does it cost time?", "global_status", "%s pages are read for each row; up to %d are usual.", unit.Count(each), pagesPerRow)
+		r.say("Does it cost time?", "global_status", "%s pages are read for each row; up to %d are usual.",
+			unit.Count(each), pagesPerRow)
 	}
 	f.Why = r
 	return []finding.Finding{f}
@@ -161,8 +182,8 @@ func history(v *advise.View) (length, growth float64, source string, ok bool) {
 
 var readView = pattern.New(`^Trx read view will not see trx with id >= \d+, sees < (\d+)`)
 
-// oldest returns the oldest transaction that was open at every moment and holds a snapshot, with its session and how many transactions
-// its snapshot does not see; 0 when InnoDB's text does not tell.
+// oldest returns the oldest transaction that was open at every moment and holds a snapshot, with its session and how
+// many transactions its snapshot does not see; 0 when InnoDB's text does not tell.
 func oldest(v *advise.View) (x state.Transaction, s state.Session, unseen float64, ok bool) {
 	m := v.LastMoment()
 	if m == nil {
@@ -189,8 +210,9 @@ func oldest(v *advise.View) (x state.Transaction, s state.Session, unseen float6
 	return x, s, views[x.Session], true
 }
 
-// viewsIn reads the snapshots out of the text of SHOW ENGINE INNODB STATUS: by session, how many transactions began since, 0 for a session
-// without a snapshot. Transactions that only read are listed without their session by MySQL: of these nothing is told.
+// viewsIn reads the snapshots out of the text of SHOW ENGINE INNODB STATUS: by session, how many transactions began
+// since, 0 for a session without a snapshot. Transactions that only read are listed without their session by MySQL: of
+// these nothing is told.
 func viewsIn(text string) map[uint64]float64 {
 	at := strings.Index(text, "\nTRANSACTIONS\n")
 	if at < 0 {
@@ -223,16 +245,17 @@ func viewsIn(text string) map[uint64]float64 {
 	return unseen
 }
 
-// pagesPer returns the pages of the pool looked at for each row that was read or changed in the window. Rows are InnoDB's own count where
-// the server has one, else those of the classes where all were counted, else those of the Handler counters, which count the rows of
-// temporary and of system tables as well and so make the figure smaller.
+// pagesPer returns the pages of the pool looked at for each row that was read or changed in the window. Rows are
+// InnoDB's own count where the server has one, else those of the classes where all were counted, else those of the
+// Handler counters, which count the rows of temporary and of system tables as well and so make the figure smaller.
 func pagesPer(v *advise.View) known.Value[float64] {
 	requests := v.Status("Innodb_buffer_pool_read_requests")
 	for _, names := range [][]string{
 		{"Innodb_rows_read", "Innodb_rows_inserted", "Innodb_rows_updated", "Innodb_rows_deleted"},
 		nil,
 		{
-			"Handler_read_key", "Handler_read_next", "Handler_read_prev", "Handler_read_first", "Handler_read_last", "Handler_read_rnd",
+			"Handler_read_key", "Handler_read_next", "Handler_read_prev", "Handler_read_first",
+			"Handler_read_last", "Handler_read_rnd",
 			"Handler_read_rnd_next", "Handler_write", "Handler_update", "Handler_delete",
 		},
 	} {
@@ -251,7 +274,8 @@ func pagesPer(v *advise.View) known.Value[float64] {
 	return known.None[float64]()
 }
 
-// rowsOfClasses returns the rows that all classes examined and changed a second; false when one of them was not counted.
+// rowsOfClasses returns the rows that all classes examined and changed a second; false when one of them was not
+// counted.
 func rowsOfClasses(v *advise.View) (float64, bool) {
 	rows := 0.0
 	for _, c := range v.Classes {
@@ -264,14 +288,16 @@ func rowsOfClasses(v *advise.View) (float64, bool) {
 	return rows / max(v.Window, 1), len(v.Classes) > 0 && v.Rest.Classes == 0 && v.Seen("digests")
 }
 
-// hot returns the class of changes with the most time, its table, and which part of the statement time the changes of that table hold.
+// hot returns the class of changes with the most time, its table, and which part of the statement time the changes of
+// that table hold.
 func hot(v *advise.View) (c class.Class, table schema.Ref, share float64) {
 	for i, x := range v.Classes {
 		if i == 200 {
 			break
 		}
 		sh, err := v.Shape(x)
-		if err != nil || sh.Kind != sqlshape.Update && sh.Kind != sqlshape.Delete || len(sh.Tables) == 0 || x.TimeSec <= c.TimeSec {
+		if err != nil || sh.Kind != sqlshape.Update && sh.Kind != sqlshape.Delete || len(sh.Tables) == 0 ||
+			x.TimeSec <= c.TimeSec {
 			continue
 		}
 		c = x

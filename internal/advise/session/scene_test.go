@@ -32,7 +32,10 @@ var stock = schema.Ref{Schema: "shop", Table: "stock"}
 func classOf(sql string) string { return sqltext.ID(sqltext.Fingerprint(sql)) }
 
 func working(id uint64, sql string, seconds float64) state.Session {
-	return state.Session{ID: id, User: "app", Host: fmt.Sprintf("10.0.0.7:%d", 40000+id), DB: "shop", Command: "Query", Phase: "updating", Seconds: seconds, SQL: sql, ClassID: classOf(sql)}
+	return state.Session{
+		ID: id, User: "app", Host: fmt.Sprintf("10.0.0.7:%d", 40000+id), DB: "shop", Command: "Query",
+		Phase: "updating", Seconds: seconds, SQL: sql, ClassID: classOf(sql),
+	}
 }
 
 func sleeping(id uint64, seconds float64) state.Session {
@@ -40,11 +43,17 @@ func sleeping(id uint64, seconds float64) state.Session {
 }
 
 func rowWait(waiter, blocker uint64, seconds float64) state.Wait {
-	return state.Wait{Kind: state.RowLock, Waiter: waiter, Blocker: known.Of(blocker), Object: "shop.stock (PRIMARY)", Mode: "X", Held: "X", Seconds: known.Of(seconds)}
+	return state.Wait{
+		Kind: state.RowLock, Waiter: waiter, Blocker: known.Of(blocker), Object: "shop.stock (PRIMARY)",
+		Mode: "X", Held: "X", Seconds: known.Of(seconds),
+	}
 }
 
 func open(session uint64, seconds float64, modified uint64) state.Transaction {
-	return state.Transaction{Session: session, ID: fmt.Sprint(1000 + session), Phase: "RUNNING", Seconds: seconds, Locks: known.Of(modified + 1), Modified: known.Of(modified)}
+	return state.Transaction{
+		Session: session, ID: fmt.Sprint(1000 + session), Phase: "RUNNING", Seconds: seconds,
+		Locks: known.Of(modified + 1), Modified: known.Of(modified),
+	}
 }
 
 // shop is a server with a table and two classes on it; sources of sessions are there.
@@ -55,9 +64,11 @@ func shop() *snap.Made {
 	}
 	m.Exact(change, 5000, 0.001, 1, 0, func(c *class.Class) { c.Affected = known.Of(uint64(5000)) })
 	m.Exact(lookup, 20000, 0.0001, 1, 1)
-	m.Status("Innodb_row_lock_waits", 0.1).Status("Innodb_row_lock_time", 0.2).Gauge("mysql_global_status_innodb_row_lock_current_waits", 0)
+	m.Status("Innodb_row_lock_waits", 0.1).Status("Innodb_row_lock_time", 0.2).
+		Gauge("mysql_global_status_innodb_row_lock_current_waits", 0)
 	m.Status("Com_begin", 100).Status("Com_commit", 100).Status("Com_update", 500)
-	m.Status("Innodb_rows_read", 2500).Status("Innodb_rows_updated", 500).Status("Innodb_rows_inserted", 0).Status("Innodb_rows_deleted", 0)
+	m.Status("Innodb_rows_read", 2500).Status("Innodb_rows_updated", 500).Status("Innodb_rows_inserted", 0).
+		Status("Innodb_rows_deleted", 0)
 	m.Status("Innodb_buffer_pool_read_requests", 12_000)
 	return m.Set("innodb_lock_wait_timeout", "50").Set("lock_wait_timeout", "86400")
 }
@@ -76,12 +87,16 @@ func blocked(head state.Session, x state.Transaction, waited float64) state.Stat
 	for id := uint64(10); id < 14; id++ {
 		s.Sessions = append(s.Sessions, working(id, change, waited))
 		s.Waits = append(s.Waits, rowWait(id, 7, waited))
-		s.Transactions = append(s.Transactions, state.Transaction{Session: id, ID: fmt.Sprint(id), Phase: "LOCK WAIT", Seconds: waited})
+		s.Transactions = append(s.Transactions, state.Transaction{
+			Session: id, ID: fmt.Sprint(id),
+			Phase: "LOCK WAIT", Seconds: waited,
+		})
 	}
 	return s
 }
 
-// ask returns the findings of one rule and, so that rules do not speak about each other's cases, the names of all that found something.
+// ask returns the findings of one rule and, so that rules do not speak about each other's cases, the names of all that
+// found something.
 func ask(t *testing.T, m *snap.Made, rule string) (own []finding.Finding, all []string) {
 	t.Helper()
 	v := advise.NewView(m.S, append(diagnose.Symptoms(m.S), m.Symptoms...))
@@ -119,7 +134,8 @@ func silent(t *testing.T, what string, m *snap.Made) {
 // complete checks that a finding says all that people need.
 func complete(t *testing.T, f finding.Finding) {
 	t.Helper()
-	if f.ID == "" || f.Title == "" || f.Cause == "" || len(f.Evidence) == 0 || f.Falsify == "" || f.Suggestion == "" || f.Cost == "" || len(f.Why) == 0 || f.Reference == "" {
+	if f.ID == "" || f.Title == "" || f.Cause == "" || len(f.Evidence) == 0 || f.Falsify == "" || f.Suggestion == "" ||
+		f.Cost == "" || len(f.Why) == 0 || f.Reference == "" {
 		t.Errorf("incomplete: %+v", f)
 	}
 	if f.Share < 0 || f.Share > 1 || f.Severity.Rank() == 0 {

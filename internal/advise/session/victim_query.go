@@ -12,12 +12,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// victims finds sessions that others queue behind while they work in a long transaction. The statements in the queue look slow and are
-// not: what takes their time is the wait.
+// victims finds sessions that others queue behind while they work in a long transaction. The statements in the queue
+// look slow and are not: what takes their time is the wait.
 func victims(v *advise.View) (out []finding.Finding) {
 	q := queues(v)
 	for _, h := range q.heads {
-		if !q.long(h) || h.sleeps() || h.kind != state.RowLock && h.kind != state.TableLock || h.trx.Seconds < longSeconds || bulkDelete(v, h) {
+		if !q.long(h) || h.sleeps() || h.kind != state.RowLock && h.kind != state.TableLock ||
+			h.trx.Seconds < longSeconds || bulkDelete(v, h) {
 			continue
 		}
 		out = append(out, victimsOf(v, q, h))
@@ -38,7 +39,8 @@ func bulkDelete(v *advise.View, h head) bool {
 	return err == nil && sh.Kind == sqlshape.Delete && c.PerCall(c.Affected).Or(bulkRows) >= bulkRows
 }
 
-// scansToChange reports whether a class reads many rows for each that it changes: it locks all that it reads, and an index is the cure.
+// scansToChange reports whether a class reads many rows for each that it changes: it locks all that it reads, and an
+// index is the cure.
 func scansToChange(v *advise.View, id string) bool {
 	c, ok := v.Class(id)
 	if !ok || c.Sampled {
@@ -46,7 +48,8 @@ func scansToChange(v *advise.View, id string) bool {
 	}
 	sh, err := v.Shape(c)
 	examined, counted := c.PerCall(c.Examined).Get()
-	return err == nil && (sh.Kind == sqlshape.Update || sh.Kind == sqlshape.Delete) && counted && examined >= bulkRows && examined >= 10*c.PerCall(c.Affected).Or(0)
+	return err == nil && (sh.Kind == sqlshape.Update || sh.Kind == sqlshape.Delete) && counted &&
+		examined >= bulkRows && examined >= 10*c.PerCall(c.Affected).Or(0)
 }
 
 func victimsOf(v *advise.View, q queue, h head) finding.Finding {
@@ -55,31 +58,41 @@ func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 	if h.session.SQL != "" {
 		does = clip(h.session.SQL)
 	}
-	f.Title = fmt.Sprintf("%s active sessions wait for locks of %s, whose transaction has been open for %s", fewOf(h.waiters, q.busy), who(h.session, h.id), unit.Seconds(h.trx.Seconds))
-	f.Cause = "The statements in the queue are not slow: they wait. One transaction took locks on rows that they need, is still active, and keeps the locks until it ends."
+	f.Title = fmt.Sprintf("%s active sessions wait for locks of %s, whose transaction has been open for %s",
+		fewOf(h.waiters, q.busy), who(h.session, h.id), unit.Seconds(h.trx.Seconds))
+	f.Cause = "The statements in the queue are not slow: they wait. One transaction took locks on rows that they " +
+		"need, is still active, and keeps the locks until it ends."
 	if h.session.ClassID != "" {
 		f.Subject.Classes = []string{h.session.ClassID}
 	}
 	f.Evidence = append([]finding.Evidence{{
 		What: "what it does", Value: known.Of(h.session.Seconds), Unit: "s", Source: "processlist", Sampled: true,
-		Text: fmt.Sprintf("%s has run this for %s: %s.", upper(who(h.session, h.id)), unit.Seconds(h.session.Seconds), strings.TrimSuffix(does, ".")),
+		Text: fmt.Sprintf("%s has run this for %s: %s.", upper(who(h.session, h.id)), unit.Seconds(h.session.Seconds),
+			strings.TrimSuffix(does, ".")),
 	}}, f.Evidence...)
 	f.Falsify = "Disproved if the waiting statements stay slow once that transaction has ended."
-	f.Suggestion = fmt.Sprintf("Have that transaction commit earlier: in batches of some hundred rows, with slow work such as computing or calls to other services before the first lock is "+
-		"taken. If it must not continue now, kill it: %s. Leave the statements in the queue as they are.", killing(h.id))
+	f.Suggestion = fmt.Sprintf("Have that transaction commit earlier: in batches of some hundred rows, with slow "+
+		"work such as computing or calls to other services before the first lock is "+
+		"taken. If it must not continue now, kill it: %s. Leave the statements in the queue as they are.",
+		killing(h.id))
 	if h.session.User == "system user" {
-		f.Suggestion = "It is the replication applier: do not kill it. Have the transaction commit earlier on the source, in batches of some hundred rows, or keep the waiting statements off this replica."
+		f.Suggestion = "It is the replication applier: do not kill it. Have the transaction commit earlier on the " +
+			"source, in batches of some hundred rows, or keep the waiting statements off this replica."
 	}
-	f.Cost = "In batches the work is no longer all or nothing: it must be able to continue where it stopped. A KILL rolls back what it has done so far" + undone(h.trx) + "."
-	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"How to Minimize and Handle Deadlocks\": keep transactions small and short"
+	f.Cost = "In batches the work is no longer all or nothing: it must be able to continue where it stopped. A KILL " +
+		"rolls back what it has done so far" + undone(h.trx) + "."
+	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"How to Minimize and Handle Deadlocks\": keep transactions " +
+		"small and short"
 	if h.session.SQL == "" {
 		f.Unobserved = append(f.Unobserved, "The text of its statement was not observed.")
 	}
 	var r reasons
 	r.say("What looks slow?", "processlist", "%s active sessions.", fewOf(h.waiters, q.busy))
-	r.say("Do they work or wait?", "locks", "They wait: in %d of %d samples %s was the root of a wait chain.", h.seen, q.moments, who(h.session, h.id))
+	r.say("Do they work or wait?", "locks", "They wait: in %d of %d samples %s was the root of a wait chain.", h.seen,
+		q.moments, who(h.session, h.id))
 	r.say("Does the blocker wait as well?", "locks", "No, it is active: %s.", does)
-	r.say("How long has it held locks?", "transactions", "Its transaction has been open for %s.", unit.Seconds(h.trx.Seconds))
+	r.say("How long has it held locks?", "transactions", "Its transaction has been open for %s.",
+		unit.Seconds(h.trx.Seconds))
 	f.Why = r
 	return f
 }

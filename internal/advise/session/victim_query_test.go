@@ -15,7 +15,9 @@ import (
 const batch = "UPDATE stock SET pieces = pieces + 1 WHERE shelf = 4"
 
 func TestVictimQuery(t *testing.T) {
-	m := moments(shop(), 8, func(s float64) state.State { return blocked(working(7, batch, 10+s), open(7, 12+s, 5000), 5+s) })
+	m := moments(shop(), 8, func(s float64) state.State {
+		return blocked(working(7, batch, 10+s), open(7, 12+s, 5000), 5+s)
+	})
 	f := one(t, m, "victim-query")
 	if !slices.Equal(f.Subject.Sessions, []uint64{7}) || !slices.Equal(f.Subject.Tables, []schema.Ref{stock}) {
 		t.Errorf("%+v", f.Subject)
@@ -26,7 +28,8 @@ func TestVictimQuery(t *testing.T) {
 	}
 	has(t, "explains", f.Explains, advise.ClassTime(classOf(change)))
 	has(t, "explains", f.Explains, advise.EffectRowLocks)
-	if !strings.Contains(f.Evidence[0].Text, batch) || !strings.Contains(f.Suggestion, "commit earlier") || !strings.Contains(f.Suggestion, "KILL 7") {
+	if !strings.Contains(f.Evidence[0].Text, batch) || !strings.Contains(f.Suggestion, "commit earlier") ||
+		!strings.Contains(f.Suggestion, "KILL 7") {
 		t.Errorf("%s / %s", f.Evidence[0].Text, f.Suggestion)
 	}
 	// Between two statements now and then: still at work.
@@ -40,12 +43,19 @@ func TestVictimQuery(t *testing.T) {
 }
 
 func TestVictimQuerySilent(t *testing.T) {
-	silent(t, "short transactions", moments(shop(), 8, func(s float64) state.State { return blocked(working(7, batch, 0.1), open(7, 0.2, 50), 0.1) }))
+	silent(t, "short transactions", moments(shop(), 8, func(s float64) state.State {
+		return blocked(working(7, batch, 0.1), open(7, 0.2, 50), 0.1)
+	}))
 	silent(t, "a long statement, nobody waits", moments(shop(), 8, func(s float64) state.State {
-		return state.State{Sessions: []state.Session{working(7, batch, 100+s), working(20, lookup, 0.01)}, Transactions: []state.Transaction{open(7, 100+s, 5000)}}
+		return state.State{
+			Sessions:     []state.Session{working(7, batch, 100+s), working(20, lookup, 0.01)},
+			Transactions: []state.Transaction{open(7, 100+s, 5000)},
+		}
 	}))
 	silent(t, "a DELETE of many rows is told by its own rule", moments(
-		shop().Exact("DELETE FROM stock WHERE pieces < 4", 1, 5, 4000, 0, func(c *class.Class) { c.Affected = known.Of(uint64(4000)) }), 8,
+		shop().Exact("DELETE FROM stock WHERE pieces < 4", 1, 5, 4000, 0, func(c *class.Class) {
+			c.Affected = known.Of(uint64(4000))
+		}), 8,
 		func(s float64) state.State {
 			return blocked(working(7, "DELETE FROM stock WHERE pieces < 4", 10+s), open(7, 12+s, 5000), 5+s)
 		}))

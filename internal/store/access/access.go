@@ -43,8 +43,9 @@ type Store struct {
 	hashing chan struct{} // as many hashes at a time as it has room: each takes 19 MiB
 }
 
-// Open opens the file at path. When there is none it succeeds, there are no users, and the first write creates it. Errors: ErrCorrupt,
-// ErrNewer, ErrForeign, ErrBusy, ErrDenied. A file that was lost can be opened, to add users again; see HasUsers.
+// Open opens the file at path. When there is none it succeeds, there are no users, and the first write creates it.
+// Errors: ErrCorrupt, ErrOlder, ErrNewer, ErrForeign, ErrBusy, ErrDenied. A file that was lost can be opened, to add
+// users again; see HasUsers.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -59,7 +60,10 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{path: path, file: sqlitefile.New(&format, path), o: o, logins: newThrottle(), hashing: make(chan struct{}, 2)}
+	s := &Store{
+		path: path, file: sqlitefile.New(&format, path), o: o, logins: newThrottle(),
+		hashing: make(chan struct{}, 2),
+	}
 	if _, err := s.file.DB(ctx, false); err != nil {
 		return nil, explain("open users", path, err)
 	}
@@ -95,7 +99,9 @@ func (s *Store) row(ctx context.Context, op, query string, args, dest []any) err
 }
 
 // rows reads rows; none when there is no file.
-func rows[T any](ctx context.Context, s *Store, op string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
+func rows[T any](ctx context.Context, s *Store, op string, scan func(*sql.Rows, *T) error, query string,
+	args ...any,
+) ([]T, error) {
 	db, err := s.file.DB(ctx, false)
 	if err != nil || db == nil {
 		return nil, explain(op, s.path, err)

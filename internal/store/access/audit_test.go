@@ -9,7 +9,10 @@ import (
 func TestAudit(t *testing.T) {
 	s, _ := store(t)
 	ctx := t.Context()
-	a, err := s.Begin(ctx, Entry{Who: "anna", Via: "session", From: "192.0.2.1", What: "POST /apply", Detail: "target=shop\x1b[31m"})
+	a, err := s.Begin(ctx, Entry{
+		Who: "anna", Via: "session", From: "192.0.2.1", What: "POST /apply",
+		Detail: "target=shop\x1b[31m",
+	})
 	ok(t, err)
 	b, err := s.Begin(ctx, Entry{Who: "ben", What: "login", Minor: true, Outcome: "done", Status: 200})
 	ok(t, err)
@@ -18,8 +21,10 @@ func TestAudit(t *testing.T) {
 	ok(t, err)
 	all, err := s.Audit(ctx, 0, 10)
 	ok(t, err)
-	if len(all) != 3 || all[0].ID != c || all[0].Outcome != "" || all[1].ID != b || !all[1].Minor || all[1].Outcome != "done" ||
-		all[2].Status != 409 || len(all[2].Outcome) != 500 || strings.Contains(all[2].Detail, "\x1b") || all[2].Who != "anna" {
+	if len(all) != 3 || all[0].ID != c || all[0].Outcome != "" || all[1].ID != b || !all[1].Minor ||
+		all[1].Outcome != "done" ||
+		all[2].Status != 409 || len(all[2].Outcome) != 500 || strings.Contains(all[2].Detail, "\x1b") ||
+		all[2].Who != "anna" {
 		t.Fatalf("%+v", all)
 	}
 	if older, err := s.Audit(ctx, b, 10); err != nil || len(older) != 1 || older[0].ID != a {
@@ -35,7 +40,10 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	ok(t, s.End(ctx, id, 200, "done"))
 	db, err := s.file.DB(ctx, false)
 	ok(t, err)
-	for _, q := range []string{"UPDATE audit SET who = 'eve'", "DELETE FROM audit", "DELETE FROM audit WHERE kind = 'outcome'", "DELETE FROM audit WHERE kind = 'change'"} {
+	for _, q := range []string{
+		"UPDATE audit SET who = 'eve'", "DELETE FROM audit",
+		"DELETE FROM audit WHERE kind = 'outcome'", "DELETE FROM audit WHERE kind = 'change'",
+	} {
 		if _, err := db.ExecContext(ctx, q); err == nil || !strings.Contains(err.Error(), "append only") {
 			t.Errorf("%s: %v", q, err)
 		}
@@ -54,7 +62,8 @@ func TestAuditIsBounded(t *testing.T) {
 	ok(t, err)
 	fill := func(kind string, n int) {
 		t.Helper()
-		_, err = db.ExecContext(ctx, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		_, err = db.ExecContext(ctx,
+			fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			INSERT INTO audit (at, kind, who, via, address, what, detail, of, status, outcome) SELECT 0, '%s', 'eve', '', '', 'x', '', 0, 401, '' FROM n`, n, kind))
 		ok(t, err)
 	}

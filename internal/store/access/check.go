@@ -32,7 +32,8 @@ func (r Report) Text() string {
 	case !r.Exists:
 		return fmt.Sprintf("users %s: none\n", r.Path)
 	}
-	return fmt.Sprintf("users %s: %d users, %d tokens, %d entries of the audit log, sound\n", r.Path, r.Users, r.Tokens, r.Entries)
+	return fmt.Sprintf("users %s: %d users, %d tokens, %d entries of the audit log, sound\n", r.Path,
+		r.Users, r.Tokens, r.Entries)
 }
 
 // Check examines a file and changes nothing: SQLite's integrity check, every password's form, and who may read it.
@@ -64,12 +65,13 @@ func Check(ctx context.Context, path string) (Report, error) {
 		return r, explain("check users", path, err)
 	}
 	defer db.Close()
-	if _, err := format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
+	if _, err := format.VersionOf(ctx, db); errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
 		return r, explain("check users", path, err)
 	} else if err != nil {
 		problem("format: %v", err)
 	}
-	for _, q := range []string{"PRAGMA integrity_check(20)", "SELECT 'a session of a user that is gone' FROM pragma_foreign_key_check"} {
+	for _, q := range []string{"PRAGMA integrity_check(20)", "SELECT 'a session of a user that is gone' FROM " +
+		"pragma_foreign_key_check"} {
 		found, err := db.QueryContext(ctx, q)
 		if err != nil {
 			problem("%v", err)
@@ -107,7 +109,8 @@ func Check(ctx context.Context, path string) (Report, error) {
 	if err := found.Err(); err != nil {
 		problem("%v", err)
 	}
-	if err := db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM token), (SELECT count(*) FROM audit WHERE kind <> 'outcome')").Scan(&r.Tokens, &r.Entries); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM token), (SELECT count(*) FROM audit WHERE kind "+
+		"<> 'outcome')").Scan(&r.Tokens, &r.Entries); err != nil {
 		problem("%v", err)
 	}
 	return r, ctx.Err()

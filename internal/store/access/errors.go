@@ -14,15 +14,17 @@ var (
 	ErrNotFound     = errors.New("not found")
 	ErrExists       = errors.New("it exists already")
 	ErrInvalid      = errors.New("not allowed") // a name, role or password that breaks the rules
-	ErrLastOperator = errors.New("it is the last operator: without an operator no user could manage users or change anything")
-	ErrWrong        = errors.New("the name or the password is wrong")
-	ErrFirst        = errors.New("the first-run token is wrong, was used, or is of an earlier start")
-	ErrBusyLogins   = errors.New("too many logins are being checked at this moment")
+	ErrLastOperator = errors.New("it is the last operator: without an operator no user could manage users or change " +
+		"anything")
+	ErrWrong      = errors.New("the name or the password is wrong")
+	ErrFirst      = errors.New("the first-run token is wrong, was used, or is of an earlier start")
+	ErrBusyLogins = errors.New("too many logins are being checked at this moment")
 )
 
 // What can be wrong with the file, for errors.Is.
 var (
 	ErrCorrupt = sqlitefile.ErrCorrupt
+	ErrOlder   = sqlitefile.ErrOlder
 	ErrNewer   = sqlitefile.ErrNewer
 	ErrForeign = sqlitefile.ErrForeign
 	ErrBusy    = sqlitefile.ErrBusy
@@ -45,7 +47,8 @@ func (e *PauseError) Seconds() int { return max(1, int(math.Ceil(e.Left.Seconds(
 type Error = sqlitefile.Error
 
 var hints = sqlitefile.Hints{
-	Corrupt: "until then all logins are refused and nothing was changed: restore a backup, or move this file and those of the same " +
+	Corrupt: "until then all logins are refused and nothing was changed: restore a backup, or move this file and " +
+		"those of the same " +
 		"name with -wal and -shm aside, which forgets all users, tokens and the audit log",
 	Full: "nothing of this step was written: free some space and try again",
 }
@@ -54,7 +57,8 @@ var hints = sqlitefile.Hints{
 func lost(op, path string) error {
 	return &Error{
 		Op: op, Path: path, Kind: ErrLost, Err: ErrLost,
-		Hint: "until then all logins are refused: restore a backup, or add the users again on this machine with `dyno user add NAME`",
+		Hint: "until then all logins are refused: restore a backup, or add the users again on this machine with " +
+			"`dyno user add NAME`",
 	}
 }
 

@@ -6,11 +6,11 @@ import "github.com/dyno-perf/dyno/internal/store/sqlitefile"
 var format = sqlitefile.Format{
 	What: "users", ID: 0x44796e61, Conns: 4,
 	Pragmas: []string{"synchronous(FULL)", "secure_delete(ON)"},
-	Steps: []sqlitefile.Step{
-		{Name: "first", SQL: `
+	Version: 3,
+	SQL: `
 CREATE TABLE user (name TEXT PRIMARY KEY, role TEXT NOT NULL CHECK (role IN ('viewer', 'operator')), password TEXT NOT NULL,
 	created INTEGER NOT NULL, changed INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE session (hash BLOB PRIMARY KEY, id TEXT NOT NULL UNIQUE, user TEXT NOT NULL REFERENCES user (name) ON DELETE CASCADE,
+CREATE TABLE session (hash BLOB PRIMARY KEY, id TEXT NOT NULL UNIQUE, user TEXT REFERENCES user (name) ON DELETE CASCADE,
 	created INTEGER NOT NULL, seen INTEGER NOT NULL, address TEXT NOT NULL, agent TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX session_user ON session (user, created);
 CREATE TABLE token (hash BLOB PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE,
@@ -22,31 +22,12 @@ CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, k
 	status INTEGER NOT NULL, outcome TEXT NOT NULL);
 CREATE INDEX audit_kind ON audit (kind, id);
 CREATE INDEX audit_of ON audit (of) WHERE of > 0;
-CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
-CREATE TRIGGER audit_kept BEFORE DELETE ON audit WHEN CASE OLD.kind
-	WHEN 'outcome' THEN EXISTS (SELECT 1 FROM audit WHERE id = OLD.of)
-	ELSE (SELECT count(*) FROM audit WHERE kind = OLD.kind AND id > OLD.id) < 20000 END
-	BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
-`},
-		{Name: "sessions of no user, opened by the first-run link", SQL: `
-ALTER TABLE session RENAME TO session_1;
-CREATE TABLE session (hash BLOB PRIMARY KEY, id TEXT NOT NULL UNIQUE, user TEXT REFERENCES user (name) ON DELETE CASCADE,
-	created INTEGER NOT NULL, seen INTEGER NOT NULL, address TEXT NOT NULL, agent TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO session SELECT * FROM session_1;
-DROP TABLE session_1;
-CREATE INDEX session_user ON session (user, created);
-`},
-		{Name: "minor entries of the audit log, of which whoever has most loses the oldest", SQL: `
-DROP TRIGGER audit_kept;
 CREATE INDEX audit_minor ON audit (who, status BETWEEN 1 AND 399, id) WHERE kind = 'minor';
+CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
 CREATE TRIGGER audit_kept BEFORE DELETE ON audit WHEN CASE OLD.kind
 	WHEN 'outcome' THEN EXISTS (SELECT 1 FROM audit WHERE id = OLD.of)
 	WHEN 'minor' THEN (SELECT count(*) FROM audit WHERE kind = 'minor') <= 20000
 	ELSE (SELECT count(*) FROM audit WHERE kind = OLD.kind AND id > OLD.id) < 20000 END
 	BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
-`},
-	},
+`,
 }
-
-// Version is the format that this program writes, and the newest it reads.
-func Version() int { return format.Version() }

@@ -15,14 +15,15 @@ import (
 type From struct {
 	Address string // without a port
 	Agent   string // the browser, as it calls itself
-	Account string // of this machine, to which the session is bound: whoever else has its secret is not let in; "" binds it to none
+	// of this machine, to which the session is bound: whoever else has its secret is not let in; "" binds it to none
+	Account string
 }
 
 // origin is where from as far as it can be told: all accounts of this machine share its address.
 func (f From) origin() string { return strings.TrimSuffix(f.Address+" "+f.Account, " ") }
 
-// Login checks a name and a password and opens a session. A name that nobody has takes as long as one with a wrong password, and gets
-// the same answer. Errors: ErrWrong, ErrBusyLogins, *PauseError.
+// Login checks a name and a password and opens a session. A name that nobody has takes as long as one with a wrong
+// password, and gets the same answer. Errors: ErrWrong, ErrBusyLogins, *PauseError.
 func (s *Store) Login(ctx context.Context, name, password string, from From) (Session, error) {
 	phc, err := s.verify(ctx, name, password, from)
 	if err != nil {
@@ -31,9 +32,10 @@ func (s *Store) Login(ctx context.Context, name, password string, from From) (Se
 	return s.openSession(ctx, name, phc, from)
 }
 
-// ChangePassword sets a password, the own or as an operator another's, for somebody who knows the own: who asks for whom is by and name. The
-// sessions of name end but the one with the id keep. When the own password or role is another one by the time that the new password is
-// written nothing is changed, for then somebody else may have come in between. Errors: those of Login, ErrNotFound, ErrInvalid.
+// ChangePassword sets a password, the own or as an operator another's, for somebody who knows the own: who asks for
+// whom is by and name. The sessions of name end but the one with the id keep. When the own password or role is another
+// one by the time that the new password is written nothing is changed, for then somebody else may have come in between.
+// Errors: those of Login, ErrNotFound, ErrInvalid.
 func (s *Store) ChangePassword(ctx context.Context, by, own string, from From, name, password, keep string) error {
 	phc, err := s.verify(ctx, by, own, from)
 	if err != nil {
@@ -46,7 +48,8 @@ func (s *Store) ChangePassword(ctx context.Context, by, own string, from From, n
 func still(ctx context.Context, by, phc, name string) func(*sql.Tx) error {
 	return func(tx *sql.Tx) error {
 		var may bool
-		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE name = ?1 AND password = ?2 AND (name = ?3 OR role = ?4))", by, phc, name, string(Operator)).Scan(&may)
+		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE name = ?1 AND password = ?2 AND "+
+			"(name = ?3 OR role = ?4))", by, phc, name, string(Operator)).Scan(&may)
 		if err == nil && !may {
 			err = ErrWrong
 		}
@@ -54,7 +57,8 @@ func still(ctx context.Context, by, phc, name string) func(*sql.Tx) error {
 	}
 }
 
-// verify checks a password and returns the hash that it has, by which a later step can tell that it was not changed meanwhile.
+// verify checks a password and returns the hash that it has, by which a later step can tell that it was not changed
+// meanwhile.
 func (s *Store) verify(ctx context.Context, name, password string, from From) (phc string, err error) {
 	if CheckName(name) != nil || len(password) > MaxPassword { // nobody has these
 		name, password = "", ""
@@ -99,7 +103,8 @@ func (s *Store) verify(ctx context.Context, name, password string, from From) (p
 	return phc, nil
 }
 
-// recognize has the throttle know a name at an address that it has a session from, which was opened before this process began.
+// recognize has the throttle know a name at an address that it has a session from, which was opened before this process
+// began.
 func (s *Store) recognize(ctx context.Context, name, address string) error {
 	var created int64
 	err := s.row(ctx, "read sessions of "+name, "SELECT created FROM session WHERE user = ? AND address = ? LIMIT 1",
@@ -113,12 +118,13 @@ func (s *Store) recognize(ctx context.Context, name, address string) error {
 	return err
 }
 
-// renew gives a password that has the hash was another hash and returns it. Where the hash was changed meanwhile it stays, and the
-// password must have that one.
+// renew gives a password that has the hash was another hash and returns it. Where the hash was changed meanwhile it
+// stays, and the password must have that one.
 func (s *Store) renew(ctx context.Context, name, password, was string) (is string, err error) {
 	fresh := hashPassword(password, usual)
 	err = s.write(ctx, "renew hash of "+name, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE user SET password = ? WHERE name = ? AND password = ?", fresh, name, was); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE user SET password = ? WHERE name = ? AND password = ?", fresh,
+			name, was); err != nil {
 			return err
 		}
 		err := tx.QueryRowContext(ctx, "SELECT password FROM user WHERE name = ?", name).Scan(&is)
@@ -139,8 +145,8 @@ func (s *Store) renew(ctx context.Context, name, password, was string) (is strin
 // firstLife is how long a first-run token lets somebody in.
 const firstLife = 24 * time.Hour
 
-// FirstToken makes the token that lets the first operator in, in place of any earlier one. Errors: ErrExists when there are
-// users, ErrLost.
+// FirstToken makes the token that lets the first operator in, in place of any earlier one. Errors: ErrExists when there
+// are users, ErrLost.
 func (s *Store) FirstToken(ctx context.Context) (string, error) {
 	secret := newSecret()
 	some, err := s.HasUsers(ctx)
@@ -151,15 +157,16 @@ func (s *Store) FirstToken(ctx context.Context) (string, error) {
 		return "", err
 	}
 	err = s.write(ctx, "make first-run token", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO first SELECT 1, ?, ? WHERE NOT EXISTS (SELECT 1 FROM user)",
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO first SELECT 1, ?, ? WHERE NOT EXISTS (SELECT 1 FROM "+
+			"user)",
 			digest(secret), millis(s.o.Now().Add(firstLife)))
 		return err
 	})
 	return secret, err
 }
 
-// LoginFirst uses up the first-run token: it adds the first operator, writes that into the audit log in the same transaction, and
-// opens a session. Errors: ErrFirst, ErrInvalid (the token is still good then), *PauseError.
+// LoginFirst uses up the first-run token: it adds the first operator, writes that into the audit log in the same
+// transaction, and opens a session. Errors: ErrFirst, ErrInvalid (the token is still good then), *PauseError.
 func (s *Store) LoginFirst(ctx context.Context, token, name, password string, from From) (Session, error) {
 	if err := s.checkFirst(ctx, token, from); err != nil {
 		return Session{}, err
@@ -173,7 +180,8 @@ func (s *Store) LoginFirst(ctx context.Context, token, name, password string, fr
 			return err
 		}
 		_, err = s.enter(ctx, tx, "change", Entry{
-			Who: name, Via: string(ByLogin), From: from.Address, What: "add the first operator", Detail: "name=" + name, Status: 200, Outcome: "done",
+			Who: name, Via: string(ByLogin), From: from.Address, What: "add the first operator", Detail: "name=" + name,
+			Status: 200, Outcome: "done",
 		})
 		return err
 	})
@@ -183,8 +191,8 @@ func (s *Store) LoginFirst(ctx context.Context, token, name, password string, fr
 	return s.openSession(ctx, name, hash, from)
 }
 
-// LoginLocal uses up the first-run token for a session of Local, which adds no user and ends with the first one. It is for whoever
-// can read what serve prints on the machine. Errors: ErrFirst, *PauseError.
+// LoginLocal uses up the first-run token for a session of Local, which adds no user and ends with the first one. It is
+// for whoever can read what serve prints on the machine. Errors: ErrFirst, *PauseError.
 func (s *Store) LoginLocal(ctx context.Context, token string, from From) (Session, error) {
 	if err := s.checkFirst(ctx, token, from); err != nil {
 		return Session{}, err
@@ -201,8 +209,8 @@ func (s *Store) LoginLocal(ctx context.Context, token string, from From) (Sessio
 
 const askFirst = "SELECT 1 FROM first WHERE hash = ? AND expires > ? AND NOT EXISTS (SELECT 1 FROM user)"
 
-// checkFirst looks whether a first-run token is the right one. Only wrong ones are counted and held up, by address alone: nobody
-// guesses 256 bits, and whoever has the right one is not kept out by those who try.
+// checkFirst looks whether a first-run token is the right one. Only wrong ones are counted and held up, by address
+// alone: nobody guesses 256 bits, and whoever has the right one is not kept out by those who try.
 func (s *Store) checkFirst(ctx context.Context, token string, from From) error {
 	var one int
 	err := s.row(ctx, "log in for the first time", askFirst, []any{digest(token), millis(s.o.Now())}, []any{&one})
@@ -216,7 +224,8 @@ func (s *Store) checkFirst(ctx context.Context, token string, from From) error {
 }
 
 // useFirst does something with a first-run token: of two at the same time one wins.
-func (s *Store) useFirst(ctx context.Context, write func(context.Context, string, func(*sql.Tx) error) error, token string,
+func (s *Store) useFirst(ctx context.Context, write func(context.Context, string, func(*sql.Tx) error) error,
+	token string,
 	do func(*sql.Tx) error,
 ) error {
 	return write(ctx, "log in for the first time", func(tx *sql.Tx) error {

@@ -15,7 +15,8 @@ func TestLogin(t *testing.T) {
 	ctx := t.Context()
 	x := login(t, s, "anna")
 	i, err := s.BySession(ctx, x.Secret, "")
-	if err != nil || i.Name != "anna" || i.Role != Operator || i.Kind != ByLogin || i.ID != x.ID || i.CSRF == "" || i.CSRF == x.Secret {
+	if err != nil || i.Name != "anna" || i.Role != Operator || i.Kind != ByLogin || i.ID != x.ID ||
+		i.CSRF == "" || i.CSRF == x.Secret {
 		t.Fatalf("%+v, %v", i, err)
 	}
 	f := func(name, password string) {
@@ -97,7 +98,8 @@ func TestCheapHashesAreRenewed(t *testing.T) {
 	ctx := t.Context()
 	db, err := s.file.DB(ctx, false)
 	ok(t, err)
-	_, err = db.Exec("UPDATE user SET password = ? WHERE name = 'ben'", hashPassword(good, cost{memory: 64, time: 1, threads: 1}))
+	_, err = db.Exec("UPDATE user SET password = ? WHERE name = 'ben'",
+		hashPassword(good, cost{memory: 64, time: 1, threads: 1}))
 	ok(t, err)
 	login(t, s, "ben")
 	var phc string
@@ -348,7 +350,8 @@ func TestTheFirstOperatorIsWrittenDown(t *testing.T) {
 	ok(t, err)
 	all, err := s.Audit(ctx, 0, 10)
 	ok(t, err)
-	if len(all) != 1 || all[0].Minor || all[0].Who != "anna" || all[0].From != here.Address || all[0].What != "add the first operator" || all[0].Detail != "name=anna" || all[0].Outcome != "done" {
+	if len(all) != 1 || all[0].Minor || all[0].Who != "anna" || all[0].From != here.Address ||
+		all[0].What != "add the first operator" || all[0].Detail != "name=anna" || all[0].Outcome != "done" {
 		t.Fatalf("%+v", all)
 	}
 }
@@ -387,8 +390,8 @@ func TestASessionMakesAnAddressKnown(t *testing.T) {
 	ok(t, err)
 }
 
-// TestAnotherAccountHoldsNobodyUp: who guesses at a name on this machine keeps out nobody who logged in from another account of it,
-// in the next process neither.
+// TestAnotherAccountHoldsNobodyUp: who guesses at a name on this machine keeps out nobody who logged in from another
+// account of it, in the next process neither.
 func TestAnotherAccountHoldsNobodyUp(t *testing.T) {
 	s, c := staffed(t)
 	ctx := t.Context()

@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// markerOf is the name of the file that stands beside the users' file as long as there are users. Without it a users' file that
-// gets lost would mean that there are none, and that no login is needed.
+// markerOf is the name of the file that stands beside the users' file as long as there are users. Without it a users'
+// file that gets lost would mean that there are none, and that no login is needed.
 func markerOf(path string) string { return path + "-has-users" }
 
 // mark puts the marker in its place, and reports whether it was not there before. It is on the disk when mark returns.
@@ -21,11 +23,12 @@ func (s *Store) mark() (made bool, err error) {
 	} else if err != nil {
 		return false, err
 	}
-	_, err = f.WriteString("There are users in " + filepath.Base(s.path) + ": without it dyno serve refuses all logins.\n")
+	_, err = f.WriteString("There are users in " + filepath.Base(s.path) + ": without it dyno serve refuses all " +
+		"logins.\n")
 	err = errors.Join(err, f.Sync(), f.Close())
 	d, bad := os.Open(dir)
 	if bad == nil {
-		bad = errors.Join(d.Sync(), d.Close())
+		bad = errors.Join(platform.SyncDir(d), d.Close())
 	}
 	return true, errors.Join(err, bad)
 }
@@ -45,7 +48,8 @@ func marked(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// keepMarker gives a file with users its marker, where an older Dyno made none. Whoever cannot write there is not kept from reading.
+// keepMarker gives a file with users its marker, where an older Dyno made none. Whoever cannot write there is not kept
+// from reading.
 func (s *Store) keepMarker(ctx context.Context) {
 	if some, err := s.HasUsers(ctx); err == nil && some {
 		_, _ = s.mark()

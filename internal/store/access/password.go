@@ -40,11 +40,12 @@ func hashPassword(password string, c cost) string {
 	_, _ = rand.Read(salt) // never fails, see crypto/rand
 	sum := argon2.IDKey([]byte(password), salt, c.time, c.memory, c.threads, hashBytes)
 	b := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.time, c.threads, b.EncodeToString(salt), b.EncodeToString(sum))
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.time, c.threads,
+		b.EncodeToString(salt), b.EncodeToString(sum))
 }
 
-// checkPassword reports whether a password has that hash, in a time that does not depend on how much of it is right. stale tells that
-// the hash was made cheaper than usual.
+// checkPassword reports whether a password has that hash, in a time that does not depend on how much of it is right.
+// stale tells that the hash was made cheaper than usual.
 func checkPassword(password, phc string) (right, stale bool, err error) {
 	c, salt, want, err := parsePHC(phc)
 	if err != nil {
@@ -62,7 +63,8 @@ func wasteTime(password string) {
 
 var errHash = errors.New("it is not an argon2id hash in PHC form")
 
-// parsePHC reads a PHC string. What would take more than a few seconds or 256 MiB is refused, for the file may have been tampered with.
+// parsePHC reads a PHC string. What would take more than a few seconds or 256 MiB is refused, for the file may have
+// been tampered with.
 func parsePHC(s string) (c cost, salt, sum []byte, err error) {
 	part := strings.Split(s, "$")
 	if len(part) != 6 || part[0] != "" || part[1] != "argon2id" || part[2] != "v="+strconv.Itoa(argon2.Version) {
@@ -87,14 +89,17 @@ func parsePHC(s string) (c cost, salt, sum []byte, err error) {
 
 // common holds what people type when they must type twelve characters, without digits and signs at its end.
 var common = []string{
-	"administrator", "changemechangeme", "correcthorsebatterystaple", "iloveyouiloveyou", "letmeinletmein", "passwordpassword", "qwertyqwerty", "qwertyuiop",
-	"qwertyuiopasdfghjkl", "asdfghjkl", "zaqwsx", "password", "dynodyno", "dynodynodyno", "mysqlmysql", "mysqlmysqlmysql", "mariadbmariadb", "rootroot", "rootrootroot",
-	"adminadmin", "adminadminadmin", "welcome", "welcomewelcome", "changeme", "secretsecret", "p@ssw0rd", "passw0rd", "qazwsxedcrfv", "abcdefghijkl",
+	"administrator", "changemechangeme", "correcthorsebatterystaple", "iloveyouiloveyou", "letmeinletmein",
+	"passwordpassword", "qwertyqwerty", "qwertyuiop",
+	"qwertyuiopasdfghjkl", "asdfghjkl", "zaqwsx", "password", "dynodyno", "dynodynodyno", "mysqlmysql",
+	"mysqlmysqlmysql", "mariadbmariadb", "rootroot", "rootrootroot",
+	"adminadmin", "adminadminadmin", "welcome", "welcomewelcome", "changeme", "secretsecret", "p@ssw0rd", "passw0rd",
+	"qazwsxedcrfv", "abcdefghijkl",
 }
 
-// CheckPassword reports why a password will not do: shorter than MinPassword characters, longer than MaxPassword bytes, or one that is
-// tried first: few different characters, a row of neighbours, the user's name, a common one. Mixtures of signs are not asked for, see
-// NIST SP 800-63B section 3.1.1.2. Errors wrap ErrInvalid and never hold the password.
+// CheckPassword reports why a password will not do: shorter than MinPassword characters, longer than MaxPassword bytes,
+// or one that is tried first: few different characters, a row of neighbours, the user's name, a common one. Mixtures of
+// signs are not asked for, see NIST SP 800-63B section 3.1.1.2. Errors wrap ErrInvalid and never hold the password.
 func CheckPassword(password, user string) error {
 	no := func(why string) error { return fmt.Errorf("%w: the password %s", ErrInvalid, why) }
 	switch {

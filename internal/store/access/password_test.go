@@ -25,8 +25,8 @@ func TestPasswordHashes(t *testing.T) {
 	cheap := hashPassword(good, cost{memory: 64, time: 1, threads: 1})
 	f(good, cheap, true, true)
 	f(better, cheap, false, true)
-	// Made by the reference implementation: echo -n "correct horse" | argon2 somesalt12345678 -id -t 2 -k 1024 -p 1 -l 32 has this form; the
-	// vector of RFC 9106 section 5.3 needs a secret and data, which PHC strings here do not have.
+	// Made by the reference implementation: echo -n "correct horse" | argon2 somesalt12345678 -id -t 2 -k 1024 -p 1 -l
+	// 32 has this form; the vector of RFC 9106 section 5.3 needs a secret and data, which PHC strings here do not have.
 	if _, _, err := checkPassword(good, strings.Replace(a, "v=19", "v=16", 1)); err == nil {
 		t.Error("an older version of argon2 is taken for this one")
 	}
@@ -59,7 +59,8 @@ func TestPasswordRules(t *testing.T) {
 	f := func(password, user, want string) {
 		t.Helper()
 		err := CheckPassword(password, user)
-		if want == "" && err != nil || want != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil || want != "" && (!errors.Is(err, ErrInvalid) ||
+			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v", password, err)
 		}
 		if err != nil && password != "" && strings.Contains(err.Error(), password) {

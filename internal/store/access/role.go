@@ -37,12 +37,15 @@ func ParseRole(s string) (Role, error) {
 
 var nameForm = pattern.New(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 
-// CheckName reports what is wrong with the name of a user or token: 1 to 64 lower-case letters, digits and . _ @ -, a letter or digit
-// first. Names that look alike, or that a log or a page would show otherwise than they are, cannot be had. Errors wrap ErrInvalid.
+// CheckName reports what is wrong with the name of a user or token: 1 to 64 lower-case letters, digits and . _ @ -, a
+// letter or digit first. Names that look alike, or that a log or a page would show otherwise than they are, cannot be
+// had. Errors wrap ErrInvalid.
 func CheckName(name string) error {
 	switch {
 	case !nameForm.MatchString(name):
-		return fmt.Errorf("%w: a name has 1 to 64 lower-case letters, digits and . _ @ -, a letter or digit first", ErrInvalid) // not which: people type passwords here
+		// not which: people type passwords here
+		return fmt.Errorf("%w: a name has 1 to 64 lower-case letters, digits and . _ @ -, a letter or digit first",
+			ErrInvalid)
 	case name == "local" || name == "cli": // who asks where nobody logs in
 		return fmt.Errorf("%w: the name %s is reserved, choose another", ErrInvalid, name)
 	}

@@ -26,8 +26,8 @@ func newID(mark string) string {
 	return mark + hex.EncodeToString(b)
 }
 
-// digest is the form in which a secret is kept and looked up. The secrets are 256 random bits, so a plain hash cannot be searched, and a
-// look-up by it tells nothing about how much of a guess is right.
+// digest is the form in which a secret is kept and looked up. The secrets are 256 random bits, so a plain hash cannot
+// be searched, and a look-up by it tells nothing about how much of a guess is right.
 func digest(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
@@ -50,7 +50,8 @@ func wellFormed(secret string) bool {
 	return err == nil && len(b) == 32
 }
 
-// csrfOf derives a session's CSRF token from its secret: it need not be stored, and who knows it does not know the secret.
+// csrfOf derives a session's CSRF token from its secret: it need not be stored, and who knows it does not know the
+// secret.
 func csrfOf(secret string) string {
 	m := hmac.New(sha256.New, []byte(secret))
 	m.Write([]byte("dyno csrf 1"))

@@ -10,15 +10,18 @@ import (
 // maxSessions is how many sessions one user has at most; the oldest ends for a new one.
 const maxSessions = 20
 
-// Local is the name of those who are let in without users, by the first-run link or as Dyno's own account of the machine.
+// Local is the name of those who are let in without users, by the first-run link or as Dyno's own account of the
+// machine.
 const Local = "local"
 
 // holder joins a session with who holds it: its user, or Local while there are no users.
-const holder = ` FROM (SELECT s.*, coalesce(u.name, '` + Local + `') AS name, coalesce(u.role, '` + string(Operator) + `') AS role
+const holder = ` FROM (SELECT s.*, coalesce(u.name, '` + Local + `') AS name, coalesce(u.role, '` +
+	string(Operator) + `') AS role
 	FROM session s LEFT JOIN user u ON u.name = s.user
 	WHERE s.user IS NOT NULL OR NOT EXISTS (SELECT 1 FROM user))`
 
-// seenEvery is how exactly the last request of a session or token is known: a write for each request would cost more than the answer.
+// seenEvery is how exactly the last request of a session or token is known: a write for each request would cost more
+// than the answer.
 const seenEvery = time.Minute
 
 // Session is one login of a user.
@@ -54,13 +57,15 @@ type Identity struct {
 	hash []byte
 }
 
-// openSession opens a session for a user whose password was found to have the hash phc. Its secret is always a new one. ErrWrong: the
-// password is another one by now, and whoever changed it ended all sessions but this one that was not there yet.
+// openSession opens a session for a user whose password was found to have the hash phc. Its secret is always a new one.
+// ErrWrong: the password is another one by now, and whoever changed it ended all sessions but this one that was not
+// there yet.
 func (s *Store) openSession(ctx context.Context, user, phc string, from From) (Session, error) {
 	x := s.newSession(user, from)
 	err := s.write(ctx, "open session of "+user, func(tx *sql.Tx) error {
 		var same bool
-		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE name = ? AND password = ?)", user, phc).Scan(&same)
+		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE name = ? AND password = ?)", user, phc).
+			Scan(&same)
 		switch {
 		case err != nil:
 			return err
@@ -86,7 +91,8 @@ func (s *Store) putSession(ctx context.Context, tx *sql.Tx, x Session, user any)
 		millis(x.Created.Add(-s.o.Idle)), millis(x.Created.Add(-s.o.Absolute))); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE user IS ? ORDER BY created DESC, id LIMIT -1 OFFSET ?)",
+	_, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE user IS ? ORDER BY "+
+		"created DESC, id LIMIT -1 OFFSET ?)",
 		user, maxSessions-1)
 	if err != nil {
 		return err
@@ -96,8 +102,8 @@ func (s *Store) putSession(ctx context.Context, tx *sql.Tx, x Session, user any)
 	return err
 }
 
-// BySession returns who a session's secret belongs to and counts the request as a sign of life. The account is that of From.Account.
-// ErrNotFound: there is no such session, or no longer, or another account opened it.
+// BySession returns who a session's secret belongs to and counts the request as a sign of life. The account is that of
+// From.Account. ErrNotFound: there is no such session, or no longer, or another account opened it.
 func (s *Store) BySession(ctx context.Context, secret, account string) (Identity, error) {
 	if !wellFormed(secret) {
 		return Identity{}, ErrNotFound
@@ -136,7 +142,8 @@ func (s *Store) end(ctx context.Context, table string, hash []byte) error {
 	})
 }
 
-// Alive reports whether an identity still lets somebody in with the role it had, for what goes on for long. It is no sign of life.
+// Alive reports whether an identity still lets somebody in with the role it had, for what goes on for long. It is no
+// sign of life.
 func (s *Store) Alive(ctx context.Context, i Identity) (bool, error) {
 	var role Role
 	var created, seen int64
@@ -144,10 +151,12 @@ func (s *Store) Alive(ctx context.Context, i Identity) (bool, error) {
 	over := false
 	switch i.Kind {
 	case ByLogin:
-		err = s.row(ctx, "read session", "SELECT role, created, seen"+holder+" WHERE hash = ?", []any{i.hash}, []any{&role, &created, &seen})
+		err = s.row(ctx, "read session", "SELECT role, created, seen"+holder+" WHERE hash = ?", []any{i.hash},
+			[]any{&role, &created, &seen})
 		over = err == nil && s.over(created, seen, s.o.Now())
 	case ByAPIToken:
-		err = s.row(ctx, "read token", "SELECT role, expires FROM token WHERE hash = ?", []any{i.hash}, []any{&role, &seen})
+		err = s.row(ctx, "read token", "SELECT role, expires FROM token WHERE hash = ?",
+			[]any{i.hash}, []any{&role, &seen})
 		over = err == nil && !s.o.Now().Before(moment(seen))
 	default:
 		return false, nil
@@ -166,14 +175,16 @@ func (s *Store) Sessions(ctx context.Context, user string) ([]Session, error) {
 		err := r.Scan(&x.ID, &x.User, &created, &seen, &x.Address, &x.Agent)
 		x.Created, x.Seen = moment(created), moment(seen)
 		return err
-	}, "SELECT id, name, created, seen, address, agent"+holder+" WHERE (?1 = '' OR name = ?1) AND seen > ?2 AND created > ?3 ORDER BY created DESC, id",
+	}, "SELECT id, name, created, seen, address, agent"+holder+" WHERE (?1 = '' OR name = ?1) AND seen > ?2 AND "+
+		"created > ?3 ORDER BY created DESC, id",
 		user, millis(now.Add(-s.o.Idle)), millis(now.Add(-s.o.Absolute)))
 }
 
 // EndSession ends the session of that id. With a user it must be one of that user's. ErrNotFound when there is none.
 func (s *Store) EndSession(ctx context.Context, id, user string) error {
 	return s.write(ctx, "end session", func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id = ?1 AND (?2 = '' OR coalesce(user, '"+Local+"') = ?2)", id, user)
+		r, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id = ?1 AND (?2 = '' OR coalesce(user, '"+
+			Local+"') = ?2)", id, user)
 		return touched(r, err, "session")
 	})
 }

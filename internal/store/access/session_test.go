@@ -60,7 +60,8 @@ func TestEndingSessions(t *testing.T) {
 	ok(t, err)
 	mine, err := s.Sessions(ctx, "ben")
 	ok(t, err)
-	if len(all) != 3 || len(mine) != 2 || mine[0].User != "ben" || mine[0].Secret != "" || mine[0].Address != here.Address || mine[0].Agent != here.Agent {
+	if len(all) != 3 || len(mine) != 2 || mine[0].User != "ben" || mine[0].Secret != "" ||
+		mine[0].Address != here.Address || mine[0].Agent != here.Agent {
 		t.Fatalf("%+v\n%+v", all, mine)
 	}
 	want(t, s.EndSession(ctx, c.ID, "ben"), ErrNotFound) // not his
@@ -97,7 +98,8 @@ func TestSessionsAreBounded(t *testing.T) {
 	var first Session
 	for i := range maxSessions + 3 {
 		c.pass(time.Second)
-		x, err := s.openSession(t.Context(), "ben", hashOf(t, s, "ben"), From{Address: "a\nb", Agent: strings.Repeat("x", 5000)})
+		x, err := s.openSession(t.Context(), "ben", hashOf(t, s, "ben"),
+			From{Address: "a\nb", Agent: strings.Repeat("x", 5000)})
 		ok(t, err)
 		if i == 0 {
 			first = x
@@ -112,7 +114,8 @@ func TestSessionsAreBounded(t *testing.T) {
 	want(t, err, ErrNotFound)
 }
 
-// TestSessionsOfNoUser: the first-run token opens a session without a user, once; it ends as sessions do, and with the first user.
+// TestSessionsOfNoUser: the first-run token opens a session without a user, once; it ends as sessions do, and with the
+// first user.
 func TestSessionsOfNoUser(t *testing.T) {
 	s, c := store(t)
 	ctx := t.Context()

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Pauses between logins. A name has a few free tries, then each failure doubles the pause until the next try; an address has more, for
-// many people may share one, and its pause grows further; each account of this machine has an address of its own. A name is never shut
-// for longer than a minute at a time. At an address that it logged in from before it has a count of its own, and that one alone: a
-// stranger who fails on purpose, under other names at the same address or under this one elsewhere, does not keep the owner out.
+// Pauses between logins. A name has a few free tries, then each failure doubles the pause until the next try; an
+// address has more, for many people may share one, and its pause grows further; each account of this machine has an
+// address of its own. A name is never shut for longer than a minute at a time. At an address that it logged in from
+// before it has a count of its own, and that one alone: a stranger who fails on purpose, under other names at the same
+// address or under this one elsewhere, does not keep the owner out.
 const (
 	freeByName    = 4
 	freeByAddress = 12
@@ -49,8 +50,8 @@ func pauseOf(failed, free int, most time.Duration) time.Duration {
 	return min(d, most)
 }
 
-// keys are what a try counts for, each with how many tries are free and how long its pauses are at most: a name known at an
-// address has one of its own, without a name it is the address alone.
+// keys are what a try counts for, each with how many tries are free and how long its pauses are at most: a name known
+// at an address has one of its own, without a name it is the address alone.
 func (t *throttle) keys(name, address string) []key {
 	byAddress := key{"a " + address, freeByAddress, mostByAddress}
 	switch {
@@ -88,8 +89,8 @@ func (t *throttle) wait(name, address string, now time.Time) (wait time.Duration
 	return wait
 }
 
-// begin asks for a try at now. It returns how long to wait yet, or 0: then the try counts as failed until succeed tells otherwise, so
-// that tries at the same time do not all pass.
+// begin asks for a try at now. It returns how long to wait yet, or 0: then the try counts as failed until succeed tells
+// otherwise, so that tries at the same time do not all pass.
 func (t *throttle) begin(name, address string, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,8 +110,8 @@ func (t *throttle) begin(name, address string, now time.Time) time.Duration {
 	return 0
 }
 
-// succeed takes back the failure that begin counted. The name begins anew; the address only loses this one, for somebody with one right
-// password must not be able to try the others' without end.
+// succeed takes back the failure that begin counted. The name begins anew; the address only loses this one, for
+// somebody with one right password must not be able to try the others' without end.
 func (t *throttle) succeed(name, address string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +143,8 @@ func (t *throttle) remember(name, address string) {
 	t.known[name+" "+address] = true
 }
 
-// shrink keeps what is remembered bounded: the oldest go, but those that pause now stay as long as there is room at all.
+// shrink keeps what is remembered bounded: the oldest go, but those that pause now stay as long as there is room at
+// all.
 func (t *throttle) shrink(now time.Time) {
 	if len(t.counts) < maxCounts {
 		return

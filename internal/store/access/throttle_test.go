@@ -130,8 +130,8 @@ func TestMemoryOfTheThrottleIsBounded(t *testing.T) {
 	}
 }
 
-// TestStrangersAtTheSameAddressDoNotKeepTheOwnerOut: a dozen wrong names from an address hold up whoever never logged in there, and
-// nobody who did. Guessing the known name's password there is slow all the same.
+// TestStrangersAtTheSameAddressDoNotKeepTheOwnerOut: a dozen wrong names from an address hold up whoever never logged
+// in there, and nobody who did. Guessing the known name's password there is slow all the same.
 func TestStrangersAtTheSameAddressDoNotKeepTheOwnerOut(t *testing.T) {
 	x := newThrottle()
 	x.begin("anna", "127.0.0.1", noon)

@@ -33,10 +33,14 @@ func (s *Store) AddToken(ctx context.Context, name string, role Role, by string,
 		return Token{}, fmt.Errorf("add token: %w", err)
 	}
 	if life <= 0 || life > MaxTokenLife {
-		return Token{}, fmt.Errorf("add token: %w: it must be good for between a day and %d days", ErrInvalid, int(MaxTokenLife.Hours()/24))
+		return Token{}, fmt.Errorf("add token: %w: it must be good for between a day and %d days", ErrInvalid,
+			int(MaxTokenLife.Hours()/24))
 	}
 	now := s.o.Now()
-	t := Token{ID: newID("t-"), Name: name, Role: role, By: by, Created: now.UTC(), Expires: now.Add(life).UTC(), Secret: tokenMark + newSecret()}
+	t := Token{
+		ID: newID("t-"), Name: name, Role: role, By: by, Created: now.UTC(), Expires: now.Add(life).UTC(),
+		Secret: tokenMark + newSecret(),
+	}
 	return t, s.write(ctx, "add token "+name, func(tx *sql.Tx) error {
 		var n int
 		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM token WHERE name = ?", name).Scan(&n); err != nil {
@@ -45,7 +49,8 @@ func (s *Store) AddToken(ctx context.Context, name string, role Role, by string,
 		if n > 0 {
 			return fmt.Errorf("token %s: %w", name, ErrExists)
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, ?, 0)", digest(t.Secret), t.ID, name, string(role), by, millis(t.Created), millis(t.Expires))
+		_, err := tx.ExecContext(ctx, "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, ?, 0)", digest(t.Secret), t.ID, name,
+			string(role), by, millis(t.Created), millis(t.Expires))
 		return err
 	})
 }
@@ -58,7 +63,8 @@ func (s *Store) ByToken(ctx context.Context, secret string) (Identity, error) {
 	}
 	i := Identity{Kind: ByAPIToken, hash: digest(secret)}
 	var expires, used int64
-	err := s.row(ctx, "read token", "SELECT id, name, role, expires, used FROM token WHERE hash = ?", []any{i.hash}, []any{&i.ID, &i.Name, &i.Role, &expires, &used})
+	err := s.row(ctx, "read token", "SELECT id, name, role, expires, used FROM token WHERE hash = ?", []any{i.hash},
+		[]any{&i.ID, &i.Name, &i.Role, &expires, &used})
 	if err != nil {
 		return Identity{}, err
 	}

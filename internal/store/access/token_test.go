@@ -28,7 +28,8 @@ func TestTokens(t *testing.T) {
 	if err != nil || i.Kind != ByAPIToken || i.Name != "grafana" || i.Role != Viewer || i.CSRF != "" {
 		t.Fatalf("%+v, %v", i, err)
 	}
-	for _, no := range []string{"", "dyno_", x.Secret + "a", x.Secret[5:], x.ID, strings.ToUpper(x.Secret), tokenMark + newSecret(), x.Secret[:47] + "A"} {
+	for _, no := range []string{"", "dyno_", x.Secret + "a", x.Secret[5:], x.ID, strings.ToUpper(x.Secret), tokenMark +
+		newSecret(), x.Secret[:47] + "A"} {
 		if no == x.Secret {
 			continue
 		}
@@ -40,7 +41,8 @@ func TestTokens(t *testing.T) {
 	_, err = s.ByToken(ctx, tokenMark+login(t, s, "anna").Secret)
 	want(t, err, ErrNotFound)
 	all, err := s.Tokens(ctx)
-	if err != nil || len(all) != 1 || all[0].Secret != "" || !all[0].Used.Equal(c.now()) || all[0].By != "anna" || !all[0].Expires.Equal(x.Expires) {
+	if err != nil || len(all) != 1 || all[0].Secret != "" || !all[0].Used.Equal(c.now()) || all[0].By != "anna" ||
+		!all[0].Expires.Equal(x.Expires) {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	if alive, err := s.Alive(ctx, i); !alive || err != nil {

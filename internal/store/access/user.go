@@ -37,7 +37,8 @@ func (s *Store) Users(ctx context.Context) ([]User, error) {
 		err := r.Scan(&u.Name, &u.Role, &created, &changed, &seen)
 		u.Created, u.Changed, u.Seen = moment(created), moment(changed), moment(seen)
 		return err
-	}, "SELECT name, role, created, changed, coalesce((SELECT max(seen) FROM session WHERE user = name), 0) FROM user ORDER BY name")
+	}, "SELECT name, role, created, changed, coalesce((SELECT max(seen) FROM session WHERE user = name), 0) FROM "+
+		"user ORDER BY name")
 }
 
 // AddUser adds a user. The first one must be an operator. Errors: ErrInvalid, ErrExists.
@@ -49,7 +50,8 @@ func (s *Store) AddUser(ctx context.Context, name string, role Role, password st
 	return s.writeUser(ctx, "add user "+name, func(tx *sql.Tx) error { return s.insertUser(ctx, tx, name, role, hash) })
 }
 
-// writeUser is write for what adds a user: the marker is there before the user is, and not left behind when none was added.
+// writeUser is write for what adds a user: the marker is there before the user is, and not left behind when none was
+// added.
 func (s *Store) writeUser(ctx context.Context, op string, do func(*sql.Tx) error) error {
 	made := false
 	err := s.write(ctx, op, func(tx *sql.Tx) (err error) {
@@ -77,7 +79,8 @@ func (s *Store) newHash(ctx context.Context, name string, role Role, password st
 
 func (s *Store) insertUser(ctx context.Context, tx *sql.Tx, name string, role Role, hash string) error {
 	var others, same int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*), count(CASE WHEN name = ? THEN 1 END) FROM user", name).Scan(&others, &same); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT count(*), count(CASE WHEN name = ? THEN 1 END) FROM user", name).
+		Scan(&others, &same); err != nil {
 		return err
 	}
 	switch {
@@ -97,8 +100,8 @@ func (s *Store) insertUser(ctx context.Context, tx *sql.Tx, name string, role Ro
 	return err
 }
 
-// SetPassword gives a user another password and ends the user's sessions but the one with the id keep; "" ends all. Errors: ErrNotFound,
-// ErrInvalid.
+// SetPassword gives a user another password and ends the user's sessions but the one with the id keep; "" ends all.
+// Errors: ErrNotFound, ErrInvalid.
 func (s *Store) SetPassword(ctx context.Context, name, password, keep string) error {
 	return s.setPassword(ctx, name, password, keep, func(*sql.Tx) error { return nil })
 }
@@ -116,7 +119,8 @@ func (s *Store) setPassword(ctx context.Context, name, password, keep string, ma
 		if err := may(tx); err != nil {
 			return err
 		}
-		r, err := tx.ExecContext(ctx, "UPDATE user SET password = ?, changed = ? WHERE name = ?", hash, millis(s.o.Now()), name)
+		r, err := tx.ExecContext(ctx, "UPDATE user SET password = ?, changed = ? WHERE name = ?", hash,
+			millis(s.o.Now()), name)
 		if err := touched(r, err, "user "+name); err != nil {
 			return err
 		}
@@ -134,7 +138,8 @@ func (s *Store) known(ctx context.Context, name string) error {
 	return err
 }
 
-// SetRole gives a user another role; sessions have it from their next request on. Errors: ErrNotFound, ErrInvalid, ErrLastOperator.
+// SetRole gives a user another role; sessions have it from their next request on. Errors: ErrNotFound, ErrInvalid,
+// ErrLastOperator.
 func (s *Store) SetRole(ctx context.Context, name string, role Role) error {
 	if _, err := ParseRole(string(role)); err != nil {
 		return fmt.Errorf("set role of %s: %w", name, err)
@@ -148,8 +153,8 @@ func (s *Store) SetRole(ctx context.Context, name string, role Role) error {
 	})
 }
 
-// RemoveUser removes a user and ends the sessions. The last operator goes only as the last user and with last true: nobody
-// needs a login then who has Dyno's own account of this machine. Errors: ErrNotFound, ErrLastOperator.
+// RemoveUser removes a user and ends the sessions. The last operator goes only as the last user and with last true:
+// nobody needs a login then who has Dyno's own account of this machine. Errors: ErrNotFound, ErrLastOperator.
 func (s *Store) RemoveUser(ctx context.Context, name string, last bool) error {
 	left := 0
 	err := s.write(ctx, "remove user "+name, func(tx *sql.Tx) error {
@@ -170,7 +175,8 @@ func (s *Store) RemoveUser(ctx context.Context, name string, last bool) error {
 
 func operatorLeft(ctx context.Context, tx *sql.Tx, orNobody bool) error {
 	var all, operators int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*), count(CASE WHEN role = 'operator' THEN 1 END) FROM user").Scan(&all, &operators); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT count(*), count(CASE WHEN role = 'operator' THEN 1 END) FROM user").
+		Scan(&all, &operators); err != nil {
 		return err
 	}
 	if operators == 0 && (all > 0 || !orNobody) {

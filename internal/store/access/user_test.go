@@ -17,7 +17,8 @@ func TestUsers(t *testing.T) {
 	want(t, s.AddUser(ctx, "carl", Viewer, "short"), ErrInvalid)
 	us, err := s.Users(ctx)
 	ok(t, err)
-	if len(us) != 2 || us[0].Name != "anna" || us[0].Role != Operator || us[1].Role != Viewer || !us[0].Created.Equal(c.now()) || !us[0].Seen.IsZero() {
+	if len(us) != 2 || us[0].Name != "anna" || us[0].Role != Operator || us[1].Role != Viewer ||
+		!us[0].Created.Equal(c.now()) || !us[0].Seen.IsZero() {
 		t.Fatalf("%+v", us)
 	}
 	login(t, s, "ben")

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -19,13 +17,9 @@ import (
 
 // Report is the health of a history's file.
 type Report struct {
-	Path     string   `json:"path"`
-	Exists   bool     `json:"exists"`
-	Bytes    int64    `json:"bytes"`     // of the file
-	LogBytes int64    `json:"log_bytes"` // of its write-ahead log
-	Version  int      `json:"version"`   // of the format, 0 when it cannot be read
-	Rows     []Rows   `json:"rows"`      // by kind
-	Problems []string `json:"problems"`  // none: the file is sound
+	sqlitefile.Health
+	Rows     []Rows   `json:"rows"`     // by kind
+	Problems []string `json:"problems"` // none: the file is sound
 }
 
 // Rows tells how much of a kind can be read.
@@ -44,7 +38,8 @@ func (r Report) Text() string {
 	case !r.Exists && r.OK():
 		return fmt.Sprintf("history %s: nothing stored yet\n", r.Path)
 	case r.OK():
-		fmt.Fprintf(&b, "history %s: sound, format %d, %d bytes, %d more in its write-ahead log\n", r.Path, r.Version, r.Bytes, r.LogBytes)
+		fmt.Fprintf(&b, "history %s: sound, format %d, %d bytes, %d more in its write-ahead log\n", r.Path,
+			r.Version, r.Bytes, r.LogBytes)
 	default:
 		fmt.Fprintf(&b, "history %s: DAMAGED\n", r.Path)
 	}
@@ -60,44 +55,21 @@ func (r Report) Text() string {
 // maxProblems bounds how many problems of one kind are told.
 const maxProblems = 20
 
-// Check examines a history's file and changes nothing: SQLite's integrity check over every page, the references between the tables,
-// every state whether it unpacks and parses, and every plan and example. The error is for a check that could not be done. It takes
-// about a second per hundred megabytes.
+// Check examines a history's file and changes nothing: SQLite's integrity check over every page, the references between
+// the tables, every state whether it unpacks and parses, and every plan and example. The error is for a check that
+// could not be done. It takes about a second per hundred megabytes.
 func Check(ctx context.Context, path string) (Report, error) {
 	const op = "check history"
-	r := Report{Path: path}
-	st, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := sqlitefile.Orphan(path); err != nil {
-			r.Problems = append(r.Problems, err.Error())
-		}
-		return r, nil
-	} else if err != nil {
-		return r, wrap(op, path, err)
-	}
-	r.Exists, r.Bytes = true, st.Size()
-	if st, err := os.Stat(path + "-wal"); err == nil {
-		r.LogBytes = st.Size()
-	}
+	var r Report
 	problem := func(format string, args ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, args...)) }
-	if err := format.CheckHeader(path); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return r, wrap(op, path, err)
-		}
-		problem("%v", err)
-		return r, nil
-	}
-	db, err := format.Connect(path)
-	if err != nil {
+	h, db, err := format.Examine(ctx, path, problem)
+	r.Health = h
+	if db == nil {
 		return r, wrap(op, path, err)
 	}
 	defer db.Close()
-	if r.Version, err = format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
-		return r, wrap(op, path, err)
-	} else if err != nil {
-		problem("format: %v", err)
-	}
-	pages, err := query(ctx, db, func(r *sql.Rows, s *string) error { return r.Scan(s) }, fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems))
+	pages, err := query(ctx, db, func(r *sql.Rows, s *string) error { return r.Scan(s) },
+		fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems))
 	if err != nil {
 		problem("pages: %v", err)
 	}
@@ -115,10 +87,17 @@ func Check(ctx context.Context, path string) (Report, error) {
 		kind, text string
 		read       func(*sql.Rows) (int, error)
 	}{
-		{"states", "SELECT at, 0, x'', doc FROM state UNION ALL SELECT first, 1, times, doc FROM pack", func(rows *sql.Rows) (int, error) { return checkStates(rows, dec) }},
+		{
+			"states", "SELECT at, 0, x'', doc FROM state UNION ALL SELECT first, 1, times, doc FROM pack",
+			func(rows *sql.Rows) (int, error) { return checkStates(rows, dec) },
+		},
 		{"classes", "SELECT f.at, c.class FROM figure f LEFT JOIN class c ON c.id = f.class", checkFigure},
-		{"plans", "SELECT class, doc FROM plan", func(rows *sql.Rows) (int, error) { return checkDocument(rows, new(explain.Plan)) }},
-		{"examples", "SELECT class, doc FROM sample", func(rows *sql.Rows) (int, error) { return checkDocument(rows, new(Sample)) }},
+		{"plans", "SELECT class, doc FROM plan", func(rows *sql.Rows) (int, error) {
+			return checkDocument(rows, new(explain.Plan))
+		}},
+		{"examples", "SELECT class, doc FROM sample", func(rows *sql.Rows) (int, error) {
+			return checkDocument(rows, new(Sample))
+		}},
 	} {
 		n, told := 0, 0
 		_, err := query(ctx, db, func(rows *sql.Rows, _ *struct{}) error {
@@ -168,7 +147,8 @@ func checkStates(rows *sql.Rows, dec *zstd.Decoder) (n int, err error) {
 		n++
 	}
 	if n*8 != len(times) {
-		return n, fmt.Errorf("%w: the pack of %d holds %d states and names %d", sqlitefile.ErrCorrupt, at, n, len(times)/8)
+		return n, fmt.Errorf("%w: the pack of %d holds %d states and names %d",
+			sqlitefile.ErrCorrupt, at, n, len(times)/8)
 	}
 	return n, nil
 }

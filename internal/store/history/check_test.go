@@ -29,13 +29,16 @@ func filled(t *testing.T) string {
 }
 
 func plan(access string, rows float64) explain.Plan {
-	return explain.Plan{Class: "A", Steps: []explain.Step{{SelectType: "SIMPLE", Table: "t", Access: access, Rows: rows, Extra: []string{"Using where"}}}}
+	return explain.Plan{Class: "A", Steps: []explain.Step{{
+		SelectType: "SIMPLE", Table: "t", Access: access, Rows: rows,
+		Extra: []string{"Using where"},
+	}}}
 }
 
 func TestCheck(t *testing.T) {
 	path := filled(t)
 	r, err := Check(t.Context(), path)
-	if err != nil || !r.OK() || r.Version != Version() || !strings.Contains(r.Text(), "sound") {
+	if err != nil || !r.OK() || r.Version != format.Version || !strings.Contains(r.Text(), "sound") {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	// A in 3 minutes, B in one of them, both in the hour and in the day.
@@ -107,7 +110,8 @@ func TestPlans(t *testing.T) {
 	put(3, explain.Plan{Class: "A", Error: "no privilege"}, false)
 	put(4, plan("ref", 10), true) // back again
 	ps, err := h.Plans(t.Context(), "shop", "A")
-	if err != nil || len(ps) != 3 || ps[0].Plan.Steps[0].Access != "ref" || ps[2].Plan.Steps[0].Rows != 10 || ps[0].Hash != ps[2].Hash || ps[0].Hash == ps[1].Hash ||
+	if err != nil || len(ps) != 3 || ps[0].Plan.Steps[0].Access != "ref" || ps[2].Plan.Steps[0].Rows != 10 ||
+		ps[0].Hash != ps[2].Hash || ps[0].Hash == ps[1].Hash ||
 		!ps[2].First.Equal(noon) || !ps[2].Last.Equal(noon.Add(time.Minute)) || ps[1].Schema != "d" {
 		t.Errorf("%+v, %v", ps, err)
 	}
@@ -125,7 +129,8 @@ func TestPlans(t *testing.T) {
 	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: of}))
 	var doc int
 	ok(t, h.db.QueryRow("SELECT octet_length(doc) FROM sample").Scan(&doc))
-	if ss, err := h.Samples(t.Context(), "shop", "A"); err != nil || len(ss) != 1 || ss[0].SQL != of || doc > longestSample+1000 {
+	if ss, err := h.Samples(t.Context(), "shop", "A"); err != nil || len(ss) != 1 || ss[0].SQL != of ||
+		doc > longestSample+1000 {
 		t.Errorf("an example of %d bytes takes %d, %v", len(of), doc, err)
 	}
 	if ps, err := h.Plans(t.Context(), "nobody", "A"); err != nil || ps != nil {
@@ -141,7 +146,8 @@ func TestSamples(t *testing.T) {
 		ok(t, h.PutSample(t.Context(), "shop", s))
 	}
 	ss, err := h.Samples(t.Context(), "shop", "A")
-	if err != nil || len(ss) != 2*keptSamples || ss[0].Sec.Or(0) != 100 || !ss[len(ss)-1].At.After(noon.Add(34*time.Second)) {
+	if err != nil || len(ss) != 2*keptSamples || ss[0].Sec.Or(0) != 100 ||
+		!ss[len(ss)-1].At.After(noon.Add(34*time.Second)) {
 		t.Errorf("%+v, %v", ss, err)
 	}
 }
@@ -170,7 +176,8 @@ func TestRetention(t *testing.T) {
 	if u := usage("states"); u.Bytes < 120*1000 || !u.Oldest.Equal(noon) || !u.Newest.Equal(noon.Add(119*time.Minute)) {
 		t.Errorf("%+v", u)
 	}
-	if u := usage("classes"); !u.Oldest.Equal(noon) || !u.Newest.Equal(noon.Add(2*time.Hour)) { // no day before it was watched
+	if u := usage("classes"); !u.Oldest.Equal(noon) || !u.Newest.Equal(noon.Add(2*time.Hour)) {
+		// no day before it was watched
 		t.Errorf("%+v", u)
 	}
 	ok(t, h.Maintain(t.Context(), noon.Add(2*time.Hour)))
@@ -189,11 +196,13 @@ func TestRetention(t *testing.T) {
 		ok(t, h.Maintain(t.Context(), noon.Add(2*time.Hour)))
 	}
 	var bytes int
-	ok(t, h.db.QueryRow("SELECT (SELECT coalesce(sum(bytes), 0) FROM state) + (SELECT sum(bytes) FROM pack)").Scan(&bytes))
+	ok(t, h.db.QueryRow("SELECT (SELECT coalesce(sum(bytes), 0) FROM state) + (SELECT sum(bytes) FROM pack)").
+		Scan(&bytes))
 	if bytes > 20_000 || bytes < 10_000 {
 		t.Errorf("%d bytes left", bytes)
 	}
-	if s, err := h.StateAt(t.Context(), "shop", noon.Add(119*time.Minute)); err != nil || !s.At.Equal(noon.Add(119*time.Minute)) {
+	if s, err := h.StateAt(t.Context(), "shop", noon.Add(119*time.Minute)); err != nil ||
+		!s.At.Equal(noon.Add(119*time.Minute)) {
 		t.Errorf("the newest is gone: %v", err)
 	}
 	ok(t, h.db.QueryRow("SELECT count(*) FROM win WHERE level = 60").Scan(&n))
@@ -205,7 +214,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestWrongClockExpiresNothing keeps three days; a clock that is a year ahead when the program starts lets nothing of them go.
+// TestWrongClockExpiresNothing keeps three days; a clock that is a year ahead when the program starts lets nothing of
+// them go.
 func TestWrongClockExpiresNothing(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	ok(t, h.PutState(aState("shop", noon)))
@@ -227,7 +237,8 @@ func TestWrongClockExpiresNothing(t *testing.T) {
 	}
 }
 
-// TestWindowsOfTheFutureGiveWay: what was kept while the clock was ahead is not in the way of what comes when it is right.
+// TestWindowsOfTheFutureGiveWay: what was kept while the clock was ahead is not in the way of what comes when it is
+// right.
 func TestWindowsOfTheFutureGiveWay(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	now := time.Now().Truncate(time.Minute)

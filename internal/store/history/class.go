@@ -14,7 +14,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 )
 
-// levels are the nominal lengths of windows in seconds, the finest first. What is put is of the first; the others are its sums.
+// levels are the nominal lengths of windows in seconds, the finest first. What is put is of the first; the others are
+// its sums.
 var levels = [...]int64{60, 3600, 86400}
 
 // Coverage tells what an answer about classes is made of.
@@ -28,11 +29,10 @@ type Coverage struct {
 	TimeSec float64   `json:"time_sec"` // of all classes
 }
 
-// PutClasses keeps what the classes of a target did from one moment to another, usually a minute; an empty list says that nothing
-// ran. Sums by hour and day (UTC, by when the window begins) are kept up in the same transaction. A window that begins before the
-// last one of the target ended is refused with ErrOverlap: nothing is counted twice. It takes the place of windows that end in the
-// future. Example, Hosts, Users and the times seen are not
-// kept here.
+// PutClasses keeps what the classes of a target did from one moment to another, usually a minute; an empty list says
+// that nothing ran. Sums by hour and day (UTC, by when the window begins) are kept up in the same transaction. A window
+// that begins before the last one of the target ended is refused with ErrOverlap: nothing is counted twice. It takes
+// the place of windows that end in the future. Example, Hosts, Users and the times seen are not kept here.
 func (h *History) PutClasses(ctx context.Context, target string, from, to time.Time, cs []class.Class) error {
 	a, b := from.UnixMilli(), to.UnixMilli()
 	if target == "" || b <= a {
@@ -44,12 +44,15 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 			return err
 		}
 		var last sql.NullInt64
-		if err := tx.QueryRowContext(ctx, "SELECT max(until) FROM win WHERE target = ? AND level = ? AND at >= ? AND at < ?", t, levels[0], a-int64(24*time.Hour/time.Millisecond), b).Scan(&last); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT max(until) FROM win WHERE target = ? AND level = ? AND at >= ? AND "+
+			"at < ?", t, levels[0], a-int64(24*time.Hour/time.Millisecond), b).Scan(&last); err != nil {
 			return err
 		}
-		if last.Valid && last.Int64 > clock.Now().Add(time.Minute).UnixMilli() { // of a time when the clock was ahead: it must not be in the way
+		if last.Valid && last.Int64 > clock.Now().Add(time.Minute).UnixMilli() {
+			// of a time when the clock was ahead: it must not be in the way
 			for _, q := range []string{
-				"DELETE FROM figure WHERE target = ?1 AND level = ?2 AND at IN (SELECT at FROM win WHERE target = ?1 AND level = ?2 AND at < ?4 AND until > ?3)",
+				"DELETE FROM figure WHERE target = ?1 AND level = ?2 AND at IN (SELECT at FROM win WHERE target = ?1 " +
+					"AND level = ?2 AND at < ?4 AND until > ?3)",
 				"DELETE FROM win WHERE target = ?1 AND level = ?2 AND at < ?4 AND until > ?3",
 			} {
 				if _, err := tx.ExecContext(ctx, q, t, levels[0], a, b); err != nil {
@@ -59,7 +62,8 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 			last.Valid = false
 		}
 		if last.Valid && last.Int64 > a {
-			return fmt.Errorf("store classes of %s from %s: %w up to %s", target, from.Format(time.RFC3339), ErrOverlap, time.UnixMilli(last.Int64).Format(time.RFC3339))
+			return fmt.Errorf("store classes of %s from %s: %w up to %s", target, from.Format(time.RFC3339), ErrOverlap,
+				time.UnixMilli(last.Int64).Format(time.RFC3339))
 		}
 		put, err := tx.PrepareContext(ctx, "INSERT INTO figure VALUES ("+strings.Repeat("?, ", 19)+`?)
 			ON CONFLICT DO UPDATE SET n = n + excluded.n, sec = sec + excluded.sec, max = max(max, excluded.max), p95 = NULL, lock = lock + excluded.lock,
@@ -89,12 +93,15 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 				at = a - mod(a, level*1000)
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT INTO win VALUES (?, ?, ?, ?, ?)
-				ON CONFLICT DO UPDATE SET until = max(until, excluded.until), seconds = seconds + excluded.seconds`, t, level, at, b, float64(b-a)/1000); err != nil {
+				ON CONFLICT DO UPDATE SET until = max(until, excluded.until), seconds = seconds + excluded.seconds`, t,
+				level, at, b, float64(b-a)/1000); err != nil {
 				return err
 			}
 			for i, c := range cs {
-				if _, err := put.ExecContext(ctx, t, level, at, ids[i], whole(c.Count), c.TimeSec, real(c.MaxSec), real(c.P95Sec), real(c.LockSec), real(c.CPUSec),
-					count(c.Errors), count(c.RowsSent), count(c.Examined), count(c.Affected), count(c.FullScans), count(c.FullJoins), count(c.NoIndex),
+				if _, err := put.ExecContext(ctx, t, level, at, ids[i], whole(c.Count), c.TimeSec, real(c.MaxSec),
+					real(c.P95Sec), real(c.LockSec), real(c.CPUSec),
+					count(c.Errors), count(c.RowsSent), count(c.Examined), count(c.Affected), count(c.FullScans),
+					count(c.FullJoins), count(c.NoIndex),
 					count(c.SortRows), count(c.TmpTables), count(c.TmpDisk)); err != nil {
 					return err
 				}
@@ -131,23 +138,26 @@ type window struct {
 
 func (w window) end() int64 { return w.at + w.level*1000 } // nominal
 
-// windows returns the stored windows that begin in [from, to), such that no second is in two of them: the coarsest that fit (coarse), or
-// the finest that there are. A window counts for where it begins.
+// windows returns the stored windows that begin in [from, to), such that no second is in two of them: the coarsest that
+// fit (coarse), or the finest that there are. A window counts for where it begins.
 func (h *History) windows(ctx context.Context, target, from, to int64, coarse bool) ([]window, error) {
-	all, err := query(ctx, h.db, func(r *sql.Rows, w *window) error { return r.Scan(&w.level, &w.at, &w.until, &w.seconds) },
-		"SELECT level, at, until, seconds FROM win WHERE target = ? AND level IN (60, 3600, 86400) AND at >= ? AND at < ? ORDER BY level DESC, at", target, from, dayEnd(to))
+	all, err := query(ctx, h.db, func(r *sql.Rows, w *window) error {
+		return r.Scan(&w.level, &w.at, &w.until, &w.seconds)
+	},
+		"SELECT level, at, until, seconds FROM win WHERE target = ? AND level IN (60, 3600, 86400) AND at >= ? AND "+
+			"at < ? ORDER BY level DESC, at", target, from, dayEnd(to))
 	if err != nil {
 		return nil, err
 	}
 	return choose(all, to, coarse), nil
 }
 
-// dayEnd returns the end of the day that ends at or after a moment: the parts of a window that reaches beyond the moment tell what of it lies
-// before.
+// dayEnd returns the end of the day that ends at or after a moment: the parts of a window that reaches beyond the
+// moment tell what of it lies before.
 func dayEnd(to int64) int64 { return to + mod(-to, levels[2]*1000) }
 
-// choose is the choice of windows that begin before to; all is ordered from coarse to fine, each level by time, and has every window up to
-// the end of the last day.
+// choose is the choice of windows that begin before to; all is ordered from coarse to fine, each level by time, and has
+// every window up to the end of the last day.
 func choose(all []window, to int64, coarse bool) []window {
 	by := map[int64][]window{}
 	for _, w := range all {
@@ -237,12 +247,15 @@ func spans(ws []window) []span {
 	return out
 }
 
-// Classes returns the n classes (0: all) of a target that took most time between two moments, and what that is made of: whole days and
-// hours from their sums, the rest by the minute as long as minutes are kept. A window belongs to where it begins, so the answer may end
-// after to by as much as a window is long, and begin after from: see Coverage. A figure that was not told in all of the windows is
-// unknown, and so is a 95th percentile over more than one of them. FirstSeen and LastSeen are the bounds of the windows a class was in. What
-// was sampled of statements that are counted as well is left out: the same time does not count twice.
-func (h *History) Classes(ctx context.Context, target string, from, to time.Time, n int) ([]class.Class, Coverage, error) {
+// Classes returns the n classes (0: all) of a target that took most time between two moments, and what that is made of:
+// whole days and hours from their sums, the rest by the minute as long as minutes are kept. A window belongs to where
+// it begins, so the answer may end after to by as much as a window is long, and begin after from: see Coverage. A
+// figure that was not told in all of the windows is unknown, and so is a 95th percentile over more than one of them.
+// FirstSeen and LastSeen are the bounds of the windows a class was in. What was sampled of statements that are counted
+// as well is left out: the same time does not count twice.
+func (h *History) Classes(
+	ctx context.Context, target string, from, to time.Time, n int,
+) ([]class.Class, Coverage, error) {
 	const op = "read classes"
 	var cov Coverage
 	t, err := h.target(ctx, nil, target)
@@ -270,11 +283,15 @@ func (h *History) Classes(ctx context.Context, target string, from, to time.Time
 		if i > 0 {
 			from1.WriteString(" UNION ALL ")
 		}
-		from1.WriteString("SELECT f.*, w.until FROM figure f JOIN win w ON w.target = f.target AND w.level = f.level AND w.at = f.at WHERE f.target = ? AND f.level = ? AND f.at >= ? AND f.at <= ?" + once)
+		from1.WriteString("SELECT f.*, w.until FROM figure f JOIN win w ON w.target = f.target AND w.level = f.level " +
+			"AND w.at = f.at WHERE f.target = ? AND f.level = ? AND f.at >= ? AND f.at <= ?" + once)
 		args = append(append(args, t, s.level, s.first, s.last), listed...)
 	}
 	sums := ""
-	for _, c := range []string{"lock", "cpu", "errors", "sent", "examined", "affected", "scans", "joins", "noindex", "sorted", "tmp", "tmpdisk"} {
+	for _, c := range []string{
+		"lock", "cpu", "errors", "sent", "examined", "affected", "scans", "joins", "noindex",
+		"sorted", "tmp", "tmpdisk",
+	} {
 		sums += ", CASE WHEN count(" + c + ") = count(*) THEN sum(" + c + ") END"
 	}
 	if n <= 0 {
@@ -286,19 +303,25 @@ func (h *History) Classes(ctx context.Context, target string, from, to time.Time
 		var origin string
 		var maxSec, p95, lock, cpu sql.NullFloat64
 		var u [10]sql.NullInt64
-		if err := r.Scan(&c.ID, &c.Fingerprint, &c.Digest, &c.Guessed, &c.Schema, &origin, &c.Sampled, &first, &last, &c.Count, &c.TimeSec, &maxSec, &p95, &lock, &cpu,
-			&u[0], &u[1], &u[2], &u[3], &u[4], &u[5], &u[6], &u[7], &u[8], &u[9], &ref, &cov.Classes, &cov.Count, &cov.TimeSec); err != nil {
+		if err := r.Scan(&c.ID, &c.Fingerprint, &c.Digest, &c.Guessed, &c.Schema, &origin, &c.Sampled, &first, &last,
+			&c.Count, &c.TimeSec, &maxSec, &p95, &lock, &cpu,
+			&u[0], &u[1], &u[2], &u[3], &u[4], &u[5], &u[6], &u[7], &u[8], &u[9], &ref, &cov.Classes, &cov.Count,
+			&cov.TimeSec); err != nil {
 			return err
 		}
 		c.Origin, c.FirstSeen, c.LastSeen = class.Origin(origin), time.UnixMilli(first), time.UnixMilli(last)
 		c.MaxSec, c.P95Sec, c.LockSec, c.CPUSec = float(maxSec), float(p95), float(lock), float(cpu)
-		for i, p := range []*known.Value[uint64]{&c.Errors, &c.RowsSent, &c.Examined, &c.Affected, &c.FullScans, &c.FullJoins, &c.NoIndex, &c.SortRows, &c.TmpTables, &c.TmpDisk} {
+		for i, p := range []*known.Value[uint64]{
+			&c.Errors, &c.RowsSent, &c.Examined, &c.Affected, &c.FullScans,
+			&c.FullJoins, &c.NoIndex, &c.SortRows, &c.TmpTables, &c.TmpDisk,
+		} {
 			if u[i].Valid {
 				*p = known.Of(uint64(u[i].Int64))
 			}
 		}
 		return nil
-	}, `SELECT c.class, c.fingerprint, c.digest, c.guessed, c.schema, c.origin, c.sampled, s.*, count(*) OVER (), sum(s.n) OVER (), sum(s.sec) OVER () FROM (
+	},
+		`SELECT c.class, c.fingerprint, c.digest, c.guessed, c.schema, c.origin, c.sampled, s.*, count(*) OVER (), sum(s.n) OVER (), sum(s.sec) OVER () FROM (
 		SELECT min(at), max(until), sum(n) AS n, sum(sec) AS sec, CASE WHEN count(max) = count(*) THEN max(max) END,
 		CASE WHEN count(*) = 1 THEN max(p95) END`+sums+`, class AS ref FROM (`+from1.String()+`) GROUP BY class) AS s
 		JOIN class c ON c.id = s.ref ORDER BY s.sec DESC, s.n DESC, c.class, c.schema LIMIT ?`, args...)
@@ -319,8 +342,8 @@ func float(v sql.NullFloat64) known.Value[float64] {
 	return known.None[float64]()
 }
 
-// Bucket is what one class did in one window. A window in which it did nothing has a bucket with zeros; where nothing was watched there
-// is none.
+// Bucket is what one class did in one window. A window in which it did nothing has a bucket with zeros; where nothing
+// was watched there is none.
 type Bucket struct {
 	From     time.Time            `json:"from"`
 	To       time.Time            `json:"to"`
@@ -334,8 +357,9 @@ type Bucket struct {
 	Examined known.Value[uint64]  `json:"rows_examined,omitzero"`
 }
 
-// Timeline returns what the class with that id did from one moment to another, all its schemas and origins together: by the minute up to
-// 12 hours, by the hour up to 30 days, else by the day, coarser where the finer is no longer kept. As in Classes no time counts twice.
+// Timeline returns what the class with that id did from one moment to another, all its schemas and origins together: by
+// the minute up to 12 hours, by the hour up to 30 days, else by the day, coarser where the finer is no longer kept. As
+// in Classes no time counts twice.
 func (h *History) Timeline(ctx context.Context, target, id string, from, to time.Time) ([]Bucket, error) {
 	const op = "read timeline"
 	t, err := h.target(ctx, nil, target)
@@ -379,11 +403,13 @@ func (h *History) Timeline(ctx context.Context, target, id string, from, to time
 				}
 			}
 			return nil
-		}, `SELECT w.at, sum(f.n), sum(f.sec), CASE WHEN count(f.max) = count(*) THEN max(f.max) END, CASE WHEN count(*) = 1 THEN max(f.p95) END,
+		},
+			`SELECT w.at, sum(f.n), sum(f.sec), CASE WHEN count(f.max) = count(*) THEN max(f.max) END, CASE WHEN count(*) = 1 THEN max(f.p95) END,
 			CASE WHEN count(f.errors) = count(*) THEN sum(f.errors) END, CASE WHEN count(f.sent) = count(*) THEN sum(f.sent) END,
 			CASE WHEN count(f.examined) = count(*) THEN sum(f.examined) END
 			FROM win w CROSS JOIN class c CROSS JOIN figure f ON f.target = w.target AND f.level = w.level AND f.at = w.at AND f.class = c.id
-			WHERE w.target = ? AND w.level = ? AND w.at >= ? AND w.at <= ? AND c.class = ?`+once+` GROUP BY w.at`, append([]any{t, s.level, s.first, s.last, id}, listed...)...)
+			WHERE w.target = ? AND w.level = ? AND w.at >= ? AND w.at <= ? AND c.class = ?`+once+` GROUP BY w.at`,
+			append([]any{t, s.level, s.first, s.last, id}, listed...)...)
 		if err != nil {
 			return nil, wrap(op, h.path, err)
 		}

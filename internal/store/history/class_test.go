@@ -19,7 +19,10 @@ func windows(t *testing.T, h *History, start time.Time, n int, long time.Duratio
 		at := start.Add(time.Duration(i) * long)
 		cs := []class.Class{a(1, 2, float64(i))}
 		if i%2 == 1 {
-			cs = append(cs, class.Class{ID: "B", Fingerprint: "b", Origin: class.PerformanceSchema, Count: 3, TimeSec: 0.5, Errors: known.Of(uint64(i % 4))})
+			cs = append(cs, class.Class{
+				ID: "B", Fingerprint: "b", Origin: class.PerformanceSchema, Count: 3,
+				TimeSec: 0.5, Errors: known.Of(uint64(i % 4)),
+			})
 		}
 		ok(t, h.PutClasses(t.Context(), "shop", at, at.Add(long), cs))
 	}
@@ -41,7 +44,8 @@ func TestClassesOverRollUps(t *testing.T) {
 			got[c.ID] = c
 		}
 		x, y := got["A"], got["B"]
-		if x.Count != wantA || y.Count != wantB || x.TimeSec != float64(2*wantA) || cov.Count != wantA+wantB || cov.Classes != len(cs) || cov.TimeSec != x.TimeSec+y.TimeSec {
+		if x.Count != wantA || y.Count != wantB || x.TimeSec != float64(2*wantA) || cov.Count != wantA+wantB ||
+			cov.Classes != len(cs) || cov.TimeSec != x.TimeSec+y.TimeSec {
 			t.Errorf("%s: A %d, B %d (want %d, %d), %+v", name, x.Count, y.Count, wantA, wantB, cov)
 		}
 		if x.Examined != known.Of(wantA*10) || x.Fingerprint != "select ?" || x.Schema != "d" {
@@ -75,7 +79,8 @@ func TestClassesOverRollUps(t *testing.T) {
 	}
 	all("aged")
 	f("minutes that are gone", 92*m1, 152*m1, 15, 21, 2*h1, 3*h1) // the hour that begins in there, whole
-	if cs, cov, err := h.Classes(t.Context(), "nobody", day, day.Add(h1), 0); err != nil || len(cs) != 0 || !cov.From.IsZero() {
+	if cs, cov, err := h.Classes(t.Context(), "nobody", day, day.Add(h1), 0); err != nil ||
+		len(cs) != 0 || !cov.From.IsZero() {
 		t.Errorf("%+v %+v %v", cs, cov, err)
 	}
 }
@@ -89,7 +94,8 @@ func TestUnknownStaysUnknown(t *testing.T) {
 	ok(t, h.PutClasses(t.Context(), "shop", noon.Add(time.Minute), noon.Add(2*time.Minute), []class.Class{two}))
 	for _, to := range []time.Duration{30 * time.Minute, 48 * time.Hour} { // of minutes, and of sums
 		cs, _, err := h.Classes(t.Context(), "shop", noon, noon.Add(to), 0)
-		if err != nil || len(cs) != 1 || cs[0].Examined.OK() || cs[0].LockSec.OK() || cs[0].Errors != known.Of(uint64(2)) || cs[0].MaxSec != known.Of(9.0) {
+		if err != nil || len(cs) != 1 || cs[0].Examined.OK() || cs[0].LockSec.OK() ||
+			cs[0].Errors != known.Of(uint64(2)) || cs[0].MaxSec != known.Of(9.0) {
 			t.Errorf("%+v, %v", cs, err)
 		}
 	}
@@ -98,7 +104,8 @@ func TestUnknownStaysUnknown(t *testing.T) {
 func TestNothingIsCountedTwice(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	put := func(from, to int) error {
-		return h.PutClasses(t.Context(), "shop", noon.Add(time.Duration(from)*time.Second), noon.Add(time.Duration(to)*time.Second), []class.Class{a(1, 1, 1)})
+		return h.PutClasses(t.Context(), "shop", noon.Add(time.Duration(from)*time.Second),
+			noon.Add(time.Duration(to)*time.Second), []class.Class{a(1, 1, 1)})
 	}
 	ok(t, put(0, 60))
 	for _, x := range [][2]int{{0, 60}, {59, 120}, {30, 40}} {
@@ -111,7 +118,8 @@ func TestNothingIsCountedTwice(t *testing.T) {
 		t.Error(err)
 	}
 	ok(t, h.PutClasses(t.Context(), "other", noon, noon.Add(time.Minute), nil)) // nothing ran: watched all the same
-	if cs, cov, err := h.Classes(t.Context(), "other", noon, noon.Add(time.Hour), 0); err != nil || len(cs) != 0 || cov.Seconds != 60 {
+	if cs, cov, err := h.Classes(t.Context(), "other", noon, noon.Add(time.Hour), 0); err != nil ||
+		len(cs) != 0 || cov.Seconds != 60 {
 		t.Errorf("%+v %+v %v", cs, cov, err)
 	}
 	if cs, _, err := h.Classes(t.Context(), "shop", noon, noon.Add(48*time.Hour), 0); err != nil || cs[0].Count != 2 {
@@ -177,7 +185,8 @@ func TestBeforeTheFirst(t *testing.T) {
 	first := day.Add(time.Hour)
 	for i := range 42 {
 		at := first.Add(time.Duration(i) * time.Minute)
-		ok(t, h.PutClasses(t.Context(), "shop", at, at.Add(time.Minute), []class.Class{{ID: "A", Fingerprint: "a", Schema: "s", Count: 1, TimeSec: 1}}))
+		ok(t, h.PutClasses(t.Context(), "shop", at, at.Add(time.Minute),
+			[]class.Class{{ID: "A", Fingerprint: "a", Schema: "s", Count: 1, TimeSec: 1}}))
 	}
 	f := func(from, to time.Time, want float64) {
 		t.Helper()

@@ -34,9 +34,12 @@ type Point struct {
 	P95Sec  known.Value[float64]
 }
 
-// Courses returns the windows of a time span, chosen as Timeline does, and what each of the classes did in them, in order of time; as in
-// Classes no time counts twice. The cost is one look-up for each class and window, whatever else ran: 50 classes over an hour are 3000 of them.
-func (h *History) Courses(ctx context.Context, target string, keys []ClassKey, from, to time.Time) ([]Window, map[ClassKey][]Point, error) {
+// Courses returns the windows of a time span, chosen as Timeline does, and what each of the classes did in them, in
+// order of time; as in Classes no time counts twice. The cost is one look-up for each class and window, whatever else
+// ran: 50 classes over an hour are 3000 of them.
+func (h *History) Courses(
+	ctx context.Context, target string, keys []ClassKey, from, to time.Time,
+) ([]Window, map[ClassKey][]Point, error) {
 	const op = "read courses"
 	t, err := h.target(ctx, nil, target)
 	if err != nil || t == 0 {
@@ -93,7 +96,8 @@ func (h *History) Courses(ctx context.Context, target string, keys []ClassKey, f
 		}, `WITH k (id) AS MATERIALIZED (SELECT value FROM json_each(?))
 			SELECT w.at, f.class, f.n, f.sec, f.p95 FROM win w CROSS JOIN k CROSS JOIN figure f
 			ON f.target = w.target AND f.level = w.level AND f.at = w.at AND f.class = k.id
-			WHERE w.target = ? AND w.level = ? AND w.at >= ? AND w.at <= ? ORDER BY w.at`, string(doc), t, s.level, s.first, s.last)
+			WHERE w.target = ? AND w.level = ? AND w.at >= ? AND w.at <= ? ORDER BY w.at`, string(doc), t,
+			s.level, s.first, s.last)
 		if err != nil {
 			return nil, nil, wrap(op, h.path, err)
 		}
@@ -101,8 +105,8 @@ func (h *History) Courses(ctx context.Context, target string, keys []ClassKey, f
 	return out, courses, nil
 }
 
-// courseWindows chooses the windows of a course: by the minute up to 12 hours, by the hour up to 30 days, else by the day, coarser where
-// the finer is no longer kept.
+// courseWindows chooses the windows of a course: by the minute up to 12 hours, by the hour up to 30 days, else by the
+// day, coarser where the finer is no longer kept.
 func (h *History) courseWindows(ctx context.Context, target int64, from, to time.Time) ([]window, error) {
 	finest := levels[0]
 	switch d := to.Sub(from); {
@@ -111,8 +115,11 @@ func (h *History) courseWindows(ctx context.Context, target int64, from, to time
 	case d > 12*time.Hour:
 		finest = levels[1]
 	}
-	all, err := query(ctx, h.db, func(r *sql.Rows, w *window) error { return r.Scan(&w.level, &w.at, &w.until, &w.seconds) },
-		"SELECT level, at, until, seconds FROM win WHERE target = ? AND level >= ? AND at >= ? AND at < ? ORDER BY level DESC, at", target, finest, from.UnixMilli(), dayEnd(to.UnixMilli()))
+	all, err := query(ctx, h.db, func(r *sql.Rows, w *window) error {
+		return r.Scan(&w.level, &w.at, &w.until, &w.seconds)
+	},
+		"SELECT level, at, until, seconds FROM win WHERE target = ? AND level >= ? AND at >= ? AND at < ? ORDER BY "+
+			"level DESC, at", target, finest, from.UnixMilli(), dayEnd(to.UnixMilli()))
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +150,7 @@ func (h *History) refs(ctx context.Context, keys []ClassKey) (map[int64]ClassKey
 			refs[ref] = k
 		}
 		return nil
-	}, "SELECT id, class, schema, origin, sampled FROM class WHERE class IN (SELECT value FROM json_each(?))", string(doc))
+	}, "SELECT id, class, schema, origin, sampled FROM class WHERE class IN (SELECT value FROM json_each(?))",
+		string(doc))
 	return refs, err
 }

@@ -13,7 +13,12 @@ func TestCoursesAreThoseOfTheTimeline(t *testing.T) {
 	day := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	minutes(t, h, day, 120)
 	minutes(t, h, day.Add(3*time.Hour), 60) // after a gap
-	keys := []ClassKey{{"A", "d", class.PerformanceSchema, false}, {"B", "", class.PerformanceSchema, false}, {"B", "", class.Processlist, true}, {"C", "", "", false}}
+	keys := []ClassKey{
+		{"A", "d", class.PerformanceSchema, false},
+		{"B", "", class.PerformanceSchema, false},
+		{"B", "", class.Processlist, true},
+		{"C", "", "", false},
+	}
 	f := func(from, to time.Duration) {
 		t.Helper()
 		ws, got, err := h.Courses(t.Context(), "shop", keys, day.Add(from), day.Add(to))
@@ -51,10 +56,12 @@ func TestCoursesAreThoseOfTheTimeline(t *testing.T) {
 	f(0, 40*24*time.Hour)
 	ok(t, h.Maintain(t.Context(), day.Add(13*time.Hour))) // the minutes of the first hour go
 	f(0, 4*time.Hour)
-	if ws, got, err := h.Courses(t.Context(), "nobody", keys, day, day.Add(time.Hour)); err != nil || len(ws)+len(got) != 0 {
+	if ws, got, err := h.Courses(t.Context(), "nobody", keys, day, day.Add(time.Hour)); err != nil ||
+		len(ws)+len(got) != 0 {
 		t.Errorf("%v %v %v", ws, got, err)
 	}
-	if ws, got, err := h.Courses(t.Context(), "shop", nil, day, day.Add(time.Hour)); err != nil || len(ws) != 1 || len(got) != 0 {
+	if ws, got, err := h.Courses(t.Context(), "shop", nil, day, day.Add(time.Hour)); err != nil ||
+		len(ws) != 1 || len(got) != 0 {
 		t.Errorf("%d %v %v", len(ws), got, err)
 	}
 }
@@ -68,7 +75,10 @@ func BenchmarkCourses(b *testing.B) {
 	defer h.Close()
 	cs := make([]class.Class, 10_000)
 	for i := range cs {
-		cs[i] = class.Class{ID: fmt.Sprintf("%032X", i), Fingerprint: fmt.Sprintf("select %d", i), Origin: class.PerformanceSchema, Count: 1, TimeSec: 1}
+		cs[i] = class.Class{
+			ID: fmt.Sprintf("%032X", i), Fingerprint: fmt.Sprintf("select %d", i),
+			Origin: class.PerformanceSchema, Count: 1, TimeSec: 1,
+		}
 	}
 	for i := range 60 {
 		at := noon.Add(time.Duration(i) * time.Minute)
@@ -82,14 +92,16 @@ func BenchmarkCourses(b *testing.B) {
 	}
 	b.Run("top 50", func(b *testing.B) {
 		for b.Loop() {
-			if _, got, err := h.Courses(b.Context(), "shop", keys, noon, noon.Add(time.Hour)); err != nil || len(got) != 50 {
+			if _, got, err := h.Courses(b.Context(), "shop", keys, noon, noon.Add(time.Hour)); err != nil ||
+				len(got) != 50 {
 				b.Fatal(len(got), err)
 			}
 		}
 	})
 	b.Run("sums of all", func(b *testing.B) {
 		for b.Loop() {
-			if got, _, err := h.Classes(b.Context(), "shop", noon, noon.Add(time.Hour), 0); err != nil || len(got) != 10_000 {
+			if got, _, err := h.Classes(b.Context(), "shop", noon, noon.Add(time.Hour), 0); err != nil ||
+				len(got) != 10_000 {
 				b.Fatal(len(got), err)
 			}
 		}

@@ -41,7 +41,8 @@ func child(path string) error {
 		}
 		if i%50 == 0 {
 			from := now.Add(time.Duration(i) * time.Second)
-			if err := h.PutClasses(ctx, fmt.Sprint(os.Getpid()), from, from.Add(50*time.Second), []class.Class{a(1, 1, 1)}); err != nil {
+			if err := h.PutClasses(ctx, fmt.Sprint(os.Getpid()), from, from.Add(50*time.Second),
+				[]class.Class{a(1, 1, 1)}); err != nil {
 				return err
 			}
 			fmt.Println("classes", from.UnixMilli())
@@ -89,7 +90,8 @@ func TestKill(t *testing.T) {
 		}
 		h := mustOpen(t, path, Options{})
 		kept := map[int64]bool{}
-		ts, err := h.StateTimes(t.Context(), "shop", time.UnixMilli(states[0]), time.UnixMilli(states[len(states)-1]), 0)
+		ts, err := h.StateTimes(t.Context(), "shop", time.UnixMilli(states[0]), time.UnixMilli(states[len(states)-1]),
+			0)
 		ok(t, err)
 		for _, at := range ts {
 			kept[at.UnixMilli()] = true

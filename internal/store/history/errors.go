@@ -12,6 +12,7 @@ import (
 var (
 	ErrNotFound = errors.New("not found")
 	ErrCorrupt  = sqlitefile.ErrCorrupt
+	ErrOlder    = sqlitefile.ErrOlder
 	ErrNewer    = sqlitefile.ErrNewer
 	ErrForeign  = sqlitefile.ErrForeign
 	ErrBusy     = sqlitefile.ErrBusy
@@ -31,7 +32,8 @@ func (e *NotFoundError) Error() string {
 	s := fmt.Sprintf("no state of %q is stored for %s", e.Target, e.At.Format(time.RFC3339))
 	switch {
 	case !e.Before.IsZero() && !e.After.IsZero():
-		return s + fmt.Sprintf(": the nearest are of %s and %s", e.Before.Format(time.RFC3339), e.After.Format(time.RFC3339))
+		return s + fmt.Sprintf(": the nearest are of %s and %s", e.Before.Format(time.RFC3339),
+			e.After.Format(time.RFC3339))
 	case !e.Before.IsZero():
 		return s + ": the last one is of " + e.Before.Format(time.RFC3339)
 	case !e.After.IsZero():
@@ -47,7 +49,8 @@ func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 type Error = sqlitefile.Error
 
 var hints = sqlitefile.Hints{
-	Corrupt: "nothing was changed or deleted: `dyno store check` shows what is still readable. To start over, move this file and those of the " +
+	Corrupt: "nothing was changed or deleted: `dyno store check` shows what is still readable. To start over, move " +
+		"this file and those of the " +
 		"same name with -wal and -shm aside; series, targets and the journal are stored separately and are not affected",
 	Full: "what was stored before is intact and writing continues when there is space: free some space",
 }

@@ -7,8 +7,8 @@ var format = sqlitefile.Format{
 	What: "history", ID: 0x44796e48, Conns: 3,
 	Empty:   "PRAGMA auto_vacuum = INCREMENTAL",
 	Pragmas: []string{"synchronous(NORMAL)", "cache_size(-4000)"},
-	Steps: []sqlitefile.Step{
-		{Name: "first", SQL: `
+	Version: 1,
+	SQL: `
 -- size is about what the figures of a target and the classes that it brought take, in bytes, kept up by triggers: see
 -- shares.
 CREATE TABLE target (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL DEFAULT 0);
@@ -66,9 +66,5 @@ CREATE TABLE sample (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES 
 CREATE INDEX sample_class ON sample (target, class, at);
 CREATE INDEX sample_last ON sample (target, at, bytes);
 CREATE INDEX sample_of ON sample (class);
-`},
-	},
+`,
 }
-
-// Version is the format that this program writes, and the newest it reads.
-func Version() int { return format.Version() }

@@ -25,11 +25,11 @@ type Options struct {
 	ClassAge   time.Duration // of classes by the hour and day, plans and examples; 0 is 400 days
 	ClassBytes int64         // of classes of all targets together; the minutes go first; 0 is 1 GiB
 	Reach      time.Duration // how much older than the moment asked for a state may be; 0 is 15 seconds
-	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest of the target with
-	// most of them go first.
+	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest of
+	// the target with most of them go first.
 	BufferBytes int
-	// Reserve is the space on the disk that is left to others: with less nothing is added (ErrFull), states wait within BufferBytes, and
-	// what is too old goes all the same.
+	// Reserve is the space on the disk that is left to others: with less nothing is added (ErrFull), states wait within
+	// BufferBytes, and what is too old goes all the same.
 	Reserve reserve.Reserve
 }
 
@@ -86,8 +86,8 @@ type History struct {
 	fresh     map[int64]*allowance // by target; of mu
 }
 
-// Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
-// ErrNewer, ErrForeign, ErrBusy, ErrFull, ErrDenied.
+// Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors:
+// ErrCorrupt, ErrOlder, ErrNewer, ErrForeign, ErrBusy, ErrFull, ErrDenied.
 func Open(ctx context.Context, path string, o Options) (*History, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -100,7 +100,9 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	}
 	h.Keep(h.o.StateAge, h.o.ClassAge)
 	for _, e := range []**zstd.Encoder{&h.enc, &h.packer} {
-		if *e, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
+		if *e, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
+			zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true),
+			zstd.WithWindowSize(packBytes)); err != nil {
 			return nil, fmt.Errorf("open history: %w", err)
 		}
 	}
@@ -115,7 +117,8 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 }
 
 func newDecoder() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20), zstd.WithDecoderLowmem(true))
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20),
+		zstd.WithDecoderLowmem(true))
 }
 
 // Path returns the absolute name of the history's file.
@@ -172,7 +175,8 @@ func (h *History) Run(ctx context.Context, report func(error)) error {
 		case <-tick.C:
 		}
 		tell(h.Flush(ctx))
-		if now := time.Now(); maintained == nil && (!now.Before(next) || next.Sub(now) > 2*time.Minute) { // or the clock was set back
+		if now := time.Now(); maintained == nil && (!now.Before(next) || next.Sub(now) > 2*time.Minute) {
+			// or the clock was set back
 			next = now.Add(time.Minute)
 			maintained = make(chan error, 1)
 			go func(done chan<- error) {
@@ -206,7 +210,8 @@ func (h *History) target(ctx context.Context, tx *sql.Tx, name string) (int64, e
 		return id, nil
 	}
 	if tx != nil {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO target (name) VALUES (?) ON CONFLICT DO NOTHING", name); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO target (name) VALUES (?) ON CONFLICT DO NOTHING",
+			name); err != nil {
 			return 0, err
 		}
 		// Not remembered: the transaction may yet fail.
@@ -226,7 +231,8 @@ func (h *History) target(ctx context.Context, tx *sql.Tx, name string) (int64, e
 
 // Targets lists the names of the targets of which something is kept.
 func (h *History) Targets(ctx context.Context) ([]string, error) {
-	names, err := query(ctx, h.db, func(r *sql.Rows, s *string) error { return r.Scan(s) }, "SELECT name FROM target ORDER BY name")
+	names, err := query(ctx, h.db, func(r *sql.Rows, s *string) error { return r.Scan(s) },
+		"SELECT name FROM target ORDER BY name")
 	return names, wrap("read targets", h.path, err)
 }
 

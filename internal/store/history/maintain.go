@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// Maintain packs states, drops what is older or larger than Options allow as of now, and gives free room back to the file system.
-// Call it about once a minute; Run does. It works in small transactions: readers and writers go on.
+// Maintain packs states, drops what is older or larger than Options allow as of now, and gives free room back to the
+// file system. Call it about once a minute; Run does. It works in small transactions: readers and writers go on.
 func (h *History) Maintain(ctx context.Context, now time.Time) error {
 	return h.maintain(ctx, now, now)
 }
 
 // maintain is Maintain with ages counted back from end.
 func (h *History) maintain(ctx context.Context, now, end time.Time) error {
-	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, end), h.sizeOfStates(ctx), h.sizeOfClasses(ctx), h.vacuum(ctx),
+	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, end), h.sizeOfStates(ctx),
+		h.sizeOfClasses(ctx), h.vacuum(ctx),
 		wrap("shorten write-ahead log", h.path, h.file.ShortenLog(ctx)))
 }
 
@@ -26,11 +27,14 @@ func (h *History) Keep(states, classes time.Duration) {
 	h.classAge.Store(int64(classes))
 }
 
-// horizon returns the moment that ages are counted back from. States are the best witness of when this program ran last.
+// horizon returns the moment that ages are counted back from. States are the best witness of when this program ran
+// last.
 func (h *History) horizon(ctx context.Context, now time.Time) (time.Time, error) {
 	var oldest sql.NullInt64
-	if err := h.db.QueryRowContext(ctx, "SELECT min(at) FROM (SELECT min(at) AS at FROM state UNION ALL SELECT min(last) FROM pack)").Scan(&oldest); err != nil {
-		return now.Add(-time.Duration(h.classAge.Load())), wrap("measure history", h.path, err) // nothing goes this time
+	if err := h.db.QueryRowContext(ctx, "SELECT min(at) FROM (SELECT min(at) AS at FROM state UNION ALL SELECT "+
+		"min(last) FROM pack)").Scan(&oldest); err != nil {
+		// nothing goes this time
+		return now.Add(-time.Duration(h.classAge.Load())), wrap("measure history", h.path, err)
 	}
 	if !oldest.Valid {
 		return h.end.Next(now, time.Time{}), nil
@@ -44,7 +48,8 @@ const slice = 20000
 // age drops what is too old.
 func (h *History) age(ctx context.Context, now time.Time) error {
 	ago := func(d int64) int64 { return now.Add(-time.Duration(d)).UnixMilli() }
-	states, minutes, classes := ago(h.stateAge.Load()), ago(min(int64(h.o.MinuteAge), h.classAge.Load())), ago(h.classAge.Load())
+	states, minutes, classes := ago(h.stateAge.Load()), ago(min(int64(h.o.MinuteAge), h.classAge.Load())),
+		ago(h.classAge.Load())
 	return errors.Join(
 		h.drop(ctx, "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE at < ? LIMIT ?)", states, slice),
 		h.drop(ctx, "DELETE FROM pack WHERE id IN (SELECT id FROM pack WHERE last < ? LIMIT ?)", states, slice),
@@ -116,7 +121,8 @@ func scanWindowKey(r *sql.Rows, k *windowKey) error { return r.Scan(&k.target, &
 func (h *History) dropWindows(ctx context.Context, level, ms int64) error {
 	for {
 		ks, err := query(ctx, h.db, scanWindowKey,
-			"SELECT w.target, w.at FROM target t JOIN win w ON w.target = t.id AND w.level = ? AND w.at < ? AND w.until < ? LIMIT 100", level, ms, ms)
+			"SELECT w.target, w.at FROM target t JOIN win w ON w.target = t.id AND w.level = ? AND w.at < ? AND "+
+				"w.until < ? LIMIT 100", level, ms, ms)
 		if err != nil || len(ks) == 0 {
 			return wrap("drop what is too old", h.path, err)
 		}
@@ -126,8 +132,8 @@ func (h *History) dropWindows(ctx context.Context, level, ms int64) error {
 	}
 }
 
-// dropKeys drops windows of a level with their figures, and the finer ones in them, in one transaction: a day that is kept has all classes
-// of its hours and minutes, see sweep.
+// dropKeys drops windows of a level with their figures, and the finer ones in them, in one transaction: a day that is
+// kept has all classes of its hours and minutes, see sweep.
 func (h *History) dropKeys(ctx context.Context, level int64, ks []windowKey) error {
 	return h.write(ctx, "drop windows", func(tx *sql.Tx) error {
 		for _, k := range ks {
@@ -136,7 +142,10 @@ func (h *History) dropKeys(ctx context.Context, level int64, ks []windowKey) err
 				if l >= level {
 					last = k.at
 				}
-				for _, q := range []string{"DELETE FROM figure WHERE target = ? AND level = ? AND at BETWEEN ? AND ?", "DELETE FROM win WHERE target = ? AND level = ? AND at BETWEEN ? AND ?"} {
+				for _, q := range []string{
+					"DELETE FROM figure WHERE target = ? AND level = ? AND at BETWEEN ? AND ?",
+					"DELETE FROM win WHERE target = ? AND level = ? AND at BETWEEN ? AND ?",
+				} {
 					if _, err := tx.ExecContext(ctx, q, k.target, l, k.at, last); err != nil {
 						return err
 					}
@@ -169,12 +178,13 @@ type Usage struct {
 	Newest time.Time `json:"newest,omitzero"`
 }
 
-// firstWatched is when the first window began. That of a day or an hour begins with it, maybe long before anything was watched: what
-// it was summed up from says when, as long as that is kept.
+// firstWatched is when the first window began. That of a day or an hour begins with it, maybe long before anything was
+// watched: what it was summed up from says when, as long as that is kept.
 const firstWatched = `(SELECT CASE WHEN hour IS NULL OR hour >= day + 86400000 THEN day WHEN minute IS NULL OR minute >= hour + 3600000 THEN hour ELSE minute END
 	FROM (SELECT min(at) FILTER (WHERE level = 86400) AS day, min(at) FILTER (WHERE level = 3600) AS hour, min(at) FILTER (WHERE level = 60) AS minute FROM win))`
 
-// Usage tells what each kind takes in the file, free pages left out. It reads the list of all pages: a moment per gigabyte.
+// Usage tells what each kind takes in the file, free pages left out. It reads the list of all pages: a moment per
+// gigabyte.
 func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 	var out []Usage
 	for _, k := range []struct {
@@ -182,10 +192,20 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 		about string
 		use   []string
 	}{
-		{"states", "SELECT count(*), min(a), max(b) FROM (SELECT at AS a, at AS b FROM state UNION ALL SELECT first, last FROM pack)", []string{"state", "state_size", "sqlite_autoindex_state_1", "pack", "pack_last", "pack_size"}},
-		{"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win", []string{"figure", "win", "class", "sqlite_autoindex_class_1", "class_key", "alias"}},
+		{"states", "SELECT count(*), min(a), max(b) FROM (SELECT at AS a, at AS b FROM state UNION ALL SELECT first, " +
+			"last FROM pack)", []string{
+			"state", "state_size", "sqlite_autoindex_state_1", "pack",
+			"pack_last", "pack_size",
+		}},
+		{
+			"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win",
+			[]string{"figure", "win", "class", "sqlite_autoindex_class_1", "class_key", "alias"},
+		},
 		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan", "plan_last", "plan_of"}},
-		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{"sample", "sample_class", "sample_of", "sample_last"}},
+		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{
+			"sample", "sample_class",
+			"sample_of", "sample_last",
+		}},
 	} {
 		u := Usage{Kind: k.kind}
 		var a, b sql.NullInt64
@@ -209,6 +229,7 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 
 // pages returns the bytes of the pages of a table or index.
 func (h *History) pages(ctx context.Context, name string) (n int64, err error) {
-	err = h.db.QueryRowContext(ctx, "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ? AND aggregate = TRUE", name).Scan(&n)
+	err = h.db.QueryRowContext(ctx, "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ? AND aggregate = TRUE",
+		name).Scan(&n)
 	return n, wrap("measure history", h.path, err)
 }

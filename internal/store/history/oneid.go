@@ -10,9 +10,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// What finds by key says key <> 0 again: SQLite does not know it of an argument, and would read all classes instead of the index.
+// What finds by key says key <> 0 again: SQLite does not know it of an argument, and would read all classes instead of
+// the index.
 const (
-	findKey     = "SELECT class, fingerprint, guessed FROM class WHERE key = ? AND key <> 0 ORDER BY guessed, id LIMIT 1"
+	findKey = "SELECT class, fingerprint, guessed FROM class WHERE key = ? AND key <> 0 ORDER BY guessed, id " +
+		"LIMIT 1"
 	findGuessed = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 AND guessed = 1 LIMIT 1"
 )
 
@@ -47,7 +49,8 @@ func (h *History) newNamer(ctx context.Context, tx *sql.Tx, target int64) (*name
 		{&n.guessed, findKey},
 		{&n.known, findGuessed},
 		{&n.find, findClass},
-		{&n.put, "INSERT INTO class (target, class, schema, origin, sampled, fingerprint, key, guessed, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+		{&n.put, "INSERT INTO class (target, class, schema, origin, sampled, fingerprint, key, guessed, digest) " +
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	} {
 		var err error
 		if *x.to, err = tx.PrepareContext(ctx, x.q); err != nil { //nolint:sqlclosecheck // the transaction closes them
@@ -57,7 +60,8 @@ func (h *History) newNamer(ctx context.Context, tx *sql.Tx, target int64) (*name
 	return n, nil
 }
 
-// number returns the number of a class, giving it one when it has none: that of Others where there is no room for its name.
+// number returns the number of a class, giving it one when it has none: that of Others where there is no room for its
+// name.
 func (n *namer) number(ctx context.Context, c class.Class) (id int64, err error) {
 	err = n.find.QueryRowContext(ctx, c.ID, c.Schema, string(c.Origin), c.Sampled).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -66,15 +70,17 @@ func (n *namer) number(ctx context.Context, c class.Class) (id int64, err error)
 	if c.ID != Others && !n.h.mayName(n.target, c) {
 		return n.number(ctx, InOthers(c))
 	}
-	r, err := n.put.ExecContext(ctx, n.target, c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint, keyOf(c.Fingerprint), c.Guessed, c.Digest)
+	r, err := n.put.ExecContext(ctx, n.target, c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint,
+		keyOf(c.Fingerprint), c.Guessed, c.Digest)
 	if err != nil {
 		return 0, err
 	}
 	return r.LastInsertId()
 }
 
-// name gives a class the id that its statement has here: one whose spelling is only guessed takes the id of the statement as it was written, or the one
-// that was guessed before; one whose spelling is known gives its id to those that were guessed.
+// name gives a class the id that its statement has here: one whose spelling is only guessed takes the id of the
+// statement as it was written, or the one that was guessed before; one whose spelling is known gives its id to those
+// that were guessed.
 func (n *namer) name(ctx context.Context, c class.Class) (class.Class, error) {
 	key := keyOf(c.Fingerprint)
 	var id, fingerprint string
@@ -90,7 +96,8 @@ func (n *namer) name(ctx context.Context, c class.Class) (class.Class, error) {
 		return c, err
 	}
 	err := n.known.QueryRowContext(ctx, key).Scan(&id, &fingerprint)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && sqltext.Key(fingerprint) != sqltext.Key(c.Fingerprint) { // a hash is no proof
+	if errors.Is(err, sql.ErrNoRows) || err == nil && sqltext.Key(fingerprint) != sqltext.Key(c.Fingerprint) {
+		// a hash is no proof
 		return c, nil
 	}
 	if err != nil {
@@ -116,11 +123,13 @@ func (n *namer) name(ctx context.Context, c class.Class) (class.Class, error) {
 	return c, nil
 }
 
-// Name returns the id that a class has now: ids that it had before, and the server's own digest, lead to it. Others are returned as they are.
+// Name returns the id that a class has now: ids that it had before, and the server's own digest, lead to it. Others are
+// returned as they are.
 func (h *History) Name(ctx context.Context, id string) (string, error) {
 	var now string
 	// A digest is a server's word: it leads to no class of another statement's id.
-	err := h.db.QueryRowContext(ctx, `SELECT class FROM (SELECT 1 AS way, class FROM class WHERE class = ?1 UNION ALL SELECT 2, class FROM alias WHERE id = ?1
+	err := h.db.QueryRowContext(ctx,
+		`SELECT class FROM (SELECT 1 AS way, class FROM class WHERE class = ?1 UNION ALL SELECT 2, class FROM alias WHERE id = ?1
 		UNION ALL SELECT 3, class FROM class WHERE digest = ?1 AND ?1 <> '') ORDER BY way LIMIT 1`, id).Scan(&now)
 	if errors.Is(err, sql.ErrNoRows) {
 		return id, nil

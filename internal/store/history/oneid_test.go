@@ -22,10 +22,14 @@ func TestOneStatementHasOneID(t *testing.T) {
 	written := "select id,name from customers where email=?"
 	guessed := "select id, name from customers where email = ?"
 	id := sqltext.ID(written)
-	digest := class.Class{ID: sqltext.ID(guessed), Fingerprint: guessed, Guessed: true, Digest: "0123abcd", Origin: class.PerformanceSchema}
+	digest := class.Class{
+		ID: sqltext.ID(guessed), Fingerprint: guessed, Guessed: true, Digest: "0123abcd",
+		Origin: class.PerformanceSchema,
+	}
 	put(digest)
 	put(class.Class{ID: id, Fingerprint: written, Origin: class.Processlist, Sampled: true}) // the statement is seen
-	put(digest)                                                                              // by a Dyno that has not seen it yet
+	// by a Dyno that has not seen it yet
+	put(digest)
 	put(class.Class{ID: id, Fingerprint: written, Origin: class.SlowLog})
 	other := "select name,id from customers where email=?"
 	put(class.Class{ID: sqltext.ID(other), Fingerprint: other, Origin: class.SlowLog})
@@ -37,7 +41,8 @@ func TestOneStatementHasOneID(t *testing.T) {
 			continue
 		}
 		n++
-		if c.ID != id || c.Fingerprint != written || c.Guessed || c.Origin == class.PerformanceSchema && (c.Count != 2 || c.Digest != "0123abcd") {
+		if c.ID != id || c.Fingerprint != written || c.Guessed || c.Origin == class.PerformanceSchema &&
+			(c.Count != 2 || c.Digest != "0123abcd") {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -62,7 +67,8 @@ func TestOneStatementHasOneID(t *testing.T) {
 	}
 	ok(t, h.sweep(t.Context()))
 	var left int
-	if err := h.db.QueryRow("SELECT (SELECT count(*) FROM class) + (SELECT count(*) FROM alias)").Scan(&left); err != nil || left != 0 {
+	if err := h.db.QueryRow("SELECT (SELECT count(*) FROM class) + (SELECT count(*) FROM alias)").
+		Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d classes and names are left: %v", left, err)
 	}
 }
@@ -72,10 +78,13 @@ func TestClassesAreFoundByIndex(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	f := func(q, by string) {
 		t.Helper()
-		how, err := query(t.Context(), h.db, func(r *sql.Rows, s *string) error { return r.Scan(new(int), new(int), new(int), s) },
+		how, err := query(t.Context(), h.db, func(r *sql.Rows, s *string) error {
+			return r.Scan(new(int), new(int), new(int), s)
+		},
 			"EXPLAIN QUERY PLAN "+q, make([]any, strings.Count(q, "?"))...)
 		ok(t, err)
-		if len(how) != 1 || !strings.HasPrefix(how[0], "SEARCH") || !strings.HasSuffix(how[0], by) { // another line sorts
+		if len(how) != 1 || !strings.HasPrefix(how[0], "SEARCH") || !strings.HasSuffix(how[0], by) {
+			// another line sorts
 			t.Errorf("%s: %q, want by %s alone", q, how, by)
 		}
 	}
@@ -96,7 +105,10 @@ func TestWhatIsKnownIsNotGuessed(t *testing.T) {
 		t.Helper()
 		var cs []class.Class
 		for _, schema := range []string{"a", "b", at.Format("04")} {
-			cs = append(cs, class.Class{ID: sqltext.ID(fingerprint), Fingerprint: fingerprint, Schema: schema, Guessed: guessed, Origin: class.PerformanceSchema, Count: 1})
+			cs = append(cs, class.Class{
+				ID: sqltext.ID(fingerprint), Fingerprint: fingerprint, Schema: schema,
+				Guessed: guessed, Origin: class.PerformanceSchema, Count: 1,
+			})
 		}
 		ok(t, h.PutClasses(t.Context(), "shop", at, at.Add(time.Minute), cs))
 		at = at.Add(time.Minute)

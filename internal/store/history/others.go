@@ -7,9 +7,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// A target with ever new statements, as one of its users may send, would fill its part of the history within an hour, and
-// with it go the figures of all other users of that server. So what names of classes take that were never seen before has a
-// bound for each target: classes beyond it are counted in one, Others, so that totals stay right.
+// A target with ever new statements, as one of its users may send, would fill its part of the history within an hour,
+// and with it go the figures of all other users of that server. So what names of classes take that were never seen
+// before has a bound for each target: classes beyond it are counted in one, Others, so that totals stay right.
 
 // OthersText stands in place of the fingerprint of Others.
 const OthersText = "statements of other classes, which were too many to keep"

@@ -8,8 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 )
 
-// TestNewClassesOfOneTarget has somebody send ever new statements to a server: what others did there is kept, and totals
-// are right.
+// TestNewClassesOfOneTarget has somebody send ever new statements to a server: what others did there is kept, and
+// totals are right.
 func TestNewClassesOfOneTarget(t *testing.T) {
 	h := mustOpen(t, file(t), Options{ClassBytes: 1 << 20})
 	h.newAtOnce = 100 << 10
@@ -18,7 +18,10 @@ func TestNewClassesOfOneTarget(t *testing.T) {
 		cs := []class.Class{{ID: "A", Fingerprint: "a", Origin: class.PerformanceSchema, Count: 1, TimeSec: 1}}
 		for i := range 100 {
 			id := fmt.Sprintf("%032d", m*1000+i)
-			cs = append(cs, class.Class{ID: id, Fingerprint: "select " + id + random(400, uint64(m*1000+i)), Origin: class.Processlist, Sampled: true, Count: 1, TimeSec: 0.5})
+			cs = append(cs, class.Class{
+				ID: id, Fingerprint: "select " + id + random(400, uint64(m*1000+i)),
+				Origin: class.Processlist, Sampled: true, Count: 1, TimeSec: 0.5,
+			})
 		}
 		end = end.Add(time.Hour)
 		ok(t, h.PutClasses(t.Context(), "shop", end.Add(-time.Minute), end, cs))
@@ -37,6 +40,7 @@ func TestNewClassesOfOneTarget(t *testing.T) {
 		count[c.ID] += c.Count
 	}
 	if count["A"] != 60 || cov.Count != 60*101 || count[Others] < 50*100 {
-		t.Errorf("%d of 60 executions of the quiet class are kept, %d of %d in all, %d of others", count["A"], cov.Count, 60*101, count[Others])
+		t.Errorf("%d of 60 executions of the quiet class are kept, %d of %d in all, %d of others", count["A"],
+			cov.Count, 60*101, count[Others])
 	}
 }

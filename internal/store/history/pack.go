@@ -13,19 +13,19 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
-// A pack holds states of one target that were taken within packSpan. Its document is, compressed as a whole, for each state in order of
-// time: the time as 8 bytes and the length of its JSON as 4, big-endian, and that JSON. Its times are the moments alone, as 8 bytes
-// each, so that they can be listed without unpacking.
+// A pack holds states of one target that were taken within packSpan. Its document is, compressed as a whole, for each
+// state in order of time: the time as 8 bytes and the length of its JSON as 4, big-endian, and that JSON. Its times are
+// the moments alone, as 8 bytes each, so that they can be listed without unpacking.
 const (
 	packStates = 60              // as many rows are packed at a time
 	packSpan   = 5 * time.Minute // from the first to the last at most
 	packBytes  = 8 << 20         // of JSON, about; also how far back the compressor looks
 	packWait   = 2 * time.Minute // a row that is older is packed in any case
-	// packEach is what a state may take in a pack on average before its longest statements are cut, bytes: somebody whose
-	// every statement is new and long would else push out within the hour what the sessions of others did.
+	// packEach is what a state may take in a pack on average before its longest statements are cut, bytes: somebody
+	// whose every statement is new and long would else push out within the hour what the sessions of others did.
 	packEach = 24 << 10
-	// packsAtOnce bounds the packs of a target in one maintenance, which the other steps and targets wait for. Rows that are left
-	// count in its size like packs.
+	// packsAtOnce bounds the packs of a target in one maintenance, which the other steps and targets wait for. Rows
+	// that are left count in its size like packs.
 	packsAtOnce = 30
 )
 
@@ -68,7 +68,8 @@ func member(b []byte, at int64) ([]byte, error) {
 			return r.raw, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: a pack names the state of %s and does not hold it", sqlitefile.ErrCorrupt, time.UnixMilli(at).Format(time.RFC3339))
+	return nil, fmt.Errorf("%w: a pack names the state of %s and does not hold it", sqlitefile.ErrCorrupt,
+		time.UnixMilli(at).Format(time.RFC3339))
 }
 
 // moments goes through the times of a pack.
@@ -138,12 +139,14 @@ func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more b
 			break
 		}
 		var small []byte
-		if err := tx.QueryRowContext(ctx, "SELECT doc FROM state WHERE target = ? AND at = ?", target, at).Scan(&small); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT doc FROM state WHERE target = ? AND at = ?", target, at).
+			Scan(&small); err != nil {
 			return false, err
 		}
 		raw, err := h.dec.DecodeAll(small, nil)
 		if err != nil {
-			return false, fmt.Errorf("%w: state of %s: %w", sqlitefile.ErrCorrupt, time.UnixMilli(at).Format(time.RFC3339), err)
+			return false, fmt.Errorf("%w: state of %s: %w", sqlitefile.ErrCorrupt,
+				time.UnixMilli(at).Format(time.RFC3339), err)
 		}
 		doc = appendRecord(doc, record{at, raw})
 		times = binary.BigEndian.AppendUint64(times, uint64(at))
@@ -159,7 +162,8 @@ func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more b
 		doc = shortened(doc, most)
 		small = h.packer.EncodeAll(doc, nil)
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO pack (target, first, last, bytes, times, doc) VALUES (?, ?, ?, ?, ?, ?)",
+	if _, err := tx.ExecContext(ctx, "INSERT INTO pack (target, first, last, bytes, times, doc) VALUES (?, ?, ?, ?, "+
+		"?, ?)",
 		target, first, last, len(small)+len(times), times, small); err != nil {
 		return false, err
 	}

@@ -27,8 +27,8 @@ type Plan struct {
 	Plan   explain.Plan `json:"plan"` // as it was first seen
 }
 
-// Shape is a hash of what makes a plan another one: tables, accesses, keys and extras in their order. Estimates of rows move with the
-// data and are no part of it.
+// Shape is a hash of what makes a plan another one: tables, accesses, keys and extras in their order. Estimates of rows
+// move with the data and are no part of it.
 func Shape(p explain.Plan) string {
 	h := sha256.New()
 	for _, s := range p.Steps {
@@ -44,9 +44,12 @@ const (
 	longestSample = 64 << 10
 )
 
-// PutPlan keeps the plan that a class of a target had at that moment; a plan with an error is none and is passed over. It reports whether
-// the class had another plan before, which makes an event: the first plan of a class and the one it has anyway do not.
-func (h *History) PutPlan(ctx context.Context, target, schema string, at time.Time, p explain.Plan) (changed bool, err error) {
+// PutPlan keeps the plan that a class of a target had at that moment; a plan with an error is none and is passed over.
+// It reports whether the class had another plan before, which makes an event: the first plan of a class and the one it
+// has anyway do not.
+func (h *History) PutPlan(
+	ctx context.Context, target, schema string, at time.Time, p explain.Plan,
+) (changed bool, err error) {
 	if p.Error != "" || len(p.Steps) == 0 {
 		return false, nil
 	}
@@ -58,7 +61,8 @@ func (h *History) PutPlan(ctx context.Context, target, schema string, at time.Ti
 		return false, fmt.Errorf("store plan of %s: %w", p.Class, err)
 	}
 	if len(doc) > longestPlan {
-		return false, fmt.Errorf("store plan of %s: it takes %d bytes, and at most %d are stored", p.Class, len(doc), longestPlan)
+		return false, fmt.Errorf("store plan of %s: it takes %d bytes, and at most %d are stored",
+			p.Class, len(doc), longestPlan)
 	}
 	hash, ms := Shape(p), at.UnixMilli()
 	err = h.add(ctx, "store plan of "+p.Class, func(tx *sql.Tx) error {
@@ -68,19 +72,22 @@ func (h *History) PutPlan(ctx context.Context, target, schema string, at time.Ti
 		}
 		var first int64
 		var old string
-		switch err := tx.QueryRowContext(ctx, "SELECT first, hash FROM plan WHERE target = ? AND class = ? AND schema = ? ORDER BY first DESC LIMIT 1", t, p.Class, schema).Scan(&first, &old); {
+		switch err := tx.QueryRowContext(ctx, "SELECT first, hash FROM plan WHERE target = ? AND class = ? AND "+
+			"schema = ? ORDER BY first DESC LIMIT 1", t, p.Class, schema).Scan(&first, &old); {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return err
 		case old == hash:
-			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?) WHERE target = ? AND class = ? AND schema = ? AND first = ?", ms, t, p.Class, schema, first)
+			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?) WHERE target = ? AND class = ? AND "+
+				"schema = ? AND first = ?", ms, t, p.Class, schema, first)
 			return err
 		case ms <= first: // the clock was set back: keep the order in which they were seen
 			ms, changed = first+1, true
 		default:
 			changed = true
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?)", t, p.Class, schema, ms, ms, hash, string(doc), len(doc)+len(schema))
+		_, err = tx.ExecContext(ctx, "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?)", t, p.Class, schema, ms, ms,
+			hash, string(doc), len(doc)+len(schema))
 		return err
 	})
 	return changed && err == nil, err
@@ -101,7 +108,8 @@ func (h *History) Plans(ctx context.Context, target, id string) ([]Plan, error) 
 		}
 		p.First, p.Last = time.UnixMilli(first), time.UnixMilli(last)
 		return decode(doc, &p.Plan)
-	}, "SELECT schema, first, last, hash, doc FROM plan WHERE target = ? AND class = ? ORDER BY last DESC, first DESC", t, id)
+	}, "SELECT schema, first, last, hash, doc FROM plan WHERE target = ? AND class = ? ORDER BY last DESC, first DESC",
+		t, id)
 	return ps, wrap(op, h.path, err)
 }
 
@@ -140,7 +148,8 @@ func (h *History) PutSample(ctx context.Context, target string, s Sample) error 
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO sample (target, class, at, sec, doc, bytes) VALUES (?, ?, ?, ?, ?, ?)", t, s.Class, s.At.UnixMilli(), real(s.Sec), string(doc), len(doc)); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO sample (target, class, at, sec, doc, bytes) VALUES (?, ?, ?, "+
+			"?, ?, ?)", t, s.Class, s.At.UnixMilli(), real(s.Sec), string(doc), len(doc)); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `DELETE FROM sample WHERE target = ?1 AND class = ?2

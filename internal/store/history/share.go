@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What is bounded for all targets together is shared: a target may take what none of the others needs, but one that keeps to an equal
-// part of the whole never loses anything for another's sake. Who takes more loses its own oldest.
+// What is bounded for all targets together is shared: a target may take what none of the others needs, but one that
+// keeps to an equal part of the whole never loses anything for another's sake. Who takes more loses its own oldest.
 
 // use is what a target takes of what all share.
 type use struct{ target, n int64 }
@@ -25,8 +25,8 @@ func sum(all []use) (n int64) {
 	return n
 }
 
-// share returns how much each may keep so that all together keep to the bound: what some do not need of their equal parts is shared by
-// the rest.
+// share returns how much each may keep so that all together keep to the bound: what some do not need of their equal
+// parts is shared by the rest.
 func share(all []use, bound int64) int64 {
 	ns := make([]int64, len(all))
 	for i, u := range all {
@@ -45,7 +45,8 @@ func share(all []use, bound int64) int64 {
 
 // sizeOfStates drops the oldest states of targets that take more than their share.
 func (h *History) sizeOfStates(ctx context.Context) error {
-	all, err := h.uses(ctx, "SELECT target, sum(n) FROM (SELECT target, sum(bytes) AS n FROM pack GROUP BY target UNION ALL SELECT target, sum(bytes) FROM state GROUP BY target) GROUP BY target")
+	all, err := h.uses(ctx, "SELECT target, sum(n) FROM (SELECT target, sum(bytes) AS n FROM pack GROUP BY target "+
+		"UNION ALL SELECT target, sum(bytes) FROM state GROUP BY target) GROUP BY target")
 	if err != nil {
 		return wrap("measure history", h.path, err)
 	}
@@ -53,7 +54,10 @@ func (h *History) sizeOfStates(ctx context.Context) error {
 	for _, u := range all {
 		for _, from := range []struct{ find, drop string }{
 			{"SELECT id, bytes FROM pack WHERE target = ? ORDER BY last LIMIT 100", "DELETE FROM pack WHERE id = ?"},
-			{"SELECT rowid, bytes FROM state WHERE target = ? ORDER BY at LIMIT 100", "DELETE FROM state WHERE rowid = ?"},
+			{
+				"SELECT rowid, bytes FROM state WHERE target = ? ORDER BY at LIMIT 100",
+				"DELETE FROM state WHERE rowid = ?",
+			},
 		} {
 			for u.n > level {
 				olds, err := h.uses(ctx, from.find, u.target)
@@ -83,11 +87,12 @@ func (h *History) sizeOfStates(ctx context.Context) error {
 	return nil
 }
 
-// spared is how much of its end a target keeps while there is anything older to drop, even by the day: most of what is asked is about the last
-// day. If that alone is more than its share, the target begins anew.
+// spared is how much of its end a target keeps while there is anything older to drop, even by the day: most of what is
+// asked is about the last day. If that alone is more than its share, the target begins anew.
 const spared = 24 * time.Hour
 
-// sizeOfClasses drops the oldest windows of targets that take more than their share: minutes first, then hours and days.
+// sizeOfClasses drops the oldest windows of targets that take more than their share: minutes first, then hours and
+// days.
 func (h *History) sizeOfClasses(ctx context.Context) error {
 	bound, err := h.classBound(ctx)
 	if err != nil {
@@ -99,7 +104,8 @@ func (h *History) sizeOfClasses(ctx context.Context) error {
 			return nil, 0, wrap("measure history", h.path, err)
 		}
 		level := share(all, bound)
-		return slices.DeleteFunc(all, func(u use) bool { return u.n <= level }), level / 10 * 9, nil // not again at once
+		// not again at once
+		return slices.DeleteFunc(all, func(u use) bool { return u.n <= level }), level / 10 * 9, nil
 	}
 	all, level, err := over()
 	if err != nil || len(all) == 0 {
@@ -117,7 +123,8 @@ func (h *History) sizeOfClasses(ctx context.Context) error {
 				return err
 			}
 		}
-		for more := true; more; { // with a few days go their classes, of which a target with ever new statements has most
+		for more := true; more; {
+			// with a few days go their classes, of which a target with ever new statements has most
 			if err := h.sweep(ctx); err != nil {
 				return err
 			}
@@ -137,11 +144,14 @@ func (h *History) sizeOfClasses(ctx context.Context) error {
 	return nil
 }
 
-// trim drops the oldest windows of a level of a target, as many at most, until the target takes no more than most bytes, but none of its
-// last time. It returns how many it dropped.
-func (h *History) trim(ctx context.Context, target, level, most int64, spare time.Duration, windows int) (dropped int, err error) {
+// trim drops the oldest windows of a level of a target, as many at most, until the target takes no more than most
+// bytes, but none of its last time. It returns how many it dropped.
+func (h *History) trim(ctx context.Context, target, level, most int64, spare time.Duration,
+	windows int,
+) (dropped int, err error) {
 	for dropped < windows {
-		ks, err := query(ctx, h.db, scanWindowKey, `SELECT target, at FROM win WHERE target = ?1 AND level = ?2 AND (SELECT size FROM target WHERE id = ?1) > ?3
+		ks, err := query(ctx, h.db, scanWindowKey,
+			`SELECT target, at FROM win WHERE target = ?1 AND level = ?2 AND (SELECT size FROM target WHERE id = ?1) > ?3
 			AND (?4 = 0 OR at + ?2 * 1000 <= (SELECT max(at) FROM win WHERE target = ?1 AND level = 60) - ?4) ORDER BY at LIMIT ?5`, target, level, most, spare.Milliseconds(), min(10, windows-dropped))
 		if err != nil || len(ks) == 0 {
 			return dropped, wrap("measure history", h.path, err)
@@ -154,7 +164,8 @@ func (h *History) trim(ctx context.Context, target, level, most int64, spare tim
 	return dropped, nil
 }
 
-// classBound is ClassBytes as sizes of targets count, which are estimates: once an hour they are held against the pages of the file.
+// classBound is ClassBytes as sizes of targets count, which are estimates: once an hour they are held against the pages
+// of the file.
 func (h *History) classBound(ctx context.Context) (int64, error) {
 	var size int64
 	if err := h.db.QueryRowContext(ctx, "SELECT coalesce(sum(size), 0) FROM target").Scan(&size); err != nil {
@@ -177,8 +188,8 @@ func (h *History) classBound(ctx context.Context) (int64, error) {
 	return int64(float64(h.o.ClassBytes) / h.scale), nil
 }
 
-// sweep drops the classes that no window has any more. A day has all classes of its minutes and hours, so that the days tell, and windows
-// that have none.
+// sweep drops the classes that no window has any more. A day has all classes of its minutes and hours, so that the days
+// tell, and windows that have none.
 func (h *History) sweep(ctx context.Context) error {
 	return h.write(ctx, "drop classes without figures", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM class WHERE id NOT IN (

@@ -46,19 +46,22 @@ func TestStatesOfAQuietTarget(t *testing.T) {
 		t.Errorf("%d of 300 states of the noisy target are kept, the last of %v", n, last)
 	}
 	var bytes int
-	ok(t, h.db.QueryRow("SELECT (SELECT coalesce(sum(bytes), 0) FROM state) + (SELECT coalesce(sum(bytes), 0) FROM pack)").Scan(&bytes))
+	ok(t, h.db.QueryRow("SELECT (SELECT coalesce(sum(bytes), 0) FROM state) + (SELECT coalesce(sum(bytes), 0) FROM "+
+		"pack)").Scan(&bytes))
 	if bytes > 60_000 {
 		t.Errorf("%d bytes are kept", bytes)
 	}
 }
 
-// TestClassesOfAQuietTarget: a target with ever other statements loses its own oldest windows, and all of them together keep to the bound.
+// TestClassesOfAQuietTarget: a target with ever other statements loses its own oldest windows, and all of them together
+// keep to the bound.
 func TestClassesOfAQuietTarget(t *testing.T) {
 	t.Run("over days", func(t *testing.T) { noisyClasses(t, 3*time.Hour, true) })
 	t.Run("within a day", func(t *testing.T) { noisyClasses(t, 16*time.Minute, false) })
 }
 
-// noisyClasses fills a history with windows of a noisy target, so far from each other, of which it must keep the newest.
+// noisyClasses fills a history with windows of a noisy target, so far from each other, of which it must keep the
+// newest.
 func noisyClasses(t *testing.T, every time.Duration, newest bool) {
 	const bound, quiet, each = 1 << 20, 60, 60
 	h := mustOpen(t, file(t), Options{ClassBytes: bound})
@@ -71,7 +74,10 @@ func noisyClasses(t *testing.T, every time.Duration, newest bool) {
 		var cs []class.Class
 		for i := range each {
 			id := fmt.Sprintf("%032d", m*1000+i)
-			cs = append(cs, class.Class{ID: id, Fingerprint: "select " + id + random(200, uint64(m*1000+i)), Origin: class.PerformanceSchema, Count: 1, TimeSec: 1})
+			cs = append(cs, class.Class{
+				ID: id, Fingerprint: "select " + id + random(200, uint64(m*1000+i)),
+				Origin: class.PerformanceSchema, Count: 1, TimeSec: 1,
+			})
 		}
 		ok(t, h.PutClasses(t.Context(), "noisy", at, end, cs))
 		ok(t, h.Maintain(t.Context(), end))
@@ -95,14 +101,17 @@ func noisyClasses(t *testing.T, every time.Duration, newest bool) {
 			}
 		}
 		if err != nil || len(bs) != quiet || n != want {
-			t.Errorf("of %s of the quiet target %d of %d minutes are kept, in %d buckets: %v", id, n, want, len(bs), err)
+			t.Errorf("of %s of the quiet target %d of %d minutes are kept, in %d buckets: %v",
+				id, n, want, len(bs), err)
 		}
 	}
-	if cs, _, err := h.Classes(t.Context(), "noisy", end.Add(-time.Minute), end, 0); newest && len(cs) < each || err != nil {
+	if cs, _, err := h.Classes(t.Context(), "noisy", end.Add(-time.Minute), end, 0); newest &&
+		len(cs) < each || err != nil {
 		t.Errorf("%d classes in the last minute of the noisy target: %v", len(cs), err)
 	}
 	var first int64
-	ok(t, h.db.QueryRow("SELECT coalesce(min(at), 0) FROM win WHERE target = (SELECT id FROM target WHERE name = 'noisy') AND level = 60").Scan(&first))
+	ok(t, h.db.QueryRow("SELECT coalesce(min(at), 0) FROM win WHERE target = (SELECT id FROM target WHERE name = "+
+		"'noisy') AND level = 60").Scan(&first))
 	if first == noon.Add(time.Hour).UnixMilli() {
 		t.Error("the noisy target lost nothing")
 	}
@@ -125,7 +134,10 @@ func noisyPlans(t *testing.T, rows, bytes int64) {
 	bulk := ""
 	put := func(target, id string, at time.Duration) {
 		t.Helper()
-		_, err := h.PutPlan(t.Context(), target, "d", noon.Add(at), explain.Plan{Class: id, Raw: bulk, Steps: []explain.Step{{Table: "t", Access: "ALL"}}})
+		_, err := h.PutPlan(t.Context(), target, "d", noon.Add(at), explain.Plan{
+			Class: id, Raw: bulk,
+			Steps: []explain.Step{{Table: "t", Access: "ALL"}},
+		})
 		ok(t, err)
 		ok(t, h.PutSample(t.Context(), target, Sample{Class: id, At: noon.Add(at), SQL: "SELECT 1 " + bulk}))
 	}
@@ -155,7 +167,8 @@ func noisyPlans(t *testing.T, rows, bytes int64) {
 	f("noisy", "N", 30, 7)
 }
 
-// TestWaitingStatesOfAQuietTarget: while nothing can be written, what waits of a target is not given up for the states of another.
+// TestWaitingStatesOfAQuietTarget: while nothing can be written, what waits of a target is not given up for the states
+// of another.
 func TestWaitingStatesOfAQuietTarget(t *testing.T) {
 	h := mustOpen(t, file(t), Options{BufferBytes: 8000})
 	ok(t, h.PutState(aState("quiet", noon)))
@@ -210,17 +223,22 @@ func TestShare(t *testing.T) {
 func TestSizesOfTargets(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	minutes(t, h, noon, 5)
-	ok(t, h.PutClasses(t.Context(), "other", noon, noon.Add(time.Minute), []class.Class{a(1, 1, 1), {ID: "C", Schema: "é", Fingerprint: "select é", Count: 1}}))
+	ok(t, h.PutClasses(t.Context(), "other", noon, noon.Add(time.Minute),
+		[]class.Class{a(1, 1, 1), {ID: "C", Schema: "é", Fingerprint: "select é", Count: 1}}))
 	sizes := func() string {
 		t.Helper()
 		all, err := h.uses(t.Context(), "SELECT id, size FROM target ORDER BY id")
 		ok(t, err)
 		return fmt.Sprint(all)
 	}
-	_, err := h.PutPlan(t.Context(), "shop", "é", noon, explain.Plan{Class: "A", Raw: "<é", Steps: []explain.Step{{Table: "t"}}})
+	_, err := h.PutPlan(t.Context(), "shop", "é", noon, explain.Plan{
+		Class: "A", Raw: "<é",
+		Steps: []explain.Step{{Table: "t"}},
+	})
 	ok(t, err)
 	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: "SELECT 'é'"}))
-	const figures, classes = 5 + 2 + 2*2, 2*250 + len("select ?") + len("b") + 2*len("d") // B runs in two of the minutes
+	// B runs in two of the minutes
+	const figures, classes = 5 + 2 + 2*2, 2*250 + len("select ?") + len("b") + 2*len("d")
 	want := fmt.Sprint([]use{{1, figures*100 + int64(classes)}, {2, 6*100 + 250 + int64(len("select é")+2*len("é"))}})
 	if got := sizes(); got != want {
 		t.Errorf("counted: %s, want %s", got, want)
@@ -232,20 +250,23 @@ func TestSizesOfTargets(t *testing.T) {
 	}
 }
 
-// TestADayThatIsDroppedBeginsAnew: what is put into it later says nothing of the classes that its hours and minutes had.
+// TestADayThatIsDroppedBeginsAnew: what is put into it later says nothing of the classes that its hours and minutes
+// had.
 func TestADayThatIsDroppedBeginsAnew(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	minutes(t, h, noon, 5)
 	day := time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC)
 	ok(t, h.dropKeys(t.Context(), 86400, []windowKey{{1, day.UnixMilli()}}))
-	ok(t, h.PutClasses(t.Context(), "shop", noon.Add(time.Hour), noon.Add(time.Hour+time.Minute), []class.Class{{ID: "C", Count: 1}}))
+	ok(t, h.PutClasses(t.Context(), "shop", noon.Add(time.Hour), noon.Add(time.Hour+time.Minute),
+		[]class.Class{{ID: "C", Count: 1}}))
 	ok(t, h.sweep(t.Context()))
 	if r, err := Check(t.Context(), h.Path()); err != nil || !r.OK() {
 		t.Errorf("%+v %v", r, err)
 	}
 }
 
-// TestNewStatementsCostTheOldestDays: most of what a target with ever new statements takes is its classes, which go with their days.
+// TestNewStatementsCostTheOldestDays: most of what a target with ever new statements takes is its classes, which go
+// with their days.
 func TestNewStatementsCostTheOldestDays(t *testing.T) {
 	const bound, days, each = 1 << 20, 20, 60
 	h := mustOpen(t, file(t), Options{ClassBytes: bound})
@@ -255,13 +276,17 @@ func TestNewStatementsCostTheOldestDays(t *testing.T) {
 		var cs []class.Class
 		for i := range each {
 			id := fmt.Sprintf("%032d", d*1000+i)
-			cs = append(cs, class.Class{ID: id, Fingerprint: "select " + id + random(1000, uint64(d*1000+i)), Origin: class.PerformanceSchema, Count: 1, TimeSec: 1})
+			cs = append(cs, class.Class{
+				ID: id, Fingerprint: "select " + id + random(1000, uint64(d*1000+i)),
+				Origin: class.PerformanceSchema, Count: 1, TimeSec: 1,
+			})
 		}
 		ok(t, h.PutClasses(t.Context(), "shop", end, end.Add(time.Minute), cs))
 	}
 	ok(t, h.Maintain(t.Context(), end.Add(time.Minute)))
 	var kept, size int64
-	ok(t, h.db.QueryRow("SELECT (SELECT count(*) FROM win WHERE level = 86400), (SELECT sum(size) FROM target)").Scan(&kept, &size))
+	ok(t, h.db.QueryRow("SELECT (SELECT count(*) FROM win WHERE level = 86400), (SELECT sum(size) FROM target)").
+		Scan(&kept, &size))
 	if kept < 5 || kept == days || size > bound {
 		t.Errorf("%d of %d days are kept, of %d bytes", kept, days, size)
 	}

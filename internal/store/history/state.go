@@ -89,7 +89,8 @@ func (h *History) Flush(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?)", id, w.at, len(w.doc), w.doc); err != nil {
+			if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?)", id, w.at,
+				len(w.doc), w.doc); err != nil {
 				return err
 			}
 		}
@@ -117,8 +118,8 @@ type found struct {
 	pack bool
 }
 
-// StateAt returns the newest state of the target at or before that time and not older than Options.Reach before it; else a
-// *NotFoundError, which tells the nearest ones.
+// StateAt returns the newest state of the target at or before that time and not older than Options.Reach before it;
+// else a *NotFoundError, which tells the nearest ones.
 func (h *History) StateAt(ctx context.Context, target string, at time.Time) (*state.State, error) {
 	const op = "read state"
 	ms := at.UnixMilli()
@@ -138,7 +139,8 @@ func (h *History) StateAt(ctx context.Context, target string, at time.Time) (*st
 	}
 	raw, err := h.dec.DecodeAll(best.doc, nil)
 	if err != nil {
-		return nil, wrap(op, h.path, fmt.Errorf("%w: state of %s: %w", sqlitefile.ErrCorrupt, time.UnixMilli(best.at).Format(time.RFC3339), err))
+		return nil, wrap(op, h.path, fmt.Errorf("%w: state of %s: %w", sqlitefile.ErrCorrupt,
+			time.UnixMilli(best.at).Format(time.RFC3339), err))
 	}
 	if best.pack {
 		if raw, err = member(raw, best.at); err != nil {
@@ -180,14 +182,15 @@ func (h *History) newest(ctx context.Context, target string, ms int64) (best fou
 	}
 	defer tx.Rollback()
 	var f found
-	switch err := tx.QueryRowContext(ctx, "SELECT at, doc FROM state WHERE target = ? AND at <= ? ORDER BY at DESC LIMIT 1", id, ms).Scan(&f.at, &f.doc); {
+	switch err := tx.QueryRowContext(ctx, "SELECT at, doc FROM state WHERE target = ? AND at <= ? ORDER BY at DESC "+
+		"LIMIT 1", id, ms).Scan(&f.at, &f.doc); {
 	case err == nil:
 		take(f.at, f.doc, false)
 	case !errors.Is(err, sql.ErrNoRows):
 		return best, err
 	}
-	// The newest one is the last of the pack that ends last before ms, or in one of the packs around ms: there are several when the clock was
-	// set back.
+	// The newest one is the last of the pack that ends last before ms, or in one of the packs around ms: there are
+	// several when the clock was set back.
 	type where struct{ id, at int64 }
 	packs, err := query(ctx, tx, func(r *sql.Rows, w *where) error {
 		var times []byte
@@ -201,7 +204,8 @@ func (h *History) newest(ctx context.Context, target string, ms int64) (best fou
 		}
 		return nil
 	}, `SELECT id, times FROM (SELECT id, times FROM pack WHERE target = ?1 AND last <= ?2 ORDER BY last DESC LIMIT 1)
-		UNION ALL SELECT id, times FROM pack WHERE target = ?1 AND last > ?2 AND last <= ?2 + ?3 AND first <= ?2`, id, ms, packSpan.Milliseconds())
+		UNION ALL SELECT id, times FROM pack WHERE target = ?1 AND last > ?2 AND last <= ?2 + ?3 AND first <= ?2`, id,
+		ms, packSpan.Milliseconds())
 	if err != nil {
 		return best, err
 	}
@@ -228,8 +232,8 @@ func (h *History) oldestAfter(ctx context.Context, target string, ms int64) (int
 	return ts[0], nil
 }
 
-// StateTimes returns the times of the states kept from ≤ t ≤ to, in order. When there are more than most (0: no bound) they are
-// thinned evenly, the first and the last always among them.
+// StateTimes returns the times of the states kept from ≤ t ≤ to, in order. When there are more than most (0: no bound)
+// they are thinned evenly, the first and the last always among them.
 func (h *History) StateTimes(ctx context.Context, target string, from, to time.Time, most int) ([]time.Time, error) {
 	ms, err := h.times(ctx, target, from.UnixMilli(), to.UnixMilli(), 0)
 	if err != nil {
@@ -249,7 +253,8 @@ func (h *History) StateTimes(ctx context.Context, target string, from, to time.T
 	return out, nil
 }
 
-// times returns the moments from ≤ t ≤ to in order, each once; with first not 0 the earliest one is among them and the rest may be missing.
+// times returns the moments from ≤ t ≤ to in order, each once; with first not 0 the earliest one is among them and the
+// rest may be missing.
 func (h *History) times(ctx context.Context, target string, from, to int64, first int) ([]int64, error) {
 	var out []int64
 	add := func(t int64) {
@@ -290,7 +295,8 @@ func (h *History) times(ctx context.Context, target string, from, to int64, firs
 			limit = 3 // packs overlap when the clock was set back
 		}
 		packs, err := query(ctx, tx, func(r *sql.Rows, b *[]byte) error { return r.Scan(b) },
-			"SELECT times FROM pack WHERE target = ? AND last >= ? AND first <= ? ORDER BY last LIMIT ?", id, from, to, limit)
+			"SELECT times FROM pack WHERE target = ? AND last >= ? AND first <= ? ORDER BY last LIMIT ?", id, from, to,
+			limit)
 		if err != nil {
 			return nil, err
 		}

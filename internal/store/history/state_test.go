@@ -17,7 +17,8 @@ func seconds(t *testing.T, h *History, target string, at ...int) {
 	}
 }
 
-// TestLongStatementsOfOneUser has somebody run ever new long statements: what the sessions of others did is kept for days.
+// TestLongStatementsOfOneUser has somebody run ever new long statements: what the sessions of others did is kept for
+// days.
 func TestLongStatementsOfOneUser(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	for i := range packStates {
@@ -25,20 +26,23 @@ func TestLongStatementsOfOneUser(t *testing.T) {
 		s.Sessions = []state.Session{{ID: 1, User: "app", Command: "Query", SQL: "SELECT a FROM t"}}
 		for n := range state.MaxSessions - 1 {
 			s.Sessions = append(s.Sessions, state.Session{
-				ID: uint64(n + 2), User: "tenant", Command: "Query", SQL: "SELECT '" + random(state.MaxText-9, uint64(i*1000+n)) + "'",
+				ID: uint64(n + 2), User: "tenant", Command: "Query", SQL: "SELECT '" + random(state.MaxText-9,
+					uint64(i*1000+n)) + "'",
 			})
 		}
 		ok(t, h.PutState(s))
 	}
 	ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
 	var bytes int
-	ok(t, h.db.QueryRow("SELECT sum(bytes) FROM (SELECT bytes FROM pack UNION ALL SELECT bytes FROM state)").Scan(&bytes))
+	ok(t, h.db.QueryRow("SELECT sum(bytes) FROM (SELECT bytes FROM pack UNION ALL SELECT bytes FROM state)").
+		Scan(&bytes))
 	if days := float64(2<<30) / float64(bytes/packStates) / 86400; days < 1 {
 		t.Errorf("%d bytes a state: states of %.2g days have room", bytes/packStates, days)
 	}
 	s, err := h.StateAt(t.Context(), "shop", noon.Add(time.Second))
 	ok(t, err)
-	if len(s.Sessions) != state.MaxSessions || s.Sessions[0].SQL != "SELECT a FROM t" || !strings.HasPrefix(s.Sessions[1].SQL, "SELECT '") {
+	if len(s.Sessions) != state.MaxSessions || s.Sessions[0].SQL != "SELECT a FROM t" ||
+		!strings.HasPrefix(s.Sessions[1].SQL, "SELECT '") {
 		t.Errorf("%d sessions, the first two %+v", len(s.Sessions), s.Sessions[:2])
 	}
 }
@@ -59,7 +63,8 @@ func TestStateAt(t *testing.T) {
 			}
 			return
 		}
-		if err != nil || !s.At.Equal(noon.Add(time.Duration(want)*time.Second)) || s.Target != "shop" || s.Sessions[0].ID != uint64(s.At.Unix()) {
+		if err != nil || !s.At.Equal(noon.Add(time.Duration(want)*time.Second)) || s.Target != "shop" ||
+			s.Sessions[0].ID != uint64(s.At.Unix()) {
 			t.Errorf("%v: got %+v, %v", at, s, err)
 		}
 	}
@@ -94,7 +99,8 @@ func TestStateAt(t *testing.T) {
 			t.Errorf("%v says nothing of %s", err, word)
 		}
 	}
-	if _, err := h.StateAt(t.Context(), "nobody", noon); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "no states of this target") {
+	if _, err := h.StateAt(t.Context(), "nobody", noon); !errors.Is(err, ErrNotFound) ||
+		!strings.Contains(err.Error(), "no states of this target") {
 		t.Error(err)
 	}
 }
@@ -145,7 +151,8 @@ func TestClockSetBack(t *testing.T) {
 			t.Errorf("at %v: %v, %v", at, s, err)
 		}
 	}
-	if s, err := h.StateAt(t.Context(), "shop", noon.Add(30*time.Minute)); err != nil || !s.At.Equal(noon.Add(99*time.Second)) {
+	if s, err := h.StateAt(t.Context(), "shop", noon.Add(30*time.Minute)); err != nil ||
+		!s.At.Equal(noon.Add(99*time.Second)) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -11,14 +11,14 @@ import (
 // figureKey names a figure among those of windows that were chosen: the beginning of its window, and its class.
 type figureKey struct{ at, class int64 }
 
-// alongside is how far from a window in which a source counted statements one counts as at work too: on an idle server nothing else ends
-// while a long statement runs.
+// alongside is how far from a window in which a source counted statements one counts as at work too: on an idle server
+// nothing else ends while a long statement runs.
 const alongside = 5 * time.Minute
 
-// twice returns the sampled figures of windows that would count time again. Beside a source that counts statements when they end, those that
-// still ran at the end of a reading are sampled; when they end they are counted with all of their time. So a sampled figure is left out where
-// such a source was at work and told of the same class in any of the windows. What was sampled for want of such a source stays. only bounds
-// it to classes with these ids; nil: all.
+// twice returns the sampled figures of windows that would count time again. Beside a source that counts statements when
+// they end, those that still ran at the end of a reading are sampled; when they end they are counted with all of their
+// time. So a sampled figure is left out where such a source was at work and told of the same class in any of the
+// windows. What was sampled for want of such a source stays. only bounds it to classes with these ids; nil: all.
 func (h *History) twice(ctx context.Context, target int64, ws []window, only []string) (map[figureKey]bool, error) {
 	if len(ws) == 0 {
 		return nil, nil

@@ -12,7 +12,10 @@ func TestRunningIsCountedOnce(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	at := func(m int) time.Time { return noon.Add(time.Duration(m) * time.Minute) }
 	long := func(sec float64, sampled bool) class.Class {
-		c := class.Class{ID: "L", Fingerprint: "select sleep(?)", Origin: class.PerformanceSchema, Count: 1, TimeSec: sec}
+		c := class.Class{
+			ID: "L", Fingerprint: "select sleep(?)", Origin: class.PerformanceSchema,
+			Count: 1, TimeSec: sec,
+		}
 		if sampled {
 			c.Origin, c.Sampled, c.Schema = class.Processlist, true, "d"
 		}
@@ -47,10 +50,12 @@ func TestRunningIsCountedOnce(t *testing.T) {
 				got[c.Sampled] += c.TimeSec
 			}
 		}
-		if got[false] != counted || got[true] != sampled || len(got) != map[bool]int{true: 1, false: 2}[counted == 0 || sampled == 0] || cov.TimeSec != all || cov.Classes != len(cs) {
+		if got[false] != counted || got[true] != sampled || len(got) != map[bool]int{true: 1, false: 2}[counted == 0 ||
+			sampled == 0] || cov.TimeSec != all || cov.Classes != len(cs) {
 			t.Errorf("%s, minutes %d to %d: %v, %+v", target, from, to, got, cov)
 		}
-		if top, _, err := h.Classes(t.Context(), target, at(from), at(to), 1); err != nil || len(top) != 1 || top[0].ID != "L" || top[0].TimeSec != max(counted, sampled) {
+		if top, _, err := h.Classes(t.Context(), target, at(from), at(to), 1); err != nil || len(top) != 1 ||
+			top[0].ID != "L" || top[0].TimeSec != max(counted, sampled) {
 			t.Errorf("%s, minutes %d to %d: at the top %+v, %v", target, from, to, top, err)
 		}
 		if to-from > 90 { // the list is of hours, the course of minutes

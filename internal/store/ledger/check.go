@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/event"
@@ -18,13 +15,9 @@ import (
 
 // Report is the health of a ledger's file.
 type Report struct {
-	Path     string   `json:"path"`
-	Exists   bool     `json:"exists"`
-	Bytes    int64    `json:"bytes"`     // of the file
-	LogBytes int64    `json:"log_bytes"` // of its write-ahead log
-	Version  int      `json:"version"`   // of the format, 0 when it cannot be read
-	Rows     []Rows   `json:"rows"`      // by table
-	Problems []string `json:"problems"`  // none: the file is sound
+	sqlitefile.Health
+	Rows     []Rows   `json:"rows"`     // by table
+	Problems []string `json:"problems"` // none: the file is sound
 }
 
 // Rows tells how much of a table can be read.
@@ -39,42 +32,19 @@ func (r Report) OK() bool { return len(r.Problems) == 0 }
 // Check examines the open ledger's file, see the function Check.
 func (l *Ledger) Check(ctx context.Context) (Report, error) { return Check(ctx, l.path) }
 
-// Check examines a ledger's file and changes nothing: SQLite's integrity check over every page, the references between the
-// tables, and every document whether it still parses. What is wrong stands in the report's problems; the error is for a check
-// that could not be done, such as one that ctx ended. Its time grows with the file, roughly a second per few hundred megabytes.
+// Check examines a ledger's file and changes nothing: SQLite's integrity check over every page, the references between
+// the tables, and every document whether it still parses. What is wrong stands in the report's problems; the error is
+// for a check that could not be done, such as one that ctx ended. Its time grows with the file, roughly a second per
+// few hundred megabytes.
 func Check(ctx context.Context, path string) (Report, error) {
-	r := Report{Path: path}
-	st, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := sqlitefile.Orphan(path); err != nil {
-			r.Problems = append(r.Problems, err.Error())
-		}
-		return r, nil
-	} else if err != nil {
-		return r, explain("check ledger", path, err)
-	}
-	r.Exists, r.Bytes = true, st.Size()
-	if st, err := os.Stat(path + "-wal"); err == nil {
-		r.LogBytes = st.Size()
-	}
+	var r Report
 	problem := func(format string, args ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, args...)) }
-	if err := format.CheckHeader(path); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return r, explain("check ledger", path, err)
-		}
-		problem("%v", err)
-		return r, nil
-	}
-	db, err := format.Connect(path)
-	if err != nil {
+	h, db, err := format.Examine(ctx, path, problem)
+	r.Health = h
+	if db == nil {
 		return r, explain("check ledger", path, err)
 	}
 	defer db.Close()
-	if r.Version, err = format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
-		return r, explain("check ledger", path, err)
-	} else if err != nil {
-		problem("format: %v", err)
-	}
 	for _, q := range []string{"PRAGMA integrity_check(20)", "PRAGMA foreign_key_check"} {
 		if err := pragma(ctx, db, q, problem); err != nil {
 			problem("%s: %v", q, err)
@@ -174,7 +144,8 @@ func (r Report) Text() string {
 		return fmt.Sprintf("ledger %s: nothing stored yet\n", r.Path)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "ledger %s: %d bytes, %d in its write-ahead log, format %d\n", r.Path, r.Bytes, r.LogBytes, r.Version)
+	fmt.Fprintf(&b, "ledger %s: %d bytes, %d in its write-ahead log, format %d\n", r.Path,
+		r.Bytes, r.LogBytes, r.Version)
 	for _, t := range r.Rows {
 		fmt.Fprintf(&b, "  %-10s %8d readable\n", t.Table, t.Readable)
 	}
@@ -186,7 +157,8 @@ func (r Report) Text() string {
 	for _, p := range r.Problems {
 		fmt.Fprintf(&b, "  %s\n", p)
 	}
-	b.WriteString("Nothing was changed. Copy the file with its -wal and -shm before anything else; to begin with an empty ledger, move all three aside,\n" +
+	b.WriteString("Nothing was changed. Copy the file with its -wal and -shm before anything else; to begin with an " +
+		"empty ledger, move all three aside,\n" +
 		"or restore a backup.\n")
 	return b.String()
 }

@@ -46,7 +46,10 @@ func child(path, name string) error {
 			fmt.Println(e.ID, e.State)
 		}
 		if i%10 == 0 { // something large now and then, so that the log is folded into the file while it is written
-			d := Diagnosis{ID: "d-" + e.ID, At: at, Target: "shop", Snapshot: []byte(`"` + strings.Repeat("x", 200_000) + `"`)}
+			d := Diagnosis{
+				ID: "d-" + e.ID, At: at, Target: "shop",
+				Snapshot: []byte(`"` + strings.Repeat("x", 200_000) + `"`),
+			}
 			if err := l.PutDiagnosis(ctx, d); err != nil {
 				return err
 			}
@@ -123,7 +126,8 @@ func TestKill(t *testing.T) {
 				continue
 			}
 			// The entry may be further than what was acknowledged, never behind.
-			if e, err := l.Entry(t.Context(), id); err != nil || what == string(journal.Done) && e.State != journal.Done || e.Action.Undo == "" {
+			if e, err := l.Entry(t.Context(), id); err != nil || what == string(journal.Done) &&
+				e.State != journal.Done || e.Action.Undo == "" {
 				t.Errorf("round %d: %s %s was acknowledged: %v, %v", round, id, what, e.State, err)
 			}
 		}
@@ -275,24 +279,32 @@ func asWriter(t *testing.T, l *Ledger, q string) {
 	ok(t, l.write(t.Context(), "test", func(tx *sql.Tx) error { _, err := tx.Exec(q); return err }))
 }
 
-func TestNewer(t *testing.T) {
-	path := filled(t)
-	db := raw(t, path)
-	exec1(t, db, "INSERT INTO migration VALUES (77, 'from the future', '')")
-	ok(t, db.Close())
-	before := read(t, path)
-	_, err := Open(t.Context(), path)
-	for _, word := range []string{path, "77", fmt.Sprint("up to ", Version()), "newer"} {
-		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), word) {
-			t.Errorf("%v: says nothing of %q", err, word)
+// TestOtherVersions refuses what another version wrote, in one sentence that says what to do, and changes nothing.
+func TestOtherVersions(t *testing.T) {
+	f := func(version int, want error, which string) {
+		t.Helper()
+		path := filled(t)
+		db := raw(t, path)
+		exec1(t, db, fmt.Sprint("UPDATE migration SET version = ", version))
+		ok(t, db.Close())
+		before := read(t, path)
+		says := fmt.Sprintf("(%s): %s version of Dyno wrote it: it has format %d, this program reads format %d only; "+
+			"use that version, or move the directory %s away"+
+			" to begin with an empty one; nothing was changed", path, which, version,
+			format.Version, filepath.Dir(path))
+		_, err := Open(t.Context(), path)
+		if !errors.Is(err, want) || err.Error() != "open ledger "+says {
+			t.Errorf("%v, want %s", err, says)
+		}
+		if _, err := Check(t.Context(), path); !errors.Is(err, want) || err.Error() != "check ledger "+says {
+			t.Errorf("%v, want %s", err, says)
+		}
+		if read(t, path) != before {
+			t.Error("the file was changed")
 		}
 	}
-	if _, err := Check(t.Context(), path); !errors.Is(err, ErrNewer) {
-		t.Error(err)
-	}
-	if read(t, path) != before {
-		t.Error("the file was changed")
-	}
+	f(format.Version-1, ErrOlder, "an older")
+	f(77, ErrNewer, "a newer")
 }
 
 func TestForeign(t *testing.T) {
@@ -317,7 +329,8 @@ func TestFull(t *testing.T) {
 	asWriter(t, l, "PRAGMA max_page_count = 1") // SQLite raises it to the size of the file
 	big := Diagnosis{ID: "d-1", At: at, Snapshot: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}
 	err := l.PutDiagnosis(t.Context(), big)
-	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "free some space") || !strings.Contains(err.Error(), path) {
+	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "free some space") ||
+		!strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
 	if _, err := l.Diagnosis(t.Context(), "d-1"); !errors.Is(err, ErrNotFound) {
@@ -386,7 +399,8 @@ func TestBusy(t *testing.T) {
 	asWriter(t, l, "PRAGMA busy_timeout = 50")
 	tx, err := pool(t, other).BeginTx(t.Context(), nil)
 	ok(t, err)
-	if err := l.PutTarget(t.Context(), Target{Name: "late"}); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "another process") {
+	if err := l.PutTarget(t.Context(), Target{Name: "late"}); !errors.Is(err, ErrBusy) ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Error(err)
 	}
 	ok(t, tx.Rollback())

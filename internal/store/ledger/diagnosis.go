@@ -22,8 +22,8 @@ type Diagnosis struct {
 	Findings []finding.Finding `json:"findings"`
 	// Facts are advice that nothing measured suffers from yet; an action may be made from them as from findings.
 	Facts []finding.Finding `json:"facts,omitempty"`
-	// Advice names the kinds of advice that were asked for with `dyno advise`. Such a diagnosis does not count for the life of findings, and
-	// is never the newest of a target.
+	// Advice names the kinds of advice that were asked for with `dyno advise`. Such a diagnosis does not count for the
+	// life of findings, and is never the newest of a target.
 	Advice []string `json:"advice,omitempty"`
 	// Server is the identity of the one that was looked at, see journal.Entry.
 	Server string `json:"server,omitzero"`
@@ -69,7 +69,8 @@ func (l *Ledger) PutDiagnosis(ctx context.Context, d Diagnosis) error {
 			return err
 		}
 		for i, f := range slices.Concat(d.Findings, d.Facts) {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO finding VALUES (?, ?, ?, ?, ?)", d.ID, i, f.ID, f.Rule, string(f.Severity)); err != nil {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO finding VALUES (?, ?, ?, ?, ?)", d.ID, i, f.ID, f.Rule,
+				string(f.Severity)); err != nil {
 				return err
 			}
 		}
@@ -84,19 +85,23 @@ func (l *Ledger) Diagnosis(ctx context.Context, id string) (Diagnosis, error) {
 
 // LastDiagnosis returns the latest diagnosis of a target with its snapshot, or ErrNotFound.
 func (l *Ledger) LastDiagnosis(ctx context.Context, target string) (Diagnosis, error) {
-	return l.diagnosis(ctx, "of "+target, "SELECT doc, snapshot FROM diagnosis WHERE target = ? ORDER BY at DESC, id DESC LIMIT 1", target)
+	return l.diagnosis(ctx, "of "+target, "SELECT doc, snapshot FROM diagnosis WHERE target = ? ORDER BY at DESC, id "+
+		"DESC LIMIT 1", target)
 }
 
-// Diagnoses returns the latest diagnoses of a target, or of all with target "", newest first and without their snapshots; all of
-// them when n is 0.
+// Diagnoses returns the latest diagnoses of a target, or of all with target "", newest first and without their
+// snapshots; all of them when n is 0.
 func (l *Ledger) Diagnoses(ctx context.Context, target string, n int) ([]Diagnosis, error) {
-	return list[Diagnosis](ctx, l, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE ?1 = '' OR target = ?1 ORDER BY at DESC, id DESC LIMIT ?2", target, limit(n))
+	return list[Diagnosis](ctx, l, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE ?1 = '' OR target = ?1 ORDER "+
+		"BY at DESC, id DESC LIMIT ?2", target, limit(n))
 }
 
-// FindFinding returns a finding as the latest diagnosis of the target that holds it tells it, and that diagnosis with its
-// snapshot; or ErrNotFound. An id names the same cause in every diagnosis, so the latest one has the figures of today.
+// FindFinding returns a finding as the latest diagnosis of the target that holds it tells it, and that diagnosis with
+// its snapshot; or ErrNotFound. An id names the same cause in every diagnosis, so the latest one has the figures of
+// today.
 func (l *Ledger) FindFinding(ctx context.Context, target, id string) (finding.Finding, Diagnosis, error) {
-	d, err := l.diagnosis(ctx, "with finding "+id, `SELECT d.doc, d.snapshot FROM finding f JOIN diagnosis d ON d.id = f.diagnosis
+	d, err := l.diagnosis(ctx, "with finding "+id,
+		`SELECT d.doc, d.snapshot FROM finding f JOIN diagnosis d ON d.id = f.diagnosis
 		WHERE f.id = ? AND d.target = ? ORDER BY d.at DESC, d.id DESC LIMIT 1`, id, target)
 	if errors.Is(err, ErrNotFound) {
 		return finding.Finding{}, d, &NotFoundError{What: "finding", ID: id}
@@ -109,19 +114,26 @@ func (l *Ledger) FindFinding(ctx context.Context, target, id string) (finding.Fi
 			return f, d, nil
 		}
 	}
-	return finding.Finding{}, d, explain("read finding "+id, l.path, fmt.Errorf("%w: diagnosis %s does not hold it", sqlitefile.ErrCorrupt, d.ID))
+	return finding.Finding{}, d, explain("read finding "+id, l.path, fmt.Errorf("%w: diagnosis %s does not hold it",
+		sqlitefile.ErrCorrupt, d.ID))
 }
 
-// DiagnosesSince returns the diagnoses of a target from a moment on, newest first and without their snapshots or advice.
+// DiagnosesSince returns the diagnoses of a target from a moment on, newest first and without their snapshots or
+// advice.
 func (l *Ledger) DiagnosesSince(ctx context.Context, target string, since time.Time) ([]Diagnosis, error) {
-	return list[Diagnosis](ctx, l, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE target = ? AND at >= ? AND NOT advice ORDER BY at DESC, id DESC", target, millis(since))
+	return list[Diagnosis](ctx, l, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE target = ? AND at >= ? AND NOT "+
+		"advice ORDER BY at DESC, id DESC", target, millis(since))
 }
 
-// NewestDiagnoses returns the id of the latest diagnosis of every target, by target; advice is none. It reads no documents.
+// NewestDiagnoses returns the id of the latest diagnosis of every target, by target; advice is none. It reads no
+// documents.
 func (l *Ledger) NewestDiagnoses(ctx context.Context) (map[string]string, error) {
 	type pair struct{ target, id string }
-	ps, err := list(ctx, l, "newest diagnoses", func(rows *sql.Rows, p *pair) error { return rows.Scan(&p.target, &p.id) },
-		"SELECT target, id FROM diagnosis d WHERE id = (SELECT id FROM diagnosis WHERE target = d.target AND NOT advice ORDER BY at DESC, id DESC LIMIT 1)")
+	ps, err := list(ctx, l, "newest diagnoses", func(rows *sql.Rows, p *pair) error {
+		return rows.Scan(&p.target, &p.id)
+	},
+		"SELECT target, id FROM diagnosis d WHERE id = (SELECT id FROM diagnosis WHERE target = d.target AND NOT "+
+			"advice ORDER BY at DESC, id DESC LIMIT 1)")
 	out := make(map[string]string, len(ps))
 	for _, p := range ps {
 		out[p.target] = p.id
@@ -129,9 +141,10 @@ func (l *Ledger) NewestDiagnoses(ctx context.Context) (map[string]string, error)
 	return out, err
 }
 
-// ForgetDiagnoses deletes the background diagnoses of a target from before a moment, but the keep newest and the keep newest that
-// incidents started. One that an entry of the journal was made from stays for good, for it is the entry's window before; so does what a
-// person asked for. Of those that stay the newest keep their snapshots, as many as have room.
+// ForgetDiagnoses deletes the background diagnoses of a target from before a moment, but the keep newest and the keep
+// newest that incidents started. One that an entry of the journal was made from stays for good, for it is the entry's
+// window before; so does what a person asked for. Of those that stay the newest keep their snapshots, as many as have
+// room.
 func (l *Ledger) ForgetDiagnoses(ctx context.Context, target string, keep int, before time.Time) error {
 	return l.forget(ctx, target, keep, before, mostSnapshots)
 }
@@ -142,7 +155,8 @@ func (l *Ledger) forget(ctx context.Context, target string, keep int, before tim
 			_, err := tx.ExecContext(ctx, `DELETE FROM diagnosis WHERE id IN (
 				SELECT id FROM diagnosis WHERE target = ?1 AND json_extract(doc, '$.background') AND json_extract(doc, '$.incident') `+incident+`
 				ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?2)
-				AND at < ?3 AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)`, target, max(0, keep), millis(before))
+				AND at < ?3 AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)`, target,
+				max(0, keep), millis(before))
 			if err != nil {
 				return err
 			}

@@ -73,7 +73,10 @@ func TestForgetDiagnoses(t *testing.T) {
 	put := func(target string, n int, background bool) {
 		t.Helper()
 		id := fmt.Sprintf("d-%s-%d", target, n)
-		err := l.PutDiagnosis(ctx, Diagnosis{ID: id, Target: target, At: at.Add(time.Duration(n) * time.Minute), Background: background, Findings: []finding.Finding{{ID: "f"}}})
+		err := l.PutDiagnosis(ctx, Diagnosis{
+			ID: id, Target: target, At: at.Add(time.Duration(n) * time.Minute),
+			Background: background, Findings: []finding.Finding{{ID: "f"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +85,8 @@ func TestForgetDiagnoses(t *testing.T) {
 		put("shop", n, n != 2) // 2 was asked for by a person
 		put("blog", n, true)
 	}
-	if err := l.PutEntry(ctx, journal.Entry{ID: "a-1", Target: "shop", Before: "d-shop-4"}); err != nil { // 4 is needed for its proof
+	if err := l.PutEntry(ctx, journal.Entry{ID: "a-1", Target: "shop", Before: "d-shop-4"}); err != nil {
+		// 4 is needed for its proof
 		t.Fatal(err)
 	}
 	for _, before := range []time.Time{at, at.Add(time.Hour)} { // all are newer than the first

@@ -14,12 +14,14 @@ type Document struct {
 	ID     string
 	Kind   string // "experiment"
 	Target string
+	About  string    // id of the action that it is about, "" for none
 	At     time.Time // when it was first stored, to the millisecond
 	JSON   []byte    // byte by byte as it was given
 }
 
-// PutDocument stores a JSON document, replacing the one of the same id.
-func (l *Ledger) PutDocument(ctx context.Context, kind, id, target string, doc []byte) error {
+// PutDocument stores a JSON document, replacing the one of the same id. about is the id of the action that it is about,
+// "" for none.
+func (l *Ledger) PutDocument(ctx context.Context, kind, id, target, about string, doc []byte) error {
 	if id == "" || kind == "" {
 		return errors.New("store document: it has no id or no kind")
 	}
@@ -27,15 +29,17 @@ func (l *Ledger) PutDocument(ctx context.Context, kind, id, target string, doc [
 		return fmt.Errorf("store %s %s: it is not JSON", kind, id)
 	}
 	return l.write(ctx, fmt.Sprintf("store %s %s", kind, id), func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO document VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
-			kind = excluded.kind, target = excluded.target, doc = excluded.doc`, id, kind, target, millis(time.Now()), string(doc))
+		_, err := tx.ExecContext(ctx, `INSERT INTO document VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+			kind = excluded.kind, target = excluded.target, about = excluded.about, doc = excluded.doc`, id, kind,
+			target, about, millis(time.Now()), string(doc))
 		return err
 	})
 }
 
 // Document returns the document of that id, or ErrNotFound.
 func (l *Ledger) Document(ctx context.Context, id string) (Document, error) {
-	ds, err := list(ctx, l, "document "+id, scanDocument, "SELECT id, kind, target, at, doc FROM document WHERE id = ?", id)
+	ds, err := list(ctx, l, "document "+id, scanDocument, "SELECT id, kind, target, about, at, doc FROM document "+
+		"WHERE id = ?", id)
 	if err != nil {
 		return Document{}, err
 	}
@@ -47,8 +51,15 @@ func (l *Ledger) Document(ctx context.Context, id string) (Document, error) {
 
 // Documents returns the latest documents of a kind, or of all with kind "", newest first; all of them when n is 0.
 func (l *Ledger) Documents(ctx context.Context, kind string, n int) ([]Document, error) {
-	return list(ctx, l, "documents", scanDocument, "SELECT id, kind, target, at, doc FROM document WHERE ?1 = '' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2",
+	return list(ctx, l, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document WHERE ?1 = "+
+		"'' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2",
 		kind, limit(n))
+}
+
+// DocumentsAbout returns all documents of a kind about an action, newest first. They are found by an index.
+func (l *Ledger) DocumentsAbout(ctx context.Context, kind, action string) ([]Document, error) {
+	return list(ctx, l, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document"+
+		" WHERE about <> '' AND about = ? AND kind = ? ORDER BY at DESC, id DESC", action, kind)
 }
 
 // Listed is a document without what it says.
@@ -67,12 +78,13 @@ func (l *Ledger) DocumentList(ctx context.Context, kind string, n int) ([]Listed
 		err := rows.Scan(&d.ID, &d.Kind, &d.Target, &at, &d.Size)
 		d.At = time.UnixMilli(at).UTC()
 		return err
-	}, "SELECT id, kind, target, at, octet_length(doc) FROM document WHERE ?1 = '' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2", kind, limit(n))
+	}, "SELECT id, kind, target, at, octet_length(doc) FROM document WHERE ?1 = '' OR kind = ?1 ORDER BY at DESC, id "+
+		"DESC LIMIT ?2", kind, limit(n))
 }
 
 func scanDocument(rows *sql.Rows, d *Document) error {
 	var at int64
-	err := rows.Scan(&d.ID, &d.Kind, &d.Target, &at, &d.JSON)
+	err := rows.Scan(&d.ID, &d.Kind, &d.Target, &d.About, &at, &d.JSON)
 	d.At = time.UnixMilli(at).UTC()
 	return err
 }

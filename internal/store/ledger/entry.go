@@ -13,8 +13,8 @@ import (
 // mostEntry is the size of the largest entry, bytes: whoever lists the journal reads them whole.
 const mostEntry = 8 << 20
 
-// PutEntry stores e, replacing the one of the same id. When it returns nil the entry is on the disk, also after a power cut:
-// only then may the first statement be sent.
+// PutEntry stores e, replacing the one of the same id. When it returns nil the entry is on the disk, also after a power
+// cut: only then may the first statement be sent.
 func (l *Ledger) PutEntry(ctx context.Context, e journal.Entry) error {
 	if e.ID == "" {
 		return errors.New("store action: it has no id")
@@ -44,5 +44,6 @@ func (l *Ledger) Entry(ctx context.Context, id string) (journal.Entry, error) {
 
 // Entries returns the latest entries for a target, or for all with target "", newest first; all of them when n is 0.
 func (l *Ledger) Entries(ctx context.Context, target string, n int) ([]journal.Entry, error) {
-	return list[journal.Entry](ctx, l, "actions", nil, "SELECT doc FROM entry WHERE ?1 = '' OR target = ?1 ORDER BY planned DESC, id DESC LIMIT ?2", target, limit(n))
+	return list[journal.Entry](ctx, l, "actions", nil, "SELECT doc FROM entry WHERE ?1 = '' OR target = ?1 ORDER BY "+
+		"planned DESC, id DESC LIMIT ?2", target, limit(n))
 }

@@ -11,6 +11,7 @@ import (
 var (
 	ErrNotFound = errors.New("not found")
 	ErrCorrupt  = sqlitefile.ErrCorrupt
+	ErrOlder    = sqlitefile.ErrOlder
 	ErrNewer    = sqlitefile.ErrNewer
 	ErrForeign  = sqlitefile.ErrForeign
 	ErrBusy     = sqlitefile.ErrBusy
@@ -33,9 +34,12 @@ func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 // Error is a failure of the file itself.
 type Error = sqlitefile.Error
 
-const corrupt = "the targets, runs, diagnoses and the journal (with the undo of every action) in it may be partly unreadable; " +
-	"the metrics are stored separately and are not affected. Nothing was changed or deleted: `dyno store check` shows what is still " +
-	"readable. To begin with an empty ledger, move this file and those of the same name with -wal and -shm aside, or restore a " +
+const corrupt = "the targets, runs, diagnoses and the journal (with the undo of every action) in it may be partly " +
+	"unreadable; " +
+	"the metrics are stored separately and are not affected. Nothing was changed or deleted: `dyno store check` " +
+	"shows what is still " +
+	"readable. To begin with an empty ledger, move this file and those of the same name with -wal and -shm aside, or " +
+	"restore a " +
 	"backup in its place"
 
 // explain turns what SQLite and the file system say into an Error with a hint. nil and an answer stay what they are.

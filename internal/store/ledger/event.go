@@ -36,7 +36,8 @@ func (l *Ledger) PutEvents(ctx context.Context, es []event.Event) error {
 			}
 			if _, err = tx.ExecContext(ctx, `INSERT INTO event VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
 				target = excluded.target, kind = excluded.kind, at = excluded.at, until = excluded.until, doc = excluded.doc`,
-				e.ID, e.Target, string(e.Kind), millis(e.At), max(millis(e.At), millis(e.Until)), string(doc)); err != nil {
+				e.ID, e.Target, string(e.Kind), millis(e.At), max(millis(e.At), millis(e.Until)),
+				string(doc)); err != nil {
 				return err
 			}
 		}
@@ -45,13 +46,17 @@ func (l *Ledger) PutEvents(ctx context.Context, es []event.Event) error {
 }
 
 // NewestEvents is Events for the newest n, of some kinds or with none of all.
-func (l *Ledger) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time, n int) ([]event.Event, error) {
+func (l *Ledger) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time,
+	n int,
+) ([]event.Event, error) {
 	only, err := json.Marshal(kinds)
 	if err != nil {
 		return nil, err
 	}
-	es, err := list[event.Event](ctx, l, "events", nil, `SELECT doc FROM event WHERE (?1 = '' OR target = ?1 OR target = '') AND until >= ?2 AND at <= ?3
-		AND (?4 = 'null' OR kind IN (SELECT value FROM json_each(?4))) ORDER BY at DESC, id DESC LIMIT ?5`, target, millis(from), lastOf(to), string(only), n)
+	es, err := list[event.Event](ctx, l, "events", nil,
+		`SELECT doc FROM event WHERE (?1 = '' OR target = ?1 OR target = '') AND until >= ?2 AND at <= ?3
+		AND (?4 = 'null' OR kind IN (SELECT value FROM json_each(?4))) ORDER BY at DESC, id DESC LIMIT ?5`, target,
+		millis(from), lastOf(to), string(only), n)
 	slices.Reverse(es)
 	return es, err
 }
@@ -64,10 +69,11 @@ func lastOf(to time.Time) int64 {
 	return to.UnixMilli()
 }
 
-// Events returns, in order of time, the events of a target that lie in or reach into the time from from to to, both included
-// and to the millisecond. With target "" it returns those of all targets; events that belong to no target are always there. A
-// zero from or to means no bound.
+// Events returns, in order of time, the events of a target that lie in or reach into the time from from to to, both
+// included and to the millisecond. With target "" it returns those of all targets; events that belong to no target are
+// always there. A zero from or to means no bound.
 func (l *Ledger) Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
-	return list[event.Event](ctx, l, "events", nil, `SELECT doc FROM event WHERE (?1 = '' OR target = ?1 OR target = '') AND until >= ?2 AND at <= ?3
+	return list[event.Event](ctx, l, "events", nil,
+		`SELECT doc FROM event WHERE (?1 = '' OR target = ?1 OR target = '') AND until >= ?2 AND at <= ?3
 		ORDER BY at, id`, target, millis(from), lastOf(to))
 }

@@ -29,7 +29,8 @@ func (x expiring) partition() string {
 // automatic are the kinds of events that Dyno makes without being asked.
 const automatic = "'ddl', 'config', 'gap', 'restart', 'down', 'locks', 'saturation', 'refused', 'login', 'replication'"
 
-// expirings are all tables that grow by themselves or with use. What an entry of the journal was made from stays with it.
+// expirings are all tables that grow by themselves or with use. What an entry of the journal was made from stays with
+// it.
 var expirings = []expiring{
 	// By kind: who changes schemas all the time does not push out when the server was down.
 	{"event", "at", "kind IN (" + automatic + ")", EventAge, 20_000, "target, kind"},
@@ -40,8 +41,8 @@ var expirings = []expiring{
 	{"entry", "planned", "TRUE", 0, 20_000, ""},
 }
 
-// Expire drops what is too old or too much, with ages counted back from now by a clock.Horizon: call it about once an hour. It
-// returns the ids of the documents that went.
+// Expire drops what is too old or too much, with ages counted back from now by a clock.Horizon: call it about once an
+// hour. It returns the ids of the documents that went.
 func (l *Ledger) Expire(ctx context.Context, now time.Time) (documents []string, err error) {
 	db, err := l.file.DB(ctx, false)
 	if err != nil || db == nil {
@@ -60,7 +61,8 @@ func (l *Ledger) Expire(ctx context.Context, now time.Time) (documents []string,
 
 func (l *Ledger) expire(ctx context.Context, end time.Time, all []expiring) (documents []string, err error) {
 	err = l.write(ctx, "expire", func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM sighting WHERE last < ?", end.Add(-EventAge).UnixMilli()); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sighting WHERE last < ?",
+			end.Add(-EventAge).UnixMilli()); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sighting WHERE (target, finding) IN (SELECT target, finding FROM
@@ -69,7 +71,8 @@ func (l *Ledger) expire(ctx context.Context, end time.Time, all []expiring) (doc
 			return err
 		}
 		for _, x := range all {
-			q := fmt.Sprintf("DELETE FROM %s WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER (%s ORDER BY %s DESC, id DESC) AS n FROM %[1]s WHERE %[4]s) WHERE n > ?1)"+
+			q := fmt.Sprintf("DELETE FROM %s WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER (%s ORDER BY "+
+				"%s DESC, id DESC) AS n FROM %[1]s WHERE %[4]s) WHERE n > ?1)"+
 				" OR (%[4]s AND ?2 > 0 AND %[3]s < ?3) RETURNING id", x.table, x.partition(), x.at, x.where)
 			rows, err := tx.QueryContext(ctx, q, x.newest, int64(x.age), end.Add(-x.age).UnixMilli())
 			if err != nil {

@@ -23,12 +23,15 @@ func TestExpire(t *testing.T) {
 	}
 	var es []event.Event
 	for i := range 10 {
-		es = append(es, event.Event{At: at.Add(time.Duration(i) * time.Hour), Target: "shop", Kind: event.DDL, Text: fmt.Sprint(i)})
+		es = append(es, event.Event{
+			At: at.Add(time.Duration(i) * time.Hour), Target: "shop",
+			Kind: event.DDL, Text: fmt.Sprint(i),
+		})
 	}
 	es = append(es, event.Event{At: at.Add(-time.Hour), Target: "shop", Kind: event.Annotation, Text: "a person's"})
 	ok(t, l.PutEvents(ctx, es))
 	for i := range 5 {
-		ok(t, l.PutDocument(ctx, "experiment", fmt.Sprintf("x-%d", i), "shop", []byte("{}")))
+		ok(t, l.PutDocument(ctx, "experiment", fmt.Sprintf("x-%d", i), "shop", "", []byte("{}")))
 	}
 	left := func(want int) {
 		t.Helper()
@@ -102,9 +105,15 @@ func TestExpireOfTwoTargets(t *testing.T) {
 	l, err := Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
 	ok(t, err)
 	defer l.Close()
-	es := []event.Event{{At: at, Target: "quiet", Kind: event.Down, Text: "down"}, {At: at, Target: "loud", Kind: event.Down, Text: "down"}}
+	es := []event.Event{
+		{At: at, Target: "quiet", Kind: event.Down, Text: "down"},
+		{At: at, Target: "loud", Kind: event.Down, Text: "down"},
+	}
 	for i := range 10 {
-		es = append(es, event.Event{At: at.Add(time.Duration(i+1) * time.Hour), Target: "loud", Kind: event.DDL, Text: fmt.Sprint(i)})
+		es = append(es, event.Event{
+			At: at.Add(time.Duration(i+1) * time.Hour), Target: "loud",
+			Kind: event.DDL, Text: fmt.Sprint(i),
+		})
 	}
 	ok(t, l.PutEvents(ctx, es))
 	few := expirings[0]

@@ -24,9 +24,9 @@ var epoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 // alphabet is Crockford's base 32 in lower case: in order of ASCII, without i, l, o and u.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// NewID returns an id such as "a-1kq3f9", short enough to type. Ids of one ledger are unique, whatever processes use it, and
-// their order is that of their making: the six characters count the seconds since 2025, an id made within the same second takes
-// the next free one.
+// NewID returns an id such as "a-1kq3f9", short enough to type. Ids of one ledger are unique, whatever processes use
+// it, and their order is that of their making: the six characters count the seconds since 2025, an id made within the
+// same second takes the next free one.
 func (l *Ledger) NewID(ctx context.Context, k Kind) (string, error) {
 	var id string
 	err := l.write(ctx, "make an id", func(tx *sql.Tx) (err error) {
@@ -38,7 +38,8 @@ func (l *Ledger) NewID(ctx context.Context, k Kind) (string, error) {
 
 func newID(ctx context.Context, tx *sql.Tx, k Kind, now time.Time) (string, error) {
 	var n int64
-	err := tx.QueryRowContext(ctx, "UPDATE serial SET last = max(last + 1, ?) WHERE only = 1 RETURNING last", int64(now.Sub(epoch)/time.Second)).Scan(&n)
+	err := tx.QueryRowContext(ctx, "UPDATE serial SET last = max(last + 1, ?) WHERE only = 1 RETURNING last",
+		int64(now.Sub(epoch)/time.Second)).Scan(&n)
 	if err != nil {
 		return "", err
 	}

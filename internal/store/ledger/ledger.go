@@ -34,9 +34,9 @@ type Ledger struct {
 	end  clock.Horizon // of Expire: what ages are counted back from
 }
 
-// Open opens the ledger at path. When there is no file it succeeds, reads find nothing and the first write creates the file
-// (mode 0600) and its directory (0700): a command that only looks leaves no trace. Errors: ErrCorrupt, ErrNewer, ErrForeign,
-// ErrBusy, ErrDenied.
+// Open opens the ledger at path. When there is no file it succeeds, reads find nothing and the first write creates the
+// file (mode 0600) and its directory (0700): a command that only looks leaves no trace. Errors: ErrCorrupt, ErrNewer,
+// ErrForeign, ErrBusy, ErrDenied.
 func Open(ctx context.Context, path string) (*Ledger, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -82,7 +82,9 @@ func one[T any](ctx context.Context, l *Ledger, what, id, query string, args ...
 }
 
 // list returns the values that a query for documents finds; scan may be nil when the query selects the document alone.
-func list[T any](ctx context.Context, l *Ledger, what string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, l *Ledger, what string, scan func(*sql.Rows, *T) error, query string,
+	args ...any,
+) ([]T, error) {
 	op := "read " + what
 	db, err := l.file.DB(ctx, false)
 	if err != nil || db == nil {

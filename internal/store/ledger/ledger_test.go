@@ -58,14 +58,15 @@ func ok(t *testing.T, errs ...error) {
 // same compares what was read with what was written.
 func same[T any](t *testing.T, want, got T, err error) {
 	t.Helper()
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(known.Value[float64]{}, known.Value[uint64]{}), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b *hist.Histogram) bool {
-		if a == nil || b == nil {
-			return a == b
-		}
-		x, _ := a.MarshalJSON()
-		y, _ := b.MarshalJSON()
-		return string(x) == string(y)
-	})); err != nil || d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(known.Value[float64]{}, known.Value[uint64]{}),
+		cmpopts.EquateEmpty(), cmp.Comparer(func(a, b *hist.Histogram) bool {
+			if a == nil || b == nil {
+				return a == b
+			}
+			x, _ := a.MarshalJSON()
+			y, _ := b.MarshalJSON()
+			return string(x) == string(y)
+		})); err != nil || d != "" {
 		t.Errorf("%v %s", err, d)
 	}
 }
@@ -76,24 +77,38 @@ func aRun(id string) run.Run {
 		h.Record(time.Duration(i) * time.Millisecond)
 	}
 	return run.Run{
-		ID: id, Target: "shop", Workload: "oltp_point_select", Options: map[string]string{"tables": "4", "mysql-user": "sb"}, Started: at, Elapsed: time.Minute,
+		ID: id, Target: "shop", Workload: "oltp_point_select", Options: map[string]string{
+			"tables":     "4",
+			"mysql-user": "sb",
+		}, Started: at, Elapsed: time.Minute,
 		State: run.Done, Warnings: []string{"rand-type special"},
-		Total: run.Tick{At: at, Length: time.Minute, Threads: 8, Errors: map[string]uint64{"1213": 3}, ClientCPU: time.Second, Ops: []run.Op{{Name: "read", Reads: 1000, Latency: h}}},
+		Total: run.Tick{
+			At: at, Length: time.Minute, Threads: 8, Errors: map[string]uint64{"1213": 3},
+			ClientCPU: time.Second, Ops: []run.Op{{Name: "read", Reads: 1000, Latency: h}},
+		},
 	}
 }
 
 func aFinding(id string) finding.Finding {
 	ref := schema.Ref{Schema: "shop", Table: "orders"}
 	return finding.Finding{
-		ID: id, Rule: "missing-index", Severity: finding.Critical, Confidence: finding.Certain, Title: "4.2M rows examined per row sent — \"×\"", Cause: "why",
-		Evidence:   []finding.Evidence{{What: "rows", Value: known.Of(0.0), Unit: "rows", Source: "digest", Text: "it reads all"}, {What: "only text", Text: "x"}},
-		Suggestion: "add it", Share: 0.92, Action: &finding.Action{Kind: finding.AddIndex, Table: ref, SQL: "ALTER TABLE `shop`.`orders` ADD KEY", Undo: "ALTER TABLE DROP KEY"},
+		ID: id, Rule: "missing-index", Severity: finding.Critical, Confidence: finding.Certain,
+		Title: "4.2M rows examined per row sent — \"×\"", Cause: "why",
+		Evidence: []finding.Evidence{{
+			What: "rows", Value: known.Of(0.0), Unit: "rows", Source: "digest",
+			Text: "it reads all",
+		}, {What: "only text", Text: "x"}},
+		Suggestion: "add it", Share: 0.92, Action: &finding.Action{
+			Kind: finding.AddIndex, Table: ref,
+			SQL: "ALTER TABLE `shop`.`orders` ADD KEY", Undo: "ALTER TABLE DROP KEY",
+		},
 	}
 }
 
 func anEntry(id string) journal.Entry {
 	return journal.Entry{
-		ID: id, Target: "shop", URL: "mysql://dba@db1:3306/shop", Server: "uuid", Finding: "missing-index-00000000", Action: *aFinding("").Action, State: journal.Planned,
+		ID: id, Target: "shop", URL: "mysql://dba@db1:3306/shop", Server: "uuid", Finding: "missing-index-00000000",
+		Action: *aFinding("").Action, State: journal.Planned,
 		Planned: at, Notes: []journal.Note{{At: at, Text: "waits for a lock"}},
 	}
 }
@@ -102,17 +117,31 @@ func TestRoundTrips(t *testing.T) {
 	path := file(t)
 	l, ctx := mustOpen(t, path), t.Context()
 
-	tg := Target{Name: "shop", URL: "mysql://dba@db1:3306/shop?tls=verify-full", Defaults: "/etc/my.cnf", PasswordEnv: "SHOP_PASSWORD"}
-	ok(t, l.PutTarget(ctx, Target{Name: "zoo", URL: "unix:///run/mysqld.sock?user=root"}), l.PutTarget(ctx, Target{Name: "shop", URL: "mysql://old"}), l.PutTarget(ctx, tg))
+	tg := Target{
+		Name: "shop", URL: "mysql://dba@db1:3306/shop?tls=verify-full", Defaults: "/etc/my.cnf",
+		PasswordEnv: "SHOP_PASSWORD",
+	}
+	ok(t, l.PutTarget(ctx, Target{Name: "zoo", URL: "unix:///run/mysqld.sock?user=root"}),
+		l.PutTarget(ctx, Target{Name: "shop", URL: "mysql://old"}), l.PutTarget(ctx, tg))
 	r1, r2 := aRun("r-1"), aRun("r-2")
 	r2.Started, r2.State, r2.Target = at.Add(time.Second), run.Running, "zoo"
 	ok(t, l.PutRun(ctx, r2), l.PutRun(ctx, r1))
 	r2.State = run.Failed
 	ok(t, l.PutRun(ctx, r2))
-	d1 := Diagnosis{ID: "d-1", At: at, Target: "shop", Snapshot: []byte("{ \"spaces\" :  [1, 2.50], \"n\": 18446744073709551615 }\n"), Findings: []finding.Finding{aFinding("missing-index-1"), aFinding("missing-index-2")}}
-	d2 := Diagnosis{ID: "d-2", At: at.Add(time.Hour), Target: "shop", Findings: []finding.Finding{aFinding("missing-index-2")}}
+	d1 := Diagnosis{
+		ID: "d-1", At: at, Target: "shop",
+		Snapshot: []byte("{ \"spaces\" :  [1, 2.50], \"n\": 18446744073709551615 }\n"),
+		Findings: []finding.Finding{aFinding("missing-index-1"), aFinding("missing-index-2")},
+	}
+	d2 := Diagnosis{
+		ID: "d-2", At: at.Add(time.Hour), Target: "shop",
+		Findings: []finding.Finding{aFinding("missing-index-2")},
+	}
 	d2.Findings[0].Title = "newer"
-	d3 := Diagnosis{ID: "d-3", At: at.Add(2 * time.Hour), Target: "zoo", Findings: []finding.Finding{aFinding("missing-index-1")}}
+	d3 := Diagnosis{
+		ID: "d-3", At: at.Add(2 * time.Hour), Target: "zoo",
+		Findings: []finding.Finding{aFinding("missing-index-1")},
+	}
 	ok(t, l.PutDiagnosis(ctx, d2), l.PutDiagnosis(ctx, d1), l.PutDiagnosis(ctx, d3), l.PutDiagnosis(ctx, d2))
 	e1 := anEntry("a-1")
 	e2 := anEntry("a-2")
@@ -120,8 +149,9 @@ func TestRoundTrips(t *testing.T) {
 	ok(t, l.PutEntry(ctx, e1), l.PutEntry(ctx, e2))
 	e1.State, e1.Started, e1.Ended = journal.Done, at.Add(time.Minute), at.Add(time.Hour)
 	ok(t, l.PutEntry(ctx, e1))
-	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", []byte(`{"a": 1}`)), l.PutDocument(ctx, "report", "x-2", "", []byte(` null`)))
-	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", []byte(`{"a": 2}`)))
+	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", "", []byte(`{"a": 1}`)), l.PutDocument(ctx, "report", "x-2",
+		"", "", []byte(` null`)))
+	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", "a-7", []byte(`{"a": 2}`)))
 
 	check := func() {
 		t.Helper()
@@ -160,11 +190,21 @@ func TestRoundTrips(t *testing.T) {
 		same(t, []journal.Entry{e1}, es, err)
 
 		x, err := l.Document(ctx, "x-1")
-		if err != nil || string(x.JSON) != `{"a": 2}` || x.Kind != "experiment" || x.Target != "shop" || time.Since(x.At) > time.Hour {
+		if err != nil || string(x.JSON) != `{"a": 2}` || x.Kind != "experiment" || x.Target != "shop" ||
+			time.Since(x.At) > time.Hour {
 			t.Errorf("%+v, %v", x, err)
 		}
 		xs, err := l.Documents(ctx, "experiment", 0)
 		same(t, []Document{x}, xs, err)
+		if of, err := l.DocumentsAbout(ctx, "experiment", "a-7"); err != nil || len(of) != 1 ||
+			of[0].ID != "x-1" || of[0].About != "a-7" {
+			t.Errorf("%+v, %v", of, err)
+		}
+		for _, action := range []string{"", "a-8"} {
+			if of, err := l.DocumentsAbout(ctx, "experiment", action); err != nil || len(of) > 0 {
+				t.Errorf("%+v, %v", of, err)
+			}
+		}
 		heads, err := l.DocumentList(ctx, "experiment", 0)
 		same(t, []Listed{{ID: x.ID, Kind: x.Kind, Target: x.Target, At: x.At, Size: int64(len(x.JSON))}}, heads, err)
 		if heads, err := l.DocumentList(ctx, "", 1); err != nil || len(heads) != 1 {
@@ -193,7 +233,7 @@ func TestRoundTrips(t *testing.T) {
 	ok(t, l.RemoveTarget(ctx, "zoo"))
 	all, err := l.Targets(ctx)
 	same(t, []string{"shop"}, names(all, func(x Target) string { return x.Name }), err)
-	if r, err := l.Check(ctx); err != nil || !r.OK() || r.Version != Version() {
+	if r, err := l.Check(ctx); err != nil || !r.OK() || r.Version != format.Version {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -327,9 +367,9 @@ func TestRefused(t *testing.T) {
 	bad(l.PutEntry(ctx, journal.Entry{}))
 	bad(l.PutDiagnosis(ctx, Diagnosis{}))
 	bad(l.PutDiagnosis(ctx, Diagnosis{ID: "d-1", Snapshot: []byte("{")}))
-	bad(l.PutDocument(ctx, "", "x-1", "", []byte("{}")))
-	bad(l.PutDocument(ctx, "k", "", "", []byte("{}")))
-	bad(l.PutDocument(ctx, "k", "x-1", "", []byte("{")))
+	bad(l.PutDocument(ctx, "", "x-1", "", "", []byte("{}")))
+	bad(l.PutDocument(ctx, "k", "", "", "", []byte("{}")))
+	bad(l.PutDocument(ctx, "k", "x-1", "", "", []byte("{")))
 	ok(t, l.Close())
 	for _, suffix := range []string{"", "-wal"} {
 		if b, _ := os.ReadFile(path + suffix); strings.Contains(string(b), word) {
@@ -502,7 +542,10 @@ func TestNewestEvents(t *testing.T) {
 	var es []event.Event
 	for i := range 30 {
 		kind := []event.Kind{event.DDL, event.Config, event.Gap}[i%3]
-		es = append(es, event.Event{ID: fmt.Sprintf("e-%02d", i), Target: []string{"a", "b"}[i%2], Kind: kind, At: at.Add(time.Duration(i) * time.Second), Text: "x"})
+		es = append(es, event.Event{
+			ID: fmt.Sprintf("e-%02d", i), Target: []string{"a", "b"}[i%2], Kind: kind,
+			At: at.Add(time.Duration(i) * time.Second), Text: "x",
+		})
 	}
 	ok(t, l.PutEvents(t.Context(), es))
 	f := func(target string, kinds []string, to time.Time, n int, want ...string) {

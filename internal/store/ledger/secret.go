@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// withoutPassword refuses a URL that carries a password: the ledger is no place for one, and who put it there must learn of it.
-// The error does not repeat the URL.
+// withoutPassword refuses a URL that carries a password: the ledger is no place for one, and who put it there must
+// learn of it. The error does not repeat the URL.
 func withoutPassword(what, raw string) error {
 	if raw == "" {
 		return nil
 	}
 	u, err := url.Parse(raw)
 	if err != nil { // url.Error would repeat it
-		return fmt.Errorf("%s: %w: its URL does not parse, so whether it contains a password is unknown", what, ErrSecret)
+		return fmt.Errorf("%s: %w: its URL does not parse, so whether it contains a password is unknown", what,
+			ErrSecret)
 	}
 	if _, has := u.User.Password(); has {
 		return fmt.Errorf("%s: %w in its URL", what, ErrSecret)

@@ -46,7 +46,8 @@ func see(ctx context.Context, tx *sql.Tx, d Diagnosis) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO sighting VALUES (?, ?, ?, ?4, ?4, ?) ON CONFLICT (target, finding) DO UPDATE SET
+		if _, err := tx.ExecContext(ctx,
+			`INSERT INTO sighting VALUES (?, ?, ?, ?4, ?4, ?) ON CONFLICT (target, finding) DO UPDATE SET
 			first = iif(server IN (excluded.server, '') OR excluded.server = '', min(first, excluded.first), excluded.first),
 			doc = iif(excluded.last >= last, excluded.doc, doc), last = max(last, excluded.last),
 			server = iif(excluded.server = '', server, excluded.server)`,
@@ -93,14 +94,16 @@ func (l *Ledger) Ignore(ctx context.Context, i Ignored) error {
 			_, err := tx.ExecContext(ctx, "DELETE FROM ignored WHERE target = ? AND finding = ?", i.Target, i.Finding)
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO ignored VALUES (?, ?, ?) ON CONFLICT (target, finding) DO UPDATE SET doc = excluded.doc", i.Target, i.Finding, string(doc))
+		_, err := tx.ExecContext(ctx, "INSERT INTO ignored VALUES (?, ?, ?) ON CONFLICT (target, finding) DO UPDATE "+
+			"SET doc = excluded.doc", i.Target, i.Finding, string(doc))
 		return err
 	})
 }
 
 // Ignored returns which findings of a target, or of all with target "", are ignored at a moment.
 func (l *Ledger) Ignored(ctx context.Context, target string, at time.Time) ([]Ignored, error) {
-	all, err := list[Ignored](ctx, l, "ignored findings", nil, "SELECT doc FROM ignored WHERE ?1 = '' OR target = ?1", target)
+	all, err := list[Ignored](ctx, l, "ignored findings", nil, "SELECT doc FROM ignored WHERE ?1 = '' OR target = ?1",
+		target)
 	var now []Ignored
 	for _, i := range all {
 		if i.Until.After(at) {

@@ -19,7 +19,10 @@ func TestSightings(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0).UTC()
 	put := func(id string, minute int, server string, advice []string, fs ...finding.Finding) {
 		t.Helper()
-		d := Diagnosis{ID: id, Target: "shop", At: start.Add(time.Duration(minute) * time.Minute), Server: server, Advice: advice, Findings: fs}
+		d := Diagnosis{
+			ID: id, Target: "shop", At: start.Add(time.Duration(minute) * time.Minute), Server: server,
+			Advice: advice, Findings: fs,
+		}
 		if err := l.PutDiagnosis(ctx, d); err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +34,8 @@ func TestSightings(t *testing.T) {
 			t.Fatalf("%+v %v", all, err)
 		}
 		s := all[0]
-		if !s.First.Equal(start.Add(time.Duration(first)*time.Minute)) || !s.Last.Equal(start.Add(time.Duration(last)*time.Minute)) || s.Title != title || s.Diagnosis != diagnosis {
+		if !s.First.Equal(start.Add(time.Duration(first)*time.Minute)) ||
+			!s.Last.Equal(start.Add(time.Duration(last)*time.Minute)) || s.Title != title || s.Diagnosis != diagnosis {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -48,7 +52,8 @@ func TestSightings(t *testing.T) {
 	if err != nil || err2 != nil || newest["shop"] != "d-3" || len(since) != 2 || since[0].ID != "d-3" {
 		t.Errorf("newest %v of %+v, %v %v", newest, since, err, err2)
 	}
-	if found, d, err := l.FindFinding(ctx, "shop", "sync"); err != nil || d.ID != "d-4" || found.Severity != finding.Info {
+	if found, d, err := l.FindFinding(ctx, "shop", "sync"); err != nil || d.ID != "d-4" ||
+		found.Severity != finding.Info {
 		t.Errorf("%+v %v: advice can be applied", found, err)
 	}
 	put("d-5", 50, "s2", nil, x("another server"))

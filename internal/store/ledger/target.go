@@ -22,20 +22,22 @@ func (l *Ledger) PutTarget(ctx context.Context, t Target) error {
 		return err
 	}
 	return l.write(ctx, "store target "+t.Name, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO target VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET doc = excluded.doc", t.Name, string(doc))
+		_, err := tx.ExecContext(ctx, "INSERT INTO target VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET doc = "+
+			"excluded.doc", t.Name, string(doc))
 		return err
 	})
 }
 
-// AddTarget stores t where none of its name is stored, and returns the one that is there then. A URL with a password is refused with
-// ErrSecret.
+// AddTarget stores t where none of its name is stored, and returns the one that is there then. A URL with a password is
+// refused with ErrSecret.
 func (l *Ledger) AddTarget(ctx context.Context, t Target) (there Target, err error) {
 	doc, err := t.document()
 	if err != nil {
 		return t, err
 	}
 	err = l.write(ctx, "store target "+t.Name, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO target VALUES (?, ?) ON CONFLICT (name) DO NOTHING", t.Name, string(doc)); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO target VALUES (?, ?) ON CONFLICT (name) DO NOTHING", t.Name,
+			string(doc)); err != nil {
 			return err
 		}
 		var kept []byte

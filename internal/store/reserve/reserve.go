@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -24,7 +25,8 @@ func Parse(s string) (r Reserve, err error) {
 	if p, ok := strings.CutSuffix(strings.TrimSpace(s), "%"); ok {
 		r.Percent, err = strconv.ParseFloat(p, 64)
 		if err != nil || r.Percent < 0 || r.Percent > 90 {
-			return r, fmt.Errorf("parse reserve %q: write a size such as 2G, or a part of the file system from 0%% to 90%%", s)
+			return r, fmt.Errorf("parse reserve %q: write a size such as 2G, or a part of the file system from 0%% "+
+				"to 90%%", s)
 		}
 	} else {
 		n, err := unit.ParseSize(s)
@@ -58,24 +60,25 @@ type Room struct {
 
 // Room returns the space where dir is. What cannot be looked at is not ok.
 func (r Reserve) Room(dir string) (Room, bool) {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
+	free, all, err := platform.Space(dir)
+	if err != nil {
 		return Room{}, false
 	}
-	bytes := func(blocks uint64) int64 { return int64(min(blocks, 1<<40)) * int64(st.Bsize) } //nolint:unconvert // narrower on some systems
-	total := bytes(st.Blocks)
-	return Room{Total: total, Free: bytes(uint64(st.Bavail)), Need: r.Of(total)}, true //nolint:unconvert // signed on some systems
+	bytes := func(n uint64) int64 { return int64(min(n, 1<<62)) }
+	total := bytes(all)
+	return Room{Total: total, Free: bytes(free), Need: r.Of(total)}, true
 }
 
-// Check returns an error that is syscall.ENOSPC when less than the reserve, and more bytes besides, is free where dir is. What cannot
-// be looked at is no error: writing will tell.
+// Check returns an error that is syscall.ENOSPC when less than the reserve, and more bytes besides, is free where dir
+// is. What cannot be looked at is no error: writing will tell.
 func (r Reserve) Check(dir string, more int64) error {
 	room, ok := r.Room(dir)
 	total, left, need := room.Total, room.Free, room.Need
 	if !ok || left >= need+more {
 		return nil
 	}
-	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, to leave space to other programs. Fix: free some space, "+
+	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, to leave space to "+
+		"other programs. Fix: free some space, "+
 		"or leave them less with dyno serve --reserve=SIZE",
 		syscall.ENOSPC, unit.Bytes(float64(left)), unit.Bytes(float64(total)), unit.Bytes(float64(need+more)))
 }

@@ -20,10 +20,13 @@ import (
 
 // A clock that was wrong must neither stop the storing of what comes nor expire what was stored:
 //
-//   - A sample of the future is refused (AheadError). So none that one target's reading bears can stop the others, whose samples the
+//   - A sample of the future is refused (AheadError). So none that one target's reading bears can stop the others,
+//     whose samples the
 //     database would refuse once they are a quarter of an hour behind the newest of all.
-//   - When the clock is set back all the same, and what is stored lies ahead of it, the part that does is moved aside, as blocks, into
-//     a folder of the store, and writing goes on. It comes back by itself once the clock has passed it and nothing else was stored
+//   - When the clock is set back all the same, and what is stored lies ahead of it, the part that does is moved aside,
+//     as blocks, into
+//     a folder of the store, and writing goes on. It comes back by itself once the clock has passed it and nothing else
+//     was stored
 //     for its time: that is how it is when the clock was wrong now, not then.
 //   - Ages are counted back from the newest sample or from now, whichever is earlier, by a clock.Horizon.
 const (
@@ -31,7 +34,8 @@ const (
 	aheadLimit = time.Minute
 	// asideDir is the folder for what was moved aside, in one folder each time, named after the clock then.
 	asideDir = "aside"
-	// asideMargin is how far behind the clock the part that stays ends: targets are read at the same second, not at the same moment.
+	// asideMargin is how far behind the clock the part that stays ends: targets are read at the same second, not at the
+	// same moment.
 	asideMargin = 10 * time.Second
 )
 
@@ -44,7 +48,8 @@ type AheadError struct {
 }
 
 func (e *AheadError) Error() string {
-	return fmt.Sprintf("write to series store: %d samples left out because they are in the future, the first %s at %s, %v ahead: is the clock right?",
+	return fmt.Sprintf("write to series store: %d samples left out because they are in the future, the first %s at "+
+		"%s, %v ahead: is the clock right?",
 		e.Samples, e.Name, e.At.UTC().Format(time.RFC3339), e.At.Sub(e.Now).Round(time.Second))
 }
 
@@ -58,7 +63,8 @@ func (e *AheadError) add(name string, at int64, now time.Time) {
 // present makes sure that nothing stored is of the future, and returns the time.
 func (s *Store) present() (time.Time, error) {
 	now := s.options.now()
-	if newest(s.db) <= now.Add(aheadLimit).UnixMilli() || now.Before(clock.Earliest) { // a clock that says 1970 is wrong, not what is stored
+	if newest(s.db) <= now.Add(aheadLimit).UnixMilli() || now.Before(clock.Earliest) {
+		// a clock that says 1970 is wrong, not what is stored
 		return now, nil
 	}
 	if s.room.broken || time.Since(s.room.tried) < reopenPause {
@@ -99,8 +105,10 @@ func (s *Store) setAside(now time.Time) error {
 	if err != nil {
 		return failed("move what is ahead of the clock aside in", s.dir, err)
 	}
-	s.log.note(fmt.Sprintf("what is stored was ahead of the clock: at %s UTC the part from then up to %s UTC was moved to %s. It comes back "+
-		"when the clock has passed it and nothing else is stored for that time", now.UTC().Format(time.DateTime), last.Format(time.DateTime), rel(s.dir, to)))
+	s.log.note(fmt.Sprintf("what is stored was ahead of the clock: at %s UTC the part from then up to %s UTC was "+
+		"moved to %s. It comes back "+
+		"when the clock has passed it and nothing else is stored for that time", now.UTC().Format(time.DateTime),
+		last.Format(time.DateTime), rel(s.dir, to)))
 	return nil
 }
 
@@ -142,7 +150,8 @@ func (s *Store) moveBlocks(from, to string, cut int64) error {
 	return nil
 }
 
-// split writes the two parts of a block and removes it. When it is cut off in between, the parts are found as blocks beside it.
+// split writes the two parts of a block and removes it. When it is cut off in between, the parts are found as blocks
+// beside it.
 func (s *Store) split(path, from, to string, cut int64) (err error) {
 	c, err := tsdb.NewLeveledCompactor(context.Background(), nil, slog.New(s.log), []int64{unitMS}, nil, nil)
 	if err != nil {
@@ -163,8 +172,8 @@ func (s *Store) split(path, from, to string, cut int64) (err error) {
 	return os.RemoveAll(path)
 }
 
-// bringBack takes back what was moved aside and is of the past again, where nothing else was stored meanwhile, and drops what has
-// become too old.
+// bringBack takes back what was moved aside and is of the past again, where nothing else was stored meanwhile, and
+// drops what has become too old.
 func (s *Store) bringBack() error {
 	parts, err := filepath.Glob(filepath.Join(s.dir, asideDir, "*"))
 	if err != nil || len(parts) == 0 {
@@ -192,7 +201,8 @@ func (s *Store) bringBack() error {
 				case *m.MaxTime < now-l.keep.Milliseconds():
 					errs = append(errs, os.RemoveAll(path))
 				case *m.MaxTime <= now && unused(l.db, *m.MinTime, *m.MaxTime):
-					errs = append(errs, os.Rename(path, filepath.Join(s.dir, l.dir, filepath.Base(path)))) // it is read within a minute
+					// it is read within a minute
+					errs = append(errs, os.Rename(path, filepath.Join(s.dir, l.dir, filepath.Base(path))))
 				}
 			})
 			_ = os.Remove(dir) // when it is empty
@@ -201,16 +211,20 @@ func (s *Store) bringBack() error {
 	return errors.Join(errs...)
 }
 
-// unused reports whether a database has nothing of a time, and what it has in its log comes after it: samples before its newest
-// block would be left out of that when it is opened.
+// unused reports whether a database has nothing of a time, and what it has in its log comes after it: samples before
+// its newest block would be left out of that when it is opened.
 func unused(db *tsdb.DB, from, to int64) bool {
 	if h := db.Head(); h.NumSeries() > 0 && h.MaxTime() >= h.MinTime() && h.MinTime() < to {
 		return false
 	}
-	return !slices.ContainsFunc(db.Blocks(), func(b *tsdb.Block) bool { m := b.Meta(); return m.MinTime < to && m.MaxTime > from })
+	return !slices.ContainsFunc(db.Blocks(), func(b *tsdb.Block) bool {
+		m := b.Meta()
+		return m.MinTime < to && m.MaxTime > from
+	})
 }
 
-// expiry tells which blocks of a database are to go: what is older than age, in nanoseconds, then what is more than its size.
+// expiry tells which blocks of a database are to go: what is older than age, in nanoseconds, then what is more than its
+// size.
 func (s *Store) expiry(age *atomic.Int64, h *clock.Horizon, db *atomic.Pointer[tsdb.DB]) tsdb.BlocksToDeleteFunc {
 	return func(blocks []*tsdb.Block) map[ulid.ULID]struct{} {
 		gone, keep := map[ulid.ULID]struct{}{}, time.Duration(age.Load())

@@ -47,14 +47,18 @@ func TestOneReadingFromTheFuture(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	at := time.Now().Add(-time.Minute).Truncate(time.Second)
 	rounds(t, s, at, 10, "a", "b")
-	err := s.AppendRound(reading.Reading{Target: "a", At: at.Add(year), Samples: []metric.Sample{{Name: "x", Value: 1}}})
+	err := s.AppendRound(reading.Reading{
+		Target: "a", At: at.Add(year),
+		Samples: []metric.Sample{{Name: "x", Value: 1}},
+	})
 	late := s.Append([]metric.Sample{{Name: "y", At: at.Add(year).UnixMilli()}}, metric.L("target", "a"))
 	rounds(t, s, at.Add(10*time.Second), 10, "a", "b")
 	if n := points(t, s, "a", "b"); n[0] != 20 || n[1] != 20 {
 		t.Errorf("stored %v", n)
 	}
 	var ahead *AheadError
-	if !errors.As(err, &ahead) || !strings.Contains(err.Error(), "in the future") || !errors.As(late, &ahead) || ahead.Samples != 1 {
+	if !errors.As(err, &ahead) || !strings.Contains(err.Error(), "in the future") ||
+		!errors.As(late, &ahead) || ahead.Samples != 1 {
 		t.Errorf("%v, %v", err, late)
 	}
 }
@@ -86,8 +90,8 @@ func counts(t *testing.T, s *Store, want int) {
 	}
 }
 
-// TestClockAheadAndSetRight stores rounds while the clock is a year ahead, in blocks, too, and goes on when it has been set right: the
-// future is aside, the past is as it was, and a second time it is the same.
+// TestClockAheadAndSetRight stores rounds while the clock is a year ahead, in blocks, too, and goes on when it has been
+// set right: the future is aside, the past is as it was, and a second time it is the same.
 func TestClockAheadAndSetRight(t *testing.T) {
 	dir := t.TempDir()
 	begin := time.UnixMilli(t0)
@@ -181,7 +185,10 @@ func TestDeadClock(t *testing.T) {
 	now.set(time.Unix(100, 0))
 	s = timed(t, dir, now, Options{})
 	var late *OutOfOrderError
-	if err := s.AppendRound(reading.Reading{Target: "a", At: now.time(), Samples: []metric.Sample{{Name: "x"}}}); !errors.As(err, &late) {
+	if err := s.AppendRound(reading.Reading{
+		Target: "a", At: now.time(),
+		Samples: []metric.Sample{{Name: "x"}},
+	}); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}
 	now.set(time.Now().Add(10 * time.Second))

@@ -10,7 +10,8 @@ import (
 // weight is how many series there are, and the bytes of their names and labels.
 type weight struct{ n, text int }
 
-// alive counts the series of each target in the head of the database, which calls it for each that begins or is forgotten.
+// alive counts the series of each target in the head of the database, which calls it for each that begins or is
+// forgotten.
 type alive struct {
 	mu sync.Mutex
 	of map[string]weight

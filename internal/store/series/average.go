@@ -8,8 +8,8 @@ import (
 
 const avgFunc = "avg_over_time"
 
-// averaged is a series of which only the means of its minutes are told, each at the end of its minute, as the level of minutes
-// does it. Stale markers are left out: they do not count in a mean.
+// averaged is a series of which only the means of its minutes are told, each at the end of its minute, as the level of
+// minutes does it. Stale markers are left out: they do not count in a mean.
 type averaged struct{ storage.Series }
 
 // Iterator is part of storage.Series.

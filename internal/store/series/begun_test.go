@@ -13,13 +13,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 )
 
-// TestNewSeriesOfOneTarget: a server that invents names fills neither the store nor its memory, keeps the series that it had, and costs
-// other targets nothing.
+// TestNewSeriesOfOneTarget: a server that invents names fills neither the store nor its memory, keeps the series that
+// it had, and costs other targets nothing.
 func TestNewSeriesOfOneTarget(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	round := func(target string, at int64, samples ...metric.Sample) {
 		t.Helper()
-		r := reading.Reading{Target: target, At: time.UnixMilli(at), Samples: samples, Parts: []reading.Part{{Source: "status", Samples: len(samples)}}}
+		r := reading.Reading{
+			Target: target, At: time.UnixMilli(at), Samples: samples,
+			Parts: []reading.Part{{Source: "status", Samples: len(samples)}},
+		}
 		if err := s.AppendRound(r); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +49,8 @@ func TestNewSeriesOfOneTarget(t *testing.T) {
 	round("hostile", at, known, metric.Sample{Name: "more"})
 	sample := metric.Sample{Name: "appended", At: at, Value: 1}
 	for _, target := range []string{"hostile", "other"} {
-		if err := s.Append([]metric.Sample{sample, {Name: "known_too", At: at}}, metric.L("target", target)); err != nil {
+		if err := s.Append([]metric.Sample{sample, {Name: "known_too", At: at}},
+			metric.L("target", target)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -80,8 +84,8 @@ func TestNewSeriesOfOneTarget(t *testing.T) {
 	}
 }
 
-// TestSeriesOfOneTargetInAll: whoever keeps its series going, or gives them long labels, fills the memory of all however few
-// it begins in an hour.
+// TestSeriesOfOneTargetInAll: whoever keeps its series going, or gives them long labels, fills the memory of all
+// however few it begins in an hour.
 func TestSeriesOfOneTargetInAll(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	write := func(target string, at int64, ms ...metric.Sample) {
@@ -92,7 +96,8 @@ func TestSeriesOfOneTargetInAll(t *testing.T) {
 	}
 	long := func(target string, n int) (ms []metric.Sample) {
 		for i := range n {
-			ms = append(ms, metric.Sample{Name: "long", Labels: metric.L("a", fmt.Sprint(i, strings.Repeat("x", 4000)), "b", strings.Repeat(target, 4000)), Value: 1})
+			ms = append(ms, metric.Sample{Name: "long", Labels: metric.L("a", fmt.Sprint(i, strings.Repeat("x", 4000)),
+				"b", strings.Repeat(target, 4000)), Value: 1})
 		}
 		return ms
 	}

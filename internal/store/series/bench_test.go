@@ -17,11 +17,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 )
 
-// The benchmarks fill a store with a server of 1500 series, one reading a second, and measure what it costs to keep and to read.
-// They take minutes: DYNO_BENCH_SERIES_HOURS says how much is written, else they are skipped.
+// The benchmarks fill a store with a server of 1500 series, one reading a second, and measure what it costs to keep and
+// to read. They take minutes: DYNO_BENCH_SERIES_HOURS says how much is written, else they are skipped.
 
-// mix makes readings of a server: of 1500 series 1 - busy stand still, and of the others two thirds are counters. idle ones move
-// once in a while.
+// mix makes readings of a server: of 1500 series 1 - busy stand still, and of the others two thirds are counters. idle
+// ones move once in a while.
 type mix struct {
 	rnd     *rand.Rand
 	samples []metric.Sample
@@ -36,7 +36,10 @@ func newMix(busy float64) *mix {
 		if i%3 == 0 {
 			kind = metric.Gauge
 		}
-		m.samples = append(m.samples, metric.Sample{Name: fmt.Sprintf("mysql_global_status_%03d", i/3), Labels: metric.L("i", strconv.Itoa(i)), Kind: kind, Value: float64(m.rnd.IntN(1_000_000))})
+		m.samples = append(m.samples, metric.Sample{
+			Name:   fmt.Sprintf("mysql_global_status_%03d", i/3),
+			Labels: metric.L("i", strconv.Itoa(i)), Kind: kind, Value: float64(m.rnd.IntN(1_000_000)),
+		})
 		chance := 0.0002
 		if m.rnd.Float64() < busy {
 			chance = []float64{1, 1, 1, 0.3, 0.05}[i%5]
@@ -61,7 +64,10 @@ func (m *mix) reading(at int64) reading.Reading {
 			x.Value = float64(int64(m.speed[i] * m.rnd.Float64()))
 		}
 	}
-	return reading.Reading{Target: "shop", At: time.UnixMilli(at), Samples: m.samples, Parts: []reading.Part{{Source: "global_status", Samples: len(m.samples)}}}
+	return reading.Reading{
+		Target: "shop", At: time.UnixMilli(at), Samples: m.samples,
+		Parts: []reading.Part{{Source: "global_status", Samples: len(m.samples)}},
+	}
 }
 
 func benchHours(b *testing.B) int {
@@ -128,12 +134,14 @@ func BenchmarkStore(b *testing.B) {
 			for _, k := range s.db.Blocks() {
 				seconds += float64(k.Meta().MaxTime-k.Meta().MinTime) / 1000 * 1500
 			}
-			b.Logf("seconds: %d blocks, %.3f bytes per series and second in blocks", len(s.db.Blocks()), float64(blockBytes(dir))/seconds)
+			b.Logf("seconds: %d blocks, %.3f bytes per series and second in blocks", len(s.db.Blocks()),
+				float64(blockBytes(dir))/seconds)
 			made := 0.0
 			for _, k := range s.minutes.Blocks() {
 				made += float64(k.Meta().MaxTime-k.Meta().MinTime) / 1000 * 1500
 			}
-			b.Logf("minutes: %d blocks, %.3f bytes per series and second in blocks", len(s.minutes.Blocks()), float64(blockBytes(filepath.Join(dir, minutesDir)))/made)
+			b.Logf("minutes: %d blocks, %.3f bytes per series and second in blocks", len(s.minutes.Blocks()),
+				float64(blockBytes(filepath.Join(dir, minutesDir)))/made)
 			end = floor(end, minuteMS)
 			e := NewEngine(s, nil, Limits{})
 			f := func(name, expr string, span, step time.Duration) {
@@ -142,7 +150,8 @@ func BenchmarkStore(b *testing.B) {
 				}
 				b.Run(name, func(b *testing.B) {
 					for b.Loop() {
-						if _, err := e.QueryRange(b.Context(), expr, time.UnixMilli(end).Add(-span), time.UnixMilli(end), step, QueryOptions{}); err != nil {
+						if _, err := e.QueryRange(b.Context(), expr, time.UnixMilli(end).Add(-span),
+							time.UnixMilli(end), step, QueryOptions{}); err != nil {
 							b.Fatal(err)
 						}
 					}
@@ -159,7 +168,8 @@ func BenchmarkStore(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					set, n := q.Select(b.Context(), false, nil, labels.MustNewMatcher(labels.MatchRegexp, "i", "10[0-9]")), 0
+					set, n := q.Select(b.Context(), false, nil,
+						labels.MustNewMatcher(labels.MatchRegexp, "i", "10[0-9]")), 0
 					for set.Next() {
 						for it := set.At().Iterator(nil); it.Next() != 0; {
 							n++

@@ -32,9 +32,11 @@ type Report struct {
 	// The level of minutes, see OpenWith.
 	MinuteSamples int64     `json:"minute_samples"`
 	MinutesFrom   time.Time `json:"minutes_from,omitzero"`
-	Aside         []Span    `json:"aside,omitempty"` // what was ahead of the clock once and was moved aside, see setAside
-	Lost          []Span    `json:"lost"`            // none: the store is sound
-	Warnings      []string  `json:"warnings"`        // a record cut short by a crash, which loses at most the last append
+	// what was ahead of the clock once and was moved aside, see setAside
+	Aside []Span `json:"aside,omitempty"`
+	Lost  []Span `json:"lost"` // none: the store is sound
+	// a record cut short by a crash, which loses at most the last append
+	Warnings []string `json:"warnings"`
 }
 
 // OK reports whether nothing is lost.
@@ -42,9 +44,9 @@ func (r Report) OK() bool { return len(r.Lost) == 0 }
 
 const forever = 100 * 365 * 24 * time.Hour
 
-// Check reads every sample of the store in dir against its checksums and changes no sample; like any opening of the store it
-// drops a last record that a crash cut short. A damaged store is an answer, not an error. Errors: ErrBusy while the store is
-// open anywhere, also in this process; *VersionError.
+// Check reads every sample of the store in dir against its checksums and changes no sample; like any opening of the
+// store it drops a last record that a crash cut short. A damaged store is an answer, not an error. Errors: ErrBusy
+// while the store is open anywhere, also in this process; *VersionError.
 func Check(ctx context.Context, dir string) (Report, error) {
 	r := Report{Dir: dir}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +83,8 @@ func Check(ctx context.Context, dir string) (Report, error) {
 	defer s.Close()
 	r.Warnings = s.Warnings()
 	if last, now := time.UnixMilli(newest(s.db)).UTC(), s.options.now(); last.After(now.Add(aheadLimit)) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("what is stored goes up to %s UTC, %v ahead of the clock: when dyno serve opens it, that part is "+
+		r.Warnings = append(r.Warnings, fmt.Sprintf("what is stored goes up to %s UTC, %v ahead of the clock: when "+
+			"dyno serve opens it, that part is "+
 			"moved aside", last.Format(time.DateTime), last.Sub(now).Round(time.Second)))
 	}
 	if r.Aside, err = aside(dir); err != nil {
@@ -104,7 +107,8 @@ func Check(ctx context.Context, dir string) (Report, error) {
 	// A series lies in several blocks: count it once.
 	names, err := s.db.Querier(math.MinInt64, math.MaxInt64)
 	if err == nil {
-		set := names.Select(ctx, false, &storage.SelectHints{Start: math.MinInt64, End: math.MaxInt64, Func: "series"}, every())
+		set := names.Select(ctx, false, &storage.SelectHints{Start: math.MinInt64, End: math.MaxInt64, Func: "series"},
+			every())
 		for set.Next() {
 			r.Series++
 		}
@@ -122,7 +126,10 @@ func aside(dir string) (spans []Span, err error) {
 	for _, part := range parts {
 		err = errors.Join(err, eachBlock(part, func(path string) {
 			m, _ := readMeta(path) // without it its times are unknown
-			spans = append(spans, Span{Where: rel(dir, path), From: m.from(), To: m.to(), Cause: "ahead of the clock when it was moved"})
+			spans = append(spans, Span{
+				Where: rel(dir, path), From: m.from(), To: m.to(),
+				Cause: "ahead of the clock when it was moved",
+			})
 		}))
 	}
 	return spans, err
@@ -140,7 +147,8 @@ func (r *Report) countAll(ctx context.Context, db *tsdb.DB, dir string, each fun
 		if err != nil {
 			return err
 		}
-		return errors.Join(drain(ctx, q, []*labels.Matcher{every()}, func(t int64) { each(time.UnixMilli(t)) }), q.Close())
+		return errors.Join(drain(ctx, q, []*labels.Matcher{every()}, func(t int64) { each(time.UnixMilli(t)) }),
+			q.Close())
 	}
 	for _, b := range db.Blocks() {
 		m := b.Meta()
@@ -152,7 +160,10 @@ func (r *Report) countAll(ctx context.Context, db *tsdb.DB, dir string, each fun
 	}
 	if h := db.Head(); h.NumSeries() > 0 {
 		if err := count(h, h.MinTime(), h.MaxTime()); err != nil {
-			r.Lost = append(r.Lost, Span{Where: filepath.Join(dir, "wal"), From: time.UnixMilli(h.MinTime()), To: time.UnixMilli(h.MaxTime()), Cause: err.Error()})
+			r.Lost = append(r.Lost, Span{
+				Where: filepath.Join(dir, "wal"), From: time.UnixMilli(h.MinTime()),
+				To: time.UnixMilli(h.MaxTime()), Cause: err.Error(),
+			})
 		}
 	}
 }
@@ -200,11 +211,14 @@ func (s *Store) unreadable(ctx context.Context, db *tsdb.DB, ms []*labels.Matche
 
 func blockSpan(b *tsdb.Block, err error) Span {
 	m := b.Meta()
-	return Span{Where: m.ULID.String(), From: time.UnixMilli(m.MinTime), To: time.UnixMilli(m.MaxTime - 1), Cause: err.Error()}
+	return Span{
+		Where: m.ULID.String(), From: time.UnixMilli(m.MinTime), To: time.UnixMilli(m.MaxTime - 1),
+		Cause: err.Error(),
+	}
 }
 
-// scanBlocks opens every block. The database itself would pass over one without a description in silence. A block that a
-// sound one replaces does not count.
+// scanBlocks opens every block. The database itself would pass over one without a description in silence. A block that
+// a sound one replaces does not count.
 func scanBlocks(dir string) (spans []Span, err error) {
 	replaced := map[string]bool{}
 	err = eachBlock(dir, func(path string) {
@@ -279,7 +293,8 @@ func (r Report) Text() string {
 		return fmt.Sprintf("series %s: nothing stored yet\n", r.Dir)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "series %s: %d bytes, %d blocks, %d series, %d samples readable", r.Dir, r.Bytes, r.Blocks, r.Series, r.Samples)
+	fmt.Fprintf(&b, "series %s: %d bytes, %d blocks, %d series, %d samples readable", r.Dir, r.Bytes,
+		r.Blocks, r.Series, r.Samples)
 	if r.Samples > 0 {
 		fmt.Fprintf(&b, ", from %s to %s UTC", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime))
 	}

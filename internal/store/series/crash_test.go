@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child appends scrapes of 30 series without end, five minutes of them a second or so, and prints each that was acknowledged.
+// child appends scrapes of 30 series without end, five minutes of them a second or so, and prints each that was
+// acknowledged.
 func child(dir string) error {
 	s, err := Open(dir)
 	if err != nil {
@@ -144,7 +145,8 @@ func TestBusy(t *testing.T) {
 	f := func(err error, pid int) {
 		t.Helper()
 		var busy *BusyError
-		if !errors.Is(err, ErrBusy) || !errors.As(err, &busy) || busy.PID != pid || !strings.Contains(err.Error(), fmt.Sprintf("process %d", pid)) {
+		if !errors.Is(err, ErrBusy) || !errors.As(err, &busy) || busy.PID != pid ||
+			!strings.Contains(err.Error(), fmt.Sprintf("process %d", pid)) {
 			t.Errorf("%v, want busy by %d", err, pid)
 		}
 	}
@@ -428,7 +430,8 @@ func TestDamagedBlocks(t *testing.T) {
 			s := mustOpen(t, dir)
 			_, err := s.Select(t.Context(), "", nil, 0, math.MaxInt64)
 			var bad *CorruptError
-			if !errors.As(err, &bad) || len(bad.Spans) != 1 || bad.Spans[0].Where != block || bad.Spans[0].From.IsZero() {
+			if !errors.As(err, &bad) || len(bad.Spans) != 1 || bad.Spans[0].Where != block ||
+				bad.Spans[0].From.IsZero() {
 				t.Errorf("read: %v", err)
 			}
 			if err := s.Close(); err != nil {
@@ -474,7 +477,8 @@ func TestCheckOfNothing(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Check(t.Context(), dir); err != nil || !r.Exists || !r.OK() || r.Samples != 1 || r.Series != 1 || r.Bytes == 0 {
+	if r, err := Check(t.Context(), dir); err != nil || !r.Exists || !r.OK() || r.Samples != 1 ||
+		r.Series != 1 || r.Bytes == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// Each calls f for each series that has samples from from to to (Unix milliseconds, both included) with all of them in order of
-// time, stale markers (https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness) among them: what another store must
-// be given to hold the same. The order of the series is free. The points are valid during the call only. An error of f ends it and
-// is returned.
+// Each calls f for each series that has samples from from to to (Unix milliseconds, both included) with all of them in
+// order of time, stale markers (https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness) among them:
+// what another store must be given to hold the same. The order of the series is free. The points are valid during the
+// call only. An error of f ends it and is returned.
 func (s *Store) Each(ctx context.Context, from, to int64, f func(metric.Series) error) error {
 	q, err := s.queryable().Querier(from, to)
 	if err != nil {

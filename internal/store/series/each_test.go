@@ -43,7 +43,8 @@ func TestEachGivesWhatWasPutIn(t *testing.T) {
 		t.Error(d)
 	}
 	mine, n := errors.New("mine"), 0
-	if err := s.Each(t.Context(), lo, hi, func(metric.Series) error { n++; return mine }); !errors.Is(err, mine) || n != 1 {
+	if err := s.Each(t.Context(), lo, hi, func(metric.Series) error { n++; return mine }); !errors.Is(err, mine) ||
+		n != 1 {
 		t.Errorf("%v after %d", err, n)
 	}
 }

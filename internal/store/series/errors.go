@@ -58,7 +58,8 @@ func (s Span) String() string {
 		}
 		return t.UTC().Format("2006-01-02 15:04:05")
 	}
-	return fmt.Sprintf("%s: samples from %s to %s UTC (%s)", s.Where, at(s.From, "an unknown time"), at(s.To, "an unknown time"), s.Cause)
+	return fmt.Sprintf("%s: samples from %s to %s UTC (%s)", s.Where, at(s.From, "an unknown time"),
+		at(s.To, "an unknown time"), s.Cause)
 }
 
 // CorruptError says which spans are lost.
@@ -77,8 +78,10 @@ func (e *CorruptError) Error() string {
 	if len(lost) == 0 && e.Err != nil {
 		lost = append(lost, e.Err.Error())
 	}
-	return fmt.Sprintf("%s series store (%s): damaged, these cannot be read: %s; nothing was changed or deleted: `dyno store check` examines "+
-		"everything, and to start over, move the directory aside. The ledger is stored separately and is not affected", e.Op, e.Dir, strings.Join(lost, "; "))
+	return fmt.Sprintf("%s series store (%s): damaged, these cannot be read: %s; nothing was changed or deleted: "+
+		"`dyno store check` examines "+
+		"everything, and to start over, move the directory aside. The ledger is stored separately and is not affected",
+		e.Op, e.Dir, strings.Join(lost, "; "))
 }
 
 // Is makes errors.Is(err, ErrCorrupt) true.
@@ -103,8 +106,10 @@ func (e *OutOfOrderError) add(m *metric.Sample, newest int64) {
 }
 
 func (e *OutOfOrderError) Error() string {
-	return fmt.Sprintf("write to series store: %d samples left out because they are older than what is stored, the first %s at %s, %v late: was the clock set back?",
-		e.Samples, e.Name, time.UnixMilli(e.At).UTC().Format(time.RFC3339Nano), time.Duration(e.Newest-e.At)*time.Millisecond)
+	return fmt.Sprintf("write to series store: %d samples left out because they are older than what is stored, the "+
+		"first %s at %s, %v late: was the clock set back?",
+		e.Samples, e.Name, time.UnixMilli(e.At).UTC().Format(time.RFC3339Nano),
+		time.Duration(e.Newest-e.At)*time.Millisecond)
 }
 
 // failed is any other error, with a hint where there is one.
@@ -119,7 +124,8 @@ func failed(op, dir string, err error) error {
 	return e
 }
 
-// memo is a log handler that prints nothing and keeps the warnings and errors. It is bounded: what repeats is kept once.
+// memo is a log handler that prints nothing and keeps the warnings and errors. It is bounded: what repeats is kept
+// once.
 type memo struct {
 	mu    sync.Mutex
 	lines []string

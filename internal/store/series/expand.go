@@ -29,7 +29,8 @@ type expander struct {
 	even    bool  // outT is a mark of the run
 }
 
-// iterator is an expander as the chunkenc.Iterator it is. T is always int64: vet takes a plain Seek(int64) for a wrong io.Seeker.
+// iterator is an expander as the chunkenc.Iterator it is. T is always int64: vet takes a plain Seek(int64) for a wrong
+// io.Seeker.
 type iterator[T int64] struct{ expander }
 
 // Seek is part of chunkenc.Iterator.

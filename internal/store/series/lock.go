@@ -8,20 +8,21 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// acquire locks the directory for this process. The lock ends with the process, however it ends; the file stays and holds the
-// process id for those who come in vain. It is the file that Prometheus' own tools lock.
+// acquire locks the directory for this process. The lock ends with the process, however it ends; the file stays and
+// holds the process id for those who come in vain. It is the file that Prometheus' own tools lock.
 func acquire(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, failed("lock", dir, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := platform.Lock(f, true); err != nil {
 		b, _ := io.ReadAll(io.LimitReader(f, 32)) // without it the answer lacks the process id
 		_ = f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 			return nil, &BusyError{Dir: dir, PID: pid}
 		}

@@ -18,22 +18,23 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// The level of minutes is a second database, in the directory minutes, for long ranges. Of each series and minute (that begins
-// behind a full minute and ends with the next one, both in Unix time) it keeps real samples at their real times:
+// The level of minutes is a second database, in the directory minutes, for long ranges. Of each series and minute (that
+// begins behind a full minute and ends with the next one, both in Unix time) it keeps real samples at their real times:
 //
 //   - of a counter the first and the last, and the two around each fall;
 //   - of a gauge the first, the last, the least and the greatest, and apart from them the mean (label __agg__);
 //   - stale markers.
 //
-// When the windows of a query begin and end at full minutes, these give exactly what all samples would give for an instant selector,
-// for min_, max_, first_, last_ and present_over_time, absent_over_time, resets, timestamp, and for rate, increase and delta of series
-// that reach from one end of the window to the other. Where a series begins, ends or has a gap near an end of the window, the last
-// three extrapolate by up to half a minute more than from all samples, for they take the mean distance of samples as measure.
-// Everything else (avg_, sum_, count_, quantile_, stddev_over_time, changes, deriv, irate …) is answered from the seconds while they
-// are kept; from minutes alone avg_over_time is the mean of the means of minutes, and what counts samples counts the kept ones.
+// When the windows of a query begin and end at full minutes, these give exactly what all samples would give for an
+// instant selector, for min_, max_, first_, last_ and present_over_time, absent_over_time, resets, timestamp, and for
+// rate, increase and delta of series that reach from one end of the window to the other. Where a series begins, ends or
+// has a gap near an end of the window, the last three extrapolate by up to half a minute more than from all samples,
+// for they take the mean distance of samples as measure. Everything else (avg_, sum_, count_, quantile_,
+// stddev_over_time, changes, deriv, irate …) is answered from the seconds while they are kept; from minutes alone
+// avg_over_time is the mean of the means of minutes, and what counts samples counts the kept ones.
 //
-// Marks are kept as the first and the last of each minute, and samples between are left out as AppendRound does it, within
-// ten minutes (unit): no series is repeated from one unit into the next but those that have a sample there.
+// Marks are kept as the first and the last of each minute, and samples between are left out as AppendRound does it,
+// within ten minutes (unit): no series is repeated from one unit into the next but those that have a sample there.
 const (
 	minutesDir = "minutes"
 	aggLabel   = "__agg__"
@@ -142,7 +143,8 @@ func newest(db *tsdb.DB) int64 {
 	return t
 }
 
-// firstAfter returns a time behind t before which, but behind t, there are no samples; not ok when there are none at all.
+// firstAfter returns a time behind t before which, but behind t, there are no samples; not ok when there are none at
+// all.
 func firstAfter(db *tsdb.DB, t int64) (first int64, ok bool) {
 	first = math.MaxInt64
 	see := func(lo, hi int64) {
@@ -172,7 +174,8 @@ func progress(ctx context.Context, minutes *tsdb.DB) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	set := q.Select(ctx, false, nil, labels.MustNewMatcher(labels.MatchEqual, nameLabel, markName), labels.MustNewMatcher(labels.MatchEqual, madeLabel, minutesDir))
+	set := q.Select(ctx, false, nil, labels.MustNewMatcher(labels.MatchEqual, nameLabel, markName),
+		labels.MustNewMatcher(labels.MatchEqual, madeLabel, minutesDir))
 	for set.Next() {
 		it := set.At().Iterator(nil)
 		for it.Next() != chunkenc.ValNone {

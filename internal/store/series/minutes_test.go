@@ -30,7 +30,9 @@ type fullQuerier struct {
 	lo, hi int64
 }
 
-func (q *fullQuerier) Select(_ context.Context, _ bool, h *storage.SelectHints, ms ...*labels.Matcher) storage.SeriesSet {
+func (q *fullQuerier) Select(_ context.Context, _ bool, h *storage.SelectHints,
+	ms ...*labels.Matcher,
+) storage.SeriesSet {
 	l := &list{at: -1}
 next:
 	for name, ls := range q.f.labels {
@@ -50,11 +52,15 @@ next:
 	return l
 }
 
-func (q *fullQuerier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *fullQuerier) LabelValues(
+	context.Context, string, *storage.LabelHints, ...*labels.Matcher,
+) ([]string, annotations.Annotations, error) {
 	return nil, nil, nil
 }
 
-func (q *fullQuerier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *fullQuerier) LabelNames(
+	context.Context, *storage.LabelHints, ...*labels.Matcher,
+) ([]string, annotations.Annotations, error) {
 	return nil, nil, nil
 }
 
@@ -74,7 +80,8 @@ func (s fullSample) ST() int64                     { return 0 }
 func ask(t *testing.T, from storage.Queryable, expr string, lo, hi int64, step time.Duration) promql.Matrix {
 	t.Helper()
 	e := promql.NewEngine(promql.EngineOpts{
-		Logger: slog.New(slog.DiscardHandler), MaxSamples: 50_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
+		Logger: slog.New(slog.DiscardHandler), MaxSamples: 50_000_000, Timeout: time.Minute,
+		LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
 	})
 	q, err := e.NewRangeQuery(t.Context(), from, nil, expr, time.UnixMilli(lo), time.UnixMilli(hi), step)
 	if err != nil {
@@ -112,7 +119,8 @@ func alike(t *testing.T, expr string, want, got promql.Matrix, tolerance float64
 		}
 		for i, p := range s.Floats {
 			x := g.Floats[i]
-			same := math.Float64bits(x.F) == math.Float64bits(p.F) || x.F != x.F && p.F != p.F || math.Abs(x.F-p.F) <= tolerance*math.Abs(p.F)
+			same := math.Float64bits(x.F) == math.Float64bits(p.F) || x.F != x.F && p.F != p.F ||
+				math.Abs(x.F-p.F) <= tolerance*math.Abs(p.F)
 			if x.T != p.T || !same {
 				t.Errorf("%s: %v at %d: %v, want %v", expr, s.Metric, p.T-t0, x.F, p.F)
 				break
@@ -136,7 +144,8 @@ func usesMinutes(t *testing.T, s *Store, lo, hi int64, h storage.SelectHints) (t
 	return to, ok
 }
 
-// fill writes hours of a world, one round in ten seconds, into a new store in dir and into the full copy, and makes the minutes.
+// fill writes hours of a world, one round in ten seconds, into a new store in dir and into the full copy, and makes the
+// minutes.
 func fill(t *testing.T, dir string, w *world, hours int, o Options) (*Store, *full, int64) {
 	t.Helper()
 	s, err := openStill(dir, o)
@@ -184,7 +193,10 @@ func TestMinutesAnswerAsSeconds(t *testing.T) {
 		s, exp, end := fill(t, t.TempDir(), w, 7, Options{})
 		end = floor(end, minuteMS)
 		lo := end - 6*3_600_000 - 1_200_000
-		if _, ok := usesMinutes(t, s, lo, end, storage.SelectHints{Start: lo + 1, End: end, Step: minuteMS, Func: "rate", Range: 5 * minuteMS}); !ok {
+		if _, ok := usesMinutes(t, s, lo, end, storage.SelectHints{
+			Start: lo + 1, End: end, Step: minuteMS,
+			Func: "rate", Range: 5 * minuteMS,
+		}); !ok {
 			t.Fatal("minutes are not used")
 		}
 		for i, e := range exprs {
@@ -192,11 +204,16 @@ func TestMinutesAnswerAsSeconds(t *testing.T) {
 			alike(t, e, ask(t, exp, e, lo, end, step), ask(t, s.queryable(), e, lo, end, step), 0)
 		}
 	}
-	f(false, `{__name__=~".+"}`, `sum({__name__=~"status.+"}) by (row)`, `min_over_time({__name__=~".+"}[5m])`, `max_over_time({__name__=~".+"}[1m])`,
-		`last_over_time({__name__=~".+"}[2m])`, `first_over_time({__name__=~".+"}[3m])`, `present_over_time({__name__=~".+"}[10m])`,
-		`resets({__type__="counter"}[15m])`, `timestamp({__name__=~".+"})`, `{__name__=~".+"} offset 1h`, `max_over_time(up[10m:1m])`,
-		`absent_over_time(slow_1[1m])`, `avg_over_time({__name__=~"status.+"}[5m])`, `count_over_time({__name__=~"status.+"}[5m])`, `changes(up[5m])`)
-	f(true, `rate({__type__="counter",__name__=~"status.+"}[5m])`, `increase({__type__="counter",__name__=~"status.+"}[30m])`,
+	f(false, `{__name__=~".+"}`, `sum({__name__=~"status.+"}) by (row)`, `min_over_time({__name__=~".+"}[5m])`,
+		`max_over_time({__name__=~".+"}[1m])`,
+		`last_over_time({__name__=~".+"}[2m])`, `first_over_time({__name__=~".+"}[3m])`,
+		`present_over_time({__name__=~".+"}[10m])`,
+		`resets({__type__="counter"}[15m])`, `timestamp({__name__=~".+"})`, `{__name__=~".+"} offset 1h`,
+		`max_over_time(up[10m:1m])`,
+		`absent_over_time(slow_1[1m])`, `avg_over_time({__name__=~"status.+"}[5m])`,
+		`count_over_time({__name__=~"status.+"}[5m])`, `changes(up[5m])`)
+	f(true, `rate({__type__="counter",__name__=~"status.+"}[5m])`,
+		`increase({__type__="counter",__name__=~"status.+"}[30m])`,
 		`delta({__type__="gauge",__name__=~"status.+"}[10m])`)
 }
 
@@ -225,13 +242,18 @@ func TestMinutesOutliveSeconds(t *testing.T) {
 	}
 	end = floor(end, minuteMS)
 	lo := floor(t0, minuteMS) + 600_000
-	for _, e := range []string{`{__name__=~"status.+|up"}`, `max_over_time({__name__=~"status.+"}[5m])`, `resets({__type__="counter",__name__=~"status.+"}[30m])`} {
+	for _, e := range []string{
+		`{__name__=~"status.+|up"}`, `max_over_time({__name__=~"status.+"}[5m])`,
+		`resets({__type__="counter",__name__=~"status.+"}[30m])`,
+	} {
 		alike(t, e, ask(t, exp, e, lo, end, 2*time.Minute), ask(t, s.queryable(), e, lo, end, 2*time.Minute), 0)
 	}
 	e := `increase({__type__="counter",__name__=~"status.+"}[30m])` // from where there is half an hour
-	alike(t, e, ask(t, exp, e, lo+1_800_000, end, 2*time.Minute), ask(t, s.queryable(), e, lo+1_800_000, end, 2*time.Minute), 0.01)
+	alike(t, e, ask(t, exp, e, lo+1_800_000, end, 2*time.Minute), ask(t, s.queryable(), e, lo+1_800_000,
+		end, 2*time.Minute), 0.01)
 	e = `avg_over_time({__type__="gauge",__name__=~"status.+",row!~"2|7"}[30m])` // these have infinite values
-	alike(t, e, ask(t, exp, e, lo+3_600_000, end, 10*time.Minute), ask(t, s.queryable(), e, lo+3_600_000, end, 10*time.Minute), 1e-9)
+	alike(t, e, ask(t, exp, e, lo+3_600_000, end, 10*time.Minute), ask(t, s.queryable(), e, lo+3_600_000,
+		end, 10*time.Minute), 1e-9)
 	got := mustSelect(t, s, "up", nil, t0, math.MaxInt64)
 	if len(got) != 1 || got[0].Points[0].At > t0+60_000 || len(got[0].Points) < 400 {
 		t.Errorf("select gives %d series", len(got))
@@ -244,7 +266,8 @@ func TestMinutesOutliveSeconds(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	damage(t, glob(t, dir, "minutes/wal/0*"), 0.5)
-	if r, err := Check(t.Context(), dir); err != nil || r.OK() || filepath.Dir(filepath.Dir(r.Lost[0].Where)) != minutesDir {
+	if r, err := Check(t.Context(), dir); err != nil || r.OK() ||
+		filepath.Dir(filepath.Dir(r.Lost[0].Where)) != minutesDir {
 		t.Errorf("damaged minutes: %+v, %v", r, err)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Oldest returns from when on a directory has seconds, and minutes, without opening it: what its oldest block begins with. Before the
-// first block, a few hours after it was made, both begin when it was made. Zero: that is not known.
+// Oldest returns from when on a directory has seconds, and minutes, without opening it: what its oldest block begins
+// with. Before the first block, a few hours after it was made, both begin when it was made. Zero: that is not known.
 func Oldest(dir string) (seconds, minutes time.Time) {
 	var made time.Time
 	if i, err := os.Stat(filepath.Join(dir, versionFile)); err == nil {

@@ -37,7 +37,8 @@ func TestOldest(t *testing.T) {
 		if err := os.MkdirAll(name, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(name, "meta.json"), fmt.Appendf(nil, `{"minTime": %d}`, from.UnixMilli()), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(name, "meta.json"), fmt.Appendf(nil, `{"minTime": %d}`, from.UnixMilli()),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

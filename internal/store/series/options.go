@@ -9,16 +9,18 @@ import (
 
 // Options say how much a store keeps. The zero value of a field means its default.
 type Options struct {
-	// Retention is how long every second is kept, counted back from the newest sample or from now, whichever is earlier; default
-	// Retention. A clock that jumps ahead expires nothing at once, see clock.Horizon.
+	// Retention is how long every second is kept, counted back from the newest sample or from now, whichever is
+	// earlier; default Retention. A clock that jumps ahead expires nothing at once, see clock.Horizon.
 	Retention time.Duration
-	// MinuteRetention is how long the down-sampled level is kept; default MinuteRetention. It is never shorter than Retention.
+	// MinuteRetention is how long the down-sampled level is kept; default MinuteRetention. It is never shorter than
+	// Retention.
 	MinuteRetention time.Duration
-	// MaxBytes bounds the directory; 0 is no bound. The oldest seconds go first, and four fifths are theirs. It is looked at once a
-	// minute and whole blocks are dropped, so that it may be passed for a while by what half an hour writes.
+	// MaxBytes bounds the directory; 0 is no bound. The oldest seconds go first, and four fifths are theirs. It is
+	// looked at once a minute and whole blocks are dropped, so that it may be passed for a while by what half an hour
+	// writes.
 	MaxBytes int64
-	// Reserve is the space on the disk that the store leaves to others: with less it refuses to write (ErrFull) until there is
-	// somewhat more. What is stored stays.
+	// Reserve is the space on the disk that the store leaves to others: with less it refuses to write (ErrFull) until
+	// there is somewhat more. What is stored stays.
 	Reserve reserve.Reserve
 
 	now   func() time.Time // clock.Now but in tests

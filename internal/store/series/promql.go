@@ -26,31 +26,36 @@ const PrometheusVersion = "3.15.0"
 // MaxPoints is how many steps a range query may have, as in Prometheus.
 const MaxPoints = 11_000
 
-// MaxExpression is how long an expression, or all selectors of a list together, may be, in bytes. Prometheus has no such bound, and a megabyte of opening
-// brackets ends it: they are nested calls, and a stack that is too deep is the end of a program.
+// MaxExpression is how long an expression, or all selectors of a list together, may be, in bytes. Prometheus has no
+// such bound, and a megabyte of opening brackets ends it: they are nested calls, and a stack that is too deep is the
+// end of a program.
 const MaxExpression = 32 << 10
 
-// MaxSelectors is how many selectors a list of series, names or values may be asked by: the series of each are gone through.
+// MaxSelectors is how many selectors a list of series, names or values may be asked by: the series of each are gone
+// through.
 const MaxSelectors = 32
 
-// MaxVectorSelectors is how many selectors an expression may have: the series of all are looked up before any is evaluated.
+// MaxVectorSelectors is how many selectors an expression may have: the series of all are looked up before any is
+// evaluated.
 const MaxVectorSelectors = 64
 
 var errLong = fmt.Errorf("it is longer than %d bytes", MaxExpression)
 
 // Limits bound what one query may take. The zero value of a field means its default.
 type Limits struct {
-	Timeout    time.Duration // of one query, waiting for its turn included; 30 s
-	Samples    int           // held in memory at a time by one query, 16 bytes each; 5 million
-	Series     int           // found by all selectors of one query together; 500 000
-	Points     int           // in one answer, of which its labels take as much again at most; 1 million, some 30 MB of JSON
-	Concurrent int           // queries that run at a time, others wait; 4
-	Lookback   time.Duration // how long a sample stands for its series when no newer one and no stale marker came; 5 min
+	Timeout time.Duration // of one query, waiting for its turn included; 30 s
+	Samples int           // held in memory at a time by one query, 16 bytes each; 5 million
+	Series  int           // found by all selectors of one query together; 500 000
+	// in one answer, of which its labels take as much again at most; 1 million, some 30 MB of JSON
+	Points     int
+	Concurrent int // queries that run at a time, others wait; 4
+	// how long a sample stands for its series when no newer one and no stale marker came; 5 min
+	Lookback time.Duration
 }
 
-// Engine answers PromQL from a Store (https://prometheus.io/docs/prometheus/latest/querying/basics/). It is safe for concurrent
-// use and holds nothing that must be closed. The label __type__, in which the store keeps a series' kind, is never shown; Metadata
-// tells it.
+// Engine answers PromQL from a Store (https://prometheus.io/docs/prometheus/latest/querying/basics/). It is safe for
+// concurrent use and holds nothing that must be closed. The label __type__, in which the store keeps a series' kind, is
+// never shown; Metadata tells it.
 type Engine struct {
 	store  *Store
 	help   func(name string) string
@@ -86,7 +91,8 @@ func NewEngine(s *Store, help func(name string) string, l Limits) *Engine {
 		help = func(string) string { return "" }
 	}
 	e := &Engine{
-		store: s, help: help, limits: l, parser: parser.NewParser(parser.Options{}), turn: make(chan struct{}, l.Concurrent), text: mostTextOfAll, memory: mostMemory,
+		store: s, help: help, limits: l, parser: parser.NewParser(parser.Options{}),
+		turn: make(chan struct{}, l.Concurrent), text: mostTextOfAll, memory: mostMemory,
 	}
 	e.engine = e.evaluator(l.Samples)
 	return e
@@ -95,8 +101,10 @@ func NewEngine(s *Store, help func(name string) string, l Limits) *Engine {
 // evaluator returns an engine that holds so many samples at a time.
 func (e *Engine) evaluator(samples int) *promql.Engine {
 	return promql.NewEngine(promql.EngineOpts{
-		Logger: slog.New(slog.DiscardHandler), MaxSamples: samples, Timeout: e.limits.Timeout, LookbackDelta: e.limits.Lookback,
-		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() }, // Prometheus' evaluation_interval
+		Logger: slog.New(slog.DiscardHandler), MaxSamples: samples, Timeout: e.limits.Timeout,
+		LookbackDelta: e.limits.Lookback,
+		// Prometheus' evaluation_interval
+		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
 		EnableAtModifier:         true, EnableNegativeOffset: true, Parser: e.parser,
 	})
 }
@@ -110,29 +118,40 @@ type QueryOptions struct {
 
 // Query evaluates an expression at a moment. Its error is a *QueryError.
 func (e *Engine) Query(ctx context.Context, expr string, at time.Time, o QueryOptions) (Answer, error) {
-	return e.run(ctx, expr, 0, 1, o, func(ctx context.Context, by *promql.Engine, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
+	return e.run(ctx, expr, 0, 1, o, func(ctx context.Context, by *promql.Engine, q storage.Queryable,
+		po promql.QueryOpts,
+	) (promql.Query, error) {
 		return by.NewInstantQuery(ctx, q, po, expr, at)
 	})
 }
 
 // QueryRange evaluates an expression at from, from+step, … up to to. Its error is a *QueryError.
-func (e *Engine) QueryRange(ctx context.Context, expr string, from, to time.Time, step time.Duration, o QueryOptions) (Answer, error) {
+func (e *Engine) QueryRange(ctx context.Context, expr string, from, to time.Time, step time.Duration,
+	o QueryOptions,
+) (Answer, error) {
 	switch {
 	case to.Before(from):
 		return Answer{}, bad("end", errors.New("end timestamp must not be before start time"))
 	case step < time.Millisecond:
-		return Answer{}, bad("step", errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
-	case (float64(to.UnixMilli())-float64(from.UnixMilli()))/float64(step.Milliseconds()) > MaxPoints: // Time.Sub ends at 292 years
-		return Answer{}, &QueryError{BadData, errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")}
+		return Answer{}, bad("step", errors.New("zero or negative query resolution step widths are not accepted. Try "+
+			"a positive integer"))
+	case (float64(to.UnixMilli())-float64(from.UnixMilli()))/float64(step.Milliseconds()) > MaxPoints:
+		// Time.Sub ends at 292 years
+		return Answer{}, &QueryError{BadData, errors.New("exceeded maximum resolution of 11,000 points per " +
+			"timeseries. Try decreasing the query resolution (?step=XX)")}
 	}
 	span := float64(to.UnixMilli()) - float64(from.UnixMilli())
-	return e.run(ctx, expr, span, span/float64(step.Milliseconds())+1, o, func(ctx context.Context, by *promql.Engine, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
+	return e.run(ctx, expr, span, span/float64(step.Milliseconds())+1, o, func(ctx context.Context, by *promql.Engine,
+		q storage.Queryable, po promql.QueryOpts,
+	) (promql.Query, error) {
 		return by.NewRangeQuery(ctx, q, po, expr, from, to, step)
 	})
 }
 
 // run evaluates an expression at a number of steps over a span, milliseconds.
-func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o QueryOptions, begin func(context.Context, *promql.Engine, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (Answer, error) {
+func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o QueryOptions,
+	begin func(context.Context, *promql.Engine, storage.Queryable, promql.QueryOpts) (promql.Query, error),
+) (Answer, error) {
 	if err := checkRegexps(expr); err != nil {
 		return Answer{}, bad("query", err)
 	}
@@ -141,7 +160,8 @@ func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o Qu
 		return Answer{}, bad("query", err)
 	}
 	if n := vectorSelectors(x); n > MaxVectorSelectors {
-		return Answer{}, bad("query", fmt.Errorf("it has %d selectors, and %d are allowed: join some with | in a matcher of =~", n, MaxVectorSelectors))
+		return Answer{}, bad("query", fmt.Errorf("it has %d selectors, and %d are allowed: join some with | in a "+
+			"matcher of =~", n, MaxVectorSelectors))
 	}
 	room, made, err := roomFor(x, span, steps)
 	if err != nil {
@@ -217,16 +237,22 @@ func cut[T any](items []T, limit int) Listing[T] {
 	return Listing[T]{Items: items}
 }
 
-// Matching returns the labels, __name__ among them, of the series that fit any of the selectors and have samples about the time
-// from from to to (zero: no bound); a limit of 0 is none. Like the others below it may also name series that ended up to some
-// hours outside of that time, as Prometheus does.
-func (e *Engine) Matching(ctx context.Context, selectors []string, from, to time.Time, limit int) (Listing[metric.Labels], error) {
+// Matching returns the labels, __name__ among them, of the series that fit any of the selectors and have samples about
+// the time from from to to (zero: no bound); a limit of 0 is none. Like the others below it may also name series that
+// ended up to some hours outside of that time, as Prometheus does.
+func (e *Engine) Matching(ctx context.Context, selectors []string, from, to time.Time,
+	limit int,
+) (Listing[metric.Labels], error) {
 	var out []metric.Labels
 	err := e.browse(ctx, selectors, from, to, true, func(q storage.Querier, sets [][]*labels.Matcher) error {
-		hints := &storage.SelectHints{Start: millis(from, math.MinInt64), End: millis(to, math.MaxInt64), Func: "series"}
+		hints := &storage.SelectHints{
+			Start: millis(from, math.MinInt64), End: millis(to, math.MaxInt64),
+			Func: "series",
+		}
 		for _, ms := range sets {
 			set := q.Select(ctx, true, hints, ms...)
-			for n := 0; (limit == 0 || n <= limit) && set.Next(); n++ { // sorted: the first of all are among the first of each
+			for n := 0; (limit == 0 || n <= limit) && set.Next(); n++ {
+				// sorted: the first of all are among the first of each
 				out = append(out, toLabels(set.At().Labels()))
 				if err := ctx.Err(); err != nil {
 					return err
@@ -247,8 +273,11 @@ func (e *Engine) Matching(ctx context.Context, selectors []string, from, to time
 	return cut(out, limit), err
 }
 
-// LabelNames returns the names of the labels that the matching series have, in order; without selectors those of all series.
-func (e *Engine) LabelNames(ctx context.Context, selectors []string, from, to time.Time, limit int) (Listing[string], error) {
+// LabelNames returns the names of the labels that the matching series have, in order; without selectors those of all
+// series.
+func (e *Engine) LabelNames(ctx context.Context, selectors []string, from, to time.Time,
+	limit int,
+) (Listing[string], error) {
 	out, err := e.strings(ctx, selectors, from, to, func(q storage.Querier, ms []*labels.Matcher) ([]string, error) {
 		names, _, err := q.LabelNames(ctx, nil, ms...)
 		return names, err
@@ -257,7 +286,9 @@ func (e *Engine) LabelNames(ctx context.Context, selectors []string, from, to ti
 }
 
 // LabelValues returns the values that a label has in the matching series, in order; without selectors in all series.
-func (e *Engine) LabelValues(ctx context.Context, label string, selectors []string, from, to time.Time, limit int) (Listing[string], error) {
+func (e *Engine) LabelValues(ctx context.Context, label string, selectors []string, from, to time.Time,
+	limit int,
+) (Listing[string], error) {
 	if strings.HasPrefix(label, "U__") {
 		label = model.UnescapeName(label, model.ValueEncodingEscaping)
 	}
@@ -271,7 +302,9 @@ func (e *Engine) LabelValues(ctx context.Context, label string, selectors []stri
 	return cut(out, limit), err
 }
 
-func (e *Engine) strings(ctx context.Context, selectors []string, from, to time.Time, get func(storage.Querier, []*labels.Matcher) ([]string, error)) ([]string, error) {
+func (e *Engine) strings(ctx context.Context, selectors []string, from, to time.Time,
+	get func(storage.Querier, []*labels.Matcher) ([]string, error),
+) ([]string, error) {
 	var out []string
 	err := e.browse(ctx, selectors, from, to, false, func(q storage.Querier, sets [][]*labels.Matcher) error {
 		if len(sets) == 0 {
@@ -300,8 +333,8 @@ type Metadata struct {
 	Unit string `json:"unit"`
 }
 
-// Metadata returns what is known by name of metric, of one metric when name is not empty; a limit of 0 is none, and with one the
-// first names are returned.
+// Metadata returns what is known by name of metric, of one metric when name is not empty; a limit of 0 is none, and
+// with one the first names are returned.
 func (e *Engine) Metadata(ctx context.Context, name string, limit int) (map[string][]Metadata, error) {
 	out := map[string][]Metadata{}
 	err := e.browse(ctx, nil, time.Time{}, time.Time{}, false, func(q storage.Querier, _ [][]*labels.Matcher) error {
@@ -335,12 +368,16 @@ func (e *Engine) Metadata(ctx context.Context, name string, limit int) (map[stri
 }
 
 // browse parses selectors and hands a querier over that time to do.
-func (e *Engine) browse(ctx context.Context, selectors []string, from, to time.Time, need bool, do func(storage.Querier, [][]*labels.Matcher) error) error {
+func (e *Engine) browse(ctx context.Context, selectors []string, from, to time.Time, need bool,
+	do func(storage.Querier, [][]*labels.Matcher) error,
+) error {
 	if need && len(selectors) == 0 {
 		return &QueryError{BadData, errors.New("no match[] parameter provided")}
 	}
 	if len(selectors) > MaxSelectors {
-		return bad("match[]", fmt.Errorf("it is given %d times, and %d are allowed: join some with | in a matcher of =~", len(selectors), MaxSelectors))
+		return bad("match[]",
+			fmt.Errorf("it is given %d times, and %d are allowed: join some with | in a matcher of =~",
+				len(selectors), MaxSelectors))
 	}
 	if err := checkRegexps(selectors...); err != nil {
 		return bad("match[]", err)

@@ -24,7 +24,10 @@ func BenchmarkQueryRange(b *testing.B) {
 		r := reading.Reading{Target: "a", At: time.UnixMilli(t0 + int64(i)*1000)}
 		for j := range values {
 			values[j] += float64(rnd.IntN(1000))
-			r.Samples = append(r.Samples, metric.Sample{Name: "m", Labels: metric.L("n", fmt.Sprint(j)), Kind: metric.Counter, At: r.At.UnixMilli(), Value: values[j]})
+			r.Samples = append(r.Samples, metric.Sample{
+				Name: "m", Labels: metric.L("n", fmt.Sprint(j)),
+				Kind: metric.Counter, At: r.At.UnixMilli(), Value: values[j],
+			})
 		}
 		if err := s.AppendRound(r); err != nil {
 			b.Fatal(err)

@@ -21,7 +21,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 )
 
-// asked returns an engine over a store that holds a minute of two series of one metric, and of another that changed its kind.
+// asked returns an engine over a store that holds a minute of two series of one metric, and of another that changed its
+// kind.
 func asked(t *testing.T, l Limits) (*Engine, *Store) {
 	t.Helper()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "s"))
@@ -67,22 +68,27 @@ func TestQueryAnswersAsPrometheusDoes(t *testing.T) {
 			t.Fatalf("%s: got %s, want %s", expr, got, want)
 		}
 	}
-	f(`reads{disk="x"}`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"reads","disk":"x","instance":"a","job":"dyno","target":"a"},"value":[1764000059,"118"]}]}`)
+	f(`reads{disk="x"}`, 59,
+		`{"resultType":"vector","result":[{"metric":{"__name__":"reads","disk":"x","instance":"a","job":"dyno","target":"a"},"value":[1764000059,"118"]}]}`)
 	f(`sum(rate(reads[20s]))`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1764000059,"6"]}]}`)
-	f(`reads{disk="x"}[2s]`, 1, `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"x","instance":"a","job":"dyno","target":"a"},"values":[[1764000000,"0"],[1764000001,"2"]]}]}`)
+	f(`reads{disk="x"}[2s]`, 1,
+		`{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"x","instance":"a","job":"dyno","target":"a"},"values":[[1764000000,"0"],[1764000001,"2"]]}]}`)
 	f(`nothing`, 1, `{"resultType":"vector","result":[]}`)
 	f(`1/0`, 0.25, `{"resultType":"scalar","result":[1764000000.25,"+Inf"]}`)
 	f("\"a\\\"\\n<\"", 0, `{"resultType":"string","result":[1764000000,"a\"\n\u003c"]}`)
 	f(`vector(-1e-7)`, 0.005, `{"resultType":"vector","result":[{"metric":{},"value":[1764000000.005,"-1e-07"]}]}`)
 	// A series that changed its kind is one series, and its kind is no label.
-	f(`learned`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"learned","instance":"a","job":"dyno","target":"a"},"value":[1764000059,"59"]}]}`)
-	f(`count_over_time(learned[1m])`, 59, `{"resultType":"vector","result":[{"metric":{"instance":"a","job":"dyno","target":"a"},"value":[1764000059,"60"]}]}`)
+	f(`learned`, 59,
+		`{"resultType":"vector","result":[{"metric":{"__name__":"learned","instance":"a","job":"dyno","target":"a"},"value":[1764000059,"59"]}]}`)
+	f(`count_over_time(learned[1m])`, 59,
+		`{"resultType":"vector","result":[{"metric":{"instance":"a","job":"dyno","target":"a"},"value":[1764000059,"60"]}]}`)
 	f(`count({__name__=~".+"})`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1764000059,"3"]}]}`)
 }
 
 func TestQueryRangeGivesEachStep(t *testing.T) {
 	e, _ := asked(t, Limits{})
-	a, err := e.QueryRange(t.Context(), `reads{disk="y"}`, moment(58), moment(59.5), 500*time.Millisecond, QueryOptions{})
+	a, err := e.QueryRange(t.Context(), `reads{disk="y"}`, moment(58), moment(59.5),
+		500*time.Millisecond, QueryOptions{})
 	const want = `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"y","instance":"a","job":"dyno","target":"a"},"values":[[1764000058,"232"],[1764000058.500,"232"],[1764000059,"236"],[1764000059.500,"236"]]}]}`
 	if err != nil || answerText(t, a) != want {
 		t.Fatalf("got %s, %v", answerText(t, a), err)
@@ -122,24 +128,29 @@ func TestQueryErrorsHaveTheirType(t *testing.T) {
 		t.Fatalf("20000 points: got %v", err)
 	}
 	// Fewer points than allowed by the clock of package time, which ends at 292 years.
-	if _, err = e.QueryRange(t.Context(), "1", time.Unix(-9e15, 0), time.Unix(9e15, 0), 100*365*24*time.Hour, QueryOptions{}); !errors.As(err, &q) || q.Type != BadData {
+	if _, err = e.QueryRange(t.Context(), "1", time.Unix(-9e15, 0), time.Unix(9e15, 0), 100*365*24*time.Hour,
+		QueryOptions{}); !errors.As(err, &q) || q.Type != BadData {
 		t.Fatalf("millions of points: got %v", err)
 	}
 	f(strings.Repeat("(", MaxExpression+1), t.Context(), QueryOptions{}, BadData)
-	if _, err := e.Matching(t.Context(), slices.Repeat([]string{"reads"}, MaxSelectors), moment(0), moment(59), 0); err != nil {
+	if _, err := e.Matching(t.Context(), slices.Repeat([]string{"reads"}, MaxSelectors), moment(0),
+		moment(59), 0); err != nil {
 		t.Fatalf("some selectors: got %v", err)
 	}
-	if _, err := e.Matching(t.Context(), slices.Repeat([]string{"reads"}, MaxSelectors+1), moment(0), moment(59), 0); !errors.As(err, &q) || q.Type != BadData {
+	if _, err := e.Matching(t.Context(), slices.Repeat([]string{"reads"}, MaxSelectors+1), moment(0), moment(59),
+		0); !errors.As(err, &q) || q.Type != BadData {
 		t.Fatalf("many selectors: got %v", err)
 	}
-	if _, err := e.LabelNames(t.Context(), []string{strings.Repeat("a", MaxExpression+1)}, time.Time{}, time.Time{}, 0); !errors.As(err, &q) || q.Type != BadData {
+	if _, err := e.LabelNames(t.Context(), []string{strings.Repeat("a", MaxExpression+1)}, time.Time{}, time.Time{},
+		0); !errors.As(err, &q) || q.Type != BadData {
 		t.Fatalf("a long selector: got %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	f(`reads`, t.Context(), QueryOptions{}, Unavailable)
-	if _, err := e.LabelNames(t.Context(), nil, time.Time{}, time.Time{}, 0); !errors.As(err, &q) || q.Type != Unavailable {
+	if _, err := e.LabelNames(t.Context(), nil, time.Time{}, time.Time{}, 0); !errors.As(err, &q) ||
+		q.Type != Unavailable {
 		t.Fatalf("a closed store lists labels: %v", err)
 	}
 }
@@ -155,12 +166,14 @@ func TestAnAnswerHasABound(t *testing.T) {
 		for _, x := range a.Series {
 			n += len(x.Points)
 		}
-		if want == "" && err != nil || want != "" && (!errors.As(err, &q) || q.Type != Execution || q.Error() != want) || n != points {
+		if want == "" && err != nil || want != "" && (!errors.As(err, &q) || q.Type != Execution ||
+			q.Error() != want) || n != points {
 			t.Errorf("%s: %d points, want %d; got %v", expr, n, points, err)
 		}
 	}
 	f(`reads`, 49, QueryOptions{}, 100, "")
-	f(`reads`, 50, QueryOptions{}, 0, "the answer has 102 points, and 100 are allowed: request fewer series, a shorter time or a longer step")
+	f(`reads`, 50, QueryOptions{}, 0, "the answer has 102 points, and 100 are allowed: request fewer series, a "+
+		"shorter time or a longer step")
 	f(`reads`, 59, QueryOptions{Limit: 1}, 60, "")
 	f(`sum(reads)`, 59, QueryOptions{}, 60, "")
 	if _, err := e.Query(t.Context(), `reads[1m]`, moment(59), QueryOptions{}); err == nil {
@@ -189,7 +202,8 @@ func TestAnAnswerHasABound(t *testing.T) {
 	g(made(2, long), QueryOptions{}, "")
 	g(made(4, long), QueryOptions{}, "bytes of labels, and 1280 are allowed")
 	g(made(4, long), QueryOptions{Limit: 1}, "")
-	if _, err := e.QueryRange(t.Context(), made(4, long), moment(0), moment(1), time.Second, QueryOptions{}); err == nil {
+	if _, err := e.QueryRange(t.Context(), made(4, long), moment(0), moment(1), time.Second,
+		QueryOptions{}); err == nil {
 		t.Error("labels of a range have no bound")
 	}
 	if l := NewEngine(nil, nil, Limits{}).limits; l.Points < MaxPoints || l.Points*30 > 32<<20 {
@@ -197,8 +211,8 @@ func TestAnAnswerHasABound(t *testing.T) {
 	}
 }
 
-// TestSeriesOfAQueryHaveABound: all selectors of an expression are looked up before any is evaluated, and what they find is held until
-// the query ends, so it is counted over all of them.
+// TestSeriesOfAQueryHaveABound: all selectors of an expression are looked up before any is evaluated, and what they
+// find is held until the query ends, so it is counted over all of them.
 func TestSeriesOfAQueryHaveABound(t *testing.T) {
 	e, s := asked(t, Limits{Series: 5})
 	f := func(expr string, want ErrorType) {
@@ -220,7 +234,8 @@ func TestSeriesOfAQueryHaveABound(t *testing.T) {
 		t.Error(err)
 	}
 	var q *QueryError
-	if _, err := NewEngine(s, nil, Limits{Series: 1}).Matching(t.Context(), []string{"reads"}, moment(0), moment(59), 0); !errors.As(err, &q) || q.Type != Execution {
+	if _, err := NewEngine(s, nil, Limits{Series: 1}).Matching(t.Context(), []string{"reads"}, moment(0), moment(59),
+		0); !errors.As(err, &q) || q.Type != Execution {
 		t.Errorf("a list of too many: %v", err)
 	}
 	// The longer the labels that an expression makes for each series, the fewer series it may have.
@@ -238,7 +253,8 @@ func TestStepsHaveABound(t *testing.T) {
 	e, _ := asked(t, Limits{Timeout: time.Hour})
 	f := func(expr string, steps int, want ErrorType) {
 		t.Helper()
-		_, err := e.QueryRange(t.Context(), expr, moment(0), moment(0).Add(time.Duration(steps-1)*time.Second), time.Second, QueryOptions{})
+		_, err := e.QueryRange(t.Context(), expr, moment(0), moment(0).Add(time.Duration(steps-1)*time.Second),
+			time.Second, QueryOptions{})
 		var q *QueryError
 		if (err == nil) != (want == "") || err != nil && (!errors.As(err, &q) || q.Type != want) {
 			t.Errorf("%s at %d steps: got %v (%T), want %q", expr, steps, err, err, want)
@@ -301,7 +317,8 @@ func TestStepsHaveABound(t *testing.T) {
 func TestAQueryEndsWhereMemoryGrows(t *testing.T) {
 	e, _ := asked(t, Limits{})
 	e.memory = 1 << 20
-	_, err := e.QueryRange(t.Context(), `max_over_time(vector(1)[1d:1s])`, moment(0), moment(10_000), time.Second, QueryOptions{})
+	_, err := e.QueryRange(t.Context(), `max_over_time(vector(1)[1d:1s])`, moment(0), moment(10_000),
+		time.Second, QueryOptions{})
 	var q *QueryError
 	if !errors.As(err, &q) || q.Type != Execution || !errors.Is(q.Err, errMemory) {
 		t.Errorf("got %v (%T)", err, err)
@@ -349,7 +366,10 @@ func TestRegexpsHaveABound(t *testing.T) {
 	if _, err := e.Matching(t.Context(), []string{half, half}, moment(0), moment(1), 0); err == nil {
 		t.Error("two selectors are longer together than one may be")
 	}
-	for _, broken := range []string{`{a=~"`, "`", `"\`, "{", "}{1000}", "#", "\xff\xfe", `{a=~"(.{1000}"}`, `{{buckets:[1 2}`} {
+	for _, broken := range []string{
+		`{a=~"`, "`", `"\`, "{", "}{1000}", "#", "\xff\xfe",
+		`{a=~"(.{1000}"}`, `{{buckets:[1 2}`,
+	} {
 		if err := checkRegexps(broken); err != nil {
 			t.Errorf("%q: %v", broken, err)
 		}
@@ -367,7 +387,8 @@ func TestLookingUpSeriesEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	_, err = q.(*querier).seconds.each(ctx, nil, []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, nameLabel, "reads")},
+	_, err = q.(*querier).seconds.each(ctx, nil,
+		[]*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, nameLabel, "reads")},
 		func(storage.Series, labels.Labels, runs) error {
 			cancel()
 			n++
@@ -407,13 +428,15 @@ func TestTextOfAQueryHasABound(t *testing.T) {
 	f(strings.Repeat(replace("reads")+" or ", 50)+"reads", true)
 	many := replace("reads{disk='x'}")
 	for i := range 20 {
-		many = fmt.Sprintf(`(%s) * on (disk) group_left (l%d) %s`, many, i, strings.Replace(replace("reads{disk='x'}"), `"a"`, fmt.Sprintf(`"l%d"`, i), 1))
+		many = fmt.Sprintf(`(%s) * on (disk) group_left (l%d) %s`, many, i, strings.Replace(replace("reads{disk='x'}"),
+			`"a"`, fmt.Sprintf(`"l%d"`, i), 1))
 	}
 	f(many, false)
 
 	// Nobody looks at the clock while labels are replaced, nor is what count_values makes found.
 	for expr, most := range map[string]float64{
-		`label_replace(label_replace(a, "x", "` + strings.Repeat("x", 7900) + `", "", ""), "y", "", "x", "<.{0,1000}.{0,1000}.{0,1000}>")`: 300,
+		`label_replace(label_replace(a, "x", "` + strings.Repeat("x", 7900) +
+			`", "", ""), "y", "", "x", "<.{0,1000}.{0,1000}.{0,1000}>")`: 300,
 		`label_replace(a, "x", "$1", "disk", "(.+)")`: 1e6,
 	} {
 		x, err := e.parser.ParseExpr(expr)
@@ -425,7 +448,8 @@ func TestTextOfAQueryHasABound(t *testing.T) {
 			t.Errorf("%.60s: %.0f series are matched, want at most %.0f", expr, n, most)
 		}
 	}
-	_, err := e.QueryRange(t.Context(), `count(label_replace(count_values("v", reads*0 + time()), "a", "`+strings.Repeat("x", 30000)+`", "", ""))`,
+	_, err := e.QueryRange(t.Context(), `count(label_replace(count_values("v", reads*0 + time()), "a", "`+
+		strings.Repeat("x", 30000)+`", "", ""))`,
 		moment(0), moment(59), 10*time.Millisecond, QueryOptions{})
 	var q *QueryError
 	if !errors.As(err, &q) || q.Type != Execution {
@@ -440,7 +464,8 @@ func TestDeepAndFarQueriesEnd(t *testing.T) {
 		t.Helper()
 		for _, at := range at {
 			var q *QueryError
-			if _, err := e.Query(t.Context(), expr, at, QueryOptions{Timeout: time.Second}); err != nil && !errors.As(err, &q) {
+			if _, err := e.Query(t.Context(), expr, at, QueryOptions{Timeout: time.Second}); err != nil &&
+				!errors.As(err, &q) {
 				t.Fatalf("%.40q at %v: %T %v", expr, at, err, err)
 			}
 		}
@@ -448,7 +473,10 @@ func TestDeepAndFarQueriesEnd(t *testing.T) {
 	f(strings.Repeat("(", MaxExpression), moment(59))
 	f(strings.Repeat("-", MaxExpression-1)+"1", moment(59))
 	f(strings.Repeat("abs(", MaxExpression/8)+"reads"+strings.Repeat(")", MaxExpression/8), moment(59))
-	for _, expr := range []string{"reads", "\xff{\xfe", `reads offset 100y`, `rate(reads[100y])`, `rate(reads[100y:1y])`, `reads @ 9e15`, `vector(time())`} {
+	for _, expr := range []string{
+		"reads", "\xff{\xfe", `reads offset 100y`, `rate(reads[100y])`,
+		`rate(reads[100y:1y])`, `reads @ 9e15`, `vector(time())`,
+	} {
 		f(expr, moment(59), time.Unix(9e15, 0), time.Unix(-9e15, 0), time.Time{})
 	}
 }
@@ -473,7 +501,10 @@ func TestListsHideHowKindsAreKept(t *testing.T) {
 		t.Fatal(d, err)
 	}
 	series, err := e.Matching(t.Context(), []string{`learned`, `{disk="x"}`, `{__name__=~"l.*"}`}, none, none, 0)
-	want := []metric.Labels{metric.L("__name__", "learned", "instance", "a", "job", "dyno", "target", "a"), metric.L("__name__", "reads", "disk", "x", "instance", "a", "job", "dyno", "target", "a")}
+	want := []metric.Labels{
+		metric.L("__name__", "learned", "instance", "a", "job", "dyno", "target", "a"),
+		metric.L("__name__", "reads", "disk", "x", "instance", "a", "job", "dyno", "target", "a"),
+	}
 	if d := cmp.Diff(want, series.Items); d != "" || err != nil {
 		t.Fatal(d, err)
 	}

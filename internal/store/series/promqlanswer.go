@@ -47,8 +47,9 @@ const cutNote = "results truncated due to limit"
 // pointBytes is what a point takes in JSON, about.
 const pointBytes = 32
 
-// answer copies a result, for its own memory goes back to the engine. With more than most points, or labels that take more than those
-// would, it is refused: an answer is in memory several times until it is sent, and whoever takes it may be slow.
+// answer copies a result, for its own memory goes back to the engine. With more than most points, or labels that take
+// more than those would, it is refused: an answer is in memory several times until it is sent, and whoever takes it may
+// be slow.
 func answer(v parser.Value, limit, most int) (Answer, error) {
 	var a Answer
 	full := func(n int) bool {
@@ -87,7 +88,10 @@ func answer(v parser.Value, limit, most int) (Answer, error) {
 			if x[i].H != nil {
 				return Answer{}, fmt.Errorf("%s is a histogram, which this store does not support", x[i].Metric)
 			}
-			a.Series = append(a.Series, AnswerSeries{Labels: toLabels(x[i].Metric), Points: []metric.Point{{At: x[i].T, Value: x[i].F}}})
+			a.Series = append(a.Series, AnswerSeries{
+				Labels: toLabels(x[i].Metric),
+				Points: []metric.Point{{At: x[i].T, Value: x[i].F}},
+			})
 		}
 	case promql.Scalar:
 		a.Type, a.Scalar = Scalar, metric.Point{At: x.T, Value: x.V}
@@ -99,8 +103,8 @@ func answer(v parser.Value, limit, most int) (Answer, error) {
 	return a, nil
 }
 
-// tooMuch returns an error when the first series of a result, limit of them where there is one, have more than most points or labels that
-// take more than those would.
+// tooMuch returns an error when the first series of a result, limit of them where there is one, have more than most
+// points or labels that take more than those would.
 func tooMuch(v parser.Value, limit, most int) error {
 	points, text := 0, 0
 	add := func(i, n int, ls labels.Labels) {
@@ -121,9 +125,11 @@ func tooMuch(v parser.Value, limit, most int) error {
 	}
 	switch {
 	case points > most:
-		return fmt.Errorf("the answer has %d points, and %d are allowed: request fewer series, a shorter time or a longer step", points, most)
+		return fmt.Errorf("the answer has %d points, and %d are allowed: request fewer series, a shorter time or a "+
+			"longer step", points, most)
 	case text > pointBytes*most:
-		return fmt.Errorf("the answer has %d bytes of labels, and %d are allowed: request fewer series, or sum over some labels", text, pointBytes*most)
+		return fmt.Errorf("the answer has %d bytes of labels, and %d are allowed: request fewer series, or sum over "+
+			"some labels", text, pointBytes*most)
 	}
 	return nil
 }
@@ -137,7 +143,8 @@ func (a Answer) MarshalJSON() ([]byte, error) {
 	return a.AppendJSON(make([]byte, 0, n)), nil
 }
 
-// AppendJSON appends what MarshalJSON writes. A series of a matrix without points has none in JSON either: Prometheus has no such.
+// AppendJSON appends what MarshalJSON writes. A series of a matrix without points has none in JSON either: Prometheus
+// has no such.
 func (a Answer) AppendJSON(b []byte) []byte {
 	b = append(b, `{"resultType":`...)
 	b = appendString(b, string(a.Type))

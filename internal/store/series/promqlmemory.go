@@ -8,14 +8,16 @@ import (
 	"time"
 )
 
-// mostMemory is by how much all of the process may grow while a query is evaluated, bytes. What an expression takes has bounds of its
-// own, by what is known of the engine; this is the last one, for what is not. It ends the queries that run then, whosever they are.
+// mostMemory is by how much all of the process may grow while a query is evaluated, bytes. What an expression takes has
+// bounds of its own, by what is known of the engine; this is the last one, for what is not. It ends the queries that
+// run then, whosever they are.
 const mostMemory = 1 << 30
 
-var errMemory = fmt.Errorf("memory grew by more than %d MiB while it was evaluated: ask for fewer series or steps", mostMemory>>20)
+var errMemory = fmt.Errorf("memory grew by more than %d MiB while it was evaluated: ask for fewer series or steps",
+	mostMemory>>20)
 
-// watchMemory calls end when the heap in use has grown by more than most bytes, until ctx ends. What may be garbage is collected before
-// it counts. The engine looks at its context at each step.
+// watchMemory calls end when the heap in use has grown by more than most bytes, until ctx ends. What may be garbage is
+// collected before it counts. The engine looks at its context at each step.
 func watchMemory(ctx context.Context, most uint64, end context.CancelCauseFunc) {
 	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	read := func() (live, all uint64) {

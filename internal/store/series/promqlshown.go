@@ -11,12 +11,12 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// shown is a queryable whose series have no __type__: Prometheus keeps types beside the series, and a label that joins and
-// aggregations trip over would make expressions answer differently here. Two series that differ in nothing else, because a
-// program learned a better kind, become one.
+// shown is a queryable whose series have no __type__: Prometheus keeps types beside the series, and a label that joins
+// and aggregations trip over would make expressions answer differently here. Two series that differ in nothing else,
+// because a program learned a better kind, become one.
 //
-// Each series of a target shows the target as its instance too, and dyno as its job, as if a Prometheus had scraped it: dashboards
-// choose and join by these. Neither is stored.
+// Each series of a target shows the target as its instance too, and dyno as its job, as if a Prometheus had scraped it:
+// dashboards choose and join by these. Neither is stored.
 type shown struct{ storage.Queryable }
 
 func (s *shown) Querier(from, to int64) (storage.Querier, error) {
@@ -29,7 +29,9 @@ func (s *shown) Querier(from, to int64) (storage.Querier, error) {
 
 type shownQuerier struct{ storage.Querier }
 
-func (q *shownQuerier) LabelNames(ctx context.Context, h *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *shownQuerier) LabelNames(
+	ctx context.Context, h *storage.LabelHints, ms ...*labels.Matcher,
+) ([]string, annotations.Annotations, error) {
 	names, w, err := q.Querier.LabelNames(ctx, h, asStored(ms)...)
 	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == kindLabel })
 	if slices.Contains(names, targetLabel) {
@@ -39,7 +41,9 @@ func (q *shownQuerier) LabelNames(ctx context.Context, h *storage.LabelHints, ms
 	return names, w, err
 }
 
-func (q *shownQuerier) LabelValues(ctx context.Context, name string, h *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *shownQuerier) LabelValues(ctx context.Context, name string, h *storage.LabelHints, ms ...*labels.Matcher) (
+	[]string, annotations.Annotations, error,
+) {
 	asked := name
 	switch name {
 	case kindLabel:
@@ -76,7 +80,9 @@ func asStored(ms []*labels.Matcher) []*labels.Matcher {
 	return out
 }
 
-func (q *shownQuerier) Select(ctx context.Context, _ bool, h *storage.SelectHints, ms ...*labels.Matcher) storage.SeriesSet {
+func (q *shownQuerier) Select(ctx context.Context, _ bool, h *storage.SelectHints,
+	ms ...*labels.Matcher,
+) storage.SeriesSet {
 	// Without one label the order is another one, so all series are gathered; the engine does that anyway.
 	set := q.Querier.Select(ctx, false, h, asStored(ms)...)
 	var all []storage.Series

@@ -8,16 +8,16 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// The engine makes room for all steps of a subquery before it evaluates any, and for as many points of each series that an operator
-// gives as there are steps, 5000 at most, of which it counts those that are used alone (promql/engine.go, runSubquery and
-// getFPointSlice).
+// The engine makes room for all steps of a subquery before it evaluates any, and for as many points of each series that
+// an operator gives as there are steps, 5000 at most, of which it counts those that are used alone (promql/engine.go,
+// runSubquery and getFPointSlice).
 const (
 	// mostSteps is how many steps a subquery may have.
 	mostSteps = 100_000
 	// mostOfAll is how many all subqueries together may have: those around one keep theirs meanwhile.
 	mostOfAll = 5 * mostSteps
-	// mostInRanges is how many samples, of a second each, the ranges of all steps may have for one series: in a minute or less, in which the
-	// engine does not look whether anybody waits for the answer.
+	// mostInRanges is how many samples, of a second each, the ranges of all steps may have for one series: in a minute
+	// or less, in which the engine does not look whether anybody waits for the answer.
 	mostInRanges = 1_000_000_000
 	// sorting is how many times as long a sample takes where all of a range are sorted.
 	sorting = 20
@@ -29,8 +29,9 @@ const (
 	roomOfPoints = 1 << 30
 )
 
-// roomFor returns how many series an expression may find that is evaluated at so many steps over a span, milliseconds, and whether it may
-// make more series than it finds, of values: then it may make as many. It is an error when its subqueries have too many steps.
+// roomFor returns how many series an expression may find that is evaluated at so many steps over a span, milliseconds,
+// and whether it may make more series than it finds, of values: then it may make as many. It is an error when its
+// subqueries have too many steps.
 func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err error) {
 	most, all, warned := steps, 0.0, 0.0
 	pairs, grouped := 1.0, math.Inf(1)
@@ -40,7 +41,8 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 		// The engine keeps a warning for each step whose quantile is none, with its value.
 		if quantileVaries(n) {
 			if warned += steps; warned > mostSteps {
-				return fmt.Errorf("quantiles that are not plain numbers are evaluated at more than %d steps: ask for fewer steps", mostSteps)
+				return fmt.Errorf("quantiles that are not plain numbers are evaluated at more than %d steps: ask for "+
+					"fewer steps", mostSteps)
 			}
 		}
 		ranges := 0.0
@@ -56,10 +58,12 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 			span += float64(n.Range.Milliseconds())
 			steps = span/math.Max(float64(step.Milliseconds()), 1) + 1
 			if steps > mostSteps {
-				return fmt.Errorf("a subquery has %.3g steps, and %d are allowed: ask for a longer step or a shorter range", steps, mostSteps)
+				return fmt.Errorf("a subquery has %.3g steps, and %d are allowed: ask for a longer step or a shorter "+
+					"range", steps, mostSteps)
 			}
 			if all += steps; all > mostOfAll {
-				return fmt.Errorf("the subqueries have more than %d steps together: ask for longer steps or shorter ranges", mostOfAll)
+				return fmt.Errorf("the subqueries have more than %d steps together: ask for longer steps or shorter "+
+					"ranges", mostOfAll)
 			}
 			most = math.Max(most, steps)
 		case *parser.AggregateExpr:
@@ -100,7 +104,8 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 	return int(math.Min(room, grouped)), made, nil
 }
 
-// groupsOfTop returns how many series topk or bottomk may group: each group has room for as many as are asked for, and no more than all.
+// groupsOfTop returns how many series topk or bottomk may group: each group has room for as many as are asked for, and
+// no more than all.
 func groupsOfTop(k parser.Expr) float64 {
 	most := math.Sqrt(roomOfTop / sampleSize)
 	if n, ok := k.(*parser.NumberLiteral); ok && n.Val >= 1 {

@@ -7,13 +7,14 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Bounds of the text that an expression makes: the engine counts samples, and one label may take as much as millions of them.
+// Bounds of the text that an expression makes: the engine counts samples, and one label may take as much as millions of
+// them.
 const (
 	usualLabel = 4 << 10  // bytes of a label as it is stored, at most
 	mostText   = 64 << 10 // bytes that an expression may make for each series, of labels that are so long
 
-	// mostMatching is how many instructions the regular expressions of label_replace may go through for the characters of all series: a
-	// minute or less, in which the engine does not look whether anybody waits for the answer.
+	// mostMatching is how many instructions the regular expressions of label_replace may go through for the characters
+	// of all series: a minute or less, in which the engine does not look whether anybody waits for the answer.
 	mostMatching = 3_000_000_000
 
 	mostTextOfAll = 256 << 20 // and for all series
@@ -21,8 +22,8 @@ const (
 
 var errText = fmt.Errorf("label_replace and label_join may make labels of more than %d bytes for each series", mostText)
 
-// text estimates what an expression makes: the bytes of its longest label, and of all that are made for one series, both too large from
-// mostText on; and how many instructions are gone through for one series to make them.
+// text estimates what an expression makes: the bytes of its longest label, and of all that are made for one series,
+// both too large from mostText on; and how many instructions are gone through for one series to make them.
 func text(n parser.Node) (label, made int, matching float64) {
 	label, sum := usualLabel, 0
 	for child := range parser.ChildrenIter(n) {

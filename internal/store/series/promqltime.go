@@ -26,7 +26,8 @@ func ParseTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("cannot parse %q to a valid timestamp", s)
 }
 
-// ParseDuration reads a time span as Prometheus' API takes it: seconds with decimals, or "1h30m", also in days, weeks and years.
+// ParseDuration reads a time span as Prometheus' API takes it: seconds with decimals, or "1h30m", also in days, weeks
+// and years.
 func ParseDuration(s string) (time.Duration, error) {
 	if f, err := strconv.ParseFloat(s, 64); err == nil {
 		ns := f * float64(time.Second)

@@ -18,9 +18,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// queryable reads the store for PromQL: every sample as if each round had written it, stale markers included, with the label
-// __type__. Marks and the label __source__ are not seen. Long ranges are read from the level of minutes when that gives the same
-// answer, and times whose seconds are dropped always; see minutes.go. A querier must be closed before Close of the store can end.
+// queryable reads the store for PromQL: every sample as if each round had written it, stale markers included, with the
+// label __type__. Marks and the label __source__ are not seen. Long ranges are read from the level of minutes when that
+// gives the same answer, and times whose seconds are dropped always; see minutes.go. A querier must be closed before
+// Close of the store can end.
 func (s *Store) queryable() storage.Queryable { return s.bounded(math.MaxInt) }
 
 // bounded is queryable for a query that may find most series in all, each time that it finds it.
@@ -72,7 +73,9 @@ func openLevel(db *tsdb.DB, lo, hi, reach int64) (*level, error) {
 }
 
 // each calls f with every series and the marks of its source, for those that have one.
-func (l *level) each(ctx context.Context, hints *storage.SelectHints, ms []*labels.Matcher, f func(storage.Series, labels.Labels, runs) error) (annotations.Annotations, error) {
+func (l *level) each(ctx context.Context, hints *storage.SelectHints, ms []*labels.Matcher,
+	f func(storage.Series, labels.Labels, runs) error,
+) (annotations.Annotations, error) {
 	set := l.in.Select(ctx, false, hints, ms...)
 	for set.Next() {
 		if err := ctx.Err(); err != nil {
@@ -162,7 +165,8 @@ var exact = map[string]bool{
 
 // split returns up to which time to read minutes; not ok for none.
 func (q *querier) split(ctx context.Context, lo, hi int64, h *storage.SelectHints) (to int64, ok bool, err error) {
-	aligned := h != nil && (exact[h.Func] || h.Range == 0 && h.Func != "series") && h.Step%minuteMS == 0 && h.Range%minuteMS == 0 &&
+	aligned := h != nil && (exact[h.Func] || h.Range == 0 && h.Func != "series") && h.Step%minuteMS == 0 &&
+		h.Range%minuteMS == 0 &&
 		(h.Start-1)%minuteMS == 0 && hi/2-lo/2 >= longSpan.Milliseconds()/2
 	if !aligned && lo >= q.first {
 		return 0, false, nil
@@ -183,7 +187,9 @@ func (q *querier) split(ctx context.Context, lo, hi int64, h *storage.SelectHint
 }
 
 // Select is part of storage.Querier.
-func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, ms ...*labels.Matcher) storage.SeriesSet {
+func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints,
+	ms ...*labels.Matcher,
+) storage.SeriesSet {
 	lo, hi := q.lo, q.hi
 	inner := storage.SelectHints{Start: lo, End: hi}
 	if hints != nil {
@@ -221,7 +227,9 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 }
 
 // gatherMinutes adds what minutes have from lo to hi.
-func (q *querier) gatherMinutes(ctx context.Context, all *gathered, h storage.SelectHints, ms []*labels.Matcher, lo, hi int64) error {
+func (q *querier) gatherMinutes(ctx context.Context, all *gathered, h storage.SelectHints,
+	ms []*labels.Matcher, lo, hi int64,
+) error {
 	h.Start, h.End = before(lo, minutesReach), hi
 	kept := labels.MustNewMatcher(labels.MatchEqual, aggLabel, "")
 	if h.Func != avgFunc {
@@ -231,13 +239,15 @@ func (q *querier) gatherMinutes(ctx context.Context, all *gathered, h storage.Se
 	if err := all.add(ctx, q.minutes, h, append(slices.Clone(ms), kept, counter), lo, hi, false); err != nil {
 		return err
 	}
-	return all.add(ctx, q.minutes, h, append(slices.Clone(ms), labels.MustNewMatcher(labels.MatchEqual, aggLabel, aggMean)), lo, hi, true)
+	return all.add(ctx, q.minutes, h, append(slices.Clone(ms), labels.MustNewMatcher(labels.MatchEqual, aggLabel,
+		aggMean)), lo, hi, true)
 }
 
 // count counts a series that is found.
 func (q *querier) count() error {
 	if q.found.Add(1) > q.most {
-		return &QueryError{Execution, fmt.Errorf("the selectors find more than %d series, which are allowed: narrow them down", q.most)}
+		return &QueryError{Execution, fmt.Errorf("the selectors find more than %d series, which are allowed: narrow "+
+			"them down", q.most)}
 	}
 	return nil
 }
@@ -252,7 +262,9 @@ type gathered struct {
 }
 
 // add adds the series of a level from lo to hi; means, when they are such.
-func (g *gathered) add(ctx context.Context, l *level, h storage.SelectHints, ms []*labels.Matcher, lo, hi int64, means bool) error {
+func (g *gathered) add(ctx context.Context, l *level, h storage.SelectHints, ms []*labels.Matcher, lo,
+	hi int64, means bool,
+) error {
 	if g.seen == nil {
 		g.seen = map[uint64]bool{}
 	}
@@ -265,7 +277,10 @@ func (g *gathered) add(ctx context.Context, l *level, h storage.SelectHints, ms 
 			}
 		}
 		b.Reset(ls)
-		e := &entry{series: x, labels: b.Del(sourceLabel, aggLabel).Labels(), marks: marks, lo: lo, hi: hi, reach: l.reach}
+		e := &entry{
+			series: x, labels: b.Del(sourceLabel, aggLabel).Labels(), marks: marks, lo: lo,
+			hi: hi, reach: l.reach,
+		}
 		if means && len(marks) > 0 {
 			rs, ok := minutes[&marks[0]]
 			if !ok {
@@ -323,24 +338,34 @@ func merge(in []storage.Series) (out []storage.Series) {
 }
 
 // LabelValues is part of storage.LabelQuerier.
-func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, ms ...*labels.Matcher) (
+	[]string, annotations.Annotations, error,
+) {
 	if name == sourceLabel || name == aggLabel {
 		return nil, nil, nil
 	}
-	return q.both(ctx, ms, markName, func(in storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return q.both(ctx, ms, markName, func(in storage.Querier, ms []*labels.Matcher) (
+		[]string, annotations.Annotations, error,
+	) {
 		return in.LabelValues(ctx, name, hints, ms...)
 	})
 }
 
 // LabelNames is part of storage.LabelQuerier.
-func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
-	return q.both(ctx, ms, sourceLabel, func(in storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *querier) LabelNames(
+	ctx context.Context, hints *storage.LabelHints, ms ...*labels.Matcher,
+) ([]string, annotations.Annotations, error) {
+	return q.both(ctx, ms, sourceLabel, func(in storage.Querier, ms []*labels.Matcher) (
+		[]string, annotations.Annotations, error,
+	) {
 		return in.LabelNames(ctx, hints, ms...)
 	})
 }
 
 // both asks the seconds, and the minutes where they reach further back, and leaves out the name that is ours.
-func (q *querier) both(ctx context.Context, ms []*labels.Matcher, own string, ask func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) ([]string, annotations.Annotations, error) {
+func (q *querier) both(ctx context.Context, ms []*labels.Matcher, own string,
+	ask func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error),
+) ([]string, annotations.Annotations, error) {
 	if len(ms) > 0 {
 		ms = visible(ms)
 	}
@@ -357,7 +382,10 @@ func (q *querier) both(ctx context.Context, ms []*labels.Matcher, own string, as
 	if err != nil {
 		return nil, warnings, err
 	}
-	found = slices.DeleteFunc(slices.Clone(found), func(s string) bool { return s == own || s == aggLabel || s == madeLabel && own == sourceLabel })
+	found = slices.DeleteFunc(slices.Clone(found), func(s string) bool {
+		return s == own || s == aggLabel ||
+			s == madeLabel && own == sourceLabel
+	})
 	return slices.Compact(found), warnings, nil
 }
 

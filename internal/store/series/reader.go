@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
@@ -15,9 +14,9 @@ import (
 // Match is a condition on a label, "__name__" among them. Op is "=", "!=", "=~" or "!~", with Prometheus' meaning.
 type Match struct{ Label, Op, Value string }
 
-// Reader reads the samples of many series within one window, for those who work on samples themselves and not with PromQL. What is
-// common to the series of a source is read once. It is not safe for concurrent use and must be closed; Close of the store waits
-// for that.
+// Reader reads the samples of many series within one window, for those who work on samples themselves and not with
+// PromQL. What is common to the series of a source is read once. It is not safe for concurrent use and must be closed;
+// Close of the store waits for that.
 type Reader struct {
 	s      *Store
 	q      *querier
@@ -60,11 +59,9 @@ func (r *Reader) Dropped(ctx context.Context, at int64) (bool, error) {
 	return r.q.dropped, nil
 }
 
-// Stale reports whether the value is not one but tells that its series ended there.
-func Stale(v float64) bool { return value.IsStaleNaN(v) }
-
-// Seconds calls f for each matching series that has samples from from to to with all of them in order of time, stale markers among
-// them. Times whose seconds are dropped give what minutes keep of them. The points are valid during the call only.
+// Seconds calls f for each matching series that has samples from from to to with all of them in order of time, stale
+// markers among them. Times whose seconds are dropped give what minutes keep of them. The points are valid during the
+// call only.
 func (r *Reader) Seconds(ctx context.Context, from, to int64, ms []Match, f func(metric.Series)) error {
 	lms, err := selectorOf(ms)
 	if err != nil {
@@ -85,9 +82,12 @@ func (r *Reader) Seconds(ctx context.Context, from, to int64, ms []Match, f func
 	return r.ended(ctx, set)
 }
 
-// Minutes is Seconds from the level of minutes: of counters what their growth can be worked out from exactly at every full minute; of
-// gauges the least and the greatest of each minute among other samples, and means has the mean of each minute at its end.
-func (r *Reader) Minutes(ctx context.Context, from, to int64, ms []Match, f func(s metric.Series, means []metric.Point)) error {
+// Minutes is Seconds from the level of minutes: of counters what their growth can be worked out from exactly at every
+// full minute; of gauges the least and the greatest of each minute among other samples, and means has the mean of each
+// minute at its end.
+func (r *Reader) Minutes(ctx context.Context, from, to int64, ms []Match,
+	f func(s metric.Series, means []metric.Point),
+) error {
 	lms, err := selectorOf(ms)
 	if err != nil {
 		return err
@@ -99,7 +99,8 @@ func (r *Reader) Minutes(ctx context.Context, from, to int64, ms []Match, f func
 	h := storage.SelectHints{Start: before(from, minutesReach), End: to}
 	lms = visible(lms)
 	add := func(g *gathered, agg string) error {
-		return g.add(ctx, r.q.minutes, h, append(lms[:len(lms):len(lms)], labels.MustNewMatcher(labels.MatchEqual, aggLabel, agg)), from, to, agg != "")
+		return g.add(ctx, r.q.minutes, h, append(lms[:len(lms):len(lms)], labels.MustNewMatcher(labels.MatchEqual,
+			aggLabel, agg)), from, to, agg != "")
 	}
 	if err := add(&kept, ""); err != nil {
 		return failed("read", r.s.dir, err)

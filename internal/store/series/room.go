@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// A full disk must not end the program. The database inside is not made for it: a write that fails leaves a record cut short in
-// the middle of its log, and moving chunks out of memory panics. So the store stops writing while there is still room (Reserve),
-// keeps a file whose space it gives back at that moment for what the database has yet to do (ballast), and when a write failed all
-// the same it opens the database anew, which cuts the log, before it writes again.
+// A full disk must not end the program. The database inside is not made for it: a write that fails leaves a record cut
+// short in the middle of its log, and moving chunks out of memory panics. So the store stops writing while there is
+// still room (Reserve), keeps a file whose space it gives back at that moment for what the database has yet to do
+// (ballast), and when a write failed all the same it opens the database anew, which cuts the log, before it writes
+// again.
 const (
 	ballastFile  = "ballast"
 	ballastBytes = 8 << 20

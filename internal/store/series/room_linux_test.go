@@ -16,7 +16,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/reserve"
 )
 
-// smallDisk mounts a file system of 48 MiB and returns a function that fills it but for some bytes, and one that empties it again.
+// smallDisk mounts a file system of 48 MiB and returns a function that fills it but for some bytes, and one that
+// empties it again.
 func smallDisk(t *testing.T) (dir string, fill func(but int64), empty func()) {
 	t.Helper()
 	disk := t.TempDir()
@@ -53,7 +54,8 @@ func smallDisk(t *testing.T) (dir string, fill func(but int64), empty func()) {
 	}
 }
 
-// TestFullDisk fills the disk under a store that is written to: it goes on reading, says so, and goes on writing when there is room.
+// TestFullDisk fills the disk under a store that is written to: it goes on reading, says so, and goes on writing when
+// there is room.
 func TestFullDisk(t *testing.T) {
 	f := func(name string, keep, but int64) {
 		t.Helper()
@@ -69,7 +71,10 @@ func TestFullDisk(t *testing.T) {
 				second++
 				r := reading.Reading{Target: "a", At: time.UnixMilli(t0 + second*1000)}
 				for i := range rows {
-					r.Samples = append(r.Samples, metric.Sample{Name: "x", Labels: metric.L("row", fmt.Sprint(i)), Value: float64(second)})
+					r.Samples = append(r.Samples, metric.Sample{
+						Name: "x", Labels: metric.L("row", fmt.Sprint(i)),
+						Value: float64(second),
+					})
 				}
 				return s.AppendRound(r)
 			}
@@ -128,7 +133,10 @@ func TestSmallDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() }) // before the unmounting
-	if err := s.AppendRound(reading.Reading{Target: "a", At: time.UnixMilli(t0), Samples: []metric.Sample{{Name: "x"}}}); err != nil {
+	if err := s.AppendRound(reading.Reading{
+		Target: "a", At: time.UnixMilli(t0),
+		Samples: []metric.Sample{{Name: "x"}},
+	}); err != nil {
 		t.Error(err)
 	}
 }

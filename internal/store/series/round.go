@@ -17,21 +17,24 @@ import (
 
 // What AppendRound writes is sparse, for nine of ten series of a server stand still at any time:
 //
-//   - A sample is written when its value differs from the one before, and for a while after that (runOff), because a series that
+//   - A sample is written when its value differs from the one before, and for a while after that (runOff), because a
+//     series that
 //     moves often is cheaper to store without holes. A series that stands still is written every heartbeat.
-//   - For each source that was read a mark is written, every time. Reading repeats the last value of a series at each mark of its
+//   - For each source that was read a mark is written, every time. Reading repeats the last value of a series at each
+//     mark of its
 //     source (the label __source__ says which it is), so that what comes out is what was put in.
 //   - A series that was there in the reading before and is not in this one gets a stale marker, as Prometheus does it:
 //     https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness. So it is not repeated any more.
-//   - The value of a mark is the same as long as the memory of what was written is unbroken. After a crash nobody knows which
+//   - The value of a mark is the same as long as the memory of what was written is unbroken. After a crash nobody knows
+//     which
 //     series ended with it: values are not repeated from marks of one number to marks of another.
 const (
 	markName = "dyno_scrape_mark" // readers do not see it
 	// roundSource is the source of what a round tells of itself.
 	roundSource = "round"
 	heartbeat   = 5 * time.Minute
-	// runOff is how long an unchanged value is still written. A hole costs about 36 bits for the two irregular times at its
-	// ends, a repeated value 2 bits.
+	// runOff is how long an unchanged value is still written. A hole costs about 36 bits for the two irregular times at
+	// its ends, a repeated value 2 bits.
 	runOff = 16 * time.Second
 )
 
@@ -57,13 +60,14 @@ type group struct {
 	round   uint64    // the round that next belongs to
 }
 
-// AppendRound stores what one scrape of the target r.Target gave, with the label target: the samples, all with the time r.At, and
-// which sources were read (r.Parts; without parts all samples are of one source). A series that its source gave the last time and
-// does not give now ends here with a stale marker. What is unchanged costs next to nothing and is read back as if it had been
-// written every time. A round that is not younger than the last one of its target is ignored, counted, and told by an
-// *OutOfOrderError when it is older; so is one of the future, told by an *AheadError. With any other error nothing of the round was stored; when the disk is full (ErrFull) the
-// store goes on by itself with the first round that finds room. A sample that cannot be stored (without a name, with a label
-// twice), or whose series is beyond what a target may begin in an hour, is left out and told by Warnings.
+// AppendRound stores what one scrape of the target r.Target gave, with the label target: the samples, all with the time
+// r.At, and which sources were read (r.Parts; without parts all samples are of one source). A series that its source
+// gave the last time and does not give now ends here with a stale marker. What is unchanged costs next to nothing and
+// is read back as if it had been written every time. A round that is not younger than the last one of its target is
+// ignored, counted, and told by an *OutOfOrderError when it is older; so is one of the future, told by an *AheadError.
+// With any other error nothing of the round was stored; when the disk is full (ErrFull) the store goes on by itself
+// with the first round that finds room. A sample that cannot be stored (without a name, with a label twice), or whose
+// series is beyond what a target may begin in an hour, is left out and told by Warnings.
 func (s *Store) AppendRound(r reading.Reading) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +109,8 @@ func (s *Store) AppendRound(r reading.Reading) (err error) {
 	case errors.Is(err, storage.ErrDuplicateSampleForTimestamp):
 		s.duplicates += n
 		return s.abandon(app, nil)
-	case errors.Is(err, storage.ErrOutOfOrderSample), errors.Is(err, storage.ErrOutOfBounds), errors.Is(err, storage.ErrTooOldSample):
+	case errors.Is(err, storage.ErrOutOfOrderSample), errors.Is(err, storage.ErrOutOfBounds),
+		errors.Is(err, storage.ErrTooOldSample):
 		s.disordered += n
 		return s.abandon(app, &OutOfOrderError{Samples: int(n), Name: markName, At: t, Newest: newest})
 	default:

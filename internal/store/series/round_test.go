@@ -117,8 +117,8 @@ func stored(t *testing.T, s *Store, lo, hi int64) map[string][]point {
 	return out
 }
 
-// world makes readings as servers do: series that stand still, move now and then or always, rows that come and go, sources that
-// fail, are slow, or are read less often.
+// world makes readings as servers do: series that stand still, move now and then or always, rows that come and go,
+// sources that fail, are slow, or are read less often.
 type world struct {
 	rnd   *rand.Rand
 	value map[string]float64
@@ -150,7 +150,8 @@ func (w *world) read(target string, at int64) reading.Reading {
 				if w.gone[key] {
 					continue
 				}
-				m := metric.Sample{Name: fmt.Sprintf("%s_%d", src.name, row%3), Labels: metric.L("row", fmt.Sprint(row), "src", src.name), At: at, Kind: metric.Kind(row % 2)}
+				m := metric.Sample{Name: fmt.Sprintf("%s_%d", src.name, row%3), Labels: metric.L("row", fmt.Sprint(row),
+					"src", src.name), At: at, Kind: metric.Kind(row % 2)}
 				switch chance := []int{0, 1, 2, 30, 1000}[row%5]; {
 				case chance == 0 || w.rnd.IntN(chance) > 0:
 				case m.Kind == metric.Counter:
@@ -159,7 +160,10 @@ func (w *world) read(target string, at int64) reading.Reading {
 						w.value[key] = float64(w.rnd.IntN(10)) // the server was restarted
 					}
 				default:
-					w.value[key] = []float64{w.rnd.NormFloat64(), 0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Float64frombits(value.StaleNaN)}[max(0, w.rnd.IntN(40)-34)]
+					w.value[key] = []float64{
+						w.rnd.NormFloat64(), 0, math.Copysign(0, -1), math.NaN(), math.Inf(1),
+						math.Float64frombits(value.StaleNaN),
+					}[max(0, w.rnd.IntN(40)-34)]
 				}
 				m.Value = w.value[key]
 				r.Samples = append(r.Samples, m)
@@ -171,8 +175,8 @@ func (w *world) read(target string, at int64) reading.Reading {
 	return r
 }
 
-// TestSparseIsReadAsFull writes readings sparsely and reads them as if every second had been written, over restarts of the
-// store, gaps and compactions.
+// TestSparseIsReadAsFull writes readings sparsely and reads them as if every second had been written, over restarts of
+// the store, gaps and compactions.
 func TestSparseIsReadAsFull(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -300,7 +304,10 @@ func TestRoundIsTakenOnceAndInOrder(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	put := func(at int64, v float64) error {
-		return s.AppendRound(reading.Reading{Target: "a", At: time.UnixMilli(at), Samples: []metric.Sample{{Name: "x", At: at, Value: v}}})
+		return s.AppendRound(reading.Reading{
+			Target: "a", At: time.UnixMilli(at),
+			Samples: []metric.Sample{{Name: "x", At: at, Value: v}},
+		})
 	}
 	for range 2 { // the second time a process that remembers nothing
 		for _, at := range []int64{t0, t0, t0 + 1000, t0 + 2000} {
@@ -320,7 +327,11 @@ func TestRoundIsTakenOnceAndInOrder(t *testing.T) {
 		s = mustOpen(t, dir)
 	}
 	got := mustSelect(t, s, "x", nil, 0, math.MaxInt64)
-	exp := []metric.Series{{Name: "x", Labels: metric.L("target", "a"), Points: []metric.Point{{At: t0, Value: 1}, {At: t0 + 1000, Value: 1}, {At: t0 + 2000, Value: 1}}}}
+	exp := []metric.Series{{Name: "x", Labels: metric.L("target", "a"), Points: []metric.Point{
+		{At: t0, Value: 1},
+		{At: t0 + 1000, Value: 1},
+		{At: t0 + 2000, Value: 1},
+	}}}
 	if d := cmp.Diff(exp, got); d != "" {
 		t.Error(d)
 	}
@@ -328,9 +339,15 @@ func TestRoundIsTakenOnceAndInOrder(t *testing.T) {
 
 func TestRoundLeavesOutWhatCannotBeStored(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
-	r := reading.Reading{Target: "a", At: time.UnixMilli(t0), Parts: []reading.Part{{Source: "x", Samples: 3}}, Samples: []metric.Sample{
-		{Name: "x", Value: 1}, {Name: "", Value: 1}, {Name: "y", Labels: metric.L("target", "b")}, {Name: "z", Value: 2},
-	}}
+	r := reading.Reading{
+		Target: "a", At: time.UnixMilli(t0), Parts: []reading.Part{{Source: "x", Samples: 3}},
+		Samples: []metric.Sample{
+			{Name: "x", Value: 1},
+			{Name: "", Value: 1},
+			{Name: "y", Labels: metric.L("target", "b")},
+			{Name: "z", Value: 2},
+		},
+	}
 	if err := s.AppendRound(r); err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +371,10 @@ func TestRoundLeavesOutWhatCannotBeStored(t *testing.T) {
 func TestStandingStill(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	for i := range int64(3600) {
-		r := reading.Reading{Target: "a", At: time.UnixMilli(t0 + i*1000), Samples: []metric.Sample{{Name: "x", Value: 1}}}
+		r := reading.Reading{
+			Target: "a", At: time.UnixMilli(t0 + i*1000),
+			Samples: []metric.Sample{{Name: "x", Value: 1}},
+		}
 		if err := s.AppendRound(r); err != nil {
 			t.Fatal(err)
 		}
@@ -380,7 +400,10 @@ func TestSourceMoves(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	for i := range int64(20) {
 		at := t0 + i*1000
-		r := reading.Reading{Target: "a", At: time.UnixMilli(at), Samples: []metric.Sample{{Name: "x", Value: 1}}, Parts: []reading.Part{{Source: fmt.Sprint(i / 10), Samples: 1}}}
+		r := reading.Reading{
+			Target: "a", At: time.UnixMilli(at), Samples: []metric.Sample{{Name: "x", Value: 1}},
+			Parts: []reading.Part{{Source: fmt.Sprint(i / 10), Samples: 1}},
+		}
 		if err := s.AppendRound(r); err != nil {
 			t.Fatal(err)
 		}

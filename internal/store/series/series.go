@@ -53,27 +53,29 @@ const (
 	jobName       = "dyno"
 )
 
-// samplesPerChunk is four times what Prometheus has, whose series have a sample in 15 or 30 seconds: what a chunk costs beside its
-// samples, some 30 bytes, is shared by more.
+// samplesPerChunk is four times what Prometheus has, whose series have a sample in 15 or 30 seconds: what a chunk costs
+// beside its samples, some 30 bytes, is shared by more.
 const samplesPerChunk = 480
 
 // maxCached bounds the series that an open store remembers, for those that come and go (one per table, per user) would
 // otherwise add up. It is far above what one server has.
 const maxCached = 100_000
 
-// newPerHour bounds the series that one target may begin in an hour: a server that invents names could otherwise fill the store and the
-// memory of all. It is far above what the objects of one server begin. Series that the head of the database has are not new.
+// newPerHour bounds the series that one target may begin in an hour: a server that invents names could otherwise fill
+// the store and the memory of all. It is far above what the objects of one server begin. Series that the head of the
+// database has are not new.
 const newPerHour = 50_000
 
-// mostAlive and mostAliveText bound the series of one target that the head of the database holds, and the bytes of their names and labels:
-// series that are written again and again stay there, however slowly they become more. Of what ended, the head forgets what is older
-// than an hour.
+// mostAlive and mostAliveText bound the series of one target that the head of the database holds, and the bytes of
+// their names and labels: series that are written again and again stay there, however slowly they become more. Of what
+// ended, the head forgets what is older than an hour.
 const (
 	mostAlive     = 100_000
 	mostAliveText = 32 << 20
 )
 
-// After mostRefused series of a call that are left out, the others that are not known have their turn in one call of refusedTurns.
+// After mostRefused series of a call that are left out, the others that are not known have their turn in one call of
+// refusedTurns.
 const (
 	mostRefused  = 1000
 	refusedTurns = 16
@@ -146,9 +148,9 @@ type wrote struct {
 	round   uint64 // the round that saw it last
 }
 
-// Open opens the store in dir with the default Options, creating it (mode 0700) when there is none. Errors: ErrBusy when another
-// process has it open, ErrCorrupt when a part cannot be read, *VersionError when a newer Dyno wrote it. A last record that a crash
-// cut short is dropped and told by Warnings.
+// Open opens the store in dir with the default Options, creating it (mode 0700) when there is none. Errors: ErrBusy
+// when another process has it open, ErrCorrupt when a part cannot be read, *VersionError when a newer Dyno wrote it. A
+// last record that a crash cut short is dropped and told by Warnings.
 func Open(dir string) (*Store, error) { return OpenWith(dir, Options{}) }
 
 // OpenWith is Open with other Options.
@@ -184,7 +186,8 @@ func openStill(dir string, o Options) (_ *Store, err error) {
 	}
 	s := &Store{
 		dir: dir, options: o.filled(), log: &memo{}, seed: maphash.MakeSeed(), cache: map[uint64][]*cached{},
-		groups: map[groupKey]*group{}, begun: map[string]*begun{}, epoch: float64(time.Now().UnixMilli()), stop: func() {},
+		groups: map[groupKey]*group{}, begun: map[string]*begun{}, epoch: float64(time.Now().UnixMilli()),
+		stop: func() {},
 	}
 	s.Keep(s.options.Retention, s.options.MinuteRetention)
 	if s.lock, err = acquire(dir); err != nil {
@@ -262,8 +265,8 @@ func (s *Store) database(dir string, o *tsdb.Options, keep *atomic.Int64, end *c
 	return db, nil
 }
 
-// secondsOptions are for one to some dozens of servers, not for a thousand: what is allocated ahead is small, and a head of half an
-// hour keeps both memory and the time to open low.
+// secondsOptions are for one to some dozens of servers, not for a thousand: what is allocated ahead is small, and a
+// head of half an hour keeps both memory and the time to open low.
 func (s *Store) secondsOptions() *tsdb.Options {
 	o := tsdb.DefaultOptions()
 	o.RetentionDuration = 0 // see expiry
@@ -281,8 +284,8 @@ func (s *Store) secondsOptions() *tsdb.Options {
 	return o
 }
 
-// Keep changes how long seconds and minutes are kept, from now on; minutes are never kept shorter. What is too old goes within minutes,
-// except the last half hour.
+// Keep changes how long seconds and minutes are kept, from now on; minutes are never kept shorter. What is too old goes
+// within minutes, except the last half hour.
 func (s *Store) Keep(seconds, minutes time.Duration) {
 	s.keepSeconds.Store(int64(seconds))
 	s.keepMinutes.Store(int64(max(seconds, minutes)))
@@ -291,22 +294,23 @@ func (s *Store) Keep(seconds, minutes time.Duration) {
 // Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// Warnings returns what went wrong inside without stopping the store, the oldest first: a record cut short by a crash, a
-// compaction that failed.
+// Warnings returns what went wrong inside without stopping the store, the oldest first: a record cut short by a crash,
+// a compaction that failed.
 func (s *Store) Warnings() []string { return s.log.list() }
 
-// Ignored returns how many samples Append did not store since Open: those with the time of a sample that the series already
-// has, and those older than that or of the future.
+// Ignored returns how many samples Append did not store since Open: those with the time of a sample that the series
+// already has, and those older than that or of the future.
 func (s *Store) Ignored() (duplicates, disordered uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.duplicates, s.disordered
 }
 
-// Append stores samples, each with the labels extra (such as the target) added. A sample with the time of one that its series
-// already has is ignored and counted. Older samples than the newest of their series are left out, counted and told by an
-// *OutOfOrderError after all others were stored, and those of the future by an *AheadError; they mean that a clock was set. Series
-// beyond what a target may begin in an hour are left out and told by Warnings. With any other error nothing of the call was stored.
+// Append stores samples, each with the labels extra (such as the target) added. A sample with the time of one that its
+// series already has is ignored and counted. Older samples than the newest of their series are left out, counted and
+// told by an *OutOfOrderError after all others were stored, and those of the future by an *AheadError; they mean that a
+// clock was set. Series beyond what a target may begin in an hour are left out and told by Warnings. With any other
+// error nothing of the call was stored.
 func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -365,7 +369,8 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 			switch {
 			case errors.Is(err, storage.ErrDuplicateSampleForTimestamp):
 				duplicates++
-			case errors.Is(err, storage.ErrOutOfOrderSample), errors.Is(err, storage.ErrOutOfBounds), errors.Is(err, storage.ErrTooOldSample):
+			case errors.Is(err, storage.ErrOutOfOrderSample), errors.Is(err, storage.ErrOutOfBounds),
+				errors.Is(err, storage.ErrTooOldSample):
 				disordered++
 				late.add(m, s.db.Head().MaxTime())
 			default:
@@ -414,7 +419,9 @@ type rollback struct {
 }
 
 // series returns what is known of the series of a sample of the time at. On the hot path it allocates nothing.
-func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra metric.Labels, source string) (*cached, error) {
+func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra metric.Labels,
+	source string,
+) (*cached, error) {
 	var h maphash.Hash
 	h.SetSeed(s.seed)
 	h.WriteString(source)
@@ -432,7 +439,8 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 	}
 	key := h.Sum64()
 	for _, c := range s.cache[key] {
-		if c.name == m.Name && c.kind == m.Kind && c.source == source && slices.Equal(c.labels, m.Labels) && slices.Equal(c.extra, extra) {
+		if c.name == m.Name && c.kind == m.Kind && c.source == source && slices.Equal(c.labels, m.Labels) &&
+			slices.Equal(c.extra, extra) {
 			return c, nil
 		}
 	}
@@ -451,13 +459,17 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 		return nil, errTooManyNew
 	}
 	// The caller's labels may share memory with others of his; keep our own.
-	c := &cached{name: m.Name, labels: slices.Clone(m.Labels), extra: slices.Clone(extra), kind: m.Kind, source: source, full: full, wrote: wrote{last: math.MinInt64}}
+	c := &cached{
+		name: m.Name, labels: slices.Clone(m.Labels), extra: slices.Clone(extra), kind: m.Kind, source: source,
+		full: full, wrote: wrote{last: math.MinInt64},
+	}
 	s.cache[key] = append(s.cache[key], c)
 	s.cachedN++
 	return c, nil
 }
 
-// mayBegin reports whether a series that is not cached may be written: the database has it, or its target may have one more.
+// mayBegin reports whether a series that is not cached may be written: the database has it, or its target may have one
+// more.
 func (s *Store) mayBegin(app storage.Appender, full labels.Labels, at int64) bool {
 	if x, ok := app.(storage.GetRef); ok {
 		if ref, _ := x.GetRef(full, full.Hash()); ref != 0 {
@@ -479,7 +491,8 @@ func (s *Store) mayBegin(app storage.Appender, full labels.Labels, at int64) boo
 	}
 	if !b.noted {
 		b.noted = true
-		s.log.note(fmt.Sprintf("target %q has too many series (%d new ones in an hour, %d in all, with %d MiB of text, are the maximum): further ones are left out",
+		s.log.note(fmt.Sprintf("target %q has too many series (%d new ones in an hour, %d in all, with %d MiB of "+
+			"text, are the maximum): further ones are left out",
 			target, newPerHour, mostAlive, mostAliveText>>20))
 	}
 	return false
@@ -515,9 +528,9 @@ func join(m *metric.Sample, extra metric.Labels, source string) (labels.Labels, 
 	return b.Labels(), nil
 }
 
-// Select returns the series of that name that have all labels of match, in order of their labels, with their points from from
-// to to (Unix milliseconds, both included). With name "" it returns series of every name, in order of name first. A series
-// without a point in that time is left out. Errors: ErrCorrupt, with the span that cannot be read.
+// Select returns the series of that name that have all labels of match, in order of their labels, with their points
+// from from to to (Unix milliseconds, both included). With name "" it returns series of every name, in order of name
+// first. A series without a point in that time is left out. Errors: ErrCorrupt, with the span that cannot be read.
 func (s *Store) Select(ctx context.Context, name string, match metric.Labels, from, to int64) ([]metric.Series, error) {
 	var out []metric.Series
 	err := s.SelectEach(ctx, name, match, from, to, func(r metric.Series) {
@@ -531,9 +544,11 @@ func (s *Store) Select(ctx context.Context, name string, match metric.Labels, fr
 	return out, nil
 }
 
-// SelectEach calls f for each series that Select returns, in any order, and so holds one at a time. The points are valid during
-// the call only.
-func (s *Store) SelectEach(ctx context.Context, name string, match metric.Labels, from, to int64, f func(metric.Series)) error {
+// SelectEach calls f for each series that Select returns, in any order, and so holds one at a time. The points are
+// valid during the call only.
+func (s *Store) SelectEach(ctx context.Context, name string, match metric.Labels, from, to int64,
+	f func(metric.Series),
+) error {
 	db, err := s.open()
 	if err != nil {
 		return err

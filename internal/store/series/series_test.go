@@ -124,7 +124,8 @@ func TestReadEqualsWritten(t *testing.T) {
 			n += len(x.Points)
 		}
 		if len(got) != series || n != points {
-			t.Errorf("%s %v %d to %d: %d series, %d points, want %d, %d", name, match, from-t0, to-t0, len(got), n, series, points)
+			t.Errorf("%s %v %d to %d: %d series, %d points, want %d, %d", name, match, from-t0, to-t0,
+				len(got), n, series, points)
 		}
 	}
 	f("m00", nil, t0, t0+2000, 3, 9) // both ends included
@@ -146,7 +147,10 @@ func TestReadEqualsWritten(t *testing.T) {
 
 func TestSpecialValues(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
-	for i, v := range []float64{math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 63} {
+	for i, v := range []float64{
+		math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), math.MaxFloat64,
+		math.SmallestNonzeroFloat64, 1 << 63,
+	} {
 		at := t0 + int64(i)*1000
 		if err := s.Append([]metric.Sample{{Name: "x", At: at, Value: v}}, nil); err != nil {
 			t.Fatal(err)
@@ -181,7 +185,11 @@ func TestSameTimeIsIgnoredAndCounted(t *testing.T) {
 	ok(put(t0, 2)) // the first one stays
 	counts(1, 0)
 	// Twice in one call, and the others of the call are stored.
-	ok(s.Append([]metric.Sample{{Name: "x", At: t0 + 1000, Value: 3}, {Name: "x", At: t0 + 1000, Value: 4}, {Name: "y", At: t0 + 1000, Value: 5}}, nil))
+	ok(s.Append([]metric.Sample{
+		{Name: "x", At: t0 + 1000, Value: 3},
+		{Name: "x", At: t0 + 1000, Value: 4},
+		{Name: "y", At: t0 + 1000, Value: 5},
+	}, nil))
 	counts(2, 0)
 
 	var late *OutOfOrderError
@@ -356,7 +364,9 @@ func TestTextsWithoutEnd(t *testing.T) {
 	at := time.Now().UnixMilli()
 	long := strings.Repeat("x", 17<<20)
 	err = s.Append([]metric.Sample{
-		{Name: "version", Labels: metric.L("version", long), At: at, Value: 1}, {Name: long, At: at, Value: 1}, {Name: "up", At: at, Value: 1},
+		{Name: "version", Labels: metric.L("version", long), At: at, Value: 1},
+		{Name: long, At: at, Value: 1},
+		{Name: "up", At: at, Value: 1},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

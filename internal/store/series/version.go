@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// version is that of the layout, in the file VERSION. 1 (without the file) had every sample of Append only; 2 has the sparse
-// rounds of AppendRound and the level of minutes. 2 reads 1.
+// version is that of the layout, in the file VERSION. 1 (without the file) had every sample of Append only; 2 has the
+// sparse rounds of AppendRound and the level of minutes. 2 reads 1.
 const (
 	version     = 2
 	versionFile = "VERSION"
@@ -24,7 +24,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("open series store (%s): it has version %d, this dyno reads up to version %d: use the dyno that wrote it, or another directory", e.Dir, e.Found, e.Known)
+	return fmt.Sprintf("open series store (%s): it has version %d, this dyno reads up to version %d: use the dyno "+
+		"that wrote it, or another directory", e.Dir, e.Found, e.Known)
 }
 
 // checkVersion refuses a newer store and marks one that has no version or an older one.
@@ -38,7 +39,10 @@ func checkVersion(dir string) error {
 		n, err := strconv.Atoi(strings.TrimSpace(string(b)))
 		switch {
 		case err != nil || n < 1:
-			return &CorruptError{Op: "open", Dir: dir, Spans: []Span{{Where: versionFile, Cause: fmt.Sprintf("%.40q is not a version", b)}}}
+			return &CorruptError{
+				Op: "open", Dir: dir,
+				Spans: []Span{{Where: versionFile, Cause: fmt.Sprintf("%.40q is not a version", b)}},
+			}
 		case n > version:
 			return &VersionError{Dir: dir, Found: n, Known: version}
 		case n == version:

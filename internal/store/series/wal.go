@@ -21,9 +21,9 @@ import (
 	"github.com/prometheus/prometheus/tsdb/wlog"
 )
 
-// The write-ahead log is a row of numbered segments; each is made of pages, and a record lies within one segment but may go
-// over several pages. A crash can leave the last record cut short, and with a power cut the pages after it empty: that is
-// normal. A record that does not match its checksum while a sound one follows is damage. See
+// The write-ahead log is a row of numbered segments; each is made of pages, and a record lies within one segment but
+// may go over several pages. A crash can leave the last record cut short, and with a power cut the pages after it
+// empty: that is normal. A record that does not match its checksum while a sound one follows is damage. See
 // https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/wal.md
 const (
 	pageSize   = 32 << 10
@@ -40,8 +40,8 @@ type segment struct {
 	more  bool  // a sound record follows behind what is wrong
 }
 
-// scan reads the whole log and opens every block, and returns the spans that cannot be read. torn is the segment whose last
-// record a crash cut short, if there is one.
+// scan reads the whole log and opens every block, and returns the spans that cannot be read. torn is the segment whose
+// last record a crash cut short, if there is one.
 func scan(dir string) (spans []Span, torn *segment, err error) {
 	spans, err = scanBlocks(dir)
 	if err != nil {
@@ -67,7 +67,8 @@ func scan(dir string) (spans []Span, torn *segment, err error) {
 	} else if !errors.Is(err, record.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	last := len(segs) - 1 // the last one with anything in it: an empty one follows when a crash came right after opening
+	// the last one with anything in it: an empty one follows when a crash came right after opening
+	last := len(segs) - 1
 	for last >= 0 && segs[last].good == 0 && segs[last].err == nil {
 		last--
 	}
@@ -165,8 +166,8 @@ func (s *segment) read() error {
 	return nil
 }
 
-// behind yields where records begin, or parts of records, that match their checksum behind damage at off. Within the damaged page
-// they may begin anywhere, for the damage may be to a length.
+// behind yields where records begin, or parts of records, that match their checksum behind damage at off. Within the
+// damaged page they may begin anywhere, for the damage may be to a length.
 func behind(path string, off int64) iter.Seq2[int64, recordType] {
 	return func(yield func(int64, recordType) bool) {
 		f, err := os.Open(path)
@@ -183,9 +184,11 @@ func behind(path string, off int64) iter.Seq2[int64, recordType] {
 				return
 			}
 			for at := int(max(off-start, 0)); at+headerSize < n; {
-				typ, length, sum := recordType(page[at]&7), int(binary.BigEndian.Uint16(page[at+1:])), binary.BigEndian.Uint32(page[at+3:])
+				typ, length, sum := recordType(page[at]&7), int(binary.BigEndian.Uint16(page[at+1:])),
+					binary.BigEndian.Uint32(page[at+3:])
 				end := at + headerSize + length
-				if page[at] >= 32 || typ < whole || typ > final || length == 0 || end > n || crc32.Checksum(page[at+headerSize:end], table) != sum {
+				if page[at] >= 32 || typ < whole || typ > final || length == 0 || end > n ||
+					crc32.Checksum(page[at+headerSize:end], table) != sum {
 					if page[at] == 0 && !damaged && start+int64(at) == off {
 						break // the damage is not here: the rest of this page is unused
 					}
@@ -280,7 +283,8 @@ func firstFrom(path string, off int64) (t time.Time) {
 	return t
 }
 
-// open calls f with what the file holds from off. A file that cannot be opened tells no time: who asks has found it damaged.
+// open calls f with what the file holds from off. A file that cannot be opened tells no time: who asks has found it
+// damaged.
 func open(path string, off int64, f func(io.Reader)) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -15,7 +16,8 @@ import (
 // What can be wrong with a file, for errors.Is.
 var (
 	ErrCorrupt = errors.New("damaged")
-	ErrNewer   = errors.New("of a newer format")
+	ErrOlder   = errors.New("an older version of Dyno wrote it")
+	ErrNewer   = errors.New("a newer version of Dyno wrote it")
 	ErrForeign = errors.New("a SQLite file, but not Dyno's")
 	ErrBusy    = errors.New("in use")
 	ErrFull    = errors.New("disk is full or cannot be written")
@@ -44,16 +46,19 @@ func Explain(op, path string, err error, h Hints) error {
 	switch {
 	case errors.Is(e.Kind, ErrCorrupt):
 		e.Hint = h.Corrupt
-	case errors.Is(e.Kind, ErrNewer):
-		e.Hint = "use the newer Dyno that wrote it, or another home directory; nothing was changed"
+	case errors.Is(e.Kind, ErrOlder), errors.Is(e.Kind, ErrNewer):
+		e.Hint = "use that version, or move the directory " + filepath.Dir(path) + " away to begin with an empty " +
+			"one; nothing was changed"
 	case errors.Is(e.Kind, ErrForeign):
 		e.Hint = "nothing was changed: choose another home directory or move the file away"
 	case errors.Is(e.Kind, ErrBusy):
-		e.Hint = fmt.Sprintf("another process has held it for more than %v: find a dyno process that is stopped or stuck, then try again", Patience)
+		e.Hint = fmt.Sprintf("another process has held it for more than %v: find a dyno process that is stopped or "+
+			"stuck, then try again", Patience)
 	case errors.Is(e.Kind, ErrFull):
 		e.Hint = h.Full
 		if h.Full == "" {
-			e.Hint = "nothing of this step was written and what was stored before is intact: free some space, or see in the kernel's log whether the disk fails, and try again"
+			e.Hint = "nothing of this step was written and what was stored before is intact: free some space, or see " +
+				"in the kernel's log whether the disk fails, and try again"
 		}
 	case errors.Is(e.Kind, ErrDenied):
 		e.Hint = "the file and its directory must be writable by the user that runs dyno"
@@ -69,6 +74,8 @@ func KindOf(err error) error {
 		return ErrCorrupt
 	case errors.Is(err, ErrForeign):
 		return ErrForeign
+	case errors.Is(err, ErrOlder):
+		return ErrOlder
 	case errors.Is(err, ErrNewer):
 		return ErrNewer
 	case errors.Is(err, ErrBusy):

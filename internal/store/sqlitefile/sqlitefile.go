@@ -1,6 +1,6 @@
 // Package sqlitefile holds the common part of Dyno's SQLite stores: a file of a known kind and
-// format. The file is complete from the moment that it has its name, is migrated from older
-// formats, and is never taken for another kind. Its errors say what the user can do. The store
+// format. The file is complete from the moment that it has its name. One of another kind or of
+// another version is refused and never changed. Its errors say what the user can do. The store
 // defines the content of the file.
 //
 // Files have mode 0600 in a directory of mode 0700. Several processes may use one at a time.
@@ -22,9 +22,12 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// Patience is how long a process waits for another one's write. A write takes milliseconds, so a longer wait means a stopped process.
+// Patience is how long a process waits for another one's write. A write takes milliseconds, so a longer wait means a
+// stopped process.
 const Patience = 10 * time.Second
 
 // patience is how long a write waits for those of its own process before it: Dyno writes the same again each minute.
@@ -34,27 +37,24 @@ const patience = time.Minute
 type Format struct {
 	What    string // how messages call it: "ledger"
 	ID      uint32 // stands in the header of the file, so that no other SQLite file is taken for one
-	Steps   []Step // in order; version n is the format after the first n of them
+	Version int    // the only one that this program reads: one more whenever SQL or the documents in it change
+	SQL     string // makes the tables
 	Empty   string // a statement for a file with nothing in it, "" for none
 	Pragmas []string
 	Conns   int // of readers at most at a time; who writes has one of its own
 }
 
-// Step leads from a version of the format to the next. One that was released never changes: another is added.
-type Step struct{ Name, SQL string }
-
-// Version is the version that this program writes, and the newest it reads.
-func (f *Format) Version() int { return len(f.Steps) }
-
-// maxLog is how large a write-ahead log may be for longer than until the next maintenance: SQLite begins it again only when nobody
-// reads, so readers that overlap would have it grow without end.
+// maxLog is how large a write-ahead log may be for longer than until the next maintenance: SQLite begins it again only
+// when nobody reads, so readers that overlap would have it grow without end.
 const maxLog = 64 << 20
 
 // Connect returns a pool on a file that is there; no connection is made yet.
 func (f *Format) Connect(path string) (*sql.DB, error) {
 	q := url.Values{
-		"mode":    {"rw"},        // not "ro" even to read: the first reader of a write-ahead log makes the index file beside it
-		"_txlock": {"immediate"}, // a transaction that would have to upgrade its lock fails at once, whatever the patience
+		// not "ro" even to read: the first reader of a write-ahead log makes the index file beside it
+		"mode": {"rw"},
+		// a transaction that would have to upgrade its lock fails at once, whatever the patience
+		"_txlock": {"immediate"},
 		"_pragma": append([]string{
 			fmt.Sprintf("busy_timeout(%d)", Patience.Milliseconds()), // first: the others may wait
 			"foreign_keys(ON)",
@@ -71,7 +71,7 @@ func (f *Format) Connect(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// open opens a file that is there and brings it to the present format.
+// open opens a file that is there and has this program's format.
 func (f *Format) open(ctx context.Context, path string) (*sql.DB, error) {
 	if err := f.CheckHeader(path); err != nil {
 		return nil, err
@@ -80,17 +80,18 @@ func (f *Format) open(ctx context.Context, path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.migrate(ctx, db); err != nil {
+	if _, err := f.VersionOf(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// create makes a file without content under another name and then gives it its own, so that a file of that name is always complete: one
-// that is empty or cut short is damaged, not new. When another process was faster, its file stays.
+// create makes a file without content under another name and then gives it its own, so that a file of that name is
+// always complete: one that is empty or cut short is damaged, not new. When another process was faster, its file stays.
 func (f *Format) create(ctx context.Context, path string) error {
 	dir := filepath.Dir(path)
-	// Only the store's own directory is closed: what is above it may hold other things, such as data of a server that runs as another user.
+	// Only the store's own directory is closed: what is above it may hold other things, such as data of a server that
+	// runs as another user.
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (f *Format) create(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(platform.SyncDir(d), d.Close())
 }
 
 // lay makes the format in an empty file.
@@ -143,64 +144,37 @@ func (f *Format) lay(ctx context.Context, db *sql.DB) error {
 	}
 	for _, q := range []string{
 		fmt.Sprintf("PRAGMA application_id = %d", f.ID),
-		"CREATE TABLE migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)",
+		"CREATE TABLE migration (version INTEGER PRIMARY KEY)", // under the name that older programs look for
+		fmt.Sprintf("INSERT INTO migration VALUES (%d)", f.Version),
+		f.SQL,
 	} {
 		if _, err := db.ExecContext(ctx, q); err != nil {
 			return err
 		}
 	}
-	return f.migrate(ctx, db)
+	return nil
 }
 
-// VersionOf returns the version of a file. A newer one than this program's is an error that is ErrNewer.
+// VersionOf returns the version of a file. One that is not this program's is an error that is ErrOlder or ErrNewer.
 func (f *Format) VersionOf(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 },
-) (int, error) {
-	var v int
-	if err := q.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migration").Scan(&v); err != nil {
+) (v int, err error) {
+	switch err = q.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migration").Scan(&v); {
+	case err != nil:
 		return 0, err
-	}
-	if v > len(f.Steps) {
-		return v, fmt.Errorf("%w: the file has format %d, this program knows formats up to %d", ErrNewer, v, len(f.Steps))
+	case v == 0:
+		return 0, fmt.Errorf("%w: it does not tell the version of its format", ErrCorrupt)
+	case v < f.Version:
+		return v, fmt.Errorf("%w: it has format %d, this program reads format %d only", ErrOlder, v, f.Version)
+	case v > f.Version:
+		return v, fmt.Errorf("%w: it has format %d, this program reads format %d only", ErrNewer, v, f.Version)
 	}
 	return v, nil
 }
 
-// migrate brings the file to this program's format. Each step is a transaction, and of several processes that start at the same time one
-// does it.
-func (f *Format) migrate(ctx context.Context, db *sql.DB) error {
-	v, err := f.VersionOf(ctx, db)
-	for err == nil && v < len(f.Steps) {
-		v, err = f.step(ctx, db)
-	}
-	return err
-}
-
-// step takes the next step and returns the version of the file after it.
-func (f *Format) step(ctx context.Context, db *sql.DB) (int, error) {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer tx.Rollback()
-	v, err := f.VersionOf(ctx, tx)
-	if err != nil || v >= len(f.Steps) { // another process did it
-		return v, err
-	}
-	s := f.Steps[v]
-	v++
-	if _, err := tx.ExecContext(ctx, s.SQL); err != nil {
-		return 0, fmt.Errorf("bring %s to format %d (%s): %w", f.What, v, s.Name, err)
-	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO migration VALUES (?, ?, ?)", v, s.Name, time.Now().UTC().Format(time.RFC3339)); err != nil {
-		return 0, err
-	}
-	return v, tx.Commit()
-}
-
-// CheckHeader looks at the first bytes of the file, the header of https://www.sqlite.org/fileformat.html section 1.3, so that an empty,
-// foreign or garbled file is told apart before SQLite would start a new database in it.
+// CheckHeader looks at the first bytes of the file, the header of https://www.sqlite.org/fileformat.html section 1.3,
+// so that an empty, foreign or garbled file is told apart before SQLite would start a new database in it.
 func (f *Format) CheckHeader(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -221,6 +195,53 @@ func (f *Format) CheckHeader(path string) error {
 		return fmt.Errorf("%w %s (application id %#x)", ErrForeign, f.What, id)
 	}
 	return nil
+}
+
+// Health is what Examine says of a file. Its tags are those of the reports that hold it.
+type Health struct {
+	Path     string `json:"path"`
+	Exists   bool   `json:"exists"`
+	Bytes    int64  `json:"bytes"`     // of the file
+	LogBytes int64  `json:"log_bytes"` // of its write-ahead log
+	Version  int    `json:"version"`   // of the format, 0 when it cannot be read
+}
+
+// Examine looks at what is around the rows of a file and opens it, for the caller to look at them and to close it. It
+// changes nothing, and tells with problem what is wrong. Without a database there is nothing more to look at; the error
+// is for what could not be done.
+func (f *Format) Examine(
+	ctx context.Context, path string, problem func(string, ...any),
+) (h Health, db *sql.DB, err error) {
+	h.Path = path
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := Orphan(path); err != nil {
+			problem("%v", err)
+		}
+		return h, nil, nil
+	} else if err != nil {
+		return h, nil, err
+	}
+	h.Exists, h.Bytes = true, st.Size()
+	if st, err := os.Stat(path + "-wal"); err == nil {
+		h.LogBytes = st.Size()
+	}
+	if err := f.CheckHeader(path); errors.Is(err, fs.ErrPermission) {
+		return h, nil, err
+	} else if err != nil {
+		problem("%v", err)
+		return h, nil, nil
+	}
+	if db, err = f.Connect(path); err != nil {
+		return h, nil, err
+	}
+	if h.Version, err = f.VersionOf(ctx, db); errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
+		db.Close()
+		return h, nil, err
+	} else if err != nil {
+		problem("format: %v", err)
+	}
+	return h, db, nil
 }
 
 // File is one file in use. It is safe for concurrent use; its zero value is not usable, see New.
@@ -245,8 +266,8 @@ func New(format *Format, path string) *File {
 // Path returns the name of the file.
 func (f *File) Path() string { return f.path }
 
-// DB returns the database to read, opening it and with create also making the file. It returns nil without an error when there is no file and none
-// is to be made.
+// DB returns the database to read, opening it and with create also making the file. It returns nil without an error
+// when there is no file and none is to be made.
 func (f *File) DB(ctx context.Context, create bool) (*sql.DB, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -304,7 +325,8 @@ func (f *File) inTurn(ctx context.Context, do func(*sql.Conn) error) error {
 	if _, err := f.DB(ctx, true); err != nil {
 		return err
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, f.patience, fmt.Errorf("%w: other writes took %v", ErrBusy, f.patience))
+	wait, cancel := context.WithTimeoutCause(ctx, f.patience,
+		fmt.Errorf("%w: other writes took %v", ErrBusy, f.patience))
 	defer cancel()
 	select {
 	case f.turn <- struct{}{}:
@@ -320,8 +342,9 @@ func (f *File) inTurn(ctx context.Context, do func(*sql.Conn) error) error {
 	return do(conn)
 }
 
-// ShortenLog empties the write-ahead log when it is larger than maxLog. Nobody writes meanwhile, so all who begin to read have all of
-// it and it is enough to wait for those who read now, which has an end: with ErrBusy the log is as long as before.
+// ShortenLog empties the write-ahead log when it is larger than maxLog. Nobody writes meanwhile, so all who begin to
+// read have all of it and it is enough to wait for those who read now, which has an end: with ErrBusy the log is as
+// long as before.
 func (f *File) ShortenLog(ctx context.Context) error {
 	st, err := os.Stat(f.path + "-wal")
 	if err != nil || st.Size() <= maxLog {
@@ -352,7 +375,8 @@ func (f *File) Close() error {
 	return errors.Join(db.Close(), f.writer.Close())
 }
 
-// Orphan returns an error, which is ErrCorrupt, when a file that is missing has left its write-ahead log: something was there.
+// Orphan returns an error, which is ErrCorrupt, when a file that is missing has left its write-ahead log: something was
+// there.
 func Orphan(path string) error {
 	there := func(name string) bool { _, err := os.Stat(name); return err == nil }
 	if there(path+"-wal") && !there(path) { // in this order, for another process may be making it

@@ -19,8 +19,8 @@ import (
 
 // BundleFormat is the version of the bundles that this program writes.
 //
-// A bundle is a gzipped tar of the files of an experiment, without directories: first manifest.json, then the files that it names,
-// in that order. plan.yaml is the plan once more, for people.
+// A bundle is a gzipped tar of the files of an experiment, without directories: first manifest.json, then the files
+// that it names, in that order. plan.yaml is the plan once more, for people.
 const BundleFormat = 1
 
 const (
@@ -53,9 +53,9 @@ type content struct {
 
 var bundled = pattern.New(`^(experiment\.json|plan\.yaml|result\.json|trials/[0-9]{5,6}\.json)$`)
 
-// Export writes the experiment in dir as a bundle that another machine can unpack, carry out again or set beside its own: plan,
-// trials with their seconds, histograms and environment, and the result if there is one. The same experiment gives the same bytes.
-// Damaged trials are left out. It may be used while the experiment is under way.
+// Export writes the experiment in dir as a bundle that another machine can unpack, carry out again or set beside its
+// own: plan, trials with their seconds, histograms and environment, and the result if there is one. The same experiment
+// gives the same bytes. Damaged trials are left out. It may be used while the experiment is under way.
 func Export(dir string, w io.Writer) error {
 	const op = "export experiment"
 	h, err := readHeader(dir)
@@ -97,7 +97,10 @@ func Export(dir string, w io.Writer) error {
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)
 	put := func(name string, b []byte) error {
-		if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(b)), ModTime: h.Started.Truncate(time.Second)}); err != nil {
+		if err := out.WriteHeader(&tar.Header{
+			Name: name, Mode: 0o644, Size: int64(len(b)),
+			ModTime: h.Started.Truncate(time.Second),
+		}); err != nil {
 			return err
 		}
 		_, err := out.Write(b)
@@ -109,7 +112,8 @@ func Export(dir string, w io.Writer) error {
 	for _, f := range m.Files {
 		b, err := open(f.Name)
 		if err == nil {
-			if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != f.Sum { // the result may be written at this moment
+			if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != f.Sum {
+				// the result may be written at this moment
 				err = fmt.Errorf("%s changed meanwhile; try again", f.Name)
 			} else {
 				err = put(f.Name, b)
@@ -125,8 +129,9 @@ func Export(dir string, w io.Writer) error {
 	return nil
 }
 
-// Import unpacks a bundle into dir, which must not exist or be empty. Everything is checked before the directory appears: names,
-// sizes, checksums, formats. A bundle of a newer format is refused with ErrNewer, a damaged or foreign one with ErrCorrupt.
+// Import unpacks a bundle into dir, which must not exist or be empty. Everything is checked before the directory
+// appears: names, sizes, checksums, formats. A bundle of a newer format is refused with ErrNewer, a damaged or foreign
+// one with ErrCorrupt.
 func Import(r io.Reader, dir string) (Header, error) {
 	return unpack(r, dir, bounds())
 }
@@ -147,7 +152,10 @@ func unpack(r io.Reader, dir string, l limits) (h Header, err error) {
 	}
 	dir = filepath.Clean(dir)
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return h, &Error{Op: op, Path: dir, Kind: ErrExists, Err: errors.New("the directory is not empty"), Hint: "choose another one"}
+		return h, &Error{
+			Op: op, Path: dir, Kind: ErrExists, Err: errors.New("the directory is not empty"),
+			Hint: "choose another one",
+		}
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return h, wrap(err)

@@ -32,7 +32,10 @@ func exported(t testing.TB) ([]byte, string) {
 			t.Fatal(err)
 		}
 	}
-	if err := d.PutResult(trial.Result{Format: 1, ID: "x-1", PlanText: header().Plan, Trials: []trial.Trial{full(1), small(2), small(3)}}); err != nil {
+	if err := d.PutResult(trial.Result{Format: 1, ID: "x-1", PlanText: header().Plan, Trials: []trial.Trial{
+		full(1),
+		small(2), small(3),
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
@@ -129,7 +132,8 @@ func TestBundle(t *testing.T) {
 			t.Errorf("plan: %q", e.body)
 		}
 	}
-	if got, want := strings.Join(names, " "), "manifest.json experiment.json plan.yaml trials/00001.json trials/00002.json trials/00003.json result.json"; got != want {
+	if got, want := strings.Join(names, " "), "manifest.json experiment.json plan.yaml trials/00001.json "+
+		"trials/00002.json trials/00003.json result.json"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	dir := filepath.Join(t.TempDir(), "there", "y")
@@ -229,34 +233,50 @@ func TestBadBundles(t *testing.T) {
 	f("many files", bundle, l, ErrCorrupt, "6 files", "at most 5")
 	l = bounds()
 	l.manifest = 100_000
-	f("bomb", pack(t, []entry{{manifestFile, make([]byte, 1<<20), tar.TypeReg}}), l, ErrCorrupt, manifestFile, "at most 100000")
+	f("bomb", pack(t, []entry{{manifestFile, make([]byte, 1<<20), tar.TypeReg}}), l, ErrCorrupt,
+		manifestFile, "at most 100000")
 
 	bad("no manifest", func(es []entry) []entry { return es[1:] }, "manifest.json", "experiment.json")
-	bad("no header", func(es []entry) []entry { return sealed(t, slices.Delete(es, 1, 3), nil) }, "does not name experiment.json")
+	bad("no header", func(es []entry) []entry { return sealed(t, slices.Delete(es, 1, 3), nil) },
+		"does not name experiment.json")
 	bad("file missing", func(es []entry) []entry { return es[:len(es)-1] }, "result.json", "missing")
-	bad("file too many", func(es []entry) []entry { return append(es, entry{"trials/00009.json", nil, tar.TypeReg}) }, "trials/00009.json", "does not name")
+	bad("file too many", func(es []entry) []entry { return append(es, entry{"trials/00009.json", nil, tar.TypeReg}) },
+		"trials/00009.json", "does not name")
 	bad("other order", func(es []entry) []entry { es[3], es[4] = es[4], es[3]; return es }, "in its place")
 	bad("content", func(es []entry) []entry { es[4].body[20] ^= 1; return es }, "trials/00002.json", "checksum")
-	bad("length", func(es []entry) []entry { es[4].body = append(es[4].body, ' '); return es }, "trials/00002.json", "bytes")
-	bad("torn trial", func(es []entry) []entry { es[4].body = []byte("{}"); return sealed(t, es, nil) }, "trials/00002.json")
-	bad("trial of another number", func(es []entry) []entry { es[4].name = "trials/00005.json"; return sealed(t, es, nil) }, "holds trial 2")
-	bad("other plan", func(es []entry) []entry { es[2].body = []byte("x"); return sealed(t, es, nil) }, "plan.yaml", "experiment.json")
+	bad("length", func(es []entry) []entry { es[4].body = append(es[4].body, ' '); return es },
+		"trials/00002.json", "bytes")
+	bad("torn trial", func(es []entry) []entry { es[4].body = []byte("{}"); return sealed(t, es, nil) },
+		"trials/00002.json")
+	bad("trial of another number", func(es []entry) []entry {
+		es[4].name = "trials/00005.json"
+		return sealed(t, es,
+			nil)
+	}, "holds trial 2")
+	bad("other plan", func(es []entry) []entry { es[2].body = []byte("x"); return sealed(t, es, nil) },
+		"plan.yaml", "experiment.json")
 	bad("twice", func(es []entry) []entry { return sealed(t, append(es, es[4]), nil) }, "twice")
-	bad("symbolic link", func(es []entry) []entry { es[4].kind = tar.TypeSymlink; return es }, "trials/00002.json", "not a regular file")
-	bad("hard link", func(es []entry) []entry { es[4].kind = tar.TypeLink; return es }, "trials/00002.json", "not a regular file")
-	for _, name := range []string{"../x.json", "/etc/passwd", "trials/../../x", "trials/x.json", "trials/00001.json/x", "lock", "", "trials", "a\x00b", "result.json\n"} {
+	bad("symbolic link", func(es []entry) []entry { es[4].kind = tar.TypeSymlink; return es },
+		"trials/00002.json", "not a regular file")
+	bad("hard link", func(es []entry) []entry { es[4].kind = tar.TypeLink; return es },
+		"trials/00002.json", "not a regular file")
+	for _, name := range []string{
+		"../x.json", "/etc/passwd", "trials/../../x", "trials/x.json", "trials/00001.json/x",
+		"lock", "", "trials", "a\x00b", "result.json\n",
+	} {
 		bad(fmt.Sprintf("name %q", name), func(es []entry) []entry {
 			return sealed(t, es, func(m *manifest) { m.Files[3].Name = name })
 		}, "not part of a bundle")
 	}
-	f("newer bundle", pack(t, sealed(t, open(t, bundle), func(m *manifest) { m.Format = 2 })), bounds(), ErrNewer, "the bundle has format 2", "newer Dyno")
+	f("newer bundle", pack(t, sealed(t, open(t, bundle), func(m *manifest) { m.Format = 2 })), bounds(), ErrNewer,
+		"the bundle has format 2", "newer Dyno")
 	es := open(t, bundle)
 	es[4].body = []byte(`{"dyno_trial": 3}`)
 	f("newer trial", pack(t, sealed(t, es, nil)), bounds(), ErrNewer, "trials/00002.json", "the trial has format 3")
 }
 
-// FuzzImport feeds anything, as the bundle and as the tar within: no panic, no file outside, and what is taken can be read and
-// exported again.
+// FuzzImport feeds anything, as the bundle and as the tar within: no panic, no file outside, and what is taken can be
+// read and exported again.
 func FuzzImport(f *testing.F) {
 	bundle, _ := exported(f)
 	es := open(f, bundle)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // partly ends the name of a file that is being written.
@@ -50,11 +52,11 @@ func short(dir string, need int, err error) error {
 	if err == nil || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
-	var s syscall.Statfs_t
-	if syscall.Statfs(dir, &s) != nil {
+	free, _, e := platform.Space(dir)
+	if e != nil {
 		return err
 	}
-	return &shortError{need: need, free: uint64(s.Bavail) * uint64(s.Bsize), err: err} //nolint:unconvert // signed on some systems
+	return &shortError{need: need, free: free, err: err}
 }
 
 // syncDir makes the names in a directory durable.
@@ -63,7 +65,7 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(platform.SyncDir(f), f.Close())
 }
 
 // layAside renames a damaged file so that it is in nobody's way, and returns its new name.
@@ -83,18 +85,18 @@ func layAside(name string) (string, error) {
 	}
 }
 
-// acquire locks the directory for this process. The lock ends with the process, however it ends; the file stays and holds the
-// process id for those who come in vain.
+// acquire locks the directory for this process. The lock ends with the process, however it ends; the file stays and
+// holds the process id for those who come in vain.
 func acquire(dir string) (*os.File, error) {
 	const op = "open experiment"
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, failed(op, dir, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := platform.Lock(f, true); err != nil {
 		b, _ := io.ReadAll(io.LimitReader(f, 32)) // without it the answer lacks the process id
 		_ = f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 			return nil, &BusyError{Dir: dir, PID: pid}
 		}

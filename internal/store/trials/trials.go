@@ -66,8 +66,8 @@ type Dir struct {
 	warnings []string
 }
 
-// Create makes the directory of a new experiment and holds it until Close. The directory may be there already, but not with an
-// experiment in it.
+// Create makes the directory of a new experiment and holds it until Close. The directory may be there already, but not
+// with an experiment in it.
 func Create(dir string, h Header) (*Dir, error) {
 	const op = "create experiment"
 	h.Format = Format
@@ -102,7 +102,8 @@ func Create(dir string, h Header) (*Dir, error) {
 
 // Open holds the directory of an experiment that was begun, to go on with it. Who only wants to look uses Read.
 func Open(dir string) (*Dir, error) {
-	if _, err := os.Stat(filepath.Join(dir, headerFile)); err != nil { // before a lock file appears in a directory that is none of ours
+	if _, err := os.Stat(filepath.Join(dir, headerFile)); err != nil {
+		// before a lock file appears in a directory that is none of ours
 		return nil, failed("open experiment", dir, err)
 	}
 	lock, err := acquire(dir)
@@ -140,7 +141,8 @@ func (d *Dir) Same(hash string) error {
 	}
 	return &Error{
 		Op: "resume experiment " + d.header.ID, Path: d.path, Kind: ErrChanged, Err: ErrChanged,
-		Hint: "resume it without naming the plan, then it continues with its own plan, or start a new experiment; nothing was changed",
+		Hint: "resume it without naming the plan, then it continues with its own plan, or start a new experiment; " +
+			"nothing was changed",
 	}
 }
 
@@ -155,7 +157,8 @@ func (d *Dir) Close() error {
 	return release(d.lock)
 }
 
-// Put keeps a trial. When it returns nil the trial survives a crash of the program and of the machine. A trial is never overwritten.
+// Put keeps a trial. When it returns nil the trial survives a crash of the program and of the machine. A trial is never
+// overwritten.
 func (d *Dir) Put(_ context.Context, t trial.Trial) error {
 	op := fmt.Sprintf("keep trial %d", t.Seq)
 	if t.Seq < 1 || t.Seq > maxSeq {
@@ -172,7 +175,8 @@ func (d *Dir) Put(_ context.Context, t trial.Trial) error {
 	}
 	name := d.file(t.Seq)
 	if _, err := os.Lstat(name); err == nil {
-		return &Error{Op: op, Path: name, Kind: ErrExists, Err: ErrExists, Hint: "a trial that is on record is not changed"}
+		return &Error{Op: op, Path: name, Kind: ErrExists, Err: ErrExists, Hint: "a trial that is on record is not " +
+			"changed"}
 	}
 	if err := write(name, b); err != nil {
 		return failed(op, d.path, err)
@@ -198,8 +202,8 @@ func (d *Dir) PutResult(r trial.Result) error {
 	return nil
 }
 
-// All returns the trials in the order in which they began. What is damaged is renamed, so that its trial is run again, and named by
-// Warnings. A trial of a newer format is an error: nothing is renamed then.
+// All returns the trials in the order in which they began. What is damaged is renamed, so that its trial is run again,
+// and named by Warnings. A trial of a newer format is an error: nothing is renamed then.
 func (d *Dir) All() ([]trial.Trial, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -212,7 +216,8 @@ func (d *Dir) All() ([]trial.Trial, error) {
 		if err != nil {
 			return nil, failed("lay aside a damaged trial", b.path, err)
 		}
-		d.warnings = append(d.warnings, fmt.Sprintf("%s is damaged (%v): kept as %s, the trial is run again", b.path, b.err, filepath.Base(aside)))
+		d.warnings = append(d.warnings, fmt.Sprintf("%s is damaged (%v): kept as %s, the trial is run again", b.path,
+			b.err, filepath.Base(aside)))
 	}
 	return ts, nil
 }

@@ -23,8 +23,9 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func header() Header {
 	return Header{
-		ID: "x-1", Plan: "dyno_plan: 1\nname: charset # ünïcode\n", Scale: "small", Axes: map[string][]string{"threads": {"1", "2"}},
-		Set: map[string]string{"trials.time": "5s"}, Hash: "abc", Dyno: "v1.2.3", Started: t0,
+		ID: "x-1", Plan: "dyno_plan: 1\nname: charset # ünïcode\n", Scale: "small",
+		Axes: map[string][]string{"threads": {"1", "2"}},
+		Set:  map[string]string{"trials.time": "5s"}, Hash: "abc", Dyno: "v1.2.3", Started: t0,
 	}
 }
 
@@ -32,14 +33,20 @@ func header() Header {
 func full(seq int) trial.Trial {
 	rnd := rand.New(rand.NewPCG(uint64(seq), 1))
 	t := trial.Trial{
-		Seq: seq, Round: 1 + seq/4, Variant: "collation=utf8mb4_0900_ai_ci,threads=4", From: t0.Add(time.Duration(seq) * time.Minute),
-		Setup: 2.25, Warm: 10, Values: map[string]float64{"tps": 1234.5 + float64(seq), "p95_ms": 3.75}, Texts: map[string]string{"plan": "a → b"},
-		Errors: map[string]uint64{"1213": 2}, Latency: hist.New(), Warnings: []string{"warm-up did not become stationary"},
-		Env: &trial.Environment{Facts: map[string]map[string]string{"variable": {}, "machine": {"cpu": "x"}}},
+		Seq: seq, Round: 1 + seq/4, Variant: "collation=utf8mb4_0900_ai_ci,threads=4",
+		From:  t0.Add(time.Duration(seq) * time.Minute),
+		Setup: 2.25, Warm: 10, Values: map[string]float64{"tps": 1234.5 + float64(seq), "p95_ms": 3.75},
+		Texts:  map[string]string{"plan": "a → b"},
+		Errors: map[string]uint64{"1213": 2}, Latency: hist.New(),
+		Warnings: []string{"warm-up did not become stationary"},
+		Env:      &trial.Environment{Facts: map[string]map[string]string{"variable": {}, "machine": {"cpu": "x"}}},
 	}
 	t.To = t.From.Add(time.Minute)
 	for i := range 60 {
-		t.Seconds = append(t.Seconds, trial.Second{At: t.From.Add(time.Duration(i)*time.Second + 1234567), Length: 1.0000123, Ops: 1200 + rnd.Uint64N(100), P95: 3.5 + rnd.Float64()})
+		t.Seconds = append(t.Seconds, trial.Second{
+			At:     t.From.Add(time.Duration(i)*time.Second + 1234567),
+			Length: 1.0000123, Ops: 1200 + rnd.Uint64N(100), P95: 3.5 + rnd.Float64(),
+		})
 	}
 	for range 70_000 {
 		t.Latency.Record(time.Duration(1e6 * math.Exp(rnd.NormFloat64())))
@@ -52,7 +59,10 @@ func full(seq int) trial.Trial {
 
 // small is a trial that takes little room.
 func small(seq int) trial.Trial {
-	return trial.Trial{Seq: seq, Round: seq, Variant: "base", From: t0, To: t0.Add(time.Second), Values: map[string]float64{"tps": float64(seq)}}
+	return trial.Trial{
+		Seq: seq, Round: seq, Variant: "base", From: t0, To: t0.Add(time.Second),
+		Values: map[string]float64{"tps": float64(seq)},
+	}
 }
 
 func create(t *testing.T) *Dir {
@@ -239,7 +249,8 @@ func TestNewerFormat(t *testing.T) {
 	f("trials/00001.json", `{"dyno_trial": 2, "trial": 7}`, "the trial")
 }
 
-// TestDamage hurts a trial in all ways: it is named and laid aside, the others are there, and its number can be used again.
+// TestDamage hurts a trial in all ways: it is named and laid aside, the others are there, and its number can be used
+// again.
 func TestDamage(t *testing.T) {
 	f := func(name string, hurt func(b []byte) []byte) {
 		t.Helper()
@@ -261,7 +272,8 @@ func TestDamage(t *testing.T) {
 		if ts := all(t, d); len(ts) != 2 || ts[0].Seq != 1 || ts[1].Seq != 3 {
 			t.Errorf("%s: %d trials", name, len(ts))
 		}
-		if w := d.Warnings(); len(w) != 1 || !strings.Contains(w[0], "00002.json") || !strings.Contains(w[0], "00002.json.bad") {
+		if w := d.Warnings(); len(w) != 1 || !strings.Contains(w[0], "00002.json") ||
+			!strings.Contains(w[0], "00002.json.bad") {
 			t.Errorf("%s: warnings %q", name, w)
 		}
 		put(t, d, small(2))
@@ -309,7 +321,10 @@ func TestDamagedHeader(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range []string{"", "{", "[]", "null", `{"dyno_experiment": "1"}`, `{"dyno_experiment": 0}`, `{"dyno_experiment": 1, "id": "../../etc"}`} {
+	for _, x := range []string{
+		"", "{", "[]", "null", `{"dyno_experiment": "1"}`, `{"dyno_experiment": 0}`,
+		`{"dyno_experiment": 1, "id": "../../etc"}`,
+	} {
 		if err := os.WriteFile(filepath.Join(d.Path(), headerFile), []byte(x), 0o600); err != nil {
 			t.Fatal(err)
 		}

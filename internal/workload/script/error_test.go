@@ -5,7 +5,8 @@ import "testing"
 func TestPlaces(t *testing.T) {
 	f := func(src string, offset int, want string) {
 		t.Helper()
-		if got := placeOf("s", src, offset).errorf("do this", "%d wrong", 3).Error(); got != "s:"+want+": 3 wrong (do this)" {
+		if got := placeOf("s", src, offset).errorf("do this", "%d wrong", 3).Error(); got != "s:"+
+			want+": 3 wrong (do this)" {
 			t.Errorf("%q at %d: %s, want %s", src, offset, got, want)
 		}
 	}

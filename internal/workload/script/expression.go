@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// expression is a value that is computed anew each time. eval allocates nothing in the steady state; a text that it returns is valid
-// until the same expression is evaluated again.
+// expression is a value that is computed anew each time. eval allocates nothing in the steady state; a text that it
+// returns is valid until the same expression is evaluated again.
 type expression interface {
 	eval(g *generator) (workload.Datum, error)
 	place() place

@@ -34,11 +34,20 @@ func functions() []function {
 	return []function{
 		{"uniform", "uniform(1, 100)", 2, 2, false, keepsNothing, uniform},
 		{"random", "random(1, 100)", 2, 2, false, keepsNothing, uniform},
-		{"zipf", "zipf(1, 100) or zipf(1, 100, 0.8)", 2, 3, false, keepsDraw, distributed("zipfian", "rand-zipfian-exp")},
-		{"random_zipfian", "random_zipfian(1, 100, 1.1)", 3, 3, false, keepsDraw, distributed("zipfian", "rand-zipfian-exp")},
+		{
+			"zipf", "zipf(1, 100) or zipf(1, 100, 0.8)", 2, 3, false, keepsDraw,
+			distributed("zipfian", "rand-zipfian-exp"),
+		},
+		{
+			"random_zipfian", "random_zipfian(1, 100, 1.1)", 3, 3, false, keepsDraw,
+			distributed("zipfian", "rand-zipfian-exp"),
+		},
 		{"special", "special(1, 100)", 2, 2, false, keepsDraw, distributed("special", "")},
 		{"gaussian", "gaussian(1, 100)", 2, 2, false, keepsDraw, distributed("gaussian", "")},
-		{"pareto", "pareto(1, 100) or pareto(1, 100, 0.2)", 2, 3, false, keepsDraw, distributed("pareto", "rand-pareto-h")},
+		{
+			"pareto", "pareto(1, 100) or pareto(1, 100, 0.2)", 2, 3, false, keepsDraw,
+			distributed("pareto", "rand-pareto-h"),
+		},
 		{"exponential", "exponential(50), with the mean", 1, 1, false, keepsNothing, exponential},
 		{"nurand", "nurand(255, 1, 3000)", 3, 3, false, keepsNothing, nurand},
 		{"sequence", "sequence(1) or sequence(1, 10)", 0, 2, false, keepsSequence, sequence},
@@ -110,7 +119,8 @@ func (c *call) bounds(g *generator) (lo, hi int64, err error) {
 		return 0, 0, err
 	}
 	if lo > hi {
-		return 0, 0, c.at.errorf("the smaller number comes first", "%s from %d to %d: there is not a number between", c.f.name, lo, hi)
+		return 0, 0, c.at.errorf("the smaller number comes first", "%s from %d to %d: there is not a number between",
+			c.f.name, lo, hi)
 	}
 	return lo, hi, nil
 }
@@ -181,7 +191,8 @@ func nurand(c *call, g *generator) (workload.Datum, error) {
 	}
 	a, lo, hi := v[0], v[1], v[2]
 	if a < 0 || lo < 0 || hi < lo || hi > 1<<53 {
-		return workload.Datum{}, c.at.errorf("write "+c.f.usage, "nurand(%d, %d, %d): the numbers must be from 0, the smaller one first", a, lo, hi)
+		return workload.Datum{}, c.at.errorf("write "+c.f.usage, "nurand(%d, %d, %d): the numbers must be from 0, "+
+			"the smaller one first", a, lo, hi)
 	}
 	return workload.Int((g.uniform(0, a)|g.uniform(lo, hi))%(hi-lo+1) + lo), nil
 }

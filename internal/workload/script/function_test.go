@@ -124,7 +124,8 @@ func TestSequencesCount(t *testing.T) {
 func TestEveryFunctionIsUsable(t *testing.T) {
 	for _, f := range functions() {
 		for _, usage := range regexp.MustCompile(`\w+\((?:[^()]|\(\))*\)`).FindAllString(f.usage, -1) {
-			text := fmt.Sprintf("\\list a_list x y\n\\set a 1\n\\set b 2\n\\set x 3\n\\set id 4\n\\set r %s\nSELECT :r;", usage)
+			text := fmt.Sprintf(
+				"\\list a_list x y\n\\set a 1\n\\set b 2\n\\set x 3\n\\set id 4\n\\set r %s\nSELECT :r;", usage)
 			p := plan(t, nil, text)
 			if got := sent(t, p, p.Generator(1, 0)); len(got) != 1 || got[0] == "SELECT NULL" {
 				t.Errorf("%s: %q", usage, got)

@@ -26,7 +26,8 @@ type constant struct {
 	value    workload.Datum
 }
 
-// operation is one transaction, drawn when a number from 0 to program.weight is below upTo and not below the one before.
+// operation is one transaction, drawn when a number from 0 to program.weight is below upTo and not below the one
+// before.
 type operation struct {
 	*transaction
 	frame     int
@@ -79,8 +80,8 @@ type piece struct {
 	at       place
 }
 
-// steps is how much may be done without a statement between, in commands, operators and pieces of text: a script that goes on for longer
-// would hold up everything else.
+// steps is how much may be done without a statement between, in commands, operators and pieces of text: a script that
+// goes on for longer would hold up everything else.
 const steps = 1_000_000
 
 // stepBytes is how much text counts as a step.
@@ -253,7 +254,8 @@ func (g *generator) Next(c *workload.Call) (bool, error) {
 			}
 		}
 	}
-	return false, t.at.errorf("take statements into the loops, or make them shorter", "transaction %s has taken %d steps without a statement", t.name, steps)
+	return false, t.at.errorf("take statements into the loops, or make them shorter",
+		"transaction %s has taken %d steps without a statement", t.name, steps)
 }
 
 // set keeps v under a variable, and a copy of its text: what v points to may be gone soon.
@@ -298,7 +300,8 @@ func (g *generator) send(c *workload.Call, in *instruction) error {
 			g.text = v.AppendLiteral(g.text)
 		}
 		if !isName(g.text[n:]) {
-			return p.at.errorf("values are written :name, they are quoted as they need it", "%q cannot be a part of a name", v.String())
+			return p.at.errorf("values are written :name, they are quoted as they need it",
+				"%q cannot be a part of a name", v.String())
 		}
 	}
 	c.Text = g.text
@@ -343,7 +346,8 @@ func (g *generator) assign(in *instruction) error {
 		return nil
 	}
 	if len(g.row) != len(in.into) {
-		return in.at.errorf("name one variable for each column", "\\into has %d names, but the answer has %d columns", len(in.into), len(g.row))
+		return in.at.errorf("name one variable for each column", "\\into has %d names, but the answer has %d columns",
+			len(in.into), len(g.row))
 	}
 	from := 0
 	for i, v := range in.into {

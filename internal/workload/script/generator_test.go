@@ -82,7 +82,8 @@ func TestRun(t *testing.T) {
 	f("\\option n 'a b'\nSELECT :n;", "SELECT 'a b'")
 	f("\\set t 3\nSELECT c FROM t{t}, {t}t WHERE id = :t;", "SELECT c FROM t3, 3t WHERE id = 3")
 	f("\\set t 'eu_1'\nSELECT c FROM t_{t} -- more\n;", "SELECT c FROM t_eu_1")
-	f("\\repeat 3\n\\set a sequence()\n\\repeat 2\nSELECT :a;\n\\endrepeat\n\\endrepeat", "SELECT 1", "SELECT 1", "SELECT 2", "SELECT 2", "SELECT 3", "SELECT 3")
+	f("\\repeat 3\n\\set a sequence()\n\\repeat 2\nSELECT :a;\n\\endrepeat\n\\endrepeat", "SELECT 1", "SELECT 1",
+		"SELECT 2", "SELECT 2", "SELECT 3", "SELECT 3")
 	f("\\repeat 0\nSELECT 1;\n\\endrepeat\nSELECT 2;", "SELECT 2")
 	branches := "\nA;\n\\elif :x = 2\nB;\n\\elif :x = 3\nC;\n\\else\nD;\n\\endif\nE;"
 	f("\\set x 1\n\\if :x = 1"+branches, "A", "E")
@@ -91,7 +92,8 @@ func TestRun(t *testing.T) {
 	f("\\set x 4\n\\if :x = 1"+branches, "D", "E")
 	f("\\if 0\nA;\n\\endif\n\\if 1\n\\if 0\nB;\n\\else\nC;\n\\endif\n\\endif", "C")
 	f("\\if 0\n\\set a 1\n\\endif\nSELECT :a;", "SELECT NULL")
-	f("\\list c red 'light blue' 7\n\\list c 1.5\n\\set a item(1, c)\n\\set b item(2, c)\n\\set d item(3, c)\n\\set e item(4, c)\nSELECT :a, :b, :d, :e;",
+	f("\\list c red 'light blue' 7\n\\list c 1.5\n\\set a item(1, c)\n\\set b item(2, c)\n\\set d item(3, c)\n\\set "+
+		"e item(4, c)\nSELECT :a, :b, :d, :e;",
 		"SELECT 'red', 'light blue', 7, 1.5")
 	f("\\text on\n\\set a 'x'\nINSERT INTO t VALUES (:a, :a);", "INSERT INTO t VALUES ('x', 'x')")
 	f("\\set a concat('x', \\\n   1)\nSELECT :a;", "SELECT 'x1'")
@@ -104,7 +106,8 @@ func TestInto(t *testing.T) {
 	g := p.Generator(1, 0)
 	b := []byte("new")
 	got := sent(t, p, g, workload.Int(5), workload.Bytes(b))
-	if want := []string{"SELECT a, b FROM t WHERE b = 'old'", "UPDATE t SET a = 5 WHERE b = 'new'"}; !slices.Equal(got, want) {
+	if want := []string{"SELECT a, b FROM t WHERE b = 'old'", "UPDATE t SET a = 5 WHERE b = 'new'"}; !slices.Equal(got,
+		want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	copy(b, "xxx") // the row was valid only during the call
@@ -139,7 +142,8 @@ func TestInto(t *testing.T) {
 }
 
 func TestAgainDrawsTheSame(t *testing.T) {
-	text := "\\transaction a 3\n\\think uniform(1, 9) s\n\\set x uniform(1, 1000000)\nSELECT :x; \\into y\n\\set z string(8)\n\\set n sequence()\nSELECT :z, :n, :y;\n" +
+	text := "\\transaction a 3\n\\think uniform(1, 9) s\n\\set x uniform(1, 1000000)\nSELECT :x; \\into y\n\\set z " +
+		"string(8)\n\\set n sequence()\nSELECT :z, :n, :y;\n" +
 		"\\transaction b\n\\set x zipf(1, 1000000)\n\\set u uuid()\nSELECT :x, :u;\nSELECT 1;"
 	p := plan(t, nil, text)
 	g, twin := p.Generator(5, 1), p.Generator(5, 1)
@@ -277,14 +281,18 @@ func TestErrorsOfARun(t *testing.T) {
 	f("\\set t 'a b'\nSELECT 1 FROM t{t};", "2:16", "part of a name")
 	f("\\set t null\nSELECT 1 FROM t{t};", "2:16", "part of a name")
 	f("\\set t 1.5\nSELECT 1 FROM t{t};", "2:16", "part of a name")
-	f("\\transaction x\n\\repeat 100000\n\\repeat 100000\n\\set a 1\n\\endrepeat\n\\endrepeat\nSELECT 1;", "1:1", "without a statement")
+	f("\\transaction x\n\\repeat 100000\n\\repeat 100000\n\\set a 1\n\\endrepeat\n\\endrepeat\nSELECT 1;",
+		"1:1", "without a statement")
 	f("\\repeat 1000000\n\\set a string(1000000)\n\\endrepeat\nSELECT 1;", "1:1", "without a statement")
 }
 
 func TestOperationsAllocateNothing(t *testing.T) {
-	p := plan(t, nil, "\\list c red green blue\n\\option n 1000\n\\set a zipf(1, :n)\n\\set b pareto(1, :a)\n\\set s string(5, 20)\n\\set t concat(:s, '-', :a, pattern('##'), digits(3))\n"+
-		"\\set p pick(c)\n\\set u uuid()\n\\set h hash(:t) % 100 + sequence(1)\n\\set f gaussian(1, 10) * 1.5 / special(1, 5)\n\\set g greatest(:a, :b, nurand(255, 1, 3000))\n"+
-		"BEGIN;\nSELECT a, b FROM t WHERE a = :a AND b = :t; \\into x, y\n\\if :x > 1 and :y is not null\nUPDATE t{b} SET a = :f, b = :y WHERE c = :u;\n\\endif\n"+
+	p := plan(t, nil, "\\list c red green blue\n\\option n 1000\n\\set a zipf(1, :n)\n\\set b pareto(1, :a)\n\\set s "+
+		"string(5, 20)\n\\set t concat(:s, '-', :a, pattern('##'), digits(3))\n"+
+		"\\set p pick(c)\n\\set u uuid()\n\\set h hash(:t) % 100 + sequence(1)\n\\set f gaussian(1, 10) * 1.5 / "+
+		"special(1, 5)\n\\set g greatest(:a, :b, nurand(255, 1, 3000))\n"+
+		"BEGIN;\nSELECT a, b FROM t WHERE a = :a AND b = :t; \\into x, y\n\\if :x > 1 and :y is not null\nUPDATE "+
+		"t{b} SET a = :f, b = :y WHERE c = :u;\n\\endif\n"+
 		"\\repeat 3\nSELECT :p, :h, :g;\n\\endrepeat\nCOMMIT;")
 	g := p.Generator(1, 0)
 	row := []workload.Datum{workload.String("12"), workload.Bytes([]byte("some text"))}

@@ -75,7 +75,8 @@ func (l *lexer) next() (token, error) {
 		return token{variableToken, span(at+1, isWordByte), at}, nil
 	case c >= '0' && c <= '9' || c == '.' && at+1 < l.end && src[at+1] >= '0' && src[at+1] <= '9':
 		n := at
-		for n < l.end && (isWordByte(src[n]) || src[n] == '.' || (src[n] == '-' || src[n] == '+') && src[n-1]|0x20 == 'e') {
+		for n < l.end && (isWordByte(src[n]) || src[n] == '.' || (src[n] == '-' || src[n] == '+') &&
+			src[n-1]|0x20 == 'e') {
 			n++
 		}
 		l.i = n
@@ -177,7 +178,8 @@ func (l *lexer) done() error {
 	if l.atEnd() {
 		return nil
 	}
-	return l.p.at(l.i).errorf("a command ends with its line; a statement begins on its own line", "the command continues with %q", brief(l.p.src[l.i:l.end]))
+	return l.p.at(l.i).errorf("a command ends with its line; a statement begins on its own line",
+		"the command continues with %q", brief(l.p.src[l.i:l.end]))
 }
 
 // brief cuts a text for a message.

@@ -21,8 +21,8 @@ var predefined = [sessionVariables]string{"session", "client_id"}
 // largest is the size of a script in bytes that is taken; a larger one is a dump that was named by mistake.
 const largest = 4 << 20
 
-// Parse reads one script. The name is that of the file: errors carry it, and a script without \transaction is one transaction of its
-// base name. The error, if any, is an *Error.
+// Parse reads one script. The name is that of the file: errors carry it, and a script without \transaction is one
+// transaction of its base name. The error, if any, is an *Error.
 func Parse(name string, text []byte) (*Script, error) {
 	src := string(text)
 	p := &parser{
@@ -32,10 +32,12 @@ func Parse(name string, text []byte) (*Script, error) {
 	}
 	switch {
 	case len(text) > largest:
-		return nil, p.at(0).errorf("data are loaded separately: a script says what one operation does", "the script has %d bytes, at most %d are taken", len(text), largest)
+		return nil, p.at(0).errorf("data are loaded separately: a script says what one operation does",
+			"the script has %d bytes, at most %d are taken", len(text), largest)
 	case !utf8.Valid(text):
 		i := 0
-		for r, n := utf8.DecodeRuneInString(src); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRuneInString(src[i:]) {
+		for r, n := utf8.DecodeRuneInString(src); r != utf8.RuneError || n > 1; r,
+			n = utf8.DecodeRuneInString(src[i:]) {
 			i += n
 		}
 		return nil, p.at(i).errorf("save the file as UTF-8", "the text is not valid UTF-8")
@@ -102,7 +104,8 @@ func (p *parser) run() error {
 		}
 	}
 	if p.t == nil {
-		return p.at(len(p.src)).errorf("write at least one SQL statement that ends with ;", "the script has no statement")
+		return p.at(len(p.src)).errorf("write at least one SQL statement that ends with ;",
+			"the script has no statement")
 	}
 	return p.close()
 }
@@ -147,7 +150,8 @@ func (p *parser) close() error {
 		return b.from.errorf("write "+want+" where it ends", "\\%s has no end", b.word)
 	}
 	if len(p.t.calls) == 0 {
-		return p.t.at.errorf("write at least one SQL statement that ends with ;", "transaction %s has no statement", p.t.name)
+		return p.t.at.errorf("write at least one SQL statement that ends with ;", "transaction %s has no statement",
+			p.t.name)
 	}
 	p.s.transactions = append(p.s.transactions, p.t)
 	p.t = nil
@@ -155,7 +159,10 @@ func (p *parser) close() error {
 }
 
 // commands are the words behind a backslash.
-var commands = []string{"set", "option", "list", "transaction", "think", "into", "text", "if", "elif", "else", "endif", "repeat", "endrepeat"}
+var commands = []string{
+	"set", "option", "list", "transaction", "think", "into", "text", "if", "elif", "else",
+	"endif", "repeat", "endrepeat",
+}
 
 // elsewhere says what to write in place of commands that other tools have.
 var elsewhere = map[string]string{
@@ -287,7 +294,10 @@ func (p *parser) option(l *lexer, here place) error {
 	if value.kind == endToken {
 		return p.at(value.offset).errorf("write \\option "+name+" 1000, for example", "option %s has no default", name)
 	}
-	o := option{Option: workload.Option{Name: strings.ReplaceAll(name, "_", "-"), Type: workload.Text, Default: value.text, Help: l.rest()}, variable: p.variable(name), at: here}
+	o := option{Option: workload.Option{
+		Name: strings.ReplaceAll(name, "_", "-"), Type: workload.Text,
+		Default: value.text, Help: l.rest(),
+	}, variable: p.variable(name), at: here}
 	if o.Name == database || slices.ContainsFunc(p.s.options, func(x option) bool { return x.Name == o.Name }) {
 		return here.errorf("take another name", "option %s is there already", o.Name)
 	}
@@ -339,7 +349,8 @@ func (p *parser) transaction(l *lexer, here place) error {
 		return err
 	}
 	if name.kind == endToken || !isOperation(name.text) {
-		return p.at(name.offset).errorf("write \\transaction transfer 45, for example", "a transaction needs a name of letters, digits, _, - and .")
+		return p.at(name.offset).errorf("write \\transaction transfer 45, for example",
+			"a transaction needs a name of letters, digits, _, - and .")
 	}
 	weight := 1
 	w, err := l.word()
@@ -348,7 +359,8 @@ func (p *parser) transaction(l *lexer, here place) error {
 	}
 	if w.kind != endToken {
 		if weight, err = strconv.Atoi(w.text); err != nil || weight < 1 || weight > largestWeight {
-			return p.at(w.offset).errorf("45 and 5 make 90 and 10 percent", "weight %s: takes 1 to %d", w.text, largestWeight)
+			return p.at(w.offset).errorf("45 and 5 make 90 and 10 percent", "weight %s: takes 1 to %d", w.text,
+				largestWeight)
 		}
 	}
 	switch {
@@ -398,7 +410,8 @@ func isOperation(s string) bool {
 // think: \think EXPRESSION [us|ms|s]
 func (p *parser) think(l *lexer, here place) error {
 	if p.t != nil && (p.t.think != nil || len(p.t.code) > len(p.head)) {
-		return here.errorf("a wait inside of an operation would count as time of the server", "\\think comes once, first in its transaction")
+		return here.errorf("a wait inside of an operation would count as time of the server",
+			"\\think comes once, first in its transaction")
 	}
 	before := l.fixed
 	l.fixed = true
@@ -423,7 +436,8 @@ func (p *parser) think(l *lexer, here place) error {
 // into: \into NAME[, NAME…] after a statement
 func (p *parser) into(l *lexer, here place) error {
 	if p.t == nil || len(p.t.code) == 0 || p.t.code[len(p.t.code)-1].do != send {
-		return here.errorf("write it right after the ; of a statement that answers with rows", "\\into follows no statement")
+		return here.errorf("write it right after the ; of a statement that answers with rows",
+			"\\into follows no statement")
 	}
 	st := &p.t.calls[len(p.t.calls)-1]
 	if !st.Rows {
@@ -531,7 +545,10 @@ func (p *parser) repeat(word string, l *lexer, here place) error {
 			}
 		}
 		p.t.loops = max(p.t.loops, depth+1)
-		p.open = append(p.open, block{word: word, from: here, loop: depth, test: p.add(instruction{do: repeat, value: x, loop: depth, at: here})})
+		p.open = append(p.open, block{
+			word: word, from: here, loop: depth,
+			test: p.add(instruction{do: repeat, value: x, loop: depth, at: here}),
+		})
 		return nil
 	}
 	if n := len(p.open); n == 0 || p.open[n-1].word != "repeat" {
@@ -558,7 +575,8 @@ func (p *parser) deeper(here place) error {
 func (p *parser) use(name string, offset int, fixed bool) (int, error) {
 	n, ok := p.known[name]
 	if ok && fixed && n >= sessionVariables+len(p.s.options) {
-		return 0, p.at(offset).errorf("it may use options and random numbers", "\\think comes before %s has a value", name)
+		return 0, p.at(offset).errorf("it may use options and random numbers", "\\think comes before %s has a value",
+			name)
 	}
 	if ok {
 		return n, nil

@@ -18,8 +18,10 @@ func parse(t testing.TB, text string) *Script {
 }
 
 func TestParseTransactions(t *testing.T) {
-	s := parse(t, "\\option n 5\n\\set a 1\n\\transaction one 3\nSELECT :a;\n\\transaction two\n\\set b 2\nSELECT :a, :b, :n;")
-	if got := strings.Join(s.Transactions(), " "); got != "one two" || s.transactions[0].weight != 3 || s.transactions[1].weight != 1 {
+	s := parse(t, "\\option n 5\n\\set a 1\n\\transaction one 3\nSELECT :a;\n\\transaction two\n\\set b 2\nSELECT "+
+		":a, :b, :n;")
+	if got := strings.Join(s.Transactions(), " "); got != "one two" || s.transactions[0].weight != 3 ||
+		s.transactions[1].weight != 1 {
 		t.Errorf("%s", got)
 	}
 	if got := parse(t, "SELECT 1;").Transactions(); len(got) != 1 || got[0] != "test" {
@@ -122,9 +124,12 @@ func TestParseErrors(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"SELECT 1;", "\\set aid random(1, 100000 * 10)\nUPDATE t SET a = a + :aid WHERE id = :aid;",
-		"\\option rows 10K how many\n\\list c red 'light blue' 3\n\\set x pick(c)\n\\transaction a 3\n\\think exponential(10) ms\nSELECT a FROM t{rows} WHERE b = :x; \\into y z\n" +
-			"\\if :y > 1 and not :z is null\nBEGIN;\n\\elif :y = 1.5e3\nCOMMIT;\n\\else\nROLLBACK;\n\\endif\n\\repeat 3\nSELECT :y -- z\n;\n\\endrepeat\n",
-		"SELECT 'it\\'s', \"a\"\"b\", `c`, /*+ h */ {d '1'}, @a := 1;", "\\set a concat('x', \\\n  string(3))\nINSERT INTO t VALUES (:a);",
+		"\\option rows 10K how many\n\\list c red 'light blue' 3\n\\set x pick(c)\n\\transaction a 3\n\\think " +
+			"exponential(10) ms\nSELECT a FROM t{rows} WHERE b = :x; \\into y z\n" +
+			"\\if :y > 1 and not :z is null\nBEGIN;\n\\elif :y = " +
+			"1.5e3\nCOMMIT;\n\\else\nROLLBACK;\n\\endif\n\\repeat 3\nSELECT :y -- z\n;\n\\endrepeat\n",
+		"SELECT 'it\\'s', \"a\"\"b\", `c`, /*+ h */ {d '1'}, @a := 1;",
+		"\\set a concat('x', \\\n  string(3))\nINSERT INTO t VALUES (:a);",
 		"\\set a zipf(1, 10, 0.9) + -7 % 3 / 2 * (1 <> 2)\nSELECT :a, :a;",
 	} {
 		f.Add(s)

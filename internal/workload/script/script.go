@@ -76,7 +76,8 @@ const database = "mysql-db"
 
 // Options returns the database and what the scripts declare.
 func (w Workload) Options() []workload.Option {
-	list := []workload.Option{{Name: database, Type: workload.Text, Help: "database that the statements find their tables in; without one it is the target's"}}
+	list := []workload.Option{{Name: database, Type: workload.Text, Help: "database that the statements find their " +
+		"tables in; without one it is the target's"}}
 	for _, s := range w.Scripts {
 		for _, o := range s.options {
 			if !slices.ContainsFunc(list, func(x workload.Option) bool { return x.Name == o.Name }) {
@@ -112,7 +113,9 @@ func (w Workload) Build(given map[string]string) (*workload.Plan, error) {
 		f := frame{script: s, constants: []constant{}}
 		for _, o := range s.options {
 			if d, ok := declared[o.Name]; ok && d.Default != o.Default {
-				return nil, o.at.errorf("an option of all scripts has one default", "option %s has the default %s here and %s at %s:%d", o.Name, o.Default, d.Default, d.at.script, d.at.line)
+				return nil, o.at.errorf("an option of all scripts has one default",
+					"option %s has the default %s here and %s at %s:%d", o.Name, o.Default, d.Default,
+					d.at.script, d.at.line)
 			}
 			declared[o.Name] = o
 			f.constants = append(f.constants, constant{o.variable, parseValue(v.Text(o.Name))})
@@ -120,7 +123,8 @@ func (w Workload) Build(given map[string]string) (*workload.Plan, error) {
 		pr.frames = append(pr.frames, f)
 		for _, t := range s.transactions {
 			if d := seen[t.name]; d != nil {
-				return nil, t.at.errorf("give it another name with \\transaction NAME", "transaction %s is there already, at %s:%d", t.name, d.at.script, d.at.line)
+				return nil, t.at.errorf("give it another name with \\transaction NAME",
+					"transaction %s is there already, at %s:%d", t.name, d.at.script, d.at.line)
 			}
 			seen[t.name] = t
 			pr.add(i, t, weight, len(p.Statements))
@@ -135,8 +139,8 @@ func (w Workload) Build(given map[string]string) (*workload.Plan, error) {
 	return p, nil
 }
 
-// parseValue reads the value of an option as the scripts see it: a whole number, with a suffix K, M, G or T for powers of 1000, a
-// number with a fraction, or a text.
+// parseValue reads the value of an option as the scripts see it: a whole number, with a suffix K, M, G or T for powers
+// of 1000, a number with a fraction, or a text.
 func parseValue(s string) workload.Datum {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return workload.Int(n)
@@ -144,7 +148,8 @@ func parseValue(s string) workload.Datum {
 	if n, ok := count(s); ok {
 		return workload.Int(n)
 	}
-	if f, err := strconv.ParseFloat(s, 64); err == nil && strings.ContainsAny(s[:1], "+-.0123456789") && !strings.ContainsAny(s, "xXpP_iInN") {
+	if f, err := strconv.ParseFloat(s, 64); err == nil && strings.ContainsAny(s[:1], "+-.0123456789") &&
+		!strings.ContainsAny(s, "xXpP_iInN") {
 		return workload.Float(f)
 	}
 	return workload.String(s)

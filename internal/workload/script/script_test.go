@@ -8,15 +8,18 @@ import (
 )
 
 func TestOptions(t *testing.T) {
-	p := plan(t, map[string]string{"account_rows": "2K", "mysql-db": "d"}, "\\option account_rows 1K how many\n\\option kind 'some text'\nSELECT :account_rows, :kind;")
-	if p.Options["account-rows"] != "2000" || p.Options["kind"] != "some text" || p.Schema != "d" || !strings.HasPrefix(p.Options["script"], "test.sql (crc32 ") {
+	p := plan(t, map[string]string{"account_rows": "2K", "mysql-db": "d"},
+		"\\option account_rows 1K how many\n\\option kind 'some text'\nSELECT :account_rows, :kind;")
+	if p.Options["account-rows"] != "2000" || p.Options["kind"] != "some text" || p.Schema != "d" ||
+		!strings.HasPrefix(p.Options["script"], "test.sql (crc32 ") {
 		t.Errorf("options %v", p.Options)
 	}
 	if got := sent(t, p, p.Generator(1, 0)); got[0] != "SELECT 2000, 'some text'" {
 		t.Errorf("%q", got)
 	}
 	o := (Workload{[]*Script{parse(t, "\\option account_rows 1K how many\n\\option share 0.5\nSELECT 1;")}}).Options()
-	if len(o) != 3 || o[1].Name != "account-rows" || o[1].Type != workload.Number || o[1].Default != "1000" || o[1].Help != "how many" || o[2].Type != workload.Text {
+	if len(o) != 3 || o[1].Name != "account-rows" || o[1].Type != workload.Number || o[1].Default != "1000" ||
+		o[1].Help != "how many" || o[2].Type != workload.Text {
 		t.Errorf("%+v", o)
 	}
 	if plan(t, nil, "SELECT 1;").Schema != "" {
@@ -53,13 +56,15 @@ func TestSeveralScripts(t *testing.T) {
 	if _, err := (Workload{[]*Script{heavy}}).Build(nil); err == nil {
 		t.Error("a weight of -1 is accepted")
 	}
-	if _, err := (Workload{[]*Script{parse(t, a)}}).Build(map[string]string{"m": "1"}); err == nil || !strings.Contains(err.Error(), "unknown") {
+	if _, err := (Workload{[]*Script{parse(t, a)}}).Build(map[string]string{"m": "1"}); err == nil ||
+		!strings.Contains(err.Error(), "unknown") {
 		t.Errorf("an unknown option: %v", err)
 	}
 }
 
 func TestLargeScriptsAreRefused(t *testing.T) {
-	if _, err := Parse("dump.sql", make([]byte, largest+1)); err == nil || !strings.Contains(err.Error(), "dump.sql:1:1") {
+	if _, err := Parse("dump.sql", make([]byte, largest+1)); err == nil ||
+		!strings.Contains(err.Error(), "dump.sql:1:1") {
 		t.Errorf("%v", err)
 	}
 }

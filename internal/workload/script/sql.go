@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -26,22 +27,19 @@ func skipSpace(p *parser, i int) (int, error) {
 	return i, nil
 }
 
-// comment returns the offset behind the comment that begins at i, i itself when none does. Hints and what only some versions carry out,
-// /*+ … */ and /*! … */, are told apart: they belong to the statement.
+// comment returns the offset behind the comment that begins at i, i itself when none does. Hints and what only some
+// versions carry out, /*+ … */ and /*! … */, are told apart: they belong to the statement.
 func comment(p *parser, i int) (end int, code bool, err error) {
-	s := p.src[i:]
-	switch {
-	case s[0] == '#' || isDashComment(s):
-		if n := strings.IndexByte(s, '\n'); n >= 0 {
-			return i + n, false, nil
-		}
-		return len(p.src), false, nil
-	case strings.HasPrefix(s, "/*"):
-		n := strings.Index(s[2:], "*/")
-		if n < 0 {
-			return 0, false, p.at(i).errorf("close it with */", "a comment has no end")
-		}
-		return i + 2 + n + 2, len(s) > 2 && (s[2] == '!' || s[2] == '+' || strings.HasPrefix(s[2:], "M!")), nil
+	if strings.IndexByte("#-/", p.src[i]) < 0 {
+		return i, false, nil
+	}
+	switch kind, end := sqltext.Next(p.src, i); {
+	case kind == sqltext.Open:
+		return 0, false, p.at(i).errorf("close it with */", "a comment has no end")
+	case kind == sqltext.Comment:
+		return end, strings.HasPrefix(p.src[i:], "/*+"), nil
+	case kind == sqltext.Code:
+		return end, true, nil
 	}
 	return i, false, nil
 }
@@ -122,7 +120,8 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 			switch {
 			case !code:
 				r.plain(" ")
-			case strings.ContainsAny(p.src[i:after], "?") || strings.Count(p.src[i:after], "'")%2+strings.Count(p.src[i:after], `"`)%2+strings.Count(p.src[i:after], "`")%2 > 0:
+			case strings.ContainsAny(p.src[i:after], "?") || strings.Count(p.src[i:after], "'")%2+
+				strings.Count(p.src[i:after], `"`)%2+strings.Count(p.src[i:after], "`")%2 > 0:
 				return 0, false, p.at(i).errorf("", "a hint with a ? or half of a pair of quotes")
 			default:
 				r.plain(p.src[i:after])
@@ -139,7 +138,8 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 				return 0, false, err
 			}
 		case c == '\\':
-			if line := p.src[strings.LastIndexByte(p.src[:i], '\n')+1 : i]; strings.TrimSpace(line) == "" || strings.HasPrefix(p.src[i:], "\\into") || strings.HasPrefix(p.src[i:], "\\gset") {
+			if line := p.src[strings.LastIndexByte(p.src[:i], '\n')+1 : i]; strings.TrimSpace(line) == "" ||
+				strings.HasPrefix(p.src[i:], "\\into") || strings.HasPrefix(p.src[i:], "\\gset") {
 				return 0, false, p.at(r.start).errorf("end it with ; before the next command", "a statement has no end")
 			}
 			return 0, false, p.at(i).errorf("", "a backslash outside of quotes")
@@ -181,7 +181,8 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 			for n < len(p.src) && (isNameByte(p.src[n]) || p.src[n] == '@' || p.src[n] == '.') {
 				n++
 			}
-			if (r.depth == 0 || len(r.words) == 0) && c != '@' && (c < '0' || c > '9') { // the first one may be in brackets
+			if (r.depth == 0 || len(r.words) == 0) && c != '@' && (c < '0' || c > '9') {
+				// the first one may be in brackets
 				r.words = append(r.words, strings.ToUpper(p.src[i:n]))
 			}
 			r.plain(p.src[i:n])
@@ -208,31 +209,20 @@ func (p *parser) next(i int) byte {
 	return 0
 }
 
-// quoted copies a text in quotes. A quote behind a backslash is written as two, which means the same and needs no look at backslashes
-// when values are put in.
+// quoted copies a text in quotes. A quote behind a backslash is written as two, which means the same and needs no look
+// at backslashes when values are put in.
 func (r *sqlReader) quoted(i int, quote byte) (int, error) {
-	p, start := r.p, i
-	r.plain(string(rune(quote)))
-	for i++; i < len(p.src); i++ {
-		switch c := p.src[i]; {
-		case c == '\\' && quote != '`' && i+1 < len(p.src):
-			i++
-			if p.src[i] == quote {
-				r.plain(string([]byte{quote, quote}))
-			} else {
-				r.plain(p.src[i-1 : i+1])
-			}
-		case c == quote && p.next(i) == quote:
-			i++
-			r.plain(string([]byte{quote, quote}))
-		case c == quote:
-			r.plain(string(rune(quote)))
-			return i + 1, nil
-		default:
-			r.plain(p.src[i : i+1])
-		}
+	end, closed := sqltext.Quoted(r.p.src, i)
+	q := string(rune(quote))
+	if !closed {
+		return 0, r.p.at(i).errorf("close it with "+q, "a text in quotes has no end")
 	}
-	return 0, p.at(start).errorf("close it with "+string(rune(quote)), "a text in quotes has no end")
+	text := r.p.src[i:end]
+	if quote != '`' {
+		text = strings.NewReplacer(`\\`, `\\`, `\`+q, q+q).Replace(text)
+	}
+	r.plain(text)
+	return end, nil
 }
 
 // The first words of statements, by how they are counted. Everything else is workload.Other.
@@ -240,8 +230,10 @@ var (
 	reading = []string{"SELECT", "SHOW", "TABLE", "VALUES", "DESC", "DESCRIBE", "EXPLAIN", "CHECKSUM", "HANDLER"}
 	writing = []string{"INSERT", "UPDATE", "DELETE", "REPLACE"}
 	silent  = []string{ // never answer with rows
-		"BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "USE", "DO", "CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK",
-		"UNLOCK", "FLUSH", "KILL", "GRANT", "REVOKE", "PREPARE", "DEALLOCATE", "RESET", "PURGE", "XA", "INSTALL", "UNINSTALL", "SIGNAL",
+		"BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "USE", "DO", "CREATE", "DROP", "ALTER",
+		"TRUNCATE", "RENAME", "LOCK",
+		"UNLOCK", "FLUSH", "KILL", "GRANT", "REVOKE", "PREPARE", "DEALLOCATE", "RESET", "PURGE", "XA",
+		"INSTALL", "UNINSTALL", "SIGNAL",
 	}
 )
 

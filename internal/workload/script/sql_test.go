@@ -31,7 +31,8 @@ func TestParseStatements(t *testing.T) {
 	f("SELECT a::n, @v:=1, b:=:n;", "SELECT a:?, @v:=1, b:=?")
 	f("SELECT ':n', \"a;b\", `c:n`, ':n';", "SELECT ':n', \"a;b\", `c:n`, ':n'")
 	f(`SELECT 'it\'s ;', 'a\\', "say \"x\"", 'it''s';`, `SELECT 'it''s ;', 'a\\', "say ""x""", 'it''s'`)
-	f("-- nothing; here\nSELECT 1 -- it's; a comment?\n, 2 # and 'another\n, /* or ; ? */ 3;", "SELECT 1  \n, 2  \n,   3")
+	f("-- nothing; here\nSELECT 1 -- it's; a comment?\n, 2 # and 'another\n, /* or ; ? */ 3;",
+		"SELECT 1  \n, 2  \n,   3")
 	f("SELECT /*+ NO_ICP(t) */ a /*! FOR UPDATE */;", "SELECT /*+ NO_ICP(t) */ a /*! FOR UPDATE */")
 	f("SELECT 5--3;", "SELECT 5--3")
 	f("SELECT c FROM t{n} WHERE id = :n;", "SELECT c FROM t{n} WHERE id = ?")

@@ -2,8 +2,9 @@ package tpcc
 
 import "github.com/dyno-perf/dyno/internal/workload"
 
-// nextOfDelivery: clause 2.7.4, all districts of the warehouse in one transaction. The order is updated before its customer is read: a
-// transaction sees its own change, also where an order is younger than the state that it reads otherwise.
+// nextOfDelivery: clause 2.7.4, all districts of the warehouse in one transaction. The order is updated before its
+// customer is read: a transaction sees its own change, also where an order is younger than the state that it reads
+// otherwise.
 func (g *generator) nextOfDelivery(c *workload.Call) (bool, error) {
 	step := g.step
 	g.step++

@@ -62,24 +62,26 @@ func TestPopulation(t *testing.T) {
 	}
 
 	bad, names := 0, map[string]int{}
-	rows(table(t, p, "customer1"), 3, first(customers), first(customers)+customers-1, func(n int, row map[string]workload.Datum) {
-		if at(row, "c_") != "2/4" || get(t, row["c_id"]) != n-first(customers)+1 {
-			t.Fatalf("customer %d is %s of %s", n, row["c_id"], at(row, "c_"))
-		}
-		names[row["c_last"].String()]++
-		if row["c_credit"].String() == "BC" {
-			bad++
-		}
-		within("c_data", row["c_data"].String(), 300, 500)
-		within("c_first", row["c_first"].String(), 8, 16)
-		within("c_phone", row["c_phone"].String(), 16, 16)
-		if z := row["c_zip"].String(); len(z) != 9 || z[4:] != "11111" {
-			t.Fatalf("zip %s", z)
-		}
-		if row["c_balance"].String() != "-10.00" || row["c_ytd_payment"].String() != "10.00" || get(t, row["c_payment_cnt"]) != 1 || get(t, row["c_delivery_cnt"]) != 0 {
-			t.Fatalf("customer %v", row)
-		}
-	})
+	rows(table(t, p, "customer1"), 3, first(customers), first(customers)+customers-1,
+		func(n int, row map[string]workload.Datum) {
+			if at(row, "c_") != "2/4" || get(t, row["c_id"]) != n-first(customers)+1 {
+				t.Fatalf("customer %d is %s of %s", n, row["c_id"], at(row, "c_"))
+			}
+			names[row["c_last"].String()]++
+			if row["c_credit"].String() == "BC" {
+				bad++
+			}
+			within("c_data", row["c_data"].String(), 300, 500)
+			within("c_first", row["c_first"].String(), 8, 16)
+			within("c_phone", row["c_phone"].String(), 16, 16)
+			if z := row["c_zip"].String(); len(z) != 9 || z[4:] != "11111" {
+				t.Fatalf("zip %s", z)
+			}
+			if row["c_balance"].String() != "-10.00" || row["c_ytd_payment"].String() != "10.00" ||
+				get(t, row["c_payment_cnt"]) != 1 || get(t, row["c_delivery_cnt"]) != 0 {
+				t.Fatalf("customer %v", row)
+			}
+		})
 	if bad < 200 || bad > 400 {
 		t.Errorf("%d of %d customers have bad credit, want one in ten", bad, customers)
 	}
@@ -90,40 +92,43 @@ func TestPopulation(t *testing.T) {
 	count := map[int]int{}
 	buyers := map[int]bool{}
 	total := 0
-	rows(table(t, p, "orders1"), 3, first(customers), first(customers)+customers-1, func(n int, row map[string]workload.Datum) {
-		o := get(t, row["o_id"])
-		if at(row, "o_") != "2/4" || row["o_carrier_id"].IsNull() != (o > delivered) {
-			t.Fatalf("order %v", row)
-		}
-		count[o] = get(t, row["o_ol_cnt"])
-		total += count[o]
-		buyers[get(t, row["o_c_id"])] = true
-	})
+	rows(table(t, p, "orders1"), 3, first(customers), first(customers)+customers-1,
+		func(n int, row map[string]workload.Datum) {
+			o := get(t, row["o_id"])
+			if at(row, "o_") != "2/4" || row["o_carrier_id"].IsNull() != (o > delivered) {
+				t.Fatalf("order %v", row)
+			}
+			count[o] = get(t, row["o_ol_cnt"])
+			total += count[o]
+			buyers[get(t, row["o_c_id"])] = true
+		})
 	if len(count) != customers || len(buyers) != customers || total < 29_000 || total > 31_000 {
 		t.Errorf("%d orders of %d customers with %d lines", len(count), len(buyers), total)
 	}
 	lines := map[int]int{}
-	rows(table(t, p, "order_line1"), 3, first(customers), first(customers)+customers-1, func(n int, row map[string]workload.Datum) {
-		o := get(t, row["ol_o_id"])
-		if lines[o]++; lines[o] != get(t, row["ol_number"]) || at(row, "ol_") != "2/4" {
-			t.Fatalf("line %v", row)
-		}
-		amount, ok := cents(row["ol_amount"])
-		if !ok || row["ol_delivery_d"].IsNull() != (o > delivered) || (amount == 0) != (o <= delivered) {
-			t.Fatalf("line %v", row)
-		}
-		within("ol_dist_info", row["ol_dist_info"].String(), 24, 24)
-	})
+	rows(table(t, p, "order_line1"), 3, first(customers), first(customers)+customers-1,
+		func(n int, row map[string]workload.Datum) {
+			o := get(t, row["ol_o_id"])
+			if lines[o]++; lines[o] != get(t, row["ol_number"]) || at(row, "ol_") != "2/4" {
+				t.Fatalf("line %v", row)
+			}
+			amount, ok := cents(row["ol_amount"])
+			if !ok || row["ol_delivery_d"].IsNull() != (o > delivered) || (amount == 0) != (o <= delivered) {
+				t.Fatalf("line %v", row)
+			}
+			within("ol_dist_info", row["ol_dist_info"].String(), 24, 24)
+		})
 	if fmt.Sprint(lines) != fmt.Sprint(count) {
 		t.Error("orders and their lines do not agree")
 	}
 	waiting := 0
-	rows(table(t, p, "new_orders1"), 3, first(customers-delivered), first(customers-delivered)+customers-delivered-1, func(n int, row map[string]workload.Datum) {
-		waiting++
-		if at(row, "no_") != "2/4" || get(t, row["no_o_id"]) != delivered+waiting {
-			t.Fatalf("new order %v", row)
-		}
-	})
+	rows(table(t, p, "new_orders1"), 3, first(customers-delivered), first(customers-delivered)+customers-delivered-1,
+		func(n int, row map[string]workload.Datum) {
+			waiting++
+			if at(row, "no_") != "2/4" || get(t, row["no_o_id"]) != delivered+waiting {
+				t.Fatalf("new order %v", row)
+			}
+		})
 	if waiting != customers-delivered {
 		t.Errorf("%d new orders", waiting)
 	}
@@ -157,7 +162,8 @@ func TestPopulation(t *testing.T) {
 		within("s_dist_10", row["s_dist_10"].String(), 24, 24)
 	})
 	rows(table(t, p, "district1"), 3, 1, 20, func(n int, row map[string]workload.Datum) {
-		if get(t, row["d_w_id"]) != (n-1)/10+1 || get(t, row["d_id"]) != (n-1)%10+1 || get(t, row["d_next_o_id"]) != 3001 || row["d_ytd"].String() != "30000.00" {
+		if get(t, row["d_w_id"]) != (n-1)/10+1 || get(t, row["d_id"]) != (n-1)%10+1 ||
+			get(t, row["d_next_o_id"]) != 3001 || row["d_ytd"].String() != "30000.00" {
 			t.Fatalf("district %v", row)
 		}
 	})

@@ -64,13 +64,23 @@ type line struct{ item, supply, quantity int }
 const maxData = 500
 
 func newGenerator(p *program, seed uint64, terminal int) *generator {
-	return &generator{program: p, Rand: rand.New(rand.NewPCG(seed, uint64(terminal))), c: drawConstants(seed), terminal: terminal}
+	return &generator{
+		program: p, Rand: rand.New(rand.NewPCG(seed, uint64(terminal))),
+		c: drawConstants(seed), terminal: terminal,
+	}
 }
 
-// times of clause 5.2.5.7, by kind of operation: what a person needs to key in, and the mean of what they think afterwards.
+// times of clause 5.2.5.7, by kind of operation: what a person needs to key in, and the mean of what they think
+// afterwards.
 var (
-	keying   = [...]time.Duration{newOrder: 18 * time.Second, payment: 3 * time.Second, orderStatus: 2 * time.Second, delivery: 2 * time.Second, stockLevel: 2 * time.Second, rolledBack: 18 * time.Second}
-	thinking = [...]time.Duration{newOrder: 12 * time.Second, payment: 12 * time.Second, orderStatus: 10 * time.Second, delivery: 5 * time.Second, stockLevel: 5 * time.Second, rolledBack: 12 * time.Second}
+	keying = [...]time.Duration{
+		newOrder: 18 * time.Second, payment: 3 * time.Second, orderStatus: 2 * time.Second,
+		delivery: 2 * time.Second, stockLevel: 2 * time.Second, rolledBack: 18 * time.Second,
+	}
+	thinking = [...]time.Duration{
+		newOrder: 12 * time.Second, payment: 12 * time.Second, orderStatus: 10 * time.Second,
+		delivery: 5 * time.Second, stockLevel: 5 * time.Second, rolledBack: 12 * time.Second,
+	}
 )
 
 // Begin draws the next transaction.
@@ -234,7 +244,8 @@ func (g *generator) odd(d workload.Datum) {
 
 // missing tells of an answer without the row that must be there.
 func (g *generator) missing(who string) (bool, error) {
-	return false, fmt.Errorf("%s of table set %d finds no %s: the tables are not as prepare makes them with scale=%d", texts[g.want].Name, g.set+1, who, g.scale)
+	return false, fmt.Errorf("%s of table set %d finds no %s: the tables are not as prepare makes them with scale=%d",
+		texts[g.want].Name, g.set+1, who, g.scale)
 }
 
 // plain fills c with a statement that belongs to no set.

@@ -25,8 +25,8 @@ func build(t testing.TB, options ...string) *workload.Plan {
 	return p
 }
 
-// server answers a generator's statements as the tables would after prepare, without tables: it knows no more than what the next
-// statement needs.
+// server answers a generator's statements as the tables would after prepare, without tables: it knows no more than what
+// the next statement needs.
 type server struct {
 	plan    *workload.Plan
 	answers map[int][]workload.Datum // by statement: the row that it gives
@@ -218,7 +218,8 @@ func TestTransactions(t *testing.T) {
 			want = 4 + 7
 		}
 		if len(sent) != want || sent[0] != "BEGIN" || sent[len(sent)-1] != end {
-			t.Errorf("%s: %d statements, want %d with %s last:\n%s", kind, len(sent), want, end, strings.Join(sent, "\n"))
+			t.Errorf("%s: %d statements, want %d with %s last:\n%s", kind, len(sent), want, end,
+				strings.Join(sent, "\n"))
 		}
 	}
 	if len(seen) != len(operations) {
@@ -247,7 +248,8 @@ func TestAgainRepeats(t *testing.T) {
 			}
 			g.Again()
 			if got := s.perform(t, g, &op); fmt.Sprint(got) != fmt.Sprint(want) || op.Mark != mark {
-				t.Fatalf("%s again after %d statements:\n%s\nfirst:\n%s", p.Operations[op.Kind], cut, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				t.Fatalf("%s again after %d statements:\n%s\nfirst:\n%s", p.Operations[op.Kind], cut,
+					strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
 	}
@@ -294,7 +296,8 @@ func TestOddAnswers(t *testing.T) {
 	p := build(t, "scale=2")
 	needed := 0
 	for i, st := range p.Statements {
-		if !st.Rows || st.Name == texts[deliveryNext].Name || st.Name == texts[levelItems].Name || st.Name == texts[levelStock].Name || st.Name == texts[statusLines].Name {
+		if !st.Rows || st.Name == texts[deliveryNext].Name || st.Name == texts[levelItems].Name ||
+			st.Name == texts[levelStock].Name || st.Name == texts[statusLines].Name {
 			continue // these may find nothing
 		}
 		if st.Name == texts[payCount].Name || st.Name == texts[statusCount].Name {
@@ -388,7 +391,8 @@ func TestActiveWarehouses(t *testing.T) {
 	f([]string{"scale=1", "think=on"}, 25, map[int]bool{1: true})
 }
 
-// TestThink compares the mean pause of each kind of operation with the specification's, and sees that a terminal stays where it is.
+// TestThink compares the mean pause of each kind of operation with the specification's, and sees that a terminal stays
+// where it is.
 func TestThink(t *testing.T) {
 	p := build(t, "scale=4", "think=0.1")
 	g := p.Generator(1, 37).(*generator)

@@ -60,10 +60,12 @@ func (g *generator) nextOfOrder(c *workload.Call) (bool, error) {
 		return g.call(c, noTake, workload.Int(left), num(l.quantity), num(remote), num(l.supply), num(l.item))
 	}
 	g.sum = appendCents(g.sumBuf[:0], g.price*int64(l.quantity))
-	return g.call(c, noLine, workload.Int(g.order), num(g.d), num(g.w), num(i+1), num(l.item), num(l.supply), num(l.quantity), workload.Bytes(g.sum), workload.Bytes(g.info))
+	return g.call(c, noLine, workload.Int(g.order), num(g.d), num(g.w), num(i+1), num(l.item), num(l.supply),
+		num(l.quantity), workload.Bytes(g.sum), workload.Bytes(g.info))
 }
 
-// endOrder commits after the last line. An item that was to be unknown and is there is an order like others, but never kept.
+// endOrder commits after the last line. An item that was to be unknown and is there is an order like others, but never
+// kept.
 func (g *generator) endOrder(c *workload.Call, step int) (bool, error) {
 	switch {
 	case step > orderHead+4*g.n:

@@ -55,16 +55,19 @@ func (g *generator) nextOfPayment(c *workload.Call) (bool, error) {
 		if g.rows == 0 {
 			return g.missing("customer")
 		}
-		return g.call(c, payUpdateData, amount, amount, workload.Bytes(g.data), num(g.cw), num(g.cd), workload.Int(g.found))
+		return g.call(c, payUpdateData, amount, amount, workload.Bytes(g.data), num(g.cw),
+			num(g.cd), workload.Int(g.found))
 	case 10:
-		return g.call(c, payHistory, workload.Int(g.found), num(g.cd), num(g.cw), num(g.d), num(g.w), amount, workload.Bytes(g.history))
+		return g.call(c, payHistory, workload.Int(g.found), num(g.cd), num(g.cw), num(g.d), num(g.w), amount,
+			workload.Bytes(g.history))
 	case 11:
 		return g.plain(c, commit)
 	}
 	return false, nil
 }
 
-// prependData writes the payment before what was noted of a customer with bad credit, and drops what is too long: clause 2.5.2.2.
+// prependData writes the payment before what was noted of a customer with bad credit, and drops what is too long:
+// clause 2.5.2.2.
 func (g *generator) prependData(old []byte) {
 	b := g.dataBuf[:0]
 	for _, n := range [...]int64{g.found, int64(g.cd), int64(g.cw), int64(g.d), int64(g.w)} {

@@ -38,8 +38,8 @@ func digits(r *rand.Rand, dst []byte) []byte {
 // between returns a number from low to high, both included.
 func between(r *rand.Rand, low, high int) int { return low + r.IntN(high-low+1) }
 
-// uneven returns a number from low to high, of which some come up much more often than others: NURand of clause 2.1.6. a is a power of
-// two less one, c a constant of the run.
+// uneven returns a number from low to high, of which some come up much more often than others: NURand of clause 2.1.6.
+// a is a power of two less one, c a constant of the run.
 func uneven(r *rand.Rand, a, c, low, high int) int {
 	return ((r.IntN(a+1)|between(r, low, high))+c)%(high-low+1) + low
 }
@@ -50,8 +50,8 @@ type constants struct{ last, customer, item int }
 // loadLast is the constant C of the last names that prepare writes.
 const loadLast = 71
 
-// drawConstants draws those of a run. Clause 2.1.6.1 wants that of the last names to differ from that of the load by 65 to 119, but not
-// by 96 or 112, so that a run does not ask for the names that are the most frequent.
+// drawConstants draws those of a run. Clause 2.1.6.1 wants that of the last names to differ from that of the load by 65
+// to 119, but not by 96 or 112, so that a run does not ask for the names that are the most frequent.
 func drawConstants(seed uint64) constants {
 	r := rand.New(rand.NewPCG(seed, 1<<63))
 	var valid []int
@@ -82,8 +82,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// permuted returns the image of i, from 0 to n-1, under a permutation of these numbers that key chooses; n is at most 4096. Four rounds
-// of a Feistel network permute twelve bits, and what falls beyond n goes round again.
+// permuted returns the image of i, from 0 to n-1, under a permutation of these numbers that key chooses; n is at most
+// 4096. Four rounds of a Feistel network permute twelve bits, and what falls beyond n goes round again.
 func permuted(key uint64, i, n int) int {
 	for {
 		l, r := uint64(i>>6), uint64(i&63)

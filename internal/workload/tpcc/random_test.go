@@ -38,7 +38,8 @@ func TestConstants(t *testing.T) {
 	for seed := range uint64(2000) {
 		c := drawConstants(seed)
 		d := max(c.last-loadLast, loadLast-c.last)
-		if d < 65 || d > 119 || d == 96 || d == 112 || c.last < 0 || c.last > 255 || c.customer < 0 || c.customer > 1023 || c.item < 0 || c.item > 8191 {
+		if d < 65 || d > 119 || d == 96 || d == 112 || c.last < 0 || c.last > 255 || c.customer < 0 ||
+			c.customer > 1023 || c.item < 0 || c.item > 8191 {
 			t.Fatalf("seed %d: %+v", seed, c)
 		}
 		if c != drawConstants(seed) {
@@ -103,7 +104,8 @@ func TestPermuted(t *testing.T) {
 		f(mix(key), 4096)
 		f(mix(key), 1)
 	}
-	if permuted(1, 7, customers) == permuted(2, 7, customers) && permuted(1, 8, customers) == permuted(2, 8, customers) {
+	if permuted(1, 7, customers) == permuted(2, 7, customers) &&
+		permuted(1, 8, customers) == permuted(2, 8, customers) {
 		t.Error("the key decides nothing")
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// TestKinds holds the schemas that the options choose against what they promise. Columns, types and indexes of the ordinary one are
-// compared with sysbench-tpcc's on real servers, where the conditions are tested too.
+// TestKinds holds the schemas that the options choose against what they promise. Columns, types and indexes of the
+// ordinary one are compared with sysbench-tpcc's on real servers, where the conditions are tested too.
 func TestKinds(t *testing.T) {
 	f := func(name, key string, indexes int, numbers string, options ...string) {
 		t.Helper()
 		tb := table(t, build(t, append(options, "scale=2")...), name)
-		if want := "PRIMARY KEY (" + key + ")"; (key != "") != strings.Contains(tb.Create, "PRIMARY KEY") || key != "" && !strings.Contains(tb.Create, want) {
+		if want := "PRIMARY KEY (" + key + ")"; (key != "") != strings.Contains(tb.Create, "PRIMARY KEY") ||
+			key != "" && !strings.Contains(tb.Create, want) {
 			t.Errorf("%v: %s, want %s", options, tb.Create, want)
 		}
 		n := 0
@@ -22,7 +23,8 @@ func TestKinds(t *testing.T) {
 			}
 		}
 		if n != indexes || tb.Key != numbers {
-			t.Errorf("%v: %s has %d indexes and %q numbers its rows, want %d and %q", options, name, n, tb.Key, indexes, numbers)
+			t.Errorf("%v: %s has %d indexes and %q numbers its rows, want %d and %q", options, name, n,
+				tb.Key, indexes, numbers)
 		}
 		if tb.Key != "" && !slices.Contains(tb.Columns, tb.Key) {
 			t.Errorf("%v: no column %s", options, tb.Key)

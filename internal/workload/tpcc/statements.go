@@ -80,11 +80,13 @@ const (
 	statements
 )
 
-// The texts. "#" stands for the number of the set. Amounts are cast, because a text added to a DECIMAL makes the sum floating point.
+// The texts. "#" stands for the number of the set. Amounts are cast, because a text added to a DECIMAL makes the sum
+// floating point.
 var texts = [statements]workload.Statement{
 	noCustomer: {
 		Name: "new order: customer", Kind: workload.Read, Rows: true,
-		SQL: "SELECT c_discount, c_last, c_credit, w_tax FROM customer#, warehouse# WHERE w_id=? AND c_w_id=w_id AND c_d_id=? AND c_id=?",
+		SQL: "SELECT c_discount, c_last, c_credit, w_tax FROM customer#, warehouse# WHERE w_id=? AND c_w_id=w_id AND " +
+			"c_d_id=? AND c_id=?",
 	},
 	noDistrict: {
 		Name: "new order: district", Kind: workload.Read, Rows: true,
@@ -96,7 +98,8 @@ var texts = [statements]workload.Statement{
 	},
 	noOrder: {
 		Name: "new order: insert order", Kind: workload.Write,
-		SQL: "INSERT INTO orders# (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) VALUES (?, ?, ?, ?, NOW(), ?, ?)",
+		SQL: "INSERT INTO orders# (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) VALUES (?, ?, ?, " +
+			"?, NOW(), ?, ?)",
 	},
 	noQueue: {
 		Name: "new order: insert new_order", Kind: workload.Write,
@@ -108,16 +111,20 @@ var texts = [statements]workload.Statement{
 	},
 	noStock: {
 		Name: "new order: stock", Kind: workload.Read, Rows: true,
-		SQL: "SELECT s_quantity, s_data, CASE ? WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 " +
-			"WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 ELSE s_dist_10 END FROM stock# WHERE s_w_id=? AND s_i_id=? FOR UPDATE",
+		SQL: "SELECT s_quantity, s_data, CASE ? WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 " +
+			"WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 " +
+			"WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 ELSE s_dist_10 " +
+			"END FROM stock# WHERE s_w_id=? AND s_i_id=? FOR UPDATE",
 	},
 	noTake: {
 		Name: "new order: update stock", Kind: workload.Write,
-		SQL: "UPDATE stock# SET s_quantity=?, s_ytd=s_ytd+?, s_order_cnt=s_order_cnt+1, s_remote_cnt=s_remote_cnt+? WHERE s_w_id=? AND s_i_id=?",
+		SQL: "UPDATE stock# SET s_quantity=?, s_ytd=s_ytd+?, s_order_cnt=s_order_cnt+1, s_remote_cnt=s_remote_cnt+? " +
+			"WHERE s_w_id=? AND s_i_id=?",
 	},
 	noLine: {
 		Name: "new order: insert line", Kind: workload.Write,
-		SQL: "INSERT INTO order_line# (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		SQL: "INSERT INTO order_line# (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, " +
+			"ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	},
 
 	payWarehouse: {
@@ -146,7 +153,8 @@ var texts = [statements]workload.Statement{
 	},
 	payCustomer: {
 		Name: "payment: customer", Kind: workload.Read, Rows: true,
-		SQL: "SELECT c_credit, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_credit_lim, c_discount, c_balance, c_ytd_payment, c_since " +
+		SQL: "SELECT c_credit, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, " +
+			"c_credit_lim, c_discount, c_balance, c_ytd_payment, c_since " +
 			"FROM customer# WHERE c_w_id=? AND c_d_id=? AND c_id=? FOR UPDATE",
 	},
 	payData: {
@@ -155,17 +163,20 @@ var texts = [statements]workload.Statement{
 	},
 	payUpdate: {
 		Name: "payment: update customer", Kind: workload.Write,
-		SQL: "UPDATE customer# SET c_balance=c_balance-CAST(? AS DECIMAL(12,2)), c_ytd_payment=c_ytd_payment+CAST(? AS DECIMAL(12,2)), c_payment_cnt=c_payment_cnt+1 " +
+		SQL: "UPDATE customer# SET c_balance=c_balance-CAST(? AS DECIMAL(12,2)), c_ytd_payment=c_ytd_payment+CAST(? " +
+			"AS DECIMAL(12,2)), c_payment_cnt=c_payment_cnt+1 " +
 			"WHERE c_w_id=? AND c_d_id=? AND c_id=?",
 	},
 	payUpdateData: {
 		Name: "payment: update customer and data", Kind: workload.Write,
-		SQL: "UPDATE customer# SET c_balance=c_balance-CAST(? AS DECIMAL(12,2)), c_ytd_payment=c_ytd_payment+CAST(? AS DECIMAL(12,2)), c_payment_cnt=c_payment_cnt+1, c_data=? " +
+		SQL: "UPDATE customer# SET c_balance=c_balance-CAST(? AS DECIMAL(12,2)), c_ytd_payment=c_ytd_payment+CAST(? " +
+			"AS DECIMAL(12,2)), c_payment_cnt=c_payment_cnt+1, c_data=? " +
 			"WHERE c_w_id=? AND c_d_id=? AND c_id=?",
 	},
 	payHistory: {
 		Name: "payment: insert history", Kind: workload.Write,
-		SQL: "INSERT INTO history# (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) VALUES (?, ?, ?, ?, ?, NOW(), ?, ?)",
+		SQL: "INSERT INTO history# (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) VALUES (?, " +
+			"?, ?, ?, ?, NOW(), ?, ?)",
 	},
 
 	statusCount: {
@@ -174,7 +185,8 @@ var texts = [statements]workload.Statement{
 	},
 	statusByName: {
 		Name: "order status: customers by name", Kind: workload.Read, Rows: true,
-		SQL: "SELECT c_id, c_balance, c_first, c_middle FROM customer# WHERE c_w_id=? AND c_d_id=? AND c_last=? ORDER BY c_first",
+		SQL: "SELECT c_id, c_balance, c_first, c_middle FROM customer# WHERE c_w_id=? AND c_d_id=? AND c_last=? " +
+			"ORDER BY c_first",
 	},
 	statusCustomer: {
 		Name: "order status: customer", Kind: workload.Read, Rows: true,
@@ -182,11 +194,13 @@ var texts = [statements]workload.Statement{
 	},
 	statusOrder: {
 		Name: "order status: latest order", Kind: workload.Read, Rows: true,
-		SQL: "SELECT o_id, o_carrier_id, o_entry_d FROM orders# WHERE o_w_id=? AND o_d_id=? AND o_c_id=? ORDER BY o_id DESC LIMIT 1",
+		SQL: "SELECT o_id, o_carrier_id, o_entry_d FROM orders# WHERE o_w_id=? AND o_d_id=? AND o_c_id=? ORDER BY " +
+			"o_id DESC LIMIT 1",
 	},
 	statusLines: {
 		Name: "order status: lines", Kind: workload.Read, Rows: true,
-		SQL: "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line# WHERE ol_w_id=? AND ol_d_id=? AND ol_o_id=?",
+		SQL: "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line# WHERE ol_w_id=? " +
+			"AND ol_d_id=? AND ol_o_id=?",
 	},
 
 	deliveryNext: {
@@ -215,7 +229,8 @@ var texts = [statements]workload.Statement{
 	},
 	deliveryPay: {
 		Name: "delivery: update customer", Kind: workload.Write,
-		SQL: "UPDATE customer# SET c_balance=c_balance+CAST(? AS DECIMAL(12,2)), c_delivery_cnt=c_delivery_cnt+1 WHERE c_w_id=? AND c_d_id=? AND c_id=?",
+		SQL: "UPDATE customer# SET c_balance=c_balance+CAST(? AS DECIMAL(12,2)), c_delivery_cnt=c_delivery_cnt+1 " +
+			"WHERE c_w_id=? AND c_d_id=? AND c_id=?",
 	},
 
 	levelDistrict: {
@@ -232,7 +247,8 @@ var texts = [statements]workload.Statement{
 	},
 	levelJoin: {
 		Name: "stock level: low stock", Kind: workload.Read, Rows: true,
-		SQL: "SELECT COUNT(DISTINCT s_i_id) FROM order_line#, stock# WHERE ol_w_id=? AND ol_d_id=? AND ol_o_id<? AND ol_o_id>=? AND s_w_id=? AND s_i_id=ol_i_id AND s_quantity<?",
+		SQL: "SELECT COUNT(DISTINCT s_i_id) FROM order_line#, stock# WHERE ol_w_id=? AND ol_d_id=? AND ol_o_id<? AND " +
+			"ol_o_id>=? AND s_w_id=? AND s_i_id=ol_i_id AND s_quantity<?",
 	},
 }
 

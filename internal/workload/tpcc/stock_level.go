@@ -21,7 +21,8 @@ func (g *generator) nextOfLevel(c *workload.Call) (bool, error) {
 		next := g.number
 		if g.byJoin {
 			g.n = 0
-			return g.call(c, levelJoin, num(g.w), num(g.d), workload.Int(next), workload.Int(next-recent), num(g.w), num(g.threshold))
+			return g.call(c, levelJoin, num(g.w), num(g.d), workload.Int(next), workload.Int(next-recent),
+				num(g.w), num(g.threshold))
 		}
 		return g.call(c, levelItems, num(g.w), num(g.d), workload.Int(next), workload.Int(next-recent))
 	case 3:

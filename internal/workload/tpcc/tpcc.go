@@ -47,15 +47,29 @@ const (
 func (Workload) Options() []workload.Option {
 	return []workload.Option{
 		{Name: "mysql-db", Type: workload.Text, Default: "sbtest", Help: "database that holds the tables"},
-		{Name: "tables", Type: workload.Number, Default: "1", Max: 1000, Help: "sets of nine tables, each with all warehouses"},
+		{Name: "tables", Type: workload.Number, Default: "1", Max: 1000, Help: "sets of nine tables, each with all " +
+			"warehouses"},
 		{Name: "scale", Type: workload.Number, Default: "100", Max: maxScale, Help: "warehouses, about 100 MB each"},
 		{Name: "warehouses", Type: workload.Text, Help: "another name for scale"},
-		{Name: "active-warehouses", Type: workload.Number, Default: "0", Max: maxScale, Help: "the load touches the first so many warehouses only, 0 for all of them"},
-		{Name: "think", Type: workload.Text, Default: off, Help: "keying and think times: off, on, or a factor such as 0.1; with them every terminal keeps to its own warehouse, ten terminals each"},
-		{Name: "stock-level", Type: workload.Text, Default: byItems, Choices: []string{byItems, byJoin}, Help: "how low stock is counted: a statement for each item as sysbench-tpcc does, or one join as in the specification"},
-		{Name: "unoptimized", Type: workload.Text, Default: off, Choices: []string{off, on, worst}, Help: "on: no secondary indexes, no foreign keys and poor primary keys; worst: also new_orders and order_line keyed by a surrogate only"},
+		{
+			Name: "active-warehouses", Type: workload.Number, Default: "0", Max: maxScale,
+			Help: "the load touches the first so many warehouses only, 0 for all of them",
+		},
+		{Name: "think", Type: workload.Text, Default: off, Help: "keying and think times: off, on, or a factor such " +
+			"as 0.1; with them every terminal keeps to its own warehouse, ten terminals each"},
+		{
+			Name: "stock-level", Type: workload.Text, Default: byItems, Choices: []string{byItems, byJoin},
+			Help: "how low stock is counted: a statement for each item as sysbench-tpcc does, or one join as in the " +
+				"specification",
+		},
+		{
+			Name: "unoptimized", Type: workload.Text, Default: off, Choices: []string{off, on, worst},
+			Help: "on: no secondary indexes, no foreign keys and poor primary keys; worst: also new_orders and " +
+				"order_line keyed by a surrogate only",
+		},
 		{Name: "use-fk", Type: workload.Bool, Default: useFK, Help: "foreign keys"},
-		{Name: "force-pk", Type: workload.Bool, Default: off, Help: "an AUTO_INCREMENT primary key for history, which has none otherwise"},
+		{Name: "force-pk", Type: workload.Bool, Default: off, Help: "an AUTO_INCREMENT primary key for history, " +
+			"which has none otherwise"},
 		{Name: "mysql-storage-engine", Type: workload.Text, Default: "innodb", Help: "storage engine of the tables"},
 		{Name: "mysql-table-options", Type: workload.Text, Help: "added to the end of CREATE TABLE"},
 	}
@@ -71,7 +85,8 @@ type program struct {
 	active int     // warehouses that the load touches
 	think  float64 // factor of keying and think times, 0 for none
 	byJoin bool
-	// index is where the statements of a set of tables lie among all of a set, -1 for those that are not used; of is their number.
+	// index is where the statements of a set of tables lie among all of a set, -1 for those that are not used; of is
+	// their number.
 	index [statements]int
 	of    int
 }
@@ -86,7 +101,10 @@ func (w Workload) Build(given map[string]string) (*workload.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{sets: v.Int("tables"), scale: v.Int("scale"), active: v.Int("active-warehouses"), byJoin: v.Text("stock-level") == byJoin}
+	p := &program{
+		sets: v.Int("tables"), scale: v.Int("scale"), active: v.Int("active-warehouses"),
+		byJoin: v.Text("stock-level") == byJoin,
+	}
 	delete(v, "warehouses") // it is told once
 	if p.sets < 1 {
 		return nil, &workload.OptionError{Option: "tables", Value: v.Text("tables"), Reason: "takes a number from 1"}
@@ -95,7 +113,10 @@ func (w Workload) Build(given map[string]string) (*workload.Plan, error) {
 		return nil, &workload.OptionError{Option: "scale", Value: v.Text("scale"), Reason: "takes a number from 1"}
 	}
 	if p.active > p.scale {
-		return nil, &workload.OptionError{Option: "active-warehouses", Value: v.Text("active-warehouses"), Reason: fmt.Sprintf("takes at most scale, which is %d", p.scale)}
+		return nil, &workload.OptionError{
+			Option: "active-warehouses", Value: v.Text("active-warehouses"),
+			Reason: fmt.Sprintf("takes at most scale, which is %d", p.scale),
+		}
 	}
 	if p.active == 0 {
 		p.active = p.scale
@@ -110,11 +131,15 @@ func (w Workload) Build(given map[string]string) (*workload.Plan, error) {
 	default:
 		f, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(f >= 0 && f <= 1000) {
-			return nil, &workload.OptionError{Option: "think", Value: s, Reason: "takes off, on, or a factor from 0 to 1000"}
+			return nil, &workload.OptionError{Option: "think", Value: s, Reason: "takes off, on, or a factor from 0 " +
+				"to 1000"}
 		}
 		p.think = f
 	}
-	plan := &workload.Plan{Workload: w.Name(), Schema: v.Text("mysql-db"), Options: v, Operations: operations[:], Notes: p.notes(v)}
+	plan := &workload.Plan{
+		Workload: w.Name(), Schema: v.Text("mysql-db"), Options: v,
+		Operations: operations[:], Notes: p.notes(v),
+	}
 	plan.Statements = p.statements()
 	for set := 1; set <= p.sets; set++ {
 		plan.Tables = append(plan.Tables, tables(v, set)...)
@@ -129,7 +154,8 @@ func oneName(given map[string]string) (map[string]string, error) {
 	m := maps.Clone(given)
 	if n := m["warehouses"]; n != "" {
 		if s, ok := m["scale"]; ok && s != n {
-			return nil, &workload.OptionError{Option: "warehouses", Value: n, Reason: "is another name for scale, which is " + s + ": give one of them"}
+			return nil, &workload.OptionError{Option: "warehouses", Value: n, Reason: "is another name for scale, " +
+				"which is " + s + ": give one of them"}
 		}
 		m["scale"] = n
 	}
@@ -153,9 +179,11 @@ func (p *program) notes(v workload.Values) []string {
 	}
 	switch v.Text("unoptimized") {
 	case on:
-		n = append(n, "the tables are unoptimized on purpose: no secondary indexes, poor primary keys of new_orders and stock")
+		n = append(n, "the tables are unoptimized on purpose: no secondary indexes, poor primary keys of new_orders "+
+			"and stock")
 	case worst:
-		n = append(n, "the tables are unoptimized on purpose: no secondary indexes, a poor primary key of stock, only surrogate keys of new_orders and order_line")
+		n = append(n, "the tables are unoptimized on purpose: no secondary indexes, a poor primary key of stock, "+
+			"only surrogate keys of new_orders and order_line")
 	}
 	return n
 }

@@ -80,7 +80,10 @@ func TestStatementsOfEverySet(t *testing.T) {
 				t.Errorf("statement %d is %s", i, s.SQL)
 			}
 			for _, w := range strings.FieldsFunc(s.SQL, func(r rune) bool { return strings.ContainsRune(" ,()=", r) }) {
-				for _, d := range []string{"warehouse", "district", "customer", "history", "orders", "new_orders", "item", "stock", "order_line"} {
+				for _, d := range []string{
+					"warehouse", "district", "customer", "history", "orders", "new_orders",
+					"item", "stock", "order_line",
+				} {
 					if n, ok := strings.CutPrefix(w, d); ok && n != set {
 						t.Errorf("statement %d of set %s reads %s: %s", i, set, w, s.SQL)
 					}

@@ -4,7 +4,8 @@ import { address, asError, problem, ApiError } from './api'
 describe('address', () => {
   it('is relative, and repeats what is a list', () => {
     expect(address('targets')).toBe('./api/dyno/v1/targets')
-    expect(address('graphs', { target: 'a b', panel: ['x', 'y'], lines: true, from: 0, to: null, at: undefined })).toBe('./api/dyno/v1/graphs?target=a+b&panel=x&panel=y&lines=1&from=0')
+    expect(address('graphs', { target: 'a b', panel: ['x', 'y'], lines: true, from: 0, to: null, at: undefined })).toBe(
+      './api/dyno/v1/graphs?target=a+b&panel=x&panel=y&lines=1&from=0')
   })
 })
 

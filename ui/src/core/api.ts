@@ -1,7 +1,28 @@
-export type { Target } from './targets'
 // The one place that speaks HTTP.
 import { observeClock } from './clock'
-import { login, session, setSession, type Session } from './session'
+import type { paths } from './openapi.gen'
+import { login, session, setSession } from './session'
+
+type Base = '/api/dyno/v1/'
+type Json<R> = R extends { content: { 'application/json': infer T } } ? T : never
+type Operation<M extends 'get' | 'post',
+  P extends string> = paths[`${Base}${P}` & keyof paths] extends Record<M, infer O> ? O : never
+
+/** The paths of the API that answer JSON, without what all begin with. */
+export type Path<M extends 'get' | 'post'> = keyof { [K in keyof paths as paths[K] extends Record<M,
+  unknown> ? (K extends `${Base}${infer P}` ? P : never) : never]: 0 }
+
+/** What a path of the API answers. */
+export type Answer<P extends Path<'get'>> = Operation<'get',
+  P> extends { responses: { 200: infer R } } ? Json<R> : never
+
+/** What is sent to a path of the API. */
+export type Body<P extends Path<'post'>> = Operation<'post',
+  P> extends { requestBody: { content: { 'application/json': infer T } } } ? T : never
+
+/** What a path of the API answers to what was sent; one that previews answers a task when it executes. */
+export type Done<P extends Path<'post'>> = Operation<'post',
+  P> extends { responses: infer R } ? { [C in keyof R]: Json<R[C]> }[keyof R] : never
 
 /** What went wrong. status 0: nobody answered. */
 export class ApiError extends Error {
@@ -16,6 +37,9 @@ export class ApiError extends Error {
     this.hint = hint
   }
 }
+
+/** What the Prometheus API answers for a range. */
+export interface Matrix { data: { result: { metric: Record<string, string>; values: [number, string][] }[] } }
 
 export type Params = Record<string, string | number | boolean | string[] | null | undefined>
 
@@ -35,13 +59,18 @@ const plain = { Accept: 'application/json' }
 const usual: RequestInit = { credentials: 'same-origin', cache: 'no-store' }
 
 /** Reads. */
-export async function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
-  return ask<T>(address(path, params), { signal: signal ?? null })
+export function get<P extends Path<'get'>>(path: P, params?: Params, signal?: AbortSignal): Promise<Answer<P>> {
+  return ask(address(path, params), { signal: signal ?? null })
+}
+
+/** Evaluates PromQL over a range. */
+export function queryRange(params: Params, signal?: AbortSignal): Promise<Matrix> {
+  return ask(address('../../v1/query_range', params), { signal: signal ?? null })
 }
 
 /** Changes something. */
-export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  return ask<T>(address(path), { method: 'POST', body: JSON.stringify(body ?? {}), signal: signal ?? null })
+export function post<P extends Path<'post'>>(path: P, body: Body<P>, signal?: AbortSignal): Promise<Done<P>> {
+  return ask(address(path), { method: 'POST', body: JSON.stringify(body), signal: signal ?? null })
 }
 
 async function ask<T>(url: string, o: RequestInit): Promise<T> {
@@ -67,7 +96,7 @@ async function ask<T>(url: string, o: RequestInit): Promise<T> {
       // Another tab logged in anew: its session has another token.
       if (renewed || !(e instanceof ApiError) || e.type !== 'csrf') throw e
       renewed = true
-      const s = await answer<Session>(await send(address('session'), { ...usual, headers: plain }))
+      const s = await answer<Answer<'session'>>(await send(address('session'), { ...usual, headers: plain }))
       if (s.name !== asker) throw another(s.name)
       setSession(s)
     }
@@ -76,7 +105,8 @@ async function ask<T>(url: string, o: RequestInit): Promise<T> {
 
 /** What one user asked to have changed is never sent again as another. */
 function another(name: string | undefined): ApiError {
-  return new ApiError(403, 'csrf', `this browser is now ${name ? 'logged in as ' + name : 'logged out'}`, 'Reload the page to continue.')
+  return new ApiError(403, 'csrf', `this browser is now ${name ? 'logged in as ' + name : 'logged out'}`,
+    'Reload the page to continue.')
 }
 
 async function send(url: string, o: RequestInit): Promise<Response> {
@@ -86,7 +116,8 @@ async function send(url: string, o: RequestInit): Promise<Response> {
     return r
   } catch (e) {
     if (e instanceof DOMException && e.name === 'AbortError') throw e
-    throw new ApiError(0, 'network', 'Dyno does not answer', 'Is `dyno serve` still running? This page reconnects automatically.')
+    throw new ApiError(0, 'network', 'Dyno does not answer',
+      'Is `dyno serve` still running? This page reconnects automatically.')
   }
 }
 
@@ -107,7 +138,8 @@ async function answer<T>(r: Response): Promise<T> {
 export function problem(status: number, body: unknown, text = ''): ApiError {
   const b: Record<string, unknown> = typeof body === 'object' && body !== null ? { ...body } : {}
   const say = (k: string) => (typeof b[k] === 'string' ? b[k] : '')
-  return new ApiError(status, say('errorType') || 'internal', say('error') || text.slice(0, 300).trim() || `the server answered ${status}`, say('hint'))
+  return new ApiError(status, say('errorType') || 'internal', say('error') || text.slice(0, 300).trim() ||
+    `the server answered ${status}`, say('hint'))
 }
 
 /** Whatever was thrown, as an ApiError. */

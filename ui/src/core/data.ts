@@ -1,6 +1,6 @@
 // Data that a component shows: loaded, reloaded, aborted, never blinking.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { address, asError, get, type ApiError, type Params } from './api'
+import { address, asError, get, type Answer, type ApiError, type Params, type Path } from './api'
 import { now } from './clock'
 
 export interface Data<T> {
@@ -11,6 +11,8 @@ export interface Data<T> {
   reload(): void
 }
 
+interface Reloading<T> { every?: number | ((value: T | undefined, tries: number) => number); keep?: boolean }
+
 interface State<T> {
   key: string | null
   value?: T | undefined
@@ -19,21 +21,25 @@ interface State<T> {
   at?: number | undefined
 }
 
-/** What is known when a load of key begins. An error is of its own key only: under a new one it would be said of what nobody tried yet. */
+/**
+ * What is known when a load of key begins. An error is of its own key only: under a new one it would be said of what
+ * nobody tried yet.
+ */
 export function begun<T>(old: State<T>, key: string, keep: boolean): State<T> {
   if (old.key === key) return { ...old, loading: true }
   return keep ? { ...old, key, error: undefined, loading: true } : { key, loading: true }
 }
 
 /**
- * Loads when key changes (null: nothing to load) and every o.every ms, not while the tab is hidden. A new key aborts what runs and,
- * with o.keep, goes on showing the old value until the new one is there; without it the old value is gone at once. As a function,
- * o.every gets the newest value and how often it was looked since somebody asked; 0 is never again.
+ * Loads when key changes (null: nothing to load) and every o.every ms, not while the tab is hidden. A new key aborts
+ * what runs and, with o.keep, goes on showing the old value until the new one is there; without it the old value is
+ * gone at once. As a function, o.every gets the newest value and how often it was looked since somebody asked; 0 is
+ * never again.
  */
 export function useData<T>(
   key: string | null,
   load: (signal: AbortSignal) => Promise<T>,
-  o: { every?: number | ((value: T | undefined, tries: number) => number); keep?: boolean } = {},
+  o: Reloading<T> = {},
 ): Data<T> {
   const [s, set] = useState<State<T>>({ key, loading: key !== null })
   const latest = useRef(load)
@@ -110,15 +116,13 @@ export function useData<T>(
   const mine = s.key === key
   const fresh = mine || keep
   return {
-    value: fresh ? s.value : undefined,
-    error: mine ? s.error : undefined,
-    loading: mine ? s.loading : key !== null,
-    at: fresh ? s.at : undefined,
-    reload,
+    value: fresh ? s.value : undefined, error: mine ? s.error : undefined, loading: mine ? s.loading : key !== null,
+    at: fresh ? s.at : undefined, reload,
   }
 }
 
 /** Loads what the API has under a path; null: nothing. */
-export function useGet<T>(path: string | null, params: Params = {}, o: { every?: number | ((value: T | undefined, tries: number) => number); keep?: boolean } = {}): Data<T> {
-  return useData<T>(path === null ? null : address(path, params), (signal) => get<T>(path ?? '', params, signal), o)
+export function useGet<P extends Path<'get'>>(path: P | null, params: Params = {},
+  o: Reloading<Answer<P>> = {}): Data<Answer<P>> {
+  return useData(path && address(path, params), (signal) => get(path as P, params, signal), o)
 }

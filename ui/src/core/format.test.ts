@@ -20,7 +20,8 @@ describe('digits', () => {
 })
 
 describe('figure', () => {
-  const f = (v: number | null | undefined, unit: string, value: string, u: string) => expect(figure(v, unit)).toEqual({ value, unit: u })
+  const f = (v: number | null | undefined, unit: string, value: string, u: string) =>
+    expect(figure(v, unit)).toEqual({ value, unit: u })
   it('scales bytes by 1024', () => {
     f(1234567, 'B/s', '1.18', 'MiB/s')
     f(0, 'B', '0', 'B')

@@ -1,9 +1,6 @@
 // Figures as people read them: three significant digits, a unit, and "–" for what is not known.
 
-export interface FigureText {
-  value: string
-  unit: string
-}
+export interface FigureText { value: string; unit: string }
 
 const none: FigureText = { value: '–', unit: '' }
 
@@ -43,8 +40,9 @@ const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 const decimal = ['', 'k', 'M', 'G', 'T', 'P'] as const
 
 /**
- * A figure and its unit. Units: "s", "ms", "µs" (written in the one that fits), "B", "B/s", "ratio" (0..1, written in %), "%",
- * "cores", "/s", "1/s", "rows", "rows/s" and whatever else: these get k, M, G beside the number. Null, undefined and NaN are "–".
+ * A figure and its unit. Units: "s", "ms", "µs" (written in the one that fits), "B", "B/s", "ratio" (0..1, written in
+ * %), "%", "cores", "/s", "1/s", "rows", "rows/s" and whatever else: these get k, M, G beside the number. Null,
+ * undefined and NaN are "–".
  */
 export function figure(v: number | null | undefined, unit: string): FigureText {
   if (v === null || v === undefined || !Number.isFinite(v)) return none
@@ -102,7 +100,8 @@ export function text(v: number | null | undefined, unit: string): string {
 /** A ratio with its interval: "×1.23 (1.10–1.38)". */
 export function ratio(v: number | null | undefined, lo?: number | null, hi?: number | null): string {
   if (v === null || v === undefined || !Number.isFinite(v)) return none.value
-  const f = (x: number) => (Math.abs(x) >= 100 ? String(Math.round(x)) : Math.abs(x) >= 10 ? x.toFixed(1) : x.toFixed(2))
+  const f =
+    (x: number) => (Math.abs(x) >= 100 ? String(Math.round(x)) : Math.abs(x) >= 10 ? x.toFixed(1) : x.toFixed(2))
   const known = (x: number | null | undefined): x is number => x !== null && x !== undefined && Number.isFinite(x)
   return '×' + f(v) + (known(lo) && known(hi) ? ` (${f(lo)}–${f(hi)})` : '')
 }

@@ -1,14 +1,7 @@
 // What is wrong with Dyno itself, for every page.
 import { signal, type ReadonlySignal } from './signal'
 import { get } from './api'
-
-export interface Trouble {
-  kind: string
-  severity: 'bad' | 'warn'
-  text: string
-  fix?: string
-  targets?: string[]
-}
+import type { Trouble } from './openapi.gen'
 
 const known = signal<Trouble[]>([])
 
@@ -21,7 +14,7 @@ export function followHealth(): void {
   const run = async (): Promise<void> => {
     clearTimeout(timer)
     try {
-      const { troubles } = await get<{ troubles: Trouble[] }>('health')
+      const { troubles } = await get('health')
       if (JSON.stringify(troubles) !== JSON.stringify(known.value)) known.value = troubles
     } catch {
       // that Dyno does not answer is shown where something of it is missing

@@ -2,10 +2,7 @@
 import { signal } from './signal'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
-export interface Key {
-  help: string
-  run: () => void
-}
+export interface Key { help: string; run: () => void }
 
 let layers: Record<string, Key>[] = [] // the newest is asked first
 let first = '' // of a pair
@@ -22,12 +19,7 @@ export function useKeys(keys: Record<string, Key>): void {
   useLayoutEffect(() => {
     const layer: Record<string, Key> = {}
     for (const k of Object.keys(latest.current))
-      layer[k] = {
-        get help() {
-          return latest.current[k]?.help ?? ''
-        },
-        run: () => latest.current[k]?.run(),
-      }
+      layer[k] = { get help() { return latest.current[k]?.help ?? '' }, run: () => latest.current[k]?.run() }
     layers = [layer, ...layers]
     keyLayers.value = layers
     return () => {
@@ -68,9 +60,7 @@ export function followKeys(): void {
   document.addEventListener('keypress', (e) => {
     if (taken) e.preventDefault()
   }, true)
-  document.addEventListener('keyup', () => {
-    taken = false
-  }, true)
+  document.addEventListener('keyup', () => { taken = false }, true)
   document.addEventListener('keydown', (e) => {
     taken = false
     if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return

@@ -1,7 +1,7 @@
 // What is known of a target now, of what the inventory and the stream say.
 import { oldAfter } from './session'
 import { barredOf, type Barred, type Vitals } from './stream'
-import type { Target } from './targets'
+import type { TargetRow as Target } from './openapi.gen'
 
 export interface Newest {
   up: boolean | undefined
@@ -23,13 +23,9 @@ export function newest(t: Target | undefined, v: Vitals | undefined, now: number
   const up = barred ? undefined : newer ? v.up : t?.up
   const old = oldAfter()
   return {
-    up,
-    barred,
-    at,
-    silent: up === true && at !== undefined && now - at > old,
+    up, barred, at, silent: up === true && at !== undefined && now - at > old,
     reason: up === false || barred ? ((newer ? v.reason : '') || t?.reason || 'it does not answer') : '',
-    fix: up === false || barred ? (t?.fix ?? '') : '',
-    server: (newer ? v.server : '') || t?.server || '',
+    fix: up === false || barred ? (t?.fix ?? '') : '', server: (newer ? v.server : '') || t?.server || '',
     v: up !== false && v?.up === true && now - v.at <= old ? v.v : {},
   }
 }

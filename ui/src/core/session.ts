@@ -1,15 +1,6 @@
 // Who is looking, and what they may do.
 import { computed, signal, type ReadonlySignal } from './signal'
-
-export interface Session {
-  name: string
-  role: 'viewer' | 'operator'
-  csrf: string
-  read_only: boolean
-  login_needed: boolean
-  version: string
-  every_seconds?: number // between two readings of a target
-}
+import type { Who as Session } from './openapi.gen'
 
 const current = signal<Session | null>(null)
 
@@ -31,7 +22,9 @@ export function whyNot(): string {
   return ''
 }
 
-/** A reading older than this many seconds is said to be old: three times the slowest cadence of a target that is well. */
+/**
+ * A reading older than this many seconds is said to be old: three times the slowest cadence of a target that is well.
+ */
 export function oldAfter(): number {
   return Math.max(15, 3 * (current.value?.every_seconds ?? 0))
 }
@@ -40,10 +33,7 @@ export function setSession(s: Session | null): void {
   current.value = s
 }
 
-interface Wanted {
-  done: () => void
-  refuse: (e: unknown) => void
-}
+interface Wanted { done: () => void; refuse: (e: unknown) => void }
 const waiting = signal<Wanted[]>([])
 
 /** True while requests wait for a login: the shell shows the dialog. */

@@ -9,9 +9,7 @@ export interface ReadonlySignal<T> {
   peek(): T
 }
 
-export interface Signal<T> extends ReadonlySignal<T> {
-  value: T
-}
+interface Signal<T> extends ReadonlySignal<T> { value: T }
 
 /** Whoever follows values. */
 interface Reader {
@@ -99,8 +97,7 @@ function as<T>(r: Reader | undefined, work: () => T): T {
 /** Follows no longer what was read before and not again. */
 function leave(r: Reader, before: Set<Value<unknown>>): void {
   const still = r.read === before ? undefined : r.read
-  for (const s of before)
-    if (!still?.has(s) && s.readers.delete(r) && s.readers.size === 0) s.end()
+  for (const s of before) if (!still?.has(s) && s.readers.delete(r) && s.readers.size === 0) s.end()
 }
 
 export function signal<T>(v: T): Signal<T> {

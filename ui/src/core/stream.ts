@@ -33,7 +33,8 @@ let flush: ReturnType<typeof setTimeout> | undefined
 export type Barred = 'not configured' | 'login refused'
 
 export function barredOf(notConfigured: unknown, loginRefused: unknown): { barred?: Barred } {
-  return notConfigured === true ? { barred: 'not configured' } : loginRefused === true ? { barred: 'login refused' } : {}
+  return notConfigured === true ? { barred: 'not configured' }
+    : loginRefused === true ? { barred: 'login refused' } : {}
 }
 
 /** Reads the data of an event "vitals"; undefined when it is none. */
@@ -43,11 +44,13 @@ export function readVitals(data: unknown): Vitals | undefined {
   if (typeof d['target'] !== 'string' || typeof d['at'] !== 'string') return undefined
   const v: Record<string, number> = {}
   if (Array.isArray(d['vitals']))
-    for (const x of d['vitals'] as { n?: unknown; v?: unknown }[]) if (typeof x.n === 'string' && typeof x.v === 'number') v[x.n] = x.v
+    for (const x of d['vitals'] as { n?: unknown; v?: unknown }[])
+      if (typeof x.n === 'string' && typeof x.v === 'number') v[x.n] = x.v
   const num = (k: string) => (typeof d[k] === 'number' ? d[k] : undefined)
   const str = (k: string) => (typeof d[k] === 'string' ? d[k] : '')
   return {
-    target: d['target'], at: Date.parse(d['at']) / 1000, up: d['up'] === true, reason: str('reason'), server: str('server'),
+    target: d['target'], at: Date.parse(d['at']) / 1000, up: d['up'] === true, reason: str('reason'),
+      server: str('server'),
     connections: num('connections'), idle: num('idle'), v, ...barredOf(d['not_configured'], d['login_refused']),
   }
 }
@@ -91,7 +94,8 @@ function open(): void {
   s.onerror = () => {
     state.value = 'lost' // the browser tries again by itself, unless it was refused
   }
-  for (const name of new Set(['vitals', ...listeners.keys()])) s.addEventListener(name, (e) => take(name, (e as MessageEvent).data))
+  for (const name of new Set(['vitals', ...listeners.keys()]))
+    s.addEventListener(name, (e) => take(name, (e as MessageEvent).data))
 }
 
 function close(): void {
@@ -147,7 +151,9 @@ export function useVitals(targets?: string[]): ReadonlySignal<Map<string, Vitals
   }, [key])
 }
 
-/** Calls f with the data of each event of that name ("event", "task", "note", …) until the returned function is called. */
+/**
+ * Calls f with the data of each event of that name ("event", "task", "note", …) until the returned function is called.
+ */
 export function onStream(event: string, f: (data: unknown) => void): () => void {
   let set = listeners.get(event)
   if (!set) {

@@ -2,41 +2,13 @@
 import { signal, type ReadonlySignal } from './signal'
 import { onStream } from './stream'
 import { asError, get, type ApiError } from './api'
+import type { TargetRow as Target } from './openapi.gen'
 import { route, setParams } from './url'
-
-export interface Target {
-  name: string
-  address?: string
-  server?: string
-  up?: boolean // missing: not tried yet
-  reason?: string
-  fix?: string
-  at?: string
-  labels?: Record<string, string>
-  not_configured?: boolean // a password variable is not set: see reason
-  login_refused?: boolean // the server answers and does not let Dyno in: see reason
-  incidents?: Incident[] // that go on
-  account?: string // name@host, as the server took Dyno for
-  denied?: { sources: string[]; reasons?: string[]; fixes?: string[] } // what its account may not see
-}
-
-/** Something that goes wrong on a target. */
-export interface Incident {
-  id: string
-  kind: string
-  since: string
-  title: string
-  text: string
-  diagnosis?: string
-}
 
 /** The kinds of events that are incidents: each begin and end of one changes its target. */
 const incidents = ['down', 'locks', 'saturation', 'refused', 'login', 'replication']
 
-interface Inventory {
-  list?: Target[] | undefined
-  error?: ApiError | undefined
-}
+interface Inventory { list?: Target[] | undefined; error?: ApiError | undefined }
 
 const known = signal<Inventory>({})
 let again: () => void = () => {}
@@ -62,8 +34,9 @@ export function followTargets(): void {
     running = true
     clearTimeout(timer)
     try {
-      const { targets } = await get<{ targets: Target[] }>('targets')
-      if (JSON.stringify(targets) !== JSON.stringify(known.value.list) || known.value.error) known.value = { list: targets }
+      const { targets } = await get('targets')
+      if (JSON.stringify(targets) !== JSON.stringify(known.value.list) || known.value.error)
+        known.value = { list: targets }
     } catch (e) {
       known.value = { ...known.value, error: asError(e) }
     }

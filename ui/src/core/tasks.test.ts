@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { lostTasks, rememberTask, runningTasks, tasks, type Task } from './tasks'
+import { lostTasks, rememberTask, runningTasks, tasks } from './tasks'
+import type { Task } from './openapi.gen'
 
-const task = (id: string, o: Partial<Task> = {}): Task => ({ id, kind: 'diagnose', title: 'Diagnose shop', state: 'running', started: '2026-11-03T12:00:00Z', ...o })
+const task = (id: string, o: Partial<Task> = {}): Task =>
+  ({ id, kind: 'diagnose', title: 'Diagnose shop', state: 'running', started: '2026-11-03T12:00:00Z', ...o })
 const found = (id: string) => tasks.value.find((t) => t.id === id)
 
 beforeEach(() => lostTasks(runningTasks()))
@@ -12,7 +14,8 @@ describe('lostTasks', () => {
     rememberTask(task('went', { state: 'done', result: 'd-1' }))
     expect(runningTasks()).toEqual(['runs'])
     lostTasks(['runs', 'went', 'never heard of'])
-    expect(found('runs')).toMatchObject({ state: 'failed', error: 'Dyno was restarted meanwhile', hint: 'The journal shows how far it got.' })
+    expect(found('runs')).toMatchObject(
+      { state: 'failed', error: 'Dyno was restarted meanwhile', hint: 'The journal shows how far it got.' })
     expect(found('went')).toEqual(task('went', { state: 'done', result: 'd-1' }))
     expect(runningTasks()).toEqual([])
   })
@@ -27,8 +30,10 @@ describe('lostTasks', () => {
 describe('rememberTask', () => {
   it('forgets the oldest that ended, and none that runs', () => {
     rememberTask(task('old and running', { started: '2026-11-01T00:00:00Z' }))
-    for (let i = 0; i < 150; i++) rememberTask(task(`t${i}`, { state: 'done', started: new Date(Date.UTC(2026, 10, 4) + 1000 * i).toISOString() }))
+    for (let i = 0; i < 150; i++) rememberTask(
+      task(`t${i}`, { state: 'done', started: new Date(Date.UTC(2026, 10, 4) + 1000 * i).toISOString() }))
     expect(tasks.value).toHaveLength(101)
-    expect([found('t49'), found('t50')?.id, found('t149')?.id, found('old and running')?.state]).toEqual([undefined, 't50', 't149', 'running'])
+    expect([found('t49'), found('t50')?.id, found('t149')?.id, found('old and running')?.state]).toEqual(
+      [undefined, 't50', 't149', 'running'])
   })
 })

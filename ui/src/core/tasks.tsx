@@ -5,31 +5,12 @@ import { Badge, Button, Confirm, Icon, Notice, safe, type Tone } from '../ui'
 import { ApiError, get, post } from './api'
 import { now } from './clock'
 import { figure } from './format'
+import type { Task } from './openapi.gen'
 import { session, whyNot } from './session'
 import { connected, onStream } from './stream'
 import { moment, seconds, span } from './time'
 import { href } from './url'
 import './tasks.css'
-
-/** A task as the API has it; a moment is RFC 3339. */
-export interface Task {
-  id: string
-  kind: string // "diagnose", "apply", "undo", "prove", "recipe", "experiment"
-  title: string
-  target?: string
-  by?: string
-  about?: string // id of what it works on
-  state: 'running' | 'done' | 'failed' | 'cancelled'
-  step?: string
-  fraction?: number // 0 to 1
-  left_seconds?: number
-  notes?: { at: string; text: string }[]
-  result?: string // id of what came of it
-  error?: string
-  hint?: string
-  started: string
-  ended?: string
-}
 
 const known = signal(new Map<string, Task>())
 const seen = new Map<string, number>() // when a task that ran here ended, unix seconds
@@ -37,14 +18,16 @@ const linger = 12 // seconds that an ended task stays in the tray
 const most = 100 // ended tasks that are remembered
 
 /** All tasks that were heard of, newest first. */
-export const tasks: ReadonlySignal<Task[]> = computed(() => [...known.value.values()].sort((a, b) => (a.started < b.started ? 1 : -1)))
+export const tasks: ReadonlySignal<Task[]> =
+  computed(() => [...known.value.values()].sort((a, b) => (a.started < b.started ? 1 : -1)))
 
 /** Takes in what a request that started a task answered, so that it is seen at once. */
 export function rememberTask(t: Task): void {
   const before = known.value.get(t.id)
   if (before && before.state !== 'running' && t.state === 'running') return // an old message
   // The stream sends the last notes only; a request sends all.
-  const notes = before?.notes && t.notes && before.notes.length > t.notes.length && t.state === 'running' ? before.notes : t.notes
+  const notes = before?.notes && t.notes && before.notes.length > t.notes.length && t.state === 'running'
+    ? before.notes : t.notes
   if (t.state !== 'running' && before?.state === 'running') seen.set(t.id, now())
   const next = new Map(known.value)
   next.set(t.id, notes ? { ...t, notes } : t)
@@ -71,7 +54,9 @@ export function runningTasks(): string[] {
 export function lostTasks(ids: string[]): void {
   for (const id of ids) {
     const t = known.peek().get(id)
-    if (t?.state === 'running') rememberTask({ ...t, state: 'failed', error: 'Dyno was restarted meanwhile', hint: 'The journal shows how far it got.', ended: new Date(1000 * now()).toISOString() })
+    if (t?.state === 'running')
+      rememberTask({ ...t, state: 'failed', error: 'Dyno was restarted meanwhile',
+      hint: 'The journal shows how far it got.', ended: new Date(1000 * now()).toISOString() })
   }
 }
 
@@ -89,7 +74,7 @@ export function useTask(id: string | null | undefined): Task | undefined {
     const control = new AbortController()
     const ask = async () => {
       try {
-        rememberTask(await get<Task>('task', { id }, control.signal))
+        rememberTask(await get('task', { id }, control.signal))
       } catch (e) {
         // It is asked again; who needs to know why shows the state as unknown.
         if (e instanceof ApiError && e.status === 404) {
@@ -115,8 +100,7 @@ export function useTaskEnd(kinds: string[], f: (t: Task) => void): void {
       onStream('task', (x) => {
         if (isTask(x) && x.state !== 'running' && kinds.includes(x.kind)) f(x)
       }),
-    [kinds.join(), f],
-  )
+    [kinds.join(), f])
 }
 
 /** Where what came of a task is shown; undefined while there is nothing. */
@@ -138,9 +122,11 @@ export function resultOf(t: Task): string | undefined {
   return undefined
 }
 
-const words: Record<Task['state'], [Tone, string]> = { running: ['info', 'Running'], done: ['good', 'Done'], failed: ['bad', 'Failed'], cancelled: ['unknown', 'Cancelled'] }
+const words: Record<Task['state'], [Tone, string]> =
+  { running: ['info', 'Running'], done: ['good', 'Done'], failed: ['bad', 'Failed'],
+  cancelled: ['unknown', 'Cancelled'] }
 
-export function TaskBadge({ state }: { state: Task['state'] }) {
+function TaskBadge({ state }: { state: Task['state'] }) {
   const [tone, word] = words[state]
   return <Badge tone={tone}>{word}</Badge>
 }
@@ -159,14 +145,16 @@ export function TaskProgress({ task, notes }: { task: Task; notes?: boolean }) {
         <span class="task-title">{safe(task.title)}</span>
         {task.by && task.by !== 'local' && <span class="faint">by {safe(task.by)}</span>}
         {running && (
-          <Button small kind="quiet" icon="stop" why={whyNot()} label={'Cancel: ' + safe(task.title)} onClick={() => ask(true)}>
+          <Button small kind="quiet" icon="stop" why={whyNot()} label={'Cancel: ' + safe(task.title)}
+            onClick={() => ask(true)}>
             Cancel
           </Button>
         )}
       </div>
       {running && (
         <>
-          <div class={`task-bar${f === undefined ? ' unknown' : ''}`} role="progressbar" aria-label={safe(task.title)} aria-valuemin={0} aria-valuemax={100} aria-valuenow={f === undefined ? undefined : Math.round(f * 100)}>
+          <div class={`task-bar${f === undefined ? ' unknown' : ''}`} role="progressbar" aria-label={safe(task.title)}
+            aria-valuemin={0} aria-valuemax={100} aria-valuenow={f === undefined ? undefined : Math.round(f * 100)}>
             <span style={{ width: `${(f ?? 0) * 100}%` }} />
           </div>
           <div class="task-line dim">
@@ -187,14 +175,13 @@ export function TaskProgress({ task, notes }: { task: Task; notes?: boolean }) {
       {notes && all.length > 0 && (
         <ol class="task-notes" aria-label="Events">
           {all.slice(-12).map((n, i) => (
-            <li key={i}>
-              <time class="faint">{moment(seconds(n.at), { seconds: true })}</time> {safe(n.text)}
-            </li>
+            <li key={i}><time class="faint">{moment(seconds(n.at), { seconds: true })}</time> {safe(n.text)}</li>
           ))}
         </ol>
       )}
       {asking && (
-        <Confirm title="Cancel this?" yes="Cancel the task" danger run={async () => rememberTask(await post<Task>('task/cancel', { id: task.id }))} onClose={() => ask(false)}>
+        <Confirm title="Cancel this?" yes="Cancel the task" danger
+          run={async () => rememberTask(await post('task/cancel', { id: task.id }))} onClose={() => ask(false)}>
           <p>{safe(task.title)}</p>
           <p class="dim">It stops after cleaning up; what the server has already done is in the journal.</p>
         </Confirm>
@@ -220,7 +207,7 @@ export function TaskTray() {
       if (!document.hidden)
         try {
           const before = runningTasks()
-          const list = (await get<{ tasks: Task[] }>('tasks', {}, control.signal)).tasks
+          const list = (await get('tasks', {}, control.signal)).tasks
           for (const t of list.reverse()) rememberTask(t)
           const here = new Set(list.map((t) => t.id))
           lostTasks(before.filter((id) => !here.has(id)))
@@ -265,10 +252,7 @@ export function TaskTray() {
       {open && (
         <ul class="tray-list">
           {all.map((t) => (
-            <li key={t.id}>
-              <TaskProgress task={t} />
-              {resultOf(t) && <a href={resultOf(t)}>Show the result</a>}
-            </li>
+            <li key={t.id}><TaskProgress task={t} />{resultOf(t) && <a href={resultOf(t)}>Show the result</a>}</li>
           ))}
         </ul>
       )}

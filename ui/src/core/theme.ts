@@ -1,4 +1,5 @@
-// The theme: the system's until one is chosen. src/theme.js, which runs before everything else, writes it to data-theme; this is its other end.
+// The theme: the system's until one is chosen. src/theme.js, which runs before everything else, writes it to
+// data-theme; this is its other end.
 import { signal, type ReadonlySignal } from './signal'
 
 export type Theme = 'light' | 'dark'

@@ -40,7 +40,8 @@ describe('parseMoment', () => {
 
 describe('readRange', () => {
   it('moves when it ends now', () => {
-    expect(readRange('-1h', 'now', t0)).toMatchObject({ from: t0 - 3600, to: t0, live: true, text: 'last 1 h', key: '-1h/now' })
+    expect(readRange('-1h', 'now', t0)).toMatchObject(
+      { from: t0 - 3600, to: t0, live: true, text: 'last 1 h', key: '-1h/now' })
   })
   it('stands when it does not', () => {
     expect(readRange(String(t0 - 60), String(t0), t0 + 500)).toMatchObject({ from: t0 - 60, to: t0, live: false })

@@ -50,7 +50,9 @@ export function span(seconds: number): string {
   return out.length === 0 ? '0 s' : out.join(' ')
 }
 
-/** Works a range out. What cannot be read is the hour that ends now; a range that ends before it begins is turned round. */
+/**
+ * Works a range out. What cannot be read is the hour that ends now; a range that ends before it begins is turned round.
+ */
 export function readRange(from: string, to: string, at: number): Range {
   let a = parseMoment(from, at)
   let b = parseMoment(to, at)
@@ -60,30 +62,42 @@ export function readRange(from: string, to: string, at: number): Range {
   if (b - a < 1) a = b - 1
   const live = to === 'now'
   const relative = /^(now)?-/.test(from)
-  const text = live && relative ? 'last ' + span(b - a) : `${moment(a, { date: true })} – ${live ? 'now' : moment(b, { date: !sameDay(a, b) })}`
+  const text = live && relative ? 'last ' + span(b - a)
+    : `${moment(a, { date: true })} – ${live ? 'now' : moment(b, { date: !sameDay(a, b) })}`
   return { from: a, to: b, live, text, key: `${from}/${to}` }
 }
 
 const fits = signal<ReadonlyMap<string, string>>(new Map())
 
-/** The span of at most an hour that shows what there is of a server that has been watched for so many seconds; '' for an hour. */
+/**
+ * The span of at most an hour that shows what there is of a server that has been watched for so many seconds; '' for an
+ * hour.
+ */
 export function fitting(watched: number): string {
   return watched < 300 ? '-5m' : watched < 900 ? '-15m' : watched < 1800 ? '-30m' : ''
 }
 
-/** Lets the range that a page opens with be what is kept of a target, for one that has been watched for less than an hour. */
+/**
+ * Lets the range that a page opens with be what is kept of a target, for one that has been watched for less than an
+ * hour.
+ */
 export function fitRange(target: string, oldest: number | undefined): void {
   const fit = oldest === undefined ? '' : fitting(now() - oldest)
   if ((fits.value.get(target) ?? '') !== fit) fits.value = new Map([...fits.value, [target, fit]])
 }
 
-/** What the range of a target's page begins with when the URL does not say: usual, or less for a server watched for less. */
+/**
+ * What the range of a target's page begins with when the URL does not say: usual, or less for a server watched for
+ * less.
+ */
 export function opening(target: string, usual = '-1h'): string {
   const fit = fits.value.get(target) ?? ''
   return fit && Math.abs(parseSpan(fit)) < Math.abs(parseSpan(usual)) ? fit : usual
 }
 
-/** The range of the URL; none is what it is without one, as a span back from now. Setting writes it as the URL has it. */
+/**
+ * The range of the URL; none is what it is without one, as a span back from now. Setting writes it as the URL has it.
+ */
 export function useRange(usual = '-1h'): [Range, (from: string, to: string) => void] {
   const none = opening(route.value.params.get('target') ?? '', usual)
   const from = route.value.params.get('from') ?? none
@@ -94,7 +108,8 @@ export function useRange(usual = '-1h'): [Range, (from: string, to: string) => v
   const step = !(long > 3600) ? 1 : long <= 6 * 3600 ? 5 : 30
   const at = moving ? Math.floor(second.value / step) * step : 0
   const range = useMemo(() => readRange(from, to, at || now()), [from, to, at])
-  const set = useCallback((f: string, t: string) => setParams({ from: f === none && t === 'now' ? null : f, to: t === 'now' ? null : t }), [none])
+  const set = useCallback((f: string, t: string) =>
+    setParams({ from: f === none && t === 'now' ? null : f, to: t === 'now' ? null : t }), [none])
   return [range, set]
 }
 
@@ -120,7 +135,8 @@ export function moment(t: number, o: { seconds?: boolean; date?: boolean } = {})
 export function zone(t: number): string {
   const east = -new Date(t * 1000).getTimezoneOffset()
   const m = Math.abs(east) % 60
-  return east === 0 ? 'UTC' : `UTC${east < 0 ? '-' : '+'}${Math.floor(Math.abs(east) / 60)}${m === 0 ? '' : ':' + two(m)}`
+  return east === 0 ? 'UTC'
+    : `UTC${east < 0 ? '-' : '+'}${Math.floor(Math.abs(east) / 60)}${m === 0 ? '' : ':' + two(m)}`
 }
 
 /** How long ago: "just now", "42 s ago", "3 h ago"; what is to come is "in 5 min". */
@@ -129,7 +145,8 @@ export function ago(t: number): string {
   if (!Number.isFinite(d)) return '–'
   if (Math.abs(d) < 2) return 'just now'
   const s = Math.abs(d)
-  const text = s < 120 ? `${Math.round(s)} s` : s < 7200 ? `${Math.round(s / 60)} min` : s < 172800 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} d`
+  const text = s < 120 ? `${Math.round(s)} s`
+    : s < 7200 ? `${Math.round(s / 60)} min` : s < 172800 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} d`
   return d < 0 ? 'in ' + text : text + ' ago'
 }
 

@@ -3,16 +3,14 @@ import { signal, type ReadonlySignal } from './signal'
 import { useCallback } from 'preact/hooks'
 
 /** Every page that has an address. '' in the address is the fleet. */
-export const pages = ['fleet', 'server', 'now', 'queries', 'findings', 'changes', 'lab', 'cost', 'settings', 'login', 'welcome'] as const
+export const pages = [
+  'fleet', 'server', 'now', 'queries', 'findings', 'changes', 'lab', 'cost', 'settings', 'login', 'welcome'] as const
 export type PageName = (typeof pages)[number]
 
 /** What the links from page to page take along. */
 export const kept = ['target', 'from', 'to']
 
-export interface Route {
-  page: string
-  params: URLSearchParams
-}
+export interface Route { page: string; params: URLSearchParams }
 
 /** Reads an address: parse('/server', '?target=shop'). */
 export function parse(path: string, query: string): Route {
@@ -42,7 +40,8 @@ const here = signal<Route>(typeof location === 'undefined' ? parse('/', '') : pa
 export const route: ReadonlySignal<Route> = here
 
 /** A link to a page; it takes target, from and to along unless keep says otherwise. Null in params leaves one out. */
-export function href(page: string, params: Record<string, string | number | null | undefined> = {}, keep: string[] = kept): string {
+export function href(page: string, params: Record<string, string | number | null | undefined> = {},
+  keep: string[] = kept): string {
   const all = new Map<string, string | number | null | undefined>()
   for (const k of keep) all.set(k, here.value.params.get(k))
   for (const [k, v] of Object.entries(params)) all.set(k, v)
@@ -55,8 +54,8 @@ interface Step {
   mark?: string // why the step was made, for who wants to undo it
 }
 
-// Browsers allow few changes of the history in a time (Safari a hundred in 30 s) and throw for those beyond. What replaces comes at pointer
-// rate: it is written at most each 350 ms, and what is on the screen does not wait for it.
+// Browsers allow few changes of the history in a time (Safari a hundred in 30 s) and throw for those beyond. What
+// replaces comes at pointer rate: it is written at most each 350 ms, and what is on the screen does not wait for it.
 const pace = 350 // ms
 let waiting: { url: string; step: Step } | undefined // what the history does not have yet
 let timer: ReturnType<typeof setTimeout> | undefined
@@ -137,7 +136,9 @@ function stopRestoring(): void {
   for (const s of signs) removeEventListener(s, stopRestoring, true)
 }
 
-/** Scrolls to where a step of the history was, and holds the page there while what makes it that long goes and comes. */
+/**
+ * Scrolls to where a step of the history was, and holds the page there while what makes it that long goes and comes.
+ */
 function restore(y: number): void {
   stopRestoring()
   scrollTo(0, y)
@@ -162,14 +163,16 @@ export function withParams(changes: Record<string, string | number | null | unde
 }
 
 /** Changes several parameters in one step; null takes one away. */
-export function setParams(changes: Record<string, string | number | null | undefined>, o: { replace?: boolean; mark?: string } = {}): void {
+export function setParams(changes: Record<string, string | number | null | undefined>,
+  o: { replace?: boolean; mark?: string } = {}): void {
   go(withParams(changes), o)
 }
 
 /** One parameter of the address. Setting it to null, or to what it is without being there, takes it away. */
 export function useParam(name: string, none = ''): [string, (v: string | null, o?: { replace?: boolean }) => void] {
   const v = here.value.params.get(name) ?? none
-  const set = useCallback((x: string | null, o?: { replace?: boolean }) => setParams({ [name]: x === none ? null : x }, o), [name, none])
+  const set = useCallback((x: string | null, o?: { replace?: boolean }) =>
+    setParams({ [name]: x === none ? null : x }, o), [name, none])
   return [v, set]
 }
 

@@ -2,10 +2,15 @@ import { expect, test } from 'vitest'
 import { alpha, data, draw, shape, type Picture } from './build'
 import { marksAt } from './marks'
 
-const picture = (more: Partial<Picture>): Picture => ({ x: [1, 2], from: 0, to: 3, unit: '/s', stacked: false, lines: [], ...more })
+const picture = (more: Partial<Picture>): Picture =>
+  ({ x: [1, 2], from: 0, to: 3, unit: '/s', stacked: false, lines: [], ...more })
 
 test('a stack is drawn from the top, each course down to the one below', () => {
-  const d = draw(picture({ stacked: true, lines: [{ name: 'a', y: [1, 1] }, { name: 'b', y: [2, null] }, { name: 'then', y: [9, 9], dash: true }] }))
+  const d =
+    draw(
+    picture(
+    { stacked: true,
+    lines: [{ name: 'a', y: [1, 1] }, { name: 'b', y: [2, null] }, { name: 'then', y: [9, 9], dash: true }] }))
   expect(d.courses.map((c) => [c.line, c.part])).toEqual([[1, 'mean'], [0, 'mean'], [2, 'compare']])
   expect(data(d)).toEqual([[1, 2], [3, null], [1, null], [9, 9]])
   expect(d.max).toBe(9)
@@ -36,7 +41,8 @@ test('colours with opacity', () => {
 })
 
 test('marks at a moment: within reach, or within their time', () => {
-  const marks = [{ id: '1', at: 100, kind: 'ddl', text: '' }, { id: '2', at: 50, until: 150, kind: 'gap', text: '' }, { id: '3', at: 200, kind: 'run', text: '' }]
+  const marks = [{ id: '1', at: 100, kind: 'ddl', text: '' }, { id: '2', at: 50, until: 150, kind: 'gap', text: '' },
+    { id: '3', at: 200, kind: 'run', text: '' }]
   expect(marksAt(marks, 103, 5).map((m) => m.id)).toEqual(['1', '2'])
   expect(marksAt(marks, 160, 5)).toEqual([])
 })

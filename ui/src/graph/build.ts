@@ -24,19 +24,10 @@ export interface Colours {
 }
 
 /** One drawn course: of which line it is, and in which part. */
-interface Course {
-  line: number
-  part: 'mean' | 'low' | 'high' | 'compare'
-  y: (number | null)[]
-}
+interface Course { line: number; part: 'mean' | 'low' | 'high' | 'compare'; y: (number | null)[] }
 
 /** A picture worked out: what to draw, in drawing order, and between what it lies. */
-export interface Drawn {
-  picture: Picture
-  courses: Course[]
-  min: number
-  max: number
-}
+export interface Drawn { picture: Picture; courses: Course[]; min: number; max: number }
 
 /** Works a picture out. */
 export function draw(p: Picture): Drawn {
@@ -46,7 +37,8 @@ export function draw(p: Picture): Drawn {
     const sums = stack(plain.map(({ l }) => l.y))
     for (let k = sums.length - 1; k >= 0; k--) out.push({ line: plain[k]?.i ?? 0, part: 'mean', y: sums[k] ?? [] })
   } else {
-    for (const { l, i } of plain) if (l.band) out.push({ line: i, part: 'high', y: l.band[1] }, { line: i, part: 'low', y: l.band[0] })
+    for (const { l, i } of plain) if (l.band)
+      out.push({ line: i, part: 'high', y: l.band[1] }, { line: i, part: 'low', y: l.band[0] })
     for (const { l, i } of plain) out.push({ line: i, part: 'mean', y: l.y })
   }
   p.lines.forEach((l, i) => {
@@ -88,7 +80,7 @@ export function alpha(colour: string, a: number): string {
 }
 
 /** The axis' width for its longest text. */
-export function axisWidth(ticks: string[] | null): number {
+function axisWidth(ticks: string[] | null): number {
   return Math.max(58, ...(ticks ?? []).map((s) => 14 + 6.4 * s.length))
 }
 
@@ -100,7 +92,8 @@ export function build(now: () => Drawn, c: Colours): Pick<uPlot.Options, 'series
   list.forEach((x, k) => {
     const l = p.lines[x.line]
     const colour = c.lines[hue(l, x.line)] ?? c.text
-    const s: uPlot.Series = { stroke: colour, width: 1.25, spanGaps: false, points: { show: true, filter: lonely, size: 3 } }
+    const s: uPlot.Series = { stroke: colour, width: 1.25, spanGaps: false,
+      points: { show: true, filter: lonely, size: 3 } }
     if (x.part === 'low' || x.part === 'high') {
       s.stroke = 'transparent'
       s.width = 0
@@ -121,42 +114,30 @@ export function build(now: () => Drawn, c: Colours): Pick<uPlot.Options, 'series
       const fill = l?.rest === true ? c.rest : alpha(colour, 0.62)
       // The lowest area reaches down to nothing, the others to the one below.
       const below = list[k + 1]
-      if (below && below.part === 'mean' && p.lines[below.line]?.limit !== true) bands.push({ series: [k + 1, k + 2], fill })
+      if (below && below.part === 'mean' && p.lines[below.line]?.limit !== true)
+        bands.push({ series: [k + 1, k + 2], fill })
       else s.fill = fill
     }
     series.push(s)
   })
   return {
-    series,
-    bands,
+    series, bands,
     scales: {
       x: { range: () => [now().picture.from, now().picture.to] },
       y: { range: () => [now().min, top(now().max)] },
     },
     axes: [
       {
-        stroke: c.text,
-        font: c.font,
-        size: 24,
-        gap: 4,
-        space: 58,
-        incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2419200],
-        splits: (_u, _axis, from, to, step) => timeTicksAt(from, to, step),
-        grid: { stroke: c.grid, width: 1 },
-        ticks: { show: false },
-        values: (_u, at, _axis, _space, step) => at.map((t, i) => timeTick(t, step, i === 0)),
+        stroke: c.text, font: c.font, size: 24, gap: 4, space: 58,
+        incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800,
+          604800, 1209600, 2419200],
+        splits: (_u, _axis, from, to, step) => timeTicksAt(from, to, step), grid: { stroke: c.grid, width: 1 },
+        ticks: { show: false }, values: (_u, at, _axis, _space, step) => at.map((t, i) => timeTick(t, step, i === 0)),
       },
       {
-        stroke: c.text,
-        font: c.font,
-        size: (_u, ticks) => axisWidth(ticks),
-        gap: 6,
-        space: 28,
-        incrs: tickSteps(p.unit),
-        splits: (_u, _axis, from, to, step) => ticksAt(from, to, step),
-        grid: { stroke: c.grid, width: 1 },
-        ticks: { show: false },
-        values: (_u, at) => at.map((v) => tick(v, p.unit)),
+        stroke: c.text, font: c.font, size: (_u, ticks) => axisWidth(ticks), gap: 6, space: 28,
+        incrs: tickSteps(p.unit), splits: (_u, _axis, from, to, step) => ticksAt(from, to, step),
+        grid: { stroke: c.grid, width: 1 }, ticks: { show: false }, values: (_u, at) => at.map((v) => tick(v, p.unit)),
       },
     ],
   }

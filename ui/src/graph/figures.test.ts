@@ -1,6 +1,8 @@
 import { describe as group, expect, test } from 'vitest'
-import { describe, join, last, limitMatters, middles, sortOut, stack, tick, tickSteps, ticksAt, timeTick, timeTicksAt } from './figures'
-import type { Graphs, Panel } from './types'
+import { describe, join, last, limitMatters, middles, sortOut, stack, tick, tickSteps, ticksAt, timeTick,
+  timeTicksAt } from './figures'
+import type { Graphs } from './figures'
+import type { Graph as Panel } from '../core/openapi.gen'
 
 test('stack sums, and is not known where a line is not', () => {
   expect(stack([[1, 2, null], [3, null, 1], [1, 1, 1]])).toEqual([[1, null, null], [4, null, null], [5, null, null]])
@@ -56,9 +58,11 @@ test('ticks of time', () => {
 })
 
 const panel = (mean: (number | null)[], more: object = {}): Panel => ({
-  id: 'a', group: 'g', title: 'A', unit: '/s', about: '', stacked: false, lines: [{ name: 'x', expr: 'e', mean, ...more }],
+  id: 'a', group: 'g', title: 'A', unit: '/s', about: '', stacked: false,
+    lines: [{ name: 'x', expr: 'e', mean, ...more }],
 })
-const graphs = (from: number, mean: (number | null)[], more: object = {}): Graphs => ({ target: 't', from, to: from + 10 * mean.length, step: 10, panels: [panel(mean, more)] })
+const graphs = (from: number, mean: (number | null)[], more: object = {}): Graphs =>
+  ({ target: 't', from, to: from + 10 * mean.length, step: 10, panels: [panel(mean, more)] })
 
 group('join', () => {
   const mean = (g: Graphs) => g.panels[0]?.lines[0]?.mean
@@ -80,7 +84,8 @@ group('join', () => {
     more.panels[0]?.lines.unshift({ name: 'new', expr: 'e', mean: [9] })
     more.panels.push({ ...panel([8]), id: 'b' })
     const g = join(graphs(100, [1, 2]), more, 100)
-    expect(g.panels.map((p) => p.lines.map((l) => [l.name, l.mean]))).toEqual([[['new', [null, null, 9]], ['x', [1, 2, 7]]], [['x', [null, null, 8]]]])
+    expect(g.panels.map((p) => p.lines.map((l) => [l.name, l.mean]))).toEqual(
+      [[['new', [null, null, 9]], ['x', [1, 2, 7]]], [['x', [null, null, 8]]]])
   })
   test('a range on one side', () => {
     const g = join(graphs(100, [1, 2]), graphs(120, [7], { min: [5], max: [9] }), 100)
@@ -95,5 +100,6 @@ test('panels of which nothing is known are told apart', () => {
 })
 
 test('a picture in words', () => {
-  expect(describe('Throughput', '/s', [{ name: 'statements', y: [10, 30, 20] }])).toBe('Throughput. statements: 20/s last, min 10/s, max 30/s.')
+  expect(describe('Throughput', '/s', [{ name: 'statements', y: [10, 30, 20] }])).toBe(
+    'Throughput. statements: 20/s last, min 10/s, max 30/s.')
 })

@@ -1,6 +1,11 @@
 // Pure arithmetic of graphs: stacks, scales, summaries, and the joining of what came later.
 import { digits, text } from '../core/format'
-import type { Graphs, Line, Panel, PlotLine } from './types'
+import type { Graph as Panel, HttpapiLine as Line } from '../core/openapi.gen'
+import type { Answer } from '../core/api'
+import type { PlotLine } from './types'
+
+/** The data of graphs. Point i is of the time from from+i*step on. */
+export type Graphs = Answer<'graphs'>
 
 type Values = (number | null)[]
 
@@ -72,8 +77,10 @@ const binarySteps = (() => {
   for (let p = -10; p < 50; p++) out.push(2 ** p)
   return out
 })()
-const timeSteps = [1e-9, 2e-9, 5e-9, 1e-8, 2e-8, 5e-8, 1e-7, 2e-7, 5e-7, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3,
-  0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 432000, 864000]
+const timeSteps = [1e-9, 2e-9, 5e-9, 1e-8, 2e-8, 5e-8, 1e-7, 2e-7, 5e-7, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4,
+  5e-4, 1e-3, 2e-3, 5e-3,
+  0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400,
+    172800, 432000, 864000]
 const decimalSteps = (() => {
   const out: number[] = []
   for (let p = -12; p < 16; p++) for (const m of [1, 2, 5]) out.push(Number(`${m}e${p}`))
@@ -90,11 +97,15 @@ export function tickSteps(unit: string): number[] {
 export function ticksAt(from: number, to: number, step: number): number[] {
   const out: number[] = []
   // A multiple of 0.1 is seldom exact: what is beside an end by less than a billionth of a step is on it.
-  for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9 && out.length < 1000; k++) out.push(Number((k * step).toPrecision(12)))
+  for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9 &&
+    out.length < 1000; k++) out.push(Number((k * step).toPrecision(12)))
   return out
 }
 
-/** The moments from from to to that are multiples of a step on the browser's clock, also where that is put back or on in between. */
+/**
+ * The moments from from to to that are multiples of a step on the browser's clock, also where that is put back or on in
+ * between.
+ */
 export function timeTicksAt(from: number, to: number, step: number): number[] {
   const ahead = (t: number) => -60 * new Date(t * 1000).getTimezoneOffset()
   const spare = step < 3600 ? 0 : 7200 // by how much a clock may be put on or back
@@ -128,23 +139,19 @@ export function plotLines(p: Panel): PlotLine[] {
   const known = p.lines.filter((l) => l.unknown === undefined)
   const bands = !p.stacked && known.filter((l) => l.limit !== true).length <= 4
   return known.map((l) => ({
-    name: l.name,
-    y: l.mean,
-    band: bands && l.min && l.max ? [l.min, l.max] : undefined,
-    colour: (p.lines.indexOf(l) % 8) + 1,
-    limit: l.limit,
-    rest: l.rest,
+    name: l.name, y: l.mean, band: bands && l.min && l.max ? [l.min, l.max] : undefined,
+    colour: (p.lines.indexOf(l) % 8) + 1, limit: l.limit, rest: l.rest,
   }))
 }
 
 /** What a picture shows, in words. */
 export function describe(title: string, unit: string, lines: PlotLine[]): string {
-  const parts = lines
-    .filter((l) => l.quiet !== true)
+  const parts = lines.filter((l) => l.quiet !== true)
     .map((l) => {
       const now = last(l.y)
       if (now === null) return `${l.name}: unknown`
-      return `${l.name}: ${text(now, l.unit ?? unit)} last, min ${text(least(l.y), l.unit ?? unit)}, max ${text(most(l.y), l.unit ?? unit)}`
+      return `${l.name}: ${text(now, l.unit ?? unit)} last, min ${text(least(l.y), l.unit ?? unit)}, max ` +
+        `${text(most(l.y), l.unit ?? unit)}`
     })
   return `${title}. ${parts.join('; ')}.`
 }
@@ -187,7 +194,9 @@ function joinLine(a: Line | undefined, b: Line, skip: number, keep: number, n: n
 export function timeTick(t: number, step: number, first: boolean): string {
   const d = new Date(t * 1000)
   const two = (n: number) => String(n).padStart(2, '0')
-  const day = `${['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'][d.getMonth()] ?? ''} ${d.getDate()}`
+  const day =
+    `${['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'][d.getMonth()] ?? ''} ` +
+      `${d.getDate()}`
   const midnight = d.getHours() === 0 && d.getMinutes() === 0 && d.getSeconds() === 0
   if (step >= 86400 || (midnight && step >= 3600) || (first && midnight)) return day
   const clock = `${two(d.getHours())}:${two(d.getMinutes())}`

@@ -2,7 +2,8 @@
 import { useMemo } from 'preact/hooks'
 import { middles, plotLines } from './figures'
 import { Plot } from './plot'
-import type { Mark, Panel, PlotLine } from './types'
+import type { Graph as Panel } from '../core/openapi.gen'
+import type { Mark, PlotLine } from './types'
 
 export interface GraphProps {
   panel: Panel
@@ -28,7 +29,12 @@ export function linesOf(panel: Panel, compare?: string): PlotLine[] {
   if (compare === undefined) return lines
   const known = panel.lines.filter((l) => l.unknown === undefined && l.limit !== true && l.compare !== undefined)
   if (known.length === 0) return lines
-  if (!panel.stacked) return [...lines, ...known.map((l) => ({ name: `${l.name}, ${compare}`, y: l.compare ?? [], dash: true, colour: (panel.lines.indexOf(l) % 8) + 1, quiet: known.length > 2 }))]
+  if (!panel.stacked)
+    return [...lines,
+    ...known.map(
+    (l) =>
+    ({ name: `${l.name}, ${compare}`, y: l.compare ?? [], dash: true, colour: (panel.lines.indexOf(l) % 8) + 1,
+    quiet: known.length > 2 }))]
   const part = panel.lines.filter((l) => l.unknown === undefined && l.limit !== true && l.rest !== true)
   // Where one of them is not known, neither is the sum.
   const sum = (known[0]?.compare ?? []).map((_, i) => part.reduce<number | null>((a, l) => {
@@ -43,22 +49,9 @@ export function Graph(p: GraphProps) {
   const n = Math.max(0, ...lines.map((l) => l.y.length))
   const x = useMemo(() => middles(p.from, p.step, n), [p.from, p.step, n])
   return (
-    <Plot
-      title={p.panel.title}
-      x={x}
-      lines={lines}
-      unit={p.panel.unit}
-      stacked={p.panel.stacked}
-      from={p.range.from}
-      to={p.range.to}
-      step={p.step}
-      {...(p.events ? { marks: p.events } : {})}
-      {...(p.sync === undefined ? {} : { sync: p.sync })}
-      {...(p.height === undefined ? {} : { height: p.height })}
-      {...(p.table === undefined ? {} : { table: p.table })}
-      onZoom={p.onZoom}
-      onBack={p.onBack}
-      onPick={p.onPick}
-    />
+    <Plot title={p.panel.title} x={x} lines={lines} unit={p.panel.unit} stacked={p.panel.stacked} from={p.range.from}
+      to={p.range.to} step={p.step} {...(p.events ? { marks: p.events } : {})}
+      {...(p.sync === undefined ? {} : { sync: p.sync })} {...(p.height === undefined ? {} : { height: p.height })}
+      {...(p.table === undefined ? {} : { table: p.table })} onZoom={p.onZoom} onBack={p.onBack} onPick={p.onPick} />
   )
 }

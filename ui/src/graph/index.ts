@@ -1,5 +1,5 @@
 export { Graph, type GraphProps } from './graph'
 export { cursors, Plot, type PlotProps } from './plot'
 export { kindName } from './marks'
-export { join, sortOut } from './figures'
-export type { Graphs, Line, Mark, Panel, PlotLine } from './types'
+export { join, sortOut, type Graphs } from './figures'
+export type { Mark, PlotLine } from './types'

@@ -4,7 +4,7 @@ import { alpha, type Colours } from './build'
 import type { Mark } from './types'
 
 /** What kinds of events are called, and the letter or sign of their mark. */
-export const kinds: Record<string, { name: string; sign: string }> = {
+const kinds: Record<string, { name: string; sign: string }> = {
   annotation: { name: 'note', sign: '✎' },
   ddl: { name: 'schema change', sign: 'D' },
   config: { name: 'setting changed', sign: 'S' },
@@ -26,7 +26,10 @@ export function kindName(kind: string): string {
   return kinds[kind]?.name ?? kind
 }
 
-/** Draws marks: spans as a shade, moments as a line with a sign at its top. Signs that would lie on one another are left out. */
+/**
+ * Draws marks: spans as a shade, moments as a line with a sign at its top. Signs that would lie on one another are left
+ * out.
+ */
 export function drawMarks(u: uPlot, marks: Mark[], c: Colours): void {
   const { left, top, width, height } = u.bbox
   const px = devicePixelRatio
@@ -67,5 +70,6 @@ export function drawMarks(u: uPlot, marks: Mark[], c: Colours): void {
 
 /** The marks at a moment, within reach of it. */
 export function marksAt(marks: Mark[], t: number, reach: number): Mark[] {
-  return marks.filter((m) => (m.until !== undefined && m.until > m.at && m.at <= t && t <= m.until) || Math.abs(m.at - t) <= reach)
+  return marks.filter((m) => (m.until !== undefined && m.until > m.at && m.at <= t && t <= m.until) ||
+    Math.abs(m.at - t) <= reach)
 }

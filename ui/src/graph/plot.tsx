@@ -42,18 +42,14 @@ export const cursors = new Map<string, number>()
 
 function colours(): Colours {
   return {
-    lines: Array.from({ length: 8 }, (_, i) => token(`--c${i + 1}`)),
-    text: token('--faint'),
-    grid: token('--line'),
-    surface: token('--surface'),
-    rest: token('--sunken'),
-    warn: token('--warn'),
+    lines: Array.from({ length: 8 }, (_, i) => token(`--c${i + 1}`)), text: token('--faint'), grid: token('--line'),
+    surface: token('--surface'), rest: token('--sunken'), warn: token('--warn'),
     font: `11px ${token('--font') || 'sans-serif'}`,
   }
 }
 
 /** The unit as it stands behind a figure in a legend: words that the title has are left out. */
-export function spoken(unit: string): string {
+function spoken(unit: string): string {
   if (unit === 'rows/s') return '/s'
   return ['/s', 's', 'B', 'B/s', 'ratio', '%', 'ms'].includes(unit) ? unit : ''
 }
@@ -70,15 +66,10 @@ export function Plot(p: PlotProps) {
   const height = p.height ?? 160
   const picture: Picture = useMemo(
     () => ({
-      x: p.x,
-      from: p.from ?? p.x[0] ?? 0,
-      to: p.to ?? p.x[p.x.length - 1] ?? 1,
-      unit,
-      stacked: p.stacked === true,
+      x: p.x, from: p.from ?? p.x[0] ?? 0, to: p.to ?? p.x[p.x.length - 1] ?? 1, unit, stacked: p.stacked === true,
       lines,
     }),
-    [p.x, p.from, p.to, unit, p.stacked, lines],
-  )
+    [p.x, p.from, p.to, unit, p.stacked, lines])
   const drawn = useMemo(() => draw(picture), [picture])
   const form = shape(drawn)
 
@@ -101,7 +92,8 @@ export function Plot(p: PlotProps) {
     const el = box.current
     if (!el) return
     setSeen(inSight(el))
-    const o = new IntersectionObserver((es) => setSeen(es[es.length - 1]?.isIntersecting ?? false), { rootMargin: '200px' })
+    const o = new IntersectionObserver((es) => setSeen(es[es.length - 1]?.isIntersecting ?? false),
+      { rootMargin: '200px' })
     o.observe(el)
     return () => o.disconnect()
   }, [p.table])
@@ -143,8 +135,7 @@ export function Plot(p: PlotProps) {
         d.append(b, ' ' + safe(m.text))
         return d
       }),
-      ...(found.length > 4 ? [`${found.length - 4} more`] : []),
-    )
+      ...(found.length > 4 ? [`${found.length - 4} more`] : []))
     el.hidden = false
     const x = (left ?? 0) + u.over.offsetLeft
     const wide = u.over.offsetLeft + u.over.clientWidth
@@ -155,15 +146,12 @@ export function Plot(p: PlotProps) {
     let down = false
     const made = new uPlot(
       {
-        width: Math.max(80, el.clientWidth),
-        height,
-        pxAlign: 1,
+        width: Math.max(80, el.clientWidth), height, pxAlign: 1,
         padding: [6, 17, 0, 0], // on the right half of the last moment's text
         legend: { show: false },
         ...build(() => now.current, c),
         cursor: {
-          y: false,
-          points: { show: false },
+          y: false, points: { show: false },
           drag: { x: p.onZoom !== undefined, y: false, setScale: false },
           ...(p.sync === undefined ? {} : { sync: { key: p.sync, setSeries: false, scales: ['x', null] } }),
           bind: {
@@ -201,9 +189,7 @@ export function Plot(p: PlotProps) {
           draw: [(u) => drawMarks(u, props.current.marks ?? [], c)],
         },
       },
-      data(now.current),
-      el,
-    )
+      data(now.current), el)
     let downAt = -1
     made.over.addEventListener('mousedown', (e) => {
       down = e.button === 0
@@ -229,7 +215,8 @@ export function Plot(p: PlotProps) {
       cancelAnimationFrame(frame)
       frame = requestAnimationFrame(() => {
         const u = plot.current
-        if (u && el.clientWidth > 0 && (Math.abs(el.clientWidth - u.width) > 0 || u.height !== height)) u.setSize({ width: el.clientWidth, height })
+        if (u && el.clientWidth > 0 && (Math.abs(el.clientWidth - u.width) > 0 || u.height !== height))
+          u.setSize({ width: el.clientWidth, height })
       })
     })
     due.current = true
@@ -249,7 +236,8 @@ export function Plot(p: PlotProps) {
   }, [form, shade, height, p.sync, p.onZoom !== undefined, wanted.current, p.table])
   useEffect(() => () => plot.current?.destroy(), [])
 
-  // On paper everything is seen: what was not drawn yet, or is older than its data, is drawn before the pages are laid out.
+  // On paper everything is seen: what was not drawn yet, or is older than its data, is drawn before the pages are laid
+  // out.
   useEffect(() => {
     const print = () => {
       const el = box.current
@@ -284,22 +272,17 @@ export function Plot(p: PlotProps) {
       <div class="plot-legend" aria-hidden="true">
         {labelled.map(({ l, i }) => (
           <span key={l.name} class="plot-key">
-            <span class={`plot-swatch${l.limit || l.dash ? ' dashed' : ''}${l.rest ? ' rest' : ''} hue-${l.limit ? 0 : hue(l, i) + 1}`} />
+            <span class={`plot-swatch${l.limit || l.dash ? ' dashed' : ''}${l.rest ? ' rest' : ''} ` +
+                `hue-${l.limit ? 0 : hue(l, i) + 1}`} />
             <span class="plot-name">{safe(l.name)}</span>
-            <span
-              class="plot-value"
-              ref={(el) => {
-                values.current[i] = el
-              }}
-            />
+            <span class="plot-value" ref={(el) => { values.current[i] = el }} />
           </span>
         ))}
         <span class="plot-when" ref={when} />
       </div>
-      {p.table === true ? (
-        <Values lines={lines} unit={unit} title={p.title} />
-      ) : (
-        <div class="plot-box" ref={box} role="img" aria-label={safe(describe(p.title, unit, lines))} style={{ height: `${height}px` }}>
+      {p.table === true ? <Values lines={lines} unit={unit} title={p.title} /> : (
+        <div class="plot-box" ref={box} role="img" aria-label={safe(describe(p.title, unit, lines))}
+          style={{ height: `${height}px` }}>
           <div class="plot-tip" ref={tip} hidden />
         </div>
       )}
@@ -311,12 +294,7 @@ export function Plot(p: PlotProps) {
 function Values({ lines, unit, title }: { lines: PlotLine[]; unit: string; title: string }) {
   const cell = (v: number | null, u: string) => {
     const f = figure(v !== null && Number.isNaN(v) ? null : v, u)
-    return (
-      <td class="right">
-        {f.value}
-        {f.unit && <span class="unit">{f.unit}</span>}
-      </td>
-    )
+    return <td class="right">{f.value}{f.unit && <span class="unit">{f.unit}</span>}</td>
   }
   return (
     <table class="plot-table">
@@ -331,8 +309,7 @@ function Values({ lines, unit, title }: { lines: PlotLine[]; unit: string; title
         </tr>
       </thead>
       <tbody>
-        {lines
-          .filter((l) => l.quiet !== true)
+        {lines.filter((l) => l.quiet !== true)
           .map((l) => (
             <tr key={l.name}>
               <th scope="row">{safe(l.name)}</th>

@@ -1,4 +1,5 @@
-// Work that takes some milliseconds each time and comes in dozens is done in turn: between two portions the page paints and answers.
+// Work that takes some milliseconds each time and comes in dozens is done in turn: between two portions the page paints
+// and answers.
 
 /** How long a portion may take, ms: two of them and a painting fit into what people take for at once. */
 const portion = 16

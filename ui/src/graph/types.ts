@@ -1,46 +1,7 @@
 // What graphs are made of, as GET graphs answers it.
 
-/** One course. What is not known is null. */
-export interface Line {
-  name: string
-  expr: string
-  mean: (number | null)[]
-  min?: (number | null)[]
-  max?: (number | null)[]
-  compare?: (number | null)[]
-  unknown?: string // why there is nothing, and what would mend it
-  limit?: boolean // what the others may reach at most
-  rest?: boolean // of a stack: what is left over
-}
-
-export interface Panel {
-  id: string
-  group: string
-  title: string
-  unit: string
-  about: string
-  stacked: boolean
-  lines: Line[]
-}
-
-/** Point i is of the time from from+i*step on. */
-export interface Graphs {
-  target: string
-  from: number
-  to: number
-  step: number
-  panels: Panel[]
-}
-
 /** A mark on the timeline; a moment, or the time up to until. Unix seconds. */
-export interface Mark {
-  id: string
-  at: number
-  until?: number
-  kind: string
-  text: string
-  ref?: string
-}
+export interface Mark { id: string; at: number; until?: number; kind: string; text: string; ref?: string }
 
 /** One course of a Plot. */
 export interface PlotLine {

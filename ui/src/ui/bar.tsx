@@ -23,7 +23,8 @@ export function Bar(p: { title: ComponentChildren; pickers: ComponentChildren; a
         {p.actions}
         <Live />
         <ThemeButton />
-        <Button kind="quiet" icon="keyboard" label="Keyboard (?)" class="wide-only" onClick={() => (helpOpen.value = true)} />
+        <Button kind="quiet" icon="keyboard" label="Keyboard (?)" class="wide-only"
+          onClick={() => (helpOpen.value = true)} />
         <Who />
       </div>
     </header>
@@ -33,11 +34,16 @@ export function Bar(p: { title: ComponentChildren; pickers: ComponentChildren; a
 function Live() {
   const { page, params } = route.value
   const named = params.get('target')
-  const down = page !== 'fleet' && named !== null && newest(inventory.value.list?.find((t) => t.name === named), useVitals(named === null ? [] : [named]).value.get(named ?? ''), second.value).up === false
+  const down = page !== 'fleet' && named !== null &&
+    newest(inventory.value.list?.find((t) => t.name === named),
+    useVitals(named === null ? [] : [named]).value.get(named ?? ''), second.value).up === false
   const past = page === 'now' ? params.has('at') : params.has('to')
   const is = connected.value !== 'live' ? connected.value : down ? 'down' : past ? 'past' : 'live'
-  const word = { connecting: 'connecting', live: 'live', lost: 'connection lost', down: 'server down', past: 'past' }[is]
-  const titles = { connecting: 'new data every second', live: 'new data every second', lost: 'Dyno does not answer; retrying automatically', down: 'the server does not answer', past: 'showing a past time range' }
+  const word =
+    { connecting: 'connecting', live: 'live', lost: 'connection lost', down: 'server down', past: 'past' }[is]
+  const titles = { connecting: 'new data every second', live: 'new data every second',
+    lost: 'Dyno does not answer; retrying automatically', down: 'the server does not answer',
+    past: 'showing a past time range' }
   return (
     <span class={`live live-${is}`} role="status" title={titles[is]}>
       <span class="live-dot" />
@@ -62,31 +68,27 @@ function Who() {
   if (s === null) return <a class="button small" href={href('login', {}, [])}>Log in</a>
   const local = s.name === 'local'
   return (
-    <Menu class="who" label={`User: ${local ? (s.read_only ? 'read-only' : 'local') : s.name}`} icon={s.read_only ? 'lock' : 'user'} text={local ? (s.read_only ? 'read-only' : 'local') : s.name} align="right">
+    <Menu class="who" label={`User: ${local ? (s.read_only ? 'read-only' : 'local') : s.name}`}
+      icon={s.read_only ? 'lock' : 'user'} text={local ? (s.read_only ? 'read-only' : 'local') : s.name} align="right">
       {(close) => (
         <div class="stack who-sheet">
-          <p>
-            <b>{local ? 'This machine' : s.name}</b> · {s.role}
-          </p>
+          <p><b>{local ? 'This machine' : s.name}</b> · {s.role}</p>
           <p class="dim">
-            {s.read_only ? 'This Dyno runs with --read-only: nothing can be changed from here.' : s.role === 'operator' ? 'Can view, apply, undo and run loads.' : 'Read-only.'}
+            {s.read_only ? 'This Dyno runs with --read-only: nothing can be changed from here.'
+              : s.role === 'operator' ? 'Can view, apply, undo and run loads.' : 'Read-only.'}
           </p>
           {local && <p class="faint">No users configured: anyone on this machine has access.</p>}
           {s.version && <p class="faint">Dyno {s.version}</p>}
           {!local && (
-            <Button
-              small
-              onClick={() => {
+            <Button small onClick={() => {
                 void post('logout', {}).then(
                   () => {
                     setSession(null)
                     close()
                     go(href('login', {}, []))
                   },
-                  (e: unknown) => toast(e instanceof Error ? e.message : String(e), 'bad'),
-                )
-              }}
-            >
+                  (e: unknown) => toast(e instanceof Error ? e.message : String(e), 'bad'))
+              }}>
               Log out
             </Button>
           )}

@@ -7,7 +7,9 @@ import { Problem } from './state'
 import './dialog.css'
 
 /** A dialog over the page. The browser keeps the focus inside and gives it back; Esc and a click beside it close it. */
-export function Dialog(p: { title: string; onClose: () => void; children: ComponentChildren; foot?: ComponentChildren; wide?: boolean; lock?: boolean }) {
+export function Dialog(
+  p: { title: string; onClose: () =>
+  void; children: ComponentChildren; foot?: ComponentChildren; wide?: boolean; lock?: boolean }) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
   useLayoutEffect(() => {
@@ -21,18 +23,13 @@ export function Dialog(p: { title: string; onClose: () => void; children: Compon
     }
   }, [])
   return (
-    <dialog
-      ref={box}
-      class={`dialog${p.wide ? ' wide' : ''}`}
-      aria-labelledby={id}
-      onCancel={(e) => {
+    <dialog ref={box} class={`dialog${p.wide ? ' wide' : ''}`} aria-labelledby={id} onCancel={(e) => {
         e.preventDefault()
         p.onClose()
       }}
       onMouseDown={(e) => {
         if (e.target === box.current && !p.lock) p.onClose()
-      }}
-    >
+      }}>
       <div class="dialog-box">
         <header class="dialog-head">
           <h2 id={id}>{safe(p.title)}</h2>
@@ -46,29 +43,23 @@ export function Dialog(p: { title: string; onClose: () => void; children: Compon
 }
 
 /** Asks before something is done. run may take its time; what it throws is shown and the dialog stays. */
-export function Confirm(p: { title: string; children: ComponentChildren; yes: string; danger?: boolean; why?: string; run: () => Promise<void> | void; onClose: () => void }) {
+export function Confirm(
+  p: { title: string; children: ComponentChildren; yes: string; danger?: boolean; why?: string; run: () =>
+  Promise<void> | void; onClose: () => void }) {
   const { busy, error, run } = useRun()
   const yes = async () => {
     if (await run(async () => p.run())) p.onClose()
   }
   return (
-    <Dialog
-      title={p.title}
-      onClose={p.onClose}
-      lock
-      foot={
+    <Dialog title={p.title} onClose={p.onClose} lock foot={
         <>
           <Button onClick={p.onClose}>Cancel</Button>
           <Button kind={p.danger ? 'danger' : 'main'} why={p.why ?? ''} disabled={busy} onClick={() => void yes()}>
             {p.yes}
           </Button>
         </>
-      }
-    >
-      <div class="stack">
-        {p.children}
-        {error && <Problem error={error} />}
-      </div>
+      }>
+      <div class="stack">{p.children}{error && <Problem error={error} />}</div>
     </Dialog>
   )
 }

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { findTargets, parseTyped } from './find'
 
 describe('findTargets', () => {
-  const all = [{ name: 'shop-1', address: 'db1:3306', up: true, labels: { env: 'prod' } }, { name: 'shop-2', address: 'db2:3306', up: false }, { name: 'blog', server: 'mariadb 11.4' }]
+  const all = [{ name: 'shop-1', address: 'db1:3306', up: true, labels: { env: 'prod' } },
+    { name: 'shop-2', address: 'db2:3306', up: false }, { name: 'blog', server: 'mariadb 11.4' }]
   const f = (typed: string, ...want: string[]) => expect(findTargets(all, typed).map((t) => t.name)).toEqual(want)
   it('wants every word somewhere', () => {
     f('', 'shop-1', 'shop-2', 'blog')
@@ -17,7 +18,8 @@ describe('findTargets', () => {
 
 describe('parseTyped', () => {
   const at = new Date(2026, 10, 3, 15, 30, 0).getTime() / 1000
-  const f = (s: string, y: number, mo: number, d: number, h: number, mi: number, sec = 0) => expect(parseTyped(s, at)).toBe(new Date(y, mo - 1, d, h, mi, sec).getTime() / 1000)
+  const f = (s: string, y: number, mo: number, d: number, h: number, mi: number, sec = 0) =>
+    expect(parseTyped(s, at)).toBe(new Date(y, mo - 1, d, h, mi, sec).getTime() / 1000)
   it('reads times as people write them', () => {
     f('2026-11-02', 2026, 11, 2, 0, 0)
     f('2026-11-02 9:05', 2026, 11, 2, 9, 5)

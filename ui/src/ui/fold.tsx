@@ -5,16 +5,13 @@ import { count } from '../core/format'
 import { Button } from './button'
 
 /** A part that is closed at first. What is in it is built when it is opened, and stays then. */
-export function Fold(p: { head: ComponentChildren; open?: boolean; class?: string; children: () => ComponentChildren }) {
+export function Fold(
+  p: { head: ComponentChildren; open?: boolean; class?: string; children: () => ComponentChildren }) {
   const [seen, see] = useState(p.open === true)
   return (
-    <details
-      class={p.class}
-      open={p.open}
-      onToggle={(e) => {
+    <details class={p.class} open={p.open} onToggle={(e) => {
         if (e.currentTarget.open) see(true)
-      }}
-    >
+      }}>
       <summary>{p.head}</summary>
       {seen && p.children()}
     </details>
@@ -31,9 +28,7 @@ export function useCut<T>(all: readonly T[]): [readonly T[], ComponentChildren] 
     all.slice(0, n),
     <p class="row faint">
       The first {count(n)} of {count(all.length)}.
-      <Button small onClick={() => set(n + most)}>
-        Show {Math.min(most, all.length - n)} more
-      </Button>
+      <Button small onClick={() => set(n + most)}>Show {Math.min(most, all.length - n)} more</Button>
     </p>,
   ]
 }

@@ -14,14 +14,7 @@ export function Help() {
   const list = (some: [string, string][]) => (
     <dl class="keys">
       {some.map(([k, help]) => (
-        <div key={k}>
-          <dt>
-            {k.split(' ').map((x) => (
-              <kbd key={x}>{x}</kbd>
-            ))}
-          </dt>
-          <dd>{help}</dd>
-        </div>
+        <div key={k}><dt>{k.split(' ').map((x) => <kbd key={x}>{x}</kbd>)}</dt><dd>{help}</dd></div>
       ))}
     </dl>
   )
@@ -30,12 +23,10 @@ export function Help() {
       <div class="help">
         <section>
           <h3>This page</h3>
-          {list([...keys.filter(([k]) => !k.includes(' ')), ['Tab', 'next button or row'], ['Enter', 'open it'], ['Esc', 'close']])}
+          {list([...keys.filter(([k]) => !k.includes(' ')), ['Tab', 'next button or row'], ['Enter', 'open it'],
+            ['Esc', 'close']])}
         </section>
-        <section>
-          <h3>Go to</h3>
-          {list(keys.filter(([k]) => k.includes(' ')))}
-        </section>
+        <section><h3>Go to</h3>{list(keys.filter(([k]) => k.includes(' ')))}</section>
       </div>
     </Dialog>
   )

@@ -4,7 +4,9 @@ import { Icon, type IconName } from './icons'
 import './menu.css'
 
 /** A button that opens something beneath it. Esc, a click elsewhere and leaving with Tab close it. */
-export function Menu(p: { label: string; icon?: IconName; text: ComponentChildren; align?: 'left' | 'right'; class?: string; children: (close: () => void) => ComponentChildren }) {
+export function Menu(
+  p: { label: string; icon?: IconName; text: ComponentChildren; align?: 'left'
+  | 'right'; class?: string; children: (close: () => void) => ComponentChildren }) {
   const [open, setOpen] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
@@ -34,16 +36,15 @@ export function Menu(p: { label: string; icon?: IconName; text: ComponentChildre
   }, [open])
   return (
     <div class={`menu ${p.class ?? ''}`} ref={box}>
-      <button ref={button} type="button" class="button menu-button" title={p.label} aria-expanded={open} aria-haspopup="dialog" onClick={() => setOpen(!open)}>
+      <button ref={button} type="button" class="button menu-button" title={p.label} aria-expanded={open}
+        aria-haspopup="dialog" onClick={() => setOpen(!open)}>
         {p.icon && <Icon name={p.icon} />}
         <span class="hide">{p.label}: </span>
         <span class="cut">{p.text}</span>
         <Icon name="down" size={12} />
       </button>
       {open && (
-        <div class={`menu-sheet ${p.align ?? 'left'}`} role="dialog" aria-label={p.label}>
-          {p.children(close)}
-        </div>
+        <div class={`menu-sheet ${p.align ?? 'left'}`} role="dialog" aria-label={p.label}>{p.children(close)}</div>
       )}
     </div>
   )

@@ -17,10 +17,13 @@ import { safe } from './sqltext'
 import './page.css'
 
 /**
- * A page: its heading, the pickers it asks for, its content. With target the content is only drawn when the URL names a target of
- * the inventory; else it is chosen when there is one, or offered. A target that is down is said to be so above the content.
+ * A page: its heading, the pickers it asks for, its content. With target the content is only drawn when the URL names a
+ * target of the inventory; else it is chosen when there is one, or offered. A target that is down is said to be so
+ * above the content.
  */
-export function Page(p: { title: string; target?: boolean; range?: boolean | string; actions?: ComponentChildren; children?: ComponentChildren; wide?: boolean }) {
+export function Page(
+  p: { title: string; target?: boolean; range?: boolean
+  | string; actions?: ComponentChildren; children?: ComponentChildren; wide?: boolean }) {
   const [target] = useTarget()
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -28,23 +31,17 @@ export function Page(p: { title: string; target?: boolean; range?: boolean | str
   }, [p.title, p.target, target])
   return (
     <>
-      <TopBar
-        title={
-          <h1 ref={heading} class="page-title" tabIndex={-1}>
-            {p.title}
-          </h1>
-        }
-        pickers={
+      <TopBar title={<h1 ref={heading} class="page-title" tabIndex={-1}>{p.title}</h1>} pickers={
           <>
             {p.target && <TargetPicker />}
             {p.range && <RangePicker {...(typeof p.range === 'string' ? { none: p.range } : {})} />}
           </>
         }
-        actions={p.actions}
-      />
+        actions={p.actions} />
       <main id="main" class={`page${p.wide ? ' wide' : ''}`} tabIndex={-1}>
         <Health />
-        {p.target ? <OfTarget name={target} range={p.range !== undefined && p.range !== false}>{p.children}</OfTarget> : p.children}
+        {p.target ? <OfTarget name={target} range={p.range !== undefined && p.range !== false}>{p.children}</OfTarget>
+          : p.children}
       </main>
     </>
   )
@@ -53,7 +50,8 @@ export function Page(p: { title: string; target?: boolean; range?: boolean | str
 function OfTarget({ name, range, children }: { name: string; range: boolean; children: ComponentChildren }) {
   const { list, error } = inventory.value
   const [first, hour] = useMemo(() => [now() - 3600, now()], [name])
-  const kept = useData<{ times: string[] }>(range && list?.some((x) => x.name === name) ? `kept\n${name}\n${hour}` : null, (signal) => get<{ times: string[] }>('states', { target: name, from: first, to: hour, limit: 1 }, signal))
+  const kept = useData<{ times: string[] }>(range && list?.some((x) => x.name === name) ? `kept\n${name}\n${hour}`
+    : null, (signal) => get('states', { target: name, from: first, to: hour, limit: 1 }, signal))
   useEffect(() => {
     const oldest = kept.value?.times[0]
     if (oldest !== undefined) fitRange(name, Date.parse(oldest) / 1000)
@@ -64,15 +62,14 @@ function OfTarget({ name, range, children }: { name: string; range: boolean; chi
   }, [name, only])
   if (list === undefined) return error ? <Problem error={error} what="Inventory" /> : <Loading lines={5} />
   if (list.length === 0)
-    return <Empty icon="server" title="No server is watched yet" hint={<>Dyno needs an address and a user with read access. It finds local servers automatically.</>} action={<a class="button main" href={href('welcome')}>Add server</a>} />
+    return <Empty icon="server" title="No server is watched yet"
+      hint={<>Dyno needs an address and a user with read access. It finds local servers automatically.</>}
+      action={<a class="button main" href={href('welcome')}>Add server</a>} />
   const t = list.find((x) => x.name === name)
   if (!t)
     return (
-      <Empty
-        icon="server"
-        title={name === '' ? 'Which server?' : `The inventory has no target "${name}"`}
-        hint={name === '' ? undefined : 'It may have been removed, or the link comes from another Dyno.'}
-        action={
+      <Empty icon="server" title={name === '' ? 'Which server?' : `The inventory has no target "${name}"`}
+        hint={name === '' ? undefined : 'It may have been removed, or the link comes from another Dyno.'} action={
           <div class="choices">
             {list.slice(0, 60).map((x) => (
               <a key={x.name} class="button" href={withParams({ target: x.name })}>
@@ -82,16 +79,9 @@ function OfTarget({ name, range, children }: { name: string; range: boolean; chi
             ))}
             {list.length > 60 && <a href={href('fleet')}>all {list.length}</a>}
           </div>
-        }
-      />
+        } />
     )
-  return (
-    <>
-      <Down name={name} />
-      <Denied name={name} />
-      {children}
-    </>
-  )
+  return <><Down name={name} /><Denied name={name} />{children}</>
 }
 
 /** Says that a target is down or refuses Dyno's login, as soon as it does. */
@@ -100,8 +90,10 @@ function Down({ name }: { name: string }) {
   const n = newest(t, useVitals([name]).value.get(name), second.value)
   if (n.up !== false && n.barred !== 'login refused') return null
   return (
-    <Notice tone={n.barred ? 'warn' : 'bad'} action={route.value.page !== 'settings' && <a class="button small" href={href('settings', { target: name })}>Settings</a>}>
-      <b>{n.barred ? `${safe(name)} refuses Dyno’s login.` : `${safe(name)} is down.`}</b> {safe(n.reason)} {n.fix && <span class="dim">{safe(n.fix)}</span>}
+    <Notice tone={n.barred ? 'warn' : 'bad'} action={route.value.page !== 'settings' &&
+      <a class="button small" href={href('settings', { target: name })}>Settings</a>}>
+      <b>{n.barred ? `${safe(name)} refuses Dyno’s login.` : `${safe(name)} is down.`}
+      </b> {safe(n.reason)} {n.fix && <span class="dim">{safe(n.fix)}</span>}
     </Notice>
   )
 }

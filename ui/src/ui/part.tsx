@@ -8,10 +8,7 @@ import './part.css'
 export function Panel(p: { title: string; sub?: ComponentChildren; class?: string; children: ComponentChildren }) {
   return (
     <section class={`panel ${p.class ?? ''}`} aria-label={p.title}>
-      <header>
-        <h2>{p.title}</h2>
-        {p.sub && <span class="dim">{p.sub}</span>}
-      </header>
+      <header><h2>{p.title}</h2>{p.sub && <span class="dim">{p.sub}</span>}</header>
       {p.children}
     </section>
   )
@@ -30,11 +27,5 @@ export function ReportLink(p: { id: string; button?: boolean; children?: Compone
 
 /** The way back to a list. */
 export function Crumb(p: { href: string; children: ComponentChildren }) {
-  return (
-    <nav class="crumb" aria-label="Back">
-      <a href={p.href}>
-        <Icon name="left" size={13} /> {p.children}
-      </a>
-    </nav>
-  )
+  return <nav class="crumb" aria-label="Back"><a href={p.href}><Icon name="left" size={13} /> {p.children}</a></nav>
 }

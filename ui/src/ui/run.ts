@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { asError, type ApiError } from '../core/api'
 
-export interface Run {
+interface Run {
   busy: boolean
   error: ApiError | undefined // of the newest try
   forget(): void // the error
@@ -15,9 +15,7 @@ export function useRun(): Run {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError>()
   return {
-    busy,
-    error,
-    forget: () => setError(undefined),
+    busy, error, forget: () => setError(undefined),
     run: async (f) => {
       if (busy) return false
       setBusy(true)

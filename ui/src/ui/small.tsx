@@ -10,7 +10,8 @@ import './small.css'
 export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'unknown'
 
 /** A state in a word, with an icon, never told by colour alone. */
-export function Badge(p: { tone: Tone; icon?: IconName | false; children: ComponentChildren; title?: string | undefined }) {
+export function Badge(
+  p: { tone: Tone; icon?: IconName | false; children: ComponentChildren; title?: string | undefined }) {
   const icon = p.icon === false ? undefined : (p.icon ?? p.tone)
   return (
     <span class={`badge tone-${p.tone}`} title={p.title}>
@@ -21,16 +22,21 @@ export function Badge(p: { tone: Tone; icon?: IconName | false; children: Compon
 }
 
 /** A small line of values one after another; null is a gap. */
-export function Spark(p: { values: (number | null | undefined)[]; unit?: string; label?: string; width?: number; height?: number; step?: number; min?: number; fill?: boolean }) {
+export function Spark(
+  p: { values: (number | null | undefined)[]; unit?: string; label?: string; width?: number; height?: number
+    step?: number; min?: number; fill?: boolean }) {
   const w = p.width ?? 120
   const h = p.height ?? 24
   const known = p.values.filter((v): v is number => v !== null && v !== undefined && Number.isFinite(v))
   const unit = p.unit ?? ''
   const top = known.reduce((a, b) => Math.max(a, b), 0)
-  const label = `${p.label ? p.label + ': ' : ''}${known.length === 0 ? 'no values' : `from ${text(known[0], unit)} to ${text(known[known.length - 1], unit)}, max ${text(top, unit)}`}`
+  const label =
+    `${p.label ? p.label + ': ' : ''}${known.length === 0 ? 'no values' : `from ${text(known[0], unit)} to ` +
+      `${text(known[known.length - 1], unit)}, max ${text(top, unit)}`}`
   const { line, area, dots } = sparkPath(p.values, w, h)
   return (
-    <svg class="spark" role="img" aria-label={label} width={w} height={h} viewBox={`0 0 ${w} ${h}`} preserveAspectRatio="none">
+    <svg class="spark" role="img" aria-label={label} width={w} height={h} viewBox={`0 0 ${w} ${h}`}
+      preserveAspectRatio="none">
       <title>{label}</title>
       {p.fill !== false && area && <path class="spark-area" d={area} />}
       {line && <path class="spark-line" d={line} />}
@@ -40,7 +46,8 @@ export function Spark(p: { values: (number | null | undefined)[]; unit?: string;
 }
 
 /** The paths of a sparkline over zero. A value alone between gaps is a dot. */
-export function sparkPath(values: (number | null | undefined)[], w: number, h: number): { line: string; area: string; dots: string } {
+export function sparkPath(values: (number | null | undefined)[], w: number,
+  h: number): { line: string; area: string; dots: string } {
   const top = values.reduce<number>((a, b) => (typeof b === 'number' && Number.isFinite(b) ? Math.max(a, b) : a), 0)
   const dx = values.length > 1 ? w / (values.length - 1) : 0
   const y = (v: number) => (h - 1.5 - (top > 0 ? Math.max(0, v) / top : 0) * (h - 3)).toFixed(1)
@@ -73,14 +80,18 @@ export function Bar(p: { share: number | null | undefined; label?: string; tone?
   const known = typeof p.share === 'number' && Number.isFinite(p.share)
   const s = known ? Math.min(1, Math.max(0, p.share ?? 0)) : 0
   return (
-    <span class={`share${p.tone ? ' tone-' + p.tone : ''}`} role="img" aria-label={`${p.label ? p.label + ' ' : ''}${text(p.share, 'ratio')}`} style={p.width ? { width: `${p.width}px` } : {}}>
+    <span class={`share${p.tone ? ' tone-' + p.tone : ''}`} role="img"
+      aria-label={`${p.label ? p.label + ' ' : ''}${text(p.share, 'ratio')}`}
+      style={p.width ? { width: `${p.width}px` } : {}}>
       <span class="share-fill" style={{ width: `${s * 100}%` }} />
     </span>
   )
 }
 
 /** A figure with its name: the numbers at the head of a page. */
-export function Figure(p: { label: string; value: number | null | undefined; unit: string; note?: ComponentChildren; tone?: Tone; title?: string; href?: string }) {
+export function Figure(
+  p: { label: string; value: number | null
+  | undefined; unit: string; note?: ComponentChildren; tone?: Tone; title?: string; href?: string }) {
   const f = figure(p.value, p.unit)
   return (
     <div class="figure" title={p.title}>
@@ -97,12 +108,7 @@ export function Figure(p: { label: string; value: number | null | undefined; uni
 /** A number in a cell: its unit smaller behind it. */
 export function Num({ v, unit }: { v: number | null | undefined; unit: string }) {
   const f = figure(v, unit)
-  return (
-    <span class="nowrap">
-      {f.value}
-      {f.unit && <span class="unit">{f.unit}</span>}
-    </span>
-  )
+  return <span class="nowrap">{f.value}{f.unit && <span class="unit">{f.unit}</span>}</span>
 }
 
 /** Copies a text. */
@@ -121,11 +127,7 @@ export function Copy({ text, label = 'Copy', bare }: { text: string; label?: str
     <span class="copy" aria-live="polite">
       {bare ? (
         <Button small kind="quiet" icon={done === 'yes' ? 'check' : 'copy'} label={word} onClick={() => void copy()} />
-      ) : (
-        <Button small icon={done === 'yes' ? 'check' : 'copy'} onClick={() => void copy()}>
-          {word}
-        </Button>
-      )}
+      ) : <Button small icon={done === 'yes' ? 'check' : 'copy'} onClick={() => void copy()}>{word}</Button>}
     </span>
   )
 }
@@ -139,8 +141,7 @@ async function toClipboard(s: string): Promise<boolean> {
   }
   const t = document.createElement('textarea')
   t.value = s
-  t.className = 'hide'
-  ;(document.querySelector('dialog[open]') ?? document.body).append(t)
+  t.className = 'hide' ;(document.querySelector('dialog[open]') ?? document.body).append(t)
   t.select()
   const ok = document.execCommand('copy')
   t.remove()
@@ -148,16 +149,14 @@ async function toClipboard(s: string): Promise<boolean> {
 }
 
 /** Tabs; which one is in the URL. The first is the one without a parameter. */
-export function Tabs({ param = 'tab', items, label }: { param?: string; label?: string; items: { key: string; name: ComponentChildren; count?: number | null }[] }) {
+export function Tabs(
+  { param = 'tab', items,
+  label }: { param?: string; label?: string; items: { key: string; name: ComponentChildren; count?: number
+  | null }[] }) {
   const [at] = useParam(param, items[0]?.key ?? '')
   const list = useRef<HTMLDivElement>(null)
   return (
-    <div
-      class="tabs"
-      role="tablist"
-      aria-label={label}
-      ref={list}
-      onKeyDown={(e) => {
+    <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={(e) => {
         if (e.key !== 'ArrowRight' && e.key !== 'ArrowLeft') return
         const all = [...(list.current?.querySelectorAll<HTMLElement>('[role=tab]') ?? [])]
         const i = all.findIndex((x) => x === document.activeElement)
@@ -165,10 +164,10 @@ export function Tabs({ param = 'tab', items, label }: { param?: string; label?: 
         next?.focus()
         next?.click()
         e.preventDefault()
-      }}
-    >
+      }}>
       {items.map((x, i) => (
-        <a key={x.key} role="tab" class="tab" aria-selected={x.key === at} tabIndex={x.key === at ? 0 : -1} href={withParams({ [param]: i === 0 ? null : x.key })}>
+        <a key={x.key} role="tab" class="tab" aria-selected={x.key === at} tabIndex={x.key === at ? 0 : -1}
+          href={withParams({ [param]: i === 0 ? null : x.key })}>
           {x.name}
           {typeof x.count === 'number' && <span class="tab-count">{x.count}</span>}
         </a>
@@ -179,9 +178,5 @@ export function Tabs({ param = 'tab', items, label }: { param?: string; label?: 
 
 /** A word that explains itself on hover and to those who listen. */
 export function Term({ children, about }: { children: ComponentChildren; about: string }) {
-  return (
-    <abbr class="term" title={about}>
-      {children}
-    </abbr>
-  )
+  return <abbr class="term" title={about}>{children}</abbr>
 }

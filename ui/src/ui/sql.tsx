@@ -6,8 +6,8 @@ import './sql.css'
 const fold = 20_000 // characters shown at first: a statement may have a megabyte
 
 /**
- * A statement, as text and nothing else: whatever is in it is shown, never run. Characters that turn the direction of writing, hide
- * or control are shown by their names. lines cuts what is longer, until it is opened.
+ * A statement, as text and nothing else: whatever is in it is shown, never run. Characters that turn the direction of
+ * writing, hide or control are shown by their names. lines cuts what is longer, until it is opened.
  */
 export function Sql({ text, lines, plain }: { text: string; lines?: number; plain?: boolean }) {
   const [open, setOpen] = useState(false)
@@ -17,15 +17,10 @@ export function Sql({ text, lines, plain }: { text: string; lines?: number; plai
   const parts = useMemo<Piece[]>(() => pieces(shown, plain === true || shown.length > 4 * fold), [shown, plain])
   return (
     <div class="sql">
-      <pre class={lines !== undefined && !open ? 'sql-text clamped' : 'sql-text'} style={lines !== undefined && !open ? { '-webkit-line-clamp': String(lines) } : {}} dir="ltr">
+      <pre class={lines !== undefined && !open ? 'sql-text clamped' : 'sql-text'}
+        style={lines !== undefined && !open ? { '-webkit-line-clamp': String(lines) } : {}} dir="ltr">
         {parts.map((p, i) =>
-          p.kind === '' ? (
-            p.text
-          ) : (
-            <span key={i} class={'sql-' + p.kind} title={p.title}>
-              {p.text}
-            </span>
-          ),
+          p.kind === '' ? (p.text) : <span key={i} class={'sql-' + p.kind} title={p.title}>{p.text}</span>,
         )}
         {long && !open && '…'}
       </pre>

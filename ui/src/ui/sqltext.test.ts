@@ -7,7 +7,8 @@ const whole = (sql: string) => pieces(sql).map((p) => p.text).join('')
 describe('pieces', () => {
   it('tells words, strings, numbers and comments apart', () => {
     expect(kinds("SELECT a FROM `t` WHERE b = 'x''y\\'z' AND c > 1.5e3 -- end")).toEqual([
-      'word:SELECT', '-: a ', 'word:FROM', '-: `t` ', 'word:WHERE', '-: b = ', "string:'x''y\\'z'", '-: ', 'word:AND', '-: c > ', 'number:1.5e3', '-: ', 'comment:-- end',
+      'word:SELECT', '-: a ', 'word:FROM', '-: `t` ', 'word:WHERE', '-: b = ', "string:'x''y\\'z'", '-: ', 'word:AND',
+        '-: c > ', 'number:1.5e3', '-: ', 'comment:-- end',
     ])
     expect(kinds('a--1')).toEqual(['-:a--', 'number:1']) // not a comment in MySQL
     expect(kinds('/* open')).toEqual(['comment:/* open'])
@@ -30,7 +31,8 @@ describe('pieces', () => {
   })
   it('takes a megabyte in no time', () => {
     const start = Date.now()
-    for (const s of ["('x',1),".repeat(125_000), "'".repeat(999_999), '/*'.repeat(500_000), '`'.repeat(999_999), '-'.repeat(999_999), '\u202e'.repeat(100_000)]) pieces(s)
+    for (const s of ["('x',1),".repeat(125_000), "'".repeat(999_999), '/*'.repeat(500_000), '`'.repeat(999_999),
+      '-'.repeat(999_999), '\u202e'.repeat(100_000)]) pieces(s)
     expect(Date.now() - start).toBeLessThan(5000)
   })
 })

@@ -1,34 +1,43 @@
 // What a statement is cut into before it is shown.
 
-export interface Piece {
-  kind: '' | 'word' | 'string' | 'number' | 'comment' | 'odd'
-  text: string
-  title?: string
-}
+export interface Piece { kind: '' | 'word' | 'string' | 'number' | 'comment' | 'odd'; text: string; title?: string }
 
 const words = new Set(
   (
-    'select from where and or not in is null like between exists join inner left right outer cross on using group by having order limit offset ' +
-    'union all distinct as insert into values update set delete replace create table index unique key primary foreign references drop alter add column ' +
-    'modify change rename truncate call begin start transaction commit rollback savepoint with recursive case when then else end asc desc ' +
-    'force use ignore lock for share procedure function trigger view database schema if grant revoke show explain analyze describe kill ' +
-    'true false default interval over partition window rows range straight_join sql_no_cache duplicate load data infile returning engine'
+    'select from where and or not in is null like between exists join inner left right outer cross on using group ' +
+      'by having order limit offset ' +
+    'union all distinct as insert into values update set delete replace create table index unique key primary ' +
+      'foreign references drop alter add column ' +
+    'modify change rename truncate call begin start transaction commit rollback savepoint with recursive case ' +
+      'when then else end asc desc ' +
+    'force use ignore lock for share procedure function trigger view database schema if grant revoke show explain ' +
+      'analyze describe kill ' +
+    'true false default interval over partition window rows range straight_join sql_no_cache duplicate load data ' +
+      'infile returning engine'
   ).split(' '),
 )
 
-// What hides, turns or controls: C0 and C1 but tab and line ends, soft hyphen, bidi marks, embeddings and isolates, zero-width and
-// invisible operators, tags, variation selectors, byte order mark, replacement character, lone surrogates.
-const odd =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffd\u{e0000}-\u{e007f}]|[\ud800-\udfff]/u
+// What hides, turns or controls: C0 and C1 but tab and line ends, soft hyphen, bidi marks, embeddings and isolates,
+// zero-width and invisible operators, tags, variation selectors, byte order mark, replacement character, lone
+// surrogates.
+const odd = join('u',
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e]/u,
+  /[\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffd\u{e0000}-\u{e007f}]|[\ud800-\udfff]/u)
+
+function join(flags: string, ...parts: RegExp[]): RegExp {
+  return new RegExp(parts.map((p) => p.source).join('|'), flags)
+}
 
 const names: Record<string, string> = {
-  '0': 'NUL', '1b': 'ESC', '7f': 'DEL', 'ad': 'SHY', '61c': 'ALM', '200b': 'ZWSP', '200c': 'ZWNJ', '200d': 'ZWJ', '200e': 'LRM', '200f': 'RLM', '2028': 'LSEP', '2029': 'PSEP',
-  '202a': 'LRE', '202b': 'RLE', '202c': 'PDF', '202d': 'LRO', '202e': 'RLO', '2060': 'WJ', '2066': 'LRI', '2067': 'RLI', '2068': 'FSI', '2069': 'PDI', 'feff': 'BOM',
+  '0': 'NUL', '1b': 'ESC', '7f': 'DEL', 'ad': 'SHY', '61c': 'ALM', '200b': 'ZWSP', '200c': 'ZWNJ', '200d': 'ZWJ',
+    '200e': 'LRM', '200f': 'RLM', '2028': 'LSEP', '2029': 'PSEP',
+  '202a': 'LRE', '202b': 'RLE', '202c': 'PDF', '202d': 'LRO', '202e': 'RLO', '2060': 'WJ', '2066': 'LRI', '2067': 'RLI',
+    '2068': 'FSI', '2069': 'PDI', 'feff': 'BOM',
   'fffd': 'not UTF-8',
 }
 
 /** How an odd character is shown: ⟨RLO⟩, ⟨U+0085⟩. */
-export function nameOf(c: string): string {
+function nameOf(c: string): string {
   const code = c.codePointAt(0) ?? 0
   const hex = code.toString(16)
   return `⟨${names[hex] ?? 'U+' + hex.toUpperCase().padStart(4, '0')}⟩`
@@ -39,8 +48,10 @@ export function safe(s: string): string {
   return odd.test(s) ? s.replace(new RegExp(odd, 'gu'), nameOf) : s
 }
 
-const token =
-  /(\/\*[\s\S]*?(?:\*\/|$)|--(?:[ \t][^\n]*|(?=\n|$))|#[^\n]*)|('(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|"(?:[^"\\]|\\[\s\S]|"")*(?:"|$))|(`[^`]*(?:`|$))|([A-Za-z_$][\w$]*)|((?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w$]))/g
+const token = join('g',
+  /(\/\*[\s\S]*?(?:\*\/|$)|--(?:[ \t][^\n]*|(?=\n|$))|#[^\n]*)/,
+  /('(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|"(?:[^"\\]|\\[\s\S]|"")*(?:"|$))|(`[^`]*(?:`|$))/,
+  /([A-Za-z_$][\w$]*)|((?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w$]))/)
 
 /** Cuts a statement into pieces; together they are all of it. With plain only odd characters are told apart. */
 export function pieces(sql: string, plain = false): Piece[] {

@@ -37,9 +37,7 @@ export function Unobservable(p: { what: string; why?: ComponentChildren; fix?: C
     <div class="unobservable">
       <Icon name="unknown" />
       <div>
-        <p>
-          <b>{p.what}</b>: unavailable
-        </p>
+        <p><b>{p.what}</b>: unavailable</p>
         {p.why && <p class="dim">{p.why}</p>}
         {p.fix && <div class="fix">{p.fix}</div>}
       </div>
@@ -53,23 +51,17 @@ export function Problem({ error, retry, what }: { error: ApiError; retry?: (() =
     <div class="problem" role="alert">
       <Icon name="bad" />
       <div class="grow">
-        <p>
-          {what && <b>{what}: </b>}
-          {safe(error.message)}
-        </p>
+        <p>{what && <b>{what}: </b>}{safe(error.message)}</p>
         {error.hint && <p class="dim">{safe(error.hint)}</p>}
       </div>
-      {retry && (
-        <Button small icon="reload" onClick={retry}>
-          Try again
-        </Button>
-      )}
+      {retry && <Button small icon="reload" onClick={retry}>Try again</Button>}
     </div>
   )
 }
 
 /** A remark that stays: a line across the page. */
-export function Notice(p: { tone: 'good' | 'bad' | 'warn' | 'info' | 'unknown'; children: ComponentChildren; action?: ComponentChildren }) {
+export function Notice(
+  p: { tone: 'good' | 'bad' | 'warn' | 'info' | 'unknown'; children: ComponentChildren; action?: ComponentChildren }) {
   const icon: IconName = p.tone
   return (
     <div class={`notice tone-${p.tone}`} role={p.tone === 'bad' ? 'alert' : 'status'}>

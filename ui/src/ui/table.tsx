@@ -14,7 +14,8 @@ export interface Column<T> {
   unit?: string // beside the head, when all cells have it
   align?: 'left' | 'right'
   sort?: (a: T, b: T) => number // ascending
-  value?: (row: T) => number | string | null | undefined // sorts by it in place of sort; what is not known goes last both ways
+  // sorts by it in place of sort; what is not known goes last both ways
+  value?: (row: T) => number | string | null | undefined
   first?: 'up' | 'down' // order of the first press; right-aligned columns begin with the greatest
   cell: (row: T) => ComponentChildren
   width?: number | string
@@ -41,8 +42,8 @@ export interface TableProps<T> {
 const many = 200
 
 /**
- * A table. Heads sort by click and by keyboard; with onOpen, j and k move between rows and Enter opens one. Of more than 200 rows
- * only those in sight are drawn.
+ * A table. Heads sort by click and by keyboard; with onOpen, j and k move between rows and Enter opens one. Of more
+ * than 200 rows only those in sight are drawn.
  */
 export function Table<T>(p: TableProps<T>) {
   const [order, setOrder] = useParam(p.sortParam ?? 'sort', p.sort ?? '')
@@ -65,12 +66,14 @@ export function Table<T>(p: TableProps<T>) {
   const shown = virtual ? rows.slice(w.first, w.last) : rows
 
   // Which row the keyboard is on: the focused one, else the selected one, else the first.
-  const at = active !== null && rows.some((r) => p.rowKey(r) === active) ? active : (p.selected ?? (rows[0] ? p.rowKey(rows[0]) : null))
+  const at = active !== null && rows.some((r) => p.rowKey(r) === active) ? active
+    : (p.selected ?? (rows[0] ? p.rowKey(rows[0]) : null))
   const openable = p.onOpen !== undefined
   const stop = tabStop(shown.map(p.rowKey), at, Math.ceil(top / size.row) - w.first)
 
   const focusRow = (key: string) => {
-    const tr = [...(body.current?.querySelectorAll<HTMLElement>('tr[data-key]') ?? [])].find((x) => x.dataset['key'] === key)
+    const tr = [...(body.current?.querySelectorAll<HTMLElement>('tr[data-key]') ?? [])].find(
+      (x) => x.dataset['key'] === key)
     if (tr) {
       tr.focus({ preventScroll: true })
       tr.scrollIntoView({ block: 'nearest' })
@@ -83,7 +86,8 @@ export function Table<T>(p: TableProps<T>) {
   const move = (by: number | 'first' | 'last') => {
     const i = rows.findIndex((r) => p.rowKey(r) === at)
     const here = body.current?.contains(document.activeElement) ?? false
-    const next = by === 'first' ? 0 : by === 'last' ? rows.length - 1 : here ? Math.min(rows.length - 1, Math.max(0, i + by)) : Math.max(0, i)
+    const next = by === 'first' ? 0 : by === 'last' ? rows.length - 1
+      : here ? Math.min(rows.length - 1, Math.max(0, i + by)) : Math.max(0, i)
     const row = rows[next]
     if (!row) return
     const key = p.rowKey(row)
@@ -94,12 +98,7 @@ export function Table<T>(p: TableProps<T>) {
     }
   }
   useKeys(
-    openable
-      ? {
-          j: { help: 'next row', run: () => move(1) },
-          k: { help: 'previous row', run: () => move(-1) },
-        }
-      : {},
+    openable ? { j: { help: 'next row', run: () => move(1) }, k: { help: 'previous row', run: () => move(-1) } } : {},
   )
 
   const onKeyDown = (e: JSX.TargetedKeyboardEvent<HTMLTableSectionElement>) => {
@@ -119,15 +118,10 @@ export function Table<T>(p: TableProps<T>) {
   const by = order.replace(/^-/, '')
   const columns = narrow.value ? [...p.columns.filter((c) => c.lead), ...p.columns.filter((c) => !c.lead)] : p.columns
   return (
-    <div
-      ref={box}
-      class={`table-box${virtual ? ' virtual' : ''} ${p.class ?? ''}`}
+    <div ref={box} class={`table-box${virtual ? ' virtual' : ''} ${p.class ?? ''}`}
       style={virtual ? { height: p.height ?? 'min(70vh, 720px)' } : {}}
-      onScroll={virtual ? (e) => setTop(e.currentTarget.scrollTop) : undefined}
-      tabIndex={openable ? undefined : 0}
-      role="region"
-      aria-label={p.label ?? 'table'}
-    >
+      onScroll={virtual ? (e) => setTop(e.currentTarget.scrollTop) : undefined} tabIndex={openable ? undefined : 0}
+      role="region" aria-label={p.label ?? 'table'}>
       <table class="table" aria-rowcount={virtual ? rows.length + 1 : undefined}>
         <thead>
           <tr>
@@ -136,29 +130,18 @@ export function Table<T>(p: TableProps<T>) {
               const down = order.startsWith('-')
               const start = c.first ?? (c.align === 'right' ? 'down' : 'up')
               const next = on ? (down ? c.key : '-' + c.key) : start === 'down' ? '-' + c.key : c.key
-              const name = (
-                <>
-                  {c.head}
-                  {c.unit && <span class="unit">{c.unit}</span>}
-                </>
-              )
+              const name = <>{c.head}{c.unit && <span class="unit">{c.unit}</span>}</>
               return (
-                <th
-                  key={c.key}
-                  scope="col"
-                  class={c.align === 'right' ? 'num' : ''}
+                <th key={c.key} scope="col" class={c.align === 'right' ? 'num' : ''}
                   style={c.width !== undefined ? { width: typeof c.width === 'number' ? `${c.width}px` : c.width } : {}}
-                  aria-sort={on ? (down ? 'descending' : 'ascending') : undefined}
-                  title={c.title}
-                >
+                  aria-sort={on ? (down ? 'descending' : 'ascending') : undefined} title={c.title}>
                   {c.sort || c.value ? (
-                    <button type="button" class={`sort${on ? ' on' : ''}`} onClick={() => setOrder(next, { replace: true })}>
+                    <button type="button" class={`sort${on ? ' on' : ''}`}
+                      onClick={() => setOrder(next, { replace: true })}>
                       {name}
                       <Icon name={on && !down ? 'up' : 'down'} size={12} />
                     </button>
-                  ) : (
-                    name
-                  )}
+                  ) : (name)}
                 </th>
               )
             })}
@@ -169,15 +152,11 @@ export function Table<T>(p: TableProps<T>) {
           {shown.map((r, i) => {
             const key = p.rowKey(r)
             return (
-              <tr
-                key={key}
-                data-key={key}
-                class={`${openable ? 'openable' : ''} ${p.rowClass?.(r) ?? ''}`}
+              <tr key={key} data-key={key} class={`${openable ? 'openable' : ''} ${p.rowClass?.(r) ?? ''}`}
                 aria-selected={openable ? key === p.selected : undefined}
                 aria-rowindex={virtual ? w.first + i + 2 : undefined}
                 tabIndex={openable ? (key === stop ? 0 : -1) : undefined}
-                onFocus={openable ? () => setActive(key) : undefined}
-                onClick={
+                onFocus={openable ? () => setActive(key) : undefined} onClick={
                   openable
                     ? (e) => {
                         // Links and buttons in a row do what they do; a selection of text is no click.
@@ -186,17 +165,15 @@ export function Table<T>(p: TableProps<T>) {
                         p.onOpen?.(r)
                       }
                     : undefined
-                }
-              >
+                }>
                 {columns.map((c) => (
-                  <td key={c.key} class={`${c.align === 'right' ? 'num' : ''} ${c.class ?? ''}`}>
-                    {c.cell(r)}
-                  </td>
+                  <td key={c.key} class={`${c.align === 'right' ? 'num' : ''} ${c.class ?? ''}`}>{c.cell(r)}</td>
                 ))}
               </tr>
             )
           })}
-          {w.last < rows.length && <tr class="space" aria-hidden="true" style={{ height: `${(rows.length - w.last) * size.row}px` }} />}
+          {w.last < rows.length &&
+            <tr class="space" aria-hidden="true" style={{ height: `${(rows.length - w.last) * size.row}px` }} />}
         </tbody>
       </table>
     </div>

@@ -2,20 +2,18 @@
 
 type Value = number | string | null | undefined
 
-interface Sortable<T> {
-  key: string
-  sort?: (a: T, b: T) => number
-  value?: (row: T) => Value
-}
+interface Sortable<T> { key: string; sort?: (a: T, b: T) => number; value?: (row: T) => Value }
 
-/** Rows in the order "key" or "-key"; ties stay as they came, and so does all under an unknown key. Unknown values go last both ways. */
+/**
+ * Rows in the order "key" or "-key"; ties stay as they came, and so does all under an unknown key. Unknown values go
+ * last both ways.
+ */
 export function sorted<T>(rows: T[], columns: Sortable<T>[], order: string): T[] {
   const c = columns.find((x) => x.key === order.replace(/^-/, ''))
   const sign = order.startsWith('-') ? -1 : 1
   if (c?.value) {
     const value = c.value
-    return rows
-      .map((row) => ({ row, v: value(row) }))
+    return rows.map((row) => ({ row, v: value(row) }))
       .sort((a, b) => {
         const x = known(a.v)
         const y = known(b.v)

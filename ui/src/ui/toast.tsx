@@ -5,11 +5,7 @@ import { safe } from './sqltext'
 import './toast.css'
 
 type Tone = 'good' | 'bad' | 'warn' | 'info'
-interface Toast {
-  id: number
-  text: string
-  tone: Tone
-}
+interface Toast { id: number; text: string; tone: Tone }
 const shown = signal<Toast[]>([])
 let next = 1
 

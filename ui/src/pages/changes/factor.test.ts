@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { factor } from './factor'
 
-const of = (before?: number, after?: number, verdict?: 'faster' | 'slower' | 'unproven') => ({ before: { mean_sec: before }, after: { mean_sec: after }, verdict })
+const of = (before?: number, after?: number, verdict?: 'faster' | 'slower' | 'unproven') =>
+  ({ before: { mean_sec: before }, after: { mean_sec: after }, verdict })
 
 it('calls a call faster only where that is proven', () => {
   expect(factor(of(0.1, 0.005, 'faster'))).toEqual({ text: '×20.0', word: 'Faster', tone: 'good' })

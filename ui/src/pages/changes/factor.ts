@@ -1,8 +1,8 @@
 // Means before and after as a factor.
 import { ratio } from '../../core/format'
-import type { Proven } from './types'
+import type { ClassChange as Proven } from '../../core/openapi.gen'
 
-export interface Factor {
+interface Factor {
   text: string // "×12.3", above 1 is faster
   word: string
   tone: 'good' | 'bad' | 'info'

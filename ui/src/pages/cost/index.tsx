@@ -1,34 +1,26 @@
 // What Dyno itself costs: the watched server, and this machine.
-import { useGet } from '../../core/data'
-import { text } from '../../core/format'
-import { useTarget } from '../../core/targets'
-import { span } from '../../core/time'
-import { useParam } from '../../core/url'
+import { span, text, useGet, useParam, useTarget } from '../../core'
 import { Badge, Bar, Empty, Figure, Notice, Num, Page, Show, Table, safe, type Column } from '../../ui'
 import { sum } from '../settings/keeping'
 import { SourceState } from '../settings/sources'
-import type { Settings, Source } from '../settings/types'
-import { rowsOf, slowedBy, useOf, type Price, type Row } from './price'
+import type { Price, Settings, Source } from '../../core/openapi.gen'
+import { rowsOf, slowedBy, useOf, type Row } from './price'
 import './cost.css'
 
 const spans = ['1m', '5m', '15m', '1h'] as const
 
 export function CostPage() {
   const [target] = useTarget()
-  return (
-    <Page title="Overhead" target>
-      <OfServer key={target} target={target} />
-    </Page>
-  )
+  return <Page title="Overhead" target><OfServer key={target} target={target} /></Page>
 }
 
 /** The cost of one target: another one begins anew, so that no figure stands under another's name. */
 function OfServer({ target }: { target: string }) {
   const [chosen, choose] = useParam('span', '5m')
   const over = (spans as readonly string[]).includes(chosen) ? chosen : '5m'
-  const price = useGet<Price>('cost', { target, span: over }, { every: 5000, keep: true })
-  const sources = useGet<{ sources: Source[] }>('sources', { target }, { every: 10000, keep: true })
-  const settings = useGet<Settings>('settings', {}, { every: 15000 })
+  const price = useGet('cost', { target, span: over }, { every: 5000, keep: true })
+  const sources = useGet('sources', { target }, { every: 10000, keep: true })
+  const settings = useGet('settings', {}, { every: 15000 })
   return (
     <div class="stack loose">
       <section class="stack">
@@ -48,9 +40,7 @@ function OfServer({ target }: { target: string }) {
       </section>
       <section class="stack">
         <h2>Dyno on this machine</h2>
-        <Show of={settings} lines={2} what="Process">
-          {(s) => <Own s={s} />}
-        </Show>
+        <Show of={settings} lines={2} what="Process">{(s) => <Own s={s} />}</Show>
       </section>
     </div>
   )
@@ -58,25 +48,16 @@ function OfServer({ target }: { target: string }) {
 
 const columns: Column<Row>[] = [
   {
-    key: 'source',
-    head: 'Source',
-    value: (r) => r.name,
+    key: 'source', head: 'Source', value: (r) => r.name,
     cell: (r) => (
       <div class="stack tight cost-source">
         <span class="mono">{r.name}</span>
-        {r.about && (
-          <span class="faint cut" title={r.about}>
-            {r.about}
-          </span>
-        )}
+        {r.about && <span class="faint cut" title={r.about}>{r.about}</span>}
       </div>
     ),
   },
   {
-    key: 'server',
-    head: 'Server time per second',
-    align: 'right',
-    value: (r) => r.server,
+    key: 'server', head: 'Server time per second', align: 'right', value: (r) => r.server,
     cell: (r) => (
       <span class="share-cell">
         <Bar share={r.share} label={`${r.name}, share of Dyno's server time`} />
@@ -85,23 +66,24 @@ const columns: Column<Row>[] = [
     ),
     title: "wall-clock time of Dyno's statements on the server, each second",
   },
-  { key: 'budget', head: '% of budget', align: 'right', value: (r) => useOf(r), cell: (r) => <Budget r={r} />, title: 'a source over its budget is read less often' },
+  { key: 'budget', head: '% of budget', align: 'right', value: (r) => useOf(r), cell: (r) => <Budget r={r} />,
+    title: 'a source over its budget is read less often' },
   {
-    key: 'mean',
-    head: 'Read time',
-    align: 'right',
-    value: (r) => r.mean,
+    key: 'mean', head: 'Read time', align: 'right', value: (r) => r.mean,
     cell: (r) => (
       <div class="stack tight">
         <Num v={r.mean} unit="ms" />
-        {r.low !== undefined && r.high !== undefined && <span class="faint interval nowrap">{text(r.low, 'ms')} – {text(r.high, 'ms')}</span>}
+        {r.low !== undefined && r.high !== undefined &&
+          <span class="faint interval nowrap">{text(r.low, 'ms')} – {text(r.high, 'ms')}</span>}
       </div>
     ),
     title: 'mean, with its 95 % interval',
   },
   { key: 'every', head: 'Every', align: 'right', value: (r) => r.every, cell: (r) => <Num v={r.every} unit="s" /> },
-  { key: 'n', head: 'Readings', align: 'right', value: (r) => r.readings, cell: (r) => (r.readings === undefined ? '–' : r.readings) },
-  { key: 'bytes', head: 'Received', align: 'right', value: (r) => r.bytes, cell: (r) => <Num v={r.bytes} unit="B/s" /> },
+  { key: 'n', head: 'Readings', align: 'right', value: (r) => r.readings,
+    cell: (r) => (r.readings === undefined ? '–' : r.readings) },
+  { key: 'bytes', head: 'Received', align: 'right', value: (r) => r.bytes,
+    cell: (r) => <Num v={r.bytes} unit="B/s" /> },
   { key: 'state', head: 'State', cell: (r) => (r.state ? <SourceState s={r.state} /> : <span class="faint">–</span>) },
 ]
 
@@ -112,9 +94,7 @@ function Budget({ r }: { r: Row }) {
   return (
     <span class="share-cell">
       {slowed > 1 && (
-        <Badge tone="warn" title="over its budget, so it is read less often">
-          every {slowed}th time
-        </Badge>
+        <Badge tone="warn" title="over its budget, so it is read less often">every {slowed}th time</Badge>
       )}
       <span class="stack tight">
         <Num v={share} unit="ratio" />
@@ -132,11 +112,14 @@ function PriceOf({ p, sources }: { p: Price; sources: Source[] }) {
   return (
     <div class="stack">
       {!measured && (
-        <Notice tone="unknown">Not measured in this time range: at least two readings are needed. The overhead is unknown, not zero.</Notice>
+        <Notice tone="unknown">
+          Not measured in this time range: at least two readings are needed. The overhead is unknown, not zero.</Notice>
       )}
       <div class="figures">
-        <Figure label="Server time per second" value={p.server_seconds_per_second} unit="s" note={measured ? `= ${text(p.server_seconds_per_second, '')} busy sessions` : 'not measured'} />
-        <Figure label="Client CPU" value={p.client_cpu_cores} unit="cores" note={p.client_cpu_cores === undefined ? 'not measured' : "Dyno's own, for this target"} />
+        <Figure label="Server time per second" value={p.server_seconds_per_second} unit="s"
+          note={measured ? `= ${text(p.server_seconds_per_second, '')} busy sessions` : 'not measured'} />
+        <Figure label="Client CPU" value={p.client_cpu_cores} unit="cores"
+          note={p.client_cpu_cores === undefined ? 'not measured' : "Dyno's own, for this target"} />
         <Figure label="Statements" value={p.statements_per_second} unit="/s" />
         <Figure label="Received" value={p.bytes_per_second} unit="B/s" />
         <Figure label="Rows" value={p.rows_per_second} unit="/s" />
@@ -144,23 +127,29 @@ function PriceOf({ p, sources }: { p: Price; sources: Source[] }) {
       </div>
       <p class="dim">
         Mean over the last {span(seen)}. {measured && over.length === 0 && 'All sources are within budget.'}
-        {over.length > 0 && `Over budget on average: ${over.map((r) => r.name).join(', ')}. A source is read less often if even the fastest of its last five readings is over budget; slower ones include waits for a CPU.`}
+        {over.length > 0 &&
+          (`Over budget on average: ${over.map((r) => r.name).join(', ')}. A source is read less often if even the ` +
+            `fastest of its last five readings is over budget; slower ones include waits for a CPU.`)}
       </p>
-      <Table columns={columns} rows={rows} rowKey={(r) => r.name} label="Overhead by source" sortParam="by" sort="-server" empty={<Empty title="No source was read in this time range" />} />
+      <Table columns={columns} rows={rows} rowKey={(r) => r.name} label="Overhead by source" sortParam="by"
+        sort="-server" empty={<Empty title="No source was read in this time range" />} />
     </div>
   )
 }
 
 function Own({ s }: { s: Settings }) {
-  const cores = s.process.cpu_seconds !== undefined && s.process.uptime_seconds > 0 ? s.process.cpu_seconds / s.process.uptime_seconds : undefined
+  const cores = s.process.cpu_seconds !== undefined && s.process.uptime_seconds > 0
+    ? s.process.cpu_seconds / s.process.uptime_seconds : undefined
   const disk = sum(s.keeping.map((k) => k.bytes))
   const day = sum(s.keeping.map((k) => k.growth_bytes_per_day))
   return (
     <div class="figures">
       <Figure label="Memory" value={s.process.memory_bytes} unit="B" note="resident, all targets" />
       <Figure label="CPU" value={cores} unit="cores" note={`mean of ${span(s.process.uptime_seconds)}`} />
-      <Figure label="Disk" value={disk} unit="B" note={day === undefined ? 'growth: available after 1 h' : `${text(day, 'B')}/day`} />
-      <Figure label="Free on the disk" value={s.disk.free_bytes} unit="B" note={`of ${text(s.disk.total_bytes, 'B')}`} />
+      <Figure label="Disk" value={disk} unit="B"
+        note={day === undefined ? 'growth: available after 1 h' : `${text(day, 'B')}/day`} />
+      <Figure label="Free on the disk" value={s.disk.free_bytes} unit="B"
+        note={`of ${text(s.disk.total_bytes, 'B')}`} />
     </div>
   )
 }

@@ -1,30 +1,5 @@
 // The price of a target, joined with what its sources may take.
-import type { Source } from '../settings/types'
-
-export interface SourcePrice {
-  name: string
-  readings: number
-  every_seconds: number
-  server_seconds_per_second?: number
-  mean_ms?: number
-  low_ms?: number
-  high_ms?: number
-  bytes_per_second?: number
-  rows_per_second?: number
-}
-
-export interface Price {
-  target: string
-  from: string
-  to: string
-  server_seconds_per_second?: number
-  client_cpu_cores?: number
-  statements_per_second?: number
-  bytes_per_second?: number
-  rows_per_second?: number
-  series?: number
-  sources?: SourcePrice[]
-}
+import type { Price, Source } from '../../core/openapi.gen'
 
 export interface Row {
   name: string
@@ -53,24 +28,16 @@ export function rowsOf(p: Price, sources: Source[]): Row[] {
     const v = x.server_seconds_per_second
     return {
       name: x.name,
-      about: s?.about ?? (x.name === 'query_classes' ? 'statements by class, and their plans' : undefined),
-      state: s,
-      server: v,
-      share: v !== undefined && whole !== undefined && whole > 0 ? v / whole : undefined,
-      budget: s?.budget_seconds_per_second,
-      mean: x.mean_ms,
-      low: x.low_ms,
-      high: x.high_ms,
-      every: x.every_seconds > 0 ? x.every_seconds : undefined,
-      usual: s?.usual_seconds,
-      now: s?.every_seconds,
-      readings: x.readings > 0 ? x.readings : undefined,
-      bytes: x.bytes_per_second,
-      rows: x.rows_per_second,
+      about: s?.about ?? (x.name === 'query_classes' ? 'statements by class, and their plans' : undefined), state: s,
+      server: v, share: v !== undefined && whole !== undefined && whole > 0 ? v / whole : undefined,
+      budget: s?.budget_seconds_per_second, mean: x.mean_ms, low: x.low_ms, high: x.high_ms,
+      every: x.every_seconds > 0 ? x.every_seconds : undefined, usual: s?.usual_seconds, now: s?.every_seconds,
+      readings: x.readings > 0 ? x.readings : undefined, bytes: x.bytes_per_second, rows: x.rows_per_second,
     }
   })
   for (const s of sources)
-    if (s.cost !== undefined && !rows.some((r) => r.name === s.name)) rows.push({ name: s.name, about: s.about, state: s, budget: s.budget_seconds_per_second })
+    if (s.cost !== undefined && !rows.some((r) => r.name === s.name))
+      rows.push({ name: s.name, about: s.about, state: s, budget: s.budget_seconds_per_second })
   return rows
 }
 

@@ -3,7 +3,8 @@ import { bullet, decadeAbove, onDecades, readExpected } from './bullet'
 
 describe('readExpected', () => {
   const f = (text: string | undefined, unit: string, sign?: string, value?: number) =>
-    it(`${text} of ${unit}`, () => expect(readExpected(text, unit)).toEqual(sign === undefined ? undefined : { sign, value }))
+    it(`${text} of ${unit}`,
+      () => expect(readExpected(text, unit)).toEqual(sign === undefined ? undefined : { sign, value }))
   f('≤ 10', 'rows', '≤', 10)
   f('< 10k', '1/s', '<', 10_000)
   f('< 30', '%', '<', 30)

@@ -1,7 +1,7 @@
 // A value against what would be expected, as lengths.
-import type { Evidence } from './types'
+import type { Evidence } from '../../core/openapi.gen'
 
-export interface Expected {
+interface Expected {
   sign: '≤' | '<' | '≥' | '>' | '='
   value: number // in the unit of the evidence
 }
@@ -11,9 +11,12 @@ const steps: Record<string, number> = {
 }
 const times: Record<string, number> = { ns: 1e-9, µs: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 }
 
-/** Reads "≤ 10", "< 10k", "< 1.5 MiB of it" as a bound of the same unit as the value; undefined for what is only words. */
+/**
+ * Reads "≤ 10", "< 10k", "< 1.5 MiB of it" as a bound of the same unit as the value; undefined for what is only words.
+ */
 export function readExpected(text: string | undefined, unit = ''): Expected | undefined {
-  const m = /^(≤|<|≥|>|near)?\s*(\d+(?:\.\d+)?)\s*(ns|µs|ms|s|min|h|d|[kMGT](?:iB)?|KiB|B|%)?(?![\w])/.exec(text?.trim() ?? '')
+  const m = /^(≤|<|≥|>|near)?\s*(\d+(?:\.\d+)?)\s*(ns|µs|ms|s|min|h|d|[kMGT](?:iB)?|KiB|B|%)?(?![\w])/.exec(
+    text?.trim() ?? '')
   if (!m?.[2]) return undefined
   const n = Number(m[2])
   const suffix = m[3] ?? ''
@@ -29,7 +32,7 @@ export function readExpected(text: string | undefined, unit = ''): Expected | un
   return { sign, value }
 }
 
-export interface Bullet {
+interface Bullet {
   value: number // lengths, 0 to 1
   bound?: number
   sign?: Expected['sign']

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { beyond, courseIn } from './course'
 
-const all = { classes: [{ id: 'A', line: { values: [null, 1] } }, { id: 'B', line: { values: [null, null] } }], coverage: { classes: 2 } }
+const all = { classes: [{ id: 'A', line: { values: [null, 1] } }, { id: 'B', line: { values: [null, null] } }],
+  coverage: { classes: 2 } }
 
 it('tells a class that did not run from one that the answer left out', () => {
   expect(beyond(all, 'C')).toBe(false)

@@ -1,7 +1,7 @@
 // The last hour of the classes that a finding is about.
 
 /** Its values, or what is to be said in their place. */
-export type Course = (number | null)[] | string
+type Course = (number | null)[] | string
 
 export interface Courses {
   classes: { id: string; line?: { values: (number | null)[] } }[]

@@ -1,30 +1,20 @@
 // One finding, from its verdict to what would show that it is wrong.
 import type { ComponentChildren } from 'preact'
-import { post } from '../../core/api'
-import { useGet } from '../../core/data'
-import { ratio } from '../../core/format'
-import { whyNot } from '../../core/session'
-import { ago, moment, seconds } from '../../core/time'
-import { Badge, Button, Copy, Icon, Problem, Sql, safe, type IconName, type Tone } from '../../ui'
-import { useRun } from '../../ui/run'
-import type { Courses } from './course'
+import { ago, moment, post, ratio, seconds, useGet, whyNot } from '../../core'
+import { Badge, Button, Copy, Icon, Problem, safe, Sql, useRun, type IconName, type Tone } from '../../ui'
 import { ClassCard, Fact, Gain, Share } from './pictures'
-import type { Finding, Judged, Open, Severity } from './types'
+import type { Finding, Judged, OpenFinding as Open } from '../../core/openapi.gen'
 
-const severities: Record<Severity, [Tone, IconName, string]> = {
+const severities: Record<Finding['severity'], [Tone, IconName, string]> = {
   critical: ['bad', 'bad', 'Critical'],
   warning: ['warn', 'warn', 'Warning'],
   notice: ['info', 'info', 'Notice'],
   info: ['unknown', 'info', 'Fact'],
 }
 
-export function SeverityBadge({ severity }: { severity: Severity }) {
+function SeverityBadge({ severity }: { severity: Finding['severity'] }) {
   const [tone, icon, word] = severities[severity]
-  return (
-    <Badge tone={tone} icon={icon}>
-      {word}
-    </Badge>
-  )
+  return <Badge tone={tone} icon={icon}>{word}</Badge>
 }
 
 const sure = {
@@ -34,10 +24,13 @@ const sure = {
 }
 
 const tests: Record<string, [Tone, string]> = {
-  better: ['good', 'Tried: better'], worse: ['bad', 'Tried: worse'], same: ['info', 'Tried: no difference'], unstable: ['warn', 'Tried: unstable'], invalid: ['unknown', 'Tried: invalid'],
+  better: ['good', 'Tried: better'], worse: ['bad', 'Tried: worse'], same: ['info', 'Tried: no difference'],
+    unstable: ['warn', 'Tried: unstable'], invalid: ['unknown', 'Tried: invalid'],
 }
 
-export function FindingCard(p: { of: Judged; life?: Open | undefined; finding: Finding; apply: () => void; open: boolean; onToggle: () => void; changed?: () => void }) {
+export function FindingCard(
+  p: { of: Judged; life?: Open | undefined; finding: Finding; apply: () => void; open: boolean; onToggle: () =>
+  void; changed?: () => void }) {
   const f = p.finding
   const life = p.life
   return (
@@ -50,18 +43,23 @@ export function FindingCard(p: { of: Judged; life?: Open | undefined; finding: F
             <span class="finding-title">{safe(f.title)}</span>
             {life && (
               <span class="finding-life dim">
-                in {life.seen_in} of {life.of_diagnoses} {life.of_diagnoses === 1 ? 'diagnosis' : 'diagnoses'}, first seen {ago(seconds(life.first_seen))}, last seen {ago(seconds(life.last_seen))}{life.diagnosis !== p.of.id && ', not in the newest diagnosis'}
-                {life.ignored && `, ignored until ${moment(seconds(life.ignored.until), { date: true })}${life.ignored.by ? ` by ${safe(life.ignored.by)}` : ''}`}
+                in {life.seen_in} of {life.of_diagnoses} {life.of_diagnoses === 1 ? 'diagnosis' : 'diagnoses'}
+                  , first seen {ago(seconds(life.first_seen))}, last seen {ago(seconds(life.last_seen))}
+                  {life.diagnosis !== p.of.id && ', not in the newest diagnosis'}
+                {life.ignored &&
+                  (`, ignored until ` +
+                    `${moment(seconds(life.ignored.until), { date: true })}${life.ignored.by ? ` by ` +
+                      `${safe(life.ignored.by)}` : ''}`)}
               </span>
             )}
           </span>
-          <span class="finding-sure dim" title={sure[f.confidence]}>
-            {f.confidence}
-          </span>
+          <span class="finding-sure dim" title={sure[f.confidence]}>{f.confidence}</span>
           <Share share={f.share} />
         </button>
       </h3>
-      {p.open && (life && life.diagnosis !== p.of.id ? <Earlier life={life} of={p.of} f={f} apply={p.apply} changed={p.changed} /> : <Body of={p.of} f={f} life={life} apply={p.apply} changed={p.changed} />)}
+      {p.open && (life && life.diagnosis !== p.of.id
+        ? <Earlier life={life} of={p.of} f={f} apply={p.apply} changed={p.changed} />
+        : <Body of={p.of} f={f} life={life} apply={p.apply} changed={p.changed} />)}
     </article>
   )
 }
@@ -76,7 +74,7 @@ interface BodyProps {
 
 /** A finding that an earlier diagnosis reports: its statements are in that one. */
 function Earlier(p: BodyProps & { life: Open }) {
-  const d = useGet<Judged>('diagnosis', { id: p.life.diagnosis })
+  const d = useGet('diagnosis', { id: p.life.diagnosis })
   return <Body {...p} of={d.value ?? { ...p.of, classes: {} }} />
 }
 
@@ -91,9 +89,7 @@ function Ignore({ target, life, changed }: { target: string; life: Open; changed
   return (
     <>
       <div class="row wrap">
-        {life.ignored ? (
-          <Button small why={why} onClick={() => ignore(0)}>Stop ignoring</Button>
-        ) : (
+        {life.ignored ? <Button small why={why} onClick={() => ignore(0)}>Stop ignoring</Button> : (
           <>
             <Button small why={why} onClick={() => ignore(7)}>Ignore for 7 days</Button>
             <Button small why={why} onClick={() => ignore(90)}>Ignore for 90 days</Button>
@@ -110,26 +106,20 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
   const to = Math.ceil(seconds(of.to) / 60) * 60
   // All classes at once, for all cards: a class that nothing is kept of yet is then no error.
   const hour = { target: of.target, from: to - 3600, to, lines: 1 }
-  const course = useGet<Courses>(classes.length > 0 ? 'classes' : null, { ...hour, limit: 200 })
+  const course = useGet(classes.length > 0 ? 'classes' : null, { ...hour, limit: 200 })
   return (
     <div class="finding-body">
       <div class="finding-main">
         <p class="finding-cause">{safe(f.cause)}</p>
         {(f.evidence ?? []).length > 0 && (
           <Part title="Evidence">
-            <ul class="facts">
-              {(f.evidence ?? []).map((e, i) => (
-                <Fact key={i} e={e} />
-              ))}
-            </ul>
+            <ul class="facts">{(f.evidence ?? []).map((e, i) => <Fact key={i} e={e} />)}</ul>
           </Part>
         )}
         {classes.length > 0 && (
           <Part title={classes.length === 1 ? 'Affected query class' : `Affected query classes (${classes.length})`}>
             <div class="stack">
-              {classes.slice(0, 3).map((c) => (
-                <ClassCard key={c.id} of={of} c={c} hour={hour} all={course} />
-              ))}
+              {classes.slice(0, 3).map((c) => <ClassCard key={c.id} of={of} c={c} hour={hour} all={course} />)}
               {classes.length > 3 && <p class="dim">and {classes.length - 3} more</p>}
             </div>
           </Part>
@@ -140,9 +130,7 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
               {(f.why ?? []).map((w, i) => (
                 <li key={i}>
                   <span class="why-ask">{safe(w.ask)}</span>
-                  <span>
-                    {safe(w.answer)} {w.source && <span class="faint">({safe(w.source)})</span>}
-                  </span>
+                  <span>{safe(w.answer)} {w.source && <span class="faint">({safe(w.source)})</span>}</span>
                 </li>
               ))}
             </ol>
@@ -151,42 +139,20 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
       </div>
       <aside class="finding-side">
         <Change f={f} apply={apply} />
-        {life && changed && (
-          <Part title="Not now">
-            <Ignore target={of.target} life={life} changed={changed} />
-          </Part>
-        )}
+        {life && changed && <Part title="Not now"><Ignore target={of.target} life={life} changed={changed} /></Part>}
         <Part title="Counter-evidence">
           {(f.against ?? []).length > 0 ? <Lines of={f.against} icon="warn" /> : <p class="dim">None.</p>}
         </Part>
-        {f.falsify && (
-          <Part title="How to disprove this">
-            <p>{safe(f.falsify)}</p>
-          </Part>
-        )}
+        {f.falsify && <Part title="How to disprove this"><p>{safe(f.falsify)}</p></Part>}
         {(f.not_observable ?? []).length > 0 && (
-          <Part title="Not observable">
-            <Lines of={f.not_observable} icon="unknown" />
-          </Part>
+          <Part title="Not observable"><Lines of={f.not_observable} icon="unknown" /></Part>
         )}
         {(f.merged ?? []).length > 0 && (
-          <Part title="Consequences, not counted as findings">
-            <Lines of={f.merged} icon="right" />
-          </Part>
+          <Part title="Consequences, not counted as findings"><Lines of={f.merged} icon="right" /></Part>
         )}
         <p class="faint finding-foot">
-          {f.reference && (
-            <>
-              {f.reference}
-              <br />
-            </>
-          )}
-          {f.valid && (
-            <>
-              Holds for {safe(f.valid)}
-              <br />
-            </>
-          )}
+          {f.reference && <>{f.reference}<br /></>}
+          {f.valid && <>Holds for {safe(f.valid)}<br /></>}
           <code>{f.id}</code>
         </p>
       </aside>
@@ -204,29 +170,23 @@ function Change({ f, apply }: { f: Finding; apply: () => void }) {
         <>
           <Sql text={f.action.sql + ';'} />
           <div class="row wrap">
-            <Button kind="main" why={whyNot()} onClick={apply}>
-              Preview and apply…
-            </Button>
+            <Button kind="main" why={whyNot()} onClick={apply}>Preview and apply…</Button>
             <Copy text={f.action.sql + ';'} label="Copy SQL" />
           </div>
         </>
       )}
       {lines !== '' && (
         <>
-          <p class="dim">
-            For <code>{f.file || 'my.cnf'}</code>
-            {f.restart ? ', with a server restart' : ''}
-          </p>
+          <p class="dim">For <code>{f.file || 'my.cnf'}</code>{f.restart ? ', with a server restart' : ''}</p>
           <Sql text={lines} plain />
-          <div class="row">
-            <Copy text={lines} label="Copy lines" />
-          </div>
+          <div class="row"><Copy text={lines} label="Copy lines" /></div>
         </>
       )}
       {f.gain && <Gain gain={f.gain} />}
       {f.tested && (
         <div class="tested">
-          {f.tested.result ? <Badge tone={(tests[f.tested.result] ?? ['unknown', ''])[0]}>{(tests[f.tested.result] ?? ['', f.tested.result])[1]}</Badge> : <Badge tone="unknown">Not tried</Badge>}
+          {f.tested.result ? <Badge tone={(tests[f.tested.result] ?? ['unknown', ''])[0]}>
+            {(tests[f.tested.result] ?? ['', f.tested.result])[1]}</Badge> : <Badge tone="unknown">Not tried</Badge>}
           {f.tested.center !== undefined && (
             <span>
               {ratio(f.tested.center, f.tested.lo, f.tested.hi)} <span class="dim">{safe(f.tested.what ?? '')}</span>
@@ -235,34 +195,20 @@ function Change({ f, apply }: { f: Finding; apply: () => void }) {
           <p class="dim">{safe(f.tested.text)}</p>
         </div>
       )}
-      {f.cost && (
-        <p>
-          <b>Cost</b> <span class="dim">{safe(f.cost)}</span>
-        </p>
-      )}
+      {f.cost && <p><b>Cost</b> <span class="dim">{safe(f.cost)}</span></p>}
       {f.restart && lines === '' && <Badge tone="warn">Requires a server restart</Badge>}
     </section>
   )
 }
 
-export function Part({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
-  return (
-    <section class="part">
-      <h4>{title}</h4>
-      {children}
-    </section>
-  )
+function Part({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
+  return <section class="part"><h4>{title}</h4>{children}</section>
 }
 
 function Lines({ of, icon }: { of: string[] | undefined; icon: IconName }) {
   return (
     <ul class="lines">
-      {(of ?? []).map((x, i) => (
-        <li key={i}>
-          <Icon name={icon} size={13} />
-          <span>{safe(x)}</span>
-        </li>
-      ))}
+      {(of ?? []).map((x, i) => <li key={i}><Icon name={icon} size={13} /><span>{safe(x)}</span></li>)}
     </ul>
   )
 }

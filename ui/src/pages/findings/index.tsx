@@ -1,36 +1,23 @@
 // Findings: what holds a server back, worst first, and what to do about it.
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { post } from '../../core/api'
-import { now } from '../../core/clock'
-import { useGet } from '../../core/data'
-import { figure, text } from '../../core/format'
-import { useKeys } from '../../core/keys'
-import { whyNot } from '../../core/session'
-import { useTarget } from '../../core/targets'
-import { rememberTask, TaskProgress, tasks, useTaskEnd, type Task } from '../../core/tasks'
-import { ago, moment, seconds, span } from '../../core/time'
-import { href, useParam, withParams } from '../../core/url'
+import { ago, figure, href, moment, now, post, seconds, span, text, useGet, useKeys, useParam, useTarget, whyNot,
+  withParams, type Answer } from '../../core'
+import { rememberTask, TaskProgress, tasks, useTaskEnd } from '../../core/tasks'
 import { kindName } from '../../graph/marks'
-import { Bar, Button, Empty, Icon, Notice, Page, Problem, Show, Sql, Unobservable, safe } from '../../ui'
-import { Fold } from '../../ui/fold'
-import { Panel, ReportLink } from '../../ui/part'
-import { useRun } from '../../ui/run'
+import { Bar, Button, Empty, Fold, Icon, Notice, Page, Panel, Problem, ReportLink, safe, Show, Sql, Unobservable,
+  useRun } from '../../ui'
 import { ApplyDialog } from '../changes/dialogs'
 import { FindingCard } from './finding'
 import { Fact } from './pictures'
 import { unseen } from './unseen'
-import type { Finding, Findings, Judged, Node, Open, TimeModel, Verdict } from './types'
+import type { Finding, Judged, Node, OpenFinding as Open, Task, TimeModel, Verdict } from '../../core/openapi.gen'
 import './findings.css'
 
 const windows = [['10', '10 s'], ['30', '30 s'], ['60', '1 min'], ['300', '5 min']] as const
 
 export function FindingsPage() {
-  return (
-    <Page title="Findings" target>
-      <OfTarget />
-    </Page>
-  )
+  return <Page title="Findings" target><OfTarget /></Page>
 }
 
 export default FindingsPage
@@ -38,13 +25,13 @@ export default FindingsPage
 function OfTarget() {
   const [target] = useTarget()
   const [id] = useParam('diagnosis')
-  const newest = useGet<Findings>('findings', { target }, { every: 20_000 })
-  const old = useGet<Judged>(id ? 'diagnosis' : null, { id })
+  const newest = useGet('findings', { target }, { every: 20_000 })
+  const old = useGet(id ? 'diagnosis' : null, { id })
   const reload = newest.reload
   const [open] = useParam('finding')
   const [applying, apply] = useState<Finding | null>(null)
   // Who reads a finding, or is about to act on one, is not interrupted by a look that came by itself: it is offered.
-  const [kept, keep] = useState<{ d: Judged; all: Findings }>()
+  const [kept, keep] = useState<{ d: Judged; all: Answer<'findings'> }>()
   const [wanted, want] = useState('') // the look that was asked for here
   const fresh = newest.value?.diagnosis
   const reading = (open !== '' && open !== 'none') || applying !== null
@@ -64,11 +51,7 @@ function OfTarget() {
   return (
     <>
       <Look target={target} running={running} />
-      {!running && failed?.state === 'failed' && (
-        <div class="look-running">
-          <TaskProgress task={failed} />
-        </div>
-      )}
+      {!running && failed?.state === 'failed' && <div class="look-running"><TaskProgress task={failed} /></div>}
       <Show of={newest} lines={8} what="Findings">
         {(f) => (
           <>
@@ -79,30 +62,26 @@ function OfTarget() {
             ) : shown ? (
               <>
                 {fresh && fresh.id !== shown.id && (
-                  <Notice
-                    tone="info"
-                    action={
-                      <Button small onClick={() => keep({ d: fresh, all: f })}>
-                        Show it
-                      </Button>
-                    }
+                  <Notice tone="info" action={<Button small onClick={() => keep({ d: fresh, all: f })}>Show it</Button>}
                   >
-                    A newer diagnosis is available, {ago(seconds(fresh.to))}: {fresh.count === 0 ? 'nothing found' : `${fresh.count} found`}.
+                    A newer diagnosis is available, {ago(seconds(fresh.to))}
+                      : {fresh.count === 0 ? 'nothing found' : `${fresh.count} found`}.
                   </Notice>
                 )}
-                <Diagnosis d={shown} all={held?.all ?? f} history={f.history} newest={shown} apply={apply} changed={reload} />
+                <Diagnosis d={shown} all={held?.all ?? f} history={f.history} newest={shown} apply={apply}
+                  changed={reload} />
               </>
             ) : (
-              <Empty
-                icon="findings"
-                title={`${safe(target)} has not been diagnosed yet`}
-                hint={f.every_seconds ? `Dyno diagnoses a server when it first sees it and every ${span(f.every_seconds)} after that. A diagnosis takes 10 s and is read-only.` : 'A diagnosis takes 10 s, is read-only, and shows what slows the server down.'}
-              />
+              <Empty icon="findings" title={`${safe(target)} has not been diagnosed yet`} hint={f.every_seconds
+                  ? `Dyno diagnoses a server when it first sees it and every ${span(f.every_seconds)} after that. ` +
+                    `A diagnosis takes 10 s and is read-only.` : 'A diagnosis takes 10 s, is read-only, and shows ' +
+                      'what slows the server down.'} />
             )}
           </>
         )}
       </Show>
-      {applying?.action && <ApplyDialog target={target} finding={applying.id} title={applying.suggestion} action={applying.action} onClose={() => apply(null)} />}
+      {applying?.action && <ApplyDialog target={target} finding={applying.id} title={applying.suggestion}
+        action={applying.action} onClose={() => apply(null)} />}
     </>
   )
 }
@@ -112,36 +91,32 @@ function Look({ target, running }: { target: string; running: Task | undefined }
   const [window, setWindow] = useState('10')
   const { error, forget, run } = useRun()
   useEffect(forget, [target])
-  const start = () => run(async () => rememberTask(await post<Task>('diagnose', { target, window: Number(window) })))
+  const start = () => run(async () => rememberTask(await post('diagnose', { target, window: Number(window) })))
   return (
     <div class="look">
       <label class="look-window">
         <span class="dim">Observe for</span>
         <select value={window} onChange={(e) => setWindow(e.currentTarget.value)} disabled={running !== undefined}>
-          {windows.map(([v, name]) => (
-            <option key={v} value={v}>
-              {name}
-            </option>
-          ))}
+          {windows.map(([v, name]) => <option key={v} value={v}>{name}</option>)}
         </select>
       </label>
-      <Button kind="main" icon="findings" why={running ? 'a diagnosis is running' : whyNot()} onClick={() => void start()}>
+      <Button kind="main" icon="findings" why={running ? 'a diagnosis is running' : whyNot()}
+        onClick={() => void start()}>
         Diagnose
       </Button>
-      {running && (
-        <div class="look-running grow">
-          <TaskProgress task={running} />
-        </div>
-      )}
+      {running && <div class="look-running grow"><TaskProgress task={running} /></div>}
       {error && <Problem error={error} />}
     </div>
   )
 }
 
 /** One diagnosis; with all, the findings of the hour before it in place of its own. */
-function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all?: Findings; history: Verdict[]; newest: Judged | undefined; apply: (f: Finding) => void; changed?: () => void }) {
+function Diagnosis(
+  { d, all, history, newest, apply, changed }: { d: Judged; all?: Answer<'findings'>; history: Verdict[]; newest: Judged
+  | undefined; apply: (f: Finding) => void; changed?: () => void }) {
   const [open, setOpen] = useParam('finding')
-  const list: { f: Finding; life?: Open }[] = all ? all.open.map((o) => ({ f: o.finding, life: o })) : d.findings.map((f) => ({ f }))
+  const list: { f: Finding; life?: Open }[] = all ? all.open.map((o) => ({ f: o.finding, life: o }))
+    : d.findings.map((f) => ({ f }))
   const first = list[0]?.f.id ?? ''
   const at = open === '' ? first : open
   const move = (by: number) => {
@@ -150,7 +125,8 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
     if (next) setOpen(next.f.id, { replace: true })
   }
   const card = (f: Finding, life?: Open) => (
-    <FindingCard key={f.id} of={d} finding={f} life={life} apply={() => apply(f)} open={f.id === at} onToggle={() => setOpen(f.id === at ? 'none' : f.id, { replace: true })} {...(changed ? { changed } : {})} />
+    <FindingCard key={f.id} of={d} finding={f} life={life} apply={() => apply(f)} open={f.id === at}
+      onToggle={() => setOpen(f.id === at ? 'none' : f.id, { replace: true })} {...(changed ? { changed } : {})} />
   )
   useKeys({ j: { help: 'next finding', run: () => move(1) }, k: { help: 'previous finding', run: () => move(-1) } })
   const blind = unseen(d)
@@ -162,24 +138,26 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
         <p class="dim">
           {newest && newest.id !== d.id && (
             <>
-              <b>Earlier diagnosis.</b> <a href={withParams({ diagnosis: null, finding: null })}>Show the newest</a> ·{' '}
+              <b>Earlier diagnosis.</b> <a href={withParams({ diagnosis: null, finding: null })}>Show the newest</a> ·
+                {' '}
             </>
           )}
-          Observed {span(d.time.seconds)}, {moment(seconds(d.from), { date: true, seconds: true })} to {moment(seconds(d.to), { seconds: true })} ({ago(seconds(d.to))}) · {d.trigger ? <Trigger d={d} of={d.trigger} /> : safe(who(d))} · {safe(d.server)} ·{' '}
-          {d.sources_looked_at - d.sources.length} of {d.sources_looked_at} data sources available · snapshot <code>{d.id}</code> ·{' '}
+          Observed {span(d.time.seconds)}
+            , {moment(seconds(d.from), { date: true, seconds: true })} to {moment(seconds(d.to), { seconds: true })} (
+            {ago(seconds(d.to))}) · {d.trigger ? <Trigger d={d} of={d.trigger} /> : safe(who(d))} · {safe(d.server)} ·
+            {' '}
+          {d.sources_looked_at - d.sources.length} of {d.sources_looked_at} data sources available · snapshot <code>
+            {d.id}</code> ·{' '}
           <ReportLink id={d.id}>Report</ReportLink>
         </p>
         <History history={history} at={d.id} />
       </header>
       {list.length > 0 ? (
-        <section aria-label="Findings, worst first" class="findings">
-          {list.map((x) => card(x.f, x.life))}
-        </section>
-      ) : (
-        <Nothing d={d} odd={odd.length} />
-      )}
+        <section aria-label="Findings, worst first" class="findings">{list.map((x) => card(x.f, x.life))}</section>
+      ) : <Nothing d={d} odd={odd.length} />}
       {all && all.ignored.length > 0 && (
-        <Group title={`Ignored (${all.ignored.length})`} about="temporarily hidden from the open findings" open={all.ignored.some((o) => o.finding.id === open)}>
+        <Group title={`Ignored (${all.ignored.length})`} about="temporarily hidden from the open findings"
+          open={all.ignored.some((o) => o.finding.id === open)}>
           <div class="findings">{all.ignored.map((o) => card(o.finding, o))}</div>
         </Group>
       )}
@@ -194,7 +172,8 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
                   <span class="dim">
                     first seen {ago(seconds(r.first_seen))}, last seen {ago(seconds(r.last_seen))}
                   </span>{' '}
-                  {r.change && <a href={href('changes', { target: d.target, change: r.change }, [])}>changed by {r.change}</a>}
+                  {r.change && <a href={href('changes', { target: d.target, change: r.change }, [])}>
+                    changed by {r.change}</a>}
                 </span>
               </li>
             ))}
@@ -202,15 +181,15 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
         </Group>
       )}
       {(d.facts ?? []).length > 0 && (
-        <Group title={`Advice (${d.facts.length})`} about="no measured impact so far; not counted as findings" open={d.facts.some((f) => f.id === open)}>
+        <Group title={`Advice (${d.facts.length})`} about="no measured impact so far; not counted as findings"
+          open={d.facts.some((f) => f.id === open)}>
           <div class="findings">{d.facts.map((f) => card(f))}</div>
         </Group>
       )}
       <div class="below">
-        <Panel title="Where the time went" sub={`${text(d.time.statement_seconds, 's')} of statements in ${text(d.time.seconds, 's')}`}>
-          <div class="body">
-            <Time t={d.time} target={d.target} />
-          </div>
+        <Panel title="Where the time went"
+          sub={`${text(d.time.statement_seconds, 's')} of statements in ${text(d.time.seconds, 's')}`}>
+          <div class="body"><Time t={d.time} target={d.target} /></div>
         </Panel>
         <Panel title={`Symptoms (${odd.length})`}>
           <div class="body stack">
@@ -221,13 +200,10 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
                 <details key={s.id} class="symptom">
                   <summary>
                     <span class="grow">{safe(s.title)}</span>
-                    {by ? <span class="dim nowrap">explained</span> : <span class="tone-warn nowrap">no cause named</span>}
+                    {by ? <span class="dim nowrap">explained</span>
+                      : <span class="tone-warn nowrap">no cause named</span>}
                   </summary>
-                  <ul class="facts">
-                    {(s.evidence ?? []).map((e, i) => (
-                      <Fact key={i} e={e} />
-                    ))}
-                  </ul>
+                  <ul class="facts">{(s.evidence ?? []).map((e, i) => <Fact key={i} e={e} />)}</ul>
                 </details>
               )
             })}
@@ -237,28 +213,23 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
           <Panel title="Data unavailable" sub="unknown, not OK">
             <div class="body stack">
               {blind.map((u) => (
-                <Unobservable key={u.what} what={safe(u.what)} why={u.why.length > 0 && u.why.map((w, i) => <span key={i}>{i > 0 && <br />}{safe(w)}</span>)} fix={u.fix && <code>{safe(u.fix)}</code>} />
+                <Unobservable key={u.what} what={safe(u.what)}
+                  why={u.why.length > 0 && u.why.map((w, i) => <span key={i}>{i > 0 && <br />}{safe(w)}</span>)}
+                  fix={u.fix && <code>{safe(u.fix)}</code>} />
               ))}
             </div>
           </Panel>
         )}
       </div>
       {(d.reasoning ?? []).length > 0 && (
-        <Fold
-          class="panel reasoning"
-          head={
+        <Fold class="panel reasoning" head={
             <>
               <Icon name="right" size={14} />
               <h2>Full reasoning</h2>
               <span class="dim">from observations to findings</span>
             </>
-          }
-        >
-          {() => (
-            <div class="body">
-              <Tree nodes={d.reasoning ?? []} />
-            </div>
-          )}
+          }>
+          {() => <div class="body"><Tree nodes={d.reasoning ?? []} /></div>}
         </Fold>
       )}
     </div>
@@ -266,23 +237,22 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
 }
 
 /** A list beside the open findings, closed until it is asked for. */
-function Group({ title, about, open, children }: { title: string; about: string; open?: boolean; children: ComponentChildren }) {
+function Group(
+  { title, about, open, children }: { title: string; about: string; open?: boolean; children: ComponentChildren }) {
   return (
     <details class="panel group" open={open}>
-      <summary>
-        <Icon name="right" size={14} />
-        <h2>{title}</h2>
-        <span class="dim">{about}</span>
-      </summary>
+      <summary><Icon name="right" size={14} /><h2>{title}</h2><span class="dim">{about}</span></summary>
       <div class="body">{children}</div>
     </details>
   )
 }
 
 /** How many findings are open, over how many diagnoses. */
-function summary(all: Findings, d: Judged): string {
-  if (all.open.length === 0) return all.ignored.length > 0 ? `No open findings, ${all.ignored.length} ignored` : d.findings.length === 0 ? headline(d) : 'No open findings'
-  const n = `${all.open.length} open finding${all.open.length === 1 ? '' : 's'}${all.open.length > 1 ? ', worst first' : ''}`
+function summary(all: Answer<'findings'>, d: Judged): string {
+  if (all.open.length === 0) return all.ignored.length > 0 ? `No open findings, ${all.ignored.length} ignored`
+    : d.findings.length === 0 ? headline(d) : 'No open findings'
+  const n =
+    `${all.open.length} open finding${all.open.length === 1 ? '' : 's'}${all.open.length > 1 ? ', worst first' : ''}`
   return all.diagnoses > 1 ? `${n}: ${all.diagnoses} diagnoses in the last hour` : n
 }
 
@@ -312,29 +282,32 @@ function Trigger({ d, of }: { d: Judged; of: NonNullable<Judged['trigger']> }) {
       <a href={href('now', { at: Math.ceil(at) })} title={safe(of.text)}>
         incident ({kindName(of.kind)}) of {moment(at, { seconds: true })}
       </a>
-      {over ? ', which was over before the observation began' : `, ${span(Math.max(0, seconds(d.from) - at))} after it began`}
+      {over ? ', which was over before the observation began'
+        : `, ${span(Math.max(0, seconds(d.from) - at))} after it began`}
     </>
   )
 }
 
 function Nothing({ d, odd }: { d: Judged; odd: number }) {
   return (
-    <Empty
-      icon="good"
+    <Empty icon="good"
       title={odd > 0 ? 'No cause was found' : now() - seconds(d.to) < 300 ? 'No findings' : 'No findings at that time'}
       hint={
         <>
-          {odd === 0 ? `No rule found anything abnormal in the ${span(d.time.seconds)} until ${moment(seconds(d.to), { seconds: true })}.` : 'There were symptoms, see below, but no rule names a cause.'}
+          {odd === 0
+            ? `No rule found anything abnormal in the ${span(d.time.seconds)} until ` +
+              `${moment(seconds(d.to), { seconds: true })}.` : 'There were symptoms, see below, but no rule names ' +
+                'a cause.'}
           {d.sources.length > 0 && (
             <>
               {' '}
-              {d.sources.length} of {d.sources_looked_at} data sources were unavailable: what they would show is unknown, not OK.
+              {d.sources.length} of {d.sources_looked_at} data sources were unavailable: what they would show is
+                unknown, not OK.
             </>
           )}{' '}
           A longer diagnosis catches rare events.
         </>
-      }
-    />
+      } />
   )
 }
 
@@ -348,16 +321,12 @@ function History({ history, at }: { history: Verdict[]; at: string }) {
       {shown.map((v) => {
         const word = v.count === 0 ? 'nothing found' : `${v.count} found, worst ${v.severity ?? ''}`
         return (
-          <a
-            key={v.id}
-            class={`history-at sev-${v.count === 0 ? 'none' : (v.severity ?? 'none')}`}
+          <a key={v.id} class={`history-at sev-${v.count === 0 ? 'none' : (v.severity ?? 'none')}`}
             href={withParams({ diagnosis: v.id === history[0]?.id ? null : v.id, finding: null })}
             aria-current={v.id === at ? 'true' : undefined}
             title={safe(`${moment(seconds(v.at), { date: true })}, ${who(v)}: ${word}${v.worst ? ': ' + v.worst : ''}`)}
           >
-            <span class="hide">
-              {moment(seconds(v.at), { date: true })}: {word}
-            </span>
+            <span class="hide">{moment(seconds(v.at), { date: true })}: {word}</span>
             <span aria-hidden="true">{v.count}</span>
           </a>
         )
@@ -372,12 +341,11 @@ function Time({ t, target }: { t: TimeModel; target: string }) {
       <ul class="time-parts">
         {t.parts.map((p, i) => (
           <li key={i} class="time-part">
-            <span class="time-text">{p.class ? <a href={href('queries', { target, class: p.class, from: null, to: null }, [])}><Sql text={p.text} lines={1} /></a> : <span class="dim">{safe(p.text)}</span>}</span>
+            <span class="time-text">
+              {p.class ? <a href={href('queries', { target, class: p.class, from: null, to: null }, [])}>
+              <Sql text={p.text} lines={1} /></a> : <span class="dim">{safe(p.text)}</span>}</span>
             <Bar share={p.share} width={72} />
-            <span class="num">
-              {figure(p.share, 'ratio').value}
-              <span class="unit">%</span>
-            </span>
+            <span class="num">{figure(p.share, 'ratio').value}<span class="unit">%</span></span>
             <span class="num dim">{text(p.seconds, 's')}</span>
           </li>
         ))}
@@ -398,7 +366,8 @@ function Time({ t, target }: { t: TimeModel; target: string }) {
                   {f.limit !== undefined && (
                     <>
                       {' '}
-                      <span class="dim">of {figure(f.limit, '').value}</span> <Bar share={f.value / f.limit} width={64} />
+                      <span class="dim">of {figure(f.limit, '').value}
+                      </span> <Bar share={f.value / f.limit} width={64} />
                     </>
                   )}
                 </>
@@ -415,10 +384,7 @@ function Tree({ nodes }: { nodes: Node[] }) {
   return (
     <ul class="tree">
       {nodes.map((n, i) => (
-        <li key={i}>
-          <span>{safe(n.text)}</span>
-          {n.then && n.then.length > 0 && <Tree nodes={n.then} />}
-        </li>
+        <li key={i}><span>{safe(n.text)}</span>{n.then && n.then.length > 0 && <Tree nodes={n.then} />}</li>
       ))}
     </ul>
   )

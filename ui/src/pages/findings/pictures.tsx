@@ -1,12 +1,9 @@
 // Evidence, gain and classes as pictures.
-import { type Params } from '../../core/api'
-import { useGet, type Data } from '../../core/data'
-import { figure, text } from '../../core/format'
-import { href } from '../../core/url'
+import { figure, href, text, useGet, type Data, type Params } from '../../core'
 import { Bar, Icon, Num, Spark, Sql, Term, safe } from '../../ui'
 import { bullet, decadeAbove, onDecades } from './bullet'
 import { beyond, courseIn, type Courses } from './course'
-import type { Evidence, Finding, Judged, QueryClass } from './types'
+import type { Class as QueryClass, Evidence, Finding, Judged } from '../../core/openapi.gen'
 
 /** One fact: its value as a bar against what would be expected, and the sentence that says so. */
 export function Fact({ e }: { e: Evidence }) {
@@ -19,31 +16,26 @@ export function Fact({ e }: { e: Evidence }) {
         <span class="fact-what">
           {safe(e.what)}
           {e.sampled && (
-            <span class="fact-tag">
-              <Term about="estimated from samples, not counted">estimated</Term>
-            </span>
+            <span class="fact-tag"><Term about="estimated from samples, not counted">estimated</Term></span>
           )}
         </span>
         {e.value !== undefined && (
-          <span class="fact-value">
-            {f.value}
-            {f.unit && <span class="unit">{f.unit}</span>}
-          </span>
+          <span class="fact-value">{f.value}{f.unit && <span class="unit">{f.unit}</span>}</span>
         )}
       </div>
       {b && (
         <div class="bullet" role="img" aria-label={label}>
-          {b.bound !== undefined && (b.sign === '≥' || b.sign === '>' ? <span class="bullet-fine" style={{ left: `${b.bound * 100}%`, right: '0' }} /> : <span class="bullet-fine" style={{ left: '0', width: `${b.bound * 100}%` }} />)}
-          <span class={`bullet-value${b.beyond ? ' beyond' : ''}`} style={{ width: `${b.value === 0 ? 0 : Math.max(0.6, b.value * 100)}%` }} />
+          {b.bound !== undefined && (b.sign === '≥' || b.sign === '>'
+            ? <span class="bullet-fine" style={{ left: `${b.bound * 100}%`, right: '0' }} />
+            : <span class="bullet-fine" style={{ left: '0', width: `${b.bound * 100}%` }} />)}
+          <span class={`bullet-value${b.beyond ? ' beyond' : ''}`}
+            style={{ width: `${b.value === 0 ? 0 : Math.max(0.6, b.value * 100)}%` }} />
           {b.bound !== undefined && <span class="bullet-bound" style={{ left: `${b.bound * 100}%` }} />}
         </div>
       )}
       <div class="fact-foot">
         <span class="fact-text">{safe(e.text)}</span>
-        <span class="faint nowrap">
-          {e.expected && <>expected {e.expected}</>}
-          {b?.log && ' · log scale'}
-        </span>
+        <span class="faint nowrap">{e.expected && <>expected {e.expected}</>}{b?.log && ' · log scale'}</span>
       </div>
     </li>
   )
@@ -59,18 +51,12 @@ export function Gain({ gain }: { gain: NonNullable<Finding['gain']> }) {
   for (let x = 1; x <= top; x *= 10) marks.push(x)
   return (
     <div class="gain">
-      <div class="gain-head">
-        <b>
-          ×{n(gain.lo)} to ×{n(gain.hi)}
-        </b>
-        <span class="dim">{safe(gain.what)}</span>
-      </div>
-      <div class="gain-scale" role="img" aria-label={`expected gain between ${n(gain.lo)} and ${n(gain.hi)} times, ${safe(gain.what)}`}>
+      <div class="gain-head"><b>×{n(gain.lo)} to ×{n(gain.hi)}</b><span class="dim">{safe(gain.what)}</span></div>
+      <div class="gain-scale" role="img"
+        aria-label={`expected gain between ${n(gain.lo)} and ${n(gain.hi)} times, ${safe(gain.what)}`}>
         <span class="gain-range" style={{ left: `${lo * 100}%`, width: `${Math.max(1.5, (hi - lo) * 100)}%` }} />
         {marks.map((m) => (
-          <span key={m} class="gain-mark" style={{ left: `${onDecades(m, top) * 100}%` }}>
-            ×{m}
-          </span>
+          <span key={m} class="gain-mark" style={{ left: `${onDecades(m, top) * 100}%` }}>×{m}</span>
         ))}
       </div>
       <p class="dim">{safe(gain.text)}</p>
@@ -81,7 +67,7 @@ export function Gain({ gain }: { gain: NonNullable<Finding['gain']> }) {
 /** A class that a finding is about: what it did in the window, and its last hour or why there is none. */
 export function ClassCard({ of, c, hour, all: most }: { of: Judged; c: QueryClass; hour: Params; all: Data<Courses> }) {
   // One that is not among those with most time is asked for by itself.
-  const own = useGet<Courses>(beyond(most.value, c.id) ? 'classes' : null, { ...hour, limit: 10, search: c.id })
+  const own = useGet(beyond(most.value, c.id) ? 'classes' : null, { ...hour, limit: 10, search: c.id })
   const one = beyond(most.value, c.id) ? own : most
   const course = courseIn(one.value, c.id, one.loading)
   const window = of.time.seconds || 1
@@ -99,17 +85,11 @@ export function ClassCard({ of, c, hour, all: most }: { of: Judged; c: QueryClas
     <div class="class-card">
       <Sql text={c.fingerprint} lines={4} />
       <dl class="class-figures">
-        {figures.map(([name, v, unit]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <Num v={v} unit={unit} />
-            </dd>
-          </div>
-        ))}
+        {figures.map(([name, v, unit]) => <div key={name}><dt>{name}</dt><dd><Num v={v} unit={unit} /></dd></div>)}
       </dl>
       <div class="class-course">
-        {typeof course === 'string' ? <span class="faint">{course}</span> : <Spark values={course} unit="s/s" label="time per second, last hour" width={220} height={28} />}
+        {typeof course === 'string' ? <span class="faint">{course}</span>
+          : <Spark values={course} unit="s/s" label="time per second, last hour" width={220} height={28} />}
         <a href={href('queries', { target: of.target, class: c.id, from: null, to: null }, [])}>
           In Queries <Icon name="right" size={12} />
         </a>
@@ -121,12 +101,10 @@ export function ClassCard({ of, c, hour, all: most }: { of: Judged; c: QueryClas
 /** A share of the server's statement time. */
 export function Share({ share }: { share: number }) {
   return (
-    <span class="finding-share nowrap" title="share of the server's statement time in the window that the change can save">
+    <span class="finding-share nowrap"
+      title="share of the server's statement time in the window that the change can save">
       <Bar share={share} label="share of the statement time" width={96} />
-      <span>
-        {share >= 0.0005 ? figure(share, 'ratio').value : '0'}
-        <span class="unit">%</span>
-      </span>
+      <span>{share >= 0.0005 ? figure(share, 'ratio').value : '0'}<span class="unit">%</span></span>
     </span>
   )
 }

@@ -1,11 +1,7 @@
 // What a look could not see, and what is lost with it.
-import type { Judged } from './types'
+import type { Judged } from '../../core/openapi.gen'
 
-export interface Unseen {
-  what: string
-  why: string[]
-  fix?: string | undefined
-}
+interface Unseen { what: string; why: string[]; fix?: string | undefined }
 
 const lead = 'data unavailable: '
 
@@ -17,9 +13,11 @@ export function unseen(d: Pick<Judged, 'symptoms' | 'sources'>): Unseen[] {
   return [
     ...d.sources.map((s) => ({
       what: s.name,
-      why: [...blind.filter((b) => b.subject === s.name).map((b) => `Unknown without it: ${lost(b.title)}.`), ...(s.reason ? [s.reason] : [])],
+      why: [...blind.filter((b) => b.subject === s.name).map((b) => `Unknown without it: ${lost(b.title)}.`),
+        ...(s.reason ? [s.reason] : [])],
       fix: s.fix,
     })),
-    ...blind.filter((b) => !of.has(b.subject)).map((b) => ({ what: lost(b.title), why: (b.evidence ?? []).map((e) => e.text) })),
+    ...blind.filter((b) => !of.has(b.subject)).map(
+      (b) => ({ what: lost(b.title), why: (b.evidence ?? []).map((e) => e.text) })),
   ]
 }

@@ -11,9 +11,7 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
     <article class={`card${r.up === false ? ' card-down' : ''}`}>
       <header class="card-head">
         <UpIcon up={r.silent ? undefined : r.up} />
-        <h2 class="cut">
-          <a class="card-link" href={href('server', { target: r.name })}>{safe(r.name)}</a>
-        </h2>
+        <h2 class="cut"><a class="card-link" href={href('server', { target: r.name })}>{safe(r.name)}</a></h2>
         <Limited row={r} />
         <span class="cut card-server">{safe(r.server || (r.target.address ?? ''))}</span>
       </header>
@@ -22,20 +20,25 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
         <div class={`card-reason${r.barred ? ' tone-warn' : ''}`}>
           <p class="clamp3" title={safe(r.reason)}>{safe(r.reason)}</p>
           {r.fix && <p class="dim clamp3" title={safe(r.fix)}>{safe(r.fix)}</p>}
-          {down && <p class="dim">Down since {moment(seconds(down.since), { seconds: true })} ({ago(seconds(down.since))})</p>}
+          {down && <p class="dim">Down since {moment(seconds(down.since), { seconds: true })} (
+            {ago(seconds(down.since))})</p>}
         </div>
       ) : (
         <dl class="card-figures">
           <Item name="statements" v={r.qps} unit="/s" />
-          <Item name="running" v={r.running} unit="" of={r.connected} about={r.connected === undefined ? '' : `of ${r.connected} sessions`} />
-          <Item name="mean time" v={r.latency} unit="s" about={r.latency === undefined ? 'unavailable: performance_schema or its statement digests are off' : 'per statement, measured by the server'} />
-          <Item name="CPU" v={r.cpu} unit="cores" about={r.cpu === undefined ? "only known where Dyno runs on the server's machine" : 'of the server process'} />
+          <Item name="running" v={r.running} unit="" of={r.connected}
+            about={r.connected === undefined ? '' : `of ${r.connected} sessions`} />
+          <Item name="mean time" v={r.latency} unit="s"
+            about={r.latency === undefined ? 'unavailable: performance_schema or its statement digests are off'
+            : 'per statement, measured by the server'} />
+          <Item name="CPU" v={r.cpu} unit="cores"
+            about={r.cpu === undefined ? "only known where Dyno runs on the server's machine"
+            : 'of the server process'} />
         </dl>
       )}
-      {(r.up !== false || r.course?.some((v) => v !== null)) && <Course values={r.course} minutes={minutes} name={r.name} />}
-      <footer class="card-foot">
-        <Finding row={r} judging={judging} />
-      </footer>
+      {(r.up !== false || r.course?.some((v) => v !== null)) &&
+        <Course values={r.course} minutes={minutes} name={r.name} />}
+      <footer class="card-foot"><Finding row={r} judging={judging} /></footer>
       <Labels labels={r.target.labels} />
     </article>
   )
@@ -45,7 +48,8 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
 export function Limited({ row: r }: { row: Row }) {
   const d = r.target.denied
   if (!d || r.up !== true) return null
-  return <Badge tone="warn" icon={false} title={safe(`its account may not see: ${d.sources.join(', ')}`)}>limited access</Badge>
+  return <Badge tone="warn" icon={false} title={safe(`its account may not see: ${d.sources.join(', ')}`)}>limited access
+  </Badge>
 }
 
 /** What goes wrong on it now; that it is down is said elsewhere. */
@@ -58,7 +62,8 @@ export function Incidents({ row: r }: { row: Row }) {
         <li key={i.id}>
           <a class="incident" title={safe(i.text)} href={href('now', { target: r.name }, [])}>
             <Badge tone="bad" icon="warn">{safe(i.title)}</Badge>
-            <span class="clamp3">{safe(i.text.startsWith(i.title + ': ') ? i.text.slice(i.title.length + 2) : i.text)}</span>
+            <span class="clamp3">{safe(i.text.startsWith(i.title + ': ') ? i.text.slice(i.title.length + 2) : i.text)}
+            </span>
             <span class="faint nowrap">{ago(seconds(i.since))}</span>
           </a>
         </li>
@@ -85,7 +90,9 @@ function Item(p: { name: string; v: number | undefined; unit: string; of?: numbe
 function Course({ values, minutes, name }: { values: (number | null)[] | undefined; minutes: number; name: string }) {
   const known = values?.filter((v): v is number => v !== null) ?? []
   const top = known.reduce((a, b) => Math.max(a, b), 0)
-  const label = `statements per second of ${safe(name)} over ${minutes} minutes: ${known.length === 0 ? 'unknown' : `max ${text(top, '/s')}, last ${text(known[known.length - 1], '/s')}`}`
+  const label =
+    `statements per second of ${safe(name)} over ${minutes} minutes: ` +
+      `${known.length === 0 ? 'unknown' : `max ${text(top, '/s')}, last ${text(known[known.length - 1], '/s')}`}`
   const w = 300
   const h = 48
   const d = known.length > 0 ? sparkPath(values ?? [], w, h) : undefined

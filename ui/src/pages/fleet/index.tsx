@@ -1,10 +1,11 @@
 // Every server at a glance: is it up, what does it do, what is wrong with it.
 import { useEffect, useMemo } from 'preact/hooks'
-import { connected, courses, get, go, href, inventory, mayChange, now, reloadTargets, second, text, useData, useParam, useVitals, withParams } from '../../core'
+import { connected, courses, get, go, href, inventory, mayChange, now, reloadTargets, second, text, useData, useParam,
+  useVitals, withParams } from '../../core'
 import { Button, Empty, findTargets, Icon, Loading, Notice, Page, Problem, Search } from '../../ui'
 import { Card } from './card'
 import { FleetTable } from './table'
-import { byTrouble, filters, row, type Row, type Verdict } from './rows'
+import { byTrouble, filters, row, type Row } from './rows'
 import './fleet.css'
 
 const back = 15 * 60 // seconds of the small lines
@@ -16,19 +17,19 @@ const cards = 8
 export function FleetPage() {
   const { list, error } = inventory.value
   return (
-    <Page title="Fleet" actions={mayChange() && <a class="button" href={href('welcome', {}, [])}><Icon name="plus" /><span>Add server</span></a>}>
+    <Page title="Fleet" actions={mayChange() && <a class="button" href={href('welcome', {}, [])}><Icon name="plus" />
+      <span>Add server</span></a>}>
       {list === undefined ? (
         error ? <Problem error={error} what="Inventory" /> : <Loading lines={6} />
-      ) : list.length === 0 ? (
-        <First />
-      ) : (
-        <Fleet />
-      )}
+      ) : list.length === 0 ? <First /> : <Fleet />}
     </Page>
   )
 }
 
-/** Nothing is watched yet: the first minutes have a page of their own. A Dyno that has just started may only not have read its inventory yet. */
+/**
+ * Nothing is watched yet: the first minutes have a page of their own. A Dyno that has just started may only not have
+ * read its inventory yet.
+ */
 function First() {
   useEffect(() => {
     const again = setTimeout(reloadTargets, 800)
@@ -48,11 +49,14 @@ function Fleet() {
   const vitals = stream.peek().size === 0 ? stream.value : stream.peek() // the first ones at once
   const course = useData('fleet', async (signal) => {
     const end = Math.floor(now() / step) * step
-    const all = await courses('sum by (target) (rate(dyno_client_status_total{variable="questions"}[30s])) or sum by (target) (rate(mysql_global_status_questions[30s]))', end - back, end, step, signal)
+    const all =
+      await courses(
+      'sum by (target) (rate(dyno_client_status_total{variable="questions"}[30s])) or sum by (target) ' +
+        '(rate(mysql_global_status_questions[30s]))', end - back, end, step, signal)
     return new Map(all.map((c) => [c.labels['target'] ?? '', c.values]))
   }, { every: 30_000 })
   const judged = useData('verdicts', async (signal) => {
-    const { verdicts } = await get<{ verdicts: Verdict[] }>('verdicts', {}, signal)
+    const { verdicts } = await get('verdicts', {}, signal)
     return new Map(verdicts.map((v) => [v.target, v]))
   }, { every: 10_000 })
   const [show] = useParam('show', 'all')
@@ -60,9 +64,9 @@ function Fleet() {
   const [view] = useParam('view', list.length > cards ? 'rows' : 'cards')
 
   const rows = useMemo(
-    () => list.map((t) => row(t, vitals.get(t.name), course.value?.get(t.name), judged.value?.get(t.name), now())).sort(byTrouble),
-    [at, list, vitals.size === 0, course.value, judged.value],
-  )
+    () => list.map((t) => row(t, vitals.get(t.name), course.value?.get(t.name), judged.value?.get(t.name), now())).sort(
+      byTrouble),
+    [at, list, vitals.size === 0, course.value, judged.value])
   const found = useMemo(() => {
     const named = new Set(findTargets(list, q).map((t) => t.name))
     return rows.filter((r) => named.has(r.name) && (filters[show] ?? (() => true))(r))
@@ -79,22 +83,22 @@ function Fleet() {
           <Filters rows={rows} show={show} />
           <span class="grow" />
           <div class="segments" role="group" aria-label="View">
-            <a class="segment" href={withParams({ view: list.length > cards ? 'cards' : null })} aria-current={view === 'cards' ? 'true' : undefined} title="Cards"><Icon name="fleet" /><span class="hide">Cards</span></a>
-            <a class="segment" href={withParams({ view: list.length > cards ? null : 'rows' })} aria-current={view === 'rows' ? 'true' : undefined} title="Rows"><Icon name="queries" /><span class="hide">Rows</span></a>
+            <a class="segment" href={withParams({ view: list.length > cards ? 'cards' : null })}
+              aria-current={view === 'cards' ? 'true' : undefined} title="Cards"><Icon name="fleet" />
+              <span class="hide">Cards</span></a>
+            <a class="segment" href={withParams({ view: list.length > cards ? null : 'rows' })}
+              aria-current={view === 'rows' ? 'true' : undefined} title="Rows"><Icon name="queries" />
+              <span class="hide">Rows</span></a>
           </div>
         </div>
       )}
       {found.length === 0 ? (
-        <Empty icon="search" title="No server matches" hint={q ? `Nothing has "${q}" in its name, address, version or labels.` : undefined} action={<a class="button" href={withParams({ q: null, show: null })}>Show all {list.length}</a>} />
-      ) : view === 'rows' ? (
-        <FleetTable rows={found} judging={judging} />
-      ) : (
+        <Empty icon="search" title="No server matches"
+          hint={q ? `Nothing has "${q}" in its name, address, version or labels.` : undefined}
+          action={<a class="button" href={withParams({ q: null, show: null })}>Show all {list.length}</a>} />
+      ) : view === 'rows' ? <FleetTable rows={found} judging={judging} /> : (
         <ul class={`cards${list.length === 1 ? ' single' : ''}`}>
-          {found.map((r) => (
-            <li key={r.name}>
-              <Card row={r} judging={judging} minutes={back / 60} />
-            </li>
-          ))}
+          {found.map((r) => <li key={r.name}><Card row={r} judging={judging} minutes={back / 60} /></li>)}
         </ul>
       )}
     </>
@@ -129,7 +133,8 @@ function Summary({ rows }: { rows: Row[] }) {
   const qps = sum((r) => r.qps)
   const running = sum((r) => r.running)
   const worst = { critical: 0, warning: 0, notice: 0 }
-  for (const r of rows) if (r.verdict?.severity && r.verdict.severity in worst) worst[r.verdict.severity as keyof typeof worst]++
+  for (const r of rows) if (r.verdict?.severity && r.verdict.severity in worst)
+    worst[r.verdict.severity as keyof typeof worst]++
   const part = (n: number) => (n < up ? ` of ${n} ${n === 1 ? 'server' : 'servers'}` : '')
   return (
     <p class="summary">
@@ -140,11 +145,15 @@ function Summary({ rows }: { rows: Row[] }) {
       {incidents > 0 && <span class="tone-bad"><Icon name="warn" size={14} /><b>{incidents}</b> with an incident</span>}
       {open > 0 && <span class="tone-unknown"><Icon name="unknown" size={14} /><b>{open}</b> not tried yet</span>}
       {silent > 0 && <span class="tone-warn"><Icon name="warn" size={14} /><b>{silent}</b> silent</span>}
-      {down === 0 && open === 0 && silent === 0 && unset === 0 && refused === 0 && <span class="tone-good"><Icon name="good" size={14} />{rows.length === 1 ? 'up' : 'all up'}</span>}
+      {down === 0 && open === 0 && silent === 0 && unset === 0 && refused === 0 &&
+        <span class="tone-good"><Icon name="good" size={14} />{rows.length === 1 ? 'up' : 'all up'}</span>}
       {rows.length > 1 && qps.of > 0 && <span><b>{text(qps.v, '/s')}</b> statements{part(qps.of)}</span>}
-      {rows.length > 1 && running.of > 0 && <span><b>{text(running.v, '')}</b> sessions running{part(running.of)}</span>}
-      {worst.critical > 0 && <span class="tone-bad"><Icon name="warn" size={14} /><b>{worst.critical}</b> with a critical finding</span>}
-      {worst.warning > 0 && <span class="tone-warn"><Icon name="warn" size={14} /><b>{worst.warning}</b> with a warning</span>}
+      {rows.length > 1 && running.of > 0 &&
+        <span><b>{text(running.v, '')}</b> sessions running{part(running.of)}</span>}
+      {worst.critical > 0 && <span class="tone-bad"><Icon name="warn" size={14} />
+        <b>{worst.critical}</b> with a critical finding</span>}
+      {worst.warning > 0 && <span class="tone-warn"><Icon name="warn" size={14} />
+        <b>{worst.warning}</b> with a warning</span>}
     </p>
   )
 }
@@ -154,7 +163,8 @@ function Filters({ rows, show }: { rows: Row[]; show: string }) {
   return (
     <div class="segments" role="group" aria-label="Which servers">
       {items.map(([k, name]) => (
-        <a key={k} class="segment" href={withParams({ show: k === 'all' ? null : k })} aria-current={show === k ? 'true' : undefined}>
+        <a key={k} class="segment" href={withParams({ show: k === 'all' ? null : k })}
+          aria-current={show === k ? 'true' : undefined}>
           {name} <span class="segment-count">{rows.filter(filters[k] ?? (() => true)).length}</span>
         </a>
       ))}

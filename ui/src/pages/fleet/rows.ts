@@ -1,17 +1,6 @@
 // What the fleet page knows of each target, put together from four places.
-import { newest, type Newest, type Target, type Vitals } from '../../core'
-
-/** The newest diagnosis of a target, in short. */
-export interface Verdict {
-  id: string
-  target: string
-  at: string
-  count: number
-  worst?: string
-  severity?: string
-  share: number
-  last_seen?: string // when the worst was seen last
-}
+import { newest, type Newest, type Vitals } from '../../core'
+import type { TargetRow as Target, Verdict } from '../../core/openapi.gen'
 
 export interface Row extends Omit<Newest, 'v'> {
   name: string
@@ -26,8 +15,11 @@ export interface Row extends Omit<Newest, 'v'> {
   verdict: Verdict | undefined // undefined: not judged yet
 }
 
-/** Puts together what is known of a target at a moment. Figures of a server that is down, or of long ago, are not known. */
-export function row(t: Target, v: Vitals | undefined, course: (number | null)[] | undefined, verdict: Verdict | undefined, now: number): Row {
+/**
+ * Puts together what is known of a target at a moment. Figures of a server that is down, or of long ago, are not known.
+ */
+export function row(t: Target, v: Vitals | undefined, course: (number | null)[] | undefined,
+  verdict: Verdict | undefined, now: number): Row {
   const { v: x, ...n } = newest(t, v, now)
   return {
     name: t.name, target: t, ...n, course, verdict,
@@ -65,5 +57,6 @@ export const filters: Record<string, (r: Row) => boolean> = {
 
 /** Worst first; what is alike by load, then by name. */
 export function byTrouble(a: Row, b: Row): number {
-  return trouble(b) - trouble(a) || (b.verdict?.share ?? 0) - (a.verdict?.share ?? 0) || a.name.localeCompare(b.name, 'en', { numeric: true })
+  return trouble(b) - trouble(a) || (b.verdict?.share ?? 0) - (a.verdict?.share ?? 0) ||
+    a.name.localeCompare(b.name, 'en', { numeric: true })
 }

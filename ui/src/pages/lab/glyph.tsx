@@ -1,8 +1,9 @@
 import { toneOf } from './words'
-import type { Interval } from './types'
+import type { Interval } from '../../core/openapi.gen'
 
 /** The interval of a ratio around ×1, on an axis that all cells of the table share. */
-export function Glyph({ of, reach, margin, word }: { of: Interval; reach: number; margin: number; word?: string | undefined }) {
+export function Glyph(
+  { of, reach, margin, word }: { of: Interval; reach: number; margin: number; word?: string | undefined }) {
   const at = (v: number) => Math.max(0, Math.min(100, 50 + (50 * Math.log(Math.max(v, 1e-300))) / reach))
   const lo = at(of.lo)
   const hi = at(of.hi)

@@ -5,7 +5,8 @@ import { safe } from '../../ui'
 import { figureOf, nest, reaches } from './scale'
 import { Glyph } from './glyph'
 import { toneOf, Verdict } from './words'
-import type { Cell, CellFigure, Experiment, Laid } from './types'
+import type { LabExperiment as Experiment, Laid, LaidCell as Cell,
+  LaidFigure as CellFigure } from '../../core/openapi.gen'
 
 /** Which of the shown values the table is about; the URL says it. */
 export function useValue(laid: Laid): number {
@@ -34,13 +35,10 @@ export function Grid({ x }: { x: Experiment }) {
   const reach = at === 0 ? laid.reach : reachOf(laid, at)
   const compared = laid.cells.some((c) => c.figures[at]?.ratio || c.word)
   const touch = (c: Cell) => ({
-    onMouseEnter: (e: MouseEvent) => hover(c, e.currentTarget as HTMLElement),
-    onMouseLeave: () => hover(null),
-    onFocus: (e: FocusEvent) => hover(c, e.currentTarget as HTMLElement),
-    onBlur: () => hover(null),
+    onMouseEnter: (e: MouseEvent) => hover(c, e.currentTarget as HTMLElement), onMouseLeave: () => hover(null),
+    onFocus: (e: FocusEvent) => hover(c, e.currentTarget as HTMLElement), onBlur: () => hover(null),
     onClick: () => setParams({ cell: open === c.variant ? null : c.variant }, { replace: true }),
-    'aria-pressed': open === c.variant,
-    'aria-label': said(c, c.figures[at], value?.title ?? ''),
+    'aria-pressed': open === c.variant, 'aria-label': said(c, c.figures[at], value?.title ?? ''),
   })
   if (laid.cells.length === 0) return <p class="dim">The plan has no variants.</p>
   return (
@@ -52,9 +50,7 @@ export function Grid({ x }: { x: Experiment }) {
             {flat ? (
               <tr>
                 {(laid.row_axes.length ? laid.row_axes : ['']).map((a) => (
-                  <th key={a} scope="col" class="lab-label">
-                    {a || <span class="hide">variant</span>}
-                  </th>
+                  <th key={a} scope="col" class="lab-label">{a || <span class="hide">variant</span>}</th>
                 ))}
                 <th scope="col" class="num">{value?.head}</th>
                 <th scope="col" class="num">interval</th>
@@ -64,11 +60,7 @@ export function Grid({ x }: { x: Experiment }) {
                     <th scope="col" class="num">ratio</th>
                     <th scope="col" class="num">interval</th>
                     <th scope="col" class="num" title={laid.samples}>n</th>
-                    <th scope="col" class="lab-axis">
-                      <span>lower</span>
-                      <span>×1</span>
-                      <span>higher</span>
-                    </th>
+                    <th scope="col" class="lab-axis"><span>lower</span><span>×1</span><span>higher</span></th>
                   </>
                 )}
               </tr>
@@ -82,7 +74,8 @@ export function Grid({ x }: { x: Experiment }) {
                       </th>
                     ))}
                   {nest(laid.columns, level).map((h) => (
-                    <th key={h.at} scope={h.span > 1 ? 'colgroup' : 'col'} colSpan={h.span} class={h.span > 1 ? 'lab-span' : 'num'}>
+                    <th key={h.at} scope={h.span > 1 ? 'colgroup' : 'col'} colSpan={h.span}
+                      class={h.span > 1 ? 'lab-span' : 'num'}>
                       <span class="hide">{laid.column_axes[level]} </span>
                       {safe(h.text)}
                     </th>
@@ -115,9 +108,11 @@ export function Grid({ x }: { x: Experiment }) {
                   const f = c.figures[at] ?? { value: '–' }
                   const main = at === 0
                   return flat ? (
-                    <Spread key={k} c={c} f={f} main={main} compared={compared} reach={reach} margin={margin(laid)} touch={touch(c)} open={open === c.variant} />
+                    <Spread key={k} c={c} f={f} main={main} compared={compared} reach={reach} margin={margin(laid)}
+                      touch={touch(c)} open={open === c.variant} />
                   ) : (
-                    <td key={k} class={`lab-cell ${main ? toneOf(c.word) : 'v-none'}${c.baseline ? ' is-base' : ''}${open === c.variant ? ' is-open' : ''}`} data-variant={c.variant}>
+                    <td key={k} class={`lab-cell ${main ? toneOf(c.word) : 'v-none'}${c.baseline ? ' is-base' : ''}` +
+                        `${open === c.variant ? ' is-open' : ''}`} data-variant={c.variant}>
                       <button type="button" class="lab-cell-button" {...touch(c)} aria-label={undefined}>
                         <span class="hide">{`${safe(c.label)}: ${value?.title ?? ''} `}</span>
                         <Stacked c={c} f={f} main={main} reach={reach} margin={margin(laid)} />
@@ -146,21 +141,19 @@ function said(c: Cell, f: CellFigure | undefined, what: string): string {
   if (f.interval) parts.push(`interval ${f.interval}`)
   if (f.n) parts.push(`n=${f.n}`)
   if (f.note) parts.push(f.note)
-  if (f.ratio) parts.push(`${c.word ?? ''} ratio ${f.ratio}${f.bounds ? `, interval ${f.bounds}` : ''}, n=${f.ratio_n ?? 0}`)
+  if (f.ratio)
+    parts.push(`${c.word ?? ''} ratio ${f.ratio}${f.bounds ? `, interval ${f.bounds}` : ''}, n=${f.ratio_n ?? 0}`)
   else if (c.word && c.word !== f.note) parts.push(c.word)
   return parts.join(', ')
 }
 
-function Stacked({ c, f, main, reach, margin }: { c: Cell; f: CellFigure; main: boolean; reach: number; margin: number }) {
+function Stacked(
+  { c, f, main, reach, margin }: { c: Cell; f: CellFigure; main: boolean; reach: number; margin: number }) {
   const word = main ? c.word : undefined
   return (
     <>
       {(f.value !== '–' || !f.note) && <span class="lab-value">{f.value}</span>}
-      {f.n ? (
-        <span class="lab-interval">
-          {f.interval} <span class="lab-n">n={f.n}</span>
-        </span>
-      ) : null}
+      {f.n ? <span class="lab-interval">{f.interval} <span class="lab-n">n={f.n}</span></span> : null}
       {f.ratio ? (
         <>
           <span class={`lab-ratio ${toneOf(word)}`}>
@@ -168,14 +161,13 @@ function Stacked({ c, f, main, reach, margin }: { c: Cell; f: CellFigure; main: 
             {f.ratio}
             {word && <span class="lab-word">{word}</span>}
           </span>
-          <span class="lab-interval">
-            {f.bounds} <span class="lab-n">n={f.ratio_n}</span>
-          </span>
+          <span class="lab-interval">{f.bounds} <span class="lab-n">n={f.ratio_n}</span></span>
           {f.of && <Glyph of={f.of} reach={reach} margin={main ? margin : 0} word={word} />}
         </>
       ) : f.note || word ? (
         <span class={`lab-note ${toneOf(word)}`}>
-          {word && word !== f.note ? <Verdict sign={c.sign} word={word} /> : word ? <Verdict sign={c.sign} word={word} /> : f.note}
+          {word && word !== f.note ? <Verdict sign={c.sign} word={word} />
+            : word ? <Verdict sign={c.sign} word={word} /> : f.note}
         </span>
       ) : null}
     </>
@@ -192,7 +184,9 @@ function reachOf(laid: Laid, at: number): number {
   return most * 1.05
 }
 
-function Spread(p: { c: Cell; f: CellFigure; main: boolean; compared: boolean; reach: number; margin: number; touch: ReturnType<() => object>; open: boolean }) {
+function Spread(
+  p: { c: Cell; f: CellFigure; main: boolean; compared: boolean; reach: number; margin: number; touch: ReturnType<() =>
+  object>; open: boolean }) {
   const { c, f, main } = p
   const word = main ? c.word : undefined
   const tone = toneOf(word)
@@ -215,15 +209,12 @@ function Spread(p: { c: Cell; f: CellFigure; main: boolean; compared: boolean; r
                 {f.ratio}
                 {word && <span class="lab-word">{word}</span>}
               </span>
-            ) : word ? (
-              <Verdict sign={c.sign} word={word} />
-            ) : (
-              <span class="faint">{f.note}</span>
-            )}
+            ) : word ? <Verdict sign={c.sign} word={word} /> : <span class="faint">{f.note}</span>}
           </td>
           <td class={`num dim${open}`}>{f.bounds}</td>
           <td class={`num dim${open}`}>{f.ratio_n || ''}</td>
-          <td class={`lab-flat-glyph${open}`}>{f.of && <Glyph of={f.of} reach={p.reach} margin={main ? p.margin : 0} word={word} />}</td>
+          <td class={`lab-flat-glyph${open}`}>
+            {f.of && <Glyph of={f.of} reach={p.reach} margin={main ? p.margin : 0} word={word} />}</td>
         </>
       )}
     </>
@@ -249,11 +240,8 @@ function Trials({ x, cell, at, left, top }: { x: Experiment; cell: Cell; at: num
         <tbody>
           {all.slice(0, 14).map((t) => (
             <tr key={t.seq} class={t.invalid ? 'lab-off' : ''}>
-              <td class="dim">
-                round {t.round}
-                {t.control ? ', control' : ''}
-              </td>
-              <td class="num">{figureOf(t.values[v.name], v.unit)}</td>
+              <td class="dim">round {t.round}{t.control ? ', control' : ''}</td>
+              <td class="num">{figureOf(t.values?.[v.name], v.unit)}</td>
               <td class="dim">{t.invalid ? 'excluded' : ''}</td>
             </tr>
           ))}

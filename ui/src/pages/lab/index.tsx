@@ -5,7 +5,6 @@ import { ExperimentPage, TaskPage } from './experiment'
 import { RecipePage, Recipes, first } from './recipes'
 import { DocumentPage, Documents, RunPage, Runs } from './runs'
 import { State, Tallies } from './words'
-import type { ExperimentLine } from './types'
 import './lab.css'
 
 export function LabPage() {
@@ -24,57 +23,42 @@ function Lists() {
   const [tab] = useParam('tab', 'experiments')
   return (
     <Page title="Experiments">
-      <Tabs
-        label="Experiments"
-        items={[
+      <Tabs label="Experiments" items={[
           { key: 'experiments', name: 'Experiments' },
           { key: 'recipes', name: 'Recipes' },
           { key: 'runs', name: 'Load runs' },
           { key: 'reports', name: 'Reports' },
-        ]}
-      />
-      {tab === 'recipes' ? <Recipes /> : tab === 'runs' ? <Runs /> : tab === 'reports' ? <Documents /> : <Experiments />}
+        ]} />
+      {tab === 'recipes' ? <Recipes /> : tab === 'runs' ? <Runs />
+        : tab === 'reports' ? <Documents /> : <Experiments />}
     </Page>
   )
 }
 
 function Experiments() {
   const [q, setQ] = useParam('q')
-  const data = useGet<{ experiments: ExperimentLine[] }>('experiments', {}, { every: 5000 })
+  const data = useGet('experiments', {}, { every: 5000 })
   return (
-    <Show
-      of={data}
-      lines={8}
-      what="Experiments"
-      empty={(v) => v.experiments.length === 0}
-      none={
-        <Empty
-          icon="lab"
-          title="No experiments yet"
-          hint={
+    <Show of={data} lines={8} what="Experiments" empty={(v) => v.experiments.length === 0} none={
+        <Empty icon="lab" title="No experiments yet" hint={
             <>
-              <p>An experiment runs variants on private servers in random order, round by round, and shows which is better, by how much, and whether the difference is significant.</p>
+              <p>An experiment runs variants on private servers in random order, round by round, and shows which is
+                better, by how much, and whether the difference is significant.</p>
               <p>
-                Start with the recipe <b>{first}</b>: how far does a server scale on this machine? It takes under 10 minutes and needs only a MariaDB server.
+                Start with the recipe <b>{first}</b>
+                  : how far does a server scale on this machine? It takes under 10 minutes and needs only a MariaDB
+                  server.
               </p>
-              <p>
-                With your own plan: <code>dyno compare plan.yaml</code>
-              </p>
+              <p>With your own plan: <code>dyno compare plan.yaml</code></p>
             </>
           }
           action={
             <div class="row">
-              <a class="button b-main" href={href('lab', { recipe: first }, [])}>
-                Start with {first}
-              </a>
-              <a class="button" href={href('lab', { tab: 'recipes' }, [])}>
-                All recipes
-              </a>
+              <a class="button b-main" href={href('lab', { recipe: first }, [])}>Start with {first}</a>
+              <a class="button" href={href('lab', { tab: 'recipes' }, [])}>All recipes</a>
             </div>
-          }
-        />
-      }
-    >
+          } />
+      }>
       {(v) => {
         const words = q.toLowerCase().split(/\s+/).filter(Boolean)
         const rows = v.experiments.filter((e) => {
@@ -86,19 +70,16 @@ function Experiments() {
             <div class="row wrap lab-bar">
               <Search label="Search experiments" placeholder="Search experiments" />
               <span class="dim grow">
-                {rows.length === v.experiments.length ? `${rows.length} experiments` : `${rows.length} of ${v.experiments.length} experiments`}
+                {rows.length === v.experiments.length ? `${rows.length} experiments`
+                  : `${rows.length} of ${v.experiments.length} experiments`}
               </span>
-              <Button small icon="play" onClick={() => go(href('lab', { tab: 'recipes' }, []))}>
-                Run a recipe
-              </Button>
+              <Button small icon="play" onClick={() => go(href('lab', { tab: 'recipes' }, []))}>Run a recipe</Button>
             </div>
-            <Table
-              label="Experiments"
-              rows={rows}
-              rowKey={(e) => e.id}
+            <Table label="Experiments" rows={rows} rowKey={(e) => e.id}
               onOpen={(e) => go(href('lab', { id: e.id }, ['target']))}
               rowClass={(e) => (e.state === 'damaged' ? 'damaged' : '')}
-              empty={<Empty title={`No experiment matches "${safe(q)}"`} action={<Button onClick={() => setQ(null)}>Show all</Button>} />}
+              empty={<Empty title={`No experiment matches "${safe(q)}"`}
+                action={<Button onClick={() => setQ(null)}>Show all</Button>} />}
               columns={[
                 {
                   key: 'title', head: 'Experiment', value: (e) => e.title ?? e.name ?? e.id, class: 'lab-title',
@@ -107,18 +88,18 @@ function Experiments() {
                       <a href={href('lab', { id: e.id }, ['target'])}>{safe(e.title || e.name || e.id)}</a>
                       <span class="lab-sub">
                         {e.id}
-                        {e.recipe ? ` · recipe ${e.recipe}${e.scale ? ', ' + e.scale : ''}` : e.name ? ` · ${safe(e.name)}` : ''}
+                        {e.recipe ? ` · recipe ${e.recipe}${e.scale ? ', ' + e.scale : ''}`
+                          : e.name ? ` · ${safe(e.name)}` : ''}
                       </span>
                     </>
                   ),
                 },
-                { key: 'state', head: 'State', value: (e) => e.state, cell: (e) => <State state={e.state} title={e.stopped || e.problem} /> },
+                { key: 'state', head: 'State', value: (e) => e.state,
+                  cell: (e) => <State state={e.state} title={e.stopped || e.problem} /> },
                 {
                   key: 'verdicts', head: 'Verdicts',
                   cell: (e) =>
-                    e.state === 'damaged' ? (
-                      <span class="tone-bad">{safe(e.problem ?? 'cannot be read')}</span>
-                    ) : (
+                    e.state === 'damaged' ? <span class="tone-bad">{safe(e.problem ?? 'cannot be read')}</span> : (
                       <>
                         <Tallies tally={e.tally} />
                         {e.stopped && <span class="lab-sub">ended early: {safe(e.stopped)}</span>}
@@ -133,10 +114,10 @@ function Experiments() {
                     </span>
                   ),
                 },
-                { key: 'variants', head: 'Variants', align: 'right', value: (e) => e.variants, cell: (e) => e.variants || '–' },
+                { key: 'variants', head: 'Variants', align: 'right', value: (e) => e.variants,
+                  cell: (e) => e.variants || '–' },
                 { key: 'trials', head: 'Trials', align: 'right', value: (e) => e.trials, cell: (e) => e.trials },
-              ]}
-            />
+              ]} />
           </>
         )
       }}

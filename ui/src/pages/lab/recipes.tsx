@@ -1,42 +1,34 @@
 // Recipes: what each answers, how long it takes, and the start of one.
 import { useState } from 'preact/hooks'
-import { go, href, post, setParams, text, useGet, useParam, whyNot } from '../../core'
-import { rememberTask, type Task } from '../../core/tasks'
-import { span } from '../../core/time'
-import { Badge, Button, Copy, Dialog, Empty, Icon, Notice, Page, Problem, Show, safe } from '../../ui'
-import { Fold } from '../../ui/fold'
-import { Crumb, Panel } from '../../ui/part'
-import { useRun } from '../../ui/run'
+import { go, href, post, setParams, span, text, useGet, useParam, whyNot } from '../../core'
+import { rememberTask } from '../../core/tasks'
+import { Badge, Button, Copy, Crumb, Dialog, Empty, Fold, Icon, Notice, Page, Panel, Problem, safe, Show,
+  useRun } from '../../ui'
 import { ThePlan } from './experiment'
 import { Facts, TextRows } from './texttable'
 import { State } from './words'
-import type { DryRun, Fact, Recipe, Scale } from './types'
+import type { Fact, LabDryRun as DryRun, LabRecipe as Recipe, LabScale as Scale } from '../../core/openapi.gen'
 
 /** The recipe to begin with: one that needs no server but the one at hand, and shows curves. */
 export const first = 'threads'
 
 export function Recipes() {
-  const data = useGet<{ recipes: Recipe[] }>('recipes')
+  const data = useGet('recipes')
   return (
     <>
       <p class="lab-intro">
-        A recipe repeats a published measurement on private servers and shows the published figures next to the results from this machine.
+        A recipe repeats a published measurement on private servers and shows the published figures next to the results
+          from this machine.
       </p>
       <Show of={data} lines={8} what="Recipes">
-        {(v) => (
-          <div class="lab-recipes">
-            {v.recipes.map((r) => (
-              <Card key={r.name} r={r} />
-            ))}
-          </div>
-        )}
+        {(v) => <div class="lab-recipes">{v.recipes.map((r) => <Card key={r.name} r={r} />)}</div>}
       </Show>
     </>
   )
 }
 
 /** How long a recipe takes at a scale, setup included. */
-export function lasts(s: Scale): string {
+function lasts(s: Scale): string {
   if (s.problem) return 'no such scale'
   const most = s.budget_seconds && s.budget_seconds < s.most_seconds ? s.budget_seconds : s.most_seconds
   return span(s.least_seconds) === span(most) ? span(most) : `${span(s.least_seconds)} to ${span(most)}`
@@ -47,18 +39,12 @@ function Card({ r }: { r: Recipe }) {
   return (
     <article class="panel lab-recipe">
       <div class="body">
-        <h2>
-          <a href={href('lab', { recipe: r.name }, [])}>{r.title}</a>
-        </h2>
+        <h2><a href={href('lab', { recipe: r.name }, [])}>{r.title}</a></h2>
         <p class="dim">{r.topic}</p>
         <table class="lab-recipe-scales">
           <caption class="hide">Size and time at each scale</caption>
           <thead class="hide">
-            <tr>
-              <th scope="col">scale</th>
-              <th scope="col">variants</th>
-              <th scope="col">time</th>
-            </tr>
+            <tr><th scope="col">scale</th><th scope="col">variants</th><th scope="col">time</th></tr>
           </thead>
           <tbody>
             {r.scales.map((s) => (
@@ -93,26 +79,23 @@ function Card({ r }: { r: Recipe }) {
 export function RecipePage({ name }: { name: string }) {
   const [scale, setScale] = useParam('scale', 'small')
   const [asking, setAsking] = useState(false)
-  const data = useGet<DryRun>('recipe', { name, scale }, { keep: true })
+  const data = useGet('recipe', { name, scale }, { keep: true })
   const r = data.value
   if (data.error?.status === 404)
     return (
       <Page title="Recipe">
-        <Empty icon="lab" title={`No recipe named ${safe(name)}`} hint="Recipes ship with Dyno; a newer version may have it." action={<a class="button b-main" href={href('lab', { tab: 'recipes' }, [])}>All recipes</a>} />
+        <Empty icon="lab" title={`No recipe named ${safe(name)}`}
+          hint="Recipes ship with Dyno; a newer version may have it."
+          action={<a class="button b-main" href={href('lab', { tab: 'recipes' }, [])}>All recipes</a>} />
       </Page>
     )
   // What is shown is of the scale before until that of the new one is there.
-  const stuck = data.loading ? 'loading' : !r || data.error ? 'the dry run is not available' : r.missing.length > 0 ? `not on this machine: ${r.missing.join(', ')}` : (r.problems[0] ?? '')
+  const stuck = data.loading ? 'loading' : !r || data.error ? 'the dry run is not available'
+    : r.missing.length > 0 ? `not on this machine: ${r.missing.join(', ')}` : (r.problems[0] ?? '')
   const why = whyNot() || stuck
   return (
-    <Page
-      title={`Recipe ${name}`}
-      actions={
-        <Button kind="main" icon="play" why={why} onClick={() => setAsking(true)}>
-          Run it
-        </Button>
-      }
-    >
+    <Page title={`Recipe ${name}`}
+      actions={<Button kind="main" icon="play" why={why} onClick={() => setAsking(true)}>Run it</Button>}>
       <Crumb href={href('lab', { tab: 'recipes' }, [])}>All recipes</Crumb>
       <Show of={data} lines={8} what={`Recipe ${name}`}>
         {(v) => (
@@ -123,7 +106,8 @@ export function RecipePage({ name }: { name: string }) {
             </header>
             <div class="lab-choice" role="group" aria-label="Scale">
               {v.scales.map((s) => (
-                <Button key={s.scale} small pressed={s.scale === scale} onClick={() => setScale(s.scale, { replace: true })}>
+                <Button key={s.scale} small pressed={s.scale === scale}
+                  onClick={() => setScale(s.scale, { replace: true })}>
                   {s.scale}
                 </Button>
               ))}
@@ -133,37 +117,17 @@ export function RecipePage({ name }: { name: string }) {
               <Notice tone="warn">
                 <b>Not on this machine: {v.missing.join(', ')}.</b> Install them first:
                 {v.install.map((c) => (
-                  <span key={c} class="row lab-command">
-                    <code>{c}</code>
-                    <Copy text={c} bare />
-                  </span>
+                  <span key={c} class="row lab-command"><code>{c}</code><Copy text={c} bare /></span>
                 ))}
               </Notice>
             )}
-            {v.problems.map((p) => (
-              <Notice key={p} tone="bad">
-                {safe(p)}
-              </Notice>
-            ))}
-            {v.warnings.map((p) => (
-              <Notice key={p} tone="info">
-                {safe(p)}
-              </Notice>
-            ))}
+            {v.problems.map((p) => <Notice key={p} tone="bad">{safe(p)}</Notice>)}
+            {v.warnings.map((p) => <Notice key={p} tone="info">{safe(p)}</Notice>)}
             <div class="lab-two">
-              <Panel title="Dry run">
-                <Facts of={would(v)} class="body" />
-              </Panel>
+              <Panel title="Dry run"><Facts of={would(v)} class="body" /></Panel>
               <Panel title="Published results">
-                {v.published.length === 0 ? (
-                  <p class="body dim">No published figures.</p>
-                ) : (
-                  <ul class="lab-bullets body">
-                    {v.published.map((p) => (
-                      <li key={p}>{p}</li>
-                    ))}
-                  </ul>
-                )}
+                {v.published.length === 0 ? <p class="body dim">No published figures.</p>
+                  : <ul class="lab-bullets body">{v.published.map((p) => <li key={p}>{p}</li>)}</ul>}
               </Panel>
             </div>
             {v.ran.length > 0 && (
@@ -172,7 +136,8 @@ export function RecipePage({ name }: { name: string }) {
                 <ul class="lab-ran">
                   {v.ran.slice(0, 12).map((e) => (
                     <li key={e.id}>
-                      <a href={href('lab', { id: e.id }, [])}>{e.id}</a> {e.scale && <Badge tone="unknown" icon={false}>{e.scale}</Badge>} <State state={e.state} />
+                      <a href={href('lab', { id: e.id }, [])}>{e.id}
+                      </a> {e.scale && <Badge tone="unknown" icon={false}>{e.scale}</Badge>} <State state={e.state} />
                     </li>
                   ))}
                 </ul>
@@ -180,11 +145,11 @@ export function RecipePage({ name }: { name: string }) {
             )}
             <section class="section lab-more">
               <Fold head={`Variants and their baselines (${v.table.length})`}>
-                {() => <TextRows table={{ title: 'variants', left: 2, head: ['variant', 'compared with'], rows: v.table.map((t) => [t.key, t.against ?? 'baseline']) }} />}
+                {() =>
+                  <TextRows table={{ title: 'variants', left: 2, head: ['variant', 'compared with'],
+                  rows: v.table.map((t) => [t.key, t.against ?? 'baseline']) }} />}
               </Fold>
-              <ThePlan text={v.text}>
-                Edit it and run it with <code>dyno compare mine.yaml</code>
-              </ThePlan>
+              <ThePlan text={v.text}>Edit it and run it with <code>dyno compare mine.yaml</code></ThePlan>
             </section>
             {asking && <Start r={v} scale={scale} why={why} onClose={() => setAsking(false)} />}
           </>
@@ -207,8 +172,10 @@ function would(v: DryRun): Fact[] {
     ['time', lasts(dry)],
     ['time limit', dry.budget_seconds !== undefined && span(dry.budget_seconds)],
     ['servers', (needs.servers.length ? needs.servers : dry.servers).join(', ')],
-    ['disk', needs.disk_bytes !== undefined && `about ${text(needs.disk_bytes, 'B')} of ${text(needs.disk_free_bytes, 'B')} free`],
-    ['memory', needs.memory_bytes !== undefined && `about ${text(needs.memory_bytes, 'B')} of ${text(needs.memory_free_bytes, 'B')} available`],
+    ['disk', needs.disk_bytes !== undefined &&
+      `about ${text(needs.disk_bytes, 'B')} of ${text(needs.disk_free_bytes, 'B')} free`],
+    ['memory', needs.memory_bytes !== undefined &&
+      `about ${text(needs.memory_bytes, 'B')} of ${text(needs.memory_free_bytes, 'B')} available`],
     ['values shown', v.show.join(', ')],
   ]
   return all.flatMap(([name, value]) => (value === false ? [] : [{ name, value }]))
@@ -221,44 +188,41 @@ function Start({ r, scale, why, onClose }: { r: DryRun; scale: string; why: stri
   const bad = time !== '' && !/^\d+(\.\d+)?(ms|s|m)$/.test(time)
   const run = () =>
     once(async () => {
-      const t = await post<Task>('recipe/run', { name: r.name, scale, ...(time ? { set: { 'trials.time': time } } : {}) })
+      const t = await post('recipe/run', { name: r.name, scale, ...(time ? { set: { 'trials.time': time } } : {}) })
       rememberTask(t)
       onClose()
       go(href('lab', { task: t.id }, ['target']))
     })
   return (
-    <Dialog
-      title={`Run ${r.name}?`}
-      onClose={onClose}
-      foot={
+    <Dialog title={`Run ${r.name}?`} onClose={onClose} foot={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="main" icon="play" why={why} disabled={busy || bad} onClick={() => void run()}>
             {busy ? 'Starting…' : 'Run it'}
           </Button>
         </>
-      }
-    >
+      }>
       <div class="stack">
         <p>{r.title}</p>
         <div class="field">
           <span class="label">Scale</span>
           <div class="lab-choice" role="group" aria-label="Scale">
             {r.scales.map((s) => (
-              <Button key={s.scale} small pressed={s.scale === scale} onClick={() => setParams({ scale: s.scale === 'small' ? null : s.scale }, { replace: true })}>
+              <Button key={s.scale} small pressed={s.scale === scale}
+                onClick={() => setParams({ scale: s.scale === 'small' ? null : s.scale }, { replace: true })}>
                 {s.scale}
               </Button>
             ))}
           </div>
-          <span class="note">
-            {r.dry.variants} variants, {between(r.dry.trials)} trials, {lasts(r.dry)}
-          </span>
+          <span class="note">{r.dry.variants} variants, {between(r.dry.trials)} trials, {lasts(r.dry)}</span>
         </div>
         {r.dry.seconds > 0 && (
           <div class="field">
             <label for="lab-time">Measured time per trial</label>
-            <input id="lab-time" class="input" value={time} placeholder={`${r.dry.seconds}s (from the plan)`} aria-invalid={bad} onInput={(e) => setTime(e.currentTarget.value.trim())} />
-            <span class="note">{bad ? 'Enter a time such as 5s, at least 1s.' : 'Shorter trials finish sooner but decide less.'}</span>
+            <input id="lab-time" class="input" value={time} placeholder={`${r.dry.seconds}s (from the plan)`}
+              aria-invalid={bad} onInput={(e) => setTime(e.currentTarget.value.trim())} />
+            <span class="note">
+              {bad ? 'Enter a time such as 5s, at least 1s.' : 'Shorter trials finish sooner but decide less.'}</span>
           </div>
         )}
         <Notice tone={r.disturbs.length > 0 ? 'warn' : 'info'}>{r.disturb}</Notice>

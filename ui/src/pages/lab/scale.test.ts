@@ -3,9 +3,12 @@ import { figureOf, fromZero, ladder, nest, ofRatios, place, ratioTick, reaches, 
 
 describe('figures of trials', () => {
   test('they are in the unit of their head', () => {
-    expect([figureOf(0.8734, 'share'), figureOf(0.07, 'share'), figureOf(1, 'share'), figureOf(0, 'share')]).toEqual(['87.3', '7.00', '100', '0'])
-    expect([figureOf(134217728, 'B'), figureOf(1500 * 1024, 'B/s'), figureOf(512, 'B')]).toEqual(['128 MiB', '1.46 MiB', '512 B'])
-    expect([figureOf(0.8734), figureOf(0.8734, 'ms'), figureOf(1234.5, '1/s'), figureOf(134217728, 'rows')]).toEqual(['0.873', '0.873', '1235', '134.2M'])
+    expect([figureOf(0.8734, 'share'), figureOf(0.07, 'share'), figureOf(1, 'share'), figureOf(0, 'share')]).toEqual(
+      ['87.3', '7.00', '100', '0'])
+    expect([figureOf(134217728, 'B'), figureOf(1500 * 1024, 'B/s'), figureOf(512, 'B')]).toEqual(
+      ['128 MiB', '1.46 MiB', '512 B'])
+    expect([figureOf(0.8734), figureOf(0.8734, 'ms'), figureOf(1234.5, '1/s'), figureOf(134217728, 'rows')]).toEqual(
+      ['0.873', '0.873', '1235', '134.2M'])
     expect([figureOf(undefined, 'share'), figureOf(NaN, 'B')]).toEqual(['–', '–'])
   })
 })
@@ -51,7 +54,8 @@ describe('axes', () => {
 
 describe('the ladder', () => {
   const cell = (name: string, center: number | null, first = false) => ({
-    name, first, toFirst: !first, sign: '', word: '', of: center === null ? null : { center, lo: center * 0.9, hi: center * 1.1 },
+    name, first, toFirst: !first, sign: '', word: '',
+      of: center === null ? null : { center, lo: center * 0.9, hi: center * 1.1 },
   })
   test('the product of the steps is the whole factor', () => {
     const steps = ladder([cell('a', null, true), cell('b', 2), cell('c', 3), cell('d', 1.5)])

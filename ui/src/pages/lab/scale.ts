@@ -7,17 +7,14 @@ export function figureOf(v: number | undefined, unit?: string): string {
   if (unit === 'B' || unit === 'B/s') return text(v, 'B')
   const x = unit === 'share' ? v * 100 : v // their heads say %
   const a = Math.abs(x)
-  if (a >= 99_999.5) return a >= 1e9 ? (x / 1e9).toPrecision(4) + 'G' : a >= 1e6 ? (x / 1e6).toPrecision(4) + 'M' : (x / 1e3).toPrecision(4) + 'k'
+  if (a >= 99_999.5)
+    return a >= 1e9 ? (x / 1e9).toPrecision(4) + 'G'
+    : a >= 1e6 ? (x / 1e6).toPrecision(4) + 'M' : (x / 1e3).toPrecision(4) + 'k'
   if (a >= 999.5 || Number.isInteger(x)) return String(Math.round(x))
   return x.toPrecision(a >= 100 ? 4 : 3)
 }
 
-export interface Axis {
-  lo: number
-  hi: number
-  log: boolean
-  ticks: number[]
-}
+export interface Axis { lo: number; hi: number; log: boolean; ticks: number[] }
 
 function nice(step: number): number {
   const p = 10 ** Math.floor(Math.log10(step))
@@ -51,10 +48,12 @@ export function ofRatios(values: readonly number[]): Axis {
     const fine = b - a <= 2 ? [1, 2, 5] : [1]
     const every = Math.max(1, Math.ceil((b - a) / 6))
     const ticks: number[] = []
-    for (let e = a; e <= b; e++) for (const m of fine) if (e % every === 0 || fine.length > 1) ticks.push(Number((m * 10 ** e).toPrecision(3)))
+    for (let e = a; e <= b; e++) for (const m of fine)
+      if (e % every === 0 || fine.length > 1) ticks.push(Number((m * 10 ** e).toPrecision(3)))
     const from = Math.max(10 ** a, [...ticks].reverse().find((t) => t <= lo * 1.0001) ?? 10 ** a)
     const to = Math.min(10 ** b, ticks.find((t) => t >= hi * 0.9999) ?? 10 ** b)
-    return { lo: from, hi: Math.max(to, from * 2), log: true, ticks: ticks.filter((t) => t >= from * 0.999 && t <= to * 1.001) }
+    return { lo: from, hi: Math.max(to, from * 2), log: true,
+      ticks: ticks.filter((t) => t >= from * 0.999 && t <= to * 1.001) }
   }
   const step = nice(Math.max(hi - lo, 0.02) / 5)
   const from = Math.max(0, Math.floor(lo / step + 1e-9) * step)
@@ -64,7 +63,8 @@ export function ofRatios(values: readonly number[]): Axis {
 
 /** Where a value stands on an axis, 0 to 1, held to its ends. */
 export function place(a: Axis, v: number): number {
-  const f = a.log ? (Math.log(Math.max(v, 1e-300)) - Math.log(a.lo)) / (Math.log(a.hi) - Math.log(a.lo)) : (v - a.lo) / (a.hi - a.lo)
+  const f = a.log ? (Math.log(Math.max(v, 1e-300)) - Math.log(a.lo)) / (Math.log(a.hi) - Math.log(a.lo))
+    : (v - a.lo) / (a.hi - a.lo)
   return Math.min(1, Math.max(0, Number.isFinite(f) ? f : 0))
 }
 
@@ -109,7 +109,9 @@ export interface Step {
 }
 
 /** The steps of levels that are all compared with the first of them; null when they are not that. */
-export function ladder(cells: readonly { name: string; first: boolean; toFirst: boolean; sign: string; word: string; of: { center: number; lo: number; hi: number } | null }[]): Step[] | null {
+export function ladder(
+  cells: readonly { name: string; first: boolean; toFirst: boolean; sign: string; word: string
+    of: { center: number; lo: number; hi: number } | null }[]): Step[] | null {
   if (cells.length < 3 || !cells[0]?.first || cells.slice(1).some((c) => !c.toFirst)) return null
   let before: number | null = 1
   return cells.map((c, i) => {
@@ -122,7 +124,8 @@ export function ladder(cells: readonly { name: string; first: boolean; toFirst: 
 }
 
 /** Heads of several levels: neighbours that are equal so far share one. */
-export function nest(heads: readonly (readonly string[])[], level: number): { text: string; span: number; at: number }[] {
+export function nest(heads: readonly (readonly string[])[],
+  level: number): { text: string; span: number; at: number }[] {
   const out: { text: string; span: number; at: number }[] = []
   heads.forEach((h, i) => {
     const before = heads[i - 1]

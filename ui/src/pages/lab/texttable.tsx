@@ -1,7 +1,7 @@
 // Tables of texts, and lists of facts: of long ones the begin is drawn first.
 import { safe } from '../../ui'
 import { useCut } from '../../ui/fold'
-import type { Fact, TextTable } from './types'
+import type { Fact, LaidTable as TextTable } from '../../core/openapi.gen'
 
 /** A table of texts: the first columns from the left, figures right-aligned, tail columns from the left again. */
 export function TextRows({ table, tail = 0 }: { table: TextTable; tail?: number }) {
@@ -14,21 +14,13 @@ export function TextRows({ table, tail = 0 }: { table: TextTable; tail?: number 
           <thead>
             <tr>
               {table.head.map((h, i) => (
-                <th key={i} scope="col" class={figure(i) ? 'num' : ''}>
-                  {h || <span class="hide">variant</span>}
-                </th>
+                <th key={i} scope="col" class={figure(i) ? 'num' : ''}>{h || <span class="hide">variant</span>}</th>
               ))}
             </tr>
           </thead>
           <tbody>
             {rows.map((r, i) => (
-              <tr key={i}>
-                {r.map((c, k) => (
-                  <td key={k} class={figure(k) ? 'num' : ''}>
-                    {safe(c)}
-                  </td>
-                ))}
-              </tr>
+              <tr key={i}>{r.map((c, k) => <td key={k} class={figure(k) ? 'num' : ''}>{safe(c)}</td>)}</tr>
             ))}
           </tbody>
         </table>

@@ -15,7 +15,8 @@ export function passwordProblem(password: string, again: string): string {
 /** A browser's name out of what it calls itself: "Firefox 131 on Linux"; what is not known is shown as it is. */
 export function browserOf(agent: string | undefined): string {
   if (!agent) return '–'
-  const found = /(Firefox|Edg|OPR|Chrome|Version)\/(\d+)/.exec(agent.includes('Edg/') ? agent.slice(agent.indexOf('Edg/')) : agent.includes('OPR/') ? agent.slice(agent.indexOf('OPR/')) : agent)
+  const found = /(Firefox|Edg|OPR|Chrome|Version)\/(\d+)/.exec(agent.includes('Edg/')
+    ? agent.slice(agent.indexOf('Edg/')) : agent.includes('OPR/') ? agent.slice(agent.indexOf('OPR/')) : agent)
   if (!found) return agent.length > 40 ? agent.slice(0, 39) + '…' : agent
   const names: Record<string, string> = { Edg: 'Edge', OPR: 'Opera', Version: 'Safari' }
   const name = names[found[1] ?? ''] ?? found[1] ?? ''

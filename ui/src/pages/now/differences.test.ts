@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest'
 import { differences } from './differences'
-import type { Session, State } from './state'
+import type { Session, State } from '../../core/openapi.gen'
 
-const s = (id: number, more: Partial<Session> = {}): Session => ({ id, command: 'Query', seconds: 1, sql: 'SELECT 1', phase: 'executing', ...more })
-const at = (sec: number, sessions: Session[], more: Partial<State> = {}): State => ({ target: 'x', at: new Date(1e12 + sec * 1000).toISOString(), up: true, sessions, ...more })
+const s = (id: number, more: Partial<Session> = {}): Session =>
+  ({ id, command: 'Query', seconds: 1, sql: 'SELECT 1', phase: 'executing', ...more })
+const at = (sec: number, sessions: Session[], more: Partial<State> = {}): State =>
+  ({ target: 'x', at: new Date(1e12 + sec * 1000).toISOString(), up: true, sessions, ...more })
 
 test('each session once, by what matters most', () => {
   const before = at(0, [s(1), s(2), s(3), s(4), s(5), s(9), s(10, { command: 'Sleep' })])
   const d = differences(
-    at(1, [s(1, { seconds: 2 }), s(2, { sql: 'SELECT 2', seconds: 0 }), s(3, { seconds: 2, phase: 'Sending data' }), s(4, { seconds: 2, phase: 'updating' }), s(5, { seconds: 0 }), s(6)], {
+    at(1, [s(1, { seconds: 2 }), s(2, { sql: 'SELECT 2', seconds: 0 }), s(3, { seconds: 2, phase: 'Sending data' }),
+      s(4, { seconds: 2, phase: 'updating' }), s(5, { seconds: 0 }), s(6)], {
       waits: [{ kind: 'row', waiter: 4 }],
     }),
     before,

@@ -1,7 +1,7 @@
+import type { Session, State } from '../../core/openapi.gen'
 // What became otherwise from one second to the next.
-import type { Session, State } from './state'
 
-export type Difference = 'new' | 'statement' | 'waits' | 'phase'
+type Difference = 'new' | 'statement' | 'waits' | 'phase'
 
 export interface Differences {
   sessions: Map<number, Difference>
@@ -9,7 +9,10 @@ export interface Differences {
   known: boolean // the second before was there to compare with
 }
 
-/** How sessions differ from those a second or a little more before; without a state near enough before, nothing is known. */
+/**
+ * How sessions differ from those a second or a little more before; without a state near enough before, nothing is
+ * known.
+ */
 export function differences(now: State, before: State | undefined): Differences {
   const out: Differences = { sessions: new Map(), ended: 0, known: false }
   if (!before?.up || !now.up) return out
@@ -22,7 +25,8 @@ export function differences(now: State, before: State | undefined): Differences 
   for (const s of now.sessions ?? []) {
     const o = old.get(s.id)
     old.delete(s.id)
-    const what = waits.has(s.id) && !waited.has(s.id) ? 'waits' : o === undefined ? 'new' : began(s, o, d) ? 'statement' : s.phase !== o.phase ? 'phase' : undefined
+    const what = waits.has(s.id) && !waited.has(s.id) ? 'waits'
+      : o === undefined ? 'new' : began(s, o, d) ? 'statement' : s.phase !== o.phase ? 'phase' : undefined
     if (what) out.sessions.set(s.id, what)
   }
   for (const o of old.values()) if (o.command !== 'Sleep') out.ended++

@@ -19,11 +19,7 @@ export function Innodb({ text, read }: { text: string; read: string }) {
             <h3>{safe(s.title) || 'Before the first section'}</h3>
             <span class="faint">{s.text === '' ? 'empty' : `${s.text.split('\n').length} lines`}</span>
           </summary>
-          {s.text !== '' && (
-            <pre class="innodb-text" tabIndex={0} aria-label={s.title}>
-              {safe(s.text)}
-            </pre>
-          )}
+          {s.text !== '' && <pre class="innodb-text" tabIndex={0} aria-label={s.title}>{safe(s.text)}</pre>}
         </details>
       ))}
     </div>

@@ -6,7 +6,8 @@ test('what stands in the URL', () => {
   expect(readAt('1762171200')).toBe(1762171200)
   expect(readAt('1762171200.5')).toBe(1762171200.5)
   expect(readAt('2026-11-03T12:00:00Z')).toBe(1793707200)
-  for (const bad of ['soon', '-5', '1e9', '99999999999999', '<script>', '2026-11-03Tx', 'NaN']) expect(readAt(bad)).toBeNaN()
+  for (const bad of ['soon', '-5', '1e9', '99999999999999', '<script>', '2026-11-03Tx', 'NaN'])
+    expect(readAt(bad)).toBeNaN()
 })
 
 test('a move ends live at the present, and never before the epoch', () => {
@@ -50,8 +51,13 @@ test('gaps', () => {
 
 test('an answer that there is none names the nearest', () => {
   const at = Date.parse('2026-11-03T12:00:00Z') / 1000
-  expect(offered('no state of "x" is kept for 2026-11-03T12:00:00Z: the nearest are of 2026-11-03T11:00:00Z and 2026-11-03T12:30:00+00:00', at)).toEqual({ before: at - 3600, after: at + 1800 })
-  expect(offered('no state of "x" is kept for 2026-11-03T12:00:00Z: the last one is of 2026-11-03T11:00:00Z', at)).toEqual({ before: at - 3600 })
-  expect(offered('no state of "x" is kept for 2026-11-03T12:00:00Z: the first one is of 2026-11-03T13:00:00Z', at)).toEqual({ after: at + 3600 })
+  expect(
+    offered(
+    'no state of "x" is kept for 2026-11-03T12:00:00Z: the nearest are of 2026-11-03T11:00:00Z and ' +
+      '2026-11-03T12:30:00+00:00', at)).toEqual({ before: at - 3600, after: at + 1800 })
+  expect(offered('no state of "x" is kept for 2026-11-03T12:00:00Z: the last one is of 2026-11-03T11:00:00Z', at))
+    .toEqual({ before: at - 3600 })
+  expect(offered('no state of "x" is kept for 2026-11-03T12:00:00Z: the first one is of 2026-11-03T13:00:00Z', at))
+    .toEqual({ after: at + 3600 })
   expect(offered('there is none of this target at all', at)).toEqual({})
 })

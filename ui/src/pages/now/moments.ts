@@ -59,7 +59,9 @@ export function gaps(times: number[], from: number, to: number, usual: number): 
 
 /** The kept moments that an error about a missing one names: those nearest before and after. */
 export function offered(message: string, at: number): { before?: number; after?: number } {
-  const all = [...message.matchAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g)].map((m) => Date.parse(m[0]) / 1000).filter((t) => !Number.isNaN(t))
+  const all =
+    [...message.matchAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g)].map(
+    (m) => Date.parse(m[0]) / 1000).filter((t) => !Number.isNaN(t))
   const others = all.slice(1) // the first is what was asked for
   const before = others.filter((t) => t <= at).pop()
   const after = others.find((t) => t > at)

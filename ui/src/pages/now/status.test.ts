@@ -30,7 +30,8 @@ END OF INNODB MONITOR OUTPUT
 
 test('sections as the server wrote them', () => {
   const s = sections(status)
-  expect(s.map((x) => x.title)).toEqual(['2026-11-22 03:00:00 0x7f INNODB MONITOR OUTPUT', 'BACKGROUND THREAD', 'SEMAPHORES', 'TRANSACTIONS'])
+  expect(s.map((x) => x.title)).toEqual(
+    ['2026-11-22 03:00:00 0x7f INNODB MONITOR OUTPUT', 'BACKGROUND THREAD', 'SEMAPHORES', 'TRANSACTIONS'])
   expect(s[0]?.text).toBe('Per second averages calculated from the last 5 seconds')
   expect(s[2]?.text).toBe('')
   expect(s[3]?.text).toContain('TRX HAS BEEN WAITING')

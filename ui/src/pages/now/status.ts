@@ -1,11 +1,11 @@
 // The text of SHOW ENGINE INNODB STATUS, cut into its sections.
 
-export interface Section {
-  title: string
-  text: string
-}
+interface Section { title: string; text: string }
 
-/** Cuts at headings: a line between two lines of dashes. What stands before the first one has the title ''. Nothing is lost but dashes. */
+/**
+ * Cuts at headings: a line between two lines of dashes. What stands before the first one has the title ''. Nothing is
+ * lost but dashes.
+ */
 export function sections(text: string): Section[] {
   const lines = text.replaceAll('\r\n', '\n').split('\n')
   const out: Section[] = []
@@ -20,7 +20,8 @@ export function sections(text: string): Section[] {
   for (let i = 0; i < lines.length; i++) {
     const head = lines[i + 1]
     // The top and the end stand between lines of =.
-    if (rule(lines[i]) && head !== undefined && !rule(head) && /^[A-Z0-9]/.test(head) && head.length < 80 && rule(lines[i + 2])) {
+    if (rule(lines[i]) && head !== undefined && !rule(head) && /^[A-Z0-9]/.test(head) && head.length < 80 &&
+      rule(lines[i + 2])) {
       end()
       title = head.trim()
       i += 2

@@ -18,7 +18,8 @@ test('ticks are round and few', () => {
 
 test('of marks on one pixel one is drawn, which tells of the others', () => {
   const mark = (t: number, text = ''): Mark => ({ at: new Date(t * 1000).toISOString(), kind: 'ddl', text })
-  expect(thinned([mark(10, 'a'), mark(10.2, 'b'), mark(10.4, 'c'), mark(50, 'd\u202e'), mark(99, 'late'), { at: 'never', kind: 'x', text: '' }], 0, 90, 90)).toEqual([
+  expect(thinned([mark(10, 'a'), mark(10.2, 'b'), mark(10.4, 'c'), mark(50, 'd\u202e'), mark(99, 'late'),
+    { at: 'never', kind: 'x', text: '' }], 0, 90, 90)).toEqual([
     { x: 10, title: 'ddl: a, and 2 more' },
     { x: 50, title: 'ddl: d⟨RLO⟩' },
   ])

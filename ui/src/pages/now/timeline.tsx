@@ -1,36 +1,23 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { ago, count, get, moment, now, useData, type Range } from '../../core'
+import { ago, count, get, moment, now, queryRange, useData, type Range } from '../../core'
 import { Button, Menu, safe } from '../../ui'
 import { gaps, nearest, speeds, stretch } from './moments'
 
-export interface Mark {
-  id?: string
-  at: string
-  until?: string
-  kind: string
-  text: string
-}
+export interface Mark { id?: string; at: string; until?: string; kind: string; text: string }
 
-interface Course {
-  times: number[]
-  marks: Mark[]
-  running: [number, number][]
-  waiting: [number, number][]
-}
-
-interface Matrix {
-  data: { result: { values: [number, string][] }[] }
-}
+interface Course { times: number[]; marks: Mark[]; running: [number, number][]; waiting: [number, number][] }
 
 const steps = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800]
 
-/** What is drawn of a stretch: kept moments, events, how many sessions ran and waited. Parts that cannot be had are left out. */
+/**
+ * What is drawn of a stretch: kept moments, events, how many sessions ran and waited. Parts that cannot be had are left
+ * out.
+ */
 async function course(target: string, from: number, to: number, signal: AbortSignal): Promise<Course> {
   const step = Math.max(1, Math.ceil((to - from) / 400))
   const label = JSON.stringify(target)
   const range = async (expr: string): Promise<[number, number][]> => {
-    // Prometheus' API of the same server.
-    const m = await get<Matrix>('../../v1/query_range', { query: expr, start: from, end: to, step }, signal)
+    const m = await queryRange({ query: expr, start: from, end: to, step }, signal)
     return (m.data.result[0]?.values ?? []).map(([t, v]) => [t, Number(v)])
   }
   const or = async <T,>(p: Promise<T>, none: T): Promise<T> => {
@@ -43,15 +30,15 @@ async function course(target: string, from: number, to: number, signal: AbortSig
   }
   const over = Math.max(2, step)
   const [times, marks, running, waiting] = await Promise.all([
-    get<{ times: string[] }>('states', { target, from, to, limit: 1000 }, signal).then((x) => x.times.map((t) => Date.parse(t) / 1000)),
-    or(get<{ events: Mark[] }>('events', { target, from, to }, signal).then((x) => x.events), []),
+    get('states', { target, from, to, limit: 1000 }, signal).then((x) => x.times.map((t) => Date.parse(t) / 1000)),
+    or(get('events', { target, from, to }, signal).then((x) => x.events), []),
     or(range(`max(max_over_time(mysql_global_status_threads_running{target=${label}}[${over}s]))`), []),
     or(range(`sum(max_over_time(dyno_lock_waiters{target=${label}}[${over}s]))`), []),
   ])
   return { times, marks, running, waiting }
 }
 
-export interface TimelineProps {
+interface TimelineProps {
   target: string
   range: Range
   at: number | 'live'
@@ -74,7 +61,8 @@ export function Timeline(p: TimelineProps) {
   const grain = Math.max(2, Math.round(width / 300))
   const to = Math.ceil(s.to / grain) * grain
   const from = to - Math.ceil(width / grain) * grain
-  const data = useData<Course>(`course\n${p.target}\n${from}\n${to}`, (signal) => course(p.target, from, to, signal), { keep: true })
+  const data = useData<Course>(`course\n${p.target}\n${from}\n${to}`, (signal) => course(p.target, from, to, signal),
+    { keep: true })
   const c = data.value
   const live = p.at === 'live'
   const at = p.at === 'live' ? (p.shown ?? now()) : p.at
@@ -83,13 +71,19 @@ export function Timeline(p: TimelineProps) {
       <div class="player-row">
         <div class="row" role="group" aria-label="Play">
           <Button small icon="left" label="1 s back (←)" onClick={() => p.step(-1)} />
-          <Button small icon="play" class="back" label="Rewind" pressed={p.speed < 0} onClick={() => p.play(p.speed < 0 ? p.speed : -10)} />
-          <Button small icon={p.speed > 0 ? 'pause' : 'play'} label={p.speed > 0 ? 'Pause (Space)' : 'Play (Space)'} why={live ? 'Already live: step back first.' : ''} pressed={p.speed > 0} onClick={() => p.play(p.speed > 0 ? p.speed : 1)} />
-          <Button small icon="right" label="1 s forward (→)" why={live ? 'Already live.' : ''} onClick={() => p.step(1)} />
+          <Button small icon="play" class="back" label="Rewind" pressed={p.speed < 0}
+            onClick={() => p.play(p.speed < 0 ? p.speed : -10)} />
+          <Button small icon={p.speed > 0 ? 'pause' : 'play'} label={p.speed > 0 ? 'Pause (Space)' : 'Play (Space)'}
+            why={live ? 'Already live: step back first.' : ''} pressed={p.speed > 0}
+            onClick={() => p.play(p.speed > 0 ? p.speed : 1)} />
+          <Button small icon="right" label="1 s forward (→)" why={live ? 'Already live.' : ''}
+            onClick={() => p.step(1)} />
         </div>
         <div class="row speeds" role="group" aria-label="Speed">
           {speeds.map((x) => (
-            <Button key={x} small kind="quiet" label={`×${x}: ${x === 1 ? 'real time' : `${x} seconds per second`}`} pressed={Math.abs(p.speed) === x} why={live && p.speed >= 0 ? 'Step back or rewind first.' : ''} onClick={() => Math.abs(p.speed) !== x && p.play(p.speed < 0 ? -x : x)}>
+            <Button key={x} small kind="quiet" label={`×${x}: ${x === 1 ? 'real time' : `${x} seconds per second`}`}
+              pressed={Math.abs(p.speed) === x} why={live && p.speed >= 0 ? 'Step back or rewind first.' : ''}
+              onClick={() => Math.abs(p.speed) !== x && p.play(p.speed < 0 ? -x : x)}>
               ×{x}
             </Button>
           ))}
@@ -106,17 +100,9 @@ export function Timeline(p: TimelineProps) {
         </div>
         <span class="grow" />
         <Marks marks={c?.marks ?? []} set={p.set} />
-        {live && p.up === false ? (
-          <span class="live-now down">server down</span>
-        ) : live ? (
-          <span class="live-now">
-            <span class="live-dot on" /> live
-          </span>
-        ) : (
-          <Button small kind="main" onClick={() => p.set('live', {})}>
-            Back to now
-          </Button>
-        )}
+        {live && p.up === false ? <span class="live-now down">server down</span>
+          : live ? <span class="live-now"><span class="live-dot on" /> live</span>
+          : <Button small kind="main" onClick={() => p.set('live', {})}>Back to now</Button>}
       </div>
       {data.error && (
         <p class="legend tone-bad" role="alert">
@@ -135,15 +121,11 @@ function Peaks({ c, from, to }: { c: Course | undefined; from: number; to: numbe
   const top = (xs: [number, number][]) => xs.reduce((a, [t, v]) => (t >= from && t <= to ? Math.max(a, v) : a), 0)
   return (
     <p class="legend faint">
-      <span>
-        <i class="key running" /> running, max {count(top(c.running))}
-      </span>
+      <span><i class="key running" /> running, max {count(top(c.running))}</span>
       <span>
         <i class="key waiting" /> waiting for a lock, max {c.waiting.length === 0 ? '–' : count(top(c.waiting))}
       </span>
-      <span>
-        <i class="key mark" /> events
-      </span>
+      <span><i class="key mark" /> events</span>
       {c.times.length === 0 && <span class="tone-warn">no states in this time range</span>}
     </p>
   )
@@ -157,14 +139,10 @@ function Marks({ marks, set }: { marks: Mark[]; set: TimelineProps['set'] }) {
         <ul class="marks">
           {[...marks].reverse().slice(0, 200).map((m) => (
             <li key={m.id ?? m.at + m.text}>
-              <button
-                type="button"
-                class="menu-item"
-                onClick={() => {
+              <button type="button" class="menu-item" onClick={() => {
                   set(Math.floor(Date.parse(m.at) / 1000), {})
                   close()
-                }}
-              >
+                }}>
                 <span class="faint nowrap">{moment(Date.parse(m.at) / 1000, { seconds: true })}</span>
                 <span class="nowrap">{safe(m.kind)}</span>
                 <span class="cut">{safe(m.text)}</span>
@@ -194,7 +172,8 @@ function Track(p: TimelineProps & { from: number; to: number; course: Course | u
     if (!c) return undefined
     const top = Math.max(1, ...c.running.map((v) => v[1]), ...c.waiting.map((v) => v[1]))
     const usual = Math.max(3, ((to - from) / 1000) * 3)
-    return { marks: thinned(c.marks, from, to, w), running: area(c.running, from, to, w, top), waiting: area(c.waiting, from, to, w, top), gaps: gaps(c.times, from, Math.min(to, now() - 3), usual) }
+    return { marks: thinned(c.marks, from, to, w), running: area(c.running, from, to, w, top),
+      waiting: area(c.waiting, from, to, w, top), gaps: gaps(c.times, from, Math.min(to, now() - 3), usual) }
   }, [c, from, to, w])
   const timeAt = (clientX: number): number | 'live' => {
     const r = box.current?.getBoundingClientRect()
@@ -209,15 +188,8 @@ function Track(p: TimelineProps & { from: number; to: number; course: Course | u
   const dragging = useRef(false)
   const ticks = ticksOf(from, to, Math.max(2, Math.floor(w / 110)))
   return (
-    <div
-      ref={box}
-      class="track"
-      role="slider"
-      tabIndex={0}
-      aria-label="Time shown"
-      aria-valuemin={Math.floor(from)}
-      aria-valuemax={Math.ceil(to)}
-      aria-valuenow={Math.round(Math.min(to, Math.max(from, p.playhead)))}
+    <div ref={box} class="track" role="slider" tabIndex={0} aria-label="Time shown" aria-valuemin={Math.floor(from)}
+      aria-valuemax={Math.ceil(to)} aria-valuenow={Math.round(Math.min(to, Math.max(from, p.playhead)))}
       aria-valuetext={`${moment(p.playhead, { seconds: true, date: true })}${p.at === 'live' ? ', now' : ''}`}
       onPointerDown={(e) => {
         if (e.button !== 0) return
@@ -228,12 +200,11 @@ function Track(p: TimelineProps & { from: number; to: number; course: Course | u
       onPointerMove={(e) => {
         if (dragging.current) p.set(timeAt(e.clientX), { replace: true })
       }}
-      onPointerUp={() => (dragging.current = false)}
-      onPointerCancel={() => (dragging.current = false)}
-    >
+      onPointerUp={() => (dragging.current = false)} onPointerCancel={() => (dragging.current = false)}>
       <svg width={w} height={height} aria-hidden="true" focusable="false">
         {drawn?.gaps.map((g) => (
-          <rect key={g.from} class="gap" x={x(g.from)} y={0} width={Math.max(1, x(g.to) - x(g.from))} height={height - 14}>
+          <rect key={g.from} class="gap" x={x(g.from)} y={0} width={Math.max(1, x(g.to) - x(g.from))}
+            height={height - 14}>
             <title>no data</title>
           </rect>
         ))}
@@ -273,7 +244,8 @@ export function thinned(marks: Mark[], from: number, to: number, w: number): { x
     if (there) there.n++
     else by.set(x, { first: m, n: 1 })
   }
-  return [...by].map(([x, { first, n }]) => ({ x, title: safe(`${first.kind}: ${first.text}`) + (n > 1 ? `, and ${n - 1} more` : '') }))
+  return [...by].map(([x, { first, n }]) =>
+    ({ x, title: safe(`${first.kind}: ${first.text}`) + (n > 1 ? `, and ${n - 1} more` : '') }))
 }
 
 /** A stepped area over zero. Values further apart than usual leave a gap. */

@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest'
-import type { Wait } from './state'
 import { tree, type Node, type Root } from './tree'
+import type { Wait } from '../../core/openapi.gen'
 
 const w = (waiter: number, blocker?: number, seconds?: number, more: Partial<Wait> = {}): Wait => ({
-  kind: 'row', waiter, ...(blocker === undefined ? {} : { blocker }), ...(seconds === undefined ? {} : { seconds }), ...more,
+  kind: 'row', waiter, ...(blocker === undefined ? {} : { blocker }), ...(seconds === undefined ? {} : { seconds }),
+    ...more,
 })
 
 /** 1(2(3) 4) */
 function text(roots: Root[]): string {
-  const node = (n: Node): string => String(n.wait.waiter) + (n.waiters.length ? `(${n.waiters.map(node).join(' ')})` : '')
-  return roots.map((r) => `${r.session ?? '?'}${r.cycle ? '*' : ''}[${r.total}](${r.waiters.map(node).join(' ')})`).join(' ')
+  const node = (n: Node): string => String(n.wait.waiter) +
+    (n.waiters.length ? `(${n.waiters.map(node).join(' ')})` : '')
+  return roots.map((r) => `${r.session ?? '?'}${r.cycle ? '*' : ''}[${r.total}](${r.waiters.map(node).join(' ')})`)
+    .join(' ')
 }
 
 test('roots stand on top, each session once', () => {
@@ -27,7 +30,8 @@ test('roots stand on top, each session once', () => {
 })
 
 test('a blocker that nobody names is a root with its reason', () => {
-  const roots = tree([w(2, undefined, 3, { kind: 'metadata', object: 'shop.orders', unknown: 'no instrument' }), w(3, undefined, 1, { kind: 'metadata', object: 'shop.orders', unknown: 'no instrument' }), w(4, 2)])
+  const roots = tree([w(2, undefined, 3, { kind: 'metadata', object: 'shop.orders', unknown: 'no instrument' }),
+    w(3, undefined, 1, { kind: 'metadata', object: 'shop.orders', unknown: 'no instrument' }), w(4, 2)])
   expect(text(roots)).toBe('?[3](2(4) 3)')
   expect(roots[0]?.unknown).toBe('no instrument')
   expect(roots[0]?.object).toBe('shop.orders')

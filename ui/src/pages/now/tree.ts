@@ -1,7 +1,9 @@
+import type { Wait } from '../../core/openapi.gen'
 // Who waits for whom, the root of each chain on top.
-import type { Wait } from './state'
 
-/** What stands at the top: a session that others wait for, a blocker that the server does not name, or one of a circle. */
+/**
+ * What stands at the top: a session that others wait for, a blocker that the server does not name, or one of a circle.
+ */
 export interface Root {
   session?: number
   unknown?: string // without a session: why
@@ -12,14 +14,11 @@ export interface Root {
   waiters: Node[]
 }
 
-export interface Node {
-  wait: Wait
-  waiters: Node[]
-}
+export interface Node { wait: Wait; waiters: Node[] }
 
 /**
- * Orders waits by who blocks whom, the root with most waiters first. Below a root each session stands once, at its shortest way from the
- * root; one that two roots block stands below both.
+ * Orders waits by who blocks whom, the root with most waiters first. Below a root each session stands once, at its
+ * shortest way from the root; one that two roots block stands below both.
  */
 export function tree(waits: Wait[]): Root[] {
   const byLength = [...waits].sort((a, b) => (b.seconds ?? -1) - (a.seconds ?? -1) || a.waiter - b.waiter)
@@ -60,7 +59,8 @@ export function tree(waits: Wait[]): Root[] {
     if (!above.has(b)) roots.push({ session: b, cycle: false, ...grow(below.get(b) ?? [], new Set([b])) })
   for (const group of nobody.values()) {
     const first = group[0]
-    roots.push({ cycle: false, ...(first?.unknown ? { unknown: first.unknown } : {}), ...(first?.object ? { object: first.object } : {}), ...grow(group, new Set()) })
+    roots.push({ cycle: false, ...(first?.unknown ? { unknown: first.unknown } : {}),
+      ...(first?.object ? { object: first.object } : {}), ...grow(group, new Set()) })
   }
   // Who was not reached has blockers that were not reached either: going up ends in a circle.
   for (const w of [...above.keys()].sort((x, y) => x - y)) {

@@ -1,40 +1,28 @@
 import { useMemo } from 'preact/hooks'
-import { ago, count, get, href, moment, setParams, text, useData, useGet, useRange, withParams } from '../../core'
+import { ago, count, get, href, moment, setParams, text, useData, useGet, useRange, withParams,
+  type Answer } from '../../core'
 import { Plot } from '../../graph'
 import { Badge, Button, Copy, Empty, Figure, Icon, Show, Sql, Unobservable, safe } from '../../ui'
 import { courseOf, covered, longestOf, per, rowOf, spread, whole, type Bin } from './figures'
 import { Estimated } from './list'
 import { Plans } from './plans'
-import type { Class, ClassDetail, Example } from './types'
-
-interface Found {
-  diagnosis?: { id: string; at?: string; to?: string; findings?: { id: string; title: string; severity: string; subject?: { classes?: string[] } }[] }
-}
+import type { ClassExample as Example, ClassFull as ClassDetail, ClassRow as Class } from '../../core/openapi.gen'
 
 /** One class in full. */
 export function Detail({ target, id }: { target: string; id: string }) {
   const [range, setRange] = useRange()
-  const data = useData<ClassDetail>(
-    `class\n${target}\n${id}\n${range.key}`,
-    (signal) => get<ClassDetail>('class', { target, id, from: Math.floor(range.from), to: Math.ceil(range.to) }, signal),
-    { every: range.live ? 30_000 : 0, keep: true },
-  )
-  const found = useGet<Found>('findings', { target, limit: 1 })
-  const back = (
-    <a class="button small" href={withParams({ class: null })}>
-      <Icon name="left" />
-      All classes
-    </a>
-  )
+  const data = useData<ClassDetail>(`class\n${target}\n${id}\n${range.key}`,
+    (signal) => get('class', { target, id, from: Math.floor(range.from), to: Math.ceil(range.to) }, signal),
+    { every: range.live ? 30_000 : 0, keep: true })
+  const found = useGet('findings', { target, limit: 1 })
+  const back = <a class="button small" href={withParams({ class: null })}><Icon name="left" />All classes</a>
   if (data.error?.status === 404)
     return (
-      <Empty
-        icon="queries"
-        title="This class did not run in this time range"
-        hint={
+      <Empty icon="queries" title="This class did not run in this time range" hint={
           <>
             <p>
-              No data for class <code>{safe(id.slice(0, 64))}</code> on {target} in the {range.text}. It may have run at another time, or the link is broken.
+              No data for class <code>{safe(id.slice(0, 64))}</code> on {target} in the {range.text}
+                . It may have run at another time, or the link is broken.
             </p>
           </>
         }
@@ -44,12 +32,13 @@ export function Detail({ target, id }: { target: string; id: string }) {
             <Button onClick={() => setParams({ from: '-30d', to: null })}>Last 30 days</Button>
             {back}
           </div>
-        }
-      />
+        } />
     )
   return (
     <Show of={data} lines={10} what="Query class">
-      {(v) => <Content v={v} target={target} back={back} seconds={range.to - range.from} live={range.live} found={found.value} from={range.from} to={range.to} zoom={(a, b) => setRange(String(Math.round(a)), String(Math.round(b)))} />}
+      {(v) => <Content v={v} target={target} back={back} seconds={range.to - range.from} live={range.live}
+        found={found.value} from={range.from} to={range.to}
+        zoom={(a, b) => setRange(String(Math.round(a)), String(Math.round(b)))} />}
     </Show>
   )
 }
@@ -60,7 +49,7 @@ interface ContentProps {
   back: preact.JSX.Element
   seconds: number
   live: boolean
-  found: Found | undefined
+  found: Answer<'findings'> | undefined
   from: number
   to: number
   zoom: (from: number, to: number) => void
@@ -77,24 +66,27 @@ function Content(p: ContentProps) {
     <article class="class">
       <header class="class-head">
         {p.back}
-        <h2 class="cut grow" title={safe(v.item ?? '')}>
-          {safe(v.item || 'Statement')}
-        </h2>
+        <h2 class="cut grow" title={safe(v.item ?? '')}>{safe(v.item || 'Statement')}</h2>
         {c.sampled && <Estimated />}
-        <span class="faint mono cut class-id" title="id of the class, the same as pt-query-digest's">
-          {safe(c.id)}
-        </span>
+        <span class="faint mono cut class-id" title="id of the class, the same as pt-query-digest's">{safe(c.id)}</span>
         <Copy text={c.id} label="Copy id" bare />
       </header>
 
       <div class="figures">
-        <Figure label="Load" value={r.load} unit="" note={`${text(r.share, 'ratio')} of statement time`} title="statement time per second: average number of its statements running at once" />
-        <Figure label="Calls" value={r.perSec} unit="/s" note={`${c.sampled ? 'at least ' : ''}${count(c.count)} in the window`} />
+        <Figure label="Load" value={r.load} unit="" note={`${text(r.share, 'ratio')} of statement time`}
+          title="statement time per second: average number of its statements running at once" />
+        <Figure label="Calls" value={r.perSec} unit="/s"
+          note={`${c.sampled ? 'at least ' : ''}${count(c.count)} in the window`} />
         <Figure label="Mean time" value={r.mean} unit="s" note={c.sampled ? 'n/a (sampled)' : 'per execution'} />
-        <Figure label="Longest" value={longest} unit="s" note={longest === undefined ? 'n/a' : c.max_sec === undefined ? 'at least: reported for part of the time' : 'execution'} />
+        <Figure label="Longest" value={longest} unit="s" note={longest === undefined ? 'n/a'
+          : c.max_sec === undefined ? 'at least: reported for part of the time' : 'execution'} />
         <Figure label="p95" value={c.p95_sec} unit="s" note={c.p95_sec === undefined ? 'n/a' : 'per execution'} />
-        <Figure label="Examined per row sent" value={r.perSent} unit="" note={`${c.sampled && r.examined !== undefined ? 'at least ' : ''}${text(r.examined, '')} rows per call`} {...((r.perSent ?? 0) > 1000 ? { tone: 'warn' as const } : {})} />
-        <Figure label="Errors" value={r.errors} unit="/s" note={c.errors === undefined ? 'n/a' : `${count(c.errors)} in the window`} {...((c.errors ?? 0) > 0 ? { tone: 'bad' as const } : {})} />
+        <Figure label="Examined per row sent" value={r.perSent} unit=""
+          note={`${c.sampled && r.examined !== undefined ? 'at least ' : ''}${text(r.examined, '')} rows per call`}
+          {...((r.perSent ?? 0) > 1000 ? { tone: 'warn' as const } : {})} />
+        <Figure label="Errors" value={r.errors} unit="/s"
+          note={c.errors === undefined ? 'n/a' : `${count(c.errors)} in the window`}
+          {...((c.errors ?? 0) > 0 ? { tone: 'bad' as const } : {})} />
         {part && <div class={`coverage ${part.little ? 'tone-warn' : 'faint'}`}>{part.text}</div>}
       </div>
 
@@ -102,7 +94,8 @@ function Content(p: ContentProps) {
         <section class="section" aria-label="Findings about this class">
           {findings.map((f) => (
             <p key={f.id} class="row">
-              <Badge tone={f.severity === 'critical' ? 'bad' : f.severity === 'warning' ? 'warn' : 'info'}>{f.severity}</Badge>
+              <Badge tone={f.severity === 'critical' ? 'bad' : f.severity === 'warning' ? 'warn' : 'info'}>{f.severity}
+              </Badge>
               <a href={href('findings', { finding: f.id })}>{safe(f.title)}</a>
             </p>
           ))}
@@ -110,13 +103,8 @@ function Content(p: ContentProps) {
       )}
 
       <section class="section">
-        <header class="row">
-          <h2 class="grow">Statement</h2>
-          <Copy text={c.fingerprint} label="Copy" />
-        </header>
-        <div class="panel sql-panel">
-          <Sql text={c.fingerprint} />
-        </div>
+        <header class="row"><h2 class="grow">Statement</h2><Copy text={c.fingerprint} label="Copy" /></header>
+        <div class="panel sql-panel"><Sql text={c.fingerprint} /></div>
         <p class="meta faint">
           {(v.tables ?? []).length > 0 && (
             <span>
@@ -131,44 +119,40 @@ function Content(p: ContentProps) {
           {c.schema && <span>Default database: <span class="mono">{safe(c.schema)}</span></span>}
           {c.first_seen && c.last_seen && (
             <span>
-              Seen in this window from {moment(Date.parse(c.first_seen) / 1000, { date: true })} to {moment(Date.parse(c.last_seen) / 1000, { date: true })}
+              Seen in this window from {moment(Date.parse(c.first_seen) / 1000, { date: true })} to {moment(
+                Date.parse(c.last_seen) / 1000, { date: true })}
             </span>
           )}
-          <span>Source: {c.origin === 'performance_schema' ? 'performance_schema (exact counts)' : c.origin === 'processlist' ? 'processlist samples (estimates)' : c.origin}</span>
+          <span>Source: {c.origin === 'performance_schema' ? 'performance_schema (exact counts)'
+            : c.origin === 'processlist' ? 'processlist samples (estimates)' : c.origin}</span>
         </p>
       </section>
 
       <Courses v={v} window={p.live ? whole(v.buckets, p.from, p.to) : [p.from, p.to]} zoom={p.zoom} />
 
-      <div class="halves">
-        <Spread v={v} />
-        <Work c={c} />
-      </div>
+      <div class="halves"><Spread v={v} /><Work c={c} /></div>
 
       <section class="section">
         <h2>
           Plans <span class="faint">{(v.plans ?? []).length > 1 && `${v.plans?.length} seen, newest first`}</span>
         </h2>
         {(v.plans ?? []).length === 0 ? (
-          <Unobservable
-            what="Plan"
-            why="Dyno explains the heaviest classes, each at most every ten minutes, and only statements that are known to be safe to EXPLAIN. No plan of this class is stored yet."
-            fix={c.origin === 'processlist' ? undefined : <>This needs a complete example statement and SELECT on its tables: see <a href={href('settings', { target: p.target })}>the grants</a>.</>}
-          />
-        ) : (
-          <Plans plans={v.plans ?? []} />
-        )}
+          <Unobservable what="Plan"
+            why={'Dyno explains the heaviest classes, each at most every ten minutes, and only statements that are ' +
+              'known to be safe to EXPLAIN. No plan of this class is stored yet.'}
+            fix={c.origin === 'processlist' ? undefined
+              : <>This needs a complete example statement and SELECT on its tables: see <a
+              href={href('settings', { target: p.target })}>the grants</a>.</>} />
+        ) : <Plans plans={v.plans ?? []} />}
       </section>
 
       <section class="section">
         <h2>Examples</h2>
         {(v.examples ?? []).length === 0 ? (
-          <Unobservable what="Statements with their values" why="No example captured yet: examples are kept for the heaviest classes, as the server shows them. With redaction, none are kept." />
-        ) : (
-          <div class="stack">
-            {v.examples?.map((e, i) => <OneExample key={e.at + i} e={e} />)}
-          </div>
-        )}
+          <Unobservable what="Statements with their values"
+            why={'No example captured yet: examples are kept for the heaviest classes, as the server shows them. ' +
+              'With redaction, none are kept.'} />
+        ) : <div class="stack">{v.examples?.map((e, i) => <OneExample key={e.at + i} e={e} />)}</div>}
       </section>
     </article>
   )
@@ -184,30 +168,39 @@ function OneExample({ e }: { e: Example }) {
         </a>
         <span class="faint">{ago(at)}</span>
         {e.sec !== undefined && <b>{text(e.sec, 's')}</b>}
-        <span class="dim grow cut">{safe([e.schema, e.user && `${e.user}${e.host ? '@' + e.host : ''}`].filter(Boolean).join(' · '))}</span>
+        <span class="dim grow cut">
+          {safe([e.schema, e.user && `${e.user}${e.host ? '@' + e.host : ''}`].filter(Boolean).join(' · '))}</span>
         <Copy text={e.sql} label="Copy SQL" />
       </header>
-      <div class="body">
-        <Sql text={e.sql} lines={6} />
-      </div>
+      <div class="body"><Sql text={e.sql} lines={6} /></div>
     </div>
   )
 }
 
-function Courses({ v, window: [from, to], zoom }: { v: ClassDetail; window: [number, number]; zoom: (from: number, to: number) => void }) {
+function Courses(
+  { v, window: [from, to], zoom }: { v: ClassDetail; window: [number, number]; zoom: (from: number, to: number) =>
+  void }) {
   const course = useMemo(() => courseOf(v.buckets), [v.buckets])
   const load = useMemo(() => [{ name: 'load', y: course.load }], [course])
   const rate = useMemo(() => [{ name: 'calls', y: course.perSec, colour: 3 }], [course])
-  const time = useMemo(() => [...(course.mean.some((x) => x !== null) ? [{ name: 'mean', y: course.mean, colour: 4 }] : []), ...(course.max.some((x) => x !== null) ? [{ name: 'longest', y: course.max, dash: true, colour: 8 }] : [])], [course])
-  if (course.x.length < 2) return <section class="section"><h2>Trend</h2><p class="dim">A trend needs two minutes of data; this window has {course.x.length === 0 ? 'none' : 'one'}.</p></section>
+  const time =
+    useMemo(() => [...(course.mean.some((x) => x !== null) ? [{ name: 'mean', y: course.mean, colour: 4 }] : []),
+    ...(course.max.some((x) => x !== null) ? [{ name: 'longest', y: course.max, dash: true, colour: 8 }] : [])],
+    [course])
+  if (course.x.length < 2) return <section class="section"><h2>Trend</h2>
+    <p class="dim">A trend needs two minutes of data; this window has {course.x.length === 0 ? 'none' : 'one'}.</p>
+  </section>
   const all = { x: course.x, from, to, sync: 'class', onZoom: zoom, height: 150 }
   return (
     <section class="section">
       <h2>Trend</h2>
       <div class="courses">
-        <div class="panel plot"><h3>Load <span class="unit">active sessions</span></h3><Plot {...all} lines={load} unit="" title="Load" /></div>
-        <div class="panel plot"><h3>Calls <span class="unit">/s</span></h3><Plot {...all} lines={rate} unit="/s" title="Calls per second" /></div>
-        <div class="panel plot"><h3>Time per execution</h3><Plot {...all} lines={time} unit="s" title="Time per execution" /></div>
+        <div class="panel plot"><h3>Load <span class="unit">active sessions</span></h3>
+          <Plot {...all} lines={load} unit="" title="Load" /></div>
+        <div class="panel plot"><h3>Calls <span class="unit">/s</span></h3>
+          <Plot {...all} lines={rate} unit="/s" title="Calls per second" /></div>
+        <div class="panel plot"><h3>Time per execution</h3>
+          <Plot {...all} lines={time} unit="s" title="Time per execution" /></div>
       </div>
     </section>
   )
@@ -222,16 +215,17 @@ function Spread({ v }: { v: ClassDetail }) {
     <section class="section">
       <h2>Distribution of per-minute mean latency</h2>
       {bins.length === 0 ? (
-        <Unobservable what="Latency distribution" why={v.class.sampled ? 'Processlist samples show total time, not the time of one execution.' : 'It did not run in this window.'} />
+        <Unobservable what="Latency distribution"
+          why={v.class.sampled ? 'Processlist samples show total time, not the time of one execution.'
+          : 'It did not run in this window.'} />
       ) : (
         <>
           <ol class="spread" aria-label="Calls by per-minute mean latency">
-            {bins.map((b) => (
-              <Column key={b.from} b={b} top={top} all={all} />
-            ))}
+            {bins.map((b) => <Column key={b.from} b={b} top={top} all={all} />)}
           </ol>
           <p class="faint">
-            Each minute (or hour) is placed at its mean time and weighted by its calls. Single executions vary more; the server&apos;s sums do not show by how much.
+            Each minute (or hour) is placed at its mean time and weighted by its calls. Single executions vary more;
+              the server&apos;s sums do not show by how much.
           </p>
         </>
       )}
@@ -240,7 +234,9 @@ function Spread({ v }: { v: ClassDetail }) {
 }
 
 function Column({ b, top, all }: { b: Bin; top: number; all: number }) {
-  const label = `${text(b.from, 's')} to ${text(b.to, 's')}: ${count(b.calls)} calls in ${b.minutes} ${b.minutes === 1 ? 'window' : 'windows'}, ${text(per(b.calls, all), 'ratio')}`
+  const label =
+    `${text(b.from, 's')} to ${text(b.to, 's')}: ${count(b.calls)} calls in ${b.minutes} ` +
+      `${b.minutes === 1 ? 'window' : 'windows'}, ${text(per(b.calls, all), 'ratio')}`
   return (
     <li title={label}>
       <span class="hide">{label}</span>

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest'
 import { courseOf, covered, find, howMany, longestOf, rowOf, spread, whole } from './figures'
-import type { Bucket, Class } from './types'
+import type { Bucket, ClassRow as Class } from '../../core/openapi.gen'
 
-const c = (more: Partial<Class> = {}): Class => ({ id: 'A', fingerprint: 'select ?', origin: 'performance_schema', count: 600, time_sec: 30, ...more })
+const c = (more: Partial<Class> = {}): Class =>
+  ({ id: 'A', fingerprint: 'select ?', origin: 'performance_schema', count: 600, time_sec: 30, ...more })
 const cover = { observed_seconds: 60, time_sec: 120, count: 1000 }
 
 test('the longest execution', () => {
   const b = (max_sec?: number): Bucket => ({ from: '', to: '', class: c(max_sec === undefined ? {} : { max_sec }) })
   const f = (whole: number | undefined, parts: (number | undefined)[], want: number | undefined) =>
-    expect(longestOf({ class: c(whole === undefined ? {} : { max_sec: whole }), coverage: cover, buckets: parts.map(b) })).toBe(want)
+    expect(longestOf({ class: c(whole === undefined ? {} : { max_sec: whole }), coverage: cover, buckets: parts.map(b),
+      tables: [], examples: [], plans: [] })).toBe(want)
   f(undefined, [], undefined)
   f(undefined, [undefined, 0.25, 13.7, undefined], 13.7) // what a graph shows is no longer unknown above it
   f(20, [0.25], 20)
@@ -38,7 +40,8 @@ test('coverage is told when it lacks', () => {
 })
 
 const bucket = (min: number, count: number, time: number, more: Partial<Class> = {}): Bucket => ({
-  from: new Date(min * 60000).toISOString(), to: new Date((min + 1) * 60000).toISOString(), class: c({ count, time_sec: time, ...more }),
+  from: new Date(min * 60000).toISOString(), to: new Date((min + 1) * 60000).toISOString(),
+    class: c({ count, time_sec: time, ...more }),
 })
 
 test('a course has gaps where nothing was observed, and zeros where nothing ran', () => {
@@ -51,7 +54,9 @@ test('a course has gaps where nothing was observed, and zeros where nothing ran'
 })
 
 test('the spread counts every call once', () => {
-  const bins = spread([bucket(0, 10, 0.01), bucket(1, 20, 0.02), bucket(2, 5, 50), bucket(3, 0, 0), bucket(4, 9, 9, { sampled: true })])
+  const bins =
+    spread([bucket(0, 10, 0.01), bucket(1, 20, 0.02), bucket(2, 5, 50), bucket(3, 0, 0),
+    bucket(4, 9, 9, { sampled: true })])
   expect(bins[0]).toMatchObject({ calls: 30, minutes: 2 })
   expect(bins[bins.length - 1]).toMatchObject({ calls: 5, minutes: 1 })
   expect(bins.reduce((a, b) => a + b.calls, 0)).toBe(35)
@@ -60,7 +65,8 @@ test('the spread counts every call once', () => {
 })
 
 test('a search takes every word', () => {
-  const rows = [rowOf(c({ fingerprint: 'select * from Orders', schema: 'shop' }), cover), rowOf(c({ fingerprint: 'update items' }), cover)]
+  const rows = [rowOf(c({ fingerprint: 'select * from Orders', schema: 'shop' }), cover),
+    rowOf(c({ fingerprint: 'update items' }), cover)]
   expect(find(rows, 'orders SHOP').length).toBe(1)
   expect(find(rows, '').length).toBe(2)
   expect(find(rows, 'select items').length).toBe(0)
@@ -82,5 +88,6 @@ test('what was searched is told', () => {
   expect(howMany(2, 200, 10_000, 'x', {})).toBe(part + 'are being searched')
   expect(howMany(2, 200, 10_000, 'x', { error: new Error('no') })).toBe(part + 'were not searched')
   expect(howMany(2, 200, 10_000, 'x', { value: { found: 2 } })).toBe('2 of 10\u202f000 classes')
-  expect(howMany(200, 200, 10_000, 'x', { value: { found: 1234 } })).toBe('the top 200 by time of 1\u202f234 matches, of 10\u202f000 classes')
+  expect(howMany(200, 200, 10_000, 'x', { value: { found: 1234 } })).toBe(
+    'the top 200 by time of 1\u202f234 matches, of 10\u202f000 classes')
 })

@@ -11,16 +11,13 @@ export function QueriesPage() {
   const [from] = useParam('before_from')
   const two = comparing !== '' || from !== ''
   return (
-    <Page
-      title="Queries"
-      target
-      range
-      actions={
-        <Button small pressed={two} onClick={() => setParams(two ? { before: null, before_from: null, before_to: null, ...(comparing === 'halves' ? { from: null, to: null } : {}) } : { before: 'previous', class: null })}>
+    <Page title="Queries" target range actions={
+        <Button small pressed={two} onClick={() =>
+          setParams(two ? { before: null, before_from: null, before_to: null,
+          ...(comparing === 'halves' ? { from: null, to: null } : {}) } : { before: 'previous', class: null })}>
           Compare two periods
         </Button>
-      }
-    >
+      }>
       <Content id={id} two={two} />
     </Page>
   )

@@ -13,7 +13,8 @@ test('the period before', () => {
   expect(before(now, 'day', '', '')).toEqual({ from: 13_600, to: 17_200 })
   expect(before(now, 'hour', '', '')).toEqual({ from: 96_400, to: 100_000 })
   expect(before(now, 'day', '5', '9')).toEqual({ from: 5, to: 9 })
-  for (const [p, a, b] of [['soon', '', ''], ['', '9', '5'], ['', 'x', '5'], ['', '5', ''], ['', '-5', '9'], ['', '5', '5']] as const) expect(before(now, p, a, b)).toBeUndefined()
+  for (const [p, a, b] of [['soon', '', ''], ['', '9', '5'], ['', 'x', '5'], ['', '5', ''], ['', '-5', '9'],
+    ['', '5', '5']] as const) expect(before(now, p, a, b)).toBeUndefined()
 })
 
 afterEach(() => {

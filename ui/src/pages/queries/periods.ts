@@ -7,17 +7,17 @@ export const presets = [
   { key: 'week', name: 'the same time last week', short: 'Last week', days: 7 },
 ] as const
 
-export interface Period {
-  from: number
-  to: number
-}
+export interface Period { from: number; to: number }
 
-/** The period before: a preset by its name, or one of its own given by two moments. Undefined when neither can be read. */
+/**
+ * The period before: a preset by its name, or one of its own given by two moments. Undefined when neither can be read.
+ */
 export function before(now: Period, preset: string, from: string, to: string): Period | undefined {
   if (from !== '' || to !== '') {
     const a = Number(from)
     const b = Number(to)
-    return from !== '' && to !== '' && Number.isFinite(a) && Number.isFinite(b) && b > a && a >= 0 ? { from: a, to: b } : undefined
+    return from !== '' && to !== '' && Number.isFinite(a) && Number.isFinite(b) && b > a && a >= 0 ? { from: a, to: b }
+      : undefined
   }
   const width = now.to - now.from
   const p = presets.find((x) => x.key === (preset || 'previous'))
@@ -27,12 +27,13 @@ export function before(now: Period, preset: string, from: string, to: string): P
 }
 
 /**
- * The two halves of what is kept, to be compared where nothing is kept of the period before; undefined when there is too little.
- * They meet at a full minute, for which figures are kept.
+ * The two halves of what is kept, to be compared where nothing is kept of the period before; undefined when there is
+ * too little. They meet at a full minute, for which figures are kept.
  */
 export function halves(from: number, to: number): { before: Period; after: Period } | undefined {
   const middle = Math.round((from + to) / 2 / 60) * 60
-  return middle - from >= 60 && to - middle >= 60 ? { before: { from: Math.floor(from), to: middle }, after: { from: middle, to: Math.ceil(to) } } : undefined
+  return middle - from >= 60 && to - middle >= 60
+    ? { before: { from: Math.floor(from), to: middle }, after: { from: middle, to: Math.ceil(to) } } : undefined
 }
 
 /** The same time of the clock so many days before: a day on which clocks change has another length. */

@@ -23,7 +23,8 @@ test('a server watched for minutes opens with these, as the picker says', () => 
 test('other moments are worked out', () => {
   expect(of('target=shop&from=1000&to=2000')).toMatchObject({ from: 1000, to: 2000 })
   expect(of('target=shop&from=2000&to=1000')).toMatchObject({ from: 1000, to: 2000 })
-  for (const odd of ['-30m1h', '-1.5h', '-1h1h', 'now-1h']) expect(typeof of(`from=${odd}`)['from']).toBe('number') // which the API would refuse, or the page reads otherwise
+  // which the API would refuse, or the page reads otherwise
+  for (const odd of ['-30m1h', '-1.5h', '-1h1h', 'now-1h']) expect(typeof of(`from=${odd}`)['from']).toBe('number')
   const wrong = of('target=shop&from=nonsense')
   expect(Number(wrong['to'])).toBeCloseTo(now(), -1)
   expect(Number(wrong['to']) - Number(wrong['from'])).toBeCloseTo(3600, 3)

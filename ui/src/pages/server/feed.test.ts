@@ -4,7 +4,8 @@ import { anything, pace, tailFrom } from './feed'
 
 const graphs = (mean: (number | null)[], step = 10): Graphs => ({
   target: 't', from: 0, to: step * mean.length, step,
-  panels: [{ id: 'a', group: 'g', title: 'A', unit: '/s', about: '', stacked: false, lines: [{ name: 'x', expr: 'e', mean }] }],
+  panels: [{ id: 'a', group: 'g', title: 'A', unit: '/s', about: '', stacked: false,
+    lines: [{ name: 'x', expr: 'e', mean }] }],
 })
 
 test('nothing is known of nulls', () => {

@@ -1,12 +1,10 @@
 // The figures of the page: loaded once, then only what is new.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { asError, get, type ApiError, type Params } from '../../core/api'
-import { now } from '../../core/clock'
-import { readRange } from '../../core/time'
+import { asError, get, now, readRange, type ApiError, type Params } from '../../core'
 import { join, type Graphs } from '../../graph'
 import { asks, type Asked } from './asked'
 
-export interface Feed {
+interface Feed {
   graphs?: Graphs | undefined
   error?: ApiError | undefined
   loading: boolean
@@ -19,12 +17,18 @@ export function anything(g: Graphs): boolean {
   return g.panels.some((p) => p.lines.some((l) => l.unknown === undefined && l.mean.some((v) => v !== null)))
 }
 
-/** From when on the newest figures are asked for again: the last steps were not over, and sources that are read rarely come later. */
+/**
+ * From when on the newest figures are asked for again: the last steps were not over, and sources that are read rarely
+ * come later.
+ */
 export function tailFrom(end: number, step: number): number {
   return end - Math.max(2 * step, 30)
 }
 
-/** The wait until the next figures, ms: the pace of the steps; while there is nothing each second, and after a minute more rarely. */
+/**
+ * The wait until the next figures, ms: the pace of the steps; while there is nothing each second, and after a minute
+ * more rarely.
+ */
 export function pace(g: Graphs, tries: number): number {
   if (anything(g)) return Math.max(1, Math.min(g.step, 60)) * 1000
   return tries < 60 ? 1000 : 10_000
@@ -32,7 +36,9 @@ export function pace(g: Graphs, tries: number): number {
 
 export function useFeed(a: Asked): Feed {
   const key = JSON.stringify(a)
-  const [s, set] = useState<{ key: string; graphs?: Graphs | undefined; error?: ApiError | undefined; loading: boolean }>({ key, loading: true })
+  const [s, set] =
+    useState<{ key: string; graphs?: Graphs | undefined; error?: ApiError | undefined; loading: boolean }>(
+    { key, loading: true })
   const again = useRef(() => {})
   const range = readRange(a.from, a.to, now())
   const live = range.live
@@ -47,7 +53,8 @@ export function useFeed(a: Asked): Feed {
       control?.abort()
       const mine = new AbortController()
       control = mine
-      return get<Graphs>('graphs', { ...asks(a), ...more }, mine.signal).then((g) => (mine === control && !ended ? g : undefined))
+      return get('graphs', { ...asks(a), ...more }, mine.signal).then(
+        (g) => (mine === control && !ended ? g : undefined))
     }
     const plan = (ms: number) => {
       clearTimeout(timer)
@@ -75,7 +82,8 @@ export function useFeed(a: Asked): Feed {
       const old = graphs
       if (!old || r.from > old.to || Math.ceil((r.to - r.from) / old.step) > 1990) return full()
       try {
-        const g = await ask({ from: Math.max(r.from, tailFrom(old.to, old.step)), to: r.to, points: null, step: old.step })
+        const g =
+          await ask({ from: Math.max(r.from, tailFrom(old.to, old.step)), to: r.to, points: null, step: old.step })
         if (!g) return
         graphs = join(old, g, r.from)
         const next = graphs
@@ -100,7 +108,8 @@ export function useFeed(a: Asked): Feed {
   }, [key])
 
   const mine = s.key === key || sameView(s.key, key)
-  return { graphs: mine ? s.graphs : undefined, error: s.key === key ? s.error : undefined, loading: s.loading || s.key !== key, live, reload: () => again.current() }
+  return { graphs: mine ? s.graphs : undefined, error: s.key === key ? s.error : undefined,
+    loading: s.loading || s.key !== key, live, reload: () => again.current() }
 }
 
 /** Whether what is there may stay until the new is there: the same server and the same panels. */

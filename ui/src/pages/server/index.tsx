@@ -1,13 +1,10 @@
 // A server: is it busy, with what, what does it wait for, and is memory or the disk the limit?
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { now } from '../../core/clock'
-import { useKeys } from '../../core/keys'
-import { mayChange } from '../../core/session'
-import { useTarget } from '../../core/targets'
-import { moment, parseSpan } from '../../core/time'
-import { go, href, markNow, route, setParams, useParam, withParams } from '../../core/url'
-import { cursors, Graph, kindName, sortOut, type Graphs, type Mark, type Panel } from '../../graph'
+import { go, href, markNow, mayChange, moment, now, parseSpan, route, setParams, useKeys, useParam, useTarget,
+  withParams } from '../../core'
+import { cursors, Graph, kindName, sortOut, type Graphs, type Mark } from '../../graph'
+import type { Graph as Panel } from '../../core/openapi.gen'
 import { Button, Copy, Empty, Icon, Loading, Notice, Page, Problem, safe } from '../../ui'
 import { Annotate } from './annotate'
 import { wanted } from './asked'
@@ -18,11 +15,7 @@ import { TopQueries } from './top'
 import './server.css'
 
 export function ServerPage() {
-  return (
-    <Page title="Overview" target range wide actions={<CompareSwitch />}>
-      <Content />
-    </Page>
-  )
+  return <Page title="Overview" target range wide actions={<CompareSwitch />}><Content /></Page>
 }
 
 export default ServerPage
@@ -39,7 +32,8 @@ const befores: Record<string, { name: string; of: string }> = {
 function CompareSwitch() {
   const [compare, set] = useParam('compare')
   return (
-    <select class="input sv-compare" aria-label="Compare with" value={compare} onChange={(e) => set(e.currentTarget.value || null)}>
+    <select class="input sv-compare" aria-label="Compare with" value={compare}
+      onChange={(e) => set(e.currentTarget.value || null)}>
       <option value="">Compare with …</option>
       <option value="1d">with yesterday</option>
       <option value="7d">with a week earlier</option>
@@ -90,11 +84,7 @@ function Content() {
     },
   })
   useEffect(() => setPinned(undefined), [target])
-  const all = (
-    <Button icon="left" onClick={() => setLarge(null)}>
-      All graphs
-    </Button>
-  )
+  const all = <Button icon="left" onClick={() => setLarge(null)}>All graphs</Button>
 
   return (
     <div class="sv-server">
@@ -106,23 +96,20 @@ function Content() {
       )}
       {g === undefined ? (
         feed.error ? (
-          <>
-            {large && <div>{all}</div>}
-            <Problem error={feed.error} retry={feed.reload} what="Graphs" />
-          </>
-        ) : (
-          <Loading lines={8} />
-        )
-      ) : !anything(g) ? (
-        <Nothing target={target} live={feed.live} />
-      ) : large ? (
-        <Large g={g} id={large} marks={marks.value} before={before} table={table} onZoom={zoom} onBack={unzoom} onPick={setPinned} close={all} onTable={() => setTable(!table)} />
+          <>{large && <div>{all}</div>}<Problem error={feed.error} retry={feed.reload} what="Graphs" /></>
+        ) : <Loading lines={8} />
+      ) : !anything(g) ? <Nothing target={target} live={feed.live} /> : large ? (
+        <Large g={g} id={large} marks={marks.value} before={before} table={table} onZoom={zoom} onBack={unzoom}
+          onPick={setPinned} close={all} onTable={() => setTable(!table)} />
       ) : (
-        <Groups g={g} marks={marks.value} before={before} table={table} onZoom={zoom} onBack={unzoom} onPick={setPinned} />
+        <Groups g={g} marks={marks.value} before={before} table={table} onZoom={zoom} onBack={unzoom}
+          onPick={setPinned} />
       )}
       {g && !large && <Happened marks={marks.value} />}
-      {pinned !== undefined && <Pinned at={pinned} onNote={() => setNote(pinned)} onClose={() => setPinned(undefined)} />}
-      {note !== undefined && <Annotate target={target} at={note} onClose={() => setNote(undefined)} onDone={marks.reload} />}
+      {pinned !== undefined &&
+        <Pinned at={pinned} onNote={() => setNote(pinned)} onClose={() => setPinned(undefined)} />}
+      {note !== undefined &&
+        <Annotate target={target} at={note} onClose={() => setNote(undefined)} onDone={marks.reload} />}
     </div>
   )
 }
@@ -172,16 +159,15 @@ function Groups(p: Shown) {
             <h2>{name}</h2>
             <div class={`sv-panels sv-${n}`}>
               {bright.map((x) => (
-                  <Card key={x.id} panel={x} from={p.g.from} to={p.g.to} step={p.g.step} marks={p.marks} before={p.before} table={p.table} onZoom={p.onZoom} onBack={p.onBack} onPick={p.onPick} />
+                  <Card key={x.id} panel={x} from={p.g.from} to={p.g.to} step={p.g.step} marks={p.marks}
+                    before={p.before} table={p.table} onZoom={p.onZoom} onBack={p.onBack} onPick={p.onPick} />
                 ))}
             </div>
             {name === 'With what?' && <TopQueries target={p.g.target} />}
             {dark.map((x) => (
               <p class="sv-quiet" key={x.id}>
                 <Icon name="unknown" size={13} />
-                <span>
-                  <b>{x.title} unavailable</b>: {why(x)}
-                </span>
+                <span><b>{x.title} unavailable</b>: {why(x)}</span>
               </p>
             ))}
           </section>
@@ -194,23 +180,20 @@ function Groups(p: Shown) {
 /** Why nothing, or a part, of a panel is known: each reason once, with what it is the reason for. */
 function why(p: Panel): string {
   const by = new Map<string, string[]>()
-  for (const l of p.lines) if (l.unknown !== undefined && l.limit !== true) by.set(l.unknown, [...(by.get(l.unknown) ?? []), l.name])
+  for (const l of p.lines) if (l.unknown !== undefined && l.limit !== true)
+    by.set(l.unknown, [...(by.get(l.unknown) ?? []), l.name])
   const all = p.lines.every((l) => l.unknown !== undefined)
   if (all && by.size === 1) return safe([...by.keys()][0] ?? '')
   return safe([...by].map(([reason, lines]) => `${lines.join(', ')}: ${reason}`).join('; '))
 }
 
-interface CardProps extends Omit<Shown, 'g'> {
-  panel: Panel
-  from: number
-  to: number
-  step: number
-}
+interface CardProps extends Omit<Shown, 'g'> { panel: Panel; from: number; to: number; step: number }
 
 /** What a card shows is made anew only when something of it changed. */
 function Card(p: CardProps) {
   const link = withParams({ panel: p.panel.id })
-  return useMemo(() => card(p, link), [link, p.panel, p.from, p.to, p.step, p.marks, p.before, p.table, p.onZoom, p.onBack, p.onPick])
+  return useMemo(() => card(p, link), [link, p.panel, p.from, p.to, p.step, p.marks, p.before, p.table, p.onZoom,
+    p.onBack, p.onPick])
 }
 
 function card(p: CardProps, link: string) {
@@ -219,9 +202,7 @@ function card(p: CardProps, link: string) {
   return (
     <article class="sv-card" id={`panel-${x.id}`} aria-label={x.title}>
       <header class="sv-card-head">
-        <h3 title={x.about}>
-          <a href={link}>{x.title}</a>
-        </h3>
+        <h3 title={x.about}><a href={link}>{x.title}</a></h3>
         {unitName(x.unit) && <span class="sv-card-unit">{unitName(x.unit)}</span>}
         <span class="sv-card-tools">
           {missing && (
@@ -232,7 +213,9 @@ function card(p: CardProps, link: string) {
           )}
         </span>
       </header>
-      <Graph panel={x} from={p.from} step={p.step} range={{ from: p.from, to: p.to }} sync={sync} height={148} table={p.table} compare={p.before} {...(p.marks ? { events: p.marks } : {})} onZoom={p.onZoom} onBack={p.onBack} onPick={p.onPick} />
+      <Graph panel={x} from={p.from} step={p.step} range={{ from: p.from, to: p.to }} sync={sync} height={148}
+        table={p.table} compare={p.before} {...(p.marks ? { events: p.marks } : {})} onZoom={p.onZoom}
+        onBack={p.onBack} onPick={p.onPick} />
     </article>
   )
 }
@@ -269,25 +252,19 @@ function Large(p: Shown & { id: string; close: VNode; onTable: () => void }) {
         {p.close}
         <h2>{x.title}</h2>
         <span class="sv-card-unit">{unitName(x.unit)}</span>
-        <Button icon="table" pressed={p.table} onClick={p.onTable}>
-          Figures
-        </Button>
+        <Button icon="table" pressed={p.table} onClick={p.onTable}>Figures</Button>
       </header>
       <p class="dim">{x.about}</p>
-      <Graph panel={x} from={p.g.from} step={p.g.step} range={range} sync={sync} height={Math.max(260, Math.min(520, innerHeight - 380))} table={p.table} compare={p.before} {...(p.marks ? { events: p.marks } : {})} onZoom={p.onZoom} onBack={p.onBack} onPick={p.onPick} />
+      <Graph panel={x} from={p.g.from} step={p.g.step} range={range} sync={sync}
+        height={Math.max(260, Math.min(520, innerHeight - 380))} table={p.table} compare={p.before}
+        {...(p.marks ? { events: p.marks } : {})} onZoom={p.onZoom} onBack={p.onBack} onPick={p.onPick} />
       <h3>PromQL</h3>
       <ul class="sv-exprs">
         {x.lines.map((l) => (
           <li key={l.name}>
             <span class="sv-expr-name">{safe(l.name)}</span>
-            {l.unknown !== undefined ? (
-              <span class="dim">{safe(l.unknown)}</span>
-            ) : (
-              <>
-                <code>{l.expr}</code>
-                <Copy bare text={l.expr} label={`Copy the PromQL of ${l.name}`} />
-              </>
-            )}
+            {l.unknown !== undefined ? <span class="dim">{safe(l.unknown)}</span>
+              : <><code>{l.expr}</code><Copy bare text={l.expr} label={`Copy the PromQL of ${l.name}`} /></>}
           </li>
         ))}
       </ul>
@@ -299,9 +276,13 @@ function Large(p: Shown & { id: string; close: VNode; onTable: () => void }) {
 /** Nothing is known in this time: it was just added, it is down, or the time is too long ago. */
 function Nothing({ target, live }: { target: string; live: boolean }) {
   return live ? (
-    <Empty icon="server" title={`No data for ${target} in this time range yet`} hint={<>The graphs start with the first sample, seconds after Dyno connects. This page updates automatically.</>} />
+    <Empty icon="server" title={`No data for ${target} in this time range yet`}
+      hint={<>The graphs start with the first sample, seconds after Dyno connects. This page updates automatically.
+    </>} />
   ) : (
-    <Empty icon="calendar" title={`No data for ${target} in this time range`} hint={<>Dyno did not watch it then, or the data has expired.</>} action={<a class="button" href={withParams({ from: null, to: null })}>Last hour</a>} />
+    <Empty icon="calendar" title={`No data for ${target} in this time range`}
+      hint={<>Dyno did not watch it then, or the data has expired.</>}
+      action={<a class="button" href={withParams({ from: null, to: null })}>Last hour</a>} />
   )
 }
 
@@ -321,12 +302,7 @@ function Happened({ marks }: { marks: Mark[] | undefined }) {
             <span class="sv-happened-kind">{safe(kindName(m.kind))}</span>
             <span class="sv-happened-text">
               {safe(m.text)}
-              {m.ref?.startsWith('d-') && (
-                <>
-                  {' '}
-                  <a href={href('findings', { diagnosis: m.ref })}>Diagnosis</a>
-                </>
-              )}
+              {m.ref?.startsWith('d-') && <>{' '}<a href={href('findings', { diagnosis: m.ref })}>Diagnosis</a></>}
             </span>
           </li>
         ))}
@@ -341,17 +317,11 @@ function Pinned({ at, onNote, onClose }: { at: number; onNote: () => void; onClo
   return (
     <div class="sv-pinned" role="status">
       <b>{moment(at, { seconds: true })}</b>
-      <a class="button" href={href('now', { at: Math.round(at) })}>
-        What ran then
-      </a>
+      <a class="button" href={href('now', { at: Math.round(at) })}>What ran then</a>
       <a class="button" href={href('queries', { from: Math.round(at) - 150, to: Math.round(at) + 150 })}>
         Queries in these 5 min
       </a>
-      {mayChange() && (
-        <Button icon="flag" onClick={onNote}>
-          Note
-        </Button>
-      )}
+      {mayChange() && <Button icon="flag" onClick={onNote}>Note</Button>}
       <Button kind="quiet" icon="close" label="Close" onClick={onClose} />
     </div>
   )

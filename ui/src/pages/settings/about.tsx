@@ -1,11 +1,11 @@
 // What this Dyno is, where it keeps things, and where samples go besides.
-import { text } from '../../core/format'
-import { ago, seconds, span } from '../../core/time'
+import { ago, seconds, span, text } from '../../core'
 import { Badge, Copy, Figure, safe } from '../../ui'
-import type { Settings } from './types'
+import type { Settings } from '../../core/openapi.gen'
 
 export function About({ s }: { s: Settings }) {
-  const cores = s.process.cpu_seconds !== undefined && s.process.uptime_seconds > 0 ? s.process.cpu_seconds / s.process.uptime_seconds : undefined
+  const cores = s.process.cpu_seconds !== undefined && s.process.uptime_seconds > 0
+    ? s.process.cpu_seconds / s.process.uptime_seconds : undefined
   const prometheus = `http://${s.listen ?? location.host}`
   return (
     <div class="stack loose">
@@ -19,25 +19,24 @@ export function About({ s }: { s: Settings }) {
         <dt>Version</dt>
         <dd>{s.version}</dd>
         <dt>Listening on</dt>
-        <dd>
-          <code>{s.listen ?? '–'}</code>
-        </dd>
+        <dd><code>{s.listen ?? '–'}</code></dd>
         <dt>Data directory</dt>
-        <dd>
-          <code>{s.home}</code>
-        </dd>
+        <dd><code>{s.home}</code></dd>
         <dt>Sampling interval</dt>
         <dd>{span(s.every_seconds)}</dd>
       </dl>
       <section class="stack">
         <h2>Integrations</h2>
         <p>
-          Grafana: add a Prometheus data source with the URL <code>{prometheus}</code> <Copy text={prometheus} bare label="Copy the URL" />. Prometheus can scrape <code>/metrics</code>. The API
+          Grafana: add a Prometheus data source with the URL <code>{prometheus}
+          </code> <Copy text={prometheus} bare label="Copy the URL" />. Prometheus can scrape <code>/metrics</code>
+            . The API
           is described by <a class="in-text" href="./api/dyno/v1/openapi.yaml" download="openapi.yaml">openapi.yaml</a>.
         </p>
         {s.remote_writes.length === 0 ? (
           <p class="dim">
-            Samples are not sent anywhere; <code>--remote-write</code> sends them to Prometheus, VictoriaMetrics or Mimir.
+            Samples are not sent anywhere; <code>--remote-write
+            </code> sends them to Prometheus, VictoriaMetrics or Mimir.
           </p>
         ) : (
           <ul class="stack">

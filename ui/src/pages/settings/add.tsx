@@ -1,12 +1,11 @@
 // Adds a server by hand, with a test of the connection first, or changes one of the inventory.
 import { useRef, useState } from 'preact/hooks'
-import { asError, post, type ApiError } from '../../core/api'
-import { whyNot } from '../../core/session'
-import { reloadTargets } from '../../core/targets'
+import { asError, post, reloadTargets, whyNot, type ApiError } from '../../core'
 import { Badge, Button, Copy, Loading, Notice, Problem, Sql, safe } from '../../ui'
 import { hasPassword, nameFor, toURL } from './address'
 import { Mend } from './sources'
-import { flavorName, script, type Checked, type Entry } from './types'
+import type { Checked, Target as Entry } from '../../core/openapi.gen'
+import { flavorName, script } from './words'
 
 type Way = 'usual' | 'file' | 'env' | 'kept' | 'none'
 
@@ -19,10 +18,12 @@ export function wayOf(e: Entry, home: string): Way {
 }
 
 /**
- * The form: of a new server, or with of of that entry, whose name stays. done is called with the name of the target that was written.
- * A password is sent once, with the address that it is for, and never comes back.
+ * The form: of a new server, or with of of that entry, whose name stays. done is called with the name of the target
+ * that was written. A password is sent once, with the address that it is for, and never comes back.
  */
-export function AddServer({ done, taken, of, home = '' }: { done: (name: string) => void; taken: readonly string[]; of?: Entry | undefined; home?: string }) {
+export function AddServer(
+  { done, taken, of,
+  home = '' }: { done: (name: string) => void; taken: readonly string[]; of?: Entry | undefined; home?: string }) {
   const was: Way = of ? wayOf(of, home) : 'usual'
   const [address, setAddress] = useState(of?.url ?? '')
   const [user, setUser] = useState('')
@@ -41,16 +42,16 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
   const url = toURL(address, user)
   const called = name.trim() || nameFor(address)
   const entry = (): Entry => ({
-    name: called,
-    url,
-    ...(way === 'file' && file.trim() ? { defaults_file: file.trim() } : {}),
+    name: called, url, ...(way === 'file' && file.trim() ? { defaults_file: file.trim() } : {}),
     ...(way === 'env' && env.trim() ? { password_env: env.trim() } : {}),
     ...(way === 'none' ? { defaults_file: '/dev/null' } : {}),
   })
-  const ready = url !== '' && !secret && !(way === 'file' && file.trim() === '') && !(way === 'env' && env.trim() === '')
+  const ready = url !== '' && !secret && !(way === 'file' && file.trim() === '') &&
+    !(way === 'env' && env.trim() === '')
   const tests = way !== 'kept' // a password is sent once, to be kept
 
-  // The look is taken when a field is left or on Enter, not at every letter: a half-typed user is a failed login on the server.
+  // The look is taken when a field is left or on Enter, not at every letter: a half-typed user is a failed login on the
+  // server.
   const check = async () => {
     if (!ready || !tests || whyNot() !== '') return
     const mine = ++turn.current
@@ -58,7 +59,7 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
     setBusy('check')
     setError(undefined)
     try {
-      const c = await post<Checked>('target/check', entry())
+      const c = await post('target/check', entry())
       if (turn.current === mine) setChecked(c)
     } catch (e) {
       if (turn.current === mine) {
@@ -72,7 +73,8 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
     setBusy('add')
     setError(undefined)
     try {
-      const t = tests ? await post<Entry>('target/add', { ...entry(), replace: of !== undefined }) : await post<Entry>('target/password', { name: called, url, password })
+      const t = tests ? await post('target/add', { ...entry(), replace: of !== undefined })
+        : await post('target/password', { name: called, url, password })
       setPassword('')
       reloadTargets()
       done(t.name)
@@ -92,9 +94,7 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
     onBlur: () => {
       if (fresh.current && of === undefined) void check()
     },
-    spellcheck: false,
-    autocomplete: 'off',
-    class: 'input',
+    spellcheck: false, autocomplete: 'off', class: 'input',
   })
   const choose = (w: Way) => {
     turn.current++
@@ -103,22 +103,24 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
     setWay(w)
   }
   const clash = of === undefined && taken.includes(called)
-  const missing = !tests && password === '' ? (was === 'kept' && url !== of?.url ? 'enter the password again: the stored one stays with the old address' : 'the password is missing') : ''
-  const why = whyNot() || (url === '' ? 'the address is missing' : secret ? 'the address contains a password' : clash ? 'the name is taken' : missing)
+  const missing = !tests && password === ''
+    ? (was === 'kept' && url !== of?.url ? 'enter the password again: the stored one stays with the old address'
+    : 'the password is missing') : ''
+  const why = whyNot() ||
+    (url === '' ? 'the address is missing'
+    : secret ? 'the address contains a password' : clash ? 'the name is taken' : missing)
 
   return (
-    <form
-      class="stack add-server"
-      onSubmit={(e) => {
+    <form class="stack add-server" onSubmit={(e) => {
         e.preventDefault()
         if (why === '' && (!tests || of !== undefined || checked?.reached)) void add()
         else void check()
-      }}
-    >
+      }}>
       <div class="form-row">
         <label class="field wide-field">
           <span class="label">Address</span>
-          <input {...field(setAddress)} name="address" placeholder="db1:3306, /run/mysqld/mysqld.sock, mysql://…" aria-invalid={secret} value={address} />
+          <input {...field(setAddress)} name="address" placeholder="db1:3306, /run/mysqld/mysqld.sock, mysql://…"
+            aria-invalid={secret} value={address} />
         </label>
         <label class="field">
           <span class="label">User</span>
@@ -126,32 +128,39 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
         </label>
         <label class="field">
           <span class="label">Name</span>
-          <input {...field(setName)} onBlur={() => undefined} name="name" placeholder={nameFor(address) || 'shop'} aria-invalid={clash} value={name} disabled={of !== undefined} />
+          <input {...field(setName)} onBlur={() => undefined} name="name" placeholder={nameFor(address) || 'shop'}
+            aria-invalid={clash} value={name} disabled={of !== undefined} />
         </label>
       </div>
       <fieldset class="ways">
         <legend class="label">Password source</legend>
         <label>
-          <input type="radio" name="way" checked={way === 'kept'} onChange={() => choose('kept')} /> this form: Dyno stores it in a file that only Dyno's user can read
+          <input type="radio" name="way" checked={way === 'kept'}
+            onChange={() => choose('kept')} /> this form: Dyno stores it in a file that only Dyno's user can read
         </label>
         {(was === 'none' || way === 'none') && (
           <label>
-            <input type="radio" name="way" checked={way === 'none'} onChange={() => choose('none')} /> none: the account has no password
+            <input type="radio" name="way" checked={way === 'none'}
+              onChange={() => choose('none')} /> none: the account has no password
           </label>
         )}
         <label>
-          <input type="radio" name="way" checked={way === 'usual'} onChange={() => choose('usual')} /> ~/.my.cnf of Dyno's user, if it names this server, or none
+          <input type="radio" name="way" checked={way === 'usual'}
+            onChange={() => choose('usual')} /> ~/.my.cnf of Dyno's user, if it names this server, or none
         </label>
         <label>
-          <input type="radio" name="way" checked={way === 'file'} onChange={() => choose('file')} /> another file like my.cnf
+          <input type="radio" name="way" checked={way === 'file'}
+            onChange={() => choose('file')} /> another file like my.cnf
         </label>
         <label>
-          <input type="radio" name="way" checked={way === 'env'} onChange={() => choose('env')} /> an environment variable of dyno serve
+          <input type="radio" name="way" checked={way === 'env'}
+            onChange={() => choose('env')} /> an environment variable of dyno serve
         </label>
         {way === 'kept' && (
           <label class="field">
             <span class="label">{was === 'kept' ? 'New password' : 'Password'}</span>
-            <input class="input" type="password" name="password" autocomplete="new-password" value={password} onInput={(e) => setPassword(e.currentTarget.value)} />
+            <input class="input" type="password" name="password" autocomplete="new-password" value={password}
+              onInput={(e) => setPassword(e.currentTarget.value)} />
           </label>
         )}
         {way === 'file' && (
@@ -168,21 +177,27 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
         )}
       </fieldset>
       {secret && (
-        <Notice tone="warn">Take the password out of the address: addresses are shown. Enter it below, or name a file like my.cnf that holds it.</Notice>
+        <Notice tone="warn">
+          Take the password out of the address: addresses are shown. Enter it below, or name a file like my.cnf that
+          holds it.</Notice>
       )}
       {clash && <Notice tone="warn">The inventory already has a target named {called}.</Notice>}
       <div class="row wrap">
         {tests && (
-          <Button submit={!checked?.reached && of === undefined} why={whyNot() || (ready ? '' : 'the address is missing')} disabled={busy !== ''} icon="search" onClick={() => void check()}>
+          <Button submit={!checked?.reached && of === undefined}
+            why={whyNot() || (ready ? '' : 'the address is missing')} disabled={busy !== ''} icon="search"
+            onClick={() => void check()}>
             {busy === 'check' ? 'Testing…' : 'Test connection'}
           </Button>
         )}
-        <Button kind="main" submit={!tests || of !== undefined || checked?.reached === true} why={why} disabled={busy === 'add'} icon={of ? 'check' : 'plus'} onClick={() => void add()}>
+        <Button kind="main" submit={!tests || of !== undefined || checked?.reached === true} why={why}
+          disabled={busy === 'add'} icon={of ? 'check' : 'plus'} onClick={() => void add()}>
           {of ? 'Save' : checked && !checked.reached ? 'Add anyway' : 'Add'}
         </Button>
       </div>
       <div aria-live="polite">
-        {error ? <Problem error={error} /> : busy === 'check' ? <Loading lines={2} /> : checked && <CheckResult c={checked} />}
+        {error ? <Problem error={error} />
+          : busy === 'check' ? <Loading lines={2} /> : checked && <CheckResult c={checked} />}
       </div>
     </form>
   )
@@ -195,12 +210,11 @@ export function CheckResult({ c }: { c: Checked }) {
       <div class="stack">
         <div class="problem" role="status">
           <Badge tone="bad">no login</Badge>
-          <div class="grow">
-            <p>{safe(c.reason ?? '')}</p>
-            {c.fix && <p class="dim">{safe(c.fix)}</p>}
-          </div>
+          <div class="grow"><p>{safe(c.reason ?? '')}</p>{c.fix && <p class="dim">{safe(c.fix)}</p>}</div>
         </div>
-        {c.create_account && <Statements title={`To create an account for Dyno${c.flavor ? ` on ${flavorName(c.flavor)} ${c.version ?? ''}` : ''}, run:`} all={c.create_account} />}
+        {c.create_account &&
+          <Statements title={`To create an account for ` +
+            `Dyno${c.flavor ? ` on ${flavorName(c.flavor)} ${c.version ?? ''}` : ''}, run:`} all={c.create_account} />}
       </div>
     )
   const lacking = c.sources.filter((s) => s.state !== 'ok')
@@ -210,7 +224,8 @@ export function CheckResult({ c }: { c: Checked }) {
         <Badge tone="good">connected</Badge>
         <span>
           {flavorName(c.flavor)} {safe(c.version ?? '')}, as <code>{safe(c.user ?? '')}</code>
-          {c.tls ? `, encrypted with ${c.tls}` : ', not encrypted'}; {c.sources.length - lacking.length} of {c.sources.length} data sources available.
+          {c.tls ? `, encrypted with ${c.tls}` : ', not encrypted'}
+            ; {c.sources.length - lacking.length} of {c.sources.length} data sources available.
         </span>
       </p>
       {c.doubt && <p class="dim">{safe(c.doubt)}</p>}
@@ -218,7 +233,8 @@ export function CheckResult({ c }: { c: Checked }) {
         <ul class="lacks">
           {lacking.map((s) => (
             <li key={s.name}>
-              <span class="mono">{s.name}</span> <span class="dim">{safe(s.reason ?? '')}</span> {s.fix && <Mend fix={s.fix} />}
+              <span class="mono">{s.name}</span> <span class="dim">{safe(s.reason ?? '')}
+              </span> {s.fix && <Mend fix={s.fix} />}
             </li>
           ))}
         </ul>
@@ -232,10 +248,7 @@ export function Statements({ title, all }: { title: string; all: string[] }) {
   return (
     <div class="stack tight">
       <p class="dim">{title}</p>
-      <div class="statement">
-        <Sql text={script(all)} />
-        <Copy text={script(all)} />
-      </div>
+      <div class="statement"><Sql text={script(all)} /><Copy text={script(all)} /></div>
     </div>
   )
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { hasPassword, nameFor, toURL } from './address'
-import { flavorOf, script } from './types'
+import { flavorOf, script } from './words'
 
 test('an address becomes a TARGET', () => {
   const f = (address: string, user: string, want: string) => expect(toURL(address, user), address).toBe(want)

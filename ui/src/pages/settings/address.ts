@@ -6,7 +6,9 @@ export function toURL(address: string, user: string): string {
   const u = user.trim()
   if (a === '') return ''
   if (a.includes('://')) return a
-  if (a.startsWith('/')) return 'unix://' + encodeURI(a).replace(/[?#]/g, encodeURIComponent) + (u === '' ? '' : '?user=' + encodeURIComponent(u))
+  if (a.startsWith('/'))
+    return 'unix://' + encodeURI(a).replace(/[?#]/g, encodeURIComponent) +
+    (u === '' ? '' : '?user=' + encodeURIComponent(u))
   if (/[\s/?#]/.test(a)) return ''
   return 'mysql://' + (u === '' || a.includes('@') ? '' : encodeURIComponent(u) + '@') + a + '/'
 }
@@ -24,7 +26,8 @@ export function hasPassword(address: string): boolean {
 export function nameFor(address: string): string {
   const a = address.trim().replace(/^\w+:\/\//, '').replace(/\?.*$/, '')
   const path = a.startsWith('/')
-  const part = path ? (a.split('/').pop() ?? '').replace(/\.sock(et)?$/, '') : (a.split('/')[0] ?? '').replace(/^.*@/, '').replace(/:\d+$/, '')
+  const part = path ? (a.split('/').pop() ?? '').replace(/\.sock(et)?$/, '')
+    : (a.split('/')[0] ?? '').replace(/^.*@/, '').replace(/:\d+$/, '')
   const short = /^[\d.]+$/.test(part) || part.startsWith('[') ? part : (part.split('.')[0] ?? '')
   return short.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
 }

@@ -2,17 +2,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useGet } from '../../core/data'
 import { Copy, Show, Sql } from '../../ui'
-import { flavorName, script } from './types'
+import { flavorName, script } from './words'
 
 const tasks: Record<string, string> = {
   watch: 'Watch: counters, digests and the processlist. No data.',
   explain: 'Explain: also EXPLAIN statements in the named schemas, which reads their data.',
-  change: 'Change: add and drop indexes in the named schemas. No data.',
+  change: 'Change: add and drop indexes in the named schemas. No data. To set variables, also grant ' +
+    'SYSTEM_VARIABLES_ADMIN (MySQL 8.0) or SUPER.',
   load: 'Load: run workloads in the named schemas.',
-}
-
-interface Answer {
-  statements: string[]
 }
 
 export function Grants({ flavor: of, account }: { flavor: string; account: string | undefined }) {
@@ -27,29 +24,22 @@ export function Grants({ flavor: of, account }: { flavor: string; account: strin
   const named = schemas.split(/[\s,]+/).filter(Boolean)
   const needs = task === 'explain' || task === 'change' || task === 'load'
   const params = { task, flavor, user: user.trim(), schema: needs ? named : [] }
-  const data = useGet<Answer>('grants', params, { keep: true })
-  const pick = (set: (v: string) => void) => (e: Event & { currentTarget: HTMLInputElement | HTMLSelectElement }) => set(e.currentTarget.value)
+  const data = useGet('grants', params, { keep: true })
+  const pick = (set: (v: string) => void) =>
+    (e: Event & { currentTarget: HTMLInputElement | HTMLSelectElement }) => set(e.currentTarget.value)
   return (
     <div class="stack grants">
       <div class="form-row">
         <label class="field">
           <span class="label">Task</span>
           <select class="input" value={task} onChange={pick(setTask)}>
-            {Object.keys(tasks).map((t) => (
-              <option key={t} value={t}>
-                {t}
-              </option>
-            ))}
+            {Object.keys(tasks).map((t) => <option key={t} value={t}>{t}</option>)}
           </select>
         </label>
         <label class="field">
           <span class="label">Server</span>
           <select class="input" value={flavor} onChange={pick(setFlavor)}>
-            {['mariadb', 'mysql', 'percona'].map((f) => (
-              <option key={f} value={f}>
-                {flavorName(f)}
-              </option>
-            ))}
+            {['mariadb', 'mysql', 'percona'].map((f) => <option key={f} value={f}>{flavorName(f)}</option>)}
           </select>
         </label>
         <label class="field">
@@ -65,12 +55,7 @@ export function Grants({ flavor: of, account }: { flavor: string; account: strin
       </div>
       <p class="dim">{tasks[task]} The account must exist.</p>
       <Show of={data} lines={3}>
-        {(v) => (
-          <div class="statement">
-            <Sql text={script(v.statements)} />
-            <Copy text={script(v.statements)} />
-          </div>
-        )}
+        {(v) => <div class="statement"><Sql text={script(v.statements)} /><Copy text={script(v.statements)} /></div>}
       </Show>
     </div>
   )

@@ -1,13 +1,10 @@
 // How long what is kept, what it takes, and what it will take.
 import { useState } from 'preact/hooks'
-import { post } from '../../core/api'
-import { text } from '../../core/format'
-import { whyNot } from '../../core/session'
-import { ago, seconds, span } from '../../core/time'
-import { Bar, Button, Confirm, Copy, Empty, Figure, Notice, Num, Table, safe, toast, type Column } from '../../ui'
-import { narrow } from '../../ui/narrow'
+import { ago, post, seconds, span, text, whyNot } from '../../core'
+import { Bar, Button, Confirm, Copy, Empty, Figure, narrow, Notice, Num, safe, Table, toast,
+  type Column } from '../../ui'
 import { sharesOf, stillToCome, sum, type ShareOf } from './keeping'
-import type { Keeping, Settings } from './types'
+import type { Keeping, Settings } from '../../core/openapi.gen'
 
 const about: Record<string, string> = {
   'series, every second': 'one value per second of every metric',
@@ -24,50 +21,37 @@ const about: Record<string, string> = {
 
 const columns = (change: (k: Keeping) => void): Column<Keeping>[] => [
   {
-    key: 'kind',
-    head: 'What',
-    cell: (k) => (
-      <div class="stack tight">
-        <b>{k.kind}</b>
-        <span class="faint">{about[k.kind]}</span>
-      </div>
-    ),
+    key: 'kind', head: 'What',
+    cell: (k) => <div class="stack tight"><b>{k.kind}</b><span class="faint">{about[k.kind]}</span></div>,
   },
   { key: 'bytes', head: 'Size', align: 'right', value: (k) => k.bytes, cell: (k) => <Num v={k.bytes} unit="B" /> },
-  { key: 'since', head: 'Since', align: 'right', cell: (k) => <span class="dim nowrap">{k.oldest ? ago(seconds(k.oldest)) : '–'}</span> },
+  { key: 'since', head: 'Since', align: 'right',
+    cell: (k) => <span class="dim nowrap">{k.oldest ? ago(seconds(k.oldest)) : '–'}</span> },
   {
-    key: 'day',
-    head: 'Growth per day',
-    align: 'right',
-    value: (k) => k.growth_bytes_per_day,
-    cell: (k) => (k.growth_bytes_per_day === undefined ? <span class="faint nowrap">not measured yet</span> : <Num v={k.growth_bytes_per_day} unit="B" />),
+    key: 'day', head: 'Growth per day', align: 'right', value: (k) => k.growth_bytes_per_day,
+    cell: (k) => (k.growth_bytes_per_day === undefined ? <span class="faint nowrap">not measured yet</span>
+      : <Num v={k.growth_bytes_per_day} unit="B" />),
     title: 'size divided by the time it covers; available after 1 h',
   },
   {
-    key: 'kept',
-    head: 'Retention',
-    align: 'right',
-    value: (k) => k.keep_days,
-    cell: (k) => <span class="nowrap">{k.keep_days === undefined ? 'ever' : span(k.keep_days * 86400)}</span>,
+    key: 'kept', head: 'Retention', align: 'right', value: (k) => k.keep_days,
+    cell: (k) => <span class="nowrap">{k.keep_days === undefined ? 'forever' : span(k.keep_days * 86400)}</span>,
   },
-  { key: 'limit', head: 'Max size', align: 'right', value: (k) => k.limit_bytes, cell: (k) => <Num v={k.limit_bytes} unit="B" /> },
-  { key: 'will', head: 'Projected size', align: 'right', value: (k) => k.will_take_bytes, cell: (k) => <Num v={k.will_take_bytes} unit="B" />, title: 'at the measured growth, once its retention time is reached' },
+  { key: 'limit', head: 'Max size', align: 'right', value: (k) => k.limit_bytes,
+    cell: (k) => <Num v={k.limit_bytes} unit="B" /> },
+  { key: 'will', head: 'Projected size', align: 'right', value: (k) => k.will_take_bytes,
+    cell: (k) => <Num v={k.will_take_bytes} unit="B" />,
+    title: 'at the measured growth, once its retention time is reached' },
   {
-    key: 'flag',
-    head: 'Set by',
+    key: 'flag', head: 'Set by',
     cell: (k) =>
-      k.flag === undefined ? (
-        <span class="faint">–</span>
-      ) : k.fixed ? (
+      k.flag === undefined ? <span class="faint">–</span> : k.fixed ? (
         <span class="row nowrap" title="Fixed by a flag that dyno serve was started with">
-          <code>{k.flag}</code> <Copy text={`dyno serve ${k.flag}=${days(k)}d`} bare label={`Copy dyno serve ${k.flag}`} />
+          <code>{k.flag}</code> <Copy text={`dyno serve ${k.flag}=${days(k)}d`} bare
+            label={`Copy dyno serve ${k.flag}`} />
         </span>
-      ) : k.kind === 'plans' || k.kind === 'examples' ? (
-        <span class="dim">classes</span>
-      ) : (
-        <Button small label={`Change retention of ${k.kind}`} why={whyNot()} onClick={() => change(k)}>
-          Change
-        </Button>
+      ) : k.kind === 'plans' || k.kind === 'examples' ? <span class="dim">classes</span> : (
+        <Button small label={`Change retention of ${k.kind}`} why={whyNot()} onClick={() => change(k)}>Change</Button>
       ),
   },
 ]
@@ -76,9 +60,7 @@ const shareColumns: Column<ShareOf>[] = [
   { key: 'target', head: 'Target', cell: (x) => x.first && <b>{safe(x.target)}</b> },
   { key: 'kind', head: 'What', cell: (x) => x.kind },
   {
-    key: 'share',
-    head: 'Share',
-    align: 'right',
+    key: 'share', head: 'Share', align: 'right',
     cell: (x) => (
       <span class="share-cell">
         <Bar share={x.share} label={`${safe(x.target)} of ${x.kind}`} />
@@ -101,23 +83,20 @@ function Change({ k, onClose, done }: { k: Keeping; onClose: () => void; done: (
   const n = Number(value)
   const good = value.trim() !== '' && n >= 0.042 && n <= 36500
   return (
-    <Confirm
-      title={`Retention of ${k.kind}`}
-      yes="Save"
-      danger={good && n < (k.keep_days ?? 0)}
-      why={good ? '' : 'enter days from 0.042 (1 h) to 36500'}
-      onClose={onClose}
-      run={async () => {
+    <Confirm title={`Retention of ${k.kind}`} yes="Save" danger={good && n < (k.keep_days ?? 0)}
+      why={good ? '' : 'enter days from 0.042 (1 h) to 36500'} onClose={onClose} run={async () => {
         await post('retention', { name: (k.flag ?? '').replace(/^--/, ''), days: n })
         done()
-      }}
-    >
+      }}>
       <label class="field">
         <span class="label">Days</span>
-        <input class="input" name="days" inputMode="decimal" autocomplete="off" value={value} aria-invalid={!good} onInput={(e) => setValue(e.currentTarget.value)} />
+        <input class="input" name="days" inputMode="decimal" autocomplete="off" value={value} aria-invalid={!good}
+          onInput={(e) => setValue(e.currentTarget.value)} />
       </label>
       <p class="dim">
-        {good && n < (k.keep_days ?? 0) ? `Data older than ${span(n * 86400)} is deleted in whole blocks, within a week, and cannot be restored.` : 'This takes effect at once and survives restarts, unless dyno serve is started with the flag:'}{' '}
+        {good && n < (k.keep_days ?? 0)
+          ? `Data older than ${span(n * 86400)} is deleted in whole blocks, within a week, and cannot be restored.`
+          : 'This takes effect at once and survives restarts, unless dyno serve is started with the flag:'}{' '}
         {!(good && n < (k.keep_days ?? 0)) && <code>{k.flag}</code>}
       </p>
     </Confirm>
@@ -138,36 +117,40 @@ export function Retention({ s, reload }: { s: Settings; reload: () => void }) {
     <div class="stack loose">
       <div class="figures">
         <Figure label="Size" value={now} unit="B" />
-        <Figure label="Growth per day" value={day} unit="B" note={day === undefined ? 'available after 1 h' : 'as measured'} />
-        <Figure label="Projected size" value={will} unit="B" note={will === undefined ? 'available after 1 h' : whole ? 'once all retention times are reached' : 'from what is measured so far'} />
+        <Figure label="Growth per day" value={day} unit="B"
+          note={day === undefined ? 'available after 1 h' : 'as measured'} />
+        <Figure label="Projected size" value={will} unit="B" note={will === undefined ? 'available after 1 h'
+          : whole ? 'once all retention times are reached' : 'from what is measured so far'} />
         <Figure label="Free on the disk" value={free} unit="B" note={`of ${text(s.disk.total_bytes, 'B')}`} />
       </div>
       {more !== undefined && free !== undefined && more > free && (
         <Notice tone="bad">
-          Retention needs {text(more, 'B')} more, but only {text(free, 'B')} is free, part of it <code>--reserve</code>. Start Dyno with a shorter <code>--keep</code> or <code>--max-size</code>.
+          Retention needs {text(more, 'B')} more, but only {text(free, 'B')} is free, part of it <code>--reserve</code>
+            . Start Dyno with a shorter <code>--keep</code> or <code>--max-size</code>.
         </Notice>
       )}
-      <Table columns={columns(setChanging).filter((c) => !narrow.value || onPhone.includes(c.key))} rows={s.keeping} rowKey={(k) => k.kind} label="Retention" sortParam="by" empty={<Empty title="No stored data yet" />} />
+      <Table columns={columns(setChanging).filter((c) => !narrow.value || onPhone.includes(c.key))} rows={s.keeping}
+        rowKey={(k) => k.kind} label="Retention" sortParam="by" empty={<Empty title="No stored data yet" />} />
       {shared.length > 0 && (
         <section class="stack">
           <h2>By target</h2>
-          <p class="dim">Estimated, not measured: series by their number, states by the size of the newest, query classes by their number in the last hour.</p>
-          <Table columns={shareColumns} rows={sharesOf(shared)} rowKey={(x) => x.target + '\n' + x.kind} label="Size by target" sortParam="share" />
+          <p class="dim">
+            Estimated, not measured: series by their number, states by the size of the newest, query classes by their
+            number in the last hour.</p>
+          <Table columns={shareColumns} rows={sharesOf(shared)} rowKey={(x) => x.target + '\n' + x.kind}
+            label="Size by target" sortParam="share" />
         </section>
       )}
       <p class="faint">
-        Set the size limit of the series when starting Dyno: <code>dyno serve --max-size 20G</code> <Copy text="dyno serve --max-size 20G" bare label="Copy the command" />. A flag
+        Set the size limit of the series when starting Dyno: <code>dyno serve --max-size 20G
+        </code> <Copy text="dyno serve --max-size 20G" bare label="Copy the command" />. A flag
         given there overrides what is set here. The oldest data is deleted first.
       </p>
       {changing && (
-        <Change
-          k={changing}
-          onClose={() => setChanging(undefined)}
-          done={() => {
+        <Change k={changing} onClose={() => setChanging(undefined)} done={() => {
             reload()
             toast('Retention was changed', 'good')
-          }}
-        />
+          }} />
       )}
     </div>
   )

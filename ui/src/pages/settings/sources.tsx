@@ -1,11 +1,12 @@
 // What is read of a target, and what gives nothing with what would mend it.
 import { useGet } from '../../core/data'
-import { Badge, Copy, Num, Show, Table, safe, type Column, type Tone } from '../../ui'
-import { narrow } from '../../ui/narrow'
-import type { Source } from './types'
+import { Badge, Copy, narrow, Num, safe, Show, Table, type Column, type Tone } from '../../ui'
+import type { Source } from '../../core/openapi.gen'
 
-export const stateTone: Record<Source['state'], Tone> = { ok: 'good', missing: 'unknown', denied: 'warn', failed: 'bad', slow: 'warn' }
-const stateWord: Record<Source['state'], string> = { ok: 'read', missing: 'unavailable', denied: 'grant missing', failed: 'failed', slow: 'too slow' }
+const stateTone: Record<Source['state'], Tone> =
+  { ok: 'good', missing: 'unknown', denied: 'warn', failed: 'bad', slow: 'warn' }
+const stateWord: Record<Source['state'], string> =
+  { ok: 'read', missing: 'unavailable', denied: 'grant missing', failed: 'failed', slow: 'too slow' }
 const rank: Record<Source['state'], number> = { failed: 0, denied: 1, slow: 2, missing: 3, ok: 4 }
 
 export function SourceState({ s }: { s: Source }) {
@@ -19,20 +20,18 @@ export function Mend({ fix }: { fix: string }) {
       <code>{safe(fix)}</code>
       <Copy text={fix.replace(/;?$/, ';')} bare label="Copy the statement" />
     </span>
-  ) : (
-    <span class="dim">{safe(fix)}</span>
-  )
+  ) : <span class="dim">{safe(fix)}</span>
 }
 
 const columns: Column<Source>[] = [
   { key: 'source', head: 'Source', value: (s) => s.name, cell: (s) => <span class="mono">{s.name}</span> },
   { key: 'state', head: 'State', value: (s) => rank[s.state], cell: (s) => <SourceState s={s} /> },
-  { key: 'every', head: 'Every', align: 'right', value: (s) => s.every_seconds, cell: (s) => <Num v={s.every_seconds || undefined} unit="s" /> },
-  { key: 'took', head: 'Read time', align: 'right', value: (s) => s.took_ms, cell: (s) => <Num v={s.took_ms} unit="ms" /> },
+  { key: 'every', head: 'Every', align: 'right', value: (s) => s.every_seconds,
+    cell: (s) => <Num v={s.every_seconds || undefined} unit="s" /> },
+  { key: 'took', head: 'Read time', align: 'right', value: (s) => s.took_ms,
+    cell: (s) => <Num v={s.took_ms} unit="ms" /> },
   {
-    key: 'tells',
-    head: 'Description',
-    class: 'wraps',
+    key: 'tells', head: 'Description', class: 'wraps',
     cell: (s) => (
       <div class="stack tight">
         {s.about && <span>{s.about}</span>}
@@ -46,35 +45,29 @@ const columns: Column<Source>[] = [
 /** On a phone the name and the state share a column, so that what is missing has room beside them. */
 const few: Column<Source>[] = [
   {
-    key: 'source',
-    head: 'Source',
-    value: (s) => rank[s.state] + s.name,
-    cell: (s) => (
-      <div class="stack tight">
-        <span class="mono">{s.name}</span>
-        <span>
-          <SourceState s={s} />
-        </span>
-      </div>
-    ),
+    key: 'source', head: 'Source', value: (s) => rank[s.state] + s.name,
+    cell: (s) => <div class="stack tight"><span class="mono">{s.name}</span><span><SourceState s={s} /></span></div>,
   },
   ...columns.filter((c) => c.key === 'tells'),
 ]
 
-export function SourceTable({ sources }: { sources: Source[] }) {
-  return <Table columns={narrow.value ? few : columns} rows={sources} rowKey={(s) => s.name} label="Sources" sortParam="by" sort={narrow.value ? 'source' : 'state'} />
+function SourceTable({ sources }: { sources: Source[] }) {
+  return <Table columns={narrow.value ? few : columns} rows={sources} rowKey={(s) => s.name} label="Sources"
+    sortParam="by" sort={narrow.value ? 'source' : 'state'} />
 }
 
 export function Sources({ target }: { target: string }) {
-  const data = useGet<{ sources: Source[] }>('sources', { target }, { every: 5000 })
+  const data = useGet('sources', { target }, { every: 5000 })
   return (
-    <Show of={data} what={`Data sources of ${target}`} empty={(v) => v.sources.length === 0} none={<p class="dim">No data read yet.</p>}>
+    <Show of={data} what={`Data sources of ${target}`} empty={(v) => v.sources.length === 0}
+      none={<p class="dim">No data read yet.</p>}>
       {(v) => {
         const lack = v.sources.filter((s) => s.state !== 'ok').length
         return (
           <div class="stack">
             <p class="dim">
-              {lack === 0 ? `All ${v.sources.length} data sources are available.` : `${lack} of ${v.sources.length} data sources are unavailable.`}
+              {lack === 0 ? `All ${v.sources.length} data sources are available.`
+                : `${lack} of ${v.sources.length} data sources are unavailable.`}
             </p>
             <SourceTable sources={v.sources} />
           </div>

@@ -1,19 +1,14 @@
 // The inventory: how each server fares, what can be seen of it, and the grants that would show more.
 import { useState } from 'preact/hooks'
-import { post } from '../../core/api'
-import type { Data } from '../../core/data'
-import { whyNot } from '../../core/session'
-import { inventory, reloadTargets, type Target } from '../../core/targets'
-import { href, useParam } from '../../core/url'
+import { href, inventory, post, reloadTargets, useParam, whyNot, type Data } from '../../core'
 import { Badge, Button, Confirm, Dialog, Empty, Notice, Table, safe, toast, type Column } from '../../ui'
 import { AddServer, wayOf } from './add'
 import { Grants } from './grants'
 import { Sources } from './sources'
-import { flavorOf, type Entry, type Settings } from './types'
+import type { Settings, Target as Entry, TargetRow as Target } from '../../core/openapi.gen'
+import { flavorOf } from './words'
 
-interface Row extends Target {
-  entry?: Entry | undefined
-}
+interface Row extends Target { entry?: Entry | undefined }
 
 function Up({ t }: { t: Target }) {
   if (t.not_configured) return <Badge tone="warn">not configured</Badge>
@@ -26,10 +21,10 @@ const columns = (home: string): Column<Row>[] => [
   { key: 'name', head: 'Name', value: (r) => r.name, cell: (r) => <b>{safe(r.name)}</b> },
   { key: 'state', head: 'State', value: (r) => (r.up === undefined ? 1 : r.up ? 2 : 0), cell: (r) => <Up t={r} /> },
   { key: 'server', head: 'Server', value: (r) => r.server, cell: (r) => safe(r.server ?? '–') },
-  { key: 'address', head: 'Address', value: (r) => r.address, cell: (r) => <span class="mono">{safe(r.address ?? r.entry?.url ?? '–')}</span> },
+  { key: 'address', head: 'Address', value: (r) => r.address,
+    cell: (r) => <span class="mono">{safe(r.address ?? r.entry?.url ?? '–')}</span> },
   {
-    key: 'login',
-    head: 'Password source',
+    key: 'login', head: 'Password source',
     cell: (r) => {
       const e = r.entry
       if (!e) return <span class="faint">not in the inventory</span>
@@ -66,44 +61,30 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
   }
   return (
     <div class="stack">
-      {settings.value?.fixed && <Notice tone="info">Dyno was started with named targets: servers added here are watched once it is started without them.</Notice>}
+      {settings.value?.fixed && <Notice tone="info">
+        Dyno was started with named targets: servers added here are watched once it is started without them.</Notice>}
       <div class="row wrap">
         <p class="dim grow targets-about">Watched servers. Passwords are never shown, only where they come from.</p>
-        <a class="button" href={href('welcome', {}, [])}>
-          Find servers
-        </a>
-        <Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>
-          Add server
-        </Button>
+        <a class="button" href={href('welcome', {}, [])}>Find servers</a>
+        <Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>Add server</Button>
       </div>
-      <Table
-        columns={columns(home)}
-        rows={rows}
-        rowKey={(r) => r.name}
-        selected={at?.name ?? null}
-        onOpen={(r) => setOpen(r.name)}
-        label="Targets"
-        sort="name"
-        empty={<Empty icon="server" title="No server is watched yet" hint="Dyno needs an address and a user with read access." action={<a class="button main" href={href('welcome', {}, [])}>Find servers</a>} />}
-      />
+      <Table columns={columns(home)} rows={rows} rowKey={(r) => r.name} selected={at?.name ?? null}
+        onOpen={(r) => setOpen(r.name)} label="Targets" sort="name"
+        empty={<Empty icon="server" title="No server is watched yet"
+          hint="Dyno needs an address and a user with read access."
+          action={<a class="button main" href={href('welcome', {}, [])}>Find servers</a>} />} />
       {at && (
         <section class="panel target-detail" aria-label={safe(at.name)}>
           <header>
             <h2>{safe(at.name)}</h2>
             <Up t={at} />
             <span class="grow mono cut dim">{safe(at.entry?.url ?? '')}</span>
-            <a class="button small" href={href('server', { target: at.name }, [])}>
-              Open
-            </a>
+            <a class="button small" href={href('server', { target: at.name }, [])}>Open</a>
             {at.entry && settings.value && (
-              <Button small icon="settings" why={whyNot()} onClick={() => setEditing(at.entry)}>
-                Edit
-              </Button>
+              <Button small icon="settings" why={whyNot()} onClick={() => setEditing(at.entry)}>Edit</Button>
             )}
             {at.entry && (
-              <Button small kind="danger" why={whyNot()} onClick={() => setRemoving(at.name)}>
-                Remove
-              </Button>
+              <Button small kind="danger" why={whyNot()} onClick={() => setRemoving(at.name)}>Remove</Button>
             )}
           </header>
           <div class="body stack loose">
@@ -113,7 +94,8 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
                 {at.fix && <span class="dim"> {safe(at.fix)}</span>}
               </Notice>
             )}
-            {watched.some((t) => t.name === at.name) ? <Sources target={at.name} /> : <p class="dim">Not watched yet.</p>}
+            {watched.some((t) => t.name === at.name) ? <Sources target={at.name} />
+              : <p class="dim">Not watched yet.</p>}
             <div class="stack">
               <h3>Grants to copy</h3>
               <Grants key={at.name} flavor={flavorOf(at.server)} account={at.account} />
@@ -133,19 +115,15 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
         </Dialog>
       )}
       {removing && (
-        <Confirm
-          title={`Stop watching ${removing}?`}
-          yes="Remove"
-          danger
-          onClose={() => setRemoving('')}
+        <Confirm title={`Stop watching ${removing}?`} yes="Remove" danger onClose={() => setRemoving('')}
           run={async () => {
             await post('target/remove', { name: removing })
             setOpen(null)
             reloadTargets()
             settings.reload()
-          }}
-        >
-          <p>It is removed from the inventory. Its stored data is kept until it expires, and the server is not touched.</p>
+          }}>
+          <p>It is removed from the inventory. Its stored data is kept until it expires, and the server is not touched.
+          </p>
         </Confirm>
       )}
     </div>

@@ -1,62 +1,24 @@
 // Who may use this Dyno: users, their sessions, tokens of programs, and what was done.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { asError, get, post } from '../../core/api'
-import { useGet, type Data } from '../../core/data'
-import { session, whyNot } from '../../core/session'
-import { ago, moment, seconds } from '../../core/time'
-import { go, href } from '../../core/url'
+import { ago, asError, get, go, href, moment, post, seconds, session, useGet, whyNot, type Data } from '../../core'
+import type { Entry, SessionRow as Login, Token, User } from '../../core/openapi.gen'
 import { whoAmI } from '../../login'
-import { Badge, Button, Confirm, Copy, Dialog, Empty, Notice, Problem, safe, Show, Table, toast, type Column } from '../../ui'
-import { useRun } from '../../ui/run'
+import { Badge, Button, Confirm, Copy, Dialog, Empty, Notice, Problem, safe, Show, Table, toast, useRun,
+  type Column } from '../../ui'
 import { Field } from '../login'
 import { browserOf, passwordProblem } from '../login/rules'
 import './users.css'
 
-type Role = 'viewer' | 'operator'
-interface User {
-  name: string
-  role: Role
-  created: string
-  password_changed: string
-  seen?: string
-}
-interface Token {
-  id: string
-  name: string
-  role: Role
-  by: string
-  created: string
-  expires: string
-  used?: string
-}
-interface Login {
-  id: string
-  user: string
-  created: string
-  seen: string
-  address: string
-  agent?: string
-  this: boolean
-}
-interface Entry {
-  id: number
-  at: string
-  who: string
-  via: string
-  from: string
-  what: string
-  detail?: string
-  outcome?: string
-  status?: number
-}
-
+type Role = User['role']
 const day = (t: string | undefined) => (t ? moment(seconds(t), { date: true, seconds: false }) : 'never')
-const when = (t: string | undefined) => (t ? <span title={day(t)}>{ago(seconds(t))}</span> : <span class="faint">never</span>)
+const when =
+  (t: string | undefined) => (t ? <span title={day(t)}>{ago(seconds(t))}</span> : <span class="faint">never</span>)
 
 function RoleBadge({ role }: { role: Role }) {
   return (
-    <Badge tone={role === 'operator' ? 'info' : 'unknown'} icon={false} title={role === 'operator' ? 'views, applies, undoes, runs loads, manages users' : 'read-only'}>
+    <Badge tone={role === 'operator' ? 'info' : 'unknown'} icon={false}
+      title={role === 'operator' ? 'views, applies, undoes, runs loads, manages users' : 'read-only'}>
       {role}
     </Badge>
   )
@@ -83,30 +45,19 @@ function Local() {
   const [adding, setAdding] = useState(false)
   return (
     <div class="stack users">
-      <Empty
-        icon="user"
-        title="No users configured"
-        hint={
+      <Empty icon="user" title="No users configured" hint={
           <>
-            Only root, Dyno's own account and browsers that opened the link of <code>dyno serve</code> have access. The first user is an operator; then everyone
+            Only root, Dyno's own account and browsers that opened the link of <code>dyno serve
+            </code> have access. The first user is an operator; then everyone
             needs a login. To allow access from
             other machines, start Dyno with <code>--listen</code>, <code>--tls-cert</code> and <code>--tls-key</code>.
           </>
         }
-        action={
-          <Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>
-            Add first user
-          </Button>
-        }
+        action={<Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>Add first user</Button>}
       />
       {adding && (
-        <AddUser
-          first
-          onClose={() => setAdding(false)}
-          done={() => {
-            void whoAmI().then(() => go(href('login', { next: 'settings?tab=users' }, [])))
-          }}
-        />
+        <AddUser first onClose={() => setAdding(false)}
+          done={() => { void whoAmI().then(() => go(href('login', { next: 'settings?tab=users' }, []))) }} />
       )}
       <Audit />
     </div>
@@ -117,25 +68,19 @@ function Own({ name, role }: { name: string; role: Role }) {
   const [open, setOpen] = useState<'' | 'password' | 'everywhere'>('')
   return (
     <section class="row wrap own" aria-label="You">
-      <p class="grow">
-        You are <b>{name}</b> <RoleBadge role={role} />
-      </p>
+      <p class="grow">You are <b>{name}</b> <RoleBadge role={role} /></p>
       <Button why={session.value?.read_only ? whyNot() : ''} onClick={() => setOpen('password')}>
         Change password
       </Button>
       <Button onClick={() => setOpen('everywhere')}>Log out everywhere</Button>
-      {open === 'password' && <SetPassword own name={name} onClose={() => setOpen('')} done={() => toast('Password changed; your other sessions ended', 'good')} />}
+      {open === 'password' && <SetPassword own name={name} onClose={() => setOpen('')}
+        done={() => toast('Password changed; your other sessions ended', 'good')} />}
       {open === 'everywhere' && (
-        <Confirm
-          title="Log out everywhere?"
-          yes="Log out everywhere"
-          onClose={() => setOpen('')}
-          run={async () => {
+        <Confirm title="Log out everywhere?" yes="Log out everywhere" onClose={() => setOpen('')} run={async () => {
             await post('logout', { everywhere: true })
             await whoAmI()
             go(href('login', {}, []))
-          }}
-        >
+          }}>
           <p>All your sessions end, including this one.</p>
         </Confirm>
       )}
@@ -144,7 +89,7 @@ function Own({ name, role }: { name: string; role: Role }) {
 }
 
 function People({ me }: { me: string }) {
-  const users = useGet<{ users: User[] }>('users', {}, { every: 30000 })
+  const users = useGet('users', {}, { every: 30000 })
   const [adding, setAdding] = useState(false)
   const [open, setOpen] = useState<{ what: 'password' | 'remove'; name: string }>()
   const close = () => setOpen(undefined)
@@ -159,42 +104,33 @@ function People({ me }: { me: string }) {
   }
   const columns: Column<User>[] = [
     {
-      key: 'name',
-      head: 'Name',
-      value: (u) => u.name,
-      cell: (u) => (
-        <>
-          <b>{u.name}</b>
-          {u.name === me && <span class="faint"> (you)</span>}
-        </>
-      ),
+      key: 'name', head: 'Name', value: (u) => u.name,
+      cell: (u) => <><b>{u.name}</b>{u.name === me && <span class="faint"> (you)</span>}</>,
     },
     {
-      key: 'role',
-      head: 'Role',
-      value: (u) => u.role,
+      key: 'role', head: 'Role', value: (u) => u.role,
       cell: (u) =>
         whyNot() === '' ? (
-          <select class="input small-input" aria-label={`Role of ${u.name}`} value={u.role} onChange={(e) => void setRole(u, e.currentTarget.value === 'operator' ? 'operator' : 'viewer')}>
+          <select class="input small-input" aria-label={`Role of ${u.name}`} value={u.role}
+            onChange={(e) => void setRole(u, e.currentTarget.value === 'operator' ? 'operator' : 'viewer')}>
             <option value="viewer">viewer</option>
             <option value="operator">operator</option>
           </select>
-        ) : (
-          <RoleBadge role={u.role} />
-        ),
+        ) : <RoleBadge role={u.role} />,
     },
     { key: 'seen', head: 'Last seen', value: (u) => u.seen, cell: (u) => when(u.seen) },
     { key: 'changed', head: 'Password set', value: (u) => u.password_changed, cell: (u) => day(u.password_changed) },
     {
-      key: 'do',
-      head: <span class="hide">Actions</span>,
-      align: 'right',
+      key: 'do', head: <span class="hide">Actions</span>, align: 'right',
       cell: (u) => (
         <span class="row acts">
-          <Button small why={whyNot()} label={`Set password of ${u.name}`} onClick={() => setOpen({ what: 'password', name: u.name })}>
+          <Button small why={whyNot()} label={`Set password of ${u.name}`}
+            onClick={() => setOpen({ what: 'password', name: u.name })}>
             Set password
           </Button>
-          <Button small kind="danger" label={`Remove ${u.name}`} why={whyNot() || (u.name === me ? 'you cannot remove yourself' : '')} onClick={() => setOpen({ what: 'remove', name: u.name })}>
+          <Button small kind="danger" label={`Remove ${u.name}`}
+            why={whyNot() || (u.name === me ? 'you cannot remove yourself' : '')}
+            onClick={() => setOpen({ what: 'remove', name: u.name })}>
             Remove
           </Button>
         </span>
@@ -205,27 +141,24 @@ function People({ me }: { me: string }) {
     <section class="section stack">
       <header class="row">
         <h2 class="grow">Users</h2>
-        <Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>
-          Add user
-        </Button>
+        <Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>Add user</Button>
       </header>
-      <Show of={users}>{(v) => <Table columns={columns} rows={v.users} rowKey={(u) => u.name} label="Users" sort="name" sortParam="users" />}</Show>
+      <Show of={users}>
+        {(v) =>
+        <Table columns={columns} rows={v.users} rowKey={(u) => u.name} label="Users" sort="name" sortParam="users" />}
+      </Show>
       {adding && <AddUser onClose={() => setAdding(false)} done={users.reload} />}
       {open?.what === 'password' && (
-        <SetPassword own={open.name === me} name={open.name} onClose={close} done={() => toast(`Password of ${open.name} set; their sessions ended`, 'good')} />
+        <SetPassword own={open.name === me} name={open.name} onClose={close}
+          done={() => toast(`Password of ${open.name} set; their sessions ended`, 'good')} />
       )}
       {open?.what === 'remove' && (
-        <Confirm
-          title={`Remove ${open.name}?`}
-          yes="Remove"
-          danger
-          onClose={close}
-          run={async () => {
-            const left = await post<{ tokens: string[] }>('user/remove', { name: open.name })
+        <Confirm title={`Remove ${open.name}?`} yes="Remove" danger onClose={close} run={async () => {
+            const left = await post('user/remove', { name: open.name })
             users.reload()
-            if (left.tokens.length > 0) toast(`Tokens created by ${open.name} are still valid: ${left.tokens.join(', ')}`, 'warn')
-          }}
-        >
+            if (left.tokens.length > 0)
+              toast(`Tokens created by ${open.name} are still valid: ${left.tokens.join(', ')}`, 'warn')
+          }}>
           <p>The sessions end at once. The actions of {open.name} stay in the audit log and the journal.</p>
         </Confirm>
       )}
@@ -240,19 +173,15 @@ function AddUser({ first, onClose, done }: { first?: boolean; onClose: () => voi
   const [again, setAgain] = useState('')
   const why = name === '' ? 'the name is missing' : passwordProblem(password, again)
   return (
-    <Form
-      title={first ? 'Add first user' : 'Add user'}
-      yes="Add"
-      why={why}
-      onClose={onClose}
-      run={async () => {
+    <Form title={first ? 'Add first user' : 'Add user'} yes="Add" why={why} onClose={onClose} run={async () => {
         await post('user/add', { name, role, password })
         done()
-      }}
-    >
-      <Field id="new-name" label="Name" value={name} set={setName} auto="off" focus note="lower-case letters and digits" />
+      }}>
+      <Field id="new-name" label="Name" value={name} set={setName} auto="off" focus
+        note="lower-case letters and digits" />
       {!first && <RoleField role={role} set={setRole} />}
-      <Field id="new-password" label="Password" value={password} set={setPassword} auto="new-password" secret note="at least 12 characters; a few words are fine" />
+      <Field id="new-password" label="Password" value={password} set={setPassword} auto="new-password" secret
+        note="at least 12 characters; a few words are fine" />
       <Field id="new-again" label="Repeat password" value={again} set={setAgain} auto="new-password" secret />
     </Form>
   )
@@ -262,7 +191,8 @@ function RoleField({ role, set }: { role: Role; set: (r: Role) => void }) {
   return (
     <div class="field">
       <label for="new-role">Role</label>
-      <select id="new-role" class="input" value={role} onChange={(e) => set(e.currentTarget.value === 'operator' ? 'operator' : 'viewer')}>
+      <select id="new-role" class="input" value={role}
+        onChange={(e) => set(e.currentTarget.value === 'operator' ? 'operator' : 'viewer')}>
         <option value="viewer">viewer: read-only</option>
         <option value="operator">operator: also applies, undoes, runs loads, manages users</option>
       </select>
@@ -270,52 +200,50 @@ function RoleField({ role, set }: { role: Role; set: (r: Role) => void }) {
   )
 }
 
-function SetPassword({ own, name, onClose, done }: { own: boolean; name: string; onClose: () => void; done: () => void }) {
+function SetPassword(
+  { own, name, onClose, done }: { own: boolean; name: string; onClose: () => void; done: () => void }) {
   const [current, setCurrent] = useState('')
   const [password, setPassword] = useState('')
   const [again, setAgain] = useState('')
   const why = current === '' ? 'your current password is missing' : passwordProblem(password, again)
   return (
-    <Form
-      title={own ? 'Change your password' : `Set the password of ${name}`}
-      yes={own ? 'Change' : 'Set'}
-      why={why}
-      onClose={onClose}
-      run={async () => {
+    <Form title={own ? 'Change your password' : `Set the password of ${name}`} yes={own ? 'Change' : 'Set'} why={why}
+      onClose={onClose} run={async () => {
         await post('user/password', { name, current, password })
         done()
-      }}
-    >
-      <Field id="current" label="Your current password" value={current} set={setCurrent} auto="current-password" secret focus />
-      <Field id="new-password" label="New password" value={password} set={setPassword} auto="new-password" secret note="at least 12 characters; a few words are fine" />
+      }}>
+      <Field id="current" label="Your current password" value={current} set={setCurrent} auto="current-password" secret
+        focus />
+      <Field id="new-password" label="New password" value={password} set={setPassword} auto="new-password" secret
+        note="at least 12 characters; a few words are fine" />
       <Field id="new-again" label="Repeat new password" value={again} set={setAgain} auto="new-password" secret />
       <p class="faint">{own ? 'Your other sessions end.' : `All sessions of ${name} end.`}</p>
     </Form>
   )
 }
 
-/** A dialog with a form in it: Enter sends it, what goes wrong is told in it. It closes when run is through, unless it has something to show. */
-function Form(p: { title: string; yes: string; why: string; onClose: () => void; run: () => Promise<unknown>; stay?: boolean; children: ComponentChildren }) {
+/**
+ * A dialog with a form in it: Enter sends it, what goes wrong is told in it. It closes when run is through, unless it
+ * has something to show.
+ */
+function Form(
+  p: { title: string; yes: string; why: string; onClose: () => void; run: () =>
+  Promise<unknown>; stay?: boolean; children: ComponentChildren }) {
   const { busy, error, run: once } = useRun()
   const run = async () => {
     if (p.why === '' && (await once(p.run)) && !p.stay) p.onClose()
   }
   return (
     <Dialog title={p.title} lock onClose={p.onClose}>
-      <form
-        class="stack loose"
-        onSubmit={(e) => {
+      <form class="stack loose" onSubmit={(e) => {
           e.preventDefault()
           void run()
-        }}
-      >
+        }}>
         {p.children}
         {error && <Problem error={error} />}
         <div class="row form-foot">
           <Button onClick={p.onClose}>Cancel</Button>
-          <Button kind="main" submit why={busy ? 'one moment' : p.why}>
-            {p.yes}
-          </Button>
+          <Button kind="main" submit why={busy ? 'one moment' : p.why}>{p.yes}</Button>
         </div>
       </form>
     </Dialog>
@@ -323,19 +251,19 @@ function Form(p: { title: string; yes: string; why: string; onClose: () => void;
 }
 
 function Programs() {
-  const tokens = useGet<{ tokens: Token[] }>('tokens', {}, { every: 30000 })
+  const tokens = useGet('tokens', {}, { every: 30000 })
   const [adding, setAdding] = useState(false)
   const [removing, setRemoving] = useState<Token>()
   const columns: Column<Token>[] = [
     { key: 'name', head: 'Name', value: (t) => t.name, cell: (t) => <b>{safe(t.name)}</b> },
     { key: 'role', head: 'Role', value: (t) => t.role, cell: (t) => <RoleBadge role={t.role} /> },
     { key: 'used', head: 'Last used', value: (t) => t.used, cell: (t) => when(t.used) },
-    { key: 'expires', head: 'Valid until', value: (t) => t.expires, cell: (t) => (seconds(t.expires) < Date.now() / 1000 ? <Badge tone="warn">expired {day(t.expires)}</Badge> : day(t.expires)) },
+    { key: 'expires', head: 'Valid until', value: (t) => t.expires,
+      cell: (t) => (seconds(t.expires) < Date.now() / 1000 ? <Badge tone="warn">expired {day(t.expires)}</Badge>
+      : day(t.expires)) },
     { key: 'by', head: 'Created by', value: (t) => t.by, cell: (t) => safe(t.by) },
     {
-      key: 'do',
-      head: <span class="hide">Actions</span>,
-      align: 'right',
+      key: 'do', head: <span class="hide">Actions</span>, align: 'right',
       cell: (t) => (
         <Button small kind="danger" label={`Remove ${t.name}`} why={whyNot()} onClick={() => setRemoving(t)}>
           Remove
@@ -347,35 +275,22 @@ function Programs() {
     <section class="section stack">
       <header class="row">
         <h2 class="grow">API tokens</h2>
-        <Button icon="plus" why={whyNot()} onClick={() => setAdding(true)}>
-          Create token
-        </Button>
+        <Button icon="plus" why={whyNot()} onClick={() => setAdding(true)}>Create token</Button>
       </header>
       <Show of={tokens}>
         {(v) => (
-          <Table
-            columns={columns}
-            rows={v.tokens}
-            rowKey={(t) => t.id}
-            label="API tokens"
-            sort="name"
-            sortParam="tokens"
-            empty={<Empty title="No tokens" hint="Programs such as Grafana, Prometheus and scripts need one, because they do not log in." />}
-          />
+          <Table columns={columns} rows={v.tokens} rowKey={(t) => t.id} label="API tokens" sort="name"
+            sortParam="tokens" empty={<Empty title="No tokens"
+              hint="Programs such as Grafana, Prometheus and scripts need one, because they do not log in." />} />
         )}
       </Show>
       {adding && <AddToken onClose={() => setAdding(false)} done={tokens.reload} />}
       {removing && (
-        <Confirm
-          title={`Remove the token ${removing.name}?`}
-          yes="Remove"
-          danger
-          onClose={() => setRemoving(undefined)}
+        <Confirm title={`Remove the token ${removing.name}?`} yes="Remove" danger onClose={() => setRemoving(undefined)}
           run={async () => {
             await post('token/remove', { id: removing.id })
             tokens.reload()
-          }}
-        >
+          }}>
           <p>Programs that use it lose access immediately.</p>
         </Confirm>
       )}
@@ -389,35 +304,29 @@ function AddToken({ onClose, done }: { onClose: () => void; done: () => void }) 
   const [days, setDays] = useState('365')
   const [made, setMade] = useState<{ name: string; token: string }>()
   const n = Number(days)
-  const why = name === '' ? 'the name is missing' : Number.isInteger(n) && n >= 1 && n <= 1098 ? '' : 'enter 1 to 1098 days'
+  const why = name === '' ? 'the name is missing'
+    : Number.isInteger(n) && n >= 1 && n <= 1098 ? '' : 'enter 1 to 1098 days'
   if (made)
     return (
-      <Dialog title={`Token ${made.name}`} lock onClose={onClose} foot={<Button kind="main" onClick={onClose}>Done</Button>}>
+      <Dialog title={`Token ${made.name}`} lock onClose={onClose}
+        foot={<Button kind="main" onClick={onClose}>Done</Button>}>
         <div class="stack">
           <Notice tone="warn">It is shown only once. Dyno stores only a hash of it.</Notice>
-          <div class="secret">
-            <code>{made.token}</code>
-            <Copy text={made.token} label="Copy" />
-          </div>
+          <div class="secret"><code>{made.token}</code><Copy text={made.token} label="Copy" /></div>
           <p class="dim">
-            Programs send it as <code>Authorization: Bearer …</code>; in Grafana's data source that is a custom HTTP header.
+            Programs send it as <code>Authorization: Bearer …</code>
+              ; in Grafana's data source that is a custom HTTP header.
           </p>
         </div>
       </Dialog>
     )
   return (
-    <Form
-      title="Create token"
-      yes="Create"
-      why={why}
-      stay
-      onClose={onClose}
-      run={async () => {
-        setMade(await post<{ name: string; token: string }>('token/add', { name, role, days: n }))
+    <Form title="Create token" yes="Create" why={why} stay onClose={onClose} run={async () => {
+        setMade(await post('token/add', { name, role, days: n }))
         done()
-      }}
-    >
-      <Field id="new-name" label="Name" value={name} set={setName} auto="off" focus note="of the program that uses it, such as grafana" />
+      }}>
+      <Field id="new-name" label="Name" value={name} set={setName} auto="off" focus
+        note="of the program that uses it, such as grafana" />
       <RoleField role={role} set={setRole} />
       <Field id="new-days" label="Valid for days" value={days} set={setDays} auto="off" />
     </Form>
@@ -425,7 +334,7 @@ function AddToken({ onClose, done }: { onClose: () => void; done: () => void }) 
 }
 
 function Logins({ all }: { all: boolean }) {
-  const sessions = useGet<{ sessions: Login[] }>('sessions', {}, { every: 30000 })
+  const sessions = useGet('sessions', {}, { every: 30000 })
   const end = async (x: Login) => {
     try {
       await post('session/remove', { id: x.id })
@@ -436,17 +345,18 @@ function Logins({ all }: { all: boolean }) {
   }
   const columns: Column<Login>[] = [
     ...(all ? [{ key: 'user', head: 'User', value: (x: Login) => x.user, cell: (x: Login) => <b>{x.user}</b> }] : []),
-    { key: 'seen', head: 'Last seen', value: (x) => x.seen, cell: (x) => (x.this ? <Badge tone="good">this one</Badge> : when(x.seen)) },
+    { key: 'seen', head: 'Last seen', value: (x) => x.seen,
+      cell: (x) => (x.this ? <Badge tone="good">this one</Badge> : when(x.seen)) },
     { key: 'created', head: 'Since', value: (x) => x.created, cell: (x) => day(x.created) },
     { key: 'address', head: 'From', value: (x) => x.address, cell: (x) => <span class="mono">{x.address}</span> },
-    { key: 'agent', head: 'Browser', value: (x) => x.agent, cell: (x) => <span title={x.agent}>{safe(browserOf(x.agent))}</span> },
+    { key: 'agent', head: 'Browser', value: (x) => x.agent,
+      cell: (x) => <span title={x.agent}>{safe(browserOf(x.agent))}</span> },
     {
-      key: 'do',
-      head: <span class="hide">Actions</span>,
-      align: 'right',
+      key: 'do', head: <span class="hide">Actions</span>, align: 'right',
       cell: (x) =>
         x.this ? null : (
-          <Button small label={`End the session of ${x.user} from ${x.address}`} why={x.user === session.value?.name ? '' : whyNot()} onClick={() => void end(x)}>
+          <Button small label={`End the session of ${x.user} from ${x.address}`}
+            why={x.user === session.value?.name ? '' : whyNot()} onClick={() => void end(x)}>
             End
           </Button>
         ),
@@ -455,22 +365,17 @@ function Logins({ all }: { all: boolean }) {
   return (
     <section class="section stack">
       <h2>{all ? 'Sessions' : 'Your sessions'}</h2>
-      <Show of={sessions}>{(v) => <Table columns={columns} rows={v.sessions} rowKey={(x) => x.id} label="Sessions" sort="-created" sortParam="sessions" />}</Show>
+      <Show of={sessions}>
+        {(v) => <Table columns={columns} rows={v.sessions} rowKey={(x) => x.id} label="Sessions" sort="-created"
+        sortParam="sessions" />}</Show>
     </section>
   )
 }
 
 const entryColumns: Column<Entry>[] = [
-  { key: 'at', head: 'When', cell: (e) => <span class="nowrap">{moment(seconds(e.at), { date: true, seconds: true })}</span> },
-  {
-    key: 'who',
-    head: 'User',
-    cell: (e) => (
-      <span class="nowrap" title={e.via}>
-        {safe(e.who)}
-      </span>
-    ),
-  },
+  { key: 'at', head: 'When',
+    cell: (e) => <span class="nowrap">{moment(seconds(e.at), { date: true, seconds: true })}</span> },
+  { key: 'who', head: 'User', cell: (e) => <span class="nowrap" title={e.via}>{safe(e.who)}</span> },
   { key: 'from', head: 'From', cell: (e) => <span class="mono">{e.from || '–'}</span> },
   { key: 'what', head: 'Action', cell: (e) => <span>{safe(e.what.replace('POST /api/dyno/v1/', ''))}</span> },
   { key: 'detail', head: 'Detail', cell: (e) => <span class="dim">{safe(e.detail ?? '')}</span> },
@@ -481,16 +386,12 @@ function Outcome({ e }: { e: Entry }) {
   if (!e.outcome) return <Badge tone="unknown">not finished</Badge>
   const [word = '', rest = ''] = e.outcome.split(/: (.*)/s)
   const tone = word === 'refused' ? 'warn' : word === 'failed' ? 'bad' : word === 'begun' ? 'info' : 'good'
-  return (
-    <span class="outcome">
-      <Badge tone={tone}>{word}</Badge> <span class="dim">{safe(rest)}</span>
-    </span>
-  )
+  return <span class="outcome"><Badge tone={tone}>{word}</Badge> <span class="dim">{safe(rest)}</span></span>
 }
 
 /** What was tried, newest first. */
 function Audit() {
-  const newest: Data<{ entries: Entry[] }> = useGet<{ entries: Entry[] }>('audit', { limit: 50 }, { every: 10000 })
+  const newest: Data<{ entries: Entry[] }> = useGet('audit', { limit: 50 }, { every: 10000 })
   const [older, setOlder] = useState<Entry[]>([])
   const [end, setEnd] = useState(false)
   const top = newest.value?.entries
@@ -504,7 +405,7 @@ function Audit() {
     const last = rows[rows.length - 1]
     if (!last) return
     try {
-      const v = await get<{ entries: Entry[] }>('audit', { limit: 50, before: last.id })
+      const v = await get('audit', { limit: 50, before: last.id })
       // what the first page held stays, for it moves on
       setOlder([...rows.filter((e) => e.id !== first?.id), ...v.entries])
       if (v.entries.length < 50) setEnd(true)
@@ -519,14 +420,9 @@ function Audit() {
       <Show of={newest} empty={(v) => v.entries.length === 0} none={<Empty title="No entries yet" />}>
         {() => (
           <>
-            <Table columns={entryColumns} rows={rows} rowKey={(e) => String(e.id)} label="Audit log" sortParam="log" class="audit" />
-            {!end && (
-              <div>
-                <Button small onClick={() => void more()}>
-                  Older
-                </Button>
-              </div>
-            )}
+            <Table columns={entryColumns} rows={rows} rowKey={(e) => String(e.id)} label="Audit log" sortParam="log"
+              class="audit" />
+            {!end && <div><Button small onClick={() => void more()}>Older</Button></div>}
           </>
         )}
       </Show>

@@ -1,62 +1,43 @@
 // The first minutes: servers of this machine with one button each, what they lack, and a way to add another one.
 import { useState } from 'preact/hooks'
-import { post } from '../../core/api'
-import { useGet } from '../../core/data'
-import { session, whyNot } from '../../core/session'
-import { inventory, reloadTargets } from '../../core/targets'
-import { go, href } from '../../core/url'
-import { Badge, Button, Empty, Loading, Page, Problem, safe, Show } from '../../ui'
-import { useRun } from '../../ui/run'
+import { go, href, inventory, post, reloadTargets, session, useGet, whyNot } from '../../core'
+import { Badge, Button, Empty, Loading, Page, Problem, safe, Show, useRun } from '../../ui'
 import { AddServer, CheckResult, Statements } from '../settings/add'
 import { Mend } from '../settings/sources'
-import { flavorName, type Checked, type Discovery, type Entry, type Found } from '../settings/types'
+import type { Checked, Found, Target as Entry } from '../../core/openapi.gen'
+import { flavorName } from '../settings/words'
 import { lookAgain } from './pauses'
 import '../settings/settings.css'
 import './welcome.css'
 
 export function WelcomePage() {
   const looks = session.value?.role === 'operator' // the search logs in
-  const found = useGet<Discovery>(looks ? 'discover' : null, {}, { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
+  const found = useGet(looks ? 'discover' : null, {}, { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
   const names = (inventory.value.list ?? []).map((t) => t.name)
   const open = (name: string) => go(href('server', { target: name }, []))
   return (
-    <Page title="Welcome" actions={looks && <Button icon="reload" disabled={found.loading} onClick={found.reload}>Search again</Button>}>
+    <Page title="Welcome"
+      actions={looks && <Button icon="reload" disabled={found.loading} onClick={found.reload}>Search again</Button>}>
       <div class="welcome">
         <p class="lead">
-          Dyno samples a server every second and stores the data. It needs an address and an account; sampling never changes a server.
+          Dyno samples a server every second and stores the data. It needs an address and an account; sampling never
+            changes a server.
         </p>
         {looks && <section class="stack">
           <h2>On this machine</h2>
-          <Show
-            of={found}
-            lines={5}
-            what="Search"
-            empty={(v) => v.found.length === 0}
-            none={<Empty icon="search" title={names.length > 0 ? 'No other MySQL or MariaDB server was found here' : 'No MySQL or MariaDB server was found here'} hint="Dyno searched sockets, ports and ~/.my.cnf. A server appears here when it starts." />}
-          >
+          <Show of={found} lines={5} what="Search" empty={(v) => v.found.length === 0}
+            none={<Empty icon="search" title={names.length > 0 ? 'No other MySQL or MariaDB server was found here'
+              : 'No MySQL or MariaDB server was found here'}
+              hint="Dyno searched sockets, ports and ~/.my.cnf. A server appears here when it starts." />}>
             {(v) => (
-              <ul class="stack">
-                {v.found.map((f) => (
-                  <li key={f.address}>
-                    <Server f={f} open={open} />
-                  </li>
-                ))}
-              </ul>
+              <ul class="stack">{v.found.map((f) => <li key={f.address}><Server f={f} open={open} /></li>)}</ul>
             )}
           </Show>
-          {found.value?.notes?.map((n) => (
-            <p key={n} class="faint">
-              {safe(n)}
-            </p>
-          ))}
+          {found.value?.notes?.map((n) => <p key={n} class="faint">{safe(n)}</p>)}
         </section>}
         <section class="panel">
-          <header>
-            <h2>Another server</h2>
-          </header>
-          <div class="body">
-            <AddServer done={open} taken={names} />
-          </div>
+          <header><h2>Another server</h2></header>
+          <div class="body"><AddServer done={open} taken={names} /></div>
         </section>
       </div>
     </Page>
@@ -69,11 +50,11 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
   const entry: Entry = { name: f.name, url: f.url, ...(f.defaults_file ? { defaults_file: f.defaults_file } : {}) }
   const watch = () =>
     run(async () => {
-      const t = await post<Entry>('target/add', entry)
+      const t = await post('target/add', entry)
       reloadTargets()
       open(t.name)
     })
-  const look = () => run(async () => setChecked(await post<Checked>('target/check', f.target ? { name: f.target } : entry)))
+  const look = () => run(async () => setChecked(await post('target/check', f.target ? { name: f.target } : entry)))
   const may = f.login === 'ok' || checked?.reached === true
   return (
     <section class="panel found" aria-label={f.name}>
@@ -81,23 +62,12 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
         <h3>{f.target ?? f.name}</h3>
         <State f={f} reached={checked?.reached} />
         <span class="grow" />
-        {f.target ? (
-          <a class="button main" href={href('server', { target: f.target }, [])}>
-            Open
-          </a>
-        ) : (
+        {f.target ? <a class="button main" href={href('server', { target: f.target }, [])}>Open</a> : (
           <>
-            {!may && (
-              <Button why={whyNot()} disabled={busy} onClick={() => void look()}>
-                Try to log in
-              </Button>
-            )}
-            {may && (
-              <Button why={whyNot()} disabled={busy} onClick={() => void look()}>
-                Check access
-              </Button>
-            )}
-            <Button kind={may ? 'main' : 'plain'} icon="plus" why={whyNot() || (may ? '' : 'no login yet')} disabled={busy} onClick={() => void watch()}>
+            {!may && <Button why={whyNot()} disabled={busy} onClick={() => void look()}>Try to log in</Button>}
+            {may && <Button why={whyNot()} disabled={busy} onClick={() => void look()}>Check access</Button>}
+            <Button kind={may ? 'main' : 'plain'} icon="plus" why={whyNot() || (may ? '' : 'no login yet')}
+              disabled={busy} onClick={() => void watch()}>
               Add
             </Button>
           </>
@@ -105,15 +75,9 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
       </header>
       <div class="body stack">
         <p>
-          <b>
-            {safe(`${flavorName(f.flavor)} ${f.version ?? ''}`)}
-          </b>{' '}
+          <b>{safe(`${flavorName(f.flavor)} ${f.version ?? ''}`)}</b>{' '}
           at <code>{f.address}</code>
-          {f.also && f.also.length > 0 && (
-            <span class="dim">
-              , also <code>{f.also.join(', ')}</code>
-            </span>
-          )}
+          {f.also && f.also.length > 0 && <span class="dim">, also <code>{f.also.join(', ')}</code></span>}
           <span class="faint"> · found by {f.found_by.join(', ')}</span>
         </p>
         {f.login === 'ok' && (
@@ -123,9 +87,7 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
           </p>
         )}
         {!checked && f.reason && !f.target && (
-          <p>
-            {safe(sentence(f.reason))} {f.fix && <span class="dim">{safe(sentence(f.fix))}</span>}
-          </p>
+          <p>{safe(sentence(f.reason))} {f.fix && <span class="dim">{safe(sentence(f.fix))}</span>}</p>
         )}
         {!checked && f.create_account && f.create_account.length > 0 && (
           <Statements title="Run this on the server as an administrator, then search again:" all={f.create_account} />

@@ -1,0 +1,369 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
+
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/wire"
+)
+
+// Checked is what can be observed on a server.
+type Checked struct {
+	Target  string      `json:"target,omitzero"`
+	Reached bool        `json:"reached"`
+	Reason  string      `json:"reason,omitzero"` // why it was not
+	Fix     string      `json:"fix,omitzero"`
+	Create  []string    `json:"create_account,omitempty"` // where the account was refused
+	Flavor  dbms.Flavor `json:"flavor,omitzero"`
+	Version string      `json:"version,omitzero"`
+	Server  string      `json:"server,omitzero"` // distinguishes it from any other
+	User    string      `json:"user,omitzero"`
+	TLS     string      `json:"tls,omitzero"` // cipher
+	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what
+	// would mend it.
+	Trust       target.Trust      `json:"trust,omitzero"`
+	Fingerprint string            `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered
+	Doubt       string            `json:"doubt,omitzero"`
+	Sources     []snapshot.Source `json:"sources"`
+	Grants      []string          `json:"grants,omitempty"` // what the task watch needs, for that account
+}
+
+// doubt says what is missing where nobody vouches for a server.
+func doubt(t target.Trust) string {
+	const fix = "Fix: add tls=verify-full&ssl-ca=FILE to the URL."
+	switch t {
+	case target.TrustRemembered:
+		return "The connection is encrypted, not verified: the server has the certificate of the first login. " + fix
+	case target.TrustNone:
+		return "The connection is encrypted, not verified: any server that answers is trusted. " + fix
+	case target.TrustVerified:
+	case target.TrustPlain:
+		return "The connection is neither encrypted nor verified. " + fix
+	}
+	return ""
+}
+
+// Unverified returns what is wanting in the way to a server, before it was reached; empty when its certificate is to be
+// verified.
+func Unverified(url string) string {
+	s, err := target.ParseURL(url)
+	switch m := s.Mode(); {
+	case err != nil || s.Network == "unix":
+	case m == target.TLSDisabled:
+		return doubt(target.TrustPlain)
+	case m == target.TLSPreferred, m == target.TLSRequired && s.CA == "":
+		return "Connections are encrypted if the server can, not verified; the certificate of the first login is " +
+			"remembered. Fix: add tls=verify-full&ssl-ca=FILE to the URL."
+	}
+	return ""
+}
+
+// CheckOpen tells what can be observed on a server that was reached.
+func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) {
+	f := t.Facts()
+	c := Checked{
+		Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server,
+		User: f.User, TLS: f.TLS, Trust: f.Trust, Doubt: doubt(f.Trust), Sources: []snapshot.Source{},
+	}
+	if c.Trust == target.TrustRemembered {
+		c.Fingerprint = t.Spec().Fingerprint()
+	}
+	sources, err := a.Check(ctx, t)
+	if err != nil {
+		return c, err
+	}
+	c.Sources = append(c.Sources, sources...)
+	if slices.ContainsFunc(sources, func(s snapshot.Source) bool {
+		return s.State == snapshot.Denied &&
+			s.Name != "tables"
+	}) {
+		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
+	}
+	if reason, fix := TooMighty(ctx, t); reason != "" {
+		c.Sources = append(c.Sources, snapshot.Source{Name: "plans", State: snapshot.Denied, Reason: reason, Fix: fix})
+	}
+	return c, nil
+}
+
+// inspectTime bounds a look at a server that somebody waits for.
+const inspectTime = 15 * time.Second
+
+// Inspect tries to reach a server of the inventory (only a name is given) or one that may be added to it, and tells
+// what can be observed there. A server that cannot be reached is an answer, no error.
+func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
+	none := Checked{Target: t.Name, Sources: []snapshot.Source{}}
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	var spec target.Spec
+	var err error
+	defer func() { a.Leave(spec) }()
+	if t.URL == "" {
+		spec, err = a.Resolve(ctx, t.Name, Login{Remote: true})
+	} else {
+		if t, spec, err = a.entry(t); err == nil {
+			spec.OnlyTrusted = true
+			spec, err = a.login(ctx, t, spec)
+		}
+	}
+	var unknown *UnknownTargetError
+	if errors.As(err, &unknown) || target.KindOf(err) == target.BadTarget {
+		return none, err
+	}
+	refused := func(err error) Checked {
+		none.Reason, none.Fix = err.Error(), target.HintOf(err)
+		if target.KindOf(err) == target.AuthFailed {
+			none.Flavor, none.Version = Greeting(ctx, spec)
+			// the system's user of a jump host is another one
+			here := spec.Network == "unix" && spec.Jump == (tunnel.Jump{})
+			none.Create = AccountSQL(cmp.Or(none.Flavor, dbms.MySQL), here, a.SystemUser())
+		}
+		return none
+	}
+	if err != nil {
+		return refused(err), nil
+	}
+	o, err := target.Open(ctx, spec)
+	if err != nil {
+		return refused(err), nil
+	}
+	defer o.Close()
+	c, err := a.CheckOpen(ctx, o)
+	if err != nil {
+		return refused(err), nil
+	}
+	c.Target = t.Name
+	return c, nil
+}
+
+// Grants returns the statements that give an account what a task needs, see target.Grants. user may be name@host.
+func Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
+	if name, host, ok := strings.Cut(user, "@"); ok && !strings.HasPrefix(user, "'") {
+		user = "'" + strings.ReplaceAll(name, "'", "''") + "'@'" + strings.ReplaceAll(host, "'", "''") + "'"
+	}
+	return target.Grants(flavor, task, user, schemas)
+}
+
+// Grantee is the account of a target that GRANT statements are for.
+type Grantee struct {
+	User   string      // name@host, as target.Grants takes it
+	Flavor dbms.Flavor // of the server
+	// why User is not known from the server, in a sentence; empty where it logged us in as this account
+	Guess string
+}
+
+// Grantee returns the account that a server takes Dyno for. Of a server that cannot be logged in to it is the one that
+// the server refused, or else the user in the inventory at localhost, and Guess says so. flavor is used where the
+// server does not report its own; an error means that the target or its flavor is not known.
+func (a *App) Grantee(ctx context.Context, text string, flavor dbms.Flavor, login Login) (Grantee, error) {
+	spec, err := a.Resolve(ctx, text, login)
+	if err != nil {
+		return Grantee{}, err
+	}
+	t, err := target.Open(ctx, spec)
+	if err == nil {
+		defer t.Close()
+		f := t.Facts()
+		at := strings.LastIndexByte(f.User, '@')
+		if at < 0 {
+			return Grantee{}, fmt.Errorf("the account in use is not reported as user@host: %q", f.User)
+		}
+		return Grantee{User: target.QuoteAccount(f.User[:at], f.User[at+1:]), Flavor: f.Flavor}, nil
+	}
+	greeting, _ := Greeting(ctx, spec)
+	g := Grantee{Flavor: cmp.Or(greeting, flavor)}
+	if spec.User == "" || g.Flavor == "" || ctx.Err() != nil {
+		return Grantee{}, err
+	}
+	if host := target.RefusedHost(err, spec.User); host != "" {
+		g.User = target.QuoteAccount(spec.User, host)
+		g.Guess = fmt.Sprintf("Cannot log in to %s: the statements are for %s, the account that the server refused.",
+			text, g.User)
+	} else {
+		g.User = target.QuoteAccount(spec.User, "localhost")
+		g.Guess = fmt.Sprintf("Cannot log in to %s (%v): the statements are for %s, the user in the inventory; its "+
+			"host is assumed.", text, err, g.User)
+	}
+	g.Guess += " Fix: name another account with --user name@host."
+	return g, nil
+}
+
+// Check tries every source of figures once and tells what each gave.
+func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, error) {
+	s, err := scrape.New(t, scrape.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	r := s.Once(ctx)
+	sources := r.Sources
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if x, ok := Unseen(ctx, t, r.Samples); ok {
+		sources = append(sources, x)
+	}
+	d, err := digestsource.Open(ctx, t, digestsource.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	look, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := d.Begin(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.Run(look); err != nil && look.Err() == nil {
+		return nil, err
+	}
+	_, more, err := d.End(ctx)
+	return append(sources, more...), err
+}
+
+// Unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing:
+// its dictionary leaves them out without a word, and the list of its files, which PROCESS shows, does not.
+func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x snapshot.Source, ok bool) {
+	const mostName = 256         // bytes; names have 64 characters
+	names := map[string]string{} // by themselves in small letters
+	for _, m := range samples {
+		s, _, ok := strings.Cut(m.Labels.Get("tablespace_name"), "/")
+		// Older servers write names as those of files, with an @ before what is no letter.
+		if ok && m.Name == "mysql_info_schema_innodb_tablespace_file_size_bytes" &&
+			!strings.Contains(s, "@") && len(s) <= mostName {
+			names[strings.ToLower(s)] = s
+		}
+	}
+	rows, err := t.Reading().QueryContext(ctx, sqltext.Tagged("check", "",
+		"SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"))
+	if err != nil {
+		return x, false // other sources tell
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return x, false
+		}
+		if len(s) <= mostName {
+			delete(names, strings.ToLower(s))
+		}
+	}
+	hidden := slices.Sorted(maps.Values(names))
+	if rows.Err() != nil || len(hidden) == 0 {
+		return x, false
+	}
+	const most = 5 // grants that anybody reads
+	more := ""
+	if len(hidden) > most {
+		more, hidden = fmt.Sprintf(" and %d more schemas", len(hidden)-most), hidden[:most]
+	}
+	return snapshot.Source{
+		Name: "tables", State: snapshot.Denied, Reason: "the account sees no table of " +
+			strings.Join(hidden, ", ") + more,
+		Fix: t.Facts().ExplainFix(hidden),
+	}, true
+}
+
+// TooMighty says what the account of a target means for plans when it may execute routines everywhere, as root may, and
+// what to do about it; "" when it may not.
+func TooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
+	why, err := t.Mighty(ctx)
+	if why == "" || err != nil { // what cannot be asked now is refused when a plan is wanted
+		return "", ""
+	}
+	f := t.Facts()
+	return fmt.Sprintf("Dyno is logged in as %s: %s. It watches with it, but does not run EXPLAIN", f.User, why),
+		"create a separate account: `dyno target grants --flavor " + string(f.Flavor) + " --task explain --schema " +
+			"SCHEMA` prints the GRANT statements"
+}
+
+// greetTime bounds the wait for a greeting.
+const greetTime = 2 * time.Second
+
+// Greeting asks a server what it is without logging in: it says so first. One behind a jump host is not asked.
+func Greeting(ctx context.Context, x target.Spec) (flavor dbms.Flavor, version string) {
+	if x.Jump != (tunnel.Jump{}) {
+		return "", ""
+	}
+	d := net.Dialer{Timeout: greetTime}
+	c, err := d.DialContext(ctx, x.Network, x.Address)
+	if err != nil {
+		return "", ""
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(greetTime))
+	b := make([]byte, 1024)
+	n, _ := c.Read(b)
+	h := wire.Handshake{User: x.User}
+	_, _, _ = h.Feed(b[:n]) // an error leaves the greeting empty
+	text := h.Greeting().Version
+	if text == "" {
+		return "", ""
+	}
+	return dbms.Of(text, ""), target.ParseVersion(text).String()
+}
+
+// AccountSQL returns statements that make an account for Dyno with what watching needs, as a person would run them on
+// the server. Over a socket MariaDB knows the system's user, and needs no password; elsewhere one has to be chosen.
+func AccountSQL(flavor dbms.Flavor, socket bool, systemUser string) []string {
+	name, by := "dyno", "IDENTIFIED BY 'choose a password'"
+	if flavor.IsMariaDB() && socket && systemUser != "" && systemUser != "root" {
+		// root is there already, and too mighty
+		name, by = systemUser, "IDENTIFIED VIA unix_socket"
+	}
+	grants, err := target.Grants(flavor, "watch", name, nil)
+	if err != nil {
+		return nil
+	}
+	who := "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(name) + "'@'localhost'"
+	return append([]string{"CREATE USER " + who + " " + by}, grants...)
+}
+
+// SystemUser is the account that logs in by unix_socket or auth_socket.
+func (a *App) SystemUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return a.Environ("USER")
+}
+
+// ExplainText returns the plan of a statement as the server tells it. Only what EXPLAIN is known not to harm is asked;
+// otherwise the text says why not.
+func (a *App) ExplainText(ctx context.Context, name string, login Login, sql, db string) (string, error) {
+	t, err := a.Open(ctx, name, login)
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	x, err := capture.NewExplainer(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	defer x.Close()
+	p, err := x.Explain(ctx, sqltext.ID(sqltext.Fingerprint(sql)), db, sql)
+	if err != nil {
+		return "", err
+	}
+	if p.Error != "" {
+		return p.Error, nil
+	}
+	return p.Raw, nil
+}

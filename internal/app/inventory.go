@@ -1,0 +1,107 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+)
+
+// ErrTargetExists is the answer to adding a target under a name that another has.
+var ErrTargetExists = errors.New("the inventory has a target of that name")
+
+// AddTarget puts a server into the inventory: how to reach it and where its password is, never the password. With
+// replace it may take the place of another of that name. What is written wrongly is a *target.Error of kind BadTarget.
+func (a *App) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
+	if err := CheckName(t.Name); err != nil {
+		return t, err
+	}
+	t, _, err := a.entry(t)
+	if err != nil {
+		return t, err
+	}
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return t, err
+	}
+	if replace {
+		return t, l.PutTarget(ctx, t)
+	}
+	there, err := l.AddTarget(ctx, t)
+	if err == nil && there != t {
+		err = fmt.Errorf("%w: %s is %s", ErrTargetExists, t.Name, there.URL)
+	}
+	return t, err
+}
+
+// Remembered returns what the inventory has under a name; of a name that it has not, a zero Target.
+func (a *App) Remembered(ctx context.Context, name string) (ledger.Target, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return ledger.Target{}, err
+	}
+	t, err := l.Target(ctx, name)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return ledger.Target{}, nil
+	}
+	return t, err
+}
+
+// CheckName holds names to what can be typed and told apart from a URL or an option: hints hold commands with them,
+// which people give to their shell.
+func CheckName(name string) error {
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	first, _ := utf8.DecodeRuneInString(name)
+	if !word(first) || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {
+		return !word(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-+@%,=", r)
+	}) {
+		return &target.Error{
+			Op: "add the target", Kind: target.BadTarget,
+			Err: fmt.Errorf("target name %q: it must be letters and digits, after the first also . _ - + @ %% , and =",
+				clip(name, 100)),
+			Hint: "a short word is best: shop, db1",
+		}
+	}
+	return nil
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return strings.ToValidUTF8(s[:n], "") + "…"
+	}
+	return s
+}
+
+// entry brings a line of the inventory into its one form, and refuses a password in it.
+func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
+	spec, err := target.ParseURL(t.URL)
+	if err != nil {
+		return t, spec, err
+	}
+	bad := func(text, hint string) (ledger.Target, target.Spec, error) {
+		return t, spec, &target.Error{Op: "add the target", Kind: target.BadTarget, Err: errors.New(text), Hint: hint}
+	}
+	switch {
+	case spec.PasswordInURL:
+		t.URL = ""
+		return bad("the URL holds a password, which Dyno does not store", "leave it out: put user and password into "+
+			"a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's "+
+			"that holds it")
+	case t.Defaults != "" && t.PasswordEnv != "":
+		return bad("a defaults file and an environment variable are both given", "one of them says how to log in")
+	case strings.ContainsFunc(t.PasswordEnv, func(r rune) bool {
+		return r == '=' ||
+			!unicode.IsPrint(r) || unicode.IsSpace(r)
+	}):
+		return bad("that is not a name of an environment variable", "give the variable's name, not the password itself")
+	case strings.ContainsFunc(t.Defaults, unicode.IsControl):
+		return bad("the name of the defaults file holds a control character", "")
+	}
+	t.URL = spec.URL()
+	return t, spec, nil
+}

@@ -1,0 +1,296 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/unit"
+)
+
+// ComparisonTable writes what belongs at the end of a comparison on a terminal: the outcome, the control, the table of
+// the first value with what failed, what was published and what else differs, and the further values. Text writes the
+// whole report.
+func ComparisonTable(w io.Writer, r *trial.Result, o Options) error {
+	d := shown(Comparison(r, r.Ended))
+	c := newComparison(d.Comparison)
+	bs := append([]block{d.hero()}, c.first(asText, briefProblems)...)
+	bs = append(append(bs, c.others()...), sec("", "Warnings", sentences("!", "", d.Warnings)))
+	p := newTextPage(o)
+	p.blocks(kept(bs))
+	return written(w, strings.TrimLeft(p.b.String(), "\n"), "table")
+}
+
+// briefProblems is how many remarks on cells stand at the end of a comparison on a terminal.
+const briefProblems = 6
+
+// blocks are everything between the outcome and where it was.
+func (c *comparison) blocks(d *Document, f form) []block {
+	bs := c.first(f, math.MaxInt)
+	if f == asPage {
+		bs = append(bs, c.pictures()...)
+	}
+	return append(append(bs, c.others()...), c.trials(d, f), c.surroundings(f))
+}
+
+// first are the table of the first value and what must be read with it, of the remarks on cells at most the given
+// number.
+func (c *comparison) first(f form, most int) []block {
+	main := sec("main", c.title())
+	if f == asPage {
+		main.Body = append(main.Body, para{c.r.Plan.About, true})
+	}
+	if len(c.byKey) == 0 {
+		main.Body = append(main.Body, para{Text: "The plan has no variants."})
+	} else {
+		main.Body = append(main.Body, c.mainTable(), signs(c.legend()))
+	}
+	ps := c.problems()
+	main.Body = append(main.Body, bullets{Class: "problems", Items: ps[:min(most, len(ps))]})
+	if n := len(ps) - most; n > 0 {
+		main.Body = append(main.Body, para{Text: "… and " + count(n, "remark", "remarks") + " more in the report."})
+	}
+	bs := []block{main}
+	if t, ok := c.published(); ok {
+		bs = append(bs, sec("pub", publishedTitle, t, para{publishedNote, true}))
+	}
+	if len(c.r.AlsoDiffers) > 0 {
+		differs := bullets{Mark: "!"}
+		for _, x := range c.differences(c.r.AlsoDiffers) {
+			differs.Items = append(differs.Items, item{Name: x.Name, Text: x.Value})
+		}
+		note := para{Text: "Not set by any axis, and a possible cause of the result:"}
+		s := sec("differs", "Also differs", note, differs)
+		s.Class = "differs"
+		bs = append(bs, s)
+	}
+	return bs
+}
+
+// others are the values beside the first one, and the texts.
+func (c *comparison) others() []block {
+	bs := c.further()
+	for _, l := range c.lists() {
+		bs = append(bs, sec("", l.Title, l.grid, para{l.Note, true}))
+	}
+	texts := sec("texts", "Plans and texts")
+	for _, t := range c.said() {
+		texts.Body = append(texts.Body, code{t.Name + ", " + t.For, "text", t.Text})
+	}
+	return append(bs, texts)
+}
+
+// stripsShown is how many strips a picture has; the first is open.
+const stripsShown = 14
+
+// pictures are the curves, the ladder and the strips of a page.
+func (c *comparison) pictures() []block {
+	pics := sec("pic", "In pictures")
+	for i, s := range c.sweeps() {
+		f := figure{Title: s.Title, Keys: s.keys(), Table: s.figures(), Note: "The bands are the intervals."}
+		if s.Ratio {
+			f.Note = "Below ×1 the value is lower than the baseline's. The bands are the intervals."
+			if s.Margin > 0 {
+				f.Note += " Within the grey stripe it counts as the same."
+			}
+		}
+		if len(s.Missing) > 0 {
+			f.Note = spaced(f.Note, signFailed+" has no value: "+strings.Join(s.Missing, "; ")+".")
+		}
+		pics.Body = append(pics.Body, drawn(f, func(z size) svg { return s.draw("sweep"+strconv.Itoa(i), z) }))
+	}
+	if l, ok := c.ladder(); ok {
+		f := figure{Title: l.Title}
+		if l.Margin > 0 {
+			f.Note = "Within the grey stripe it counts as the same."
+		}
+		ladder := drawn(f, func(z size) svg { return l.draw("ladder", z) })
+		if len(pics.Body) > 0 {
+			pics.Body = append(pics.Body, fold{l.Title, []block{ladder}})
+		} else {
+			pics.Body = append(pics.Body, ladder)
+		}
+	}
+	seconds := sec("strips", "Second by second")
+	rounds := 0
+	for _, t := range c.r.Trials {
+		rounds = max(rounds, t.Round)
+	}
+	strips := c.strips()
+	for from := 0; from < len(strips); from += stripsShown {
+		to := min(from+stripsShown, len(strips))
+		pic := drawn(figure{}, func(z size) svg {
+			return drawStrips(strips[from:to], rounds, "strips"+strconv.Itoa(from), z)
+		})
+		if from == 0 {
+			const note = "Trials side by side, by round. A variant has the scale of its baseline. Hatched trials do " +
+				"not count."
+			seconds.Body = append(seconds.Body, para{note, true}, pic)
+			continue
+		}
+		title := fmt.Sprintf("Strips %d to %d of %d, from %s", from+1, to, len(strips), strips[from].Label)
+		seconds.Body = append(seconds.Body, fold{title, []block{pic}})
+	}
+	return []block{pics, seconds}
+}
+
+// trials are how many there were and, on a page, when each of them ran and what it found.
+func (c *comparison) trials(d *Document, f form) block {
+	s := sec("trials", "Trials", para{Text: c.trialsText()})
+	if f != asPage {
+		lost := bullets{Mark: signInvalid}
+		for _, t := range c.lost() {
+			lost.Items = append(lost.Items, item{Name: c.trialName(t), Text: t.Invalid})
+		}
+		s.Body = append(s.Body, lost)
+		return s
+	}
+	if len(c.r.Trials) > 0 {
+		s.Body = append(s.Body, drawn(figure{Order: true}, func(z size) svg { return c.timeline("order", z) }))
+	}
+	s.Body = append(s.Body, fold{"Every verdict in detail", []block{c.verdictTable()}},
+		fold{"All trials, in the order in which they ran", []block{c.trialTable(d)}})
+	return s
+}
+
+// surroundings are the facts that were the same in all trials, and what is known of those that were not.
+func (c *comparison) surroundings(f form) block {
+	var body []block
+	n := 0
+	for _, g := range c.environment() {
+		n += len(g.Facts)
+		if f != asPage && len(g.Facts) > manyFacts {
+			s := g.Name + ": " + count(len(g.Facts), "fact", "facts") + ", see the HTML or the JSON"
+			body = append(body, para{s, true})
+			continue
+		}
+		body = append(body, fold{g.Name + " (" + strconv.Itoa(len(g.Facts)) + ")", []block{facts(g.Facts)}})
+	}
+	if n > 0 {
+		body = append([]block{para{count(n, "fact was", "facts were") + " the same in all trials.", true}}, body...)
+	}
+	if n := len(c.r.Explained); n > 0 && f == asPage {
+		title := "Differs because an axis says so or brings it along (" + strconv.Itoa(n) + ")"
+		body = append(body, fold{title, []block{c.differences(c.r.Explained)}})
+	} else if n > 0 {
+		s := count(n, "fact differs", "facts differ") + " because the axes set it or imply it."
+		body = append(body, para{s, true})
+	}
+	return sec("env", "Environment", append(body, sentences("", "small", c.unread()))...)
+}
+
+// trialName says which trial t is.
+func (c *comparison) trialName(t trial.Trial) string {
+	s := "trial " + strconv.Itoa(t.Seq) + ", round " + strconv.Itoa(t.Round) + ", " + c.name(t.Variant)
+	if t.Control {
+		s += " (against itself)"
+	}
+	return s
+}
+
+// verdictTable tells everything about each comparison.
+func (c *comparison) verdictTable() table {
+	t := table{
+		Head: []string{
+			"variant", "verdict", "ratio (above ×1 is better)", "interval", "its confidence", "pairs",
+			"pairs that favour it", "p, adjusted", "decided after",
+		},
+		Left: 2,
+	}
+	if c.r.Unpaired {
+		t.Head[5], t.Head[6] = c.samples(), "share of any two trials that favours it"
+	}
+	for _, x := range c.ordered() {
+		v := x.cell.Verdict
+		if v == nil {
+			continue
+		}
+		row := []string{
+			x.label, spaced(markFor(v.Result).Sign, markFor(v.Result).Word), none, none, none,
+			none, none, none, none,
+		}
+		if v.Ratio.N > 0 {
+			row[5] = strconv.Itoa(v.Ratio.N)
+		}
+		if v.Ratio.N > 0 && v.Result != stat.Invalid {
+			center, bounds := ratioText(v.Ratio)
+			row[2] = center
+			if bounds != "" {
+				row[3], row[4] = bounds, unit.Percent(v.Ratio.Confidence)
+			}
+			row[6] = unit.Percent(v.Favour)
+			if v.Adjusted > 0 {
+				row[7] = probability(v.Adjusted)
+			}
+		}
+		if v.Closed > 0 {
+			row[8] = count(v.Closed, "round", "rounds")
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func probability(p float64) string {
+	if p < 0.001 {
+		return "<0.001"
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// trialTable lists all trials in the order in which they ran.
+func (c *comparison) trialTable(d *Document) table {
+	t := table{Head: []string{"no.", "round", "variant", "began", "set up", "warm-up", "measured"}, Left: 3, Tail: 1}
+	var ms []metricInfo
+	for _, n := range c.show {
+		m := c.metric(n)
+		ms = append(ms, m)
+		t.Head = append(t.Head, m.head())
+	}
+	t.Head = append(t.Head, "remarks")
+	seconds := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " s" }
+	for _, x := range c.r.Trials {
+		name := c.name(x.Variant)
+		if x.Control {
+			name += " (against itself)"
+		}
+		row := []string{
+			strconv.Itoa(x.Seq), strconv.Itoa(x.Round), name, d.offset(x.From), seconds(x.Setup),
+			seconds(x.Warm), seconds(x.To.Sub(x.From).Seconds()),
+		}
+		for _, m := range ms {
+			v := none
+			if y, ok := x.Values[m.Name]; ok {
+				v = m.cell(y)
+			}
+			row = append(row, v)
+		}
+		var remarks []string
+		if x.Invalid != "" {
+			remarks = append(remarks, "does not count: "+x.Invalid)
+		}
+		if len(x.Errors) > 0 {
+			remarks = append(remarks, errorsText(x))
+		}
+		t.Rows = append(t.Rows, append(row, strings.Join(append(remarks, x.Warnings...), "; ")))
+	}
+	return t
+}
+
+func errorsText(t trial.Trial) string {
+	var keys []string
+	for k := range t.Errors {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	var parts []string
+	for _, k := range keys {
+		parts = append(parts, fmt.Sprintf("%d × %s", t.Errors[k], k))
+	}
+	return "errors: " + strings.Join(parts, ", ")
+}

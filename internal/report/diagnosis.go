@@ -1,0 +1,455 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/judge"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/proof"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/unit"
+)
+
+// DiagnosisDocument tells what a diagnosis of a target found. advice are the kinds that `dyno advise` was asked for,
+// none for a diagnosis.
+func DiagnosisDocument(
+	id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding,
+	version string, advice ...string,
+) Document {
+	d := Document{
+		Kind: Diagnosis, ID: id, Title: "Diagnosis of " + s.Target.Name,
+		Sentence: Sentence(s, symptoms, findings, advice...),
+		At:       s.To, From: s.From, To: s.To, Place: PlaceOf(s, version),
+		Charts: ServerCharts(s.Series), Findings: findings, Sources: s.Sources,
+	}
+	for _, f := range findings {
+		if f.Action != nil {
+			d.Commands = append(d.Commands, Command{Text: "preview the change", Line: "dyno apply " +
+				s.Target.Name + " " + f.ID})
+			break
+		}
+	}
+	return d
+}
+
+// Sentence is the verdict of a diagnosis in one line, or of the advice of some kinds.
+func Sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, advice ...string) string {
+	if len(findings) == 0 && len(advice) > 0 && len(advice) < len(advise.Kinds()) {
+		_, others := judge.Snapshot(s)
+		if n := len(others); n > 0 {
+			return fmt.Sprintf("No findings of the kind %s in %s. `dyno diagnose` has %s of other kinds.",
+				strings.Join(advice, ", "),
+				unit.Seconds(s.Seconds()), unit.Plural(n, "finding", "findings"))
+		}
+	}
+	if denied := diagnose.Denied(s.Sources); denied != "" {
+		return denied + " " + seenIn(s, symptoms, findings)
+	}
+	return seenIn(s, symptoms, findings)
+}
+
+// seenIn is the verdict on what could be seen.
+func seenIn(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
+	look := fmt.Sprintf("in %s", unit.Seconds(s.Seconds()))
+	if len(findings) > 0 {
+		if bound := diagnose.Bound(symptoms); bound != "" {
+			return bound + ": " + findings[0].Title
+		}
+		r, n := utf8.DecodeRuneInString(findings[0].Title)
+		return string(unicode.ToUpper(r)) + findings[0].Title[n:]
+	}
+	var odd []string
+	for _, x := range symptoms {
+		if x.Kind != "not-observable" {
+			odd = append(odd, x.Title)
+		}
+	}
+	missing := 0
+	for _, x := range s.Sources {
+		if x.State != snapshot.OK {
+			missing++
+		}
+	}
+	var b strings.Builder
+	if len(odd) == 0 {
+		b.WriteString("No symptoms were found " + look)
+	} else {
+		b.WriteString("No cause was found " + look + " for these symptoms: " + strings.Join(odd, "; "))
+	}
+	if missing > 0 {
+		fmt.Fprintf(&b, "; %d of %d data sources are unavailable", missing, len(s.Sources))
+	}
+	return b.String() + "."
+}
+
+// PlaceOf tells where a snapshot was taken: server, machine and the settings that matter most.
+func PlaceOf(s *snapshot.Snapshot, version string) Place {
+	p := Place{Target: s.Target.Name, Flavor: s.Target.Flavor, Version: s.Target.Version, Dyno: version}
+	if v, ok := s.Host.CPUs.Get(); ok {
+		p.Host = append(p.Host, Fact{Name: "CPUs", Value: unit.Count(v)})
+	}
+	if v, ok := s.Host.MemBytes.Get(); ok {
+		p.Host = append(p.Host, Fact{Name: "memory", Value: unit.Bytes(float64(v))})
+	}
+	if s.Host.Kernel != "" {
+		p.Host = append(p.Host, Fact{Name: "kernel", Value: s.Host.Kernel})
+	}
+	for _, name := range []string{
+		"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity",
+		"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "performance_schema", "query_cache_type",
+	} {
+		if v, ok := s.Variables[name]; ok {
+			p.Settings = append(p.Settings, Fact{Name: name, Value: v})
+		}
+	}
+	return p
+}
+
+// find looks a series up by name and one label; an empty label name takes the first of that name.
+func find(series []metric.Series, name, label, value string) (metric.Series, bool) {
+	for _, s := range series {
+		if s.Name == name && (label == "" || s.Labels.Get(label) == value) {
+			return s, true
+		}
+	}
+	return metric.Series{}, false
+}
+
+// ServerCharts draws what the server itself told: statements, CPU, rows read.
+func ServerCharts(series []metric.Series) []Chart {
+	var cs []Chart
+	if s, ok := find(series, "mysql_global_status_questions", "", ""); ok {
+		cs = append(cs, Chart{
+			Title: "Statements", Unit: "1/s",
+			Lines: []Line{{Name: "statements", Points: s.Rates().Points}},
+		})
+	}
+	if c, ok := cpuChart(series); ok {
+		cs = append(cs, c)
+	}
+	if c, ok := rowsChart(series); ok {
+		cs = append(cs, c)
+	}
+	return cs
+}
+
+func cpuChart(series []metric.Series) (Chart, bool) {
+	c := Chart{Title: "Server CPU", Unit: "cores"}
+	u, ok1 := find(series, "dyno_server_cpu_seconds_total", "mode", "user")
+	s, ok2 := find(series, "dyno_server_cpu_seconds_total", "mode", "system")
+	if !ok1 || !ok2 {
+		return c, false
+	}
+	c.Lines = []Line{{Name: "server process", Points: sum(u.Rates(), s.Rates()).Points}}
+	if io, ok := find(series, "node_cpu_seconds_total", "mode", "iowait"); ok {
+		c.Lines = append(c.Lines, Line{Name: "machine waiting for I/O", Points: io.Rates().Points})
+	}
+	return c, true
+}
+
+func rowsChart(series []metric.Series) (Chart, bool) {
+	var parts []metric.Series
+	for _, n := range proof.RowReadNames() {
+		s, ok := find(series, n, "", "")
+		if !ok {
+			return Chart{}, false
+		}
+		parts = append(parts, s.Rates())
+	}
+	return Chart{
+		Title: "Rows read by the server", Unit: "rows/s",
+		Lines: []Line{{Name: "rows read", Points: sum(parts...).Points}},
+	}, true
+}
+
+// sum adds series point by point where all have one.
+func sum(ss ...metric.Series) metric.Series {
+	out := metric.Series{Kind: metric.Gauge}
+	at := make([]map[int64]float64, len(ss))
+	for i, s := range ss {
+		at[i] = map[int64]float64{}
+		for _, p := range s.Points {
+			at[i][p.At] = p.Value
+		}
+	}
+next:
+	for _, p := range ss[0].Points {
+		v := p.Value
+		for _, m := range at[1:] {
+			x, ok := m[p.At]
+			if !ok {
+				continue next
+			}
+			v += x
+		}
+		out.Points = append(out.Points, metric.Point{At: p.At, Value: v})
+	}
+	return out
+}
+
+// TouchedClasses sets the classes that an action touches beside each other.
+func TouchedClasses(p proof.Proof, before, after *snapshot.Snapshot) []ClassChange {
+	ids := make([]string, len(p.Touched))
+	for i, c := range p.Touched {
+		ids[i] = c.Class
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	all := ClassesOf(before.Classes, before.Seconds(), after.Classes, after.Seconds(), ids...)
+	var out []ClassChange
+	for _, x := range all { // also of the same statement in another database
+		if i := slices.IndexFunc(p.Touched, func(c proof.TouchedClass) bool {
+			return c.Class == x.ID &&
+				c.Schema == x.Schema
+		}); i >= 0 {
+			x.Verdict = string(p.Touched[i].Verdict())
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// ChangeDone tells what an action did.
+func ChangeDone(e journal.Entry) *AppliedChange {
+	c := ChangeOf(e, ActionDone(e.Action))
+	return &c
+}
+
+// ActionDone says in a few words what an action did.
+func ActionDone(a finding.Action) string {
+	_, did := inWords(a)
+	return did
+}
+
+// ActionText says in a few words what an action is for.
+func ActionText(a finding.Action) string {
+	does, _ := inWords(a)
+	return does
+}
+
+func inWords(a finding.Action) (does, did string) {
+	both := func(does, did string, args ...any) (string, string) {
+		return fmt.Sprintf(does, args...), fmt.Sprintf(did, args...)
+	}
+	switch a.Kind {
+	case finding.AddIndex:
+		return both("add index %s to %s", "index %s added to %s", a.Index.Name, a.Table)
+	case finding.DropIndex:
+		return both("drop index %s of %s", "index %s of %s dropped", a.Index.Name, a.Table)
+	case finding.HideIndex:
+		return both("hide index %s of %s", "index %s of %s hidden", a.Index.Name, a.Table)
+	case finding.AlterTable:
+		return both("change table %s", "table %s changed", a.Table)
+	case finding.SetVariable, finding.SetKernel:
+		return both("set %s to %s", "%s set to %s", a.Variable, a.Value)
+	case finding.KillSession:
+		return both("kill session %s of %s", "session %s of %s killed", a.Value, a.Was)
+	}
+	return string(a.Kind), string(a.Kind)
+}
+
+// ProofDocument tells what the live traffic showed around an action.
+func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *snapshot.Snapshot,
+	version string,
+) Document {
+	d := Document{
+		Kind: Proof, ID: id, Title: "Before and after " + e.ID + " on " + e.Target, Sentence: proofSentence(p),
+		At: after.To, From: after.From, To: after.To, Place: PlaceOf(after, version),
+		Change: ChangeDone(e), Classes: TouchedClasses(p, before, after), Sources: after.Sources,
+		Warnings: append(MixWarnings(p), p.Warnings...),
+		Commands: []Command{
+			{Text: "check again", Line: "dyno proof " + e.ID},
+			{Text: "undo the change", Line: "dyno undo " + e.ID},
+		},
+	}
+	for _, f := range p.Server {
+		d.Measures = append(d.Measures, Measure{Metric: Metric{
+			Name: f.Name, Title: f.Name + ", whole server",
+			Unit: f.Unit,
+		}, Before: f.Before, After: f.After})
+	}
+	return d
+}
+
+// statementOf is a statement for a sentence: its text as long as that is short.
+func statementOf(fingerprint string) string {
+	const most = 80
+	if r := []rune(fingerprint); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return fingerprint
+}
+
+// proofSentence says what the server's own counters prove. Sources keep sums, so a mean time has no interval: a call is
+// called faster or slower only where the rows that it examines changed with it.
+func proofSentence(p proof.Proof) string {
+	promise := ""
+	if k := p.Action.Kind; k == finding.HideIndex || k == finding.DropIndex {
+		promise = " One index less makes writes cheaper and takes less memory; it makes no read faster."
+	}
+	for i, c := range p.Touched {
+		v, ok := c.TimeRatio.Get()
+		if !ok {
+			continue
+		}
+		which := "A call of " + statementOf(c.Fingerprint)
+		if i > 0 {
+			which += fmt.Sprintf(", %s of the statement time before,", unit.Percent(c.Before.Share))
+		}
+		which = fmt.Sprintf("%s went from %s to %s", which, unit.Seconds(c.Before.MeanSec.Or(0)),
+			unit.Seconds(c.After.MeanSec.Or(0)))
+		means := fmt.Sprintf("(means of %d and %d calls, without an interval)", c.Before.Calls, c.After.Calls)
+		switch c.Verdict() {
+		case proof.Faster:
+			return fmt.Sprintf("%s: %s times faster, %s rows examined per call before and %s after %s.%s", which,
+				strings.TrimPrefix(unit.Ratio(v), "×"), unit.Count(c.Before.Examined.Or(0)),
+				unit.Count(c.After.Examined.Or(0)), means, promise)
+		case proof.Slower:
+			return fmt.Sprintf("%s: %s times slower, %s rows examined per call before and %s after %s.%s", which,
+				strings.TrimPrefix(unit.Ratio(1/v), "×"), unit.Count(c.Before.Examined.Or(0)),
+				unit.Count(c.After.Examined.Or(0)), means, promise)
+		case proof.Unproven:
+		}
+		why := "the rows examined per call did not change with it"
+		if _, ok := c.RatioOfRows(); !ok {
+			why = "there are too few calls, or the rows examined per call are unknown"
+		}
+		return which + " " + means + ": " + why + ", so no gain is proven." + promise
+	}
+	for _, c := range p.Touched {
+		if c.Before.Seen {
+			return fmt.Sprintf("The most expensive class it affects took %s of the statement time before and %s "+
+				"after; times per call are unavailable.",
+				unit.Percent(c.Before.Share), unit.Percent(c.After.Share))
+		}
+	}
+	return "No class that the change affects was observed before and after: no result."
+}
+
+// MixWarnings says how much of the calls differ in class before and after; nothing where that is unknown.
+func MixWarnings(p proof.Proof) []string {
+	v, ok := p.Mix.Shift.Get()
+	if !ok {
+		return nil
+	}
+	return []string{fmt.Sprintf("Mix of calls: %s of them differ in class between the traffic before and after.",
+		unit.Percent(v))}
+}
+
+// RunDocument tells how a load went.
+func RunDocument(r run.Run, ticks []run.Tick, version string) Document {
+	d := Document{
+		Kind: Run, ID: r.ID, Title: r.Workload + " on " + r.Target, Sentence: runSentence(&r),
+		At: r.Started.Add(r.Elapsed), From: r.Started, To: r.Started.Add(r.Elapsed),
+		Place:  Place{Target: r.Target, Dyno: version},
+		Charts: RunCharts(ticks), Run: &r, Warnings: r.Warnings,
+	}
+	if r.Invalid != "" {
+		d.Warnings = slices.Concat([]string{"Invalid: " + r.Invalid + "."}, r.Warnings)
+	}
+	return d
+}
+
+// runSentence is the outcome of a run in one line. Where operations were due at moments of their own it is the response
+// time that somebody who waits would have seen.
+func runSentence(r *run.Run) string {
+	h, of := r.Total.Latency(), ""
+	if x := r.Total.Response(); x != nil {
+		h, of = x, ", from their scheduled start"
+	}
+	s := fmt.Sprintf("%s operations per second, 95 %% of them within %s%s, in %s.", unit.Count(r.Total.TPS()),
+		unit.Seconds(h.Quantile(0.95).Seconds()), of, unit.Seconds(r.Elapsed.Seconds()))
+	if r.Invalid != "" {
+		s = "Invalid, the client, not the server, was the limit: " + s
+	}
+	return s
+}
+
+// Reasoning tells how a snapshot was judged: what was seen, what was out of order, which finding explains it and by
+// which questions, what nothing explains, and what could not be seen.
+func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) []Node {
+	var calls uint64
+	for _, c := range s.Classes {
+		calls += c.Count
+	}
+	seen := Node{Text: fmt.Sprintf("Observed for %s: %s statements of %d classes, %s of statement time, %d tables, "+
+		"%d of %d data sources available.",
+		unit.Seconds(s.Seconds()), unit.Count(float64(calls)), len(s.Classes), unit.Seconds(s.TotalTime()),
+		len(s.Tables), gave(s), len(s.Sources))}
+	told := map[string]bool{}
+	node := func(i int) Node {
+		f := findings[i]
+		n := Node{Text: fmt.Sprintf("Finding %d, %s: %s", i+1, f.ID, f.Title)}
+		if told[f.ID] {
+			return n
+		}
+		told[f.ID] = true
+		for _, r := range f.Why {
+			text := r.Ask + " " + r.Answer
+			if r.Source != "" {
+				text += " (" + r.Source + ")"
+			}
+			n.Then = append(n.Then, Node{Text: text})
+		}
+		for _, m := range f.Merged {
+			n.Then = append(n.Then, Node{Text: "Its consequence, not a separate finding: " + m})
+		}
+		return n
+	}
+	var out, blind []Node
+	for _, x := range symptoms {
+		if x.Kind == diagnose.NotObservable {
+			blind = append(blind, Node{Text: x.Title})
+			continue
+		}
+		n := Node{Text: "Symptom: " + x.Title + "."}
+		for _, e := range x.Evidence {
+			if e.Text != "" {
+				n.Then = append(n.Then, Node{Text: e.Text})
+			}
+		}
+		explained := false
+		for i, f := range findings {
+			if slices.Contains(f.Symptoms, x.ID) {
+				n.Then, explained = append(n.Then, node(i)), true
+			}
+		}
+		if !explained {
+			n.Then = append(n.Then, Node{Text: "No rule found a cause for it."})
+		}
+		out = append(out, n)
+	}
+	for i, f := range findings {
+		if !told[f.ID] {
+			out = append(out, node(i))
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, Node{Text: "No symptoms."})
+	}
+	if len(blind) > 0 {
+		out = append(out, Node{Text: "Data unavailable (unknown, not OK):", Then: blind})
+	}
+	seen.Then = out
+	return []Node{seen}
+}
+
+// gave counts the sources that gave what they should.
+func gave(s *snapshot.Snapshot) (n int) {
+	for _, x := range s.Sources {
+		if x.State == snapshot.OK {
+			n++
+		}
+	}
+	return n
+}

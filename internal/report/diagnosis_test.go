@@ -1,0 +1,159 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/judge"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/proof"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/unit"
+	"github.com/dyno-perf/dyno/test/snap"
+)
+
+// TestTouchedInOneDatabase: a statement that several databases have is listed for those that the change touches.
+func TestTouchedInOneDatabase(t *testing.T) {
+	s := &snapshot.Snapshot{From: time.Unix(0, 0), To: time.Unix(10, 0), Classes: []class.Class{
+		{ID: "q", Schema: "tenant1", Count: 10, TimeSec: 1},
+		{ID: "q", Schema: "tenant2", Count: 10, TimeSec: 5},
+		{ID: "other", Schema: "tenant1", Count: 10, TimeSec: 9},
+	}}
+	got := TouchedClasses(proof.Proof{Touched: []proof.TouchedClass{{Class: "q", Schema: "tenant1"}}}, s, s)
+	if len(got) != 1 || got[0].ID != "q" || got[0].Schema != "tenant1" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestProofSentence: what is said of the most expensive class is of that one.
+func TestProofSentence(t *testing.T) {
+	unseen := proof.TouchedClass{Class: "dear", Before: proof.Side{Seen: true, Share: 0.8}}
+	small := proof.TouchedClass{
+		Class: "cheap", Fingerprint: "select id from t where v=?", TimeRatio: known.Of(10.0),
+		Before: proof.Side{Seen: true, Share: 0.01, Calls: 5, MeanSec: known.Of(0.1)},
+		After:  proof.Side{Seen: true, Calls: 6, MeanSec: known.Of(0.01)},
+	}
+	f := func(want string, touched ...proof.TouchedClass) {
+		t.Helper()
+		if got := proofSentence(proof.Proof{Touched: touched}); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	const went = "A call of select id from t where v=? went from 100 ms to 10 ms"
+	f(went+" (means of 5 and 6 calls, without an interval): there are too few calls, or the rows examined per call "+
+		"are unknown, so no gain is proven.", small, unseen)
+	f("A call of select id from t where v=?, 1 % of the statement time before, went from", unseen, small)
+	// Many calls that examine as many rows as before prove nothing either; fewer rows do.
+	small.Before.Calls, small.After.Calls, small.Before.Examined, small.After.Examined = 500, 600,
+		known.Of(1.0), known.Of(1.0)
+	f(went+" (means of 500 and 600 calls, without an interval): the rows examined per call did not change with it",
+		small)
+	small.Before.Examined = known.Of(200e3)
+	f(went+": 10.0 times faster, 200k rows examined per call before and 1 after (means of 500 and 600 calls, without "+
+		"an interval).", small)
+	f("The most expensive class it affects took 80 %", unseen)
+	f("No class that the change affects")
+}
+
+func TestSumKeepsOnlyMomentsThatAllHave(t *testing.T) {
+	a := metric.Series{Points: []metric.Point{{At: 1, Value: 1}, {At: 2, Value: 2}, {At: 3, Value: 3}}}
+	b := metric.Series{Points: []metric.Point{{At: 1, Value: 10}, {At: 3, Value: 30}}}
+	got := sum(a, b).Points
+	if len(got) != 2 || got[0] != (metric.Point{At: 1, Value: 11}) || got[1] != (metric.Point{At: 3, Value: 33}) {
+		t.Fatalf("got %v", got)
+	}
+}
+
+func TestSentence(t *testing.T) {
+	s := &snapshot.Snapshot{
+		From: time.Unix(0, 0), To: time.Unix(10, 0),
+		Sources: []snapshot.Source{{Name: "a", State: snapshot.OK}},
+	}
+	odd := []finding.Symptom{
+		{Kind: "cpu-saturated", Title: "the CPUs are busy"},
+		{Kind: "not-observable", Title: "no digests"},
+	}
+	f := func(symptoms []finding.Symptom, findings []finding.Finding, want string) {
+		t.Helper()
+		if got := Sentence(s, symptoms, findings); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+	f(nil, nil, "No symptoms were found in 10 s.")
+	f(odd[1:], nil, "No symptoms")
+	f(odd, nil, "No cause was found in 10 s for these symptoms: the CPUs are busy.")
+	f(odd, []finding.Finding{{Title: "the verdict"}}, "the verdict")
+	s.Sources = append(s.Sources, snapshot.Source{Name: "b", State: snapshot.Denied})
+	f(nil, nil, "1 of 2 data sources are unavailable.")
+}
+
+// TestAdviceSentence: advice of one kind that has no finding says what a diagnosis would find.
+func TestAdviceSentence(t *testing.T) {
+	m := snap.Build()
+	m.Moment(state.State{
+		Sessions:     []state.Session{{ID: 7, User: "app", Command: "Sleep", Seconds: 300}},
+		Transactions: []state.Transaction{{Session: 7, ID: "1", Seconds: 301, Modified: known.Of(uint64(12))}},
+	})
+	_, all := judge.Snapshot(m.S)
+	symptoms, found := judge.Advise(m.S, advise.Schema)
+	if len(all) == 0 || len(found) > 0 {
+		t.Fatalf("%d findings of all kinds, of the schema %+v", len(all), found)
+	}
+	want := "`dyno diagnose` has " + unit.Plural(len(all), "finding", "findings") + " of other kinds."
+	if got := DiagnosisDocument("", m.S, symptoms, nil, "v", string(advise.Schema)).Sentence; !strings.Contains(got,
+		"No findings of the kind schema") || !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
+}
+
+func TestNoCPUChartWithoutTheProcess(t *testing.T) {
+	counter := func(name, mode string) metric.Series {
+		return metric.Series{
+			Name: name, Labels: metric.L("mode", mode), Kind: metric.Counter,
+			Points: []metric.Point{{At: 0, Value: 0}, {At: 1000, Value: 1}},
+		}
+	}
+	if _, ok := cpuChart([]metric.Series{counter("node_cpu_seconds_total", "iowait")}); ok {
+		t.Fatal("the CPU of a process that could not be seen was drawn")
+	}
+	c, ok := cpuChart([]metric.Series{
+		counter("dyno_server_cpu_seconds_total", "user"),
+		counter("dyno_server_cpu_seconds_total", "system"),
+	})
+	if !ok || len(c.Lines) != 1 || c.Lines[0].Points[0].Value != 2 {
+		t.Fatalf("got %+v %v", c, ok)
+	}
+}
+
+func TestRunDocument(t *testing.T) {
+	h := func(d time.Duration) *hist.Histogram {
+		x := hist.New()
+		x.Record(d)
+		return x
+	}
+	r := run.Run{ID: "r-1", Target: "db", Workload: "w", Elapsed: time.Second, Total: run.Tick{
+		Length: time.Second,
+		Ops:    []run.Op{{Name: "op", Latency: h(time.Millisecond)}},
+	}, Warnings: []string{"slow"}}
+	if d := RunDocument(r, nil, "v"); d.Sentence != "1 operations per second, 95 % of them within 1 ms, in 1 s." ||
+		len(d.Warnings) != 1 {
+		t.Errorf("%s %q", d.Sentence, d.Warnings)
+	}
+	// What somebody waits for is the response; and an invalid run says so first.
+	r.Total.Ops[0].Response = h(2 * time.Second)
+	r.Invalid = "the client was the limit"
+	d := RunDocument(r, nil, "v")
+	if !strings.HasPrefix(d.Sentence, "Invalid, ") || !strings.Contains(d.Sentence,
+		"within 2 s, from their scheduled start") || d.Warnings[0] != "Invalid: the client was the limit." ||
+		len(r.Warnings) != 1 {
+		t.Errorf("%s %q", d.Sentence, d.Warnings)
+	}
+}

@@ -1,0 +1,273 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/unit"
+)
+
+// blocks are what the document tells, in the order in which it is read. Only pictures and what waits behind a fold
+// differ by form.
+func (d *Document) blocks(f form) []block {
+	bs := []block{d.hero()}
+	if d.Comparison != nil {
+		bs = append(bs, newComparison(d.Comparison).blocks(d, f)...)
+	}
+	bs = append(bs, sec("measures", "Before and after", d.cards()))
+	charts := sec("charts", "Over time", d.charts(f))
+	if d.Kind != Diagnosis { // whose charts only illustrate the findings
+		bs = append(bs, charts)
+	}
+	for i, x := range d.Findings {
+		bs = append(bs, d.finding(x, i+1))
+	}
+	bs = append(bs, sec("judged", "Diagnosis, step by step", tree(d.Reasoning)))
+	if d.Kind == Diagnosis {
+		bs = append(bs, charts)
+	}
+	if c := d.Change; c != nil {
+		undo := "To undo"
+		if c.UndoCommand != "" {
+			undo = "To undo, in SQL"
+		}
+		var notes moments
+		for _, n := range c.Notes {
+			notes = append(notes, moment{d.offset(n.At), "t-note", n.Text})
+		}
+		bs = append(bs, sec("change", "The change", para{Text: changeText(*c)}, code{"", "sql", c.SQL},
+			code{"To undo", "sh", c.UndoCommand}, code{undo, "sql", c.Undo}, notes))
+	}
+	if e := d.Experiment; e != nil {
+		body := []block{para{Text: e.method()}, d.forest(f)}
+		windows := fold{"All windows, in the order they were measured", []block{d.windows()}}
+		switch f {
+		case asText:
+		case asMarkdown:
+			body = append(body, e.pairTable(), windows)
+		case asPage:
+			body = append(body, fold{"Pairs as a table", []block{e.pairTable()}}, windows)
+		}
+		bs = append(bs, sec("exp", "Experiment", body...))
+	}
+	classes := sec("cls", "Query classes")
+	for _, c := range d.Classes {
+		classes.Body = append(classes.Body, code{"", "sql", c.Fingerprint}, para{classMeta(c), true}, c.figures())
+	}
+	bs = append(bs, classes)
+	if d.Run != nil {
+		bs = append(bs, sec("run", "Run", runTable(d.Run)))
+	}
+	var story moments
+	for _, s := range d.Story {
+		story = append(story, moment{d.offset(s.At), stepClass(s.State), stepSign(s.State) + s.Text})
+	}
+	var unseen bullets
+	for _, s := range d.unobserved() {
+		unseen.Items = append(unseen.Items, item{Text: sourceText(s), Fix: s.Fix})
+	}
+	bs = append(bs, sec("story", "Events", story), sec("place", "Where and when", d.place()),
+		sec("unseen", "Not observed", unseen), sec("warnings", "Warnings", sentences("!", "warn", d.Warnings)))
+	commands := sec("cmd", "Commands")
+	for _, c := range d.Commands {
+		commands.Body = append(commands.Body, code{c.Text, "sh", c.Line})
+	}
+	bs = append(bs, commands)
+	if d.Comparison != nil && f == asPage {
+		bs = append(bs, sec("plan", "The plan", fold{"As it was written", []block{code{Text: d.Comparison.PlanText}}}))
+	}
+	return kept(bs)
+}
+
+func (d *Document) hero() hero {
+	x := hero{Sentence: d.Sentence}
+	if h, ok := d.headline(); ok {
+		x.Headline, x.Reasons = &h, d.Verdict.Reasons
+	}
+	if d.Comparison == nil {
+		return x
+	}
+	c := newComparison(d.Comparison)
+	if d.Verdict == nil {
+		x.Tally = c.tally()
+	}
+	if s, m, odd := c.control(); s != "" {
+		x.Notes = append(x.Notes, note{m, s + ".", odd})
+	}
+	if s := c.correction(); s != "" {
+		x.Notes = append(x.Notes, note{Text: s + "."})
+	}
+	return x
+}
+
+func (d *Document) finding(f finding.Finding, n int) section {
+	measured, said := evidence(f)
+	why := bullets{Mark: "?", Class: "why"}
+	for _, r := range f.Why {
+		why.Items = append(why.Items, item{Name: r.Ask, Text: reasonText(r)})
+	}
+	s := section{Class: "finding " + severityClass(f.Severity), Badge: string(f.Severity), Title: f.Title}
+	s.Over = "Finding " + strconv.Itoa(n)
+	s.Body = []block{
+		para{findingMeta(f), true},
+		para{Text: f.Cause},
+		part("Evidence", measured, sentences("", "facts-text", said)), part("Reasoning", why),
+		part("Also explains", sentences("", "", f.Merged)), part("Counter-evidence", sentences("", "", f.Against)),
+		part("Data unavailable", sentences("", "", f.Unobserved)), part("What to do", findingTail(f)),
+	}
+	if d.Change != nil {
+		return s
+	}
+	if a := f.Action; a != nil {
+		s.Body = append(s.Body, code{"The change it suggests", "sql", a.SQL}, code{"To undo", "sql", a.Undo})
+	}
+	s.Body = append(s.Body, code{"To keep it, " + forGood(f), "ini", strings.Join(f.Setting, "\n")})
+	return s
+}
+
+// cards are the measures before and after.
+func (d *Document) cards() cards {
+	x := cards{table: d.measures()}
+	for _, m := range d.Measures {
+		x.Cards = append(x.Cards, newCard(d, m))
+	}
+	return x
+}
+
+func (d *Document) charts(f form) (x drawing) {
+	switch {
+	case len(d.Charts) == 0:
+	case f != asPage:
+		x.Chars = func(p *textPage) { p.chartLines(d) }
+	default:
+		from, to := d.span()
+		m := marksOf(d, from, to)
+		for i, c := range d.Charts {
+			x.Figures = append(x.Figures, newFigure(c, "c"+strconv.Itoa(i), m, from, to))
+		}
+	}
+	return x
+}
+
+// forest is the picture of the experiment's pairs; Markdown has their table.
+func (d *Document) forest(f form) (x drawing) {
+	switch f {
+	case asText:
+		x.Chars = func(p *textPage) { p.forest(d) }
+	case asMarkdown:
+	case asPage:
+		if f, ok := newForest(d); ok {
+			l := f.ladder(d)
+			return drawn(figure{Title: l.Title, Note: f.note}, func(z size) svg { return l.draw("pairs", z) })
+		}
+	}
+	return x
+}
+
+func stepSign(s StepState) string {
+	switch s {
+	case StepDone:
+		return "✓ "
+	case StepFailed:
+		return "✗ failed: "
+	case StepSkipped:
+		return "– skipped: "
+	default:
+		return ""
+	}
+}
+
+// forGood says where the lines of a finding go.
+func forGood(f finding.Finding) string {
+	s := "in " + cmp.Or(f.File, "my.cnf")
+	if f.File == "" || f.File == "my.cnf" {
+		s += " under [mysqld]"
+	}
+	if f.Restart {
+		s += ", and restart the server"
+	}
+	return s
+}
+
+// findingMeta is the small print of a finding.
+func findingMeta(f finding.Finding) string {
+	parts := []string{f.ID, string(f.Confidence)}
+	if f.Share > 0 {
+		parts = append(parts, unit.Percent(f.Share)+" of the server's statement time")
+	}
+	var tables, sessions []string
+	for _, t := range f.Subject.Tables {
+		tables = append(tables, t.String())
+	}
+	for _, id := range f.Subject.Sessions {
+		sessions = append(sessions, fmt.Sprintf("session %d", id))
+	}
+	first := func(list []string, what string) []string {
+		if n := len(list) - 5; n > 0 {
+			return append(list[:5], fmt.Sprintf("and %d more %s", n, what))
+		}
+		return list
+	}
+	return dotted(slices.Concat(parts, first(tables, "tables"), f.Subject.Variables, first(sessions, "sessions"))...)
+}
+
+// dotted sets parts beside each other, without those that are empty.
+func dotted(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+func reasonText(r finding.Reason) string {
+	if r.Source == "" {
+		return r.Answer
+	}
+	return r.Answer + " (" + r.Source + ")"
+}
+
+// findingTail is what to do about a finding and what that means.
+func findingTail(f finding.Finding) facts {
+	var fs facts
+	fs.add("suggestion", f.Suggestion)
+	fs.add("cost", f.Cost)
+	if g := f.Gain; g != nil {
+		t := g.Text
+		if t == "" {
+			t = fmt.Sprintf("%s: %s to %s", g.What, unit.Ratio(g.Lo), unit.Ratio(g.Hi))
+		}
+		fs.add("expected", t)
+	}
+	if f.Tested != nil {
+		fs.add("tried", f.Tested.Text)
+	}
+	fs.add("to disprove", f.Falsify)
+	fs.add("holds for", f.Valid)
+	fs.add("see", f.Reference)
+	return fs
+}
+
+// changeText says what was changed and how that went.
+func changeText(c AppliedChange) string {
+	took := told(c.TookSec, "", func(v float64) string { return " in " + unit.Seconds(v) })
+	s := dotted(c.Text, string(c.State)) + took
+	if c.Journal != "" {
+		s = dotted(s, "journal "+c.Journal)
+	}
+	if c.By != "" {
+		s = dotted(s, "requested by "+c.By+", in the web UI")
+	}
+	return s
+}
+
+func classMeta(c ClassChange) string {
+	origin, sampled := "", ""
+	if c.Origin != "" {
+		origin = "from " + string(c.Origin)
+	}
+	if c.Sampled {
+		sampled = "sampled: shares are estimates, rows examined and sent are lower bounds"
+	}
+	return dotted(c.ID, c.Schema, origin, sampled)
+}

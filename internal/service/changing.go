@@ -1,0 +1,293 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/task"
+)
+
+// unknownUser stands for the user of a web UI that does not know who uses it.
+const unknownUser = "an unknown user"
+
+// ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
+var ErrPreviewChanged = apply.ErrPreviewChanged
+
+// JournalAction is an action of the journal with its context.
+type JournalAction struct {
+	journal.Entry
+	Text string `json:"text"`          // what it did, or was to do, in a few words
+	Task string `json:"task,omitzero"` // id of the task that works on it now
+	// for an entry that is not ended and that no task here works on: what that means and what to do
+	Open string `json:"open,omitzero"`
+}
+
+// ChangeDetail is one action with its events and proofs.
+type ChangeDetail struct {
+	JournalAction
+	Title  string        `json:"title,omitzero"` // of the finding that suggested it
+	Events []event.Event `json:"events"`
+	Proofs []ProofShort  `json:"proofs"` // newest first
+}
+
+// ProofShort is a proof without its charts.
+type ProofShort struct {
+	ID       string               `json:"id"`
+	At       time.Time            `json:"at"`
+	From     time.Time            `json:"from"`
+	To       time.Time            `json:"to"`
+	Sentence string               `json:"sentence"`
+	Measures []report.Measure     `json:"measures"`
+	Classes  []report.ClassChange `json:"classes"`
+	Warnings []string             `json:"warnings"`
+}
+
+// Journal returns the actions on a target, of all with "", newest first.
+func (s *Service) Journal(ctx context.Context, name string, n int) ([]JournalAction, error) {
+	es, err := s.ledger.Entries(ctx, name, n)
+	out := make([]JournalAction, len(es))
+	for i, e := range es {
+		out[i] = s.change(e)
+	}
+	return out, err
+}
+
+func (s *Service) change(e journal.Entry) JournalAction {
+	c := JournalAction{Entry: e, Text: report.ActionDone(e.Action)}
+	if e.State != journal.Done && e.State != journal.Undone {
+		c.Text = report.ActionText(e.Action)
+	}
+	if e.State == journal.Failed {
+		c.Text = "failed: " + c.Text
+	}
+	for _, t := range s.Tasks.All() {
+		if t.State == task.Running && t.Target == e.Target && (t.Kind == "apply" && applies(t, e) ||
+			t.Kind == "undo" && t.About == e.ID) {
+			c.Task = t.ID
+		}
+		if t.State == task.Running && t.Kind == "prove" && t.About == e.ID && c.Task == "" {
+			c.Task = t.ID
+		}
+	}
+	if c.Task == "" && (e.State == journal.Running || e.State == journal.Planned) {
+		c.Open = "No task of this process works on it: either `dyno apply` runs elsewhere, or it was interrupted. " +
+			"Preview the undo: that asks the server for its state, and changes nothing."
+	}
+	return c
+}
+
+// applies reports whether a task that carries a change out is at work on an entry: one that was interrupted before is
+// not its own.
+func applies(t task.Task, e journal.Entry) bool {
+	return (e.State == journal.Planned || e.State == journal.Running) && e.Finding == t.About &&
+		!e.Planned.Before(t.Started)
+}
+
+// ChangeOf returns one action. Unknown: ledger.ErrNotFound.
+func (s *Service) ChangeOf(ctx context.Context, id string) (ChangeDetail, error) {
+	e, err := s.ledger.Entry(ctx, id)
+	if err != nil {
+		return ChangeDetail{}, err
+	}
+	d := ChangeDetail{JournalAction: s.change(e), Events: []event.Event{}, Proofs: []ProofShort{}}
+	if e.Before != "" {
+		if x, err := s.ledger.Diagnosis(ctx, e.Before); err == nil {
+			for _, f := range x.Findings {
+				if f.ID == e.Finding {
+					d.Title = f.Title
+				}
+			}
+		}
+	}
+	es, err := s.ledger.Events(ctx, e.Target, e.Planned, time.Time{})
+	if err != nil {
+		return d, err
+	}
+	for _, x := range es {
+		if x.Ref == id {
+			d.Events = append(d.Events, x)
+		}
+	}
+	docs, err := s.ledger.DocumentsAbout(ctx, string(report.Proof), id)
+	if err != nil {
+		return d, err
+	}
+	for _, x := range docs {
+		r, err := report.Decode(x.JSON)
+		if err != nil {
+			continue
+		}
+		d.Proofs = append(d.Proofs, ProofShort{r.ID, r.At, r.From, r.To, r.Sentence, r.Measures, r.Classes, r.Warnings})
+	}
+	return d, nil
+}
+
+// PreviewChange asks the server what carrying out a finding's change would mean. It only reads.
+func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o apply.Options) (app.Intent, error) {
+	t, err := s.open(ctx, name)
+	if err != nil {
+		return app.Intent{}, err
+	}
+	defer t.Close()
+	return s.app.Plan(ctx, t, findingID, o)
+}
+
+// ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else
+// ErrPreviewChanged. What stands against it is an *apply.BlockedError.
+func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string,
+	o apply.Options,
+) (task.Task, error) {
+	t, err := s.open(ctx, name)
+	if err != nil {
+		return task.Task{}, err
+	}
+	in, err := s.app.Plan(ctx, t, findingID, o)
+	switch {
+	case err != nil:
+	case in.Preview.Action.SQL != confirm:
+		err = fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, in.Preview.Action.SQL)
+	case !in.Preview.OK():
+		err = &apply.BlockedError{Blockers: in.Preview.Blockers}
+	}
+	if err != nil {
+		return task.Task{}, errors.Join(err, t.Close())
+	}
+	in.By = cmp.Or(by, unknownUser)
+	x, err := s.Tasks.Start(task.Task{Kind: "apply", Title: in.Preview.Words, Target: name, By: by, About: findingID},
+		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
+			defer t.Close()
+			e, err := s.app.Apply(ctx, t, in, sink, note)
+			return e.ID, err
+		})
+	if err != nil {
+		return x, errors.Join(err, t.Close())
+	}
+	return x, nil
+}
+
+// open connects to a target that is named. A URL is one only if the service was started with it: what is done there
+// stands in the journal under that name, and an administrator's own commands would go there with a login of theirs.
+func (s *Service) open(ctx context.Context, name string) (*target.Target, error) {
+	if strings.Contains(name, "://") && !slices.Contains(s.o.Targets, name) {
+		return nil, &app.UnknownTargetError{Text: name}
+	}
+	return s.app.Open(ctx, name, s.login(name))
+}
+
+// KillSession ends a session of a target with KILL, if it is still of that user; see apply.Kill. It is in the journal
+// and on the timeline.
+func (s *Service) KillSession(ctx context.Context, name string, session uint64, user,
+	by string,
+) (journal.Entry, error) {
+	t, err := s.open(ctx, name)
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	defer t.Close()
+	id, err := s.ledger.NewID(ctx, ledger.ActionID)
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	e := journal.Entry{ID: id, Target: name, By: cmp.Or(by, unknownUser)}
+	e, err = apply.Kill(ctx, t, s.ledger, e, session, user)
+	if e.State != journal.Done {
+		return e, err
+	}
+	return e, errors.Join(err, s.app.Mark(ctx, event.Event{
+		At: e.Started, Until: e.Ended, Target: name,
+		Kind: event.Action, Text: e.Action.SQL, Ref: e.ID,
+	}))
+}
+
+// PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.
+func (s *Service) PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error) {
+	e, err := s.ledger.Entry(ctx, id)
+	if err != nil {
+		return app.UndoPreview{}, err
+	}
+	t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
+	if err != nil {
+		return app.UndoPreview{}, err
+	}
+	defer t.Close()
+	return s.app.PreviewUndo(ctx, t, e, o)
+}
+
+// UndoChange takes an action back in a task, if confirm is the SQL that does it.
+func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
+	p, err := s.PreviewUndo(ctx, id, o)
+	switch {
+	case err != nil:
+		return task.Task{}, err
+	case len(p.Against) > 0:
+		return task.Task{}, &apply.BlockedError{Blockers: p.Against}
+	case p.SQL != confirm:
+		return task.Task{}, fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, p.SQL)
+	}
+	e := p.Entry
+	o.Agreed, o.By = confirm, cmp.Or(by, unknownUser)
+	return s.Tasks.Start(task.Task{
+		Kind: "undo", Title: "Undo: " + report.ActionText(e.Action),
+		Target: e.Target, By: by, About: id,
+	},
+		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
+			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
+			if err != nil {
+				return id, err
+			}
+			defer t.Close()
+			_, err = s.app.Undo(ctx, t, id, o, sink, note)
+			return id, err
+		})
+}
+
+// ProveChange looks at the live traffic and compares it with the window before an action, in a task whose result is the
+// id of the report.
+func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error) {
+	e, err := s.ledger.Entry(ctx, id)
+	if err != nil {
+		return task.Task{}, err
+	}
+	if e.State != journal.Done {
+		return task.Task{}, fmt.Errorf("%w: action %s is %s, there is nothing to prove", ErrPreviewChanged, id, e.State)
+	}
+	if o.Window == 0 {
+		o.Window = app.DefaultWindow
+	}
+	return s.Tasks.Start(task.Task{
+		Kind: "prove", Title: "Before and after: " + report.ActionDone(e.Action),
+		Target: e.Target, By: by, About: id,
+	},
+		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
+			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
+			if err != nil {
+				return "", err
+			}
+			defer t.Close()
+			o.Progress = sink
+			_, doc, err := s.app.ProveAndKeep(ctx, t, e, o)
+			if err != nil {
+				return "", err
+			}
+			return doc.ID, nil
+		})
+}
+
+// Report returns the document of any id that Dyno has printed, see app.App.Report. Unknown: ledger.ErrNotFound.
+func (s *Service) Report(ctx context.Context, id string) (*report.Document, error) {
+	return s.app.Report(ctx, id)
+}

@@ -1,0 +1,127 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/target"
+)
+
+// How often plans are looked up: of a few classes a minute, of each one now and then.
+const (
+	plansEvery    = time.Minute
+	planOfOne     = 10 * time.Minute
+	plansAtOnce   = 5
+	plansAnHour   = 12 // changed ones that become events
+	plansDeadline = 20 * time.Second
+	mostRefused   = 500 // classes that are looked into in vain
+)
+
+// planner remembers of which classes of a target the plan was asked, and when.
+type planner struct {
+	last  time.Time
+	asked map[string]time.Time
+
+	hour    time.Time // since when changed are counted
+	changed int
+}
+
+// tells reports whether a changed plan is to be an event: who changes plans all the time does not push out what else
+// was changed.
+func (p *planner) tells(at time.Time) bool {
+	if at.Sub(p.hour).Abs() >= time.Hour {
+		p.hour, p.changed = at, 0
+	}
+	p.changed++
+	return p.changed <= plansAnHour
+}
+
+// choose returns the classes whose turn it is: those with most time of which there is a whole statement, of each schema
+// one before a second of any. Those whose plan is not asked for anyway take nobody's place.
+func (p *planner) choose(w ClassWindow) (due []int) {
+	if d := w.To.Sub(p.last); d >= 0 && d < plansEvery { // less than nothing: the clock was set back
+		return nil
+	}
+	if p.asked == nil {
+		p.asked = map[string]time.Time{}
+	}
+	planned, others, refused, schemas := 0, 0, map[string]int{}, map[string]bool{}
+	most := mostRefused // of one schema: half of all where there are others to leave some to
+	if slices.ContainsFunc(w.Classes, func(c class.Class) bool { return c.Schema != w.Classes[0].Schema }) {
+		most = mostRefused / 2
+	}
+	for _, first := range []bool{true, false} {
+		for i, c := range w.Classes {
+			k := c.ID + c.Schema
+			if planned == plansAtOnce || others > mostRefused || refused[c.Schema] > most || c.Example == "" || first &&
+				schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
+				continue
+			}
+			p.asked[k] = w.To
+			if sqlshape.Explainable(c.Example) != nil {
+				refused[c.Schema]++
+				if others++; others <= plansAtOnce {
+					due = append(due, i)
+				}
+				continue
+			}
+			planned++
+			schemas[c.Schema] = true
+			due = slices.Insert(due, planned-1, i) // before those of the others
+		}
+	}
+	p.last = w.To
+	for k, at := range p.asked { // classes come and go
+		if w.To.Sub(at).Abs() > 2*planOfOne {
+			delete(p.asked, k)
+		}
+	}
+	return due
+}
+
+// plans keeps examples and plans of the classes whose turn it is. A plan that is another one than before becomes an
+// event.
+func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w ClassWindow) {
+	due := m.planner.choose(w)
+	if len(due) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, plansDeadline)
+	defer cancel()
+	x, err := capture.NewExplainer(ctx, t)
+	if err != nil {
+		return // the server is away, which is told elsewhere
+	}
+	defer x.Close()
+	for _, i := range due {
+		c := w.Classes[i]
+		if err := s.History.PutSample(ctx, m.entry.Name, history.Sample{
+			Class: c.ID, At: w.To, SQL: c.Example,
+			Schema: c.Schema,
+		}); err != nil {
+			s.trouble.say(s.log, "an example of "+m.entry.Name+" was not stored", err)
+		}
+		p, err := x.Explain(ctx, c.ID, c.Schema, c.Example)
+		if err != nil {
+			return
+		}
+		changed, err := s.History.PutPlan(ctx, m.entry.Name, c.Schema, w.To, p)
+		if err != nil {
+			s.trouble.say(s.log, "a plan of "+m.entry.Name+" was not stored", err)
+		}
+		if changed && m.planner.tells(w.To) {
+			e := event.Event{
+				At: w.To, Target: m.entry.Name, Kind: event.Config,
+				Text: fmt.Sprintf("another plan for %s", c.Fingerprint), Ref: c.ID,
+			}
+			s.mark(&e, i)
+		}
+	}
+}

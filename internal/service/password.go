@@ -1,0 +1,173 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/tunnel"
+)
+
+// longestPassword bounds a password, in bytes; servers take far less.
+const longestPassword = 1024
+
+// keptPasswords is the directory with the defaults files that Dyno writes itself, one for each password that was set
+// over HTTP. What no target of the inventory names is removed from it.
+func keptPasswords(a *app.App) string { return filepath.Join(a.Credentials(), "kept") }
+
+// SetTargetPassword keeps a password for a target, in a defaults file that only Dyno's account reads, and has the
+// inventory name that file. With a url the target gets that address too, and is added when there is none of that name;
+// without one it must be there. The file names where the password goes and how that is verified, so that allow holds it
+// to that place. Errors for what is written wrongly are of kind target.BadTarget, ledger.ErrNotFound is for an unknown
+// name.
+func (s *Service) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
+	bad := func(what, hint string) (ledger.Target, error) {
+		return ledger.Target{}, &target.Error{
+			Op: "store a password", Kind: target.BadTarget,
+			Err: errors.New(what), Hint: hint,
+		}
+	}
+	switch {
+	case password == "":
+		return bad("the password is empty", "")
+	case len(password) > longestPassword || !utf8.ValidString(password) || strings.ContainsRune(password, 0):
+		return bad(fmt.Sprintf("the password is longer than %d bytes, or not text", longestPassword), "")
+	}
+	if url == "" {
+		was, err := s.ledger.Target(ctx, name)
+		if err != nil {
+			return was, err
+		}
+		url = was.URL
+	}
+	if err := app.CheckName(name); err != nil {
+		return ledger.Target{}, err
+	}
+	t, err := s.app.Allow(ctx, ledger.Target{Name: name, URL: url, Defaults: os.DevNull}) // no password but this one
+	if err != nil {
+		return t, err
+	}
+	spec, err := target.ParseURL(t.URL)
+	switch {
+	case err != nil:
+		return t, err
+	case spec.Address == "" || spec.User == "":
+		return bad("the address or the user is missing", "write both into the URL: mysql://dyno@db1:3306/")
+	}
+	s.passwords.Lock()
+	defer s.passwords.Unlock()
+	// A new file each time: one that is written over would send the new password to the old place for a moment, and the
+	// other way around.
+	if t.Defaults, err = writePassword(s.app, name, spec, password); err != nil {
+		return t, fmt.Errorf("store a password: %w", err)
+	}
+	if t, err = s.app.AddTarget(ctx, t, true); err != nil {
+		return t, errors.Join(err, os.Remove(t.Defaults))
+	}
+	s.sweepPasswords(ctx)
+	s.desk.seek.Forget()
+	s.followed(ctx, t)
+	return t, nil
+}
+
+// writePassword makes a defaults file for one target.
+func writePassword(a *app.App, name string, s target.Spec, password string) (file string, err error) {
+	for _, dir := range []string{a.Credentials(), keptPasswords(a)} {
+		if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
+			return "", err
+		}
+	}
+	salt := make([]byte, 6)
+	_, _ = rand.Read(salt) // never fails
+	dir, err := filepath.Abs(keptPasswords(a))
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(dir, name+"-"+hex.EncodeToString(salt)+".cnf")
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(passwordFile(s, password))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file))
+	}
+	return file, nil
+}
+
+// passwordFile is a defaults file with a password, where it goes and how that is verified. Behind a jump host it names
+// no server: the same address is another one there.
+func passwordFile(s target.Spec, password string) string {
+	var b strings.Builder
+	b.WriteString("# Written by dyno serve, and removed when its inventory no longer names it.\n[client]\n")
+	put := func(key, value string) {
+		if value != "" {
+			b.WriteString(key + "=" + target.OptionValue(value) + "\n")
+		}
+	}
+	put("password", password)
+	switch host, port, err := net.SplitHostPort(s.Address); {
+	case s.Jump != (tunnel.Jump{}):
+	case s.Network == "unix":
+		put("socket", s.Address)
+	case err == nil:
+		put("host", host)
+		b.WriteString("port=" + port + "\n")
+	}
+	put("ssl-mode", string(s.Mode()))
+	put("ssl-ca", s.CA)
+	put("ssl-cert", s.Cert)
+	put("ssl-key", s.Key)
+	if s.MinTLS != "" {
+		put("tls-version", "TLSv"+s.MinTLS)
+	}
+	if s.TakeServerKey {
+		b.WriteString("get-server-public-key\n")
+	}
+	put("server-public-key-path", s.ServerKey)
+	return b.String()
+}
+
+// tidyPasswords removes the kept passwords that no target names any more.
+func (s *Service) tidyPasswords(ctx context.Context) {
+	s.passwords.Lock()
+	defer s.passwords.Unlock()
+	s.sweepPasswords(ctx)
+}
+
+// sweepPasswords is tidyPasswords for who holds s.passwords.
+func (s *Service) sweepPasswords(ctx context.Context) {
+	files, err := os.ReadDir(keptPasswords(s.app))
+	if err != nil {
+		return // there are none
+	}
+	dir, err := filepath.Abs(keptPasswords(s.app))
+	if err != nil {
+		return
+	}
+	all, err := s.ledger.Targets(ctx)
+	if err != nil {
+		return // the next one looks again
+	}
+	for _, f := range files {
+		path := filepath.Join(dir, f.Name())
+		// By the name, which is one of many: Dyno's home may have moved.
+		if slices.ContainsFunc(all, func(t ledger.Target) bool { return filepath.Base(t.Defaults) == f.Name() }) {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			s.trouble.say(s.log, "an unused password is still in "+path, err)
+		}
+	}
+}

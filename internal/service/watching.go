@@ -1,0 +1,480 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/incident"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/wire"
+)
+
+// Watching says how a target is watched. The zero value is the usual way.
+type Watching struct {
+	Every   time.Duration  // between two rounds; 0 is a second
+	Scrape  scrape.Options // which sources
+	Classes time.Duration  // between two looks at the query classes; 0 is 5 s, less than 0 leaves them alone
+}
+
+// ClassWindow is the query classes of one window.
+type ClassWindow struct {
+	Target   string
+	From, To time.Time     // of what was counted: a server that restarts loses what it had
+	Took     time.Duration // what passed, whatever the clock was set to meanwhile
+	Classes  []class.Class // most time first; nobody changes them
+}
+
+// cut takes off the beginning of a window that is lost. Nothing is left of less than a second: what ended in it may
+// have begun long before.
+func (c *ClassWindow) cut(lost time.Duration) {
+	if lost <= 0 {
+		return
+	}
+	left := c.Took - lost
+	if left < time.Second {
+		c.From, c.Took, c.Classes = c.To, 0, nil
+		return
+	}
+	share := float64(left) / float64(c.Took)
+	for i := range c.Classes {
+		x := &c.Classes[i]
+		if !x.Sampled { // what was looked at was so all the time
+			continue
+		}
+		x.Count, x.TimeSec = uint64(math.Ceil(share*float64(x.Count))), share*x.TimeSec
+		if n, ok := x.Examined.Get(); ok {
+			x.Examined = known.Of(uint64(math.Ceil(share * float64(n))))
+		}
+	}
+	c.From, c.Took = c.To.Add(-left), left
+}
+
+// topClasses is how many classes a state shows.
+const topClasses = 50
+
+// watcher watches one target until its context ends: it finds the server, again and again when it goes away, reads its
+// sources each round and its query classes every few seconds.
+type watcher struct {
+	name  string
+	open  func(context.Context) (*target.Target, error)
+	o     Watching
+	read  func(reading.Reading) // each round, with its State filled in; called from one goroutine at a time
+	class func(ClassWindow)     // called from another goroutine
+	// plan is given each window with the target to ask it more; a window that comes while it works is left out.
+	plan func(context.Context, *target.Target, ClassWindow)
+	// rights is called once a session and returns when what the account may do has changed, or with ctx.
+	rights func(context.Context, *target.Target)
+
+	mu      sync.Mutex
+	top     []state.ActiveClass
+	topSec  float64
+	latency known.Value[float64] // mean time of a statement, where all are counted
+	sources []snapshot.Source    // of the classes
+	spent   float64              // time of the server's that reading the classes took, seconds
+
+	openTime time.Duration // openTime when zero
+
+	server string // flavor and version
+	prev   state.Figures
+	prevAt time.Time
+	silent time.Time // since when the server does not answer in time; zero while it does
+
+	renewed time.Time // when a session was given up because the server refused a login
+}
+
+// refusedEvery is how often a session is given up at most because a login was refused: servers lock accounts that are
+// refused often.
+const refusedEvery = 15 * time.Second
+
+// openTime bounds finding a server and learning what it is: one that lets Dyno in and says nothing more is down.
+const openTime = 30 * time.Second
+
+// run ends with ctx; a server that cannot be reached is no error but a state.
+func (w *watcher) run(ctx context.Context) {
+	if w.o.Every == 0 {
+		w.o.Every = time.Second
+	}
+	if w.o.Classes == 0 {
+		w.o.Classes = 5 * time.Second
+	}
+	pause, soon := w.o.Every, time.Duration(0)
+	for ctx.Err() == nil {
+		t, ok := w.find(ctx)
+		if !ok {
+			return
+		}
+		w.server = string(t.Facts().Flavor) + " " + t.Facts().Version.String()
+		began := time.Now()
+		err := w.session(ctx, t)
+		t.Close()
+		if time.Since(began) > steady {
+			pause, soon = w.o.Every, 0
+		}
+		if err == nil { // the server was started again, or rights have changed
+			wait(ctx, soon)
+			soon = min(max(w.o.Every, 2*soon), refusedEvery)
+			continue
+		}
+		if ctx.Err() != nil {
+			continue
+		}
+		for again := time.Now().Add(pause); ; {
+			w.down(clock.Now().Truncate(w.o.Every).Add(w.o.Every), err)
+			if !wait(ctx, w.o.Every) || !time.Now().Before(again) {
+				break
+			}
+		}
+		pause = target.Patience(err, pause)
+	}
+}
+
+// steady is how long a session lasts at least whose end says nothing of the next one's.
+const steady = time.Minute
+
+// find opens the target, as often as it takes. Each round without a server is a reading that says so.
+func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
+	type answer struct {
+		t   *target.Target
+		err error
+	}
+	var last error
+	for pause := w.o.Every; ; pause = target.Patience(last, pause) {
+		found := make(chan answer, 1)
+		go func() {
+			octx, cancel := context.WithTimeout(ctx, cmp.Or(w.openTime, openTime))
+			defer cancel()
+			var a answer
+			a.err = wire.Guarded(func() (err error) { a.t, err = w.open(octx); return err })
+			found <- a
+		}()
+		tried, again := false, time.Now().Add(pause)
+		for !tried || time.Now().Before(again) {
+			now := clock.Now()
+			at := now.Truncate(w.o.Every).Add(w.o.Every)
+			timer := time.NewTimer(at.Sub(now.Round(0)))
+			select {
+			case a := <-found:
+				timer.Stop()
+				tried, last = true, a.err
+				if a.err == nil {
+					if ctx.Err() != nil {
+						a.t.Close()
+						return nil, false
+					}
+					return a.t, true
+				}
+			case <-timer.C:
+				if last != nil {
+					w.down(at, last)
+				}
+			case <-ctx.Done():
+				timer.Stop()
+				if !tried {
+					if a := <-found; a.err == nil {
+						a.t.Close()
+					}
+				}
+				return nil, false
+			}
+		}
+	}
+}
+
+// down tells that there was no server to ask.
+func (w *watcher) down(at time.Time, err error) {
+	w.prevAt = time.Time{}
+	r := reading.Reading{
+		Target: w.name, At: at,
+		Samples: []metric.Sample{{Name: "mysql_up", At: at.UnixMilli()}},
+		State:   &state.State{Target: w.name, At: at, Server: w.server, Reason: err.Error()},
+	}
+	var e *target.Error
+	r.State.LoginRefused = target.LoginRefused(err)
+	if errors.As(err, &e) && e.Kind == target.NotConfigured { // whether the server is up is unknown
+		r.Samples, r.State.NotConfigured, r.State.Reason = nil, true, e.Err.Error()
+	}
+	state.Cap(r.State)
+	w.read(r)
+}
+
+// session watches a server that was found, until ctx ends or the server is another one than before.
+func (w *watcher) session(ctx context.Context, t *target.Target) error {
+	s, err := scrape.New(t, w.o.Scrape)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	g, ctx := errgroup.WithContext(ctx)
+	ctx, again := context.WithCancel(ctx)
+	defer again()
+	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run(func() error {
+		defer again()
+		return s.Run(ctx, w.o.Every, func(r reading.Reading) {
+			w.round(r)
+			if r.State != nil && r.State.LoginRefused && time.Since(w.renewed) > refusedEvery {
+				w.renewed = time.Now()
+				again() // the password may be read from where it was changed
+			}
+			if slices.ContainsFunc(r.Events, func(e event.Event) bool { return e.Kind == event.Restart }) {
+				again() // what the server can do may have changed with it
+			}
+		})
+	})
+	if w.o.Classes > 0 {
+		run(func() error { return w.classes(ctx, t) })
+	}
+	if w.rights != nil {
+		run(func() error {
+			w.rights(ctx, t)
+			again() // global privileges reach new connections only
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// round completes a reading and hands it on.
+func (w *watcher) round(r reading.Reading) {
+	r.Target = w.name
+	up, slow, reason := 0.0, false, "no source was read"
+	for _, x := range r.Sources {
+		if x.Name == "global_status" {
+			if x.State == snapshot.OK {
+				up, reason = 1, ""
+			} else {
+				slow, reason = x.State == snapshot.Slow, x.Reason
+				if slow { // the source's reason is how long this question waited, not the server
+					reason = "no answer in time"
+				}
+			}
+		}
+	}
+	w.mu.Lock()
+	spent := w.spent
+	w.mu.Unlock()
+	r.Samples = append(r.Samples,
+		metric.Sample{Name: "mysql_up", At: r.At.UnixMilli(), Value: up},
+		metric.Sample{
+			Name: "dyno_classes_server_seconds_total", Kind: metric.Counter,
+			At: r.At.UnixMilli(), Value: spent,
+		},
+	)
+	if r.State == nil {
+		r.State = &state.State{}
+	}
+	st := r.State
+	st.Target, st.At, st.Up, st.Reason, st.Server = w.name, r.At, up == 1, reason, w.server
+	switch {
+	case !slow:
+		w.silent = time.Time{}
+	case w.silent.IsZero():
+		w.silent = r.At
+	}
+	st.Slow = slow && r.At.Sub(w.silent) < incident.Patience
+	// more connections than one are refused while max_connections is reached
+	st.LoginRefused = st.LoginRefused && !st.Up
+	now := state.Take(r.Samples)
+	if !w.prevAt.IsZero() {
+		st.Vitals = state.Between(w.prev, now, r.At.Sub(w.prevAt).Seconds())
+	}
+	w.prev, w.prevAt = now, r.At
+	if n, ok := st.Get(state.Connected).Get(); ok && st.Connections.OK() {
+		// The list shows Dyno's own that sleep like others of the account; the server's count is without them.
+		others := int(n) - st.Connections.Or(0)
+		st.Connections = known.Of(int(n))
+		if idle, ok := st.Idle.Get(); ok {
+			st.Idle = known.Of(max(0, idle+others))
+		}
+	}
+	w.mu.Lock()
+	if st.Up {
+		st.Classes, st.ClassSeconds = w.top, w.topSec
+		if v, ok := w.latency.Get(); ok { // of the users' statements alone
+			st.Vitals = append(slices.DeleteFunc(st.Vitals, func(x state.Vital) bool {
+				return x.Name == state.Latency
+			}), state.Vital{Name: state.Latency, Value: v})
+		}
+	}
+	for _, x := range append(slices.Clone(r.Sources), w.sources...) {
+		if x.State == snapshot.OK && x.Reads == 0 && slices.Contains([]string{"processlist", "transactions", "locks"},
+			x.Name) {
+			x.State, x.Reason = snapshot.Slow, "not read yet" // that nobody waits is not known then
+		}
+		if x.State != snapshot.OK {
+			st.Sources = append(st.Sources, x)
+		}
+	}
+	w.mu.Unlock()
+	state.Cap(st)
+	for i := range r.Events {
+		e := &r.Events[i]
+		e.Text = state.Clip(e.Text, longestMark)
+		if e.At.After(r.At) || r.At.Sub(e.At) > ledger.EventAge { // by the server's word for how long ago it was
+			e.At = r.At
+		}
+		if e.Target = w.name; e.ID != "" { // it is of the server's, and two servers may give the same
+			e.ID += "-" + w.name
+		}
+	}
+	w.read(r)
+}
+
+// classes reads one window of query classes after the other. What cannot be read is told by the sources in the states.
+func (w *watcher) classes(ctx context.Context, t *target.Target) error {
+	o := digestsource.Options{Interval: time.Second}
+	if !t.Has(target.HasStatementDigests) {
+		o.Interval = 250 * time.Millisecond // looking is all there is
+	}
+	d, err := digestsource.Open(ctx, t, o)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	g, ctx := errgroup.WithContext(ctx)
+	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run(func() error { return d.Run(ctx) })
+	more := make(chan ClassWindow)
+	if w.plan != nil {
+		run(func() error {
+			for {
+				select {
+				case c := <-more:
+					w.plan(ctx, t, c)
+				case <-ctx.Done():
+					return nil
+				}
+			}
+		})
+	}
+	run(func() error {
+		var from, began time.Time // the same moment, by the clock of what is stored and by the one that nobody sets
+		for {
+			now := clock.Now()
+			if from.IsZero() {
+				if d.Begin(ctx) == nil {
+					from, began = now, time.Now()
+				}
+			}
+			if !wait(ctx, now.Truncate(w.o.Classes).Add(w.o.Classes).Sub(now.Round(0))) {
+				return nil
+			}
+			if from.IsZero() {
+				continue
+			}
+			to, ended := clock.Now(), time.Now()
+			list, sources, err := d.Turn(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return nil //nolint:nilerr // the end of watching, whatever it broke
+			case err != nil:
+				from = time.Time{}
+			}
+			c := ClassWindow{Target: w.name, From: from, To: to, Took: ended.Sub(began), Classes: list}
+			c.cut(d.Lost())
+			w.window(c, sources, err)
+			if err == nil {
+				from, began = to, ended
+				select {
+				case more <- c:
+				default:
+				}
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// window keeps the classes with the most time for the states of the next seconds, and hands all of them on.
+func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
+	sec := c.Took.Seconds()
+	var top []state.ActiveClass
+	var latency known.Value[float64]
+	count, sum := uint64(0), 0.0
+	for _, x := range c.Classes {
+		if !x.Sampled && x.Origin == class.PerformanceSchema {
+			count, sum = count+x.Count, sum+x.TimeSec
+		}
+	}
+	if count > 0 {
+		latency = known.Of(sum / float64(count))
+	}
+	if err == nil && sec > 0 {
+		for _, x := range c.Classes[:min(len(c.Classes), topClasses)] {
+			s := state.ActiveClass{
+				ID: x.ID, Fingerprint: state.Clip(x.Fingerprint, state.MaxText), Schema: x.Schema, Sampled: x.Sampled,
+				PerSecond: float64(x.Count) / sec, Load: x.TimeSec / sec, MeanSec: x.MeanSec(),
+				Examined: x.PerCall(x.Examined),
+			}
+			if n, ok := x.Errors.Get(); ok {
+				s.Errors = known.Of(float64(n) / sec)
+			}
+			top = append(top, s)
+		}
+	}
+	w.mu.Lock()
+	w.top, w.topSec, w.sources, w.latency = top, sec, sources, latency
+	for _, x := range sources {
+		w.spent += x.Took / 1000 * float64(x.Reads)
+	}
+	if err != nil {
+		w.topSec = 0
+	}
+	w.mu.Unlock()
+	if err == nil && w.class != nil && c.Took > 0 && observed(sources) {
+		w.class(c)
+	}
+}
+
+// wait waits for d or the end of ctx, and reports whether ctx goes on.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(max(d, 0))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// newWatcher returns a watcher of what the user calls text.
+func newWatcher(a *app.App, name string, login app.Login, o Watching, read func(reading.Reading),
+	classes func(ClassWindow),
+) *watcher {
+	return &watcher{
+		name: name, o: o, read: read, class: classes,
+		open: func(ctx context.Context) (*target.Target, error) {
+			t, err := a.Open(ctx, name, login)
+			if err != nil {
+				return nil, fmt.Errorf("reach %s: %w", name, err)
+			}
+			return t, nil
+		},
+	}
+}
+
+// observed reports whether any source told what ran in a window: without one, no class does not mean that nothing ran.
+func observed(sources []snapshot.Source) bool {
+	return slices.ContainsFunc(sources, func(x snapshot.Source) bool { return x.State == snapshot.OK })
+}

@@ -11,8 +11,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,190 +23,83 @@ import (
 
 const module = "github.com/dyno-perf/dyno"
 
-// floors tells the floor of every package. A package imports lower floors only.
-var floors = map[string]int{
-	"internal/known":           0,
-	"internal/dbms":            0,
-	"internal/metric":          0,
-	"internal/event":           0,
-	"internal/incident":        0,
-	"internal/hist":            0,
-	"internal/run":             0,
-	"internal/class":           0,
-	"internal/schema":          0,
-	"internal/explain":         0,
-	"internal/snapshot":        0,
-	"internal/finding":         0,
-	"internal/journal":         0,
-	"internal/stat":            0,
-	"internal/unit":            0,
-	"internal/progress":        0,
-	"internal/sqltext":         0,
-	"internal/sqlshape":        0,
-	"internal/workload":        0,
-	"internal/workload/script": 0,
-	"internal/limit":           0,
-	"internal/suggest":         0,
-	"internal/pace":            0,
-	"internal/plan":            0,
-	"internal/trial":           0,
-	"internal/arith":           0,
-	"internal/wire":            0,
-	"internal/slowlog":         0,
-	"internal/sketch":          0,
-	"internal/digest":          0,
-	"internal/state":           0,
-	"internal/source":          0,
-	"internal/reading":         0,
-	"internal/exposition":      0,
-	"internal/panel":           0,
-	"internal/pattern":         0,
-	"internal/store/failure":   0,
-	"recipes":                  0,
-
-	"internal/workload/tpcc": 0,
-
-	"internal/target":   1,
-	"internal/catalog":  1,
-	"internal/clock":    1,
-	"internal/host":     1,
-	"internal/platform": 1,
-	"internal/tunnel":   1,
-	"internal/userfile": 1,
-
-	"internal/store/reserve":    1,
-	"internal/store/sqlitefile": 1,
-
-	"internal/load":          2,
-	"internal/scrape":        2,
-	"internal/digestsource":  2,
-	"internal/alter":         2,
-	"internal/sandbox":       2,
-	"internal/store/series":  2,
-	"internal/store/ledger":  2,
-	"internal/store/trials":  2,
-	"internal/store/history": 2,
-	"internal/store/access":  2,
-	"internal/remotewrite":   2,
-
-	"internal/diagnose":       3,
-	"internal/advise":         3,
-	"internal/advise/index":   3,
-	"internal/advise/schema":  3,
-	"internal/advise/config":  3,
-	"internal/advise/host":    3,
-	"internal/advise/session": 3,
-	"internal/proof":          3,
-	"internal/compare":        3,
-
-	"internal/capture":    4,
-	"internal/collector":  4,
-	"internal/experiment": 4,
-	"internal/apply":      4,
-	"internal/report":     4,
-	"internal/fault":      4,
-	"internal/testbed":    4,
-	"internal/recipe":     4,
-	"internal/judge":      4,
-	"internal/task":       4,
-
-	"internal/app": 5,
-
-	"internal/service":    6,
-	"internal/lab":        6,
-	"internal/demo":       6,
-	"internal/discovery":  6,
-	"internal/indextrial": 6,
-
-	"internal/cli":     7,
-	"internal/screen":  7,
-	"internal/httpapi": 7,
-	"internal/web":     7,
-
-	"cmd/dyno": 8,
+// house lists the packages of each floor, the lowest first. A package imports lower floors only.
+var house = []struct {
+	name     string
+	packages []string
+}{
+	{"values", []string{
+		"internal/known", "internal/dbms", "internal/metric", "internal/event", "internal/hist", "internal/explain",
+		"internal/stat", "internal/unit", "internal/progress", "internal/limit", "internal/suggest", "internal/pace",
+		"internal/sketch", "internal/source", "internal/pattern", "internal/store/failure", "recipes",
+	}},
+	{"text and codecs", []string{
+		"internal/sqltext", "internal/sqlshape", "internal/schema", "internal/class", "internal/wire",
+		"internal/slowlog", "internal/exposition", "internal/workload",
+	}},
+	{"the domain", []string{
+		"internal/run", "internal/arith", "internal/panel", "internal/digest", "internal/state", "internal/incident",
+		"internal/snapshot", "internal/reading", "internal/finding", "internal/journal", "internal/plan",
+		"internal/trial", "internal/workload/script", "internal/workload/tpcc",
+	}},
+	{"the operating system", []string{"internal/platform", "internal/clock"}},
+	{"access", []string{
+		"internal/target", "internal/catalog", "internal/host", "internal/tunnel", "internal/userfile",
+		"internal/store/reserve", "internal/store/sqlitefile",
+	}},
+	{"engines", []string{
+		"internal/load", "internal/scrape", "internal/digestsource", "internal/alter", "internal/sandbox",
+		"internal/remotewrite", "internal/store/series", "internal/store/history", "internal/store/trials",
+		"internal/store/ledger", "internal/store/access",
+	}},
+	{"judgement", []string{"internal/diagnose", "internal/advise", "internal/proof", "internal/compare"}},
+	{"rules", []string{
+		"internal/advise/index", "internal/advise/schema", "internal/advise/config", "internal/advise/host",
+		"internal/advise/session",
+	}},
+	{"steps", []string{
+		"internal/capture", "internal/collector", "internal/experiment", "internal/apply", "internal/report",
+		"internal/fault", "internal/testbed", "internal/recipe", "internal/judge", "internal/task",
+	}},
+	{"wiring", []string{"internal/app"}},
+	{"tasks", []string{
+		"internal/service", "internal/lab", "internal/demo", "internal/discovery", "internal/indextrial",
+	}},
+	{"views", []string{"internal/screen", "internal/httpapi", "internal/web"}},
+	{"verbs", []string{"internal/cli"}},
+	{"program", []string{"cmd/dyno"}},
 }
 
-// siblings lists the only edges allowed within one floor, with the reason.
+// floors tells the floor of every package.
+var floors = func() map[string]int {
+	m := map[string]int{}
+	for i, f := range house {
+		for _, p := range f.packages {
+			m[p] = i
+		}
+	}
+	return m
+}()
+
+// siblings lists the only edges allowed within one floor, with the reason. There are at most mostSiblings.
 var siblings = map[string]string{
-	"internal/class -> internal/known":    "a figure that a source does not tell is unknown",
-	"internal/schema -> internal/known":   "statistics may be missing",
-	"internal/schema -> internal/sqltext": "definitions are read by the rules of quoting",
-	"internal/sqlshape -> internal/sqltext": "what the parser does not say of a text is read by the rules of " +
-		"quoting",
-	"internal/workload -> internal/sqltext":         "markers in quotes are none",
-	"internal/workload/script -> internal/sqltext":  "statements of scripts are read by the rules of quoting",
-	"internal/run -> internal/hist":                 "a tick carries the latencies of its operations",
-	"internal/finding -> internal/known":            "evidence may be text alone",
-	"internal/finding -> internal/schema":           "an action names the index it adds",
-	"internal/journal -> internal/finding":          "an entry records the action it carried out",
-	"internal/arith -> internal/dbms":               "each flavor has its own arithmetic",
-	"internal/snapshot -> internal/dbms":            "a snapshot names the flavor of its target",
-	"internal/snapshot -> internal/known":           "what was not observed is unknown",
-	"internal/snapshot -> internal/metric":          "a snapshot is made of the other values",
-	"internal/snapshot -> internal/event":           "a snapshot is made of the other values",
-	"internal/snapshot -> internal/class":           "a snapshot is made of the other values",
-	"internal/snapshot -> internal/schema":          "a snapshot is made of the other values",
-	"internal/snapshot -> internal/explain":         "a snapshot is made of the other values",
-	"internal/plan -> internal/limit":               "a variant may be a limit",
-	"internal/plan -> internal/suggest":             "unknown words name the nearest right one",
-	"internal/workload -> internal/suggest":         "unknown words name the nearest right one",
-	"internal/workload/script -> internal/workload": "scripts are one kind of workload",
-	"internal/workload/script -> internal/suggest":  "unknown words name the nearest right one",
-	"internal/plan -> internal/unit":                "sizes in plans are written as people write them",
-	"internal/plan -> internal/workload":            "a plan's workload and options are checked before anything runs",
-	"internal/arith -> internal/unit":               "rules are told in words with sizes",
-	"internal/testbed -> internal/experiment":       "a testbed answers with the experiment's own Unusable",
-	"internal/trial -> internal/plan":               "a result carries its plan",
-	"internal/trial -> internal/hist":               "a trial carries the latencies of its operations",
-	"internal/trial -> internal/stat":               "cells carry intervals and verdicts",
-
-	"internal/workload/tpcc -> internal/workload": "one workload in a package of its own",
-
-	"internal/host -> internal/platform":             "each system has its own way",
-	"internal/target -> internal/platform":           "each system has its own way",
-	"internal/tunnel -> internal/platform":           "each system has its own way",
-	"internal/userfile -> internal/platform":         "each system has its own way",
-	"internal/store/reserve -> internal/platform":    "each system has its own way",
-	"internal/store/sqlitefile -> internal/platform": "each system has its own way",
-
-	"internal/plan -> internal/pattern":          "expressions are compiled when they are used",
-	"internal/sqltext -> internal/pattern":       "expressions are compiled when they are used",
-	"internal/digest -> internal/slowlog":        "the entries of logs are what is digested",
-	"internal/digest -> internal/sqltext":        "classes are told apart by their fingerprints",
-	"internal/digest -> internal/sketch":         "medians over all values",
-	"internal/digest -> internal/suggest":        "unknown names in a filter are told the nearest",
-	"internal/digest -> internal/known":          "a figure that a source does not tell is unknown",
-	"internal/state -> internal/known":           "what was not observed is unknown",
-	"internal/state -> internal/source":          "sources that gave nothing are told alike everywhere",
-	"internal/snapshot -> internal/source":       "a snapshot is made of the other values",
-	"internal/snapshot -> internal/state":        "a snapshot is made of the other values",
-	"internal/state -> internal/metric":          "headline figures are made of samples",
-	"internal/state -> internal/sqltext":         "sessions name the class of their statement",
-	"internal/reading -> internal/metric":        "a reading is made of the other values",
-	"internal/reading -> internal/snapshot":      "a reading is made of the other values",
-	"internal/reading -> internal/state":         "a reading is made of the other values",
-	"internal/reading -> internal/event":         "a reading is made of the other values",
-	"internal/incident -> internal/event":        "incidents are kinds of events",
-	"internal/incident -> internal/known":        "what was not observed neither begins nor ends an incident",
-	"internal/incident -> internal/state":        "incidents are found in states",
-	"internal/exposition -> internal/metric":     "samples in Prometheus' text format",
-	"internal/target -> internal/tunnel":         "a URL may name a jump host",
-	"internal/target -> internal/host":           "the kernel says whose socket is at the other end of a connection",
-	"internal/advise/index -> internal/advise":   "rules share one view of the snapshot",
-	"internal/advise/schema -> internal/advise":  "rules share one view of the snapshot",
-	"internal/advise/config -> internal/advise":  "rules share one view of the snapshot",
-	"internal/advise/host -> internal/advise":    "rules share one view of the snapshot",
-	"internal/advise/session -> internal/advise": "rules share one view of the snapshot",
-	"internal/report -> internal/judge": "the document of one kind of advice says how many findings of " +
-		"other kinds there are",
-	"internal/service -> internal/discovery": "the web UI lists the servers of this machine",
-	"internal/cli -> internal/screen":        "watch draws on a terminal",
-	"internal/cli -> internal/httpapi":       "serve answers over HTTP",
-	"internal/cli -> internal/web":           "serve shows the page",
-	"internal/panel -> internal/unit":        "figures of graphs have units",
-	"internal/panel -> internal/metric":      "graphs are made of series",
-	"internal/digest -> internal/stat":       "two periods are compared by the lab's statistics",
+	"internal/schema -> internal/sqltext":     "definitions are read by the rules of quoting",
+	"internal/sqlshape -> internal/sqltext":   "what the parser does not say of a text is read by the rules of quoting",
+	"internal/workload -> internal/sqltext":   "markers in quotes are none",
+	"internal/journal -> internal/finding":    "an entry records the action it carried out",
+	"internal/testbed -> internal/experiment": "a testbed answers with the experiment's own Unusable",
+	"internal/trial -> internal/plan":         "a result carries its plan",
+	"internal/snapshot -> internal/state":     "a snapshot is made of the other values",
+	"internal/reading -> internal/snapshot":   "a reading is made of the other values",
+	"internal/reading -> internal/state":      "a reading is made of the other values",
+	"internal/incident -> internal/state":     "incidents are found in states",
+	"internal/target -> internal/tunnel":      "a URL may name a jump host",
+	"internal/target -> internal/host":        "the kernel says whose socket is at the other end of a connection",
+	"internal/report -> internal/judge":       "the document of one kind of advice says how many findings of other kinds there are",
+	"internal/service -> internal/discovery":  "the web UI lists the servers of this machine",
 }
+
+const mostSiblings = 15
 
 // thirdParty lists every module outside the standard library, who may import it and why.
 var thirdParty = []struct {
@@ -249,7 +144,7 @@ var thirdParty = []struct {
 
 // pure lists the floors that do no I/O and read no clock, and impure what they may not import for that.
 var (
-	pure   = []int{0, 3}
+	pure   = []int{0, 1, 2, 6, 7}
 	impure = []string{
 		"os", "os/exec", "os/signal", "net", "net/http", "syscall", "io/ioutil", "database/sql", "log",
 		"log/slog", "runtime/debug", "testing",
@@ -360,9 +255,12 @@ func check(from, imp string, test bool) error {
 }
 
 func TestFloors(t *testing.T) {
-	seen := map[string]bool{}
+	seen, imports := map[string]bool{}, map[string]bool{}
 	for _, p := range packages(t) {
 		seen[p.ImportPath] = true
+		for _, imp := range p.Imports {
+			imports[p.ImportPath+" "+strings.TrimPrefix(imp, module+"/")] = true
+		}
 		if free(p.ImportPath) {
 			continue
 		}
@@ -381,6 +279,15 @@ func TestFloors(t *testing.T) {
 		}
 		if slices.Contains(pure, floors[p.ImportPath]) {
 			checkClock(t, p)
+		}
+	}
+	if len(siblings) > mostSiblings {
+		t.Errorf("%d edges within floors: at most %d", len(siblings), mostSiblings)
+	}
+	for edge := range siblings {
+		from, to, _ := strings.Cut(edge, " -> ")
+		if !imports[from+" "+to] {
+			t.Errorf("no package makes the edge %s", edge)
 		}
 	}
 	for path := range floors {
@@ -422,6 +329,59 @@ func checkClock(t *testing.T, p pkg) {
 	}
 }
 
+// TestArchitecturePage holds docs/architecture.md against the tree: its table of floors is the map, and what "Where to
+// add things" names is there.
+func TestArchitecturePage(t *testing.T) {
+	b, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	quoted := regexp.MustCompile("`([^`]+)`")
+	told := 0
+	for _, row := range regexp.MustCompile(`(?m)^\| (\d+) ([a-z ]+) \| ([^|]*) \|`).FindAllStringSubmatch(page, -1) {
+		n, _ := strconv.Atoi(row[1])
+		if n >= len(house) || house[n].name != row[2] {
+			t.Errorf("floor %d is not %q", n, row[2])
+			continue
+		}
+		told++
+		var of []string
+		for _, m := range quoted.FindAllStringSubmatch(row[3], -1) {
+			of = append(of, m[1])
+		}
+		for _, p := range house[n].packages {
+			if i := slices.Index(of, strings.TrimPrefix(p, "internal/")); i < 0 {
+				t.Errorf("floor %d lacks %s", n, p)
+			} else {
+				of = slices.Delete(of, i, i+1)
+			}
+		}
+		if len(of) > 0 {
+			t.Errorf("floor %d has no %v", n, of)
+		}
+	}
+	if told != len(house) {
+		t.Errorf("the page tells %d of %d floors", told, len(house))
+	}
+	_, add, found := strings.Cut(page, "\n## Where to add things\n")
+	add, _, _ = strings.Cut(add, "\n\nHow to build")
+	paths := 0
+	for _, m := range quoted.FindAllStringSubmatch(add, -1) {
+		path := strings.NewReplacer("KIND", "*", "NAME", "*").Replace(strings.TrimSuffix(m[1], "/"))
+		if !strings.Contains(path, "/") {
+			continue
+		}
+		paths++
+		if is, err := filepath.Glob("../" + path); err != nil || len(is) == 0 {
+			t.Errorf("to add things to %s: there is no such place", m[1])
+		}
+	}
+	if !found || paths < 10 {
+		t.Errorf("%d places to add things", paths)
+	}
+}
+
 // TestMapRefuses tries the imports that the map is there to refuse.
 func TestMapRefuses(t *testing.T) {
 	refused := func(from, imp string) {
@@ -437,6 +397,7 @@ func TestMapRefuses(t *testing.T) {
 		}
 	}
 	refused("internal/load", "github.com/dyno-perf/dyno/internal/scrape") // siblings
+	refused("internal/known", "github.com/dyno-perf/dyno/internal/state") // upward
 	refused("internal/target", "github.com/dyno-perf/dyno/internal/load") // upward
 	// judgement never sees the planted cause
 	refused("internal/advise/index", "github.com/dyno-perf/dyno/internal/fault")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -157,6 +158,27 @@ func (rs *results) ended(p *pkg) (c count, faults, skipped []fault) {
 		faults = append(faults, fault{"did not finish", p.output.String()})
 	}
 	return c, faults, skipped
+}
+
+// table returns the packages that took longest first, as lines: seconds, tests, name. Those below a second are one line.
+func (rs *results) table() []string {
+	all := slices.SortedFunc(maps.Values(rs.packages), func(a, b *pkg) int {
+		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.name, b.name))
+	})
+	var lines []string
+	n, rest := 0, 0.0
+	for _, p := range all {
+		switch {
+		case p.seconds >= 1:
+			lines = append(lines, fmt.Sprintf("%8.1f s %5d  %s", p.seconds, len(p.tests), short(p.name)))
+		case len(p.tests) > 0:
+			n, rest = n+1, rest+p.seconds
+		}
+	}
+	if n > 0 {
+		lines = append(lines, fmt.Sprintf("%8.1f s        %d others", rest, n))
+	}
+	return lines
 }
 
 // slowest returns up to n tests that took longest, as lines. Subtests are within their parents and left out.

@@ -102,3 +102,21 @@ func TestStrayLines(t *testing.T) {
 		t.Error("the last line was lost")
 	}
 }
+
+func TestTable(t *testing.T) {
+	rs, _ := all(t, `{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Elapsed":2.5}
+{"Action":"pass","Package":"q","Test":"TestA","Elapsed":70}
+{"Action":"pass","Package":"q","Elapsed":71}
+{"Action":"pass","Package":"r","Test":"TestA"}
+{"Action":"pass","Package":"r","Elapsed":0.5}
+{"Action":"pass","Package":"empty"}
+`)
+	got := strings.Join(rs.table(), "\n")
+	if want := "    71.0 s     1  q\n     2.5 s     1  p\n     0.5 s        1 others"; got != want {
+		t.Errorf("%s", got)
+	}
+	if got := rs.slowest(1); len(got) != 1 || !strings.HasSuffix(got[0], "q TestA") {
+		t.Errorf("%q", got)
+	}
+}

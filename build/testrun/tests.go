@@ -92,7 +92,8 @@ func tests(ctx context.Context, o options, w io.Writer) count {
 			total.failed += len(skips)
 		}
 	}
-	fmt.Fprintf(w, "tests took %s; slowest tests:\n%s\n", elapsed(start), strings.Join(rs.slowest(8), "\n"))
+	fmt.Fprintf(w, "tests took %s; packages, with their tests and subtests:\n%s\nslowest tests:\n%s\n", elapsed(start),
+		strings.Join(rs.table(), "\n"), strings.Join(rs.slowest(20), "\n"))
 	return total
 }
 

@@ -3,6 +3,7 @@ package advise
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -227,7 +228,7 @@ func (v *View) Variable(name string) (string, bool) {
 // Number returns a variable that is a number; unknown when the server has none of the name or it is something else.
 func (v *View) Number(name string) known.Value[float64] {
 	x, err := strconv.ParseFloat(v.Variables[name], 64)
-	if err != nil {
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) { // a server's word may be anything
 		return known.None[float64]()
 	}
 	return known.Of(x)

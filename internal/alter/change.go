@@ -43,6 +43,7 @@ const (
 	lastWait        = time.Minute
 	longBuild       = time.Minute
 	deafServer      = time.Minute
+	mostSaid        = 5 // errors that are told while a change is stopped
 )
 
 // complete fills what is left out and reports what cannot be.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,6 +121,7 @@ type worker struct {
 	watch  *target.Session // looks at the change and kills it; nil when it is lost
 	seen   time.Time       // when the change that is being stopped was last seen on the server
 	said   string          // of the stopping, last
+	times  int             // that something was said of it
 }
 
 func (w *worker) stopped(ctx context.Context) error {
@@ -367,9 +369,9 @@ func (w *worker) kill(mark string, id uint64) {
 		_, err = s.Exec(ctx, sqltext.Tagged("alter", "", fmt.Sprintf("KILL QUERY %d", id)))
 		return err
 	})
-	if n, ok := target.ServerErrorNumber(err); err != nil && !(ok && n == 1094) && w.said != err.Error() {
+	if n, ok := target.ServerErrorNumber(err); err != nil && !(ok && n == 1094) && w.said != err.Error() && w.times < mostSaid {
 		// 1094: it has ended meanwhile
-		w.said = err.Error()
+		w.said, w.times = err.Error(), w.times+1
 		w.note("stopping the change: " + w.said)
 	}
 }
@@ -427,8 +429,10 @@ func float(v driver.Value) float64 {
 	case float64:
 		return x
 	case []byte:
-		f, _ := strconv.ParseFloat(string(x), 64)
-		return f
+		// a server's word may be anything
+		if f, err := strconv.ParseFloat(string(x), 64); err == nil && math.Abs(f) < math.MaxInt64 {
+			return f
+		}
 	}
 	return 0
 }

@@ -458,3 +458,15 @@ func TestAServerThatIsSilentIsGivenUp(t *testing.T) {
 		t.Error("a change cannot be stopped on a server that is silent")
 	}
 }
+
+// TestFloatOfAServer: a hostile server's progress is no number, and encoding/json refuses those.
+func TestFloatOfAServer(t *testing.T) {
+	for _, x := range []string{"nan", "NaN", "inf", "-Infinity", "1e400", "", "x"} {
+		if f := float([]byte(x)); f != 0 {
+			t.Errorf("%q is %v", x, f)
+		}
+	}
+	if f := float([]byte("12.5")); f != 12.5 {
+		t.Error(f)
+	}
+}

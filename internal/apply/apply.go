@@ -75,14 +75,18 @@ const (
 
 // note adds a remark and passes it on. It is in the journal with the next put. Of too many, those in the middle go.
 func (r *recorder) note(text string) {
-	text = state.Clip(text, mostText)
+	r.keep(text)
+	if r.tell != nil {
+		r.tell(state.Clip(text, mostText))
+	}
+}
+
+// keep adds a remark that has been told: a preview's warning.
+func (r *recorder) keep(text string) {
 	if len(r.e.Notes) >= mostNotes {
 		r.e.Notes = slices.Delete(slices.Clone(r.e.Notes), mostNotes/2, mostNotes/2+1)
 	}
-	r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: text})
-	if r.tell != nil {
-		r.tell(text)
-	}
+	r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: state.Clip(text, mostText)})
 }
 
 // failed writes down why an action did not happen and returns the error.
@@ -138,8 +142,8 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: %w", e.ID, err))
 	}
 	r.e.Action = p.Action
-	for _, w := range p.Warnings { // the preview has told them
-		r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: w})
+	for _, w := range p.Warnings {
+		r.keep(w)
 	}
 	r.e.State, r.e.Started = journal.Running, time.Now().UTC()
 	if err := r.put(ctx); err != nil {
@@ -358,8 +362,8 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 		return r.e, fmt.Errorf("undo action %s: %w", id, err)
 	}
 	r.e.Action.Undo = p.SQL
-	for _, w := range p.Warnings { // the preview has told them
-		r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: w})
+	for _, w := range p.Warnings {
+		r.keep(w)
 	}
 	r.e.UndoBegan, r.e.UndoBy = time.Now().UTC(), o.By
 	began := "undo started"

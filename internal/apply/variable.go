@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/pattern"
@@ -47,14 +48,21 @@ func global(ctx context.Context, t *target.Target, name string) (string, bool, e
 		}
 		found = true
 	}
-	shown := 1024 // bytes that SHOW VARIABLES lists of a value, without a word about the rest
-	if t.Facts().Flavor.IsMariaDB() {
-		shown = 4096
-	}
-	if len(v) >= shown {
-		return "", false, fmt.Errorf("read the variable %s: its value may be cut: servers list at most %d bytes", name, shown)
+	if most := listed(t); len(v) >= most {
+		return "", false, fmt.Errorf("read the variable %s: its value may be cut: %d bytes or more cannot be read back",
+			name, most)
 	}
 	return v, found, t.Wrap("read the variable "+name, rows.Err())
+}
+
+// listed is how many bytes of a value SHOW VARIABLES may have cut, without a word about the rest: MySQL lists 1024,
+// MariaDB 4096, and the last character may not fit.
+func listed(t *target.Target) int {
+	most := 1024
+	if t.Facts().Flavor.IsMariaDB() {
+		most = 4096
+	}
+	return most - utf8.UTFMax + 1
 }
 
 func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
@@ -62,6 +70,10 @@ func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o 
 	p.Words = fmt.Sprintf("Set the variable %s on %s to %s, until the server restarts.", name, t, c.a.Value)
 	if !variableName.MatchString(name) || c.a.Value == "" {
 		o.block("the action names no variable and value")
+		return nil
+	}
+	if most := listed(t); len(c.a.Value) >= most {
+		o.block("a value of %d bytes or more cannot be read back from the server: put it into my.cnf", most)
 		return nil
 	}
 	was, has, err := global(ctx, t, name)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // man writes the manual pages of all verbs. It is for packages, so the help does not list it.
@@ -33,7 +36,12 @@ func (e *env) man() *cobra.Command {
 func (e *env) manPages(c *cobra.Command, dir string) (n int, err error) {
 	var b strings.Builder
 	manPage(&b, c, e.app.Version)
-	if err := os.WriteFile(filepath.Join(dir, manName(c)+".1"), []byte(b.String()), 0o644); err != nil {
+	f, err := os.OpenFile(filepath.Join(dir, manName(c)+".1"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|platform.NoFollow, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	_, err = f.WriteString(b.String())
+	if err = errors.Join(err, f.Close()); err != nil {
 		return 0, err
 	}
 	n = 1

@@ -57,3 +57,22 @@ func TestRoff(t *testing.T) {
 	f("a\n  b\n  c\nd", "a\n.PP\n.nf\n  b\n  c\n.fi\nd\n")
 	f("  x", ".PP\n.nf\n  x\n.fi\n")
 }
+
+// TestManFollowsNoLink: the directory may be another user's.
+func TestManFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	if err := os.WriteFile(theirs, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(theirs, filepath.Join(dir, "dyno.1")); err != nil {
+		t.Fatal(err)
+	}
+	environ := func(name string) string { return map[string]string{"DYNO_HOME": t.TempDir()}[name] }
+	if code := Run(t.Context(), []string{"man", dir}, Streams{Out: io.Discard, Err: io.Discard}, environ, "1.2"); code == 0 {
+		t.Error("it followed a link")
+	}
+	if b, err := os.ReadFile(theirs); err != nil || string(b) != "x" {
+		t.Errorf("%q %v", b, err)
+	}
+}

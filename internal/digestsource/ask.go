@@ -84,8 +84,9 @@ func whole(v driver.Value) uint64 {
 				return n
 			}
 		}
-		f, _ := strconv.ParseFloat(string(x), 64)
-		return uint64(max(f, 0))
+		if f, err := strconv.ParseFloat(string(x), 64); err == nil && f > 0 && f < math.MaxUint64 {
+			return uint64(f)
+		}
 	}
 	return 0
 }

@@ -2,7 +2,10 @@
 // reports values through a Sink; its caller decides how to show them.
 package progress
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Progress is how far one piece of work has got.
 type Progress struct {
@@ -31,10 +34,11 @@ func (p Progress) Fraction() (f float64, ok bool) {
 	if p.End {
 		return 1, true
 	}
-	if p.Total <= 0 {
+	f = p.Done / p.Total
+	if !(p.Total > 0) || math.IsNaN(f) { // servers tell some of them
 		return 0, false
 	}
-	return max(0, min(1, p.Done/p.Total)), true
+	return max(0, min(1, f)), true
 }
 
 // Remaining estimates the time left from the mean speed so far; not ok before a hundredth is done or when the total is

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -19,5 +20,8 @@ func TestRemaining(t *testing.T) {
 	f(Progress{Done: 5}, 0, false)
 	f(Progress{Done: 0, Total: 100}, 0, false)
 	f(Progress{Done: 3, End: true}, 0, true)
+	f(Progress{Done: math.NaN(), Total: 100}, 0, false) // a server's word
+	f(Progress{Done: 1, Total: math.NaN()}, 0, false)
+	f(Progress{Done: math.Inf(1), Total: math.Inf(1)}, 0, false)
 	Sink(nil).Report(Progress{}) // must not panic
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ func newClient() *http.Client {
 
 // fetch makes path the file r, going on with what an earlier try left there. Of a connection that breaks or stalls the
 // rest is asked for again. The file's size and hash are checked; one that differs is removed and fetched once more,
-// then given up. With another error what was fetched stays. report is told the bytes that are there of those expected,
+// then given up. With another error what was fetched stays, but of a full disk. report is told the bytes that are there of those expected,
 // 0 when nobody knows.
 func fetch(ctx context.Context, c *http.Client, r remote, path string, report func(done, total int64)) error {
 	var last error
@@ -160,13 +161,16 @@ func fetchOnce(
 	if err := f.Truncate(have); err != nil {
 		return 0, permanent{err}
 	}
+	if err := checkSpace(filepath.Dir(path), max(total-have, 0)); err != nil {
+		return 0, permanent{err}
+	}
 	if _, err := f.Seek(have, io.SeekStart); err != nil {
 		return 0, permanent{err}
 	}
 	patience := cmp.Or(r.stall, fetchStall)
 	stall := time.AfterFunc(patience, func() { cancel(fmt.Errorf("nothing came for %s", patience)) })
 	defer stall.Stop()
-	buf := make([]byte, 256<<10)
+	buf, unchecked := make([]byte, 256<<10), int64(0)
 	for {
 		n, rerr := resp.Body.Read(buf)
 		if n > 0 {
@@ -176,9 +180,15 @@ func fetchOnce(
 					plain(r.url), limit), f.Truncate(0)})}
 			}
 			if _, err := f.Write(buf[:n]); err != nil {
-				return got, permanent{err}
+				return got, permanent{inline([]error{err, f.Truncate(0)})} // a full disk is not left full
 			}
 			got += int64(n)
+			if unchecked += int64(n); unchecked >= reserve/4 {
+				unchecked = 0
+				if err := checkSpace(filepath.Dir(path), 0); err != nil {
+					return got, permanent{inline([]error{err, f.Truncate(0)})}
+				}
+			}
 			report(have+got, total)
 		}
 		switch {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -261,4 +262,44 @@ func TestContentRange(t *testing.T) {
 	f("bytes 100-199/50", 0, 0, false)
 	f("items 1-2/3", 0, 0, false)
 	f("", 0, 0, false)
+}
+
+// TestFetchFullDisk: a download leaves the reserve of a disk alone, whatever is sent.
+func TestFetchFullDisk(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root mounts a small file system")
+	}
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=300m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
+	body := make([]byte, 1<<20)
+	f := func(what string, told bool) {
+		t.Helper()
+		g := serve(t, nil)
+		g.before = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+			if told {
+				w.Header().Set("Content-Length", strconv.Itoa(400<<20))
+			}
+			for range 400 {
+				if _, err := w.Write(body); err != nil {
+					break
+				}
+			}
+			return true
+		}
+		r := g.remote()
+		r.bytes = 0
+		file := filepath.Join(disk, "archive")
+		err := fetch(t.Context(), newClient(), r, file, func(int64, int64) {})
+		if !errors.Is(err, ErrNoSpace) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if fi, err := os.Stat(file); err == nil && fi.Size() > 0 {
+			t.Errorf("%s: %d bytes are left", what, fi.Size())
+		}
+	}
+	f("its size is told", true)
+	f("its size is not told", false)
 }

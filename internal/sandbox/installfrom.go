@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
@@ -58,10 +59,18 @@ func (y *Yard) InstallFrom(
 			if sum != "" && !strings.EqualFold(got, sum) {
 				return fmt.Errorf("%w: it has the SHA-256 %s, not %s", ErrFetch, got, sum)
 			}
-			if err := untar(ctx, f, tree, sink); err != nil {
+			links, read, err := untar(ctx, f, tree, sink)
+			if err == nil && read != got { // what is run next
+				err = fmt.Errorf("%w: it changed while it was read", ErrFetch)
+			}
+			if err != nil {
 				return err
 			}
-			return y.aptSuite(librarySuite, "").addMissing(ctx, job{dir: staging, tree: tree, sink: sink})
+			err = y.aptSuite(librarySuite, "").addMissing(ctx, job{dir: staging, tree: tree, sink: sink})
+			if err != nil {
+				return err
+			}
+			return checkLinks(tree, links) // again: what they led to may be there now
 		}, func(s Server) error {
 			if home := y.home(s); isDir(home) {
 				return hint(fmt.Errorf("%s is installed already", s.Spec()), "to replace it, remove "+home+" first")
@@ -97,14 +106,19 @@ func archiveOf(ctx context.Context, from string, sum []byte, dir string, sink pr
 		}
 		from = file
 	}
-	fi, err := os.Stat(from) // before it is opened: a pipe would wait
+	f, err := os.OpenFile(from, os.O_RDONLY|platform.NonBlock, 0) // a pipe is not waited for
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
 	if err == nil && !fi.Mode().IsRegular() {
 		err = fmt.Errorf("%w: not a regular file", errArchive)
 	}
 	if err != nil {
+		f.Close()
 		return nil, err
 	}
-	return os.Open(from)
+	return f, nil
 }
 
 func sumOf(ctx context.Context, f *os.File) (string, error) {
@@ -130,50 +144,71 @@ func ofVendor(name string) string {
 	return needed(name)
 }
 
-// untar unpacks a tar archive, compressed or not, into the directory tree.
-func untar(ctx context.Context, f *os.File, tree string, sink progress.Sink) (err error) {
+// mostAfter is how much may follow the end of a tar archive, in bytes: its last record is filled up.
+const mostAfter = 1 << 20
+
+// untar unpacks a tar archive, compressed or not, into the directory tree. It returns the links in it, and the SHA-256
+// of what it read, which is all of the file.
+func untar(
+	ctx context.Context, f *os.File, tree string, sink progress.Sink,
+) (links []string, sum string, err error) {
 	fi, err := f.Stat()
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	root, err := os.OpenRoot(tree)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	defer func() { err = inline([]error{err, root.Close()}) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	read, report := int64(0), meter(sink, progress.Progress{Step: "unpacking"})
-	plain, closed, err := decompressed(ctx, io.TeeReader(f,
+	hash := sha256.New()
+	packed := io.TeeReader(contextReader{ctx, io.LimitReader(f, fi.Size())}, io.MultiWriter(hash,
 		counter(func(n int) { read += int64(n); report(read, fi.Size()) })))
+	plain, closed, err := decompressed(ctx, packed)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	defer func() {
 		cancel()
 		closed()
 	}()
+	u := &unpacker{ctx: ctx, root: root, keep: ofVendor, step: func(int64) {}}
 	unchecked := int64(0)
-	u := &unpacker{ctx: ctx, root: root, keep: ofVendor, step: func(n int64) { unchecked += n }}
 	for t := tar.NewReader(plain); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			return u.checkLinks()
+			break
 		}
 		if err != nil {
-			return errors.Join(ctx.Err(), fmt.Errorf("%w: %w", errArchive, err))
+			return nil, "", errors.Join(ctx.Err(), fmt.Errorf("%w: %w", errArchive, err))
 		}
-		if err := u.tarred(h, t); errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.Join(ctx.Err(), fmt.Errorf("%w: %w", errArchive, err))
-		} else if err != nil {
-			return err
-		}
-		if unchecked >= reserve/4 {
-			if unchecked = 0; checkSpace(tree, 0) != nil {
-				return checkSpace(tree, 0)
+		if unchecked += h.Size; unchecked >= reserve/4 {
+			unchecked = 0
+			if err := checkSpace(tree, h.Size); err != nil {
+				return nil, "", err
 			}
 		}
+		if err := u.tarred(h, t); errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, "", errors.Join(ctx.Err(), fmt.Errorf("%w: %w", errArchive, err))
+		} else if err != nil {
+			return nil, "", err
+		}
 	}
+	n, err := io.Copy(io.Discard, io.LimitReader(plain, mostAfter))
+	if err == nil && n == mostAfter {
+		err = fmt.Errorf("%w: it goes on after its end", errArchive)
+	}
+	if err == nil { // and what follows the compressed part
+		closed()
+		_, err = io.Copy(io.Discard, packed)
+	}
+	if err != nil {
+		return nil, "", errors.Join(ctx.Err(), err)
+	}
+	return u.links, hex.EncodeToString(hash.Sum(nil)), checkLinks(tree, u.links)
 }
 
 type counter func(n int)
@@ -238,10 +273,16 @@ func (u *unpacker) tarred(h *tar.Header, from io.Reader) error {
 	return fmt.Errorf("%w: %s is neither a file nor a directory nor a link", errArchive, path.Clean(h.Name))
 }
 
-// checkLinks returns an error when a link leads out by way of others. What it leads to may be missing.
-func (u *unpacker) checkLinks() error {
-	for _, name := range u.links {
-		if _, err := u.root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// checkLinks returns an error when one of the links in the directory tree leads out of it by way of others. What it
+// leads to may be missing.
+func checkLinks(tree string, links []string) (err error) {
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return err
+	}
+	defer func() { err = inline([]error{err, root.Close()}) }()
+	for _, name := range links {
+		if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: the link %s: %w", errArchive, name, err)
 		}
 	}

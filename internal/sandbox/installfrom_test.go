@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -165,7 +166,7 @@ func TestUntarHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		if err := untar(t.Context(), a, tree, nil); !errors.Is(err, errArchive) && !errors.Is(err, fs.ErrExist) {
+		if _, _, err := untar(t.Context(), a, tree, nil); !errors.Is(err, errArchive) && !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
@@ -214,5 +215,66 @@ func TestInstallFromReal(t *testing.T) {
 	box := up(t, y, Config{Name: "a", Server: s.Path})
 	if got := value(t, open(t, box), "SELECT VERSION()"); !strings.HasPrefix(got, s.Version) {
 		t.Errorf("version %s", got)
+	}
+}
+
+// TestUntarReadsAll: what was unpacked is what was hashed, also what follows the archive's end.
+func TestUntarReadsAll(t *testing.T) {
+	f := func(what string, b []byte, want error) {
+		t.Helper()
+		dir := t.TempDir()
+		file, tree := filepath.Join(dir, "a"), filepath.Join(dir, "tree")
+		if err := errors.Join(os.WriteFile(file, b, 0o600), os.Mkdir(tree, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		a, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		links, sum, err := untar(t.Context(), a, tree, nil)
+		if !errors.Is(err, want) || err == nil && (sum != sumHex(b) || len(links) != 1) {
+			t.Errorf("%s: %v %s %v", what, links, sum, err)
+		}
+	}
+	z := makeTar(t, text("bin/a", "x"), linked("bin/l", "../lib/gone/x"))
+	r, err := gzip.NewReader(bytes.NewReader(z))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	xz := exec.Command("xz", "-c")
+	xz.Stdin = bytes.NewReader(plain)
+	x, err := xz.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f("plain", plain, nil)
+	f("gzip", z, nil)
+	f("xz", x, nil)
+	f("a filled record", append(bytes.Clone(plain), make([]byte, 10<<10)...), nil)
+	f("more than that", append(bytes.Clone(plain), make([]byte, 2<<20)...), errArchive)
+}
+
+// TestLinksAreCheckedAgain: a link that led to nothing may lead out once something is there.
+func TestLinksAreCheckedAgain(t *testing.T) {
+	tree := filepath.Join(t.TempDir(), "tree")
+	if err := errors.Join(os.MkdirAll(filepath.Join(tree, "lib/a/b"), 0o755),
+		os.Mkdir(filepath.Join(tree, "share"), 0o755), os.Symlink("../../../libs", filepath.Join(tree, "lib/a/b/z")),
+		os.Symlink("../lib/a/b/z/../../../foo", filepath.Join(tree, "share/x.sql"))); err != nil {
+		t.Fatal(err)
+	}
+	links := []string{"lib/a/b/z", "share/x.sql"}
+	if err := checkLinks(tree, links); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(tree, "libs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkLinks(tree, links); !errors.Is(err, errArchive) {
+		t.Error(err)
 	}
 }

@@ -91,7 +91,7 @@ func (s *Service) lives(ctx context.Context, name string) (*lives, error) {
 	for _, x := range ignored {
 		l.ignored[[2]string{x.Target, x.Finding}] = x
 	}
-	changes, err := s.ledger.Entries(ctx, name, 200)
+	changes, err := s.ledger.Outcomes(ctx, name, 200)
 	for _, x := range changes {
 		if k := [2]string{x.Target, x.Finding}; x.State == journal.Done && l.changes[k].Ended.Before(x.Ended) {
 			l.changes[k] = x

@@ -70,6 +70,9 @@ const (
 	mostText   = 4 << 10 // of one note, step or error, bytes: parts of them come from servers
 	// publishEvery bounds how often progress is told to listeners; what else changes is told at once.
 	publishEvery = 500 * time.Millisecond
+	// endPatience is how long the end of the process waits for tasks: a server may take as long as it likes to stop a
+	// change, and what it did is asked at the next start.
+	endPatience = 2 * time.Minute
 )
 
 // List holds the tasks of one process. The zero value is ready.
@@ -79,6 +82,8 @@ type List struct {
 	ended   bool    // no more are taken
 	listen  []func(Task)
 	running sync.WaitGroup
+	// patience is how long End waits; endPatience when zero.
+	patience time.Duration
 }
 
 // task is a Task at work; all but stop is guarded by List.mu.
@@ -165,7 +170,7 @@ func (b *List) work(ctx context.Context, t *task, f Work) {
 		t.State = Failed
 	}
 	if err != nil {
-		t.Error, t.Hint = state.Clip(err.Error(), mostText), target.HintOf(err)
+		t.Error, t.Hint = state.Clip(err.Error(), mostText), state.Clip(target.HintOf(err), mostText)
 	}
 	b.tell(t)
 }
@@ -272,7 +277,7 @@ func (b *List) Cancel(id string) error {
 	return fmt.Errorf("cancel task %q: %w", id, ErrUnknown)
 }
 
-// End cancels every task, waits until all have ended and takes no more.
+// End cancels every task, waits until all have ended, two minutes at most, and takes no more.
 func (b *List) End() {
 	b.mu.Lock()
 	b.ended = true
@@ -280,7 +285,14 @@ func (b *List) End() {
 		t.stop()
 	}
 	b.mu.Unlock()
-	b.running.Wait()
+	done := make(chan struct{})
+	go func() { b.running.Wait(); close(done) }()
+	patience := time.NewTimer(cmp.Or(b.patience, endPatience))
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+	}
 }
 
 // Changes reports whether a task changes the target now.

@@ -163,3 +163,19 @@ func TestTasksAreForgotten(t *testing.T) {
 		t.Fatal("a task started after the end")
 	}
 }
+
+// TestTheEndWaitsNotForEver: a server that goes on answering may hold up a task that was cancelled.
+func TestTheEndWaitsNotForEver(t *testing.T) {
+	b := &List{patience: time.Millisecond}
+	held := make(chan struct{})
+	defer close(held)
+	_, err := b.Start(Task{Kind: "apply", Target: "x"},
+		func(context.Context, progress.Sink, func(string)) (string, error) { <-held; return "", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.End()
+	if _, err := b.Start(Task{Kind: "diagnose", Target: "x"}, nil); err == nil {
+		t.Error("it takes more")
+	}
+}

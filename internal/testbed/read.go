@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -41,7 +42,7 @@ func (s *Testbed) read(ctx context.Context, t *target.Target, j *job, tr *trial.
 		if !v.Valid {
 			continue // unknown
 		}
-		if x, err := strconv.ParseFloat(v.String, 64); err == nil {
+		if x, err := strconv.ParseFloat(v.String, 64); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
 			tr.Values[name] = x
 		} else {
 			tr.Texts[name] = v.String

@@ -190,7 +190,7 @@ func (d *digests) prepare(ctx context.Context, f target.Facts) error {
 		return err
 	}
 	d.sample = d.sample && seen
-	d.have[cExamined] = d.have[cExamined] && !(f.Flavor.IsMariaDB() || f.Version.AtLeast(10, 3, 0))
+	d.have[cExamined] = d.have[cExamined] && (!f.Flavor.IsMariaDB() || f.Version.AtLeast(10, 3, 0))
 	if !d.have[cCount] || !d.have[cTime] {
 		return fmt.Errorf("read digests: the table has no columns COUNT_STAR and SUM_TIMER_WAIT that this account " +
 			"may read")

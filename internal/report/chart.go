@@ -279,7 +279,29 @@ func path(xy []float64) string {
 }
 
 // textWidth estimates how wide a text is in a usual sans-serif font of the given size; it errs on the wide side.
-func textWidth(s string, size float64) float64 { return float64(len([]rune(s))) * size * 0.56 }
+func textWidth(s string, size float64) float64 {
+	em := 0.0
+	for _, r := range s {
+		switch {
+		case r > 0x2e7f || strings.ContainsRune("<>=+~^#%&@MWmw|_{}", r): // and writings of wide characters
+			em += 1
+		default:
+			em += 0.56
+		}
+	}
+	return em * size
+}
+
+// fit shortens s until it is at most so wide, the last character being … when something was left out.
+func fit(s string, width, size float64) string {
+	r := []rune(s)
+	for n := len(r); n > 0; n-- {
+		if c := clip(s, n); textWidth(c, size) <= width {
+			return c
+		}
+	}
+	return ""
+}
 
 // clip shortens s to n runes, the last one being … when something was left out.
 func clip(s string, n int) string {
@@ -314,7 +336,7 @@ func place(xs []float64, texts []string, left, right, size float64, maxRows int)
 	// From right to left: the marks that a label reaches over stand already and need a lower row.
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(xs[b], xs[a]) })
 	for n, i := range order {
-		text := clip(texts[i], int((right-left)/size/0.56))
+		text := fit(texts[i], right-left, size)
 		w := textWidth(text, size)
 		fits := func(row int, a, b float64) bool {
 			if a < left || b > right {

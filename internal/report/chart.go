@@ -142,6 +142,14 @@ func (s scale) ticks() []float64 {
 	return ts
 }
 
+// named says in the head of an axis that it is logarithmic.
+func (s scale) named(head string) string {
+	if s.log {
+		head += ", logarithmic axis"
+	}
+	return head
+}
+
 func round12(v float64) float64 {
 	f, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
 	return f

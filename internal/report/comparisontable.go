@@ -309,7 +309,7 @@ func (c *comparison) glyph(x cellView, reach float64) *glyph {
 		return max(0, min(100, 50+50*math.Log(v)/reach))
 	}
 	m := at(i.Center)
-	return &glyph{"50", px(at(i.Lo)), px(max(2, at(i.Hi)-at(i.Lo))), px(min(50, m)), px(math.Abs(m - 50))}
+	return &glyph{at(i.Lo), max(2, at(i.Hi)-at(i.Lo)), min(50, m), math.Abs(m - 50)}
 }
 
 func nText(n int) string {

@@ -63,7 +63,7 @@ func (p page) Policy() string {
 }
 
 func (p page) write(w io.Writer, what string) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"kind": kind, "stamp": stamp}).Parse(pageText)
+	t, err := template.New("page").Funcs(template.FuncMap{"kind": kind, "px": px, "stamp": stamp}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("BUG: parse the page's template: %w", err)
 	}
@@ -242,7 +242,7 @@ type nestedRow struct {
 }
 
 // glyph is an interval of a ratio in a cell, on an axis that all cells of the table share: 0 to 100.
-type glyph struct{ One, Lo, Width, From, Way string }
+type glyph struct{ Lo, Width, From, Way float64 }
 
 // nest writes heads of several levels: neighbours that are equal so far share one.
 func nest(lists [][]string, level int) (out []nestedHead) {

@@ -93,7 +93,7 @@ type (
 		Headline *headline
 		Sentence string
 		Reasons  []string
-		Tally    []tallied
+		Tally    []LaidTally
 		Notes    []note
 	}
 	// note is a remark on the outcome; an odd one puts it in doubt.

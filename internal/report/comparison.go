@@ -134,7 +134,7 @@ type comparison struct {
 	colAxes []string
 	cells   map[string]cellView // by row and column, see at
 	byKey   map[string]cellView // by variant
-	info    map[string]metricInfo
+	info    map[string]Metric
 }
 
 // combo is one row or column: a level of each of its axes.
@@ -160,7 +160,7 @@ type cellView struct {
 func comboKey(levels []string) string { return strings.Join(levels, "\x1f") }
 
 func newComparison(r *trial.Result) *comparison {
-	c := &comparison{r: r, cells: map[string]cellView{}, byKey: map[string]cellView{}, info: map[string]metricInfo{}}
+	c := &comparison{r: r, cells: map[string]cellView{}, byKey: map[string]cellView{}, info: map[string]Metric{}}
 	used := map[string]bool{}
 	known := map[string]plan.Axis{}
 	for _, a := range r.Plan.Axes {
@@ -239,10 +239,10 @@ func newComparison(r *trial.Result) *comparison {
 		if i == 0 {
 			u = r.Plan.Table.Unit
 		}
-		c.info[name] = infoOf(name, u)
+		c.info[name] = metricOf(name, u)
 		if of, ok := c.info[strings.TrimSuffix(name, "_predicted")]; ok && of.Name != name && !trial.Known(name) {
 			// what arithmetic says of a value
-			c.info[name] = metricInfo{Name: name, Title: of.Title + ", predicted", Unit: of.Unit, Better: of.Better}
+			c.info[name] = Metric{name, of.Title + ", predicted", of.Unit, of.Better}
 		}
 	}
 	// Texts have tables of their own when they are short; the longer ones are listed at the end.
@@ -310,11 +310,11 @@ func (c *comparison) guess() []string {
 
 func (c *comparison) at(row, col combo) cellView { return c.cells[row.key+"\x1e"+col.key] }
 
-func (c *comparison) metric(name string) metricInfo {
+func (c *comparison) metric(name string) Metric {
 	if m, ok := c.info[name]; ok {
 		return m
 	}
-	return infoOf(name, "")
+	return metricOf(name, "")
 }
 
 // main is the value that the verdicts are about.
@@ -393,29 +393,19 @@ func (x cellView) mark() sign {
 	}
 }
 
-// parts are the texts of one value of a cell.
-type parts struct {
-	Value, Interval string // "1230", "1210–1250"
-	N               int
-	Ratio, Bounds   string // "×0.94", "0.92–0.95"
-	RatioN          int
-	Note            string // instead of a value, or of a ratio: "baseline", "failed", "no trials yet"
-	Mark            sign
-}
-
 // parts returns the texts of the value name. Only the first value has verdicts; an invalid one holds for all values.
-func (c *comparison) parts(x cellView, name string) parts {
+func (c *comparison) parts(x cellView, name string) LaidFigure {
 	if !x.there {
-		return parts{Value: "·"}
+		return LaidFigure{Value: "·"}
 	}
-	p := parts{Value: none}
+	p := LaidFigure{Value: none}
 	first := name == c.main()
 	if first {
 		p.Mark = x.mark()
 	}
 	m := c.metric(name)
 	if v, ok := x.cell.Values[name]; ok {
-		p.Value, p.N = m.cell(v.Center), v.N
+		p.Value, p.N, p.At = m.cell(v.Center), v.N, some(v)
 		if v.Confidence > 0 {
 			p.Interval = rangeText(m.cell(v.Lo), m.cell(v.Hi))
 		}
@@ -438,7 +428,7 @@ func (c *comparison) parts(x cellView, name string) parts {
 	}
 	if i, ok := c.ratio(x, name); ok {
 		p.Ratio, p.Bounds = ratioText(i)
-		p.RatioN = i.N
+		p.RatioN, p.Of = i.N, &i
 	} else if first || p.N > 0 && x.invalid() {
 		p.Note = x.mark().Word
 	}
@@ -599,23 +589,18 @@ func (c *comparison) compared() bool {
 func (c *comparison) holes() bool { return len(c.byKey) < len(c.rows)*len(c.cols) }
 
 // tally counts how the comparisons came out.
-func (c *comparison) tally() (out []tallied) {
+func (c *comparison) tally() (out []LaidTally) {
 	n := map[string]int{}
 	for _, x := range c.byKey {
 		n[x.mark().Word]++
 	}
 	for _, m := range c.used() {
-		out = append(out, tallied{m, n[m.Word]})
+		out = append(out, LaidTally{m.Sign, m.Word, n[m.Word], m.Class})
 	}
 	return out
 }
 
-type tallied struct {
-	sign
-	N int
-}
-
-func (t tallied) text() string { return t.Sign + " " + strconv.Itoa(t.N) + " " + t.Word }
+func (t LaidTally) text() string { return t.Sign + " " + strconv.Itoa(t.N) + " " + t.Word }
 
 // control says what came out when the baseline was set against itself; odd when that puts the rest in doubt.
 func (c *comparison) control() (s string, m sign, odd bool) {

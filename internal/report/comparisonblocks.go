@@ -56,7 +56,7 @@ func (c *comparison) first(f form, most int) []block {
 		main.Body = append(main.Body, para{Text: "… and " + count(n, "remark", "remarks") + " more in the report."})
 	}
 	bs := []block{main}
-	if t, ok := c.published(); ok {
+	if t := c.published(); !t.empty() {
 		bs = append(bs, sec("pub", publishedTitle, t, para{publishedNote, true}))
 	}
 	if len(c.r.AlsoDiffers) > 0 {
@@ -104,7 +104,7 @@ func (c *comparison) pictures() []block {
 		}
 		pics.Body = append(pics.Body, drawn(f, func(z size) svg { return s.draw("sweep"+strconv.Itoa(i), z) }))
 	}
-	if l, ok := c.ladder(); ok {
+	if l := c.ladder(); len(l.Rows) > 0 {
 		f := figure{Title: l.Title}
 		if l.Margin > 0 {
 			f.Note = "Within the grey stripe it counts as the same."
@@ -246,7 +246,7 @@ func probability(p float64) string {
 // trialTable lists all trials in the order in which they ran.
 func (c *comparison) trialTable(d *Document) table {
 	t := table{Head: []string{"no.", "round", "variant", "began", "set up", "warm-up", "measured"}, Left: 3, Tail: 1}
-	var ms []metricInfo
+	var ms []Metric
 	for _, n := range c.show {
 		m := c.metric(n)
 		ms = append(ms, m)

@@ -120,9 +120,8 @@ func (c *comparison) sweeps() (out []sweep) {
 			at.Text = at.Fail
 		}
 		lines[k].Points = append(lines[k].Points, at)
-		if r, ok := c.ratio(x, c.main()); ok && !x.baseline {
-			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " +
-				spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(r.N)})
+		if p.Of != nil {
+			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: *p.Of, Text: x.label + ": " + ratioDetail(p)})
 		}
 	}
 	for _, k := range order {
@@ -460,59 +459,53 @@ func ratioScale(vs []float64) scale {
 // ladder is a picture of all ratios with their intervals, one below the other.
 type ladder struct {
 	Title, Unit string
-	Rows        []rung
+	Rows        []LaidRung
 	Margin      float64
 	Scale       scale // zero = what the rows need
 }
 
-type rung struct {
-	Head   string // of a group, without a bar
-	Label  string
-	At     stat.Interval
-	Mark   sign
-	Text   string // "▼ ×0.91"
-	Note   string // instead of a bar
-	Detail string
-}
-
-func (c *comparison) ladder() (ladder, bool) {
+// ladder has no rows where nothing has a ratio.
+func (c *comparison) ladder() ladder {
 	m := c.metric(c.main())
 	l := ladder{
 		Title: "Every comparison with its interval", Unit: "ratio of " + m.Title + " to the baseline",
 		Margin: c.r.Plan.Trials.Margin,
 	}
-	n := 0
 	for _, row := range c.rows {
-		var part []rung
+		var part []LaidRung
 		for _, col := range c.cols {
 			x := c.at(row, col)
 			if !x.there || x.baseline {
 				continue
 			}
 			p := c.parts(x, c.main())
-			r := rung{Label: col.label(c.colAxes), Mark: p.Mark, Detail: x.label}
-			if r.Label == "" {
-				r.Label = row.label(c.rowAxes)
+			r := LaidRung{
+				Label: cmp.Or(col.label(c.colAxes), row.label(c.rowAxes)),
+				Sign:  p.Mark.Sign, Word: p.Mark.Word, Class: p.Mark.Class, Of: p.Of,
 			}
-			if i, ok := c.ratio(x, c.main()); ok {
-				r.At, r.Text = i, spaced(p.Mark.Sign, p.Ratio)
-				r.Detail += ": " + spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(i.N)
-				n++
+			if p.Of != nil {
+				r.Text = spaced(p.Mark.Sign, p.Ratio)
+				r.Detail = x.label + ": " + ratioDetail(p)
 			} else {
 				r.Note = cmp.Or(p.Mark.Word, p.Note, "not compared")
-				r.Detail += ": " + r.Note
+				r.Detail = x.label + ": " + r.Note
 			}
 			part = append(part, r)
 		}
-		if len(part) == 0 {
-			continue
-		}
-		if len(c.colAxes) > 0 && len(row.levels) > 0 {
-			l.Rows = append(l.Rows, rung{Head: row.label(c.rowAxes)})
+		if len(part) > 0 && len(c.colAxes) > 0 && len(row.levels) > 0 {
+			l.Rows = append(l.Rows, LaidRung{Head: row.label(c.rowAxes)})
 		}
 		l.Rows = append(l.Rows, part...)
 	}
-	return l, n > 0
+	if !slices.ContainsFunc(l.Rows, func(r LaidRung) bool { return r.Of != nil }) {
+		l.Rows = nil
+	}
+	return l
+}
+
+// ratioDetail is all about the ratio of a figure, for a pointer.
+func ratioDetail(f LaidFigure) string {
+	return spaced(f.Mark.Word, around(f.Ratio, f.Bounds)) + ", n " + strconv.Itoa(f.RatioN)
 }
 
 func (l ladder) draw(id string, z size) svg {
@@ -521,10 +514,10 @@ func (l ladder) draw(id string, z size) svg {
 	var vs []float64
 	left, figure := 8.0, 0.0
 	for _, r := range l.Rows {
-		if r.At.N > 0 {
-			vs = append(vs, r.At.Center)
-			if r.At.Confidence > 0 {
-				vs = append(vs, r.At.Lo, r.At.Hi)
+		if r.Of != nil {
+			vs = append(vs, r.Of.Center)
+			if r.Of.Confidence > 0 {
+				vs = append(vs, r.Of.Lo, r.Of.Hi)
 			}
 		}
 		if !narrow {
@@ -579,7 +572,7 @@ func (l ladder) draw(id string, z size) svg {
 			continue
 		}
 		g.Label += "; " + r.Detail
-		class := cmp.Or(r.Mark.Class, "c-none")
+		class := cmp.Or(r.Class, "c-none")
 		if narrow {
 			at = h - 10
 			g.text(8, h-22, "", "halo", clipTo(r.Label, z.Width-12), r.Detail)
@@ -587,16 +580,16 @@ func (l ladder) draw(id string, z size) svg {
 			g.text(left-12, at+4, "end", "", clipTo(r.Label, left-14), r.Detail)
 		}
 		if r.Note != "" {
-			note := clipTo(spaced(r.Mark.Sign, r.Note), z.Width-left-8)
+			note := clipTo(spaced(r.Sign, r.Note), z.Width-left-8)
 			g.text(left+6, at+4, "", "halo "+class, note, r.Detail)
 			continue
 		}
-		if lo, hi := x(r.At.Lo), x(r.At.Hi); r.At.Confidence > 0 {
+		if lo, hi := x(r.Of.Lo), x(r.Of.Hi); r.Of.Confidence > 0 {
 			g.Lines = append(g.Lines, svgLine{lo, hi, at, at, "rung " + class, r.Detail})
 			g.down(lo, at-5, at+5, "rung "+class, "")
 			g.down(hi, at-5, at+5, "rung "+class, "")
 		}
-		g.dot(x(r.At.Center), at, 4.5, "rung "+class, r.Detail)
+		g.dot(x(r.Of.Center), at, 4.5, "rung "+class, r.Detail)
 		g.text(right+10, at+4, "", "figure", r.Text, r.Detail)
 	}
 	return *g

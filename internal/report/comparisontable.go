@@ -47,7 +47,7 @@ func (s styled) paint() string {
 	case s.Kind == "v":
 		return bold
 	case s.Kind == "r" && s.Sign.Word != "":
-		return signStyle(s.Sign)
+		return signStyle(s.Sign.Word)
 	case s.Kind != "":
 		return dim
 	default:
@@ -81,6 +81,28 @@ func (g grid) lines(row, col int) []styled {
 	return c.Lines
 }
 
+// plain is the grid as a table; the lines of a cell are joined.
+func (g grid) plain() table {
+	t := table{Head: slices.Clone(g.Corner), Left: len(g.Corner)}
+	for _, h := range g.Heads {
+		t.Head = append(t.Head, strings.Join(h, " · "))
+	}
+	for i, ls := range g.Labels {
+		row := slices.Clone(ls)
+		for _, c := range g.Cells[i] {
+			var parts []string
+			for _, l := range c.Lines {
+				if l.Text != "" || l.Tail != "" {
+					parts = append(parts, l.full())
+				}
+			}
+			row = append(row, strings.Join(parts, ", "))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
 func cellOf(texts ...string) (c gridCell) {
 	for _, t := range texts {
 		c.Lines = append(c.Lines, styled{Text: t})
@@ -88,8 +110,8 @@ func cellOf(texts ...string) (c gridCell) {
 	return c
 }
 
-func signStyle(m sign) string {
-	switch m.Word {
+func signStyle(word string) string {
+	switch word {
 	case "better":
 		return green
 	case "worse", "failed":
@@ -153,7 +175,7 @@ func (c *comparison) flatTable(f func(cellView) []gridCell, heads ...string) gri
 // in a plan without columns, side by side.
 func (c *comparison) mainTable() grid {
 	reach := c.reach()
-	ratio := func(x cellView, p parts) gridCell {
+	ratio := func(x cellView, p LaidFigure) gridCell {
 		cell := gridCell{Class: cellClass(x, p)}
 		if s := cmp.Or(p.Ratio, p.Note); s != "" {
 			cell.Lines = []styled{{Kind: "r", Sign: p.Mark, Text: s}}
@@ -273,7 +295,7 @@ func (c *comparison) compact(x cellView, name string, usual int) gridCell {
 	return cell
 }
 
-func cellClass(x cellView, p parts) string {
+func cellClass(x cellView, p LaidFigure) string {
 	switch {
 	case !x.there:
 		return "c-hole"
@@ -382,7 +404,7 @@ func (l *list) row(x cellView, figures ...styled) {
 // lists are the tables beside the main one: what an operation costs, what is written where, size, money, steadiness.
 func (c *comparison) lists() (out []list) {
 	of := func(title, note string, names ...string) {
-		var ms []metricInfo
+		var ms []Metric
 		var heads []string
 		for _, n := range names {
 			if c.any(n) {
@@ -507,7 +529,7 @@ const (
 )
 
 // published sets what others found then beside what was found here.
-func (c *comparison) published() (table, bool) {
+func (c *comparison) published() table {
 	l := table{Left: 4, Head: []string{"for", "published then", "here", "direction"}}
 	for _, p := range c.r.Plan.Published {
 		var names []string
@@ -537,12 +559,11 @@ func (c *comparison) published() (table, bool) {
 		}
 		row[2], row[3] = c.beside(p.For, p.Lo, p.Hi)
 		if v := c.values(p.For); row[2] == none && p.Lo == 0 && p.Hi == 0 && v != "" {
-			// what was published is no ratio either
-			row[2], row[3] = v, ""
+			row[2], row[3] = v, "" // what was published is no ratio either
 		}
 		l.Rows = append(l.Rows, row)
 	}
-	return l, len(l.Rows) > 0
+	return l
 }
 
 func (c *comparison) axisNames() (out []string) {

@@ -140,7 +140,7 @@ func TestBesideValues(t *testing.T) {
 			})
 		}
 	}
-	tb, _ := newComparison(r).published()
+	tb := newComparison(r).published()
 	for i, want := range []string{"x 1 GiB n 1, y 2 GiB n 1", "2 GiB n 1", none} {
 		if got := tb.Rows[i][2]; got != want {
 			t.Errorf("published %q: here %q, want %q", tb.Rows[i][1], got, want)

@@ -56,7 +56,8 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 		digest.Unclear, digest.Unchanged,
 	} {
 		if n := c.Totals[k]; n > 0 {
-			outcome.Tally = append(outcome.Tally, tallied{changeSign(k), n})
+			m := changeSign(k)
+			outcome.Tally = append(outcome.Tally, LaidTally{m.Sign, m.Word, n, m.Class})
 		}
 	}
 	t := ranked{Name: "Classes", BarAt: 8}

@@ -173,7 +173,7 @@ func (p *mdPage) blocks(bs []block) {
 		case table:
 			p.table(x)
 		case grid:
-			p.grid(x)
+			p.table(x.plain())
 		case drawing:
 			t := newTextPage(Options{})
 			x.Chars(t)
@@ -242,26 +242,4 @@ func (p *mdPage) hero(x hero) {
 		}
 		p.line(strings.Join(ls, "\n"))
 	}
-}
-
-// grid writes g as a table; the lines of a cell are joined.
-func (p *mdPage) grid(g grid) {
-	t := table{Head: append([]string{}, g.Corner...), Left: len(g.Corner)}
-	for _, h := range g.Heads {
-		t.Head = append(t.Head, strings.Join(h, " · "))
-	}
-	for i, ls := range g.Labels {
-		row := append([]string{}, ls...)
-		for _, c := range g.Cells[i] {
-			var parts []string
-			for _, l := range c.Lines {
-				if l.Text != "" || l.Tail != "" {
-					parts = append(parts, l.full())
-				}
-			}
-			row = append(row, strings.Join(parts, ", "))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	p.table(t)
 }

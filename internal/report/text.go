@@ -195,7 +195,7 @@ func (p *textPage) hero(x hero) {
 	if h := x.Headline; h != nil {
 		p.line("")
 		badge := h.Sign() + " " + strings.ToUpper(string(h.Result))
-		s, n := "  "+p.paint(cmp.Or(signStyle(markFor(h.Result)), bold), badge), 2+cells(badge)
+		s, n := "  "+p.paint(cmp.Or(signStyle(markFor(h.Result).Word), bold), badge), 2+cells(badge)
 		if h.Figure != "" {
 			s, n = s+"   "+p.paint(bold, h.Figure), n+3+cells(h.Figure)
 		}
@@ -227,7 +227,7 @@ func (p *textPage) hero(x hero) {
 				p.line(l)
 				l, n = " ", 0
 			}
-			l, n = l+" "+p.paint(cmp.Or(signStyle(t.sign), bold), s)+"  ", n+cells(s)+3
+			l, n = l+" "+p.paint(cmp.Or(signStyle(t.Word), bold), s)+"  ", n+cells(s)+3
 		}
 		p.line(l)
 	}

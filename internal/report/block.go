@@ -147,6 +147,15 @@ func kept(bs []block) (out []block) {
 	return out
 }
 
+// each is f of every element.
+func each[A, B any](xs []A, f func(A) B) []B {
+	out := make([]B, len(xs))
+	for i, x := range xs {
+		out[i] = f(x)
+	}
+	return out
+}
+
 // sec is a section, part a section within one.
 func sec(anchor, title string, body ...block) section {
 	return section{Anchor: anchor, Title: title, Body: body}

@@ -151,11 +151,7 @@ func digestFacts(r *digest.Report, o DigestOptions) (fs facts) {
 	if s, ok := digestSum(g.Attributes).Get(); ok {
 		fs.add("Response time", unit.Seconds(s))
 	}
-	from, to := g.First, g.Last
-	if !g.Began.IsZero() {
-		from, to = g.Began, g.Ended
-	}
-	if t := digestRange(from, to); t != "" {
+	if t := globalRange(g); t != "" {
 		fs.add("Time range", t+" UTC")
 	}
 	if !o.fingerprints() {
@@ -187,7 +183,6 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Row], f form)
 		}
 		t.Rows, t.Extra = append(t.Rows, row), append(t.Extra, x)
 	}
-	top := 0.0
 	var shares []float64
 	for i, k := range classes {
 		if n++; f == asPage && i >= digestRows {
@@ -197,11 +192,11 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Row], f form)
 		if i < digestDetails {
 			x.Link = "q" + strconv.Itoa(i+1)
 		}
-		top, shares = max(top, k.Share), append(shares, k.Share)
+		shares = append(shares, k.Share)
 		add(profileRow(&k), k.PerMinute, x)
 	}
 	for i, v := range shares {
-		if top > 0 && v >= 0 {
+		if top := slices.Max(shares); top > 0 && v >= 0 {
 			t.Extra[i].Bar = px(v / top * 100)
 		}
 	}
@@ -242,10 +237,7 @@ func profileRow(k *digest.Row) []string {
 
 // sparkPath draws counts as columns from the left to the right of a box.
 func sparkPath(counts []uint64, width, height float64) string {
-	var top uint64 = 1
-	for _, c := range counts {
-		top = max(top, c)
-	}
+	top := max(1, most(counts))
 	var b strings.Builder
 	b.WriteString("M0 " + px(height))
 	for i, c := range counts {
@@ -347,17 +339,9 @@ func digestFigures(m, all map[string]digest.Figures) table {
 }
 
 func flagsText(m map[string]digest.Share) string {
-	var parts []string
-	for _, f := range digestFlags(m) {
-		parts = append(parts, flagText(f))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// flagText tells how often a flag was set.
-func flagText(f digestFlag) string {
-	n := float64(f.s.Yes + f.s.No)
-	return digestName(f.key, f.label) + " " + digestPercent(float64(f.s.Yes), n) + " %"
+	return strings.Join(each(digestFlags(m), func(f digestFlag) string {
+		return digestName(f.key, f.label) + " " + digestPercent(float64(f.s.Yes), float64(f.s.Yes+f.s.No)) + " %"
+	}), ", ")
 }
 
 // talliesShown is how many names a list of a page or a ticket has.
@@ -415,7 +399,7 @@ func classMetaText(k *digest.Row) string {
 		told(k.VarianceToMean, "", func(x float64) string { return "V/M " + twoDigits(x) }),
 		digestRange(k.FirstSeen, k.LastSeen),
 	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+	return joined(", ", parts...)
 }
 
 // distributionText draws the histogram of a class and its calls over time, as far as the source keeps them.

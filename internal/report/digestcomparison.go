@@ -1,10 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -220,24 +217,11 @@ func DigestComparisonHTML(w io.Writer, c *digest.Comparison, o DigestOptions) er
 func DigestComparisonJSON(w io.Writer, c *digest.Comparison) error {
 	head := *c
 	head.Classes = nil
-	whole, err := json.Marshal(comparisonClean(head))
-	if err != nil {
-		return fmt.Errorf("encode comparison: %w", err)
-	}
-	begin, end, ok := bytes.Cut(whole, []byte(`"classes":null`))
-	if !ok {
-		return fmt.Errorf("BUG: encode comparison: no list of classes in %.60s", whole)
-	}
-	out := newDigestOut(w)
-	err = writeLines(out, begin, end, func(yield func(int, digest.ClassCompared) bool) {
+	return writeClasses(w, "comparison", comparisonClean(head), func(yield func(int, digest.ClassCompared) bool) {
 		for i, k := range c.Classes {
 			if !yield(i, clamped(k)) {
 				return
 			}
 		}
-	}, func(k digest.ClassCompared) ([]byte, error) { return json.Marshal(k) })
-	if err != nil {
-		return err
-	}
-	return out.end("comparison")
+	})
 }

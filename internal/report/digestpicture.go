@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/digest"
@@ -38,7 +37,7 @@ func smallPicture(id, title, label string) *svg {
 
 // distributionPicture draws how many statements took how long; false when the source keeps no distribution.
 func distributionPicture(k *digest.Row, id string) (svg, bool) {
-	top := slices.Max(k.Histogram[:])
+	top := most(k.Histogram[:])
 	if top == 0 {
 		return svg{}, false
 	}
@@ -67,7 +66,7 @@ func overTimePicture(k *digest.Row, id string) (svg, bool) {
 	if len(m.Counts) < 2 {
 		return svg{}, false
 	}
-	top := max(1, slices.Max(m.Counts))
+	top := max(1, most(m.Counts))
 	g := smallPicture(id+"-calls", "Calls over time, at most "+digestRate(float64(top))+" in "+stepText(m.StepSec),
 		"Calls over time: "+sparkNote(m))
 	slot := (smallRight - smallLeft) / float64(len(m.Counts))

@@ -72,8 +72,7 @@ func (p *digestText) head() {
 	g := p.r.Global
 	p.gap()
 	if o := p.o; o.User > 0 || o.System > 0 || o.RSS > 0 {
-		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(),
-			1) + " system time, " +
+		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(), 1) + " system time, " +
 			digestAmount(float64(o.RSS), 1024) + " rss, " + digestAmount(float64(o.Virtual), 1024) + " vsz")
 	}
 	if !p.o.At.IsZero() {
@@ -83,42 +82,21 @@ func (p *digestText) head() {
 		p.line("Hostname: " + p.o.Host)
 	}
 	if len(g.Files) > 0 {
-		names := make([]string, len(g.Files))
-		for i, f := range g.Files {
-			names[i] = f.Name
-		}
-		p.line("Files: " + strings.Join(names, ", "))
+		p.line("Files: " + strings.Join(each(g.Files, func(f digest.File) string { return f.Name }), ", "))
 	}
 	if g.Target != "" {
 		p.line("Target: " + g.Target)
 	}
 	p.filled("Overall: " + digestRate(float64(g.Count)) + " total, " + digestRate(float64(g.Classes)) + " unique, " +
 		rateText(g.QPS) + " QPS, " + rateText(g.Concurrency) + "x concurrency")
-	from, to := g.First, g.Last
-	if !g.Began.IsZero() {
-		from, to = g.Began, g.Ended
-	}
-	if t := digestRange(from, to); t != "" {
+	if t := globalRange(g); t != "" {
 		p.line("Time range: " + t)
 	}
-	plain, innodb := digestLines(g.Attributes)
-	flags := digestFlags(g.Flags)
-	if len(plain)+len(innodb) > 0 {
-		p.line(digestRowText("Attribute", append([]string{""}, digestHeads[:]...)...))
-		p.line(digestRowText(strings.Repeat("=", 12),
-			append([]string{""}, slices.Repeat([]string{"======="}, 7)...)...))
+	if plain, innodb := digestLines(g.Attributes); len(plain)+len(innodb) > 0 {
+		p.heads("")
 	}
-	row := func(l digestLine) { p.line(digestRowText(l.label, append([]string{""}, l.cells()...)...)) }
-	for _, l := range plain {
-		row(l)
-	}
-	if len(innodb) > 0 {
-		p.line("InnoDB:")
-	}
-	for _, l := range innodb {
-		row(l)
-	}
-	p.flags(flags)
+	p.figures(g.Attributes, nil)
+	p.flags(digestFlags(g.Flags))
 	for _, n := range digestNotes(p.r) {
 		p.line(n)
 	}
@@ -127,6 +105,28 @@ func (p *digestText) head() {
 		for _, s := range parts {
 			p.line("   " + s)
 		}
+	}
+}
+
+// heads begins a table of figures; first is the head of the share.
+func (p *digestText) heads(first string) {
+	p.line(digestRowText("Attribute", append([]string{first}, digestHeads[:]...)...))
+	rule := append([]string{strings.Repeat("=", len(first))}, slices.Repeat([]string{"======="}, len(digestHeads))...)
+	p.line(digestRowText(strings.Repeat("=", 12), rule...))
+}
+
+// figures are the attributes, with their shares of all statements' where these are given.
+func (p *digestText) figures(m, all map[string]digest.Figures) {
+	plain, innodb := digestLines(m)
+	for i, l := range append(plain, innodb...) {
+		if i == len(plain) {
+			p.line("InnoDB:")
+		}
+		pct := ""
+		if all != nil {
+			pct = digestPercent(l.f.Sum, all[l.key].Sum)
+		}
+		p.line(digestRowText(l.label, append([]string{pct}, l.cells()...)...))
 	}
 }
 
@@ -233,23 +233,9 @@ func (p *digestText) class(k digest.Row) {
 	if t := digestRange(k.FirstSeen, k.LastSeen); t != "" {
 		p.line("Time range: " + t)
 	}
-	p.line(digestRowText("Attribute", append([]string{"pct"}, digestHeads[:]...)...))
-	p.line(digestRowText(strings.Repeat("=", 12), append([]string{"==="}, slices.Repeat([]string{"======="}, 7)...)...))
+	p.heads("pct")
 	p.line(digestRowText("Count", digestPercent(float64(k.Count), float64(p.r.Global.Count)), digestCount(k.Count)))
-	plain, innodb := digestLines(k.Attributes)
-	row := func(l digestLine) {
-		p.line(digestRowText(l.label, append([]string{digestPercent(l.f.Sum, p.r.Global.Attributes[l.key].Sum)},
-			l.cells()...)...))
-	}
-	for _, l := range plain {
-		row(l)
-	}
-	if len(innodb) > 0 {
-		p.line("InnoDB:")
-	}
-	for _, l := range innodb {
-		row(l)
-	}
+	p.figures(k.Attributes, p.r.Global.Attributes)
 	p.flags(digestFlags(k.Flags))
 	p.strings(&k)
 	for i, l := range distribution(&k, barWidth, false) {
@@ -324,7 +310,10 @@ var digestDecades = [8]string{"1us", "10us", "100us", "1ms", "10ms", "100ms", "1
 // distribution draws the histogram of a class, one line a decade and bars up to a width; nothing where the source keeps
 // none.
 func distribution(k *digest.Row, width float64, counts bool) (out []string) {
-	top := max(1, slices.Max(append([]uint64{0}, k.Histogram[:]...)))
+	top := most(k.Histogram[:])
+	if top == 0 {
+		return nil
+	}
 	for i, n := range k.Histogram {
 		l := padLeft(digestDecades[i], 5)
 		if n > 0 {
@@ -334,9 +323,6 @@ func distribution(k *digest.Row, width float64, counts bool) (out []string) {
 			l += " " + digestCount(n)
 		}
 		out = append(out, l)
-	}
-	if !slices.ContainsFunc(k.Histogram[:], func(n uint64) bool { return n > 0 }) {
-		return nil
 	}
 	return out
 }

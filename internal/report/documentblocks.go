@@ -216,8 +216,10 @@ func findingMeta(f finding.Finding) string {
 }
 
 // dotted sets parts beside each other, without those that are empty.
-func dotted(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+func dotted(parts ...string) string { return joined(" · ", parts...) }
+
+func joined(between string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
 }
 
 func reasonText(r finding.Reason) string {

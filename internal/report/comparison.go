@@ -75,16 +75,12 @@ func methodOf(r *trial.Result) facts {
 		}
 		fs.add("each trial", s)
 	}
-	rounds := 0
-	for _, x := range r.Trials {
-		rounds = max(rounds, x.Round)
-	}
 	if t.Max > 0 {
 		planned := strconv.Itoa(t.Max)
 		if t.Min != t.Max {
 			planned = strconv.Itoa(t.Min) + " to " + planned
 		}
-		fs.add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds, planned, t.Seed))
+		fs.add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds(r), planned, t.Seed))
 	}
 	if t.Margin > 0 {
 		fs.add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+
@@ -121,6 +117,14 @@ func methodOf(r *trial.Result) facts {
 		fs.add("placement", "left to the kernel: figures may jump by a factor of two between trials")
 	}
 	return fs
+}
+
+// rounds is how many rounds of trials were begun.
+func rounds(r *trial.Result) (n int) {
+	for _, t := range r.Trials {
+		n = max(n, t.Round)
+	}
+	return n
 }
 
 // comparison is a result laid out as its plan's table says.
@@ -356,27 +360,19 @@ func (c *comparison) ordered() (out []cellView) {
 // sign is how a cell came out: one character that needs no colour, a word, and a class of the page.
 type sign struct{ Sign, Word, Class string }
 
-const (
-	signFailed   = "✗"
-	signInvalid  = "!"
-	signUnstable = "~"
-)
+const signFailed = "✗"
 
-func markFor(r stat.Result) sign {
-	switch r {
-	case stat.Better:
-		return sign{"▲", "better", "c-better"}
-	case stat.Worse:
-		return sign{"▼", "worse", "c-worse"}
-	case stat.Same:
-		return sign{"=", "same", "c-same"}
-	case stat.Unstable:
-		return sign{signUnstable, "unstable", "c-unstable"}
-	case stat.Invalid:
-		return sign{signInvalid, "invalid", "c-invalid"}
-	default:
-		return sign{}
+// signs of results and of what failed, in the order of the legend.
+var outcomes = []sign{
+	{"▲", "better", "c-better"}, {"▼", "worse", "c-worse"}, {"=", "same", "c-same"}, {"~", "unstable", "c-unstable"},
+	{"!", "invalid", "c-invalid"}, {signFailed, "failed", "c-failed"},
+}
+
+func markFor(r stat.Result) (m sign) {
+	if i := slices.IndexFunc(outcomes, func(m sign) bool { return m.Word == string(r) }); i >= 0 {
+		m = outcomes[i]
 	}
+	return m
 }
 
 // mark returns the cell's; the zero one when there is nothing to say.
@@ -385,7 +381,7 @@ func (x cellView) mark() sign {
 	case !x.there:
 		return sign{}
 	case x.cell.Failed != "":
-		return sign{signFailed, "failed", "c-failed"}
+		return markFor("failed")
 	case x.cell.Verdict != nil:
 		return markFor(x.cell.Verdict.Result)
 	default:
@@ -506,21 +502,12 @@ func rangeText(lo, hi string) string {
 }
 
 // used are the marks that the table has, in the order of the legend.
-func (c *comparison) used() (out []sign) {
+func (c *comparison) used() []sign {
 	have := map[string]bool{}
 	for _, x := range c.byKey {
 		have[x.mark().Word] = true
 	}
-	for _, m := range []sign{
-		markFor(stat.Better), markFor(stat.Worse), markFor(stat.Same), markFor(stat.Unstable),
-		markFor(stat.Invalid),
-		{signFailed, "failed", "c-failed"},
-	} {
-		if have[m.Word] {
-			out = append(out, m)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(outcomes), func(m sign) bool { return !have[m.Word] })
 }
 
 // legend explains the table's signs, each with its words.
@@ -681,20 +668,16 @@ func (c *comparison) corrected(x cellView) bool {
 
 // problems are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that
 // share one share its line.
-func (c *comparison) problems() (out []item) {
-	type id struct{ word, text string }
-	by := map[id][]string{}
-	var order []id
+func (c *comparison) problems() []item {
+	type remark struct{ word, text string }
+	var g groups[remark]
 	var all []string
 	add := func(x cellView, text string) {
-		k := id{x.mark().Word, text}
+		k := remark{x.mark().Word, text}
 		if strings.HasPrefix(text, "only ") { // too few pairs are too few, whatever came out
 			k.word = ""
 		}
-		if by[k] == nil {
-			order = append(order, k)
-		}
-		by[k] = append(by[k], x.variant.Key)
+		g.add(k, x.variant.Key)
 	}
 	for _, x := range c.ordered() {
 		all = append(all, x.variant.Key)
@@ -706,20 +689,14 @@ func (c *comparison) problems() (out []item) {
 			}
 		}
 	}
-	for _, k := range order {
-		out = append(out, item{Sign: c.byKey[by[k][0]].mark(), Name: c.those(by[k], all), Text: k.text})
-	}
-	return out
+	return each(g.order, func(k remark) item {
+		return item{Sign: c.byKey[g.by[k][0]].mark(), Name: c.those(g.by[k], all), Text: k.text}
+	})
 }
 
 // lost are the trials that do not count.
-func (c *comparison) lost() (out []trial.Trial) {
-	for _, t := range c.r.Trials {
-		if t.Invalid != "" {
-			out = append(out, t)
-		}
-	}
-	return out
+func (c *comparison) lost() []trial.Trial {
+	return slices.DeleteFunc(slices.Clone(c.r.Trials), func(t trial.Trial) bool { return t.Invalid == "" })
 }
 
 // trialsText is how many trials there were.
@@ -728,11 +705,7 @@ func (c *comparison) trialsText() string {
 		return "No trials yet."
 	}
 	s := count(len(c.r.Trials), "trial", "trials")
-	rounds := 0
-	for _, t := range c.r.Trials {
-		rounds = max(rounds, t.Round)
-	}
-	s += " in " + count(rounds, "round", "rounds")
+	s += " in " + count(rounds(c.r), "round", "rounds")
 	if n := len(c.lost()); n > 0 {
 		s += ", of which " + strconv.Itoa(n) + " " + map[bool]string{true: "does", false: "do"}[n == 1] + " not count"
 	}

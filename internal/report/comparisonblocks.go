@@ -76,7 +76,7 @@ func (c *comparison) first(f form, most int) []block {
 func (c *comparison) others() []block {
 	bs := c.further()
 	for _, l := range c.lists() {
-		bs = append(bs, sec("", l.Title, l.grid, para{l.Note, true}))
+		bs = append(bs, sec("", l.Name, l, para{l.Note, true}))
 	}
 	texts := sec("texts", "Plans and texts")
 	for _, t := range c.said() {
@@ -117,15 +117,11 @@ func (c *comparison) pictures() []block {
 		}
 	}
 	seconds := sec("strips", "Second by second")
-	rounds := 0
-	for _, t := range c.r.Trials {
-		rounds = max(rounds, t.Round)
-	}
 	strips := c.strips()
 	for from := 0; from < len(strips); from += stripsShown {
 		to := min(from+stripsShown, len(strips))
 		pic := drawn(figure{}, func(z size) svg {
-			return drawStrips(strips[from:to], rounds, "strips"+strconv.Itoa(from), z)
+			return drawStrips(strips[from:to], rounds(c.r), "strips"+strconv.Itoa(from), z)
 		})
 		if from == 0 {
 			const note = "Trials side by side, by round. A variant has the scale of its baseline. Hatched trials do " +
@@ -143,7 +139,7 @@ func (c *comparison) pictures() []block {
 func (c *comparison) trials(d *Document, f form) block {
 	s := sec("trials", "Trials", para{Text: c.trialsText()})
 	if f != asPage {
-		lost := bullets{Mark: signInvalid}
+		lost := bullets{Mark: markFor(stat.Invalid).Sign}
 		for _, t := range c.lost() {
 			lost.Items = append(lost.Items, item{Name: c.trialName(t), Text: t.Invalid})
 		}

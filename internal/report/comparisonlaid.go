@@ -195,13 +195,12 @@ func Lay(r *trial.Result) Laid {
 		ColAxes: c.colAxes, Reach: c.reach(), Legend: c.legend(), Tally: c.tally(), Speed: c.correction(),
 		Trials: c.trialsText(), Samples: c.samples(), Rungs: c.ladder().Rows, Strips: c.laidStrips(),
 		Differs: c.differences(r.AlsoDiffers), Explain: c.differences(r.Explained), Said: c.said(),
-		Env: c.environment(), Unread: c.unread(), Method: methodOf(r),
-	}
-	for _, x := range c.rows {
-		l.Rows = append(l.Rows, x.levels)
-	}
-	for _, x := range c.cols {
-		l.Cols = append(l.Cols, x.levels)
+		Env: c.environment(), Unread: c.unread(), Method: methodOf(r), Sweeps: each(c.sweeps(), sweep.laid),
+		Rows: each(c.rows, func(x combo) []string { return x.levels }), Cols: each(c.cols, func(x combo) []string { return x.levels }),
+		Lists: each(c.lists(), func(g grid) LaidTable { return laid(g.Name, g.Note, g.plain()) }),
+		Remarks: each(c.problems(), func(p item) LaidRemark {
+			return LaidRemark{Sign: p.Sign.Sign, Word: p.Sign.Word, Label: p.Name, Text: p.Text}
+		}),
 	}
 	for i, row := range c.rows {
 		for k, col := range c.cols {
@@ -212,15 +211,6 @@ func Lay(r *trial.Result) Laid {
 	}
 	text, m, odd := c.control()
 	l.Control = LaidRemark{Sign: m.Sign, Word: m.Word, Text: text, Odd: odd}
-	for _, p := range c.problems() {
-		l.Remarks = append(l.Remarks, LaidRemark{Sign: p.Sign.Sign, Word: p.Sign.Word, Label: p.Name, Text: p.Text})
-	}
-	for _, s := range c.sweeps() {
-		l.Sweeps = append(l.Sweeps, s.laid())
-	}
-	for _, x := range c.lists() {
-		l.Lists = append(l.Lists, laid(x.Title, x.Note, x.plain()))
-	}
 	if t := c.published(); !t.empty() {
 		x := laid(publishedTitle, publishedNote, t)
 		l.Beside = &x
@@ -239,12 +229,11 @@ func Lay(r *trial.Result) Laid {
 
 func laid(title, note string, t table) LaidTable { return LaidTable{title, note, t.Head, t.Left, t.Rows} }
 
-func (c *comparison) laidValues(names []string) (out []LaidValue) {
-	for _, n := range names {
+func (c *comparison) laidValues(names []string) []LaidValue {
+	return each(names, func(n string) LaidValue {
 		m := c.metric(n)
-		out = append(out, LaidValue{n, m.Title, capital(m.head()), m.Unit, m.Better, c.usual(n)})
-	}
-	return out
+		return LaidValue{n, m.Title, capital(m.head()), m.Unit, m.Better, c.usual(n)}
+	})
 }
 
 // some is an interval that says something.
@@ -268,9 +257,7 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 	if v := x.cell.Verdict; v != nil {
 		out.Reasons = v.Reasons
 	}
-	for _, name := range c.show {
-		out.Figures = append(out.Figures, c.parts(x, name))
-	}
+	out.Figures = each(c.show, func(name string) LaidFigure { return c.parts(x, name) })
 	for _, name := range c.texts {
 		if s, ok := x.cell.Texts[name]; ok {
 			out.Texts[name] = s

@@ -131,9 +131,9 @@ func rounds(r *trial.Result) (n int) {
 type comparison struct {
 	r       *trial.Result
 	show    []string
-	texts   []string // shown values that are short texts
-	rows    []combo
-	cols    []combo
+	texts   []string   // shown values that are short texts
+	rows    [][]string // levels of rowAxes
+	cols    [][]string
 	rowAxes []string
 	colAxes []string
 	cells   map[string]cellView // by row and column, see at
@@ -141,13 +141,7 @@ type comparison struct {
 	info    map[string]Metric
 }
 
-// combo is one row or column: a level of each of its axes.
-type combo struct {
-	levels []string
-	key    string
-}
-
-func (c combo) label(axes []string) string { return strings.Join(named(axes, c.levels), " · ") }
+func label(axes, levels []string) string { return strings.Join(named(axes, levels), " · ") }
 
 // cellView is one variant with what is known about it.
 type cellView struct {
@@ -161,79 +155,50 @@ type cellView struct {
 	others int
 }
 
-func comboKey(levels []string) string { return strings.Join(levels, "\x1f") }
-
 func newComparison(r *trial.Result) *comparison {
 	c := &comparison{r: r, cells: map[string]cellView{}, byKey: map[string]cellView{}, info: map[string]Metric{}}
-	used := map[string]bool{}
-	known := map[string]plan.Axis{}
-	for _, a := range r.Plan.Axes {
-		known[a.Name] = a
-	}
-	pick := func(names []string) (out []string) {
+	var used []string
+	pick := func(names []string) []string {
+		from := len(used)
 		for _, n := range names {
-			if _, ok := known[n]; ok && !used[n] {
-				used[n] = true
-				out = append(out, n)
+			if slices.Contains(c.axisNames(), n) && !slices.Contains(used, n) {
+				used = append(used, n)
 			}
 		}
-		return out
+		return slices.Clone(used[from:])
 	}
 	c.rowAxes, c.colAxes = pick(r.Plan.Table.Rows), pick(r.Plan.Table.Columns)
-	for _, a := range r.Plan.Axes { // what the table forgets
-		if !used[a.Name] {
-			used[a.Name] = true
-			c.rowAxes = append(c.rowAxes, a.Name)
-		}
-	}
-	cellOf := map[string]trial.Cell{}
-	for _, x := range r.Cells {
-		cellOf[x.Variant] = x
-	}
+	c.rowAxes = append(c.rowAxes, pick(c.axisNames())...) // what the table forgets
 	others := map[string]int{}
 	for _, v := range r.Variants {
 		if v.Baseline != v.Key {
 			others[v.Baseline]++
 		}
 	}
-	levels := func(v plan.Variant, axes []string) []string {
-		out := make([]string, len(axes))
-		for i, a := range axes {
-			out[i] = v.Levels[a]
+	distinct := func(all [][]string, axes, levels []string) [][]string {
+		if !slices.ContainsFunc(all, func(x []string) bool { return slices.Equal(x, levels) }) {
+			all = append(all, levels)
 		}
-		return out
+		slices.SortStableFunc(all, func(a, b []string) int { return c.order(axes, a, b) })
+		return all
 	}
 	for _, v := range r.Variants {
-		row, col := levels(v, c.rowAxes), levels(v, c.colAxes)
+		level := func(axis string) string { return v.Levels[axis] }
+		row, col := each(c.rowAxes, level), each(c.colAxes, level)
 		if len(row)+len(col) == 0 {
 			row = []string{cmp.Or(v.Key, "base")}
 		}
 		x := cellView{
-			there: true, variant: v, cell: cellOf[v.Key], baseline: v.Baseline == v.Key,
-			others: others[v.Key],
+			there: true, variant: v, baseline: v.Baseline == v.Key, others: others[v.Key], levels: slices.Concat(row, col),
 		}
-		x.levels = append(slices.Clone(row), col...)
-		x.label = strings.Join(named(append(slices.Clone(c.rowAxes), c.colAxes...), x.levels), " · ")
-		c.add(&c.rows, row)
-		c.add(&c.cols, col)
-		c.cells[comboKey(row)+"\x1e"+comboKey(col)] = x
+		if i := slices.IndexFunc(r.Cells, func(k trial.Cell) bool { return k.Variant == v.Key }); i >= 0 {
+			x.cell = r.Cells[i]
+		}
+		x.label = label(slices.Concat(c.rowAxes, c.colAxes), x.levels)
+		c.rows, c.cols = distinct(c.rows, c.rowAxes, row), distinct(c.cols, c.colAxes, col)
+		c.cells[strings.Join(x.levels, "\x1f")] = x
 		c.byKey[v.Key] = x
 	}
-	order := func(cs []combo, axes []string) {
-		at := func(axis, level string) int {
-			return slices.IndexFunc(known[axis].Levels, func(l plan.Level) bool { return l.Name == level })
-		}
-		slices.SortStableFunc(cs, func(a, b combo) int {
-			for i, axis := range axes {
-				if d := cmp.Compare(at(axis, a.levels[i]), at(axis, b.levels[i])); d != 0 {
-					return d
-				}
-			}
-			return 0
-		})
-	}
-	order(c.rows, c.rowAxes)
-	order(c.cols, c.colAxes)
 	c.show = slices.Clone(r.Plan.Table.Show)
 	if len(c.show) == 0 {
 		c.show = c.guess()
@@ -258,6 +223,27 @@ func newComparison(r *trial.Result) *comparison {
 		return text
 	})
 	return c
+}
+
+// order compares levels of some axes by their places in the plan.
+func (c *comparison) order(axes, a, b []string) int {
+	for i, axis := range axes {
+		at := func(level string) int {
+			return slices.IndexFunc(c.axis(axis).Levels, func(l plan.Level) bool { return l.Name == level })
+		}
+		if d := at(a[i]) - at(b[i]); d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// axis is the axis of that name, without levels where there is none.
+func (c *comparison) axis(name string) (a plan.Axis) {
+	if i := slices.Index(c.axisNames(), name); i >= 0 {
+		a = c.r.Plan.Axes[i]
+	}
+	return a
 }
 
 // shortText is the longest text that stands in a table.
@@ -288,13 +274,6 @@ func named(axes, levels []string) []string {
 	return out
 }
 
-func (c *comparison) add(list *[]combo, levels []string) {
-	k := comboKey(levels)
-	if !slices.ContainsFunc(*list, func(x combo) bool { return x.key == k }) {
-		*list = append(*list, combo{levels, k})
-	}
-}
-
 // guess names the value that a result without a table is about.
 func (c *comparison) guess() []string {
 	for _, x := range c.r.Cells {
@@ -312,7 +291,9 @@ func (c *comparison) guess() []string {
 	return nil
 }
 
-func (c *comparison) at(row, col combo) cellView { return c.cells[row.key+"\x1e"+col.key] }
+func (c *comparison) at(row, col []string) cellView {
+	return c.cells[strings.Join(slices.Concat(row, col), "\x1f")]
+}
 
 func (c *comparison) metric(name string) Metric {
 	if m, ok := c.info[name]; ok {

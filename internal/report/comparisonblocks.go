@@ -92,7 +92,8 @@ const stripsShown = 14
 func (c *comparison) pictures() []block {
 	pics := sec("pic", "In pictures")
 	for i, s := range c.sweeps() {
-		f := figure{Title: s.Title, Keys: s.keys(), Table: s.figures(), Note: "The bands are the intervals."}
+		f := figure{Title: s.Title, Table: s.figures(), Note: "The bands are the intervals."}
+		f.Keys = each(s.Lines, func(l sweepLine) key { return key{lineClass(l.Style), l.Name, "line"} })
 		if s.Ratio {
 			f.Note = "Below ×1 the value is lower than the baseline's. The bands are the intervals."
 			if s.Margin > 0 {

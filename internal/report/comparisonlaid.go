@@ -196,7 +196,7 @@ func Lay(r *trial.Result) Laid {
 		Trials: c.trialsText(), Samples: c.samples(), Rungs: c.ladder().Rows, Strips: c.laidStrips(),
 		Differs: c.differences(r.AlsoDiffers), Explain: c.differences(r.Explained), Said: c.said(),
 		Env: c.environment(), Unread: c.unread(), Method: methodOf(r), Sweeps: each(c.sweeps(), sweep.laid),
-		Rows: each(c.rows, func(x combo) []string { return x.levels }), Cols: each(c.cols, func(x combo) []string { return x.levels }),
+		Rows: c.rows, Cols: c.cols,
 		Lists: each(c.lists(), func(g grid) LaidTable { return laid(g.Name, g.Note, g.plain()) }),
 		Remarks: each(c.problems(), func(p item) LaidRemark {
 			return LaidRemark{Sign: p.Sign.Sign, Word: p.Sign.Word, Label: p.Name, Text: p.Text}
@@ -227,7 +227,9 @@ func Lay(r *trial.Result) Laid {
 	}).Elem().Interface().(Laid)
 }
 
-func laid(title, note string, t table) LaidTable { return LaidTable{title, note, t.Head, t.Left, t.Rows} }
+func laid(title, note string, t table) LaidTable {
+	return LaidTable{title, note, t.Head, t.Left, t.Rows}
+}
 
 func (c *comparison) laidValues(names []string) []LaidValue {
 	return each(names, func(n string) LaidValue {
@@ -267,27 +269,24 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 }
 
 func (s sweep) laid() LaidSweep {
-	out := LaidSweep{
+	return LaidSweep{
 		Title: s.Title, Axis: s.Axis, Unit: s.Unit, Ratio: s.Ratio, Log: s.doubling(), Margin: s.Margin, X: s.Xs,
-		Names: s.Names, Absent: s.Missing,
-	}
-	for _, l := range s.Lines {
-		k := len(s.Xs)
-		line := LaidLine{l.Name, make([]*float64, k), make([]*float64, k), make([]*float64, k), make([]int, k)}
-		for _, p := range l.Points {
-			if p.At.N == 0 {
-				continue
+		Names: s.Names, Absent: s.Missing, Lines: each(s.Lines, func(l sweepLine) LaidLine {
+			k := len(s.Xs)
+			line := LaidLine{l.Name, make([]*float64, k), make([]*float64, k), make([]*float64, k), make([]int, k)}
+			for i, p := range l.Points {
+				at := p.At
+				at.Center, at.Lo, at.Hi = at.Center*s.Times, at.Lo*s.Times, at.Hi*s.Times
+				if line.N[i] = at.N; at.N > 0 {
+					line.Center[i] = &at.Center
+				}
+				if at.Confidence > 0 && at.Hi < 1e15 {
+					line.Lo[i], line.Hi[i] = &at.Lo, &at.Hi
+				}
 			}
-			at := p.At
-			at.Center, at.Lo, at.Hi = at.Center*s.Times, at.Lo*s.Times, at.Hi*s.Times
-			line.Center[p.I], line.N[p.I] = &at.Center, at.N
-			if at.Confidence > 0 && at.Hi < 1e15 {
-				line.Lo[p.I], line.Hi[p.I] = &at.Lo, &at.Hi
-			}
-		}
-		out.Lines = append(out.Lines, line)
+			return line
+		}),
 	}
-	return out
 }
 
 func (c *comparison) laidStrips() (out []LaidStrip) {

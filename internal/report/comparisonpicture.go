@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -33,32 +34,31 @@ type sweep struct {
 type sweepLine struct {
 	Name   string
 	Style  int
-	Points []sweepPoint
+	Points []sweepPoint // of each of Xs; one without a text is of nothing
 }
 
 type sweepPoint struct {
-	I    int // of Xs
 	At   stat.Interval
 	Text string // for a pointer
-	Fail string // instead of a value
 }
+
+func (p sweepPoint) shown() bool { return p.At.N > 0 }
+
+// failed reports whether there should be a value.
+func (p sweepPoint) failed() bool { return p.Text != "" && p.At.N == 0 }
 
 // numeric returns the first axis of the table that is one of numbers, its levels rising.
 func (c *comparison) numeric() (plan.Axis, bool) {
-	for _, name := range append(slices.Clone(c.rowAxes), c.colAxes...) {
-		for _, a := range c.r.Plan.Axes {
-			if a.Name != name || !a.Numeric || len(a.Levels) < 3 {
-				continue
-			}
-			a.Levels = slices.Clone(a.Levels)
-			slices.SortStableFunc(a.Levels, func(x, y plan.Level) int { return cmp.Compare(x.Numeric, y.Numeric) })
-			ok := true
-			for i := range a.Levels {
-				ok = ok && (i == 0 || a.Levels[i].Numeric > a.Levels[i-1].Numeric)
-			}
-			if ok {
-				return a, true
-			}
+	for _, name := range slices.Concat(c.rowAxes, c.colAxes) {
+		a := c.axis(name)
+		a.Levels = slices.Clone(a.Levels)
+		slices.SortStableFunc(a.Levels, func(x, y plan.Level) int { return cmp.Compare(x.Numeric, y.Numeric) })
+		ok := a.Numeric && len(a.Levels) >= 3
+		for i := range a.Levels {
+			ok = ok && (i == 0 || a.Levels[i].Numeric > a.Levels[i-1].Numeric)
+		}
+		if ok {
+			return a, true
 		}
 	}
 	return plan.Axis{}, false
@@ -72,158 +72,101 @@ func (c *comparison) sweeps() (out []sweep) {
 		return nil
 	}
 	m := c.metric(c.main())
-	var others []string
-	for _, n := range append(slices.Clone(c.rowAxes), c.colAxes...) {
-		if n != axis.Name {
-			others = append(others, n)
-		}
+	others := slices.DeleteFunc(slices.Concat(c.rowAxes, c.colAxes), func(n string) bool { return n == axis.Name })
+	base := sweep{
+		Axis: axis.Name, Times: 1, Xs: each(axis.Levels, func(l plan.Level) float64 { return l.Numeric }),
+		Names: each(axis.Levels, func(l plan.Level) string { return l.Name }),
 	}
-	base := sweep{Axis: axis.Name, Times: 1}
-	for _, l := range axis.Levels {
-		base.Xs, base.Names = append(base.Xs, l.Numeric), append(base.Names, l.Name)
+	type curve struct {
+		levels        []string // of the other axes
+		values, ratio sweepLine
 	}
-	index := map[string]int{}
-	for i, n := range base.Names {
-		index[n] = i
-	}
-	lines := map[string]*sweepLine{}
-	ratios := map[string]*sweepLine{}
-	var order []string
-	firsts := map[string]string{} // level of the first of the other axes, by line
+	var curves []*curve
+	along := false // the numeric axis is what is compared
 	for _, x := range c.sorted(others) {
-		var levels []string
-		for _, o := range others {
-			levels = append(levels, x.variant.Levels[o])
-		}
-		k := comboKey(levels)
-		if lines[k] == nil {
-			name := combo{levels: levels}.label(others)
-			if name == "" {
-				name = m.Title
-			}
-			lines[k], ratios[k] = &sweepLine{Name: name}, &sweepLine{Name: name}
-			order = append(order, k)
-			if len(levels) > 0 {
-				firsts[k] = levels[0]
-			}
-		}
-		i := index[x.variant.Levels[axis.Name]]
-		p := c.parts(x, c.main())
-		at := sweepPoint{I: i, Text: x.label + ": " + m.full(x.cell.Values[c.main()].Center)}
-		if v, ok := x.cell.Values[c.main()]; ok && v.N > 0 {
-			at.At = v
-			if p.Interval != "" {
-				at.Text += " (" + p.Interval + "), n " + strconv.Itoa(v.N)
-			}
-		} else {
-			at.Fail = x.label + ": " + cmp.Or(x.cell.Failed, p.Note, "not measured")
-			at.Text = at.Fail
-		}
-		lines[k].Points = append(lines[k].Points, at)
-		if p.Of != nil {
-			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: *p.Of, Text: x.label + ": " + ratioDetail(p)})
-		}
-	}
-	for _, k := range order {
-		for _, l := range []*sweepLine{lines[k], ratios[k]} {
-			slices.SortStableFunc(l.Points, func(a, b sweepPoint) int { return cmp.Compare(a.I, b.I) })
-		}
-	}
-	for i, k := range order { // a line keeps its style in all pictures
-		lines[k].Style, ratios[k].Style = i, i
-	}
-	groups := [][]string{order}
-	if len(order) > lineStyles && len(others) > 1 {
-		groups = nil
-		var names []string
-		for _, k := range order {
-			i := slices.Index(names, firsts[k])
-			if i < 0 {
-				names = append(names, firsts[k])
-				groups = append(groups, nil)
-				i = len(names) - 1
-			}
-			groups[i] = append(groups[i], k)
-		}
-	}
-	for _, g := range groups {
-		for part := range slices.Chunk(g, lineStyles) {
-			s := base
-			s.Title, s.Unit, s.Times = capital(m.axis())+" over "+axis.Name, m.axis(), m.times()
-			s.Value = func(v float64) string { return bare(v*m.times(), m.Unit) }
-			for n, k := range part {
-				if len(groups) > 1 || len(g) > lineStyles {
-					lines[k].Style = n
-				}
-				s.Lines = append(s.Lines, *lines[k])
-				for _, p := range lines[k].Points {
-					if p.Fail != "" {
-						s.Missing = append(s.Missing, p.Fail)
-					}
-				}
-			}
-			out = append(out, s)
-		}
-	}
-	// Ratios, when each point has a baseline at the same place.
-	along := false
-	for _, x := range c.ordered() {
 		b, ok := c.byKey[x.variant.Baseline]
 		along = along || ok && b.variant.Levels[axis.Name] != x.variant.Levels[axis.Name]
-	}
-	if !along {
-		for _, g := range groups {
-			for part := range slices.Chunk(g, lineStyles) {
-				s := base
-				s.Title, s.Unit, s.Ratio, s.Value = "Ratio to the baseline over "+axis.Name, "ratio of "+m.Title+
-					" to the baseline", true, unit.Ratio
-				s.Margin = c.r.Plan.Trials.Margin
-				for _, k := range part {
-					if len(ratios[k].Points) > 0 {
-						ratios[k].Style = lines[k].Style
-						s.Lines = append(s.Lines, *ratios[k])
-					}
-				}
-				if len(s.Lines) > 0 {
-					out = append(out, s)
-				}
+		levels := each(others, func(a string) string { return x.variant.Levels[a] })
+		n := slices.IndexFunc(curves, func(k *curve) bool { return slices.Equal(k.levels, levels) })
+		if n < 0 {
+			l := sweepLine{Name: cmp.Or(label(others, levels), m.Title), Style: len(curves)}
+			k := &curve{levels, l, l}
+			k.values.Points, k.ratio.Points = make([]sweepPoint, len(base.Xs)), make([]sweepPoint, len(base.Xs))
+			n, curves = len(curves), append(curves, k)
+		}
+		p := c.parts(x, c.main())
+		at := sweepPoint{Text: x.label + ": " + cmp.Or(x.cell.Failed, p.Note, "not measured")}
+		if p.At != nil {
+			at = sweepPoint{*p.At, x.label + ": " + m.full(p.At.Center)}
+			if p.Interval != "" {
+				at.Text += " (" + p.Interval + "), " + nText(p.N)
 			}
 		}
+		i := slices.Index(base.Names, x.variant.Levels[axis.Name])
+		curves[n].values.Points[i] = at
+		if p.Of != nil {
+			curves[n].ratio.Points[i] = sweepPoint{*p.Of, x.label + ": " + ratioDetail(p)}
+		}
 	}
-	return slices.DeleteFunc(out, func(s sweep) bool { return s.points() < 2 })
+	parts := [][]*curve{curves}
+	if len(curves) > lineStyles && len(others) > 1 { // a picture for each level of the first axis
+		var g groups[string]
+		for _, k := range curves {
+			g.add(k.levels[0], k.levels[0])
+		}
+		parts = each(g.order, func(first string) []*curve {
+			return slices.DeleteFunc(slices.Clone(curves), func(k *curve) bool { return k.levels[0] != first })
+		})
+	}
+	for _, ratio := range []bool{false, true} {
+		for _, all := range parts {
+			for part := range slices.Chunk(all, lineStyles) {
+				s := base
+				s.Title, s.Unit, s.Times = capital(m.axis())+" over "+axis.Name, m.axis(), m.times()
+				s.Value = func(v float64) string { return bare(v*m.times(), m.Unit) }
+				if ratio {
+					s.Title, s.Unit = "Ratio to the baseline over "+axis.Name, "ratio of "+m.Title+" to the baseline"
+					s.Ratio, s.Times, s.Margin, s.Value = true, 1, c.r.Plan.Trials.Margin, unit.Ratio
+				}
+				for n, k := range part {
+					if len(parts) > 1 || len(all) > lineStyles {
+						k.values.Style, k.ratio.Style = n, n // the same in all pictures
+					}
+					l := k.values
+					if ratio {
+						l = k.ratio
+					}
+					if slices.ContainsFunc(l.Points, func(p sweepPoint) bool { return p.Text != "" }) {
+						s.Lines = append(s.Lines, l)
+					}
+					for _, p := range l.Points {
+						if p.failed() {
+							s.Missing = append(s.Missing, p.Text)
+						}
+					}
+				}
+				out = append(out, s)
+			}
+		}
+		if along {
+			break
+		}
+	}
+	return slices.DeleteFunc(out, func(s sweep) bool {
+		n := 0
+		for _, l := range s.Lines {
+			n += len(slices.DeleteFunc(slices.Clone(l.Points), func(p sweepPoint) bool { return !p.shown() }))
+		}
+		return n < 2
+	})
 }
 
 // sorted are the cells in the order of the named axes.
 func (c *comparison) sorted(axes []string) []cellView {
 	out := c.ordered()
-	at := func(axis, level string) int {
-		for _, a := range c.r.Plan.Axes {
-			if a.Name == axis {
-				return slices.IndexFunc(a.Levels, func(l plan.Level) bool { return l.Name == level })
-			}
-		}
-		return -1
-	}
-	slices.SortStableFunc(out, func(a, b cellView) int {
-		for _, x := range axes {
-			if d := at(x, a.variant.Levels[x]) - at(x, b.variant.Levels[x]); d != 0 {
-				return d
-			}
-		}
-		return 0
-	})
+	levels := func(x cellView) []string { return each(axes, func(a string) string { return x.variant.Levels[a] }) }
+	slices.SortStableFunc(out, func(a, b cellView) int { return c.order(axes, levels(a), levels(b)) })
 	return out
-}
-
-func (s sweep) points() (n int) {
-	for _, l := range s.Lines {
-		for _, p := range l.Points {
-			if p.At.N > 0 {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // doubling reports whether the levels are spread so that equal distances should be equal factors.
@@ -236,23 +179,17 @@ func (s sweep) doubling() bool {
 	return true
 }
 
-func (s sweep) keys() (out []key) {
-	for _, l := range s.Lines {
-		out = append(out, key{lineClass(l.Style), l.Name, "line"})
-	}
-	return out
-}
-
 func (s sweep) label() string {
 	t := s.Title
 	for _, l := range s.Lines {
 		var ps []string
-		for _, p := range l.Points {
-			v := "not measured"
-			if p.At.N > 0 {
-				v = s.Value(p.At.Center)
+		for i, p := range l.Points {
+			switch {
+			case p.shown():
+				ps = append(ps, s.Axis+" "+s.Names[i]+" "+s.Value(p.At.Center))
+			case p.failed():
+				ps = append(ps, s.Axis+" "+s.Names[i]+" not measured")
 			}
-			ps = append(ps, s.Axis+" "+s.Names[p.I]+" "+v)
 		}
 		t += "; " + l.Name + ": " + strings.Join(ps, ", ")
 	}
@@ -269,13 +206,11 @@ func (s sweep) figures() table {
 		row := []string{n}
 		for _, l := range s.Lines {
 			v := none
-			for _, p := range l.Points {
-				if p.I == i && p.At.N > 0 {
-					v = s.Value(p.At.Center)
-					if p.At.Confidence > 0 {
-						v += " (" + strings.TrimPrefix(s.Value(p.At.Lo), "×") + "–" +
-							strings.TrimPrefix(s.Value(p.At.Hi), "×") + "), n " + strconv.Itoa(p.At.N)
-					}
+			if at := l.Points[i].At; at.N > 0 {
+				v = s.Value(at.Center)
+				if at.Confidence > 0 {
+					v += " (" + strings.TrimPrefix(s.Value(at.Lo), "×") + "–" +
+						strings.TrimPrefix(s.Value(at.Hi), "×") + "), " + nText(at.N)
 				}
 			}
 			row = append(row, v)
@@ -352,45 +287,46 @@ func (s sweep) draw(id string, z size) svg {
 		t += " (equal distances are equal factors)"
 	}
 	g.text((left+right)/2, bottom+37, "middle", "unit", clipTo(t, right-left), "")
-	shown := func(p sweepPoint) bool { return p.At.N > 0 }
 	// Bands first, then lines and points: none hides another's centre.
 	for _, l := range s.Lines {
-		for run := range runs(l.Points, shown) {
+		for from, to := range l.runs() {
 			var up, down []float64
-			for _, p := range run {
+			for i, p := range l.Points[from:to] {
 				if p.At.Confidence > 0 {
-					up = append(up, x(p.I), y(p.At.Hi))
-					down = append([]float64{x(p.I), y(p.At.Lo)}, down...)
+					up = append(up, x(from+i), y(p.At.Hi))
+					down = append([]float64{x(from + i), y(p.At.Lo)}, down...)
 				}
 			}
-			if len(run) > 1 && len(up) > 2 {
+			if len(up) > 2 {
 				g.path(append(up, down...), "Z", "area "+lineClass(l.Style), l.Name+", interval")
 			}
 		}
 	}
 	for _, l := range s.Lines {
-		for run := range runs(l.Points, shown) {
+		for from, to := range l.runs() {
 			var xy []float64
-			for _, p := range run {
-				xy = append(xy, x(p.I), y(p.At.Center))
+			for i, p := range l.Points[from:to] {
+				xy = append(xy, x(from+i), y(p.At.Center))
 			}
-			if len(run) > 1 {
+			if to-from > 1 {
 				g.path(xy, "", "line "+lineClass(l.Style), l.Name)
 			}
 		}
 	}
-	fails := map[int]float64{}
+	fails := make([]float64, len(s.Xs))
 	for _, l := range s.Lines {
-		for _, p := range l.Points {
-			if !shown(p) {
-				g.text(x(p.I)+11*fails[p.I], bottom-5, "middle", "fail "+lineClass(l.Style), signFailed, p.Text)
-				fails[p.I]++
-				continue
+		class := lineClass(l.Style)
+		for i, p := range l.Points {
+			switch {
+			case p.failed():
+				g.text(x(i)+11*fails[i], bottom-5, "middle", "fail "+class, signFailed, p.Text)
+				fails[i]++
+			case p.shown():
+				if p.At.Confidence > 0 {
+					g.down(x(i), y(p.At.Lo), y(p.At.Hi), "whisker "+class, p.Text)
+				}
+				g.dot(x(i), y(p.At.Center), 3.6, "dot "+class, p.Text)
 			}
-			if p.At.Confidence > 0 {
-				g.down(x(p.I), y(p.At.Lo), y(p.At.Hi), "whisker "+lineClass(l.Style), p.Text)
-			}
-			g.dot(x(p.I), y(p.At.Center), 3.6, "dot "+lineClass(l.Style), p.Text)
 		}
 	}
 	return *g
@@ -419,21 +355,18 @@ func ratioTick(v float64, sc scale) string {
 	}
 }
 
-// runs yields the stretches of points that are neighbours and all ok.
-func runs(ps []sweepPoint, ok func(sweepPoint) bool) func(func([]sweepPoint) bool) {
-	return func(yield func([]sweepPoint) bool) {
-		from := 0
-		for i := 0; i <= len(ps); i++ {
-			if i < len(ps) && ok(ps[i]) && (i == from || ps[i].I == ps[i-1].I+1) {
-				continue
+// runs yields the stretches of points that are neighbours and shown: the first, and the one behind the last.
+func (l sweepLine) runs() iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for from := 0; from < len(l.Points); from++ {
+			to := from
+			for to < len(l.Points) && l.Points[to].shown() {
+				to++
 			}
-			if i > from && !yield(ps[from:i]) {
+			if to > from && !yield(from, to) {
 				return
 			}
-			from = i
-			if i < len(ps) && !ok(ps[i]) {
-				from = i + 1
-			}
+			from = to
 		}
 	}
 }
@@ -480,7 +413,7 @@ func (c *comparison) ladder() ladder {
 			}
 			p := c.parts(x, c.main())
 			r := LaidRung{
-				Label: cmp.Or(col.label(c.colAxes), row.label(c.rowAxes)),
+				Label: cmp.Or(label(c.colAxes, col), label(c.rowAxes, row)),
 				Sign:  p.Mark.Sign, Word: p.Mark.Word, Class: p.Mark.Class, Of: p.Of,
 			}
 			if p.Of != nil {
@@ -492,8 +425,8 @@ func (c *comparison) ladder() ladder {
 			}
 			part = append(part, r)
 		}
-		if len(part) > 0 && len(c.colAxes) > 0 && len(row.levels) > 0 {
-			l.Rows = append(l.Rows, LaidRung{Head: row.label(c.rowAxes)})
+		if len(part) > 0 && len(c.colAxes) > 0 && len(row) > 0 {
+			l.Rows = append(l.Rows, LaidRung{Head: label(c.rowAxes, row)})
 		}
 		l.Rows = append(l.Rows, part...)
 	}

@@ -133,10 +133,10 @@ func orBlank(labels []string) []string {
 // table lays cells out in the rows and columns of the plan.
 func (c *comparison) table(f func(cellView) gridCell) grid {
 	return grid{
-		Corner: orBlank(c.rowAxes), Labels: each(c.rows, func(r combo) []string { return orBlank(r.levels) }),
-		Heads: each(c.cols, func(x combo) []string { return x.levels }),
-		Cells: each(c.rows, func(row combo) []gridCell {
-			return each(c.cols, func(col combo) gridCell { return f(c.at(row, col)) })
+		Corner: orBlank(c.rowAxes), Labels: each(c.rows, orBlank),
+		Heads: c.cols,
+		Cells: each(c.rows, func(row []string) []gridCell {
+			return each(c.cols, func(col []string) gridCell { return f(c.at(row, col)) })
 		}),
 	}
 }
@@ -356,7 +356,9 @@ func (c *comparison) variants(title, note string, heads ...string) grid {
 }
 
 // single are heads of one line each.
-func single(heads []string) [][]string { return each(heads, func(h string) []string { return []string{h} }) }
+func single(heads []string) [][]string {
+	return each(heads, func(h string) []string { return []string{h} })
+}
 
 // row adds the figures of a variant.
 func (g *grid) row(x cellView, figures ...styled) {

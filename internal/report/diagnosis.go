@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,10 +9,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/judge"
+	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/run"
@@ -196,33 +199,63 @@ next:
 	return out
 }
 
-// TouchedClasses sets the classes that an action touches beside each other.
-func TouchedClasses(p proof.Proof, before, after *snapshot.Snapshot) []ClassChange {
-	ids := make([]string, len(p.Touched))
-	for i, c := range p.Touched {
-		ids[i] = c.Class
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	all := ClassesOf(before.Classes, before.Seconds(), after.Classes, after.Seconds(), ids...)
-	var out []ClassChange
-	for _, x := range all { // also of the same statement in another database
-		if i := slices.IndexFunc(p.Touched, func(c proof.TouchedClass) bool {
-			return c.Class == x.ID &&
-				c.Schema == x.Schema
-		}); i >= 0 {
-			x.Verdict = string(p.Touched[i].Verdict())
+// TouchedClasses sets the classes that an action touches beside each other, the one with the larger share of time on
+// either side first.
+func TouchedClasses(p proof.Proof, before, after *snapshot.Snapshot) (out []ClassChange) {
+	for _, c := range p.Touched {
+		x := ClassChange{ID: c.Class, Schema: c.Schema, Verdict: string(c.Verdict())}
+		if x.Before, x.After = x.in(before), x.in(after); x.Before != nil || x.After != nil {
 			out = append(out, x)
 		}
 	}
+	share := func(c ClassChange) (s float64) {
+		for _, f := range []*ClassFigures{c.Before, c.After} {
+			if f != nil {
+				s = max(s, f.Share.Or(0)) // only the order depends on it
+			}
+		}
+		return s
+	}
+	slices.SortStableFunc(out, func(a, b ClassChange) int {
+		return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Schema, b.Schema))
+	})
 	return out
 }
 
-// ChangeDone tells what an action did.
+// in returns what the class did in a snapshot, nil where it is not in it, and notes what that tells of the class.
+func (c *ClassChange) in(s *snapshot.Snapshot) *ClassFigures {
+	i := slices.IndexFunc(s.Classes, func(x class.Class) bool { return x.ID == c.ID && x.Schema == c.Schema })
+	if i < 0 {
+		return nil
+	}
+	x := s.Classes[i]
+	c.Fingerprint, c.Origin = cmp.Or(c.Fingerprint, x.Fingerprint), cmp.Or(c.Origin, x.Origin)
+	c.Sampled = c.Sampled || x.Sampled
+	f := ClassFigures{
+		MeanSec: x.MeanSec(), P95Sec: x.P95Sec, Examined: x.PerCall(x.Examined), Sent: x.PerCall(x.RowsSent),
+	}
+	if s.Seconds() > 0 && !x.Sampled { // a sampled count is a lower bound, not a rate
+		f.PerSec = known.Of(float64(x.Count) / s.Seconds())
+	}
+	if total := s.TotalTime(); total > 0 {
+		f.Share = known.Of(x.TimeSec / total)
+	}
+	return &f
+}
+
+// ChangeDone tells what an action did. The command to take it back is only there while it can be.
 func ChangeDone(e journal.Entry) *AppliedChange {
-	c := ChangeOf(e, ActionDone(e.Action))
-	return &c
+	c := &AppliedChange{
+		Text: ActionDone(e.Action), SQL: e.Action.SQL, Undo: e.Action.Undo, Journal: e.ID, By: e.By, State: e.State,
+		Notes: e.Notes,
+	}
+	if e.State == journal.Done {
+		c.UndoCommand = "dyno undo " + e.ID + " --execute"
+	}
+	if !e.Started.IsZero() && e.Ended.After(e.Started) {
+		c.TookSec = known.Of(e.Ended.Sub(e.Started).Seconds())
+	}
+	return c
 }
 
 // ActionDone says in a few words what an action did.

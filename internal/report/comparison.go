@@ -19,14 +19,11 @@ import (
 func Comparison(r *trial.Result, at time.Time, commands ...Command) *Document {
 	d := &Document{
 		Kind: Compare, ID: r.ID, Title: cmp.Or(r.Plan.Title, r.Plan.Name, "Comparison"), Sentence: r.Sentence,
-		At: at, From: r.Started, To: r.Ended, Comparison: r, Warnings: slices.Clone(r.Warnings),
-		Place: Place{Dyno: r.Dyno, Settings: methodOf(r)}, Commands: commands,
+		At: at, From: r.Started, To: r.Ended, Comparison: r, Verdict: onlyVerdict(r),
+		Warnings: slices.Clone(r.Warnings), Place: Place{Dyno: r.Dyno, Settings: methodOf(r)}, Commands: commands,
 	}
 	if r.Stopped != "" {
 		d.Warnings = append(d.Warnings, "Ended early: "+r.Stopped)
-	}
-	if v := onlyVerdict(r); v != nil {
-		d.Verdict = v
 	}
 	if plain(r.Plan.Name) && r.PlanText != "" {
 		d.Commands = append(d.Commands, Command{"The same plan again, saved from this report", "dyno compare " +
@@ -47,19 +44,11 @@ func plain(s string) bool {
 
 // onlyVerdict is that of the one comparison of a result; nil when there are more.
 func onlyVerdict(r *trial.Result) *stat.Verdict {
-	var only *stat.Verdict
-	for i := range r.Cells {
-		if v := r.Cells[i].Verdict; v != nil {
-			if only != nil {
-				return nil
-			}
-			only = v
-		}
-	}
-	if len(r.Variants) > 2 || only != nil && r.Verdict != "" && only.Result != r.Verdict {
+	cells := slices.DeleteFunc(slices.Clone(r.Cells), func(c trial.Cell) bool { return c.Verdict == nil })
+	if len(cells) != 1 || len(r.Variants) > 2 || r.Verdict != "" && cells[0].Verdict.Result != r.Verdict {
 		return nil
 	}
-	return only
+	return cells[0].Verdict
 }
 
 // methodOf is how a result was reached, for people.
@@ -86,19 +75,15 @@ func methodOf(r *trial.Result) facts {
 		fs.add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+
 			unit.Percent(cmp.Or(t.Conf, stat.DefaultConfidence)))
 	}
-	switch t.Fresh {
-	case plan.FreshData:
-		fs.add("each trial begins with", "restored data and a restarted server")
-	case plan.FreshServer:
-		fs.add("each trial begins with", "a restarted server on the data as they are")
-	case plan.FreshLive:
-		fs.add("each trial begins with", "the running server under its running load")
-		if t.Turns > 0 {
-			fs.add("turns", "the variants of a round are interleaved in slices of "+
-				unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
-		}
-	case plan.FreshNone:
-		fs.add("each trial begins with", "the running server")
+	fs.add("each trial begins with", map[plan.Fresh]string{
+		plan.FreshData:   "restored data and a restarted server",
+		plan.FreshServer: "a restarted server on the data as they are",
+		plan.FreshLive:   "the running server under its running load",
+		plan.FreshNone:   "the running server",
+	}[t.Fresh])
+	if t.Fresh == plan.FreshLive && t.Turns > 0 {
+		fs.add("turns", "the variants of a round are interleaved in slices of "+
+			unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
 	}
 	if t.DropCaches {
 		fs.add("before each trial", "the kernel's caches are dropped")
@@ -106,16 +91,12 @@ func methodOf(r *trial.Result) facts {
 	if t.Settle {
 		fs.add("before each trial", "the server has stopped writing")
 	}
-	switch m := p.Placement; m.Mode {
-	case plan.Split:
-		fs.add("placement", "server and client on separate CPUs")
-	case plan.Shared:
-		fs.add("placement", "server and client on the same CPUs")
-	case plan.Given:
-		fs.add("placement", "server on CPUs "+m.Server+", client on "+m.Client)
-	case plan.Free:
-		fs.add("placement", "left to the kernel: figures may jump by a factor of two between trials")
-	}
+	fs.add("placement", map[plan.PlacementMode]string{
+		plan.Split:  "server and client on separate CPUs",
+		plan.Shared: "server and client on the same CPUs",
+		plan.Given:  "server on CPUs " + p.Placement.Server + ", client on " + p.Placement.Client,
+		plan.Free:   "left to the kernel: figures may jump by a factor of two between trials",
+	}[p.Placement.Mode])
 	return fs
 }
 
@@ -281,14 +262,8 @@ func (c *comparison) guess() []string {
 			return []string{x.Verdict.Metric}
 		}
 	}
-	for _, n := range []string{"tps", "qps", "ms"} {
-		for _, x := range c.r.Cells {
-			if _, ok := x.Values[n]; ok {
-				return []string{n}
-			}
-		}
-	}
-	return nil
+	names := slices.DeleteFunc([]string{"tps", "qps", "ms"}, func(n string) bool { return !c.any(n) })
+	return names[:min(1, len(names))]
 }
 
 func (c *comparison) at(row, col []string) cellView {

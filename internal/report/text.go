@@ -362,11 +362,9 @@ func (p *textPage) chartLines(d *Document) {
 		var ds []drawn
 		for _, l := range c.Lines {
 			x := drawn{clip(l.Name, 16), "not measured", within(l.Points, from, to)}
-			if n := len(x.points); n > 0 {
-				byValue := func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) }
-				x.note = bare(slices.MinFunc(x.points, byValue).Value, c.Unit) + " … " +
-					bare(slices.MaxFunc(x.points, byValue).Value, c.Unit) +
-					", last " + bare(x.points[n-1].Value, c.Unit)
+			if len(x.points) > 0 {
+				lo, hi, last := extremes(x.points)
+				x.note = bare(lo, c.Unit) + " … " + bare(hi, c.Unit) + ", last " + bare(last, c.Unit)
 			}
 			name, note = max(name, cells(x.name)), max(note, cells(x.note))
 			ds = append(ds, x)

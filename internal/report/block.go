@@ -167,11 +167,7 @@ func part(title string, body ...block) section {
 
 // sentences are a list of texts.
 func sentences(mark, class string, texts []string) bullets {
-	l := bullets{Mark: mark, Class: class}
-	for _, t := range texts {
-		l.Items = append(l.Items, item{Text: t})
-	}
-	return l
+	return bullets{Mark: mark, Class: class, Items: each(texts, func(t string) item { return item{Text: t} })}
 }
 
 // head is the title with what stands before it, where all is one line.

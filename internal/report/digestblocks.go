@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -290,15 +289,10 @@ func digestName(key, label string) string {
 	case "query_time", "query_length":
 		return label
 	}
-	for a := slowlog.Attribute(0); ; a++ {
-		i, ok := slowlog.Known(a)
-		if !ok {
-			return label
-		}
-		if i.Key == key {
-			return strings.ReplaceAll(i.Name, "_", " ")
-		}
+	if i, ok := attribute(key); ok {
+		return strings.ReplaceAll(i.Name, "_", " ")
 	}
+	return label
 }
 
 // plain writes a value of the line with three digits, in units that are written out.
@@ -326,14 +320,7 @@ func digestFigures(m, all map[string]digest.Figures) table {
 		if all != nil {
 			row = append(row, digestPercent(l.f.Sum, all[l.key].Sum))
 		}
-		f := l.f
-		for _, v := range [...]known.Value[float64]{
-			known.Of(f.Sum), f.Min, f.Max, f.Mean(),
-			f.P95, f.Stddev, f.Median,
-		} {
-			row = append(row, told(v, none, l.plain))
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append(row, l.cells(none, l.plain)...))
 	}
 	return t
 }
@@ -365,15 +352,10 @@ func talliesText(ts []digest.Tally, of uint64) string {
 
 // classFacts are the lists of names of a class and what else is no figure.
 func classFacts(k *digest.Row) (fs facts) {
-	list := func(name string, ts []digest.Tally) {
-		if len(ts) > 0 {
-			fs.add(name, talliesText(ts, k.Count))
-		}
-	}
-	list("Databases", k.Databases)
-	list("Hosts", k.Hosts)
-	list("Users", k.Users)
-	list("Errors by number", k.ErrorCodes)
+	fs.add("Databases", talliesText(k.Databases, k.Count))
+	fs.add("Hosts", talliesText(k.Hosts, k.Count))
+	fs.add("Users", talliesText(k.Users, k.Count))
+	fs.add("Errors by number", talliesText(k.ErrorCodes, k.Count))
 	if k.Killed > 0 {
 		fs.add("Killed", digestCount(k.Killed))
 	}
@@ -392,14 +374,11 @@ func classFacts(k *digest.Row) (fs facts) {
 
 // classMetaText is the line below the heading of a class.
 func classMetaText(k *digest.Row) string {
-	parts := []string{
-		digestCount(k.Count) + " calls",
+	return joined(", ", digestCount(k.Count)+" calls",
 		told(k.QPS, "", func(x float64) string { return digestRate(x) + " per second" }),
 		told(k.Concurrency, "", func(x float64) string { return "concurrency " + digestRate(x) }),
 		told(k.VarianceToMean, "", func(x float64) string { return "V/M " + twoDigits(x) }),
-		digestRange(k.FirstSeen, k.LastSeen),
-	}
-	return joined(", ", parts...)
+		digestRange(k.FirstSeen, k.LastSeen))
 }
 
 // distributionText draws the histogram of a class and its calls over time, as far as the source keeps them.

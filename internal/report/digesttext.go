@@ -58,6 +58,9 @@ func (p *digestText) lines(s string) {
 	}
 }
 
+// item writes a text behind its label.
+func (p *digestText) item(label, s string) { p.line(pad(label, 12) + " " + s) }
+
 // filled writes a heading with underscores up to the width.
 func (p *digestText) filled(s string) {
 	s = Visible(s, false)
@@ -126,7 +129,7 @@ func (p *digestText) figures(m, all map[string]digest.Figures) {
 		if all != nil {
 			pct = digestPercent(l.f.Sum, all[l.key].Sum)
 		}
-		p.line(digestRowText(l.label, append([]string{pct}, l.cells()...)...))
+		p.line(digestRowText(l.label, append([]string{pct}, l.cells(digestUnknown, l.write)...)...))
 	}
 }
 
@@ -169,39 +172,25 @@ func (p *digestText) profile(classes iter.Seq2[int, digest.Row]) {
 	if len(t) == 1 {
 		return
 	}
-	width := make([]int, len(t[0]))
+	last := len(t[0]) - 1
+	width := make([]int, last+1)
 	for _, r := range t {
 		for i, c := range r {
 			width[i] = max(width[i], cells(c))
 		}
 	}
-	width[5] = max(width[5], 5)
-	last := len(width) - 1
-	width[last] = len(t[0][last])
+	width[5], width[last] = max(width[5], 5), len(t[0][last])
 	p.gap()
 	p.line("Profile")
 	for n, r := range t {
-		var b strings.Builder
-		for i, c := range r {
-			switch {
-			case i == last:
-			case n == 0 || i == 1:
-				c = pad(c, width[i])
-			default:
-				c = padLeft(c, width[i])
+		for i, c := range r[:last] {
+			if r[i] = padLeft(c, width[i]); n == 0 || i == 1 {
+				r[i] = pad(c, width[i])
 			}
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(c)
 		}
-		p.line(b.String())
+		p.line(strings.Join(r, " "))
 		if n == 0 {
-			rule := make([]string, len(width))
-			for i, w := range width {
-				rule[i] = strings.Repeat("=", w)
-			}
-			p.line(strings.Join(rule, " "))
+			p.line(strings.Join(each(width, func(w int) string { return strings.Repeat("=", w) }), " "))
 		}
 	}
 }
@@ -260,7 +249,7 @@ func (p *digestText) strings(k *digest.Row) {
 	}
 	list := func(label string, ts []digest.Tally) {
 		if len(ts) > 0 {
-			p.line(pad(label, 12) + " " + tallyText(ts, k.Count))
+			p.item(label, tallyText(ts, k.Count))
 		}
 	}
 	list("Databases", k.Databases)
@@ -268,7 +257,7 @@ func (p *digestText) strings(k *digest.Row) {
 	list("Last errno", k.ErrorCodes)
 	list("Users", k.Users)
 	if k.Killed > 0 {
-		p.line(pad("Killed", 12) + " " + digestCount(k.Killed))
+		p.item("Killed", digestCount(k.Killed))
 	}
 }
 
@@ -331,24 +320,24 @@ func distribution(k *digest.Row, width float64, counts bool) (out []string) {
 func (p *digestText) extras(k *digest.Row) {
 	if len(k.PerMinute.Counts) > 1 {
 		m := squeezed(k.PerMinute, sparkWidth)
-		p.line(pad("Over time", 12) + " |" + digestSpark(m.Counts) + "|")
-		p.line(pad("", 12) + " " + sparkNote(m))
+		p.item("Over time", "|"+digestSpark(m.Counts)+"|")
+		p.item("", sparkNote(m))
 	}
 	if k.Sampled {
-		p.line(pad("Sampled", 12) + " figures are estimated from samples")
+		p.item("Sampled", "figures are estimated from samples")
 	}
 	if k.Running > 0 {
-		p.line(pad("Running", 12) + " " + digestCount(k.Running) + " at the end of the window, not counted above")
+		p.item("Running", digestCount(k.Running)+" at the end of the window, not counted above")
 	}
 	if k.Truncated {
-		p.line(pad("Truncated", 12) + " the source cut the text: fingerprint and ID are of what is left")
+		p.item("Truncated", "the source cut the text: fingerprint and ID are of what is left")
 	}
 	if k.Worst != nil && (len(p.r.Global.Files) > 1 || k.Worst.Time != k.LastSeen) {
-		p.line(pad("Worst", 12) + " " + sampleNote(k.Worst, len(p.r.Global.Files) > 1))
+		p.item("Worst", sampleNote(k.Worst, len(p.r.Global.Files) > 1))
 	}
 	if t := k.Typical; t != nil && k.Worst != nil && (t.Offset != k.Worst.Offset || t.File != k.Worst.File ||
 		t.SQL != k.Worst.SQL) {
-		p.line(pad("Typical", 12) + " " + sampleNote(t, len(p.r.Global.Files) > 1))
+		p.item("Typical", sampleNote(t, len(p.r.Global.Files) > 1))
 		if t.SQL != k.Worst.SQL {
 			p.lines(clip(shortSQL(t.SQL), extraWidth))
 		}

@@ -116,25 +116,17 @@ func ticked(s string) string {
 }
 
 func (p *mdPage) table(t table) {
-	cells := func(r []string) string {
-		out := "|"
-		for _, c := range r {
-			out += " " + md(c) + " |"
-		}
-		return out
-	}
-	p.line(cells(t.Head))
-	rule := "|"
-	for i := range t.Head {
+	cells := func(r []string) { p.line("| " + strings.Join(each(r, md), " | ") + " |") }
+	cells(t.Head)
+	rule := slices.Repeat([]string{"---"}, len(t.Head))
+	for i := range rule {
 		if t.Figure(i) {
-			rule += " ---: |"
-		} else {
-			rule += " --- |"
+			rule[i] += ":"
 		}
 	}
-	p.line(rule)
+	p.line("| " + strings.Join(rule, " | ") + " |")
 	for _, r := range t.Rows {
-		p.line(cells(r))
+		cells(r)
 	}
 }
 
@@ -224,13 +216,10 @@ func (p *mdPage) hero(x hero) {
 		}
 		paras = append(paras, []string{strings.Join(lines, "\\\n")}) // a backslash at the end breaks the line
 	}
-	var reasons, tally []string
-	for _, r := range x.Reasons {
-		reasons = append(reasons, "- "+mdStart(r))
-	}
-	for _, t := range x.Tally {
-		tally = append(tally, md(t.Sign)+" **"+strconv.Itoa(t.N)+" "+md(t.Word)+"**")
-	}
+	reasons := each(x.Reasons, func(r string) string { return "- " + mdStart(r) })
+	tally := each(x.Tally, func(t LaidTally) string {
+		return md(t.Sign) + " **" + strconv.Itoa(t.N) + " " + md(t.Word) + "**"
+	})
 	paras = append(paras, reasons, []string{mdStart(x.Sentence)}, []string{strings.Join(tally, " · ")})
 	for _, n := range x.Notes {
 		paras = append(paras, []string{mdStart(map[bool]string{true: "Take care. "}[n.Odd] + n.Text)})

@@ -66,7 +66,9 @@ func ceilNice(v float64) float64 {
 	return nice(v, func(x float64) bool { return x >= v*(1-1e-9) }, 1, 2, 5, 10)
 }
 
-func floorNice(v float64) float64 { return nice(v, func(x float64) bool { return x <= v*(1+1e-9) }, 5, 2, 1) }
+func floorNice(v float64) float64 {
+	return nice(v, func(x float64) bool { return x <= v*(1+1e-9) }, 5, 2, 1)
+}
 
 // nice returns the first of some multiples of the power of ten of v that fits.
 func nice(v float64, fits func(float64) bool, multiples ...float64) float64 {

@@ -320,8 +320,12 @@ const signFailed = "✗"
 
 // signs of results and of what failed, in the order of the legend.
 var outcomes = []sign{
-	{"▲", "better", "c-better"}, {"▼", "worse", "c-worse"}, {"=", "same", "c-same"}, {"~", "unstable", "c-unstable"},
-	{"!", "invalid", "c-invalid"}, {signFailed, "failed", "c-failed"},
+	{"▲", "better", "c-better"},
+	{"▼", "worse", "c-worse"},
+	{"=", "same", "c-same"},
+	{"~", "unstable", "c-unstable"},
+	{"!", "invalid", "c-invalid"},
+	{signFailed, "failed", "c-failed"},
 }
 
 func markFor(r stat.Result) (m sign) {

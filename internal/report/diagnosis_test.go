@@ -36,7 +36,11 @@ func TestTouchedInOneDatabase(t *testing.T) {
 
 func TestTouchedClasses(t *testing.T) {
 	touched := proof.Proof{Touched: []proof.TouchedClass{
-		{Class: "B", Fingerprint: "b"}, {Class: "C"}, {Class: "A"}, {Class: "gone"}, {Class: "D", Schema: "two"},
+		{Class: "B", Fingerprint: "b"},
+		{Class: "C"},
+		{Class: "A"},
+		{Class: "gone"},
+		{Class: "D", Schema: "two"},
 		{Class: "D", Schema: "one"},
 	}}
 	before := &snapshot.Snapshot{From: time.Unix(0, 0), To: time.Unix(10, 0), Classes: []class.Class{

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
@@ -54,21 +52,17 @@ func Sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []findi
 				unit.Seconds(s.Seconds()), unit.Plural(n, "finding", "findings"))
 		}
 	}
-	if denied := diagnose.Denied(s.Sources); denied != "" {
-		return denied + " " + seenIn(s, symptoms, findings)
-	}
-	return seenIn(s, symptoms, findings)
+	return spaced(diagnose.Denied(s.Sources), seenIn(s, symptoms, findings))
 }
 
 // seenIn is the verdict on what could be seen.
 func seenIn(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
-	look := fmt.Sprintf("in %s", unit.Seconds(s.Seconds()))
+	look := "in " + unit.Seconds(s.Seconds())
 	if len(findings) > 0 {
 		if bound := diagnose.Bound(symptoms); bound != "" {
 			return bound + ": " + findings[0].Title
 		}
-		r, n := utf8.DecodeRuneInString(findings[0].Title)
-		return string(unicode.ToUpper(r)) + findings[0].Title[n:]
+		return capital(findings[0].Title)
 	}
 	var odd []string
 	for _, x := range symptoms {
@@ -76,22 +70,14 @@ func seenIn(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding
 			odd = append(odd, x.Title)
 		}
 	}
-	missing := 0
-	for _, x := range s.Sources {
-		if x.State != snapshot.OK {
-			missing++
-		}
+	out := "No symptoms were found " + look
+	if len(odd) > 0 {
+		out = "No cause was found " + look + " for these symptoms: " + strings.Join(odd, "; ")
 	}
-	var b strings.Builder
-	if len(odd) == 0 {
-		b.WriteString("No symptoms were found " + look)
-	} else {
-		b.WriteString("No cause was found " + look + " for these symptoms: " + strings.Join(odd, "; "))
+	if missing := len(s.Sources) - gave(s); missing > 0 {
+		out += fmt.Sprintf("; %d of %d data sources are unavailable", missing, len(s.Sources))
 	}
-	if missing > 0 {
-		fmt.Fprintf(&b, "; %d of %d data sources are unavailable", missing, len(s.Sources))
-	}
-	return b.String() + "."
+	return out + "."
 }
 
 // PlaceOf tells where a snapshot was taken: server, machine and the settings that matter most.
@@ -306,21 +292,10 @@ func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *sna
 		},
 	}
 	for _, f := range p.Server {
-		d.Measures = append(d.Measures, Measure{Metric: Metric{
-			Name: f.Name, Title: f.Name + ", whole server",
-			Unit: f.Unit,
-		}, Before: f.Before, After: f.After})
+		m := Metric{Name: f.Name, Title: f.Name + ", whole server", Unit: f.Unit}
+		d.Measures = append(d.Measures, Measure{Metric: m, Before: f.Before, After: f.After})
 	}
 	return d
-}
-
-// statementOf is a statement for a sentence: its text as long as that is short.
-func statementOf(fingerprint string) string {
-	const most = 80
-	if r := []rune(fingerprint); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return fingerprint
 }
 
 // proofSentence says what the server's own counters prove. Sources keep sums, so a mean time has no interval: a call is
@@ -335,23 +310,20 @@ func proofSentence(p proof.Proof) string {
 		if !ok {
 			continue
 		}
-		which := "A call of " + statementOf(c.Fingerprint)
+		which := "A call of " + clip(c.Fingerprint, 80)
 		if i > 0 {
 			which += fmt.Sprintf(", %s of the statement time before,", unit.Percent(c.Before.Share))
 		}
 		which = fmt.Sprintf("%s went from %s to %s", which, unit.Seconds(c.Before.MeanSec.Or(0)),
 			unit.Seconds(c.After.MeanSec.Or(0)))
 		means := fmt.Sprintf("(means of %d and %d calls, without an interval)", c.Before.Calls, c.After.Calls)
-		switch c.Verdict() {
-		case proof.Faster:
-			return fmt.Sprintf("%s: %s times faster, %s rows examined per call before and %s after %s.%s", which,
-				strings.TrimPrefix(unit.Ratio(v), "×"), unit.Count(c.Before.Examined.Or(0)),
+		if verdict := c.Verdict(); verdict != proof.Unproven {
+			if verdict == proof.Slower {
+				v = 1 / v
+			}
+			return fmt.Sprintf("%s: %s times %s, %s rows examined per call before and %s after %s.%s", which,
+				strings.TrimPrefix(unit.Ratio(v), "×"), verdict, unit.Count(c.Before.Examined.Or(0)),
 				unit.Count(c.After.Examined.Or(0)), means, promise)
-		case proof.Slower:
-			return fmt.Sprintf("%s: %s times slower, %s rows examined per call before and %s after %s.%s", which,
-				strings.TrimPrefix(unit.Ratio(1/v), "×"), unit.Count(c.Before.Examined.Or(0)),
-				unit.Count(c.After.Examined.Or(0)), means, promise)
-		case proof.Unproven:
 		}
 		why := "the rows examined per call did not change with it"
 		if _, ok := c.RatioOfRows(); !ok {
@@ -428,11 +400,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 		}
 		told[f.ID] = true
 		for _, r := range f.Why {
-			text := r.Ask + " " + r.Answer
-			if r.Source != "" {
-				text += " (" + r.Source + ")"
-			}
-			n.Then = append(n.Then, Node{Text: text})
+			n.Then = append(n.Then, Node{Text: r.Ask + " " + reasonText(r)})
 		}
 		for _, m := range f.Merged {
 			n.Then = append(n.Then, Node{Text: "Its consequence, not a separate finding: " + m})

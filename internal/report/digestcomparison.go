@@ -24,20 +24,13 @@ const (
 
 // changeSign is the mark of a change: one character that needs no colour, a word, and a class of the page.
 func changeSign(c digest.ClassVerdict) sign {
-	switch c {
-	case digest.Slower:
-		return sign{"▼", "slower", "c-worse"}
-	case digest.Faster:
-		return sign{"▲", "faster", "c-better"}
-	case digest.Appeared:
-		return sign{"+", "appeared", "c-unstable"}
-	case digest.Vanished:
-		return sign{"-", "vanished", "c-same"}
-	case digest.Unchanged:
-		return sign{"=", "same", "c-same"}
-	default:
-		return sign{"~", "unclear", "c-unstable"}
-	}
+	return cmp.Or(map[digest.ClassVerdict]sign{
+		digest.Slower:    {"▼", "slower", "c-worse"},
+		digest.Faster:    {"▲", "faster", "c-better"},
+		digest.Appeared:  {"+", "appeared", "c-unstable"},
+		digest.Vanished:  {"-", "vanished", "c-same"},
+		digest.Unchanged: {"=", "same", "c-same"},
+	}[c], sign{"~", "unclear", "c-unstable"})
 }
 
 // comparedBlocks are a comparison of two digests; a narrow text leaves out what is not judged.

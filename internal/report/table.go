@@ -121,18 +121,16 @@ func (c ClassChange) figures() table {
 		"", "calls per second", "mean", "95 %", "rows examined per call", "rows sent per call",
 		"share of time",
 	}, Left: 1}
-	row := func(name string, f *ClassFigures) {
+	row := func(name string, f *ClassFigures) []string {
 		if f == nil {
-			t.Rows = append(t.Rows, []string{name, "not seen", none, none, none, none, none})
-			return
+			return []string{name, "not seen", none, none, none, none, none}
 		}
-		t.Rows = append(t.Rows, []string{
+		return []string{
 			name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""),
 			value(f.Sent, ""), told(f.Share, none, unit.Percent),
-		})
+		}
 	}
-	row("before", c.Before)
-	row("after", c.After)
+	t.Rows = [][]string{row("before", c.Before), row("after", c.After)}
 	if b, a := c.Before, c.After; b != nil && a != nil {
 		t.Rows = append(t.Rows, []string{
 			"ratio", factorOf(quotient(b.PerSec, a.PerSec)), factorOf(quotient(b.MeanSec, a.MeanSec)),
@@ -223,11 +221,11 @@ func (d *Document) windows() table {
 	for _, w := range ws {
 		row := []string{strconv.Itoa(w.Pair), w.Variant, d.offset(w.From), unit.Duration(w.To.Sub(w.From))}
 		for _, m := range e.Metrics {
-			v := none
-			if x, ok := w.Values[m.Name]; ok {
-				v = quantity(x, m.Unit)
+			if v, ok := w.Values[m.Name]; ok {
+				row = append(row, quantity(v, m.Unit))
+			} else {
+				row = append(row, none)
 			}
-			row = append(row, v)
 		}
 		if w.Invalid != "" {
 			row[1] += " (left out: " + w.Invalid + ")"

@@ -93,7 +93,7 @@ type (
 		Headline *headline
 		Sentence string
 		Reasons  []string
-		Tally    []tallied
+		Tally    []LaidTally
 		Notes    []note
 	}
 	// note is a remark on the outcome; an odd one puts it in doubt.
@@ -147,6 +147,15 @@ func kept(bs []block) (out []block) {
 	return out
 }
 
+// each is f of every element.
+func each[A, B any](xs []A, f func(A) B) []B {
+	out := make([]B, len(xs))
+	for i, x := range xs {
+		out[i] = f(x)
+	}
+	return out
+}
+
 // sec is a section, part a section within one.
 func sec(anchor, title string, body ...block) section {
 	return section{Anchor: anchor, Title: title, Body: body}
@@ -158,11 +167,7 @@ func part(title string, body ...block) section {
 
 // sentences are a list of texts.
 func sentences(mark, class string, texts []string) bullets {
-	l := bullets{Mark: mark, Class: class}
-	for _, t := range texts {
-		l.Items = append(l.Items, item{Text: t})
-	}
-	return l
+	return bullets{Mark: mark, Class: class, Items: each(texts, func(t string) item { return item{Text: t} })}
 }
 
 // head is the title with what stands before it, where all is one line.

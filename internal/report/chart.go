@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -62,19 +63,17 @@ func niceStep(v float64) float64 {
 }
 
 func ceilNice(v float64) float64 {
-	e := math.Floor(math.Log10(v))
-	for _, m := range []float64{1, 2, 5, 10} {
-		if x := pow10(m, int(e)); x >= v*(1-1e-9) {
-			return x
-		}
-	}
-	return v
+	return nice(v, func(x float64) bool { return x >= v*(1-1e-9) }, 1, 2, 5, 10)
 }
 
 func floorNice(v float64) float64 {
-	e := math.Floor(math.Log10(v))
-	for _, m := range []float64{5, 2, 1} {
-		if x := pow10(m, int(e)); x <= v*(1+1e-9) {
+	return nice(v, func(x float64) bool { return x <= v*(1+1e-9) }, 5, 2, 1)
+}
+
+// nice returns the first of some multiples of the power of ten of v that fits.
+func nice(v float64, fits func(float64) bool, multiples ...float64) float64 {
+	for _, m := range multiples {
+		if x := pow10(m, int(math.Floor(math.Log10(v)))); fits(x) {
 			return x
 		}
 	}
@@ -142,6 +141,14 @@ func (s scale) ticks() []float64 {
 	return ts
 }
 
+// named says in the head of an axis that it is logarithmic.
+func (s scale) named(head string) string {
+	if s.log {
+		head += ", logarithmic axis"
+	}
+	return head
+}
+
 func round12(v float64) float64 {
 	f, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
 	return f
@@ -155,14 +162,11 @@ var timeSteps = []float64{
 
 // timeTicks returns at most n+1 ticks from 0 to span, both in seconds.
 func timeTicks(span float64, n int) []float64 {
+	fits := func(s float64) bool { return span/s <= float64(n) }
 	step := timeSteps[len(timeSteps)-1]
-	for _, s := range timeSteps {
-		if span/s <= float64(n) {
-			step = s
-			break
-		}
-	}
-	if span/step > float64(n) {
+	if i := slices.IndexFunc(timeSteps, fits); i >= 0 {
+		step = timeSteps[i]
+	} else {
 		step *= math.Ceil(span / step / float64(n))
 	}
 	var ts []float64
@@ -179,10 +183,10 @@ func timeText(at, span float64) string {
 		return strconv.FormatFloat(at, 'f', -1, 64)
 	case span <= 3*3600:
 		s := int(math.Round(at))
-		return strconv.Itoa(s/60) + ":" + pad2(s%60)
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
 	default:
 		m := int(math.Round(at / 60))
-		return strconv.Itoa(m/60) + ":" + pad2(m%60)
+		return fmt.Sprintf("%d:%02d", m/60, m%60)
 	}
 }
 
@@ -195,13 +199,6 @@ func timeUnit(span float64) string {
 	default:
 		return "hours:minutes"
 	}
-}
-
-func pad2(n int) string {
-	if n < 10 {
-		return "0" + strconv.Itoa(n)
-	}
-	return strconv.Itoa(n)
 }
 
 // segments cuts points where a reading is missing: where two of them are further apart than 2½ usual steps and a
@@ -264,18 +261,14 @@ func px(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10+0, 'f
 
 // path returns the d attribute of a line through points, given as x, y, x, y….
 func path(xy []float64) string {
-	var b strings.Builder
+	var parts []string
 	for i := 0; i+1 < len(xy); i += 2 {
-		if i == 0 {
-			b.WriteByte('M')
-		} else {
-			b.WriteByte('L')
-		}
-		b.WriteString(px(xy[i]))
-		b.WriteByte(' ')
-		b.WriteString(px(xy[i+1]))
+		parts = append(parts, px(xy[i])+" "+px(xy[i+1]))
 	}
-	return b.String()
+	if len(parts) == 0 {
+		return ""
+	}
+	return "M" + strings.Join(parts, "L")
 }
 
 // textWidth estimates how wide a text is in a usual sans-serif font of the given size; it errs on the wide side.
@@ -328,8 +321,7 @@ func place(xs []float64, texts []string, left, right, size float64, maxRows int)
 		row  int
 	}
 	var taken []span
-	out := make([]placed, len(xs))
-	order := make([]int, len(xs))
+	out, order := make([]placed, len(xs)), make([]int, len(xs))
 	for i := range order {
 		order[i] = i
 	}
@@ -364,10 +356,7 @@ func place(xs []float64, texts []string, left, right, size float64, maxRows int)
 					continue
 				}
 				taken = append(taken, span{a, b, row})
-				out[i] = placed{a, end, row, text}
-				if end {
-					out[i].x = b
-				}
+				out[i] = placed{map[bool]float64{false: a, true: b}[end], end, row, text}
 				break
 			}
 		}

@@ -120,16 +120,10 @@ func clamped[T any](x T) T {
 
 // finiteNumber clamps what JSON cannot say.
 func finiteNumber(v float64) float64 {
-	switch {
-	case math.IsNaN(v):
+	if math.IsNaN(v) {
 		return 0
-	case math.IsInf(v, 1):
-		return math.MaxFloat64
-	case math.IsInf(v, -1):
-		return -math.MaxFloat64
-	default:
-		return v
 	}
+	return max(-math.MaxFloat64, min(math.MaxFloat64, v))
 }
 
 // copied returns a deep copy of v; of each value in it, found in the field of that name, leaf may give another one.
@@ -185,13 +179,11 @@ func exported(t reflect.Type) []string {
 	if names, ok := exportedFields.Load(t); ok {
 		return names.([]string)
 	}
-	var names []string
-	for i := range t.NumField() {
-		name := ""
+	names := make([]string, t.NumField())
+	for i := range names {
 		if f := t.Field(i); f.IsExported() {
-			name = f.Name
+			names[i] = f.Name
 		}
-		names = append(names, name)
 	}
 	exportedFields.Store(t, names)
 	return names

@@ -19,14 +19,11 @@ import (
 func Comparison(r *trial.Result, at time.Time, commands ...Command) *Document {
 	d := &Document{
 		Kind: Compare, ID: r.ID, Title: cmp.Or(r.Plan.Title, r.Plan.Name, "Comparison"), Sentence: r.Sentence,
-		At: at, From: r.Started, To: r.Ended, Comparison: r, Warnings: slices.Clone(r.Warnings),
-		Place: Place{Dyno: r.Dyno, Settings: methodOf(r)}, Commands: commands,
+		At: at, From: r.Started, To: r.Ended, Comparison: r, Verdict: onlyVerdict(r),
+		Warnings: slices.Clone(r.Warnings), Place: Place{Dyno: r.Dyno, Settings: methodOf(r)}, Commands: commands,
 	}
 	if r.Stopped != "" {
 		d.Warnings = append(d.Warnings, "Ended early: "+r.Stopped)
-	}
-	if v := onlyVerdict(r); v != nil {
-		d.Verdict = v
 	}
 	if plain(r.Plan.Name) && r.PlanText != "" {
 		d.Commands = append(d.Commands, Command{"The same plan again, saved from this report", "dyno compare " +
@@ -47,19 +44,11 @@ func plain(s string) bool {
 
 // onlyVerdict is that of the one comparison of a result; nil when there are more.
 func onlyVerdict(r *trial.Result) *stat.Verdict {
-	var only *stat.Verdict
-	for i := range r.Cells {
-		if v := r.Cells[i].Verdict; v != nil {
-			if only != nil {
-				return nil
-			}
-			only = v
-		}
-	}
-	if len(r.Variants) > 2 || only != nil && r.Verdict != "" && only.Result != r.Verdict {
+	cells := slices.DeleteFunc(slices.Clone(r.Cells), func(c trial.Cell) bool { return c.Verdict == nil })
+	if len(cells) != 1 || len(r.Variants) > 2 || r.Verdict != "" && cells[0].Verdict.Result != r.Verdict {
 		return nil
 	}
-	return only
+	return cells[0].Verdict
 }
 
 // methodOf is how a result was reached, for people.
@@ -75,34 +64,26 @@ func methodOf(r *trial.Result) facts {
 		}
 		fs.add("each trial", s)
 	}
-	rounds := 0
-	for _, x := range r.Trials {
-		rounds = max(rounds, x.Round)
-	}
 	if t.Max > 0 {
 		planned := strconv.Itoa(t.Max)
 		if t.Min != t.Max {
 			planned = strconv.Itoa(t.Min) + " to " + planned
 		}
-		fs.add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds, planned, t.Seed))
+		fs.add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds(r), planned, t.Seed))
 	}
 	if t.Margin > 0 {
 		fs.add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+
 			unit.Percent(cmp.Or(t.Conf, stat.DefaultConfidence)))
 	}
-	switch t.Fresh {
-	case plan.FreshData:
-		fs.add("each trial begins with", "restored data and a restarted server")
-	case plan.FreshServer:
-		fs.add("each trial begins with", "a restarted server on the data as they are")
-	case plan.FreshLive:
-		fs.add("each trial begins with", "the running server under its running load")
-		if t.Turns > 0 {
-			fs.add("turns", "the variants of a round are interleaved in slices of "+
-				unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
-		}
-	case plan.FreshNone:
-		fs.add("each trial begins with", "the running server")
+	fs.add("each trial begins with", map[plan.Fresh]string{
+		plan.FreshData:   "restored data and a restarted server",
+		plan.FreshServer: "a restarted server on the data as they are",
+		plan.FreshLive:   "the running server under its running load",
+		plan.FreshNone:   "the running server",
+	}[t.Fresh])
+	if t.Fresh == plan.FreshLive && t.Turns > 0 {
+		fs.add("turns", "the variants of a round are interleaved in slices of "+
+			unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
 	}
 	if t.DropCaches {
 		fs.add("before each trial", "the kernel's caches are dropped")
@@ -110,40 +91,38 @@ func methodOf(r *trial.Result) facts {
 	if t.Settle {
 		fs.add("before each trial", "the server has stopped writing")
 	}
-	switch m := p.Placement; m.Mode {
-	case plan.Split:
-		fs.add("placement", "server and client on separate CPUs")
-	case plan.Shared:
-		fs.add("placement", "server and client on the same CPUs")
-	case plan.Given:
-		fs.add("placement", "server on CPUs "+m.Server+", client on "+m.Client)
-	case plan.Free:
-		fs.add("placement", "left to the kernel: figures may jump by a factor of two between trials")
-	}
+	fs.add("placement", map[plan.PlacementMode]string{
+		plan.Split:  "server and client on separate CPUs",
+		plan.Shared: "server and client on the same CPUs",
+		plan.Given:  "server on CPUs " + p.Placement.Server + ", client on " + p.Placement.Client,
+		plan.Free:   "left to the kernel: figures may jump by a factor of two between trials",
+	}[p.Placement.Mode])
 	return fs
+}
+
+// rounds is how many rounds of trials were begun.
+func rounds(r *trial.Result) (n int) {
+	for _, t := range r.Trials {
+		n = max(n, t.Round)
+	}
+	return n
 }
 
 // comparison is a result laid out as its plan's table says.
 type comparison struct {
 	r       *trial.Result
 	show    []string
-	texts   []string // shown values that are short texts
-	rows    []combo
-	cols    []combo
+	texts   []string   // shown values that are short texts
+	rows    [][]string // levels of rowAxes
+	cols    [][]string
 	rowAxes []string
 	colAxes []string
 	cells   map[string]cellView // by row and column, see at
 	byKey   map[string]cellView // by variant
-	info    map[string]metricInfo
+	info    map[string]Metric
 }
 
-// combo is one row or column: a level of each of its axes.
-type combo struct {
-	levels []string
-	key    string
-}
-
-func (c combo) label(axes []string) string { return strings.Join(named(axes, c.levels), " · ") }
+func label(axes, levels []string) string { return strings.Join(named(axes, levels), " · ") }
 
 // cellView is one variant with what is known about it.
 type cellView struct {
@@ -157,79 +136,50 @@ type cellView struct {
 	others int
 }
 
-func comboKey(levels []string) string { return strings.Join(levels, "\x1f") }
-
 func newComparison(r *trial.Result) *comparison {
-	c := &comparison{r: r, cells: map[string]cellView{}, byKey: map[string]cellView{}, info: map[string]metricInfo{}}
-	used := map[string]bool{}
-	known := map[string]plan.Axis{}
-	for _, a := range r.Plan.Axes {
-		known[a.Name] = a
-	}
-	pick := func(names []string) (out []string) {
+	c := &comparison{r: r, cells: map[string]cellView{}, byKey: map[string]cellView{}, info: map[string]Metric{}}
+	var used []string
+	pick := func(names []string) []string {
+		from := len(used)
 		for _, n := range names {
-			if _, ok := known[n]; ok && !used[n] {
-				used[n] = true
-				out = append(out, n)
+			if slices.Contains(c.axisNames(), n) && !slices.Contains(used, n) {
+				used = append(used, n)
 			}
 		}
-		return out
+		return slices.Clone(used[from:])
 	}
 	c.rowAxes, c.colAxes = pick(r.Plan.Table.Rows), pick(r.Plan.Table.Columns)
-	for _, a := range r.Plan.Axes { // what the table forgets
-		if !used[a.Name] {
-			used[a.Name] = true
-			c.rowAxes = append(c.rowAxes, a.Name)
-		}
-	}
-	cellOf := map[string]trial.Cell{}
-	for _, x := range r.Cells {
-		cellOf[x.Variant] = x
-	}
+	c.rowAxes = append(c.rowAxes, pick(c.axisNames())...) // what the table forgets
 	others := map[string]int{}
 	for _, v := range r.Variants {
 		if v.Baseline != v.Key {
 			others[v.Baseline]++
 		}
 	}
-	levels := func(v plan.Variant, axes []string) []string {
-		out := make([]string, len(axes))
-		for i, a := range axes {
-			out[i] = v.Levels[a]
+	distinct := func(all [][]string, axes, levels []string) [][]string {
+		if !slices.ContainsFunc(all, func(x []string) bool { return slices.Equal(x, levels) }) {
+			all = append(all, levels)
 		}
-		return out
+		slices.SortStableFunc(all, func(a, b []string) int { return c.order(axes, a, b) })
+		return all
 	}
 	for _, v := range r.Variants {
-		row, col := levels(v, c.rowAxes), levels(v, c.colAxes)
+		level := func(axis string) string { return v.Levels[axis] }
+		row, col := each(c.rowAxes, level), each(c.colAxes, level)
 		if len(row)+len(col) == 0 {
 			row = []string{cmp.Or(v.Key, "base")}
 		}
 		x := cellView{
-			there: true, variant: v, cell: cellOf[v.Key], baseline: v.Baseline == v.Key,
-			others: others[v.Key],
+			there: true, variant: v, baseline: v.Baseline == v.Key, others: others[v.Key], levels: slices.Concat(row, col),
 		}
-		x.levels = append(slices.Clone(row), col...)
-		x.label = strings.Join(named(append(slices.Clone(c.rowAxes), c.colAxes...), x.levels), " · ")
-		c.add(&c.rows, row)
-		c.add(&c.cols, col)
-		c.cells[comboKey(row)+"\x1e"+comboKey(col)] = x
+		if i := slices.IndexFunc(r.Cells, func(k trial.Cell) bool { return k.Variant == v.Key }); i >= 0 {
+			x.cell = r.Cells[i]
+		}
+		x.label = label(slices.Concat(c.rowAxes, c.colAxes), x.levels)
+		c.rows, c.cols = distinct(c.rows, c.rowAxes, row), distinct(c.cols, c.colAxes, col)
+		c.cells[strings.Join(x.levels, "\x1f")] = x
 		c.byKey[v.Key] = x
 	}
-	order := func(cs []combo, axes []string) {
-		at := func(axis, level string) int {
-			return slices.IndexFunc(known[axis].Levels, func(l plan.Level) bool { return l.Name == level })
-		}
-		slices.SortStableFunc(cs, func(a, b combo) int {
-			for i, axis := range axes {
-				if d := cmp.Compare(at(axis, a.levels[i]), at(axis, b.levels[i])); d != 0 {
-					return d
-				}
-			}
-			return 0
-		})
-	}
-	order(c.rows, c.rowAxes)
-	order(c.cols, c.colAxes)
 	c.show = slices.Clone(r.Plan.Table.Show)
 	if len(c.show) == 0 {
 		c.show = c.guess()
@@ -239,10 +189,10 @@ func newComparison(r *trial.Result) *comparison {
 		if i == 0 {
 			u = r.Plan.Table.Unit
 		}
-		c.info[name] = infoOf(name, u)
+		c.info[name] = metricOf(name, u)
 		if of, ok := c.info[strings.TrimSuffix(name, "_predicted")]; ok && of.Name != name && !trial.Known(name) {
 			// what arithmetic says of a value
-			c.info[name] = metricInfo{Name: name, Title: of.Title + ", predicted", Unit: of.Unit, Better: of.Better}
+			c.info[name] = Metric{name, of.Title + ", predicted", of.Unit, of.Better}
 		}
 	}
 	// Texts have tables of their own when they are short; the longer ones are listed at the end.
@@ -254,6 +204,27 @@ func newComparison(r *trial.Result) *comparison {
 		return text
 	})
 	return c
+}
+
+// order compares levels of some axes by their places in the plan.
+func (c *comparison) order(axes, a, b []string) int {
+	for i, axis := range axes {
+		at := func(level string) int {
+			return slices.IndexFunc(c.axis(axis).Levels, func(l plan.Level) bool { return l.Name == level })
+		}
+		if d := at(a[i]) - at(b[i]); d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// axis is the axis of that name, without levels where there is none.
+func (c *comparison) axis(name string) (a plan.Axis) {
+	if i := slices.Index(c.axisNames(), name); i >= 0 {
+		a = c.r.Plan.Axes[i]
+	}
+	return a
 }
 
 // shortText is the longest text that stands in a table.
@@ -284,13 +255,6 @@ func named(axes, levels []string) []string {
 	return out
 }
 
-func (c *comparison) add(list *[]combo, levels []string) {
-	k := comboKey(levels)
-	if !slices.ContainsFunc(*list, func(x combo) bool { return x.key == k }) {
-		*list = append(*list, combo{levels, k})
-	}
-}
-
 // guess names the value that a result without a table is about.
 func (c *comparison) guess() []string {
 	for _, x := range c.r.Cells {
@@ -298,23 +262,19 @@ func (c *comparison) guess() []string {
 			return []string{x.Verdict.Metric}
 		}
 	}
-	for _, n := range []string{"tps", "qps", "ms"} {
-		for _, x := range c.r.Cells {
-			if _, ok := x.Values[n]; ok {
-				return []string{n}
-			}
-		}
-	}
-	return nil
+	names := slices.DeleteFunc([]string{"tps", "qps", "ms"}, func(n string) bool { return !c.any(n) })
+	return names[:min(1, len(names))]
 }
 
-func (c *comparison) at(row, col combo) cellView { return c.cells[row.key+"\x1e"+col.key] }
+func (c *comparison) at(row, col []string) cellView {
+	return c.cells[strings.Join(slices.Concat(row, col), "\x1f")]
+}
 
-func (c *comparison) metric(name string) metricInfo {
+func (c *comparison) metric(name string) Metric {
 	if m, ok := c.info[name]; ok {
 		return m
 	}
-	return infoOf(name, "")
+	return metricOf(name, "")
 }
 
 // main is the value that the verdicts are about.
@@ -356,27 +316,23 @@ func (c *comparison) ordered() (out []cellView) {
 // sign is how a cell came out: one character that needs no colour, a word, and a class of the page.
 type sign struct{ Sign, Word, Class string }
 
-const (
-	signFailed   = "✗"
-	signInvalid  = "!"
-	signUnstable = "~"
-)
+const signFailed = "✗"
 
-func markFor(r stat.Result) sign {
-	switch r {
-	case stat.Better:
-		return sign{"▲", "better", "c-better"}
-	case stat.Worse:
-		return sign{"▼", "worse", "c-worse"}
-	case stat.Same:
-		return sign{"=", "same", "c-same"}
-	case stat.Unstable:
-		return sign{signUnstable, "unstable", "c-unstable"}
-	case stat.Invalid:
-		return sign{signInvalid, "invalid", "c-invalid"}
-	default:
-		return sign{}
+// signs of results and of what failed, in the order of the legend.
+var outcomes = []sign{
+	{"▲", "better", "c-better"},
+	{"▼", "worse", "c-worse"},
+	{"=", "same", "c-same"},
+	{"~", "unstable", "c-unstable"},
+	{"!", "invalid", "c-invalid"},
+	{signFailed, "failed", "c-failed"},
+}
+
+func markFor(r stat.Result) (m sign) {
+	if i := slices.IndexFunc(outcomes, func(m sign) bool { return m.Word == string(r) }); i >= 0 {
+		m = outcomes[i]
 	}
+	return m
 }
 
 // mark returns the cell's; the zero one when there is nothing to say.
@@ -385,7 +341,7 @@ func (x cellView) mark() sign {
 	case !x.there:
 		return sign{}
 	case x.cell.Failed != "":
-		return sign{signFailed, "failed", "c-failed"}
+		return markFor("failed")
 	case x.cell.Verdict != nil:
 		return markFor(x.cell.Verdict.Result)
 	default:
@@ -393,29 +349,19 @@ func (x cellView) mark() sign {
 	}
 }
 
-// parts are the texts of one value of a cell.
-type parts struct {
-	Value, Interval string // "1230", "1210–1250"
-	N               int
-	Ratio, Bounds   string // "×0.94", "0.92–0.95"
-	RatioN          int
-	Note            string // instead of a value, or of a ratio: "baseline", "failed", "no trials yet"
-	Mark            sign
-}
-
 // parts returns the texts of the value name. Only the first value has verdicts; an invalid one holds for all values.
-func (c *comparison) parts(x cellView, name string) parts {
+func (c *comparison) parts(x cellView, name string) LaidFigure {
 	if !x.there {
-		return parts{Value: "·"}
+		return LaidFigure{Value: "·"}
 	}
-	p := parts{Value: none}
+	p := LaidFigure{Value: none}
 	first := name == c.main()
 	if first {
 		p.Mark = x.mark()
 	}
 	m := c.metric(name)
 	if v, ok := x.cell.Values[name]; ok {
-		p.Value, p.N = m.cell(v.Center), v.N
+		p.Value, p.N, p.At = m.cell(v.Center), v.N, some(v)
 		if v.Confidence > 0 {
 			p.Interval = rangeText(m.cell(v.Lo), m.cell(v.Hi))
 		}
@@ -438,7 +384,7 @@ func (c *comparison) parts(x cellView, name string) parts {
 	}
 	if i, ok := c.ratio(x, name); ok {
 		p.Ratio, p.Bounds = ratioText(i)
-		p.RatioN = i.N
+		p.RatioN, p.Of = i.N, &i
 	} else if first || p.N > 0 && x.invalid() {
 		p.Note = x.mark().Word
 	}
@@ -516,21 +462,12 @@ func rangeText(lo, hi string) string {
 }
 
 // used are the marks that the table has, in the order of the legend.
-func (c *comparison) used() (out []sign) {
+func (c *comparison) used() []sign {
 	have := map[string]bool{}
 	for _, x := range c.byKey {
 		have[x.mark().Word] = true
 	}
-	for _, m := range []sign{
-		markFor(stat.Better), markFor(stat.Worse), markFor(stat.Same), markFor(stat.Unstable),
-		markFor(stat.Invalid),
-		{signFailed, "failed", "c-failed"},
-	} {
-		if have[m.Word] {
-			out = append(out, m)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(outcomes), func(m sign) bool { return !have[m.Word] })
 }
 
 // legend explains the table's signs, each with its words.
@@ -599,23 +536,18 @@ func (c *comparison) compared() bool {
 func (c *comparison) holes() bool { return len(c.byKey) < len(c.rows)*len(c.cols) }
 
 // tally counts how the comparisons came out.
-func (c *comparison) tally() (out []tallied) {
+func (c *comparison) tally() (out []LaidTally) {
 	n := map[string]int{}
 	for _, x := range c.byKey {
 		n[x.mark().Word]++
 	}
 	for _, m := range c.used() {
-		out = append(out, tallied{m, n[m.Word]})
+		out = append(out, LaidTally{m.Sign, m.Word, n[m.Word], m.Class})
 	}
 	return out
 }
 
-type tallied struct {
-	sign
-	N int
-}
-
-func (t tallied) text() string { return t.Sign + " " + strconv.Itoa(t.N) + " " + t.Word }
+func (t LaidTally) text() string { return t.Sign + " " + strconv.Itoa(t.N) + " " + t.Word }
 
 // control says what came out when the baseline was set against itself; odd when that puts the rest in doubt.
 func (c *comparison) control() (s string, m sign, odd bool) {
@@ -696,20 +628,16 @@ func (c *comparison) corrected(x cellView) bool {
 
 // problems are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that
 // share one share its line.
-func (c *comparison) problems() (out []item) {
-	type id struct{ word, text string }
-	by := map[id][]string{}
-	var order []id
+func (c *comparison) problems() []item {
+	type remark struct{ word, text string }
+	var g groups[remark]
 	var all []string
 	add := func(x cellView, text string) {
-		k := id{x.mark().Word, text}
+		k := remark{x.mark().Word, text}
 		if strings.HasPrefix(text, "only ") { // too few pairs are too few, whatever came out
 			k.word = ""
 		}
-		if by[k] == nil {
-			order = append(order, k)
-		}
-		by[k] = append(by[k], x.variant.Key)
+		g.add(k, x.variant.Key)
 	}
 	for _, x := range c.ordered() {
 		all = append(all, x.variant.Key)
@@ -721,20 +649,14 @@ func (c *comparison) problems() (out []item) {
 			}
 		}
 	}
-	for _, k := range order {
-		out = append(out, item{Sign: c.byKey[by[k][0]].mark(), Name: c.those(by[k], all), Text: k.text})
-	}
-	return out
+	return each(g.order, func(k remark) item {
+		return item{Sign: c.byKey[g.by[k][0]].mark(), Name: c.those(g.by[k], all), Text: k.text}
+	})
 }
 
 // lost are the trials that do not count.
-func (c *comparison) lost() (out []trial.Trial) {
-	for _, t := range c.r.Trials {
-		if t.Invalid != "" {
-			out = append(out, t)
-		}
-	}
-	return out
+func (c *comparison) lost() []trial.Trial {
+	return slices.DeleteFunc(slices.Clone(c.r.Trials), func(t trial.Trial) bool { return t.Invalid == "" })
 }
 
 // trialsText is how many trials there were.
@@ -743,11 +665,7 @@ func (c *comparison) trialsText() string {
 		return "No trials yet."
 	}
 	s := count(len(c.r.Trials), "trial", "trials")
-	rounds := 0
-	for _, t := range c.r.Trials {
-		rounds = max(rounds, t.Round)
-	}
-	s += " in " + count(rounds, "round", "rounds")
+	s += " in " + count(rounds(c.r), "round", "rounds")
 	if n := len(c.lost()); n > 0 {
 		s += ", of which " + strconv.Itoa(n) + " " + map[bool]string{true: "does", false: "do"}[n == 1] + " not count"
 	}

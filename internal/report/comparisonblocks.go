@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -56,14 +57,13 @@ func (c *comparison) first(f form, most int) []block {
 		main.Body = append(main.Body, para{Text: "… and " + count(n, "remark", "remarks") + " more in the report."})
 	}
 	bs := []block{main}
-	if t, ok := c.published(); ok {
+	if t := c.published(); !t.empty() {
 		bs = append(bs, sec("pub", publishedTitle, t, para{publishedNote, true}))
 	}
 	if len(c.r.AlsoDiffers) > 0 {
-		differs := bullets{Mark: "!"}
-		for _, x := range c.differences(c.r.AlsoDiffers) {
-			differs.Items = append(differs.Items, item{Name: x.Name, Text: x.Value})
-		}
+		differs := bullets{Mark: "!", Items: each(c.differences(c.r.AlsoDiffers), func(f Fact) item {
+			return item{Name: f.Name, Text: f.Value}
+		})}
 		note := para{Text: "Not set by any axis, and a possible cause of the result:"}
 		s := sec("differs", "Also differs", note, differs)
 		s.Class = "differs"
@@ -76,13 +76,11 @@ func (c *comparison) first(f form, most int) []block {
 func (c *comparison) others() []block {
 	bs := c.further()
 	for _, l := range c.lists() {
-		bs = append(bs, sec("", l.Title, l.grid, para{l.Note, true}))
+		bs = append(bs, sec("", l.Name, l, para{l.Note, true}))
 	}
-	texts := sec("texts", "Plans and texts")
-	for _, t := range c.said() {
-		texts.Body = append(texts.Body, code{t.Name + ", " + t.For, "text", t.Text})
-	}
-	return append(bs, texts)
+	return append(bs, sec("texts", "Plans and texts", each(c.said(), func(t LaidSaid) block {
+		return code{t.Name + ", " + t.For, "text", t.Text}
+	})...))
 }
 
 // stripsShown is how many strips a picture has; the first is open.
@@ -92,7 +90,8 @@ const stripsShown = 14
 func (c *comparison) pictures() []block {
 	pics := sec("pic", "In pictures")
 	for i, s := range c.sweeps() {
-		f := figure{Title: s.Title, Keys: s.keys(), Table: s.figures(), Note: "The bands are the intervals."}
+		f := figure{Title: s.Title, Table: s.figures(), Note: "The bands are the intervals."}
+		f.Keys = each(s.Lines, func(l sweepLine) key { return key{lineClass(l.Style), l.Name, "line"} })
 		if s.Ratio {
 			f.Note = "Below ×1 the value is lower than the baseline's. The bands are the intervals."
 			if s.Margin > 0 {
@@ -104,7 +103,7 @@ func (c *comparison) pictures() []block {
 		}
 		pics.Body = append(pics.Body, drawn(f, func(z size) svg { return s.draw("sweep"+strconv.Itoa(i), z) }))
 	}
-	if l, ok := c.ladder(); ok {
+	if l := c.ladder(); len(l.Rows) > 0 {
 		f := figure{Title: l.Title}
 		if l.Margin > 0 {
 			f.Note = "Within the grey stripe it counts as the same."
@@ -117,15 +116,11 @@ func (c *comparison) pictures() []block {
 		}
 	}
 	seconds := sec("strips", "Second by second")
-	rounds := 0
-	for _, t := range c.r.Trials {
-		rounds = max(rounds, t.Round)
-	}
 	strips := c.strips()
 	for from := 0; from < len(strips); from += stripsShown {
 		to := min(from+stripsShown, len(strips))
 		pic := drawn(figure{}, func(z size) svg {
-			return drawStrips(strips[from:to], rounds, "strips"+strconv.Itoa(from), z)
+			return drawStrips(strips[from:to], rounds(c.r), "strips"+strconv.Itoa(from), z)
 		})
 		if from == 0 {
 			const note = "Trials side by side, by round. A variant has the scale of its baseline. Hatched trials do " +
@@ -143,10 +138,9 @@ func (c *comparison) pictures() []block {
 func (c *comparison) trials(d *Document, f form) block {
 	s := sec("trials", "Trials", para{Text: c.trialsText()})
 	if f != asPage {
-		lost := bullets{Mark: signInvalid}
-		for _, t := range c.lost() {
-			lost.Items = append(lost.Items, item{Name: c.trialName(t), Text: t.Invalid})
-		}
+		lost := bullets{Mark: markFor(stat.Invalid).Sign, Items: each(c.lost(), func(t trial.Trial) item {
+			return item{Name: c.trialName(t), Text: t.Invalid}
+		})}
 		s.Body = append(s.Body, lost)
 		return s
 	}
@@ -184,13 +178,13 @@ func (c *comparison) surroundings(f form) block {
 	return sec("env", "Environment", append(body, sentences("", "small", c.unread()))...)
 }
 
-// trialName says which trial t is.
+// trialName says which trial t is, and variantOf of which variant.
 func (c *comparison) trialName(t trial.Trial) string {
-	s := "trial " + strconv.Itoa(t.Seq) + ", round " + strconv.Itoa(t.Round) + ", " + c.name(t.Variant)
-	if t.Control {
-		s += " (against itself)"
-	}
-	return s
+	return fmt.Sprintf("trial %d, round %d, %s", t.Seq, t.Round, c.variantOf(t))
+}
+
+func (c *comparison) variantOf(t trial.Trial) string {
+	return c.name(t.Variant) + map[bool]string{true: " (against itself)"}[t.Control]
 }
 
 // verdictTable tells everything about each comparison.
@@ -210,10 +204,8 @@ func (c *comparison) verdictTable() table {
 		if v == nil {
 			continue
 		}
-		row := []string{
-			x.label, spaced(markFor(v.Result).Sign, markFor(v.Result).Word), none, none, none,
-			none, none, none, none,
-		}
+		m := markFor(v.Result)
+		row := append([]string{x.label, spaced(m.Sign, m.Word)}, slices.Repeat([]string{none}, 7)...)
 		if v.Ratio.N > 0 {
 			row[5] = strconv.Itoa(v.Ratio.N)
 		}
@@ -246,21 +238,12 @@ func probability(p float64) string {
 // trialTable lists all trials in the order in which they ran.
 func (c *comparison) trialTable(d *Document) table {
 	t := table{Head: []string{"no.", "round", "variant", "began", "set up", "warm-up", "measured"}, Left: 3, Tail: 1}
-	var ms []metricInfo
-	for _, n := range c.show {
-		m := c.metric(n)
-		ms = append(ms, m)
-		t.Head = append(t.Head, m.head())
-	}
-	t.Head = append(t.Head, "remarks")
+	ms := each(c.show, c.metric)
+	t.Head = append(append(t.Head, each(ms, Metric.head)...), "remarks")
 	seconds := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " s" }
 	for _, x := range c.r.Trials {
-		name := c.name(x.Variant)
-		if x.Control {
-			name += " (against itself)"
-		}
 		row := []string{
-			strconv.Itoa(x.Seq), strconv.Itoa(x.Round), name, d.offset(x.From), seconds(x.Setup),
+			strconv.Itoa(x.Seq), strconv.Itoa(x.Round), c.variantOf(x), d.offset(x.From), seconds(x.Setup),
 			seconds(x.Warm), seconds(x.To.Sub(x.From).Seconds()),
 		}
 		for _, m := range ms {
@@ -283,14 +266,7 @@ func (c *comparison) trialTable(d *Document) table {
 }
 
 func errorsText(t trial.Trial) string {
-	var keys []string
-	for k := range t.Errors {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	var parts []string
-	for _, k := range keys {
-		parts = append(parts, fmt.Sprintf("%d × %s", t.Errors[k], k))
-	}
-	return "errors: " + strings.Join(parts, ", ")
+	return "errors: " + strings.Join(each(slices.Sorted(maps.Keys(t.Errors)), func(k string) string {
+		return fmt.Sprintf("%d × %s", t.Errors[k], k)
+	}), ", ")
 }

@@ -24,22 +24,18 @@ func (c *comparison) environment() (out []LaidGroup) {
 		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a, b))
 	})
 	for _, n := range names {
-		g := LaidGroup{Name: n}
-		facts := c.r.Env.Facts[n]
-		for _, k := range slices.Sorted(maps.Keys(facts)) {
-			g.Facts = append(g.Facts, Fact{k, facts[k]})
-		}
-		if len(g.Facts) > 0 {
-			out = append(out, g)
+		if facts := c.r.Env.Facts[n]; len(facts) > 0 {
+			out = append(out, LaidGroup{n, each(slices.Sorted(maps.Keys(facts)), func(k string) Fact {
+				return Fact{k, facts[k]}
+			})})
 		}
 	}
 	return out
 }
 
 // unread lists what could not be read of the environment.
-func (c *comparison) unread() (out []string) {
-	for _, k := range slices.Sorted(maps.Keys(c.r.Env.Unknown)) {
-		out = append(out, k+" is unknown: "+c.r.Env.Unknown[k])
-	}
-	return out
+func (c *comparison) unread() []string {
+	return each(slices.Sorted(maps.Keys(c.r.Env.Unknown)), func(k string) string {
+		return k + " is unknown: " + c.r.Env.Unknown[k]
+	})
 }

@@ -1,8 +1,8 @@
 package report
 
 import (
+	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/trial"
@@ -83,13 +83,15 @@ type LaidFigure struct {
 	Note string         `json:"note,omitzero"`
 	At   *stat.Interval `json:"at,omitempty"`
 	Of   *stat.Interval `json:"of,omitempty"` // variant ÷ baseline
+	Mark sign           `json:"-"`
 }
 
 // LaidTally counts the comparisons with the same outcome.
 type LaidTally struct {
-	Sign string `json:"sign"`
-	Word string `json:"word"`
-	N    int    `json:"n"`
+	Sign  string `json:"sign"`
+	Word  string `json:"word"`
+	N     int    `json:"n"`
+	Class string `json:"-"` // of the page
 }
 
 // LaidRemark is something to be said, of some of the cells when Label names them.
@@ -133,6 +135,9 @@ type LaidRung struct {
 	Text  string         `json:"text,omitzero"` // "▼ ×0.91"
 	Note  string         `json:"note,omitzero"` // instead of a ratio
 	Of    *stat.Interval `json:"of,omitempty"`
+	// of the page: the class of the sign, and the text for a pointer
+	Class  string `json:"-"`
+	Detail string `json:"-"`
 }
 
 // LaidStrip is the seconds of one variant's trials.
@@ -186,29 +191,16 @@ const (
 func Lay(r *trial.Result) Laid {
 	c := newComparison(r)
 	l := Laid{
-		Title: c.title(), RowAxes: listed(c.rowAxes), ColAxes: listed(c.colAxes), Cells: []LaidCell{}, Reach: c.reach(),
-		Legend: listed(c.legend()),
-		Tally:  []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(),
-		Samples: c.samples(), Rows: [][]string{}, Cols: [][]string{},
-		Values: []LaidValue{}, Texts: []LaidValue{}, Sweeps: []LaidSweep{}, Rungs: []LaidRung{}, Lists: []LaidTable{},
-		Differs: listed(c.differences(r.AlsoDiffers)), Explain: listed(c.differences(r.Explained)),
-		Said: listed(c.said()), Env: listed(c.environment()), Unread: listed(c.unread()), Method: listed(methodOf(r)),
-	}
-	value := func(name string) LaidValue {
-		m := c.metric(name)
-		return LaidValue{name, m.Title, capital(m.head()), m.Unit, m.Better, c.usual(name)}
-	}
-	for _, n := range c.show {
-		l.Values = append(l.Values, value(n))
-	}
-	for _, n := range c.texts {
-		l.Texts = append(l.Texts, value(n))
-	}
-	for _, x := range c.rows {
-		l.Rows = append(l.Rows, listed(x.levels))
-	}
-	for _, x := range c.cols {
-		l.Cols = append(l.Cols, listed(x.levels))
+		Title: c.title(), Values: c.laidValues(c.show), Texts: c.laidValues(c.texts), RowAxes: c.rowAxes,
+		ColAxes: c.colAxes, Reach: c.reach(), Legend: c.legend(), Tally: c.tally(), Speed: c.correction(),
+		Trials: c.trialsText(), Samples: c.samples(), Rungs: c.ladder().Rows, Strips: c.laidStrips(),
+		Differs: c.differences(r.AlsoDiffers), Explain: c.differences(r.Explained), Said: c.said(),
+		Env: c.environment(), Unread: c.unread(), Method: methodOf(r), Sweeps: each(c.sweeps(), sweep.laid),
+		Rows: c.rows, Cols: c.cols,
+		Lists: each(c.lists(), func(g grid) LaidTable { return laid(g.Name, g.Note, g.plain()) }),
+		Remarks: each(c.problems(), func(p item) LaidRemark {
+			return LaidRemark{Sign: p.Sign.Sign, Word: p.Sign.Word, Label: p.Name, Text: p.Text}
+		}),
 	}
 	for i, row := range c.rows {
 		for k, col := range c.cols {
@@ -217,41 +209,33 @@ func Lay(r *trial.Result) Laid {
 			}
 		}
 	}
-	for _, t := range c.tally() {
-		l.Tally = append(l.Tally, LaidTally{t.Sign, t.Word, t.N})
-	}
 	text, m, odd := c.control()
 	l.Control = LaidRemark{Sign: m.Sign, Word: m.Word, Text: text, Odd: odd}
-	for _, p := range c.problems() {
-		l.Remarks = append(l.Remarks, LaidRemark{Sign: p.Sign.Sign, Word: p.Sign.Word, Label: p.Name, Text: p.Text})
+	if t := c.published(); !t.empty() {
+		x := laid(publishedTitle, publishedNote, t)
+		l.Beside = &x
 	}
-	for _, s := range c.sweeps() {
-		l.Sweeps = append(l.Sweeps, s.laid())
+	if t := c.verdictTable(); !t.empty() {
+		x := laid("How each verdict was reached", "", t)
+		l.Judged = &x
 	}
-	if x, ok := c.ladder(); ok {
-		for _, r := range x.Rows {
-			l.Rungs = append(l.Rungs, LaidRung{r.Head, r.Label, r.Mark.Sign, r.Mark.Word, r.Text, r.Note, some(r.At)})
+	return copied(reflect.ValueOf(&l), "", func(v reflect.Value, _ string) (reflect.Value, bool) {
+		if v.Kind() == reflect.Slice && v.IsNil() {
+			return reflect.MakeSlice(v.Type(), 0, 0), true
 		}
-	}
-	l.Strips = c.laidStrips()
-	for _, x := range c.lists() {
-		l.Lists = append(l.Lists, x.laid())
-	}
-	if t, ok := c.published(); ok {
-		l.Beside = &LaidTable{publishedTitle, publishedNote, t.Head, t.Left, t.Rows}
-	}
-	if t := c.verdictTable(); len(t.Rows) > 0 {
-		l.Judged = &LaidTable{"How each verdict was reached", "", t.Head, t.Left, t.Rows}
-	}
-	return l
+		return v, v.Type() == reflect.TypeFor[[]float64]()
+	}).Elem().Interface().(Laid)
 }
 
-// listed is a list that is never nil.
-func listed[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
+func laid(title, note string, t table) LaidTable {
+	return LaidTable{title, note, t.Head, t.Left, t.Rows}
+}
+
+func (c *comparison) laidValues(names []string) []LaidValue {
+	return each(names, func(n string) LaidValue {
+		m := c.metric(n)
+		return LaidValue{n, m.Title, capital(m.head()), m.Unit, m.Better, c.usual(n)}
+	})
 }
 
 // some is an interval that says something.
@@ -266,8 +250,8 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 	m := x.mark()
 	out := LaidCell{
 		Row: row, Col: col, Variant: x.variant.Key, Label: x.label, Baseline: x.baseline && x.others > 0,
-		Sign: m.Sign, Word: m.Word,
-		Figures: []LaidFigure{}, Trials: x.cell.Trials, Valid: x.cell.Valid, Failed: x.cell.Failed,
+		Sign: m.Sign, Word: m.Word, Texts: map[string]string{}, Trials: x.cell.Trials, Valid: x.cell.Valid,
+		Failed: x.cell.Failed,
 	}
 	if !x.baseline {
 		out.Against = c.name(x.variant.Baseline)
@@ -275,22 +259,9 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 	if v := x.cell.Verdict; v != nil {
 		out.Reasons = v.Reasons
 	}
-	for _, name := range c.show {
-		p := c.parts(x, name)
-		f := LaidFigure{
-			Value: p.Value, Interval: p.Interval, N: p.N, Ratio: p.Ratio, Bounds: p.Bounds,
-			RatioN: p.RatioN, Note: p.Note, At: some(x.cell.Values[name]),
-		}
-		if i, ok := c.ratio(x, name); ok && !x.baseline {
-			f.Of = some(i)
-		}
-		out.Figures = append(out.Figures, f)
-	}
+	out.Figures = each(c.show, func(name string) LaidFigure { return c.parts(x, name) })
 	for _, name := range c.texts {
 		if s, ok := x.cell.Texts[name]; ok {
-			if out.Texts == nil {
-				out.Texts = map[string]string{}
-			}
 			out.Texts[name] = s
 		}
 	}
@@ -298,39 +269,34 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 }
 
 func (s sweep) laid() LaidSweep {
-	out := LaidSweep{
+	return LaidSweep{
 		Title: s.Title, Axis: s.Axis, Unit: s.Unit, Ratio: s.Ratio, Log: s.doubling(), Margin: s.Margin, X: s.Xs,
-		Names: s.Names, Lines: []LaidLine{},
-		Absent: listed(s.Missing),
-	}
-	for _, l := range s.Lines {
-		k := len(s.Xs)
-		line := LaidLine{l.Name, make([]*float64, k), make([]*float64, k), make([]*float64, k), make([]int, k)}
-		for _, p := range l.Points {
-			if p.At.N == 0 {
-				continue
+		Names: s.Names, Absent: s.Missing, Lines: each(s.Lines, func(l sweepLine) LaidLine {
+			k := len(s.Xs)
+			line := LaidLine{l.Name, make([]*float64, k), make([]*float64, k), make([]*float64, k), make([]int, k)}
+			for i, p := range l.Points {
+				at := p.At
+				at.Center, at.Lo, at.Hi = at.Center*s.Times, at.Lo*s.Times, at.Hi*s.Times
+				if line.N[i] = at.N; at.N > 0 {
+					line.Center[i] = &at.Center
+				}
+				if at.Confidence > 0 && at.Hi < 1e15 {
+					line.Lo[i], line.Hi[i] = &at.Lo, &at.Hi
+				}
 			}
-			at := p.At
-			at.Center, at.Lo, at.Hi = at.Center*s.Times, at.Lo*s.Times, at.Hi*s.Times
-			line.Center[p.I], line.N[p.I] = &at.Center, at.N
-			if at.Confidence > 0 && at.Hi < 1e15 {
-				line.Lo[p.I], line.Hi[p.I] = &at.Lo, &at.Hi
-			}
-		}
-		out.Lines = append(out.Lines, line)
+			return line
+		}),
 	}
-	return out
 }
 
-func (c *comparison) laidStrips() []LaidStrip {
-	out := []LaidStrip{}
+func (c *comparison) laidStrips() (out []LaidStrip) {
 	strips := c.strips()
 	for _, s := range strips {
-		x := LaidStrip{Label: s.Label, Control: s.Note != "", Top: s.Top, Trials: []LaidRates{}}
+		x := LaidStrip{Label: s.Label, Control: s.Note != "", Top: s.Top}
 		most := max(2, min(laidStrip, laidStrips/len(strips))/len(s.Trials))
 		for _, t := range s.Trials {
 			x.Variant = t.Variant
-			r := LaidRates{Seq: t.Seq, Round: t.Round, Invalid: t.Invalid, Rates: []float64{}}
+			r := LaidRates{Seq: t.Seq, Round: t.Round, Invalid: t.Invalid}
 			for part := range slices.Chunk(t.Seconds, (len(t.Seconds)+most-1)/most) {
 				low := rate(part[0])
 				for _, k := range part {
@@ -344,24 +310,4 @@ func (c *comparison) laidStrips() []LaidStrip {
 		out = append(out, x)
 	}
 	return out
-}
-
-// laid writes a grid of one line a cell as texts.
-func (l list) laid() LaidTable {
-	t := LaidTable{Title: l.Title, Note: l.Note, Left: len(l.Corner), Head: slices.Clone(l.Corner), Rows: [][]string{}}
-	for _, h := range l.Heads {
-		t.Head = append(t.Head, strings.Join(h, " · "))
-	}
-	for i, labels := range l.Labels {
-		row := slices.Clone(labels)
-		for _, c := range l.Cells[i] {
-			var lines []string
-			for _, s := range c.Lines {
-				lines = append(lines, s.full())
-			}
-			row = append(row, strings.Join(lines, " "))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
 }

@@ -3,10 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/stat"
@@ -32,32 +34,31 @@ type sweep struct {
 type sweepLine struct {
 	Name   string
 	Style  int
-	Points []sweepPoint
+	Points []sweepPoint // of each of Xs; one without a text is of nothing
 }
 
 type sweepPoint struct {
-	I    int // of Xs
 	At   stat.Interval
 	Text string // for a pointer
-	Fail string // instead of a value
 }
+
+func (p sweepPoint) shown() bool { return p.At.N > 0 }
+
+// failed reports whether there should be a value.
+func (p sweepPoint) failed() bool { return p.Text != "" && p.At.N == 0 }
 
 // numeric returns the first axis of the table that is one of numbers, its levels rising.
 func (c *comparison) numeric() (plan.Axis, bool) {
-	for _, name := range append(slices.Clone(c.rowAxes), c.colAxes...) {
-		for _, a := range c.r.Plan.Axes {
-			if a.Name != name || !a.Numeric || len(a.Levels) < 3 {
-				continue
-			}
-			a.Levels = slices.Clone(a.Levels)
-			slices.SortStableFunc(a.Levels, func(x, y plan.Level) int { return cmp.Compare(x.Numeric, y.Numeric) })
-			ok := true
-			for i := range a.Levels {
-				ok = ok && (i == 0 || a.Levels[i].Numeric > a.Levels[i-1].Numeric)
-			}
-			if ok {
-				return a, true
-			}
+	for _, name := range slices.Concat(c.rowAxes, c.colAxes) {
+		a := c.axis(name)
+		a.Levels = slices.Clone(a.Levels)
+		slices.SortStableFunc(a.Levels, func(x, y plan.Level) int { return cmp.Compare(x.Numeric, y.Numeric) })
+		ok := a.Numeric && len(a.Levels) >= 3
+		for i := range a.Levels {
+			ok = ok && (i == 0 || a.Levels[i].Numeric > a.Levels[i-1].Numeric)
+		}
+		if ok {
+			return a, true
 		}
 	}
 	return plan.Axis{}, false
@@ -71,159 +72,101 @@ func (c *comparison) sweeps() (out []sweep) {
 		return nil
 	}
 	m := c.metric(c.main())
-	var others []string
-	for _, n := range append(slices.Clone(c.rowAxes), c.colAxes...) {
-		if n != axis.Name {
-			others = append(others, n)
-		}
+	others := slices.DeleteFunc(slices.Concat(c.rowAxes, c.colAxes), func(n string) bool { return n == axis.Name })
+	base := sweep{
+		Axis: axis.Name, Times: 1, Xs: each(axis.Levels, func(l plan.Level) float64 { return l.Numeric }),
+		Names: each(axis.Levels, func(l plan.Level) string { return l.Name }),
 	}
-	base := sweep{Axis: axis.Name, Times: 1}
-	for _, l := range axis.Levels {
-		base.Xs, base.Names = append(base.Xs, l.Numeric), append(base.Names, l.Name)
+	type curve struct {
+		levels        []string // of the other axes
+		values, ratio sweepLine
 	}
-	index := map[string]int{}
-	for i, n := range base.Names {
-		index[n] = i
-	}
-	lines := map[string]*sweepLine{}
-	ratios := map[string]*sweepLine{}
-	var order []string
-	firsts := map[string]string{} // level of the first of the other axes, by line
+	var curves []*curve
+	along := false // the numeric axis is what is compared
 	for _, x := range c.sorted(others) {
-		var levels []string
-		for _, o := range others {
-			levels = append(levels, x.variant.Levels[o])
-		}
-		k := comboKey(levels)
-		if lines[k] == nil {
-			name := combo{levels: levels}.label(others)
-			if name == "" {
-				name = m.Title
-			}
-			lines[k], ratios[k] = &sweepLine{Name: name}, &sweepLine{Name: name}
-			order = append(order, k)
-			if len(levels) > 0 {
-				firsts[k] = levels[0]
-			}
-		}
-		i := index[x.variant.Levels[axis.Name]]
-		p := c.parts(x, c.main())
-		at := sweepPoint{I: i, Text: x.label + ": " + m.full(x.cell.Values[c.main()].Center)}
-		if v, ok := x.cell.Values[c.main()]; ok && v.N > 0 {
-			at.At = v
-			if p.Interval != "" {
-				at.Text += " (" + p.Interval + "), n " + strconv.Itoa(v.N)
-			}
-		} else {
-			at.Fail = x.label + ": " + cmp.Or(x.cell.Failed, p.Note, "not measured")
-			at.Text = at.Fail
-		}
-		lines[k].Points = append(lines[k].Points, at)
-		if r, ok := c.ratio(x, c.main()); ok && !x.baseline {
-			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " +
-				spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(r.N)})
-		}
-	}
-	for _, k := range order {
-		for _, l := range []*sweepLine{lines[k], ratios[k]} {
-			slices.SortStableFunc(l.Points, func(a, b sweepPoint) int { return cmp.Compare(a.I, b.I) })
-		}
-	}
-	for i, k := range order { // a line keeps its style in all pictures
-		lines[k].Style, ratios[k].Style = i, i
-	}
-	groups := [][]string{order}
-	if len(order) > lineStyles && len(others) > 1 {
-		groups = nil
-		var names []string
-		for _, k := range order {
-			i := slices.Index(names, firsts[k])
-			if i < 0 {
-				names = append(names, firsts[k])
-				groups = append(groups, nil)
-				i = len(names) - 1
-			}
-			groups[i] = append(groups[i], k)
-		}
-	}
-	for _, g := range groups {
-		for part := range slices.Chunk(g, lineStyles) {
-			s := base
-			s.Title, s.Unit, s.Times = capital(m.axis())+" over "+axis.Name, m.axis(), m.times()
-			s.Value = func(v float64) string { return bare(v*m.times(), m.Unit) }
-			for n, k := range part {
-				if len(groups) > 1 || len(g) > lineStyles {
-					lines[k].Style = n
-				}
-				s.Lines = append(s.Lines, *lines[k])
-				for _, p := range lines[k].Points {
-					if p.Fail != "" {
-						s.Missing = append(s.Missing, p.Fail)
-					}
-				}
-			}
-			out = append(out, s)
-		}
-	}
-	// Ratios, when each point has a baseline at the same place.
-	along := false
-	for _, x := range c.ordered() {
 		b, ok := c.byKey[x.variant.Baseline]
 		along = along || ok && b.variant.Levels[axis.Name] != x.variant.Levels[axis.Name]
-	}
-	if !along {
-		for _, g := range groups {
-			for part := range slices.Chunk(g, lineStyles) {
-				s := base
-				s.Title, s.Unit, s.Ratio, s.Value = "Ratio to the baseline over "+axis.Name, "ratio of "+m.Title+
-					" to the baseline", true, unit.Ratio
-				s.Margin = c.r.Plan.Trials.Margin
-				for _, k := range part {
-					if len(ratios[k].Points) > 0 {
-						ratios[k].Style = lines[k].Style
-						s.Lines = append(s.Lines, *ratios[k])
-					}
-				}
-				if len(s.Lines) > 0 {
-					out = append(out, s)
-				}
+		levels := each(others, func(a string) string { return x.variant.Levels[a] })
+		n := slices.IndexFunc(curves, func(k *curve) bool { return slices.Equal(k.levels, levels) })
+		if n < 0 {
+			l := sweepLine{Name: cmp.Or(label(others, levels), m.Title), Style: len(curves)}
+			k := &curve{levels, l, l}
+			k.values.Points, k.ratio.Points = make([]sweepPoint, len(base.Xs)), make([]sweepPoint, len(base.Xs))
+			n, curves = len(curves), append(curves, k)
+		}
+		p := c.parts(x, c.main())
+		at := sweepPoint{Text: x.label + ": " + cmp.Or(x.cell.Failed, p.Note, "not measured")}
+		if p.At != nil {
+			at = sweepPoint{*p.At, x.label + ": " + m.full(p.At.Center)}
+			if p.Interval != "" {
+				at.Text += " (" + p.Interval + "), " + nText(p.N)
 			}
 		}
+		i := slices.Index(base.Names, x.variant.Levels[axis.Name])
+		curves[n].values.Points[i] = at
+		if p.Of != nil {
+			curves[n].ratio.Points[i] = sweepPoint{*p.Of, x.label + ": " + ratioDetail(p)}
+		}
 	}
-	return slices.DeleteFunc(out, func(s sweep) bool { return s.points() < 2 })
+	parts := [][]*curve{curves}
+	if len(curves) > lineStyles && len(others) > 1 { // a picture for each level of the first axis
+		var g groups[string]
+		for _, k := range curves {
+			g.add(k.levels[0], k.levels[0])
+		}
+		parts = each(g.order, func(first string) []*curve {
+			return slices.DeleteFunc(slices.Clone(curves), func(k *curve) bool { return k.levels[0] != first })
+		})
+	}
+	for _, ratio := range []bool{false, true} {
+		for _, all := range parts {
+			for part := range slices.Chunk(all, lineStyles) {
+				s := base
+				s.Title, s.Unit, s.Times = capital(m.axis())+" over "+axis.Name, m.axis(), m.times()
+				s.Value = func(v float64) string { return bare(v*m.times(), m.Unit) }
+				if ratio {
+					s.Title, s.Unit = "Ratio to the baseline over "+axis.Name, "ratio of "+m.Title+" to the baseline"
+					s.Ratio, s.Times, s.Margin, s.Value = true, 1, c.r.Plan.Trials.Margin, unit.Ratio
+				}
+				for n, k := range part {
+					if len(parts) > 1 || len(all) > lineStyles {
+						k.values.Style, k.ratio.Style = n, n // the same in all pictures
+					}
+					l := k.values
+					if ratio {
+						l = k.ratio
+					}
+					if slices.ContainsFunc(l.Points, func(p sweepPoint) bool { return p.Text != "" }) {
+						s.Lines = append(s.Lines, l)
+					}
+					for _, p := range l.Points {
+						if p.failed() {
+							s.Missing = append(s.Missing, p.Text)
+						}
+					}
+				}
+				out = append(out, s)
+			}
+		}
+		if along {
+			break
+		}
+	}
+	return slices.DeleteFunc(out, func(s sweep) bool {
+		n := 0
+		for _, l := range s.Lines {
+			n += len(slices.DeleteFunc(slices.Clone(l.Points), func(p sweepPoint) bool { return !p.shown() }))
+		}
+		return n < 2
+	})
 }
 
 // sorted are the cells in the order of the named axes.
 func (c *comparison) sorted(axes []string) []cellView {
 	out := c.ordered()
-	at := func(axis, level string) int {
-		for _, a := range c.r.Plan.Axes {
-			if a.Name == axis {
-				return slices.IndexFunc(a.Levels, func(l plan.Level) bool { return l.Name == level })
-			}
-		}
-		return -1
-	}
-	slices.SortStableFunc(out, func(a, b cellView) int {
-		for _, x := range axes {
-			if d := at(x, a.variant.Levels[x]) - at(x, b.variant.Levels[x]); d != 0 {
-				return d
-			}
-		}
-		return 0
-	})
+	levels := func(x cellView) []string { return each(axes, func(a string) string { return x.variant.Levels[a] }) }
+	slices.SortStableFunc(out, func(a, b cellView) int { return c.order(axes, levels(a), levels(b)) })
 	return out
-}
-
-func (s sweep) points() (n int) {
-	for _, l := range s.Lines {
-		for _, p := range l.Points {
-			if p.At.N > 0 {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // doubling reports whether the levels are spread so that equal distances should be equal factors.
@@ -236,23 +179,17 @@ func (s sweep) doubling() bool {
 	return true
 }
 
-func (s sweep) keys() (out []key) {
-	for _, l := range s.Lines {
-		out = append(out, key{lineClass(l.Style), l.Name, "line"})
-	}
-	return out
-}
-
 func (s sweep) label() string {
 	t := s.Title
 	for _, l := range s.Lines {
 		var ps []string
-		for _, p := range l.Points {
-			v := "not measured"
-			if p.At.N > 0 {
-				v = s.Value(p.At.Center)
+		for i, p := range l.Points {
+			switch {
+			case p.shown():
+				ps = append(ps, s.Axis+" "+s.Names[i]+" "+s.Value(p.At.Center))
+			case p.failed():
+				ps = append(ps, s.Axis+" "+s.Names[i]+" not measured")
 			}
-			ps = append(ps, s.Axis+" "+s.Names[p.I]+" "+v)
 		}
 		t += "; " + l.Name + ": " + strings.Join(ps, ", ")
 	}
@@ -269,13 +206,11 @@ func (s sweep) figures() table {
 		row := []string{n}
 		for _, l := range s.Lines {
 			v := none
-			for _, p := range l.Points {
-				if p.I == i && p.At.N > 0 {
-					v = s.Value(p.At.Center)
-					if p.At.Confidence > 0 {
-						v += " (" + strings.TrimPrefix(s.Value(p.At.Lo), "×") + "–" +
-							strings.TrimPrefix(s.Value(p.At.Hi), "×") + "), n " + strconv.Itoa(p.At.N)
-					}
+			if at := l.Points[i].At; at.N > 0 {
+				v = s.Value(at.Center)
+				if at.Confidence > 0 {
+					v += " (" + strings.TrimPrefix(s.Value(at.Lo), "×") + "–" +
+						strings.TrimPrefix(s.Value(at.Hi), "×") + "), " + nText(at.N)
 				}
 			}
 			row = append(row, v)
@@ -287,7 +222,8 @@ func (s sweep) figures() table {
 
 // draw lays the curves out.
 func (s sweep) draw(id string, z size) svg {
-	g := svg{ID: id + "-" + z.Name, Size: z.Name, Width: px(z.Width), Label: s.label()}
+	g := newSVG(id, z)
+	g.Label = s.label()
 	var vs []float64
 	for _, l := range s.Lines {
 		for _, p := range l.Points {
@@ -306,10 +242,9 @@ func (s sweep) draw(id string, z size) svg {
 		left = max(left, labelWidth(s.tick(v, sc)))
 	}
 	left = math.Ceil(left + 16)
-	right := z.Width - 18
-	top := 28.0
+	right, top := z.Width-18, 28.0
 	bottom := top + z.Height + 10
-	g.Height, g.Left, g.Right, g.Top, g.Bottom = px(bottom+44), px(left), px(right), px(top), px(bottom)
+	g.plot(left, right, top, bottom, 44)
 	log := s.doubling()
 	tx := func(v float64) float64 {
 		if log {
@@ -320,17 +255,9 @@ func (s sweep) draw(id string, z size) svg {
 	a, b := tx(s.Xs[0]), tx(s.Xs[len(s.Xs)-1])
 	x := func(i int) float64 { return left + 10 + (tx(s.Xs[i])-a)/(b-a)*(right-left-20) }
 	y := func(v float64) float64 { return bottom - max(0, min(1, sc.at(v)))*(bottom-top) }
-	unitText := s.Unit
-	if sc.log {
-		unitText += ", logarithmic axis"
-	}
-	g.Texts = append(g.Texts, svgText{X: "2", Y: px(font + 1), Class: "unit", Text: clipTo(unitText, z.Width-4)})
-	if s.Ratio && s.Margin > 0 {
-		g.Bands = append(g.Bands, svgRect{
-			X: px(left), W: px(right - left), Y: px(y(1 + s.Margin)),
-			H: px(y(1/(1+s.Margin)) - y(1+s.Margin)), Class: "b-same", Title: "counts as the same: within ±" +
-				unit.Percent(s.Margin),
-		})
+	g.text(2, font+1, "", "unit", clipTo(sc.named(s.Unit), z.Width-4), "")
+	if hi, lo := y(1+s.Margin), y(1/(1+s.Margin)); s.Ratio && s.Margin > 0 {
+		g.box(left, hi, right-left, lo-hi, "b-same", "", sameWithin(s.Margin))
 	}
 	for _, v := range sc.ticks() {
 		class := "grid"
@@ -340,22 +267,18 @@ func (s sweep) draw(id string, z size) svg {
 		case !s.Ratio && v == sc.lo && !sc.log:
 			class = "axis"
 		}
-		h := px(y(v))
-		g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: h, Y2: h, Class: class})
-		g.Texts = append(g.Texts, svgText{X: px(left - 8), Y: px(y(v) + 4), Anchor: "end", Text: s.tick(v, sc)})
+		g.across(y(v), class, "")
+		g.text(left-8, y(v)+4, "end", "", s.tick(v, sc), "")
 	}
-	g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(bottom), Y2: px(bottom), Class: "axis"})
+	g.across(bottom, "axis", "")
 	last := -1e9
 	for i, n := range s.Names {
 		n = clip(n, 12)
 		w := labelWidth(n)
-		g.Lines = append(g.Lines, svgLine{
-			X1: px(x(i)), X2: px(x(i)), Y1: px(bottom),
-			Y2: px(bottom + 4), Class: "axis",
-		})
+		g.down(x(i), bottom, bottom+4, "axis", "")
 		at := max(w/2, min(x(i), z.Width-w/2))
 		if at-w/2 > last+5 {
-			g.Texts = append(g.Texts, svgText{X: px(at), Y: px(bottom + 18), Anchor: "middle", Text: n})
+			g.text(at, bottom+18, "middle", "", n, "")
 			last = at + w/2
 		}
 	}
@@ -363,60 +286,54 @@ func (s sweep) draw(id string, z size) svg {
 	if log {
 		t += " (equal distances are equal factors)"
 	}
-	g.Texts = append(g.Texts, svgText{
-		X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit",
-		Text: clipTo(t, right-left),
-	})
-	shown := func(p sweepPoint) bool { return p.At.N > 0 }
+	g.text((left+right)/2, bottom+37, "middle", "unit", clipTo(t, right-left), "")
 	// Bands first, then lines and points: none hides another's centre.
 	for _, l := range s.Lines {
-		for run := range runs(l.Points, shown) {
+		for from, to := range l.runs() {
 			var up, down []float64
-			for _, p := range run {
+			for i, p := range l.Points[from:to] {
 				if p.At.Confidence > 0 {
-					up = append(up, x(p.I), y(p.At.Hi))
-					down = append([]float64{x(p.I), y(p.At.Lo)}, down...)
+					up = append(up, x(from+i), y(p.At.Hi))
+					down = append([]float64{x(from + i), y(p.At.Lo)}, down...)
 				}
 			}
-			if len(run) > 1 && len(up) > 2 {
-				g.Paths = append(g.Paths, svgPath{D: path(append(up, down...)) + "Z", Class: "area " +
-					lineClass(l.Style), Title: l.Name + ", interval"})
+			if len(up) > 2 {
+				g.path(append(up, down...), "Z", "area "+lineClass(l.Style), l.Name+", interval")
 			}
 		}
 	}
 	for _, l := range s.Lines {
-		for run := range runs(l.Points, shown) {
+		for from, to := range l.runs() {
 			var xy []float64
-			for _, p := range run {
-				xy = append(xy, x(p.I), y(p.At.Center))
+			for i, p := range l.Points[from:to] {
+				xy = append(xy, x(from+i), y(p.At.Center))
 			}
-			if len(run) > 1 {
-				g.Paths = append(g.Paths, svgPath{D: path(xy), Class: "line " + lineClass(l.Style), Title: l.Name})
+			if to-from > 1 {
+				g.path(xy, "", "line "+lineClass(l.Style), l.Name)
 			}
 		}
 	}
-	fails := map[int]int{}
+	fails := make([]float64, len(s.Xs))
 	for _, l := range s.Lines {
-		for _, p := range l.Points {
-			if !shown(p) {
-				g.Texts = append(g.Texts, svgText{
-					X: px(x(p.I) + 11*float64(fails[p.I])), Y: px(bottom - 5),
-					Anchor: "middle", Class: "fail " + lineClass(l.Style), Text: signFailed, Title: p.Text,
-				})
-				fails[p.I]++
-				continue
+		class := lineClass(l.Style)
+		for i, p := range l.Points {
+			switch {
+			case p.failed():
+				g.text(x(i)+11*fails[i], bottom-5, "middle", "fail "+class, signFailed, p.Text)
+				fails[i]++
+			case p.shown():
+				if p.At.Confidence > 0 {
+					g.down(x(i), y(p.At.Lo), y(p.At.Hi), "whisker "+class, p.Text)
+				}
+				g.dot(x(i), y(p.At.Center), 3.6, "dot "+class, p.Text)
 			}
-			if p.At.Confidence > 0 {
-				g.Lines = append(g.Lines, svgLine{
-					X1: px(x(p.I)), X2: px(x(p.I)), Y1: px(y(p.At.Lo)),
-					Y2: px(y(p.At.Hi)), Class: "whisker " + lineClass(l.Style), Title: p.Text,
-				})
-			}
-			g.Dots = append(g.Dots, svgDot{px(x(p.I)), px(y(p.At.Center)), "3.6", "dot " + lineClass(l.Style), p.Text})
 		}
 	}
-	return g
+	return *g
 }
+
+// sameWithin is the title of a stripe in which ratios count as the same.
+func sameWithin(margin float64) string { return "counts as the same: within ±" + unit.Percent(margin) }
 
 func (s sweep) tick(v float64, sc scale) string {
 	if s.Ratio {
@@ -438,21 +355,18 @@ func ratioTick(v float64, sc scale) string {
 	}
 }
 
-// runs yields the stretches of points that are neighbours and all ok.
-func runs(ps []sweepPoint, ok func(sweepPoint) bool) func(func([]sweepPoint) bool) {
-	return func(yield func([]sweepPoint) bool) {
-		from := 0
-		for i := 0; i <= len(ps); i++ {
-			if i < len(ps) && ok(ps[i]) && (i == from || ps[i].I == ps[i-1].I+1) {
-				continue
+// runs yields the stretches of points that are neighbours and shown: the first, and the one behind the last.
+func (l sweepLine) runs() iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for from := 0; from < len(l.Points); from++ {
+			to := from
+			for to < len(l.Points) && l.Points[to].shown() {
+				to++
 			}
-			if i > from && !yield(ps[from:i]) {
+			if to > from && !yield(from, to) {
 				return
 			}
-			from = i
-			if i < len(ps) && !ok(ps[i]) {
-				from = i + 1
-			}
+			from = to
 		}
 	}
 }
@@ -478,71 +392,65 @@ func ratioScale(vs []float64) scale {
 // ladder is a picture of all ratios with their intervals, one below the other.
 type ladder struct {
 	Title, Unit string
-	Rows        []rung
+	Rows        []LaidRung
 	Margin      float64
 	Scale       scale // zero = what the rows need
 }
 
-type rung struct {
-	Head   string // of a group, without a bar
-	Label  string
-	At     stat.Interval
-	Mark   sign
-	Text   string // "▼ ×0.91"
-	Note   string // instead of a bar
-	Detail string
-}
-
-func (c *comparison) ladder() (ladder, bool) {
+// ladder has no rows where nothing has a ratio.
+func (c *comparison) ladder() ladder {
 	m := c.metric(c.main())
 	l := ladder{
 		Title: "Every comparison with its interval", Unit: "ratio of " + m.Title + " to the baseline",
 		Margin: c.r.Plan.Trials.Margin,
 	}
-	n := 0
 	for _, row := range c.rows {
-		var part []rung
+		var part []LaidRung
 		for _, col := range c.cols {
 			x := c.at(row, col)
 			if !x.there || x.baseline {
 				continue
 			}
 			p := c.parts(x, c.main())
-			r := rung{Label: col.label(c.colAxes), Mark: p.Mark, Detail: x.label}
-			if r.Label == "" {
-				r.Label = row.label(c.rowAxes)
+			r := LaidRung{
+				Label: cmp.Or(label(c.colAxes, col), label(c.rowAxes, row)),
+				Sign:  p.Mark.Sign, Word: p.Mark.Word, Class: p.Mark.Class, Of: p.Of,
 			}
-			if i, ok := c.ratio(x, c.main()); ok {
-				r.At, r.Text = i, spaced(p.Mark.Sign, p.Ratio)
-				r.Detail += ": " + spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(i.N)
-				n++
+			if p.Of != nil {
+				r.Text = spaced(p.Mark.Sign, p.Ratio)
+				r.Detail = x.label + ": " + ratioDetail(p)
 			} else {
 				r.Note = cmp.Or(p.Mark.Word, p.Note, "not compared")
-				r.Detail += ": " + r.Note
+				r.Detail = x.label + ": " + r.Note
 			}
 			part = append(part, r)
 		}
-		if len(part) == 0 {
-			continue
-		}
-		if len(c.colAxes) > 0 && len(row.levels) > 0 {
-			l.Rows = append(l.Rows, rung{Head: row.label(c.rowAxes)})
+		if len(part) > 0 && len(c.colAxes) > 0 && len(row) > 0 {
+			l.Rows = append(l.Rows, LaidRung{Head: label(c.rowAxes, row)})
 		}
 		l.Rows = append(l.Rows, part...)
 	}
-	return l, n > 0
+	if !slices.ContainsFunc(l.Rows, func(r LaidRung) bool { return r.Of != nil }) {
+		l.Rows = nil
+	}
+	return l
+}
+
+// ratioDetail is all about the ratio of a figure, for a pointer.
+func ratioDetail(f LaidFigure) string {
+	return spaced(f.Mark.Word, around(f.Ratio, f.Bounds)) + ", n " + strconv.Itoa(f.RatioN)
 }
 
 func (l ladder) draw(id string, z size) svg {
-	g := svg{ID: id + "-" + z.Name, Size: z.Name, Width: px(z.Width)}
+	g := newSVG(id, z)
 	narrow := z.Name == "narrow"
 	var vs []float64
 	left, figure := 8.0, 0.0
 	for _, r := range l.Rows {
-		if r.At.N > 0 {
-			vs = append(vs, r.At.Center)
-			if r.At.Confidence > 0 {
-				vs = append(vs, r.At.Lo, r.At.Hi)
+		if r.Of != nil {
+			vs = append(vs, r.Of.Center)
+			if r.Of.Confidence > 0 {
+				vs = append(vs, r.Of.Lo, r.Of.Hi)
 			}
 		}
 		if !narrow {
@@ -556,35 +464,20 @@ func (l ladder) draw(id string, z size) svg {
 	}
 	right := z.Width - figure - 18
 	x := func(v float64) float64 { return left + max(0, min(1, sc.at(v)))*(right-left) }
-	const row = 24
-	top, h := 8.0, 8.0
-	type placedRow struct {
-		r   rung
-		at  float64 // of the bar
-		lab float64 // baseline of the label
-	}
-	var rows []placedRow
-	for _, r := range l.Rows {
-		switch {
-		case r.Head != "":
-			h += 26
-			rows = append(rows, placedRow{r, 0, h - 7})
-		case narrow:
-			h += 38
-			rows = append(rows, placedRow{r, h - 10, h - 22})
-		default:
-			h += row
-			rows = append(rows, placedRow{r, h - row/2, h - row/2 + 4})
+	top, bottom := 8.0, 12.0
+	heights := make([]float64, len(l.Rows))
+	for i, r := range l.Rows {
+		heights[i] = 24
+		if r.Head != "" {
+			heights[i] = 26
+		} else if narrow {
+			heights[i] = 38
 		}
+		bottom += heights[i]
 	}
-	bottom := h + 4
-	g.Height, g.Left, g.Right, g.Top, g.Bottom = px(bottom+42), px(left), px(right), px(top), px(bottom)
-	if l.Margin > 0 {
-		g.Bands = append(g.Bands, svgRect{
-			X: px(x(1 / (1 + l.Margin))), W: px(x(1+l.Margin) - x(1/(1+l.Margin))),
-			Y: px(top), H: px(bottom - top), Class: "b-same", Title: "counts as the same: within ±" +
-				unit.Percent(l.Margin),
-		})
+	g.plot(left, right, top, bottom, 42)
+	if lo, hi := x(1/(1+l.Margin)), x(1+l.Margin); l.Margin > 0 {
+		g.box(lo, top, hi-lo, bottom-top, "b-same", "", sameWithin(l.Margin))
 	}
 	last := -1e9
 	for _, v := range sc.ticks() {
@@ -592,80 +485,47 @@ func (l ladder) draw(id string, z size) svg {
 		if math.Abs(v-1) < 1e-9 {
 			class = "one"
 		}
-		g.Lines = append(g.Lines, svgLine{X1: px(x(v)), X2: px(x(v)), Y1: px(top), Y2: px(bottom), Class: class})
+		g.down(x(v), top, bottom, class, "")
 		t := ratioTick(v, sc)
 		w := labelWidth(t) + 2
 		if at := max(w/2, min(z.Width-w/2, x(v))); at-w/2 > last+6 {
-			g.Texts = append(g.Texts, svgText{X: px(at), Y: px(bottom + 17), Anchor: "middle", Text: t})
+			g.text(at, bottom+17, "middle", "", t, "")
 			last = at + w/2
 		}
 	}
-	g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(bottom), Y2: px(bottom), Class: "axis"})
-	t := l.Unit
-	if sc.log {
-		t += ", logarithmic axis"
-	}
-	g.Texts = append(g.Texts, svgText{
-		X: px(z.Width / 2), Y: px(bottom + 36), Anchor: "middle", Class: "unit",
-		Text: clipTo(t, z.Width),
-	})
-	label := l.Title
-	for _, p := range rows {
-		r := p.r
+	g.across(bottom, "axis", "")
+	g.text(z.Width/2, bottom+36, "middle", "unit", clipTo(sc.named(l.Unit), z.Width), "")
+	g.Label = l.Title
+	h := top
+	for i, r := range l.Rows {
+		h += heights[i]
+		at := h - 12 // of the bar
 		if r.Head != "" {
-			g.Texts = append(g.Texts, svgText{
-				X: "4", Y: px(p.lab), Class: "strong halo",
-				Text: clipTo(r.Head, z.Width-12),
-			})
+			g.text(4, h-7, "", "strong halo", clipTo(r.Head, z.Width-12), "")
 			continue
 		}
-		label += "; " + r.Detail
-		class := cmpClass(r.Mark)
+		g.Label += "; " + r.Detail
+		class := cmp.Or(r.Class, "c-none")
 		if narrow {
-			g.Texts = append(g.Texts, svgText{
-				X: "8", Y: px(p.lab), Class: "halo", Text: clipTo(r.Label, z.Width-12),
-				Title: r.Detail,
-			})
+			at = h - 10
+			g.text(8, h-22, "", "halo", clipTo(r.Label, z.Width-12), r.Detail)
 		} else {
-			g.Texts = append(g.Texts, svgText{
-				X: px(left - 12), Y: px(p.lab), Anchor: "end",
-				Text: clipTo(r.Label, left-14), Title: r.Detail,
-			})
+			g.text(left-12, at+4, "end", "", clipTo(r.Label, left-14), r.Detail)
 		}
 		if r.Note != "" {
-			g.Texts = append(g.Texts, svgText{
-				X: px(left + 6), Y: px(p.at + 4), Class: "halo " + class,
-				Text: clipTo(spaced(r.Mark.Sign, r.Note), z.Width-left-8), Title: r.Detail,
-			})
+			note := clipTo(spaced(r.Sign, r.Note), z.Width-left-8)
+			g.text(left+6, at+4, "", "halo "+class, note, r.Detail)
 			continue
 		}
-		if r.At.Confidence > 0 {
-			g.Lines = append(g.Lines, svgLine{
-				X1: px(x(r.At.Lo)), X2: px(x(r.At.Hi)), Y1: px(p.at), Y2: px(p.at),
-				Class: "rung " + class, Title: r.Detail,
-			})
-			for _, v := range []float64{r.At.Lo, r.At.Hi} {
-				g.Lines = append(g.Lines, svgLine{
-					X1: px(x(v)), X2: px(x(v)), Y1: px(p.at - 5), Y2: px(p.at + 5),
-					Class: "rung " + class,
-				})
-			}
+		if lo, hi := x(r.Of.Lo), x(r.Of.Hi); r.Of.Confidence > 0 {
+			g.Lines = append(g.Lines, svgLine{lo, hi, at, at, "rung " + class, r.Detail})
+			g.down(lo, at-5, at+5, "rung "+class, "")
+			g.down(hi, at-5, at+5, "rung "+class, "")
 		}
-		g.Dots = append(g.Dots, svgDot{px(x(r.At.Center)), px(p.at), "4.5", "rung " + class, r.Detail})
-		g.Texts = append(g.Texts, svgText{
-			X: px(right + 10), Y: px(p.at + 4), Class: "figure",
-			Text: r.Text, Title: r.Detail,
-		})
+		g.dot(x(r.Of.Center), at, 4.5, "rung "+class, r.Detail)
+		g.text(right+10, at+4, "", "figure", r.Text, r.Detail)
 	}
-	g.Label = label
-	return g
-}
-
-func cmpClass(m sign) string {
-	if m.Class == "" {
-		return "c-none"
-	}
-	return m.Class
+	return *g
 }
 
 // labelWidth estimates how wide a name is, in fonts that are wider than most: names are mostly figures, capitals and
@@ -747,59 +607,42 @@ const wideLabel = 352
 const stripPoints = 60
 
 func drawStrips(ss []strip, rounds int, id string, z size) svg {
-	g := svg{ID: id + "-" + z.Name, Size: z.Name, Width: px(z.Width)}
+	g := newSVG(id, z)
 	narrow := z.Name == "narrow"
+	upTo := func(s strip) string { return s.Note + "to " + three(s.Top) + "/s" }
 	left, high, pitch := 4.0, 32.0, 44.0
-	if narrow {
-		pitch = 56
-	} else {
-		for _, s := range ss {
-			left = max(left, min(wideLabel, max(labelWidth(s.Label), labelWidth(s.Note+"to "+three(s.Top)+"/s"))+14))
-		}
-	}
-	right := z.Width - 4
-	top := 26.0
-	bottom := top + pitch*float64(len(ss))
-	g.Height, g.Left, g.Right, g.Top, g.Bottom = px(bottom+22), px(left), px(right), px(top), px(bottom)
 	head := "operations/s, second by second; each strip from 0 to the figure beside it"
 	if narrow {
-		head = "operations/s by second, each strip from 0"
-	}
-	g.Texts = append(g.Texts, svgText{X: "2", Y: px(font + 1), Class: "unit", Text: head})
-	w := (right - left) / float64(max(1, rounds))
-	every := max(1, int(math.Ceil(26/w)))
-	for r := range rounds {
-		if r%every == 0 {
-			t := strconv.Itoa(r + 1)
-			if r == 0 && w > 60 {
-				t = "round 1"
-			}
-			g.Texts = append(g.Texts, svgText{
-				X: px(left + w*(float64(r)+0.5)), Y: px(bottom + 14),
-				Anchor: "middle", Text: t,
-			})
+		pitch, head = 56, "operations/s by second, each strip from 0"
+	} else {
+		for _, s := range ss {
+			left = max(left, min(wideLabel, max(labelWidth(s.Label), labelWidth(upTo(s)))+14))
 		}
 	}
-	label := "Operations per second of each trial, second by second"
+	right, top := z.Width-4, 26.0
+	bottom := top + pitch*float64(len(ss))
+	g.plot(left, right, top, bottom, 22)
+	g.text(2, font+1, "", "unit", head, "")
+	w := (right - left) / float64(max(1, rounds))
+	for r := 0; r < rounds; r += max(1, int(math.Ceil(26/w))) {
+		t := strconv.Itoa(r + 1)
+		if r == 0 && w > 60 {
+			t = "round 1"
+		}
+		g.text(left+w*(float64(r)+0.5), bottom+14, "middle", "", t, "")
+	}
+	g.Label = "Operations per second of each trial, second by second"
 	for i, s := range ss {
 		y0 := top + pitch*float64(i) + high + 4
 		if narrow {
 			y0 += 14
-			g.Texts = append(g.Texts, svgText{
-				X: px(left), Y: px(y0 - high - 4), Class: "name",
-				Text: clipTo(s.Label, right-left-labelWidth(", "+s.Note+"to "+three(s.Top)+"/s")) + ", " + s.Note +
-					"to " + three(s.Top) + "/s", Title: s.Label,
-			})
+			name := clipTo(s.Label, right-left-labelWidth(", "+upTo(s))) + ", " + upTo(s)
+			g.text(left, y0-high-4, "", "name", name, s.Label)
 		} else {
-			g.Texts = append(g.Texts,
-				svgText{
-					X: px(left - 10), Y: px(y0 - high + 13), Anchor: "end", Class: "name",
-					Text: clipTo(s.Label, left-12), Title: s.Label,
-				},
-				svgText{X: px(left - 10), Y: px(y0 - high + 28), Anchor: "end", Text: s.Note +
-					"to " + three(s.Top) + "/s"})
+			g.text(left-10, y0-high+13, "end", "name", clipTo(s.Label, left-12), s.Label)
+			g.text(left-10, y0-high+28, "end", "", upTo(s), "")
 		}
-		g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(y0), Y2: px(y0), Class: "axis"})
+		g.across(y0, "axis", "")
 		y := func(v float64) float64 { return y0 - v/max(s.Top, 1e-9)*high }
 		var lo, hi float64
 		for n, t := range s.Trials {
@@ -814,10 +657,7 @@ func drawStrips(ss []strip, rounds int, id string, z size) svg {
 			if t.Invalid != "" {
 				title += ": does not count, " + t.Invalid
 				class = "strip off"
-				g.Bands = append(g.Bands, svgRect{
-					X: px(x0), W: px(max(1, x1-x0)), Y: px(y0 - high), H: px(high),
-					Class: "b-off", Fill: "url(#" + g.ID + "-hatch)", Title: title,
-				})
+				g.box(x0, y0-high, max(1, x1-x0), high, "b-off", "hatch", title)
 			}
 			group := (len(t.Seconds) + stripPoints - 1) / stripPoints
 			xy := []float64{x0, y0}
@@ -838,21 +678,19 @@ func drawStrips(ss []strip, rounds int, id string, z size) svg {
 				b := x0 + now/max(end, 1e-9)*(x1-x0)
 				xy = append(xy, a, y(v), b, y(v))
 			}
-			xy = append(xy, x1, y0)
 			if len(t.Seconds) > 0 {
-				g.Paths = append(g.Paths, svgPath{D: path(xy) + "Z", Class: class, Title: title})
+				g.path(append(xy, x1, y0), "Z", class, title)
 			}
 		}
-		label += "; " + s.Label + ": " + s.Note + count(len(s.Trials), "trial", "trials") + ", from " +
+		g.Label += "; " + s.Label + ": " + s.Note + count(len(s.Trials), "trial", "trials") + ", from " +
 			three(lo) + " to " + three(hi)
 	}
-	g.Label = label
-	return g
+	return *g
 }
 
 // timeline is when each trial ran.
 func (c *comparison) timeline(id string, z size) svg {
-	g := svg{ID: id + "-" + z.Name, Size: z.Name, Width: px(z.Width)}
+	g := newSVG(id, z)
 	type lane struct {
 		label   string
 		trials  []trial.Trial
@@ -897,33 +735,23 @@ func (c *comparison) timeline(id string, z size) svg {
 	}
 	right, top := z.Width-10, 6.0
 	bottom := top + row*float64(len(lanes))
-	g.Height, g.Left, g.Right, g.Top, g.Bottom = px(bottom+42), px(left), px(right), px(top), px(bottom)
+	g.plot(left, right, top, bottom, 42)
 	x := func(sec float64) float64 { return left + max(0, min(1, sec/span))*(right-left) }
 	for _, t := range timeTicks(span, z.XTicks) {
-		g.Lines = append(g.Lines, svgLine{X1: px(x(t)), X2: px(x(t)), Y1: px(top), Y2: px(bottom), Class: "grid"})
+		g.down(x(t), top, bottom, "grid", "")
 		text := timeText(t, span)
-		g.Texts = append(g.Texts, svgText{
-			X: px(max(labelWidth(text)/2+1, min(x(t), z.Width-labelWidth(text)/2))),
-			Y: px(bottom + 16), Anchor: "middle", Text: text,
-		})
+		half := labelWidth(text) / 2
+		g.text(max(half+1, min(x(t), z.Width-half)), bottom+16, "middle", "", text, "")
 	}
-	g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(bottom), Y2: px(bottom), Class: "axis"})
-	g.Texts = append(g.Texts, svgText{
-		X: px((left + right) / 2), Y: px(bottom + 35), Anchor: "middle", Class: "unit",
-		Text: clipTo(timeUnit(span)+" since "+start.UTC().Format("15:04:05")+" UTC", right-left),
-	})
+	g.across(bottom, "axis", "")
+	since := timeUnit(span) + " since " + start.UTC().Format(time.TimeOnly) + " UTC"
+	g.text((left+right)/2, bottom+35, "middle", "unit", clipTo(since, right-left), "")
 	for i, l := range lanes {
 		y := top + row*float64(i)
 		if narrow {
-			g.Texts = append(g.Texts, svgText{
-				X: px(left), Y: px(y + 12), Class: "halo",
-				Text: clipTo(l.label, right-left), Title: l.label,
-			})
+			g.text(left, y+12, "", "halo", clipTo(l.label, right-left), l.label)
 		} else {
-			g.Texts = append(g.Texts, svgText{
-				X: px(left - 8), Y: px(y + row - 4), Anchor: "end",
-				Text: clipTo(l.label, left-10), Title: l.label,
-			})
+			g.text(left-8, y+row-4, "end", "", clipTo(l.label, left-10), l.label)
 		}
 		y += lane0
 		mid := y + (row-lane0)/2
@@ -931,34 +759,23 @@ func (c *comparison) timeline(id string, z size) svg {
 			from, to := t.From.Sub(start).Seconds(), t.To.Sub(start).Seconds()
 			title := fmt.Sprintf("trial %d, round %d, %s: set up %s, warm-up %s, measured %s", t.Seq, t.Round, l.label,
 				unit.Seconds(t.Setup), unit.Seconds(t.Warm), unit.Seconds(to-from))
-			if t.Invalid != "" {
-				title += "; does not count: " + t.Invalid
-			}
-			g.Bands = append(g.Bands,
-				svgRect{
-					X: px(x(from - t.Warm - t.Setup)), W: px(x(from) - x(from-t.Warm-t.Setup)), Y: px(mid - 1),
-					H: "2", Class: "k-setup", Title: title,
-				},
-				svgRect{
-					X: px(x(from - t.Warm)), W: px(x(from) - x(from-t.Warm)), Y: px(mid - 2.5), H: "5",
-					Class: "k-warm", Title: title,
-				})
-			r := svgRect{
-				X: px(x(from)), W: px(max(1.5, x(to)-x(from))), Y: px(y + 3), H: px(row - lane0 - 6),
-				Class: "k-run", Title: title,
-			}
+			class, fill := "k-run", ""
 			switch {
 			case t.Invalid != "":
-				r.Class, r.Fill = "k-off", "url(#"+g.ID+"-hatch)"
+				title += "; does not count: " + t.Invalid
+				class, fill = "k-off", "hatch"
 			case l.control:
-				r.Class = "k-control"
+				class = "k-control"
 			case l.base:
-				r.Class = "k-base"
+				class = "k-base"
 			}
-			g.Bands = append(g.Bands, r)
+			setup, warm := x(from-t.Warm-t.Setup), x(from-t.Warm)
+			g.box(setup, mid-1, x(from)-setup, 2, "k-setup", "", title)
+			g.box(warm, mid-2.5, x(from)-warm, 5, "k-warm", "", title)
+			g.box(x(from), y+3, max(1.5, x(to)-x(from)), row-lane0-6, class, fill, title)
 		}
 	}
 	g.Label = "Order of the " + count(len(c.r.Trials), "trial", "trials") + " in time, one line a variant; the table " +
 		"of all trials shows the same"
-	return g
+	return *g
 }

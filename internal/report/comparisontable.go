@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/trial"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -16,6 +18,7 @@ import (
 // grid is a table whose cells have several lines. Columns may be shown some at a time, the labels always.
 type grid struct {
 	Name   string       // what a screen reader calls it
+	Note   string       // below it
 	Main   bool         // the table of the first value: what stands in brackets has a line of its own
 	Corner []string     // heads of the labels: the axes of the rows
 	Heads  [][]string   // of each column, one line per axis
@@ -47,7 +50,7 @@ func (s styled) paint() string {
 	case s.Kind == "v":
 		return bold
 	case s.Kind == "r" && s.Sign.Word != "":
-		return signStyle(s.Sign)
+		return signStyle(s.Sign.Word)
 	case s.Kind != "":
 		return dim
 	default:
@@ -81,15 +84,34 @@ func (g grid) lines(row, col int) []styled {
 	return c.Lines
 }
 
-func cellOf(texts ...string) (c gridCell) {
-	for _, t := range texts {
-		c.Lines = append(c.Lines, styled{Text: t})
+// plain is the grid as a table; the lines of a cell are joined.
+func (g grid) plain() table {
+	t := table{Head: slices.Clone(g.Corner), Left: len(g.Corner)}
+	for _, h := range g.Heads {
+		t.Head = append(t.Head, strings.Join(h, " · "))
 	}
-	return c
+	for i, ls := range g.Labels {
+		row := slices.Clone(ls)
+		for _, c := range g.Cells[i] {
+			var parts []string
+			for _, l := range c.Lines {
+				if l.Text != "" || l.Tail != "" {
+					parts = append(parts, l.full())
+				}
+			}
+			row = append(row, strings.Join(parts, ", "))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
-func signStyle(m sign) string {
-	switch m.Word {
+func cellOf(texts ...string) gridCell {
+	return gridCell{Lines: each(texts, func(t string) styled { return styled{Text: t} })}
+}
+
+func signStyle(word string) string {
+	switch word {
 	case "better":
 		return green
 	case "worse", "failed":
@@ -101,48 +123,29 @@ func signStyle(m sign) string {
 	}
 }
 
-// corner are the heads of the rows' labels.
-func (c *comparison) corner() []string {
-	if len(c.rowAxes) == 0 {
+// orBlank are labels, one without text where there are none.
+func orBlank(labels []string) []string {
+	if len(labels) == 0 {
 		return []string{""}
 	}
-	return c.rowAxes
-}
-
-func (c *comparison) labels() (out [][]string) {
-	for _, r := range c.rows {
-		if len(r.levels) == 0 {
-			out = append(out, []string{""})
-		} else {
-			out = append(out, r.levels)
-		}
-	}
-	return out
+	return labels
 }
 
 // table lays cells out in the rows and columns of the plan.
 func (c *comparison) table(f func(cellView) gridCell) grid {
-	g := grid{Corner: c.corner(), Labels: c.labels()}
-	for _, col := range c.cols {
-		g.Heads = append(g.Heads, col.levels)
+	return grid{
+		Corner: orBlank(c.rowAxes), Labels: each(c.rows, orBlank),
+		Heads: c.cols,
+		Cells: each(c.rows, func(row []string) []gridCell {
+			return each(c.cols, func(col []string) gridCell { return f(c.at(row, col)) })
+		}),
 	}
-	for _, row := range c.rows {
-		var line []gridCell
-		for _, col := range c.cols {
-			line = append(line, f(c.at(row, col)))
-		}
-		g.Cells = append(g.Cells, line)
-	}
-	return g
 }
 
 // flatTable is for a plan without columns: what its cells tell takes them.
 func (c *comparison) flatTable(f func(cellView) []gridCell, heads ...string) grid {
 	g := c.table(func(cellView) gridCell { return gridCell{} })
-	g.Heads = nil
-	for _, h := range heads {
-		g.Heads = append(g.Heads, []string{h})
-	}
+	g.Heads = single(heads)
 	for i, row := range c.rows {
 		g.Cells[i] = f(c.at(row, c.cols[0]))
 	}
@@ -153,7 +156,7 @@ func (c *comparison) flatTable(f func(cellView) []gridCell, heads ...string) gri
 // in a plan without columns, side by side.
 func (c *comparison) mainTable() grid {
 	reach := c.reach()
-	ratio := func(x cellView, p parts) gridCell {
+	ratio := func(x cellView, p LaidFigure) gridCell {
 		cell := gridCell{Class: cellClass(x, p)}
 		if s := cmp.Or(p.Ratio, p.Note); s != "" {
 			cell.Lines = []styled{{Kind: "r", Sign: p.Mark, Text: s}}
@@ -273,7 +276,7 @@ func (c *comparison) compact(x cellView, name string, usual int) gridCell {
 	return cell
 }
 
-func cellClass(x cellView, p parts) string {
+func cellClass(x cellView, p LaidFigure) string {
 	switch {
 	case !x.there:
 		return "c-hole"
@@ -309,7 +312,7 @@ func (c *comparison) glyph(x cellView, reach float64) *glyph {
 		return max(0, min(100, 50+50*math.Log(v)/reach))
 	}
 	m := at(i.Center)
-	return &glyph{"50", px(at(i.Lo)), px(max(2, at(i.Hi)-at(i.Lo))), px(min(50, m)), px(math.Abs(m - 50))}
+	return &glyph{at(i.Lo), max(2, at(i.Hi)-at(i.Lo)), min(50, m), math.Abs(m - 50)}
 }
 
 func nText(n int) string {
@@ -319,24 +322,21 @@ func nText(n int) string {
 	return "n " + strconv.Itoa(n)
 }
 
+// capital makes the beginning of a sentence that of a title.
 func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	_, n := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(s[:n]) + s[n:]
 }
 
 // usual is the number of trials that most cells of the values have.
-func (c *comparison) usual(names ...string) int {
+func (c *comparison) usual(names ...string) (best int) {
 	times := map[int]int{}
 	for _, x := range c.byKey {
 		for _, name := range names {
-			if v, ok := x.cell.Values[name]; ok && v.N > 0 {
-				times[v.N]++
-			}
+			times[x.cell.Values[name].N]++
 		}
 	}
-	best := 0
+	delete(times, 0)
 	for n, k := range times {
 		if k > times[best] || k == times[best] && n > best {
 			best = n
@@ -350,115 +350,82 @@ func (c *comparison) any(name string) bool {
 	return slices.ContainsFunc(c.ordered(), func(x cellView) bool { _, ok := x.cell.Values[name]; return ok })
 }
 
-// list is a table of one row a variant.
-type list struct {
-	Title, Note string
-	grid
+// variants begins a table of one row a variant.
+func (c *comparison) variants(title, note string, heads ...string) grid {
+	return grid{Name: title, Note: note, Corner: orBlank(slices.Concat(c.rowAxes, c.colAxes)), Heads: single(heads)}
 }
 
-// variants begins a table of one row a variant.
-func (c *comparison) variants(title, note string, heads ...string) list {
-	l := list{Title: title, Note: note, grid: grid{Name: title}}
-	l.Corner = append(slices.Clone(c.rowAxes), c.colAxes...)
-	if len(l.Corner) == 0 {
-		l.Corner = []string{""}
-	}
-	for _, h := range heads {
-		l.Heads = append(l.Heads, []string{h})
-	}
-	return l
+// single are heads of one line each.
+func single(heads []string) [][]string {
+	return each(heads, func(h string) []string { return []string{h} })
 }
 
 // row adds the figures of a variant.
-func (l *list) row(x cellView, figures ...styled) {
-	l.Labels = append(l.Labels, x.levels)
-	var cells []gridCell
-	for _, f := range figures {
-		cells = append(cells, gridCell{Lines: []styled{f}})
-	}
-	l.Cells = append(l.Cells, cells)
+func (g *grid) row(x cellView, figures ...styled) {
+	g.Labels = append(g.Labels, x.levels)
+	g.Cells = append(g.Cells, each(figures, func(f styled) gridCell { return gridCell{Lines: []styled{f}} }))
 }
 
 // lists are the tables beside the main one: what an operation costs, what is written where, size, money, steadiness.
-func (c *comparison) lists() (out []list) {
-	of := func(title, note string, names ...string) {
-		var ms []metricInfo
-		var heads []string
-		for _, n := range names {
-			if c.any(n) {
-				ms = append(ms, c.metric(n))
-				heads = append(heads, c.metric(n).head())
-			}
-		}
-		if len(ms) == 0 {
-			return
-		}
-		l := c.variants(title, note, append(heads, "n")...)
-		for _, x := range c.ordered() {
-			var row []styled
-			n := 0
-			for _, m := range ms {
-				v, ok := x.cell.Values[m.Name]
-				if !ok {
-					row = append(row, styled{Text: none})
-					continue
-				}
-				s := styled{Text: m.cell(v.Center)}
-				if v.Confidence > 0 {
-					s.Range = rangeText(m.cell(v.Lo), m.cell(v.Hi))
-				}
-				row, n = append(row, s), max(n, v.N)
-			}
-			if n > 0 {
-				l.row(x, append(row, styled{Text: strconv.Itoa(n)})...)
-			}
-		}
-		out = append(out, l)
+func (c *comparison) lists() []grid {
+	costs := []string{"server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op", "read_kb_per_op", "write_kb_per_op"}
+	if c.flat() { // has those already that it shows
+		costs = slices.DeleteFunc(costs, func(n string) bool { return slices.Contains(c.show, n) })
 	}
-	shown := func(names ...string) []string {
-		return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(c.show, n) && c.flat() })
-	}
-	of("What an operation costs", "", shown("server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op",
-		"read_kb_per_op", "write_kb_per_op")...)
-	of("Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is not what the "+
-		"device wrote.",
-		"written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo", "written_bytes_binlog",
-		"written_bytes_device", "data_bytes")
-	for _, f := range []func() (list, bool){c.uncorrected, c.money, c.steady} {
-		if l, ok := f(); ok {
-			out = append(out, l)
+	return slices.DeleteFunc([]grid{
+		c.list("What an operation costs", "", costs...),
+		c.list("Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is not what the "+
+			"device wrote.", "written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo", "written_bytes_binlog",
+			"written_bytes_device", "data_bytes"),
+		c.uncorrected(), c.money(), c.steady(),
+	}, grid.empty)
+}
+
+// list has the values of some names that are measured.
+func (c *comparison) list(title, note string, names ...string) grid {
+	names = slices.DeleteFunc(names, func(n string) bool { return !c.any(n) })
+	g := c.variants(title, note, append(each(names, func(n string) string { return c.metric(n).head() }), "n")...)
+	for _, x := range c.ordered() {
+		most := 0
+		row := each(names, func(name string) styled {
+			p := c.parts(x, name)
+			most = max(most, p.N)
+			return styled{Text: p.Value, Range: p.Interval}
+		})
+		if most > 0 {
+			g.row(x, append(row, styled{Text: strconv.Itoa(most)})...)
 		}
 	}
-	return out
+	return g
 }
 
 // uncorrected sets the ratios of verdicts beside those that were measured, when there are any that are corrected.
-func (c *comparison) uncorrected() (list, bool) {
-	if len(c.show) == 0 {
-		return list{}, false
-	}
+func (c *comparison) uncorrected() grid {
 	any := false
-	l := c.variants("Corrected and as measured", "Variant ÷ baseline. The correction is for the speed of the CPUs; "+
+	g := c.variants("Corrected and as measured", "Variant ÷ baseline. The correction is for the speed of the CPUs; "+
 		"the right column has none.", "corrected", "as measured", "n")
 	text := func(i stat.Interval) styled {
 		ratio, bounds := ratioText(i)
 		return styled{Text: ratio, Range: bounds}
 	}
 	for _, x := range c.ordered() {
-		raw, ok := x.cell.Ratios[c.show[0]]
+		raw, ok := x.cell.Ratios[c.main()]
 		if v := x.cell.Verdict; v != nil && ok && v.Ratio.N > 0 && !x.invalid() {
 			own := styled{Text: "not corrected"}
 			if c.corrected(x) {
 				any, own = true, text(v.Ratio)
 			}
-			l.row(x, own, text(raw), styled{Text: strconv.Itoa(raw.N)})
+			g.row(x, own, text(raw), styled{Text: strconv.Itoa(raw.N)})
 		}
 	}
-	return l, any
+	if !any {
+		return grid{}
+	}
+	return g
 }
 
-func (c *comparison) money() (list, bool) {
-	l := c.variants("Money", "", "a month", "a million operations", "n")
+func (c *comparison) money() grid {
+	g := c.variants("Money", "", "a month", "a million operations", "n")
 	for _, x := range c.ordered() {
 		if x.cell.Month == 0 && x.cell.Million == nil {
 			continue
@@ -474,9 +441,9 @@ func (c *comparison) money() (list, bool) {
 				million.Range = three(m.Lo) + "–" + three(m.Hi)
 			}
 		}
-		l.row(x, styled{Text: month}, million, styled{Text: n})
+		g.row(x, styled{Text: month}, million, styled{Text: n})
 	}
-	return l, len(l.Labels) > 0
+	return g
 }
 
 // amount writes money: signs before the figure, words behind it.
@@ -487,18 +454,18 @@ func amount(currency string, v float64) string {
 	return three(v) + " " + currency
 }
 
-func (c *comparison) steady() (list, bool) {
-	l := c.variants("Stability by second", "Slow seconds: the 5th percentile as a share of the median of its trial. "+
+func (c *comparison) steady() grid {
+	g := c.variants("Stability by second", "Slow seconds: the 5th percentile as a share of the median of its trial. "+
 		"Variation: standard deviation ÷ mean. Stalls: seconds "+
 		"below a tenth of the median. Seconds of one trial are not independent: this describes, it proves nothing.",
 		"median, operations/s", "slow seconds", "variation", "stalls", "seconds")
 	for _, x := range c.ordered() {
 		if s := x.cell.Steady; s != nil && s.Seconds > 0 {
-			l.row(x, cellOf(three(s.Median), unit.Percent(s.Low), unit.Percent(s.CV), strconv.Itoa(s.Stalls),
+			g.row(x, cellOf(three(s.Median), unit.Percent(s.Low), unit.Percent(s.CV), strconv.Itoa(s.Stalls),
 				strconv.Itoa(s.Seconds)).Lines...)
 		}
 	}
-	return l, len(l.Labels) > 0
+	return g
 }
 
 const (
@@ -507,13 +474,13 @@ const (
 )
 
 // published sets what others found then beside what was found here.
-func (c *comparison) published() (table, bool) {
+func (c *comparison) published() table {
 	l := table{Left: 4, Head: []string{"for", "published then", "here", "direction"}}
 	for _, p := range c.r.Plan.Published {
 		var names []string
-		for _, a := range c.r.Plan.Axes {
-			if v, ok := p.For[a.Name]; ok {
-				names = append(names, named([]string{a.Name}, []string{v})...)
+		for _, a := range c.axisNames() {
+			if v, ok := p.For[a]; ok {
+				names = append(names, named([]string{a}, []string{v})...)
 			}
 		}
 		for _, k := range slices.Sorted(maps.Keys(p.For)) { // levels of an axis that the plan does not have
@@ -521,7 +488,7 @@ func (c *comparison) published() (table, bool) {
 				names = append(names, p.For[k])
 			}
 		}
-		then := p.Text
+		then, here, direction := p.Text, none, "not measured here: "+p.Absent
 		if lo, hi := min(p.Lo, p.Hi), max(p.Lo, p.Hi); hi > 0 {
 			then += " (" + factor(cmp.Or(lo, hi))
 			if lo > 0 && lo != hi {
@@ -529,56 +496,49 @@ func (c *comparison) published() (table, bool) {
 			}
 			then += ")"
 		}
-		row := []string{cmp.Or(strings.Join(names, " · "), "the whole table"), then, none, ""}
-		if p.Absent != "" {
-			row[3] = "not measured here: " + p.Absent
-			l.Rows = append(l.Rows, row)
-			continue
+		if p.Absent == "" {
+			here, direction = c.beside(p.For, p.Lo, p.Hi)
+			if v := c.values(p.For); here == none && p.Lo == 0 && p.Hi == 0 && v != "" {
+				here, direction = v, "" // what was published is no ratio either
+			}
 		}
-		row[2], row[3] = c.beside(p.For, p.Lo, p.Hi)
-		if v := c.values(p.For); row[2] == none && p.Lo == 0 && p.Hi == 0 && v != "" {
-			// what was published is no ratio either
-			row[2], row[3] = v, ""
-		}
-		l.Rows = append(l.Rows, row)
+		l.Rows = append(l.Rows, []string{cmp.Or(strings.Join(names, " · "), "the whole table"), then, here, direction})
 	}
-	return l, len(l.Rows) > 0
+	return l
 }
 
-func (c *comparison) axisNames() (out []string) {
-	for _, a := range c.r.Plan.Axes {
-		out = append(out, a.Name)
-	}
-	return out
+func (c *comparison) axisNames() []string {
+	return each(c.r.Plan.Axes, func(a plan.Axis) string { return a.Name })
 }
 
 // beside tells what was found in the cells that levels name, and whether it goes the way of lo to hi.
 func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, direction string) {
-	var ratios []stat.Interval
-	var cells []cellView
+	type found struct {
+		stat.Interval
+		x cellView
+	}
+	var all []found
 	agree, differ, open := 0, 0, 0
-	margin := cmp.Or(c.r.Plan.Trials.Margin, stat.DefaultMargin)
-	then := way(lo, hi, margin)
+	then := way(lo, hi, cmp.Or(c.r.Plan.Trials.Margin, stat.DefaultMargin))
 	for _, x := range c.ordered() {
 		if x.baseline || !matches(x.variant.Levels, levels) {
 			continue
 		}
-		v := x.cell.Verdict
 		i, ok := c.ratio(x, c.main())
-		if v == nil || !ok || x.cell.Failed != "" {
+		if x.cell.Verdict == nil || !ok || x.cell.Failed != "" {
 			open++
 			continue
 		}
-		ratios, cells = append(ratios, i), append(cells, x)
-		now := 0
-		switch {
-		case v.Result == stat.Unstable:
+		all = append(all, found{i, x})
+		now := -1
+		switch result := x.cell.Verdict.Result; {
+		case result == stat.Unstable:
 			open++
 			continue
-		case v.Result != stat.Same && i.Center > 1:
+		case result == stat.Same:
+			now = 0
+		case i.Center > 1:
 			now = 1
-		case v.Result != stat.Same:
-			now = -1
 		}
 		if now == then {
 			agree++
@@ -586,30 +546,24 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 			differ++
 		}
 	}
-	switch len(ratios) {
+	switch len(all) {
 	case 0:
 		return none, "not measured here"
 	case 1:
-		center, bounds := ratioText(ratios[0])
-		here = center
+		center, bounds := ratioText(all[0].Interval)
 		if bounds != "" {
-			here += " (" + bounds + ")"
+			center += " (" + bounds + ")"
 		}
-		here += ", n " + strconv.Itoa(ratios[0].N)
+		here = center + ", " + nText(all[0].N)
 	default:
-		a, z := 0, 0
-		for i, r := range ratios {
-			if r.Center < ratios[a].Center {
-				a = i
-			}
-			if r.Center > ratios[z].Center {
-				z = i
-			}
+		byCenter := func(a, b found) int { return cmp.Compare(a.Center, b.Center) }
+		cells := each(all, func(f found) cellView { return f.x })
+		text := func(f found) string {
+			ratio, _ := ratioText(f.Interval)
+			return ratio + c.apart(cells, f.x)
 		}
-		low, _ := ratioText(ratios[a])
-		high, _ := ratioText(ratios[z])
-		here = low + c.apart(cells, a) + " to " + high + c.apart(cells, z) + " in " +
-			count(len(ratios), "cell", "cells")
+		here = text(slices.MinFunc(all, byCenter)) + " to " + text(slices.MaxFunc(all, byCenter)) + " in " +
+			count(len(all), "cell", "cells")
 	}
 	switch {
 	case lo == 0 && hi == 0:
@@ -629,64 +583,42 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 	}
 }
 
+// varying are the axes in whose levels the cells differ.
+func (c *comparison) varying(cells []cellView) []string {
+	return slices.DeleteFunc(c.axisNames(), func(a string) bool {
+		return !slices.ContainsFunc(cells, func(x cellView) bool { return x.variant.Levels[a] != cells[0].variant.Levels[a] })
+	})
+}
+
 // apart names a cell by the level that tells it from the others, when that is one; more would hide the figures between
 // them.
-func (c *comparison) apart(cells []cellView, at int) string {
-	var axes, levels []string
-	for _, a := range c.r.Plan.Axes {
-		level := cells[at].variant.Levels[a.Name]
-		if slices.ContainsFunc(cells, func(x cellView) bool { return x.variant.Levels[a.Name] != level }) {
-			axes, levels = append(axes, a.Name), append(levels, level)
-		}
-	}
+func (c *comparison) apart(cells []cellView, x cellView) string {
+	axes := c.varying(cells)
 	if len(axes) != 1 {
 		return ""
 	}
-	return " at " + strings.Join(named(axes, levels), " · ")
+	return " at " + named(axes, []string{x.variant.Levels[axes[0]]})[0]
 }
 
 // values lists the first value of the cells that levels name, with the levels that tell them apart.
 func (c *comparison) values(levels map[string]string) string {
-	var cells []cellView
-	seen := map[string]map[string]bool{}
-	for _, x := range c.ordered() {
-		if p := c.parts(x, c.main()); !matches(x.variant.Levels, levels) || p.N == 0 {
-			continue
-		}
-		cells = append(cells, x)
-		for axis, level := range x.variant.Levels {
-			if seen[axis] == nil {
-				seen[axis] = map[string]bool{}
-			}
-			seen[axis][level] = true
-		}
-	}
+	cells := slices.DeleteFunc(c.ordered(), func(x cellView) bool {
+		return !matches(x.variant.Levels, levels) || c.parts(x, c.main()).N == 0
+	})
 	if len(cells) > 4 { // that is a table of its own, and stands above
 		return ""
 	}
-	var out []string
-	for _, x := range cells {
-		var name []string
-		for _, axis := range c.axisNames() {
-			if len(seen[axis]) > 1 {
-				name = append(name, x.variant.Levels[axis])
-			}
-		}
+	axes := c.varying(cells)
+	return strings.Join(each(cells, func(x cellView) string {
 		p := c.parts(x, c.main())
-		out = append(out, spaced(strings.Join(append(name, p.Value), " "), nText(p.N)))
-	}
-	return strings.Join(out, ", ")
+		name := each(axes, func(a string) string { return x.variant.Levels[a] })
+		return spaced(strings.Join(append(name, p.Value), " "), nText(p.N))
+	}), ", ")
 }
 
 // way is the direction of a range of ratios: above 1, below, or neither.
 func way(lo, hi, margin float64) int {
-	if hi == 0 {
-		hi = lo
-	}
-	if lo == 0 {
-		lo = hi
-	}
-	switch mid := (lo + hi) / 2; {
+	switch mid := (cmp.Or(lo, hi) + cmp.Or(hi, lo)) / 2; {
 	case mid > 1+margin:
 		return 1
 	case mid < 1/(1+margin):
@@ -705,48 +637,48 @@ func matches(have, want map[string]string) bool {
 	return true
 }
 
-// differing writes one difference: each value with the variants that have it, the commonest first.
-func (c *comparison) differing(d trial.Difference) (name, text string) {
-	by := map[string][]string{}
-	keys := make([]string, 0, len(d.Values))
-	for k := range d.Values {
-		keys = append(keys, k)
+// groups are values by what they share, in the order in which that came.
+type groups[K comparable] struct {
+	order []K
+	by    map[K][]string
+}
+
+func (g *groups[K]) add(k K, v string) {
+	if g.by == nil {
+		g.by = map[K][]string{}
 	}
+	if g.by[k] == nil {
+		g.order = append(g.order, k)
+	}
+	g.by[k] = append(g.by[k], v)
+}
+
+// differences writes differences, by name: each value with the variants that have it, the commonest first.
+func (c *comparison) differences(ds []trial.Difference) facts {
 	place := map[string]int{}
 	for i, x := range c.ordered() {
 		place[x.variant.Key] = i
 	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(place[a], place[b]), cmp.Compare(a, b)) })
-	var values []string
-	for _, k := range keys {
-		v := d.Values[k]
-		if by[v] == nil {
-			values = append(values, v)
+	return each(ds, func(d trial.Difference) Fact {
+		keys := slices.SortedFunc(maps.Keys(d.Values), func(a, b string) int {
+			return cmp.Or(cmp.Compare(place[a], place[b]), cmp.Compare(a, b))
+		})
+		var g groups[string]
+		for _, k := range keys {
+			g.add(d.Values[k], k)
 		}
-		by[v] = append(by[v], k)
-	}
-	slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(len(by[b]), len(by[a])) })
-	var texts []string
-	for _, v := range values {
-		texts = append(texts, cmp.Or(v, "(empty)")+" in "+c.those(by[v], keys))
-	}
-	text = strings.Join(texts, "; ")
-	if d.Varied {
-		text = "varied from trial to trial: " + text
-	}
-	if d.Why != "" {
-		text += " (" + d.Why + ")"
-	}
-	return spaced(d.Group, d.Name), text
-}
-
-// differences writes several, by name.
-func (c *comparison) differences(ds []trial.Difference) (fs facts) {
-	for _, d := range ds {
-		name, text := c.differing(d)
-		fs = append(fs, Fact{name, text})
-	}
-	return fs
+		slices.SortStableFunc(g.order, func(a, b string) int { return cmp.Compare(len(g.by[b]), len(g.by[a])) })
+		text := strings.Join(each(g.order, func(v string) string {
+			return cmp.Or(v, "(empty)") + " in " + c.those(g.by[v], keys)
+		}), "; ")
+		if d.Varied {
+			text = "varied from trial to trial: " + text
+		}
+		if d.Why != "" {
+			text += " (" + d.Why + ")"
+		}
+		return Fact{spaced(d.Group, d.Name), text}
+	})
 }
 
 // those names some of the variants of all in short: by the one level that they and no others have, else by their
@@ -755,37 +687,16 @@ func (c *comparison) those(keys, all []string) string {
 	if len(keys) == len(all) && len(all) > 1 {
 		return "all variants"
 	}
-	set, known := map[string]bool{}, map[string]bool{}
-	for _, k := range keys {
-		set[k] = true
-	}
-	for _, k := range all {
-		known[k] = true
-	}
 	for _, a := range c.r.Plan.Axes {
 		for _, l := range a.Levels {
-			n, same := 0, true
-			for _, x := range c.byKey {
-				if !known[x.variant.Key] {
-					continue
-				}
-				if (x.variant.Levels[a.Name] == l.Name) != set[x.variant.Key] {
-					same = false
-					break
-				}
-				if set[x.variant.Key] {
-					n++
-				}
-			}
-			if same && n == len(keys) {
+			if !slices.ContainsFunc(all, func(k string) bool {
+				return (c.byKey[k].variant.Levels[a.Name] == l.Name) != slices.Contains(keys, k)
+			}) {
 				return named([]string{a.Name}, []string{l.Name})[0]
 			}
 		}
 	}
-	var names []string
-	for _, k := range keys {
-		names = append(names, c.name(k))
-	}
+	names := each(keys, c.name)
 	if len(names) > 4 {
 		return strings.Join(names[:3], ", ") + " and " + strconv.Itoa(len(names)-3) + " more"
 	}
@@ -794,38 +705,24 @@ func (c *comparison) those(keys, all []string) string {
 
 // said are the texts that probes or readings left, each with the variants that agree in it.
 func (c *comparison) said() (out []LaidSaid) {
-	type id struct{ name, text string }
-	by := map[id][]string{}
-	var order []id
-	var names []string
-	with := map[string][]string{} // variants by name of text
-	for _, x := range c.ordered() {
+	names := map[string]bool{}
+	for _, x := range c.byKey {
 		for n := range x.cell.Texts {
-			if slices.Contains(c.texts, n) {
-				continue // has a table
-			}
-			if !slices.Contains(names, n) {
-				names = append(names, n)
-			}
+			names[n] = !slices.Contains(c.texts, n) // which have a table
 		}
 	}
-	slices.Sort(names)
-	for _, n := range names {
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		var with []string
+		var g groups[string]
 		for _, x := range c.ordered() {
-			t, ok := x.cell.Texts[n]
-			if !ok || strings.TrimSpace(t) == "" {
-				continue
+			if t := x.cell.Texts[n]; names[n] && strings.TrimSpace(t) != "" {
+				with = append(with, x.variant.Key)
+				g.add(t, x.variant.Key)
 			}
-			k := id{n, t}
-			with[n] = append(with[n], x.variant.Key)
-			if by[k] == nil {
-				order = append(order, k)
-			}
-			by[k] = append(by[k], x.variant.Key)
 		}
-	}
-	for _, k := range order {
-		out = append(out, LaidSaid{k.name, c.those(by[k], with[k.name]), k.text})
+		for _, t := range g.order {
+			out = append(out, LaidSaid{n, c.those(g.by[t], with), t})
+		}
 	}
 	return out
 }

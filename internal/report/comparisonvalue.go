@@ -9,39 +9,24 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// metricInfo is what is known about a value of a trial.
-type metricInfo struct {
-	Name   string
-	Title  string
-	Unit   string // as Measure's; "share" for 0 to 1
-	Better Direction
-}
-
-// infoOf returns what is known about the value name; u is its unit where the plan tells one.
-func infoOf(name, u string) metricInfo {
-	m := trial.MetricOf(name, u)
-	x := metricInfo{Name: name, Title: m.Title, Unit: m.Unit}
-	switch m.Better {
-	case trial.More:
-		x.Better = More
-	case trial.Less:
-		x.Better = Less
-	case trial.Neither:
+// metricOf returns what is known about the value name of a trial; u is its unit where the plan tells one.
+func metricOf(name, u string) Metric {
+	of := trial.MetricOf(name, u)
+	m := Metric{name, of.Title, of.Unit, Direction(of.Better)}
+	if of.Better == trial.Neither {
+		m.Better = Neither
 	}
-	if x.Unit == "bytes" {
-		x.Unit = "B"
+	if m.Unit == "bytes" || u == "" && !trial.Known(name) && strings.HasSuffix(name, "_bytes") {
+		m.Unit = "B"
 	}
 	if strings.HasSuffix(name, "_ms") && trial.Known(name) {
-		x.Title = "latency " + x.Title
+		m.Title = "latency " + m.Title
 	}
-	if u == "" && !trial.Known(name) && strings.HasSuffix(name, "_bytes") {
-		x.Unit = "B"
-	}
-	return x
+	return m
 }
 
 // head is the title with its unit.
-func (m metricInfo) head() string {
+func (m Metric) head() string {
 	switch m.Unit {
 	case "", "1/s", "rows", "B": // the title or the figures tell
 		return m.Title
@@ -53,7 +38,7 @@ func (m metricInfo) head() string {
 }
 
 // axis is the head of an axis: never without what is counted.
-func (m metricInfo) axis() string {
+func (m Metric) axis() string {
 	if m.Unit == "B" {
 		return m.Title + ", bytes"
 	}
@@ -61,7 +46,7 @@ func (m metricInfo) axis() string {
 }
 
 // times is what a value is multiplied by beside a head: those of shares say percent.
-func (m metricInfo) times() float64 {
+func (m Metric) times() float64 {
 	if m.Unit == "share" {
 		return 100
 	}
@@ -69,7 +54,7 @@ func (m metricInfo) times() float64 {
 }
 
 // cell writes a value where the unit stands in the head, with three significant digits, or whole up to 99999.
-func (m metricInfo) cell(v float64) string {
+func (m Metric) cell(v float64) string {
 	switch m.Unit {
 	case "B", "B/s":
 		return unit.Bytes(v)
@@ -94,7 +79,7 @@ func three(v float64) string {
 }
 
 // full writes a value with its unit.
-func (m metricInfo) full(v float64) string {
+func (m Metric) full(v float64) string {
 	switch m.Unit {
 	case "", "B", "B/s":
 		return m.cell(v)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/plan"
@@ -140,7 +141,7 @@ func TestBesideValues(t *testing.T) {
 			})
 		}
 	}
-	tb, _ := newComparison(r).published()
+	tb := newComparison(r).published()
 	for i, want := range []string{"x 1 GiB n 1, y 2 GiB n 1", "2 GiB n 1", none} {
 		if got := tb.Rows[i][2]; got != want {
 			t.Errorf("published %q: here %q, want %q", tb.Rows[i][1], got, want)
@@ -149,17 +150,13 @@ func TestBesideValues(t *testing.T) {
 }
 
 func TestRuns(t *testing.T) {
-	ps := []sweepPoint{{I: 0}, {I: 1}, {I: 2, Fail: "x"}, {I: 3}, {I: 5}}
-	var got [][]int
-	for run := range runs(ps, func(p sweepPoint) bool { return p.Fail == "" }) {
-		var is []int
-		for _, p := range run {
-			is = append(is, p.I)
-		}
-		got = append(got, is)
+	is := sweepPoint{At: stat.Interval{N: 1}, Text: "is"}
+	var got [][2]int
+	for from, to := range (sweepLine{Points: []sweepPoint{is, is, {Text: "failed"}, is, {}, is}}).runs() {
+		got = append(got, [2]int{from, to})
 	}
-	if len(got) != 3 || len(got[0]) != 2 || got[1][0] != 3 || got[2][0] != 5 {
-		t.Errorf("%v, want [[0 1] [3] [5]]", got)
+	if want := [][2]int{{0, 2}, {3, 4}, {5, 6}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

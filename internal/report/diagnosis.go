@@ -1,17 +1,18 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/judge"
+	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/run"
@@ -51,21 +52,17 @@ func Sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []findi
 				unit.Seconds(s.Seconds()), unit.Plural(n, "finding", "findings"))
 		}
 	}
-	if denied := diagnose.Denied(s.Sources); denied != "" {
-		return denied + " " + seenIn(s, symptoms, findings)
-	}
-	return seenIn(s, symptoms, findings)
+	return spaced(diagnose.Denied(s.Sources), seenIn(s, symptoms, findings))
 }
 
 // seenIn is the verdict on what could be seen.
 func seenIn(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
-	look := fmt.Sprintf("in %s", unit.Seconds(s.Seconds()))
+	look := "in " + unit.Seconds(s.Seconds())
 	if len(findings) > 0 {
 		if bound := diagnose.Bound(symptoms); bound != "" {
 			return bound + ": " + findings[0].Title
 		}
-		r, n := utf8.DecodeRuneInString(findings[0].Title)
-		return string(unicode.ToUpper(r)) + findings[0].Title[n:]
+		return capital(findings[0].Title)
 	}
 	var odd []string
 	for _, x := range symptoms {
@@ -73,22 +70,14 @@ func seenIn(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding
 			odd = append(odd, x.Title)
 		}
 	}
-	missing := 0
-	for _, x := range s.Sources {
-		if x.State != snapshot.OK {
-			missing++
-		}
+	out := "No symptoms were found " + look
+	if len(odd) > 0 {
+		out = "No cause was found " + look + " for these symptoms: " + strings.Join(odd, "; ")
 	}
-	var b strings.Builder
-	if len(odd) == 0 {
-		b.WriteString("No symptoms were found " + look)
-	} else {
-		b.WriteString("No cause was found " + look + " for these symptoms: " + strings.Join(odd, "; "))
+	if missing := len(s.Sources) - gave(s); missing > 0 {
+		out += fmt.Sprintf("; %d of %d data sources are unavailable", missing, len(s.Sources))
 	}
-	if missing > 0 {
-		fmt.Fprintf(&b, "; %d of %d data sources are unavailable", missing, len(s.Sources))
-	}
-	return b.String() + "."
+	return out + "."
 }
 
 // PlaceOf tells where a snapshot was taken: server, machine and the settings that matter most.
@@ -196,33 +185,63 @@ next:
 	return out
 }
 
-// TouchedClasses sets the classes that an action touches beside each other.
-func TouchedClasses(p proof.Proof, before, after *snapshot.Snapshot) []ClassChange {
-	ids := make([]string, len(p.Touched))
-	for i, c := range p.Touched {
-		ids[i] = c.Class
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	all := ClassesOf(before.Classes, before.Seconds(), after.Classes, after.Seconds(), ids...)
-	var out []ClassChange
-	for _, x := range all { // also of the same statement in another database
-		if i := slices.IndexFunc(p.Touched, func(c proof.TouchedClass) bool {
-			return c.Class == x.ID &&
-				c.Schema == x.Schema
-		}); i >= 0 {
-			x.Verdict = string(p.Touched[i].Verdict())
+// TouchedClasses sets the classes that an action touches beside each other, the one with the larger share of time on
+// either side first.
+func TouchedClasses(p proof.Proof, before, after *snapshot.Snapshot) (out []ClassChange) {
+	for _, c := range p.Touched {
+		x := ClassChange{ID: c.Class, Schema: c.Schema, Verdict: string(c.Verdict())}
+		if x.Before, x.After = x.in(before), x.in(after); x.Before != nil || x.After != nil {
 			out = append(out, x)
 		}
 	}
+	share := func(c ClassChange) (s float64) {
+		for _, f := range []*ClassFigures{c.Before, c.After} {
+			if f != nil {
+				s = max(s, f.Share.Or(0)) // only the order depends on it
+			}
+		}
+		return s
+	}
+	slices.SortStableFunc(out, func(a, b ClassChange) int {
+		return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Schema, b.Schema))
+	})
 	return out
 }
 
-// ChangeDone tells what an action did.
+// in returns what the class did in a snapshot, nil where it is not in it, and notes what that tells of the class.
+func (c *ClassChange) in(s *snapshot.Snapshot) *ClassFigures {
+	i := slices.IndexFunc(s.Classes, func(x class.Class) bool { return x.ID == c.ID && x.Schema == c.Schema })
+	if i < 0 {
+		return nil
+	}
+	x := s.Classes[i]
+	c.Fingerprint, c.Origin = cmp.Or(c.Fingerprint, x.Fingerprint), cmp.Or(c.Origin, x.Origin)
+	c.Sampled = c.Sampled || x.Sampled
+	f := ClassFigures{
+		MeanSec: x.MeanSec(), P95Sec: x.P95Sec, Examined: x.PerCall(x.Examined), Sent: x.PerCall(x.RowsSent),
+	}
+	if s.Seconds() > 0 && !x.Sampled { // a sampled count is a lower bound, not a rate
+		f.PerSec = known.Of(float64(x.Count) / s.Seconds())
+	}
+	if total := s.TotalTime(); total > 0 {
+		f.Share = known.Of(x.TimeSec / total)
+	}
+	return &f
+}
+
+// ChangeDone tells what an action did. The command to take it back is only there while it can be.
 func ChangeDone(e journal.Entry) *AppliedChange {
-	c := ChangeOf(e, ActionDone(e.Action))
-	return &c
+	c := &AppliedChange{
+		Text: ActionDone(e.Action), SQL: e.Action.SQL, Undo: e.Action.Undo, Journal: e.ID, By: e.By, State: e.State,
+		Notes: e.Notes,
+	}
+	if e.State == journal.Done {
+		c.UndoCommand = "dyno undo " + e.ID + " --execute"
+	}
+	if !e.Started.IsZero() && e.Ended.After(e.Started) {
+		c.TookSec = known.Of(e.Ended.Sub(e.Started).Seconds())
+	}
+	return c
 }
 
 // ActionDone says in a few words what an action did.
@@ -273,21 +292,10 @@ func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *sna
 		},
 	}
 	for _, f := range p.Server {
-		d.Measures = append(d.Measures, Measure{Metric: Metric{
-			Name: f.Name, Title: f.Name + ", whole server",
-			Unit: f.Unit,
-		}, Before: f.Before, After: f.After})
+		m := Metric{Name: f.Name, Title: f.Name + ", whole server", Unit: f.Unit}
+		d.Measures = append(d.Measures, Measure{Metric: m, Before: f.Before, After: f.After})
 	}
 	return d
-}
-
-// statementOf is a statement for a sentence: its text as long as that is short.
-func statementOf(fingerprint string) string {
-	const most = 80
-	if r := []rune(fingerprint); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return fingerprint
 }
 
 // proofSentence says what the server's own counters prove. Sources keep sums, so a mean time has no interval: a call is
@@ -302,23 +310,20 @@ func proofSentence(p proof.Proof) string {
 		if !ok {
 			continue
 		}
-		which := "A call of " + statementOf(c.Fingerprint)
+		which := "A call of " + clip(c.Fingerprint, 80)
 		if i > 0 {
 			which += fmt.Sprintf(", %s of the statement time before,", unit.Percent(c.Before.Share))
 		}
 		which = fmt.Sprintf("%s went from %s to %s", which, unit.Seconds(c.Before.MeanSec.Or(0)),
 			unit.Seconds(c.After.MeanSec.Or(0)))
 		means := fmt.Sprintf("(means of %d and %d calls, without an interval)", c.Before.Calls, c.After.Calls)
-		switch c.Verdict() {
-		case proof.Faster:
-			return fmt.Sprintf("%s: %s times faster, %s rows examined per call before and %s after %s.%s", which,
-				strings.TrimPrefix(unit.Ratio(v), "×"), unit.Count(c.Before.Examined.Or(0)),
+		if verdict := c.Verdict(); verdict != proof.Unproven {
+			if verdict == proof.Slower {
+				v = 1 / v
+			}
+			return fmt.Sprintf("%s: %s times %s, %s rows examined per call before and %s after %s.%s", which,
+				strings.TrimPrefix(unit.Ratio(v), "×"), verdict, unit.Count(c.Before.Examined.Or(0)),
 				unit.Count(c.After.Examined.Or(0)), means, promise)
-		case proof.Slower:
-			return fmt.Sprintf("%s: %s times slower, %s rows examined per call before and %s after %s.%s", which,
-				strings.TrimPrefix(unit.Ratio(1/v), "×"), unit.Count(c.Before.Examined.Or(0)),
-				unit.Count(c.After.Examined.Or(0)), means, promise)
-		case proof.Unproven:
 		}
 		why := "the rows examined per call did not change with it"
 		if _, ok := c.RatioOfRows(); !ok {
@@ -395,11 +400,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 		}
 		told[f.ID] = true
 		for _, r := range f.Why {
-			text := r.Ask + " " + r.Answer
-			if r.Source != "" {
-				text += " (" + r.Source + ")"
-			}
-			n.Then = append(n.Then, Node{Text: text})
+			n.Then = append(n.Then, Node{Text: r.Ask + " " + reasonText(r)})
 		}
 		for _, m := range f.Merged {
 			n.Then = append(n.Then, Node{Text: "Its consequence, not a separate finding: " + m})

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -30,6 +31,66 @@ func TestTouchedInOneDatabase(t *testing.T) {
 	got := TouchedClasses(proof.Proof{Touched: []proof.TouchedClass{{Class: "q", Schema: "tenant1"}}}, s, s)
 	if len(got) != 1 || got[0].ID != "q" || got[0].Schema != "tenant1" {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestTouchedClasses(t *testing.T) {
+	touched := proof.Proof{Touched: []proof.TouchedClass{
+		{Class: "B", Fingerprint: "b"},
+		{Class: "C"},
+		{Class: "A"},
+		{Class: "gone"},
+		{Class: "D", Schema: "two"},
+		{Class: "D", Schema: "one"},
+	}}
+	before := &snapshot.Snapshot{From: time.Unix(0, 0), To: time.Unix(10, 0), Classes: []class.Class{
+		{
+			ID: "A", Fingerprint: "a", Count: 100, TimeSec: 9, Examined: known.Of[uint64](1000),
+			RowsSent: known.Of[uint64](100),
+		},
+		{ID: "B", Fingerprint: "b", Count: 10, TimeSec: 1},
+		// One statement in the databases of two tenants is two classes of one id.
+		{ID: "D", Schema: "one", Count: 100, TimeSec: 8},
+		{ID: "D", Schema: "two", Count: 1000, TimeSec: 1},
+	}, Rest: snapshot.Rest{TimeSec: 1}}
+	after := &snapshot.Snapshot{From: time.Unix(10, 0), To: time.Unix(15, 0), Classes: []class.Class{
+		{ID: "C", Fingerprint: "c", Count: 5, TimeSec: 3, Sampled: true},
+		{ID: "A", Count: 2000, TimeSec: 1},
+	}}
+	var ids string
+	cs := TouchedClasses(touched, before, after)
+	for _, c := range cs {
+		ids += c.ID + c.Schema
+	}
+	if ids != "CADoneBDtwo" {
+		t.Fatalf("order %s", ids)
+	}
+	a := cs[1]
+	if a.Fingerprint != "a" || a.Before.PerSec != known.Of(10.0) || a.Before.Examined != known.Of(10.0) ||
+		a.Before.Share != known.Of(0.45) || a.After.PerSec != known.Of(400.0) || a.After.Examined.OK() {
+		t.Errorf("A: %+v %+v", a.Before, a.After)
+	}
+	if c := cs[0]; c.Before != nil || c.After.PerSec.OK() || c.After.MeanSec.OK() || !c.Sampled {
+		t.Errorf("a sampled class has a rate: %+v", c.After)
+	}
+	if one, two := cs[2].Before.MeanSec, cs[4].Before.MeanSec; one != known.Of(0.08) || two != known.Of(0.001) {
+		t.Errorf("two databases: %v and %v", one, two)
+	}
+}
+
+func TestChangeDone(t *testing.T) {
+	at := time.Unix(1000, 0)
+	e := journal.Entry{
+		ID: "a-1", State: journal.Done, Action: finding.Action{SQL: "x", Undo: "y"}, Started: at,
+		Ended: at.Add(1500 * time.Millisecond),
+	}
+	c := ChangeDone(e)
+	if c.UndoCommand != "dyno undo a-1 --execute" || c.TookSec != known.Of(1.5) || c.Undo != "y" {
+		t.Errorf("%+v", c)
+	}
+	e.State = journal.Undone
+	if c := ChangeDone(e); c.UndoCommand != "" {
+		t.Error("a command to undo what is undone")
 	}
 }
 

@@ -103,14 +103,8 @@ func digestLines(m map[string]digest.Figures) (plain, innodb []digestLine) {
 
 // digestLabel returns the label and the unit of an attribute by its key.
 func digestLabel(key string) (string, slowlog.Unit) {
-	for a := slowlog.Attribute(0); ; a++ {
-		i, ok := slowlog.Known(a)
-		if !ok {
-			break
-		}
-		if i.Key == key {
-			return i.Label, i.Unit
-		}
+	if i, ok := attribute(key); ok {
+		return i.Label, i.Unit
 	}
 	u := slowlog.Count
 	if strings.HasSuffix(key, "time") || strings.HasSuffix(key, "wait") {
@@ -118,6 +112,15 @@ func digestLabel(key string) (string, slowlog.Unit) {
 	}
 	s := capital(strings.ReplaceAll(strings.TrimPrefix(key, "innodb_"), "_", " "))
 	return clipPlain(s, 12), u
+}
+
+// attribute is what is known of an attribute by its key.
+func attribute(key string) (i slowlog.Info, ok bool) {
+	for a := slowlog.Attribute(0); ; a++ {
+		if i, ok = slowlog.Known(a); !ok || i.Key == key {
+			return i, ok
+		}
+	}
 }
 
 // clipPlain cuts s to n characters, without a mark.
@@ -159,12 +162,10 @@ func (l digestLine) write(v float64) string {
 }
 
 // cells are the figures of the line: total, min, max, avg, 95%, stddev, median.
-func (l digestLine) cells() []string {
-	maybe := func(v known.Value[float64]) string { return told(v, digestUnknown, l.write) }
-	return []string{
-		l.write(l.f.Sum), maybe(l.f.Min), maybe(l.f.Max), maybe(l.f.Mean()), maybe(l.f.P95),
-		maybe(l.f.Stddev), maybe(l.f.Median),
-	}
+func (l digestLine) cells(unknown string, write func(float64) string) []string {
+	f := l.f
+	all := []known.Value[float64]{known.Of(f.Sum), f.Min, f.Max, f.Mean(), f.P95, f.Stddev, f.Median}
+	return each(all, func(v known.Value[float64]) string { return told(v, unknown, write) })
 }
 
 // digestHeads name the cells.
@@ -222,23 +223,21 @@ func finiteFigures(m map[string]digest.Figures) map[string]digest.Figures {
 		}
 		return !math.IsNaN(s) && !math.IsInf(s, 0)
 	}
-	var out map[string]digest.Figures
+	out := m
+	if out == nil {
+		out = map[string]digest.Figures{}
+	}
+	copied := false
 	for key, f := range m {
 		if good(f) {
 			continue
 		}
-		if out == nil {
-			out = maps.Clone(m)
+		if !copied {
+			out, copied = maps.Clone(m), true
 		}
 		out[key] = clamped(f)
 	}
-	if out != nil {
-		return out
-	}
-	if m == nil {
-		return map[string]digest.Figures{}
-	}
-	return m
+	return out
 }
 
 // planNames are what a server calls tables that a plan makes itself; nothing of a statement is in them.

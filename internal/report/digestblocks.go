@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -151,11 +150,7 @@ func digestFacts(r *digest.Report, o DigestOptions) (fs facts) {
 	if s, ok := digestSum(g.Attributes).Get(); ok {
 		fs.add("Response time", unit.Seconds(s))
 	}
-	from, to := g.First, g.Last
-	if !g.Began.IsZero() {
-		from, to = g.Began, g.Ended
-	}
-	if t := digestRange(from, to); t != "" {
+	if t := globalRange(g); t != "" {
 		fs.add("Time range", t+" UTC")
 	}
 	if !o.fingerprints() {
@@ -187,7 +182,6 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Row], f form)
 		}
 		t.Rows, t.Extra = append(t.Rows, row), append(t.Extra, x)
 	}
-	top := 0.0
 	var shares []float64
 	for i, k := range classes {
 		if n++; f == asPage && i >= digestRows {
@@ -197,11 +191,11 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Row], f form)
 		if i < digestDetails {
 			x.Link = "q" + strconv.Itoa(i+1)
 		}
-		top, shares = max(top, k.Share), append(shares, k.Share)
+		shares = append(shares, k.Share)
 		add(profileRow(&k), k.PerMinute, x)
 	}
 	for i, v := range shares {
-		if top > 0 && v >= 0 {
+		if top := slices.Max(shares); top > 0 && v >= 0 {
 			t.Extra[i].Bar = px(v / top * 100)
 		}
 	}
@@ -242,10 +236,7 @@ func profileRow(k *digest.Row) []string {
 
 // sparkPath draws counts as columns from the left to the right of a box.
 func sparkPath(counts []uint64, width, height float64) string {
-	var top uint64 = 1
-	for _, c := range counts {
-		top = max(top, c)
-	}
+	top := max(1, most(counts))
 	var b strings.Builder
 	b.WriteString("M0 " + px(height))
 	for i, c := range counts {
@@ -298,15 +289,10 @@ func digestName(key, label string) string {
 	case "query_time", "query_length":
 		return label
 	}
-	for a := slowlog.Attribute(0); ; a++ {
-		i, ok := slowlog.Known(a)
-		if !ok {
-			return label
-		}
-		if i.Key == key {
-			return strings.ReplaceAll(i.Name, "_", " ")
-		}
+	if i, ok := attribute(key); ok {
+		return strings.ReplaceAll(i.Name, "_", " ")
 	}
+	return label
 }
 
 // plain writes a value of the line with three digits, in units that are written out.
@@ -334,30 +320,15 @@ func digestFigures(m, all map[string]digest.Figures) table {
 		if all != nil {
 			row = append(row, digestPercent(l.f.Sum, all[l.key].Sum))
 		}
-		f := l.f
-		for _, v := range [...]known.Value[float64]{
-			known.Of(f.Sum), f.Min, f.Max, f.Mean(),
-			f.P95, f.Stddev, f.Median,
-		} {
-			row = append(row, told(v, none, l.plain))
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append(row, l.cells(none, l.plain)...))
 	}
 	return t
 }
 
 func flagsText(m map[string]digest.Share) string {
-	var parts []string
-	for _, f := range digestFlags(m) {
-		parts = append(parts, flagText(f))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// flagText tells how often a flag was set.
-func flagText(f digestFlag) string {
-	n := float64(f.s.Yes + f.s.No)
-	return digestName(f.key, f.label) + " " + digestPercent(float64(f.s.Yes), n) + " %"
+	return strings.Join(each(digestFlags(m), func(f digestFlag) string {
+		return digestName(f.key, f.label) + " " + digestPercent(float64(f.s.Yes), float64(f.s.Yes+f.s.No)) + " %"
+	}), ", ")
 }
 
 // talliesShown is how many names a list of a page or a ticket has.
@@ -381,15 +352,10 @@ func talliesText(ts []digest.Tally, of uint64) string {
 
 // classFacts are the lists of names of a class and what else is no figure.
 func classFacts(k *digest.Row) (fs facts) {
-	list := func(name string, ts []digest.Tally) {
-		if len(ts) > 0 {
-			fs.add(name, talliesText(ts, k.Count))
-		}
-	}
-	list("Databases", k.Databases)
-	list("Hosts", k.Hosts)
-	list("Users", k.Users)
-	list("Errors by number", k.ErrorCodes)
+	fs.add("Databases", talliesText(k.Databases, k.Count))
+	fs.add("Hosts", talliesText(k.Hosts, k.Count))
+	fs.add("Users", talliesText(k.Users, k.Count))
+	fs.add("Errors by number", talliesText(k.ErrorCodes, k.Count))
 	if k.Killed > 0 {
 		fs.add("Killed", digestCount(k.Killed))
 	}
@@ -408,14 +374,11 @@ func classFacts(k *digest.Row) (fs facts) {
 
 // classMetaText is the line below the heading of a class.
 func classMetaText(k *digest.Row) string {
-	parts := []string{
-		digestCount(k.Count) + " calls",
+	return joined(", ", digestCount(k.Count)+" calls",
 		told(k.QPS, "", func(x float64) string { return digestRate(x) + " per second" }),
 		told(k.Concurrency, "", func(x float64) string { return "concurrency " + digestRate(x) }),
 		told(k.VarianceToMean, "", func(x float64) string { return "V/M " + twoDigits(x) }),
-		digestRange(k.FirstSeen, k.LastSeen),
-	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+		digestRange(k.FirstSeen, k.LastSeen))
 }
 
 // distributionText draws the histogram of a class and its calls over time, as far as the source keeps them.

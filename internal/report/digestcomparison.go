@@ -1,10 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -27,20 +24,13 @@ const (
 
 // changeSign is the mark of a change: one character that needs no colour, a word, and a class of the page.
 func changeSign(c digest.ClassVerdict) sign {
-	switch c {
-	case digest.Slower:
-		return sign{"▼", "slower", "c-worse"}
-	case digest.Faster:
-		return sign{"▲", "faster", "c-better"}
-	case digest.Appeared:
-		return sign{"+", "appeared", "c-unstable"}
-	case digest.Vanished:
-		return sign{"-", "vanished", "c-same"}
-	case digest.Unchanged:
-		return sign{"=", "same", "c-same"}
-	default:
-		return sign{"~", "unclear", "c-unstable"}
-	}
+	return cmp.Or(map[digest.ClassVerdict]sign{
+		digest.Slower:    {"▼", "slower", "c-worse"},
+		digest.Faster:    {"▲", "faster", "c-better"},
+		digest.Appeared:  {"+", "appeared", "c-unstable"},
+		digest.Vanished:  {"-", "vanished", "c-same"},
+		digest.Unchanged: {"=", "same", "c-same"},
+	}[c], sign{"~", "unclear", "c-unstable"})
 }
 
 // comparedBlocks are a comparison of two digests; a narrow text leaves out what is not judged.
@@ -56,7 +46,8 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 		digest.Unclear, digest.Unchanged,
 	} {
 		if n := c.Totals[k]; n > 0 {
-			outcome.Tally = append(outcome.Tally, tallied{changeSign(k), n})
+			m := changeSign(k)
+			outcome.Tally = append(outcome.Tally, LaidTally{m.Sign, m.Word, n, m.Class})
 		}
 	}
 	t := ranked{Name: "Classes", BarAt: 8}
@@ -219,24 +210,11 @@ func DigestComparisonHTML(w io.Writer, c *digest.Comparison, o DigestOptions) er
 func DigestComparisonJSON(w io.Writer, c *digest.Comparison) error {
 	head := *c
 	head.Classes = nil
-	whole, err := json.Marshal(comparisonClean(head))
-	if err != nil {
-		return fmt.Errorf("encode comparison: %w", err)
-	}
-	begin, end, ok := bytes.Cut(whole, []byte(`"classes":null`))
-	if !ok {
-		return fmt.Errorf("BUG: encode comparison: no list of classes in %.60s", whole)
-	}
-	out := newDigestOut(w)
-	err = writeLines(out, begin, end, func(yield func(int, digest.ClassCompared) bool) {
+	return writeClasses(w, "comparison", comparisonClean(head), func(yield func(int, digest.ClassCompared) bool) {
 		for i, k := range c.Classes {
 			if !yield(i, clamped(k)) {
 				return
 			}
 		}
-	}, func(k digest.ClassCompared) ([]byte, error) { return json.Marshal(k) })
-	if err != nil {
-		return err
-	}
-	return out.end("comparison")
+	})
 }

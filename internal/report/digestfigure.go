@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/digest"
 )
 
 // The numbers of a digest are written in the forms that readers of pt-query-digest's reports, and the programs that
@@ -106,6 +108,14 @@ func digestRange(from, to time.Time) string {
 		b = b[11:]
 	}
 	return a + " to " + b
+}
+
+// globalRange is the time of all statements.
+func globalRange(g digest.Global) string {
+	if !g.Began.IsZero() {
+		return digestRange(g.Began, g.Ended)
+	}
+	return digestRange(g.First, g.Last)
 }
 
 // digestRowText lays a row of the table of figures out; cells are what stands behind the label.

@@ -20,12 +20,6 @@ func (o *digestOut) text(s string) {
 	}
 }
 
-func (o *digestOut) bytes(b []byte) {
-	if o.err == nil {
-		_, o.err = o.b.Write(b)
-	}
-}
-
 // end writes what is left and returns the first error, of writing what.
 func (o *digestOut) end(what string) error {
 	if o.err == nil {

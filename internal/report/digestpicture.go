@@ -27,34 +27,25 @@ const (
 	smallLeft, smallRight   = 2.0, 378.0
 )
 
-func smallPicture(id, title, label string) svg {
-	return svg{
-		ID: id, Size: "small-picture", Width: px(smallWidth), Height: px(smallHeight), Label: label,
-		Left: px(smallLeft), Right: px(smallRight), Top: px(smallTop), Bottom: px(smallBottom),
-		Lines: []svgLine{{
-			X1: px(smallLeft), X2: px(smallRight), Y1: px(smallBottom),
-			Y2: px(smallBottom), Class: "axis",
-		}},
-		Texts: []svgText{{X: px(smallLeft), Y: px(font + 1), Class: "unit", Text: title}},
-	}
+func smallPicture(id, title, label string) *svg {
+	g := &svg{ID: id, Size: "small-picture", Width: smallWidth, Label: label}
+	g.plot(smallLeft, smallRight, smallTop, smallBottom, smallHeight-smallBottom)
+	g.across(smallBottom, "axis", "")
+	g.text(smallLeft, font+1, "", "unit", title, "")
+	return g
 }
 
 // distributionPicture draws how many statements took how long; false when the source keeps no distribution.
 func distributionPicture(k *digest.Row, id string) (svg, bool) {
-	var top uint64
-	for _, n := range k.Histogram {
-		top = max(top, n)
-	}
+	top := most(k.Histogram[:])
 	if top == 0 {
 		return svg{}, false
 	}
 	g := smallPicture(id+"-time", "Statements by response time", "How many statements took how long")
 	slot := (smallRight - smallLeft) / float64(len(k.Histogram))
 	for i, n := range k.Histogram {
-		x := smallLeft + slot*float64(i)
-		mid := px(x + slot/2)
-		label := digestDecades[i]
-		g.Texts = append(g.Texts, svgText{X: mid, Y: px(smallBottom + 18), Anchor: "middle", Text: label})
+		x, label := smallLeft+slot*float64(i), digestDecades[i]
+		g.text(x+slot/2, smallBottom+18, "middle", "", label, "")
 		if n == 0 {
 			continue
 		}
@@ -63,16 +54,10 @@ func distributionPicture(k *digest.Row, id string) (svg, bool) {
 		if i == len(k.Histogram)-1 {
 			title = digestCount(n) + " of 10s or more"
 		}
-		g.Bands = append(g.Bands, svgRect{
-			X: px(x + 3), Y: px(smallBottom - h), W: px(slot - 6), H: px(h),
-			Class: "col", Title: title,
-		})
-		g.Texts = append(g.Texts, svgText{
-			X: mid, Y: px(smallBottom - h - 5), Anchor: "middle", Class: "figure",
-			Text: digestRate(float64(n)),
-		})
+		g.box(x+3, smallBottom-h, slot-6, h, "col", "", title)
+		g.text(x+slot/2, smallBottom-h-5, "middle", "figure", digestRate(float64(n)), "")
 	}
-	return g, true
+	return *g, true
 }
 
 // overTimePicture draws how the calls spread over time; false when they all fell into one step.
@@ -81,10 +66,7 @@ func overTimePicture(k *digest.Row, id string) (svg, bool) {
 	if len(m.Counts) < 2 {
 		return svg{}, false
 	}
-	var top uint64 = 1
-	for _, n := range m.Counts {
-		top = max(top, n)
-	}
+	top := max(1, most(m.Counts))
 	g := smallPicture(id+"-calls", "Calls over time, at most "+digestRate(float64(top))+" in "+stepText(m.StepSec),
 		"Calls over time: "+sparkNote(m))
 	slot := (smallRight - smallLeft) / float64(len(m.Counts))
@@ -94,15 +76,10 @@ func overTimePicture(k *digest.Row, id string) (svg, bool) {
 		}
 		h := max(1, float64(n)/float64(top)*(smallBottom-smallTop+14))
 		at := m.Start.Add(time.Duration(float64(i) * m.StepSec * float64(time.Second)))
-		gap := min(1, slot/8)
-		g.Bands = append(g.Bands, svgRect{
-			X: px(smallLeft + slot*float64(i)), Y: px(smallBottom - h), W: px(slot - gap),
-			H: px(h), Class: "col", Title: digestStamp(at) + ": " + digestCount(n),
-		})
+		g.box(smallLeft+slot*float64(i), smallBottom-h, slot-min(1, slot/8), h, "col", "",
+			digestStamp(at)+": "+digestCount(n))
 	}
-	from, to := digestStamp(m.Start), digestStamp(minutesEnd(m))
-	g.Texts = append(g.Texts,
-		svgText{X: px(smallLeft), Y: px(smallBottom + 18), Text: from},
-		svgText{X: px(smallRight), Y: px(smallBottom + 18), Anchor: "end", Text: to})
-	return g, true
+	g.text(smallLeft, smallBottom+18, "", "", digestStamp(m.Start), "")
+	g.text(smallRight, smallBottom+18, "end", "", digestStamp(minutesEnd(m)), "")
+	return *g, true
 }

@@ -10,6 +10,14 @@ import (
 // digestCount writes a whole number with all its digits.
 func digestCount(n uint64) string { return strconv.FormatUint(n, 10) }
 
+// most is the largest of counts, 0 of none.
+func most(counts []uint64) (top uint64) {
+	for _, n := range counts {
+		top = max(top, n)
+	}
+	return top
+}
+
 // squeezed sums neighbours until there are at most cols.
 func squeezed(m digest.Minutes, cols int) digest.Minutes {
 	if len(m.Counts) <= cols || cols <= 0 {
@@ -29,10 +37,7 @@ func squeezed(m digest.Minutes, cols int) digest.Minutes {
 
 // digestSpark draws counts in one row of characters, eight heights each; a step without any stays empty.
 func digestSpark(counts []uint64) string {
-	var top uint64
-	for _, c := range counts {
-		top = max(top, c)
-	}
+	top := most(counts)
 	row := make([]rune, len(counts))
 	for i, c := range counts {
 		row[i] = ' '
@@ -64,9 +69,6 @@ func minutesEnd(m digest.Minutes) time.Time {
 
 // sparkNote says what a row of digestSpark spans.
 func sparkNote(m digest.Minutes) string {
-	var top uint64
-	for _, c := range m.Counts {
-		top = max(top, c)
-	}
-	return digestRange(m.Start, minutesEnd(m)) + ", " + stepText(m.StepSec) + " each, at most " + digestCount(top)
+	return digestRange(m.Start, minutesEnd(m)) + ", " + stepText(m.StepSec) + " each, at most " +
+		digestCount(most(m.Counts))
 }

@@ -58,6 +58,9 @@ func (p *digestText) lines(s string) {
 	}
 }
 
+// item writes a text behind its label.
+func (p *digestText) item(label, s string) { p.line(pad(label, 12) + " " + s) }
+
 // filled writes a heading with underscores up to the width.
 func (p *digestText) filled(s string) {
 	s = Visible(s, false)
@@ -72,8 +75,7 @@ func (p *digestText) head() {
 	g := p.r.Global
 	p.gap()
 	if o := p.o; o.User > 0 || o.System > 0 || o.RSS > 0 {
-		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(),
-			1) + " system time, " +
+		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(), 1) + " system time, " +
 			digestAmount(float64(o.RSS), 1024) + " rss, " + digestAmount(float64(o.Virtual), 1024) + " vsz")
 	}
 	if !p.o.At.IsZero() {
@@ -83,42 +85,21 @@ func (p *digestText) head() {
 		p.line("Hostname: " + p.o.Host)
 	}
 	if len(g.Files) > 0 {
-		names := make([]string, len(g.Files))
-		for i, f := range g.Files {
-			names[i] = f.Name
-		}
-		p.line("Files: " + strings.Join(names, ", "))
+		p.line("Files: " + strings.Join(each(g.Files, func(f digest.File) string { return f.Name }), ", "))
 	}
 	if g.Target != "" {
 		p.line("Target: " + g.Target)
 	}
 	p.filled("Overall: " + digestRate(float64(g.Count)) + " total, " + digestRate(float64(g.Classes)) + " unique, " +
 		rateText(g.QPS) + " QPS, " + rateText(g.Concurrency) + "x concurrency")
-	from, to := g.First, g.Last
-	if !g.Began.IsZero() {
-		from, to = g.Began, g.Ended
-	}
-	if t := digestRange(from, to); t != "" {
+	if t := globalRange(g); t != "" {
 		p.line("Time range: " + t)
 	}
-	plain, innodb := digestLines(g.Attributes)
-	flags := digestFlags(g.Flags)
-	if len(plain)+len(innodb) > 0 {
-		p.line(digestRowText("Attribute", append([]string{""}, digestHeads[:]...)...))
-		p.line(digestRowText(strings.Repeat("=", 12),
-			append([]string{""}, slices.Repeat([]string{"======="}, 7)...)...))
+	if plain, innodb := digestLines(g.Attributes); len(plain)+len(innodb) > 0 {
+		p.heads("")
 	}
-	row := func(l digestLine) { p.line(digestRowText(l.label, append([]string{""}, l.cells()...)...)) }
-	for _, l := range plain {
-		row(l)
-	}
-	if len(innodb) > 0 {
-		p.line("InnoDB:")
-	}
-	for _, l := range innodb {
-		row(l)
-	}
-	p.flags(flags)
+	p.figures(g.Attributes, nil)
+	p.flags(digestFlags(g.Flags))
 	for _, n := range digestNotes(p.r) {
 		p.line(n)
 	}
@@ -127,6 +108,28 @@ func (p *digestText) head() {
 		for _, s := range parts {
 			p.line("   " + s)
 		}
+	}
+}
+
+// heads begins a table of figures; first is the head of the share.
+func (p *digestText) heads(first string) {
+	p.line(digestRowText("Attribute", append([]string{first}, digestHeads[:]...)...))
+	rule := append([]string{strings.Repeat("=", len(first))}, slices.Repeat([]string{"======="}, len(digestHeads))...)
+	p.line(digestRowText(strings.Repeat("=", 12), rule...))
+}
+
+// figures are the attributes, with their shares of all statements' where these are given.
+func (p *digestText) figures(m, all map[string]digest.Figures) {
+	plain, innodb := digestLines(m)
+	for i, l := range append(plain, innodb...) {
+		if i == len(plain) {
+			p.line("InnoDB:")
+		}
+		pct := ""
+		if all != nil {
+			pct = digestPercent(l.f.Sum, all[l.key].Sum)
+		}
+		p.line(digestRowText(l.label, append([]string{pct}, l.cells(digestUnknown, l.write)...)...))
 	}
 }
 
@@ -169,39 +172,25 @@ func (p *digestText) profile(classes iter.Seq2[int, digest.Row]) {
 	if len(t) == 1 {
 		return
 	}
-	width := make([]int, len(t[0]))
+	last := len(t[0]) - 1
+	width := make([]int, last+1)
 	for _, r := range t {
 		for i, c := range r {
 			width[i] = max(width[i], cells(c))
 		}
 	}
-	width[5] = max(width[5], 5)
-	last := len(width) - 1
-	width[last] = len(t[0][last])
+	width[5], width[last] = max(width[5], 5), len(t[0][last])
 	p.gap()
 	p.line("Profile")
 	for n, r := range t {
-		var b strings.Builder
-		for i, c := range r {
-			switch {
-			case i == last:
-			case n == 0 || i == 1:
-				c = pad(c, width[i])
-			default:
-				c = padLeft(c, width[i])
+		for i, c := range r[:last] {
+			if r[i] = padLeft(c, width[i]); n == 0 || i == 1 {
+				r[i] = pad(c, width[i])
 			}
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(c)
 		}
-		p.line(b.String())
+		p.line(strings.Join(r, " "))
 		if n == 0 {
-			rule := make([]string, len(width))
-			for i, w := range width {
-				rule[i] = strings.Repeat("=", w)
-			}
-			p.line(strings.Join(rule, " "))
+			p.line(strings.Join(each(width, func(w int) string { return strings.Repeat("=", w) }), " "))
 		}
 	}
 }
@@ -233,23 +222,9 @@ func (p *digestText) class(k digest.Row) {
 	if t := digestRange(k.FirstSeen, k.LastSeen); t != "" {
 		p.line("Time range: " + t)
 	}
-	p.line(digestRowText("Attribute", append([]string{"pct"}, digestHeads[:]...)...))
-	p.line(digestRowText(strings.Repeat("=", 12), append([]string{"==="}, slices.Repeat([]string{"======="}, 7)...)...))
+	p.heads("pct")
 	p.line(digestRowText("Count", digestPercent(float64(k.Count), float64(p.r.Global.Count)), digestCount(k.Count)))
-	plain, innodb := digestLines(k.Attributes)
-	row := func(l digestLine) {
-		p.line(digestRowText(l.label, append([]string{digestPercent(l.f.Sum, p.r.Global.Attributes[l.key].Sum)},
-			l.cells()...)...))
-	}
-	for _, l := range plain {
-		row(l)
-	}
-	if len(innodb) > 0 {
-		p.line("InnoDB:")
-	}
-	for _, l := range innodb {
-		row(l)
-	}
+	p.figures(k.Attributes, p.r.Global.Attributes)
 	p.flags(digestFlags(k.Flags))
 	p.strings(&k)
 	for i, l := range distribution(&k, barWidth, false) {
@@ -274,7 +249,7 @@ func (p *digestText) strings(k *digest.Row) {
 	}
 	list := func(label string, ts []digest.Tally) {
 		if len(ts) > 0 {
-			p.line(pad(label, 12) + " " + tallyText(ts, k.Count))
+			p.item(label, tallyText(ts, k.Count))
 		}
 	}
 	list("Databases", k.Databases)
@@ -282,7 +257,7 @@ func (p *digestText) strings(k *digest.Row) {
 	list("Last errno", k.ErrorCodes)
 	list("Users", k.Users)
 	if k.Killed > 0 {
-		p.line(pad("Killed", 12) + " " + digestCount(k.Killed))
+		p.item("Killed", digestCount(k.Killed))
 	}
 }
 
@@ -324,7 +299,10 @@ var digestDecades = [8]string{"1us", "10us", "100us", "1ms", "10ms", "100ms", "1
 // distribution draws the histogram of a class, one line a decade and bars up to a width; nothing where the source keeps
 // none.
 func distribution(k *digest.Row, width float64, counts bool) (out []string) {
-	top := max(1, slices.Max(append([]uint64{0}, k.Histogram[:]...)))
+	top := most(k.Histogram[:])
+	if top == 0 {
+		return nil
+	}
 	for i, n := range k.Histogram {
 		l := padLeft(digestDecades[i], 5)
 		if n > 0 {
@@ -335,9 +313,6 @@ func distribution(k *digest.Row, width float64, counts bool) (out []string) {
 		}
 		out = append(out, l)
 	}
-	if !slices.ContainsFunc(k.Histogram[:], func(n uint64) bool { return n > 0 }) {
-		return nil
-	}
 	return out
 }
 
@@ -345,24 +320,24 @@ func distribution(k *digest.Row, width float64, counts bool) (out []string) {
 func (p *digestText) extras(k *digest.Row) {
 	if len(k.PerMinute.Counts) > 1 {
 		m := squeezed(k.PerMinute, sparkWidth)
-		p.line(pad("Over time", 12) + " |" + digestSpark(m.Counts) + "|")
-		p.line(pad("", 12) + " " + sparkNote(m))
+		p.item("Over time", "|"+digestSpark(m.Counts)+"|")
+		p.item("", sparkNote(m))
 	}
 	if k.Sampled {
-		p.line(pad("Sampled", 12) + " figures are estimated from samples")
+		p.item("Sampled", "figures are estimated from samples")
 	}
 	if k.Running > 0 {
-		p.line(pad("Running", 12) + " " + digestCount(k.Running) + " at the end of the window, not counted above")
+		p.item("Running", digestCount(k.Running)+" at the end of the window, not counted above")
 	}
 	if k.Truncated {
-		p.line(pad("Truncated", 12) + " the source cut the text: fingerprint and ID are of what is left")
+		p.item("Truncated", "the source cut the text: fingerprint and ID are of what is left")
 	}
 	if k.Worst != nil && (len(p.r.Global.Files) > 1 || k.Worst.Time != k.LastSeen) {
-		p.line(pad("Worst", 12) + " " + sampleNote(k.Worst, len(p.r.Global.Files) > 1))
+		p.item("Worst", sampleNote(k.Worst, len(p.r.Global.Files) > 1))
 	}
 	if t := k.Typical; t != nil && k.Worst != nil && (t.Offset != k.Worst.Offset || t.File != k.Worst.File ||
 		t.SQL != k.Worst.SQL) {
-		p.line(pad("Typical", 12) + " " + sampleNote(t, len(p.r.Global.Files) > 1))
+		p.item("Typical", sampleNote(t, len(p.r.Global.Files) > 1))
 		if t.SQL != k.Worst.SQL {
 			p.lines(clip(shortSQL(t.SQL), extraWidth))
 		}

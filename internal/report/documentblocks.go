@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -35,10 +38,7 @@ func (d *Document) blocks(f form) []block {
 		if c.UndoCommand != "" {
 			undo = "To undo, in SQL"
 		}
-		var notes moments
-		for _, n := range c.Notes {
-			notes = append(notes, moment{d.offset(n.At), "t-note", n.Text})
-		}
+		notes := moments(each(c.Notes, func(n journal.Note) moment { return moment{d.offset(n.At), "t-note", n.Text} }))
 		bs = append(bs, sec("change", "The change", para{Text: changeText(*c)}, code{"", "sql", c.SQL},
 			code{"To undo", "sh", c.UndoCommand}, code{undo, "sql", c.Undo}, notes))
 	}
@@ -62,21 +62,14 @@ func (d *Document) blocks(f form) []block {
 	if d.Run != nil {
 		bs = append(bs, sec("run", "Run", runTable(d.Run)))
 	}
-	var story moments
-	for _, s := range d.Story {
-		story = append(story, moment{d.offset(s.At), stepClass(s.State), stepSign(s.State) + s.Text})
-	}
-	var unseen bullets
-	for _, s := range d.unobserved() {
-		unseen.Items = append(unseen.Items, item{Text: sourceText(s), Fix: s.Fix})
-	}
-	bs = append(bs, sec("story", "Events", story), sec("place", "Where and when", d.place()),
+	unseen := bullets{Items: each(d.unobserved(), func(s snapshot.Source) item {
+		return item{Text: sourceText(s), Fix: s.Fix}
+	})}
+	bs = append(bs, sec("story", "Events", moments(each(d.Story, d.happened))), sec("place", "Where and when", d.place()),
 		sec("unseen", "Not observed", unseen), sec("warnings", "Warnings", sentences("!", "warn", d.Warnings)))
-	commands := sec("cmd", "Commands")
-	for _, c := range d.Commands {
-		commands.Body = append(commands.Body, code{c.Text, "sh", c.Line})
-	}
-	bs = append(bs, commands)
+	bs = append(bs, sec("cmd", "Commands", each(d.Commands, func(c Command) block {
+		return code{c.Text, "sh", c.Line}
+	})...))
 	if d.Comparison != nil && f == asPage {
 		bs = append(bs, sec("plan", "The plan", fold{"As it was written", []block{code{Text: d.Comparison.PlanText}}}))
 	}
@@ -106,12 +99,13 @@ func (d *Document) hero() hero {
 
 func (d *Document) finding(f finding.Finding, n int) section {
 	measured, said := evidence(f)
-	why := bullets{Mark: "?", Class: "why"}
-	for _, r := range f.Why {
-		why.Items = append(why.Items, item{Name: r.Ask, Text: reasonText(r)})
+	why := bullets{Mark: "?", Class: "why", Items: each(f.Why, func(r finding.Reason) item {
+		return item{Name: r.Ask, Text: reasonText(r)}
+	})}
+	s := section{
+		Class: "finding " + severityClass(f.Severity), Badge: string(f.Severity), Over: "Finding " + strconv.Itoa(n),
+		Title: f.Title,
 	}
-	s := section{Class: "finding " + severityClass(f.Severity), Badge: string(f.Severity), Title: f.Title}
-	s.Over = "Finding " + strconv.Itoa(n)
 	s.Body = []block{
 		para{findingMeta(f), true},
 		para{Text: f.Cause},
@@ -131,11 +125,7 @@ func (d *Document) finding(f finding.Finding, n int) section {
 
 // cards are the measures before and after.
 func (d *Document) cards() cards {
-	x := cards{table: d.measures()}
-	for _, m := range d.Measures {
-		x.Cards = append(x.Cards, newCard(d, m))
-	}
-	return x
+	return cards{d.measures(), each(d.Measures, func(m Measure) card { return newCard(d, m) })}
 }
 
 func (d *Document) charts(f form) (x drawing) {
@@ -168,17 +158,13 @@ func (d *Document) forest(f form) (x drawing) {
 	return x
 }
 
-func stepSign(s StepState) string {
-	switch s {
-	case StepDone:
-		return "✓ "
-	case StepFailed:
-		return "✗ failed: "
-	case StepSkipped:
-		return "– skipped: "
-	default:
-		return ""
+// happened is a step of the story.
+func (d *Document) happened(s Step) moment {
+	sign, ok := map[StepState]string{StepDone: "✓ ", StepFailed: "✗ failed: ", StepSkipped: "– skipped: "}[s.State]
+	if !ok {
+		s.State = "note"
 	}
+	return moment{d.offset(s.At), "t-" + string(s.State), sign + s.Text}
 }
 
 // forGood says where the lines of a finding go.
@@ -199,25 +185,22 @@ func findingMeta(f finding.Finding) string {
 	if f.Share > 0 {
 		parts = append(parts, unit.Percent(f.Share)+" of the server's statement time")
 	}
-	var tables, sessions []string
-	for _, t := range f.Subject.Tables {
-		tables = append(tables, t.String())
-	}
-	for _, id := range f.Subject.Sessions {
-		sessions = append(sessions, fmt.Sprintf("session %d", id))
-	}
 	first := func(list []string, what string) []string {
 		if n := len(list) - 5; n > 0 {
 			return append(list[:5], fmt.Sprintf("and %d more %s", n, what))
 		}
 		return list
 	}
+	tables := each(f.Subject.Tables, schema.Ref.String)
+	sessions := each(f.Subject.Sessions, func(id uint64) string { return fmt.Sprintf("session %d", id) })
 	return dotted(slices.Concat(parts, first(tables, "tables"), f.Subject.Variables, first(sessions, "sessions"))...)
 }
 
 // dotted sets parts beside each other, without those that are empty.
-func dotted(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+func dotted(parts ...string) string { return joined(" · ", parts...) }
+
+func joined(between string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
 }
 
 func reasonText(r finding.Reason) string {

@@ -65,9 +65,9 @@ func (f forest) ladder(d *Document) ladder {
 		l.Unit += ", inverted so that above ×1 is better"
 	}
 	for _, p := range f.pairs {
-		r := rung{Label: fmt.Sprintf("pair %d: %s → %s", p.N, value(p.Before, m.Unit), value(p.After, m.Unit))}
+		r := LaidRung{Label: fmt.Sprintf("pair %d: %s → %s", p.N, value(p.Before, m.Unit), value(p.After, m.Unit))}
 		if v, ok := p.Ratio.Get(); ok {
-			r.At, r.Text = stat.Interval{Center: v, N: 1}, factor(v)
+			r.Of, r.Text = &stat.Interval{Center: v, N: 1}, factor(v)
 			r.Detail = r.Label + ", " + r.Text
 		} else {
 			r.Note = "left out: " + cmp.Or(p.Invalid, "not measured")
@@ -76,7 +76,7 @@ func (f forest) ladder(d *Document) ladder {
 		l.Rows = append(l.Rows, r)
 	}
 	if i := f.interval; i.N > 0 {
-		r := rung{Label: "interval", At: i, Text: factor(i.Center)}
+		r := LaidRung{Label: "interval", Of: &i, Text: factor(i.Center)}
 		r.Detail = r.Label + " " + bounds(i) + " around " + r.Text
 		l.Rows = append(l.Rows, r)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -63,7 +62,7 @@ func (p page) Policy() string {
 }
 
 func (p page) write(w io.Writer, what string) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"kind": kind, "stamp": stamp}).Parse(pageText)
+	t, err := template.New("page").Funcs(template.FuncMap{"kind": kind, "px": px, "stamp": stamp}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("BUG: parse the page's template: %w", err)
 	}
@@ -113,15 +112,6 @@ func severityClass(s finding.Severity) string {
 	return "s-notice"
 }
 
-func stepClass(s StepState) string {
-	switch s {
-	case StepDone, StepFailed, StepSkipped:
-		return "t-" + string(s)
-	default:
-		return "t-note"
-	}
-}
-
 func newCard(d *Document, m Measure) card {
 	c := card{
 		Title: m.Title, Before: value(m.Before, m.Unit), After: value(m.After, m.Unit), BeforeName: d.baseline(),
@@ -148,22 +138,16 @@ const cursorLimit = 600
 func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 	f := figure{Title: c.Title, Note: c.Note}
 	m.Bands = slices.DeleteFunc(slices.Clone(m.Bands), func(b band) bool {
-		return b.Kind == bandGap &&
-			c.measured(b, from, to)
+		return b.Kind == bandGap && c.measured(b, from, to)
 	})
-	dropped := map[int]bool{}
+	var dropped []int
 	for _, z := range sizes {
 		g := c.draw(id, m, from, to, z)
-		f.SVGs = append(f.SVGs, g)
-		for _, i := range g.Dropped {
-			dropped[i] = true
-		}
+		f.SVGs, dropped = append(f.SVGs, g), append(dropped, g.Dropped...)
 	}
-	if len(dropped) > 0 {
-		var texts []string
-		for _, i := range slices.Sorted(maps.Keys(dropped)) {
-			texts = append(texts, m.Points[i].Text+" ("+m.Points[i].Offset+")")
-		}
+	slices.Sort(dropped)
+	if dropped = slices.Compact(dropped); len(dropped) > 0 {
+		texts := each(dropped, func(i int) string { return m.Points[i].Text + " (" + m.Points[i].Offset + ")" })
 		f.Note = spaced(f.Note, "Also marked: "+strings.Join(texts, "; ")+".")
 	}
 	for i, l := range c.Lines {
@@ -242,7 +226,7 @@ type nestedRow struct {
 }
 
 // glyph is an interval of a ratio in a cell, on an axis that all cells of the table share: 0 to 100.
-type glyph struct{ One, Lo, Width, From, Way string }
+type glyph struct{ Lo, Width, From, Way float64 }
 
 // nest writes heads of several levels: neighbours that are equal so far share one.
 func nest(lists [][]string, level int) (out []nestedHead) {

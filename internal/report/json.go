@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -45,6 +46,9 @@ func Decode(b []byte) (*Document, error) {
 // escapeUnseen rewrites the characters that are not printable as \u escapes. In valid JSON they stand within strings
 // only, but for line ends and spaces.
 func escapeUnseen(b []byte) []byte {
+	if !slices.ContainsFunc(b, func(c byte) bool { return c != '\n' && (c < ' ' || c > '~') }) {
+		return b
+	}
 	var out bytes.Buffer
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])

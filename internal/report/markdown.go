@@ -116,25 +116,17 @@ func ticked(s string) string {
 }
 
 func (p *mdPage) table(t table) {
-	cells := func(r []string) string {
-		out := "|"
-		for _, c := range r {
-			out += " " + md(c) + " |"
-		}
-		return out
-	}
-	p.line(cells(t.Head))
-	rule := "|"
-	for i := range t.Head {
+	cells := func(r []string) { p.line("| " + strings.Join(each(r, md), " | ") + " |") }
+	cells(t.Head)
+	rule := slices.Repeat([]string{"---"}, len(t.Head))
+	for i := range rule {
 		if t.Figure(i) {
-			rule += " ---: |"
-		} else {
-			rule += " --- |"
+			rule[i] += ":"
 		}
 	}
-	p.line(rule)
+	p.line("| " + strings.Join(rule, " | ") + " |")
 	for _, r := range t.Rows {
-		p.line(cells(r))
+		cells(r)
 	}
 }
 
@@ -173,7 +165,7 @@ func (p *mdPage) blocks(bs []block) {
 		case table:
 			p.table(x)
 		case grid:
-			p.grid(x)
+			p.table(x.plain())
 		case drawing:
 			t := newTextPage(Options{})
 			x.Chars(t)
@@ -224,13 +216,10 @@ func (p *mdPage) hero(x hero) {
 		}
 		paras = append(paras, []string{strings.Join(lines, "\\\n")}) // a backslash at the end breaks the line
 	}
-	var reasons, tally []string
-	for _, r := range x.Reasons {
-		reasons = append(reasons, "- "+mdStart(r))
-	}
-	for _, t := range x.Tally {
-		tally = append(tally, md(t.Sign)+" **"+strconv.Itoa(t.N)+" "+md(t.Word)+"**")
-	}
+	reasons := each(x.Reasons, func(r string) string { return "- " + mdStart(r) })
+	tally := each(x.Tally, func(t LaidTally) string {
+		return md(t.Sign) + " **" + strconv.Itoa(t.N) + " " + md(t.Word) + "**"
+	})
 	paras = append(paras, reasons, []string{mdStart(x.Sentence)}, []string{strings.Join(tally, " · ")})
 	for _, n := range x.Notes {
 		paras = append(paras, []string{mdStart(map[bool]string{true: "Take care. "}[n.Odd] + n.Text)})
@@ -242,26 +231,4 @@ func (p *mdPage) hero(x hero) {
 		}
 		p.line(strings.Join(ls, "\n"))
 	}
-}
-
-// grid writes g as a table; the lines of a cell are joined.
-func (p *mdPage) grid(g grid) {
-	t := table{Head: append([]string{}, g.Corner...), Left: len(g.Corner)}
-	for _, h := range g.Heads {
-		t.Head = append(t.Head, strings.Join(h, " · "))
-	}
-	for i, ls := range g.Labels {
-		row := append([]string{}, ls...)
-		for _, c := range g.Cells[i] {
-			var parts []string
-			for _, l := range c.Lines {
-				if l.Text != "" || l.Tail != "" {
-					parts = append(parts, l.full())
-				}
-			}
-			row = append(row, strings.Join(parts, ", "))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	p.table(t)
 }

@@ -17,11 +17,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/report"
@@ -115,7 +113,7 @@ func loadRun() *report.Document {
 	return &report.Document{
 		Kind: report.Run, ID: r.ID, Title: "oltp_point_select on demo", At: start.Add(12 * time.Second), From: start,
 		To:     start.Add(12 * time.Second),
-		Charts: []report.Chart{report.Throughput(ticks), report.Latency(ticks)}, Run: &r,
+		Charts: report.RunCharts(ticks), Run: &r,
 	}
 }
 
@@ -458,61 +456,6 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-func TestClassesOf(t *testing.T) {
-	before := []class.Class{
-		{
-			ID: "A", Fingerprint: "a", Count: 100, TimeSec: 9, Examined: known.Of[uint64](1000),
-			RowsSent: known.Of[uint64](100),
-		},
-		{ID: "B", Fingerprint: "b", Count: 10, TimeSec: 1},
-	}
-	after := []class.Class{
-		{ID: "C", Fingerprint: "c", Count: 5, TimeSec: 3, Sampled: true},
-		{ID: "A", Count: 2000, TimeSec: 1},
-	}
-	cs := report.ClassesOf(before, 10, after, 5)
-	var ids string
-	for _, c := range cs {
-		ids += c.ID
-	}
-	if ids != "ACB" {
-		t.Fatalf("order %s", ids)
-	}
-	a := cs[0]
-	if a.Before.PerSec != known.Of(10.0) || a.Before.Examined != known.Of(10.0) || a.Before.Share != known.Of(0.9) ||
-		a.After.PerSec != known.Of(400.0) || a.After.Examined.OK() {
-		t.Errorf("A: %+v %+v", a.Before, a.After)
-	}
-	if c := cs[1]; c.Before != nil || c.After.PerSec.OK() || c.After.MeanSec.OK() || !c.Sampled {
-		t.Errorf("a sampled class has a rate: %+v", c.After)
-	}
-	if only := report.ClassesOf(before, 10, after, 5, "B"); len(only) != 1 || only[0].After != nil {
-		t.Errorf("%+v", only)
-	}
-}
-
-// One statement in the databases of two tenants is two classes of one id.
-func TestClassesOfTwoDatabasesAreNotMixed(t *testing.T) {
-	before := []class.Class{
-		{ID: "A", Schema: "one", Count: 100, TimeSec: 50},
-		{ID: "A", Schema: "two", Count: 1000, TimeSec: 1},
-	}
-	after := []class.Class{
-		{ID: "A", Schema: "two", Count: 1000, TimeSec: 1},
-		{ID: "A", Schema: "one", Count: 100, TimeSec: 0.5},
-	}
-	cs := report.ClassesOf(before, 10, after, 10, "A")
-	if len(cs) != 2 || cs[0].Schema != "one" || cs[1].Schema != "two" {
-		t.Fatalf("%+v", cs)
-	}
-	if b, a := cs[0].Before.MeanSec, cs[0].After.MeanSec; b != known.Of(0.5) || a != known.Of(0.005) {
-		t.Errorf("one: %v before, %v after", b, a)
-	}
-	if b, a := cs[1].Before.MeanSec, cs[1].After.MeanSec; b != known.Of(0.001) || a != known.Of(0.001) {
-		t.Errorf("two: %v before, %v after", b, a)
-	}
-}
-
 func TestTicks(t *testing.T) {
 	d := loadRun()
 	tp, lat := d.Charts[0].Lines[0].Points, d.Charts[1].Lines[0].Points
@@ -524,21 +467,5 @@ func TestTicks(t *testing.T) {
 	}
 	if ms := lat[0].Value; ms < 9.3 || ms > 9.7 { // 95 % of 200 durations from 0.05 to 10 ms
 		t.Errorf("95 %% of the first second: %v ms", ms)
-	}
-}
-
-func TestChangeOf(t *testing.T) {
-	at := time.Unix(1000, 0)
-	e := journal.Entry{
-		ID: "a-1", State: journal.Done, Action: finding.Action{SQL: "x", Undo: "y"}, Started: at,
-		Ended: at.Add(1500 * time.Millisecond),
-	}
-	c := report.ChangeOf(e, "text")
-	if c.UndoCommand != "dyno undo a-1 --execute" || c.TookSec != known.Of(1.5) || c.Undo != "y" {
-		t.Errorf("%+v", c)
-	}
-	e.State = journal.Undone
-	if c := report.ChangeOf(e, "text"); c.UndoCommand != "" {
-		t.Error("a command to undo what is undone")
 	}
 }

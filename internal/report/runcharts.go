@@ -1,43 +1,60 @@
 package report
 
 import (
+	"slices"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/run"
 )
 
 // RunCharts draws what a load saw from outside, second by second: throughput, latency and, where operations were due at
-// moments of their own, how long they waited. A stub of a tick at the end has no rate to speak of and is left out.
+// moments of their own, how long they waited. A tick without an operation is a measured zero; a latency is known only
+// where one ended. A stub of a tick at the end has no rate to speak of and is left out.
 func RunCharts(ticks []run.Tick) []Chart {
-	var whole []run.Tick
-	open := false
-	for _, t := range ticks {
-		if 2*t.Length >= time.Second {
-			whole = append(whole, t)
-			open = open || t.Open != nil
+	ticks = slices.DeleteFunc(slices.Clone(ticks), func(t run.Tick) bool { return 2*t.Length < time.Second })
+	line := func(name string, value func(run.Tick) (v float64, ok bool)) Line {
+		l := Line{Name: name}
+		for _, t := range ticks {
+			if v, ok := value(t); ok {
+				l.Points = append(l.Points, metric.Point{At: t.At.Add(t.Length).UnixMilli(), Value: v})
+			}
 		}
+		return l
 	}
-	cs := []Chart{Throughput(whole), Latency(whole)}
-	if !open {
-		return cs
+	quantile := func(name string, q float64, of func(run.Tick) *hist.Histogram) Line {
+		return line(name, func(t run.Tick) (float64, bool) {
+			if h := of(t); h != nil && h.Count() > 0 {
+				return h.Quantile(q).Seconds() * 1000, true
+			}
+			return 0, false
+		})
 	}
-	var due, response, queue []metric.Point
-	for _, t := range whole {
-		at := t.At.Add(t.Length).UnixMilli()
-		if h := t.Response(); h != nil && h.Count() > 0 {
-			response = append(response, metric.Point{At: at, Value: h.Quantile(0.95).Seconds() * 1000})
-		}
-		if t.Open != nil {
-			due = append(due, metric.Point{At: at, Value: float64(t.Open.Due) / t.Length.Seconds()})
-			queue = append(queue, metric.Point{At: at, Value: float64(t.Open.Queue)})
-		}
+	latency := func(t run.Tick) *hist.Histogram { return t.Latency() }
+	throughput := Chart{Title: "Throughput", Unit: "operations/s", Lines: []Line{
+		line("operations", func(t run.Tick) (float64, bool) { return t.TPS(), true }),
+	}}
+	latencies := Chart{Title: "Latency of an operation", Unit: "ms", Lines: []Line{
+		quantile("95th percentile", 0.95, latency), quantile("median", 0.5, latency),
+	}}
+	if !slices.ContainsFunc(ticks, func(t run.Tick) bool { return t.Open != nil }) {
+		return []Chart{throughput, latencies}
 	}
-	cs[0].Lines = append(cs[0].Lines, Line{Name: "due", Points: due})
-	cs[1].Title = "Latency of an operation, from its first statement and from its scheduled start"
-	cs[1].Lines = append(cs[1].Lines, Line{Name: "95 % from scheduled start", Points: response})
-	return append(cs, Chart{
-		Title: "Operations scheduled and not started", Unit: "operations",
-		Lines: []Line{{Name: "queue", Points: queue}},
-	})
+	open := func(name string, value func(run.Tick) float64) Line {
+		return line(name, func(t run.Tick) (float64, bool) {
+			if t.Open == nil {
+				return 0, false
+			}
+			return value(t), true
+		})
+	}
+	throughput.Lines = append(throughput.Lines,
+		open("due", func(t run.Tick) float64 { return float64(t.Open.Due) / t.Length.Seconds() }))
+	latencies.Title += ", from its first statement and from its scheduled start"
+	latencies.Lines = append(latencies.Lines, quantile("95 % from scheduled start", 0.95,
+		func(t run.Tick) *hist.Histogram { return t.Response() }))
+	return []Chart{throughput, latencies, {Title: "Operations scheduled and not started", Unit: "operations", Lines: []Line{
+		open("queue", func(t run.Tick) float64 { return float64(t.Open.Queue) }),
+	}}}
 }

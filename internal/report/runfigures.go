@@ -91,10 +91,7 @@ var errorWords = map[string]string{
 // "none" when there was none.
 func RunErrors(t *run.Tick) string {
 	keys := slices.SortedFunc(maps.Keys(t.Errors), func(a, b string) int {
-		if x, y := t.Errors[a], t.Errors[b]; x != y {
-			return cmp.Compare(y, x)
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(t.Errors[b], t.Errors[a]), strings.Compare(a, b))
 	})
 	var parts []string
 	for _, k := range keys {
@@ -130,13 +127,10 @@ func RunArrivals(r *run.Run) string {
 	if r.Total.Length > 0 {
 		s += " (" + unit.Count(float64(o.Due)/r.Total.Length.Seconds()) + "/s)"
 	}
-	switch {
-	case o.Dropped > 0:
-		s += fmt.Sprintf(", %d of them not started before the run ended", o.Dropped)
-	default:
-		s += ", all started"
+	if o.Dropped > 0 {
+		return s + fmt.Sprintf(", %d of them not started before the run ended", o.Dropped)
 	}
-	return s
+	return s + ", all started"
 }
 
 // RunClient tells what the load generator itself took: CPU, in sum and for a query, and the longest time it left
@@ -154,16 +148,8 @@ func RunClient(r *run.Run) string {
 	if t.Delay > 0 {
 		parts = append(parts, "longest delay "+unit.Duration(t.Delay))
 	}
-	switch r.Path {
-	case "":
-	case "loops":
-		parts = append(parts, "event loops")
-	case "driver":
-		parts = append(parts, "general driver")
-	default:
-		parts = append(parts, r.Path)
-	}
-	return strings.Join(parts, ", ")
+	path := cmp.Or(map[string]string{"loops": "event loops", "driver": "general driver"}[r.Path], r.Path)
+	return joined(", ", append(parts, path)...)
 }
 
 // runTable lists the figures of a run.

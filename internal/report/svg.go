@@ -23,10 +23,10 @@ const font = 12 // of all texts within a picture, in its own units
 type svg struct {
 	ID            string
 	Size          string // class: wide or narrow
-	Width, Height string
-	Label         string // what a screen reader says
-	Left, Right   string // of the plot, for the cursor
-	Top, Bottom   string
+	Width, Height float64
+	Label         string  // what a screen reader says
+	Left, Right   float64 // of the plot, for the cursor
+	Top, Bottom   float64
 	Bands         []svgRect
 	Lines         []svgLine
 	Paths         []svgPath
@@ -35,15 +35,62 @@ type svg struct {
 	Dropped       []int // marks whose label had no room
 }
 
-type svgRect struct{ X, Y, W, H, Class, Title, Fill string }
+type svgRect struct {
+	X, Y, W, H         float64
+	Class, Fill, Title string
+}
 
-type svgLine struct{ X1, Y1, X2, Y2, Class, Title string }
+type svgLine struct {
+	X1, X2, Y1, Y2 float64
+	Class, Title   string
+}
 
 type svgPath struct{ D, Class, Title string }
 
-type svgDot struct{ X, Y, R, Class, Title string }
+type svgDot struct {
+	X, Y, R      float64
+	Class, Title string
+}
 
-type svgText struct{ X, Y, Anchor, Class, Text, Title string }
+type svgText struct {
+	X, Y                       float64
+	Anchor, Class, Text, Title string
+}
+
+func newSVG(id string, z size) *svg { return &svg{ID: id + "-" + z.Name, Size: z.Name, Width: z.Width} }
+
+// plot says where the plot is, and how high the picture is below it.
+func (g *svg) plot(left, right, top, bottom, below float64) {
+	g.Left, g.Right, g.Top, g.Bottom, g.Height = left, right, top, bottom, bottom+below
+}
+
+func (g *svg) box(x, y, w, h float64, class, fill, title string) {
+	if fill != "" {
+		fill = "url(#" + g.ID + "-" + fill + ")"
+	}
+	g.Bands = append(g.Bands, svgRect{x, y, w, h, class, fill, title})
+}
+
+// across draws a line from the left to the right of the plot, down one that falls.
+func (g *svg) across(y float64, class, title string) {
+	g.Lines = append(g.Lines, svgLine{g.Left, g.Right, y, y, class, title})
+}
+
+func (g *svg) down(x, from, to float64, class, title string) {
+	g.Lines = append(g.Lines, svgLine{x, x, from, to, class, title})
+}
+
+func (g *svg) path(xy []float64, end, class, title string) {
+	g.Paths = append(g.Paths, svgPath{path(xy) + end, class, title})
+}
+
+func (g *svg) dot(x, y, r float64, class, title string) {
+	g.Dots = append(g.Dots, svgDot{x, y, r, class, title})
+}
+
+func (g *svg) text(x, y float64, anchor, class, text, title string) {
+	g.Texts = append(g.Texts, svgText{x, y, anchor, class, text, title})
+}
 
 // lineClasses are the styles of a chart's lines, in order; they differ in colour and in dashes.
 const lineStyles = 6
@@ -57,7 +104,8 @@ func bandClass(k bandKind) string {
 // draw lays a chart out.
 func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 	s := scaleFor(c.values(from, to))
-	g := svg{ID: id + "-" + z.Name, Size: z.Name, Width: px(z.Width), Height: px(z.Height), Label: c.summary(from, to)}
+	g := newSVG(id, z)
+	g.Label = c.summary(from, to)
 	span := to.Sub(from).Seconds()
 
 	left := 0.0
@@ -83,86 +131,49 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 	const line = font + 5
 	top := 26 + float64(rows)*line
 	bottom := top + z.Height - 26 - 44
-	g.Height = px(bottom + 44)
-	g.Left, g.Right, g.Top, g.Bottom = px(left), px(right), px(top), px(bottom)
+	g.plot(left, right, top, bottom, 44)
 	x := func(share float64) float64 { return left + share*(right-left) }
 	y := func(v float64) float64 { return bottom - s.at(v)*(bottom-top) }
 
-	unitText := head(c.Unit)
-	if s.log {
-		unitText += ", logarithmic axis"
-	}
-	g.Texts = append(g.Texts, svgText{
-		X: "2", Y: px(font + 1), Class: "unit",
-		Text: clip(unitText, int((z.Width-4)/font/0.56)),
-	})
+	g.text(2, font+1, "", "unit", clip(s.named(head(c.Unit)), int((z.Width-4)/font/0.56)), "")
 	for _, b := range m.Bands {
-		r := svgRect{
-			X: px(x(b.From)), Y: px(top), W: px(x(b.To) - x(b.From)), H: px(bottom - top),
-			Class: bandClass(b.Kind), Title: b.Title,
-		}
-		switch b.Kind {
-		case bandBaseline:
-			r.Fill = "url(#" + g.ID + "-hatch)"
-		case bandGap:
-			r.Fill = "url(#" + g.ID + "-dots)"
-		case bandVariant, bandOther: // their class fills them
-		}
-		g.Bands = append(g.Bands, r)
+		fill := map[bandKind]string{bandBaseline: "hatch", bandGap: "dots"}[b.Kind] // others are filled by their class
+		g.box(x(b.From), top, x(b.To)-x(b.From), bottom-top, bandClass(b.Kind), fill, b.Title)
 	}
 	for _, v := range s.ticks() {
-		h := px(y(v))
 		class := "grid"
 		if v == s.lo && !s.log || v == 0 {
 			class = "axis"
 		}
-		g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: h, Y2: h, Class: class})
-		g.Texts = append(g.Texts, svgText{X: px(left - 7), Y: px(y(v) + 4), Anchor: "end", Text: bare(v, c.Unit)})
+		g.across(y(v), class, "")
+		g.text(left-7, y(v)+4, "end", "", bare(v, c.Unit), "")
 	}
-	g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(bottom), Y2: px(bottom), Class: "axis"})
+	g.across(bottom, "axis", "")
 	for _, t := range timeTicks(span, z.XTicks) {
-		at := x(t / span)
-		g.Lines = append(g.Lines, svgLine{X1: px(at), X2: px(at), Y1: px(bottom), Y2: px(bottom + 4), Class: "axis"})
-		text := timeText(t, span)
-		at = min(at, z.Width-textWidth(text, font)/2)
-		g.Texts = append(g.Texts, svgText{X: px(at), Y: px(bottom + 18), Anchor: "middle", Text: text})
+		at, text := x(t/span), timeText(t, span)
+		g.down(at, bottom, bottom+4, "axis", "")
+		g.text(min(at, z.Width-textWidth(text, font)/2), bottom+18, "middle", "", text, "")
 	}
-	g.Texts = append(g.Texts, svgText{
-		X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit",
-		Text: timeUnit(span) + " since " + from.Format(time.TimeOnly) + " UTC",
-	})
+	since := timeUnit(span) + " since " + from.Format(time.TimeOnly) + " UTC"
+	g.text((left+right)/2, bottom+37, "middle", "unit", since, "")
 
 	if v, ok := c.Limit.Get(); ok && len(c.values(from, to)) > 0 {
 		h := y(v)
-		g.Lines = append(g.Lines, svgLine{
-			X1: px(left), X2: px(right), Y1: px(h), Y2: px(h),
-			Class: "limit", Title: c.LimitText,
-		})
+		g.across(h, "limit", c.LimitText)
 		ty := h - 5
 		if h-top < font+6 {
 			ty = h + font + 3
 		}
-		g.Texts = append(g.Texts, svgText{
-			X: px(right - 4), Y: px(ty), Anchor: "end", Class: "limit-text halo",
-			Text: clip(c.LimitText, int((right-left)/font/0.56)),
-		})
+		g.text(right-4, ty, "end", "limit-text halo", clip(c.LimitText, int((right-left)/font/0.56)), "")
 	}
 	for i, p := range m.Points {
-		l := labels[i]
-		up := top
+		l, up, title := labels[i], top, p.Text+", "+p.Offset
 		if l.text != "" {
 			ty := top - 7 - float64(l.row)*line
 			up = ty - font + 3
-			t := svgText{X: px(l.x), Y: px(ty), Class: "mark-text", Text: l.text, Title: p.Text + ", " + p.Offset}
-			if l.end {
-				t.Anchor = "end"
-			}
-			g.Texts = append(g.Texts, t)
+			g.text(l.x, ty, map[bool]string{true: "end"}[l.end], "mark-text", l.text, title)
 		}
-		g.Lines = append(g.Lines, svgLine{
-			X1: px(xs[i]), X2: px(xs[i]), Y1: px(up), Y2: px(bottom), Class: "mark",
-			Title: p.Text + ", " + p.Offset,
-		})
+		g.down(xs[i], up, bottom, "mark", title)
 	}
 	for i, l := range c.Lines {
 		for _, seg := range segments(within(l.Points, from, to)) {
@@ -173,12 +184,11 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 				xy = append(xy, x(share), y(p.Value))
 			}
 			if len(seg) == 1 {
-				g.Dots = append(g.Dots, svgDot{px(xy[0]), px(xy[1]), "2.5", "dot " + lineClass(i), l.Name + " " +
-					quantity(seg[0].Value, c.Unit)})
+				g.dot(xy[0], xy[1], 2.5, "dot "+lineClass(i), l.Name+" "+quantity(seg[0].Value, c.Unit))
 				continue
 			}
-			g.Paths = append(g.Paths, svgPath{D: path(xy), Class: "line " + lineClass(i), Title: l.Name})
+			g.path(xy, "", "line "+lineClass(i), l.Name)
 		}
 	}
-	return g
+	return *g
 }

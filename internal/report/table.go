@@ -86,38 +86,33 @@ func (d *Document) good(m Measure) int {
 
 func (d *Document) measures() table {
 	t := table{Head: []string{"", d.baseline(), d.variant(), "ratio"}, Left: 1}
-	interval := slices.ContainsFunc(d.Measures, func(m Measure) bool { return m.Ratio.N > 0 })
-	if interval {
-		i := slices.IndexFunc(d.Measures, func(m Measure) bool { return m.Ratio.N > 0 })
-		t.Head = append(t.Head, unit.Percent(d.Measures[i].Ratio.Confidence)+" interval")
+	interval := slices.IndexFunc(d.Measures, func(m Measure) bool { return m.Ratio.N > 0 })
+	if interval >= 0 {
+		t.Head = append(t.Head, unit.Percent(d.Measures[interval].Ratio.Confidence)+" interval")
 	}
 	for _, m := range d.Measures {
-		row := []string{m.Title, value(m.Before, m.Unit), value(m.After, m.Unit), factorOf(m.ratio())}
-		if interval {
-			s := none
-			if m.Ratio.N > 0 {
-				s = bounds(m.Ratio)
-			}
-			row = append(row, s)
+		row := []string{m.Title, value(m.Before, m.Unit), value(m.After, m.Unit), factorOf(m.ratio()), none}
+		if m.Ratio.N > 0 {
+			row[4] = bounds(m.Ratio)
 		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, row[:len(t.Head)])
 	}
 	return t
 }
 
 // baseline and variant are the names of the two sides.
 func (d *Document) baseline() string {
-	if d.Experiment != nil && d.Experiment.Baseline != "" {
-		return d.Experiment.Baseline
+	if d.Experiment == nil {
+		return "before"
 	}
-	return "before"
+	return cmp.Or(d.Experiment.Baseline, "before")
 }
 
 func (d *Document) variant() string {
-	if d.Experiment != nil && d.Experiment.Variant != "" {
-		return d.Experiment.Variant
+	if d.Experiment == nil {
+		return "after"
 	}
-	return "after"
+	return cmp.Or(d.Experiment.Variant, "after")
 }
 
 // figures is the table of one class before and after.
@@ -126,18 +121,16 @@ func (c ClassChange) figures() table {
 		"", "calls per second", "mean", "95 %", "rows examined per call", "rows sent per call",
 		"share of time",
 	}, Left: 1}
-	row := func(name string, f *ClassFigures) {
+	row := func(name string, f *ClassFigures) []string {
 		if f == nil {
-			t.Rows = append(t.Rows, []string{name, "not seen", none, none, none, none, none})
-			return
+			return []string{name, "not seen", none, none, none, none, none}
 		}
-		t.Rows = append(t.Rows, []string{
+		return []string{
 			name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""),
 			value(f.Sent, ""), told(f.Share, none, unit.Percent),
-		})
+		}
 	}
-	row("before", c.Before)
-	row("after", c.After)
+	t.Rows = [][]string{row("before", c.Before), row("after", c.After)}
 	if b, a := c.Before, c.After; b != nil && a != nil {
 		t.Rows = append(t.Rows, []string{
 			"ratio", factorOf(quotient(b.PerSec, a.PerSec)), factorOf(quotient(b.MeanSec, a.MeanSec)),
@@ -158,15 +151,17 @@ type pair struct {
 
 // main returns the metric that the verdict is about.
 func (e *Experiment) main() Metric {
-	for _, m := range e.Metrics {
-		if m.Name == e.Main {
-			return m
-		}
+	if e.Main == "" && len(e.Metrics) > 0 {
+		return e.Metrics[0]
 	}
-	if e.Main != "" || len(e.Metrics) == 0 {
-		return MetricNamed(e.Main)
+	return e.metric(e.Main)
+}
+
+func (e *Experiment) metric(name string) Metric {
+	if i := slices.IndexFunc(e.Metrics, func(m Metric) bool { return m.Name == name }); i >= 0 {
+		return e.Metrics[i]
 	}
-	return e.Metrics[0]
+	return MetricNamed(name)
 }
 
 func (e *Experiment) pairs() []pair {
@@ -189,18 +184,17 @@ func (e *Experiment) pairs() []pair {
 			}
 		}
 	}
-	var out []pair
-	for _, n := range slices.Sorted(maps.Keys(by)) {
+	return each(slices.Sorted(maps.Keys(by)), func(n int) pair {
 		p := *by[n]
-		if p.Invalid == "" {
+		switch {
+		case p.Invalid != "":
+		case m.Better == Less:
+			p.Ratio = quotient(p.After, p.Before)
+		default:
 			p.Ratio = quotient(p.Before, p.After)
-			if m.Better == Less {
-				p.Ratio = quotient(p.After, p.Before)
-			}
 		}
-		out = append(out, p)
-	}
-	return out
+		return p
+	})
 }
 
 func (e *Experiment) pairTable() table {
@@ -227,11 +221,11 @@ func (d *Document) windows() table {
 	for _, w := range ws {
 		row := []string{strconv.Itoa(w.Pair), w.Variant, d.offset(w.From), unit.Duration(w.To.Sub(w.From))}
 		for _, m := range e.Metrics {
-			v := none
-			if x, ok := w.Values[m.Name]; ok {
-				v = quantity(x, m.Unit)
+			if v, ok := w.Values[m.Name]; ok {
+				row = append(row, quantity(v, m.Unit))
+			} else {
+				row = append(row, none)
 			}
-			row = append(row, v)
 		}
 		if w.Invalid != "" {
 			row[1] += " (left out: " + w.Invalid + ")"
@@ -287,10 +281,7 @@ func (d *Document) unobserved() []snapshot.Source {
 }
 
 func sourceText(s snapshot.Source) string {
-	words := map[snapshot.SourceState]string{
-		snapshot.Missing: "unavailable", snapshot.Denied: "denied",
-		snapshot.Failed: "failed", snapshot.Slow: "too slow",
-	}
+	words := map[snapshot.SourceState]string{snapshot.Missing: "unavailable", snapshot.Slow: "too slow"}
 	t := s.Name + " " + cmp.Or(words[s.State], string(s.State))
 	if s.Reason != "" {
 		t += ": " + s.Reason
@@ -336,15 +327,10 @@ func (c Chart) figures(from, to time.Time) (t table, every int) {
 	for i, l := range c.Lines {
 		t.Head = append(t.Head, l.Name)
 		for _, p := range within(l.Points, from, to) {
-			row := at[p.At]
-			if row == nil {
-				row = make([]string, len(c.Lines))
-				for j := range row {
-					row[j] = none
-				}
-				at[p.At] = row
+			if at[p.At] == nil {
+				at[p.At] = slices.Repeat([]string{none}, len(c.Lines))
 			}
-			row[i] = bare(p.Value, c.Unit)
+			at[p.At][i] = bare(p.Value, c.Unit)
 		}
 	}
 	times := slices.Sorted(maps.Keys(at))
@@ -367,12 +353,17 @@ func (c Chart) summary(from, to time.Time) string {
 			s += fmt.Sprintf("; %s: nothing measured", l.Name)
 			continue
 		}
-		lo := slices.MinFunc(ps, func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) })
-		hi := slices.MaxFunc(ps, func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) })
-		s += fmt.Sprintf("; %s: from %s to %s, last %s", l.Name, quantity(lo.Value, c.Unit), quantity(hi.Value, c.Unit),
-			quantity(ps[len(ps)-1].Value, c.Unit))
+		lo, hi, last := extremes(ps)
+		s += fmt.Sprintf("; %s: from %s to %s, last %s", l.Name, quantity(lo, c.Unit), quantity(hi, c.Unit),
+			quantity(last, c.Unit))
 	}
 	return s
+}
+
+// extremes are the smallest, the largest and the last value of points, of which there is one at least.
+func extremes(ps []metric.Point) (lo, hi, last float64) {
+	vs := each(ps, func(p metric.Point) float64 { return p.Value })
+	return slices.Min(vs), slices.Max(vs), vs[len(vs)-1]
 }
 
 // headline is the big figure with its words.
@@ -405,11 +396,7 @@ func (d *Document) headline() (headline, bool) {
 	}
 	m := MetricNamed(v.Metric)
 	if d.Experiment != nil {
-		for _, x := range d.Experiment.Metrics {
-			if x.Name == v.Metric {
-				m = x
-			}
-		}
+		m = d.Experiment.metric(v.Metric)
 	}
 	i := v.Ratio
 	if i.N == 0 || v.Result == stat.Invalid {

@@ -2,9 +2,9 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -195,7 +195,7 @@ func (p *textPage) hero(x hero) {
 	if h := x.Headline; h != nil {
 		p.line("")
 		badge := h.Sign() + " " + strings.ToUpper(string(h.Result))
-		s, n := "  "+p.paint(cmp.Or(signStyle(markFor(h.Result)), bold), badge), 2+cells(badge)
+		s, n := "  "+p.paint(cmp.Or(signStyle(markFor(h.Result).Word), bold), badge), 2+cells(badge)
 		if h.Figure != "" {
 			s, n = s+"   "+p.paint(bold, h.Figure), n+3+cells(h.Figure)
 		}
@@ -227,7 +227,7 @@ func (p *textPage) hero(x hero) {
 				p.line(l)
 				l, n = " ", 0
 			}
-			l, n = l+" "+p.paint(cmp.Or(signStyle(t.sign), bold), s)+"  ", n+cells(s)+3
+			l, n = l+" "+p.paint(cmp.Or(signStyle(t.Word), bold), s)+"  ", n+cells(s)+3
 		}
 		p.line(l)
 	}
@@ -296,55 +296,46 @@ func (p *textPage) facts(fs []Fact) {
 // forest draws the ratio of each pair and the interval of the verdict over one axis.
 func (p *textPage) forest(d *Document) {
 	e := d.Experiment
-	m := e.main()
-	pairs := e.pairs()
+	pairs, m := e.pairs(), e.main()
 	if len(pairs) == 0 {
 		return
 	}
 	f, ok := newForest(d)
-	rows := [][]string{{"pair", e.Baseline, e.Variant, "ratio"}}
-	for _, x := range pairs {
-		rows = append(rows, []string{
-			fmt.Sprint(x.N), value(x.Before, m.Unit),
-			value(x.After, m.Unit), factorOf(x.Ratio),
-		})
-	}
+	rows := append([][]string{{"pair", e.Baseline, e.Variant, "ratio"}}, each(pairs, func(x pair) []string {
+		return []string{strconv.Itoa(x.N), value(x.Before, m.Unit), value(x.After, m.Unit), factorOf(x.Ratio)}
+	})...)
 	var ws [4]int
-	most := min(24, (p.width-30)/2)
 	for _, r := range rows {
 		for i, c := range r {
-			r[i] = clip(c, most)
+			r[i] = clip(c, min(24, (p.width-30)/2))
 			ws[i] = max(ws[i], cells(r[i]))
 		}
 	}
-	n := p.width - 4 - ws[0] - ws[1] - ws[2] - ws[3] - 3*2 - 2
+	left := ws[0] + ws[1] + ws[2] + ws[3] + 3*2
+	n := p.width - 4 - left - 2
+	ok = ok && n >= 12
 	p.line("")
 	for i, r := range rows {
 		l := "  "
 		for j, c := range r {
 			l += padLeft(c, ws[j]) + "  "
 		}
-		if ok && n >= 12 {
-			switch {
-			case i == 0:
-				a, b := unit.Ratio(f.lo), unit.Ratio(f.hi)
-				l += a + strings.Repeat(" ", max(1, n-cells(a)-cells(b))) + b
-			case pairs[i-1].Invalid != "":
-				l += clip("left out: "+pairs[i-1].Invalid, n)
-			default:
-				l += f.row(n, pairs[i-1])
-			}
+		switch {
+		case !ok:
+		case i == 0:
+			a, b := unit.Ratio(f.lo), unit.Ratio(f.hi)
+			l += a + strings.Repeat(" ", max(1, n-cells(a)-cells(b))) + b
+		case pairs[i-1].Invalid != "":
+			l += clip("left out: "+pairs[i-1].Invalid, n)
+		default:
+			l += f.row(n, pairs[i-1])
 		}
-		if i == 0 {
-			l = p.paint(dim, l)
-		}
-		p.line(l)
+		p.line(p.paint(map[bool]string{true: dim}[i == 0], l))
 	}
-	if ok && n >= 12 && f.interval.N > 0 {
-		label := padLeft("interval", ws[0]+ws[1]+ws[2]+ws[3]+6)
-		p.line("  " + label + "  " + f.bar(n))
+	if ok && f.interval.N > 0 {
+		p.line("  " + padLeft("interval", left) + "  " + f.bar(n))
 	}
-	if ok && f.note != "" {
+	if f.note != "" {
 		p.para("  ", f.note)
 	}
 }
@@ -362,11 +353,9 @@ func (p *textPage) chartLines(d *Document) {
 		var ds []drawn
 		for _, l := range c.Lines {
 			x := drawn{clip(l.Name, 16), "not measured", within(l.Points, from, to)}
-			if n := len(x.points); n > 0 {
-				byValue := func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) }
-				x.note = bare(slices.MinFunc(x.points, byValue).Value, c.Unit) + " … " +
-					bare(slices.MaxFunc(x.points, byValue).Value, c.Unit) +
-					", last " + bare(x.points[n-1].Value, c.Unit)
+			if len(x.points) > 0 {
+				lo, hi, last := extremes(x.points)
+				x.note = bare(lo, c.Unit) + " … " + bare(hi, c.Unit) + ", last " + bare(last, c.Unit)
 			}
 			name, note = max(name, cells(x.name)), max(note, cells(x.note))
 			ds = append(ds, x)

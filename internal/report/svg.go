@@ -135,7 +135,7 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 	x := func(share float64) float64 { return left + share*(right-left) }
 	y := func(v float64) float64 { return bottom - s.at(v)*(bottom-top) }
 
-	g.text(2, font+1, "", "unit", clip(s.named(head(c.Unit)), int((z.Width-4)/font/0.56)), "")
+	g.text(2, font+1, "", "unit", fit(s.named(head(c.Unit)), z.Width-4, font), "")
 	for _, b := range m.Bands {
 		fill := map[bandKind]string{bandBaseline: "hatch", bandGap: "dots"}[b.Kind] // others are filled by their class
 		g.box(x(b.From), top, x(b.To)-x(b.From), bottom-top, bandClass(b.Kind), fill, b.Title)
@@ -164,7 +164,7 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 		if h-top < font+6 {
 			ty = h + font + 3
 		}
-		g.text(right-4, ty, "end", "limit-text halo", clip(c.LimitText, int((right-left)/font/0.56)), "")
+		g.text(right-4, ty, "end", "limit-text halo", fit(c.LimitText, right-left, font), "")
 	}
 	for i, p := range m.Points {
 		l, up, title := labels[i], top, p.Text+", "+p.Offset

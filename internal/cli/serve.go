@@ -154,7 +154,7 @@ func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) 
 		Changes: e.serveChanges(s),
 		Lab:     e.serveLab(s), Settings: e.serveSettings(s, d.l.Addr().String()), Access: d.users,
 	}, httpapi.Options{
-		Version: e.app.Version, Every: s.Every(), Log: log,
+		Version: e.app.Version, Every: s.Fleet.Every(), Log: log,
 		Page: web.Handler(e.app.Environ("DYNO_PAGE_DIR")), PagePaths: web.Paths(), Guarding: d.guarding,
 	})
 	e.remark("Dyno answers on %s. Ctrl-C ends it.", d.url)
@@ -168,7 +168,7 @@ func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) 
 	}
 	g.Go(func() error { return e.keepLink(ctx, d, log) })
 	g.Go(func() error {
-		s.Ready(ctx)
+		s.Fleet.Ready(ctx)
 		return httpapi.Serve(ctx, d.l, h, log)
 	})
 	return errors.Join(g.Wait(), s.Close(), d.users.Close())

@@ -25,7 +25,7 @@ type fleet struct{ s *service.Service }
 
 func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 	all := []httpapi.Target{}
-	for _, m := range f.s.Fleet() {
+	for _, m := range f.s.Fleet.All() {
 		t := httpapi.Target{Name: m.Entry.Name}
 		if spec, err := target.ParseURL(m.Entry.URL); err == nil {
 			t.Address = spec.Address
@@ -47,22 +47,22 @@ func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 
 func (f fleet) Latest(_ context.Context, name string) ([]httpapi.Latest, error) {
 	if name != "" {
-		samples, ok := f.s.Newest(name)
+		samples, ok := f.s.Fleet.Newest(name)
 		if !ok {
 			return nil, unknownTarget(name)
 		}
 		return []httpapi.Latest{{Target: name, Samples: samples}}, nil
 	}
 	var all []httpapi.Latest
-	for _, m := range f.s.Fleet() {
-		samples, _ := f.s.Newest(m.Entry.Name)
+	for _, m := range f.s.Fleet.All() {
+		samples, _ := f.s.Fleet.Newest(m.Entry.Name)
 		all = append(all, httpapi.Latest{Target: m.Entry.Name, Samples: samples})
 	}
 	return all, nil
 }
 
 func (f fleet) Sources(_ context.Context, name string) ([]httpapi.Source, error) {
-	m, ok := f.s.Find(name)
+	m, ok := f.s.Fleet.Find(name)
 	if !ok {
 		return nil, unknownTarget(name)
 	}
@@ -71,7 +71,7 @@ func (f fleet) Sources(_ context.Context, name string) ([]httpapi.Source, error)
 		traits[i.Name] = i.Traits
 	}
 	slowed := map[string]float64{} // how many times less often than usual a source is read, for it takes too much
-	samples, _ := f.s.Newest(name)
+	samples, _ := f.s.Fleet.Newest(name)
 	for _, x := range samples {
 		if x.Name == "dyno_source_slowed" {
 			slowed[x.Labels.Get("source")] = x.Value
@@ -81,7 +81,7 @@ func (f fleet) Sources(_ context.Context, name string) ([]httpapi.Source, error)
 	for _, x := range m.Sources {
 		s := httpapi.Source{Source: x}
 		if t, ok := traits[x.Name]; ok {
-			s.Every = max(t.Every, f.s.Every()).Seconds() * slowed[x.Name]
+			s.Every = max(t.Every, f.s.Fleet.Every()).Seconds() * slowed[x.Name]
 			s.Budget = cmp.Or(t.Budget, 0.01)
 			s.Cost, s.Usual, s.Asked, s.Grant, s.About = string(t.Cost), t.Every.Seconds(), t.Asked, t.Grant, t.About
 		}
@@ -93,16 +93,16 @@ func (f fleet) Sources(_ context.Context, name string) ([]httpapi.Source, error)
 func (f fleet) Health(context.Context) ([]service.Trouble, error) { return f.s.Health(), nil }
 
 func (f fleet) Price(ctx context.Context, name string, span time.Duration) (service.Price, error) {
-	if _, ok := f.s.Find(name); !ok {
+	if _, ok := f.s.Fleet.Find(name); !ok {
 		return service.Price{}, unknownTarget(name)
 	}
-	return f.s.Price(ctx, name, span)
+	return f.s.Metrics.Price(ctx, name, span)
 }
 
 type states struct{ s *service.Service }
 
 func (x states) StateAt(ctx context.Context, name string, at time.Time) (*state.State, error) {
-	m, watched := x.s.Find(name)
+	m, watched := x.s.Fleet.Find(name)
 	if at.IsZero() {
 		if !watched {
 			return nil, unknownTarget(name)
@@ -120,7 +120,7 @@ func (x states) StateAt(ctx context.Context, name string, at time.Time) (*state.
 }
 
 func (x states) StateTimes(ctx context.Context, name string, from, to time.Time, limit int) ([]time.Time, error) {
-	if ok, err := x.s.Known(ctx, name); err != nil || !ok {
+	if ok, err := x.s.Fleet.Known(ctx, name); err != nil || !ok {
 		return nil, errors.Join(err, unknownTarget(name))
 	}
 	return x.s.History.StateTimes(ctx, name, from, to, limit)
@@ -131,10 +131,10 @@ type classes struct{ s *service.Service }
 func (x classes) Classes(ctx context.Context, name string, from, to time.Time, search string,
 	n int,
 ) (httpapi.ClassList, error) {
-	if ok, err := x.s.Known(ctx, name); err != nil || !ok {
+	if ok, err := x.s.Fleet.Known(ctx, name); err != nil || !ok {
 		return httpapi.ClassList{}, errors.Join(err, unknownTarget(name))
 	}
-	l, err := x.s.Classes(ctx, name, from, to, search, n)
+	l, err := x.s.Classes.Classes(ctx, name, from, to, search, n)
 	if l.Classes == nil {
 		l.Classes = []class.Class{}
 	}
@@ -197,11 +197,11 @@ type marks struct{ s *service.Service }
 func (x marks) Events(ctx context.Context, name string, kinds []string, from, to time.Time,
 	n int,
 ) ([]event.Event, error) {
-	return x.s.NewestEvents(ctx, name, kinds, from, to, n)
+	return x.s.Events.NewestEvents(ctx, name, kinds, from, to, n)
 }
 
 func (x marks) Annotate(ctx context.Context, e event.Event) (event.Event, error) {
-	kept, err := x.s.Annotate(ctx, e)
+	kept, err := x.s.Events.Annotate(ctx, e)
 	var unknown *app.UnknownTargetError
 	if errors.As(err, &unknown) {
 		err = fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)

@@ -47,81 +47,81 @@ type judgements struct{ s *service.Service }
 
 func (x judgements) Verdicts(ctx context.Context, name string, n int) ([]app.Verdict, error) {
 	if name != "" {
-		if ok, err := x.s.Known(ctx, name); err != nil || !ok {
+		if ok, err := x.s.Fleet.Known(ctx, name); err != nil || !ok {
 			return nil, errors.Join(err, unknownTarget(name))
 		}
 	}
-	all, err := x.s.Verdicts(ctx, name, n)
+	all, err := x.s.Diagnoses.Verdicts(ctx, name, n)
 	return all, inWords(err)
 }
 
 func (x judgements) FindingsOf(ctx context.Context, name string) (service.Findings, error) {
-	all, err := x.s.FindingsOf(ctx, name)
+	all, err := x.s.Diagnoses.FindingsOf(ctx, name)
 	return all, inWords(err)
 }
 
 func (x judgements) IgnoreFinding(ctx context.Context, name, id, by string, d time.Duration) (ledger.Ignored, error) {
-	i, err := x.s.IgnoreFinding(ctx, name, id, by, d)
+	i, err := x.s.Diagnoses.IgnoreFinding(ctx, name, id, by, d)
 	return i, inWords(err)
 }
 
 func (x judgements) Judged(ctx context.Context, id string) (service.Judged, error) {
-	d, err := x.s.Judged(ctx, id)
+	d, err := x.s.Diagnoses.Judged(ctx, id)
 	return d, inWords(err)
 }
 
 func (x judgements) Diagnose(ctx context.Context, name, by string, o capture.Options) (task.Task, error) {
-	t, err := x.s.Diagnose(ctx, name, by, o)
+	t, err := x.s.Diagnoses.Diagnose(ctx, name, by, o)
 	return t, inWords(err)
 }
 
-func (x judgements) JudgedEvery() time.Duration { return x.s.JudgedEvery() }
+func (x judgements) JudgedEvery() time.Duration { return x.s.Diagnoses.JudgedEvery() }
 
 type changes struct{ s *service.Service }
 
 func (x changes) Journal(ctx context.Context, name string, n int) ([]service.JournalAction, error) {
-	all, err := x.s.Journal(ctx, name, n)
+	all, err := x.s.Changes.Journal(ctx, name, n)
 	return all, inWords(err)
 }
 
 func (x changes) ChangeOf(ctx context.Context, id string) (service.ChangeDetail, error) {
-	d, err := x.s.ChangeOf(ctx, id)
+	d, err := x.s.Changes.ChangeOf(ctx, id)
 	return d, inWords(err)
 }
 
 func (x changes) Report(ctx context.Context, id string) (*report.Document, error) {
-	d, err := x.s.Report(ctx, id)
+	d, err := x.s.Changes.Report(ctx, id)
 	return d, inWords(err)
 }
 
 func (x changes) PreviewChange(ctx context.Context, name, finding string, o apply.Options) (app.Intent, error) {
-	in, err := x.s.PreviewChange(ctx, name, finding, o)
+	in, err := x.s.Changes.PreviewChange(ctx, name, finding, o)
 	return in, inWords(err)
 }
 
 func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string,
 	o apply.Options,
 ) (task.Task, error) {
-	t, err := x.s.ApplyChange(ctx, name, finding, confirm, by, o)
+	t, err := x.s.Changes.ApplyChange(ctx, name, finding, confirm, by, o)
 	return t, inWords(err)
 }
 
 func (x changes) PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error) {
-	p, err := x.s.PreviewUndo(ctx, id, o)
+	p, err := x.s.Changes.PreviewUndo(ctx, id, o)
 	return p, inWords(err)
 }
 
 func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
-	t, err := x.s.UndoChange(ctx, id, confirm, by, o)
+	t, err := x.s.Changes.UndoChange(ctx, id, confirm, by, o)
 	return t, inWords(err)
 }
 
 func (x changes) KillSession(ctx context.Context, name string, session uint64, user, by string) (journal.Entry, error) {
-	e, err := x.s.KillSession(ctx, name, session, user, by)
+	e, err := x.s.Changes.KillSession(ctx, name, session, user, by)
 	return e, inWords(err)
 }
 
 func (x changes) ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error) {
-	t, err := x.s.ProveChange(ctx, id, by, o)
+	t, err := x.s.Changes.ProveChange(ctx, id, by, o)
 	return t, inWords(err)
 }

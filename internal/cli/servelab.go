@@ -15,7 +15,7 @@ import (
 
 func (e *env) serveLab(s *service.Service) httpapi.Lab {
 	return labAPI{lab.New(e.app, &s.Tasks, func() (all []ledger.Target) {
-		for _, m := range s.Fleet() {
+		for _, m := range s.Fleet.All() {
 			all = append(all, m.Entry)
 		}
 		return all

@@ -23,17 +23,18 @@ import (
 )
 
 func (e *env) serveSettings(s *service.Service, listen string) httpapi.Settings {
-	return front{s, listen}
+	return front{s.Inventory, s, listen}
 }
 
 // front gives httpapi what it asks for, with its errors.
 type front struct {
-	*service.Service
+	*service.Inventory
+	service *service.Service
 	listen string
 }
 
 func (x front) Settings(ctx context.Context) (service.Settings, error) {
-	all, err := x.Service.Settings(ctx)
+	all, err := x.service.Settings(ctx)
 	all.Listen = x.listen
 	return all, err
 }
@@ -47,22 +48,22 @@ func (x front) Grants(flavor dbms.Flavor, task, user string, schemas []string) (
 }
 
 func (x front) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
-	t, err := x.Service.AddTarget(ctx, t, replace)
+	t, err := x.service.Inventory.AddTarget(ctx, t, replace)
 	return t, settingError(err)
 }
 
 func (x front) Inspect(ctx context.Context, t ledger.Target) (app.Checked, error) {
-	c, err := x.Service.Inspect(ctx, t)
+	c, err := x.service.Inventory.Inspect(ctx, t)
 	return c, settingError(err)
 }
 
 func (x front) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
-	t, err := x.Service.SetTargetPassword(ctx, name, url, password)
+	t, err := x.service.Inventory.SetTargetPassword(ctx, name, url, password)
 	return t, settingError(err)
 }
 
 func (x front) SetRetention(name string, days float64) error {
-	err := x.Service.SetRetention(name, days)
+	err := x.service.Retention.SetRetention(name, days)
 	switch {
 	case errors.Is(err, service.ErrBadRetention):
 		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
@@ -73,7 +74,7 @@ func (x front) SetRetention(name string, days float64) error {
 }
 
 func (x front) RemoveTarget(ctx context.Context, name string) error {
-	return settingError(x.Service.RemoveTarget(ctx, name))
+	return settingError(x.service.Inventory.RemoveTarget(ctx, name))
 }
 
 func settingError(err error) error {
@@ -135,7 +136,7 @@ func (e *env) greet(ctx context.Context, s *service.Service, discover bool) {
 		e.remark("The inventory is empty: " + byHand)
 		return
 	}
-	taken, d, err := s.Adopt(ctx)
+	taken, d, err := s.Inventory.Adopt(ctx)
 	if ctx.Err() != nil {
 		return
 	}

@@ -96,18 +96,10 @@ func status(ctx context.Context, err error) (code int, typ string, before error)
 		return clientGone, "canceled", nil
 	case is(context.DeadlineExceeded):
 		return http.StatusServiceUnavailable, "timeout", nil
-	case errors.As(err, &server) && hint(err) != "": // the server did not answer, or not as it should
+	case errors.As(err, &server) && target.HintOf(err) != "": // the server did not answer, or not as it should
 		return http.StatusServiceUnavailable, "unavailable", errUnavailable
 	}
 	return http.StatusInternalServerError, "internal", nil
-}
-
-// hint says what the caller can do about an error; "" when nothing is known.
-func hint(err error) string {
-	if pause := (*access.PauseError)(nil); errors.As(err, &pause) {
-		return "API tokens and open sessions are not held up"
-	}
-	return target.HintOf(err)
 }
 
 // fail answers with an error.
@@ -127,7 +119,7 @@ func (v *gate) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if before != nil {
 		text = before.Error() + ": " + text
 	}
-	respondJSON(w, code, problem{"error", typ, text, hint(err)})
+	respondJSON(w, code, problem{"error", typ, text, target.HintOf(err)})
 }
 
 func queryStatus(t series.ErrorType) int {

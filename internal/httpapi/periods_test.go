@@ -48,7 +48,7 @@ func TestClassesInJSON(t *testing.T) {
 		t.Errorf("courses that nobody asked for: %s", w.Body)
 	}
 	f("class?target=shop&id=C001&from=60&to=120", `{"class":{"id":"C001"`, `"buckets":[{"from"`,
-		`"item":"SELECT t?","tables":["t1"],"examples":[{"at":"2026-11-03T12:00:00Z","sql":"SELECT 1"}],"plans":[]}`)
+		`"item":"SELECT t?","tables":["t1"],"examples":[{"at":"2026-11-03T12:00:00Z","sql":"SELECT 1"}]`)
 	h.putClasses(t, time.Unix(7200, 0), 2)
 	f("compare-classes?target=shop&from=7200&to=10800&before_from=60&before_to=120", `"change":"vanished"`,
 		`"load_change":-`, `"total":3`)

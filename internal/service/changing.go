@@ -55,7 +55,7 @@ type ProofShort struct {
 
 // Changes are the actions on targets: what was done, and what is to be done or taken back. Each works in a task.
 type Changes struct {
-	app    *app.App
+	app    app.Actions
 	ledger *ledger.Ledger
 	tasks  *task.List
 	fleet  *Fleet
@@ -285,5 +285,5 @@ func (s *Changes) ProveChange(ctx context.Context, id, by string, o capture.Opti
 
 // Report returns the document of any id that Dyno has printed, see app.App.Report. Unknown: ledger.ErrNotFound.
 func (s *Changes) Report(ctx context.Context, id string) (*report.Document, error) {
-	return s.app.Report(ctx, id)
+	return app.Reports{App: s.app.App}.Report(ctx, id)
 }

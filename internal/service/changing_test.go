@@ -29,7 +29,7 @@ func shopChanged(t *testing.T, flavor string, actions ...finding.Action) (*serve
 	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE boxes (id INT PRIMARY KEY, shelf INT, note "+
 		"VARCHAR(60)) ENGINE=InnoDB")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -150,12 +150,12 @@ func TestDoneIsMarkedWhenCancelled(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tg.Close()
-			in, err := v.app.Plan(t.Context(), tg, "f-set_variable", apply.Options{})
+			in, err := app.Actions{App: v.app}.Plan(t.Context(), tg, "f-set_variable", apply.Options{})
 			if err != nil || !in.Preview.OK() {
 				t.Fatalf("%v %v", err, in.Preview.Blockers)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			e, err := v.app.Apply(ctx, tg, in, nil, func(string) { cancel() })
+			e, err := app.Actions{App: v.app}.Apply(ctx, tg, in, nil, func(string) { cancel() })
 			if ctx.Err() == nil {
 				t.Fatalf("nothing was said of the value: %v %+v", err, e)
 			}
@@ -256,32 +256,32 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	}
 	var done []journal.Entry
 	for _, id := range []string{"f-add_index", "f-set_variable"} {
-		in, err := v.app.Plan(ctx, tg, id, apply.Options{})
+		in, err := app.Actions{App: v.app}.Plan(ctx, tg, id, apply.Options{})
 		if err != nil || !in.Preview.OK() {
 			t.Fatalf("%v %v", err, in.Preview.Blockers)
 		}
-		e, err := v.app.Apply(ctx, tg, in, nil, func(string) {})
+		e, err := app.Actions{App: v.app}.Apply(ctx, tg, in, nil, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
 		done = append(done, e)
 	}
 	o := capture.Options{Window: capture.MinWindow}
-	p, _, err := v.app.Prove(ctx, tg, done[0], o)
+	p, _, err := app.Actions{App: v.app}.Prove(ctx, tg, done[0], o)
 	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") ||
 		strings.Contains(w, "a-old") {
 		t.Errorf("%v, warnings %q: want %s alone in them", err, p.Warnings, done[1].ID)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes DROP INDEX by_shelf")
-	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil ||
+	if _, _, err := (app.Actions{App: v.app}).Prove(ctx, tg, done[0], o); err == nil ||
 		!strings.Contains(err.Error(), "no longer in effect on") {
 		t.Errorf("an index that somebody dropped is proven: %v", err)
 	}
-	if _, err := v.app.Undo(ctx, tg, done[1].ID, apply.Options{}, nil, func(string) {}); err != nil {
+	if _, err := (app.Actions{App: v.app}).Undo(ctx, tg, done[1].ID, apply.Options{}, nil, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes ADD INDEX by_shelf (shelf)")
-	p, _, err = v.app.Prove(ctx, tg, done[0], o)
+	p, _, err = app.Actions{App: v.app}.Prove(ctx, tg, done[0], o)
 	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") {
 		t.Errorf("%v, warnings %q: want %s, which was taken back since, in them", err, p.Warnings, done[1].ID)
 	}
@@ -300,7 +300,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tg.Close()
-	in, err := v.app.Plan(ctx, tg, "f-set_variable", apply.Options{})
+	in, err := app.Actions{App: v.app}.Plan(ctx, tg, "f-set_variable", apply.Options{})
 	if err != nil || !in.Preview.OK() {
 		t.Fatalf("%v %v", err, in.Preview.Blockers)
 	}
@@ -313,7 +313,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		"END"); err != nil {
 		t.Fatal(err)
 	}
-	e, err := v.app.Apply(ctx, tg, in, nil, func(string) {})
+	e, err := app.Actions{App: v.app}.Apply(ctx, tg, in, nil, func(string) {})
 	if err == nil || e.State != journal.Done {
 		t.Fatalf("%v %+v", err, e)
 	}
@@ -322,7 +322,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	e, err = v.app.Undo(ctx, tg, e.ID, apply.Options{}, nil, func(string) {})
+	e, err = app.Actions{App: v.app}.Undo(ctx, tg, e.ID, apply.Options{}, nil, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "action "+e.ID+" was undone, but") || e.State != journal.Undone {
 		t.Errorf("%v %+v", err, e)
 	}

@@ -64,7 +64,7 @@ func TestIncidents(t *testing.T) {
 	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE stock (id INT PRIMARY KEY, n INT NOT NULL) "+
 		"ENGINE=InnoDB", "INSERT INTO stock VALUES (1, 10)")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestIncidents(t *testing.T) {
 	})
 	began := time.Now()
 	events := func(kind event.Kind) (all []event.Event) {
-		es, err := v.app.Events(ctx, "shop", began.Add(-time.Hour), time.Now().Add(time.Hour))
+		es, err := app.Actions{App: v.app}.Events(ctx, "shop", began.Add(-time.Hour), time.Now().Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestAnOutageIsOneEvent(t *testing.T) {
 // TestNotConfigured: a password variable that is not set says nothing about the server, and is no incident.
 func TestNotConfigured(t *testing.T) {
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{
 		Name: "shop", URL: "mysql://dyno@127.0.0.1:1",
 		PasswordEnv: "SHOP_PASSWORD",
 	}, false); err != nil {
@@ -278,7 +278,7 @@ func TestLoginRefused(t *testing.T) {
 	}
 	password("secret-1")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("watch"), Defaults: file},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("watch"), Defaults: file},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestLoginRefused(t *testing.T) {
 func TestDiagnosisWithoutAConnection(t *testing.T) {
 	s := servers.Start(t, "mariadb", "max_connections=20")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}

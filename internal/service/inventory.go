@@ -49,7 +49,7 @@ func (s *Inventory) Adopt(ctx context.Context) (taken []discovery.Found, d disco
 func (s *Inventory) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
 	t, err := s.app.Allow(ctx, t)
 	if err == nil {
-		t, err = s.app.AddTarget(ctx, t, replace)
+		t, err = app.Inventory{App: s.app}.AddTarget(ctx, t, replace)
 	}
 	if err != nil {
 		return t, err
@@ -82,7 +82,7 @@ func (s *Inventory) Inspect(ctx context.Context, t ledger.Target) (app.Checked, 
 			return app.Checked{}, err
 		}
 	}
-	c, err := s.app.Inspect(ctx, t)
+	c, err := app.Inspection{App: s.app}.Inspect(ctx, t)
 	if !c.Reached && c.Create != nil && t.Defaults != asked.Defaults { // refused for want of a password
 		c.Fix = "no password was sent: passwords of ~/.my.cnf, DYNO_PASSWORD and MYSQL_PWD go only to the server " +
 			"that the defaults files name. " +

@@ -35,7 +35,7 @@ import (
 
 // Diagnoses are what was judged of targets: findings, and the looks that found them.
 type Diagnoses struct {
-	app     *app.App
+	app     app.Diagnosing
 	ledger  *ledger.Ledger
 	log     *slog.Logger
 	o       *Options
@@ -570,7 +570,7 @@ func (s *Diagnoses) mayLook(ctx context.Context, e ledger.Target) bool {
 	if s.tasks.Changes(e.Name) {
 		return false
 	}
-	if !s.tasks.Changes("") && s.app.Experimenting() == "" { // a task without a target works on this machine
+	if !s.tasks.Changes("") && (app.Stores{App: s.app.App}).Experimenting() == "" { // a task without a target works on this machine
 		return true
 	}
 	url := e.URL

@@ -36,7 +36,7 @@ func shopWatched(t *testing.T, o Options) (*servers.Server, *Service) {
 		"NOT NULL, note VARCHAR(60) NOT NULL) ENGINE=InnoDB",
 		"INSERT INTO boxes (shelf, note) SELECT seq % 500, REPEAT('x', 50) FROM seq_1_to_20000", "ANALYZE TABLE boxes")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -392,7 +392,7 @@ func ids(all []app.Verdict) []string {
 // TestLooksLeaveExperimentsAlone: while something measures on this machine nobody looks at its servers.
 func TestLooksLeaveExperimentsAlone(t *testing.T) {
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "named", URL: "mysql://root@127.0.0.1:1"},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "named", URL: "mysql://root@127.0.0.1:1"},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -433,7 +433,7 @@ func TestLooksLeaveExperimentsAlone(t *testing.T) {
 	during(task.Task{Kind: "prove", Target: "there"}, func() { f("there", "mysql://root@db.example:3306", true) })
 	f("named", "", true)
 	// as another program does
-	d, err := trials.Create(a.ExperimentDir("x-1"), trials.Header{ID: "x-1", Started: time.Now()})
+	d, err := trials.Create(app.Stores{App: a}.ExperimentDir("x-1"), trials.Header{ID: "x-1", Started: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -164,7 +165,7 @@ func TestMarksAreKeptAtTheEnd(t *testing.T) {
 	end := make(chan struct{})
 	close(end)
 	s.Events.storeMarks(end)
-	all, err := a.Events(t.Context(), "shop", at.Add(-time.Second), at.Add(time.Second))
+	all, err := app.Actions{App: a}.Events(t.Context(), "shop", at.Add(-time.Second), at.Add(time.Second))
 	if err != nil || len(all) != 1 || all[0].ID != e.ID {
 		t.Errorf("kept %+v, %v", all, err)
 	}

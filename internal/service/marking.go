@@ -96,7 +96,7 @@ func (s *Events) Annotate(ctx context.Context, e event.Event) (event.Event, erro
 	if e.At.IsZero() {
 		e.At = clock.Now()
 	}
-	return s.app.Annotate(ctx, e)
+	return app.Actions{App: s.app}.Annotate(ctx, e)
 }
 
 // NewestEvents returns the newest n marks, of some kinds or with none of all, see app.App.Events.
@@ -162,7 +162,7 @@ func (s *Events) expire(ctx context.Context, now time.Time) {
 		s.trouble.say(s.log, "old entries of the ledger were not deleted", err)
 	}
 	for _, id := range gone {
-		if err := s.app.RemoveReport(id); err != nil {
+		if err := (app.Reports{App: s.app}).RemoveReport(id); err != nil {
 			s.log.Warn("the files of a report were not removed", "report", id, "error", err)
 		}
 	}

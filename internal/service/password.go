@@ -72,7 +72,7 @@ func (s *Inventory) SetTargetPassword(ctx context.Context, name, url, password s
 	if t.Defaults, err = writePassword(s.app, name, spec, password); err != nil {
 		return t, fmt.Errorf("store a password: %w", err)
 	}
-	if t, err = s.app.AddTarget(ctx, t, true); err != nil {
+	if t, err = (app.Inventory{App: s.app}).AddTarget(ctx, t, true); err != nil {
 		return t, errors.Join(err, os.Remove(t.Defaults))
 	}
 	s.sweepPasswords(ctx)

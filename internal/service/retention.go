@@ -170,7 +170,7 @@ func (s *Retention) keeping(ctx context.Context) ([]Keeping, error) {
 	if s.kept != nil && time.Since(s.at) < measureEvery {
 		return s.kept, nil
 	}
-	kept, err := s.app.Usage(ctx)
+	kept, err := app.Stores{App: s.app}.Usage(ctx)
 	if err != nil {
 		return nil, err
 	}

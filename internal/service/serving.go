@@ -123,10 +123,10 @@ func (s *Service) wire() {
 		},
 	}
 	s.Diagnoses = &Diagnoses{
-		app: s.app, ledger: s.ledger, log: s.log, o: &s.o, tasks: &s.Tasks, fleet: s.Fleet, looks: looks,
+		app: app.Diagnosing{App: s.app}, ledger: s.ledger, log: s.log, o: &s.o, tasks: &s.Tasks, fleet: s.Fleet, looks: looks,
 		trouble: &s.trouble,
 	}
-	s.Changes = &Changes{app: s.app, ledger: s.ledger, tasks: &s.Tasks, fleet: s.Fleet}
+	s.Changes = &Changes{app: app.Actions{App: s.app}, ledger: s.ledger, tasks: &s.Tasks, fleet: s.Fleet}
 	s.Metrics = &Metrics{series: s.Series, fleet: s.Fleet}
 	s.Classes = &Classes{history: s.History, metrics: s.Metrics}
 	s.Events = &Events{
@@ -252,4 +252,3 @@ func (s *Service) send(ctx context.Context, w *remotewrite.Writer) {
 	}
 	<-done
 }
-

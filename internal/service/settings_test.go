@@ -46,7 +46,7 @@ func TestKeepingOf(t *testing.T) {
 func TestSettingsOfAService(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestSettingsOfAService(t *testing.T) {
 func TestWhatIsForgottenWasWritten(t *testing.T) {
 	a := alone(t)
 	shop := ledger.Target{Name: "shop", URL: "mysql://db1"}
-	if _, err := a.AddTarget(t.Context(), shop, false); err != nil {
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), shop, false); err != nil {
 		t.Fatal(err)
 	}
 	v, err := New(t.Context(), a, Options{Targets: []string{"shop"}, Looking: discovery.Options{None: true}})

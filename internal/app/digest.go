@@ -139,7 +139,7 @@ func readReport(path string) (r digest.Report, ok bool, err error) {
 
 // DigestHead returns what stands at the head of a digest: when, where and by what it was made, and what that took so
 // far.
-func (a *App) DigestHead(now time.Time) report.DigestOptions {
+func (a Reports) DigestHead(now time.Time) report.DigestOptions {
 	o := report.DigestOptions{At: now, Dyno: a.Version}
 	o.Host, _ = os.Hostname()
 	o.User, o.System, _ = platform.CPU()

@@ -204,7 +204,7 @@ func (e *env) digestForm(j *digestJob) error {
 	}
 	j.format = form
 	j.write = func(w io.Writer, d app.Digest) error {
-		o := e.app.DigestHead(time.Now())
+		o := app.Reports{App: e.app}.DigestHead(time.Now())
 		o.GroupBy, o.OrderBy, o.Redact, o.Classes = j.config.GroupBy.String(), j.orderBy, j.redact, d.Each
 		if j.id != "" {
 			c, ok := classOf(d, j.id)
@@ -334,7 +334,7 @@ func (e *env) digestCompare(ctx context.Context, j *digestJob, files []string) e
 		case "md", "markdown":
 			return report.DigestComparisonMarkdown(w, &c)
 		case "html":
-			o := e.app.DigestHead(time.Now())
+			o := app.Reports{App: e.app}.DigestHead(time.Now())
 			o.Redact = j.redact
 			return report.DigestComparisonHTML(w, &c, o)
 		}

@@ -42,9 +42,8 @@ type answer struct{ err, kind error }
 func (a answer) Error() string   { return a.err.Error() }
 func (a answer) Unwrap() []error { return []error{a.err, a.kind} }
 
-// status says how an error is answered: the status, the word for it, and the error whose text stands before its own;
-// nil for none.
-func status(ctx context.Context, err error) (code int, typ string, before error) {
+// status says how an error is answered: the status, the word for it, and what stands before its own text.
+func status(ctx context.Context, err error) (code int, typ, before string) {
 	var (
 		query   *series.QueryError
 		tooLong *http.MaxBytesError
@@ -60,46 +59,46 @@ func status(ctx context.Context, err error) (code int, typ string, before error)
 	}
 	switch kind := target.KindOf(err); {
 	case errors.As(err, &query):
-		return queryStatus(query.Type), string(query.Type), nil
+		return queryStatus(query.Type), string(query.Type), ""
 	case errors.As(err, &pause):
-		return http.StatusTooManyRequests, "too_many", nil
+		return http.StatusTooManyRequests, "too_many", ""
 	case is(errForbidden):
-		return http.StatusForbidden, "forbidden", nil
+		return http.StatusForbidden, "forbidden", ""
 	case is(access.ErrWrong, access.ErrFirst):
-		return http.StatusUnauthorized, "unauthorized", nil
+		return http.StatusUnauthorized, "unauthorized", ""
 
 	case is(errNotFound, lab.ErrNoRecord, access.ErrNotFound):
-		return http.StatusNotFound, "not_found", nil
+		return http.StatusNotFound, "not_found", ""
 	case is(history.ErrNotFound, ledger.ErrNotFound, sandbox.ErrNotFound, sandbox.ErrBadName),
 		errors.As(err, &unknown), errors.As(err, &finding):
-		return http.StatusNotFound, "not_found", errNotFound
+		return http.StatusNotFound, "not_found", errNotFound.Error() + ": "
 
 	case errors.As(err, &tooLong):
-		return http.StatusRequestEntityTooLarge, "bad_data", nil
+		return http.StatusRequestEntityTooLarge, "bad_data", ""
 	case is(errBadRequest, lab.ErrOptions, access.ErrInvalid):
-		return http.StatusBadRequest, "bad_data", nil
+		return http.StatusBadRequest, "bad_data", ""
 
 	case is(errConflict, task.ErrBusy, compare.ErrSets, trials.ErrBusy, trials.ErrChanged, trials.ErrCorrupt,
 		trials.ErrNewer, access.ErrExists, access.ErrLastOperator):
-		return http.StatusConflict, "conflict", nil
+		return http.StatusConflict, "conflict", ""
 	case is(service.ErrPreviewChanged, apply.ErrNotThatSession, app.ErrTargetExists, service.ErrFixedRetention),
 		errors.As(err, &blocked):
-		return http.StatusConflict, "conflict", errConflict
+		return http.StatusConflict, "conflict", errConflict.Error() + ": "
 
 	case is(service.ErrBadRetention, service.ErrGraphSize, service.ErrIgnoreFor), errors.As(err, &panel),
 		kind == target.BadTarget, kind == target.Unsupported:
-		return http.StatusBadRequest, "bad_data", errBadRequest
+		return http.StatusBadRequest, "bad_data", errBadRequest.Error() + ": "
 
 	case is(errUnavailable, access.ErrBusyLogins):
-		return http.StatusServiceUnavailable, "unavailable", nil
+		return http.StatusServiceUnavailable, "unavailable", ""
 	case is(context.Canceled) && ctx.Err() != nil:
-		return clientGone, "canceled", nil
+		return clientGone, "canceled", ""
 	case is(context.DeadlineExceeded):
-		return http.StatusServiceUnavailable, "timeout", nil
+		return http.StatusServiceUnavailable, "timeout", ""
 	case errors.As(err, &server) && target.HintOf(err) != "": // the server did not answer, or not as it should
-		return http.StatusServiceUnavailable, "unavailable", errUnavailable
+		return http.StatusServiceUnavailable, "unavailable", errUnavailable.Error() + ": "
 	}
-	return http.StatusInternalServerError, "internal", nil
+	return http.StatusInternalServerError, "internal", ""
 }
 
 // fail answers with an error.
@@ -115,11 +114,7 @@ func (v *gate) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if pause := (*access.PauseError)(nil); errors.As(err, &pause) {
 		w.Header().Set("Retry-After", strconv.Itoa(pause.Seconds()))
 	}
-	text := err.Error()
-	if before != nil {
-		text = before.Error() + ": " + text
-	}
-	respondJSON(w, code, problem{"error", typ, text, target.HintOf(err)})
+	respondJSON(w, code, problem{"error", typ, before + err.Error(), target.HintOf(err)})
 }
 
 func queryStatus(t series.ErrorType) int {

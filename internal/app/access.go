@@ -11,6 +11,6 @@ import (
 func (a *App) AccessPath() string { return filepath.Join(a.Home, "store", "access.db") }
 
 // Users opens the users' file; the caller closes it.
-func (a *App) Users(ctx context.Context) (*access.Store, error) {
+func (a Stores) Users(ctx context.Context) (*access.Store, error) {
 	return access.Open(ctx, a.AccessPath(), access.Options{})
 }

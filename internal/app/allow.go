@@ -46,7 +46,7 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	if file != "" && !filepath.IsAbs(file) {
 		t.Defaults = filepath.Join(a.Credentials(), file)
 	}
-	t, spec, err := a.entry(t)
+	t, spec, err := entry(t)
 	if err != nil {
 		return t, err
 	}
@@ -103,7 +103,7 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 			return t, err
 		}
 		used := has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv })
-		if (used || !a.trustedHere(ctx, spec)) &&
+		if (used || !trustedHere(ctx, spec)) &&
 			!has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }) {
 			return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --password-env %s` on Dyno's machine; "+
 				"after that other ports of its host need only tls=verify-full", t.PasswordEnv))
@@ -112,7 +112,7 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	case t.Defaults == os.DevNull:
 		return t, nil
 	case t.Defaults == "":
-		if !a.implied(ctx, spec) {
+		if !implied(ctx, spec) {
 			t.Defaults = os.DevNull
 		}
 		return t, nil
@@ -129,8 +129,8 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	switch {
 	case has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }):
 	case o.Host != "" && sameHost(o, there(o, target.Spec{Scheme: spec.Scheme}), spec):
-	case !nowhere(o) && sameTLS(o, spec) && a.leadsHere(ctx, o, spec):
-	case nowhere(o) && !used && a.trustedHere(ctx, spec):
+	case !nowhere(o) && sameTLS(o, spec) && leadsHere(ctx, o, spec):
+	case nowhere(o) && !used && trustedHere(ctx, spec):
 	default:
 		return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --from-defaults %s` on Dyno's machine, or "+
 			"write host= and port= into that file; "+
@@ -188,7 +188,7 @@ func sameTLS(o target.Options, x target.Spec) bool {
 
 // leadsHere reports whether defaults files name the server of a URL: to the letter, or so that nobody can have it lead
 // elsewhere.
-func (a *App) leadsHere(ctx context.Context, o target.Options, x target.Spec) bool {
+func leadsHere(ctx context.Context, o target.Options, x target.Spec) bool {
 	mine := target.Spec{Scheme: x.Scheme}
 	o.Apply(&mine)
 	x = there(o, x)
@@ -210,7 +210,7 @@ func there(o target.Options, x target.Spec) target.Spec {
 
 // implied reports whether the login that the usual defaults files and the environment have for all servers may go to
 // that of a URL: it is where they lead, and whoever listens there can be trusted, as Discover sees it.
-func (a *App) implied(ctx context.Context, x target.Spec) bool {
+func implied(ctx context.Context, x target.Spec) bool {
 	o, err := target.Defaults("", x.Groups()...)
 	if err != nil || x.Jump != (tunnel.Jump{}) || !sameTLS(o, x) {
 		return false
@@ -223,7 +223,7 @@ func (a *App) implied(ctx context.Context, x target.Spec) bool {
 	}
 	listens := host.Listening(ctx, "", target.TrustedAccount, x.Address)
 	if !nowhere(o) {
-		return a.leadsHere(ctx, o, x) && LeadsToTrusted(x, listens, target.TrustedAccount, BelowShared)
+		return leadsHere(ctx, o, x) && LeadsToTrusted(x, listens, target.TrustedAccount, BelowShared)
 	}
 	any := func(string) bool { return true }
 	for _, sockets := range [][]string{UsualSockets, nil} { // the port is another way to the server behind the socket
@@ -237,7 +237,7 @@ func (a *App) implied(ctx context.Context, x target.Spec) bool {
 
 // trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to
 // a server's account or to Dyno's own. The account alone tells too little of a port: root runs more than servers.
-func (a *App) trustedHere(ctx context.Context, x target.Spec) bool {
+func trustedHere(ctx context.Context, x target.Spec) bool {
 	if x.Jump != (tunnel.Jump{}) || x.TakeServerKey {
 		return false
 	}

@@ -64,7 +64,7 @@ func TestAllow(t *testing.T) {
 		{Name: "ca", URL: "mysql://db6/?ssl-ca=" + filepath.Join(dir, "ca.pem"), PasswordEnv: EnvPrefix + "CA"},
 		{Name: "far", URL: "mysql://db4/?ssh=ssh://me@jump", Defaults: os.DevNull},
 	} {
-		if _, err := a.AddTarget(t.Context(), e, false); err != nil {
+		if _, err := (Inventory{a}).AddTarget(t.Context(), e, false); err != nil {
 			t.Fatal(err)
 		}
 	}

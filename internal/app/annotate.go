@@ -12,7 +12,7 @@ import (
 
 // Annotate keeps a person's note on the timeline and returns it with its id. Without a target it belongs to all. The
 // text is one line; a target that is not in the inventory is refused, so that a note is not lost to a slip of the pen.
-func (a *App) Annotate(ctx context.Context, e event.Event) (event.Event, error) {
+func (a Actions) Annotate(ctx context.Context, e event.Event) (event.Event, error) {
 	e.Kind = event.Annotation
 	e.Text = strings.TrimSpace(e.Text)
 	if err := e.CheckNote(); err != nil {
@@ -34,7 +34,7 @@ func (a *App) Annotate(ctx context.Context, e event.Event) (event.Event, error) 
 }
 
 // Events returns the marks of a target, or of all with target "", that reach into a time, in order.
-func (a *App) Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
+func (a Actions) Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return nil, err

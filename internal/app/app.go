@@ -380,10 +380,10 @@ func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bo
 }
 
 // ExperimentsDir returns the directory of all experiments, which need not be there.
-func (a *App) ExperimentsDir() string { return filepath.Join(a.Home, "experiments") }
+func (a Stores) ExperimentsDir() string { return filepath.Join(a.Home, "experiments") }
 
 // ExperimentDir returns the directory of one experiment.
-func (a *App) ExperimentDir(id string) string { return filepath.Join(a.ExperimentsDir(), id) }
+func (a Stores) ExperimentDir(id string) string { return filepath.Join(a.ExperimentsDir(), id) }
 
 // Orphans tells of servers that still run although the program that they were made for is gone, "" when there are none.
 // They disturb what is measured, and whether they are still wanted their user alone knows. Those whose names begin with
@@ -409,13 +409,13 @@ func Orphans(ctx context.Context, yard *sandbox.Yard, own string) string {
 
 // Experimenting returns the id of an experiment that some process carries out on this machine, below the same home; ""
 // when none does.
-func (a *App) Experimenting() string {
+func (a Stores) Experimenting() string {
 	id, _ := a.UnderWay()
 	return id
 }
 
 // UnderWay is experimenting with the process. One that was killed is not under way, whoever has its number now.
-func (a *App) UnderWay() (id string, pid int) {
+func (a Stores) UnderWay() (id string, pid int) {
 	entries, err := os.ReadDir(a.ExperimentsDir())
 	if err != nil {
 		return "", 0

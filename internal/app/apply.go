@@ -22,6 +22,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
+// Actions are changes of servers: planned, carried out, taken back and proven, and the marks on the timeline.
+type Actions struct{ *App }
+
 // UnknownFindingError tells that nothing that was judged of a target found that.
 type UnknownFindingError struct{ Target, ID string }
 
@@ -41,7 +44,7 @@ type Intent struct {
 
 // Plan finds the finding among the last diagnoses of the target and asks the server what carrying it out would mean. It
 // only reads.
-func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o apply.Options) (Intent, error) {
+func (a Actions) Plan(ctx context.Context, t *target.Target, findingID string, o apply.Options) (Intent, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return Intent{}, err
@@ -73,7 +76,7 @@ func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o ap
 // Apply carries the intent out, if the statement is still that of its preview: else apply.ErrPreviewChanged. The
 // journal has the undo before the first statement is sent. With an error the entry says how far it got: one that is
 // Done was made, and only its mark on the timeline is missing.
-func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink,
+func (a Actions) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink,
 	note func(string),
 ) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
@@ -106,7 +109,7 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 
 // PreviewUndo asks the server what taking the action of an entry back would mean. It changes nothing, not even the
 // journal.
-func (a *App) PreviewUndo(
+func (a Actions) PreviewUndo(
 	ctx context.Context, t *target.Target, e journal.Entry, o apply.Options,
 ) (UndoPreview, error) {
 	l, err := a.Ledger(ctx)
@@ -132,7 +135,7 @@ func (a *App) PreviewUndo(
 }
 
 // Undo takes an action back. With an error the entry says how far it got, as that of Apply does.
-func (a *App) Undo(ctx context.Context, t *target.Target, id string, o apply.Options, sink progress.Sink,
+func (a Actions) Undo(ctx context.Context, t *target.Target, id string, o apply.Options, sink progress.Sink,
 	note func(string),
 ) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
@@ -154,7 +157,7 @@ func (a *App) Undo(ctx context.Context, t *target.Target, id string, o apply.Opt
 }
 
 // Entry returns an entry of the journal.
-func (a *App) Entry(ctx context.Context, id string) (journal.Entry, error) {
+func (a Actions) Entry(ctx context.Context, id string) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return journal.Entry{}, err
@@ -167,7 +170,7 @@ func (a *App) Entry(ctx context.Context, id string) (journal.Entry, error) {
 }
 
 // Journal returns the actions on a target, of all with "", newest first.
-func (a *App) Journal(ctx context.Context, name string) ([]journal.Entry, error) {
+func (a Actions) Journal(ctx context.Context, name string) ([]journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return nil, err
@@ -177,7 +180,7 @@ func (a *App) Journal(ctx context.Context, name string) ([]journal.Entry, error)
 
 // OpenEntry connects to the server that an entry was carried out on: by the name it had then, or by its URL when that
 // name is gone. That may have come over HTTP, so only a login that is named now goes there unasked.
-func (a *App) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*target.Target, error) {
+func (a Actions) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*target.Target, error) {
 	t, err := a.Open(ctx, e.Target, login)
 	var unknown *UnknownTargetError
 	if errors.As(err, &unknown) {
@@ -190,7 +193,7 @@ func (a *App) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*tar
 // Prove looks at the target's live traffic now and compares it with the window that the action's finding was made in.
 // An action that is no longer in force on the server is an error; what else Dyno did there since that window began is a
 // warning.
-func (a *App) Prove(
+func (a Actions) Prove(
 	ctx context.Context, t *target.Target, e journal.Entry, o capture.Options,
 ) (proof.Proof, *snapshot.Snapshot, error) {
 	if e.State != journal.Done {
@@ -266,7 +269,7 @@ func Compare(before, after *snapshot.Snapshot, e journal.Entry, findings []findi
 const markTime = 10 * time.Second
 
 // Mark puts an event of what was done on the timeline, also when whoever wanted it has gone meanwhile.
-func (a *App) Mark(ctx context.Context, e event.Event) error {
+func (a Actions) Mark(ctx context.Context, e event.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
 	defer cancel()
 	l, err := a.Ledger(ctx)
@@ -282,7 +285,7 @@ func (a *App) Mark(ctx context.Context, e event.Event) error {
 }
 
 // ProveAndKeep proves an action and keeps the report under an id of its own.
-func (a *App) ProveAndKeep(
+func (a Actions) ProveAndKeep(
 	ctx context.Context, t *target.Target, e journal.Entry, o capture.Options,
 ) (proof.Proof, *report.Document, error) {
 	p, after, err := a.Prove(ctx, t, e, o)

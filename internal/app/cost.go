@@ -8,6 +8,6 @@ import (
 )
 
 // Cost measures what reading each source of a target costs, one after the other, rounds times each. It only reads.
-func (a *App) Cost(ctx context.Context, t *target.Target, o scrape.Options, rounds int) ([]scrape.Price, error) {
+func Cost(ctx context.Context, t *target.Target, o scrape.Options, rounds int) ([]scrape.Price, error) {
 	return scrape.Measure(ctx, t, o, rounds)
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
+// Diagnosing looks at targets and keeps what it finds.
+type Diagnosing struct{ *App }
+
 // Diagnosis is what a look at a target gave.
 type Diagnosis struct {
 	ID       string // empty when nothing was stored
@@ -52,7 +55,7 @@ func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 // Diagnose looks at the target, judges, and stores snapshot and findings so that `apply` and `proof` find them. It
 // learns about the target only what any stranger with the same grants could. With kinds it tells all that these kinds
 // of advice have to say, see Advise.
-func (a *App) Diagnose(
+func (a Diagnosing) Diagnose(
 	ctx context.Context, t *target.Target, o capture.Options, kinds ...advise.Kind,
 ) (Diagnosis, error) {
 	o.Home = a.Home
@@ -66,7 +69,7 @@ func (a *App) Diagnose(
 }
 
 // KeepNew gives a diagnosis an id and stores it.
-func (a *App) KeepNew(ctx context.Context, d Diagnosis) (Diagnosis, error) {
+func (a Diagnosing) KeepNew(ctx context.Context, d Diagnosis) (Diagnosis, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return d, err
@@ -91,7 +94,7 @@ func (d Diagnosis) advice() (names []string) {
 }
 
 // Keep stores a diagnosis under its id, over what was kept before.
-func (a *App) Keep(ctx context.Context, d Diagnosis) error {
+func (a Diagnosing) Keep(ctx context.Context, d Diagnosis) error {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return err
@@ -118,7 +121,7 @@ func looked(d ledger.Diagnosis) (*snapshot.Snapshot, error) {
 
 // Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most
 // n; advice, too.
-func (a *App) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, error) {
+func (a Diagnosing) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return nil, err

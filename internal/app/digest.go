@@ -39,14 +39,14 @@ func (d Digest) Whole() digest.Report {
 
 // DigestLogs sums up logs by class. A log that cannot be read, or only in part, is told in Report.Skipped; an error
 // comes with the report of what was read before it.
-func (a *App) DigestLogs(ctx context.Context, o digestsource.LogOptions, show digest.Options) (Digest, error) {
+func DigestLogs(ctx context.Context, o digestsource.LogOptions, show digest.Options) (Digest, error) {
 	sum, res, err := digestsource.Files(ctx, o)
 	return digestOf(sum, res, show), err
 }
 
 // FollowLog sums up a log while it is written, until ctx ends, and hands the digest of all so far to each now and then.
 // The last one is returned.
-func (a *App) FollowLog(ctx context.Context, path string, o digestsource.FollowOptions, show digest.Options,
+func FollowLog(ctx context.Context, path string, o digestsource.FollowOptions, show digest.Options,
 	each func(Digest) error,
 ) (Digest, error) {
 	sum, res, err := digestsource.Follow(ctx, path, o, func(u digestsource.Update) error {
@@ -63,7 +63,7 @@ func digestOf(sum *digest.Aggregator, res digestsource.Result, show digest.Optio
 
 // DigestLive sums up what a server executes within a window. Sources that are missing or denied are notes of the
 // report. denied says what the account may not see, "" for nothing; that no statement can be seen at all is an error.
-func (a *App) DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOptions, show digest.Options) (
+func DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOptions, show digest.Options) (
 	r digest.Report, denied string, err error,
 ) {
 	o.Limit, o.OrderBy = show.Limit, show.OrderBy
@@ -78,13 +78,13 @@ func (a *App) DigestLive(ctx context.Context, t *target.Target, o digestsource.L
 }
 
 // ExplainDigest asks the server for the plans of the report's worst samples where EXPLAIN is proven to be harmless.
-func (a *App) ExplainDigest(ctx context.Context, t *target.Target, r *digest.Report) error {
+func ExplainDigest(ctx context.Context, t *target.Target, r *digest.Report) error {
 	return capture.ExplainReport(ctx, t, r, len(r.Classes))
 }
 
 // DigestSide returns one side of a comparison of digests: a log, or a report that `dyno digest --output json` wrote.
 // All its classes are kept.
-func (a *App) DigestSide(ctx context.Context, o digestsource.LogOptions) (digest.Report, error) {
+func DigestSide(ctx context.Context, o digestsource.LogOptions) (digest.Report, error) {
 	path := o.Paths[0]
 	if path != "-" {
 		r, ok, err := readReport(path)
@@ -95,7 +95,7 @@ func (a *App) DigestSide(ctx context.Context, o digestsource.LogOptions) (digest
 			return r, err
 		}
 	}
-	d, err := a.DigestLogs(ctx, o, digest.Options{})
+	d, err := DigestLogs(ctx, o, digest.Options{})
 	r := d.Whole()
 	if err == nil && len(r.Skipped) > 0 && r.Global.Count == 0 {
 		return r, fmt.Errorf("read %s: %s", path, r.Skipped[0].Reason)
@@ -139,7 +139,7 @@ func readReport(path string) (r digest.Report, ok bool, err error) {
 
 // DigestHead returns what stands at the head of a digest: when, where and by what it was made, and what that took so
 // far.
-func (a *App) DigestHead(now time.Time) report.DigestOptions {
+func (a Reports) DigestHead(now time.Time) report.DigestOptions {
 	o := report.DigestOptions{At: now, Dyno: a.Version}
 	o.Host, _ = os.Hostname()
 	o.User, o.System, _ = platform.CPU()

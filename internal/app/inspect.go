@@ -26,6 +26,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
+// Inspection tells what can be observed on a server, and what its account may do.
+type Inspection struct{ *App }
+
 // Checked is what can be observed on a server.
 type Checked struct {
 	Target  string      `json:"target,omitzero"`
@@ -78,7 +81,7 @@ func Unverified(url string) string {
 }
 
 // CheckOpen tells what can be observed on a server that was reached.
-func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) {
+func (a Inspection) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) {
 	f := t.Facts()
 	c := Checked{
 		Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server,
@@ -109,7 +112,7 @@ const inspectTime = 15 * time.Second
 
 // Inspect tries to reach a server of the inventory (only a name is given) or one that may be added to it, and tells
 // what can be observed there. A server that cannot be reached is an answer, no error.
-func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
+func (a Inspection) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 	none := Checked{Target: t.Name, Sources: []snapshot.Source{}}
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
@@ -119,7 +122,7 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 	if t.URL == "" {
 		spec, err = a.Resolve(ctx, t.Name, Login{Remote: true})
 	} else {
-		if t, spec, err = a.entry(t); err == nil {
+		if t, spec, err = entry(t); err == nil {
 			spec.OnlyTrusted = true
 			spec, err = a.login(ctx, t, spec)
 		}
@@ -173,7 +176,7 @@ type Grantee struct {
 // Grantee returns the account that a server takes Dyno for. Of a server that cannot be logged in to it is the one that
 // the server refused, or else the user in the inventory at localhost, and Guess says so. flavor is used where the
 // server does not report its own; an error means that the target or its flavor is not known.
-func (a *App) Grantee(ctx context.Context, text string, flavor dbms.Flavor, login Login) (Grantee, error) {
+func (a Inspection) Grantee(ctx context.Context, text string, flavor dbms.Flavor, login Login) (Grantee, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
 		return Grantee{}, err
@@ -207,7 +210,7 @@ func (a *App) Grantee(ctx context.Context, text string, flavor dbms.Flavor, logi
 }
 
 // Check tries every source of figures once and tells what each gave.
-func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, error) {
+func (a Inspection) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, error) {
 	s, err := scrape.New(t, scrape.Options{})
 	if err != nil {
 		return nil, err
@@ -338,7 +341,7 @@ func AccountSQL(flavor dbms.Flavor, socket bool, systemUser string) []string {
 }
 
 // SystemUser is the account that logs in by unix_socket or auth_socket.
-func (a *App) SystemUser() string {
+func (a Inspection) SystemUser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
 	}
@@ -347,7 +350,7 @@ func (a *App) SystemUser() string {
 
 // ExplainText returns the plan of a statement as the server tells it. Only what EXPLAIN is known not to harm is asked;
 // otherwise the text says why not.
-func (a *App) ExplainText(ctx context.Context, name string, login Login, sql, db string) (string, error) {
+func (a Inspection) ExplainText(ctx context.Context, name string, login Login, sql, db string) (string, error) {
 	t, err := a.Open(ctx, name, login)
 	if err != nil {
 		return "", err

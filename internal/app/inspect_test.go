@@ -39,7 +39,7 @@ func TestInspect(t *testing.T) {
 	s.Exec(t, "CREATE USER watcher@localhost IDENTIFIED BY 'secret7'")
 	a := alone(t, "SHOP_PASSWORD", "secret7", "WRONG", "secret8")
 	url := s.URL("watcher")
-	c, err := a.Inspect(t.Context(), ledger.Target{Name: "shop", URL: url, PasswordEnv: "SHOP_PASSWORD"})
+	c, err := Inspection{a}.Inspect(t.Context(), ledger.Target{Name: "shop", URL: url, PasswordEnv: "SHOP_PASSWORD"})
 	if err != nil || !c.Reached || c.User != "watcher@localhost" || len(c.Sources) < 5 ||
 		len(c.Grants) == 0 || c.Target != "shop" {
 		t.Errorf("reached: %+v, %v", c, err)
@@ -51,26 +51,26 @@ func TestInspect(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[client]\nuser=watcher\npassword=secret7\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := a.Inspect(t.Context(), ledger.Target{URL: "unix://" + s.Socket, Defaults: file}); err != nil ||
+	if c, err := (Inspection{a}).Inspect(t.Context(), ledger.Target{URL: "unix://" + s.Socket, Defaults: file}); err != nil ||
 		!c.Reached {
 		t.Errorf("by a file: %+v, %v", c, err)
 	}
-	c, err = a.Inspect(t.Context(), ledger.Target{URL: url, PasswordEnv: "WRONG"})
+	c, err = Inspection{a}.Inspect(t.Context(), ledger.Target{URL: url, PasswordEnv: "WRONG"})
 	if err != nil || c.Reached || c.Reason == "" || c.Fix == "" || len(c.Create) == 0 || c.Flavor != "mariadb" {
 		t.Errorf("a wrong password: %+v, %v", c, err)
 	}
 	if b, _ := json.Marshal(c); strings.Contains(string(b), "secret") {
 		t.Errorf("the password is told: %s", b)
 	}
-	if c, err := a.Inspect(t.Context(), ledger.Target{URL: url, PasswordEnv: "NONE"}); err != nil || c.Reached ||
+	if c, err := (Inspection{a}).Inspect(t.Context(), ledger.Target{URL: url, PasswordEnv: "NONE"}); err != nil || c.Reached ||
 		!strings.Contains(c.Reason, "NONE") {
 		t.Errorf("a variable that is not set: %+v, %v", c, err)
 	}
 	var unknown *UnknownTargetError
-	if _, err := a.Inspect(t.Context(), ledger.Target{Name: "nobody"}); !errors.As(err, &unknown) {
+	if _, err := (Inspection{a}).Inspect(t.Context(), ledger.Target{Name: "nobody"}); !errors.As(err, &unknown) {
 		t.Errorf("an unknown name: %v", err)
 	}
-	if _, err := a.Inspect(t.Context(), ledger.Target{URL: "mysql://u:secret7@h"}); target.KindOf(
+	if _, err := (Inspection{a}).Inspect(t.Context(), ledger.Target{URL: "mysql://u:secret7@h"}); target.KindOf(
 		err) != target.BadTarget {
 		t.Errorf("a password in the URL: %v", err)
 	}

@@ -12,16 +12,19 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
+// Inventory is the servers that have a name.
+type Inventory struct{ *App }
+
 // ErrTargetExists is the answer to adding a target under a name that another has.
 var ErrTargetExists = errors.New("the inventory has a target of that name")
 
 // AddTarget puts a server into the inventory: how to reach it and where its password is, never the password. With
 // replace it may take the place of another of that name. What is written wrongly is a *target.Error of kind BadTarget.
-func (a *App) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
+func (a Inventory) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
 	if err := CheckName(t.Name); err != nil {
 		return t, err
 	}
-	t, _, err := a.entry(t)
+	t, _, err := entry(t)
 	if err != nil {
 		return t, err
 	}
@@ -40,7 +43,7 @@ func (a *App) AddTarget(ctx context.Context, t ledger.Target, replace bool) (led
 }
 
 // Remembered returns what the inventory has under a name; of a name that it has not, a zero Target.
-func (a *App) Remembered(ctx context.Context, name string) (ledger.Target, error) {
+func (a Inventory) Remembered(ctx context.Context, name string) (ledger.Target, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return ledger.Target{}, err
@@ -78,7 +81,7 @@ func clip(s string, n int) string {
 }
 
 // entry brings a line of the inventory into its one form, and refuses a password in it.
-func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
+func entry(t ledger.Target) (ledger.Target, target.Spec, error) {
 	spec, err := target.ParseURL(t.URL)
 	if err != nil {
 		return t, spec, err

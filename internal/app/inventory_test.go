@@ -15,7 +15,7 @@ func TestAddTarget(t *testing.T) {
 	a := alone(t)
 	f := func(e ledger.Target, replace bool, want string) {
 		t.Helper()
-		got, err := a.AddTarget(t.Context(), e, replace)
+		got, err := Inventory{a}.AddTarget(t.Context(), e, replace)
 		if want == "" {
 			if err != nil {
 				t.Errorf("%+v: %v", e, err)
@@ -64,7 +64,7 @@ func TestAddTargetAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			_, errs[i] = a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: fmt.Sprintf("mysql://db%d", i)},
+			_, errs[i] = Inventory{a}.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: fmt.Sprintf("mysql://db%d", i)},
 				false)
 		})
 	}

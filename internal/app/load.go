@@ -22,25 +22,28 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload/tpcc"
 )
 
+// Runs are loads on servers, whose figures are kept.
+type Runs struct{ *App }
+
 // Workloads returns everything that `load` can run: sysbench's family, the TPC-C-like load and the workloads of the
 // faults.
-func (a *App) Workloads() []workload.Workload {
+func Workloads() []workload.Workload {
 	return slices.Concat(workload.All(), []workload.Workload{tpcc.Workload{}}, fault.Workloads())
 }
 
 // Fault reports whether a workload is that of a planted fault, see Demo.
-func (a *App) Fault(name string) bool {
+func Fault(name string) bool {
 	return slices.ContainsFunc(fault.Workloads(), func(w workload.Workload) bool { return w.Name() == name })
 }
 
 // Workload returns the one of that name; the error of an unknown one names the nearest.
-func (a *App) Workload(name string) (workload.Workload, error) {
-	return workload.Find(a.Workloads(), name)
+func Workload(name string) (workload.Workload, error) {
+	return workload.Find(Workloads(), name)
 }
 
 // Script returns the workload made of SQL files. A name may have @ and a whole number after it, the file's weight: each
 // is run that often beside the others.
-func (a *App) Script(files []string) (workload.Workload, error) {
+func Script(files []string) (workload.Workload, error) {
 	var w script.Workload
 	for _, f := range files {
 		weight := 1
@@ -65,7 +68,7 @@ func (a *App) Script(files []string) (workload.Workload, error) {
 
 // TableCache returns where the tables prepared on a target are kept as files, nil for targets whose files are not ours:
 // for all but sandboxes.
-func (a *App) TableCache(text string) *load.Cache {
+func (a Runs) TableCache(text string) *load.Cache {
 	if !strings.HasPrefix(text, "sandbox:") {
 		return nil
 	}
@@ -84,19 +87,19 @@ func readScript(name string) ([]byte, error) {
 
 // Load runs a workload and keeps the run, also one that was stopped. The ticks come back as well as through the sink.
 // notes are added to what a reader of the figures must know.
-func (a *App) Load(ctx context.Context, t *target.Target, cfg load.Config, notes []string, sink func(run.Tick)) (
+func (a Runs) Load(ctx context.Context, t *target.Target, cfg load.Config, notes []string, sink func(run.Tick)) (
 	run.Run, []run.Tick, error,
 ) {
 	return a.kept(ctx, notes, sink, func(sink func(run.Tick)) (run.Run, error) { return load.Run(ctx, t, cfg, sink) })
 }
 
 // Exec runs a command as a workload and keeps the run, as Load does.
-func (a *App) Exec(ctx context.Context, cfg load.ExecConfig, sink func(run.Tick)) (run.Run, []run.Tick, error) {
+func (a Runs) Exec(ctx context.Context, cfg load.ExecConfig, sink func(run.Tick)) (run.Run, []run.Tick, error) {
 	return a.kept(ctx, nil, sink, func(sink func(run.Tick)) (run.Run, error) { return load.Exec(ctx, cfg, sink) })
 }
 
 // kept runs something and keeps its figures, if there are any.
-func (a *App) kept(
+func (a Runs) kept(
 	ctx context.Context, notes []string, sink func(run.Tick), do func(sink func(run.Tick)) (run.Run, error),
 ) (run.Run, []run.Tick, error) {
 	var ticks []run.Tick
@@ -123,7 +126,7 @@ func (a *App) kept(
 }
 
 // keepRun stores the report of a run, which has its seconds too.
-func (a *App) keepRun(ctx context.Context, l *ledger.Ledger, r run.Run, ticks []run.Tick) error {
+func (a Runs) keepRun(ctx context.Context, l *ledger.Ledger, r run.Run, ticks []run.Tick) error {
 	doc := report.RunDocument(r, ticks, a.Version)
 	b, err := report.Encode(&doc)
 	if err != nil {

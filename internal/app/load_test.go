@@ -24,7 +24,7 @@ func TestScriptFilesHaveWeights(t *testing.T) {
 		return p
 	}
 	one, at := path("one.sql", "SELECT 1;\n"), path("b@home.sql", "SELECT 2;\n")
-	w, err := (&App{}).Script([]string{one + "@3", at})
+	w, err := Script([]string{one + "@3", at})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestScriptFilesHaveWeights(t *testing.T) {
 	}
 	bad := func(file, want string) {
 		t.Helper()
-		if _, err := (&App{}).Script([]string{file}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Script([]string{file}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", file, err, want)
 		}
 	}
@@ -47,10 +47,10 @@ func TestScriptFilesHaveWeights(t *testing.T) {
 
 func TestTableCacheIsForSandboxes(t *testing.T) {
 	a := &App{Home: "/home"}
-	if c := a.TableCache("sandbox:x"); c == nil || c.Dir != "/home/cache/tables" {
+	if c := (Runs{a}).TableCache("sandbox:x"); c == nil || c.Dir != "/home/cache/tables" {
 		t.Errorf("got %+v", c)
 	}
-	if c := a.TableCache("mysql://root@db"); c != nil {
+	if c := (Runs{a}).TableCache("mysql://root@db"); c != nil {
 		t.Errorf("the files of somebody else's server were to be touched: %+v", c)
 	}
 }
@@ -69,7 +69,7 @@ func TestKept(t *testing.T) {
 			tick.Ops[0].Latency.Record(time.Millisecond)
 		}
 		seen := 0
-		r, ticks, got := a.kept(context.Background(), []string{"a note"}, func(run.Tick) { seen++ },
+		r, ticks, got := Runs{a}.kept(context.Background(), []string{"a note"}, func(run.Tick) { seen++ },
 			func(sink func(run.Tick)) (run.Run, error) {
 				sink(tick)
 				return run.Run{
@@ -85,7 +85,7 @@ func TestKept(t *testing.T) {
 		if !kept {
 			return
 		}
-		d, err := a.Report(context.Background(), r.ID)
+		d, err := Reports{a}.Report(context.Background(), r.ID)
 		if err != nil || d.Run.Total.Operations() != uint64(operations) {
 			t.Errorf("read back: %+v, %v", d, err)
 		}

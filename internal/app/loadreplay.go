@@ -19,7 +19,7 @@ type Replay struct {
 }
 
 // PreviewReplay tells what Replay would do with logs. Nothing is sent, and no server is needed.
-func (a *App) PreviewReplay(
+func (a Runs) PreviewReplay(
 	ctx context.Context, cfg load.ReplayConfig, logs digestsource.LogOptions,
 ) (x Replay, err error) {
 	src, err := digestsource.OpenEntries(ctx, logs)
@@ -32,7 +32,7 @@ func (a *App) PreviewReplay(
 }
 
 // Replay runs the statements of logs again and keeps the run, as Load does. The ticks go to the sink.
-func (a *App) Replay(ctx context.Context, t *target.Target, cfg load.ReplayConfig, logs digestsource.LogOptions,
+func (a Runs) Replay(ctx context.Context, t *target.Target, cfg load.ReplayConfig, logs digestsource.LogOptions,
 	sink func(run.Tick),
 ) (x Replay, err error) {
 	src, err := digestsource.OpenEntries(ctx, logs)

@@ -102,7 +102,7 @@ func TestReportsAreOurs(t *testing.T) {
 	}
 	a := &App{Home: home}
 	t.Cleanup(func() { a.Close() })
-	html, err := a.StoreReport(t.Context(), report.Document{ID: "x-2", Kind: "compare"}, a.ReportDir("x-2"))
+	html, err := Reports{a}.StoreReport(t.Context(), report.Document{ID: "x-2", Kind: "compare"}, a.ReportDir("x-2"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
+// Reports are the documents that are kept, and their files.
+type Reports struct{ *App }
+
 // StoreReport keeps a document in the ledger and writes it as report.html, report.md and report.json into dir. It
 // returns the path of the HTML file.
-func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) (string, error) {
+func (a Reports) StoreReport(ctx context.Context, doc report.Document, dir string) (string, error) {
 	if err := a.MakeReportDir(dir); err != nil {
 		return "", fmt.Errorf("write report: %w", err)
 	}
@@ -53,7 +56,7 @@ func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) 
 
 // MakeReportDir makes the directory of a report, for us alone: reports hold statements of the
 // servers' users.
-func (a *App) MakeReportDir(dir string) error {
+func (a Reports) MakeReportDir(dir string) error {
 	if err := os.MkdirAll(a.Home, 0o755); err != nil { // the servers' account must be able to enter
 		return err
 	}
@@ -91,7 +94,7 @@ func (a *App) closeReports() error {
 }
 
 // RemoveReport removes the files of a report that is kept no more.
-func (a *App) RemoveReport(id string) error {
+func (a Reports) RemoveReport(id string) error {
 	if id != filepath.Base(id) || !filepath.IsLocal(id) {
 		return nil // its files, if there are any, are elsewhere
 	}
@@ -108,7 +111,7 @@ type Stored struct {
 }
 
 // Stored lists the newest reports of each kind, newest first.
-func (a *App) Stored(ctx context.Context, n int) ([]Stored, error) {
+func (a Reports) Stored(ctx context.Context, n int) ([]Stored, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return nil, err
@@ -148,7 +151,7 @@ func (a *App) Stored(ctx context.Context, n int) ([]Stored, error) {
 
 // Report returns the document of any id that Dyno has printed: a report's own, or one made of a stored diagnosis or
 // run. An unknown id is ledger.ErrNotFound.
-func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
+func (a Reports) Report(ctx context.Context, id string) (*report.Document, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return nil, err

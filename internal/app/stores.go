@@ -11,6 +11,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
+// Stores are the files that Dyno keeps its data in, and the experiments.
+type Stores struct{ *App }
+
 // StoreHealth is what a check of one store found.
 type StoreHealth struct {
 	Path string `json:"path"`
@@ -20,7 +23,7 @@ type StoreHealth struct {
 
 // CheckStores checks everything that Dyno keeps: the ledger, the history, the users, the series, and the recordings of
 // the reports.
-func (a *App) CheckStores(ctx context.Context) ([]StoreHealth, error) {
+func (a Stores) CheckStores(ctx context.Context) ([]StoreHealth, error) {
 	r, err := ledger.Check(ctx, a.LedgerPath())
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func TestTrust(t *testing.T) {
 	url := fmt.Sprintf("mysql://u@127.0.0.1:%d/", s.Port)
 	look := func() Checked {
 		t.Helper()
-		c, err := a.Inspect(t.Context(), ledger.Target{Name: "x", URL: url, Defaults: os.DevNull})
+		c, err := Inspection{a}.Inspect(t.Context(), ledger.Target{Name: "x", URL: url, Defaults: os.DevNull})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,18 +169,18 @@ func TestGeneralPasswordsGoWhereTheyWereMeantTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := journal.Entry{ID: "a-1", Target: "gone", URL: url}
-	if x, err := a.OpenEntry(t.Context(), entry, Login{}); err == nil || target.KindOf(err) != target.AuthFailed {
+	if x, err := (Actions{a}).OpenEntry(t.Context(), entry, Login{}); err == nil || target.KindOf(err) != target.AuthFailed {
 		t.Errorf("an entry's URL: %v", err)
 		if err == nil {
 			x.Close()
 		}
 	}
-	x, err := a.OpenEntry(t.Context(), entry, Login{DefaultsFile: file}) // now it is named
+	x, err := Actions{a}.OpenEntry(t.Context(), entry, Login{DefaultsFile: file}) // now it is named
 	if err != nil {
 		t.Fatal(err)
 	}
 	x.Close()
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url, Defaults: os.DevNull},
+	if _, err := (Inventory{a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url, Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}

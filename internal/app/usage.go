@@ -25,7 +25,7 @@ type Kept struct {
 }
 
 // Usage tells what is kept and what it takes. It may be asked while dyno serve writes.
-func (a *App) Usage(ctx context.Context) ([]Kept, error) {
+func (a Stores) Usage(ctx context.Context) ([]Kept, error) {
 	var all []Kept
 	for _, d := range []struct{ kind, path string }{
 		{"series, every second", a.SeriesDir()},

@@ -28,7 +28,7 @@ func TestUsageCountsLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := a.Usage(t.Context())
+	all, err := Stores{a}.Usage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
 )
 
@@ -39,7 +40,7 @@ schema changes, restarts, changed variables, runs, actions, and periods without 
 			if err != nil {
 				return usagef("--since %s: %v", since, err)
 			}
-			all, err := e.app.Events(c.Context(), x.Target, from, now)
+			all, err := app.Actions{App: e.app}.Events(c.Context(), x.Target, from, now)
 			if err != nil {
 				return err
 			}
@@ -69,7 +70,7 @@ schema changes, restarts, changed variables, runs, actions, and periods without 
 			}
 			*m.to = v
 		}
-		kept, err := e.app.Annotate(c.Context(), x)
+		kept, err := app.Actions{App: e.app}.Annotate(c.Context(), x)
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 			return err
 		}
 		defer t.Close()
-		in, err := e.app.Plan(c.Context(), t, a[1], o)
+		in, err := app.Actions{App: e.app}.Plan(c.Context(), t, a[1], o)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 			e.notDone(in.Preview.OK(), "apply "+a[0]+" "+a[1], o)
 			return nil
 		}
-		entry, err := e.app.Apply(c.Context(), t, in, e.progress(), func(s string) { e.remark("%s", s) })
+		entry, err := app.Actions{App: e.app}.Apply(c.Context(), t, in, e.progress(), func(s string) { e.remark("%s", s) })
 		return e.acted(entry, err, "Done", fmt.Sprintf("To undo: dyno undo %s --execute\nTo measure the effect, once "+
 			"traffic has run: dyno proof %[1]s", entry.ID))
 	}
@@ -108,16 +108,16 @@ that apply prints.`,
 		case len(a) == 0:
 			return usagef("undo: the action is missing; `dyno undo --list` shows them; usage: %s", c.UseLine())
 		}
-		entry, err := e.app.Entry(c.Context(), a[0])
+		entry, err := app.Actions{App: e.app}.Entry(c.Context(), a[0])
 		if err != nil {
 			return err
 		}
-		t, err := e.app.OpenEntry(c.Context(), entry, e.login)
+		t, err := app.Actions{App: e.app}.OpenEntry(c.Context(), entry, e.login)
 		if err != nil {
 			return err
 		}
 		defer t.Close()
-		p, err := e.app.PreviewUndo(c.Context(), t, entry, o)
+		p, err := app.Actions{App: e.app}.PreviewUndo(c.Context(), t, entry, o)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ that apply prints.`,
 			return nil
 		}
 		o.Agreed = p.SQL
-		entry, err = e.app.Undo(c.Context(), t, a[0], o, e.progress(), func(s string) { e.remark("%s", s) })
+		entry, err = app.Actions{App: e.app}.Undo(c.Context(), t, a[0], o, e.progress(), func(s string) { e.remark("%s", s) })
 		return e.acted(entry, err, "Undone", "")
 	}
 	return c
@@ -147,7 +147,7 @@ func localTime() string { return time.Now().Format("TIME (MST)") }
 
 // actions lists the journal of one target, or of all.
 func (e *env) actions(ctx context.Context, target string) error {
-	all, err := e.app.Journal(ctx, target)
+	all, err := app.Actions{App: e.app}.Journal(ctx, target)
 	if err != nil {
 		return err
 	}

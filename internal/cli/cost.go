@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
@@ -46,7 +47,7 @@ without the network round trip), CPU time here, rows and bytes; and the cost per
 			return err
 		}
 		defer t.Close()
-		prices, err := e.app.Cost(c.Context(), t, o, rounds)
+		prices, err := app.Cost(c.Context(), t, o, rounds)
 		if err != nil {
 			return err
 		}

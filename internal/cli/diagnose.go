@@ -100,7 +100,7 @@ func (e *env) listDiagnoses(c *cobra.Command, targets []string) error {
 	if len(targets) > 0 {
 		name = targets[0]
 	}
-	all, err := e.app.Diagnoses(c.Context(), name, mostStored)
+	all, err := app.Diagnosing{App: e.app}.Diagnoses(c.Context(), name, mostStored)
 	if err != nil {
 		return err
 	}
@@ -162,14 +162,14 @@ func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	o.Progress = e.progress()
-	if d, err = e.app.Diagnose(c.Context(), t, o, kinds...); err != nil {
+	if d, err = (app.Diagnosing{App: e.app}).Diagnose(c.Context(), t, o, kinds...); err != nil {
 		return d, err
 	}
 	if then != nil {
 		if err := then(c.Context(), t, &d); err != nil {
 			return d, err
 		}
-		if err := e.app.Keep(c.Context(), d); err != nil {
+		if err := (app.Diagnosing{App: e.app}).Keep(c.Context(), d); err != nil {
 			return d, err
 		}
 	}

@@ -204,7 +204,7 @@ func (e *env) digestForm(j *digestJob) error {
 	}
 	j.format = form
 	j.write = func(w io.Writer, d app.Digest) error {
-		o := e.app.DigestHead(time.Now())
+		o := app.Reports{App: e.app}.DigestHead(time.Now())
 		o.GroupBy, o.OrderBy, o.Redact, o.Classes = j.config.GroupBy.String(), j.orderBy, j.redact, d.Each
 		if j.id != "" {
 			c, ok := classOf(d, j.id)
@@ -266,7 +266,7 @@ func (e *env) digestLogs(ctx context.Context, j *digestJob, files []string) erro
 			return fmt.Errorf("read log: %w", err)
 		}
 	}
-	d, err := e.app.DigestLogs(ctx, e.logOptions(j, files), j.show)
+	d, err := app.DigestLogs(ctx, e.logOptions(j, files), j.show)
 	if err != nil && d.Global.Entries == 0 {
 		return err
 	}
@@ -289,7 +289,7 @@ func (e *env) digestPlans(ctx context.Context, j *digestJob, r *digest.Report) (
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	return e.app.ExplainDigest(ctx, t, r)
+	return app.ExplainDigest(ctx, t, r)
 }
 
 func (e *env) digestLive(ctx context.Context, j *digestJob) (err error) {
@@ -298,7 +298,7 @@ func (e *env) digestLive(ctx context.Context, j *digestJob) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	r, denied, err := e.app.DigestLive(ctx, t, e.liveOptions(j), j.show)
+	r, denied, err := app.DigestLive(ctx, t, e.liveOptions(j), j.show)
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (e *env) digestLive(ctx context.Context, j *digestJob) (err error) {
 		e.remark("%s", denied)
 	}
 	if j.explain && ctx.Err() == nil {
-		err = e.app.ExplainDigest(ctx, t, &r)
+		err = app.ExplainDigest(ctx, t, &r)
 	}
 	return errors.Join(e.digestOut(j, app.Digest{Report: r, Each: slices.Values(r.Classes)}), err, ctx.Err())
 }
@@ -320,7 +320,7 @@ func (e *env) liveOptions(j *digestJob) digestsource.LiveOptions {
 func (e *env) digestCompare(ctx context.Context, j *digestJob, files []string) error {
 	var side [2]digest.Report
 	for i, f := range files {
-		r, err := e.app.DigestSide(ctx, e.logOptions(j, []string{f}))
+		r, err := app.DigestSide(ctx, e.logOptions(j, []string{f}))
 		if err != nil {
 			return err
 		}
@@ -334,7 +334,7 @@ func (e *env) digestCompare(ctx context.Context, j *digestJob, files []string) e
 		case "md", "markdown":
 			return report.DigestComparisonMarkdown(w, &c)
 		case "html":
-			o := e.app.DigestHead(time.Now())
+			o := app.Reports{App: e.app}.DigestHead(time.Now())
 			o.Redact = j.redact
 			return report.DigestComparisonHTML(w, &c, o)
 		}

@@ -34,7 +34,7 @@ func (e *env) digestFollow(ctx context.Context, j *digestJob, path string) error
 	}
 	o := digestsource.FollowOptions{Config: j.config, State: j.state, Mark: j.mark(), Every: time.Second}
 	last := time.Now()
-	d, err := e.app.FollowLog(ctx, path, o, j.show, func(d app.Digest) error {
+	d, err := app.FollowLog(ctx, path, o, j.show, func(d app.Digest) error {
 		if j.interval == 0 || time.Since(last) < j.interval {
 			return nil
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -160,7 +161,7 @@ func (e *env) workloadFlags(f *pflag.FlagSet, script workload.Workload) map[stri
 	known := map[string]bool{}
 	f.VisitAll(func(x *pflag.Flag) { known[x.Name] = true })
 	own := map[string]*string{}
-	all := e.app.Workloads()
+	all := app.Workloads()
 	if script != nil {
 		all = append(all, script)
 	}
@@ -194,8 +195,8 @@ func contains(list []string, s string) bool {
 func (e *env) workloadList() string {
 	var b strings.Builder
 	faults := 0
-	for _, w := range e.app.Workloads() {
-		if e.app.Fault(w.Name()) {
+	for _, w := range app.Workloads() {
+		if app.Fault(w.Name()) {
 			faults++
 			continue
 		}
@@ -219,7 +220,7 @@ func (e *env) findWorkload(name string, script workload.Workload, scriptErr erro
 		}
 		return script, scriptErr
 	}
-	w, err := e.app.Workload(name)
+	w, err := app.Workload(name)
 	if err != nil && !strings.Contains(err.Error(), "did you mean") {
 		better := meant(name, []string{scriptName, load.ExecName}, "")
 		if better == "" {
@@ -247,7 +248,7 @@ func (e *env) script() (workload.Workload, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	return e.app.Script(files)
+	return app.Script(files)
 }
 
 // workloadHelp lists the options of one workload.
@@ -298,7 +299,7 @@ func (e *env) loadPrepare(c *cobra.Command, t *target.Target, cfg load.Config, o
 	}
 	d := o.data(cfg)
 	if o.cache {
-		if d.Cache = e.app.TableCache(o.target); d.Cache != nil {
+		if d.Cache = (app.Runs{App: e.app}).TableCache(o.target); d.Cache != nil {
 			d.Cache.Remark = func(text string) { e.remark("%s", sentence(text)) }
 		}
 	}

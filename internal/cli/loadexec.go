@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/pace"
 	"github.com/dyno-perf/dyno/internal/run"
@@ -85,7 +86,7 @@ func (e *env) loadExec(c *cobra.Command, step string, o *loadFlags) (err error) 
 	}
 	runs, err := e.loadAll(c.Context(), o, func(threads int, sink func(run.Tick)) (run.Run, error) {
 		cfg.Threads = threads
-		r, _, err := e.app.Exec(c.Context(), cfg, sink)
+		r, _, err := app.Runs{App: e.app}.Exec(c.Context(), cfg, sink)
 		return r, err
 	}, log)
 	if err != nil {

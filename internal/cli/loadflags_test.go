@@ -84,13 +84,12 @@ func TestSysbenchOptions(t *testing.T) {
 }
 
 func TestSysbenchWorkloadOptions(t *testing.T) {
-	a := &app.App{}
 	for _, name := range []string{
 		"oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_insert", "oltp_delete",
 		"oltp_update_index", "oltp_update_non_index",
 		"select_random_points", "select_random_ranges",
 	} {
-		w, err := a.Workload(name)
+		w, err := app.Workload(name)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -83,7 +83,7 @@ so far.`,
 			return err
 		}
 		if dry {
-			x, err := e.app.PreviewReplay(c.Context(), cfg, from)
+			x, err := app.Runs{App: e.app}.PreviewReplay(c.Context(), cfg, from)
 			if err != nil {
 				return err
 			}
@@ -100,7 +100,7 @@ so far.`,
 		defer t.Close()
 		e.replayHeader(logs, cfg, t.String())
 		p := newTickPrinter(e, &o)
-		x, err := e.app.Replay(c.Context(), t, cfg, from, p.tick)
+		x, err := app.Runs{App: e.app}.Replay(c.Context(), t, cfg, from, p.tick)
 		p.end()
 		if x.Run.Elapsed == 0 || err != nil && x.Run.Total.Operations() == 0 {
 			if err == nil && c.Context().Err() != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -36,7 +37,7 @@ func (e *env) loadRun(c *cobra.Command, t *target.Target, cfg load.Config, o *lo
 	}
 	one := func(threads int, sink func(run.Tick)) (run.Run, error) {
 		cfg.Threads = threads
-		r, _, err := e.app.Load(c.Context(), t, cfg, notes, sink)
+		r, _, err := app.Runs{App: e.app}.Load(c.Context(), t, cfg, notes, sink)
 		return r, err
 	}
 	runs, err := e.loadAll(c.Context(), o, one, log)

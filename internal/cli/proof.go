@@ -27,17 +27,17 @@ ACTION is the id that apply prints.`,
 		if o.Window < capture.MinWindow || o.Window > 10*time.Minute {
 			return usagef("--window %s: it takes 3s to 10m", o.Window)
 		}
-		entry, err := e.app.Entry(c.Context(), a[0])
+		entry, err := app.Actions{App: e.app}.Entry(c.Context(), a[0])
 		if err != nil {
 			return err
 		}
-		t, err := e.app.OpenEntry(c.Context(), entry, e.login)
+		t, err := app.Actions{App: e.app}.OpenEntry(c.Context(), entry, e.login)
 		if err != nil {
 			return err
 		}
 		defer t.Close()
 		o.Progress = e.progress()
-		p, doc, err := e.app.ProveAndKeep(c.Context(), t, entry, o)
+		p, doc, err := app.Actions{App: e.app}.ProveAndKeep(c.Context(), t, entry, o)
 		if err != nil {
 			return err
 		}

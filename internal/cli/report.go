@@ -44,7 +44,7 @@ func (e *env) report() *cobra.Command {
 		default:
 			return usagef("--format %s: it takes text, md, html or json", format)
 		}
-		doc, err := e.app.Report(c.Context(), a[0])
+		doc, err := app.Reports{App: e.app}.Report(c.Context(), a[0])
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (e *env) report() *cobra.Command {
 const mostStored = 50
 
 func (e *env) stored(ctx context.Context) error {
-	all, err := e.app.Stored(ctx, mostStored)
+	all, err := app.Reports{App: e.app}.Stored(ctx, mostStored)
 	if err != nil {
 		return err
 	}

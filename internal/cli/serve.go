@@ -14,9 +14,11 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/httpapi"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/remotewrite"
 	"github.com/dyno-perf/dyno/internal/service"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/reserve"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -147,14 +149,16 @@ func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) 
 		return errors.Join(err, d.close())
 	}
 	e.letIn(ctx, d)
-	engine := series.NewEngine(s.Series, exposition.Help, series.Limits{})
-	h = httpapi.New(httpapi.Service{
-		Querier: engine, Browser: engine, Fleet: fleet{s}, States: states{s}, Classes: classes{s}, Events: marks{s},
-		Graphs: e.serveGraphs(s), Periods: e.servePeriods(s), Tasks: &s.Tasks, Findings: e.serveFindings(s),
-		Changes: e.serveChanges(s),
-		Lab:     e.serveLab(s), Settings: e.serveSettings(s, d.l.Addr().String()), Access: d.users,
+	h = httpapi.New(httpapi.Services{
+		Service: s, Engine: series.NewEngine(s.Series, exposition.Help, series.Limits{}), Access: d.users,
+		Lab: lab.New(e.app, &s.Tasks, func() (all []ledger.Target) {
+			for _, m := range s.Fleet.All() {
+				all = append(all, m.Entry)
+			}
+			return all
+		}),
 	}, httpapi.Options{
-		Version: e.app.Version, Every: s.Every(), Log: log,
+		Version: e.app.Version, Every: s.Fleet.Every(), Log: log, Listen: d.l.Addr().String(),
 		Page: web.Handler(e.app.Environ("DYNO_PAGE_DIR")), PagePaths: web.Paths(), Guarding: d.guarding,
 	})
 	e.remark("Dyno answers on %s. Ctrl-C ends it.", d.url)
@@ -168,7 +172,7 @@ func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) 
 	}
 	g.Go(func() error { return e.keepLink(ctx, d, log) })
 	g.Go(func() error {
-		s.Ready(ctx)
+		s.Fleet.Ready(ctx)
 		return httpapi.Serve(ctx, d.l, h, log)
 	})
 	return errors.Join(g.Wait(), s.Close(), d.users.Close())

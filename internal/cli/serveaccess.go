@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/httpapi"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/store/access"
@@ -111,7 +112,7 @@ func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*doo
 	if err != nil {
 		return nil, err
 	}
-	users, err := e.app.Users(ctx)
+	users, err := app.Stores{App: e.app}.Users(ctx)
 	if err != nil {
 		return nil, err
 	}

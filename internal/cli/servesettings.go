@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -12,85 +10,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/discovery"
-	"github.com/dyno-perf/dyno/internal/httpapi"
-	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/service"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 )
-
-func (e *env) serveSettings(s *service.Service, listen string) httpapi.Settings {
-	return front{s, listen}
-}
-
-// front gives httpapi what it asks for, with its errors.
-type front struct {
-	*service.Service
-	listen string
-}
-
-func (x front) Settings(ctx context.Context) (service.Settings, error) {
-	all, err := x.Service.Settings(ctx)
-	all.Listen = x.listen
-	return all, err
-}
-
-func (x front) Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
-	all, err := app.Grants(flavor, task, user, schemas)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
-	}
-	return all, nil
-}
-
-func (x front) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
-	t, err := x.Service.AddTarget(ctx, t, replace)
-	return t, settingError(err)
-}
-
-func (x front) Inspect(ctx context.Context, t ledger.Target) (app.Checked, error) {
-	c, err := x.Service.Inspect(ctx, t)
-	return c, settingError(err)
-}
-
-func (x front) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
-	t, err := x.Service.SetTargetPassword(ctx, name, url, password)
-	return t, settingError(err)
-}
-
-func (x front) SetRetention(name string, days float64) error {
-	err := x.Service.SetRetention(name, days)
-	switch {
-	case errors.Is(err, service.ErrBadRetention):
-		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
-	case errors.Is(err, service.ErrFixedRetention):
-		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
-	}
-	return err
-}
-
-func (x front) RemoveTarget(ctx context.Context, name string) error {
-	return settingError(x.Service.RemoveTarget(ctx, name))
-}
-
-func settingError(err error) error {
-	var unknown *app.UnknownTargetError
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName),
-		errors.As(err, &unknown):
-		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
-	case errors.Is(err, app.ErrTargetExists):
-		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
-	case target.KindOf(err) == target.BadTarget, target.KindOf(err) == target.Unsupported:
-		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
-	}
-	return err
-}
 
 // discovering reads the flag --discover: whether servers are looked for, or where alone.
 func discovering(flag string) (discovery.Options, error) {
@@ -135,7 +57,7 @@ func (e *env) greet(ctx context.Context, s *service.Service, discover bool) {
 		e.remark("The inventory is empty: " + byHand)
 		return
 	}
-	taken, d, err := s.Adopt(ctx)
+	taken, d, err := s.Inventory.Adopt(ctx)
 	if ctx.Err() != nil {
 		return
 	}

@@ -16,7 +16,7 @@ func (e *env) store() *cobra.Command {
 		Short: "check the stored data for damage, and show what is lost",
 		Args:  args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			all, err := e.app.CheckStores(c.Context())
+			all, err := app.Stores{App: e.app}.CheckStores(c.Context())
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (e *env) storeUsage() *cobra.Command {
 			"retention of each kind.",
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			all, err := e.app.Usage(c.Context())
+			all, err := app.Stores{App: e.app}.Usage(c.Context())
 			if err != nil {
 				return err
 			}

@@ -43,11 +43,11 @@ that does not answer is added anyway, and so is one that refuses the login, with
 	c.Flags().BoolVar(&replace, "replace", false, "replace the server that has NAME")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		t.Name, t.URL = a[0], a[1]
-		was, err := e.app.Remembered(c.Context(), t.Name)
+		was, err := app.Inventory{App: e.app}.Remembered(c.Context(), t.Name)
 		if err != nil {
 			return err
 		}
-		t, err := e.app.AddTarget(c.Context(), t, replace)
+		t, err := app.Inventory{App: e.app}.AddTarget(c.Context(), t, replace)
 		if errors.Is(err, app.ErrTargetExists) {
 			return usagef("%w; Fix: choose another name, or use --replace", err)
 		}
@@ -89,7 +89,7 @@ func (e *env) tryAdded(ctx context.Context, name string) error {
 		return nil
 	}
 	defer t.Close()
-	x, err := e.app.CheckOpen(ctx, t)
+	x, err := app.Inspection{App: e.app}.CheckOpen(ctx, t)
 	if err != nil {
 		e.remark("It was reached, but checking what can be observed failed: %v.", err)
 		return nil
@@ -157,7 +157,7 @@ setting fixes it. Changes nothing. Exit code 1 if the server cannot be reached.`
 			return err
 		}
 		defer t.Close()
-		x, err := e.app.CheckOpen(c.Context(), t)
+		x, err := app.Inspection{App: e.app}.CheckOpen(c.Context(), t)
 		if err != nil {
 			return err
 		}
@@ -285,7 +285,7 @@ is executed.`,
 	c.RunE = func(c *cobra.Command, a []string) error {
 		there := false // the account: it logged in
 		if len(a) == 1 {
-			g, err := e.app.Grantee(c.Context(), a[0], dbms.Flavor(flavor), e.login)
+			g, err := app.Inspection{App: e.app}.Grantee(c.Context(), a[0], dbms.Flavor(flavor), e.login)
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
@@ -31,7 +32,7 @@ effect at once in a running "dyno serve".`
 // withUsers runs f on the users' file and writes into the audit log what it is, when it has a name. What f is about was
 // checked to be names and roles before: what people type into the wrong place, such as passwords, comes into no log.
 func (e *env) withUsers(ctx context.Context, what, detail string, f func(s *access.Store) error) (err error) {
-	s, err := e.app.Users(ctx)
+	s, err := app.Stores{App: e.app}.Users(ctx)
 	if err != nil {
 		return err
 	}

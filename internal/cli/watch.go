@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/screen"
@@ -92,7 +93,7 @@ func (e *env) watchScreen(ctx context.Context, name string, o service.Watching, 
 	err = screen.Run(ctx, feed{f}, screen.Options{
 		In: e.In, Out: raw(e.Out), Target: name, At: at,
 		Explain: func(ctx context.Context, sql, db string) (string, error) {
-			return e.app.ExplainText(ctx, name, e.login, sql, db)
+			return app.Inspection{App: e.app}.ExplainText(ctx, name, e.login, sql, db)
 		},
 	})
 	stop()

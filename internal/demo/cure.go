@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/fault"
@@ -57,13 +58,13 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 	if a == nil {
 		return nil, fmt.Errorf("cure %s: the finding has no action", f.Name)
 	}
-	in, err := d.a.Plan(ctx, d.seen, found.ID, apply.Options{Blocking: true})
+	in, err := app.Actions{App: d.a}.Plan(ctx, d.seen, found.ID, apply.Options{Blocking: true})
 	if err != nil {
 		return nil, err
 	}
 	apply := func(ctx context.Context) error {
 		var err error
-		res.Action, err = d.a.Apply(ctx, d.seen, in, d.o.Voice.Progress(), func(string) {})
+		res.Action, err = app.Actions{App: d.a}.Apply(ctx, d.seen, in, d.o.Voice.Progress(), func(string) {})
 		if err != nil {
 			return err
 		}

@@ -315,7 +315,7 @@ func (d *demo) up(
 
 // loop runs the load and, while it runs, everything else.
 func (d *demo) loop(ctx context.Context, res *Result) error {
-	if err := d.a.MakeReportDir(d.dir); err != nil {
+	if err := (app.Reports{App: d.a}).MakeReportDir(d.dir); err != nil {
 		return fmt.Errorf("make the report's folder: %w", err)
 	}
 	var err error
@@ -379,7 +379,7 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 		return err
 	}
 	d.say("Now the diagnosis runs from outside. It gets the address of the server and nothing else.")
-	before, err := d.a.Diagnose(ctx, d.seen, capture.Options{Window: app.DefaultWindow})
+	before, err := app.Diagnosing{App: d.a}.Diagnose(ctx, d.seen, capture.Options{Window: app.DefaultWindow})
 	if err != nil {
 		return err
 	}
@@ -424,7 +424,7 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 		return nil
 	}
 	d.say("One more observation of the live traffic, for the cost of each call.")
-	p, after, err := d.a.Prove(ctx, d.seen, res.Action, capture.Options{Window: 5 * time.Second})
+	p, after, err := app.Actions{App: d.a}.Prove(ctx, d.seen, res.Action, capture.Options{Window: 5 * time.Second})
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (d *demo) measures(r *remedy, x trial.Result) ([]report.Measure, *report.Ex
 // write stores the document and renders it as files. It works also when ctx has just ended.
 func (d *demo) write(ctx context.Context, res *Result) error {
 	ctx = context.WithoutCancel(ctx)
-	path, err := d.a.StoreReport(ctx, res.Document, d.dir)
+	path, err := app.Reports{App: d.a}.StoreReport(ctx, res.Document, d.dir)
 	if err != nil {
 		return err
 	}

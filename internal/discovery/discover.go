@@ -169,7 +169,7 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 	only := make([]target.Spec, len(o.Only))
 	for i, address := range o.Only {
 		only[i] = target.Spec{
-			Scheme: "mysql", Network: "tcp", Address: address, User: a.SystemUser(),
+			Scheme: "mysql", Network: "tcp", Address: address, User: app.Inspection{App: a}.SystemUser(),
 			ConnectTimeout: loginTime,
 		}
 		if filepath.IsAbs(address) {
@@ -276,7 +276,7 @@ func candidates(a *app.App, listens []host.Listener, mine target.Spec) (order []
 	}
 	group := map[owner]*spot{}
 	trusted := host.AskOnce(target.TrustedAccount)
-	strangers, user := 0, a.SystemUser()
+	strangers, user := 0, app.Inspection{App: a}.SystemUser()
 	for _, l := range listens {
 		own := app.SamePlace(l.Network, l.Address, mine)
 		elsewhere := l.Network == "unix" && host.Redirectable(l.Address, trusted)
@@ -364,7 +364,7 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 			if k := target.KindOf(err); k == target.AuthFailed {
 				f.Login = LoginRefused
 				f.Flavor, f.Version = m.greeted(ctx, x)
-				f.Create = app.AccountSQL(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix", a.SystemUser())
+				f.Create = app.AccountSQL(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix", app.Inspection{App: a}.SystemUser())
 				f.Fix = "make an account with these statements; a password goes into ~/.my.cnf, or into a file that " +
 					"is named when the server is added"
 				break
@@ -472,7 +472,7 @@ func Adopt(ctx context.Context, a *app.App, d Discovery) (taken []Found, err err
 		if f.Login != LoginOK || f.Target != "" || len(taken) == mostAdopted {
 			continue
 		}
-		if _, bad := a.AddTarget(ctx, ledger.Target{Name: f.Name, URL: f.URL, Defaults: f.DefaultsFile},
+		if _, bad := (app.Inventory{App: a}).AddTarget(ctx, ledger.Target{Name: f.Name, URL: f.URL, Defaults: f.DefaultsFile},
 			false); bad != nil {
 			err = errors.Join(err, bad)
 			continue

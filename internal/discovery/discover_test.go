@@ -85,7 +85,7 @@ func TestDiscoverByDefaultsFile(t *testing.T) {
 	if err != nil || len(taken) != 1 {
 		t.Fatalf("%v, %v", taken, err)
 	}
-	c, err := a.Inspect(t.Context(), ledger.Target{Name: f.Name})
+	c, err := app.Inspection{App: a}.Inspect(t.Context(), ledger.Target{Name: f.Name})
 	if err != nil || !c.Reached || c.User != "joe@localhost" {
 		t.Errorf("as a target: %+v, %v", c, err)
 	}
@@ -114,7 +114,7 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	if _, err := Adopt(t.Context(), a, d); err != nil {
 		t.Fatal(err)
 	}
-	c, err := a.Inspect(t.Context(), ledger.Target{Name: f.Name})
+	c, err := app.Inspection{App: a}.Inspect(t.Context(), ledger.Target{Name: f.Name})
 	if err != nil || !slices.ContainsFunc(c.Sources, func(s snapshot.Source) bool {
 		return s.Name == "plans" &&
 			s.State == snapshot.Denied && s.Fix != ""
@@ -123,7 +123,7 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	}
 	f2 := func(l app.Login, want string) {
 		t.Helper()
-		if p, err := a.ExplainText(t.Context(), f.Name, l, "SELECT id FROM t", "d"); err != nil ||
+		if p, err := (app.Inspection{App: a}).ExplainText(t.Context(), f.Name, l, "SELECT id FROM t", "d"); err != nil ||
 			!strings.Contains(p, want) {
 			t.Errorf("plan: %q, %v", p, err)
 		}
@@ -132,14 +132,14 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	f2(app.Login{ExplainSchemas: []string{"other"}}, "not run")
 	f2(app.Login{ExplainSchemas: []string{"other", "d"}}, "\tt\t")
 	s.Exec(t, append(app.AccountSQL("mariadb", false, ""), "GRANT SELECT ON d.* TO dyno@localhost")...)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{
 		Name: "shop", URL: "unix://" + s.Socket + "?user=dyno",
 		PasswordEnv: "OWN",
 	}, false); err != nil {
 		t.Fatal(err)
 	}
 	a.Environ = func(name string) string { return map[string]string{"OWN": "choose a password"}[name] }
-	if p, err := a.ExplainText(t.Context(), "shop", app.Login{}, "SELECT id FROM t", "d"); err != nil ||
+	if p, err := (app.Inspection{App: a}).ExplainText(t.Context(), "shop", app.Login{}, "SELECT id FROM t", "d"); err != nil ||
 		!strings.Contains(p, "\tt\t") {
 		t.Errorf("with an account of its own: %q, %v", p, err)
 	}
@@ -622,7 +622,7 @@ func TestDiscoverWatched(t *testing.T) {
 	clientFile(t, "[client]\nuser=joe\npassword=secret7\nsocket="+s.Socket+"\n")
 	add := func(name, url string) {
 		t.Helper()
-		if _, err := a.AddTarget(t.Context(), ledger.Target{Name: name, URL: url}, false); err != nil {
+		if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: name, URL: url}, false); err != nil {
 			t.Fatal(err)
 		}
 	}

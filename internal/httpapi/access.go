@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,32 +20,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
-// Access tells who may do what; *access.Store is one. Without it nobody is let in but root and Dyno's own account of
-// this machine.
-type Access interface {
-	Keys
-	Logins
-	Sessions
-	People
-	Tokens
-	AuditLog
-}
-
-// Keys tells who makes a request. What lets nobody in is access.ErrNotFound.
-type Keys interface {
-	HasUsers(ctx context.Context) (bool, error)
-	BySession(ctx context.Context, secret, account string) (access.Identity, error)
-	ByToken(ctx context.Context, secret string) (access.Identity, error)
-	Alive(ctx context.Context, i access.Identity) (bool, error)
-}
-
-// AuditLog keeps what was tried.
-type AuditLog interface {
-	Begin(ctx context.Context, e access.Entry) (id int64, err error)
-	End(ctx context.Context, id int64, status int, outcome string) error
-	Audit(ctx context.Context, before int64, n int) ([]access.Entry, error)
-}
-
 // Guarding says who is answered; the zero value answers this machine alone.
 type Guarding struct {
 	// names by which others reach this server, beside those of this machine; with any of them a login is needed
@@ -54,6 +29,14 @@ type Guarding struct {
 	HSTS     bool // browsers are told to come with TLS only; this holds for all ports of the host
 	// called when the first-run token let somebody in without a user, and is used up; nil: nobody wants to know
 	Linked func()
+}
+
+// gate tells who makes a request and what that may do, and writes down what is tried.
+type gate struct {
+	origins
+	access  *access.Store // nil: see Services
+	options Options
+	log     *slog.Logger
 }
 
 // localUser is who asks where nobody logs in.
@@ -98,12 +81,12 @@ func userOf(ctx context.Context) string { return callerOf(ctx).name() }
 
 // loginNeeded reports whether a request must tell who makes it. Without users that is every request but those of Dyno's
 // own account of this machine and of root.
-func (v *Server) loginNeeded(r *http.Request) (bool, error) {
-	if g := v.options.Guarding; g.Beyond || len(g.Hosts) > 0 {
+func (v *gate) loginNeeded(r *http.Request) (bool, error) {
+	if g := v.guarding; g.Beyond || len(g.Hosts) > 0 {
 		return true, nil
 	}
-	if v.service.Access != nil {
-		if some, err := v.service.Access.HasUsers(r.Context()); some || err != nil {
+	if v.access != nil {
+		if some, err := v.access.HasUsers(r.Context()); some || err != nil {
 			return true, err
 		}
 	}
@@ -118,7 +101,7 @@ var errStranger = fmt.Errorf("%w: there are no users, and without users only roo
 	"machine are allowed", errNobody)
 
 // identify finds out who makes a request. Errors: errNobody, and what the store says.
-func (v *Server) identify(r *http.Request) (caller, error) {
+func (v *gate) identify(r *http.Request) (caller, error) {
 	c := caller{Identity: access.Identity{Name: localUser, Role: access.Operator}, address: v.addressOf(r)}
 	needed, err := v.loginNeeded(r)
 	if err != nil || !needed {
@@ -129,7 +112,7 @@ func (v *Server) identify(r *http.Request) (caller, error) {
 		err = errNobody
 	}
 	if errors.Is(err, errNobody) && v.linked() {
-		if some, bad := v.service.Access.HasUsers(r.Context()); bad != nil || !some {
+		if some, bad := v.access.HasUsers(r.Context()); bad != nil || !some {
 			err = errors.Join(bad, errStranger)
 		}
 	}
@@ -138,14 +121,14 @@ func (v *Server) identify(r *http.Request) (caller, error) {
 
 // linked reports whether the first-run token alone lets in: it is for the people of this machine, so not where others
 // come.
-func (v *Server) linked() bool {
-	g := v.options.Guarding
-	return v.service.Access != nil && !g.Beyond && len(g.Hosts) == 0
+func (v *gate) linked() bool {
+	g := v.guarding
+	return v.access != nil && !g.Beyond && len(g.Hosts) == 0
 }
 
 // credentials returns who a request says it is from. Errors: errNobody, access.ErrNotFound, and what the store says.
-func (v *Server) credentials(r *http.Request) (i access.Identity, err error) {
-	if v.service.Access == nil {
+func (v *gate) credentials(r *http.Request) (i access.Identity, err error) {
+	if v.access == nil {
 		return i, errNobody
 	}
 	if all := r.Header.Values("Authorization"); len(all) > 0 {
@@ -154,19 +137,19 @@ func (v *Server) credentials(r *http.Request) (i access.Identity, err error) {
 		if len(all) > 1 || !strings.EqualFold(kind, "Bearer") {
 			return i, errNobody
 		}
-		return v.service.Access.ByToken(r.Context(), strings.TrimSpace(secret))
+		return v.access.ByToken(r.Context(), strings.TrimSpace(secret))
 	}
 	all := r.CookiesNamed(v.cookieName(r))
 	if len(all) != 1 { // of two one was planted by a neighbour
 		return i, errNobody
 	}
-	return v.service.Access.BySession(r.Context(), all[0].Value, v.accountOf(r))
+	return v.access.BySession(r.Context(), all[0].Value, v.accountOf(r))
 }
 
 // accountOf returns the account of this machine to which a session is bound. Cookies know no ports: the browser also
 // sends them to what others have listen on another port of this machine. Behind a proxy all come from its account, and
 // from elsewhere from none.
-func (v *Server) accountOf(r *http.Request) string {
+func (v *origins) accountOf(r *http.Request) string {
 	if uid, told := peerOf(r).account(); told && !v.proxied(r) {
 		return "uid " + strconv.Itoa(uid)
 	}
@@ -175,7 +158,7 @@ func (v *Server) accountOf(r *http.Request) string {
 
 // admit lets those pass who have a role. Tokens let programs in, which have no business with users and tokens: with
 // person they are kept out.
-func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.HandlerFunc {
+func (v *gate) admit(need access.Role, person bool, h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := v.identify(r)
 		switch {
@@ -196,7 +179,7 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 	}
 }
 
-func (v *Server) unauthorized(w http.ResponseWriter, err error) {
+func (v *gate) unauthorized(w http.ResponseWriter, err error) {
 	hint := "log in to the web UI, or send an API token as Authorization: Bearer …; `dyno user token add` makes one"
 	if errors.Is(err, errStranger) {
 		hint = "add a user with `dyno user add NAME` on this machine, or open the link that `dyno serve` prints on a " +
@@ -207,7 +190,7 @@ func (v *Server) unauthorized(w http.ResponseWriter, err error) {
 	respondJSON(w, http.StatusUnauthorized, problem{"error", "unauthorized", err.Error(), hint})
 }
 
-func (v *Server) forbid(w http.ResponseWriter, c caller, need access.Role) {
+func (v *gate) forbid(w http.ResponseWriter, c caller, need access.Role) {
 	p := problem{"error", "forbidden", "a " + string(c.Role) + " may not do this", "an operator may"}
 	if c.Role.May(need) {
 		p = problem{"error", "forbidden", "an API token may not do this", "log in with a name and a password"}
@@ -216,7 +199,7 @@ func (v *Server) forbid(w http.ResponseWriter, c caller, need access.Role) {
 }
 
 // closed answers when it cannot be told who may do what: nobody is let in. The reason is for the log.
-func (v *Server) closed(w http.ResponseWriter, r *http.Request, err error) {
+func (v *gate) closed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		respondError(w, clientGone, "canceled", "the request was ended")
 		return
@@ -250,7 +233,7 @@ const (
 )
 
 // held ends an answer that goes on for long when its session ends, is revoked or changes its role.
-func (v *Server) held(h http.HandlerFunc) http.HandlerFunc {
+func (v *gate) held(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())
 		ended := make(chan struct{})
@@ -268,7 +251,7 @@ func (v *Server) held(h http.HandlerFunc) http.HandlerFunc {
 }
 
 // stillMay returns when the caller of a request may no longer, or the request ends.
-func (v *Server) stillMay(r *http.Request, c caller) {
+func (v *gate) stillMay(r *http.Request, c caller) {
 	ctx := r.Context()
 	tick := time.NewTicker(stillEvery)
 	defer tick.Stop()
@@ -285,7 +268,7 @@ func (v *Server) stillMay(r *http.Request, c caller) {
 			may, err = v.loginNeeded(r)
 			may = !may
 		} else {
-			may, err = v.service.Access.Alive(ctx, c.Identity)
+			may, err = v.access.Alive(ctx, c.Identity)
 		}
 		switch {
 		case err != nil && time.Since(sure) < blindAtMost:
@@ -320,11 +303,11 @@ func (v *Server) changeBy(pattern string, need access.Role, person bool, h http.
 		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			v.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
+			v.fail(w, r, fmt.Errorf("%w: %w", errBadRequest, err))
 			return
 		}
 		if c.Kind != "" { // the body may have taken its time: who was let in with the head may be out by now
-			if may, err := v.service.Access.Alive(r.Context(), c.Identity); err != nil {
+			if may, err := v.access.Alive(r.Context(), c.Identity); err != nil {
 				v.closed(w, r, err)
 				return
 			} else if !may {
@@ -396,7 +379,7 @@ func (x *refusals) next(key string, now time.Time) (left int, one bool) {
 }
 
 // written carries out a change between two writes to the audit log. When the first fails, nothing is changed.
-func (v *Server) written(w http.ResponseWriter, r *http.Request, e access.Entry, h http.HandlerFunc) {
+func (v *gate) written(w http.ResponseWriter, r *http.Request, e access.Entry, h http.HandlerFunc) {
 	end, err := v.begin(r.Context(), e)
 	if err != nil {
 		v.log.Error("cannot write the audit log: nothing is changed", "path", r.URL.Path, "err", err)
@@ -422,14 +405,14 @@ func (v *Server) written(w http.ResponseWriter, r *http.Request, e access.Entry,
 const csrfHeader = "X-Dyno-CSRF"
 
 // mayChange answers what may not be changed.
-func (v *Server) mayChange(w http.ResponseWriter, r *http.Request, c caller, need access.Role, person bool) bool {
+func (v *gate) mayChange(w http.ResponseWriter, r *http.Request, c caller, need access.Role, person bool) bool {
 	switch {
 	case !v.fromOwnPage(w, r, c):
 		return false
 	case !c.Role.May(need) || person && c.Kind == access.ByAPIToken:
 		v.forbid(w, c, need)
 		return false
-	case v.options.Guarding.ReadOnly:
+	case v.guarding.ReadOnly:
 		readOnly(w, "use another one, or the command line on its machine")
 		return false
 	}
@@ -442,7 +425,7 @@ func readOnly(w http.ResponseWriter, hint string) {
 }
 
 // fromOwnPage answers what a foreign page could have sent.
-func (v *Server) fromOwnPage(w http.ResponseWriter, r *http.Request, c caller) bool {
+func (v *gate) fromOwnPage(w http.ResponseWriter, r *http.Request, c caller) bool {
 	if c.Kind == access.ByLogin {
 		all := r.Header.Values(csrfHeader)
 		if len(all) != 1 || subtle.ConstantTimeCompare([]byte(all[0]), []byte(c.CSRF)) != 1 {
@@ -462,15 +445,15 @@ func (v *Server) fromOwnPage(w http.ResponseWriter, r *http.Request, c caller) b
 }
 
 // begin writes down what is about to be tried. end writes down how it ended, also when the caller has gone.
-func (v *Server) begin(ctx context.Context, e access.Entry) (end func(status int, outcome string), err error) {
-	if v.service.Access == nil {
+func (v *gate) begin(ctx context.Context, e access.Entry) (end func(status int, outcome string), err error) {
+	if v.access == nil {
 		return func(int, string) {}, nil
 	}
-	id, err := v.service.Access.Begin(ctx, e)
+	id, err := v.access.Begin(ctx, e)
 	return func(status int, outcome string) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer cancel()
-		if err := v.service.Access.End(ctx, id, status, outcome); err != nil {
+		if err := v.access.End(ctx, id, status, outcome); err != nil {
 			v.log.Error("cannot write how a change ended into the audit log", "what", e.What, "who", e.Who,
 				"status", status, "err", err)
 		}
@@ -478,13 +461,13 @@ func (v *Server) begin(ctx context.Context, e access.Entry) (end func(status int
 }
 
 // note writes down what is over already and changed nothing.
-func (v *Server) note(ctx context.Context, e access.Entry) {
-	if v.service.Access == nil {
+func (v *gate) note(ctx context.Context, e access.Entry) {
+	if v.access == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	if _, err := v.service.Access.Begin(ctx, e); err != nil {
+	if _, err := v.access.Begin(ctx, e); err != nil {
 		v.log.Error("cannot write the audit log", "what", e.What, "who", e.Who, "err", err)
 	}
 }
@@ -573,33 +556,7 @@ func (x *recorder) outcome() string {
 	return "done"
 }
 
-func (v *Server) accessRoutes() {
-	v.register("GET /api/dyno/v1/session", v.timed(v.sessionOf))
-	v.register("POST /api/dyno/v1/login", v.timed(v.login))
-	v.register("POST /api/dyno/v1/login/token", v.timed(v.loginFirst))
-	v.register("POST /api/dyno/v1/logout", v.timed(v.admit(access.Viewer, true, v.logout)))
-	v.register("GET /api/dyno/v1/sessions", v.timed(v.admit(access.Viewer, true, v.sessions)))
-	v.register("POST /api/dyno/v1/session/remove", v.timed(v.admit(access.Viewer, true, v.removeSession)))
-
-	v.register("GET /api/dyno/v1/users", v.timed(v.admit(access.Operator, true, v.users)))
-	v.changeBy("POST /api/dyno/v1/user/add", access.Operator, true, v.addUser)
-	v.changeBy("POST /api/dyno/v1/user/password", access.Viewer, true, v.setPassword)
-	v.changeBy("POST /api/dyno/v1/user/role", access.Operator, true, v.setRole)
-	v.changeBy("POST /api/dyno/v1/user/remove", access.Operator, true, v.removeUser)
-	v.register("GET /api/dyno/v1/tokens", v.timed(v.admit(access.Operator, true, v.tokens)))
-	v.changeBy("POST /api/dyno/v1/token/add", access.Operator, true, v.addToken)
-	v.changeBy("POST /api/dyno/v1/token/remove", access.Operator, true, v.removeToken)
-	v.register("GET /api/dyno/v1/audit", v.timed(v.admit(access.Operator, true, v.audit)))
-}
-
-// audit tells what was tried, newest first.
-func (v *Server) audit(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
-	n, before := p.most(100, 1000), p.limit("before", 0)
-	if v.service.Access == nil || p.err != nil {
-		refuse(w, p.err)
-		return
-	}
-	es, err := v.service.Access.Audit(r.Context(), int64(before), n)
-	v.replyAccess(w, r, map[string]any{"entries": list(es)}, err)
+// personal registers what people may read who have a role, and no API token.
+func (v *Server) personal(pattern string, need access.Role, h respond) {
+	v.register(pattern, v.timed(v.admit(need, true, v.replies(h))))
 }

@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/store/access"
-	"github.com/dyno-perf/dyno/internal/task"
 )
 
 const (
@@ -28,7 +27,7 @@ const (
 // guarded is a server with the operator anna, the viewer ben, and a token of each role, on a clock that tests move.
 type guarded struct {
 	*Server
-	fleet    *fleet
+	world    *world
 	store    *access.Store
 	log      *log
 	viewer   string // tokens
@@ -84,14 +83,14 @@ func guardedServer(t *testing.T, o Guarding) *guarded {
 // emptyServer has no users.
 func emptyServer(t *testing.T, o Guarding) *guarded {
 	t.Helper()
-	g := &guarded{fleet: &fleet{}, log: &log{}, now: time.Now()}
+	g := &guarded{world: newWorld(t, Options{}), log: &log{}, now: time.Now()}
 	s, err := access.Open(t.Context(), filepath.Join(t.TempDir(), "store", "access.db"), access.Options{Now: g.clock})
 	good(t, err)
 	t.Cleanup(func() { good(t, s.Close()) })
 	g.store = s
-	service := g.fleet.service()
-	service.Access = s
-	g.Server = New(service, Options{
+	services := g.world.Services
+	services.Access = s
+	g.Server = New(services, Options{
 		Version: "1.2.3", Guarding: o, Log: slog.New(slog.NewTextHandler(g.log, nil)),
 		Page: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = w.Write([]byte("the page"))
@@ -101,7 +100,7 @@ func emptyServer(t *testing.T, o Guarding) *guarded {
 	return g
 }
 
-func good(t *testing.T, err error) {
+func good(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -234,8 +233,7 @@ func TestNobodyIsLetInBeyondThisMachine(t *testing.T) {
 		if me != (who{LoginNeeded: true, FirstRun: true}) {
 			t.Fatalf("%+v", me)
 		}
-		bare := New((&fleet{}).service(), Options{Guarding: o})
-		if w := request(bare, "GET", "/metrics", ""); w.Code != 401 {
+		if w := request(New(bare(), Options{Guarding: o}), "GET", "/metrics", ""); w.Code != 401 {
 			t.Fatalf("got %d", w.Code)
 		}
 	}
@@ -293,12 +291,12 @@ func TestEndingAnothersSessionIsAChange(t *testing.T) {
 	his := ben.login("ben", pass).ID
 	also := two.login("ben", pass).ID
 	const path = "/api/dyno/v1/session/remove"
-	g.service.Access = blindLog{g.store}
+	g.sql(t, noAudit)
 	anna.want(503, "POST", path, `{"id":"`+his+`"}`)
 	ben.want(200, "GET", "/metrics", "")
 	ben.want(200, "POST", path, `{"id":"`+also+`"}`)
 	two.want(401, "GET", "/metrics", "")
-	g.service.Access = g.store
+	g.sql(t, "DROP TRIGGER full")
 	anna.want(404, "POST", path, `{"id":"`+g.operator+`"}`)
 	anna.want(200, "POST", path, `{"id":"`+his+`"}`)
 	ben.want(401, "GET", "/metrics", "")
@@ -325,34 +323,26 @@ func TestEndingAnothersSessionIsAChange(t *testing.T) {
 // TestTheAuditLogHoldsNoTexts: what detail withholds does not come in by way of an error's words.
 func TestTheAuditLogHoldsNoTexts(t *testing.T) {
 	g := guardedServer(t, Guarding{})
-	g.service.Changes = outdated{}
+	good(t, g.world.ledger.PutEntry(t.Context(), journal.Entry{
+		ID: "a-1", Target: "shop", State: "three blind mice", Planned: noon,
+	}))
 	anna := g.visitor(t)
 	anna.login("anna", pass)
 	anna.want(404, "POST", "/api/dyno/v1/user/role", `{"name":"three blind mice","role":"viewer"}`)
 	anna.want(404, "POST", "/api/dyno/v1/user/remove", `{"name":"three blind mice"}`)
 	anna.want(400, "POST", note, `{"three blind mice":1}`)
-	if w := anna.want(409, "POST", "/api/dyno/v1/apply",
-		`{"target":"shop","finding":"f","execute":true,"confirm":"x"}`); !strings.Contains(w.Body.String(), "ALTER "+
-		"TABLE") {
-		t.Error("the caller is not told what it would be")
+	if w := anna.want(409, "POST", "/api/dyno/v1/prove", `{"id":"a-1"}`); !strings.Contains(w.Body.String(), "mice") {
+		t.Error("the caller is not told why not")
 	}
 	all, err := g.store.Audit(t.Context(), 0, 100)
 	good(t, err)
-	if s := fmt.Sprintf("%+v", all); strings.Contains(s, "mice") || strings.Contains(s, "ALTER TABLE") {
+	if s := fmt.Sprintf("%+v", all); strings.Contains(s, "mice") {
 		t.Error(s)
 	}
 	if all[0].Outcome != "refused: conflict" || all[0].Status != 409 ||
-		all[0].Detail != "target=shop finding=f execute=true" {
+		all[0].Detail != "id=a-1" {
 		t.Errorf("%+v", all[0])
 	}
-}
-
-// outdated refuses a change that is not the one of the preview any more, at length.
-type outdated struct{ Changes }
-
-func (outdated) ApplyChange(context.Context, string, string, string, string, apply.Options) (task.Task, error) {
-	return task.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; review it again", ErrConflict,
-		strings.Repeat("ADD KEY (a), ", 1000))
 }
 
 // TestWhatIsLoggedIsDone: a body in which two readers could see different things is refused.
@@ -370,7 +360,7 @@ func TestWhatIsLoggedIsDone(t *testing.T) {
 	f := func(body string, x any, want string) {
 		t.Helper()
 		err := decodeJSON(httptest.NewRequest("POST", "/", strings.NewReader(body)), x)
-		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && (!errors.Is(err, ErrBadRequest) ||
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && (!errors.Is(err, errBadRequest) ||
 			!strings.Contains(got, want)) {
 			t.Errorf("%s: got %v, want %q", body, err, want)
 		}
@@ -525,38 +515,41 @@ func jsonNumber(n int64) string {
 // TestNothingIsChangedUnseen: where the log cannot be written nothing is changed.
 func TestNothingIsChangedUnseen(t *testing.T) {
 	g := emptyServer(t, Guarding{})
-	g.service.Access = blindLog{g.store}
+	g.sql(t, noAudit)
 	g.visitor(t).want(503, "POST", note, words)
-	if len(g.fleet.notes) != 0 {
+	if len(g.world.notes(t)) != 0 {
 		t.Fatal("it was changed")
 	}
 }
 
-type blindLog struct{ *access.Store }
+// noAudit refuses what would be written into the audit log.
+const noAudit = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(FAIL, 'no space'); END"
 
-func (blindLog) Begin(context.Context, access.Entry) (int64, error) { return 0, access.ErrFull }
+// sql does something to the file of the users behind the store's back.
+func (g *guarded) sql(t *testing.T, text string) {
+	t.Helper()
+	_, _ = g.store.Begin(t.Context(), access.Entry{Minor: true}) // the first write makes the file
+	db, err := sql.Open("sqlite", g.store.Path())
+	good(t, err)
+	_, err = db.ExecContext(t.Context(), text)
+	good(t, errors.Join(err, db.Close()))
+}
 
 // TestAnUnreadableFileLetsNobodyIn: an error is not "there are no users".
 func TestAnUnreadableFileLetsNobodyIn(t *testing.T) {
 	g := emptyServer(t, Guarding{})
-	g.service.Access = blindUsers{g.store}
+	g.sql(t, "ALTER TABLE user RENAME TO gone")
 	for _, path := range []string{"/metrics", "/api/dyno/v1/targets", "/api/dyno/v1/session"} {
 		w := g.visitor(t).want(503, "GET", path, "")
-		if strings.Contains(w.Body.String(), "in its hole") {
+		if strings.Contains(w.Body.String(), g.store.Path()) {
 			t.Errorf("%s tells where the file is: %s", path, w.Body)
 		}
 	}
 	g.visitor(t).want(503, "POST", note, words)
 	g.visitor(t).want(200, "GET", "/-/healthy", "")
-	if !strings.Contains(g.log.String(), "in its hole") {
+	if !strings.Contains(g.log.String(), g.store.Path()) {
 		t.Error("the log does not tell why")
 	}
-}
-
-type blindUsers struct{ *access.Store }
-
-func (blindUsers) HasUsers(context.Context) (bool, error) {
-	return false, &access.Error{Op: "read users", Path: "in its hole", Err: access.ErrCorrupt}
 }
 
 func TestReadOnly(t *testing.T) {
@@ -763,8 +756,8 @@ func TestWhoIsOutMeanwhileChangesNothing(t *testing.T) {
 		_, err = io.WriteString(send, words[1:])
 		good(t, err)
 		good(t, send.Close())
-		if <-done; w.Code != http.StatusUnauthorized || len(g.fleet.notes) != 0 {
-			t.Errorf("%s: %d %s, %d notes", what, w.Code, w.Body, len(g.fleet.notes))
+		if <-done; w.Code != http.StatusUnauthorized || len(g.world.notes(t)) != 0 {
+			t.Errorf("%s: %d %s, %d notes", what, w.Code, w.Body, len(g.world.notes(t)))
 		}
 	}
 	f("a token that was taken back", func(g *guarded) {

@@ -160,8 +160,8 @@ func TestWhoMayWhat(t *testing.T) {
 			t.Errorf("%s is listed and does not exist", p)
 		}
 	}
-	if len(g.fleet.notes) != 0 {
-		t.Errorf("something was changed: %+v", g.fleet.notes)
+	if all := g.world.notes(t); len(all) != 0 {
+		t.Errorf("something was changed: %+v", all)
 	}
 }
 
@@ -362,7 +362,7 @@ func TestUsersAreNotTold(t *testing.T) {
 func TestAddressesBehindAProxy(t *testing.T) {
 	f := func(hosts, host, remote, forwarded, want string) {
 		t.Helper()
-		v := New(Service{}, Options{Guarding: Guarding{Hosts: strings.Fields(hosts)}})
+		v := New(bare(), Options{Guarding: Guarding{Hosts: strings.Fields(hosts)}})
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Host, r.RemoteAddr = host, remote
 		if forwarded != "" {

@@ -20,7 +20,7 @@ func TestEveryPathIsDocumented(t *testing.T) {
 			documented[string(m[1])] = true
 		}
 	}
-	paths := New(Service{}, Options{Page: http.NotFoundHandler()}).Paths()
+	paths := New(bare(), Options{Page: http.NotFoundHandler()}).Paths()
 	for _, p := range paths {
 		if !documented[p] {
 			t.Errorf("docs/api.md has no %s", p)

@@ -1,30 +1,21 @@
 package httpapi
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/service"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/target"
 )
-
-// dyno registers Dyno's own API.
-func (v *Server) dyno() {
-	v.handle("GET /api/dyno/v1/targets", v.targets)
-	v.handle("GET /api/dyno/v1/health", v.health)
-	v.handle("GET /api/dyno/v1/sources", v.sources)
-	v.handle("GET /api/dyno/v1/cost", v.cost)
-	v.handle("GET /api/dyno/v1/state", v.stateAt)
-	v.handle("GET /api/dyno/v1/states", v.stateTimes)
-	v.handle("GET /api/dyno/v1/classes", v.classes)
-	v.handle("GET /api/dyno/v1/class", v.class)
-	v.handle("GET /api/dyno/v1/events", v.events)
-	v.change("POST /api/dyno/v1/annotate", v.annotate)
-	v.handleLong("GET /api/dyno/v1/stream", v.stream)
-}
 
 // Limits of lists: what is asked for beyond them is cut.
 const (
@@ -35,158 +26,150 @@ const (
 	maxSpan = 24 * time.Hour // that means are taken over, of all single readings
 )
 
-// most returns the parameter limit of a list: usual without it, and at most most. 0 is refused, for below it means all.
-func (p *params) most(usual, most int) int {
-	n := p.limit("limit", usual)
-	if p.err == nil && n < 1 {
-		p.wrong("limit", fmt.Errorf("it is from 1 to %d", most))
-	}
-	return min(n, most)
+// fleetAPI is the targets that are watched, and what watching them costs.
+type fleetAPI struct {
+	fleet   *service.Fleet
+	metrics *service.Metrics
+	health  func() []service.Trouble
 }
 
-// reply answers with x, or with err.
-func (v *Server) reply(w http.ResponseWriter, r *http.Request, x any, err error) {
-	if err != nil {
-		v.fail(w, r, err)
-		return
-	}
-	respondJSON(w, http.StatusOK, x)
+func (h fleetAPI) routes(v *Server) {
+	v.get("/api/dyno/v1/targets", h.targets)
+	v.get("/api/dyno/v1/health", h.troubles)
+	v.get("/api/dyno/v1/sources", h.sources)
+	v.get("/api/dyno/v1/cost", h.cost)
 }
 
-func (v *Server) targets(w http.ResponseWriter, r *http.Request) {
-	if v.service.Fleet == nil {
-		absent(w)
-		return
+func (h fleetAPI) targets(*http.Request) (any, error) {
+	all := []Target{}
+	for _, m := range h.fleet.All() {
+		all = append(all, targetOf(m))
 	}
-	ts, err := v.service.Fleet.Targets(r.Context())
-	type row struct {
-		Target
-		Labels map[string]string `json:"labels,omitempty"`
-	}
-	rows := make([]row, len(ts))
-	for i, t := range ts {
-		rows[i] = row{t, object(t.Labels)}
-	}
-	v.reply(w, r, map[string]any{"targets": rows}, err)
+	return map[string]any{"targets": all}, nil
 }
 
-func (v *Server) health(w http.ResponseWriter, r *http.Request) {
-	if v.service.Fleet == nil {
-		absent(w)
-		return
+func targetOf(m service.Member) Target {
+	t := Target{Name: m.Entry.Name, Incidents: m.Incidents, Denied: m.Denied, Account: m.Account}
+	if spec, err := target.ParseURL(m.Entry.URL); err == nil {
+		t.Address = spec.Address
 	}
-	all, err := v.service.Fleet.Health(r.Context())
-	v.reply(w, r, map[string]any{"troubles": list(all)}, err)
+	if s := m.State; s != nil {
+		t.Server, t.Up, t.Reason, t.At = s.Server, known.Of(s.Up), s.Reason, s.At
+		if t.NotConfigured, t.LoginRefused = s.NotConfigured, s.LoginRefused; t.NotConfigured || t.LoginRefused {
+			t.Up = known.None[bool]()
+		}
+		if t.NotConfigured {
+			t.Fix = service.FixNotConfigured
+		}
+	}
+	return t
 }
 
-func (v *Server) sources(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
+func (h fleetAPI) troubles(*http.Request) (any, error) {
+	return map[string]any{"troubles": list(h.health())}, nil
+}
+
+func (h fleetAPI) sources(r *http.Request) (any, error) {
+	p := query(r)
 	name := p.need("target")
-	if v.service.Fleet == nil || p.err != nil {
-		refuse(w, p.err)
-		return
+	if p.err != nil {
+		return nil, p.err
 	}
-	ss, err := v.service.Fleet.Sources(r.Context(), name)
-	v.reply(w, r, map[string]any{"target": name, "sources": list(ss)}, err)
+	m, ok := h.fleet.Find(name)
+	if !ok {
+		return nil, unknownTarget(name)
+	}
+	traits := map[string]scrape.Traits{}
+	for _, i := range scrape.Sources() {
+		traits[i.Name] = i.Traits
+	}
+	slowed := map[string]float64{} // how many times less often than usual a source is read, for it takes too much
+	samples, _ := h.fleet.Newest(name)
+	for _, x := range samples {
+		if x.Name == "dyno_source_slowed" {
+			slowed[x.Labels.Get("source")] = x.Value
+		}
+	}
+	all := []Source{}
+	for _, x := range m.Sources {
+		s := Source{Source: x}
+		if t, ok := traits[x.Name]; ok {
+			s.Every = max(t.Every, h.fleet.Every()).Seconds() * slowed[x.Name]
+			s.Budget = cmp.Or(t.Budget, 0.01)
+			s.Cost, s.Usual, s.Asked, s.Grant, s.About = string(t.Cost), t.Every.Seconds(), t.Asked, t.Grant, t.About
+		}
+		all = append(all, s)
+	}
+	return map[string]any{"target": name, "sources": all}, nil
 }
 
-// refuse answers a wrong parameter, or without one that a part of the Service is not there.
-func refuse(w http.ResponseWriter, err error) {
-	if err != nil {
-		respondError(w, http.StatusBadRequest, "bad_data", err.Error())
-		return
-	}
-	absent(w)
-}
-
-// list makes an empty list of none: JSON has null for it otherwise.
-func list[T any](x []T) []T {
-	if x == nil {
-		return []T{}
-	}
-	return x
-}
-
-func (v *Server) cost(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
+func (h fleetAPI) cost(r *http.Request) (any, error) {
+	p := query(r)
 	name, span := p.need("target"), p.span("span", 5*time.Minute)
 	if p.err == nil && (span <= 0 || span > maxSpan) {
-		p.wrong("span", fmt.Errorf("it is longer than 0, and a day at most"))
+		p.wrong("span", errors.New("it is longer than 0, and a day at most"))
 	}
-	if v.service.Fleet == nil || p.err != nil {
-		refuse(w, p.err)
-		return
+	if p.err != nil {
+		return nil, p.err
 	}
-	x, err := v.service.Fleet.Price(r.Context(), name, span)
-	v.reply(w, r, x, err)
+	if _, ok := h.fleet.Find(name); !ok {
+		return nil, unknownTarget(name)
+	}
+	return h.metrics.Price(r.Context(), name, span)
 }
 
-func (v *Server) stateAt(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
+// stateAPI is what servers were doing.
+type stateAPI struct {
+	fleet   *service.Fleet
+	history *history.History
+}
+
+func (h stateAPI) routes(v *Server) {
+	v.get("/api/dyno/v1/state", h.at)
+	v.get("/api/dyno/v1/states", h.times)
+}
+
+// at answers with the newest state at or before a moment; without one, with that of now.
+func (h stateAPI) at(r *http.Request) (any, error) {
+	p := query(r)
 	name, at := p.need("target"), p.time("at", time.Time{})
-	if v.service.States == nil || p.err != nil {
-		refuse(w, p.err)
-		return
+	if p.err != nil {
+		return nil, p.err
 	}
-	s, err := v.service.States.StateAt(r.Context(), name, at)
-	if err == nil && s == nil {
-		err = ErrNotFound
+	if !at.IsZero() {
+		return h.history.StateAt(r.Context(), name, at)
 	}
-	v.reply(w, r, s, err)
+	m, ok := h.fleet.Find(name)
+	if !ok {
+		return nil, unknownTarget(name)
+	}
+	if m.State == nil {
+		return nil, fmt.Errorf("%w: %s has not been read yet", errUnavailable, name)
+	}
+	return m.State, nil
 }
 
-func (v *Server) stateTimes(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
+func (h stateAPI) times(r *http.Request) (any, error) {
+	p := query(r)
 	name := p.need("target")
 	from, to := p.window(clock.Now())
 	limit := p.most(1000, maxTimes)
-	if v.service.States == nil || p.err != nil {
-		refuse(w, p.err)
-		return
+	if p.err != nil {
+		return nil, p.err
 	}
-	ts, err := v.service.States.StateTimes(r.Context(), name, from, to, limit)
-	v.reply(w, r, map[string]any{"target": name, "times": list(ts)}, err)
+	if err := knows(r.Context(), h.fleet, name); err != nil {
+		return nil, err
+	}
+	ts, err := h.history.StateTimes(r.Context(), name, from, to, limit)
+	return map[string]any{"target": name, "times": list(ts)}, err
 }
 
-func (v *Server) classes(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
-	name := p.need("target")
-	from, to := p.window(clock.Now())
-	limit := p.most(50, maxClasses)
-	if v.service.Classes == nil || p.err != nil {
-		refuse(w, p.err)
-		return
-	}
-	l, err := v.service.Classes.Classes(r.Context(), name, from, to, p.text("search"), limit)
-	if l.Classes == nil {
-		l.Classes = []class.Class{}
-	}
-	if err == nil && p.text("lines") == "1" {
-		full, err := v.withLines(r.Context(), name, l, from, to)
-		v.reply(w, r, full, err)
-		return
-	}
-	v.reply(w, r, l, err)
-}
+// eventAPI is the marks on the timeline.
+type eventAPI struct{ events *service.Events }
 
-func (v *Server) class(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
-	name, id := p.need("target"), p.need("id")
-	from, to := p.window(clock.Now())
-	if v.service.Classes == nil || p.err != nil {
-		refuse(w, p.err)
-		return
-	}
-	d, err := v.service.Classes.Class(r.Context(), name, id, from, to)
-	if d.Buckets == nil {
-		d.Buckets = []Bucket{}
-	}
-	if err == nil && v.service.Periods != nil {
-		full, err := v.withExtra(r.Context(), name, d)
-		v.reply(w, r, full, err)
-		return
-	}
-	v.reply(w, r, d, err)
+func (h eventAPI) routes(v *Server) {
+	v.get("/api/dyno/v1/events", h.all)
+	v.post("/api/dyno/v1/annotate", h.annotate)
 }
 
 type eventList struct {
@@ -194,52 +177,41 @@ type eventList struct {
 	Truncated bool          `json:"truncated,omitzero"` // there are older ones in that time
 }
 
-func (v *Server) events(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
+func (h eventAPI) all(r *http.Request) (any, error) {
+	p := query(r)
 	from, to := p.window(clock.Now())
-	if v.service.Events == nil || p.err != nil {
-		refuse(w, p.err)
-		return
+	if p.err != nil {
+		return nil, p.err
 	}
-	es, err := v.service.Events.Events(r.Context(), p.text("target"), p.values["kind"], from, to, maxEvents+1)
+	es, err := h.events.NewestEvents(r.Context(), p.text("target"), p.values["kind"], from, to, maxEvents+1)
 	cut := max(0, len(es)-maxEvents) // the oldest goes
-	v.reply(w, r, eventList{list(es[cut:]), cut > 0}, err)
+	return eventList{list(es[cut:]), cut > 0}, err
 }
 
 // annotate stores a note.
-func (v *Server) annotate(w http.ResponseWriter, r *http.Request) {
-	if v.service.Events == nil {
-		absent(w)
-		return
-	}
+func (h eventAPI) annotate(r *http.Request) (any, error) {
 	var n struct {
 		Text   string    `json:"text"`
 		Target string    `json:"target"`
 		At     time.Time `json:"at"`
 		Until  time.Time `json:"until"`
 	}
-	err := decodeJSON(r, &n)
-	n.Text = strings.Join(strings.Fields(n.Text), " ") // one line
-	switch {
-	case err != nil:
-	case !n.Until.IsZero() && n.At.IsZero():
-		err = fmt.Errorf("%w: until is given without at", ErrBadRequest)
+	if err := decodeJSON(r, &n); err != nil {
+		return nil, err
+	}
+	if !n.Until.IsZero() && n.At.IsZero() {
+		return nil, fmt.Errorf("%w: until is given without at", errBadRequest)
 	}
 	if n.At.IsZero() {
 		n.At = clock.Now()
 	}
-	e := event.Event{At: n.At, Until: n.Until, Target: n.Target, Kind: event.Annotation, Text: n.Text}
-	if err == nil {
-		if err = e.CheckNote(); err != nil {
-			err = fmt.Errorf("%w: %w", ErrBadRequest, err)
-		}
+	e := event.Event{
+		At: n.At, Until: n.Until, Target: n.Target, Kind: event.Annotation,
+		Text: strings.Join(strings.Fields(n.Text), " "), // one line
 	}
-	if err == nil {
-		e, err = v.service.Events.Annotate(r.Context(), e)
+	if err := e.CheckNote(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errBadRequest, err)
 	}
-	if err != nil {
-		v.fail(w, r, err)
-		return
-	}
-	respondJSON(w, http.StatusCreated, e)
+	e, err := h.events.Annotate(r.Context(), e)
+	return coded{http.StatusCreated, e}, err
 }

@@ -3,173 +3,153 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/lab"
+	"github.com/dyno-perf/dyno/internal/service"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
-// nobody is a Querier that must not be asked.
-type nobody struct{}
-
-func (nobody) Query(context.Context, string, time.Time, series.QueryOptions) (series.Answer, error) {
-	panic("BUG: asked")
-}
-
-func (nobody) QueryRange(context.Context, string, time.Time, time.Time, time.Duration,
-	series.QueryOptions,
-) (series.Answer, error) {
-	panic("BUG: asked")
-}
-
-func TestAnswersInJSON(t *testing.T) {
-	v := New((&fleet{}).service(), Options{Version: "1.2"})
-	f := func(path, want string) {
+func TestTargetsInJSON(t *testing.T) {
+	v := watched(t)
+	f := func(path string, code int, want ...string) {
 		t.Helper()
 		w := request(v, "GET", "/api/dyno/v1/"+path, "")
-		if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want ||
-			w.Header().Get("Content-Type") != "application/json; charset=utf-8" {
-			t.Fatalf("%s: got %d %s\nwant %s", path, w.Code, got, want)
+		for _, part := range want {
+			if !strings.Contains(w.Body.String(), part) {
+				t.Errorf("%s: %s, want %s", path, w.Body, part)
+			}
+		}
+		if w.Code != code || w.Header().Get("Content-Type") != "application/json; charset=utf-8" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
-	f("targets",
-		`{"targets":[{"name":"blog","address":"10.0.0.9:3306","up":false,"reason":"connection refused","at":"2026-11-03T12:00:00Z"},`+
-			`{"name":"shop","address":"/run/mysqld/mysqld.sock","labels":{"site":"ber"}}]}`)
-	f("sources?target=shop",
-		`{"sources":[{"name":"innodb_metrics","state":"denied","reason":"a privilege is missing","fix":"GRANT PROCESS","reads":0,"cost":"light","every_seconds":1}],"target":"shop"}`)
-	f("cost?target=shop&span=1m",
-		`{"target":"shop","from":"2026-11-03T12:00:00Z","to":"2026-11-03T12:01:00Z","server_seconds_per_second":0.002}`)
-	f("state?target=shop",
-		`{"target":"shop","at":"2026-11-03T12:00:00Z","up":true,"sessions":[{"id":7,"command":"Query","seconds":0,"sql":"SELECT '\u003c/script\u003e'"}]}`)
-	f("states?target=shop&from=60&to=120", `{"target":"shop","times":[]}`)
-	f("classes?target=shop&from=60&to=120",
-		`{"classes":[],"coverage":{"from":"1970-01-01T00:01:00Z","to":"1970-01-01T00:02:00Z","observed_seconds":60}}`)
-	f("classes?target=shop&from=60&to=120&search=none",
-		`{"classes":[],"found":0,"coverage":{"from":"1970-01-01T00:01:00Z","to":"1970-01-01T00:02:00Z","observed_seconds":60}}`)
-	f("class?target=shop&id=AB&from=60&to=120",
-		`{"class":{"id":"AB","fingerprint":"","origin":"","count":0,"time_sec":0},"coverage":{"observed_seconds":0},"buckets":[]}`)
-	f("events?kind=ddl&from=60&to=120",
+	f("targets", 200, `{"targets":[{"name":"blog","address":"127.0.0.1:1","up":false,"reason":"`, `{"name":"shop",`)
+	f("health", 200, `{"troubles":[`)
+	f("sources?target=shop", 200, `"sources":[`, `"target":"shop"`)
+	f("sources?target=other", 404, "no target is called")
+	f("sources", 400)
+	f("state?target=shop", 200, `{"target":"shop","at":"`, `"up":false`)
+	f("state?target=other", 404, "not found: no target is called")
+	f("cost?target=other", 404)
+	for span, want := range map[string]time.Duration{"": 5 * time.Minute, "&span=1m": time.Minute} {
+		var p service.Price
+		w := request(v, "GET", "/api/dyno/v1/cost?target=shop"+span, "")
+		if unmarshal(t, w.Body.Bytes(), &p); p.To.Sub(p.From) != want || p.Target != "shop" {
+			t.Errorf("%s", w.Body)
+		}
+	}
+	f("cost?target=shop&span=0", 400)
+	f("cost?target=shop&span=-5m", 400)
+	f("cost?target=shop&span=25h", 400, "a day at most") // it would be years
+	f("settings", 200, `"targets":[{"name":"blog"`)
+	f("panels", 200, `{"panels":[{`)
+}
+
+func TestStatesAndEventsInJSON(t *testing.T) {
+	v := newWorld(t, Options{})
+	now := time.Now().UTC().Truncate(time.Second)
+	for i := range 3 {
+		good(t, v.History.PutState(&state.State{
+			Target: "shop", At: now.Add(time.Duration(i-100) * time.Second), Up: true,
+			Sessions: []state.Session{{ID: 7, Command: "Query", SQL: "SELECT '</script>'"}},
+		}))
+	}
+	good(t, v.History.Flush(t.Context()))
+	good(t, v.ledger.PutEvents(t.Context(), []event.Event{
+		{ID: "e1", At: noon, Target: "shop", Kind: event.Config, Text: "max_connections 151 → 200"},
+		{ID: "e2", At: noon, Target: "shop", Kind: event.DDL, Text: "ALTER TABLE orders"},
+	}))
+	f := func(path string, code int, want string) {
+		t.Helper()
+		w := request(v, "GET", "/api/dyno/v1/"+path, "")
+		if w.Code != code || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: got %d %s\nwant %d %s", path, w.Code, w.Body, code, want)
+		}
+	}
+	at := now.Add(-98 * time.Second)
+	f(fmt.Sprintf("state?target=shop&at=%d.5", at.Unix()), 200, `{"target":"shop","at":"`+at.Format(time.RFC3339)+
+		`","up":true,"sessions":[{"id":7,"command":"Query","seconds":0,"sql":"SELECT '\u003c/script\u003e'"}]`)
+	f("state?target=shop&at="+url.QueryEscape(at.Format(time.RFC3339)), 200, at.Format(time.RFC3339))
+	f("state?target=shop&at=60", 404, "not_found")
+	f("state?target=shop", 404, "not_found") // it is not watched
+	f("state?target=shop&at=soon", 400, "bad_data")
+	f("state", 400, "bad_data")
+	f("states?target=shop", 200, at.Format(time.RFC3339)) // the hour before
+	f("states?target=shop&from=60&to=120", 200, `{"target":"shop","times":[]}`)
+	f("states?target=other", 404, "not_found")
+	f("states?target=shop&from=9&to=1", 400, "bad_data")
+	f("states?target=shop&limit=-1", 400, "bad_data")
+	f("states?target=shop&limit=0", 400, "bad_data") // it would be all
+	window := fmt.Sprintf("&from=%d&to=%d", noon.Unix()-60, noon.Unix()+60)
+	f("events?kind=ddl"+window, 200,
 		`{"events":[{"id":"e2","at":"2026-11-03T12:00:00Z","target":"shop","kind":"ddl","text":"ALTER TABLE orders"}]}`)
-	f("events?kind=gap", `{"events":[]}`)
-}
-
-func TestParametersReachTheService(t *testing.T) {
-	s := &fleet{}
-	v := New(s.service(), Options{})
-	f := func(path, want string) {
-		t.Helper()
-		if w := request(v, "GET", "/api/dyno/v1/"+path, ""); w.Code != http.StatusOK || s.asked != want {
-			t.Fatalf("%s: got %d, asked for %q, want %q", path, w.Code, s.asked, want)
-		}
-	}
-	f("state?target=shop&at=1700000000.5", "shop 1700000000500")
-	f("state?target=shop&at=2023-11-14T22:13:20%2B00:00", "shop 1700000000000")
-	f("states?target=shop&to=7200", "shop 3600 7200 1000") // the hour before
-	f("states?target=shop&from=1&to=2&limit=99999999", "shop 1 2 11000")
-	f("classes?target=shop&from=1&to=2", "shop 1 2 50")
-	f("classes?target=shop&from=1&to=2&limit=5", "shop 1 2 5")
-	f("classes?target=shop&from=1&to=2&search=Orders+id", "shop 1 2 50 Orders id")
-	f("class?target=shop&from=1&to=2&id=X", "shop X 1 2")
-	f("cost?target=shop", "shop 5m0s")
-	g := func(path string) {
-		t.Helper()
-		s.asked = ""
-		w := request(v, "GET", "/api/dyno/v1/"+path, "")
-		if w.Code != http.StatusBadRequest || s.asked != "" {
-			t.Fatalf("%s: got %d, asked for %q", path, w.Code, s.asked)
-		}
-		told(t, w)
-	}
-	g("state")
-	g("state?target=shop&at=soon")
-	g("states?target=shop&from=9&to=1")
-	g("states?target=shop&limit=-1")
-	g("states?target=shop&limit=0") // it would be all
-	g("classes?target=shop&limit=0")
-	g("classes?target=shop&limit=many")
-	g("class?target=shop")
-	g("cost?target=shop&span=0")
-	g("cost?target=shop&span=-5m")
-	g("cost?target=shop&span=25h") // it would be years
-	g("sources")
+	f("events?kind=gap"+window, 200, `{"events":[]}`)
 }
 
 func TestErrorsHaveTheirStatus(t *testing.T) {
 	var log bytes.Buffer
-	s := &fleet{}
-	v := New(s.service(), Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	f := func(err error, want int, typ string, logged bool) {
+	v := New(bare(), Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	f := func(err error, want int, typ, text string, logged bool) {
 		t.Helper()
 		log.Reset()
-		s.err = err
-		for _, path := range []string{
-			"/metrics", "/probe?target=shop", "/api/dyno/v1/targets",
-			"/api/dyno/v1/classes?target=shop", "/api/dyno/v1/state?target=shop", "/api/dyno/v1/events",
-		} {
-			w := request(v, "GET", path, "")
-			if p := told(t, w); w.Code != want || p.Type != typ || !strings.Contains(p.Error, err.Error()) {
-				t.Fatalf("%s with %v: got %d %+v", path, err, w.Code, p)
-			}
+		w := httptest.NewRecorder()
+		v.fail(w, httptest.NewRequest("GET", "/", nil), err)
+		if p := told(t, w); w.Code != want || p.Type != typ || p.Error != text+err.Error() || p.Hint != target.HintOf(err) {
+			t.Errorf("%v: got %d %+v", err, w.Code, p)
 		}
 		if logged != (log.Len() > 0) {
-			t.Fatalf("%v: log is %q", err, log.String())
+			t.Errorf("%v: log is %q", err, log.String())
 		}
 	}
-	f(fmt.Errorf("target \"x\": %w", ErrNotFound), 404, "not_found", false)
-	f(fmt.Errorf("%w: the store opens", ErrUnavailable), 503, "unavailable", false)
-	f(fmt.Errorf("read: %w", context.DeadlineExceeded), 503, "timeout", false)
-	f(errors.New("the disk is on fire"), 500, "internal", true)
-	s.err = &target.Error{Op: "connect to", Target: "shop", Kind: target.Denied, Hint: "look at its grants"}
-	if p := told(t, request(v, "GET", "/api/dyno/v1/targets", "")); p.Hint != "look at its grants" {
-		t.Fatalf("got %+v", p)
-	}
-	s.err = nil
-	for _, path := range []string{"/probe", "/probe?target=other"} {
-		if w := request(v, "GET", path, ""); w.Code/100 != 4 {
-			t.Fatalf("%s: got %d", path, w.Code)
-		}
-	}
+	const missing, wrong, conflict = "not found: ", "bad request: ", "conflict with the present state: "
+	f(fmt.Errorf("target \"x\": %w", errNotFound), 404, "not_found", "", false)
+	f(&app.UnknownTargetError{Text: "x"}, 404, "not_found", missing, false)
+	f(fmt.Errorf("undo: %w", ledger.ErrNotFound), 404, "not_found", missing, false)
+	f(lab.ErrNoRecord, 404, "not_found", "", false)
+	f(access.ErrNotFound, 404, "not_found", "", false)
+	f(service.ErrPreviewChanged, 409, "conflict", conflict, false)
+	f(&apply.BlockedError{Blockers: []string{"a dump runs"}}, 409, "conflict", conflict, false)
+	f(app.ErrTargetExists, 409, "conflict", conflict, false)
+	f(task.ErrBusy, 409, "conflict", "", false)
+	f(service.ErrBadRetention, 400, "bad_data", wrong, false)
+	f(&target.Error{Op: "read the URL", Kind: target.BadTarget, Err: errors.New("x")}, 400, "bad_data", wrong, false)
+	f(lab.ErrOptions, 400, "bad_data", "", false)
+	f(access.ErrWrong, 401, "unauthorized", "", false)
+	f(&target.Error{Op: "connect to", Target: "shop", Kind: target.Denied, Hint: "look at its grants"}, 503,
+		"unavailable", "not available now: ", false)
+	f(fmt.Errorf("%w: the store opens", errUnavailable), 503, "unavailable", "", false)
+	f(fmt.Errorf("read: %w", context.DeadlineExceeded), 503, "timeout", "", false)
+	f(errors.New("the disk is on fire"), 500, "internal", "", true)
 }
 
-func TestWhatIsNotPluggedInIsTold(t *testing.T) {
-	v := New(Service{}, Options{})
-	for _, p := range v.Paths() {
-		method, path, _ := strings.Cut(p, " ")
-		switch path {
-		case "/{$}", "/api/dyno/v1/{$}", "/api/dyno/v1/session", "/-/healthy", "/-/ready", "/api/v1/status/buildinfo",
-			"/api/v1/query_exemplars", "/api/v1/rules", "/api/v1/alerts":
-			if w := request(v, method, strings.TrimSuffix(path, "{$}"), ""); w.Code != http.StatusOK ||
-				!json.Valid(w.Body.Bytes()) {
-				t.Errorf("%s: got %d %s", p, w.Code, w.Body)
-			}
-		case "/api/dyno/v1/stream", "/api/dyno/v1/openapi.yaml": // need nothing
-		default:
-			w := request(v, method, strings.ReplaceAll(path, "{name}", "x")+"?target=shop&id=X&task=watch&flavor=mysql",
-				"{}", "Content-Type", "application/json")
-			if w.Code != http.StatusNotImplemented {
-				t.Errorf("%s: got %d %s", p, w.Code, w.Body)
-			}
-			told(t, w)
-		}
-	}
+// newest returns the latest of some events.
+func newest(es []event.Event) event.Event {
+	return slices.MaxFunc(es, func(a, b event.Event) int { return a.At.Compare(b.At) })
 }
 
 func TestNotesAreChecked(t *testing.T) {
-	s := &fleet{}
-	v := New(s.service(), Options{})
+	v := newWorld(t, Options{})
 	f := func(body string, want int) {
 		t.Helper()
-		s.notes = nil
+		before := len(v.notes(t))
 		w := request(v, "POST", "/api/dyno/v1/annotate", body, "Content-Type", "application/json")
-		if w.Code != want || (len(s.notes) == 1) != (want == 201) {
+		if w.Code != want || (len(v.notes(t)) > before) != (want == 201) {
 			t.Fatalf("%s: got %d %s", body, w.Code, w.Body)
 		}
 		if want != 201 {
@@ -177,13 +157,13 @@ func TestNotesAreChecked(t *testing.T) {
 		}
 	}
 	f(`{"text":" deploy  \n 42 ","target":"shop","at":"2026-11-03T12:00:00Z","until":"2026-11-03T12:05:00Z"}`, 201)
-	if e := s.notes[0]; e.Text != "deploy 42" || e.Kind != event.Annotation || e.Target != "shop" ||
+	if e := v.notes(t)[0]; e.Text != "deploy 42" || e.Kind != event.Annotation || e.Target != "shop" ||
 		!e.At.Equal(noon) || e.Until.Sub(noon) != 5*time.Minute {
 		t.Fatalf("got %+v", e)
 	}
 	before := time.Now()
 	f(`{"text":"now"}`, 201)
-	if e := s.notes[0]; e.At.Before(before) || e.At.After(time.Now()) || !e.Until.IsZero() {
+	if e := newest(v.notes(t)); e.At.Before(before) || e.At.After(time.Now()) || !e.Until.IsZero() {
 		t.Fatalf("got %+v", e)
 	}
 	f(`{"text":"x","target":"other"}`, 404)

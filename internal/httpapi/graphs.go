@@ -1,9 +1,9 @@
 package httpapi
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -14,10 +14,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/service"
 )
 
-// Graphs gives the figures of graphs.
-type Graphs interface {
-	// Graphs works out lines. An unknown target: ErrNotFound; an unknown panel or too many points: ErrBadRequest.
-	Graphs(ctx context.Context, q service.GraphQuery) (service.Graphs, error)
+// graphAPI is the figures of graphs.
+type graphAPI struct {
+	metrics *service.Metrics
+	fleet   *service.Fleet
 }
 
 // Limits of graphs.
@@ -29,13 +29,13 @@ const (
 	longestGraph = 401 * 24 * time.Hour
 )
 
-func (v *Server) graphRoutes() {
-	v.handle("GET /api/dyno/v1/graphs", v.graphs)
-	v.handle("GET /api/dyno/v1/panels", v.panels)
+func (h graphAPI) routes(v *Server) {
+	v.get("/api/dyno/v1/graphs", h.graphs)
+	v.get("/api/dyno/v1/panels", h.panels)
 }
 
-func (v *Server) graphs(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
+func (h graphAPI) graphs(r *http.Request) (any, error) {
+	p := query(r)
 	q := service.GraphQuery{
 		Target: p.need("target"), Panels: p.values["panel"], Compare: p.span("compare", 0),
 		Step: p.span("step", 0),
@@ -57,24 +57,24 @@ func (v *Server) graphs(w http.ResponseWriter, r *http.Request) {
 	case !q.To.After(q.From):
 		p.wrong("to", errors.New("it is not after from"))
 	}
-	if v.service.Graphs == nil || p.err != nil {
-		refuse(w, p.err)
-		return
+	if p.err != nil {
+		return nil, p.err
 	}
-	g, err := v.service.Graphs.Graphs(r.Context(), q)
+	if err := knows(r.Context(), h.fleet, q.Target); err != nil {
+		return nil, err
+	}
+	g, err := h.metrics.Graphs(r.Context(), q)
+	if unknown := (*service.UnknownPanelError)(nil); errors.As(err, &unknown) {
+		err = fmt.Errorf("%w; GET /api/dyno/v1/panels lists them", err)
+	}
 	if err != nil {
-		v.fail(w, r, err)
-		return
+		return nil, err
 	}
-	respondBytes(w, http.StatusOK, appendGraphs(make([]byte, 0, 256<<10), g))
+	return written{body: appendGraphs(make([]byte, 0, 256<<10), g)}, nil
 }
 
 // panels answers with the definitions alone.
-func (v *Server) panels(w http.ResponseWriter, r *http.Request) {
-	if v.service.Graphs == nil {
-		absent(w)
-		return
-	}
+func (h graphAPI) panels(*http.Request) (any, error) {
 	b := append([]byte(nil), `{"panels":[`...)
 	for i, p := range panel.Server() {
 		if i > 0 {
@@ -91,7 +91,7 @@ func (v *Server) panels(w http.ResponseWriter, r *http.Request) {
 		}
 		b = append(b, "]}"...)
 	}
-	respondBytes(w, http.StatusOK, append(b, "]}"...))
+	return written{body: append(b, "]}"...)}, nil
 }
 
 // appendGraphs writes graphs as JSON. It is done by hand because an answer is tens of thousands of figures, of which

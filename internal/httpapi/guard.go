@@ -12,6 +12,12 @@ import (
 // maxBody is the most that a request may carry: a long PromQL expression or a note.
 const maxBody = 1 << 20
 
+// origins tells from where a request comes.
+type origins struct {
+	guarding Guarding
+	hostname string // of this machine, where it is one of this server's names
+}
+
 // guard refuses what a foreign web page could make a browser send, before anybody asks who makes the request.
 //
 //   - The header Host must name this machine, or what Hosts has. A page whose own name was made to resolve to this
@@ -22,7 +28,7 @@ const maxBody = 1 << 20
 //     API that a browser
 //     says comes from another site: some of them do work, and one logs in to servers.
 //   - Nothing may be embedded or read across origins: no CORS headers, no frames, no guessing of content types.
-func (v *Server) guard(next http.Handler) http.Handler {
+func (v *origins) guard(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -33,7 +39,7 @@ func (v *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
-		if v.options.Guarding.HSTS && r.TLS != nil {
+		if v.guarding.HSTS && r.TLS != nil {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		if !v.ownHost(r) {
@@ -64,13 +70,13 @@ func (v *Server) guard(next http.Handler) http.Handler {
 
 // ownHost reports whether the header Host names this server. The address that the connection came in at is one of its
 // names: no other page can have it for its own.
-func (v *Server) ownHost(r *http.Request) bool {
+func (v *origins) ownHost(r *http.Request) bool {
 	if loopbackHost(r.Host) {
 		return true
 	}
 	name := strings.TrimSuffix(hostName(r.Host), ".")
 	is := func(h string) bool { return name != "" && strings.EqualFold(h, name) }
-	if is(v.hostname) || slices.ContainsFunc(v.options.Guarding.Hosts, is) {
+	if is(v.hostname) || slices.ContainsFunc(v.guarding.Hosts, is) {
 		return true
 	}
 	a, err := netip.ParseAddr(name)
@@ -98,8 +104,8 @@ func loopbackHost(host string) bool {
 
 // throughProxy returns the header by which a proxy gives itself away where none is expected: on a loopback address
 // without a name given with --host. A proxy that adds none of them cannot be told from a program of this machine.
-func (v *Server) throughProxy(r *http.Request) string {
-	if g := v.options.Guarding; g.Beyond || len(g.Hosts) > 0 {
+func (v *origins) throughProxy(r *http.Request) string {
+	if g := v.guarding; g.Beyond || len(g.Hosts) > 0 {
 		return ""
 	}
 	for _, name := range []string{
@@ -131,15 +137,15 @@ func foreignRead(r *http.Request) bool {
 // proxied reports whether a request came through a proxy on this machine, as far as that can be told: from here, for a
 // name given with --host. Only then are the headers of the proxy looked at. Whoever is on this machine can forge them:
 // see addressOf.
-func (v *Server) proxied(r *http.Request) bool {
+func (v *origins) proxied(r *http.Request) bool {
 	a, err := netip.ParseAddrPort(r.RemoteAddr)
 	here := err == nil && a.Addr().Unmap().IsLoopback() || peerOf(r).socket
-	return here && len(v.options.Guarding.Hosts) > 0 && !loopbackHost(r.Host)
+	return here && len(v.guarding.Hosts) > 0 && !loopbackHost(r.Host)
 }
 
 // addressOf returns where a request comes from, without a port; of IPv6 the network, for a host has 2⁶⁴ addresses to
 // try from. What a proxy says goes with the proxy's account: what another account says is another address.
-func (v *Server) addressOf(r *http.Request) string {
+func (v *origins) addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
@@ -176,13 +182,13 @@ func network(a netip.Addr) string {
 }
 
 // secure reports whether the browser reaches this server with TLS, its own or that of a proxy.
-func (v *Server) secure(r *http.Request) bool {
+func (v *origins) secure(r *http.Request) bool {
 	return r.TLS != nil || v.proxied(r) && r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
 // cookieName is the name of the session's cookie. Cookies do not know ports, so two Dynos of one host tell theirs apart
 // by the name. With TLS the prefix makes browsers refuse one that a neighbour or an unencrypted page planted.
-func (v *Server) cookieName(r *http.Request) string {
+func (v *origins) cookieName(r *http.Request) string {
 	name := "dyno"
 	if _, port, err := net.SplitHostPort(r.Host); err == nil && port != "" &&
 		!strings.ContainsFunc(port, func(c rune) bool { return c < '0' || c > '9' }) {

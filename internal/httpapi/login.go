@@ -7,24 +7,20 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
-// Logins checks who people are. Errors are those of access.Store.
-type Logins interface {
-	Login(ctx context.Context, name, password string, from access.From) (access.Session, error)
-	LoginFirst(ctx context.Context, token, name, password string, from access.From) (access.Session, error)
-	LoginLocal(ctx context.Context, token string, from access.From) (access.Session, error)
-	ChangePassword(ctx context.Context, by, own string, from access.From, name, password, keep string) error
-}
+// loginAPI is how people log in and out.
+type loginAPI struct{ *gate }
 
-// Sessions are the logins that last.
-type Sessions interface {
-	Sessions(ctx context.Context, user string) ([]access.Session, error)
-	EndSession(ctx context.Context, id, user string) error
-	EndSessions(ctx context.Context, user string) error
+func (v loginAPI) routes(s *Server) {
+	s.register("GET /api/dyno/v1/session", s.timed(v.sessionOf))
+	s.register("POST /api/dyno/v1/login", s.timed(v.login))
+	s.register("POST /api/dyno/v1/login/token", s.timed(v.loginFirst))
+	s.register("POST /api/dyno/v1/logout", s.timed(v.admit(access.Viewer, true, v.logout)))
+	s.personal("GET /api/dyno/v1/sessions", access.Viewer, v.sessions)
+	s.register("POST /api/dyno/v1/session/remove", s.timed(v.admit(access.Viewer, true, v.removeSession)))
 }
 
 // who is the answer to "who am I".
@@ -43,19 +39,19 @@ type who struct {
 }
 
 // sessionOf tells who is asking, also to those who did not log in yet.
-func (v *Server) sessionOf(w http.ResponseWriter, r *http.Request) {
+func (v loginAPI) sessionOf(w http.ResponseWriter, r *http.Request) {
 	c, err := v.identify(r)
 	if errors.Is(err, errNobody) {
 		none := false
-		if v.service.Access != nil {
-			some, err := v.service.Access.HasUsers(r.Context())
+		if v.access != nil {
+			some, err := v.access.HasUsers(r.Context())
 			if err != nil {
 				v.closed(w, r, err)
 				return
 			}
 			none = !some
 		}
-		readOnly := v.options.Guarding.ReadOnly
+		readOnly := v.guarding.ReadOnly
 		respondJSON(w, http.StatusOK, who{
 			ReadOnly: readOnly, LoginNeeded: true, FirstRun: none && !readOnly,
 			Link: none && v.linked(),
@@ -68,21 +64,21 @@ func (v *Server) sessionOf(w http.ResponseWriter, r *http.Request) {
 	respondJSON(w, http.StatusOK, v.who(c))
 }
 
-func (v *Server) who(c caller) who {
+func (v loginAPI) who(c caller) who {
 	return who{
-		Name: c.name(), Role: c.Role, Via: c.via(), ID: c.ID, CSRF: c.CSRF, ReadOnly: v.options.Guarding.ReadOnly,
+		Name: c.name(), Role: c.Role, Via: c.via(), ID: c.ID, CSRF: c.CSRF, ReadOnly: v.guarding.ReadOnly,
 		LoginNeeded: c.Kind != "" && c.Name != localUser, Version: v.options.Version, Every: v.options.Every.Seconds(),
 	}
 }
 
 // login opens a session for a name and a password.
-func (v *Server) login(w http.ResponseWriter, r *http.Request) {
+func (v loginAPI) login(w http.ResponseWriter, r *http.Request) {
 	var b struct {
 		Name     string `json:"name"`
 		Password string `json:"password"`
 	}
 	v.enter(w, r, &b, "login", func(ctx context.Context, from access.From) (access.Session, string, error) {
-		s, err := v.service.Access.Login(ctx, b.Name, b.Password, from)
+		s, err := v.access.Login(ctx, b.Name, b.Password, from)
 		return s, b.Name, err
 	})
 }
@@ -90,13 +86,13 @@ func (v *Server) login(w http.ResponseWriter, r *http.Request) {
 // loginFirst opens the first session with the first-run token, and adds its operator, which the store writes into the
 // audit log together with the user: only then is it known that somebody may. Without a name, where people of this
 // machine alone come, it adds none.
-func (v *Server) loginFirst(w http.ResponseWriter, r *http.Request) {
+func (v loginAPI) loginFirst(w http.ResponseWriter, r *http.Request) {
 	var b struct {
 		Token    string `json:"token"`
 		Name     string `json:"name"`
 		Password string `json:"password"`
 	}
-	if _, err := v.identify(r); v.options.Guarding.ReadOnly && !errors.Is(err, errStranger) { // it would add a user
+	if _, err := v.identify(r); v.guarding.ReadOnly && !errors.Is(err, errStranger) { // it would add a user
 		readOnly(w, "`dyno user add NAME --role operator` on its machine adds the first user")
 		return
 	}
@@ -104,17 +100,17 @@ func (v *Server) loginFirst(w http.ResponseWriter, r *http.Request) {
 		access.Session, string, error,
 	) {
 		if b.Name == "" && b.Password == "" && v.linked() {
-			s, err := v.service.Access.LoginLocal(ctx, b.Token, from)
-			if err == nil && v.options.Guarding.Linked != nil {
-				v.options.Guarding.Linked()
+			s, err := v.access.LoginLocal(ctx, b.Token, from)
+			if err == nil && v.guarding.Linked != nil {
+				v.guarding.Linked()
 			}
 			return s, "", err
 		}
-		if v.options.Guarding.ReadOnly {
+		if v.guarding.ReadOnly {
 			return access.Session{}, b.Name,
 				fmt.Errorf("%w: with --read-only no user is added; the token alone lets in", access.ErrInvalid)
 		}
-		s, err := v.service.Access.LoginFirst(ctx, b.Token, b.Name, b.Password, from)
+		s, err := v.access.LoginFirst(ctx, b.Token, b.Name, b.Password, from)
 		return s, b.Name, err
 	})
 }
@@ -123,13 +119,9 @@ func (v *Server) loginFirst(w http.ResponseWriter, r *http.Request) {
 const maxLogin = 8 << 10
 
 // enter does what all logins do. The session is always a new one; that of the cookie that came along ends.
-func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what string,
+func (v loginAPI) enter(w http.ResponseWriter, r *http.Request, body any, what string,
 	open func(context.Context, access.From) (access.Session, string, error),
 ) {
-	if v.service.Access == nil {
-		absent(w)
-		return
-	}
 	if !v.fromOwnPage(w, r, caller{}) {
 		return
 	}
@@ -159,7 +151,7 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 	}
 	if err != nil {
 		rec := &recorder{ResponseWriter: w}
-		v.refuseLogin(rec, r, err)
+		v.fail(rec, r, err)
 		if e.Status, e.Outcome = rec.code, rec.outcome(); rec.code == http.StatusTooManyRequests {
 			return // nothing was tried, and a flood of these would push the rest out
 		}
@@ -172,12 +164,12 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 	e.Who = s.User
 	v.note(r.Context(), e)
 	if c, err := v.identify(r); err == nil && c.Kind == access.ByLogin {
-		if err := v.service.Access.EndSession(r.Context(), c.ID, ""); err != nil &&
+		if err := v.access.EndSession(r.Context(), c.ID, ""); err != nil &&
 			!errors.Is(err, access.ErrNotFound) {
 			v.log.Warn("the session before a login was not ended", "err", err)
 		}
 	}
-	i, err := v.service.Access.BySession(r.Context(), s.Secret, from.Account)
+	i, err := v.access.BySession(r.Context(), s.Secret, from.Account)
 	if err != nil {
 		v.closed(w, r, err)
 		return
@@ -186,8 +178,8 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 	respondJSON(w, http.StatusOK, v.who(caller{Identity: i, address: from.Address}))
 }
 
-func (v *Server) isUser(ctx context.Context, name string) bool {
-	us, err := v.service.Access.Users(ctx)
+func (v loginAPI) isUser(ctx context.Context, name string) bool {
+	us, err := v.access.Users(ctx)
 	for _, u := range us {
 		if err == nil && u.Name == name {
 			return true
@@ -196,64 +188,9 @@ func (v *Server) isUser(ctx context.Context, name string) bool {
 	return false
 }
 
-func (v *Server) refuseLogin(w http.ResponseWriter, r *http.Request, err error) {
-	var pause *access.PauseError
-	switch {
-	case errors.As(err, &pause):
-		w.Header().Set("Retry-After", strconv.Itoa(pause.Seconds()))
-		respondJSON(w, http.StatusTooManyRequests, problem{
-			"error", "too_many", err.Error(),
-			"API tokens and open sessions are not held up",
-		})
-	case errors.Is(err, access.ErrWrong), errors.Is(err, access.ErrFirst):
-		respondError(w, http.StatusUnauthorized, "unauthorized", err.Error())
-	default:
-		v.failAccess(w, r, err)
-	}
-}
-
-// failAccess answers with an error of the users' store.
-func (v *Server) failAccess(w http.ResponseWriter, r *http.Request, err error) {
-	kind := error(nil)
-	var file *access.Error
-	switch {
-	case errors.As(err, &file): // where it is and what the disk says is for the log
-		v.closed(w, r, err)
-		return
-	case errors.Is(err, access.ErrInvalid):
-		kind = ErrBadRequest
-	case errors.Is(err, access.ErrNotFound):
-		kind = ErrNotFound
-	case errors.Is(err, access.ErrExists), errors.Is(err, access.ErrLastOperator):
-		kind = ErrConflict
-	case errors.Is(err, access.ErrBusyLogins):
-		kind = ErrUnavailable
-	}
-	if kind == nil {
-		v.fail(w, r, err)
-		return
-	}
-	v.fail(w, r, answer{err, kind})
-}
-
-// replyAccess answers with x, or with an error of the users' store.
-func (v *Server) replyAccess(w http.ResponseWriter, r *http.Request, x any, err error) {
-	if err != nil {
-		v.failAccess(w, r, err)
-		return
-	}
-	respondJSON(w, http.StatusOK, x)
-}
-
-// answer is an error with the words of one and the status of another.
-type answer struct{ err, kind error }
-
-func (a answer) Error() string   { return a.err.Error() }
-func (a answer) Unwrap() []error { return []error{a.err, a.kind} }
-
 // setCookie gives the browser a session's secret, or with "" takes it back. No script can read it, and no other site's
 // page can make the browser send it.
-func (v *Server) setCookie(w http.ResponseWriter, r *http.Request, secret string) {
+func (v *origins) setCookie(w http.ResponseWriter, r *http.Request, secret string) {
 	c := &http.Cookie{
 		Name: v.cookieName(r), Value: secret, Path: "/", HttpOnly: true, Secure: v.secure(r),
 		SameSite: http.SameSiteStrictMode,
@@ -265,12 +202,8 @@ func (v *Server) setCookie(w http.ResponseWriter, r *http.Request, secret string
 }
 
 // logout ends this session, or all of this user.
-func (v *Server) logout(w http.ResponseWriter, r *http.Request) {
+func (v loginAPI) logout(w http.ResponseWriter, r *http.Request) {
 	c := callerOf(r.Context())
-	if v.service.Access == nil {
-		absent(w)
-		return
-	}
 	if !v.fromOwnPage(w, r, c) {
 		return
 	}
@@ -290,12 +223,12 @@ func (v *Server) logout(w http.ResponseWriter, r *http.Request) {
 	what := "logout"
 	if b.Everywhere {
 		what = "logout everywhere"
-		err = v.service.Access.EndSessions(r.Context(), c.Name)
+		err = v.access.EndSessions(r.Context(), c.Name)
 	} else {
-		err = v.service.Access.EndSession(r.Context(), c.ID, c.Name)
+		err = v.access.EndSession(r.Context(), c.ID, c.Name)
 	}
 	if err != nil && !errors.Is(err, access.ErrNotFound) {
-		v.failAccess(w, r, err)
+		v.fail(w, r, err)
 		return
 	}
 	v.note(r.Context(), access.Entry{
@@ -303,21 +236,17 @@ func (v *Server) logout(w http.ResponseWriter, r *http.Request) {
 		Status: http.StatusOK, Outcome: "done",
 	})
 	v.setCookie(w, r, "")
-	respondJSON(w, http.StatusOK, map[string]string{"status": "success"})
+	respondJSON(w, http.StatusOK, done)
 }
 
 // sessions lists the caller's own sessions; an operator sees all.
-func (v *Server) sessions(w http.ResponseWriter, r *http.Request) {
-	if v.service.Access == nil {
-		absent(w)
-		return
-	}
+func (v loginAPI) sessions(r *http.Request) (any, error) {
 	c := callerOf(r.Context())
 	user := c.Name
 	if c.Role.May(access.Operator) {
 		user = ""
 	}
-	ss, err := v.service.Access.Sessions(r.Context(), user)
+	ss, err := v.access.Sessions(r.Context(), user)
 	type row struct {
 		access.Session
 		This bool `json:"this"` // the one that asks
@@ -326,17 +255,13 @@ func (v *Server) sessions(w http.ResponseWriter, r *http.Request) {
 	for i, s := range ss {
 		rows[i] = row{s, s.ID == c.ID}
 	}
-	v.replyAccess(w, r, map[string]any{"sessions": rows}, err)
+	return map[string]any{"sessions": rows}, err
 }
 
 // removeSession ends one of the caller's own sessions; an operator ends any, which is a change: with ReadOnly only the
 // own go.
-func (v *Server) removeSession(w http.ResponseWriter, r *http.Request) {
+func (v loginAPI) removeSession(w http.ResponseWriter, r *http.Request) {
 	c := callerOf(r.Context())
-	if v.service.Access == nil {
-		absent(w)
-		return
-	}
 	if !v.fromOwnPage(w, r, c) {
 		return
 	}
@@ -345,7 +270,7 @@ func (v *Server) removeSession(w http.ResponseWriter, r *http.Request) {
 	}
 	err := decodeJSON(r, &b)
 	if err == nil && b.ID == "" {
-		err = fmt.Errorf("%w: id is missing", ErrBadRequest)
+		err = fmt.Errorf("%w: id is missing", errBadRequest)
 	}
 	if err != nil {
 		v.fail(w, r, err)
@@ -356,10 +281,10 @@ func (v *Server) removeSession(w http.ResponseWriter, r *http.Request) {
 		user = ""
 	}
 	e := access.Entry{Who: c.name(), Via: c.via(), From: c.address, What: "end session"}
-	if user == "" && v.options.Guarding.ReadOnly {
-		own, err := v.service.Access.Sessions(r.Context(), c.Name)
+	if user == "" && v.guarding.ReadOnly {
+		own, err := v.access.Sessions(r.Context(), c.Name)
 		if err != nil {
-			v.failAccess(w, r, err)
+			v.fail(w, r, err)
 			return
 		}
 		if !slices.ContainsFunc(own, func(s access.Session) bool { return s.ID == b.ID }) {
@@ -370,10 +295,9 @@ func (v *Server) removeSession(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	end := func(w http.ResponseWriter, r *http.Request) {
-		err := v.service.Access.EndSession(r.Context(), b.ID, user)
-		v.replyAccess(w, r, map[string]string{"status": "success"}, err)
-	}
+	end := v.replies(func(r *http.Request) (any, error) {
+		return done, v.access.EndSession(r.Context(), b.ID, user)
+	})
 	raw, _ := json.Marshal(b)
 	e.Detail = detail(raw)
 	if user == "" { // it may be another's

@@ -121,8 +121,8 @@ func TestAClosedSocketIsNotRoots(t *testing.T) {
 	answerOf(t, http.DefaultClient, "GET", "http://"+address+"/-/healthy", "")
 	all, err := g.store.Audit(t.Context(), 0, 100)
 	good(t, err)
-	if len(all) != 0 || len(g.fleet.notes) != 0 {
-		t.Errorf("%d notes, %+v", len(g.fleet.notes), all)
+	if len(all) != 0 || len(g.world.notes(t)) != 0 {
+		t.Errorf("%d notes, %+v", len(g.world.notes(t)), all)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestALostFileLetsNobodyIn(t *testing.T) {
 	}
 	s, err := access.Open(t.Context(), path, access.Options{})
 	good(t, err)
-	g.service.Access = s
+	g.access = s
 	g.visitor(t).want(503, "GET", "/metrics", "")
 	g.visitor(t).want(503, "POST", note, words)
 	good(t, s.AddUser(t.Context(), "anna", access.Operator, pass))

@@ -1,30 +1,28 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/service"
+	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
-// Periods tells how classes went over time. For an unknown target each method returns ErrNotFound.
-type Periods interface {
-	// ClassLines returns the course of each class of a list over a window.
-	ClassLines(ctx context.Context, target string, list []class.Class, from, to time.Time) ([]service.Line, error)
-	// ClassExtra returns examples, plans and tables of a class.
-	ClassExtra(ctx context.Context, target string, c class.Class) (service.ClassExtra, error)
-	// CompareClasses joins the classes of two periods; the most (0: all) with the greatest change of load first.
-	CompareClasses(ctx context.Context, target string, before, after service.Period,
-		most int) (service.PeriodComparison, error)
+// classAPI is the query classes of targets, and how they went over time.
+type classAPI struct {
+	classes *service.Classes
+	fleet   *service.Fleet
+	history *history.History
 }
 
-func (v *Server) periodRoutes() {
-	v.handle("GET /api/dyno/v1/compare-classes", v.compareClasses)
+func (h classAPI) routes(v *Server) {
+	v.get("/api/dyno/v1/classes", h.all)
+	v.get("/api/dyno/v1/class", h.one)
+	v.get("/api/dyno/v1/compare-classes", h.compare)
 }
 
 // maxLines is how many classes of a list get their course.
@@ -43,41 +41,97 @@ type classList struct {
 	Coverage Coverage         `json:"coverage"`
 }
 
-// withLines gives the first classes of a list their course.
-func (v *Server) withLines(ctx context.Context, target string, l ClassList, from, to time.Time) (classList, error) {
-	out := classList{Classes: make([]classRow, len(l.Classes)), Found: l.Found, Coverage: l.Coverage}
+func (h classAPI) all(r *http.Request) (any, error) {
+	p := query(r)
+	name := p.need("target")
+	from, to := p.window(clock.Now())
+	limit := p.most(50, maxClasses)
+	if p.err != nil {
+		return nil, p.err
+	}
+	if err := knows(r.Context(), h.fleet, name); err != nil {
+		return nil, err
+	}
+	l, err := h.classes.Classes(r.Context(), name, from, to, p.text("search"), limit)
+	if err != nil {
+		return nil, err
+	}
+	out := classList{Classes: make([]classRow, len(l.Classes)), Found: l.Found, Coverage: coverage(l.Coverage)}
+	out.Coverage.Rate = l.Rate
 	for i, c := range l.Classes {
 		out.Classes[i].Class = c
 	}
-	if v.service.Periods == nil || len(l.Classes) == 0 {
+	if p.text("lines") != "1" {
 		return out, nil
 	}
-	lines, err := v.service.Periods.ClassLines(ctx, target, l.Classes[:min(len(l.Classes), maxLines)], from, to)
+	lines, err := h.classes.ClassLines(r.Context(), name, l.Classes[:min(len(l.Classes), maxLines)], from, to)
 	for i := range lines {
 		out.Classes[i].Line = &lines[i]
 	}
 	return out, err
 }
 
-// classFull is a ClassDetail with the other stored data of the class.
+func coverage(c history.Coverage) Coverage {
+	return Coverage{From: c.From, To: c.To, Seconds: c.Seconds, Classes: c.Classes, Count: c.Count, TimeSec: c.TimeSec}
+}
+
+// classFull is one class over a window, with all that is kept of it.
 type classFull struct {
-	ClassDetail
+	Class    class.Class            `json:"class"`
+	Coverage Coverage               `json:"coverage"`
+	Buckets  []Bucket               `json:"buckets"`
+	Plans    []service.ClassPlan    `json:"plans"`
 	Item     string                 `json:"item,omitzero"`
 	Tables   []string               `json:"tables"`
 	Examples []service.ClassExample `json:"examples"`
-	Plans    []service.ClassPlan    `json:"plans"`
 }
 
-func (v *Server) withExtra(ctx context.Context, target string, d ClassDetail) (classFull, error) {
-	x, err := v.service.Periods.ClassExtra(ctx, target, d.Class)
-	return classFull{
-		ClassDetail: d, Item: x.Item, Tables: list(x.Tables), Examples: list(x.Examples),
-		Plans: list(x.Plans),
-	}, err
+func (h classAPI) one(r *http.Request) (any, error) {
+	p := query(r)
+	name, id := p.need("target"), p.need("id")
+	from, to := p.window(clock.Now())
+	if p.err != nil {
+		return nil, p.err
+	}
+	ctx := r.Context()
+	id, err := h.history.Name(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	all, cover, err := h.history.Classes(ctx, name, from, to, 0)
+	if err != nil {
+		return nil, err
+	}
+	d := classFull{Coverage: coverage(cover), Buckets: []Bucket{}}
+	for _, c := range all {
+		switch {
+		case c.ID != id:
+		case d.Class.ID == "":
+			d.Class = c
+		default: // the same statement with another default database
+			d.Class.Add(c)
+		}
+	}
+	if d.Class.ID == "" {
+		return nil, fmt.Errorf("%w: %s had no class %s in that time", errNotFound, name, id)
+	}
+	line, err := h.history.Timeline(ctx, name, id, from, to)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range line {
+		d.Buckets = append(d.Buckets, Bucket{From: b.From, To: b.To, Class: class.Class{
+			ID: id, Sampled: d.Class.Sampled, Count: b.Count, TimeSec: b.TimeSec, MaxSec: b.MaxSec, P95Sec: b.P95Sec,
+			Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
+		}})
+	}
+	x, err := h.classes.ClassExtra(ctx, name, d.Class)
+	d.Item, d.Tables, d.Examples, d.Plans = x.Item, x.Tables, x.Examples, x.Plans
+	return d, err
 }
 
-func (v *Server) compareClasses(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
+func (h classAPI) compare(r *http.Request) (any, error) {
+	p := query(r)
 	name := p.need("target")
 	from, to := p.window(clock.Now())
 	before := service.Period{To: p.time("before_to", from)} // without them the stretch of the same length before
@@ -92,10 +146,11 @@ func (v *Server) compareClasses(w http.ResponseWriter, r *http.Request) {
 		p.wrong("to", errors.New("it is not after from"))
 	}
 	limit := p.most(200, maxClasses)
-	if v.service.Periods == nil || p.err != nil {
-		refuse(w, p.err)
-		return
+	if p.err != nil {
+		return nil, p.err
 	}
-	c, err := v.service.Periods.CompareClasses(r.Context(), name, before, service.Period{From: from, To: to}, limit)
-	v.reply(w, r, c, err)
+	if err := knows(r.Context(), h.fleet, name); err != nil {
+		return nil, err
+	}
+	return h.classes.ComparePeriods(r.Context(), name, before, service.Period{From: from, To: to}, limit)
 }

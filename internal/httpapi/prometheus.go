@@ -11,67 +11,60 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
-// prometheus registers Prometheus' API, as
+// queryAPI is Prometheus' API, as
 // https://prometheus.io/docs/prometheus/latest/querying/api/ has it and Grafana's data source uses it.
-func (v *Server) prometheus() {
-	both := func(x *turns, path string, h http.HandlerFunc) {
-		v.handleIn(x, "GET "+path, h)
-		v.handleIn(x, "POST "+path, h)
+type queryAPI struct {
+	engine  *series.Engine
+	version string
+}
+
+func (h queryAPI) routes(v *Server) {
+	both := func(x *turns, path string, h respond) {
+		v.handleIn(x, "GET "+path, v.replies(h))
+		v.handleIn(x, "POST "+path, v.replies(h))
 	}
-	both(&v.queries, "/api/v1/query", v.query)
-	both(&v.queries, "/api/v1/query_range", v.queryRange)
-	both(&v.turns, "/api/v1/series", v.series)
-	both(&v.turns, "/api/v1/labels", v.labels)
-	v.handle("GET /api/v1/label/{name}/values", v.labelValues)
-	v.handle("GET /api/v1/metadata", v.metadata)
-	v.handle("GET /api/v1/status/buildinfo", v.buildInfo)
+	both(&v.queries, "/api/v1/query", h.query)
+	both(&v.queries, "/api/v1/query_range", h.queryRange)
+	both(&v.turns, "/api/v1/series", h.series)
+	both(&v.turns, "/api/v1/labels", h.labels)
+	v.get("/api/v1/label/{name}/values", h.labelValues)
+	v.get("/api/v1/metadata", h.metadata)
+	v.get("/api/v1/status/buildinfo", h.buildInfo)
 	// What Dyno does not have, so that its users find none instead of an error.
 	both(&v.turns, "/api/v1/query_exemplars", constant([]struct{}{}))
-	v.handle("GET /api/v1/rules", constant(map[string]any{"groups": []struct{}{}}))
-	v.handle("GET /api/v1/alerts", constant(map[string]any{"alerts": []struct{}{}}))
+	v.get("/api/v1/rules", constant(map[string]any{"groups": []struct{}{}}))
+	v.get("/api/v1/alerts", constant(map[string]any{"alerts": []struct{}{}}))
 }
 
-func constant(data any) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { succeed(w, data, nil) }
+// result is an answer as Prometheus gives it.
+type result struct {
+	Status   string   `json:"status"`
+	Data     any      `json:"data"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
-// succeed answers as Prometheus does.
-func succeed(w http.ResponseWriter, data any, warnings []string) {
-	respondJSON(w, http.StatusOK, struct {
-		Status   string   `json:"status"`
-		Data     any      `json:"data"`
-		Warnings []string `json:"warnings,omitempty"`
-	}{"success", data, warnings})
+func constant(data any) respond {
+	return func(*http.Request) (any, error) { return result{"success", data, nil}, nil }
 }
 
-func (v *Server) query(w http.ResponseWriter, r *http.Request) {
-	if v.service.Querier == nil {
-		absent(w)
-		return
+func (h queryAPI) query(r *http.Request) (any, error) {
+	p, err := form(r)
+	if err != nil {
+		return nil, err
 	}
-	if !form(w, r) {
-		return
-	}
-	p := params{values: r.Form}
 	o := p.queryOptions()
 	at := p.time("time", clock.Now())
 	if p.err != nil {
-		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
-		return
+		return nil, p.err
 	}
-	a, err := v.service.Querier.Query(r.Context(), p.text("query"), at, o)
-	v.answer(w, r, a, err)
+	return evaluated(h.engine.Query(r.Context(), p.text("query"), at, o))
 }
 
-func (v *Server) queryRange(w http.ResponseWriter, r *http.Request) {
-	if v.service.Querier == nil {
-		absent(w)
-		return
+func (h queryAPI) queryRange(r *http.Request) (any, error) {
+	p, err := form(r)
+	if err != nil {
+		return nil, err
 	}
-	if !form(w, r) {
-		return
-	}
-	p := params{values: r.Form}
 	o := p.queryOptions()
 	from, to := p.needTime("start"), p.needTime("end")
 	step, err := series.ParseDuration(p.text("step"))
@@ -79,11 +72,9 @@ func (v *Server) queryRange(w http.ResponseWriter, r *http.Request) {
 		p.wrong("step", err)
 	}
 	if p.err != nil {
-		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
-		return
+		return nil, p.err
 	}
-	a, err := v.service.Querier.QueryRange(r.Context(), p.text("query"), from, to, step, o)
-	v.answer(w, r, a, err)
+	return evaluated(h.engine.QueryRange(r.Context(), p.text("query"), from, to, step, o))
 }
 
 func (p *params) queryOptions() series.QueryOptions {
@@ -93,11 +84,10 @@ func (p *params) queryOptions() series.QueryOptions {
 	}
 }
 
-// answer writes the value of an expression without a detour over other values: it may be megabytes.
-func (v *Server) answer(w http.ResponseWriter, r *http.Request, a series.Answer, err error) {
+// evaluated writes the value of an expression without a detour over other values: it may be megabytes.
+func evaluated(a series.Answer, err error) (any, error) {
 	if err != nil {
-		v.fail(w, r, err)
-		return
+		return nil, err
 	}
 	b := append(make([]byte, 0, 1024), `{"status":"success","data":`...)
 	b = a.AppendJSON(b)
@@ -110,7 +100,7 @@ func (v *Server) answer(w http.ResponseWriter, r *http.Request, a series.Answer,
 			b = append(append(append(append(b, `,"`...), x.key...), `":`...), t...)
 		}
 	}
-	respondBytes(w, http.StatusOK, append(b, '}'))
+	return written{body: append(b, '}')}, nil
 }
 
 // maxListed is how many series, names or values one answer has at most, also without a limit: an answer says when it is
@@ -125,48 +115,42 @@ func (p *params) listed() int {
 	return maxListed
 }
 
-// browse reads what the lists of series have in common.
-func (v *Server) browse(
-	w http.ResponseWriter, r *http.Request,
-) (selectors []string, from, to time.Time, limit int, ok bool) {
-	if v.service.Browser == nil {
-		absent(w)
-		return selectors, from, to, limit, ok
-	}
-	if !form(w, r) {
-		return selectors, from, to, limit, ok
-	}
-	p := params{values: r.Form}
-	from, to, limit = p.time("start", time.Time{}), p.time("end", time.Time{}), p.listed()
-	if p.err != nil {
-		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
-		return selectors, from, to, limit, ok
-	}
-	return r.Form["match[]"], from, to, limit, true
+// browsed is what the lists of series are asked for.
+type browsed struct {
+	selectors []string
+	from, to  time.Time
+	limit     int
 }
 
-func cutNote(cut bool) []string {
-	if cut {
-		return []string{"results truncated due to limit"}
-	}
-	return nil
-}
-
-func (v *Server) series(w http.ResponseWriter, r *http.Request) {
-	selectors, from, to, limit, ok := v.browse(w, r)
-	if !ok {
-		return
-	}
-	l, err := v.service.Browser.Matching(r.Context(), selectors, from, to, limit)
+func browse(r *http.Request) (b browsed, err error) {
+	p, err := form(r)
 	if err != nil {
-		v.fail(w, r, err)
-		return
+		return b, err
 	}
+	b = browsed{r.Form["match[]"], p.time("start", time.Time{}), p.time("end", time.Time{}), p.listed()}
+	return b, p.err
+}
+
+// listing is an answer with a list that may be cut.
+func listing(data any, cut bool) result {
+	x := result{"success", data, nil}
+	if cut {
+		x.Warnings = []string{"results truncated due to limit"}
+	}
+	return x
+}
+
+func (h queryAPI) series(r *http.Request) (any, error) {
+	b, err := browse(r)
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.engine.Matching(r.Context(), b.selectors, b.from, b.to, b.limit)
 	out := make([]map[string]string, len(l.Items))
 	for i, ls := range l.Items {
 		out[i] = object(ls)
 	}
-	succeed(w, out, cutNote(l.Cut))
+	return listing(out, l.Cut), err
 }
 
 // object makes labels a JSON object.
@@ -178,67 +162,47 @@ func object(ls metric.Labels) map[string]string {
 	return m
 }
 
-func (v *Server) labels(w http.ResponseWriter, r *http.Request) {
-	selectors, from, to, limit, ok := v.browse(w, r)
-	if !ok {
-		return
-	}
-	l, err := v.service.Browser.LabelNames(r.Context(), selectors, from, to, limit)
-	v.names(w, r, l, err)
-}
-
-func (v *Server) labelValues(w http.ResponseWriter, r *http.Request) {
-	selectors, from, to, limit, ok := v.browse(w, r)
-	if !ok {
-		return
-	}
-	l, err := v.service.Browser.LabelValues(r.Context(), r.PathValue("name"), selectors, from, to, limit)
-	v.names(w, r, l, err)
-}
-
-func (v *Server) names(w http.ResponseWriter, r *http.Request, l series.Listing[string], err error) {
+func (h queryAPI) labels(r *http.Request) (any, error) {
+	b, err := browse(r)
 	if err != nil {
-		v.fail(w, r, err)
-		return
+		return nil, err
 	}
-	if l.Items == nil {
-		l.Items = []string{}
-	}
-	succeed(w, l.Items, cutNote(l.Cut))
+	l, err := h.engine.LabelNames(r.Context(), b.selectors, b.from, b.to, b.limit)
+	return listing(list(l.Items), l.Cut), err
 }
 
-func (v *Server) metadata(w http.ResponseWriter, r *http.Request) {
-	if v.service.Browser == nil {
-		absent(w)
-		return
+func (h queryAPI) labelValues(r *http.Request) (any, error) {
+	b, err := browse(r)
+	if err != nil {
+		return nil, err
 	}
-	if !form(w, r) {
-		return
+	l, err := h.engine.LabelValues(r.Context(), r.PathValue("name"), b.selectors, b.from, b.to, b.limit)
+	return listing(list(l.Items), l.Cut), err
+}
+
+func (h queryAPI) metadata(r *http.Request) (any, error) {
+	p, err := form(r)
+	if err != nil {
+		return nil, err
 	}
-	p := params{values: r.Form}
 	limit, per := p.listed(), p.limit("limit_per_metric", 0)
 	if p.err != nil {
-		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
-		return
+		return nil, p.err
 	}
-	m, err := v.service.Browser.Metadata(r.Context(), p.text("metric"), limit)
-	if err != nil {
-		v.fail(w, r, err)
-		return
-	}
+	m, err := h.engine.Metadata(r.Context(), p.text("metric"), limit)
 	for name, all := range m {
 		if per > 0 && len(all) > per {
 			m[name] = all[:per]
 		}
 	}
-	succeed(w, m, nil)
+	return result{"success", m, nil}, err
 }
 
 // buildInfo tells the version of Prometheus whose language is spoken, for that is what Grafana chooses its features by.
-func (v *Server) buildInfo(w http.ResponseWriter, r *http.Request) {
-	succeed(w, map[string]string{
-		"application": "dyno", "dynoVersion": v.options.Version,
+func (h queryAPI) buildInfo(*http.Request) (any, error) {
+	return result{"success", map[string]string{
+		"application": "dyno", "dynoVersion": h.version,
 		"version": series.PrometheusVersion, "revision": "", "branch": "", "buildUser": "", "buildDate": "",
 		"goVersion": runtime.Version(),
-	}, nil)
+	}, nil}, nil
 }

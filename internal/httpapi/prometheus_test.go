@@ -25,6 +25,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 
 	"github.com/dyno-perf/dyno/internal/exposition"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
@@ -356,7 +357,7 @@ func TestAnswersAreThoseOfPrometheus(t *testing.T) {
 	rec := newRecording(time.Now().Add(-3 * time.Hour).Truncate(time.Minute))
 	rec.receive(t, theirs)
 	e := series.NewEngine(rec.store(t), exposition.Help, series.Limits{})
-	web := httptest.NewServer(New(Service{Querier: e, Browser: e}, Options{}))
+	web := httptest.NewServer(New(Services{Service: &service.Service{}, Engine: e}, Options{}))
 	t.Cleanup(web.Close)
 	ours := strings.TrimPrefix(web.URL, "http://")
 

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
@@ -32,48 +30,65 @@ func respondError(w http.ResponseWriter, code int, typ, text string) {
 	respondJSON(w, code, problem{"error", typ, text, ""})
 }
 
-// fail answers with an error of a part of the Service.
-func (v *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	code, typ := http.StatusInternalServerError, "internal"
-	var query *series.QueryError
-	var tooLong *http.MaxBytesError
-	switch {
-	case errors.As(err, &query):
-		code, typ = queryStatus(query.Type), string(query.Type)
-	case errors.Is(err, ErrNotFound):
-		code, typ = http.StatusNotFound, "not_found"
-	case errors.As(err, &tooLong):
-		code, typ = http.StatusRequestEntityTooLarge, "bad_data"
-	case errors.Is(err, ErrBadRequest):
-		code, typ = http.StatusBadRequest, "bad_data"
-	case errors.Is(err, ErrConflict), errors.Is(err, task.ErrBusy):
-		code, typ = http.StatusConflict, "conflict"
-	case errors.Is(err, ErrUnavailable):
-		code, typ = http.StatusServiceUnavailable, "unavailable"
-	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
-		code, typ = clientGone, "canceled"
-	case errors.Is(err, context.DeadlineExceeded):
-		code, typ = http.StatusServiceUnavailable, "timeout"
-	}
-	if code == http.StatusInternalServerError {
-		v.log.Error("cannot answer", "path", r.URL.Path, "err", err)
-	}
-	respondJSON(w, code, problem{"error", typ, err.Error(), target.HintOf(err)})
+// respond works out an answer to a request. What it returns is written as JSON with status 200, unless it is a coded or a
+// written; an error is answered as status says.
+type respond func(r *http.Request) (any, error)
+
+// coded is an answer with a status of its own.
+type coded struct {
+	code int
+	body any
 }
 
-func queryStatus(t series.ErrorType) int {
-	switch t {
-	case series.BadData:
-		return http.StatusBadRequest
-	case series.Execution:
-		return http.StatusUnprocessableEntity
-	case series.Timeout, series.Unavailable:
-		return http.StatusServiceUnavailable
-	case series.Canceled:
-		return clientGone
-	case series.Internal:
+// written is an answer that is not left to encoding/json.
+type written struct {
+	typ    string // "": JSON
+	policy string // Content-Security-Policy, "" for the usual one
+	body   []byte
+}
+
+// replies makes a handler of a respond.
+func (v *gate) replies(h respond) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x, err := h(r)
+		if err != nil {
+			v.fail(w, r, err)
+			return
+		}
+		switch x := x.(type) {
+		case coded:
+			respondJSON(w, x.code, x.body)
+		case written:
+			if x.policy != "" {
+				w.Header().Set("Content-Security-Policy", x.policy)
+			}
+			if x.typ == "" {
+				respondBytes(w, http.StatusOK, x.body)
+				return
+			}
+			w.Header().Set("Content-Type", x.typ)
+			_, _ = w.Write(x.body)
+		default:
+			respondJSON(w, http.StatusOK, x)
+		}
 	}
-	return http.StatusInternalServerError
+}
+
+// get registers what everybody may read who may read at all.
+func (v *Server) get(pattern string, h respond) { v.handle("GET "+pattern, v.replies(h)) }
+
+// post registers a change, see change.
+func (v *Server) post(pattern string, h respond) { v.change("POST "+pattern, v.replies(h)) }
+
+// started answers with a task that was just started, or with why it was not.
+func started(t task.Task, err error) (any, error) { return coded{http.StatusAccepted, t}, err }
+
+// list makes an empty list of none: JSON has null for it otherwise.
+func list[T any](x []T) []T {
+	if x == nil {
+		return []T{}
+	}
+	return x
 }
 
 func respondJSON(w http.ResponseWriter, code int, x any) {
@@ -92,24 +107,16 @@ func respondBytes(w http.ResponseWriter, code int, b []byte) {
 	_, _ = w.Write(append(b, '\n')) // an error means that the caller has gone
 }
 
-// absent answers for a part of the Service that is not there.
-func absent(w http.ResponseWriter) {
-	respondError(w, http.StatusNotImplemented, "unavailable", "this is not available in this process")
+// form reads the parameters of a GET, or of a POST of a form too.
+func form(r *http.Request) (*params, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, answer{fmt.Errorf("error parsing form values: %w", err), errBadRequest}
+	}
+	return &params{values: r.Form}, nil
 }
 
-// form reads the parameters of a GET, or of a POST of a form too.
-func form(w http.ResponseWriter, r *http.Request) bool {
-	err := r.ParseForm()
-	if err == nil {
-		return true
-	}
-	code := http.StatusBadRequest
-	if e := (*http.MaxBytesError)(nil); errors.As(err, &e) {
-		code = http.StatusRequestEntityTooLarge
-	}
-	respondError(w, code, "bad_data", "error parsing form values: "+err.Error())
-	return false
-}
+// query reads the parameters of a GET.
+func query(r *http.Request) *params { return &params{values: r.URL.Query()} }
 
 // params reads parameters and keeps the first thing that is wrong with them.
 type params struct {
@@ -119,7 +126,7 @@ type params struct {
 
 func (p *params) wrong(name string, err error) {
 	if p.err == nil {
-		p.err = fmt.Errorf("invalid parameter %q: %w", name, err)
+		p.err = answer{fmt.Errorf("invalid parameter %q: %w", name, err), errBadRequest}
 	}
 }
 
@@ -215,4 +222,13 @@ func (p *params) window(now time.Time) (from, to time.Time) {
 		p.wrong("from", errors.New("a window lies between the years 1970 and 2200"))
 	}
 	return from, to
+}
+
+// most returns the parameter limit of a list: usual without it, and at most most. 0 is refused, for below it means all.
+func (p *params) most(usual, most int) int {
+	n := p.limit("limit", usual)
+	if p.err == nil && n < 1 {
+		p.wrong("limit", fmt.Errorf("it is from 1 to %d", most))
+	}
+	return min(n, most)
 }

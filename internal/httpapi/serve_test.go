@@ -37,7 +37,7 @@ func TestServeEndsWithStreamsOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := New((&fleet{}).service(), Options{})
+	v := New(bare(), Options{})
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(ctx, l, v, nil) }()
 	url := "http://" + l.Addr().String()

@@ -18,7 +18,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
-// Options are what the handler needs beside its Service; the zero value works.
+// Options are what the handler needs beside its Services; the zero value works.
 type Options struct {
 	Version string       // of Dyno, told by status/buildinfo
 	Log     *slog.Logger // failures that are not the caller's; nil: none
@@ -28,6 +28,8 @@ type Options struct {
 	// ("/{$}", "/assets/"); nil: there is none, and "/" lists the paths.
 	Page      http.Handler
 	PagePaths []string
+	// Listen is the address that it answers on, told by settings.
+	Listen string
 	// Every is the time between two readings of a target, by which the page knows that one is late.
 	Every time.Duration
 	// Timeout bounds every answer but the stream's; 0 is a minute.
@@ -38,20 +40,18 @@ type Options struct {
 
 // Server is the handler of all paths. It is safe for concurrent use.
 type Server struct {
-	service Service
-	options Options
-	log     *slog.Logger
-	mux     *http.ServeMux
-	paths   []string // as registered: "GET /metrics"
-	handler http.Handler
-	hub     *hub
-	turns   turns
-	queries turns
-	crowd   crowd // by address
+	*gate
+	services Services
+	mux      *http.ServeMux
+	paths    []string // as registered: "GET /metrics"
+	handler  http.Handler
+	hub      *hub
+	turns    turns
+	queries  turns
+	crowd    crowd // by address
 
 	refusals refusals
 
-	hostname    string        // of this machine, where it is one of this server's names
 	quiet       time.Duration // of the stream, as is writeWithin; tests have shorter ones
 	writeWithin time.Duration
 	bodyWithin  time.Duration // of who is not let in yet
@@ -61,7 +61,7 @@ type Server struct {
 const bodyWithin = 10 * time.Second
 
 // New returns a handler that answers from s. What happens live comes in through Publish.
-func New(s Service, o Options) *Server {
+func New(s Services, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -71,12 +71,13 @@ func New(s Service, o Options) *Server {
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
 	}
-	v := &Server{
-		service: s, options: o, log: o.Log, mux: http.NewServeMux(), hub: newHub(o.Replay),
-		queries: turns{ofOne: queriesOfOneAtOnce}, quiet: quiet, writeWithin: writeWithin, bodyWithin: bodyWithin,
-	}
+	g := &gate{origins: origins{guarding: o.Guarding}, access: s.Access, options: o, log: o.Log}
 	if o.Guarding.Beyond {
-		v.hostname, _ = os.Hostname() // without one it has a name less
+		g.hostname, _ = os.Hostname() // without one it has a name less
+	}
+	v := &Server{
+		gate: g, services: s, mux: http.NewServeMux(), hub: newHub(o.Replay),
+		queries: turns{ofOne: queriesOfOneAtOnce}, quiet: quiet, writeWithin: writeWithin, bodyWithin: bodyWithin,
 	}
 	v.routes()
 	v.handler = v.guard(http.HandlerFunc(v.route))
@@ -99,7 +100,7 @@ func (v *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // mayTakeLong lets a request be read for as long as any.
-func (v *Server) mayTakeLong(w http.ResponseWriter) {
+func (v *gate) mayTakeLong(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(2 * v.options.Timeout))
 }
 
@@ -119,17 +120,22 @@ func (v *Server) routes() {
 	v.handle("GET /api/dyno/v1/{$}", v.index)
 	v.register("GET /-/healthy", alive)
 	v.register("GET /-/ready", alive)
-	v.prometheus()
-	v.scraped()
-	v.dyno()
-	v.graphRoutes()
-	v.periodRoutes()
-	v.taskRoutes()
-	v.findingRoutes()
-	v.changeRoutes()
-	v.labRoutes()
-	v.settingRoutes()
-	v.accessRoutes()
+	s := v.services
+	queryAPI{s.Engine, v.options.Version}.routes(v)
+	scrapeAPI{s.Fleet}.routes(v)
+	fleetAPI{s.Fleet, s.Metrics, s.Health}.routes(v)
+	stateAPI{s.Fleet, s.History}.routes(v)
+	classAPI{s.Classes, s.Fleet, s.History}.routes(v)
+	eventAPI{s.Events}.routes(v)
+	v.handleLong("GET /api/dyno/v1/stream", v.stream)
+	graphAPI{s.Metrics, s.Fleet}.routes(v)
+	taskAPI{&s.Tasks}.routes(v)
+	findingAPI{s.Diagnoses, s.Fleet}.routes(v)
+	changeAPI{s.Changes}.routes(v)
+	labAPI{s.Lab}.routes(v)
+	settingAPI{s.Service, s.Inventory, s.Retention, v.options.Listen}.routes(v)
+	loginAPI{v.gate}.routes(v)
+	userAPI{s.Access, v.accountOf}.routes(v)
 	v.openapiRoutes()
 }
 
@@ -207,7 +213,7 @@ func isJSON(r *http.Request) bool {
 }
 
 // decodeJSON reads the body's one JSON value into x. Members that x does not have to the letter are refused, and those
-// that are there twice. Errors wrap ErrBadRequest.
+// that are there twice. Errors wrap errBadRequest.
 func decodeJSON(r *http.Request, x any) error {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
@@ -221,7 +227,7 @@ func decodeJSON(r *http.Request, x any) error {
 		err = checkMembers(json.NewDecoder(bytes.NewReader(body)), reflect.TypeOf(x))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrBadRequest, err)
+		return fmt.Errorf("%w: %w", errBadRequest, err)
 	}
 	return nil
 }
@@ -295,5 +301,5 @@ func (v *Server) index(w http.ResponseWriter, r *http.Request) {
 
 // alive answers those who only look whether somebody answers.
 func alive(w http.ResponseWriter, r *http.Request) {
-	respondJSON(w, http.StatusOK, map[string]string{"status": "success"})
+	respondJSON(w, http.StatusOK, done)
 }

@@ -2,97 +2,38 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/access"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
-// Service is what the handler needs. A nil part is answered with 501.
-type Service struct {
-	Querier Querier // *series.Engine
-	Browser Browser // *series.Engine
-	Fleet   Fleet
-	States  States
-	Classes Classes
-	Events  Events
-
-	Graphs   Graphs
-	Periods  Periods
-	Tasks    Tasks
-	Findings Findings
-	Changes  Changes
-	Lab      Lab
-	Settings Settings
-	Access   Access
+// Services are what the handlers answer from.
+type Services struct {
+	*service.Service
+	Engine *series.Engine
+	Lab    *lab.Lab
+	// Access tells who may do what; without it nobody is let in but root and Dyno's own account of this machine.
+	Access *access.Store
 }
 
-// Querier answers PromQL; its errors are *series.QueryError.
-type Querier interface {
-	Query(ctx context.Context, expr string, at time.Time, o series.QueryOptions) (series.Answer, error)
-	QueryRange(ctx context.Context, expr string, from, to time.Time, step time.Duration,
-		o series.QueryOptions) (series.Answer, error)
+// knows returns an error that wraps errNotFound unless a target is watched or was once.
+func knows(ctx context.Context, f *service.Fleet, name string) error {
+	if ok, err := f.Known(ctx, name); err != nil || ok {
+		return err
+	}
+	return unknownTarget(name)
 }
 
-// Browser tells which series there are.
-type Browser interface {
-	Matching(
-		ctx context.Context, selectors []string, from, to time.Time, limit int,
-	) (series.Listing[metric.Labels], error)
-	LabelNames(ctx context.Context, selectors []string, from, to time.Time, limit int) (series.Listing[string], error)
-	LabelValues(ctx context.Context, label string, selectors []string, from, to time.Time,
-		limit int) (series.Listing[string], error)
-	Metadata(ctx context.Context, name string, limit int) (map[string][]series.Metadata, error)
-}
-
-// Fleet is what is watched now. For a target that it does not know each method returns an error that wraps ErrNotFound.
-type Fleet interface {
-	// Targets returns every target of the inventory in order of name.
-	Targets(ctx context.Context) ([]Target, error)
-	// Latest returns the newest sample of every live series of a target, of all targets with "" (each Latest is one
-	// target). A source that is read every ten minutes has its last samples in it until the next reading; a series that
-	// is gone, and everything of a server that is down but what tells so, is not. The samples carry no label target.
-	Latest(ctx context.Context, target string) ([]Latest, error)
-	// Sources returns what Dyno reads of a target, those that give nothing too.
-	Sources(ctx context.Context, target string) ([]Source, error)
-	// Health returns what is wrong with Dyno itself now, the worst first.
-	Health(ctx context.Context) ([]service.Trouble, error)
-	// Price returns what watching the target costs, as means over the last span.
-	Price(ctx context.Context, target string, span time.Duration) (service.Price, error)
-}
-
-// States gives what a server was doing. For an unknown target or a time of which nothing is kept: ErrNotFound.
-type States interface {
-	// StateAt returns the newest state at or before a moment (zero: now), not older than the store's reach.
-	StateAt(ctx context.Context, target string, at time.Time) (*state.State, error)
-	// StateTimes returns at most limit moments from from to to at which a state is kept, evenly thinned out when there
-	// are more.
-	StateTimes(ctx context.Context, target string, from, to time.Time, limit int) ([]time.Time, error)
-}
-
-// Classes gives the query classes of a window. For an unknown target or class: ErrNotFound.
-type Classes interface {
-	// Classes returns the n classes with the most time, and how much of the window was observed; with a search, of
-	// those that have all of its words in their statement, id, tables or default database.
-	Classes(ctx context.Context, target string, from, to time.Time, search string, n int) (ClassList, error)
-	// Class returns one class over the window: its sum, its course and its plans.
-	Class(ctx context.Context, target, id string, from, to time.Time) (ClassDetail, error)
-}
-
-// Events keeps marks on the timeline.
-type Events interface {
-	// Events returns, in order of time, the newest n of those that lie in or reach into the window; target "" means
-	// all, and no kinds all.
-	Events(ctx context.Context, target string, kinds []string, from, to time.Time, n int) ([]event.Event, error)
-	// Annotate stores a person's note and returns it with its id. An unknown target: ErrNotFound.
-	Annotate(ctx context.Context, e event.Event) (event.Event, error)
+func unknownTarget(name string) error {
+	return fmt.Errorf("%w: no target is called %q; GET /api/dyno/v1/targets lists them", errNotFound, name)
 }
 
 // Target is one server of the inventory.
@@ -105,7 +46,6 @@ type Target struct {
 	Reason string            `json:"reason,omitzero"` // why it is not up
 	Fix    string            `json:"fix,omitzero"`    // how to fix it
 	At     time.Time         `json:"at,omitzero"`     // of the newest reading
-	Labels metric.Labels     `json:"-"`               // of the inventory; written as an object
 	// NotConfigured says that Dyno cannot ask: something that the login needs is not set, see Reason.
 	NotConfigured bool `json:"not_configured,omitzero"`
 	// LoginRefused says that the server answers and does not let Dyno in, see Reason.
@@ -117,13 +57,6 @@ type Target struct {
 	Denied *diagnose.Denial `json:"denied,omitzero"`
 	// Account is name@host, as the server took Dyno for at the last login.
 	Account string `json:"account,omitzero"`
-}
-
-// Latest is the newest samples of one target; with Target "" of Dyno itself.
-type Latest struct {
-	Target  string
-	Labels  metric.Labels // added to each sample beside target, as in the store
-	Samples []metric.Sample
 }
 
 // Source is one place that figures come from.
@@ -167,26 +100,9 @@ type ClassList struct {
 	Coverage Coverage         `json:"coverage"`
 }
 
-// ClassDetail is one class over a window.
-type ClassDetail struct {
-	Class    class.Class `json:"class"`
-	Coverage Coverage    `json:"coverage"`
-	Buckets  []Bucket    `json:"buckets"`
-	Plans    []Plan      `json:"plans,omitempty"` // newest first
-}
-
 // Bucket is what a class did in a part of the window. A part that was not observed has none.
 type Bucket struct {
 	From  time.Time   `json:"from"`
 	To    time.Time   `json:"to"`
 	Class class.Class `json:"class"` // without text and examples
-}
-
-// Plan is an execution plan that a class was seen with.
-type Plan struct {
-	Hash      string    `json:"hash"`
-	FirstSeen time.Time `json:"first_seen"`
-	LastSeen  time.Time `json:"last_seen"`
-	SQL       string    `json:"sql,omitzero"` // the statement that was explained
-	Text      string    `json:"plan"`         // as the server gave it
 }

@@ -10,7 +10,7 @@ func TestThePageIsToldThePace(t *testing.T) {
 	f := func(every time.Duration, want float64) {
 		t.Helper()
 		var me who
-		unmarshal(t, request(New(Service{}, Options{Every: every}), "GET", "/api/dyno/v1/session", "").Body.Bytes(),
+		unmarshal(t, request(New(bare(), Options{Every: every}), "GET", "/api/dyno/v1/session", "").Body.Bytes(),
 			&me)
 		if me.Every != want {
 			t.Errorf("every %v it says %v seconds", every, me.Every)

@@ -92,7 +92,7 @@ func (f *follower) want(kind, data string) {
 }
 
 func TestStreamResumesWhereTheClientWas(t *testing.T) {
-	v := New(Service{}, Options{})
+	v := New(bare(), Options{})
 	web := httptest.NewServer(v)
 	t.Cleanup(web.Close) // after the clients have gone
 	url := web.URL + "/api/dyno/v1/stream"
@@ -137,7 +137,7 @@ func TestStreamResumesWhereTheClientWas(t *testing.T) {
 }
 
 func TestStreamTellsWhatItForgot(t *testing.T) {
-	v := New(Service{}, Options{Replay: time.Nanosecond})
+	v := New(bare(), Options{Replay: time.Nanosecond})
 	web := httptest.NewServer(v)
 	t.Cleanup(web.Close) // after the clients have gone
 	f := follow(t, web.URL+"/api/dyno/v1/stream", "")
@@ -153,7 +153,7 @@ func TestStreamTellsWhatItForgot(t *testing.T) {
 
 // TestStreamOutlivesTheLimitsOfAnswers: neither the time for an answer nor that for a request ends a stream.
 func TestStreamOutlivesTheLimitsOfAnswers(t *testing.T) {
-	v := New(Service{}, Options{Timeout: 10 * time.Millisecond})
+	v := New(bare(), Options{Timeout: 10 * time.Millisecond})
 	web := httptest.NewUnstartedServer(v)
 	web.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
 		// looking for whose it is may take longer than the limit
@@ -171,7 +171,7 @@ func TestStreamOutlivesTheLimitsOfAnswers(t *testing.T) {
 // write.
 func TestAQuietStreamGoesOn(t *testing.T) {
 	t.Parallel()
-	v := New(Service{}, Options{})
+	v := New(bare(), Options{})
 	v.writeWithin, v.quiet = 2*time.Second, 3*time.Second
 	web := httptest.NewUnstartedServer(v)
 	web.EnableHTTP2 = true
@@ -208,7 +208,7 @@ func (b *bounded) SetWriteDeadline(t time.Time) error {
 
 // TestTheEndOfAStreamIsBounded: a client that takes nothing does not hold the connection of a stream that has ended.
 func TestTheEndOfAStreamIsBounded(t *testing.T) {
-	v := New(Service{}, Options{})
+	v := New(bare(), Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := &bounded{ResponseRecorder: httptest.NewRecorder()}
@@ -220,7 +220,7 @@ func TestTheEndOfAStreamIsBounded(t *testing.T) {
 
 // TestAskingForHeadersOnlyHoldsNoStream: HEAD has nothing to wait for.
 func TestAskingForHeadersOnlyHoldsNoStream(t *testing.T) {
-	v := New(Service{}, Options{})
+	v := New(bare(), Options{})
 	for i := range maxStreams {
 		_, _, _, _, err := v.hub.follow(strconv.Itoa(i/maxOwn), "", none)
 		good(t, err)
@@ -253,7 +253,7 @@ func (s *slowly) Write(b []byte) (int, error) {
 }
 
 func TestSlowClientsAreDroppedAndNobodyWaits(t *testing.T) {
-	v := New(Service{}, Options{})
+	v := New(bare(), Options{})
 	w := &slowly{ResponseRecorder: httptest.NewRecorder(), began: make(chan struct{}), goOn: make(chan struct{})}
 	ended := make(chan struct{})
 	go func() {
@@ -283,7 +283,7 @@ func TestSlowClientsAreDroppedAndNobodyWaits(t *testing.T) {
 }
 
 func TestStreamsAreCounted(t *testing.T) {
-	v := New(Service{}, Options{})
+	v := New(bare(), Options{})
 	var last *client
 	for i := range maxStreams {
 		c, _, _, _, err := v.hub.follow(strconv.Itoa(i/maxOwn), "", none)

@@ -7,90 +7,56 @@ import (
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
-// Tasks is the long work that this process does for its users.
-type Tasks interface {
-	// All returns them, newest first.
-	All() []task.Task
-	Find(id string) (task.Task, bool)
-	// Cancel asks one to stop. Errors: task.ErrUnknown.
-	Cancel(id string) error
-	// Follow hands every change of a task to f.
-	Follow(f func(task.Task))
-}
+// taskAPI is the long work that this process does for its users.
+type taskAPI struct{ tasks *task.List }
 
 // notesInStream is how many notes of a task are sent with each of its changes; GET task has all.
 const notesInStream = 10
 
-func (v *Server) taskRoutes() {
-	v.handle("GET /api/dyno/v1/tasks", v.tasks)
-	v.handle("GET /api/dyno/v1/task", v.task)
-	v.change("POST /api/dyno/v1/task/cancel", v.cancelTask)
-	if v.service.Tasks != nil {
-		v.service.Tasks.Follow(v.PublishTask)
-	}
+func (h taskAPI) routes(v *Server) {
+	v.get("/api/dyno/v1/tasks", h.all)
+	v.get("/api/dyno/v1/task", h.one)
+	v.post("/api/dyno/v1/task/cancel", h.cancel)
+	h.tasks.Follow(v.publishTask)
 }
 
-// PublishTask hands a task as it is now to everybody who follows the stream. Like Publish it never waits for a client.
-func (v *Server) PublishTask(t task.Task) {
+// publishTask hands a task as it is now to everybody who follows the stream. Like Publish it never waits for a client.
+func (v *Server) publishTask(t task.Task) {
 	if n := len(t.Notes); n > notesInStream {
 		t.Notes = t.Notes[n-notesInStream:]
 	}
 	v.hub.add(update{target: t.Target, task: &t})
 }
 
-func (v *Server) tasks(w http.ResponseWriter, r *http.Request) {
-	if v.service.Tasks == nil {
-		absent(w)
-		return
-	}
-	respondJSON(w, http.StatusOK, map[string]any{"tasks": list(v.service.Tasks.All())})
+func (h taskAPI) all(*http.Request) (any, error) {
+	return map[string]any{"tasks": list(h.tasks.All())}, nil
 }
 
-func (v *Server) task(w http.ResponseWriter, r *http.Request) {
-	p := params{values: r.URL.Query()}
+func (h taskAPI) one(r *http.Request) (any, error) {
+	p := query(r)
 	id := p.need("id")
-	if v.service.Tasks == nil || p.err != nil {
-		refuse(w, p.err)
-		return
+	if p.err != nil {
+		return nil, p.err
 	}
-	t, ok := v.service.Tasks.Find(id)
-	if !ok {
-		v.fail(w, r, noTask(id))
-		return
-	}
-	respondJSON(w, http.StatusOK, t)
+	return h.find(id)
 }
 
-func (v *Server) cancelTask(w http.ResponseWriter, r *http.Request) {
-	if v.service.Tasks == nil {
-		absent(w)
-		return
-	}
+func (h taskAPI) cancel(r *http.Request) (any, error) {
 	var x struct {
 		ID string `json:"id"`
 	}
 	if err := decodeJSON(r, &x); err != nil {
-		v.fail(w, r, err)
-		return
+		return nil, err
 	}
-	if err := v.service.Tasks.Cancel(x.ID); err != nil {
-		v.fail(w, r, noTask(x.ID))
-		return
-	}
-	t, _ := v.service.Tasks.Find(x.ID)
-	respondJSON(w, http.StatusOK, t)
+	_ = h.tasks.Cancel(x.ID) // an unknown one is not found below
+	return h.find(x.ID)
 }
 
-func noTask(id string) error {
-	return fmt.Errorf("%w: this process has no task %q; those before it was started are not remembered", ErrNotFound,
-		id)
-}
-
-// started answers with a task that was just started, or with why it was not.
-func (v *Server) started(w http.ResponseWriter, r *http.Request, t task.Task, err error) {
-	if err != nil {
-		v.fail(w, r, err)
-		return
+func (h taskAPI) find(id string) (any, error) {
+	t, ok := h.tasks.Find(id)
+	if !ok {
+		return nil, fmt.Errorf("%w: this process has no task %q; those before it was started are not remembered",
+			errNotFound, id)
 	}
-	respondJSON(w, http.StatusAccepted, t)
+	return t, nil
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,35 +11,20 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
-// tasks is a service that knows one task.
-type tasks struct {
-	one    task.Task
-	follow func(task.Task)
-}
-
-func (x *tasks) All() []task.Task { return []task.Task{x.one} }
-
-func (x *tasks) Find(id string) (task.Task, bool) { return x.one, id == x.one.ID }
-
-func (x *tasks) Cancel(id string) error {
-	if id != x.one.ID {
-		return fmt.Errorf("cancel: %w", task.ErrUnknown)
-	}
-	x.one.State = task.Cancelled
-	return nil
-}
-
-func (x *tasks) Follow(f func(task.Task)) { x.follow = f }
-
 func TestTasks(t *testing.T) {
-	x := &tasks{one: task.Task{
-		ID: "t-1", Kind: "apply", Title: "Add an index", Target: "shop", By: "ann",
-		State: task.Running, Started: noon,
-	}}
-	h := New(Service{Tasks: x}, Options{})
+	s := bare()
+	t.Cleanup(s.Tasks.End)
+	x, err := s.Tasks.Start(task.Task{Kind: "apply", Title: "Add an index", Target: "shop", By: "ann"},
+		func(ctx context.Context, _ progress.Sink, _ func(string)) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+	good(t, err)
+	h := New(s, Options{})
 	f := func(method, url, body string, code int, want string) {
 		t.Helper()
 		w := request(h, method, url, body, "Content-Type", "application/json")
@@ -47,23 +33,20 @@ func TestTasks(t *testing.T) {
 		}
 	}
 	f("GET", "/api/dyno/v1/tasks", "", 200,
-		`{"tasks":[{"id":"t-1","kind":"apply","title":"Add an index","target":"shop","by":"ann","state":"running"`)
-	f("GET", "/api/dyno/v1/task?id=t-1", "", 200, `"id":"t-1"`)
-	f("GET", "/api/dyno/v1/task?id=t-2", "", 404, `not_found`)
+		`{"tasks":[{"id":"`+x.ID+`","kind":"apply","title":"Add an index","target":"shop","by":"ann","state":"running"`)
+	f("GET", "/api/dyno/v1/task?id="+x.ID, "", 200, `"id":"`+x.ID+`"`)
+	f("GET", "/api/dyno/v1/task?id=t-0", "", 404, `not_found`)
 	f("GET", "/api/dyno/v1/task", "", 400, `bad_data`)
-	f("POST", "/api/dyno/v1/task/cancel", `{"id":"t-2"}`, 404, `not_found`)
+	f("POST", "/api/dyno/v1/task/cancel", `{"id":"t-0"}`, 404, `not_found`)
 	f("POST", "/api/dyno/v1/task/cancel", `{"id":"t-1","now":true}`, 400, `bad_data`)
-	f("POST", "/api/dyno/v1/task/cancel", `{"id":"t-1"}`, 200, `"cancelled"`)
+	f("POST", "/api/dyno/v1/task/cancel", `{"id":"`+x.ID+`"}`, 200, `"id":"`+x.ID+`"`)
 	f("GET", "/api/dyno/v1/task/cancel", "", 405, `bad_data`)
-	h = New(Service{}, Options{})
-	f("GET", "/api/dyno/v1/tasks", "", 501, `unavailable`)
-	f("POST", "/api/dyno/v1/task/cancel", `{"id":"t-1"}`, 501, `unavailable`)
 }
 
 // TestTasksInTheStream follows one target: its tasks and those of none come, others' do not.
 func TestTasksInTheStream(t *testing.T) {
-	x := &tasks{}
-	server := httptest.NewServer(New(Service{Tasks: x}, Options{}))
+	v := New(bare(), Options{})
+	server := httptest.NewServer(v)
 	defer server.Close()
 	res, err := http.Get(server.URL + "/api/dyno/v1/stream?target=shop") //nolint:bodyclose // closed below; the goroutine hides it
 	if err != nil {
@@ -81,9 +64,9 @@ func TestTasksInTheStream(t *testing.T) {
 	for i := range notes {
 		notes[i].Text = fmt.Sprint("note ", i, ".")
 	}
-	x.follow(task.Task{ID: "t-1", Target: "blog"})
-	x.follow(task.Task{ID: "t-2", Target: "shop", Notes: notes})
-	x.follow(task.Task{ID: "t-3"})
+	v.publishTask(task.Task{ID: "t-1", Target: "blog"})
+	v.publishTask(task.Task{ID: "t-2", Target: "shop", Notes: notes})
+	v.publishTask(task.Task{ID: "t-3"})
 	var got []string
 	for end := time.After(10 * time.Second); len(got) < 2; {
 		select {

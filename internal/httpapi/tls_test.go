@@ -149,7 +149,7 @@ func TestListenBeyondThisMachineNeedsTLS(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, l, New((&fleet{}).service(), Options{}), nil) }()
+	go func() { ended <- Serve(ctx, l, New(bare(), Options{}), nil) }()
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	good(t, err)
 	f := func(c *tls.Config, want string) {

@@ -125,7 +125,7 @@ const (
 
 // crowdOf returns by what name, and how many, requests from where one comes from are answered at a time; "" for any
 // number: of this machine's own, connections are counted, see conns.
-func (v *Server) crowdOf(r *http.Request) (name string, most int) {
+func (v *origins) crowdOf(r *http.Request) (name string, most int) {
 	name = v.addressOf(r)
 	a, _, _ := strings.Cut(name, " ")
 	if p, err := netip.ParsePrefix(a); err == nil {

@@ -12,11 +12,10 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/store/access"
-	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
 func TestOneCallerHasAPartOfTheTurns(t *testing.T) {
-	v := New(Service{}, Options{})
+	v := New(bare(), Options{})
 	var running, most atomic.Int32
 	begun, end := make(chan struct{}, 100), make(chan struct{})
 	h := v.inTurn(func(http.ResponseWriter, *http.Request) {
@@ -84,41 +83,32 @@ func TestAViewersRequestsForChangesTakeTurns(t *testing.T) {
 	}
 }
 
-// held is a querier that answers nobody before end.
-type held struct {
-	Querier
-	begun, end chan struct{}
-}
-
-func (h held) Query(context.Context, string, time.Time, series.QueryOptions) (series.Answer, error) {
-	h.begun <- struct{}{}
-	<-h.end
-	return series.Answer{Type: series.Vector}, nil
-}
-
 // TestOneCallerLeavesQueriesToOthers: whoever asks slow questions, or reads the answers slowly, leaves some of the
 // engine's turns.
 func TestOneCallerLeavesQueriesToOthers(t *testing.T) {
 	g := guardedServer(t, Guarding{})
-	q := held{begun: make(chan struct{}, 100), end: make(chan struct{})}
-	g.service.Querier = q
+	begun, end := make(chan struct{}, 100), make(chan struct{})
+	g.handleIn(&g.queries, "GET /slow", func(http.ResponseWriter, *http.Request) {
+		begun <- struct{}{}
+		<-end
+	})
 	var wg sync.WaitGroup
 	ask := func(token string) {
-		wg.Go(func() { g.visitor(t).ask("GET", "/api/v1/query?query=1", "", "Authorization", "Bearer "+token) })
+		wg.Go(func() { g.visitor(t).ask("GET", "/slow", "", "Authorization", "Bearer "+token) })
 	}
 	for range 4 {
 		ask(g.viewer)
 	}
 	for range queriesOfOneAtOnce {
-		<-q.begun
+		<-begun
 	}
 	select {
-	case <-q.begun:
+	case <-begun:
 		t.Errorf("more than %d queries of one caller run", queriesOfOneAtOnce)
 	case <-time.After(200 * time.Millisecond):
 	}
 	ask(g.operator)
-	<-q.begun // whatever the other asks
+	<-begun // whatever the other asks
 
 	// Queries that wait hold up nothing else of the same caller.
 	answered := make(chan struct{})
@@ -131,7 +121,7 @@ func TestOneCallerLeavesQueriesToOthers(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("another answer waits for the queries")
 	}
-	close(q.end)
+	close(end)
 	wg.Wait()
 }
 

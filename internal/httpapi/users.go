@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,185 +9,162 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
-// People are the users. Errors are those of access.Store.
-type People interface {
-	Users(ctx context.Context) ([]access.User, error)
-	AddUser(ctx context.Context, name string, role access.Role, password string) error
-	SetPassword(ctx context.Context, name, password, keep string) error
-	SetRole(ctx context.Context, name string, role access.Role) error
-	RemoveUser(ctx context.Context, name string, last bool) error
+// userAPI is the users and their API tokens.
+type userAPI struct {
+	access    *access.Store
+	accountOf func(*http.Request) string
 }
 
-// errForbidden is the answer to what the caller may not do.
-var errForbidden = errors.New("forbidden")
-
-// Tokens let programs in. Errors are those of access.Store.
-type Tokens interface {
-	Tokens(ctx context.Context) ([]access.Token, error)
-	AddToken(ctx context.Context, name string, role access.Role, by string, life time.Duration) (access.Token, error)
-	RemoveToken(ctx context.Context, id string) error
+func (h userAPI) routes(v *Server) {
+	post := func(path string, need access.Role, h respond) { v.changeBy("POST "+path, need, true, v.replies(h)) }
+	v.personal("GET /api/dyno/v1/users", access.Operator, h.users)
+	post("/api/dyno/v1/user/add", access.Operator, h.addUser)
+	post("/api/dyno/v1/user/password", access.Viewer, h.setPassword)
+	post("/api/dyno/v1/user/role", access.Operator, h.setRole)
+	post("/api/dyno/v1/user/remove", access.Operator, h.removeUser)
+	v.personal("GET /api/dyno/v1/tokens", access.Operator, h.tokens)
+	post("/api/dyno/v1/token/add", access.Operator, h.addToken)
+	post("/api/dyno/v1/token/remove", access.Operator, h.removeToken)
+	v.personal("GET /api/dyno/v1/audit", access.Operator, h.audit)
 }
 
-func (v *Server) users(w http.ResponseWriter, r *http.Request) {
-	if v.service.Access == nil {
-		absent(w)
-		return
-	}
-	us, err := v.service.Access.Users(r.Context())
-	v.replyAccess(w, r, map[string]any{"users": list(us)}, err)
+// done is the answer to what has no other.
+var done = map[string]string{"status": "success"}
+
+func (h userAPI) users(r *http.Request) (any, error) {
+	us, err := h.access.Users(r.Context())
+	return map[string]any{"users": list(us)}, err
 }
 
-// order decodes a body and carries it out.
-func (v *Server) order(w http.ResponseWriter, r *http.Request, body any, code int, do func(ctx context.Context,
-	c caller) (any, error),
-) {
-	if v.service.Access == nil {
-		absent(w)
-		return
-	}
-	if err := decodeJSON(r, body); err != nil {
-		v.fail(w, r, err)
-		return
-	}
-	x, err := do(r.Context(), callerOf(r.Context()))
-	if err != nil {
-		v.refuseOrder(w, r, err)
-		return
-	}
-	if x == nil {
-		x = map[string]string{"status": "success"}
-	}
-	respondJSON(w, code, x)
-}
-
-// refuseOrder answers with an error. A wrong password is not a missing login here.
-func (v *Server) refuseOrder(w http.ResponseWriter, r *http.Request, err error) {
-	var pause *access.PauseError
-	switch {
-	case errors.Is(err, access.ErrWrong):
-		respondError(w, http.StatusForbidden, "forbidden", "the current password is wrong")
-	case errors.Is(err, errForbidden):
-		respondError(w, http.StatusForbidden, "forbidden", err.Error())
-	case errors.As(err, &pause):
-		v.refuseLogin(w, r, err)
-	default:
-		v.failAccess(w, r, err)
-	}
-}
-
-func (v *Server) addUser(w http.ResponseWriter, r *http.Request) {
+func (h userAPI) addUser(r *http.Request) (any, error) {
 	var b struct {
 		Name     string      `json:"name"`
 		Role     access.Role `json:"role"`
 		Password string      `json:"password"`
 	}
-	v.order(w, r, &b, http.StatusCreated, func(ctx context.Context, c caller) (any, error) {
-		return map[string]any{"name": b.Name, "role": b.Role}, v.service.Access.AddUser(ctx, b.Name, b.Role, b.Password)
-	})
+	if err := decodeJSON(r, &b); err != nil {
+		return nil, err
+	}
+	return coded{http.StatusCreated, map[string]any{"name": b.Name, "role": b.Role}},
+		h.access.AddUser(r.Context(), b.Name, b.Role, b.Password)
 }
 
 // setPassword sets the caller's own password, or as an operator another's; either way whoever sits there must know the
 // caller's own, so that a page left open is not enough.
-func (v *Server) setPassword(w http.ResponseWriter, r *http.Request) {
+func (h userAPI) setPassword(r *http.Request) (any, error) {
 	var b struct {
 		Name     string `json:"name"`
 		Current  string `json:"current"`
 		Password string `json:"password"`
 	}
-	v.order(w, r, &b, http.StatusOK, func(ctx context.Context, c caller) (any, error) {
-		if b.Name == "" {
-			b.Name = c.Name
-		}
-		if b.Name != c.Name && !c.Role.May(access.Operator) {
-			return nil, answer{errors.New("a viewer may only set their own password"), errForbidden}
-		}
-		if c.Kind != access.ByLogin {
-			return nil, v.service.Access.SetPassword(ctx, b.Name, b.Password, "")
-		}
-		keep := ""
-		if b.Name == c.Name {
-			keep = c.ID
-		}
-		return nil, v.service.Access.ChangePassword(ctx, c.Name, b.Current, access.From{
-			Address: c.address,
-			Account: v.accountOf(r),
-		}, b.Name, b.Password, keep)
-	})
+	if err := decodeJSON(r, &b); err != nil {
+		return nil, err
+	}
+	c := callerOf(r.Context())
+	if b.Name == "" {
+		b.Name = c.Name
+	}
+	if b.Name != c.Name && !c.Role.May(access.Operator) {
+		return nil, answer{errors.New("a viewer may only set their own password"), errForbidden}
+	}
+	if c.Kind != access.ByLogin {
+		return done, h.access.SetPassword(r.Context(), b.Name, b.Password, "")
+	}
+	keep := ""
+	if b.Name == c.Name {
+		keep = c.ID
+	}
+	from := access.From{Address: c.address, Account: h.accountOf(r)}
+	err := h.access.ChangePassword(r.Context(), c.Name, b.Current, from, b.Name, b.Password, keep)
+	if errors.Is(err, access.ErrWrong) { // which is not a missing login here
+		err = answer{errors.New("the current password is wrong"), errForbidden}
+	}
+	return done, err
 }
 
-func (v *Server) setRole(w http.ResponseWriter, r *http.Request) {
+func (h userAPI) setRole(r *http.Request) (any, error) {
 	var b struct {
 		Name string      `json:"name"`
 		Role access.Role `json:"role"`
 	}
-	v.order(w, r, &b, http.StatusOK, func(ctx context.Context, c caller) (any, error) {
-		return nil, v.service.Access.SetRole(ctx, b.Name, b.Role)
-	})
+	if err := decodeJSON(r, &b); err != nil {
+		return nil, err
+	}
+	return done, h.access.SetRole(r.Context(), b.Name, b.Role)
 }
 
 // removeUser removes a user and tells which tokens that user made: they still let somebody in.
-func (v *Server) removeUser(w http.ResponseWriter, r *http.Request) {
+func (h userAPI) removeUser(r *http.Request) (any, error) {
 	var b struct {
 		Name string `json:"name"`
 	}
-	v.order(w, r, &b, http.StatusOK, func(ctx context.Context, c caller) (any, error) {
-		if b.Name == c.Name {
-			return nil, answer{errors.New("you cannot remove your own user"), ErrConflict}
+	if err := decodeJSON(r, &b); err != nil {
+		return nil, err
+	}
+	if b.Name == callerOf(r.Context()).Name {
+		return nil, answer{errors.New("you cannot remove your own user"), errConflict}
+	}
+	if err := h.access.RemoveUser(r.Context(), b.Name, false); err != nil {
+		return nil, err
+	}
+	ts, err := h.access.Tokens(r.Context())
+	left := []string{}
+	for _, t := range ts {
+		if t.By == b.Name {
+			left = append(left, t.Name)
 		}
-		if err := v.service.Access.RemoveUser(ctx, b.Name, false); err != nil {
-			return nil, err
-		}
-		ts, err := v.service.Access.Tokens(ctx)
-		left := []string{}
-		for _, t := range ts {
-			if t.By == b.Name {
-				left = append(left, t.Name)
-			}
-		}
-		return map[string]any{"tokens": left}, err
-	})
+	}
+	return map[string]any{"tokens": left}, err
 }
 
-func (v *Server) tokens(w http.ResponseWriter, r *http.Request) {
-	if v.service.Access == nil {
-		absent(w)
-		return
-	}
-	ts, err := v.service.Access.Tokens(r.Context())
-	v.replyAccess(w, r, map[string]any{"tokens": list(ts)}, err)
+func (h userAPI) tokens(r *http.Request) (any, error) {
+	ts, err := h.access.Tokens(r.Context())
+	return map[string]any{"tokens": list(ts)}, err
 }
 
 // tokenLife is how long an API token is good for unless something else is asked for.
 const tokenLife = 365 * 24 * time.Hour
 
 // addToken makes a token; its secret is told in this answer and never again.
-func (v *Server) addToken(w http.ResponseWriter, r *http.Request) {
+func (h userAPI) addToken(r *http.Request) (any, error) {
 	var b struct {
 		Name string      `json:"name"`
 		Role access.Role `json:"role"`
 		Days int         `json:"days"`
 	}
-	v.order(w, r, &b, http.StatusCreated, func(ctx context.Context, c caller) (any, error) {
-		life := tokenLife
-		if b.Days != 0 {
-			if life = time.Duration(b.Days) * 24 * time.Hour; b.Days < 0 ||
-				b.Days > int(access.MaxTokenLife.Hours()/24) {
-				return nil, fmt.Errorf("%w: days is 1 to %d", ErrBadRequest, int(access.MaxTokenLife.Hours()/24))
-			}
+	if err := decodeJSON(r, &b); err != nil {
+		return nil, err
+	}
+	life := tokenLife
+	if b.Days != 0 {
+		if life = time.Duration(b.Days) * 24 * time.Hour; b.Days < 0 || b.Days > int(access.MaxTokenLife.Hours()/24) {
+			return nil, fmt.Errorf("%w: days is 1 to %d", errBadRequest, int(access.MaxTokenLife.Hours()/24))
 		}
-		t, err := v.service.Access.AddToken(ctx, b.Name, b.Role, c.Name, life)
-		return struct {
-			access.Token
-			Secret string `json:"token"`
-		}{t, t.Secret}, err
-	})
+	}
+	t, err := h.access.AddToken(r.Context(), b.Name, b.Role, callerOf(r.Context()).Name, life)
+	return coded{http.StatusCreated, struct {
+		access.Token
+		Secret string `json:"token"`
+	}{t, t.Secret}}, err
 }
 
-func (v *Server) removeToken(w http.ResponseWriter, r *http.Request) {
+func (h userAPI) removeToken(r *http.Request) (any, error) {
 	var b struct {
 		ID string `json:"id"`
 	}
-	v.order(w, r, &b, http.StatusOK, func(ctx context.Context, c caller) (any, error) {
-		return nil, v.service.Access.RemoveToken(ctx, b.ID)
-	})
+	if err := decodeJSON(r, &b); err != nil {
+		return nil, err
+	}
+	return done, h.access.RemoveToken(r.Context(), b.ID)
+}
+
+// audit tells what was tried, newest first.
+func (h userAPI) audit(r *http.Request) (any, error) {
+	p := query(r)
+	n, before := p.most(100, 1000), p.limit("before", 0)
+	if p.err != nil {
+		return nil, p.err
+	}
+	es, err := h.access.Audit(r.Context(), int64(before), n)
+	return map[string]any{"entries": list(es)}, err
 }

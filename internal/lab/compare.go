@@ -112,7 +112,7 @@ func (e *MissingServersError) Commands() []string {
 }
 
 // Recipes returns the experiments that ship with Dyno.
-func Recipes(a *app.App) ([]recipe.Recipe, error) { return recipe.All(a.Workloads()) }
+func Recipes(a *app.App) ([]recipe.Recipe, error) { return recipe.All(app.Workloads()) }
 
 // Prepare reads a plan, finds its servers and says what it will take. Nothing is started.
 func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, error) {
@@ -145,7 +145,7 @@ func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, er
 	var err error
 	c.Plan, err = plan.Parse(c.o.Text, plan.Options{
 		File: c.o.File, Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set,
-		Workloads: a.Workloads(),
+		Workloads: app.Workloads(),
 	})
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, er
 	if err := c.servers(ctx); err != nil {
 		return nil, err
 	}
-	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: a.Workloads(), Note: o.Note}
+	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads(), Note: o.Note}
 	if c.Needs, err = c.testbed.Check(ctx, c.Plan, c.Variants); err != nil {
 		return nil, err
 	}
@@ -284,7 +284,7 @@ func keptExperiment(a *app.App, id string) (trials.Kept, error) {
 	if !strings.HasPrefix(id, string(ledger.ExperimentID)+"-") || filepath.Base(id) != id {
 		return trials.Kept{}, fmt.Errorf("%q is not an experiment id: they look like x-1kq3f9", id)
 	}
-	k, err := trials.Read(a.ExperimentDir(id))
+	k, err := trials.Read(app.Stores{App: a}.ExperimentDir(id))
 	if errors.Is(err, os.ErrNotExist) {
 		return k, fmt.Errorf("no experiment has the id %s; `dyno compare --list` shows them", id)
 	}
@@ -299,7 +299,7 @@ func begun(a *app.App, hash string) (ids []string) {
 		return nil
 	}
 	for _, k := range all {
-		if _, busy := trials.Busy(a.ExperimentDir(k.ID)); k.Hash == hash && !k.Complete && k.Trials > 0 && !busy {
+		if _, busy := trials.Busy((app.Stores{App: a}).ExperimentDir(k.ID)); k.Hash == hash && !k.Complete && k.Trials > 0 && !busy {
 			ids = append(ids, k.ID)
 		}
 	}
@@ -321,7 +321,7 @@ type ExperimentLine struct {
 
 // Experiments lists what was begun, oldest first.
 func Experiments(a *app.App) ([]ExperimentLine, error) {
-	entries, err := os.ReadDir(a.ExperimentsDir())
+	entries, err := os.ReadDir(app.Stores{App: a}.ExperimentsDir())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -333,13 +333,13 @@ func Experiments(a *app.App) ([]ExperimentLine, error) {
 		if !e.IsDir() {
 			continue
 		}
-		k, err := trials.Read(filepath.Join(a.ExperimentsDir(), e.Name()))
+		k, err := trials.Read(filepath.Join(app.Stores{App: a}.ExperimentsDir(), e.Name()))
 		l := ExperimentLine{ID: e.Name(), Started: k.Header.Started, Trials: len(k.Trials), Hash: k.Header.Hash}
 		if err != nil {
 			l.Problem = err.Error()
 		} else if p, err := plan.Parse([]byte(k.Header.Plan), plan.Options{
 			Scale: k.Header.Scale, Axes: k.Header.Axes,
-			Set: k.Header.Set, Workloads: a.Workloads(),
+			Set: k.Header.Set, Workloads: app.Workloads(),
 		}); err == nil {
 			l.Name, l.Title = p.Name, p.Title
 		}
@@ -412,7 +412,7 @@ func Compare(ctx context.Context, a *app.App, c *Comparison) (r trial.Result, ht
 		return r, "", errors.Join(err, perr)
 	}
 	doc := report.Comparison(&r, time.Now())
-	html, rerr := a.StoreReport(keep, *doc, a.ReportDir(r.ID))
+	html, rerr := app.Reports{App: a}.StoreReport(keep, *doc, a.ReportDir(r.ID))
 	return r, html, errors.Join(err, rerr)
 }
 
@@ -436,7 +436,7 @@ func (c *Comparison) note(s string) {
 // openExperiment begins a new experiment on disk, or holds the one to resume.
 func openExperiment(ctx context.Context, a *app.App, c *Comparison) (*trials.Dir, error) {
 	if c.ID != "" {
-		d, err := trials.Open(a.ExperimentDir(c.ID))
+		d, err := trials.Open(app.Stores{App: a}.ExperimentDir(c.ID))
 		if err != nil {
 			return nil, err
 		}
@@ -454,7 +454,7 @@ func openExperiment(ctx context.Context, a *app.App, c *Comparison) (*trials.Dir
 		return nil, err
 	}
 	c.ID = id
-	return trials.Create(a.ExperimentDir(id), trials.Header{
+	return trials.Create(app.Stores{App: a}.ExperimentDir(id), trials.Header{
 		ID: id, Plan: string(c.o.Text), Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set, Hash: c.Plan.Hash(),
 		Dyno: a.Version, Started: time.Now(),
 	})
@@ -483,5 +483,5 @@ func Bundle(a *app.App, id string, w io.Writer) error {
 	if _, err := keptExperiment(a, id); err != nil {
 		return err
 	}
-	return trials.Export(a.ExperimentDir(id), w)
+	return trials.Export(app.Stores{App: a}.ExperimentDir(id), w)
 }

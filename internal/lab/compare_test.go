@@ -35,7 +35,7 @@ func prepared(t *testing.T, text string) (*app.App, *Comparison) {
 	if c.yard, err = a.Yard(); err != nil {
 		t.Fatal(err)
 	}
-	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: a.Workloads()}
+	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads()}
 	return a, c
 }
 
@@ -123,7 +123,7 @@ func TestOneExperimentAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	begins("run tiny: another experiment is starting")
-	dir := filepath.Join(a.ExperimentsDir(), "x-other")
+	dir := filepath.Join(app.Stores{App: a}.ExperimentsDir(), "x-other")
 	d, err := trials.Create(dir, trials.Header{ID: "x-other"})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestDuration(t *testing.T) {
 	if want := n*setupProbes + prepareData; least != want || run != "" {
 		t.Errorf("statements only: %v as in %q, want %v", least, run, want)
 	}
-	d, err := trials.Create(filepath.Join(a.ExperimentsDir(), "x-1"),
+	d, err := trials.Create(filepath.Join(app.Stores{App: a}.ExperimentsDir(), "x-1"),
 		trials.Header{ID: "x-1", Hash: c.Plan.Hash(), Plan: tinyPlan})
 	if err != nil {
 		t.Fatal(err)

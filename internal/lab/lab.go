@@ -122,7 +122,7 @@ type stampedLine struct {
 
 // Experiments lists all experiments, newest first; one that cannot be read is there too, damaged.
 func (l *Lab) Experiments(ctx context.Context) ([]Line, error) {
-	entries, err := os.ReadDir(l.app.ExperimentsDir())
+	entries, err := os.ReadDir(app.Stores{App: l.app}.ExperimentsDir())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("list experiments: %w", err)
 	}
@@ -152,7 +152,7 @@ func (l *Lab) Experiments(ctx context.Context) ([]Line, error) {
 
 // line makes one line, or takes the one that was made of the same files.
 func (l *Lab) line(name string, recipes map[string]string) Line {
-	dir := l.app.ExperimentDir(name)
+	dir := app.Stores{App: l.app}.ExperimentDir(name)
 	var stamp strings.Builder
 	for _, f := range []string{"", "experiment.json", "result.json", "trials"} {
 		if i, err := os.Stat(filepath.Join(dir, f)); err == nil {
@@ -176,7 +176,7 @@ func (l *Lab) settled(x Line) Line {
 	if x.State == Damaged {
 		return x
 	}
-	pid, busy := trials.Busy(l.app.ExperimentDir(x.ID))
+	pid, busy := trials.Busy(app.Stores{App: l.app}.ExperimentDir(x.ID))
 	if !busy {
 		return x
 	}
@@ -191,7 +191,7 @@ func (l *Lab) settled(x Line) Line {
 
 // read makes a line of what lies on disk.
 func (l *Lab) read(name string, recipes map[string]string) Line {
-	k, err := trials.Read(l.app.ExperimentDir(name))
+	k, err := trials.Read(app.Stores{App: l.app}.ExperimentDir(name))
 	if err != nil {
 		return Line{
 			ID: name, Kind: "experiment", State: Damaged, Problem: err.Error(), Started: k.Header.Started,
@@ -231,7 +231,7 @@ func (l *Lab) resultOf(k trials.Kept, places bool) (trial.Result, error) {
 	}
 	p, err := plan.Parse([]byte(k.Header.Plan), plan.Options{
 		File: "plan of " + k.Header.ID, Scale: k.Header.Scale, Axes: k.Header.Axes, Set: k.Header.Set,
-		Workloads: l.app.Workloads(),
+		Workloads: app.Workloads(),
 	})
 	if err != nil {
 		return trial.Result{Trials: k.Trials}, err
@@ -328,10 +328,10 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 		return trial.Result{}, Line{}, trials.Header{}, fmt.Errorf("%w: %q is not an experiment id, they look like "+
 			"x-1kq3f9", ErrNoRecord, id)
 	}
-	k, err := trials.Read(l.app.ExperimentDir(id))
+	k, err := trials.Read(app.Stores{App: l.app}.ExperimentDir(id))
 	switch {
 	case err == nil:
-		_, busy := trials.Busy(l.app.ExperimentDir(id))
+		_, busy := trials.Busy(app.Stores{App: l.app}.ExperimentDir(id))
 		r, err := l.resultOf(k, places || !busy)
 		if err != nil {
 			return r, Line{}, k.Header, fmt.Errorf("read the plan of %s: %w", id, err)

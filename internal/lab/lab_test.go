@@ -108,7 +108,7 @@ func TestLabShowsWhatWasMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := l.app.Report(t.Context(), r.ID)
+	doc, err := app.Reports{App: l.app}.Report(t.Context(), r.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestLabShowsWhatWasMeasured(t *testing.T) {
 	}
 
 	// Its files are damaged: it is still listed, as damaged, and its report is still there once they are gone.
-	file := filepath.Join(l.app.ExperimentDir(r.ID), "experiment.json")
+	file := filepath.Join(app.Stores{App: l.app}.ExperimentDir(r.ID), "experiment.json")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestLabShowsWhatWasMeasured(t *testing.T) {
 	if _, err := l.Experiment(t.Context(), r.ID); err == nil {
 		t.Error("a damaged experiment is shown")
 	}
-	if err := os.RemoveAll(l.app.ExperimentDir(r.ID)); err != nil {
+	if err := os.RemoveAll((app.Stores{App: l.app}).ExperimentDir(r.ID)); err != nil {
 		t.Fatal(err)
 	}
 	if x, err := l.Experiment(t.Context(), r.ID); err != nil || x.Sentence != r.Sentence || x.Kind != "experiment" {
@@ -165,7 +165,7 @@ func TestLabSideBySide(t *testing.T) {
 	keep := func(id, version string, rate float64) *trials.Dir {
 		t.Helper()
 		began := time.Unix(1_760_000_000, 0)
-		d, err := trials.Create(l.app.ExperimentDir(id), trials.Header{
+		d, err := trials.Create(app.Stores{App: l.app}.ExperimentDir(id), trials.Header{
 			ID: id, Plan: tinyPlan,
 			Dyno: "test", Started: began,
 		})
@@ -331,7 +331,7 @@ func TestLabRunsARecipe(t *testing.T) {
 	if kept.State != Interrupted || kept.Stopped == "" || kept.Trials < 2 || kept.Task != "" {
 		t.Errorf("kept: %+v", kept)
 	}
-	marks, err := l.app.Events(t.Context(), "here", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	marks, err := app.Actions{App: l.app}.Events(t.Context(), "here", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	if err != nil || len(marks) != 1 || marks[0].Ref != x.ID || marks[0].Until.Before(marks[0].At) ||
 		marks[0].Until.IsZero() {
 		t.Errorf("marks: %+v %v", marks, err)
@@ -578,7 +578,7 @@ func TestLabLists(t *testing.T) {
 	if _, err := l.Experiment(t.Context(), "x-1"); !errors.Is(err, ErrNoRecord) {
 		t.Error(err)
 	}
-	if err := os.MkdirAll(l.app.ExperimentDir("x-1"), 0o755); err != nil { // a directory without anything in it
+	if err := os.MkdirAll((app.Stores{App: l.app}).ExperimentDir("x-1"), 0o755); err != nil { // a directory without anything in it
 		t.Fatal(err)
 	}
 	if line := lineFor(t, l, "x-1"); line.State != Damaged {

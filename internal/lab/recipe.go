@@ -132,7 +132,7 @@ func (l *Lab) recipe(r recipe.Recipe, ran []Line) Recipe {
 func (l *Lab) recipePlan(r recipe.Recipe, scale string, set map[string]string) (plan.Plan, []plan.Variant, error) {
 	p, err := plan.Parse(r.Text, plan.Options{
 		File: "recipe " + r.Name, Scale: scale, Set: set,
-		Workloads: l.app.Workloads(),
+		Workloads: app.Workloads(),
 	})
 	if err != nil {
 		return p, nil, err
@@ -214,7 +214,7 @@ func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]str
 	x.Needs.Disk, x.Needs.DiskFree = known.Of(float64(c.Needs.Disk)), known.Of(float64(c.Needs.DiskFree))
 	x.Needs.Memory, x.Needs.MemoryFree = known.Of(float64(c.Needs.Memory)), known.Of(float64(c.Needs.MemFree))
 	x.Problems, x.Warnings = append(x.Problems, c.Needs.Problems...), append(x.Warnings, c.Needs.Warnings...)
-	if id := l.app.Experimenting(); id != "" {
+	if id := (app.Stores{App: l.app}).Experimenting(); id != "" {
 		x.Problems = append(x.Problems, "experiment "+id+" runs on this machine: two at a time would distort each "+
 			"other's figures")
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/run"
@@ -151,7 +152,7 @@ func (l *Lab) Run(ctx context.Context, id string) (RunDetail, error) {
 	if err != nil {
 		return RunDetail{}, err
 	}
-	doc, err := l.app.Report(ctx, id) // it has the seconds; an old run may have none
+	doc, err := app.Reports{App: l.app}.Report(ctx, id) // it has the seconds; an old run may have none
 	if err != nil {
 		return RunDetail{}, err
 	}

@@ -84,10 +84,10 @@ func alone(a *app.App) (free func() error, err error) {
 	if err := os.MkdirAll(a.Home, 0o755); err != nil { // the servers' account must be able to enter
 		return nil, err
 	}
-	if err := os.MkdirAll(a.ExperimentsDir(), 0o700); err != nil {
+	if err := os.MkdirAll((app.Stores{App: a}).ExperimentsDir(), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(a.ExperimentsDir(), "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(app.Stores{App: a}.ExperimentsDir(), "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func alone(a *app.App) (free func() error, err error) {
 	if err != nil && !errors.Is(err, platform.ErrLocked) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
 	}
-	id, pid := a.UnderWay() // also one of a version that knows no such lock
+	id, pid := app.Stores{App: a}.UnderWay() // also one of a version that knows no such lock
 	switch {
 	case id != "":
 		err = fmt.Errorf("experiment %s (process %d) runs on this machine, and two at a time distort each other's "+
@@ -134,7 +134,7 @@ func (l *Lab) Resume(ctx context.Context, id, by string) (task.Task, error) {
 }
 
 func (l *Lab) start(ctx context.Context, x task.Task, o CompareOptions) (task.Task, error) {
-	if id := l.app.Experimenting(); id != "" {
+	if id := (app.Stores{App: l.app}).Experimenting(); id != "" {
 		return task.Task{}, fmt.Errorf("%w: experiment %s runs on this machine, and two at a time distort each "+
 			"other's figures", task.ErrBusy, id)
 	}

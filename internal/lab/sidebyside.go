@@ -112,6 +112,6 @@ func SideBySide(ctx context.Context, a *app.App, x, y trial.Result) (trial.Resul
 	if r.ID, err = l.NewID(ctx, ledger.ExperimentID); err != nil {
 		return r, "", err
 	}
-	html, err := a.StoreReport(ctx, *report.Comparison(&r, time.Now()), a.ReportDir(r.ID))
+	html, err := app.Reports{App: a}.StoreReport(ctx, *report.Comparison(&r, time.Now()), a.ReportDir(r.ID))
 	return r, html, err
 }

@@ -53,7 +53,7 @@ func duration(a *app.App, p plan.Plan) (least, most time.Duration, run string) {
 			if e.Hash != hash || e.Trials == 0 {
 				continue
 			}
-			k, err := trials.Read(a.ExperimentDir(e.ID))
+			k, err := trials.Read(app.Stores{App: a}.ExperimentDir(e.ID))
 			if err != nil {
 				continue
 			}

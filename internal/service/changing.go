@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
@@ -17,7 +15,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
@@ -56,8 +53,16 @@ type ProofShort struct {
 	Warnings []string             `json:"warnings"`
 }
 
+// Changes are the actions on targets: what was done, and what is to be done or taken back. Each works in a task.
+type Changes struct {
+	app    app.Actions
+	ledger *ledger.Ledger
+	tasks  *task.List
+	fleet  *Fleet
+}
+
 // Journal returns the actions on a target, of all with "", newest first.
-func (s *Service) Journal(ctx context.Context, name string, n int) ([]JournalAction, error) {
+func (s *Changes) Journal(ctx context.Context, name string, n int) ([]JournalAction, error) {
 	es, err := s.ledger.Entries(ctx, name, n)
 	out := make([]JournalAction, len(es))
 	for i, e := range es {
@@ -66,7 +71,7 @@ func (s *Service) Journal(ctx context.Context, name string, n int) ([]JournalAct
 	return out, err
 }
 
-func (s *Service) change(e journal.Entry) JournalAction {
+func (s *Changes) change(e journal.Entry) JournalAction {
 	c := JournalAction{Entry: e, Text: report.ActionDone(e.Action)}
 	if e.State != journal.Done && e.State != journal.Undone {
 		c.Text = report.ActionText(e.Action)
@@ -74,7 +79,7 @@ func (s *Service) change(e journal.Entry) JournalAction {
 	if e.State == journal.Failed {
 		c.Text = "failed: " + c.Text
 	}
-	for _, t := range s.Tasks.All() {
+	for _, t := range s.tasks.All() {
 		if t.State == task.Running && t.Target == e.Target && (t.Kind == "apply" && applies(t, e) ||
 			t.Kind == "undo" && t.About == e.ID) {
 			c.Task = t.ID
@@ -98,7 +103,7 @@ func applies(t task.Task, e journal.Entry) bool {
 }
 
 // ChangeOf returns one action. Unknown: ledger.ErrNotFound.
-func (s *Service) ChangeOf(ctx context.Context, id string) (ChangeDetail, error) {
+func (s *Changes) ChangeOf(ctx context.Context, id string) (ChangeDetail, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
 		return ChangeDetail{}, err
@@ -137,8 +142,8 @@ func (s *Service) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 }
 
 // PreviewChange asks the server what carrying out a finding's change would mean. It only reads.
-func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o apply.Options) (app.Intent, error) {
-	t, err := s.open(ctx, name)
+func (s *Changes) PreviewChange(ctx context.Context, name, findingID string, o apply.Options) (app.Intent, error) {
+	t, err := s.fleet.open(ctx, name)
 	if err != nil {
 		return app.Intent{}, err
 	}
@@ -148,10 +153,10 @@ func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o a
 
 // ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else
 // ErrPreviewChanged. What stands against it is an *apply.BlockedError.
-func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string,
+func (s *Changes) ApplyChange(ctx context.Context, name, findingID, confirm, by string,
 	o apply.Options,
 ) (task.Task, error) {
-	t, err := s.open(ctx, name)
+	t, err := s.fleet.open(ctx, name)
 	if err != nil {
 		return task.Task{}, err
 	}
@@ -167,7 +172,7 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 		return task.Task{}, errors.Join(err, t.Close())
 	}
 	in.By = cmp.Or(by, unknownUser)
-	x, err := s.Tasks.Start(task.Task{Kind: "apply", Title: in.Preview.Words, Target: name, By: by, About: findingID},
+	x, err := s.tasks.Start(task.Task{Kind: "apply", Title: in.Preview.Words, Target: name, By: by, About: findingID},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			defer t.Close()
 			e, err := s.app.Apply(ctx, t, in, sink, note)
@@ -179,21 +184,12 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	return x, nil
 }
 
-// open connects to a target that is named. A URL is one only if the service was started with it: what is done there
-// stands in the journal under that name, and an administrator's own commands would go there with a login of theirs.
-func (s *Service) open(ctx context.Context, name string) (*target.Target, error) {
-	if strings.Contains(name, "://") && !slices.Contains(s.o.Targets, name) {
-		return nil, &app.UnknownTargetError{Text: name}
-	}
-	return s.app.Open(ctx, name, s.login(name))
-}
-
 // KillSession ends a session of a target with KILL, if it is still of that user; see apply.Kill. It is in the journal
 // and on the timeline.
-func (s *Service) KillSession(ctx context.Context, name string, session uint64, user,
+func (s *Changes) KillSession(ctx context.Context, name string, session uint64, user,
 	by string,
 ) (journal.Entry, error) {
-	t, err := s.open(ctx, name)
+	t, err := s.fleet.open(ctx, name)
 	if err != nil {
 		return journal.Entry{}, err
 	}
@@ -214,12 +210,12 @@ func (s *Service) KillSession(ctx context.Context, name string, session uint64, 
 }
 
 // PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.
-func (s *Service) PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error) {
+func (s *Changes) PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
 		return app.UndoPreview{}, err
 	}
-	t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
+	t, err := s.app.OpenEntry(ctx, e, s.fleet.login(e.Target))
 	if err != nil {
 		return app.UndoPreview{}, err
 	}
@@ -228,7 +224,7 @@ func (s *Service) PreviewUndo(ctx context.Context, id string, o apply.Options) (
 }
 
 // UndoChange takes an action back in a task, if confirm is the SQL that does it.
-func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
+func (s *Changes) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
 	p, err := s.PreviewUndo(ctx, id, o)
 	switch {
 	case err != nil:
@@ -240,12 +236,12 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o appl
 	}
 	e := p.Entry
 	o.Agreed, o.By = confirm, cmp.Or(by, unknownUser)
-	return s.Tasks.Start(task.Task{
+	return s.tasks.Start(task.Task{
 		Kind: "undo", Title: "Undo: " + report.ActionText(e.Action),
 		Target: e.Target, By: by, About: id,
 	},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
-			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
+			t, err := s.app.OpenEntry(ctx, e, s.fleet.login(e.Target))
 			if err != nil {
 				return id, err
 			}
@@ -257,7 +253,7 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o appl
 
 // ProveChange looks at the live traffic and compares it with the window before an action, in a task whose result is the
 // id of the report.
-func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error) {
+func (s *Changes) ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
 		return task.Task{}, err
@@ -268,12 +264,12 @@ func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Opti
 	if o.Window == 0 {
 		o.Window = app.DefaultWindow
 	}
-	return s.Tasks.Start(task.Task{
+	return s.tasks.Start(task.Task{
 		Kind: "prove", Title: "Before and after: " + report.ActionDone(e.Action),
 		Target: e.Target, By: by, About: id,
 	},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
-			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
+			t, err := s.app.OpenEntry(ctx, e, s.fleet.login(e.Target))
 			if err != nil {
 				return "", err
 			}
@@ -288,6 +284,6 @@ func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Opti
 }
 
 // Report returns the document of any id that Dyno has printed, see app.App.Report. Unknown: ledger.ErrNotFound.
-func (s *Service) Report(ctx context.Context, id string) (*report.Document, error) {
-	return s.app.Report(ctx, id)
+func (s *Changes) Report(ctx context.Context, id string) (*report.Document, error) {
+	return app.Reports{App: s.app.App}.Report(ctx, id)
 }

@@ -29,7 +29,7 @@ func shopChanged(t *testing.T, flavor string, actions ...finding.Action) (*serve
 	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE boxes (id INT PRIMARY KEY, shelf INT, note "+
 		"VARCHAR(60)) ENGINE=InnoDB")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -80,11 +80,11 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			o := apply.Options{Blocking: true}
 			do := func() task.Task {
 				t.Helper()
-				in, err := v.PreviewChange(ctx, "shop", "f-alter_table", o)
+				in, err := v.Changes.PreviewChange(ctx, "shop", "f-alter_table", o)
 				if err != nil || !in.Preview.OK() {
 					t.Fatalf("%v %v", err, in.Preview.Blockers)
 				}
-				x, err := v.ApplyChange(ctx, "shop", "f-alter_table", in.Preview.Action.SQL, "ann", o)
+				x, err := v.Changes.ApplyChange(ctx, "shop", "f-alter_table", in.Preview.Action.SQL, "ann", o)
 				return finished(t, v, x, err)
 			}
 			between = "ALTER TABLE shop.boxes ALTER COLUMN note SET DEFAULT 'q'"
@@ -100,11 +100,11 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 
 			undo := func(by string) task.Task {
 				t.Helper()
-				p, err := v.PreviewUndo(ctx, id, o)
+				p, err := v.Changes.PreviewUndo(ctx, id, o)
 				if err != nil || len(p.Against) > 0 {
 					t.Fatalf("%+v %v", p, err)
 				}
-				x, err := v.UndoChange(ctx, id, p.SQL, by, o)
+				x, err := v.Changes.UndoChange(ctx, id, p.SQL, by, o)
 				return finished(t, v, x, err)
 			}
 			between = "ALTER TABLE shop.boxes ADD COLUMN more INT"
@@ -112,22 +112,22 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				column() != "varchar(80)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
-			p, err := v.PreviewUndo(ctx, id, o)
+			p, err := v.Changes.PreviewUndo(ctx, id, o)
 			if err != nil || len(p.Against) != 1 || !strings.Contains(p.Against[0], "was changed since") {
 				t.Errorf("that the table was changed since is not shown: %+v, %v", p, err)
 			}
 			var blocked *apply.BlockedError
-			if _, err := v.UndoChange(ctx, id, p.SQL, "ann", o); !errors.As(err, &blocked) {
+			if _, err := v.Changes.UndoChange(ctx, id, p.SQL, "ann", o); !errors.As(err, &blocked) {
 				t.Errorf("a task begins that cannot succeed: %v", err)
 			}
 			s.Exec(t, "ALTER TABLE shop.boxes DROP COLUMN more")
-			if _, err := v.UndoChange(ctx, id, p.Entry.Action.SQL, "ann", o); !errors.Is(err, ErrPreviewChanged) {
+			if _, err := v.Changes.UndoChange(ctx, id, p.Entry.Action.SQL, "ann", o); !errors.Is(err, ErrPreviewChanged) {
 				t.Errorf("another statement than the one shown: %v", err)
 			}
 			if x := undo("bob"); x.State != task.Done || column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
-			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone ||
+			if c, err := v.Changes.ChangeOf(ctx, id); err != nil || c.State != journal.Undone ||
 				c.UndoBy != "bob" || len(c.Events) != 2 {
 				t.Errorf("%+v by %q, events %+v, %v", c.JournalAction, c.UndoBy, c.Events, err)
 			}
@@ -150,19 +150,19 @@ func TestDoneIsMarkedWhenCancelled(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tg.Close()
-			in, err := v.app.Plan(t.Context(), tg, "f-set_variable", apply.Options{})
+			in, err := app.Actions{App: v.app}.Plan(t.Context(), tg, "f-set_variable", apply.Options{})
 			if err != nil || !in.Preview.OK() {
 				t.Fatalf("%v %v", err, in.Preview.Blockers)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			e, err := v.app.Apply(ctx, tg, in, nil, func(string) { cancel() })
+			e, err := app.Actions{App: v.app}.Apply(ctx, tg, in, nil, func(string) { cancel() })
 			if ctx.Err() == nil {
 				t.Fatalf("nothing was said of the value: %v %+v", err, e)
 			}
 			if err != nil || e.State != journal.Done {
 				t.Errorf("%v %+v", err, e)
 			}
-			if c, err := v.ChangeOf(t.Context(), e.ID); err != nil || len(c.Events) != 1 {
+			if c, err := v.Changes.ChangeOf(t.Context(), e.ID); err != nil || len(c.Events) != 1 {
 				t.Errorf("events %+v, %v", c.Events, err)
 			}
 		})
@@ -171,14 +171,14 @@ func TestDoneIsMarkedWhenCancelled(t *testing.T) {
 
 // TestTextOfAChange: what was not done is not told as done.
 func TestTextOfAChange(t *testing.T) {
-	s := &Service{}
+	s := wired(&Service{})
 	f := func(state journal.State, want string) {
 		t.Helper()
 		e := journal.Entry{State: state, Action: finding.Action{
 			Kind:  finding.AddIndex,
 			Table: schema.Ref{Schema: "shop", Table: "customers"}, Index: schema.Index{Name: "idx_email"},
 		}}
-		if got := s.change(e).Text; got != want {
+		if got := s.Changes.change(e).Text; got != want {
 			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}
@@ -191,7 +191,7 @@ func TestTextOfAChange(t *testing.T) {
 // TestTaskOfAnEntry: a task that carries a change out is not taken for the one of an entry that was interrupted before
 // it.
 func TestTaskOfAnEntry(t *testing.T) {
-	s := &Service{}
+	s := wired(&Service{})
 	defer s.Tasks.End()
 	x, err := s.Tasks.Start(task.Task{Kind: "apply", Target: "shop", About: "f-1"}, untilCancelled)
 	if err != nil {
@@ -201,12 +201,12 @@ func TestTaskOfAnEntry(t *testing.T) {
 		t.Helper()
 		e.Target = "shop"
 		for _, e.State = range []journal.State{journal.Planned, journal.Running} {
-			if c := s.change(e); (c.Task == x.ID) != its || (c.Open == "") != its {
+			if c := s.Changes.change(e); (c.Task == x.ID) != its || (c.Open == "") != its {
 				t.Errorf("%s, %s: of task %q, open: %q", what, e.State, c.Task, c.Open)
 			}
 		}
 		e.State = journal.Done
-		if c := s.change(e); c.Task != "" || c.Open != "" {
+		if c := s.Changes.change(e); c.Task != "" || c.Open != "" {
 			t.Errorf("%s, done: of task %q, open: %q", what, c.Task, c.Open)
 		}
 	}
@@ -256,32 +256,32 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	}
 	var done []journal.Entry
 	for _, id := range []string{"f-add_index", "f-set_variable"} {
-		in, err := v.app.Plan(ctx, tg, id, apply.Options{})
+		in, err := app.Actions{App: v.app}.Plan(ctx, tg, id, apply.Options{})
 		if err != nil || !in.Preview.OK() {
 			t.Fatalf("%v %v", err, in.Preview.Blockers)
 		}
-		e, err := v.app.Apply(ctx, tg, in, nil, func(string) {})
+		e, err := app.Actions{App: v.app}.Apply(ctx, tg, in, nil, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
 		done = append(done, e)
 	}
 	o := capture.Options{Window: capture.MinWindow}
-	p, _, err := v.app.Prove(ctx, tg, done[0], o)
+	p, _, err := app.Actions{App: v.app}.Prove(ctx, tg, done[0], o)
 	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") ||
 		strings.Contains(w, "a-old") {
 		t.Errorf("%v, warnings %q: want %s alone in them", err, p.Warnings, done[1].ID)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes DROP INDEX by_shelf")
-	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil ||
+	if _, _, err := (app.Actions{App: v.app}).Prove(ctx, tg, done[0], o); err == nil ||
 		!strings.Contains(err.Error(), "no longer in effect on") {
 		t.Errorf("an index that somebody dropped is proven: %v", err)
 	}
-	if _, err := v.app.Undo(ctx, tg, done[1].ID, apply.Options{}, nil, func(string) {}); err != nil {
+	if _, err := (app.Actions{App: v.app}).Undo(ctx, tg, done[1].ID, apply.Options{}, nil, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes ADD INDEX by_shelf (shelf)")
-	p, _, err = v.app.Prove(ctx, tg, done[0], o)
+	p, _, err = app.Actions{App: v.app}.Prove(ctx, tg, done[0], o)
 	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") {
 		t.Errorf("%v, warnings %q: want %s, which was taken back since, in them", err, p.Warnings, done[1].ID)
 	}
@@ -300,7 +300,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tg.Close()
-	in, err := v.app.Plan(ctx, tg, "f-set_variable", apply.Options{})
+	in, err := app.Actions{App: v.app}.Plan(ctx, tg, "f-set_variable", apply.Options{})
 	if err != nil || !in.Preview.OK() {
 		t.Fatalf("%v %v", err, in.Preview.Blockers)
 	}
@@ -313,7 +313,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		"END"); err != nil {
 		t.Fatal(err)
 	}
-	e, err := v.app.Apply(ctx, tg, in, nil, func(string) {})
+	e, err := app.Actions{App: v.app}.Apply(ctx, tg, in, nil, func(string) {})
 	if err == nil || e.State != journal.Done {
 		t.Fatalf("%v %+v", err, e)
 	}
@@ -322,7 +322,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	e, err = v.app.Undo(ctx, tg, e.ID, apply.Options{}, nil, func(string) {})
+	e, err = app.Actions{App: v.app}.Undo(ctx, tg, e.ID, apply.Options{}, nil, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "action "+e.ID+" was undone, but") || e.State != journal.Undone {
 		t.Errorf("%v %+v", err, e)
 	}

@@ -36,7 +36,7 @@ func (m *member) rightsPause(now time.Time) time.Duration {
 }
 
 // rights follows what the account of a target may do until that changes or ctx ends.
-func (s *Service) rights(ctx context.Context, m *member, t *target.Target) {
+func (s *Fleet) rights(ctx context.Context, m *member, t *target.Target) {
 	had, err := t.Privileges(ctx)
 	var due time.Time // of a change; zero without one
 	for known := err == nil; wait(ctx, rightsEvery); {

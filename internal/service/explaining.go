@@ -88,7 +88,7 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 
 // plans keeps examples and plans of the classes whose turn it is. A plan that is another one than before becomes an
 // event.
-func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w ClassWindow) {
+func (s *keeper) plans(ctx context.Context, m *member, t *target.Target, w ClassWindow) {
 	due := m.planner.choose(w)
 	if len(due) == 0 {
 		return
@@ -102,7 +102,7 @@ func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w Clas
 	defer x.Close()
 	for _, i := range due {
 		c := w.Classes[i]
-		if err := s.History.PutSample(ctx, m.entry.Name, history.Sample{
+		if err := s.history.PutSample(ctx, m.entry.Name, history.Sample{
 			Class: c.ID, At: w.To, SQL: c.Example,
 			Schema: c.Schema,
 		}); err != nil {
@@ -112,7 +112,7 @@ func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w Clas
 		if err != nil {
 			return
 		}
-		changed, err := s.History.PutPlan(ctx, m.entry.Name, c.Schema, w.To, p)
+		changed, err := s.history.PutPlan(ctx, m.entry.Name, c.Schema, w.To, p)
 		if err != nil {
 			s.trouble.say(s.log, "a plan of "+m.entry.Name+" was not stored", err)
 		}
@@ -121,7 +121,7 @@ func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w Clas
 				At: w.To, Target: m.entry.Name, Kind: event.Config,
 				Text: fmt.Sprintf("another plan for %s", c.Fingerprint), Ref: c.ID,
 			}
-			s.mark(&e, i)
+			s.marks.mark(&e, i)
 		}
 	}
 }

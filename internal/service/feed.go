@@ -85,7 +85,7 @@ func Past(ctx context.Context, a *app.App, name string) (*Feed, error) {
 func pastFeed(ctx context.Context, a *app.App, name string, record bool) (*Feed, error) {
 	f := &Feed{name: name, news: make(chan struct{}), ended: io.EOF}
 	f.marks = func(ctx context.Context, from, to time.Time) ([]event.Event, error) {
-		return a.Events(ctx, name, from, to)
+		return app.Actions{App: a}.Events(ctx, name, from, to)
 	}
 	if _, err := os.Stat(a.HistoryPath()); record || err == nil { // looking leaves no trace
 		h, err := history.Open(ctx, a.HistoryPath(), history.Options{})

@@ -1,20 +1,25 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Member is one target of the fleet as it is now.
@@ -29,16 +34,64 @@ type Member struct {
 	Denied *diagnose.Denial
 	// Account is name@host, as the server took Dyno for; empty until it was logged in to.
 	Account string
+
+	health *memberHealth
 }
 
-// Fleet returns every target that is watched, by name.
-func (s *Service) Fleet() []Member {
+// Fleet is the targets that are watched.
+type Fleet struct {
+	app    *app.App
+	ledger *ledger.Ledger
+	log    *slog.Logger
+	o      *Options
+	marks  *marks
+	looks  *looks
+	keeper *keeper
+
+	mu      sync.RWMutex
+	members map[string]*member
+}
+
+// member is one target of the fleet.
+type member struct {
+	entry   ledger.Target
+	watcher *watcher
+	stop    context.CancelFunc
+	done    chan struct{}
+	minute  minute
+	timed   timed                    // of the goroutine that reads classes
+	planner planner                  // of the goroutine that plans
+	names   map[string]metric.Sample // of the goroutine that reads: see rename
+
+	detector incident.Detector // of the goroutine that reads
+	noted    time.Time         // of the goroutine that reads: when open incidents were stored last
+
+	rightsAt    time.Time // of the goroutine that follows the account's privileges: see rightsPause
+	rightsTimes int
+
+	fullSince  time.Time // of the goroutine that reads: see lost
+	fullRounds int
+
+	mu      sync.RWMutex
+	server  string // identity of the one that answered last
+	account string // name@host that it took Dyno for
+	state   *state.State
+	sources []snapshot.Source
+	hidden  *snapshot.Source           // the source of tables, while the account sees nothing of some schemas
+	latest  map[string][]metric.Sample // by source
+	// incidents are the newest of each kind, going on or not.
+	incidents map[event.Kind]Incident
+	health    memberHealth
+}
+
+// All returns every target that is watched, by name.
+func (s *Fleet) All() []Member {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var all []Member
-	for _, m := range s.fleet {
+	for _, m := range s.members {
 		m.mu.RLock()
-		all = append(all, Member{m.entry, m.state, m.sources, m.open(), m.denied(), m.account})
+		all = append(all, Member{m.entry, m.state, m.sources, m.open(), m.denied(), m.account, &m.health})
 		m.mu.RUnlock()
 	}
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Entry.Name, b.Entry.Name) })
@@ -46,11 +99,11 @@ func (s *Service) Fleet() []Member {
 }
 
 // Every is the time between two rounds.
-func (s *Service) Every() time.Duration { return cmp.Or(s.o.Every, time.Second) }
+func (s *Fleet) Every() time.Duration { return s.o.every() }
 
 // Find returns one target of the fleet.
-func (s *Service) Find(name string) (Member, bool) {
-	for _, m := range s.Fleet() {
+func (s *Fleet) Find(name string) (Member, bool) {
+	for _, m := range s.All() {
 		if m.Entry.Name == name {
 			return m, true
 		}
@@ -59,33 +112,23 @@ func (s *Service) Find(name string) (Member, bool) {
 }
 
 // Newest returns the newest sample of every live series of a target.
-func (s *Service) Newest(name string) ([]metric.Sample, bool) {
-	s.mu.RLock()
-	m := s.fleet[name]
-	s.mu.RUnlock()
+func (s *Fleet) Newest(name string) ([]metric.Sample, bool) {
+	m := s.member(name)
 	if m == nil {
 		return nil, false
 	}
 	return m.newest(), true
 }
 
-// Annotate keeps a note, see app.App.Annotate. A target must be of the fleet or of the inventory.
-func (s *Service) Annotate(ctx context.Context, e event.Event) (event.Event, error) {
-	if e.At.IsZero() {
-		e.At = clock.Now()
-	}
-	return s.app.Annotate(ctx, e)
-}
-
-// NewestEvents returns the newest n marks, of some kinds or with none of all, see app.App.Events.
-func (s *Service) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time,
-	n int,
-) ([]event.Event, error) {
-	return s.ledger.NewestEvents(ctx, target, kinds, from, to, n)
+// member returns one target of the fleet; nil when it is not watched.
+func (s *Fleet) member(name string) *member {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.members[name]
 }
 
 // Known reports whether a target is watched or was once.
-func (s *Service) Known(ctx context.Context, name string) (bool, error) {
+func (s *Fleet) Known(ctx context.Context, name string) (bool, error) {
 	if _, ok := s.Find(name); ok {
 		return true, nil
 	}
@@ -94,4 +137,180 @@ func (s *Service) Known(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// open connects to a target that is named. A URL is one only if the service was started with it: what is done there
+// stands in the journal under that name, and an administrator's own commands would go there with a login of theirs.
+func (s *Fleet) open(ctx context.Context, name string) (*target.Target, error) {
+	if strings.Contains(name, "://") && !slices.Contains(s.o.Targets, name) {
+		return nil, &app.UnknownTargetError{Text: name}
+	}
+	return s.app.Open(ctx, name, s.login(name))
+}
+
+// follow starts and stops watchers so that they are those of the inventory.
+func (s *Fleet) follow(ctx context.Context) error {
+	want := map[string]ledger.Target{}
+	for _, n := range s.o.Targets {
+		want[n] = ledger.Target{Name: n}
+	}
+	if len(s.o.Targets) == 0 {
+		all, err := s.ledger.Targets(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range all {
+			want[t.Name] = t
+		}
+	}
+	s.mu.Lock()
+	var gone []*member
+	for name, m := range s.members {
+		if t, ok := want[name]; !ok || t != m.entry {
+			gone = append(gone, m)
+			delete(s.members, name)
+		}
+	}
+	s.mu.Unlock()
+	for _, m := range gone {
+		m.stop()
+		<-m.done
+		s.looks.renew(m.entry.Name, time.Now())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, t := range want {
+		if s.members[name] == nil {
+			s.members[name] = s.start(ctx, t)
+		}
+	}
+	return nil
+}
+
+// login says how to log in to what has a name: requests over HTTP bring names, but those that the service was started
+// with are its owner's.
+func (s *Fleet) login(name string) app.Login {
+	return app.Login{Remote: !strings.Contains(name, "://") || !slices.Contains(s.o.Targets, name)}
+}
+
+func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
+	ctx, stop := context.WithCancel(ctx)
+	m := &member{
+		entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{},
+		names: map[string]metric.Sample{},
+	}
+	w := newWatcher(s.app, t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keeper.keep(ctx, m, r) },
+		func(c ClassWindow) { s.keeper.classes(ctx, m, c) })
+	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.keeper.plans(ctx, m, tg, c) }
+	w.rights = func(ctx context.Context, tg *target.Target) { s.rights(ctx, m, tg) }
+	w.open = s.noticing(m, w.open)
+	m.watcher = w
+	go func() {
+		defer close(m.done)
+		w.run(ctx)
+		s.keeper.flush(m)
+		s.keeper.endIncidents(m)
+		if spec, err := target.ParseURL(t.URL); err == nil {
+			s.app.Leave(spec)
+		}
+	}()
+	return m
+}
+
+// noticing opens a member's target and keeps which server answered: another one than before is looked at anew.
+func (s *Fleet) noticing(m *member, open func(context.Context) (*target.Target, error)) func(context.Context) (
+	*target.Target, error) {
+	return func(ctx context.Context) (*target.Target, error) {
+		t, err := open(ctx)
+		if err != nil {
+			return t, err
+		}
+		m.mu.Lock()
+		another := m.server != t.Facts().Server
+		m.server, m.account = t.Facts().Server, t.Facts().User
+		m.mu.Unlock()
+		if another {
+			s.looks.renew(m.entry.Name, time.Now())
+			if reason, fix := app.TooMighty(ctx, t); reason != "" {
+				s.log.Warn(reason, "target", m.entry.Name, "fix", fix)
+			}
+		}
+		return t, nil
+	}
+}
+
+// serverOf returns the identity of the server that a name stands for; "" when it is not watched or has not answered
+// yet.
+func (s *Fleet) serverOf(name string) string {
+	m := s.member(name)
+	if m == nil {
+		return ""
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.server
+}
+
+func (s *Fleet) stopAll() {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.members))
+	s.mu.Unlock()
+	for _, m := range all {
+		m.stop()
+	}
+	for _, m := range all {
+		<-m.done
+	}
+}
+
+// identities are the servers that were reached, by target, as target.Facts.Server.
+func (s *Fleet) identities() map[string]string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := map[string]string{}
+	for name, m := range s.members {
+		m.mu.RLock()
+		if m.server != "" {
+			all[name] = m.server
+		}
+		m.mu.RUnlock()
+	}
+	return all
+}
+
+// followed waits until an entry of the inventory is watched as it is now: whoever wrote it asks for it next. Run looks
+// at the inventory every two seconds.
+func (s *Fleet) followed(ctx context.Context, t ledger.Target) {
+	if len(s.o.Targets) > 0 {
+		return
+	}
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+		if m, ok := s.Find(t.Name); ok && m.Entry == t || !wait(ctx, 50*time.Millisecond) {
+			break
+		}
+	}
+}
+
+// readyTime bounds Ready: what is asked for answers, and be it with nothing.
+const readyTime = 2 * time.Second
+
+// Ready waits until Run has begun with the targets that there are, so that nobody is told of an empty fleet who asks at
+// once.
+func (s *Fleet) Ready(ctx context.Context) {
+	names := slices.Clone(s.o.Targets)
+	if len(names) == 0 {
+		all, err := s.ledger.Targets(ctx)
+		if err != nil {
+			return // Run tells
+		}
+		for _, t := range all {
+			names = append(names, t.Name)
+		}
+	}
+	missing := func(name string) bool { _, ok := s.Find(name); return !ok }
+	for end := time.Now().Add(readyTime); slices.ContainsFunc(names, missing) && time.Now().Before(end); {
+		if !wait(ctx, 10*time.Millisecond) {
+			return
+		}
+	}
 }

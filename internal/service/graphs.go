@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -78,12 +79,18 @@ const (
 	maxCells = 1 << 20
 )
 
+// Metrics are the figures of targets over time, out of the store of series.
+type Metrics struct {
+	series *series.Store
+	fleet  *Fleet
+}
+
 // ErrGraphSize is the answer to a query whose graphs would be too large.
 var ErrGraphSize = errors.New("too much for one answer")
 
 // Graphs works out the lines of panels. The window is widened to whole steps. An unknown panel is an
 // *UnknownPanelError, too many points or too long a time ErrGraphSize.
-func (s *Service) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
+func (s *Metrics) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
 	panels, err := choose(q.Panels)
 	if err != nil {
 		return Graphs{}, err
@@ -140,6 +147,38 @@ func (s *Service) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
 	return g, nil
 }
 
+// ratePoints is how many steps StatementRate takes the mean of.
+const ratePoints = 60
+
+// StatementRate returns how many statements a second a server counted in a window, on average over what was read of it:
+// what the graph of its throughput shows. Unknown where nothing was read.
+func (s *Metrics) StatementRate(ctx context.Context, target string, from, to time.Time) (known.Value[float64], error) {
+	none := known.None[float64]()
+	if s.series == nil || !from.Before(to) {
+		return none, nil
+	}
+	g, err := s.Graphs(ctx, GraphQuery{
+		Target: target, From: from, To: to, Points: ratePoints,
+		Panels: []string{panel.Throughput},
+	})
+	if errors.Is(err, ErrGraphSize) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	sum, n := 0.0, 0
+	for _, v := range g.Panels[0].Lines[0].Mean {
+		if !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	if n == 0 {
+		return none, nil
+	}
+	return known.Of(sum / float64(n)), nil
+}
+
 func choose(ids []string) ([]panel.Panel, error) {
 	all := panel.Server()
 	if len(ids) == 0 {
@@ -155,8 +194,8 @@ func choose(ids []string) ([]panel.Panel, error) {
 
 func floorTo(t, step int64) int64 { return t - ((t%step)+step)%step }
 
-func (s *Service) sourcesOf(target string) map[string]snapshot.Source {
-	m, ok := s.Find(target)
+func (s *Metrics) sourcesOf(target string) map[string]snapshot.Source {
+	m, ok := s.fleet.Find(target)
 	if !ok {
 		return nil
 	}
@@ -203,12 +242,12 @@ type weaver struct {
 }
 
 // trace returns the lines of each panel; those that have nothing have some text as Unknown.
-func (s *Service) trace(ctx context.Context, target string, from, to, step int64, panels []panel.Panel,
+func (s *Metrics) trace(ctx context.Context, target string, from, to, step int64, panels []panel.Panel,
 	ranges bool,
 ) (out [][]GraphLine, err error) {
 	w := &weaver{ctx: ctx, target: target}
 	lo, hi := from*1000, to*1000
-	if w.r, err = s.Series.Reader(lo-4*series.Minute, hi); err != nil {
+	if w.r, err = s.series.Reader(lo-4*series.Minute, hi); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.r.Close()) }()
@@ -252,8 +291,8 @@ func (s *Service) trace(ctx context.Context, target string, from, to, step int64
 }
 
 // dropped reports whether of a moment only minutes are kept.
-func (s *Service) dropped(ctx context.Context, second int64) (old bool, err error) {
-	r, err := s.Series.Reader(second*1000, second*1000)
+func (s *Metrics) dropped(ctx context.Context, second int64) (old bool, err error) {
+	r, err := s.series.Reader(second*1000, second*1000)
 	if err != nil {
 		return false, err
 	}
@@ -263,7 +302,7 @@ func (s *Service) dropped(ctx context.Context, second int64) (old bool, err erro
 
 // compared is trace for lines that are drawn beside others: in the same steps, also where only minutes are kept. A step
 // then has the figures of the minute that its middle lies in.
-func (s *Service) compared(ctx context.Context, target string, from, to, step int64,
+func (s *Metrics) compared(ctx context.Context, target string, from, to, step int64,
 	panels []panel.Panel,
 ) ([][]GraphLine, error) {
 	old := false

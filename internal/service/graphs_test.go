@@ -30,7 +30,7 @@ func graphService(t testing.TB) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{Series: st, fleet: map[string]*member{}}
+	s := wired(&Service{Series: st})
 	t.Cleanup(func() { s.Series.Close() })
 	return s
 }
@@ -198,7 +198,7 @@ func TestGraphsAreWhatPromQLSays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g, err := s.Graphs(t.Context(), GraphQuery{
+	g, err := s.Metrics.Graphs(t.Context(), GraphQuery{
 		Target: "shop", From: time.Unix(graphStart, 0),
 		To: time.Unix(graphStart+span, 0), Step: 20 * time.Second,
 	})
@@ -342,7 +342,7 @@ func pileUp(t *testing.T, s *Service) {
 func TestWaitsAreBookedWhenTheyHappen(t *testing.T) {
 	s := graphService(t)
 	pileUp(t, s)
-	g, err := s.Graphs(t.Context(), GraphQuery{
+	g, err := s.Metrics.Graphs(t.Context(), GraphQuery{
 		Target: "shop", From: time.Unix(graphStart, 0),
 		To: time.Unix(graphStart+60, 0), Step: time.Second, Panels: []string{"time"},
 	})
@@ -366,7 +366,7 @@ func TestStatementRate(t *testing.T) {
 	pileUp(t, s)
 	f := func(from, to int64, want known.Value[float64]) {
 		t.Helper()
-		got, err := s.StatementRate(t.Context(), "shop", time.Unix(graphStart+from, 0), time.Unix(graphStart+to, 0))
+		got, err := s.Metrics.StatementRate(t.Context(), "shop", time.Unix(graphStart+from, 0), time.Unix(graphStart+to, 0))
 		if g, ok := got.Get(); err != nil || ok != want.OK() || math.Abs(g-want.Or(0)) > 1e-6 {
 			t.Errorf("from %d to %d: %v, %v, want %v", from, to, got, err, want)
 		}
@@ -401,7 +401,7 @@ func TestGraphsOverARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g, err := s.Graphs(t.Context(), GraphQuery{
+	g, err := s.Metrics.Graphs(t.Context(), GraphQuery{
 		Target: "shop", From: time.Unix(graphStart, 0),
 		To: time.Unix(graphStart+60, 0), Points: 6, Panels: []string{"throughput"},
 	})
@@ -434,16 +434,16 @@ func TestGraphsCompareAndTell(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.fleet["shop"] = &member{sources: []snapshot.Source{{
+	s.Fleet.members["shop"] = &member{sources: []snapshot.Source{{
 		Name: "variables", State: snapshot.Denied,
 		Reason: "may not look", Fix: "GRANT IT",
 	}}}
-	s.fleet["shop"].entry.Name = "shop"
+	s.Fleet.members["shop"].entry.Name = "shop"
 	q := GraphQuery{
 		Target: "shop", From: time.Unix(graphStart+121, 0), To: time.Unix(graphStart+239, 0), Points: 50,
 		Compare: 2 * time.Minute, Panels: []string{"connections"},
 	}
-	g, err := s.Graphs(t.Context(), q)
+	g, err := s.Metrics.Graphs(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -458,7 +458,7 @@ func TestGraphsCompareAndTell(t *testing.T) {
 		t.Errorf("from %d to %d by %d", g.From, g.To, g.Step)
 	}
 	q.Panels = []string{"nonsense"}
-	if _, err := s.Graphs(t.Context(), q); err == nil {
+	if _, err := s.Metrics.Graphs(t.Context(), q); err == nil {
 		t.Error("a panel that nobody knows")
 	}
 }
@@ -471,7 +471,7 @@ func TestGraphsAreBounded(t *testing.T) {
 	f := func(span, step time.Duration, want int64) {
 		t.Helper()
 		to := time.Unix(graphStart, 0)
-		g, err := s.Graphs(t.Context(), GraphQuery{
+		g, err := s.Metrics.Graphs(t.Context(), GraphQuery{
 			Target: "shop", From: to.Add(-span), To: to, Step: step,
 			Panels: []string{"connections"},
 		})
@@ -528,23 +528,23 @@ func TestGraphsOfALongTime(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{fleet: map[string]*member{}}
-	if s.Series, err = series.Open(dir); err != nil {
+	if st, err = series.Open(dir); err != nil {
 		t.Fatal(err)
 	}
+	s := wired(&Service{Series: st})
 	defer s.Series.Close()
 	waitForMinutes(t, s.Series, (graphStart+hours*3600-900)*1000)
 	q := GraphQuery{
 		Target: "shop", From: time.Unix(graphStart, 0), To: time.Unix(graphStart+hours*3600, 0),
 		Step: 2 * time.Minute, Panels: []string{"throughput", "connections", "cpu", "transaction"},
 	}
-	long, err := s.Graphs(t.Context(), q)
+	long, err := s.Metrics.Graphs(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for part := range int64(hours) { // an hour at a time is read by the second
 		q.From, q.To = time.Unix(graphStart+part*3600, 0), time.Unix(graphStart+(part+1)*3600, 0)
-		short, err := s.Graphs(t.Context(), q)
+		short, err := s.Metrics.Graphs(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -622,10 +622,11 @@ func TestGraphsOfMinutesAlone(t *testing.T) {
 		}
 	}
 	write(old, old+young, nil)
-	s := &Service{fleet: map[string]*member{}}
-	if s.Series, err = series.Open(dir); err != nil {
+	st, err := series.Open(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
+	s := wired(&Service{Series: st})
 	defer s.Series.Close()
 	known := func(what string, vs []float64, n int, want float64) {
 		t.Helper()
@@ -642,14 +643,14 @@ func TestGraphsOfMinutesAlone(t *testing.T) {
 		Target: "shop", From: time.Unix(graphStart+601, 0), To: time.Unix(graphStart+1200, 0),
 		Step: 10 * time.Second, Panels: []string{"throughput", "connections"},
 	}
-	g, err := s.Graphs(t.Context(), q)
+	g, err := s.Metrics.Graphs(t.Context(), q)
 	if err != nil || g.Step != 60 || g.From != graphStart+600 || g.To != graphStart+1200 {
 		t.Fatalf("from %d to %d by %d: %v", g.From-graphStart, g.To-graphStart, g.Step, err)
 	}
 	known("statements by the minute", g.line(t, "throughput", "statements").Mean, 10, 10)
 	known("running by the minute", g.line(t, "connections", "running").Mean, 10, 6)
 	q.From, q.To, q.Compare = time.Unix(graphStart+old+20, 0), time.Unix(graphStart+old+young-20, 0), 45*time.Minute
-	if g, err = s.Graphs(t.Context(), q); err != nil || g.Step != 10 {
+	if g, err = s.Metrics.Graphs(t.Context(), q); err != nil || g.Step != 10 {
 		t.Fatalf("step %d, %v", g.Step, err)
 	}
 	const n = (young - 40) / 10
@@ -676,7 +677,7 @@ func TestGraphsOfMinutesAlone(t *testing.T) {
 		Target: "shop", From: time.Unix(graphStart-3600, 0), To: time.Unix(graphStart+60, 0),
 		Step: 10 * time.Second, Panels: []string{"connections"},
 	}
-	if g, err := fresh.Graphs(t.Context(), q); err != nil || g.Step != 10 {
+	if g, err := fresh.Metrics.Graphs(t.Context(), q); err != nil || g.Step != 10 {
 		t.Errorf("what was never watched is taken for dropped: step %d, %v", g.Step, err)
 	}
 }
@@ -719,10 +720,10 @@ func BenchmarkGraphs(b *testing.B) {
 	if err := st.Close(); err != nil {
 		b.Fatal(err)
 	}
-	s := &Service{fleet: map[string]*member{}}
-	if s.Series, err = series.Open(dir); err != nil {
+	if st, err = series.Open(dir); err != nil {
 		b.Fatal(err)
 	}
+	s := wired(&Service{Series: st})
 	defer s.Series.Close()
 	waitForMinutes(b, s.Series, (graphStart+day-900)*1000)
 	for _, span := range []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour} {
@@ -730,7 +731,7 @@ func BenchmarkGraphs(b *testing.B) {
 			b.ReportAllocs()
 			to := time.Unix(graphStart+day, 0)
 			for b.Loop() {
-				if _, err := s.Graphs(b.Context(), GraphQuery{
+				if _, err := s.Metrics.Graphs(b.Context(), GraphQuery{
 					Target: "shop", From: to.Add(-span), To: to,
 					Points: 360,
 				}); err != nil {

@@ -123,20 +123,12 @@ func (s *Service) Health() []Trouble {
 			})
 		}
 	}
-	fleet := map[string]*memberHealth{}
-	s.mu.RLock()
-	var names []string
-	for name, m := range s.fleet {
-		names = append(names, name)
-		fleet[name] = &m.health
-	}
-	s.mu.RUnlock()
-	slices.Sort(names)
+	members := s.Fleet.All()
 	var gaps, late, silent, unstored []string
 	var last event.Event
 	lost := time.Duration(0)
-	for _, name := range names {
-		h := fleet[name]
+	for _, m := range members {
+		name, h := m.Entry.Name, m.health
 		h.mu.Lock()
 		switch {
 		case h.err == nil || full:
@@ -195,7 +187,7 @@ func (s *Service) Health() []Trouble {
 	if len(silent) > 0 {
 		all = append(all, Trouble{
 			Kind: "late", Severity: "bad", Targets: silent, Fix: cpu,
-			Text: fmt.Sprintf("No data of %s for more than %v.", strings.Join(silent, ", "), silentAfter*s.Every()),
+			Text: fmt.Sprintf("No data of %s for more than %v.", strings.Join(silent, ", "), silentAfter*s.Fleet.Every()),
 		})
 	}
 	if len(gaps) > 0 {
@@ -214,10 +206,10 @@ func (s *Service) Health() []Trouble {
 		all = append(all, Trouble{
 			Kind: "late", Severity: "warn", Targets: late, Fix: cpu,
 			Text: fmt.Sprintf("Scrapes of %s are late: more than %.0f %% of the last %d began over %v late.",
-				strings.Join(late, ", "), 100*latePart, lateRounds, s.Every()/4),
+				strings.Join(late, ", "), 100*latePart, lateRounds, s.Fleet.Every()/4),
 		})
 	}
-	for _, m := range s.Fleet() {
+	for _, m := range members {
 		if m.State != nil && m.State.NotConfigured {
 			all = append(all, Trouble{
 				Kind: "config", Severity: "bad", Targets: []string{m.Entry.Name},

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/store/reserve"
 )
 
 // TestHealthOfTheDisk fills a small file system that holds Dyno's home.
@@ -22,7 +21,7 @@ func TestHealthOfTheDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := &Service{app: &app.App{Home: home}, o: Options{Reserve: reserve.Reserve{}}}
+	s := wired(&Service{app: &app.App{Home: home}})
 	f := func(free int64, severity, text string) {
 		t.Helper()
 		other := filepath.Join(home, "other")

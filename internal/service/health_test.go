@@ -13,13 +13,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
 // TestHealth: gaps, late readings, failing sources and refused writes are told while they last, and nothing else is.
 func TestHealth(t *testing.T) {
-	m := &member{}
-	s := &Service{app: &app.App{Home: "/nowhere"}, fleet: map[string]*member{"shop": m}}
+	m := &member{entry: ledger.Target{Name: "shop"}}
+	s := wired(&Service{app: &app.App{Home: "/nowhere"}})
+	s.Fleet.members["shop"] = m
 	now := clock.Now()
 	// minute reads a minute that ends now, each reading so late, with a source in a state.
 	minute := func(late float64, src snapshot.SourceState, events ...event.Event) {

@@ -113,7 +113,7 @@ func stopped(samples []metric.Sample) string {
 
 // incidents follows a member's incidents through one reading: what begins or ends is logged and returned as an event,
 // and what begins is diagnosed.
-func (s *Service) incidents(m *member, x incident.Sample) (events []event.Event) {
+func (s *keeper) incidents(m *member, x incident.Sample) (events []event.Event) {
 	name := m.entry.Name
 	for _, c := range m.detector.Next(x) {
 		i := s.note(m, c, true)
@@ -144,7 +144,7 @@ func (s *Service) incidents(m *member, x incident.Sample) (events []event.Event)
 }
 
 // note remembers how an incident stands, and with store its event is stored.
-func (s *Service) note(m *member, c incident.Incident, store bool) Incident {
+func (s *keeper) note(m *member, c incident.Incident, store bool) Incident {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.incidents == nil {
@@ -191,10 +191,8 @@ func (i Incident) event(target string) event.Event {
 }
 
 // diagnosed keeps with an incident which diagnosis it started.
-func (s *Service) diagnosed(target, id, diagnosis string) {
-	s.mu.RLock()
-	m := s.fleet[target]
-	s.mu.RUnlock()
+func (s *Fleet) diagnosed(target, id, diagnosis string) {
+	m := s.member(target)
 	if m == nil {
 		return
 	}
@@ -210,7 +208,7 @@ func (s *Service) diagnosed(target, id, diagnosis string) {
 }
 
 // endIncidents ends the incidents of a member that is not watched any more: of what comes nothing will be known.
-func (s *Service) endIncidents(m *member) {
+func (s *keeper) endIncidents(m *member) {
 	for _, c := range m.detector.Open() {
 		c.Open = false
 		s.note(m, c, true)

@@ -64,7 +64,7 @@ func TestIncidents(t *testing.T) {
 	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE stock (id INT PRIMARY KEY, n INT NOT NULL) "+
 		"ENGINE=InnoDB", "INSERT INTO stock VALUES (1, 10)")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestIncidents(t *testing.T) {
 	})
 	began := time.Now()
 	events := func(kind event.Kind) (all []event.Event) {
-		es, err := v.app.Events(ctx, "shop", began.Add(-time.Hour), time.Now().Add(time.Hour))
+		es, err := app.Actions{App: v.app}.Events(ctx, "shop", began.Add(-time.Hour), time.Now().Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,12 +96,12 @@ func TestIncidents(t *testing.T) {
 		return all
 	}
 	open := func(kind event.Kind) bool {
-		m, ok := v.Find("shop")
+		m, ok := v.Fleet.Find("shop")
 		return ok && len(m.Incidents) == 1 && m.Incidents[0].Kind == kind
 	}
-	none := func() bool { m, _ := v.Find("shop"); return len(m.Incidents) == 0 }
+	none := func() bool { m, _ := v.Fleet.Find("shop"); return len(m.Incidents) == 0 }
 	eventually(t, "the first diagnosis is there", func() bool {
-		all, _ := v.Verdicts(ctx, "shop", 0)
+		all, _ := v.Diagnoses.Verdicts(ctx, "shop", 0)
 		return len(all) == 1
 	})
 	if !none() {
@@ -136,7 +136,7 @@ func TestIncidents(t *testing.T) {
 		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Lock pile-up for")
 	})
 	e := events(event.Locks)[0]
-	if d, err := v.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil || d.Trigger.ID != e.ID ||
+	if d, err := v.Diagnoses.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil || d.Trigger.ID != e.ID ||
 		d.From.Before(e.At) || !e.Until.After(e.At) ||
 		!strings.Contains(e.Text, "4 sessions waited, blocked by session") {
 		t.Errorf("%+v has diagnosis %+v, %v", e, d.Verdict, err)
@@ -225,7 +225,7 @@ func TestAnOutageIsOneEvent(t *testing.T) {
 // TestNotConfigured: a password variable that is not set says nothing about the server, and is no incident.
 func TestNotConfigured(t *testing.T) {
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{
 		Name: "shop", URL: "mysql://dyno@127.0.0.1:1",
 		PasswordEnv: "SHOP_PASSWORD",
 	}, false); err != nil {
@@ -246,16 +246,16 @@ func TestNotConfigured(t *testing.T) {
 		}
 	}()
 	var m Member
-	eventually(t, "it was tried", func() bool { m, _ = v.Find("shop"); return m.State != nil })
+	eventually(t, "it was tried", func() bool { m, _ = v.Fleet.Find("shop"); return m.State != nil })
 	if m.State.Up || !m.State.NotConfigured || m.State.Reason != "not configured: $SHOP_PASSWORD is not set" {
 		t.Errorf("%+v", m.State)
 	}
 	at := m.State.At
 	eventually(t, "it was tried for some seconds", func() bool {
-		m, _ = v.Find("shop")
+		m, _ = v.Fleet.Find("shop")
 		return m.State.At.Sub(at) > 2*time.Second
 	})
-	samples, _ := v.Newest("shop")
+	samples, _ := v.Fleet.Newest("shop")
 	if len(m.Incidents) > 0 || log.count("down") > 0 || len(samples) > 0 {
 		t.Errorf("%+v %v", m, samples)
 	}
@@ -278,7 +278,7 @@ func TestLoginRefused(t *testing.T) {
 	}
 	password("secret-1")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("watch"), Defaults: file},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("watch"), Defaults: file},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestLoginRefused(t *testing.T) {
 		}
 	}()
 	var m Member
-	up := func() bool { m, _ = v.Find("shop"); return m.State != nil && m.State.Up && len(m.Incidents) == 0 }
+	up := func() bool { m, _ = v.Fleet.Find("shop"); return m.State != nil && m.State.Up && len(m.Incidents) == 0 }
 	eventually(t, "it is up", up)
 	// The list of sessions and the headline figures count the same connections: clients' alone.
 	eventually(t, "connections are counted", func() bool {
@@ -310,7 +310,7 @@ func TestLoginRefused(t *testing.T) {
 
 	s.Exec(t, "ALTER USER watch@localhost IDENTIFIED BY 'secret-2'", "KILL USER watch@localhost")
 	eventually(t, "the login is refused", func() bool {
-		m, _ = v.Find("shop")
+		m, _ = v.Fleet.Find("shop")
 		return m.State.LoginRefused &&
 			len(m.Incidents) > 0
 	})
@@ -318,7 +318,7 @@ func TestLoginRefused(t *testing.T) {
 		!strings.HasPrefix(i.Text, "Login refused: ") || !strings.Contains(i.Text, "Access denied") {
 		t.Errorf("%+v %+v", m.State, m.Incidents)
 	}
-	samples, _ := v.Newest("shop")
+	samples, _ := v.Fleet.Newest("shop")
 	if i := slices.IndexFunc(samples, func(x metric.Sample) bool { return x.Name == "mysql_up" }); i < 0 ||
 		samples[i].Value != 0 {
 		t.Errorf("mysql_up is not 0: %v", samples)
@@ -337,7 +337,7 @@ func TestLoginRefused(t *testing.T) {
 func TestDiagnosisWithoutAConnection(t *testing.T) {
 	s := servers.Start(t, "mariadb", "max_connections=20")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -355,12 +355,12 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		}
 	})
 	has := func(name string) bool {
-		all, _ := v.Newest("shop")
+		all, _ := v.Fleet.Newest("shop")
 		return slices.ContainsFunc(all, func(m metric.Sample) bool { return m.Name == name })
 	}
 	eventually(t, "the limit was read", func() bool { return has("mysql_global_variables_max_connections") })
 	eventually(t, "the sessions were read", func() bool {
-		m, _ := v.Find("shop")
+		m, _ := v.Fleet.Find("shop")
 		return m.State != nil && m.State.Up &&
 			m.State.Connections.OK()
 	})
@@ -376,7 +376,7 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 	}
 	var d app.Diagnosis
 	eventually(t, "the newest reading has them", func() bool {
-		if d, err = v.look(ctx, "shop", capture.Options{Window: 3 * time.Second}, app.Diagnosis{}); err != nil {
+		if d, err = v.Diagnoses.look(ctx, "shop", capture.Options{Window: 3 * time.Second}, app.Diagnosis{}); err != nil {
 			t.Fatal(err)
 		}
 		return len(d.Findings) > 0 && d.Findings[0].Rule == "connections-full" &&
@@ -390,7 +390,7 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		!strings.Contains(d.Snapshot.Sources[i].Reason, "connections") {
 		t.Errorf("%+v", d.Snapshot.Sources)
 	}
-	j, err := v.Judged(ctx, d.ID)
+	j, err := v.Diagnoses.Judged(ctx, d.ID)
 	if err != nil || !strings.Contains(j.Sentence, "connections are in use") {
 		t.Errorf("%q, %v", j.Sentence, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -31,6 +32,18 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/task"
 )
+
+// Diagnoses are what was judged of targets: findings, and the looks that found them.
+type Diagnoses struct {
+	app     app.Diagnosing
+	ledger  *ledger.Ledger
+	log     *slog.Logger
+	o       *Options
+	tasks   *task.List
+	fleet   *Fleet
+	looks   *looks
+	trouble *throttle
+}
 
 // Judged is a diagnosis with all that was thought about it.
 type Judged struct {
@@ -98,15 +111,15 @@ const (
 const timeParts = 8
 
 // Diagnose looks at a target for a window, as `dyno diagnose` does, in a task whose result is the id of the diagnosis.
-func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Options) (task.Task, error) {
-	login := s.login(name)
+func (s *Diagnoses) Diagnose(ctx context.Context, name, by string, o capture.Options) (task.Task, error) {
+	login := s.fleet.login(name)
 	if _, err := s.app.Locate(ctx, name, &login); err != nil {
 		return task.Task{}, err
 	}
 	if o.Window == 0 {
 		o.Window = app.DefaultWindow
 	}
-	return s.Tasks.Start(task.Task{Kind: "diagnose", Title: fmt.Sprintf("Observe %s for %g s", name,
+	return s.tasks.Start(task.Task{Kind: "diagnose", Title: fmt.Sprintf("Observe %s for %g s", name,
 		o.Window.Seconds()), Target: name, By: by},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
 			o.Progress = sink
@@ -116,9 +129,9 @@ func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Optio
 }
 
 // look takes a snapshot, judges it and keeps both.
-func (s *Service) look(ctx context.Context, name string, o capture.Options, d app.Diagnosis) (app.Diagnosis, error) {
+func (s *Diagnoses) look(ctx context.Context, name string, o capture.Options, d app.Diagnosis) (app.Diagnosis, error) {
 	octx, cancel := context.WithTimeout(ctx, openTime)
-	t, err := s.open(octx, name)
+	t, err := s.fleet.open(octx, name)
 	cancel()
 	if target.KindOf(err) == target.TooManyConnections {
 		if d.Snapshot = s.lastSeen(name, err); d.Snapshot != nil {
@@ -140,10 +153,8 @@ func (s *Service) look(ctx context.Context, name string, o capture.Options, d ap
 
 // lastSeen is a snapshot of what the watcher of a target, which still has its connections, read last; nil when that is
 // not of now. A diagnosis needs more of them than a server has that turns clients away, and then is wanted most.
-func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
-	s.mu.RLock()
-	m := s.fleet[name]
-	s.mu.RUnlock()
+func (s *Diagnoses) lastSeen(name string, why error) *snapshot.Snapshot {
+	m := s.fleet.member(name)
 	if m == nil {
 		return nil
 	}
@@ -155,7 +166,7 @@ func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
 	}
 	flavor, version, _ := strings.Cut(m.state.Server, " ")
 	x := &snapshot.Snapshot{
-		Format: snapshot.Format, From: m.state.At.Add(-s.Every()), To: m.state.At, Variables: map[string]string{},
+		Format: snapshot.Format, From: m.state.At.Add(-s.fleet.Every()), To: m.state.At, Variables: map[string]string{},
 		Target:  snapshot.Target{Name: name, Server: m.server, Flavor: dbms.Flavor(flavor), Version: version},
 		Sources: slices.Clone(m.sources), Moments: []state.State{*m.state},
 	}
@@ -179,7 +190,7 @@ func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
 }
 
 // Judged returns a stored diagnosis with its reasoning. Unknown: ledger.ErrNotFound.
-func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
+func (s *Diagnoses) Judged(ctx context.Context, id string) (Judged, error) {
 	d, err := s.ledger.Diagnosis(ctx, id)
 	if err != nil {
 		return Judged{}, err
@@ -229,7 +240,7 @@ const startedWithin = time.Hour
 
 // trigger returns the event of the incident that a diagnosis was started for; nil for none, and when it is not kept any
 // more.
-func (s *Service) trigger(ctx context.Context, target, id string, at time.Time) (*event.Event, error) {
+func (s *Diagnoses) trigger(ctx context.Context, target, id string, at time.Time) (*event.Event, error) {
 	if id == "" {
 		return nil, nil
 	}
@@ -254,7 +265,7 @@ func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, boo
 // Verdicts returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of
 // each target: its newest, with the findings that are open now. Those of another server, which the target's name stood
 // for before, and advice are left out.
-func (s *Service) Verdicts(ctx context.Context, name string, n int) ([]app.Verdict, error) {
+func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Verdict, error) {
 	if name != "" {
 		return s.verdictsOf(ctx, name, n)
 	}
@@ -268,7 +279,7 @@ func (s *Service) Verdicts(ctx context.Context, name string, n int) ([]app.Verdi
 	}
 	out := make([]app.Verdict, 0, len(newest))
 	for t, id := range newest {
-		if _, watched := s.Find(t); !watched {
+		if _, watched := s.fleet.Find(t); !watched {
 			continue
 		}
 		v, ok := s.looks.known(id)
@@ -300,7 +311,7 @@ func (s *Service) Verdicts(ctx context.Context, name string, n int) ([]app.Verdi
 }
 
 // verdictsOf returns those of one target.
-func (s *Service) verdictsOf(ctx context.Context, name string, n int) ([]app.Verdict, error) {
+func (s *Diagnoses) verdictsOf(ctx context.Context, name string, n int) ([]app.Verdict, error) {
 	most := n
 	for {
 		ds, err := s.ledger.Diagnoses(ctx, name, most)
@@ -321,13 +332,13 @@ func (s *Service) verdictsOf(ctx context.Context, name string, n int) ([]app.Ver
 }
 
 // about reports whether a verdict is one of the server that its target's name stands for, as far as that is known.
-func (s *Service) about(v app.Verdict) bool {
-	now := s.serverOf(v.Target)
+func (s *Diagnoses) about(v app.Verdict) bool {
+	now := s.fleet.serverOf(v.Target)
 	return v.ServerID == "" || now == "" || v.ServerID == now
 }
 
 // JudgedEvery is the time between two looks that nobody asks for; 0: there are none.
-func (s *Service) JudgedEvery() time.Duration { return s.o.Judge }
+func (s *Diagnoses) JudgedEvery() time.Duration { return s.o.Judge }
 
 // timeModel works out where the window's time went.
 func timeModel(s *snapshot.Snapshot) TimeModel {
@@ -498,12 +509,12 @@ func (l *looks) renew(name string, now time.Time) {
 // judgeAll looks at every target that is up, now and then every so often, until ctx ends. It only reads, and leaves a
 // target alone while a task changes it: a look at that would tell of the change, not of the server's work. While an
 // experiment measures on this machine it leaves all servers of the machine alone, for the looks would be measured, too.
-func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
+func (s *Diagnoses) judgeAll(ctx context.Context, every time.Duration) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for {
 		var all, up []string
-		for _, m := range s.Fleet() {
+		for _, m := range s.fleet.All() {
 			all = append(all, m.Entry.Name)
 			if m.State != nil && m.State.Up && s.looks.isDue(m.Entry.Name, time.Now()) && s.mayLook(ctx, m.Entry) {
 				up = append(up, m.Entry.Name)
@@ -532,7 +543,7 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 	}
 }
 
-func (s *Service) judgeOne(ctx context.Context, name, incident string) (err error) {
+func (s *Diagnoses) judgeOne(ctx context.Context, name, incident string) (err error) {
 	defer func() {
 		// What one server answers must not end the watching of all.
 		if p := recover(); p != nil {
@@ -548,18 +559,18 @@ func (s *Service) judgeOne(ctx context.Context, name, incident string) (err erro
 		return err
 	}
 	if incident != "" {
-		s.diagnosed(name, incident, d.ID)
+		s.fleet.diagnosed(name, incident, d.ID)
 	}
 	s.log.Debug("judged", "target", name, "findings", len(d.Findings))
 	return s.ledger.ForgetDiagnoses(ctx, name, keptBackground, d.Snapshot.To.Add(-lifeWindow))
 }
 
 // mayLook reports whether no task would disturb a look at a target, or be disturbed by it.
-func (s *Service) mayLook(ctx context.Context, e ledger.Target) bool {
-	if s.Tasks.Changes(e.Name) {
+func (s *Diagnoses) mayLook(ctx context.Context, e ledger.Target) bool {
+	if s.tasks.Changes(e.Name) {
 		return false
 	}
-	if !s.Tasks.Changes("") && s.app.Experimenting() == "" { // a task without a target works on this machine
+	if !s.tasks.Changes("") && (app.Stores{App: s.app.App}).Experimenting() == "" { // a task without a target works on this machine
 		return true
 	}
 	url := e.URL

@@ -36,7 +36,7 @@ func shopWatched(t *testing.T, o Options) (*servers.Server, *Service) {
 		"NOT NULL, note VARCHAR(60) NOT NULL) ENGINE=InnoDB",
 		"INSERT INTO boxes (shelf, note) SELECT seq % 500, REPEAT('x', 50) FROM seq_1_to_20000", "ANALYZE TABLE boxes")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -103,14 +103,14 @@ func TestBackgroundJudging(t *testing.T) {
 	var d Judged
 	told := map[string]Judged{}
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		all, err := v.Verdicts(t.Context(), "", 0)
+		all, err := v.Diagnoses.Verdicts(t.Context(), "", 0)
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("no index is missing: %+v, %v", told, err)
 		}
 		if len(all) == 0 || told[all[0].ID].ID != "" {
 			continue
 		}
-		if d, err = v.Judged(t.Context(), all[0].ID); err != nil {
+		if d, err = v.Diagnoses.Judged(t.Context(), all[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		if told[d.ID] = d; slices.ContainsFunc(d.Findings, func(f finding.Finding) bool {
@@ -160,13 +160,13 @@ func TestChangeAndBack(t *testing.T) {
 	var f finding.Finding
 	for end := time.Now().Add(3 * time.Minute); f.ID == ""; { // on a busy machine a look may see too little of the load
 		var err error
-		x, err = v.Diagnose(ctx, "shop", "ann", capture.Options{Window: 4 * time.Second})
-		if _, busy := v.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(busy,
+		x, err = v.Diagnoses.Diagnose(ctx, "shop", "ann", capture.Options{Window: 4 * time.Second})
+		if _, busy := v.Diagnoses.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(busy,
 			task.ErrBusy) {
 			t.Errorf("a second look at the same time: %v", busy)
 		}
 		x = finished(t, v, x, err)
-		d, err := v.Judged(ctx, x.Result)
+		d, err := v.Diagnoses.Judged(ctx, x.Result)
 		if err != nil || x.State != task.Done || d.By != "ann" || d.Background {
 			t.Fatalf("%+v %+v %v", x, d.Verdict, err)
 		}
@@ -179,7 +179,7 @@ func TestChangeAndBack(t *testing.T) {
 			t.Fatalf("no index is missing: %+v", d)
 		}
 	}
-	if reflect.ValueOf(v.looks.catalogs.Of("shop")).Elem().FieldByName("of").IsZero() {
+	if reflect.ValueOf(v.Diagnoses.looks.catalogs.Of("shop")).Elem().FieldByName("of").IsZero() {
 		t.Error("nothing that was read of the tables is kept for the next look")
 	}
 	indexes := func() (n int) {
@@ -189,36 +189,36 @@ func TestChangeAndBack(t *testing.T) {
 		}
 		return n
 	}
-	in, err := v.PreviewChange(ctx, "shop", f.ID, apply.Options{})
+	in, err := v.Changes.PreviewChange(ctx, "shop", f.ID, apply.Options{})
 	if err != nil || !in.Preview.OK() || indexes() != 1 {
 		t.Fatalf("%+v %v, %d indexes", in.Preview, err, indexes())
 	}
 	sql := in.Preview.Action.SQL
-	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", apply.Options{}); !errors.Is(err,
+	if _, err := v.Changes.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", apply.Options{}); !errors.Is(err,
 		ErrPreviewChanged) || indexes() != 1 {
 		t.Fatalf("another statement than the one shown: %v, %d indexes", err, indexes())
 	}
-	x, err = v.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{})
+	x, err = v.Changes.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{})
 	x = finished(t, v, x, err)
 	if x.State != task.Done || indexes() != 2 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
 	}
 	id := x.Result
-	c, err := v.ChangeOf(ctx, id)
+	c, err := v.Changes.ChangeOf(ctx, id)
 	if err != nil || c.State != journal.Done || c.By != "ann" || c.Title != f.Title ||
 		len(c.Events) != 1 || c.Open != "" {
 		t.Fatalf("%+v %v", c, err)
 	}
 	var blocked *apply.BlockedError
-	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{}); !errors.As(err, &blocked) {
+	if _, err := v.Changes.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{}); !errors.As(err, &blocked) {
 		t.Errorf("a second time: %v", err)
 	}
 
-	x, err = v.ProveChange(ctx, id, "ann", capture.Options{Window: 4 * time.Second})
+	x, err = v.Changes.ProveChange(ctx, id, "ann", capture.Options{Window: 4 * time.Second})
 	if x = finished(t, v, x, err); x.State != task.Done {
 		t.Fatalf("%+v", x)
 	}
-	if c, err = v.ChangeOf(ctx, id); err != nil || len(c.Proofs) != 1 || c.Proofs[0].ID != x.Result ||
+	if c, err = v.Changes.ChangeOf(ctx, id); err != nil || len(c.Proofs) != 1 || c.Proofs[0].ID != x.Result ||
 		c.Proofs[0].Sentence == "" {
 		t.Fatalf("%+v %v", c.Proofs, err)
 	}
@@ -229,10 +229,10 @@ func TestChangeAndBack(t *testing.T) {
 	if err := v.ledger.PutEntry(ctx, e); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = v.ChangeOf(ctx, id); err != nil || c.Open == "" {
+	if c, err = v.Changes.ChangeOf(ctx, id); err != nil || c.Open == "" {
 		t.Fatalf("%+v %v", c.JournalAction, err)
 	}
-	p, err := v.PreviewUndo(ctx, id, apply.Options{})
+	p, err := v.Changes.PreviewUndo(ctx, id, apply.Options{})
 	if err != nil || p.Entry.State != journal.Done || len(p.Notes) == 0 || len(p.Against) > 0 || indexes() != 2 {
 		t.Fatalf("%+v %v", p, err)
 	}
@@ -240,23 +240,23 @@ func TestChangeAndBack(t *testing.T) {
 		t.Errorf("a preview wrote into the journal: %s", e.State)
 	}
 
-	if _, err := v.UndoChange(ctx, id, "DROP TABLE boxes", "bob", apply.Options{}); !errors.Is(err, ErrPreviewChanged) {
+	if _, err := v.Changes.UndoChange(ctx, id, "DROP TABLE boxes", "bob", apply.Options{}); !errors.Is(err, ErrPreviewChanged) {
 		t.Errorf("another statement than the one shown: %v", err)
 	}
-	x, err = v.UndoChange(ctx, id, p.SQL, "bob", apply.Options{})
+	x, err = v.Changes.UndoChange(ctx, id, p.SQL, "bob", apply.Options{})
 	if x = finished(t, v, x, err); x.State != task.Done || indexes() != 1 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
 	}
-	if c, err = v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.UndoBy != "bob" {
+	if c, err = v.Changes.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.UndoBy != "bob" {
 		t.Fatalf("%+v %v", c.JournalAction, err)
 	}
-	if _, err := v.ProveChange(ctx, id, "ann", capture.Options{}); err == nil {
+	if _, err := v.Changes.ProveChange(ctx, id, "ann", capture.Options{}); err == nil {
 		t.Error("what was taken back is proven")
 	}
-	if _, err := v.ChangeOf(ctx, "a-none"); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := v.Changes.ChangeOf(ctx, "a-none"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := v.Report(ctx, "x-none"); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := v.Changes.Report(ctx, "x-none"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -316,13 +316,13 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 	})
 	watch := func(s *servers.Server) string {
 		t.Helper()
-		was := v.serverOf("shop")
-		if _, err := v.AddTarget(ctx, ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+		was := v.Fleet.serverOf("shop")
+		if _, err := v.Inventory.AddTarget(ctx, ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 			true); err != nil {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			if now := v.serverOf("shop"); now != "" && now != was {
+			if now := v.Fleet.serverOf("shop"); now != "" && now != was {
 				return now
 			}
 		}
@@ -331,21 +331,21 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 	}
 	told := func(want ...string) {
 		t.Helper()
-		of, err := v.Verdicts(ctx, "shop", 0)
+		of, err := v.Diagnoses.Verdicts(ctx, "shop", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(ids(of)); got != fmt.Sprint(want) {
 			t.Errorf("of the target: %s, want %s", got, want)
 		}
-		newest, err := v.Verdicts(ctx, "", 0)
+		newest, err := v.Diagnoses.Verdicts(ctx, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(ids(newest)); got != fmt.Sprint(want[:min(1, len(want))]) {
 			t.Errorf("the newest: %s, want the first of %s", got, want)
 		}
-		if first, err := v.Verdicts(ctx, "shop", 1); err != nil ||
+		if first, err := v.Diagnoses.Verdicts(ctx, "shop", 1); err != nil ||
 			fmt.Sprint(ids(first)) != fmt.Sprint(want[:min(1, len(want))]) {
 			t.Errorf("the newest of the target: %+v, %v, want the first of %s", first, err, want)
 		}
@@ -360,10 +360,10 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if name, _, ok := v.looks.next([]string{"shop"}, time.Now()); !ok || name != "shop" {
+		if name, _, ok := v.Diagnoses.looks.next([]string{"shop"}, time.Now()); !ok || name != "shop" {
 			t.Errorf("before %s: it is not due", id)
 		}
-		v.looks.done("shop", time.Now().Add(time.Hour))
+		v.Diagnoses.looks.done("shop", time.Now().Add(time.Hour))
 	}
 	one, two := servers.Start(t, servers.Flavors[0]), servers.Start(t, servers.Flavors[1])
 	first := watch(one)
@@ -392,15 +392,15 @@ func ids(all []app.Verdict) []string {
 // TestLooksLeaveExperimentsAlone: while something measures on this machine nobody looks at its servers.
 func TestLooksLeaveExperimentsAlone(t *testing.T) {
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "named", URL: "mysql://root@127.0.0.1:1"},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "named", URL: "mysql://root@127.0.0.1:1"},
 		false); err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{app: a}
+	s := wired(&Service{app: a})
 	defer s.Tasks.End()
 	f := func(name, url string, want bool) {
 		t.Helper()
-		if got := s.mayLook(t.Context(), ledger.Target{Name: name, URL: url}); got != want {
+		if got := s.Diagnoses.mayLook(t.Context(), ledger.Target{Name: name, URL: url}); got != want {
 			t.Errorf("%s %s may be looked at: %v", name, url, got)
 		}
 	}
@@ -433,7 +433,7 @@ func TestLooksLeaveExperimentsAlone(t *testing.T) {
 	during(task.Task{Kind: "prove", Target: "there"}, func() { f("there", "mysql://root@db.example:3306", true) })
 	f("named", "", true)
 	// as another program does
-	d, err := trials.Create(a.ExperimentDir("x-1"), trials.Header{ID: "x-1", Started: time.Now()})
+	d, err := trials.Create(app.Stores{App: a}.ExperimentDir("x-1"), trials.Header{ID: "x-1", Started: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,8 +514,9 @@ func TestLastSeenHasABound(t *testing.T) {
 		state:  &state.State{Up: true, At: time.Now(), Server: "mariadb 10.11"},
 		latest: map[string][]metric.Sample{"table_io": all},
 	}
-	s := &Service{fleet: map[string]*member{"evil": m}}
-	x := s.lastSeen("evil", errors.New("Error 1040"))
+	s := wired(&Service{})
+	s.Fleet.members["evil"] = m
+	x := s.Diagnoses.lastSeen("evil", errors.New("Error 1040"))
 	if x == nil {
 		t.Fatal("nothing was seen")
 	}

@@ -21,15 +21,26 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
+// keeper stores what is read of targets, and finds the incidents in it.
+type keeper struct {
+	series  *series.Store
+	history *history.History
+	log     *slog.Logger
+	o       *Options
+	marks   *marks
+	looks   *looks
+	trouble *throttle
+}
+
 // keep stores one reading and hands it on. It runs in the goroutine that reads the target, so nothing here waits for
 // the network, and events are stored by another goroutine. What cannot be stored is told and left out: a full disk must
 // not blind those who look.
-func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
+func (s *keeper) keep(ctx context.Context, m *member, r reading.Reading) {
 	seen := sampleOf(r) // before its samples have other names
-	m.health.read(r, s.Every())
+	m.health.read(r, s.o.every())
 	m.rename(r.Samples)
 	m.take(r)
-	err := s.Series.AppendRound(r)
+	err := s.series.AppendRound(r)
 	m.health.store(err)
 	if err != nil {
 		s.trouble.say(s.log, "series of "+r.Target+" were not stored", err)
@@ -38,11 +49,11 @@ func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 	if gap, ok := m.lost(r.At, errors.Is(err, series.ErrFull)); ok {
 		r.Events = append(r.Events, gap)
 	}
-	if err := s.History.PutState(r.State); err != nil && ctx.Err() == nil {
+	if err := s.history.PutState(r.State); err != nil && ctx.Err() == nil {
 		s.trouble.say(s.log, "the state of "+r.Target+" was not stored", err)
 	}
 	for i := range r.Events {
-		s.mark(&r.Events[i], i)
+		s.marks.mark(&r.Events[i], i)
 	}
 	r.Events = append(r.Events, s.incidents(m, seen)...) // those are stored already
 	if s.o.Publish != nil {
@@ -216,8 +227,8 @@ func (m *minute) list() []class.Class {
 	return all
 }
 
-func (s *Service) classes(ctx context.Context, m *member, w ClassWindow) {
-	if err := s.Series.Append(m.timed.add(w), metric.L("target", m.entry.Name)); err != nil {
+func (s *keeper) classes(ctx context.Context, m *member, w ClassWindow) {
+	if err := s.series.Append(m.timed.add(w), metric.L("target", m.entry.Name)); err != nil {
 		s.trouble.say(s.log, "figures of the statements of "+m.entry.Name+" were not stored", err)
 	}
 	set := stepped(w.From, w.To, w.Took)
@@ -233,7 +244,7 @@ func (s *Service) classes(ctx context.Context, m *member, w ClassWindow) {
 }
 
 // flush keeps what there is of the last minute; the watcher has ended.
-func (s *Service) flush(m *member) {
+func (s *keeper) flush(m *member) {
 	if m.minute.classes != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -242,8 +253,8 @@ func (s *Service) flush(m *member) {
 	}
 }
 
-func (s *Service) store(ctx context.Context, m *member, full minute) {
-	if err := s.History.PutClasses(ctx, m.entry.Name, full.from, full.to, full.list()); err != nil {
+func (s *keeper) store(ctx context.Context, m *member, full minute) {
+	if err := s.history.PutClasses(ctx, m.entry.Name, full.from, full.to, full.list()); err != nil {
 		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were not stored", err)
 	}
 	if full.left > 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -155,16 +156,16 @@ func TestMarksAreKeptAtTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{app: a, ledger: l, marks: newMarks()}
+	s := wired(&Service{app: a, ledger: l})
 	at := time.Unix(60_000, 0)
 	e := event.Event{At: at, Target: "shop", Kind: event.Config, Text: "another plan"}
-	if s.mark(&e, 0); e.ID == "" {
+	if s.Events.marks.mark(&e, 0); e.ID == "" {
 		t.Fatalf("%+v", e)
 	}
 	end := make(chan struct{})
 	close(end)
-	s.storeMarks(end)
-	all, err := a.Events(t.Context(), "shop", at.Add(-time.Second), at.Add(time.Second))
+	s.Events.storeMarks(end)
+	all, err := app.Actions{App: a}.Events(t.Context(), "shop", at.Add(-time.Second), at.Add(time.Second))
 	if err != nil || len(all) != 1 || all[0].ID != e.ID {
 		t.Errorf("kept %+v, %v", all, err)
 	}

@@ -70,12 +70,12 @@ type lives struct {
 }
 
 // lives reads what is kept about the findings of a target, or of all with target "".
-func (s *Service) lives(ctx context.Context, name string) (*lives, error) {
+func (s *Diagnoses) lives(ctx context.Context, name string) (*lives, error) {
 	l := &lives{
 		map[string][]ledger.Sighting{},
 		map[[2]string]ledger.Ignored{},
 		map[[2]string]journal.Entry{},
-		s.serverOf,
+		s.fleet.serverOf,
 	}
 	seen, err := s.ledger.Sightings(ctx, name)
 	if err != nil {
@@ -155,7 +155,7 @@ func (l *lives) open(v app.Verdict) app.Verdict {
 
 // FindingsOf returns the findings of a target: those of the hour before the newest diagnosis, whichever diagnosis saw
 // them, and those that are resolved since. One about sessions is resolved once a diagnosis does not see it.
-func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error) {
+func (s *Diagnoses) FindingsOf(ctx context.Context, name string) (Findings, error) {
 	out := Findings{Open: []OpenFinding{}, Ignored: []OpenFinding{}, Resolved: []ResolvedFinding{}}
 	newest, err := s.verdictsOf(ctx, name, 1)
 	if err != nil || len(newest) == 0 {
@@ -235,7 +235,7 @@ var ErrIgnoreFor = errors.New("a finding is ignored for 1 minute to 366 days, or
 
 // IgnoreFinding takes a finding of a target from those that are open, for a time; 0 shows it again. A finding that was
 // never seen there is ledger.ErrNotFound.
-func (s *Service) IgnoreFinding(ctx context.Context, name, id, by string, d time.Duration) (ledger.Ignored, error) {
+func (s *Diagnoses) IgnoreFinding(ctx context.Context, name, id, by string, d time.Duration) (ledger.Ignored, error) {
 	now := clock.Now().UTC()
 	i := ledger.Ignored{Target: name, Finding: id, By: by, At: now}
 	if d != 0 && (d < time.Minute || d > maxIgnored) {

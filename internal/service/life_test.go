@@ -25,7 +25,7 @@ func TestLifeOfFindings(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	v.fleet["shop"] = &member{entry: ledger.Target{Name: "shop"}}
+	v.Fleet.members["shop"] = &member{entry: ledger.Target{Name: "shop"}}
 	now := clock.Now().UTC().Truncate(time.Second)
 	put := func(id string, ago time.Duration, advice []string, ids ...string) {
 		t.Helper()
@@ -44,7 +44,7 @@ func TestLifeOfFindings(t *testing.T) {
 	// f compares the open findings, the ignored and the resolved; and the worst one that the fleet shows.
 	f := func(worst string, open, ignored, resolved []string) Findings {
 		t.Helper()
-		x, err := v.FindingsOf(ctx, "shop")
+		x, err := v.Diagnoses.FindingsOf(ctx, "shop")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestLifeOfFindings(t *testing.T) {
 		if !slices.Equal(got[0], open) || !slices.Equal(got[1], ignored) || !slices.Equal(got[2], resolved) {
 			t.Errorf("open %v, ignored %v, resolved %v", got[0], got[1], got[2])
 		}
-		all, err := v.Verdicts(ctx, "", 0)
+		all, err := v.Diagnoses.Verdicts(ctx, "", 0)
 		if err != nil || len(all) != 1 || all[0].Worst != worst || all[0].Count != len(open) ||
 			all[0].Ignored != len(ignored) {
 			t.Errorf("the fleet has %+v, %v", all, err)
@@ -74,18 +74,18 @@ func TestLifeOfFindings(t *testing.T) {
 	put("d-4", 10*time.Minute, nil, "filesort")
 	put("d-5", time.Minute, []string{"config"}, "sync")
 	x := f("title of index", []string{"index", "filesort", "locks"}, nil, []string{"old"})
-	if all, err := v.Verdicts(ctx, "", 0); err != nil || !all[0].Last.Equal(now.Add(-40*time.Minute)) {
+	if all, err := v.Diagnoses.Verdicts(ctx, "", 0); err != nil || !all[0].Last.Equal(now.Add(-40*time.Minute)) {
 		t.Errorf("the worst is not said to be of 40 min ago: %+v, %v", all, err)
 	}
 	if o := x.Open[2]; x.Diagnoses != 3 || o.Seen != 2 || o.Of != 3 || !o.First.Equal(now.Add(-26*time.Hour)) ||
 		!o.Last.Equal(now.Add(-20*time.Minute)) || o.Diagnosis != "d-3" {
 		t.Errorf("%d diagnoses, %+v", x.Diagnoses, o.Life)
 	}
-	if history, err := v.Verdicts(ctx, "shop", 0); err != nil || len(history) != 4 || history[0].ID != "d-4" {
+	if history, err := v.Diagnoses.Verdicts(ctx, "shop", 0); err != nil || len(history) != 4 || history[0].ID != "d-4" {
 		t.Errorf("history %+v, %v", history, err)
 	}
 
-	i, err := v.IgnoreFinding(ctx, "shop", "index", "ann", 7*24*time.Hour)
+	i, err := v.Diagnoses.IgnoreFinding(ctx, "shop", "index", "ann", 7*24*time.Hour)
 	if err != nil || i.By != "ann" || i.Until.Sub(now) < 7*24*time.Hour {
 		t.Fatalf("%+v %v", i, err)
 	}
@@ -93,14 +93,14 @@ func TestLifeOfFindings(t *testing.T) {
 	if x.Ignored[0].Ignored == nil || x.Ignored[0].Ignored.By != "ann" {
 		t.Errorf("%+v", x.Ignored[0])
 	}
-	if _, err := v.IgnoreFinding(ctx, "shop", "index", "ann", 0); err != nil {
+	if _, err := v.Diagnoses.IgnoreFinding(ctx, "shop", "index", "ann", 0); err != nil {
 		t.Fatal(err)
 	}
 	f("title of index", []string{"index", "filesort", "locks"}, nil, []string{"old"})
-	if _, err := v.IgnoreFinding(ctx, "shop", "no such", "ann", time.Hour); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := v.Diagnoses.IgnoreFinding(ctx, "shop", "no such", "ann", time.Hour); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("an unknown finding: %v", err)
 	}
-	if _, err := v.IgnoreFinding(ctx, "shop", "index", "ann", time.Second); !errors.Is(err, ErrIgnoreFor) {
+	if _, err := v.Diagnoses.IgnoreFinding(ctx, "shop", "index", "ann", time.Second); !errors.Is(err, ErrIgnoreFor) {
 		t.Errorf("for a second: %v", err)
 	}
 

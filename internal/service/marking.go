@@ -3,11 +3,16 @@ package service
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/reserve"
 )
 
 const (
@@ -76,13 +81,38 @@ func (q *marks) flush(put func([]event.Event) error) error {
 	}
 }
 
+// Events are the marks on the timeline.
+type Events struct {
+	app     *app.App
+	ledger  *ledger.Ledger
+	log     *slog.Logger
+	reserve reserve.Reserve
+	marks   *marks
+	trouble *throttle
+}
+
+// Annotate keeps a note, see app.App.Annotate. A target must be of the fleet or of the inventory.
+func (s *Events) Annotate(ctx context.Context, e event.Event) (event.Event, error) {
+	if e.At.IsZero() {
+		e.At = clock.Now()
+	}
+	return app.Actions{App: s.app}.Annotate(ctx, e)
+}
+
+// NewestEvents returns the newest n marks, of some kinds or with none of all, see app.App.Events.
+func (s *Events) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time,
+	n int,
+) ([]event.Event, error) {
+	return s.ledger.NewestEvents(ctx, target, kinds, from, to, n)
+}
+
 // storeTime bounds the writing of marks into the ledger.
 const storeTime = 10 * time.Second
 
 // storeMarks stores events as they come until end is closed, and then those that are left.
-func (s *Service) storeMarks(end <-chan struct{}) {
+func (s *Events) storeMarks(end <-chan struct{}) {
 	put := func(es []event.Event) error {
-		if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
+		if err := s.reserve.Check(s.app.Home, 0); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
@@ -117,22 +147,22 @@ func (s *Service) storeMarks(end <-chan struct{}) {
 
 // mark keeps an event soon. One without an id gets one that tells it from all others of its target; n is its number
 // among those of the same moment.
-func (s *Service) mark(e *event.Event, n int) {
+func (q *marks) mark(e *event.Event, n int) {
 	if e.ID == "" {
 		e.ID = fmt.Sprintf("%s-%d-%d-%s", e.Kind, e.At.UnixMilli(), n, e.Target)
 	}
 	e.Text = state.Clip(e.Text, longestMark)
-	s.marks.add(*e)
+	q.add(*e)
 }
 
 // expire drops what the ledger has of events, runs, reports and diagnoses that is too old or too much.
-func (s *Service) expire(ctx context.Context, now time.Time) {
+func (s *Events) expire(ctx context.Context, now time.Time) {
 	gone, err := s.ledger.Expire(ctx, now)
 	if err != nil && ctx.Err() == nil {
 		s.trouble.say(s.log, "old entries of the ledger were not deleted", err)
 	}
 	for _, id := range gone {
-		if err := s.app.RemoveReport(id); err != nil {
+		if err := (app.Reports{App: s.app}).RemoveReport(id); err != nil {
 			s.log.Warn("the files of a report were not removed", "report", id, "error", err)
 		}
 	}

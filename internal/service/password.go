@@ -31,7 +31,7 @@ func keptPasswords(a *app.App) string { return filepath.Join(a.Credentials(), "k
 // without one it must be there. The file names where the password goes and how that is verified, so that allow holds it
 // to that place. Errors for what is written wrongly are of kind target.BadTarget, ledger.ErrNotFound is for an unknown
 // name.
-func (s *Service) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
+func (s *Inventory) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
 	bad := func(what, hint string) (ledger.Target, error) {
 		return ledger.Target{}, &target.Error{
 			Op: "store a password", Kind: target.BadTarget,
@@ -72,12 +72,12 @@ func (s *Service) SetTargetPassword(ctx context.Context, name, url, password str
 	if t.Defaults, err = writePassword(s.app, name, spec, password); err != nil {
 		return t, fmt.Errorf("store a password: %w", err)
 	}
-	if t, err = s.app.AddTarget(ctx, t, true); err != nil {
+	if t, err = (app.Inventory{App: s.app}).AddTarget(ctx, t, true); err != nil {
 		return t, errors.Join(err, os.Remove(t.Defaults))
 	}
 	s.sweepPasswords(ctx)
-	s.desk.seek.Forget()
-	s.followed(ctx, t)
+	s.seek.Forget()
+	s.fleet.followed(ctx, t)
 	return t, nil
 }
 
@@ -140,14 +140,14 @@ func passwordFile(s target.Spec, password string) string {
 }
 
 // tidyPasswords removes the kept passwords that no target names any more.
-func (s *Service) tidyPasswords(ctx context.Context) {
+func (s *Inventory) tidyPasswords(ctx context.Context) {
 	s.passwords.Lock()
 	defer s.passwords.Unlock()
 	s.sweepPasswords(ctx)
 }
 
 // sweepPasswords is tidyPasswords for who holds s.passwords.
-func (s *Service) sweepPasswords(ctx context.Context) {
+func (s *Inventory) sweepPasswords(ctx context.Context) {
 	files, err := os.ReadDir(keptPasswords(s.app))
 	if err != nil {
 		return // there are none

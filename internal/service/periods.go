@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,12 +13,17 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
+
+// Classes are the query classes of targets, out of the history.
+type Classes struct {
+	history *history.History
+	metrics *Metrics
+}
 
 // Line is the load of a class in equal steps of a window: its statement time a second, which is how many of its
 // statements ran at a time on average. A step that was not observed is unknown.
@@ -33,14 +37,14 @@ type Line struct {
 const lineSteps = 60
 
 // ClassLines returns the course of each class of a list over a window.
-func (s *Service) ClassLines(ctx context.Context, target string, list []class.Class, from,
+func (s *Classes) ClassLines(ctx context.Context, target string, list []class.Class, from,
 	to time.Time,
 ) ([]Line, error) {
 	var keys []history.ClassKey
 	for _, c := range list {
 		keys = append(keys, variants(c)...)
 	}
-	windows, courses, err := s.History.Courses(ctx, target, keys, from, to)
+	windows, courses, err := s.history.Courses(ctx, target, keys, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -151,45 +155,13 @@ type ClassList struct {
 	Rate known.Value[float64]
 }
 
-// ratePoints is how many steps StatementRate takes the mean of.
-const ratePoints = 60
-
-// StatementRate returns how many statements a second a server counted in a window, on average over what was read of it:
-// what the graph of its throughput shows. Unknown where nothing was read.
-func (s *Service) StatementRate(ctx context.Context, target string, from, to time.Time) (known.Value[float64], error) {
-	none := known.None[float64]()
-	if s.Series == nil || !from.Before(to) {
-		return none, nil
-	}
-	g, err := s.Graphs(ctx, GraphQuery{
-		Target: target, From: from, To: to, Points: ratePoints,
-		Panels: []string{panel.Throughput},
-	})
-	if errors.Is(err, ErrGraphSize) {
-		return none, nil
-	}
-	if err != nil {
-		return none, err
-	}
-	sum, n := 0.0, 0
-	for _, v := range g.Panels[0].Lines[0].Mean {
-		if !math.IsNaN(v) {
-			sum, n = sum+v, n+1
-		}
-	}
-	if n == 0 {
-		return none, nil
-	}
-	return known.Of(sum / float64(n)), nil
-}
-
 // Classes returns the n classes that took most time in a window; with a search, of those that have all of its words in
 // their statement, id, tables or default database, whatever the case.
-func (s *Service) Classes(ctx context.Context, target string, from, to time.Time, search string,
+func (s *Classes) Classes(ctx context.Context, target string, from, to time.Time, search string,
 	n int,
 ) (ClassList, error) {
 	words := strings.Fields(strings.ToLower(search))
-	list, cover, err := s.History.Classes(ctx, target, from, to, 0)
+	list, cover, err := s.history.Classes(ctx, target, from, to, 0)
 	all := len(list)
 	list = oneEach(list)
 	cover.Classes -= all - len(list)
@@ -202,7 +174,7 @@ func (s *Service) Classes(ctx context.Context, target string, from, to time.Time
 		l.Classes = l.Classes[:min(n, len(l.Classes))]
 	}
 	if err == nil {
-		l.Rate, err = s.StatementRate(ctx, target, from, to)
+		l.Rate, err = s.metrics.StatementRate(ctx, target, from, to)
 	}
 	return l, err
 }
@@ -288,12 +260,12 @@ type ClassPlan struct {
 }
 
 // ClassExtra returns what is kept of a class of a target beside its figures; an unknown class has nothing.
-func (s *Service) ClassExtra(ctx context.Context, target string, c class.Class) (ClassExtra, error) {
+func (s *Classes) ClassExtra(ctx context.Context, target string, c class.Class) (ClassExtra, error) {
 	x := ClassExtra{
 		Item: sqltext.Item(c.Fingerprint), Tables: tablesOf(c),
 		Examples: []ClassExample{}, Plans: []ClassPlan{},
 	}
-	samples, err := s.History.Samples(ctx, target, c.ID)
+	samples, err := s.history.Samples(ctx, target, c.ID)
 	if err != nil {
 		return x, err
 	}
@@ -303,7 +275,7 @@ func (s *Service) ClassExtra(ctx context.Context, target string, c class.Class) 
 			Host: e.Host, Sec: e.Sec,
 		})
 	}
-	plans, err := s.History.Plans(ctx, target, c.ID)
+	plans, err := s.history.Plans(ctx, target, c.ID)
 	if err != nil {
 		return x, err
 	}
@@ -487,7 +459,7 @@ const judged = 200
 // greatest change of load first. Whether the mean time of a class changed by more than noise is judged by
 // digest.Compare from how much it differs from minute to minute, for the classes with most time; sampled ones are not
 // judged.
-func (s *Service) ComparePeriods(ctx context.Context, target string, before, after Period,
+func (s *Classes) ComparePeriods(ctx context.Context, target string, before, after Period,
 	most int,
 ) (PeriodComparison, error) {
 	p := PeriodComparison{Target: target, Classes: []PeriodClass{}}
@@ -540,15 +512,15 @@ type periodOf struct {
 	report  digest.Report
 }
 
-func (s *Service) side(ctx context.Context, target string, p Period) (periodOf, error) {
-	list, cover, err := s.History.Classes(ctx, target, p.From, p.To, 0)
+func (s *Classes) side(ctx context.Context, target string, p Period) (periodOf, error) {
+	list, cover, err := s.history.Classes(ctx, target, p.From, p.To, 0)
 	if err != nil {
 		return periodOf{}, err
 	}
 	o := periodOf{side: PeriodSide{From: p.From, To: p.To, Coverage: cover}, classes: map[string]*class.Class{}}
 	if cover.Seconds > 0 {
 		o.side.Load, o.side.PerSec = cover.TimeSec/cover.Seconds, float64(cover.Count)/cover.Seconds
-		rate, err := s.StatementRate(ctx, target, p.From, p.To)
+		rate, err := s.metrics.StatementRate(ctx, target, p.From, p.To)
 		if err != nil {
 			return o, err
 		}
@@ -570,7 +542,7 @@ func (s *Service) side(ctx context.Context, target string, p Period) (periodOf, 
 	for _, id := range order[:min(len(order), judged)] {
 		ask = append(ask, keys[id]...)
 	}
-	windows, courses, err := s.History.Courses(ctx, target, ask, p.From, p.To)
+	windows, courses, err := s.history.Courses(ctx, target, ask, p.From, p.To)
 	if err != nil {
 		return o, err
 	}

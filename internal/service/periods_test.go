@@ -27,7 +27,7 @@ func past(t *testing.T) *Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
-	return &Service{History: h}
+	return wired(&Service{History: h})
 }
 
 // put keeps a minute of classes, i minutes after noon.
@@ -58,7 +58,7 @@ func TestClassLines(t *testing.T) {
 	list := []class.Class{exact("a", 0, 0), exact("none", 0, 0)}
 	f := func(from, to int, step int64, want map[int]float64, unknown ...int) {
 		t.Helper()
-		lines, err := s.ClassLines(t.Context(), "shop", list, periodNoon.Add(time.Duration(from)*time.Minute),
+		lines, err := s.Classes.ClassLines(t.Context(), "shop", list, periodNoon.Add(time.Duration(from)*time.Minute),
 			periodNoon.Add(time.Duration(to)*time.Minute))
 		if err != nil || len(lines) != 2 {
 			t.Fatal(lines, err)
@@ -110,7 +110,7 @@ func TestComparePeriods(t *testing.T) {
 	}
 	s.put(t, 59-120, f)
 	min := func(i int) time.Time { return periodNoon.Add(time.Duration(i) * time.Minute) }
-	p, err := s.ComparePeriods(t.Context(), "shop", Period{min(-61), min(60)}, Period{min(120), min(180)}, 0)
+	p, err := s.Classes.ComparePeriods(t.Context(), "shop", Period{min(-61), min(60)}, Period{min(120), min(180)}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,12 +170,12 @@ func TestComparePeriods(t *testing.T) {
 		t.Errorf("%+v %+v %q", p.Before, p.After, p.Notes)
 	}
 	near("load of all", known.Of(p.After.Load), 0.3+0.1+0.7+2.0/60+9.0/1800)
-	if p, err := s.ComparePeriods(t.Context(), "shop", Period{min(-61), min(60)}, Period{min(120), min(180)},
+	if p, err := s.Classes.ComparePeriods(t.Context(), "shop", Period{min(-61), min(60)}, Period{min(120), min(180)},
 		2); err != nil || len(p.Classes) != 2 || p.Total != 6 {
 		t.Errorf("%d of %d, %v", len(p.Classes), p.Total, err)
 	}
 	// Nothing was observed before: nothing can be called new.
-	p, err = s.ComparePeriods(t.Context(), "shop", Period{min(-600), min(-500)}, Period{min(120), min(180)}, 0)
+	p, err = s.Classes.ComparePeriods(t.Context(), "shop", Period{min(-600), min(-500)}, Period{min(120), min(180)}, 0)
 	if err != nil || p.Result != stat.Invalid || len(p.Classes) != 5 || p.Classes[0].Change != digest.Unclear {
 		t.Errorf("%s %+v %v", p.Result, p.Classes, err)
 	}
@@ -191,7 +191,7 @@ func TestSampledClassesAreNotJudged(t *testing.T) {
 		c.Sampled, c.Origin = true, class.Processlist
 		s.put(t, i, c)
 	}
-	p, err := s.ComparePeriods(t.Context(), "shop", Period{periodNoon, periodNoon.Add(20 * time.Minute)},
+	p, err := s.Classes.ComparePeriods(t.Context(), "shop", Period{periodNoon, periodNoon.Add(20 * time.Minute)},
 		Period{periodNoon.Add(20 * time.Minute), periodNoon.Add(40 * time.Minute)}, 0)
 	if err != nil || len(p.Classes) != 1 {
 		t.Fatal(p, err)
@@ -216,7 +216,7 @@ func TestClassesAreSearched(t *testing.T) {
 	s.put(t, 0, cs...)
 	f := func(search string, n, found int, want ...string) {
 		t.Helper()
-		l, err := s.Classes(t.Context(), "shop", periodNoon, periodNoon.Add(time.Hour), search, n)
+		l, err := s.Classes.Classes(t.Context(), "shop", periodNoon, periodNoon.Add(time.Hour), search, n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +251,7 @@ func TestRunningStatementsAreNoEstimates(t *testing.T) {
 		seen.Sampled, seen.Origin, seen.Examined = true, class.Processlist, known.None[uint64]()
 		s.put(t, i, c, seen)
 	}
-	p, err := s.ComparePeriods(t.Context(), "shop", Period{periodNoon, periodNoon.Add(20 * time.Minute)},
+	p, err := s.Classes.ComparePeriods(t.Context(), "shop", Period{periodNoon, periodNoon.Add(20 * time.Minute)},
 		Period{periodNoon.Add(20 * time.Minute), periodNoon.Add(40 * time.Minute)}, 0)
 	if err != nil || len(p.Classes) != 1 {
 		t.Fatal(p, err)
@@ -317,7 +317,7 @@ func TestClassExtra(t *testing.T) {
 		explain.Plan{Class: "a", Steps: []explain.Step{{Table: "orders", Access: "const"}}}); err != nil {
 		t.Fatal(err)
 	}
-	x, err := s.ClassExtra(t.Context(), "shop", c)
+	x, err := s.Classes.ClassExtra(t.Context(), "shop", c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestClassExtra(t *testing.T) {
 	if x.Plans[0].Before != x.Plans[2].Hash || x.Plans[3].Before != "" {
 		t.Errorf("%+v", x.Plans)
 	}
-	if x, err := s.ClassExtra(t.Context(), "shop", exact("nobody", 1, 1)); err != nil || x.Examples == nil ||
+	if x, err := s.Classes.ClassExtra(t.Context(), "shop", exact("nobody", 1, 1)); err != nil || x.Examples == nil ||
 		x.Plans == nil || len(x.Plans) != 0 {
 		t.Errorf("%+v %v", x, err)
 	}

@@ -154,12 +154,12 @@ var priceNames = []string{
 
 // Price returns what watching a target cost in the last span, from what is stored. It holds one series at a time: some
 // days of all of them are gigabytes.
-func (s *Service) Price(ctx context.Context, name string, span time.Duration) (Price, error) {
+func (s *Metrics) Price(ctx context.Context, name string, span time.Duration) (Price, error) {
 	to := clock.Now()
 	from := to.Add(-span)
 	p, err := priceOf(name, from, to, func(add func(metric.Series)) error {
 		for _, n := range priceNames {
-			if err := s.Series.SelectEach(ctx, n, metric.L("target", name), from.UnixMilli(),
+			if err := s.series.SelectEach(ctx, n, metric.L("target", name), from.UnixMilli(),
 				to.UnixMilli(), add); err != nil {
 				return err
 			}
@@ -169,7 +169,7 @@ func (s *Service) Price(ctx context.Context, name string, span time.Duration) (P
 	if err != nil {
 		return p, err
 	}
-	if samples, ok := s.Newest(name); ok {
+	if samples, ok := s.fleet.Newest(name); ok {
 		p.Series = known.Of(len(samples))
 	}
 	return p, nil

@@ -27,7 +27,7 @@ func TestPriceHoldsOneSeriesAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{Series: st, fleet: map[string]*member{}}
+	s := wired(&Service{Series: st})
 	t.Cleanup(func() { st.Close() })
 	const sources, readings = 60, 1500
 	now := time.Now().Truncate(time.Second)
@@ -48,7 +48,7 @@ func TestPriceHoldsOneSeriesAtATime(t *testing.T) {
 	for range 5 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		p, err := s.Price(t.Context(), "shop", time.Hour)
+		p, err := s.Metrics.Price(t.Context(), "shop", time.Hour)
 		runtime.ReadMemStats(&after)
 		if v, _ := p.Server.Get(); err != nil || len(p.Sources) != sources || math.Abs(v-sources*0.002) > 1e-6 {
 			t.Fatalf("%d sources, %v, %v", len(p.Sources), p.Server, err)

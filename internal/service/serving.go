@@ -8,30 +8,22 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/discovery"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/remotewrite"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/reserve"
 	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
@@ -55,56 +47,26 @@ type Options struct {
 
 // Service watches many targets and keeps what it sees. It alone writes the stores of series and of history.
 type Service struct {
-	app     *app.App
-	o       Options
-	log     *slog.Logger
 	Series  *series.Store
 	History *history.History
 	Tasks   task.List
+
+	Fleet     *Fleet
+	Diagnoses *Diagnoses
+	Changes   *Changes
+	Metrics   *Metrics
+	Classes   *Classes
+	Events    *Events
+	Inventory *Inventory
+	Retention *Retention
+
+	app     *app.App
+	o       Options
+	log     *slog.Logger
 	ledger  *ledger.Ledger
 	writers []*remotewrite.Writer
-
-	mu    sync.RWMutex
-	fleet map[string]*member
-
-	passwords sync.Mutex // held while a file with a password has no target yet
-
 	trouble throttle
-	marks   *marks
-	desk    desk
-	looks   looks
-}
-
-// member is one target of the fleet.
-type member struct {
-	entry   ledger.Target
-	watcher *watcher
-	stop    context.CancelFunc
-	done    chan struct{}
-	minute  minute
-	timed   timed                    // of the goroutine that reads classes
-	planner planner                  // of the goroutine that plans
-	names   map[string]metric.Sample // of the goroutine that reads: see rename
-
-	detector incident.Detector // of the goroutine that reads
-	noted    time.Time         // of the goroutine that reads: when open incidents were stored last
-
-	rightsAt    time.Time // of the goroutine that follows the account's privileges: see rightsPause
-	rightsTimes int
-
-	fullSince  time.Time // of the goroutine that reads: see lost
-	fullRounds int
-
-	mu      sync.RWMutex
-	server  string // identity of the one that answered last
-	account string // name@host that it took Dyno for
-	state   *state.State
-	sources []snapshot.Source
-	hidden  *snapshot.Source           // the source of tables, while the account sees nothing of some schemas
-	latest  map[string][]metric.Sample // by source
-	// incidents are the newest of each kind, going on or not.
-	incidents map[event.Kind]Incident
-	health    memberHealth
+	started time.Time
 }
 
 // New opens the stores. Run then watches, Close ends.
@@ -113,9 +75,7 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Scrape.Meter = scrape.NewMeter() // one for all, so that what the program spends is shared out among its targets
-	s := &Service{
-		app: a, o: o, log: o.Log, fleet: map[string]*member{}, desk: desk{started: time.Now()}, marks: newMarks(),
-	}
+	s := &Service{app: a, o: o, log: o.Log, started: time.Now()}
 	if _, err := a.Yard(); err != nil && !errors.Is(err, sandbox.ErrNeedsLinux) {
 		// and with that what a dead program left of other servers' rows is gone
 		return nil, err
@@ -129,7 +89,7 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	if err := s.keptRetention(); err != nil {
+	if err := applyRetention(a, &s.o); err != nil {
 		return nil, err
 	}
 	s.o.Series.Reserve, s.o.History.Reserve = o.Reserve, o.Reserve
@@ -139,6 +99,7 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 	if s.History, err = history.Open(ctx, a.HistoryPath(), s.o.History); err != nil {
 		return nil, errors.Join(err, s.Series.Close())
 	}
+	s.wire()
 	for _, w := range o.Writes {
 		sum := sha256.Sum256([]byte(w.URL))
 		w.Cursor = filepath.Join(a.Home, "store", "remote-write-"+hex.EncodeToString(sum[:6]))
@@ -150,6 +111,31 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 		s.writers = append(s.writers, out)
 	}
 	return s, nil
+}
+
+// wire makes the parts of a service out of its stores.
+func (s *Service) wire() {
+	marks, looks := newMarks(), &looks{}
+	s.Fleet = &Fleet{
+		app: s.app, ledger: s.ledger, log: s.log, o: &s.o, marks: marks, looks: looks, members: map[string]*member{},
+		keeper: &keeper{
+			series: s.Series, history: s.History, log: s.log, o: &s.o, marks: marks, looks: looks, trouble: &s.trouble,
+		},
+	}
+	s.Diagnoses = &Diagnoses{
+		app: app.Diagnosing{App: s.app}, ledger: s.ledger, log: s.log, o: &s.o, tasks: &s.Tasks, fleet: s.Fleet, looks: looks,
+		trouble: &s.trouble,
+	}
+	s.Changes = &Changes{app: app.Actions{App: s.app}, ledger: s.ledger, tasks: &s.Tasks, fleet: s.Fleet}
+	s.Metrics = &Metrics{series: s.Series, fleet: s.Fleet}
+	s.Classes = &Classes{history: s.History, metrics: s.Metrics}
+	s.Events = &Events{
+		app: s.app, ledger: s.ledger, log: s.log, reserve: s.o.Reserve, marks: marks, trouble: &s.trouble,
+	}
+	s.Inventory = &Inventory{
+		app: s.app, ledger: s.ledger, log: s.log, looking: s.o.Looking, fleet: s.Fleet, trouble: &s.trouble,
+	}
+	s.Retention = &Retention{app: s.app, o: &s.o, series: s.Series, history: s.History, fleet: s.Fleet}
 }
 
 // asScraped gives a series the labels that a Prometheus which scrapes would give it, as queries of Dyno's own show it.
@@ -209,12 +195,12 @@ func (s *Service) Run(ctx context.Context) error {
 	last, marked := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(marked)
-		s.storeMarks(last)
+		s.Events.storeMarks(last)
 	}()
 	defer func() { close(last); <-marked }() // when all who see events have ended
-	defer s.stopAll()
+	defer s.Fleet.stopAll()
 	defer s.Tasks.End()
-	s.tidyPasswords(ctx)
+	s.Inventory.tidyPasswords(ctx)
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	for _, w := range s.writers {
@@ -224,7 +210,7 @@ func (s *Service) Run(ctx context.Context) error {
 		judged := make(chan struct{})
 		go func() {
 			defer close(judged)
-			s.judgeAll(ctx, s.o.Judge)
+			s.Diagnoses.judgeAll(ctx, s.o.Judge)
 		}()
 		defer func() { <-judged }()
 	}
@@ -238,12 +224,12 @@ func (s *Service) Run(ctx context.Context) error {
 	for tidied := (time.Time{}); ; {
 		if time.Since(tidied) > time.Hour {
 			tidied = time.Now()
-			s.expire(ctx, clock.Now())
+			s.Events.expire(ctx, clock.Now())
 		}
 		for _, w := range said.due(s.Warnings(), time.Now()) {
 			s.log.Warn("stores", "warning", w)
 		}
-		if err := s.follow(ctx); err != nil && ctx.Err() == nil {
+		if err := s.Fleet.follow(ctx); err != nil && ctx.Err() == nil {
 			s.trouble.say(s.log, "the inventory cannot be read; the targets stay as they are", err)
 		}
 		if !wait(ctx, 2*time.Second) {
@@ -265,121 +251,4 @@ func (s *Service) send(ctx context.Context, w *remotewrite.Writer) {
 		}
 	}
 	<-done
-}
-
-// follow starts and stops watchers so that they are those of the inventory.
-func (s *Service) follow(ctx context.Context) error {
-	want := map[string]ledger.Target{}
-	for _, n := range s.o.Targets {
-		want[n] = ledger.Target{Name: n}
-	}
-	if len(s.o.Targets) == 0 {
-		all, err := s.ledger.Targets(ctx)
-		if err != nil {
-			return err
-		}
-		for _, t := range all {
-			want[t.Name] = t
-		}
-	}
-	s.mu.Lock()
-	var gone []*member
-	for name, m := range s.fleet {
-		if t, ok := want[name]; !ok || t != m.entry {
-			gone = append(gone, m)
-			delete(s.fleet, name)
-		}
-	}
-	s.mu.Unlock()
-	for _, m := range gone {
-		m.stop()
-		<-m.done
-		s.looks.renew(m.entry.Name, time.Now())
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, t := range want {
-		if s.fleet[name] == nil {
-			s.fleet[name] = s.start(ctx, t)
-		}
-	}
-	return nil
-}
-
-// login says how to log in to what has a name: requests over HTTP bring names, but those that the service was started
-// with are its owner's.
-func (s *Service) login(name string) app.Login {
-	return app.Login{Remote: !strings.Contains(name, "://") || !slices.Contains(s.o.Targets, name)}
-}
-
-func (s *Service) start(ctx context.Context, t ledger.Target) *member {
-	ctx, stop := context.WithCancel(ctx)
-	m := &member{
-		entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{},
-		names: map[string]metric.Sample{},
-	}
-	w := newWatcher(s.app, t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) },
-		func(c ClassWindow) { s.classes(ctx, m, c) })
-	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.plans(ctx, m, tg, c) }
-	w.rights = func(ctx context.Context, tg *target.Target) { s.rights(ctx, m, tg) }
-	w.open = s.noticing(m, w.open)
-	m.watcher = w
-	go func() {
-		defer close(m.done)
-		w.run(ctx)
-		s.flush(m)
-		s.endIncidents(m)
-		if spec, err := target.ParseURL(t.URL); err == nil {
-			s.app.Leave(spec)
-		}
-	}()
-	return m
-}
-
-// noticing opens a member's target and keeps which server answered: another one than before is looked at anew.
-func (s *Service) noticing(m *member, open func(context.Context) (*target.Target, error)) func(context.Context) (
-	*target.Target, error) {
-	return func(ctx context.Context) (*target.Target, error) {
-		t, err := open(ctx)
-		if err != nil {
-			return t, err
-		}
-		m.mu.Lock()
-		another := m.server != t.Facts().Server
-		m.server, m.account = t.Facts().Server, t.Facts().User
-		m.mu.Unlock()
-		if another {
-			s.looks.renew(m.entry.Name, time.Now())
-			if reason, fix := app.TooMighty(ctx, t); reason != "" {
-				s.log.Warn(reason, "target", m.entry.Name, "fix", fix)
-			}
-		}
-		return t, nil
-	}
-}
-
-// serverOf returns the identity of the server that a name stands for; "" when it is not watched or has not answered
-// yet.
-func (s *Service) serverOf(name string) string {
-	s.mu.RLock()
-	m := s.fleet[name]
-	s.mu.RUnlock()
-	if m == nil {
-		return ""
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.server
-}
-
-func (s *Service) stopAll() {
-	s.mu.Lock()
-	all := slices.Collect(maps.Values(s.fleet))
-	s.mu.Unlock()
-	for _, m := range all {
-		m.stop()
-	}
-	for _, m := range all {
-		<-m.done
-	}
 }

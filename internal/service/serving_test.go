@@ -13,17 +13,23 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
+// wired is a service with its parts, made of the stores that it has.
+func wired(s *Service) *Service {
+	s.wire()
+	return s
+}
+
 // TestNoURLOverHTTP: what is done on a server stands in the journal under its name, where an administrator's own
 // commands find it.
 func TestNoURLOverHTTP(t *testing.T) {
 	a := alone(t)
-	s := &Service{app: a}
+	s := wired(&Service{app: a})
 	var unknown *app.UnknownTargetError
-	if _, err := s.open(t.Context(), "mysql://u@127.0.0.1:1/"); !errors.As(err, &unknown) {
+	if _, err := s.Fleet.open(t.Context(), "mysql://u@127.0.0.1:1/"); !errors.As(err, &unknown) {
 		t.Errorf("a URL is logged in to: %v", err)
 	}
 	s.o.Targets = []string{"mysql://u@127.0.0.1:1/"}
-	if _, err := s.open(t.Context(), "mysql://u@127.0.0.1:1/"); errors.As(err, &unknown) || err == nil {
+	if _, err := s.Fleet.open(t.Context(), "mysql://u@127.0.0.1:1/"); errors.As(err, &unknown) || err == nil {
 		t.Errorf("one that the service was started with: %v", err)
 	}
 }
@@ -31,12 +37,12 @@ func TestNoURLOverHTTP(t *testing.T) {
 // TestLoginOfAService: what a request brings is held to allow; a URL that the service was started with is its owner's
 // word.
 func TestLoginOfAService(t *testing.T) {
-	s := &Service{o: Options{Targets: []string{"shop", "mysql://db1"}}}
+	s := wired(&Service{o: Options{Targets: []string{"shop", "mysql://db1"}}})
 	for name, want := range map[string]bool{
 		"shop": true, "mysql://db1": false,
 		"mysql://db2": true, "sandbox:x": true,
 	} {
-		if got := s.login(name).Remote; got != want {
+		if got := s.Fleet.login(name).Remote; got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -46,7 +52,7 @@ func TestLoginOfAService(t *testing.T) {
 func TestReady(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=root"},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=root"},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -66,16 +72,16 @@ func TestReady(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	v.Ready(t.Context())
-	if n := len(v.Fleet()); n != 1 {
+	v.Fleet.Ready(t.Context())
+	if n := len(v.Fleet.All()); n != 1 {
 		t.Errorf("%d targets when it is ready", n)
 	}
-	for end := time.Now().Add(time.Minute); v.identities()["shop"] == ""; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); v.Fleet.identities()["shop"] == ""; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the server is not watched")
 		}
 	}
-	if d, err := v.Discover(t.Context()); err != nil || len(d.Found) != 1 || d.Found[0].Target != "shop" {
+	if d, err := v.Inventory.Discover(t.Context()); err != nil || len(d.Found) != 1 || d.Found[0].Target != "shop" {
 		t.Errorf("found %+v, %v", d, err)
 	}
 }

@@ -46,7 +46,7 @@ func TestKeepingOf(t *testing.T) {
 func TestSettingsOfAService(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestSettingsOfAService(t *testing.T) {
 		}
 	}()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		if m, ok := v.Find("shop"); ok && m.State != nil && m.State.Up {
+		if m, ok := v.Fleet.Find("shop"); ok && m.State != nil && m.State.Up {
 			break
 		}
 		if time.Now().After(end) {
@@ -113,10 +113,10 @@ func TestSettingsOfAService(t *testing.T) {
 	if !seen {
 		t.Errorf("nothing tells of the series: %+v", x.Keeping)
 	}
-	if err := v.RemoveTarget(t.Context(), "shop"); err != nil {
+	if err := v.Inventory.RemoveTarget(t.Context(), "shop"); err != nil {
 		t.Error(err)
 	}
-	if err := v.RemoveTarget(t.Context(), "shop"); !errors.Is(err, ledger.ErrNotFound) {
+	if err := v.Inventory.RemoveTarget(t.Context(), "shop"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
 }
@@ -126,7 +126,7 @@ func TestSettingsOfAService(t *testing.T) {
 func TestWhatIsForgottenWasWritten(t *testing.T) {
 	a := alone(t)
 	shop := ledger.Target{Name: "shop", URL: "mysql://db1"}
-	if _, err := a.AddTarget(t.Context(), shop, false); err != nil {
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), shop, false); err != nil {
 		t.Fatal(err)
 	}
 	v, err := New(t.Context(), a, Options{Targets: []string{"shop"}, Looking: discovery.Options{None: true}})
@@ -136,21 +136,21 @@ func TestWhatIsForgottenWasWritten(t *testing.T) {
 	defer v.Close()
 	f := func(what string, forgotten bool, err error) {
 		t.Helper()
-		if got := !v.desk.seek.Fresh(); got != forgotten || (err == nil) != forgotten {
+		if got := !v.Inventory.seek.Fresh(); got != forgotten || (err == nil) != forgotten {
 			t.Errorf("%s: %v, forgotten: %v", what, err, got)
 		}
-		if _, err := v.Discover(t.Context()); err != nil {
+		if _, err := v.Inventory.Discover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f("nothing", true, nil)
 	add := func(url string, replace bool) error {
-		_, err := v.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url}, replace)
+		_, err := v.Inventory.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url}, replace)
 		return err
 	}
 	f("a password in the URL", false, add("mysql://u:secret7@db2", true))
 	f("a name that is taken", false, add("mysql://db2", false))
 	f("another address", true, add("mysql://db2", true))
-	f("an unknown name", false, v.RemoveTarget(t.Context(), "none"))
-	f("the target", true, v.RemoveTarget(t.Context(), "shop"))
+	f("an unknown name", false, v.Inventory.RemoveTarget(t.Context(), "none"))
+	f("the target", true, v.Inventory.RemoveTarget(t.Context(), "shop"))
 }

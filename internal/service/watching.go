@@ -36,6 +36,8 @@ type Watching struct {
 	Classes time.Duration  // between two looks at the query classes; 0 is 5 s, less than 0 leaves them alone
 }
 
+func (o *Watching) every() time.Duration { return cmp.Or(o.Every, time.Second) }
+
 // ClassWindow is the query classes of one window.
 type ClassWindow struct {
 	Target   string

@@ -93,8 +93,12 @@ func KindOf(err error) Kind {
 	return classify(err)
 }
 
-// HintOf returns what the user can do about an error, "" when nothing is known.
+// HintOf returns what the user can do about an error, "" when nothing is known. Errors of other packages tell it by a
+// method Hint.
 func HintOf(err error) string {
+	if h := interface{ Hint() string }(nil); errors.As(err, &h) {
+		return h.Hint()
+	}
 	var e *Error
 	if errors.As(err, &e) && e.Hint != "" {
 		return e.Hint

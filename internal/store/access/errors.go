@@ -40,6 +40,9 @@ func (e *PauseError) Error() string {
 	return fmt.Sprintf("too many failed logins: try again in %d s", e.Seconds())
 }
 
+// Hint says what is not held up.
+func (e *PauseError) Hint() string { return "API tokens and open sessions are not held up" }
+
 // Seconds is what is left in whole seconds, at least 1.
 func (e *PauseError) Seconds() int { return max(1, int(math.Ceil(e.Left.Seconds()))) }
 

@@ -32,12 +32,12 @@ type Aggregator struct {
 	origins  origins
 	byOrigin []uint32 // class + 1 by origin, when grouped by a part of it
 
-	base      int64 // what the times in lists count from, microseconds since 1970
-	entries   uint64
-	filtered  uint64
-	own       uint64
-	rated     bool // some entry stood for several statements
-	skips     skips
+	base     int64 // what the times in lists count from, microseconds since 1970
+	entries  uint64
+	filtered uint64
+	own      uint64
+	rated    bool // some entry stood for several statements
+	skips    skips
 
 	tier      int
 	maxText   int // bytes of a sample

@@ -48,6 +48,6 @@ type Event struct {
 	Target string    `json:"target,omitempty"` // name of the target as the user knows it
 	Kind   Kind      `json:"kind"`
 	Cause  Cause     `json:"cause,omitempty"` // of a Gap
-	Text   string    `json:"text"`          // one line for people
-	Ref    string    `json:"ref,omitempty"` // id of the run, action or experiment it belongs to
+	Text   string    `json:"text"`            // one line for people
+	Ref    string    `json:"ref,omitempty"`   // id of the run, action or experiment it belongs to
 }

@@ -26,7 +26,9 @@ func Bytes(v float64) string {
 // SizeError says why a text is no size.
 type SizeError struct{ Text, Why string }
 
-func (e *SizeError) Error() string { return fmt.Sprintf("parse size %q: %s; %s", e.Text, e.Why, SizeHint) }
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("parse size %q: %s; %s", e.Text, e.Why, SizeHint)
+}
 
 // SizeHint tells what ParseSize takes.
 const SizeHint = "write a number and optionally K, M, G, T, P or E (powers of 1024), such as 64M or 1.5G"

@@ -46,38 +46,13 @@ func missing(ctx context.Context, t *target.Target, privilege string, table sche
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// grant reads one line of SHOW GRANTS: GRANT a, b (col) ON `db`.* TO … or REVOKE … ON `db`.* FROM …. It tells whether
-// the line gives the privilege on the table, or takes it.
+// grant tells whether a line of SHOW GRANTS gives the privilege on the table, or takes it. One that is not understood
+// gives nothing, and may take it.
 func grant(line, privilege string, table schema.Ref) (gives, takes bool) {
-	rest, isGrant := strings.CutPrefix(line, "GRANT ")
-	if !isGrant {
-		if rest, takes = strings.CutPrefix(line, "REVOKE "); !takes {
-			return false, false
-		}
+	g, ok := target.ReadGrant(line)
+	if !ok {
+		return false, g.Revoked
 	}
-	list, object, ok := strings.Cut(rest, " ON ")
-	if !ok { // GRANT role TO user
-		return false, false
-	}
-	hit := false
-	for p := range strings.SplitSeq(list, ",") {
-		p = strings.TrimSpace(p)
-		hit = hit || p == privilege || p == "ALL PRIVILEGES" || p == "ALL"
-	}
-	object = strings.TrimPrefix(object, "TABLE ")
-	db, object := target.CutName(object)
-	object, dotted := strings.CutPrefix(object, ".")
-	if !hit || !dotted {
-		return false, false
-	}
-	tab, _ := target.CutName(object)
-	// The name of a schema is a pattern, but not in front of the name of a table, and not in a REVOKE.
-	switch {
-	case db == "*" || tab != "*" || takes:
-		hit = db == "*" || db == table.Schema
-	default:
-		hit = target.Like(db, table.Schema)
-	}
-	hit = hit && (tab == "*" || tab == table.Table)
-	return hit && !takes, hit && takes
+	on := g.On(privilege, table)
+	return on && !g.Revoked, on && g.Revoked
 }

@@ -35,6 +35,11 @@ func TestGrant(t *testing.T) {
 	f("REVOKE ALTER ON `other`.* FROM `u`@`%`", false, false)
 	f("SET DEFAULT ROLE `r` FOR `ru`@`localhost`", false, false)
 	f("", false, false)
+	f("GRANT SELECT (` ON `), ALTER ON `my_shop`.`t``1` TO `u`@`%`", true, false)
+	f("GRANT SELECT (`x ON *.* TO `, ALTER) ON `my_shop`.`t``1` TO `u`@`%`", false, false)
+	f("GRANT ALTER ON FUNCTION `my_shop`.`t``1` TO `u`@`%`", false, false)
+	f("GRANT ALTER /* x */ ON *.* TO `u`@`%`", false, false)
+	f("REVOKE ALTER /* x */ ON `other`.* FROM `u`@`%`", false, true)
 }
 
 // TestPatternsCostNoYears: the way to try where each % ends, one after the other, has no end.

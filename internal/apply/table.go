@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -212,7 +213,7 @@ func parseLines(text string) written {
 		}
 		line = strings.TrimSuffix(strings.TrimSpace(line), ",")
 		if strings.HasPrefix(line, "`") {
-			if n, def := target.CutName(line); n != "" {
+			if n, def := sqltext.CutName(line); n != "" {
 				n = strings.ToLower(n)
 				if _, twice := d.columns[n]; twice {
 					def = ""

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,23 +34,18 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// env is what every verb gets: the app, the streams, and the flags that all verbs share.
+// env is what every verb gets: the app, the console, and the flags that all verbs share.
 type env struct {
-	Streams
-	app    *app.App
-	args   []string // as typed, without the program's name
-	output string   // "text" or "json"
-	quiet  bool
-	login  app.Login
-
-	mu   sync.Mutex // serialises writes to the terminal
-	line bool       // a progress line stands on the terminal
+	console
+	app   *app.App
+	args  []string // as typed, without the program's name
+	login app.Login
 }
 
 // Run executes one command line and returns the exit code. Nothing is left running when it returns, except the servers
 // of sandboxes that were meant to stay.
 func Run(ctx context.Context, args []string, s Streams, environ func(string) string, version string) int {
-	e := &env{Streams: s, args: args}
+	e := &env{console: console{Streams: s, environ: environ}, args: args}
 	end := e.legibly(func() string { return e.output })
 	home, err := app.DefaultHome(environ)
 	if err != nil {
@@ -268,19 +262,6 @@ func args(least, most int) cobra.PositionalArgs {
 // verb names a command in an error, which begins with the program's name already.
 func verb(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "dyno ") }
 
-func (e *env) json() bool { return e.output == "json" }
-
-// remark tells the user something beside the result.
-func (e *env) remark(format string, a ...any) {
-	if e.quiet {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.clearLine()
-	fmt.Fprintf(e.Err, format+"\n", a...)
-}
-
 func (e *env) askPassword(prompt string) (string, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -292,36 +273,4 @@ func (e *env) askPassword(prompt string) (string, error) {
 	b, err := term.ReadPassword(int(tty.Fd()))
 	fmt.Fprintln(tty)
 	return string(b), err
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := raw(w).(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// width returns the columns of the terminal, 100 where there is none.
-func (e *env) width() int {
-	if n := columns(e.Out); n >= 40 {
-		return min(n, 140)
-	}
-	return 100
-}
-
-// columns returns how wide the terminal behind w is, 0 where there is none or it does not tell.
-func columns(w io.Writer) int {
-	if f, ok := raw(w).(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return n
-		}
-	}
-	return 0
-}
-
-// color reports whether the output may be coloured.
-func (e *env) color() bool { return e.colorOn(e.Out) }
-
-// colorOn reports whether what goes to w may be coloured: on a terminal, unless NO_COLOR (https://no-color.org) says
-// otherwise. Output and error output are asked for by themselves: one may be a file.
-func (e *env) colorOn(w io.Writer) bool {
-	return isTerminal(w) && e.app.Environ("NO_COLOR") == "" && e.app.Environ("TERM") != "dumb"
 }

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -209,17 +207,6 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-func (e *env) bold(s string) string { return e.style(e.Out, 1, s) }
-func (e *env) dim(s string) string  { return e.style(e.Out, 2, s) }
-
-// style gives a text that goes to w the style of that number there, where it is wanted.
-func (e *env) style(w io.Writer, n rune, s string) string {
-	if !e.colorOn(w) {
-		return s
-	}
-	return styled(n, s)
-}
-
 // wrap breaks text at spaces so that no line is longer than width where that is possible.
 func wrap(s string, width int, indent string) string {
 	var b strings.Builder
@@ -329,11 +316,4 @@ func intervals(res demo.Result) map[string]beforeAfter {
 		}
 	}
 	return m
-}
-
-// writeJSON writes one object on a line of its own.
-func (e *env) writeJSON(v any) error {
-	enc := json.NewEncoder(e.Out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 // digestFlags are the flags of `dyno digest` as typed.
@@ -360,20 +359,6 @@ func (e *env) digestOut(j *digestJob, d app.Digest) error {
 		for _, name := range j.chosen.Unmet() {
 			e.remark("The filter uses %s, which no statement has.", name)
 		}
-	}
-	return nil
-}
-
-// toOut writes to a file, or to standard output.
-func (e *env) toOut(path string, write func(io.Writer) error) error {
-	if path == "" {
-		e.mu.Lock()
-		e.clearLine()
-		e.mu.Unlock()
-		return write(raw(e.Out))
-	}
-	if err := userfile.Replace(path, write); err != nil {
-		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
 }

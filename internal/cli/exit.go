@@ -44,7 +44,7 @@ func usagef(format string, a ...any) error {
 }
 
 // fail prints an error as one paragraph with what to do and returns its exit code.
-func (e *env) fail(err error) int {
+func (c *console) fail(err error) int {
 	if err == nil {
 		return exitDone
 	}
@@ -79,14 +79,14 @@ func (e *env) fail(err error) int {
 	if hint != "" && !strings.Contains(text, hint) {
 		text += "; " + hint
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.clearLine()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clearLine()
 	text = oneParagraph(text)
 	if !strings.HasSuffix(text, "?") {
 		text += "."
 	}
-	fmt.Fprintf(e.Err, "dyno: %s\n", text)
+	fmt.Fprintf(c.Err, "dyno: %s\n", text)
 	return code
 }
 

@@ -221,7 +221,7 @@ func (e *env) findWorkload(name string, script workload.Workload, scriptErr erro
 		return script, scriptErr
 	}
 	w, err := app.Workload(name)
-	if err != nil && !strings.Contains(err.Error(), "did you mean") {
+	if err != nil && workload.Suggest(name, app.Workloads()) == "" {
 		better := meant(name, []string{scriptName, load.ExecName}, "")
 		if better == "" {
 			better = "; `dyno load --help` lists them"

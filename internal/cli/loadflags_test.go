@@ -164,7 +164,7 @@ func TestIdleOptions(t *testing.T) {
 	f := func(args []string, remark, refusal string) {
 		t.Helper()
 		var out strings.Builder
-		e := &env{Streams: Streams{Err: &out}}
+		e := &env{console: console{Streams: Streams{Err: &out}}}
 		_, fs, err := parsed(t, args...)
 		if err != nil {
 			t.Fatal(err)

@@ -41,7 +41,7 @@ func TestIntervalLine(t *testing.T) {
 func printed(t *testing.T, output string, n int, args ...string) string {
 	t.Helper()
 	var b strings.Builder
-	e := &env{Streams: Streams{Out: &b, Err: &strings.Builder{}}, output: output}
+	e := &env{console: console{Streams: Streams{Out: &b, Err: &strings.Builder{}}, output: output}}
 	o, _, err := parsed(t, args...)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,8 @@ func TestRest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newTickPrinter(&env{Streams: Streams{Out: &strings.Builder{}, Err: &strings.Builder{}}, output: "text"}, o)
+		out := Streams{Out: &strings.Builder{}, Err: &strings.Builder{}}
+		p := newTickPrinter(&env{console: console{Streams: out, output: "text"}}, o)
 		total := run.Tick{}
 		for i := range 6 {
 			x := sampleTick()

@@ -23,7 +23,7 @@ import (
 func replay(t *testing.T, output string, args ...string) (out, remarks string, code int) {
 	t.Helper()
 	var o, r bytes.Buffer
-	e := &env{Streams: Streams{In: strings.NewReader(""), Out: &o, Err: &r}, output: output}
+	e := &env{console: console{Streams: Streams{In: strings.NewReader(""), Out: &o, Err: &r}, output: output}}
 	e.app = &app.App{Home: t.TempDir(), Version: "test", Environ: func(string) string { return "" }}
 	c := e.loadReplay()
 	c.SilenceErrors, c.SilenceUsage = true, true

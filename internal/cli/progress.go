@@ -13,32 +13,32 @@ import (
 
 // progress returns a sink that draws one line on the terminal: what, how far, how long still. Anywhere else it draws
 // nothing.
-func (e *env) progress() progress.Sink {
-	if e.quiet || e.json() || !isTerminal(e.Err) {
+func (c *console) progress() progress.Sink {
+	if c.quiet || c.json() || !isTerminal(c.Err) {
 		return nil
 	}
 	var last time.Time
 	return func(p progress.Progress) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		if p.End {
-			e.clearLine()
+			c.clearLine()
 			return
 		}
 		if p.At.Sub(last) < 100*time.Millisecond {
 			return
 		}
 		last = p.At
-		e.clearLine()
-		fmt.Fprint(raw(e.Err), fitted(p, cmp.Or(columns(e.Err), 80)))
-		e.line = true
+		c.clearLine()
+		fmt.Fprint(raw(c.Err), fitted(p, cmp.Or(columns(c.Err), 80)))
+		c.line = true
 	}
 }
 
-func (e *env) clearLine() {
-	if e.line {
-		fmt.Fprint(raw(e.Err), "\r\x1b[K")
-		e.line = false
+func (c *console) clearLine() {
+	if c.line {
+		fmt.Fprint(raw(c.Err), "\r\x1b[K")
+		c.line = false
 	}
 }
 

@@ -32,14 +32,12 @@ type Aggregator struct {
 	origins  origins
 	byOrigin []uint32 // class + 1 by origin, when grouped by a part of it
 
-	base      int64 // what the times in lists count from, microseconds since 1970
-	entries   uint64
-	filtered  uint64
-	own       uint64
-	rated     bool // some entry stood for several statements
-	skipped   uint64
-	skipBytes int64
-	skips     []skip // the first MaxSkips and some more
+	base     int64 // what the times in lists count from, microseconds since 1970
+	entries  uint64
+	filtered uint64
+	own      uint64
+	rated    bool // some entry stood for several statements
+	skips    skips
 
 	tier      int
 	maxText   int // bytes of a sample
@@ -79,12 +77,6 @@ type class struct {
 	sum   *summary // nil while the intake's list has all entries
 	worst *sample
 	drawn []*sample // by draw
-}
-
-type skip struct {
-	position
-	length int64
-	reason string
 }
 
 // New returns an empty Aggregator.
@@ -456,9 +448,9 @@ func (a *Aggregator) classOf(id [16]byte, text []byte) uint32 {
 
 // Skip counts a part of a log that could not be read. s.File does not matter.
 func (a *Aggregator) Skip(file int, s slowlog.Skip) {
-	a.skipped++
-	a.skipBytes += s.Length
-	a.addSkip(skip{position{file, s.Offset}, s.Length, s.Reason})
+	a.skips.n++
+	a.skips.bytes += s.Length
+	a.skips.keep(skip{position{file, s.Offset}, s.Length, s.Reason})
 }
 
 // Entries returns how many entries were counted so far.

@@ -177,12 +177,12 @@ func (v *view) global(small bool, timeSlot int, notes []string) {
 	}
 	g := &v.report.Global
 	v.report.Version = Version
-	v.report.Skipped = a.reportSkips(v.options.Files)
+	v.report.Skipped = a.skips.report(v.options.Files)
 	g.Source = cmp.Or(v.options.Source, "slow_log")
 	g.Files = v.options.Files
 	g.First, g.Last = micro(t.first), micro(t.last)
 	g.Count, g.Entries, g.Classes = t.n, a.entries, len(v.rows)
-	g.Skipped, g.SkippedBytes, g.Filtered, g.Own = a.skipped, a.skipBytes, a.filtered, a.own
+	g.Skipped, g.SkippedBytes, g.Filtered, g.Own = a.skips.n, a.skips.bytes, a.filtered, a.own
 	g.Attributes, g.Flags = a.attributes(t, exact, nil)
 	v.sums = make([]float64, len(a.slots))
 	for i := range a.slots {

@@ -18,11 +18,7 @@ func (a *Aggregator) Merge(b *Aggregator) {
 	a.filtered += b.filtered
 	a.own += b.own
 	a.rated = a.rated || b.rated
-	a.skipped += b.skipped
-	a.skipBytes += b.skipBytes
-	for _, s := range b.skips {
-		a.addSkip(s)
-	}
+	a.skips.merge(&b.skips)
 	to := a.renumber(b)
 	for i := range b.spill.bins {
 		if i < len(to.columns) {
@@ -40,7 +36,7 @@ func (a *Aggregator) Merge(b *Aggregator) {
 
 // Take is Merge for a b that is not needed any more: it is empty from then on. To take the first is free.
 func (a *Aggregator) Take(b *Aggregator) {
-	if len(a.classes) > 0 || a.entries+a.filtered+a.own+a.skipped > 0 {
+	if len(a.classes) > 0 || a.entries+a.filtered+a.own+a.skips.n > 0 {
 		a.Merge(b)
 		*b = *New(b.config)
 		return

@@ -6,16 +6,39 @@ import (
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
-func (a *Aggregator) addSkip(s skip) {
-	a.skips = append(a.skips, s)
-	if len(a.skips) >= 2*MaxSkips {
-		a.sortSkips()
+// skips are the parts of logs that could not be read.
+type skips struct {
+	n     uint64
+	bytes int64
+	first []skip // the first MaxSkips and some more
+}
+
+type skip struct {
+	position
+	length int64
+	reason string
+}
+
+// keep takes one into first.
+func (s *skips) keep(x skip) {
+	s.first = append(s.first, x)
+	if len(s.first) >= 2*MaxSkips {
+		s.sort()
 	}
 }
 
-// sortSkips brings the skips into order and leaves the first MaxSkips.
-func (a *Aggregator) sortSkips() {
-	slices.SortFunc(a.skips, func(x, y skip) int {
+// merge adds those of o.
+func (s *skips) merge(o *skips) {
+	s.n += o.n
+	s.bytes += o.bytes
+	for _, x := range o.first {
+		s.keep(x)
+	}
+}
+
+// sort brings first into order and leaves MaxSkips there.
+func (s *skips) sort() {
+	slices.SortFunc(s.first, func(x, y skip) int {
 		switch {
 		case x.before(y.position):
 			return -1
@@ -24,17 +47,17 @@ func (a *Aggregator) sortSkips() {
 		}
 		return 0
 	})
-	if len(a.skips) > MaxSkips {
-		a.skips = a.skips[:MaxSkips]
+	if len(s.first) > MaxSkips {
+		s.first = s.first[:MaxSkips]
 	}
 }
 
-// reportSkips gives the skips of a report.
-func (a *Aggregator) reportSkips(files []File) []slowlog.Skip {
-	a.sortSkips()
-	list := make([]slowlog.Skip, len(a.skips))
-	for i, s := range a.skips {
-		list[i] = slowlog.Skip{File: fileName(files, s.file), Offset: s.offset, Length: s.length, Reason: s.reason}
+// report gives them as reports have them.
+func (s *skips) report(files []File) []slowlog.Skip {
+	s.sort()
+	list := make([]slowlog.Skip, len(s.first))
+	for i, x := range s.first {
+		list[i] = slowlog.Skip{File: fileName(files, x.file), Offset: x.offset, Length: x.length, Reason: x.reason}
 	}
 	return list
 }

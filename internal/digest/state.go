@@ -28,16 +28,16 @@ func (a *Aggregator) AppendState(dst []byte) []byte {
 	w := &writer{append(dst, stateMark...)}
 	w.bytes(a.config.mark())
 	w.int(a.base)
-	for _, v := range []uint64{a.entries, a.filtered, a.own, a.skipped} {
+	for _, v := range []uint64{a.entries, a.filtered, a.own, a.skips.n} {
 		w.uint(v)
 	}
-	w.int(a.skipBytes)
+	w.int(a.skips.bytes)
 	w.bool(a.rated)
 	w.int(int64(a.rest))
 	w.uint(uint64(a.maxText))
-	a.sortSkips()
-	w.uint(uint64(len(a.skips)))
-	for _, s := range a.skips {
+	a.skips.sort()
+	w.uint(uint64(len(a.skips.first)))
+	for _, s := range a.skips.first {
 		w.position(s.position)
 		w.int(s.length)
 		w.text(s.reason)
@@ -258,13 +258,13 @@ func ReadState(c Config, p []byte) (*Aggregator, error) {
 		return nil, ErrStateConfig
 	}
 	a.base = r.int()
-	a.entries, a.filtered, a.own, a.skipped = r.uint(), r.uint(), r.uint(), r.uint()
-	a.skipBytes = r.int()
+	a.entries, a.filtered, a.own, a.skips.n = r.uint(), r.uint(), r.uint(), r.uint()
+	a.skips.bytes = r.int()
 	a.rated = r.bool()
 	a.rest = int(r.int())
 	a.maxText = int(r.uint())
 	for range r.count() {
-		a.skips = append(a.skips, skip{r.position(), r.int(), r.text()})
+		a.skips.first = append(a.skips.first, skip{r.position(), r.int(), r.text()})
 	}
 	for i := range r.count() {
 		o := origin{r.text(), r.text(), r.text()}

@@ -186,7 +186,7 @@ func (r *Reader) set(name string, s snapshot.SourceState, reason, fix string) {
 }
 
 func (r *Reader) lacks(name string, a target.Answer) {
-	if strings.HasPrefix(a.Reason, "a privilege") {
+	if a.Denied {
 		r.set(name, snapshot.Denied, a.Reason, r.grant("SELECT ON `performance_schema`.*"))
 		return
 	}

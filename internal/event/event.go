@@ -28,6 +28,18 @@ const (
 	Replication Kind = "replication" // a thread of a replica does not run
 )
 
+// Cause says why nothing was observed, or nothing kept, for the time of a Gap.
+type Cause string
+
+const (
+	NoCPU      Cause = "cpu"        // Dyno got no CPU
+	SlowScrape Cause = "scrape"     // the previous scrape took too long
+	ClockAhead Cause = "clock"      // the clock went forward, or the machine slept
+	ClockBack  Cause = "clock-back" // the clock was set back
+	DiskFull   Cause = "disk"       // what was read could not be stored
+	TooMany    Cause = "events"     // events came faster than they could be stored
+)
+
 // Event is one mark. It is a moment when Until is zero, else the time from At to Until.
 type Event struct {
 	ID     string    `json:"id,omitempty"`
@@ -35,6 +47,7 @@ type Event struct {
 	Until  time.Time `json:"until,omitzero"`
 	Target string    `json:"target,omitempty"` // name of the target as the user knows it
 	Kind   Kind      `json:"kind"`
-	Text   string    `json:"text"`          // one line for people
-	Ref    string    `json:"ref,omitempty"` // id of the run, action or experiment it belongs to
+	Cause  Cause     `json:"cause,omitempty"` // of a Gap
+	Text   string    `json:"text"`            // one line for people
+	Ref    string    `json:"ref,omitempty"`   // id of the run, action or experiment it belongs to
 }

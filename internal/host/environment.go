@@ -5,20 +5,16 @@ import (
 	"os"
 )
 
-// facts collects what was read and, by name, why something was not.
+// facts reads FS and collects what it says and, by name, why something was not read.
 type facts struct {
+	FS
 	known   map[string]map[string]string
 	unknown map[string]string
 }
 
-func (fs *facts) set(group, name, value string) {
-	if fs.known[group] == nil {
-		fs.known[group] = map[string]string{}
-	}
-	fs.known[group][name] = value
-}
+func (e *facts) set(group, name, value string) { e.group(group)[name] = value }
 
-func (fs *facts) miss(group, name, why string) { fs.unknown[group+"."+name] = why }
+func (e *facts) miss(group, name, why string) { e.unknown[group+"."+name] = why }
 
 // Environment describes what a server runs on, as texts by group and name that can be set against those of another time
 // or machine. Path is where it keeps its data, pid its process. The groups:
@@ -39,30 +35,30 @@ func Environment(pid int, path string) (known map[string]map[string]string, unkn
 
 // Environment is the function of that name, reading f.
 func (f FS) Environment(pid int, path string) (map[string]map[string]string, map[string]string) {
-	e := &facts{known: map[string]map[string]string{}, unknown: map[string]string{}}
-	f.machine(e)
-	f.kernel(e)
+	e := &facts{FS: f, known: map[string]map[string]string{}, unknown: map[string]string{}}
+	e.machine()
+	e.kernel()
 	devices := []string(nil)
 	if path == "" {
 		e.miss("storage", "all", "no path was named")
 	} else {
-		devices = f.storage(e, path)
+		devices = e.storage(path)
 	}
 	if pid <= 0 {
 		e.miss("server", "all", "the server's process is unknown")
 		e.miss("limit", "all", "the server's process is unknown")
 	} else {
-		f.process(e, "server", pid)
-		maps.Copy(group(e, "limit"), f.limitFacts(e, "limit.", pid, devices))
+		e.process("server", pid)
+		maps.Copy(e.group("limit"), e.limitFacts("limit.", pid, devices))
 	}
-	f.process(e, "client", os.Getpid())
-	for k, v := range f.limitFacts(e, "client.limit_", os.Getpid(), devices) {
+	e.process("client", os.Getpid())
+	for k, v := range e.limitFacts("client.limit_", os.Getpid(), devices) {
 		e.set("client", "limit_"+k, v)
 	}
 	return e.known, e.unknown
 }
 
-func group(e *facts, name string) map[string]string {
+func (e *facts) group(name string) map[string]string {
 	if e.known[name] == nil {
 		e.known[name] = map[string]string{}
 	}

@@ -40,11 +40,11 @@ var kernelFiles = map[string]string{
 // chosen are files that list all values and mark the one in force: "always [madvise] never".
 var chosen = []string{"transparent_huge_page_enabled", "transparent_huge_page_defrag", "sched_preempt"}
 
-func (f FS) kernel(e *facts) {
+func (e *facts) kernel() {
 	const g = "kernel"
-	f.file(e, g, "release", "proc/sys/kernel/osrelease")
-	f.file(e, g, "build", "proc/sys/kernel/version")
-	f.file(e, g, "compiler", "proc/version")
+	e.file(g, "release", "proc/sys/kernel/osrelease")
+	e.file(g, "build", "proc/sys/kernel/version")
+	e.file(g, "compiler", "proc/version")
 	if s, ok := e.known[g]["compiler"]; ok {
 		// "Linux version 6.1.0 (who) (gcc …, GNU ld …) #1 SMP": the second parentheses
 		delete(e.known[g], "compiler")
@@ -55,7 +55,7 @@ func (f FS) kernel(e *facts) {
 		}
 	}
 	for name, path := range kernelFiles {
-		f.file(e, g, name, path)
+		e.file(g, name, path)
 		if v, ok := e.known[g][name]; ok && slices.Contains(chosen, name) {
 			e.set(g, name, inBrackets(v))
 		}
@@ -64,13 +64,13 @@ func (f FS) kernel(e *facts) {
 		e.set(g, "isolated_cpus", "none")
 	}
 	// Before 5.13 the scheduler's knobs were sysctls; their names moved about, so whatever is there is taken.
-	paths, _ := filepath.Glob(f.path("proc/sys/kernel/sched_*"))
+	paths, _ := filepath.Glob(e.path("proc/sys/kernel/sched_*"))
 	for _, p := range paths {
 		if s, ok := word(p); ok && !isDir(p) {
 			e.set(g, filepath.Base(p), strings.Join(strings.Fields(s), " "))
 		}
 	}
-	if b, err := os.ReadFile(f.path("proc/meminfo")); err != nil {
+	if b, err := os.ReadFile(e.path("proc/meminfo")); err != nil {
 		e.miss(g, "huge_pages", why(err))
 	} else {
 		if n, ok := parseMeminfo(b).HugePagesTotal.Get(); ok {
@@ -85,15 +85,15 @@ func (f FS) kernel(e *facts) {
 			return true
 		})
 	}
-	f.mitigations(e)
-	f.swaps(e)
+	e.mitigations()
+	e.swaps()
 }
 
 // mitigations sums up what the kernel does against flaws of the CPU; what the CPU is not affected by is left out.
 // Source: Documentation/admin-guide/hw-vuln/.
-func (f FS) mitigations(e *facts) {
+func (e *facts) mitigations() {
 	const g = "kernel"
-	paths, _ := filepath.Glob(f.path("sys/devices/system/cpu/vulnerabilities/*"))
+	paths, _ := filepath.Glob(e.path("sys/devices/system/cpu/vulnerabilities/*"))
 	if len(paths) == 0 {
 		e.miss(g, "mitigations", "this kernel does not show it")
 		return
@@ -111,8 +111,8 @@ func (f FS) mitigations(e *facts) {
 }
 
 // swaps names the kinds of swap that are on: a swap in compressed memory is another thing than one on a disk.
-func (f FS) swaps(e *facts) {
-	b, err := os.ReadFile(f.path("proc/swaps"))
+func (e *facts) swaps() {
+	b, err := os.ReadFile(e.path("proc/swaps"))
 	if err != nil {
 		e.miss("kernel", "swap", why(err))
 		return

@@ -21,19 +21,19 @@ var telling = []string{
 	"sha2", "sha_ni", "sse4_2", "tsc_known_freq", "vpclmulqdq",
 }
 
-func (f FS) machine(e *facts) {
+func (e *facts) machine() {
 	const g = "machine"
 	if _, arch, ok := uname(); ok {
 		e.set(g, "arch", arch)
 	}
 	virtual := ""
-	if b, err := os.ReadFile(f.path("proc/cpuinfo")); err != nil {
+	if b, err := os.ReadFile(e.path("proc/cpuinfo")); err != nil {
 		e.miss(g, "cpu_model", why(err))
 	} else {
 		info := parseCPUInfo(string(b))
-		f.orMiss(e, g, "cpu_model", cpuModel(string(b)), "the kernel names none")
-		f.orMiss(e, g, "microcode", info["microcode"], "the kernel does not report it")
-		f.orMiss(e, g, "cpu_cache", info["cache size"], "the kernel does not report it")
+		e.orMiss(g, "cpu_model", cpuModel(string(b)), "the kernel names none")
+		e.orMiss(g, "microcode", info["microcode"], "the kernel does not report it")
+		e.orMiss(g, "cpu_cache", info["cache size"], "the kernel does not report it")
 		flags := strings.Fields(info["flags"] + " " + info["Features"])
 		e.set(g, "cpu_flags", strings.Join(slices.DeleteFunc(slices.Clone(telling), func(s string) bool {
 			return !slices.Contains(flags, s)
@@ -42,12 +42,12 @@ func (f FS) machine(e *facts) {
 			virtual = "virtual, by the CPU's flag"
 		}
 	}
-	f.topology(e)
-	f.virtualisation(e, virtual)
-	f.frequency(e)
-	f.file(e, g, "clock_source", "sys/devices/system/clocksource/clocksource0/current_clocksource")
-	f.file(e, g, "clock_sources", "sys/devices/system/clocksource/clocksource0/available_clocksource")
-	if b, err := os.ReadFile(f.path("proc/meminfo")); err != nil {
+	e.topology()
+	e.virtualisation(virtual)
+	e.frequency()
+	e.file(g, "clock_source", "sys/devices/system/clocksource/clocksource0/current_clocksource")
+	e.file(g, "clock_sources", "sys/devices/system/clocksource/clocksource0/available_clocksource")
+	if b, err := os.ReadFile(e.path("proc/meminfo")); err != nil {
 		e.miss(g, "memory_bytes", why(err))
 	} else {
 		m := parseMeminfo(b)
@@ -61,9 +61,9 @@ func (f FS) machine(e *facts) {
 }
 
 // topology counts what the CPUs are made of, from sysfs (Documentation/admin-guide/cputopology.rst).
-func (f FS) topology(e *facts) {
+func (e *facts) topology() {
 	const g = "machine"
-	dir := f.path("sys/devices/system/cpu")
+	dir := e.path("sys/devices/system/cpu")
 	b, err := os.ReadFile(dir + "/online")
 	if err != nil {
 		e.miss(g, "cpus", why(err))
@@ -89,8 +89,8 @@ func (f FS) topology(e *facts) {
 		e.set(g, "cores", strconv.Itoa(len(cores)))
 		e.set(g, "sockets", strconv.Itoa(len(sockets)))
 	}
-	f.file(e, g, "smt", "sys/devices/system/cpu/smt/control")
-	nodes, _ := filepath.Glob(f.path("sys/devices/system/node/node[0-9]*"))
+	e.file(g, "smt", "sys/devices/system/cpu/smt/control")
+	nodes, _ := filepath.Glob(e.path("sys/devices/system/node/node[0-9]*"))
 	if len(nodes) == 0 {
 		e.miss(g, "numa_nodes", "the kernel shows none")
 	} else {
@@ -100,10 +100,10 @@ func (f FS) topology(e *facts) {
 
 // virtualisation names what the machine runs under: by what its firmware, a Xen kernel or a device tree says, else by
 // the CPU's flag.
-func (f FS) virtualisation(e *facts, flag string) {
+func (e *facts) virtualisation(flag string) {
 	const g = "machine"
-	vendor, _ := word(f.path("sys/class/dmi/id/sys_vendor"))
-	product, ok := word(f.path("sys/class/dmi/id/product_name"))
+	vendor, _ := word(e.path("sys/class/dmi/id/sys_vendor"))
+	product, ok := word(e.path("sys/class/dmi/id/product_name"))
 	if ok {
 		e.set(g, "product", strings.TrimSpace(vendor+" "+product))
 	} else {
@@ -133,7 +133,7 @@ func (f FS) virtualisation(e *facts, flag string) {
 			break
 		}
 	}
-	if clocks, _ := word(f.path("sys/devices/system/clocksource/clocksource0/available_clocksource")); kind == flag &&
+	if clocks, _ := word(e.path("sys/devices/system/clocksource/clocksource0/available_clocksource")); kind == flag &&
 		flag != "" {
 		switch { // a hypervisor offers its guests a clock
 		case strings.Contains(clocks, "kvm-clock"):
@@ -144,10 +144,10 @@ func (f FS) virtualisation(e *facts, flag string) {
 			kind = "Xen, by its clock"
 		}
 	}
-	if t, ok := word(f.path("sys/hypervisor/type")); ok && t != "" {
+	if t, ok := word(e.path("sys/hypervisor/type")); ok && t != "" {
 		kind = t
 	}
-	if t, ok := word(f.path("proc/device-tree/hypervisor/compatible")); ok {
+	if t, ok := word(e.path("proc/device-tree/hypervisor/compatible")); ok {
 		kind = strings.Trim(t, "\x00")
 	}
 	if kind == "" {
@@ -155,25 +155,25 @@ func (f FS) virtualisation(e *facts, flag string) {
 	}
 	e.set(g, "hypervisor", kind)
 	container := "none seen"
-	if t, ok := word(f.path("run/systemd/container")); ok && t != "" {
+	if t, ok := word(e.path("run/systemd/container")); ok && t != "" {
 		container = t
-	} else if exists(f.path(".dockerenv")) {
+	} else if exists(e.path(".dockerenv")) {
 		container = "docker"
-	} else if exists(f.path("run/.containerenv")) {
+	} else if exists(e.path("run/.containerenv")) {
 		container = "podman"
 	}
 	e.set(g, "container", container)
 }
 
 // frequency reads how CPUs are clocked (Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst, cpuidle.rst).
-func (f FS) frequency(e *facts) {
+func (e *facts) frequency() {
 	const g = "machine"
 	for name, file := range map[string]string{
 		"governor": "scaling_governor", "frequency_driver": "scaling_driver",
 		"energy_preference": "energy_performance_preference",
 		"frequency_max_khz": "scaling_max_freq", "frequency_min_khz": "scaling_min_freq",
 	} {
-		paths, _ := filepath.Glob(f.path("sys/devices/system/cpu/cpu[0-9]*/cpufreq", file))
+		paths, _ := filepath.Glob(e.path("sys/devices/system/cpu/cpu[0-9]*/cpufreq", file))
 		count := map[string]int{}
 		for _, p := range paths {
 			if s, ok := word(p); ok {
@@ -186,15 +186,15 @@ func (f FS) frequency(e *facts) {
 		}
 		e.set(g, name, tally(count))
 	}
-	if s, ok := word(f.path("sys/devices/system/cpu/intel_pstate/no_turbo")); ok {
+	if s, ok := word(e.path("sys/devices/system/cpu/intel_pstate/no_turbo")); ok {
 		e.set(g, "turbo", map[string]string{"0": "on", "1": "off"}[s])
-	} else if s, ok := word(f.path("sys/devices/system/cpu/cpufreq/boost")); ok {
+	} else if s, ok := word(e.path("sys/devices/system/cpu/cpufreq/boost")); ok {
 		e.set(g, "turbo", map[string]string{"1": "on", "0": "off"}[s])
 	} else {
 		e.miss(g, "turbo", "the kernel does not show it: a hypervisor or the firmware decides")
 	}
-	f.file(e, g, "idle_driver", "sys/devices/system/cpu/cpuidle/current_driver")
-	f.file(e, g, "idle_governor", "sys/devices/system/cpu/cpuidle/current_governor")
+	e.file(g, "idle_driver", "sys/devices/system/cpu/cpuidle/current_driver")
+	e.file(g, "idle_governor", "sys/devices/system/cpu/cpuidle/current_governor")
 }
 
 // tally writes a value that all share as it is, and several with their numbers: "performance ×3, powersave ×1".
@@ -244,8 +244,8 @@ func expand(s string) (out []int) {
 }
 
 // file takes one file's text as a fact.
-func (f FS) file(e *facts, group, name, path string) {
-	b, err := os.ReadFile(f.path(path))
+func (e *facts) file(group, name, path string) {
+	b, err := os.ReadFile(e.path(path))
 	if err != nil {
 		e.miss(group, name, why(err))
 		return
@@ -253,7 +253,7 @@ func (f FS) file(e *facts, group, name, path string) {
 	e.set(group, name, strings.Join(strings.Fields(string(b)), " "))
 }
 
-func (f FS) orMiss(e *facts, group, name, value, reason string) {
+func (e *facts) orMiss(group, name, value, reason string) {
 	if value == "" {
 		e.miss(group, name, reason)
 		return

@@ -11,13 +11,13 @@ import (
 )
 
 // process describes where a process stands: its control group, its CPUs, its rank.
-func (f FS) process(e *facts, g string, pid int) {
-	dir := f.path("proc", strconv.Itoa(pid))
+func (e *facts) process(g string, pid int) {
+	dir := e.path("proc", strconv.Itoa(pid))
 	if !exists(dir) {
 		e.miss(g, "process", fmt.Sprintf("there is no process %d", pid))
 		return
 	}
-	f.cgroupFacts(e, g, pid)
+	e.cgroupFacts(g, pid)
 	status := map[string]string{}
 	if b, err := os.ReadFile(dir + "/status"); err == nil {
 		for line := range strings.SplitSeq(string(b), "\n") {
@@ -25,8 +25,8 @@ func (f FS) process(e *facts, g string, pid int) {
 			status[k] = strings.TrimSpace(v)
 		}
 	}
-	f.orMiss(e, g, "affinity", status["Cpus_allowed_list"], "the kernel does not show it")
-	f.orMiss(e, g, "numa_mems", status["Mems_allowed_list"], "the kernel does not show it")
+	e.orMiss(g, "affinity", status["Cpus_allowed_list"], "the kernel does not show it")
+	e.orMiss(g, "numa_mems", status["Mems_allowed_list"], "the kernel does not show it")
 	if s, ok := status["THP_enabled"]; ok {
 		e.set(g, "thp_enabled", s)
 	}
@@ -39,10 +39,10 @@ func (f FS) process(e *facts, g string, pid int) {
 				"0": "other", "1": "fifo", "2": "rr", "3": "batch", "5": "idle",
 				"6": "deadline", "7": "ext",
 			}[fields[38]]
-			f.orMiss(e, g, "sched_policy", policy, "the kernel's policy "+fields[38]+" has no name here")
+			e.orMiss(g, "sched_policy", policy, "the kernel's policy "+fields[38]+" has no name here")
 		}
 	}
-	f.file(e, g, "oom_score_adj", "proc/"+strconv.Itoa(pid)+"/oom_score_adj")
+	e.file(g, "oom_score_adj", "proc/"+strconv.Itoa(pid)+"/oom_score_adj")
 	if b, err := os.ReadFile(dir + "/limits"); err != nil {
 		e.miss(g, "open_files", why(err))
 	} else {
@@ -59,12 +59,12 @@ func (f FS) process(e *facts, g string, pid int) {
 			}
 		}
 	}
-	f.allocator(e, g, pid)
+	e.allocator(g, pid)
 }
 
 // allocator names the library that hands out the process's memory, by what it has mapped.
-func (f FS) allocator(e *facts, g string, pid int) {
-	b, err := os.ReadFile(f.path("proc", strconv.Itoa(pid), "maps"))
+func (e *facts) allocator(g string, pid int) {
+	b, err := os.ReadFile(e.path("proc", strconv.Itoa(pid), "maps"))
 	if err != nil {
 		e.miss(g, "allocator", why(err))
 		return
@@ -87,12 +87,12 @@ func (f FS) allocator(e *facts, g string, pid int) {
 			found = "the C library's"
 		}
 	}
-	f.orMiss(e, g, "allocator", found, "the program is linked statically")
+	e.orMiss(g, "allocator", found, "the program is linked statically")
 }
 
 // cgroupFacts names the control groups that hold a process, and the slice and unit of systemd that they stand for.
-func (f FS) cgroupFacts(e *facts, g string, pid int) {
-	b, err := os.ReadFile(f.path("proc", strconv.Itoa(pid), "cgroup"))
+func (e *facts) cgroupFacts(g string, pid int) {
+	b, err := os.ReadFile(e.path("proc", strconv.Itoa(pid), "cgroup"))
 	if err != nil {
 		e.miss(g, "cgroup", why(err))
 		return
@@ -150,9 +150,9 @@ func (f FS) cgroupFacts(e *facts, g string, pid int) {
 // limitFacts reads what control groups allow a process, the tightest on the way up: CPUs, memory, and requests and
 // bytes a second to any of the devices ("major:minor"). miss is the prefix under which what cannot be read is noted.
 // Sources: Documentation/admin-guide/cgroup-v2.rst (io.max) and cgroup-v1/blkio-controller.rst of the kernel.
-func (f FS) limitFacts(e *facts, miss string, pid int, devices []string) map[string]string {
+func (e *facts) limitFacts(miss string, pid int, devices []string) map[string]string {
 	out := map[string]string{}
-	lim, err := f.limits(pid)
+	lim, err := e.limits(pid)
 	if err != nil {
 		e.unknown[miss+"all"] = why(err)
 		return out
@@ -168,7 +168,7 @@ func (f FS) limitFacts(e *facts, miss string, pid int, devices []string) map[str
 		e.unknown[miss+"io"] = "the data are on no block device of this machine"
 		return out
 	}
-	for k, n := range f.ioLimits(pid, devices) {
+	for k, n := range e.ioLimits(pid, devices) {
 		out[k] = "none"
 		if n > 0 {
 			out[k] = strconv.FormatUint(n, 10)

@@ -24,14 +24,14 @@ var queueFiles = map[string]string{
 }
 
 // storage describes what a path lies on and returns the numbers of the devices below it, "major:minor", topmost first.
-func (f FS) storage(e *facts, path string) (numbers []string) {
+func (e *facts) storage(path string) (numbers []string) {
 	const g = "storage"
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		e.miss(g, "all", why(err))
 		return nil
 	}
-	if fs, err := procfs.NewFS(f.path("proc")); err != nil {
+	if fs, err := procfs.NewFS(e.path("proc")); err != nil {
 		e.miss(g, "filesystem", why(err))
 	} else if ms, err := fs.GetMounts(); err != nil {
 		e.miss(g, "filesystem", why(err))
@@ -39,7 +39,7 @@ func (f FS) storage(e *facts, path string) (numbers []string) {
 		e.set(g, "filesystem", m.FSType)
 		e.set(g, "mount_options", mountOptions(m))
 	}
-	p, err := f.DiskOf(real)
+	p, err := e.DiskOf(real)
 	if p.TotalBytes > 0 {
 		e.set(g, "size_bytes", strconv.FormatUint(p.TotalBytes, 10))
 	}
@@ -54,37 +54,37 @@ func (f FS) storage(e *facts, path string) (numbers []string) {
 	if p.Partition != "" {
 		top = p.Partition
 	}
-	stack, numbers := f.stack(top, 0)
+	stack, numbers := e.stack(top, 0)
 	e.set(g, "stack", strings.Join(append([]string{e.known[g]["filesystem"]}, stack...), " on "))
 	// Facts are those of the whole device at the bottom, where requests end up; the layers above are named in the
 	// stack.
-	bottom := f.bottom(p.Device, 0)
+	bottom := e.bottom(p.Device, 0)
 	if len(bottom) == 0 {
 		e.miss(g, "device", "the layers above it do not report it")
 		return numbers
 	}
 	e.set(g, "device", strings.Join(bottom, " "))
 	for name, file := range queueFiles {
-		f.each(e, name, bottom, func(dev string) (string, bool) {
-			return word(f.path("sys/block", dev, "queue", file))
+		e.each(name, bottom, func(dev string) (string, bool) {
+			return word(e.path("sys/block", dev, "queue", file))
 		})
 	}
 	if s, ok := e.known[g]["scheduler"]; ok {
 		e.set(g, "scheduler", inBrackets(s))
 	}
-	f.each(e, "model", bottom, func(dev string) (string, bool) {
-		m, ok := word(f.path("sys/block", dev, "device/model"))
-		if v, has := word(f.path("sys/block", dev, "device/vendor")); ok && has && !strings.HasPrefix(v, "0x") {
+	e.each("model", bottom, func(dev string) (string, bool) {
+		m, ok := word(e.path("sys/block", dev, "device/model"))
+		if v, has := word(e.path("sys/block", dev, "device/vendor")); ok && has && !strings.HasPrefix(v, "0x") {
 			m = v + " " + m
 		}
 		return strings.Join(strings.Fields(m), " "), ok && m != ""
 	})
-	f.each(e, "driver", bottom, func(dev string) (string, bool) {
-		link, err := os.Readlink(f.path("sys/block", dev, "device/driver"))
+	e.each("driver", bottom, func(dev string) (string, bool) {
+		link, err := os.Readlink(e.path("sys/block", dev, "device/driver"))
 		return filepath.Base(link), err == nil
 	})
-	f.each(e, "device_bytes", bottom, func(dev string) (string, bool) {
-		s, ok := word(f.path("sys/block", dev, "size"))
+	e.each("device_bytes", bottom, func(dev string) (string, bool) {
+		s, ok := word(e.path("sys/block", dev, "size"))
 		n, isNum := number([]byte(s))
 		return strconv.FormatUint(n*sector, 10), ok && isNum
 	})
@@ -92,7 +92,7 @@ func (f FS) storage(e *facts, path string) (numbers []string) {
 }
 
 // each takes a fact of all devices at the bottom, as one text when they agree.
-func (f FS) each(e *facts, name string, devices []string, read func(string) (string, bool)) {
+func (e *facts) each(name string, devices []string, read func(string) (string, bool)) {
 	count := map[string]int{}
 	for _, d := range devices {
 		s, ok := read(strings.ReplaceAll(d, "/", "!"))

@@ -132,8 +132,8 @@ func TestProcessFacts(t *testing.T) {
 			"wiops=max\n8:0 rbps=1 wbps=1 riops=1 wiops=1\n",
 		"sys/fs/cgroup/system.slice/io.max": "254:0 rbps=max wbps=max riops=400 wiops=max\n",
 	})
-	e := &facts{known: map[string]map[string]string{}, unknown: map[string]string{}}
-	k.process(e, "server", 7)
+	e := &facts{FS: k, known: map[string]map[string]string{}, unknown: map[string]string{}}
+	e.process("server", 7)
 	for name, want := range map[string]string{
 		"affinity": "0,2-3", "nice": "-5", "sched_policy": "batch", "open_files": "1024 (hard 4096)",
 		"oom_score_adj": "-500", "allocator": "libjemalloc.so.2",
@@ -144,7 +144,7 @@ func TestProcessFacts(t *testing.T) {
 			t.Errorf("%s = %q, want %q (unknown: %v)", name, got, want, e.unknown)
 		}
 	}
-	got := k.limitFacts(e, "limit.", 7, []string{"254:0"})
+	got := e.limitFacts("limit.", 7, []string{"254:0"})
 	for name, want := range map[string]string{
 		"cpu": "1.5", "memory": "none", "read_iops": "400", "write_iops": "none",
 		"read_bps": "none", "write_bps": "1048576",
@@ -161,13 +161,13 @@ func TestLimitsOfOldControlGroups(t *testing.T) {
 		"proc/self/mountinfo": "32 31 0:29 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n",
 		"sys/fs/cgroup/blkio/y/blkio.throttle.read_iops_device": "254:0 500\n",
 	})
-	e := &facts{known: map[string]map[string]string{}, unknown: map[string]string{}}
-	k.cgroupFacts(e, "server", 7)
+	e := &facts{FS: k, known: map[string]map[string]string{}, unknown: map[string]string{}}
+	e.cgroupFacts("server", 7)
 	if s := e.known["server"]; s["cgroup_version"] != "v1+v2" || s["cgroup"] != "blkio:/y cpu,cpuacct:/x v2:/" ||
 		s["slice"] != "user.slice" || s["unit"] != "s.scope" {
 		t.Errorf("%v", s)
 	}
-	if got := k.limitFacts(e, "limit.", 7, []string{"254:0", "7:0"}); got["read_iops"] != "500" ||
+	if got := e.limitFacts("limit.", 7, []string{"254:0", "7:0"}); got["read_iops"] != "500" ||
 		got["write_iops"] != "none" {
 		t.Errorf("%v", got)
 	}

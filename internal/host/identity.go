@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
+	"syscall"
 )
 
 // Identity names one process for ever: a PID is given out again after its process has ended, PID, start time and boot
@@ -33,7 +33,7 @@ func IdentityOf(pid int) (Identity, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		// A process that ends between open and read gives ESRCH, which package fs does not know.
-		if errors.Is(err, fs.ErrNotExist) || strings.HasSuffix(err.Error(), "no such process") {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 			err = ErrNoProcess
 		}
 		return Identity{}, fmt.Errorf("identify process %d: %w", pid, err)

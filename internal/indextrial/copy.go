@@ -120,11 +120,8 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 	return c, err
 }
 
-var ( // for text that schema.Bare has gone over
-	executed = pattern.New(`/\*(M?)!(\d{5,6})\s`)
-	engines  = pattern.New(`(?i)(?:^|[^a-z_$])ENGINE\s*=?\s*(\w+)`)
-	outside  = pattern.New(`(?i)(?:^|[^a-z_$])(SELECT|TABLE|UNION|INTO|DIRECTORY|CONNECTION|TABLESPACE)\b`)
-)
+// outside are the words that lead out of one table of the server.
+var outside = []string{"SELECT", "TABLE", "UNION", "INTO", "DIRECTORY", "CONNECTION", "TABLESPACE"}
 
 // uncopiable says why a definition of a table is not to be executed on the private server, where that is done as root:
 // it is whatever the target sent. It may be one CREATE TABLE of an InnoDB table, all of which can be read, and nothing
@@ -134,45 +131,88 @@ func uncopiable(create, table string, private target.Facts) string {
 	if len(create) < len(begin) || !strings.EqualFold(create[:len(begin)], begin) {
 		return "was replaced while it was read"
 	}
-	bare, closed := schema.Bare(create[len(begin):])
-	if !closed || strings.ContainsAny(bare, "#;\x00") || strings.Contains(bare, "--") {
-		return "has a definition that cannot be read"
-	}
-	// Parts that servers of some versions execute: those of the private one, or it would read the rest in another way.
-	for _, m := range executed.FindAllStringSubmatch(bare, -1) {
-		n, _ := strconv.Atoi(m[2])
-		own := private.Version.Major*10000 + private.Version.Minor*100 + private.Version.Patch
-		if maria := private.Flavor.IsMariaDB(); n > own || maria && m[1] == "" && n >= 50700 &&
-			n < 100000 || !maria && m[1] != "" {
-			return "has a definition with parts that the private server would skip"
-		}
-	}
-	if strings.Count(bare, "/*") != len(executed.FindAllString(bare, -1)) ||
-		strings.Count(bare, "/*") != strings.Count(bare, "*/") {
-		return "has a definition with comments"
-	}
-	depth, end := 1, 0
-	for ; end < len(bare) && depth > 0; end++ {
-		switch bare[end] {
-		case '(':
+	const unread = "has a definition that cannot be read"
+	depth, ended, within := 1, false, false // of brackets; behind the columns; in Code
+	engine := ""                            // the word ENGINE, or the = behind it, comes before
+	sql := create[len(begin):]
+	for i, end := 0, 0; i < len(sql); i = end {
+		var kind sqltext.Kind
+		kind, end = sqltext.Next(sql, i)
+		token := sql[i:end]
+		switch {
+		case kind == sqltext.Space:
+			continue
+		case kind == sqltext.Code:
+			if within || !executed.MatchString(token) {
+				return "has a definition with comments"
+			}
+			if skips(private, token) {
+				return "has a definition with parts that the private server would skip"
+			}
+			within = true
+			end, _ = sqltext.Executed(sql, i)
+			continue
+		case strings.HasPrefix(sql[i:], "*/"):
+			if !within {
+				return unread
+			}
+			within = false
+			end = i + len("*/")
+			continue
+		case kind == sqltext.Comment && token[0] == '/':
+			return "has a definition with comments"
+		case kind == sqltext.Open, kind == sqltext.Comment, token == ";", strings.HasPrefix(sql[i:], "--"),
+			kind == sqltext.Sign && (token[0] < ' ' || token[0] == 0x7f):
+			return unread
+		case engine == "ENGINE" && token == "=":
+			engine = token
+			continue
+		case engine != "" && !strings.EqualFold(token, "InnoDB"):
+			return "has parts of engine " + token
+		case token == "(":
 			depth++
-		case ')':
-			depth--
+		case token == ")":
+			if depth--; depth == 0 && !ended && !strings.HasPrefix(sql[end:], " ENGINE=InnoDB") {
+				return "was replaced while it was read" // its engine was asked for before
+			}
+			ended = ended || depth == 0
+		}
+		engine = ""
+		if kind != sqltext.Word && kind != sqltext.Number {
+			continue
+		}
+		// Where a number ends in a word is up to the server.
+		for w := range strings.FieldsFuncSeq(strings.ToUpper(token), func(r rune) bool {
+			return r != '_' && (r < 'A' || r > 'Z')
+		}) {
+			switch {
+			case slices.Contains(outside, w):
+				return "has " + w + " in its definition, which may refer outside the server"
+			case w == "ENGINE":
+				engine = w
+			}
 		}
 	}
-	if !strings.HasPrefix(bare[end:], " ENGINE=InnoDB") {
-		return "was replaced while it was read" // its engine was asked for before
-	}
-	for _, m := range engines.FindAllStringSubmatch(bare, -1) {
-		if !strings.EqualFold(m[1], "InnoDB") {
-			return "has parts of engine " + m[1]
-		}
-	}
-	if w := outside.FindString(bare); w != "" {
-		return "has " + strings.ToUpper(strings.TrimLeft(w, " \t\n0123456789")) + " in its definition, which may " +
-			"refer outside the server"
+	if depth != 0 || within || engine != "" {
+		return unread
 	}
 	return ""
+}
+
+// executed is a part of a definition with the version from which on servers read it.
+var executed = pattern.New(`^/\*(M?)!(\d{5,6})\s`)
+
+// skips reports whether a server skips such a part: it would read the rest in another way.
+func skips(f target.Facts, part string) bool {
+	m := executed.FindStringSubmatch(part)
+	n, _ := strconv.Atoi(m[2])
+	if n > f.Version.Major*10000+f.Version.Minor*100+f.Version.Patch {
+		return true
+	}
+	if f.Flavor.IsMariaDB() {
+		return m[1] == "" && n >= 50700 && n < 100000
+	}
+	return m[1] != ""
 }
 
 // withoutForeign leaves foreign keys out of a table's definition: what they refer to is not copied.

@@ -196,6 +196,21 @@ func TestUncopiable(t *testing.T) {
 	f(begin+" COMMENT 'x\n) ENGINE=InnoDB", "cannot be read")
 	f(begin+"\n) ENGINE=InnoDB /*!99999 ' */ DATA DIRECTORY='/x' /*!50000 ' */", "would skip")
 	f(begin+"\n) ENGINE=InnoDB /*M!100000 ' */ DATA DIRECTORY='/x' /*!50000 ' */", "would skip")
+	f(begin+"\n) ENGINE=InnoDB\n/*!50100 PARTITION BY HASH (`a`)\n(PARTITION p0 COMMENT = '*/' ENGINE = InnoDB) */", "")
+	f(begin+"\n) ENGINE=InnoDB\n/*!50100 PARTITION BY HASH (`a`) (PARTITION p0 ENGINE='CSV') */", "engine 'CSV'")
+	f(begin+"\n) ENGINE=InnoDB ENGINE=`CSV`", "engine `CSV`")
+	f(begin+"\n) ENGINE=InnoDB ENGINE /*!50100 = */ CSV", "engine CSV")
+	f(begin+"\n) ENGINE=InnoDB éSELECT 1", "SELECT")
+	f(begin+"\n) ENGINE=InnoDB\x01", "cannot be read")
+	f(begin+"\n) ENGINE=InnoDB --x", "cannot be read")
+	f(begin+"\n) ENGINE=InnoDB */", "cannot be read")
+	f(begin+"\n) ENGINE=InnoDB )", "cannot be read")
+	f(begin+"\n) ENGINE=InnoDB /*!50100 /*!50100 x */ */", "comments")
+	f(begin+"\n) ENGINE=InnoDB /*!501000x */", "comments")
+	f(begin+"\n) ENGINE=InnoDB /*!50100 x", "cannot be read")
+}
+
+func TestServersTablesAreCopiable(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		s := servers.Start(t, flavor)
 		x, err := target.ParseURL(s.URL("root"))

@@ -403,7 +403,11 @@ func (l *Lab) SideBySide(ctx context.Context, id, with string) (Experiment, erro
 
 // show lays a result out.
 func show(r *trial.Result, line Line) Experiment {
-	d := report.Comparison(r, r.Ended)
+	told := *r
+	if line.State == Running {
+		told.Stopped = "" // which is known when it has ended
+	}
+	d := report.Comparison(&told, r.Ended)
 	x := Experiment{
 		Line: line, Laid: report.Lay(r), Cells: r.Cells, Runs: []Trial{}, Remarks: []string{}, PlanText: r.PlanText,
 		About: r.Plan.About, Dyno: r.Dyno,
@@ -413,11 +417,7 @@ func show(r *trial.Result, line Line) Experiment {
 	if x.Cells == nil {
 		x.Cells = []trial.Cell{}
 	}
-	for _, w := range d.Warnings {
-		if line.State != Running || !strings.HasPrefix(w, "Ended early: ") {
-			x.Remarks = append(x.Remarks, w)
-		}
-	}
+	x.Remarks = append(x.Remarks, d.Warnings...)
 	for _, t := range r.Trials {
 		v := t.Values
 		if v == nil {

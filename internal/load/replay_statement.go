@@ -508,8 +508,8 @@ func scanWords(sql []byte, most int) (w words) {
 			w.odd = w.odd || strings.ContainsAny(s[i:j], "\v\f") // servers differ in what they take for a blank
 		case sqltext.Comment:
 		case sqltext.Code:
-			if inner := executedText(s[i+2 : j-2]); !neverMatters[strings.Join(strings.Fields(strings.ToLower(inner)),
-				" ")] {
+			from, _ := sqltext.Executed(s, i)
+			if inner := strings.ToLower(s[from : j-len("*/")]); !neverMatters[strings.Join(strings.Fields(inner), " ")] {
 				w.odd = true
 				w.hidden = w.hidden || w.undecided()
 			}
@@ -600,23 +600,17 @@ func exponent(word, after string) bool {
 		(after[0] == '-' || after[0] == '+') && isDigit(after[1])
 }
 
-// executedText returns what a server executes of a comment's text.
-func executedText(text string) string {
-	return strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(text, "M"), "!"), "0123456789")
-}
-
 // wholly returns the text of the one comment that a server executes which a statement is, as dumps have them.
 func wholly(s string) (inner string, ok bool) {
 	s = strings.Trim(s, " \t\r\n;")
-	text, begins := strings.CutPrefix(s, "/*")
-	if !begins || !strings.HasPrefix(text, "!") && !strings.HasPrefix(text, "M!") {
+	from, code := sqltext.Executed(s, 0)
+	if !code {
 		return "", false
 	}
-	text, closed := strings.CutSuffix(text, "*/")
-	if !closed || strings.Contains(text, "*/") || strings.Contains(text, "/*") {
+	if kind, end := sqltext.Next(s, 0); kind != sqltext.Code || end < len(s) || strings.Contains(s[from:], "/*") {
 		return "", false
 	}
-	return executedText(text), true
+	return s[from : len(s)-len("*/")], true
 }
 
 // neverMatters holds what a server may execute or skip without a statement being another.

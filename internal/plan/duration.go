@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -36,12 +37,24 @@ func (d *Duration) UnmarshalText(text []byte) error {
 
 // ParseDuration reads a duration of 0 or more with its unit: "500ms", "20s", "10m", "1h30m".
 func ParseDuration(s string) (Duration, error) {
+	d, wrong, hint := readDuration(s)
+	switch {
+	case hint != "":
+		return 0, fmt.Errorf("%s; %s", wrong, hint)
+	case wrong != "":
+		return 0, errors.New(wrong)
+	}
+	return d, nil
+}
+
+// readDuration is ParseDuration with what is wrong, and what to do about it.
+func readDuration(s string) (d Duration, wrong, hint string) {
 	v, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is not a duration; write a number and its unit, such as 20s, 10m or 1h30m", s)
+		return 0, fmt.Sprintf("%q is not a duration", s), "write a number and its unit, such as 20s, 10m or 1h30m"
 	case v < 0:
-		return 0, fmt.Errorf("%q is negative", s)
+		return 0, fmt.Sprintf("%q is negative", s), ""
 	}
-	return Duration(v), nil
+	return Duration(v), "", ""
 }

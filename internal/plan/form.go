@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -307,10 +308,10 @@ func size() form[uint64] {
 	}, {"type": "integer", "minimum": 1}}}
 	return scalarForm(s, func(s string) (uint64, string, string) {
 		v, err := unit.ParseSize(s)
+		var bad *unit.SizeError
 		switch {
-		case err != nil:
-			text, hint, _ := strings.Cut(strings.TrimPrefix(err.Error(), "parse size "), "; ")
-			return 0, text, hint
+		case errors.As(err, &bad):
+			return 0, fmt.Sprintf("%q: %s", bad.Text, bad.Why), unit.SizeHint
 		case v == 0:
 			return 0, "is 0", "leave it out for no limit"
 		}
@@ -330,14 +331,13 @@ func span(least Duration) form[Duration] {
 }
 
 func spanOf(s string, least Duration) (Duration, string, string) {
-	d, err := ParseDuration(s)
+	d, wrong, hint := readDuration(s)
 	switch {
-	case err != nil:
-		text, hint, _ := strings.Cut(err.Error(), "; ")
-		if _, plain := number(s); plain && d >= 0 && hint != "" {
+	case wrong != "":
+		if _, plain := number(s); plain && hint != "" {
 			hint = fmt.Sprintf("say in what: %ss, %sm", s, s)
 		}
-		return 0, text, hint
+		return 0, wrong, hint
 	case d < least:
 		return 0, fmt.Sprintf("%v is too short", d), fmt.Sprintf("at least %v", least)
 	case d > maxDuration:

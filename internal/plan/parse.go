@@ -200,10 +200,10 @@ func (r *reader) plan(t tree, declared map[string]map[string]bool, others map[st
 	if d.Base.Run.Threads == 0 && d.runs() {
 		d.Base.Run.Threads = 1
 	}
-	vs, err := d.Variants()
+	vs, err := d.variants()
 	if err != nil {
 		where := set(set(set(t.place, r.where["axes"]), r.where["baseline"]), r.where["skip"])
-		r.say(where, "", "", "%s", strings.TrimPrefix(err.Error(), "expand plan: "))
+		r.say(where, "", "", "%v", err)
 	}
 	r.defaults(&d, vs, t.place)
 	return d.Plan

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,13 +18,21 @@ const tableOptions = "create-table-options"
 // and with the key of its baseline. It fails when there are none or too many, and when the baseline of one is skipped
 // or does not exist.
 func (p Plan) Variants() ([]Variant, error) {
+	vs, err := p.variants()
+	if err != nil {
+		return nil, fmt.Errorf("expand plan: %w", err)
+	}
+	return vs, nil
+}
+
+func (p Plan) variants() ([]Variant, error) {
 	n := 1
 	for _, a := range p.Axes {
 		if len(a.Levels) == 0 {
-			return nil, fmt.Errorf("expand plan: axis %s has no levels", a.Name)
+			return nil, fmt.Errorf("axis %s has no levels", a.Name)
 		}
 		if n *= len(a.Levels); n > MaxVariants {
-			return nil, fmt.Errorf("expand plan: the axes make more than %d variants", MaxVariants)
+			return nil, fmt.Errorf("the axes make more than %d variants", MaxVariants)
 		}
 	}
 	vs := make([]Variant, 0, n)
@@ -51,12 +60,12 @@ func (p Plan) Variants() ([]Variant, error) {
 		vs = append(vs, v)
 	}
 	if len(vs) == 0 {
-		return nil, fmt.Errorf("expand plan: skip leaves no variant")
+		return nil, errors.New("skip leaves no variant")
 	}
 	have := make(map[string]bool, len(vs))
 	for _, v := range vs {
 		if have[v.Key] {
-			return nil, fmt.Errorf("expand plan: two variants are called %s", v.Key)
+			return nil, fmt.Errorf("two variants are called %s", v.Key)
 		}
 		have[v.Key] = true
 	}
@@ -72,7 +81,7 @@ func (p Plan) Variants() ([]Variant, error) {
 			if p.skips(levels) {
 				why = "is skipped"
 			}
-			return nil, fmt.Errorf("expand plan: the baseline of %s would be %s, which %s; skip both or name another "+
+			return nil, fmt.Errorf("the baseline of %s would be %s, which %s; skip both or name another "+
 				"baseline", vs[i].Key, vs[i].Baseline, why)
 		}
 	}

@@ -32,13 +32,13 @@ var packages = map[dbms.Flavor][]string{
 	},
 }
 
-func (y *Yard) aptSuite(suite string, flavor dbms.Flavor) aptSuite {
-	return aptSuite{suite, packages[flavor], y.aptDir()}
+func (b *Builds) aptSuite(suite string, flavor dbms.Flavor) aptSuite {
+	return aptSuite{suite, packages[flavor], b.aptDir()}
 }
 
-func (y *Yard) aptDir() string {
-	if y.sources != "" {
-		return y.sources
+func (b *Builds) aptDir() string {
+	if b.sources != "" {
+		return b.sources
 	}
 	return "/etc/apt"
 }

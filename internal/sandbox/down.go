@@ -150,7 +150,7 @@ func (y *Yard) RemoveAll(ctx context.Context) error {
 		errs = append(errs, y.Remove(ctx, s.Name))
 	}
 	errs = append(errs, y.removeAllData(ctx), emptyDir(y.templates(), func(string) bool { return true }),
-		emptyDir(y.servers(), isStaging))
+		emptyDir(y.servers, isStaging))
 	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) &&
 		!errors.Is(err, syscall.ENOTEMPTY) {
 		errs = append(errs, err)

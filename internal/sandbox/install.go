@@ -24,36 +24,36 @@ import (
 // With an error, and when ctx ends, no build is left behind. An archive fetched in part stays below the yard's servers,
 // and the next Install of it goes on from there; RemoveAll removes it. Its causes are ErrNoServer when nobody has what
 // spec asks for, ErrFetch with what could not be fetched or is not what it should be, ErrNoSpace and ErrBusy.
-func (y *Yard) Install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
-	s, err := y.install(ctx, spec, sink)
+func (b *Builds) Install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
+	s, err := b.install(ctx, spec, sink)
 	return s, wrap("install server", spec, err)
 }
 
-func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
+func (b *Builds) install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
 	flavor, version, ok := parseSpec(spec)
 	if !ok {
 		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: "+
 			"mysql, mysql@8.0, mariadb@10.11")
 	}
 	var s Server
-	err := y.installing(func() (err error) {
+	err := b.installing(func() (err error) {
 		var ok bool
-		if s, ok, err = y.has(ctx, flavor, version); err != nil || ok {
+		if s, ok, err = b.has(ctx, flavor, version); err != nil || ok {
 			return err
 		}
-		s, err = y.newest(ctx, flavor, version, sink)
+		s, err = b.newest(ctx, flavor, version, sink)
 		return err
 	})
 	return s, err
 }
 
 // installing calls install while nobody else installs a server.
-func (y *Yard) installing(install func() error) error {
-	if err := makeAll(y.servers(), makeLocked); err != nil {
+func (b *Builds) installing(install func() error) error {
+	if err := makeAll(b.servers, makeLocked); err != nil {
 		return err
 	}
-	defer os.Remove(y.servers()) // if it stays empty
-	unlock, held, err := tryFlock(y.servers())
+	defer os.Remove(b.servers) // if it stays empty
+	unlock, held, err := tryFlock(b.servers)
 	if err != nil {
 		return err
 	}
@@ -65,36 +65,36 @@ func (y *Yard) installing(install func() error) error {
 }
 
 // reachable returns an error when the servers' account cannot enter the directory of builds.
-func (y *Yard) reachable() error {
+func (b *Builds) reachable() error {
 	a, err := serverAccount()
 	if err != nil {
 		return err
 	}
-	return a.canReach(y.servers(), "set DYNO_HOME to a directory elsewhere")
+	return a.canReach(b.servers, "set DYNO_HOME to a directory elsewhere")
 }
 
 // newest installs the newest build that an offer has.
-func (y *Yard) newest(ctx context.Context, flavor dbms.Flavor, version string, sink progress.Sink) (Server, error) {
-	if err := y.reachable(); err != nil { // before minutes of fetching
+func (b *Builds) newest(ctx context.Context, flavor dbms.Flavor, version string, sink progress.Sink) (Server, error) {
+	if err := b.reachable(); err != nil { // before minutes of fetching
 		return Server{}, err
 	}
 	var other []string
-	for _, o := range y.offers() {
+	for _, o := range b.offers() {
 		if o.Flavor != flavor || !o.may(version) {
 			continue
 		}
-		s, has, err := y.take(ctx, o, version, sink)
+		s, has, err := b.take(ctx, o, version, sink)
 		if err != nil || has == "" {
 			return s, err
 		}
 		other = append(other, fmt.Sprintf("%s (%s)", has, o.From))
 	}
-	return Server{}, none(y.Offers(), flavor, version, other)
+	return Server{}, none(b.Offers(), flavor, version, other)
 }
 
 // has returns the build of the yard that fits.
-func (y *Yard) has(ctx context.Context, flavor dbms.Flavor, version string) (s Server, ok bool, err error) {
-	found, err := y.Servers(ctx)
+func (b *Builds) has(ctx context.Context, flavor dbms.Flavor, version string) (s Server, ok bool, err error) {
+	found, err := b.Servers(ctx)
 	if err != nil {
 		return s, false, err
 	}
@@ -107,15 +107,15 @@ func (y *Yard) has(ctx context.Context, flavor dbms.Flavor, version string) (s S
 }
 
 // Missing returns what Install would fetch for spec; not ok when the yard has it, or when nobody does.
-func (y *Yard) Missing(ctx context.Context, spec string) (o Offer, ok bool) {
+func (b *Builds) Missing(ctx context.Context, spec string) (o Offer, ok bool) {
 	flavor, version, ok := parseSpec(spec)
 	if !ok {
 		return Offer{}, false
 	}
-	if _, have, err := y.has(ctx, flavor, version); err != nil || have {
+	if _, have, err := b.has(ctx, flavor, version); err != nil || have {
 		return Offer{}, false
 	}
-	for _, o := range y.offers() {
+	for _, o := range b.offers() {
 		if o.Flavor == flavor && o.may(version) {
 			return o.Offer, true
 		}
@@ -124,11 +124,11 @@ func (y *Yard) Missing(ctx context.Context, spec string) (o Offer, ok bool) {
 }
 
 // take installs what an offer has. When that is not the version asked for it returns the one there is.
-func (y *Yard) take(
+func (b *Builds) take(
 	ctx context.Context, o offer, version string, sink progress.Sink,
 ) (s Server, other string, err error) {
-	staging := filepath.Join(y.servers(), ".staging-"+string(o.Flavor)+"-"+o.Version)
-	s, err = y.stage(ctx, staging, func(tree string) (err error) {
+	staging := filepath.Join(b.servers, ".staging-"+string(o.Flavor)+"-"+o.Version)
+	s, err = b.stage(ctx, staging, func(tree string) (err error) {
 		other, err = o.from.get(ctx, job{o.Flavor, version, o.Licence, staging, tree, sink})
 		if err == nil && other != "" {
 			err = errOtherVersion
@@ -150,7 +150,7 @@ var errOtherVersion = errors.New("the source has another version")
 
 // stage has fill put a build into the directory tree, and moves it to its home when it runs and check has nothing
 // against it.
-func (y *Yard) stage(ctx context.Context, staging string, fill func(tree string) error,
+func (b *Builds) stage(ctx context.Context, staging string, fill func(tree string) error,
 	check func(Server) error,
 ) (s Server, err error) {
 	tree := filepath.Join(staging, "tree")
@@ -177,7 +177,7 @@ func (y *Yard) stage(ctx context.Context, staging string, fill func(tree string)
 	if err := settle(tree); err != nil {
 		return s, err
 	}
-	home := y.home(s)
+	home := b.home(s)
 	if err := os.RemoveAll(home); err != nil { // nothing that runs
 		return s, err
 	}
@@ -189,8 +189,8 @@ func (y *Yard) stage(ctx context.Context, staging string, fill func(tree string)
 }
 
 // home is where a build goes.
-func (y *Yard) home(s Server) string {
-	return filepath.Join(y.servers(), string(s.Flavor)+"-"+s.Version)
+func (b *Builds) home(s Server) string {
+	return filepath.Join(b.servers, string(s.Flavor)+"-"+s.Version)
 }
 
 // sweep removes what an attempt left, apart from downloads when they are worth keeping.

@@ -54,7 +54,7 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Flavor != "mariadb" || s.Origin != Installed || s.Path != filepath.Join(y.servers(), "mariadb-"+
+	if s.Flavor != "mariadb" || s.Origin != Installed || s.Path != filepath.Join(y.servers, "mariadb-"+
 		s.Version, "usr/sbin/mariadbd") {
 		t.Fatalf("%+v", s)
 	}
@@ -69,7 +69,7 @@ func TestInstall(t *testing.T) {
 	if after := systemState(t); after != before {
 		t.Error("the system's apt or dpkg was touched")
 	}
-	entries, err := os.ReadDir(y.servers())
+	entries, err := os.ReadDir(y.servers)
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left in servers: %v %v", entries, err)
 	}
@@ -89,7 +89,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("RocksDB: %s", got)
 	}
 	client := s.Client()
-	if len(client) == 0 || !strings.HasPrefix(client[len(client)-1], y.servers()) {
+	if len(client) == 0 || !strings.HasPrefix(client[len(client)-1], y.servers) {
 		t.Errorf("client %q", client)
 	}
 
@@ -100,13 +100,13 @@ func TestInstall(t *testing.T) {
 	}
 
 	// What an interrupted install left goes with everything else; builds stay.
-	if err := os.MkdirAll(filepath.Join(y.servers(), ".staging-mysql-8.0.33", "download"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(y.servers, ".staging-mysql-8.0.33", "download"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := y.RemoveAll(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if entries, err := os.ReadDir(y.servers()); err != nil || len(entries) != 1 {
+	if entries, err := os.ReadDir(y.servers); err != nil || len(entries) != 1 {
 		t.Errorf("after RemoveAll: %v %v", entries, err)
 	}
 }
@@ -125,7 +125,7 @@ func TestInstallOffline(t *testing.T) {
 		!errors.As(err, &e) || !strings.Contains(e.Hint, "mirror") {
 		t.Fatalf("%v", err)
 	}
-	if exists(y.servers()) {
+	if exists(y.servers) {
 		t.Error("left behind")
 	}
 }
@@ -172,7 +172,7 @@ func TestInstallCancelled(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("%s: %v", step, err)
 		}
-		if exists(y.servers()) {
+		if exists(y.servers) {
 			t.Fatalf("%s: left behind", step)
 		}
 	}
@@ -184,7 +184,7 @@ func TestInstallRefuses(t *testing.T) {
 		if _, err := y.Install(context.Background(), spec, nil); !errors.Is(err, ErrNoServer) {
 			t.Errorf("%q: %v", spec, err)
 		}
-		if exists(y.servers()) {
+		if exists(y.servers) {
 			t.Errorf("%q: left behind", spec)
 		}
 	}

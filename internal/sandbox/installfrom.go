@@ -29,7 +29,7 @@ import (
 //
 // With an error, and when ctx ends, no build is left behind. Its causes are those of Install, and ErrFetch when the
 // sums differ.
-func (y *Yard) InstallFrom(
+func (b *Builds) InstallFrom(
 	ctx context.Context, from, sum string, sink progress.Sink,
 ) (s Server, got string, err error) {
 	defer func() { err = wrap("install server", plainFrom(from), err) }()
@@ -42,12 +42,12 @@ func (y *Yard) InstallFrom(
 		return s, "", hint(errors.New("what a URL leads to must be known beforehand"),
 			"add --sha256 with the sum that the vendor publishes")
 	}
-	err = y.installing(func() (err error) {
-		if err := y.reachable(); err != nil {
+	err = b.installing(func() (err error) {
+		if err := b.reachable(); err != nil {
 			return err
 		}
-		staging := filepath.Join(y.servers(), ".staging-from-"+hex.EncodeToString(want[:min(4, len(want))]))
-		s, err = y.stage(ctx, staging, func(tree string) error {
+		staging := filepath.Join(b.servers, ".staging-from-"+hex.EncodeToString(want[:min(4, len(want))]))
+		s, err = b.stage(ctx, staging, func(tree string) error {
 			f, err := archiveOf(ctx, from, want, filepath.Join(staging, "download"), sink)
 			if err != nil {
 				return err
@@ -66,13 +66,13 @@ func (y *Yard) InstallFrom(
 			if err != nil {
 				return err
 			}
-			err = y.aptSuite(librarySuite, "").addMissing(ctx, job{dir: staging, tree: tree, sink: sink})
+			err = b.aptSuite(librarySuite, "").addMissing(ctx, job{dir: staging, tree: tree, sink: sink})
 			if err != nil {
 				return err
 			}
 			return checkLinks(tree, links) // again: what they led to may be there now
 		}, func(s Server) error {
-			if home := y.home(s); isDir(home) {
+			if home := b.home(s); isDir(home) {
 				return hint(fmt.Errorf("%s is installed already", s.Spec()), "to replace it, remove "+home+" first")
 			}
 			return nil

@@ -80,19 +80,19 @@ func TestInstallFrom(t *testing.T) {
 	)
 	web := serve(t, mysql)
 	if _, _, err := y.InstallFrom(t.Context(), web.URL, "", nil); err == nil ||
-		len(web.asked) > 0 || exists(y.servers()) {
+		len(web.asked) > 0 || exists(y.servers) {
 		t.Errorf("a URL without a sum: %v", err)
 	}
 	if _, _, err := y.InstallFrom(t.Context(), web.URL, strings.Repeat("ab", 32), nil); !errors.Is(err, ErrFetch) ||
-		exists(y.servers()) {
+		exists(y.servers) {
 		t.Errorf("a URL with another sum: %v", err)
 	}
 	s, got, err := y.InstallFrom(t.Context(), web.URL+"/a.tar.gz?token=1", sumHex(mysql), nil)
 	if err != nil || got != sumHex(mysql) || s.Spec() != "mysql@8.4.7" || s.Origin != Installed ||
-		s.Path != filepath.Join(y.servers(), "mysql-8.4.7/bin/mysqld") {
+		s.Path != filepath.Join(y.servers, "mysql-8.4.7/bin/mysqld") {
 		t.Fatalf("%+v %s %v", s, got, err)
 	}
-	tree := filepath.Join(y.servers(), "mysql-8.4.7")
+	tree := filepath.Join(y.servers, "mysql-8.4.7")
 	for _, name := range []string{"lib/private/x.so", "lib/again.so"} {
 		if b, err := os.ReadFile(filepath.Join(tree, name)); err != nil || string(b) != "library" {
 			t.Errorf("%s: %q %v", name, b, err)
@@ -118,7 +118,7 @@ func TestInstallFrom(t *testing.T) {
 		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if left, _ := filepath.Glob(filepath.Join(y.servers(), ".staging*")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(y.servers, ".staging*")); len(left) > 0 {
 			t.Errorf("left behind: %s", left)
 		}
 	}
@@ -208,7 +208,7 @@ func TestInstallFromReal(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s, _, err := y.InstallFrom(t.Context(), file, "", nil)
-	if err != nil || s.Spec() != of.Spec() || s.Path != filepath.Join(y.servers(), "mariadb-"+
+	if err != nil || s.Spec() != of.Spec() || s.Path != filepath.Join(y.servers, "mariadb-"+
 		s.Version, "bin/mariadbd") {
 		t.Fatalf("%+v %v", s, err)
 	}

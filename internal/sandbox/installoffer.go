@@ -72,15 +72,15 @@ var debianMariaDB = []struct{ codename, series string }{{"trixie", "11.8"}, {"bo
 
 // Offers returns what Install can get on this machine, by flavor, in the order in which it is preferred when a spec
 // leaves open which one.
-func (y *Yard) Offers() []Offer {
+func (b *Builds) Offers() []Offer {
 	var all []Offer
-	for _, o := range y.offers() {
+	for _, o := range b.offers() {
 		all = append(all, o.Offer)
 	}
 	return all
 }
 
-func (y *Yard) offers() []offer {
+func (b *Builds) offers() []offer {
 	const mb = 1 << 20
 	var mariadb, mysql []offer
 	if d, ok := thisDebian(); ok {
@@ -93,7 +93,7 @@ func (y *Yard) offers() []offer {
 				Flavor: dbms.MariaDB, Version: series[codename], From: "Debian " + codename, Licence: "GPL-2.0",
 				Download: 42 * mb, Unpacked: 155 * mb,
 			}
-			return offer{Offer: o, from: y.aptSuite(codename, dbms.MariaDB)}
+			return offer{Offer: o, from: b.aptSuite(codename, dbms.MariaDB)}
 		}
 		own := suite(d)
 		if own.Version == "" { // a release that came after us
@@ -110,13 +110,13 @@ func (y *Yard) offers() []offer {
 				Flavor: dbms.MySQL, Version: "9.7", From: "Debian sid", Licence: "GPL-2.0",
 				Download: 56 * mb, Unpacked: 225 * mb,
 			},
-			from: y.aptSuite("sid", dbms.MySQL), onward: true, // released suites have none
+			from: b.aptSuite("sid", dbms.MySQL), onward: true, // released suites have none
 		})
 	}
 	if runtime.GOARCH == "amd64" {
-		for _, b := range mavenBuilds {
-			o := offer{Offer{b.flavor, b.version, "Maven Central", "GPL-2.0", b.bytes, b.unpacked}, y.maven(b), false}
-			if b.flavor == dbms.MySQL {
+		for _, m := range mavenBuilds {
+			o := offer{Offer{m.flavor, m.version, "Maven Central", "GPL-2.0", m.bytes, m.unpacked}, b.maven(m), false}
+			if m.flavor == dbms.MySQL {
 				mysql = append(mysql, o)
 			} else {
 				mariadb = append(mariadb, o)

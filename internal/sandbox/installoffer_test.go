@@ -32,7 +32,7 @@ func TestOffers(t *testing.T) {
 	if _, ok := thisDebian(); !ok {
 		t.Skip("not Debian")
 	}
-	y := &Yard{Home: t.TempDir()}
+	y := &Builds{servers: t.TempDir()}
 	f := func(spec, want, from string) {
 		t.Helper()
 		o, ok := y.Missing(t.Context(), spec)

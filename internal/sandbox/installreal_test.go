@@ -54,7 +54,7 @@ func installed(t *testing.T, spec string) {
 		t.Errorf("resolves as %+v %v", again, err)
 	}
 	var size int64
-	err = filepath.WalkDir(filepath.Join(shop.servers(), string(flavor)+"-"+s.Version),
+	err = filepath.WalkDir(filepath.Join(shop.servers, string(flavor)+"-"+s.Version),
 		func(_ string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
 				if fi, err := d.Info(); err == nil {

@@ -97,8 +97,8 @@ type mavenSource struct {
 	libs    aptSuite // has the libraries that the build wants and the system may lack
 }
 
-func (y *Yard) maven(b mavenBuild) mavenSource {
-	return mavenSource{b, y.central(), y.aptSuite(librarySuite, "")}
+func (b *Builds) maven(m mavenBuild) mavenSource {
+	return mavenSource{m, b.central(), b.aptSuite(librarySuite, "")}
 }
 
 func (m mavenSource) get(ctx context.Context, j job) (other string, err error) {

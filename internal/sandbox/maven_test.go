@@ -85,7 +85,7 @@ func TestMavenInstall(t *testing.T) {
 	}
 	build := mavenBuild{"mysql", "8.0.33", "com/x/x.zip", "", int64(len(body)), 1000, hex.EncodeToString(sum[:])}
 	install := func(ctx context.Context, sink progress.Sink) (Server, error) {
-		if err := makeDirs(y.servers()); err != nil {
+		if err := makeDirs(y.servers); err != nil {
 			t.Fatal(err)
 		}
 		o := offer{
@@ -104,7 +104,7 @@ func TestMavenInstall(t *testing.T) {
 	if s, err := install(t.Context(), nil); !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "checksum") {
 		t.Fatalf("%+v %v", s, err)
 	}
-	if entries, err := os.ReadDir(y.servers()); err != nil || len(entries) != 0 {
+	if entries, err := os.ReadDir(y.servers); err != nil || len(entries) != 0 {
 		t.Fatalf("left behind: %v %v", entries, err)
 	}
 	g.body = body
@@ -125,7 +125,7 @@ func TestMavenInstall(t *testing.T) {
 	if servers, err := y.Servers(t.Context()); err != nil || len(ofOrigin(servers, Installed)) != 0 {
 		t.Fatalf("%+v %v", servers, err)
 	}
-	if fi, err := os.Stat(filepath.Join(y.servers(), ".staging-mysql-8.0.33", "download", "x.zip")); err != nil ||
+	if fi, err := os.Stat(filepath.Join(y.servers, ".staging-mysql-8.0.33", "download", "x.zip")); err != nil ||
 		fi.Size() != int64(len(body)) {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestMavenInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := filepath.Join(y.servers(), "mysql-8.0.33")
+	home := filepath.Join(y.servers, "mysql-8.0.33")
 	if s != (Server{"mysql", "8.0.33", filepath.Join(home, "bin/mysqld"), Installed}) {
 		t.Errorf("%+v", s)
 	}
@@ -144,7 +144,7 @@ func TestMavenInstall(t *testing.T) {
 	if login != "Basic bWU6aHVzaA==" {
 		t.Errorf("login %q", login)
 	}
-	if entries, err := os.ReadDir(y.servers()); err != nil || len(entries) != 1 ||
+	if entries, err := os.ReadDir(y.servers); err != nil || len(entries) != 1 ||
 		exists(filepath.Join(home, "mysql-test")) || !exists(filepath.Join(home, "LICENSE")) {
 		t.Errorf("%v %v", entries, err)
 	}
@@ -162,7 +162,7 @@ func TestMavenInstall(t *testing.T) {
 		from:  mavenSource{build, mavenRepository{settings: []string{settings}}, aptSuite{}},
 	}
 	if s, _, err := y.take(t.Context(), o, "8.0.34", nil); !errors.Is(err, ErrNoServer) ||
-		exists(filepath.Join(y.servers(), "mysql-8.0.34")) {
+		exists(filepath.Join(y.servers, "mysql-8.0.34")) {
 		t.Errorf("%+v %v", s, err)
 	}
 }

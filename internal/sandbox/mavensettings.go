@@ -26,7 +26,7 @@ const mavenCentral = "https://repo1.maven.org/maven2"
 
 // central returns Maven Central, or what stands for it in the settings of this user's or this machine's Maven once
 // resolved.
-func (y *Yard) central() mavenRepository {
+func (b *Builds) central() mavenRepository {
 	var files []string
 	if home, err := os.UserHomeDir(); err == nil {
 		files = append(files, filepath.Join(home, ".m2", "settings.xml"))

@@ -29,7 +29,7 @@ type Origin string
 const (
 	OnPath    Origin = "path"       // in a directory of $PATH
 	OfSystem  Origin = "system"     // where packages put servers
-	OfDir     Origin = "server-dir" // in one of Yard.ServerDirs, or named by its path
+	OfDir     Origin = "server-dir" // in one of Builds.ServerDirs, or named by its path
 	Installed Origin = "installed"  // by Install
 )
 
@@ -42,9 +42,20 @@ var programs = []string{"mariadbd", "mysqld"}
 // places are where server programs lie below the root of an unpacked package or archive.
 var places = []string{"", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"}
 
+// Builds are the server builds that sandboxes may run: those that were on the machine, and those that Install has put
+// there.
+type Builds struct {
+	// ServerDirs are directories to look for server builds in, beside the usual ones: the root of an unpacked package
+	// or archive, or the directory that holds the server program.
+	ServerDirs []string
+
+	servers string // directory of what is installed
+	sources string // directory of the system's apt; /etc/apt if empty, changed in tests alone
+}
+
 // Servers returns the builds that are on this machine, by flavor and newest first. Each is asked for its version; what
 // does not answer as a server is left out.
-func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
+func (b *Builds) Servers(ctx context.Context) ([]Server, error) {
 	type found struct {
 		path   string
 		origin Origin
@@ -71,16 +82,16 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 			look(origin, filepath.Join(root, p))
 		}
 	}
-	for _, root := range y.ServerDirs {
+	for _, root := range b.ServerDirs {
 		within(OfDir, root)
 	}
-	done, err := os.ReadDir(y.servers())
+	done, err := os.ReadDir(b.servers)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, wrap("find servers", "", err)
 	}
 	for _, d := range done {
 		// it may be a link: trees are large
-		tree := filepath.Join(y.servers(), d.Name())
+		tree := filepath.Join(b.servers, d.Name())
 		if info, err := os.Stat(tree); err == nil && info.IsDir() && !strings.HasPrefix(d.Name(), ".") {
 			// dotted ones are being unpacked
 			within(Installed, tree)
@@ -155,7 +166,7 @@ func firstLine(text string) string {
 // ("mariadb@10.11", "mysql@9.7.4"), or a path to a server program or to the root of an unpacked
 // one. An empty spec is "mariadb", then "mysql", then "percona", whichever is there. When there is
 // none its error, ErrNoServer, tells which ones there are.
-func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
+func (b *Builds) Resolve(ctx context.Context, spec string) (Server, error) {
 	if strings.ContainsRune(spec, '/') {
 		return resolvePath(ctx, spec)
 	}
@@ -164,7 +175,7 @@ func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 		return Server{}, wrap("find server", spec, hint(fmt.Errorf("%w: neither a flavor nor a path", ErrNoServer),
 			"name a flavor with or without a version (mariadb, mysql, mariadb@10.11, mysql@9.7.4) or give a path"))
 	}
-	servers, err := y.Servers(ctx)
+	servers, err := b.Servers(ctx)
 	if err != nil {
 		return Server{}, err
 	}

@@ -15,15 +15,10 @@ import (
 type Yard struct {
 	Home string // absolute
 
-	// ServerDirs are directories to look for server builds in, beside the usual ones: the root of an unpacked package
-	// or archive, or the directory that holds the server program.
-	ServerDirs []string
+	Builds
 
 	// Patience bounds the time a server may take until it answers; 60 s if zero.
 	Patience time.Duration
-
-	// apt directories of the system, changed in tests alone.
-	sources string
 }
 
 // Open returns the yard at home, which need not exist. Nothing is created before the first sandbox is.
@@ -41,12 +36,11 @@ func Open(home string) (*Yard, error) {
 	if strings.ContainsAny(abs, "\n\x00") {
 		return nil, wrap("open yard", fmt.Sprintf("%q", abs), errors.New("a line break in the path"))
 	}
-	return &Yard{Home: abs}, nil
+	return &Yard{Home: abs, Builds: Builds{servers: filepath.Join(abs, "servers")}}, nil
 }
 
 func (y *Yard) sandboxes() string      { return filepath.Join(y.Home, "sandboxes") }
 func (y *Yard) templates() string      { return filepath.Join(y.Home, "templates") }
-func (y *Yard) servers() string        { return filepath.Join(y.Home, "servers") }
 func (y *Yard) dir(name string) string { return filepath.Join(y.sandboxes(), name) }
 
 func (y *Yard) patience() time.Duration {

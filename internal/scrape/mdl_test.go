@@ -97,5 +97,12 @@ func TestWanted(t *testing.T) {
 	f("UPDATE t SET x=1", "db.t SHARED_WRITE")
 	f("INSERT INTO s.t VALUES (1)", "s.t SHARED_WRITE")
 	f("COMMIT")
+	f("/* of a proxy */ alter table e . `t``1` ADD x INT", "e.t`1 EXCLUSIVE")
+	f("CREATE INDEX i ON t(a)", "db.t EXCLUSIVE")
+	f("DROP TABLE IF EXISTS `a.b`.t", "a.b.t EXCLUSIVE")
+	f("-- x\nUPDATE t SET a=1", "db.t SHARED_WRITE")
+	f("( /* x */ (SELECT * FROM t) UNION SELECT 1)", "db.t SHARED_READ")
+	f("ALTER TABLE 'x'")
+	f("ALTER TABLE t.")
 	f("")
 }

@@ -79,8 +79,7 @@ func infoWaits(ctx context.Context, held []ticket, waiting []state.Session) (out
 		// One who writes waits for those who keep writers out, one who wants to keep them out waits for those who
 		// write.
 		in := closing
-		if sql := strings.ToUpper(strings.TrimSpace(x.SQL)); strings.HasPrefix(sql, "FLUSH") ||
-			strings.HasPrefix(sql, "BACKUP") {
+		if w, _ := sqltext.CutName(sqltext.Body(x.SQL)); strings.EqualFold(w, "FLUSH") || strings.EqualFold(w, "BACKUP") {
 			in = global
 		}
 		for _, h := range in {
@@ -108,14 +107,11 @@ func closes(mode string) bool {
 	return true
 }
 
-var (
-	alters = pattern.New(
-		"(?is)^\\s*(?:ALTER(?:\\s+ONLINE|\\s+IGNORE)*\\s+TABLE|DROP\\s+TABLE|TRUNCATE(?:\\s+TABLE)?|RENAME\\s+TABLE|OPTIMIZE\\s+TABLE" +
-			"|CREATE\\s+(?:OR\\s+REPLACE\\s+)?(?:ONLINE\\s+)?(?:UNIQUE\\s+|FULLTEXT\\s+|SPATIAL\\s+)?INDEX\\s+\\S+(?:\\s+USING\\s+\\w+)?\\s+ON" +
-			"|DROP\\s+INDEX\\s+\\S+\\s+ON|LOCK\\s+TABLES?)\\s+(?:IF\\s+(?:NOT\\s+)?EXISTS\\s+)?((?:`[^`]+`|[\\w$]+)(?:\\s*\\.\\s*(?:`[^`]+`|[\\w$]+))?)")
-	splitName = pattern.New("^(`[^`]+`|[\\w$]+)\\s*\\.\\s*(`[^`]+`|[\\w$]+)$")
-	firstWord = pattern.New(`(?s)^(?:\s|\(|/\*.*?\*/)*(\w+)`)
-)
+// alters is for the body of a statement, up to the name of the table whose definition it changes or that it locks.
+var alters = pattern.New(
+	"(?is)^(?:ALTER(?:\\s+ONLINE|\\s+IGNORE)*\\s+TABLE|DROP\\s+TABLE|TRUNCATE(?:\\s+TABLE)?|RENAME\\s+TABLE|OPTIMIZE\\s+TABLE" +
+		"|CREATE\\s+(?:OR\\s+REPLACE\\s+)?(?:ONLINE\\s+)?(?:UNIQUE\\s+|FULLTEXT\\s+|SPATIAL\\s+)?INDEX\\s+\\S+(?:\\s+USING\\s+\\w+)?\\s+ON" +
+		"|DROP\\s+INDEX\\s+\\S+\\s+ON|LOCK\\s+TABLES?)\\s+(?:IF\\s+(?:NOT\\s+)?EXISTS\\s+)?")
 
 // mostWanted is about as many tables as servers join.
 const mostWanted = 64
@@ -129,32 +125,40 @@ func wanted(x state.Session) (out []ticket) {
 		}
 		out = append(out, ticket{space: "TABLE", schema: schema, name: name, mode: mode, session: x.ID})
 	}
-	if m := alters.FindStringSubmatch(x.SQL); m != nil {
-		schema, name := "", unquote(m[1])
-		if p := splitName.FindStringSubmatch(m[1]); p != nil {
-			schema, name = unquote(p[1]), unquote(p[2])
+	sql := sqltext.Body(x.SQL)
+	if at := alters.FindStringIndex(sql); at != nil {
+		schema := ""
+		name, rest := sqltext.CutName(sql[at[1]:])
+		if after, dotted := strings.CutPrefix(sqltext.Body(rest), "."); dotted {
+			schema = name
+			name, _ = sqltext.CutName(sqltext.Body(after))
+		}
+		if name == "" {
+			return nil
 		}
 		mode := "EXCLUSIVE"
-		if strings.EqualFold(strings.TrimSpace(x.SQL)[:4], "LOCK") {
+		if strings.EqualFold(sql[:4], "LOCK") {
 			mode = "SHARED_NO_READ_WRITE"
-			if !strings.Contains(strings.ToUpper(x.SQL), "WRITE") {
+			if !strings.Contains(strings.ToUpper(sql), "WRITE") {
 				mode = "SHARED_READ_ONLY"
 			}
 		}
 		add(schema, name, mode)
 		return out
 	}
+	for strings.HasPrefix(sql, "(") {
+		sql = sqltext.Body(sql[1:])
+	}
 	mode := ""
-	if m := firstWord.FindStringSubmatch(x.SQL); m != nil {
-		switch strings.ToUpper(m[1]) {
-		case "SELECT", "WITH", "CHECKSUM", "ANALYZE", "SHOW", "DESC", "DESCRIBE", "EXPLAIN":
-			mode = "SHARED_READ"
-			if lower := strings.ToLower(x.SQL); strings.Contains(lower, "for update") {
-				mode = "SHARED_WRITE"
-			}
-		case "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD":
+	word, _ := sqltext.CutName(sql)
+	switch strings.ToUpper(word) {
+	case "SELECT", "WITH", "CHECKSUM", "ANALYZE", "SHOW", "DESC", "DESCRIBE", "EXPLAIN":
+		mode = "SHARED_READ"
+		if strings.Contains(strings.ToLower(sql), "for update") {
 			mode = "SHARED_WRITE"
 		}
+	case "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD":
+		mode = "SHARED_WRITE"
 	}
 	if mode == "" {
 		return nil
@@ -173,5 +177,3 @@ func objectIn(x state.Session) string {
 	}
 	return ""
 }
-
-func unquote(name string) string { return strings.Trim(name, "`") }

@@ -79,20 +79,22 @@ func (b *beat) told(at, wall time.Time, steady, entered time.Duration) []event.E
 	e := event.Event{Kind: event.Gap, At: first, Until: at}
 	switch {
 	case step < -b.every/2 && !at.After(b.last):
-		e.At, e.Until = at, time.Time{}
+		e.At, e.Until, e.Cause = at, time.Time{}, event.ClockBack
 		e.Text = fmt.Sprintf("the clock was set back by %v: the times since %s repeat",
 			short(-step), at.Format("15:04:05"))
 	case step < -b.every/2:
-		e.At, e.Until = at, time.Time{}
+		e.At, e.Until, e.Cause = at, time.Time{}, event.ClockBack
 		e.Text = fmt.Sprintf("the clock was set back by %v: no samples for %v", short(-step), short(passed-b.every))
 	case !at.After(first):
 		return nil
 	case step > b.every/2:
+		e.Cause = event.ClockAhead
 		e.Text = fmt.Sprintf("no samples: the clock went forward by %v, or the machine slept", short(step))
 	case entered-b.steady > b.every:
+		e.Cause = event.SlowScrape
 		e.Text = fmt.Sprintf("no samples: the previous scrape took %v", short(entered-b.steady))
 	default:
-		e.Text = "no samples: Dyno got no CPU"
+		e.Cause, e.Text = event.NoCPU, "no samples: Dyno got no CPU"
 	}
 	return []event.Event{e}
 }

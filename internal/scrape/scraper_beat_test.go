@@ -35,6 +35,12 @@ func (c *clockwork) beat(every time.Duration) *beat {
 
 func TestBeat(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 400e6, time.UTC)
+	causes := map[string]event.Cause{
+		"previous scrape took 2.5s": event.SlowScrape, "got no CPU": event.NoCPU,
+		"forward by 1h0m0s": event.ClockAhead, "forward by 1.2s": event.ClockAhead,
+		"set back by 3s: no samples for 3s": event.ClockBack, "times since 11:00:03 repeat": event.ClockBack,
+		"set back by 1h0m0s: the times since 11:00:02 repeat": event.ClockBack,
+	}
 	f := func(name string, happens func(c *clockwork), wantAt, wantText, wantFrom, wantUntil string) {
 		t.Helper()
 		c := &clockwork{wall: noon, steady: time.Hour}
@@ -57,7 +63,7 @@ func TestBeat(t *testing.T) {
 			if len(missed) == 1 && !missed[0].Until.IsZero() {
 				until = missed[0].Until.Format("15:04:05")
 			}
-			if len(missed) != 1 || missed[0].Kind != event.Gap || !strings.Contains(missed[0].Text, wantText) ||
+			if len(missed) != 1 || missed[0].Kind != event.Gap || missed[0].Cause != causes[wantText] || !strings.Contains(missed[0].Text, wantText) ||
 				missed[0].At.Format("15:04:05") != wantFrom || until != wantUntil {
 				t.Errorf("%s: told %+v, want %q from %s to %s", name, missed, wantText, wantFrom, wantUntil)
 			}

@@ -64,7 +64,7 @@ func (h *memberHealth) read(r reading.Reading, every time.Duration) {
 	h.at, h.every = time.Now(), every
 	h.gaps = slices.DeleteFunc(h.gaps, func(e event.Event) bool { return r.At.Sub(e.Until) > healthSpan })
 	for _, e := range r.Events {
-		if e.Kind == event.Gap && e.Until.After(e.At) && strings.HasPrefix(e.Text, "no samples") {
+		if e.Kind == event.Gap && e.Until.After(e.At) { // and no leap of the clock, for which times repeat
 			h.gaps = append(h.gaps, e)
 		}
 	}
@@ -192,7 +192,7 @@ func (s *Service) Health() []Trouble {
 	}
 	if len(gaps) > 0 {
 		fix := ""
-		if strings.Contains(last.Text, "got no CPU") {
+		if last.Cause == event.NoCPU {
 			fix = cpu
 		}
 		all = append(all, Trouble{

@@ -54,7 +54,7 @@ func TestHealth(t *testing.T) {
 	f("warn sources: 1 data source of shop failed for 30s or longer: innodb_status.",
 		"warn late: Scrapes of shop are late")
 	minute(0.01, snapshot.OK, event.Event{
-		Kind: event.Gap, At: now.Add(-70 * time.Second),
+		Kind: event.Gap, Cause: event.NoCPU, At: now.Add(-70 * time.Second),
 		Until: now.Add(-60 * time.Second), Text: "no samples: Dyno got no CPU",
 	},
 		event.Event{

@@ -70,7 +70,7 @@ func (m *member) lost(at time.Time, full bool) (gap event.Event, ok bool) {
 		m.fullRounds++
 	case !m.fullSince.IsZero():
 		gap = event.Event{
-			At: m.fullSince, Until: at, Target: m.entry.Name, Kind: event.Gap,
+			At: m.fullSince, Until: at, Target: m.entry.Name, Kind: event.Gap, Cause: event.DiskFull,
 			Text: fmt.Sprintf("the disk was full: the series of %d scrapes were not stored", m.fullRounds),
 		}
 		m.fullSince, m.fullRounds = time.Time{}, 0

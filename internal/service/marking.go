@@ -62,7 +62,7 @@ func (q *marks) flush(put func([]event.Event) error) error {
 		q.mu.Lock()
 		if len(q.waiting) == 0 && q.lost > 0 {
 			q.waiting = append(q.waiting, event.Event{
-				At: q.from, Until: q.to, Kind: event.Gap,
+				At: q.from, Until: q.to, Kind: event.Gap, Cause: event.TooMany,
 				Text: fmt.Sprintf("%d events were dropped: they came faster than they could be stored", q.lost),
 			})
 			q.lost = 0

@@ -8,6 +8,8 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/format"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver"
+
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // OperandKind says what one side of a comparison is.
@@ -272,18 +274,16 @@ func quoteName(name string) string { return "`" + strings.ReplaceAll(name, "`", 
 // and every word of the hints in comments, which may name one. They are as written.
 func Hinted(sql string) []string {
 	h := &hinted{}
-	for rest := sql; ; {
-		_, after, ok := strings.Cut(rest, "/*+")
-		if !ok {
-			break
+	for i := 0; i < len(sql); {
+		kind, end := sqltext.Next(sql, i)
+		if strings.HasPrefix(sql[i:end], "/*+") {
+			h.words(strings.TrimSuffix(sql[i+len("/*+"):end], "*/"))
+		} else if from, code := sqltext.Executed(sql, i); code {
+			end = from
+		} else if kind == sqltext.Open { // the text was cut, or is no statement: better too many names
+			end = i + 1
 		}
-		var hint string
-		hint, rest, _ = strings.Cut(after, "*/")
-		for _, w := range strings.FieldsFunc(hint, func(r rune) bool {
-			return strings.ContainsRune(" \t\n,()@`.", r)
-		}) {
-			h.add(w)
-		}
+		i = end
 	}
 	if n, _, err := parseAny(sql); err == nil {
 		n.Accept(h)
@@ -294,6 +294,24 @@ func Hinted(sql string) []string {
 type hinted struct {
 	names []string
 	seen  map[string]bool
+}
+
+// words adds those of a hint. One that is not in quotes may hold the marks of a fingerprint.
+func (h *hinted) words(hint string) {
+	word := ""
+	for hint != "" {
+		name, rest := sqltext.CutName(hint)
+		switch {
+		case name != "":
+			word, hint = word+name, rest
+		case strings.IndexByte(" \t\r\n\v\f,()@.`'\"", hint[0]) < 0:
+			word, hint = word+hint[:1], hint[1:]
+		default:
+			h.add(word)
+			word, hint = "", hint[1:]
+		}
+	}
+	h.add(word)
 }
 
 func (h *hinted) add(name string) {

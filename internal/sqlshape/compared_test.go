@@ -91,4 +91,8 @@ func TestHinted(t *testing.T) {
 	f("select a from t where a in (select b from u ignore index (k))", "k")
 	f("select /*+ INDEX(t x) */ a from t", "INDEX", "t", "x")
 	f("select '")
+	f("select /*+ INDEX(`t a` `x``,y`@`q` k?_?2) */ a from `t a`", "INDEX", "t a", "x`,y", "q", "k?_?2")
+	f("select '/*+ INDEX(t x) */', `/*+ y */` from t -- /*+ z */")
+	f("select /*!50000 /*+ INDEX(t x) */ */ a from t", "INDEX", "t", "x")
+	f("select a from t where it's /*+ INDEX(t `x", "INDEX", "t", "x") // half a statement
 }

@@ -1,5 +1,7 @@
 package sqltext
 
+import "strings"
+
 // Kind tells what a token of SQL is.
 type Kind uint8
 
@@ -127,6 +129,25 @@ func Body(sql string) string {
 		sql = sql[end:]
 	}
 	return sql
+}
+
+// CutName cuts the name off that text begins with, a quoted one without its quotes. It is "" where no name begins, where
+// nothing closes it, and where a backslash stands in double quotes, which decides with the sql_mode where they end.
+func CutName(text string) (name, rest string) {
+	if text == "" {
+		return "", ""
+	}
+	switch kind, end := Next(text, 0); {
+	case kind == Word || kind == Number:
+		return text[:end], text[end:]
+	case text[0] == '`' || text[0] == '"':
+		quote := text[:1]
+		end, closed := Quoted(text, 0)
+		if closed && (quote == "`" || !strings.Contains(text[:end], `\`)) {
+			return strings.ReplaceAll(text[1:end-1], quote+quote, quote), text[end:]
+		}
+	}
+	return "", ""
 }
 
 // WordByte reports whether c may be in a Word or a Number: a letter, a digit, _, $, or anything beyond ASCII.

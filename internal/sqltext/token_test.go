@@ -61,6 +61,26 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
+func TestCutName(t *testing.T) {
+	f := func(text, name, rest string) {
+		t.Helper()
+		if n, r := CutName(text); n != name || r != rest {
+			t.Errorf("%s: %q, %q", text, n, r)
+		}
+	}
+	f("", "", "")
+	f("app.t", "app", ".t")
+	f("2024_é$ x", "2024_é$", " x")
+	f("`a``b.c`.`d`", "a`b.c", ".`d`")
+	f("`a\\`.x", "a\\", ".x")
+	f(`"a""b" x`, `a"b`, " x")
+	f(`"a\" x`, "", "")
+	f("`a", "", "")
+	f("'a'", "", "")
+	f("*.*", "", "")
+	f("/*x*/a", "", "")
+}
+
 func TestExecuted(t *testing.T) {
 	for sql, want := range map[string]string{
 		"/*! a */": " a */", "/*!a": "a", "/*!40101 a": " a", "/*!1001001 a": "1 a", "/*M!100100a": "a", "/*M!": "",

@@ -38,6 +38,7 @@ const (
 // Answer says whether a server has a capability, and if not, why and what would change that.
 type Answer struct {
 	Has    bool
+	Denied bool // a privilege is missing
 	Reason string
 	Fix    string // a GRANT or a setting; empty when only another version would help
 }
@@ -178,7 +179,7 @@ func readable(ctx context.Context, c *sql.Conn, q string) (Answer, error) {
 	case !ok:
 		return Answer{}, err
 	case KindOf(err) == Denied:
-		return Answer{Reason: "a privilege is missing", Fix: HintOf(err)}, nil
+		return Answer{Denied: true, Reason: "a privilege is missing", Fix: HintOf(err)}, nil
 	case n == 1146 || n == 1054 || n == 1049 || n == 1109:
 		return Answer{Reason: "this version of the server has no such thing"}, nil
 	}

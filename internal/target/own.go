@@ -307,23 +307,22 @@ func understood(sql string) []string {
 		return []string{sql}
 	}
 	var mysql, mariadb, neither strings.Builder
-	for {
-		text, rest, found := strings.Cut(sql, "/*")
-		for _, b := range []*strings.Builder{&mysql, &mariadb, &neither} {
-			b.WriteString(text)
+	for i, end := 0, 0; i < len(sql); i = end {
+		_, end = sqltext.Next(sql, i)
+		text := sql[i:end]
+		if from, code := sqltext.Executed(sql, i); code {
+			if text = strings.TrimSuffix(sql[from:end], "*/"); sql[i+len("/*")] == 'M' {
+				mariadb.WriteString(text)
+			} else {
+				mysql.WriteString(text)
+			}
+		} else if !strings.HasPrefix(text, "/*") {
+			for _, b := range []*strings.Builder{&mysql, &mariadb, &neither} {
+				b.WriteString(text)
+			}
 		}
-		if !found {
-			return []string{mysql.String(), mariadb.String(), neither.String()}
-		}
-		comment, more, _ := strings.Cut(rest, "*/")
-		switch {
-		case strings.HasPrefix(comment, "!"):
-			mysql.WriteString(strings.TrimLeft(comment, "!0123456789"))
-		case strings.HasPrefix(comment, "M!"):
-			mariadb.WriteString(strings.TrimLeft(comment, "M!0123456789"))
-		}
-		sql = more
 	}
+	return []string{mysql.String(), mariadb.String(), neither.String()}
 }
 
 // countTagged counts a statement if it is one of Dyno's own.

@@ -19,6 +19,8 @@ func TestUnderstood(t *testing.T) {
 	}
 	f("SELECT 1", "SELECT 1")
 	f("/* dyno:x */ SELECT 1 /*!50700 , 2 */ /*M!100101 , 3 */", " SELECT 1  , 2  ", " SELECT 1   , 3 ", " SELECT 1  ")
+	f("SELECT '/*!50700 x */', `/*M! y */` /*! , 3 */", "SELECT '/*!50700 x */', `/*M! y */`  , 3 ",
+		"SELECT '/*!50700 x */', `/*M! y */` ", "SELECT '/*!50700 x */', `/*M! y */` ")
 	f("SELECT 1 /*!50700 , 2", "SELECT 1  , 2", "SELECT 1 ", "SELECT 1 ")
 }
 

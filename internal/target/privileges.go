@@ -4,7 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // MayExecute says in words why the connection's account may execute stored routines in one of the schemas, or that
@@ -95,19 +99,19 @@ func executes(lines []string, schema string) (why string) {
 	}
 	everywhere, revoked := false, false
 	for _, line := range lines {
-		g, ok := readGrant(line)
+		g, ok := ReadGrant(line)
 		switch {
-		case !ok, len(g.schema) > 1<<10: // names have 64 characters
+		case !ok:
 			return "a line of SHOW GRANTS is not understood, so this account may be able to execute stored routines in " + where
 		case g.has("SUPER"):
 			return "this account has SUPER or all privileges"
 		case !g.has("EXECUTE") && !g.has("ALL PRIVILEGES") && !g.has("ALL"):
-		case g.revoked:
+		case g.Revoked:
 			revoked = revoked || g.schema == schema
 		case g.schema == "*":
 			everywhere = true
 		case strings.EqualFold(g.schema, schema) || g.kind == "" &&
-			Like(strings.ToLower(g.schema), strings.ToLower(schema)):
+			like(strings.ToLower(g.schema), strings.ToLower(schema)):
 			return "this account may execute stored routines in " + where
 		}
 	}
@@ -117,101 +121,110 @@ func executes(lines []string, schema string) (why string) {
 	return ""
 }
 
-// grant is a line of SHOW GRANTS. One that gives a role has no privileges.
-type grant struct {
-	revoked    bool
-	privileges []string // in upper case, without columns
+// Grant is a line of SHOW GRANTS. One that gives a role has no privileges.
+type Grant struct {
+	Revoked    bool     // it takes the privileges
+	privileges []string // in upper case; one of some columns only has ( behind it
 	kind       string   // of the object: "" for tables and schemas, else FUNCTION, PROCEDURE…
 	schema     string   // * for all; a pattern as in LIKE where the object is a whole schema
+	object     string   // * for all
 }
 
-func (g grant) has(privilege string) bool {
-	for _, p := range g.privileges {
-		if p == privilege {
-			return true
-		}
+func (g Grant) has(privilege string) bool {
+	return slices.Contains(g.privileges, privilege) || slices.Contains(g.privileges, privilege+"(")
+}
+
+// On reports whether the privilege, in upper case, is given, or taken, on the whole of a table.
+func (g Grant) On(privilege string, table schema.Ref) bool {
+	if g.kind != "" || g.object != "*" && g.object != table.Table || !slices.ContainsFunc(g.privileges,
+		func(p string) bool { return p == privilege || p == "ALL PRIVILEGES" || p == "ALL" }) {
+		return false
 	}
-	return false
+	// The name of a schema is a pattern, but not in front of the name of a table, and not in a REVOKE.
+	return g.schema == "*" || g.schema == table.Schema ||
+		g.object == "*" && !g.Revoked && like(g.schema, table.Schema)
 }
 
-// readGrant reads GRANT a, b (`col`) ON [kind] `db`.`object` TO …, REVOKE … FROM … and GRANT `role` TO …. Privileges
-// are told apart by their words, so those that are not known are no reason to give up.
-func readGrant(line string) (g grant, ok bool) {
+// ReadGrant reads GRANT a, b (`col`) ON [kind] `db`.`object` TO …, REVOKE … FROM … and GRANT `role` TO …. Privileges
+// are told apart by their words, so those that are not known are no reason to give up. It is not ok for whatever else
+// is in the line up to TO or FROM: who asks has to expect the worst of it.
+func ReadGrant(line string) (g Grant, ok bool) {
 	rest, ok := strings.CutPrefix(line, "GRANT ")
 	if !ok {
 		if strings.HasPrefix(line, "SET DEFAULT ROLE ") {
 			return g, true
 		}
-		if rest, g.revoked = strings.CutPrefix(line, "REVOKE "); !g.revoked {
+		if rest, g.Revoked = strings.CutPrefix(line, "REVOKE "); !g.Revoked {
 			return g, false
 		}
 	}
-	depth, quote, list := 0, byte(0), -1
-	for i := 0; i < len(rest) && list < 0; i++ {
-		switch c := rest[i]; {
-		case quote != 0:
-			if c == quote { // a doubled one closes and opens again
-				quote = 0
+	var words []string // of the privilege
+	depth, columns, odd := 0, "", false
+	for i, end := 0, 0; i < len(rest); i = end {
+		var kind sqltext.Kind
+		kind, end = sqltext.Next(rest, i)
+		word := rest[i:end]
+		if word == "," && depth == 0 || word == "ON" && depth == 0 && i > 0 {
+			odd = odd || word == "ON" && words == nil
+			g.privileges = append(g.privileges, strings.ToUpper(strings.Join(words, " "))+columns)
+			words, columns = nil, ""
+		}
+		switch {
+		case kind == sqltext.Open, kind == sqltext.Comment, kind == sqltext.Code:
+			return g, false
+		case word == "(":
+			depth, columns = depth+1, "("
+		case word == ")":
+			if depth--; depth < 0 {
+				return g, false
 			}
-		case c == '`' || c == '\'' || c == '"':
-			quote = c
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case depth == 0 && strings.HasPrefix(rest[i:], " TO "): // a role
-			return g, true
-		case depth == 0 && strings.HasPrefix(rest[i:], " ON "):
-			list = i
+		case depth > 0:
+		case word == "TO" && i > 0: // a role
+			return Grant{}, !g.Revoked
+		case word == "ON" && i > 0:
+			return g, !odd && g.readObject(rest[end:])
+		case kind == sqltext.Word:
+			words = append(words, word)
+		default: // of the name of a role
+			odd = odd || kind != sqltext.Space && word != ","
 		}
 	}
-	if list < 0 {
-		return g, false
+	return g, false
+}
+
+// readObject reads what follows ON.
+func (g *Grant) readObject(text string) bool {
+	if len(g.privileges) == 1 && g.privileges[0] == "PROXY" { // of an account
+		return true
 	}
-	for p := range strings.SplitSeq(rest[:list], ",") {
-		p, _, _ = strings.Cut(p, "(")
-		g.privileges = append(g.privileges, strings.ToUpper(strings.TrimSpace(p)))
-	}
-	object := rest[list+len(" ON "):]
-	for _, kind := range []string{"TABLE ", "FUNCTION ", "PROCEDURE ", "PACKAGE BODY ", "PACKAGE ", "LIBRARY "} {
-		if after, has := strings.CutPrefix(object, kind); has {
-			g.kind, object = strings.TrimPrefix(strings.TrimSpace(kind), "TABLE"), after
+	text = strings.TrimPrefix(strings.TrimPrefix(text, " "), "TABLE ")
+	for _, kind := range []string{"FUNCTION ", "PROCEDURE ", "PACKAGE BODY ", "PACKAGE ", "LIBRARY "} {
+		if after, has := strings.CutPrefix(text, kind); has {
+			g.kind, text = strings.TrimSpace(kind), after
 			break
 		}
 	}
-	if strings.HasPrefix(object, "''@") || g.has("PROXY") {
-		return g, true
+	name := func() (name string) {
+		if after, all := strings.CutPrefix(text, "*"); all {
+			text = after
+			return "*"
+		}
+		name, text = sqltext.CutName(text)
+		return name
 	}
-	g.schema, object = CutName(object)
-	return g, g.schema != "" && strings.HasPrefix(object, ".")
+	g.schema = name()
+	text, ok := strings.CutPrefix(text, ".")
+	if !ok {
+		return false
+	}
+	g.object = name()
+	return g.schema != "" && g.object != "" && len(g.schema) <= 1<<10 && // names have 64 characters
+		(strings.HasPrefix(text, " TO ") || strings.HasPrefix(text, " FROM "))
 }
 
-// CutName cuts a name off the text as SHOW GRANTS writes it: in backticks or double quotes, or bare up to a point or a
-// blank. A name that nothing closes is "".
-func CutName(text string) (name, rest string) {
-	if text == "" || strings.IndexByte("`\"", text[0]) < 0 {
-		i := strings.IndexAny(text, ". ")
-		if i < 0 {
-			return text, ""
-		}
-		return text[:i], text[i:]
-	}
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		if text[i] == text[0] {
-			if i+1 == len(text) || text[i+1] != text[0] {
-				return b.String(), text[i+1:]
-			}
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-	return "", ""
-}
-
-// Like matches as LIKE does, with \ before _ and % that stand for themselves: so GRANT takes the name of a schema. The
+// like matches as LIKE does, with \ before _ and % that stand for themselves: so GRANT takes the name of a schema. The
 // work is the length of the one times that of the other.
-func Like(pattern, s string) bool {
+func like(pattern, s string) bool {
 	p, r := []rune(pattern), []rune(s)
 	// reach[j] tells whether what was read of the pattern matches the first j letters.
 	reach := make([]bool, len(r)+1)

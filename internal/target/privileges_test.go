@@ -44,6 +44,22 @@ func TestExecutes(t *testing.T) {
 	f("app", true, "something new")
 	f("app", true, "GRANT SELECT ON `app TO `u`@`%`")
 	f("app", false, "GRANT APPLICATION_PASSWORD_ADMIN,SYSTEM_USER ON *.* TO `u`@`%`")
+	// What might be read in two ways is not understood.
+	f("app", false, "GRANT SELECT (`a\\`), INSERT (`b`) ON `app`.`t` TO `u`@`%`") // a backslash hides no backtick
+	f("app", false, "GRANT SELECT (`-- x`, `/*! y`) ON `app`.`t /* 1` TO 'o'brien'@'%'")
+	f("app", true, "GRANT SELECT /* x */ ON `app`.`t` TO `u`@`%`")
+	f("app", true, "GRANT SELECT (it's) ON `app`.`t` TO `u`@`%`")
+	f("app", true, "GRANT SELECT (x)) ON `app`.`t` TO `u`@`%`")
+	f("app", true, "GRANT `SELECT` ON `app`.* TO `u`@`%`")
+	f("app", true, "GRANT SELECT, ON `app`.* TO `u`@`%`")
+	f("app", true, `GRANT EXECUTE ON "other\".".x" TO "u"@"%"`) // it depends on the sql_mode whether the name ends
+	f("app", true, "GRANT SELECT ON `app` TO `u`@`%`")
+	f("app", true, "GRANT SELECT ON `app`.*, `other`.* TO `u`@`%`")
+	f("app", true, "GRANT SELECT ON `app`.``TO `u`@`%`")
+	f("app", true, "GRANT PROXY, EXECUTE ON ''@'%' TO 'u'@'%'")
+	f("app", true, "GRANT SELECT ON `"+strings.Repeat("a", 1025)+"`.* TO `u`@`%`")
+	f("app", true, "REVOKE `r` FROM `u`@`%`")
+	f("app", true, "")
 }
 
 func TestTrusts(t *testing.T) {

@@ -23,14 +23,21 @@ func Bytes(v float64) string {
 	return neg + digits(v) + " " + units[i]
 }
 
+// SizeError says why a text is no size.
+type SizeError struct{ Text, Why string }
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("parse size %q: %s; %s", e.Text, e.Why, SizeHint)
+}
+
+// SizeHint tells what ParseSize takes.
+const SizeHint = "write a number and optionally K, M, G, T, P or E (powers of 1024), such as 64M or 1.5G"
+
 // ParseSize reads what people type for a size: a number, then optionally K, M, G, T, P or E in either case, powers of
 // 1024 as MySQL's own options take them; "B" or "iB" may follow. A decimal point is accepted where the result is whole:
-// "1.5G".
+// "1.5G". Its error is a *SizeError.
 func ParseSize(s string) (uint64, error) {
-	bad := func(why string) (uint64, error) {
-		return 0, fmt.Errorf("parse size %q: %s; write a number and optionally K, M, G, T, P or E (powers of 1024), "+
-			"such as 64M or 1.5G", s, why)
-	}
+	bad := func(why string) (uint64, error) { return 0, &SizeError{s, why} }
 	t := strings.TrimSpace(s)
 	end := strings.LastIndexAny(t, "0123456789.") + 1
 	num, suffix := t[:end], strings.ToUpper(strings.TrimSpace(t[end:]))

@@ -70,10 +70,7 @@ type History struct {
 	flush   chan struct{} // holds the turn of the one that writes waiting states
 	mu      sync.Mutex    // guards what follows
 	targets map[string]int64
-	waiting []waiting
-	bytes   int    // of waiting
-	put     uint64 // states that ever waited
-	dropped uint64
+	waiting queue
 	closed  bool
 
 	end      clock.Horizon // of Run: what ages are counted back from
@@ -95,7 +92,8 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	}
 	h := &History{
 		path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), flush: make(chan struct{}, 1),
-		targets: map[string]int64{}, maxRows: maxRows, maxBytes: maxBytes,
+		targets: map[string]int64{}, waiting: queue{most: o.withDefaults().BufferBytes}, maxRows: maxRows,
+		maxBytes:  maxBytes,
 		newAtOnce: newAtOnce, fresh: map[int64]*allowance{},
 	}
 	h.Keep(h.o.StateAge, h.o.ClassAge)

@@ -188,8 +188,8 @@ func TestNobodyWaitsForAWriter(t *testing.T) {
 	ok(t, tx.Rollback())
 	ok(t, h.Flush(t.Context()))
 	if ts, err := h.StateTimes(t.Context(), "shop", noon, noon.Add(time.Hour), 0); err != nil ||
-		len(ts) != 3 || len(h.waiting) != 0 {
-		t.Errorf("%d states, %d of them wait: %v", len(ts), len(h.waiting), err)
+		len(ts) != 3 || len(h.waiting.list) != 0 {
+		t.Errorf("%d states, %d of them wait: %v", len(ts), len(h.waiting.list), err)
 	}
 }
 
@@ -254,14 +254,14 @@ func TestFull(t *testing.T) {
 		t.Error(err)
 	}
 	dropped := h.Dropped()
-	if dropped == 0 || h.bytes > 4000 {
-		t.Errorf("dropped %d, %d bytes wait", dropped, h.bytes)
+	if dropped == 0 || h.waiting.bytes > 4000 {
+		t.Errorf("dropped %d, %d bytes wait", dropped, h.waiting.bytes)
 	}
 	maxPages(t, h, 1_000_000)
 	ok(t, h.Flush(t.Context()))
 	ok(t, put(101, 3))
-	if h.Dropped() != dropped || len(h.waiting) != 0 {
-		t.Errorf("dropped %d then %d, %d wait", dropped, h.Dropped(), len(h.waiting))
+	if h.Dropped() != dropped || len(h.waiting.list) != 0 {
+		t.Errorf("dropped %d then %d, %d wait", dropped, h.Dropped(), len(h.waiting.list))
 	}
 	ts, err := h.StateTimes(t.Context(), "shop", noon, noon.Add(time.Hour), 0)
 	if err != nil || len(ts) != 104-int(dropped) || !ts[len(ts)-1].Equal(noon.Add(103*time.Second)) {

@@ -185,8 +185,8 @@ func TestWaitingStatesOfAQuietTarget(t *testing.T) {
 	}
 	maxPages(t, h, 1_000_000)
 	ok(t, h.Flush(t.Context()))
-	if len(h.waiting) != 0 || h.bytes != 0 {
-		t.Errorf("%d states of %d bytes wait", len(h.waiting), h.bytes)
+	if len(h.waiting.list) != 0 || h.waiting.bytes != 0 {
+		t.Errorf("%d states of %d bytes wait", len(h.waiting.list), h.waiting.bytes)
 	}
 	for target, want := range map[string]int{"quiet": 5, "noisy": 3} {
 		ts, err := h.StateTimes(t.Context(), target, noon, noon.Add(time.Hour), 0)

@@ -21,6 +21,50 @@ type waiting struct {
 	n      uint64 // in which order they came
 }
 
+// queue holds the states that wait, in the order in which they came. History.mu guards it.
+type queue struct {
+	list    []waiting
+	bytes   int // of list
+	most    int // bytes, as Options.BufferBytes
+	put     uint64
+	dropped uint64
+}
+
+// add takes a state in and gives up others where there is no room.
+func (q *queue) add(target string, at int64, doc []byte) {
+	q.list = append(q.list, waiting{target, at, doc, q.put})
+	q.put++
+	q.bytes += len(doc)
+	for q.bytes > q.most && len(q.list) > 1 {
+		q.giveUp()
+	}
+}
+
+// giveUp gives up the oldest state of the target that has most of them waiting.
+func (q *queue) giveUp() {
+	bytes, most := map[string]int{}, ""
+	for _, w := range q.list {
+		if bytes[w.target] += len(w.doc); bytes[w.target] > bytes[most] {
+			most = w.target
+		}
+	}
+	i := slices.IndexFunc(q.list, func(w waiting) bool { return w.target == most })
+	q.bytes -= len(q.list[i].doc)
+	q.list = slices.Delete(q.list, i, i+1)
+	q.dropped++
+}
+
+// stored takes those of a batch out; some of them may have been given up meanwhile.
+func (q *queue) stored(batch []waiting) {
+	last := batch[len(batch)-1].n
+	q.list = slices.DeleteFunc(q.list, func(w waiting) bool {
+		if w.n <= last {
+			q.bytes -= len(w.doc)
+		}
+		return w.n <= last
+	})
+}
+
 // PutState keeps a state, which it does not hold on to: Cap it first. A state of the same target
 // and millisecond is replaced. It waits, within Options.BufferBytes, to be written together with
 // others, by Run each second or by Flush: who observes never waits for the file. StateAt finds it
@@ -39,34 +83,15 @@ func (h *History) PutState(s *state.State) error {
 	if h.closed {
 		return wrap("store state", h.path, sqlitefile.ErrClosed)
 	}
-	h.waiting = append(h.waiting, waiting{s.Target, s.At.UnixMilli(), doc, h.put})
-	h.put++
-	h.bytes += len(doc)
-	for h.bytes > h.o.BufferBytes && len(h.waiting) > 1 {
-		h.giveUp()
-	}
+	h.waiting.add(s.Target, s.At.UnixMilli(), doc)
 	return nil
-}
-
-// giveUp gives up the oldest waiting state of the target that has most of them waiting.
-func (h *History) giveUp() {
-	bytes, most := map[string]int{}, ""
-	for _, w := range h.waiting {
-		if bytes[w.target] += len(w.doc); bytes[w.target] > bytes[most] {
-			most = w.target
-		}
-	}
-	i := slices.IndexFunc(h.waiting, func(w waiting) bool { return w.target == most })
-	h.bytes -= len(h.waiting[i].doc)
-	h.waiting = slices.Delete(h.waiting, i, i+1)
-	h.dropped++
 }
 
 // Dropped tells how many states were given up because the file could not be written for too long.
 func (h *History) Dropped() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.dropped
+	return h.waiting.dropped
 }
 
 // Flush writes the states that wait.
@@ -78,7 +103,7 @@ func (h *History) Flush(ctx context.Context) error {
 		return wrap("store states", h.path, ctx.Err())
 	}
 	h.mu.Lock()
-	batch := slices.Clone(h.waiting)
+	batch := slices.Clone(h.waiting.list)
 	h.mu.Unlock()
 	if len(batch) == 0 {
 		return nil
@@ -101,13 +126,7 @@ func (h *History) Flush(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	last := batch[len(batch)-1].n
-	h.waiting = slices.DeleteFunc(h.waiting, func(w waiting) bool { // some of them may have been given up meanwhile
-		if w.n <= last {
-			h.bytes -= len(w.doc)
-		}
-		return w.n <= last
-	})
+	h.waiting.stored(batch)
 	return nil
 }
 
@@ -165,7 +184,7 @@ func (h *History) newest(ctx context.Context, target string, ms int64) (best fou
 	look := func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		for _, w := range h.waiting {
+		for _, w := range h.waiting.list {
 			if w.target == target {
 				take(w.at, w.doc, false)
 			}
@@ -263,7 +282,7 @@ func (h *History) times(ctx context.Context, target string, from, to int64, firs
 		}
 	}
 	h.mu.Lock()
-	for _, w := range h.waiting {
+	for _, w := range h.waiting.list {
 		if w.target == target {
 			add(w.at)
 		}

@@ -1051,6 +1051,16 @@ export interface components {
              * @example replication
              */
             kind: string;
+            /**
+             * @description of a Gap
+             * @example cpu
+             * @example scrape
+             * @example clock
+             * @example clock-back
+             * @example disk
+             * @example events
+             */
+            cause?: string;
             /** @description one line for people */
             text: string;
             /** @description id of the run, action or experiment it belongs to */

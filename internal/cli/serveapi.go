@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -66,7 +67,7 @@ func (f fleet) Sources(_ context.Context, name string) ([]httpapi.Source, error)
 	if !ok {
 		return nil, unknownTarget(name)
 	}
-	traits := map[string]scrape.Traits{}
+	traits := map[source.Name]scrape.Traits{}
 	for _, i := range scrape.Sources() {
 		traits[i.Name] = i.Traits
 	}
@@ -81,7 +82,7 @@ func (f fleet) Sources(_ context.Context, name string) ([]httpapi.Source, error)
 	for _, x := range m.Sources {
 		s := httpapi.Source{Source: x}
 		if t, ok := traits[x.Name]; ok {
-			s.Every = max(t.Every, f.s.Every()).Seconds() * slowed[x.Name]
+			s.Every = max(t.Every, f.s.Every()).Seconds() * slowed[string(x.Name)]
 			s.Budget = cmp.Or(t.Budget, 0.01)
 			s.Cost, s.Usual, s.Asked, s.Grant, s.About = string(t.Cost), t.Every.Seconds(), t.Asked, t.Grant, t.About
 		}

@@ -69,7 +69,7 @@ func seenIn(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding
 	}
 	var odd []string
 	for _, x := range symptoms {
-		if x.Kind != "not-observable" {
+		if x.Kind != finding.NotObservable {
 			odd = append(odd, x.Title)
 		}
 	}
@@ -397,7 +397,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 		for _, r := range f.Why {
 			text := r.Ask + " " + r.Answer
 			if r.Source != "" {
-				text += " (" + r.Source + ")"
+				text += " (" + string(r.Source) + ")"
 			}
 			n.Then = append(n.Then, Node{Text: text})
 		}
@@ -408,7 +408,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 	}
 	var out, blind []Node
 	for _, x := range symptoms {
-		if x.Kind == diagnose.NotObservable {
+		if x.Kind == finding.NotObservable {
 			blind = append(blind, Node{Text: x.Title})
 			continue
 		}

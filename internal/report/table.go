@@ -276,7 +276,7 @@ func evidence(f finding.Finding) (t table, facts []string) {
 		if e.Sampled {
 			v = "≈ " + v
 		}
-		t.Rows = append(t.Rows, []string{cmp.Or(e.What, e.Text), v, cmp.Or(e.Expected, none), e.Source})
+		t.Rows = append(t.Rows, []string{cmp.Or(e.What, e.Text), v, cmp.Or(e.Expected, none), string(e.Source)})
 	}
 	return t, facts
 }
@@ -291,7 +291,7 @@ func sourceText(s snapshot.Source) string {
 		snapshot.Missing: "unavailable", snapshot.Denied: "denied",
 		snapshot.Failed: "failed", snapshot.Slow: "too slow",
 	}
-	t := s.Name + " " + cmp.Or(words[s.State], string(s.State))
+	t := string(s.Name) + " " + cmp.Or(words[s.State], string(s.State))
 	if s.Reason != "" {
 		t += ": " + s.Reason
 	}

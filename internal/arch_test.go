@@ -234,6 +234,7 @@ var thirdParty = []struct {
 	{"github.com/goccy/go-yaml", []string{"internal/plan"}, "YAML with positions in its errors"},
 	{"github.com/spf13/cobra", []string{"internal/cli"}, "verbs and flags"},
 	{"github.com/spf13/pflag", []string{"internal/cli"}, "comes with cobra"},
+	{"gonum.org/v1/gonum/mathext", []string{"internal/stat"}, "the incomplete beta function of Student's t"},
 	{"golang.org/x/crypto", []string{"internal/store/access"}, "argon2id for passwords"},
 	{"golang.org/x/sync", nil, "errgroup: every goroutine has an owner"},
 	{

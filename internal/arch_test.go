@@ -123,6 +123,7 @@ var thirdParty = []struct {
 	{"github.com/oklog/ulid", []string{"internal/store/series"}, "names of the blocks of the series store"},
 	{"github.com/prometheus/common", []string{"internal/store/series"}, "names and durations of PromQL"},
 	{"github.com/goccy/go-yaml", []string{"internal/plan"}, "YAML with positions in its errors"},
+	{"gonum.org/v1/gonum/mathext", []string{"internal/stat"}, "the incomplete beta function of Student's t"},
 	{"github.com/spf13/cobra", []string{"internal/cli"}, "verbs and flags"},
 	{"github.com/spf13/pflag", []string{"internal/cli"}, "comes with cobra"},
 	{"golang.org/x/crypto", []string{"internal/store/access"}, "argon2id for passwords"},

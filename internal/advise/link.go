@@ -9,20 +9,20 @@ import (
 )
 
 // effects tells by kind of symptom which effect it measures; a kind that is called as its effect is not listed.
-func effects(kind string) []string {
+func effects(kind finding.SymptomKind) []string {
 	switch kind {
-	case "cpu-saturated", "rnd-next":
+	case finding.CPUSaturated, finding.RndNext:
 		return []string{EffectCPU}
-	case "io-wait":
+	case finding.IOWait:
 		return []string{EffectDiskReads, EffectDiskWrites, EffectFsyncs}
-	case "slow-reads":
+	case finding.SlowReads:
 		return []string{EffectDiskReads, EffectPoolMisses}
-	case "lock-queue", "lock-waiting":
+	case finding.LockQueue, finding.LockWaiting:
 		return []string{EffectRowLocks, EffectMetadata}
-	case "old-versions":
+	case finding.OldVersions:
 		return []string{EffectHistory}
 	}
-	return []string{kind}
+	return []string{string(kind)}
 }
 
 // Link adds to every finding the symptoms that it accounts for: those about one of its classes, and those that measure
@@ -38,7 +38,7 @@ func Link(findings []finding.Finding, symptoms []finding.Symptom) {
 			for _, e := range effects(s.Kind) {
 				about = about || slices.Contains(f.Explains, e) || slices.Contains(f.Rests, e)
 			}
-			if about && s.Kind != "not-observable" && !slices.Contains(f.Symptoms, s.ID) {
+			if about && s.Kind != finding.NotObservable && !slices.Contains(f.Symptoms, s.ID) {
 				f.Symptoms = append(slices.Clip(f.Symptoms), s.ID)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -145,7 +146,7 @@ func (v *View) Share(c class.Class) float64 {
 // Severity is that of a cause that holds a share of the statement time: critical when it is at least half of it, on a
 // server that has little left, else a warning.
 func (v *View) Severity(share float64) finding.Severity {
-	_, full := v.Has("cpu-saturated", "")
+	_, full := v.Has(finding.CPUSaturated, "")
 	if cpus, ok := v.Host.CPUs.Get(); ok && v.Window > 0 && v.Total/v.Window >= cpus/2 {
 		full = true
 	}
@@ -253,15 +254,15 @@ func (v *View) SetVariable(name, value string) *finding.Action {
 }
 
 // Seen reports whether a source gave what it should.
-func (v *View) Seen(source string) bool { return v.Source(source).State == snapshot.OK }
+func (v *View) Seen(name source.Name) bool { return v.Source(name).State == snapshot.OK }
 
 // Blind says in one sentence why a source gave nothing and what would mend that; empty when it gave what it should.
-func (v *View) Blind(source string) string {
-	x := v.Source(source)
+func (v *View) Blind(name source.Name) string {
+	x := v.Source(name)
 	if x.State == snapshot.OK {
 		return ""
 	}
-	text := fmt.Sprintf("Data unavailable: %s (%s)", source, cmp.Or(x.Reason, string(x.State)))
+	text := fmt.Sprintf("Data unavailable: %s (%s)", name, cmp.Or(x.Reason, string(x.State)))
 	if x.Fix != "" {
 		text += ". Fix: " + x.Fix
 	}
@@ -320,7 +321,7 @@ func (v *View) Compared(c class.Class) (sqlshape.Shape, []sqlshape.Comparison, e
 }
 
 // Has returns the symptom of a kind, about a subject when one is given.
-func (v *View) Has(kind, subject string) (finding.Symptom, bool) {
+func (v *View) Has(kind finding.SymptomKind, subject string) (finding.Symptom, bool) {
 	for _, x := range v.Symptoms {
 		if x.Kind == kind && (subject == "" || x.Subject == subject) {
 			return x, true
@@ -390,7 +391,7 @@ func (v *View) TablesOf(c class.Class, refs []sqlshape.TableRef) *Tables {
 // Unobserved repeats what could not be seen, with what would mend it.
 func (v *View) Unobserved() (out []string) {
 	for _, s := range v.Symptoms {
-		if s.Kind == "not-observable" {
+		if s.Kind == finding.NotObservable {
 			for _, e := range s.Evidence {
 				out = append(out, e.Text)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -97,12 +98,15 @@ func (a Inspection) CheckOpen(ctx context.Context, t *target.Target) (Checked, e
 	c.Sources = append(c.Sources, sources...)
 	if slices.ContainsFunc(sources, func(s snapshot.Source) bool {
 		return s.State == snapshot.Denied &&
-			s.Name != "tables"
+			s.Name != source.Tables
 	}) {
 		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
 	}
 	if reason, fix := TooMighty(ctx, t); reason != "" {
-		c.Sources = append(c.Sources, snapshot.Source{Name: "plans", State: snapshot.Denied, Reason: reason, Fix: fix})
+		c.Sources = append(c.Sources, snapshot.Source{
+			Name: source.Plans, State: snapshot.Denied, Reason: reason,
+			Fix: fix,
+		})
 	}
 	return c, nil
 }
@@ -279,7 +283,7 @@ func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x s
 		more, hidden = fmt.Sprintf(" and %d more schemas", len(hidden)-most), hidden[:most]
 	}
 	return snapshot.Source{
-		Name: "tables", State: snapshot.Denied, Reason: "the account sees no table of " +
+		Name: source.Tables, State: snapshot.Denied, Reason: "the account sees no table of " +
 			strings.Join(hidden, ", ") + more,
 		Fix: t.Facts().ExplainFix(hidden),
 	}, true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -20,7 +21,7 @@ func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, snapsh
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, 2*questionTime)
 	defer cancel()
-	src := snapshot.Source{Name: "accounts", State: snapshot.OK, Reads: 1}
+	src := snapshot.Source{Name: source.Accounts, State: snapshot.OK, Reads: 1}
 	began := time.Now()
 	list, err := readAccounts(ctx, t)
 	src.Took = time.Since(began).Seconds() * 1000

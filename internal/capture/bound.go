@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // Bounds of what a snapshot holds of a server's statements and figures, bytes as JSON. Package catalog bounds its
@@ -45,7 +46,7 @@ func Bound(s *snapshot.Snapshot, lost int) {
 	}
 	if s.Classes = kept; s.Rest.Classes > 0 {
 		s.Sources = append(s.Sources, snapshot.Source{
-			Name: "classes", State: snapshot.Failed,
+			Name: source.Classes, State: snapshot.Failed,
 			Reason: fmt.Sprintf("not observed: %d classes of statements with %.3g s, which exceed the size limit",
 				s.Rest.Classes, s.Rest.TimeSec),
 		})
@@ -53,7 +54,7 @@ func Bound(s *snapshot.Snapshot, lost int) {
 	var left int
 	if s.Series, left = thin(s.Series); left+lost > 0 {
 		s.Sources = append(s.Sources, snapshot.Source{
-			Name: "series", State: snapshot.Failed,
+			Name: source.Series, State: snapshot.Failed,
 			Reason: fmt.Sprintf("not observed: %d series and %d figures, which exceed the size limit", left, lost),
 		})
 	}

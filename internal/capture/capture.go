@@ -24,6 +24,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
@@ -52,8 +53,8 @@ const MinWindow = 3 * time.Second
 // those whose facts the snapshot holds in another form (tables with their sizes, variables).
 func Sources() (names []string) {
 	for _, x := range scrape.Sources() {
-		if !x.Asked && !slices.Contains([]string{"variables", "sizes"}, x.Name) {
-			names = append(names, x.Name)
+		if !x.Asked && x.Name != source.Variables && x.Name != source.Sizes {
+			names = append(names, string(x.Name))
 		}
 	}
 	return names
@@ -155,9 +156,9 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 	}
 	withholdSecrets(vars)
 	s.Variables = vars
-	if s.Source("global_status").Reads == 0 {
+	if s.Source(source.GlobalStatus).Reads == 0 {
 		return nil, fmt.Errorf("observe %s: the server returned no status counters in %v: %s", t.Spec().Name, o.Window,
-			s.Source("global_status").Reason)
+			s.Source(source.GlobalStatus).Reason)
 	}
 	look2 := questioner{t: t, s: s, kept: o.Catalog}
 	if err := look2.ask(ctx, max(0, o.Top)); err != nil {
@@ -212,7 +213,10 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home
 	h := snapshot.Host{ServerPID: pid}
 	facts, err := host.FactsOf(pid)
 	if err != nil { // what could be read is in the facts all the same
-		s.Sources = append(s.Sources, snapshot.Source{Name: "host_facts", State: snapshot.Failed, Reason: err.Error()})
+		s.Sources = append(s.Sources, snapshot.Source{
+			Name: source.HostFacts, State: snapshot.Failed,
+			Reason: err.Error(),
+		})
 	}
 	h.CPUs, h.MemBytes, h.MemLimit = facts.CPUs, facts.MemBytes, facts.MemLimit
 	h.Kernel = facts.Kernel

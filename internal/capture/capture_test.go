@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -274,7 +275,7 @@ func TestAnAccountThatMayOnlyWatch(t *testing.T) {
 			}
 			want := "GRANT SELECT ON `shop`.* TO 'watcher'@'localhost'"
 			snap := look()
-			for _, name := range []string{"tables", "plans"} {
+			for _, name := range []source.Name{"tables", "plans"} {
 				if x := snap.Source(name); x.State != snapshot.Denied || x.Fix != want ||
 					!strings.Contains(x.Reason, "shop") {
 					t.Errorf("%+v", x)
@@ -282,7 +283,7 @@ func TestAnAccountThatMayOnlyWatch(t *testing.T) {
 			}
 			s.Exec(t, want)
 			snap = look()
-			for _, name := range []string{"tables", "plans"} {
+			for _, name := range []source.Name{"tables", "plans"} {
 				if x := snap.Source(name); x.State == snapshot.Denied {
 					t.Errorf("with the grant: %+v", x)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -27,7 +28,7 @@ func (q questioner) inventory(ctx context.Context, missed error) error {
 	}
 	defer func() { _ = target.Discard(conn) }()
 	began := time.Now()
-	src := snapshot.Source{Name: "tables", State: snapshot.OK, Reads: 1}
+	src := snapshot.Source{Name: source.Tables, State: snapshot.OK, Reads: 1}
 	var have []schema.Ref
 	for _, t := range q.s.Tables {
 		have = append(have, t.Ref)
@@ -53,7 +54,7 @@ func (q questioner) inventory(ctx context.Context, missed error) error {
 		}
 	}
 	q.s.Sources = append(q.s.Sources, src)
-	if q.s.Source("table_io").State == snapshot.OK && len(q.s.Tables) > 0 {
+	if q.s.Source(source.TableIO).State == snapshot.OK && len(q.s.Tables) > 0 {
 		if err := q.uses(ctx); err != nil && gone(ctx, err) {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -43,7 +44,7 @@ const (
 
 // begin takes the first reading. Without performance_schema there is none, and the source says so.
 func (p *programs) begin(ctx context.Context) error {
-	p.source = snapshot.Source{Name: "programs", State: snapshot.OK}
+	p.source = snapshot.Source{Name: source.Programs, State: snapshot.OK}
 	if v, ok := p.t.Variable("performance_schema"); !ok || v != "ON" && v != "1" {
 		p.source.State, p.source.Reason = snapshot.Missing, "performance_schema is off"
 		p.source.Fix = "performance_schema=ON in the server's configuration, then a restart"

@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -170,7 +171,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	q.unplanned()
 	if len(large) > 0 {
 		q.s.Sources = append(q.s.Sources, snapshot.Source{
-			Name: "statements", State: snapshot.Failed,
+			Name: source.Statements, State: snapshot.Failed,
 			Reason: fmt.Sprintf("not examined: the statements of %s are longer than the limit",
 				strings.Join(large, ", ")),
 		})
@@ -195,12 +196,12 @@ func (q questioner) unseen(refs []schema.Ref) {
 			hidden = append(hidden, r.Schema)
 		}
 	}
-	i := slices.IndexFunc(q.s.Sources, func(x snapshot.Source) bool { return x.Name == "tables" })
+	i := slices.IndexFunc(q.s.Sources, func(x snapshot.Source) bool { return x.Name == source.Tables })
 	if i < 0 || q.s.Sources[i].State != snapshot.OK {
 		return
 	}
 	x := &q.s.Sources[i]
-	sessions := q.s.Source("processlist")
+	sessions := q.s.Source(source.Processlist)
 	switch {
 	case len(hidden) == 0 && len(q.s.Tables) == 0 && sessions.State == snapshot.Denied:
 		// statements would name the schemas
@@ -234,7 +235,7 @@ func (q questioner) unplanned() {
 		return
 	}
 	q.s.Sources = append(q.s.Sources, snapshot.Source{
-		Name: "plans", State: snapshot.Denied, Reason: "no statement on " + strings.Join(hidden, ", ") +
+		Name: source.Plans, State: snapshot.Denied, Reason: "no statement on " + strings.Join(hidden, ", ") +
 			" may be explained with this account", Fix: cmp.Or(fix, q.t.Facts().ExplainFix(hidden)),
 	})
 }

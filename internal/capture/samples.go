@@ -11,6 +11,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -74,7 +75,7 @@ func (w *wanted) add(sh sqlshape.Shape, place func(sqlshape.TableRef) (schema.Re
 // unknown. Checksums travel, not values. What could not be read is said in a source; an error means that the server
 // went away.
 func (q questioner) sample(ctx context.Context, w wanted) error {
-	src := snapshot.Source{Name: "row_samples", State: snapshot.OK}
+	src := snapshot.Source{Name: source.RowSamples, State: snapshot.OK}
 	defer func() { q.s.Sources = append(q.s.Sources, src) }()
 	if len(w.tables) == 0 {
 		src.Reason = "no condition of a class with much of the time is on a column of a table"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // Origin names the source that a class was seen in.
@@ -63,14 +64,14 @@ type Class struct {
 }
 
 // Source names the snapshot's source that the class came from.
-func (c Class) Source() string {
+func (c Class) Source() source.Name {
 	switch c.Origin {
 	case PerformanceSchema:
-		return "digests"
+		return source.Digests
 	case Processlist:
-		return "statement_samples"
+		return source.Samples
 	default:
-		return string(c.Origin)
+		return source.Name(c.Origin)
 	}
 }
 

@@ -22,7 +22,8 @@ func (e *env) cost() *cobra.Command {
 		Use:   "cost TARGET",
 		Short: "the overhead of watching a server, per data source",
 		Long: `Reads each data source several times, one source at a time, and shows what that costs: server time (wall-clock time of the statements
-without the network round trip), CPU time here, rows and bytes; and the cost per second at the source's read interval. Reads only.`,
+without the network round trip), CPU time here,
+rows and bytes; and the cost per second at the source's read interval. Reads only.`,
 		Example: "  dyno cost shop\n  dyno cost shop --all --rounds 30 --output json",
 		Args:    args(1, 1),
 	}
@@ -39,7 +40,7 @@ without the network round trip), CPU time here, rows and bytes; and the cost per
 		}
 		if every {
 			for _, s := range scrape.Sources() {
-				o.Also = append(o.Also, s.Name)
+				o.Also = append(o.Also, string(s.Name))
 			}
 		}
 		t, err := e.app.Open(c.Context(), a[0], e.login)

@@ -7,15 +7,19 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // wanted are the sources that judgement leans on, with what is lost without them.
-var wanted = []struct{ name, lost string }{
-	{"global_status", "the server's own counters"},
-	{"digests", "exact figures of every class of statements"},
-	{"statement_samples", "examples of running statements"},
-	{"process", "the CPU time and the reads of the server's process"},
-	{"host", "the CPU time and the disks of the machine"},
+var wanted = []struct {
+	name source.Name
+	lost string
+}{
+	{source.GlobalStatus, "the server's own counters"},
+	{source.Digests, "exact figures of every class of statements"},
+	{source.Samples, "examples of running statements"},
+	{source.Process, "the CPU time and the reads of the server's process"},
+	{source.Host, "the CPU time and the disks of the machine"},
 }
 
 // blind says which of the wanted sources gave nothing, why, and what would mend it.
@@ -34,18 +38,19 @@ func blind(s *snapshot.Snapshot) (out []finding.Symptom) {
 			text += " Fix: " + src.Fix
 		}
 		out = append(out, finding.Symptom{
-			ID: NotObservable + ":" + w.name, Kind: NotObservable, Subject: w.name,
+			ID: finding.NotObservable.ID(string(w.name)), Kind: finding.NotObservable, Subject: string(w.name),
 			Title:    "data unavailable: " + w.lost,
-			Evidence: []finding.Evidence{{What: "source " + w.name, Source: w.name, Text: text}},
+			Evidence: []finding.Evidence{{What: "source " + string(w.name), Source: w.name, Text: text}},
 		})
 	}
 	return out
 }
 
 // needed are the sources without which most causes stay hidden.
-var needed = []string{
-	"processlist", "transactions", "locks", "innodb_metrics", "innodb_status", "digests", "statement_samples", "waits",
-	"table_io", "replication", "tables", "plans",
+var needed = []source.Name{
+	source.Processlist, source.Transactions, source.Locks, source.InnodbMetrics, source.InnodbStatus, source.Digests,
+	source.Samples, source.Waits,
+	source.TableIO, source.Replication, source.Tables, source.Plans,
 }
 
 // Denial is what the account of a server may not see of what judgement needs.
@@ -66,7 +71,7 @@ func DeniedOf(sources []snapshot.Source) (d Denial, ok bool) {
 	}
 	for _, x := range sources {
 		if x.State == snapshot.Denied && slices.Contains(needed, x.Name) {
-			add(&d.Sources, x.Name)
+			add(&d.Sources, string(x.Name))
 			add(&d.Reasons, x.Reason)
 			add(&d.Fixes, x.Fix)
 		}

@@ -10,17 +10,17 @@ import (
 // "lock-bound"; "" when nothing is short. Waiting for a lock comes first: while sessions wait for each other neither
 // CPUs nor disks are what they lack. Of the disk and the CPUs it is the one that is saturated, both when both are.
 func Bound(symptoms []finding.Symptom) string {
-	has := func(kinds ...string) bool {
+	has := func(kinds ...finding.SymptomKind) bool {
 		return slices.ContainsFunc(symptoms, func(s finding.Symptom) bool { return slices.Contains(kinds, s.Kind) })
 	}
 	switch {
-	case has(LockQueue, LockWaiting):
+	case has(finding.LockQueue, finding.LockWaiting):
 		return "Lock-bound"
-	case has(IOWait, SlowReads) && has(CPUSaturated):
+	case has(finding.IOWait, finding.SlowReads) && has(finding.CPUSaturated):
 		return "Bound by CPU and I/O"
-	case has(IOWait, SlowReads):
+	case has(finding.IOWait, finding.SlowReads):
 		return "I/O-bound"
-	case has(CPUSaturated):
+	case has(finding.CPUSaturated):
 		return "CPU-bound"
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 )
 
 func TestBound(t *testing.T) {
-	f := func(want string, kinds ...string) {
+	f := func(want string, kinds ...finding.SymptomKind) {
 		t.Helper()
 		var s []finding.Symptom
 		for _, k := range kinds {
@@ -18,10 +18,10 @@ func TestBound(t *testing.T) {
 		}
 	}
 	f("")
-	f("", Scan, DominantClass, NotObservable)
-	f("CPU-bound", Scan, CPUSaturated)
-	f("I/O-bound", IOWait)
-	f("I/O-bound", SlowReads, PoolMisses)
-	f("Bound by CPU and I/O", SlowReads, CPUSaturated)
-	f("Lock-bound", CPUSaturated, LockQueue)
+	f("", finding.Scan, finding.DominantClass, finding.NotObservable)
+	f("CPU-bound", finding.Scan, finding.CPUSaturated)
+	f("I/O-bound", finding.IOWait)
+	f("I/O-bound", finding.SlowReads, finding.PoolMisses)
+	f("Bound by CPU and I/O", finding.SlowReads, finding.CPUSaturated)
+	f("Lock-bound", finding.CPUSaturated, finding.LockQueue)
 }

@@ -6,11 +6,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
-
-// ReadNext is the symptom that the server reads along indexes, entry after entry, and sends few of the rows.
-const ReadNext = "read-next"
 
 // classLooks look at what classes do per operation.
 func classLooks() []look { return []look{readNext} }
@@ -27,7 +25,7 @@ func readNext(s *snapshot.Snapshot) []finding.Symptom {
 	pushed, counted := s.Rate("mysql_global_status_handler_icp_attempts").Get()
 	passed := s.Rate("mysql_global_status_handler_icp_match").Or(0)
 	all := next + prev + max(0, pushed-passed)
-	sent, source := rowsSent(s)
+	sent, from := rowsSent(s)
 	n, told := sent.Get()
 	if all < rndNextPerSec || !told || all < rowsPerSent*n {
 		return nil
@@ -39,16 +37,16 @@ func readNext(s *snapshot.Snapshot) []finding.Symptom {
 			"Handler_icp_match)", unit.Rate(max(0, pushed-passed), "entries/s"))
 	}
 	return []finding.Symptom{{
-		ID: ReadNext, Kind: ReadNext, Subject: "server",
+		ID: finding.ReadNext.ID(), Kind: finding.ReadNext, Subject: "server",
 		Title: fmt.Sprintf("%s are read along indexes and %s are sent", unit.Rate(all, "entries/s"),
 			unit.Rate(n, "rows/s")),
 		Evidence: []finding.Evidence{
 			{
-				What: "index entries read per second", Value: known.Of(all), Unit: "1/s", Source: "global_status",
+				What: "index entries read per second", Value: known.Of(all), Unit: "1/s", Source: source.GlobalStatus,
 				Expected: fmt.Sprintf("< %s for each row sent", unit.Count(rowsPerSent)), Text: text + ".",
 			},
 			{
-				What: "rows sent per second", Value: sent, Unit: "1/s", Source: source,
+				What: "rows sent per second", Value: sent, Unit: "1/s", Source: from,
 				Text: fmt.Sprintf("It sent %s to its clients.", unit.Rate(n, "rows/s")),
 			},
 		},

@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -26,10 +27,10 @@ func cpu(s *snapshot.Snapshot) []finding.Symptom {
 			return nil
 		}
 		return []finding.Symptom{{
-			ID: CPUSaturated, Kind: CPUSaturated, Subject: "cpu",
+			ID: finding.CPUSaturated.ID(), Kind: finding.CPUSaturated, Subject: "cpu",
 			Title: fmt.Sprintf("the server uses %.2g of %.3g CPUs", v, cpus),
 			Evidence: []finding.Evidence{{
-				What: "CPU used by the server", Value: used, Unit: "CPUs", Source: "process",
+				What: "CPU used by the server", Value: used, Unit: "CPUs", Source: source.Process,
 				Expected: fmt.Sprintf("< %.2g", saturated*cpus),
 				Text: fmt.Sprintf("The server's process used %.2g of the %.3g CPUs that it may use, %s.", v,
 					cpus, unit.Percent(v/cpus)),
@@ -43,10 +44,10 @@ func cpu(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: CPUSaturated, Kind: CPUSaturated, Subject: "cpu",
+		ID: finding.CPUSaturated.ID(), Kind: finding.CPUSaturated, Subject: "cpu",
 		Title: fmt.Sprintf("the machine's CPUs are %s busy", unit.Percent(busy)),
 		Evidence: []finding.Evidence{{
-			What: "CPU used on the machine", Value: known.Of(busy * 100), Unit: "%", Source: "host",
+			What: "CPU used on the machine", Value: known.Of(busy * 100), Unit: "%", Source: source.Host,
 			Expected: fmt.Sprintf("< %.0f", saturated*100),
 			Text: fmt.Sprintf("The machine's CPUs were %s busy; the server's part of it is unknown.",
 				unit.Percent(busy)),

@@ -32,7 +32,7 @@ func dominant(s *snapshot.Snapshot) (out []finding.Symptom) {
 			how = "took, estimated from samples,"
 		}
 		out = append(out, finding.Symptom{
-			ID: DominantClass + ":" + c.ID, Kind: DominantClass, Subject: c.ID,
+			ID: finding.DominantClass.ID(c.ID), Kind: finding.DominantClass, Subject: c.ID,
 			Title: fmt.Sprintf("one class holds %s of the statement time", unit.Percent(share)),
 			Evidence: []finding.Evidence{{
 				What: "share of statement time", Value: known.Of(share * 100), Unit: "%",

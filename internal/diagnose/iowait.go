@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -20,18 +21,18 @@ func ioWait(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	ev := []finding.Evidence{{
-		What: "CPU time waiting for disks", Value: known.Of(v * 100), Unit: "%", Source: "host",
+		What: "CPU time waiting for disks", Value: known.Of(v * 100), Unit: "%", Source: source.Host,
 		Expected: fmt.Sprintf("< %.0f", waiting*100),
 		Text:     fmt.Sprintf("%s of the machine's CPU time was idle with a busy disk.", unit.Percent(v)),
 	}}
 	if r := s.Rate("dyno_server_io_read_bytes_total"); r.OK() {
 		ev = append(ev, finding.Evidence{
-			What: "bytes read by the server", Value: r, Unit: "B/s", Source: "process",
+			What: "bytes read by the server", Value: r, Unit: "B/s", Source: source.Process,
 			Text: fmt.Sprintf("The server's process read %s/s from storage.", unit.Bytes(r.Or(0))),
 		})
 	}
 	return []finding.Symptom{{
-		ID: IOWait, Kind: IOWait, Subject: "disk",
+		ID: finding.IOWait.ID(), Kind: finding.IOWait, Subject: "disk",
 		Title: fmt.Sprintf("the machine waits for its disks %s of the time", unit.Percent(v)), Evidence: ev,
 	}}
 }

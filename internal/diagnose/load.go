@@ -8,18 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
-)
-
-// Kinds of symptoms about concurrency, commits, connections and replication.
-const (
-	EngineQueue     = "engine-queue"     // statements stand before the engine, which lets so many in at a time
-	CPUQueue        = "cpu-queue"        // many threads of the server wait for a CPU
-	LogSync         = "log-sync"         // threads wait for the logs to reach the disk
-	Connects        = "connects"         // connections come and go
-	ConnectionsFull = "connections-full" // hardly any connection is left
-	ReplicaBehind   = "replica-behind"   // a replica has not applied what its source wrote
-	ReplicaStopped  = "replica-stopped"  // a thread of a replica does not run
 )
 
 // loadLooks look at concurrency, commits, connections and replication.
@@ -46,10 +36,10 @@ func engineQueue(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: EngineQueue, Kind: EngineQueue, Subject: "engine",
+		ID: finding.EngineQueue.ID(), Kind: finding.EngineQueue, Subject: "engine",
 		Title: fmt.Sprintf("%.1f statements queue before the engine", n),
 		Evidence: []finding.Evidence{{
-			What: "queries in queue", Value: known.Of(n), Expected: "0", Source: "innodb_status",
+			What: "queries in queue", Value: known.Of(n), Expected: "0", Source: source.InnodbStatus,
 			Text: fmt.Sprintf("On average %.1f statements waited to enter the engine, which lets %s in at a time.", n,
 				s.Variables["innodb_thread_concurrency"]),
 		}},
@@ -64,11 +54,12 @@ func cpuQueue(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: CPUQueue, Kind: CPUQueue, Subject: "cpu", Title: fmt.Sprintf("%.0f threads of the server wait for a CPU "+
+		ID: finding.CPUQueue.ID(), Kind: finding.CPUQueue, Subject: "cpu",
+		Title: fmt.Sprintf("%.0f threads of the server wait for a CPU "+
 			"at a time", n),
 		Evidence: []finding.Evidence{{
 			What: "threads waiting for a CPU", Value: known.Of(n), Expected: fmt.Sprintf("< %.0f",
-				max(leastInQueue, threadsPerCPU*cpus)), Source: "process_threads",
+				max(leastInQueue, threadsPerCPU*cpus)), Source: source.ProcessThreads,
 			Text: fmt.Sprintf("%.0f threads of the server waited for one of %.4g CPUs at a time.", n, cpus),
 		}},
 	}}
@@ -87,10 +78,11 @@ func logSync(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: LogSync, Kind: LogSync, Subject: "disk", Title: fmt.Sprintf("a log sync takes %s", unit.Seconds(sec/calls)),
+		ID: finding.LogSync.ID(), Kind: finding.LogSync, Subject: "disk", Title: fmt.Sprintf("a log sync takes %s",
+			unit.Seconds(sec/calls)),
 		Evidence: []finding.Evidence{{
 			What: "time in log syncs", Value: known.Of(sec), Unit: "s/s", Expected: fmt.Sprintf("< %v", syncSeconds),
-			Source: "file_io",
+			Source: source.FileIO,
 			Text: fmt.Sprintf("Threads spent %s a second in %s of the logs.", unit.Seconds(sec),
 				unit.Rate(calls, "syncs/s")),
 		}},
@@ -105,11 +97,12 @@ func connects(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: Connects, Kind: Connects, Subject: "connections", Title: fmt.Sprintf("clients connect %s",
+		ID: finding.Connects.ID(), Kind: finding.Connects, Subject: "connections",
+		Title: fmt.Sprintf("clients connect %s",
 			unit.Rate(n, "times/s")),
 		Evidence: []finding.Evidence{{
 			What: "connections made", Value: r, Unit: "1/s", Expected: fmt.Sprintf("< %v", connectsPerSec),
-			Source: "global_status",
+			Source: source.GlobalStatus,
 			Text:   fmt.Sprintf("%s were made.", unit.Rate(n, "connections/s")),
 		}},
 	}}
@@ -135,18 +128,19 @@ func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 	if ok {
 		ev = append(ev, finding.Evidence{
 			What: "connections in use", Value: known.Of(n), Expected: fmt.Sprintf("< %.0f", connectionPart*most),
-			Source: "global_status", Text: title + ".",
+			Source: source.GlobalStatus, Text: title + ".",
 		})
 	}
 	if refused > 0 {
 		title = "clients are refused: no connection is left"
 		ev = append(ev, finding.Evidence{
-			What: "connections refused", Value: known.Of(refused), Unit: "1/s", Expected: "0", Source: "global_status",
-			Text: fmt.Sprintf("%s were refused for lack of a connection.", unit.Rate(refused, "clients/s")),
+			What: "connections refused", Value: known.Of(refused), Unit: "1/s", Expected: "0",
+			Source: source.GlobalStatus,
+			Text:   fmt.Sprintf("%s were refused for lack of a connection.", unit.Rate(refused, "clients/s")),
 		})
 	}
 	return []finding.Symptom{{
-		ID: ConnectionsFull, Kind: ConnectionsFull, Subject: "connections",
+		ID: finding.ConnectionsFull.ID(), Kind: finding.ConnectionsFull, Subject: "connections",
 		Title: title, Evidence: ev,
 	}}
 }
@@ -161,16 +155,16 @@ func replicaBehind(s *snapshot.Snapshot) (out []finding.Symptom) {
 		if lag < lagSeconds {
 			continue
 		}
-		id, who := ReplicaBehind, "the replica"
+		id, who := finding.ReplicaBehind.ID(), "the replica"
 		if c := x.Labels.Get("channel"); c != "" {
-			id, who = ReplicaBehind+":"+c, "the channel "+c
+			id, who = finding.ReplicaBehind.ID(c), "the channel "+c
 		}
 		out = append(out, finding.Symptom{
-			ID: id, Kind: ReplicaBehind, Subject: "replication", Title: fmt.Sprintf("%s lags by %s",
+			ID: id, Kind: finding.ReplicaBehind, Subject: "replication", Title: fmt.Sprintf("%s lags by %s",
 				who, unit.Seconds(lag)),
 			Evidence: []finding.Evidence{{
 				What: "lag", Value: known.Of(lag), Unit: "s", Expected: fmt.Sprintf("< %v", lagSeconds),
-				Source: "replication",
+				Source: source.Replication,
 				Text: fmt.Sprintf("It lagged by %s at the end of the window and by %s at its beginning.",
 					unit.Seconds(lag), unit.Seconds(x.Points[0].Value)),
 			}},
@@ -198,10 +192,11 @@ func replicaStopped(s *snapshot.Snapshot) (out []finding.Symptom) {
 			title = fmt.Sprintf("the %s thread of the channel %s does not run", strings.ToUpper(thread), c)
 		}
 		out = append(out, finding.Symptom{
-			ID: ReplicaStopped + ":" + c + ":" + thread, Kind: ReplicaStopped, Subject: "replication", Title: title,
+			ID: finding.ReplicaStopped.ID(c, thread), Kind: finding.ReplicaStopped, Subject: "replication",
+			Title: title,
 			Evidence: []finding.Evidence{{
 				What: "running", Value: known.Of(0.0), Expected: "1",
-				Source: "replication", Text: title + ".",
+				Source: source.Replication, Text: title + ".",
 			}},
 		})
 	}

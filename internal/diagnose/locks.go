@@ -9,21 +9,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
-)
-
-// Kinds of symptoms about locks and transactions.
-const (
-	// LockQueue says that sessions wait for locks of one kind; the subject is the kind.
-	LockQueue = "lock-queue"
-	// LockWaiting says that a class of statements spends its time waiting for locks: its time tells nothing about how
-	// it is executed, and no index or rewrite gives it back. The subject is the class.
-	LockWaiting = "lock-waiting"
-	// Deadlocks says that the server ended transactions because of deadlocks.
-	Deadlocks = "deadlocks"
-	// OldVersions says that old row versions pile up.
-	OldVersions = "old-versions"
 )
 
 // lockLooks look at locks and transactions.
@@ -49,11 +37,11 @@ func lockQueues(s *snapshot.Snapshot) (out []finding.Symptom) {
 			continue
 		}
 		out = append(out, finding.Symptom{
-			ID: LockQueue + ":" + string(kind), Kind: LockQueue, Subject: string(kind),
+			ID: finding.LockQueue.ID(string(kind)), Kind: finding.LockQueue, Subject: string(kind),
 			Title: fmt.Sprintf("%s sessions at a time wait for %s locks", unit.Count(mean), kind),
 			Evidence: []finding.Evidence{{
 				What: "sessions that wait for " + string(kind) + " locks", Value: known.Of(mean),
-				Expected: fmt.Sprintf("< %.1f", waitersPerMoment), Source: "locks",
+				Expected: fmt.Sprintf("< %.1f", waitersPerMoment), Source: source.Locks,
 				Sampled: true, Text: fmt.Sprintf("On average over %d samples %s sessions waited for %s locks.",
 					len(s.Moments), unit.Count(mean), kind),
 			}},
@@ -125,7 +113,7 @@ func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 		done[c.ID] = true
 		part := min(1, lock/c.TimeSec)
 		out = append(out, finding.Symptom{
-			ID: LockWaiting + ":" + c.ID, Kind: LockWaiting, Subject: c.ID,
+			ID: finding.LockWaiting.ID(c.ID), Kind: finding.LockWaiting, Subject: c.ID,
 			Title: fmt.Sprintf("a class spends %s of its time waiting for locks", unit.Percent(part)),
 			Evidence: []finding.Evidence{{
 				What: "time of the class that is waiting for locks", Value: known.Of(100 * part), Unit: "%",
@@ -146,11 +134,11 @@ func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 		}
 		part := float64(t.waiting) / float64(t.seen)
 		out = append(out, finding.Symptom{
-			ID: LockWaiting + ":" + id, Kind: LockWaiting, Subject: id,
+			ID: finding.LockWaiting.ID(id), Kind: finding.LockWaiting, Subject: id,
 			Title: fmt.Sprintf("a class spends %s of its time waiting for locks", unit.Percent(part)),
 			Evidence: []finding.Evidence{{
 				What: "time of the class that is waiting for locks", Value: known.Of(100 * part), Unit: "%",
-				Expected: "< 50", Source: "locks", Sampled: true,
+				Expected: "< 50", Source: source.Locks, Sampled: true,
 				Text: fmt.Sprintf("It was sampled %d times, and %d times it waited for a lock that another session "+
 					"held.", t.seen, t.waiting),
 			}},
@@ -160,41 +148,45 @@ func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 }
 
 // DeadlockRate returns deadlocks per second, and the source that told; unknown when no counter of them was observed.
-func DeadlockRate(s *snapshot.Snapshot) (known.Value[float64], string) {
+func DeadlockRate(s *snapshot.Snapshot) (known.Value[float64], source.Name) {
 	if r := s.Rate("mysql_global_status_innodb_deadlocks"); r.OK() { // MariaDB, Percona Server
-		return r, "global_status"
+		return r, source.GlobalStatus
 	}
-	return s.Rate("mysql_info_schema_innodb_metrics_lock_lock_deadlocks_total"), "innodb_metrics"
+	return s.Rate("mysql_info_schema_innodb_metrics_lock_lock_deadlocks_total"), source.InnodbMetrics
 }
 
 // deadlocksPerSec is what retries hide without anybody's notice: one every two seconds.
 const deadlocksPerSec = 0.5
 
 func deadlocked(s *snapshot.Snapshot) []finding.Symptom {
-	r, source := DeadlockRate(s)
+	r, from := DeadlockRate(s)
 	v, ok := r.Get()
 	if !ok || v < deadlocksPerSec {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: Deadlocks, Kind: Deadlocks, Subject: "server", Title: unit.Rate(v, "deadlocks a second"),
+		ID: finding.Deadlocks.ID(), Kind: finding.Deadlocks, Subject: "server", Title: unit.Rate(v,
+			"deadlocks a second"),
 		Evidence: []finding.Evidence{{
 			What: "deadlocks per second", Value: r, Unit: "1/s", Expected: fmt.Sprintf("< %.1f", deadlocksPerSec),
-			Source: source,
+			Source: from,
 			Text:   fmt.Sprintf("The server ended %s to resolve deadlocks.", unit.Rate(v, "transactions a second")),
 		}},
 	}}
 }
 
 // History returns the series of the history list's length under whichever name it was observed, with its source.
-func History(s *snapshot.Snapshot) (first, last known.Value[float64], source string) {
-	for _, x := range []struct{ name, source string }{
-		{"mysql_global_status_innodb_history_list_length", "global_status"},
-		{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", "innodb_metrics"},
-		{"dyno_innodb_history_length", "innodb_status"},
+func History(s *snapshot.Snapshot) (first, last known.Value[float64], from source.Name) {
+	for _, x := range []struct {
+		name string
+		from source.Name
+	}{
+		{"mysql_global_status_innodb_history_list_length", source.GlobalStatus},
+		{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", source.InnodbMetrics},
+		{"dyno_innodb_history_length", source.InnodbStatus},
 	} {
 		if y, ok := s.Find(x.name); ok && len(y.Points) > 1 {
-			return known.Of(y.Points[0].Value), known.Of(y.Points[len(y.Points)-1].Value), x.source
+			return known.Of(y.Points[0].Value), known.Of(y.Points[len(y.Points)-1].Value), x.from
 		}
 	}
 	return known.None[float64](), known.None[float64](), ""
@@ -209,18 +201,18 @@ const (
 )
 
 func oldVersions(s *snapshot.Snapshot) []finding.Symptom {
-	first, last, source := History(s)
+	first, last, from := History(s)
 	a, ok := first.Get()
 	b := last.Or(0)
 	if !ok || s.Seconds() <= 0 || b < historyLong && b-a < historyGrowth {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: OldVersions, Kind: OldVersions, Subject: "server",
+		ID: finding.OldVersions.ID(), Kind: finding.OldVersions, Subject: "server",
 		Title: fmt.Sprintf("the history of old row versions holds %s transactions", unit.Count(b)),
 		Evidence: []finding.Evidence{{
 			What: "history list length", Value: last, Expected: fmt.Sprintf("< %s, and not growing",
-				unit.Count(historyLong)), Source: source,
+				unit.Count(historyLong)), Source: from,
 			Text: fmt.Sprintf("The history list went from %s to %s in %s.", unit.Count(a), unit.Count(b),
 				unit.Seconds(s.Seconds())),
 		}},

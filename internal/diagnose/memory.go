@@ -7,16 +7,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
-)
-
-// Kinds of symptoms of memory, the disk and the engine that writes to it.
-const (
-	PoolMisses = "pool-misses" // pages are wanted that the buffer pool does not hold
-	SlowReads  = "slow-reads"  // reads of data files take long, many at a time
-	Checkpoint = "checkpoint"  // the redo log is full of changes to pages that are not written yet
-	LogWaits   = "log-waits"   // sessions wait for room in the log buffer
-	TableOpens = "table-opens" // tables are opened again and again
 )
 
 const (
@@ -40,18 +32,18 @@ func poolMisses(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	ev := []finding.Evidence{{
-		What: "pages read on demand per second", Value: rate, Unit: "1/s", Source: "global_status",
+		What: "pages read on demand per second", Value: rate, Unit: "1/s", Source: source.GlobalStatus,
 		Expected: fmt.Sprintf("< %d", missesPerSec),
 		Text:     fmt.Sprintf("%s were requested and not in the buffer pool.", unit.Rate(n, "pages/s")),
 	}}
 	if r := s.Rate("dyno_server_io_read_bytes_total"); r.OK() {
 		ev = append(ev, finding.Evidence{
-			What: "bytes read from the disk", Value: r, Unit: "B/s", Source: "process",
+			What: "bytes read from the disk", Value: r, Unit: "B/s", Source: source.Process,
 			Text: fmt.Sprintf("The server's process read %s/s from its disk.", unit.Bytes(r.Or(0))),
 		})
 	}
 	return []finding.Symptom{{
-		ID: PoolMisses, Kind: PoolMisses, Subject: "buffer pool",
+		ID: finding.PoolMisses.ID(), Kind: finding.PoolMisses, Subject: "buffer pool",
 		Title: fmt.Sprintf("the buffer pool misses %s", unit.Rate(n, "pages/s")), Evidence: ev,
 	}}
 }
@@ -65,10 +57,10 @@ func slowReads(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: SlowReads, Kind: SlowReads, Subject: "disk",
+		ID: finding.SlowReads.ID(), Kind: finding.SlowReads, Subject: "disk",
 		Title: fmt.Sprintf("a read of a data file takes %s, and %.2g are in flight", unit.Seconds(sec/n), sec),
 		Evidence: []finding.Evidence{{
-			What: "time of one read", Value: known.Of(1000 * sec / n), Unit: "ms", Source: "file_io",
+			What: "time of one read", Value: known.Of(1000 * sec / n), Unit: "ms", Source: source.FileIO,
 			Expected: fmt.Sprintf("< %d", readMs),
 			Text: fmt.Sprintf("%s of data files took %s each; %.2g were in flight.", unit.Rate(n, "reads/s"),
 				unit.Seconds(sec/n), sec),
@@ -99,10 +91,10 @@ func checkpoint(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: Checkpoint, Kind: Checkpoint, Subject: "redo log",
+		ID: finding.Checkpoint.ID(), Kind: finding.Checkpoint, Subject: "redo log",
 		Title: fmt.Sprintf("the redo log is %s full of changes to dirty pages", unit.Percent(min(1, age/limit))),
 		Evidence: []finding.Evidence{{
-			What: "checkpoint age", Value: known.Of(age), Unit: "B", Source: "global_status", Expected: "< " +
+			What: "checkpoint age", Value: known.Of(age), Unit: "B", Source: source.GlobalStatus, Expected: "< " +
 				unit.Bytes(fullLog*limit),
 			Text: fmt.Sprintf("The checkpoint age is %s, and the log allows %s.", unit.Bytes(age), unit.Bytes(limit)),
 		}},
@@ -116,11 +108,11 @@ func logWaits(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: LogWaits, Kind: LogWaits, Subject: "log buffer",
+		ID: finding.LogWaits.ID(), Kind: finding.LogWaits, Subject: "log buffer",
 		Title: fmt.Sprintf("sessions wait for the log buffer %s times a minute", unit.Count(60*n)),
 		Evidence: []finding.Evidence{{
 			What: "waits for the log buffer per second", Value: rate, Unit: "1/s",
-			Source: "global_status", Expected: "< 0.2",
+			Source: source.GlobalStatus, Expected: "< 0.2",
 			Text: fmt.Sprintf("%s times a minute a session waited because the log buffer had no room.",
 				unit.Count(60*n)),
 		}},
@@ -135,10 +127,11 @@ func tableOpens(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: TableOpens, Kind: TableOpens, Subject: "table cache", Title: fmt.Sprintf("%s are opened",
+		ID: finding.TableOpens.ID(), Kind: finding.TableOpens, Subject: "table cache",
+		Title: fmt.Sprintf("%s are opened",
 			unit.Rate(n, "tables/s")),
 		Evidence: []finding.Evidence{{
-			What: "tables opened per second", Value: rate, Unit: "1/s", Source: "global_status",
+			What: "tables opened per second", Value: rate, Unit: "1/s", Source: source.GlobalStatus,
 			Expected: fmt.Sprintf("< %d", opensPerSec),
 			Text:     fmt.Sprintf("%s were opened for %s.", unit.Rate(n, "tables/s"), unit.Rate(asked, "statements/s")),
 		}},

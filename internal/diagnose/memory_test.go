@@ -10,9 +10,9 @@ import (
 )
 
 func TestMemoryLooks(t *testing.T) {
-	f := func(m *snap.Made, want ...string) {
+	f := func(m *snap.Made, want ...finding.SymptomKind) {
 		t.Helper()
-		var got []string
+		var got []finding.SymptomKind
 		for _, look := range memoryLooks() {
 			for _, x := range look(m.S) {
 				got = append(got, x.Kind)
@@ -32,13 +32,13 @@ func TestMemoryLooks(t *testing.T) {
 			Rate("mysql_perf_schema_file_events_seconds_total", sec, "event_name", file, "mode", "read")
 	}
 	f(snap.Build())
-	f(snap.Build().Status("Innodb_buffer_pool_reads", 400), PoolMisses)
+	f(snap.Build().Status("Innodb_buffer_pool_reads", 400), finding.PoolMisses)
 	f(snap.Build().Status("Innodb_buffer_pool_reads", 40)) // a cold page now and then
-	f(reads(500, 6), SlowReads)
+	f(reads(500, 6), finding.SlowReads)
 	f(reads(5000, 3))  // many, and quick
 	f(reads(100, 0.9)) // slow, and nobody in line
 	f(snap.Build().Gauge("mysql_global_status_innodb_checkpoint_age", 80e6).
-		Gauge("mysql_global_status_innodb_checkpoint_max_age", 100e6), Checkpoint)
+		Gauge("mysql_global_status_innodb_checkpoint_max_age", 100e6), finding.Checkpoint)
 	f(snap.Build().Gauge("mysql_global_status_innodb_checkpoint_age", 50e6).
 		Gauge("mysql_global_status_innodb_checkpoint_max_age", 100e6))
 	redo := func(age float64) *snap.Made {
@@ -46,11 +46,11 @@ func TestMemoryLooks(t *testing.T) {
 			Gauge("mysql_global_status_innodb_redo_log_checkpoint_lsn", 9e9).
 			Gauge("mysql_global_status_innodb_redo_log_capacity_resized", 100e6)
 	}
-	f(redo(70e6), Checkpoint)
+	f(redo(70e6), finding.Checkpoint)
 	f(redo(30e6))
-	f(snap.Build().Status("Innodb_log_waits", 3), LogWaits)
+	f(snap.Build().Status("Innodb_log_waits", 3), finding.LogWaits)
 	f(snap.Build().Status("Innodb_log_waits", 0.1))
-	f(snap.Build().Status("Opened_tables", 300).Status("Questions", 1000), TableOpens)
+	f(snap.Build().Status("Opened_tables", 300).Status("Questions", 1000), finding.TableOpens)
 	f(snap.Build().Status("Opened_tables", 300).Status("Questions", 100_000)) // one in 300 statements
 	f(snap.Build().Status("Opened_tables", 3).Status("Questions", 10))
 

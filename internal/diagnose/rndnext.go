@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -24,31 +25,34 @@ func rndNext(s *snapshot.Snapshot) []finding.Symptom {
 	if !ok || v < rndNextPerSec {
 		return nil
 	}
-	sent, source := rowsSent(s)
+	sent, from := rowsSent(s)
 	n, known := sent.Get()
 	if known && v < rowsPerSent*n {
 		return nil
 	}
 	ev := []finding.Evidence{{
-		What: "Handler_read_rnd_next per second", Value: rate, Unit: "1/s", Source: "global_status",
+		What: "Handler_read_rnd_next per second", Value: rate, Unit: "1/s", Source: source.GlobalStatus,
 		Expected: fmt.Sprintf("< %s", unit.Count(rndNextPerSec)),
 		Text:     fmt.Sprintf("The server read %s in the order of the table, as scans do.", unit.Rate(v, "rows/s")),
 	}}
 	title := fmt.Sprintf("scans read %s", unit.Rate(v, "rows/s"))
 	if known {
 		ev = append(ev, finding.Evidence{
-			What: "rows sent per second", Value: sent, Unit: "1/s", Source: source,
+			What: "rows sent per second", Value: sent, Unit: "1/s", Source: from,
 			Text: fmt.Sprintf("It sent %s to its clients.", unit.Rate(n, "rows/s")),
 		})
 		title += fmt.Sprintf(" and %s are sent", unit.Rate(n, "rows/s"))
 	}
-	return []finding.Symptom{{ID: RndNext, Kind: RndNext, Subject: "server", Title: title, Evidence: ev}}
+	return []finding.Symptom{{
+		ID: finding.RndNext.ID(), Kind: finding.RndNext, Subject: "server", Title: title,
+		Evidence: ev,
+	}}
 }
 
 // rowsSent is the server's own counter where it has one (MariaDB), else the sum over classes when all were counted.
-func rowsSent(s *snapshot.Snapshot) (known.Value[float64], string) {
+func rowsSent(s *snapshot.Snapshot) (known.Value[float64], source.Name) {
 	if r := s.Rate("mysql_global_status_rows_sent"); r.OK() {
-		return r, "global_status"
+		return r, source.GlobalStatus
 	}
 	total := 0.0
 	for _, c := range s.Classes {
@@ -61,5 +65,5 @@ func rowsSent(s *snapshot.Snapshot) (known.Value[float64], string) {
 	if len(s.Classes) == 0 || s.Rest.Classes > 0 || s.Seconds() <= 0 {
 		return known.None[float64](), ""
 	}
-	return known.Of(total / s.Seconds()), "digests"
+	return known.Of(total / s.Seconds()), source.Digests
 }

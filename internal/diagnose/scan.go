@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -96,12 +97,13 @@ func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom,
 			title = fmt.Sprintf("a class scans %s", st.Table)
 		}
 		ev = append(ev, finding.Evidence{
-			What: "plan", Value: known.Of(st.Rows), Unit: "rows", Source: "plan", Sampled: true,
+			What: "plan", Value: known.Of(st.Rows), Unit: "rows", Source: source.Plan, Sampled: true,
 			Text: fmt.Sprintf("The plan reads all of %s, about %s rows.", st.Table, unit.Count(st.Rows)),
 		})
 	}
 	if len(ev) == 0 {
 		return finding.Symptom{}, false
 	}
-	return finding.Symptom{ID: Scan + ":" + c.ID, Kind: Scan, Subject: c.ID, Title: title, Evidence: ev}, true
+	return finding.Symptom{ID: finding.Scan.ID(c.ID), Kind: finding.Scan, Subject: c.ID, Title: title, Evidence: ev},
+		true
 }

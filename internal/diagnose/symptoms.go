@@ -10,16 +10,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
-// Kinds of symptoms.
-const (
-	CPUSaturated  = "cpu-saturated"  // the server uses most of the CPU it may use
-	IOWait        = "io-wait"        // the machine waits for its disks
-	RndNext       = "rnd-next"       // the server reads row after row of whole tables and sends few
-	DominantClass = "dominant-class" // one class holds a large part of the statement time
-	Scan          = "scan"           // a class examines many rows for each that it returns or changes
-	NotObservable = "not-observable" // a source gave nothing
-)
-
 // Symptoms returns what is out of order in the snapshot, always in the same order: resources, the server, classes with
 // the most time first, and what could not be seen.
 func Symptoms(s *snapshot.Snapshot) []finding.Symptom {

@@ -30,7 +30,6 @@ import (
 // An entry whose log does not tell an attribute is neither below nor above any limit: neither a comparison with it nor
 // the opposite of that comparison chooses the entry. A Filter may be used by several goroutines.
 type Filter struct {
-	text string
 	root condition
 	met  []*metName
 
@@ -79,7 +78,7 @@ func (e *FilterError) Error() string {
 
 // ParseFilter reads the text of a filter. Its error is a *FilterError.
 func ParseFilter(text string) (*Filter, error) {
-	f := &Filter{text: text}
+	f := &Filter{}
 	r := filterReader{text: text, filter: f}
 	if err := r.next(); err != nil {
 		return nil, err
@@ -102,8 +101,6 @@ func ParseFilter(text string) (*Filter, error) {
 // Match reports whether the filter chooses an entry that p has parsed; p may be nil, then only known attributes are. It
 // allocates nothing.
 func (f *Filter) Match(p *slowlog.Parser, e *slowlog.Entry) bool { return f.root(p, e) == yes }
-
-func (f *Filter) String() string { return f.text }
 
 // Unmet lists the attributes that the filter asks for and no entry has had so far.
 func (f *Filter) Unmet() (names []string) {

@@ -19,6 +19,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // LogOptions tell which logs are read, and how.
@@ -45,11 +46,6 @@ type Result struct {
 	// to Skip.
 	Failed int
 }
-
-const (
-	sourceSlow    = "slow_log"
-	sourceGeneral = "general_log"
-)
 
 // Files digests logs: slow query logs and general logs, plain, in gzip or in zstd, in the order of their first entries.
 // One that cannot be read, or only in part, is reported as skipped with the reason, and the others are read. Figures do
@@ -412,15 +408,15 @@ func (f *feed) close() {
 }
 
 func (r *Result) source(k slowlog.Kind) {
-	s := sourceSlow
+	s := string(source.SlowLog)
 	if k == slowlog.GeneralLog {
-		s = sourceGeneral
+		s = string(source.GeneralLog)
 	}
 	switch {
 	case r.Source == "":
 		r.Source = s
 	case r.Source != s && !strings.Contains(r.Source, ","):
-		r.Source = sourceSlow + "," + sourceGeneral
+		r.Source = string(source.SlowLog) + "," + string(source.GeneralLog)
 		r.Notes = append(r.Notes, "slow query logs and general logs are summed up together: statements of general "+
 			"logs have no times")
 	}

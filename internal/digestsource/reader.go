@@ -14,16 +14,10 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
-)
-
-// Names of the sources, as End reports them.
-const (
-	Digests = "digests"
-	SlowLog = "slow_log"
-	Samples = "statement_samples"
 )
 
 // Options change how classes are read. The zero value is the usual way.
@@ -54,9 +48,9 @@ type Reader struct {
 	sent    map[string]uint64 // of target.Sent, when the window began
 
 	begun time.Time
-	state map[string]*snapshot.Source // by name; State is OK while the source works
-	mu    chan struct{}               // held by Run while it looks, so that End sees whole looks only
-	done  func()                      // ends what mu was taken for
+	state map[source.Name]*snapshot.Source // by name; State is OK while the source works
+	mu    chan struct{}                    // held by Run while it looks, so that End sees whole looks only
+	done  func()                           // ends what mu was taken for
 
 	spelled spellings
 
@@ -81,10 +75,10 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 	a := &asker{Asker: t.Asker(target.SessionOptions{Limit: 2 * o.Timeout}, nil)}
 	r := &Reader{
 		t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a},
-		digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), state: map[string]*snapshot.Source{},
+		digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), state: map[source.Name]*snapshot.Source{},
 		mu: make(chan struct{}, 1),
 	}
-	for _, n := range []string{Digests, SlowLog, Samples} {
+	for _, n := range []source.Name{source.Digests, source.SlowLog, source.Samples} {
 		r.state[n] = &snapshot.Source{Name: n, State: snapshot.OK}
 	}
 	if err := r.prepare(ctx); err != nil {
@@ -98,22 +92,22 @@ func (r *Reader) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*r.o.Timeout)
 	defer cancel()
 	if a := r.t.Answer(target.HasStatementDigests); !a.Has {
-		r.lacks(Digests, a)
+		r.lacks(source.Digests, a)
 	} else if err := r.digests.prepare(ctx, r.t.Facts()); err != nil {
 		if fatal(err) {
 			return r.t.Wrap("read statement digests of", err)
 		}
-		r.fail(Digests, err)
+		r.fail(source.Digests, err)
 	} else if r.o.Detail {
 		r.times.prepare(ctx)
 	}
 	if reason, ok := sees(r.t); !ok {
-		r.set(Samples, snapshot.Denied, reason, r.grant("PROCESS ON *.*"))
+		r.set(source.Samples, snapshot.Denied, reason, r.grant("PROCESS ON *.*"))
 	} else if err := r.samples.prepare(ctx, r.t.Has(target.HasPerformanceSchema)); err != nil {
 		if fatal(err) {
 			return r.t.Wrap("read the processlist of", err)
 		}
-		r.fail(Samples, err)
+		r.fail(source.Samples, err)
 	}
 	return r.findLog(ctx)
 }
@@ -125,7 +119,7 @@ func fatal(err error) bool {
 
 // findLog looks for a slow log that can be read here.
 func (r *Reader) findLog(ctx context.Context) error {
-	missing := func(reason, fix string) error { r.set(SlowLog, snapshot.Missing, reason, fix); return nil }
+	missing := func(reason, fix string) error { r.set(source.SlowLog, snapshot.Missing, reason, fix); return nil }
 	if r.o.NoSlowLog {
 		return missing("not requested", "")
 	}
@@ -138,7 +132,7 @@ func (r *Reader) findLog(ctx context.Context) error {
 		if fatal(err) {
 			return r.t.Wrap("read the settings of the slow log of", err)
 		}
-		r.fail(SlowLog, err)
+		r.fail(source.SlowLog, err)
 		return nil
 	}
 	switch {
@@ -173,19 +167,19 @@ func (r *Reader) findLog(ctx context.Context) error {
 
 func (r *Reader) logFailed(path string, err error) {
 	if errors.Is(err, os.ErrPermission) {
-		r.set(SlowLog, snapshot.Denied, "the slow log "+path+" may not be read by this user",
+		r.set(source.SlowLog, snapshot.Denied, "the slow log "+path+" may not be read by this user",
 			"run dyno as root or as the server's user, or let its group read the file")
 		return
 	}
-	r.set(SlowLog, snapshot.Failed, err.Error(), "")
+	r.set(source.SlowLog, snapshot.Failed, err.Error(), "")
 }
 
-func (r *Reader) set(name string, s snapshot.SourceState, reason, fix string) {
+func (r *Reader) set(name source.Name, s snapshot.SourceState, reason, fix string) {
 	x := r.state[name]
 	x.State, x.Reason, x.Fix = s, reason, fix
 }
 
-func (r *Reader) lacks(name string, a target.Answer) {
+func (r *Reader) lacks(name source.Name, a target.Answer) {
 	if a.Denied {
 		r.set(name, snapshot.Denied, a.Reason, r.grant("SELECT ON `performance_schema`.*"))
 		return
@@ -194,7 +188,7 @@ func (r *Reader) lacks(name string, a target.Answer) {
 }
 
 // fail records an error of a source.
-func (r *Reader) fail(name string, err error) {
+func (r *Reader) fail(name source.Name, err error) {
 	switch {
 	case target.KindOf(err) == target.Denied:
 		r.set(name, snapshot.Denied, "a privilege is missing", target.HintOf(err))
@@ -218,7 +212,7 @@ func (r *Reader) grant(privilege string) string {
 }
 
 // usable reports whether a source was found at all; one that failed once is tried again.
-func (r *Reader) usable(name string) bool {
+func (r *Reader) usable(name source.Name) bool {
 	s := r.state[name].State
 	return s == snapshot.OK || s == snapshot.Failed || s == snapshot.Slow
 }
@@ -234,26 +228,26 @@ func (r *Reader) Begin(ctx context.Context) error {
 		}
 	}
 	r.digests.before, r.sent = picture{}, r.t.Sent()
-	if r.usable(Digests) {
+	if r.usable(source.Digests) {
 		began := time.Now()
 		at := r.digests.now(ctx)
 		p, err := r.digests.look(ctx, at, false, "")
 		if err != nil {
-			r.fail(Digests, err)
+			r.fail(source.Digests, err)
 		} else {
 			r.digests.before = p
-			r.ok(Digests, time.Since(began))
+			r.ok(source.Digests, time.Since(began))
 			if r.o.Detail {
 				r.times.begin(ctx, p)
 				r.killed.begin(ctx)
 			}
 		}
 	}
-	if r.log != nil && r.usable(SlowLog) {
+	if r.log != nil && r.usable(source.SlowLog) {
 		if err := r.log.mark(); err != nil {
 			r.logFailed(r.log.path, err)
 		} else {
-			r.set(SlowLog, snapshot.OK, "", "")
+			r.set(source.SlowLog, snapshot.OK, "", "")
 		}
 	}
 	r.begun = time.Now()
@@ -274,7 +268,7 @@ func (r *Reader) unlock() {
 }
 
 // ok counts a successful reading; Took holds the sum until End.
-func (r *Reader) ok(name string, took time.Duration) {
+func (r *Reader) ok(name source.Name, took time.Duration) {
 	x := r.state[name]
 	if x.State != snapshot.OK {
 		r.set(name, snapshot.OK, "", "")
@@ -287,7 +281,7 @@ func (r *Reader) ok(name string, took time.Duration) {
 // again. What it sees counts between Begin and End. It runs in a goroutine of the caller's.
 func (r *Reader) Run(ctx context.Context) error {
 	r.lock() // a window may be turned meanwhile
-	idle := !r.usable(Samples) || r.samples.full == ""
+	idle := !r.usable(source.Samples) || r.samples.full == ""
 	r.unlock()
 	if idle {
 		<-ctx.Done()
@@ -346,7 +340,8 @@ func (r *Reader) end(ctx context.Context) (windowed, error) {
 	if r.begun.IsZero() {
 		return windowed{}, errors.New("end window of query classes: it was not started")
 	}
-	if r.usable(Samples) && r.samples.full != "" { // a last look, for what is running now; a short window has no other
+	// a last look, for what is running now; a short window has no other
+	if r.usable(source.Samples) && r.samples.full != "" {
 		lctx, stop := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
 		if err := r.samples.look(lctx); err != nil {
 			r.samples.err = err
@@ -396,19 +391,19 @@ func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, er
 		}
 	}
 	switch {
-	case !r.usable(Digests):
+	case !r.usable(source.Digests):
 	// What the table was emptied of must not stand as if it were there; nor are more kept than a server can have.
 	case r.after.rows == nil || r.reset || !r.digests.before.grow(r.after):
 		at := r.digests.now(ctx)
 		p, err := r.digests.look(ctx, at, false, "")
 		if err != nil {
-			r.fail(Digests, err)
+			r.fail(source.Digests, err)
 			p = picture{}
 		}
 		r.digests.before = p
 	}
 	r.after = picture{}
-	if r.log != nil && r.usable(SlowLog) {
+	if r.log != nil && r.usable(source.SlowLog) {
 		if err := r.log.next(); err != nil {
 			r.logFailed(r.log.path, err)
 		}
@@ -433,11 +428,11 @@ func (r *Reader) close(ctx context.Context) ([]class.Class, []snapshot.Source, e
 	case w.digestsOK:
 		classes = r.digests.classes(w.counted.rows)
 		classes = append(classes, beside(classes, w.counted.missed, w.seen)...)
-		r.noteRunning(Digests)
+		r.noteRunning(source.Digests)
 	case w.log != nil && r.log.whole:
 		classes = w.logged
 		classes = append(classes, beside(w.logged, 0, w.seen)...)
-		r.noteRunning(SlowLog)
+		r.noteRunning(source.SlowLog)
 	default:
 		for _, s := range w.seen {
 			classes = append(classes, s.Class)
@@ -455,7 +450,7 @@ func (r *Reader) close(ctx context.Context) ([]class.Class, []snapshot.Source, e
 
 // sources tells how each source fared in the window.
 func (r *Reader) sources() (list []snapshot.Source) {
-	for _, n := range []string{Digests, SlowLog, Samples} {
+	for _, n := range []source.Name{source.Digests, source.SlowLog, source.Samples} {
 		x := *r.state[n]
 		if x.Reads > 0 {
 			x.Took /= float64(x.Reads)
@@ -467,28 +462,28 @@ func (r *Reader) sources() (list []snapshot.Source) {
 
 func (r *Reader) endSamples() []*sampled {
 	s := r.samples
-	x := r.state[Samples]
-	if !r.usable(Samples) {
+	x := r.state[source.Samples]
+	if !r.usable(source.Samples) {
 		return nil
 	}
 	switch {
 	case s.looks > 0:
-		r.set(Samples, snapshot.OK, "", "")
+		r.set(source.Samples, snapshot.OK, "", "")
 		x.Reads, x.Took = s.looks, float64(s.took)/1e6
 		if s.dropped > 0 {
 			x.Reason = fmt.Sprintf("%d statements beyond %d classes, beyond %d that run at a time, or beyond %d MiB "+
 				"of texts, were left out", s.dropped, maxClasses, mostRunning, mostTexts>>20)
 		}
 	case s.err != nil:
-		r.fail(Samples, s.err)
+		r.fail(source.Samples, s.err)
 	default:
-		r.set(Samples, snapshot.Failed, "the window was too short for a sample", "")
+		r.set(source.Samples, snapshot.Failed, "the window was too short for a sample", "")
 	}
 	return s.end()
 }
 
 func (r *Reader) endLog() (log *grouping, classes []class.Class) {
-	if r.log == nil || r.state[SlowLog].State != snapshot.OK {
+	if r.log == nil || r.state[source.SlowLog].State != snapshot.OK {
 		return nil, nil
 	}
 	began := time.Now()
@@ -504,8 +499,8 @@ func (r *Reader) endLog() (log *grouping, classes []class.Class) {
 	if more > 0 {
 		note = both(note, fmt.Sprintf("%d classes beyond %d were left out", more, maxClasses))
 	}
-	r.ok(SlowLog, time.Since(began))
-	r.state[SlowLog].Reason = note
+	r.ok(source.SlowLog, time.Since(began))
+	r.state[source.SlowLog].Reason = note
 	return log, classes
 }
 
@@ -518,7 +513,7 @@ func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 	at := r.digests.now(ctx)
 	after, err := r.digests.look(ctx, at, true, since(r.digests.before.at, at))
 	if err != nil {
-		r.fail(Digests, err)
+		r.fail(source.Digests, err)
 		return gathered{}, false
 	}
 	now := r.t.Sent()
@@ -527,8 +522,8 @@ func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 	g.kills = own.times("KILL 1")
 	r.sent = now
 	r.after, r.reset, r.lost = after, g.reset, g.lost
-	r.ok(Digests, time.Since(began))
-	r.state[Digests].Reason, r.state[Digests].Fix = strings.Join(g.notes, "; "), g.fix
+	r.ok(source.Digests, time.Since(began))
+	r.state[source.Digests].Reason, r.state[source.Digests].Fix = strings.Join(g.notes, "; "), g.fix
 	return g, true
 }
 
@@ -563,7 +558,7 @@ func (s *sampled) missing(have bool, missed uint64) (class.Class, bool) {
 }
 
 // noteRunning says how much an exact source does not hold because it was still running.
-func (r *Reader) noteRunning(name string) {
+func (r *Reader) noteRunning(name source.Name) {
 	n := 0
 	for _, e := range r.samples.running {
 		if e.c != nil && e.age >= 1 {

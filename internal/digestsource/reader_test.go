@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -71,7 +72,7 @@ func of(cs []class.Class, sql string) (class.Class, bool) {
 	return class.Class{}, false
 }
 
-func source(t *testing.T, list []snapshot.Source, name string) snapshot.Source {
+func given(t *testing.T, list []snapshot.Source, name source.Name) snapshot.Source {
 	t.Helper()
 	for _, x := range list {
 		if x.Name == name {
@@ -143,7 +144,7 @@ func TestDigestsCountExactly(t *testing.T) {
 				wall = time.Since(began)
 				settle(t, db)
 			})
-			if x := source(t, sources, Digests); x.State != snapshot.OK || x.Reads != 2 ||
+			if x := given(t, sources, source.Digests); x.State != snapshot.OK || x.Reads != 2 ||
 				x.Reason != "" || x.Took <= 0 {
 				t.Errorf("%+v", x)
 			}
@@ -218,7 +219,7 @@ func TestDigestsEmptiedInTheWindow(t *testing.T) {
 			if c, ok := of(cs, "SELECT v FROM t WHERE id=1"); !ok || c.Count != 9 {
 				t.Errorf("%+v", c)
 			}
-			if x := source(t, sources, Digests); !strings.Contains(x.Reason, "emptied") {
+			if x := given(t, sources, source.Digests); !strings.Contains(x.Reason, "emptied") {
 				t.Errorf("%+v", x)
 			}
 			// The server writes when a row was first seen in whole seconds on some versions.
@@ -243,7 +244,7 @@ func TestDigestsOverflowAndCutTexts(t *testing.T) {
 			run(t, db, fmt.Sprintf("SELECT id AS a%d FROM t WHERE id=1", i))
 		}
 	})
-	x := source(t, sources, Digests)
+	x := given(t, sources, source.Digests)
 	if !strings.Contains(x.Reason, "did not fit") || !strings.Contains(x.Reason, "may be cut off") ||
 		!strings.Contains(x.Fix, "performance_schema_digests_size") {
 		t.Errorf("%+v", x)
@@ -292,7 +293,8 @@ func TestPreparedStatements(t *testing.T) {
 				if !c.Sampled || c.Origin != class.Processlist || c.TimeSec < 0.5 || c.TimeSec > 4 {
 					t.Errorf("%+v", c)
 				}
-				if x := source(t, sources, Digests); !strings.Contains(x.Reason, fmt.Sprintf("%d executions", n)) {
+				if x := given(t, sources, source.Digests); !strings.Contains(x.Reason, fmt.Sprintf("%d executions",
+					n)) {
 					t.Errorf("%d executions: %+v", n, x)
 				}
 				if c.Example != "" {
@@ -341,11 +343,11 @@ func TestSamplesFindTheSlowClass(t *testing.T) {
 			if c.MeanSec().OK() {
 				t.Error("a sampled class has a mean")
 			}
-			if x := source(t, sources, Digests); x.State != snapshot.Missing ||
+			if x := given(t, sources, source.Digests); x.State != snapshot.Missing ||
 				!strings.Contains(x.Reason, "performance_schema is off") || x.Fix == "" {
 				t.Errorf("%+v", x)
 			}
-			if x := source(t, sources, Samples); x.State != snapshot.OK || x.Reads < 20 {
+			if x := given(t, sources, source.Samples); x.State != snapshot.OK || x.Reads < 20 {
 				t.Errorf("%+v", x)
 			}
 		})
@@ -356,7 +358,7 @@ func TestSamplesFindTheSlowClass(t *testing.T) {
 func TestShortWindow(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	_, sources := window(t, open(t, s, "root", Options{Interval: time.Hour}), func() {})
-	if x := source(t, sources, Samples); x.State != snapshot.OK || x.Reads != 1 {
+	if x := given(t, sources, source.Samples); x.State != snapshot.OK || x.Reads != 1 {
 		t.Errorf("%+v", x)
 	}
 }
@@ -394,7 +396,7 @@ func TestRunningAtTheEnd(t *testing.T) {
 			if !ok || !c.Sampled || c.Origin != class.Processlist || c.TimeSec < 1 {
 				t.Errorf("%+v", cs)
 			}
-			if x := source(t, sources, Digests); !strings.Contains(x.Reason,
+			if x := given(t, sources, source.Digests); !strings.Contains(x.Reason,
 				"1 statements had run for a second or more") {
 				t.Errorf("%+v", x)
 			}
@@ -466,7 +468,7 @@ func TestAccountWithoutPrivileges(t *testing.T) {
 			if len(cs) != 0 {
 				t.Errorf("%+v", cs)
 			}
-			d, p := source(t, sources, Digests), source(t, sources, Samples)
+			d, p := given(t, sources, source.Digests), given(t, sources, source.Samples)
 			if d.State != snapshot.Denied || d.Fix != "GRANT SELECT ON `performance_schema`.* TO 'nobody'@'localhost'" {
 				t.Errorf("%+v", d)
 			}
@@ -500,7 +502,7 @@ func TestSlowLogOfEverything(t *testing.T) {
 				s.Exec(t, "/* dyno:test */ SELECT 'own'")
 				settle(t, db)
 			})
-			if x := source(t, sources, SlowLog); x.State != snapshot.OK || x.Reads != 1 {
+			if x := given(t, sources, source.SlowLog); x.State != snapshot.OK || x.Reads != 1 {
 				t.Fatalf("%+v", x)
 			}
 			c, ok := of(cs, "SELECT v FROM t WHERE id=1")
@@ -549,7 +551,7 @@ func TestRestartInTheWindow(t *testing.T) {
 	if c, ok := of(cs, "SELECT v FROM t WHERE id=1"); !ok || c.Count != 3 {
 		t.Errorf("%+v", cs)
 	}
-	if x := source(t, sources, Digests); x.State != snapshot.OK || !strings.Contains(x.Reason, "restarted") {
+	if x := given(t, sources, source.Digests); x.State != snapshot.OK || !strings.Contains(x.Reason, "restarted") {
 		t.Errorf("%+v", x)
 	}
 }
@@ -562,7 +564,7 @@ func TestDeadServer(t *testing.T) {
 	if len(cs) != 0 {
 		t.Errorf("%+v", cs)
 	}
-	if x := source(t, sources, Digests); x.State != snapshot.Failed || x.Reason == "" {
+	if x := given(t, sources, source.Digests); x.State != snapshot.Failed || x.Reason == "" {
 		t.Errorf("%+v", x)
 	}
 	if _, _, err := r.End(t.Context()); err == nil {

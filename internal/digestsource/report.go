@@ -15,14 +15,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // What Global.Source says of a live window.
 const (
 	fromDigests = "performance_schema"
-	fromLog     = "slow_log"
-	fromSamples = "processlist"
+	fromLog     = string(source.SlowLog)
+	fromSamples = string(source.Processlist)
 )
 
 // attributes tells which figure of a report each column is.
@@ -104,24 +105,24 @@ func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []
 		k := sqltext.Key(s.Fingerprint)
 		b.seen[k] = append(b.seen[k], s)
 	}
-	var source string
+	var from string
 	switch {
 	case w.digestsOK:
-		source = fromDigests
+		from = fromDigests
 		b.digests(ctx)
 	case w.log != nil && r.log.whole:
-		source = fromLog
+		from = fromLog
 		b.logged(w.log.report())
 	default:
-		source = fromSamples
-		if r.state[Samples].State == snapshot.OK {
+		from = fromSamples
+		if r.state[source.Samples].State == snapshot.OK {
 			b.note(fmt.Sprintf("figures are estimated from %d samples of the processlist, %v apart: short and rare "+
 				"statements are missed", r.samples.looks, r.o.Interval))
 		}
 	}
-	b.samples(source)
+	b.samples(from)
 	rep := b.finish()
-	rep.Global.Source, rep.Global.Target = source, r.t.Spec().Name
+	rep.Global.Source, rep.Global.Target = from, r.t.Spec().Name
 	rep.Global.Began, rep.Global.Ended = w.from.UTC(), w.to.UTC()
 	for i := range rep.Classes {
 		within(&rep.Classes[i], rep.Global.Began, rep.Global.Ended)
@@ -403,7 +404,7 @@ func (b *builder) logged(rep digest.Report) {
 	for _, n := range g.Notes {
 		b.note(n)
 	}
-	b.note(b.r.state[SlowLog].Reason)
+	b.note(b.r.state[source.SlowLog].Reason)
 }
 
 // class turns a class into one of a report.
@@ -518,13 +519,13 @@ func joined(a, b digest.Figures) digest.Figures {
 
 // samples adds what only the processlist tells: the classes that the exact source has not, what still runs, users,
 // hosts and examples.
-func (b *builder) samples(source string) {
+func (b *builder) samples(from string) {
 	have, exact := map[string]*digest.Row{}, map[string]bool{}
 	for _, c := range b.list {
 		have[sqltext.Key(c.Fingerprint)], exact[sqltext.Key(c.Fingerprint)] = c, true
 	}
 	missed := uint64(0)
-	if source == fromDigests {
+	if from == fromDigests {
 		missed = b.w.counted.missed
 	}
 	running := uint64(0)
@@ -532,7 +533,7 @@ func (b *builder) samples(source string) {
 		running += s.running
 		k := sqltext.Key(s.Fingerprint)
 		x, also := s.Class, true
-		if source != fromSamples {
+		if from != fromSamples {
 			x, also = s.missing(exact[k], missed)
 		}
 		if also {
@@ -553,10 +554,10 @@ func (b *builder) samples(source string) {
 	for _, c := range b.list {
 		b.adorn(c)
 	}
-	if running > 0 && source != fromSamples {
+	if running > 0 && from != fromSamples {
 		b.note(fmt.Sprintf("still running when the window ended: %d, which count when they complete", running))
 	}
-	if source == fromDigests {
+	if from == fromDigests {
 		for _, l := range b.w.logged { // of a log that does not hold everything, too
 			if c := have[sqltext.Key(l.Fingerprint)]; c != nil && c.Worst == nil {
 				c.Worst = b.class(l).Worst
@@ -698,8 +699,8 @@ func (b *builder) finish() digest.Report {
 		rep.Classes = append(rep.Classes, *c)
 	}
 	for _, x := range b.r.sources() {
-		if x.State != snapshot.OK && (x.Name == Digests || x.Name == Samples) {
-			b.note(strings.ReplaceAll(x.Name, "_", " ") + ": " + strings.TrimSuffix(x.Reason+"; "+x.Fix, "; "))
+		if x.State != snapshot.OK && (x.Name == source.Digests || x.Name == source.Samples) {
+			b.note(strings.ReplaceAll(string(x.Name), "_", " ") + ": " + strings.TrimSuffix(x.Reason+"; "+x.Fix, "; "))
 		}
 	}
 	g.Notes = b.notes

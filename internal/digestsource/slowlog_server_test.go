@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -22,7 +23,7 @@ func TestSlowLogIsTheServersOwnFile(t *testing.T) {
 		got := make(chan snapshot.Source, 1)
 		go func() {
 			_, sources := window(t, r, func() { s.Exec(t, "SELECT 1 + 1") })
-			got <- source(t, sources, SlowLog)
+			got <- given(t, sources, source.SlowLog)
 		}()
 		select {
 		case x := <-got:

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestTurnLosesNothing takes one window after the other while statements run, and holds the sum of the counts against
 // the number sent.
 func TestTurnLosesNothing(t *testing.T) {
-	f := func(name, source string, settings ...string) {
+	f := func(name string, from source.Name, settings ...string) {
 		for _, flavor := range servers.Flavors {
 			t.Run(name+"/"+flavor, func(t *testing.T) {
 				s := servers.Start(t, flavor, settings...)
@@ -49,7 +50,7 @@ func TestTurnLosesNothing(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, x := range sources {
-						if x.Name == source && (x.State != snapshot.OK || x.Reason != "") {
+						if x.Name == from && (x.State != snapshot.OK || x.Reason != "") {
 							t.Errorf("%+v", x)
 						}
 					}
@@ -77,8 +78,8 @@ func TestTurnLosesNothing(t *testing.T) {
 			})
 		}
 	}
-	f("digests", Digests, "performance_schema=ON")
-	f("slow log", SlowLog, "performance_schema=OFF", "slow_query_log=ON", "long_query_time=0", "log_output=FILE")
+	f("digests", source.Digests, "performance_schema=ON")
+	f("slow log", source.SlowLog, "performance_schema=OFF", "slow_query_log=ON", "long_query_time=0", "log_output=FILE")
 }
 
 // TestTurnAfterReset empties the table of digests between two windows: the next one counts from there.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // Severity ranks findings.
@@ -47,18 +48,18 @@ type Evidence struct {
 	Value    known.Value[float64] `json:"value,omitzero"`    // unknown for evidence that is only text
 	Unit     string               `json:"unit,omitzero"`     // "rows", "1/s", "%", "s"
 	Expected string               `json:"expected,omitzero"` // "≤ 10"
-	Source   string               `json:"source"`            // name of the snapshot's source it was read from
+	Source   source.Name          `json:"source"`            // name of the snapshot's source it was read from
 	Sampled  bool                 `json:"sampled,omitzero"`  // estimated from samples, not counted
 	Text     string               `json:"text"`              // the fact as one sentence
 }
 
 // Symptom is an abnormal measured fact, before its cause is known.
 type Symptom struct {
-	ID       string     `json:"id"`      // kind and subject: "scan:<class id>"
-	Kind     string     `json:"kind"`    // "scan", "cpu-saturated", …
-	Subject  string     `json:"subject"` // class id, table, resource
-	Title    string     `json:"title"`
-	Evidence []Evidence `json:"evidence"`
+	ID       string      `json:"id"`      // kind and subject: "scan:<class id>"
+	Kind     SymptomKind `json:"kind"`    // "scan", "cpu-saturated", …
+	Subject  string      `json:"subject"` // class id, table, resource
+	Title    string      `json:"title"`
+	Evidence []Evidence  `json:"evidence"`
 }
 
 // Confidence says how sure a finding is: what would have to be wrong for it to be wrong.
@@ -146,9 +147,9 @@ type Tested struct {
 
 // Reason is one step of reasoning: a question, its answer, and where the answer came from.
 type Reason struct {
-	Ask    string `json:"ask"`
-	Answer string `json:"answer"`
-	Source string `json:"source,omitzero"`
+	Ask    string      `json:"ask"`
+	Answer string      `json:"answer"`
+	Source source.Name `json:"source,omitzero"`
 }
 
 // ActionKind names a kind of change.

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -79,7 +80,7 @@ func (h fleetAPI) sources(r *http.Request) (any, error) {
 	if !ok {
 		return nil, unknownTarget(name)
 	}
-	traits := map[string]scrape.Traits{}
+	traits := map[source.Name]scrape.Traits{}
 	for _, i := range scrape.Sources() {
 		traits[i.Name] = i.Traits
 	}
@@ -94,7 +95,7 @@ func (h fleetAPI) sources(r *http.Request) (any, error) {
 	for _, x := range m.Sources {
 		s := Source{Source: x}
 		if t, ok := traits[x.Name]; ok {
-			s.Every = max(t.Every, h.fleet.Every()).Seconds() * slowed[x.Name]
+			s.Every = max(t.Every, h.fleet.Every()).Seconds() * slowed[string(x.Name)]
 			s.Budget = cmp.Or(t.Budget, 0.01)
 			s.Cost, s.Usual, s.Asked, s.Grant, s.About = string(t.Cost), t.Every.Seconds(), t.Asked, t.Grant, t.About
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // recording is what a scraper of two servers gave in 100 minutes, one reading a second, and beside it every sample that
@@ -105,7 +106,7 @@ func newRecording(begin time.Time) *recording {
 				}
 				live[name] = now
 				if name != "round" {
-					d.Parts = append(d.Parts, reading.Part{Source: name, Samples: len(samples)})
+					d.Parts = append(d.Parts, reading.Part{Source: source.Name(name), Samples: len(samples)})
 				}
 			}
 			fails := func(name string) { give(name) } // what it gave before has ended

@@ -16,12 +16,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // spoilt are ways in which a snapshot of a real server may be poorer or odder than judgement would like.
 func spoilt() map[string]func(*snapshot.Snapshot) {
-	lose := func(s *snapshot.Snapshot, state snapshot.SourceState, names ...string) {
+	lose := func(s *snapshot.Snapshot, state snapshot.SourceState, names ...source.Name) {
 		for i, x := range s.Sources {
 			if slices.Contains(names, x.Name) {
 				s.Sources[i] = snapshot.Source{

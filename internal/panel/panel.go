@@ -9,6 +9,8 @@ package panel
 import (
 	"strconv"
 	"strings"
+
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // Panel is one graph.
@@ -26,10 +28,10 @@ type Panel struct {
 type Line struct {
 	Name    string
 	Ways    []Way
-	Source  string // what reads it, as internal/scrape names it; its state tells why there is nothing
-	Unknown string // why there may be nothing when the source is well
-	Limit   bool   // it is what the others may reach at most: drawn when they come near
-	Rest    bool   // of a stack: what is left over
+	Source  source.Name // what reads it, as internal/scrape names it; its state tells why there is nothing
+	Unknown string      // why there may be nothing when the source is well
+	Limit   bool        // it is what the others may reach at most: drawn when they come near
+	Rest    bool        // of a stack: what is left over
 }
 
 // Way is a sum of terms, over a sum of others when there are some, times Scale when that is not 0.

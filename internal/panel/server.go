@@ -1,6 +1,9 @@
 package panel
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import (
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
+)
 
 // The questions that groups of panels answer, in the order of looking for a bottleneck.
 const (
@@ -46,7 +49,9 @@ func (w Way) times(f float64) Way { w.Scale = f; return w }
 // over returns the way over a sum.
 func (w Way) over(ts ...Term) Way { w.Per = ts; return w }
 
-func line(name, source string, ways ...Way) Line { return Line{Name: name, Source: source, Ways: ways} }
+func line(name string, from source.Name, ways ...Way) Line {
+	return Line{Name: name, Source: from, Ways: ways}
+}
 
 // else_ returns the line with what is told when it has nothing though its source is well.
 func (l Line) else_(why string) Line { l.Unknown = why; return l }
@@ -77,20 +82,20 @@ func Server() []Panel {
 
 func busy() []Panel {
 	cpu := func(name, modes string) Line {
-		return line(name, "host", way(rate("node_cpu_seconds_total", like("mode", modes)))).else_(noHost)
+		return line(name, source.Host, way(rate("node_cpu_seconds_total", like("mode", modes)))).else_(noHost)
 	}
 	percentile := func(name, quantile string) Line {
-		return line(name, "latency", way(gauge("dyno_statement_latency_seconds", is("quantile", quantile)))).
+		return line(name, source.Latency, way(gauge("dyno_statement_latency_seconds", is("quantile", quantile)))).
 			else_("this needs the statement histogram of MySQL 8.0 or later, and at least 90 % client statements in it")
 	}
 	return []Panel{
 		{ID: Throughput, Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without " +
 			"Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is " +
 			"its own transaction.", Lines: []Line{
-			line("statements", "global_status", clients("questions")...),
-			line("transactions", "global_status",
+			line("statements", source.GlobalStatus, clients("questions")...),
+			line("transactions", source.GlobalStatus,
 				way(rate(status+"commands_total", like("command", "commit|rollback")))),
-			line("slow statements", "global_status", clients("slow_queries")...),
+			line("slow statements", source.GlobalStatus, clients("slow_queries")...),
 		}},
 		{ID: "latency", Group: Busy, Title: "Statement time", Unit: "s", About: "Mean time of a statement, as the " +
 			"server counts it.", Lines: []Line{
@@ -109,9 +114,9 @@ func busy() []Panel {
 			ID: "connections", Group: Busy, Title: "Connections", Unit: "connections",
 			About: "Open connections, and those that run a statement, without Dyno's own; at the limit new ones are " +
 				"refused.", Lines: []Line{
-				line("running", "global_status", threads("running")...),
-				line("connected", "global_status", threads("connected")...),
-				line("limit", "variables", way(gauge(setting+"max_connections"))).limit(),
+				line("running", source.GlobalStatus, threads("running")...),
+				line("connected", source.GlobalStatus, threads("connected")...),
+				line("limit", source.Variables, way(gauge(setting+"max_connections"))).limit(),
 			},
 		},
 		{
@@ -130,10 +135,10 @@ func busy() []Panel {
 
 func work() []Panel {
 	com := func(name, commands string) Line {
-		return line(name, "global_status", way(rate(status+"commands_total", like("command", commands))))
+		return line(name, source.GlobalStatus, way(rate(status+"commands_total", like("command", commands))))
 	}
 	rows := func(name, operation, handlers string) Line {
-		return line(name, "global_status",
+		return line(name, source.GlobalStatus,
 			way(rate(status+"innodb_row_ops_total", is("operation", operation))),
 			way(rate(metric.ClientStatusTotal, like("variable", "handler_("+handlers+")"))),
 			way(rate(status+"handlers_total", like("handler", handlers))))
@@ -141,7 +146,7 @@ func work() []Panel {
 	return []Panel{
 		{ID: "kinds", Group: Work, Title: "Statements by kind", Unit: "/s", About: "What was executed, prepared " +
 			"statements too.", Lines: []Line{
-			line("select", "global_status", way(rate(metric.ClientStatusTotal, is("variable", "com_select"))),
+			line("select", source.GlobalStatus, way(rate(metric.ClientStatusTotal, is("variable", "com_select"))),
 				way(rate(status+"commands_total", is("command", "select")))),
 			com("insert", "insert|insert_select|replace|replace_select|load"),
 			com("update", "update|update_multi"),
@@ -160,32 +165,32 @@ func work() []Panel {
 		{
 			ID: "temporary", Group: Work, Title: "Scans, sorts, temporary tables", Unit: "/s",
 			About: "Work that an index often saves, without Dyno's own.", Lines: []Line{
-				line("full scans", "global_status", clients("select_scan")...),
-				line("joins without index", "global_status", clients("select_full_join")...),
-				line("temporary tables", "global_status", clients("created_tmp_tables")...),
-				line("on disk", "global_status", clients("created_tmp_disk_tables")...),
-				line("merge passes of sorts", "global_status", clients("sort_merge_passes")...),
+				line("full scans", source.GlobalStatus, clients("select_scan")...),
+				line("joins without index", source.GlobalStatus, clients("select_full_join")...),
+				line("temporary tables", source.GlobalStatus, clients("created_tmp_tables")...),
+				line("on disk", source.GlobalStatus, clients("created_tmp_disk_tables")...),
+				line("merge passes of sorts", source.GlobalStatus, clients("sort_merge_passes")...),
 			},
 		},
 		{
 			ID: "network", Group: Work, Title: "Network of the server", Unit: "B/s",
 			About: "Bytes between the server and its clients.", Lines: []Line{
-				line("sent", "global_status", clients("bytes_sent")...),
-				line("received", "global_status", clients("bytes_received")...),
+				line("sent", source.GlobalStatus, clients("bytes_sent")...),
+				line("received", source.GlobalStatus, clients("bytes_received")...),
 			},
 		},
 		{ID: "attempts", Group: Work, Title: "New connections", Unit: "/s", About: "Connections opened, aborted by " +
 			"the client, and failed.", Lines: []Line{
-			line("new", "global_status", clients("connections")...),
-			line("aborted", "global_status", way(rate(status+"aborted_clients"))),
-			line("failed", "global_status", way(rate(status+"aborted_connects"))),
+			line("new", source.GlobalStatus, clients("connections")...),
+			line("aborted", source.GlobalStatus, way(rate(status+"aborted_clients"))),
+			line("failed", source.GlobalStatus, way(rate(status+"aborted_connects"))),
 		}},
 	}
 }
 
 func waits() []Panel {
 	event := func(name string, ms ...Match) Line {
-		return line(name, "waits", way(rate(pfs+"events_waits_seconds_total", ms...))).else_(noInstr)
+		return line(name, source.Waits, way(rate(pfs+"events_waits_seconds_total", ms...))).else_(noInstr)
 	}
 	const name = "event_name"
 	sessions := func(states string) Way {
@@ -193,7 +198,7 @@ func waits() []Panel {
 		w.Zero = "mysql_info_schema_processlist_longest_seconds"
 		return w
 	}
-	session := func(name, state string) Line { return line(name, "processlist", sessions(state)) }
+	session := func(name, state string) Line { return line(name, source.Processlist, sessions(state)) }
 	// A server books a wait when it ends: a long one would show as a peak after it. Those who wait in each second are
 	// its seconds.
 	const waitingForRow = status + "innodb_row_lock_current_waits"
@@ -203,8 +208,8 @@ func waits() []Panel {
 			About: "Time a second that all threads of the server, those in the background too, spent on a CPU or " +
 				"waiting; idle connections are left out. Waits for locks are the sessions that waited in each second.",
 			Lines: []Line{
-				line("on a CPU", "process", way(rate("dyno_server_cpu_seconds_total"))).else_(noHost),
-				line("waiting for a CPU", "process_threads", way(rate("dyno_server_run_queue_seconds_total"))).
+				line("on a CPU", source.Process, way(rate("dyno_server_cpu_seconds_total"))).else_(noHost),
+				line("waiting for a CPU", source.ProcessThreads, way(rate("dyno_server_run_queue_seconds_total"))).
 					else_(noHost),
 				event("data files", like(name, "wait/io/file/innodb/innodb_(data|temp|dblwr|arch|clone)_file")),
 				event("redo log", is(name, "wait/io/file/innodb/innodb_log_file")),
@@ -213,46 +218,46 @@ func waits() []Panel {
 						"wait/io/file/sql/(binlog|binlog_index|binlog_cache|binlog_index_cache|relaylog|relaylog_index|relaylog_cache)")),
 				event("other files", like(name, "wait/io/file/.*"),
 					unlike(name, "wait/io/file/(innodb/innodb_.*|sql/(binlog|relaylog).*)")),
-				line("row locks", "global_status", way(gauge(waitingForRow)),
+				line("row locks", source.GlobalStatus, way(gauge(waitingForRow)),
 					way(rate(status+"innodb_row_lock_time")).times(0.001)),
-				line("table and metadata locks", "processlist", sessions("metadata_lock|lock"),
+				line("table and metadata locks", source.Processlist, sessions("metadata_lock|lock"),
 					way(rate(pfs+"events_waits_seconds_total", like(name, "wait/lock/.*")))),
 			},
 		},
 		{ID: "locks", Group: Waits, Title: "Locks", Unit: "/s", About: "Statements that waited for a lock, and those " +
 			"that timed out or were rolled back.", Lines: []Line{
-			line("row lock waits", "global_status", way(rate(status+"innodb_row_lock_waits"))),
-			line("table lock waits", "global_status", way(rate(status+"table_locks_waited"))),
-			line("deadlocks", "innodb_metrics", way(rate(status+"innodb_deadlocks")),
+			line("row lock waits", source.GlobalStatus, way(rate(status+"innodb_row_lock_waits"))),
+			line("table lock waits", source.GlobalStatus, way(rate(status+"table_locks_waited"))),
+			line("deadlocks", source.InnodbMetrics, way(rate(status+"innodb_deadlocks")),
 				way(rate(metrics+"lock_lock_deadlocks_total"))),
-			line("lock timeouts", "innodb_metrics", way(rate(metrics+"lock_lock_timeouts_total"))),
+			line("lock timeouts", source.InnodbMetrics, way(rate(metrics+"lock_lock_timeouts_total"))),
 		}},
 		{
 			ID: "waiting", Group: Waits, Title: "Waiting for locks", Unit: "sessions",
 			About: "Sessions that waited for a lock at that moment; row locks as InnoDB counts them, the others by " +
 				"the process list.", Lines: []Line{
-				line("row locks", "global_status", way(gauge(waitingForRow))),
+				line("row locks", source.GlobalStatus, way(gauge(waitingForRow))),
 				session("metadata locks", "metadata_lock"),
 				session("other locks", "lock"),
 			},
 		},
 		{ID: "purge", Group: Waits, Title: "Purge", Unit: "transactions", About: "Old row versions that wait for " +
 			"purge: the history list. It grows while an old transaction is open.", Lines: []Line{
-			line("history list", "innodb_metrics", way(gauge(status+"innodb_history_list_length")),
+			line("history list", source.InnodbMetrics, way(gauge(status+"innodb_history_list_length")),
 				way(gauge(metrics+"transaction_trx_rseg_history_len")), way(gauge("dyno_innodb_history_length"))),
-			line("purge lag", "innodb_status", way(gauge("dyno_innodb_purge_behind_transactions"))),
+			line("purge lag", source.InnodbStatus, way(gauge("dyno_innodb_purge_behind_transactions"))),
 		}},
 		{
 			ID: "transaction", Group: Waits, Title: "Longest transaction", Unit: "s",
 			About: "Age of the oldest open transaction; while it is open, nothing younger can be purged.",
 			Lines: []Line{
-				line("oldest", "innodb_status", way(gauge("dyno_innodb_transaction_longest_seconds"))),
-				line("longest lock wait", "innodb_status", way(gauge("dyno_innodb_lock_wait_longest_seconds"))),
+				line("oldest", source.InnodbStatus, way(gauge("dyno_innodb_transaction_longest_seconds"))),
+				line("longest lock wait", source.InnodbStatus, way(gauge("dyno_innodb_lock_wait_longest_seconds"))),
 			},
 		},
 		{ID: "replication", Group: Waits, Title: "Replication", Unit: "s", About: "Lag of this replica behind its " +
 			"source; of several channels the worst.", Lines: []Line{
-			line("lag", "replication",
+			line("lag", source.Replication,
 				Way{Terms: []Term{gauge("dyno_replica_lag_seconds")}, Most: true},
 				Way{Terms: []Term{gauge("mysql_slave_status_seconds_behind_master")}, Most: true}).else_(noReplica),
 		}},
@@ -262,7 +267,7 @@ func waits() []Panel {
 func limits() []Panel {
 	whole := unlike("device", "(dm-|md|loop|zram|sr).*")
 	disk := func(name, series string) Line {
-		return line(name, "host", way(rate(series, whole)), way(rate(series))).else_(noHost)
+		return line(name, source.Host, way(rate(series, whole)), way(rate(series))).else_(noHost)
 	}
 	const (
 		rss   = "dyno_server_resident_bytes"
@@ -273,36 +278,36 @@ func limits() []Panel {
 	return []Panel{
 		{ID: "misses", Group: Limit, Title: "Buffer pool misses", Unit: "/s", About: "Pages that were not in the " +
 			"buffer pool and had to be read, on demand or by read-ahead.", Lines: []Line{
-			line("misses", "global_status", way(rate(status+"innodb_buffer_pool_reads"))),
-			line("read ahead", "global_status", way(rate(status+"innodb_buffer_pool_read_ahead"))),
-			line("waits for a free page", "global_status", way(rate(status+"innodb_buffer_pool_wait_free"))),
+			line("misses", source.GlobalStatus, way(rate(status+"innodb_buffer_pool_reads"))),
+			line("read ahead", source.GlobalStatus, way(rate(status+"innodb_buffer_pool_read_ahead"))),
+			line("waits for a free page", source.GlobalStatus, way(rate(status+"innodb_buffer_pool_wait_free"))),
 		}},
 		{ID: "hits", Group: Limit, Title: "Buffer pool hit ratio", Unit: "ratio", About: "Share of the page requests " +
 			"that found their page in the buffer pool.", Lines: []Line{
-			line("hits", "global_status", way(rate(status+"innodb_buffer_pool_read_requests"),
+			line("hits", source.GlobalStatus, way(rate(status+"innodb_buffer_pool_read_requests"),
 				less(rate(status+"innodb_buffer_pool_reads"))).over(rate(status+"innodb_buffer_pool_read_requests"))),
 		}},
 		{
 			ID: "pool", Group: Limit, Title: "Buffer pool", Unit: "B", Stacked: true,
 			About: "What the pages of InnoDB's buffer pool hold. Dirty pages must be written before they can be " +
 				"replaced; free pages include InnoDB's own tables.", Lines: []Line{
-				line("changed", "global_status", way(gauge(status+"innodb_buffer_pool_bytes_dirty"))),
-				line("unchanged", "global_status",
+				line("changed", source.GlobalStatus, way(gauge(status+"innodb_buffer_pool_bytes_dirty"))),
+				line("unchanged", source.GlobalStatus,
 					way(gauge(pool), less(gauge(status+"innodb_buffer_pool_bytes_dirty")))),
-				line("free", "variables", way(gauge(setting+"innodb_buffer_pool_size"), less(gauge(pool)))).rest(),
+				line("free", source.Variables, way(gauge(setting+"innodb_buffer_pool_size"), less(gauge(pool)))).rest(),
 			},
 		},
 		{ID: "redo", Group: Limit, Title: "Redo log written", Unit: "B/s", About: "What changes write to InnoDB's " +
 			"redo log.", Lines: []Line{
-			line("written", "global_status", way(rate(status+"innodb_os_log_written"))),
+			line("written", source.GlobalStatus, way(rate(status+"innodb_os_log_written"))),
 		}},
 		{ID: "checkpoint", Group: Limit, Title: "Checkpoint age", Unit: "B", About: "Redo log that a crash would " +
 			"have to read again. At the limit every change waits until pages are written.", Lines: []Line{
-			line("age", "global_status",
+			line("age", source.GlobalStatus,
 				way(gauge(status+"innodb_checkpoint_age")),
 				way(gauge(status+"innodb_redo_log_current_lsn"), less(gauge(status+"innodb_redo_log_checkpoint_lsn"))),
 				way(gauge("dyno_innodb_checkpoint_age_bytes"))),
-			line("limit", "variables", way(gauge(status+"innodb_checkpoint_max_age")),
+			line("limit", source.Variables, way(gauge(status+"innodb_checkpoint_max_age")),
 				way(gauge(setting+"innodb_redo_log_capacity"))).else_(otherServer).limit(),
 		}},
 		{
@@ -317,15 +322,17 @@ func limits() []Panel {
 			About: "Bytes to and from the machine's disks, and what of it is the server's.", Lines: []Line{
 				disk("read", "node_disk_read_bytes_total"),
 				disk("written", "node_disk_written_bytes_total"),
-				line("read by the server", "process", way(rate("dyno_server_io_read_bytes_total"))).else_(noHost),
-				line("written by the server", "process", way(rate("dyno_server_io_written_bytes_total"))).else_(noHost),
+				line("read by the server", source.Process, way(rate("dyno_server_io_read_bytes_total"))).else_(noHost),
+				line("written by the server", source.Process,
+					way(rate("dyno_server_io_written_bytes_total"))).else_(noHost),
 			},
 		},
 		{
-			ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio", About: "Share of the time in which a disk " +
+			ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio",
+			About: "Share of the time in which a disk " +
 				"had something to do, the busiest of them. A disk that serves many requests at once can do more at 100 %.",
 			Lines: []Line{
-				line("busy", "host",
+				line("busy", source.Host,
 					Way{Terms: []Term{rate("node_disk_io_time_seconds_total", whole)}, Most: true},
 					Way{Terms: []Term{rate("node_disk_io_time_seconds_total")}, Most: true}).else_(noHost),
 			},
@@ -333,19 +340,19 @@ func limits() []Panel {
 		{
 			ID: "memory", Group: Limit, Title: "Memory of the machine", Unit: "B", Stacked: true,
 			About: "Use of memory. Available memory includes file caches that can be reclaimed.", Lines: []Line{
-				line("buffer pool", "global_status", way(gauge(pool))),
-				line("the rest of the server", "process", way(gauge(rss), less(gauge(pool)))).else_(noHost),
-				line("others", "host", way(gauge(total), less(gauge(avail)), less(gauge(rss)))).else_(noHost),
-				line("available", "host", way(gauge(avail))).else_(noHost).rest(),
+				line("buffer pool", source.GlobalStatus, way(gauge(pool))),
+				line("the rest of the server", source.Process, way(gauge(rss), less(gauge(pool)))).else_(noHost),
+				line("others", source.Host, way(gauge(total), less(gauge(avail)), less(gauge(rss)))).else_(noHost),
+				line("available", source.Host, way(gauge(avail))).else_(noHost).rest(),
 			},
 		},
 		{
 			ID: "pressure", Group: Limit, Title: "Resource pressure (PSI)", Unit: "ratio",
 			About: "Share of the time in which some process was stalled for lack of a CPU, the disk or memory.",
 			Lines: []Line{
-				line("CPU", "host", way(rate("node_pressure_cpu_waiting_seconds_total"))).else_(noHost),
-				line("disk", "host", way(rate("node_pressure_io_waiting_seconds_total"))).else_(noHost),
-				line("memory", "host", way(rate("node_pressure_memory_waiting_seconds_total"))).else_(noHost),
+				line("CPU", source.Host, way(rate("node_pressure_cpu_waiting_seconds_total"))).else_(noHost),
+				line("disk", source.Host, way(rate("node_pressure_io_waiting_seconds_total"))).else_(noHost),
+				line("memory", source.Host, way(rate("node_pressure_memory_waiting_seconds_total"))).else_(noHost),
 			},
 		},
 	}

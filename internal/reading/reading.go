@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -30,6 +31,6 @@ type Reading struct {
 // because it failed or has no row, is a part of what it tells of its own cost at most; one whose turn it was not is no
 // part.
 type Part struct {
-	Source  string
+	Source  source.Name
 	Samples int
 }

@@ -66,7 +66,7 @@ func seenIn(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding
 	}
 	var odd []string
 	for _, x := range symptoms {
-		if x.Kind != "not-observable" {
+		if x.Kind != finding.NotObservable {
 			odd = append(odd, x.Title)
 		}
 	}
@@ -409,7 +409,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 	}
 	var out, blind []Node
 	for _, x := range symptoms {
-		if x.Kind == diagnose.NotObservable {
+		if x.Kind == finding.NotObservable {
 			blind = append(blind, Node{Text: x.Title})
 			continue
 		}

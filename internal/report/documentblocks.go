@@ -207,7 +207,7 @@ func reasonText(r finding.Reason) string {
 	if r.Source == "" {
 		return r.Answer
 	}
-	return r.Answer + " (" + r.Source + ")"
+	return r.Answer + " (" + string(r.Source) + ")"
 }
 
 // findingTail is what to do about a finding and what that means.

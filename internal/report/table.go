@@ -270,7 +270,7 @@ func evidence(f finding.Finding) (t table, facts []string) {
 		if e.Sampled {
 			v = "≈ " + v
 		}
-		t.Rows = append(t.Rows, []string{cmp.Or(e.What, e.Text), v, cmp.Or(e.Expected, none), e.Source})
+		t.Rows = append(t.Rows, []string{cmp.Or(e.What, e.Text), v, cmp.Or(e.Expected, none), string(e.Source)})
 	}
 	return t, facts
 }
@@ -282,7 +282,7 @@ func (d *Document) unobserved() []snapshot.Source {
 
 func sourceText(s snapshot.Source) string {
 	words := map[snapshot.SourceState]string{snapshot.Missing: "unavailable", snapshot.Slow: "too slow"}
-	t := s.Name + " " + cmp.Or(words[s.State], string(s.State))
+	t := string(s.Name) + " " + cmp.Or(words[s.State], string(s.State))
 	if s.Reason != "" {
 		t += ": " + s.Reason
 	}

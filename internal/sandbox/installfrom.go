@@ -199,7 +199,7 @@ func untar(
 	}
 	n, err := io.Copy(io.Discard, io.LimitReader(plain, mostAfter))
 	if err == nil && n == mostAfter {
-		err = fmt.Errorf("%w: it goes on after its end", errArchive)
+		err = fmt.Errorf("%w: it continues after its end", errArchive)
 	}
 	if err == nil { // and what follows the compressed part
 		closed()

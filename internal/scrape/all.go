@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -51,7 +52,10 @@ func entries() []entry {
 			func(l *link, t *target.Target) Source { return newLatency(l, t) },
 		},
 		{
-			Traits{Cost: Light, Every: 10 * time.Second, Grant: pfsPrivilege, About: "input and output by kind of file"},
+			Traits{
+				Cost: Light, Every: 10 * time.Second, Grant: pfsPrivilege,
+				About: "input and output by kind of file",
+			},
 			func(l *link, t *target.Target) Source { return newFileIO(l, t) },
 		},
 		{
@@ -67,7 +71,10 @@ func entries() []entry {
 			return newMemoryUsers(l, t)
 		}},
 		{
-			Traits{Cost: Light, Every: 10 * time.Second, Asked: true, Grant: pfsPrivilege, About: "stages of statements"},
+			Traits{
+				Cost: Light, Every: 10 * time.Second, Asked: true, Grant: pfsPrivilege,
+				About: "stages of statements",
+			},
 			func(l *link, t *target.Target) Source { return newStages(l, t) },
 		},
 		{
@@ -109,14 +116,14 @@ func entries() []entry {
 func Names() []string {
 	var names []string
 	for _, s := range Sources() {
-		names = append(names, s.Name)
+		names = append(names, string(s.Name))
 	}
 	return names
 }
 
 // Info is what is known of a source before it is read.
 type Info struct {
-	Name string
+	Name source.Name
 	Traits
 }
 

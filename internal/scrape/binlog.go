@@ -5,7 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -19,10 +19,10 @@ type binlog struct {
 }
 
 func newBinlog(q querier, acc account) *binlog {
-	return &binlog{q: q, acc: acc, sql: sqltext.Tagged("scrape", "binlog", "SHOW BINARY LOGS")}
+	return &binlog{q: q, acc: acc, sql: tagged(source.Binlog, "SHOW BINARY LOGS")}
 }
 
-func (s *binlog) Name() string { return "binlog" }
+func (s *binlog) Name() source.Name { return source.Binlog }
 
 func (s *binlog) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	var files, size, last float64

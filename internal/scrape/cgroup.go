@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // cgroupSource reads the control groups of the server's process, version 1 or 2, all processes in them together:
@@ -25,7 +26,7 @@ type cgroupSource struct {
 	pressure map[string][2]metric.Labels
 }
 
-func (s *cgroupSource) Name() string { return "cgroup" }
+func (s *cgroupSource) Name() source.Name { return source.Cgroup }
 
 func (s *cgroupSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	pid, err := s.place.process(ctx, "the process")

@@ -1,6 +1,10 @@
 package scrape
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import (
+	"github.com/dyno-perf/dyno/internal/metric"
+
+	"github.com/dyno-perf/dyno/internal/source"
+)
 
 // newCompression reads InnoDB's page compression (ROW_FORMAT=COMPRESSED) by page size:
 //
@@ -10,7 +14,7 @@ import "github.com/dyno-perf/dyno/internal/metric"
 //	mysql_info_schema_innodb_cmpmem_relocation_time_seconds_total{page_size,buffer_pool}
 func newCompression(q querier, acc account) *summary {
 	const cmp, mem = "mysql_info_schema_innodb_cmp_", "mysql_info_schema_innodb_cmpmem_"
-	return &summary{q: q, acc: acc, name: "compression", grant: "PROCESS ON *.*", tables: []table{
+	return &summary{q: q, acc: acc, name: source.Compression, grant: "PROCESS ON *.*", tables: []table{
 		{
 			schema: "information_schema", name: "INNODB_CMP", keys: []key{{"page_size", "page_size", ""}},
 			columns: []column{

@@ -7,12 +7,13 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Price is what reading one source costs. Means are over the readings that gave something.
 type Price struct {
-	Source string               `json:"source"`
+	Source source.Name          `json:"source"`
 	Cost   Cost                 `json:"cost"`
 	Every  float64              `json:"every_sec"` // between two readings
 	State  snapshot.SourceState `json:"state"`
@@ -59,7 +60,7 @@ func Measure(ctx context.Context, t *target.Target, o Options, rounds int) ([]Pr
 	defer all.Close()
 	var out []Price
 	for _, st := range all.states {
-		o := Options{Timeout: all.timeout, Sources: []string{st.src.Name()}}
+		o := Options{Timeout: all.timeout, Sources: []string{string(st.src.Name())}}
 		if st.traits.Cost == Heavy {
 			o.Timeout = max(o.Timeout, 5*time.Second)
 		}

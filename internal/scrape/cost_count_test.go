@@ -15,7 +15,7 @@ func TestOwnCostIsWhatTheServerCounts(t *testing.T) {
 			var names []string
 			for _, x := range Sources() { // heavy ones run beside the reading of the status: before or after it
 				if !x.Asked && x.Cost != Heavy {
-					names = append(names, x.Name)
+					names = append(names, string(x.Name))
 				}
 			}
 			sc := scraper(t, open(t, s, "root"), Options{Sources: names})

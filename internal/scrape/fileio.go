@@ -1,6 +1,10 @@
 package scrape
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import (
+	"github.com/dyno-perf/dyno/internal/metric"
+
+	"github.com/dyno-perf/dyno/internal/source"
+)
 
 // newFileIO reads the input and output of files by kind of file and mode (read, write, misc: open, close, fsync, stat):
 //
@@ -29,7 +33,7 @@ func newFileIO(q querier, acc account) *summary {
 		}
 	}
 	return &summary{
-		q: q, acc: acc, name: "file_io", grant: pfsPrivilege, pfs: true,
+		q: q, acc: acc, name: source.FileIO, grant: pfsPrivilege, pfs: true,
 		asks: "wait/io/file/%", tables: []table{t},
 	}
 }
@@ -55,7 +59,7 @@ func newFiles(q querier, acc account) *summary {
 			column{"SUM_TIMER_" + m.column, "dyno_file_seconds_total", metric.Counter, picoseconds, "mode=" + m.mode})
 	}
 	return &summary{
-		q: q, acc: acc, name: "files", grant: pfsPrivilege, pfs: true,
+		q: q, acc: acc, name: source.Files, grant: pfsPrivilege, pfs: true,
 		asks: "wait/io/file/%", tables: []table{t},
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -76,13 +76,11 @@ type spender interface {
 }
 
 func newGlobalStatus(q querier, own spender, acc account, forgets bool) *globalStatus {
-	return &globalStatus{forgets: forgets, q: q, own: own, acc: acc, sql: sqltext.Tagged("scrape", "global_status",
+	return &globalStatus{forgets: forgets, q: q, own: own, acc: acc, sql: tagged(source.GlobalStatus,
 		"SHOW GLOBAL STATUS"), known: map[string]series{}}
 }
 
-const globalStatusName = "global_status"
-
-func (s *globalStatus) Name() string { return globalStatusName }
+func (s *globalStatus) Name() source.Name { return source.GlobalStatus }
 
 func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	i := -1

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -36,7 +36,7 @@ func newGroupReplication(q querier, acc account) *groupReplication {
 	const p = "mysql_perf_schema_transactions_"
 	return &groupReplication{q: q, acc: acc, labels: map[string]metric.Labels{}, stats: &summary{
 		q: q, acc: acc,
-		name: "group_replication", grant: pfsPrivilege, pfs: true, tables: []table{{
+		name: source.GroupReplication, grant: pfsPrivilege, pfs: true, tables: []table{{
 			schema: "performance_schema", name: "replication_group_member_stats",
 			columns: []column{
 				{"COUNT_TRANSACTIONS_IN_QUEUE", p + "in_queue", metric.Gauge, 0, ""},
@@ -53,7 +53,7 @@ func newGroupReplication(q querier, acc account) *groupReplication {
 	}}
 }
 
-func (s *groupReplication) Name() string { return "group_replication" }
+func (s *groupReplication) Name() source.Name { return source.GroupReplication }
 
 func (s *groupReplication) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	if s.gen != s.q.Generation() {
@@ -135,14 +135,14 @@ func (s *groupReplication) learn(ctx context.Context) (known bool, err error) {
 	}
 	if len(s.keys) == 0 {
 		// Not there, or not shown to this account.
-		_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT 1 FROM performance_schema."+name+
+		_, err := s.q.Query(ctx, tagged(s.Name(), "SELECT 1 FROM performance_schema."+name+
 			" LIMIT 1"), func([]driver.Value) {})
 		if n, _ := target.ServerErrorNumber(err); n == 1146 {
 			return false, nil
 		}
 		return false, err
 	}
-	s.members = sqltext.Tagged("scrape", s.Name(), "SELECT "+strings.Join(s.keys, ", ")+" FROM performance_schema."+
+	s.members = tagged(s.Name(), "SELECT "+strings.Join(s.keys, ", ")+" FROM performance_schema."+
 		name+" LIMIT "+strconv.Itoa(mostMembers))
 	return true, nil
 }

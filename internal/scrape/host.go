@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // hostSource reads the machine of a local server under node_exporter's names, CPU times summed over the CPUs.
@@ -39,7 +40,7 @@ var modes = func() (ls [8]metric.Labels) {
 	return ls
 }()
 
-func (s *hostSource) Name() string { return "host" }
+func (s *hostSource) Name() source.Name { return source.Host }
 
 func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	if !s.place.local(ctx) {

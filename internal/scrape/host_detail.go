@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // hostDetail reads more of the machine of a local server, under node_exporter's names: paging (node_vmstat_…), more
@@ -22,7 +23,7 @@ type hostDetail struct {
 	labels  map[string]metric.Labels
 }
 
-func (s *hostDetail) Name() string { return "host_detail" }
+func (s *hostDetail) Name() source.Name { return source.HostDetail }
 
 func (s *hostDetail) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	if !s.place.local(ctx) {
@@ -144,7 +145,7 @@ type hostCPUs struct {
 	last   map[int]*[8]float64 // seconds by mode
 }
 
-func (s *hostCPUs) Name() string { return "host_cpus" }
+func (s *hostCPUs) Name() source.Name { return source.HostCPUs }
 
 func (s *hostCPUs) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	if !s.place.local(ctx) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // innodbMetrics reads the counters of information_schema.INNODB_METRICS that are switched on; it needs PROCESS. Names
@@ -27,7 +27,7 @@ func newInnodbMetrics(q querier, acc account) *innodbMetrics {
 	return &innodbMetrics{q: q, acc: acc}
 }
 
-func (s *innodbMetrics) Name() string { return "innodb_metrics" }
+func (s *innodbMetrics) Name() source.Name { return source.InnodbMetrics }
 
 func (s *innodbMetrics) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	const privilege = "PROCESS ON *.*"
@@ -66,9 +66,9 @@ func (s *innodbMetrics) learn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.meta = sqltext.Tagged("scrape", s.Name(), "SELECT NAME, SUBSYSTEM, TYPE FROM information_schema.INNODB_METRICS "+
+	s.meta = tagged(s.Name(), "SELECT NAME, SUBSYSTEM, TYPE FROM information_schema.INNODB_METRICS "+
 		"WHERE "+enabled)
-	s.read = sqltext.Tagged("scrape", s.Name(), "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE "+
+	s.read = tagged(s.Name(), "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE "+
 		enabled)
 	known := map[string]series{}
 	if _, err := s.q.Query(ctx, s.meta, func(row []driver.Value) {
@@ -118,7 +118,7 @@ var innodbCounters = set("lock_deadlocks lock_timeouts log_checkpoints purge_sto
 // enabledColumn words the condition that a counter is on: MySQL has STATUS='enabled', MariaDB from 10.8.4 on ENABLED=1.
 func enabledColumn(query func(sql string, row func([]driver.Value)) error) (where string, err error) {
 	where = "STATUS='enabled'"
-	err = query(sqltext.Tagged("scrape", "innodb_metrics", "SELECT COLUMN_NAME FROM information_schema.COLUMNS"+
+	err = query(tagged(source.InnodbMetrics, "SELECT COLUMN_NAME FROM information_schema.COLUMNS"+
 		" WHERE TABLE_SCHEMA='information_schema' AND TABLE_NAME='INNODB_METRICS'"), func(row []driver.Value) {
 		if strings.EqualFold(string(text(row[0])), "ENABLED") {
 			where = "ENABLED=1"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -37,12 +38,12 @@ type happened struct {
 
 func newInnodbStatus(q querier, acc account) *innodbStatus {
 	return &innodbStatus{
-		q: q, acc: acc, sql: sqltext.Tagged("scrape", "innodb_status", "SHOW ENGINE INNODB STATUS"),
+		q: q, acc: acc, sql: tagged(source.InnodbStatus, "SHOW ENGINE INNODB STATUS"),
 		labels: map[string]metric.Labels{}, since: map[string]happened{},
 	}
 }
 
-func (s *innodbStatus) Name() string { return "innodb_status" }
+func (s *innodbStatus) Name() source.Name { return source.InnodbStatus }
 
 func (s *innodbStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	s.text = ""

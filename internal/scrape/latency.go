@@ -7,7 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -45,12 +45,12 @@ func newLatency(q querier, t *target.Target) *latency {
 			}
 			return n
 		},
-		sql: sqltext.Tagged("scrape", "latency", "SELECT BUCKET_NUMBER, BUCKET_TIMER_HIGH, COUNT_BUCKET"+
+		sql: tagged(source.Latency, "SELECT BUCKET_NUMBER, BUCKET_TIMER_HIGH, COUNT_BUCKET"+
 			" FROM performance_schema.events_statements_histogram_global WHERE COUNT_BUCKET>0 ORDER BY BUCKET_NUMBER"),
 	}
 }
 
-func (s *latency) Name() string { return "latency" }
+func (s *latency) Name() source.Name { return source.Latency }
 
 // step is how many statements took up to high seconds, and longer than the step before allows.
 type step struct{ high, n float64 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -54,7 +55,7 @@ func newLocks(q querier, acc account, seen *moment) *locks {
 	return &locks{q: q, acc: acc, seen: seen, kinds: k}
 }
 
-func (s *locks) Name() string { return "locks" }
+func (s *locks) Name() source.Name { return source.Locks }
 
 func (s *locks) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	s.waits, s.at = nil, at
@@ -163,7 +164,7 @@ func (s *locks) learnLast(ctx context.Context) {
 		return
 	}
 	last := map[uint64]string{}
-	_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT t.PROCESSLIST_ID, LEFT(e.SQL_TEXT, "+
+	_, err := s.q.Query(ctx, tagged(s.Name(), "SELECT t.PROCESSLIST_ID, LEFT(e.SQL_TEXT, "+
 		strconv.Itoa(state.MaxText)+") FROM performance_schema.threads t"+
 		" JOIN performance_schema.events_statements_current e ON e.THREAD_ID=t.THREAD_ID WHERE t.PROCESSLIST_ID IN ("+
 		strings.Join(ids, ",")+
@@ -193,7 +194,7 @@ func (s *locks) learn(ctx context.Context) error {
 		return nil
 	}
 	has := map[string]bool{}
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT TABLE_NAME FROM information_schema.TABLES "+
+	if _, err := s.q.Query(ctx, tagged(s.Name(), "SELECT TABLE_NAME FROM information_schema.TABLES "+
 		"WHERE"+
 		" TABLE_SCHEMA IN ('information_schema','performance_schema') AND TABLE_NAME IN "+
 		"('INNODB_LOCK_WAITS','data_lock_waits')"), func(row []driver.Value) {
@@ -223,7 +224,7 @@ func (s *locks) learn(ctx context.Context) error {
 			" LEFT JOIN performance_schema.data_locks h ON h.ENGINE_LOCK_ID=IF(b.trx_rows_locked<5000, " +
 			"w.BLOCKING_ENGINE_LOCK_ID, NULL) AND h.ENGINE=w.ENGINE LIMIT "
 	}
-	s.rows, s.gen = sqltext.Tagged("scrape", s.Name(), q+strconv.Itoa(waitLimit)), s.q.Generation()
+	s.rows, s.gen = tagged(s.Name(), q+strconv.Itoa(waitLimit)), s.q.Generation()
 	return nil
 }
 
@@ -367,7 +368,7 @@ const mostTickets = 5000
 
 // tickets reads all metadata locks of the objects that somebody waits for.
 func (s *locks) tickets(ctx context.Context) (list []ticket, err error) {
-	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT m.OBJECT_TYPE, m.OBJECT_SCHEMA, "+
+	_, err = s.q.Query(ctx, tagged(s.Name(), "SELECT m.OBJECT_TYPE, m.OBJECT_SCHEMA, "+
 		"m.OBJECT_NAME, m.LOCK_TYPE, m.LOCK_STATUS, t.PROCESSLIST_ID FROM"+
 		" (SELECT DISTINCT OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME FROM performance_schema.metadata_locks WHERE "+
 		"LOCK_STATUS='PENDING') p"+
@@ -400,7 +401,7 @@ func (s *locks) userLocks(ctx context.Context, waiting []state.Session) (out []s
 	const named = "SUBSTRING_INDEX(SUBSTRING_INDEX(SUBSTRING(INFO, LOCATE('get_lock', LOWER(INFO))), '''', 2), '''', " +
 		"-1)"
 	// A name that no lock can have would be an error of the whole question.
-	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT ID, "+named+", IF(CHAR_LENGTH("+named+
+	_, err = s.q.Query(ctx, tagged(s.Name(), "SELECT ID, "+named+", IF(CHAR_LENGTH("+named+
 		") BETWEEN 1 AND 64 AND LENGTH("+named+")<=192, IS_USED_LOCK("+named+
 		"), NULL) FROM information_schema.PROCESSLIST"+
 		" WHERE STATE='User lock' AND ID<>CONNECTION_ID() AND LOCATE('get_lock', LOWER(INFO))>0 LIMIT 200"),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -161,7 +162,7 @@ func TestLocks(t *testing.T) {
 					"transactions", "processlist",
 					"locks",
 				}}).Once(t.Context())
-				for _, name := range []string{"transactions", "processlist", "locks"} {
+				for _, name := range []source.Name{"transactions", "processlist", "locks"} {
 					if x := sourceOf(t, r.Sources, name); x.State != snapshot.Denied ||
 						!strings.Contains(x.Fix, "GRANT PROCESS") {
 						t.Errorf("%+v", x)

@@ -14,7 +14,7 @@ import (
 // infoTickets reads MariaDB's plugin METADATA_LOCK_INFO, which shows the locks that are held, not those that are
 // wanted.
 func (s *locks) infoTickets(ctx context.Context) (list []ticket, err error) {
-	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT THREAD_ID, LOCK_MODE, LOCK_TYPE, "+
+	_, err = s.q.Query(ctx, tagged(s.Name(), "SELECT THREAD_ID, LOCK_MODE, LOCK_TYPE, "+
 		"TABLE_SCHEMA, TABLE_NAME"+
 		" FROM information_schema.METADATA_LOCK_INFO WHERE THREAD_ID<>CONNECTION_ID() LIMIT "+
 		strconv.Itoa(mostTickets)), func(row []driver.Value) {

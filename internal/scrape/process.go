@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // processSource reads the server's own process on this machine:
@@ -17,7 +18,7 @@ type processSource struct{ place *place }
 
 var modeUser, modeSystem = metric.L("mode", "user"), metric.L("mode", "system")
 
-func (s *processSource) Name() string { return "process" }
+func (s *processSource) Name() source.Name { return source.Process }
 
 func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	pid, err := s.place.process(ctx, "the process")

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // tellKnown emits what is known of some figures.
@@ -51,7 +52,7 @@ type processThreads struct {
 // threadLimit bounds the files that one reading of the threads opens.
 const threadLimit = 1000
 
-func (s *processThreads) Name() string { return "process_threads" }
+func (s *processThreads) Name() source.Name { return source.ProcessThreads }
 
 func (s *processThreads) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	pid, err := s.place.process(ctx, "the process")
@@ -111,7 +112,7 @@ func (s *processThreads) add(now map[int]host.Turns) {
 //	dyno_server_anonymous_bytes
 type processDetail struct{ place *place }
 
-func (s *processDetail) Name() string { return "process_detail" }
+func (s *processDetail) Name() source.Name { return source.ProcessDetail }
 
 func (s *processDetail) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	pid, err := s.place.process(ctx, "the process")
@@ -144,7 +145,7 @@ func (s *processDetail) Scrape(ctx context.Context, at int64, emit func(metric.S
 // The kernel walks all its page tables for it.
 type processMemory struct{ place *place }
 
-func (s *processMemory) Name() string { return "process_memory" }
+func (s *processMemory) Name() source.Name { return source.ProcessMemory }
 
 func (s *processMemory) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	pid, err := s.place.process(ctx, "the process")

@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -69,7 +70,7 @@ func newProcesslist(q owner, acc account, seen *moment) *processlist {
 	return &processlist{q: q, acc: acc, seen: seen, cells: map[[2]string]*cell{}}
 }
 
-func (s *processlist) Name() string { return "processlist" }
+func (s *processlist) Name() source.Name { return source.Processlist }
 
 func (s *processlist) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	err := s.scrape(ctx, at, emit)
@@ -266,7 +267,7 @@ func (s *processlist) learn(ctx context.Context) error {
 			"connections only", Fix: grant(s.acc, "PROCESS ON *.*")}
 	}
 	has := map[string]bool{}
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME "+
+	if _, err := s.q.Query(ctx, tagged(s.Name(), "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME "+
 		"FROM information_schema.COLUMNS WHERE"+
 		" TABLE_SCHEMA IN ('information_schema','performance_schema') AND TABLE_NAME IN "+
 		"('PROCESSLIST','processlist','threads','events_statements_current')"), func(row []driver.Value) {
@@ -324,18 +325,18 @@ func (s *processlist) learn(ctx context.Context) error {
 		s.limit = state.MaxText
 	}
 	others := own + "<>CONNECTION_ID()"
-	s.read = sqltext.Tagged("scrape", s.Name(), "SELECT "+columns+from+" WHERE "+others)
-	s.few = sqltext.Tagged("scrape", s.Name(), "SELECT "+columns+from+
+	s.read = tagged(s.Name(), "SELECT "+columns+from+" WHERE "+others)
+	s.few = tagged(s.Name(), "SELECT "+columns+from+
 		" LEFT JOIN (SELECT DISTINCT trx_mysql_thread_id AS trx FROM information_schema.INNODB_TRX) x ON x.trx="+own+
 		" WHERE "+others+" AND (x.trx IS NOT NULL OR NOT "+sleeps+")")
-	s.count = sqltext.Tagged("scrape", s.Name(), "SELECT COUNT(*)"+
+	s.count = tagged(s.Name(), "SELECT COUNT(*)"+
 		from[:strings.Index(from+" LEFT JOIN", " LEFT JOIN")]+" WHERE "+others+" AND "+sleeps)
 	return nil
 }
 
 // may reports whether the account may read performance_schema, which it need not for the counts.
 func (s *processlist) may(ctx context.Context) bool {
-	_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT 1 FROM performance_schema.threads t LEFT "+
+	_, err := s.q.Query(ctx, tagged(s.Name(), "SELECT 1 FROM performance_schema.threads t LEFT "+
 		"JOIN performance_schema.events_statements_current s"+
 		" ON s.THREAD_ID=t.THREAD_ID LIMIT 1"), func([]driver.Value) {})
 	return err == nil

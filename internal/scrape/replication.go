@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -52,7 +52,7 @@ func newReplication(q namer, acc account) *replication {
 	return &replication{q: q, acc: acc, labels: map[string]metric.Labels{}}
 }
 
-func (s *replication) Name() string { return "replication" }
+func (s *replication) Name() source.Name { return source.Replication }
 
 func (s *replication) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	if s.gen != s.q.Generation() {
@@ -98,9 +98,9 @@ func (s *replication) show(ctx context.Context, row func([]driver.Value)) error 
 	}
 	var err error
 	for _, sql := range []string{"SHOW ALL SLAVES STATUS", "SHOW SLAVE STATUS", "SHOW REPLICA STATUS"} {
-		tagged := sqltext.Tagged("scrape", s.Name(), sql)
-		if _, err = s.q.Query(ctx, tagged, row); err == nil {
-			s.sql = tagged
+		sql = tagged(s.Name(), sql)
+		if _, err = s.q.Query(ctx, sql, row); err == nil {
+			s.sql = sql
 			break
 		}
 		if n, ok := target.ServerErrorNumber(err); !ok || n != 1064 {
@@ -150,7 +150,7 @@ func (s *replication) learn(ctx context.Context) error {
 			"NULL FROM information_schema.PROCESSLIST WHERE COMMAND='Slave_worker'"
 	}
 	if s.worker != "" {
-		s.worker = sqltext.Tagged("scrape", s.Name(), s.worker)
+		s.worker = tagged(s.Name(), s.worker)
 	}
 	return nil
 }

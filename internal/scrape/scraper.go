@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -65,8 +66,8 @@ func New(t *target.Target, o Options) (*Scraper, error) {
 			l = s.heavy
 		}
 		src := e.make(l, t)
-		if o.Sources == nil && !e.Asked || slices.Contains(o.Sources, src.Name()) ||
-			slices.Contains(o.Also, src.Name()) {
+		if o.Sources == nil && !e.Asked || slices.Contains(o.Sources, string(src.Name())) ||
+			slices.Contains(o.Also, string(src.Name())) {
 			s.states = append(s.states, newTurn(src, e.Traits, l))
 		}
 	}
@@ -207,7 +208,7 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	}
 	release := func() {}
 	if slices.ContainsFunc(s.states, func(st *turn) bool {
-		return st.src.Name() == globalStatusName &&
+		return st.src.Name() == source.GlobalStatus &&
 			(p.whole || st.due(p))
 	}) {
 		release = s.link.Hold() // the server's totals and Dyno's part of them are of one moment
@@ -226,7 +227,7 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		o := st.read(ctx, ms, min(each, left), emit)
 		o.late, o.short = now.Sub(began), left < each
 		take(o, n)
-		if st.src.Name() == globalStatusName {
+		if st.src.Name() == source.GlobalStatus {
 			done = s.link.read(ctx, release)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -109,7 +110,7 @@ type halting struct {
 	pid int
 }
 
-func (halting) Name() string { return "halting" }
+func (halting) Name() source.Name { return "halting" }
 func (h halting) Scrape(ctx context.Context, _ int64, _ func(metric.Sample)) error {
 	_, err := h.l.Query(ctx, "SELECT 1", func([]driver.Value) {})
 	return errors.Join(err, syscall.Kill(h.pid, syscall.SIGSTOP))

@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -61,7 +62,7 @@ next:
 	return metric.Sample{}, false
 }
 
-func sourceOf(t *testing.T, sources []snapshot.Source, name string) snapshot.Source {
+func sourceOf(t *testing.T, sources []snapshot.Source, name source.Name) snapshot.Source {
 	t.Helper()
 	for _, x := range sources {
 		if x.Name == name {
@@ -81,7 +82,7 @@ func TestOnceReadsEverySource(t *testing.T) {
 			var want []string
 			for _, x := range Sources() {
 				if !x.Asked {
-					want = append(want, x.Name)
+					want = append(want, string(x.Name))
 				}
 			}
 			if len(sources) != len(want) {
@@ -92,11 +93,12 @@ func TestOnceReadsEverySource(t *testing.T) {
 					// this server has no such thing, or it is switched off
 					continue
 				}
-				if x.Name != want[i] || x.State != snapshot.OK || x.Reads != 1 || x.Took <= 0 || x.Reason != "" {
+				if string(x.Name) != want[i] || x.State != snapshot.OK || x.Reads != 1 || x.Took <= 0 ||
+					x.Reason != "" {
 					t.Errorf("source %d: %+v", i, x)
 				}
 			}
-			for _, name := range []string{"host", "process", "global_status", "innodb_metrics"} {
+			for _, name := range []source.Name{"host", "process", "global_status", "innodb_metrics"} {
 				if x := sourceOf(t, sources, name); x.State != snapshot.OK {
 					t.Errorf("%+v", x)
 				}
@@ -287,13 +289,13 @@ func TestAccountWithoutPrivileges(t *testing.T) {
 			if x := sourceOf(t, sources, "global_status"); x.State != snapshot.OK {
 				t.Errorf("%+v", x)
 			}
-			for _, name := range []string{"innodb_metrics", "processlist"} {
+			for _, name := range []source.Name{"innodb_metrics", "processlist"} {
 				x := sourceOf(t, sources, name)
 				if x.State != snapshot.Denied || x.Reason == "" ||
 					x.Fix != "GRANT PROCESS ON *.* TO 'nobody'@'localhost'" || x.Reads != 0 {
 					t.Errorf("%+v", x)
 				}
-				if v, ok := find(samples, "dyno_scrape_success", "source", name); !ok || v.Value != 0 {
+				if v, ok := find(samples, "dyno_scrape_success", "source", string(name)); !ok || v.Value != 0 {
 					t.Errorf("success of %s: %+v %v", name, v, ok)
 				}
 			}
@@ -305,7 +307,7 @@ func TestAccountWithoutPrivileges(t *testing.T) {
 			// What the fix says mends it, for whoever connects then.
 			s.Exec(t, sourceOf(t, sources, "processlist").Fix)
 			sources = scraper(t, open(t, s, "nobody"), Options{}).Once(t.Context()).Sources
-			for _, name := range []string{"innodb_metrics", "processlist"} {
+			for _, name := range []source.Name{"innodb_metrics", "processlist"} {
 				if x := sourceOf(t, sources, name); x.State != snapshot.OK {
 					t.Errorf("after the grant: %+v", x)
 				}
@@ -505,7 +507,7 @@ type stub struct {
 	do   func(ctx context.Context, emit func(metric.Sample)) error
 }
 
-func (s *stub) Name() string { return s.name }
+func (s *stub) Name() source.Name { return source.Name(s.name) }
 func (s *stub) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	return s.do(ctx, emit)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
@@ -44,7 +45,7 @@ const maxSlow = 6
 func newTurn(src Source, tr Traits, l *link) *turn {
 	h := fnv.New32a()
 	h.Write([]byte(src.Name()))
-	return &turn{src: src, traits: tr, link: l, labels: metric.L("source", src.Name()), phase: int64(h.Sum32())}
+	return &turn{src: src, traits: tr, link: l, labels: metric.L("source", string(src.Name())), phase: int64(h.Sum32())}
 }
 
 // period is the time between two readings when a round comes each interval.
@@ -161,7 +162,8 @@ func (st *turn) settle(o outcome, p pass) {
 	case lost(o.err):
 		// the server or its process went away: not the source's fault, and it is wanted the moment it is back
 		st.fails = 0
-	case silent(o.err) && (o.short || st.src.Name() == globalStatusName): // nor is this; and whether the server is there is asked each time
+	// nor is this; and whether the server is there is asked each time
+	case silent(o.err) && (o.short || st.src.Name() == source.GlobalStatus):
 	default:
 		st.fails = min(st.fails+1, 6)
 		// a little less, so that the turn is not missed by a hair

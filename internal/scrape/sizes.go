@@ -12,7 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -47,7 +47,7 @@ func newSizes(q querier, acc account) *sizes {
 	return &sizes{q: q, acc: acc, rows: map[string]metric.Labels{}, spaces: map[string]metric.Labels{}}
 }
 
-func (s *sizes) Name() string { return "sizes" }
+func (s *sizes) Name() source.Name { return source.Sizes }
 
 func (s *sizes) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	const privilege = "PROCESS ON *.*"
@@ -161,7 +161,7 @@ func (s *sizes) learn(ctx context.Context) error {
 	if s.list == "" {
 		return &Problem{State: snapshot.Missing, Reason: "this version of the server does not report file sizes"}
 	}
-	s.list = sqltext.Tagged("scrape", s.Name(), s.list)
+	s.list = tagged(s.Name(), s.list)
 	return nil
 }
 
@@ -174,13 +174,13 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 		if len(parts) == 0 {
 			return nil
 		}
-		sql := sqltext.Tagged("scrape", s.Name(), strings.Join(parts, " UNION ALL "))
+		sql := tagged(s.Name(), strings.Join(parts, " UNION ALL "))
 		sure, err := s.pin(ctx, names)
 		if parts, names = parts[:0], names[:0]; err == nil && sure {
 			_, err = s.q.Query(ctx, sql, func(row []driver.Value) { s.detail(row, at, emit) })
 		}
 		if s.encoded {
-			_, end := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), schema.EndPins), nil)
+			_, end := s.q.Query(ctx, tagged(s.Name(), schema.EndPins), nil)
 			err = cmp.Or(err, end)
 		}
 		return err
@@ -216,7 +216,7 @@ func (s *sizes) pin(ctx context.Context, names []string) (sure bool, err error) 
 		return true, nil // a data dictionary
 	}
 	var refs []schema.Ref // what the names of files are in SQL the server knows
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT "+strings.Join(names, ", ")),
+	if _, err := s.q.Query(ctx, tagged(s.Name(), "SELECT "+strings.Join(names, ", ")),
 		func(row []driver.Value) {
 			for i := 0; i+1 < len(row); i += 2 {
 				refs = append(refs, schema.Ref{Schema: string(text(row[i])), Table: string(text(row[i+1]))})
@@ -224,10 +224,10 @@ func (s *sizes) pin(ctx context.Context, names []string) (sure bool, err error) 
 		}); err != nil || len(refs) == 0 {
 		return false, err
 	}
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), schema.BeginPins), nil); err != nil {
+	if _, err := s.q.Query(ctx, tagged(s.Name(), schema.BeginPins), nil); err != nil {
 		return false, err
 	}
-	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), schema.PinSQL(refs, false)), nil)
+	_, err = s.q.Query(ctx, tagged(s.Name(), schema.PinSQL(refs, false)), nil)
 	if _, refused := target.ServerErrorNumber(err); refused {
 		return false, nil // a table that may not be read pins none: without the ten of this question, then
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -21,7 +23,7 @@ import (
 // milliseconds. It returns a *Problem when it can say what is wrong; samples emitted before are kept only when that
 // problem is Partial. The deadline of ctx is the source's own. A source is used by one goroutine at a time.
 type Source interface {
-	Name() string
+	Name() source.Name
 	Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error
 }
 
@@ -104,6 +106,9 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	}
 	return s, "", false
 }
+
+// tagged returns a statement with a comment in front that names the source which sends it.
+func tagged(name source.Name, sql string) string { return sqltext.Tagged("scrape", string(name), sql) }
 
 // classify words an error of a question to the server; privilege is what the question needs, "" for none.
 func classify(a account, err error, privilege string) error {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -19,7 +19,7 @@ import (
 type summary struct {
 	q      querier
 	acc    account
-	name   string
+	name   source.Name
 	grant  string // privilege
 	pfs    bool   // the tables are performance_schema's
 	asks   string // instruments that fill the tables, as LIKE has it; "" when none are needed
@@ -66,7 +66,7 @@ type reader struct {
 	buf     []byte
 }
 
-func (s *summary) Name() string { return s.name }
+func (s *summary) Name() source.Name { return s.name }
 
 func (s *summary) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	if !s.learned || s.gen != s.q.Generation() {
@@ -182,7 +182,7 @@ func (s *summary) learn(ctx context.Context) error {
 	}
 	// information_schema does not show what the account may not read: only asking tells which of the two it is.
 	t := s.tables[0]
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.name, "SELECT 1 FROM "+t.schema+"."+t.name+" LIMIT 1"),
+	if _, err := s.q.Query(ctx, tagged(s.name, "SELECT 1 FROM "+t.schema+"."+t.name+" LIMIT 1"),
 		func([]driver.Value) {}); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (s *summary) learn(ctx context.Context) error {
 }
 
 // reader words the statement for the columns that there are; not ok when a key or every figure is missing.
-func (t table) reader(source string, have map[string]bool) (reader, bool) {
+func (t table) reader(name source.Name, have map[string]bool) (reader, bool) {
 	r := reader{rows: map[string][]metric.Labels{}, limit: t.limit}
 	if r.limit == 0 {
 		r.limit = 1000
@@ -230,14 +230,14 @@ func (t table) reader(source string, have map[string]bool) (reader, bool) {
 	if t.order != "" {
 		sql += " ORDER BY " + t.order
 	}
-	r.sql = sqltext.Tagged("scrape", source, sql+" LIMIT "+strconv.Itoa(r.limit))
+	r.sql = tagged(name, sql+" LIMIT "+strconv.Itoa(r.limit))
 	return r, true
 }
 
 // instruments says whether nothing was counted because nothing is switched on that counts.
 func (s *summary) instruments(ctx context.Context) error {
 	var on, counting float64
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.name, "SELECT COUNT(*), (SELECT COUNT(*) FROM "+
+	if _, err := s.q.Query(ctx, tagged(s.name, "SELECT COUNT(*), (SELECT COUNT(*) FROM "+
 		"performance_schema.setup_consumers"+
 		" WHERE NAME='global_instrumentation' AND ENABLED='YES') FROM performance_schema.setup_instruments WHERE "+
 		"ENABLED='YES' AND NAME LIKE '"+s.asks+"'"), func(row []driver.Value) {
@@ -263,9 +263,9 @@ func (s *summary) instruments(ctx context.Context) error {
 }
 
 // pfsOn returns a Problem when performance_schema is off or not there.
-func pfsOn(ctx context.Context, q querier, source string) error {
+func pfsOn(ctx context.Context, q querier, name source.Name) error {
 	on := false
-	_, err := q.Query(ctx, sqltext.Tagged("scrape", source, "SELECT @@global.performance_schema"),
+	_, err := q.Query(ctx, tagged(name, "SELECT @@global.performance_schema"),
 		func(row []driver.Value) {
 			v, _ := number(row[0])
 			on = v == 1
@@ -283,13 +283,13 @@ func pfsOn(ctx context.Context, q querier, source string) error {
 }
 
 // columnsOf asks which columns the tables have: in capitals, by schema.table in small letters.
-func columnsOf(ctx context.Context, q querier, source string, tables []table) (map[string]map[string]bool, error) {
+func columnsOf(ctx context.Context, q querier, name source.Name, tables []table) (map[string]map[string]bool, error) {
 	var schemas, names []string
 	for _, t := range tables {
 		schemas, names = append(schemas, "'"+t.schema+"'"), append(names, "'"+t.name+"'")
 	}
 	have := map[string]map[string]bool{}
-	_, err := q.Query(ctx, sqltext.Tagged("scrape", source, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM "+
+	_, err := q.Query(ctx, tagged(name, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM "+
 		"information_schema.COLUMNS"+
 		" WHERE TABLE_SCHEMA IN ("+strings.Join(schemas, ",")+") AND TABLE_NAME IN ("+strings.Join(names, ",")+")"),
 		func(row []driver.Value) {

@@ -1,6 +1,10 @@
 package scrape
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import (
+	"github.com/dyno-perf/dyno/internal/metric"
+
+	"github.com/dyno-perf/dyno/internal/source"
+)
 
 // maxTables is how many tables, and how many indexes, a source tells apart: those with the most waiting time since the
 // server started. The rest have no series.
@@ -38,7 +42,7 @@ func newTableIO(q querier, acc account) *summary {
 		"('mysql','performance_schema','information_schema','sys')"
 	keys := []key{{"OBJECT_SCHEMA", "schema", ""}, {"OBJECT_NAME", "name", ""}}
 	return &summary{
-		q: q, acc: acc, name: "table_io", grant: pfsPrivilege, pfs: true,
+		q: q, acc: acc, name: source.TableIO, grant: pfsPrivilege, pfs: true,
 		asks: "wait/io/table/%", tables: []table{
 			{
 				schema: "performance_schema", name: "table_io_waits_summary_by_table",

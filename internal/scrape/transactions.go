@@ -7,7 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -40,7 +40,7 @@ func newTransactions(q querier, acc account, seen *moment) *transactions {
 	}
 	return &transactions{
 		q: q, acc: acc, seen: seen, states: map[string]metric.Labels{},
-		read: sqltext.Tagged("scrape", "transactions",
+		read: tagged(source.Transactions,
 			"SELECT trx_mysql_thread_id, trx_id, trx_state, TIMESTAMPDIFF(SECOND, trx_started, "+trxNow+
 				"), trx_rows_locked, trx_rows_modified,"+
 				" "+readOnly+" FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id<>CONNECTION_ID() ORDER BY "+
@@ -48,7 +48,7 @@ func newTransactions(q querier, acc account, seen *moment) *transactions {
 	}
 }
 
-func (s *transactions) Name() string { return "transactions" }
+func (s *transactions) Name() source.Name { return source.Transactions }
 
 func (s *transactions) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	list := []state.Transaction{}

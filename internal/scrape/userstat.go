@@ -6,7 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -59,7 +59,7 @@ func newUserstat(q querier, acc account) *summary {
 	}
 	const p = "mysql_info_schema_"
 	ofTable := []key{{"TABLE_SCHEMA", "schema", ""}, {"TABLE_NAME", "table", ""}}
-	s := &summary{q: q, acc: acc, name: "userstat", grant: "PROCESS ON *.*", tables: []table{
+	s := &summary{q: q, acc: acc, name: source.Userstat, grant: "PROCESS ON *.*", tables: []table{
 		{
 			schema: "information_schema", name: "USER_STATISTICS", keys: []key{{"USER", "user", ""}},
 			columns: accounts(p+"user_statistics_", true), order: "ROWS_READ DESC", limit: maxTables,
@@ -91,7 +91,7 @@ func newUserstat(q querier, acc account) *summary {
 // userstatOn returns a Problem when the server gathers no user statistics.
 func userstatOn(ctx context.Context, q querier) error {
 	on := false
-	_, err := q.Query(ctx, sqltext.Tagged("scrape", "userstat", "SELECT @@global.userstat"), func(row []driver.Value) {
+	_, err := q.Query(ctx, tagged(source.Userstat, "SELECT @@global.userstat"), func(row []driver.Value) {
 		v, _ := number(row[0])
 		on = v == 1
 	})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // variables reads SHOW GLOBAL VARIABLES, which every account may: mysql_global_variables_<name> for those that are
@@ -41,12 +41,12 @@ type info struct {
 
 func newVariables(q querier, acc account) *variables {
 	return &variables{
-		q: q, acc: acc, sql: sqltext.Tagged("scrape", "variables", "SHOW GLOBAL VARIABLES"),
+		q: q, acc: acc, sql: tagged(source.Variables, "SHOW GLOBAL VARIABLES"),
 		known: map[string]series{}, infos: map[string]info{},
 	}
 }
 
-func (s *variables) Name() string { return "variables" }
+func (s *variables) Name() source.Name { return source.Variables }
 
 func (s *variables) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	now := make(map[string]string, len(s.last))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -144,7 +145,7 @@ func TestMembersWithoutEnd(t *testing.T) {
 // wordy is a source that makes much of one name.
 type wordy struct{ n, length int }
 
-func (wordy) Name() string { return "wordy" }
+func (wordy) Name() source.Name { return "wordy" }
 func (w wordy) Scrape(_ context.Context, at int64, emit func(metric.Sample)) error {
 	l := metric.L("name", strings.Repeat("x", w.length))
 	for i := range w.n {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -80,7 +81,7 @@ func noClasses(s *state.State, filter string) string {
 	if s.ClassSeconds > 0 { // they were looked for, with whatever source there is
 		return nothingHere(s, filter, "no statement in the last "+seconds(s.ClassSeconds))
 	}
-	return nothingHere(s, filter, "the first window is not complete yet", "digests")
+	return nothingHere(s, filter, "the first window is not complete yet", source.Digests)
 }
 
 func errorsOf(c state.ActiveClass) span {

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -61,10 +62,10 @@ func (m *model) details() {
 		}
 	case aSource:
 		for _, same := range alike(s.Sources) {
-			if x := same[0]; x.Name == r.id {
+			if x := same[0]; string(x.Name) == r.id {
 				var ls []line
 				for i, y := range same {
-					ls = append(ls, field([]string{"sources", ""}[min(i, 1)], clean(y.Name)))
+					ls = append(ls, field([]string{"sources", ""}[min(i, 1)], clean(string(y.Name))))
 				}
 				ls = append(ls, field("state", clean(string(x.State))), field("why", ""))
 				for _, l := range cleanLines(x.Reason) {
@@ -76,7 +77,7 @@ func (m *model) details() {
 						ls = append(ls, wrapped(l, m.width, "  ")...)
 					}
 				}
-				m.over = &overlay{title: "source " + clean(x.Name) + when, lines: ls}
+				m.over = &overlay{title: "source " + clean(string(x.Name)) + when, lines: ls}
 			}
 		}
 	case aBlocker:
@@ -204,7 +205,7 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 		}
 	}
 	if n == len(ls) {
-		ls = append(ls, as(dim, nothingHere(s, "", "not waiting, and no session waits for it", "locks")))
+		ls = append(ls, as(dim, nothingHere(s, "", "not waiting, and no session waits for it", source.Locks)))
 	}
 	ls = append(ls, nil, as(strong, "transaction"))
 	n = len(ls)
@@ -215,7 +216,7 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 		}
 	}
 	if n == len(ls) {
-		ls = append(ls, as(dim, nothingHere(s, "", "none is open", "transactions")))
+		ls = append(ls, as(dim, nothingHere(s, "", "none is open", source.Transactions)))
 	}
 	return ls
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -24,7 +25,7 @@ func locks(s *state.State, filter string, width, limit int) []row {
 	waiters := len(waiting(s))
 	title := line{{"locks ", strong}}
 	if waiters == 0 {
-		return []row{heading(title.add(dim, nothingHere(s, "", "no waiters", "locks")))}
+		return []row{heading(title.add(dim, nothingHere(s, "", "no waiters", source.Locks)))}
 	}
 	title = title.add(bad, unit.Plural(waiters, "session waits", "sessions wait")).add(dim, " behind "+
 		unit.Plural(len(roots), "root blocker", "root blockers"))

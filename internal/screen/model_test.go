@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -419,7 +420,7 @@ func TestEmptyIsNotTheSameAsNotSeen(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", key, want, got)
 		}
 	}
-	source := func(name string) func(*state.State) {
+	lost := func(name source.Name) func(*state.State) {
 		return func(s *state.State) {
 			d := pileUp(noon).Sources[1]
 			d.Name = name
@@ -428,13 +429,13 @@ func TestEmptyIsNotTheSameAsNotSeen(t *testing.T) {
 	}
 	none := func(*state.State) {}
 	f("3", "no waiters", none)
-	f("3", "not observed: locks: a privilege is missing", source("locks"))
-	f("2", "not observed: processlist: a privilege is missing", source("processlist"))
+	f("3", "not observed: locks: a privilege is missing", lost("locks"))
+	f("2", "not observed: processlist: a privilege is missing", lost("processlist"))
 	f("4", "the first window is not complete", none)
-	f("4", "no statement in the last 5.0 s", func(s *state.State) { s.ClassSeconds = 5; source("digests")(s) })
-	f("4", "not observed: digests: a privilege is missing", source("digests"))
+	f("4", "no statement in the last 5.0 s", func(s *state.State) { s.ClassSeconds = 5; lost("digests")(s) })
+	f("4", "not observed: digests: a privilege is missing", lost("digests"))
 	f("5", "none is open", none)
-	f("5", "not observed: transactions", source("transactions"))
+	f("5", "not observed: transactions", lost("transactions"))
 	f("6", "none: all sources are available", none)
 }
 

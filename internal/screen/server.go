@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -65,7 +66,7 @@ func transactions(s *state.State, width int) []row {
 	if len(s.Transactions) == 0 {
 		return []row{heading(line{
 			{"transactions ", strong},
-			{nothingHere(s, "", "none is open", "transactions"), dim},
+			{nothingHere(s, "", "none is open", source.Transactions), dim},
 		})}
 	}
 	list := slices.Clone(s.Transactions)
@@ -147,10 +148,10 @@ func sources(s *state.State, width int) []row {
 		}
 		var names []string
 		for _, y := range same {
-			names = append(names, clean(y.Name))
+			names = append(names, clean(string(y.Name)))
 		}
 		l := line{{pad(clean(string(x.State)), 8) + " ", r}, {strings.Join(names, ", "), strong}}
-		rows = append(rows, row{l.fit(width), ref{aSource, x.Name, ""}})
+		rows = append(rows, row{l.fit(width), ref{aSource, string(x.Name), ""}})
 		why := line{{"    ", plain}, {squeeze(x.Reason), plain}}
 		if x.Fix != "" {
 			if why.cells()+4+cells(squeeze(x.Fix)) > width {

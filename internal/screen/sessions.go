@@ -9,6 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -87,7 +88,7 @@ func sessions(s *state.State, by order[state.Session], filter string, width, lim
 	title = append(title, span{summary(s, len(list), filter), dim})
 	rows := []row{heading(title)}
 	if len(list) == 0 {
-		return append(rows, heading(as(dim, nothingHere(s, filter, "no active sessions", "processlist"))))
+		return append(rows, heading(as(dim, nothingHere(s, filter, "no active sessions", source.Processlist))))
 	}
 	rows = append(rows, heading(t.head(by.name)))
 	for i, x := range list {
@@ -193,7 +194,7 @@ func silence(s *state.State) string {
 
 // nothingHere words an empty list: it is empty because of the filter, because the server was not there, because what
 // would fill it was not read, or because there is nothing. names are those of the sources that would fill it.
-func nothingHere(s *state.State, filter, empty string, names ...string) string {
+func nothingHere(s *state.State, filter, empty string, names ...source.Name) string {
 	switch {
 	case filter != "" && s.Up:
 		return `nothing matches "` + clean(filter) + `"`
@@ -202,7 +203,7 @@ func nothingHere(s *state.State, filter, empty string, names ...string) string {
 	}
 	for _, x := range s.Sources {
 		if x.State != snapshot.OK && slices.Contains(names, x.Name) {
-			return none + " not observed: " + clean(x.Name) + ": " + squeeze(x.Reason)
+			return none + " not observed: " + clean(string(x.Name)) + ": " + squeeze(x.Reason)
 		}
 	}
 	return empty

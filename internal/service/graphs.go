@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
@@ -194,12 +195,12 @@ func choose(ids []string) ([]panel.Panel, error) {
 
 func floorTo(t, step int64) int64 { return t - ((t%step)+step)%step }
 
-func (s *Metrics) sourcesOf(target string) map[string]snapshot.Source {
+func (s *Metrics) sourcesOf(target string) map[source.Name]snapshot.Source {
 	m, ok := s.fleet.Find(target)
 	if !ok {
 		return nil
 	}
-	by := make(map[string]snapshot.Source, len(m.Sources))
+	by := make(map[source.Name]snapshot.Source, len(m.Sources))
 	for _, x := range m.Sources {
 		by[x.Name] = x
 	}
@@ -207,7 +208,7 @@ func (s *Metrics) sourcesOf(target string) map[string]snapshot.Source {
 }
 
 // whyUnknown tells why a line has no figures, and what would mend it.
-func whyUnknown(l panel.Line, sources map[string]snapshot.Source) string {
+func whyUnknown(l panel.Line, sources map[source.Name]snapshot.Source) string {
 	x, ok := sources[l.Source]
 	if ok && x.State != snapshot.OK {
 		why := x.Reason

@@ -17,6 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
@@ -111,11 +112,11 @@ func newServerWorld() *serverWorld {
 				}
 				vs := labels[t.Name]
 				if vs == nil {
-					add(l.Source, busy, kind, t.Name)
+					add(string(l.Source), busy, kind, t.Name)
 					continue
 				}
 				for _, v := range vs[1:] {
-					add(l.Source, busy, kind, t.Name, vs[0], v)
+					add(string(l.Source), busy, kind, t.Name, vs[0], v)
 				}
 			}
 		}
@@ -153,7 +154,7 @@ func (w *serverWorld) read(second int64) reading.Reading {
 	}
 	for _, n := range sources {
 		r.Samples = append(r.Samples, by[n]...)
-		r.Parts = append(r.Parts, reading.Part{Source: n, Samples: len(by[n])})
+		r.Parts = append(r.Parts, reading.Part{Source: source.Name(n), Samples: len(by[n])})
 	}
 	return r
 }
@@ -232,7 +233,7 @@ func TestGraphsAreWhatPromQLSays(t *testing.T) {
 			if len(l.Mean) != span/20 {
 				t.Fatalf("%s, %s: %d points (%s)", p.ID, l.Name, len(l.Mean), l.Unknown)
 			}
-			slow := every[def.Source] > 1
+			slow := every[string(def.Source)] > 1
 			for i, got := range l.Mean {
 				from, to := graphStart+int64(i)*20, graphStart+int64(i+1)*20
 				rel := from - graphStart
@@ -559,7 +560,7 @@ func TestGraphsOfALongTime(t *testing.T) {
 						}
 						continue
 					}
-					if every[p.Panel.Lines[j].Source] > 1 {
+					if every[string(p.Panel.Lines[j].Source)] > 1 {
 						// A value that holds for seconds belongs to two minutes by the second, and to one by the
 						// minute.
 						if math.Abs(got-want) > 5 {

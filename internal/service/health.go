@@ -71,11 +71,11 @@ func (h *memberHealth) read(r reading.Reading, every time.Duration) {
 	failing := map[string]time.Time{}
 	for _, x := range r.Sources {
 		if r.State.Up && (x.State == snapshot.Failed || x.State == snapshot.Slow) {
-			since, ok := h.failing[x.Name]
+			since, ok := h.failing[string(x.Name)]
 			if !ok {
 				since = r.At
 			}
-			failing[x.Name] = since
+			failing[string(x.Name)] = since
 		}
 	}
 	h.failing = failing

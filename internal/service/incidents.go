@@ -42,15 +42,15 @@ const (
 func sampleOf(r reading.Reading) incident.Sample {
 	x := incident.Sample{State: r.State}
 	for _, p := range r.Parts {
-		x.Locks = x.Locks || p.Source == "locks"
+		x.Locks = x.Locks || p.Source == source.Locks
 	}
-	replica := slices.ContainsFunc(r.Parts, func(p reading.Part) bool { return p.Source == "replication" })
+	replica := slices.ContainsFunc(r.Parts, func(p reading.Part) bool { return p.Source == source.Replication })
 	for _, s := range r.Sources {
-		if s.Name == "locks" && s.State != source.OK {
+		if s.Name == source.Locks && s.State != source.OK {
 			x.Locks = false
 		}
-		replica = replica && (s.Name != "replication" || s.State == source.OK)
-		x.Slow = x.Slow || s.Name == "global_status" && s.State == source.Slow
+		replica = replica && (s.Name != source.Replication || s.State == source.OK)
+		x.Slow = x.Slow || s.Name == source.GlobalStatus && s.State == source.Slow
 	}
 	for _, s := range r.Samples {
 		switch s.Name {

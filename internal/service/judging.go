@@ -27,6 +27,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -170,7 +171,7 @@ func (s *Diagnoses) lastSeen(name string, why error) *snapshot.Snapshot {
 		Target:  snapshot.Target{Name: name, Server: m.server, Flavor: dbms.Flavor(flavor), Version: version},
 		Sources: slices.Clone(m.sources), Moments: []state.State{*m.state},
 	}
-	for _, n := range []string{"digests", "plans", "tables"} {
+	for _, n := range []source.Name{source.Digests, source.Plans, source.Tables} {
 		x.Sources = append(x.Sources, snapshot.Source{Name: n, State: snapshot.Failed, Reason: why.Error()})
 	}
 	for _, y := range samples {

@@ -109,7 +109,7 @@ func (m *member) take(r reading.Reading) {
 	}
 	at := 0
 	for _, p := range r.Parts {
-		m.latest[p.Source] = append(m.latest[p.Source][:0:0], r.Samples[at:at+p.Samples]...)
+		m.latest[string(p.Source)] = append(m.latest[string(p.Source)][:0:0], r.Samples[at:at+p.Samples]...)
 		at += p.Samples
 	}
 	m.latest[""] = append(m.latest[""][:0:0], r.Samples[at:]...)

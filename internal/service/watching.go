@@ -23,6 +23,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -261,7 +262,7 @@ func (w *watcher) round(r reading.Reading) {
 	r.Target = w.name
 	up, slow, reason := 0.0, false, "no source was read"
 	for _, x := range r.Sources {
-		if x.Name == "global_status" {
+		if x.Name == source.GlobalStatus {
 			if x.State == snapshot.OK {
 				up, reason = 1, ""
 			} else {
@@ -319,7 +320,10 @@ func (w *watcher) round(r reading.Reading) {
 		}
 	}
 	for _, x := range append(slices.Clone(r.Sources), w.sources...) {
-		if x.State == snapshot.OK && x.Reads == 0 && slices.Contains([]string{"processlist", "transactions", "locks"},
+		if x.State == snapshot.OK && x.Reads == 0 && slices.Contains([]source.Name{
+			source.Processlist,
+			source.Transactions, source.Locks,
+		},
 			x.Name) {
 			x.State, x.Reason = snapshot.Slow, "not read yet" // that nobody waits is not known then
 		}

@@ -178,7 +178,7 @@ func (s *Snapshot) Rate(name string, want ...metric.Label) known.Value[float64] 
 }
 
 // Source returns the named source; one that nobody listed is missing.
-func (s *Snapshot) Source(name string) Source {
+func (s *Snapshot) Source(name source.Name) Source {
 	for _, x := range s.Sources {
 		if x.Name == name {
 			return x

@@ -1,6 +1,10 @@
 package stat
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
 
 // StudentInterval returns the half width of the interval of the given confidence (0 to 1) around a mean of n values
 // whose standard deviation is sd, by Student's t. It holds for independent values; with fewer than two there is none:
@@ -15,7 +19,7 @@ func StudentInterval(sd float64, n int, confidence float64) float64 {
 // studentQuantile returns the t with P(|T| ≤ t) = confidence for Student's distribution with df degrees of freedom: the
 // approximation of Wallace (Bounds on Normal Approximations to Student's and the Chi-Square Distributions, 1959), made
 // exact by Newton's method. It works on the logarithm of the tail over that of t, which is concave and falling, so that
-// it cannot go astray.
+// it cannot go astray. The inverse of gonum's mathext does, with many degrees of freedom and a high confidence.
 func studentQuantile(confidence, df float64) float64 {
 	if confidence <= 0 {
 		return 0
@@ -44,49 +48,8 @@ func studentQuantile(confidence, df float64) float64 {
 	return t
 }
 
-// beyond returns P(|T| > t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1 and 26.5.27.
-func beyond(t, df float64) float64 { return incompleteBeta(df/2, 0.5, df/(df+t*t)) }
-
-// incompleteBeta returns the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun,
-// 26.5.8), evaluated with Lentz' method.
-func incompleteBeta(a, b, x float64) float64 {
-	if x <= 0 {
-		return 0
-	}
-	if x >= 1 {
-		return 1
-	}
-	if x > (a+1)/(a+b+2) { // there the fraction converges fast
-		return 1 - incompleteBeta(b, a, 1-x)
-	}
-	const tiny, eps = 1e-300, 1e-15
-	nonzero := func(v float64) float64 {
-		if math.Abs(v) < tiny {
-			return tiny
-		}
-		return v
-	}
-	c, d := 1.0, 1/nonzero(1-(a+b)*x/(a+1))
-	f := d
-	for m := 1.0; m < 1000; m++ {
-		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		odd := -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
-		last := 0.0
-		for _, k := range [...]float64{even, odd} {
-			d = 1 / nonzero(1+k*d)
-			c = nonzero(1 + k/c)
-			last = c * d
-			f *= last
-		}
-		if math.Abs(last-1) < eps {
-			break
-		}
-	}
-	la, _ := math.Lgamma(a)
-	lb, _ := math.Lgamma(b)
-	lab, _ := math.Lgamma(a + b)
-	return f * math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
-}
+// beyond returns P(|T| > t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1.
+func beyond(t, df float64) float64 { return mathext.RegIncBeta(df/2, 0.5, df/(df+t*t)) }
 
 // signedRank returns how many of the smallest, and likewise of the largest, Walsh averages of n values lie outside an
 // interval of at least that confidence, by the exact distribution of Wilcoxon's signed-rank sum; 0 when n is too small

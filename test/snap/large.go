@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -30,9 +31,9 @@ func Large(seed uint64) *snapshot.Snapshot {
 	r := rand.New(rand.NewPCG(seed, 7))
 	s := m.S
 	s.Target.UptimeSec = 40 * 86400
-	for _, n := range []string{
-		"innodb_metrics", "processlist", "transactions", "locks", "innodb_status", "waits",
-		"file_io", "table_io", "memory", "tables", "programs", "accounts",
+	for _, n := range []source.Name{
+		source.InnodbMetrics, source.Processlist, source.Transactions, source.Locks, source.InnodbStatus, source.Waits,
+		source.FileIO, source.TableIO, source.Memory, source.Tables, source.Programs, source.Accounts,
 	} {
 		s.Sources = append(s.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: Window})
 	}

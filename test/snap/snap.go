@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -35,7 +36,7 @@ func Build() *Made {
 		Target: snapshot.Target{Name: "shop", Flavor: "mariadb", Version: "10.11.6", Local: true},
 		Host:   snapshot.Host{CPUs: known.Of(4.0)},
 	}}
-	for _, n := range []string{"global_status", "digests", "statement_samples", "process", "host"} {
+	for _, n := range []source.Name{source.GlobalStatus, source.Digests, source.Samples, source.Process, source.Host} {
 		m.S.Sources = append(m.S.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: Window})
 	}
 	m.Rate("dyno_server_cpu_seconds_total", 1.7, "mode", "user").Rate("dyno_server_cpu_seconds_total", 0.2, "mode",
@@ -60,10 +61,10 @@ func (m *Made) Rate(name string, perSec float64, labels ...string) *Made {
 }
 
 // Symptom adds what diagnose would have said.
-func (m *Made) Symptom(kind, subject, text string) *Made {
+func (m *Made) Symptom(kind finding.SymptomKind, subject, text string) *Made {
 	m.Symptoms = append(m.Symptoms, finding.Symptom{
-		ID: kind + ":" + subject, Kind: kind, Subject: subject, Title: text,
-		Evidence: []finding.Evidence{{What: kind, Source: "test", Text: text}},
+		ID: kind.ID(subject), Kind: kind, Subject: subject, Title: text,
+		Evidence: []finding.Evidence{{What: string(kind), Source: "test", Text: text}},
 	})
 	return m
 }
@@ -71,7 +72,7 @@ func (m *Made) Symptom(kind, subject, text string) *Made {
 // Saturated leaves the server the two CPUs that it uses.
 func (m *Made) Saturated() *Made {
 	m.S.Host.CPUs = known.Of(2.0)
-	return m.Symptom("cpu-saturated", "cpu", "the server uses 1.9 of 2 CPUs")
+	return m.Symptom(finding.CPUSaturated, "cpu", "the server uses 1.9 of 2 CPUs")
 }
 
 // Exact adds a class counted by performance_schema: calls in the Window, seconds each, rows examined and sent per call.
@@ -159,13 +160,13 @@ func Col(name, typ string, bytes int) schema.Column {
 }
 
 // Lose marks a source as not given.
-func (m *Made) Lose(name string, state snapshot.SourceState, reason, fix string) *Made {
+func (m *Made) Lose(name source.Name, state snapshot.SourceState, reason, fix string) *Made {
 	for i, x := range m.S.Sources {
 		if x.Name == name {
 			m.S.Sources[i] = snapshot.Source{Name: name, State: state, Reason: reason, Fix: fix}
 		}
 	}
-	return m.Symptom("not-observable", name, "Data unavailable: "+name+" ("+reason+"). Fix: "+fix)
+	return m.Symptom(finding.NotObservable, string(name), "Data unavailable: "+string(name)+" ("+reason+"). Fix: "+fix)
 }
 
 // Gauge adds a figure that was the same all the time.

@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -167,12 +168,12 @@ func commitFlush(v *advise.View) []finding.Finding {
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "changes for each commit", Value: known.Of(perCommit), Expected: "≥ 10 for bulk writes",
-		Source: "global_status",
+		Source: source.GlobalStatus,
 		Text:   fmt.Sprintf("%s in %s.", unit.Rate(w, "changes/s"), unit.Rate(commits, "commits/s")),
 	})
 	if counted {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "time in log syncs", Value: known.Of(syncs), Unit: "s/s", Source: "file_io",
+			What: "time in log syncs", Value: known.Of(syncs), Unit: "s/s", Source: source.FileIO,
 			Text: fmt.Sprintf("Threads spent %s a second in log syncs, %s in each.", unit.Seconds(syncs),
 				unit.Seconds(syncs/max(synced, 1e-9))),
 		})
@@ -180,14 +181,14 @@ func commitFlush(v *advise.View) []finding.Finding {
 	if all > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "running writes that were committing", Value: known.Of(100 * float64(seen) / float64(all)), Unit: "%",
-			Source: "processlist", Sampled: true,
+			Source: source.Processlist, Sampled: true,
 			Text: fmt.Sprintf("Of %d running writes sampled, %d were committing.", all, seen),
 		})
 	}
 	for _, n := range []string{"Innodb_os_log_fsyncs", "Innodb_data_fsyncs"} {
 		if r, ok := v.Status(n).Get(); ok {
 			f.Evidence = append(f.Evidence, finding.Evidence{
-				What: n, Value: known.Of(r), Unit: "1/s", Source: "global_status",
+				What: n, Value: known.Of(r), Unit: "1/s", Source: source.GlobalStatus,
 				Text: fmt.Sprintf("The engine synced %s, %s for each commit.", unit.Rate(r, "times/s"),
 					about(r/max(commits, 1e-9))),
 			})
@@ -195,7 +196,7 @@ func commitFlush(v *advise.View) []finding.Finding {
 		}
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
-		What: "durability", Source: "variables",
+		What: "durability", Source: source.Variables,
 		Text: fmt.Sprintf("innodb_flush_log_at_trx_commit is %s, sync_binlog is %s, the binary log is %s: no "+
 			"committed transaction is lost in a crash.", about(redo), about(sync), onOff(v.On("log_bin"))),
 	})
@@ -216,7 +217,7 @@ func commitFlush(v *advise.View) []finding.Finding {
 			unit.Rate(explicit, "COMMITs/s")))
 	}
 	if !counted {
-		f.Unobserved = append(f.Unobserved, blinds(v, "file_io")...)
+		f.Unobserved = append(f.Unobserved, blinds(v, source.FileIO)...)
 	}
 	if !queued { // a sync may last because its thread finds no CPU afterwards
 		f.Confidence = finding.Possible
@@ -225,15 +226,16 @@ func commitFlush(v *advise.View) []finding.Finding {
 	}
 	f.Why = []finding.Reason{
 		{Ask: "Where does the time go?", Answer: fmt.Sprintf("%s of it into writes of single rows",
-			unit.Percent(sec/v.Total)), Source: "digests"},
+			unit.Percent(sec/v.Total)), Source: source.Digests},
 		{
 			Ask:    "What do these writes spend that time on?",
-			Answer: fmt.Sprintf("%d of %d running writes sampled were committing", seen, all), Source: "processlist",
+			Answer: fmt.Sprintf("%d of %d running writes sampled were committing", seen, all),
+			Source: source.Processlist,
 		},
 		{Ask: "Why do commits wait?", Answer: "the logs are synced at each one: " +
-			weakest(redo, sync, v.On("log_bin")), Source: "variables"},
+			weakest(redo, sync, v.On("log_bin")), Source: source.Variables},
 		{Ask: "Could they share a sync?", Answer: fmt.Sprintf("yes: there is a commit for every %s",
-			countOf(perCommit, "change", "changes")), Source: "global_status"},
+			countOf(perCommit, "change", "changes")), Source: source.GlobalStatus},
 	}
 	return []finding.Finding{f}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -68,24 +69,24 @@ func concurrencyLimit(v *advise.View) []finding.Finding {
 	}
 	f.Evidence = []finding.Evidence{
 		{
-			What: "queries in queue", Value: known.Of(queue), Expected: "0", Source: "innodb_status",
+			What: "queries in queue", Value: known.Of(queue), Expected: "0", Source: source.InnodbStatus,
 			Text: fmt.Sprintf("On average %s statements waited to enter the engine and %s were inside.",
 				about(queue), about(inside)),
 		},
-		{What: variable, Value: known.Of(limit), Expected: "0", Source: "variables", Text: fmt.Sprintf("%s is %s.",
+		{What: variable, Value: known.Of(limit), Expected: "0", Source: source.Variables, Text: fmt.Sprintf("%s is %s.",
 			variable, about(limit))},
 	}
 	if usedKnown && cpusKnown {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "CPUs used by the server", Value: known.Of(used), Unit: "cores", Source: "process",
+			What: "CPUs used by the server", Value: known.Of(used), Unit: "cores", Source: source.Process,
 			Text: fmt.Sprintf("Meanwhile the server used %s of %s CPUs.", about(used), about(cpus)),
 		})
 	} else {
-		f.Unobserved = blinds(v, "process", "host")
+		f.Unobserved = blinds(v, source.Process, source.Host)
 	}
 	if running, ok := v.Mean("mysql_global_status_threads_running").Get(); ok {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "Threads_running", Value: known.Of(running), Source: "global_status",
+			What: "Threads_running", Value: known.Of(running), Source: source.GlobalStatus,
 			Text: fmt.Sprintf("%s statements ran at a time, by the server's count.", about(running)),
 		})
 	}
@@ -102,16 +103,16 @@ func concurrencyLimit(v *advise.View) []finding.Finding {
 	f.Why = []finding.Reason{
 		{
 			Ask: "Is entry to the engine limited?", Answer: fmt.Sprintf("yes, %s is %s", variable, about(limit)),
-			Source: "variables",
+			Source: source.Variables,
 		},
 		{
 			Ask: "Do statements queue for it?", Answer: fmt.Sprintf("yes, %s on average", about(queue)),
-			Source: "innodb_status",
+			Source: source.InnodbStatus,
 		},
 		{
 			Ask:    "Is the machine full, so that the queue would only move?",
 			Answer: fmt.Sprintf("no, the server uses %s of %s CPUs", aboutOf(serverCPU(v)), aboutOf(v.Host.CPUs)),
-			Source: "process",
+			Source: source.Process,
 		},
 	}
 	return []finding.Finding{f}

@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -48,7 +49,7 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 			return nil
 		}
 	} else {
-		if _, full := v.Has("cpu-saturated", ""); !full || running < max(2*minWaiting, runningUnseen*cpus) {
+		if _, full := v.Has(finding.CPUSaturated, ""); !full || running < max(2*minWaiting, runningUnseen*cpus) {
 			return nil
 		}
 		sure = finding.Possible
@@ -74,13 +75,13 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "Threads_running", Value: known.Of(running), Expected: fmt.Sprintf("≤ %s, twice the CPUs", about(2*cpus)),
-		Source: "global_status",
+		Source: source.GlobalStatus,
 		Text:   fmt.Sprintf("%s statements ran at a time, those that wait for locks not counted.", about(running)),
 	})
 	if seen {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "threads waiting for a CPU", Value: known.Of(waiting), Expected: "< " + about(cpus),
-			Source: "process_threads",
+			Source: source.ProcessThreads,
 			Text:   fmt.Sprintf("%s threads of the server waited for a CPU at a time.", about(waiting)),
 		})
 		f.Share = min(0.3, waiting/(waiting+cpus)*0.3)
@@ -91,21 +92,21 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 				unit.Ratio(max(1.2, min(10, running/(2*cpus))))),
 		}
 	} else {
-		f.Unobserved = blinds(v, "process_threads")
+		f.Unobserved = blinds(v, source.ProcessThreads)
 		f.Share = 0.2
 	}
 	if s, ok := v.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "system"}).Get(); ok {
 		if all, ok := serverCPU(v).Get(); ok && all > 0 {
 			f.Evidence = append(f.Evidence, finding.Evidence{
 				What: "system part of the server's CPU time", Value: known.Of(100 * s / all),
-				Unit: "%", Source: "process",
+				Unit: "%", Source: source.Process,
 				Text: fmt.Sprintf("%s of the server's CPU time went to the kernel.", unit.Percent(s/all)),
 			})
 		}
 	}
 	if r := v.Rate("dyno_server_context_switches_total", metric.Label{Name: "kind", Value: "involuntary"}); r.OK() {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "involuntary context switches", Value: r, Unit: "1/s", Source: "process",
+			What: "involuntary context switches", Value: r, Unit: "1/s", Source: source.Process,
 			Text: fmt.Sprintf("Its threads were taken off a CPU %s.", unit.Rate(r.Or(0), "times/s")),
 		})
 	}
@@ -139,16 +140,16 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 	f.Why = []finding.Reason{
 		{
 			Ask: "How many statements run at a time?", Answer: about(running) + ", without those that wait for locks",
-			Source: "global_status",
+			Source: source.GlobalStatus,
 		},
-		{Ask: "How many can run?", Answer: about(cpus) + " CPUs", Source: "host"},
+		{Ask: "How many can run?", Answer: about(cpus) + " CPUs", Source: source.Host},
 		{
 			Ask: "Do they wait for a CPU, or for something else?", Answer: waitsForCPU(waiting, seen),
-			Source: "process_threads",
+			Source: source.ProcessThreads,
 		},
 		{
 			Ask: "Does anything limit them?", Answer: "no limit of the engine and no pool of threads",
-			Source: "variables",
+			Source: source.Variables,
 		},
 	}
 	return []finding.Finding{f}

@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -72,20 +73,20 @@ func connectionChurn(v *advise.View) []finding.Finding {
 		f.Severity = finding.Notice // the machine has CPUs to spare
 	}
 	if !seen {
-		f.Confidence, f.Unobserved = finding.Possible, blinds(v, "process")
+		f.Confidence, f.Unobserved = finding.Possible, blinds(v, source.Process)
 	}
 	if asked {
 		f.Title += fmt.Sprintf(", beside %s", unit.Rate(questions, "statements/s"))
 	}
 	f.Evidence = []finding.Evidence{{
 		What: "connections made", Value: known.Of(connects), Unit: "1/s", Expected: "< " + about(minConnects),
-		Source: "global_status",
+		Source: source.GlobalStatus,
 		Text:   fmt.Sprintf("%s were made.", unit.Rate(connects, "connections/s")),
 	}}
 	if asked {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "statements for each new connection", Value: known.Of(each), Expected: "> " + about(fewStatements),
-			Source: "global_status",
+			Source: source.GlobalStatus,
 			Text: fmt.Sprintf("There are %s statements for each new connection, including those of persistent "+
 				"connections.", about(each)),
 		})
@@ -93,7 +94,7 @@ func connectionChurn(v *advise.View) []finding.Finding {
 	if seen {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "part of the server's CPU time", Value: known.Of(100 * share), Unit: "%",
-			Source: "process", Sampled: true,
+			Source: source.Process, Sampled: true,
 			Text: fmt.Sprintf("At %.2f ms each, logging in takes about %s of the %s CPUs that the server uses.",
 				1000*connectCPU, unit.Percent(share), about(cpu)),
 		})
@@ -114,7 +115,8 @@ func connectionChurn(v *advise.View) []finding.Finding {
 	anew := ok && created >= threadsAnew*connects && pool != "pool-of-threads"
 	if anew {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "threads created", Value: known.Of(created), Unit: "1/s", Expected: "near 0", Source: "global_status",
+			What: "threads created", Value: known.Of(created), Unit: "1/s", Expected: "near 0",
+			Source: source.GlobalStatus,
 			Text: fmt.Sprintf("%s of the connections got a new thread; thread_cache_size is %s.",
 				unit.Percent(min(1, created/connects)), aboutOf(v.Number("thread_cache_size"))),
 		})
@@ -133,9 +135,12 @@ func connectionChurn(v *advise.View) []finding.Finding {
 		}
 	}
 	f.Why = []finding.Reason{
-		{Ask: "How often do clients connect?", Answer: unit.Rate(connects, "connections/s"), Source: "global_status"},
-		{Ask: "Is that much for this server?", Answer: loginShare(share, seen), Source: "process"},
-		{Ask: "Are threads kept for them?", Answer: keptThreads(created, connects, ok), Source: "global_status"},
+		{
+			Ask: "How often do clients connect?", Answer: unit.Rate(connects, "connections/s"),
+			Source: source.GlobalStatus,
+		},
+		{Ask: "Is that much for this server?", Answer: loginShare(share, seen), Source: source.Process},
+		{Ask: "Are threads kept for them?", Answer: keptThreads(created, connects, ok), Source: source.GlobalStatus},
 	}
 	return []finding.Finding{f}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -30,7 +31,7 @@ type holder struct {
 
 // connectionsFull finds a server whose connections are used up or nearly so, and says who holds them.
 func connectionsFull(v *advise.View) []finding.Finding {
-	x, ok := v.Has("connections-full", "")
+	x, ok := v.Has(finding.ConnectionsFull, "")
 	most, ok1 := v.Number("max_connections").Get()
 	open, ok2 := v.Mean("mysql_global_status_threads_connected").Get() // as the symptom has it
 	if !ok || !ok1 || !ok2 {
@@ -57,19 +58,23 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	all, idle := holders(v)
 	for _, h := range all[:min(topHolders, len(all))] {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "connections of " + h.user, Value: known.Of(float64(h.open)), Source: "processlist", Text: h.String(),
+			What: "connections of " + h.user, Value: known.Of(float64(h.open)), Source: source.Processlist,
+			Text: h.String(),
 		})
 	}
-	f.Why = []finding.Reason{{Ask: "Are connections left?", Answer: f.Title, Source: "global_status"}}
+	f.Why = []finding.Reason{{Ask: "Are connections left?", Answer: f.Title, Source: source.GlobalStatus}}
 	if n := float64(idle); 2*n >= open {
 		f.Title += fmt.Sprintf("; %d of them are idle", idle)
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "idle connections", Value: known.Of(n), Source: "processlist",
+			What: "idle connections", Value: known.Of(n), Source: source.Processlist,
 			Text: fmt.Sprintf("%d connections run nothing and have no transaction open.", idle),
 		})
 	} else if len(all) > 0 {
 		f.Title += fmt.Sprintf("; %s holds %s%d", all[0].user, all[0].least, all[0].open)
-		f.Why = append(f.Why, finding.Reason{Ask: "Who holds them?", Answer: all[0].String(), Source: "processlist"})
+		f.Why = append(f.Why, finding.Reason{
+			Ask: "Who holds them?", Answer: all[0].String(),
+			Source: source.Processlist,
+		})
 	}
 	switch {
 	case 2*float64(idle) >= open:
@@ -77,7 +82,7 @@ func connectionsFull(v *advise.View) []finding.Finding {
 			"Most are idle: make the clients' pools smaller, close what is not used, or lower wait_timeout. " +
 				"Raise max_connections only if all of them are needed."
 	case len(all) == 0:
-		f.Unobserved = blinds(v, "processlist")
+		f.Unobserved = blinds(v, source.Processlist)
 		f.Suggestion = "See which clients hold them (SHOW PROCESSLIST), and close those that are not needed. " +
 			"Raise max_connections only if the memory allows for it."
 	default:

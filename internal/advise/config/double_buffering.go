@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -61,29 +62,29 @@ func doubleBuffering(v *advise.View) []finding.Finding {
 	}
 	f.Evidence = append(poolEvidence(v, p, w, told, share, measured),
 		fact("share of the reads that the kernel's cache served", cached*100, "%", fmt.Sprintf("< %.0f", fromCache*100),
-			"process",
+			source.Process,
 			"InnoDB read %s/s, and %s/s came from the disk.", unit.Bytes(p.read), unit.Bytes(disk)))
 	if c, ok := v.Last("node_memory_Cached_bytes").Get(); ok {
-		f.Evidence = append(f.Evidence, fact("the kernel's cache", c, "B", "", "host",
+		f.Evidence = append(f.Evidence, fact("the kernel's cache", c, "B", "", source.Host,
 			"The kernel caches %s of files, those of other programs included.", unit.Bytes(c)))
 	}
 	f.Against = append(poolAgainst(v, p, w, told, measured), "Direct I/O without the larger pool makes it worse: the "+
 		"reads would go to the disk.")
-	f.Unobserved = blindness(v, "file_io")
+	f.Unobserved = blinds(v, source.FileIO)
 	want := 2 * p.size
 	if told {
 		want = max(round(uint64(poolSlack*float64(w.bytes))), p.size+p.size/4)
 	}
 	f.Why = []finding.Reason{
 		{Ask: "Does the kernel buffer the data files?", Answer: "innodb_flush_method is " +
-			method, Source: "variables"},
+			method, Source: source.Variables},
 		{
 			Ask: "Where do reads come from?", Answer: fmt.Sprintf("%s from the kernel's cache", unit.Percent(cached)),
-			Source: "process",
+			Source: source.Process,
 		},
 		{
 			Ask: "Would the pool hold the pages?", Answer: fmt.Sprintf("with %s it would", bytes(want)),
-			Source: "catalog",
+			Source: source.Catalog,
 		},
 	}
 	got := grow(v, &f, p, want)

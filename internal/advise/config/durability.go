@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // durability states what a crash may cost with the settings as they are. It is a fact, no judgement: nothing suffers
@@ -59,7 +60,8 @@ func durability(v *advise.View) []finding.Finding {
 	}
 	for _, n := range []string{"innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog", "innodb_doublewrite"} {
 		if x, ok := v.Variable(n); ok {
-			f.Evidence = append(f.Evidence, finding.Evidence{What: n, Source: "variables", Text: n + " = " + x + "."})
+			f.Evidence = append(f.Evidence, finding.Evidence{What: n, Source: source.Variables, Text: n + " = " + x +
+				"."})
 		}
 	}
 	if len(lost) == 0 {

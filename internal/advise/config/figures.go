@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -32,9 +33,11 @@ const (
 )
 
 // fact makes a piece of evidence.
-func fact(what string, value float64, per, expected, source, format string, a ...any) finding.Evidence {
+func fact(what string, value float64, per, expected string, from source.Name, format string,
+	a ...any,
+) finding.Evidence {
 	return finding.Evidence{
-		What: what, Value: known.Of(value), Unit: per, Expected: expected, Source: source,
+		What: what, Value: known.Of(value), Unit: per, Expected: expected, Source: from,
 		Text: fmt.Sprintf(format, a...),
 	}
 }

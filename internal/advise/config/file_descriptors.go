@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // spareFiles are descriptors for logs, temporary files and the like.
@@ -35,7 +36,7 @@ func fileDescriptors(v *advise.View) []finding.Finding {
 		Cause: "Each session takes a socket, an open table up to two files, and InnoDB keeps its own open. When " +
 			"none is left, connections and tables are refused.",
 		Evidence: []finding.Evidence{fact("file descriptors, worst case", want, "",
-			fmt.Sprintf("≤ %.0f", limit), "variables",
+			fmt.Sprintf("≤ %.0f", limit), source.Variables,
 			"%.0f sessions + %d × %.0f tables + %.0f files of InnoDB + %d = %.0f.", sessions, filesPerTable, cache,
 			files, spareFiles, want)},
 		Suggestion: fmt.Sprintf("Raise the limit to %.0f: open_files_limit in my.cnf, and LimitNOFILE in the unit of "+

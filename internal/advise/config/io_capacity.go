@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -75,13 +76,13 @@ func ioCapacity(v *advise.View) []finding.Finding {
 			"could do more. What is not written now " +
 			"has to be written at once when the log is full, and then every session that changes data waits.",
 		Evidence: []finding.Evidence{
-			fact("pages written in the background per second", flushed, "1/s", "", "global_status",
+			fact("pages written in the background per second", flushed, "1/s", "", source.GlobalStatus,
 				"%s pages a second are written in the background; innodb_io_capacity is %.0f and its maximum %.0f.",
 				unit.Count(flushed), capacity, most),
-			fact("growth of the changed pages", grown/sec, "1/s", "≤ 0", "global_status",
+			fact("growth of the changed pages", grown/sec, "1/s", "≤ 0", source.GlobalStatus,
 				"Changed pages grew from %s to %s in %s.",
 				unit.Count(dirty.Points[0].Value), unit.Count(p.dirty), unit.Seconds(sec)),
-			fact("dirty share of the pool", 100*over, "%", fmt.Sprintf("≤ %.0f", 100*target), "global_status",
+			fact("dirty share of the pool", 100*over, "%", fmt.Sprintf("≤ %.0f", 100*target), source.GlobalStatus,
 				"%s of the pool's pages are changed; innodb_max_dirty_pages_pct asks for at most %s.",
 				unit.Percent(over), unit.Percent(target)),
 			fact("checkpoint age", r.age, "B", "", r.source, "The checkpoint age is %s, the log allows %s, and %s/s "+
@@ -103,11 +104,11 @@ func ioCapacity(v *advise.View) []finding.Finding {
 		Valid: "MySQL from 8.4 on ships with 10000, older ones and MariaDB with 200.",
 		Why: []finding.Reason{
 			{Ask: "Does writing keep up with changing?", Answer: fmt.Sprintf("%s written a second, and the changed "+
-				"ones grow by %s", unit.Count(flushed), unit.Count(grown/sec)), Source: "global_status"},
+				"ones grow by %s", unit.Count(flushed), unit.Count(grown/sec)), Source: source.GlobalStatus},
 			{Ask: "What limits it?", Answer: fmt.Sprintf("innodb_io_capacity = %.0f: that is what is written",
-				capacity), Source: "variables"},
+				capacity), Source: source.Variables},
 			{Ask: "When does it hurt?", Answer: fmt.Sprintf("(%s − %s) ÷ %s/s = %s", unit.Bytes(r.limit),
-				unit.Bytes(r.age), unit.Bytes(r.rate), unit.Seconds(full)), Source: "arithmetic"},
+				unit.Bytes(r.age), unit.Bytes(r.rate), unit.Seconds(full)), Source: source.Arithmetic},
 		},
 		Against: []string{"Some backlog is right: a page that is changed ten times before it is written is written " +
 			"once."},
@@ -119,7 +120,7 @@ func ioCapacity(v *advise.View) []finding.Finding {
 		f.Why[2] = finding.Reason{
 			Ask:    "Is there a backlog?",
 			Answer: fmt.Sprintf("%s of the pool, and at most %s is wanted", unit.Percent(over), unit.Percent(target)),
-			Source: "global_status",
+			Source: source.GlobalStatus,
 		}
 	}
 	if m := v.Number("innodb_io_capacity_max").Or(0); m >= float64(2*want) {
@@ -131,7 +132,7 @@ func ioCapacity(v *advise.View) []finding.Finding {
 		f.Suggestion += fmt.Sprintf(" The maximum comes first, and then: SET GLOBAL innodb_io_capacity = %d.", want)
 	}
 	if b, ok := busy.Get(); ok {
-		f.Evidence = append(f.Evidence, fact("time that the disk is busy", 100*b, "%", "", "host",
+		f.Evidence = append(f.Evidence, fact("time that the disk is busy", 100*b, "%", "", source.Host,
 			"The disk is busy %s of the time.", unit.Percent(b)))
 	} else {
 		f.Confidence = finding.Likely

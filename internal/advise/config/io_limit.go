@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -67,9 +68,9 @@ func ioLimit(v *advise.View) []finding.Finding {
 			"statement time", unit.Count(calls), sec,
 			unit.Seconds(each), unit.Percent(share)),
 		Evidence: []finding.Evidence{
-			fact("time of one read", each*1000, "ms", fmt.Sprintf("< %.0f", slowRead*1000), "file_io",
+			fact("time of one read", each*1000, "ms", fmt.Sprintf("< %.0f", slowRead*1000), source.FileIO,
 				"A read of a data file took %s, at %s reads a second.", unit.Seconds(each), unit.Count(calls)),
-			fact("reads in flight", sec, "", fmt.Sprintf("< %d", queued), "file_io",
+			fact("reads in flight", sec, "", fmt.Sprintf("< %d", queued), source.FileIO,
 				"%.2g reads were in flight on average: %s × %s.", sec, unit.Count(calls), unit.Seconds(each)),
 		},
 		Falsify: "Disproved if the time of a read stays the same when fewer are requested.",
@@ -77,16 +78,19 @@ func ioLimit(v *advise.View) []finding.Finding {
 			"Documentation/admin-guide/cgroup-v2, io.max; cloud volumes state their own limits.",
 		Cost: "A faster volume costs money; a larger pool costs memory.",
 		Why: []finding.Reason{
-			{Ask: "Do statements wait for reads?", Answer: unit.Percent(share) + " of their time", Source: "file_io"},
+			{
+				Ask: "Do statements wait for reads?", Answer: unit.Percent(share) + " of their time",
+				Source: source.FileIO,
+			},
 			{Ask: "Is it the disk or are there too many?", Answer: fmt.Sprintf("%.2g at a time, each %s", sec,
-				unit.Seconds(each)), Source: "file_io"},
+				unit.Seconds(each)), Source: source.FileIO},
 		},
 	}
 	switch {
 	case above:
 		f.Cause = fmt.Sprintf("The disk itself answers in %s. A layer above it lets no more requests through: a "+
 			"limit of the control group or of the volume.", unit.Seconds(d))
-		f.Evidence = append(f.Evidence, fact("time of one read at the disk", d*1000, "ms", "", "host",
+		f.Evidence = append(f.Evidence, fact("time of one read at the disk", d*1000, "ms", "", source.Host,
 			"The disk itself took %s for a read.", unit.Seconds(d)))
 	case full:
 		f.Cause = "The disk is busy all the time, and most of what it reads is for this server."
@@ -97,7 +101,7 @@ func ioLimit(v *advise.View) []finding.Finding {
 			"unknown.")
 	}
 	if x, ok := busy.Get(); ok {
-		f.Evidence = append(f.Evidence, fact("time that the disk is busy", 100*x, "%", "", "host",
+		f.Evidence = append(f.Evidence, fact("time that the disk is busy", 100*x, "%", "", source.Host,
 			"The disk is busy %s of the time.", unit.Percent(x)))
 	}
 	f.Evidence = append(f.Evidence, asks(v)...)
@@ -172,7 +176,7 @@ func asks(v *advise.View) (ev []finding.Evidence) {
 		{"Innodb_data_fsyncs", "flushes"},
 	} {
 		if n, ok := v.Status(x.status).Get(); ok {
-			ev = append(ev, fact(x.what+" per second", n, "1/s", "", "global_status",
+			ev = append(ev, fact(x.what+" per second", n, "1/s", "", source.GlobalStatus,
 				"InnoDB requested %s %s a second.", unit.Count(n), x.what))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -102,7 +103,7 @@ func about(v float64) string {
 }
 
 // blinds returns what could not be seen of the sources, with what would mend it.
-func blinds(v *advise.View, sources ...string) (out []string) {
+func blinds(v *advise.View, sources ...source.Name) (out []string) {
 	for _, s := range sources {
 		if b := v.Blind(s); b != "" {
 			out = append(out, b)

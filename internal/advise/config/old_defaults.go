@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // changedDefault is a default that newer versions replaced, with the reason as their manuals give it.
@@ -60,7 +61,7 @@ func oldDefaults(v *advise.View) []finding.Finding {
 			f.Subject.Variables = append(f.Subject.Variables, d.name)
 			f.Setting = append(f.Setting, d.name+" = "+d.young)
 			f.Evidence = append(f.Evidence, finding.Evidence{
-				What: d.name, Source: "variables",
+				What: d.name, Source: source.Variables,
 				Text: fmt.Sprintf("%s is %s; the default is %s since %d.%d: %s.", d.name, now, d.young,
 					d.since[0], d.since[1], d.why),
 			})

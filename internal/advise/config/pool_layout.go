@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/arith"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 const mostChunks = 1000 // above, the manual says, the pool is slowed down by them
@@ -30,7 +31,7 @@ func poolLayout(v *advise.View) []finding.Finding {
 		if n, ok := number(v, "innodb_buffer_pool_instances"); ok && n > 1 && v.AtLeast(10, 5) {
 			f.Title = fmt.Sprintf("innodb_buffer_pool_instances = %d has no effect: MariaDB from 10.5 on has one", n)
 			f.Suggestion, f.Cost = "Remove the line from the configuration.", "Nothing."
-			f.Evidence = []finding.Evidence{fact("innodb_buffer_pool_instances", float64(n), "", "", "variables",
+			f.Evidence = []finding.Evidence{fact("innodb_buffer_pool_instances", float64(n), "", "", source.Variables,
 				"innodb_buffer_pool_instances is %d.", n)}
 			return []finding.Finding{f}
 		}
@@ -47,14 +48,17 @@ func poolLayout(v *advise.View) []finding.Finding {
 	}
 	f.Title = fmt.Sprintf("the buffer pool has %d chunks of %s", ask.Size/now.Chunk, bytes(now.Chunk))
 	f.Evidence = []finding.Evidence{fact("chunks of the pool", float64(ask.Size/now.Chunk), "",
-		fmt.Sprintf("≤ %d", mostChunks), "variables", "%s ÷ %s = %d chunks in %d instances.",
+		fmt.Sprintf("≤ %d", mostChunks), source.Variables, "%s ÷ %s = %d chunks in %d instances.",
 		bytes(ask.Size), bytes(now.Chunk), ask.Size/now.Chunk, now.Instances)}
 	f.Setting, f.Restart = []string{"innodb_buffer_pool_chunk_size = " + size(chunk)}, true
 	f.Suggestion = fmt.Sprintf("With chunks of %s there are %d, and the pool becomes %s. It needs a restart.",
 		bytes(got.Chunk), got.Size/max(1, got.Chunk), bytes(got.Size))
 	f.Cost = "The pool grows and shrinks in larger steps: chunk × instances."
 	for _, r := range got.Rules {
-		f.Why = append(f.Why, finding.Reason{Ask: "What does the server make of it?", Answer: r, Source: "arithmetic"})
+		f.Why = append(f.Why, finding.Reason{
+			Ask: "What does the server make of it?", Answer: r,
+			Source: source.Arithmetic,
+		})
 	}
 	return []finding.Finding{f}
 }

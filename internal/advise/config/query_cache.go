@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -71,16 +72,16 @@ func queryCache(v *advise.View) []finding.Finding {
 	f.Evidence = []finding.Evidence{
 		{
 			What: "hits for each stored result", Value: known.Of(hits / max(inserts, 1e-9)), Expected: "> 1",
-			Source: "global_status",
+			Source: source.GlobalStatus,
 			Text: fmt.Sprintf("%s were stored and %s answered from the cache.", unit.Rate(inserts, "results/s"),
 				unit.Rate(hits, "statements/s")),
 		},
 		{
-			What: "writes", Value: known.Of(w), Unit: "1/s", Source: "global_status",
+			What: "writes", Value: known.Of(w), Unit: "1/s", Source: source.GlobalStatus,
 			Text: fmt.Sprintf("The tables were written to %s.", unit.Rate(w, "times/s")),
 		},
 		{
-			What: "query_cache_size", Value: known.Of(size), Unit: "B", Source: "variables",
+			What: "query_cache_size", Value: known.Of(size), Unit: "B", Source: source.Variables,
 			Text: fmt.Sprintf("The cache has %s.", unit.Bytes(size)),
 		},
 	}
@@ -90,7 +91,7 @@ func queryCache(v *advise.View) []finding.Finding {
 	if queued > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "running statements in the cache's queue", Value: known.Of(100 * share), Unit: "%", Expected: "0 %",
-			Source: "processlist", Sampled: true,
+			Source: source.Processlist, Sampled: true,
 			Text: fmt.Sprintf("Of %d running statements sampled, %d waited for or worked in the query cache.", all,
 				queued),
 		})
@@ -101,7 +102,7 @@ func queryCache(v *advise.View) []finding.Finding {
 	}
 	if p, ok := v.Status("Qcache_lowmem_prunes").Get(); ok && p > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "results dropped for space", Value: known.Of(p), Unit: "1/s", Source: "global_status",
+			What: "results dropped for space", Value: known.Of(p), Unit: "1/s", Source: source.GlobalStatus,
 			Text: fmt.Sprintf("%s were dropped for lack of space.", unit.Rate(p, "results/s")),
 		})
 	}
@@ -115,13 +116,14 @@ func queryCache(v *advise.View) []finding.Finding {
 	}
 	f.Why = []finding.Reason{
 		{
-			Ask: "Is the query cache in use?", Answer: fmt.Sprintf("yes, %s are stored", unit.Rate(inserts, "results/s")),
-			Source: "global_status",
+			Ask: "Is the query cache in use?", Answer: fmt.Sprintf("yes, %s are stored", unit.Rate(inserts,
+				"results/s")),
+			Source: source.GlobalStatus,
 		},
-		{Ask: "Are stored results used?", Answer: usedEach(hits, inserts), Source: "global_status"},
-		{Ask: "What drops them?", Answer: unit.Rate(w, "writes/s"), Source: "global_status"},
+		{Ask: "Are stored results used?", Answer: usedEach(hits, inserts), Source: source.GlobalStatus},
+		{Ask: "What drops them?", Answer: unit.Rate(w, "writes/s"), Source: source.GlobalStatus},
 		{Ask: "Do statements wait for its lock?", Answer: fmt.Sprintf("%d of %d running statements sampled", queued,
-			all), Source: "processlist"},
+			all), Source: source.Processlist},
 	}
 	return []finding.Finding{f}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -74,7 +75,7 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 		f.Title += fmt.Sprintf(", and the lag grows by %s each second", unit.Seconds(slope))
 	}
 	f.Evidence = []finding.Evidence{{
-		What: "lag", Value: known.Of(lag), Unit: "s", Expected: "< " + about(leastLag), Source: "replication",
+		What: "lag", Value: known.Of(lag), Unit: "s", Expected: "< " + about(leastLag), Source: source.Replication,
 		Text: fmt.Sprintf("The replica lagged by %s at the end of the window, by %s at its beginning.",
 			unit.Seconds(last.Value), unit.Seconds(first.Value)),
 	}}
@@ -83,7 +84,7 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 	if ok1 && ok2 && read > 0 && done >= 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "log applied for each byte received", Value: known.Of(done / read),
-			Expected: "≥ 1", Source: "replication",
+			Expected: "≥ 1", Source: source.Replication,
 			Text: fmt.Sprintf("It received %s/s of its source's log and applied %s/s.",
 				unit.Bytes(read), unit.Bytes(done)),
 		})
@@ -97,7 +98,7 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 	}
 	if bytes, ok := v.Last("dyno_replica_unapplied_bytes", channel).Get(); ok {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "received and not applied", Value: known.Of(bytes), Unit: "B", Source: "replication",
+			What: "received and not applied", Value: known.Of(bytes), Unit: "B", Source: source.Replication,
 			Text: fmt.Sprintf("%s of log wait to be applied.", unit.Bytes(bytes)),
 		})
 	}
@@ -109,7 +110,7 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 	}
 	f.Subject.Variables = []string{setting}
 	f.Evidence = append(f.Evidence, finding.Evidence{
-		What: setting, Value: known.Of(workers), Source: "variables", Text: fmt.Sprintf("%s is %s.",
+		What: setting, Value: known.Of(workers), Source: source.Variables, Text: fmt.Sprintf("%s is %s.",
 			setting, about(workers)),
 	})
 	if ok1 && ok2 && read > 0 && done == 0 {
@@ -124,10 +125,10 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 		f.Cost = "None for the check."
 		f.Why = []finding.Reason{
 			{Ask: "Does the replica keep up?", Answer: fmt.Sprintf("no, it lags by %s and the lag changes by %s s "+
-				"each second", unit.Seconds(lag), about(slope)), Source: "replication"},
+				"each second", unit.Seconds(lag), about(slope)), Source: source.Replication},
 			{
 				Ask: "Does its applier progress?", Answer: "no, its position in the source's log did not move",
-				Source: "replication",
+				Source: source.Replication,
 			},
 		}
 		return f, true
@@ -202,9 +203,9 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 	}
 	f.Why = []finding.Reason{
 		{Ask: "Does the replica keep up?", Answer: fmt.Sprintf("no, it lags by %s and the lag changes by %s s each "+
-			"second", unit.Seconds(lag), about(slope)), Source: "replication"},
-		{Ask: "Does it receive the log in time?", Answer: received(read, ok1), Source: "replication"},
-		{Ask: "How does it apply?", Answer: fmt.Sprintf("%s is %s", setting, about(workers)), Source: "variables"},
+			"second", unit.Seconds(lag), about(slope)), Source: source.Replication},
+		{Ask: "Does it receive the log in time?", Answer: received(read, ok1), Source: source.Replication},
+		{Ask: "How does it apply?", Answer: fmt.Sprintf("%s is %s", setting, about(workers)), Source: source.Variables},
 	}
 	return f, true
 }

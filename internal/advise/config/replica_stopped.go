@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // replicaStopped finds channels of which a thread does not run: what the source writes does not arrive, whatever the
@@ -70,13 +71,13 @@ func stopped(v *advise.View, name string) (f finding.Finding, ok bool) {
 		Explains: []string{advise.EffectReplicaStop, advise.EffectReplicaLag},
 		Why: []finding.Reason{{
 			Ask: "Do both threads of the replica run?", Answer: strings.Join(why, " "),
-			Source: "replication",
+			Source: source.Replication,
 		}},
 	}
 	for i, text := range why {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What:  strings.ToUpper(down[i]) + " thread running",
-			Value: known.Of(0.0), Expected: "1", Source: "replication", Text: text,
+			Value: known.Of(0.0), Expected: "1", Source: source.Replication, Text: text,
 		})
 	}
 	n, is := failed.Get()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -101,7 +102,7 @@ func sessionMemory(v *advise.View) []finding.Finding {
 		left -= b.now - b.deft
 		f.Setting = append(f.Setting, b.name+" = "+size(b.deft))
 		f.Evidence = append(f.Evidence, fact(b.name, float64(b.now), "B", fmt.Sprintf("%d by default", b.deft),
-			"variables", "%s is %s, %s times its default.", b.name, bytes(b.now),
+			source.Variables, "%s is %s, %s times its default.", b.name, bytes(b.now),
 			unit.Count(float64(b.now)/float64(b.deft))))
 	}
 	f.ID = finding.MakeID(f.Rule, names...)
@@ -117,7 +118,8 @@ func sessionMemory(v *advise.View) []finding.Finding {
 	if group {
 		whose = "the control group allows"
 	}
-	f.Evidence = append([]finding.Evidence{fact("memory, worst case", worst, "B", fmt.Sprintf("≤ %d", all), "variables",
+	f.Evidence = append([]finding.Evidence{fact("memory, worst case", worst, "B", fmt.Sprintf("≤ %d", all),
+		source.Variables,
 		"%s for all + %.0f sessions × %s = %s; %s %s.", bytes(once), most, bytes(each), unit.Bytes(worst), whose,
 		bytes(all))}, f.Evidence...)
 	f.Suggestion = fmt.Sprintf("Reset %s to the default: then a session takes %s and all of them %s. Or lower "+
@@ -126,7 +128,7 @@ func sessionMemory(v *advise.View) []finding.Finding {
 		bytes(each), float64(all-once)/float64(each))
 	if used, ok := v.Gauge("Max_used_connections").Get(); ok {
 		peak := float64(once) + used*float64(each)
-		f.Evidence = append(f.Evidence, fact("peak number of sessions so far", used, "", "", "global_status",
+		f.Evidence = append(f.Evidence, fact("peak number of sessions so far", used, "", "", source.GlobalStatus,
 			"At most %.0f sessions were connected at a time: %s with all of their buffers.", used, unit.Bytes(peak)))
 		if peak > float64(all) {
 			f.Severity = finding.Warning
@@ -144,11 +146,11 @@ func sessionMemory(v *advise.View) []finding.Finding {
 	f.Why = []finding.Reason{
 		{
 			Ask: "How much may a session take?", Answer: fmt.Sprintf("%s, most of it %s", bytes(each), names[0]),
-			Source: "variables",
+			Source: source.Variables,
 		},
 		{Ask: "How much may all take?", Answer: fmt.Sprintf("%s + %.0f × %s = %s", bytes(once), most, bytes(each),
-			unit.Bytes(worst)), Source: "arithmetic"},
-		{Ask: "Is there that much memory?", Answer: fmt.Sprintf("%s %s", whose, bytes(all)), Source: "host"},
+			unit.Bytes(worst)), Source: source.Arithmetic},
+		{Ask: "Is there that much memory?", Answer: fmt.Sprintf("%s %s", whose, bytes(all)), Source: source.Host},
 	}
 	return []finding.Finding{f}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -57,17 +58,17 @@ func smallBufferPool(v *advise.View) []finding.Finding {
 		"which is read again later."
 	f.Evidence = poolEvidence(v, p, w, told, share, measured)
 	f.Against = poolAgainst(v, p, w, told, measured)
-	f.Unobserved = blindness(v, "file_io", "host")
+	f.Unobserved = blinds(v, source.FileIO, source.Host)
 	f.Why = []finding.Reason{
 		{
 			Ask: "Are pages read on demand?", Answer: fmt.Sprintf("%s a second", unit.Count(p.misses)),
-			Source: "global_status",
+			Source: source.GlobalStatus,
 		},
 		{Ask: "Is the pool full?", Answer: fmt.Sprintf("%s of %s pages are free, including those that the server "+
-			"always keeps free", unit.Count(p.free), unit.Count(p.total)), Source: "global_status"},
+			"always keeps free", unit.Count(p.free), unit.Count(p.total)), Source: source.GlobalStatus},
 		{
 			Ask: "Do sessions wait for it?", Answer: fmt.Sprintf("%s of the statement time", unit.Percent(share)),
-			Source: "file_io",
+			Source: source.FileIO,
 		},
 	}
 	want := 4 * p.size // nobody knows how large what is in use is: one step
@@ -77,7 +78,7 @@ func smallBufferPool(v *advise.View) []finding.Finding {
 		why = fmt.Sprintf("%s of tables × %.2f for page headers, undo and new rows", bytes(w.bytes), poolSlack)
 	}
 	f.Why = append(f.Why, finding.Reason{Ask: "How large should it be?", Answer: fmt.Sprintf("%s: %s", bytes(want),
-		why), Source: "catalog"})
+		why), Source: source.Catalog})
 	got := grow(v, &f, p, want)
 	if got == 0 {
 		return []finding.Finding{f}
@@ -109,7 +110,7 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 			most = min(most, p.size+free)
 		}
 		f.Why = append(f.Why, finding.Reason{
-			Ask: "Is there memory for it?", Source: "host",
+			Ask: "Is there memory for it?", Source: source.Host,
 			Answer: fmt.Sprintf("%s of %s %s may be the pool, less where less is available: at most %s",
 				unit.Percent(mostOfMemory), whose, bytes(all), bytes(most)),
 		})
@@ -129,7 +130,10 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 		to.Size = want
 	}
 	for _, r := range to.Rules {
-		f.Why = append(f.Why, finding.Reason{Ask: "What does the server make of it?", Answer: r, Source: "arithmetic"})
+		f.Why = append(f.Why, finding.Reason{
+			Ask: "What does the server make of it?", Answer: r,
+			Source: source.Arithmetic,
+		})
 	}
 	f.Setting, f.File = []string{"innodb_buffer_pool_size = " + size(want)}, "my.cnf"
 	how := "It needs a restart"
@@ -154,7 +158,7 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 
 func poolEvidence(v *advise.View, p pool, w inUse, told bool, share float64, measured bool) (ev []finding.Evidence) {
 	ev = append(ev, fact("pages read on demand per second", p.misses, "1/s", fmt.Sprintf("< %d", leastMisses),
-		"global_status",
+		source.GlobalStatus,
 		"%s pages a second were requested and not in the pool (Innodb_buffer_pool_reads).", unit.Count(p.misses)))
 	if sec, ok := p.waitSec.Get(); measured && ok {
 		text := fmt.Sprintf("Threads were in reads of data files for %s each second, %s of the statement time",
@@ -162,14 +166,15 @@ func poolEvidence(v *advise.View, p pool, w inUse, told bool, share float64, mea
 		if n, ok := fileCalls(v, "wait/io/file/innodb/innodb_data_file", "read").Get(); ok && n > 0 {
 			text += fmt.Sprintf(": %s a read", unit.Seconds(sec/n))
 		}
-		ev = append(ev, fact("time in reads of data files", sec, "s/s", "", "file_io", "%s.", text))
+		ev = append(ev, fact("time in reads of data files", sec, "s/s", "", source.FileIO, "%s.", text))
 	} else {
-		ev = append(ev, fact("time in reads of data files, estimated", p.misses*guessedRead, "s/s", "", "global_status",
+		ev = append(ev, fact("time in reads of data files, estimated", p.misses*guessedRead, "s/s", "",
+			source.GlobalStatus,
 			"The reads were not timed; at %s each they are %s of the statement time.",
 			unit.Seconds(guessedRead), unit.Percent(share)))
 	}
 	if r, ok := v.Rate("dyno_server_io_read_bytes_total").Get(); ok {
-		ev = append(ev, fact("bytes read from the disk", r, "B/s", "", "process",
+		ev = append(ev, fact("bytes read from the disk", r, "B/s", "", source.Process,
 			"InnoDB read %s/s; %s/s of that came from the disk.", unit.Bytes(p.read), unit.Bytes(r)))
 	}
 	if told {
@@ -177,11 +182,13 @@ func poolEvidence(v *advise.View, p pool, w inUse, told bool, share float64, mea
 		if w.all {
 			what = "All tables of the users"
 		}
-		ev = append(ev, fact("size of the tables in use", float64(w.bytes), "B", fmt.Sprintf("≤ %d", p.size), "catalog",
+		ev = append(ev, fact("size of the tables in use", float64(w.bytes), "B", fmt.Sprintf("≤ %d", p.size),
+			source.Catalog,
 			"%s hold %s with their indexes (%s); the pool holds %s.", what, bytes(w.bytes),
 			list(w.tables, 3), bytes(p.size)))
 	}
-	return append(ev, fact("free pages", p.free, "pages", "", "global_status", "%s of %s pages of the pool are free.",
+	return append(ev, fact("free pages", p.free, "pages", "", source.GlobalStatus,
+		"%s of %s pages of the pool are free.",
 		unit.Count(p.free), unit.Count(p.total)))
 }
 
@@ -203,16 +210,6 @@ func poolAgainst(v *advise.View, p pool, w inUse, told, measured bool) (out []st
 	if scanned, ok := v.Status("Handler_read_rnd_next").Get(); ok && scanned > 100*p.misses {
 		out = append(out, fmt.Sprintf("%s rows a second were read by scans: an index may save more than memory.",
 			unit.Count(scanned)))
-	}
-	return out
-}
-
-// blindness tells which of the sources that matter gave nothing.
-func blindness(v *advise.View, sources ...string) (out []string) {
-	for _, s := range sources {
-		if b := v.Blind(s); b != "" {
-			out = append(out, b)
-		}
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -52,9 +53,10 @@ func smallLogBuffer(v *advise.View) []finding.Finding {
 			"fill it before it is written, and then they wait until it is.",
 		Evidence: []finding.Evidence{
 			fact("waits for the log buffer per second", waits, "1/s", fmt.Sprintf("< %.1f", leastLogWaits),
-				"global_status", "Sessions waited %s times a second (Innodb_log_waits).", unit.Count(waits)),
-			fact("redo written per second", rate, "B/s", "", "global_status", "%s/s of log are written, the buffer's "+
-				"size every %s.", unit.Bytes(rate), unit.Seconds(float64(now)/max(1, rate))),
+				source.GlobalStatus, "Sessions waited %s times a second (Innodb_log_waits).", unit.Count(waits)),
+			fact("redo written per second", rate, "B/s", "", source.GlobalStatus,
+				"%s/s of log are written, the buffer's "+
+					"size every %s.", unit.Bytes(rate), unit.Seconds(float64(now)/max(1, rate))),
 		},
 		Falsify: "Disproved if Innodb_log_waits keeps growing with the larger buffer: then the disk writes the " +
 			"log too slowly.",
@@ -70,12 +72,12 @@ func smallLogBuffer(v *advise.View) []finding.Finding {
 		Why: []finding.Reason{
 			{
 				Ask: "Do sessions wait for the buffer?", Answer: fmt.Sprintf("%s times a second", unit.Count(waits)),
-				Source: "global_status",
+				Source: source.GlobalStatus,
 			},
 			{Ask: "How long does it last?", Answer: fmt.Sprintf("%s ÷ %s/s = %s", bytes(now), unit.Bytes(rate),
-				unit.Seconds(float64(now)/max(1, rate))), Source: "arithmetic"},
+				unit.Seconds(float64(now)/max(1, rate))), Source: source.Arithmetic},
 			{Ask: "How large should it be?", Answer: fmt.Sprintf("%d s × %s/s, at least %s and four times as much: %s",
-				bufferSeconds, unit.Bytes(rate), bytes(leastBuffer), bytes(want)), Source: "arithmetic"},
+				bufferSeconds, unit.Bytes(rate), bytes(leastBuffer), bytes(want)), Source: source.Arithmetic},
 		},
 		Gain: &finding.Gain{What: "time of writing statements", Lo: 1, Hi: 2, Text: "How long each wait took is not " +
 			"counted; large transactions gain most."},

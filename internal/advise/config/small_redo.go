@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -33,7 +34,7 @@ type redoLog struct {
 	age      float64 // bytes from the last checkpoint to the end, the most in the window: it goes up and down
 	limit    float64 // that the age may reach before writers wait
 	rate     float64 // bytes a second
-	source   string
+	source   source.Name
 }
 
 func readRedo(v *advise.View) (r redoLog, ok bool) {
@@ -53,13 +54,13 @@ func readRedo(v *advise.View) (r redoLog, ok bool) {
 	} else {
 		return r, false
 	}
-	r.source = "global_status"
+	r.source = source.GlobalStatus
 	var seen bool
 	if r.age, seen = peak(v, "mysql_global_status_innodb_checkpoint_age").Get(); !seen {
 		if r.age, seen = apart(v, "mysql_global_status_innodb_redo_log_current_lsn",
 			"mysql_global_status_innodb_redo_log_checkpoint_lsn").Get(); !seen {
 			r.age, seen = peak(v, "dyno_innodb_checkpoint_age_bytes").Get()
-			r.source = "innodb_status"
+			r.source = source.InnodbStatus
 		}
 	}
 	if !seen {
@@ -139,13 +140,14 @@ func smallRedo(v *advise.View) []finding.Finding {
 	f.Evidence = []finding.Evidence{
 		fact("checkpoint age", r.age, "B", fmt.Sprintf("< %.0f", fullLog*r.limit), r.source,
 			"The checkpoint age is %s; the log allows %s.", unit.Bytes(r.age), unit.Bytes(r.limit)),
-		fact("redo written per second", r.rate, "B/s", "", "global_status", "%s/s of changes are logged, so that the "+
-			"log holds %s.", unit.Bytes(r.rate), unit.Seconds(holds)),
-		fact("pages written per second", pages, "1/s", "", "global_status", "%s pages a second are written to the "+
+		fact("redo written per second", r.rate, "B/s", "", source.GlobalStatus,
+			"%s/s of changes are logged, so that the "+
+				"log holds %s.", unit.Bytes(r.rate), unit.Seconds(holds)),
+		fact("pages written per second", pages, "1/s", "", source.GlobalStatus, "%s pages a second are written to the "+
 			"data files.", unit.Count(pages)),
 	}
 	if dirty, ok := v.Gauge("Innodb_buffer_pool_pages_dirty").Get(); ok && pages > 0 {
-		f.Evidence = append(f.Evidence, fact("changed pages in the pool", dirty, "pages", "", "global_status",
+		f.Evidence = append(f.Evidence, fact("changed pages in the pool", dirty, "pages", "", source.GlobalStatus,
 			"%s changed pages wait in the pool: at this rate each is written every %s.", unit.Count(dirty),
 			unit.Seconds(dirty/pages)))
 	}
@@ -156,8 +158,8 @@ func smallRedo(v *advise.View) []finding.Finding {
 			Source: r.source,
 		},
 		{Ask: "How long does it last?", Answer: fmt.Sprintf("%s ÷ %s/s = %s", unit.Bytes(r.limit), unit.Bytes(r.rate),
-			unit.Seconds(holds)), Source: "global_status"},
-		{Ask: "How long should it last?", Answer: why, Source: "arithmetic"},
+			unit.Seconds(holds)), Source: source.GlobalStatus},
+		{Ask: "How long should it last?", Answer: why, Source: source.Arithmetic},
 	}
 	if want == 0 {
 		f.Suggestion = fmt.Sprintf("Make room on the disk first, then enlarge the redo log: %s.", why)

@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -28,7 +29,7 @@ func tableCache(v *advise.View) []finding.Finding {
 	if !ok1 || !ok2 || !ok3 || open < 0.9*limit {
 		return nil
 	}
-	pushed, source := opened, "global_status"
+	pushed, from := opened, source.GlobalStatus
 	overflows := v.Status("Table_open_cache_overflows")
 	if n, ok := overflows.Get(); ok {
 		pushed = min(opened, n)
@@ -52,10 +53,10 @@ func tableCache(v *advise.View) []finding.Finding {
 		Cause: "Every session that uses a table holds an open handle of it. More handles are in use than the cache " +
 			"keeps, so statements open tables that others had to close a moment before.",
 		Evidence: []finding.Evidence{
-			fact("tables opened per second", opened, "1/s", fmt.Sprintf("< %d", leastOpens), source,
+			fact("tables opened per second", opened, "1/s", fmt.Sprintf("< %d", leastOpens), from,
 				"%s tables a second were opened, %s for each statement.",
 				unit.Count(opened), unit.Count(opened/max(1, asked))),
-			fact("open tables", open, "", fmt.Sprintf("< %.0f", limit), source, "%.0f tables are open, and the cache "+
+			fact("open tables", open, "", fmt.Sprintf("< %.0f", limit), from, "%.0f tables are open, and the cache "+
 				"takes %.0f.", open, limit),
 		},
 		Falsify: "Disproved if Opened_tables per second does not fall with the larger cache.",
@@ -68,10 +69,10 @@ func tableCache(v *advise.View) []finding.Finding {
 		Action:  v.SetVariable("table_open_cache", fmt.Sprint(want)),
 		Against: []string{"FLUSH TABLES and changes of tables close them as well."},
 		Why: []finding.Reason{
-			{Ask: "Are tables opened all the time?", Answer: unit.Count(opened) + " a second", Source: source},
+			{Ask: "Are tables opened all the time?", Answer: unit.Count(opened) + " a second", Source: from},
 			{Ask: "Because the cache is full?", Answer: fmt.Sprintf("%.0f of %.0f are open, %s a second were evicted",
-				open, limit, unit.Count(pushed)), Source: source},
-			{Ask: "How many are needed?", Answer: why, Source: "arithmetic"},
+				open, limit, unit.Count(pushed)), Source: from},
+			{Ask: "How many are needed?", Answer: why, Source: source.Arithmetic},
 		},
 		Gain: &finding.Gain{
 			What: "time per statement", Lo: 1, Hi: 1 / (1 - share),
@@ -84,7 +85,7 @@ func tableCache(v *advise.View) []finding.Finding {
 	if !overflows.OK() {
 		f.Confidence = finding.Likely
 	} else {
-		f.Evidence = append(f.Evidence, fact("tables evicted per second", pushed, "1/s", "0", source,
+		f.Evidence = append(f.Evidence, fact("tables evicted per second", pushed, "1/s", "0", from,
 			"%s tables a second were closed to make room (Table_open_cache_overflows).", unit.Count(pushed)))
 	}
 	if n, _ := v.Number("table_open_cache_instances").Get(); n > 1 {
@@ -107,7 +108,7 @@ func outOfFiles(v *advise.View, limit, pushed, share float64, why string) []find
 		Cause: "More tables are in use than the cache keeps, and each handle may take file descriptors, of which the " +
 			"server may not have more.",
 		Evidence: []finding.Evidence{fact("tables evicted per second", pushed, "1/s", fmt.Sprintf("< %d", leastOpens),
-			"global_status",
+			source.GlobalStatus,
 			"%s tables a second were opened because others had to be closed.", unit.Count(pushed))},
 		Setting: []string{fmt.Sprintf("open_files_limit = %d", files), fmt.Sprintf("table_open_cache = %.0f", 2*limit)},
 		File:    "my.cnf", Restart: true,
@@ -124,9 +125,9 @@ func outOfFiles(v *advise.View, limit, pushed, share float64, why string) []find
 		Why: []finding.Reason{
 			{
 				Ask: "Is the cache full?", Answer: unit.Count(pushed) + " tables a second were evicted",
-				Source: "global_status",
+				Source: source.GlobalStatus,
 			},
-			{Ask: "May it grow?", Answer: why, Source: "arithmetic"},
+			{Ask: "May it grow?", Answer: why, Source: source.Arithmetic},
 		},
 	}}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // mostNames is how many accounts are named.
@@ -43,10 +44,12 @@ func accountWithoutPassword(v *advise.View) []finding.Finding {
 	if outside > 0 {
 		f.Title += fmt.Sprintf(", %d of them from other machines", outside)
 	}
-	f.Evidence = append(f.Evidence, measured("accounts without a password", float64(len(open)), "", "0", "accounts",
+	f.Evidence = append(f.Evidence, measured("accounts without a password", float64(len(open)), "", "0",
+		source.Accounts,
 		"Anyone can log in as %s.", names))
 	if super > 0 {
-		f.Evidence = append(f.Evidence, measured("of these with all privileges", float64(super), "", "0", "accounts",
+		f.Evidence = append(f.Evidence, measured("of these with all privileges", float64(super), "", "0",
+			source.Accounts,
 			"%d of them have all privileges.", super))
 	}
 	f.Suggestion = "Give each a password, or lock it: ALTER USER … IDENTIFIED BY …, or ALTER USER … ACCOUNT LOCK. " +

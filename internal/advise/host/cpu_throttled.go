@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -26,14 +27,15 @@ func cpuThrottled(v *advise.View) []finding.Finding {
 		unit.Percent(part))
 	f.Cause = "The cgroup of the server has a quota of CPU time for each period. When it is used up, every thread is " +
 		"stopped until the next period, those that hold locks too."
-	f.Evidence = append(f.Evidence, measured("periods in which it was throttled", 100*part, "%", "< 10 %", "cgroup",
+	f.Evidence = append(f.Evidence, measured("periods in which it was throttled", 100*part, "%", "< 10 %",
+		source.Cgroup,
 		"In %s of the periods the quota ended before the period did.", unit.Percent(part)))
 	if limit, ok := v.Last("dyno_cgroup_cpu_limit_cores").Get(); ok {
-		f.Evidence = append(f.Evidence, measured("CPU quota", limit, "cores", "", "cgroup",
+		f.Evidence = append(f.Evidence, measured("CPU quota", limit, "cores", "", source.Cgroup,
 			"The quota is %.2f CPUs.", limit))
 	}
 	if sec, ok := v.Rate("dyno_cgroup_cpu_throttled_seconds_total").Get(); ok {
-		f.Evidence = append(f.Evidence, measured("time throttled", sec, "s/s", "0", "cgroup",
+		f.Evidence = append(f.Evidence, measured("time throttled", sec, "s/s", "0", source.Cgroup,
 			"It was stopped for %s each second, over all CPUs.", unit.Seconds(sec)))
 	}
 	f.Falsify = "Disproved if operations a second stay the same with a larger quota."
@@ -44,7 +46,7 @@ func cpuThrottled(v *advise.View) []finding.Finding {
 	f.Share, f.Rests = min(0.5, part/2), []string{advise.EffectCPU}
 	f.Why = []finding.Reason{{
 		Ask:    "Does the server get the CPU time that it needs?",
-		Answer: "no, it is throttled in " + unit.Percent(part) + " of the periods", Source: "cgroup",
+		Answer: "no, it is throttled in " + unit.Percent(part) + " of the periods", Source: source.Cgroup,
 	}}
 	return []finding.Finding{f}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -39,7 +40,7 @@ func dirtyRatios(v *advise.View) []finding.Finding {
 		is("vm.dirty_background_ratio", fmt.Sprintf("%.0f", ratio), ""), is("vm.dirty_background_bytes",
 			fmt.Sprintf("%.0f", bytes), fmt.Sprintf("about %d", backgroundBytes)))
 	if d, ok := v.Last("node_memory_Dirty_bytes").Get(); ok {
-		f.Evidence = append(f.Evidence, measured("dirty pages", d, "B", "", "host",
+		f.Evidence = append(f.Evidence, measured("dirty pages", d, "B", "", source.Host,
 			"%s wait to be written now.", unit.Bytes(d)))
 	}
 	f.Suggestion = "What a server writes through the page cache (binary logs, temporary files, tables without " +

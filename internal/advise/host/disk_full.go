@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -46,7 +47,7 @@ func diskFull(v *advise.View) []finding.Finding {
 		who = "the server, and Dyno on the same file system"
 	}
 	f.Evidence = append(f.Evidence, measured("free space of the data directory", room, "B",
-		"> "+unit.Bytes(least), "host_facts",
+		"> "+unit.Bytes(least), source.HostFacts,
 		"%s of %s are free where the server's data are.", unit.Bytes(room), unit.Bytes(float64(size))))
 	if room < least/2 {
 		f.Severity, f.Confidence = finding.Warning, finding.Likely
@@ -61,8 +62,8 @@ func diskFull(v *advise.View) []finding.Finding {
 		f.Falsify = "Disproved if the free space does not shrink and the server needs no more of it."
 		f.Why = []finding.Reason{
 			{Ask: "Is there room for the server's data to grow?", Answer: unit.Bytes(room) +
-				" are free", Source: "host_facts"},
-			{Ask: "What uses it?", Answer: who, Source: "host_facts"},
+				" are free", Source: source.HostFacts},
+			{Ask: "What uses it?", Answer: who, Source: source.HostFacts},
 		}
 	}
 	return []finding.Finding{f}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // encryptionAtRest tells which of tables, redo log and binary log lie on the disk as they are.
@@ -19,7 +20,7 @@ func encryptionAtRest(v *advise.View) []finding.Finding {
 		}
 		plain = append(plain, what)
 		ev = append(ev, finding.Evidence{
-			What: variable, Expected: "ON", Source: "variables",
+			What: variable, Expected: "ON", Source: source.Variables,
 			Text: fmt.Sprintf("%s is %s.", variable, v.Variables[variable]),
 		})
 	}
@@ -64,7 +65,7 @@ func encryptionAtRest(v *advise.View) []finding.Finding {
 	f.Evidence = ev
 	if tables > 0 {
 		f.Evidence = append(f.Evidence, measured("tables with the encryption option", float64(encrypted), "tables", "",
-			"tables", "%d of %d tables have the option.", encrypted, tables))
+			source.Tables, "%d of %d tables have the option.", encrypted, tables))
 	}
 	if len(on) > 0 {
 		f.Against = []string{"Encrypted: " + strings.Join(on, ", ") + "."}

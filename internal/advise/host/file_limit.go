@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 const (
@@ -23,7 +24,7 @@ func fileLimit(v *advise.View) []finding.Finding {
 		return nil
 	}
 	f := about("file-limit", "max_open_files")
-	f.Evidence = append(f.Evidence, measured("max_open_files", float64(most), "files", "", "host_facts",
+	f.Evidence = append(f.Evidence, measured("max_open_files", float64(most), "files", "", source.HostFacts,
 		"The server's process may open %d files.", most))
 	conns, ok1 := v.Number("max_connections").Get()
 	tables, ok2 := v.Number("table_open_cache").Get()
@@ -42,17 +43,17 @@ func fileLimit(v *advise.View) []finding.Finding {
 		f.Cause = "Connections, tables and temporary files each take a file descriptor. When none is left the server " +
 			"refuses connections and statements fail."
 		f.Evidence = append(f.Evidence, measured("files open", open, "files",
-			fmt.Sprintf("< %.0f", filesFull*float64(most)), "process", "%.0f of them are open.", open))
+			fmt.Sprintf("< %.0f", filesFull*float64(most)), source.Process, "%.0f of them are open.", open))
 		f.Falsify = "Disproved if the number of open files stays where it is while connections and tables come."
 		f.Suggestion = "Raise the limit of the service, and open_files_limit with it where it is set."
 		f.Cost = "Some memory of the kernel for each open file."
 		f.Why = []finding.Reason{{Ask: "How many more files can it open?", Answer: fmt.Sprintf("%.0f of %d",
-			float64(most)-open, most), Source: "process"}}
+			float64(most)-open, most), Source: source.Process}}
 	case ok1 && ok2 && conns+filesEach*tables > float64(most):
 		f.Title = fmt.Sprintf("the settings ask for up to %.0f files, the process may open %d",
 			conns+filesEach*tables, most)
 		f.Evidence = append(f.Evidence, measured("files for all connections and open tables", conns+filesEach*tables,
-			"files", fmt.Sprintf("≤ %d", most), "variables",
+			"files", fmt.Sprintf("≤ %d", most), source.Variables,
 			"max_connections %.0f and %d × table_open_cache %.0f may need that many.", conns, filesEach, tables))
 		f.Suggestion = "Raise the limit of the service before the server reaches it; today there is room."
 	default:

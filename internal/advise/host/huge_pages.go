@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -39,17 +40,17 @@ func hugePages(v *advise.View) []finding.Finding {
 		f.Falsify = "Disproved if another program takes the pages at times: then HugePages_Free falls."
 		f.Suggestion = "Have the server use them (large_pages = ON, its group in vm.hugetlb_shm_group, LimitMEMLOCK " +
 			"= infinity), or release the memory: sysctl -w vm.nr_hugepages=0."
-		f.Evidence = append(f.Evidence, measured("huge pages of the server", 0, "B", "> 0", "host_facts",
+		f.Evidence = append(f.Evidence, measured("huge pages of the server", 0, "B", "> 0", source.HostFacts,
 			"The server's process holds none."))
 		f.Setting, f.File = []string{name + " = 0"}, sysctlFile
 		f.Why = []finding.Reason{{Ask: "Are huge pages in use?", Answer: fmt.Sprintf("%.0f of %.0f are free", free,
-			total), Source: "host_facts"}}
+			total), Source: source.HostFacts}}
 		return []finding.Finding{f}
 	case total > 0 || v.On("large_pages") || v.Number("innodb_buffer_pool_size").Or(0) < fromPool || peak == 0:
 		return nil
 	}
 	f.Title = fmt.Sprintf("huge pages would hold the server in %d pages", want)
-	f.Evidence = append(f.Evidence, measured("peak memory of the server", peak, "B", "", "host_facts",
+	f.Evidence = append(f.Evidence, measured("peak memory of the server", peak, "B", "", source.HostFacts,
 		"At its peak the server held %s, which is %d pages of %s.", unit.Bytes(peak), want, unit.Bytes(size)))
 	f.Suggestion = "Worth a trial with a large pool: fewer TLB misses, smaller page tables, and memory that is never " +
 		"swapped. Set large_pages = ON in my.cnf and the number below, and measure."

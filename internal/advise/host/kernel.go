@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // sysctlFile is where lines for the kernel go.
@@ -64,7 +65,7 @@ func chosen(s string) string {
 // is is the evidence that a setting has a value.
 func is(name, value, expected string) finding.Evidence {
 	e := finding.Evidence{
-		What: name, Expected: expected, Source: "host_facts",
+		What: name, Expected: expected, Source: source.HostFacts,
 		Text: fmt.Sprintf("%s is %s.", name, value),
 	}
 	if n, err := strconv.ParseFloat(value, 64); err == nil {
@@ -74,9 +75,11 @@ func is(name, value, expected string) finding.Evidence {
 }
 
 // measured is the evidence of a figure.
-func measured(what string, value float64, unit, expected, source, format string, a ...any) finding.Evidence {
+func measured(what string, value float64, unit, expected string, from source.Name, format string,
+	a ...any,
+) finding.Evidence {
 	return finding.Evidence{
-		What: what, Value: known.Of(value), Unit: unit, Expected: expected, Source: source,
+		What: what, Value: known.Of(value), Unit: unit, Expected: expected, Source: from,
 		Text: fmt.Sprintf(format, a...),
 	}
 }

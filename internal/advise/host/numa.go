@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // numa tells of a machine of several nodes whose memory a large pool would fill one after the other.
@@ -32,7 +33,7 @@ func numa(v *advise.View) []finding.Finding {
 		f.Title = fmt.Sprintf("the buffer pool is larger than one of the %d nodes and fills them one after the other",
 			nodes)
 		f.Evidence = append(f.Evidence, is("innodb_numa_interleave", "OFF", "ON"), measured("nodes", float64(nodes), "",
-			"", "host_facts", "The machine has %d nodes.", nodes))
+			"", source.HostFacts, "The machine has %d nodes.", nodes))
 		f.Suggestion = "Spread the pool over the nodes, so that none runs out of memory while others have some."
 		f.Setting, f.File, f.Restart = []string{"innodb_numa_interleave = ON"}, "my.cnf", true
 		f.Reference = "https://dev.mysql.com/doc/refman/en/innodb-parameters.html#sysvar_innodb_numa_interleave"

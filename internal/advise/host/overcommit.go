@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -37,7 +38,7 @@ func overcommit(v *advise.View) []finding.Finding {
 	f.Cause = "With vm.overcommit_memory 2 the kernel counts what programs allocate, used or not, and refuses beyond " +
 		"its limit. Then statements fail for lack of memory, or the server does not start, although memory is free."
 	f.Evidence = append(f.Evidence, measured("memory committed", used, "B",
-		fmt.Sprintf("< %s", unit.Bytes(promised*limit)), "host", "%s of %s are committed.",
+		fmt.Sprintf("< %s", unit.Bytes(promised*limit)), source.Host, "%s of %s are committed.",
 		unit.Bytes(used), unit.Bytes(limit)))
 	f.Falsify = "Disproved if Committed_AS falls without any change: a program held much for a moment."
 	f.Suggestion = "Raise vm.overcommit_ratio, or set vm.overcommit_memory to 0, which refuses only obvious " +
@@ -45,7 +46,7 @@ func overcommit(v *advise.View) []finding.Finding {
 	f.Cost = "With 0 a machine that runs out of memory kills a program instead of refusing an allocation."
 	f.Why = []finding.Reason{{
 		Ask: "How much more may the kernel commit?", Answer: unit.Bytes(max(0, limit-used)),
-		Source: "host",
+		Source: source.Host,
 	}}
 	return []finding.Finding{f}
 }

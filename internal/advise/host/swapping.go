@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -37,9 +38,9 @@ func swapping(v *advise.View) []finding.Finding {
 			unit.Rate(in, "pages/s"))
 		f.Cause = "The server and the other programs of the machine need more memory than there is. A page of the " +
 			"buffer pool that comes from swap is as slow as one from its file, and stops a thread that may hold locks."
-		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", "host_facts",
+		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", source.HostFacts,
 			"%s of the server's memory is in swap.", unit.Bytes(own)),
-			measured("pages read from swap", in, "1/s", fmt.Sprintf("< %.0f", swapIn), "host",
+			measured("pages read from swap", in, "1/s", fmt.Sprintf("< %.0f", swapIn), source.Host,
 				"The machine read %s from swap.", unit.Rate(in, "pages/s")))
 		f.Against = append(f.Against,
 			"The pages read may be of other programs: the kernel counts them for the machine.")
@@ -48,15 +49,15 @@ func swapping(v *advise.View) []finding.Finding {
 			"keep what is in use."
 		f.Share, f.Explains = 0.3, []string{advise.EffectMemory}
 		f.Why = []finding.Reason{
-			{Ask: "Is the server's memory in swap?", Answer: unit.Bytes(own) + " of it", Source: "host_facts"},
-			{Ask: "Is it read back?", Answer: unit.Rate(in, "pages/s") + " are read", Source: "host"},
+			{Ask: "Is the server's memory in swap?", Answer: unit.Bytes(own) + " of it", Source: source.HostFacts},
+			{Ask: "Is it read back?", Answer: unit.Rate(in, "pages/s") + " are read", Source: source.Host},
 		}
 	} else if !known || s <= lowSwappiness || rss == 0 {
 		return nil
 	} else {
 		f.Title = fmt.Sprintf("vm.swappiness is %.0f: the kernel may swap the server out to keep its page cache", s)
 		f.Suggestion = "A server with its own cache needs its memory kept."
-		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", "host_facts",
+		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", source.HostFacts,
 			"%s of the server's memory is in swap now.", unit.Bytes(own)))
 	}
 	if known {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // tls tells whether connections over the network have to be encrypted, or can be at all.
@@ -30,7 +31,7 @@ func tls(v *advise.View) []finding.Finding {
 		f.Title = "connections over the network cannot be encrypted"
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "ssl_cert", Expected: "a certificate",
-			Source: "variables", Text: "The server has no certificate.",
+			Source: source.Variables, Text: "The server has no certificate.",
 		})
 		f.Suggestion = "Give the server a certificate and its key (ssl_cert, ssl_key), then require TLS account by " +
 			"account: ALTER USER … REQUIRE SSL."
@@ -39,7 +40,7 @@ func tls(v *advise.View) []finding.Finding {
 		f.Title = "connections over the network may go unencrypted"
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "require_secure_transport", Expected: "ON",
-			Source: "variables", Text: "The server has a certificate, and does not require clients to use it.",
+			Source: source.Variables, Text: "The server has a certificate, and does not require clients to use it.",
 		})
 		f.Suggestion = "Once all clients support TLS: SET GLOBAL require_secure_transport = ON. Connections over the " +
 			"socket stay as they are."

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -34,13 +35,13 @@ func transparentHugePages(v *advise.View) []finding.Finding {
 		f.Title = fmt.Sprintf("programs stop %s while the kernel makes room for huge pages", unit.Rate(n, "times/s"))
 		f.Cause = "With transparent_hugepage always a program that touches new memory may have to wait until the " +
 			"kernel has moved other pages away."
-		f.Evidence = append(f.Evidence, measured("compact_stall", n, "1/s", "0", "host",
+		f.Evidence = append(f.Evidence, measured("compact_stall", n, "1/s", "0", source.Host,
 			"Programs stopped for compaction %s.", unit.Rate(n, "times/s")))
 		f.Falsify = "Disproved if the longest times of statements stay the same with madvise."
 		f.Against = []string{"The kernel counts for the machine: it may have been other programs."}
 		f.Why = []finding.Reason{{
 			Ask: "Do programs wait for huge pages?", Answer: unit.Rate(n, "times/s"),
-			Source: "host",
+			Source: source.Host,
 		}}
 	}
 	return []finding.Finding{f}

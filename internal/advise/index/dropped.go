@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -52,8 +53,8 @@ func (u use) none() bool {
 // uses knows the reading of all indexes of a snapshot.
 type uses struct {
 	v        *advise.View
-	source   string // that counts; "" when none does
-	complete bool   // an index that is not counted was not read
+	source   source.Name // that counts; "" when none does
+	complete bool        // an index that is not counted was not read
 	reads    map[indexKey]use
 	active   map[schema.Ref]bool // tables of which anything was counted
 	hinted   map[string]bool     // names that statements and programs give in hints, in lower case
@@ -71,9 +72,12 @@ type seeker struct {
 
 func usesOf(v *advise.View) *uses {
 	u := &uses{v: v, reads: map[indexKey]use{}, active: map[schema.Ref]bool{}, hinted: map[string]bool{}}
-	for _, s := range []struct{ source, metric, table string }{
-		{"table_io", "mysql_perf_schema_index_io_waits_total", "name"},
-		{"userstat", "mysql_info_schema_index_statistics_rows_read_total", "table"},
+	for _, s := range []struct {
+		source        source.Name
+		metric, table string
+	}{
+		{source.TableIO, "mysql_perf_schema_index_io_waits_total", "name"},
+		{source.Userstat, "mysql_info_schema_index_statistics_rows_read_total", "table"},
 	} {
 		if u.source == "" && v.Seen(s.source) {
 			u.source = s.source
@@ -288,12 +292,12 @@ func (u *uses) since(t schema.Table) (sec float64, from string, sure bool) {
 		sec, from = float64(age), "since the table was rebuilt"
 	}
 	// Nobody keeps the moment at which user statistics were turned on.
-	return sec, from, ok && u.source != "userstat"
+	return sec, from, ok && u.source != source.Userstat
 }
 
 // unsure are the words against a finding that leans on what was counted since a moment that is not known.
 func (u *uses) unsure() string {
-	if u.source == "userstat" {
+	if u.source == source.Userstat {
 		return "How long userstat has counted is unknown: it may have been enabled or reset a moment ago."
 	}
 	return "How long the table's counters have run is unknown: the table may have been rebuilt a moment ago."
@@ -315,7 +319,7 @@ func (u *uses) useEvidence(t schema.Table, x schema.Index) (ev []finding.Evidenc
 	n := u.of(t, x)
 	if total, ok := n.total.Get(); ok {
 		ev = append(ev, finding.Evidence{
-			What: "rows found through " + x.Name, Value: n.reads, Unit: "1/s", Source: cmp.Or(u.source, "catalog"),
+			What: "rows found through " + x.Name, Value: n.reads, Unit: "1/s", Source: cmp.Or(u.source, source.Catalog),
 			Text: fmt.Sprintf("Through %s the server finds %s, %s in all (%s).", x.Name,
 				unit.Rate(n.reads.Or(0), "rows/s"), unit.Count(total), u.counting(t)),
 		})
@@ -324,13 +328,13 @@ func (u *uses) useEvidence(t schema.Table, x schema.Index) (ev []finding.Evidenc
 	case 0:
 		if len(u.v.Plans) > 0 {
 			ev = append(ev, finding.Evidence{
-				What: "plans", Source: "plan",
+				What: "plans", Source: source.Plan,
 				Text: fmt.Sprintf("None of the plans examined (%d) uses %s.", len(u.v.Plans), x.Name),
 			})
 		}
 	default:
 		ev = append(ev, finding.Evidence{
-			What: "plans", Value: known.Of(float64(len(n.by))), Source: "plan",
+			What: "plans", Value: known.Of(float64(len(n.by))), Source: source.Plan,
 			Text: fmt.Sprintf("The plan of %s uses %s now.", unit.Plural(len(n.by), "class", "classes"), x.Name),
 		})
 	}
@@ -355,7 +359,7 @@ func (u *uses) costEvidence(t schema.Table, x schema.Index) (ev []finding.Eviden
 	if n, ok := t.Rows.Get(); ok && n > 0 {
 		size := float64(n) * float64(keyBytes(t, x)+entryBytes)
 		ev = append(ev, finding.Evidence{
-			What: "size of " + x.Name, Value: known.Of(size), Unit: "bytes", Source: "catalog",
+			What: "size of " + x.Name, Value: known.Of(size), Unit: "bytes", Source: source.Catalog,
 			Text: fmt.Sprintf("It has %s entries, at most %s.", unit.Count(float64(n)), unit.Bytes(size)),
 		})
 	}
@@ -470,10 +474,10 @@ func (u *uses) dropping(rule string, t schema.Table, x schema.Index) finding.Fin
 // blind tells what could not be seen of the use of indexes.
 func (u *uses) blind() (out []string) {
 	if u.source == "" {
-		out = append(out, u.v.Blind("table_io"))
+		out = append(out, u.v.Blind(source.TableIO))
 	}
-	if !u.v.Seen("plans") && u.v.Source("plans").State != snapshot.Missing {
-		out = append(out, u.v.Blind("plans"))
+	if !u.v.Seen(source.Plans) && u.v.Source(source.Plans).State != snapshot.Missing {
+		out = append(out, u.v.Blind(source.Plans))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -44,7 +45,7 @@ func evidence(v *advise.View, g group) (ev []finding.Evidence) {
 func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 	if k := x.keyed; k.touched > 0 && k.from != x.c.Source() {
 		text := fmt.Sprintf("A call reads about %s by the plan", entries(x))
-		if k.from == "catalog" {
+		if k.from == source.Catalog {
 			text = fmt.Sprintf("A call reads about %s by the indexes' statistics", entries(x))
 		}
 		expected := ""
@@ -65,7 +66,7 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 	if estimated {
 		return append(ev, finding.Evidence{
 			What: "rows read into the join buffer per call", Value: known.Of(x.step.Rows), Unit: "rows",
-			Source: "plan", Sampled: true,
+			Source: source.Plan, Sampled: true,
 			Text: fmt.Sprintf("By the plan each of %s calls reads %s rows of %s to join them; this server counts %s "+
 				"rows examined per call and leaves those out.",
 				unit.Count(float64(x.c.Count)), unit.Count(x.step.Rows), x.t.Ref,
@@ -123,7 +124,7 @@ func nextEvidence(v *advise.View) (ev []finding.Evidence) {
 	}
 	return []finding.Evidence{{
 		What: "Handler_read_next per second", Value: r, Unit: "1/s",
-		Source: "global_status", Text: text + ".",
+		Source: source.GlobalStatus, Text: text + ".",
 	}}
 }
 
@@ -139,7 +140,7 @@ func scanEvidence(v *advise.View) (ev []finding.Evidence) {
 	}
 	return []finding.Evidence{{
 		What: "Handler_read_rnd_next per second", Value: r, Unit: "1/s",
-		Source: "global_status", Text: text + ".",
+		Source: source.GlobalStatus, Text: text + ".",
 	}}
 }
 
@@ -179,7 +180,7 @@ func planEvidence(x scan) finding.Evidence {
 		text += " (" + strings.Join(x.step.Extra, "; ") + ")"
 	}
 	return finding.Evidence{
-		What: "plan", Value: known.Of(x.step.Rows), Unit: "rows", Source: "plan",
+		What: "plan", Value: known.Of(x.step.Rows), Unit: "rows", Source: source.Plan,
 		Sampled: x.guess, Text: text + ".",
 	}
 }
@@ -195,7 +196,7 @@ func loadEvidence(v *advise.View) (ev []finding.Evidence) {
 		}
 		ev = append(ev, finding.Evidence{
 			What: "CPU used by the server", Value: known.Of(user + system), Unit: "CPUs",
-			Source: "process", Text: text + ".",
+			Source: source.Process, Text: text + ".",
 		})
 	}
 	var wait, all float64
@@ -216,7 +217,7 @@ func loadEvidence(v *advise.View) (ev []finding.Evidence) {
 		}
 		ev = append(ev, finding.Evidence{
 			What: "CPU time waiting for disks", Value: known.Of(wait / all * 100),
-			Unit: "%", Source: "host", Text: text + ".",
+			Unit: "%", Source: source.Host, Text: text + ".",
 		})
 	}
 	return ev
@@ -262,7 +263,7 @@ func against(v *advise.View, g group) (out []string) {
 			say("The columns of the join may differ in type or character set, which keeps an index from being used.")
 		}
 	}
-	if s, ok := v.Has("io-wait", ""); ok {
+	if s, ok := v.Has(finding.IOWait, ""); ok {
 		say("The server also waits for its disks (" + s.Title + ").")
 	}
 	return out

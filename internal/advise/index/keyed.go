@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
 
@@ -28,7 +29,7 @@ type keyed struct {
 	have    schema.Index   // the index that is used, or that would serve in another order
 	keys    []schema.Index // all that are used together
 	touched float64        // rows or entries read per call
-	from    string         // the source that says so
+	from    source.Name    // the source that says so
 	wanted  known.Value[float64]
 }
 
@@ -168,7 +169,7 @@ func (k *keyed) count(v *advise.View, x *scan) {
 	if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled {
 		examined = n
 	}
-	k.touched, k.from = x.step.Rows, "plan"
+	k.touched, k.from = x.step.Rows, source.Plan
 	if len(k.keys) > 1 { // the plan tells what is left after merging
 		sum, told := 0.0, true
 		for _, y := range k.keys {
@@ -177,7 +178,7 @@ func (k *keyed) count(v *advise.View, x *scan) {
 			sum += x.rows / max(d, 1)
 		}
 		if told && sum > k.touched {
-			k.touched, k.from = sum, "catalog"
+			k.touched, k.from = sum, source.Catalog
 		}
 	}
 	mean, timed := x.c.MeanSec().Get()

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -119,8 +120,9 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 		"But every change of the column deletes one entry of the index and writes another.", q, different,
 		unit.Percent(1/values), unit.Count(rows))
 	f.Evidence = append(f.Evidence, finding.Evidence{
-		What: "different values", Value: known.Of(values), Expected: fmt.Sprintf("> %d", fewValues), Source: "catalog",
-		Text: fmt.Sprintf("%s has %s %s.", q, different, how),
+		What: "different values", Value: known.Of(values), Expected: fmt.Sprintf("> %d", fewValues),
+		Source: source.Catalog,
+		Text:   fmt.Sprintf("%s has %s %s.", q, different, how),
 	})
 	f.Evidence = append(f.Evidence, u.useEvidence(t, x)...)
 	f.Evidence = append(f.Evidence, u.costEvidence(t, x)...)
@@ -199,7 +201,7 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	f.Unobserved = u.blind()
 	f.Reference = "MySQL manual, Avoiding Full Table Scans, and Invisible Indexes; MariaDB manual, Ignored Indexes"
 	f.Why = []finding.Reason{
-		{Ask: "Is it selective?", Answer: f.Evidence[0].Text, Source: "catalog"},
+		{Ask: "Is it selective?", Answer: f.Evidence[0].Text, Source: source.Catalog},
 		{Ask: "Does anything use it?", Answer: f.Evidence[1].Text, Source: f.Evidence[1].Source},
 		{Ask: "What does it cost?", Answer: fmt.Sprintf("%s, by classes with %s of the statement time.",
 			written(changed), unit.Percent(share)), Source: by[0].Class.Source()},

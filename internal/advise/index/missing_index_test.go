@@ -19,6 +19,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")
@@ -29,138 +30,159 @@ const byStatus = "SELECT id, customer FROM orders WHERE status = 'open'"
 // silence.
 var cases = []struct {
 	name string
-	made *made
+	made *snap.Made
 	want []string
 }{
 	{
-		"found-exact", orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
-			rate("mysql_global_status_rows_sent", 405).
-			exact("SELECT name FROM customers WHERE id = 5", 20000, 0.00005, 1, 1).
-			exact("INSERT INTO orders (customer, status) VALUES (1, 'open')", 1000, 0.0001, 0, 0, affected(1000)).
-			exact(byStatus, 230, 0.08, 100_000, 17).plan(all("orders", 99_500)), 100_000),
+		"found-exact", orders(snap.Build().Saturated().Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
+			Rate("mysql_global_status_rows_sent", 405).
+			Exact("SELECT name FROM customers WHERE id = 5", 20000, 0.00005, 1, 1).
+			Exact("INSERT INTO orders (customer, status) VALUES (1, 'open')", 1000, 0.0001, 0, 0, affected(1000)).
+			Exact(byStatus, 230, 0.08, 100_000, 17).Plan(snap.All("orders", 99_500)), 100_000),
 		[]string{"orders(status) certain critical"},
 	},
 	{
-		"found-sampled", orders(build().lose("digests", snapshot.Missing, "performance_schema is off",
-			"performance_schema=ON and a restart").saturated().
-			rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
-			sampled(byStatus, 17.5, examined(9_000_000)).plan(all("orders", 99_500)), 100_000),
+		"found-sampled", orders(snap.Build().Lose("digests", snapshot.Missing, "performance_schema is off",
+			"performance_schema=ON and a restart").Saturated().
+			Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).Rate("mysql_global_status_rows_sent", 405).
+			Sampled(byStatus, 17.5, examined(9_000_000)).Plan(snap.All("orders", 99_500)), 100_000),
 		[]string{"orders(status) likely critical"},
 	},
 	{
-		"mysql", mysql(orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
-			exact("DELETE FROM orders WHERE customer = 7 AND status IN ('a', 'b')", 200, 0.08, 100_000, 0,
-				affected(400)).plan(all("orders", 99_500)), 100_000)),
+		"mysql", mysql(orders(snap.Build().Saturated().Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
+			Exact("DELETE FROM orders WHERE customer = 7 AND status IN ('a', 'b')", 200, 0.08, 100_000, 0,
+				affected(400)).Plan(snap.All("orders", 99_500)), 100_000)),
 		[]string{"orders(customer,status) certain critical"},
 	},
-	{"healthy", orders(build().exact("SELECT * FROM orders WHERE id = 5", 30_000, 0.0005, 1, 1).
-		plan(explain.Step{
+	{"healthy", orders(snap.Build().Exact("SELECT * FROM orders WHERE id = 5", 30_000, 0.0005, 1, 1).
+		Plan(explain.Step{
 			Table: "orders", Access: "const", Key: "PRIMARY", PossibleKeys: []string{"PRIMARY"},
 			Rows: 1,
 		}), 100_000), nil},
-	{"small-table", orders(build().exact(byStatus, 20_000, 0.0005, 300, 2).plan(all("orders", 300)), 300), nil},
-	{"most-rows-match", orders(build().exact(byStatus, 100, 0.1, 100_000, 45_000).plan(all("orders", 100_000)),
-		100_000), nil},
-	{"indexed-but-unselective", orders(build().exact("SELECT COUNT(customer) FROM orders WHERE status = 'open'", 100,
-		0.1, 100_000, 1).
-		plan(all("orders", 100_000, "st")), 100_000).index("st", false, 2, "status"), nil},
 	{
-		"composite-over-unselective", orders(build().exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3",
+		"small-table", orders(snap.Build().Exact(byStatus, 20_000, 0.0005, 300, 2).Plan(snap.All("orders", 300)), 300),
+		nil,
+	},
+	{"most-rows-match", orders(snap.Build().Exact(byStatus, 100, 0.1, 100_000, 45_000).Plan(snap.All("orders",
+		100_000)),
+		100_000), nil},
+	{"indexed-but-unselective", orders(snap.Build().Exact("SELECT COUNT(customer) FROM orders WHERE status = 'open'",
+		100,
+		0.1, 100_000, 1).
+		Plan(snap.All("orders", 100_000, "st")), 100_000).Index("st", false, 2, "status"), nil},
+	{
+		"composite-over-unselective",
+		orders(snap.Build().Exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3",
 			100, 0.1, 100_000, 3).
-			plan(all("orders", 100_000, "st")), 100_000).index("st", false, 2, "status"),
+			Plan(snap.All("orders", 100_000, "st")), 100_000).Index("st", false, 2, "status"),
 		[]string{"orders(customer,status) certain warning"},
 	},
-	{"served-in-other-order", orders(build().exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3", 100,
-		0.1, 100_000, 3).
-		plan(all("orders", 100_000, "cs")), 100_000).index("cs", false, 50_000, "status", "customer", "created"), nil},
 	{
-		"hidden-index", orders(build().exact(byStatus, 100, 0.1, 100_000, 3).plan(all("orders", 100_000)), 100_000).
-			index("st", true, 900, "status"),
+		"served-in-other-order", orders(snap.Build().Exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3",
+			100,
+			0.1, 100_000, 3).
+			Plan(snap.All("orders", 100_000, "cs")), 100_000).Index("cs", false, 50_000, "status", "customer", "created"),
+		nil,
+	},
+	{
+		"hidden-index", orders(snap.Build().Exact(byStatus, 100, 0.1, 100_000, 3).Plan(snap.All("orders", 100_000)),
+			100_000).
+			Index("st", true, 900, "status"),
 		[]string{"orders(status) certain warning"},
 	},
 	{
-		"denied-sources", orders(build().lose("digests", snapshot.Denied, "SELECT on performance_schema is denied",
+		"denied-sources", orders(snap.Build().Lose("digests", snapshot.Denied, "SELECT on performance_schema is denied",
 			"GRANT SELECT ON performance_schema.* TO 'dyno'@'%'").
-			lose("process", snapshot.Missing, "the server runs elsewhere", "").
-			rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
-			symptom("rnd-next", "server", "scans read 2.3M rows/s").sampled(byStatus, 9), 100_000),
+			Lose("process", snapshot.Missing, "the server runs elsewhere", "").
+			Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).Rate("mysql_global_status_rows_sent", 405).
+			Symptom("rnd-next", "server", "scans read 2.3M rows/s").Sampled(byStatus, 9), 100_000),
 		[]string{"orders(status) possible warning"},
 	},
-	{"no-traffic", orders(build(), 100_000), nil},
-	{"light-traffic", orders(build().exact(byStatus, 3, 0.08, 100_000, 17).plan(all("orders", 100_000)), 100_000), nil},
-	{"join", orders(build().exact("SELECT c.id, o.id FROM customers c JOIN orders o ON o.customer = c.id WHERE "+
-		"c.name = 'Ann'", 100, 0.1, 100_500, 5, func(c *class.Class) { c.FullJoins = known.Of(c.Count) }).
-		plan(all("c", 20_000), explain.Step{Table: "o", Access: "ALL", Rows: 100_000, Extra: []string{
-			"Using where",
-			"Using join buffer (flat, BNL join)",
-		}}).
-		table("customers", 20_000, col("name", "varchar", 400)), 100_000), []string{"orders(customer) likely warning"}},
+	{"no-traffic", orders(snap.Build(), 100_000), nil},
+	{"light-traffic", orders(snap.Build().Exact(byStatus, 3, 0.08, 100_000, 17).Plan(snap.All("orders", 100_000)),
+		100_000), nil},
 	{
-		"order-by", orders(build().exact("SELECT id FROM orders WHERE status = 'open' ORDER BY created LIMIT 10", 100,
-			0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		"join", orders(snap.Build().Exact("SELECT c.id, o.id FROM customers c JOIN orders o ON o.customer = c.id WHERE "+
+			"c.name = 'Ann'", 100, 0.1, 100_500, 5, func(c *class.Class) { c.FullJoins = known.Of(c.Count) }).
+			Plan(snap.All("c", 20_000), explain.Step{Table: "o", Access: "ALL", Rows: 100_000, Extra: []string{
+				"Using where",
+				"Using join buffer (flat, BNL join)",
+			}}).
+			Table("customers", 20_000, snap.Col("name", "varchar", 400)), 100_000),
+		[]string{"orders(customer) likely warning"},
+	},
+	{
+		"order-by", orders(snap.Build().Exact("SELECT id FROM orders WHERE status = 'open' ORDER BY created LIMIT 10",
+			100,
+			0.1, 100_000, 10).Plan(snap.All("orders", 100_000)), 100_000),
 		[]string{"orders(status,created) certain warning"},
 	},
 	{
-		"range-after-equality", orders(build().exact("SELECT id FROM orders WHERE created > '2026-04-30' AND status "+
-			"= 'open' ORDER BY customer", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		"range-after-equality",
+		orders(snap.Build().Exact("SELECT id FROM orders WHERE created > '2026-04-30' AND status "+
+			"= 'open' ORDER BY customer", 100, 0.1, 100_000, 10).Plan(snap.All("orders", 100_000)), 100_000),
 		[]string{"orders(status,created) certain warning"},
 	},
 	{
-		"in-list", orders(build().exact("SELECT id FROM orders WHERE customer IN (1, 2, 3)", 100, 0.1, 100_000, 10).
-			plan(all("orders", 100_000)), 100_000),
+		"in-list", orders(snap.Build().Exact("SELECT id FROM orders WHERE customer IN (1, 2, 3)", 100, 0.1, 100_000,
+			10).
+			Plan(snap.All("orders", 100_000)), 100_000),
 		[]string{"orders(customer) certain warning"},
 	},
 	{
-		"or-condition", orders(build().exact("SELECT id FROM orders WHERE customer = 3 OR status = 'open'", 100, 0.1,
-			100_000, 10).plan(all("orders", 100_000)), 100_000),
+		"or-condition", orders(snap.Build().Exact("SELECT id FROM orders WHERE customer = 3 OR status = 'open'", 100,
+			0.1,
+			100_000, 10).Plan(snap.All("orders", 100_000)), 100_000),
 		[]string{"orders(customer,status) certain warning"},
 	},
-	{"function-around-column", orders(build().exact("SELECT id FROM orders WHERE LOWER(status) = 'open'", 100, 0.1,
-		100_000, 10).plan(all("orders", 100_000)), 100_000), nil},
-	{"json-column", orders(build().exact("SELECT id FROM orders WHERE extra = '{}'", 100, 0.1, 100_000, 10).
-		plan(all("orders", 100_000)), 100_000), nil},
+	{"function-around-column", orders(snap.Build().Exact("SELECT id FROM orders WHERE LOWER(status) = 'open'", 100, 0.1,
+		100_000, 10).Plan(snap.All("orders", 100_000)), 100_000), nil},
+	{"json-column", orders(snap.Build().Exact("SELECT id FROM orders WHERE extra = '{}'", 100, 0.1, 100_000, 10).
+		Plan(snap.All("orders", 100_000)), 100_000), nil},
 	{
-		"text-column", orders(build().exact("SELECT id FROM orders WHERE note = 'x' AND customer = 3", 100, 0.1,
-			100_000, 10).plan(all("orders", 100_000)), 100_000),
+		"text-column", orders(snap.Build().Exact("SELECT id FROM orders WHERE note = 'x' AND customer = 3", 100, 0.1,
+			100_000, 10).Plan(snap.All("orders", 100_000)), 100_000),
 		[]string{"orders(customer,note) certain warning"},
 	},
 	{
-		"absurd-statistics", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 1)), 0).
-			index("c", false, 0, "created"),
+		"absurd-statistics", orders(snap.Build().Exact(byStatus, 100, 0.1, 100_000, 10).Plan(snap.All("orders", 1)), 0).
+			Index("c", false, 0, "created"),
 		[]string{"orders(status) certain warning"},
 	},
 	{
-		"aggregate", orders(build().exact("SELECT COUNT(*) FROM orders WHERE status = 'open'", 100, 0.1, 100_000, 1).
-			plan(all("orders", 100_000)), 100_000),
+		"aggregate", orders(snap.Build().Exact("SELECT COUNT(*) FROM orders WHERE status = 'open'", 100, 0.1, 100_000,
+			1).
+			Plan(snap.All("orders", 100_000)), 100_000),
 		[]string{"orders(status) likely warning"},
 	},
 	{
-		"no-plan-but-counters", orders(build().exact(byStatus, 100, 0.1, 100_000, 10, func(c *class.Class) {
+		"no-plan-but-counters", orders(snap.Build().Exact(byStatus, 100, 0.1, 100_000, 10, func(c *class.Class) {
 			c.FullScans = known.Of(c.Count)
 		}), 100_000),
 		[]string{"orders(status) likely warning"},
 	},
-	{"no-plan-and-no-scan", orders(build().exact(byStatus, 100, 0.1, 100_000, 10), 100_000), nil},
-	{"plan-says-ref", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(explain.Step{
+	{"no-plan-and-no-scan", orders(snap.Build().Exact(byStatus, 100, 0.1, 100_000, 10), 100_000), nil},
+	{"plan-says-ref", orders(snap.Build().Exact(byStatus, 100, 0.1, 100_000, 10).Plan(explain.Step{
 		Table:  "orders",
 		Access: "ref", Key: "x", Rows: 90_000,
 	}), 100_000), nil},
 	{
-		"two-classes-one-index", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 100_000)).
-			exact("SELECT id FROM orders WHERE status = 'open' AND customer = 4", 60, 0.1, 100_000, 10).
-			plan(all("orders", 100_000)), 100_000),
+		"two-classes-one-index", orders(snap.Build().Exact(byStatus, 100, 0.1, 100_000, 10).Plan(snap.All("orders",
+			100_000)).
+			Exact("SELECT id FROM orders WHERE status = 'open' AND customer = 4", 60, 0.1, 100_000, 10).
+			Plan(snap.All("orders", 100_000)), 100_000),
 		[]string{"orders(status,customer) certain warning"},
 	},
 	{
-		"two-indexes", orders(build().exact(byStatus, 60, 0.1, 100_000, 10).plan(all("orders", 100_000)).
-			exact("SELECT id FROM orders WHERE customer = 4", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)),
+		"two-indexes", orders(snap.Build().Exact(byStatus, 60, 0.1, 100_000, 10).Plan(snap.All("orders", 100_000)).
+			Exact("SELECT id FROM orders WHERE customer = 4", 100, 0.1, 100_000, 10).Plan(snap.All("orders", 100_000)),
 			100_000),
 		[]string{"orders(customer) certain warning", "orders(status) certain warning"},
 	},
 	{
-		"name-with-digits", build().exact("SELECT c FROM sbtest1 WHERE pad = 'x'", 100, 0.1, 100_000, 10,
-			func(c *class.Class) { c.Example = "" }).plan(all("sbtest1", 100_000)).
-			table("sbtest1", 100_000, col("c", "char", 480), col("pad", "char", 240)),
+		"name-with-digits", snap.Build().Exact("SELECT c FROM sbtest1 WHERE pad = 'x'", 100, 0.1, 100_000, 10,
+			func(c *class.Class) { c.Example = "" }).Plan(snap.All("sbtest1", 100_000)).
+			Table("sbtest1", 100_000, snap.Col("c", "char", 480), snap.Col("pad", "char", 240)),
 		[]string{"sbtest1(pad) certain warning"},
 	},
 }
@@ -173,8 +195,8 @@ func examined(n uint64) func(*class.Class) {
 	return func(c *class.Class) { c.Examined = known.Of(n) }
 }
 
-func mysql(m *made) *made {
-	m.s.Target.Flavor, m.s.Target.Version = "mysql", "9.7.0"
+func mysql(m *snap.Made) *snap.Made {
+	m.S.Target.Flavor, m.S.Target.Version = "mysql", "9.7.0"
 	return m
 }
 
@@ -184,7 +206,7 @@ func TestMissingIndex(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join("testdata", c.name)
-			b, err := c.made.s.Encode()
+			b, err := c.made.S.Encode()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,7 +215,7 @@ func TestMissingIndex(t *testing.T) {
 					t.Fatal(err)
 				}
 				write(t, filepath.Join(dir, "snapshot.json"), b)
-				write(t, filepath.Join(dir, "symptoms.json"), encode(t, c.made.symptoms))
+				write(t, filepath.Join(dir, "symptoms.json"), encode(t, c.made.Symptoms))
 			}
 			s, err := snapshot.Decode(read(t, filepath.Join(dir, "snapshot.json")))
 			if err != nil {
@@ -232,7 +254,7 @@ func TestMissingIndexSilent(t *testing.T) {
 	for _, c := range cases {
 		if c.want == nil {
 			silent++
-			if fs := adds(c.made.s, c.made.symptoms); len(fs) > 0 {
+			if fs := adds(c.made.S, c.made.Symptoms); len(fs) > 0 {
 				t.Errorf("%s: %s", c.name, fs[0].Title)
 			}
 		}
@@ -245,26 +267,26 @@ func TestMissingIndexSilent(t *testing.T) {
 // TestMissingIndexOfOneDatabase has the same statement run in two databases: the plan of one says nothing about the
 // other.
 func TestMissingIndexOfOneDatabase(t *testing.T) {
-	m := orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).exact(byStatus, 230,
+	m := orders(snap.Build().Saturated().Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).Exact(byStatus, 230,
 		0.08, 100_000, 17), 100_000)
-	here := m.s.Classes[0]
+	here := m.S.Classes[0]
 	there := here
 	there.Schema, there.Examined, there.TimeSec = "north", known.Of(uint64(230*17)), 0.2
-	table := m.s.Tables[0]
+	table := m.S.Tables[0]
 	table.Schema = "north"
 	table.Indexes = append(slices.Clone(table.Indexes), schema.Index{
 		Name: "st", Type: "BTREE",
 		Parts: []schema.IndexPart{{Column: "status", Cardinality: known.Of(uint64(5000))}},
 	})
-	m.s.Classes, m.s.Tables = append(m.s.Classes, there), append(m.s.Tables, table)
+	m.S.Classes, m.S.Tables = append(m.S.Classes, there), append(m.S.Tables, table)
 	ref := explain.Plan{Class: here.ID, Schema: "north", Steps: []explain.Step{{
 		Table: "orders", Access: "ref",
 		Key: "st", PossibleKeys: []string{"st"}, Rows: 17,
 	}}}
-	whole := explain.Plan{Class: here.ID, Schema: "shop", Steps: []explain.Step{all("orders", 99_500)}}
+	whole := explain.Plan{Class: here.ID, Schema: "shop", Steps: []explain.Step{snap.All("orders", 99_500)}}
 	for _, plans := range [][]explain.Plan{{ref, whole}, {whole, ref}} {
-		m.s.Plans = plans
-		fs := adds(m.s, m.symptoms)
+		m.S.Plans = plans
+		fs := adds(m.S, m.Symptoms)
 		if len(fs) != 1 || fs[0].Rule != "missing-index" || fs[0].Subject.Tables[0].Schema != "shop" ||
 			fs[0].Confidence != finding.Certain {
 			t.Errorf("%d findings: %+v", len(fs), fs)
@@ -297,7 +319,7 @@ func TestDetails(t *testing.T) {
 		t.Helper()
 		for _, c := range cases {
 			if c.name == name {
-				return adds(c.made.s, c.made.symptoms)[0]
+				return adds(c.made.S, c.made.Symptoms)[0]
 			}
 		}
 		t.Fatalf("no case %s", name)
@@ -337,18 +359,18 @@ func TestDetails(t *testing.T) {
 
 // TestManyClasses keeps judgement fast enough to be asked for each second.
 func TestManyClasses(t *testing.T) {
-	m := orders(build(), 100_000).exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 100_000))
+	m := orders(snap.Build(), 100_000).Exact(byStatus, 100, 0.1, 100_000, 10).Plan(snap.All("orders", 100_000))
 	for i := range 5000 {
 		q := fmt.Sprintf("UPDATE orders SET note = 'x' WHERE id = 3 AND %s = 1", strings.Repeat("c", i%50+1)+
 			fmt.Sprintf("_%c%c", 'a'+i/50%26, 'a'+i/1300))
 		fp := sqltext.Fingerprint(q)
-		m.s.Classes = append(m.s.Classes, class.Class{
+		m.S.Classes = append(m.S.Classes, class.Class{
 			ID: fmt.Sprintf("%032X", i), Fingerprint: fp, Schema: "shop",
 			Origin: class.PerformanceSchema, Count: 1, TimeSec: 0.0001,
 		})
 	}
 	start := time.Now()
-	if fs := adds(m.s, nil); len(fs) != 1 {
+	if fs := adds(m.S, nil); len(fs) != 1 {
 		t.Fatalf("got %d findings", len(fs))
 	}
 	if d := time.Since(start); d > 10*time.Second {
@@ -392,4 +414,9 @@ func write(t *testing.T, file string, b []byte) {
 	if err := os.WriteFile(file, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func orders(m *snap.Made, rows uint64) *snap.Made {
+	return m.Table("orders", rows, snap.Col("customer", "int", 4), snap.Col("status", "varchar", 80),
+		snap.Col("created", "datetime", 5), snap.Col("note", "text", 65535), snap.Col("extra", "json", 0))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -101,7 +102,7 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 		x.Name, schema.PartsSQL(x.Parts), by.Name)
 	f.Confidence = finding.Certain
 	f.Evidence = append(f.Evidence, finding.Evidence{
-		What: "definition", Source: "catalog", Text: fmt.Sprintf("%s is (%s), %s is (%s).", x.Name,
+		What: "definition", Source: source.Catalog, Text: fmt.Sprintf("%s is (%s), %s is (%s).", x.Name,
 			schema.PartsSQL(x.Parts), by.Name, schema.PartsSQL(by.Parts)),
 	})
 	f.Evidence = append(f.Evidence, u.useEvidence(t, x)...)
@@ -152,15 +153,15 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 	f.Reference = "MySQL manual, Multiple-Column Indexes; MariaDB manual, Compound (Composite) Indexes"
 	f.Why = []finding.Reason{
 		{Ask: "Is there an index that begins with the same columns?", Answer: fmt.Sprintf("Yes, %s (%s).", by.Name,
-			schema.PartsSQL(by.Parts)), Source: "catalog"},
+			schema.PartsSQL(by.Parts)), Source: source.Catalog},
 		{Ask: "Does it enforce anything?", Answer: map[bool]string{
 			true:  "It is unique, and so is the other.",
 			false: "No, it is not unique.",
-		}[x.Unique], Source: "catalog"},
+		}[x.Unique], Source: source.Catalog},
 		{Ask: "Does anything need its order, or name it?", Answer: map[bool]string{
 			true:  "A hint names it.",
 			false: "No observed class or program does.",
-		}[u.hinted[strings.ToLower(x.Name)]], Source: "digests"},
+		}[u.hinted[strings.ToLower(x.Name)]], Source: source.Digests},
 	}
 	if len(writers) > 0 {
 		f.Why = append(f.Why, finding.Reason{Ask: "What does it cost?", Answer: unit.Rate(rows, "rows/s") +

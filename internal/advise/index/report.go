@@ -184,8 +184,8 @@ func cause(x scan) string {
 
 func symptoms(v *advise.View, g group) (ids []string) {
 	for _, s := range v.Symptoms {
-		about := s.Kind == "cpu-saturated" || s.Kind == "rnd-next" && g.scans[0].keyed.touched == 0 ||
-			s.Kind == "read-next" && (g.scans[0].keyed.touched > 0 || g.scans[0].rule == indexScan)
+		about := s.Kind == finding.CPUSaturated || s.Kind == finding.RndNext && g.scans[0].keyed.touched == 0 ||
+			s.Kind == finding.ReadNext && (g.scans[0].keyed.touched > 0 || g.scans[0].rule == indexScan)
 		for _, x := range g.scans {
 			about = about || s.Subject == x.c.ID
 		}

@@ -283,7 +283,7 @@ func scannedUnseen(v *advise.View, c class.Class, inner bool) bool {
 	if c.FullScans.OK() || c.NoIndex.OK() {
 		return false // the server counted, and it did not scan
 	}
-	_, scans := v.Has("rnd-next", "")
+	_, scans := v.Has(finding.RndNext, "")
 	return scans && c.TimeSec >= 0.5*v.Total
 }
 

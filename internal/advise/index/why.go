@@ -6,23 +6,24 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // why tells the reasoning, one question after the other.
 func why(v *advise.View, g group, f finding.Finding) (out []finding.Reason) {
 	x, w := g.scans[0], g.wish
-	say := func(ask, source, format string, args ...any) {
-		out = append(out, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: source})
+	say := func(ask string, from source.Name, format string, args ...any) {
+		out = append(out, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: from})
 	}
 	say("What takes the time?", x.c.Source(), "%s of %s statement time in %s goes to %s: %s", unit.Percent(f.Share),
 		unit.Seconds(v.Total), unit.Seconds(v.Window),
 		unit.Plural(len(g.scans), "class", "classes"), clip(x.c.Fingerprint))
-	if s, ok := v.Has("scan", x.c.ID); ok {
+	if s, ok := v.Has(finding.Scan, x.c.ID); ok {
 		say("Which symptoms does it show?", s.Evidence[0].Source, "%s", s.Evidence[0].Text)
 	}
-	say("How does the server find the rows?", "plan", "%s", planEvidence(x).Text)
-	say("Which conditions must every row meet?", "statement", "On %s: %s. Order for an index: equality, then one "+
+	say("How does the server find the rows?", source.Plan, "%s", planEvidence(x).Text)
+	say("Which conditions must every row meet?", source.Statement, "On %s: %s. Order for an index: equality, then one "+
 		"list, range or the sort.", x.t.Ref, strings.Join(x.wish.Columns[:x.wish.Cond], ", "))
 	have := make([]string, 0, len(x.t.Indexes))
 	for _, i := range x.t.Indexes {
@@ -39,7 +40,7 @@ func why(v *advise.View, g group, f finding.Finding) (out []finding.Reason) {
 	if len(have) == 0 {
 		have = []string{"none"}
 	}
-	say("Does an index serve that?", "catalog", "No visible one. There are: %s.", strings.Join(have, "; "))
+	say("Does an index serve that?", source.Catalog, "No visible one. There are: %s.", strings.Join(have, "; "))
 	if m, ok := x.match.Get(); ok {
 		most := ""
 		if x.bound {
@@ -50,9 +51,9 @@ func why(v *advise.View, g group, f finding.Finding) (out []finding.Reason) {
 	} else {
 		say("Would an index find few rows?", "", "Unknown; see the counter-evidence.")
 	}
-	say("What would it cost?", "catalog", "%s", f.Cost)
+	say("What would it cost?", source.Catalog, "%s", f.Cost)
 	for _, n := range w.Notes {
-		say("Why these columns in this order?", "catalog", "%s", n)
+		say("Why these columns in this order?", source.Catalog, "%s", n)
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -207,14 +208,14 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "rows of one DELETE", Value: known.Of(p.rows), Unit: "rows", Expected: fmt.Sprintf("< %s",
-			unit.Count(bigRows)), Source: origin(p.c), Sampled: p.guessed,
+			unit.Count(bigRows)), Source: p.c.Source(), Sampled: p.guessed,
 		Text: fmt.Sprintf("%s rows in %s, %s: %s", unit.Count(p.rows), unit.Seconds(p.sec), counted,
 			clip(p.c.Fingerprint)),
 	})
 	if p.moments > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "samples in which sessions waited for it", Value: known.Of(float64(p.moments)), Expected: "0",
-			Source: "locks", Sampled: true,
+			Source: source.Locks, Sampled: true,
 			Text: fmt.Sprintf("In %d of %d samples of the window sessions waited for a row lock that it held, up to "+
 				"%d at a time.", p.moments, len(v.Moments), p.most),
 		})
@@ -222,7 +223,7 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 			if p.waiters[c.ID] {
 				f.Explains = append(f.Explains, advise.ClassTime(c.ID))
 				f.Evidence = append(f.Evidence, finding.Evidence{
-					What: "class that waits", Source: "locks",
+					What: "class that waits", Source: source.Locks,
 					Text: "Waiting: " + clip(c.Fingerprint),
 				})
 			}
@@ -234,7 +235,7 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 	if waited > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "time spent waiting for row locks", Value: known.Of(waited / v.Window), Unit: "s/s",
-			Source: "global_status",
+			Source: source.GlobalStatus,
 			Text: fmt.Sprintf("Sessions waited %s for row locks in %s, of %s statement time. A wait counts when it "+
 				"ends.", unit.Seconds(waited), unit.Seconds(v.Window), unit.Seconds(v.Total)),
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -145,7 +146,7 @@ func (k *converting) mixed(v *advise.View) finding.Finding {
 		"The index of the other side still can be used.", q, t.Ref, kind(k.column), schema.Quote(k.other.Name),
 		k.otherTable, kind(k.other), per)
 	f.Evidence = append([]finding.Evidence{{
-		What: "join", Source: "catalog",
+		What: "join", Source: source.Catalog,
 		Text: fmt.Sprintf("The join compares %s of %s, %s, with %s of %s, %s.", q, t.Ref, kind(k.column),
 			schema.Quote(k.other.Name), k.otherTable, kind(k.other)),
 	}}, f.Evidence...)

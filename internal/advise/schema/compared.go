@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -190,7 +191,7 @@ func (x *sufferer) readsAll(v *advise.View, at int) bool {
 	if x.c.FullScans.OK() || x.c.NoIndex.OK() {
 		return false // the server counted, and it did not scan
 	}
-	_, scans := v.Has("rnd-next", "")
+	_, scans := v.Has(finding.RndNext, "")
 	return scans && x.c.TimeSec >= 0.5*v.Total
 }
 
@@ -260,7 +261,7 @@ func (x *sufferer) evidence(v *advise.View, at int) (ev []finding.Evidence) {
 			text += "; it knew of " + strings.Join(s.PossibleKeys, ", ") + " and could not use it for a lookup"
 		}
 		ev = append(ev, finding.Evidence{
-			What: "plan", Value: known.Of(s.Rows), Unit: "rows", Source: "plan",
+			What: "plan", Value: known.Of(s.Rows), Unit: "rows", Source: source.Plan,
 			Sampled: x.plan.Guess, Text: text + ".",
 		})
 	}
@@ -344,7 +345,8 @@ func begin(v *advise.View, rule string, xs []sufferer, at int, column string, su
 		}
 	}
 	for _, s := range v.Symptoms {
-		if s.Kind == "cpu-saturated" || s.Kind == "rnd-next" || slices.Contains(f.Subject.Classes, s.Subject) {
+		if s.Kind == finding.CPUSaturated || s.Kind == finding.RndNext || slices.Contains(f.Subject.Classes,
+			s.Subject) {
 			f.Symptoms = append(f.Symptoms, s.ID)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -236,22 +237,22 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 	if n, ok := x.use.c.PerCall(x.use.c.TmpDisk).Get(); ok && exact(x.use.c) {
 		per = fmt.Sprintf(", %s for each execution", unit.Count(n))
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "temporary tables on disk per execution", Value: known.Of(n), Expected: "0", Source: origin(x.use.c),
+			What: "temporary tables on disk per execution", Value: known.Of(n), Expected: "0", Source: x.use.c.Source(),
 			Text: fmt.Sprintf("%s in %s made %s temporary tables on disk: %s", unit.Plural(int(x.use.c.Count),
 				"execution", "executions"), unit.Seconds(v.Window),
 				unit.Count(float64(x.use.c.TmpDisk.Or(0))), clip(x.use.c.Fingerprint)),
 		})
 	} else {
 		f.Unobserved = append(f.Unobserved, strings.TrimSpace("Whether this class creates them: its temporary tables "+
-			"on disk were not counted. "+v.Blind("digests")))
+			"on disk were not counted. "+v.Blind(source.Digests)))
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "plan", Source: "plan",
+			What: "plan", Source: source.Plan,
 			Text: "The plan of the class with the most time makes a temporary table: " + clip(x.use.c.Fingerprint),
 		})
 	}
 	if r, ok := uncounted(v); ok && x.sure == finding.Possible {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "temporary tables on disk per second", Value: known.Of(r), Unit: "1/s", Source: "global_status",
+			What: "temporary tables on disk per second", Value: known.Of(r), Unit: "1/s", Source: source.GlobalStatus,
 			Text: fmt.Sprintf("Clients create %s that no class accounts for.",
 				unit.Rate(r, "temporary tables on disk")),
 		})
@@ -295,7 +296,7 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 		if x.need > 0 {
 			f.Evidence = append(f.Evidence, finding.Evidence{
 				What: "maximum size of the temporary table", Value: known.Of(x.need), Unit: "B", Expected: "≤ " +
-					unit.Bytes(x.limit), Source: "tables",
+					unit.Bytes(x.limit), Source: source.Tables,
 				Text: fmt.Sprintf("At most %s rows × %s bytes = %s, against %s that are allowed.", unit.Count(x.rows),
 					unit.Count(x.row), unit.Bytes(x.need), unit.Bytes(x.limit)),
 			})
@@ -358,6 +359,6 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 		f.Why = append(f.Why, asking(cmp.Or(map[string]string{"plan": "Does it create a temporary table?"}[e.What],
 			"Where are its temporary tables?"), e.Source, "%s", e.Text))
 	}
-	f.Why = append(f.Why, asking("Is it a limit or a column?", "tables", "%s", f.Cause))
+	f.Why = append(f.Why, asking("Is it a limit or a column?", source.Tables, "%s", f.Cause))
 	return f
 }

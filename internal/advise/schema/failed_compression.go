@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -122,14 +123,14 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "compressions that fail", Value: known.Of(100 * part), Unit: "%", Expected: "< " +
-			unit.Percent(failedShare), Source: "compression",
+			unit.Percent(failedShare), Source: source.Compression,
 		Text: fmt.Sprintf("%s compressions a second into %d KiB, of which %s fail.", unit.Count(all),
 			size>>10, unit.Count(failed)),
 	})
 	label := metric.Label{Name: "page_size", Value: strconv.Itoa(size)}
 	if sec, ok := v.Rate("mysql_info_schema_innodb_cmp_compress_time_seconds_total", label).Get(); ok && sec > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "time of compressing", Value: known.Of(sec), Unit: "s/s", Source: "compression",
+			What: "time of compressing", Value: known.Of(sec), Unit: "s/s", Source: source.Compression,
 			Text: fmt.Sprintf("Compressing takes %s of a CPU; the server counts it in whole seconds.",
 				unit.Percent(sec)),
 		})
@@ -139,7 +140,7 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 		f.Explains = append(f.Explains, advise.ClassTime(u.c.ID))
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "share of the statement time", Value: known.Of(100 * u.c.TimeSec / v.Total), Unit: "%",
-			Source: origin(u.c), Sampled: u.c.Sampled,
+			Source: u.c.Source(), Sampled: u.c.Sampled,
 			Text: fmt.Sprintf("%s of the statement time writes to it: %s", unit.Percent(u.c.TimeSec/v.Total),
 				clip(u.c.Fingerprint)),
 		})
@@ -195,10 +196,11 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 	}
 	f.Reference = "Reference manual, \"InnoDB Table Compression\": monitoring at runtime"
 	f.Why = []finding.Reason{
-		asking("Do compressions fail?", "compression", "%s", f.Evidence[0].Text),
-		asking("Whose pages have that size?", "tables", "%s; %s written in the window.", unit.Plural(len(cs), "table",
+		asking("Do compressions fail?", source.Compression, "%s", f.Evidence[0].Text),
+		asking("Whose pages have that size?", source.Tables, "%s; %s written in the window.", unit.Plural(len(cs),
+			"table",
 			"tables"), unit.Plural(len(written), "of them was", "of them were")),
-		asking("Who writes to it?", "digests", "Classes with %s of the statement time.", unit.Percent(share)),
+		asking("Who writes to it?", source.Digests, "Classes with %s of the statement time.", unit.Percent(share)),
 	}
 	return f, true
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -173,7 +174,7 @@ func (b bloat) report(v *advise.View, page float64, more int) finding.Finding {
 			What: "pages of the rows", Value: known.Of(b.dataPages), Unit: "pages",
 			Expected: fmt.Sprintf("≤ %s for %s rows of at most %s bytes", unit.Count(max(1, b.idealPages)),
 				unit.Count(b.rows), unit.Count(b.perRow)),
-			Source: "tables", Text: fmt.Sprintf("%s pages hold %s rows of at most %s bytes, which fill %s; that "+
+			Source: source.Tables, Text: fmt.Sprintf("%s pages hold %s rows of at most %s bytes, which fill %s; that "+
 				"makes %.1f times as many.", unit.Count(b.dataPages), unit.Count(b.rows), unit.Count(b.perRow),
 				unit.Count(max(1, b.idealPages)), b.dataPages/max(1, b.idealPages)),
 		})
@@ -181,7 +182,7 @@ func (b bloat) report(v *advise.View, page float64, more int) finding.Finding {
 	if b.outside > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "free in the file", Value: known.Of(float64(b.t.FreeBytes.Or(0))), Unit: "B", Expected: "≤ " +
-				unit.Bytes(growsBy), Source: "tables",
+				unit.Bytes(growsBy), Source: source.Tables,
 			Text: fmt.Sprintf("%s of the file are empty.", unit.Bytes(float64(b.t.FreeBytes.Or(0)))),
 		})
 	}
@@ -219,8 +220,9 @@ func (b bloat) report(v *advise.View, page float64, more int) finding.Finding {
 	for _, e := range f.Evidence {
 		f.Why = append(f.Why, asking("How much space does it take, and how much does it need?", e.Source, "%s", e.Text))
 	}
-	f.Why = append(f.Why, asking("Could it be the estimate?", "tables", "With 40 %% more rows, each as long as its "+
-		"columns allow, it would need %s.", unit.Bytes(ideal)))
+	f.Why = append(f.Why, asking("Could it be the estimate?", source.Tables,
+		"With 40 %% more rows, each as long as its "+
+			"columns allow, it would need %s.", unit.Bytes(ideal)))
 	return f
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -112,7 +113,7 @@ func (h *hiding) report(v *advise.View) finding.Finding {
 	f.Evidence = append([]finding.Evidence{{What: "condition", Source: x.c.Source(), Text: asks}}, f.Evidence...)
 	if h.index.Name != "" {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "index", Source: "catalog",
+			What: "index", Source: source.Catalog,
 			Text: fmt.Sprintf("The index %s (%s) holds the column and cannot be used here.", h.index.Name,
 				schema.PartsSQL(h.index.Parts)),
 		})
@@ -122,7 +123,7 @@ func (h *hiding) report(v *advise.View) finding.Finding {
 		{Ask: "What keeps it from an index?", Answer: asks, Source: x.c.Source()},
 	}
 	say := func(ask, format string, a ...any) {
-		f.Why = append(f.Why, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, a...), Source: "catalog"})
+		f.Why = append(f.Why, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, a...), Source: source.Catalog})
 	}
 	if to, ok := rewrite(col, h.compared); ok {
 		say("Is there an equal condition on the bare column?", "Yes: %s. %s", to.sql, to.why)

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -291,7 +292,7 @@ func (h *hot) report(v *advise.View) finding.Finding {
 		listed(names(pk)), unit.Plural(others, "other index", "other indexes"), cols)
 	for _, u := range h.updates[:min(3, len(h.updates))] {
 		e := finding.Evidence{
-			What: "rows changed per second", Unit: "1/s", Source: origin(u.c), Sampled: u.c.Sampled,
+			What: "rows changed per second", Unit: "1/s", Source: u.c.Source(), Sampled: u.c.Sampled,
 			Text: fmt.Sprintf("%s took %s in %s: %s",
 				unit.Plural(int(u.c.Count), "execution", "executions"), unit.Seconds(u.c.TimeSec),
 				unit.Seconds(v.Window),
@@ -304,13 +305,14 @@ func (h *hot) report(v *advise.View) finding.Finding {
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "entries written per changed row", Value: known.Of(before), Unit: "entries",
-		Expected: fmt.Sprintf("%.0f with another primary key", after), Source: "tables",
+		Expected: fmt.Sprintf("%.0f with another primary key", after), Source: source.Tables,
 		Text: fmt.Sprintf("Each change deletes, inserts and later purges %s: of the table and of %s.",
 			unit.Plural(1+others, "entry", "entries"), unit.Plural(others, "index", "indexes")),
 	})
 	if !h.rows.OK() {
 		f.Confidence = finding.Likely
-		f.Unobserved = append(f.Unobserved, "How many rows these updates change is not counted. "+v.Blind("digests"))
+		f.Unobserved = append(f.Unobserved,
+			"How many rows these updates change is not counted. "+v.Blind(source.Digests))
 	}
 	lock := 0.0
 	for _, u := range h.updates {
@@ -358,14 +360,15 @@ func (h *hot) report(v *advise.View) finding.Finding {
 	}
 	f.Reference = "Reference manual, \"Clustered and Secondary Indexes\""
 	f.Why = []finding.Reason{
-		asking("What takes the time?", origin(h.updates[0].c), "%s of %s statement time: %s", unit.Percent(share),
+		asking("What takes the time?", h.updates[0].c.Source(), "%s of %s statement time: %s", unit.Percent(share),
 			unit.Seconds(v.Total), clip(h.updates[0].c.Fingerprint)),
-		asking("What does it change?", "statement", "%s, which the primary key (%s) holds", cols, listed(names(pk))),
-		asking("Are the values really new?", "statement", "The statement does not set them to themselves, nor to "+
+		asking("What does it change?", source.Statement, "%s, which the primary key (%s) holds", cols,
+			listed(names(pk))),
+		asking("Are the values really new?", source.Statement, "The statement does not set them to themselves, nor to "+
 			"what its condition asks for."),
-		asking("What does that touch?", "tables", "The row and %s: all of them hold the primary key.",
+		asking("What does that touch?", source.Tables, "The row and %s: all of them hold the primary key.",
 			unit.Plural(others, "other index", "other indexes")),
-		asking("What else identifies a row?", "tables", "%s", k.why),
+		asking("What else identifies a row?", source.Tables, "%s", k.why),
 	}
 	return f
 }
@@ -387,7 +390,8 @@ func (h *hot) undo(k newKey) string {
 			back = append(back, schema.Clause{Kind: schema.DropKey, Index: c.Index})
 		case schema.AddColumn:
 			back = append(back, schema.Clause{Kind: schema.DropColumn, Column: c.Column})
-		case schema.ModifyColumn, schema.DropColumn, schema.PrimaryKey, schema.TableOption, schema.Rebuild: // this rule makes none but the key
+		// this rule makes none but the key
+		case schema.ModifyColumn, schema.DropColumn, schema.PrimaryKey, schema.TableOption, schema.Rebuild:
 		}
 	}
 	return schema.ChangeSQL(h.t.Ref, back)

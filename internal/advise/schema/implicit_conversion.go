@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -158,7 +159,7 @@ func (k *converting) literal(v *advise.View) finding.Finding {
 	if k.index.Name != "" {
 		f.Suggestion += fmt.Sprintf(" The index %s then serves it.", k.index.Name)
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "index", Source: "catalog",
+			What: "index", Source: source.Catalog,
 			Text: fmt.Sprintf("The index %s (%s) holds the column and cannot be used here.", k.index.Name,
 				schema.PartsSQL(k.index.Parts)),
 		})
@@ -196,7 +197,8 @@ func (k *converting) join(v *advise.View) finding.Finding {
 		"number, so no index on %s can be used: many texts are equal to "+
 		"one number. The index of the other side still can be used.", q, k.column.Type, other, k.other.Type, q)
 	f.Evidence = append([]finding.Evidence{{
-		What: "join", Source: "catalog", Text: fmt.Sprintf("The join compares %s of %s, %s, with %s, %s.", q, t.Ref,
+		What: "join", Source: source.Catalog, Text: fmt.Sprintf("The join compares %s of %s, %s, with %s, %s.", q,
+			t.Ref,
 			k.column.Type, other, k.other.Type),
 	}}, f.Evidence...)
 	def := k.other.Type + null(k.column)
@@ -300,6 +302,6 @@ func (k *converting) tell(f *finding.Finding, ask, answer string) {
 	if k.index.Name != "" {
 		index = fmt.Sprintf("%s (%s), and the server does not use it.", k.index.Name, schema.PartsSQL(k.index.Parts))
 	}
-	f.Why = append(f.Why, finding.Reason{Ask: "Which index would serve?", Answer: index, Source: "catalog"},
-		finding.Reason{Ask: "What helps?", Answer: f.Suggestion, Source: "catalog"})
+	f.Why = append(f.Why, finding.Reason{Ask: "Which index would serve?", Answer: index, Source: source.Catalog},
+		finding.Reason{Ask: "What helps?", Answer: f.Suggestion, Source: source.Catalog})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
 
@@ -83,18 +84,6 @@ func worth(v *advise.View, sec float64) bool {
 
 // givesBack is the part of the statement time that comes back when a share of it becomes lo to hi times as fast.
 func givesBack(share, lo, hi float64) float64 { return min(1, share) * (1 - 2/(lo+hi)) }
-
-// origin names the snapshot's source that a class came from.
-func origin(c class.Class) string {
-	switch c.Origin {
-	case class.PerformanceSchema:
-		return "digests"
-	case class.Processlist:
-		return "statement_samples"
-	default:
-		return string(c.Origin)
-	}
-}
 
 // exact reports whether the class was counted.
 func exact(c class.Class) bool { return !c.Sampled }
@@ -224,6 +213,6 @@ func clip(s string) string {
 }
 
 // asking makes a step of reasoning.
-func asking(ask, source, format string, args ...any) finding.Reason {
-	return finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: source}
+func asking(ask string, from source.Name, format string, args ...any) finding.Reason {
+	return finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: from}
 }

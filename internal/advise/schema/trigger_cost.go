@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -88,7 +89,7 @@ func triggerFinding(v *advise.View, p snapshot.Program, t schema.Table, event st
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "time of the trigger per second", Value: known.Of(p.TimeSec / v.Window), Unit: "s/s",
-		Expected: fmt.Sprintf("< %s of the statement time", unit.Percent(layoutShare)), Source: "programs",
+		Expected: fmt.Sprintf("< %s of the statement time", unit.Percent(layoutShare)), Source: source.Programs,
 		Text: fmt.Sprintf("It ran %s times in %s and took %s, of %s that all statements took.",
 			unit.Count(float64(p.Count)), unit.Seconds(v.Window), unit.Seconds(p.TimeSec), unit.Seconds(v.Total)),
 	})
@@ -104,7 +105,7 @@ func triggerFinding(v *advise.View, p snapshot.Program, t schema.Table, event st
 		around += u.c.TimeSec
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "part of the statement that is its trigger", Value: known.Of(100 * min(1, p.TimeSec/u.c.TimeSec)),
-			Unit: "%", Source: origin(u.c), Sampled: u.c.Sampled,
+			Unit: "%", Source: u.c.Source(), Sampled: u.c.Sampled,
 			Text: fmt.Sprintf("%s in %s, the trigger in it: %s", unit.Seconds(u.c.TimeSec),
 				unit.Plural(int(u.c.Count), "execution", "executions"), clip(u.c.Fingerprint)),
 		})
@@ -117,7 +118,7 @@ func triggerFinding(v *advise.View, p snapshot.Program, t schema.Table, event st
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What:  "statements per execution",
-			Value: known.Of(float64(n) / float64(p.Count)), Source: "programs", Text: text,
+			Value: known.Of(float64(n) / float64(p.Count)), Source: source.Programs, Text: text,
 		})
 	}
 	hot, hotBody := p.Name, body
@@ -128,7 +129,7 @@ func triggerFinding(v *advise.View, p snapshot.Program, t schema.Table, event st
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "time of a routine that it calls", Value: known.Of(q.TimeSec / v.Window),
-			Unit: "s/s", Source: "programs",
+			Unit: "s/s", Source: source.Programs,
 			Text: fmt.Sprintf("It calls the %s %s, which takes %s in %s executions: %s of the trigger's time.", q.Kind,
 				q.Name, unit.Seconds(q.TimeSec), unit.Count(float64(q.Count)),
 				unit.Percent(min(1, q.TimeSec/p.TimeSec))),
@@ -178,7 +179,7 @@ func triggerFinding(v *advise.View, p snapshot.Program, t schema.Table, event st
 		"are inserted without it unless the table is locked (MariaDB: CREATE OR REPLACE TRIGGER)."
 	f.Falsify = "Disproved if the statement takes as long on a copy of the table without the trigger."
 	f.Reference = "Reference manual, \"Trigger Syntax and Examples\" and \"Statement Summary Tables\""
-	f.Why = []finding.Reason{asking("Where does the time go?", "programs", "%s", f.Evidence[0].Text)}
+	f.Why = []finding.Reason{asking("Where does the time go?", source.Programs, "%s", f.Evidence[0].Text)}
 	for _, e := range f.Evidence[1:] {
 		f.Why = append(f.Why, asking("What is it made of?", e.Source, "%s", e.Text))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -140,14 +141,14 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 	f.Evidence = []finding.Evidence{
 		{
 			What: "bytes of the primary key in an entry", Value: known.Of(w.bytes), Unit: "B",
-			Expected: fmt.Sprintf("< %d", wideKey), Source: "tables",
+			Expected: fmt.Sprintf("< %d", wideKey), Source: source.Tables,
 			Text: fmt.Sprintf("%s of indexes over %s rows in %s leave about %s bytes of each entry to the primary "+
 				"key, as a lower bound.", unit.Bytes(size), unit.Count(w.rows),
 				unit.Plural(len(w.t.Indexes)-1, "index", "indexes"), unit.Count(w.bytes)),
 		},
 		{
 			What: "bytes repeated", Value: known.Of(w.repeated), Unit: "B", Expected: "< " + unit.Percent(wideShare) +
-				" of the table", Source: "tables",
+				" of the table", Source: source.Tables,
 			Text: fmt.Sprintf("%s rows × %d indexes × (%s − %d) bytes = %s, of %s that the table takes.",
 				unit.Count(w.rows), w.indexes, unit.Count(w.bytes), numberKey,
 				unit.Bytes(w.repeated), unit.Bytes(data+size)),
@@ -219,7 +220,9 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 				undo = append(undo, schema.Clause{Kind: schema.DropKey, Index: c.Index})
 			case schema.AddColumn:
 				undo = append(undo, schema.Clause{Kind: schema.DropColumn, Column: c.Column})
-			case schema.ModifyColumn, schema.DropColumn, schema.DropKey, schema.PrimaryKey, schema.TableOption, schema.Rebuild: // this rule makes none but the key
+			// this rule makes none but the key
+			case schema.ModifyColumn, schema.DropColumn, schema.DropKey, schema.PrimaryKey, schema.TableOption,
+				schema.Rebuild:
 			}
 		}
 		f.Action = &finding.Action{
@@ -233,9 +236,9 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 	}
 	f.Reference = "Reference manual, \"Clustered and Secondary Indexes\": keep the primary key short"
 	f.Why = []finding.Reason{
-		asking("How long is the primary key?", "tables", "%s", f.Evidence[0].Text),
-		asking("How often is it repeated?", "tables", "%s", f.Evidence[1].Text),
-		asking("What would another key cost?", "tables", "%s", f.Cost),
+		asking("How long is the primary key?", source.Tables, "%s", f.Evidence[0].Text),
+		asking("How often is it repeated?", source.Tables, "%s", f.Evidence[1].Text),
+		asking("What would another key cost?", source.Tables, "%s", f.Cost),
 	}
 	return f
 }

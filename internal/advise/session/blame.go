@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -31,14 +32,14 @@ func blame(v *advise.View, q queue, h head, rule string) finding.Finding {
 	f.Evidence = []finding.Evidence{
 		{
 			What: "sessions that wait for " + who(h.session, h.id), Value: known.Of(h.waiters), Expected: "0",
-			Source: "locks", Sampled: true,
+			Source: source.Locks, Sampled: true,
 			Text: fmt.Sprintf("In %d of %d samples sessions waited for it, %s at a time on average and %d at most, "+
 				"of %s active.", h.seen, q.moments,
 				unit.Count(round1(h.waiters)), h.most, unit.Count(round1(q.busy))),
 		},
 		{
 			What: "longest wait for it", Value: known.Of(h.longest), Unit: "s", Expected: fmt.Sprintf("< %g",
-				longSeconds), Source: "locks",
+				longSeconds), Source: source.Locks,
 			Text: fmt.Sprintf("The longest observed wait was %s%s.", unit.Seconds(h.longest), on(h)),
 		},
 	}
@@ -52,7 +53,7 @@ func blame(v *advise.View, q queue, h head, rule string) finding.Finding {
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "age of its transaction", Value: known.Of(h.trx.Seconds),
-			Unit: "s", Source: "transactions", Text: text + ".",
+			Unit: "s", Source: source.Transactions, Text: text + ".",
 		})
 	}
 	f.Evidence = append(f.Evidence, lockCounters(v)...)
@@ -61,12 +62,12 @@ func blame(v *advise.View, q queue, h head, rule string) finding.Finding {
 			break
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "waits for it", Source: "processlist", Sampled: true,
+			What: "waits for it", Source: source.Processlist, Sampled: true,
 			Text: "Blocked (victim): " + told(v, id) + ".",
 		})
 	}
-	f.Symptoms = symptomIDs(v, h.victims, "lock-queue", "lock-waiting")
-	if text := v.Blind("transactions"); text != "" {
+	f.Symptoms = symptomIDs(v, h.victims, finding.LockQueue, finding.LockWaiting)
+	if text := v.Blind(source.Transactions); text != "" {
 		f.Unobserved = append(f.Unobserved, text)
 	}
 	f.Gain = waitGain(part)
@@ -126,12 +127,12 @@ func lockCounters(v *advise.View) (ev []finding.Evidence) {
 		}
 		ev = append(ev, finding.Evidence{
 			What: "row lock waits per second", Value: waits, Unit: "1/s",
-			Source: "global_status", Text: text + ".",
+			Source: source.GlobalStatus, Text: text + ".",
 		})
 	}
 	if now := v.Mean("mysql_global_status_innodb_row_lock_current_waits"); now.OK() {
 		ev = append(ev, finding.Evidence{
-			What: "Innodb_row_lock_current_waits", Value: now, Source: "global_status",
+			What: "Innodb_row_lock_current_waits", Value: now, Source: source.GlobalStatus,
 			Text: fmt.Sprintf("By the server's own count %s sessions at a time waited for row locks.",
 				unit.Count(round1(now.Or(0)))),
 		})
@@ -140,9 +141,9 @@ func lockCounters(v *advise.View) (ev []finding.Evidence) {
 }
 
 // symptomIDs lists the symptoms of some kinds that are about the server or one of the classes.
-func symptomIDs(v *advise.View, classes []string, kinds ...string) (ids []string) {
+func symptomIDs(v *advise.View, classes []string, kinds ...finding.SymptomKind) (ids []string) {
 	for _, s := range v.Symptoms {
-		if slices.Contains(kinds, s.Kind) && (s.Kind != "lock-waiting" || slices.Contains(classes, s.Subject)) {
+		if slices.Contains(kinds, s.Kind) && (s.Kind != finding.LockWaiting || slices.Contains(classes, s.Subject)) {
 			ids = append(ids, s.ID)
 		}
 	}
@@ -167,8 +168,8 @@ func definition(sql string) bool {
 // reasons makes the steps for --why.
 type reasons []finding.Reason
 
-func (r *reasons) say(ask, source, format string, args ...any) {
-	*r = append(*r, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: source})
+func (r *reasons) say(ask string, from source.Name, format string, args ...any) {
+	*r = append(*r, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: from})
 }
 
 // waitsOf returns the mean number of sessions that wait for row locks by the server's own clock; unknown when it does
@@ -183,7 +184,7 @@ func waitsOf(v *advise.View) known.Value[float64] {
 
 // rows returns how many sessions wait for row locks at a time: what the moments show, or else the server's own clock.
 func (q queue) rows(v *advise.View) (float64, bool) {
-	if q.moments > 0 && v.Seen("locks") {
+	if q.moments > 0 && v.Seen(source.Locks) {
 		return q.waiting[state.RowLock], true
 	}
 	return waitsOf(v).Get()

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -76,21 +77,21 @@ func deadlocked(v *advise.View) []finding.Finding {
 	}
 	f.Evidence = []finding.Evidence{{
 		What: "deadlocks per second", Value: known.Of(n), Unit: "1/s", Expected: fmt.Sprintf("< %.1f", deadlockRate),
-		Source: "global_status",
+		Source: source.GlobalStatus,
 		Text: fmt.Sprintf("The server ended %s to resolve deadlocks, %s of the transactions that change rows.",
 			unit.Rate(n, "transactions a second"), unit.Percent(part)),
 	}}
 	for i, s := range pair.statements {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What:   fmt.Sprintf("statement %d of the latest deadlock", i+1),
-			Source: "innodb_status", Text: fmt.Sprintf("In the latest deadlock transaction %d was in: %s.", i+1,
+			Source: source.InnodbStatus, Text: fmt.Sprintf("In the latest deadlock transaction %d was in: %s.", i+1,
 				clip(s)),
 		})
 	}
 	for i, l := range pair.locks {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What:   fmt.Sprintf("locks of transaction %d", i+1),
-			Source: "innodb_status", Text: l,
+			Source: source.InnodbStatus, Text: l,
 		})
 	}
 	f.Evidence = append(f.Evidence, lockCounters(v)...)
@@ -125,14 +126,14 @@ func deadlocked(v *advise.View) []finding.Finding {
 		f.Against = append(f.Against, "Both transactions were in the same statement: which rows each had locked "+
 			"before decides, and the text of the latest deadlock shows only part of that.")
 	}
-	f.Symptoms = symptomIDs(v, pair.classes, "deadlocks", "lock-queue")
+	f.Symptoms = symptomIDs(v, pair.classes, finding.Deadlocks, finding.LockQueue)
 	var r reasons
-	r.say("Are transactions lost?", "global_status", "%s", f.Evidence[0].Text)
+	r.say("Are transactions lost?", source.GlobalStatus, "%s", f.Evidence[0].Text)
 	for i, s := range pair.statements {
-		r.say(fmt.Sprintf("What did side %d of the latest deadlock do?", i+1), "innodb_status", "%s", clip(s))
+		r.say(fmt.Sprintf("What did side %d of the latest deadlock do?", i+1), source.InnodbStatus, "%s", clip(s))
 	}
 	for _, l := range pair.locks {
-		r.say("What did it hold and want?", "innodb_status", "%s", l)
+		r.say("What did it hold and want?", source.InnodbStatus, "%s", l)
 	}
 	f.Why = r
 	return []finding.Finding{f}

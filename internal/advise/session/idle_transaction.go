@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -40,7 +41,7 @@ func idleBlocker(v *advise.View, q queue, h head) finding.Finding {
 		value(v, "innodb_lock_wait_timeout"))
 	f.Evidence = append([]finding.Evidence{{
 		What: "time without a statement", Value: known.Of(h.session.Seconds), Unit: "s",
-		Expected: "< 1", Source: "processlist",
+		Expected: "< 1", Source: source.Processlist,
 		Text: fmt.Sprintf("%s was idle in %d of the %d samples in which others waited for it, last for %s.",
 			upper(who(h.session, h.id)), h.asleep, h.seen, unit.Seconds(h.session.Seconds)),
 	}}, f.Evidence...)
@@ -66,14 +67,15 @@ func lastStatement(x state.Session) string {
 
 func idleWhy(q queue, h head) []finding.Reason {
 	var r reasons
-	r.say("Do sessions wait?", "locks", "In %d of %d samples, %s sessions at a time.", h.seen, q.moments,
+	r.say("Do sessions wait?", source.Locks, "In %d of %d samples, %s sessions at a time.", h.seen, q.moments,
 		fewOf(h.waiters, q.busy))
-	r.say("Which session is the root of the wait chains?", "locks", "At %s, which is not waiting.",
+	r.say("Which session is the root of the wait chains?", source.Locks, "At %s, which is not waiting.",
 		who(h.session, h.id))
-	r.say("Is it active?", "processlist", "No: it was idle in %d of these %d samples, last for %s.", h.asleep, h.seen,
+	r.say("Is it active?", source.Processlist, "No: it was idle in %d of these %d samples, last for %s.", h.asleep,
+		h.seen,
 		unit.Seconds(h.session.Seconds))
 	if h.trx.ID != "" {
-		r.say("Why does it hold locks then?", "transactions", "Its transaction has been open for %s.",
+		r.say("Why does it hold locks then?", source.Transactions, "Its transaction has been open for %s.",
 			unit.Seconds(h.trx.Seconds))
 	}
 	return r
@@ -125,10 +127,10 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 				"of them yet; one that does will wait.",
 			Evidence: []finding.Evidence{
 				{What: "time without a statement", Value: known.Of(s.Seconds), Unit: "s", Expected: fmt.Sprintf("< %d",
-					idleNotice), Source: "processlist", Text: fmt.Sprintf("The session sent nothing for %s.",
+					idleNotice), Source: source.Processlist, Text: fmt.Sprintf("The session sent nothing for %s.",
 					unit.Seconds(s.Seconds))},
 				{
-					What: "rows changed and not committed", Value: known.Of(float64(n)), Source: "transactions",
+					What: "rows changed and not committed", Value: known.Of(float64(n)), Source: source.Transactions,
 					Text: fmt.Sprintf("Its transaction has been open for %s and has changed %s rows.",
 						unit.Seconds(x.Seconds), unit.Count(float64(n))),
 				},
@@ -145,8 +147,8 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 		}
 		idleLimit(v, &f)
 		var r reasons
-		r.say("Is an idle transaction open?", "transactions", "%s", f.Evidence[1].Text)
-		r.say("Does it block other sessions?", "locks", "Not in the samples.")
+		r.say("Is an idle transaction open?", source.Transactions, "%s", f.Evidence[1].Text)
+		r.say("Does it block other sessions?", source.Locks, "Not in the samples.")
 		f.Why = r
 		out = append(out, f)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -86,14 +87,14 @@ func pileups(v *advise.View) []finding.Finding {
 		"can finish in a second, however many sessions there are."
 	f.Evidence = []finding.Evidence{{
 		What: "sessions that wait for row locks", Value: known.Of(waiting), Expected: fmt.Sprintf("< %.1f",
-			leastWaiters), Source: "locks", Sampled: q.moments > 0,
+			leastWaiters), Source: source.Locks, Sampled: q.moments > 0,
 		Text: fmt.Sprintf("%s sessions at a time waited for row locks, of %s active (%d samples).",
 			unit.Count(round1(waiting)), unit.Count(round1(busy)), q.moments),
 	}}
 	f.Evidence = append(f.Evidence, lockCounters(v)...)
 	if w, ok := waitsOf(v).Get(); ok {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "time of waits that ended, per second", Value: known.Of(w), Unit: "s/s", Source: "global_status",
+			What: "time of waits that ended, per second", Value: known.Of(w), Unit: "s/s", Source: source.GlobalStatus,
 			Text: fmt.Sprintf("Innodb_row_lock_time grew by %s a second: as if %s sessions did nothing but wait.",
 				unit.Seconds(w), unit.Count(round1(w))),
 		})
@@ -101,13 +102,13 @@ func pileups(v *advise.View) []finding.Finding {
 	for _, o := range p.objects[:min(2, len(p.objects))] {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "waited for", Value: known.Of(float64(p.object[o])),
-			Source: "locks", Sampled: true, Text: fmt.Sprintf("%d of %d waiting sessions waited for %s.",
+			Source: source.Locks, Sampled: true, Text: fmt.Sprintf("%d of %d waiting sessions waited for %s.",
 				p.object[o], p.seen, o),
 		})
 	}
 	for _, id := range p.waiters {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "blocked class", Source: "processlist", Sampled: true,
+			What: "blocked class", Source: source.Processlist, Sampled: true,
 			Text: "Waits: " + told(v, id) + ".",
 		})
 	}
@@ -124,7 +125,7 @@ func pileups(v *advise.View) []finding.Finding {
 			what = "in " + told(v, b)
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "blocking class", Value: known.Of(float64(p.holder[b])), Source: "locks", Sampled: true,
+			What: "blocking class", Value: known.Of(float64(p.holder[b])), Source: source.Locks, Sampled: true,
 			Text: fmt.Sprintf("Of %d sessions at the head of a queue %d were %s.", p.heads, p.holder[b], what),
 		})
 	}
@@ -138,8 +139,8 @@ func pileups(v *advise.View) []finding.Finding {
 		"rest; several rows instead of one make reads add them up."
 	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"Optimizing InnoDB Transaction Management\""
 	f.Gain = waitGain(part)
-	f.Symptoms = symptomIDs(v, p.waiters, "lock-queue", "lock-waiting")
-	if text := v.Blind("locks"); text != "" {
+	f.Symptoms = symptomIDs(v, p.waiters, finding.LockQueue, finding.LockWaiting)
+	if text := v.Blind(source.Locks); text != "" {
 		f.Unobserved = append(f.Unobserved, text)
 		f.Confidence = finding.Likely
 	}
@@ -147,17 +148,18 @@ func pileups(v *advise.View) []finding.Finding {
 		f.Against = append(f.Against, "Most of the blockers were idle between two statements. "+p.lastStatements())
 	}
 	var r reasons
-	r.say("What do the sessions do?", "locks", "%s of the active sessions wait for row locks.", fewOf(waiting, busy))
-	r.say("Is one session the blocker?", "locks",
+	r.say("What do the sessions do?", source.Locks, "%s of the active sessions wait for row locks.", fewOf(waiting,
+		busy))
+	r.say("Is one session the blocker?", source.Locks,
 		"No: %d different sessions were at the head of a queue in %d samples.", p.different, p.moments)
 	if counted {
-		r.say("How often?", "global_status", "%s waits a second begin.", unit.Count(n))
+		r.say("How often?", source.GlobalStatus, "%s waits a second begin.", unit.Count(n))
 	}
 	if len(p.objects) > 0 {
-		r.say("For what?", "locks", "%s, in %d of %d waits seen.", p.objects[0], p.object[p.objects[0]], p.seen)
+		r.say("For what?", source.Locks, "%s, in %d of %d waits seen.", p.objects[0], p.object[p.objects[0]], p.seen)
 	}
 	if len(p.holders) > 0 && p.holders[0] != "" {
-		r.say("What do the blockers do meanwhile?", "processlist", "Mostly %s.", told(v, p.holders[0]))
+		r.say("What do the blockers do meanwhile?", source.Processlist, "Mostly %s.", told(v, p.holders[0]))
 	}
 	f.Why = r
 	return []finding.Finding{f}

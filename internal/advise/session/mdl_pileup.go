@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -205,14 +206,14 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 	f.Evidence = []finding.Evidence{
 		{
 			What: "sessions that wait behind the DDL", Value: known.Of(c.then), Expected: "0",
-			Source: "locks", Sampled: true,
+			Source: source.Locks, Sampled: true,
 			Text: fmt.Sprintf("In %d of %d samples %s (%s) waited for a metadata lock, and %s sessions behind it, at "+
 				"most %d, of %s active.", c.seen, q.moments,
 				who(c.alter, c.alter.ID), clip(c.alter.SQL), unit.Count(round1(c.then)), c.most,
 				unit.Count(round1(q.busy))),
 		},
 		{What: "wait time of the DDL", Value: known.Of(c.longest), Unit: "s", Expected: fmt.Sprintf("< %g",
-			longSeconds), Source: "locks", Text: fmt.Sprintf("It waited for %s, and may continue for "+
+			longSeconds), Source: source.Locks, Text: fmt.Sprintf("It waited for %s, and may continue for "+
 			"lock_wait_timeout = %s s.", unit.Seconds(c.longest), value(v, "lock_wait_timeout"))},
 	}
 	if c.blocker.ID != 0 {
@@ -227,7 +228,7 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 			does += " " + lastStatement(c.blocker)
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "blocks the DDL", Source: "locks",
+			What: "blocks the DDL", Source: source.Locks,
 			Text: upper(before) + " " + does,
 		})
 	}
@@ -236,7 +237,7 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 			break
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "waits behind it", Source: "processlist", Sampled: true,
+			What: "waits behind it", Source: source.Processlist, Sampled: true,
 			Text: "Blocked (victim): " + told(v, id) + ".",
 		})
 	}
@@ -265,13 +266,13 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 	f.Reference = "MySQL manual, \"Metadata Locking\"; MariaDB documentation, \"Metadata Locking\" and \"WAIT and " +
 		"NOWAIT\""
 	f.Gain = waitGain(part)
-	f.Symptoms = symptomIDs(v, often(c.victims), "lock-queue", "lock-waiting")
+	f.Symptoms = symptomIDs(v, often(c.victims), finding.LockQueue, finding.LockWaiting)
 	var r reasons
-	r.say("Who waits?", "locks", "%s sessions at a time for metadata locks on %s.",
+	r.say("Who waits?", source.Locks, "%s sessions at a time for metadata locks on %s.",
 		unit.Count(round1(waiting)), c.object)
-	r.say("Which of them needs the exclusive lock?", "processlist", "%s: %s.",
+	r.say("Which of them needs the exclusive lock?", source.Processlist, "%s: %s.",
 		who(c.alter, c.alter.ID), clip(c.alter.SQL))
-	r.say("What blocks it?", "locks", "%s.", upper(before))
+	r.say("What blocks it?", source.Locks, "%s.", upper(before))
 	r.say("Why do the others wait?", "", "They came after the DDL requested its lock and queue behind it.")
 	f.Why = r
 	return f

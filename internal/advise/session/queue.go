@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -284,7 +285,7 @@ func classTimes(ids []string) (out []string) {
 // waitingOnly keeps the classes that spend most of their time waiting: their time is no fault of theirs.
 func waitingOnly(v *advise.View, ids []string) (out []string) {
 	for _, id := range ids {
-		if _, ok := v.Has("lock-waiting", id); ok {
+		if _, ok := v.Has(finding.LockWaiting, id); ok {
 			out = append(out, id)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -36,7 +37,7 @@ const (
 // rowVersions finds transactions whose old snapshot keeps the server from clearing away old row versions, while the way
 // through these versions costs others time.
 func rowVersions(v *advise.View) []finding.Finding {
-	length, growth, source, ok := history(v)
+	length, growth, from, ok := history(v)
 	if !ok || length > absurd || length < versionsLeast || length < versionsLong && growth <= 0 {
 		return nil
 	}
@@ -85,26 +86,26 @@ func rowVersions(v *advise.View) []finding.Finding {
 	f.Evidence = []finding.Evidence{
 		{
 			What: "history list length", Value: known.Of(length), Expected: "a few thousand, and not growing",
-			Source: source,
+			Source: from,
 			Text: fmt.Sprintf("The history list holds %s transactions and grew by %s in %s.", unit.Count(length),
 				unit.Count(growth), unit.Seconds(v.Window)),
 		},
 		{
 			What: "age of the oldest transaction", Value: known.Of(holder.Seconds), Unit: "s",
-			Expected: fmt.Sprintf("< %d", viewSeconds), Source: "transactions",
+			Expected: fmt.Sprintf("< %d", viewSeconds), Source: source.Transactions,
 			Text: fmt.Sprintf("The oldest transaction is that of %s: open for %s, last %s for %s.",
 				who(s, holder.Session), unit.Seconds(holder.Seconds), asleep(s), unit.Seconds(s.Seconds)),
 		},
 	}
 	if view > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "transactions begun since its snapshot", Value: known.Of(view), Source: "innodb_status",
+			What: "transactions begun since its snapshot", Value: known.Of(view), Source: source.InnodbStatus,
 			Text: fmt.Sprintf("By InnoDB's own list its read view does not see the last %s transactions.",
 				unit.Count(view)),
 		})
 	} else if n, ok := v.Mean("mysql_engine_innodb_read_views_open_inside_innodb").Get(); ok && n >= 1 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "snapshots open in InnoDB", Value: known.Of(n), Source: "innodb_status",
+			What: "snapshots open in InnoDB", Value: known.Of(n), Source: source.InnodbStatus,
 			Text: fmt.Sprintf("InnoDB counts %s snapshots open at a time; it does not report their owners, and this "+
 				"is the oldest transaction.", unit.Count(round1(n))),
 		})
@@ -115,7 +116,7 @@ func rowVersions(v *advise.View) []finding.Finding {
 	if counted {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "pages accessed per row read or changed", Value: pages, Unit: "pages", Expected: fmt.Sprintf("< %d",
-				pagesPerRow), Source: "global_status",
+				pagesPerRow), Source: source.GlobalStatus,
 			Text: fmt.Sprintf("For each row that was read or changed %s pages of the buffer pool were accessed "+
 				"(Innodb_buffer_pool_read_requests by the rows read and changed).", unit.Count(each)),
 		})
@@ -127,7 +128,7 @@ func rowVersions(v *advise.View) []finding.Finding {
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What:  "share of the statement time",
-			Value: known.Of(100 * share), Unit: "%", Source: "digests", Sampled: c.Sampled, Text: text + ".",
+			Value: known.Of(100 * share), Unit: "%", Source: source.Digests, Sampled: c.Sampled, Text: text + ".",
 		})
 		lo := max(1, 1/(1-f.Share*0.5))
 		f.Gain = &finding.Gain{
@@ -153,12 +154,12 @@ func rowVersions(v *advise.View) []finding.Finding {
 		"while."
 	f.Falsify = "Disproved if the history list does not shrink within minutes after that transaction has ended."
 	f.Reference = "MySQL manual, \"InnoDB Multi-Versioning\" and \"Purge Configuration\""
-	f.Symptoms = symptomIDs(v, nil, "old-versions")
+	f.Symptoms = symptomIDs(v, nil, finding.OldVersions)
 	var r reasons
-	r.say("Do old versions pile up?", source, "%s", f.Evidence[0].Text)
-	r.say("Which session keeps them?", "transactions", "%s", f.Evidence[1].Text)
+	r.say("Do old versions pile up?", from, "%s", f.Evidence[0].Text)
+	r.say("Which session keeps them?", source.Transactions, "%s", f.Evidence[1].Text)
 	if counted {
-		r.say("Does it cost time?", "global_status", "%s pages are read for each row; up to %d are usual.",
+		r.say("Does it cost time?", source.GlobalStatus, "%s pages are read for each row; up to %d are usual.",
 			unit.Count(each), pagesPerRow)
 	}
 	f.Why = r
@@ -166,15 +167,18 @@ func rowVersions(v *advise.View) []finding.Finding {
 }
 
 // history returns the length of the history list at the end of the window, and by how much it grew.
-func history(v *advise.View) (length, growth float64, source string, ok bool) {
-	for _, x := range []struct{ name, source string }{
-		{"mysql_global_status_innodb_history_list_length", "global_status"},
-		{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", "innodb_metrics"},
-		{"dyno_innodb_history_length", "innodb_status"},
+func history(v *advise.View) (length, growth float64, from source.Name, ok bool) {
+	for _, x := range []struct {
+		name string
+		from source.Name
+	}{
+		{"mysql_global_status_innodb_history_list_length", source.GlobalStatus},
+		{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", source.InnodbMetrics},
+		{"dyno_innodb_history_length", source.InnodbStatus},
 	} {
 		if y, found := v.Find(x.name); found && len(y.Points) > 1 {
 			a, b := y.Points[0].Value, y.Points[len(y.Points)-1].Value
-			return b, b - a, x.source, true
+			return b, b - a, x.from, true
 		}
 	}
 	return 0, 0, "", false
@@ -285,7 +289,7 @@ func rowsOfClasses(v *advise.View) (float64, bool) {
 		}
 		rows += float64(n + c.Affected.Or(0))
 	}
-	return rows / max(v.Window, 1), len(v.Classes) > 0 && v.Rest.Classes == 0 && v.Seen("digests")
+	return rows / max(v.Window, 1), len(v.Classes) > 0 && v.Rest.Classes == 0 && v.Seen(source.Digests)
 }
 
 // hot returns the class of changes with the most time, its table, and which part of the statement time the changes of

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/test/snap"
@@ -59,7 +60,7 @@ func open(session uint64, seconds float64, modified uint64) state.Transaction {
 // shop is a server with a table and two classes on it; sources of sessions are there.
 func shop() *snap.Made {
 	m := snap.Build().Table("stock", 10_000, snap.Col("pieces", "int", 4))
-	for _, n := range []string{"processlist", "transactions", "locks", "innodb_status"} {
+	for _, n := range []source.Name{"processlist", "transactions", "locks", "innodb_status"} {
 		m.S.Sources = append(m.S.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: snap.Window})
 	}
 	m.Exact(change, 5000, 0.001, 1, 0, func(c *class.Class) { c.Affected = known.Of(uint64(5000)) })

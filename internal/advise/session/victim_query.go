@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -66,7 +67,7 @@ func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 		f.Subject.Classes = []string{h.session.ClassID}
 	}
 	f.Evidence = append([]finding.Evidence{{
-		What: "what it does", Value: known.Of(h.session.Seconds), Unit: "s", Source: "processlist", Sampled: true,
+		What: "what it does", Value: known.Of(h.session.Seconds), Unit: "s", Source: source.Processlist, Sampled: true,
 		Text: fmt.Sprintf("%s has run this for %s: %s.", upper(who(h.session, h.id)), unit.Seconds(h.session.Seconds),
 			strings.TrimSuffix(does, ".")),
 	}}, f.Evidence...)
@@ -87,11 +88,12 @@ func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 		f.Unobserved = append(f.Unobserved, "The text of its statement was not observed.")
 	}
 	var r reasons
-	r.say("What looks slow?", "processlist", "%s active sessions.", fewOf(h.waiters, q.busy))
-	r.say("Do they work or wait?", "locks", "They wait: in %d of %d samples %s was the root of a wait chain.", h.seen,
+	r.say("What looks slow?", source.Processlist, "%s active sessions.", fewOf(h.waiters, q.busy))
+	r.say("Do they work or wait?", source.Locks, "They wait: in %d of %d samples %s was the root of a wait chain.",
+		h.seen,
 		q.moments, who(h.session, h.id))
-	r.say("Does the blocker wait as well?", "locks", "No, it is active: %s.", does)
-	r.say("How long has it held locks?", "transactions", "Its transaction has been open for %s.",
+	r.say("Does the blocker wait as well?", source.Locks, "No, it is active: %s.", does)
+	r.say("How long has it held locks?", source.Transactions, "Its transaction has been open for %s.",
 		unit.Seconds(h.trx.Seconds))
 	f.Why = r
 	return f

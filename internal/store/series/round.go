@@ -122,7 +122,7 @@ func (s *Store) AppendRound(r reading.Reading) (err error) {
 		if p.Samples < 0 || p.Samples > len(rest) {
 			return s.abandon(app, errors.New("the parts of a reading are more than its samples"))
 		}
-		g := s.group(r.Target, p.Source)
+		g := s.group(r.Target, string(p.Source))
 		if !slices.Contains(used, g) {
 			if _, err := s.mark(app, g, t); err != nil {
 				return s.abandon(app, err)

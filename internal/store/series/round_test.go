@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // point is a sample whose value can be compared, whatever it is.
@@ -44,7 +45,7 @@ func (f *full) add(r reading.Reading) {
 		if i < len(r.Parts) {
 			mine, rest = rest[:p.Samples], rest[p.Samples:]
 		}
-		key, now := groupKey{r.Target, p.Source}, map[string]bool{}
+		key, now := groupKey{r.Target, string(p.Source)}, map[string]bool{}
 		for _, m := range mine {
 			ls, err := join(&m, metric.L(targetLabel, r.Target), "")
 			if err != nil {
@@ -169,7 +170,7 @@ func (w *world) read(target string, at int64) reading.Reading {
 				r.Samples = append(r.Samples, m)
 			}
 		}
-		r.Parts = append(r.Parts, reading.Part{Source: src.name, Samples: len(r.Samples) - n})
+		r.Parts = append(r.Parts, reading.Part{Source: source.Name(src.name), Samples: len(r.Samples) - n})
 	}
 	r.Samples = append(r.Samples, metric.Sample{Name: "up", At: at, Value: float64(w.rnd.IntN(20) / 19)})
 	return r
@@ -402,7 +403,7 @@ func TestSourceMoves(t *testing.T) {
 		at := t0 + i*1000
 		r := reading.Reading{
 			Target: "a", At: time.UnixMilli(at), Samples: []metric.Sample{{Name: "x", Value: 1}},
-			Parts: []reading.Part{{Source: fmt.Sprint(i / 10), Samples: 1}},
+			Parts: []reading.Part{{Source: source.Name(fmt.Sprint(i / 10)), Samples: 1}},
 		}
 		if err := s.AppendRound(r); err != nil {
 			t.Fatal(err)

@@ -695,7 +695,7 @@ export interface components {
             /** @description of the statement time of all classes, 0 to 1 */
             share?: number;
         };
-        /** @description classFull is a ClassDetail with the other stored data of the class. */
+        /** @description classFull is one class over a window, with all that is kept of it. */
         ClassFull: {
             class: components["schemas"]["Class"];
             coverage: components["schemas"]["Coverage"];
@@ -2843,7 +2843,32 @@ export interface components {
         Symptom: {
             /** @description kind and subject: "scan:<class id>" */
             id: string;
-            /** @description "scan", "cpu-saturated", … */
+            /**
+             * @description "scan", "cpu-saturated", …
+             * @example cpu-saturated
+             * @example cpu-queue
+             * @example io-wait
+             * @example slow-reads
+             * @example pool-misses
+             * @example checkpoint
+             * @example log-waits
+             * @example log-sync
+             * @example table-opens
+             * @example engine-queue
+             * @example connects
+             * @example connections-full
+             * @example replica-behind
+             * @example replica-stopped
+             * @example lock-queue
+             * @example lock-waiting
+             * @example deadlocks
+             * @example old-versions
+             * @example rnd-next
+             * @example read-next
+             * @example dominant-class
+             * @example scan
+             * @example not-observable
+             */
             kind: string;
             /** @description class id, table, resource */
             subject: string;

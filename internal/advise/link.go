@@ -21,8 +21,9 @@ func effects(kind finding.SymptomKind) []string {
 		return []string{EffectRowLocks, EffectMetadata}
 	case finding.OldVersions:
 		return []string{EffectHistory}
+	default:
+		return []string{string(kind)}
 	}
-	return []string{string(kind)}
 }
 
 // Link adds to every finding the symptoms that it accounts for: those about one of its classes, and those that measure

@@ -573,7 +573,7 @@ func document(t *testing.T) []byte {
 		413: "The body is longer than 1 MiB.", 415: "The body is not JSON.", 421: "The request named another host.",
 		422: "It cannot be evaluated.", 429: "Too many attempts; Retry-After has the seconds to wait.",
 		500: "The program or its store failed; the log of `dyno serve` has the reason.",
-		501: "Not available in this process.", 503: "Temporarily unavailable, or timed out.",
+ 503: "Temporarily unavailable, or timed out.",
 	}
 	codes := make([]int, 0, len(said))
 	for c := range said {
@@ -641,7 +641,7 @@ func document(t *testing.T) []byte {
 				item("content", answer(a.gives)),
 			}))
 		}
-		fail := []int{400, 401, 403, 421, 500, 501, 503}
+		fail := []int{400, 401, 403, 421, 500, 503}
 		if method == "POST" {
 			fail = append(fail, 413, 415)
 		}

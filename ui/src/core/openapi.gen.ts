@@ -3396,12 +3396,6 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description Not available in this process. */
-        501: {
-            content: {
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description Temporarily unavailable, or timed out. */
         503: {
             content: {
@@ -3591,7 +3585,6 @@ export type Response421 = components['responses']['421'];
 export type Response422 = components['responses']['422'];
 export type Response429 = components['responses']['429'];
 export type Response500 = components['responses']['500'];
-export type Response501 = components['responses']['501'];
 export type Response503 = components['responses']['503'];
 export type ParameterCsrf = components['parameters']['csrf'];
 export type $defs = Record<string, never>;

@@ -95,8 +95,9 @@ var siblings = map[string]string{
 	"internal/incident -> internal/state":     "incidents are found in states",
 	"internal/target -> internal/tunnel":      "a URL may name a jump host",
 	"internal/target -> internal/host":        "the kernel says whose socket is at the other end of a connection",
-	"internal/report -> internal/judge":       "the document of one kind of advice says how many findings of other kinds there are",
-	"internal/service -> internal/discovery":  "the web UI lists the servers of this machine",
+	"internal/report -> internal/judge": "the document of one kind of advice says how many findings of other " +
+		"kinds there are",
+	"internal/service -> internal/discovery": "the web UI lists the servers of this machine",
 }
 
 const mostSiblings = 15

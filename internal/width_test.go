@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// widest is how many columns a line of Go may have, a tab counting four. Text in back quotes has its own form.
+// widest is how many columns a line of Go may have, a tab counting four. Text in back quotes has its own form, and a
+// word to a linter stands where the linter looks for it.
 const widest = 120
 
 func TestLineWidth(t *testing.T) {
@@ -39,7 +40,8 @@ func TestLineWidth(t *testing.T) {
 	if err != nil || files < 100 {
 		t.Fatalf("%d files: %v", files, err)
 	}
-	if got := wide([]byte("package a\n\nvar x = `" + strings.Repeat("x", 200) + "`\n// " + strings.Repeat("y", 200))); len(got) != 1 ||
+	if got := wide([]byte("package a\n\nvar x = `" + strings.Repeat("x", 200) + "`\n// " +
+		strings.Repeat("y", 200))); len(got) != 1 ||
 		got[0] != 4 {
 		t.Errorf("wide lines are %v", got)
 	}
@@ -64,7 +66,8 @@ func wide(src []byte) (lines []int) {
 		}
 	}
 	for i, l := range strings.Split(string(src), "\n") {
-		if !quoted[i+1] && utf8.RuneCountInString(strings.ReplaceAll(l, "\t", "    ")) > widest {
+		if !quoted[i+1] && !strings.Contains(l, "//nolint:") &&
+			utf8.RuneCountInString(strings.ReplaceAll(l, "\t", "    ")) > widest {
 			lines = append(lines, i+1)
 		}
 	}

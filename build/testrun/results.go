@@ -160,7 +160,8 @@ func (rs *results) ended(p *pkg) (c count, faults, skipped []fault) {
 	return c, faults, skipped
 }
 
-// table returns the packages that took longest first, as lines: seconds, tests, name. Those below a second are one line.
+// table returns the packages that took longest first, as lines: seconds, tests, name. Those below a second are one
+// line.
 func (rs *results) table() []string {
 	all := slices.SortedFunc(maps.Values(rs.packages), func(a, b *pkg) int {
 		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.name, b.name))

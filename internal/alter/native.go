@@ -369,7 +369,8 @@ func (w *worker) kill(mark string, id uint64) {
 		_, err = s.Exec(ctx, sqltext.Tagged("alter", "", fmt.Sprintf("KILL QUERY %d", id)))
 		return err
 	})
-	if n, ok := target.ServerErrorNumber(err); err != nil && !(ok && n == 1094) && w.said != err.Error() && w.times < mostSaid {
+	if n, ok := target.ServerErrorNumber(err); err != nil && !(ok && n == 1094) &&
+		w.said != err.Error() && w.times < mostSaid {
 		// 1094: it has ended meanwhile
 		w.said, w.times = err.Error(), w.times+1
 		w.note("stopping the change: " + w.said)

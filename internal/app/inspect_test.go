@@ -51,7 +51,10 @@ func TestInspect(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[client]\nuser=watcher\npassword=secret7\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := (Inspection{a}).Inspect(t.Context(), ledger.Target{URL: "unix://" + s.Socket, Defaults: file}); err != nil ||
+	if c, err := (Inspection{a}).Inspect(t.Context(), ledger.Target{
+		URL:      "unix://" + s.Socket,
+		Defaults: file,
+	}); err != nil ||
 		!c.Reached {
 		t.Errorf("by a file: %+v, %v", c, err)
 	}
@@ -62,7 +65,8 @@ func TestInspect(t *testing.T) {
 	if b, _ := json.Marshal(c); strings.Contains(string(b), "secret") {
 		t.Errorf("the password is told: %s", b)
 	}
-	if c, err := (Inspection{a}).Inspect(t.Context(), ledger.Target{URL: url, PasswordEnv: "NONE"}); err != nil || c.Reached ||
+	if c, err := (Inspection{a}).Inspect(t.Context(), ledger.Target{URL: url, PasswordEnv: "NONE"}); err != nil ||
+		c.Reached ||
 		!strings.Contains(c.Reason, "NONE") {
 		t.Errorf("a variable that is not set: %+v, %v", c, err)
 	}

@@ -64,7 +64,8 @@ func TestAddTargetAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			_, errs[i] = Inventory{a}.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: fmt.Sprintf("mysql://db%d", i)},
+			_, errs[i] = Inventory{a}.AddTarget(t.Context(),
+				ledger.Target{Name: "shop", URL: fmt.Sprintf("mysql://db%d", i)},
 				false)
 		})
 	}

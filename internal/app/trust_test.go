@@ -169,7 +169,8 @@ func TestGeneralPasswordsGoWhereTheyWereMeantTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := journal.Entry{ID: "a-1", Target: "gone", URL: url}
-	if x, err := (Actions{a}).OpenEntry(t.Context(), entry, Login{}); err == nil || target.KindOf(err) != target.AuthFailed {
+	if x, err := (Actions{a}).OpenEntry(t.Context(), entry, Login{}); err == nil ||
+		target.KindOf(err) != target.AuthFailed {
 		t.Errorf("an entry's URL: %v", err)
 		if err == nil {
 			x.Close()

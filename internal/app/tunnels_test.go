@@ -39,8 +39,11 @@ func TestTriedTunnelIsGone(t *testing.T) {
 	a := &App{Home: t.TempDir(), Environ: func(string) string { return "" }}
 	defer a.Close()
 	for _, host := range []string{"no-such-host.invalid", "127.0.0.1:1"} {
-		c, err := Inspection{a}.Inspect(t.Context(), ledger.Target{Name: "x", URL: "mysql://u@127.0.0.1:3306/?ssh=ssh://" +
-			host, Defaults: os.DevNull})
+		c, err := Inspection{a}.Inspect(t.Context(), ledger.Target{
+			Name: "x",
+			URL: "mysql://u@127.0.0.1:3306/?ssh=ssh://" +
+				host, Defaults: os.DevNull,
+		})
 		if err != nil || c.Reached || !strings.Contains(c.Reason, "ssh does not get there") {
 			t.Errorf("%s: %+v %v", host, c, err)
 		}

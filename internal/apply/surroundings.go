@@ -62,7 +62,8 @@ func multiPrimary(state, single string, primaries int) bool {
 }
 
 // tools are the names that programs which make backups give themselves.
-const tools = "'mariabackup','mariadb-backup','xtrabackup','mysqlbackup','mydumper','mysqldump','mariadb-dump','mysqlpump'"
+const tools = "'mariabackup','mariadb-backup','xtrabackup','mysqlbackup','mydumper','mysqldump','mariadb-dump'," +
+	"'mysqlpump'"
 
 const lookForBackups = "look for running backups"
 

@@ -42,7 +42,8 @@ func BytesWritten(ctx context.Context, q Querier) (map[string]Layer, error) {
 		into  map[string]string
 	}{
 		{"SHOW GLOBAL STATUS WHERE Variable_name IN " +
-			"('Innodb_pages_written','Innodb_page_size','Innodb_dblwr_pages_written','Innodb_os_log_written','Binlog_bytes_written')", status},
+			"('Innodb_pages_written','Innodb_page_size','Innodb_dblwr_pages_written','Innodb_os_log_written'," +
+			"'Binlog_bytes_written')", status},
 		{"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_doublewrite','log_bin')", vars},
 	} {
 		if err := each(ctx, q, s.query, nil, func(r row) {

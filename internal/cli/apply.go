@@ -56,7 +56,8 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 			e.notDone(in.Preview.OK(), "apply "+a[0]+" "+a[1], o)
 			return nil
 		}
-		entry, err := app.Actions{App: e.app}.Apply(c.Context(), t, in, e.progress(), func(s string) { e.remark("%s", s) })
+		entry, err := app.Actions{App: e.app}.Apply(c.Context(), t, in, e.progress(),
+			func(s string) { e.remark("%s", s) })
 		return e.acted(entry, err, "Done", fmt.Sprintf("To undo: dyno undo %s --execute\nTo measure the effect, once "+
 			"traffic has run: dyno proof %[1]s", entry.ID))
 	}
@@ -136,7 +137,8 @@ that apply prints.`,
 			return nil
 		}
 		o.Agreed = p.SQL
-		entry, err = app.Actions{App: e.app}.Undo(c.Context(), t, a[0], o, e.progress(), func(s string) { e.remark("%s", s) })
+		entry, err = app.Actions{App: e.app}.Undo(c.Context(), t, a[0], o, e.progress(),
+			func(s string) { e.remark("%s", s) })
 		return e.acted(entry, err, "Undone", "")
 	}
 	return c

@@ -45,8 +45,9 @@ type digestJob struct {
 func (e *env) digest() *cobra.Command {
 	var d digestFlags
 	c := &cobra.Command{
-		Use:   "digest FILE... | --target T | --compare A B",
-		Short: "query classes of slow logs, general logs or a live server, in pt-query-digest's layout and with its ids",
+		Use: "digest FILE... | --target T | --compare A B",
+		Short: "query classes of slow logs, general logs or a live server, in pt-query-digest's layout and with its " +
+			"ids",
 		Long: `Aggregates statements by class: count, time, rows, and the slowest statement of each. Reads slow logs of MySQL,
 Percona Server and MariaDB and general logs, plain, gzip or zstd, - for standard input, several in chronological
 order. With --target it observes a server for a window instead, through performance_schema if enabled.

@@ -69,7 +69,8 @@ func TestManFollowsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	environ := func(name string) string { return map[string]string{"DYNO_HOME": t.TempDir()}[name] }
-	if code := Run(t.Context(), []string{"man", dir}, Streams{Out: io.Discard, Err: io.Discard}, environ, "1.2"); code == 0 {
+	if code := Run(t.Context(), []string{"man", dir}, Streams{Out: io.Discard, Err: io.Discard},
+		environ, "1.2"); code == 0 {
 		t.Error("it followed a link")
 	}
 	if b, err := os.ReadFile(theirs); err != nil || string(b) != "x" {

@@ -16,9 +16,10 @@ import (
 func (e *env) report() *cobra.Command {
 	var format, out string
 	c := &cobra.Command{
-		Use:   "report ID | ls",
-		Short: "show a stored demo, diagnosis, proof, run or comparison, as text, Markdown, HTML or JSON; ls lists them",
-		Args:  args(0, 1),
+		Use: "report ID | ls",
+		Short: "show a stored demo, diagnosis, proof, run or comparison, as text, Markdown, HTML or JSON; ls lists " +
+			"them",
+		Args: args(0, 1),
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, md, html or json")
 	c.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")

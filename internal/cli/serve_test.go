@@ -120,8 +120,10 @@ func TestDiscovering(t *testing.T) {
 
 func TestPeople(t *testing.T) {
 	got := people(
-		"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/usr/sbin/nologin\nanna:x:1000:1000:Anna:/home/anna:/bin/bash\n" +
-			"ben:x:1001:1001::/home/ben:/usr/bin/zsh\nci:x:1002:1002::/srv/ci:/bin/false\nnobody:x:65534:65534:nobody:/:/bin/sh\nbroken\nold:x:1003:1003::/home/old:\n")
+		"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/usr/sbin/nologin\n" +
+			"anna:x:1000:1000:Anna:/home/anna:/bin/bash\n" +
+			"ben:x:1001:1001::/home/ben:/usr/bin/zsh\nci:x:1002:1002::/srv/ci:/bin/false\n" +
+			"nobody:x:65534:65534:nobody:/:/bin/sh\nbroken\nold:x:1003:1003::/home/old:\n")
 	if !slices.Equal(got, []string{"anna", "ben"}) {
 		t.Errorf("%q", got)
 	}

@@ -51,7 +51,8 @@ func TestHostileNames(t *testing.T) {
 		"INSERT INTO shop."+name+" SELECT seq, seq % 100, seq FROM seq_1_to_20000", "ANALYZE TABLE shop."+name)
 	log := filepath.Join(t.TempDir(), "slow.log")
 	text := "# Time: 2026-11-21T07:33:34.123456Z\n# User@Host: app\x1b[2J[app] @ localhost []  Id: 7\n" +
-		"# Query_time: 1.5  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 100\nSET timestamp=1795246414;\nSELECT * FROM " + name + " WHERE a = 1;\n"
+		"# Query_time: 1.5  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 100\nSET timestamp=1795246414;\nSELECT * " +
+		"FROM " + name + " WHERE a = 1;\n"
 	if err := os.WriteFile(log, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

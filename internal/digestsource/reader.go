@@ -125,7 +125,8 @@ func (r *Reader) findLog(ctx context.Context) error {
 	}
 	v := map[string]string{}
 	err := r.ask.query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN "+
-		"('slow_query_log','slow_query_log_file','log_output','long_query_time','min_examined_row_limit','log_slow_rate_limit','datadir')", func(row []driver.Value) {
+		"('slow_query_log','slow_query_log_file','log_output','long_query_time','min_examined_row_limit',"+
+		"'log_slow_rate_limit','datadir')", func(row []driver.Value) {
 		v[strings.ToLower(text(row[0]))] = text(row[1])
 	})
 	if err != nil {

@@ -364,7 +364,8 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 			if k := target.KindOf(err); k == target.AuthFailed {
 				f.Login = LoginRefused
 				f.Flavor, f.Version = m.greeted(ctx, x)
-				f.Create = app.AccountSQL(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix", app.Inspection{App: a}.SystemUser())
+				f.Create = app.AccountSQL(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix",
+					app.Inspection{App: a}.SystemUser())
 				f.Fix = "make an account with these statements; a password goes into ~/.my.cnf, or into a file that " +
 					"is named when the server is added"
 				break
@@ -472,7 +473,10 @@ func Adopt(ctx context.Context, a *app.App, d Discovery) (taken []Found, err err
 		if f.Login != LoginOK || f.Target != "" || len(taken) == mostAdopted {
 			continue
 		}
-		if _, bad := (app.Inventory{App: a}).AddTarget(ctx, ledger.Target{Name: f.Name, URL: f.URL, Defaults: f.DefaultsFile},
+		if _, bad := (app.Inventory{App: a}).AddTarget(ctx, ledger.Target{
+			Name: f.Name, URL: f.URL,
+			Defaults: f.DefaultsFile,
+		},
 			false); bad != nil {
 			err = errors.Join(err, bad)
 			continue

@@ -123,7 +123,8 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	}
 	f2 := func(l app.Login, want string) {
 		t.Helper()
-		if p, err := (app.Inspection{App: a}).ExplainText(t.Context(), f.Name, l, "SELECT id FROM t", "d"); err != nil ||
+		if p, err := (app.Inspection{App: a}).ExplainText(t.Context(), f.Name, l,
+			"SELECT id FROM t", "d"); err != nil ||
 			!strings.Contains(p, want) {
 			t.Errorf("plan: %q, %v", p, err)
 		}
@@ -139,7 +140,8 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Environ = func(name string) string { return map[string]string{"OWN": "choose a password"}[name] }
-	if p, err := (app.Inspection{App: a}).ExplainText(t.Context(), "shop", app.Login{}, "SELECT id FROM t", "d"); err != nil ||
+	if p, err := (app.Inspection{App: a}).ExplainText(t.Context(), "shop", app.Login{},
+		"SELECT id FROM t", "d"); err != nil ||
 		!strings.Contains(p, "\tt\t") {
 		t.Errorf("with an account of its own: %q, %v", p, err)
 	}
@@ -622,7 +624,8 @@ func TestDiscoverWatched(t *testing.T) {
 	clientFile(t, "[client]\nuser=joe\npassword=secret7\nsocket="+s.Socket+"\n")
 	add := func(name, url string) {
 		t.Helper()
-		if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: name, URL: url}, false); err != nil {
+		if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: name, URL: url},
+			false); err != nil {
 			t.Fatal(err)
 		}
 	}

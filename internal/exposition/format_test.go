@@ -19,6 +19,7 @@ func TestNegotiate(t *testing.T) {
 	f("application/openmetrics-text;version=1.0.0;q=0.2, text/plain;version=0.0.4;q=0.5", Text)
 	// as Prometheus 3.5 asks
 	f(
-		"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,"+
+		"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;"+
+			"version=0.0.1;q=0.5,"+
 			"text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2", OpenMetrics)
 }

@@ -27,7 +27,8 @@ func members(n names, rows int) workload.Table {
 		Create: n.sql("CREATE TABLE {members} ({members.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, " +
 			"{members.code} VARCHAR(24) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL, {members.name} " +
 			"VARCHAR(80) NOT NULL, " +
-			"{members.team} INT UNSIGNED NOT NULL, PRIMARY KEY ({members.id}), KEY {members.by_code} ({members.code}), " +
+			"{members.team} INT UNSIGNED NOT NULL, PRIMARY KEY ({members.id}), KEY {members.by_code} " +
+			"({members.code}), " +
 			"KEY {members.by_team} ({members.team})) ENGINE=InnoDB"),
 		Columns: n.list("members.id", "members.code", "members.name", "members.team"),
 		Key:     n.of("members.id"),
@@ -52,7 +53,8 @@ func sentTo(n names, rows int, definition, format string) workload.Table {
 		Name: n.of("letters"), Rows: rows,
 		Create: n.sql("CREATE TABLE {letters} ({letters.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {letters.member} " +
 			definition + ", " +
-			"{letters.sent_at} DATETIME NOT NULL, {letters.subject} VARCHAR(120) NOT NULL, PRIMARY KEY ({letters.id}), " +
+			"{letters.sent_at} DATETIME NOT NULL, {letters.subject} VARCHAR(120) NOT NULL, PRIMARY KEY " +
+			"({letters.id}), " +
 			"KEY {letters.by_member} ({letters.member})) ENGINE=InnoDB"),
 		Columns: n.list("letters.id", "letters.member", "letters.sent_at", "letters.subject"),
 		Key:     n.of("letters.id"),

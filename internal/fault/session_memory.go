@@ -11,7 +11,8 @@ func sessionMemory() Fault {
 			"office does not " +
 			"need them: it reads and writes single rows. But each session may take a buffer of each kind, and more " +
 			"than one, so a busy " +
-			"hour with some sorts and joins ends with the kernel killing the server. Nothing is slow yet; it is a risk.",
+			"hour with some sorts and joins ends with the kernel killing the server. Nothing is slow yet; it is a " +
+			"risk.",
 		Kind:    Risk,
 		Threads: 4,
 		Settings: with(sized(),

@@ -31,7 +31,10 @@ func TestListsAreBounded(t *testing.T) {
 		return w.Body.String()
 	}
 	for _, path := range []string{"/api/v1/series?match[]=up&", "/api/v1/label/unit/values?"} {
-		for asked, want := range map[string]int{"": maxListed, "limit=0": maxListed, "limit=7": 7, "limit=1000000": maxListed} {
+		for asked, want := range map[string]int{
+			"": maxListed, "limit=0": maxListed, "limit=7": 7,
+			"limit=1000000": maxListed,
+		} {
 			var all struct {
 				Data     []any
 				Warnings []string
@@ -44,7 +47,10 @@ func TestListsAreBounded(t *testing.T) {
 	}
 	es := make([]event.Event, maxEvents+1)
 	for i := range es {
-		es[i] = event.Event{ID: fmt.Sprint("e", i), Kind: event.DDL, At: now.Add(time.Duration(i-len(es)) * time.Second)}
+		es[i] = event.Event{
+			ID: fmt.Sprint("e", i), Kind: event.DDL,
+			At: now.Add(time.Duration(i-len(es)) * time.Second),
+		}
 	}
 	good(t, v.ledger.PutEvents(t.Context(), es))
 	text := get("/api/dyno/v1/events?from=-7d")

@@ -110,7 +110,8 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 		log.Reset()
 		w := httptest.NewRecorder()
 		v.fail(w, httptest.NewRequest("GET", "/", nil), err)
-		if p := told(t, w); w.Code != want || p.Type != typ || p.Error != text+err.Error() || p.Hint != target.HintOf(err) {
+		if p := told(t, w); w.Code != want || p.Type != typ || p.Error != text+err.Error() ||
+			p.Hint != target.HintOf(err) {
 			t.Errorf("%v: got %d %+v", err, w.Code, p)
 		}
 		if logged != (log.Len() > 0) {

@@ -97,7 +97,8 @@ func TestOtherSitesCannotMakeTheAPIWork(t *testing.T) {
 		"Sec-Fetch-Dest", "empty")
 	for _, path := range []string{"/metrics", "/probe?target=shop"} { // all the turns of who is logged in
 		f(403, "GET", path, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image")
-		f(other, "GET", path, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+		f(other, "GET", path, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",
+			"Sec-Fetch-Dest", "document")
 	}
 	// a link in a ticket
 	f(other, "GET", "/api/dyno/v1/report.html?id=d-1", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",

@@ -172,7 +172,8 @@ func described() []answered {
 			}{},
 		},
 		{
-			path: "GET /cost", room: "fleet", about: "Overhead of watching a target, as means over a span that ends now.",
+			path: "GET /cost", room: "fleet", about: "Overhead of watching a target, as means over a span that ends " +
+				"now.",
 			errors: []int{404}, gives: service.Price{}, params: []asked{
 				ofTarget, {name: "span", about: "how far back", kind: "span", usual: "5m"},
 			},
@@ -197,7 +198,8 @@ func described() []answered {
 			Statements []string `json:"statements"`
 		}{}},
 		{
-			path: "POST /target/add", room: "settings", about: "Adds a server to the inventory. It takes no password: " +
+			path: "POST /target/add", room: "settings",
+			about: "Adds a server to the inventory. It takes no password: " +
 				"name the file or the variable of Dyno's that holds it.", code: 201, errors: []int{409},
 			need: []string{"name", "url"}, body: struct {
 				Name        string `json:"name"`
@@ -209,12 +211,14 @@ func described() []answered {
 		},
 		{
 			path: "POST /target/check", room: "settings", about: "Tests the connection to a server of the inventory " +
-				"(name) or one that may be added to it (url), and reports what can be observed there.", errors: []int{404},
-			body: entry{}, gives: app.Checked{},
+				"(name) or one that may be added to it (url), and reports what can be observed there.",
+			errors: []int{404},
+			body:   entry{}, gives: app.Checked{},
 		},
 		{
 			path: "POST /target/password", room: "settings", about: "Stores the password of a target in a file that " +
-				"only Dyno's account can read, and sends it only to the target's address. With url the target gets that " +
+				"only Dyno's account can read, and sends it only to the target's address. With url the target gets " +
+				"that " +
 				"address, and is added if none has that name. No response contains the password.", errors: []int{404},
 			need: []string{"name", "password"}, body: struct {
 				Name     string `json:"name"`
@@ -248,7 +252,8 @@ func described() []answered {
 		},
 		{
 			path: "POST /login/token", room: "access", about: "Opens the first session with the first-run token and " +
-				"adds its operator. If the response of /session has link, the token alone opens one without adding a user.",
+				"adds its operator. If the response of /session has link, the token alone opens one without adding a " +
+				"user.",
 			errors: []int{409, 429}, need: []string{"token"}, body: struct {
 				Token    string `json:"token"`
 				Name     string `json:"name"`
@@ -292,7 +297,8 @@ func described() []answered {
 			}{}, gives: success{},
 		},
 		{
-			path: "POST /user/role", room: "access", about: "Changes the role of a user, effective from the next request.",
+			path: "POST /user/role", room: "access", about: "Changes the role of a user, effective from the next " +
+				"request.",
 			errors: []int{404, 409}, need: []string{"name", "role"}, body: struct {
 				Name string      `json:"name"`
 				Role access.Role `json:"role"`
@@ -347,7 +353,8 @@ func described() []answered {
 			gives:  eventList{},
 		},
 		{
-			path: "POST /annotate", room: "activity", about: "Adds a note to the timeline.", code: 201, errors: []int{404},
+			path: "POST /annotate", room: "activity", about: "Adds a note to the timeline.",
+			code: 201, errors: []int{404},
 			need: []string{"text"}, body: struct {
 				Text   string    `json:"text"`
 				Target string    `json:"target"`
@@ -356,7 +363,8 @@ func described() []answered {
 			}{}, gives: event.Event{},
 		},
 		{
-			path: "GET /stream", room: "activity", about: "Server-sent events: each sample of each target as it arrives.",
+			path: "GET /stream", room: "activity", about: "Server-sent events: each sample of each target as it " +
+				"arrives.",
 			params: []asked{
 				{name: "target", about: "only these", kind: "string", many: true},
 				{name: "full", about: "1: whole states", kind: "string"},
@@ -430,7 +438,8 @@ func described() []answered {
 			Verdicts []app.Verdict `json:"verdicts"`
 		}{}},
 		{
-			path: "GET /diagnosis", room: "findings", about: "One diagnosis.", errors: []int{404}, params: []asked{ofID},
+			path: "GET /diagnosis", room: "findings", about: "One diagnosis.",
+			errors: []int{404}, params: []asked{ofID},
 			gives: service.Judged{},
 		},
 		{path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of " +
@@ -513,14 +522,16 @@ func described() []answered {
 			Experiments []lab.Line `json:"experiments"`
 		}{}},
 		{
-			path: "GET /experiment", room: "experiments", about: "One experiment, also while it runs; with another one, " +
+			path: "GET /experiment", room: "experiments", about: "One experiment, also while it runs; with another " +
+				"one, " +
 				"both side by side.", errors: []int{404, 409},
 			params: []asked{ofID, {name: "with", about: "id of another experiment", kind: "string"}},
 			gives:  lab.Experiment{},
 		},
 		{
-			path: "POST /experiment/resume", room: "experiments", about: "Resumes an interrupted experiment, in a task.",
-			code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: task.Task{},
+			path: "POST /experiment/resume", room: "experiments",
+			about: "Resumes an interrupted experiment, in a task.",
+			code:  202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: task.Task{},
 		},
 		{path: "GET /recipes", room: "experiments", about: "Experiments that ship with Dyno.", gives: struct {
 			Recipes []lab.Recipe `json:"recipes"`
@@ -573,7 +584,7 @@ func document(t *testing.T) []byte {
 		413: "The body is longer than 1 MiB.", 415: "The body is not JSON.", 421: "The request named another host.",
 		422: "It cannot be evaluated.", 429: "Too many attempts; Retry-After has the seconds to wait.",
 		500: "The program or its store failed; the log of `dyno serve` has the reason.",
- 503: "Temporarily unavailable, or timed out.",
+		503: "Temporarily unavailable, or timed out.",
 	}
 	codes := make([]int, 0, len(said))
 	for c := range said {
@@ -889,7 +900,10 @@ func TestDefaults(t *testing.T) {
 			without := ask(below+path, q)
 			q.Set(p.name, fmt.Sprint(p.usual))
 			with := ask(below+path, q)
-			q.Set(p.name, map[string]string{"count": "7", "integer": "7", "span": "7m", "string": map[string]string{"scale": "medium", "user": "other"}[p.name]}[p.kind])
+			q.Set(p.name, map[string]string{
+				"count": "7", "integer": "7", "span": "7m",
+				"string": map[string]string{"scale": "medium", "user": "other"}[p.name],
+			}[p.kind])
 			other := ask(below+path, q)
 			if without != with || with == other {
 				t.Errorf("%s: without %s it asks for %s, with its default for %s, with another value for %s", a.path,

@@ -30,8 +30,8 @@ func respondError(w http.ResponseWriter, code int, typ, text string) {
 	respondJSON(w, code, problem{"error", typ, text, ""})
 }
 
-// respond works out an answer to a request. What it returns is written as JSON with status 200, unless it is a coded or a
-// written; an error is answered as status says.
+// respond works out an answer to a request. What it returns is written as JSON with status 200, unless it is a coded or
+// a written; an error is answered as status says.
 type respond func(r *http.Request) (any, error)
 
 // coded is an answer with a status of its own.

@@ -299,7 +299,8 @@ func begun(a *app.App, hash string) (ids []string) {
 		return nil
 	}
 	for _, k := range all {
-		if _, busy := trials.Busy((app.Stores{App: a}).ExperimentDir(k.ID)); k.Hash == hash && !k.Complete && k.Trials > 0 && !busy {
+		if _, busy := trials.Busy((app.Stores{App: a}).ExperimentDir(k.ID)); k.Hash == hash && !k.Complete &&
+			k.Trials > 0 && !busy {
 			ids = append(ids, k.ID)
 		}
 	}

@@ -331,7 +331,8 @@ func TestLabRunsARecipe(t *testing.T) {
 	if kept.State != Interrupted || kept.Stopped == "" || kept.Trials < 2 || kept.Task != "" {
 		t.Errorf("kept: %+v", kept)
 	}
-	marks, err := app.Actions{App: l.app}.Events(t.Context(), "here", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	marks, err := app.Actions{App: l.app}.Events(t.Context(), "here", time.Now().Add(-time.Hour),
+		time.Now().Add(time.Hour))
 	if err != nil || len(marks) != 1 || marks[0].Ref != x.ID || marks[0].Until.Before(marks[0].At) ||
 		marks[0].Until.IsZero() {
 		t.Errorf("marks: %+v %v", marks, err)
@@ -578,7 +579,8 @@ func TestLabLists(t *testing.T) {
 	if _, err := l.Experiment(t.Context(), "x-1"); !errors.Is(err, ErrNoRecord) {
 		t.Error(err)
 	}
-	if err := os.MkdirAll((app.Stores{App: l.app}).ExperimentDir("x-1"), 0o755); err != nil { // a directory without anything in it
+	if err := os.MkdirAll((app.Stores{App: l.app}).ExperimentDir("x-1"), 0o755); err != nil {
+		// a directory without anything in it
 		t.Fatal(err)
 	}
 	if line := lineFor(t, l, "x-1"); line.State != Damaged {

@@ -509,7 +509,8 @@ func scanWords(sql []byte, most int) (w words) {
 		case sqltext.Comment:
 		case sqltext.Code:
 			from, _ := sqltext.Executed(s, i)
-			if inner := strings.ToLower(s[from : j-len("*/")]); !neverMatters[strings.Join(strings.Fields(inner), " ")] {
+			if inner := strings.ToLower(s[from : j-len("*/")]); !neverMatters[strings.Join(strings.Fields(inner),
+				" ")] {
 				w.odd = true
 				w.hidden = w.hidden || w.undecided()
 			}

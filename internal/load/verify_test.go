@@ -119,7 +119,8 @@ var altered = []struct{ condition, do, undo string }{
 		"UPDATE orders1 SET o_carrier_id = 1 WHERE o_d_id = 2 AND o_id = 77",
 	},
 	{
-		"3.3.2.7", "UPDATE order_line1 SET ol_delivery_d = NOW() WHERE ol_d_id = 2 AND ol_o_id = 2990 AND ol_number = 1",
+		"3.3.2.7",
+		"UPDATE order_line1 SET ol_delivery_d = NOW() WHERE ol_d_id = 2 AND ol_o_id = 2990 AND ol_number = 1",
 		"UPDATE order_line1 SET ol_delivery_d = NULL WHERE ol_d_id = 2 AND ol_o_id = 2990 AND ol_number = 1",
 	},
 	{

@@ -215,7 +215,8 @@ func waits() []Panel {
 				event("redo log", is(name, "wait/io/file/innodb/innodb_log_file")),
 				event("binary log",
 					like(name,
-						"wait/io/file/sql/(binlog|binlog_index|binlog_cache|binlog_index_cache|relaylog|relaylog_index|relaylog_cache)")),
+						"wait/io/file/sql/(binlog|binlog_index|binlog_cache|binlog_index_cache|relaylog|"+
+							"relaylog_index|relaylog_cache)")),
 				event("other files", like(name, "wait/io/file/.*"),
 					unlike(name, "wait/io/file/(innodb/innodb_.*|sql/(binlog|relaylog).*)")),
 				line("row locks", source.GlobalStatus, way(gauge(waitingForRow)),
@@ -330,7 +331,8 @@ func limits() []Panel {
 		{
 			ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio",
 			About: "Share of the time in which a disk " +
-				"had something to do, the busiest of them. A disk that serves many requests at once can do more at 100 %.",
+				"had something to do, the busiest of them. A disk that serves many requests at once can do more at " +
+				"100 %.",
 			Lines: []Line{
 				line("busy", source.Host,
 					Way{Terms: []Term{rate("node_disk_io_time_seconds_total", whole)}, Most: true},

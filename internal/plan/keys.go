@@ -349,7 +349,8 @@ func baselineKey() key[draft] {
 		name: "baseline",
 		about: "What a cell is compared with: the variant that has these levels and is the same in the axes not " +
 			"named. A level alone implies its axis; none compares nothing.",
-		normal: "the first level of each axis of the columns, or of the last axis of the rows when there are no columns",
+		normal: "the first level of each axis of the columns, or of the last axis of the rows when there are no " +
+			"columns",
 		schema: schema{"anyOf": []schema{{"type": []string{"string", "number", "boolean"}}, levelsForm().schema}},
 		read: func(r *reader, n *node, path string, d *draft) {
 			if n.kind == scalar {

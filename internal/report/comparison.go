@@ -69,7 +69,8 @@ func methodOf(r *trial.Result) facts {
 		if t.Min != t.Max {
 			planned = strconv.Itoa(t.Min) + " to " + planned
 		}
-		fs.add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds(r), planned, t.Seed))
+		fs.add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)",
+			rounds(r), planned, t.Seed))
 	}
 	if t.Margin > 0 {
 		fs.add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+
@@ -170,7 +171,8 @@ func newComparison(r *trial.Result) *comparison {
 			row = []string{cmp.Or(v.Key, "base")}
 		}
 		x := cellView{
-			there: true, variant: v, baseline: v.Baseline == v.Key, others: others[v.Key], levels: slices.Concat(row, col),
+			there: true, variant: v, baseline: v.Baseline == v.Key, others: others[v.Key],
+			levels: slices.Concat(row, col),
 		}
 		if i := slices.IndexFunc(r.Cells, func(k trial.Cell) bool { return k.Variant == v.Key }); i >= 0 {
 			x.cell = r.Cells[i]

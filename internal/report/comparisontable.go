@@ -374,8 +374,10 @@ func (c *comparison) lists() []grid {
 	}
 	return slices.DeleteFunc([]grid{
 		c.list("What an operation costs", "", costs...),
-		c.list("Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is not what the "+
-			"device wrote.", "written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo", "written_bytes_binlog",
+		c.list("Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is not what "+
+			"the "+
+			"device wrote.", "written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo",
+			"written_bytes_binlog",
 			"written_bytes_device", "data_bytes"),
 		c.uncorrected(), c.money(), c.steady(),
 	}, grid.empty)
@@ -586,7 +588,9 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 // varying are the axes in whose levels the cells differ.
 func (c *comparison) varying(cells []cellView) []string {
 	return slices.DeleteFunc(c.axisNames(), func(a string) bool {
-		return !slices.ContainsFunc(cells, func(x cellView) bool { return x.variant.Levels[a] != cells[0].variant.Levels[a] })
+		return !slices.ContainsFunc(cells, func(x cellView) bool {
+			return x.variant.Levels[a] != cells[0].variant.Levels[a]
+		})
 	})
 }
 

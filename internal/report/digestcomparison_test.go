@@ -78,7 +78,8 @@ func comparedSample() *digest.Comparison {
 				B: half(100, 0.03, 0.01), Impact: 3, Worst: r.Classes[2].Worst,
 			},
 			{
-				ID: r.Classes[1].ID, Fingerprint: r.Classes[1].Fingerprint, Item: "UPDATE orders", Change: digest.Faster,
+				ID: r.Classes[1].ID, Fingerprint: r.Classes[1].Fingerprint,
+				Item: "UPDATE orders", Change: digest.Faster,
 				A: half(1000, 0.025, 0.08), B: half(900, 0.002, 0.01), Mean: ratio(0.08, 0.07, 0.09),
 				Calls: known.Of(0.9), Impact: -20.7,
 			},

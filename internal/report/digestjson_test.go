@@ -14,7 +14,8 @@ func TestEstimatedMean(t *testing.T) {
 	k := digest.Row{
 		ID: `"classes":null`, Fingerprint: `{"avg":1,"estimated":true} <&>`, Item: "x",
 		Attributes: map[string]digest.Figures{
-			"a\"<": {Sum: 2, Avg: 3}, "avg": {Count: 4, Avg: 5, Estimated: true}, "c": {Avg: 6}, "d": {Avg: 7, Estimated: true},
+			"a\"<": {Sum: 2, Avg: 3}, "avg": {Count: 4, Avg: 5, Estimated: true}, "c": {Avg: 6},
+			"d": {Avg: 7, Estimated: true},
 		},
 	}
 	want, err := json.Marshal(k)

@@ -75,7 +75,8 @@ func (p *digestText) head() {
 	g := p.r.Global
 	p.gap()
 	if o := p.o; o.User > 0 || o.System > 0 || o.RSS > 0 {
-		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(), 1) + " system time, " +
+		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(),
+			1) + " system time, " +
 			digestAmount(float64(o.RSS), 1024) + " rss, " + digestAmount(float64(o.Virtual), 1024) + " vsz")
 	}
 	if !p.o.At.IsZero() {

@@ -65,7 +65,8 @@ func (d *Document) blocks(f form) []block {
 	unseen := bullets{Items: each(d.unobserved(), func(s snapshot.Source) item {
 		return item{Text: sourceText(s), Fix: s.Fix}
 	})}
-	bs = append(bs, sec("story", "Events", moments(each(d.Story, d.happened))), sec("place", "Where and when", d.place()),
+	bs = append(bs, sec("story", "Events", moments(each(d.Story, d.happened))),
+		sec("place", "Where and when", d.place()),
 		sec("unseen", "Not observed", unseen), sec("warnings", "Warnings", sentences("!", "warn", d.Warnings)))
 	bs = append(bs, sec("cmd", "Commands", each(d.Commands, func(c Command) block {
 		return code{c.Text, "sh", c.Line}

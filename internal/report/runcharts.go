@@ -54,7 +54,10 @@ func RunCharts(ticks []run.Tick) []Chart {
 	latencies.Title += ", from its first statement and from its scheduled start"
 	latencies.Lines = append(latencies.Lines, quantile("95 % from scheduled start", 0.95,
 		func(t run.Tick) *hist.Histogram { return t.Response() }))
-	return []Chart{throughput, latencies, {Title: "Operations scheduled and not started", Unit: "operations", Lines: []Line{
-		open("queue", func(t run.Tick) float64 { return float64(t.Open.Queue) }),
-	}}}
+	return []Chart{throughput, latencies, {
+		Title: "Operations scheduled and not started",
+		Unit:  "operations", Lines: []Line{
+			open("queue", func(t run.Tick) float64 { return float64(t.Open.Queue) }),
+		},
+	}}
 }

@@ -170,7 +170,8 @@ func sample() *report.Document {
 					Source: "process", Sampled: true,
 				},
 				{
-					Text:   "the plan reads the table from end to end (access ALL, 199 421 rows estimated, no possible key)",
+					Text: "the plan reads the table from end to end (access ALL, 199 421 rows estimated, no " +
+						"possible key)",
 					Source: "explain",
 				},
 			},

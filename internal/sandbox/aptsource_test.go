@@ -22,8 +22,9 @@ deb https://apt.example/ ./
 			components: []string{"main", "contrib"},
 		},
 		{
-			uris: []string{"https://mirror.example/debian/"}, suites: []string{"bookworm"}, components: []string{"main"},
-			signedBy: "/usr/share/keyrings/k.gpg",
+			uris: []string{"https://mirror.example/debian/"}, suites: []string{"bookworm"},
+			components: []string{"main"},
+			signedBy:   "/usr/share/keyrings/k.gpg",
 		},
 		{uris: []string{"https://apt.example/"}, suites: []string{"./"}, components: []string{}},
 	}

@@ -15,8 +15,8 @@ import (
 
 // groupReplication reads MySQL's group as this member sees it. The names are mysqld_exporter's:
 //
-//	mysql_perf_schema_replication_group_member_info{channel_name,member_id,member_host,member_port,member_state,member_role,member_version}
-//	1
+//	mysql_perf_schema_replication_group_member_info{channel_name,member_id,member_host,member_port,member_state,
+//	    member_role,member_version} 1
 //	mysql_perf_schema_transactions_in_queue and others of this member, see its columns
 //
 // and dyno_group_members{state} counts them: online, recovering, offline, error, unreachable. A server that is in no

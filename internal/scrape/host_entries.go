@@ -44,7 +44,10 @@ func hostEntries() []entry {
 			make(func(*target.Target) Source { return &processMemory{place: p} }),
 		},
 		{
-			Traits{Cost: Free, Every: 2 * time.Second, About: "usage, limits and pressure of the server's control group"},
+			Traits{
+				Cost: Free, Every: 2 * time.Second,
+				About: "usage, limits and pressure of the server's control group",
+			},
 			make(func(*target.Target) Source { return &cgroupSource{place: p} }),
 		},
 		{Traits{Cost: Free, Asked: true, About: "each CPU of the machine"}, make(func(*target.Target) Source {

@@ -130,7 +130,8 @@ func TestParseInnodbWaitingThreads(t *testing.T) {
 		"------------\nTRANSACTIONS\n------------\nTrx id counter 9\nPurge done for trx's n:o < 9 undo n:o < 0 " +
 		"state: running\nHistory list length 0\n" +
 		"---TRANSACTION 5, ACTIVE (PREPARED) 60 sec\n---TRANSACTION 6, ACTIVE 3 sec\n--------\nFILE " +
-		"I/O\n--------\nPending normal aio reads: [1, 2] , aio writes: 4 [4, 0] ,\n----\nEND OF INNODB MONITOR OUTPUT\n")
+		"I/O\n--------\nPending normal aio reads: [1, 2] , aio writes: 4 [4, 0] ,\n----\nEND OF INNODB MONITOR " +
+		"OUTPUT\n")
 	f := func(name, extra string, want float64) {
 		t.Helper()
 		for _, g := range x.figures {

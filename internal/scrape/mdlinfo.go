@@ -79,7 +79,8 @@ func infoWaits(ctx context.Context, held []ticket, waiting []state.Session) (out
 		// One who writes waits for those who keep writers out, one who wants to keep them out waits for those who
 		// write.
 		in := closing
-		if w, _ := sqltext.CutName(sqltext.Body(x.SQL)); strings.EqualFold(w, "FLUSH") || strings.EqualFold(w, "BACKUP") {
+		if w, _ := sqltext.CutName(sqltext.Body(x.SQL)); strings.EqualFold(w, "FLUSH") ||
+			strings.EqualFold(w, "BACKUP") {
 			in = global
 		}
 		for _, h := range in {
@@ -109,8 +110,10 @@ func closes(mode string) bool {
 
 // alters is for the body of a statement, up to the name of the table whose definition it changes or that it locks.
 var alters = pattern.New(
-	"(?is)^(?:ALTER(?:\\s+ONLINE|\\s+IGNORE)*\\s+TABLE|DROP\\s+TABLE|TRUNCATE(?:\\s+TABLE)?|RENAME\\s+TABLE|OPTIMIZE\\s+TABLE" +
-		"|CREATE\\s+(?:OR\\s+REPLACE\\s+)?(?:ONLINE\\s+)?(?:UNIQUE\\s+|FULLTEXT\\s+|SPATIAL\\s+)?INDEX\\s+\\S+(?:\\s+USING\\s+\\w+)?\\s+ON" +
+	"(?is)^(?:ALTER(?:\\s+ONLINE|\\s+IGNORE)*\\s+TABLE|DROP\\s+TABLE|TRUNCATE(?:\\s+TABLE)?|RENAME\\s+TABLE|" +
+		"OPTIMIZE\\s+TABLE" +
+		"|CREATE\\s+(?:OR\\s+REPLACE\\s+)?(?:ONLINE\\s+)?(?:UNIQUE\\s+|FULLTEXT\\s+|" +
+		"SPATIAL\\s+)?INDEX\\s+\\S+(?:\\s+USING\\s+\\w+)?\\s+ON" +
 		"|DROP\\s+INDEX\\s+\\S+\\s+ON|LOCK\\s+TABLES?)\\s+(?:IF\\s+(?:NOT\\s+)?EXISTS\\s+)?")
 
 // mostWanted is about as many tables as servers join.

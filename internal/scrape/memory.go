@@ -18,9 +18,13 @@ func newMemory(q querier, acc account) *summary {
 		q: q, acc: acc, name: source.Memory, grant: pfsPrivilege, pfs: true, asks: "memory/%",
 		tables: []table{{
 			schema: "performance_schema", name: "memory_summary_global_by_event_name",
-			keys: []key{{"EVENT_NAME", "event_name", "SUBSTRING(EVENT_NAME,8)"}}, // without memory/, as the exporter has it
+			// without memory/, as the exporter has it
+			keys: []key{{"EVENT_NAME", "event_name", "SUBSTRING(EVENT_NAME,8)"}},
 			columns: []column{
-				{"SUM_NUMBER_OF_BYTES_ALLOC", "mysql_perf_schema_memory_events_alloc_bytes_total", metric.Counter, 0, ""},
+				{
+					"SUM_NUMBER_OF_BYTES_ALLOC", "mysql_perf_schema_memory_events_alloc_bytes_total",
+					metric.Counter, 0, "",
+				},
 				{"SUM_NUMBER_OF_BYTES_FREE", "mysql_perf_schema_memory_events_free_bytes_total", metric.Counter, 0, ""},
 				{"CURRENT_NUMBER_OF_BYTES_USED", "mysql_perf_schema_memory_events_used_bytes", metric.Gauge, 0, ""},
 			},

@@ -63,7 +63,8 @@ func TestBeat(t *testing.T) {
 			if len(missed) == 1 && !missed[0].Until.IsZero() {
 				until = missed[0].Until.Format("15:04:05")
 			}
-			if len(missed) != 1 || missed[0].Kind != event.Gap || missed[0].Cause != causes[wantText] || !strings.Contains(missed[0].Text, wantText) ||
+			if len(missed) != 1 || missed[0].Kind != event.Gap || missed[0].Cause != causes[wantText] ||
+				!strings.Contains(missed[0].Text, wantText) ||
 				missed[0].At.Format("15:04:05") != wantFrom || until != wantUntil {
 				t.Errorf("%s: told %+v, want %q from %s to %s", name, missed, wantText, wantFrom, wantUntil)
 			}

@@ -45,12 +45,14 @@ func pileUp(at time.Time) *state.State {
 		Connections: known.Of(143), Idle: known.Of(120),
 		Sessions: []state.Session{
 			{
-				ID: 42, User: "app", Host: "10.0.0.7:51000", DB: "shop", Command: "Query", Phase: "Updating", Seconds: 31,
+				ID: 42, User: "app", Host: "10.0.0.7:51000", DB: "shop", Command: "Query",
+				Phase: "Updating", Seconds: 31,
 				SQL: "UPDATE orders SET state='paid'\n\tWHERE id = 7", ClassID: "AAAABBBBCCCCDDDDAAAABBBBCCCCDDDD",
 				Examined: known.Of(uint64(1)),
 			},
 			{
-				ID: 43, User: "app", Host: "10.0.0.8:51000", DB: "shop", Command: "Query", Phase: "Updating", Seconds: 12,
+				ID: 43, User: "app", Host: "10.0.0.8:51000", DB: "shop", Command: "Query",
+				Phase: "Updating", Seconds: 12,
 				SQL: "UPDATE orders SET state='sent' WHERE id = 7", ClassID: "AAAABBBBCCCCDDDDAAAABBBBCCCCDDDD",
 			},
 			{

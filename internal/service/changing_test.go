@@ -29,7 +29,8 @@ func shopChanged(t *testing.T, flavor string, actions ...finding.Action) (*serve
 	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE boxes (id INT PRIMARY KEY, shelf INT, note "+
 		"VARCHAR(60)) ENGINE=InnoDB")
 	a := alone(t)
-	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(),
+		ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,8 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				t.Errorf("a task begins that cannot succeed: %v", err)
 			}
 			s.Exec(t, "ALTER TABLE shop.boxes DROP COLUMN more")
-			if _, err := v.Changes.UndoChange(ctx, id, p.Entry.Action.SQL, "ann", o); !errors.Is(err, ErrPreviewChanged) {
+			if _, err := v.Changes.UndoChange(ctx, id, p.Entry.Action.SQL, "ann",
+				o); !errors.Is(err, ErrPreviewChanged) {
 				t.Errorf("another statement than the one shown: %v", err)
 			}
 			if x := undo("bob"); x.State != task.Done || column() != "varchar(60)" {
@@ -277,7 +279,8 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 		!strings.Contains(err.Error(), "no longer in effect on") {
 		t.Errorf("an index that somebody dropped is proven: %v", err)
 	}
-	if _, err := (app.Actions{App: v.app}).Undo(ctx, tg, done[1].ID, apply.Options{}, nil, func(string) {}); err != nil {
+	if _, err := (app.Actions{App: v.app}).Undo(ctx, tg, done[1].ID, apply.Options{}, nil,
+		func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes ADD INDEX by_shelf (shelf)")

@@ -367,7 +367,8 @@ func TestStatementRate(t *testing.T) {
 	pileUp(t, s)
 	f := func(from, to int64, want known.Value[float64]) {
 		t.Helper()
-		got, err := s.Metrics.StatementRate(t.Context(), "shop", time.Unix(graphStart+from, 0), time.Unix(graphStart+to, 0))
+		got, err := s.Metrics.StatementRate(t.Context(), "shop", time.Unix(graphStart+from, 0),
+			time.Unix(graphStart+to, 0))
 		if g, ok := got.Get(); err != nil || ok != want.OK() || math.Abs(g-want.Or(0)) > 1e-6 {
 			t.Errorf("from %d to %d: %v, %v, want %v", from, to, got, err, want)
 		}

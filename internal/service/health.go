@@ -187,7 +187,8 @@ func (s *Service) Health() []Trouble {
 	if len(silent) > 0 {
 		all = append(all, Trouble{
 			Kind: "late", Severity: "bad", Targets: silent, Fix: cpu,
-			Text: fmt.Sprintf("No data of %s for more than %v.", strings.Join(silent, ", "), silentAfter*s.Fleet.Every()),
+			Text: fmt.Sprintf("No data of %s for more than %v.", strings.Join(silent, ", "),
+				silentAfter*s.Fleet.Every()),
 		})
 	}
 	if len(gaps) > 0 {

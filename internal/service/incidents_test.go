@@ -64,7 +64,8 @@ func TestIncidents(t *testing.T) {
 	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE stock (id INT PRIMARY KEY, n INT NOT NULL) "+
 		"ENGINE=InnoDB", "INSERT INTO stock VALUES (1, 10)")
 	a := alone(t)
-	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(),
+		ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,8 @@ func TestIncidents(t *testing.T) {
 		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Lock pile-up for")
 	})
 	e := events(event.Locks)[0]
-	if d, err := v.Diagnoses.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil || d.Trigger.ID != e.ID ||
+	if d, err := v.Diagnoses.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil ||
+		d.Trigger.ID != e.ID ||
 		d.From.Before(e.At) || !e.Until.After(e.At) ||
 		!strings.Contains(e.Text, "4 sessions waited, blocked by session") {
 		t.Errorf("%+v has diagnosis %+v, %v", e, d.Verdict, err)
@@ -278,7 +280,8 @@ func TestLoginRefused(t *testing.T) {
 	}
 	password("secret-1")
 	a := alone(t)
-	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("watch"), Defaults: file},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(),
+		ledger.Target{Name: "shop", URL: s.URL("watch"), Defaults: file},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +340,8 @@ func TestLoginRefused(t *testing.T) {
 func TestDiagnosisWithoutAConnection(t *testing.T) {
 	s := servers.Start(t, "mariadb", "max_connections=20")
 	a := alone(t)
-	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(),
+		ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +380,8 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 	}
 	var d app.Diagnosis
 	eventually(t, "the newest reading has them", func() bool {
-		if d, err = v.Diagnoses.look(ctx, "shop", capture.Options{Window: 3 * time.Second}, app.Diagnosis{}); err != nil {
+		if d, err = v.Diagnoses.look(ctx, "shop", capture.Options{Window: 3 * time.Second},
+			app.Diagnosis{}); err != nil {
 			t.Fatal(err)
 		}
 		return len(d.Findings) > 0 && d.Findings[0].Rule == "connections-full" &&

@@ -571,7 +571,8 @@ func (s *Diagnoses) mayLook(ctx context.Context, e ledger.Target) bool {
 	if s.tasks.Changes(e.Name) {
 		return false
 	}
-	if !s.tasks.Changes("") && (app.Stores{App: s.app.App}).Experimenting() == "" { // a task without a target works on this machine
+	if !s.tasks.Changes("") && (app.Stores{App: s.app.App}).Experimenting() == "" {
+		// a task without a target works on this machine
 		return true
 	}
 	url := e.URL

@@ -36,7 +36,8 @@ func shopWatched(t *testing.T, o Options) (*servers.Server, *Service) {
 		"NOT NULL, note VARCHAR(60) NOT NULL) ENGINE=InnoDB",
 		"INSERT INTO boxes (shelf, note) SELECT seq % 500, REPEAT('x', 50) FROM seq_1_to_20000", "ANALYZE TABLE boxes")
 	a := alone(t)
-	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(),
+		ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
 		false); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,8 @@ func TestChangeAndBack(t *testing.T) {
 	for end := time.Now().Add(3 * time.Minute); f.ID == ""; { // on a busy machine a look may see too little of the load
 		var err error
 		x, err = v.Diagnoses.Diagnose(ctx, "shop", "ann", capture.Options{Window: 4 * time.Second})
-		if _, busy := v.Diagnoses.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(busy,
+		if _, busy := v.Diagnoses.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(
+			busy,
 			task.ErrBusy) {
 			t.Errorf("a second look at the same time: %v", busy)
 		}
@@ -240,7 +242,8 @@ func TestChangeAndBack(t *testing.T) {
 		t.Errorf("a preview wrote into the journal: %s", e.State)
 	}
 
-	if _, err := v.Changes.UndoChange(ctx, id, "DROP TABLE boxes", "bob", apply.Options{}); !errors.Is(err, ErrPreviewChanged) {
+	if _, err := v.Changes.UndoChange(ctx, id, "DROP TABLE boxes", "bob", apply.Options{}); !errors.Is(
+		err, ErrPreviewChanged) {
 		t.Errorf("another statement than the one shown: %v", err)
 	}
 	x, err = v.Changes.UndoChange(ctx, id, p.SQL, "bob", apply.Options{})
@@ -392,7 +395,10 @@ func ids(all []app.Verdict) []string {
 // TestLooksLeaveExperimentsAlone: while something measures on this machine nobody looks at its servers.
 func TestLooksLeaveExperimentsAlone(t *testing.T) {
 	a := alone(t)
-	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "named", URL: "mysql://root@127.0.0.1:1"},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{
+		Name: "named",
+		URL:  "mysql://root@127.0.0.1:1",
+	},
 		false); err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,8 @@ func TestLifeOfFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	f("title of index", []string{"index", "filesort", "locks"}, nil, []string{"old"})
-	if _, err := v.Diagnoses.IgnoreFinding(ctx, "shop", "no such", "ann", time.Hour); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := v.Diagnoses.IgnoreFinding(ctx, "shop", "no such", "ann", time.Hour); !errors.Is(
+		err, ledger.ErrNotFound) {
 		t.Errorf("an unknown finding: %v", err)
 	}
 	if _, err := v.Diagnoses.IgnoreFinding(ctx, "shop", "index", "ann", time.Second); !errors.Is(err, ErrIgnoreFor) {

@@ -123,7 +123,8 @@ func (s *Service) wire() {
 		},
 	}
 	s.Diagnoses = &Diagnoses{
-		app: app.Diagnosing{App: s.app}, ledger: s.ledger, log: s.log, o: &s.o, tasks: &s.Tasks, fleet: s.Fleet, looks: looks,
+		app: app.Diagnosing{App: s.app}, ledger: s.ledger, log: s.log, o: &s.o, tasks: &s.Tasks,
+		fleet: s.Fleet, looks: looks,
 		trouble: &s.trouble,
 	}
 	s.Changes = &Changes{app: app.Actions{App: s.app}, ledger: s.ledger, tasks: &s.Tasks, fleet: s.Fleet}

@@ -52,7 +52,8 @@ func TestLoginOfAService(t *testing.T) {
 func TestReady(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	a := alone(t)
-	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=root"},
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" +
+		s.Socket + "?user=root"},
 		false); err != nil {
 		t.Fatal(err)
 	}

@@ -206,7 +206,8 @@ func BenchmarkKey(b *testing.B) {
 	f("insert", "INSERT INTO events (user_id, kind, payload, created_at) VALUES (12345, 'click', 'some payload of an "+
 		"ordinary length, nothing special', '2024-01-01 10:00:00')")
 	f("update", "UPDATE sbtest1 SET "+
-		"c='83868641912-28773972837-60736120486-75162659906-27563526494-20381887404-41576422241-93426793964-56405065102-33518432330' WHERE id=5012")
+		"c='83868641912-28773972837-60736120486-75162659906-27563526494-20381887404-41576422241-93426793964-56405"+
+		"065102-33518432330' WHERE id=5012")
 	f("lines", "SELECT o.id,\n       o.total,\n       c.name\n  FROM orders o\n  JOIN customers c ON c.id = "+
 		"o.customer_id\n WHERE o.created_at > '2024-01-01'\n   AND o.state = 5\n ORDER BY o.id\n LIMIT 50")
 }

@@ -131,8 +131,9 @@ func Body(sql string) string {
 	return sql
 }
 
-// CutName cuts the name off that text begins with, a quoted one without its quotes. It is "" where no name begins, where
-// nothing closes it, and where a backslash stands in double quotes, which decides with the sql_mode where they end.
+// CutName cuts the name off that text begins with, a quoted one without its quotes. It is "" where no name begins,
+// where nothing closes it, and where a backslash stands in double quotes, which decides with the sql_mode where they
+// end.
 func CutName(text string) (name, rest string) {
 	if text == "" {
 		return "", ""

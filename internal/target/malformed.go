@@ -26,8 +26,8 @@ type heldPlace struct {
 	next  time.Time // when a change may try again
 }
 
-// mostAsked is how many malformed logins a change may have in one pause, each after twice the time of the one before: it
-// may be to end what blocks others.
+// mostAsked is how many malformed logins a change may have in one pause, each after twice the time of the one before:
+// it may be to end what blocks others.
 const mostAsked = 5
 
 // why returns the error for which a place is left alone now; nil when it is not.

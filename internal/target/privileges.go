@@ -102,7 +102,8 @@ func executes(lines []string, schema string) (why string) {
 		g, ok := ReadGrant(line)
 		switch {
 		case !ok:
-			return "a line of SHOW GRANTS is not understood, so this account may be able to execute stored routines in " + where
+			return "a line of SHOW GRANTS is not understood, so this account may be able to execute stored routines " +
+				"in " + where
 		case g.has("SUPER"):
 			return "this account has SUPER or all privileges"
 		case !g.has("EXECUTE") && !g.has("ALL PRIVILEGES") && !g.has("ALL"):

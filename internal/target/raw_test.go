@@ -398,7 +398,8 @@ func TestRawBreaksOffInTime(t *testing.T) {
 	if err := garbage("SSH-2.0-OpenSSH_9.2p1 Debian\r\n"); KindOf(err) != NotAServer {
 		t.Errorf("an SSH server: %v %v", KindOf(err), err)
 	}
-	greeting := "\x0a5.7.0\x00\x01\x00\x00\x0012345678\x00\xff\xff\x2d\x02\x00\xff\xc1\x15\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00123456789012\x00mysql_native_password\x00"
+	greeting := "\x0a5.7.0\x00\x01\x00\x00\x0012345678\x00\xff\xff\x2d\x02\x00\xff\xc1\x15\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00123456789012\x00mysql_native_password\x00"
 	if err := garbage(string([]byte{byte(len(greeting)), 0, 0, 0}) + greeting); KindOf(err) != NotAServer ||
 		HintOf(err) == "" {
 		t.Errorf("a login of garbage: %v %v", KindOf(err), err)

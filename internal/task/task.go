@@ -111,8 +111,9 @@ func obstructs(a, b Task) bool {
 func (b *List) Start(x Task, f Work) (Task, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &task{Task: Task{
-		ID: "t-" + strings.ToLower(rand.Text()[:10]), Kind: x.Kind, Title: state.Clip(x.Title, mostText), Target: x.Target,
-		By: x.By, About: x.About, State: Running, Started: time.Now().UTC(),
+		ID: "t-" + strings.ToLower(rand.Text()[:10]), Kind: x.Kind, Title: state.Clip(x.Title, mostText),
+		Target: x.Target,
+		By:     x.By, About: x.About, State: Running, Started: time.Now().UTC(),
 	}, stop: stop}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -159,7 +159,8 @@ func TestLoginSwitches(t *testing.T) {
 
 // TestHandshakeRefuses tries what no server sends.
 func TestHandshakeRefuses(t *testing.T) {
-	greeting := "\x0a5.7.0\x00\x01\x00\x00\x0012345678\x00\xff\xff\x2d\x02\x00\xff\xc1\x15\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00123456789012\x00mysql_native_password\x00"
+	greeting := "\x0a5.7.0\x00\x01\x00\x00\x0012345678\x00\xff\xff\x2d\x02\x00\xff\xc1\x15\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00123456789012\x00mysql_native_password\x00"
 	packet := func(seq byte, payload string) string {
 		return string(seal(append(make([]byte, headSize), payload...), 0, seq))
 	}

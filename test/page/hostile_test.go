@@ -84,7 +84,8 @@ func TestHostileTexts(t *testing.T) {
 		" */")
 	run("SELECT SLEEP(4) AS hostilethree, LENGTH('" + strings.Repeat("megabyte ", 1<<17) + "')") // 1.1 MiB
 	run(
-		"SELECT SLEEP(2), `<svg onload=window.pwned=7>` FROM (SELECT 1 AS `<svg onload=window.pwned=7>`) AS hostilefour")
+		"SELECT SLEEP(2), `<svg onload=window.pwned=7>` FROM (SELECT 1 AS `<svg onload=window.pwned=7>`) AS " +
+			"hostilefour")
 
 	note := func(text string, want int) {
 		t.Helper()

@@ -78,10 +78,12 @@ var cases = []struct {
 		[]string{"orders(customer,status) certain warning"},
 	},
 	{
-		"served-in-other-order", orders(snap.Build().Exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3",
+		"served-in-other-order", orders(snap.Build().Exact("SELECT id FROM orders WHERE status = 'open' AND customer "+
+			"= 3",
 			100,
 			0.1, 100_000, 3).
-			Plan(snap.All("orders", 100_000, "cs")), 100_000).Index("cs", false, 50_000, "status", "customer", "created"),
+			Plan(snap.All("orders", 100_000, "cs")), 100_000).Index("cs", false, 50_000, "status",
+			"customer", "created"),
 		nil,
 	},
 	{
@@ -102,7 +104,8 @@ var cases = []struct {
 	{"light-traffic", orders(snap.Build().Exact(byStatus, 3, 0.08, 100_000, 17).Plan(snap.All("orders", 100_000)),
 		100_000), nil},
 	{
-		"join", orders(snap.Build().Exact("SELECT c.id, o.id FROM customers c JOIN orders o ON o.customer = c.id WHERE "+
+		"join",
+		orders(snap.Build().Exact("SELECT c.id, o.id FROM customers c JOIN orders o ON o.customer = c.id WHERE "+
 			"c.name = 'Ann'", 100, 0.1, 100_500, 5, func(c *class.Class) { c.FullJoins = known.Of(c.Count) }).
 			Plan(snap.All("c", 20_000), explain.Step{Table: "o", Access: "ALL", Rows: 100_000, Extra: []string{
 				"Using where",

@@ -27,7 +27,8 @@ const embrace = "------------------------\nLATEST DETECTED DEADLOCK\n-----------
 	"WAIT 4 lock struct(s)\n" +
 	"MySQL thread id 21, OS thread handle 1398, query id 208 10.0.0.7 app updating\nUPDATE shelves SET free = 7 " +
 	"WHERE shelf = 9\n\n*** (2) HOLDS THE LOCK(S):\n" +
-	"RECORD LOCKS space id 5 page no 4 n bits 80 index `by_shelf` of table `shop`.`shelves` trx id 2512 lock_mode X\n\n" +
+	"RECORD LOCKS space id 5 page no 4 n bits 80 index `by_shelf` of table `shop`.`shelves` trx id 2512 lock_mode X\n" +
+	"\n" +
 	"*** (2) WAITING FOR THIS LOCK TO BE GRANTED:\nRECORD LOCKS space id 4 page no 4 n bits 80 index PRIMARY of " +
 	"table `shop`.`stock` trx id 2512 lock_mode X waiting\n\n" +
 	"*** WE ROLL BACK TRANSACTION (2)\n------------\nTRANSACTIONS\n------------\nTrx id counter 27132\n"

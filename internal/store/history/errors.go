@@ -51,7 +51,8 @@ type Error = sqlitefile.Error
 var hints = sqlitefile.Hints{
 	Corrupt: "nothing was changed or deleted: `dyno store check` shows what is still readable. To start over, move " +
 		"this file and those of the " +
-		"same name with -wal and -shm aside; series, targets and the journal are stored separately and are not affected",
+		"same name with -wal and -shm aside; series, targets and the journal are stored separately and are not " +
+		"affected",
 	Full: "what was stored before is intact and writing continues when there is space: free some space",
 }
 

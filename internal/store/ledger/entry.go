@@ -50,6 +50,7 @@ func (l *Ledger) Entries(ctx context.Context, target string, n int) ([]journal.E
 
 // Outcomes returns entries as Entries does, without what was done: definitions in there may be large.
 func (l *Ledger) Outcomes(ctx context.Context, target string, n int) ([]journal.Entry, error) {
-	return list[journal.Entry](ctx, l, "actions", nil, "SELECT json_remove(doc, '$.action') FROM entry WHERE ?1 = '' OR "+
+	return list[journal.Entry](ctx, l, "actions", nil, "SELECT json_remove(doc, '$.action') FROM entry WHERE ?1 = '' "+
+		"OR "+
 		"target = ?1 ORDER BY planned DESC, id DESC LIMIT ?2", target, limit(n))
 }

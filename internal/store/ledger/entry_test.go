@@ -25,7 +25,8 @@ func TestAnEntryHasABound(t *testing.T) {
 	if e, err := l.Entry(t.Context(), "a-1"); err != nil || len(e.Action.Was) != mostEntry/2 {
 		t.Errorf("%d bytes are kept, %v", len(e.Action.Was), err)
 	}
-	if es, err := l.Outcomes(t.Context(), "", 0); err != nil || len(es) != 1 || es[0].ID != "a-1" || es[0].Action.Was != "" {
+	if es, err := l.Outcomes(t.Context(), "", 0); err != nil || len(es) != 1 || es[0].ID != "a-1" ||
+		es[0].Action.Was != "" {
 		t.Errorf("%d outcomes, %v", len(es), err)
 	}
 	if _, err := l.Entry(t.Context(), "a-2"); !errors.Is(err, ErrNotFound) {

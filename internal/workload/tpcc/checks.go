@@ -110,7 +110,8 @@ var conditions = []condition{
 	{
 		"3.3.2.12", "a customer's balance and payments make what was delivered: c_balance + c_ytd_payment = " +
 			"sum(ol_amount, delivered)",
-		"SELECT w, d, c, SUM(balance) AS c_balance, SUM(paid) AS c_ytd_payment, SUM(delivered) AS sum_ol_amount FROM (" +
+		"SELECT w, d, c, SUM(balance) AS c_balance, SUM(paid) AS c_ytd_payment, SUM(delivered) AS sum_ol_amount FROM " +
+			"(" +
 			"SELECT c_w_id AS w, c_d_id AS d, c_id AS c, COALESCE(c_balance, 0) AS balance, COALESCE(c_ytd_payment, " +
 			"0) AS paid, 0 AS delivered FROM customer#" +
 			" UNION ALL SELECT o_w_id, o_d_id, o_c_id, 0, 0, a FROM (" + deliveredToCustomer + ") AS z" +

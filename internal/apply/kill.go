@@ -50,7 +50,7 @@ func Kill(ctx context.Context, t *target.Target, j Journal, e journal.Entry, ses
 	case errors.Is(err, sql.ErrNoRows):
 		return e, fail(fmt.Errorf("%w: it is no longer connected", ErrNotThatSession))
 	case err != nil:
-		return e, fail(err)
+		return e, fail(t.Wrap("look for the session", err))
 	case is.String != user:
 		return e, fail(fmt.Errorf("%w: it is one of %s, not of %s", ErrNotThatSession, is.String, user))
 	case slices.Contains([]string{"", "system user", "event_scheduler"}, is.String) || command.String == "Daemon" ||

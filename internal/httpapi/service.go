@@ -20,7 +20,8 @@ type Services struct {
 	*service.Service
 	Engine *series.Engine
 	Lab    *lab.Lab
-	// Access tells who may do what; without it nobody is let in but root and Dyno's own account of this machine.
+	// Access tells who may do what; without it nobody is let in but root and Dyno's own account of this machine,
+	// and logins and users must not be asked for.
 	Access *access.Store
 }
 

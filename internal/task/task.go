@@ -281,11 +281,15 @@ func (b *List) Cancel(id string) error {
 // End cancels every task, waits until all have ended, two minutes at most, and takes no more.
 func (b *List) End() {
 	b.mu.Lock()
+	again := b.ended
 	b.ended = true
 	for _, t := range b.all {
 		t.stop()
 	}
 	b.mu.Unlock()
+	if again { // it has been waited for
+		return
+	}
 	done := make(chan struct{})
 	go func() { b.running.Wait(); close(done) }()
 	patience := time.NewTimer(cmp.Or(b.patience, endPatience))

@@ -226,7 +226,8 @@ func viewsIn(text string) map[uint64]float64 {
 	next, session := 0.0, uint64(0)
 	for _, line := range strings.Split(text[at:], "\n") {
 		if rest, ok := strings.CutPrefix(line, "Trx id counter "); ok && next == 0 {
-			next, _ = strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			n, _ := strconv.ParseUint(strings.TrimSpace(rest), 10, 64)
+			next = float64(n)
 		}
 		switch {
 		case strings.HasPrefix(line, "---TRANSACTION"):

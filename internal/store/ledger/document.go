@@ -56,10 +56,10 @@ func (l *Ledger) Documents(ctx context.Context, kind string, n int) ([]Document,
 		kind, limit(n))
 }
 
-// DocumentsAbout returns all documents of a kind about an action, newest first. They are found by an index.
+// DocumentsAbout returns the latest 200 documents of a kind about an action, newest first. They are found by an index.
 func (l *Ledger) DocumentsAbout(ctx context.Context, kind, action string) ([]Document, error) {
 	return list(ctx, l, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document"+
-		" WHERE about <> '' AND about = ? AND kind = ? ORDER BY at DESC, id DESC", action, kind)
+		" WHERE about <> '' AND about = ? AND kind = ? ORDER BY at DESC, id DESC LIMIT 200", action, kind)
 }
 
 // Listed is a document without what it says.

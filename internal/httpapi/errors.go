@@ -103,7 +103,7 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 
 // fail answers with an error.
 func (v *gate) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if file := (*access.Error)(nil); errors.As(err, &file) { // where it is and what the disk says is for the log
+	if v.access.Owns(err) { // where it is and what the disk says is for the log
 		v.closed(w, r, err)
 		return
 	}

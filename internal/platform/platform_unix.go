@@ -5,6 +5,7 @@ package platform
 import (
 	"errors"
 	"io/fs"
+	"math/bits"
 	"os"
 	"syscall"
 	"time"
@@ -60,7 +61,16 @@ func Space(path string) (free, total uint64, err error) {
 	if err := syscall.Statfs(path, &st); err != nil {
 		return 0, 0, &os.PathError{Op: "statfs", Path: path, Err: err}
 	}
-	return uint64(st.Bavail) * uint64(st.Bsize), st.Blocks * uint64(st.Bsize), nil //nolint:unconvert // signed on some systems
+	of := uint64(st.Bsize)                                         //nolint:unconvert // signed on some systems
+	return bytes(uint64(st.Bavail), of), bytes(st.Blocks, of), nil //nolint:unconvert // signed on some systems
+}
+
+// bytes is what blocks hold; file systems over a network say what they like, and 2^62 is enough for whoever counts on.
+func bytes(blocks, of uint64) uint64 {
+	if hi, lo := bits.Mul64(blocks, of); hi == 0 && lo < 1<<62 {
+		return lo
+	}
+	return 1 << 62
 }
 
 // CPU returns the CPU time that this process has used so far, in user and in system mode (getrusage(2)).

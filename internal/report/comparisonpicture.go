@@ -103,6 +103,9 @@ func (c *comparison) sweeps() (out []sweep) {
 			}
 		}
 		i := slices.Index(base.Names, x.variant.Levels[axis.Name])
+		if i < 0 { // a file of others
+			continue
+		}
 		curves[n].values.Points[i] = at
 		if p.Of != nil {
 			curves[n].ratio.Points[i] = sweepPoint{*p.Of, x.label + ": " + ratioDetail(p)}
@@ -480,12 +483,13 @@ func (l ladder) draw(id string, z size) svg {
 		g.box(lo, top, hi-lo, bottom-top, "b-same", "", sameWithin(l.Margin))
 	}
 	last := -1e9
+	if sc.at(1) > 0 && sc.at(1) < 1 { // also where no tick is
+		g.down(x(1), top, bottom, "one", "×1: no change")
+	}
 	for _, v := range sc.ticks() {
-		class := "grid"
-		if math.Abs(v-1) < 1e-9 {
-			class = "one"
+		if math.Abs(v-1) >= 1e-9 {
+			g.down(x(v), top, bottom, "grid", "")
 		}
-		g.down(x(v), top, bottom, class, "")
 		t := ratioTick(v, sc)
 		w := labelWidth(t) + 2
 		if at := max(w/2, min(z.Width-w/2, x(v))); at-w/2 > last+6 {

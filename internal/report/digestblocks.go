@@ -79,7 +79,11 @@ func digestPage(kind, title string, o DigestOptions, bs []block) page {
 
 // digestShown returns a report that can be written and seen, without its classes.
 func digestShown(r *digest.Report, o DigestOptions) *digest.Report {
-	return visible(digestClean(r, o))
+	c := digestClean(r, o)
+	names := c.Global.Attributes // made visible where they are written, as a class's are
+	c = visible(c)
+	c.Global.Attributes = names
+	return c
 }
 
 // shown are the classes, by their place, every text of them visible.
@@ -183,6 +187,7 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Row], f form)
 		t.Rows, t.Extra = append(t.Rows, row), append(t.Extra, x)
 	}
 	var shares []float64
+	top := 0.0
 	for i, k := range classes {
 		if n++; f == asPage && i >= digestRows {
 			continue
@@ -191,11 +196,11 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Row], f form)
 		if i < digestDetails {
 			x.Link = "q" + strconv.Itoa(i+1)
 		}
-		shares = append(shares, k.Share)
+		shares, top = append(shares, k.Share), max(top, k.Share)
 		add(profileRow(&k), k.PerMinute, x)
 	}
 	for i, v := range shares {
-		if top := slices.Max(shares); top > 0 && v >= 0 {
+		if top > 0 && v >= 0 {
 			t.Extra[i].Bar = px(v / top * 100)
 		}
 	}

@@ -217,8 +217,11 @@ func (p *mdPage) hero(x hero) {
 		paras = append(paras, []string{strings.Join(lines, "\\\n")}) // a backslash at the end breaks the line
 	}
 	reasons := each(x.Reasons, func(r string) string { return "- " + mdStart(r) })
+	sign := mdStart // of the first, which begins a line
 	tally := each(x.Tally, func(t LaidTally) string {
-		return md(t.Sign) + " **" + strconv.Itoa(t.N) + " " + md(t.Word) + "**"
+		s := sign(t.Sign)
+		sign = md
+		return s + " **" + strconv.Itoa(t.N) + " " + md(t.Word) + "**"
 	})
 	paras = append(paras, reasons, []string{mdStart(x.Sentence)}, []string{strings.Join(tally, " · ")})
 	for _, n := range x.Notes {

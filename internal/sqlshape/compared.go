@@ -281,7 +281,7 @@ func Hinted(sql string) []string {
 		} else if from, code := sqltext.Executed(sql, i); code {
 			end = from
 		} else if kind == sqltext.Open { // the text was cut, or is no statement: better too many names
-			end = i + 1
+			h.words(sql[i+1:])
 		}
 		i = end
 	}
@@ -298,20 +298,28 @@ type hinted struct {
 
 // words adds those of a hint. One that is not in quotes may hold the marks of a fingerprint.
 func (h *hinted) words(hint string) {
-	word := ""
+	var word strings.Builder
+	end := func() { h.add(word.String()); word.Reset() }
+	open := map[byte]bool{} // quotes without an end: looking for it again would read all of a hostile text each time
 	for hint != "" {
-		name, rest := sqltext.CutName(hint)
+		name, rest := "", ""
+		if c := hint[0]; sqltext.WordByte(c) || (c == '`' || c == '"') && !open[c] {
+			name, rest = sqltext.CutName(hint)
+		}
 		switch {
 		case name != "":
-			word, hint = word+name, rest
+			word.WriteString(name)
+			hint = rest
 		case strings.IndexByte(" \t\r\n\v\f,()@.`'\"", hint[0]) < 0:
-			word, hint = word+hint[:1], hint[1:]
+			word.WriteByte(hint[0])
+			hint = hint[1:]
 		default:
-			h.add(word)
-			word, hint = "", hint[1:]
+			open[hint[0]] = strings.IndexByte("`'\"", hint[0]) >= 0
+			end()
+			hint = hint[1:]
 		}
 	}
-	h.add(word)
+	end()
 }
 
 func (h *hinted) add(name string) {

@@ -49,6 +49,12 @@ func (e *PauseError) Seconds() int { return max(1, int(math.Ceil(e.Left.Seconds(
 // Error is a failure of the file itself.
 type Error = sqlitefile.Error
 
+// Owns reports whether an error is one of the file of the users: no other store's, which has the same type.
+func (s *Store) Owns(err error) bool {
+	var e *Error
+	return s != nil && errors.As(err, &e) && e.Path == s.path
+}
+
 var hints = sqlitefile.Hints{
 	Corrupt: "until then all logins are refused and nothing was changed: restore a backup, or move this file and " +
 		"those of the same " +

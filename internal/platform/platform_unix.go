@@ -61,7 +61,7 @@ func Space(path string) (free, total uint64, err error) {
 	if err := syscall.Statfs(path, &st); err != nil {
 		return 0, 0, &os.PathError{Op: "statfs", Path: path, Err: err}
 	}
-	of := uint64(st.Bsize)                                         //nolint:unconvert // signed on some systems
+	of := uint64(st.Bsize)
 	return bytes(uint64(st.Bavail), of), bytes(st.Blocks, of), nil //nolint:unconvert // signed on some systems
 }
 

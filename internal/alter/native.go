@@ -428,9 +428,10 @@ func float(v driver.Value) float64 {
 	case int64:
 		return float64(x)
 	case float64:
-		return x
+		if math.Abs(x) < math.MaxInt64 { // a server's word may be anything
+			return x
+		}
 	case []byte:
-		// a server's word may be anything
 		if f, err := strconv.ParseFloat(string(x), 64); err == nil && math.Abs(f) < math.MaxInt64 {
 			return f
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -465,6 +466,9 @@ func TestFloatOfAServer(t *testing.T) {
 		if f := float([]byte(x)); f != 0 {
 			t.Errorf("%q is %v", x, f)
 		}
+	}
+	if f := float(math.Inf(1)); f != 0 {
+		t.Error(f)
 	}
 	if f := float([]byte("12.5")); f != 12.5 {
 		t.Error(f)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dyno-perf/dyno/internal/class"
@@ -100,8 +101,8 @@ func thin(series []metric.Series) (kept []metric.Series, left int) {
 // size returns how many bytes a value takes as JSON.
 func size(x any) int {
 	b, err := json.Marshal(x)
-	if err != nil {
-		return 0
+	if err != nil { // a number that JSON has no words for
+		return math.MaxInt32
 	}
 	return len(b)
 }

@@ -68,7 +68,9 @@ func whole(v driver.Value) uint64 {
 	case uint64:
 		return x
 	case float64:
-		return uint64(max(x, 0))
+		if x > 0 && x < math.MaxUint64 {
+			return uint64(x)
+		}
 	case []byte:
 		n := uint64(0)
 		for i, c := range x {
@@ -98,10 +100,11 @@ func decimal(v driver.Value) float64 {
 	case uint64:
 		return float64(x)
 	case float64:
-		return x
+		if math.Abs(x) < math.MaxInt32 { // a server's word may be anything
+			return x
+		}
 	case []byte:
 		if f, err := strconv.ParseFloat(string(x), 64); err == nil && math.Abs(f) < math.MaxInt32 {
-			// a server's word may be anything
 			return f
 		}
 	}

@@ -330,7 +330,9 @@ func (d *digests) row(row []driver.Value, list []int, texts bool) (k digestKey, 
 	if texts {
 		r.text = text(row[4])
 		if d.sample {
-			r.sample, r.seen = text(row[5]), text(row[6])
+			if r.sample, r.seen = text(row[5]), text(row[6]); len(r.sample) > maxText {
+				r.sample = "" // longer than any that is read elsewhere
+			}
 		}
 	}
 	for i, c := range list {

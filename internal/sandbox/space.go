@@ -17,7 +17,7 @@ func checkSpace(path string, need int64) error {
 	if err != nil {
 		return fmt.Errorf("free space of %s: %w", path, err)
 	}
-	if int64(free) >= need+reserve {
+	if int64(free)-reserve >= need {
 		return nil
 	}
 	return hint(fmt.Errorf("%w: %s needs %s and %s to spare, %s is free", ErrNoSpace, path,

@@ -275,11 +275,13 @@ func quoteName(name string) string { return "`" + strings.ReplaceAll(name, "`", 
 func Hinted(sql string) []string {
 	h := &hinted{}
 	for i := 0; i < len(sql); {
+		if from, code := sqltext.Executed(sql, i); code { // before Next looks for its end, each time
+			i = from
+			continue
+		}
 		kind, end := sqltext.Next(sql, i)
 		if strings.HasPrefix(sql[i:end], "/*+") {
 			h.words(strings.TrimSuffix(sql[i+len("/*+"):end], "*/"))
-		} else if from, code := sqltext.Executed(sql, i); code {
-			end = from
 		} else if kind == sqltext.Open { // the text was cut, or is no statement: better too many names
 			h.words(sql[i+1:])
 		}
@@ -314,7 +316,10 @@ func (h *hinted) words(hint string) {
 			word.WriteByte(hint[0])
 			hint = hint[1:]
 		default:
-			open[hint[0]] = strings.IndexByte("`'\"", hint[0]) >= 0
+			if strings.IndexByte("`'\"", hint[0]) >= 0 {
+				_, closed := sqltext.Quoted(hint, 0)
+				open[hint[0]] = !closed
+			}
 			end()
 			hint = hint[1:]
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -124,7 +125,7 @@ func count(v known.Value[uint64]) any {
 }
 
 func real(v known.Value[float64]) any {
-	if x, ok := v.Get(); ok {
+	if x, ok := v.Get(); ok && !math.IsNaN(x) && !math.IsInf(x, 0) {
 		return x
 	}
 	return nil

@@ -48,16 +48,16 @@ func global(ctx context.Context, t *target.Target, name string) (string, bool, e
 		}
 		found = true
 	}
-	if most := listed(t); len(v) >= most {
+	if most := mostListed(t); len(v) >= most {
 		return "", false, fmt.Errorf("read the variable %s: its value may be cut: %d bytes or more cannot be read back",
 			name, most)
 	}
 	return v, found, t.Wrap("read the variable "+name, rows.Err())
 }
 
-// listed is how many bytes of a value SHOW VARIABLES may have cut, without a word about the rest: MySQL lists 1024,
-// MariaDB 4096, and the last character may not fit.
-func listed(t *target.Target) int {
+// mostListed is from how many bytes on SHOW VARIABLES may have cut a value, without a word about the rest: MySQL lists
+// 1024, MariaDB 4096, and the last character may not fit.
+func mostListed(t *target.Target) int {
 	most := 1024
 	if t.Facts().Flavor.IsMariaDB() {
 		most = 4096
@@ -72,7 +72,7 @@ func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o 
 		o.block("the action names no variable and value")
 		return nil
 	}
-	if most := listed(t); len(c.a.Value) >= most {
+	if most := mostListed(t); len(c.a.Value) >= most {
 		o.block("a value of %d bytes or more cannot be read back from the server: put it into my.cnf", most)
 		return nil
 	}

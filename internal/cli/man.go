@@ -36,8 +36,8 @@ func (e *env) man() *cobra.Command {
 func (e *env) manPages(c *cobra.Command, dir string) (n int, err error) {
 	var b strings.Builder
 	manPage(&b, c, e.app.Version)
-	f, err := os.OpenFile(filepath.Join(dir, manName(c)+".1"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|platform.NoFollow,
-		0o644)
+	f, err := os.OpenFile(filepath.Join(dir, manName(c)+".1"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|platform.NoFollow|
+		platform.NonBlock, 0o644) // neither a link nor a pipe of whoever may write there
 	if err != nil {
 		return 0, err
 	}

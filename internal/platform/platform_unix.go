@@ -62,11 +62,11 @@ func Space(path string) (free, total uint64, err error) {
 		return 0, 0, &os.PathError{Op: "statfs", Path: path, Err: err}
 	}
 	of := uint64(st.Bsize)
-	return bytes(uint64(st.Bavail), of), bytes(st.Blocks, of), nil //nolint:unconvert // signed on some systems
+	return capacity(uint64(st.Bavail), of), capacity(st.Blocks, of), nil //nolint:unconvert // signed on some systems
 }
 
-// bytes is what blocks hold; file systems over a network say what they like, and 2^62 is enough for whoever counts on.
-func bytes(blocks, of uint64) uint64 {
+// capacity is what blocks hold, at most 2^62 bytes: file systems over a network may claim more than fits.
+func capacity(blocks, of uint64) uint64 {
 	if hi, lo := bits.Mul64(blocks, of); hi == 0 && lo < 1<<62 {
 		return lo
 	}

@@ -275,25 +275,35 @@ func path(xy []float64) string {
 func textWidth(s string, size float64) float64 {
 	em := 0.0
 	for _, r := range s {
-		switch {
-		case r > 0x2e7f || strings.ContainsRune("<>=+~^#%&@MWmw|_{}", r): // and writings of wide characters
-			em += 1
-		default:
-			em += 0.56
-		}
+		em += runeWidth(r)
 	}
 	return em * size
 }
 
+// runeWidth is that of one character, in em.
+func runeWidth(r rune) float64 {
+	if r > 0x2e7f || strings.ContainsRune("<>=+~^#%&@MWmw|_{}", r) { // and writings of wide characters
+		return 1
+	}
+	return 0.56
+}
+
 // fit shortens s until it is at most so wide, the last character being … when something was left out.
 func fit(s string, width, size float64) string {
-	r := []rune(s)
-	for n := len(r); n > 0; n-- {
-		if c := clip(s, n); textWidth(c, size) <= width {
-			return c
-		}
+	if textWidth(s, size) <= width {
+		return s
 	}
-	return ""
+	n, em := 0, runeWidth('…')
+	for _, r := range s {
+		if em += runeWidth(r); em*size > width {
+			break
+		}
+		n++
+	}
+	if runeWidth('…')*size > width {
+		return ""
+	}
+	return clip(s, n+1)
 }
 
 // clip shortens s to n runes, the last one being … when something was left out.

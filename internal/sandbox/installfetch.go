@@ -51,8 +51,8 @@ func newClient() *http.Client {
 
 // fetch makes path the file r, going on with what an earlier try left there. Of a connection that breaks or stalls the
 // rest is asked for again. The file's size and hash are checked; one that differs is removed and fetched once more,
-// then given up. With another error what was fetched stays, but of a full disk. report is told the bytes that are there
-// of those expected, 0 when nobody knows.
+// then given up. With another error what was fetched stays, except on a full disk. report is told the bytes that are
+// there of those expected, 0 when nobody knows.
 func fetch(ctx context.Context, c *http.Client, r remote, path string, report func(done, total int64)) error {
 	var last error
 	pause := cmp.Or(r.pause, 250*time.Millisecond)

@@ -53,8 +53,10 @@ func (b *Builds) InstallFrom(
 				return err
 			}
 			defer f.Close()
-			if got, err = sumOf(ctx, f); err != nil {
-				return err
+			if got = hex.EncodeToString(want); !isURL(from) { // of what was fetched, that was looked at
+				if got, err = sumOf(ctx, f); err != nil {
+					return err
+				}
 			}
 			if sum != "" && !strings.EqualFold(got, sum) {
 				return fmt.Errorf("%w: it has the SHA-256 %s, not %s", ErrFetch, got, sum)
@@ -173,10 +175,16 @@ func untar(
 	}
 	defer func() {
 		cancel()
-		closed()
+		_ = closed()
 	}()
-	u := &unpacker{ctx: ctx, root: root, keep: ofVendor, step: func(int64) {}}
 	unchecked := int64(0)
+	u := &unpacker{ctx: ctx, root: root, keep: ofVendor, step: func(int64) {}, room: func(size int64) error {
+		if unchecked += size; unchecked < reserve/4 {
+			return nil
+		}
+		unchecked = 0
+		return checkSpace(tree, size)
+	}}
 	for t := tar.NewReader(plain); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -185,12 +193,6 @@ func untar(
 		if err != nil {
 			return nil, "", errors.Join(ctx.Err(), fmt.Errorf("%w: %w", errArchive, err))
 		}
-		if unchecked += h.Size; unchecked >= reserve/4 {
-			unchecked = 0
-			if err := checkSpace(tree, h.Size); err != nil {
-				return nil, "", err
-			}
-		}
 		if err := u.tarred(h, t); errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, "", errors.Join(ctx.Err(), fmt.Errorf("%w: %w", errArchive, err))
 		} else if err != nil {
@@ -198,15 +200,20 @@ func untar(
 		}
 	}
 	n, err := io.Copy(io.Discard, io.LimitReader(plain, mostAfter))
+	if errors.Is(err, gzip.ErrHeader) { // what follows is not compressed: gzip(1) passes over it
+		err = nil
+	}
 	if err == nil && n == mostAfter {
-		err = fmt.Errorf("%w: it continues after its end", errArchive)
+		err = errors.New("it continues after its end")
+	}
+	if err == nil {
+		err = closed()
 	}
 	if err == nil { // and what follows the compressed part
-		closed()
 		_, err = io.Copy(io.Discard, packed)
 	}
 	if err != nil {
-		return nil, "", errors.Join(ctx.Err(), err)
+		return nil, "", errors.Join(ctx.Err(), fmt.Errorf("%w: %w", errArchive, err))
 	}
 	return u.links, hex.EncodeToString(hash.Sum(nil)), checkLinks(tree, u.links)
 }
@@ -218,13 +225,15 @@ func (c counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// decompressed returns what an archive holds, by its first bytes. closed ends the reading.
-func decompressed(ctx context.Context, from io.Reader) (r io.Reader, closed func(), err error) {
+// decompressed returns what an archive holds, by its first bytes. closed ends the reading, with what went wrong at its
+// end.
+func decompressed(ctx context.Context, from io.Reader) (r io.Reader, closed func() error, err error) {
 	b := bufio.NewReader(from)
+	nothing := func() error { return nil }
 	switch head, _ := b.Peek(6); { // a shorter one is broken, which tar says
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(b)
-		return z, func() {}, err
+		return z, nothing, err
 	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
 		cmd := exec.CommandContext(ctx, "xz", "--decompress", "--stdout")
 		cmd.Stdin = b
@@ -235,12 +244,12 @@ func decompressed(ctx context.Context, from io.Reader) (r io.Reader, closed func
 		if errors.Is(err, exec.ErrNotFound) {
 			err = hint(errors.New("the program xz, which unpacks it, is missing"), "install the package xz-utils")
 		}
-		return out, func() { cmd.Wait() }, err
+		return out, cmd.Wait, err
 	case bytes.HasPrefix(head, []byte("PK")):
 		return nil, nil, hint(fmt.Errorf("%w: it is a zip archive", errArchive),
 			"take the vendor's .tar.gz or .tar.xz for Linux")
 	}
-	return b, func() {}, nil
+	return b, nothing, nil
 }
 
 // tarred puts one member in its place.

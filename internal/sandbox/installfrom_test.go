@@ -256,6 +256,8 @@ func TestUntarReadsAll(t *testing.T) {
 	f("gzip", z, nil)
 	f("xz", x, nil)
 	f("a filled record", append(bytes.Clone(plain), make([]byte, 10<<10)...), nil)
+	f("a compressed one that is filled up", append(bytes.Clone(z), make([]byte, 10<<10)...), nil)
+	f("xz, whose end is missing", x[:len(x)-8], errArchive)
 	f("more than that", append(bytes.Clone(plain), make([]byte, 2<<20)...), errArchive)
 }
 

@@ -33,7 +33,8 @@ type unpacker struct {
 	step  func(n int64) // bytes written
 	files int
 	bytes int64
-	links []string // that are not checked yet
+	links []string               // that are not checked yet
+	room  func(size int64) error // asked before a file is written; nil when there is room for all
 }
 
 // place returns where a member goes, "" for one that is left out.
@@ -56,6 +57,11 @@ func (u *unpacker) place(name string) (string, error) {
 func (u *unpacker) file(to string, mode fs.FileMode, size int64, from io.Reader) (err error) {
 	if size < 0 || size > archiveBytes-u.bytes {
 		return fmt.Errorf("%w: it has more than %d bytes", errArchive, int64(archiveBytes))
+	}
+	if u.room != nil {
+		if err := u.room(size); err != nil {
+			return err
+		}
 	}
 	u.bytes += size
 	perm := fs.FileMode(0o644)

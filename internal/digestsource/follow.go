@@ -432,7 +432,8 @@ func (f *follower) over(ctx context.Context) (bool, error) {
 	}
 	f.looked = time.Now()
 	c, err := f.find.successor(ctx, f.at.next())
-	return c != nil && c.first > 0, err
+	// This log itself is none of them: it may have got its first entry only now, and gets more.
+	return c != nil && c.first > 0 && c.id != f.at.File, err
 }
 
 // read counts the whole entries that the log has now.

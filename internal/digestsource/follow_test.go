@@ -461,3 +461,31 @@ func TestFollowStopsOnError(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestFollowIsNotItsOwnSuccessor: a log that held no entry when it was looked at is renamed, and gets its first ones
+// before the files beside it are looked at. The server goes on writing to it until it is told.
+func TestFollowIsNotItsOwnSuccessor(t *testing.T) {
+	w := newWriter(t)
+	f := &follower{path: w.path, find: finder{path: w.path}, o: quick("").defaults(), free: &buffers{size: pieceSize}}
+	f.total, f.delta = digest.New(f.o.Config), digest.New(f.o.Config)
+	defer f.close()
+	f.at = place{Since: 1}
+	if err := f.advance(t.Context()); err != nil || f.file == nil {
+		t.Fatal(err)
+	}
+	if err := f.read(t.Context()); err != nil || f.at.First != 0 {
+		t.Fatal(err, f.at)
+	}
+	w.must(os.Rename(w.path, w.path+".1"))
+	w.entries(3, nil)
+	is := func(want bool) {
+		t.Helper()
+		f.looked = time.Time{}
+		if over, err := f.over(t.Context()); err != nil || over != want {
+			t.Errorf("it is over: %v, %v", over, err)
+		}
+	}
+	is(false)
+	w.reopen()
+	is(true)
+}

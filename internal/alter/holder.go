@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -26,6 +27,9 @@ type Holder struct {
 
 // statementLimit is how much of a holder's statement is shown, bytes.
 const statementLimit = 200
+
+// longestRead is how much of a statement is asked for, bytes: 4096 characters. A server may send more.
+const longestRead = 4096 * utf8.UTFMax
 
 // mostHolders bounds the holders that are listed.
 const mostHolders = 1000
@@ -89,7 +93,7 @@ func Holders(ctx context.Context, t *target.Target, table schema.Ref, olderSec i
 			return nil, t.Wrap("ask who holds "+table.String(), err)
 		}
 		h.User = state.Clip(h.User, statementLimit)
-		h.Statement = strings.ToValidUTF8(sqltext.Fingerprint(h.Statement), "?")
+		h.Statement = strings.ToValidUTF8(sqltext.Fingerprint(state.Clip(h.Statement, longestRead)), "?")
 		if len(h.Statement) > statementLimit {
 			h.Statement = strings.ToValidUTF8(h.Statement[:statementLimit], "") + " …"
 		}

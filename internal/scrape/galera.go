@@ -64,7 +64,7 @@ func (g *galera) emit(at int64, emit func(metric.Sample)) {
 		}
 		emit(metric.Sample{Name: "dyno_galera_primary", At: at, Value: v})
 	}
-	for i, part := range strings.Split(g.word["wsrep_evs_repl_latency"], "/") {
+	for i, part := range strings.SplitN(g.word["wsrep_evs_repl_latency"], "/", 6) {
 		names := []string{"min_seconds", "avg_seconds", "max_seconds", "stdev", "sample_size"}
 		if v, ok := parseNumber([]byte(part)); ok && i < len(names) {
 			emit(metric.Sample{Name: "mysql_galera_evs_repl_latency_" + names[i], At: at, Value: v})

@@ -49,7 +49,8 @@ func (s *innodbStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 	s.text = ""
 	if _, err := s.q.Query(ctx, s.sql, func(row []driver.Value) {
 		if len(row) == 3 {
-			s.text = string(text(row[2]))
+			b := text(row[2])
+			s.text = string(b[:min(len(b), longestInnodb)])
 		}
 	}); err != nil {
 		return classify(s.acc, err, "PROCESS ON *.*")
@@ -83,6 +84,9 @@ func (s *innodbStatus) last(name string, t trouble, at int64, emit func(metric.S
 	}
 	emit(metric.Sample{Name: name, At: at, Value: h.unix})
 }
+
+// longestInnodb is how much of the text is read, in bytes: servers end it at a megabyte.
+const longestInnodb = 2 << 20
 
 // maxInnodbText bounds the text that is kept, bytes. The server cuts its own at a megabyte; what is long in it are
 // transactions.

@@ -298,11 +298,16 @@ type hinted struct {
 	seen  map[string]bool
 }
 
+// longestHint is how long a text in quotes that is no name may be, in bytes, for others to be looked for after it.
+const longestHint = 1000
+
 // words adds those of a hint. One that is not in quotes may hold the marks of a fingerprint.
 func (h *hinted) words(hint string) {
 	var word strings.Builder
 	end := func() { h.add(word.String()); word.Reset() }
-	open := map[byte]bool{} // quotes without an end: looking for it again would read all of a hostile text each time
+	// Quotes that are no more than marks, for want of an end: to look for it again would read all of a hostile text
+	// each time.
+	open := map[byte]bool{}
 	for hint != "" {
 		name, rest := "", ""
 		if c := hint[0]; sqltext.WordByte(c) || (c == '`' || c == '"') && !open[c] {
@@ -316,9 +321,9 @@ func (h *hinted) words(hint string) {
 			word.WriteByte(hint[0])
 			hint = hint[1:]
 		default:
-			if strings.IndexByte("`'\"", hint[0]) >= 0 {
-				_, closed := sqltext.Quoted(hint, 0)
-				open[hint[0]] = !closed
+			if c := hint[0]; strings.IndexByte("`'\"", c) >= 0 && !open[c] {
+				to, closed := sqltext.Quoted(hint, 0)
+				open[c] = c == '\'' || !closed || to > longestHint
 			}
 			end()
 			hint = hint[1:]

@@ -96,9 +96,13 @@ func TestHinted(t *testing.T) {
 	f("select /*!50000 /*+ INDEX(t x) */ */ a from t", "INDEX", "t", "x")
 	f("select a from t where it's /*+ INDEX(t `x", "s", "/*+", "INDEX", "t", "x") // half a statement
 	// Marks without an end are read once, not once for each: this would take hours.
-	for _, mark := range []string{"/* ", "\"\\ ", "`' ", "\" ", "-- ", "/*! ", "/*M! ", "/*!99999/*+ "} {
-		if got := Hinted("select /* " + strings.Repeat(mark, 1<<20) + " k"); !slices.Contains(got, "k") {
-			t.Errorf("%q hides a name", mark)
+	for _, mark := range []string{
+		"/* ", "\"\\ ", "`' ", "\" ", "-- ", "/*! ", "/*M! ", "/*!99999/*+ ", "''", "\\\"\\\"",
+	} {
+		for _, begin := range []string{"select /* ", "select /*+ "} {
+			if got := Hinted(begin + strings.Repeat(mark, 1<<20) + " k"); !slices.Contains(got, "k") {
+				t.Errorf("%q in %q hides a name", mark, begin)
+			}
 		}
 	}
 }

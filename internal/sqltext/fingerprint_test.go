@@ -141,14 +141,20 @@ func FuzzFingerprint(f *testing.F) {
 func TestWorkIsLinear(t *testing.T) {
 	const long, short = 100_000, 10_000 // short for what uses regular expressions: these are linear anyhow
 	for _, unit := range []string{
-		"-", "--a ", "--a 'b", "#", "\n# '", "/*", "*/", "/*!", "/**/", "/* a */", "'", "\\'", "'\\\\'", "'a\"", "`",
+		"-", "--a ", "--a 'b", "#", "#\r", "--\r", "/*!1*/",
+		"\n# '", "/*", "*/", "/*!", "/**/", "/* a */", "'", "\\'", "'\\\\'", "'a\"", "`",
 		"`'", "(", ")", "(1),", "), (", "in (", "in (1, ", "values(", "values (1", "values (1),",
 		"insert into t values ('), (', f(1)), ", "select a union ", "select ", "select a union all select b union ",
 		"limit 1,", "order by a asc ", "a asc", " asc", "x'", "null ", "nul", "true", "0x",
 		"from a, ", "from `", "join (", "create ", "create table ", "if exists ", "show ", "call p(", "lock tables ",
 		"select /*+ ", "ignore ", "?", " ", "\n", "\t,",
 	} {
-		for _, frame := range [][2]string{{"", ""}, {"insert into t values (f(1)", "'"}, {"create ", " union '"}} {
+		for _, frame := range [][2]string{
+			{"", ""},
+			{"insert into t values (f(1)", "'"},
+			{"create ", " union '"},
+			{"show /*!1 " + strings.Repeat("a", 4000) + "*/", ""},
+		} {
 			in := func(n int) []byte { return []byte(frame[0] + strings.Repeat(unit, n/len(unit)) + frame[1]) }
 			for name, f := range map[string]func(){
 				"AppendFingerprint": func() { AppendFingerprint(nil, in(long)) }, "Key": func() {
@@ -163,6 +169,18 @@ func TestWorkIsLinear(t *testing.T) {
 					t.Errorf("%s of %q repeated between %q: %v", name, unit, frame, d)
 				}
 			}
+		}
+	}
+}
+
+// TestLineEndsAreFoundOnce: a line may end with either of two characters, and neither is looked for through the rest of
+// the text at every line. This would take an hour.
+func TestLineEndsAreFoundOnce(t *testing.T) {
+	for _, line := range []string{"#\r", "#\n", "--\r", "-- \n"} {
+		s := []byte("select 1 " + strings.Repeat(line, 1<<22))
+		new(Keyer).Key(s)
+		if got := Fingerprint(string(s)); got != "select ? " { // as pt-query-digest leaves it
+			t.Errorf("%q: %.40q", line, got)
 		}
 	}
 }

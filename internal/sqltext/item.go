@@ -130,6 +130,9 @@ func defining(s []byte) string {
 	return ""
 }
 
+// longestShown is how long what SHOW has in a comment for a version may be, in bytes: GLOBAL, SESSION, FULL.
+const longestShown = 100
+
 // uncommented leaves out comments, of whatever is one to pt-query-digest.
 func uncommented(s []byte) []byte {
 	t := text{bytes.Clone(s), make([]byte, len(s))}
@@ -138,7 +141,8 @@ func uncommented(s []byte) []byte {
 	if !bytes.Contains(t.b, []byte("/*!")) {
 		return t.b
 	}
-	if m := showVersion.FindSubmatch(t.b); m != nil {
+	// It stands for every such comment: a long one would make a short text a huge one.
+	if m := showVersion.FindSubmatch(t.b); m != nil && len(m[1]) <= longestShown {
 		return showComment.ReplaceAllLiteral(t.b, m[1])
 	}
 	return t.b

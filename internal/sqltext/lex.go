@@ -167,14 +167,10 @@ func numberEnd(s []byte, i int, comments bool) int {
 
 // lineEnd returns where the line ends that i is in.
 func lineEnd(s []byte, i int) int {
-	n := bytes.IndexByte(s[i:], '\n')
-	if n < 0 {
-		n = len(s) - i
+	if n := bytes.IndexAny(s[i:], "\r\n"); n >= 0 { // both at once: one alone may be far away, and is looked for often
+		return i + n
 	}
-	if r := bytes.IndexByte(s[i:i+n], '\r'); r >= 0 {
-		n = r
-	}
-	return i + n
+	return len(s)
 }
 
 // commentEnd returns the index after the comment that begins at i, 0 when nothing closes it.

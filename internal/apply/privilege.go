@@ -6,33 +6,24 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // missing returns the GRANT that the account lacks to hold a privilege on the table, "" when it has it. Roles in force
 // count.
 func missing(ctx context.Context, t *target.Target, privilege string, table schema.Ref) (string, error) {
-	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("apply", "", "SHOW GRANTS"))
+	lines, err := t.Privileges(ctx)
 	if err != nil {
 		return "", t.Wrap("ask for the account's privileges", err)
 	}
-	defer rows.Close()
 	granted := false
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return "", t.Wrap("ask for the account's privileges", err)
-		}
+	for _, line := range lines {
 		switch gives, takes := grant(line, privilege, table); {
 		case takes: // a partial revoke of MySQL stands above a global grant, not above one on the table
 			granted = false
 		case gives:
 			granted = true
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return "", t.Wrap("ask for the account's privileges", err)
 	}
 	if granted {
 		return "", nil

@@ -44,6 +44,7 @@ type Aggregator struct {
 	text      int // bytes of all samples
 	prints    int // bytes of all fingerprints
 	summaries int // classes beyond their list
+	odd       int // figures that no cell can hold, those left out included
 	row       row
 	replayed  row
 	packer    packer
@@ -118,6 +119,11 @@ func (a *Aggregator) Add(p *slowlog.Parser, e *slowlog.Entry, file int) {
 	l := a.layout(r.layout)
 	if r.packed = r.layout != loose && a.packer.packFigures(r, l, e.Figures, a.base); !r.packed {
 		r.read(l, e.Figures)
+		if a.odd += len(r.odd); a.odd > maxOdd && len(r.odd) > 0 {
+			r.odd = r.odd[:0]
+			a.Skip(file, slowlog.Skip{Offset: e.Offset, Reason: "figures that are neither counts nor times are left out " +
+				"of this entry: there are too many of them"})
+		}
 	}
 	i, counted := a.find(e, r), false
 	if i < severalClasses {
@@ -209,9 +215,14 @@ func (a *Aggregator) flush(i uint32) {
 
 // With so many summaries, less is kept of each. Sketches take most of their room: with more than maxSummaries, further
 // ones have the distribution of Query_time only.
+//
+// An entry may have a hundred figures, and entries that no list takes are counted in a summary at once: maxDistributions
+// bounds what all summaries keep, maxOdd the figures that are no whole numbers, which take a kilobyte each.
 const (
-	manySummaries = 1 << 12
-	maxSummaries  = 1 << 14
+	manySummaries    = 1 << 12
+	maxSummaries     = 1 << 14
+	maxDistributions = 400_000
+	maxOdd           = 50_000
 )
 
 func (a *Aggregator) newSummary() *summary {

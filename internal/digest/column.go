@@ -123,7 +123,10 @@ func (c *column) addOdd(v float64, n uint64) {
 }
 
 // spill has the distributions of columns that keep none themselves, of all classes together.
-type spill struct{ bins []sketch.Bins }
+type spill struct {
+	bins []sketch.Bins
+	kept int // distributions that columns have kept
+}
 
 // column returns the distribution of the columns with that index.
 func (s *spill) column(i int) *sketch.Bins {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/slowlog"
@@ -82,4 +83,38 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	f(100_000, 1_000_000, 128e6) // half of what may be resident: the collector takes as much again
+}
+
+// TestOddFiguresHaveABound: a line that a tenant's statement forged may give every class of a log a hundred figures that
+// take a kilobyte each.
+func TestOddFiguresHaveABound(t *testing.T) {
+	log := strings.Builder{}
+	log.WriteString("# Time: 260301 10:00:00\n")
+	attributes, classes := 100, 2*maxOdd/100
+	for i := range classes {
+		log.WriteString("# User@Host: u[u] @ h []\n# Query_time: 0.1  Lock_time: 0  Rows_sent: 1  Rows_examined: 1")
+		for j := range attributes {
+			fmt.Fprintf(&log, "  A%d: 1.5", j%64)
+		}
+		fmt.Fprintf(&log, "\nselect %s;\n", strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprintf("%06d", i)))
+	}
+	a := New(Config{})
+	got := heapOf(func() { parse(t, a, slowlog.NewParser(), []byte(log.String()), 0) })
+	r := a.Report(Options{})
+	if r.Global.Count != uint64(classes) || r.Global.Skipped == 0 || r.Global.Skipped > uint64(classes) ||
+		!strings.Contains(r.Skipped[0].Reason, "neither counts nor times") {
+		t.Errorf("%d entries, %d skips: %+v", r.Global.Count, r.Global.Skipped, r.Skipped[:min(1, len(r.Skipped))])
+	}
+	if got > 100<<20 {
+		t.Errorf("%d classes take %d MB", classes, got>>20)
+	}
+}
+
+// TestDistributionsHaveABound: one more column keeps what it needs for sums alone.
+func TestDistributionsHaveABound(t *testing.T) {
+	s := &summary{spill: &spill{kept: maxDistributions - 1}}
+	kept, left := s.column(0), s.column(1)
+	if kept.bins == nil || left.bins != nil || s.spill.kept != maxDistributions {
+		t.Errorf("%v, %v of %d", kept.bins, left.bins, s.spill.kept)
+	}
 }

@@ -123,8 +123,11 @@ func (s *summary) column(i int) *column {
 	}
 	if s.columns[i] == nil {
 		s.columns[i] = new(column)
-		if s.only == 0 || s.only == i+1 {
+		if room := s.spill == nil || s.spill.kept < maxDistributions; s.only == 0 && room || s.only == i+1 {
 			s.columns[i].bins = new(sketch.Bins)
+			if s.spill != nil {
+				s.spill.kept++
+			}
 		}
 	}
 	return s.columns[i]

@@ -1,6 +1,8 @@
 package digestsource
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -15,6 +17,7 @@ type own struct {
 	also map[string]bool   // seen in sessions of a Dyno that is not known, nor how often it sends them
 	n    uint64            // executions of also that are not of sent
 	sec  float64           // their time
+	keys []string          // of sent and also, in order; made when they are needed
 }
 
 // newOwn returns what this many Dyno processes sent between two calls of target.Sent. Keys that they sent before are
@@ -85,15 +88,13 @@ func (o *own) longer(k string, cut bool) string {
 	if !cut || len(k) < 20 {
 		return ""
 	}
-	for s := range o.sent {
-		if strings.HasPrefix(s, k) {
-			return s
-		}
+	if o.keys == nil {
+		o.keys = slices.Sorted(maps.Keys(o.sent))
+		o.keys = slices.AppendSeq(o.keys, maps.Keys(o.also))
+		slices.Sort(o.keys)
 	}
-	for s := range o.also {
-		if strings.HasPrefix(s, k) {
-			return s
-		}
+	if i, _ := slices.BinarySearch(o.keys, k); i < len(o.keys) && strings.HasPrefix(o.keys[i], k) {
+		return o.keys[i]
 	}
 	return ""
 }

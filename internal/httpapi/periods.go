@@ -53,6 +53,10 @@ func (h classAPI) all(r *http.Request) (any, error) {
 		return nil, err
 	}
 	l, err := h.classes.Classes(r.Context(), name, from, to, p.text("search"), limit)
+	if errors.Is(err, service.ErrManyWords) {
+		p.wrong("search", err)
+		return nil, p.err
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,17 +102,15 @@ func (h classAPI) one(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, cover, err := h.history.Classes(ctx, name, from, to, 0)
+	all, cover, err := h.history.Classes(ctx, name, from, to, 0, func(c class.Class) bool { return c.ID == id })
 	if err != nil {
 		return nil, err
 	}
 	d := classFull{Coverage: coverage(cover), Buckets: []Bucket{}}
-	for _, c := range all {
-		switch {
-		case c.ID != id:
-		case d.Class.ID == "":
+	for i, c := range all {
+		if i == 0 {
 			d.Class = c
-		default: // the same statement with another default database
+		} else { // the same statement with another default database
 			d.Class.Add(c)
 		}
 	}

@@ -24,8 +24,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		ReadHeaderTimeout: 10 * time.Second,
 		WriteTimeout:      2 * time.Minute, // of what sets no deadline of its own
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 64}, // of a connection
+		MaxHeaderBytes:    16 << 10, // a line of five bytes takes ninety of memory
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ConnContext:       all.context,

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,6 +45,19 @@ func TestServeEndsWithStreamsOpen(t *testing.T) {
 	f := follow(t, url+"/api/dyno/v1/stream", "")
 	v.Publish(second("shop", 1))
 	f.want("vitals", "shop")
+	for n, want := range map[int]int{1000: http.StatusOK, 8000: http.StatusRequestHeaderFieldsTooLarge} {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/-/healthy", nil)
+		good(t, err)
+		for i := range n { // of few bytes each, which take many of memory
+			r.Header[fmt.Sprintf("%x", i)] = []string{""}
+		}
+		a, err := http.DefaultClient.Do(r)
+		good(t, err)
+		a.Body.Close()
+		if a.StatusCode != want {
+			t.Errorf("%d headers: %s", n, a.Status)
+		}
+	}
 	stop()
 	select {
 	case err := <-ended:

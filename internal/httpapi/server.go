@@ -156,11 +156,10 @@ func (v *Server) handleLong(pattern string, h http.HandlerFunc) {
 
 // route answers by path; what has none, or not with that method, is told in JSON too.
 func (v *Server) route(w http.ResponseWriter, r *http.Request) {
-	if name, most := v.crowdOf(r); name != "" {
-		if !v.crowd.enter(name, most) {
-			if r.ProtoMajor == 1 { // of HTTP/2 it would be the end of others' requests too
-				w.Header().Set("Connection", "close") // its body is not waited for
-			}
+	if v.proxied(r) {
+		name := v.addressOf(r)
+		if !v.crowd.enter(name, underWay) {
+			w.Header().Set("Connection", "close") // its body is not waited for
 			respondError(w, http.StatusServiceUnavailable, "unavailable", "too many requests from this address are "+
 				"answered at the moment: wait for answers")
 			return

@@ -171,7 +171,7 @@ func (o *writer) line(kind, id string, b []byte, err error) {
 func (o *writer) flush() {
 	if o.err == nil {
 		o.err = o.control.Flush()
-		// HTTP/2 resets a stream at its deadline, also one that has nothing to write
+		// what has nothing to write has no deadline
 		_ = o.control.SetWriteDeadline(time.Time{})
 	}
 }

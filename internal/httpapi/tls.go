@@ -42,8 +42,10 @@ func Certificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, error
 	return config(c.get), nil
 }
 
+// config offers HTTP/1.1 alone: over HTTP/2 one connection holds any number of requests with all of their headers, also
+// after their answers, for as long as a stranger does not take these.
 func config(get func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get, NextProtos: []string{"h2", "http/1.1"}}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get, NextProtos: []string{"http/1.1"}}
 }
 
 // certificate is what two files hold.

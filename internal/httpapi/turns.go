@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
-	"strings"
 	"sync"
 )
 
@@ -116,26 +114,6 @@ func (x *turns) take(ctx context.Context, key string) (end func(), err error) {
 	}
 }
 
-// Bounds of requests that are answered at a time, from one address: over HTTP/2 a connection carries many, and those of
-// all who come through a proxy share its connections.
-const (
-	underWay        = maxConnsEach
-	underWayProxied = maxConnsEach / 2
-)
-
-// crowdOf returns by what name, and how many, requests from where one comes from are answered at a time; "" for any
-// number: of this machine's own, connections are counted, see conns.
-func (v *origins) crowdOf(r *http.Request) (name string, most int) {
-	name = v.addressOf(r)
-	a, _, _ := strings.Cut(name, " ")
-	if p, err := netip.ParsePrefix(a); err == nil {
-		a = p.Addr().String()
-	}
-	switch at, err := netip.ParseAddr(a); {
-	case err != nil || at.IsLoopback():
-		return "", 0
-	case v.proxied(r):
-		return name, underWayProxied
-	}
-	return name, underWay
-}
+// underWay is how many requests that come through a proxy from one address are answered at a time: they share the
+// proxy's connections. Of all others connections are counted, see conns.
+const underWay = maxConnsEach / 2

@@ -24,9 +24,28 @@ type copied struct {
 	rows  int
 	bytes int
 	whole bool
-	// columns has values of some rows, by name in lower case, as literals.
+	// columns has values of some rows, by name in lower case, as literals, see keep.
 	columns map[string][]string
+	kept    int    // bytes of these
 	why     string // why there are no rows
+}
+
+// Bounds of the values that are kept of a table: of a column in number, and of all in bytes. They stay in memory until
+// the last index was tried.
+const (
+	tryValues  = 2000
+	tryLiteral = 500 // bytes of one
+	tryKept    = 8 << 20
+)
+
+// keep keeps a value of a column, if there is room for it.
+func (c *copied) keep(column, value string) {
+	column = strings.ToLower(column)
+	if vs := c.columns[column]; len(vs) < tryValues && len(value) < tryLiteral && c.kept < tryKept {
+		x := literal(value)
+		c.columns[column] = append(vs, x)
+		c.kept += len(x) + 16 // of the string itself
+	}
 }
 
 // copy makes a table on the private server and fills it with rows of the target.
@@ -334,9 +353,7 @@ func (w *trying) rows(ctx context.Context, from, to *sql.Conn, ref schema.Ref, c
 			args = append(args, x.String)
 			size += len(x.String)
 			c.bytes += len(x.String)
-			if vs := c.columns[strings.ToLower(cols[i])]; len(vs) < 2000 && len(x.String) < 500 {
-				c.columns[strings.ToLower(cols[i])] = append(vs, literal(x.String))
-			}
+			c.keep(cols[i], x.String)
 		}
 		if len(args) >= batch*len(cols) || size >= tryBatch {
 			if err := flush(); err != nil {

@@ -1,6 +1,7 @@
 package indextrial
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,6 +163,21 @@ func TestCopiesHaveABound(t *testing.T) {
 	c, err := w.copy(t.Context(), schema.Ref{Schema: "d", Table: "t"})
 	if err != nil || !strings.Contains(c.why, "were copied already") || c.rows != 0 {
 		t.Errorf("%+v, %v", c, err)
+	}
+	c = &copied{columns: map[string][]string{}}
+	for range tryValues {
+		for i := range 350 {
+			c.keep(fmt.Sprint("c", i), strings.Repeat("'", tryLiteral-1))
+		}
+	}
+	size := 0
+	for _, vs := range c.columns {
+		for _, x := range vs {
+			size += len(x)
+		}
+	}
+	if size < tryKept/2 || size > 2*tryKept || len(c.columns) != 350 {
+		t.Errorf("%d bytes are kept of %d columns", size, len(c.columns))
 	}
 }
 

@@ -13,7 +13,10 @@ import (
 // locks returns who waits for whom, root blockers on top, in at most limit rows below the heading.
 func locks(s *state.State, filter string, width, limit int) []row {
 	roots := state.Tree(s.Waits)
-	g := grove{s: s, sessions: map[uint64]*state.Session{}, trx: map[uint64]*state.Transaction{}, width: width}
+	g := grove{
+		s: s, sessions: map[uint64]*state.Session{}, trx: map[uint64]*state.Transaction{}, width: width,
+		limit: limit,
+	}
 	for i := range s.Sessions {
 		g.sessions[s.Sessions[i].ID] = &s.Sessions[i]
 	}
@@ -38,8 +41,8 @@ func locks(s *state.State, filter string, width, limit int) []row {
 	if len(rows) == 0 {
 		rows = []row{heading(as(dim, nothingHere(s, filter, "")))}
 	}
-	if len(rows) > limit {
-		more := len(rows) - max(0, limit-1)
+	if len(rows)+g.more > limit {
+		more := len(rows) + g.more - min(len(rows), max(0, limit-1))
 		rows = append(rows[:max(0, limit-1):max(0, limit-1)], heading(as(dim, "… "+strconv.Itoa(more)+" more lines")))
 	}
 	return append([]row{heading(title)}, rows...)
@@ -51,7 +54,9 @@ type grove struct {
 	sessions map[uint64]*state.Session
 	trx      map[uint64]*state.Transaction
 	width    int
+	limit    int
 	rows     []row
+	more     int // lines of waiters beyond limit, which are not drawn
 }
 
 // root draws a blocker and below it those that wait.
@@ -83,6 +88,13 @@ func (g *grove) root(r state.Root) {
 
 // node draws one that waits.
 func (g *grove) node(n state.Node, indent string, last bool, path string) {
+	if len(g.rows) > g.limit { // each of some hundred blockers may have all of them behind it
+		g.more++
+		for _, c := range n.Waiters {
+			g.node(c, "", false, "")
+		}
+		return
+	}
 	branch, below := "├ ", "│ "
 	if last {
 		branch, below = "└ ", "  "

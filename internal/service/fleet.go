@@ -50,6 +50,7 @@ type Fleet struct {
 
 	mu      sync.RWMutex
 	members map[string]*member
+	leaving map[string]*member // those that were stopped and have not ended yet
 }
 
 // member is one target of the fleet.
@@ -164,27 +165,48 @@ func (s *Fleet) follow(ctx context.Context) error {
 		}
 	}
 	s.mu.Lock()
-	var gone []*member
 	for name, m := range s.members {
 		if t, ok := want[name]; !ok || t != m.entry {
-			gone = append(gone, m)
+			s.leaving[name] = m
 			delete(s.members, name)
+			m.stop()
 		}
 	}
 	s.mu.Unlock()
-	for _, m := range gone {
-		m.stop()
-		<-m.done
-		s.looks.renew(m.entry.Name, time.Now())
-	}
+	s.left(leavingTime)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, t := range want {
-		if s.members[name] == nil {
+		if s.members[name] == nil && s.leaving[name] == nil {
 			s.members[name] = s.start(ctx, t)
 		}
 	}
 	return nil
+}
+
+// leavingTime is how long those that are stopped are waited for before the others are looked after.
+const leavingTime = time.Second
+
+// left waits until no member that was stopped is at work any more, or time is up: what one server's answers hold up must
+// not hold up the others.
+func (s *Fleet) left(most time.Duration) {
+	end := time.NewTimer(most)
+	defer end.Stop()
+	s.mu.RLock()
+	leaving := maps.Clone(s.leaving)
+	s.mu.RUnlock()
+	for name, m := range leaving {
+		select {
+		case <-m.done:
+		case <-end.C:
+			end.Reset(0) // the next are looked at, too
+			continue
+		}
+		s.looks.renew(name, time.Now())
+		s.mu.Lock()
+		delete(s.leaving, name)
+		s.mu.Unlock()
+	}
 }
 
 // login says how to log in to what has a name: requests over HTTP bring names, but those that the service was started
@@ -253,7 +275,7 @@ func (s *Fleet) serverOf(name string) string {
 
 func (s *Fleet) stopAll() {
 	s.mu.Lock()
-	all := slices.Collect(maps.Values(s.members))
+	all := slices.Concat(slices.Collect(maps.Values(s.members)), slices.Collect(maps.Values(s.leaving)))
 	s.mu.Unlock()
 	for _, m := range all {
 		m.stop()

@@ -155,20 +155,40 @@ type ClassList struct {
 	Rate known.Value[float64]
 }
 
+// MostWords is how many words a search has: each is looked for in every class.
+const MostWords = 16
+
+// ErrManyWords is the answer to a search with more words than MostWords.
+var ErrManyWords = fmt.Errorf("a search has %d different words at most", MostWords)
+
 // Classes returns the n classes that took most time in a window; with a search, of those that have all of its words in
 // their statement, id, tables or default database, whatever the case.
 func (s *Classes) Classes(ctx context.Context, target string, from, to time.Time, search string,
 	n int,
 ) (ClassList, error) {
-	words := strings.Fields(strings.ToLower(search))
-	list, cover, err := s.history.Classes(ctx, target, from, to, 0)
+	var keep []func(class.Class) bool
+	words, found := strings.Fields(strings.ToLower(search)), 0
+	slices.Sort(words)
+	if words = slices.Compact(words); len(words) > MostWords {
+		return ClassList{}, ErrManyWords
+	}
+	if len(words) > 0 {
+		keep = append(keep, func(c class.Class) bool {
+			if !hasWords(c, words) {
+				return false
+			}
+			found++
+			return true
+		})
+	}
+	list, cover, err := s.history.Classes(ctx, target, from, to, 0, keep...)
 	all := len(list)
 	list = oneEach(list)
-	cover.Classes -= all - len(list)
 	l := ClassList{Classes: list, Coverage: cover}
 	if len(words) > 0 {
-		l.Classes = slices.DeleteFunc(list, func(c class.Class) bool { return !hasWords(c, words) })
-		l.Found = known.Of(len(l.Classes))
+		l.Found = known.Of(found - all + len(list))
+	} else {
+		l.Coverage.Classes -= all - len(list)
 	}
 	if n > 0 {
 		l.Classes = l.Classes[:min(n, len(l.Classes))]
@@ -488,6 +508,10 @@ func (s *Classes) ComparePeriods(ctx context.Context, target string, before, aft
 			p.Notes = append(p.Notes, fmt.Sprintf("data of the period %s covers %.0f of %.0f min", x.name,
 				x.s.Coverage.Seconds/60, asked/60))
 		}
+	}
+	if most := max(a.side.Coverage.Classes, b.side.Coverage.Classes); most > history.MostClasses {
+		p.Notes = append(p.Notes, fmt.Sprintf("there are %d classes: the %d with the most time are compared", most,
+			history.MostClasses))
 	}
 	if before.From.Before(after.To) && after.From.Before(before.To) {
 		p.Notes = append(p.Notes, "the periods overlap: part of each is compared with itself")

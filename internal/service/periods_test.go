@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -204,6 +205,14 @@ func TestSampledClassesAreNotJudged(t *testing.T) {
 
 func TestClassesAreSearched(t *testing.T) {
 	s := past(t)
+	if _, err := s.Classes.Classes(t.Context(), "shop", periodNoon, periodNoon.Add(time.Hour),
+		"a b c d e f g h i j k l m n o p q", 1); !errors.Is(err, ErrManyWords) {
+		t.Error(err)
+	}
+	if _, err := s.Classes.Classes(t.Context(), "shop", periodNoon, periodNoon.Add(time.Hour),
+		strings.Repeat("select ", 5000), 1); err != nil {
+		t.Error(err)
+	}
 	var cs []class.Class
 	for i := range 300 {
 		cs = append(cs, class.Class{

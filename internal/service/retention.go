@@ -271,11 +271,11 @@ func (s *Retention) share(ctx context.Context, all []Keeping) {
 	defer cancel()
 	counts := map[string]float64{}
 	for _, m := range fleet {
-		cs, _, err := s.history.Classes(ctx, m.Entry.Name, now.Add(-time.Hour), now, 0)
+		_, cover, err := s.history.Classes(ctx, m.Entry.Name, now.Add(-time.Hour), now, 1)
 		if err != nil {
 			return
 		}
-		counts[m.Entry.Name] = float64(len(cs))
+		counts[m.Entry.Name] = float64(cover.Classes)
 	}
 	weigh("classes", "classes of an hour", func(m Member) float64 { return counts[m.Entry.Name] })
 }

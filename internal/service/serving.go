@@ -118,6 +118,7 @@ func (s *Service) wire() {
 	marks, looks := newMarks(), &looks{}
 	s.Fleet = &Fleet{
 		app: s.app, ledger: s.ledger, log: s.log, o: &s.o, marks: marks, looks: looks, members: map[string]*member{},
+		leaving: map[string]*member{},
 		keeper: &keeper{
 			series: s.Series, history: s.History, log: s.log, o: &s.o, marks: marks, looks: looks, trouble: &s.trouble,
 		},

@@ -1,6 +1,7 @@
 package sqlshape
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,6 +114,9 @@ type shaper struct {
 	whys    map[string]bool   // of Opaque
 	reads   map[ColumnRef]bool
 	excess  bool // it says more than is looked at
+
+	names    map[string][]int // of the first numbered Tables, see called
+	numbered int
 }
 
 // err returns ErrTooLarge when the lists do not hold all that the statement says.
@@ -428,7 +432,7 @@ func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
 		return
 	}
 	if len(inner) == 0 {
-		s.Any = append(s.Any, s.branches(x, map[string]bool{}))
+		s.Any = append(s.Any, s.branches(x, map[string]bool{}, nil))
 	}
 	s.opaque("OR")
 }
@@ -581,14 +585,27 @@ func (s *shaper) resolve(n *ast.ColumnName) ColumnRef {
 		}
 		return c
 	}
-	for i, t := range s.Tables {
-		if t.Alias != "" && fold(t.Alias) == n.Table.L || t.Alias == "" && fold(t.Name) == n.Table.L &&
-			(n.Schema.L == "" || t.Schema == "" || fold(t.Schema) == n.Schema.L) {
+	for _, i := range s.called(n.Table.L) {
+		if t := s.Tables[i]; t.Alias != "" || n.Schema.L == "" || t.Schema == "" || fold(t.Schema) == n.Schema.L {
 			c.Table = i
 			break
 		}
 	}
 	return c
+}
+
+// called returns the tables that a column may be qualified with a name, in lower case, as indexes of Tables. A statement
+// of 64 KB asks for that a million times: for each of its columns in each SELECT around it.
+func (s *shaper) called(name string) []int {
+	if s.names == nil {
+		s.names = map[string][]int{}
+	}
+	for ; s.numbered < len(s.Tables); s.numbered++ {
+		t := s.Tables[s.numbered]
+		by := fold(cmp.Or(t.Alias, t.Name))
+		s.names[by] = append(s.names[by], s.numbered)
+	}
+	return s.names[name]
 }
 
 // columns returns the columns within e, outside of sub-queries.

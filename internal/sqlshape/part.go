@@ -117,18 +117,18 @@ func (s *shaper) defined(name string) bool {
 }
 
 // branches reads the alternatives of an OR, each with the predicates that it connects by AND, equal ones once.
-func (s *shaper) branches(e ast.ExprNode, seen map[string]bool) (out []Branch) {
+func (s *shaper) branches(e ast.ExprNode, seen map[string]bool, out []Branch) []Branch {
 	if x, ok := bare(e).(*ast.BinaryOperationExpr); ok && x.Op == opcode.LogicOr {
-		return append(s.branches(x.L, seen), s.branches(x.R, seen)...)
+		return s.branches(x.R, seen, s.branches(x.L, seen, out))
 	}
-	b := &shaper{parent: s.parent, named: s.named}
+	b := &shaper{parent: s.parent, named: s.named, names: s.names, numbered: s.numbered}
 	b.Tables = s.Tables
 	b.where(e, noTable)
 	if !once(&seen, fmt.Sprintf("%+v", b.Predicates)) {
-		return nil
+		return out
 	}
 	s.ored += len(b.Predicates)
-	return []Branch{b.Predicates}
+	return append(out, b.Predicates)
 }
 
 // bound notes which side of a column's range a comparison bounds.

@@ -49,6 +49,19 @@ func TestLongStatements(t *testing.T) {
 	}
 }
 
+// TestNamesInManyLevels: a name that no table has is looked for in every table of every SELECT around it.
+func TestNamesInManyLevels(t *testing.T) {
+	names := repeated(6000, "z#.c", "+")
+	effort.Linear(t, "names that nobody has", 6, func(n int) func() {
+		from := "select 1 from " + repeated(n, "t#", ",") + " where exists("
+		s := strings.Repeat(from, n) + "select 1 from u where 1=" + names + strings.Repeat(")", n)
+		if len(s) > MaxBytes {
+			t.Fatalf("%d bytes", len(s))
+		}
+		return func() { _, _ = Parse(s) }
+	})
+}
+
 // TestTooLarge: what is said of a statement is all that it says, or nothing.
 func TestTooLarge(t *testing.T) {
 	deep := func(n int) string {

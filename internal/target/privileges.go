@@ -32,6 +32,9 @@ func (t *Target) MayExecute(ctx context.Context, conn *sql.Conn, schemas []strin
 		lines = append(lines, got...)
 	}
 	for _, s := range schemas {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
 		if why := executes(lines, s); why != "" {
 			return why, nil
 		}
@@ -97,6 +100,9 @@ func executes(lines []string, schema string) (why string) {
 	if schema == "" {
 		where = "any schema"
 	}
+	if len(schema) > longestName {
+		return "whether this account may execute stored routines is unknown: the name of the schema is too long"
+	}
 	everywhere, revoked := false, false
 	for _, line := range lines {
 		g, ok := ReadGrant(line)
@@ -143,8 +149,11 @@ func (g Grant) On(privilege string, table schema.Ref) bool {
 	}
 	// The name of a schema is a pattern, but not in front of the name of a table, and not in a REVOKE.
 	return g.schema == "*" || g.schema == table.Schema ||
-		g.object == "*" && !g.Revoked && like(g.schema, table.Schema)
+		g.object == "*" && !g.Revoked && len(table.Schema) <= longestName && like(g.schema, table.Schema)
 }
+
+// longestName is how long the name of a schema is at most, in bytes: 64 characters.
+const longestName = 4 * 64
 
 // ReadGrant reads GRANT a, b (`col`) ON [kind] `db`.`object` TO …, REVOKE … FROM … and GRANT `role` TO …. Privileges
 // are told apart by their words, so those that are not known are no reason to give up. It is not ok for whatever else
@@ -219,7 +228,7 @@ func (g *Grant) readObject(text string) bool {
 		return false
 	}
 	g.object = name()
-	return g.schema != "" && g.object != "" && len(g.schema) <= 1<<10 && // names have 64 characters
+	return g.schema != "" && g.object != "" && len(g.schema) <= 2*longestName && // \\ before each _ and %
 		(strings.HasPrefix(text, " TO ") || strings.HasPrefix(text, " FROM "))
 }
 

@@ -2,9 +2,12 @@ package target
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/test/effort"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -58,6 +61,8 @@ func TestExecutes(t *testing.T) {
 	f("app", true, "GRANT SELECT ON `app`.``TO `u`@`%`")
 	f("app", true, "GRANT PROXY, EXECUTE ON ''@'%' TO 'u'@'%'")
 	f("app", true, "GRANT SELECT ON `"+strings.Repeat("a", 1025)+"`.* TO `u`@`%`")
+	f(strings.Repeat("€", 64), false, "GRANT EXECUTE ON `x%`.* TO `u`@`%`")
+	f(strings.Repeat("a", 257), true) // no schema is called that: nothing is compared with it
 	f("app", true, "REVOKE `r` FROM `u`@`%`")
 	f("app", true, "")
 }
@@ -133,4 +138,19 @@ func TestMayExecute(t *testing.T) {
 			f("", "GRANT EXECUTE ON *.* TO u@localhost", "REVOKE EXECUTE ON app.* FROM u@localhost")
 		})
 	}
+}
+
+// TestGrantsOfALongName: the name of a schema may come from a statement that a server claims to run, the grants from the
+// same server; every grant is compared with every name.
+func TestGrantsOfALongName(t *testing.T) {
+	g, ok := ReadGrant("GRANT ALTER ON `" + strings.Repeat("%a", 120) + "b`.* TO `u`@`%`")
+	if !ok || !g.On("ALTER", schema.Ref{Schema: strings.Repeat("a", 200) + "b", Table: "t"}) ||
+		g.On("ALTER", schema.Ref{Schema: strings.Repeat("a", 60_000) + "b", Table: "t"}) {
+		t.Errorf("%+v, %v", g, ok)
+	}
+	effort.Linear(t, "grants", 100, func(n int) func() {
+		lines := slices.Repeat([]string{"GRANT EXECUTE ON `" + strings.Repeat("%a", 120) + "b`.* TO `u`@`%`"}, n)
+		name := strings.Repeat("a", 60*n)
+		return func() { executes(lines, name) }
+	})
 }

@@ -248,14 +248,19 @@ func spans(ws []window) []span {
 	return out
 }
 
-// Classes returns the n classes (0: all) of a target that took most time between two moments, and what that is made of:
+// MostClasses is how many classes are given at a time: tenants make new ones with each statement, for as long as they are
+// kept.
+const MostClasses = 20_000
+
+// Classes returns the n classes (0: MostClasses) of a target that took most time between two moments, of those that all
+// of keep say yes to, and what that is made of:
 // whole days and hours from their sums, the rest by the minute as long as minutes are kept. A window belongs to where
 // it begins, so the answer may end after to by as much as a window is long, and begin after from: see Coverage. A
 // figure that was not told in all of the windows is unknown, and so is a 95th percentile over more than one of them.
 // FirstSeen and LastSeen are the bounds of the windows a class was in. What was sampled of statements that are counted
 // as well is left out: the same time does not count twice.
 func (h *History) Classes(
-	ctx context.Context, target string, from, to time.Time, n int,
+	ctx context.Context, target string, from, to time.Time, n int, keep ...func(class.Class) bool,
 ) ([]class.Class, Coverage, error) {
 	const op = "read classes"
 	var cov Coverage
@@ -295,10 +300,13 @@ func (h *History) Classes(
 	} {
 		sums += ", CASE WHEN count(" + c + ") = count(*) THEN sum(" + c + ") END"
 	}
-	if n <= 0 {
-		n = -1
+	if n <= 0 || n > MostClasses {
+		n = MostClasses
 	}
-	args = append(args, n)
+	if args = append(args, n); len(keep) > 0 {
+		args[len(args)-1] = -1 // which of them are wanted is not known to the statement
+	}
+	kept := 0
 	cs, err := query(ctx, h.db, func(r *sql.Rows, c *class.Class) error {
 		var first, last, ref int64
 		var origin string
@@ -319,6 +327,14 @@ func (h *History) Classes(
 			if u[i].Valid {
 				*p = known.Of(uint64(u[i].Int64))
 			}
+		}
+		for _, f := range keep {
+			if !f(*c) {
+				return errLeftOut
+			}
+		}
+		if kept++; kept > n {
+			return errLeftOut
 		}
 		return nil
 	},

@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -207,4 +208,28 @@ func TestBeforeTheFirst(t *testing.T) {
 	f(day, first.Add(time.Hour), 2520)
 	f(day, day.Add(24*time.Hour), 2520)
 	f(day.Add(-time.Hour), day.Add(48*time.Hour), 2520)
+}
+
+// TestClassesWithoutEnd: tenants make a class of each statement, and whoever may see them asks for a year of them.
+func TestClassesWithoutEnd(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	all := make([]class.Class, MostClasses+10)
+	for i := range all {
+		id := fmt.Sprintf("%032X", i)
+		all[i] = class.Class{ID: id, Fingerprint: id[26:], Origin: class.PerformanceSchema, Count: 1, TimeSec: 1 + float64(i)}
+	}
+	ok(t, h.PutClasses(t.Context(), "shop", noon, noon.Add(time.Minute), all))
+	cs, cov, err := h.Classes(t.Context(), "shop", noon, noon.Add(time.Hour), 0)
+	if err != nil || len(cs) != MostClasses || cov.Classes != len(all) || cs[0].TimeSec != float64(len(all)) {
+		t.Errorf("%d of %d, %v", len(cs), cov.Classes, err)
+	}
+	last := func(c class.Class) bool { return c.TimeSec < 3 }
+	cs, cov, err = h.Classes(t.Context(), "shop", noon, noon.Add(time.Hour), 0, last)
+	if err != nil || len(cs) != 2 || cov.Classes != len(all) { // they are found all the same
+		t.Errorf("%d of %d, %v", len(cs), cov.Classes, err)
+	}
+	if cs, _, err := h.Classes(t.Context(), "shop", noon, noon.Add(time.Hour), 1, last); err != nil || len(cs) != 1 ||
+		cs[0].TimeSec != 2 {
+		t.Errorf("%+v, %v", cs, err)
+	}
 }

@@ -247,10 +247,15 @@ func query[T any](ctx context.Context, q interface {
 	var out []T
 	for rows.Next() {
 		var v T
-		if err := scan(rows, &v); err != nil {
+		switch err := scan(rows, &v); {
+		case err == nil:
+			out = append(out, v)
+		case !errors.Is(err, errLeftOut):
 			return nil, err
 		}
-		out = append(out, v)
 	}
 	return out, rows.Err()
 }
+
+// errLeftOut is what a scan returns of a row that is not wanted.
+var errLeftOut = errors.New("not wanted")

@@ -31,7 +31,6 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
@@ -238,11 +237,6 @@ func prepareSeries(t *testing.T, s *servers.Server, home string, hours, record i
 		one := round{samples: slices.Clone(r.Samples), parts: slices.Clone(r.Parts)}
 		for i := range one.samples {
 			m := &one.samples[i]
-			if len(m.Labels) == 0 {
-				at := m.At
-				*m = exposition.Exporter(*m)
-				m.At = at
-			}
 			var c *counter
 			if m.Kind == metric.Counter {
 				key := fmt.Sprint(m.Name, m.Labels)

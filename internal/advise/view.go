@@ -189,7 +189,7 @@ func (v *View) Rate(name string, want ...metric.Label) known.Value[float64] {
 }
 
 // Status returns the growth per second of a counter of SHOW GLOBAL STATUS, named as the server names it:
-// "Created_tmp_disk_tables".
+// "Created_tmp_disk_tables". Those of a metric.Family, and pages of the buffer pool, have other names.
 func (v *View) Status(name string) known.Value[float64] {
 	return v.Rate("mysql_global_status_" + strings.ToLower(name))
 }

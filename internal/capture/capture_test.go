@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -119,7 +120,7 @@ func TestSnapshotOfABusyServer(t *testing.T) {
 			if !ok || len(tab.Columns) != 3 || len(tab.Indexes) != 2 {
 				t.Errorf("table %+v among %+v", tab, snap.Tables)
 			}
-			if r, ok := snap.Rate("mysql_global_status_handler_read_rnd_next").Get(); !ok || r < 1000 {
+			if r, ok := snap.Rate(metric.Handlers.Of("read_rnd_next")).Get(); !ok || r < 1000 {
 				t.Errorf("rows read by scans: %v %v", r, ok)
 			}
 			if !snap.Host.CPUs.OK() || snap.Host.ServerPID != s.PID || !snap.Target.Local {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/scrape"
 )
 
 // smallMemory is up to where what performance_schema counts of the server's memory for one purpose is too little to
@@ -46,10 +47,12 @@ func lean(series []metric.Series) []metric.Series {
 // clientsOnly puts the status of clients in the place of the server's totals: judgement is about what others do, not
 // about what Dyno does to look.
 func clientsOnly(series []metric.Series) []metric.Series {
-	by := map[string]metric.Series{}
+	by := map[string][]metric.Series{} // by the name of what they replace
 	for _, x := range series {
 		if (x.Name == metric.ClientStatus || x.Name == metric.ClientStatusTotal) && len(x.Points) > 1 {
-			by["mysql_global_status_"+x.Labels.Get("variable")] = x
+			c := scrape.StatusSeries(x.Labels.Get("variable"))
+			c.Points = x.Points
+			by[c.Name] = append(by[c.Name], c)
 		}
 	}
 	series = slices.DeleteFunc(series, func(x metric.Series) bool {
@@ -57,8 +60,10 @@ func clientsOnly(series []metric.Series) []metric.Series {
 			x.Name == metric.ClientStatusTotal
 	})
 	for i, x := range series {
-		if c, ok := by[x.Name]; ok {
-			series[i].Points = c.Points
+		for _, c := range by[x.Name] {
+			if c.Labels.Compare(x.Labels) == 0 {
+				series[i].Points = c.Points
+			}
 		}
 	}
 	return series

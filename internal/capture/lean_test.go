@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -45,4 +46,35 @@ func TestLean(t *testing.T) {
 	f(x("mysql_perf_schema_memory_events_used_bytes", 1<<30, 1<<30, 1<<30), 2)
 	f(x("dyno_source_seconds_total", 1, 2), 0)
 	f(x("dyno_scrape_server_seconds_total", 1, 2), 2)
+}
+
+// TestClientsOnly: what is known of clients alone takes the place of the server's total, under that one's name.
+func TestClientsOnly(t *testing.T) {
+	x := func(name string, labels metric.Labels, values ...float64) metric.Series {
+		s := metric.Series{Name: name, Labels: labels, Kind: metric.Counter}
+		for i, v := range values {
+			s.Points = append(s.Points, metric.Point{At: int64(i) * 1000, Value: v})
+		}
+		return s
+	}
+	client := func(variable string, values ...float64) metric.Series {
+		return x(metric.ClientStatusTotal, metric.L("variable", variable), values...)
+	}
+	handler := func(what string, values ...float64) metric.Series {
+		return x(metric.Handlers.Name, metric.L(metric.Handlers.Label, what), values...)
+	}
+	got := clientsOnly([]metric.Series{
+		client("handler_read_key", 1, 2), client("handler_read_next", 5), client("com_select", 7, 8),
+		client("questions", 3, 4),
+		handler("read_key", 100, 200), handler("read_next", 100, 300), handler("write", 1, 9),
+		x(metric.Commands.Name, metric.L(metric.Commands.Label, "select"), 100, 200),
+		x("mysql_global_status_questions", nil, 100, 200),
+	})
+	var last []float64
+	for _, s := range got {
+		last = append(last, s.Points[len(s.Points)-1].Value)
+	}
+	if want := []float64{2, 300, 9, 8, 4}; !slices.Equal(last, want) { // one point of read_next is no rate
+		t.Errorf("%v, want %v: %+v", last, want, got)
+	}
 }

@@ -285,7 +285,9 @@ func failures(t run.Tick) (n uint64) {
 }
 
 func (d *demo) rowsRead(from, to int64) known.Value[float64] {
-	return proof.RowReads(func(name string) (metric.Series, bool) { return d.buf.Find(name, nil, from, to) })
+	return proof.RowReads(func(name string, by metric.Label) (metric.Series, bool) {
+		return d.buf.Find(name, metric.Labels{by}, from, to)
+	})
 }
 
 func (d *demo) cpu(from, to int64) known.Value[float64] {

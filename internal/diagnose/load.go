@@ -119,7 +119,7 @@ func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 	}
 	n, ok := meanOf(s, "mysql_global_status_threads_connected")
 	ok = ok && n >= 0 && n <= most+extraConnections
-	refused := s.Rate("mysql_global_status_connection_errors_max_connections").Or(0)
+	refused := s.Rate(metric.ConnectionErrors.Of("max_connections")).Or(0)
 	if (!ok || n < connectionPart*most) && refused <= 0 {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -20,7 +21,7 @@ const (
 
 // rndNext compares rows read in the order of the table, which is what a scan does, with rows sent.
 func rndNext(s *snapshot.Snapshot) []finding.Symptom {
-	rate := s.Rate("mysql_global_status_handler_read_rnd_next")
+	rate := s.Rate(metric.Handlers.Of("read_rnd_next"))
 	v, ok := rate.Get()
 	if !ok || v < rndNextPerSec {
 		return nil

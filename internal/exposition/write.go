@@ -17,8 +17,8 @@ type Group struct {
 	Samples []metric.Sample
 }
 
-// Write writes all samples of the groups, named by Exporter, in order of name and labels: equal samples give equal
-// bytes. Of two samples of one series the first is written. Markers of the end of a series are left out.
+// Write writes all samples of the groups in order of name and labels: equal samples give equal bytes. Of two samples of
+// one series the first is written. Markers of the end of a series are left out.
 //
 // Text names each counter a counter. OpenMetrics allows that only for names that end in _total: the others keep their
 // name and are of unknown type there, for a name that dashboards know is worth more.
@@ -29,7 +29,6 @@ func Write(w io.Writer, f Format, groups ...Group) error {
 			if stale(s.Value) {
 				continue
 			}
-			s = Exporter(s)
 			lines = append(lines, line{
 				name: name(s.Name), labels: join(s.Labels, g.Labels),
 				kind: s.Kind, value: s.Value,

@@ -28,11 +28,11 @@ func text(t *testing.T, f Format, gs ...Group) string {
 var some = []Group{
 	{metric.L("target", "b"), []metric.Sample{
 		{Name: "mysql_global_status_questions", Kind: metric.Counter, Value: 12},
-		{Name: "mysql_global_status_com_select", Kind: metric.Counter, Value: 7},
+		{Name: metric.Commands.Name, Labels: metric.L("command", "select"), Kind: metric.Counter, Value: 7},
 		{Name: "mysql_global_status_threads_running", Value: 1.5},
 	}},
 	{metric.L("target", "a"), []metric.Sample{
-		{Name: "mysql_global_status_com_insert", Kind: metric.Counter, Value: 3e15},
+		{Name: metric.Commands.Name, Labels: metric.L("command", "insert"), Kind: metric.Counter, Value: 3e15},
 		{Name: "mysql_global_status_questions", Kind: metric.Counter, Value: 0},
 	}},
 }

@@ -285,23 +285,17 @@ func shares(s *snapshot.Snapshot) (map[string]float64, bool) {
 	return m, exact
 }
 
-// RowReadNames lists the status counters whose sum is the rows that the storage engine handed to the server.
-func RowReadNames() []string {
-	return []string{
-		"mysql_global_status_handler_read_first", "mysql_global_status_handler_read_key",
-		"mysql_global_status_handler_read_last",
-		"mysql_global_status_handler_read_next", "mysql_global_status_handler_read_prev",
-		"mysql_global_status_handler_read_rnd",
-		"mysql_global_status_handler_read_rnd_next",
-	}
+// RowReadHandlers lists the handlers whose sum is the rows that the storage engine handed to the server.
+func RowReadHandlers() []string {
+	return []string{"read_first", "read_key", "read_last", "read_next", "read_prev", "read_rnd", "read_rnd_next"}
 }
 
 // RowReads returns the rows per second that the storage engine handed to the server: the sum of all Handler_read
 // counters. It is unknown when one of them was not observed.
-func RowReads(find func(name string) (metric.Series, bool)) known.Value[float64] {
+func RowReads(find func(name string, by metric.Label) (metric.Series, bool)) known.Value[float64] {
 	var sum float64
-	for _, n := range RowReadNames() {
-		s, ok := find(n)
+	for _, h := range RowReadHandlers() {
+		s, ok := find(metric.Handlers.Of(h))
 		if !ok {
 			return known.None[float64]()
 		}
@@ -339,7 +333,7 @@ func server(before, after *snapshot.Snapshot) []Figure {
 		})
 	}
 	rows := func(s *snapshot.Snapshot) known.Value[float64] {
-		return RowReads(func(name string) (metric.Series, bool) { return s.Find(name) })
+		return RowReads(func(name string, by metric.Label) (metric.Series, bool) { return s.Find(name, by) })
 	}
 	return []Figure{
 		{

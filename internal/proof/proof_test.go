@@ -25,8 +25,8 @@ func exact(id, fingerprint string, calls uint64, sec float64, examined uint64) c
 }
 
 func window10(at int64, classes ...class.Class) *snapshot.Snapshot {
-	counter := func(name string, perSec float64) metric.Series {
-		s := metric.Series{Name: name, Kind: metric.Counter}
+	counter := func(name string, perSec float64, labels ...string) metric.Series {
+		s := metric.Series{Name: name, Labels: metric.L(labels...), Kind: metric.Counter}
 		for i := range int64(11) {
 			s.Points = append(s.Points, metric.Point{At: (at + i) * 1000, Value: perSec * float64(i)})
 		}
@@ -37,8 +37,8 @@ func window10(at int64, classes ...class.Class) *snapshot.Snapshot {
 		Target: snapshot.Target{Server: "one", UptimeSec: at},
 		Series: []metric.Series{counter("mysql_global_status_questions", 50)},
 	}
-	for _, n := range RowReadNames() {
-		s.Series = append(s.Series, counter(n, 100))
+	for _, h := range RowReadHandlers() {
+		s.Series = append(s.Series, counter(metric.Handlers.Name, 100, "handler", h))
 	}
 	return s
 }

@@ -34,7 +34,7 @@ type Options struct {
 	Key      string
 
 	Labels metric.Labels // added to each series that does not have a label of that name
-	// changes name, labels and kind on the way, such as exposition.Exporter; nil for none
+	// changes name, labels and kind on the way; nil for none
 	Rename func(metric.Sample) metric.Sample
 	// where there is no cursor yet, send all that the store holds, not only what comes from now on
 	Backfill bool

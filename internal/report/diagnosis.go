@@ -147,8 +147,8 @@ func cpuChart(series []metric.Series) (Chart, bool) {
 
 func rowsChart(series []metric.Series) (Chart, bool) {
 	var parts []metric.Series
-	for _, n := range proof.RowReadNames() {
-		s, ok := find(series, n, "", "")
+	for _, h := range proof.RowReadHandlers() {
+		s, ok := find(series, metric.Handlers.Name, metric.Handlers.Label, h)
 		if !ok {
 			return Chart{}, false
 		}

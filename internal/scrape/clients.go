@@ -3,7 +3,6 @@ package scrape
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -43,9 +42,8 @@ func (c *clients) begin() {
 	clear(c.totals)
 }
 
-// note takes a figure of the server, under the name of its series.
-func (c *clients) note(series string, v float64) {
-	name := strings.TrimPrefix(series, "mysql_global_status_")
+// note takes a status variable of the server, its name in lower case.
+func (c *clients) note(name string, v float64) {
 	if _, counted := c.own.Counted[name]; counted || name == threadsConnected ||
 		name == threadsRunning || name == "uptime" {
 		c.totals[name] = v

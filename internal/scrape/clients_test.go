@@ -116,8 +116,8 @@ func TestClientsFallNever(t *testing.T) {
 			Counted: map[string]float64{"questions": own},
 			Unsure:  map[string]float64{"questions": unsure},
 		}, true
-		c.note("mysql_global_status_questions", total)
-		c.note("mysql_global_status_uptime", uptime)
+		c.note("questions", total)
+		c.note("uptime", uptime)
 		out := -1.0
 		c.emit(0, func(m metric.Sample) {
 			if m.Name == metric.ClientStatusTotal {

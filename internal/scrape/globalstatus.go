@@ -3,7 +3,6 @@ package scrape
 import (
 	"context"
 	"database/sql/driver"
-	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/event"
@@ -12,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// globalStatus reads SHOW GLOBAL STATUS, which every account may. Each numeric variable becomes
-// mysql_global_status_<name in lower case>; ON and YES are 1, OFF and NO are 0; other text is left out.
+// globalStatus reads SHOW GLOBAL STATUS, which every account may. Each numeric variable becomes a sample, see
+// StatusSeries; ON and YES are 1, OFF and NO are 0; other text is left out.
 //
 // What is in these totals of Dyno's own is known for some of them: without it they are
 // dyno_client_status_total{variable}, and the sessions dyno_client_status{variable}.
@@ -44,9 +43,11 @@ type named struct {
 
 // series is what stays the same for all samples of one metric.
 type series struct {
-	name string
-	kind metric.Kind
-	past *past // of a counter that a server may forget a part of
+	name     string
+	labels   metric.Labels
+	kind     metric.Kind
+	variable string // of the status, in lower case
+	past     *past  // of a counter that a server may forget a part of
 }
 
 // past is what a counter was last, and how much of it the server has forgotten since it counts.
@@ -107,36 +108,13 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		if !ok {
 			return
 		}
-		if i < len(s.order) && s.order[i].row == string(name) {
-			k := &s.order[i]
-			s.life.note(name, v)
-			s.mine.note(k.name, v)
-			emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: k.keep(v)})
+		k, ok := s.series(i, name, isWord)
+		if !ok {
 			return
 		}
-		k, ok := s.known[string(name)]
-		if !ok {
-			if len(s.known) > 5000 { // no server has so many; what sends them without end must not fill the memory
-				return
-			}
-			k = series{name: metricName("mysql_global_status_", name), kind: statusKind(strings.ToLower(string(name)))}
-			if isWord {
-				k.kind = metric.Gauge
-			}
-			if k.kind == metric.Counter && s.forgets {
-				k.past = new(past)
-			}
-			s.known[string(name)] = k
-		}
-		for len(s.order) <= i && i < 5000 {
-			s.order = append(s.order, named{})
-		}
-		if i < len(s.order) {
-			s.order[i] = named{string(name), k}
-		}
 		s.life.note(name, v)
-		s.mine.note(k.name, v)
-		emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: k.keep(v)})
+		s.mine.note(k.variable, v)
+		emit(metric.Sample{Name: k.name, Labels: k.labels, Kind: k.kind, At: at, Value: k.keep(v)})
 	})
 	if err == nil {
 		s.galera.emit(at, emit)
@@ -147,6 +125,36 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		}
 	}
 	return classify(s.acc, err, "")
+}
+
+// series returns what a variable in row i becomes, which is worked out once; not ok where there are more variables than
+// any server has: what sends them without end must not fill the memory.
+func (s *globalStatus) series(i int, name []byte, isWord bool) (k series, ok bool) {
+	if i < len(s.order) && s.order[i].row == string(name) {
+		return s.order[i].series, true
+	}
+	if k, ok = s.known[string(name)]; !ok {
+		if len(s.known) > 5000 {
+			return series{}, false
+		}
+		variable := metricName("", name)
+		x := StatusSeries(variable)
+		k = series{name: x.Name, labels: x.Labels, kind: x.Kind, variable: variable}
+		if isWord {
+			k.kind = metric.Gauge
+		}
+		if k.kind == metric.Counter && s.forgets {
+			k.past = new(past)
+		}
+		s.known[string(name)] = k
+	}
+	for len(s.order) <= i && i < 5000 {
+		s.order = append(s.order, named{})
+	}
+	if i < len(s.order) {
+		s.order[i] = named{string(name), k}
+	}
+	return k, true
 }
 
 // Events returns the restarts since the last call.

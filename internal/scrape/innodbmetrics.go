@@ -10,8 +10,8 @@ import (
 )
 
 // innodbMetrics reads the counters of information_schema.INNODB_METRICS that are switched on; it needs PROCESS. Names
-// are mysql_info_schema_innodb_metrics_<subsystem>_<name>, with _total at the end of counters as mysqld_exporter has
-// it.
+// are mysql_info_schema_innodb_metrics_<subsystem>_<name>, with _total at the end of counters, or what mysqld_exporter
+// makes of some of them, see innodbSeries.
 //
 // What a counter belongs to is asked once and remembered, each reading then transfers names and counts alone.
 type innodbMetrics struct {
@@ -48,7 +48,7 @@ func (s *innodbMetrics) Scrape(ctx context.Context, at int64, emit func(metric.S
 			return
 		}
 		if v, ok := number(row[1]); ok && (v >= 0 || k.kind == metric.Gauge) {
-			emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: v})
+			emit(metric.Sample{Name: k.name, Labels: k.labels, Kind: k.kind, At: at, Value: v})
 		}
 	})
 	if err != nil || unheard { // somebody switched a counter on: learn about it in the next round
@@ -73,13 +73,11 @@ func (s *innodbMetrics) learn(ctx context.Context) error {
 	known := map[string]series{}
 	if _, err := s.q.Query(ctx, s.meta, func(row []driver.Value) {
 		name, sub, typ := text(row[0]), text(row[1]), string(text(row[2]))
-		k := series{
-			name: metricName(metricName("mysql_info_schema_innodb_metrics_", sub)+"_", name),
-			kind: innodbKind(string(name), typ),
-		}
+		k := series{name: metricName(metricName("", sub)+"_", name), kind: innodbKind(string(name), typ)}
 		if k.kind == metric.Counter {
 			k.name += "_total"
 		}
+		k.name, k.labels = innodbSeries(k.name)
 		if len(known) < 5000 { // as in Read
 			known[string(name)] = k
 		}

@@ -144,7 +144,7 @@ func TestNamesAreTheServersOwn(t *testing.T) {
 			got := map[string]bool{}
 			for _, x := range samples {
 				if strings.HasPrefix(x.Name, "mysql_global_status_") {
-					got[x.Name] = true
+					got[labeled(x.Name, x.Labels)] = true
 				}
 			}
 			rows, err := s.DB(t, "").Query("SHOW GLOBAL STATUS")
@@ -163,7 +163,8 @@ func TestNamesAreTheServersOwn(t *testing.T) {
 					continue
 				}
 				n++
-				name := "mysql_global_status_" + strings.NewReplacer(":", "_", " ", "_").Replace(strings.ToLower(k))
+				x := StatusSeries(strings.NewReplacer(":", "_", " ", "_").Replace(strings.ToLower(k)))
+				name := labeled(x.Name, x.Labels)
 				if !got[name] {
 					t.Errorf("%s=%s is missing", k, *v)
 				}
@@ -202,21 +203,21 @@ func TestCountersCount(t *testing.T) {
 			qs = append(qs, "INSERT INTO d.t VALUES (1),(2),(3)", "DELETE FROM d.t WHERE id=2")
 			s.Exec(t, qs...)
 			b := sc.Once(t.Context()).Samples
-			delta := func(name string, want float64) {
+			delta := func(name string, want float64, labels ...string) {
 				t.Helper()
-				x, ok1 := find(a, name)
-				y, ok2 := find(b, name)
+				x, ok1 := find(a, name, labels...)
+				y, ok2 := find(b, name, labels...)
 				if !ok1 || !ok2 || y.Value-x.Value != want || y.Kind != metric.Counter {
 					t.Errorf("%s: %v then %v (%v), want +%v", name, x.Value, y.Value, y.Kind, want)
 				}
 			}
-			delta("mysql_global_status_com_insert", 1)
-			delta("mysql_global_status_com_delete", 1)
+			delta(metric.Commands.Name, 1, "command", "insert")
+			delta(metric.Commands.Name, 1, "command", "delete")
 			// The scraper's own: innodb_metrics, read once between the two readings of the status.
-			delta("mysql_global_status_com_select", 25+1+1) // one asks the session what it has counted
-			delta("mysql_global_status_com_show_status", 1)
+			delta(metric.Commands.Name, 25+1+1, "command", "select") // one asks the session what it has counted
+			delta(metric.Commands.Name, 1, "command", "show_status")
 			if flavor == "mysql" {
-				delta("mysql_global_status_innodb_rows_inserted", 3)
+				delta(metric.RowOps.Name, 3, "operation", "inserted")
 			}
 			delta("mysql_info_schema_innodb_metrics_lock_lock_deadlocks_total", 0)
 		})

@@ -60,9 +60,8 @@ type member struct {
 	stop    context.CancelFunc
 	done    chan struct{}
 	minute  minute
-	timed   timed                    // of the goroutine that reads classes
-	planner planner                  // of the goroutine that plans
-	names   map[string]metric.Sample // of the goroutine that reads: see rename
+	timed   timed   // of the goroutine that reads classes
+	planner planner // of the goroutine that plans
 
 	detector incident.Detector // of the goroutine that reads
 	noted    time.Time         // of the goroutine that reads: when open incidents were stored last
@@ -219,7 +218,6 @@ func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
 	ctx, stop := context.WithCancel(ctx)
 	m := &member{
 		entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{},
-		names: map[string]metric.Sample{},
 	}
 	w := newWatcher(s.app, t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keeper.keep(ctx, m, r) },
 		func(c ClassWindow) { s.keeper.classes(ctx, m, c) })

@@ -54,9 +54,11 @@ func sampleOf(r reading.Reading) incident.Sample {
 	}
 	for _, s := range r.Samples {
 		switch s.Name {
-		case "mysql_global_status_connection_errors_max_connections", "mysql_global_status_connection_errors_internal",
-			"mysql_global_status_connection_errors_accept":
-			x.Refused = known.Of(x.Refused.Or(0) + s.Value)
+		case metric.ConnectionErrors.Name:
+			switch s.Labels.Get(metric.ConnectionErrors.Label) {
+			case "max_connections", "internal", "accept":
+				x.Refused = known.Of(x.Refused.Or(0) + s.Value)
+			}
 		case "mysql_global_status_threads_connected":
 			x.Connected = known.Of(s.Value)
 		case "mysql_global_variables_max_connections":

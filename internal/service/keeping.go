@@ -13,7 +13,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -36,9 +35,7 @@ type keeper struct {
 // the network, and events are stored by another goroutine. What cannot be stored is told and left out: a full disk must
 // not blind those who look.
 func (s *keeper) keep(ctx context.Context, m *member, r reading.Reading) {
-	seen := sampleOf(r) // before its samples have other names
 	m.health.read(r, s.o.every())
-	m.rename(r.Samples)
 	m.take(r)
 	err := s.series.AppendRound(r)
 	m.health.store(err)
@@ -55,7 +52,7 @@ func (s *keeper) keep(ctx context.Context, m *member, r reading.Reading) {
 	for i := range r.Events {
 		s.marks.mark(&r.Events[i], i)
 	}
-	r.Events = append(r.Events, s.incidents(m, seen)...) // those are stored already
+	r.Events = append(r.Events, s.incidents(m, sampleOf(r))...) // those are stored already
 	if s.o.Publish != nil {
 		s.o.Publish(r)
 	}
@@ -77,26 +74,6 @@ func (m *member) lost(at time.Time, full bool) (gap event.Event, ok bool) {
 		return gap, true
 	}
 	return gap, false
-}
-
-// rename gives samples the names that mysqld_exporter gives them, so that dashboards and alerts made for that work on
-// what is stored, scraped and sent on. What a name becomes is worked out once.
-func (m *member) rename(samples []metric.Sample) {
-	for i := range samples {
-		x := &samples[i]
-		if len(x.Labels) > 0 {
-			continue
-		}
-		to, ok := m.names[x.Name]
-		if !ok {
-			if len(m.names) > 20_000 { // names of a server that makes up new ones
-				clear(m.names)
-			}
-			to = exposition.Exporter(metric.Sample{Name: x.Name, Kind: x.Kind})
-			m.names[x.Name] = to
-		}
-		x.Name, x.Labels, x.Kind = to.Name, to.Labels, to.Kind
-	}
 }
 
 // take remembers the newest of what a target said.

@@ -172,13 +172,12 @@ func TestMarksAreKeptAtTheEnd(t *testing.T) {
 }
 
 func TestNewestIsWhatStillLives(t *testing.T) {
-	m := &member{latest: map[string][]metric.Sample{}, names: map[string]metric.Sample{}}
+	m := &member{latest: map[string][]metric.Sample{}}
 	take := func(up bool, parts []reading.Part, names ...string) {
 		var samples []metric.Sample
 		for _, n := range names {
 			samples = append(samples, metric.Sample{Name: n, Value: 1})
 		}
-		m.rename(samples)
 		m.take(reading.Reading{Samples: samples, Parts: parts, State: &state.State{Up: up}})
 	}
 	f := func(want ...string) {
@@ -194,8 +193,8 @@ func TestNewestIsWhatStillLives(t *testing.T) {
 		}
 	}
 	take(true, []reading.Part{{Source: "fast", Samples: 1}, {Source: "slow", Samples: 2}},
-		"mysql_global_status_com_select", "s1", "s2", "mysql_up")
-	f("mysql_global_status_commands_total", "mysql_up", "s1", "s2")
+		"first", "s1", "s2", "mysql_up")
+	f("first", "mysql_up", "s1", "s2")
 	take(true, []reading.Part{{Source: "fast", Samples: 1}}, "f", "mysql_up") // the slow one's turn is later
 	f("f", "mysql_up", "s1", "s2")
 	// the fast one failed

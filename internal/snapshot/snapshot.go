@@ -22,7 +22,7 @@ import (
 )
 
 // Format is the version of the JSON form that this program writes. It reads this one and refuses others.
-const Format = 1
+const Format = 2
 
 // Snapshot is what is known about one target over one window.
 type Snapshot struct {

@@ -67,11 +67,12 @@ func TestBadSnapshots(t *testing.T) {
 		}
 	}
 	f("", "line 1 column 1")
-	f("{\n \"dyno_snapshot\": 1,\n \"from\": 7}", "not a JSON string")
+	f("{\n \"dyno_snapshot\": 2,\n \"from\": 7}", "not a JSON string")
 	f(`{}`, "not a snapshot")
 	f(`[1]`, "line 1")
+	f(`{"dyno_snapshot": 1}`, "it has format 1, this dyno reads format 2: use the version that wrote it")
 	f(`{"dyno_snapshot": 99}`, "format 99")
-	f(`{"dyno_snapshot": 1}`, "window")
+	f(`{"dyno_snapshot": 2}`, "window")
 	b, _ := sample().Encode()
 	f(string(b)+"{}", "after top-level value")
 	f(strings.Replace(string(b), `"t": 2000`, `"t": 1000`, 1), "order of time")

@@ -86,90 +86,111 @@ const (
 
 const status = "mysql_global_status_"
 
-// inputs lists the samples that are looked at, by name; those with labels that matter are handled in add.
-var inputs = map[string]figure{
-	"mysql_global_status_questions":                        questions,
-	"mysql_global_status_com_commit":                       commits,
-	"mysql_global_status_com_rollback":                     rollbacks,
-	"mysql_perf_schema_events_statements_total":            statements,
-	"mysql_perf_schema_events_statements_seconds_total":    statementSec,
-	"mysql_global_status_threads_running":                  running,
-	"mysql_global_status_threads_connected":                connected,
-	"mysql_global_status_slow_queries":                     slow,
-	"dyno_server_cpu_seconds_total":                        serverCPU,
-	"mysql_global_status_innodb_rows_read":                 rowsRead,
-	"mysql_global_status_innodb_rows_inserted":             rowsInserted,
-	"mysql_global_status_innodb_rows_updated":              rowsUpdated,
-	"mysql_global_status_innodb_rows_deleted":              rowsDeleted,
-	"mysql_global_status_handler_read_first":               handlerReads,
-	"mysql_global_status_handler_read_key":                 handlerReads,
-	"mysql_global_status_handler_read_last":                handlerReads,
-	"mysql_global_status_handler_read_next":                handlerReads,
-	"mysql_global_status_handler_read_prev":                handlerReads,
-	"mysql_global_status_handler_read_rnd":                 handlerReads,
-	"mysql_global_status_handler_read_rnd_next":            handlerReads,
-	"mysql_global_status_handler_write":                    handlerWrite,
-	"mysql_global_status_handler_update":                   handlerUpdate,
-	"mysql_global_status_handler_delete":                   handlerDelete,
-	"mysql_global_status_innodb_buffer_pool_reads":         poolMisses,
-	"mysql_global_status_innodb_buffer_pool_read_requests": poolRequests,
-	"mysql_global_status_innodb_buffer_pool_pages_dirty":   pagesDirty,
-	"mysql_global_status_innodb_buffer_pool_pages_free":    pagesFree,
-	"mysql_global_status_innodb_buffer_pool_pages_total":   pagesTotal,
-	"mysql_global_status_innodb_os_log_written":            redo,
-	"mysql_global_status_innodb_checkpoint_age":            checkpointAge,
-	"mysql_global_status_innodb_redo_log_current_lsn":      redoLSN,
-	"mysql_global_status_innodb_redo_log_checkpoint_lsn":   redoCheckpointLSN,
-	"mysql_global_status_innodb_history_list_length":       history,
-	"mysql_global_status_innodb_row_lock_waits":            rowLockWaits,
-	"mysql_global_status_innodb_row_lock_current_waits":    rowLockWaiting,
-	"mysql_global_status_created_tmp_disk_tables":          tmpDisk,
-	"mysql_global_status_bytes_received":                   received,
-	"mysql_global_status_bytes_sent":                       sent,
-	"mysql_global_status_aborted_clients":                  abortedClients,
-	"mysql_global_status_aborted_connects":                 abortedConnects,
-	"mysql_global_status_uptime":                           uptime,
-	"dyno_replica_lag_seconds":                             lag,
-	"mysql_slave_status_seconds_behind_master":             serverLag,
-	"node_memory_MemAvailable_bytes":                       memAvailable,
-	"dyno_server_resident_bytes":                           rss,
-	"node_pressure_cpu_waiting_seconds_total":              pressureCPU,
-	"node_pressure_io_waiting_seconds_total":               pressureIO,
-	"node_pressure_memory_waiting_seconds_total":           pressureMemory,
-	"dyno_scrape_server_seconds_total":                     sourceSec,
-	"dyno_classes_server_seconds_total":                    sourceSec,
-	"dyno_target_cpu_seconds_total":                        targetCPU,
-	"dyno_scrape_client_cpu_seconds_total":                 clientCPU,
-	"dyno_host_cpus":                                       cpuCount,
+// input tells the samples of a figure from others: by their name, and by the label of those status variables that are
+// gathered under one.
+type input struct{ name, of string }
+
+// inputs lists the samples that are looked at but for those of CPUs and disks.
+var inputs = map[input]figure{
+	{name: status + "questions"}:                                questions,
+	{metric.Commands.Name, "commit"}:                            commits,
+	{metric.Commands.Name, "rollback"}:                          rollbacks,
+	{name: "mysql_perf_schema_events_statements_total"}:         statements,
+	{name: "mysql_perf_schema_events_statements_seconds_total"}: statementSec,
+	{name: status + "threads_running"}:                          running,
+	{name: status + "threads_connected"}:                        connected,
+	{name: status + "slow_queries"}:                             slow,
+	{name: "dyno_server_cpu_seconds_total"}:                     serverCPU,
+	{metric.RowOps.Name, "read"}:                                rowsRead,
+	{metric.RowOps.Name, "inserted"}:                            rowsInserted,
+	{metric.RowOps.Name, "updated"}:                             rowsUpdated,
+	{metric.RowOps.Name, "deleted"}:                             rowsDeleted,
+	{metric.Handlers.Name, "read_first"}:                        handlerReads,
+	{metric.Handlers.Name, "read_key"}:                          handlerReads,
+	{metric.Handlers.Name, "read_last"}:                         handlerReads,
+	{metric.Handlers.Name, "read_next"}:                         handlerReads,
+	{metric.Handlers.Name, "read_prev"}:                         handlerReads,
+	{metric.Handlers.Name, "read_rnd"}:                          handlerReads,
+	{metric.Handlers.Name, "read_rnd_next"}:                     handlerReads,
+	{metric.Handlers.Name, "write"}:                             handlerWrite,
+	{metric.Handlers.Name, "update"}:                            handlerUpdate,
+	{metric.Handlers.Name, "delete"}:                            handlerDelete,
+	{name: status + "innodb_buffer_pool_reads"}:                 poolMisses,
+	{name: status + "innodb_buffer_pool_read_requests"}:         poolRequests,
+	{name: metric.PoolDirtyPages}:                               pagesDirty,
+	{metric.PoolPages, "free"}:                                  pagesFree,
+	{name: status + "innodb_buffer_pool_pages_total"}:           pagesTotal,
+	{name: status + "innodb_os_log_written"}:                    redo,
+	{name: status + "innodb_checkpoint_age"}:                    checkpointAge,
+	{name: status + "innodb_redo_log_current_lsn"}:              redoLSN,
+	{name: status + "innodb_redo_log_checkpoint_lsn"}:           redoCheckpointLSN,
+	{name: status + "innodb_history_list_length"}:               history,
+	{name: status + "innodb_row_lock_waits"}:                    rowLockWaits,
+	{name: status + "innodb_row_lock_current_waits"}:            rowLockWaiting,
+	{name: status + "created_tmp_disk_tables"}:                  tmpDisk,
+	{name: status + "bytes_received"}:                           received,
+	{name: status + "bytes_sent"}:                               sent,
+	{name: status + "aborted_clients"}:                          abortedClients,
+	{name: status + "aborted_connects"}:                         abortedConnects,
+	{name: status + "uptime"}:                                   uptime,
+	{name: "dyno_replica_lag_seconds"}:                          lag,
+	{name: "mysql_slave_status_seconds_behind_master"}:          serverLag,
+	{name: "node_memory_MemAvailable_bytes"}:                    memAvailable,
+	{name: "dyno_server_resident_bytes"}:                        rss,
+	{name: "node_pressure_cpu_waiting_seconds_total"}:           pressureCPU,
+	{name: "node_pressure_io_waiting_seconds_total"}:            pressureIO,
+	{name: "node_pressure_memory_waiting_seconds_total"}:        pressureMemory,
+	{name: "dyno_scrape_server_seconds_total"}:                  sourceSec,
+	{name: "dyno_classes_server_seconds_total"}:                 sourceSec,
+	{name: "dyno_target_cpu_seconds_total"}:                     targetCPU,
+	{name: "dyno_scrape_client_cpu_seconds_total"}:              clientCPU,
+	{name: "dyno_host_cpus"}:                                    cpuCount,
 	// INNODB_METRICS, where the status lacks them.
-	"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len":      historyMetric,
-	"mysql_info_schema_innodb_metrics_log_log_lsn_checkpoint_age":            checkpointAgeMetric,
-	"mysql_info_schema_innodb_metrics_log_log_lsn_checkpoint_age_total":      checkpointAgeMetric,
-	"mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age":       checkpointAgeMetric,
-	"mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age_total": checkpointAgeMetric,
+	{name: "mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len"}:      historyMetric,
+	{name: "mysql_info_schema_innodb_metrics_log_log_lsn_checkpoint_age"}:            checkpointAgeMetric,
+	{name: "mysql_info_schema_innodb_metrics_log_log_lsn_checkpoint_age_total"}:      checkpointAgeMetric,
+	{name: "mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age"}:       checkpointAgeMetric,
+	{name: "mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age_total"}: checkpointAgeMetric,
 }
+
+// ofClients finds the input of a status variable, by its name in lower case.
+var ofClients = func() map[string]input {
+	by := map[string]input{}
+	for in := range inputs {
+		by[strings.TrimPrefix(in.name, status)] = in
+		for _, f := range []metric.Family{metric.Commands, metric.Handlers, metric.RowOps} {
+			if f.Name == in.name {
+				by[f.Prefix+in.of] = in
+			}
+		}
+	}
+	return by
+}()
 
 // Take picks from the samples of one reading what vitals are made of. Where the status of clients is known, Dyno's own
 // part is left out.
 func Take(samples []metric.Sample) Figures {
 	var f Figures
-	clients := map[string]bool{} // names of the server's totals that are not needed
+	clients := map[input]bool{} // the server's totals that are not needed
 	for i := range samples {
 		if x := &samples[i]; x.Name == metric.ClientStatus || x.Name == metric.ClientStatusTotal {
-			name := status + x.Labels.Get("variable")
-			clients[name] = true
-			if k, ok := inputs[name]; ok {
+			if in, ok := ofClients[x.Labels.Get("variable")]; ok {
+				k := inputs[in]
 				f.add(k, x.Value)
-				f.users[k] = true
+				clients[in], f.users[k] = true, true
 			}
 		}
 	}
 	for i := range samples {
 		x := &samples[i]
-		if clients[x.Name] {
-			continue
+		in := input{name: x.Name}
+		if len(x.Labels) == 1 && strings.HasPrefix(x.Name, status) {
+			in.of = x.Labels[0].Value
 		}
-		if k, ok := inputs[x.Name]; ok {
+		if k, ok := inputs[in]; ok {
+			if clients[in] {
+				continue
+			}
 			if k != lag && k != serverLag {
 				f.add(k, x.Value)
 			} else if !f.known[k] || x.Value > f.sums[k] { // the worst channel

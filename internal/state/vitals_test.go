@@ -3,15 +3,20 @@ package state
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// reading makes samples of "name" or "name{label=value}".
+// reading makes samples of "name" or "name value-of-its-label".
 func reading(kv map[string]float64, ls ...metric.Sample) []metric.Sample {
 	for n, v := range kv {
-		ls = append(ls, metric.Sample{Name: n, Value: v})
+		x := metric.Sample{Name: n, Value: v}
+		if name, of, ok := strings.Cut(n, " "); ok {
+			x.Name, x.Labels = name, metric.L("by", of)
+		}
+		ls = append(ls, x)
 	}
 	return ls
 }
@@ -37,6 +42,7 @@ func TestVitals(t *testing.T) {
 		}
 	}
 	const g = "mysql_global_status_"
+	const commit, rollback = g + "commands_total commit", g + "commands_total rollback"
 	type m = map[string]float64
 	f("nothing", nil, nil, 1, m{})
 	f("a rate", reading(m{g + "questions": 10}), reading(m{g + "questions": 30}), 2, m{QPS: 10})
@@ -44,21 +50,21 @@ func TestVitals(t *testing.T) {
 	f("fallen", reading(m{g + "questions": 10}), reading(m{g + "questions": 3}), 1, m{})
 	f("not there before", nil, reading(m{g + "questions": 3, g + "threads_running": 2}), 1, m{Running: 2})
 	f("a restart that a counter does not show",
-		reading(m{g + "uptime": 100, g + "questions": 10, g + "com_commit": 5, g + "com_rollback": 1}),
-		reading(m{g + "uptime": 3, g + "questions": 500, g + "com_commit": 7, g + "com_rollback": 1}), 1, m{Uptime: 3})
-	f("both or none", reading(m{g + "com_commit": 1}), reading(m{g + "com_commit": 5}), 1, m{})
-	f("sums", reading(m{g + "com_commit": 1, g + "com_rollback": 1}),
-		reading(m{g + "com_commit": 5, g + "com_rollback": 2}), 1, m{TPS: 5})
+		reading(m{g + "uptime": 100, g + "questions": 10, commit: 5, rollback: 1}),
+		reading(m{g + "uptime": 3, g + "questions": 500, commit: 7, rollback: 1}), 1, m{Uptime: 3})
+	f("both or none", reading(m{commit: 1}), reading(m{commit: 5}), 1, m{})
+	f("sums", reading(m{commit: 1, rollback: 1}),
+		reading(m{commit: 5, rollback: 2}), 1, m{TPS: 5})
 	f("an idle server", reading(m{g + "questions": 10}), reading(m{g + "questions": 10}), 1, m{QPS: 0})
-	f("rows by InnoDB's count", reading(m{g + "innodb_rows_read": 1, g + "handler_read_next": 5}),
-		reading(m{g + "innodb_rows_read": 4, g + "handler_read_next": 50}), 1, m{RowsRead: 3})
-	f("rows by the handlers", reading(m{g + "handler_read_key": 1, g + "handler_read_next": 5}),
-		reading(m{g + "handler_read_key": 2, g + "handler_read_next": 50}), 1, m{RowsRead: 46})
+	f("rows by InnoDB's count", reading(m{g + "innodb_row_ops_total read": 1, g + "handlers_total read_next": 5}),
+		reading(m{g + "innodb_row_ops_total read": 4, g + "handlers_total read_next": 50}), 1, m{RowsRead: 3})
+	f("rows by the handlers", reading(m{g + "handlers_total read_key": 1, g + "handlers_total read_next": 5}),
+		reading(m{g + "handlers_total read_key": 2, g + "handlers_total read_next": 50}), 1, m{RowsRead: 46})
 	f("the pool", nil, reading(m{
-		g + "innodb_buffer_pool_pages_dirty": 25, g + "innodb_buffer_pool_pages_free": 0,
+		g + "buffer_pool_dirty_pages": 25, g + "buffer_pool_pages free": 0,
 		g + "innodb_buffer_pool_pages_total": 100,
 	}), 1, m{PoolDirty: 0.25, PoolFree: 0})
-	f("no pool", nil, reading(m{g + "innodb_buffer_pool_pages_dirty": 0, g + "innodb_buffer_pool_pages_total": 0}), 1,
+	f("no pool", nil, reading(m{g + "buffer_pool_dirty_pages": 0, g + "innodb_buffer_pool_pages_total": 0}), 1,
 		m{})
 	f("checkpoint age by the log's positions", nil, reading(m{
 		g + "innodb_redo_log_current_lsn":    500,

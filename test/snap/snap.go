@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -49,11 +50,15 @@ func Build() *Made {
 
 // Rate adds a counter that grew by perSec each second.
 func (m *Made) Rate(name string, perSec float64, labels ...string) *Made {
-	x := metric.Series{Name: name, Labels: metric.L(labels...), Kind: metric.Counter}
+	return m.add(metric.Series{Name: name, Labels: metric.L(labels...), Kind: metric.Counter}, 1000, perSec)
+}
+
+// add adds a series of values that begin at from and grow by perSec each second.
+func (m *Made) add(x metric.Series, from, perSec float64) *Made {
 	for i := range Window + 1 {
 		x.Points = append(x.Points, metric.Point{
 			At:    m.S.From.UnixMilli() + int64(i)*1000,
-			Value: 1000 + perSec*float64(i),
+			Value: from + perSec*float64(i),
 		})
 	}
 	m.S.Series = append(m.S.Series, x)
@@ -171,17 +176,17 @@ func (m *Made) Lose(name source.Name, state snapshot.SourceState, reason, fix st
 
 // Gauge adds a figure that was the same all the time.
 func (m *Made) Gauge(name string, value float64, labels ...string) *Made {
-	x := metric.Series{Name: name, Labels: metric.L(labels...), Kind: metric.Gauge}
-	for i := range Window + 1 {
-		x.Points = append(x.Points, metric.Point{At: m.S.From.UnixMilli() + int64(i)*1000, Value: value})
-	}
-	m.S.Series = append(m.S.Series, x)
-	return m
+	return m.add(metric.Series{Name: name, Labels: metric.L(labels...), Kind: metric.Gauge}, value, 0)
 }
 
 // Status adds a counter of SHOW GLOBAL STATUS that grew by perSec each second: "Innodb_log_waits".
 func (m *Made) Status(name string, perSec float64) *Made {
-	return m.Rate("mysql_global_status_"+strings.ToLower(name), perSec)
+	return m.add(scrape.StatusSeries(strings.ToLower(name)), 1000, perSec)
+}
+
+// StatusAt adds a gauge of SHOW GLOBAL STATUS that was the same all the time.
+func (m *Made) StatusAt(name string, value float64) *Made {
+	return m.add(scrape.StatusSeries(strings.ToLower(name)), value, 0)
 }
 
 // Set sets a variable.

@@ -55,7 +55,7 @@ func commitFlush(v *advise.View) []finding.Finding {
 		return nil
 	}
 	w, ok := changes(v).Get()
-	explicit := v.Status("Com_commit").Or(0)
+	explicit := v.Rate(metric.Commands.Of("commit")).Or(0)
 	if !ok || w < minCommits || v.Total <= 0 {
 		return nil
 	}

@@ -71,7 +71,7 @@ func TestCommitFlushSilent(t *testing.T) {
 	// Grouped as it is: ten rows to a transaction.
 	m := durable(700, 0.0001, 140, 0.011)
 	for i, x := range m.S.Series {
-		if x.Name == "mysql_global_status_com_commit" {
+		if x.Labels.Get("command") == "commit" {
 			for n := range x.Points {
 				m.S.Series[i].Points[n].Value = float64(70 * n)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -37,7 +38,7 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	if !ok || !ok1 || !ok2 {
 		return nil
 	}
-	refused := v.Rate("mysql_global_status_connection_errors_max_connections").Or(0)
+	refused := v.Rate(metric.ConnectionErrors.Of("max_connections")).Or(0)
 	f := finding.Finding{
 		Rule: "connections-full", ID: finding.MakeID("connections-full", "server"), Severity: finding.Warning,
 		Confidence: finding.Certain,

@@ -58,7 +58,7 @@ func silent(t *testing.T, find func(*advise.View) []finding.Finding, why string,
 
 // changed sets a gauge of the status to a row of values, one a second.
 func changed(m *snap.Made, name string, from, to float64) *snap.Made {
-	m.Gauge("mysql_global_status_"+strings.ToLower(name), from)
+	m.StatusAt(name, from)
 	p := m.S.Series[len(m.S.Series)-1].Points
 	for i := range p {
 		p[i].Value = from + (to-from)*float64(i)/float64(len(p)-1)
@@ -67,7 +67,7 @@ func changed(m *snap.Made, name string, from, to float64) *snap.Made {
 }
 
 func status(m *snap.Made, name string, value float64) *snap.Made {
-	return m.Gauge("mysql_global_status_"+strings.ToLower(name), value)
+	return m.StatusAt(name, value)
 }
 
 const dataFile = "wait/io/file/innodb/innodb_data_file"

@@ -27,8 +27,8 @@ const (
 // says, changed pages pile up over the server's own target all the same, the log fills, and the disk has nothing to do.
 func ioCapacity(v *advise.View) []finding.Finding {
 	capacity, ok1 := v.Number("innodb_io_capacity").Get()
-	flushed, ok2 := v.Status("Innodb_buffer_pool_pages_flushed").Get()
-	dirty, ok3 := v.Find("mysql_global_status_innodb_buffer_pool_pages_dirty")
+	flushed, ok2 := v.Rate(metric.PoolPageChanges, metric.Label{Name: "operation", Value: "flushed"}).Get()
+	dirty, ok3 := v.Find(metric.PoolDirtyPages)
 	p, ok4 := readPool(v)
 	r, ok5 := readRedo(v)
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || capacity <= 0 || len(dirty.Points) < 2 {

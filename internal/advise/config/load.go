@@ -50,10 +50,9 @@ func serverCPU(v *advise.View) known.Value[float64] {
 func changes(v *advise.View) known.Value[float64] {
 	total, seen := 0.0, false
 	for _, n := range []string{
-		"Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_update_multi",
-		"Com_delete_multi", "Com_insert_select", "Com_replace_select",
+		"insert", "update", "delete", "replace", "update_multi", "delete_multi", "insert_select", "replace_select",
 	} {
-		if r, ok := v.Status(n).Get(); ok {
+		if r, ok := v.Rate(metric.Commands.Of(n)).Get(); ok {
 			total, seen = total+r, true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -146,7 +147,7 @@ func smallRedo(v *advise.View) []finding.Finding {
 		fact("pages written per second", pages, "1/s", "", source.GlobalStatus, "%s pages a second are written to the "+
 			"data files.", unit.Count(pages)),
 	}
-	if dirty, ok := v.Gauge("Innodb_buffer_pool_pages_dirty").Get(); ok && pages > 0 {
+	if dirty, ok := v.Last(metric.PoolDirtyPages).Get(); ok && pages > 0 {
 		f.Evidence = append(f.Evidence, fact("changed pages in the pool", dirty, "pages", "", source.GlobalStatus,
 			"%s changed pages wait in the pool: at this rate each is written every %s.", unit.Count(dirty),
 			unit.Seconds(dirty/pages)))

@@ -34,7 +34,7 @@ var cases = []struct {
 	want []string
 }{
 	{
-		"found-exact", orders(snap.Build().Saturated().Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
+		"found-exact", orders(snap.Build().Saturated().Status("Handler_read_rnd_next", 2.3e6).
 			Rate("mysql_global_status_rows_sent", 405).
 			Exact("SELECT name FROM customers WHERE id = 5", 20000, 0.00005, 1, 1).
 			Exact("INSERT INTO orders (customer, status) VALUES (1, 'open')", 1000, 0.0001, 0, 0, affected(1000)).
@@ -44,12 +44,12 @@ var cases = []struct {
 	{
 		"found-sampled", orders(snap.Build().Lose("digests", snapshot.Missing, "performance_schema is off",
 			"performance_schema=ON and a restart").Saturated().
-			Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).Rate("mysql_global_status_rows_sent", 405).
+			Status("Handler_read_rnd_next", 2.3e6).Rate("mysql_global_status_rows_sent", 405).
 			Sampled(byStatus, 17.5, examined(9_000_000)).Plan(snap.All("orders", 99_500)), 100_000),
 		[]string{"orders(status) likely critical"},
 	},
 	{
-		"mysql", mysql(orders(snap.Build().Saturated().Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
+		"mysql", mysql(orders(snap.Build().Saturated().Status("Handler_read_rnd_next", 2.3e6).
 			Exact("DELETE FROM orders WHERE customer = 7 AND status IN ('a', 'b')", 200, 0.08, 100_000, 0,
 				affected(400)).Plan(snap.All("orders", 99_500)), 100_000)),
 		[]string{"orders(customer,status) certain critical"},
@@ -96,7 +96,7 @@ var cases = []struct {
 		"denied-sources", orders(snap.Build().Lose("digests", snapshot.Denied, "SELECT on performance_schema is denied",
 			"GRANT SELECT ON performance_schema.* TO 'dyno'@'%'").
 			Lose("process", snapshot.Missing, "the server runs elsewhere", "").
-			Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).Rate("mysql_global_status_rows_sent", 405).
+			Status("Handler_read_rnd_next", 2.3e6).Rate("mysql_global_status_rows_sent", 405).
 			Symptom("rnd-next", "server", "scans read 2.3M rows/s").Sampled(byStatus, 9), 100_000),
 		[]string{"orders(status) possible warning"},
 	},
@@ -270,7 +270,7 @@ func TestMissingIndexSilent(t *testing.T) {
 // TestMissingIndexOfOneDatabase has the same statement run in two databases: the plan of one says nothing about the
 // other.
 func TestMissingIndexOfOneDatabase(t *testing.T) {
-	m := orders(snap.Build().Saturated().Rate("mysql_global_status_handler_read_rnd_next", 2.3e6).Exact(byStatus, 230,
+	m := orders(snap.Build().Saturated().Status("Handler_read_rnd_next", 2.3e6).Exact(byStatus, 230,
 		0.08, 100_000, 17), 100_000)
 	here := m.S.Classes[0]
 	there := here

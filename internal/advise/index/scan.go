@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
@@ -401,9 +402,9 @@ func (x *scan) matching(v *advise.View, single bool) bool {
 		}
 	case !x.shape.Folded && single && x.kind == sqlshape.Select:
 		// All rows that the server sent are an upper bound for those of this class.
-		read, ok1 := v.Rate("mysql_global_status_handler_read_rnd_next").Get()
+		read, ok1 := v.Rate(metric.Handlers.Of("read_rnd_next")).Get()
 		if x.step.Access == "index" {
-			read, ok1 = v.Status("Handler_read_next").Get()
+			read, ok1 = v.Rate(metric.Handlers.Of("read_next")).Get()
 		}
 		sent, ok2 := v.Rate("mysql_global_status_rows_sent").Get()
 		if ok1 && ok2 && read > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -40,11 +41,11 @@ func deadlocked(v *advise.View) []finding.Finding {
 	}
 	// Transactions are those that are begun or committed by a statement: with autocommit = 0, as many drivers have it,
 	// nobody sends a BEGIN. Without any each change is one.
-	done := max(v.Status("Com_begin").Or(0), v.Status("Com_commit").Or(0))
+	done := max(v.Rate(metric.Commands.Of("begin")).Or(0), v.Rate(metric.Commands.Of("commit")).Or(0))
 	if done < n {
 		done = n
-		for _, name := range []string{"Com_update", "Com_insert", "Com_delete"} {
-			done += v.Status(name).Or(0)
+		for _, name := range []string{"update", "insert", "delete"} {
+			done += v.Rate(metric.Commands.Of(name)).Or(0)
 		}
 	}
 	part := 0.0

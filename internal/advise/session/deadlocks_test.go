@@ -47,7 +47,7 @@ func lastText(text string) func(float64) state.State {
 func TestDeadlocksWithoutBegin(t *testing.T) {
 	m := moments(shop(), 8, lastText(embrace))
 	m.S.Series = slices.DeleteFunc(m.S.Series, func(x metric.Series) bool {
-		return strings.HasPrefix(x.Name, "mysql_global_status_com_")
+		return x.Name == metric.Commands.Name
 	})
 	m.Status("Innodb_deadlocks", 0.8).Status("Com_begin", 1).Status("Com_commit", 5000).Status("Com_update", 9000)
 	if all := deadlocked(m.View()); len(all) != 0 {
@@ -117,7 +117,7 @@ func TestDeadlocksSilent(t *testing.T) {
 	silent(t, "no counter", moments(shop(), 8, lastText(embrace)))
 	m := shop()
 	m.S.Series = slices.DeleteFunc(m.S.Series, func(x metricSeries) bool {
-		return x.Name == "mysql_global_status_com_begin"
+		return x.Labels.Get("command") == "begin"
 	})
 	silent(t, "one in many thousand", moments(m.Status("Com_begin", 10_000).Status("Innodb_deadlocks", 1), 8,
 		lastText(embrace)))

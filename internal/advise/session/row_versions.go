@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -255,21 +256,23 @@ func viewsIn(text string) map[uint64]float64 {
 // Handler counters, which count the rows of temporary and of system tables as well and so make the figure smaller.
 func pagesPer(v *advise.View) known.Value[float64] {
 	requests := v.Status("Innodb_buffer_pool_read_requests")
-	for _, names := range [][]string{
-		{"Innodb_rows_read", "Innodb_rows_inserted", "Innodb_rows_updated", "Innodb_rows_deleted"},
-		nil,
-		{
-			"Handler_read_key", "Handler_read_next", "Handler_read_prev", "Handler_read_first",
-			"Handler_read_last", "Handler_read_rnd",
-			"Handler_read_rnd_next", "Handler_write", "Handler_update", "Handler_delete",
-		},
+	for _, by := range []struct {
+		metric.Family
+		what []string
+	}{
+		{metric.RowOps, []string{"read", "inserted", "updated", "deleted"}},
+		{}, // classes
+		{metric.Handlers, []string{
+			"read_key", "read_next", "read_prev", "read_first", "read_last", "read_rnd", "read_rnd_next", "write",
+			"update", "delete",
+		}},
 	} {
 		rows, ok := 0.0, true
-		if names == nil {
+		if by.what == nil {
 			rows, ok = rowsOfClasses(v)
 		}
-		for i, n := range names {
-			x, seen := v.Status(n).Get()
+		for i, n := range by.what {
+			x, seen := v.Rate(by.Of(n)).Get()
 			rows, ok = rows+x, ok && (seen || i > 0)
 		}
 		if ok && rows > 0 {

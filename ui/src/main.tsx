@@ -10,7 +10,7 @@ import { followStream } from './core/stream'
 import { followTargets } from './core/targets'
 import { followTheme } from './core/theme'
 import { followLinks, go, href, route } from './core/url'
-import { whoAmI } from './login'
+import { whoAmI } from './relogin'
 import { fetchPage, fetchPages, Shell } from './shell'
 
 followTheme()

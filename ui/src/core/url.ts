@@ -4,7 +4,8 @@ import { useCallback } from 'preact/hooks'
 
 /** Every page that has an address. '' in the address is the fleet. */
 export const pages = [
-  'fleet', 'server', 'now', 'queries', 'findings', 'changes', 'lab', 'cost', 'settings', 'login', 'welcome'] as const
+  'fleet', 'overview', 'activity', 'queries', 'findings', 'changes', 'experiments', 'overhead', 'settings', 'login',
+  'welcome'] as const
 export type PageName = (typeof pages)[number]
 
 /** What the links from page to page take along. */
@@ -12,7 +13,7 @@ export const kept = ['target', 'from', 'to']
 
 export interface Route { page: string; params: URLSearchParams }
 
-/** Reads an address: parse('/server', '?target=shop'). */
+/** Reads an address: parse('/overview', '?target=shop'). */
 export function parse(path: string, query: string): Route {
   const last = path.slice(path.lastIndexOf('/') + 1)
   return { page: last === '' ? 'fleet' : decode(last), params: new URLSearchParams(query) }

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { ApiError, post, text, useData, whyNot, type Body, type Data, type Done } from '../../core'
 import { rememberTask, resultOf, TaskProgress, useTask } from '../../core/tasks'
-import { Button, Copy, Dialog, Icon, Loading, Problem, safe, Sql, useRun, type IconName } from '../../ui'
+import { Button, Copy, Dialog, Icon, Loading, Problem, safe, Sql, useRun, type IconName } from '../../kit'
 import type { Action, Task } from '../../core/openapi.gen'
 import './dialogs.css'
 

@@ -1,7 +1,7 @@
 // One finding, from its verdict to what would show that it is wrong.
 import type { ComponentChildren } from 'preact'
 import { ago, moment, post, ratio, seconds, useGet, whyNot } from '../../core'
-import { Badge, Button, Copy, Icon, Problem, safe, Sql, useRun, type IconName, type Tone } from '../../ui'
+import { Badge, Button, Copy, Icon, Problem, safe, Sql, useRun, type IconName, type Tone } from '../../kit'
 import { ClassCard, Fact, Gain, Share } from './pictures'
 import type { Finding, Judged, OpenFinding as Open } from '../../core/openapi.gen'
 

@@ -6,7 +6,7 @@ import { ago, figure, href, moment, now, post, seconds, span, text, useGet, useK
 import { rememberTask, TaskProgress, tasks, useTaskEnd } from '../../core/tasks'
 import { kindName } from '../../graph/marks'
 import { Bar, Button, Empty, Fold, Icon, Notice, Page, Panel, Problem, ReportLink, safe, Show, Sql, Unobservable,
-  useRun } from '../../ui'
+  useRun } from '../../kit'
 import { ApplyDialog } from '../changes/dialogs'
 import { FindingCard } from './finding'
 import { Fact } from './pictures'
@@ -279,7 +279,7 @@ function Trigger({ d, of }: { d: Judged; of: NonNullable<Judged['trigger']> }) {
   return (
     <>
       started by the{' '}
-      <a href={href('now', { at: Math.ceil(at) })} title={safe(of.text)}>
+      <a href={href('activity', { at: Math.ceil(at) })} title={safe(of.text)}>
         incident ({kindName(of.kind)}) of {moment(at, { seconds: true })}
       </a>
       {over ? ', which was over before the observation began'

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ago, asError, href, now, post, seconds, text, whyNot } from '../../core'
 import { rememberTask, useTask } from '../../core/tasks'
-import { Badge, Button, safe, toast, type Tone } from '../../ui'
+import { Badge, Button, safe, toast, type Tone } from '../../kit'
 import type { Row } from './rows'
 
 const tones: Record<string, Tone> = { critical: 'bad', warning: 'warn', notice: 'info', info: 'info' }

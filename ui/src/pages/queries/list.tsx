@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { count, get, go, moment, route, setParams, text, useData, useGet, useParam, useRange,
   withParams } from '../../core'
 import { Badge, Bar, Button, Empty, Figure, Menu, Notice, Num, Search, Show, Spark, Table, safe,
-  type Column } from '../../ui'
+  type Column } from '../../kit'
 import { covered, find, howMany, per, rowOf, type Row } from './figures'
 import type { ClassAnyList as ClassList, ClassRow as Class } from '../../core/openapi.gen'
 

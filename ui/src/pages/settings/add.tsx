@@ -1,7 +1,7 @@
 // Adds a server by hand, with a test of the connection first, or changes one of the inventory.
 import { useRef, useState } from 'preact/hooks'
 import { asError, post, reloadTargets, whyNot, type ApiError } from '../../core'
-import { Badge, Button, Copy, Loading, Notice, Problem, Sql, safe } from '../../ui'
+import { Badge, Button, Copy, Loading, Notice, Problem, Sql, safe } from '../../kit'
 import { hasPassword, nameFor, toURL } from './address'
 import { Mend } from './sources'
 import type { Checked, Target as Entry } from '../../core/openapi.gen'

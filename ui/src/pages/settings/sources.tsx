@@ -1,6 +1,6 @@
 // What is read of a target, and what gives nothing with what would mend it.
 import { useGet } from '../../core/data'
-import { Badge, Copy, narrow, Num, safe, Show, Table, type Column, type Tone } from '../../ui'
+import { Badge, Copy, narrow, Num, safe, Show, Table, type Column, type Tone } from '../../kit'
 import type { Source } from '../../core/openapi.gen'
 
 const stateTone: Record<Source['state'], Tone> =

@@ -584,7 +584,7 @@ export interface components {
             /** @description cipher */
             tls?: string;
             /**
-             * @description Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what would mend it.
+             * @description Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and the fix.
              * @example verified
              * @example remembered
              * @example none
@@ -1128,7 +1128,7 @@ export interface components {
             /** @description "missing-index" */
             rule: string;
             /** @enum {string} */
-            severity: "critical" | "warning" | "notice" | "info";
+            severity: "critical" | "warning" | "notice" | "fact";
             /** @enum {string} */
             confidence: "certain" | "likely" | "possible";
             /** @description the verdict in one line, with its most telling figure */
@@ -1443,7 +1443,7 @@ export interface components {
             /** @description title of the first finding */
             worst?: string;
             /** @enum {string} */
-            severity?: "critical" | "warning" | "notice" | "info";
+            severity?: "critical" | "warning" | "notice" | "fact";
             /** @description of the statement time, see finding.Finding */
             share: number;
             /**
@@ -2509,7 +2509,7 @@ export interface components {
             id: string;
             title: string;
             /** @enum {string} */
-            severity: "critical" | "warning" | "notice" | "info";
+            severity: "critical" | "warning" | "notice" | "fact";
             /** @description id of the one that saw it last; it may be deleted */
             diagnosis: string;
             /** Format: date-time */
@@ -3227,7 +3227,7 @@ export interface components {
             /** @description title of the first finding */
             worst?: string;
             /** @enum {string} */
-            severity?: "critical" | "warning" | "notice" | "info";
+            severity?: "critical" | "warning" | "notice" | "fact";
             /** @description of the statement time, see finding.Finding */
             share: number;
             /**

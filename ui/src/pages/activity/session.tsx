@@ -104,7 +104,7 @@ export function SessionPanel(
             </section>
             <section>
               <h3>Locks</h3>
-              {waits.length + waiters.length === 0 && <p class="dim">It waits for no lock and blocks no session.</p>}
+              {waits.length + waiters.length === 0 && <p class="dim">No lock waits; blocks no session.</p>}
               {waits.map((w, i) => (
                 <p key={i}>
                   Waits {w.seconds !== undefined && `${text(w.seconds, 's')} `}

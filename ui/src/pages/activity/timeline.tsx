@@ -32,7 +32,9 @@ async function course(target: string, from: number, to: number, signal: AbortSig
   const [times, marks, running, waiting] = await Promise.all([
     get('states', { target, from, to, limit: 1000 }, signal).then((x) => x.times.map((t) => Date.parse(t) / 1000)),
     or(get('events', { target, from, to }, signal).then((x) => x.events), []),
-    or(range(`max(max_over_time(mysql_global_status_threads_running{target=${label}}[${over}s]))`), []),
+    // Without Dyno's own session, as the figures above; with it where Dyno's part is unknown.
+    or(range(`max(max_over_time(dyno_client_status{target=${label},variable="threads_running"}[${over}s])) or ` +
+      `max(max_over_time(mysql_global_status_threads_running{target=${label}}[${over}s]))`), []),
     or(range(`sum(max_over_time(dyno_lock_waiters{target=${label}}[${over}s]))`), []),
   ])
   return { times, marks, running, waiting }

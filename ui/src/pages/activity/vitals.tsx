@@ -4,8 +4,8 @@ import type { State } from '../../core/openapi.gen'
 
 const shown: { n: string; label: string; unit: string; title: string; always?: boolean; worse?: 'up' }[] = [
   { n: 'threads_running', label: 'Running', unit: '',
-    title: 'Threads_running: sessions executing a statement; counted a few milliseconds before the list of ' +
-      'sessions is read', always: true },
+    title: "Threads_running: sessions executing a statement, without Dyno's own; counted a few milliseconds before " +
+      'the list of sessions is read', always: true },
   { n: 'threads_connected', label: 'Connected', unit: '', title: 'open connections, without Dyno’s own', always: true },
   { n: 'qps', label: 'Statements', unit: '/s', title: 'Questions per second', always: true },
   { n: 'tps', label: 'Transactions', unit: '/s', title: 'commits and rollbacks per second', always: true },

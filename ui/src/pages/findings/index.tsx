@@ -181,7 +181,7 @@ function Diagnosis(
         </Group>
       )}
       {(d.facts ?? []).length > 0 && (
-        <Group title={`Advice (${d.facts.length})`} about="no measured impact so far; not counted as findings"
+        <Group title={`Facts (${d.facts.length})`} about="no measured impact so far; not counted as findings"
           open={d.facts.some((f) => f.id === open)}>
           <div class="findings">{d.facts.map((f) => card(f))}</div>
         </Group>

@@ -4,7 +4,7 @@ import { rememberTask, useTask } from '../../core/tasks'
 import { Badge, Button, safe, toast, type Tone } from '../../kit'
 import type { Row } from './rows'
 
-const tones: Record<string, Tone> = { critical: 'bad', warning: 'warn', notice: 'info', info: 'info' }
+const tones: Record<string, Tone> = { critical: 'bad', warning: 'warn' }
 
 /** The worst that was found, or that nothing was, or that nobody has looked yet. */
 export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {

@@ -94,7 +94,7 @@ function Budget({ r }: { r: Row }) {
   return (
     <span class="share-cell">
       {slowed > 1 && (
-        <Badge tone="warn" title="over its budget, so it is read less often">every {slowed}th time</Badge>
+        <Badge tone="warn" title="over its budget, so it is read less often">1 read in {slowed}</Badge>
       )}
       <span class="stack tight">
         <Num v={share} unit="ratio" />
@@ -117,7 +117,7 @@ function PriceOf({ p, sources }: { p: Price; sources: Source[] }) {
       )}
       <div class="figures">
         <Figure label="Server time per second" value={p.server_seconds_per_second} unit="s"
-          note={measured ? `= ${text(p.server_seconds_per_second, '')} busy sessions` : 'not measured'} />
+          note={measured ? undefined : 'not measured'} />
         <Figure label="Client CPU" value={p.client_cpu_cores} unit="cores"
           note={p.client_cpu_cores === undefined ? 'not measured' : "Dyno's own, for this target"} />
         <Figure label="Statements" value={p.statements_per_second} unit="/s" />
@@ -128,8 +128,8 @@ function PriceOf({ p, sources }: { p: Price; sources: Source[] }) {
       <p class="dim">
         Mean over the last {span(seen)}. {measured && over.length === 0 && 'All sources are within budget.'}
         {over.length > 0 &&
-          (`Over budget on average: ${over.map((r) => r.name).join(', ')}. A source is read less often if even the ` +
-            `fastest of its last five readings is over budget; slower ones include waits for a CPU.`)}
+          (`Over budget on average: ${over.map((r) => r.name).join(', ')}. A source is slowed when its fastest of ` +
+            'five reads exceeds the budget; slower reads may include CPU waits.')}
       </p>
       <Table columns={columns} rows={rows} rowKey={(r) => r.name} label="Overhead by source" sortParam="by"
         sort="-server" empty={<Empty title="No source was read in this time range" />} />

@@ -307,7 +307,7 @@ function Happened({ marks }: { marks: Mark[] | undefined }) {
           </li>
         ))}
       </ul>
-      {list.length > 200 && <p class="sv-quiet">{list.length - 200} more; a shorter time shows them.</p>}
+      {list.length > 200 && <p class="sv-quiet">{list.length - 200} more; zoom in to see them.</p>}
     </section>
   )
 }

@@ -1,4 +1,4 @@
-// What is read of a target, and what gives nothing with what would mend it.
+// What is read of a target, and what gives nothing with the fix.
 import { useGet } from '../../core/data'
 import { Badge, Copy, narrow, Num, safe, Show, Table, type Column, type Tone } from '../../kit'
 import type { Source } from '../../core/openapi.gen'
@@ -13,10 +13,10 @@ export function SourceState({ s }: { s: Source }) {
   return <Badge tone={stateTone[s.state]}>{stateWord[s.state]}</Badge>
 }
 
-/** What would mend a source: a statement to copy, or words. */
-export function Mend({ fix }: { fix: string }) {
+/** The fix of a source: a statement to copy, or words. */
+export function Fix({ fix }: { fix: string }) {
   return /^(GRANT|SET|UPDATE|INSTALL|CALL) /.test(fix) ? (
-    <span class="mend">
+    <span class="fix-line">
       <code>{safe(fix)}</code>
       <Copy text={fix.replace(/;?$/, ';')} bare label="Copy the statement" />
     </span>
@@ -36,7 +36,7 @@ const columns: Column<Source>[] = [
       <div class="stack tight">
         {s.about && <span>{s.about}</span>}
         {s.reason && <span class={s.state === 'ok' ? 'faint' : 'dim'}>{safe(s.reason)}</span>}
-        {s.fix && <Mend fix={s.fix} />}
+        {s.fix && <Fix fix={s.fix} />}
       </div>
     ),
   },

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { go, href, inventory, post, reloadTargets, session, useGet, whyNot } from '../../core'
 import { Badge, Button, Empty, Loading, Page, Problem, safe, Show, useRun } from '../../kit'
 import { AddServer, CheckResult, Statements } from '../settings/add'
-import { Mend } from '../settings/sources'
+import { Fix } from '../settings/sources'
 import type { Checked, Found, Target as Entry } from '../../core/openapi.gen'
 import { flavorName } from '../settings/words'
 import { lookAgain } from './pauses'
@@ -98,7 +98,7 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
             <ul class="lacks">
               {f.lacks.map((l) => (
                 <li key={l.what}>
-                  <b>{l.what}</b> <span class="dim">{l.reason}</span> {l.fix && <Mend fix={l.fix} />}
+                  <b>{l.what}</b> <span class="dim">{l.reason}</span> {l.fix && <Fix fix={l.fix} />}
                 </li>
               ))}
             </ul>

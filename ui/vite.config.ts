@@ -37,7 +37,7 @@ function themeFirst(): Plugin {
 const lent: Record<string, string[]> = { changes: ['findings'], settings: ['welcome', 'overhead'],
   login: ['settings', 'welcome'] }
 
-// All styles that were fetched are in force, on every page: those of a page count beneath its own class only, so that
+// All styles that were fetched apply on every page: those of a page count beneath its own class only, so that
 // two pages may have the same words. The shell puts the class on what is round a page.
 function pagesApart(): Plugin {
   return {

@@ -38,7 +38,7 @@ async function begin(): Promise<void> {
 let following = false
 follow(session, (who) => {
   if (who === null) return
-  loggedIn() // whichever way the session came, what waited for one goes on
+  loggedIn() // whichever way the session came, what waited for one continues
   if (following) return
   following = true
   followTargets()

@@ -1,4 +1,4 @@
-// The login over a page, when a session ended in the middle of work: what was being done goes on afterwards.
+// The login over a page, when a session ended in the middle of work: what was being done continues afterwards.
 import { useState } from 'preact/hooks'
 import { asError, get, post, ApiError } from './core/api'
 import { loginRefused, session, setSession } from './core/session'
@@ -16,7 +16,7 @@ export async function whoAmI(): Promise<Session | null> {
     setSession(s.login_needed && s.name === '' ? null : s)
   } catch (e) {
     const status = asError(e).status
-    // An older Dyno, or one without logins: whoever is on this machine is let in.
+    // An older Dyno, or one without logins: anyone on this machine is let in.
     if (status === 404)
       setSession({ name: 'local', role: 'operator', via: '', csrf: '', read_only: false, login_needed: false,
       first_run: false, link: false, version: '' })
@@ -26,7 +26,7 @@ export async function whoAmI(): Promise<Session | null> {
   return session.value
 }
 
-/** Fails when whoever logged in is not let in. */
+/** Fails when the login did not last. */
 export async function lasting(): Promise<void> {
   if ((await whoAmI()) === null)
     throw new ApiError(0, 'page', 'the session was not kept', 'Allow cookies for this address in your browser.')

@@ -163,7 +163,7 @@ export async function fetchPage(page: string): Promise<void> {
   try {
     loaded.set(page, (await load[page]()).default)
   } catch {
-    // showing it tells what is wrong
+    // opening it shows what is wrong
   }
 }
 

@@ -212,9 +212,9 @@ export function TaskTray() {
           const here = new Set(list.map((t) => t.id))
           lostTasks(before.filter((id) => !here.has(id)))
         } catch {
-          // the page says elsewhere when nobody answers
+          // the page says elsewhere that Dyno does not answer
         }
-      // The stream tells what is new; this is for what it missed, before it came or came back.
+      // The stream reports what is new; this is for what it missed, before it came or came back.
       if (!control.signal.aborted) timer = setTimeout(() => void load(), live ? 30_000 : 3000)
     }
     void load()

@@ -49,7 +49,7 @@ export function href(page: string, params: Record<string, string | number | null
   return './' + (page === 'fleet' ? '' : page) + query(all)
 }
 
-/** What a step of the browser's history keeps beside its address. */
+/** What a step of the browser's history keeps besides its address. */
 interface Step {
   y?: number // how far down the page was
   mark?: string // why the step was made, for who wants to undo it
@@ -128,7 +128,7 @@ function keepPlace(): void {
   if (!restoring && stepNow().y !== scrollY) later(addressNow(), { ...stepNow(), y: scrollY })
 }
 
-const signs = ['wheel', 'touchstart', 'pointerdown', 'keydown'] // of somebody who wants to be elsewhere
+const signs = ['wheel', 'touchstart', 'pointerdown', 'keydown'] // of a user who scrolls elsewhere
 let restoring = 0 // the frame that is asked for
 
 function stopRestoring(): void {

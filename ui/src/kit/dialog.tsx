@@ -6,7 +6,7 @@ import { safe } from './sqltext'
 import { Problem } from './state'
 import './dialog.css'
 
-/** A dialog over the page. The browser keeps the focus inside and gives it back; Esc and a click beside it close it. */
+/** A dialog over the page. The browser keeps the focus inside and gives it back; Esc and a click outside close it. */
 export function Dialog(
   p: { title: string; onClose: () =>
   void; children: ComponentChildren; foot?: ComponentChildren; wide?: boolean; lock?: boolean }) {

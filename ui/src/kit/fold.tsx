@@ -1,4 +1,4 @@
-// What is long and seldom wanted: built when it is opened, and cut where nobody reads on.
+// What is long and seldom wanted: built when it is opened, and cut where hardly anyone reads on.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { count } from '../core/format'

@@ -1,4 +1,4 @@
-// Icons: 16 × 16, drawn with one stroke in the colour of the text. They stand beside words and are not read aloud.
+// Icons: 16 × 16, drawn with one stroke in the colour of the text. They accompany words and are not read aloud.
 const paths = {
   fleet: 'M2 3.5h5v4H2zM9 3.5h5v4H9zM2 9.5h5v4H2zM9 9.5h5v4H9z',
   server: 'M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.01M5 11h.01',

@@ -3,7 +3,7 @@ import { useParam } from '../core/url'
 import { Icon } from './icons'
 
 /**
- * The page's search field: "/" goes there, Esc empties it. What is typed stands in the URL after a moment, without a
+ * The page's search field: "/" goes there, Esc empties it. What is typed is in the URL after a moment, without a
  * step for the back button.
  */
 export function Search({ param = 'q', label, placeholder }: { param?: string; label: string; placeholder?: string }) {

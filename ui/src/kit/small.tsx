@@ -9,7 +9,7 @@ import './small.css'
 
 export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'unknown'
 
-/** A state in a word, with an icon, never told by colour alone. */
+/** A state in a word, with an icon, never shown by colour alone. */
 export function Badge(
   p: { tone: Tone; icon?: IconName | false; children: ComponentChildren; title?: string | undefined }) {
   const icon = p.icon === false ? undefined : (p.icon ?? p.tone)

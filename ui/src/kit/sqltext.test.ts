@@ -5,7 +5,7 @@ const kinds = (sql: string) => pieces(sql).map((p) => `${p.kind || '-'}:${p.text
 const whole = (sql: string) => pieces(sql).map((p) => p.text).join('')
 
 describe('pieces', () => {
-  it('tells words, strings, numbers and comments apart', () => {
+  it('distinguishes words, strings, numbers and comments', () => {
     expect(kinds("SELECT a FROM `t` WHERE b = 'x''y\\'z' AND c > 1.5e3 -- end")).toEqual([
       'word:SELECT', '-: a ', 'word:FROM', '-: `t` ', 'word:WHERE', '-: b = ', "string:'x''y\\'z'", '-: ', 'word:AND',
         '-: c > ', 'number:1.5e3', '-: ', 'comment:-- end',
@@ -18,7 +18,7 @@ describe('pieces', () => {
   it('loses nothing', () => {
     for (const s of ['', 'SELECT 1', "a'b", '/**/`x', '# c\nSELECT', '\\', "\n\t ';'"]) expect(whole(s)).toBe(s)
   })
-  it('is markup to nobody', () => {
+  it('is never markup', () => {
     const s = "SELECT '<img src=x onerror=alert(1)>', \"</pre><script>\""
     expect(whole(s)).toBe(s)
   })

@@ -53,7 +53,7 @@ const token = join('g',
   /('(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|"(?:[^"\\]|\\[\s\S]|"")*(?:"|$))|(`[^`]*(?:`|$))/,
   /([A-Za-z_$][\w$]*)|((?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w$]))/)
 
-/** Cuts a statement into pieces; together they are all of it. With plain only odd characters are told apart. */
+/** Cuts a statement into pieces; together they are all of it. With plain only odd characters are distinguished. */
 export function pieces(sql: string, plain = false): Piece[] {
   const out: Piece[] = []
   const put = (kind: Piece['kind'], s: string) => {

@@ -109,7 +109,7 @@ function useMomentKeys(step: (by: number) => void, play: () => void): void {
       if (t?.closest(
         'input:not([type=checkbox]),select,textarea,[contenteditable],[role=tablist],[role=listbox],[role=dialog]'))
         return
-      // What scrolls that way goes on doing so.
+      // What scrolls that way continues to do so.
       const part = t?.closest('pre,[role=region]')
       if (part && (e.key === ' ' ? part.scrollHeight > part.clientHeight : part.scrollWidth > part.clientWidth)) return
       if (e.key === 'ArrowLeft' || e.key === 'ArrowRight')

@@ -16,7 +16,7 @@ function knownOf(s: State): Known {
 
 const many = (n: number) => (n === 1 ? '1 session' : `${n} sessions`)
 
-/** One line for each root: who holds everybody up. */
+/** One line for each root blocker. */
 export function LockBanner({ roots, state }: { roots: Root[]; state: State }) {
   const known = knownOf(state)
   return (

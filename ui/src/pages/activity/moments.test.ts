@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { gaps, moved, nearest, offered, readAt, stepOf, stretch } from './moments'
 
-test('what stands in the URL', () => {
+test('what is in the URL', () => {
   expect(readAt('')).toBe('live')
   expect(readAt('1762171200')).toBe(1762171200)
   expect(readAt('1762171200.5')).toBe(1762171200.5)

@@ -1,4 +1,4 @@
-// The moment that is looked at: where it stands in the URL, and how it moves.
+// The moment that is shown: how it is written in the URL, and how it moves.
 
 /** The speeds of playing; backwards they are negative. */
 export const speeds = [1, 10, 60] as const

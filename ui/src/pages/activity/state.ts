@@ -11,7 +11,7 @@ export function lacking(s: State, ...names: string[]): Source | undefined {
   return s.sources?.find((x) => names.includes(x.name))
 }
 
-/** Whether a session only waits for its client, outside of a transaction and in nobody's way. */
+/** Whether a session only waits for its client, outside of a transaction and blocking no one. */
 export function asleep(s: Session): boolean {
   return s.command === 'Sleep' || s.command === 'Daemon'
 }

@@ -16,7 +16,7 @@ test('ticks are round and few', () => {
   expect(ticksOf(0, 1, 2).length).toBeLessThanOrEqual(3)
 })
 
-test('of marks on one pixel one is drawn, which tells of the others', () => {
+test('of marks on one pixel one is drawn, which counts the others', () => {
   const mark = (t: number, text = ''): Mark => ({ at: new Date(t * 1000).toISOString(), kind: 'ddl', text })
   expect(thinned([mark(10, 'a'), mark(10.2, 'b'), mark(10.4, 'c'), mark(50, 'd\u202e'), mark(99, 'late'),
     { at: 'never', kind: 'x', text: '' }], 0, 90, 90)).toEqual([

@@ -235,7 +235,7 @@ function Track(p: TimelineProps & { from: number; to: number; course: Course | u
   )
 }
 
-/** The marks of a stretch as they are drawn, at most one on a pixel: its title tells how many it stands for. */
+/** The marks of a stretch as they are drawn, at most one on a pixel: its title says how many it stands for. */
 export function thinned(marks: Mark[], from: number, to: number, w: number): { x: number; title: string }[] {
   const by = new Map<number, { first: Mark; n: number }>()
   for (const m of marks) {

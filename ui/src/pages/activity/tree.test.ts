@@ -19,7 +19,7 @@ test('roots stand on top, each session once', () => {
   expect(text(tree([]))).toBe('')
   expect(text(tree([w(2, 1)]))).toBe('1[1](2)')
   expect(text(tree([w(2, 1), w(3, 2), w(4, 3)]))).toBe('1[3](2(3(4)))')
-  // a queue for one lock: everybody waits for those before as well
+  // a queue for one lock: everyone waits for those before as well
   expect(text(tree([w(2, 1, 9), w(3, 1, 5), w(3, 2, 5), w(4, 1, 1), w(4, 2, 1), w(4, 3, 1)]))).toBe('1[3](2 3 4)')
   // the longest wait first
   expect(text(tree([w(2, 1, 1), w(3, 1, 9), w(4, 1)]))).toBe('1[3](3 2 4)')
@@ -29,7 +29,7 @@ test('roots stand on top, each session once', () => {
   expect(text(tree([w(2, 1), w(11, 10), w(12, 11)]))).toBe('10[2](11(12)) 1[1](2)')
 })
 
-test('a blocker that nobody names is a root with its reason', () => {
+test('an unknown blocker is a root with its reason', () => {
   const roots = tree([w(2, undefined, 3, { kind: 'metadata', object: 'shop.orders', unknown: 'no instrument' }),
     w(3, undefined, 1, { kind: 'metadata', object: 'shop.orders', unknown: 'no instrument' }), w(4, 2)])
   expect(text(roots)).toBe('?[3](2(4) 3)')

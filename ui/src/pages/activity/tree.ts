@@ -24,10 +24,10 @@ export function tree(waits: Wait[]): Root[] {
   const byLength = [...waits].sort((a, b) => (b.seconds ?? -1) - (a.seconds ?? -1) || a.waiter - b.waiter)
   const below = new Map<number, Wait[]>()
   const above = new Map<number, (number | undefined)[]>()
-  const nobody = new Map<string, Wait[]>()
+  const unknown = new Map<string, Wait[]>()
   for (const w of byLength) {
     push(above, w.waiter, w.blocker)
-    if (w.blocker === undefined) push(nobody, JSON.stringify([w.kind, w.object ?? '', w.unknown ?? '']), w)
+    if (w.blocker === undefined) push(unknown, JSON.stringify([w.kind, w.object ?? '', w.unknown ?? '']), w)
     else push(below, w.blocker, w)
   }
   const reached = new Set<number>()
@@ -57,7 +57,7 @@ export function tree(waits: Wait[]): Root[] {
   const roots: Root[] = []
   for (const b of [...below.keys()].sort((x, y) => x - y))
     if (!above.has(b)) roots.push({ session: b, cycle: false, ...grow(below.get(b) ?? [], new Set([b])) })
-  for (const group of nobody.values()) {
+  for (const group of unknown.values()) {
     const first = group[0]
     roots.push({ cycle: false, ...(first?.unknown ? { unknown: first.unknown } : {}),
       ...(first?.object ? { object: first.object } : {}), ...grow(group, new Set()) })

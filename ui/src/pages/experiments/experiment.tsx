@@ -1,4 +1,4 @@
-// One experiment: what came out, in the table and pictures of its report, with everything it stands on.
+// One experiment: what came out, in the table and pictures of its report, with everything it is based on.
 import { useEffect, useState } from 'preact/hooks'
 import { asError, go, href, moment, post, seconds, setParams, span, useGet, useParam, whyNot, withParams,
   type ApiError } from '../../core'
@@ -69,7 +69,7 @@ function Actions({ x, reload }: { x: Experiment; reload: () => void }) {
   )
 }
 
-/** Offers the experiments that this one may be set beside: those of the same name first. */
+/** Offers the experiments that this one may be compared with: those of the same name first. */
 function CompareWith({ x }: { x: Experiment }) {
   return (
     <Menu label="Compare with another experiment" text="Compare with" align="right">

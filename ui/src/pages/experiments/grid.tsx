@@ -221,7 +221,7 @@ function Spread(
   )
 }
 
-/** What each trial of a cell measured, beside the cell. */
+/** What each trial of a cell measured, next to the cell. */
 function Trials({ x, cell, at, left, top }: { x: Experiment; cell: Cell; at: number; left: number; top: number }) {
   const card = useRef<HTMLDivElement>(null)
   const [shift, setShift] = useState(0)

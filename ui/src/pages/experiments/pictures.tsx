@@ -1,4 +1,4 @@
-// Pictures of a comparison. Everything they show stands in the tables too.
+// Pictures of a comparison. Everything they show is in the tables too.
 import { fromZero, ladder, ofRatios, place, ratioTick, spread, tick, type Axis, type Step } from './scale'
 import { safe } from '../../kit'
 import { cut, textWidth, useWidth } from './size'
@@ -221,7 +221,7 @@ export function Forest({ rungs: all, unit, margin }: { rungs: Rung[]; unit: stri
   )
 }
 
-/** A head over one comparison alone stands beside it. */
+/** A head over a single comparison is next to it. */
 function flatter(all: Rung[]): Rung[] {
   const heads = all.filter((r) => r.head).length
   if (heads === 0 || all.length > 2 * heads) return all

@@ -61,14 +61,14 @@ export function ofRatios(values: readonly number[]): Axis {
   return { lo: from, hi: to > from ? to : from + step, log: false, ticks: steps(from, to, step) }
 }
 
-/** Where a value stands on an axis, 0 to 1, held to its ends. */
+/** Where a value is on an axis, 0 to 1, held to its ends. */
 export function place(a: Axis, v: number): number {
   const f = a.log ? (Math.log(Math.max(v, 1e-300)) - Math.log(a.lo)) / (Math.log(a.hi) - Math.log(a.lo))
     : (v - a.lo) / (a.hi - a.lo)
   return Math.min(1, Math.max(0, Number.isFinite(f) ? f : 0))
 }
 
-/** Where numbers stand beside each other, 0 to 1; by their logarithms when equal distances should be equal factors. */
+/** Where numbers are on a shared axis, 0 to 1; by their logarithms when equal distances should be equal factors. */
 export function spread(xs: readonly number[], log: boolean): number[] {
   const t = (v: number) => (log ? Math.log(v) : v)
   const a = t(xs[0] ?? 0)

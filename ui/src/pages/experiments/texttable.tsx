@@ -31,7 +31,7 @@ export function TextRows({ table, tail = 0 }: { table: TextTable; tail?: number 
   )
 }
 
-/** Names with their values; small stands beside each other where there is room. */
+/** Names with their values; with small, next to each other where there is room. */
 export function Facts({ of, small, class: c = '' }: { of: readonly Fact[]; small?: boolean; class?: string }) {
   const [facts, rest] = useCut(of)
   return (

@@ -6,7 +6,7 @@ import type { Row } from './rows'
 
 const tones: Record<string, Tone> = { critical: 'bad', warning: 'warn' }
 
-/** The worst that was found, or that nothing was, or that nobody has looked yet. */
+/** The worst that was found, or that nothing was, or that it was not diagnosed yet. */
 export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
   const [asked, setAsked] = useState<string>() // the task, '' until it is known
   const task = useTask(asked)

@@ -24,7 +24,7 @@ describe('passwordProblem', () => {
 })
 
 describe('browserOf', () => {
-  it('tells browsers apart', () => {
+  it('distinguishes browsers', () => {
     expect(browserOf('Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0')).toBe(
       'Firefox 131 on Linux')
     expect(

@@ -14,7 +14,7 @@ export function OverheadPage() {
   return <Page title="Overhead" target><OfServer key={target} target={target} /></Page>
 }
 
-/** The cost of one target: another one begins anew, so that no figure stands under another's name. */
+/** The cost of one target: another one starts from scratch, so that no figure appears under another's name. */
 function OfServer({ target }: { target: string }) {
   const [chosen, choose] = useParam('span', '5m')
   const over = (spans as readonly string[]).includes(chosen) ? chosen : '5m'

@@ -41,7 +41,7 @@ export function rowsOf(p: Price, sources: Source[]): Row[] {
   return rows
 }
 
-/** How much of its budget a source takes, in the mean; undefined where either is not known. */
+/** How much of its budget a source takes, on average; undefined where either is not known. */
 export function useOf(r: Row): number | undefined {
   return r.server === undefined || r.budget === undefined || r.budget <= 0 ? undefined : r.server / r.budget
 }

@@ -5,7 +5,7 @@ import { asks, wanted } from './asked'
 
 const of = (query: string) => asks(wanted(new URLSearchParams(query)))
 
-test('what is told from now stays so', () => {
+test('what is relative to now stays so', () => {
   expect(of('target=shop')).toEqual({ target: 'shop', from: '-1h', to: 'now', compare: null, panel: [], points: 360 })
   expect(of('target=shop&from=-1h30m&to=now&compare=1d')).toMatchObject({ from: '-1h30m', to: 'now', compare: 86400 })
   expect(of('target=shop&panel=cpu')).toMatchObject({ panel: ['cpu'], points: 1200 })

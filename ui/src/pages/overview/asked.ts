@@ -24,7 +24,7 @@ export function wanted(url: URLSearchParams): Asked {
 const span = /^-(?=\d)(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?$/
 
 /**
- * The question to the API. What is told from now stays so, by the server's clock; other moments are worked out here,
+ * The question to the API. What is relative to now stays so, by the server's clock; other moments are worked out here,
  * forgiving what is wrong.
  */
 export function asks(a: Asked): Params {

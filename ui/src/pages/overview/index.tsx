@@ -124,7 +124,7 @@ interface Shown {
   onPick: (t: number) => void
 }
 
-/** How many graphs stand in a row: rows are filled evenly, so that none stands alone beside nothing. */
+/** How many graphs are in a row: rows are filled evenly, so that none is alone in its row. */
 export function columns(width: number, n: number): number {
   const most = Math.max(1, Math.floor((width + 12) / 332))
   return Math.max(1, Math.ceil(n / Math.ceil(n / most)))
@@ -189,7 +189,7 @@ function why(p: Panel): string {
 
 interface CardProps extends Omit<Shown, 'g'> { panel: Panel; from: number; to: number; step: number }
 
-/** What a card shows is made anew only when something of it changed. */
+/** What a card shows is rebuilt only when something of it changed. */
 function Card(p: CardProps) {
   const link = withParams({ panel: p.panel.id })
   return useMemo(() => card(p, link), [link, p.panel, p.from, p.to, p.step, p.marks, p.before, p.table, p.onZoom,
@@ -220,7 +220,7 @@ function card(p: CardProps, link: string) {
   )
 }
 
-/** The unit as it stands beside a title; it is on the axis where that has room for it. */
+/** The unit as it appears next to a title; it is on the axis where that has room for it. */
 function unitName(unit: string): string {
   switch (unit) {
     case '/s':

@@ -1,4 +1,4 @@
-// The statements that take most time, beside the graphs: the list itself is on Queries.
+// The statements that take most time, next to the graphs: the list itself is on Queries.
 import { get, href, text, useData, useRange } from '../../core'
 import type { ClassRow as Class } from '../../core/openapi.gen'
 import { Bar, Num, Table, safe, type Column } from '../../kit'

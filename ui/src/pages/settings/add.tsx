@@ -203,7 +203,7 @@ export function AddServer(
   )
 }
 
-/** What a look at a server gave. */
+/** What a check of a server found. */
 export function CheckResult({ c }: { c: Checked }) {
   if (!c.reached)
     return (

@@ -1,4 +1,4 @@
-// What is read of a target, and what gives nothing with the fix.
+// The data sources of a target, and the fix of those that are unavailable.
 import { useGet } from '../../core/data'
 import { Badge, Copy, narrow, Num, safe, Show, Table, type Column, type Tone } from '../../kit'
 import type { Source } from '../../core/openapi.gen'
@@ -31,7 +31,7 @@ const columns: Column<Source>[] = [
   { key: 'took', head: 'Read time', align: 'right', value: (s) => s.took_ms,
     cell: (s) => <Num v={s.took_ms} unit="ms" /> },
   {
-    key: 'tells', head: 'Description', class: 'wraps',
+    key: 'about', head: 'Description', class: 'wraps',
     cell: (s) => (
       <div class="stack tight">
         {s.about && <span>{s.about}</span>}
@@ -42,13 +42,13 @@ const columns: Column<Source>[] = [
   },
 ]
 
-/** On a phone the name and the state share a column, so that what is missing has room beside them. */
+/** On a phone the name and the state share a column, so that what is missing has room next to them. */
 const few: Column<Source>[] = [
   {
     key: 'source', head: 'Source', value: (s) => rank[s.state] + s.name,
     cell: (s) => <div class="stack tight"><span class="mono">{s.name}</span><span><SourceState s={s} /></span></div>,
   },
-  ...columns.filter((c) => c.key === 'tells'),
+  ...columns.filter((c) => c.key === 'about'),
 ]
 
 function SourceTable({ sources }: { sources: Source[] }) {

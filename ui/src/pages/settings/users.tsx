@@ -223,7 +223,7 @@ function SetPassword(
 }
 
 /**
- * A dialog with a form in it: Enter sends it, what goes wrong is told in it. It closes when run is through, unless it
+ * A dialog with a form in it: Enter sends it, what goes wrong is shown in it. It closes when run is through, unless it
  * has something to show.
  */
 function Form(

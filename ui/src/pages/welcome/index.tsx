@@ -1,4 +1,4 @@
-// The first minutes: servers of this machine with one button each, what they lack, and a way to add another one.
+// The first minutes: servers of this machine with one button each, what is missing there, and a way to add another one.
 import { useState } from 'preact/hooks'
 import { go, href, inventory, post, reloadTargets, session, useGet, whyNot } from '../../core'
 import { Badge, Button, Empty, Loading, Page, Problem, safe, Show, useRun } from '../../kit'

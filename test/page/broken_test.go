@@ -117,7 +117,8 @@ func TestDown(t *testing.T) {
 	f("findings", "down has not been diagnosed yet")
 	f("changes", "No changes yet")
 	// the last is its series: that it is down is one
-	f("overhead", "Not measured in this time range", "main section:first-of-type .figure:not(:last-child) .figure-value")
+	f("overhead", "Not measured in this time range",
+		"main section:first-of-type .figure:not(:last-child) .figure-value")
 }
 
 // within returns the words of the page's content without what the frame says above it.

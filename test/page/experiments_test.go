@@ -64,8 +64,8 @@ func reported(t *testing.T, home, id string) *trial.Result {
 	return d.Comparison
 }
 
-// TestExperiments runs an experiment from the command line and a recipe from the page, both for real: the page shows the
-// figures of the report, a recipe can be started, watched, stopped and resumed, and what it disturbs is told before.
+// TestExperiments runs an experiment from the command line and a recipe from the page, both for real: the page shows
+// the figures of the report, a recipe can be started, watched, stopped and resumed, and what it disturbs is shown before.
 func TestExperiments(t *testing.T) {
 	s := stage(t)
 	home := labHome(t)

@@ -50,8 +50,8 @@ func TestRecipeOfAnotherScale(t *testing.T) {
 	})
 }
 
-// TestOverheadOfAnother looks at what one target costs and goes to another one, whose answer is held up: no figure of the
-// first stands under the name of the second.
+// TestOverheadOfAnother opens the overhead of one target and goes to another one, whose answer is held up: no figure of
+// the first appears under the name of the second.
 func TestOverheadOfAnother(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)

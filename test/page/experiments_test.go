@@ -65,7 +65,7 @@ func reported(t *testing.T, home, id string) *trial.Result {
 }
 
 // TestExperiments runs an experiment from the command line and a recipe from the page, both for real: the page shows
-// the figures of the report, a recipe can be started, watched, stopped and resumed, and what it disturbs is shown before.
+// the figures of the report, a recipe can be started, watched, stopped and resumed; what it disturbs is shown first.
 func TestExperiments(t *testing.T) {
 	s := stage(t)
 	home := labHome(t)

@@ -584,7 +584,7 @@ export interface components {
             /** @description cipher */
             tls?: string;
             /**
-             * @description Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and the fix.
+             * @description Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what would mend it.
              * @example verified
              * @example remembered
              * @example none
@@ -1160,7 +1160,7 @@ export interface components {
             file?: string;
             /** @description the change takes a restart of the server */
             restart?: boolean;
-            /** @description flavors and versions that the advice holds for, when not for all */
+            /** @description flavors and versions that the advice applies to, when not to all */
             valid?: string;
             /** @description the manual's section or the paper that says so */
             reference?: string;
@@ -2967,7 +2967,7 @@ export interface components {
         };
         /** @description Tested is what a trial of the change on a private server showed, the captured statements running there against sampled rows. */
         Tested: {
-            /** @description "better", "worse", "same", "unstable", "invalid"; "" when it could not be tried, see Text */
+            /** @description "better", "worse", "same", "unstable", "invalid"; "" when it could not be tested, see Text */
             result: string;
             /** @description what was compared: "statements per second" */
             what?: string;

@@ -437,7 +437,7 @@ func openServer(t *testing.T, b *browser.Browser, base, from string) (all []pain
 		}), log.Disable(), runtime.Disable())
 		for _, kind := range []string{"first visit", "again"} {
 			before := x.ThreadSeconds() * 1000
-			x.Open("/server?target=shop&from=" + from)
+			x.Open("/overview?target=shop&from=" + from)
 			x.WaitFor(fmt.Sprintf("bench.graphs.some(([, n]) => n >= %d)", graphsWanted))
 			x.Settle()
 			l := paint{kind: kind, thread: x.ThreadSeconds() * 1000}
@@ -476,7 +476,7 @@ func interact(t *testing.T, b *browser.Browser, base string) {
 			_, err := page.AddScriptToEvaluateOnNewDocument(watchPaint).Do(ctx)
 			return err
 		}), log.Disable(), runtime.Disable())
-		x.Open("/server?target=shop&from=-1h")
+		x.Open("/overview?target=shop&from=-1h")
 		x.WaitFor(fmt.Sprintf("bench.graphs.some(([, n]) => n >= %d)", graphsWanted))
 		x.Settle()
 		fmt.Printf("\nInteraction on a Server page of an hour, ms from the event until the next picture: middle, " +
@@ -520,7 +520,7 @@ func interact(t *testing.T, b *browser.Browser, base string) {
 			collect("mouseup", &zooms) // before the page is opened anew, which forgets it
 			if i%3 == 2 {
 				tasks()
-				x.Open("/server?target=shop&from=-1h")
+				x.Open("/overview?target=shop&from=-1h")
 				x.WaitFor(fmt.Sprintf("bench.graphs.some(([, n]) => n >= %d)", graphsWanted))
 				x.Settle()
 				x.Eval("bench.input.splice(0), bench.long.splice(0), 0", nil)
@@ -561,7 +561,7 @@ func stayOpen(t *testing.T, b *browser.Browser, base string, pid int, span time.
 		alone := (cpuSeconds(pid) - before) / idle.Seconds()
 
 		x := b.Tab(t, base)
-		x.Open("/server?target=shop&from=-1h")
+		x.Open("/overview?target=shop&from=-1h")
 		x.Settle()
 		x.Do(log.Disable(), network.Disable()) // nobody listens: the browser need not tell
 		time.Sleep(time.Minute)                // it fills its caches

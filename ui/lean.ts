@@ -1,11 +1,11 @@
 import type { Plugin } from 'vite'
 
 // uPlot can do more than the graphs of this page ask of it: a legend, an axis of time, logarithms, bars and curves,
-// plots on their side. What is never asked for is told here as a constant, so that the minifier leaves out what stands
-// behind it. Each line says how often its words are in uPlot's source: another version fails to build until somebody
+// plots on their side. What is never used is declared here as a constant, so that the minifier leaves out what stands
+// behind it. Each line says how often its words are in uPlot's source: another version fails to build until someone
 // has read these lines again.
 const facts: [find: string | RegExp, times: number, put: string][] = [
-  // Nobody asks the module itself for anything but a plot, and only a browser does.
+  // The module itself is used only for plots, and only in a browser.
   [/^uPlot\.assign = [^]*(?=^export )/m, 1, ''],
   ['on(dppxchange, win, () => { uPlot.pxRatio = pxRatio; });', 1, ''],
   ["typeof window != 'undefined'", 1, 'true'],

@@ -34,10 +34,10 @@ function themeFirst(): Plugin {
 }
 
 // Pages whose parts stand on other pages too.
-const lent: Record<string, string[]> = { changes: ['findings'], settings: ['welcome', 'cost'],
+const lent: Record<string, string[]> = { changes: ['findings'], settings: ['welcome', 'overhead'],
   login: ['settings', 'welcome'] }
 
-// All styles that were fetched are in force, on every page: those of a page count beneath its own class only, so that
+// All styles that were fetched apply on every page: those of a page count beneath its own class only, so that
 // two pages may have the same words. The shell puts the class on what is round a page.
 function pagesApart(): Plugin {
   return {
@@ -54,8 +54,8 @@ function pagesApart(): Plugin {
 
 // What is fetched in one piece: what is watched, and what is done about it. The lab is a world of its own.
 const together: Record<string, string> = {
-  fleet: 'watch', server: 'watch', now: 'watch', queries: 'watch',
-  findings: 'work', changes: 'work', settings: 'work', welcome: 'work', cost: 'work', login: 'work',
+  fleet: 'watch', overview: 'watch', activity: 'watch', queries: 'watch',
+  findings: 'work', changes: 'work', settings: 'work', welcome: 'work', overhead: 'work', login: 'work',
 }
 
 const page = /\/src\/pages\/([a-z]+)\/index\.tsx$/
@@ -84,7 +84,7 @@ export default defineConfig({
         // that pages whose parts stand on each other, or that are looked at in one go, come together.
         manualChunks: (id) => {
           if (/\/src\/graph\/|\/uplot\//.test(id)) return 'graph'
-          if (/\/src\/((core|ui|css)\/|login\.tsx)|\/node_modules\/|vite\/preload-helper/.test(id)) return 'core'
+          if (/\/src\/((core|kit|css)\/|relogin\.tsx)|\/node_modules\/|vite\/preload-helper/.test(id)) return 'core'
           return together[/\/src\/pages\/([a-z]+)\//.exec(id)?.[1] ?? '']
         },
         assetFileNames: 'assets/[name]-[hash][extname]',

@@ -90,7 +90,7 @@ func Settle(byKind map[Kind][]finding.Finding) []finding.Finding {
 		}
 	}
 	covers := func(a, b placed) bool { // b is a consequence of a
-		if a.ID == b.ID || len(b.Rests) == 0 || a.Severity == finding.Info || b.Severity == finding.Info {
+		if a.ID == b.ID || len(b.Rests) == 0 || a.Severity == finding.Fact || b.Severity == finding.Fact {
 			return false
 		}
 		if a.kind > b.kind || a.kind == b.kind && (a.Share < b.Share || a.Share == b.Share && a.ID > b.ID) {

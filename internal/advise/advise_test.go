@@ -56,7 +56,7 @@ func TestSettle(t *testing.T) {
 	}, "index", "own")
 	f("facts stay apart", map[Kind][]finding.Finding{
 		Index:  {index},
-		Config: {x("fact", finding.Info, 0, nil, e(EffectPoolMisses))},
+		Config: {x("fact", finding.Fact, 0, nil, e(EffectPoolMisses))},
 	}, "index", "fact")
 	f("of two of one id the first stays", map[Kind][]finding.Finding{
 		Index:  {index},

@@ -31,7 +31,7 @@ func effects(kind finding.SymptomKind) []string {
 func Link(findings []finding.Finding, symptoms []finding.Symptom) {
 	for i := range findings {
 		f := &findings[i]
-		if f.Severity == finding.Info {
+		if f.Severity == finding.Fact {
 			continue
 		}
 		for _, s := range symptoms {

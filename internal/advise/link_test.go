@@ -30,7 +30,7 @@ func TestLink(t *testing.T) {
 	f(finding.Finding{Subject: finding.Subject{Classes: []string{"A"}}}, "scan:A")
 	f(finding.Finding{Explains: []string{EffectHistory}, Subject: finding.Subject{Classes: []string{"B"}}},
 		"old-versions")
-	f(finding.Finding{Explains: []string{EffectHistory}, Severity: finding.Info})
+	f(finding.Finding{Explains: []string{EffectHistory}, Severity: finding.Fact})
 }
 
 // TestExclude: an index and the longer one that is to serve instead of it must not both go.

@@ -44,7 +44,7 @@ func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 	var all []finding.Finding
 	d.Symptoms, all = judge.Advise(d.Snapshot, advise.Kinds()...)
 	for _, f := range all {
-		if f.Severity == finding.Info {
+		if f.Severity == finding.Fact {
 			d.Facts = append(d.Facts, f)
 		} else {
 			d.Findings = append(d.Findings, f)

@@ -42,8 +42,8 @@ type Checked struct {
 	Server  string      `json:"server,omitzero"` // distinguishes it from any other
 	User    string      `json:"user,omitzero"`
 	TLS     string      `json:"tls,omitzero"` // cipher
-	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what
-	// would mend it.
+	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is missing, and its
+	// fix.
 	Trust       target.Trust      `json:"trust,omitzero"`
 	Fingerprint string            `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered
 	Doubt       string            `json:"doubt,omitzero"`

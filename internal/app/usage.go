@@ -20,7 +20,7 @@ type Kept struct {
 	Rows   int64     `json:"rows,omitzero"`
 	Oldest time.Time `json:"oldest,omitzero"`
 	Newest time.Time `json:"newest,omitzero"`
-	// PerDay is the growth that this came from, bytes a day; 0 where it cannot be told.
+	// PerDay is the growth that this came from, bytes a day; 0 where it is unknown.
 	PerDay float64 `json:"bytes_per_day,omitzero"`
 }
 

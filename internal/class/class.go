@@ -24,7 +24,7 @@ const (
 type Class struct {
 	ID          string `json:"id"`          // sqltext.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3
 	Fingerprint string `json:"fingerprint"` // sqltext.Fingerprint, holds no literal
-	// Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source told of it.
+	// Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source reported it.
 	Digest string `json:"digest,omitzero"`
 	// Guessed says that Fingerprint is of the common way to write the statement, for only the server's text of the
 	// digest is known.

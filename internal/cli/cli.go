@@ -92,7 +92,7 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 				a = append(slices.Clone(a), at.Value.String())
 			}
 			if slices.ContainsFunc(a, holdsPassword) {
-				return usagef("the URL holds a password, and everybody on this machine can read arguments; set " +
+				return usagef("the URL holds a password, and any user of this machine can read arguments; set " +
 					"DYNO_PASSWORD, use a defaults file or --ask-pass")
 			}
 			forms := strings.Fields(cmp.Or(c.Annotations[outputsOf], "text json"))

@@ -39,7 +39,7 @@ If a log has only whole seconds, as MariaDB's do, the pauses within a second are
 in the log and are not sent: log with long_query_time=0 for a true copy of a load.
 
 Only statements that are proven to read are sent, in read-only sessions, so that the server refuses what hides in functions and views.
---writes sends the others too: use it on a copy of the data, never where it matters. Statements that would change the server itself,
+--writes sends the others too: use it on a copy of the data, never on production. Statements that would change the server itself,
 accounts or other sessions are never sent. All use the account of the target and the databases that the log names.
 
 Statements are sent once; errors are counted by number, and late statements are counted. Ctrl-C stops cleanly and prints the figures

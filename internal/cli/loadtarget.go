@@ -51,7 +51,7 @@ func (o *loadTarget) text(f *pflag.FlagSet) (string, error) {
 	}
 	switch {
 	case f.Changed("mysql-password"):
-		return "", usagef("--mysql-password: everybody on this machine can read arguments; set DYNO_PASSWORD, use " +
+		return "", usagef("--mysql-password: any user of this machine can read arguments; set DYNO_PASSWORD, use " +
 			"--defaults-file or --ask-pass")
 	case o.target != "" && len(given) > 0:
 		return "", usagef("--target and %s both say which server: use one of them", strings.Join(given, ", "))

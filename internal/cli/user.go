@@ -79,7 +79,7 @@ func (e *env) userAdd() *cobra.Command {
 		Short: "add a user; the password is prompted for, or read from standard input",
 		Long: `Adds a user. On a terminal it prompts for the password twice; otherwise it reads the first line of standard input.
 The password has at least 12 characters; a few words are better than a few symbols. The first user is an operator, and
-from then on everybody needs a login, on this machine too.`,
+from then on everyone needs a login, on this machine too.`,
 		Example: "  dyno user add anna --role operator\n  pass show dyno/ben | dyno user add ben",
 		Args:    nameOnly,
 	}
@@ -122,7 +122,7 @@ from then on everybody needs a login, on this machine too.`,
 		}
 		e.remark("Added %s as %s.", a[0], role)
 		if !some {
-			e.remark("It is the first user: from now on everybody needs a login, on this machine too. Programs use " +
+			e.remark("It is the first user: from now on everyone needs a login, on this machine too. Programs use " +
 				"tokens: `dyno user token add`.")
 		}
 		return nil

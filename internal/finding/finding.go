@@ -23,9 +23,9 @@ const (
 	Critical Severity = "critical" // the server spends most of its capacity on it, or data is at risk
 	Warning  Severity = "warning"  // a clear loss or risk
 	Notice   Severity = "notice"   // worth knowing: a small loss, or a risk that has not shown yet
-	// Info is a fact that a reader of advice may want, not a finding: nothing was measured that suffers from it. `dyno
+	// Fact is what a reader of advice may want, no finding: nothing was measured that suffers from it. `dyno
 	// advise` shows it, `dyno diagnose` does not.
-	Info Severity = "info"
+	Fact Severity = "fact"
 )
 
 // Rank returns 3 for critical, 2 for warning, 1 for notice, 0 for anything else.
@@ -67,7 +67,7 @@ type Confidence string
 
 const (
 	Certain  Confidence = "certain"  // exact counts and the server's own plan agree
-	Likely   Confidence = "likely"   // one of them is estimated or missing
+	Likely   Confidence = "likely"   // the counts or the plan are estimated or missing
 	Possible Confidence = "possible" // only indirect evidence
 )
 
@@ -97,7 +97,7 @@ type Finding struct {
 	// which file Setting is for: "my.cnf" ([mysqld]), "/etc/sysctl.d/", …
 	File    string `json:"file,omitzero"`
 	Restart bool   `json:"restart,omitzero"` // the change takes a restart of the server
-	// flavors and versions that the advice holds for, when not for all
+	// flavors and versions that the advice applies to, when not to all
 	Valid     string `json:"valid,omitzero"`
 	Reference string `json:"reference,omitzero"` // the manual's section or the paper that says so
 	// Explains are the effects that this cause accounts for, Rests those without which there would be no finding: see
@@ -134,7 +134,7 @@ type Gain struct {
 // Tested is what a trial of the change on a private server showed, the captured statements running there against
 // sampled rows.
 type Tested struct {
-	// "better", "worse", "same", "unstable", "invalid"; "" when it could not be tried, see Text
+	// "better", "worse", "same", "unstable", "invalid"; "" when it could not be tested, see Text
 	Result string  `json:"result"`
 	What   string  `json:"what,omitzero"` // what was compared: "statements per second"
 	Lo     float64 `json:"lo,omitzero"`   // the ratio with the change against without, and its 95 % interval

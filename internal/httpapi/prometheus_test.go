@@ -316,6 +316,7 @@ var expressions = []string{
 	`increase(mysql_global_status_slow_queries[10m])`,
 	`increase(mysql_global_status_commands_total{command=~"update|alter_table"}[30m])`,
 	`max_over_time(mysql_global_status_threads_running[2m])`,
+	`max(max_over_time(dyno_client_status{variable="threads_running"}[2s])) or max(max_over_time(mysql_global_status_threads_running{target="a"}[2s]))`,
 	`avg_over_time(mysql_global_status_threads_connected[7m])`,
 	`quantile_over_time(0.9, dyno_history_length[5m])`,
 	`count_over_time(mysql_global_status_open_files_limit[3m])`,

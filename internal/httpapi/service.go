@@ -71,7 +71,7 @@ type Source struct {
 	Budget float64 `json:"budget_seconds_per_second,omitzero"`
 	Asked  bool    `json:"asked,omitzero"` // read only when asked for
 	Grant  string  `json:"grant,omitzero"` // the privilege it needs
-	About  string  `json:"about,omitzero"` // what it tells
+	About  string  `json:"about,omitzero"` // what it shows
 }
 
 // Coverage is how much of a window was observed.

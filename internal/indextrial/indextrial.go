@@ -64,7 +64,7 @@ func Try(ctx context.Context, a *app.App, t *target.Target, d *app.Diagnosis, o 
 	o.Rows, o.Pairs = cmp.Or(o.Rows, tryRows), cmp.Or(o.Pairs, tryPairs)
 	var which []int
 	for i, f := range d.Findings {
-		if f.Action != nil && f.Action.Kind == finding.AddIndex && f.Severity != finding.Info {
+		if f.Action != nil && f.Action.Kind == finding.AddIndex && f.Severity != finding.Fact {
 			which = append(which, i)
 		}
 	}
@@ -142,7 +142,7 @@ func alike(ctx context.Context, y *sandbox.Yard, f target.Facts) (srv, note stri
 			continue
 		}
 		if have := got.Version; !strings.HasPrefix(have, short) {
-			note = fmt.Sprintf("tried on %s %s, the target is %s %s", got.Flavor, have, f.Flavor, full)
+			note = fmt.Sprintf("tested on %s %s, the target is %s %s", got.Flavor, have, f.Flavor, full)
 		}
 		return want, note, nil
 	}
@@ -164,7 +164,7 @@ type trying struct {
 func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 	f.Tested = &finding.Tested{On: string(w.to.Facts().Flavor) + " " + w.to.Facts().Version.String()}
 	not := func(format string, args ...any) error {
-		f.Tested.Text = "Not tried: " + fmt.Sprintf(format, args...) + "."
+		f.Tested.Text = "Not tested: " + fmt.Sprintf(format, args...) + "."
 		return nil
 	}
 	if !w.to.Has(target.HasInvisibleIndex) && !w.to.Has(target.HasIgnoredIndex) {
@@ -361,7 +361,7 @@ func (w *trying) tell(f *finding.Finding, v stat.Verdict, c *copied, load captur
 	if c.whole {
 		what = fmt.Sprintf("all %s rows of %s", unit.Count(float64(c.rows)), f.Action.Table)
 	}
-	f.Tested.Text = fmt.Sprintf("Tried on a private %s with %s: %s, %s statements a second (95 %% interval %s to %s, "+
+	f.Tested.Text = fmt.Sprintf("Tested on a private %s with %s: %s, %s statements a second (95 %% interval %s to %s, "+
 		"%d pairs of trials).",
 		f.Tested.On, what, v.Result, unit.Ratio(r.Center), unit.Ratio(r.Lo), unit.Ratio(r.Hi), r.N)
 	if w.note != "" {

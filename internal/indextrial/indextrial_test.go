@@ -112,7 +112,7 @@ func TestTry(t *testing.T) {
 			if x := got["f-b"].Tested; x.Result == "better" && x.Lo > 1.3 {
 				t.Errorf("an index that nothing uses: %+v", x)
 			}
-			if x := got["f-p"].Tested; x.Result != "" || !strings.HasPrefix(x.Text, "Not tried: ") {
+			if x := got["f-p"].Tested; x.Result != "" || !strings.HasPrefix(x.Text, "Not tested: ") {
 				t.Errorf("a DELETE was run again and again: %+v", x)
 			}
 			left, err := filepath.Glob(filepath.Join(dir, "sandboxes", "*"))

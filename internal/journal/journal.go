@@ -36,7 +36,7 @@ type Entry struct {
 	Started time.Time      `json:"started,omitzero"`
 	Ended   time.Time      `json:"ended,omitzero"`
 	// UndoBegan is when the last try to undo it began, UndoBy who requested that, as By. After a crash only the server
-	// tells what came of it.
+	// knows the outcome.
 	UndoBegan time.Time `json:"undo_began,omitzero"`
 	UndoBy    string    `json:"undo_by,omitzero"`
 	UndoneAt  time.Time `json:"undone_at,omitzero"`

@@ -27,7 +27,7 @@ func Rules() map[advise.Kind][]advise.Rule {
 // Facts that nothing suffers from, of severity Info, are not among the findings; see Advise.
 func Snapshot(s *snapshot.Snapshot) ([]finding.Symptom, []finding.Finding) {
 	symptoms, all := Advise(s, advise.Kinds()...)
-	return symptoms, slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Info })
+	return symptoms, slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Fact })
 }
 
 // Advise asks the rules of some kinds of advice, and tells also facts that nothing suffers from.

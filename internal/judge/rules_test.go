@@ -160,7 +160,7 @@ func TestFindingsAreWhole(t *testing.T) {
 			lack("title", f.Title == "")
 			lack("evidence", len(f.Evidence) == 0)
 			lack("suggestion", f.Suggestion == "")
-			if f.Severity == finding.Info {
+			if f.Severity == finding.Fact {
 				continue
 			}
 			lack("cause", f.Cause == "")

@@ -194,7 +194,7 @@ type Price struct {
 	Currency string            `json:"currency,omitempty"` // "$" when nothing is said
 }
 
-// Published is a figure that was found by somebody else, then, on other hardware, for one cell or row.
+// Published is a figure that was found by someone else, then, on other hardware, for one cell or row.
 type Published struct {
 	For    map[string]string `json:"for,omitempty"` // levels by axis; empty: the whole table
 	Text   string            `json:"text"`          // "1.55-1.62× slower than latin1"

@@ -30,7 +30,7 @@ const (
 	Compare   Kind = "comparison" // an experiment: variants against their baselines
 )
 
-// Document is everything one report tells. Only Kind, Title and At are always there; a section without content is left
+// Document is everything one report shows. Only Kind, Title and At are always there; a section without content is left
 // out.
 type Document struct {
 	Format   int    `json:"dyno_report"` // set by JSON

@@ -224,10 +224,10 @@ func findingTail(f finding.Finding) facts {
 		fs.add("expected", t)
 	}
 	if f.Tested != nil {
-		fs.add("tried", f.Tested.Text)
+		fs.add("tested", f.Tested.Text)
 	}
 	fs.add("to disprove", f.Falsify)
-	fs.add("holds for", f.Valid)
+	fs.add("applies to", f.Valid)
 	fs.add("see", f.Reference)
 	return fs
 }

@@ -25,7 +25,7 @@ type Tick struct {
 	Errors     map[string]uint64 `json:"errors,omitempty"`
 	Reconnects uint64            `json:"reconnects,omitempty"`
 	ClientCPU  time.Duration     `json:"client_cpu_ns"` // of the whole process that generates the load
-	// Open tells of arrivals, for a load that has a rate of its own; nil where every session starts an operation as
+	// Open is about arrivals, for a load that has a rate of its own; nil where every session starts an operation as
 	// soon as the one before has ended.
 	Open *Open `json:"open,omitempty"`
 	// Delay is the longest time within the tick that the client took to attend to an answer, a due arrival or this tick

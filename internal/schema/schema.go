@@ -69,7 +69,7 @@ type Column struct {
 	Bytes     int    `json:"bytes,omitzero"`     // most bytes one value can take; 0 when the server does not say
 	Generated string `json:"generated,omitzero"` // expression of a generated column
 	Extra     string `json:"extra,omitzero"`     // auto_increment and the like
-	// Sample is what a look at some rows showed; nil when nobody looked.
+	// Sample is what a sample of the rows showed; nil when there was none.
 	Sample *ColumnSample `json:"sample,omitempty"`
 }
 
@@ -89,8 +89,8 @@ type Index struct {
 	Hidden bool        `json:"hidden,omitzero"` // INVISIBLE (MySQL) or IGNORED (MariaDB): kept up to date, not used
 	Parts  []IndexPart `json:"parts"`
 	// Handled is how many rows were read, changed or deleted by way of it since the server began to count
-	// (performance_schema's table_io_waits_summary_by_index_usage); unknown where nobody counts or the table was not
-	// opened since.
+	// (performance_schema's table_io_waits_summary_by_index_usage); unknown where the server does not count, or the
+	// table was not opened since.
 	Handled known.Value[uint64] `json:"rows_handled,omitzero"`
 }
 

@@ -31,7 +31,7 @@ func TestLifeOfFindings(t *testing.T) {
 		t.Helper()
 		d := ledger.Diagnosis{ID: id, Target: "shop", At: now.Add(-ago), Advice: advice}
 		for _, id := range ids {
-			severity := map[string]finding.Severity{"index": finding.Critical, "sync": finding.Info}[id]
+			severity := map[string]finding.Severity{"index": finding.Critical, "sync": finding.Fact}[id]
 			if severity == "" {
 				severity = finding.Warning
 			}

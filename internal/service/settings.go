@@ -46,7 +46,7 @@ type Keeping struct {
 	Targets []TargetShare        `json:"targets,omitempty"` // most first
 }
 
-// TargetShare is one target's part in what is kept. It is shared out, not counted: By tells how.
+// TargetShare is one target's part of the stored data. It is shared out, not counted: By says how.
 type TargetShare struct {
 	Target string               `json:"target"`
 	Share  float64              `json:"share"` // 0 to 1

@@ -94,7 +94,7 @@ type Verdict struct {
 	// which is that of this one interval, is greater for that. 0 when nothing could be judged.
 	Confidence float64 `json:"confidence,omitzero"`
 	// Favour is the share of pairs in which the variant did better than its baseline, a tie counting half: 0.5 when
-	// they are alike, 1 when it always won. It tells how visible a difference is beside the noise, which the ratio does
+	// they are alike, 1 when it always won. It shows how visible a difference is in the noise, which the ratio does
 	// not (the probability of superiority for paired samples; Grissom and Kim, Effect Sizes for Research, 2005).
 	Favour float64 `json:"favour,omitzero"`
 	// Adjusted is the probability of so great a difference by chance alone, corrected for looks and comparisons: what

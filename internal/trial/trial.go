@@ -46,7 +46,7 @@ type Trial struct {
 	NotInForce map[string]string `json:"not_in_force,omitempty"`
 }
 
-// Woven tells how the trials of a round took turns. Of is 2 or more: one for each variant and one for the control.
+// Woven says how the trials of a round took turns. Of is 2 or more: one for each variant and one for the control.
 type Woven struct {
 	Turn   float64 `json:"turn_sec"`      // planned length of a turn
 	Guard  float64 `json:"guard_sec"`     // of it, at its beginning, left out of the figures
@@ -56,7 +56,7 @@ type Woven struct {
 	Time   float64 `json:"time_sec"`  // that the figures are of: turns without guards
 	Switch float64 `json:"switch_ms"` // the longest switch to this variant, before its turn began
 	// Cut is the share of this trial's work, in operations, that was in operations which a switch cut in two: what
-	// tells the variants apart is blurred by about half of it.
+	// distinguishes the variants is blurred by about half of it.
 	Cut float64 `json:"cut,omitzero"`
 }
 
@@ -93,7 +93,7 @@ type Correction struct {
 // variable of the server) and "limit".
 type Environment struct {
 	Facts map[string]map[string]string `json:"facts"`
-	// Unknown tells what could not be read, and why: "group.name" → reason.
+	// Unknown says what could not be read, and why: "group.name" → reason.
 	Unknown map[string]string `json:"unknown,omitempty"`
 }
 
@@ -102,10 +102,10 @@ type Difference struct {
 	Group  string            `json:"group"`
 	Name   string            `json:"name"`
 	Values map[string]string `json:"values"` // by variant (or by result, when results of several machines are compared)
-	// Varied tells that the fact was not the same in all trials of one variant; its value there lists what it was: "a |
+	// Varied says that the fact was not the same in all trials of one variant; its value there lists what it was: "a |
 	// b".
 	Varied bool `json:"varied,omitzero"`
-	// Why tells what explains it: "set by the plan", "follows innodb_buffer_pool_size", "comes with the server". Empty
+	// Why says what explains it: "set by the plan", "follows innodb_buffer_pool_size", "comes with the server". Empty
 	// for one that nothing explains.
 	Why string `json:"why,omitzero"`
 }

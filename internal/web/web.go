@@ -30,8 +30,10 @@ import (
 //go:embed all:dist
 var built embed.FS
 
-// pages are the addresses of the page beside "/", as ui/src/core/url.ts has them.
-var pages = []string{"server", "now", "queries", "findings", "changes", "lab", "cost", "settings", "login", "welcome"}
+// pages are the addresses of the UI besides "/", as ui/src/core/url.ts has them.
+var pages = []string{
+	"overview", "activity", "queries", "findings", "changes", "experiments", "overhead", "settings", "login", "welcome",
+}
 
 // Policy is the Content-Security-Policy of the page: scripts and styles of its own files only, nothing inline, nothing
 // from elsewhere.

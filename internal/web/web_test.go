@@ -198,7 +198,7 @@ func TestNotModified(t *testing.T) {
 		t.Helper()
 		tag := ask(t, h, "GET", "/", "Accept-Encoding", encoding).Header.Get("ETag")
 		for _, s := range []string{tag, "W/" + tag, `"other", ` + tag, "*"} {
-			r := ask(t, h, "GET", "/server", "Accept-Encoding", encoding, "If-None-Match", s)
+			r := ask(t, h, "GET", "/overview", "Accept-Encoding", encoding, "If-None-Match", s)
 			if r.StatusCode != http.StatusNotModified || body(t, r) != "" || r.Header.Get("ETag") != tag {
 				t.Errorf("%s: status %d", s, r.StatusCode)
 			}
@@ -272,7 +272,7 @@ func TestDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := served(t, filepath.Join(dir, "site"))
-	if got := body(t, ask(t, h, "GET", "/lab")); got != "one" {
+	if got := body(t, ask(t, h, "GET", "/experiments")); got != "one" {
 		t.Errorf("the document is %q", got)
 	}
 	r := ask(t, h, "GET", "/assets/a-12345678.js")

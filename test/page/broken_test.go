@@ -46,31 +46,31 @@ func TestBrokenLinks(t *testing.T) {
 		})
 	}
 	f("/nosuchpage", "Page not found")
-	for _, page := range []string{"server", "now", "queries", "findings", "cost"} {
+	for _, page := range []string{"overview", "activity", "queries", "findings", "overhead"} {
 		f("/"+page+"?target=nosuch", `The inventory has no target "nosuch"`)
 	}
 	f("/queries?target=shop&class=ffffffffffffffff", "This class did not run in this time range")
 	f("/findings?target=shop&finding=nosuch")
 	f("/findings?target=shop&diagnosis=nosuch", `diagnosis "nosuch": not found`)
 	f("/changes?target=shop&id=999999", `action "999999": not found`)
-	f("/lab?id=nosuch", "Nothing here has the id nosuch")
-	f("/lab?id=x-nosuch", "No experiment has the id x-nosuch")
-	f("/lab?recipe=nosuch")
+	f("/experiments?id=nosuch", "Nothing here has the id nosuch")
+	f("/experiments?id=x-nosuch", "No experiment has the id x-nosuch")
+	f("/experiments?recipe=nosuch")
 	f("/settings?tab=nosuch")
-	f("/server?target=shop&from=abc&to=xyz")
-	f("/server?target=shop&from=now&to=-1h")
-	f("/server?target=shop&from=-1e99&to=1e308")
-	f("/server?target=shop&from=-90000d")
-	f("/server?target=%00%ff&from=%E0%A4%A")
+	f("/overview?target=shop&from=abc&to=xyz")
+	f("/overview?target=shop&from=now&to=-1h")
+	f("/overview?target=shop&from=-1e99&to=1e308")
+	f("/overview?target=shop&from=-90000d")
+	f("/overview?target=%00%ff&from=%E0%A4%A")
 	f("/queries?target=shop&sort=__proto__&q=%5B%28*")
 	f("/queries?target=shop&sort=constructor:desc")
-	f("/now?target=shop&at=1")
-	f("/now?target=shop&at=-1e400")
+	f("/activity?target=shop&at=1")
+	f("/activity?target=shop&at=-1e400")
 	f("/?q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
 	tomorrow := time.Now().Add(24 * time.Hour).Unix()
-	f(fmt.Sprintf("/server?target=shop&from=%d&to=%d", tomorrow, tomorrow+3600))
+	f(fmt.Sprintf("/overview?target=shop&from=%d&to=%d", tomorrow, tomorrow+3600))
 	f(fmt.Sprintf("/queries?target=shop&from=%d&to=%d", tomorrow, tomorrow+3600))
-	f(fmt.Sprintf("/now?target=shop&at=%d", tomorrow))
+	f(fmt.Sprintf("/activity?target=shop&at=%d", tomorrow))
 }
 
 // TestDown looks at every page of a target that does not answer: the reason is told, and nothing is shown as if it had
@@ -111,13 +111,14 @@ func TestDown(t *testing.T) {
 		}
 		b.Shot("down-" + page)
 	}
-	f("server", "No data for down in this time range yet", ".sv-strip .figure-value")
-	f("now", "No session data for this time")
+	f("overview", "No data for down in this time range yet", ".sv-strip .figure-value")
+	f("activity", "No session data for this time")
 	f("queries", "No query data yet")
 	f("findings", "down has not been diagnosed yet")
 	f("changes", "No changes yet")
 	// the last is its series: that it is down is one
-	f("cost", "Not measured in this time range", "main section:first-of-type .figure:not(:last-child) .figure-value")
+	f("overhead", "Not measured in this time range",
+		"main section:first-of-type .figure:not(:last-child) .figure-value")
 }
 
 // within returns the words of the page's content without what the frame says above it.

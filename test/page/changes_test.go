@@ -96,7 +96,7 @@ func TestChanges(t *testing.T) {
 	}
 
 	// The journal has it, with who asked for it.
-	b.ClickText("Open journal entry")
+	b.ClickText("Open in Changes")
 	b.WaitURL("/changes")
 	id := b.Param("id")
 	b.WaitText(".entry .badge", "In effect")

@@ -57,7 +57,7 @@ func TestClockSetBack(t *testing.T) {
 	p := serve(t, home)
 	p.waitUp(t, "shop")
 	b := tab(t, p.URL)
-	visit(b, "/server?target=shop&from=-5m")
+	visit(b, "/overview?target=shop&from=-5m")
 	b.Wait(".live-live")
 	b.WaitText(".sv-strip", "mariadb")
 	b.WaitText(".sv-happened", back)

@@ -14,13 +14,13 @@ type place struct{ name, path, title string }
 // places are all pages, each as a person comes to it.
 var places = []place{
 	{"fleet", "/", "Fleet"},
-	{"server", "/server?target=shop&from=-5m", "Overview"},
-	{"now", "/now?target=shop", "Activity"},
+	{"overview", "/overview?target=shop&from=-5m", "Overview"},
+	{"activity", "/activity?target=shop", "Activity"},
 	{"queries", "/queries?target=shop&from=-5m", "Queries"},
 	{"findings", "/findings?target=shop", "Findings"},
 	{"changes", "/changes?target=shop", "Changes"},
-	{"lab", "/lab", "Experiments"},
-	{"cost", "/cost?target=shop", "Overhead"},
+	{"experiments", "/experiments", "Experiments"},
+	{"overhead", "/overhead?target=shop", "Overhead"},
 	{"settings", "/settings", "Settings"},
 	{"welcome", "/welcome", ""},
 	{"login", "/login", ""},

@@ -245,7 +245,7 @@ func TestFleetRows(t *testing.T) {
 	b.Key("j")
 	b.Key("k")
 	b.Key("Enter")
-	b.WaitURL("/server?target=shop")
+	b.WaitURL("/overview?target=shop")
 }
 
 // TestFleetIsSilent ends the program: the fleet must not go on looking alive, and lives again by itself.
@@ -342,6 +342,6 @@ func TestIncident(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.WaitGone(".incident")
-	visit(b, "/server?target=shop")
+	visit(b, "/overview?target=shop")
 	b.WaitText(".sv-happened", "Lock pile-up for")
 }

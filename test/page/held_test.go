@@ -23,7 +23,7 @@ func hold(b *browser.Tab, part string) (release func()) {
 func TestRecipeOfAnotherScale(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
-	visit(b, "/lab?recipe=threads")
+	visit(b, "/experiments?recipe=threads")
 	b.Wait("Dry run")
 	if n := b.Count(".lab-plan"); n != 0 {
 		t.Errorf("%d plans are drawn that nobody opened", n)
@@ -50,16 +50,16 @@ func TestRecipeOfAnotherScale(t *testing.T) {
 	})
 }
 
-// TestCostOfAnother looks at what one target costs and goes to another one, whose answer is held up: no figure of the
-// first stands under the name of the second.
-func TestCostOfAnother(t *testing.T) {
+// TestOverheadOfAnother opens the overhead of one target and goes to another one, whose answer is held up: no figure of
+// the first appears under the name of the second.
+func TestOverheadOfAnother(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
-	visit(b, "/cost?target=shop")
+	visit(b, "/overhead?target=shop")
 	b.Wait("global_status")
 	release := hold(b, "target=down")
 	b.Eval(
-		`(() => { const a = document.createElement('a'); a.href = './cost?target=down'; document.body.append(a); a.click(); a.remove() })()`, nil)
+		`(() => { const a = document.createElement('a'); a.href = './overhead?target=down'; document.body.append(a); a.click(); a.remove() })()`, nil)
 	b.Wait("Overhead on down")
 	b.WaitFor(`window.waiting === true`)
 	if text := b.Text("main"); strings.Contains(text, "global_status") {

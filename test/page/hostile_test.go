@@ -119,10 +119,10 @@ func TestHostileTexts(t *testing.T) {
 	harmless(t, b, "fleet")
 	b.Shot("hostile-fleet")
 
-	visit(b, "/now?target=shop")
+	visit(b, "/activity?target=shop")
 	b.Wait("SLEEP(")
 	b.Wait("onerror")
-	harmless(t, b, "now")
+	harmless(t, b, "activity")
 	b.Shot("hostile-now")
 	// Each running statement is a row, and is opened. Between two executions its session rests for a moment.
 	running := map[string]string{
@@ -189,25 +189,25 @@ func TestHostileTexts(t *testing.T) {
 	}
 	b.Shot("hostile-class")
 
-	visit(b, "/server?target=shop&from=-5m")
+	visit(b, "/overview?target=shop&from=-5m")
 	b.WaitText(".sv-happened", "noteone "+attack)
 	b.WaitText(".sv-happened", "notetwo ⟨RLO⟩evil⟨PDF⟩ ⟨LRI⟩x⟨PDI⟩ ⟨RLM⟩")
 	if text := b.Text("main"); strings.ContainsAny(text, bidi[:3]+"\u2066\u200f") ||
 		strings.Contains(text, "notethree") {
 		t.Errorf("it shows %q", text)
 	}
-	harmless(t, b, "server")
+	harmless(t, b, "overview")
 	b.Shot("hostile-server")
 	for _, path := range []string{
-		"/server?target=", "/now?target=", "/queries?target=", "/findings?target=",
-		"/changes?target=", "/cost?target=", "/settings?target=",
+		"/overview?target=", "/activity?target=", "/queries?target=", "/findings?target=",
+		"/changes?target=", "/overhead?target=", "/settings?target=",
 	} {
 		visit(b, path+url.QueryEscape(evil))
 		b.Wait("onerror")
 		harmless(t, b, path)
 	}
 	// A person types it into the search of each page that has one.
-	for _, path := range []string{"/?q=", "/queries?target=shop&q=", "/lab?q="} {
+	for _, path := range []string{"/?q=", "/queries?target=shop&q=", "/experiments?q="} {
 		visit(b, path+url.QueryEscape(attack))
 		harmless(t, b, path)
 	}

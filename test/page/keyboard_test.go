@@ -124,18 +124,18 @@ func goTo(b *browser.Tab, path string, keys ...string) {
 func TestShortcuts(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
-	visit(b, "/server?target=shop&from=-5m")
+	visit(b, "/overview?target=shop&from=-5m")
 	f := func(keys, path string) {
 		t.Helper()
 		goTo(b, path, strings.Fields(keys)...)
 		b.Wait("h1")
-		if got := b.Param("target"); path != "/lab" && path != "/settings" && got != "shop" {
+		if got := b.Param("target"); path != "/experiments" && path != "/settings" && got != "shop" {
 			t.Errorf("%s leads to %s: the target is lost", keys, b.URL())
 		}
 	}
 	f("g q", "/queries")
-	f("g n", "/now")
-	f("g s", "/server")
+	f("g n", "/activity")
+	f("g s", "/overview")
 	f("g q", "/queries")
 	b.Wait("[data-search]") // not in the first minute, whose classes are a table of their own
 	b.Key("/")
@@ -158,7 +158,7 @@ func TestShortcuts(t *testing.T) {
 	b.Key("Escape")
 	b.WaitGone("dialog[open]")
 
-	visit(b, "/server?target=shop&from=1767225600&to=1767229200")
+	visit(b, "/overview?target=shop&from=1767225600&to=1767229200")
 	b.Key("[")
 	b.Until("an earlier hour", func() error { return between(b.Param("to"), 1767225600, 1767229199) })
 	b.Key("]")

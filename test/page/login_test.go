@@ -86,7 +86,7 @@ func TestFirstLogin(t *testing.T) {
 	p, token := locked(t, s)
 	b := tab(t, p.URL)
 	strict(b)
-	b.Open("/server?target=shop&from=-5m")
+	b.Open("/overview?target=shop&from=-5m")
 	b.Wait("First-run token")
 	if !strings.Contains(b.URL(), "/login?next=server") {
 		t.Errorf("it is at %s", b.URL())
@@ -101,7 +101,7 @@ func TestFirstLogin(t *testing.T) {
 	b.Fill("#token", token)
 	b.Fill("#again", annasPassword)
 	b.Key("Enter")
-	b.WaitURL("/server?target=shop&from=-5m")
+	b.WaitURL("/overview?target=shop&from=-5m")
 	b.Wait(".live-live")
 	var me struct{ Name, Role string }
 	b.Eval(`fetch('./api/dyno/v1/session').then((r) => r.json())`, &me)
@@ -146,9 +146,9 @@ func TestSessionEndsInTheMiddle(t *testing.T) {
 	with(t, p.home, annasPassword, "user", "add", "anna")
 	b := tab(t, p.URL)
 	strict(b)
-	b.Open("/server?target=shop&from=-5m")
+	b.Open("/overview?target=shop&from=-5m")
 	logIn(b, "anna", annasPassword)
-	b.WaitURL("/server")
+	b.WaitURL("/overview")
 	b.Wait(".live-live")
 	b.Settle() // before, nobody hears the key
 	b.Key("a")
@@ -165,7 +165,7 @@ func TestSessionEndsInTheMiddle(t *testing.T) {
 	b.Key("Enter")
 	b.WaitGone("Your session ended")
 	b.Wait("Note added to the timeline")
-	if !strings.Contains(b.URL(), "/server?target=shop&from=-5m") {
+	if !strings.Contains(b.URL(), "/overview?target=shop&from=-5m") {
 		t.Errorf("it is at %s", b.URL())
 	}
 	var kept struct{ Events []struct{ Kind, Text string } }
@@ -188,9 +188,9 @@ func TestTwoTabsOfOneLogin(t *testing.T) {
 	with(t, p.home, annasPassword, "user", "add", "anna")
 	b := tab(t, p.URL)
 	strict(b)
-	b.Open("/server?target=shop&from=-5m")
+	b.Open("/overview?target=shop&from=-5m")
 	logIn(b, "anna", annasPassword)
-	b.WaitURL("/server")
+	b.WaitURL("/overview")
 	b.Wait(".live-live")
 	other := b.Beside()
 	strict(other)
@@ -249,7 +249,7 @@ const harmlessButton = `(e, name) => e.closest('th, [role=tablist]') !== null ||
 func mayNot(t *testing.T, b *browser.Tab, action, why string, own ...string) {
 	t.Helper()
 	paths := []string{
-		"/changes?target=shop&id=" + action, "/lab?recipe=threads", "/settings?open=shop",
+		"/changes?target=shop&id=" + action, "/experiments?recipe=threads", "/settings?open=shop",
 		"/settings?tab=retention", "/settings?tab=users",
 	}
 	for _, page := range places {
@@ -325,7 +325,7 @@ func TestReadOnly(t *testing.T) {
 	p.waitUp(t, "shop")
 	b := tab(t, p.URL)
 	mayNot(t, b, action, "--read-only")
-	visit(b, "/server?target=shop&from=-5m")
+	visit(b, "/overview?target=shop&from=-5m")
 	b.Key("a") // no note can be put either
 	b.Settle()
 	if b.Count("dialog[open]") != 0 {
@@ -357,9 +357,9 @@ func TestTLS(t *testing.T) {
 	b := tab(t, p.URL)
 	strict(b)
 	b.Do(security.SetIgnoreCertificateErrors(true))
-	b.Open("/server?target=shop&from=-5m")
+	b.Open("/overview?target=shop&from=-5m")
 	logIn(b, "anna", annasPassword)
-	b.WaitURL("/server")
+	b.WaitURL("/overview")
 	b.Wait(".live-live")
 	b.Do(chromedp.ActionFunc(func(ctx context.Context) error {
 		all, err := network.GetCookies().Do(ctx)
@@ -493,7 +493,7 @@ func TestTheLinkLogsIn(t *testing.T) {
 	}
 	b := tab(t, stranger(t, p.URL))
 	strict(b)
-	b.Open("/server?target=shop&from=-5m")
+	b.Open("/overview?target=shop&from=-5m")
 	b.Wait("Open the link")
 	if b.Count("#password") != 0 {
 		t.Error("it asks for a password, and nobody has one")

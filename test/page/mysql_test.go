@@ -53,10 +53,10 @@ func (s *Stage) in(t *testing.T) *Stage {
 func TestMySQL(t *testing.T) {
 	s := onMySQL(t)
 
-	t.Run("server", func(t *testing.T) {
+	t.Run("overview", func(t *testing.T) {
 		s := s.in(t)
 		b := s.Browser(t)
-		visit(b, "/server?target=shop&from=-5m")
+		visit(b, "/overview?target=shop&from=-5m")
 		b.WaitText(".sv-strip", "mysql")
 		for panel, legend := range map[string]string{
 			"throughput":  "statements",
@@ -75,11 +75,11 @@ func TestMySQL(t *testing.T) {
 		})
 		inBoth(b, "mysql-server")
 	})
-	t.Run("now", func(t *testing.T) {
+	t.Run("activity", func(t *testing.T) {
 		s := s.in(t)
 		b := s.Browser(t)
 		root, waiters, free := s.pile(t, "piles")
-		visit(b, "/now?target=shop")
+		visit(b, "/activity?target=shop")
 		b.Until("the root blocker is named", func() error {
 			if lines := strings.Join(b.Texts(".root-blocker"), "\n"); !strings.Contains(lines,
 				fmt.Sprintf("Session %d ", root)) || !strings.Contains(lines, "blocks 3 sessions") {
@@ -88,14 +88,14 @@ func TestMySQL(t *testing.T) {
 			return nil
 		})
 		b.WaitText("main .table", fmt.Sprintf("waits for %d", root))
-		visit(b, fmt.Sprintf("/now?target=shop&tab=transactions&session=%d", waiters[0]))
+		visit(b, fmt.Sprintf("/activity?target=shop&tab=transactions&session=%d", waiters[0]))
 		b.WaitText("aside.session", fmt.Sprintf("for session %d", root))
 		b.WaitText("aside.session", "row lock")
 		b.WaitText("main .table", "LOCK WAIT")
 		free()
-		visit(b, "/now?target=shop&tab=innodb")
+		visit(b, "/activity?target=shop&tab=innodb")
 		b.Wait("Trx id counter")
-		visit(b, "/now?target=shop")
+		visit(b, "/activity?target=shop")
 		b.WaitGone("blocks 3 sessions")
 	})
 	t.Run("queries", func(t *testing.T) { s.in(t).knownClass(t) })

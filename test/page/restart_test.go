@@ -29,7 +29,7 @@ func TestServeRestarts(t *testing.T) {
 	b := tab(t, p.URL)
 	b.Allow(gone)
 	refusals(b, "503", `state\?`) // the first second after the start is being read
-	visit(b, "/server?target=shop&from=-5m")
+	visit(b, "/overview?target=shop&from=-5m")
 	b.Wait(".live-live")
 	p.Kill()
 	b.Wait("connection lost")
@@ -47,7 +47,7 @@ func TestServeRestarts(t *testing.T) {
 	})
 	b.Shot("program-gone-queries")
 	b.Back()
-	b.WaitURL("/server")
+	b.WaitURL("/overview")
 	p.Again(t)
 	p.waitUp(t, "shop")
 	b.Wait(".live-live")
@@ -99,7 +99,7 @@ func TestServerRestarts(t *testing.T) {
 	p := serve(t, home)
 	p.waitUp(t, "frail")
 	b := tab(t, p.URL)
-	visit(b, "/server?target=frail&from=-5m")
+	visit(b, "/overview?target=frail&from=-5m")
 	began := time.Now()
 	eventually(t, "some seconds of figures", func() error {
 		known := drawn(t, p.URL, began.Unix(), time.Now().Unix()+1) // of what is asked for in the end
@@ -131,7 +131,7 @@ func TestServerRestarts(t *testing.T) {
 		}
 		return nil
 	})
-	visit(b, "/server?target=frail&from=-5m")
+	visit(b, "/overview?target=frail&from=-5m")
 	b.Wait("restart")
 	b.Shot("server-restarted")
 	// The graphs' own figures: each line that was there before is there again, and none goes through the time without a
@@ -167,7 +167,7 @@ func TestServerRestarts(t *testing.T) {
 		}
 	}
 	// Nor does the picture: no column of the throughput's lines is painted there.
-	visit(b, fmt.Sprintf("/server?target=frail&panel=throughput&from=%d&to=%d", began.Unix()-5, up.Unix()+10))
+	visit(b, fmt.Sprintf("/overview?target=frail&panel=throughput&from=%d&to=%d", began.Unix()-5, up.Unix()+10))
 	b.Wait(".sv-large canvas")
 	b.Settle()
 	f := func(what string, from, to int64, want bool) {

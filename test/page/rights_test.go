@@ -16,7 +16,7 @@ func TestMissingGrants(t *testing.T) {
 	p.waitUp(t, "blind")
 	b := tab(t, p.URL)
 	const line = ".denied"
-	for _, page := range []string{"/now", "/queries", "/findings", "/server"} {
+	for _, page := range []string{"/activity", "/queries", "/findings", "/overview"} {
 		visit(b, page+"?target=blind")
 		b.WaitText(line, "The account of blind may not see:")
 		b.WaitText(line, "GRANT PROCESS")
@@ -29,7 +29,7 @@ func TestMissingGrants(t *testing.T) {
 	}
 	visit(b, "/")
 	b.WaitText("main", "limited access")
-	visit(b, "/now?target=blind")
+	visit(b, "/activity?target=blind")
 	b.WaitText(line, "GRANT PROCESS")
 	if tabs := strings.Join(b.Texts("main [role=tab], main .tab"), " "); strings.ContainsAny(tabs, "0123456789") {
 		t.Errorf("what is not observable is counted: %q", tabs)

@@ -73,7 +73,7 @@ func TestSettingsAddTarget(t *testing.T) {
 	b.WaitText("main", "data sources are unavailable") // adder has no privileges, and that is told
 	inBoth(b, "settings-target")
 	b.ClickText("Open")
-	b.WaitURL("/server")
+	b.WaitURL("/overview")
 	b.WaitURL("target=byhand")
 	b.Back()
 	refusals(b, "404", `sources\?target=byhand`) // a question under way when it goes

@@ -16,7 +16,7 @@ import (
 func TestDraggingWritesLittle(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
-	visit(b, "/now?target=shop&from=-15m")
+	visit(b, "/activity?target=shop&from=-15m")
 	refusals(b, "404", `state\?`) // nothing is kept of before the test
 	b.Wait(".track")
 	var calls int
@@ -58,7 +58,7 @@ func TestZoomAndBack(t *testing.T) {
 	b := s.Browser(t)
 	s.watchedFor(10 * time.Second)
 	visit(b, "/?view=rows")
-	visit(b, "/server?target=shop&from=-5m")
+	visit(b, "/overview?target=shop&from=-5m")
 	b.Wait("#panel-throughput canvas")
 	first := b.URL()
 	at := func(what string, ok func(url string) bool) {
@@ -88,7 +88,7 @@ func TestZoomAndBack(t *testing.T) {
 	b.Back()
 	at("the way back undoes it too", func(u string) bool { return u == first })
 	b.Key("Escape")
-	at("without a zoom Escape takes the range away", func(u string) bool { return u == "/server?target=shop" })
+	at("without a zoom Escape takes the range away", func(u string) bool { return u == "/overview?target=shop" })
 }
 
 // twice double-clicks the middle of an element.
@@ -107,7 +107,7 @@ func TestEscapeClosesTheMenuOnly(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	end := time.Now().Unix()
-	path := fmt.Sprintf("/server?target=shop&from=%d&to=%d", end-600, end-300)
+	path := fmt.Sprintf("/overview?target=shop&from=%d&to=%d", end-600, end-300)
 	visit(b, path)
 	b.Click(".range .menu-button")
 	b.Wait(".menu-sheet")
@@ -117,14 +117,14 @@ func TestEscapeClosesTheMenuOnly(t *testing.T) {
 	if got := b.URL(); got != path {
 		t.Errorf("Escape in a menu leads to %s", got)
 	}
-	visit(b, "/now?target=shop")
+	visit(b, "/activity?target=shop")
 	b.Click(".range .menu-button")
 	b.Wait(".menu-sheet")
 	b.Key("Tab")
 	b.WaitFor(`document.activeElement?.closest('.menu-sheet')`)
 	b.Key("ArrowLeft", "Escape")
 	b.WaitGone(".menu-sheet")
-	if got := b.URL(); got != "/now?target=shop" {
+	if got := b.URL(); got != "/activity?target=shop" {
 		t.Errorf("arrows in a menu lead to %s", got)
 	}
 }
@@ -149,7 +149,7 @@ func TestEscapeClosesTheSession(t *testing.T) {
 	}()
 	defer func() { cancel(); <-ended }()
 	b := s.Browser(t)
-	visit(b, "/now?target=shop&q="+id)
+	visit(b, "/activity?target=shop&q="+id)
 	row := "main tr[data-key='" + id + "']"
 	b.Wait(row)
 	b.Eval(fmt.Sprintf(`document.querySelector(%q).focus()`, row), nil)
@@ -168,7 +168,7 @@ func TestEscapeClosesTheSession(t *testing.T) {
 func TestBackScrolls(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
-	visit(b, "/server?target=shop&from=-5m")
+	visit(b, "/overview?target=shop&from=-5m")
 	b.Wait("#panel-throughput canvas")
 	b.Settle()
 	var y float64
@@ -189,7 +189,7 @@ func TestBackScrolls(t *testing.T) {
 	goTo(b, "/queries", "g", "q")
 	near("another page begins at its top", 0)
 	b.Back()
-	b.WaitURL("/server")
+	b.WaitURL("/overview")
 	near("back where it was", y)
 	b.Reload()
 	b.Wait("#panel-throughput canvas")
@@ -201,7 +201,7 @@ func TestUnknownGraph(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	refusals(b, "400", `\S*panel=nonsense`)
-	visit(b, "/server?target=shop&from=-5m&panel=nonsense")
+	visit(b, "/overview?target=shop&from=-5m&panel=nonsense")
 	b.Wait(".problem")
 	b.ClickText("All graphs")
 	b.Wait("#panel-throughput canvas")
@@ -237,9 +237,9 @@ func TestAnothersChange(t *testing.T) {
 	with(t, p.home, bensPassword, "user", "add", "ben", "--role", "operator")
 	b := tab(t, p.URL)
 	strict(b)
-	b.Open("/server?target=shop&from=-5m")
+	b.Open("/overview?target=shop&from=-5m")
 	logIn(b, "anna", annasPassword)
-	b.WaitURL("/server")
+	b.WaitURL("/overview")
 	b.Wait(".live-live")
 	b.Settle() // before, nobody hears the key
 	b.Key("a")

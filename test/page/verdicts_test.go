@@ -122,7 +122,7 @@ func TestVerdicts(t *testing.T) {
 	b := tab(t, p.URL)
 
 	// The list has the newest first, each with how its comparisons came out.
-	visit(b, "/lab")
+	visit(b, "/experiments")
 	b.Until("the list", func() error {
 		rows := b.Texts("main tbody tr")
 		if len(rows) != 3 {
@@ -142,7 +142,7 @@ func TestVerdicts(t *testing.T) {
 		return nil
 	})
 
-	visit(b, "/lab?id=x-first1")
+	visit(b, "/experiments?id=x-first1")
 	b.WaitText(".lab-sentence", "2 of 3 differ (1 better, 1 worse), 1 the same")
 	for _, words := range []string{"1 better", "1 worse", "1 same"} {
 		b.WaitText(".lab-tallies", words)
@@ -162,7 +162,7 @@ func TestVerdicts(t *testing.T) {
 	cellsSay(b, "threads=4", "5.71", "–", "5", "×1.428")
 
 	// Beside each other: each pair of one variant, the first experiment is the baseline.
-	visit(b, "/lab?id=x-first1")
+	visit(b, "/experiments?id=x-first1")
 	b.Click("[title='Compare with another experiment']")
 	b.Wait(".menu-list")
 	b.ClickText("x-second")
@@ -182,7 +182,7 @@ func TestVerdicts(t *testing.T) {
 
 	// Those whose plans differ in what decides are shown apart, and why.
 	refusals(b, "409", `experiment\?id=x-first1&with=x-larger$`)
-	visit(b, "/lab?id=x-first1&with=x-larger")
+	visit(b, "/experiments?id=x-first1&with=x-larger")
 	b.Wait("They cannot be compared.")
 	b.Wait("table-size: 500, 9000")
 	for i, words := range []string{"1500", "900"} {
@@ -202,7 +202,7 @@ func TestPrinted(t *testing.T) {
 		map[string]float64{"1": 1000, "2": 1500, "4": 700, "8": 1000})
 	p := serve(t, home)
 	b := tab(t, p.URL)
-	visit(b, "/lab?id=x-printed")
+	visit(b, "/experiments?id=x-printed")
 	b.Click(`[aria-label="Theme: the system's"]`)
 	b.Click(`[aria-label="Theme: light"]`)
 	b.WaitFor(`document.documentElement.dataset.theme === 'dark'`)

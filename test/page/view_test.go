@@ -14,7 +14,7 @@ func TestBack(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	end := time.Now().Unix() / 60 * 60
-	visit(b, fmt.Sprintf("/server?target=shop&from=%d&to=%d", end-600, end))
+	visit(b, fmt.Sprintf("/overview?target=shop&from=%d&to=%d", end-600, end))
 	first := b.URL()
 	b.Key("[")
 	b.Until("another window", func() error {
@@ -102,9 +102,9 @@ func TestLink(t *testing.T) {
 func TestTwoTabs(t *testing.T) {
 	s := stage(t)
 	a := s.Browser(t)
-	visit(a, "/server?target=shop&from=-5m")
+	visit(a, "/overview?target=shop&from=-5m")
 	b := a.Beside()
-	visit(b, "/server?target=down&from=-15m")
+	visit(b, "/overview?target=down&from=-15m")
 	a.Key("g", "q")
 	a.WaitURL("/queries?target=shop")
 	if got := b.URL(); !strings.Contains(got, "target=down") || !strings.Contains(got, "from=-15m") {
@@ -120,7 +120,7 @@ func TestTwoTabs(t *testing.T) {
 func TestHiddenTab(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
-	visit(b, "/server?target=shop&from=-5m")
+	visit(b, "/overview?target=shop&from=-5m")
 	b.Wait(".live-live")
 	hide := func(hidden bool) {
 		b.Eval(fmt.Sprintf(`(() => {

@@ -22,7 +22,7 @@ func TestFirstMinutes(t *testing.T) {
 		t.Errorf("it does not say that it is root:\n%s", log)
 	}
 	b := tab(t, p.URL)
-	visit(b, "/server")
+	visit(b, "/overview")
 	b.WaitURL("target=" + name) // the only one is chosen
 	b.Wait("canvas")
 	b.Settle()
@@ -58,7 +58,7 @@ func TestWelcome(t *testing.T) {
 		`[...document.querySelectorAll('.found')].some((e) => [...e.querySelectorAll('.badge')].some((x) => x.innerText.trim() === 'ready') && [...e.querySelectorAll('button')].some((x) => x.innerText.trim() === 'Add'))`)
 	b.Eval(
 		`[...[...document.querySelectorAll('.found')].find((e) => [...e.querySelectorAll('.badge')].some((x) => x.innerText.trim() === 'ready')).querySelectorAll('button')].find((x) => x.innerText.trim() === 'Add').click()`, nil)
-	b.WaitURL("/server")
+	b.WaitURL("/overview")
 	name := fmt.Sprintf("mariadb-%d", s.Server.Port)
 	b.WaitURL("target=" + name)
 	p.waitUp(t, name)

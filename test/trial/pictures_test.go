@@ -46,13 +46,13 @@ func (v *served) pictures(targets ...string) {
 		}
 	}
 	for _, page := range []string{
-		"", "lab", "settings", "settings?tab=users", "settings?tab=retention",
+		"", "experiments", "settings", "settings?tab=users", "settings?tab=retention",
 		"settings?tab=about", "welcome", "login",
 	} {
 		take(strings.ReplaceAll(cmp.Or(page, "fleet"), "?tab=", "-"), "/"+page)
 	}
 	for _, target := range targets {
-		for _, page := range []string{"server", "now", "queries", "findings", "changes", "cost"} {
+		for _, page := range []string{"overview", "activity", "queries", "findings", "changes", "overhead"} {
 			take(target+"-"+page, "/"+page+"?target="+target)
 		}
 		take(target+"-compare", "/queries?target="+target+"&before=previous")

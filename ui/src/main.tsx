@@ -10,7 +10,7 @@ import { followStream } from './core/stream'
 import { followTargets } from './core/targets'
 import { followTheme } from './core/theme'
 import { followLinks, go, href, route } from './core/url'
-import { whoAmI } from './login'
+import { whoAmI } from './relogin'
 import { fetchPage, fetchPages, Shell } from './shell'
 
 followTheme()
@@ -38,7 +38,7 @@ async function begin(): Promise<void> {
 let following = false
 follow(session, (who) => {
   if (who === null) return
-  loggedIn() // whichever way the session came, what waited for one goes on
+  loggedIn() // whichever way the session came, what waited for one continues
   if (following) return
   following = true
   followTargets()

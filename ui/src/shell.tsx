@@ -7,26 +7,26 @@ import { loginWanted } from './core/session'
 import { zone } from './core/time'
 import { TaskTray } from './core/tasks'
 import { go, href, kept, pages, route, type PageName } from './core/url'
-import { Help, helpOpen } from './ui/help'
-import { Icon, type IconName } from './ui/icons'
-import { LoginDialog } from './login'
-import { Page } from './ui/page'
-import { Button } from './ui/button'
-import { Empty, Loading, Problem } from './ui/state'
-import { Toasts } from './ui/toast'
+import { Help, helpOpen } from './kit/help'
+import { Icon, type IconName } from './kit/icons'
+import { LoginDialog } from './relogin'
+import { Page } from './kit/page'
+import { Button } from './kit/button'
+import { Empty, Loading, Problem } from './kit/state'
+import { Toasts } from './kit/toast'
 import './shell.css'
 
 type Module = { default: ComponentType }
 
 const load: Record<PageName, () => Promise<Module>> = {
   fleet: () => import('./pages/fleet'),
-  server: () => import('./pages/server'),
-  now: () => import('./pages/now'),
+  overview: () => import('./pages/overview'),
+  activity: () => import('./pages/activity'),
   queries: () => import('./pages/queries'),
   findings: () => import('./pages/findings'),
   changes: () => import('./pages/changes'),
-  lab: () => import('./pages/lab'),
-  cost: () => import('./pages/cost'),
+  experiments: () => import('./pages/experiments'),
+  overhead: () => import('./pages/overhead'),
   settings: () => import('./pages/settings'),
   login: () => import('./pages/login'),
   welcome: () => import('./pages/welcome'),
@@ -42,13 +42,13 @@ interface Place {
 
 const places: Place[] = [
   { page: 'fleet', name: 'Fleet', icon: 'fleet', key: 'f', keep: [] },
-  { page: 'server', name: 'Overview', icon: 'server', key: 's', keep: kept },
-  { page: 'now', name: 'Activity', icon: 'now', key: 'n', keep: kept },
+  { page: 'overview', name: 'Overview', icon: 'server', key: 's', keep: kept },
+  { page: 'activity', name: 'Activity', icon: 'activity', key: 'n', keep: kept },
   { page: 'queries', name: 'Queries', icon: 'queries', key: 'q', keep: kept },
   { page: 'findings', name: 'Findings', icon: 'findings', key: 'i', keep: ['target'] },
   { page: 'changes', name: 'Changes', icon: 'changes', key: 'c', keep: ['target'] },
-  { page: 'lab', name: 'Experiments', icon: 'lab', key: 'l', keep: ['target'] },
-  { page: 'cost', name: 'Overhead', icon: 'cost', key: 'o', keep: ['target'] },
+  { page: 'experiments', name: 'Experiments', icon: 'experiments', key: 'l', keep: ['target'] },
+  { page: 'overhead', name: 'Overhead', icon: 'overhead', key: 'o', keep: ['target'] },
   { page: 'settings', name: 'Settings', icon: 'settings', key: 't', keep: ['target'] },
 ]
 
@@ -96,7 +96,7 @@ function Rail({ at }: { at: string }) {
       </a>
       <ul>
         {places.map((x) => (
-          <li key={x.page} class={x.page === 'settings' || x.page === 'cost' ? 'rail-low' : ''}>
+          <li key={x.page} class={x.page === 'settings' || x.page === 'overhead' ? 'rail-low' : ''}>
             <a class="rail-item" href={href(x.page, {}, x.keep)} aria-current={x.page === at ? 'page' : undefined}
               title={`${x.name} (g ${x.key})`}>
               <Icon name={x.icon} />
@@ -163,7 +163,7 @@ export async function fetchPage(page: string): Promise<void> {
   try {
     loaded.set(page, (await load[page]()).default)
   } catch {
-    // showing it tells what is wrong
+    // opening it shows what is wrong
   }
 }
 

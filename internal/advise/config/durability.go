@@ -48,7 +48,7 @@ func durability(v *advise.View) []finding.Finding {
 			"unless the filesystem writes whole pages")
 	}
 	f := finding.Finding{
-		ID: finding.MakeID("durability", "settings"), Rule: "durability", Severity: finding.Info,
+		ID: finding.MakeID("durability", "settings"), Rule: "durability", Severity: finding.Fact,
 		Confidence: finding.Certain,
 		Subject:    finding.Subject{Variables: names}, Setting: lines, File: "my.cnf",
 		Title: "every commit is on the disk when it is acknowledged",

@@ -12,7 +12,7 @@ func TestDurability(t *testing.T) {
 	f := func(m *snap.Made, lines ...string) {
 		t.Helper()
 		got := durability(m.View())
-		if len(got) != 1 || got[0].Severity != finding.Info || strings.Join(got[0].Setting, ",") != strings.Join(lines,
+		if len(got) != 1 || got[0].Severity != finding.Fact || strings.Join(got[0].Setting, ",") != strings.Join(lines,
 			",") || got[0].Suggestion == "" || len(got[0].Evidence) == 0 {
 			t.Errorf("got %+v, want %v", got, lines)
 		}
@@ -34,7 +34,7 @@ func TestDurability(t *testing.T) {
 func TestDurabilitySilent(t *testing.T) {
 	silent(t, durability, "a server whose settings were not seen", snap.Build())
 	for _, x := range durability(snap.Build().Set("innodb_flush_log_at_trx_commit", "0").View()) {
-		if x.Severity != finding.Info {
+		if x.Severity != finding.Fact {
 			t.Errorf("a choice is no fault: %+v", x)
 		}
 	}

@@ -29,7 +29,7 @@ func fileDescriptors(v *advise.View) []finding.Finding {
 		return nil
 	}
 	f := finding.Finding{
-		ID: finding.MakeID("file-descriptors", "open_files_limit"), Rule: "file-descriptors", Severity: finding.Info,
+		ID: finding.MakeID("file-descriptors", "open_files_limit"), Rule: "file-descriptors", Severity: finding.Fact,
 		Confidence: finding.Likely, File: "my.cnf", Restart: true,
 		Subject: finding.Subject{Variables: []string{"open_files_limit", "table_open_cache", "max_connections"}},
 		Title:   fmt.Sprintf("the settings may take %.0f file descriptors, and the server may have %.0f", want, limit),

@@ -14,7 +14,7 @@ func files(limit string) *snap.Made {
 
 func TestFileDescriptors(t *testing.T) {
 	got := fileDescriptors(files("5000").View())
-	if len(got) != 1 || got[0].Severity != finding.Info || got[0].Setting[0] != "open_files_limit = 10600" {
+	if len(got) != 1 || got[0].Severity != finding.Fact || got[0].Setting[0] != "open_files_limit = 10600" {
 		// 500 + 2 × 4000 + 2000 + 100
 		t.Fatalf("got %+v", got)
 	}

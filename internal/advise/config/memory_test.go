@@ -49,7 +49,7 @@ func TestMemoryRulesOnSnapshots(t *testing.T) {
 			var got []string
 			for _, r := range memoryRules() {
 				for _, x := range r.Find(advise.NewView(s, nil)) {
-					if x.Severity != finding.Info {
+					if x.Severity != finding.Fact {
 						got = append(got, x.Rule)
 					}
 				}

@@ -44,7 +44,7 @@ func changedDefaults() []changedDefault {
 // do. Whether that is somebody's choice is not to be seen: it is a fact to look at.
 func oldDefaults(v *advise.View) []finding.Finding {
 	f := finding.Finding{
-		ID: finding.MakeID("old-defaults", "settings"), Rule: "old-defaults", Severity: finding.Info,
+		ID: finding.MakeID("old-defaults", "settings"), Rule: "old-defaults", Severity: finding.Fact,
 		Confidence: finding.Possible, File: "my.cnf",
 		Cause: "Configurations outlive versions. These settings have the default of an older version, not of " +
 			"this one.",

@@ -12,7 +12,7 @@ func TestOldDefaults(t *testing.T) {
 	f := func(m *snap.Made, names ...string) {
 		t.Helper()
 		got := oldDefaults(m.View())
-		if len(got) != 1 || got[0].Severity != finding.Info || !slices.Equal(got[0].Subject.Variables, names) ||
+		if len(got) != 1 || got[0].Severity != finding.Fact || !slices.Equal(got[0].Subject.Variables, names) ||
 			len(got[0].Setting) != len(names) || got[0].Title == "" {
 			t.Errorf("got %+v, want %v", got, names)
 		}

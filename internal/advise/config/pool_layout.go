@@ -19,7 +19,7 @@ func poolLayout(v *advise.View) []finding.Finding {
 		return nil
 	}
 	f := finding.Finding{
-		ID: finding.MakeID("pool-layout", "innodb_buffer_pool_chunk_size"), Rule: "pool-layout", Severity: finding.Info,
+		ID: finding.MakeID("pool-layout", "innodb_buffer_pool_chunk_size"), Rule: "pool-layout", Severity: finding.Fact,
 		Confidence: finding.Certain, File: "my.cnf",
 		Subject: finding.Subject{Variables: []string{"innodb_buffer_pool_chunk_size"}},
 		Cause: "MySQL makes a pool of instances, and each of chunks; a size is rounded up to chunk × instances. " +

@@ -15,7 +15,7 @@ func laid(size, instances, chunk string) *snap.Made {
 
 func TestPoolLayout(t *testing.T) {
 	got := poolLayout(laid("68719476736", "8", "1048576").View()) // 64 GiB in chunks of 1 MiB
-	if len(got) != 1 || got[0].Severity != finding.Info ||
+	if len(got) != 1 || got[0].Severity != finding.Fact ||
 		!strings.HasPrefix(got[0].Title, "the buffer pool has 65536 chunks") || len(got[0].Setting) != 1 {
 		t.Fatalf("got %+v", got)
 	}

@@ -14,7 +14,7 @@ func TestAccountWithoutPassword(t *testing.T) {
 		{User: "app", Host: "%", NoPassword: true},
 		{User: "dba", Host: "%", Plugin: "caching_sha2_password"},
 	}
-	f := found(t, accountWithoutPassword, m, "info: 2 accounts have no password, 1 of them from other machines")
+	f := found(t, accountWithoutPassword, m, "fact: 2 accounts have no password, 1 of them from other machines")
 	if len(f) != 1 || !strings.Contains(f[0].Evidence[0].Text, "'root'@'localhost', 'app'@'%'") {
 		t.Errorf("%+v", f)
 	}

@@ -4,11 +4,11 @@ import "testing"
 
 func TestClockSource(t *testing.T) {
 	const now = "devices/system/clocksource/clocksource0/current_clocksource"
-	found(t, clockSource, kernel(machine(), now, "hpet"), "info: the clock is read from hpet, which is slow | "+
+	found(t, clockSource, kernel(machine(), now, "hpet"), "fact: the clock is read from hpet, which is slow | "+
 		"clocksource=tsc")
 	m := kernel(machine(), now, "acpi_pm")
 	m.S.Host.Settings["devices/system/clocksource/clocksource0/available_clocksource"] = "acpi_pm"
-	found(t, clockSource, m, "info: the clock is read from acpi_pm, which is slow")
+	found(t, clockSource, m, "fact: the clock is read from acpi_pm, which is slow")
 }
 
 func TestClockSourceSilent(t *testing.T) {

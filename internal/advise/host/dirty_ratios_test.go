@@ -8,7 +8,7 @@ import (
 
 func TestDirtyRatios(t *testing.T) {
 	m := kernel(kernel(machine(), "vm.dirty_background_ratio", "10"), "vm.dirty_background_bytes", "0")
-	found(t, dirtyRatios, m, "info: up to 1.6 GiB of dirty data may pile up before the kernel starts writeback | "+
+	found(t, dirtyRatios, m, "fact: up to 1.6 GiB of dirty data may pile up before the kernel starts writeback | "+
 		"vm.dirty_background_bytes = 67108864 | vm.dirty_bytes = 536870912")
 }
 

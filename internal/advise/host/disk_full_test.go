@@ -23,10 +23,10 @@ func TestDiskFull(t *testing.T) {
 	found(t, diskFull, disk(100, 0.5, false), "critical"+title+"512 MiB free of 100 GiB")
 	found(t, diskFull, disk(100, 3, false), "warning"+title+"3 GiB free of 100 GiB")
 	found(t, diskFull, disk(8192, 19, false), "warning"+title+"19 GiB free of 8 TiB")
-	found(t, diskFull, disk(8192, 39, false), "info"+title+"39 GiB free of 8 TiB")
+	found(t, diskFull, disk(8192, 39, false), "fact"+title+"39 GiB free of 8 TiB")
 	found(t, diskFull, disk(100, 3, true), "warning"+title+"3 GiB free of 100 GiB; Dyno's home is on it, too")
-	found(t, diskFull, disk(100, 8, true), "info"+title+"8 GiB free of 100 GiB; Dyno's home is on it, too")
-	found(t, diskFull, disk(10, 3, true), "info"+title+"3 GiB free of 10 GiB; Dyno's home is on it, too")
+	found(t, diskFull, disk(100, 8, true), "fact"+title+"8 GiB free of 100 GiB; Dyno's home is on it, too")
+	found(t, diskFull, disk(10, 3, true), "fact"+title+"3 GiB free of 10 GiB; Dyno's home is on it, too")
 }
 
 func TestDiskFullSilent(t *testing.T) {

@@ -5,7 +5,7 @@ import "testing"
 func TestFileLimit(t *testing.T) {
 	found(t, fileLimit, machine().Gauge("dyno_server_open_fds", 19_000), "warning: the server has 19000 of 20000 "+
 		"files open | [Service] | LimitNOFILE = 40000")
-	found(t, fileLimit, machine().Set("table_open_cache", "20000"), "info: the settings ask for up to 40500 files, "+
+	found(t, fileLimit, machine().Set("table_open_cache", "20000"), "fact: the settings ask for up to 40500 files, "+
 		"the process may open 20000 | [Service] | LimitNOFILE = 40600")
 }
 

@@ -51,7 +51,7 @@ func found(t *testing.T, rule func(*advise.View) []finding.Finding, m *snap.Made
 			f.Cost == "" || f.Confidence == "" {
 			t.Errorf("incomplete: %+v", f)
 		}
-		if f.Severity != finding.Info && (f.Cause == "" || f.Falsify == "" || len(f.Why) == 0) {
+		if f.Severity != finding.Fact && (f.Cause == "" || f.Falsify == "" || len(f.Why) == 0) {
 			t.Errorf("not reasoned: %+v", f)
 		}
 		for _, e := range f.Evidence {

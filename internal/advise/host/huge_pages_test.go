@@ -8,7 +8,7 @@ import (
 func TestHugePages(t *testing.T) {
 	m := machine().Set("innodb_buffer_pool_size", fmt.Sprint(uint64(12<<30)))
 	m.S.Host.Process["vmhwm"] = 13 << 30
-	found(t, hugePages, m, "info: huge pages would hold the server in 6656 pages | vm.nr_hugepages = 6656")
+	found(t, hugePages, m, "fact: huge pages would hold the server in 6656 pages | vm.nr_hugepages = 6656")
 	m = kernel(kernel(machine(), "meminfo/HugePages_Total", "1024"), "meminfo/HugePages_Free", "1024")
 	found(t, hugePages, m, "notice: 2 GiB are reserved as huge pages, and no program uses them | vm.nr_hugepages = 0")
 	if got := pagesFor(180_000<<10, 2<<20); got != 88 { // a peak of 180 000 kB

@@ -4,9 +4,9 @@ import "testing"
 
 func TestIoScheduler(t *testing.T) {
 	found(t, ioScheduler, kernel(machine(), "block/sda/queue/scheduler", "none mq-deadline kyber [bfq]"),
-		`info: the disk of the data has the scheduler bfq | ACTION=="add|change", KERNEL=="sda", ATTR{queue/scheduler}="mq-deadline"`)
+		`fact: the disk of the data has the scheduler bfq | ACTION=="add|change", KERNEL=="sda", ATTR{queue/scheduler}="mq-deadline"`)
 	found(t, ioScheduler, kernel(machine(), "block/sda/queue/scheduler", "noop deadline [cfq]"),
-		`info: the disk of the data has the scheduler cfq | ACTION=="add|change", KERNEL=="sda", ATTR{queue/scheduler}="deadline"`)
+		`fact: the disk of the data has the scheduler cfq | ACTION=="add|change", KERNEL=="sda", ATTR{queue/scheduler}="deadline"`)
 }
 
 func TestIoSchedulerSilent(t *testing.T) {

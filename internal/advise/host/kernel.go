@@ -37,7 +37,7 @@ func kernelRules() []advise.Rule {
 // about returns a finding about a setting of the machine, as a fact until something shows that it hurts.
 func about(rule string, subject ...string) finding.Finding {
 	return finding.Finding{
-		Rule: rule, ID: finding.MakeID(rule, subject...), Severity: finding.Info, Confidence: finding.Likely,
+		Rule: rule, ID: finding.MakeID(rule, subject...), Severity: finding.Fact, Confidence: finding.Likely,
 		Subject: finding.Subject{Variables: subject},
 		Valid:   "Linux", Cost: "None known; set the old value to undo.",
 	}

@@ -15,10 +15,10 @@ func nodes(n int, pool uint64) *snap.Made {
 }
 
 func TestNuma(t *testing.T) {
-	found(t, numa, nodes(2, 12<<30), "info: the buffer pool is larger than one of the 2 nodes and fills them one "+
+	found(t, numa, nodes(2, 12<<30), "fact: the buffer pool is larger than one of the 2 nodes and fills them one "+
 		"after the other | innodb_numa_interleave = ON")
 	found(t, numa, kernel(nodes(2, 1<<30), "vm.zone_reclaim_mode", "1"),
-		"info: the kernel drops the page cache of a node before it uses another one (vm.zone_reclaim_mode 1) | "+
+		"fact: the kernel drops the page cache of a node before it uses another one (vm.zone_reclaim_mode 1) | "+
 			"vm.zone_reclaim_mode = 0")
 }
 

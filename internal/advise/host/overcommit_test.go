@@ -7,7 +7,7 @@ func TestOvercommit(t *testing.T) {
 		Gauge("node_memory_Committed_AS_bytes", 9.5*(1<<30))
 	found(t, overcommit, m, "warning: 9.5 GiB of 10 GiB that the kernel may commit are committed: the next "+
 		"allocation may be refused | vm.overcommit_memory = 0")
-	found(t, overcommit, kernel(machine(), "vm.overcommit_memory", "2"), "info: the kernel commits no more memory "+
+	found(t, overcommit, kernel(machine(), "vm.overcommit_memory", "2"), "fact: the kernel commits no more memory "+
 		"than it has (vm.overcommit_memory 2) | vm.overcommit_memory = 0")
 }
 

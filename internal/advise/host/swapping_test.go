@@ -9,7 +9,7 @@ func TestSwapping(t *testing.T) {
 	m.S.Host.Process["vmswap"] = 1 << 30
 	found(t, swapping, m, "warning: 1 GiB of the server's memory is in swap, and the machine reads 500 pages/s back "+
 		"| vm.swappiness = 1")
-	found(t, swapping, kernel(machine(), "vm.swappiness", "60"), "info: vm.swappiness is 60: the kernel may swap the "+
+	found(t, swapping, kernel(machine(), "vm.swappiness", "60"), "fact: vm.swappiness is 60: the kernel may swap the "+
 		"server out to keep its page cache | vm.swappiness = 1")
 }
 

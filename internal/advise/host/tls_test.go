@@ -5,15 +5,15 @@ import "testing"
 func TestTls(t *testing.T) {
 	found(t, tls, machine().Set("ssl_cert", "server-cert.pem").Set("require_secure_transport", "OFF").
 		Set("bind_address", "*"),
-		"info: connections over the network may go unencrypted | require_secure_transport = ON")
-	found(t, tls, machine().Set("ssl_cert", "").Set("have_ssl", "DISABLED"), "info: connections over the network "+
+		"fact: connections over the network may go unencrypted | require_secure_transport = ON")
+	found(t, tls, machine().Set("ssl_cert", "").Set("have_ssl", "DISABLED"), "fact: connections over the network "+
 		"cannot be encrypted")
 }
 
 // A server that made itself a certificate names none in its settings.
 func TestTlsOfItsOwn(t *testing.T) {
 	found(t, tls, machine().Set("ssl_cert", "").Set("have_ssl", "YES").Set("require_secure_transport", "OFF"),
-		"info: connections over the network may go unencrypted | require_secure_transport = ON")
+		"fact: connections over the network may go unencrypted | require_secure_transport = ON")
 }
 
 func TestTlsSilent(t *testing.T) {

@@ -8,7 +8,7 @@ func TestTransparentHugePages(t *testing.T) {
 	}
 	m := machine()
 	m.S.Host.Settings = always()
-	found(t, transparentHugePages, m, "info: the kernel uses transparent huge pages everywhere (transparent_hugepage "+
+	found(t, transparentHugePages, m, "fact: the kernel uses transparent huge pages everywhere (transparent_hugepage "+
 		"always) | transparent_hugepage=madvise")
 	m = machine().Rate("node_vmstat_compact_stall", 40).Gauge("dyno_server_huge_pages_bytes", 1<<30)
 	m.S.Host.Settings = always()

@@ -459,7 +459,7 @@ func drop(t schema.Table, x schema.Index) *finding.Action {
 // dropping fills in what findings about an index too many have in common.
 func (u *uses) dropping(rule string, t schema.Table, x schema.Index) finding.Finding {
 	f := finding.Finding{
-		Rule: rule, ID: finding.MakeID(rule, t.Ref.String(), x.Name), Severity: finding.Info,
+		Rule: rule, ID: finding.MakeID(rule, t.Ref.String(), x.Name), Severity: finding.Fact,
 		Confidence: finding.Likely,
 		Subject:    finding.Subject{Tables: []schema.Ref{t.Ref}, Columns: columnsOf(x)},
 		Cost:       "Dropping takes a moment. Re-creating the index reads the whole table and sorts its keys.",

@@ -71,7 +71,7 @@ func TestRedundantIndex(t *testing.T) {
 	// Nobody writes: a fact, not a finding.
 	idle := prefix()
 	idle.S.Classes = idle.S.Classes[1:]
-	if x := f(idle, hides)[0]; x.Severity != finding.Info || x.Share != 0 {
+	if x := f(idle, hides)[0]; x.Severity != finding.Fact || x.Share != 0 {
 		t.Errorf("%s of %v", x.Severity, x.Share)
 	}
 	// Nobody counts who reads it: it is as redundant as before, and what is not seen is said.

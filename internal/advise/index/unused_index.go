@@ -70,7 +70,7 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	f.Against = append(f.Against, "Other servers with the same tables, replicas above all, may use theirs.")
 	dropSQL := schema.DropIndexSQL(t.Ref, x.Name)
 	if c, ok := u.mayNeed(t, x); ok {
-		f.Severity, f.Confidence, f.Share = finding.Info, finding.Possible, 0
+		f.Severity, f.Confidence, f.Share = finding.Fact, finding.Possible, 0
 		f.Against = append(f.Against, fmt.Sprintf("The class %s searches rows by %s, and its plan on this table is "+
 			"unknown: lookups that find nothing are not counted.", c.ID, schema.Quote(x.Parts[0].Column)))
 		f.Suggestion = fmt.Sprintf("Check the plan of that statement. If it does not use %s, and nothing else needs "+

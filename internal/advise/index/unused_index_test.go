@@ -34,26 +34,26 @@ func TestUnusedIndex(t *testing.T) {
 	}
 	young := idle()
 	young.S.Target.UptimeSec = 86_400
-	if x := f(young); x.Severity != finding.Info || x.Confidence != finding.Possible ||
+	if x := f(young); x.Severity != finding.Fact || x.Confidence != finding.Possible ||
 		!strings.Contains(x.Against[0], "once a week") {
 		t.Errorf("a young server: %s %s %v", x.Severity, x.Confidence, x.Against)
 	}
 	anew := idle()
 	anew.Last().AgeSec = known.Of(uint64(3600))
-	if x := f(anew); x.Severity != finding.Info || x.Confidence != finding.Possible ||
+	if x := f(anew); x.Severity != finding.Fact || x.Confidence != finding.Possible ||
 		!strings.Contains(x.Title, "1 h") || !strings.Contains(x.Against[0], "rebuilt") ||
 		!strings.Contains(x.Cause, "rebuilt") {
 		t.Errorf("a table written anew: %s %s %s %v", x.Title, x.Severity, x.Confidence, x.Against)
 	}
 	untold := idle()
 	untold.Last().AgeSec = known.None[uint64]()
-	if x := f(untold); x.Severity != finding.Info || x.Confidence != finding.Possible ||
+	if x := f(untold); x.Severity != finding.Fact || x.Confidence != finding.Possible ||
 		!strings.Contains(x.Against[0], "unknown") {
 		t.Errorf("a table whose age is not known: %s %s %v", x.Severity, x.Confidence, x.Against)
 	}
 	quiet := idle()
 	quiet.S.Classes = quiet.S.Classes[1:]
-	if x := f(quiet); x.Severity != finding.Info {
+	if x := f(quiet); x.Severity != finding.Fact {
 		t.Errorf("nobody writes, and it is a %s", x.Severity)
 	}
 	// The catalog alone tells it.
@@ -77,7 +77,7 @@ func TestUnusedIndex(t *testing.T) {
 func TestUnusedIndexOfLookupsInVain(t *testing.T) {
 	idle := func() *snap.Made { return stocked().Index("by_day", false, 90_000, "day") }
 	all := unusedIndex(usesOf(idle().Exact("SELECT id FROM items WHERE day = 5", 10, 0.001, 0, 0).View()))
-	if len(all) != 1 || all[0].Action != nil || all[0].Severity != finding.Info ||
+	if len(all) != 1 || all[0].Action != nil || all[0].Severity != finding.Fact ||
 		all[0].Confidence != finding.Possible ||
 		!strings.Contains(strings.Join(all[0].Against, " "), "find nothing are not counted") {
 		t.Errorf("no plan is known: %+v", all)

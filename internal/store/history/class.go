@@ -19,7 +19,7 @@ import (
 // its sums.
 var levels = [...]int64{60, 3600, 86400}
 
-// Coverage tells what an answer about classes is made of.
+// Coverage says what an answer about classes is made of.
 type Coverage struct {
 	From    time.Time `json:"from,omitzero"` // of the first and last window that was used; zero: none
 	To      time.Time `json:"to,omitzero"`

@@ -45,7 +45,7 @@ func TestSightings(t *testing.T) {
 	put("d-1", 10, "s1", nil, x("one"))
 	put("d-3", 30, "s1", nil, x("three"))
 	put("d-2", 20, "", nil, x("two")) // stored late
-	put("d-4", 40, "s1", []string{"config"}, finding.Finding{ID: "sync", Severity: finding.Info}, x("advice"))
+	put("d-4", 40, "s1", []string{"config"}, finding.Finding{ID: "sync", Severity: finding.Fact}, x("advice"))
 	f(10, 30, "three", "d-3")
 	newest, err := l.NewestDiagnoses(ctx)
 	since, err2 := l.DiagnosesSince(ctx, "shop", start.Add(20*time.Minute))
@@ -53,7 +53,7 @@ func TestSightings(t *testing.T) {
 		t.Errorf("newest %v of %+v, %v %v", newest, since, err, err2)
 	}
 	if found, d, err := l.FindFinding(ctx, "shop", "sync"); err != nil || d.ID != "d-4" ||
-		found.Severity != finding.Info {
+		found.Severity != finding.Fact {
 		t.Errorf("%+v %v: advice can be applied", found, err)
 	}
 	put("d-5", 50, "s2", nil, x("another server"))

@@ -24,7 +24,7 @@ export type Body<P extends Path<'post'>> = Operation<'post',
 export type Done<P extends Path<'post'>> = Operation<'post',
   P> extends { responses: infer R } ? { [C in keyof R]: Json<R[C]> }[keyof R] : never
 
-/** What went wrong. status 0: nobody answered. */
+/** What went wrong. status 0: no answer. */
 export class ApiError extends Error {
   readonly status: number
   readonly type: string
@@ -93,7 +93,7 @@ async function ask<T>(url: string, o: RequestInit): Promise<T> {
     try {
       return await answer<T>(r)
     } catch (e) {
-      // Another tab logged in anew: its session has another token.
+      // Another tab logged in again: its session has another token.
       if (renewed || !(e instanceof ApiError) || e.type !== 'csrf') throw e
       renewed = true
       const s = await answer<Answer<'session'>>(await send(address('session'), { ...usual, headers: plain }))

@@ -23,7 +23,7 @@ interface State<T> {
 
 /**
  * What is known when a load of key begins. An error is of its own key only: under a new one it would be said of what
- * nobody tried yet.
+ * no one tried yet.
  */
 export function begun<T>(old: State<T>, key: string, keep: boolean): State<T> {
   if (old.key === key) return { ...old, loading: true }
@@ -32,8 +32,8 @@ export function begun<T>(old: State<T>, key: string, keep: boolean): State<T> {
 
 /**
  * Loads when key changes (null: nothing to load) and every o.every ms, not while the tab is hidden. A new key aborts
- * what runs and, with o.keep, goes on showing the old value until the new one is there; without it the old value is
- * gone at once. As a function, o.every gets the newest value and how often it was looked since somebody asked; 0 is
+ * what runs and, with o.keep, continues to show the old value until the new one is there; without it the old value is
+ * gone at once. As a function, o.every gets the newest value and how often it was looked since someone asked; 0 is
  * never again.
  */
 export function useData<T>(

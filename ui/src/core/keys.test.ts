@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { match, type Key } from './keys'
 
 const key = (help: string): Key => ({ help, run: () => {} })
-const shell = { 'g q': key('queries'), 'g s': key('server'), '/': key('search') }
+const shell = { 'g q': key('queries'), 'g s': key('overview'), '/': key('search') }
 const page = { j: key('next'), '/': key('its own search') }
 
 describe('match', () => {

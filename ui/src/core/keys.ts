@@ -11,7 +11,7 @@ let firstAt = 0
 /** What is registered, for the help; it changes with the page. */
 export const keyLayers = signal<Record<string, Key>[]>([])
 
-/** Keys of a component while it is there. They do not act while somebody types, nor under an open dialog. */
+/** Keys of a component while it is there. They do not act while someone types, nor under an open dialog. */
 export function useKeys(keys: Record<string, Key>): void {
   const latest = useRef(keys)
   latest.current = keys

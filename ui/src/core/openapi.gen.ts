@@ -529,7 +529,7 @@ export interface components {
             ended?: string;
             /**
              * Format: date-time
-             * @description UndoBegan is when the last try to undo it began, UndoBy who requested that, as By. After a crash only the server tells what came of it.
+             * @description UndoBegan is when the last try to undo it began, UndoBy who requested that, as By. After a crash only the server knows the outcome.
              */
             undo_began?: string;
             undo_by?: string;
@@ -584,7 +584,7 @@ export interface components {
             /** @description cipher */
             tls?: string;
             /**
-             * @description Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what would mend it.
+             * @description Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is missing, and its fix.
              * @example verified
              * @example remembered
              * @example none
@@ -604,7 +604,7 @@ export interface components {
             id: string;
             /** @description sqltext.Fingerprint, holds no literal */
             fingerprint: string;
-            /** @description Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source told of it. */
+            /** @description Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source reported it. */
             digest?: string;
             /** @description Guessed says that Fingerprint is of the common way to write the statement, for only the server's text of the digest is known. */
             guessed?: boolean;
@@ -732,7 +732,7 @@ export interface components {
             id: string;
             /** @description sqltext.Fingerprint, holds no literal */
             fingerprint: string;
-            /** @description Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source told of it. */
+            /** @description Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source reported it. */
             digest?: string;
             /** @description Guessed says that Fingerprint is of the common way to write the statement, for only the server's text of the digest is known. */
             guessed?: boolean;
@@ -915,9 +915,9 @@ export interface components {
             values: {
                 [key: string]: string;
             } | null;
-            /** @description Varied tells that the fact was not the same in all trials of one variant; its value there lists what it was: "a | b". */
+            /** @description Varied says that the fact was not the same in all trials of one variant; its value there lists what it was: "a | b". */
             varied?: boolean;
-            /** @description Why tells what explains it: "set by the plan", "follows innodb_buffer_pool_size", "comes with the server". Empty for one that nothing explains. */
+            /** @description Why says what explains it: "set by the plan", "follows innodb_buffer_pool_size", "comes with the server". Empty for one that nothing explains. */
             why?: string;
         };
         /** @description Discovery is what a search found. */
@@ -931,7 +931,7 @@ export interface components {
             total_bytes?: number;
             free_bytes?: number;
         };
-        /** @description Document is everything one report tells. Only Kind, Title and At are always there; a section without content is left out. */
+        /** @description Document is everything one report shows. Only Kind, Title and At are always there; a section without content is left out. */
         Document: {
             /** @description set by JSON */
             dyno_report: number;
@@ -1020,7 +1020,7 @@ export interface components {
                     [key: string]: string;
                 } | null;
             } | null;
-            /** @description Unknown tells what could not be read, and why: "group.name" → reason. */
+            /** @description Unknown says what could not be read, and why: "group.name" → reason. */
             unknown?: {
                 [key: string]: string;
             };
@@ -1128,7 +1128,7 @@ export interface components {
             /** @description "missing-index" */
             rule: string;
             /** @enum {string} */
-            severity: "critical" | "warning" | "notice" | "info";
+            severity: "critical" | "warning" | "notice" | "fact";
             /** @enum {string} */
             confidence: "certain" | "likely" | "possible";
             /** @description the verdict in one line, with its most telling figure */
@@ -1160,7 +1160,7 @@ export interface components {
             file?: string;
             /** @description the change takes a restart of the server */
             restart?: boolean;
-            /** @description flavors and versions that the advice holds for, when not for all */
+            /** @description flavors and versions that the advice applies to, when not to all */
             valid?: string;
             /** @description the manual's section or the paper that says so */
             reference?: string;
@@ -1231,7 +1231,7 @@ export interface components {
             stacked: boolean;
             lines: components["schemas"]["HttpapiLine"][];
         };
-        /** @description Coverage tells what an answer about classes is made of. */
+        /** @description Coverage says what an answer about classes is made of. */
         HistoryCoverage: {
             /**
              * Format: date-time
@@ -1315,7 +1315,7 @@ export interface components {
             /** @description INVISIBLE (MySQL) or IGNORED (MariaDB): kept up to date, not used */
             hidden?: boolean;
             parts: components["schemas"]["IndexPart"][] | null;
-            /** @description Handled is how many rows were read, changed or deleted by way of it since the server began to count (performance_schema's table_io_waits_summary_by_index_usage); unknown where nobody counts or the table was not opened since. */
+            /** @description Handled is how many rows were read, changed or deleted by way of it since the server began to count (performance_schema's table_io_waits_summary_by_index_usage); unknown where the server does not count, or the table was not opened since. */
             rows_handled?: number;
         };
         /** @description IndexPart is one column or expression of an index. */
@@ -1372,7 +1372,7 @@ export interface components {
             ended?: string;
             /**
              * Format: date-time
-             * @description UndoBegan is when the last try to undo it began, UndoBy who requested that, as By. After a crash only the server tells what came of it.
+             * @description UndoBegan is when the last try to undo it began, UndoBy who requested that, as By. After a crash only the server knows the outcome.
              */
             undo_began?: string;
             undo_by?: string;
@@ -1414,7 +1414,7 @@ export interface components {
             ended?: string;
             /**
              * Format: date-time
-             * @description UndoBegan is when the last try to undo it began, UndoBy who requested that, as By. After a crash only the server tells what came of it.
+             * @description UndoBegan is when the last try to undo it began, UndoBy who requested that, as By. After a crash only the server knows the outcome.
              */
             undo_began?: string;
             undo_by?: string;
@@ -1443,7 +1443,7 @@ export interface components {
             /** @description title of the first finding */
             worst?: string;
             /** @enum {string} */
-            severity?: "critical" | "warning" | "notice" | "info";
+            severity?: "critical" | "warning" | "notice" | "fact";
             /** @description of the statement time, see finding.Finding */
             share: number;
             /**
@@ -1492,7 +1492,7 @@ export interface components {
             oldest?: string;
             /** Format: date-time */
             newest?: string;
-            /** @description PerDay is the growth that this came from, bytes a day; 0 where it cannot be told. */
+            /** @description PerDay is the growth that this came from, bytes a day; 0 where it is unknown. */
             bytes_per_day?: number;
             /** @description of dyno serve, which sets it */
             flag?: string;
@@ -2460,7 +2460,7 @@ export interface components {
             classes: components["schemas"]["ClassChange"][] | null;
             warnings: string[] | null;
         };
-        /** @description Published is a figure that was found by somebody else, then, on other hardware, for one cell or row. */
+        /** @description Published is a figure that was found by someone else, then, on other hardware, for one cell or row. */
         Published: {
             /** @description levels by axis; empty: the whole table */
             for?: {
@@ -2509,7 +2509,7 @@ export interface components {
             id: string;
             title: string;
             /** @enum {string} */
-            severity: "critical" | "warning" | "notice" | "info";
+            severity: "critical" | "warning" | "notice" | "fact";
             /** @description id of the one that saw it last; it may be deleted */
             diagnosis: string;
             /** Format: date-time */
@@ -2694,7 +2694,7 @@ export interface components {
             asked?: boolean;
             /** @description the privilege it needs */
             grant?: string;
-            /** @description what it tells */
+            /** @description what it shows */
             about?: string;
         };
         /** @description SourcePrice is what one source costs. The mean of its readings has a 95 % interval. */
@@ -2754,7 +2754,7 @@ export interface components {
             withdrawn?: boolean;
             /** @description Confidence is what holds for all comparisons of the experiment and all looks at them together; Ratio.Confidence, which is that of this one interval, is greater for that. 0 when nothing could be judged. */
             confidence?: number;
-            /** @description Favour is the share of pairs in which the variant did better than its baseline, a tie counting half: 0.5 when they are alike, 1 when it always won. It tells how visible a difference is beside the noise, which the ratio does not (the probability of superiority for paired samples; Grissom and Kim, Effect Sizes for Research, 2005). */
+            /** @description Favour is the share of pairs in which the variant did better than its baseline, a tie counting half: 0.5 when they are alike, 1 when it always won. It shows how visible a difference is in the noise, which the ratio does not (the probability of superiority for paired samples; Grissom and Kim, Effect Sizes for Research, 2005). */
             favour?: number;
             /** @description Adjusted is the probability of so great a difference by chance alone, corrected for looks and comparisons: what is better or worse has at most 1 - Confidence. 1 when nothing could be judged. */
             p_adjusted?: number;
@@ -2926,7 +2926,7 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /** @description TargetShare is one target's part in what is kept. It is shared out, not counted: By tells how. */
+        /** @description TargetShare is one target's part of the stored data. It is shared out, not counted: By says how. */
         TargetShare: {
             target: string;
             /** @description 0 to 1 */
@@ -2967,7 +2967,7 @@ export interface components {
         };
         /** @description Tested is what a trial of the change on a private server showed, the captured statements running there against sampled rows. */
         Tested: {
-            /** @description "better", "worse", "same", "unstable", "invalid"; "" when it could not be tried, see Text */
+            /** @description "better", "worse", "same", "unstable", "invalid"; "" when it could not be tested, see Text */
             result: string;
             /** @description what was compared: "statements per second" */
             what?: string;
@@ -3005,7 +3005,7 @@ export interface components {
             reconnects?: number;
             /** @description of the whole process that generates the load */
             client_cpu_ns: number;
-            /** @description Open tells of arrivals, for a load that has a rate of its own; nil where every session starts an operation as soon as the one before has ended. */
+            /** @description Open is about arrivals, for a load that has a rate of its own; nil where every session starts an operation as soon as the one before has ended. */
             open?: components["schemas"]["Open"];
             /** @description Delay is the longest time within the tick that the client took to attend to an answer, a due arrival or this tick itself: what a busy client adds to latencies. 0 when it was not measured. */
             delay_ns?: number;
@@ -3227,7 +3227,7 @@ export interface components {
             /** @description title of the first finding */
             worst?: string;
             /** @enum {string} */
-            severity?: "critical" | "warning" | "notice" | "info";
+            severity?: "critical" | "warning" | "notice" | "fact";
             /** @description of the statement time, see finding.Finding */
             share: number;
             /**
@@ -3304,7 +3304,7 @@ export interface components {
             /** @description why it does not count */
             invalid?: string;
         };
-        /** @description Woven tells how the trials of a round took turns. Of is 2 or more: one for each variant and one for the control. */
+        /** @description Woven says how the trials of a round took turns. Of is 2 or more: one for each variant and one for the control. */
         Woven: {
             /** @description planned length of a turn */
             turn_sec: number;
@@ -3319,7 +3319,7 @@ export interface components {
             time_sec: number;
             /** @description the longest switch to this variant, before its turn began */
             switch_ms: number;
-            /** @description Cut is the share of this trial's work, in operations, that was in operations which a switch cut in two: what tells the variants apart is blurred by about half of it. */
+            /** @description Cut is the share of this trial's work, in operations, that was in operations which a switch cut in two: what distinguishes the variants is blurred by about half of it. */
             cut?: number;
         };
     };

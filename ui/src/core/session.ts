@@ -39,7 +39,7 @@ const waiting = signal<Wanted[]>([])
 /** True while requests wait for a login: the shell shows the dialog. */
 export const loginWanted: ReadonlySignal<boolean> = computed(() => waiting.value.length > 0)
 
-/** Waits until somebody has logged in. */
+/** Waits until someone has logged in. */
 export function login(signal?: AbortSignal): Promise<void> {
   return new Promise((done, refuse) => {
     const w = { done, refuse }
@@ -51,7 +51,7 @@ export function login(signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** Tells those who wait that there is a session now; call it after setSession. */
+/** Wakes those who wait for a session; call it after setSession. */
 export function loggedIn(): void {
   const all = waiting.peek()
   waiting.value = []

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { computed, follow, signal } from './signal'
 
-test('who follows a value is told when it is another one', () => {
+test('followers are called when the value is another one', () => {
   const a = signal(1)
   const seen: number[] = []
   follow(a, (v) => seen.push(v))
@@ -11,7 +11,7 @@ test('who follows a value is told when it is another one', () => {
   expect(seen).toEqual([1, 2, 3])
 })
 
-test('what is worked out is told only when it is another one', () => {
+test('followers of a computed value are called only when it is another one', () => {
   const a = signal(1)
   let works = 0
   const even = computed(() => {

@@ -11,7 +11,7 @@ export interface ReadonlySignal<T> {
 
 interface Signal<T> extends ReadonlySignal<T> { value: T }
 
-/** Whoever follows values. */
+/** A follower of values. */
 interface Reader {
   read: Set<Value<unknown>> // what it follows
   changed(): void // one of them is another now
@@ -43,10 +43,10 @@ class Value<T> implements Signal<T> {
     for (const r of [...this.readers]) r.changed()
   }
 
-  /** Somebody follows it now, and nobody did. */
+  /** Called when it gets its first follower. */
   begin(): void {}
 
-  /** Nobody follows it any more. */
+  /** Called when it loses its last follower. */
   end(): void {}
 }
 
@@ -104,7 +104,7 @@ export function signal<T>(v: T): Signal<T> {
   return new Value(v)
 }
 
-/** A value that is worked out; whoever follows it is told only when it is another one. */
+/** A computed value; its followers are called only when it is another one. */
 export function computed<T>(work: () => T): ReadonlySignal<T> {
   return new Computed(work) as ReadonlySignal<T>
 }

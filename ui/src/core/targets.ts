@@ -1,4 +1,4 @@
-// The inventory, for everybody who needs it.
+// The inventory, for all pages.
 import { signal, type ReadonlySignal } from './signal'
 import { onStream } from './stream'
 import { asError, get, type ApiError } from './api'
@@ -16,7 +16,7 @@ let again: () => void = () => {}
 /** Every target, undefined until they came once; with the error of the newest try. */
 export const inventory: ReadonlySignal<Inventory> = known
 
-/** Looks again now, after something changed. */
+/** Reads it again now, after something changed. */
 export function reloadTargets(): void {
   again()
 }
@@ -25,7 +25,7 @@ export function reloadTargets(): void {
 export function followTargets(): void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let running = false
-  let missed = false // somebody asked again meanwhile
+  let missed = false // another request came meanwhile
   const run = async (): Promise<void> => {
     if (running) {
       missed = true

@@ -1,7 +1,7 @@
 // Long work: what runs now, wherever it was started from.
 import { computed, signal, type ReadonlySignal } from './signal'
 import { useEffect, useState } from 'preact/hooks'
-import { Badge, Button, Confirm, Icon, Notice, safe, type Tone } from '../ui'
+import { Badge, Button, Confirm, Icon, Notice, safe, type Tone } from '../kit'
 import { ApiError, get, post } from './api'
 import { now } from './clock'
 import { figure } from './format'
@@ -117,7 +117,7 @@ export function resultOf(t: Task): string | undefined {
       return href('changes', { ...target, id: t.about }, [])
     case 'recipe':
     case 'experiment':
-      return href('lab', { id: t.result }, [])
+      return href('experiments', { id: t.result }, [])
   }
   return undefined
 }
@@ -212,9 +212,9 @@ export function TaskTray() {
           const here = new Set(list.map((t) => t.id))
           lostTasks(before.filter((id) => !here.has(id)))
         } catch {
-          // the page says elsewhere when nobody answers
+          // the page says elsewhere that Dyno does not answer
         }
-      // The stream tells what is new; this is for what it missed, before it came or came back.
+      // The stream reports what is new; this is for what it missed, before it came or came back.
       if (!control.signal.aborted) timer = setTimeout(() => void load(), live ? 30_000 : 3000)
     }
     void load()

@@ -8,7 +8,7 @@ export type Choice = Theme | 'system'
 const shown = signal<Theme>('light')
 const choice = signal<Choice>('system')
 
-/** The theme in force. Whoever draws on a canvas draws again when it changes. */
+/** The theme in effect. What is drawn on a canvas is drawn again when it changes. */
 export const theme: ReadonlySignal<Theme> = shown
 /** What the user chose. */
 export const chosenTheme: ReadonlySignal<Choice> = choice

@@ -5,14 +5,14 @@ describe('parse', () => {
   const page = (path: string) => parse(path, '').page
   it('takes the last part of the path', () => {
     expect(page('/')).toBe('fleet')
-    expect(page('/server')).toBe('server')
+    expect(page('/overview')).toBe('overview')
     expect(page('/behind/a/proxy/queries')).toBe('queries')
     expect(page('/behind/a/proxy/')).toBe('fleet')
     expect(page('/%E2%82')).toBe('%E2%82') // not UTF-8: no page, and no exception
     expect(page('/%3Cscript%3E')).toBe('<script>')
   })
   it('reads the query', () => {
-    expect(parse('/server', '?target=a%26b&from=-1h').params.get('target')).toBe('a&b')
+    expect(parse('/overview', '?target=a%26b&from=-1h').params.get('target')).toBe('a&b')
   })
 })
 

@@ -4,7 +4,8 @@ import { useCallback } from 'preact/hooks'
 
 /** Every page that has an address. '' in the address is the fleet. */
 export const pages = [
-  'fleet', 'server', 'now', 'queries', 'findings', 'changes', 'lab', 'cost', 'settings', 'login', 'welcome'] as const
+  'fleet', 'overview', 'activity', 'queries', 'findings', 'changes', 'experiments', 'overhead', 'settings', 'login',
+  'welcome'] as const
 export type PageName = (typeof pages)[number]
 
 /** What the links from page to page take along. */
@@ -12,7 +13,7 @@ export const kept = ['target', 'from', 'to']
 
 export interface Route { page: string; params: URLSearchParams }
 
-/** Reads an address: parse('/server', '?target=shop'). */
+/** Reads an address: parse('/overview', '?target=shop'). */
 export function parse(path: string, query: string): Route {
   const last = path.slice(path.lastIndexOf('/') + 1)
   return { page: last === '' ? 'fleet' : decode(last), params: new URLSearchParams(query) }
@@ -48,7 +49,7 @@ export function href(page: string, params: Record<string, string | number | null
   return './' + (page === 'fleet' ? '' : page) + query(all)
 }
 
-/** What a step of the browser's history keeps beside its address. */
+/** What a step of the browser's history keeps besides its address. */
 interface Step {
   y?: number // how far down the page was
   mark?: string // why the step was made, for who wants to undo it
@@ -127,7 +128,7 @@ function keepPlace(): void {
   if (!restoring && stepNow().y !== scrollY) later(addressNow(), { ...stepNow(), y: scrollY })
 }
 
-const signs = ['wheel', 'touchstart', 'pointerdown', 'keydown'] // of somebody who wants to be elsewhere
+const signs = ['wheel', 'touchstart', 'pointerdown', 'keydown'] // of a user who scrolls elsewhere
 let restoring = 0 // the frame that is asked for
 
 function stopRestoring(): void {

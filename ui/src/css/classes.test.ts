@@ -14,7 +14,7 @@ function owners(css: string): Set<string> {
   return out
 }
 
-// Styles of pages count on their pages only, see vite.config.ts; all others are in force everywhere.
+// Styles of pages count on their pages only, see vite.config.ts; all others apply everywhere.
 it('no class is drawn in two folders', () => {
   const of = new Map<string, Set<string>>()
   for (const [path, css] of Object.entries(sheets)) {

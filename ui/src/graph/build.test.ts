@@ -30,7 +30,7 @@ test('a limit that is far away is left to the legend', () => {
   expect(shape(far)).not.toBe(shape(near))
 })
 
-test('figures alone make no plot anew', () => {
+test('figures alone do not rebuild a plot', () => {
   const f = (y: number[]) => shape(draw(picture({ lines: [{ name: 'a', y }] })))
   expect(f([1, 2])).toBe(f([3, 4]))
 })

@@ -56,7 +56,7 @@ export function draw(p: Picture): Drawn {
   return { picture: p, courses: out, min, max }
 }
 
-/** What a plot must be made anew for; as long as it is the same, only the figures change. */
+/** What a plot must be rebuilt for; as long as it is the same, only the figures change. */
 export function shape({ picture: p, courses }: Drawn): string {
   return JSON.stringify([p.unit, p.stacked, courses.map((c) => [c.line, c.part, p.lines[c.line]?.colour])])
 }

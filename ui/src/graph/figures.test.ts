@@ -71,7 +71,7 @@ group('join', () => {
     expect([g.from, g.to]).toEqual([110, 150])
     expect(mean(g)).toEqual([2, 3, 40, 5])
   })
-  test('another step, or a hole between: all anew', () => {
+  test('another step, or a hole between: all from scratch', () => {
     expect(mean(join(graphs(100, [1, 2]), graphs(200, [9]), 100))).toEqual([9])
   })
   test('a line that comes to be known', () => {
@@ -94,7 +94,7 @@ group('join', () => {
   })
 })
 
-test('panels of which nothing is known are told apart', () => {
+test('panels of which nothing is known are distinguished', () => {
   const s = sortOut([panel([1]), panel([], { unknown: 'no' })])
   expect([s.shown.length, s.unknown.length]).toEqual([1, 1])
 })

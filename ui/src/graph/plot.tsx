@@ -1,10 +1,10 @@
-// A plot: lines over time or over anything else, drawn by uPlot, with a legend that tells values.
+// A plot: lines over time or over anything else, drawn by uPlot, with a legend that shows values.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { figure, text } from '../core/format'
 import { theme, token } from '../core/theme'
 import { moment } from '../core/time'
-import { safe } from '../ui/sqltext'
+import { safe } from '../kit/sqltext'
 import { build, data, draw, hue, shape, type Colours, type Drawn, type Picture } from './build'
 import { describe, last, mean, least, most } from './figures'
 import { drawMarks, kindName, marksAt } from './marks'
@@ -27,7 +27,7 @@ export interface PlotProps {
   marks?: Mark[]
   /** Read out, with the values. */
   title: string
-  /** Seconds that a point stands for: the legend tells from when to when. */
+  /** Seconds that a point stands for: the legend shows from when to when. */
   step?: number
   /** Figures in place of the picture. */
   table?: boolean
@@ -87,7 +87,7 @@ export function Plot(p: PlotProps) {
   now.current = drawn
   props.current = p
 
-  // Nothing is drawn that nobody sees. What is in sight at first is drawn at once.
+  // Only what is in sight is drawn. What is in sight at first is drawn at once.
   useLayoutEffect(() => {
     const el = box.current
     if (!el) return
@@ -201,7 +201,7 @@ export function Plot(p: PlotProps) {
     return made
   }
 
-  // One that is made anew stands until the new one does.
+  // An old plot stays until the new one is there.
   useLayoutEffect(() => {
     const el = box.current
     if (!el || !wanted.current || p.table === true) {

@@ -38,7 +38,7 @@ test('what was called off is not done, what comes later is', async () => {
   expect(seen.join('')).toBe('acde')
 })
 
-test('one that fails is told, and the others have their turn', async () => {
+test('one that fails is reported, and the others have their turn', async () => {
   const told = vi.fn()
   vi.stubGlobal('reportError', told)
   const seen: string[] = []

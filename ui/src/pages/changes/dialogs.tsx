@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { ApiError, post, text, useData, whyNot, type Body, type Data, type Done } from '../../core'
 import { rememberTask, resultOf, TaskProgress, useTask } from '../../core/tasks'
-import { Button, Copy, Dialog, Icon, Loading, Problem, safe, Sql, useRun, type IconName } from '../../ui'
+import { Button, Copy, Dialog, Icon, Loading, Problem, safe, Sql, useRun, type IconName } from '../../kit'
 import type { Action, Task } from '../../core/openapi.gen'
 import './dialogs.css'
 
@@ -65,7 +65,7 @@ function Act(p: {
       <Dialog title={p.title} wide onClose={p.onClose} foot={
           <>
             {task?.state === 'running' && <span class="dim grow">It continues when this is closed.</span>}
-            {to && <a class="button b-main" href={to} onClick={p.onClose}>Open journal entry</a>}
+            {to && <a class="button b-main" href={to} onClick={p.onClose}>Open in Changes</a>}
             <Button onClick={p.onClose}>Close</Button>
           </>
         }>
@@ -190,7 +190,7 @@ export function UndoDialog(p: { id: string; text: string; target: string; action
           <Points of={against} icon="bad" tone="bad" name="Blocked by" />
           <Points of={v.notes} icon="info" tone="info" name="Note" />
           {(against.length > 0 || blocking) && p.action.table?.table && <MayBlock on={blocking} set={setBlocking} />}
-          <p class="dim">It runs only if the server is still as the change left it. Nothing has been changed so far.</p>
+          <p class="dim">Runs only if the change is still in effect, unmodified. Nothing has been changed so far.</p>
         </>
       )}
     </Act>

@@ -4,7 +4,7 @@ import { address, ago, href, moment, post, seconds, setParams, text, useGet, use
   withParams } from '../../core'
 import { rememberTask, TaskProgress, tasks, useTask, useTaskEnd } from '../../core/tasks'
 import { Badge, Button, Empty, Icon, Notice, Num, Page, Problem, ReportLink, safe, Show, Sql, Table, useRun,
-  type Column, type IconName, type Tone } from '../../ui'
+  type Column, type IconName, type Tone } from '../../kit'
 import { Statement, UndoDialog } from './dialogs'
 import { factor } from './factor'
 import type { JournalAction as Change, ChangeDetail as Detail, ClassChange as Proven, ClassFigures as Figures, Note,

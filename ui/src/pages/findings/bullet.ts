@@ -60,7 +60,7 @@ export function bullet(e: Pick<Evidence, 'value' | 'unit' | 'expected'>): Bullet
   return { value: at(v), bound: at(x.value), sign: x.sign, log, beyond }
 }
 
-/** Where a factor stands on a scale of powers of ten from 1 to top. */
+/** Where a factor is on a scale of powers of ten from 1 to top. */
 export function onDecades(x: number, top: number): number {
   return Math.min(1, Math.max(0, Math.log10(Math.max(1, x)) / Math.log10(top)))
 }

@@ -4,7 +4,7 @@ import { beyond, courseIn } from './course'
 const all = { classes: [{ id: 'A', line: { values: [null, 1] } }, { id: 'B', line: { values: [null, null] } }],
   coverage: { classes: 2 } }
 
-it('tells a class that did not run from one that the answer left out', () => {
+it('distinguishes a class that did not run from one that the answer left out', () => {
   expect(beyond(all, 'C')).toBe(false)
   expect(beyond({ ...all, coverage: { classes: 3 } }, 'C')).toBe(true)
   expect(beyond({ ...all, coverage: { classes: 3 } }, 'A')).toBe(false)

@@ -1,7 +1,7 @@
 // One finding, from its verdict to what would show that it is wrong.
 import type { ComponentChildren } from 'preact'
 import { ago, moment, post, ratio, seconds, useGet, whyNot } from '../../core'
-import { Badge, Button, Copy, Icon, Problem, safe, Sql, useRun, type IconName, type Tone } from '../../ui'
+import { Badge, Button, Copy, Icon, Problem, safe, Sql, useRun, type IconName, type Tone } from '../../kit'
 import { ClassCard, Fact, Gain, Share } from './pictures'
 import type { Finding, Judged, OpenFinding as Open } from '../../core/openapi.gen'
 
@@ -9,7 +9,7 @@ const severities: Record<Finding['severity'], [Tone, IconName, string]> = {
   critical: ['bad', 'bad', 'Critical'],
   warning: ['warn', 'warn', 'Warning'],
   notice: ['info', 'info', 'Notice'],
-  info: ['unknown', 'info', 'Fact'],
+  fact: ['unknown', 'info', 'Fact'],
 }
 
 function SeverityBadge({ severity }: { severity: Finding['severity'] }) {
@@ -19,13 +19,13 @@ function SeverityBadge({ severity }: { severity: Finding['severity'] }) {
 
 const sure = {
   certain: 'exact counts and the server\'s own plan agree',
-  likely: 'one of the counts is estimated or missing',
+  likely: 'the counts or the plan are estimated or missing',
   possible: 'indirect evidence only',
 }
 
 const tests: Record<string, [Tone, string]> = {
-  better: ['good', 'Tried: better'], worse: ['bad', 'Tried: worse'], same: ['info', 'Tried: no difference'],
-    unstable: ['warn', 'Tried: unstable'], invalid: ['unknown', 'Tried: invalid'],
+  better: ['good', 'Tested: better'], worse: ['bad', 'Tested: worse'], same: ['info', 'Tested: no difference'],
+  unstable: ['warn', 'Tested: unstable'], invalid: ['unknown', 'Tested: invalid'],
 }
 
 export function FindingCard(
@@ -139,7 +139,7 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
       </div>
       <aside class="finding-side">
         <Change f={f} apply={apply} />
-        {life && changed && <Part title="Not now"><Ignore target={of.target} life={life} changed={changed} /></Part>}
+        {life && changed && <Part title="Ignore"><Ignore target={of.target} life={life} changed={changed} /></Part>}
         <Part title="Counter-evidence">
           {(f.against ?? []).length > 0 ? <Lines of={f.against} icon="warn" /> : <p class="dim">None.</p>}
         </Part>
@@ -152,7 +152,7 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
         )}
         <p class="faint finding-foot">
           {f.reference && <>{f.reference}<br /></>}
-          {f.valid && <>Holds for {safe(f.valid)}<br /></>}
+          {f.valid && <>Applies to {safe(f.valid)}<br /></>}
           <code>{f.id}</code>
         </p>
       </aside>
@@ -173,6 +173,7 @@ function Change({ f, apply }: { f: Finding; apply: () => void }) {
             <Button kind="main" why={whyNot()} onClick={apply}>Preview and apply…</Button>
             <Copy text={f.action.sql + ';'} label="Copy SQL" />
           </div>
+          {f.action.table && <p class="dim">The preview adds the ALGORITHM and LOCK that this server supports.</p>}
         </>
       )}
       {lines !== '' && (
@@ -186,7 +187,7 @@ function Change({ f, apply }: { f: Finding; apply: () => void }) {
       {f.tested && (
         <div class="tested">
           {f.tested.result ? <Badge tone={(tests[f.tested.result] ?? ['unknown', ''])[0]}>
-            {(tests[f.tested.result] ?? ['', f.tested.result])[1]}</Badge> : <Badge tone="unknown">Not tried</Badge>}
+            {(tests[f.tested.result] ?? ['', f.tested.result])[1]}</Badge> : <Badge tone="unknown">Not tested</Badge>}
           {f.tested.center !== undefined && (
             <span>
               {ratio(f.tested.center, f.tested.lo, f.tested.hi)} <span class="dim">{safe(f.tested.what ?? '')}</span>

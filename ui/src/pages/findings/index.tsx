@@ -6,7 +6,7 @@ import { ago, figure, href, moment, now, post, seconds, span, text, useGet, useK
 import { rememberTask, TaskProgress, tasks, useTaskEnd } from '../../core/tasks'
 import { kindName } from '../../graph/marks'
 import { Bar, Button, Empty, Fold, Icon, Notice, Page, Panel, Problem, ReportLink, safe, Show, Sql, Unobservable,
-  useRun } from '../../ui'
+  useRun } from '../../kit'
 import { ApplyDialog } from '../changes/dialogs'
 import { FindingCard } from './finding'
 import { Fact } from './pictures'
@@ -30,9 +30,9 @@ function OfTarget() {
   const reload = newest.reload
   const [open] = useParam('finding')
   const [applying, apply] = useState<Finding | null>(null)
-  // Who reads a finding, or is about to act on one, is not interrupted by a look that came by itself: it is offered.
+  // Who reads a finding, or is about to act on one, is not interrupted by a scheduled diagnosis: it is offered.
   const [kept, keep] = useState<{ d: Judged; all: Answer<'findings'> }>()
-  const [wanted, want] = useState('') // the look that was asked for here
+  const [wanted, want] = useState('') // the diagnosis requested here
   const fresh = newest.value?.diagnosis
   const reading = (open !== '' && open !== 'none') || applying !== null
   const mine = kept?.d.target === target && kept.d.id !== fresh?.id ? kept : undefined
@@ -86,7 +86,7 @@ function OfTarget() {
   )
 }
 
-/** Starts a look and shows how far it is. */
+/** Starts a diagnosis and shows its progress. */
 function Look({ target, running }: { target: string; running: Task | undefined }) {
   const [window, setWindow] = useState('10')
   const { error, forget, run } = useRun()
@@ -181,7 +181,7 @@ function Diagnosis(
         </Group>
       )}
       {(d.facts ?? []).length > 0 && (
-        <Group title={`Advice (${d.facts.length})`} about="no measured impact so far; not counted as findings"
+        <Group title={`Facts (${d.facts.length})`} about="no measured impact so far; not counted as findings"
           open={d.facts.some((f) => f.id === open)}>
           <div class="findings">{d.facts.map((f) => card(f))}</div>
         </Group>
@@ -236,7 +236,7 @@ function Diagnosis(
   )
 }
 
-/** A list beside the open findings, closed until it is asked for. */
+/** A list next to the open findings, folded at first. */
 function Group(
   { title, about, open, children }: { title: string; about: string; open?: boolean; children: ComponentChildren }) {
   return (
@@ -256,7 +256,7 @@ function summary(all: Answer<'findings'>, d: Judged): string {
   return all.diagnoses > 1 ? `${n}: ${all.diagnoses} diagnoses in the last hour` : n
 }
 
-/** What the server is short of, where that is known, and how much was found; the findings tell the rest. */
+/** What the server is short of, where that is known, and how much was found; the findings have the rest. */
 function headline(d: Judged): string {
   const worst = d.findings[0]
   if (!worst) return d.sentence
@@ -279,7 +279,7 @@ function Trigger({ d, of }: { d: Judged; of: NonNullable<Judged['trigger']> }) {
   return (
     <>
       started by the{' '}
-      <a href={href('now', { at: Math.ceil(at) })} title={safe(of.text)}>
+      <a href={href('activity', { at: Math.ceil(at) })} title={safe(of.text)}>
         incident ({kindName(of.kind)}) of {moment(at, { seconds: true })}
       </a>
       {over ? ', which was over before the observation began'
@@ -311,7 +311,7 @@ function Nothing({ d, odd }: { d: Judged; odd: number }) {
   )
 }
 
-/** Earlier looks, oldest left. */
+/** Earlier diagnoses, oldest left. */
 function History({ history, at }: { history: Verdict[]; at: string }) {
   if (history.length < 2) return null
   const shown = history.slice(0, 40).reverse()

@@ -1,6 +1,6 @@
 // Evidence, gain and classes as pictures.
 import { figure, href, text, useGet, type Data, type Params } from '../../core'
-import { Bar, Icon, Num, Spark, Sql, Term, safe } from '../../ui'
+import { Bar, Icon, Num, Spark, Sql, Term, safe } from '../../kit'
 import { bullet, decadeAbove, onDecades } from './bullet'
 import { beyond, courseIn, type Courses } from './course'
 import type { Class as QueryClass, Evidence, Finding, Judged } from '../../core/openapi.gen'

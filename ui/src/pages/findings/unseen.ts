@@ -1,4 +1,4 @@
-// What a look could not see, and what is lost with it.
+// What a diagnosis could not observe, and what is lost with it.
 import type { Judged } from '../../core/openapi.gen'
 
 interface Unseen { what: string; why: string[]; fix?: string | undefined }

@@ -1,6 +1,6 @@
 import { ago, figure, href, moment, seconds, text } from '../../core'
-import { Badge, safe, UpIcon } from '../../ui'
-import { sparkPath } from '../../ui/small'
+import { Badge, safe, UpIcon } from '../../kit'
+import { sparkPath } from '../../kit/small'
 import { Finding } from './finding'
 import type { Row } from './rows'
 
@@ -11,7 +11,7 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
     <article class={`card${r.up === false ? ' card-down' : ''}`}>
       <header class="card-head">
         <UpIcon up={r.silent ? undefined : r.up} />
-        <h2 class="cut"><a class="card-link" href={href('server', { target: r.name })}>{safe(r.name)}</a></h2>
+        <h2 class="cut"><a class="card-link" href={href('overview', { target: r.name })}>{safe(r.name)}</a></h2>
         <Limited row={r} />
         <span class="cut card-server">{safe(r.server || (r.target.address ?? ''))}</span>
       </header>
@@ -60,7 +60,7 @@ export function Incidents({ row: r }: { row: Row }) {
     <ul class="incidents">
       {all.map((i) => (
         <li key={i.id}>
-          <a class="incident" title={safe(i.text)} href={href('now', { target: r.name }, [])}>
+          <a class="incident" title={safe(i.text)} href={href('activity', { target: r.name }, [])}>
             <Badge tone="bad" icon="warn">{safe(i.title)}</Badge>
             <span class="clamp3">{safe(i.text.startsWith(i.title + ': ') ? i.text.slice(i.title.length + 2) : i.text)}
             </span>

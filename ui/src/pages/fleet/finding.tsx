@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import { ago, asError, href, now, post, seconds, text, whyNot } from '../../core'
 import { rememberTask, useTask } from '../../core/tasks'
-import { Badge, Button, safe, toast, type Tone } from '../../ui'
+import { Badge, Button, safe, toast, type Tone } from '../../kit'
 import type { Row } from './rows'
 
-const tones: Record<string, Tone> = { critical: 'bad', warning: 'warn', notice: 'info', info: 'info' }
+const tones: Record<string, Tone> = { critical: 'bad', warning: 'warn' }
 
-/** The worst that was found, or that nothing was, or that nobody has looked yet. */
+/** The worst that was found, or that nothing was, or that it was not diagnosed yet. */
 export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
   const [asked, setAsked] = useState<string>() // the task, '' until it is known
   const task = useTask(asked)

@@ -2,7 +2,7 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { connected, courses, get, go, href, inventory, mayChange, now, reloadTargets, second, text, useData, useParam,
   useVitals, withParams } from '../../core'
-import { Button, Empty, findTargets, Icon, Loading, Notice, Page, Problem, Search } from '../../ui'
+import { Button, Empty, findTargets, Icon, Loading, Notice, Page, Problem, Search } from '../../kit'
 import { Card } from './card'
 import { FleetTable } from './table'
 import { byTrouble, filters, row, type Row } from './rows'

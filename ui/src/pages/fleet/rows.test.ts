@@ -25,7 +25,7 @@ describe('row', () => {
     expect(row({ name: 'shop' }, vitals(), undefined, undefined, t0 + 2)).toMatchObject(
       { qps: 12, running: 3, silent: false })
   })
-  it('leaves unknown what nobody tried', () => {
+  it('leaves unknown what was not tried', () => {
     expect(row({ name: 'new' }, undefined, undefined, undefined, t0)).toMatchObject(
       { up: undefined, silent: false, at: undefined })
   })

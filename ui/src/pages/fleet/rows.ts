@@ -28,7 +28,7 @@ export function row(t: Target, v: Vitals | undefined, course: (number | null)[] 
   }
 }
 
-const ranks: Record<string, number> = { critical: 4, warning: 3, notice: 2, info: 1 }
+const ranks: Record<string, number> = { critical: 4, warning: 3, notice: 2, fact: 1 }
 
 /** How much a target wants to be looked at: down before silent before findings by severity; what is well is 0. */
 export function trouble(r: Row): number {

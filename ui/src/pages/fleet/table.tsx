@@ -1,5 +1,5 @@
 import { go, href } from '../../core'
-import { Num, safe, Spark, Table, UpIcon, type Column } from '../../ui'
+import { Num, safe, Spark, Table, UpIcon, type Column } from '../../kit'
 import { Incidents, Labels, Limited } from './card'
 import { Finding } from './finding'
 import { steady, trouble, type Row } from './rows'
@@ -11,7 +11,7 @@ const base: Column<Row>[] = [
       <div class="fleet-name">
         <UpIcon up={r.silent ? undefined : r.up} />
         <div class="grow">
-          <a class="cut" href={href('server', { target: r.name })}>{safe(r.name)}</a>
+          <a class="cut" href={href('overview', { target: r.name })}>{safe(r.name)}</a>
           <Limited row={r} />
           <span class="cut faint">{safe(r.server || (r.target.address ?? ''))}</span>
         </div>
@@ -54,5 +54,5 @@ export function FleetTable({ rows, judging }: { rows: Row[]; judging: boolean })
     columns.push({ key: 'labels', head: 'Labels', cell: (r) => <Labels labels={r.target.labels} />,
     class: 'fleet-labels' })
   return <Table class="fleet-table" label="Servers" columns={columns} rows={rows} rowKey={(r) => r.name}
-    onOpen={(r) => go(href('server', { target: r.name }))} />
+    onOpen={(r) => go(href('overview', { target: r.name }))} />
 }

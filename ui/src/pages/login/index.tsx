@@ -2,8 +2,8 @@
 // make the first operator.
 import { useEffect, useState } from 'preact/hooks'
 import { go, href, post, session, useGet, useParam } from '../../core'
-import { lasting } from '../../login'
-import { Button, Empty, Problem, Show, useRun } from '../../ui'
+import { lasting } from '../../relogin'
+import { Button, Empty, Problem, Show, useRun } from '../../kit'
 import { nextPage, passwordProblem } from './rules'
 import './login.css'
 

@@ -3,13 +3,13 @@ import { browserOf, nextPage, passwordProblem } from './rules'
 
 describe('nextPage', () => {
   it('leads to a page of its own', () => {
-    expect(nextPage('server?target=shop&from=-1h')).toBe('server?target=shop&from=-1h')
+    expect(nextPage('overview?target=shop&from=-1h')).toBe('overview?target=shop&from=-1h')
     expect(nextPage('')).toBe('')
     expect(nextPage('?q=x')).toBe('?q=x')
   })
   it('leads nowhere else', () => {
     for (const x of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)', '../x',
-      'server#x', 'login?next=login', 'data:text/html,x', ' server', 'a/b'])
+      'overview#x', 'login?next=login', 'data:text/html,x', ' overview', 'a/b'])
       expect(nextPage(x)).toBe('')
   })
 })
@@ -24,7 +24,7 @@ describe('passwordProblem', () => {
 })
 
 describe('browserOf', () => {
-  it('tells browsers apart', () => {
+  it('distinguishes browsers', () => {
     expect(browserOf('Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0')).toBe(
       'Firefox 131 on Linux')
     expect(

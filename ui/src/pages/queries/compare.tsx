@@ -2,8 +2,8 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { get, go, moment, now, ratio, route, setParams, span, text, useData, useParam, useRange,
   withParams } from '../../core'
 import { Badge, Button, Empty, Notice, Num, parseTyped, safe, Search, Show, Table, type Column,
-  type Tone } from '../../ui'
-import { typed } from '../../ui/pickers'
+  type Tone } from '../../kit'
+import { typed } from '../../kit/pickers'
 import { hasWords } from './figures'
 import { Load, oneLine } from './list'
 import { before, halves, presets, type Period } from './periods'

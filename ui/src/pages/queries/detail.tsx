@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { ago, count, get, href, moment, setParams, text, useData, useGet, useRange, withParams,
   type Answer } from '../../core'
 import { Plot } from '../../graph'
-import { Badge, Button, Copy, Empty, Figure, Icon, Show, Sql, Unobservable, safe } from '../../ui'
+import { Badge, Button, Copy, Empty, Figure, Icon, Show, Sql, Unobservable, safe } from '../../kit'
 import { courseOf, covered, longestOf, per, rowOf, spread, whole, type Bin } from './figures'
 import { Estimated } from './list'
 import { Plans } from './plans'
@@ -163,7 +163,7 @@ function OneExample({ e }: { e: Example }) {
   return (
     <div class="panel example">
       <header>
-        <a href={href('now', { at: Math.ceil(at), class: null })} title="server activity in that second">
+        <a href={href('activity', { at: Math.ceil(at), class: null })} title="server activity in that second">
           {moment(at, { date: true, seconds: true })}
         </a>
         <span class="faint">{ago(at)}</span>

@@ -31,7 +31,7 @@ test('what is not known stays so', () => {
   expect([none.load, none.share, none.perSec]).toEqual([undefined, undefined, undefined])
 })
 
-test('coverage is told when it lacks', () => {
+test('coverage is reported when it is partial', () => {
   expect(covered(3600, { observed_seconds: 3540 }, true)).toBeUndefined()
   expect(covered(3600, { observed_seconds: 2520 }, true)).toEqual({ text: 'data covers 42 of 60 min', little: false })
   expect(covered(3600, { observed_seconds: 90 }, false)).toEqual({ text: 'data covers 1.5 of 60 min', little: true })
@@ -80,7 +80,7 @@ test('a window moves by whole buckets', () => {
   expect(whole([], 61, 3661)).toEqual([61, 3661])
 })
 
-test('what was searched is told', () => {
+test('what was searched is shown', () => {
   expect(howMany(7, 7, 7, '')).toBe('7 classes')
   expect(howMany(1, 7, 7, 'x')).toBe('1 of 7 classes')
   expect(howMany(200, 200, 10_000, ' ')).toBe('the top 200 of 10\u202f000 classes by time')

@@ -13,7 +13,7 @@ export interface Row {
   share: number | undefined // of the time of all classes
   load: number | undefined // seconds of statement time a second: how many ran at a time
   perSec: number | undefined
-  mean: number | undefined // seconds; of sampled classes it cannot be told
+  mean: number | undefined // seconds; unknown for sampled classes
   examined: number | undefined // rows a call
   perSent: number | undefined // rows examined for each one sent
   errors: number | undefined // a second

@@ -1,5 +1,5 @@
 import { setParams, useParam, useTarget } from '../../core'
-import { Button, Page } from '../../ui'
+import { Button, Page } from '../../kit'
 import { Compare } from './compare'
 import { Detail } from './detail'
 import { List } from './list'

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { count, get, go, moment, route, setParams, text, useData, useGet, useParam, useRange,
   withParams } from '../../core'
 import { Badge, Bar, Button, Empty, Figure, Menu, Notice, Num, Search, Show, Spark, Table, safe,
-  type Column } from '../../ui'
+  type Column } from '../../kit'
 import { covered, find, howMany, per, rowOf, type Row } from './figures'
 import type { ClassAnyList as ClassList, ClassRow as Class } from '../../core/openapi.gen'
 
@@ -21,7 +21,7 @@ export function Estimated() {
   )
 }
 
-/** A load; what is less than a thousandth of a session is not told in more digits. */
+/** A load; what is less than a thousandth of a session is not shown with more digits. */
 export function Load({ v }: { v: number | undefined }) {
   return v !== undefined && v > 0 && v < 0.0005 ? <span class="faint nowrap">&lt; 0.001</span> : <Num v={v} unit="" />
 }
@@ -96,7 +96,7 @@ export function List({ target }: { target: string }) {
   const left = hits.value ? '' : search === '' ? ''
     : hits.error ? `Only the top ${rows.length} classes by time were searched.`
     : `The top ${rows.length} classes by time were searched; searching the others.`
-  // The window moves each second, the rows do not: they are drawn anew when they, or the address that their links keep,
+  // The window moves each second, the rows do not: they are redrawn when they, or the address that their links keep,
   // change.
   const here = route.value
   const table = useMemo(
@@ -229,7 +229,7 @@ function Columns({ added, set }: { added: string[]; set: (v: string | null) => v
   )
 }
 
-/** No minute was kept of this window. Of the present the last seconds can be told all the same. */
+/** No minute was kept of this window. For the present, the last seconds are shown all the same. */
 function Beginning({ target, live }: { target: string; live: boolean }) {
   const data = useGet(live ? 'state' : null, { target }, { every: 2000 })
   const s = data.value

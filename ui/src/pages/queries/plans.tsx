@@ -1,5 +1,5 @@
 import { ago, count, moment, useParam } from '../../core'
-import { Badge, Button, Copy, Table, safe, type Column } from '../../ui'
+import { Badge, Button, Copy, Table, safe, type Column } from '../../kit'
 import type { ClassPlan as Plan, Step } from '../../core/openapi.gen'
 
 /**

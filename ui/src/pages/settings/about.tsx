@@ -1,6 +1,6 @@
 // What this Dyno is, where it keeps things, and where samples go besides.
 import { ago, seconds, span, text } from '../../core'
-import { Badge, Copy, Figure, safe } from '../../ui'
+import { Badge, Copy, Figure, safe } from '../../kit'
 import type { Settings } from '../../core/openapi.gen'
 
 export function About({ s }: { s: Settings }) {

@@ -1,9 +1,9 @@
 // Adds a server by hand, with a test of the connection first, or changes one of the inventory.
 import { useRef, useState } from 'preact/hooks'
 import { asError, post, reloadTargets, whyNot, type ApiError } from '../../core'
-import { Badge, Button, Copy, Loading, Notice, Problem, Sql, safe } from '../../ui'
+import { Badge, Button, Copy, Loading, Notice, Problem, Sql, safe } from '../../kit'
 import { hasPassword, nameFor, toURL } from './address'
-import { Mend } from './sources'
+import { Fix } from './sources'
 import type { Checked, Target as Entry } from '../../core/openapi.gen'
 import { flavorName, script } from './words'
 
@@ -203,7 +203,7 @@ export function AddServer(
   )
 }
 
-/** What a look at a server gave. */
+/** What a check of a server found. */
 export function CheckResult({ c }: { c: Checked }) {
   if (!c.reached)
     return (
@@ -234,7 +234,7 @@ export function CheckResult({ c }: { c: Checked }) {
           {lacking.map((s) => (
             <li key={s.name}>
               <span class="mono">{s.name}</span> <span class="dim">{safe(s.reason ?? '')}
-              </span> {s.fix && <Mend fix={s.fix} />}
+              </span> {s.fix && <Fix fix={s.fix} />}
             </li>
           ))}
         </ul>

@@ -13,7 +13,7 @@ export function toURL(address: string, user: string): string {
   return 'mysql://' + (u === '' || a.includes('@') ? '' : encodeURIComponent(u) + '@') + a + '/'
 }
 
-/** Whether a password stands in it: such an address is not even sent. */
+/** Whether it holds a password: such an address is not even sent. */
 export function hasPassword(address: string): boolean {
   const a = address.trim()
   const rest = a.includes('://') ? a.slice(a.indexOf('://') + 3) : a

@@ -1,7 +1,7 @@
 // The statements that give an account what a task needs, and no more.
 import { useEffect, useState } from 'preact/hooks'
 import { useGet } from '../../core/data'
-import { Copy, Show, Sql } from '../../ui'
+import { Copy, Show, Sql } from '../../kit'
 import { flavorName, script } from './words'
 
 const tasks: Record<string, string> = {

@@ -1,5 +1,5 @@
 import { inventory, useGet, useParam } from '../../core'
-import { Notice, Page, Show, Tabs, safe } from '../../ui'
+import { Notice, Page, Show, Tabs, safe } from '../../kit'
 import { About } from './about'
 import { Retention } from './retention'
 import { Targets } from './targets'

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { ago, post, seconds, span, text, whyNot } from '../../core'
 import { Bar, Button, Confirm, Copy, Empty, Figure, narrow, Notice, Num, safe, Table, toast,
-  type Column } from '../../ui'
+  type Column } from '../../kit'
 import { sharesOf, stillToCome, sum, type ShareOf } from './keeping'
 import type { Keeping, Settings } from '../../core/openapi.gen'
 

@@ -1,6 +1,6 @@
-// What is read of a target, and what gives nothing with what would mend it.
+// The data sources of a target, and the fix of those that are unavailable.
 import { useGet } from '../../core/data'
-import { Badge, Copy, narrow, Num, safe, Show, Table, type Column, type Tone } from '../../ui'
+import { Badge, Copy, narrow, Num, safe, Show, Table, type Column, type Tone } from '../../kit'
 import type { Source } from '../../core/openapi.gen'
 
 const stateTone: Record<Source['state'], Tone> =
@@ -13,10 +13,10 @@ export function SourceState({ s }: { s: Source }) {
   return <Badge tone={stateTone[s.state]}>{stateWord[s.state]}</Badge>
 }
 
-/** What would mend a source: a statement to copy, or words. */
-export function Mend({ fix }: { fix: string }) {
+/** The fix of a source: a statement to copy, or words. */
+export function Fix({ fix }: { fix: string }) {
   return /^(GRANT|SET|UPDATE|INSTALL|CALL) /.test(fix) ? (
-    <span class="mend">
+    <span class="fix-line">
       <code>{safe(fix)}</code>
       <Copy text={fix.replace(/;?$/, ';')} bare label="Copy the statement" />
     </span>
@@ -31,24 +31,24 @@ const columns: Column<Source>[] = [
   { key: 'took', head: 'Read time', align: 'right', value: (s) => s.took_ms,
     cell: (s) => <Num v={s.took_ms} unit="ms" /> },
   {
-    key: 'tells', head: 'Description', class: 'wraps',
+    key: 'about', head: 'Description', class: 'wraps',
     cell: (s) => (
       <div class="stack tight">
         {s.about && <span>{s.about}</span>}
         {s.reason && <span class={s.state === 'ok' ? 'faint' : 'dim'}>{safe(s.reason)}</span>}
-        {s.fix && <Mend fix={s.fix} />}
+        {s.fix && <Fix fix={s.fix} />}
       </div>
     ),
   },
 ]
 
-/** On a phone the name and the state share a column, so that what is missing has room beside them. */
+/** On a phone the name and the state share a column, so that what is missing has room next to them. */
 const few: Column<Source>[] = [
   {
     key: 'source', head: 'Source', value: (s) => rank[s.state] + s.name,
     cell: (s) => <div class="stack tight"><span class="mono">{s.name}</span><span><SourceState s={s} /></span></div>,
   },
-  ...columns.filter((c) => c.key === 'tells'),
+  ...columns.filter((c) => c.key === 'about'),
 ]
 
 function SourceTable({ sources }: { sources: Source[] }) {

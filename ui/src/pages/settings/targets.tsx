@@ -1,7 +1,7 @@
 // The inventory: how each server fares, what can be seen of it, and the grants that would show more.
 import { useState } from 'preact/hooks'
 import { href, inventory, post, reloadTargets, useParam, whyNot, type Data } from '../../core'
-import { Badge, Button, Confirm, Dialog, Empty, Notice, Table, safe, toast, type Column } from '../../ui'
+import { Badge, Button, Confirm, Dialog, Empty, Notice, Table, safe, toast, type Column } from '../../kit'
 import { AddServer, wayOf } from './add'
 import { Grants } from './grants'
 import { Sources } from './sources'
@@ -79,7 +79,7 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
             <h2>{safe(at.name)}</h2>
             <Up t={at} />
             <span class="grow mono cut dim">{safe(at.entry?.url ?? '')}</span>
-            <a class="button small" href={href('server', { target: at.name }, [])}>Open</a>
+            <a class="button small" href={href('overview', { target: at.name }, [])}>Open</a>
             {at.entry && settings.value && (
               <Button small icon="settings" why={whyNot()} onClick={() => setEditing(at.entry)}>Edit</Button>
             )}

@@ -3,9 +3,9 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ago, asError, get, go, href, moment, post, seconds, session, useGet, whyNot, type Data } from '../../core'
 import type { Entry, SessionRow as Login, Token, User } from '../../core/openapi.gen'
-import { whoAmI } from '../../login'
+import { whoAmI } from '../../relogin'
 import { Badge, Button, Confirm, Copy, Dialog, Empty, Notice, Problem, safe, Show, Table, toast, useRun,
-  type Column } from '../../ui'
+  type Column } from '../../kit'
 import { Field } from '../login'
 import { browserOf, passwordProblem } from '../login/rules'
 import './users.css'
@@ -223,7 +223,7 @@ function SetPassword(
 }
 
 /**
- * A dialog with a form in it: Enter sends it, what goes wrong is told in it. It closes when run is through, unless it
+ * A dialog with a form in it: Enter sends it, what goes wrong is shown in it. It closes when run is through, unless it
  * has something to show.
  */
 function Form(

@@ -11,7 +11,7 @@ export function flavorName(f: string | undefined): string {
   return f === undefined || f === '' ? 'a server' : (words[f] ?? f)
 }
 
-/** The flavor in "mariadb 10.11.19", as the inventory tells a server. */
+/** The flavor in "mariadb 10.11.19", as the inventory describes a server. */
 export function flavorOf(server: string | undefined): string {
   const w = (server ?? '').split(' ')[0] ?? ''
   return w in words ? w : ''

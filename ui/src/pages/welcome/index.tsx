@@ -1,9 +1,9 @@
-// The first minutes: servers of this machine with one button each, what they lack, and a way to add another one.
+// The first minutes: servers of this machine with one button each, what is missing there, and a way to add another one.
 import { useState } from 'preact/hooks'
 import { go, href, inventory, post, reloadTargets, session, useGet, whyNot } from '../../core'
-import { Badge, Button, Empty, Loading, Page, Problem, safe, Show, useRun } from '../../ui'
+import { Badge, Button, Empty, Loading, Page, Problem, safe, Show, useRun } from '../../kit'
 import { AddServer, CheckResult, Statements } from '../settings/add'
-import { Mend } from '../settings/sources'
+import { Fix } from '../settings/sources'
 import type { Checked, Found, Target as Entry } from '../../core/openapi.gen'
 import { flavorName } from '../settings/words'
 import { lookAgain } from './pauses'
@@ -14,7 +14,7 @@ export function WelcomePage() {
   const looks = session.value?.role === 'operator' // the search logs in
   const found = useGet(looks ? 'discover' : null, {}, { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
   const names = (inventory.value.list ?? []).map((t) => t.name)
-  const open = (name: string) => go(href('server', { target: name }, []))
+  const open = (name: string) => go(href('overview', { target: name }, []))
   return (
     <Page title="Welcome"
       actions={looks && <Button icon="reload" disabled={found.loading} onClick={found.reload}>Search again</Button>}>
@@ -62,7 +62,7 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
         <h3>{f.target ?? f.name}</h3>
         <State f={f} reached={checked?.reached} />
         <span class="grow" />
-        {f.target ? <a class="button main" href={href('server', { target: f.target }, [])}>Open</a> : (
+        {f.target ? <a class="button main" href={href('overview', { target: f.target }, [])}>Open</a> : (
           <>
             {!may && <Button why={whyNot()} disabled={busy} onClick={() => void look()}>Try to log in</Button>}
             {may && <Button why={whyNot()} disabled={busy} onClick={() => void look()}>Check access</Button>}
@@ -98,7 +98,7 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
             <ul class="lacks">
               {f.lacks.map((l) => (
                 <li key={l.what}>
-                  <b>{l.what}</b> <span class="dim">{l.reason}</span> {l.fix && <Mend fix={l.fix} />}
+                  <b>{l.what}</b> <span class="dim">{l.reason}</span> {l.fix && <Fix fix={l.fix} />}
                 </li>
               ))}
             </ul>

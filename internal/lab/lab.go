@@ -261,7 +261,7 @@ func (l *Lab) sides(ctx context.Context, seen map[string]bool) ([]Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := led.DocumentList(ctx, string(report.Compare), maxSides)
+	docs, err := led.Documents.Heads(ctx, string(report.Compare), maxSides)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +275,7 @@ func (l *Lab) sides(ctx context.Context, seen map[string]bool) ([]Line, error) {
 		kept := l.lines[d.ID]
 		l.mu.Unlock()
 		if kept.stamp != stamp {
-			full, err := led.Document(ctx, d.ID)
+			full, err := led.Documents.Get(ctx, d.ID)
 			if errors.Is(err, ledger.ErrNotFound) { // it was removed just now
 				continue
 			}
@@ -348,7 +348,7 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 	if err != nil {
 		return trial.Result{}, Line{}, k.Header, err
 	}
-	d, err := led.Document(ctx, id)
+	d, err := led.Documents.Get(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return trial.Result{}, Line{}, k.Header, fmt.Errorf("%w: no experiment has the id %s; it may have been removed",
 			ErrNoRecord, id)

@@ -236,7 +236,7 @@ func (w *labWatch) put(ctx context.Context) {
 			w.marks[i].ID, err = l.NewID(ctx, "e")
 		}
 		if err == nil {
-			err = l.PutEvent(ctx, w.marks[i])
+			err = l.Events.Put(ctx, w.marks[i])
 		}
 	}
 	if err != nil {

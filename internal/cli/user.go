@@ -46,7 +46,7 @@ func withUsers(ctx context.Context, e *env, what, detail string, f func(s *acces
 	if u, err := user.Current(); err == nil {
 		who = u.Username
 	}
-	id, err := s.Begin(ctx, access.Entry{Who: who, Via: "cli", What: what, Detail: detail})
+	id, err := s.Audit.Begin(ctx, access.Entry{Who: who, Via: "cli", What: what, Detail: detail})
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func withUsers(ctx context.Context, e *env, what, detail string, f func(s *acces
 	if err = f(s); err != nil {
 		outcome = "failed: " + err.Error()
 	}
-	return errors.Join(usageOf(err), s.End(context.WithoutCancel(ctx), id, 0, outcome))
+	return errors.Join(usageOf(err), s.Audit.End(context.WithoutCancel(ctx), id, 0, outcome))
 }
 
 // usageOf makes what breaks a rule a usage error.
@@ -186,7 +186,7 @@ func newUserRmCommand(e *env) *cobra.Command {
 				if err := s.RemoveUser(c.Context(), a[0], true); err != nil {
 					return err
 				}
-				ts, err := s.Tokens(c.Context())
+				ts, err := s.Tokens.List(c.Context())
 				for _, t := range ts {
 					if t.By == a[0] {
 						left = append(left, t.Name)
@@ -266,7 +266,7 @@ a hash. Grafana and Prometheus need a token of a viewer.`,
 		}
 		return withUsers(c.Context(), e, "token add", fmt.Sprintf("name=%s role=%s days=%d", a[0], role, days),
 			func(s *access.Store) error {
-				t, err := s.AddToken(c.Context(), a[0], r, by, time.Duration(days)*24*time.Hour)
+				t, err := s.Tokens.Add(c.Context(), a[0], r, by, time.Duration(days)*24*time.Hour)
 				if err != nil {
 					return err
 				}
@@ -289,7 +289,7 @@ func newTokenLsCommand(e *env) *cobra.Command {
 		Use: "ls", Short: "list the tokens, without their secrets", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withUsers(c.Context(), e, "", "", func(s *access.Store) error {
-				all, err := s.Tokens(c.Context())
+				all, err := s.Tokens.List(c.Context())
 				if err != nil {
 					return err
 				}
@@ -317,7 +317,7 @@ func newTokenRmCommand(e *env) *cobra.Command {
 				detail = "name=" + a[0]
 			}
 			err := withUsers(c.Context(), e, "token rm", detail, func(s *access.Store) error {
-				return s.RemoveToken(c.Context(), a[0])
+				return s.Tokens.Remove(c.Context(), a[0])
 			})
 			if errors.Is(err, access.ErrNotFound) {
 				what := "of that name" // what is given may be the token itself, which is printed nowhere
@@ -342,7 +342,7 @@ func newUserAuditCommand(e *env) *cobra.Command {
 				return usagef("--lines %d: must be 1 or more", n)
 			}
 			return withUsers(c.Context(), e, "", "", func(s *access.Store) error {
-				all, err := s.Audit(c.Context(), 0, n)
+				all, err := s.Audit.List(c.Context(), 0, n)
 				if err != nil {
 					return err
 				}

@@ -852,7 +852,7 @@ func crowded(t *testing.T) *world {
 	}
 	good(t, w.History.Flush(ctx))
 	for range 120 {
-		_, err := w.Access.Begin(ctx, access.Entry{Who: "anna", What: "note"})
+		_, err := w.Access.Audit.Begin(ctx, access.Entry{Who: "anna", What: "note"})
 		good(t, err)
 	}
 	return w

@@ -95,8 +95,8 @@ func (s Diagnoses) Last(ctx context.Context, target string) (Diagnosis, error) {
 // List returns the latest diagnoses of a target, or of all with target "", newest first and without their
 // snapshots; all of them when n is 0.
 func (s Diagnoses) List(ctx context.Context, target string, n int) ([]Diagnosis, error) {
-	return list[Diagnosis](ctx, s.book, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE ?1 = '' OR target = ?1 ORDER "+
-		"BY at DESC, id DESC LIMIT ?2", target, limit(n))
+	return list[Diagnosis](ctx, s.book, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE ?1 = '' OR target = ?1 "+
+		"ORDER BY at DESC, id DESC LIMIT ?2", target, limit(n))
 }
 
 // Finding returns a finding as the latest diagnosis of the target that holds it tells it, and that diagnosis with
@@ -124,8 +124,8 @@ func (s Diagnoses) Finding(ctx context.Context, target, id string) (finding.Find
 // Since returns the diagnoses of a target from a moment on, newest first and without their snapshots or
 // advice.
 func (s Diagnoses) Since(ctx context.Context, target string, since time.Time) ([]Diagnosis, error) {
-	return list[Diagnosis](ctx, s.book, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE target = ? AND at >= ? AND NOT "+
-		"advice ORDER BY at DESC, id DESC", target, millis(since))
+	return list[Diagnosis](ctx, s.book, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE target = ? AND at >= ? "+
+		"AND NOT advice ORDER BY at DESC, id DESC", target, millis(since))
 }
 
 // Newest returns the id of the latest diagnosis of every target, by target; advice is none. It reads no

@@ -54,8 +54,8 @@ func (s Documents) Get(ctx context.Context, id string) (Document, error) {
 
 // List returns the latest documents of a kind, or of all with kind "", newest first; all of them when n is 0.
 func (s Documents) List(ctx context.Context, kind string, n int) ([]Document, error) {
-	return list(ctx, s.book, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document WHERE ?1 = "+
-		"'' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2",
+	return list(ctx, s.book, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document WHERE "+
+		"?1 = '' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2",
 		kind, limit(n))
 }
 

@@ -44,13 +44,13 @@ func (l *Ledger) Entry(ctx context.Context, id string) (journal.Entry, error) {
 
 // Entries returns the latest entries for a target, or for all with target "", newest first; all of them when n is 0.
 func (l *Ledger) Entries(ctx context.Context, target string, n int) ([]journal.Entry, error) {
-	return list[journal.Entry](ctx, l.book, "actions", nil, "SELECT doc FROM entry WHERE ?1 = '' OR target = ?1 ORDER BY "+
-		"planned DESC, id DESC LIMIT ?2", target, limit(n))
+	return list[journal.Entry](ctx, l.book, "actions", nil, "SELECT doc FROM entry WHERE ?1 = '' OR target = ?1 "+
+		"ORDER BY planned DESC, id DESC LIMIT ?2", target, limit(n))
 }
 
 // Outcomes returns entries as Entries does, without what was done: definitions in there may be large.
 func (l *Ledger) Outcomes(ctx context.Context, target string, n int) ([]journal.Entry, error) {
-	return list[journal.Entry](ctx, l.book, "actions", nil, "SELECT json_remove(doc, '$.action') FROM entry WHERE ?1 = '' "+
-		"OR "+
+	return list[journal.Entry](ctx, l.book, "actions", nil, "SELECT json_remove(doc, '$.action') FROM entry WHERE ?1 "+
+		"= '' OR "+
 		"target = ?1 ORDER BY planned DESC, id DESC LIMIT ?2", target, limit(n))
 }

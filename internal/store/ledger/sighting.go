@@ -102,8 +102,8 @@ func (l *Ledger) Ignore(ctx context.Context, i Ignored) error {
 
 // Ignored returns which findings of a target, or of all with target "", are ignored at a moment.
 func (l *Ledger) Ignored(ctx context.Context, target string, at time.Time) ([]Ignored, error) {
-	all, err := list[Ignored](ctx, l.book, "ignored findings", nil, "SELECT doc FROM ignored WHERE ?1 = '' OR target = ?1",
-		target)
+	all, err := list[Ignored](ctx, l.book, "ignored findings", nil,
+		"SELECT doc FROM ignored WHERE ?1 = '' OR target = ?1", target)
 	var now []Ignored
 	for _, i := range all {
 		if i.Until.After(at) {

@@ -30,7 +30,7 @@ func (a Actions) Annotate(ctx context.Context, e event.Event) (event.Event, erro
 	if e.ID, err = l.NewID(ctx, ledger.EventID); err != nil {
 		return e, err
 	}
-	return e, l.PutEvent(ctx, e)
+	return e, l.Events.Put(ctx, e)
 }
 
 // Events returns the marks of a target, or of all with target "", that reach into a time, in order.
@@ -39,5 +39,5 @@ func (a Actions) Events(ctx context.Context, target string, from, to time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	return l.Events(ctx, target, from, to)
+	return l.Events.List(ctx, target, from, to)
 }

@@ -49,7 +49,7 @@ func (a Actions) Plan(ctx context.Context, t *target.Target, findingID string, o
 	if err != nil {
 		return Intent{}, err
 	}
-	f, d, err := l.FindFinding(ctx, t.Spec().Name, findingID)
+	f, d, err := l.Diagnoses.Finding(ctx, t.Spec().Name, findingID)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return Intent{}, &UnknownFindingError{Target: t.Spec().Name, ID: findingID}
 	}
@@ -214,7 +214,7 @@ func (a Actions) Prove(
 	if err != nil {
 		return proof.Proof{}, nil, err
 	}
-	d, err := l.Diagnosis(ctx, e.Before)
+	d, err := l.Diagnoses.Get(ctx, e.Before)
 	if err != nil {
 		return proof.Proof{}, nil, fmt.Errorf("read the window before action %s: %w", e.ID, err)
 	}
@@ -281,7 +281,7 @@ func (a Actions) Mark(ctx context.Context, e event.Event) error {
 	}
 	e.Text = state.Clip(e.Text, 4<<10) // names and statements of a server are in it
 
-	return l.PutEvent(ctx, e)
+	return l.Events.Put(ctx, e)
 }
 
 // ProveAndKeep proves an action and keeps the report under an id of its own.
@@ -296,7 +296,7 @@ func (a Actions) ProveAndKeep(
 	if err != nil {
 		return p, nil, err
 	}
-	d, err := l.Diagnosis(ctx, e.Before)
+	d, err := l.Diagnoses.Get(ctx, e.Before)
 	if err != nil {
 		return p, nil, err
 	}
@@ -313,7 +313,7 @@ func (a Actions) ProveAndKeep(
 	if err != nil {
 		return p, nil, err
 	}
-	return p, &doc, l.PutDocument(ctx, string(doc.Kind), id, e.Target, e.ID, b)
+	return p, &doc, l.Documents.Put(ctx, string(doc.Kind), id, e.Target, e.ID, b)
 }
 
 // UndoPreview is what undoing an action would do on the server as it is now.

@@ -103,7 +103,7 @@ func (a Diagnosing) Keep(ctx context.Context, d Diagnosis) error {
 	if err != nil {
 		return err
 	}
-	return l.PutDiagnosis(ctx, ledger.Diagnosis{
+	return l.Diagnoses.Put(ctx, ledger.Diagnosis{
 		Facts: d.Facts, Advice: d.advice(), ID: d.ID, At: d.Snapshot.To,
 		Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By,
 		Background: d.Background, Incident: d.Incident,
@@ -126,7 +126,7 @@ func (a Diagnosing) Diagnoses(ctx context.Context, target string, n int) ([]Verd
 	if err != nil {
 		return nil, err
 	}
-	ds, err := l.Diagnoses(ctx, target, n)
+	ds, err := l.Diagnoses.List(ctx, target, n)
 	if err != nil {
 		return nil, err
 	}

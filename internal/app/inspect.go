@@ -292,7 +292,7 @@ func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x s
 // TooMighty says what the account of a target means for plans when it may execute routines everywhere, as root may, and
 // what to do about it; "" when it may not.
 func TooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
-	why, err := t.Mighty(ctx)
+	why, err := target.Mighty(ctx, t)
 	if why == "" || err != nil { // what cannot be asked now is refused when a plan is wanted
 		return "", ""
 	}

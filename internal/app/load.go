@@ -132,5 +132,5 @@ func (a Runs) keepRun(ctx context.Context, l *ledger.Ledger, r run.Run, ticks []
 	if err != nil {
 		return err
 	}
-	return l.PutDocument(ctx, string(doc.Kind), r.ID, r.Target, "", b)
+	return l.Documents.Put(ctx, string(doc.Kind), r.ID, r.Target, "", b)
 }

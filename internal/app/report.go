@@ -47,7 +47,7 @@ func (a Reports) StoreReport(ctx context.Context, doc report.Document, dir strin
 	if err != nil {
 		return "", err
 	}
-	if err := l.PutDocument(ctx, string(doc.Kind), doc.ID, doc.Place.Target, doc.ActionID(),
+	if err := l.Documents.Put(ctx, string(doc.Kind), doc.ID, doc.Place.Target, doc.ActionID(),
 		stored.Bytes()); err != nil {
 		return "", err
 	}
@@ -116,11 +116,11 @@ func (a Reports) Stored(ctx context.Context, n int) ([]Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := l.DocumentList(ctx, "", n)
+	docs, err := l.Documents.Heads(ctx, "", n)
 	if err != nil {
 		return nil, err
 	}
-	looks, err := l.Diagnoses(ctx, "", n)
+	looks, err := l.Diagnoses.List(ctx, "", n)
 	if err != nil {
 		return nil, err
 	}
@@ -156,12 +156,12 @@ func (a Reports) Report(ctx context.Context, id string) (*report.Document, error
 	if err != nil {
 		return nil, err
 	}
-	if d, err := l.Document(ctx, id); err == nil {
+	if d, err := l.Documents.Get(ctx, id); err == nil {
 		return report.Decode(d.JSON)
 	} else if !errors.Is(err, ledger.ErrNotFound) {
 		return nil, err
 	}
-	if d, err := l.Diagnosis(ctx, id); err == nil {
+	if d, err := l.Diagnoses.Get(ctx, id); err == nil {
 		s, err := looked(d)
 		if err != nil {
 			return nil, err

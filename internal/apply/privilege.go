@@ -12,7 +12,7 @@ import (
 // missing returns the GRANT that the account lacks to hold a privilege on the table, "" when it has it. Roles in force
 // count.
 func missing(ctx context.Context, t *target.Target, privilege string, table schema.Ref) (string, error) {
-	lines, err := t.Privileges(ctx)
+	lines, err := target.Privileges(ctx, t)
 	if err != nil {
 		return "", t.Wrap("ask for the account's privileges", err)
 	}

@@ -219,7 +219,7 @@ func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.Ta
 	if len(ask) == 0 {
 		return "", nil
 	}
-	why, err = x.t.MayExecute(ctx, x.conn, ask)
+	why, err = target.MayExecute(ctx, x.t, x.conn, ask)
 	if why != "" {
 		why += "; Fix: use an account with the grants that `" + target.ExplainCommand(ask) + "` prints, or " +
 			trusting(ask)

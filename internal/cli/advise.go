@@ -19,7 +19,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-func (e *env) advise() *cobra.Command {
+func newAdviseCommand(e *env) *cobra.Command {
 	var from, save string
 	var why, changes, prove bool
 	var try indextrial.Options
@@ -86,7 +86,7 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 				return ctx.Err() // else the findings are told all the same
 			}
 		}
-		d, err := e.judged(c, a[1:], from, save, o, then, ask...)
+		d, err := judged(e, c, a[1:], from, save, o, then, ask...)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 		case changes:
 			_, err = fmt.Fprint(e.Out, report.Changes(d.Findings))
 		default:
-			err = e.printDiagnosis(d, why)
+			err = printDiagnosis(e, d, why)
 		}
 		return errors.Join(err, notTried)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 )
 
-func (e *env) annotate() *cobra.Command {
+func newAnnotateCommand(e *env) *cobra.Command {
 	var x event.Event
 	var at, until, since string
 	var ls bool

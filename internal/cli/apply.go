@@ -16,7 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 )
 
-func (e *env) apply() *cobra.Command {
+func newApplyCommand(e *env) *cobra.Command {
 	var execute bool
 	var o apply.Options
 	c := &cobra.Command{
@@ -50,22 +50,22 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 			}{in.Finding.ID, false, in.Preview})
 		}
 		if !e.json() {
-			e.printPreview(in.Preview)
+			printPreview(e, in.Preview)
 		}
 		if !execute {
-			e.notDone(in.Preview.OK(), "apply "+a[0]+" "+a[1], o)
+			notDone(e, in.Preview.OK(), "apply "+a[0]+" "+a[1], o)
 			return nil
 		}
 		entry, err := app.Actions{App: e.app}.Apply(c.Context(), t, in, e.progress(),
 			func(s string) { e.remark("%s", s) })
-		return e.acted(entry, err, "Done", fmt.Sprintf("To undo: dyno undo %s --execute\nTo measure the effect, once "+
+		return acted(e, entry, err, "Done", fmt.Sprintf("To undo: dyno undo %s --execute\nTo measure the effect, once "+
 			"traffic has run: dyno proof %[1]s", entry.ID))
 	}
 	return c
 }
 
 // notDone ends a dry run: with the command that does what was shown, unless something stands against it.
-func (e *env) notDone(can bool, command string, o apply.Options) {
+func notDone(e *env, can bool, command string, o apply.Options) {
 	how := ""
 	if can {
 		how = " To execute: dyno " + command
@@ -77,13 +77,13 @@ func (e *env) notDone(can bool, command string, o apply.Options) {
 	fmt.Fprintf(e.Out, "\nNothing was changed.%s\n", how)
 }
 
-func (e *env) printPreview(p apply.Preview) {
+func printPreview(e *env, p apply.Preview) {
 	for _, s := range p.Text() {
 		fmt.Fprintln(e.Out, oneLine(s))
 	}
 }
 
-func (e *env) undo() *cobra.Command {
+func newUndoCommand(e *env) *cobra.Command {
 	var execute, ls bool
 	var o apply.Options
 	c := &cobra.Command{
@@ -105,7 +105,7 @@ that apply prints.`,
 		case ls && execute:
 			return usagef("--list only lists actions; it undoes nothing")
 		case ls:
-			return e.actions(c.Context(), strings.Join(a, ""))
+			return listActions(c.Context(), e, strings.Join(a, ""))
 		case len(a) == 0:
 			return usagef("undo: the action is missing; `dyno undo --list` shows them; usage: %s", c.UseLine())
 		}
@@ -130,16 +130,16 @@ that apply prints.`,
 			}{p.Entry, false, p})
 		}
 		if !e.json() {
-			e.printUndo(p)
+			printUndo(e, p)
 		}
 		if !execute {
-			e.notDone(len(p.Against) == 0, "undo "+entry.ID, o)
+			notDone(e, len(p.Against) == 0, "undo "+entry.ID, o)
 			return nil
 		}
 		o.Agreed = p.SQL
 		entry, err = app.Actions{App: e.app}.Undo(c.Context(), t, a[0], o, e.progress(),
 			func(s string) { e.remark("%s", s) })
-		return e.acted(entry, err, "Undone", "")
+		return acted(e, entry, err, "Undone", "")
 	}
 	return c
 }
@@ -147,8 +147,8 @@ that apply prints.`,
 // localTime heads a column of times of this machine's zone.
 func localTime() string { return time.Now().Format("TIME (MST)") }
 
-// actions lists the journal of one target, or of all.
-func (e *env) actions(ctx context.Context, target string) error {
+// listActions lists the journal of one target, or of all.
+func listActions(ctx context.Context, e *env, target string) error {
 	all, err := app.Actions{App: e.app}.Journal(ctx, target)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (e *env) actions(ctx context.Context, target string) error {
 	return err
 }
 
-func (e *env) printUndo(p app.UndoPreview) {
+func printUndo(e *env, p app.UndoPreview) {
 	fmt.Fprintf(e.Out, "Undo on %s:\n", p.Entry.Target)
 	if p.SQL != "" {
 		fmt.Fprintf(e.Out, "\n  %s\n\n", oneLine(p.SQL))
@@ -180,7 +180,7 @@ func (e *env) printUndo(p app.UndoPreview) {
 }
 
 // acted prints what an action came to.
-func (e *env) acted(entry journal.Entry, err error, word, next string) error {
+func acted(e *env, entry journal.Entry, err error, word, next string) error {
 	if e.json() {
 		if entry.ID == "" {
 			return err

@@ -53,7 +53,7 @@ func Run(ctx context.Context, args []string, s Streams, environ func(string) str
 	}
 	e.app = &app.App{Home: home, Version: version, Environ: environ, AskPassword: e.askPassword}
 	defer target.ShareWork(filepath.Join(home, "own-work"))()
-	root := e.root()
+	root := newRootCommand(e)
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) {
@@ -67,7 +67,7 @@ func Run(ctx context.Context, args []string, s Streams, environ func(string) str
 // outputsOf is the annotation of verbs that take more forms of output than text and json.
 const outputsOf = "outputs"
 
-func (e *env) root() *cobra.Command {
+func newRootCommand(e *env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dyno",
 		Short: "Watch a database server, find what holds it back, fix that, prove it; or put load on one.",
@@ -113,29 +113,30 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&e.output, "output", "text", "text or json (one object a line)")
 	root.PersistentFlags().BoolVar(&e.quiet, "quiet", false, "results only, no progress and no remarks")
-	steps(root, "Observe", e.watch(), e.serve(), e.cost(), e.annotate())
-	steps(root, "Find", e.diagnose(), e.advise(), e.digest())
-	steps(root, "Fix", e.apply(), e.undo())
-	steps(root, "Prove", e.demo(), e.proof(), e.compare(), e.recipe(), e.report())
-	steps(root, "Load", e.load(), e.sandbox())
-	steps(root, "Manage", e.target(), e.user(), e.store(), e.version(), e.man())
+	steps(e, root, "Observe", newWatchCommand, newServeCommand, newCostCommand, newAnnotateCommand)
+	steps(e, root, "Find", newDiagnoseCommand, newAdviseCommand, newDigestCommand)
+	steps(e, root, "Fix", newApplyCommand, newUndoCommand)
+	steps(e, root, "Prove", newDemoCommand, newProofCommand, newCompareCommand, newRecipeCommand, newReportCommand)
+	steps(e, root, "Load", newLoadCommand, newSandboxCommand)
+	steps(e, root, "Manage", newTargetCommand, newUserCommand, newStoreCommand, newVersionCommand, newManCommand)
 	root.SetHelpCommandGroupID("manage")
 	root.SetCompletionCommandGroupID("manage")
-	e.complete(root)
+	addCompletion(e, root)
 	return root
 }
 
 // steps adds the verbs of one step of the loop, which the help lists under its title.
-func steps(root *cobra.Command, title string, verbs ...*cobra.Command) {
+func steps(e *env, root *cobra.Command, title string, verbs ...func(*env) *cobra.Command) {
 	id := strings.ToLower(title)
 	root.AddGroup(&cobra.Group{ID: id, Title: title + ":"})
-	for _, c := range verbs {
+	for _, verb := range verbs {
+		c := verb(e)
 		c.GroupID = id
+		root.AddCommand(c)
 	}
-	root.AddCommand(verbs...)
 }
 
-func (e *env) version() *cobra.Command {
+func newVersionCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "print the version of this program", Args: args(0, 0),
 		RunE: func(*cobra.Command, []string) error {

@@ -75,7 +75,7 @@ func (x *compareFlags) settle() error {
 	return nil
 }
 
-func (e *env) compare() *cobra.Command {
+func newCompareCommand(e *env) *cobra.Command {
 	x := &compareFlags{}
 	var schema, list bool
 	var bundleOf string
@@ -112,19 +112,19 @@ machines. With one bundle it runs the bundle's plan here and compares the two re
 			_, err := e.Out.Write(append(plan.Schema(), '\n'))
 			return err
 		case list:
-			return e.experiments()
+			return listExperiments(e)
 		case bundleOf != "":
 			if x.bundle == "" {
 				return usagef("--bundle-of needs --bundle FILE")
 			}
-			return e.writeBundle(bundleOf, x.bundle)
+			return writeBundle(e, bundleOf, x.bundle)
 		case len(a) == 2:
-			return e.sideBySide(c.Context(), a[0], a[1], x)
+			return x.sideBySide(c.Context(), e, a[0], a[1])
 		case len(a) == 0 && x.o.Resume == "":
 			return usagef("compare: a plan is missing; usage: %s", c.UseLine())
 		}
 		if len(a) == 1 && isBundle(a[0]) {
-			return e.again(c.Context(), a[0], x)
+			return x.again(c.Context(), e, a[0])
 		}
 		if len(a) == 1 {
 			b, err := os.ReadFile(a[0])
@@ -138,7 +138,7 @@ machines. With one bundle it runs the bundle's plan here and compares the two re
 			}
 			x.o.Text, x.o.File = b, a[0]
 		}
-		_, err := e.runComparison(c.Context(), x)
+		_, err := x.run(c.Context(), e)
 		return err
 	}
 	return c
@@ -148,8 +148,8 @@ func isBundle(name string) bool {
 	return strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".tgz")
 }
 
-// experiments lists what was begun.
-func (e *env) experiments() error {
+// listExperiments lists what was begun.
+func listExperiments(e *env) error {
 	all, err := lab.Experiments(e.app)
 	if err != nil {
 		return err
@@ -168,8 +168,8 @@ func (e *env) experiments() error {
 		}, "No experiments yet. `dyno compare PLAN.yaml` starts one.")
 }
 
-// problems prints everything that is wrong with a plan, one a line.
-func (e *env) problems(err error) error {
+// planProblems prints everything that is wrong with a plan, one a line.
+func planProblems(e *env, err error) error {
 	var p *plan.Problems
 	if !errors.As(err, &p) {
 		return err
@@ -190,8 +190,8 @@ func (e *env) problems(err error) error {
 	return &exitError{code: exitUsage}
 }
 
-// runComparison prepares and runs one plan and prints its result.
-func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result, error) {
+// run prepares and runs one plan and prints its result.
+func (x *compareFlags) run(ctx context.Context, e *env) (*trial.Result, error) {
 	w := &watchComparison{env: e, began: time.Now()}
 	x.o.Observer = w.observer()
 	x.o.Progress = e.progress()
@@ -203,10 +203,10 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 		return nil, &exitError{exitUsage, err}
 	}
 	if err != nil {
-		return nil, e.problems(err)
+		return nil, planProblems(e, err)
 	}
 	if x.dryRun {
-		return nil, e.dryRun(c)
+		return nil, printDryRun(e, c)
 	}
 	for _, s := range c.Needs.Warnings {
 		e.remark("%s.", s)
@@ -217,7 +217,7 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 	w.plan = c.Plan
 	r, html, err := lab.Compare(ctx, e.app, c)
 	if len(r.Trials) > 0 {
-		if perr := e.printResult(&r, html); perr != nil && err == nil {
+		if perr := printResult(e, &r, html); perr != nil && err == nil {
 			err = perr
 		}
 	}
@@ -233,7 +233,7 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 		return nil, err
 	}
 	if x.bundle != "" {
-		if err := e.writeBundle(c.ID, x.bundle); err != nil {
+		if err := writeBundle(e, c.ID, x.bundle); err != nil {
 			return nil, err
 		}
 	}
@@ -271,7 +271,7 @@ func verdictExit(r *trial.Result, failOn string) error {
 	return nil
 }
 
-func (e *env) writeBundle(id, file string) error {
+func writeBundle(e *env, id, file string) error {
 	if err := userfile.Replace(file, func(w io.Writer) error { return lab.Bundle(e.app, id, w) }); err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}
@@ -279,8 +279,8 @@ func (e *env) writeBundle(id, file string) error {
 	return nil
 }
 
-// dryRun shows what would be run.
-func (e *env) dryRun(c *lab.Comparison) error {
+// printDryRun shows what would be run.
+func printDryRun(e *env, c *lab.Comparison) error {
 	if e.json() {
 		err := e.writeJSON(struct {
 			Message  string         `json:"message"`
@@ -522,7 +522,7 @@ func (w *watchComparison) judged(j experiment.Judged) {
 }
 
 // printResult prints the table, or the result as one JSON object.
-func (e *env) printResult(r *trial.Result, html string) error {
+func printResult(e *env, r *trial.Result, html string) error {
 	if e.json() {
 		b, err := json.Marshal(r)
 		if err != nil {
@@ -544,7 +544,7 @@ func (e *env) printResult(r *trial.Result, html string) error {
 }
 
 // sideBySide compares two results.
-func (e *env) sideBySide(ctx context.Context, a, b string, x *compareFlags) error {
+func (x *compareFlags) sideBySide(ctx context.Context, e *env, a, b string) error {
 	ra, err := lab.LoadResult(e.app, a)
 	if err != nil {
 		return err
@@ -553,22 +553,22 @@ func (e *env) sideBySide(ctx context.Context, a, b string, x *compareFlags) erro
 	if err != nil {
 		return err
 	}
-	return e.beside(ctx, ra, rb, x)
+	return x.beside(ctx, e, ra, rb)
 }
 
-func (e *env) beside(ctx context.Context, a, b trial.Result, x *compareFlags) error {
+func (x *compareFlags) beside(ctx context.Context, e *env, a, b trial.Result) error {
 	r, html, err := lab.SideBySide(ctx, e.app, a, b)
 	if err != nil {
 		return err
 	}
-	if err := e.printResult(&r, html); err != nil {
+	if err := printResult(e, &r, html); err != nil {
 		return err
 	}
 	return verdictExit(&r, x.failOn)
 }
 
 // again runs the plan of a bundle here and sets the results side by side.
-func (e *env) again(ctx context.Context, file string, x *compareFlags) error {
+func (x *compareFlags) again(ctx context.Context, e *env, file string) error {
 	there, h, err := lab.LoadBundle(e.app, file)
 	if err != nil {
 		return err
@@ -587,7 +587,7 @@ func (e *env) again(ctx context.Context, file string, x *compareFlags) error {
 			x.o.Set[k] = v
 		}
 	}
-	here, verdict := e.runComparison(ctx, x)
+	here, verdict := x.run(ctx, e)
 	if here == nil {
 		return verdict
 	}
@@ -595,7 +595,7 @@ func (e *env) again(ctx context.Context, file string, x *compareFlags) error {
 		e.remark("The bundle has no result of its own to compare with.")
 		return verdict
 	}
-	return cmp.Or(e.beside(ctx, *there, *here, x), verdict) // two results are set side by side whatever they say
+	return cmp.Or(x.beside(ctx, e, *there, *here), verdict) // two results are set side by side whatever they say
 }
 
 // short writes one value of a trial with its name.

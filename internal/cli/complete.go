@@ -10,11 +10,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/sandbox"
 )
 
-// complete has the shell offer names where arguments and flags of a command, and of those below it, take some. What
-// cannot be listed is not offered: completion has no place for an error.
-func (e *env) complete(c *cobra.Command) {
+// addCompletion has the shell offer names where arguments and flags of a command, and of those below it, take some.
+// What cannot be listed is not offered: completion has no place for an error.
+func addCompletion(e *env, c *cobra.Command) {
 	for _, sub := range c.Commands() {
-		e.complete(sub)
+		addCompletion(e, sub)
 	}
 	names := func(what string) func(context.Context) []string {
 		switch what {

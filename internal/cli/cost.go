@@ -14,7 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-func (e *env) cost() *cobra.Command {
+func newCostCommand(e *env) *cobra.Command {
 	var o scrape.Options
 	rounds := 10
 	every := false
@@ -55,12 +55,12 @@ rows and bytes; and the cost per second at the source's read interval. Reads onl
 		if e.json() {
 			return list(e, prices, func(scrape.Price) string { return "" }, "")
 		}
-		return e.costTable(prices)
+		return costTable(e, prices)
 	}
 	return c
 }
 
-func (e *env) costTable(prices []scrape.Price) error {
+func costTable(e *env, prices []scrape.Price) error {
 	fmt.Fprintf(e.Out, "%-22s %7s  %30s  %9s  %9s  %6s  %9s  %s\n", "source", "every", "server, avg (min to max)",
 		"per s", "CPU here", "rows", "bytes", "n")
 	server, client := 0.0, known.Of(0.0)

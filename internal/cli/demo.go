@@ -19,7 +19,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
-func (e *env) demo() *cobra.Command {
+func newDemoCommand(e *env) *cobra.Command {
 	var o demo.Options
 	var all demo.AllOptions
 	var list, every bool
@@ -61,7 +61,7 @@ the other, with a line for each: whether it was found and at which rank, false f
 	f.IntVar(&o.Pairs, "pairs", 0, "pairs of windows for the proof (6)")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if list {
-			return e.demoList()
+			return listDemos(e)
 		}
 		if every {
 			if len(a) > 0 || o.Keep || o.Snapshot != "" || len(set) > 0 || o.Pairs != 0 {
@@ -70,7 +70,7 @@ the other, with a line for each: whether it was found and at which rank, false f
 			}
 			all.Servers, all.ServerDirs, all.NoCure, all.First = strings.Split(o.Server, ","),
 				o.ServerDirs, o.NoCure, int(o.Seed)
-			return e.demoAll(c, all, resume)
+			return demoAll(e, c, all, resume)
 		}
 		if resume != "" || all.Pairs || len(all.Only) > 0 || all.Seeds != 1 {
 			return usagef("--only, --seeds, --together and --resume need --all")
@@ -101,7 +101,7 @@ the other, with a line for each: whether it was found and at which rank, false f
 		o.Voice = v
 		res, err := demo.Run(c.Context(), e.app, o)
 		if res.Report != "" || err == nil {
-			e.demoEnd(res)
+			demoEnd(e, res)
 		}
 		if err != nil && o.Keep && res.Sandbox != "" {
 			e.remark("The private server is kept: sandbox:%s", res.Sandbox)
@@ -250,7 +250,7 @@ func sideOf(m map[string]stat.Interval) *side {
 }
 
 // demoEnd prints the outcome: the report as text, or the closing JSON object.
-func (e *env) demoEnd(res demo.Result) {
+func demoEnd(e *env, res demo.Result) {
 	if e.json() {
 		findings, foreign := res.Findings, res.Foreign
 		if findings == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/fault"
 )
 
-func (e *env) demoList() error {
+func listDemos(e *env) error {
 	var all []planted
 	for _, f := range fault.All() {
 		p := planted{f.Name, f.Title, f.Kind, f.Flavors}
@@ -43,7 +43,7 @@ type planted struct {
 }
 
 // demoAll plants every fault and prints a line for each.
-func (e *env) demoAll(c *cobra.Command, o demo.AllOptions, resume string) error {
+func demoAll(e *env, c *cobra.Command, o demo.AllOptions, resume string) error {
 	if o.Seeds < 1 || o.Seeds > 1000 {
 		return usagef("--seeds %d: it takes 1 to 1000", o.Seeds)
 	}

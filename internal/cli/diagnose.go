@@ -25,7 +25,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
-func (e *env) diagnose() *cobra.Command {
+func newDiagnoseCommand(e *env) *cobra.Command {
 	var from, save, failOn string
 	var why bool
 	o := capture.Options{Progress: nil}
@@ -54,7 +54,7 @@ shows one.`,
 	c.RunE = func(c *cobra.Command, a []string) error {
 		limit := finding.Severity(failOn)
 		if len(a) > 0 && a[0] == "ls" {
-			return e.listDiagnoses(c, a[1:])
+			return listDiagnoses(e, c, a[1:])
 		}
 		switch {
 		case len(a) > 1:
@@ -68,11 +68,11 @@ shows one.`,
 		case from != "" && save != "":
 			return usagef("--save writes the snapshot of a TARGET; with --from there is nothing new to save")
 		}
-		d, err := e.judged(c, a, from, save, o, nil)
+		d, err := judged(e, c, a, from, save, o, nil)
 		if err != nil {
 			return err
 		}
-		if err := e.printDiagnosis(d, why); err != nil {
+		if err := printDiagnosis(e, d, why); err != nil {
 			return err
 		}
 		for _, x := range d.Findings {
@@ -86,7 +86,7 @@ shows one.`,
 }
 
 // listDiagnoses prints the diagnoses that are kept of a target, or of all.
-func (e *env) listDiagnoses(c *cobra.Command, targets []string) error {
+func listDiagnoses(e *env, c *cobra.Command, targets []string) error {
 	bad := ""
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if c.LocalNonPersistentFlags().Lookup(f.Name) != nil {
@@ -129,7 +129,7 @@ func startedBy(v app.Verdict) string {
 
 // judged takes the snapshot from a file or a server and judges it: as diagnose does, or by the kinds of advice that are
 // asked for. What then does with a server and its diagnosis is kept with it.
-func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.Options,
+func judged(e *env, c *cobra.Command, a []string, from, save string, o capture.Options,
 	then func(context.Context, *target.Target, *app.Diagnosis) error, kinds ...advise.Kind,
 ) (d app.Diagnosis, err error) {
 	if from != "" {
@@ -211,7 +211,7 @@ func unzipped(b []byte) ([]byte, error) {
 	return out, nil
 }
 
-func (e *env) printDiagnosis(d app.Diagnosis, why bool) error {
+func printDiagnosis(e *env, d app.Diagnosis, why bool) error {
 	findings := plain(d.Findings, why)
 	if e.json() {
 		return list(e, findings, func(finding.Finding) string { return "" }, "")

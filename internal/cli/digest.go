@@ -42,7 +42,7 @@ type digestJob struct {
 	write  func(io.Writer, app.Digest) error
 }
 
-func (e *env) digest() *cobra.Command {
+func newDigestCommand(e *env) *cobra.Command {
 	var d digestFlags
 	c := &cobra.Command{
 		Use: "digest FILE... | --target T | --compare A B",
@@ -105,25 +105,25 @@ ended. If part of the input was skipped, the exit code is 7 and the message says
 				return usagef("--%s needs --%s", x.flag, x.with)
 			}
 		}
-		j, err := e.digestJob(d, a, time.Now())
+		j, err := d.job(e, a, time.Now())
 		if err != nil {
 			return err
 		}
 		switch {
 		case d.compare:
-			return e.digestCompare(c.Context(), j, a)
+			return j.compareFiles(c.Context(), e, a)
 		case d.follow:
-			return e.digestFollow(c.Context(), j, a[0])
+			return j.followLog(c.Context(), e, a[0])
 		case len(a) == 0:
-			return e.digestLive(c.Context(), j)
+			return j.live(c.Context(), e)
 		}
-		return e.digestLogs(c.Context(), j, a)
+		return j.logs(c.Context(), e, a)
 	}
 	return c
 }
 
-// digestJob checks the flags; all of it is done before anything is read.
-func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJob, error) {
+// job checks the flags; all of it is done before anything is read.
+func (d digestFlags) job(e *env, files []string, now time.Time) (*digestJob, error) {
 	j := &digestJob{digestFlags: d, config: digest.Config{Redact: d.redact, Sample: d.sample, LeaveOwn: d.own}}
 	switch {
 	case d.compare && len(files) != 2:
@@ -186,11 +186,11 @@ func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJo
 		}
 		j.show.Limit = digest.Limit{}
 	}
-	return j, e.digestForm(j)
+	return j, j.settleForm(e)
 }
 
-// digestForm settles in which form the report is written.
-func (e *env) digestForm(j *digestJob) error {
+// settleForm settles in which form the report is written.
+func (j *digestJob) settleForm(e *env) error {
 	form := e.output
 	if j.format != "" {
 		form = j.format
@@ -253,37 +253,37 @@ func parseMoment(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("write 2h (ago), 2026-11-21, '2026-11-21 14:00:00' or 2026-11-21T14:00:00Z")
 }
 
-func (e *env) logOptions(j *digestJob, files []string) digestsource.LogOptions {
+func (j *digestJob) logOptions(e *env, files []string) digestsource.LogOptions {
 	return digestsource.LogOptions{
 		Paths: files, Stdin: e.In, Workers: j.workers, Config: j.config,
 		Progress: e.progress(),
 	}
 }
 
-func (e *env) digestLogs(ctx context.Context, j *digestJob, files []string) error {
+func (j *digestJob) logs(ctx context.Context, e *env, files []string) error {
 	if len(files) == 1 && files[0] != "-" { // of several the others are read
 		if _, err := os.Stat(files[0]); err != nil {
 			return fmt.Errorf("read log: %w", err)
 		}
 	}
-	d, err := app.DigestLogs(ctx, e.logOptions(j, files), j.show)
+	d, err := app.DigestLogs(ctx, j.logOptions(e, files), j.show)
 	if err != nil && d.Global.Entries == 0 {
 		return err
 	}
 	if err == nil && j.explain {
 		r := d.Whole()
-		err = e.digestPlans(ctx, j, &r)
+		err = j.plans(ctx, e, &r)
 		d = app.Digest{Report: r, Each: slices.Values(r.Classes)}
 	}
 	if err != nil {
 		d.Global.Notes = append(d.Global.Notes, "stopped early: these figures cover only what was read")
-		return errors.Join(e.digestOut(j, d), err)
+		return errors.Join(j.print(e, d), err)
 	}
-	return cmp.Or(e.digestOut(j, d), skippedOf(&d.Report)) // what was not written failed, whatever was skipped
+	return cmp.Or(j.print(e, d), skippedOf(&d.Report)) // what was not written failed, whatever was skipped
 }
 
-// digestPlans asks the target for plans.
-func (e *env) digestPlans(ctx context.Context, j *digestJob, r *digest.Report) (err error) {
+// plans asks the target for plans.
+func (j *digestJob) plans(ctx context.Context, e *env, r *digest.Report) (err error) {
 	t, err := e.app.Open(ctx, j.target, e.login)
 	if err != nil {
 		return err
@@ -292,13 +292,13 @@ func (e *env) digestPlans(ctx context.Context, j *digestJob, r *digest.Report) (
 	return app.ExplainDigest(ctx, t, r)
 }
 
-func (e *env) digestLive(ctx context.Context, j *digestJob) (err error) {
+func (j *digestJob) live(ctx context.Context, e *env) (err error) {
 	t, err := e.app.Open(ctx, j.target, e.login)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	r, denied, err := app.DigestLive(ctx, t, e.liveOptions(j), j.show)
+	r, denied, err := app.DigestLive(ctx, t, j.liveOptions(e), j.show)
 	if err != nil {
 		return err
 	}
@@ -308,19 +308,19 @@ func (e *env) digestLive(ctx context.Context, j *digestJob) (err error) {
 	if j.explain && ctx.Err() == nil {
 		err = app.ExplainDigest(ctx, t, &r)
 	}
-	return errors.Join(e.digestOut(j, app.Digest{Report: r, Each: slices.Values(r.Classes)}), err, ctx.Err())
+	return errors.Join(j.print(e, app.Digest{Report: r, Each: slices.Values(r.Classes)}), err, ctx.Err())
 }
 
-func (e *env) liveOptions(j *digestJob) digestsource.LiveOptions {
+func (j *digestJob) liveOptions(e *env) digestsource.LiveOptions {
 	var o digestsource.LiveOptions
 	o.Window, o.Progress, o.NoExamples, o.Redact = j.window, e.progress(), false, j.redact
 	return o
 }
 
-func (e *env) digestCompare(ctx context.Context, j *digestJob, files []string) error {
+func (j *digestJob) compareFiles(ctx context.Context, e *env, files []string) error {
 	var side [2]digest.Report
 	for i, f := range files {
-		r, err := app.DigestSide(ctx, e.logOptions(j, []string{f}))
+		r, err := app.DigestSide(ctx, j.logOptions(e, []string{f}))
 		if err != nil {
 			return err
 		}
@@ -352,7 +352,7 @@ func (e *env) digestCompare(ctx context.Context, j *digestJob, files []string) e
 	return errors.Join(skippedOf(&side[0]), skippedOf(&side[1]))
 }
 
-func (e *env) digestOut(j *digestJob, d app.Digest) error {
+func (j *digestJob) print(e *env, d app.Digest) error {
 	if err := e.toOut(j.out, func(w io.Writer) error { return j.write(w, d) }); err != nil {
 		return err
 	}

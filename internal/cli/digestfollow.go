@@ -14,9 +14,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 )
 
-// digestFollow prints a report every now and then and one at the end. Ctrl-C is its ordinary end. JSON has one report a
+// followLog prints a report every now and then and one at the end. Ctrl-C is its ordinary end. JSON has one report a
 // line.
-func (e *env) digestFollow(ctx context.Context, j *digestJob, path string) error {
+func (j *digestJob) followLog(ctx context.Context, e *env, path string) error {
 	if j.format == "json" {
 		whole := j.write
 		j.write = func(w io.Writer, d app.Digest) error {
@@ -39,12 +39,12 @@ func (e *env) digestFollow(ctx context.Context, j *digestJob, path string) error
 			return nil
 		}
 		last = time.Now()
-		return e.digestOut(j, d)
+		return j.print(e, d)
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(e.digestOut(j, d), skippedOf(&d.Report))
+	return errors.Join(j.print(e, d), skippedOf(&d.Report))
 }
 
 // mark names what the figures of a state depend on, besides what the state keeps of the configuration itself.

@@ -27,15 +27,15 @@ type loadStep struct {
 // loadSteps lists them in the order of their use.
 func loadSteps() []loadStep {
 	return []loadStep{
-		{"prepare", "create the tables", (*env).loadPrepare},
-		{"warmup", "read the tables and their indexes once, into the server's memory", (*env).loadWarmup},
-		{"run", "run the workload and report its figures", (*env).loadRun},
-		{"check", "check that the tables are consistent", (*env).loadCheck},
-		{"cleanup", "drop the tables", (*env).loadCleanup},
+		{"prepare", "create the tables", loadPrepare},
+		{"warmup", "read the tables and their indexes once, into the server's memory", loadWarmup},
+		{"run", "run the workload and report its figures", loadRun},
+		{"check", "check that the tables are consistent", loadCheck},
+		{"cleanup", "drop the tables", loadCleanup},
 	}
 }
 
-func (e *env) load() *cobra.Command {
+func newLoadCommand(e *env) *cobra.Command {
 	var o loadFlags
 	var steps []string
 	for _, s := range loadSteps() {
@@ -50,7 +50,7 @@ G are powers of 1000 in counts, of 1024 in --size. The server is --target T, or 
 Without --rate every session sends its next operation when the last one is done; with it operations are due whatever the server does,
 and their wait is reported. Ctrl-C stops cleanly and prints the figures so far. "dyno load WORKLOAD help" lists the options of a workload.
 Workloads:
-` + e.workloadList(),
+` + workloadList(),
 		Example: "  dyno load oltp_read_write prepare --target sandbox:mariadb --tables=4 --table-size=100000\n" +
 			"  dyno load oltp_read_write run --target sandbox:mariadb --tables=4 --table-size=100000 --threads=8 " +
 			"--time=60\n" +
@@ -66,15 +66,15 @@ Workloads:
 	}
 	f := c.Flags()
 	o.add(f)
-	script, scriptErr := e.script()
-	own := e.workloadFlags(f, script)
+	script, scriptErr := scriptOf(e)
+	own := workloadFlags(f, script)
 	e.loginFlags(c)
 	c.SetFlagErrorFunc(loadFlagError)
 	std := c.HelpFunc()
 	c.SetHelpFunc(func(c *cobra.Command, a []string) {
 		for _, x := range c.Flags().Args() {
-			if w, err := e.findWorkload(x, script, scriptErr); err == nil {
-				e.workloadHelp(e.Out, w)
+			if w, err := findWorkload(x, script, scriptErr); err == nil {
+				workloadHelp(e, e.Out, w)
 				return
 			}
 		}
@@ -85,14 +85,14 @@ Workloads:
 			return c.Help()
 		}
 		if a[0] == load.ExecName {
-			return e.loadExec(c, a[1], &o)
+			return loadExec(e, c, a[1], &o)
 		}
-		w, err := e.findWorkload(a[0], script, scriptErr)
+		w, err := findWorkload(a[0], script, scriptErr)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
 		if a[1] == "help" {
-			e.workloadHelp(e.Out, w)
+			workloadHelp(e, e.Out, w)
 			return nil
 		}
 		step, err := stepOf(c, a[1])
@@ -120,7 +120,7 @@ Workloads:
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		if err := e.idle(f); err != nil {
+		if err := remarkIdle(e, f); err != nil {
 			return err
 		}
 		text, err := o.text(f)
@@ -133,13 +133,13 @@ Workloads:
 		}
 		defer t.Close()
 		if o.size != "" {
-			if cfg.Options, err = e.sized(c.Context(), t, o.data(cfg), o.size); err != nil {
+			if cfg.Options, err = sized(c.Context(), e, t, o.data(cfg), o.size); err != nil {
 				return err
 			}
 		}
 		return step.do(e, c, t, cfg, &o)
 	}
-	c.AddCommand(e.loadReplay())
+	c.AddCommand(newLoadReplayCommand(e))
 	return c
 }
 
@@ -157,7 +157,7 @@ func stepOf(c *cobra.Command, name string) (loadStep, error) {
 }
 
 // workloadFlags adds the options of all workloads, which their own help lists, and returns where their values go.
-func (e *env) workloadFlags(f *pflag.FlagSet, script workload.Workload) map[string]*string {
+func workloadFlags(f *pflag.FlagSet, script workload.Workload) map[string]*string {
 	known := map[string]bool{}
 	f.VisitAll(func(x *pflag.Flag) { known[x.Name] = true })
 	own := map[string]*string{}
@@ -192,7 +192,7 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-func (e *env) workloadList() string {
+func workloadList() string {
 	var b strings.Builder
 	faults := 0
 	for _, w := range app.Workloads() {
@@ -212,7 +212,7 @@ func (e *env) workloadList() string {
 const scriptName = "script"
 
 // findWorkload returns the workload of that name.
-func (e *env) findWorkload(name string, script workload.Workload, scriptErr error) (workload.Workload, error) {
+func findWorkload(name string, script workload.Workload, scriptErr error) (workload.Workload, error) {
 	if name == scriptName {
 		if script == nil && scriptErr == nil {
 			scriptErr = errors.New("say which: --script FILE, may be repeated; FILE@3 runs one three times as often " +
@@ -231,9 +231,9 @@ func (e *env) findWorkload(name string, script workload.Workload, scriptErr erro
 	return w, err
 }
 
-// script reads the files of --script before the flags are parsed, for scripts declare options of their own. It returns
-// nil when there are none.
-func (e *env) script() (workload.Workload, error) {
+// scriptOf reads the files of --script before the flags are parsed, for scripts declare options of their own. It
+// returns nil when there are none.
+func scriptOf(e *env) (workload.Workload, error) {
 	if len(e.args) == 0 || e.args[0] != "load" {
 		return nil, nil
 	}
@@ -252,7 +252,7 @@ func (e *env) script() (workload.Workload, error) {
 }
 
 // workloadHelp lists the options of one workload.
-func (e *env) workloadHelp(w io.Writer, x workload.Workload) {
+func workloadHelp(e *env, w io.Writer, x workload.Workload) {
 	fmt.Fprintf(w, "%s: %s\n\nOptions (those of every workload: dyno load --help):\n", x.Name(), x.Title())
 	for _, o := range x.Options() {
 		what := o.Help
@@ -292,7 +292,7 @@ func loadFlagError(c *cobra.Command, err error) error {
 	return usagef("%v; see `%s --help`", err, c.CommandPath())
 }
 
-func (e *env) loadPrepare(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+func loadPrepare(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
 	plan, err := hasTables(o.data(cfg), "create")
 	if err != nil {
 		return err
@@ -315,7 +315,7 @@ func (e *env) loadPrepare(c *cobra.Command, t *target.Target, cfg load.Config, o
 	return nil
 }
 
-func (e *env) loadCleanup(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+func loadCleanup(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
 	if _, err := hasTables(o.data(cfg), "drop"); err != nil {
 		return err
 	}
@@ -327,7 +327,7 @@ func (e *env) loadCleanup(c *cobra.Command, t *target.Target, cfg load.Config, o
 }
 
 // sized returns the options of a workload whose tables take so many bytes. It is the same ones for every step.
-func (e *env) sized(ctx context.Context, t *target.Target, d load.Data, size string) (map[string]string, error) {
+func sized(ctx context.Context, e *env, t *target.Target, d load.Data, size string) (map[string]string, error) {
 	d.Seed = 0 // rows of another seed are as long on the whole
 	d, note, err := load.Sized(ctx, t, d, size)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // loadCheck verifies the conditions that a workload's tables meet, and prints each with what became of it.
-func (e *env) loadCheck(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+func loadCheck(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
 	plan, err := cfg.Workload.Build(cfg.Options)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (e *env) loadCheck(c *cobra.Command, t *target.Target, cfg load.Config, o *
 	for _, x := range plan.Checks {
 		v, isBad := broken[x.Name]
 		if e.json() {
-			if err = errors.Join(err, e.checkJSON(x, v, isBad)); err != nil {
+			if err = errors.Join(err, checkJSON(e, x, v, isBad)); err != nil {
 				break
 			}
 			continue
@@ -55,7 +55,7 @@ func (e *env) loadCheck(c *cobra.Command, t *target.Target, cfg load.Config, o *
 	return nil
 }
 
-func (e *env) checkJSON(x workload.Check, v load.Violation, bad bool) error {
+func checkJSON(e *env, x workload.Check, v load.Violation, bad bool) error {
 	return e.writeJSON(struct {
 		Message string     `json:"message"`
 		Name    string     `json:"name"`
@@ -85,7 +85,7 @@ func examplesOf(v load.Violation) string {
 }
 
 // verified checks the conditions for --verify, before or after a run.
-func (e *env) verified(ctx context.Context, t *target.Target, cfg load.Config, o *loadFlags, when string) error {
+func verified(ctx context.Context, e *env, t *target.Target, cfg load.Config, o *loadFlags, when string) error {
 	bad, err := load.Verify(ctx, t, o.data(cfg), e.progress())
 	if errors.Is(err, load.ErrNoChecks) {
 		return usagef("--verify: %v", err)

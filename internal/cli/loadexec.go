@@ -29,7 +29,7 @@ password is left out when it is stored; do not write one into it anyway.
 `
 
 // loadExec runs a command as a workload.
-func (e *env) loadExec(c *cobra.Command, step string, o *loadFlags) (err error) {
+func loadExec(e *env, c *cobra.Command, step string, o *loadFlags) (err error) {
 	if step == "help" {
 		fmt.Fprint(e.Out, execHelp)
 		return nil
@@ -65,7 +65,7 @@ func (e *env) loadExec(c *cobra.Command, step string, o *loadFlags) (err error) 
 			cfg.Ignore = append(cfg.Ignore, n)
 		}
 	}
-	if err := e.idle(c.Flags()); err != nil {
+	if err := remarkIdle(e, c.Flags()); err != nil {
 		return err
 	}
 	if o.target != "" || slices.ContainsFunc(serverFlags, c.Flags().Changed) {
@@ -84,7 +84,7 @@ func (e *env) loadExec(c *cobra.Command, step string, o *loadFlags) (err error) 
 		}
 		defer func() { err = errors.Join(err, log.close()) }()
 	}
-	runs, err := e.loadAll(c.Context(), o, func(threads int, sink func(run.Tick)) (run.Run, error) {
+	runs, err := loadAll(c.Context(), e, o, func(threads int, sink func(run.Tick)) (run.Run, error) {
 		cfg.Threads = threads
 		r, _, err := app.Runs{App: e.app}.Exec(c.Context(), cfg, sink)
 		return r, err

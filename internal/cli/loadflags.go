@@ -156,8 +156,8 @@ func (o *loadFlags) add(f *pflag.FlagSet) {
 	}
 }
 
-// idle tells of options that have no effect, and refuses those that would need one.
-func (e *env) idle(f *pflag.FlagSet) error {
+// remarkIdle tells of options that have no effect, and refuses those that would need one.
+func remarkIdle(e *env, f *pflag.FlagSet) error {
 	for _, x := range loadRefused {
 		if v := f.Lookup(x.name).Value.String(); v != x.neutral {
 			return usagef("--%s=%s: %s; leave it out", x.name, v, x.why)

@@ -54,7 +54,7 @@ func sysbenchHelp(t *testing.T, args ...string) [][]string {
 // is listed above.
 func TestSysbenchOptions(t *testing.T) {
 	e := &env{app: &app.App{Environ: func(string) string { return "" }}}
-	f := e.load().Flags()
+	f := newLoadCommand(e).Flags()
 	seen := map[string]bool{}
 	for _, x := range sysbenchHelp(t, "--help") {
 		name, def := string(normalName(nil, x[1])), x[2]
@@ -169,7 +169,7 @@ func TestIdleOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = e.idle(fs)
+		err = remarkIdle(e, fs)
 		if got := out.String(); (remark == "") != (got == "") || !strings.Contains(got, remark) {
 			t.Errorf("%q: remark %q, want %q", args, got, remark)
 		}

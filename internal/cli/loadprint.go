@@ -150,7 +150,7 @@ func kinds(t run.Tick) (r, w, o uint64) {
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // loadHeader prints what is to be run, in sysbench's words.
-func (e *env) loadHeader(o *loadFlags, threads int) {
+func loadHeader(e *env, o *loadFlags, threads int) {
 	if e.json() || e.quiet {
 		return
 	}

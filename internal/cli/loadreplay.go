@@ -20,8 +20,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// loadReplay is `dyno load replay`.
-func (e *env) loadReplay() *cobra.Command {
+// newLoadReplayCommand is `dyno load replay`.
+func newLoadReplayCommand(e *env) *cobra.Command {
 	var o loadFlags
 	o.threads = listValue[int]{typ: "N", parse: threadCount}
 	o.percentiles = listValue[float64]{typ: "list", parse: percentileNumber}
@@ -87,7 +87,7 @@ so far.`,
 			if err != nil {
 				return err
 			}
-			return errors.Join(e.replayPreview(logs, &x), replayCode(&x))
+			return errors.Join(replayPreview(e, logs, &x), replayCode(&x))
 		}
 		text, err := o.text(f)
 		if err != nil {
@@ -98,7 +98,7 @@ so far.`,
 			return err
 		}
 		defer t.Close()
-		e.replayHeader(logs, cfg, t.String())
+		replayHeader(e, logs, cfg, t.String())
 		p := newTickPrinter(e, &o)
 		x, err := app.Runs{App: e.app}.Replay(c.Context(), t, cfg, from, p.tick)
 		p.end()
@@ -108,13 +108,13 @@ so far.`,
 			}
 			return err
 		}
-		return errors.Join(e.replayEnd(&x, &o), err, replayCode(&x))
+		return errors.Join(replayEnd(e, &x, &o), err, replayCode(&x))
 	}
 	return c
 }
 
 // replayHeader prints what is to be done.
-func (e *env) replayHeader(logs []string, cfg load.ReplayConfig, to string) {
+func replayHeader(e *env, logs []string, cfg load.ReplayConfig, to string) {
 	if e.json() || e.quiet {
 		return
 	}
@@ -130,7 +130,7 @@ func (e *env) replayHeader(logs []string, cfg load.ReplayConfig, to string) {
 }
 
 // replayPreview prints what a replay would do.
-func (e *env) replayPreview(logs []string, x *app.Replay) error {
+func replayPreview(e *env, logs []string, x *app.Replay) error {
 	if e.json() {
 		return e.writeJSON(struct {
 			Message  string        `json:"message"`
@@ -150,7 +150,7 @@ func (e *env) replayPreview(logs []string, x *app.Replay) error {
 }
 
 // replayEnd prints the figures of a replay.
-func (e *env) replayEnd(x *app.Replay, o *loadFlags) error {
+func replayEnd(e *env, x *app.Replay, o *loadFlags) error {
 	r := &x.Run
 	if e.json() {
 		return e.writeJSON(struct {

@@ -25,7 +25,7 @@ func replay(t *testing.T, output string, args ...string) (out, remarks string, c
 	var o, r bytes.Buffer
 	e := &env{console: console{Streams: Streams{In: strings.NewReader(""), Out: &o, Err: &r}, output: output}}
 	e.app = &app.App{Home: t.TempDir(), Version: "test", Environ: func(string) string { return "" }}
-	c := e.loadReplay()
+	c := newLoadReplayCommand(e)
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(args)
 	err := c.ExecuteContext(t.Context())

@@ -18,7 +18,7 @@ import (
 )
 
 // loadRun runs a workload, once with each number of --threads.
-func (e *env) loadRun(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) (err error) {
+func loadRun(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) (err error) {
 	var log *hdrLog
 	if o.hdrLog != "" {
 		if log, err = openHDRLog(o.hdrLog); err != nil {
@@ -26,12 +26,12 @@ func (e *env) loadRun(c *cobra.Command, t *target.Target, cfg load.Config, o *lo
 		}
 		defer func() { err = errors.Join(err, log.close()) }()
 	}
-	notes, err := e.preflight(c.Context(), t, cfg, o)
+	notes, err := preflight(c.Context(), e, t, cfg, o)
 	if err != nil {
 		return err
 	}
 	if o.verify {
-		if err := e.verified(c.Context(), t, cfg, o, "before"); err != nil {
+		if err := verified(c.Context(), e, t, cfg, o, "before"); err != nil {
 			return err
 		}
 	}
@@ -40,12 +40,12 @@ func (e *env) loadRun(c *cobra.Command, t *target.Target, cfg load.Config, o *lo
 		r, _, err := app.Runs{App: e.app}.Load(c.Context(), t, cfg, notes, sink)
 		return r, err
 	}
-	runs, err := e.loadAll(c.Context(), o, one, log)
+	runs, err := loadAll(c.Context(), e, o, one, log)
 	if o.verify && len(runs) > 0 {
 		if c.Context().Err() != nil {
 			e.remark("The conditions were not checked after the run, because it was stopped.")
 		} else {
-			err = errors.Join(err, e.verified(c.Context(), t, cfg, o, "after"))
+			err = errors.Join(err, verified(c.Context(), e, t, cfg, o, "after"))
 		}
 	}
 	if err != nil {
@@ -55,8 +55,8 @@ func (e *env) loadRun(c *cobra.Command, t *target.Target, cfg load.Config, o *lo
 }
 
 // preflight tells what would spoil the run, and returns what its reader must know, too.
-func (e *env) preflight(
-	ctx context.Context, t *target.Target, cfg load.Config, o *loadFlags,
+func preflight(
+	ctx context.Context, e *env, t *target.Target, cfg load.Config, o *loadFlags,
 ) (notes []string, err error) {
 	cfg.Threads = slices.Max(o.threads.list)
 	remarks, err := load.Preflight(ctx, t, cfg)
@@ -86,7 +86,7 @@ func (e *env) preflight(
 }
 
 // loadAll runs something once with each number of --threads. It returns the runs that have figures.
-func (e *env) loadAll(ctx context.Context, o *loadFlags, one func(threads int, sink func(run.Tick)) (run.Run, error),
+func loadAll(ctx context.Context, e *env, o *loadFlags, one func(threads int, sink func(run.Tick)) (run.Run, error),
 	log *hdrLog,
 ) (runs []run.Run, err error) {
 	sweep := len(o.threads.list) > 1
@@ -96,7 +96,7 @@ func (e *env) loadAll(ctx context.Context, o *loadFlags, one func(threads int, s
 			suffix = fmt.Sprintf("-%d-threads", n)
 		}
 		var r run.Run
-		r, err = e.loadOnce(ctx, o, n, one, func(x run.Tick) { log.tick(x, suffix) })
+		r, err = loadOnce(ctx, e, o, n, one, func(x run.Tick) { log.tick(x, suffix) })
 		if r.Elapsed > 0 {
 			runs = append(runs, r)
 		}
@@ -105,7 +105,7 @@ func (e *env) loadAll(ctx context.Context, o *loadFlags, one func(threads int, s
 		}
 	}
 	if sweep && len(runs) > 0 {
-		e.sweep(runs, len(o.threads.list), int(o.percentile))
+		printSweep(e, runs, len(o.threads.list), int(o.percentile))
 	}
 	return runs, err
 }
@@ -126,10 +126,10 @@ func invalid(runs []run.Run) error {
 }
 
 // loadOnce runs a workload and prints its figures.
-func (e *env) loadOnce(ctx context.Context, o *loadFlags, threads int, one func(int, func(run.Tick)) (run.Run, error),
+func loadOnce(ctx context.Context, e *env, o *loadFlags, threads int, one func(int, func(run.Tick)) (run.Run, error),
 	sink func(run.Tick),
 ) (run.Run, error) {
-	e.loadHeader(o, threads)
+	loadHeader(e, o, threads)
 	p := newTickPrinter(e, o)
 	r, err := one(threads, func(x run.Tick) {
 		p.tick(x)
@@ -169,8 +169,8 @@ func (e *env) loadOnce(ctx context.Context, o *loadFlags, threads int, one func(
 	return r, err
 }
 
-// sweep prints the runs with several numbers of threads beside each other.
-func (e *env) sweep(runs []run.Run, asked, pct int) {
+// printSweep prints the runs with several numbers of threads beside each other.
+func printSweep(e *env, runs []run.Run, asked, pct int) {
 	if e.json() {
 		return // every summary stands for itself
 	}

@@ -21,7 +21,8 @@ func TestSweep(t *testing.T) {
 	has := func(runs []run.Run, asked int, wants ...string) {
 		t.Helper()
 		var b strings.Builder
-		(&env{console: console{Streams: Streams{Out: &b}, output: "text"}}).sweep(runs, asked, 0)
+		e := &env{console: console{Streams: Streams{Out: &b}, output: "text"}}
+		printSweep(e, runs, asked, 0)
 		for _, w := range wants {
 			if not, ok := strings.CutPrefix(w, "!"); strings.Contains(b.String(), not) == ok {
 				t.Errorf("%q in\n%s", w, b.String())

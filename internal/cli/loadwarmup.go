@@ -9,7 +9,7 @@ import (
 )
 
 // loadWarmup reads the tables of a workload into the server's memory.
-func (e *env) loadWarmup(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+func loadWarmup(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
 	read, err := load.Warm(c.Context(), t, o.data(cfg), e.progress())
 	for _, r := range read {
 		e.remark("Read %s: %s rows, %s.", r.Table, unit.Count(float64(r.Rows)),

@@ -15,15 +15,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// man writes the manual pages of all verbs. It is for packages, so the help does not list it.
-func (e *env) man() *cobra.Command {
+// newManCommand writes the manual pages of all verbs. It is for packages, so the help does not list it.
+func newManCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "write the manual pages of all verbs into a directory", Hidden: true, Args: args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if err := os.MkdirAll(a[0], 0o755); err != nil {
 				return err
 			}
-			n, err := e.manPages(c.Root(), a[0])
+			n, err := manPages(e, c.Root(), a[0])
 			if err == nil {
 				e.remark("%d pages in %s. Read one: man %s", n, a[0], filepath.Join(a[0], "dyno.1"))
 			}
@@ -33,7 +33,7 @@ func (e *env) man() *cobra.Command {
 }
 
 // manPages writes the page of a verb and those of the verbs below it, and returns how many there are.
-func (e *env) manPages(c *cobra.Command, dir string) (n int, err error) {
+func manPages(e *env, c *cobra.Command, dir string) (n int, err error) {
 	var b strings.Builder
 	manPage(&b, c, e.app.Version)
 	f, err := os.OpenFile(filepath.Join(dir, manName(c)+".1"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|platform.NoFollow|
@@ -48,7 +48,7 @@ func (e *env) manPages(c *cobra.Command, dir string) (n int, err error) {
 	n = 1
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
-			m, err := e.manPages(sub, dir)
+			m, err := manPages(e, sub, dir)
 			if n += m; err != nil {
 				return n, err
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/report"
 )
 
-func (e *env) proof() *cobra.Command {
+func newProofCommand(e *env) *cobra.Command {
 	o := capture.Options{}
 	c := &cobra.Command{
 		Use:   "proof ACTION",

@@ -11,12 +11,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/recipe"
 )
 
-func (e *env) recipe() *cobra.Command {
+func newRecipeCommand(e *env) *cobra.Command {
 	return group("recipe", "experiments that ship with Dyno and reproduce what performance engineers have published",
-		e.recipeList(), e.recipeShow(), e.recipeRun())
+		newRecipeLsCommand(e), newRecipeShowCommand(e), newRecipeRunCommand(e))
 }
 
-func (e *env) recipeList() *cobra.Command {
+func newRecipeLsCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "list the recipes and their questions",
 		Args: args(0, 0),
@@ -33,7 +33,7 @@ func (e *env) recipeList() *cobra.Command {
 	return c
 }
 
-func (e *env) recipeShow() *cobra.Command {
+func newRecipeShowCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show NAME", Short: "print the recipe's plan, to read, or to save and edit",
 		Args: args(1, 1),
@@ -55,7 +55,7 @@ func (e *env) recipeShow() *cobra.Command {
 	return c
 }
 
-func (e *env) recipeRun() *cobra.Command {
+func newRecipeRunCommand(e *env) *cobra.Command {
 	x := &compareFlags{}
 	c := &cobra.Command{
 		Use:   "run NAME",
@@ -88,7 +88,7 @@ minutes on two CPUs; its grid is a part of the full one, and every cell shows it
 		default:
 			x.o.Recipe = r.Name
 		}
-		_, err = e.runComparison(c.Context(), x)
+		_, err = x.run(c.Context(), e)
 		return err
 	}
 	return c

@@ -13,7 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
-func (e *env) report() *cobra.Command {
+func newReportCommand(e *env) *cobra.Command {
 	var format, out string
 	c := &cobra.Command{
 		Use: "report ID | ls",
@@ -25,7 +25,7 @@ func (e *env) report() *cobra.Command {
 	c.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if len(a) == 0 || a[0] == "ls" {
-			return e.stored(c.Context())
+			return listStored(c.Context(), e)
 		}
 		if e.json() {
 			format = "json"
@@ -63,7 +63,7 @@ func (e *env) report() *cobra.Command {
 // mostStored bounds the list of reports.
 const mostStored = 50
 
-func (e *env) stored(ctx context.Context) error {
+func listStored(ctx context.Context, e *env) error {
 	all, err := app.Reports{App: e.app}.Stored(ctx, mostStored)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-func (e *env) sandbox() *cobra.Command {
+func newSandboxCommand(e *env) *cobra.Command {
 	var dirs []string
 	c := group("sandbox", "private servers: up, ls, limit, sh, down, rm, servers, install, data")
 	c.PersistentFlags().StringArrayVar(&dirs, "server-dir", nil, "also look for server builds here; may be repeated")
@@ -28,14 +28,15 @@ func (e *env) sandbox() *cobra.Command {
 		y.ServerDirs = append(y.ServerDirs, dirs...)
 		return y, nil
 	}
-	c.AddCommand(e.sandboxUp(yard), e.sandboxLs(yard), e.sandboxLimit(yard), e.sandboxSh(yard), e.sandboxDown(yard),
-		e.sandboxRm(yard), e.sandboxServers(yard), e.sandboxInstall(yard), e.sandboxData(yard))
+	c.AddCommand(newSandboxUpCommand(e, yard), newSandboxLsCommand(e, yard), newSandboxLimitCommand(e, yard),
+		newSandboxShCommand(e, yard), newSandboxDownCommand(e, yard), newSandboxRmCommand(e, yard),
+		newSandboxServersCommand(e, yard), newSandboxInstallCommand(e, yard), newSandboxDataCommand(e, yard))
 	return c
 }
 
 type yardFunc func() (*sandbox.Yard, error)
 
-func (e *env) sandboxUp(yard yardFunc) *cobra.Command {
+func newSandboxUpCommand(e *env, yard yardFunc) *cobra.Command {
 	cfg := sandbox.Config{}
 	var set []string
 	var limits limitFlags
@@ -109,7 +110,7 @@ named after the flavor. It needs no password over its socket; use it as TARGET s
 	return c
 }
 
-func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
+func newSandboxLsCommand(e *env, yard yardFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "list private servers and their state", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -145,7 +146,7 @@ func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
 	}
 }
 
-func (e *env) sandboxSh(yard yardFunc) *cobra.Command {
+func newSandboxShCommand(e *env, yard yardFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: "sh NAME", Short: "print the command that opens a client on a private server",
 		Example: "  $(dyno sandbox sh shop)\n  $(dyno sandbox sh shop) -e 'SELECT VERSION()'", Args: args(1, 1),
@@ -191,7 +192,7 @@ func quoteShell(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func (e *env) sandboxDown(yard yardFunc) *cobra.Command {
+func newSandboxDownCommand(e *env, yard yardFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: "down NAME...", Short: "stop private servers, keep their data", Args: args(1, 1000),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -204,7 +205,7 @@ func (e *env) sandboxDown(yard yardFunc) *cobra.Command {
 	}
 }
 
-func (e *env) sandboxRm(yard yardFunc) *cobra.Command {
+func newSandboxRmCommand(e *env, yard yardFunc) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use: "rm NAME... | --all", Short: "stop private servers and remove everything they have",
@@ -236,7 +237,7 @@ func each(names []string, f func(string) error) error {
 	return errors.Join(errs...)
 }
 
-func (e *env) sandboxServers(yard yardFunc) *cobra.Command {
+func newSandboxServersCommand(e *env, yard yardFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: "servers", Short: "list the server builds on this machine", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -267,7 +268,7 @@ func (e *env) sandboxServers(yard yardFunc) *cobra.Command {
 	}
 }
 
-func (e *env) sandboxInstall(yard yardFunc) *cobra.Command {
+func newSandboxInstallCommand(e *env, yard yardFunc) *cobra.Command {
 	var offers bool
 	var from, sum string
 	c := &cobra.Command{

@@ -11,13 +11,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-func (e *env) sandboxData(yard yardFunc) *cobra.Command {
+func newSandboxDataCommand(e *env, yard yardFunc) *cobra.Command {
 	c := group("data", "data sets that comparisons keep for their trials: ls, rm")
-	c.AddCommand(e.sandboxDataLs(yard), e.sandboxDataRm(yard))
+	c.AddCommand(newSandboxDataLsCommand(e, yard), newSandboxDataRmCommand(e, yard))
 	return c
 }
 
-func (e *env) sandboxDataLs(yard yardFunc) *cobra.Command {
+func newSandboxDataLsCommand(e *env, yard yardFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "list kept data sets, their size and their users", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -47,7 +47,7 @@ func dataLine(d sandbox.DataSet) string {
 	return line
 }
 
-func (e *env) sandboxDataRm(yard yardFunc) *cobra.Command {
+func newSandboxDataRmCommand(e *env, yard yardFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: "rm KEY...", Short: "remove kept data sets that no private server uses",
 		Args: args(1, 1000), RunE: func(c *cobra.Command, a []string) error {

@@ -84,7 +84,7 @@ func (f *limitFlags) over(l limit.Limits, given func(flag string) bool) limit.Li
 	return l
 }
 
-func (e *env) sandboxLimit(yard yardFunc) *cobra.Command {
+func newSandboxLimitCommand(e *env, yard yardFunc) *cobra.Command {
 	var f limitFlags
 	var none bool
 	c := &cobra.Command{

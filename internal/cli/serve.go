@@ -28,7 +28,7 @@ import (
 // defaultListen is where `dyno serve` answers.
 const defaultListen = "127.0.0.1:8306"
 
-func (e *env) serve() *cobra.Command {
+func newServeCommand(e *env) *cobra.Command {
 	var o service.Options
 	door := doorFlags{mode: 0o600}
 	size := amount{kind: "bytes"}
@@ -99,7 +99,7 @@ the link printed at the start; docs/access.md describes how to give others acces
 		if write.URL != "" {
 			o.Writes = []remotewrite.Options{write}
 		}
-		return e.serveUntil(c.Context(), o, door)
+		return serveUntil(c.Context(), e, o, door)
 	}
 	return c
 }
@@ -129,12 +129,12 @@ func servable(f *pflag.FlagSet) (err error) {
 	return err
 }
 
-func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) error {
+func serveUntil(ctx context.Context, e *env, o service.Options, way doorFlags) error {
 	log := slog.New(slog.NewTextHandler(e.Err, nil))
 	if e.quiet {
 		log = slog.New(slog.DiscardHandler)
 	}
-	d, err := e.openDoor(ctx, way, log)
+	d, err := openDoor(ctx, e, way, log)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) 
 	if err != nil {
 		return errors.Join(err, d.close())
 	}
-	e.letIn(ctx, d)
+	d.letIn(ctx, e)
 	h = httpapi.New(httpapi.Services{
 		Service: s, Engine: series.NewEngine(s.Series, exposition.Help, series.Limits{}), Access: d.users,
 		Lab: lab.New(e.app, &s.Tasks, func() (all []ledger.Target) {
@@ -166,11 +166,11 @@ func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) 
 	g.Go(func() error { return s.Run(ctx) })
 	if len(o.Targets) == 0 {
 		g.Go(func() error {
-			e.greet(ctx, s, !o.Looking.None)
+			greet(ctx, e, s, !o.Looking.None)
 			return nil
 		})
 	}
-	g.Go(func() error { return e.keepLink(ctx, d, log) })
+	g.Go(func() error { return d.keepLink(ctx, e, log) })
 	g.Go(func() error {
 		s.Fleet.Ready(ctx)
 		return httpapi.Serve(ctx, d.l, h, log)

@@ -107,8 +107,8 @@ type door struct {
 
 // openDoor opens the port and the users' file. Where a login is needed and there are no users, it tells the first-run
 // token, once.
-func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*door, error) {
-	c, fingerprint, err := e.certificate(d, log)
+func openDoor(ctx context.Context, e *env, d doorFlags, log *slog.Logger) (*door, error) {
+	c, fingerprint, err := certificate(e, d, log)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*doo
 		e.remark("The certificate is Dyno's own. A browser warns once; its SHA-256 fingerprint must be\n  %s",
 			fingerprint)
 	}
-	return x, e.firstToken(ctx, x)
+	return x, x.firstToken(ctx, e)
 }
 
 // The files in Dyno's home, for its owner only, that have the first-run link, and where others come the token. Where
@@ -165,19 +165,19 @@ const linkEvery = 12 * time.Hour
 
 // firstLink makes a link that logs a browser of this machine in as long as there are no users, in place of the one
 // before, and keeps it in a file that only Dyno's own account can read. With users there is none, and the file goes.
-func (e *env) firstLink(ctx context.Context, x *door) (link string, err error) {
+func (x *door) firstLink(ctx context.Context, e *env) (link string, err error) {
 	token, err := x.users.FirstToken(ctx)
 	if errors.Is(err, access.ErrExists) {
-		return "", e.putSecret(linkFile, "")
+		return "", putSecret(e, linkFile, "")
 	} else if err != nil {
 		return "", err
 	}
 	link = x.url + "/login#" + token
-	return link, e.putSecret(linkFile, link)
+	return link, putSecret(e, linkFile, link)
 }
 
 // putSecret puts a file in Dyno's home in place of the one before, "" none.
-func (e *env) putSecret(name, text string) error {
+func putSecret(e *env, name, text string) error {
 	path := filepath.Join(e.app.Home, name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -195,7 +195,7 @@ func (e *env) putSecret(name, text string) error {
 }
 
 // keepLink makes another link when one was used or grows old, until ctx ends.
-func (e *env) keepLink(ctx context.Context, x *door, log *slog.Logger) error {
+func (x *door) keepLink(ctx context.Context, e *env, log *slog.Logger) error {
 	if x.used == nil {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (e *env) keepLink(ctx context.Context, x *door, log *slog.Logger) error {
 		case <-x.used:
 		case <-time.After(linkEvery):
 		}
-		if link, err := e.firstLink(ctx, x); err != nil && ctx.Err() == nil {
+		if link, err := x.firstLink(ctx, e); err != nil && ctx.Err() == nil {
 			log.Error("the first-run link cannot be created", "err", err)
 		} else if link == "" {
 			return nil
@@ -216,7 +216,7 @@ func (e *env) keepLink(ctx context.Context, x *door, log *slog.Logger) error {
 }
 
 // warnOthers says that other people can log in to this machine, where nobody needs a login.
-func (e *env) warnOthers(passwd string) {
+func warnOthers(e *env, passwd string) {
 	b, err := os.ReadFile(passwd)
 	if err != nil || os.Geteuid() != 0 {
 		return
@@ -259,7 +259,7 @@ func ofMachine(err error) bool {
 	return errors.As(err, &call) || errors.As(err, &dns) && (dns.IsTimeout || dns.IsTemporary)
 }
 
-func (e *env) certificate(d doorFlags, log *slog.Logger) (c *tls.Config, fingerprint string, err error) {
+func certificate(e *env, d doorFlags, log *slog.Logger) (c *tls.Config, fingerprint string, err error) {
 	switch {
 	case d.cert != "":
 		c, err = httpapi.Certificate(d.cert, d.key, log)
@@ -280,7 +280,7 @@ func (e *env) certificate(d doorFlags, log *slog.Logger) (c *tls.Config, fingerp
 }
 
 // firstToken tells the token that lets the first operator in, also with --quiet: without it nobody could.
-func (e *env) firstToken(ctx context.Context, x *door) error {
+func (x *door) firstToken(ctx context.Context, e *env) error {
 	if !x.guarding.Beyond && len(x.guarding.Hosts) == 0 {
 		if _, err := x.users.HasUsers(ctx); err != nil { // such as a file that was lost
 			return errors.Join(err, x.close())
@@ -303,7 +303,7 @@ func (e *env) firstToken(ctx context.Context, x *door) error {
 		token, err = "", nil
 	}
 	if err == nil {
-		err = e.putSecret(tokenFile, token)
+		err = putSecret(e, tokenFile, token)
 	}
 	if err != nil {
 		return errors.Join(err, x.close())
@@ -324,15 +324,15 @@ func (e *env) firstToken(ctx context.Context, x *door) error {
 }
 
 // letIn says how to come in where people of this machine alone come: with users by a login, without by the link.
-func (e *env) letIn(ctx context.Context, x *door) {
+func (x *door) letIn(ctx context.Context, e *env) {
 	if some, err := x.users.HasUsers(ctx); some || err != nil || x.guarding.Beyond || len(x.guarding.Hosts) > 0 {
 		return
 	}
-	e.warnOthers("/etc/passwd")
+	warnOthers(e, "/etc/passwd")
 	if _, ok := x.l.Addr().(*net.UnixAddr); ok { // no browser comes by a socket
 		return
 	}
-	link, err := e.firstLink(ctx, x)
+	link, err := x.firstLink(ctx, e)
 	if err != nil { // such as a full disk: root and Dyno's own account are let in all the same
 		e.remark("The link that gives a browser of another account access cannot be created: %v", err)
 	}

@@ -44,7 +44,7 @@ func isPlace(at string) bool {
 }
 
 // greet fills an empty inventory with the servers of this machine that can be logged in to, and says so.
-func (e *env) greet(ctx context.Context, s *service.Service, discover bool) {
+func greet(ctx context.Context, e *env, s *service.Service, discover bool) {
 	l, err := e.app.Ledger(ctx)
 	if err != nil {
 		return // whatever needs it tells

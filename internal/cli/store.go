@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-func (e *env) store() *cobra.Command {
+func newStoreCommand(e *env) *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check",
 		Short: "check the stored data for damage, and show what is lost",
@@ -37,10 +37,10 @@ func (e *env) store() *cobra.Command {
 			return nil
 		},
 	}
-	return group("store", "the data that Dyno stores: check, usage", check, e.storeUsage())
+	return group("store", "the data that Dyno stores: check, usage", check, newStoreUsageCommand(e))
 }
 
-func (e *env) storeUsage() *cobra.Command {
+func newStoreUsageCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "usage",
 		Short: "list the stored data by kind: size, age, growth",

@@ -19,13 +19,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-func (e *env) target() *cobra.Command {
+func newTargetCommand(e *env) *cobra.Command {
 	return group("target", "the inventory of servers: add, ls, rm; check what is observable, trust a certificate, "+
 		"print grants",
-		e.targetAdd(), e.targetLs(), e.targetRm(), e.targetCheck(), e.targetTrust(), e.targetGrants())
+		newTargetAddCommand(e), newTargetLsCommand(e), newTargetRmCommand(e), newTargetCheckCommand(e),
+		newTargetTrustCommand(e), newTargetGrantsCommand(e))
 }
 
-func (e *env) targetAdd() *cobra.Command {
+func newTargetAddCommand(e *env) *cobra.Command {
 	var t ledger.Target
 	var replace bool
 	c := &cobra.Command{
@@ -64,7 +65,7 @@ that does not answer is added anyway, and so is one that refuses the login, with
 		if text := app.Unverified(t.URL); text != "" {
 			e.remark("%s", text)
 		}
-		return e.tryAdded(c.Context(), t.Name)
+		return tryAdded(c.Context(), e, t.Name)
 	}
 	return c
 }
@@ -74,7 +75,7 @@ const addedTime = 10 * time.Second
 
 // tryAdded tells whether a server that was just added lets Dyno in, and what it hides. It stays in the inventory either
 // way: it may be down, or the password may not be there yet. A refused login is an error: somebody has to do something.
-func (e *env) tryAdded(ctx context.Context, name string) error {
+func tryAdded(ctx context.Context, e *env, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, addedTime)
 	defer cancel()
 	t, err := e.app.Open(ctx, name, app.Login{})
@@ -101,7 +102,7 @@ func (e *env) tryAdded(ctx context.Context, name string) error {
 	return nil
 }
 
-func (e *env) targetLs() *cobra.Command {
+func newTargetLsCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "list the inventory", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -129,7 +130,7 @@ func (e *env) targetLs() *cobra.Command {
 	}
 }
 
-func (e *env) targetRm() *cobra.Command {
+func newTargetRmCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rm NAME", Short: "remove a server from the inventory (its stored data stays)",
 		Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
@@ -142,7 +143,7 @@ func (e *env) targetRm() *cobra.Command {
 	}
 }
 
-func (e *env) targetCheck() *cobra.Command {
+func newTargetCheckCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check TARGET",
 		Short: "show what is observable on a server, and which GRANT or setting is missing",
@@ -199,7 +200,7 @@ setting fixes it. Changes nothing. Exit code 1 if the server cannot be reached.`
 	return c
 }
 
-func (e *env) targetTrust() *cobra.Command {
+func newTargetTrustCommand(e *env) *cobra.Command {
 	var add, proof bool
 	c := &cobra.Command{
 		Use:   "trust TARGET",
@@ -259,7 +260,7 @@ type grant struct {
 	Then string `json:"then,omitzero"` // to be completed by hand
 }
 
-func (e *env) targetGrants() *cobra.Command {
+func newTargetGrantsCommand(e *env) *cobra.Command {
 	var task, user, flavor string
 	var schemas []string
 	c := &cobra.Command{

@@ -19,10 +19,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
-func (e *env) user() *cobra.Command {
+func newUserCommand(e *env) *cobra.Command {
 	c := group("user", "who may use the web UI and the API: add, ls, rm, password, role, token, audit",
-		e.userAdd(), e.userLs(), e.userRm(), e.userPassword(), e.userRole(), e.userAudit(),
-		group("token", "API tokens for programs: add, ls, rm", e.tokenAdd(), e.tokenLs(), e.tokenRm()))
+		newUserAddCommand(e), newUserLsCommand(e), newUserRmCommand(e), newUserPasswordCommand(e),
+		newUserRoleCommand(e), newUserAuditCommand(e),
+		group("token", "API tokens for programs: add, ls, rm", newTokenAddCommand(e), newTokenLsCommand(e),
+			newTokenRmCommand(e)))
 	c.Long = `Manages the users of the web UI of "dyno serve", and API tokens for programs. A viewer sees everything, an operator can also
 make changes. Without users root and Dyno's own account on this machine are operators, and no one else has access. Changes take
 effect at once in a running "dyno serve".`
@@ -31,7 +33,7 @@ effect at once in a running "dyno serve".`
 
 // withUsers runs f on the users' file and writes into the audit log what it is, when it has a name. What f is about was
 // checked to be names and roles before: what people type into the wrong place, such as passwords, comes into no log.
-func (e *env) withUsers(ctx context.Context, what, detail string, f func(s *access.Store) error) (err error) {
+func withUsers(ctx context.Context, e *env, what, detail string, f func(s *access.Store) error) (err error) {
 	s, err := app.Stores{App: e.app}.Users(ctx)
 	if err != nil {
 		return err
@@ -44,7 +46,7 @@ func (e *env) withUsers(ctx context.Context, what, detail string, f func(s *acce
 	if u, err := user.Current(); err == nil {
 		who = u.Username
 	}
-	id, err := s.Begin(ctx, access.Entry{Who: who, Via: "cli", What: what, Detail: detail})
+	id, err := s.Audit.Begin(ctx, access.Entry{Who: who, Via: "cli", What: what, Detail: detail})
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func (e *env) withUsers(ctx context.Context, what, detail string, f func(s *acce
 	if err = f(s); err != nil {
 		outcome = "failed: " + err.Error()
 	}
-	return errors.Join(usageOf(err), s.End(context.WithoutCancel(ctx), id, 0, outcome))
+	return errors.Join(usageOf(err), s.Audit.End(context.WithoutCancel(ctx), id, 0, outcome))
 }
 
 // usageOf makes what breaks a rule a usage error.
@@ -72,7 +74,7 @@ func nameOnly(c *cobra.Command, a []string) error {
 		"usage: %s", c.CommandPath(), c.UseLine())
 }
 
-func (e *env) userAdd() *cobra.Command {
+func newUserAddCommand(e *env) *cobra.Command {
 	var role string
 	c := &cobra.Command{
 		Use:   "add NAME",
@@ -89,7 +91,7 @@ from then on everyone needs a login, on this machine too.`,
 			return usageOf(err)
 		}
 		some := false
-		err := e.withUsers(c.Context(), "", "", func(s *access.Store) (err error) {
+		err := withUsers(c.Context(), e, "", "", func(s *access.Store) (err error) {
 			some, err = s.HasUsers(c.Context())
 			if errors.Is(err, access.ErrLost) { // this is what mends it
 				e.remark("The file of users is lost; this user is the first in a new one.")
@@ -110,11 +112,11 @@ from then on everyone needs a login, on this machine too.`,
 		if err != nil {
 			return usageOf(err)
 		}
-		password, err := e.newPassword(a[0])
+		password, err := newPassword(e, a[0])
 		if err != nil {
 			return err
 		}
-		err = e.withUsers(c.Context(), "user add", "name="+a[0]+" role="+role, func(s *access.Store) error {
+		err = withUsers(c.Context(), e, "user add", "name="+a[0]+" role="+role, func(s *access.Store) error {
 			return s.AddUser(c.Context(), a[0], r, password)
 		})
 		if err != nil {
@@ -130,7 +132,7 @@ from then on everyone needs a login, on this machine too.`,
 	return c
 }
 
-func (e *env) userPassword() *cobra.Command {
+func newUserPasswordCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "password NAME",
 		Short: "set a user's password; ends the user's sessions",
@@ -139,18 +141,18 @@ func (e *env) userPassword() *cobra.Command {
 			if err := access.CheckName(a[0]); err != nil {
 				return usageOf(err)
 			}
-			password, err := e.newPassword(a[0])
+			password, err := newPassword(e, a[0])
 			if err != nil {
 				return err
 			}
-			return e.withUsers(c.Context(), "user password", "name="+a[0], func(s *access.Store) error {
+			return withUsers(c.Context(), e, "user password", "name="+a[0], func(s *access.Store) error {
 				return s.SetPassword(c.Context(), a[0], password, "")
 			})
 		},
 	}
 }
 
-func (e *env) userRole() *cobra.Command {
+func newUserRoleCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "role NAME viewer|operator",
 		Short: "change the role of a user, effective from the next request",
@@ -160,14 +162,14 @@ func (e *env) userRole() *cobra.Command {
 			if err = cmp.Or(access.CheckName(a[0]), err); err != nil {
 				return usageOf(err)
 			}
-			return e.withUsers(c.Context(), "user role", "name="+a[0]+" role="+a[1], func(s *access.Store) error {
+			return withUsers(c.Context(), e, "user role", "name="+a[0]+" role="+a[1], func(s *access.Store) error {
 				return s.SetRole(c.Context(), a[0], role)
 			})
 		},
 	}
 }
 
-func (e *env) userRm() *cobra.Command {
+func newUserRmCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "remove a user and end the user's sessions",
@@ -180,11 +182,11 @@ func (e *env) userRm() *cobra.Command {
 			}
 			var left []string
 			some := true
-			err := e.withUsers(c.Context(), "user rm", "name="+a[0], func(s *access.Store) error {
+			err := withUsers(c.Context(), e, "user rm", "name="+a[0], func(s *access.Store) error {
 				if err := s.RemoveUser(c.Context(), a[0], true); err != nil {
 					return err
 				}
-				ts, err := s.Tokens(c.Context())
+				ts, err := s.Tokens.List(c.Context())
 				for _, t := range ts {
 					if t.By == a[0] {
 						left = append(left, t.Name)
@@ -211,11 +213,11 @@ func (e *env) userRm() *cobra.Command {
 	}
 }
 
-func (e *env) userLs() *cobra.Command {
+func newUserLsCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "list the users", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
+			return withUsers(c.Context(), e, "", "", func(s *access.Store) error {
 				all, err := s.Users(c.Context())
 				if err == nil {
 					_, err = s.HasUsers(c.Context()) // none is not the same as lost
@@ -237,7 +239,7 @@ func (e *env) userLs() *cobra.Command {
 	}
 }
 
-func (e *env) tokenAdd() *cobra.Command {
+func newTokenAddCommand(e *env) *cobra.Command {
 	var role string
 	var days int
 	c := &cobra.Command{
@@ -262,9 +264,9 @@ a hash. Grafana and Prometheus need a token of a viewer.`,
 		if u, err := user.Current(); err == nil {
 			by = u.Username
 		}
-		return e.withUsers(c.Context(), "token add", fmt.Sprintf("name=%s role=%s days=%d", a[0], role, days),
+		return withUsers(c.Context(), e, "token add", fmt.Sprintf("name=%s role=%s days=%d", a[0], role, days),
 			func(s *access.Store) error {
-				t, err := s.AddToken(c.Context(), a[0], r, by, time.Duration(days)*24*time.Hour)
+				t, err := s.Tokens.Add(c.Context(), a[0], r, by, time.Duration(days)*24*time.Hour)
 				if err != nil {
 					return err
 				}
@@ -282,12 +284,12 @@ a hash. Grafana and Prometheus need a token of a viewer.`,
 	return c
 }
 
-func (e *env) tokenLs() *cobra.Command {
+func newTokenLsCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "list the tokens, without their secrets", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
-				all, err := s.Tokens(c.Context())
+			return withUsers(c.Context(), e, "", "", func(s *access.Store) error {
+				all, err := s.Tokens.List(c.Context())
 				if err != nil {
 					return err
 				}
@@ -306,7 +308,7 @@ func (e *env) tokenLs() *cobra.Command {
 	}
 }
 
-func (e *env) tokenRm() *cobra.Command {
+func newTokenRmCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rm NAME", Short: "revoke a token, effective at once", Args: args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -314,8 +316,8 @@ func (e *env) tokenRm() *cobra.Command {
 			if access.CheckName(a[0]) == nil { // who gives the token itself finds it in no log
 				detail = "name=" + a[0]
 			}
-			err := e.withUsers(c.Context(), "token rm", detail, func(s *access.Store) error {
-				return s.RemoveToken(c.Context(), a[0])
+			err := withUsers(c.Context(), e, "token rm", detail, func(s *access.Store) error {
+				return s.Tokens.Remove(c.Context(), a[0])
 			})
 			if errors.Is(err, access.ErrNotFound) {
 				what := "of that name" // what is given may be the token itself, which is printed nowhere
@@ -329,7 +331,7 @@ func (e *env) tokenRm() *cobra.Command {
 	}
 }
 
-func (e *env) userAudit() *cobra.Command {
+func newUserAuditCommand(e *env) *cobra.Command {
 	n := 50
 	c := &cobra.Command{
 		Use:   "audit",
@@ -339,8 +341,8 @@ func (e *env) userAudit() *cobra.Command {
 			if n < 1 {
 				return usagef("--lines %d: must be 1 or more", n)
 			}
-			return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
-				all, err := s.Audit(c.Context(), 0, n)
+			return withUsers(c.Context(), e, "", "", func(s *access.Store) error {
+				all, err := s.Audit.List(c.Context(), 0, n)
 				if err != nil {
 					return err
 				}
@@ -361,7 +363,7 @@ func (e *env) userAudit() *cobra.Command {
 }
 
 // newPassword asks twice on the terminal, or reads the first line of standard input where that is none.
-func (e *env) newPassword(name string) (string, error) {
+func newPassword(e *env, name string) (string, error) {
 	if f, ok := e.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p, err := e.askPassword("New password for " + name + ": ")
 		if err != nil {

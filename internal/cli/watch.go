@@ -19,7 +19,7 @@ import (
 	nearest "github.com/dyno-perf/dyno/internal/suggest"
 )
 
-func (e *env) watch() *cobra.Command {
+func newWatchCommand(e *env) *cobra.Command {
 	var o service.Watching
 	var at string
 	var record bool
@@ -58,9 +58,9 @@ stored and --at shows any past second. Without a terminal, and with --output jso
 			}
 		}
 		if e.json() || !isTerminal(e.Out) || e.app.Environ("TERM") == "dumb" || count > 0 {
-			return e.watchPlain(c.Context(), a[0], o, moment, record, count)
+			return watchPlain(c.Context(), e, a[0], o, moment, record, count)
 		}
-		return e.watchScreen(c.Context(), a[0], o, moment, record)
+		return watchScreen(c.Context(), e, a[0], o, moment, record)
 	}
 	return c
 }
@@ -83,7 +83,7 @@ func watchable(o service.Watching) error {
 }
 
 // watchScreen ends when the user leaves the screen.
-func (e *env) watchScreen(ctx context.Context, name string, o service.Watching, at time.Time, record bool) error {
+func watchScreen(ctx context.Context, e *env, name string, o service.Watching, at time.Time, record bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	f, err := service.Watch(ctx, e.app, name, e.login, o, record)
@@ -101,7 +101,7 @@ func (e *env) watchScreen(ctx context.Context, name string, o service.Watching, 
 }
 
 // watchPlain writes states one after the other, or the one of a moment.
-func (e *env) watchPlain(ctx context.Context, name string, o service.Watching, at time.Time,
+func watchPlain(ctx context.Context, e *env, name string, o service.Watching, at time.Time,
 	record bool, count int,
 ) error {
 	write := func(st *state.State) error {

@@ -160,10 +160,10 @@ func newJudgement(p plan.Plan, vs []plan.Variant, trials []trial.Trial) *judgeme
 	return j
 }
 
-// broken reports whether the last trial of the variant was invalid. When it has none in a round, the round need not
-// wait: an experiment gives up what fails again and again.
-func (j *judgement) broken(key string) bool {
-	for _, t := range slices.Backward(j.trials) {
+// brokenTrials reports whether the last trial of the variant was invalid. When it has none in a round, the round need
+// not wait: an experiment gives up what fails again and again.
+func brokenTrials(trials []trial.Trial, key string) bool {
+	for _, t := range slices.Backward(trials) {
 		if t.Variant == key && !t.Control {
 			return t.Invalid != ""
 		}
@@ -172,8 +172,8 @@ func (j *judgement) broken(key string) bool {
 }
 
 // unusable reports whether no more trials of the variant are to be expected.
-func (j *judgement) unusable(key string) bool {
-	for _, t := range slices.Backward(j.trials) {
+func unusable(trials []trial.Trial, key string) bool {
+	for _, t := range slices.Backward(trials) {
 		if t.Variant == key && !t.Control {
 			return t.Unusable
 		}
@@ -276,10 +276,10 @@ func (j *judgement) verdicts() ([]stat.Verdict, int) {
 		rounds--
 	}
 	rules.Rounds = max(rounds, 0)
-	verdicts := j.judge(all, rules, rounds)
+	verdicts := judgeRatios(all, rules, rounds)
 	for k, i := range j.compared {
 		v := j.vs[i]
-		if why := j.uncorrected(looks, cmp.Or(verdicts[k].Closed, last), v.Key); why != "" &&
+		if why := uncorrected(j.correction, looks, cmp.Or(verdicts[k].Closed, last), v.Key); why != "" &&
 			verdicts[k].Result != stat.Invalid {
 			verdicts[k].Reasons = append(verdicts[k].Reasons, why)
 		}
@@ -294,14 +294,14 @@ func (j *judgement) verdicts() ([]stat.Verdict, int) {
 
 // uncorrected tells in what the correction of a comparison that was decided at a look differs from that of the result,
 // and notes who has none.
-func (j *judgement) uncorrected(looks map[int]seen, at int, key string) string {
+func uncorrected(correction *trial.Correction, looks map[int]seen, at int, key string) string {
 	s := looks[at]
-	then, now := s.correction != nil && s.correction.Used, j.correction != nil && j.correction.Used
+	then, now := s.correction != nil && s.correction.Used, correction != nil && correction.Used
 	why := s.raw[key]
 	switch {
 	case then && why == "" && !now:
-		if j.correction != nil {
-			j.correction.Only = append(j.correction.Only, key)
+		if correction != nil {
+			correction.Only = append(correction.Only, key)
 		}
 		return fmt.Sprintf("its ratio is corrected for the speed of the CPUs by what its %d rounds showed; all "+
 			"trials together show too little of it", at)
@@ -310,13 +310,13 @@ func (j *judgement) uncorrected(looks map[int]seen, at int, key string) string {
 			"ratio is not corrected for it", at)
 	}
 	if why != "" && now {
-		j.correction.Except = append(j.correction.Except, key)
+		correction.Except = append(correction.Except, key)
 	}
 	return why
 }
 
-// judge leaves out pairs of rounds after the first ones when nothing has been looked at yet, see stat.JudgeAll.
-func (j *judgement) judge(pairs [][]stat.Pair, rules stat.Rules, rounds int) []stat.Verdict {
+// judgeRatios leaves out pairs of rounds after the first ones when nothing has been looked at yet, see stat.JudgeAll.
+func judgeRatios(pairs [][]stat.Pair, rules stat.Rules, rounds int) []stat.Verdict {
 	if rounds == 0 { // JudgeAll takes 0 for all there are
 		rules.Rounds = -1
 	}
@@ -327,10 +327,10 @@ func (j *judgement) judge(pairs [][]stat.Pair, rules stat.Rules, rounds int) []s
 func (j *judgement) complete(pairs [][]stat.Pair, rules stat.Rules) bool {
 	rules.Rounds = j.last - 1
 	need := map[string]bool{}
-	for k, v := range j.judge(pairs, rules, j.last-1) {
+	for k, v := range judgeRatios(pairs, rules, j.last-1) {
 		if v.Closed == 0 {
 			c := j.vs[j.compared[k]]
-			if !j.broken(c.Key) && !j.broken(c.Baseline) {
+			if !brokenTrials(j.trials, c.Key) && !brokenTrials(j.trials, c.Baseline) {
 				need[c.Key], need[c.Baseline] = true, true
 			}
 		}
@@ -355,7 +355,7 @@ func (j *judgement) control(rounds int) *stat.Verdict {
 		rules.Sequence = nil
 	}
 	rules.PairsAt = func(rounds int) [][]stat.Pair { return [][]stat.Pair{j.controls(rounds)} }
-	v := j.judge(rules.PairsAt(math.MaxInt), rules, rounds)[0]
+	v := judgeRatios(rules.PairsAt(math.MaxInt), rules, rounds)[0]
 	return &v
 }
 
@@ -396,7 +396,7 @@ func (j *judgement) few() bool { return j.p.Trials.Max > 0 && j.p.Trials.Max < j
 // usable returns the variants of which more trials are to be expected.
 func (j *judgement) usable() (keys []string) {
 	for _, v := range j.vs {
-		if !j.unusable(v.Key) {
+		if !unusable(j.trials, v.Key) {
 			keys = append(keys, v.Key)
 		}
 	}
@@ -411,13 +411,13 @@ func (j *judgement) open(verdicts []stat.Verdict, control *stat.Verdict, rounds 
 	need := map[string]bool{}
 	for k, v := range verdicts {
 		c := j.vs[j.compared[k]]
-		if v.Closed == 0 && !j.unusable(c.Key) && !j.unusable(c.Baseline) {
+		if v.Closed == 0 && !unusable(j.trials, c.Key) && !unusable(j.trials, c.Baseline) {
 			need[c.Key], need[c.Baseline] = true, true
 		}
 	}
 	if len(j.compared) == 0 { // one variant, against itself; without a control the least number of rounds does
 		for _, v := range j.vs {
-			if !j.unusable(v.Key) && (control != nil && control.Closed == 0 || control == nil &&
+			if !unusable(j.trials, v.Key) && (control != nil && control.Closed == 0 || control == nil &&
 				rounds < j.seq.Looks[0]) {
 				need[v.Key] = true
 			}

@@ -22,7 +22,7 @@ func (j *judgement) sentence(o Outcome) (stat.Result, string) {
 	case 1:
 		i := j.compared[0]
 		v := *o.Cells[i].Verdict
-		variant, baseline := j.names(j.vs[i], j.baseline(j.vs[i]))
+		variant, baseline := namesOf(j.p, j.vs[i], baselineOf(j.vs, j.vs[i]))
 		s := j.words(v, variant, baseline)
 		return v.Result, strings.ToUpper(s[:1]) + s[1:]
 	}
@@ -80,7 +80,7 @@ func (j *judgement) words(v stat.Verdict, variant, baseline string) string {
 	if v.Result == stat.Worse {
 		is = isnt
 	}
-	figure := j.interval(j.outward(v.Ratio))
+	figure := j.interval(outward(j.rules, v.Ratio))
 	if j.metric.Name != "tps" && j.metric.Name != "qps" {
 		figure = j.metric.Title + " " + figure
 	}
@@ -117,8 +117,8 @@ func comparatives(m trial.Metric) (better, worse string) {
 }
 
 // outward turns a verdict's ratio, above 1 is better, into variant ÷ baseline.
-func (j *judgement) outward(x stat.Interval) stat.Interval {
-	if !j.rules.LowerIsBetter || !(x.Center > 0) || !(x.Lo > 0) {
+func outward(rules stat.Rules, x stat.Interval) stat.Interval {
+	if !rules.LowerIsBetter || !(x.Center > 0) || !(x.Lo > 0) {
 		return x
 	}
 	x.Center, x.Lo, x.Hi = 1/x.Center, 1/x.Hi, 1/x.Lo
@@ -139,8 +139,8 @@ func (j *judgement) interval(x stat.Interval) string {
 	return fmt.Sprintf("%s (%s to %s, %d %s)", f(x.Center), f(x.Lo), hi, x.N, plural(x.N, j.sample, j.sample+"s"))
 }
 
-func (j *judgement) baseline(v plan.Variant) plan.Variant {
-	for _, b := range j.vs {
+func baselineOf(vs []plan.Variant, v plan.Variant) plan.Variant {
+	for _, b := range vs {
 		if b.Key == v.Baseline {
 			return b
 		}
@@ -148,10 +148,10 @@ func (j *judgement) baseline(v plan.Variant) plan.Variant {
 	return plan.Variant{Key: v.Baseline}
 }
 
-// names returns what sets two variants apart.
-func (j *judgement) names(v, b plan.Variant) (variant, baseline string) {
+// namesOf returns what sets two variants apart.
+func namesOf(p plan.Plan, v, b plan.Variant) (variant, baseline string) {
 	var vs, bs []string
-	for _, axis := range j.p.Axes {
+	for _, axis := range p.Axes {
 		if x, y := v.Levels[axis.Name], b.Levels[axis.Name]; x != y {
 			vs, bs = append(vs, x), append(bs, y)
 		}

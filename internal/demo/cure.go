@@ -204,9 +204,9 @@ func (d *demo) restarting(f finding.Finding) (*remedy, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := d.settings(d.needs.Settings)
+	before := settingsOf(d.o, d.needs, d.needs.Settings)
 	if d.seen != d.t {
-		before = d.settings(d.replicaSettings())
+		before = settingsOf(d.o, d.needs, replicaSettings(d.needs))
 	}
 	after := maps.Clone(before)
 	var said []string
@@ -276,7 +276,7 @@ func (d *demo) restart(ctx context.Context, settings map[string]string) error {
 	if err := d.yard.Down(ctx, name); err != nil {
 		return err
 	}
-	b, t, err := d.up(ctx, name, settings, l)
+	b, t, err := up(ctx, d.yard, d.o, name, settings, l)
 	if err != nil {
 		return err
 	}

@@ -177,9 +177,9 @@ func Run(ctx context.Context, a *app.App, o Options) (res Result, err error) {
 	}
 	res.Fault = o.Fault
 	defer func() {
-		ending := d.end(&res)
+		ending := endDemo(d, &res)
 		if ctx.Err() != nil {
-			err = d.stopped(res)
+			err = stopped(d, res)
 		}
 		err = errors.Join(err, ending)
 	}()
@@ -195,8 +195,8 @@ func (d *demo) say(format string, a ...any) {
 	d.o.Voice.Say(s)
 }
 
-// control reports whether nothing is planted.
-func (d *demo) control() bool { return d.parts[0].f.Kind == fault.Control && len(d.parts) == 1 }
+// controlOf reports whether nothing is planted.
+func controlOf(parts []part) bool { return parts[0].f.Kind == fault.Control && len(parts) == 1 }
 
 // prepare starts the private server and plants the faults.
 func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
@@ -233,7 +233,7 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 	if early.Memory == 0 {
 		early = limit.Limits{}
 	}
-	if d.box, d.t, err = d.up(ctx, name, d.settings(d.needs.Settings), early); err != nil {
+	if d.box, d.t, err = up(ctx, d.yard, d.o, name, settingsOf(d.o, d.needs, d.needs.Settings), early); err != nil {
 		return err
 	}
 	res.Sandbox, d.seen = name, d.t
@@ -250,7 +250,7 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 		d.say("Planted in %s: %s", unit.Seconds(time.Since(start).Seconds()), p.f.Story)
 	}
 	if d.needs.Replica != nil {
-		if err := d.caughtUp(ctx); err != nil {
+		if err := caughtUp(ctx, d.t, d.seen); err != nil {
 			return err
 		}
 	}
@@ -277,12 +277,12 @@ func (d *demo) limit(ctx context.Context, res *Result) (err error) {
 	return nil
 }
 
-// settings adds what every server of a demo has and what the user asked for.
-func (d *demo) settings(own map[string]string) map[string]string {
+// settingsOf adds what every server of a demo has and what the user asked for.
+func settingsOf(o Options, needs fault.Needs, own map[string]string) map[string]string {
 	// Exact figures make the better story. MariaDB ships with this off; the diagnosis then works from samples, see
 	// --set.
 	m := map[string]string{"performance_schema": "ON"}
-	if d.needs.Replica != nil {
+	if needs.Replica != nil {
 		m["log_bin"], m["server_id"] = "changes", "1"
 	}
 	put := func(from map[string]string) {
@@ -292,18 +292,18 @@ func (d *demo) settings(own map[string]string) map[string]string {
 		}
 	}
 	put(own)
-	put(d.o.Settings)
+	put(o.Settings)
 	return m
 }
 
 // up starts a sandbox, a new one or one that was stopped, and connects.
-func (d *demo) up(
-	ctx context.Context, name string, settings map[string]string, l limit.Limits,
+func up(
+	ctx context.Context, yard *sandbox.Yard, o Options, name string, settings map[string]string, l limit.Limits,
 ) (sandbox.Sandbox, *target.Target, error) {
-	box, err := d.yard.Up(ctx, sandbox.Config{
-		Name: name, Server: d.o.Server, Settings: settings, Limits: l,
-		Owner: !d.o.Keep,
-	}, d.o.Voice.Progress())
+	box, err := yard.Up(ctx, sandbox.Config{
+		Name: name, Server: o.Server, Settings: settings, Limits: l,
+		Owner: !o.Keep,
+	}, o.Voice.Progress())
 	if err != nil {
 		return box, nil, err
 	}
@@ -330,7 +330,7 @@ func (d *demo) loop(ctx context.Context, res *Result) error {
 		return err
 	}
 	loadStart := time.Now()
-	d.say("Loading it with %d sessions; each second below is measured.", d.threads())
+	d.say("Loading it with %d sessions; each second below is measured.", threadsOf(d.parts))
 	d.playing = d.play(ctx, false)
 	loopErr := d.judgeAndCure(failed, res, loadStart)
 	if cause := context.Cause(failed); loopErr != nil && cause != nil && ctx.Err() == nil {
@@ -347,7 +347,7 @@ func (d *demo) loop(ctx context.Context, res *Result) error {
 	if watchErr != nil {
 		return watchErr
 	}
-	return errors.Join(err, d.storeErr, d.write(ctx, res))
+	return errors.Join(err, d.storeErr, writeReport(ctx, d.a, d.dir, res))
 }
 
 // watch reads the figures of the server that is looked at until the function it returns is called.
@@ -367,8 +367,8 @@ func (d *demo) watch(ctx context.Context) (end func() error, err error) {
 	}, nil
 }
 
-func (d *demo) threads() (n int) {
-	for _, p := range d.parts {
+func threadsOf(parts []part) (n int) {
+	for _, p := range parts {
 		n += p.f.Threads
 	}
 	return n
@@ -390,10 +390,10 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 		res.FirstLive = d.first.Sub(d.begin)
 	}
 	d.mu.Unlock()
-	if err := d.saveSnapshot(before.Snapshot); err != nil {
+	if err := saveSnapshot(d.o, before.Snapshot); err != nil {
 		return err
 	}
-	d.judge(res, before)
+	judge(d, res, before)
 	if d.o.beside != nil {
 		box := d.box
 		if d.seen != d.t {
@@ -401,14 +401,14 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 		}
 		err := d.o.beside(ctx, Beside{
 			Target: d.seen, Socket: box.Socket, Port: box.Port, Flavor: box.Server.Flavor,
-			Expects: d.expectations(), Kind: d.parts[0].f.Kind,
+			Expects: expectations(d.parts), Kind: d.parts[0].f.Kind,
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if d.control() || !res.Found || d.o.NoCure || len(d.parts) > 1 || d.parts[0].f.Kind != fault.Hurts {
-		d.document(res, before, nil, nil, proof.Proof{}, trial.Result{})
+	if controlOf(d.parts) || !res.Found || d.o.NoCure || len(d.parts) > 1 || d.parts[0].f.Kind != fault.Hurts {
+		documentOf(d, res, before, nil, nil, proof.Proof{}, trial.Result{})
 		return nil
 	}
 	r, err := d.cure(ctx, res)
@@ -420,7 +420,7 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 		return err
 	}
 	if !r.index {
-		d.document(res, before, r, nil, proof.Proof{}, x)
+		documentOf(d, res, before, r, nil, proof.Proof{}, x)
 		return nil
 	}
 	d.say("One more observation of the live traffic, for the cost of each call.")
@@ -428,20 +428,20 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 	if err != nil {
 		return err
 	}
-	d.document(res, before, r, after, p, x)
+	documentOf(d, res, before, r, after, p, x)
 	return nil
 }
 
 // saveSnapshot keeps what the diagnosis saw where the user wants it.
-func (d *demo) saveSnapshot(s *snapshot.Snapshot) error {
-	if d.o.Snapshot == "" {
+func saveSnapshot(o Options, s *snapshot.Snapshot) error {
+	if o.Snapshot == "" {
 		return nil
 	}
 	b, err := s.Encode()
 	if err != nil {
 		return err
 	}
-	if strings.HasSuffix(d.o.Snapshot, ".gz") {
+	if strings.HasSuffix(o.Snapshot, ".gz") {
 		var z bytes.Buffer
 		w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
 		if err == nil {
@@ -455,7 +455,7 @@ func (d *demo) saveSnapshot(s *snapshot.Snapshot) error {
 		}
 		b = z.Bytes()
 	}
-	err = userfile.Replace(d.o.Snapshot, func(w io.Writer) error {
+	err = userfile.Replace(o.Snapshot, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	})
@@ -466,9 +466,9 @@ func (d *demo) saveSnapshot(s *snapshot.Snapshot) error {
 }
 
 // judge holds what was found against what was planted. Diagnosis has ended by now and never sees this.
-func (d *demo) judge(res *Result, g app.Diagnosis) {
+func judge(d *demo, res *Result, g app.Diagnosis) {
 	res.Findings, res.Judged = g.Findings, true
-	right := grade(res.Parts, d.expectations(), g.Findings)
+	right := grade(res.Parts, expectations(d.parts), g.Findings)
 	res.Foreign = right.foreign
 	res.Found = right.found
 	res.Expected = res.Parts[0].Found
@@ -490,9 +490,9 @@ func (d *demo) judge(res *Result, g app.Diagnosis) {
 	}
 }
 
-func (d *demo) expectations() []fault.Expectation {
-	list := make([]fault.Expectation, len(d.parts))
-	for i, p := range d.parts {
+func expectations(parts []part) []fault.Expectation {
+	list := make([]fault.Expectation, len(parts))
+	for i, p := range parts {
 		list[i] = p.f.Expect(p.names)
 	}
 	return list
@@ -532,8 +532,8 @@ func (d *demo) tick(which int, t run.Tick) {
 	l := Live{At: t.At.Add(length), Second: d.second, TPS: all.TPS(), P95: all.Latency().Quantile(0.95), Note: d.note}
 	d.mu.Unlock()
 	last := l.At.UnixMilli()
-	l.CPU = d.cpu(last-2500, last)
-	l.RowsRead = d.rowsRead(last-2500, last)
+	l.CPU = cpuOf(&d.buf, last-2500, last)
+	l.RowsRead = rowsRead(&d.buf, last-2500, last)
 	if length >= time.Second/2 { // the stub at the end has no rate to speak of
 		d.o.Voice.Live(l)
 	}
@@ -553,7 +553,7 @@ func (d *demo) event(e event.Event) {
 }
 
 // stopped says what is left of a demo that the user ended.
-func (d *demo) stopped(res Result) error {
+func stopped(d *demo, res Result) error {
 	s := "demo stopped before its end; its private server is gone"
 	if d.o.Keep && res.Sandbox != "" {
 		s = "demo stopped before its end; its private server is kept as sandbox:" + res.Sandbox
@@ -564,8 +564,8 @@ func (d *demo) stopped(res Result) error {
 	return fmt.Errorf("%s: %w", s, context.Canceled)
 }
 
-// end stops what the demo started.
-func (d *demo) end(res *Result) error {
+// endDemo stops what the demo started.
+func endDemo(d *demo, res *Result) error {
 	var errs []error
 	if d.series != nil {
 		errs = append(errs, d.series.Close())

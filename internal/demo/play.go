@@ -46,7 +46,7 @@ func (d *demo) play(ctx context.Context, cured bool) *play {
 			if err != nil && ctx.Err() == nil {
 				d.fail(fmt.Errorf("load: %w", err))
 			}
-			d.keepRun(ctx, r)
+			keepRun(ctx, d, r)
 		})
 		stage, err := x.f.Stage(d.t, x.names)
 		if err != nil {
@@ -74,7 +74,7 @@ func (p *play) end() {
 }
 
 // keepRun puts a run on record.
-func (d *demo) keepRun(ctx context.Context, r run.Run) {
+func keepRun(ctx context.Context, d *demo, r run.Run) {
 	if r.ID != "" {
 		return
 	}

@@ -30,12 +30,12 @@ const margin = 0.25
 const slowPairs = 4
 
 // figures are what each window of the proof measures, the one that decides first.
-func (d *demo) figures() []string {
+func figures(parts []part) []string {
 	main := "qps"
-	switch c := d.parts[0].f.Cure; {
+	switch c := parts[0].f.Cure; {
 	case c.Figure == "latency":
 		main = "p95_ms"
-	case c.Kind == fault.CureWorkload && c.Workload != nil && d.sameOperations(c):
+	case c.Kind == fault.CureWorkload && c.Workload != nil && sameOperations(parts, c):
 		main = "tps"
 	}
 	all := []string{main}
@@ -49,8 +49,8 @@ func (d *demo) figures() []string {
 
 // sameOperations reports whether a cure's workload counts its work in the same operations, so that these can be
 // compared. Else it is the statements that are.
-func (d *demo) sameOperations(c fault.Cure) bool {
-	p := d.parts[0]
+func sameOperations(parts []part, c fault.Cure) bool {
+	p := parts[0]
 	a, err1 := p.f.Workload.Build(fault.Options(p.names))
 	b, err2 := c.Workload.Build(fault.Options(p.names))
 	return err1 == nil && err2 == nil && slices.Equal(a.Operations, b.Operations)
@@ -68,7 +68,7 @@ func (d *demo) prove(ctx context.Context, res *Result, r *remedy) (x trial.Resul
 			pairs = slowPairs
 		}
 	}
-	main := d.figures()[0]
+	main := figures(d.parts)[0]
 	// whatever happened, the cure stays in force
 	defer func() { err = errors.Join(err, d.leaveCured(context.WithoutCancel(ctx), r)) }()
 	if r.once {
@@ -94,7 +94,7 @@ func (d *demo) prove(ctx context.Context, res *Result, r *remedy) (x trial.Resul
 	}
 	res.Control = x.Control
 	res.Before, res.After = map[string]stat.Interval{}, map[string]stat.Interval{}
-	for _, name := range d.figures() {
+	for _, name := range figures(d.parts) {
 		for key, into := range map[string]map[string]stat.Interval{uncured: res.Before, cured: res.After} {
 			var vals []float64
 			for _, t := range x.Trials {
@@ -131,21 +131,21 @@ const (
 	cured   = "cure=on"
 )
 
-func (d *demo) plan(r *remedy, pairs int) plan.Plan {
+func proofPlan(o Options, parts []part, r *remedy, pairs int) plan.Plan {
 	return plan.Plan{
-		Name: "demo", Title: d.title(), Baseline: map[string]string{"cure": "on"},
+		Name: "demo", Title: titleOf(parts), Baseline: map[string]string{"cure": "on"},
 		Axes:  []plan.Axis{{Name: "cure", Levels: []plan.Level{{Name: "off"}, {Name: "on"}}}},
-		Table: plan.Table{Rows: []string{"cure"}, Show: d.figures()},
+		Table: plan.Table{Rows: []string{"cure"}, Show: figures(parts)},
 		Trials: plan.Trials{
 			Time: plan.Duration(demoWindow), WarmMin: plan.Duration(r.settle), WarmMax: plan.Duration(r.settle),
-			Min: pairs, Max: pairs, Margin: margin, Conf: 0.95, Seed: d.o.Seed, Fresh: plan.FreshNone,
+			Min: pairs, Max: pairs, Margin: margin, Conf: 0.95, Seed: o.Seed, Fresh: plan.FreshNone,
 		},
 	}
 }
 
 // inTurn is an experiment of windows in random order.
 func (d *demo) inTurn(ctx context.Context, r *remedy, pairs int) (trial.Result, error) {
-	p := d.plan(r, pairs)
+	p := proofPlan(d.o, d.parts, r, pairs)
 	vs, err := p.Variants()
 	if err != nil {
 		return trial.Result{}, err
@@ -156,7 +156,7 @@ func (d *demo) inTurn(ctx context.Context, r *remedy, pairs int) (trial.Result, 
 
 // apart measures all windows before the change and then all after it.
 func (d *demo) apart(ctx context.Context, r *remedy, n int) (x trial.Result, err error) {
-	x.Plan = d.plan(r, n)
+	x.Plan = proofPlan(d.o, d.parts, r, n)
 	if x.Variants, err = x.Plan.Variants(); err != nil {
 		return x, err
 	}
@@ -177,7 +177,7 @@ func (d *demo) apart(ctx context.Context, r *remedy, n int) (x trial.Result, err
 			}
 		}
 	}
-	main := d.figures()[0]
+	main := figures(d.parts)[0]
 	// As in turn: the cured state is the baseline.
 	verdict := stat.JudgeApart([]stat.Two{{Baseline: values[cured][main], Variant: values[uncured][main]}},
 		stat.Rules{
@@ -185,7 +185,7 @@ func (d *demo) apart(ctx context.Context, r *remedy, n int) (x trial.Result, err
 			Margin: margin, Confidence: 0.95,
 		})[0]
 	c := trial.Cell{Variant: uncured, Verdict: &verdict, Ratios: map[string]stat.Interval{}}
-	for _, name := range d.figures() {
+	for _, name := range figures(d.parts) {
 		if i, err := stat.Ratio(values[cured][name], values[uncured][name], 0.95); err == nil {
 			c.Ratios[name] = i
 		}
@@ -261,10 +261,10 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 	w.Values["qps"] = float64(asked) / sum.Length.Seconds()
 	w.Values["p95_ms"] = float64(sum.Latency().Quantile(0.95)) / 1e6
 	a, b := from.UnixMilli(), to.UnixMilli()
-	if v, ok := d.rowsRead(a, b).Get(); ok {
+	if v, ok := rowsRead(&d.buf, a, b).Get(); ok {
 		w.Values["rows_read_per_s"] = v
 	}
-	if v, ok := d.cpu(a, b).Get(); ok {
+	if v, ok := cpuOf(&d.buf, a, b).Get(); ok {
 		w.Values["server_cpu_cores"] = v
 	}
 	if n := failures(sum); n > 0 {
@@ -284,14 +284,14 @@ func failures(t run.Tick) (n uint64) {
 	return n
 }
 
-func (d *demo) rowsRead(from, to int64) known.Value[float64] {
+func rowsRead(buf *metric.Buffer, from, to int64) known.Value[float64] {
 	return proof.RowReads(func(name string, by metric.Label) (metric.Series, bool) {
-		return d.buf.Find(name, metric.Labels{by}, from, to)
+		return buf.Find(name, metric.Labels{by}, from, to)
 	})
 }
 
-func (d *demo) cpu(from, to int64) known.Value[float64] {
+func cpuOf(buf *metric.Buffer, from, to int64) known.Value[float64] {
 	return proof.ServerCPU(func(name, mode string) (metric.Series, bool) {
-		return d.buf.Find(name, metric.L("mode", mode), from, to)
+		return buf.Find(name, metric.L("mode", mode), from, to)
 	})
 }

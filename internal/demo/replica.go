@@ -19,7 +19,8 @@ import (
 // diagnosis look at it.
 func (d *demo) replicate(ctx context.Context, name string) (err error) {
 	d.say("Starting a replica of it, which will be diagnosed.")
-	if d.twin, d.seen, err = d.up(ctx, name, d.settings(d.replicaSettings()), limit.Limits{}); err != nil {
+	d.twin, d.seen, err = up(ctx, d.yard, d.o, name, settingsOf(d.o, d.needs, replicaSettings(d.needs)), limit.Limits{})
+	if err != nil {
 		return err
 	}
 	file, pos, err := position(ctx, d.t)
@@ -35,7 +36,7 @@ func (d *demo) replicate(ctx context.Context, name string) (err error) {
 	from := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%d, MASTER_USER='replica', "+
 		"MASTER_PASSWORD='%s', MASTER_LOG_FILE='%s', MASTER_LOG_POS=%d",
 		d.box.Port, secret, file, pos)
-	if d.newWords(8, 0, 23) {
+	if newWords(d.t, 8, 0, 23) {
 		words = [2]string{"SOURCE", "REPLICA"}
 		from = fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=%d, "+
 			"SOURCE_USER='replica', SOURCE_PASSWORD='%s', SOURCE_LOG_FILE='%s', SOURCE_LOG_POS=%d, "+
@@ -48,17 +49,17 @@ func (d *demo) replicate(ctx context.Context, name string) (err error) {
 	if err := execAll(ctx, d.seen, from, "START "+words[1]); err != nil {
 		return fmt.Errorf("make a replica: %w", err)
 	}
-	return d.caughtUp(ctx)
+	return caughtUp(ctx, d.t, d.seen)
 }
 
 // replicaSettings are those of the source with the replica's own.
-func (d *demo) replicaSettings() map[string]string {
-	m := maps.Clone(d.needs.Settings)
+func replicaSettings(needs fault.Needs) map[string]string {
+	m := maps.Clone(needs.Settings)
 	if m == nil {
 		m = map[string]string{}
 	}
 	m["server_id"] = "2"
-	for k, v := range d.needs.Replica {
+	for k, v := range needs.Replica {
 		maps.DeleteFunc(m, func(have, _ string) bool { return fault.PlainSetting(have) == fault.PlainSetting(k) })
 		m[k] = v
 	}
@@ -66,8 +67,8 @@ func (d *demo) replicaSettings() map[string]string {
 }
 
 // newWords reports whether the server is a MySQL of at least a version: there replication speaks of source and replica.
-func (d *demo) newWords(major, minor, patch int) bool {
-	f := d.t.Facts()
+func newWords(t *target.Target, major, minor, patch int) bool {
+	f := t.Facts()
 	return !f.Flavor.IsMariaDB() && f.Version.AtLeast(major, minor, patch)
 }
 
@@ -107,21 +108,21 @@ func position(ctx context.Context, t *target.Target) (file string, pos int64, er
 const catchUp = 2 * time.Minute
 
 // caughtUp returns when the replica has everything that its source has now.
-func (d *demo) caughtUp(ctx context.Context) error {
-	file, pos, err := position(ctx, d.t)
+func caughtUp(ctx context.Context, t, seen *target.Target) error {
+	file, pos, err := position(ctx, t)
 	if err != nil {
 		return err
 	}
 	wait := "MASTER_POS_WAIT"
-	if d.newWords(8, 0, 26) {
+	if newWords(t, 8, 0, 26) {
 		wait = "SOURCE_POS_WAIT"
 	}
 	var events sql.NullInt64
-	err = d.seen.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT %s('%s', %d, %d)", wait, file, pos,
+	err = seen.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT %s('%s', %d, %d)", wait, file, pos,
 		int(catchUp.Seconds()))).Scan(&events)
 	switch {
 	case err != nil:
-		return d.seen.Wrap("wait for the replica", err)
+		return seen.Wrap("wait for the replica", err)
 	case !events.Valid:
 		return errors.New("wait for the replica: replication does not run: check its error log")
 	case events.Int64 < 0:

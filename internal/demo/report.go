@@ -20,8 +20,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// document fills the report. r is nil when there was no cure, after when there is nothing to set side by side.
-func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot.Snapshot,
+// documentOf fills the report. r is nil when there was no cure, after when there is nothing to set side by side.
+func documentOf(d *demo, res *Result, g app.Diagnosis, r *remedy, after *snapshot.Snapshot,
 	p proof.Proof, x trial.Result,
 ) {
 	d.mu.Lock()
@@ -35,7 +35,7 @@ func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot
 	}
 	all := d.buf.Series(0, now.UnixMilli())
 	doc := report.Document{
-		Kind: report.Demo, ID: d.id, Title: capital(d.title()), At: now, From: d.begin, To: now,
+		Kind: report.Demo, ID: d.id, Title: capital(titleOf(d.parts)), At: now, From: d.begin, To: now,
 		Place: report.PlaceOf(g.Snapshot, d.a.Version), Events: events, Findings: g.Findings,
 		Sources: g.Snapshot.Sources, Story: d.story,
 		Charts: slices.Concat(report.RunCharts(ticks), slices.DeleteFunc(report.ServerCharts(all),
@@ -43,10 +43,10 @@ func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot
 	}
 	doc.Place.Settings = append(doc.Place.Settings, report.Fact{
 		Name:  "sessions of the load",
-		Value: fmt.Sprint(d.threads()),
+		Value: fmt.Sprint(threadsOf(d.parts)),
 	})
-	doc.Commands = []report.Command{{Text: "run all of this again", Line: d.repeat()}}
-	if d.control() {
+	doc.Commands = []report.Command{{Text: "run all of this again", Line: repeatOf(d.o)}}
+	if controlOf(d.parts) {
 		doc.Sentence = report.Sentence(g.Snapshot, g.Symptoms, g.Findings)
 	} else {
 		var said []string
@@ -67,7 +67,7 @@ func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot
 		if res.Action.ID != "" {
 			doc.Change = report.ChangeDone(res.Action)
 		}
-		doc.Measures, doc.Experiment = d.measures(r, x)
+		doc.Measures, doc.Experiment = measures(d.o, d.parts, r, x)
 		doc.Commands = append(doc.Commands,
 			report.Command{Text: "diagnose one of your servers", Line: "dyno diagnose mysql://user@host:3306"},
 			report.Command{
@@ -89,10 +89,10 @@ func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot
 	res.Document = doc
 }
 
-// title tells what was planted.
-func (d *demo) title() string {
+// titleOf tells what was planted.
+func titleOf(parts []part) string {
 	var list []string
-	for _, p := range d.parts {
+	for _, p := range parts {
 		list = append(list, p.f.Title)
 	}
 	return strings.Join(list, "; and ")
@@ -104,21 +104,21 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-func (d *demo) repeat() string {
-	s := "dyno demo " + d.o.Fault + " --server " + d.o.Server
-	for _, k := range slices.Sorted(maps.Keys(d.o.Settings)) {
-		s += " --set " + k + "=" + d.o.Settings[k]
+func repeatOf(o Options) string {
+	s := "dyno demo " + o.Fault + " --server " + o.Server
+	for _, k := range slices.Sorted(maps.Keys(o.Settings)) {
+		s += " --set " + k + "=" + o.Settings[k]
 	}
-	if d.o.RandomNames {
+	if o.RandomNames {
 		s += " --random-names"
 	}
-	return s + fmt.Sprintf(" --seed %d", d.o.Seed)
+	return s + fmt.Sprintf(" --seed %d", o.Seed)
 }
 
-func (d *demo) measures(r *remedy, x trial.Result) ([]report.Measure, *report.Experiment) {
+func measures(o Options, parts []part, r *remedy, x trial.Result) ([]report.Measure, *report.Experiment) {
 	e := &report.Experiment{
-		Baseline: r.off, Variant: r.on, SettleSec: r.settle.Seconds(), WindowSec: demoWindow.Seconds(), Seed: d.o.Seed,
-		Metrics: report.Metrics(d.figures()...), Main: d.figures()[0], Text: r.text,
+		Baseline: r.off, Variant: r.on, SettleSec: r.settle.Seconds(), WindowSec: demoWindow.Seconds(), Seed: o.Seed,
+		Metrics: report.Metrics(figures(parts)...), Main: figures(parts)[0], Text: r.text,
 	}
 	for _, t := range x.Trials {
 		if t.Control { // it has its own line
@@ -160,10 +160,10 @@ func (d *demo) measures(r *remedy, x trial.Result) ([]report.Measure, *report.Ex
 	return ms, e
 }
 
-// write stores the document and renders it as files. It works also when ctx has just ended.
-func (d *demo) write(ctx context.Context, res *Result) error {
+// writeReport stores the document and renders it as files. It works also when ctx has just ended.
+func writeReport(ctx context.Context, a *app.App, dir string, res *Result) error {
 	ctx = context.WithoutCancel(ctx)
-	path, err := app.Reports{App: d.a}.StoreReport(ctx, res.Document, d.dir)
+	path, err := app.Reports{App: a}.StoreReport(ctx, res.Document, dir)
 	if err != nil {
 		return err
 	}

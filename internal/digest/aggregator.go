@@ -14,19 +14,10 @@ type Aggregator struct {
 	config   Config
 	keyer    sqltext.Keyer
 	keys     keys
-	byID     map[[16]byte]uint32
-	classes  []*class
-	intakes  []intake // one for every class
+	headers  headers
+	roster   roster
 	commands []command
 	many     [][]uint32 // lists of classes, for statements that belong to several
-	rest     int        // the class of statements that came when there were MaxClasses already, -1 = none did
-
-	parser  *slowlog.Parser // who numbers the attributes of entries at the moment
-	slots   []slot
-	byKey   map[slotKey]int
-	layouts []layout
-	loose   layout
-	last    int // the layout of the entry before
 
 	spill    *spill
 	origins  origins
@@ -39,10 +30,6 @@ type Aggregator struct {
 	rated    bool // some entry stood for several statements
 	skips    skips
 
-	tier      int
-	maxText   int // bytes of a sample
-	text      int // bytes of all samples
-	prints    int // bytes of all fingerprints
 	summaries int // classes beyond their list
 	odd       int // figures that no cell can hold, those left out included
 	row       row
@@ -50,6 +37,20 @@ type Aggregator struct {
 	packer    packer
 	matrix    matrix
 	scratch   []byte
+}
+
+// roster is the classes, with as much of their statements as their number has room for.
+type roster struct {
+	byID    map[[16]byte]uint32
+	classes []*class
+	intakes []intake // one for every class
+	rest    int      // the class of statements that came when there were most classes already, -1 = none did
+	most    int
+	room    *int // see Config.Room
+	tier    int
+	maxText int // bytes of a sample
+	text    int // bytes of all samples
+	prints  int // bytes of all fingerprints
 }
 
 // maxRows is how many entries a class keeps as a list before they are counted in its summary, all at once: one after
@@ -90,12 +91,12 @@ func New(c Config) *Aggregator {
 	}
 	return &Aggregator{
 		config:  c,
-		byID:    map[[16]byte]uint32{},
-		byKey:   map[slotKey]int{},
+		headers: headers{byKey: map[slotKey]int{}},
+		roster: roster{
+			byID: map[[16]byte]uint32{}, rest: -1, most: c.MaxClasses, room: c.Room, maxText: c.MaxSample,
+		},
 		origins: newOrigins(),
 		spill:   new(spill),
-		rest:    -1,
-		maxText: c.MaxSample,
 	}
 }
 
@@ -110,13 +111,13 @@ func (a *Aggregator) Add(p *slowlog.Parser, e *slowlog.Entry, file int) {
 		noRows(e.Figures)
 	}
 	r := &a.row
-	r.layout = a.layoutOf(p, e.Figures)
+	r.layout = a.headers.layoutOf(p, e.Figures)
 	r.at, r.n, r.errno, r.killed = e.At, uint64(max(e.Rate, 1)), e.Errno, e.Killed
 	r.origin = a.origins.of(e)
 	if a.base == 0 {
 		a.base = r.at
 	}
-	l := a.layout(r.layout)
+	l := a.headers.layout(r.layout)
 	if r.packed = r.layout != loose && a.packer.packFigures(r, l, e.Figures, a.base); !r.packed {
 		r.read(l, e.Figures)
 		if a.odd += len(r.odd); a.odd > maxOdd && len(r.odd) > 0 {
@@ -162,10 +163,10 @@ func (a *Aggregator) wanted(p *slowlog.Parser, e *slowlog.Entry) bool {
 
 // addTo counts a row for a class and reports whether the class takes more.
 func (a *Aggregator) addTo(i uint32, e *slowlog.Entry, r *row, file int) bool {
-	if a.config.Sample > 0 && a.entriesOf(i) >= a.config.Sample {
+	if a.config.Sample > 0 && a.roster.entriesOf(i) >= a.config.Sample {
 		return false
 	}
-	in, pos := &a.intakes[i], position{file, e.Offset}
+	in, pos := &a.roster.intakes[i], position{file, e.Offset}
 	if in.n == 0 || pos.before(in.first()) {
 		in.setFirst(pos)
 	}
@@ -177,9 +178,9 @@ func (a *Aggregator) addTo(i uint32, e *slowlog.Entry, r *row, file int) bool {
 	return true
 }
 
-func (a *Aggregator) entriesOf(i uint32) uint64 {
-	n := uint64(a.intakes[i].rows)
-	if s := a.classes[i].sum; s != nil {
+func (l *roster) entriesOf(i uint32) uint64 {
+	n := uint64(l.intakes[i].rows)
+	if s := l.classes[i].sum; s != nil {
 		n += s.entries
 	}
 	return n
@@ -187,13 +188,13 @@ func (a *Aggregator) entriesOf(i uint32) uint64 {
 
 // count counts a row's figures for a class: from the packer, or from r when they are not packed.
 func (a *Aggregator) count(i uint32, r *row) {
-	in := &a.intakes[i]
+	in := &a.roster.intakes[i]
 	in.n += r.n
 	if in.rows == maxRows || !r.packed {
 		a.flush(i)
 	}
 	if !r.packed {
-		a.classes[i].sum.add(r, a.layout(r.layout), a.steps())
+		a.roster.classes[i].sum.add(r, a.headers.layout(r.layout), a.steps())
 		return
 	}
 	in.list = append(in.list, a.packer.row()...)
@@ -202,7 +203,7 @@ func (a *Aggregator) count(i uint32, r *row) {
 
 // flush counts a class's list in its summary, making one.
 func (a *Aggregator) flush(i uint32) {
-	c, in := a.classes[i], &a.intakes[i]
+	c, in := a.roster.classes[i], &a.roster.intakes[i]
 	if c.sum == nil {
 		c.sum = a.newSummary()
 	}
@@ -230,7 +231,7 @@ func (a *Aggregator) newSummary() *summary {
 	s := &summary{spill: a.spill}
 	switch {
 	case a.summaries == manySummaries:
-		for _, c := range a.classes {
+		for _, c := range a.roster.classes {
 			if c.sum != nil {
 				c.sum.minutes.keep(fewSteps)
 			}
@@ -238,7 +239,7 @@ func (a *Aggregator) newSummary() *summary {
 	case a.summaries > maxSummaries:
 		s.only = math.MaxInt
 		if i := (Order{}).slotIn(a); i >= 0 {
-			s.only = a.slots[i].index + 1
+			s.only = a.headers.slots[i].index + 1
 		}
 	}
 	return s
@@ -247,9 +248,9 @@ func (a *Aggregator) newSummary() *summary {
 // replay counts the rows of a class's list in s.
 func (a *Aggregator) replay(i uint32, s *summary) {
 	r, m, steps := &a.replayed, &a.matrix, a.steps()
-	for list := a.intakes[i].list; len(list) > 0; {
+	for list := a.roster.intakes[i].list; len(list) > 0; {
 		list = a.next(list, r)
-		l := &a.layouts[r.layout]
+		l := &a.headers.layouts[r.layout]
 		if r.n != 1 {
 			s.add(r, l, steps)
 			continue
@@ -348,27 +349,27 @@ func (a *Aggregator) findAdmin(name []byte) uint32 {
 func (a *Aggregator) findByText(sql []byte) uint32 {
 	switch a.config.GroupBy {
 	case ByItem:
-		return a.class([]byte(sqltext.Item(string(sql))))
+		return a.roster.class([]byte(sqltext.Item(string(sql))))
 	case ByTables:
 		names := tables(sql)
 		switch len(names) {
 		case 0:
-			return a.class([]byte("(no table)"))
+			return a.roster.class([]byte("(no table)"))
 		case 1:
-			return a.class([]byte(names[0]))
+			return a.roster.class([]byte(names[0]))
 		}
-		return a.several(names)
+		return several(a, names)
 	default:
 		a.scratch = sqltext.AppendFingerprint(a.scratch[:0], sql)
-		return a.class(a.scratch)
+		return a.roster.class(a.scratch)
 	}
 }
 
 // several returns the number of the list of classes with those names.
-func (a *Aggregator) several(names []string) uint32 {
+func several(a *Aggregator, names []string) uint32 {
 	list := make([]uint32, len(names))
 	for i, name := range names {
-		list[i] = a.class([]byte(name))
+		list[i] = a.roster.class([]byte(name))
 	}
 search:
 	for i, have := range a.many {
@@ -402,7 +403,7 @@ func (a *Aggregator) findByOrigin(origin uint32) uint32 {
 		text = o.host
 	default: // by database
 	}
-	i := a.class([]byte(text))
+	i := a.roster.class([]byte(text))
 	a.byOrigin[origin] = i + 1
 	return i
 }
@@ -415,45 +416,44 @@ const (
 )
 
 // class returns the number of the class with that fingerprint or other value, making it.
-func (a *Aggregator) class(text []byte) uint32 {
-	return a.classOf(hashOf(text), text)
+func (l *roster) class(text []byte) uint32 {
+	return l.classOf(hashOf(text), text)
 }
 
-func (a *Aggregator) classOf(id [16]byte, text []byte) uint32 {
-	if i, ok := a.byID[id]; ok {
+func (l *roster) classOf(id [16]byte, text []byte) uint32 {
+	if i, ok := l.byID[id]; ok {
 		return i
 	}
-	room := a.config.Room
-	full := len(a.classes) >= a.config.MaxClasses || room != nil && *room <= 0 && len(a.classes) >= leastClasses
-	if full && a.rest >= 0 {
-		return uint32(a.rest)
+	full := len(l.classes) >= l.most || l.room != nil && *l.room <= 0 && len(l.classes) >= leastClasses
+	if full && l.rest >= 0 {
+		return uint32(l.rest)
 	}
 	if full {
 		text = []byte(othersName)
 		id = hashOf(text)
-		a.rest = len(a.classes)
+		l.rest = len(l.classes)
 	}
 	most := maxPrint
-	if a.prints > maxPrints {
+	if l.prints > maxPrints {
 		most = minPrint
 	}
 	if len(text) > most {
 		text = whole8(text[:most])
 	}
-	if room != nil {
-		*room--
+	if l.room != nil {
+		*l.room--
 	}
-	a.prints += len(text)
+	l.prints += len(text)
 	c := &class{id: id, text: strings.ToValidUTF8(string(text), "\uFFFD")}
-	a.classes = append(a.classes, c)
-	a.intakes = append(a.intakes, intake{})
-	i := uint32(len(a.classes) - 1)
-	a.byID[id] = i
-	if len(a.classes) > tiers[a.tier].classes {
-		a.tier++
-		a.trim()
+	l.classes = append(l.classes, c)
+	l.intakes = append(l.intakes, intake{})
+	i := uint32(len(l.classes) - 1)
+	l.byID[id] = i
+	if len(l.classes) > tiers[l.tier].classes {
+		l.tier++
+		l.trim()
 	}
-	a.setBar(i, tiers[a.tier].drawn)
+	l.setBar(i, tiers[l.tier].drawn)
 	return i
 }
 

@@ -26,7 +26,7 @@ type Options struct {
 // Report gives the value of what was counted so far; the Aggregator goes on counting. It costs memory for every class
 // that it shows: with very many, and no limit, use Classes.
 func (a *Aggregator) Report(o Options) Report {
-	v := a.view(o)
+	v := viewOf(a, o)
 	r := v.report
 	r.Classes = make([]Row, 0, len(v.rows))
 	for i := range v.rows {
@@ -37,7 +37,7 @@ func (a *Aggregator) Report(o Options) Report {
 
 // Classes returns the Report without its classes, and these one after the other, for as long as nothing is added.
 func (a *Aggregator) Classes(o Options) (Report, iter.Seq[Row]) {
-	v := a.view(o)
+	v := viewOf(a, o)
 	return v.report, func(yield func(Row) bool) {
 		for i := range v.rows {
 			if !yield(v.class(i)) {
@@ -47,11 +47,11 @@ func (a *Aggregator) Classes(o Options) (Report, iter.Seq[Row]) {
 	}
 }
 
-func (a *Aggregator) slotAt(i int) *slot {
+func (h *headers) slotAt(i int) *slot {
 	if i < 0 {
 		return nil
 	}
-	return &a.slots[i]
+	return &h.slots[i]
 }
 
 // view is a Report in the making.
@@ -78,7 +78,7 @@ func micro(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-func (a *Aggregator) view(o Options) *view {
+func viewOf(a *Aggregator, o Options) *view {
 	v := &view{Aggregator: a, options: o, total: &summary{bare: true}}
 	slot := o.OrderBy.slotIn(a)
 	timeSlot := Order{}.slotIn(a)
@@ -90,33 +90,33 @@ func (a *Aggregator) view(o Options) *view {
 		by, slot = Order{}, timeSlot
 	}
 	small := a.summaries == 0 && a.entries <= maxRows
-	rows := make([]ordered, 0, len(a.classes))
-	for i, c := range a.classes {
-		if a.intakes[i].n == 0 {
+	rows := make([]ordered, 0, len(a.roster.classes))
+	for i, c := range a.roster.classes {
+		if a.roster.intakes[i].n == 0 {
 			continue
 		}
 		var ranked, timed facts
 		if c.sum == nil {
-			ranked, timed = a.factsOf(v.total, slot), a.factsOf(v.total, timeSlot)
+			ranked, timed = a.headers.factsOf(v.total, slot), a.headers.factsOf(v.total, timeSlot)
 			a.replay(uint32(i), v.total)
 			if by.needsAll() {
-				ranked = a.factsOfList(uint32(i), slot)
+				ranked = factsOfList(a, uint32(i), slot)
 			} else {
-				ranked = a.factsSince(&ranked, v.total, slot)
+				ranked = a.headers.factsSince(&ranked, v.total, slot)
 			}
-			timed = a.factsSince(&timed, v.total, timeSlot)
+			timed = a.headers.factsSince(&timed, v.total, timeSlot)
 		} else {
 			s := a.summaryOf(uint32(i))
 			v.total.merge(s, nil, manySteps)
-			ranked, timed = a.factsOf(s, slot), a.factsOf(s, timeSlot)
+			ranked, timed = a.headers.factsOf(s, slot), a.headers.factsOf(s, timeSlot)
 		}
-		rows = append(rows, ordered{class: i, by: by.of(a.slotAt(slot), &ranked), time: timed.column.sum(1e9)})
+		rows = append(rows, ordered{class: i, by: by.of(a.headers.slotAt(slot), &ranked), time: timed.column.sum(1e9)})
 	}
 	for i := range a.spill.bins {
 		v.total.column(i).bins.Merge(&a.spill.bins[i])
 	}
 	slices.SortFunc(rows, func(x, y ordered) int {
-		c, d := &a.intakes[x.class], &a.intakes[y.class]
+		c, d := &a.roster.intakes[x.class], &a.roster.intakes[y.class]
 		if n := cmp.Or(cmp.Compare(y.by, x.by), cmp.Compare(d.n, c.n)); n != 0 {
 			return n
 		}
@@ -126,7 +126,7 @@ func (a *Aggregator) view(o Options) *view {
 		case q.before(p):
 			return 1
 		}
-		return slices.Compare(a.classes[x.class].id[:], a.classes[y.class].id[:])
+		return slices.Compare(a.roster.classes[x.class].id[:], a.roster.classes[y.class].id[:])
 	})
 	v.limit(rows)
 	v.global(small, timeSlot, notes)
@@ -136,7 +136,7 @@ func (a *Aggregator) view(o Options) *view {
 
 // summaryOf returns the summary of a class, of its list when it has none.
 func (a *Aggregator) summaryOf(i uint32) *summary {
-	if c := a.classes[i]; c.sum != nil {
+	if c := a.roster.classes[i]; c.sum != nil {
 		a.flush(i)
 		return c.sum
 	}
@@ -173,7 +173,7 @@ func (v *view) global(small bool, timeSlot int, notes []string) {
 	a, t := v.Aggregator, v.total
 	var exact [][]weighted
 	if small {
-		exact = a.exact(a.intakes)
+		exact = exactTimes(a, a.roster.intakes)
 	}
 	g := &v.report.Global
 	v.report.Version = Version
@@ -183,18 +183,18 @@ func (v *view) global(small bool, timeSlot int, notes []string) {
 	g.First, g.Last = micro(t.first), micro(t.last)
 	g.Count, g.Entries, g.Classes = t.n, a.entries, len(v.rows)
 	g.Skipped, g.SkippedBytes, g.Filtered, g.Own = a.skips.n, a.skips.bytes, a.filtered, a.own
-	g.Attributes, g.Flags = a.attributes(t, exact, nil)
-	v.sums = make([]float64, len(a.slots))
-	for i := range a.slots {
-		v.sums[i] = g.Attributes[a.slots[i].info.Key].Sum
+	g.Attributes, g.Flags = a.headers.attributes(t, exact, nil)
+	v.sums = make([]float64, len(a.headers.slots))
+	for i := range a.headers.slots {
+		v.sums[i] = g.Attributes[a.headers.slots[i].info.Key].Sum
 	}
 	if timeSlot >= 0 {
 		v.seconds = v.sums[timeSlot]
 	}
 	g.QPS, g.Concurrency = rates(t.first, t.last, t.n, v.seconds, timeSlot >= 0)
 	g.Classes = 0
-	for i := range a.intakes {
-		if a.intakes[i].n > 0 {
+	for i := range a.roster.intakes {
+		if a.roster.intakes[i].n > 0 {
 			g.Classes++
 		}
 	}
@@ -202,9 +202,9 @@ func (v *view) global(small bool, timeSlot int, notes []string) {
 		notes = append(notes, "the server logged one of several statements (log_slow_rate_limit): counts and sums "+
 			"are multiplied by the rate")
 	}
-	if a.rest >= 0 {
+	if a.roster.rest >= 0 {
 		notes = append(notes, fmt.Sprintf("more than the maximum of %d classes: statements of further ones are "+
-			"counted together as %s", len(a.classes)-1, othersName))
+			"counted together as %s", len(a.roster.classes)-1, othersName))
 	}
 	if a.summaries > maxSummaries {
 		notes = append(notes, fmt.Sprintf("more than %d classes of more than %d entries: in some of them only "+
@@ -239,7 +239,7 @@ func (v *view) other(rows []ordered) {
 	r := &v.report.Other
 	for _, x := range rows[len(v.rows):] {
 		r.Classes++
-		r.Count += v.intakes[x.class].n
+		r.Count += v.roster.intakes[x.class].n
 		r.QuerySec = finite(r.QuerySec + x.time)
 	}
 	if v.seconds > 0 {
@@ -247,15 +247,15 @@ func (v *view) other(rows []ordered) {
 	}
 }
 
-// exact gives the values above zero of classes that are lists, by column and in order.
-func (a *Aggregator) exact(intakes []intake) [][]weighted {
+// exactTimes gives the values above zero of classes that are lists, by column and in order.
+func exactTimes(a *Aggregator, intakes []intake) [][]weighted {
 	var columns [][]weighted
 	var r row
 	for i := range intakes {
 		for list := intakes[i].list; len(list) > 0; {
 			list = a.next(list, &r)
 			for _, x := range r.cells {
-				at := &a.layouts[r.layout].places[x.place]
+				at := &a.headers.layouts[r.layout].places[x.place]
 				if at.kind != number {
 					continue
 				}
@@ -274,11 +274,11 @@ func (a *Aggregator) exact(intakes []intake) [][]weighted {
 
 // attributes gives the figures of all attributes that the statements had. all has the sums that shares are of; nil is
 // for the whole.
-func (a *Aggregator) attributes(s *summary, exact [][]weighted, all []float64) (map[string]Figures, map[string]Share) {
+func (h *headers) attributes(s *summary, exact [][]weighted, all []float64) (map[string]Figures, map[string]Share) {
 	figures, flags := map[string]Figures{}, map[string]Share(nil)
-	for i := range a.slots {
-		sl := &a.slots[i]
-		present := a.present(s, i)
+	for i := range h.slots {
+		sl := &h.slots[i]
+		present := h.present(s, i)
 		if present == 0 {
 			continue
 		}
@@ -316,17 +316,17 @@ func (a *Aggregator) attributes(s *summary, exact [][]weighted, all []float64) (
 // class makes the row with that number.
 func (v *view) class(i int) Row {
 	a, k := v.Aggregator, v.rows[i].class
-	c, n := a.classes[k], a.intakes[k].n
+	c, n := a.roster.classes[k], a.roster.intakes[k].n
 	s := a.summaryOf(uint32(k))
 	var exact [][]weighted
 	if c.sum == nil {
-		exact = a.exact(a.intakes[k : k+1])
+		exact = exactTimes(a, a.roster.intakes[k:k+1])
 	}
 	r := Row{
 		Rank: i + 1, ID: strings.ToUpper(hex.EncodeToString(c.id[:])), Fingerprint: c.text, Count: n,
 		Histogram: s.histogram, FirstSeen: micro(s.first), LastSeen: micro(s.last), Killed: s.killed,
 	}
-	r.Attributes, r.Flags = a.attributes(s, exact, v.sums)
+	r.Attributes, r.Flags = a.headers.attributes(s, exact, v.sums)
 	time, timed := r.Attributes[queryTime]
 	if v.seconds > 0 {
 		r.Share = time.Sum / v.seconds

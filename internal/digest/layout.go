@@ -6,6 +6,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
+// headers are the attributes of entries and the layouts that they come in.
+type headers struct {
+	parser  *slowlog.Parser // who numbers the attributes of entries at the moment
+	slots   []slot
+	byKey   map[slotKey]int
+	layouts []layout
+	loose   layout
+	last    int // the layout of the entry before
+}
+
 // slot is an attribute as the aggregator numbers it. The numbers of a parser hold for its log only, keys everywhere.
 type slot struct {
 	info  slowlog.Info
@@ -61,22 +71,22 @@ const (
 	loose      = -1
 )
 
-func (a *Aggregator) layout(i int) *layout {
+func (h *headers) layout(i int) *layout {
 	if i == loose {
-		return &a.loose
+		return &h.loose
 	}
-	return &a.layouts[i]
+	return &h.layouts[i]
 }
 
 // noAttribute stands for an attribute that the present parser has no number for.
 const noAttribute = ^slowlog.Attribute(0)
 
 // layoutOf returns the number of the entry's layout.
-func (a *Aggregator) layoutOf(p *slowlog.Parser, figures []slowlog.Figure) int {
-	if p != a.parser {
-		a.parser = p
-		for i := range a.layouts {
-			if l := &a.layouts[i]; l.own {
+func (h *headers) layoutOf(p *slowlog.Parser, figures []slowlog.Figure) int {
+	if p != h.parser {
+		h.parser = p
+		for i := range h.layouts {
+			if l := &h.layouts[i]; l.own {
 				l.own = false
 				for j := range l.places { // never found again by its numbers, only by its slots
 					l.places[j].attribute = noAttribute
@@ -84,18 +94,18 @@ func (a *Aggregator) layoutOf(p *slowlog.Parser, figures []slowlog.Figure) int {
 			}
 		}
 	}
-	if a.last < len(a.layouts) && a.layouts[a.last].matches(figures) {
-		return a.last
+	if h.last < len(h.layouts) && h.layouts[h.last].matches(figures) {
+		return h.last
 	}
-	for i := range a.layouts {
-		if a.layouts[i].matches(figures) {
-			a.last = i
+	for i := range h.layouts {
+		if h.layouts[i].matches(figures) {
+			h.last = i
 			return i
 		}
 	}
-	i := a.newLayout(p, figures)
+	i := h.newLayout(p, figures)
 	if i != loose {
-		a.last = i
+		h.last = i
 	}
 	return i
 }
@@ -112,7 +122,7 @@ func (l *layout) matches(figures []slowlog.Figure) bool {
 	return true
 }
 
-func (a *Aggregator) newLayout(p *slowlog.Parser, figures []slowlog.Figure) int {
+func (h *headers) newLayout(p *slowlog.Parser, figures []slowlog.Figure) int {
 	var l layout
 	for _, f := range figures {
 		info, ok := slowlog.Known(f.Attribute)
@@ -122,15 +132,15 @@ func (a *Aggregator) newLayout(p *slowlog.Parser, figures []slowlog.Figure) int 
 				info = p.Info(f.Attribute)
 			}
 		}
-		s := a.slotOf(info)
+		s := h.slotOf(info)
 		if slices.Contains(l.slots, s) {
 			s = -1
 		}
 		l.slots = append(l.slots, s)
 		l.places = append(l.places, place{attribute: f.Attribute})
 	}
-	for i := range a.layouts { // one that another parser numbered otherwise
-		if have := &a.layouts[i]; slices.Equal(have.slots, l.slots) {
+	for i := range h.layouts { // one that another parser numbered otherwise
+		if have := &h.layouts[i]; slices.Equal(have.slots, l.slots) {
 			for j := range l.places {
 				have.places[j].attribute = l.places[j].attribute
 			}
@@ -138,21 +148,21 @@ func (a *Aggregator) newLayout(p *slowlog.Parser, figures []slowlog.Figure) int 
 			return i
 		}
 	}
-	return a.addLayout(l)
+	return h.addLayout(l)
 }
 
 // addLayout completes and keeps a layout of which slots and attributes are known.
-func (a *Aggregator) addLayout(l layout) int {
-	a.complete(&l)
-	if len(a.layouts) == maxLayouts {
-		a.loose = l
+func (h *headers) addLayout(l layout) int {
+	h.complete(&l)
+	if len(h.layouts) == maxLayouts {
+		h.loose = l
 		return loose
 	}
-	a.layouts = append(a.layouts, l)
-	return len(a.layouts) - 1
+	h.layouts = append(h.layouts, l)
+	return len(h.layouts) - 1
 }
 
-func (a *Aggregator) complete(l *layout) {
+func (h *headers) complete(l *layout) {
 	l.time = -1
 	for i, s := range l.slots {
 		at := &l.places[i]
@@ -160,7 +170,7 @@ func (a *Aggregator) complete(l *layout) {
 			at.kind = repeated
 			continue
 		}
-		sl := &a.slots[s]
+		sl := &h.slots[s]
 		at.index, at.scale = uint16(sl.index), sl.scale()
 		if sl.flag() {
 			at.kind = flag
@@ -178,18 +188,18 @@ func (a *Aggregator) complete(l *layout) {
 const queryTime = "query_time"
 
 // slotOf returns the number of an attribute.
-func (a *Aggregator) slotOf(info slowlog.Info) int {
+func (h *headers) slotOf(info slowlog.Info) int {
 	key := slotKey{info.Key, info.Unit}
-	if i, ok := a.byKey[key]; ok {
+	if i, ok := h.byKey[key]; ok {
 		return i
 	}
 	s := slot{info: info}
-	for i := range a.slots {
-		if a.slots[i].flag() == s.flag() {
+	for i := range h.slots {
+		if h.slots[i].flag() == s.flag() {
 			s.index++
 		}
 	}
-	a.slots = append(a.slots, s)
-	a.byKey[key] = len(a.slots) - 1
-	return len(a.slots) - 1
+	h.slots = append(h.slots, s)
+	h.byKey[key] = len(h.slots) - 1
+	return len(h.slots) - 1
 }

@@ -110,8 +110,8 @@ func TestVeryManyLayouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, a := range map[string]*Aggregator{"whole": whole, "merged": merged, "read": back} {
-		if len(a.layouts) != maxLayouts {
-			t.Errorf("%s: %d layouts", what, len(a.layouts))
+		if len(a.headers.layouts) != maxLayouts {
+			t.Errorf("%s: %d layouts", what, len(a.headers.layouts))
 		}
 		r := a.Report(Options{})
 		all.check(t, what, r.Global.Count, r.Global.Attributes, r.Global.Flags, false)

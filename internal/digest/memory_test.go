@@ -48,7 +48,7 @@ func TestMemory(t *testing.T) {
 				a.Add(nil, e, 0)
 			}
 		})
-		if n := len(a.classes); n != classes || a.Entries() != uint64(entries) {
+		if n := len(a.roster.classes); n != classes || a.Entries() != uint64(entries) {
 			t.Fatalf("%d entries of %d classes, want %d of %d", a.Entries(), n, entries, classes)
 		}
 		what := fmt.Sprintf("%d entries of %d classes, %d with a summary: %.1f MB", entries, classes,

@@ -19,24 +19,24 @@ func (a *Aggregator) Merge(b *Aggregator) {
 	a.own += b.own
 	a.rated = a.rated || b.rated
 	a.skips.merge(&b.skips)
-	to := a.renumber(b)
+	to := newRenumber(a, b)
 	for i := range b.spill.bins {
 		if i < len(to.columns) {
 			a.spill.column(to.columns[i]).Merge(&b.spill.bins[i])
 		}
 	}
-	for j, c := range b.classes {
-		i := a.classOf(c.id, []byte(c.text))
-		if j == b.rest && a.rest < 0 {
-			a.rest = int(i)
+	for j, c := range b.roster.classes {
+		i := a.roster.classOf(c.id, []byte(c.text))
+		if j == b.roster.rest && a.roster.rest < 0 {
+			a.roster.rest = int(i)
 		}
-		a.mergeClass(i, j, to)
+		to.mergeClass(a, i, j)
 	}
 }
 
 // Take is Merge for a b that is not needed any more: it is empty from then on. To take the first is free.
 func (a *Aggregator) Take(b *Aggregator) {
-	if len(a.classes) > 0 || a.entries+a.filtered+a.own+a.skips.n > 0 {
+	if len(a.roster.classes) > 0 || a.entries+a.filtered+a.own+a.skips.n > 0 {
 		a.Merge(b)
 		*b = *New(b.config)
 		return
@@ -44,15 +44,15 @@ func (a *Aggregator) Take(b *Aggregator) {
 	*a, *b = *b, *New(b.config)
 }
 
-// renumber finds a's numbers for what b numbered.
-func (a *Aggregator) renumber(b *Aggregator) *renumber {
+// newRenumber finds a's numbers for what b numbered.
+func newRenumber(a, b *Aggregator) *renumber {
 	to := &renumber{from: b}
 	for _, x := range b.origins.list {
 		to.origins = append(to.origins, int(a.origins.number(x)))
 	}
-	for i := range b.slots {
-		s := &b.slots[i]
-		n := a.slotOf(s.info)
+	for i := range b.headers.slots {
+		s := &b.headers.slots[i]
+		n := a.headers.slotOf(s.info)
 		to.slots = append(to.slots, n)
 		list := &to.columns
 		if s.flag() {
@@ -61,10 +61,10 @@ func (a *Aggregator) renumber(b *Aggregator) *renumber {
 		for len(*list) <= s.index {
 			*list = append(*list, 0)
 		}
-		(*list)[s.index] = a.slots[n].index
+		(*list)[s.index] = a.headers.slots[n].index
 	}
-	for i := range b.layouts {
-		to.layouts = append(to.layouts, a.layoutWith(to.places(&b.layouts[i])))
+	for i := range b.headers.layouts {
+		to.layouts = append(to.layouts, a.headers.layoutWith(to.places(&b.headers.layouts[i])))
 	}
 	return to
 }
@@ -87,20 +87,20 @@ func (to *renumber) places(l *layout) layout {
 }
 
 // layoutWith returns the number of the layout with l's slots, making it.
-func (a *Aggregator) layoutWith(l layout) int {
-	for i := range a.layouts {
-		if slices.Equal(a.layouts[i].slots, l.slots) {
+func (h *headers) layoutWith(l layout) int {
+	for i := range h.layouts {
+		if slices.Equal(h.layouts[i].slots, l.slots) {
 			return i
 		}
 	}
 	l.own = slices.ContainsFunc(l.places, func(at place) bool { return at.attribute == noAttribute })
-	return a.addLayout(l)
+	return h.addLayout(l)
 }
 
 // mergeClass adds class j of the other aggregator to class i.
-func (a *Aggregator) mergeClass(i uint32, j int, to *renumber) {
-	c, in := a.classes[i], &a.intakes[i]
-	o, from := to.from.classes[j], &to.from.intakes[j]
+func (to *renumber) mergeClass(a *Aggregator, i uint32, j int) {
+	c, in := a.roster.classes[i], &a.roster.intakes[i]
+	o, from := to.from.roster.classes[j], &to.from.roster.intakes[j]
 	if from.n == 0 {
 		return
 	}
@@ -118,13 +118,13 @@ func (a *Aggregator) mergeClass(i uint32, j int, to *renumber) {
 		r.origin = uint32(to.origins[r.origin])
 		if n := to.layouts[r.layout]; n != loose {
 			r.layout, r.packed = n, true
-			a.packer.pack(&r, a.base, len(a.layouts[n].places))
+			a.packer.pack(&r, a.base, len(a.headers.layouts[n].places))
 		} else {
-			a.loose = to.places(&to.from.layouts[r.layout])
-			a.complete(&a.loose)
+			a.headers.loose = to.places(&to.from.headers.layouts[r.layout])
+			a.headers.complete(&a.headers.loose)
 			r.layout, r.packed = loose, false
 		}
 		a.count(i, &r)
 	}
-	a.mergeSamples(i, o, to)
+	a.roster.mergeSamples(i, o, to)
 }

@@ -120,8 +120,8 @@ func (o Order) slotIn(a *Aggregator) int {
 	if key == "" {
 		key = queryTime
 	}
-	for i := range a.slots {
-		if s := &a.slots[i]; s.info.Key == key {
+	for i := range a.headers.slots {
+		if s := &a.headers.slots[i]; s.info.Key == key {
 			return i
 		}
 	}
@@ -158,14 +158,14 @@ func (o Order) of(sl *slot, f *facts) float64 {
 }
 
 // factsOf returns the facts of a class that has a summary.
-func (a *Aggregator) factsOf(s *summary, slot int) (f facts) {
+func (h *headers) factsOf(s *summary, slot int) (f facts) {
 	f.n = s.n
 	if slot < 0 {
 		return f
 	}
-	f.present = a.present(s, slot)
-	switch i := a.slots[slot].index; {
-	case a.slots[slot].flag():
+	f.present = h.present(s, slot)
+	switch i := h.slots[slot].index; {
+	case h.slots[slot].flag():
 		if i < len(s.flags) {
 			f.yes = s.flags[i]
 		}
@@ -179,8 +179,8 @@ func (a *Aggregator) factsOf(s *summary, slot int) (f facts) {
 func (o Order) needsAll() bool { return o.Func != Sum && o.Func != Cnt }
 
 // factsSince returns what came to a summary since it had the facts before: numbers and sums.
-func (a *Aggregator) factsSince(before *facts, s *summary, slot int) facts {
-	f := a.factsOf(s, slot)
+func (h *headers) factsSince(before *facts, s *summary, slot int) facts {
+	f := h.factsOf(s, slot)
 	f.n -= before.n
 	f.present -= before.present
 	f.yes -= before.yes
@@ -192,12 +192,12 @@ func (a *Aggregator) factsSince(before *facts, s *summary, slot int) facts {
 }
 
 // factsOfList returns those of a class that is a list.
-func (a *Aggregator) factsOfList(i uint32, slot int) (f facts) {
+func factsOfList(a *Aggregator, i uint32, slot int) (f facts) {
 	r := &a.replayed
-	for list := a.intakes[i].list; len(list) > 0; {
+	for list := a.roster.intakes[i].list; len(list) > 0; {
 		list = a.next(list, r)
 		f.n += r.n
-		l := &a.layouts[r.layout]
+		l := &a.headers.layouts[r.layout]
 		if slot < 0 || slot >= len(l.has) || !l.has[slot] {
 			continue
 		}

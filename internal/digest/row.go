@@ -226,7 +226,7 @@ func (a *Aggregator) next(list []byte, r *row) []byte {
 	if head&^rowTimed != 0 {
 		i = r.rare(list, i, head)
 	}
-	l := &a.layouts[r.layout]
+	l := &a.headers.layouts[r.layout]
 	if cap(r.cells) < len(l.places) {
 		r.cells = make([]cell, 2*len(l.places))
 	}

@@ -17,20 +17,20 @@ func TestRowsComeBack(t *testing.T) {
 	for n := range 200 {
 		l := layout{}
 		for i := range n {
-			s := a.slotOf(slowlog.Info{Key: word(i), Unit: slowlog.Count})
+			s := a.headers.slotOf(slowlog.Info{Key: word(i), Unit: slowlog.Count})
 			l.slots = append(l.slots, s)
 			l.places = append(l.places, place{})
 		}
 		if n > 0 && n%3 == 0 {
-			l.slots[n/2] = a.slotOf(slowlog.Info{Key: queryTime, Unit: slowlog.Seconds})
+			l.slots[n/2] = a.headers.slotOf(slowlog.Info{Key: queryTime, Unit: slowlog.Seconds})
 		}
-		a.addLayout(l)
+		a.headers.addLayout(l)
 	}
 	var list []byte
 	var want []row
 	for range 3000 {
 		x := row{n: 1, origin: r.Uint32N(1 << 16), layout: r.IntN(200)}
-		l := a.layout(x.layout)
+		l := a.headers.layout(x.layout)
 		if r.IntN(5) > 0 {
 			x.at = a.base + r.Int64N(1e13) - 5e12
 		}
@@ -73,7 +73,7 @@ func TestTimesToTheNanosecond(t *testing.T) {
 		a := New(Config{})
 		e := timed("select 1", 0, seconds, 0)
 		var r row
-		r.read(a.layout(a.layoutOf(nil, e.Figures)), e.Figures)
+		r.read(a.headers.layout(a.headers.layoutOf(nil, e.Figures)), e.Figures)
 		if r.time != want || !r.hasTime {
 			t.Errorf("%v s are %d ns, want %d", seconds, r.time, want)
 		}

@@ -64,39 +64,39 @@ const (
 
 // sample keeps an entry as an example of its class if it is the slowest or drawn.
 func (a *Aggregator) sample(i uint32, e *slowlog.Entry, pos position, r *row, draw uint64) {
-	c, in := a.classes[i], &a.intakes[i]
+	c, in := a.roster.classes[i], &a.roster.intakes[i]
 	worst := c.worst == nil || r.time > in.slowest || r.time == in.slowest && pos.before(c.worst.position)
 	drawn := draw < in.bar
 	if !worst && !drawn {
 		return
 	}
-	s := a.reuse(c, worst, drawn)
+	s := a.roster.reuse(c, worst, drawn)
 	a.fill(s, e, pos, r, draw)
-	a.keep(i, s, worst, drawn)
-	if a.text > maxText && a.maxText > minText {
-		a.maxText = max(minText, a.maxText/2)
-		a.trim()
+	a.roster.keep(i, s, worst, drawn)
+	if a.roster.text > maxText && a.roster.maxText > minText {
+		a.roster.maxText = max(minText, a.roster.maxText/2)
+		a.roster.trim()
 	}
 }
 
 // reuse returns a sample that is about to be replaced, or a new one.
-func (a *Aggregator) reuse(c *class, worst, drawn bool) *sample {
+func (l *roster) reuse(c *class, worst, drawn bool) *sample {
 	if worst && c.worst != nil && !slices.Contains(c.drawn, c.worst) {
 		return c.worst
 	}
-	if n := len(c.drawn); drawn && n > 0 && n == tiers[a.tier].drawn && c.drawn[n-1] != c.worst {
+	if n := len(c.drawn); drawn && n > 0 && n == tiers[l.tier].drawn && c.drawn[n-1] != c.worst {
 		return c.drawn[n-1]
 	}
 	return new(sample)
 }
 
 func (a *Aggregator) fill(s *sample, e *slowlog.Entry, pos position, r *row, draw uint64) {
-	a.text -= len(s.text)
+	a.roster.text -= len(s.text)
 	*s = sample{
 		position: pos, at: r.at, time: r.time, draw: draw, thread: e.Thread, origin: r.origin,
 		text: s.text[:0], plan: s.plan[:0],
 	}
-	sql, most := e.SQL, a.maxText
+	sql, most := e.SQL, a.roster.maxText
 	if a.config.Redact { // the same text whatever is left of it later
 		most = a.config.MaxSample
 	}
@@ -114,13 +114,13 @@ func (a *Aggregator) fill(s *sample, e *slowlog.Entry, pos position, r *row, dra
 		if !a.config.Redact {
 			sql = sqltext.WithoutSecrets(sql)
 		}
-		if len(sql) > a.maxText {
-			sql, s.cut = whole8(sql[:a.maxText]), true
+		if len(sql) > a.roster.maxText {
+			sql, s.cut = whole8(sql[:a.roster.maxText]), true
 		}
 		s.text = append(s.text, sql...)
 	}
 	s.plan = append(s.plan, e.Plan[:min(len(e.Plan), maxPlan)]...)
-	a.text += len(s.text)
+	a.roster.text += len(s.text)
 }
 
 // adminMark stands before an administrator command, as in a log: it is no statement.
@@ -140,26 +140,26 @@ func whole8(b []byte) []byte {
 }
 
 // keep puts a sample into its class's places.
-func (a *Aggregator) keep(i uint32, s *sample, worst, drawn bool) {
-	c := a.classes[i]
+func (l *roster) keep(i uint32, s *sample, worst, drawn bool) {
+	c := l.classes[i]
 	if worst {
 		if c.worst != nil && c.worst != s && !slices.Contains(c.drawn, c.worst) {
-			a.text -= len(c.worst.text)
+			l.text -= len(c.worst.text)
 		}
-		c.worst, a.intakes[i].slowest = s, s.time
+		c.worst, l.intakes[i].slowest = s, s.time
 	}
-	limit := tiers[a.tier].drawn
+	limit := tiers[l.tier].drawn
 	if drawn && limit > 0 {
 		if n := len(c.drawn); n == limit {
 			if last := c.drawn[n-1]; last != s && last != c.worst {
-				a.text -= len(last.text)
+				l.text -= len(last.text)
 			}
 			c.drawn = c.drawn[:n-1]
 		}
 		at, _ := slices.BinarySearchFunc(c.drawn, s, byDraw)
 		c.drawn = slices.Insert(c.drawn, at, s)
 	}
-	a.setBar(i, limit)
+	l.setBar(i, limit)
 }
 
 func byDraw(a, b *sample) int {
@@ -173,8 +173,8 @@ func byDraw(a, b *sample) int {
 }
 
 // setBar sets the draw below which an entry is kept.
-func (a *Aggregator) setBar(i uint32, limit int) {
-	in, drawn := &a.intakes[i], a.classes[i].drawn
+func (l *roster) setBar(i uint32, limit int) {
+	in, drawn := &l.intakes[i], l.classes[i].drawn
 	switch n := len(drawn); {
 	case limit == 0:
 		in.bar = 0
@@ -186,39 +186,39 @@ func (a *Aggregator) setBar(i uint32, limit int) {
 }
 
 // trim brings the samples of all classes down to what the number of classes allows.
-func (a *Aggregator) trim() {
-	if a.tier > 0 {
-		a.maxText = min(a.maxText, tiers[a.tier].text)
+func (l *roster) trim() {
+	if l.tier > 0 {
+		l.maxText = min(l.maxText, tiers[l.tier].text)
 	}
-	limit := tiers[a.tier].drawn
-	a.text = 0
-	for i, c := range a.classes {
+	limit := tiers[l.tier].drawn
+	l.text = 0
+	for i, c := range l.classes {
 		if len(c.drawn) > limit {
 			c.drawn = slices.Clone(c.drawn[:limit])
 		}
-		a.setBar(uint32(i), limit)
-		a.shorten(c.worst)
+		l.setBar(uint32(i), limit)
+		l.shorten(c.worst)
 		for _, s := range c.drawn {
 			if s != c.worst {
-				a.shorten(s)
+				l.shorten(s)
 			}
 		}
 	}
 }
 
-func (a *Aggregator) shorten(s *sample) {
+func (l *roster) shorten(s *sample) {
 	if s == nil {
 		return
 	}
-	if len(s.text) > a.maxText {
-		s.text, s.cut = bytes.Clone(whole8(s.text[:a.maxText])), true
+	if len(s.text) > l.maxText {
+		s.text, s.cut = bytes.Clone(whole8(s.text[:l.maxText])), true
 	}
-	a.text += len(s.text)
+	l.text += len(s.text)
 }
 
 // mergeSamples keeps the samples of a class of another aggregator where they win.
-func (a *Aggregator) mergeSamples(i uint32, o *class, to *renumber) {
-	c, in := a.classes[i], &a.intakes[i]
+func (l *roster) mergeSamples(i uint32, o *class, to *renumber) {
+	c, in := l.classes[i], &l.intakes[i]
 	have := map[*sample]*sample{}
 	take := func(s *sample) *sample {
 		if n := have[s]; n != nil {
@@ -229,20 +229,20 @@ func (a *Aggregator) mergeSamples(i uint32, o *class, to *renumber) {
 		if to != nil {
 			n.origin = uint32(to.origins[s.origin])
 		}
-		if len(n.text) > a.maxText {
-			n.text, n.cut = whole8(n.text[:a.maxText]), true
+		if len(n.text) > l.maxText {
+			n.text, n.cut = whole8(n.text[:l.maxText]), true
 		}
-		a.text += len(n.text)
+		l.text += len(n.text)
 		have[s] = n
 		return n
 	}
 	if s := o.worst; s != nil && (c.worst == nil || s.time > in.slowest || s.time == in.slowest &&
 		s.before(c.worst.position)) {
-		a.keep(i, take(s), true, false)
+		l.keep(i, take(s), true, false)
 	}
 	for _, s := range o.drawn {
 		if s.draw < in.bar {
-			a.keep(i, take(s), false, true)
+			l.keep(i, take(s), false, true)
 		}
 	}
 }

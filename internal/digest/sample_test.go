@@ -44,8 +44,8 @@ func TestManyClassesHaveShorterSamples(t *testing.T) {
 	for _, redact := range []bool{false, true} {
 		c := Config{Redact: redact}
 		whole := aggregate(c, entries)
-		if whole.tier != 2 {
-			t.Fatalf("tier %d", whole.tier)
+		if whole.roster.tier != 2 {
+			t.Fatalf("tier %d", whole.roster.tier)
 		}
 		parts := []*Aggregator{New(c), New(c)}
 		for i := range entries {
@@ -66,7 +66,7 @@ func TestManyClassesHaveShorterSamples(t *testing.T) {
 			}
 		}
 		sum := 0
-		for _, c := range merged.classes {
+		for _, c := range merged.roster.classes {
 			sum += len(c.worst.text)
 			for _, s := range c.drawn {
 				if s != c.worst {
@@ -74,8 +74,8 @@ func TestManyClassesHaveShorterSamples(t *testing.T) {
 				}
 			}
 		}
-		if sum != merged.text {
-			t.Errorf("samples have %d bytes, accounted for %d", sum, merged.text)
+		if sum != merged.roster.text {
+			t.Errorf("samples have %d bytes, accounted for %d", sum, merged.roster.text)
 		}
 	}
 }
@@ -87,8 +87,8 @@ func TestTextsTogetherAreBounded(t *testing.T) {
 		e := timed("select "+word(i)+" from t where x = '"+long+"'", int64(i), 1, 1)
 		a.Add(nil, &e, 0)
 	}
-	if a.text > maxText {
-		t.Errorf("%d bytes", a.text)
+	if a.roster.text > maxText {
+		t.Errorf("%d bytes", a.roster.text)
 	}
 	for _, c := range a.Report(Options{}).Classes {
 		if !c.Worst.Cut || len(c.Worst.SQL) > 1<<19 {

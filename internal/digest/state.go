@@ -33,8 +33,8 @@ func (a *Aggregator) AppendState(dst []byte) []byte {
 	}
 	w.int(a.skips.bytes)
 	w.bool(a.rated)
-	w.int(int64(a.rest))
-	w.uint(uint64(a.maxText))
+	w.int(int64(a.roster.rest))
+	w.uint(uint64(a.roster.maxText))
 	a.skips.sort()
 	w.uint(uint64(len(a.skips.first)))
 	for _, s := range a.skips.first {
@@ -48,17 +48,17 @@ func (a *Aggregator) AppendState(dst []byte) []byte {
 		w.text(o.host)
 		w.text(o.db)
 	}
-	w.uint(uint64(len(a.slots)))
-	for i := range a.slots {
-		x := &a.slots[i].info
+	w.uint(uint64(len(a.headers.slots)))
+	for i := range a.headers.slots {
+		x := &a.headers.slots[i].info
 		w.text(x.Name)
 		w.text(x.Key)
 		w.text(x.Label)
 		w.uint(uint64(x.Unit))
 	}
-	w.uint(uint64(len(a.layouts)))
-	for i := range a.layouts {
-		l := &a.layouts[i]
+	w.uint(uint64(len(a.headers.layouts)))
+	for i := range a.headers.layouts {
+		l := &a.headers.layouts[i]
 		w.uint(uint64(len(l.slots)))
 		for j, s := range l.slots {
 			w.int(int64(s))
@@ -73,9 +73,9 @@ func (a *Aggregator) AppendState(dst []byte) []byte {
 	for i := range a.spill.bins {
 		w.b = a.spill.bins[i].AppendBinary(w.b)
 	}
-	w.uint(uint64(len(a.classes)))
-	for i, c := range a.classes {
-		w.class(c, &a.intakes[i])
+	w.uint(uint64(len(a.roster.classes)))
+	for i, c := range a.roster.classes {
+		w.class(c, &a.roster.intakes[i])
 	}
 	return binary.LittleEndian.AppendUint32(w.b, crc32.ChecksumIEEE(w.b[len(dst):]))
 }
@@ -261,8 +261,8 @@ func ReadState(c Config, p []byte) (*Aggregator, error) {
 	a.entries, a.filtered, a.own, a.skips.n = r.uint(), r.uint(), r.uint(), r.uint()
 	a.skips.bytes = r.int()
 	a.rated = r.bool()
-	a.rest = int(r.int())
-	a.maxText = int(r.uint())
+	a.roster.rest = int(r.int())
+	a.roster.maxText = int(r.uint())
 	for range r.count() {
 		a.skips.first = append(a.skips.first, skip{r.position(), r.int(), r.text()})
 	}
@@ -273,10 +273,10 @@ func ReadState(c Config, p []byte) (*Aggregator, error) {
 		}
 	}
 	for range r.count() {
-		a.slotOf(slowlog.Info{Name: r.text(), Key: r.text(), Label: r.text(), Unit: slowlog.Unit(r.uint())})
+		a.headers.slotOf(slowlog.Info{Name: r.text(), Key: r.text(), Label: r.text(), Unit: slowlog.Unit(r.uint())})
 	}
 	for range r.count() {
-		if !a.readLayout(r) {
+		if !a.headers.readLayout(r) {
 			return nil, ErrStateDamaged
 		}
 	}
@@ -286,25 +286,25 @@ func ReadState(c Config, p []byte) (*Aggregator, error) {
 	for range r.count() {
 		a.readClass(r)
 	}
-	if r.bad || len(r.b) > 0 || a.rest >= len(a.classes) {
+	if r.bad || len(r.b) > 0 || a.roster.rest >= len(a.roster.classes) {
 		return nil, ErrStateDamaged
 	}
 	return a, nil
 }
 
-func (a *Aggregator) readLayout(r *reader) bool {
+func (h *headers) readLayout(r *reader) bool {
 	var l layout
 	for range r.count() {
 		s := int(r.int())
 		at := slowlog.Attribute(r.uint())
-		if s >= len(a.slots) || s < -1 {
+		if s >= len(h.slots) || s < -1 {
 			return false
 		}
 		l.own = l.own || at == noAttribute
 		l.slots = append(l.slots, s)
 		l.places = append(l.places, place{attribute: at})
 	}
-	return a.addLayout(l) != loose
+	return h.addLayout(l) != loose
 }
 
 func (a *Aggregator) readClass(r *reader) {
@@ -335,20 +335,20 @@ func (a *Aggregator) readClass(r *reader) {
 	if r.bad {
 		return
 	}
-	a.byID[c.id] = uint32(len(a.classes))
-	a.classes, a.intakes = append(a.classes, c), append(a.intakes, in)
-	a.prints += len(c.text)
+	a.roster.byID[c.id] = uint32(len(a.roster.classes))
+	a.roster.classes, a.roster.intakes = append(a.roster.classes, c), append(a.roster.intakes, in)
+	a.roster.prints += len(c.text)
 	for _, s := range c.drawn {
-		a.text += len(s.text)
+		a.roster.text += len(s.text)
 	}
 	if c.worst != nil {
-		a.intakes[len(a.classes)-1].slowest = c.worst.time
+		a.roster.intakes[len(a.roster.classes)-1].slowest = c.worst.time
 		if !slices.Contains(c.drawn, c.worst) {
-			a.text += len(c.worst.text)
+			a.roster.text += len(c.worst.text)
 		}
 	}
-	for len(a.classes) > tiers[a.tier].classes {
-		a.tier++
+	for len(a.roster.classes) > tiers[a.roster.tier].classes {
+		a.roster.tier++
 	}
-	a.setBar(uint32(len(a.classes)-1), tiers[a.tier].drawn)
+	a.roster.setBar(uint32(len(a.roster.classes)-1), tiers[a.roster.tier].drawn)
 }

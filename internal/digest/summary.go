@@ -134,13 +134,13 @@ func (s *summary) column(i int) *column {
 }
 
 // present returns how many statements had the attribute.
-func (a *Aggregator) present(s *summary, slot int) uint64 {
+func (h *headers) present(s *summary, slot int) uint64 {
 	var n uint64
 	if slot < len(s.loose) {
 		n = s.loose[slot]
 	}
 	s.layouts.each(func(id uint32, k uint64) {
-		if has := a.layouts[id].has; slot < len(has) && has[slot] {
+		if has := h.layouts[id].has; slot < len(has) && has[slot] {
 			n += k
 		}
 	})
@@ -182,7 +182,7 @@ func (s *summary) merge(o *summary, to *renumber, steps int) {
 		case to.layouts[id] != loose:
 			s.layouts.add(uint32(to.layouts[id]), n)
 		default:
-			for _, i := range to.from.layouts[id].slots {
+			for _, i := range to.from.headers.layouts[id].slots {
 				if i >= 0 {
 					i = to.slots[i]
 					s.loose = grown(s.loose, i)

@@ -102,7 +102,7 @@ func (r *Reader) prepare(ctx context.Context) error {
 		r.times.prepare(ctx)
 	}
 	if reason, ok := sees(r.t); !ok {
-		r.set(source.Samples, snapshot.Denied, reason, r.grant("PROCESS ON *.*"))
+		r.set(source.Samples, snapshot.Denied, reason, grant(r.t, "PROCESS ON *.*"))
 	} else if err := r.samples.prepare(ctx, r.t.Has(target.HasPerformanceSchema)); err != nil {
 		if fatal(err) {
 			return r.t.Wrap("read the processlist of", err)
@@ -182,7 +182,7 @@ func (r *Reader) set(name source.Name, s snapshot.SourceState, reason, fix strin
 
 func (r *Reader) lacks(name source.Name, a target.Answer) {
 	if a.Denied {
-		r.set(name, snapshot.Denied, a.Reason, r.grant("SELECT ON `performance_schema`.*"))
+		r.set(name, snapshot.Denied, a.Reason, grant(r.t, "SELECT ON `performance_schema`.*"))
 		return
 	}
 	r.set(name, snapshot.Missing, a.Reason, a.Fix)
@@ -201,8 +201,8 @@ func (r *Reader) fail(name source.Name, err error) {
 }
 
 // grant words the statement that gives the account in use a privilege.
-func (r *Reader) grant(privilege string) string {
-	f := r.t.Facts()
+func grant(t *target.Target, privilege string) string {
+	f := t.Facts()
 	to := f.User
 	if g, err := target.Grants(f.Flavor, "watch", f.User, nil); err == nil && len(g) > 0 {
 		if i := strings.LastIndex(g[0], " TO "); i >= 0 {
@@ -446,13 +446,13 @@ func (r *Reader) close(ctx context.Context) ([]class.Class, []snapshot.Source, e
 		}
 	}
 	slices.SortFunc(classes, byTime)
-	return classes, r.sources(), nil
+	return classes, sourcesOf(r.state), nil
 }
 
-// sources tells how each source fared in the window.
-func (r *Reader) sources() (list []snapshot.Source) {
+// sourcesOf tells how each source fared in the window.
+func sourcesOf(state map[source.Name]*snapshot.Source) (list []snapshot.Source) {
 	for _, n := range []source.Name{source.Digests, source.SlowLog, source.Samples} {
-		x := *r.state[n]
+		x := *state[n]
 		if x.Reads > 0 {
 			x.Took /= float64(x.Reads)
 		}

@@ -128,7 +128,7 @@ func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []
 		within(&rep.Classes[i], rep.Global.Began, rep.Global.Ended)
 	}
 	digest.Arrange(&rep, o.Limit, o.OrderBy)
-	return rep, r.sources(), nil
+	return rep, sourcesOf(r.state), nil
 }
 
 // within holds the times of a class to the window: a server counts digests since long before it.
@@ -698,7 +698,7 @@ func (b *builder) finish() digest.Report {
 		}
 		rep.Classes = append(rep.Classes, *c)
 	}
-	for _, x := range b.r.sources() {
+	for _, x := range sourcesOf(b.r.state) {
 		if x.State != snapshot.OK && (x.Name == source.Digests || x.Name == source.Samples) {
 			b.note(strings.ReplaceAll(string(x.Name), "_", " ") + ": " + strings.TrimSuffix(x.Reason+"; "+x.Fix, "; "))
 		}

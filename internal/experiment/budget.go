@@ -96,7 +96,7 @@ func (x *comparison) begin(seq, round int, key string, control, again bool) Begi
 	keys := x.keys()
 	for _, k := range keys {
 		v, isControl := x.place(round, k, keys)
-		if had, _ := x.had(round, v.Key, isControl); had == 0 && (v.Key != key || isControl != control) {
+		if had, _ := hadOf(x.trials, round, v.Key, isControl); had == 0 && (v.Key != key || isControl != control) {
 			b.Most++
 			b.Remaining += x.expect(v.Key)
 		}

@@ -67,7 +67,7 @@ func (x *comparison) run(ctx context.Context, earlier []trial.Trial) (trial.Resu
 	x.began = x.clock.now()
 	x.started = x.began.wall
 	x.lasted, x.decided, x.closed = map[string]lasted{}, map[string]bool{}, map[string]string{}
-	err := x.check()
+	err := checkVariants(x.p, x.vs)
 	if err == nil {
 		err = x.resume(earlier)
 	}
@@ -95,28 +95,28 @@ func (x *comparison) run(ctx context.Context, earlier []trial.Trial) (trial.Resu
 	return x.result(x.nothing()), nil
 }
 
-// check names everything that is wrong with what the caller gave.
-func (x *comparison) check() error {
+// checkVariants names everything that is wrong with what the caller gave.
+func checkVariants(p plan.Plan, vs []plan.Variant) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	keys := map[string]bool{}
-	for _, v := range x.vs {
+	for _, v := range vs {
 		if keys[v.Key] {
 			wrong("variant %s is given twice", v.Key)
 		}
 		keys[v.Key] = true
 	}
-	for _, v := range x.vs {
+	for _, v := range vs {
 		if !keys[v.Baseline] {
 			wrong("the baseline of %s, %q, is none of the variants", v.Key, v.Baseline)
-		} else if b := x.variant(v.Baseline); b.Baseline != b.Key {
+		} else if b := variantOf(vs, v.Baseline); b.Baseline != b.Key {
 			wrong("the baseline of %s, %s, is itself compared with another variant", v.Key, b.Key)
 		}
 	}
-	if len(x.vs) == 0 {
+	if len(vs) == 0 {
 		wrong("it has no variants")
 	}
-	if t := x.p.Trials; t.Min < 1 || t.Max < t.Min {
+	if t := p.Trials; t.Min < 1 || t.Max < t.Min {
 		wrong("%d to %d rounds: at least one is needed", t.Min, t.Max)
 	}
 	if len(errs) > 0 {
@@ -191,24 +191,24 @@ func (x *comparison) open(v plan.Variant) bool {
 	if x.decided[v.Key] || x.closed[v.Key] != "" || x.closed[v.Baseline] != "" {
 		return false
 	}
-	return v.Baseline != v.Key || !x.needed(v.Key)
+	return v.Baseline != v.Key || !needed(x.vs, v.Key)
 }
 
 // needed reports whether others are compared with a variant.
-func (x *comparison) needed(key string) bool {
-	return slices.ContainsFunc(x.vs, func(o plan.Variant) bool { return o.Baseline == key && o.Key != key })
+func needed(vs []plan.Variant, key string) bool {
+	return slices.ContainsFunc(vs, func(o plan.Variant) bool { return o.Baseline == key && o.Key != key })
 }
 
-// control returns the variant that is run twice in a round: with several baselines each in its turn, as long as it
+// controlOf returns the variant that is run twice in a round: with several baselines each in its turn, as long as it
 // runs.
-func (x *comparison) control(round int, keys []string) plan.Variant {
-	for _, t := range x.trials {
+func controlOf(trials []trial.Trial, vs []plan.Variant, round int, keys []string) plan.Variant {
+	for _, t := range trials {
 		if t.Control && t.Round == round {
-			return x.variant(t.Variant)
+			return variantOf(vs, t.Variant)
 		}
 	}
 	var bs []plan.Variant
-	for _, v := range x.vs {
+	for _, v := range vs {
 		if v.Baseline == v.Key && slices.Contains(keys, v.Key) {
 			bs = append(bs, v)
 		}
@@ -219,14 +219,14 @@ func (x *comparison) control(round int, keys []string) plan.Variant {
 // place returns which variant a key of a round stands for, and whether it is the control.
 func (x *comparison) place(round int, key string, keys []string) (v plan.Variant, control bool) {
 	if key == plan.Control {
-		return x.control(round, keys), true
+		return controlOf(x.trials, x.vs, round, keys), true
 	}
-	return x.variant(key), false
+	return variantOf(x.vs, key), false
 }
 
-// variant returns the variant of a key.
-func (x *comparison) variant(key string) plan.Variant {
-	return x.vs[slices.IndexFunc(x.vs, func(v plan.Variant) bool { return v.Key == key })]
+// variantOf returns the variant of a key.
+func variantOf(vs []plan.Variant, key string) plan.Variant {
+	return vs[slices.IndexFunc(vs, func(v plan.Variant) bool { return v.Key == key })]
 }
 
 // nothing says why nothing is left to compare; empty when the experiment came to its end.
@@ -236,7 +236,7 @@ func (x *comparison) nothing() string {
 		switch {
 		case x.closed[v.Key] != "":
 			why = append(why, v.Key+": "+x.closed[v.Key])
-		case v.Baseline != v.Key || !x.needed(v.Key):
+		case v.Baseline != v.Key || !needed(x.vs, v.Key):
 			return ""
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 // round runs the trials of one round that are not on record, in the given order, and repeats those that were invalid.
 func (x *comparison) round(ctx context.Context, round int, order []string) error {
-	if w := x.weaver(); w != nil {
+	if w := weaverOf(x.bench, x.p); w != nil {
 		return x.weave(ctx, w, round, order)
 	}
 	for try := range attempts {
@@ -27,7 +27,7 @@ func (x *comparison) round(ctx context.Context, round int, order []string) error
 			if x.gone(v, round) {
 				continue
 			}
-			had, valid := x.had(round, v.Key, isControl)
+			had, valid := hadOf(x.trials, round, v.Key, isControl)
 			if valid || had > try {
 				continue
 			}
@@ -51,9 +51,9 @@ func (x *comparison) gone(v plan.Variant, round int) bool {
 	})
 }
 
-// had counts what is on record of one trial. That a variant was unusable is no attempt.
-func (x *comparison) had(round int, key string, control bool) (n int, valid bool) {
-	for _, t := range x.trials {
+// hadOf counts what is on record of one trial. That a variant was unusable is no attempt.
+func hadOf(trials []trial.Trial, round int, key string, control bool) (n int, valid bool) {
+	for _, t := range trials {
 		if t.Round == round && t.Variant == key && t.Control == control && !t.Unusable {
 			n++
 			valid = valid || t.Invalid == ""
@@ -70,7 +70,7 @@ func (x *comparison) trial(ctx context.Context, round int, v plan.Variant, contr
 	if err := x.afford(x.expect(v.Key)); err != nil {
 		return err
 	}
-	seq := x.seq()
+	seq := seqOf(x.trials)
 	if x.o.Begin != nil {
 		x.o.Begin(x.begin(seq, round, v.Key, control, again))
 	}
@@ -89,10 +89,10 @@ func (x *comparison) trial(ctx context.Context, round int, v plan.Variant, contr
 	return x.stuck(t, true)
 }
 
-// seq is the number of the next trial.
-func (x *comparison) seq() int {
-	if n := len(x.trials); n > 0 {
-		return x.trials[n-1].Seq + 1
+// seqOf is the number of the next trial.
+func seqOf(trials []trial.Trial) int {
+	if n := len(trials); n > 0 {
+		return trials[n-1].Seq + 1
 	}
 	return 1
 }
@@ -137,7 +137,7 @@ func (x *comparison) keep(ctx context.Context, t trial.Trial, took time.Duration
 		x.o.End(t)
 	}
 	if t.Unusable {
-		x.close(t.Variant, t.Invalid)
+		closeAfter(x.closed, x.vs, t.Variant, t.Invalid)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (x *comparison) hopeless(t trial.Trial) bool {
 		return false
 	}
 	for round := t.Round; round > t.Round-hopeless; round-- {
-		had, valid := x.had(round, t.Variant, false)
+		had, valid := hadOf(x.trials, round, t.Variant, false)
 		if round == t.Round {
 			had++
 		}
@@ -180,12 +180,12 @@ func numbers(t trial.Trial) trial.Trial {
 	return t
 }
 
-// close ends the trials of a variant and of those that are compared with it.
-func (x *comparison) close(key, why string) {
-	x.closed[key] = why
-	for _, v := range x.vs {
-		if v.Baseline == key && v.Key != key && x.closed[v.Key] == "" {
-			x.closed[v.Key] = fmt.Sprintf("its baseline, %s, cannot be measured: %s", key, why)
+// closeAfter ends the trials of a variant and of those that are compared with it.
+func closeAfter(closed map[string]string, vs []plan.Variant, key, why string) {
+	closed[key] = why
+	for _, v := range vs {
+		if v.Baseline == key && v.Key != key && closed[v.Key] == "" {
+			closed[v.Key] = fmt.Sprintf("its baseline, %s, cannot be measured: %s", key, why)
 		}
 	}
 }

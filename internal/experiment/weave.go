@@ -29,12 +29,12 @@ type Weaver interface {
 	Weave(ctx context.Context, round int, strands []Strand, p plan.Plan, sink progress.Sink) ([]trial.Trial, error)
 }
 
-// weaver returns the bench when the rounds of this experiment are woven, else nil.
-func (x *comparison) weaver() Weaver {
-	if x.p.Trials.Turns <= 0 {
+// weaverOf returns the bench when the rounds of this experiment are woven, else nil.
+func weaverOf(bench Bench, p plan.Plan) Weaver {
+	if p.Trials.Turns <= 0 {
 		return nil
 	}
-	w, _ := x.bench.(Weaver)
+	w, _ := bench.(Weaver)
 	return w
 }
 
@@ -42,7 +42,7 @@ func (x *comparison) weaver() Weaver {
 // as if one of them had been first, and a drift is allowed for where one side was so more often: they alternate, so
 // that none is.
 func (x *comparison) order(round int, keys []string) []string {
-	if x.weaver() == nil {
+	if weaverOf(x.bench, x.p) == nil {
 		return x.p.Order(round, keys)
 	}
 	out := slices.Sorted(slices.Values(keys))
@@ -64,7 +64,7 @@ func (x *comparison) weave(ctx context.Context, w Weaver, round int, order []str
 				continue
 			}
 			strands = append(strands, Strand{v, isControl})
-			had, valid := x.had(round, v.Key, isControl)
+			had, valid := hadOf(x.trials, round, v.Key, isControl)
 			missing = missing || !valid && had <= try
 		}
 		if !missing {
@@ -90,7 +90,7 @@ func (x *comparison) woven(ctx context.Context, w Weaver, round int, strands []S
 		return err
 	}
 	if x.o.Begin != nil {
-		first := x.begin(x.seq(), round, strands[0].Variant.Key, strands[0].Control, again)
+		first := x.begin(seqOf(x.trials), round, strands[0].Variant.Key, strands[0].Control, again)
 		for i, s := range strands {
 			b := first
 			b.Seq, b.N, b.Variant, b.Control = b.Seq+i, b.N+i, s.Variant.Key, s.Control
@@ -123,7 +123,7 @@ func (x *comparison) woven(ctx context.Context, w Weaver, round int, strands []S
 	each := (after.running - before.running) / time.Duration(len(strands))
 	broken := 0
 	for i, s := range strands {
-		t, err := x.finish(ts[i], x.seq(), round, s.Variant, s.Control, err, before, after)
+		t, err := x.finish(ts[i], seqOf(x.trials), round, s.Variant, s.Control, err, before, after)
 		if err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func PlanGroups(name string, l limit.Limits) ([]Group, map[string]string) {
 func (f FS) planGroups(pid int, name string, l limit.Limits) (groups []Group, lacking map[string]string) {
 	need := controllers(l)
 	lacking = map[string]string{}
-	groupsOf, mounts, err := f.cgroups(pid)
+	groupsOf, mounts, err := cgroupsOf(f, pid)
 	if err != nil {
 		for _, c := range need {
 			lacking[c] = err.Error()
@@ -92,7 +92,7 @@ func (f FS) planGroups(pid int, name string, l limit.Limits) (groups []Group, la
 		groups = append(groups, Group{1, []string{c}, f.path(parent, groupPrefix+name), f.path(dirs[len(dirs)-1])})
 	}
 	if len(inV2) > 0 {
-		g, ok := f.planUnified(unified, name, inV2, lacking)
+		g, ok := planUnified(f, unified, name, inV2, lacking)
 		if ok {
 			groups = append(groups, g)
 		}
@@ -100,7 +100,7 @@ func (f FS) planGroups(pid int, name string, l limit.Limits) (groups []Group, la
 	return groups, lacking
 }
 
-func (f FS) cgroups(pid int) ([]procfs.Cgroup, []*procfs.MountInfo, error) {
+func cgroupsOf(f FS, pid int) ([]procfs.Cgroup, []*procfs.MountInfo, error) {
 	fs, err := procfs.NewFS(f.path("proc"))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read control groups: %w", err)
@@ -125,7 +125,7 @@ const delegate = "run dyno as root, or as `systemd-run --user --scope -p Delegat
 // planUnified chooses the place of a v2 group: below the nearest group above our own that may have children with the
 // controllers, all of them if there is one. Rules: cgroup-v2.rst, "No Internal Process Constraint" and "Delegation
 // Containment".
-func (f FS) planUnified(dirs []string, name string, need []string, lacking map[string]string) (Group, bool) {
+func planUnified(f FS, dirs []string, name string, need []string, lacking map[string]string) (Group, bool) {
 	if len(dirs) == 0 {
 		for _, c := range need {
 			lacking[c] = "no control groups with the controller " + c + " are mounted here; mount cgroup2 at " +
@@ -139,7 +139,7 @@ func (f FS) planUnified(dirs []string, name string, need []string, lacking map[s
 	reasons := map[string]string{}
 	for i, dir := range dirs {
 		at := f.path(dir)
-		if reason := f.divisible(at); reason != "" {
+		if reason := divisible(at); reason != "" {
 			if i <= 1 { // that our own holds processes is no news, where there is one above it
 				why = fmt.Sprintf("%s: %s", dir, reason)
 			}
@@ -147,7 +147,7 @@ func (f FS) planUnified(dirs []string, name string, need []string, lacking map[s
 		}
 		var have []string
 		for _, c := range need {
-			if reason := f.canEnable(dirs[i:], c); reason == "" {
+			if reason := canEnable(f, dirs[i:], c); reason == "" {
 				have = append(have, c)
 			} else if reasons[c] == "" {
 				reasons[c] = reason
@@ -175,7 +175,7 @@ func (f FS) planUnified(dirs []string, name string, need []string, lacking map[s
 	if slices.Contains(best, "io") && !slices.Contains(best, "memory") {
 		// writes through the page cache are charged by both together
 		for i, dir := range dirs {
-			if f.path(dir) == where && f.canEnable(dirs[i:], "memory") == "" {
+			if f.path(dir) == where && canEnable(f, dirs[i:], "memory") == "" {
 				best = append(best, "memory")
 			}
 		}
@@ -184,7 +184,7 @@ func (f FS) planUnified(dirs []string, name string, need []string, lacking map[s
 }
 
 // divisible returns why a v2 group cannot have a child that holds our process, "" when it can.
-func (f FS) divisible(dir string) string {
+func divisible(dir string) string {
 	if kind, notRoot := word(dir + "/cgroup.type"); notRoot { // the root of all has no such file, and may do both
 		if kind != "domain" {
 			return "it is of the type " + kind
@@ -200,7 +200,7 @@ func (f FS) divisible(dir string) string {
 }
 
 // canEnable returns why children of dirs[0] cannot have a controller, "" when they can. dirs goes on to the top.
-func (f FS) canEnable(dirs []string, controller string) string {
+func canEnable(f FS, dirs []string, controller string) string {
 	if !contains(f.path(dirs[len(dirs)-1], "cgroup.controllers"), controller) {
 		return "the control groups of this machine have no controller " + controller + "; run dyno where the kernel " +
 			"and the container offer it"

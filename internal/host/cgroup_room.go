@@ -13,7 +13,7 @@ func MemoryRoom() (known.Value[uint64], error) { return FS{}.MemoryRoomOf(os.Get
 
 // MemoryRoomOf is MemoryRoom for the process with the pid.
 func (f FS) MemoryRoomOf(pid int) (room known.Value[uint64], err error) {
-	groups, mounts, err := f.cgroups(pid)
+	groups, mounts, err := cgroupsOf(f, pid)
 	if err != nil {
 		return room, err
 	}

@@ -56,10 +56,12 @@ var (
 	vmNames = strings.Fields(
 		`pgpgin pgpgout pswpin pswpout pgfault pgmajfault oom_kill pgscan_direct pgscan_kswapd pgsteal_direct pgsteal_kswapd
 		allocstall_normal allocstall_movable compact_stall compact_fail thp_fault_alloc thp_fault_fallback thp_collapse_alloc thp_split_page
-		numa_hit numa_miss numa_foreign numa_hint_faults numa_pages_migrated workingset_refault_file workingset_refault_anon nr_dirtied nr_written`)
+		numa_hit numa_miss numa_foreign numa_hint_faults numa_pages_migrated workingset_refault_file workingset_refault_anon nr_dirtied nr_written`,
+	)
 	memoryNames = strings.Fields(
 		`SwapCached Active Inactive Mlocked AnonPages Mapped Shmem Slab SReclaimable SUnreclaim KernelStack PageTables CommitLimit
-		AnonHugePages FileHugePages HugePages_Total HugePages_Free HugePages_Rsvd Hugepagesize`)
+		AnonHugePages FileHugePages HugePages_Total HugePages_Free HugePages_Rsvd Hugepagesize`,
+	)
 	tcpNames = []string{
 		"Tcp_ActiveOpens", "Tcp_PassiveOpens", "Tcp_CurrEstab", "Tcp_InSegs", "Tcp_OutSegs", "Tcp_RetransSegs",
 		"Tcp_InErrs", "Tcp_OutRsts",
@@ -99,7 +101,7 @@ func (f FS) ReadDetail() (d Detail) {
 			d.THP = string(in)
 		}
 	}
-	d.Nodes = f.nodes()
+	d.Nodes = nodesOf(f)
 	return d
 }
 
@@ -171,7 +173,7 @@ func parseProtocols(b []byte, out []Counted) []Counted {
 	return out
 }
 
-func (f FS) nodes() (out []Node) {
+func nodesOf(f FS) (out []Node) {
 	dirs, _ := filepath.Glob(f.path("sys/devices/system/node/node[0-9]*"))
 	for _, dir := range dirs {
 		id, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), "node"))
@@ -214,7 +216,7 @@ func (f FS) nodes() (out []Node) {
 }
 
 // CPUs returns the times of each CPU that is on line, by its number.
-func CPUs() (map[int]CPUTimes, error) { return FS{}.perCPU() }
+func CPUs() (map[int]CPUTimes, error) { return perCPU(FS{}) }
 
 // ProcDetail is what there is to know of a process besides a ProcReading.
 type ProcDetail struct {

@@ -20,7 +20,7 @@ var errNotSupported = syscall.EOPNOTSUPP
 // sector is the unit of /proc/diskstats in bytes, whatever the device's own sectors are.
 const sector = 512
 
-func (f FS) parseDiskstats(b []byte) (ds []Disk) {
+func parseDiskstats(f FS, b []byte) (ds []Disk) {
 	lines(b, func(fs [][]byte) bool {
 		if len(fs) < 14 {
 			return true

@@ -162,7 +162,7 @@ func (f FS) stack(dev string, depth int) (layers, numbers []string) {
 			if dio, _ := word(at + "/loop/dio"); dio == "1" {
 				name = "loop (direct)"
 			}
-			fs, err := f.filesystemOf(file)
+			fs, err := filesystemOf(f, file)
 			if err != nil {
 				return []string{name}, numbers
 			}
@@ -223,7 +223,7 @@ func (f FS) bottom(dev string, depth int) (out []string) {
 	return out
 }
 
-func (f FS) filesystemOf(path string) (string, error) {
+func filesystemOf(f FS, path string) (string, error) {
 	fs, err := procfs.NewFS(f.path("proc"))
 	if err != nil {
 		return "", err

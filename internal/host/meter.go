@@ -87,10 +87,10 @@ func (f FS) Begin(pid int, path string) (*Meter, error) {
 	if m.proc, err = f.Process(pid); err != nil {
 		return nil, fmt.Errorf("start measuring: %w", err)
 	}
-	if m.threads, err = f.threadSwitches(pid); err != nil {
+	if m.threads, err = threadSwitches(f, pid); err != nil {
 		m.failed = err
 	}
-	if m.cpus, err = f.perCPU(); err != nil {
+	if m.cpus, err = perCPU(f); err != nil {
 		return nil, fmt.Errorf("start measuring: %w", err)
 	}
 	if m.machine, err = f.Read(); err != nil {
@@ -106,7 +106,7 @@ func (m *Meter) Look() {
 	if m.failed != nil {
 		return
 	}
-	now, err := m.fs.threadSwitches(m.pid)
+	now, err := threadSwitches(m.fs, m.pid)
 	if err != nil {
 		m.failed = err
 		return
@@ -180,7 +180,7 @@ func (m *Meter) End() (u Usage, err error) {
 	if u.Machine, err = Share(m.machine, machine); err != nil {
 		u.Notes = append(u.Notes, err.Error())
 	}
-	if now, err := m.fs.perCPU(); err == nil {
+	if now, err := perCPU(m.fs); err == nil {
 		u.CPUs = map[int]Shares{}
 		for c, b := range now {
 			if a, ok := m.cpus[c]; ok {
@@ -212,7 +212,7 @@ func disk(r Reading, device string) (Disk, bool) {
 }
 
 // perCPU reads the times of each CPU.
-func (f FS) perCPU() (map[int]CPUTimes, error) {
+func perCPU(f FS) (map[int]CPUTimes, error) {
 	b, err := os.ReadFile(f.path("proc/stat"))
 	if err != nil {
 		return nil, fmt.Errorf("read cpu times: %w", err)
@@ -239,9 +239,9 @@ func (f FS) perCPU() (map[int]CPUTimes, error) {
 }
 
 // threadSwitches returns the context switches of each thread alive (proc_pid_status(5)).
-func (f FS) threadSwitches(pid int) (map[int]uint64, error) {
+func threadSwitches(f FS, pid int) (map[int]uint64, error) {
 	out := map[int]uint64{}
-	err := f.threads(pid, math.MaxInt, "status", func(tid int, b []byte) error {
+	err := threadsOf(f, pid, math.MaxInt, "status", func(tid int, b []byte) error {
 		sum, seen := uint64(0), 0
 		lines(b, func(fs [][]byte) bool {
 			if k := string(fs[0]); len(fs) == 2 && (k == "voluntary_ctxt_switches:" ||

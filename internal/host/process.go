@@ -87,7 +87,7 @@ func ThreadTurns(pid, limit int) (map[int]Turns, error) { return FS{}.ThreadTurn
 // ThreadTurns is the function of that name, reading f.
 func (f FS) ThreadTurns(pid, limit int) (map[int]Turns, error) {
 	out := map[int]Turns{}
-	err := f.threads(pid, limit, "schedstat", func(tid int, b []byte) error {
+	err := threadsOf(f, pid, limit, "schedstat", func(tid int, b []byte) error {
 		lines(b, func(f [][]byte) bool { // nanoseconds on a CPU, nanoseconds waiting for one, turns
 			if len(f) >= 3 {
 				wait, ok1 := number(f[1])
@@ -103,8 +103,8 @@ func (f FS) ThreadTurns(pid, limit int) (map[int]Turns, error) {
 	return out, err
 }
 
-// threads calls do with a file of each thread alive, and ends at its first error. It refuses more threads than limit.
-func (f FS) threads(pid, limit int, file string, do func(tid int, b []byte) error) error {
+// threadsOf calls do with a file of each thread alive, and ends at its first error. It refuses more threads than limit.
+func threadsOf(f FS, pid, limit int, file string, do func(tid int, b []byte) error) error {
 	fail := func(err error) error { return fmt.Errorf("read threads of process %d: %w", pid, err) }
 	dir := f.path("proc", strconv.Itoa(pid), "task")
 	d, err := os.Open(dir)

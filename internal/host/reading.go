@@ -108,7 +108,7 @@ func (f FS) Read() (r Reading, err error) {
 	}
 	part("load", err)
 	if b, err = slurp(f.path("proc/diskstats"), &buf); err == nil {
-		r.Disks = f.parseDiskstats(b)
+		r.Disks = parseDiskstats(f, b)
 	}
 	part("disks", err)
 	for _, res := range []string{"cpu", "memory", "io"} {

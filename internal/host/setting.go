@@ -13,7 +13,7 @@ var settingName = pattern.New(`^[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*)*$`
 
 // settingPath returns where the kernel shows a setting: a sysctl under its dotted name ("vm.swappiness"), anything else
 // by its path below /sys ("kernel/mm/transparent_hugepage/enabled").
-func (f FS) settingPath(name string) (string, error) {
+func settingPath(f FS, name string) (string, error) {
 	if !settingName.MatchString(name) || strings.Contains(name, "..") {
 		return "", fmt.Errorf("%q is not a name of a kernel setting", name)
 	}
@@ -28,14 +28,14 @@ func IsSysctl(name string) bool { return !strings.Contains(name, "/") }
 
 // MaySet reports whether this process may change the setting.
 func (f FS) MaySet(name string) bool {
-	path, err := f.settingPath(name)
+	path, err := settingPath(f, name)
 	return err == nil && mayWrite(path)
 }
 
 // Setting returns a setting of the kernel, see settingPath. Of a choice, which the kernel writes as "always [madvise]
 // never", it is the word in brackets.
 func (f FS) Setting(name string) (string, error) {
-	path, err := f.settingPath(name)
+	path, err := settingPath(f, name)
 	if err != nil {
 		return "", err
 	}
@@ -54,7 +54,7 @@ func (f FS) Setting(name string) (string, error) {
 
 // SetSetting gives a setting a value, until the machine starts anew. It takes root.
 func (f FS) SetSetting(name, value string) error {
-	path, err := f.settingPath(name)
+	path, err := settingPath(f, name)
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func (s *Speedometer) measure(cpus []int, started chan<- error) {
 
 // look takes note of what the kernel has counted for the CPUs.
 func (s *Speedometer) look(cpus []int) {
-	all, err := s.fs.perCPU()
+	all, err := perCPU(s.fs)
 	if err != nil {
 		return // then nothing counts as stolen
 	}

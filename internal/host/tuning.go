@@ -83,15 +83,15 @@ func (f FS) ReadTuning(pid int, path string) Tuning {
 	if nodes, _ := filepath.Glob(f.path("sys/devices/system/node/node[0-9]*")); len(nodes) > 0 {
 		t.NUMANodes = known.Of(len(nodes))
 	}
-	f.place(&t, path)
+	placeOf(f, &t, path)
 	if pid > 0 {
-		f.tuningOf(&t, pid)
+		tuningOf(f, &t, pid)
 	}
 	return t
 }
 
-// place fills in what a path lies on.
-func (f FS) place(t *Tuning, path string) {
+// placeOf fills in what a path lies on.
+func placeOf(f FS, t *Tuning, path string) {
 	real, err := filepath.EvalSymlinks(path)
 	if path == "" || err != nil {
 		return
@@ -121,7 +121,7 @@ func (f FS) place(t *Tuning, path string) {
 }
 
 // tuningOf fills in the limits and the memory of a process.
-func (f FS) tuningOf(t *Tuning, pid int) {
+func tuningOf(f FS, t *Tuning, pid int) {
 	dir := f.path("proc", strconv.Itoa(pid))
 	if b, err := os.ReadFile(dir + "/limits"); err == nil {
 		t.Limits = parseLimits(b)

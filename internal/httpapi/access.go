@@ -137,13 +137,13 @@ func (v *gate) credentials(r *http.Request) (i access.Identity, err error) {
 		if len(all) > 1 || !strings.EqualFold(kind, "Bearer") {
 			return i, errNobody
 		}
-		return v.access.ByToken(r.Context(), strings.TrimSpace(secret))
+		return v.access.Tokens.Find(r.Context(), strings.TrimSpace(secret))
 	}
 	all := r.CookiesNamed(v.cookieName(r))
 	if len(all) != 1 { // of two one was planted by a neighbour
 		return i, errNobody
 	}
-	return v.access.BySession(r.Context(), all[0].Value, v.accountOf(r))
+	return v.access.Sessions.Find(r.Context(), all[0].Value, v.accountOf(r))
 }
 
 // accountOf returns the account of this machine to which a session is bound. Cookies know no ports: the browser also
@@ -449,11 +449,11 @@ func (v *gate) begin(ctx context.Context, e access.Entry) (end func(status int, 
 	if v.access == nil {
 		return func(int, string) {}, nil
 	}
-	id, err := v.access.Begin(ctx, e)
+	id, err := v.access.Audit.Begin(ctx, e)
 	return func(status int, outcome string) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer cancel()
-		if err := v.access.End(ctx, id, status, outcome); err != nil {
+		if err := v.access.Audit.End(ctx, id, status, outcome); err != nil {
 			v.log.Error("cannot write how a change ended into the audit log", "what", e.What, "who", e.Who,
 				"status", status, "err", err)
 		}
@@ -467,7 +467,7 @@ func (v *gate) note(ctx context.Context, e access.Entry) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	if _, err := v.access.Begin(ctx, e); err != nil {
+	if _, err := v.access.Audit.Begin(ctx, e); err != nil {
 		v.log.Error("cannot write the audit log", "what", e.What, "who", e.Who, "err", err)
 	}
 }

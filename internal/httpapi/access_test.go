@@ -73,7 +73,7 @@ func guardedServer(t *testing.T, o Guarding) *guarded {
 	good(t, g.store.AddUser(t.Context(), "anna", access.Operator, pass))
 	good(t, g.store.AddUser(t.Context(), "ben", access.Viewer, pass))
 	for role, to := range map[access.Role]*string{access.Viewer: &g.viewer, access.Operator: &g.operator} {
-		x, err := g.store.AddToken(t.Context(), "the-"+string(role), role, "anna", time.Hour*24*30)
+		x, err := g.store.Tokens.Add(t.Context(), "the-"+string(role), role, "anna", time.Hour*24*30)
 		good(t, err)
 		*to = x.Secret
 	}
@@ -303,7 +303,7 @@ func TestEndingAnothersSessionIsAChange(t *testing.T) {
 	own := ben.login("ben", pass).ID
 	ben.want(404, "POST", path, `{"id":"x"}`)
 	ben.want(200, "POST", path, `{"id":"`+own+`"}`)
-	all, err := g.store.Audit(t.Context(), 0, 100)
+	all, err := g.store.Audit.List(t.Context(), 0, 100)
 	good(t, err)
 	var got []string
 	for _, e := range all {
@@ -334,7 +334,7 @@ func TestTheAuditLogHoldsNoTexts(t *testing.T) {
 	if w := anna.want(409, "POST", "/api/dyno/v1/prove", `{"id":"a-1"}`); !strings.Contains(w.Body.String(), "mice") {
 		t.Error("the caller is not told why not")
 	}
-	all, err := g.store.Audit(t.Context(), 0, 100)
+	all, err := g.store.Audit.List(t.Context(), 0, 100)
 	good(t, err)
 	if s := fmt.Sprintf("%+v", all); strings.Contains(s, "mice") {
 		t.Error(s)
@@ -377,7 +377,8 @@ func TestWhatIsLoggedIsDone(t *testing.T) {
 		At   time.Time         `json:"at"`
 	}
 	f(
-		`{"name":"x","url":"y","set":{"Set":"1","set":"2"},"many":[{"a":1},{"a":2}],"one":{"a":1},"any":{"A":[1,{"a":null}]},"at":"2026-11-03T12:00:00Z"}`, &outer{}, "")
+		`{"name":"x","url":"y","set":{"Set":"1","set":"2"},"many":[{"a":1},{"a":2}],"one":{"a":1},"any":{"A":[1,{"a":null}]},"at":"2026-11-03T12:00:00Z"}`, &outer{}, "",
+	)
 	f(`{"Url":"y"}`, &outer{}, `unknown member "Url"`)
 	f(`{"entry":{}}`, &outer{}, `unknown member "entry"`)
 	f(`{"":1}`, &outer{}, `unknown member ""`)
@@ -405,7 +406,7 @@ func TestWhoDidItIsKept(t *testing.T) {
 	anna.want(404, "POST", "/api/dyno/v1/token/remove", `{"id":"`+g.viewer+`x"}`)
 	anna.want(200, "POST", "/api/dyno/v1/logout", `{}`)
 	var got []string
-	all, err := g.store.Audit(t.Context(), 0, 100)
+	all, err := g.store.Audit.List(t.Context(), 0, 100)
 	good(t, err)
 	for _, e := range all {
 		if e.From != "192.0.2.9" || time.Since(e.At) > time.Hour {
@@ -458,7 +459,7 @@ func TestAViewerPushesNoChangeOut(t *testing.T) {
 	ben.want(403, "POST", path, `{"current":"wrong wrong wrong","password":"`+other+`"}`)
 	ben.want(403, "POST", path, `{"name":"anna","current":"`+pass+`","password":"`+other+`"}`)
 	ben.want(200, "POST", path, `{"current":"`+pass+`","password":"`+other+`"}`)
-	all, err := g.store.Audit(t.Context(), 0, 100)
+	all, err := g.store.Audit.List(t.Context(), 0, 100)
 	good(t, err)
 	var got []string
 	for _, e := range all {
@@ -528,7 +529,7 @@ const noAudit = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(F
 // sql does something to the file of the users behind the store's back.
 func (g *guarded) sql(t *testing.T, text string) {
 	t.Helper()
-	_, _ = g.store.Begin(t.Context(), access.Entry{Minor: true}) // the first write makes the file
+	_, _ = g.store.Audit.Begin(t.Context(), access.Entry{Minor: true}) // the first write makes the file
 	db, err := sql.Open("sqlite", g.store.Path())
 	good(t, err)
 	_, err = db.ExecContext(t.Context(), text)
@@ -613,7 +614,7 @@ func TestRemovingTellsOfTokensLeft(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	anna := g.visitor(t)
 	anna.login("anna", pass)
-	_, err := g.store.AddToken(t.Context(), "his", access.Viewer, "ben", time.Hour)
+	_, err := g.store.Tokens.Add(t.Context(), "his", access.Viewer, "ben", time.Hour)
 	good(t, err)
 	var left struct{ Tokens []string }
 	unmarshal(t, anna.want(200, "POST", "/api/dyno/v1/user/remove", `{"name":"ben"}`).Body.Bytes(), &left)
@@ -677,7 +678,7 @@ func TestStreamsEndWithTheSession(t *testing.T) {
 		})
 	}
 	f("revoked", func(t *testing.T, g *guarded, _ *visitor, me who) {
-		good(t, g.store.EndSession(t.Context(), me.ID, ""))
+		good(t, g.store.Sessions.End(t.Context(), me.ID, ""))
 	})
 	f("logged out", func(t *testing.T, _ *guarded, b *visitor, _ who) {
 		b.want(200, "POST", "/api/dyno/v1/logout", "{}")
@@ -761,10 +762,10 @@ func TestWhoIsOutMeanwhileChangesNothing(t *testing.T) {
 		}
 	}
 	f("a token that was taken back", func(g *guarded) {
-		all, err := g.store.Tokens(t.Context())
+		all, err := g.store.Tokens.List(t.Context())
 		good(t, err)
 		for _, x := range all {
-			good(t, g.store.RemoveToken(t.Context(), x.ID))
+			good(t, g.store.Tokens.Remove(t.Context(), x.ID))
 		}
 	})
 	f("a token that ended", func(g *guarded) { g.pass(31 * 24 * time.Hour) })

@@ -332,7 +332,7 @@ func TestLoginsArePaused(t *testing.T) {
 
 func auditCount(t *testing.T, g *guarded, outcome string) (n int) {
 	t.Helper()
-	all, err := g.store.Audit(t.Context(), 0, 10_000)
+	all, err := g.store.Audit.List(t.Context(), 0, 10_000)
 	good(t, err)
 	for _, e := range all {
 		if e.Outcome == outcome {
@@ -725,7 +725,7 @@ func TestNoSecretIsTold(t *testing.T) {
 		keep(anna.ask(method, path+"?target=shop", `{"name":"`+other+`","token":"`+g.operator+`","id":"`+g.viewer+`"}`))
 		keep(g.visitor(t).ask(method, path, "{}", "Authorization", "Bearer "+g.viewer))
 	}
-	us, err := g.store.Audit(t.Context(), 0, 10_000)
+	us, err := g.store.Audit.List(t.Context(), 0, 10_000)
 	good(t, err)
 	fmt.Fprintf(&all, "%+v\n%s", us, g.log)
 	for what, secret := range secrets {

@@ -52,7 +52,7 @@ func TestListsAreBounded(t *testing.T) {
 			At: now.Add(time.Duration(i-len(es)) * time.Second),
 		}
 	}
-	good(t, v.ledger.PutEvents(t.Context(), es))
+	good(t, v.ledger.Events.PutAll(t.Context(), es))
 	text := get("/api/dyno/v1/events?from=-7d")
 	if n := strings.Count(text, `"id":`); n != maxEvents || !strings.Contains(text, `"truncated":true`) ||
 		strings.Contains(text, `"e0"`) || !strings.Contains(text, `"e1"`) {

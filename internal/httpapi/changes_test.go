@@ -14,7 +14,7 @@ import (
 func judged(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, Options{})
-	good(t, w.ledger.PutDiagnosis(t.Context(), ledger.Diagnosis{
+	good(t, w.ledger.Diagnoses.Put(t.Context(), ledger.Diagnosis{
 		ID: "d-1", Target: "shop", At: noon, Findings: []finding.Finding{{
 			ID: "missing-index-1", Title: "A table <script>alert(1)</script> is read whole", Severity: finding.Warning,
 			Share: 0.4,
@@ -28,7 +28,7 @@ func judged(t *testing.T) *world {
 		Kind: report.Demo, ID: "m-1", Title: "Demo <script>alert(1)</script>", At: noon,
 	})
 	good(t, err)
-	good(t, w.ledger.PutDocument(t.Context(), string(report.Demo), "m-1", "", "", b))
+	good(t, w.ledger.Documents.Put(t.Context(), string(report.Demo), "m-1", "", "", b))
 	return w
 }
 

@@ -71,7 +71,7 @@ func TestStatesAndEventsInJSON(t *testing.T) {
 		}))
 	}
 	good(t, v.History.Flush(t.Context()))
-	good(t, v.ledger.PutEvents(t.Context(), []event.Event{
+	good(t, v.ledger.Events.PutAll(t.Context(), []event.Event{
 		{ID: "e1", At: noon, Target: "shop", Kind: event.Config, Text: "max_connections 151 → 200"},
 		{ID: "e2", At: noon, Target: "shop", Kind: event.DDL, Text: "ALTER TABLE orders"},
 	}))

@@ -164,12 +164,12 @@ func (v loginAPI) enter(w http.ResponseWriter, r *http.Request, body any, what s
 	e.Who = s.User
 	v.note(r.Context(), e)
 	if c, err := v.identify(r); err == nil && c.Kind == access.ByLogin {
-		if err := v.access.EndSession(r.Context(), c.ID, ""); err != nil &&
+		if err := v.access.Sessions.End(r.Context(), c.ID, ""); err != nil &&
 			!errors.Is(err, access.ErrNotFound) {
 			v.log.Warn("the session before a login was not ended", "err", err)
 		}
 	}
-	i, err := v.access.BySession(r.Context(), s.Secret, from.Account)
+	i, err := v.access.Sessions.Find(r.Context(), s.Secret, from.Account)
 	if err != nil {
 		v.closed(w, r, err)
 		return
@@ -223,9 +223,9 @@ func (v loginAPI) logout(w http.ResponseWriter, r *http.Request) {
 	what := "logout"
 	if b.Everywhere {
 		what = "logout everywhere"
-		err = v.access.EndSessions(r.Context(), c.Name)
+		err = v.access.Sessions.EndAll(r.Context(), c.Name)
 	} else {
-		err = v.access.EndSession(r.Context(), c.ID, c.Name)
+		err = v.access.Sessions.End(r.Context(), c.ID, c.Name)
 	}
 	if err != nil && !errors.Is(err, access.ErrNotFound) {
 		v.fail(w, r, err)
@@ -246,7 +246,7 @@ func (v loginAPI) sessions(r *http.Request) (any, error) {
 	if c.Role.May(access.Operator) {
 		user = ""
 	}
-	ss, err := v.access.Sessions(r.Context(), user)
+	ss, err := v.access.Sessions.List(r.Context(), user)
 	type row struct {
 		access.Session
 		This bool `json:"this"` // the one that asks
@@ -282,7 +282,7 @@ func (v loginAPI) removeSession(w http.ResponseWriter, r *http.Request) {
 	}
 	e := access.Entry{Who: c.name(), Via: c.via(), From: c.address, What: "end session"}
 	if user == "" && v.guarding.ReadOnly {
-		own, err := v.access.Sessions(r.Context(), c.Name)
+		own, err := v.access.Sessions.List(r.Context(), c.Name)
 		if err != nil {
 			v.fail(w, r, err)
 			return
@@ -296,7 +296,7 @@ func (v loginAPI) removeSession(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	end := v.replies(func(r *http.Request) (any, error) {
-		return done, v.access.EndSession(r.Context(), b.ID, user)
+		return done, v.access.Sessions.End(r.Context(), b.ID, user)
 	})
 	raw, _ := json.Marshal(b)
 	e.Detail = detail(raw)

@@ -842,16 +842,17 @@ func crowded(t *testing.T) *world {
 		good(t, err)
 		good(t, errors.Join(
 			w.ledger.PutEntry(ctx, journal.Entry{ID: "a-" + n, Target: "shop", Planned: at, State: journal.Done}),
-			w.ledger.PutDiagnosis(ctx, ledger.Diagnosis{ID: "d-" + n, Target: "shop", At: at}),
+			w.ledger.Diagnoses.Put(ctx, ledger.Diagnosis{ID: "d-" + n, Target: "shop", At: at}),
 			w.ledger.PutRun(ctx, run.Run{ID: "r-" + n, Target: "shop", Started: at}),
-			w.ledger.PutDocument(ctx, string(report.Demo), "m-"+n, "", "", doc)))
+			w.ledger.Documents.Put(ctx, string(report.Demo), "m-"+n, "", "", doc),
+		))
 	}
 	for i := range 1010 {
 		good(t, w.History.PutState(&state.State{Target: "shop", At: began.Add(time.Duration(i) * time.Second)}))
 	}
 	good(t, w.History.Flush(ctx))
 	for range 120 {
-		_, err := w.Access.Begin(ctx, access.Entry{Who: "anna", What: "note"})
+		_, err := w.Access.Audit.Begin(ctx, access.Entry{Who: "anna", What: "note"})
 		good(t, err)
 	}
 	return w

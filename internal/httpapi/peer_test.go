@@ -119,7 +119,7 @@ func TestAClosedSocketIsNotRoots(t *testing.T) {
 		good(t, c.Close())
 	}
 	answerOf(t, http.DefaultClient, "GET", "http://"+address+"/-/healthy", "")
-	all, err := g.store.Audit(t.Context(), 0, 100)
+	all, err := g.store.Audit.List(t.Context(), 0, 100)
 	good(t, err)
 	if len(all) != 0 || len(g.world.notes(t)) != 0 {
 		t.Errorf("%d notes, %+v", len(g.world.notes(t)), all)

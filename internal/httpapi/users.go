@@ -107,7 +107,7 @@ func (h userAPI) removeUser(r *http.Request) (any, error) {
 	if err := h.access.RemoveUser(r.Context(), b.Name, false); err != nil {
 		return nil, err
 	}
-	ts, err := h.access.Tokens(r.Context())
+	ts, err := h.access.Tokens.List(r.Context())
 	left := []string{}
 	for _, t := range ts {
 		if t.By == b.Name {
@@ -118,7 +118,7 @@ func (h userAPI) removeUser(r *http.Request) (any, error) {
 }
 
 func (h userAPI) tokens(r *http.Request) (any, error) {
-	ts, err := h.access.Tokens(r.Context())
+	ts, err := h.access.Tokens.List(r.Context())
 	return map[string]any{"tokens": list(ts)}, err
 }
 
@@ -141,7 +141,7 @@ func (h userAPI) addToken(r *http.Request) (any, error) {
 			return nil, fmt.Errorf("%w: days is 1 to %d", errBadRequest, int(access.MaxTokenLife.Hours()/24))
 		}
 	}
-	t, err := h.access.AddToken(r.Context(), b.Name, b.Role, callerOf(r.Context()).Name, life)
+	t, err := h.access.Tokens.Add(r.Context(), b.Name, b.Role, callerOf(r.Context()).Name, life)
 	return coded{http.StatusCreated, struct {
 		access.Token
 		Secret string `json:"token"`
@@ -155,7 +155,7 @@ func (h userAPI) removeToken(r *http.Request) (any, error) {
 	if err := decodeJSON(r, &b); err != nil {
 		return nil, err
 	}
-	return done, h.access.RemoveToken(r.Context(), b.ID)
+	return done, h.access.Tokens.Remove(r.Context(), b.ID)
 }
 
 // audit tells what was tried, newest first.
@@ -165,6 +165,6 @@ func (h userAPI) audit(r *http.Request) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	es, err := h.access.Audit(r.Context(), int64(before), n)
+	es, err := h.access.Audit.List(r.Context(), int64(before), n)
 	return map[string]any{"entries": list(es)}, err
 }

@@ -198,7 +198,7 @@ func (l *Lab) read(name string, recipes map[string]string) Line {
 			Trials: len(k.Trials), Tally: []report.LaidTally{},
 		}
 	}
-	r, err := l.resultOf(k, false)
+	r, err := readResult(k, false)
 	x := lineOf(name, r)
 	x.Recipe, x.Scale, x.Started, x.Warnings = recipes[k.Header.Plan], k.Header.Scale, k.Header.Started, k.Warnings
 	if err != nil {
@@ -223,9 +223,9 @@ func lineOf(id string, r trial.Result) Line {
 	return x
 }
 
-// resultOf returns the result of an experiment as it lies on disk; while it has none, or goes on beyond it, what its
+// readResult returns the result of an experiment as it lies on disk; while it has none, or goes on beyond it, what its
 // trials tell so far. With places the environment of trials is summed up in it.
-func (l *Lab) resultOf(k trials.Kept, places bool) (trial.Result, error) {
+func readResult(k trials.Kept, places bool) (trial.Result, error) {
 	if k.Result != nil && len(k.Result.Trials) >= len(k.Trials) {
 		return *k.Result, nil
 	}
@@ -261,7 +261,7 @@ func (l *Lab) sides(ctx context.Context, seen map[string]bool) ([]Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := led.DocumentList(ctx, string(report.Compare), maxSides)
+	docs, err := led.Documents.Heads(ctx, string(report.Compare), maxSides)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +275,7 @@ func (l *Lab) sides(ctx context.Context, seen map[string]bool) ([]Line, error) {
 		kept := l.lines[d.ID]
 		l.mu.Unlock()
 		if kept.stamp != stamp {
-			full, err := led.Document(ctx, d.ID)
+			full, err := led.Documents.Get(ctx, d.ID)
 			if errors.Is(err, ledger.ErrNotFound) { // it was removed just now
 				continue
 			}
@@ -332,7 +332,7 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 	switch {
 	case err == nil:
 		_, busy := trials.Busy(app.Stores{App: l.app}.ExperimentDir(id))
-		r, err := l.resultOf(k, places || !busy)
+		r, err := readResult(k, places || !busy)
 		if err != nil {
 			return r, Line{}, k.Header, fmt.Errorf("read the plan of %s: %w", id, err)
 		}
@@ -348,7 +348,7 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 	if err != nil {
 		return trial.Result{}, Line{}, k.Header, err
 	}
-	d, err := led.Document(ctx, id)
+	d, err := led.Documents.Get(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return trial.Result{}, Line{}, k.Header, fmt.Errorf("%w: no experiment has the id %s; it may have been removed",
 			ErrNoRecord, id)

@@ -197,7 +197,8 @@ func TestLabSideBySide(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []report.Fact{{Name: "server version", Value: "10.11.6 in x-ended; 10.11.8 in x-runs"}}; !slices.Equal(
-		x.Laid.Differs, want) {
+		x.Laid.Differs, want,
+	) {
 		t.Errorf("also differs: %+v, want %+v", x.Laid.Differs, want)
 	}
 	all := strings.Join(x.Remarks, "\n")
@@ -227,7 +228,7 @@ func TestLabReportsAlone(t *testing.T) {
 		if err := report.JSON(&b, report.Comparison(&r, r.Started)); err != nil {
 			t.Fatal(err)
 		}
-		if err := led.PutDocument(t.Context(), string(report.Compare), id, "", "", b.Bytes()); err != nil {
+		if err := led.Documents.Put(t.Context(), string(report.Compare), id, "", "", b.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 		x, err := l.Experiment(t.Context(), id)
@@ -435,7 +436,7 @@ func TestLabRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(led.PutRun(t.Context(), r), led.PutDocument(t.Context(), string(doc.Kind), r.ID, r.Target,
+	if err := errors.Join(led.PutRun(t.Context(), r), led.Documents.Put(t.Context(), string(doc.Kind), r.ID, r.Target,
 		"", text)); err != nil {
 		t.Fatal(err)
 	}
@@ -502,12 +503,12 @@ func TestLabListsReadOnce(t *testing.T) {
 		"x-1": report.Compare, "x-2": report.Compare,
 		"m-1": report.Demo, "m-2": report.Proof,
 	} {
-		if err := led.PutDocument(t.Context(), string(kind), id, "", "", long); err != nil {
+		if err := led.Documents.Put(t.Context(), string(kind), id, "", "", long); err != nil {
 			t.Fatal(err)
 		}
 	}
 	other := []byte(fmt.Sprintf(`{"dyno_report":%d,"sentence":"%s"}`, report.Format, strings.Repeat("x", size)))
-	if err := led.PutDocument(t.Context(), string(report.Compare), "x-3", "", "", other); err != nil {
+	if err := led.Documents.Put(t.Context(), string(report.Compare), "x-3", "", "", other); err != nil {
 		// it holds no comparison
 		t.Fatal(err)
 	}
@@ -550,7 +551,7 @@ func TestLabLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", "",
+	if err := led.Documents.Put(t.Context(), "demo", "m-1", "sandbox:x", "",
 		[]byte(`{"title":"A missing index","sentence":"found"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -558,11 +559,11 @@ func TestLabLists(t *testing.T) {
 	if err != nil || len(docs) != 1 || docs[0].Title != "A missing index" || docs[0].Kind != "demo" {
 		t.Errorf("%+v %v", docs, err)
 	}
-	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", "",
+	if err := led.Documents.Put(t.Context(), "demo", "m-1", "sandbox:x", "",
 		[]byte(`{"title":"Stored anew","sentence":"found"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := led.PutDocument(t.Context(), "proof", "p-1", "sandbox:x", "", []byte(`{"title":"A proof"}`)); err != nil {
+	if err := led.Documents.Put(t.Context(), "proof", "p-1", "sandbox:x", "", []byte(`{"title":"A proof"}`)); err != nil {
 		t.Fatal(err)
 	}
 	docs, err = l.Documents(t.Context(), 10)

@@ -113,7 +113,7 @@ func (l *Lab) Recipes(ctx context.Context) ([]Recipe, error) {
 func (l *Lab) recipe(r recipe.Recipe, ran []Line) Recipe {
 	x := Recipe{Name: r.Name, Title: r.Title, Topic: r.Topic, Scales: []Scale{}, Ran: []RecipeRun{}}
 	for _, s := range recipe.Scales {
-		p, vs, err := l.recipePlan(r, s, nil)
+		p, vs, err := recipePlan(r, s, nil)
 		if err != nil {
 			x.Scales = append(x.Scales, Scale{Scale: s, Problem: err.Error(), Servers: []string{}})
 			continue
@@ -129,7 +129,7 @@ func (l *Lab) recipe(r recipe.Recipe, ran []Line) Recipe {
 	return x
 }
 
-func (l *Lab) recipePlan(r recipe.Recipe, scale string, set map[string]string) (plan.Plan, []plan.Variant, error) {
+func recipePlan(r recipe.Recipe, scale string, set map[string]string) (plan.Plan, []plan.Variant, error) {
 	p, err := plan.Parse(r.Text, plan.Options{
 		File: "recipe " + r.Name, Scale: scale, Set: set,
 		Workloads: app.Workloads(),
@@ -163,7 +163,7 @@ func scaleOf(scale string, p plan.Plan, vs []plan.Variant) Scale {
 
 // Recipe tells what running a recipe at a scale would mean. Nothing is started.
 func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]string) (DryRun, error) {
-	r, err := l.findRecipe(name, scale, set)
+	r, err := findRecipe(name, scale, set)
 	if err != nil {
 		return DryRun{}, err
 	}
@@ -171,7 +171,7 @@ func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]str
 	if err != nil {
 		return DryRun{}, err
 	}
-	p, vs, err := l.recipePlan(r, scale, set)
+	p, vs, err := recipePlan(r, scale, set)
 	if err != nil {
 		return DryRun{}, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
@@ -223,7 +223,7 @@ func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]str
 
 // findRecipe checks what is asked of a recipe. Of a plan only its trials, budget and the sizes of its tables can be
 // changed from elsewhere: other parts of a plan may run commands of the shell.
-func (l *Lab) findRecipe(name, scale string, set map[string]string) (recipe.Recipe, error) {
+func findRecipe(name, scale string, set map[string]string) (recipe.Recipe, error) {
 	r, err := recipe.Find(name)
 	var unknown *recipe.UnknownError
 	if strings.ContainsAny(name, `/\`) || errors.As(err, &unknown) {

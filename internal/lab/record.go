@@ -255,7 +255,7 @@ func (l *Lab) Documents(ctx context.Context, limit int) ([]Document, error) {
 	}
 	var all []ledger.Listed
 	for _, kind := range []report.Kind{report.Demo, report.Proof} {
-		some, err := led.DocumentList(ctx, string(kind), limit)
+		some, err := led.Documents.Heads(ctx, string(kind), limit)
 		if err != nil {
 			return nil, err
 		}
@@ -288,7 +288,7 @@ func (l *Lab) head(ctx context.Context, led *ledger.Ledger, d ledger.Listed) (st
 	if kept.stamp == stamp {
 		return kept, nil
 	}
-	full, err := led.Document(ctx, d.ID)
+	full, err := led.Documents.Get(ctx, d.ID)
 	if err != nil {
 		return stampedHead{}, err
 	}

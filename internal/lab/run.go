@@ -112,7 +112,7 @@ func alone(a *app.App) (free func() error, err error) {
 // RunRecipe starts a recipe as a task whose result is the experiment's id. What is wrong with it is told before
 // anything starts.
 func (l *Lab) RunRecipe(ctx context.Context, name, scale string, set map[string]string, by string) (task.Task, error) {
-	r, err := l.findRecipe(name, scale, set)
+	r, err := findRecipe(name, scale, set)
 	if err != nil {
 		return task.Task{}, err
 	}
@@ -236,7 +236,7 @@ func (w *labWatch) put(ctx context.Context) {
 			w.marks[i].ID, err = l.NewID(ctx, "e")
 		}
 		if err == nil {
-			err = l.PutEvent(ctx, w.marks[i])
+			err = l.Events.Put(ctx, w.marks[i])
 		}
 	}
 	if err != nil {

@@ -53,7 +53,8 @@ var (
 	simpleName = pattern.New(`^[A-Za-z0-9_]+$`)
 	// What makes a table more than one plain tablespace, or its file unlike what a copy of it is.
 	notPlain = pattern.New(
-		`(?i)\b(PARTITION|FULLTEXT|SPATIAL|ENCRYPT\w*|TABLESPACE|DIRECTORY|PAGE_COMPRESS\w*|COMPRESSION|SYSTEM VERSIONING)\b`)
+		`(?i)\b(PARTITION|FULLTEXT|SPATIAL|ENCRYPT\w*|TABLESPACE|DIRECTORY|PAGE_COMPRESS\w*|COMPRESSION|SYSTEM VERSIONING)\b`,
+	)
 	// Statements that leave on an empty table what they leave on a full one, apart from the rows.
 	rowless    = pattern.New(`(?i)^(CREATE (UNIQUE )?INDEX|ALTER TABLE|SET) `)
 	primaryKey = pattern.New(`PRIMARY KEY \(([^)]*)\)`)
@@ -212,7 +213,7 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 			return err
 		}
 	}
-	rows, sum, err := p.sums(ctx, s, h.part)
+	rows, sum, err := sumsOf(ctx, s, h.part)
 	if err != nil {
 		return err
 	}
@@ -220,7 +221,7 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 		return errOther
 	}
 	_, err = s.Exec(ctx, fmt.Sprintf("UPDATE %s SET done = last, loaded = IF(first = 1, %d, 0) WHERE name = %s",
-		p.recordRef(), rows, literal(h.Name)))
+		recordRef(p.plan), rows, literal(h.Name)))
 	if err != nil {
 		return err
 	}
@@ -237,8 +238,8 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 
 const summed = 1000 // rows at each end of a table
 
-// sums counts the rows of a table and sums up some of them.
-func (p *preparation) sums(ctx context.Context, s *target.Session, x *part) (rows int, sum string, err error) {
+// sumsOf counts the rows of a table and sums up some of them.
+func sumsOf(ctx context.Context, s *target.Session, x *part) (rows int, sum string, err error) {
 	name := schema.Quote(x.Name)
 	if rows, err = askNumber(ctx, s, "SELECT COUNT(*) FROM "+name); err != nil {
 		return 0, "", err
@@ -266,7 +267,7 @@ func (p *preparation) sums(ctx context.Context, s *target.Session, x *part) (row
 
 // keep copies the tables that were loaded into the cache. That it cannot is no error.
 func (p *preparation) keep(ctx context.Context) error {
-	list := p.which(func(x *part) bool { return x.key != "" && !x.cached })
+	list := which(p.parts, func(x *part) bool { return x.key != "" && !x.cached })
 	if len(list) == 0 {
 		return nil
 	}
@@ -295,7 +296,7 @@ func (p *preparation) keepTable(ctx context.Context, s *target.Session, x *part)
 		return fmt.Errorf("it has %d bytes, and all copies together may have %d", st.Size(), p.cache.Max)
 	}
 	e := &entry{Key: x.key, Table: x.Name, Server: p.t.Facts().Raw, Files: map[string]copied{}}
-	if e.Rows, e.Sum, err = p.sums(ctx, s, x); err != nil {
+	if e.Rows, e.Sum, err = sumsOf(ctx, s, x); err != nil {
 		return err
 	}
 	dir, err := p.cache.begin()

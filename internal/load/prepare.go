@@ -164,7 +164,7 @@ func (p *preparation) run(ctx context.Context) (err error) {
 	if err := p.recordFresh(ctx); err != nil {
 		return err
 	}
-	if err := p.each(ctx, p.which(func(x *part) bool { return x.fresh }), false, p.create); err != nil {
+	if err := p.each(ctx, which(p.parts, func(x *part) bool { return x.fresh }), false, p.create); err != nil {
 		return err
 	}
 	if p.cache != nil {
@@ -175,7 +175,7 @@ func (p *preparation) run(ctx context.Context) (err error) {
 	if err := p.loadAll(ctx); err != nil {
 		return err
 	}
-	rest := p.which(func(x *part) bool { return !x.complete })
+	rest := which(p.parts, func(x *part) bool { return !x.complete })
 	p.report.begin("building indexes and statistics", "tables", len(rest))
 	if err := p.each(ctx, rest, true, p.finish); err != nil {
 		return err
@@ -197,9 +197,9 @@ func (p *preparation) run(ctx context.Context) (err error) {
 }
 
 // which returns the parts that fit.
-func (p *preparation) which(fits func(*part) bool) []*part {
+func which(parts []*part, fits func(*part) bool) []*part {
 	var list []*part
-	for _, x := range p.parts {
+	for _, x := range parts {
 		if fits(x) {
 			list = append(list, x)
 		}
@@ -265,7 +265,7 @@ func (p *preparation) survey(ctx context.Context) error {
 	}
 	switch {
 	case len(inTheWay) > 0:
-		return &ExistsError{Tables: names(refs(inTheWay)), Detail: p.differs(ctx, inTheWay[0])}
+		return &ExistsError{Tables: names(refs(inTheWay)), Detail: differs(ctx, p.plan, p.t, inTheWay[0])}
 	case len(others) > 0:
 		return &UnfinishedError{others}
 	}
@@ -349,14 +349,14 @@ func sumUp(list []mark) (rows int, begun, full bool) {
 }
 
 // differs says what is known of a table's size against the one asked for.
-func (p *preparation) differs(ctx context.Context, have schema.Table) string {
-	at := slices.IndexFunc(p.plan.Tables, func(w workload.Table) bool { return strings.EqualFold(w.Name, have.Table) })
-	if at < 0 || p.plan.Tables[at].Key == "" {
+func differs(ctx context.Context, plan *workload.Plan, t *target.Target, have schema.Table) string {
+	at := slices.IndexFunc(plan.Tables, func(w workload.Table) bool { return strings.EqualFold(w.Name, have.Table) })
+	if at < 0 || plan.Tables[at].Key == "" {
 		return ""
 	}
-	want := p.plan.Tables[at]
+	want := plan.Tables[at]
 	var largest sql.NullInt64
-	err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT MAX("+schema.Quote(want.Key)+") FROM "+
+	err := t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT MAX("+schema.Quote(want.Key)+") FROM "+
 		have.SQL())).Scan(&largest)
 	switch {
 	case err != nil:
@@ -443,7 +443,7 @@ func each[T any](ctx context.Context, p *preparation, list []T, again bool, do f
 	g, gctx := errgroup.WithContext(ctx)
 	for range min(p.threads, len(list)) {
 		g.Go(func() error {
-			s, err := p.session(gctx)
+			s, err := sessionFor(gctx, p.plan, p.t)
 			if err != nil {
 				return err
 			}
@@ -493,8 +493,8 @@ func (p *preparation) each(ctx context.Context, list []*part, again bool, do fun
 	return each(ctx, p, list, again, do)
 }
 
-func (p *preparation) session(ctx context.Context) (*target.Session, error) {
-	return p.t.Session(ctx, target.SessionOptions{Database: p.plan.Schema, Settings: settings()})
+func sessionFor(ctx context.Context, plan *workload.Plan, t *target.Target) (*target.Session, error) {
+	return t.Session(ctx, target.SessionOptions{Database: plan.Schema, Settings: settings()})
 }
 
 // serverGone reports whether the server may come back.
@@ -515,7 +515,7 @@ func (p *preparation) reopen(ctx context.Context, s *target.Session, cause error
 			return s, ctx.Err()
 		case <-time.After(lostPause):
 		}
-		n, err := p.session(ctx)
+		n, err := sessionFor(ctx, p.plan, p.t)
 		switch {
 		case err == nil:
 			return n, nil
@@ -564,7 +564,7 @@ func (p *preparation) loadAll(ctx context.Context) error {
 		if x.complete {
 			continue
 		}
-		x.way.Store(int32(p.firstWay(x)))
+		x.way.Store(int32(firstWay(p.t, x)))
 		for i := range x.marks {
 			m := &x.marks[i]
 			if m.done < m.last {
@@ -595,9 +595,9 @@ func (p *preparation) loadAll(ctx context.Context) error {
 }
 
 // firstWay tells how the rows of a table are sent, until one of them or the server does not agree.
-func (p *preparation) firstWay(x *part) bulkWay {
-	on, _ := p.t.Variable("local_infile")
-	locks, _ := p.t.Variable("innodb_autoinc_lock_mode")
+func firstWay(t *target.Target, x *part) bulkWay {
+	on, _ := t.Variable("local_infile")
+	locks, _ := t.Variable("innodb_autoinc_lock_mode")
 	switch {
 	case on != "ON" && on != "1", odd.MatchString(x.Create), !x.innodb:
 		return inserts
@@ -654,7 +654,7 @@ func (p *preparation) transaction(ctx context.Context, b *bulk, x *part, m *mark
 		}
 	}
 	where := fmt.Sprintf(" WHERE name = %s AND first = %d", literal(m.table), m.first)
-	lock := "SELECT done, loaded FROM " + p.recordRef() + where
+	lock := "SELECT done, loaded FROM " + recordRef(p.plan) + where
 	if x.innodb {
 		lock += " FOR UPDATE"
 	}
@@ -678,7 +678,7 @@ func (p *preparation) transaction(ctx context.Context, b *bulk, x *part, m *mark
 	if err != nil {
 		return err
 	}
-	if _, err := s.Exec(ctx, fmt.Sprintf("UPDATE %s SET done = %d, loaded = %d%s", p.recordRef(), end,
+	if _, err := s.Exec(ctx, fmt.Sprintf("UPDATE %s SET done = %d, loaded = %d%s", recordRef(p.plan), end,
 		m.rows+rows, where)); err != nil {
 		return err
 	}

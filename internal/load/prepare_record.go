@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // recordTable keeps, beside the tables, what an unfinished prepare has loaded. Rows and record are committed together.
@@ -40,8 +41,8 @@ type span struct {
 	done        int
 }
 
-func (p *preparation) recordRef() string {
-	return schema.Ref{Schema: p.plan.Schema, Table: recordTable}.SQL()
+func recordRef(plan *workload.Plan) string {
+	return schema.Ref{Schema: plan.Schema, Table: recordTable}.SQL()
 }
 
 // marks reads the record; there is none when nothing is unfinished.
@@ -136,7 +137,7 @@ func (p *preparation) record(ctx context.Context, list []mark) error {
 		return nil
 	}
 	err := exclusive(ctx, p.t, p.plan.Schema, func(exec func(string, ...any) error) error {
-		if err := exec(fmt.Sprintf(recordCreate, p.recordRef())); err != nil {
+		if err := exec(fmt.Sprintf(recordCreate, recordRef(p.plan))); err != nil {
 			return err
 		}
 		for len(list) > 0 {
@@ -146,8 +147,8 @@ func (p *preparation) record(ctx context.Context, list []mark) error {
 			for _, m := range some {
 				args = append(args, m.table, m.first, m.last, m.done, m.rows, m.steps, m.what)
 			}
-			err := exec("INSERT INTO "+p.recordRef()+" VALUES "+strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?),",
-				len(some)), ","), args...)
+			values := strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?),", len(some)), ",")
+			err := exec("INSERT INTO "+recordRef(p.plan)+" VALUES "+values, args...)
 			if n, ok := target.ServerErrorNumber(err); ok && n == duplicateKey {
 				return fmt.Errorf("another prepare of the same tables has just started in database %s", p.plan.Schema)
 			}
@@ -198,7 +199,7 @@ func forget(ctx context.Context, t *target.Target, db string, tables []string) e
 
 // step notes how many statements of After a table has behind it.
 func (p *preparation) step(ctx context.Context, s *target.Session, table string, steps int) error {
-	_, err := s.Exec(ctx, fmt.Sprintf("UPDATE %s SET steps = %d WHERE name = %s AND first = 1", p.recordRef(),
+	_, err := s.Exec(ctx, fmt.Sprintf("UPDATE %s SET steps = %d WHERE name = %s AND first = 1", recordRef(p.plan),
 		steps, literal(table)))
 	return err
 }

@@ -143,14 +143,14 @@ func newComparison(r *trial.Result) *comparison {
 	pick := func(names []string) []string {
 		from := len(used)
 		for _, n := range names {
-			if slices.Contains(c.axisNames(), n) && !slices.Contains(used, n) {
+			if slices.Contains(axisNames(c.r), n) && !slices.Contains(used, n) {
 				used = append(used, n)
 			}
 		}
 		return slices.Clone(used[from:])
 	}
 	c.rowAxes, c.colAxes = pick(r.Plan.Table.Rows), pick(r.Plan.Table.Columns)
-	c.rowAxes = append(c.rowAxes, pick(c.axisNames())...) // what the table forgets
+	c.rowAxes = append(c.rowAxes, pick(axisNames(c.r))...) // what the table forgets
 	others := map[string]int{}
 	for _, v := range r.Variants {
 		if v.Baseline != v.Key {
@@ -161,7 +161,7 @@ func newComparison(r *trial.Result) *comparison {
 		if !slices.ContainsFunc(all, func(x []string) bool { return slices.Equal(x, levels) }) {
 			all = append(all, levels)
 		}
-		slices.SortStableFunc(all, func(a, b []string) int { return c.order(axes, a, b) })
+		slices.SortStableFunc(all, func(a, b []string) int { return levelOrder(c.r, axes, a, b) })
 		return all
 	}
 	for _, v := range r.Variants {
@@ -199,7 +199,7 @@ func newComparison(r *trial.Result) *comparison {
 	}
 	// Texts have tables of their own when they are short; the longer ones are listed at the end.
 	c.show = slices.DeleteFunc(c.show, func(name string) bool {
-		text, long := c.textual(name)
+		text, long := textual(c.byKey, name)
 		if text && !long {
 			c.texts = append(c.texts, name)
 		}
@@ -208,11 +208,11 @@ func newComparison(r *trial.Result) *comparison {
 	return c
 }
 
-// order compares levels of some axes by their places in the plan.
-func (c *comparison) order(axes, a, b []string) int {
+// levelOrder compares levels of some axes by their places in the plan.
+func levelOrder(r *trial.Result, axes, a, b []string) int {
 	for i, axis := range axes {
 		at := func(level string) int {
-			return slices.IndexFunc(c.axis(axis).Levels, func(l plan.Level) bool { return l.Name == level })
+			return slices.IndexFunc(axisOf(r, axis).Levels, func(l plan.Level) bool { return l.Name == level })
 		}
 		if d := at(a[i]) - at(b[i]); d != 0 {
 			return d
@@ -221,10 +221,10 @@ func (c *comparison) order(axes, a, b []string) int {
 	return 0
 }
 
-// axis is the axis of that name, without levels where there is none.
-func (c *comparison) axis(name string) (a plan.Axis) {
-	if i := slices.Index(c.axisNames(), name); i >= 0 {
-		a = c.r.Plan.Axes[i]
+// axisOf is the axis of that name, without levels where there is none.
+func axisOf(r *trial.Result, name string) (a plan.Axis) {
+	if i := slices.Index(axisNames(r), name); i >= 0 {
+		a = r.Plan.Axes[i]
 	}
 	return a
 }
@@ -233,8 +233,8 @@ func (c *comparison) axis(name string) (a plan.Axis) {
 const shortText = 40
 
 // textual reports whether a value is no number but a text, and whether it is too long for a table.
-func (c *comparison) textual(name string) (text, long bool) {
-	for _, x := range c.byKey {
+func textual(byKey map[string]cellView, name string) (text, long bool) {
+	for _, x := range byKey {
 		if _, ok := x.cell.Values[name]; ok {
 			return false, false
 		}
@@ -472,8 +472,8 @@ func (c *comparison) used() []sign {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(m sign) bool { return !have[m.Word] })
 }
 
-// legend explains the table's signs, each with its words.
-func (c *comparison) legend() (out []string) {
+// legendOf explains the table's signs, each with its words.
+func legendOf(c *comparison) (out []string) {
 	margin := ""
 	if m := c.r.Plan.Trials.Margin; m > 0 {
 		margin = " (within ±" + unit.Percent(m) + ")"
@@ -502,7 +502,7 @@ func (c *comparison) legend() (out []string) {
 	if c.usual(c.show...) > 0 {
 		s := "n trials that count"
 		if c.compared() {
-			s += "; next to a ratio: " + c.samples()
+			s += "; next to a ratio: " + samplesText(c.r)
 		}
 		out = append(out, s)
 	}
@@ -537,8 +537,8 @@ func (c *comparison) compared() bool {
 
 func (c *comparison) holes() bool { return len(c.byKey) < len(c.rows)*len(c.cols) }
 
-// tally counts how the comparisons came out.
-func (c *comparison) tally() (out []LaidTally) {
+// tallyOf counts how the comparisons came out.
+func tallyOf(c *comparison) (out []LaidTally) {
 	n := map[string]int{}
 	for _, x := range c.byKey {
 		n[x.mark().Word]++
@@ -551,14 +551,14 @@ func (c *comparison) tally() (out []LaidTally) {
 
 func (t LaidTally) text() string { return t.Sign + " " + strconv.Itoa(t.N) + " " + t.Word }
 
-// control says what came out when the baseline was set against itself; odd when that puts the rest in doubt.
-func (c *comparison) control() (s string, m sign, odd bool) {
-	v := c.r.Control
+// controlText says what came out when the baseline was set against itself; odd when that puts the rest in doubt.
+func controlText(r *trial.Result) (s string, m sign, odd bool) {
+	v := r.Control
 	if v == nil {
 		switch {
-		case c.r.Plan.Trials.NoControl:
+		case r.Plan.Trials.NoControl:
 			return "", m, false
-		case len(c.r.Trials) == 0:
+		case len(r.Trials) == 0:
 			return "A/A control: not run yet", m, false
 		default:
 			return "A/A control: not measured, so how much two equal servers differ is unknown", m, true
@@ -587,8 +587,8 @@ func (c *comparison) control() (s string, m sign, odd bool) {
 	return s, m, odd
 }
 
-// correction says what was done about the speed of the CPUs; "" when it was not measured or could not be told.
-func (c *comparison) correction() string {
+// correctionText says what was done about the speed of the CPUs; "" when it was not measured or could not be told.
+func correctionText(c *comparison) string {
 	x := c.r.Correction
 	switch {
 	case x == nil:
@@ -602,7 +602,7 @@ func (c *comparison) correction() string {
 	for _, y := range c.byKey {
 		if _, ok := c.ratio(y, c.main()); ok {
 			shown++
-			if !c.corrected(y) {
+			if !corrected(c.r, y) {
 				raw++
 			}
 		}
@@ -623,14 +623,14 @@ func (c *comparison) correction() string {
 }
 
 // corrected reports whether the comparison of a cell is corrected for the speed of the CPUs.
-func (c *comparison) corrected(x cellView) bool {
-	y := c.r.Correction
+func corrected(r *trial.Result, x cellView) bool {
+	y := r.Correction
 	return y != nil && (y.Used && !slices.Contains(y.Except, x.variant.Key) || slices.Contains(y.Only, x.variant.Key))
 }
 
-// problems are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that
+// problemsOf are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that
 // share one share its line.
-func (c *comparison) problems() []item {
+func problemsOf(c *comparison) []item {
 	type remark struct{ word, text string }
 	var g groups[remark]
 	var all []string
@@ -656,19 +656,19 @@ func (c *comparison) problems() []item {
 	})
 }
 
-// lost are the trials that do not count.
-func (c *comparison) lost() []trial.Trial {
-	return slices.DeleteFunc(slices.Clone(c.r.Trials), func(t trial.Trial) bool { return t.Invalid == "" })
+// lostTrials are the trials that do not count.
+func lostTrials(r *trial.Result) []trial.Trial {
+	return slices.DeleteFunc(slices.Clone(r.Trials), func(t trial.Trial) bool { return t.Invalid == "" })
 }
 
 // trialsText is how many trials there were.
-func (c *comparison) trialsText() string {
-	if len(c.r.Trials) == 0 {
+func trialsText(r *trial.Result) string {
+	if len(r.Trials) == 0 {
 		return "No trials yet."
 	}
-	s := count(len(c.r.Trials), "trial", "trials")
-	s += " in " + count(rounds(c.r), "round", "rounds")
-	if n := len(c.lost()); n > 0 {
+	s := count(len(r.Trials), "trial", "trials")
+	s += " in " + count(rounds(r), "round", "rounds")
+	if n := len(lostTrials(r)); n > 0 {
 		s += ", of which " + strconv.Itoa(n) + " " + map[bool]string{true: "does", false: "do"}[n == 1] + " not count"
 	}
 	return s + "."
@@ -682,8 +682,8 @@ func (c *comparison) name(key string) string {
 	return key
 }
 
-// headline is that of the only comparison, with the ratio as the table shows it.
-func (c *comparison) headline(v stat.Verdict) headline {
+// comparisonHeadline is that of the only comparison, with the ratio as the table shows it.
+func comparisonHeadline(c *comparison, v stat.Verdict) headline {
 	m := c.metric(c.main())
 	of := m.Title
 	i := v.Ratio
@@ -706,9 +706,9 @@ func (c *comparison) headline(v stat.Verdict) headline {
 	return newHeadline(v, of, center, bounds, samples)
 }
 
-// samples are what the number beside a ratio counts.
-func (c *comparison) samples() string {
-	if c.r.Unpaired {
+// samplesText are what the number beside a ratio counts.
+func samplesText(r *trial.Result) string {
+	if r.Unpaired {
 		return "trials of the side that has fewer"
 	}
 	return "pairs of trials"

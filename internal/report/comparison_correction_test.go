@@ -102,10 +102,10 @@ func TestNotCorrected(t *testing.T) {
 			r.Cells = append(r.Cells, c)
 		}
 		c := newComparison(&r)
-		if got := c.correction(); !strings.HasPrefix(got, said+" for the speed of the CPUs, ") {
+		if got := correctionText(c); !strings.HasPrefix(got, said+" for the speed of the CPUs, ") {
 			t.Errorf("without %q: %q, want %q", except, got, said)
 		}
-		l := c.uncorrected()
+		l := uncorrectedTable(c)
 		if len(l.Cells) != len(want) {
 			t.Fatalf("without %q: %+v, want %v", except, l, want)
 		}

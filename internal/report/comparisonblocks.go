@@ -20,8 +20,8 @@ import (
 func ComparisonTable(w io.Writer, r *trial.Result, o Options) error {
 	d := shown(Comparison(r, r.Ended))
 	c := newComparison(d.Comparison)
-	bs := append([]block{d.hero()}, c.first(asText, briefProblems)...)
-	bs = append(append(bs, c.others()...), sec("", "Warnings", sentences("!", "", d.Warnings)))
+	bs := append([]block{d.hero()}, firstBlocks(c, asText, briefProblems)...)
+	bs = append(append(bs, otherBlocks(c)...), sec("", "Warnings", sentences("!", "", d.Warnings)))
 	p := newTextPage(o)
 	p.blocks(kept(bs))
 	return written(w, strings.TrimLeft(p.b.String(), "\n"), "table")
@@ -30,18 +30,18 @@ func ComparisonTable(w io.Writer, r *trial.Result, o Options) error {
 // briefProblems is how many remarks on cells stand at the end of a comparison on a terminal.
 const briefProblems = 6
 
-// blocks are everything between the outcome and where it was.
-func (c *comparison) blocks(d *Document, f form) []block {
-	bs := c.first(f, math.MaxInt)
+// comparisonBlocks are everything between the outcome and where it was.
+func comparisonBlocks(c *comparison, d *Document, f form) []block {
+	bs := firstBlocks(c, f, math.MaxInt)
 	if f == asPage {
-		bs = append(bs, c.pictures()...)
+		bs = append(bs, pictureBlocks(c)...)
 	}
-	return append(append(bs, c.others()...), c.trials(d, f), c.surroundings(f))
+	return append(append(bs, otherBlocks(c)...), trialsBlock(c, d, f), surroundingsBlock(c, f))
 }
 
-// first are the table of the first value and what must be read with it, of the remarks on cells at most the given
+// firstBlocks are the table of the first value and what must be read with it, of the remarks on cells at most the given
 // number.
-func (c *comparison) first(f form, most int) []block {
+func firstBlocks(c *comparison, f form, most int) []block {
 	main := sec("main", c.title())
 	if f == asPage {
 		main.Body = append(main.Body, para{c.r.Plan.About, true})
@@ -49,19 +49,19 @@ func (c *comparison) first(f form, most int) []block {
 	if len(c.byKey) == 0 {
 		main.Body = append(main.Body, para{Text: "The plan has no variants."})
 	} else {
-		main.Body = append(main.Body, c.mainTable(), signs(c.legend()))
+		main.Body = append(main.Body, mainTable(c), signs(legendOf(c)))
 	}
-	ps := c.problems()
+	ps := problemsOf(c)
 	main.Body = append(main.Body, bullets{Class: "problems", Items: ps[:min(most, len(ps))]})
 	if n := len(ps) - most; n > 0 {
 		main.Body = append(main.Body, para{Text: "… and " + count(n, "remark", "remarks") + " more in the report."})
 	}
 	bs := []block{main}
-	if t := c.published(); !t.empty() {
+	if t := publishedTable(c); !t.empty() {
 		bs = append(bs, sec("pub", publishedTitle, t, para{publishedNote, true}))
 	}
 	if len(c.r.AlsoDiffers) > 0 {
-		differs := bullets{Mark: "!", Items: each(c.differences(c.r.AlsoDiffers), func(f Fact) item {
+		differs := bullets{Mark: "!", Items: each(differencesOf(c, c.r.AlsoDiffers), func(f Fact) item {
 			return item{Name: f.Name, Text: f.Value}
 		})}
 		note := para{Text: "Not set by any axis, and a possible cause of the result:"}
@@ -72,13 +72,13 @@ func (c *comparison) first(f form, most int) []block {
 	return bs
 }
 
-// others are the values beside the first one, and the texts.
-func (c *comparison) others() []block {
-	bs := c.further()
-	for _, l := range c.lists() {
+// otherBlocks are the values beside the first one, and the texts.
+func otherBlocks(c *comparison) []block {
+	bs := furtherTables(c)
+	for _, l := range listTables(c) {
 		bs = append(bs, sec("", l.Name, l, para{l.Note, true}))
 	}
-	return append(bs, sec("texts", "Plans and texts", each(c.said(), func(t LaidSaid) block {
+	return append(bs, sec("texts", "Plans and texts", each(saidOf(c), func(t LaidSaid) block {
 		return code{t.Name + ", " + t.For, "text", t.Text}
 	})...))
 }
@@ -86,10 +86,10 @@ func (c *comparison) others() []block {
 // stripsShown is how many strips a picture has; the first is open.
 const stripsShown = 14
 
-// pictures are the curves, the ladder and the strips of a page.
-func (c *comparison) pictures() []block {
+// pictureBlocks are the curves, the ladder and the strips of a page.
+func pictureBlocks(c *comparison) []block {
 	pics := sec("pic", "In pictures")
-	for i, s := range c.sweeps() {
+	for i, s := range sweepsOf(c) {
 		f := figure{Title: s.Title, Table: s.figures(), Note: "The bands are the intervals."}
 		f.Keys = each(s.Lines, func(l sweepLine) key { return key{lineClass(l.Style), l.Name, "line"} })
 		if s.Ratio {
@@ -103,7 +103,7 @@ func (c *comparison) pictures() []block {
 		}
 		pics.Body = append(pics.Body, drawn(f, func(z size) svg { return s.draw("sweep"+strconv.Itoa(i), z) }))
 	}
-	if l := c.ladder(); len(l.Rows) > 0 {
+	if l := ladderOf(c); len(l.Rows) > 0 {
 		f := figure{Title: l.Title}
 		if l.Margin > 0 {
 			f.Note = "Within the grey stripe it counts as the same."
@@ -116,7 +116,7 @@ func (c *comparison) pictures() []block {
 		}
 	}
 	seconds := sec("strips", "Second by second")
-	strips := c.strips()
+	strips := stripsOf(c)
 	for from := 0; from < len(strips); from += stripsShown {
 		to := min(from+stripsShown, len(strips))
 		pic := drawn(figure{}, func(z size) svg {
@@ -134,29 +134,29 @@ func (c *comparison) pictures() []block {
 	return []block{pics, seconds}
 }
 
-// trials are how many there were and, on a page, when each of them ran and what it found.
-func (c *comparison) trials(d *Document, f form) block {
-	s := sec("trials", "Trials", para{Text: c.trialsText()})
+// trialsBlock are how many there were and, on a page, when each of them ran and what it found.
+func trialsBlock(c *comparison, d *Document, f form) block {
+	s := sec("trials", "Trials", para{Text: trialsText(c.r)})
 	if f != asPage {
-		lost := bullets{Mark: markFor(stat.Invalid).Sign, Items: each(c.lost(), func(t trial.Trial) item {
+		lost := bullets{Mark: markFor(stat.Invalid).Sign, Items: each(lostTrials(c.r), func(t trial.Trial) item {
 			return item{Name: c.trialName(t), Text: t.Invalid}
 		})}
 		s.Body = append(s.Body, lost)
 		return s
 	}
 	if len(c.r.Trials) > 0 {
-		s.Body = append(s.Body, drawn(figure{Order: true}, func(z size) svg { return c.timeline("order", z) }))
+		s.Body = append(s.Body, drawn(figure{Order: true}, func(z size) svg { return drawTimeline(c, "order", z) }))
 	}
-	s.Body = append(s.Body, fold{"Every verdict in detail", []block{c.verdictTable()}},
-		fold{"All trials, in the order in which they ran", []block{c.trialTable(d)}})
+	s.Body = append(s.Body, fold{"Every verdict in detail", []block{verdictTable(c)}},
+		fold{"All trials, in the order in which they ran", []block{trialTable(c, d)}})
 	return s
 }
 
-// surroundings are the facts that were the same in all trials, and what is known of those that were not.
-func (c *comparison) surroundings(f form) block {
+// surroundingsBlock are the facts that were the same in all trials, and what is known of those that were not.
+func surroundingsBlock(c *comparison, f form) block {
 	var body []block
 	n := 0
-	for _, g := range c.environment() {
+	for _, g := range environmentOf(c.r) {
 		n += len(g.Facts)
 		if f != asPage && len(g.Facts) > manyFacts {
 			s := g.Name + ": " + count(len(g.Facts), "fact", "facts") + ", see the HTML or the JSON"
@@ -170,12 +170,12 @@ func (c *comparison) surroundings(f form) block {
 	}
 	if n := len(c.r.Explained); n > 0 && f == asPage {
 		title := "Differs because an axis says so or brings it along (" + strconv.Itoa(n) + ")"
-		body = append(body, fold{title, []block{c.differences(c.r.Explained)}})
+		body = append(body, fold{title, []block{differencesOf(c, c.r.Explained)}})
 	} else if n > 0 {
 		s := count(n, "fact differs", "facts differ") + " because the axes set it or imply it."
 		body = append(body, para{s, true})
 	}
-	return sec("env", "Environment", append(body, sentences("", "small", c.unread()))...)
+	return sec("env", "Environment", append(body, sentences("", "small", unreadOf(c.r)))...)
 }
 
 // trialName says which trial t is, and variantOf of which variant.
@@ -188,7 +188,7 @@ func (c *comparison) variantOf(t trial.Trial) string {
 }
 
 // verdictTable tells everything about each comparison.
-func (c *comparison) verdictTable() table {
+func verdictTable(c *comparison) table {
 	t := table{
 		Head: []string{
 			"variant", "verdict", "ratio (above ×1 is better)", "interval", "its confidence", "pairs",
@@ -197,7 +197,7 @@ func (c *comparison) verdictTable() table {
 		Left: 2,
 	}
 	if c.r.Unpaired {
-		t.Head[5], t.Head[6] = c.samples(), "share of any two trials that favours it"
+		t.Head[5], t.Head[6] = samplesText(c.r), "share of any two trials that favours it"
 	}
 	for _, x := range c.ordered() {
 		v := x.cell.Verdict
@@ -236,7 +236,7 @@ func probability(p float64) string {
 }
 
 // trialTable lists all trials in the order in which they ran.
-func (c *comparison) trialTable(d *Document) table {
+func trialTable(c *comparison, d *Document) table {
 	t := table{Head: []string{"no.", "round", "variant", "began", "set up", "warm-up", "measured"}, Left: 3, Tail: 1}
 	ms := each(c.show, c.metric)
 	t.Head = append(append(t.Head, each(ms, Metric.head)...), "remarks")

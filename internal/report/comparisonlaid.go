@@ -191,31 +191,31 @@ const (
 func Lay(r *trial.Result) Laid {
 	c := newComparison(r)
 	l := Laid{
-		Title: c.title(), Values: c.laidValues(c.show), Texts: c.laidValues(c.texts), RowAxes: c.rowAxes,
-		ColAxes: c.colAxes, Reach: c.reach(), Legend: c.legend(), Tally: c.tally(), Speed: c.correction(),
-		Trials: c.trialsText(), Samples: c.samples(), Rungs: c.ladder().Rows, Strips: c.laidStrips(),
-		Differs: c.differences(r.AlsoDiffers), Explain: c.differences(r.Explained), Said: c.said(),
-		Env: c.environment(), Unread: c.unread(), Method: methodOf(r), Sweeps: each(c.sweeps(), sweep.laid),
+		Title: c.title(), Values: layValues(c, c.show), Texts: layValues(c, c.texts), RowAxes: c.rowAxes,
+		ColAxes: c.colAxes, Reach: c.reach(), Legend: legendOf(c), Tally: tallyOf(c), Speed: correctionText(c),
+		Trials: trialsText(r), Samples: samplesText(r), Rungs: ladderOf(c).Rows, Strips: layStrips(c),
+		Differs: differencesOf(c, r.AlsoDiffers), Explain: differencesOf(c, r.Explained), Said: saidOf(c),
+		Env: environmentOf(r), Unread: unreadOf(r), Method: methodOf(r), Sweeps: each(sweepsOf(c), sweep.laid),
 		Rows: c.rows, Cols: c.cols,
-		Lists: each(c.lists(), func(g grid) LaidTable { return laid(g.Name, g.Note, g.plain()) }),
-		Remarks: each(c.problems(), func(p item) LaidRemark {
+		Lists: each(listTables(c), func(g grid) LaidTable { return laid(g.Name, g.Note, g.plain()) }),
+		Remarks: each(problemsOf(c), func(p item) LaidRemark {
 			return LaidRemark{Sign: p.Sign.Sign, Word: p.Sign.Word, Label: p.Name, Text: p.Text}
 		}),
 	}
 	for i, row := range c.rows {
 		for k, col := range c.cols {
 			if x := c.at(row, col); x.there {
-				l.Cells = append(l.Cells, c.laidCell(x, i, k))
+				l.Cells = append(l.Cells, layCell(c, x, i, k))
 			}
 		}
 	}
-	text, m, odd := c.control()
+	text, m, odd := controlText(r)
 	l.Control = LaidRemark{Sign: m.Sign, Word: m.Word, Text: text, Odd: odd}
-	if t := c.published(); !t.empty() {
+	if t := publishedTable(c); !t.empty() {
 		x := laid(publishedTitle, publishedNote, t)
 		l.Beside = &x
 	}
-	if t := c.verdictTable(); !t.empty() {
+	if t := verdictTable(c); !t.empty() {
 		x := laid("How each verdict was reached", "", t)
 		l.Judged = &x
 	}
@@ -231,7 +231,7 @@ func laid(title, note string, t table) LaidTable {
 	return LaidTable{title, note, t.Head, t.Left, t.Rows}
 }
 
-func (c *comparison) laidValues(names []string) []LaidValue {
+func layValues(c *comparison, names []string) []LaidValue {
 	return each(names, func(n string) LaidValue {
 		m := c.metric(n)
 		return LaidValue{n, m.Title, capital(m.head()), m.Unit, m.Better, c.usual(n)}
@@ -246,7 +246,7 @@ func some(i stat.Interval) *stat.Interval {
 	return &i
 }
 
-func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
+func layCell(c *comparison, x cellView, row, col int) LaidCell {
 	m := x.mark()
 	out := LaidCell{
 		Row: row, Col: col, Variant: x.variant.Key, Label: x.label, Baseline: x.baseline && x.others > 0,
@@ -289,8 +289,8 @@ func (s sweep) laid() LaidSweep {
 	}
 }
 
-func (c *comparison) laidStrips() (out []LaidStrip) {
-	strips := c.strips()
+func layStrips(c *comparison) (out []LaidStrip) {
+	strips := stripsOf(c)
 	for _, s := range strips {
 		x := LaidStrip{Label: s.Label, Control: s.Note != "", Top: s.Top}
 		most := max(2, min(laidStrip, laidStrips/len(strips))/len(s.Trials))

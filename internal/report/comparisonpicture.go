@@ -50,7 +50,7 @@ func (p sweepPoint) failed() bool { return p.Text != "" && p.At.N == 0 }
 // numeric returns the first axis of the table that is one of numbers, its levels rising.
 func (c *comparison) numeric() (plan.Axis, bool) {
 	for _, name := range slices.Concat(c.rowAxes, c.colAxes) {
-		a := c.axis(name)
+		a := axisOf(c.r, name)
 		a.Levels = slices.Clone(a.Levels)
 		slices.SortStableFunc(a.Levels, func(x, y plan.Level) int { return cmp.Compare(x.Numeric, y.Numeric) })
 		ok := a.Numeric && len(a.Levels) >= 3
@@ -64,9 +64,9 @@ func (c *comparison) numeric() (plan.Axis, bool) {
 	return plan.Axis{}, false
 }
 
-// sweeps are the curves of the first value over the numeric axis and, where each of its points has a baseline of its
+// sweepsOf are the curves of the first value over the numeric axis and, where each of its points has a baseline of its
 // own, those of the ratio.
-func (c *comparison) sweeps() (out []sweep) {
+func sweepsOf(c *comparison) (out []sweep) {
 	axis, ok := c.numeric()
 	if !ok || c.main() == "" {
 		return nil
@@ -168,7 +168,7 @@ func (c *comparison) sweeps() (out []sweep) {
 func (c *comparison) sorted(axes []string) []cellView {
 	out := c.ordered()
 	levels := func(x cellView) []string { return each(axes, func(a string) string { return x.variant.Levels[a] }) }
-	slices.SortStableFunc(out, func(a, b cellView) int { return c.order(axes, levels(a), levels(b)) })
+	slices.SortStableFunc(out, func(a, b cellView) int { return levelOrder(c.r, axes, levels(a), levels(b)) })
 	return out
 }
 
@@ -400,8 +400,8 @@ type ladder struct {
 	Scale       scale // zero = what the rows need
 }
 
-// ladder has no rows where nothing has a ratio.
-func (c *comparison) ladder() ladder {
+// ladderOf has no rows where nothing has a ratio.
+func ladderOf(c *comparison) ladder {
 	m := c.metric(c.main())
 	l := ladder{
 		Title: "Every comparison with its interval", Unit: "ratio of " + m.Title + " to the baseline",
@@ -570,8 +570,8 @@ type strip struct {
 	Trials []trial.Trial
 }
 
-// strips are those of all variants that have seconds; a variant and its baseline have the same scale.
-func (c *comparison) strips() (out []strip) {
+// stripsOf are those of all variants that have seconds; a variant and its baseline have the same scale.
+func stripsOf(c *comparison) (out []strip) {
 	tops := map[string]float64{}
 	base := func(key string) string { return cmp.Or(c.byKey[key].variant.Baseline, key) }
 	by := map[string][]trial.Trial{}
@@ -692,8 +692,8 @@ func drawStrips(ss []strip, rounds int, id string, z size) svg {
 	return *g
 }
 
-// timeline is when each trial ran.
-func (c *comparison) timeline(id string, z size) svg {
+// drawTimeline is when each trial ran.
+func drawTimeline(c *comparison, id string, z size) svg {
 	g := newSVG(id, z)
 	type lane struct {
 		label   string

@@ -31,7 +31,7 @@ func TestSweepUnits(t *testing.T) {
 				name: {Center: center * share, Lo: center * share, Hi: center * share, N: 5, Confidence: 0.95},
 			}})
 		}
-		ss := newComparison(r).sweeps()
+		ss := sweepsOf(newComparison(r))
 		if len(ss) != 1 || !strings.HasSuffix(ss[0].Unit, unit) {
 			t.Fatalf("%s: %+v", name, ss)
 		}

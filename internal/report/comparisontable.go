@@ -154,7 +154,7 @@ func (c *comparison) flatTable(f func(cellView) []gridCell, heads ...string) gri
 
 // mainTable is the complete table of the first value: value, its interval, ratio, its interval, one below the other or,
 // in a plan without columns, side by side.
-func (c *comparison) mainTable() grid {
+func mainTable(c *comparison) grid {
 	reach := c.reach()
 	ratio := func(x cellView, p LaidFigure) gridCell {
 		cell := gridCell{Class: cellClass(x, p)}
@@ -162,7 +162,7 @@ func (c *comparison) mainTable() grid {
 			cell.Lines = []styled{{Kind: "r", Sign: p.Mark, Text: s}}
 		}
 		if p.Ratio != "" {
-			cell.Glyph = c.glyph(x, reach)
+			cell.Glyph = glyphOf(c, x, reach)
 		}
 		return cell
 	}
@@ -203,9 +203,9 @@ func (c *comparison) mainTable() grid {
 	return g
 }
 
-// further are the compact tables of the other values, and those of values that are texts: two lines a cell, the number
-// of trials only where it is not the usual one.
-func (c *comparison) further() (out []block) {
+// furtherTables are the compact tables of the other values, and those of values that are texts: two lines a cell, the
+// number of trials only where it is not the usual one.
+func furtherTables(c *comparison) (out []block) {
 	usually := func(n int) string {
 		if n == 0 {
 			return ""
@@ -226,14 +226,14 @@ func (c *comparison) further() (out []block) {
 		n := c.usual(others...)
 		add("Further values"+usually(n), c.flatTable(func(x cellView) (cells []gridCell) {
 			for _, name := range others {
-				cells = append(cells, c.compact(x, name, n))
+				cells = append(cells, compactCell(c, x, name, n))
 			}
 			return cells
 		}, heads...))
 	default:
 		for _, name := range others {
 			n := c.usual(name)
-			g := c.table(func(x cellView) gridCell { return c.compact(x, name, n) })
+			g := c.table(func(x cellView) gridCell { return compactCell(c, x, name, n) })
 			add(capital(c.metric(name).head())+usually(n), g)
 		}
 	}
@@ -250,7 +250,7 @@ func (c *comparison) further() (out []block) {
 	return out
 }
 
-func (c *comparison) compact(x cellView, name string, usual int) gridCell {
+func compactCell(c *comparison, x cellView, name string, usual int) gridCell {
 	p := c.parts(x, name)
 	if !x.there || p.N == 0 {
 		if p.Note != "" && p.Note != "baseline" {
@@ -300,7 +300,7 @@ func (c *comparison) reach() float64 {
 	return most * 1.05
 }
 
-func (c *comparison) glyph(x cellView, reach float64) *glyph {
+func glyphOf(c *comparison, x cellView, reach float64) *glyph {
 	i, ok := c.ratio(x, c.main())
 	if !ok || i.Confidence == 0 {
 		return nil
@@ -350,8 +350,8 @@ func (c *comparison) any(name string) bool {
 	return slices.ContainsFunc(c.ordered(), func(x cellView) bool { _, ok := x.cell.Values[name]; return ok })
 }
 
-// variants begins a table of one row a variant.
-func (c *comparison) variants(title, note string, heads ...string) grid {
+// variantGrid begins a table of one row a variant.
+func variantGrid(c *comparison, title, note string, heads ...string) grid {
 	return grid{Name: title, Note: note, Corner: orBlank(slices.Concat(c.rowAxes, c.colAxes)), Heads: single(heads)}
 }
 
@@ -366,27 +366,26 @@ func (g *grid) row(x cellView, figures ...styled) {
 	g.Cells = append(g.Cells, each(figures, func(f styled) gridCell { return gridCell{Lines: []styled{f}} }))
 }
 
-// lists are the tables beside the main one: what an operation costs, what is written where, size, money, steadiness.
-func (c *comparison) lists() []grid {
+// listTables are the tables beside the main one: what an operation costs, what is written where, size, money,
+// steadiness.
+func listTables(c *comparison) []grid {
 	costs := []string{"server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op", "read_kb_per_op", "write_kb_per_op"}
 	if c.flat() { // has those already that it shows
 		costs = slices.DeleteFunc(costs, func(n string) bool { return slices.Contains(c.show, n) })
 	}
 	return slices.DeleteFunc([]grid{
-		c.list("What an operation costs", "", costs...),
-		c.list("Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is not what "+
-			"the "+
-			"device wrote.", "written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo",
-			"written_bytes_binlog",
-			"written_bytes_device", "data_bytes"),
-		c.uncorrected(), c.money(), c.steady(),
+		valueTable(c, "What an operation costs", "", costs...),
+		valueTable(c, "Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is "+
+			"not what the device wrote.", "written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo",
+			"written_bytes_binlog", "written_bytes_device", "data_bytes"),
+		uncorrectedTable(c), moneyTable(c), steadyTable(c),
 	}, grid.empty)
 }
 
-// list has the values of some names that are measured.
-func (c *comparison) list(title, note string, names ...string) grid {
+// valueTable has the values of some names that are measured.
+func valueTable(c *comparison, title, note string, names ...string) grid {
 	names = slices.DeleteFunc(names, func(n string) bool { return !c.any(n) })
-	g := c.variants(title, note, append(each(names, func(n string) string { return c.metric(n).head() }), "n")...)
+	g := variantGrid(c, title, note, append(each(names, func(n string) string { return c.metric(n).head() }), "n")...)
 	for _, x := range c.ordered() {
 		most := 0
 		row := each(names, func(name string) styled {
@@ -401,11 +400,11 @@ func (c *comparison) list(title, note string, names ...string) grid {
 	return g
 }
 
-// uncorrected sets the ratios of verdicts beside those that were measured, when there are any that are corrected.
-func (c *comparison) uncorrected() grid {
+// uncorrectedTable sets the ratios of verdicts beside those that were measured, when there are any that are corrected.
+func uncorrectedTable(c *comparison) grid {
 	any := false
-	g := c.variants("Corrected and as measured", "Variant ÷ baseline. The correction is for the speed of the CPUs; "+
-		"the right column has none.", "corrected", "as measured", "n")
+	g := variantGrid(c, "Corrected and as measured", "Variant ÷ baseline. The correction is for the speed of the "+
+		"CPUs; the right column has none.", "corrected", "as measured", "n")
 	text := func(i stat.Interval) styled {
 		ratio, bounds := ratioText(i)
 		return styled{Text: ratio, Range: bounds}
@@ -414,7 +413,7 @@ func (c *comparison) uncorrected() grid {
 		raw, ok := x.cell.Ratios[c.main()]
 		if v := x.cell.Verdict; v != nil && ok && v.Ratio.N > 0 && !x.invalid() {
 			own := styled{Text: "not corrected"}
-			if c.corrected(x) {
+			if corrected(c.r, x) {
 				any, own = true, text(v.Ratio)
 			}
 			g.row(x, own, text(raw), styled{Text: strconv.Itoa(raw.N)})
@@ -426,8 +425,8 @@ func (c *comparison) uncorrected() grid {
 	return g
 }
 
-func (c *comparison) money() grid {
-	g := c.variants("Money", "", "a month", "a million operations", "n")
+func moneyTable(c *comparison) grid {
+	g := variantGrid(c, "Money", "", "a month", "a million operations", "n")
 	for _, x := range c.ordered() {
 		if x.cell.Month == 0 && x.cell.Million == nil {
 			continue
@@ -456,10 +455,10 @@ func amount(currency string, v float64) string {
 	return three(v) + " " + currency
 }
 
-func (c *comparison) steady() grid {
-	g := c.variants("Stability by second", "Slow seconds: the 5th percentile as a share of the median of its trial. "+
-		"Variation: standard deviation ÷ mean. Stalls: seconds "+
-		"below a tenth of the median. Seconds of one trial are not independent: this describes, it proves nothing.",
+func steadyTable(c *comparison) grid {
+	g := variantGrid(c, "Stability by second", "Slow seconds: the 5th percentile as a share of the median of its "+
+		"trial. Variation: standard deviation ÷ mean. Stalls: seconds below a tenth of the median. "+
+		"Seconds of one trial are not independent: this describes, it proves nothing.",
 		"median, operations/s", "slow seconds", "variation", "stalls", "seconds")
 	for _, x := range c.ordered() {
 		if s := x.cell.Steady; s != nil && s.Seconds > 0 {
@@ -475,18 +474,18 @@ const (
 	publishedNote  = "Published figures are from other hardware and versions: only the direction is comparable."
 )
 
-// published sets what others found then beside what was found here.
-func (c *comparison) published() table {
+// publishedTable sets what others found then beside what was found here.
+func publishedTable(c *comparison) table {
 	l := table{Left: 4, Head: []string{"for", "published then", "here", "direction"}}
 	for _, p := range c.r.Plan.Published {
 		var names []string
-		for _, a := range c.axisNames() {
+		for _, a := range axisNames(c.r) {
 			if v, ok := p.For[a]; ok {
 				names = append(names, named([]string{a}, []string{v})...)
 			}
 		}
 		for _, k := range slices.Sorted(maps.Keys(p.For)) { // levels of an axis that the plan does not have
-			if !slices.Contains(c.axisNames(), k) {
+			if !slices.Contains(axisNames(c.r), k) {
 				names = append(names, p.For[k])
 			}
 		}
@@ -499,8 +498,8 @@ func (c *comparison) published() table {
 			then += ")"
 		}
 		if p.Absent == "" {
-			here, direction = c.beside(p.For, p.Lo, p.Hi)
-			if v := c.values(p.For); here == none && p.Lo == 0 && p.Hi == 0 && v != "" {
+			here, direction = besidePublished(c, p.For, p.Lo, p.Hi)
+			if v := publishedValues(c, p.For); here == none && p.Lo == 0 && p.Hi == 0 && v != "" {
 				here, direction = v, "" // what was published is no ratio either
 			}
 		}
@@ -509,12 +508,12 @@ func (c *comparison) published() table {
 	return l
 }
 
-func (c *comparison) axisNames() []string {
-	return each(c.r.Plan.Axes, func(a plan.Axis) string { return a.Name })
+func axisNames(r *trial.Result) []string {
+	return each(r.Plan.Axes, func(a plan.Axis) string { return a.Name })
 }
 
-// beside tells what was found in the cells that levels name, and whether it goes the way of lo to hi.
-func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, direction string) {
+// besidePublished tells what was found in the cells that levels name, and whether it goes the way of lo to hi.
+func besidePublished(c *comparison, levels map[string]string, lo, hi float64) (here, direction string) {
 	type found struct {
 		stat.Interval
 		x cellView
@@ -562,7 +561,7 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 		cells := each(all, func(f found) cellView { return f.x })
 		text := func(f found) string {
 			ratio, _ := ratioText(f.Interval)
-			return ratio + c.apart(cells, f.x)
+			return ratio + tellApart(c.r, cells, f.x)
 		}
 		here = text(slices.MinFunc(all, byCenter)) + " to " + text(slices.MaxFunc(all, byCenter)) + " in " +
 			count(len(all), "cell", "cells")
@@ -586,33 +585,33 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 }
 
 // varying are the axes in whose levels the cells differ.
-func (c *comparison) varying(cells []cellView) []string {
-	return slices.DeleteFunc(c.axisNames(), func(a string) bool {
+func varying(r *trial.Result, cells []cellView) []string {
+	return slices.DeleteFunc(axisNames(r), func(a string) bool {
 		return !slices.ContainsFunc(cells, func(x cellView) bool {
 			return x.variant.Levels[a] != cells[0].variant.Levels[a]
 		})
 	})
 }
 
-// apart names a cell by the level that tells it from the others, when that is one; more would hide the figures between
-// them.
-func (c *comparison) apart(cells []cellView, x cellView) string {
-	axes := c.varying(cells)
+// tellApart names a cell by the level that tells it from the others, when that is one; more would hide the figures
+// between them.
+func tellApart(r *trial.Result, cells []cellView, x cellView) string {
+	axes := varying(r, cells)
 	if len(axes) != 1 {
 		return ""
 	}
 	return " at " + named(axes, []string{x.variant.Levels[axes[0]]})[0]
 }
 
-// values lists the first value of the cells that levels name, with the levels that tell them apart.
-func (c *comparison) values(levels map[string]string) string {
+// publishedValues lists the first value of the cells that levels name, with the levels that tell them apart.
+func publishedValues(c *comparison, levels map[string]string) string {
 	cells := slices.DeleteFunc(c.ordered(), func(x cellView) bool {
 		return !matches(x.variant.Levels, levels) || c.parts(x, c.main()).N == 0
 	})
 	if len(cells) > 4 { // that is a table of its own, and stands above
 		return ""
 	}
-	axes := c.varying(cells)
+	axes := varying(c.r, cells)
 	return strings.Join(each(cells, func(x cellView) string {
 		p := c.parts(x, c.main())
 		name := each(axes, func(a string) string { return x.variant.Levels[a] })
@@ -657,8 +656,8 @@ func (g *groups[K]) add(k K, v string) {
 	g.by[k] = append(g.by[k], v)
 }
 
-// differences writes differences, by name: each value with the variants that have it, the commonest first.
-func (c *comparison) differences(ds []trial.Difference) facts {
+// differencesOf writes differences, by name: each value with the variants that have it, the commonest first.
+func differencesOf(c *comparison, ds []trial.Difference) facts {
 	place := map[string]int{}
 	for i, x := range c.ordered() {
 		place[x.variant.Key] = i
@@ -707,8 +706,8 @@ func (c *comparison) those(keys, all []string) string {
 	return strings.Join(names, ", ")
 }
 
-// said are the texts that probes or readings left, each with the variants that agree in it.
-func (c *comparison) said() (out []LaidSaid) {
+// saidOf are the texts that probes or readings left, each with the variants that agree in it.
+func saidOf(c *comparison) (out []LaidSaid) {
 	names := map[string]bool{}
 	for _, x := range c.byKey {
 		for n := range x.cell.Texts {

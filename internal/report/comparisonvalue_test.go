@@ -93,7 +93,7 @@ func TestBeside(t *testing.T) {
 				},
 			}})
 		}
-		here, got := newComparison(r).beside(nil, lo, hi)
+		here, got := besidePublished(newComparison(r), nil, lo, hi)
 		if len(results) == 3 && here != "×0.90 at b to ×1.20 at a in 3 cells" {
 			t.Errorf("here %q", here)
 		}
@@ -141,7 +141,7 @@ func TestBesideValues(t *testing.T) {
 			})
 		}
 	}
-	tb := newComparison(r).published()
+	tb := publishedTable(newComparison(r))
 	for i, want := range []string{"x 1 GiB n 1, y 2 GiB n 1", "2 GiB n 1", none} {
 		if got := tb.Rows[i][2]; got != want {
 			t.Errorf("published %q: here %q, want %q", tb.Rows[i][1], got, want)

@@ -19,7 +19,7 @@ import (
 func (d *Document) blocks(f form) []block {
 	bs := []block{d.hero()}
 	if d.Comparison != nil {
-		bs = append(bs, newComparison(d.Comparison).blocks(d, f)...)
+		bs = append(bs, comparisonBlocks(newComparison(d.Comparison), d, f)...)
 	}
 	bs = append(bs, sec("measures", "Before and after", d.cards()))
 	charts := sec("charts", "Over time", d.charts(f))
@@ -87,12 +87,12 @@ func (d *Document) hero() hero {
 	}
 	c := newComparison(d.Comparison)
 	if d.Verdict == nil {
-		x.Tally = c.tally()
+		x.Tally = tallyOf(c)
 	}
-	if s, m, odd := c.control(); s != "" {
+	if s, m, odd := controlText(c.r); s != "" {
 		x.Notes = append(x.Notes, note{m, s + ".", odd})
 	}
-	if s := c.correction(); s != "" {
+	if s := correctionText(c); s != "" {
 		x.Notes = append(x.Notes, note{Text: s + "."})
 	}
 	return x

@@ -392,7 +392,7 @@ func (d *Document) headline() (headline, bool) {
 		return headline{}, false
 	}
 	if d.Comparison != nil {
-		return newComparison(d.Comparison).headline(*v), true
+		return comparisonHeadline(newComparison(d.Comparison), *v), true
 	}
 	m := MetricNamed(v.Metric)
 	if d.Experiment != nil {

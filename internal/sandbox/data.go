@@ -56,8 +56,8 @@ const (
 	dataUsedName = "used" // its modification time is when the data set was last used
 )
 
-func (y *Yard) dataSets() string          { return filepath.Join(y.Home, "data") }
-func (y *Yard) dataDir(key string) string { return filepath.Join(y.dataSets(), key) }
+func dataSetsIn(home string) string   { return filepath.Join(home, "data") }
+func dataDir(home, key string) string { return filepath.Join(dataSetsIn(home), key) }
 
 func (l dataList) data() string { return filepath.Join(l.dir, "data") }
 
@@ -78,7 +78,7 @@ func (y *Yard) HasData(key string) (d DataSet, ok bool) {
 	if CheckKey(key) != nil {
 		return DataSet{}, false
 	}
-	l, err := readDataList(y.dataDir(key))
+	l, err := readDataList(dataDir(y.Home, key))
 	if err != nil {
 		return DataSet{}, false
 	}
@@ -88,11 +88,11 @@ func (y *Yard) HasData(key string) (d DataSet, ok bool) {
 // DataSets returns all data sets by key, also those that cannot be used, whose Problem says why.
 func (y *Yard) DataSets(ctx context.Context) ([]DataSet, error) {
 	const op = "list data sets"
-	users, err := y.dataUsers(ctx)
+	users, err := dataUsers(ctx, y.Home)
 	if err != nil {
 		return nil, wrap(op, "", err)
 	}
-	entries, err := os.ReadDir(y.dataSets())
+	entries, err := os.ReadDir(dataSetsIn(y.Home))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, wrap(op, "", err)
 	}
@@ -101,8 +101,8 @@ func (y *Yard) DataSets(ctx context.Context) ([]DataSet, error) {
 		if !e.IsDir() || CheckKey(e.Name()) != nil { // dotted ones are being made or removed
 			continue
 		}
-		l, err := readDataList(y.dataDir(e.Name()))
-		if err != nil && !there(y.dataDir(e.Name())) { // removed meanwhile
+		l, err := readDataList(dataDir(y.Home, e.Name()))
+		if err != nil && !there(dataDir(y.Home, e.Name())) { // removed meanwhile
 			continue
 		}
 		s := l.set()
@@ -122,9 +122,9 @@ func there(path string) bool {
 }
 
 // dataUsers returns the sandboxes made of each data set. A sandbox whose record cannot be read uses none that is known.
-func (y *Yard) dataUsers(ctx context.Context) (map[string][]string, error) {
+func dataUsers(ctx context.Context, home string) (map[string][]string, error) {
 	users := map[string][]string{}
-	unlock, err := flock(ctx, y.sandboxes())
+	unlock, err := flock(ctx, sandboxesIn(home))
 	if errors.Is(err, fs.ErrNotExist) {
 		return users, nil
 	}
@@ -132,12 +132,12 @@ func (y *Yard) dataUsers(ctx context.Context) (map[string][]string, error) {
 		return nil, err
 	}
 	defer unlock()
-	entries, err := os.ReadDir(y.sandboxes())
+	entries, err := os.ReadDir(sandboxesIn(home))
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if r, ok, err := load(y.dir(e.Name())); err == nil && ok && r.Data != "" {
+		if r, ok, err := load(sandboxDir(home, e.Name())); err == nil && ok && r.Data != "" {
 			users[r.Data] = append(users[r.Data], e.Name())
 		}
 	}

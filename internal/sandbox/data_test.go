@@ -72,7 +72,7 @@ func TestDataSet(t *testing.T) {
 				t.Error("there is a data set nobody made")
 			}
 			for _, name := range []string{"auto.cnf", "ibtmp1", "binlog.index", "binlog.000001"} {
-				if there(filepath.Join(y.dataDir("k"), "data", name)) {
+				if there(filepath.Join(dataDir(y.Home, "k"), "data", name)) {
 					t.Errorf("%s is kept", name)
 				}
 			}
@@ -138,7 +138,7 @@ func TestDataSetOtherLogs(t *testing.T) {
 					return map[string]string{"skip_log_bin": "1", redo[flavor]: size}
 				}
 				y, sum := prepared(t, flavor, 1024, settings(madeLog, madeRedo))
-				if kept, _ := filepath.Glob(filepath.Join(y.dataDir("k"), "data", "changes.*")); len(kept) > 0 {
+				if kept, _ := filepath.Glob(filepath.Join(dataDir(y.Home, "k"), "data", "changes.*")); len(kept) > 0 {
 					t.Errorf("kept %q", kept)
 				}
 				db := open(t, up(t, y, Config{Name: "a", Data: "k", Settings: settings(usedLog, usedRedo)}))
@@ -206,7 +206,7 @@ func TestRestoreData(t *testing.T) {
 				if r.Written == 0 && r.Shared == 0 || r.Removed == 0 || r.Changed == 0 || r.Files == 0 {
 					t.Errorf("restored %+v", r)
 				}
-				sameTree(t, filepath.Join(y.dataDir("k"), "data"), filepath.Join(y.dir("a"), "data"))
+				sameTree(t, filepath.Join(dataDir(y.Home, "k"), "data"), filepath.Join(sandboxDir(y.Home, "a"), "data"))
 				if _, err := y.FlushData(ctx, "a"); err != nil {
 					t.Error(err)
 				}

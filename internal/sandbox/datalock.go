@@ -14,12 +14,12 @@ import (
 
 // useData calls use with a data set, which nobody removes meanwhile, and notes that it was used. Any number of programs
 // may use it at a time.
-func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error) error {
+func useData(ctx context.Context, home, key string, use func(dataList) error) error {
 	if err := CheckKey(key); err != nil {
 		return err
 	}
 	missing := hint(fmt.Errorf("%w: %s", ErrNoData, key), "see `dyno sandbox data ls`")
-	dir := y.dataDir(key)
+	dir := dataDir(home, key)
 	f, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return missing

@@ -21,7 +21,7 @@ func (y *Yard) RemoveData(ctx context.Context, key string) error {
 	if err := CheckKey(key); err != nil {
 		return wrap(op, "", err)
 	}
-	unlock, err := flock(ctx, y.dataSets())
+	unlock, err := flock(ctx, dataSetsIn(y.Home))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = noData
 	}
@@ -29,12 +29,12 @@ func (y *Yard) RemoveData(ctx context.Context, key string) error {
 		return wrap(op, key, err)
 	}
 	defer unlock()
-	return wrap(op, key, y.removeData(ctx, key))
+	return wrap(op, key, removeData(ctx, y.Home, key))
 }
 
 // removeData is RemoveData under the lock of all data sets.
-func (y *Yard) removeData(ctx context.Context, key string) error {
-	dir := y.dataDir(key)
+func removeData(ctx context.Context, home, key string) error {
+	dir := dataDir(home, key)
 	release, held, err := tryFlock(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -47,7 +47,7 @@ func (y *Yard) removeData(ctx context.Context, key string) error {
 	defer release()
 	// A sandbox names its data set in its record before it locks it: after this look, one that is being made finds it
 	// gone.
-	users, err := y.dataUsers(ctx)
+	users, err := dataUsers(ctx, home)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (y *Yard) removeData(ctx context.Context, key string) error {
 		return hint(fmt.Errorf("%w: sandbox %s is restored to it", ErrBusy, strings.Join(u, ", ")),
 			"remove that sandbox first with `dyno sandbox rm`")
 	}
-	gone := filepath.Join(y.dataSets(), removing+key)
+	gone := filepath.Join(dataSetsIn(home), removing+key)
 	if err := inline([]error{os.RemoveAll(gone), os.Rename(dir, gone)}); err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ const (
 )
 
 // clearData removes what makers and removers who were killed left. The caller holds the lock of all data sets.
-func (y *Yard) clearData() error {
-	entries, err := os.ReadDir(y.dataSets())
+func clearData(home string) error {
+	entries, err := os.ReadDir(dataSetsIn(home))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (y *Yard) clearData() error {
 		if !strings.HasPrefix(e.Name(), making) && !strings.HasPrefix(e.Name(), removing) {
 			continue
 		}
-		path := filepath.Join(y.dataSets(), e.Name())
+		path := filepath.Join(dataSetsIn(home), e.Name())
 		release, held, err := tryFlock(path)
 		if held || errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -99,7 +99,7 @@ func (y *Yard) clearData() error {
 func (y *Yard) PruneData(ctx context.Context, keep int64) ([]DataSet, error) {
 	const op = "prune data sets"
 	removed := []DataSet{}
-	unlock, err := flock(ctx, y.dataSets())
+	unlock, err := flock(ctx, dataSetsIn(y.Home))
 	if errors.Is(err, fs.ErrNotExist) {
 		return removed, nil
 	}
@@ -107,7 +107,7 @@ func (y *Yard) PruneData(ctx context.Context, keep int64) ([]DataSet, error) {
 		return removed, wrap(op, "", err)
 	}
 	defer unlock()
-	errs := []error{y.clearData()}
+	errs := []error{clearData(y.Home)}
 	all, err := y.DataSets(ctx)
 	if err != nil {
 		return removed, wrap(op, "", inline(append(errs, err)))
@@ -115,7 +115,7 @@ func (y *Yard) PruneData(ctx context.Context, keep int64) ([]DataSet, error) {
 	total := int64(0)
 	for i := range all {
 		if all[i].Problem != "" { // its list may say anything
-			all[i].Bytes = treeOnDisk(y.dataDir(all[i].Key))
+			all[i].Bytes = treeOnDisk(dataDir(y.Home, all[i].Key))
 		}
 		total += all[i].Bytes
 	}
@@ -124,7 +124,7 @@ func (y *Yard) PruneData(ctx context.Context, keep int64) ([]DataSet, error) {
 		if total <= keep {
 			break
 		}
-		err := y.removeData(ctx, d.Key)
+		err := removeData(ctx, y.Home, d.Key)
 		if errors.Is(err, ErrBusy) {
 			continue
 		}
@@ -159,8 +159,8 @@ func treeOnDisk(dir string) int64 {
 }
 
 // removeAllData removes every data set that no sandbox uses, and what was left of unfinished ones.
-func (y *Yard) removeAllData(ctx context.Context) error {
-	unlock, err := flock(ctx, y.dataSets())
+func removeAllData(ctx context.Context, home string) error {
+	unlock, err := flock(ctx, dataSetsIn(home))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -168,20 +168,20 @@ func (y *Yard) removeAllData(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	entries, err := os.ReadDir(y.dataSets())
+	entries, err := os.ReadDir(dataSetsIn(home))
 	if err != nil {
 		return err
 	}
-	errs := []error{y.clearData()}
+	errs := []error{clearData(home)}
 	for _, e := range entries {
 		if CheckKey(e.Name()) == nil {
-			errs = append(errs, wrap("remove data set", e.Name(), y.removeData(ctx, e.Name())))
+			errs = append(errs, wrap("remove data set", e.Name(), removeData(ctx, home, e.Name())))
 		}
 	}
 	if err := inline(errs); err != nil {
 		return err
 	}
-	if err := os.Remove(y.dataSets()); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Remove(dataSetsIn(home)); err != nil && !errors.Is(err, fs.ErrExist) {
 		// another one is being made: ENOTEMPTY is ErrExist
 		return err
 	}

@@ -32,12 +32,12 @@ func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]
 	if err := inline([]error{CheckName(name), CheckKey(key)}); err != nil {
 		return wrap(op, "", err)
 	}
-	release, _, err := y.acquire(ctx, name, false)
+	release, _, err := acquire(ctx, y.Home, name, false)
 	if err != nil {
 		return wrap(op, name, err)
 	}
 	defer release()
-	dir := y.dir(name)
+	dir := sandboxDir(y.Home, name)
 	r, ok, err := load(dir)
 	if err == nil && (!ok || !r.Ready) {
 		err = hint(fmt.Errorf("%w that is complete", ErrNotFound), "see `dyno sandbox ls`")
@@ -68,7 +68,7 @@ func (y *Yard) save(ctx context.Context, dir string, r *record, key string, abou
 	if err := r.shutDown(ctx, dir, sink); err != nil {
 		return err
 	}
-	if err := y.keep(ctx, dir, *r, set, key, about, logs, sink); err != nil {
+	if err := keepData(ctx, y, dir, *r, set, key, about, logs, sink); err != nil {
 		return err
 	}
 	r.Data = key
@@ -130,14 +130,14 @@ func notKept(rel string, logs []string) bool {
 // in while a trial begins; an empty list is no error to a server, a missing one is.
 const poolDump = "ib_buffer_pool"
 
-// keep copies the data directory of a server that was shut down.
-func (y *Yard) keep(ctx context.Context, dir string, r record, set settings, key string, about map[string]string,
+// keepData copies the data directory of a server that was shut down.
+func keepData(ctx context.Context, y *Yard, dir string, r record, set settings, key string, about map[string]string,
 	logs []string, sink progress.Sink,
 ) (err error) {
-	if err := makeAll(y.dataSets(), makeLocked); err != nil {
+	if err := makeAll(dataSetsIn(y.Home), makeLocked); err != nil {
 		return err
 	}
-	work, release, err := y.making(ctx, key)
+	work, release, err := makingPlace(ctx, y, key)
 	if err != nil || work == "" {
 		return err
 	}
@@ -176,11 +176,11 @@ func (y *Yard) keep(ctx context.Context, dir string, r record, set settings, key
 		}
 		l.Tree.Files[poolDump] = treeFile{0, 0o640}
 	}
-	return y.seal(ctx, l)
+	return seal(ctx, y.Home, l)
 }
 
 // seal makes a data set whole: durable, listed and renamed.
-func (y *Yard) seal(ctx context.Context, l dataList) error {
+func seal(ctx context.Context, home string, l dataList) error {
 	for d := range l.Tree.Dirs {
 		if err := syncDir(filepath.Join(l.data(), d)); err != nil {
 			return err
@@ -203,22 +203,22 @@ func (y *Yard) seal(ctx context.Context, l dataList) error {
 	}); err != nil {
 		return err
 	}
-	unlock, err := flock(ctx, y.dataSets())
+	unlock, err := flock(ctx, dataSetsIn(home))
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	dir := y.dataDir(l.Key)
+	dir := dataDir(home, l.Key)
 	if there(dir) { // not whole, else it had not been made
-		if err := y.removeBroken(dir); err != nil {
+		if err := removeBroken(dir); err != nil {
 			return err
 		}
 	}
-	return inline([]error{os.Rename(l.dir, dir), syncDir(y.dataSets())})
+	return inline([]error{os.Rename(l.dir, dir), syncDir(dataSetsIn(home))})
 }
 
 // removeBroken removes a data set that is not whole and that nobody reads. The caller holds the lock of all data sets.
-func (y *Yard) removeBroken(dir string) error {
+func removeBroken(dir string) error {
 	release, held, err := tryFlock(dir)
 	if err != nil {
 		return err
@@ -238,11 +238,11 @@ func syncDir(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// making returns a locked directory to make the data set in; "" when it is there. Of two programs one makes it and the
-// other waits.
-func (y *Yard) making(ctx context.Context, key string) (work string, release func(), err error) {
+// makingPlace returns a locked directory to make the data set in; "" when it is there. Of two programs one makes it and
+// the other waits.
+func makingPlace(ctx context.Context, y *Yard, key string) (work string, release func(), err error) {
 	for {
-		work, release, held, err := y.tryMaking(ctx, key)
+		work, release, held, err := tryMaking(ctx, y, key)
 		if !held {
 			return work, release, err
 		}
@@ -254,8 +254,8 @@ func (y *Yard) making(ctx context.Context, key string) (work string, release fun
 	}
 }
 
-func (y *Yard) tryMaking(ctx context.Context, key string) (work string, release func(), held bool, err error) {
-	unlock, err := flock(ctx, y.dataSets())
+func tryMaking(ctx context.Context, y *Yard, key string) (work string, release func(), held bool, err error) {
+	unlock, err := flock(ctx, dataSetsIn(y.Home))
 	if err != nil {
 		return "", nil, false, err
 	}
@@ -263,10 +263,10 @@ func (y *Yard) tryMaking(ctx context.Context, key string) (work string, release 
 	if _, ok := y.HasData(key); ok {
 		return "", nil, false, nil
 	}
-	if err := y.clearData(); err != nil {
+	if err := clearData(y.Home); err != nil {
 		return "", nil, false, err
 	}
-	work = filepath.Join(y.dataSets(), making+key)
+	work = filepath.Join(dataSetsIn(y.Home), making+key)
 	if err := makeLocked(work); errors.Is(err, fs.ErrExist) { // clearData left it: it is locked
 		return "", nil, true, nil
 	} else if err != nil {

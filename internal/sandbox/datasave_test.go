@@ -28,10 +28,10 @@ func kept(t *testing.T, y *Yard, key string, size int, used time.Time) {
 		t.Fatal(err)
 	}
 	r := record{Server: Server{Flavor: "mariadb", Version: "10.11.1"}}
-	if err := y.keep(t.Context(), dir, r, settings{}, key, nil, nil, nil); err != nil {
+	if err := keepData(t.Context(), y, dir, r, settings{}, key, nil, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chtimes(filepath.Join(y.dataDir(key), dataUsedName), used, used); err != nil {
+	if err := os.Chtimes(filepath.Join(dataDir(y.Home, key), dataUsedName), used, used); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,14 +58,14 @@ func TestPruneData(t *testing.T) {
 	kept(t, y, "old", size, now.Add(-2*time.Hour))
 	kept(t, y, "used", size, now.Add(-4*time.Hour))
 	kept(t, y, "copied", size, now.Add(-5*time.Hour))
-	if err := makeDirs(y.dir("s")); err != nil {
+	if err := makeDirs(sandboxDir(y.Home, "s")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (record{Data: "used"}).save(y.dir("s")); err != nil {
+	if err := (record{Data: "used"}).save(sandboxDir(y.Home, "s")); err != nil {
 		t.Fatal(err)
 	}
 	for _, left := range []string{making + "x", removing + "y"} { // by somebody who was killed
-		if err := os.MkdirAll(filepath.Join(y.dataSets(), left, "data"), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(dataSetsIn(y.Home), left, "data"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,13 +83,14 @@ func TestPruneData(t *testing.T) {
 			t.Errorf("keeping %d removes %v, want %v", keep, keys, want)
 		}
 		for _, k := range want {
-			if there(y.dataDir(k)) {
+			if there(dataDir(y.Home, k)) {
 				t.Errorf("%s is there", k)
 			}
 		}
 	}
-	err := y.useData(ctx, "copied", func(dataList) error {
-		if err := os.Chtimes(filepath.Join(y.dataDir("copied"), dataUsedName), now, now.Add(-5*time.Hour)); err != nil {
+	err := useData(ctx, y.Home, "copied", func(dataList) error {
+		used := filepath.Join(dataDir(y.Home, "copied"), dataUsedName)
+		if err := os.Chtimes(used, now, now.Add(-5*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		f(100 * size)
@@ -111,19 +112,19 @@ func TestPruneData(t *testing.T) {
 	if _, ok := y.HasData("used"); !ok {
 		t.Error("one in use was removed")
 	}
-	if left, _ := filepath.Glob(filepath.Join(y.dataSets(), ".*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dataSetsIn(y.Home), ".*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if err := y.removeAllData(ctx); !errors.Is(err, ErrBusy) {
+	if err := removeAllData(ctx, y.Home); !errors.Is(err, ErrBusy) {
 		t.Errorf("remove all while one is used: %v", err)
 	}
-	if err := os.RemoveAll(y.dir("s")); err != nil {
+	if err := os.RemoveAll(sandboxDir(y.Home, "s")); err != nil {
 		t.Fatal(err)
 	}
 	if err := y.RemoveAll(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if there(y.dataSets()) {
+	if there(dataSetsIn(y.Home)) {
 		t.Error("the directory of data sets is left")
 	}
 	if err := y.RemoveData(ctx, "used"); !errors.Is(err, ErrNoData) {
@@ -139,7 +140,7 @@ func TestSaveDataAtOnce(t *testing.T) {
 		wg.Go(func() { kept(t, y, "k", 1<<20, time.Now()) })
 		wg.Go(func() {
 			for range 50 {
-				err := y.useData(t.Context(), "k", func(l dataList) error { return l.Tree.check(l.data()) })
+				err := useData(t.Context(), y.Home, "k", func(l dataList) error { return l.Tree.check(l.data()) })
 				if err != nil && !errors.Is(err, ErrNoData) {
 					t.Error(err)
 				}
@@ -150,7 +151,7 @@ func TestSaveDataAtOnce(t *testing.T) {
 	if d, ok := y.HasData("k"); !ok || d.Size != 1<<20 || d.Files != 1 {
 		t.Fatalf("%v %+v", ok, d)
 	}
-	if left, _ := filepath.Glob(filepath.Join(y.dataSets(), ".*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dataSetsIn(y.Home), ".*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -246,13 +247,13 @@ func TestSaveDataOutside(t *testing.T) {
 		if err := make(data); err != nil {
 			t.Fatal(err)
 		}
-		if err := y.keep(t.Context(), dir, record{}, settings{}, "k", nil, nil, nil); !errors.Is(err, ErrData) {
+		if err := keepData(t.Context(), y, dir, record{}, settings{}, "k", nil, nil, nil); !errors.Is(err, ErrData) {
 			t.Errorf("saved: %v", err)
 		}
 		if _, ok := y.HasData("k"); ok {
 			t.Error("there is a data set")
 		}
-		if left, _ := filepath.Glob(filepath.Join(y.dataSets(), ".*")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(dataSetsIn(y.Home), ".*")); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
 	}

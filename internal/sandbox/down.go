@@ -20,25 +20,25 @@ const grace = 30 * time.Second
 // Down stops a sandbox's server: it asks it to end, and kills it when it has not within 30 s. Its data stay. A sandbox
 // that does not run is stopped already.
 func (y *Yard) Down(ctx context.Context, name string) error {
-	return y.stop(ctx, "stop sandbox", name, grace)
+	return stopSandbox(ctx, y.Home, "stop sandbox", name, grace)
 }
 
 // Kill ends a sandbox's server at once, as a power cut would, and returns when it is gone: for data that are about to
 // be thrown away. A sandbox that does not run is ended already.
 func (y *Yard) Kill(ctx context.Context, name string) error {
-	return y.stop(ctx, "kill sandbox", name, 0)
+	return stopSandbox(ctx, y.Home, "kill sandbox", name, 0)
 }
 
-func (y *Yard) stop(ctx context.Context, op, name string, grace time.Duration) error {
+func stopSandbox(ctx context.Context, home, op, name string, grace time.Duration) error {
 	if err := CheckName(name); err != nil {
 		return wrap(op, "", err)
 	}
-	release, _, err := y.acquire(ctx, name, false)
+	release, _, err := acquire(ctx, home, name, false)
 	if err != nil {
 		return wrap(op, name, err)
 	}
 	defer release()
-	dir := y.dir(name)
+	dir := sandboxDir(home, name)
 	r, ok, err := load(dir)
 	if err != nil || !ok {
 		return wrap(op, name, err)
@@ -57,16 +57,16 @@ func (y *Yard) Remove(ctx context.Context, name string) error {
 	if err := CheckName(name); err != nil {
 		return wrap(op, "", err)
 	}
-	release, _, err := y.acquire(ctx, name, false)
+	release, _, err := acquire(ctx, y.Home, name, false)
 	if err != nil {
 		return wrap(op, name, err)
 	}
 	defer release()
-	r, _, err := load(y.dir(name))
+	r, _, err := load(sandboxDir(y.Home, name))
 	if err != nil {
 		return wrap(op, name, err)
 	}
-	return wrap(op, name, erase(ctx, y.dir(name), r))
+	return wrap(op, name, erase(ctx, sandboxDir(y.Home, name), r))
 }
 
 // RemoveOrphans removes the sandboxes whose names begin with a prefix and whose makers, see
@@ -74,7 +74,7 @@ func (y *Yard) Remove(ctx context.Context, name string) error {
 // began and the boot of the machine: one that lives keeps its sandbox.
 func (y *Yard) RemoveOrphans(ctx context.Context, prefix string) error {
 	const op = "remove orphan"
-	entries, err := os.ReadDir(y.sandboxes())
+	entries, err := os.ReadDir(sandboxesIn(y.Home))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return wrap(op, "", err)
 	}
@@ -84,11 +84,11 @@ func (y *Yard) RemoveOrphans(ctx context.Context, prefix string) error {
 	}
 	var errs []error
 	for _, e := range entries {
-		dir := y.dir(e.Name())
+		dir := sandboxDir(y.Home, e.Name())
 		if _, is := isOrphan(dir); !is || !strings.HasPrefix(e.Name(), prefix) {
 			continue
 		}
-		release, _, err := y.acquire(ctx, e.Name(), false)
+		release, _, err := acquire(ctx, y.Home, e.Name(), false)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrBusy) { // another one removes it
 			continue
 		}
@@ -149,9 +149,9 @@ func (y *Yard) RemoveAll(ctx context.Context) error {
 	for _, s := range list {
 		errs = append(errs, y.Remove(ctx, s.Name))
 	}
-	errs = append(errs, y.removeAllData(ctx), emptyDir(y.templates(), func(string) bool { return true }),
+	errs = append(errs, removeAllData(ctx, y.Home), emptyDir(templatesIn(y.Home), func(string) bool { return true }),
 		emptyDir(y.servers, isStaging))
-	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) &&
+	if err := os.Remove(sandboxesIn(y.Home)); err != nil && !errors.Is(err, fs.ErrNotExist) &&
 		!errors.Is(err, syscall.ENOTEMPTY) {
 		errs = append(errs, err)
 	}

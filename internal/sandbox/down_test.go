@@ -47,12 +47,12 @@ func TestOtherProcess(t *testing.T) {
 	}
 	f := func(change func(*host.Identity), act func() error) {
 		t.Helper()
-		if err := os.MkdirAll(y.dir("a"), 0o755); err != nil {
+		if err := os.MkdirAll(sandboxDir(y.Home, "a"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		r := record{Process: id, Ready: true}
 		change(&r.Process)
-		if err := r.save(y.dir("a")); err != nil {
+		if err := r.save(sandboxDir(y.Home, "a")); err != nil {
 			t.Fatal(err)
 		}
 		if s := find(t, y, "a"); s.State != Dead || s.PID != 0 {
@@ -120,7 +120,7 @@ func TestRemoveOrphans(t *testing.T) {
 		}
 		h.Wait()
 	}
-	r, _, err := load(y.dir("try-dead"))
+	r, _, err := load(sandboxDir(y.Home, "try-dead"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestRemoveOrphans(t *testing.T) {
 	living.Wait()
 	f("other-dead", "try-mine")
 	for _, name := range []string{"try-dead", "try-living", "try-begun", "try-copied"} {
-		if ps := processesWith(t, y.dir(name)+"/"); len(ps) > 0 {
+		if ps := processesWith(t, sandboxDir(y.Home, name)+"/"); len(ps) > 0 {
 			t.Errorf("%s: left running: %q", name, ps)
 		}
 	}

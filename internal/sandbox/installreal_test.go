@@ -115,7 +115,7 @@ func installed(t *testing.T, spec string) {
 		if err := y.Remove(ctx, "a"); err != nil {
 			t.Error(err)
 		}
-		if exists(y.dir("a")) {
+		if exists(sandboxDir(y.Home, "a")) {
 			t.Error("left behind")
 		}
 	}

@@ -39,7 +39,7 @@ func (y *Yard) Limit(ctx context.Context, name string, l limit.Limits) ([]limit.
 		return nil, wrap(op, name, err)
 	}
 	var s []limit.State
-	err := y.change(ctx, name, func(dir string, r *record) error {
+	err := changeLimits(ctx, y.Home, name, func(dir string, r *record) error {
 		if err := r.limit(dir, l); err != nil {
 			return err
 		}

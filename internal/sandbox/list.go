@@ -51,7 +51,7 @@ type Sandbox struct {
 // List returns all sandboxes of the yard by name, also those that are not complete. It changes nothing.
 func (y *Yard) List(ctx context.Context) ([]Sandbox, error) {
 	list := []Sandbox{}
-	unlock, err := flock(ctx, y.sandboxes())
+	unlock, err := flock(ctx, sandboxesIn(y.Home))
 	if errors.Is(err, fs.ErrNotExist) {
 		return list, nil
 	}
@@ -59,13 +59,13 @@ func (y *Yard) List(ctx context.Context) ([]Sandbox, error) {
 		return nil, wrap("list sandboxes", "", err)
 	}
 	defer unlock()
-	entries, err := os.ReadDir(y.sandboxes())
+	entries, err := os.ReadDir(sandboxesIn(y.Home))
 	if err != nil {
 		return nil, wrap("list sandboxes", "", err)
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			list = append(list, y.look(e.Name()))
+			list = append(list, look(y.Home, e.Name()))
 		}
 	}
 	return list, nil
@@ -77,20 +77,20 @@ func (y *Yard) Find(ctx context.Context, name string) (Sandbox, error) {
 	if err := CheckName(name); err != nil {
 		return Sandbox{}, wrap(op, "", err)
 	}
-	unlock, err := flock(ctx, y.sandboxes())
+	unlock, err := flock(ctx, sandboxesIn(y.Home))
 	if err != nil {
 		return Sandbox{}, wrap(op, name, notFound(err))
 	}
 	defer unlock()
-	if _, err := os.Stat(y.dir(name)); err != nil {
+	if _, err := os.Stat(sandboxDir(y.Home, name)); err != nil {
 		return Sandbox{}, wrap(op, name, notFound(err))
 	}
-	return y.look(name), nil
+	return look(y.Home, name), nil
 }
 
 // look tells what a sandbox is. The caller holds the lock of all sandboxes.
-func (y *Yard) look(name string) Sandbox {
-	dir := y.dir(name)
+func look(home, name string) Sandbox {
+	dir := sandboxDir(home, name)
 	held := false
 	if unlock, h, err := tryFlock(dir); err == nil {
 		held = h

@@ -72,18 +72,18 @@ const inheritedFor = time.Second
 // a moment later. With create it makes the sandbox's directory when there is none, and tells so. The lock of the
 // directory of all sandboxes is held meanwhile: nobody sees a sandbox between being made and being locked, and a look
 // never disturbs an acquire.
-func (y *Yard) acquire(ctx context.Context, name string, create bool) (release func(), created bool, err error) {
+func acquire(ctx context.Context, home, name string, create bool) (release func(), created bool, err error) {
 	if create {
-		if err := makeAll(y.sandboxes(), makeLocked); err != nil {
+		if err := makeAll(sandboxesIn(home), makeLocked); err != nil {
 			return nil, false, err
 		}
 	}
-	unlock, err := flock(ctx, y.sandboxes())
+	unlock, err := flock(ctx, sandboxesIn(home))
 	if err != nil {
 		return nil, false, notFound(err)
 	}
 	defer unlock()
-	dir := y.dir(name)
+	dir := sandboxDir(home, name)
 	for end := time.Now().Add(inheritedFor); ; time.Sleep(10 * time.Millisecond) {
 		if create {
 			if err = makeLocked(dir); err != nil && !errors.Is(err, fs.ErrExist) {

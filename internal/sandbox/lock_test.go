@@ -61,7 +61,7 @@ func TestAcquireRemoved(t *testing.T) {
 	}
 	// try returns what the one who waits is told.
 	try := func() (created bool, err error) {
-		release, _, err := y.acquire(ctx, "a", true)
+		release, _, err := acquire(ctx, y.Home, "a", true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,12 +69,12 @@ func TestAcquireRemoved(t *testing.T) {
 		go func() {
 			defer close(done)
 			var free func()
-			if free, created, err = y.acquire(ctx, "a", true); err == nil {
+			if free, created, err = acquire(ctx, y.Home, "a", true); err == nil {
 				free()
 			}
 		}()
 		for waits := false; !waits; {
-			unlock, held, err := tryFlock(y.sandboxes())
+			unlock, held, err := tryFlock(sandboxesIn(y.Home))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestAcquireRemoved(t *testing.T) {
 				waits = held
 			}
 		}
-		if err := os.RemoveAll(y.dir("a")); err != nil {
+		if err := os.RemoveAll(sandboxDir(y.Home, "a")); err != nil {
 			t.Fatal(err)
 		}
 		release()
@@ -99,7 +99,7 @@ func TestAcquireRemoved(t *testing.T) {
 	for errors.Is(err, ErrBusy) {
 		created, err = try()
 	}
-	if err != nil || !created || !exists(y.dir("a")) {
+	if err != nil || !created || !exists(sandboxDir(y.Home, "a")) {
 		t.Errorf("created %v, %v", created, err)
 	}
 }
@@ -128,11 +128,11 @@ func TestNobodyElseHoldsTheLock(t *testing.T) {
 		return c.Run()
 	}
 	for _, made := range []string{"now", "by an earlier version"} {
-		release, _, err := y.acquire(t.Context(), "a", true)
+		release, _, err := acquire(t.Context(), y.Home, "a", true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, dir := range []string{y.sandboxes(), y.dir("a")} {
+		for _, dir := range []string{sandboxesIn(y.Home), sandboxDir(y.Home, "a")} {
 			if err := another("test", "-x", dir); err != nil {
 				t.Errorf("made %s: a server cannot enter %s: %v", made, dir, err)
 			}

@@ -130,7 +130,7 @@ func (y *Yard) LastError(name string) string {
 	if CheckName(name) != nil {
 		return ""
 	}
-	dir := y.dir(name)
+	dir := sandboxDir(y.Home, name)
 	r, _, err := load(dir)
 	if err != nil {
 		return ""

@@ -224,7 +224,7 @@ func TestFilesystemAfterKill(t *testing.T) {
 			}
 			p.Process.Kill()
 			p.Wait()
-			dir := y.dir("a")
+			dir := sandboxDir(y.Home, "a")
 			s, err := y.Up(ctx, c, nil)     // begins anew, whatever is there
 			if errors.Is(err, ErrRunning) { // it was quicker than the kill
 				s, err = y.Find(ctx, "a")

@@ -47,7 +47,7 @@ func (y *Yard) Place(ctx context.Context, name, cpus string) error {
 	if err != nil {
 		return wrap(op, name, err)
 	}
-	return wrap(op, name, y.change(ctx, name, func(dir string, r *record) error {
+	return wrap(op, name, changeLimits(ctx, y.Home, name, func(dir string, r *record) error {
 		if err := pin(r.Process.PID, cpus); err != nil {
 			return err
 		}
@@ -56,17 +56,18 @@ func (y *Yard) Place(ctx context.Context, name, cpus string) error {
 	}))
 }
 
-// change calls do with the record of a running sandbox, locked, and saves what it made of it, also after an error.
-func (y *Yard) change(ctx context.Context, name string, do func(dir string, r *record) error) error {
+// changeLimits calls do with the record of a running sandbox, locked, and saves what it made of it, also after an
+// error.
+func changeLimits(ctx context.Context, home, name string, do func(dir string, r *record) error) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	release, _, err := y.acquire(ctx, name, false)
+	release, _, err := acquire(ctx, home, name, false)
 	if err != nil {
 		return err
 	}
 	defer release()
-	dir := y.dir(name)
+	dir := sandboxDir(home, name)
 	r, ok, err := load(dir)
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func TestPlace(t *testing.T) {
 			t.Errorf("up on %s: %v", c.cpus, err)
 		}
 	}
-	if exists(y.dir("b")) {
+	if exists(sandboxDir(y.Home, "b")) {
 		t.Error("something is left of a sandbox on a CPU that is not allowed")
 	}
 

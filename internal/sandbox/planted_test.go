@@ -66,7 +66,7 @@ func TestPlantedLinks(t *testing.T) {
 	ctx := context.Background()
 	y := yard(t)
 	s := up(t, y, Config{Name: "a", Server: "mariadb"})
-	dir := y.dir("a")
+	dir := sandboxDir(y.Home, "a")
 	var st syscall.Stat_t
 	if err := syscall.Stat(filepath.Join(dir, "data"), &st); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestPlantedLinks(t *testing.T) {
 		up(t, y, Config{Name: "a"})
 	})
 	t.Run("template", func(t *testing.T) {
-		dirs, err := filepath.Glob(filepath.Join(y.templates(), "*", "data", "*"))
+		dirs, err := filepath.Glob(filepath.Join(templatesIn(y.Home), "*", "data", "*"))
 		if err != nil || len(dirs) == 0 {
 			t.Fatal(dirs, err)
 		}

@@ -43,10 +43,10 @@ func TestRecordDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(y.dir("a"), 0o755); err != nil {
+	if err := os.MkdirAll(sandboxDir(y.Home, "a"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(recordFile(y.dir("a")), []byte("{"), 0o644); err != nil {
+	if err := os.WriteFile(recordFile(sandboxDir(y.Home, "a")), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if s := find(t, y, "a"); s.Problem == "" || s.State == Running {
@@ -56,7 +56,7 @@ func TestRecordDamaged(t *testing.T) {
 	if err := y.Remove(ctx, "a"); !errors.As(err, &e) || e.Hint == "" {
 		t.Fatal(err)
 	}
-	if !exists(y.dir("a")) {
+	if !exists(sandboxDir(y.Home, "a")) {
 		t.Fatal("removed")
 	}
 }
@@ -68,7 +68,7 @@ func TestUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, err := y.List(ctx); err != nil || len(list) != 0 || exists(y.sandboxes()) {
+	if list, err := y.List(ctx); err != nil || len(list) != 0 || exists(sandboxesIn(y.Home)) {
 		t.Fatal("a yard that is not there", list, err)
 	}
 	if _, err := y.Find(ctx, "a"); !errors.Is(err, ErrNotFound) {
@@ -77,13 +77,13 @@ func TestUnfinished(t *testing.T) {
 	if err := y.Remove(ctx, "a"); !errors.Is(err, ErrNotFound) {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(y.dir("a")+"/data", 0o755); err != nil {
+	if err := os.MkdirAll(sandboxDir(y.Home, "a")+"/data", 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if s := find(t, y, "a"); s.State != Unfinished {
 		t.Fatalf("%+v", s)
 	}
-	release, _, err := y.acquire(ctx, "a", false)
+	release, _, err := acquire(ctx, y.Home, "a", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestUnfinished(t *testing.T) {
 	if err := y.Down(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := y.Remove(ctx, "a"); err != nil || exists(y.dir("a")) {
+	if err := y.Remove(ctx, "a"); err != nil || exists(sandboxDir(y.Home, "a")) {
 		t.Fatal(err)
 	}
 	if err := y.Remove(ctx, "a"); !errors.Is(err, ErrNotFound) {

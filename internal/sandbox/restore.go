@@ -23,12 +23,12 @@ func (y *Yard) RestoreData(ctx context.Context, name string, sink progress.Sink)
 	if err := CheckName(name); err != nil {
 		return Restored{}, wrap(op, "", err)
 	}
-	release, _, err := y.acquire(ctx, name, false)
+	release, _, err := acquire(ctx, y.Home, name, false)
 	if err != nil {
 		return Restored{}, wrap(op, name, err)
 	}
 	defer release()
-	dir := y.dir(name)
+	dir := sandboxDir(y.Home, name)
 	r, ok, err := load(dir)
 	switch {
 	case err != nil:
@@ -45,12 +45,12 @@ func (y *Yard) RestoreData(ctx context.Context, name string, sink progress.Sink)
 	if err := r.mountData(ctx, dir); err != nil { // it is not any more when the machine was started anew
 		return Restored{}, wrap(op, name, err)
 	}
-	done, err := y.restore(ctx, dir, &r, sink)
+	done, err := restoreData(ctx, y.Home, dir, &r, sink)
 	return done, wrap(op, name, err)
 }
 
-// restore is RestoreData under the sandbox's lock.
-func (y *Yard) restore(ctx context.Context, dir string, r *record, sink progress.Sink) (Restored, error) {
+// restoreData is RestoreData under the sandbox's lock.
+func restoreData(ctx context.Context, home, dir string, r *record, sink progress.Sink) (Restored, error) {
 	if err := r.mountData(ctx, dir); err != nil { // it is not any more when the machine was started anew
 		return Restored{}, err
 	}
@@ -60,7 +60,7 @@ func (y *Yard) restore(ctx context.Context, dir string, r *record, sink progress
 		return Restored{}, err
 	}
 	var done Restored
-	err = y.useData(ctx, r.Data, func(l dataList) error {
+	err = useData(ctx, home, r.Data, func(l dataList) error {
 		if l.Flavor != r.Server.Flavor || l.Version != r.Server.Version { // removed and saved anew meanwhile
 			return hint(fmt.Errorf("%w: data set %s belongs to %s@%s now", ErrData, l.Key, l.Flavor, l.Version),
 				"remove the sandbox")
@@ -81,9 +81,9 @@ func (y *Yard) restore(ctx context.Context, dir string, r *record, sink progress
 	return done, err
 }
 
-// fill makes the data directory of a new sandbox of the record's data set.
-func (y *Yard) fill(ctx context.Context, dir string, r *record, set settings, a account, sink progress.Sink) error {
-	return y.useData(ctx, r.Data, func(l dataList) error {
+// fillData makes the data directory of a new sandbox of the record's data set.
+func fillData(ctx context.Context, home, dir string, r *record, set settings, a account, sink progress.Sink) error {
+	return useData(ctx, home, r.Data, func(l dataList) error {
 		if err := l.fits(r.Server, set); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (y *Yard) FlushData(ctx context.Context, name string) (time.Duration, error
 		return 0, wrap(op, "", err)
 	}
 	began := time.Now()
-	f, err := os.Open(filepath.Join(y.dir(name), "data"))
+	f, err := os.Open(filepath.Join(sandboxDir(y.Home, name), "data"))
 	if err != nil {
 		return 0, wrap(op, name, notFound(err))
 	}

@@ -17,7 +17,7 @@ func TestRestoreKilled(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			y, sum := prepared(t, flavor, 1<<16, nil)
 			up(t, y, Config{Name: "a", Data: "k"})
-			data, caught := filepath.Join(y.dir("a"), "data"), 0
+			data, caught := filepath.Join(sandboxDir(y.Home, "a"), "data"), 0
 			for i := range 4 {
 				if err := y.Kill(ctx, "a"); err != nil {
 					t.Fatal(err)
@@ -36,7 +36,7 @@ func TestRestoreKilled(t *testing.T) {
 					Config: Config{Name: "a"}, Restore: true,
 				}, 0)
 				for end := time.Now().Add(30 * time.Second); ; {
-					if r, _, err := load(y.dir("a")); err != nil {
+					if r, _, err := load(sandboxDir(y.Home, "a")); err != nil {
 						t.Fatal(err)
 					} else if r.Restoring {
 						break
@@ -49,7 +49,7 @@ func TestRestoreKilled(t *testing.T) {
 				c.Process.Kill()
 				c.Wait()
 				_, _ = out.ReadString('\n')
-				r, _, err := load(y.dir("a"))
+				r, _, err := load(sandboxDir(y.Home, "a"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -60,7 +60,7 @@ func TestRestoreKilled(t *testing.T) {
 					if _, err := y.RestoreData(ctx, "a", nil); err != nil {
 						t.Fatal(err)
 					}
-					sameTree(t, filepath.Join(y.dataDir("k"), "data"), data)
+					sameTree(t, filepath.Join(dataDir(y.Home, "k"), "data"), data)
 				}
 				if got := checksum(t, open(t, up(t, y, Config{Name: "a"})), "s.t"); got != sum {
 					t.Fatalf("checksum %s, want %s", got, sum)
@@ -75,11 +75,11 @@ func TestRestoreKilled(t *testing.T) {
 			if err := y.Kill(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}
-			r, _, err := load(y.dir("a"))
+			r, _, err := load(sandboxDir(y.Home, "a"))
 			r.Restoring = true
 			if err := inline([]error{
-				err, r.save(y.dir("a")),
-				os.Remove(filepath.Join(y.dataDir("k"), dataListName)),
+				err, r.save(sandboxDir(y.Home, "a")),
+				os.Remove(filepath.Join(dataDir(y.Home, "k"), dataListName)),
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestDataRefused(t *testing.T) {
 	refused(y.Kill(ctx, "nobody"), ErrNotFound)
 
 	// A process that we do not know of has a file open.
-	f, err := os.OpenFile(filepath.Join(y.dir("a"), "data", "ibdata1"), os.O_RDWR, 0)
+	f, err := os.OpenFile(filepath.Join(sandboxDir(y.Home, "a"), "data", "ibdata1"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,13 +159,13 @@ func TestDataRefused(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("restore of files in use: %v", err)
 	}
-	if err := quiet(ctx, filepath.Join(y.dir("a"), "data"), 0); !errors.Is(err, ErrRunning) {
+	if err := quiet(ctx, filepath.Join(sandboxDir(y.Home, "a"), "data"), 0); !errors.Is(err, ErrRunning) {
 		t.Errorf("files in use: %v", err)
 	}
 	f.Close()
 
 	// The list does not fit the files.
-	spoil := filepath.Join(y.dataDir("k"), "data", "s", "t.ibd")
+	spoil := filepath.Join(dataDir(y.Home, "k"), "data", "s", "t.ibd")
 	fi, err := os.Stat(spoil)
 	if err != nil {
 		t.Fatal(err)

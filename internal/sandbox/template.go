@@ -32,40 +32,40 @@ func (t template) data() string { return filepath.Join(t.dir, "data") }
 // withTemplate calls use with the template of a build with initial options, made if there is none. The lock of all
 // templates is held meanwhile: of two programs one makes it and the other waits, and nobody removes what is being
 // copied.
-func (y *Yard) withTemplate(ctx context.Context, s Server, initial []string, a account, sink progress.Sink,
+func withTemplate(ctx context.Context, home string, s Server, initial []string, a account, sink progress.Sink,
 	use func(template) error,
 ) error {
-	if err := makeAll(y.templates(), makeLocked); err != nil {
+	if err := makeAll(templatesIn(home), makeLocked); err != nil {
 		return err
 	}
-	unlock, err := flock(ctx, y.templates())
+	unlock, err := flock(ctx, templatesIn(home))
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	t, err := y.template(ctx, s, initial, a, sink)
+	t, err := makeTemplate(ctx, home, s, initial, a, sink)
 	if err != nil {
 		return err
 	}
 	return use(t)
 }
 
-func (y *Yard) template(
-	ctx context.Context, s Server, initial []string, a account, sink progress.Sink,
+func makeTemplate(
+	ctx context.Context, home string, s Server, initial []string, a account, sink progress.Sink,
 ) (template, error) {
 	key, err := templateKey(s, initial)
 	if err != nil {
 		return template{}, err
 	}
-	dir := filepath.Join(y.templates(), key)
+	dir := filepath.Join(templatesIn(home), key)
 	if t, err := readTemplate(dir); err == nil {
 		return t, nil
 	}
-	making := filepath.Join(y.templates(), ".making")
+	making := filepath.Join(templatesIn(home), ".making")
 	if err := inline([]error{os.RemoveAll(dir), os.RemoveAll(making)}); err != nil { // half-made ones
 		return template{}, err
 	}
-	if err := checkSpace(y.templates(), 256<<20); err != nil {
+	if err := checkSpace(templatesIn(home), 256<<20); err != nil {
 		return template{}, err
 	}
 	defer os.RemoveAll(making)

@@ -11,7 +11,7 @@ import (
 func TestTemplateHalfMade(t *testing.T) {
 	y := yard(t)
 	up(t, y, Config{Name: "a", Server: "mariadb"})
-	dirs, err := filepath.Glob(filepath.Join(y.templates(), "mariadb-*"))
+	dirs, err := filepath.Glob(filepath.Join(templatesIn(y.Home), "mariadb-*"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
 	}

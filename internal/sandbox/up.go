@@ -71,12 +71,12 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 	if err := c.Limits.Check(); err != nil {
 		return Sandbox{}, wrap(op, c.Name, err)
 	}
-	release, created, err := y.acquire(ctx, c.Name, true)
+	release, created, err := acquire(ctx, y.Home, c.Name, true)
 	if err != nil {
 		return Sandbox{}, wrap(op, c.Name, err)
 	}
 	defer release()
-	dir := y.dir(c.Name)
+	dir := sandboxDir(y.Home, c.Name)
 	r, ok, err := load(dir)
 	if err != nil {
 		return Sandbox{}, wrap(op, c.Name, err)
@@ -153,12 +153,12 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 		}
 	}
 	if c.Data != "" {
-		if err := y.fill(ctx, dir, r, set, a, sink); err != nil {
+		if err := fillData(ctx, y.Home, dir, r, set, a, sink); err != nil {
 			return err
 		}
-		return y.start(ctx, dir, r, c, set, a, sink)
+		return startServer(ctx, y.Patience, dir, r, c, set, a, sink)
 	}
-	err = y.withTemplate(ctx, s, set.initial(), a, sink, func(t template) error {
+	err = withTemplate(ctx, y.Home, s, set.initial(), a, sink, func(t template) error {
 		if err := checkSpace(dir, t.Bytes); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 	if err != nil {
 		return err
 	}
-	return y.start(ctx, dir, r, c, set, a, sink)
+	return startServer(ctx, y.Patience, dir, r, c, set, a, sink)
 }
 
 // owner returns the program that the sandbox is of no use without, zero when it is of use.
@@ -213,7 +213,7 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 			"leave the data set out, or choose another name")
 	}
 	if r.Restoring { // somebody was killed while restoring it
-		if _, err := y.restore(ctx, dir, r, sink); err != nil {
+		if _, err := restoreData(ctx, y.Home, dir, r, sink); err != nil {
 			return err
 		}
 	}
@@ -242,7 +242,7 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 	if err := checkSpace(dir, 0); err != nil {
 		return err
 	}
-	if err := y.start(ctx, dir, r, c, set, a, sink); err != nil {
+	if err := startServer(ctx, y.Patience, dir, r, c, set, a, sink); err != nil {
 		free := r.Held.free(context.WithoutCancel(ctx))
 		before.Process, before.Owner, before.Held, before.Logs = host.Identity{}, host.Identity{}, r.Held, r.Logs
 		before.Run = r.Run
@@ -251,8 +251,8 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 	return nil
 }
 
-// start starts the server on its data and waits for its answer. With an error no process of it is left.
-func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set settings, a account,
+// startServer starts the server on its data and waits for its answer. With an error no process of it is left.
+func startServer(ctx context.Context, patience time.Duration, dir string, r *record, c Config, set settings, a account,
 	sink progress.Sink,
 ) error {
 	for _, d := range []string{"log", "files", "tmp"} {
@@ -290,7 +290,7 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 		}
 		l := openLogs(dir)
 		r.Logs = l.from
-		err := y.launch(ctx, dir, r, set, a, sink)
+		err := launch(ctx, patience, dir, r, set, a, sink)
 		if err == nil {
 			r.Notes = l.changed()
 			if note := r.filesystemNote(dir); note != "" {
@@ -328,7 +328,9 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 const gate = `read -r word && exec "$@" </dev/null`
 
 // launch makes one attempt at start.
-func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, a account, sink progress.Sink) error {
+func launch(ctx context.Context, patience time.Duration, dir string, r *record, set settings, a account,
+	sink progress.Sink,
+) error {
 	for _, f := range []string{"socket", "socket.lock", "pid"} { // of a server that died
 		os.Remove(filepath.Join(r.Run, f))
 	}
@@ -386,7 +388,7 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 			return err
 		}
 		in.Close()
-		if err := await(ctx, r.socket(), p.Pid, died, y.patience(), sink); err != nil {
+		if err := await(ctx, r.socket(), p.Pid, died, patienceFor(patience), sink); err != nil {
 			return err
 		}
 		r.Ready = true

@@ -161,7 +161,8 @@ func TestUpAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			for end := time.Now().Add(20 * time.Second); find(t, y, "a").State != Dead; time.Sleep(
-				10 * time.Millisecond) {
+				10 * time.Millisecond,
+			) {
 				if time.Now().After(end) {
 					t.Fatalf("after a crash: %+v", find(t, y, "a"))
 				}
@@ -299,7 +300,7 @@ func TestUpCancelled(t *testing.T) {
 		if list, err := y.List(context.Background()); err != nil || len(list) != 0 {
 			t.Fatalf("%s: left %+v %v", step, list, err)
 		}
-		if exists(filepath.Join(y.templates(), ".making")) {
+		if exists(filepath.Join(templatesIn(y.Home), ".making")) {
 			t.Fatalf("%s: a half-made template is left", step)
 		}
 	}
@@ -393,7 +394,8 @@ func TestKilledWhileMaking(t *testing.T) {
 			h.Process.Kill()
 			h.Wait()
 			for end := time.Now().Add(20 * time.Second); find(t, y, "a").State != Unfinished; time.Sleep(
-				10 * time.Millisecond) {
+				10 * time.Millisecond,
+			) {
 				if time.Now().After(end) { // a child between fork and exec holds the lock a moment longer
 					t.Fatalf("after its maker was killed: %+v", find(t, y, "a"))
 				}
@@ -406,13 +408,13 @@ func TestKilledWhileMaking(t *testing.T) {
 			if err := y.Remove(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}
-			if exists(y.dir("a")) {
+			if exists(sandboxDir(y.Home, "a")) {
 				t.Fatal("left")
 			}
-			for end := time.Now().Add(20 * time.Second); len(processesWith(t, y.dir("a")+"/")) != 0; time.Sleep(
-				10 * time.Millisecond) {
+			running := func() []string { return processesWith(t, sandboxDir(y.Home, "a")+"/") }
+			for end := time.Now().Add(20 * time.Second); len(running()) != 0; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
-					t.Fatalf("left running: %q", processesWith(t, y.dir("a")+"/"))
+					t.Fatalf("left running: %q", running())
 				}
 			}
 			if step == "initialising" { // what it left of a template is not used
@@ -427,7 +429,7 @@ func TestKilledWhileMaking(t *testing.T) {
 func TestUpAnewIsLocked(t *testing.T) {
 	ctx := context.Background()
 	y := yard(t)
-	dir := y.dir("a")
+	dir := sandboxDir(y.Home, "a")
 	old := filepath.Join(dir, "files", "old")
 	if err := errors.Join(makeDirs(filepath.Dir(old)), os.WriteFile(old, nil, 0o600),
 		record{Run: filepath.Join(dir, "run")}.save(dir), os.Chmod(dir, 0o700)); err != nil {
@@ -518,7 +520,7 @@ func TestUpClosedHome(t *testing.T) {
 	if !errors.Is(err, ErrAccount) || !strings.Contains(err.Error(), closed) {
 		t.Fatal(err)
 	}
-	if exists(y.dir("a")) {
+	if exists(sandboxDir(y.Home, "a")) {
 		t.Fatal("left")
 	}
 }
@@ -545,7 +547,7 @@ func TestUpFullDisk(t *testing.T) {
 	if !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), "64 MiB is free") {
 		t.Fatal(err)
 	}
-	if exists(y.dir("a")) {
+	if exists(sandboxDir(y.Home, "a")) {
 		t.Fatal("left")
 	}
 }

@@ -39,13 +39,13 @@ func Open(home string) (*Yard, error) {
 	return &Yard{Home: abs, Builds: Builds{servers: filepath.Join(abs, "servers")}}, nil
 }
 
-func (y *Yard) sandboxes() string      { return filepath.Join(y.Home, "sandboxes") }
-func (y *Yard) templates() string      { return filepath.Join(y.Home, "templates") }
-func (y *Yard) dir(name string) string { return filepath.Join(y.sandboxes(), name) }
+func sandboxesIn(home string) string      { return filepath.Join(home, "sandboxes") }
+func templatesIn(home string) string      { return filepath.Join(home, "templates") }
+func sandboxDir(home, name string) string { return filepath.Join(sandboxesIn(home), name) }
 
-func (y *Yard) patience() time.Duration {
-	if y.Patience > 0 {
-		return y.Patience
+func patienceFor(patience time.Duration) time.Duration {
+	if patience > 0 {
+		return patience
 	}
 	return time.Minute
 }

@@ -22,7 +22,7 @@ type overlay struct {
 }
 
 // overKey takes in a key while an overlay is open.
-func (m *model) overKey(name string) tea.Cmd {
+func overKey(m *model, name string) tea.Cmd {
 	o := m.over
 	switch name {
 	case "q", "esc", "enter", "?":
@@ -40,14 +40,14 @@ func (m *model) overKey(name string) tea.Cmd {
 	case "end":
 		o.top = math.MaxInt32
 	case "e":
-		return m.explain()
+		return explainRow(m)
 	}
 	o.top = max(0, min(o.top, len(o.lines)-m.overHeight()))
 	return nil
 }
 
-// details opens everything that is known of what the cursor stands on.
-func (m *model) details() {
+// openDetails opens everything that is known of what the cursor stands on.
+func openDetails(m *model) {
 	s, r := m.shown, m.cursor[m.page]
 	if s == nil {
 		return

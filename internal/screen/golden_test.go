@@ -62,7 +62,7 @@ func TestViews(t *testing.T) {
 		t.Helper()
 		m := screenOf(t, width, height, s)
 		press(m, keys...)
-		got := m.text()
+		got := textOf(m)
 		for l := range strings.SplitSeq(strings.TrimSuffix(got, "\n"), "\n") {
 			if cells(l) > width {
 				t.Errorf("%s: %d cells in %q", name, cells(l), l)
@@ -96,13 +96,13 @@ func TestViews(t *testing.T) {
 
 func TestNothingIsKnownYet(t *testing.T) {
 	m := newModel(t.Context(), &kept{}, Options{Location: time.UTC, Target: "shop\x1b-db1"}, noon)
-	golden(t, "waiting80", m.text())
+	golden(t, "waiting80", textOf(m))
 	for _, k := range []string{
 		"1", "2", "3", "4", "5", "6", "enter", "e", "s", "left", "right", "up", "down", "pgup",
 		"p", "l", "?", "esc", "[", "]",
 	} {
 		press(m, k) // nothing to act on: nothing may break
-		m.text()
+		textOf(m)
 	}
 }
 
@@ -123,10 +123,10 @@ func TestAnySizeAndKey(t *testing.T) {
 				for range int(views) {
 					for _, k := range keys {
 						press(m, k)
-						if got := len(m.header()); got != m.headHeight() {
+						if got := len(headerOf(m)); got != m.headHeight() {
 							t.Fatalf("%d×%d: a header of %d lines, not %d", w, h, got, m.headHeight())
 						}
-						for l := range strings.SplitSeq(m.text(), "\n") {
+						for l := range strings.SplitSeq(textOf(m), "\n") {
 							if cells(l) > max(w, 0) {
 								t.Fatalf("%d×%d after %s: %q", w, h, k, l)
 							}

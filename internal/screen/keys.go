@@ -32,11 +32,11 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case name == "ctrl+l":
 		return tea.ClearScreen
 	case m.prompt != nil:
-		return m.type_(k)
+		return typed(m, k)
 	}
 	m.note = span{}
 	if m.over != nil {
-		return m.overKey(name)
+		return overKey(m, name)
 	}
 	switch name {
 	case "q":
@@ -48,7 +48,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case "1", "2", "3", "4", "5", "6":
 		m.page = view(name[0] - '1')
 	case "s":
-		m.sort()
+		sortBy(m)
 	case "/":
 		m.prompt = &prompt{
 			label: "filter: ", text: m.filter, was: m.filter,
@@ -98,17 +98,17 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case "end":
 		m.move(1 << 20)
 	case "enter":
-		m.details()
+		openDetails(m)
 	case "e":
-		return m.explain()
+		return explainRow(m)
 	case "?", "h", "f1":
 		m.over = &overlay{title: "keys", lines: help()}
 	}
 	return nil
 }
 
-// type_ takes in a key of the prompt.
-func (m *model) type_(k tea.KeyPressMsg) tea.Cmd {
+// typed takes in a key of the prompt.
+func typed(m *model, k tea.KeyPressMsg) tea.Cmd {
 	p := m.prompt
 	switch k.String() {
 	case "enter":
@@ -137,8 +137,8 @@ func (m *model) type_(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// sort orders the view's table by its next column.
-func (m *model) sort() {
+// sortBy orders the view's table by its next column.
+func sortBy(m *model) {
 	switch m.page {
 	case overview, sessionView:
 		m.sessionOrder = (m.sessionOrder + 1) % len(sessionOrders)
@@ -180,8 +180,8 @@ const planWithin = 10 * time.Second
 
 var errNoPlan = errors.New("no plan after 10 s: the statement's tables may be locked")
 
-// explain asks for the plan of the statement that the cursor stands on.
-func (m *model) explain() tea.Cmd {
+// explainRow asks for the plan of the statement that the cursor stands on.
+func explainRow(m *model) tea.Cmd {
 	if m.shown == nil {
 		return nil
 	}
@@ -246,17 +246,17 @@ func subject(s *state.State, r ref) (sql, db, why string) {
 // wasCut reports whether a statement may have lost its end when it was kept.
 func wasCut(sql string) bool { return len(sql) > state.MaxText-utf8.UTFMax }
 
-// plan takes in the answer to a question for a plan.
-func (m *model) plan(p planMsg) {
-	if m.over == nil || m.over.asked != p.n {
+// planText takes in the answer to a question for a plan.
+func planText(over *overlay, width int, p planMsg) {
+	if over == nil || over.asked != p.n {
 		return
 	}
-	m.over.lines = append(statementLines(m.over.sql, m.width), nil)
+	over.lines = append(statementLines(over.sql, width), nil)
 	if p.err != nil {
-		for _, l := range wrap(squeeze(p.err.Error()), m.width-2) {
-			m.over.lines = append(m.over.lines, as(bad, l))
+		for _, l := range wrap(squeeze(p.err.Error()), width-2) {
+			over.lines = append(over.lines, as(bad, l))
 		}
 		return
 	}
-	m.over.lines = append(m.over.lines, statementLines(p.text, m.width)...)
+	over.lines = append(over.lines, statementLines(p.text, width)...)
 }

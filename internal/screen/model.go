@@ -217,7 +217,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case trailMsg:
 		cmd = m.seen(msg)
 	case planMsg:
-		m.plan(msg)
+		planText(m.over, m.width, msg)
 	case tea.PasteMsg:
 		if m.prompt != nil {
 			m.prompt.text += clean(msg.Content)

@@ -160,7 +160,7 @@ func TestRewind(t *testing.T) {
 	}
 	press(m, "enter", "3")
 	at(43*time.Minute+19*time.Second, past)
-	if got := m.text(); !strings.Contains(got, "● 41") || !strings.Contains(got, "PAST 11:16:41") {
+	if got := textOf(m); !strings.Contains(got, "● 41") || !strings.Contains(got, "PAST 11:16:41") {
 		t.Errorf("got\n%s", got)
 	}
 	if len(m.behind().moments) < 100 || len(m.behind().events) == 0 {
@@ -267,15 +267,15 @@ func TestStartsInThePast(t *testing.T) {
 func TestNewsThatDoNotCome(t *testing.T) {
 	m := screenOf(t, 100, 24, pileUp(noon))
 	m.Update(tickMsg(noon.Add(3 * time.Second)))
-	if !strings.Contains(m.text(), "LIVE 12:00:00") {
-		t.Errorf("got\n%s", m.text())
+	if !strings.Contains(textOf(m), "LIVE 12:00:00") {
+		t.Errorf("got\n%s", textOf(m))
 	}
 	m.Update(tickMsg(noon.Add(75 * time.Second)))
-	if !strings.Contains(m.text(), "NO DATA for 1:15") {
-		t.Errorf("got\n%s", m.text())
+	if !strings.Contains(textOf(m), "NO DATA for 1:15") {
+		t.Errorf("got\n%s", textOf(m))
 	}
 	m.Update(endMsg{errors.New("access \x1bdenied")})
-	if got := m.text(); !strings.Contains(got, "NO MORE DATA since 12:00:00") ||
+	if got := textOf(m); !strings.Contains(got, "NO MORE DATA since 12:00:00") ||
 		!strings.Contains(got, "access ␛denied") {
 		t.Errorf("got\n%s", got)
 	}
@@ -353,16 +353,16 @@ func TestCursorIsAlwaysInSight(t *testing.T) {
 	press(m, "2")
 	for _, k := range []string{"down", "pgdown", "pgdown", "up", "pgup", "end", "up", "home", "end", "pgup"} {
 		press(m, k)
-		if strings.Count(m.text(), "›") != 1 {
-			t.Fatalf("after %s:\n%s", k, m.text())
+		if strings.Count(textOf(m), "›") != 1 {
+			t.Fatalf("after %s:\n%s", k, textOf(m))
 		}
 	}
 	press(m, "home")
-	if !strings.Contains(m.text(), "statement") {
+	if !strings.Contains(textOf(m), "statement") {
 		t.Error("the head of the table is out of sight on its first row")
 	}
 	press(m, "end")
-	if m.cursor[sessionView].id != "41" && !strings.Contains(m.text(), "›      41") {
+	if m.cursor[sessionView].id != "41" && !strings.Contains(textOf(m), "›      41") {
 		t.Errorf("on %v", m.cursor[sessionView])
 	}
 }
@@ -387,7 +387,7 @@ func TestSortAndFilter(t *testing.T) {
 		t.Errorf("first rows %s", s)
 	}
 	press(m, "/", "S", "T", "o", "c", "k", "x", "backspace", "enter")
-	if got := m.text(); !strings.Contains(got, "filter: STock") || strings.Contains(got, " 42 ") ||
+	if got := textOf(m); !strings.Contains(got, "filter: STock") || strings.Contains(got, " 42 ") ||
 		!strings.Contains(got, " 51 ") {
 		t.Errorf("got\n%s", got)
 	}
@@ -396,16 +396,16 @@ func TestSortAndFilter(t *testing.T) {
 		t.Errorf("filter %q", m.filter)
 	}
 	press(m, "3")
-	if got := m.text(); strings.Contains(got, "● 41") || !strings.Contains(got, "blocker unknown") {
+	if got := textOf(m); strings.Contains(got, "● 41") || !strings.Contains(got, "blocker unknown") {
 		t.Errorf("got\n%s", got)
 	}
 	press(m, "esc")
-	if !strings.Contains(m.text(), "● 41") {
+	if !strings.Contains(textOf(m), "● 41") {
 		t.Error("the filter is still there")
 	}
 	press(m, "/", "n", "o", "n", "e", "enter", "2")
-	if !strings.Contains(m.text(), `nothing matches "none"`) {
-		t.Errorf("got\n%s", m.text())
+	if !strings.Contains(textOf(m), `nothing matches "none"`) {
+		t.Errorf("got\n%s", textOf(m))
 	}
 }
 
@@ -416,7 +416,7 @@ func TestEmptyIsNotTheSameAsNotSeen(t *testing.T) {
 		change(s)
 		m := screenOf(t, 100, 30, s)
 		press(m, key)
-		if got := m.text(); !strings.Contains(got, want) {
+		if got := textOf(m); !strings.Contains(got, want) {
 			t.Errorf("%s: no %q in\n%s", key, want, got)
 		}
 	}
@@ -442,8 +442,8 @@ func TestEmptyIsNotTheSameAsNotSeen(t *testing.T) {
 func TestExplain(t *testing.T) {
 	m := screenOf(t, 100, 40, pileUp(noon))
 	press(m, "2", "e")
-	if !strings.Contains(m.text(), "not available here") {
-		t.Errorf("got\n%s", m.text())
+	if !strings.Contains(textOf(m), "not available here") {
+		t.Errorf("got\n%s", textOf(m))
 	}
 	var sql, db string
 	fail := error(nil)
@@ -453,21 +453,21 @@ func TestExplain(t *testing.T) {
 	}
 	press(m, "down", "e")
 	if sql != "UPDATE orders SET state='paid'\n\tWHERE id = 7" || db != "shop" ||
-		!strings.Contains(m.text(), "1       ord␛ers") {
-		t.Errorf("asked for %q in %q:\n%s", sql, db, m.text())
+		!strings.Contains(textOf(m), "1       ord␛ers") {
+		t.Errorf("asked for %q in %q:\n%s", sql, db, textOf(m))
 	}
 	press(m, "esc", "4", "e") // a class: the statement of a session that runs it
 	if !strings.HasPrefix(sql, "UPDATE orders") || m.over == nil {
-		t.Errorf("asked for %q:\n%s", sql, m.text())
+		t.Errorf("asked for %q:\n%s", sql, textOf(m))
 	}
 	press(m, "esc", "down", "e")
-	if m.over != nil || !strings.Contains(m.text(), "no statement of that class is running") {
-		t.Errorf("got\n%s", m.text())
+	if m.over != nil || !strings.Contains(textOf(m), "no statement of that class is running") {
+		t.Errorf("got\n%s", textOf(m))
 	}
 	fail = errors.New("SELECT command denied")
 	press(m, "2", "e")
-	if !strings.Contains(m.text(), "SELECT command denied") {
-		t.Errorf("got\n%s", m.text())
+	if !strings.Contains(textOf(m), "SELECT command denied") {
+		t.Errorf("got\n%s", textOf(m))
 	}
 	press(m, "esc")
 	m.o.Explain = func(ctx context.Context, _, _ string) (string, error) {
@@ -479,8 +479,8 @@ func TestExplain(t *testing.T) {
 	press(m, "e", "esc")
 	m.shown.Sessions[0].SQL = strings.Repeat("x", state.MaxText)
 	press(m, "e")
-	if !strings.Contains(m.text(), "only the beginning") {
-		t.Errorf("got\n%s", m.text())
+	if !strings.Contains(textOf(m), "only the beginning") {
+		t.Errorf("got\n%s", textOf(m))
 	}
 
 	// The answer to a question whose window was closed is not shown in the next one.
@@ -491,12 +491,12 @@ func TestExplain(t *testing.T) {
 	_, second := m.Update(keyOf("e"))
 	m.o.Explain = nil
 	do(m, first)
-	if !strings.Contains(m.text(), "asking the server") {
-		t.Errorf("got\n%s", m.text())
+	if !strings.Contains(textOf(m), "asking the server") {
+		t.Errorf("got\n%s", textOf(m))
 	}
 	do(m, second)
-	if strings.Contains(m.text(), "asking the server") {
-		t.Errorf("got\n%s", m.text())
+	if strings.Contains(textOf(m), "asking the server") {
+		t.Errorf("got\n%s", textOf(m))
 	}
 }
 
@@ -508,7 +508,7 @@ func TestPlanThatDoesNotCome(t *testing.T) {
 			return "", fmt.Errorf("read: %w", ctx.Err())
 		}
 		press(m, "2", "e")
-		if got := m.text(); !strings.Contains(got, "tables may be locked") {
+		if got := textOf(m); !strings.Contains(got, "tables may be locked") {
 			t.Errorf("got\n%s", got)
 		}
 	})

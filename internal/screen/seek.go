@@ -42,7 +42,7 @@ func (m *model) seek(goal time.Time, way int) tea.Cmd {
 	if m.seeking {
 		return nil
 	}
-	if s := m.near(goal, way); s != nil {
+	if s := nearOf(m.recent, m.shown, goal, way); s != nil {
 		return m.show(s, goal, way)
 	}
 	m.seeking = true
@@ -56,22 +56,22 @@ func (m *model) seek(goal time.Time, way int) tea.Cmd {
 	})
 }
 
-// near looks for the state of a moment among those that came lately.
-func (m *model) near(goal time.Time, way int) *state.State {
-	if len(m.recent) == 0 || goal.Before(m.recent[0].At) {
+// nearOf looks for the state of a moment among those that came lately.
+func nearOf(recent []*state.State, shown *state.State, goal time.Time, way int) *state.State {
+	if len(recent) == 0 || goal.Before(recent[0].At) {
 		return nil
 	}
-	i := len(m.recent) - 1
-	for m.recent[i].At.After(goal) {
+	i := len(recent) - 1
+	for recent[i].At.After(goal) {
 		i--
 	}
-	if way < 0 && m.shown != nil && goal.Sub(m.recent[i].At) > gapNoted && m.recent[i+1].At.Before(m.shown.At) {
+	if way < 0 && shown != nil && goal.Sub(recent[i].At) > gapNoted && recent[i+1].At.Before(shown.At) {
 		i++ // goal lies in a gap: not over it while there is something on this side
 	}
-	if way > 0 && m.shown != nil && !m.recent[i].At.After(m.shown.At) && i+1 < len(m.recent) {
+	if way > 0 && shown != nil && !recent[i].At.After(shown.At) && i+1 < len(recent) {
 		i++ // readings a little more than a second apart
 	}
-	return m.recent[i]
+	return recent[i]
 }
 
 // find asks the source for a state. A step always moves, over gaps too, but goes over one only when nothing is left on

@@ -22,12 +22,12 @@ const quietFor = 4 * time.Second
 func (m *model) View() tea.View {
 	var b strings.Builder
 	cursorRow := -1
-	ls := m.header()
+	ls := headerOf(m)
 	if m.over != nil {
-		ls = append(ls, m.overLines()...)
+		ls = append(ls, overLines(m)...)
 	} else {
 		var body []line
-		body, cursorRow = m.body()
+		body, cursorRow = bodyOf(m)
 		if cursorRow >= 0 {
 			cursorRow += len(ls)
 		}
@@ -36,7 +36,7 @@ func (m *model) View() tea.View {
 	for len(ls) < m.height-1 {
 		ls = append(ls, nil)
 	}
-	ls = append(ls[:max(0, min(len(ls), m.height-1))], m.footer())
+	ls = append(ls[:max(0, min(len(ls), m.height-1))], footerOf(m))
 	for i, l := range ls {
 		if i > 0 {
 			b.WriteByte('\n')
@@ -49,12 +49,12 @@ func (m *model) View() tea.View {
 	}
 	v := tea.NewView(b.String())
 	v.AltScreen = true
-	v.WindowTitle = "dyno watch " + clean(m.name())
+	v.WindowTitle = "dyno watch " + clean(nameOf(m.o, m.shown))
 	return v
 }
 
-// text returns what View draws, without looks; for tests.
-func (m *model) text() string {
+// textOf returns what View draws, without looks; for tests.
+func textOf(m *model) string {
 	var b strings.Builder
 	var none theme
 	m2 := *m
@@ -66,18 +66,18 @@ func (m *model) text() string {
 	return b.String()
 }
 
-func (m *model) name() string {
-	if m.shown != nil && m.shown.Target != "" {
-		return m.shown.Target
+func nameOf(o Options, shown *state.State) string {
+	if shown != nil && shown.Target != "" {
+		return shown.Target
 	}
-	return m.o.Target
+	return o.Target
 }
 
-// header is what stands above the view: who and when, graphs, figures, the names of the views. On low terminals the
+// headerOf is what stands above the view: who and when, graphs, figures, the names of the views. On low terminals the
 // graphs and then the figures give way.
-func (m *model) header() []line {
+func headerOf(m *model) []line {
 	s := m.shown
-	ls := []line{headline(s, m.name(), m.mark(), m.width)}
+	ls := []line{headline(s, nameOf(m.o, m.shown), markOf(m), m.width)}
 	if s != nil && s.Up {
 		if m.height >= 16 {
 			ls = append(ls, sparks(s, m.behind(), m.width)...)
@@ -87,11 +87,11 @@ func (m *model) header() []line {
 			ls = append(ls, flow(s, work, m.width, 1)...)
 		}
 	}
-	return append(ls, m.tabs())
+	return append(ls, tabsOf(m))
 }
 
-// mark tells what moment is shown and what looking costs.
-func (m *model) mark() line {
+// markOf tells what moment is shown and what looking costs.
+func markOf(m *model) line {
 	var l line
 	s := m.shown
 	switch {
@@ -125,14 +125,14 @@ func (m *model) mark() line {
 	return l
 }
 
-// tabs returns the names of the views, with how much there is to worry about in those that are not shown.
-func (m *model) tabs() line {
+// tabsOf returns the names of the views, with how much there is to worry about in those that are not shown.
+func tabsOf(m *model) line {
 	var l line
 	for i, name := range []string{"overview", "sessions", "locks", "classes", "server", "sources"} {
 		t := strconv.Itoa(i+1) + " " + name
 		r := dim
 		if m.shown != nil {
-			if n := m.worries(view(i)); n > 0 {
+			if n := worriesOf(m.shown, view(i)); n > 0 {
 				t += fmt.Sprintf(" (%d)", n)
 				r = bad
 			}
@@ -148,14 +148,14 @@ func (m *model) tabs() line {
 	return l
 }
 
-// worries counts what a view shows that should not be.
-func (m *model) worries(p view) int {
+// worriesOf counts what a view shows that should not be.
+func worriesOf(shown *state.State, p view) int {
 	n := 0
 	switch p {
 	case lockView:
-		n = len(waiting(m.shown))
+		n = len(waiting(shown))
 	case sourceView:
-		for _, x := range m.shown.Sources {
+		for _, x := range shown.Sources {
 			if x.State != snapshot.OK && x.State != snapshot.Missing {
 				n++
 			}
@@ -165,8 +165,8 @@ func (m *model) worries(p view) int {
 	return n
 }
 
-// footer is the last line: what is typed, what there is to say, or the keys.
-func (m *model) footer() line {
+// footerOf is the last line: what is typed, what there is to say, or the keys.
+func footerOf(m *model) line {
 	switch {
 	case m.prompt != nil:
 		return line{{m.prompt.label, strong}, {m.prompt.text, plain}, {"█", accent}}
@@ -228,11 +228,11 @@ func (m *model) rows() []row {
 	for _, l := range denied(s, w) {
 		blind = append(blind, heading(as(bad, l)))
 	}
-	return append(blind, m.viewRows(s, w)...)
+	return append(blind, viewRows(m, s, w)...)
 }
 
 // viewRows returns the rows of the view for a server that answers.
-func (m *model) viewRows(s *state.State, w int) []row {
+func viewRows(m *model, s *state.State, w int) []row {
 	bySession, byClass := sessionOrders[m.sessionOrder], classOrders[m.classOrder]
 	switch m.page {
 	case sessionView:
@@ -246,12 +246,12 @@ func (m *model) viewRows(s *state.State, w int) []row {
 	case sourceView:
 		return sources(s, w)
 	default:
-		return m.overviewRows(s, w)
+		return overviewRows(m, s, w)
 	}
 }
 
 // overviewRows puts locks, classes and sessions on one screen: the more waits there are, the more room they get.
-func (m *model) overviewRows(s *state.State, w int) []row {
+func overviewRows(m *model, s *state.State, w int) []row {
 	h := m.bodyHeight()
 	var rows []row
 	if es := m.behind().until(s.At); len(es) > 0 && s.At.Sub(es[len(es)-1].At) < 5*time.Minute {
@@ -267,8 +267,8 @@ func (m *model) overviewRows(s *state.State, w int) []row {
 	return append(rows, sessions(s, sessionOrders[m.sessionOrder], m.filter, w, max(1, h-3))...)
 }
 
-// body returns the part of the view's rows that is seen, and which of them the cursor is on, -1 for none.
-func (m *model) body() ([]line, int) {
+// bodyOf returns the part of the view's rows that is seen, and which of them the cursor is on, -1 for none.
+func bodyOf(m *model) ([]line, int) {
 	rows := m.rows()
 	top, h := m.top[m.page], m.bodyHeight()
 	cursor := -1
@@ -387,7 +387,7 @@ func (m *model) move(n int) {
 }
 
 // overLines draws the overlay.
-func (m *model) overLines() []line {
+func overLines(m *model) []line {
 	o := m.over
 	ls := []line{as(strong, o.title).fit(m.width)}
 	h := m.overHeight()

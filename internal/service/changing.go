@@ -110,7 +110,7 @@ func (s *Changes) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 	}
 	d := ChangeDetail{JournalAction: s.change(e), Events: []event.Event{}, Proofs: []ProofShort{}}
 	if e.Before != "" {
-		if x, err := s.ledger.Diagnosis(ctx, e.Before); err == nil {
+		if x, err := s.ledger.Diagnoses.Get(ctx, e.Before); err == nil {
 			for _, f := range x.Findings {
 				if f.ID == e.Finding {
 					d.Title = f.Title
@@ -118,7 +118,7 @@ func (s *Changes) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 			}
 		}
 	}
-	es, err := s.ledger.Events(ctx, e.Target, e.Planned, time.Time{})
+	es, err := s.ledger.Events.List(ctx, e.Target, e.Planned, time.Time{})
 	if err != nil {
 		return d, err
 	}
@@ -127,7 +127,7 @@ func (s *Changes) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 			d.Events = append(d.Events, x)
 		}
 	}
-	docs, err := s.ledger.DocumentsAbout(ctx, string(report.Proof), id)
+	docs, err := s.ledger.Documents.About(ctx, string(report.Proof), id)
 	if err != nil {
 		return d, err
 	}

@@ -47,7 +47,7 @@ func shopChanged(t *testing.T, flavor string, actions ...finding.Action) (*serve
 	for _, x := range actions {
 		d.Findings = append(d.Findings, finding.Finding{ID: "f-" + string(x.Kind), Action: &x})
 	}
-	if err := v.ledger.PutDiagnosis(t.Context(), d); err != nil {
+	if err := v.ledger.Diagnoses.Put(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	return s, v
@@ -235,7 +235,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tg.Close()
-	d, err := v.ledger.Diagnosis(ctx, "d-1")
+	d, err := v.ledger.Diagnoses.Get(ctx, "d-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	if d.Snapshot, err = before.Encode(); err != nil {
 		t.Fatal(err)
 	}
-	if err := v.ledger.PutDiagnosis(ctx, d); err != nil {
+	if err := v.ledger.Diagnoses.Put(ctx, d); err != nil {
 		t.Fatal(err)
 	}
 	old := journal.Entry{

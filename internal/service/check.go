@@ -37,7 +37,7 @@ func (m *member) rightsPause(now time.Time) time.Duration {
 
 // rights follows what the account of a target may do until that changes or ctx ends.
 func (s *Fleet) rights(ctx context.Context, m *member, t *target.Target) {
-	had, err := t.Privileges(ctx)
+	had, err := target.Privileges(ctx, t)
 	var due time.Time // of a change; zero without one
 	for known := err == nil; wait(ctx, rightsEvery); {
 		var hidden *snapshot.Source
@@ -47,7 +47,7 @@ func (s *Fleet) rights(ctx context.Context, m *member, t *target.Target) {
 		m.mu.Lock()
 		m.hidden = hidden
 		m.mu.Unlock()
-		has, err := t.Privileges(ctx)
+		has, err := target.Privileges(ctx, t)
 		switch {
 		case err != nil: // the server is away, or does not say
 		case !known:

@@ -192,7 +192,7 @@ func (s *Diagnoses) lastSeen(name string, why error) *snapshot.Snapshot {
 
 // Judged returns a stored diagnosis with its reasoning. Unknown: ledger.ErrNotFound.
 func (s *Diagnoses) Judged(ctx context.Context, id string) (Judged, error) {
-	d, err := s.ledger.Diagnosis(ctx, id)
+	d, err := s.ledger.Diagnoses.Get(ctx, id)
 	if err != nil {
 		return Judged{}, err
 	}
@@ -245,7 +245,7 @@ func (s *Diagnoses) trigger(ctx context.Context, target, id string, at time.Time
 	if id == "" {
 		return nil, nil
 	}
-	es, err := s.ledger.Events(ctx, target, at.Add(-startedWithin), at)
+	es, err := s.ledger.Events.List(ctx, target, at.Add(-startedWithin), at)
 	if i := slices.IndexFunc(es, func(e event.Event) bool { return e.ID == id }); i >= 0 {
 		return &es[i], err
 	}
@@ -270,7 +270,7 @@ func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 	if name != "" {
 		return s.verdictsOf(ctx, name, n)
 	}
-	newest, err := s.ledger.NewestDiagnoses(ctx)
+	newest, err := s.ledger.Diagnoses.Newest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +285,7 @@ func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 		}
 		v, ok := s.looks.known(id)
 		if !ok {
-			d, err := s.ledger.Diagnosis(ctx, id)
+			d, err := s.ledger.Diagnoses.Get(ctx, id)
 			if errors.Is(err, ledger.ErrNotFound) { // forgotten meanwhile
 				continue
 			}
@@ -315,7 +315,7 @@ func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 func (s *Diagnoses) verdictsOf(ctx context.Context, name string, n int) ([]app.Verdict, error) {
 	most := n
 	for {
-		ds, err := s.ledger.Diagnoses(ctx, name, most)
+		ds, err := s.ledger.Diagnoses.List(ctx, name, most)
 		if err != nil {
 			return nil, err
 		}
@@ -563,7 +563,7 @@ func (s *Diagnoses) judgeOne(ctx context.Context, name, incident string) (err er
 		s.fleet.diagnosed(name, incident, d.ID)
 	}
 	s.log.Debug("judged", "target", name, "findings", len(d.Findings))
-	return s.ledger.ForgetDiagnoses(ctx, name, keptBackground, d.Snapshot.To.Add(-lifeWindow))
+	return s.ledger.Diagnoses.Forget(ctx, name, keptBackground, d.Snapshot.To.Add(-lifeWindow))
 }
 
 // mayLook reports whether no task would disturb a look at a target, or be disturbed by it.

@@ -135,7 +135,7 @@ func TestBackgroundJudging(t *testing.T) {
 		t.Errorf("shares add up to %v of %v s", sum, d.Time.Statement)
 	}
 	// What watching sends beside the look is known for Dyno's, too.
-	kept, err := v.ledger.Diagnosis(t.Context(), d.ID)
+	kept, err := v.ledger.Diagnoses.Get(t.Context(), d.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,8 @@ func TestChangeAndBack(t *testing.T) {
 		x, err = v.Diagnoses.Diagnose(ctx, "shop", "ann", capture.Options{Window: 4 * time.Second})
 		if _, busy := v.Diagnoses.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(
 			busy,
-			task.ErrBusy) {
+			task.ErrBusy,
+		) {
 			t.Errorf("a second look at the same time: %v", busy)
 		}
 		x = finished(t, v, x, err)
@@ -243,7 +244,8 @@ func TestChangeAndBack(t *testing.T) {
 	}
 
 	if _, err := v.Changes.UndoChange(ctx, id, "DROP TABLE boxes", "bob", apply.Options{}); !errors.Is(
-		err, ErrPreviewChanged) {
+		err, ErrPreviewChanged,
+	) {
 		t.Errorf("another statement than the one shown: %v", err)
 	}
 	x, err = v.Changes.UndoChange(ctx, id, p.SQL, "bob", apply.Options{})
@@ -357,7 +359,7 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 	judged := func(id, server string) {
 		t.Helper()
 		at = at.Add(time.Second)
-		if err := v.ledger.PutDiagnosis(ctx, ledger.Diagnosis{
+		if err := v.ledger.Diagnoses.Put(ctx, ledger.Diagnosis{
 			ID: id, At: at, Target: "shop",
 			Server: server,
 		}); err != nil {

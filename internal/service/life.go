@@ -162,7 +162,7 @@ func (s *Diagnoses) FindingsOf(ctx context.Context, name string) (Findings, erro
 		return out, err
 	}
 	since := newest[0].At.Add(-lifeWindow)
-	ds, err := s.ledger.DiagnosesSince(ctx, name, since)
+	ds, err := s.ledger.Diagnoses.Since(ctx, name, since)
 	if err != nil {
 		return out, err
 	}

@@ -37,7 +37,7 @@ func TestLifeOfFindings(t *testing.T) {
 			}
 			d.Findings = append(d.Findings, finding.Finding{ID: id, Title: "title of " + id, Severity: severity})
 		}
-		if err := v.ledger.PutDiagnosis(ctx, d); err != nil {
+		if err := v.ledger.Diagnoses.Put(ctx, d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,7 +98,8 @@ func TestLifeOfFindings(t *testing.T) {
 	}
 	f("title of index", []string{"index", "filesort", "locks"}, nil, []string{"old"})
 	if _, err := v.Diagnoses.IgnoreFinding(ctx, "shop", "no such", "ann", time.Hour); !errors.Is(
-		err, ledger.ErrNotFound) {
+		err, ledger.ErrNotFound,
+	) {
 		t.Errorf("an unknown finding: %v", err)
 	}
 	if _, err := v.Diagnoses.IgnoreFinding(ctx, "shop", "index", "ann", time.Second); !errors.Is(err, ErrIgnoreFor) {
@@ -128,7 +129,7 @@ func TestLifeOfFindings(t *testing.T) {
 			Subject: finding.Subject{Sessions: []uint64{244}},
 		},
 	}}
-	if err := v.ledger.PutDiagnosis(ctx, blocked); err != nil {
+	if err := v.ledger.Diagnoses.Put(ctx, blocked); err != nil {
 		t.Fatal(err)
 	}
 	f("title of victims", []string{"victims"}, nil, []string{"filesort", "locks", "index", "old"})
@@ -146,7 +147,7 @@ func TestLifeOfFindings(t *testing.T) {
 		},
 	}
 	for _, d := range []ledger.Diagnosis{big, shares} {
-		if err := v.ledger.PutDiagnosis(ctx, d); err != nil {
+		if err := v.ledger.Diagnoses.Put(ctx, d); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -103,7 +103,7 @@ func (s *Events) Annotate(ctx context.Context, e event.Event) (event.Event, erro
 func (s *Events) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time,
 	n int,
 ) ([]event.Event, error) {
-	return s.ledger.NewestEvents(ctx, target, kinds, from, to, n)
+	return s.ledger.Events.Newest(ctx, target, kinds, from, to, n)
 }
 
 // storeTime bounds the writing of marks into the ledger.
@@ -117,7 +117,7 @@ func (s *Events) storeMarks(end <-chan struct{}) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 		defer cancel()
-		return s.ledger.PutEvents(ctx, es)
+		return s.ledger.Events.PutAll(ctx, es)
 	}
 	store := func() {
 		if err := s.marks.flush(put); err != nil {

@@ -208,7 +208,7 @@ func (s *shaper) selectStmt(n *ast.SelectStmt) {
 			if f.AsName.L != "" {
 				s.aliases[f.AsName.L] = f.Expr
 			}
-			s.Output = append(s.Output, s.columns(f.Expr)...)
+			s.Output = append(s.Output, columnsIn(s, f.Expr)...)
 			v := &finder{s: s}
 			f.Expr.Accept(v)
 			s.Folded = s.Folded || v.aggregate
@@ -221,7 +221,7 @@ func (s *shaper) selectStmt(n *ast.SelectStmt) {
 		s.GroupBy = s.items(n.GroupBy.Items, "GROUP BY an expression")
 	}
 	if n.Having != nil {
-		s.Output = append(s.Output, s.columns(n.Having.Expr)...)
+		s.Output = append(s.Output, columnsIn(s, n.Having.Expr)...)
 	}
 	s.order(n.OrderBy)
 	s.Limit = n.Limit != nil
@@ -250,7 +250,7 @@ func (s *shaper) tables(n ast.ResultSetNode) {
 		if s.excess = s.excess || len(s.Tables) == mostNames; s.excess {
 			return
 		}
-		if t, ok := n.Source.(*ast.TableName); ok && !(t.Schema.L == "" && s.defined(t.Name.L)) {
+		if t, ok := n.Source.(*ast.TableName); ok && !(t.Schema.L == "" && definedIn(s, t.Name.L)) {
 			s.Tables = append(s.Tables, TableRef{Schema: t.Schema.O, Name: t.Name.O, Alias: n.AsName.O})
 			return
 		}
@@ -350,7 +350,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 			op = OtherOp
 		}
 		for _, v := range x.List {
-			if !s.constant(v) {
+			if !constantIn(s, v) {
 				s.opaque("IN with a list that depends on the row")
 				return
 			}
@@ -358,7 +358,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 		s.single(x.Expr, op, inner, x.List...)
 	case *ast.BetweenExpr:
 		op := Range
-		if x.Not || !s.constant(x.Left) || !s.constant(x.Right) {
+		if x.Not || !constantIn(s, x.Left) || !constantIn(s, x.Right) {
 			op = OtherOp
 		}
 		if c, ok := s.column(x.Expr); ok && op == Range {
@@ -392,7 +392,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 	case *ast.FuncCallExpr:
 		s.opaque("function " + x.FnName.L)
 	default:
-		if !s.constant(e) {
+		if !constantIn(s, e) {
 			s.opaque("a condition that is not a comparison")
 		}
 	}
@@ -420,7 +420,7 @@ func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
 			c, ok = s.column(b.R)
 			v = b.L
 		}
-		if !ok || !s.constant(v) || col != nil && *col != c {
+		if !ok || !constantIn(s, v) || col != nil && *col != c {
 			return false
 		}
 		col = &c
@@ -447,18 +447,18 @@ func (s *shaper) compare(l, r ast.ExprNode, op Op, inner []int) {
 			return
 		}
 		s.opaque("comparison of two columns")
-	case lok && s.constant(r):
+	case lok && constantIn(s, r):
 		s.add(Predicate{Table: lc.Table, Column: lc.Column, Op: op, Number: numeric(r)}, inner)
-	case rok && s.constant(l):
+	case rok && constantIn(s, l):
 		s.add(Predicate{Table: rc.Table, Column: rc.Column, Op: op, Number: numeric(l)}, inner)
 	case lok || rok:
-		if s.subquery(l) || s.subquery(r) {
+		if subqueryIn(s, l) || subqueryIn(s, r) {
 			s.opaque("sub-query")
 			return
 		}
 		s.opaque("comparison with an expression over columns")
 	default:
-		if s.subquery(l) || s.subquery(r) {
+		if subqueryIn(s, l) || subqueryIn(s, r) {
 			s.opaque("sub-query")
 		}
 		s.wrapped(l, inner)
@@ -516,7 +516,7 @@ func (s *shaper) wrapped(e ast.ExprNode, inner []int) {
 	case *ast.SetCollationExpr:
 		name = "collate"
 	}
-	for _, c := range s.columns(e) {
+	for _, c := range columnsIn(s, e) {
 		s.add(Predicate{Table: c.Table, Column: c.Column, Op: OtherOp, Func: name}, inner)
 		if name != "" {
 			s.opaque("function " + name + " around a column")
@@ -608,8 +608,8 @@ func (s *shaper) called(name string) []int {
 	return s.names[name]
 }
 
-// columns returns the columns within e, outside of sub-queries.
-func (s *shaper) columns(e ast.ExprNode) []ColumnRef {
+// columnsIn returns the columns within e, outside of sub-queries.
+func columnsIn(s *shaper, e ast.ExprNode) []ColumnRef {
 	v := &finder{s: s}
 	if e != nil {
 		e.Accept(v)
@@ -617,14 +617,14 @@ func (s *shaper) columns(e ast.ExprNode) []ColumnRef {
 	return v.cols
 }
 
-func (s *shaper) subquery(e ast.ExprNode) bool {
+func subqueryIn(s *shaper, e ast.ExprNode) bool {
 	v := &finder{s: s}
 	e.Accept(v)
 	return v.sub
 }
 
-// constant reports whether e has one value for the whole statement.
-func (s *shaper) constant(e ast.ExprNode) bool {
+// constantIn reports whether e has one value for the whole statement.
+func constantIn(s *shaper, e ast.ExprNode) bool {
 	v := &finder{s: s}
 	e.Accept(v)
 	return len(v.cols) == 0 && !v.sub && !v.varies

@@ -106,8 +106,8 @@ func (s *shaper) outer(n *ast.ColumnName) bool {
 	return false
 }
 
-// defined reports whether WITH, here or around, defines a table of the name.
-func (s *shaper) defined(name string) bool {
+// definedIn reports whether WITH, here or around, defines a table of the name.
+func definedIn(s *shaper, name string) bool {
 	for p := s; p != nil; p = p.parent {
 		if p.named[name] {
 			return true

@@ -217,7 +217,7 @@ func (a *Asker) drop() {
 func (a *Asker) Close() {
 	a.drop()
 	if a.left.id != 0 {
-		a.t.end(a.left)
+		endConn(a.t.endings, a.t.reading, a.left)
 		a.left = leftover{}
 	}
 }

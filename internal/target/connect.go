@@ -57,8 +57,8 @@ type attemptKey struct{}
 // programName is what the server shows in performance_schema.session_connect_attrs.
 const programName = "program_name:dyno"
 
-// connector prepares connections to what s names.
-func (t *Target) connector(s Spec, o SessionOptions) (*connector, error) {
+// connectorOf prepares connections to what s names.
+func connectorOf(t *Target, s Spec, o SessionOptions) (*connector, error) {
 	tc, fallback, err := s.tlsConfig()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (t *Target) connector(s Spec, o SessionOptions) (*connector, error) {
 	c.ConnectionAttributes = programName + ",dyno_role:" + o.Purpose.String()
 	c.Logger = &mysql.NopLogger{}
 	if s.ServerKey != "" {
-		if c.ServerPubKey, err = s.sealKey(); err != nil {
+		if c.ServerPubKey, err = sealKey(s.ServerKey); err != nil {
 			return nil, err
 		}
 	}
@@ -113,10 +113,10 @@ func (t *Target) connector(s Spec, o SessionOptions) (*connector, error) {
 		return nil
 	}))
 	if err != nil {
-		return nil, s.bad("prepare connections", err)
+		return nil, badCert("prepare connections", err)
 	}
 	if k.inner, err = mysql.NewConnector(c); err != nil {
-		return nil, s.bad("prepare connections", err)
+		return nil, badCert("prepare connections", err)
 	}
 	return k, nil
 }
@@ -200,7 +200,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 	if tctx.Err() != nil && ctx.Err() == nil {
 		err = context.Cause(tctx)
 	}
-	return nil, nil, self{}, nil, c.spec.connectError(err)
+	return nil, nil, self{}, nil, connectError(c.spec, err)
 }
 
 // errMalformed says that the driver did not understand a login. It may keep what it read of it.
@@ -216,7 +216,7 @@ func (c *connector) introduce(ctx context.Context, dc driver.Conn) (driverConn, 
 		return nil, self{}, fmt.Errorf("the driver's connection is a %T", dc) // a driver of another make
 	}
 	// Not by the driver's parameters, which it sends while nothing watches how many results come.
-	set := "SET " + c.t.settings(c.options.Purpose, c.options.Limit, c.options.Settings)
+	set := "SET " + settingsOf(c.t, c.options.Purpose, c.options.Limit, c.options.Settings)
 	if _, err := conn.ExecContext(ctx, set, nil); err != nil {
 		return nil, self{}, err
 	}
@@ -263,7 +263,7 @@ func leaveTheLastSeat(ctx context.Context, conn driver.QueryerContext, where str
 	}
 }
 
-func (s Spec) connectError(err error) error {
+func connectError(s Spec, err error) error {
 	brief(err)
 	var e *Error
 	if errors.As(err, &e) {

@@ -55,13 +55,13 @@ var askSpent = func() string {
 
 // statusBySchema reports whether the server keeps its status in performance_schema, where it is also while
 // performance_schema is off: MySQL 5.7.
-func (t *Target) statusBySchema() bool {
-	return !t.facts.Flavor.IsMariaDB() && t.facts.Version.AtLeast(5, 7, 0)
+func statusBySchema(facts Facts) bool {
+	return !facts.Flavor.IsMariaDB() && facts.Version.AtLeast(5, 7, 0)
 }
 
-func (t *Target) askSpent() string {
+func spentBySchema(facts Facts) string {
 	table := "information_schema.SESSION_STATUS"
-	if t.statusBySchema() {
+	if statusBySchema(facts) {
 		table = "performance_schema.session_status"
 	}
 	return own(strings.Replace(askSpent, "%s", table, 1))
@@ -211,7 +211,7 @@ func (m *meter) answered(sql string, rows int) {
 		"created_tmp_tables": 1, "select_scan": 1, "handler_read_rnd_next": n + 1,
 		"handler_tmp_write": n, "rows_sent": n,
 	}
-	if m.t.statusBySchema() {
+	if statusBySchema(m.t.facts) {
 		hidden = map[string]float64{
 			"created_tmp_tables": 1, "select_scan": 1, "handler_read_rnd_next": n + 1,
 			"handler_write": n, "handler_external_lock": 2, "table_open_cache_hits": 1,
@@ -449,7 +449,7 @@ func (s Spent) Until() Spent {
 // account asks a connection of the driver's what it has counted; the caller sees to it that it is not waited for too
 // long.
 func (m *meter) account(where string, nc net.Conn, ask func(sql string) (driver.Rows, error)) {
-	sql, now := m.t.askSpent(), map[string]float64{}
+	sql, now := spentBySchema(m.t.facts), map[string]float64{}
 	tell(where, m, sql)
 	rows, err := shield(nc, func() (driver.Rows, error) { return ask(sql) })
 	if err != nil {
@@ -476,7 +476,7 @@ func (a *Asker) settle(ctx context.Context, query Query) error {
 		return nil
 	}
 	m, now := a.s.meter, map[string]float64{}
-	if _, err := query(ctx, a.t.askSpent(), spentRow(now)); err != nil {
+	if _, err := query(ctx, spentBySchema(a.t.facts), spentRow(now)); err != nil {
 		return err
 	}
 	m.asked(now)

@@ -76,7 +76,7 @@ func (s *Spec) reach(ctx context.Context, network, address string) (net.Conn, er
 	case s.Jump == (tunnel.Jump{}):
 		c, err := dial(ctx, network, address)
 		if u, ok := c.(*net.UnixConn); ok && err == nil && s.ServerUID != 0 {
-			if err := s.isServer(u); err != nil {
+			if err := isServer(s, u); err != nil {
 				c.Close()
 				return nil, err
 			}
@@ -102,7 +102,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 
 // isServer returns an error when the server is not the user's that it should be: the path may lead
 // to somebody else's by now.
-func (s *Spec) isServer(c *net.UnixConn) error {
+func isServer(s *Spec, c *net.UnixConn) error {
 	_, uid, err := Peer(c)
 	if err == nil && uid != s.ServerUID {
 		err = fmt.Errorf("user %d listens there, and the server runs as user %d", uid, s.ServerUID)

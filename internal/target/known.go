@@ -216,7 +216,7 @@ func (s Spec) place() string {
 func (s Spec) remember(a *attempt) {
 	var is []mark
 	switch {
-	case s.Network == "unix" || s.verified():
+	case s.Network == "unix" || verified(s):
 	case a.cert != nil:
 		is = append(is, mark{by: byCertificate, value: fingerprint(a.cert)})
 	case s.Mode() == TLSPreferred:
@@ -248,7 +248,7 @@ func (s Spec) trust(encrypted bool) Trust {
 		return ""
 	case !encrypted:
 		return TrustPlain
-	case s.verified():
+	case verified(s):
 		return TrustVerified
 	}
 	if s.Fingerprint() != "" { // a file that cannot be read has let nobody in

@@ -23,7 +23,7 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 	if t.spec.Jump != (tunnel.Jump{}) {
 		return 0, false
 	}
-	c, err := t.connector(t.spec, SessionOptions{Purpose: ForReading})
+	c, err := connectorOf(t, t.spec, SessionOptions{Purpose: ForReading})
 	if err != nil {
 		return 0, false
 	}

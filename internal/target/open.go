@@ -37,25 +37,25 @@ func Open(ctx context.Context, s Spec) (*Target, error) {
 		process: new(atomic.Pointer[process]), pin: new(atomic.Pointer[pin]), long: new(atomic.Bool),
 	}
 	var err error
-	if t.reading, err = t.pool(ForReading); err != nil {
+	if t.reading, err = newPool(t, ForReading); err != nil {
 		return nil, err
 	}
-	if t.db, err = t.pool(ForChanges); err != nil {
+	if t.db, err = newPool(t, ForChanges); err != nil {
 		return nil, err
 	}
-	if err := t.learn(ctx); err != nil {
+	if err := learn(ctx, t); err != nil {
 		t.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
-// pool makes a pool, which does not connect yet.
-func (t *Target) pool(p Purpose) (*sql.DB, error) {
+// newPool makes a pool, which does not connect yet.
+func newPool(t *Target, p Purpose) (*sql.DB, error) {
 	// MySQL 8 would answer with statistics that are up to a day old. The variable that mends it hides in a comment, see
 	// settings.
 	fresh := map[string]string{"lock_wait_timeout": "5 /*!80003 , information_schema_stats_expiry = 0 */"}
-	c, err := t.connector(t.spec, SessionOptions{Purpose: p, Settings: fresh})
+	c, err := connectorOf(t, t.spec, SessionOptions{Purpose: p, Settings: fresh})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (t *Target) pool(p Purpose) (*sql.DB, error) {
 	return db, nil
 }
 
-func (t *Target) learn(ctx context.Context) error {
+func learn(ctx context.Context, t *Target) error {
 	conn, err := t.reading.Conn(ctx)
 	if err != nil {
 		return t.spec.Wrap("connect to", err)
@@ -83,7 +83,7 @@ func (t *Target) learn(ctx context.Context) error {
 	if t.can, err = readCapabilities(ctx, conn, t.facts, t.vars); err != nil {
 		return t.Wrap("ask what the server can do:", err)
 	}
-	if t.readOnlyByOldName() { // this one is not: nobody knew the server when it was opened
+	if readOnlyByOldName(t) { // this one is not: nobody knew the server when it was opened
 		return Discard(conn)
 	}
 	return nil
@@ -105,15 +105,17 @@ func (t *Target) DB() *sql.DB { return t.db }
 func (t *Target) Reading() *sql.DB { return t.reading }
 
 // Conn returns a connection of DB for one user alone. Close gives it back.
-func (t *Target) Conn(ctx context.Context) (*sql.Conn, error) { return t.conn(ctx, t.db) }
+func (t *Target) Conn(ctx context.Context) (*sql.Conn, error) { return takeConn(ctx, t.spec, t.db) }
 
 // ReadingConn returns a connection of Reading for one user alone. Close gives it back.
-func (t *Target) ReadingConn(ctx context.Context) (*sql.Conn, error) { return t.conn(ctx, t.reading) }
+func (t *Target) ReadingConn(ctx context.Context) (*sql.Conn, error) {
+	return takeConn(ctx, t.spec, t.reading)
+}
 
-func (t *Target) conn(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
+func takeConn(ctx context.Context, spec Spec, pool *sql.DB) (*sql.Conn, error) {
 	c, err := pool.Conn(ctx)
 	if err != nil {
-		return nil, t.spec.Wrap("connect to", err)
+		return nil, spec.Wrap("connect to", err)
 	}
 	return c, nil
 }

@@ -71,7 +71,7 @@ func (t *Target) Pin(ctx context.Context) error {
 	}
 	for i, name := range []string{"hostname", "port", "datadir", "server_id", "server_uuid"} {
 		if want, ok := t.vars[name]; ok && i < len(p.answer) && p.answer[i] != want {
-			return t.spec.elsewhere(t.facts.Server, strings.Join(p.answer, ", "))
+			return elsewhere(t.spec, t.facts.Server, strings.Join(p.answer, ", "))
 		}
 	}
 	t.pin.Store(p)
@@ -97,12 +97,12 @@ func (c *connector) verify(ctx context.Context, conn driver.Conn, where string) 
 		return err
 	}
 	if want, is := strings.Join(p.answer, ", "), strings.Join(got, ", "); want != is {
-		return c.spec.elsewhere(want, is)
+		return elsewhere(c.spec, want, is)
 	}
 	return nil
 }
 
-func (s Spec) elsewhere(want, is string) error {
+func elsewhere(s Spec, want, is string) error {
 	return &Error{
 		Op: "connect to", Kind: Elsewhere, Target: s.Where(), Hint: hint(Elsewhere, nil, &s),
 		Err: fmt.Errorf("another server answers than before, or it was restarted: before (%s), now (%s)", cut(want),

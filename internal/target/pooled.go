@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"net"
@@ -101,7 +102,7 @@ func (p *pooled) Close() error {
 	p.left()
 	err := p.driverConn.Close()
 	if cut {
-		p.t.end(leftover{p.self, p.sql})
+		endConn(p.t.endings, p.t.reading, leftover{p.self, p.sql})
 	}
 	return err
 }
@@ -124,18 +125,18 @@ type endings struct {
 	one sync.Mutex
 }
 
-// end sees to it, soon and in the background, that the server does not go on with a statement that was given up. Close
-// waits for it.
-func (t *Target) end(l leftover) {
+// endConn sees to it, soon and in the background, that the server does not go on with a statement that was given up.
+// Close waits for it.
+func endConn(endings *endings, reading *sql.DB, l leftover) {
 	if !sqltext.Own(l.sql) {
 		return
 	}
-	t.endings.Go(func() {
+	endings.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), endingKey{}, true), endingTime)
 		defer cancel()
-		t.endings.one.Lock()
-		defer t.endings.one.Unlock()
-		conn, err := t.reading.Conn(ctx)
+		endings.one.Lock()
+		defer endings.one.Unlock()
+		conn, err := reading.Conn(ctx)
 		if err != nil {
 			return // the server's own limit ends the statement
 		}

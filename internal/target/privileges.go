@@ -15,7 +15,7 @@ import (
 // nobody can tell; "" when it provably may not. What counts is what is in effect on conn: global, schema and routine
 // privileges, active roles and, on MariaDB, PUBLIC; what MySQL revokes in part is taken off. Names of schemas match
 // without regard to case, for some servers fold them. An error means that the connection is lost or ctx ended.
-func (t *Target) MayExecute(ctx context.Context, conn *sql.Conn, schemas []string) (why string, err error) {
+func MayExecute(ctx context.Context, t *Target, conn *sql.Conn, schemas []string) (why string, err error) {
 	questions := []string{"SHOW GRANTS"}
 	if t.facts.Flavor.IsMariaDB() && t.facts.Version.AtLeast(10, 11, 0) {
 		questions = append(questions, "SHOW GRANTS FOR PUBLIC")
@@ -44,7 +44,7 @@ func (t *Target) MayExecute(ctx context.Context, conn *sql.Conn, schemas []strin
 
 // Mighty says in words that the target's account may execute routines in whatever schema, as root may; "" when it may
 // not, and on a server whose schemas are all trusted.
-func (t *Target) Mighty(ctx context.Context) (why string, err error) {
+func Mighty(ctx context.Context, t *Target) (why string, err error) {
 	if t.spec.ExplainSchemas == AllSchemas {
 		return "", nil
 	}
@@ -53,12 +53,12 @@ func (t *Target) Mighty(ctx context.Context) (why string, err error) {
 		return "", err
 	}
 	defer conn.Close()
-	return t.MayExecute(ctx, conn, []string{""}) // no grant on a schema is for that one
+	return MayExecute(ctx, t, conn, []string{""}) // no grant on a schema is for that one
 }
 
 // Privileges returns what SHOW GRANTS says of the target's account now: lines in the server's own order. Connections
 // that are open may lack what was granted globally since.
-func (t *Target) Privileges(ctx context.Context) ([]string, error) {
+func Privileges(ctx context.Context, t *Target) ([]string, error) {
 	conn, err := t.ReadingConn(ctx)
 	if err != nil {
 		return nil, err

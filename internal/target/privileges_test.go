@@ -109,7 +109,7 @@ func TestMayExecute(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer conn.Close()
-				why, err := x.MayExecute(context.Background(), conn, []string{"app"})
+				why, err := MayExecute(context.Background(), x, conn, []string{"app"})
 				if err != nil || !strings.Contains(why, want) || want == "" && why != "" {
 					t.Errorf("%q: %q, %v", grants, why, err)
 				}

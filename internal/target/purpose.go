@@ -35,7 +35,7 @@ const (
 // questionLimit is how long the server lets a SELECT of a session for reading run, unless it asks for another limit.
 const questionLimit = 10 * time.Second
 
-// settings returns what SET takes at the beginning of a session: in a fixed order, so that the statement has one
+// settingsOf returns what SET takes at the beginning of a session: in a fixed order, so that the statement has one
 // digest. Values of more replace those of the purpose.
 //
 // Every session says what its text is encoded in, for a server may ignore what the client said when it logged in, or
@@ -49,7 +49,7 @@ const questionLimit = 10 * time.Second
 //
 // Variables that some versions lack hide in comments: older versions skip those with a later number, MariaDB skips all
 // for MySQL 5.7 and later, and MySQL skips those that begin with M.
-func (t *Target) settings(p Purpose, limit time.Duration, more map[string]string) string {
+func settingsOf(t *Target, p Purpose, limit time.Duration, more map[string]string) string {
 	set := map[string]string{
 		"character_set_client": "utf8mb4", "character_set_results": "utf8mb4",
 		"collation_connection": "utf8mb4_general_ci",
@@ -71,7 +71,7 @@ func (t *Target) settings(p Purpose, limit time.Duration, more map[string]string
 		tail += " /*!50708 , max_execution_time = " + strconv.FormatInt(limit.Milliseconds(), 10) + " */" +
 			" /*M!100101 , max_statement_time = " + seconds(limit) + " */" +
 			" /*!50720 , transaction_read_only = 1 */ /*M!100001 , tx_read_only = 1 */"
-		if t.readOnlyByOldName() {
+		if readOnlyByOldName(t) {
 			set["tx_read_only"] = "1"
 		}
 	}
@@ -87,7 +87,7 @@ func (t *Target) settings(p Purpose, limit time.Duration, more map[string]string
 }
 
 // readOnlyByOldName reports whether only tx_read_only makes a session read-only: MySQL 5.6.5 to 5.7.19.
-func (t *Target) readOnlyByOldName() bool {
+func readOnlyByOldName(t *Target) bool {
 	if t == nil || t.facts.Flavor.IsMariaDB() {
 		return false
 	}

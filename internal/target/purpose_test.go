@@ -192,7 +192,7 @@ func TestNamesDoNotEndLiterals(t *testing.T) {
 func TestSettings(t *testing.T) {
 	f := func(x *Target, p Purpose, limit time.Duration, more map[string]string, want string) {
 		t.Helper()
-		if got := x.settings(p, limit, more); got != want {
+		if got := settingsOf(x, p, limit, more); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -202,10 +202,10 @@ func TestSettings(t *testing.T) {
 	f(nil, ForLoad, 0, map[string]string{"sql_mode": "''", "character_set_client": "latin1"},
 		strings.Replace(load, "utf8mb4", "latin1", 1)+", sql_mode = ''")
 	old := &Target{facts: Facts{Flavor: "mysql"}, vars: map[string]string{"tx_read_only": "OFF"}}
-	if got := old.settings(ForReading, 0, nil); !strings.Contains(got, ", tx_read_only = 1, ") {
+	if got := settingsOf(old, ForReading, 0, nil); !strings.Contains(got, ", tx_read_only = 1, ") {
 		t.Errorf("MySQL 5.6: %s", got)
 	}
-	if got := old.settings(ForChanges, 0, nil); strings.Contains(got, "read_only") {
+	if got := settingsOf(old, ForChanges, 0, nil); strings.Contains(got, "read_only") {
 		t.Errorf("MySQL 5.6: %s", got)
 	}
 }

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -42,9 +43,9 @@ func (t *Target) Raw(ctx context.Context, o SessionOptions) (*Raw, error) {
 	s.MaxAnswer = -1 // a load keeps no row
 	answer := t.rawAnswer.Load()
 	if answer == nil {
-		err := t.needsDriver(ctx)
+		err := needsDriver(ctx, t.spec, t.reading)
 		if err != nil && !errors.Is(err, ErrNeedsDriver) {
-			return nil, s.connectError(err)
+			return nil, connectError(s, err)
 		}
 		answer = &err
 		t.rawAnswer.Store(answer)
@@ -52,36 +53,36 @@ func (t *Target) Raw(ctx context.Context, o SessionOptions) (*Raw, error) {
 	if *answer != nil {
 		return nil, *answer
 	}
-	r, err := s.raw(ctx, t.settings(ForLoad, 0, o.Settings))
+	r, err := s.raw(ctx, settingsOf(t, ForLoad, 0, o.Settings))
 	switch {
 	case errors.Is(err, ErrNeedsDriver):
 		t.rawAnswer.Store(&err) // a login that is broken off counts against this machine, see max_connect_errors
 		return nil, err
 	case err != nil:
-		return nil, s.connectError(err)
+		return nil, connectError(s, err)
 	}
 	return r, nil
 }
 
 // needsDriver reports ErrNeedsDriver when connections are encrypted. With TLS preferred, the pool's own connections
 // tell.
-func (t *Target) needsDriver(ctx context.Context) error {
-	if t.spec.Jump != (tunnel.Jump{}) {
+func needsDriver(ctx context.Context, spec Spec, reading *sql.DB) error {
+	if spec.Jump != (tunnel.Jump{}) {
 		return fmt.Errorf("%w: connections go through a jump host", ErrNeedsDriver)
 	}
-	switch mode := t.spec.Mode(); {
-	case t.spec.ServerKey != "" && t.spec.Network != "unix":
+	switch mode := spec.Mode(); {
+	case spec.ServerKey != "" && spec.Network != "unix":
 		return fmt.Errorf("%w: passwords are sealed with a key that is here", ErrNeedsDriver)
-	case mode == TLSDisabled, mode == TLSPreferred && t.spec.Network == "unix":
+	case mode == TLSDisabled, mode == TLSPreferred && spec.Network == "unix":
 		return nil
 	case mode == TLSPreferred:
 		var name, cipher string
-		if err := t.reading.QueryRowContext(ctx, own("SHOW SESSION STATUS LIKE 'Ssl_cipher'")).Scan(&name,
+		if err := reading.QueryRowContext(ctx, own("SHOW SESSION STATUS LIKE 'Ssl_cipher'")).Scan(&name,
 			&cipher); err != nil || cipher == "" {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: connections are encrypted (tls=%s)", ErrNeedsDriver, t.spec.Mode())
+	return fmt.Errorf("%w: connections are encrypted (tls=%s)", ErrNeedsDriver, spec.Mode())
 }
 
 func (s Spec) raw(ctx context.Context, settings string) (r *Raw, err error) {

@@ -32,7 +32,7 @@ type process struct {
 // opened, for a pipe keeps whoever opens it waiting and a device has no end. Errors: ErrElsewhere, os.ErrPermission,
 // os.ErrNotExist.
 func (t *Target) OpenFile(ctx context.Context, name string) (*os.File, error) {
-	pid, err := t.serverProcess(ctx)
+	pid, err := serverProcess(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (t *Target) OpenFile(ctx context.Context, name string) (*os.File, error) {
 
 // OpenDir opens the directory that the server named in the same way.
 func (t *Target) OpenDir(ctx context.Context, name string) (*os.Root, error) {
-	pid, err := t.serverProcess(ctx)
+	pid, err := serverProcess(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (t *Target) OpenDir(ctx context.Context, name string) (*os.Root, error) {
 }
 
 // serverProcess returns LocalPID, which costs a login, and remembers it for as long as the process lives.
-func (t *Target) serverProcess(ctx context.Context) (int, error) {
+func serverProcess(ctx context.Context, t *Target) (int, error) {
 	if p := t.process.Load(); p != nil && p.start == startOf(p.pid) {
 		return p.pid, nil
 	}

@@ -73,7 +73,7 @@ func (t *Target) Session(ctx context.Context, o SessionOptions) (*Session, error
 	if o.Unbounded {
 		s.MaxAnswer = -1
 	}
-	c, err := t.connector(s, o)
+	c, err := connectorOf(t, s, o)
 	if err != nil {
 		return nil, err
 	}

@@ -21,13 +21,13 @@ var tlsVersions = map[string]uint16{
 }
 
 // verified reports whether the server's certificate is checked against a CA.
-func (s Spec) verified() bool {
+func verified(s Spec) bool {
 	m := s.Mode()
 	return m == TLSVerifyCA || m == TLSVerifyFull || m == TLSRequired && s.CA != ""
 }
 
 // verifyRemembered takes any certificate at first, and from then on that one alone.
-func (s Spec) verifyRemembered(c *tls.Config) {
+func verifyRemembered(s Spec, c *tls.Config) {
 	c.InsecureSkipVerify = true // replaced by VerifyConnection
 	c.VerifyConnection = func(st tls.ConnectionState) error {
 		if len(st.PeerCertificates) == 0 {
@@ -47,22 +47,22 @@ func (s Spec) verifyRemembered(c *tls.Config) {
 }
 
 // sealKey registers the key to seal passwords with and returns the name that the driver knows it by.
-func (s Spec) sealKey() (string, error) {
-	b, _, err := readFile(s.ServerKey)
+func sealKey(serverKey string) (string, error) {
+	b, _, err := readFile(serverKey)
 	if err != nil {
-		return "", s.bad("read server-public-key-path", err)
+		return "", badCert("read server-public-key-path", err)
 	}
 	block, _ := pem.Decode(b)
 	if block == nil {
-		return "", s.bad("read server-public-key-path", fmt.Errorf("%s holds no key in PEM form", s.ServerKey))
+		return "", badCert("read server-public-key-path", fmt.Errorf("%s holds no key in PEM form", serverKey))
 	}
 	k, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
-		return "", s.bad("read server-public-key-path", err)
+		return "", badCert("read server-public-key-path", err)
 	}
 	key, ok := k.(*rsa.PublicKey)
 	if !ok {
-		return "", s.bad("read server-public-key-path", fmt.Errorf("%s holds no RSA key", s.ServerKey))
+		return "", badCert("read server-public-key-path", fmt.Errorf("%s holds no RSA key", serverKey))
 	}
 	sum := sha256.Sum256(block.Bytes)
 	name := hex.EncodeToString(sum[:])
@@ -80,7 +80,7 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 	if s.MinTLS != "" {
 		v, ok := tlsVersions[s.MinTLS]
 		if !ok {
-			return nil, false, s.bad("set up TLS", fmt.Errorf("unknown version %q", s.MinTLS))
+			return nil, false, badCert("set up TLS", fmt.Errorf("unknown version %q", s.MinTLS))
 		}
 		c.MinVersion = v
 	}
@@ -94,20 +94,20 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 	if s.CA != "" {
 		pem, _, err := readFile(s.CA)
 		if err != nil {
-			return nil, false, s.bad("read ssl-ca", err)
+			return nil, false, badCert("read ssl-ca", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, false, s.bad("read ssl-ca", fmt.Errorf("%s holds no certificate in PEM form", s.CA))
+			return nil, false, badCert("read ssl-ca", fmt.Errorf("%s holds no certificate in PEM form", s.CA))
 		}
 	}
 	if (s.Cert == "") != (s.Key == "") {
-		return nil, false, s.bad("read the client certificate", errors.New("ssl-cert and ssl-key need each other"))
+		return nil, false, badCert("read the client certificate", errors.New("ssl-cert and ssl-key need each other"))
 	}
 	if s.Cert != "" {
-		pair, err := s.pair()
+		pair, err := keyPair(s.Cert, s.Key)
 		if err != nil {
-			return nil, false, s.bad("read the client certificate", err)
+			return nil, false, badCert("read the client certificate", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
@@ -119,24 +119,24 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 		if c.RootCAs != nil {
 			verifyChainOnly(c)
 		} else {
-			s.verifyRemembered(c)
+			verifyRemembered(s, c)
 		}
 	case TLSPreferred:
-		s.verifyRemembered(c)
+		verifyRemembered(s, c)
 		fallback = true
 	default:
-		return nil, false, s.bad("set up TLS", fmt.Errorf("unknown mode %q", mode))
+		return nil, false, badCert("set up TLS", fmt.Errorf("unknown mode %q", mode))
 	}
 	return c, fallback, nil
 }
 
-// pair reads the client's certificate and its key.
-func (s Spec) pair() (tls.Certificate, error) {
-	cert, _, err := readFile(s.Cert)
+// keyPair reads the client's certificate and its key.
+func keyPair(certFile, keyFile string) (tls.Certificate, error) {
+	cert, _, err := readFile(certFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	key, _, err := readFile(s.Key)
+	key, _, err := readFile(keyFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -161,7 +161,7 @@ func verifyChainOnly(c *tls.Config) {
 	}
 }
 
-func (s Spec) bad(op string, err error) error {
+func badCert(op string, err error) error {
 	return &Error{Op: op, Kind: BadTarget, Err: err, Hint: "ssl-ca, ssl-cert and ssl-key name PEM files; tls is " +
 		"disabled, preferred, required, verify-ca or verify-full"}
 }

@@ -23,7 +23,7 @@ const (
 
 // calm waits until nothing of what came before is still being written, and empties the kernel's caches, where the plan
 // asks.
-func (s *Testbed) calm(ctx context.Context, t *target.Target, p *place, pl plan.Plan, tr *trial.Trial) error {
+func calm(ctx context.Context, t *target.Target, p *place, pl plan.Plan, tr *trial.Trial) error {
 	if pl.Trials.Settle {
 		if err := settle(ctx, t, p); err != nil {
 			return err

@@ -140,7 +140,7 @@ func TestApart(t *testing.T) {
 		s := &Testbed{cpus: &cpus{apart: placed, client: client}}
 		j := &job{}
 		j.config.CPUs = own
-		if got := s.apart(j); got != want {
+		if got := apart(s.cpus, j); got != want {
 			t.Errorf("placed apart: %v, client %q, variant %q: %v", placed, client, own, got)
 		}
 	}

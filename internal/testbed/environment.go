@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// environment tells what the trial runs on.
-func (s *Testbed) environment(ctx context.Context, t *target.Target, p *place, tr *trial.Trial) *trial.Environment {
+// environmentOf tells what the trial runs on.
+func environmentOf(ctx context.Context, cpus *cpus, t *target.Target, p *place, tr *trial.Trial) *trial.Environment {
 	e := &trial.Environment{Facts: map[string]map[string]string{}, Unknown: map[string]string{}}
 	facts, unknown := host.Environment(p.box.PID, p.dataDir())
 	maps.Copy(e.Facts, facts)
@@ -44,11 +44,11 @@ func (s *Testbed) environment(ctx context.Context, t *target.Target, p *place, t
 		}
 		e.Facts["limit"][l.Name] = state
 	}
-	if s.cpus.client != "" {
+	if cpus.client != "" {
 		if e.Facts["client"] == nil {
 			e.Facts["client"] = map[string]string{}
 		}
-		e.Facts["client"]["cpus"] = s.cpus.client
+		e.Facts["client"]["cpus"] = cpus.client
 	}
 	return e
 }

@@ -230,7 +230,7 @@ func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err 
 			return err
 		}
 	}
-	if err := s.dataSQL(ctx, t, j); err != nil {
+	if err := dataSQL(ctx, t, j); err != nil {
 		return err
 	}
 	t.Close()
@@ -252,7 +252,7 @@ func quick(srv sandbox.Server) map[string]string {
 }
 
 // dataSQL runs the plan's own statements in the job's schema.
-func (s *Testbed) dataSQL(ctx context.Context, t *target.Target, j *job) error {
+func dataSQL(ctx context.Context, t *target.Target, j *job) error {
 	c, err := t.Conn(ctx)
 	if err != nil {
 		return err

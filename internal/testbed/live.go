@@ -60,7 +60,7 @@ func (s *Testbed) begin(ctx context.Context, p *place, j *job, woven bool) error
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it ends with endLive
 	l := &live{key: key, target: t, cancel: cancel, ticks: make(chan run.Tick, 64), done: make(chan struct{})}
-	cfg := s.config(j, 1)
+	cfg := configOf(s.cpus, j, 1)
 	if woven {
 		l.loom = newLoom()
 		cfg.Ended = l.loom.add
@@ -147,6 +147,6 @@ func (s *Testbed) goOn(ctx context.Context, t *target.Target, p *place, j *job, 
 			tr.Errors[k] += n
 		}
 	}
-	s.sum(w, m, j, tr)
+	sumUp(s.cpus, w, m, j, tr)
 	return nil
 }

@@ -29,16 +29,16 @@ const (
 	busyOthers = 0.10 // of all CPUs, used by processes that do not belong here, is worth a warning
 )
 
-// config is the job's load without an end. turn is the number of the trial of its variant.
-func (s *Testbed) config(j *job, turn uint64) load.Config {
+// configOf is the job's load without an end. turn is the number of the trial of its variant.
+func configOf(cpus *cpus, j *job, turn uint64) load.Config {
 	cfg := load.Config{
 		Workload: j.runs, Options: j.runWith, Threads: max(1, j.config.Run.Threads),
 		Seed:   j.seed*1_000_003 + turn, // so that all variants meet the same operations in their nth trial
 		PSMode: load.PSMode(j.config.Run.PSMode),
 	}
-	if s.cpus.apart && s.cpus.n > 1 {
+	if cpus.apart && cpus.n > 1 {
 		// the client's CPUs have nothing else to do: no loop shall be full while another CPU is idle
-		cfg.Loops = min(s.cpus.n, cfg.Threads)
+		cfg.Loops = min(cpus.n, cfg.Threads)
 	}
 	for _, e := range j.config.Run.Ignore {
 		if strings.EqualFold(e, "all") {
@@ -59,7 +59,7 @@ type speed struct {
 // meter prepares the readings of one trial.
 func (s *Testbed) meter(t *target.Target, p *place, j *job, tr *trial.Trial) *meter {
 	m := &meter{pid: p.box.PID, dir: p.dataDir(), t: t}
-	list := s.serverCPUs(j)
+	list := serverCPUs(s.cpus, j)
 	if s.speed != nil && s.speed.cpus != list {
 		s.speed.meter.Stop()
 		s.speed = nil
@@ -85,7 +85,7 @@ func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, 
 ) error {
 	w := newWindow(pl.Trials)
 	m := s.meter(t, p, j, tr)
-	cfg := s.config(j, turn)
+	cfg := configOf(s.cpus, j, turn)
 	cfg.Time = w.longest() + time.Minute
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -148,10 +148,10 @@ func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, 
 	if err != nil {
 		tr.Invalid = "the load broke off: " + describe(err)
 	}
-	s.sum(w, m, j, tr)
+	sumUp(s.cpus, w, m, j, tr)
 	switch {
 	case r.Invalid == "" || tr.Invalid != "":
-	case s.apart(j):
+	case apart(s.cpus, j):
 		tr.Invalid = r.Invalid
 	default: // a client that shares its CPUs with the server waits for them now and then, and the plan wants it so
 		tr.Warnings = append(tr.Warnings, r.Invalid)
@@ -162,8 +162,8 @@ func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, 
 	return nil
 }
 
-// sum fills in what the window tells.
-func (s *Testbed) sum(w *window, m *meter, j *job, tr *trial.Trial) {
+// sumUp fills in what the window tells.
+func sumUp(cpus *cpus, w *window, m *meter, j *job, tr *trial.Trial) {
 	tr.Warm = span(w.warm).Seconds()
 	if len(w.in) == 0 {
 		return
@@ -209,11 +209,11 @@ func (s *Testbed) sum(w *window, m *meter, j *job, tr *trial.Trial) {
 	v["mean_ms"] = float64(tr.Latency.Mean()) / 1e6
 	client := max(0, total.ClientCPU-m.own) // the load's alone
 	v["client_cpu_us_per_op"] = float64(client) / 1e3 / n
-	share := client.Seconds() / total.Length.Seconds() / float64(s.cpus.n)
+	share := client.Seconds() / total.Length.Seconds() / float64(cpus.n)
 	v["client_cpu_share"] = share
-	if s.apart(j) && share >= clientFull {
+	if apart(cpus, j) && share >= clientFull {
 		tr.Invalid = fmt.Sprintf("the client used %.0f %% of its CPUs (%s): it was the bottleneck, not the server",
-			100*share, s.cpus.client)
+			100*share, cpus.client)
 	}
 	m.fill(n, total.Length.Seconds(), tr)
 	if steal, ok := v["steal_share"]; ok {

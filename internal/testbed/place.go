@@ -110,7 +110,7 @@ func (s *Testbed) provide(ctx context.Context, j *job, sink progress.Sink) (*pla
 	}
 	p.used = true // from here on, also when the server does not come up: it may have written before it was ended
 	box, err := s.Yard.Up(ctx, sandbox.Config{
-		Name: p.name, Server: j.server.Path, Settings: j.settings(), CPUs: s.serverCPUs(j),
+		Name: p.name, Server: j.server.Path, Settings: j.settings(), CPUs: serverCPUs(s.cpus, j),
 		Limits: j.config.Limits, Data: p.data,
 		Filesystem: j.config.Filesystem, FilesystemBytes: j.bytes, Owner: true,
 	}, sink)
@@ -126,21 +126,21 @@ func (s *Testbed) provide(ctx context.Context, j *job, sink progress.Sink) (*pla
 }
 
 // serverCPUs is where the job's server runs, "" for anywhere.
-func (s *Testbed) serverCPUs(j *job) string {
+func serverCPUs(cpus *cpus, j *job) string {
 	if j.config.CPUs != "" {
 		return j.config.CPUs
 	}
-	return s.cpus.server
+	return cpus.server
 }
 
 // apart reports whether the job's server and the client have no CPU in common: a variant may give its server others
 // than the placement does.
-func (s *Testbed) apart(j *job) bool {
-	if j.config.CPUs == "" || s.cpus.client == "" {
-		return s.cpus.apart
+func apart(cpus *cpus, j *job) bool {
+	if j.config.CPUs == "" || cpus.client == "" {
+		return cpus.apart
 	}
 	servers, err1 := host.ParseCPUs(j.config.CPUs)
-	clients, err2 := host.ParseCPUs(s.cpus.client)
+	clients, err2 := host.ParseCPUs(cpus.client)
 	return err1 == nil && err2 == nil && !slices.ContainsFunc(servers, func(c int) bool {
 		return slices.Contains(clients, c)
 	})
@@ -148,7 +148,7 @@ func (s *Testbed) apart(j *job) bool {
 
 // adjust brings the running server of p to the job's limits and CPUs.
 func (s *Testbed) adjust(ctx context.Context, p *place, j *job) error {
-	if cpus := s.serverCPUs(j); cpus != p.box.CPUs { // "" too: the variant before may have had CPUs of its own
+	if cpus := serverCPUs(s.cpus, j); cpus != p.box.CPUs { // "" too: the variant before may have had CPUs of its own
 		if err := s.Yard.Place(ctx, p.name, cpus); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 const defaultTimes = 5
 
 // probe runs the job's statements one after the other, each by itself.
-func (s *Testbed) probe(ctx context.Context, t *target.Target, j *job, tr *trial.Trial) error {
+func probe(ctx context.Context, t *target.Target, j *job, tr *trial.Trial) error {
 	c, err := t.Conn(ctx)
 	if err != nil {
 		return unusable(ctx, err)

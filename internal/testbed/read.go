@@ -20,8 +20,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// read asks for the plan's own values.
-func (s *Testbed) read(ctx context.Context, t *target.Target, j *job, tr *trial.Trial) error {
+// readAll asks for the plan's own values.
+func readAll(ctx context.Context, cpus *cpus, t *target.Target, j *job, tr *trial.Trial) error {
 	if len(j.config.Read) == 0 {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (s *Testbed) read(ctx context.Context, t *target.Target, j *job, tr *trial.
 			tr.Texts[name] = v.String
 		}
 		if p, ok := j.config.Predict[name]; ok {
-			if err := s.predict(p, name, j, tr); err != nil {
+			if err := predict(cpus, p, name, j, tr); err != nil {
 				return unusable(ctx, err)
 			}
 		}
@@ -57,10 +57,10 @@ func (s *Testbed) read(ctx context.Context, t *target.Target, j *job, tr *trial.
 }
 
 // predict puts beside a value what arithmetic says it should be.
-func (s *Testbed) predict(what, name string, j *job, tr *trial.Trial) error {
+func predict(cpus *cpus, what, name string, j *job, tr *trial.Trial) error {
 	switch what {
 	case "buffer_pool_size", "buffer_pool_instances", "buffer_pool_chunk_size":
-		ask, err := s.ask(j)
+		ask, err := ask(cpus, j)
 		if err != nil {
 			return fmt.Errorf("predict %s: %w", name, err)
 		}
@@ -99,7 +99,7 @@ func (s *Testbed) predict(what, name string, j *job, tr *trial.Trial) error {
 }
 
 // ask returns the buffer pool that the job's settings ask for at the start.
-func (s *Testbed) ask(j *job) (a arith.Ask, err error) {
+func ask(cpus *cpus, j *job) (a arith.Ask, err error) {
 	layer := func(given map[string]string) error {
 		m := map[string]string{}
 		for k, v := range given {
@@ -125,8 +125,8 @@ func (s *Testbed) ask(j *job) (a arith.Ask, err error) {
 	if err := layer(j.config.Settings); err != nil {
 		return a, err
 	}
-	a.CPUs = len(s.cpus.before)
-	if list, err := host.ParseCPUs(s.cpus.server); err == nil && len(list) > 0 {
+	a.CPUs = len(cpus.before)
+	if list, err := host.ParseCPUs(cpus.server); err == nil && len(list) > 0 {
 		a.CPUs = len(list)
 	}
 	return a, nil

@@ -93,8 +93,8 @@ func use(ctx context.Context, t *target.Target, c *sql.Conn, name string) error 
 	return nil
 }
 
-// steps carries out what the plan wants done beside the measurement.
-func (s *Testbed) steps(ctx context.Context, t *target.Target, p *place, j *job, steps []plan.Step) error {
+// takeSteps carries out what the plan wants done beside the measurement.
+func takeSteps(ctx context.Context, t *target.Target, p *place, j *job, steps []plan.Step) error {
 	if len(steps) == 0 {
 		return nil
 	}

@@ -79,20 +79,20 @@ func (s *Testbed) Trial(ctx context.Context, v plan.Variant, p plan.Plan, contro
 	defer tgt.Close()
 	defer func() {
 		undo := context.WithoutCancel(ctx)
-		if e := s.steps(undo, tgt, pl, j, j.config.After); e != nil && err == nil && t.Invalid == "" {
+		if e := takeSteps(undo, tgt, pl, j, j.config.After); e != nil && err == nil && t.Invalid == "" {
 			t.Invalid = "after the trial: " + e.Error()
 		}
 	}()
 	if err := pl.assign(ctx, tgt, j.config.Set); err != nil {
 		return t, unusable(ctx, err)
 	}
-	if err := s.steps(ctx, tgt, pl, j, j.config.Before); err != nil {
+	if err := takeSteps(ctx, tgt, pl, j, j.config.Before); err != nil {
 		return t, unusable(ctx, err)
 	}
-	if err := s.calm(ctx, tgt, pl, p, &t); err != nil {
+	if err := calm(ctx, tgt, pl, p, &t); err != nil {
 		return t, unusable(ctx, err)
 	}
-	t.Env = s.environment(ctx, tgt, pl, &t)
+	t.Env = environmentOf(ctx, s.cpus, tgt, pl, &t)
 	t.Setup = time.Since(began).Seconds()
 	switch {
 	case j.run != nil && j.fresh == plan.FreshLive:
@@ -101,13 +101,13 @@ func (s *Testbed) Trial(ctx context.Context, v plan.Variant, p plan.Plan, contro
 		s.endLive()
 		err = s.load(ctx, tgt, pl, j, p, s.turns[turn], &t, sink)
 	case len(j.config.Probe) > 0:
-		err = s.probe(ctx, tgt, j, &t)
+		err = probe(ctx, tgt, j, &t)
 	default:
 		t.From = time.Now()
 		t.To = t.From
 	}
 	if err == nil {
-		err = s.read(ctx, tgt, j, &t)
+		err = readAll(ctx, s.cpus, tgt, j, &t)
 	}
 	if ctx.Err() != nil {
 		return t, ctx.Err()

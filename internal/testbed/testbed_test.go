@@ -435,7 +435,7 @@ func TestLoops(t *testing.T) {
 		s := &Testbed{cpus: &cpus{apart: apart, n: own}}
 		j := &job{}
 		j.config.Run.Threads = threads
-		if got := s.config(j, 1).Loops; got != want {
+		if got := configOf(s.cpus, j, 1).Loops; got != want {
 			t.Errorf("%v, %d CPUs, %d threads: %d loops", apart, own, threads, got)
 		}
 	}

@@ -113,7 +113,7 @@ func (s *Testbed) Weave(ctx context.Context, n int, strands []experiment.Strand,
 	if err := r.sw.free(); err != nil { // until the first turn: the server has other questions to answer now
 		return nil, unusable(ctx, err)
 	}
-	r.common.Env = s.environment(ctx, r.target, r.place, &r.common)
+	r.common.Env = environmentOf(ctx, s.cpus, r.target, r.place, &r.common)
 	r.common.Setup = time.Since(began).Seconds()
 	if err := r.warm(ctx, lead, sink); err != nil {
 		return nil, err

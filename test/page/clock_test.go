@@ -47,7 +47,7 @@ func TestClockSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := "the clock was set back by 30s: the times since then come again"
-	if err := l.PutEvent(t.Context(), event.Event{At: now, Target: "shop", Kind: event.Gap, Text: back}); err != nil {
+	if err := l.Events.Put(t.Context(), event.Event{At: now, Target: "shop", Kind: event.Gap, Text: back}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {

@@ -36,11 +36,19 @@ type Options struct {
 
 // Store is an open file. It is safe for concurrent use.
 type Store struct {
-	path    string
-	file    *sqlitefile.File
-	o       Options
-	logins  *throttle
-	hashing chan struct{} // as many hashes at a time as it has room: each takes 19 MiB
+	book
+	Sessions Sessions
+	Tokens   Tokens
+	Audit    Audit
+	logins   *throttle
+	hashing  chan struct{} // as many hashes at a time as it has room: each takes 19 MiB
+}
+
+// book is what the parts of a Store share.
+type book struct {
+	path string
+	file *sqlitefile.File
+	o    Options
 }
 
 // Open opens the file at path. When there is none it succeeds, there are no users, and the first write creates it.
@@ -60,8 +68,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	b := book{path, sqlitefile.New(&format, path), o}
 	s := &Store{
-		path: path, file: sqlitefile.New(&format, path), o: o, logins: newThrottle(),
+		book: b, Sessions: Sessions{b}, Tokens: Tokens{b}, Audit: Audit{b}, logins: newThrottle(),
 		hashing: make(chan struct{}, 2),
 	}
 	if _, err := s.file.DB(ctx, false); err != nil {
@@ -78,15 +87,15 @@ func (s *Store) Path() string { return s.path }
 func (s *Store) Close() error { return explain("close users", s.path, s.file.Close()) }
 
 // write runs f in one transaction, which is on the disk when write returns nil.
-func (s *Store) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
-	return explain(op, s.path, s.file.Write(ctx, f))
+func (b book) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
+	return explain(op, b.path, b.file.Write(ctx, f))
 }
 
 // row reads one row; ErrNotFound when there is none.
-func (s *Store) row(ctx context.Context, op, query string, args, dest []any) error {
-	db, err := s.file.DB(ctx, false)
+func (b book) row(ctx context.Context, op, query string, args, dest []any) error {
+	db, err := b.file.DB(ctx, false)
 	if err != nil {
-		return explain(op, s.path, err)
+		return explain(op, b.path, err)
 	}
 	if db == nil {
 		return ErrNotFound
@@ -95,31 +104,31 @@ func (s *Store) row(ctx context.Context, op, query string, args, dest []any) err
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
 	}
-	return explain(op, s.path, err)
+	return explain(op, b.path, err)
 }
 
 // rows reads rows; none when there is no file.
-func rows[T any](ctx context.Context, s *Store, op string, scan func(*sql.Rows, *T) error, query string,
+func rows[T any](ctx context.Context, b book, op string, scan func(*sql.Rows, *T) error, query string,
 	args ...any,
 ) ([]T, error) {
-	db, err := s.file.DB(ctx, false)
+	db, err := b.file.DB(ctx, false)
 	if err != nil || db == nil {
-		return nil, explain(op, s.path, err)
+		return nil, explain(op, b.path, err)
 	}
 	found, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, explain(op, s.path, err)
+		return nil, explain(op, b.path, err)
 	}
 	defer found.Close()
 	var all []T
 	for found.Next() {
 		var x T
 		if err := scan(found, &x); err != nil {
-			return nil, explain(op, s.path, err)
+			return nil, explain(op, b.path, err)
 		}
 		all = append(all, x)
 	}
-	return all, explain(op, s.path, found.Err())
+	return all, explain(op, b.path, found.Err())
 }
 
 // millis is the form of a time in a column: Unix milliseconds, 0 for no time.

@@ -83,7 +83,7 @@ func TestNothingIsMadeByLooking(t *testing.T) {
 	ok(t, err)
 	users, err := s.Users(ctx)
 	ok(t, err)
-	_, err = s.BySession(ctx, newSecret(), "")
+	_, err = s.Sessions.Find(ctx, newSecret(), "")
 	want(t, err, ErrNotFound)
 	_, err = s.Login(ctx, "anna", good, here)
 	want(t, err, ErrWrong)
@@ -115,9 +115,9 @@ func TestNoSecretIsInTheFile(t *testing.T) {
 	ok(t, err)
 	a, err := s.LoginFirst(t.Context(), first, "anna", good, here)
 	ok(t, err)
-	token, err := s.AddToken(t.Context(), "grafana", Viewer, "anna", time.Hour)
+	token, err := s.Tokens.Add(t.Context(), "grafana", Viewer, "anna", time.Hour)
 	ok(t, err)
-	i, err := s.BySession(t.Context(), a.Secret, "")
+	i, err := s.Sessions.Find(t.Context(), a.Secret, "")
 	ok(t, err)
 	for _, path := range []string{s.Path(), s.Path() + "-wal"} {
 		b, err := os.ReadFile(path)
@@ -139,10 +139,10 @@ func TestTwoProcessesSeeEachOther(t *testing.T) {
 	ok(t, err)
 	defer other.Close()
 	x := login(t, s, "ben")
-	_, err = other.BySession(t.Context(), x.Secret, "")
+	_, err = other.Sessions.Find(t.Context(), x.Secret, "")
 	ok(t, err)
 	ok(t, other.RemoveUser(t.Context(), "ben", false))
-	_, err = s.BySession(t.Context(), x.Secret, "")
+	_, err = s.Sessions.Find(t.Context(), x.Secret, "")
 	want(t, err, ErrNotFound)
 }
 

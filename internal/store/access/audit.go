@@ -25,25 +25,28 @@ type Entry struct {
 	Status  int    `json:"status,omitzero"` // the answer's
 }
 
+// Audit is the log of what was changed, and by whom.
+type Audit struct{ book }
+
 // Begin writes down that something is about to be tried, and returns the id for End. Only when it returns nil may it be
 // tried.
-func (s *Store) Begin(ctx context.Context, e Entry) (id int64, err error) {
+func (s Audit) Begin(ctx context.Context, e Entry) (id int64, err error) {
 	kind := "change"
 	if e.Minor {
 		kind = "minor"
 	}
 	err = s.write(ctx, "write audit log", func(tx *sql.Tx) (err error) {
-		id, err = s.enter(ctx, tx, kind, e)
+		id, err = enter(ctx, s.o, tx, kind, e)
 		return err
 	})
 	return id, err
 }
 
 // enter writes one entry as a part of a transaction.
-func (s *Store) enter(ctx context.Context, tx *sql.Tx, kind string, e Entry) (id int64, err error) {
+func enter(ctx context.Context, o Options, tx *sql.Tx, kind string, e Entry) (id int64, err error) {
 	r, err := tx.ExecContext(ctx, "INSERT INTO audit (at, kind, who, via, address, what, detail, of, status, "+
 		"outcome) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
-		millis(s.o.Now()), kind, clip(e.Who, 80), clip(e.Via, 20), clip(e.From, 64), clip(e.What, 120),
+		millis(o.Now()), kind, clip(e.Who, 80), clip(e.Via, 20), clip(e.From, 64), clip(e.What, 120),
 		clip(e.Detail, 1000), e.Status, clip(e.Outcome, 500))
 	if err != nil {
 		return 0, err
@@ -69,7 +72,7 @@ func (s *Store) enter(ctx context.Context, tx *sql.Tx, kind string, e Entry) (id
 }
 
 // End writes down how what Begin told of ended.
-func (s *Store) End(ctx context.Context, id int64, status int, outcome string) error {
+func (s Audit) End(ctx context.Context, id int64, status int, outcome string) error {
 	return s.write(ctx, "write audit log", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO audit (at, kind, who, via, address, what, detail, of, status, "+
 			"outcome) VALUES (?, 'outcome', '', '', '', '', '', ?, ?, ?)",
@@ -78,9 +81,9 @@ func (s *Store) End(ctx context.Context, id int64, status int, outcome string) e
 	})
 }
 
-// Audit returns at most n entries, newest first; with before only those of smaller ids.
-func (s *Store) Audit(ctx context.Context, before int64, n int) ([]Entry, error) {
-	return rows(ctx, s, "read audit log", func(r *sql.Rows, e *Entry) error {
+// List returns at most n entries, newest first; with before only those of smaller ids.
+func (s Audit) List(ctx context.Context, before int64, n int) ([]Entry, error) {
+	return rows(ctx, s.book, "read audit log", func(r *sql.Rows, e *Entry) error {
 		var at int64
 		var kind string
 		err := r.Scan(&e.ID, &at, &kind, &e.Who, &e.Via, &e.From, &e.What, &e.Detail, &e.Status, &e.Outcome)

@@ -9,17 +9,17 @@ import (
 func TestAudit(t *testing.T) {
 	s, _ := store(t)
 	ctx := t.Context()
-	a, err := s.Begin(ctx, Entry{
+	a, err := s.Audit.Begin(ctx, Entry{
 		Who: "anna", Via: "session", From: "192.0.2.1", What: "POST /apply",
 		Detail: "target=shop\x1b[31m",
 	})
 	ok(t, err)
-	b, err := s.Begin(ctx, Entry{Who: "ben", What: "login", Minor: true, Outcome: "done", Status: 200})
+	b, err := s.Audit.Begin(ctx, Entry{Who: "ben", What: "login", Minor: true, Outcome: "done", Status: 200})
 	ok(t, err)
-	ok(t, s.End(ctx, a, 409, "refused: "+strings.Repeat("x", 1000)))
-	c, err := s.Begin(ctx, Entry{Who: "anna", What: "POST /undo"})
+	ok(t, s.Audit.End(ctx, a, 409, "refused: "+strings.Repeat("x", 1000)))
+	c, err := s.Audit.Begin(ctx, Entry{Who: "anna", What: "POST /undo"})
 	ok(t, err)
-	all, err := s.Audit(ctx, 0, 10)
+	all, err := s.Audit.List(ctx, 0, 10)
 	ok(t, err)
 	if len(all) != 3 || all[0].ID != c || all[0].Outcome != "" || all[1].ID != b || !all[1].Minor ||
 		all[1].Outcome != "done" ||
@@ -27,7 +27,7 @@ func TestAudit(t *testing.T) {
 		all[2].Who != "anna" {
 		t.Fatalf("%+v", all)
 	}
-	if older, err := s.Audit(ctx, b, 10); err != nil || len(older) != 1 || older[0].ID != a {
+	if older, err := s.Audit.List(ctx, b, 10); err != nil || len(older) != 1 || older[0].ID != a {
 		t.Fatalf("%+v, %v", older, err)
 	}
 }
@@ -35,9 +35,9 @@ func TestAudit(t *testing.T) {
 func TestAuditIsAppendOnly(t *testing.T) {
 	s, _ := store(t)
 	ctx := t.Context()
-	id, err := s.Begin(ctx, Entry{Who: "anna", What: "POST /apply"})
+	id, err := s.Audit.Begin(ctx, Entry{Who: "anna", What: "POST /apply"})
 	ok(t, err)
-	ok(t, s.End(ctx, id, 200, "done"))
+	ok(t, s.Audit.End(ctx, id, 200, "done"))
 	db, err := s.file.DB(ctx, false)
 	ok(t, err)
 	for _, q := range []string{
@@ -53,12 +53,12 @@ func TestAuditIsAppendOnly(t *testing.T) {
 func TestAuditIsBounded(t *testing.T) {
 	s, _ := store(t)
 	ctx := t.Context()
-	first, err := s.Begin(ctx, Entry{Who: "anna", What: "POST /apply"})
+	first, err := s.Audit.Begin(ctx, Entry{Who: "anna", What: "POST /apply"})
 	ok(t, err)
-	ok(t, s.End(ctx, first, 200, "done"))
+	ok(t, s.Audit.End(ctx, first, 200, "done"))
 	db, err := s.file.DB(ctx, false)
 	ok(t, err)
-	login, err := s.Begin(ctx, Entry{Who: "ben", What: "login", Minor: true, Status: 200, Outcome: "done"})
+	login, err := s.Audit.Begin(ctx, Entry{Who: "ben", What: "login", Minor: true, Status: 200, Outcome: "done"})
 	ok(t, err)
 	fill := func(kind string, n int) {
 		t.Helper()
@@ -74,14 +74,14 @@ func TestAuditIsBounded(t *testing.T) {
 		return e
 	}
 	fill("minor", keptEntries-1)
-	_, err = s.Begin(ctx, Entry{Who: "eve", What: "login", Minor: true})
+	_, err = s.Audit.Begin(ctx, Entry{Who: "eve", What: "login", Minor: true})
 	ok(t, err)
 	if e := last(); e.ID != first || e.Status != keptEntries+1 { // a flood of logins pushes no change out
 		t.Fatalf("%+v", e)
 	}
 	// Nor does what one user does, or fails to do, push out what others did.
 	minors := map[string][]int64{}
-	all, err := s.Audit(ctx, 0, 2*keptEntries)
+	all, err := s.Audit.List(ctx, 0, 2*keptEntries)
 	ok(t, err)
 	for _, e := range all {
 		if e.Minor {
@@ -92,7 +92,7 @@ func TestAuditIsBounded(t *testing.T) {
 		t.Fatalf("of ben %v, of eve %d", minors["ben"], len(minors["eve"]))
 	}
 	fill("change", keptEntries)
-	_, err = s.Begin(ctx, Entry{Who: "eve", What: "POST /x"})
+	_, err = s.Audit.Begin(ctx, Entry{Who: "eve", What: "POST /x"})
 	ok(t, err)
 	var n int
 	ok(t, db.QueryRow("SELECT count(*) FROM audit WHERE kind = 'change'").Scan(&n))

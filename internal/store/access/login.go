@@ -29,7 +29,7 @@ func (s *Store) Login(ctx context.Context, name, password string, from From) (Se
 	if err != nil {
 		return Session{}, err
 	}
-	return s.openSession(ctx, name, phc, from)
+	return s.Sessions.open(ctx, name, phc, from)
 }
 
 // ChangePassword sets a password, the own or as an operator another's, for somebody who knows the own: who asks for
@@ -71,7 +71,7 @@ func (s *Store) verify(ctx context.Context, name, password string, from From) (p
 	if wait := s.logins.left(name, from.origin(), s.o.Now()); wait > 0 {
 		return "", &PauseError{Left: wait}
 	}
-	done, err := s.mayHash(ctx)
+	done, err := mayHash(ctx, s.hashing)
 	if err != nil {
 		return "", err
 	}
@@ -171,15 +171,15 @@ func (s *Store) LoginFirst(ctx context.Context, token, name, password string, fr
 	if err := s.checkFirst(ctx, token, from); err != nil {
 		return Session{}, err
 	}
-	hash, err := s.newHash(ctx, name, Operator, password)
+	hash, err := newHash(ctx, s.hashing, name, Operator, password)
 	if err != nil {
 		return Session{}, err
 	}
-	err = s.useFirst(ctx, s.writeUser, token, func(tx *sql.Tx) error {
-		if err := s.insertUser(ctx, tx, name, Operator, hash); err != nil {
+	err = useFirst(ctx, s.o, s.writeUser, token, func(tx *sql.Tx) error {
+		if err := insertUser(ctx, s.o, tx, name, Operator, hash); err != nil {
 			return err
 		}
-		_, err = s.enter(ctx, tx, "change", Entry{
+		_, err = enter(ctx, s.o, tx, "change", Entry{
 			Who: name, Via: string(ByLogin), From: from.Address, What: "add the first operator", Detail: "name=" + name,
 			Status: 200, Outcome: "done",
 		})
@@ -188,7 +188,7 @@ func (s *Store) LoginFirst(ctx context.Context, token, name, password string, fr
 	if err != nil {
 		return Session{}, err
 	}
-	return s.openSession(ctx, name, hash, from)
+	return s.Sessions.open(ctx, name, hash, from)
 }
 
 // LoginLocal uses up the first-run token for a session of Local, which adds no user and ends with the first one. It is
@@ -197,12 +197,12 @@ func (s *Store) LoginLocal(ctx context.Context, token string, from From) (Sessio
 	if err := s.checkFirst(ctx, token, from); err != nil {
 		return Session{}, err
 	}
-	x := s.newSession(Local, from)
-	err := s.useFirst(ctx, s.write, token, func(tx *sql.Tx) error {
+	x := newSession(s.o, Local, from)
+	err := useFirst(ctx, s.o, s.write, token, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM first"); err != nil {
 			return err
 		}
-		return s.putSession(ctx, tx, x, nil)
+		return putSession(ctx, s.o, tx, x, nil)
 	})
 	return x, err
 }
@@ -224,13 +224,13 @@ func (s *Store) checkFirst(ctx context.Context, token string, from From) error {
 }
 
 // useFirst does something with a first-run token: of two at the same time one wins.
-func (s *Store) useFirst(ctx context.Context, write func(context.Context, string, func(*sql.Tx) error) error,
+func useFirst(ctx context.Context, o Options, write func(context.Context, string, func(*sql.Tx) error) error,
 	token string,
 	do func(*sql.Tx) error,
 ) error {
 	return write(ctx, "log in for the first time", func(tx *sql.Tx) error {
 		var one int
-		err := tx.QueryRowContext(ctx, askFirst, digest(token), millis(s.o.Now())).Scan(&one)
+		err := tx.QueryRowContext(ctx, askFirst, digest(token), millis(o.Now())).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrFirst
 		} else if err != nil {

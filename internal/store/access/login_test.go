@@ -14,7 +14,7 @@ func TestLogin(t *testing.T) {
 	s, _ := staffed(t)
 	ctx := t.Context()
 	x := login(t, s, "anna")
-	i, err := s.BySession(ctx, x.Secret, "")
+	i, err := s.Sessions.Find(ctx, x.Secret, "")
 	if err != nil || i.Name != "anna" || i.Role != Operator || i.Kind != ByLogin || i.ID != x.ID ||
 		i.CSRF == "" || i.CSRF == x.Secret {
 		t.Fatalf("%+v, %v", i, err)
@@ -129,7 +129,7 @@ func TestFirstRun(t *testing.T) {
 	want(t, err, ErrInvalid)
 	x, err := s.LoginFirst(ctx, token, "anna", good, here)
 	ok(t, err)
-	if i, err := s.BySession(ctx, x.Secret, ""); err != nil || i.Role != Operator {
+	if i, err := s.Sessions.Find(ctx, x.Secret, ""); err != nil || i.Role != Operator {
 		t.Fatal(i, err)
 	}
 	_, err = s.LoginFirst(ctx, token, "eve", good, here)
@@ -189,15 +189,15 @@ func TestAPasswordChangedMeanwhile(t *testing.T) {
 	phc, err := s.verify(ctx, "ben", good, here)
 	ok(t, err)
 	ok(t, s.SetPassword(ctx, "ben", better, ""))
-	_, err = s.openSession(ctx, "ben", phc, here)
+	_, err = s.Sessions.open(ctx, "ben", phc, here)
 	want(t, err, ErrWrong)
-	if all, err := s.Sessions(ctx, "ben"); err != nil || len(all) != 0 {
+	if all, err := s.Sessions.List(ctx, "ben"); err != nil || len(all) != 0 {
 		t.Fatal(all, err)
 	}
 	phc, err = s.verify(ctx, "ben", better, here)
 	ok(t, err)
 	ok(t, s.RemoveUser(ctx, "ben", false))
-	_, err = s.openSession(ctx, "ben", phc, here)
+	_, err = s.Sessions.open(ctx, "ben", phc, here)
 	want(t, err, ErrWrong)
 }
 
@@ -348,7 +348,7 @@ func TestTheFirstOperatorIsWrittenDown(t *testing.T) {
 	ok(t, err)
 	_, err = s.LoginFirst(ctx, token, "anna", good, here)
 	ok(t, err)
-	all, err := s.Audit(ctx, 0, 10)
+	all, err := s.Audit.List(ctx, 0, 10)
 	ok(t, err)
 	if len(all) != 1 || all[0].Minor || all[0].Who != "anna" || all[0].From != here.Address ||
 		all[0].What != "add the first operator" || all[0].Detail != "name=anna" || all[0].Outcome != "done" {
@@ -359,7 +359,7 @@ func TestTheFirstOperatorIsWrittenDown(t *testing.T) {
 func TestOnlyTwoHashesAtATime(t *testing.T) {
 	s, _ := staffed(t)
 	for range cap(s.hashing) {
-		done, err := s.mayHash(t.Context())
+		done, err := mayHash(t.Context(), s.hashing)
 		ok(t, err)
 		defer done()
 	}

@@ -15,15 +15,15 @@ import (
 func markerOf(path string) string { return path + "-has-users" }
 
 // mark puts the marker in its place, and reports whether it was not there before. It is on the disk when mark returns.
-func (s *Store) mark() (made bool, err error) {
-	dir := filepath.Dir(s.path)
-	f, err := os.OpenFile(markerOf(s.path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func mark(path string) (made bool, err error) {
+	dir := filepath.Dir(path)
+	f, err := os.OpenFile(markerOf(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
-	_, err = f.WriteString("There are users in " + filepath.Base(s.path) + ": without it dyno serve refuses all " +
+	_, err = f.WriteString("There are users in " + filepath.Base(path) + ": without it dyno serve refuses all " +
 		"logins.\n")
 	err = errors.Join(err, f.Sync(), f.Close())
 	d, bad := os.Open(dir)
@@ -34,8 +34,8 @@ func (s *Store) mark() (made bool, err error) {
 }
 
 // unmark takes the marker away: there are no users any more, by somebody's own wish.
-func (s *Store) unmark() error {
-	err := os.Remove(markerOf(s.path))
+func unmark(path string) error {
+	err := os.Remove(markerOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -52,6 +52,6 @@ func marked(path string) bool {
 // from reading.
 func (s *Store) keepMarker(ctx context.Context) {
 	if some, err := s.HasUsers(ctx); err == nil && some {
-		_, _ = s.mark()
+		_, _ = mark(s.path)
 	}
 }

@@ -42,7 +42,7 @@ func TestALostFileOpensNoDoor(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// A write that makes the file anew, such as the audit log's, does not change it.
-	_, err = s.Begin(ctx, Entry{Who: "x", What: "y"})
+	_, err = s.Audit.Begin(ctx, Entry{Who: "x", What: "y"})
 	ok(t, err)
 	_, err = s.HasUsers(ctx)
 	want(t, err, ErrLost)

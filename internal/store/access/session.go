@@ -57,11 +57,14 @@ type Identity struct {
 	hash []byte
 }
 
-// openSession opens a session for a user whose password was found to have the hash phc. Its secret is always a new one.
+// Sessions are those of all users.
+type Sessions struct{ book }
+
+// open opens a session for a user whose password was found to have the hash phc. Its secret is always a new one.
 // ErrWrong: the password is another one by now, and whoever changed it ended all sessions but this one that was not
 // there yet.
-func (s *Store) openSession(ctx context.Context, user, phc string, from From) (Session, error) {
-	x := s.newSession(user, from)
+func (s Sessions) open(ctx context.Context, user, phc string, from From) (Session, error) {
+	x := newSession(s.o, user, from)
 	err := s.write(ctx, "open session of "+user, func(tx *sql.Tx) error {
 		var same bool
 		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE name = ? AND password = ?)", user, phc).
@@ -72,13 +75,13 @@ func (s *Store) openSession(ctx context.Context, user, phc string, from From) (S
 		case !same:
 			return ErrWrong
 		}
-		return s.putSession(ctx, tx, x, user)
+		return putSession(ctx, s.o, tx, x, user)
 	})
 	return x, err
 }
 
-func (s *Store) newSession(user string, from From) Session {
-	now := s.o.Now()
+func newSession(o Options, user string, from From) Session {
+	now := o.Now()
 	return Session{
 		ID: newID("s-"), User: user, Created: now, Seen: now, Secret: newSecret(),
 		Address: clip(from.origin(), 64), Agent: clip(from.Agent, 200), account: from.Account,
@@ -86,9 +89,9 @@ func (s *Store) newSession(user string, from From) Session {
 }
 
 // putSession stores a session for a user, or for nil, for whom it lasts no longer than there are no users.
-func (s *Store) putSession(ctx context.Context, tx *sql.Tx, x Session, user any) error {
+func putSession(ctx context.Context, o Options, tx *sql.Tx, x Session, user any) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM session WHERE seen <= ? OR created <= ?",
-		millis(x.Created.Add(-s.o.Idle)), millis(x.Created.Add(-s.o.Absolute))); err != nil {
+		millis(x.Created.Add(-o.Idle)), millis(x.Created.Add(-o.Absolute))); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE user IS ? ORDER BY "+
@@ -102,9 +105,9 @@ func (s *Store) putSession(ctx context.Context, tx *sql.Tx, x Session, user any)
 	return err
 }
 
-// BySession returns who a session's secret belongs to and counts the request as a sign of life. The account is that of
+// Find returns who a session's secret belongs to and counts the request as a sign of life. The account is that of
 // From.Account. ErrNotFound: there is no such session, or no longer, or another account opened it.
-func (s *Store) BySession(ctx context.Context, secret, account string) (Identity, error) {
+func (s Sessions) Find(ctx context.Context, secret, account string) (Identity, error) {
 	if !wellFormed(secret) {
 		return Identity{}, ErrNotFound
 	}
@@ -116,7 +119,7 @@ func (s *Store) BySession(ctx context.Context, secret, account string) (Identity
 		return Identity{}, err
 	}
 	now := s.o.Now()
-	if s.over(created, seen, now) {
+	if over(s.o, created, seen, now) {
 		return Identity{}, errors.Join(ErrNotFound, s.end(ctx, "session", i.hash))
 	}
 	if now.Sub(moment(seen)) >= seenEvery {
@@ -131,11 +134,11 @@ func (s *Store) BySession(ctx context.Context, secret, account string) (Identity
 	return i, err
 }
 
-func (s *Store) over(created, seen int64, now time.Time) bool {
-	return now.Sub(moment(seen)) >= s.o.Idle || now.Sub(moment(created)) >= s.o.Absolute
+func over(o Options, created, seen int64, now time.Time) bool {
+	return now.Sub(moment(seen)) >= o.Idle || now.Sub(moment(created)) >= o.Absolute
 }
 
-func (s *Store) end(ctx context.Context, table string, hash []byte) error {
+func (s Sessions) end(ctx context.Context, table string, hash []byte) error {
 	return s.write(ctx, "end "+table, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE hash = ?", hash)
 		return err
@@ -148,29 +151,29 @@ func (s *Store) Alive(ctx context.Context, i Identity) (bool, error) {
 	var role Role
 	var created, seen int64
 	var err error
-	over := false
+	ended := false
 	switch i.Kind {
 	case ByLogin:
 		err = s.row(ctx, "read session", "SELECT role, created, seen"+holder+" WHERE hash = ?", []any{i.hash},
 			[]any{&role, &created, &seen})
-		over = err == nil && s.over(created, seen, s.o.Now())
+		ended = err == nil && over(s.o, created, seen, s.o.Now())
 	case ByAPIToken:
 		err = s.row(ctx, "read token", "SELECT role, expires FROM token WHERE hash = ?",
 			[]any{i.hash}, []any{&role, &seen})
-		over = err == nil && !s.o.Now().Before(moment(seen))
+		ended = err == nil && !s.o.Now().Before(moment(seen))
 	default:
 		return false, nil
 	}
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && !over && role == i.Role, err
+	return err == nil && !ended && role == i.Role, err
 }
 
-// Sessions returns the sessions of a user, or of all with "", newest first; those that are over are left out.
-func (s *Store) Sessions(ctx context.Context, user string) ([]Session, error) {
+// List returns the sessions of a user, or of all with "", newest first; those that are over are left out.
+func (s Sessions) List(ctx context.Context, user string) ([]Session, error) {
 	now := s.o.Now()
-	return rows(ctx, s, "read sessions", func(r *sql.Rows, x *Session) error {
+	return rows(ctx, s.book, "read sessions", func(r *sql.Rows, x *Session) error {
 		var created, seen int64
 		err := r.Scan(&x.ID, &x.User, &created, &seen, &x.Address, &x.Agent)
 		x.Created, x.Seen = moment(created), moment(seen)
@@ -180,8 +183,8 @@ func (s *Store) Sessions(ctx context.Context, user string) ([]Session, error) {
 		user, millis(now.Add(-s.o.Idle)), millis(now.Add(-s.o.Absolute)))
 }
 
-// EndSession ends the session of that id. With a user it must be one of that user's. ErrNotFound when there is none.
-func (s *Store) EndSession(ctx context.Context, id, user string) error {
+// End ends the session of that id. With a user it must be one of that user's. ErrNotFound when there is none.
+func (s Sessions) End(ctx context.Context, id, user string) error {
 	return s.write(ctx, "end session", func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id = ?1 AND (?2 = '' OR coalesce(user, '"+
 			Local+"') = ?2)", id, user)
@@ -189,8 +192,8 @@ func (s *Store) EndSession(ctx context.Context, id, user string) error {
 	})
 }
 
-// EndSessions ends all sessions of a user.
-func (s *Store) EndSessions(ctx context.Context, user string) error {
+// EndAll ends all sessions of a user.
+func (s Sessions) EndAll(ctx context.Context, user string) error {
 	return s.write(ctx, "end sessions of "+user, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM session WHERE coalesce(user, '"+Local+"') = ?", user)
 		return err

@@ -24,8 +24,11 @@ type Token struct {
 	Secret  string    `json:"-"`             // only of one that was just made
 }
 
-// AddToken makes a token; its secret is shown only once. Errors: ErrInvalid, ErrExists (the name).
-func (s *Store) AddToken(ctx context.Context, name string, role Role, by string, life time.Duration) (Token, error) {
+// Tokens are the API tokens of all programs.
+type Tokens struct{ book }
+
+// Add makes a token; its secret is shown only once. Errors: ErrInvalid, ErrExists (the name).
+func (s Tokens) Add(ctx context.Context, name string, role Role, by string, life time.Duration) (Token, error) {
 	if err := CheckName(name); err != nil {
 		return Token{}, fmt.Errorf("add token: %w", err)
 	}
@@ -55,8 +58,8 @@ func (s *Store) AddToken(ctx context.Context, name string, role Role, by string,
 	})
 }
 
-// ByToken returns who a token's secret belongs to. ErrNotFound: there is no such token, or it is no longer good.
-func (s *Store) ByToken(ctx context.Context, secret string) (Identity, error) {
+// Find returns who a token's secret belongs to. ErrNotFound: there is no such token, or it is no longer good.
+func (s Tokens) Find(ctx context.Context, secret string) (Identity, error) {
 	bare, ok := strings.CutPrefix(secret, tokenMark)
 	if !ok || !wellFormed(bare) {
 		return Identity{}, ErrNotFound
@@ -84,9 +87,9 @@ func (s *Store) ByToken(ctx context.Context, secret string) (Identity, error) {
 	return i, err
 }
 
-// Tokens returns all tokens in order of name, those that are no longer good too.
-func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
-	return rows(ctx, s, "read tokens", func(r *sql.Rows, t *Token) error {
+// List returns all tokens in order of name, those that are no longer good too.
+func (s Tokens) List(ctx context.Context) ([]Token, error) {
+	return rows(ctx, s.book, "read tokens", func(r *sql.Rows, t *Token) error {
 		var created, expires, used int64
 		err := r.Scan(&t.ID, &t.Name, &t.Role, &t.By, &created, &expires, &used)
 		t.Created, t.Expires, t.Used = moment(created), moment(expires), moment(used)
@@ -94,8 +97,8 @@ func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
 	}, "SELECT id, name, role, made_by, created, expires, used FROM token ORDER BY name")
 }
 
-// RemoveToken removes the token of that id or name. ErrNotFound when there is none.
-func (s *Store) RemoveToken(ctx context.Context, id string) error {
+// Remove removes the token of that id or name. ErrNotFound when there is none.
+func (s Tokens) Remove(ctx context.Context, id string) error {
 	return s.write(ctx, "remove token", func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, "DELETE FROM token WHERE id = ?1 OR name = ?1", id)
 		return touched(r, err, "token") // not which: people paste the token itself

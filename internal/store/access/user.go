@@ -32,7 +32,7 @@ func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 
 // Users returns all users in order of name.
 func (s *Store) Users(ctx context.Context) ([]User, error) {
-	return rows(ctx, s, "read users", func(r *sql.Rows, u *User) error {
+	return rows(ctx, s.book, "read users", func(r *sql.Rows, u *User) error {
 		var created, changed, seen int64
 		err := r.Scan(&u.Name, &u.Role, &created, &changed, &seen)
 		u.Created, u.Changed, u.Seen = moment(created), moment(changed), moment(seen)
@@ -43,11 +43,13 @@ func (s *Store) Users(ctx context.Context) ([]User, error) {
 
 // AddUser adds a user. The first one must be an operator. Errors: ErrInvalid, ErrExists.
 func (s *Store) AddUser(ctx context.Context, name string, role Role, password string) error {
-	hash, err := s.newHash(ctx, name, role, password)
+	hash, err := newHash(ctx, s.hashing, name, role, password)
 	if err != nil {
 		return fmt.Errorf("add user: %w", err)
 	}
-	return s.writeUser(ctx, "add user "+name, func(tx *sql.Tx) error { return s.insertUser(ctx, tx, name, role, hash) })
+	return s.writeUser(ctx, "add user "+name, func(tx *sql.Tx) error {
+		return insertUser(ctx, s.o, tx, name, role, hash)
+	})
 }
 
 // writeUser is write for what adds a user: the marker is there before the user is, and not left behind when none was
@@ -56,28 +58,28 @@ func (s *Store) writeUser(ctx context.Context, op string, do func(*sql.Tx) error
 	made := false
 	err := s.write(ctx, op, func(tx *sql.Tx) (err error) {
 		if err = do(tx); err == nil {
-			made, err = s.mark()
+			made, err = mark(s.path)
 		}
 		return err
 	})
 	if err != nil && made {
-		err = errors.Join(err, s.unmark())
+		err = errors.Join(err, unmark(s.path))
 	}
 	return err
 }
 
 // newHash checks what a new user would be and returns the hash of the password.
-func (s *Store) newHash(ctx context.Context, name string, role Role, password string) (string, error) {
+func newHash(ctx context.Context, hashing chan struct{}, name string, role Role, password string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
 	}
 	if _, err := ParseRole(string(role)); err != nil {
 		return "", err
 	}
-	return s.hash(ctx, name, password)
+	return hashInTurn(ctx, hashing, name, password)
 }
 
-func (s *Store) insertUser(ctx context.Context, tx *sql.Tx, name string, role Role, hash string) error {
+func insertUser(ctx context.Context, o Options, tx *sql.Tx, name string, role Role, hash string) error {
 	var others, same int
 	if err := tx.QueryRowContext(ctx, "SELECT count(*), count(CASE WHEN name = ? THEN 1 END) FROM user", name).
 		Scan(&others, &same); err != nil {
@@ -89,7 +91,7 @@ func (s *Store) insertUser(ctx context.Context, tx *sql.Tx, name string, role Ro
 	case others == 0 && role != Operator:
 		return fmt.Errorf("%w: the first user must be an operator, or no user could manage the others", ErrInvalid)
 	}
-	now := millis(s.o.Now())
+	now := millis(o.Now())
 	_, err := tx.ExecContext(ctx, "INSERT INTO user VALUES (?, ?, ?, ?, ?)", name, string(role), hash, now, now)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, "DELETE FROM first") // its door is shut
@@ -111,7 +113,7 @@ func (s *Store) setPassword(ctx context.Context, name, password, keep string, ma
 	if err := s.known(ctx, name); err != nil { // before a hash is worked out for nobody
 		return err
 	}
-	hash, err := s.hash(ctx, name, password)
+	hash, err := hashInTurn(ctx, s.hashing, name, password)
 	if err != nil {
 		return fmt.Errorf("set password of %s: %w", name, err)
 	}
@@ -168,7 +170,7 @@ func (s *Store) RemoveUser(ctx context.Context, name string, last bool) error {
 		return tx.QueryRowContext(ctx, "SELECT count(*) FROM user").Scan(&left)
 	})
 	if err == nil && left == 0 {
-		err = explain("remove user "+name, s.path, s.unmark())
+		err = explain("remove user "+name, s.path, unmark(s.path))
 	}
 	return err
 }
@@ -196,12 +198,12 @@ func touched(r sql.Result, err error, what string) error {
 	return nil
 }
 
-// hash works out the hash of a new password that will do.
-func (s *Store) hash(ctx context.Context, name, password string) (string, error) {
+// hashInTurn works out the hash of a new password that will do.
+func hashInTurn(ctx context.Context, hashing chan struct{}, name, password string) (string, error) {
 	if err := CheckPassword(password, name); err != nil {
 		return "", err
 	}
-	done, err := s.mayHash(ctx)
+	done, err := mayHash(ctx, hashing)
 	if err != nil {
 		return "", err
 	}
@@ -210,12 +212,12 @@ func (s *Store) hash(ctx context.Context, name, password string) (string, error)
 }
 
 // mayHash waits for one of the two places in which a hash is worked out, for a few seconds.
-func (s *Store) mayHash(ctx context.Context) (done func(), err error) {
+func mayHash(ctx context.Context, hashing chan struct{}) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	select {
-	case s.hashing <- struct{}{}:
-		return func() { <-s.hashing }, nil
+	case hashing <- struct{}{}:
+		return func() { <-hashing }, nil
 	case <-ctx.Done():
 		return nil, ErrBusyLogins
 	}

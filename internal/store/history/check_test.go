@@ -223,7 +223,7 @@ func TestWrongClockExpiresNothing(t *testing.T) {
 	minutes(t, h, noon, 2)
 	for range 3 {
 		now := noon.Add(365 * 24 * time.Hour)
-		end, err := h.horizon(t.Context(), now)
+		end, err := h.retention.horizon(t.Context(), now)
 		ok(t, err)
 		ok(t, h.maintain(t.Context(), now, end.Add(-time.Minute))) // a slow machine's minute
 	}

@@ -75,7 +75,7 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 			return err
 		}
 		defer put.Close()
-		names, err := h.newNamer(ctx, tx, t)
+		names, err := newNamer(ctx, h, tx, t)
 		if err != nil {
 			return err
 		}
@@ -139,10 +139,10 @@ type window struct {
 
 func (w window) end() int64 { return w.at + w.level*1000 } // nominal
 
-// windows returns the stored windows that begin in [from, to), such that no second is in two of them: the coarsest that
-// fit (coarse), or the finest that there are. A window counts for where it begins.
-func (h *History) windows(ctx context.Context, target, from, to int64, coarse bool) ([]window, error) {
-	all, err := query(ctx, h.db, func(r *sql.Rows, w *window) error {
+// windowsOf returns the stored windows that begin in [from, to), such that no second is in two of them: the coarsest
+// that fit (coarse), or the finest that there are. A window counts for where it begins.
+func windowsOf(ctx context.Context, db *sql.DB, target, from, to int64, coarse bool) ([]window, error) {
+	all, err := query(ctx, db, func(r *sql.Rows, w *window) error {
 		return r.Scan(&w.level, &w.at, &w.until, &w.seconds)
 	},
 		"SELECT level, at, until, seconds FROM win WHERE target = ? AND level IN (60, 3600, 86400) AND at >= ? AND "+
@@ -268,7 +268,7 @@ func (h *History) Classes(
 	if err != nil || t == 0 {
 		return nil, cov, wrap(op, h.path, err)
 	}
-	ws, err := h.windows(ctx, t, from.UnixMilli(), to.UnixMilli(), true)
+	ws, err := windowsOf(ctx, h.db, t, from.UnixMilli(), to.UnixMilli(), true)
 	if err != nil || len(ws) == 0 {
 		return nil, cov, wrap(op, h.path, err)
 	}
@@ -278,7 +278,7 @@ func (h *History) Classes(
 		cov.To = later(cov.To, time.UnixMilli(w.until))
 	}
 	cov.From = time.UnixMilli(ws[0].at)
-	twice, err := h.twice(ctx, t, ws, nil)
+	twice, err := countedTwice(ctx, h.db, t, ws, nil)
 	if err != nil {
 		return nil, cov, wrap(op, h.path, err)
 	}
@@ -383,11 +383,11 @@ func (h *History) Timeline(ctx context.Context, target, id string, from, to time
 	if err != nil || t == 0 {
 		return nil, wrap(op, h.path, err)
 	}
-	ws, err := h.courseWindows(ctx, t, from, to)
+	ws, err := courseWindows(ctx, h.db, t, from, to)
 	if err != nil {
 		return nil, wrap(op, h.path, err)
 	}
-	twice, err := h.twice(ctx, t, ws, []string{id})
+	twice, err := countedTwice(ctx, h.db, t, ws, []string{id})
 	if err != nil {
 		return nil, wrap(op, h.path, err)
 	}

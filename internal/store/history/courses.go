@@ -45,7 +45,7 @@ func (h *History) Courses(
 	if err != nil || t == 0 {
 		return nil, nil, wrap(op, h.path, err)
 	}
-	ws, err := h.courseWindows(ctx, t, from, to)
+	ws, err := courseWindows(ctx, h.db, t, from, to)
 	if err != nil {
 		return nil, nil, wrap(op, h.path, err)
 	}
@@ -55,7 +55,7 @@ func (h *History) Courses(
 		place[w.at] = i
 		out[i] = Window{From: time.UnixMilli(w.at), To: time.UnixMilli(w.until), Seconds: w.seconds}
 	}
-	refs, err := h.refs(ctx, keys)
+	refs, err := refs(ctx, h.db, keys)
 	if err != nil || len(refs) == 0 {
 		return out, nil, wrap(op, h.path, err)
 	}
@@ -69,7 +69,7 @@ func (h *History) Courses(
 	}
 	var twice map[figureKey]bool
 	if len(sampled) > 0 {
-		if twice, err = h.twice(ctx, t, ws, sampled); err != nil {
+		if twice, err = countedTwice(ctx, h.db, t, ws, sampled); err != nil {
 			return nil, nil, wrap(op, h.path, err)
 		}
 	}
@@ -107,7 +107,7 @@ func (h *History) Courses(
 
 // courseWindows chooses the windows of a course: by the minute up to 12 hours, by the hour up to 30 days, else by the
 // day, coarser where the finer is no longer kept.
-func (h *History) courseWindows(ctx context.Context, target int64, from, to time.Time) ([]window, error) {
+func courseWindows(ctx context.Context, db *sql.DB, target int64, from, to time.Time) ([]window, error) {
 	finest := levels[0]
 	switch d := to.Sub(from); {
 	case d > 30*24*time.Hour:
@@ -115,7 +115,7 @@ func (h *History) courseWindows(ctx context.Context, target int64, from, to time
 	case d > 12*time.Hour:
 		finest = levels[1]
 	}
-	all, err := query(ctx, h.db, func(r *sql.Rows, w *window) error {
+	all, err := query(ctx, db, func(r *sql.Rows, w *window) error {
 		return r.Scan(&w.level, &w.at, &w.until, &w.seconds)
 	},
 		"SELECT level, at, until, seconds FROM win WHERE target = ? AND level >= ? AND at >= ? AND at < ? ORDER BY "+
@@ -127,7 +127,7 @@ func (h *History) courseWindows(ctx context.Context, target int64, from, to time
 }
 
 // refs returns the numbers of classes.
-func (h *History) refs(ctx context.Context, keys []ClassKey) (map[int64]ClassKey, error) {
+func refs(ctx context.Context, db *sql.DB, keys []ClassKey) (map[int64]ClassKey, error) {
 	want := make(map[ClassKey]bool, len(keys))
 	ids := make([]string, 0, len(keys))
 	for _, k := range keys {
@@ -139,7 +139,7 @@ func (h *History) refs(ctx context.Context, keys []ClassKey) (map[int64]ClassKey
 		return nil, err
 	}
 	refs := make(map[int64]ClassKey, len(keys))
-	_, err = query(ctx, h.db, func(r *sql.Rows, _ *struct{}) error {
+	_, err = query(ctx, db, func(r *sql.Rows, _ *struct{}) error {
 		var ref int64
 		var k ClassKey
 		var origin string

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -57,15 +56,11 @@ func (o Options) withDefaults() Options {
 
 // History is an open history. It is safe for concurrent use.
 type History struct {
-	path   string
-	o      Options
-	file   *sqlitefile.File
-	db     *sql.DB       // of file
-	enc    *zstd.Encoder // of PutState
-	packer *zstd.Encoder // of packs, which take long: nobody's PutState waits for them
-	dec    *zstd.Decoder
-	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
-	stateAge, classAge atomic.Int64
+	*book
+	enc       *zstd.Encoder // of PutState
+	packer    *zstd.Encoder // of packs, which take long: nobody's PutState waits for them
+	dec       *zstd.Decoder
+	retention retention
 
 	flush   chan struct{} // holds the turn of the one that writes waiting states
 	mu      sync.Mutex    // guards what follows
@@ -73,14 +68,16 @@ type History struct {
 	waiting queue
 	closed  bool
 
-	end      clock.Horizon // of Run: what ages are counted back from
-	scale    float64       // bytes of the file for one of a target's size: see classBound
-	measured time.Time     // scale
-	maxRows  int64         // maxRows but in tests, as are maxBytes and newAtOnce
-	maxBytes int64
-
 	newAtOnce int
 	fresh     map[int64]*allowance // by target; of mu
+}
+
+// book is the file that all parts of a history share.
+type book struct {
+	path string
+	o    Options
+	file *sqlitefile.File
+	db   *sql.DB // of file
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors:
@@ -90,10 +87,10 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
+	b := &book{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path)}
 	h := &History{
-		path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), flush: make(chan struct{}, 1),
-		targets: map[string]int64{}, waiting: queue{most: o.withDefaults().BufferBytes}, maxRows: maxRows,
-		maxBytes:  maxBytes,
+		book: b, flush: make(chan struct{}, 1), targets: map[string]int64{}, waiting: queue{most: b.o.BufferBytes},
+		retention: retention{book: b, maxRows: maxRows, maxBytes: maxBytes},
 		newAtOnce: newAtOnce, fresh: map[int64]*allowance{},
 	}
 	h.Keep(h.o.StateAge, h.o.ClassAge)
@@ -179,7 +176,7 @@ func (h *History) Run(ctx context.Context, report func(error)) error {
 			maintained = make(chan error, 1)
 			go func(done chan<- error) {
 				now := clock.Now()
-				end, err := h.horizon(ctx, now)
+				end, err := h.retention.horizon(ctx, now)
 				done <- errors.Join(err, h.maintain(ctx, now, end))
 			}(maintained)
 		}
@@ -187,16 +184,16 @@ func (h *History) Run(ctx context.Context, report func(error)) error {
 }
 
 // add is write for what adds to the file.
-func (h *History) add(ctx context.Context, op string, f func(*sql.Tx) error) error {
-	if err := h.o.Reserve.Check(filepath.Dir(h.path), 0); err != nil {
-		return wrap(op, h.path, err)
+func (b *book) add(ctx context.Context, op string, f func(*sql.Tx) error) error {
+	if err := b.o.Reserve.Check(filepath.Dir(b.path), 0); err != nil {
+		return wrap(op, b.path, err)
 	}
-	return h.write(ctx, op, f)
+	return b.write(ctx, op, f)
 }
 
 // write runs f in one transaction.
-func (h *History) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
-	return wrap(op, h.path, h.file.Write(ctx, f))
+func (b *book) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
+	return wrap(op, b.path, b.file.Write(ctx, f))
 }
 
 // target returns the number of a target, giving it one when it has none and tx is not nil; 0 when it has none.

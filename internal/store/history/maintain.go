@@ -5,8 +5,24 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/clock"
 )
+
+// retention drops what is too old or too much.
+type retention struct {
+	*book
+	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
+	stateAge, classAge atomic.Int64
+
+	end      clock.Horizon // of Run: what ages are counted back from
+	scale    float64       // bytes of the file for one of a target's size: see classBound
+	measured time.Time     // scale
+	maxRows  int64         // maxRows but in tests, as is maxBytes
+	maxBytes int64
+}
 
 // Maintain packs states, drops what is older or larger than Options allow as of now, and gives free room back to the
 // file system. Call it about once a minute; Run does. It works in small transactions: readers and writers go on.
@@ -16,49 +32,49 @@ func (h *History) Maintain(ctx context.Context, now time.Time) error {
 
 // maintain is Maintain with ages counted back from end.
 func (h *History) maintain(ctx context.Context, now, end time.Time) error {
-	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, end), h.sizeOfStates(ctx),
-		h.sizeOfClasses(ctx), h.vacuum(ctx),
+	return errors.Join(h.Flush(ctx), packDue(ctx, h, now), h.retention.age(ctx, end), h.retention.sizeOfStates(ctx),
+		h.retention.sizeOfClasses(ctx), h.retention.vacuum(ctx),
 		wrap("shorten write-ahead log", h.path, h.file.ShortenLog(ctx)))
 }
 
 // Keep changes how long states and classes are kept, from now on; what is too old goes within minutes.
 func (h *History) Keep(states, classes time.Duration) {
-	h.stateAge.Store(int64(states))
-	h.classAge.Store(int64(classes))
+	h.retention.stateAge.Store(int64(states))
+	h.retention.classAge.Store(int64(classes))
 }
 
 // horizon returns the moment that ages are counted back from. States are the best witness of when this program ran
 // last.
-func (h *History) horizon(ctx context.Context, now time.Time) (time.Time, error) {
+func (rt *retention) horizon(ctx context.Context, now time.Time) (time.Time, error) {
 	var oldest sql.NullInt64
-	if err := h.db.QueryRowContext(ctx, "SELECT min(at) FROM (SELECT min(at) AS at FROM state UNION ALL SELECT "+
+	if err := rt.db.QueryRowContext(ctx, "SELECT min(at) FROM (SELECT min(at) AS at FROM state UNION ALL SELECT "+
 		"min(last) FROM pack)").Scan(&oldest); err != nil {
 		// nothing goes this time
-		return now.Add(-time.Duration(h.classAge.Load())), wrap("measure history", h.path, err)
+		return now.Add(-time.Duration(rt.classAge.Load())), wrap("measure history", rt.path, err)
 	}
 	if !oldest.Valid {
-		return h.end.Next(now, time.Time{}), nil
+		return rt.end.Next(now, time.Time{}), nil
 	}
-	return h.end.Next(now, time.UnixMilli(oldest.Int64).Add(time.Duration(h.stateAge.Load()))), nil
+	return rt.end.Next(now, time.UnixMilli(oldest.Int64).Add(time.Duration(rt.stateAge.Load()))), nil
 }
 
 // slice bounds the rows that one transaction drops.
 const slice = 20000
 
 // age drops what is too old.
-func (h *History) age(ctx context.Context, now time.Time) error {
+func (rt *retention) age(ctx context.Context, now time.Time) error {
 	ago := func(d int64) int64 { return now.Add(-time.Duration(d)).UnixMilli() }
-	states, minutes, classes := ago(h.stateAge.Load()), ago(min(int64(h.o.MinuteAge), h.classAge.Load())),
-		ago(h.classAge.Load())
+	states, minutes, classes := ago(rt.stateAge.Load()), ago(min(int64(rt.o.MinuteAge), rt.classAge.Load())),
+		ago(rt.classAge.Load())
 	return errors.Join(
-		h.drop(ctx, "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE at < ? LIMIT ?)", states, slice),
-		h.drop(ctx, "DELETE FROM pack WHERE id IN (SELECT id FROM pack WHERE last < ? LIMIT ?)", states, slice),
-		h.dropWindows(ctx, 60, minutes),
-		h.dropWindows(ctx, 3600, classes),
-		h.dropWindows(ctx, 86400, classes),
-		h.drop(ctx, "DELETE FROM plan WHERE target IN (SELECT id FROM target) AND last < ?", classes),
-		h.drop(ctx, "DELETE FROM sample WHERE target IN (SELECT id FROM target) AND at < ?", classes),
-		h.number(ctx),
+		rt.drop(ctx, "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE at < ? LIMIT ?)", states, slice),
+		rt.drop(ctx, "DELETE FROM pack WHERE id IN (SELECT id FROM pack WHERE last < ? LIMIT ?)", states, slice),
+		rt.dropWindows(ctx, 60, minutes),
+		rt.dropWindows(ctx, 3600, classes),
+		rt.dropWindows(ctx, 86400, classes),
+		rt.drop(ctx, "DELETE FROM plan WHERE target IN (SELECT id FROM target) AND last < ?", classes),
+		rt.drop(ctx, "DELETE FROM sample WHERE target IN (SELECT id FROM target) AND at < ?", classes),
+		rt.number(ctx),
 	)
 }
 
@@ -70,36 +86,36 @@ const (
 
 // number drops the oldest plans and examples of more than maxRows and maxBytes, of the targets that
 // have more than their share.
-func (h *History) number(ctx context.Context) error {
+func (rt *retention) number(ctx context.Context) error {
 	var errs []error
 	for _, x := range []struct {
 		table, at, n string
 		most         int64
 	}{
-		{"plan", "last", "1", h.maxRows},
-		{"plan", "last", "bytes", h.maxBytes},
-		{"sample", "at", "1", h.maxRows},
-		{"sample", "at", "bytes", h.maxBytes},
+		{"plan", "last", "1", rt.maxRows},
+		{"plan", "last", "bytes", rt.maxBytes},
+		{"sample", "at", "1", rt.maxRows},
+		{"sample", "at", "bytes", rt.maxBytes},
 	} {
-		all, err := h.uses(ctx, "SELECT target, sum("+x.n+") FROM "+x.table+" GROUP BY target")
+		all, err := rt.uses(ctx, "SELECT target, sum("+x.n+") FROM "+x.table+" GROUP BY target")
 		level := share(all, x.most)
 		for _, u := range all {
 			if err == nil && u.n > level {
-				err = h.drop(ctx, fmt.Sprintf(`DELETE FROM %s WHERE target = ?1 AND %[2]s <= (SELECT max(%[2]s) FROM
+				err = rt.drop(ctx, fmt.Sprintf(`DELETE FROM %s WHERE target = ?1 AND %[2]s <= (SELECT max(%[2]s) FROM
 					(SELECT %[2]s, sum(%[3]s) OVER (ORDER BY %[2]s DESC) AS n FROM %[1]s WHERE target = ?1)
 					WHERE n > ?2)`, x.table, x.at, x.n), u.target, level)
 			}
 		}
 		errs = append(errs, err)
 	}
-	return wrap("drop what is too much", h.path, errors.Join(errs...))
+	return wrap("drop what is too much", rt.path, errors.Join(errs...))
 }
 
 // drop deletes in several transactions when there is a lot.
-func (h *History) drop(ctx context.Context, q string, args ...any) error {
+func (rt *retention) drop(ctx context.Context, q string, args ...any) error {
 	for {
 		var n int64
-		if err := h.write(ctx, "drop what is too old", func(tx *sql.Tx) error {
+		if err := rt.write(ctx, "drop what is too old", func(tx *sql.Tx) error {
 			r, err := tx.ExecContext(ctx, q, args...)
 			if err != nil {
 				return err
@@ -118,15 +134,15 @@ type windowKey struct{ target, at int64 }
 func scanWindowKey(r *sql.Rows, k *windowKey) error { return r.Scan(&k.target, &k.at) }
 
 // dropWindows drops the windows of a level that ended before ms, with their figures.
-func (h *History) dropWindows(ctx context.Context, level, ms int64) error {
+func (rt *retention) dropWindows(ctx context.Context, level, ms int64) error {
 	for {
-		ks, err := query(ctx, h.db, scanWindowKey,
+		ks, err := query(ctx, rt.db, scanWindowKey,
 			"SELECT w.target, w.at FROM target t JOIN win w ON w.target = t.id AND w.level = ? AND w.at < ? AND "+
 				"w.until < ? LIMIT 100", level, ms, ms)
 		if err != nil || len(ks) == 0 {
-			return wrap("drop what is too old", h.path, err)
+			return wrap("drop what is too old", rt.path, err)
 		}
-		if err := h.dropKeys(ctx, level, ks); err != nil {
+		if err := rt.dropKeys(ctx, level, ks); err != nil {
 			return err
 		}
 	}
@@ -134,8 +150,8 @@ func (h *History) dropWindows(ctx context.Context, level, ms int64) error {
 
 // dropKeys drops windows of a level with their figures, and the finer ones in them, in one transaction: a day that is
 // kept has all classes of its hours and minutes, see sweep.
-func (h *History) dropKeys(ctx context.Context, level int64, ks []windowKey) error {
-	return h.write(ctx, "drop windows", func(tx *sql.Tx) error {
+func (rt *retention) dropKeys(ctx context.Context, level int64, ks []windowKey) error {
+	return rt.write(ctx, "drop windows", func(tx *sql.Tx) error {
 		for _, k := range ks {
 			for _, l := range levels {
 				last := k.at + level*1000 - 1
@@ -160,13 +176,13 @@ func (h *History) dropKeys(ctx context.Context, level int64, ks []windowKey) err
 }
 
 // vacuum gives up to 16 MB of free pages back.
-func (h *History) vacuum(ctx context.Context) error {
+func (rt *retention) vacuum(ctx context.Context) error {
 	var free int64
-	if err := h.db.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err != nil || free < 256 {
-		return wrap("shrink history", h.path, err)
+	if err := rt.db.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err != nil || free < 256 {
+		return wrap("shrink history", rt.path, err)
 	}
-	_, err := query(ctx, h.db, func(*sql.Rows, *int) error { return nil }, "PRAGMA incremental_vacuum(4096)")
-	return wrap("shrink history", h.path, err)
+	_, err := query(ctx, rt.db, func(*sql.Rows, *int) error { return nil }, "PRAGMA incremental_vacuum(4096)")
+	return wrap("shrink history", rt.path, err)
 }
 
 // Usage is what a kind takes.
@@ -216,7 +232,7 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 			u.Oldest, u.Newest = time.UnixMilli(a.Int64), time.UnixMilli(b.Int64)
 		}
 		for _, name := range k.use {
-			n, err := h.pages(ctx, name)
+			n, err := h.retention.pages(ctx, name)
 			if err != nil {
 				return nil, err
 			}
@@ -228,8 +244,8 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 }
 
 // pages returns the bytes of the pages of a table or index.
-func (h *History) pages(ctx context.Context, name string) (n int64, err error) {
-	err = h.db.QueryRowContext(ctx, "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ? AND aggregate = TRUE",
+func (rt *retention) pages(ctx context.Context, name string) (n int64, err error) {
+	err = rt.db.QueryRowContext(ctx, "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ? AND aggregate = TRUE",
 		name).Scan(&n)
-	return n, wrap("measure history", h.path, err)
+	return n, wrap("measure history", rt.path, err)
 }

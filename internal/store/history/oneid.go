@@ -40,7 +40,7 @@ type namer struct {
 	guessed, known, find, put *sql.Stmt
 }
 
-func (h *History) newNamer(ctx context.Context, tx *sql.Tx, target int64) (*namer, error) {
+func newNamer(ctx context.Context, h *History, tx *sql.Tx, target int64) (*namer, error) {
 	n := &namer{h: h, tx: tx, target: target}
 	for _, x := range []struct {
 		to **sql.Stmt
@@ -67,7 +67,7 @@ func (n *namer) number(ctx context.Context, c class.Class) (id int64, err error)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	if c.ID != Others && !n.h.mayName(n.target, c) {
+	if c.ID != Others && !mayName(n.h, n.target, c) {
 		return n.number(ctx, InOthers(c))
 	}
 	r, err := n.put.ExecContext(ctx, n.target, c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint,

@@ -65,7 +65,7 @@ func TestOneStatementHasOneID(t *testing.T) {
 	if _, err := h.db.Exec("DELETE FROM figure"); err != nil {
 		t.Fatal(err)
 	}
-	ok(t, h.sweep(t.Context()))
+	ok(t, h.retention.sweep(t.Context()))
 	var left int
 	if err := h.db.QueryRow("SELECT (SELECT count(*) FROM class) + (SELECT count(*) FROM alias)").
 		Scan(&left); err != nil || left != 0 {

@@ -31,7 +31,7 @@ type allowance struct {
 }
 
 // mayName takes the name of a new class off what its target may still name, and reports whether there was room for it.
-func (h *History) mayName(target int64, c class.Class) bool {
+func mayName(h *History, target int64, c class.Class) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a := h.fresh[target]

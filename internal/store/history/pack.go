@@ -9,6 +9,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
@@ -83,8 +85,8 @@ func moments(b []byte) iter.Seq[int64] {
 	}
 }
 
-// pack turns rows of states into packs, a transaction each, until no target has enough of them or had packsAtOnce.
-func (h *History) pack(ctx context.Context, now time.Time) error {
+// packDue turns rows of states into packs, a transaction each, until no target has enough of them or had packsAtOnce.
+func packDue(ctx context.Context, h *History, now time.Time) error {
 	type due struct{ target, oldest int64 }
 	ds, err := query(ctx, h.db, func(r *sql.Rows, d *due) error { return r.Scan(&d.target, &d.oldest) },
 		"SELECT target, min(at) FROM state GROUP BY target HAVING count(*) >= ? OR min(at) < ? OR max(at) > ?",
@@ -96,7 +98,7 @@ func (h *History) pack(ctx context.Context, now time.Time) error {
 	for _, d := range ds {
 		for n, more := 0, true; more && n < packsAtOnce && ctx.Err() == nil; n++ {
 			if err := h.add(ctx, "pack states", func(tx *sql.Tx) (err error) {
-				more, err = h.packOne(ctx, tx, d.target)
+				more, err = packOne(ctx, h.dec, h.packer, tx, d.target)
 				return err
 			}); err != nil {
 				errs = append(errs, err) // those of other targets are packed all the same
@@ -126,7 +128,9 @@ func shortened(doc []byte, most int) (out []byte) {
 }
 
 // packOne packs the oldest rows of a target and reports whether there are as many left as make another pack.
-func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more bool, err error) {
+func packOne(
+	ctx context.Context, dec *zstd.Decoder, packer *zstd.Encoder, tx *sql.Tx, target int64,
+) (more bool, err error) {
 	rows, err := query(ctx, tx, func(r *sql.Rows, at *int64) error { return r.Scan(at) },
 		"SELECT at FROM state WHERE target = ? ORDER BY at LIMIT ?", target, 2*packStates)
 	if err != nil || len(rows) == 0 {
@@ -143,7 +147,7 @@ func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more b
 			Scan(&small); err != nil {
 			return false, err
 		}
-		raw, err := h.dec.DecodeAll(small, nil)
+		raw, err := dec.DecodeAll(small, nil)
 		if err != nil {
 			return false, fmt.Errorf("%w: state of %s: %w", sqlitefile.ErrCorrupt,
 				time.UnixMilli(at).Format(time.RFC3339), err)
@@ -154,13 +158,13 @@ func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more b
 	}
 	full := n < len(rows) && len(doc) > packBytes/2 // of large states it takes more packs to keep up
 	first, last := rows[0], rows[n-1]
-	small := h.packer.EncodeAll(doc, nil)
+	small := packer.EncodeAll(doc, nil)
 	for _, most := range packTexts {
 		if len(small) <= n*packEach {
 			break
 		}
 		doc = shortened(doc, most)
-		small = h.packer.EncodeAll(doc, nil)
+		small = packer.EncodeAll(doc, nil)
 	}
 	if _, err := tx.ExecContext(ctx, "INSERT INTO pack (target, first, last, bytes, times, doc) VALUES (?, ?, ?, ?, "+
 		"?, ?)",

@@ -14,8 +14,8 @@ import (
 // use is what a target takes of what all share.
 type use struct{ target, n int64 }
 
-func (h *History) uses(ctx context.Context, text string, args ...any) ([]use, error) {
-	return query(ctx, h.db, func(r *sql.Rows, u *use) error { return r.Scan(&u.target, &u.n) }, text, args...)
+func (rt *retention) uses(ctx context.Context, text string, args ...any) ([]use, error) {
+	return query(ctx, rt.db, func(r *sql.Rows, u *use) error { return r.Scan(&u.target, &u.n) }, text, args...)
 }
 
 func sum(all []use) (n int64) {
@@ -44,13 +44,13 @@ func share(all []use, bound int64) int64 {
 }
 
 // sizeOfStates drops the oldest states of targets that take more than their share.
-func (h *History) sizeOfStates(ctx context.Context) error {
-	all, err := h.uses(ctx, "SELECT target, sum(n) FROM (SELECT target, sum(bytes) AS n FROM pack GROUP BY target "+
+func (rt *retention) sizeOfStates(ctx context.Context) error {
+	all, err := rt.uses(ctx, "SELECT target, sum(n) FROM (SELECT target, sum(bytes) AS n FROM pack GROUP BY target "+
 		"UNION ALL SELECT target, sum(bytes) FROM state GROUP BY target) GROUP BY target")
 	if err != nil {
-		return wrap("measure history", h.path, err)
+		return wrap("measure history", rt.path, err)
 	}
-	level := share(all, h.o.StateBytes)
+	level := share(all, rt.o.StateBytes)
 	for _, u := range all {
 		for _, from := range []struct{ find, drop string }{
 			{"SELECT id, bytes FROM pack WHERE target = ? ORDER BY last LIMIT 100", "DELETE FROM pack WHERE id = ?"},
@@ -60,14 +60,14 @@ func (h *History) sizeOfStates(ctx context.Context) error {
 			},
 		} {
 			for u.n > level {
-				olds, err := h.uses(ctx, from.find, u.target)
+				olds, err := rt.uses(ctx, from.find, u.target)
 				if err != nil {
-					return wrap("measure history", h.path, err)
+					return wrap("measure history", rt.path, err)
 				}
 				if len(olds) == 0 {
 					break
 				}
-				if err := h.write(ctx, "drop what is too large", func(tx *sql.Tx) error {
+				if err := rt.write(ctx, "drop what is too large", func(tx *sql.Tx) error {
 					for _, o := range olds {
 						if u.n <= level {
 							break
@@ -93,15 +93,15 @@ const spared = 24 * time.Hour
 
 // sizeOfClasses drops the oldest windows of targets that take more than their share: minutes first, then hours and
 // days.
-func (h *History) sizeOfClasses(ctx context.Context) error {
-	bound, err := h.classBound(ctx)
+func (rt *retention) sizeOfClasses(ctx context.Context) error {
+	bound, err := rt.classBound(ctx)
 	if err != nil {
 		return err
 	}
 	over := func() ([]use, int64, error) {
-		all, err := h.uses(ctx, "SELECT id, size FROM target")
+		all, err := rt.uses(ctx, "SELECT id, size FROM target")
 		if err != nil || sum(all) <= bound {
-			return nil, 0, wrap("measure history", h.path, err)
+			return nil, 0, wrap("measure history", rt.path, err)
 		}
 		level := share(all, bound)
 		// not again at once
@@ -115,7 +115,7 @@ func (h *History) sizeOfClasses(ctx context.Context) error {
 	for _, spare := range []time.Duration{spared, 0} {
 		for _, l := range levels[:len(levels)-1] {
 			for _, u := range all {
-				if _, err := h.trim(ctx, u.target, l, level, spare, math.MaxInt); err != nil {
+				if _, err := rt.trim(ctx, u.target, l, level, spare, math.MaxInt); err != nil {
 					return err
 				}
 			}
@@ -125,7 +125,7 @@ func (h *History) sizeOfClasses(ctx context.Context) error {
 		}
 		for more := true; more; {
 			// with a few days go their classes, of which a target with ever new statements has most
-			if err := h.sweep(ctx); err != nil {
+			if err := rt.sweep(ctx); err != nil {
 				return err
 			}
 			if all, level, err = over(); err != nil || len(all) == 0 {
@@ -133,7 +133,7 @@ func (h *History) sizeOfClasses(ctx context.Context) error {
 			}
 			more = false
 			for _, u := range all {
-				n, err := h.trim(ctx, u.target, day, level, spare, 3)
+				n, err := rt.trim(ctx, u.target, day, level, spare, 3)
 				if err != nil {
 					return err
 				}
@@ -146,17 +146,17 @@ func (h *History) sizeOfClasses(ctx context.Context) error {
 
 // trim drops the oldest windows of a level of a target, as many at most, until the target takes no more than most
 // bytes, but none of its last time. It returns how many it dropped.
-func (h *History) trim(ctx context.Context, target, level, most int64, spare time.Duration,
+func (rt *retention) trim(ctx context.Context, target, level, most int64, spare time.Duration,
 	windows int,
 ) (dropped int, err error) {
 	for dropped < windows {
-		ks, err := query(ctx, h.db, scanWindowKey,
+		ks, err := query(ctx, rt.db, scanWindowKey,
 			`SELECT target, at FROM win WHERE target = ?1 AND level = ?2 AND (SELECT size FROM target WHERE id = ?1) > ?3
 			AND (?4 = 0 OR at + ?2 * 1000 <= (SELECT max(at) FROM win WHERE target = ?1 AND level = 60) - ?4) ORDER BY at LIMIT ?5`, target, level, most, spare.Milliseconds(), min(10, windows-dropped))
 		if err != nil || len(ks) == 0 {
-			return dropped, wrap("measure history", h.path, err)
+			return dropped, wrap("measure history", rt.path, err)
 		}
-		if err := h.dropKeys(ctx, level, ks); err != nil {
+		if err := rt.dropKeys(ctx, level, ks); err != nil {
 			return dropped, err
 		}
 		dropped += len(ks)
@@ -166,32 +166,32 @@ func (h *History) trim(ctx context.Context, target, level, most int64, spare tim
 
 // classBound is ClassBytes as sizes of targets count, which are estimates: once an hour they are held against the pages
 // of the file.
-func (h *History) classBound(ctx context.Context) (int64, error) {
+func (rt *retention) classBound(ctx context.Context) (int64, error) {
 	var size int64
-	if err := h.db.QueryRowContext(ctx, "SELECT coalesce(sum(size), 0) FROM target").Scan(&size); err != nil {
-		return 0, wrap("measure history", h.path, err)
+	if err := rt.db.QueryRowContext(ctx, "SELECT coalesce(sum(size), 0) FROM target").Scan(&size); err != nil {
+		return 0, wrap("measure history", rt.path, err)
 	}
-	if size > h.o.ClassBytes/4 && (h.measured.IsZero() || time.Since(h.measured) > time.Hour) {
+	if size > rt.o.ClassBytes/4 && (rt.measured.IsZero() || time.Since(rt.measured) > time.Hour) {
 		bytes := int64(0)
 		for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1", "class_key"} {
-			n, err := h.pages(ctx, name)
+			n, err := rt.pages(ctx, name)
 			if err != nil {
 				return 0, err
 			}
 			bytes += n
 		}
-		h.scale, h.measured = float64(bytes)/float64(size), time.Now()
+		rt.scale, rt.measured = float64(bytes)/float64(size), time.Now()
 	}
-	if h.scale == 0 { // far from the bound
-		return h.o.ClassBytes, nil
+	if rt.scale == 0 { // far from the bound
+		return rt.o.ClassBytes, nil
 	}
-	return int64(float64(h.o.ClassBytes) / h.scale), nil
+	return int64(float64(rt.o.ClassBytes) / rt.scale), nil
 }
 
 // sweep drops the classes that no window has any more. A day has all classes of its minutes and hours, so that the days
 // tell, and windows that have none.
-func (h *History) sweep(ctx context.Context) error {
-	return h.write(ctx, "drop classes without figures", func(tx *sql.Tx) error {
+func (rt *retention) sweep(ctx context.Context) error {
+	return rt.write(ctx, "drop classes without figures", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM class WHERE id NOT IN (
 			SELECT f.class FROM target t CROSS JOIN figure f ON f.target = t.id AND f.level = 86400
 			UNION ALL SELECT f.class FROM target t CROSS JOIN win w ON w.target = t.id AND w.level IN (60, 3600)

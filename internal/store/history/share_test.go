@@ -83,7 +83,7 @@ func noisyClasses(t *testing.T, every time.Duration, newest bool) {
 		ok(t, h.Maintain(t.Context(), end))
 		bytes := int64(0)
 		for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1"} {
-			n, err := h.pages(t.Context(), name)
+			n, err := h.retention.pages(t.Context(), name)
 			ok(t, err)
 			bytes += n
 		}
@@ -130,7 +130,7 @@ func TestPlansAndExamplesOfAQuietTarget(t *testing.T) {
 // short ones of a quiet target. There is room for seven.
 func noisyPlans(t *testing.T, rows, bytes int64) {
 	h := mustOpen(t, file(t), Options{})
-	h.maxRows, h.maxBytes = rows, bytes
+	h.retention.maxRows, h.retention.maxBytes = rows, bytes
 	bulk := ""
 	put := func(target, id string, at time.Duration) {
 		t.Helper()
@@ -227,7 +227,7 @@ func TestSizesOfTargets(t *testing.T) {
 		[]class.Class{a(1, 1, 1), {ID: "C", Schema: "é", Fingerprint: "select é", Count: 1}}))
 	sizes := func() string {
 		t.Helper()
-		all, err := h.uses(t.Context(), "SELECT id, size FROM target ORDER BY id")
+		all, err := h.retention.uses(t.Context(), "SELECT id, size FROM target ORDER BY id")
 		ok(t, err)
 		return fmt.Sprint(all)
 	}
@@ -244,7 +244,7 @@ func TestSizesOfTargets(t *testing.T) {
 		t.Errorf("counted: %s, want %s", got, want)
 	}
 	_, err = h.db.Exec("DELETE FROM figure")
-	ok(t, errors.Join(err, h.sweep(t.Context())))
+	ok(t, errors.Join(err, h.retention.sweep(t.Context())))
 	if got := sizes(); got != fmt.Sprint([]use{{1, 0}, {2, 0}}) {
 		t.Errorf("with nothing left: %s", got)
 	}
@@ -256,10 +256,10 @@ func TestADayThatIsDroppedBeginsAnew(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	minutes(t, h, noon, 5)
 	day := time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC)
-	ok(t, h.dropKeys(t.Context(), 86400, []windowKey{{1, day.UnixMilli()}}))
+	ok(t, h.retention.dropKeys(t.Context(), 86400, []windowKey{{1, day.UnixMilli()}}))
 	ok(t, h.PutClasses(t.Context(), "shop", noon.Add(time.Hour), noon.Add(time.Hour+time.Minute),
 		[]class.Class{{ID: "C", Count: 1}}))
-	ok(t, h.sweep(t.Context()))
+	ok(t, h.retention.sweep(t.Context()))
 	if r, err := Check(t.Context(), h.Path()); err != nil || !r.OK() {
 		t.Errorf("%+v %v", r, err)
 	}

@@ -151,7 +151,7 @@ func (h *History) StateAt(ctx context.Context, target string, at time.Time) (*st
 		if best.doc != nil {
 			e.Before = time.UnixMilli(best.at)
 		}
-		if after, err := h.oldestAfter(ctx, target, ms); err == nil && after != 0 {
+		if after, err := oldestAfter(ctx, h, target, ms); err == nil && after != 0 {
 			e.After = time.UnixMilli(after)
 		}
 		return nil, e
@@ -243,7 +243,7 @@ func (h *History) newest(ctx context.Context, target string, ms int64) (best fou
 }
 
 // oldestAfter returns the time of the first state after ms, 0 when there is none.
-func (h *History) oldestAfter(ctx context.Context, target string, ms int64) (int64, error) {
+func oldestAfter(ctx context.Context, h *History, target string, ms int64) (int64, error) {
 	ts, err := h.times(ctx, target, ms+1, 1<<62, 1)
 	if err != nil || len(ts) == 0 {
 		return 0, err

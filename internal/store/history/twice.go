@@ -15,11 +15,14 @@ type figureKey struct{ at, class int64 }
 // nothing else ends while a long statement runs.
 const alongside = 5 * time.Minute
 
-// twice returns the sampled figures of windows that would count time again. Beside a source that counts statements when
-// they end, those that still ran at the end of a reading are sampled; when they end they are counted with all of their
-// time. So a sampled figure is left out where such a source was at work and told of the same class in any of the
-// windows. What was sampled for want of such a source stays. only bounds it to classes with these ids; nil: all.
-func (h *History) twice(ctx context.Context, target int64, ws []window, only []string) (map[figureKey]bool, error) {
+// countedTwice returns the sampled figures of windows that would count time again. Beside a source that counts
+// statements when they end, those that still ran at the end of a reading are sampled; when they end they are counted
+// with all of their time. So a sampled figure is left out where such a source was at work and told of the same class in
+// any of the windows. What was sampled for want of such a source stays. only bounds it to classes with these ids; nil:
+// all.
+func countedTwice(ctx context.Context, db *sql.DB, target int64, ws []window, only []string) (
+	map[figureKey]bool, error,
+) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
@@ -43,7 +46,7 @@ func (h *History) twice(ctx context.Context, target int64, ws []window, only []s
 	}
 	near := alongside.Milliseconds()
 	out := map[figureKey]bool{}
-	_, err := query(ctx, h.db, func(r *sql.Rows, _ *struct{}) error {
+	_, err := query(ctx, db, func(r *sql.Rows, _ *struct{}) error {
 		var k figureKey
 		if err := r.Scan(&k.at, &k.class); err != nil {
 			return err

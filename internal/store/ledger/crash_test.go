@@ -50,7 +50,7 @@ func child(path, name string) error {
 				ID: "d-" + e.ID, At: at, Target: "shop",
 				Snapshot: []byte(`"` + strings.Repeat("x", 200_000) + `"`),
 			}
-			if err := l.PutDiagnosis(ctx, d); err != nil {
+			if err := l.Diagnoses.Put(ctx, d); err != nil {
 				return err
 			}
 			fmt.Println(d.ID, "diagnosis")
@@ -120,7 +120,7 @@ func TestKill(t *testing.T) {
 		l := mustOpen(t, path)
 		for id, what := range acked {
 			if what == "diagnosis" {
-				if d, err := l.Diagnosis(t.Context(), id); err != nil || len(d.Snapshot) != 200_002 {
+				if d, err := l.Diagnoses.Get(t.Context(), id); err != nil || len(d.Snapshot) != 200_002 {
 					t.Errorf("round %d: %v", round, err)
 				}
 				continue
@@ -328,16 +328,16 @@ func TestFull(t *testing.T) {
 	ok(t, l.PutTarget(t.Context(), Target{Name: "before"}))
 	asWriter(t, l, "PRAGMA max_page_count = 1") // SQLite raises it to the size of the file
 	big := Diagnosis{ID: "d-1", At: at, Snapshot: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}
-	err := l.PutDiagnosis(t.Context(), big)
+	err := l.Diagnoses.Put(t.Context(), big)
 	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "free some space") ||
 		!strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
-	if _, err := l.Diagnosis(t.Context(), "d-1"); !errors.Is(err, ErrNotFound) {
+	if _, err := l.Diagnoses.Get(t.Context(), "d-1"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("half of it is stored: %v", err)
 	}
 	asWriter(t, l, "PRAGMA max_page_count = 1000000")
-	ok(t, l.PutDiagnosis(t.Context(), big))
+	ok(t, l.Diagnoses.Put(t.Context(), big))
 	if r, err := l.Check(t.Context()); err != nil || !r.OK() {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -41,8 +41,11 @@ const (
 	mostSnapshots = 256 << 20
 )
 
-// PutDiagnosis stores d, replacing the one of the same id. One whose snapshot has more than 192 MiB is refused.
-func (l *Ledger) PutDiagnosis(ctx context.Context, d Diagnosis) error {
+// Diagnoses are those of all targets.
+type Diagnoses struct{ book }
+
+// Put stores d, replacing the one of the same id. One whose snapshot has more than 192 MiB is refused.
+func (s Diagnoses) Put(ctx context.Context, d Diagnosis) error {
 	if d.ID == "" {
 		return errors.New("store diagnosis: it has no id")
 	}
@@ -58,7 +61,7 @@ func (l *Ledger) PutDiagnosis(ctx context.Context, d Diagnosis) error {
 		return fmt.Errorf("store diagnosis %s: %w", d.ID, err)
 	}
 	snapshot := sql.NullString{String: string(d.Snapshot), Valid: d.Snapshot != nil}
-	return l.write(ctx, "store diagnosis "+d.ID, func(tx *sql.Tx) error {
+	return s.write(ctx, "store diagnosis "+d.ID, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO diagnosis VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
 			target = excluded.target, at = excluded.at, doc = excluded.doc, snapshot = excluded.snapshot, advice = excluded.advice`,
 			d.ID, d.Target, millis(d.At), string(doc), snapshot, len(d.Advice) > 0)
@@ -78,29 +81,29 @@ func (l *Ledger) PutDiagnosis(ctx context.Context, d Diagnosis) error {
 	})
 }
 
-// Diagnosis returns the diagnosis of that id with its snapshot, or ErrNotFound.
-func (l *Ledger) Diagnosis(ctx context.Context, id string) (Diagnosis, error) {
-	return l.diagnosis(ctx, id, "SELECT doc, snapshot FROM diagnosis WHERE id = ?", id)
+// Get returns the diagnosis of that id with its snapshot, or ErrNotFound.
+func (s Diagnoses) Get(ctx context.Context, id string) (Diagnosis, error) {
+	return s.read(ctx, id, "SELECT doc, snapshot FROM diagnosis WHERE id = ?", id)
 }
 
-// LastDiagnosis returns the latest diagnosis of a target with its snapshot, or ErrNotFound.
-func (l *Ledger) LastDiagnosis(ctx context.Context, target string) (Diagnosis, error) {
-	return l.diagnosis(ctx, "of "+target, "SELECT doc, snapshot FROM diagnosis WHERE target = ? ORDER BY at DESC, id "+
+// Last returns the latest diagnosis of a target with its snapshot, or ErrNotFound.
+func (s Diagnoses) Last(ctx context.Context, target string) (Diagnosis, error) {
+	return s.read(ctx, "of "+target, "SELECT doc, snapshot FROM diagnosis WHERE target = ? ORDER BY at DESC, id "+
 		"DESC LIMIT 1", target)
 }
 
-// Diagnoses returns the latest diagnoses of a target, or of all with target "", newest first and without their
+// List returns the latest diagnoses of a target, or of all with target "", newest first and without their
 // snapshots; all of them when n is 0.
-func (l *Ledger) Diagnoses(ctx context.Context, target string, n int) ([]Diagnosis, error) {
-	return list[Diagnosis](ctx, l, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE ?1 = '' OR target = ?1 ORDER "+
-		"BY at DESC, id DESC LIMIT ?2", target, limit(n))
+func (s Diagnoses) List(ctx context.Context, target string, n int) ([]Diagnosis, error) {
+	return list[Diagnosis](ctx, s.book, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE ?1 = '' OR target = ?1 "+
+		"ORDER BY at DESC, id DESC LIMIT ?2", target, limit(n))
 }
 
-// FindFinding returns a finding as the latest diagnosis of the target that holds it tells it, and that diagnosis with
+// Finding returns a finding as the latest diagnosis of the target that holds it tells it, and that diagnosis with
 // its snapshot; or ErrNotFound. An id names the same cause in every diagnosis, so the latest one has the figures of
 // today.
-func (l *Ledger) FindFinding(ctx context.Context, target, id string) (finding.Finding, Diagnosis, error) {
-	d, err := l.diagnosis(ctx, "with finding "+id,
+func (s Diagnoses) Finding(ctx context.Context, target, id string) (finding.Finding, Diagnosis, error) {
+	d, err := s.read(ctx, "with finding "+id,
 		`SELECT d.doc, d.snapshot FROM finding f JOIN diagnosis d ON d.id = f.diagnosis
 		WHERE f.id = ? AND d.target = ? ORDER BY d.at DESC, d.id DESC LIMIT 1`, id, target)
 	if errors.Is(err, ErrNotFound) {
@@ -114,22 +117,22 @@ func (l *Ledger) FindFinding(ctx context.Context, target, id string) (finding.Fi
 			return f, d, nil
 		}
 	}
-	return finding.Finding{}, d, explain("read finding "+id, l.path, fmt.Errorf("%w: diagnosis %s does not hold it",
+	return finding.Finding{}, d, explain("read finding "+id, s.path, fmt.Errorf("%w: diagnosis %s does not hold it",
 		sqlitefile.ErrCorrupt, d.ID))
 }
 
-// DiagnosesSince returns the diagnoses of a target from a moment on, newest first and without their snapshots or
+// Since returns the diagnoses of a target from a moment on, newest first and without their snapshots or
 // advice.
-func (l *Ledger) DiagnosesSince(ctx context.Context, target string, since time.Time) ([]Diagnosis, error) {
-	return list[Diagnosis](ctx, l, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE target = ? AND at >= ? AND NOT "+
-		"advice ORDER BY at DESC, id DESC", target, millis(since))
+func (s Diagnoses) Since(ctx context.Context, target string, since time.Time) ([]Diagnosis, error) {
+	return list[Diagnosis](ctx, s.book, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE target = ? AND at >= ? "+
+		"AND NOT advice ORDER BY at DESC, id DESC", target, millis(since))
 }
 
-// NewestDiagnoses returns the id of the latest diagnosis of every target, by target; advice is none. It reads no
+// Newest returns the id of the latest diagnosis of every target, by target; advice is none. It reads no
 // documents.
-func (l *Ledger) NewestDiagnoses(ctx context.Context) (map[string]string, error) {
+func (s Diagnoses) Newest(ctx context.Context) (map[string]string, error) {
 	type pair struct{ target, id string }
-	ps, err := list(ctx, l, "newest diagnoses", func(rows *sql.Rows, p *pair) error {
+	ps, err := list(ctx, s.book, "newest diagnoses", func(rows *sql.Rows, p *pair) error {
 		return rows.Scan(&p.target, &p.id)
 	},
 		"SELECT target, id FROM diagnosis d WHERE id = (SELECT id FROM diagnosis WHERE target = d.target AND NOT "+
@@ -141,16 +144,16 @@ func (l *Ledger) NewestDiagnoses(ctx context.Context) (map[string]string, error)
 	return out, err
 }
 
-// ForgetDiagnoses deletes the background diagnoses of a target from before a moment, but the keep newest and the keep
+// Forget deletes the background diagnoses of a target from before a moment, but the keep newest and the keep
 // newest that incidents started. One that an entry of the journal was made from stays for good, for it is the entry's
 // window before; so does what a person asked for. Of those that stay the newest keep their snapshots, as many as have
 // room.
-func (l *Ledger) ForgetDiagnoses(ctx context.Context, target string, keep int, before time.Time) error {
-	return l.forget(ctx, target, keep, before, mostSnapshots)
+func (s Diagnoses) Forget(ctx context.Context, target string, keep int, before time.Time) error {
+	return s.forget(ctx, target, keep, before, mostSnapshots)
 }
 
-func (l *Ledger) forget(ctx context.Context, target string, keep int, before time.Time, room int) error {
-	return l.write(ctx, "forget diagnoses of "+target, func(tx *sql.Tx) error {
+func (s Diagnoses) forget(ctx context.Context, target string, keep int, before time.Time, room int) error {
+	return s.write(ctx, "forget diagnoses of "+target, func(tx *sql.Tx) error {
 		for _, incident := range []string{"IS NULL", "IS NOT NULL"} {
 			_, err := tx.ExecContext(ctx, `DELETE FROM diagnosis WHERE id IN (
 				SELECT id FROM diagnosis WHERE target = ?1 AND json_extract(doc, '$.background') AND json_extract(doc, '$.incident') `+incident+`
@@ -170,8 +173,8 @@ func (l *Ledger) forget(ctx context.Context, target string, keep int, before tim
 	})
 }
 
-func (l *Ledger) diagnosis(ctx context.Context, id, query string, args ...any) (Diagnosis, error) {
-	ds, err := list(ctx, l, "diagnosis "+id, func(rows *sql.Rows, d *Diagnosis) error {
+func (s Diagnoses) read(ctx context.Context, id, query string, args ...any) (Diagnosis, error) {
+	ds, err := list(ctx, s.book, "diagnosis "+id, func(rows *sql.Rows, d *Diagnosis) error {
 		var doc, snapshot []byte
 		if err := rows.Scan(&doc, &snapshot); err != nil {
 			return err

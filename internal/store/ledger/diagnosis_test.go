@@ -30,7 +30,7 @@ func TestSnapshotsHaveABound(t *testing.T) {
 				ID: fmt.Sprintf("d-%s-%d", target, n), Target: target,
 				At: at.Add(time.Duration(n) * time.Minute), Background: n != 2, Snapshot: snapshot,
 			}
-			if err := l.PutDiagnosis(ctx, d); err != nil {
+			if err := l.Diagnoses.Put(ctx, d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -38,13 +38,13 @@ func TestSnapshotsHaveABound(t *testing.T) {
 	if err := l.PutEntry(ctx, journal.Entry{ID: "a-1", Target: "shop", Before: "d-shop-4"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.forget(ctx, "shop", 10, at, 3000); err != nil {
+	if err := l.Diagnoses.forget(ctx, "shop", 10, at, 3000); err != nil {
 		t.Fatal(err)
 	}
 	for target, want := range map[string][]int{"shop": {2, 4, 7, 8, 9}, "blog": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}} {
 		var got []int
 		for n := range 10 {
-			d, err := l.Diagnosis(ctx, fmt.Sprintf("d-%s-%d", target, n))
+			d, err := l.Diagnoses.Get(ctx, fmt.Sprintf("d-%s-%d", target, n))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestSnapshotsHaveABound(t *testing.T) {
 		}
 	}
 	large := []byte(`"` + strings.Repeat("x", mostSnapshot) + `"`)
-	if err := l.PutDiagnosis(ctx, Diagnosis{ID: "d-large", Target: "shop", At: at, Snapshot: large}); err == nil {
+	if err := l.Diagnoses.Put(ctx, Diagnosis{ID: "d-large", Target: "shop", At: at, Snapshot: large}); err == nil {
 		t.Error("a snapshot of any size is stored")
 	}
 }
@@ -73,7 +73,7 @@ func TestForgetDiagnoses(t *testing.T) {
 	put := func(target string, n int, background bool) {
 		t.Helper()
 		id := fmt.Sprintf("d-%s-%d", target, n)
-		err := l.PutDiagnosis(ctx, Diagnosis{
+		err := l.Diagnoses.Put(ctx, Diagnosis{
 			ID: id, Target: target, At: at.Add(time.Duration(n) * time.Minute),
 			Background: background, Findings: []finding.Finding{{ID: "f"}},
 		})
@@ -90,16 +90,16 @@ func TestForgetDiagnoses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, before := range []time.Time{at, at.Add(time.Hour)} { // all are newer than the first
-		if err := l.ForgetDiagnoses(ctx, "shop", 3, before); err != nil {
+		if err := l.Diagnoses.Forget(ctx, "shop", 3, before); err != nil {
 			t.Fatal(err)
 		}
-		if ds, _ := l.Diagnoses(ctx, "shop", 0); len(ds) != 10 && before.Equal(at) {
+		if ds, _ := l.Diagnoses.List(ctx, "shop", 0); len(ds) != 10 && before.Equal(at) {
 			t.Fatalf("%d are left of those that are not old", len(ds))
 		}
 	}
 	f := func(target string, want ...string) {
 		t.Helper()
-		ds, err := l.Diagnoses(ctx, target, 0)
+		ds, err := l.Diagnoses.List(ctx, target, 0)
 		var got []string
 		for _, d := range ds {
 			got = append(got, d.ID)
@@ -109,13 +109,13 @@ func TestForgetDiagnoses(t *testing.T) {
 		}
 	}
 	f("shop", "d-shop-9", "d-shop-8", "d-shop-7", "d-shop-4", "d-shop-2")
-	if ds, _ := l.Diagnoses(ctx, "blog", 0); len(ds) != 10 {
+	if ds, _ := l.Diagnoses.List(ctx, "blog", 0); len(ds) != 10 {
 		t.Fatalf("another target has %d", len(ds))
 	}
-	if _, d, err := l.FindFinding(ctx, "shop", "f"); err != nil || d.ID != "d-shop-9" {
+	if _, d, err := l.Diagnoses.Finding(ctx, "shop", "f"); err != nil || d.ID != "d-shop-9" {
 		t.Fatal(d.ID, err)
 	}
-	newest, err := l.NewestDiagnoses(ctx)
+	newest, err := l.Diagnoses.Newest(ctx)
 	if err != nil || len(newest) != 2 || newest["shop"] != "d-shop-9" || newest["blog"] != "d-blog-9" {
 		t.Fatal(newest, err)
 	}

@@ -19,16 +19,19 @@ type Document struct {
 	JSON   []byte    // byte by byte as it was given
 }
 
-// PutDocument stores a JSON document, replacing the one of the same id. about is the id of the action that it is about,
+// Documents are those of all kinds.
+type Documents struct{ book }
+
+// Put stores a JSON document, replacing the one of the same id. about is the id of the action that it is about,
 // "" for none.
-func (l *Ledger) PutDocument(ctx context.Context, kind, id, target, about string, doc []byte) error {
+func (s Documents) Put(ctx context.Context, kind, id, target, about string, doc []byte) error {
 	if id == "" || kind == "" {
 		return errors.New("store document: it has no id or no kind")
 	}
 	if !json.Valid(doc) {
 		return fmt.Errorf("store %s %s: it is not JSON", kind, id)
 	}
-	return l.write(ctx, fmt.Sprintf("store %s %s", kind, id), func(tx *sql.Tx) error {
+	return s.write(ctx, fmt.Sprintf("store %s %s", kind, id), func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO document VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
 			kind = excluded.kind, target = excluded.target, about = excluded.about, doc = excluded.doc`, id, kind,
 			target, about, millis(time.Now()), string(doc))
@@ -36,9 +39,9 @@ func (l *Ledger) PutDocument(ctx context.Context, kind, id, target, about string
 	})
 }
 
-// Document returns the document of that id, or ErrNotFound.
-func (l *Ledger) Document(ctx context.Context, id string) (Document, error) {
-	ds, err := list(ctx, l, "document "+id, scanDocument, "SELECT id, kind, target, about, at, doc FROM document "+
+// Get returns the document of that id, or ErrNotFound.
+func (s Documents) Get(ctx context.Context, id string) (Document, error) {
+	ds, err := list(ctx, s.book, "document "+id, scanDocument, "SELECT id, kind, target, about, at, doc FROM document "+
 		"WHERE id = ?", id)
 	if err != nil {
 		return Document{}, err
@@ -49,16 +52,16 @@ func (l *Ledger) Document(ctx context.Context, id string) (Document, error) {
 	return ds[0], nil
 }
 
-// Documents returns the latest documents of a kind, or of all with kind "", newest first; all of them when n is 0.
-func (l *Ledger) Documents(ctx context.Context, kind string, n int) ([]Document, error) {
-	return list(ctx, l, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document WHERE ?1 = "+
-		"'' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2",
+// List returns the latest documents of a kind, or of all with kind "", newest first; all of them when n is 0.
+func (s Documents) List(ctx context.Context, kind string, n int) ([]Document, error) {
+	return list(ctx, s.book, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document WHERE "+
+		"?1 = '' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2",
 		kind, limit(n))
 }
 
-// DocumentsAbout returns the latest 200 documents of a kind about an action, newest first. They are found by an index.
-func (l *Ledger) DocumentsAbout(ctx context.Context, kind, action string) ([]Document, error) {
-	return list(ctx, l, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document"+
+// About returns the latest 200 documents of a kind about an action, newest first. They are found by an index.
+func (s Documents) About(ctx context.Context, kind, action string) ([]Document, error) {
+	return list(ctx, s.book, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document"+
 		" WHERE about <> '' AND about = ? AND kind = ? ORDER BY at DESC, id DESC LIMIT 200", action, kind)
 }
 
@@ -71,9 +74,9 @@ type Listed struct {
 	Size   int64     // bytes
 }
 
-// DocumentList is Documents without what they say, which may be megabytes each and is not read.
-func (l *Ledger) DocumentList(ctx context.Context, kind string, n int) ([]Listed, error) {
-	return list(ctx, l, "documents", func(rows *sql.Rows, d *Listed) error {
+// Heads is Documents without what they say, which may be megabytes each and is not read.
+func (s Documents) Heads(ctx context.Context, kind string, n int) ([]Listed, error) {
+	return list(ctx, s.book, "documents", func(rows *sql.Rows, d *Listed) error {
 		var at int64
 		err := rows.Scan(&d.ID, &d.Kind, &d.Target, &at, &d.Size)
 		d.At = time.UnixMilli(at).UTC()

@@ -39,18 +39,18 @@ func (l *Ledger) PutEntry(ctx context.Context, e journal.Entry) error {
 
 // Entry returns the entry of the journal with that id, or ErrNotFound.
 func (l *Ledger) Entry(ctx context.Context, id string) (journal.Entry, error) {
-	return one[journal.Entry](ctx, l, "action", id, "SELECT doc FROM entry WHERE id = ?", id)
+	return one[journal.Entry](ctx, l.book, "action", id, "SELECT doc FROM entry WHERE id = ?", id)
 }
 
 // Entries returns the latest entries for a target, or for all with target "", newest first; all of them when n is 0.
 func (l *Ledger) Entries(ctx context.Context, target string, n int) ([]journal.Entry, error) {
-	return list[journal.Entry](ctx, l, "actions", nil, "SELECT doc FROM entry WHERE ?1 = '' OR target = ?1 ORDER BY "+
-		"planned DESC, id DESC LIMIT ?2", target, limit(n))
+	return list[journal.Entry](ctx, l.book, "actions", nil, "SELECT doc FROM entry WHERE ?1 = '' OR target = ?1 "+
+		"ORDER BY planned DESC, id DESC LIMIT ?2", target, limit(n))
 }
 
 // Outcomes returns entries as Entries does, without what was done: definitions in there may be large.
 func (l *Ledger) Outcomes(ctx context.Context, target string, n int) ([]journal.Entry, error) {
-	return list[journal.Entry](ctx, l, "actions", nil, "SELECT json_remove(doc, '$.action') FROM entry WHERE ?1 = '' "+
-		"OR "+
+	return list[journal.Entry](ctx, l.book, "actions", nil, "SELECT json_remove(doc, '$.action') FROM entry WHERE ?1 "+
+		"= '' OR "+
 		"target = ?1 ORDER BY planned DESC, id DESC LIMIT ?2", target, limit(n))
 }

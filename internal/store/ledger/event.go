@@ -11,19 +11,22 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 )
 
-// PutEvent stores e, replacing the one of the same id; without an id it gets a new one.
-func (l *Ledger) PutEvent(ctx context.Context, e event.Event) error {
-	return l.PutEvents(ctx, []event.Event{e})
+// Events are the timelines of all targets.
+type Events struct{ book }
+
+// Put stores e, replacing the one of the same id; without an id it gets a new one.
+func (s Events) Put(ctx context.Context, e event.Event) error {
+	return s.PutAll(ctx, []event.Event{e})
 }
 
-// PutEvents is PutEvent for several, in one transaction.
-func (l *Ledger) PutEvents(ctx context.Context, es []event.Event) error {
+// PutAll is PutEvent for several, in one transaction.
+func (s Events) PutAll(ctx context.Context, es []event.Event) error {
 	for _, e := range es {
 		if e.At.IsZero() {
 			return fmt.Errorf("store event %q: it has no time", e.Text)
 		}
 	}
-	return l.write(ctx, "store event", func(tx *sql.Tx) (err error) {
+	return s.write(ctx, "store event", func(tx *sql.Tx) (err error) {
 		for _, e := range es {
 			if e.ID == "" {
 				if e.ID, err = newID(ctx, tx, EventID, time.Now()); err != nil {
@@ -45,15 +48,15 @@ func (l *Ledger) PutEvents(ctx context.Context, es []event.Event) error {
 	})
 }
 
-// NewestEvents is Events for the newest n, of some kinds or with none of all.
-func (l *Ledger) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time,
+// Newest is Events for the newest n, of some kinds or with none of all.
+func (s Events) Newest(ctx context.Context, target string, kinds []string, from, to time.Time,
 	n int,
 ) ([]event.Event, error) {
 	only, err := json.Marshal(kinds)
 	if err != nil {
 		return nil, err
 	}
-	es, err := list[event.Event](ctx, l, "events", nil,
+	es, err := list[event.Event](ctx, s.book, "events", nil,
 		`SELECT doc FROM event WHERE (?1 = '' OR target = ?1 OR target = '') AND until >= ?2 AND at <= ?3
 		AND (?4 = 'null' OR kind IN (SELECT value FROM json_each(?4))) ORDER BY at DESC, id DESC LIMIT ?5`, target,
 		millis(from), lastOf(to), string(only), n)
@@ -69,11 +72,11 @@ func lastOf(to time.Time) int64 {
 	return to.UnixMilli()
 }
 
-// Events returns, in order of time, the events of a target that lie in or reach into the time from from to to, both
+// List returns, in order of time, the events of a target that lie in or reach into the time from from to to, both
 // included and to the millisecond. With target "" it returns those of all targets; events that belong to no target are
 // always there. A zero from or to means no bound.
-func (l *Ledger) Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
-	return list[event.Event](ctx, l, "events", nil,
+func (s Events) List(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
+	return list[event.Event](ctx, s.book, "events", nil,
 		`SELECT doc FROM event WHERE (?1 = '' OR target = ?1 OR target = '') AND until >= ?2 AND at <= ?3
 		ORDER BY at, id`, target, millis(from), lastOf(to))
 }

@@ -29,13 +29,13 @@ func TestExpire(t *testing.T) {
 		})
 	}
 	es = append(es, event.Event{At: at.Add(-time.Hour), Target: "shop", Kind: event.Annotation, Text: "a person's"})
-	ok(t, l.PutEvents(ctx, es))
+	ok(t, l.Events.PutAll(ctx, es))
 	for i := range 5 {
-		ok(t, l.PutDocument(ctx, "experiment", fmt.Sprintf("x-%d", i), "shop", "", []byte("{}")))
+		ok(t, l.Documents.Put(ctx, "experiment", fmt.Sprintf("x-%d", i), "shop", "", []byte("{}")))
 	}
 	left := func(want int) {
 		t.Helper()
-		es, err := l.Events(ctx, "shop", time.Time{}, time.Time{})
+		es, err := l.Events.List(ctx, "shop", time.Time{}, time.Time{})
 		if err != nil || len(es) != want || es[0].Text != "a person's" {
 			t.Errorf("%+v, %v", es, err)
 		}
@@ -73,7 +73,7 @@ func TestSightingsHaveABound(t *testing.T) {
 	l, err := Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
 	ok(t, err)
 	defer l.Close()
-	ok(t, l.PutDiagnosis(ctx, Diagnosis{
+	ok(t, l.Diagnoses.Put(ctx, Diagnosis{
 		ID: "d-quiet", Target: "quiet", At: at,
 		Findings: []finding.Finding{{ID: "old"}},
 	}))
@@ -81,10 +81,10 @@ func TestSightingsHaveABound(t *testing.T) {
 	for i := range mostSightings {
 		d.Findings = append(d.Findings, finding.Finding{ID: fmt.Sprintf("f-%d", i), Title: "x"})
 	}
-	ok(t, l.PutDiagnosis(ctx, d))
+	ok(t, l.Diagnoses.Put(ctx, d))
 	d.ID, d.At, d.Findings = "d-last", at.Add(2*time.Hour), []finding.Finding{{ID: "new", Title: strings.Repeat("ä",
 		1<<20)}}
-	ok(t, l.PutDiagnosis(ctx, d))
+	ok(t, l.Diagnoses.Put(ctx, d))
 	_, err = l.Expire(ctx, at.Add(3*time.Hour))
 	ok(t, err)
 	for target, want := range map[string]int{"quiet": 1, "loud": mostSightings} {
@@ -115,14 +115,14 @@ func TestExpireOfTwoTargets(t *testing.T) {
 			Kind: event.DDL, Text: fmt.Sprint(i),
 		})
 	}
-	ok(t, l.PutEvents(ctx, es))
+	ok(t, l.Events.PutAll(ctx, es))
 	few := expirings[0]
 	few.newest = 3
 	if _, err := l.expire(ctx, at, []expiring{few}); err != nil {
 		t.Fatal(err)
 	}
 	for target, want := range map[string]int{"quiet": 1, "loud": 4} {
-		if es, err := l.Events(ctx, target, time.Time{}, time.Time{}); err != nil || len(es) != want {
+		if es, err := l.Events.List(ctx, target, time.Time{}, time.Time{}); err != nil || len(es) != want {
 			t.Errorf("%s has %d events, want %d: %v", target, len(es), want, err)
 		}
 	}

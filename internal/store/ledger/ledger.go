@@ -29,9 +29,17 @@ import (
 
 // Ledger is an open ledger. It is safe for concurrent use.
 type Ledger struct {
+	book
+	Diagnoses Diagnoses
+	Documents Documents
+	Events    Events
+	end       clock.Horizon // of Expire: what ages are counted back from
+}
+
+// book is the file that all parts of a ledger share.
+type book struct {
 	path string
 	file *sqlitefile.File
-	end  clock.Horizon // of Expire: what ages are counted back from
 }
 
 // Open opens the ledger at path. When there is no file it succeeds, reads find nothing and the first write creates the
@@ -42,7 +50,8 @@ func Open(ctx context.Context, path string) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
-	l := &Ledger{path: path, file: sqlitefile.New(&format, path)}
+	b := book{path, sqlitefile.New(&format, path)}
+	l := &Ledger{book: b, Diagnoses: Diagnoses{b}, Documents: Documents{b}, Events: Events{b}}
 	if _, err := l.file.DB(ctx, false); err != nil {
 		return nil, explain("open ledger", path, err)
 	}
@@ -56,17 +65,17 @@ func (l *Ledger) Path() string { return l.path }
 func (l *Ledger) Close() error { return explain("close ledger", l.path, l.file.Close()) }
 
 // write runs f in one transaction, which is on the disk when write returns nil.
-func (l *Ledger) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
-	return explain(op, l.path, l.file.Write(ctx, f))
+func (b book) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
+	return explain(op, b.path, b.file.Write(ctx, f))
 }
 
 // one returns the value that a query for a single document finds. what and id are for the error when there is none.
-func one[T any](ctx context.Context, l *Ledger, what, id, query string, args ...any) (T, error) {
+func one[T any](ctx context.Context, b book, what, id, query string, args ...any) (T, error) {
 	var v T
 	op := "read " + what + " " + id
-	db, err := l.file.DB(ctx, false)
+	db, err := b.file.DB(ctx, false)
 	if err != nil {
-		return v, explain(op, l.path, err)
+		return v, explain(op, b.path, err)
 	}
 	if db == nil {
 		return v, &NotFoundError{What: what, ID: id}
@@ -76,23 +85,23 @@ func one[T any](ctx context.Context, l *Ledger, what, id, query string, args ...
 	case errors.Is(err, sql.ErrNoRows):
 		return v, &NotFoundError{What: what, ID: id}
 	case err != nil:
-		return v, explain(op, l.path, err)
+		return v, explain(op, b.path, err)
 	}
-	return v, explain(op, l.path, decode(doc, &v))
+	return v, explain(op, b.path, decode(doc, &v))
 }
 
 // list returns the values that a query for documents finds; scan may be nil when the query selects the document alone.
-func list[T any](ctx context.Context, l *Ledger, what string, scan func(*sql.Rows, *T) error, query string,
+func list[T any](ctx context.Context, b book, what string, scan func(*sql.Rows, *T) error, query string,
 	args ...any,
 ) ([]T, error) {
 	op := "read " + what
-	db, err := l.file.DB(ctx, false)
+	db, err := b.file.DB(ctx, false)
 	if err != nil || db == nil {
-		return nil, explain(op, l.path, err)
+		return nil, explain(op, b.path, err)
 	}
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, explain(op, l.path, err)
+		return nil, explain(op, b.path, err)
 	}
 	defer rows.Close()
 	var vs []T
@@ -107,11 +116,11 @@ func list[T any](ctx context.Context, l *Ledger, what string, scan func(*sql.Row
 			}
 		}
 		if err != nil {
-			return nil, explain(op, l.path, err)
+			return nil, explain(op, b.path, err)
 		}
 		vs = append(vs, v)
 	}
-	return vs, explain(op, l.path, rows.Err())
+	return vs, explain(op, b.path, rows.Err())
 }
 
 // decode reads a document. One that does not parse was not written by us.

@@ -142,16 +142,16 @@ func TestRoundTrips(t *testing.T) {
 		ID: "d-3", At: at.Add(2 * time.Hour), Target: "zoo",
 		Findings: []finding.Finding{aFinding("missing-index-1")},
 	}
-	ok(t, l.PutDiagnosis(ctx, d2), l.PutDiagnosis(ctx, d1), l.PutDiagnosis(ctx, d3), l.PutDiagnosis(ctx, d2))
+	ok(t, l.Diagnoses.Put(ctx, d2), l.Diagnoses.Put(ctx, d1), l.Diagnoses.Put(ctx, d3), l.Diagnoses.Put(ctx, d2))
 	e1 := anEntry("a-1")
 	e2 := anEntry("a-2")
 	e2.Planned, e2.Target = at.Add(time.Second), "zoo"
 	ok(t, l.PutEntry(ctx, e1), l.PutEntry(ctx, e2))
 	e1.State, e1.Started, e1.Ended = journal.Done, at.Add(time.Minute), at.Add(time.Hour)
 	ok(t, l.PutEntry(ctx, e1))
-	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", "", []byte(`{"a": 1}`)), l.PutDocument(ctx, "report", "x-2",
+	ok(t, l.Documents.Put(ctx, "experiment", "x-1", "shop", "", []byte(`{"a": 1}`)), l.Documents.Put(ctx, "report", "x-2",
 		"", "", []byte(` null`)))
-	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", "a-7", []byte(`{"a": 2}`)))
+	ok(t, l.Documents.Put(ctx, "experiment", "x-1", "shop", "a-7", []byte(`{"a": 2}`)))
 
 	check := func() {
 		t.Helper()
@@ -169,16 +169,16 @@ func TestRoundTrips(t *testing.T) {
 		rs, err = l.Runs(ctx, "", 1)
 		same(t, []run.Run{r2}, rs, err)
 
-		d, err := l.Diagnosis(ctx, "d-1")
+		d, err := l.Diagnoses.Get(ctx, "d-1")
 		same(t, d1, d, err)
-		d, err = l.LastDiagnosis(ctx, "shop")
+		d, err = l.Diagnoses.Last(ctx, "shop")
 		same(t, d2, d, err)
-		ds, err := l.Diagnoses(ctx, "", 2)
+		ds, err := l.Diagnoses.List(ctx, "", 2)
 		same(t, []string{"d-3", "d-2"}, names(ds, func(x Diagnosis) string { return x.ID }), err)
-		f, d, err := l.FindFinding(ctx, "shop", "missing-index-2")
+		f, d, err := l.Diagnoses.Finding(ctx, "shop", "missing-index-2")
 		same(t, d2, d, err)
 		same(t, d2.Findings[0], f, err)
-		f, d, err = l.FindFinding(ctx, "shop", "missing-index-1")
+		f, d, err = l.Diagnoses.Finding(ctx, "shop", "missing-index-1")
 		same(t, d1, d, err)
 		same(t, d1.Findings[0], f, err)
 
@@ -189,28 +189,28 @@ func TestRoundTrips(t *testing.T) {
 		es, err = l.Entries(ctx, "shop", 0)
 		same(t, []journal.Entry{e1}, es, err)
 
-		x, err := l.Document(ctx, "x-1")
+		x, err := l.Documents.Get(ctx, "x-1")
 		if err != nil || string(x.JSON) != `{"a": 2}` || x.Kind != "experiment" || x.Target != "shop" ||
 			time.Since(x.At) > time.Hour {
 			t.Errorf("%+v, %v", x, err)
 		}
-		xs, err := l.Documents(ctx, "experiment", 0)
+		xs, err := l.Documents.List(ctx, "experiment", 0)
 		same(t, []Document{x}, xs, err)
-		if of, err := l.DocumentsAbout(ctx, "experiment", "a-7"); err != nil || len(of) != 1 ||
+		if of, err := l.Documents.About(ctx, "experiment", "a-7"); err != nil || len(of) != 1 ||
 			of[0].ID != "x-1" || of[0].About != "a-7" {
 			t.Errorf("%+v, %v", of, err)
 		}
 		for _, action := range []string{"", "a-8"} {
-			if of, err := l.DocumentsAbout(ctx, "experiment", action); err != nil || len(of) > 0 {
+			if of, err := l.Documents.About(ctx, "experiment", action); err != nil || len(of) > 0 {
 				t.Errorf("%+v, %v", of, err)
 			}
 		}
-		heads, err := l.DocumentList(ctx, "experiment", 0)
+		heads, err := l.Documents.Heads(ctx, "experiment", 0)
 		same(t, []Listed{{ID: x.ID, Kind: x.Kind, Target: x.Target, At: x.At, Size: int64(len(x.JSON))}}, heads, err)
-		if heads, err := l.DocumentList(ctx, "", 1); err != nil || len(heads) != 1 {
+		if heads, err := l.Documents.Heads(ctx, "", 1); err != nil || len(heads) != 1 {
 			t.Errorf("%v, %v", heads, err)
 		}
-		if xs, err := l.Documents(ctx, "", 0); err != nil || len(xs) != 2 {
+		if xs, err := l.Documents.List(ctx, "", 0); err != nil || len(xs) != 2 {
 			t.Errorf("%v, %v", xs, err)
 		}
 	}
@@ -261,19 +261,19 @@ func TestNotFound(t *testing.T) {
 		is("target", l.RemoveTarget(ctx, "x"))
 		_, err = l.Run(ctx, "x")
 		is("run", err)
-		_, err = l.Diagnosis(ctx, "x")
+		_, err = l.Diagnoses.Get(ctx, "x")
 		is("diagnosis", err)
-		_, err = l.LastDiagnosis(ctx, "x")
+		_, err = l.Diagnoses.Last(ctx, "x")
 		is("diagnosis", err)
-		_, _, err = l.FindFinding(ctx, "x", "y")
+		_, _, err = l.Diagnoses.Finding(ctx, "x", "y")
 		is("finding", err)
 		_, err = l.Entry(ctx, "x")
 		is("action", err)
-		_, err = l.Document(ctx, "x")
+		_, err = l.Documents.Get(ctx, "x")
 		is("document", err)
 		rs, err := l.Runs(ctx, "x", 0)
 		same(t, nil, rs, err)
-		es, err := l.Events(ctx, "x", time.Time{}, time.Time{})
+		es, err := l.Events.List(ctx, "x", time.Time{}, time.Time{})
 		same(t, nil, es, err)
 	}
 	path := file(t)
@@ -295,7 +295,7 @@ func TestEvents(t *testing.T) {
 		if until > 0 {
 			e.Until = sec(until)
 		}
-		ok(t, l.PutEvent(ctx, e))
+		ok(t, l.Events.Put(ctx, e))
 	}
 	put("shop", "moment", 10, 0)
 	put("shop", "long", 2, 30)
@@ -304,7 +304,7 @@ func TestEvents(t *testing.T) {
 	put("shop", "late", 100, 0)
 	f := func(target string, from, to time.Time, want ...string) {
 		t.Helper()
-		es, err := l.Events(ctx, target, from, to)
+		es, err := l.Events.List(ctx, target, from, to)
 		same(t, want, names(es, func(e event.Event) string { return e.Text }), err)
 		ids := map[string]bool{}
 		for _, e := range es {
@@ -323,12 +323,12 @@ func TestEvents(t *testing.T) {
 	f("shop", time.Time{}, sec(5), "long")
 
 	e := event.Event{ID: "e-mine", At: at, Kind: event.Annotation, Text: "before"}
-	ok(t, l.PutEvent(ctx, e))
+	ok(t, l.Events.Put(ctx, e))
 	e.Text = "after"
-	ok(t, l.PutEvent(ctx, e))
-	es, err := l.Events(ctx, "", at, at)
+	ok(t, l.Events.Put(ctx, e))
+	es, err := l.Events.List(ctx, "", at, at)
 	same(t, []event.Event{e}, es, err)
-	if err := l.PutEvent(ctx, event.Event{Text: "x"}); err == nil {
+	if err := l.Events.Put(ctx, event.Event{Text: "x"}); err == nil {
 		t.Error("an event without a time is stored")
 	}
 }
@@ -365,11 +365,11 @@ func TestRefused(t *testing.T) {
 	bad(l.PutTarget(ctx, Target{}))
 	bad(l.PutRun(ctx, run.Run{}))
 	bad(l.PutEntry(ctx, journal.Entry{}))
-	bad(l.PutDiagnosis(ctx, Diagnosis{}))
-	bad(l.PutDiagnosis(ctx, Diagnosis{ID: "d-1", Snapshot: []byte("{")}))
-	bad(l.PutDocument(ctx, "", "x-1", "", "", []byte("{}")))
-	bad(l.PutDocument(ctx, "k", "", "", "", []byte("{}")))
-	bad(l.PutDocument(ctx, "k", "x-1", "", "", []byte("{")))
+	bad(l.Diagnoses.Put(ctx, Diagnosis{}))
+	bad(l.Diagnoses.Put(ctx, Diagnosis{ID: "d-1", Snapshot: []byte("{")}))
+	bad(l.Documents.Put(ctx, "", "x-1", "", "", []byte("{}")))
+	bad(l.Documents.Put(ctx, "k", "", "", "", []byte("{}")))
+	bad(l.Documents.Put(ctx, "k", "x-1", "", "", []byte("{")))
 	ok(t, l.Close())
 	for _, suffix := range []string{"", "-wal"} {
 		if b, _ := os.ReadFile(path + suffix); strings.Contains(string(b), word) {
@@ -547,10 +547,10 @@ func TestNewestEvents(t *testing.T) {
 			At: at.Add(time.Duration(i) * time.Second), Text: "x",
 		})
 	}
-	ok(t, l.PutEvents(t.Context(), es))
+	ok(t, l.Events.PutAll(t.Context(), es))
 	f := func(target string, kinds []string, to time.Time, n int, want ...string) {
 		t.Helper()
-		got, err := l.NewestEvents(t.Context(), target, kinds, at, to, n)
+		got, err := l.Events.Newest(t.Context(), target, kinds, at, to, n)
 		var ids []string
 		for _, e := range got {
 			ids = append(ids, e.ID)

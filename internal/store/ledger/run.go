@@ -34,11 +34,11 @@ func (l *Ledger) PutRun(ctx context.Context, r run.Run) error {
 
 // Run returns the run of that id, or ErrNotFound.
 func (l *Ledger) Run(ctx context.Context, id string) (run.Run, error) {
-	return one[run.Run](ctx, l, "run", id, "SELECT doc FROM run WHERE id = ?", id)
+	return one[run.Run](ctx, l.book, "run", id, "SELECT doc FROM run WHERE id = ?", id)
 }
 
 // Runs returns the latest runs on a target, or on all with target "", newest first; all of them when n is 0.
 func (l *Ledger) Runs(ctx context.Context, target string, n int) ([]run.Run, error) {
-	return list[run.Run](ctx, l, "runs", nil, "SELECT doc FROM run WHERE ?1 = '' OR target = ?1 ORDER BY started "+
+	return list[run.Run](ctx, l.book, "runs", nil, "SELECT doc FROM run WHERE ?1 = '' OR target = ?1 ORDER BY started "+
 		"DESC, id DESC LIMIT ?2", target, limit(n))
 }

@@ -60,7 +60,7 @@ func see(ctx context.Context, tx *sql.Tx, d Diagnosis) error {
 
 // Sightings returns when the findings of a target, or of all with target "", were seen.
 func (l *Ledger) Sightings(ctx context.Context, target string) ([]Sighting, error) {
-	return list(ctx, l, "sightings", func(rows *sql.Rows, s *Sighting) error {
+	return list(ctx, l.book, "sightings", func(rows *sql.Rows, s *Sighting) error {
 		var first, last int64
 		var doc []byte
 		if err := rows.Scan(&s.Target, &s.Finding, &s.Server, &first, &last, &doc); err != nil {
@@ -102,8 +102,8 @@ func (l *Ledger) Ignore(ctx context.Context, i Ignored) error {
 
 // Ignored returns which findings of a target, or of all with target "", are ignored at a moment.
 func (l *Ledger) Ignored(ctx context.Context, target string, at time.Time) ([]Ignored, error) {
-	all, err := list[Ignored](ctx, l, "ignored findings", nil, "SELECT doc FROM ignored WHERE ?1 = '' OR target = ?1",
-		target)
+	all, err := list[Ignored](ctx, l.book, "ignored findings", nil,
+		"SELECT doc FROM ignored WHERE ?1 = '' OR target = ?1", target)
 	var now []Ignored
 	for _, i := range all {
 		if i.Until.After(at) {

@@ -23,7 +23,7 @@ func TestSightings(t *testing.T) {
 			ID: id, Target: "shop", At: start.Add(time.Duration(minute) * time.Minute), Server: server,
 			Advice: advice, Findings: fs,
 		}
-		if err := l.PutDiagnosis(ctx, d); err != nil {
+		if err := l.Diagnoses.Put(ctx, d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,12 +47,12 @@ func TestSightings(t *testing.T) {
 	put("d-2", 20, "", nil, x("two")) // stored late
 	put("d-4", 40, "s1", []string{"config"}, finding.Finding{ID: "sync", Severity: finding.Fact}, x("advice"))
 	f(10, 30, "three", "d-3")
-	newest, err := l.NewestDiagnoses(ctx)
-	since, err2 := l.DiagnosesSince(ctx, "shop", start.Add(20*time.Minute))
+	newest, err := l.Diagnoses.Newest(ctx)
+	since, err2 := l.Diagnoses.Since(ctx, "shop", start.Add(20*time.Minute))
 	if err != nil || err2 != nil || newest["shop"] != "d-3" || len(since) != 2 || since[0].ID != "d-3" {
 		t.Errorf("newest %v of %+v, %v %v", newest, since, err, err2)
 	}
-	if found, d, err := l.FindFinding(ctx, "shop", "sync"); err != nil || d.ID != "d-4" ||
+	if found, d, err := l.Diagnoses.Finding(ctx, "shop", "sync"); err != nil || d.ID != "d-4" ||
 		found.Severity != finding.Fact {
 		t.Errorf("%+v %v: advice can be applied", found, err)
 	}

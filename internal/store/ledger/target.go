@@ -62,12 +62,12 @@ func (t Target) document() ([]byte, error) {
 
 // Target returns the target of that name, or ErrNotFound.
 func (l *Ledger) Target(ctx context.Context, name string) (Target, error) {
-	return one[Target](ctx, l, "target", name, "SELECT doc FROM target WHERE name = ?", name)
+	return one[Target](ctx, l.book, "target", name, "SELECT doc FROM target WHERE name = ?", name)
 }
 
 // Targets returns the inventory by name.
 func (l *Ledger) Targets(ctx context.Context) ([]Target, error) {
-	return list[Target](ctx, l, "targets", nil, "SELECT doc FROM target ORDER BY name")
+	return list[Target](ctx, l.book, "targets", nil, "SELECT doc FROM target ORDER BY name")
 }
 
 // RemoveTarget takes a target off the inventory, or returns ErrNotFound. What was stored about it stays.

@@ -60,8 +60,8 @@ func (e *AheadError) add(name string, at int64, now time.Time) {
 	e.Samples++
 }
 
-// present makes sure that nothing stored is of the future, and returns the time.
-func (s *Store) present() (time.Time, error) {
+// presentOf makes sure that nothing stored is of the future, and returns the time.
+func presentOf(s *Store) (time.Time, error) {
 	now := s.options.now()
 	if newest(s.db) <= now.Add(aheadLimit).UnixMilli() || now.Before(clock.Earliest) {
 		// a clock that says 1970 is wrong, not what is stored
@@ -71,11 +71,11 @@ func (s *Store) present() (time.Time, error) {
 		return now, failed("write to", s.dir, errors.New("what is stored lies ahead of the clock"))
 	}
 	s.room.tried = time.Now()
-	return now, s.setAside(now)
+	return now, setAside(s, now)
 }
 
 // setAside moves what is stored of the time after now into a folder of its own.
-func (s *Store) setAside(now time.Time) error {
+func setAside(s *Store, now time.Time) error {
 	s.readers.Lock()
 	defer s.readers.Unlock()
 	cut, last := now.Add(-asideMargin).UnixMilli(), time.UnixMilli(newest(s.db)).UTC()
@@ -91,7 +91,7 @@ func (s *Store) setAside(now time.Time) error {
 				}
 			}
 			if err == nil {
-				err = s.moveBlocks(filepath.Join(s.dir, d), filepath.Join(to, d), cut)
+				err = moveBlocks(s.log, filepath.Join(s.dir, d), filepath.Join(to, d), cut)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func flushHead(db *tsdb.DB) error {
 }
 
 // moveBlocks moves the blocks of a closed database that lie behind cut; one across it is cut in two.
-func (s *Store) moveBlocks(from, to string, cut int64) error {
+func moveBlocks(log *memo, from, to string, cut int64) error {
 	var paths []string
 	if err := eachBlock(from, func(path string) { paths = append(paths, path) }); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *Store) moveBlocks(from, to string, cut int64) error {
 			return err
 		}
 		if *m.MinTime < cut {
-			err = s.split(path, from, to, cut)
+			err = splitBlock(log, path, from, to, cut)
 		} else {
 			err = os.Rename(path, filepath.Join(to, filepath.Base(path)))
 		}
@@ -150,14 +150,14 @@ func (s *Store) moveBlocks(from, to string, cut int64) error {
 	return nil
 }
 
-// split writes the two parts of a block and removes it. When it is cut off in between, the parts are found as blocks
-// beside it.
-func (s *Store) split(path, from, to string, cut int64) (err error) {
-	c, err := tsdb.NewLeveledCompactor(context.Background(), nil, slog.New(s.log), []int64{unitMS}, nil, nil)
+// splitBlock writes the two parts of a block and removes it. When it is cut off in between, the parts are found as
+// blocks beside it.
+func splitBlock(log *memo, path, from, to string, cut int64) (err error) {
+	c, err := tsdb.NewLeveledCompactor(context.Background(), nil, slog.New(log), []int64{unitMS}, nil, nil)
 	if err != nil {
 		return err
 	}
-	b, err := tsdb.OpenBlock(slog.New(s.log), path, nil, nil)
+	b, err := tsdb.OpenBlock(slog.New(log), path, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *Store) split(path, from, to string, cut int64) (err error) {
 
 // bringBack takes back what was moved aside and is of the past again, where nothing else was stored meanwhile, and
 // drops what has become too old.
-func (s *Store) bringBack() error {
+func bringBack(s *Store) error {
 	parts, err := filepath.Glob(filepath.Join(s.dir, asideDir, "*"))
 	if err != nil || len(parts) == 0 {
 		return err
@@ -225,7 +225,7 @@ func unused(db *tsdb.DB, from, to int64) bool {
 
 // expiry tells which blocks of a database are to go: what is older than age, in nanoseconds, then what is more than its
 // size.
-func (s *Store) expiry(age *atomic.Int64, h *clock.Horizon, db *atomic.Pointer[tsdb.DB]) tsdb.BlocksToDeleteFunc {
+func expiry(options Options, age *atomic.Int64, h *clock.Horizon, db *atomic.Pointer[tsdb.DB]) tsdb.BlocksToDeleteFunc {
 	return func(blocks []*tsdb.Block) map[ulid.ULID]struct{} {
 		gone, keep := map[ulid.ULID]struct{}{}, time.Duration(age.Load())
 		if len(blocks) == 0 {
@@ -233,10 +233,10 @@ func (s *Store) expiry(age *atomic.Int64, h *clock.Horizon, db *atomic.Pointer[t
 		}
 		slices.SortFunc(blocks, func(a, b *tsdb.Block) int { return cmp.Compare(b.Meta().MaxTime, a.Meta().MaxTime) })
 		newest, oldest := time.UnixMilli(blocks[0].Meta().MaxTime), time.UnixMilli(blocks[len(blocks)-1].Meta().MaxTime)
-		if now := s.options.now(); newest.After(now) {
+		if now := options.now(); newest.After(now) {
 			newest = now
 		}
-		if !s.options.eager {
+		if !options.eager {
 			newest = h.Next(newest, oldest.Add(keep))
 		}
 		for _, b := range blocks {

@@ -110,7 +110,7 @@ func TestClockAheadAndSetRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(begin.Add(year), 600)
-	if err := s.condense(t.Context()); err != nil {
+	if err := condense(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	counts(t, s, 1200)
@@ -154,7 +154,7 @@ func TestClockBehindForAWhile(t *testing.T) {
 	now.set(time.UnixMilli(t0).Add(2 * time.Hour))
 	for range 2 { // while the log may hold older samples nothing comes back
 		rounds(t, s, now.time(), 1, "a")
-		if err := s.bringBack(); err != nil {
+		if err := bringBack(s); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.db.Compact(t.Context()); err != nil {

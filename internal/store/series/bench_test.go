@@ -92,7 +92,7 @@ func fillMix(b *testing.B, dir string, busy float64, hours int) (*Store, int64) 
 			b.Fatal(err)
 		}
 		if i%1800 == 1799 {
-			if err := s.condense(b.Context()); err != nil {
+			if err := condense(b.Context(), s); err != nil {
 				b.Fatal(err)
 			}
 			if err := s.db.Compact(b.Context()); err != nil {

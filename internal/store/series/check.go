@@ -188,8 +188,8 @@ func drain(ctx context.Context, q storage.Querier, ms []*labels.Matcher, each fu
 }
 
 // unreadable names the blocks that caused a failed read.
-func (s *Store) unreadable(ctx context.Context, db *tsdb.DB, ms []*labels.Matcher, from, to int64, cause error) error {
-	e := &CorruptError{Op: "read", Dir: s.dir, Err: cause}
+func unreadable(ctx context.Context, dir string, db *tsdb.DB, ms []*labels.Matcher, from, to int64, cause error) error {
+	e := &CorruptError{Op: "read", Dir: dir, Err: cause}
 	for _, b := range db.Blocks() {
 		m := b.Meta()
 		if m.MaxTime <= from || m.MinTime > to {
@@ -204,7 +204,7 @@ func (s *Store) unreadable(ctx context.Context, db *tsdb.DB, ms []*labels.Matche
 		}
 	}
 	if len(e.Spans) == 0 {
-		return failed("read", s.dir, cause)
+		return failed("read", dir, cause)
 	}
 	return e
 }

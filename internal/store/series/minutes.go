@@ -51,10 +51,10 @@ const (
 	longSpan = 6 * time.Hour
 )
 
-func (s *Store) minutesOptions() *tsdb.Options {
+func minutesOptions(options Options) *tsdb.Options {
 	o := tsdb.DefaultOptions()
 	o.RetentionDuration = 0 // see expiry
-	o.MaxBytes = s.options.MaxBytes / 5
+	o.MaxBytes = options.MaxBytes / 5
 	o.MinBlockDuration = (2 * time.Hour).Milliseconds()
 	o.MaxBlockDuration = 81 * o.MinBlockDuration
 	o.StripeSize = 512
@@ -67,14 +67,14 @@ func (s *Store) minutesOptions() *tsdb.Options {
 }
 
 // tend makes minutes, and takes back what was moved aside, until ctx ends.
-func (s *Store) tend(ctx context.Context) {
+func tend(ctx context.Context, s *Store) {
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
 	for {
-		if err := s.condense(ctx); err != nil && ctx.Err() == nil {
+		if err := condense(ctx, s); err != nil && ctx.Err() == nil {
 			s.log.note("make minutes: " + err.Error())
 		}
-		if err := s.bringBack(); err != nil && ctx.Err() == nil {
+		if err := bringBack(s); err != nil && ctx.Err() == nil {
 			s.log.note("restore what was moved aside: " + err.Error())
 		}
 		select {
@@ -86,10 +86,10 @@ func (s *Store) tend(ctx context.Context) {
 }
 
 // condense makes the minutes of all units that are complete.
-func (s *Store) condense(ctx context.Context) error {
+func condense(ctx context.Context, s *Store) error {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
-		if more, err = s.condenseUnit(ctx); err != nil {
+		if more, err = condenseUnit(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (s *Store) condense(ctx context.Context) error {
 }
 
 // condenseUnit makes the minutes of the next unit; more when there may be another one.
-func (s *Store) condenseUnit(ctx context.Context) (more bool, err error) {
+func condenseUnit(ctx context.Context, s *Store) (more bool, err error) {
 	db, minutes, release, err := s.hold()
 	if err != nil {
 		return false, err

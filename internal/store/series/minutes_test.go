@@ -172,12 +172,12 @@ func fill(t *testing.T, dir string, w *world, hours int, o Options) (*Store, *fu
 			t.Fatal(err)
 		}
 		if i%90 == 0 { // sooner than the database can drop seconds
-			if err := s.condense(t.Context()); err != nil {
+			if err := condense(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := s.condense(t.Context()); err != nil {
+	if err := condense(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	return s, exp, at
@@ -305,7 +305,7 @@ func TestUnitIsMadeTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.condense(t.Context()); err != nil {
+	if err := condense(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if after := count(); after != before {

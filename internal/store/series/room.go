@@ -39,16 +39,16 @@ func (s *Store) prepare(at int64) error {
 			s.room.full = true
 			_ = os.Remove(filepath.Join(s.dir, ballastFile)) // what counts is whether there is room in the end
 		}
-		return s.refuse(at, err)
+		return s.room.refuse(at, failed("write to", s.dir, err))
 	}
 	if s.room.broken {
-		if err := s.mend(); err != nil {
-			return s.refuse(at, err)
+		if err := mend(s); err != nil {
+			return s.room.refuse(at, failed("write to", s.dir, err))
 		}
 	}
 	if s.room.full {
 		s.room.full = false
-		s.ballast()
+		takeBallast(s.dir)
 	}
 	if n := s.room.refused; n > 0 && !s.room.broken {
 		s.log.note(fmt.Sprintf("from %s to %s UTC %d rounds were not stored, the disk was full",
@@ -59,24 +59,21 @@ func (s *Store) prepare(at int64) error {
 }
 
 // refuse counts a write that did not happen.
-func (s *Store) refuse(at int64, err error) error {
-	if s.room.refused++; s.room.refused == 1 {
-		s.room.from = at
-	}
-	return failed("write to", s.dir, err)
-}
-
-// stuck is called with an error of the database itself: its log may end with half a record.
-func (s *Store) stuck(at int64, err error) error {
-	s.room.broken = true
-	if s.room.refused++; s.room.refused == 1 {
-		s.room.from = at
+func (r *room) refuse(at int64, err error) error {
+	if r.refused++; r.refused == 1 {
+		r.from = at
 	}
 	return err
 }
 
+// stuck is called with an error of the database itself: its log may end with half a record.
+func (r *room) stuck(at int64, err error) error {
+	r.broken = true
+	return r.refuse(at, err)
+}
+
 // mend opens the database anew. When it cannot be written to yet it stays as it is, for reading.
-func (s *Store) mend() error {
+func mend(s *Store) error {
 	if time.Since(s.room.tried) < reopenPause {
 		return errors.New("the last write failed")
 	}
@@ -99,9 +96,9 @@ func (s *Store) mend() error {
 	return nil
 }
 
-// ballast takes the space that is given back when the disk is full.
-func (s *Store) ballast() {
-	f, err := os.OpenFile(filepath.Join(s.dir, ballastFile), os.O_RDWR|os.O_CREATE, 0o600)
+// takeBallast takes the space that is given back when the disk is full.
+func takeBallast(dir string) {
+	f, err := os.OpenFile(filepath.Join(dir, ballastFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return // without it a full disk is more dangerous, no more
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
@@ -81,7 +82,7 @@ func (s *Store) AppendRound(r reading.Reading) (err error) {
 	if err := s.prepare(t); err != nil {
 		return err
 	}
-	now, err := s.present()
+	now, err := presentOf(s)
 	if err != nil {
 		return err
 	}
@@ -103,42 +104,42 @@ func (s *Store) AppendRound(r reading.Reading) (err error) {
 			x.series.wrote = x.wrote
 		}
 	}()
-	whole := s.group(r.Target, roundSource)
-	switch newest, err := s.mark(app, whole, t); {
+	whole := groupOf(s.groups, s.round, r.Target, roundSource)
+	switch newest, err := writeMark(s.db, s.epoch, app, whole, t); {
 	case err == nil:
 	case errors.Is(err, storage.ErrDuplicateSampleForTimestamp):
 		s.duplicates += n
-		return s.abandon(app, nil)
+		return abandon(s.dir, app, nil)
 	case errors.Is(err, storage.ErrOutOfOrderSample), errors.Is(err, storage.ErrOutOfBounds),
 		errors.Is(err, storage.ErrTooOldSample):
 		s.disordered += n
-		return s.abandon(app, &OutOfOrderError{Samples: int(n), Name: markName, At: t, Newest: newest})
+		return abandon(s.dir, app, &OutOfOrderError{Samples: int(n), Name: markName, At: t, Newest: newest})
 	default:
-		return s.abandon(app, err)
+		return abandon(s.dir, app, err)
 	}
 	used = append(used, whole)
 	rest, duplicates := r.Samples, uint64(0)
 	for _, p := range r.Parts {
 		if p.Samples < 0 || p.Samples > len(rest) {
-			return s.abandon(app, errors.New("the parts of a reading are more than its samples"))
+			return abandon(s.dir, app, errors.New("the parts of a reading are more than its samples"))
 		}
-		g := s.group(r.Target, string(p.Source))
+		g := groupOf(s.groups, s.round, r.Target, string(p.Source))
 		if !slices.Contains(used, g) {
-			if _, err := s.mark(app, g, t); err != nil {
-				return s.abandon(app, err)
+			if _, err := writeMark(s.db, s.epoch, app, g, t); err != nil {
+				return abandon(s.dir, app, err)
 			}
 			used = append(used, g)
 		}
 		dup, err := s.put(app, g, t, rest[:p.Samples])
 		if err != nil {
-			return s.abandon(app, err)
+			return abandon(s.dir, app, err)
 		}
 		duplicates += dup
 		rest = rest[p.Samples:]
 	}
 	dup, err := s.put(app, whole, t, rest)
 	if err != nil {
-		return s.abandon(app, err)
+		return abandon(s.dir, app, err)
 	}
 	duplicates += dup
 	for _, g := range used {
@@ -147,13 +148,13 @@ func (s *Store) AppendRound(r reading.Reading) (err error) {
 				continue
 			}
 			if err := s.write(app, c, t, math.Float64frombits(value.StaleNaN)); err != nil {
-				return s.abandon(app, err)
+				return abandon(s.dir, app, err)
 			}
 			c.live = false
 		}
 	}
 	if err := app.Commit(); err != nil {
-		return s.stuck(t, failed("write to", s.dir, err))
+		return s.room.stuck(t, failed("write to", s.dir, err))
 	}
 	for _, g := range used {
 		g.last = t
@@ -164,7 +165,7 @@ func (s *Store) AppendRound(r reading.Reading) (err error) {
 }
 
 // abandon gives up a round.
-func (s *Store) abandon(app storage.Appender, err error) error {
+func abandon(dir string, app storage.Appender, err error) error {
 	if back := app.Rollback(); back != nil {
 		err = errors.Join(err, back)
 	}
@@ -172,37 +173,37 @@ func (s *Store) abandon(app storage.Appender, err error) error {
 	if err == nil || errors.As(err, &late) {
 		return err
 	}
-	return failed("write to", s.dir, err)
+	return failed("write to", dir, err)
 }
 
-// group returns the group of a source, with no members of the round to come.
-func (s *Store) group(target, source string) *group {
+// groupOf returns the group of a source, with no members of the round to come.
+func groupOf(groups map[groupKey]*group, round uint64, target, source string) *group {
 	key := groupKey{target, source}
-	g := s.groups[key]
+	g := groups[key]
 	if g == nil {
 		g = &group{
 			key: key, extra: metric.Labels{{Name: targetLabel, Value: target}}, last: math.MinInt64,
 			mark: labels.FromStrings(nameLabel, markName, sourceLabel, source, targetLabel, target),
 		}
-		s.groups[key] = g
+		groups[key] = g
 	}
-	if g.round != s.round {
-		g.round, g.next = s.round, g.next[:0]
+	if g.round != round {
+		g.round, g.next = round, g.next[:0]
 	}
 	return g
 }
 
-// mark writes that the source was read at t.
-func (s *Store) mark(app storage.Appender, g *group, t int64) (newest int64, err error) {
+// writeMark writes that the source was read at t.
+func writeMark(db *tsdb.DB, epoch float64, app storage.Appender, g *group, t int64) (newest int64, err error) {
 	switch {
 	case t == g.last:
 		return t, storage.ErrDuplicateSampleForTimestamp
 	case t < g.last:
 		return g.last, storage.ErrOutOfOrderSample
 	}
-	ref, err := app.Append(g.ref, g.mark, t, s.epoch)
+	ref, err := app.Append(g.ref, g.mark, t, epoch)
 	if err != nil {
-		return s.db.Head().MaxTime(), err
+		return db.Head().MaxTime(), err
 	}
 	g.ref = ref
 	return t, nil

@@ -160,7 +160,7 @@ func OpenWith(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	_, err = s.present()
+	_, err = presentOf(s)
 	s.mu.Unlock()
 	if err != nil {
 		s.log.note(err.Error()) // the next write tries again
@@ -170,7 +170,7 @@ func OpenWith(dir string, o Options) (*Store, error) {
 	s.stop = func() { stop(); <-done }
 	go func() {
 		defer close(done)
-		s.tend(ctx)
+		tend(ctx, s)
 	}()
 	return s, nil
 }
@@ -204,7 +204,7 @@ func openStill(dir string, o Options) (_ *Store, err error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	s.ballast()
+	takeBallast(s.dir)
 	return s, nil
 }
 
@@ -215,11 +215,11 @@ func (s *Store) load() error {
 		return failed("open", s.dir, err)
 	}
 	s.alive = &alive{of: map[string]weight{}}
-	seconds, err := s.database(s.dir, s.secondsOptions(), &s.keepSeconds, &s.secondsEnd)
+	seconds, err := s.database(s.dir, secondsOptions(s.options, s.alive), &s.keepSeconds, &s.secondsEnd)
 	if err != nil {
 		return err
 	}
-	minutes, err := s.database(dir, s.minutesOptions(), &s.keepMinutes, &s.minutesEnd)
+	minutes, err := s.database(dir, minutesOptions(s.options), &s.keepMinutes, &s.minutesEnd)
 	if err != nil {
 		return errors.Join(err, seconds.Close())
 	}
@@ -256,7 +256,7 @@ func (s *Store) database(dir string, o *tsdb.Options, keep *atomic.Int64, end *c
 		s.log.note(fmt.Sprintf("%s: the last record was cut short by a crash and is dropped", rel(s.dir, torn.path)))
 	}
 	var opened atomic.Pointer[tsdb.DB]
-	o.BlocksToDelete = s.expiry(keep, end, &opened)
+	o.BlocksToDelete = expiry(s.options, keep, end, &opened)
 	db, err := tsdb.Open(dir, slog.New(s.log), nil, o, nil)
 	if err != nil {
 		return nil, failed("open", s.dir, err)
@@ -267,10 +267,10 @@ func (s *Store) database(dir string, o *tsdb.Options, keep *atomic.Int64, end *c
 
 // secondsOptions are for one to some dozens of servers, not for a thousand: what is allocated ahead is small, and a
 // head of half an hour keeps both memory and the time to open low.
-func (s *Store) secondsOptions() *tsdb.Options {
+func secondsOptions(options Options, alive *alive) *tsdb.Options {
 	o := tsdb.DefaultOptions()
 	o.RetentionDuration = 0 // see expiry
-	o.MaxBytes = s.options.MaxBytes / 5 * 4
+	o.MaxBytes = options.MaxBytes / 5 * 4
 	o.MinBlockDuration = (30 * time.Minute).Milliseconds()
 	o.MaxBlockDuration = 27 * o.MinBlockDuration // 13.5 h
 	o.StripeSize = 512
@@ -280,7 +280,7 @@ func (s *Store) secondsOptions() *tsdb.Options {
 	o.WALSegmentSize = 16 << 20
 	o.WALCompression = compression.Snappy
 	o.NoLockfile = true // acquire holds the same file, and tells who has it
-	o.SeriesLifecycleCallback = s.alive
+	o.SeriesLifecycleCallback = alive
 	return o
 }
 
@@ -323,7 +323,7 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	if err := s.prepare(samples[0].At); err != nil {
 		return err
 	}
-	now, err := s.present()
+	now, err := presentOf(s)
 	if err != nil {
 		return err
 	}
@@ -385,7 +385,7 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 		for _, t := range touched {
 			t.series.wrote = t.wrote
 		}
-		return s.stuck(samples[0].At, failed("write to", s.dir, err))
+		return s.room.stuck(samples[0].At, failed("write to", s.dir, err))
 	}
 	s.duplicates, s.disordered = duplicates, disordered
 	switch {
@@ -454,7 +454,7 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 	if err != nil {
 		return nil, err
 	}
-	if !s.mayBegin(app, full, at) {
+	if !mayBegin(s, app, full, at) {
 		s.refused++
 		return nil, errTooManyNew
 	}
@@ -470,7 +470,7 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 
 // mayBegin reports whether a series that is not cached may be written: the database has it, or its target may have one
 // more.
-func (s *Store) mayBegin(app storage.Appender, full labels.Labels, at int64) bool {
+func mayBegin(s *Store, app storage.Appender, full labels.Labels, at int64) bool {
 	if x, ok := app.(storage.GetRef); ok {
 		if ref, _ := x.GetRef(full, full.Hash()); ref != 0 {
 			return true // forget, or a restart, made it unknown
@@ -559,13 +559,13 @@ func (s *Store) SelectEach(ctx context.Context, name string, match metric.Labels
 	}
 	q, err := s.queryable().Querier(from, to)
 	if err != nil {
-		return s.unreadable(ctx, db, ms, from, to, err)
+		return unreadable(ctx, s.dir, db, ms, from, to, err)
 	}
 	if err = errors.Join(walk(ctx, q, ms, f), q.Close()); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return s.unreadable(ctx, db, ms, from, to, err)
+		return unreadable(ctx, s.dir, db, ms, from, to, err)
 	}
 	return nil
 }

@@ -133,10 +133,10 @@ func (p *parser) begin(at place) {
 	}
 }
 
-// add appends an instruction and returns its index.
-func (p *parser) add(in instruction) int {
-	p.t.code = append(p.t.code, in)
-	return len(p.t.code) - 1
+// addTo appends an instruction and returns its index.
+func addTo(t *transaction, in instruction) int {
+	t.code = append(t.code, in)
+	return len(t.code) - 1
 }
 
 // close ends the transaction.
@@ -205,23 +205,23 @@ func (p *parser) command() error {
 	here := p.at(start)
 	switch cmd {
 	case "set":
-		err = p.set(l, here)
+		err = parseSet(p, l, here)
 	case "option":
-		err = p.option(l, here)
+		err = parseOption(p, l, here)
 	case "list":
-		err = p.list(l, here)
+		err = parseList(p, l, here)
 	case "transaction":
-		err = p.transaction(l, here)
+		err = parseTransaction(p, l, here)
 	case "think":
-		err = p.think(l, here)
+		err = parseThink(p, l, here)
 	case "into":
-		err = p.into(l, here)
+		err = parseInto(p, l, here)
 	case "text":
 		err = p.text(l)
 	case "if", "elif", "else", "endif":
-		err = p.branch(cmd, l, here)
+		err = parseBranch(p, cmd, l, here)
 	case "repeat", "endrepeat":
-		err = p.repeat(cmd, l, here)
+		err = parseRepeat(p, cmd, l, here)
 	default:
 		hint := elsewhere[cmd]
 		if hint == "" {
@@ -239,7 +239,7 @@ func (p *parser) command() error {
 }
 
 // set: \set NAME EXPRESSION
-func (p *parser) set(l *lexer, here place) error {
+func parseSet(p *parser, l *lexer, here place) error {
 	name, err := p.newName(l)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (p *parser) set(l *lexer, here place) error {
 		return err
 	}
 	p.begin(here)
-	p.add(instruction{do: set, value: x, variable: p.variable(name), at: here})
+	addTo(p.t, instruction{do: set, value: x, variable: p.variable(name), at: here})
 	return nil
 }
 
@@ -279,7 +279,7 @@ func (p *parser) newName(l *lexer) (string, error) {
 }
 
 // option: \option NAME DEFAULT [what it is]
-func (p *parser) option(l *lexer, here place) error {
+func parseOption(p *parser, l *lexer, here place) error {
 	if p.after {
 		return here.errorf("move it to the top of the file", "options come before everything else")
 	}
@@ -309,7 +309,7 @@ func (p *parser) option(l *lexer, here place) error {
 }
 
 // list: \list NAME VALUE VALUE …; a second one of the same name goes on.
-func (p *parser) list(l *lexer, here place) error {
+func parseList(p *parser, l *lexer, here place) error {
 	t, err := l.next()
 	if err != nil {
 		return err
@@ -343,7 +343,7 @@ func (p *parser) list(l *lexer, here place) error {
 }
 
 // transaction: \transaction NAME [WEIGHT]
-func (p *parser) transaction(l *lexer, here place) error {
+func parseTransaction(p *parser, l *lexer, here place) error {
 	name, err := l.word()
 	if err != nil {
 		return err
@@ -408,7 +408,7 @@ func isOperation(s string) bool {
 }
 
 // think: \think EXPRESSION [us|ms|s]
-func (p *parser) think(l *lexer, here place) error {
+func parseThink(p *parser, l *lexer, here place) error {
 	if p.t != nil && (p.t.think != nil || len(p.t.code) > len(p.head)) {
 		return here.errorf("a wait inside of an operation would count as time of the server",
 			"\\think comes once, first in its transaction")
@@ -434,7 +434,7 @@ func (p *parser) think(l *lexer, here place) error {
 }
 
 // into: \into NAME[, NAME…] after a statement
-func (p *parser) into(l *lexer, here place) error {
+func parseInto(p *parser, l *lexer, here place) error {
 	if p.t == nil || len(p.t.code) == 0 || p.t.code[len(p.t.code)-1].do != send {
 		return here.errorf("write it right after the ; of a statement that answers with rows",
 			"\\into follows no statement")
@@ -458,7 +458,7 @@ func (p *parser) into(l *lexer, here place) error {
 		}
 	}
 	st.rows = true
-	p.add(in)
+	addTo(p.t, in)
 	return nil
 }
 
@@ -481,17 +481,18 @@ func (p *parser) text(l *lexer) error {
 }
 
 // branch: \if EXPRESSION, \elif EXPRESSION, \else, \endif
-func (p *parser) branch(word string, l *lexer, here place) error {
+func parseBranch(p *parser, word string, l *lexer, here place) error {
 	if word == "if" {
 		x, err := p.expression(l)
 		if err != nil {
 			return err
 		}
 		p.begin(here)
-		if err := p.deeper(here); err != nil {
+		if err := deeper(p.open, here); err != nil {
 			return err
 		}
-		p.open = append(p.open, block{word: word, from: here, test: p.add(instruction{do: unless, value: x, at: here})})
+		test := addTo(p.t, instruction{do: unless, value: x, at: here})
+		p.open = append(p.open, block{word: word, from: here, test: test})
 		return nil
 	}
 	if n := len(p.open); n == 0 || p.open[n-1].word == "repeat" || word != "endif" && p.open[n-1].word == "else" {
@@ -499,7 +500,7 @@ func (p *parser) branch(word string, l *lexer, here place) error {
 	}
 	b := &p.open[len(p.open)-1]
 	if word != "endif" {
-		b.ends = append(b.ends, p.add(instruction{do: jump, at: here}))
+		b.ends = append(b.ends, addTo(p.t, instruction{do: jump, at: here}))
 	}
 	if b.test >= 0 {
 		p.t.code[b.test].to = len(p.t.code)
@@ -511,31 +512,31 @@ func (p *parser) branch(word string, l *lexer, here place) error {
 		if err != nil {
 			return err
 		}
-		b.test = p.add(instruction{do: unless, value: x, at: here})
+		b.test = addTo(p.t, instruction{do: unless, value: x, at: here})
 	case "else":
 		b.word = "else"
 	case "endif":
 		for _, j := range b.ends {
 			p.t.code[j].to = len(p.t.code)
 		}
-		p.fence()
+		fence(p.t)
 		p.open = p.open[:len(p.open)-1]
 	}
 	return nil
 }
 
 // fence keeps what comes next from being taken for the end of a block: \into after \endif.
-func (p *parser) fence() { p.add(instruction{do: jump, to: len(p.t.code) + 1}) }
+func fence(t *transaction) { addTo(t, instruction{do: jump, to: len(t.code) + 1}) }
 
 // repeat: \repeat EXPRESSION, \endrepeat
-func (p *parser) repeat(word string, l *lexer, here place) error {
+func parseRepeat(p *parser, word string, l *lexer, here place) error {
 	if word == "repeat" {
 		x, err := p.expression(l)
 		if err != nil {
 			return err
 		}
 		p.begin(here)
-		if err := p.deeper(here); err != nil {
+		if err := deeper(p.open, here); err != nil {
 			return err
 		}
 		depth := 0
@@ -547,7 +548,7 @@ func (p *parser) repeat(word string, l *lexer, here place) error {
 		p.t.loops = max(p.t.loops, depth+1)
 		p.open = append(p.open, block{
 			word: word, from: here, loop: depth,
-			test: p.add(instruction{do: repeat, value: x, loop: depth, at: here}),
+			test: addTo(p.t, instruction{do: repeat, value: x, loop: depth, at: here}),
 		})
 		return nil
 	}
@@ -555,7 +556,7 @@ func (p *parser) repeat(word string, l *lexer, here place) error {
 		return here.errorf("write \\repeat first", "\\endrepeat without its \\repeat")
 	}
 	b := p.open[len(p.open)-1]
-	p.add(instruction{do: again, to: b.test + 1, loop: b.loop, at: here})
+	addTo(p.t, instruction{do: again, to: b.test + 1, loop: b.loop, at: here})
 	p.t.code[b.test].to = len(p.t.code)
 	p.open = p.open[:len(p.open)-1]
 	return nil
@@ -564,8 +565,8 @@ func (p *parser) repeat(word string, l *lexer, here place) error {
 // deepest is how deep \if and \repeat may be inside of each other.
 const deepest = 50
 
-func (p *parser) deeper(here place) error {
-	if len(p.open) >= deepest {
+func deeper(open []block, here place) error {
+	if len(open) >= deepest {
 		return here.errorf("", "more than %d blocks inside of each other", deepest)
 	}
 	return nil

@@ -75,7 +75,7 @@ func (p *parser) statement() error {
 	}
 	st.Name = fmt.Sprintf("%s:%d %s", p.t.name, here.line, r.words[0])
 	p.t.calls = append(p.t.calls, st)
-	p.add(instruction{do: send, call: len(p.t.calls) - 1, at: here})
+	addTo(p.t, instruction{do: send, call: len(p.t.calls) - 1, at: here})
 	return nil
 }
 

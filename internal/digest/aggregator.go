@@ -122,8 +122,8 @@ func (a *Aggregator) Add(p *slowlog.Parser, e *slowlog.Entry, file int) {
 		r.read(l, e.Figures)
 		if a.odd += len(r.odd); a.odd > maxOdd && len(r.odd) > 0 {
 			r.odd = r.odd[:0]
-			a.Skip(file, slowlog.Skip{Offset: e.Offset, Reason: "figures that are neither counts nor times are left out " +
-				"of this entry: there are too many of them"})
+			a.Skip(file, slowlog.Skip{Offset: e.Offset, Reason: "figures that are neither counts nor times are left " +
+				"out of this entry: there are too many"})
 		}
 	}
 	i, counted := a.find(e, r), false
@@ -217,8 +217,8 @@ func (a *Aggregator) flush(i uint32) {
 // With so many summaries, less is kept of each. Sketches take most of their room: with more than maxSummaries, further
 // ones have the distribution of Query_time only.
 //
-// An entry may have a hundred figures, and entries that no list takes are counted in a summary at once: maxDistributions
-// bounds what all summaries keep, maxOdd the figures that are no whole numbers, which take a kilobyte each.
+// An entry may have a hundred figures, and what no list takes is counted in a summary at once: maxDistributions bounds
+// what all summaries keep, maxOdd the figures that are no whole numbers, which take a kilobyte each.
 const (
 	manySummaries    = 1 << 12
 	maxSummaries     = 1 << 14

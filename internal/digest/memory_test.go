@@ -85,7 +85,7 @@ func TestMemory(t *testing.T) {
 	f(100_000, 1_000_000, 128e6) // half of what may be resident: the collector takes as much again
 }
 
-// TestOddFiguresHaveABound: a line that a tenant's statement forged may give every class of a log a hundred figures that
+// TestOddFiguresHaveABound: lines that a tenant's statement forged may give every class of a log a hundred figures that
 // take a kilobyte each.
 func TestOddFiguresHaveABound(t *testing.T) {
 	log := strings.Builder{}
@@ -96,7 +96,8 @@ func TestOddFiguresHaveABound(t *testing.T) {
 		for j := range attributes {
 			fmt.Fprintf(&log, "  A%d: 1.5", j%64)
 		}
-		fmt.Fprintf(&log, "\nselect %s;\n", strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprintf("%06d", i)))
+		fmt.Fprintf(&log, "\nselect %s;\n", strings.Map(func(r rune) rune { return r - '0' + 'a' },
+			fmt.Sprintf("%06d", i)))
 	}
 	a := New(Config{})
 	got := heapOf(func() { parse(t, a, slowlog.NewParser(), []byte(log.String()), 0) })

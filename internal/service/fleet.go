@@ -186,8 +186,8 @@ func (s *Fleet) follow(ctx context.Context) error {
 // leavingTime is how long those that are stopped are waited for before the others are looked after.
 const leavingTime = time.Second
 
-// left waits until no member that was stopped is at work any more, or time is up: what one server's answers hold up must
-// not hold up the others.
+// left waits until no member that was stopped is at work any more, or time is up: what one server's answers hold up
+// must not hold up the others.
 func (s *Fleet) left(most time.Duration) {
 	end := time.NewTimer(most)
 	defer end.Stop()

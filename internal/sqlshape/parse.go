@@ -115,8 +115,7 @@ type shaper struct {
 	reads   map[ColumnRef]bool
 	excess  bool // it says more than is looked at
 
-	names    map[string][]int // of the first numbered Tables, see called
-	numbered int
+	names tablesByName
 }
 
 // err returns ErrTooLarge when the lists do not hold all that the statement says.
@@ -585,7 +584,7 @@ func (s *shaper) resolve(n *ast.ColumnName) ColumnRef {
 		}
 		return c
 	}
-	for _, i := range s.called(n.Table.L) {
+	for _, i := range s.names.called(n.Table.L, s.Tables) {
 		if t := s.Tables[i]; t.Alias != "" || n.Schema.L == "" || t.Schema == "" || fold(t.Schema) == n.Schema.L {
 			c.Table = i
 			break
@@ -594,18 +593,23 @@ func (s *shaper) resolve(n *ast.ColumnName) ColumnRef {
 	return c
 }
 
-// called returns the tables that a column may be qualified with a name, in lower case, as indexes of Tables. A statement
-// of 64 KB asks for that a million times: for each of its columns in each SELECT around it.
-func (s *shaper) called(name string) []int {
-	if s.names == nil {
-		s.names = map[string][]int{}
+// tablesByName finds tables by what their columns are qualified with.
+type tablesByName struct {
+	at       map[string][]int // in lower case
+	numbered int              // how many tables are in at
+}
+
+// called returns the tables that a column may be qualified with a name, in lower case, as indexes of tables, of which
+// the first stay the same. A statement of 64 KB asks for that a million times, for each column in each SELECT around.
+func (x *tablesByName) called(name string, tables []TableRef) []int {
+	if x.at == nil {
+		x.at = map[string][]int{}
 	}
-	for ; s.numbered < len(s.Tables); s.numbered++ {
-		t := s.Tables[s.numbered]
-		by := fold(cmp.Or(t.Alias, t.Name))
-		s.names[by] = append(s.names[by], s.numbered)
+	for ; x.numbered < len(tables); x.numbered++ {
+		by := fold(cmp.Or(tables[x.numbered].Alias, tables[x.numbered].Name))
+		x.at[by] = append(x.at[by], x.numbered)
 	}
-	return s.names[name]
+	return x.at[name]
 }
 
 // columnsIn returns the columns within e, outside of sub-queries.

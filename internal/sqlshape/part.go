@@ -121,7 +121,7 @@ func (s *shaper) branches(e ast.ExprNode, seen map[string]bool, out []Branch) []
 	if x, ok := bare(e).(*ast.BinaryOperationExpr); ok && x.Op == opcode.LogicOr {
 		return s.branches(x.R, seen, s.branches(x.L, seen, out))
 	}
-	b := &shaper{parent: s.parent, named: s.named, names: s.names, numbered: s.numbered}
+	b := &shaper{parent: s.parent, named: s.named, names: s.names}
 	b.Tables = s.Tables
 	b.where(e, noTable)
 	if !once(&seen, fmt.Sprintf("%+v", b.Predicates)) {

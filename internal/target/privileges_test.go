@@ -140,8 +140,8 @@ func TestMayExecute(t *testing.T) {
 	}
 }
 
-// TestGrantsOfALongName: the name of a schema may come from a statement that a server claims to run, the grants from the
-// same server; every grant is compared with every name.
+// TestGrantsOfALongName: the name of a schema may come from a statement that a server claims to run, the grants from
+// the same server; every grant is compared with every name.
 func TestGrantsOfALongName(t *testing.T) {
 	g, ok := ReadGrant("GRANT ALTER ON `" + strings.Repeat("%a", 120) + "b`.* TO `u`@`%`")
 	if !ok || !g.On("ALTER", schema.Ref{Schema: strings.Repeat("a", 200) + "b", Table: "t"}) ||

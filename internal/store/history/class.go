@@ -248,8 +248,8 @@ func spans(ws []window) []span {
 	return out
 }
 
-// MostClasses is how many classes are given at a time: tenants make new ones with each statement, for as long as they are
-// kept.
+// MostClasses is how many classes are given at a time: tenants make new ones with each statement, for as long as they
+// are kept.
 const MostClasses = 20_000
 
 // Classes returns the n classes (0: MostClasses) of a target that took most time between two moments, of those that all

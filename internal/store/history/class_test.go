@@ -216,7 +216,9 @@ func TestClassesWithoutEnd(t *testing.T) {
 	all := make([]class.Class, MostClasses+10)
 	for i := range all {
 		id := fmt.Sprintf("%032X", i)
-		all[i] = class.Class{ID: id, Fingerprint: id[26:], Origin: class.PerformanceSchema, Count: 1, TimeSec: 1 + float64(i)}
+		all[i] = class.Class{
+			ID: id, Fingerprint: id[26:], Origin: class.PerformanceSchema, Count: 1, TimeSec: 1 + float64(i),
+		}
 	}
 	ok(t, h.PutClasses(t.Context(), "shop", noon, noon.Add(time.Minute), all))
 	cs, cov, err := h.Classes(t.Context(), "shop", noon, noon.Add(time.Hour), 0)

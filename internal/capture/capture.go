@@ -1,5 +1,5 @@
-// Package capture does all I/O that a diagnosis needs, and returns one snapshot to packages app,
-// cli and httpapi. It only reads, and it evaluates nothing: packages diagnose and advise do.
+// Package capture does all I/O that a diagnosis needs, and returns one snapshot. It only reads, and
+// it evaluates nothing: packages diagnose and advise do.
 package capture
 
 import (

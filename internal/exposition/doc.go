@@ -1,6 +1,6 @@
 // Package exposition writes samples in the text formats that Prometheus scrapes, with the metric
 // names of mysqld_exporter where it has the same metric. Dashboards and alerts made for that
-// exporter therefore work. Packages app, cli and httpapi pass it the samples; it reads no server.
+// exporter therefore work. It reads no server.
 //
 // The formats: https://prometheus.io/docs/instrumenting/exposition_formats/ (0.0.4) and
 // https://prometheus.io/docs/specs/om/open_metrics_spec/ (1.0.0). Samples are written without time

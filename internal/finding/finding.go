@@ -1,5 +1,4 @@
-// Package finding holds the values of a diagnosis: Symptom, Evidence, Finding and Action. The rules
-// produce them; reports, the ledger and package apply use them.
+// Package finding holds the values of a diagnosis: Symptom, Evidence, Finding and Action.
 //
 // A Symptom is an abnormal measurement. A Finding connects symptoms with a cause and says what to
 // do; without evidence there is no finding. An Action is a change as data: it describes the change,

@@ -1,5 +1,5 @@
 // Package reading holds the result of one scrape of one target: samples, sources, sessions and
-// events. Package scrape creates it; the collector passes it to the stores and views.
+// events.
 package reading
 
 import (

@@ -1,5 +1,5 @@
 // Package run holds the result of a load: a Run is one execution of a workload on a target, a Tick
-// is one second of it. Package load produces them; the ledger and reports use them.
+// is one second of it.
 package run
 
 import (

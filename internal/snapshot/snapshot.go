@@ -1,6 +1,5 @@
 // Package snapshot holds the one value that a diagnosis works on: everything that Dyno observed
-// about a target over a window. Package capture fills it; packages diagnose, advise and proof read
-// it. A Snapshot never changes after its capture.
+// about a target over a window. A Snapshot never changes after its capture.
 //
 // The same JSON is the output of `dyno diagnose --save`, the input of `--from`, part of a bug
 // report, and the fixture of tests. It contains no password. It contains query examples unless they

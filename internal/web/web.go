@@ -1,6 +1,5 @@
 // Package web is the web UI of `dyno serve`: built assets that are part of the program, and the
-// handler that serves them. Package cli starts it. It holds no data; the UI gets them from package
-// httpapi.
+// handler that serves them. It holds no data; the UI gets them from package httpapi.
 //
 // The UI is one document, index.html, at every address; the browser derives from the address what
 // to show. Names of assets contain a hash of their content, so a browser caches them permanently.

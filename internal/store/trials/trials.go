@@ -1,5 +1,5 @@
 // Package trials stores the trials of an experiment in a directory of its own, so that no finished
-// trial is ever lost. Packages app and cli use it. It runs and evaluates none.
+// trial is ever lost. It runs and evaluates none.
 //
 //	experiment.json     the start: the plan as written, and its overrides
 //	trials/00001.json   one trial each, never changed again

@@ -166,7 +166,7 @@ func (a Reports) Report(ctx context.Context, id string) (*report.Document, error
 		if err != nil {
 			return nil, err
 		}
-		symptoms, _ := judge.Snapshot(s)
+		symptoms, _ := judge.Findings(s)
 		// the findings as they were told then
 		doc := report.DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version, d.Advice...)
 		return &doc, nil

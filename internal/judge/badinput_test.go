@@ -246,7 +246,7 @@ func TestSpoiltSnapshots(t *testing.T) {
 						t.Errorf("%s, %s: panic: %v", name, how, r)
 					}
 				}()
-				_, findings := Snapshot(x)
+				_, findings := Findings(x)
 				for _, g := range findings {
 					want := f.Expect(seed)
 					same := want

@@ -126,7 +126,7 @@ func TestJudgingGrowsWithItsInput(t *testing.T) {
 	} {
 		effort.Linear(t, name, x.n, func(n int) func() {
 			s := x.of(n).snapshot()
-			return func() { Snapshot(s) }
+			return func() { Findings(s) }
 		})
 	}
 }

@@ -45,7 +45,7 @@ func DiagnosisDocument(
 // Sentence is the verdict of a diagnosis in one line, or of the advice of some kinds.
 func Sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, advice ...string) string {
 	if len(findings) == 0 && len(advice) > 0 && len(advice) < len(advise.Kinds()) {
-		_, others := judge.Snapshot(s)
+		_, others := judge.Findings(s)
 		if n := len(others); n > 0 {
 			return fmt.Sprintf("No findings of the kind %s in %s. `dyno diagnose` has %s of other kinds.",
 				strings.Join(advice, ", "),

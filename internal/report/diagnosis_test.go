@@ -163,7 +163,7 @@ func TestAdviceSentence(t *testing.T) {
 		Sessions:     []state.Session{{ID: 7, User: "app", Command: "Sleep", Seconds: 300}},
 		Transactions: []state.Transaction{{Session: 7, ID: "1", Seconds: 301, Modified: known.Of(uint64(12))}},
 	})
-	_, all := judge.Snapshot(m.S)
+	_, all := judge.Findings(m.S)
 	symptoms, found := judge.Advise(m.S, advise.Schema)
 	if len(all) == 0 || len(found) > 0 {
 		t.Fatalf("%d findings of all kinds, of the schema %+v", len(all), found)

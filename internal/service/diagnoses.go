@@ -214,7 +214,7 @@ func (s *Diagnoses) Judged(ctx context.Context, id string) (Judged, error) {
 	if err != nil {
 		return j, fmt.Errorf("read diagnosis %s: %w", id, err)
 	}
-	symptoms, _ := judge.Snapshot(x)
+	symptoms, _ := judge.Findings(x)
 	j.Symptoms = append(j.Symptoms, symptoms...)
 	j.Server, j.From, j.To = string(x.Target.Flavor)+" "+x.Target.Version, x.From, x.To
 	j.Sentence = report.Sentence(x, symptoms, d.Findings, d.Advice...)

@@ -31,16 +31,16 @@ var house = []struct {
 	{"values", []string{
 		"internal/known", "internal/dbms", "internal/metric", "internal/event", "internal/hist", "internal/explain",
 		"internal/stat", "internal/unit", "internal/progress", "internal/limit", "internal/suggest", "internal/pace",
-		"internal/sketch", "internal/source", "internal/pattern", "internal/store/failure", "recipes",
+		"internal/sketch", "internal/source", "internal/lazyregexp", "internal/store/failure", "recipes",
 	}},
 	{"text and codecs", []string{
 		"internal/sqltext", "internal/sqlshape", "internal/schema", "internal/class", "internal/wire",
 		"internal/slowlog", "internal/exposition", "internal/workload",
 	}},
 	{"the domain", []string{
-		"internal/run", "internal/arith", "internal/panel", "internal/digest", "internal/state", "internal/incident",
-		"internal/snapshot", "internal/reading", "internal/finding", "internal/journal", "internal/plan",
-		"internal/trial", "internal/workload/script", "internal/workload/tpcc",
+		"internal/loadresult", "internal/arith", "internal/panel", "internal/digest", "internal/state",
+		"internal/incident", "internal/snapshot", "internal/reading", "internal/finding", "internal/journal",
+		"internal/plan", "internal/trial", "internal/workload/script", "internal/workload/tpcc",
 	}},
 	{"the operating system", []string{"internal/platform", "internal/clock"}},
 	{"access", []string{

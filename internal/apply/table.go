@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -352,9 +352,9 @@ func (d written) reverse(t schema.Table, changes []schema.Clause) (back []schema
 }
 
 var ( // for text that schema.Bare has gone over; what they do not know is not carried over
-	defaultClause = pattern.New(` DEFAULT (\(|(\w*'x*'|[-+.\w]+(\(\d*\))?)( |$))`)
-	updateClause  = pattern.New(` ON UPDATE (\w+(\(\d*\))?)( |$)`)
-	commentClause = pattern.New(` COMMENT ('x*')( |$)`)
+	defaultClause = lazyregexp.New(` DEFAULT (\(|(\w*'x*'|[-+.\w]+(\(\d*\))?)( |$))`)
+	updateClause  = lazyregexp.New(` ON UPDATE (\w+(\(\d*\))?)( |$)`)
+	commentClause = lazyregexp.New(` COMMENT ('x*')( |$)`)
 )
 
 // more are parts of a column that MODIFY COLUMN drops when they are not written again, and that carried does not write.
@@ -369,13 +369,13 @@ func carried(definition, old string) (whole, why string) {
 	if old == "" || !closed {
 		return definition, "is not found in the table's definition, or twice"
 	}
-	clause := func(r *pattern.Pattern) string {
+	clause := func(r *lazyregexp.Pattern) string {
 		if at := r.FindStringIndex(hidden); at != nil {
 			return strings.TrimSuffix(old[at[0]:at[1]], " ")
 		}
 		return ""
 	}
-	for word, r := range map[string]*pattern.Pattern{
+	for word, r := range map[string]*lazyregexp.Pattern{
 		" DEFAULT ": defaultClause, " ON UPDATE ": updateClause,
 		" COMMENT ": commentClause,
 	} {

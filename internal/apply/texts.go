@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -92,7 +92,7 @@ func word(definition string) string {
 	return d
 }
 
-var typed = pattern.New(`^[A-Za-z]+ *(\([0-9, ]+\))?`)
+var typed = lazyregexp.New(`^[A-Za-z]+ *(\([0-9, ]+\))?`)
 
 // castTo is what CAST takes for the type that a definition begins with; "" for those that are not known to keep their
 // texts.

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -24,7 +24,7 @@ type setVariable struct{ a finding.Action }
 // the background.
 const settleTime = 30 * time.Second
 
-var variableName = pattern.New(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)?$`)
+var variableName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)?$`)
 
 func (c *setVariable) noun() string      { return "variable " + c.a.Variable }
 func (c *setVariable) table() schema.Ref { return schema.Ref{} }

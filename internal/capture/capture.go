@@ -18,8 +18,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
@@ -255,7 +255,7 @@ func redact(s *snapshot.Snapshot) {
 }
 
 // fromServer begins an error that the server itself has worded, often with a part of the statement or a value.
-var fromServer = pattern.New(`Error (\d+)( \([0-9A-Z]{5}\))?: `)
+var fromServer = lazyregexp.New(`Error (\d+)( \([0-9A-Z]{5}\))?: `)
 
 // withoutValues leaves of a server's error its number.
 func withoutValues(text string) string {

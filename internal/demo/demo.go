@@ -25,12 +25,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -150,9 +150,9 @@ type demo struct {
 	watching func() error // ends the watching of seen
 
 	mu       sync.Mutex // guards the fields below, written by the load and the collector
-	ticks    []run.Tick
-	second   int              // of the load
-	beside   map[int]run.Tick // the last tick of the loads that run beside the first
+	ticks    []loadresult.Tick
+	second   int                     // of the load
+	beside   map[int]loadresult.Tick // the last tick of the loads that run beside the first
 	events   []event.Event
 	note     string
 	first    time.Time // of the first live figures
@@ -162,7 +162,7 @@ type demo struct {
 // Run plants a fault on a private server and runs the loop on it. What it hands to diagnosis is a TARGET and nothing
 // else. The result is valid as far as it goes also when an error or a cancelled ctx ends it early.
 func Run(ctx context.Context, a *app.App, o Options) (res Result, err error) {
-	d := &demo{a: a, o: o, begin: time.Now(), beside: map[int]run.Tick{}}
+	d := &demo{a: a, o: o, begin: time.Now(), beside: map[int]loadresult.Tick{}}
 	for i, name := range strings.Split(o.Fault, "+") {
 		f, err := fault.Find(name)
 		if err != nil {
@@ -509,7 +509,7 @@ func (d *demo) keep(b reading.Reading) {
 }
 
 // tick takes one second of a load. With the first load's it shows what all of them did in that second, and the server.
-func (d *demo) tick(which int, t run.Tick) {
+func (d *demo) tick(which int, t loadresult.Tick) {
 	d.mu.Lock()
 	if which > 0 {
 		d.beside[which] = t
@@ -517,7 +517,7 @@ func (d *demo) tick(which int, t run.Tick) {
 		return
 	}
 	length := t.Length
-	all := run.Merged([]run.Tick{t})
+	all := loadresult.Merged([]loadresult.Tick{t})
 	for _, u := range d.beside {
 		all.Add(u)
 	}

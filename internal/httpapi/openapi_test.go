@@ -23,9 +23,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lab"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/access"
@@ -843,7 +843,7 @@ func crowded(t *testing.T) *world {
 		good(t, errors.Join(
 			w.ledger.PutEntry(ctx, journal.Entry{ID: "a-" + n, Target: "shop", Planned: at, State: journal.Done}),
 			w.ledger.PutDiagnosis(ctx, ledger.Diagnosis{ID: "d-" + n, Target: "shop", At: at}),
-			w.ledger.PutRun(ctx, run.Run{ID: "r-" + n, Target: "shop", Started: at}),
+			w.ledger.PutRun(ctx, loadresult.Run{ID: "r-" + n, Target: "shop", Started: at}),
 			w.ledger.PutDocument(ctx, string(report.Demo), "m-"+n, "", "", doc)))
 	}
 	for i := range 1010 {
@@ -858,7 +858,7 @@ func crowded(t *testing.T) *world {
 }
 
 // free is what is left of this machine.
-var free = pattern.New(`"(disk|memory)_free_bytes":[0-9]+`)
+var free = lazyregexp.New(`"(disk|memory)_free_bytes":[0-9]+`)
 
 // TestDefaults holds the default of each parameter to what is done without it.
 func TestDefaults(t *testing.T) {

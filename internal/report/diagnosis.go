@@ -13,9 +13,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -352,7 +352,7 @@ func MixWarnings(p proof.Proof) []string {
 }
 
 // RunDocument tells how a load went.
-func RunDocument(r run.Run, ticks []run.Tick, version string) Document {
+func RunDocument(r loadresult.Run, ticks []loadresult.Tick, version string) Document {
 	d := Document{
 		Kind: Run, ID: r.ID, Title: r.Workload + " on " + r.Target, Sentence: runSentence(&r),
 		At: r.Started.Add(r.Elapsed), From: r.Started, To: r.Started.Add(r.Elapsed),
@@ -367,7 +367,7 @@ func RunDocument(r run.Run, ticks []run.Tick, version string) Document {
 
 // runSentence is the outcome of a run in one line. Where operations were due at moments of their own it is the response
 // time that somebody who waits would have seen.
-func runSentence(r *run.Run) string {
+func runSentence(r *loadresult.Run) string {
 	h, of := r.Total.Latency(), ""
 	if x := r.Total.Response(); x != nil {
 		h, of = x, ", from their scheduled start"

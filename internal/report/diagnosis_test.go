@@ -12,9 +12,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -200,9 +200,9 @@ func TestRunDocument(t *testing.T) {
 		x.Record(d)
 		return x
 	}
-	r := run.Run{ID: "r-1", Target: "db", Workload: "w", Elapsed: time.Second, Total: run.Tick{
+	r := loadresult.Run{ID: "r-1", Target: "db", Workload: "w", Elapsed: time.Second, Total: loadresult.Tick{
 		Length: time.Second,
-		Ops:    []run.Op{{Name: "op", Latency: h(time.Millisecond)}},
+		Ops:    []loadresult.Op{{Name: "op", Latency: h(time.Millisecond)}},
 	}, Warnings: []string{"slow"}}
 	if d := RunDocument(r, nil, "v"); d.Sentence != "1 operations per second, 95 % of them within 1 ms, in 1 s." ||
 		len(d.Warnings) != 1 {

@@ -23,7 +23,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 //go:embed all:dist
@@ -122,7 +122,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // hashed are the names that the build gives: name-HASH.ext.
-var hashed = pattern.New(`-[A-Za-z0-9_-]{8}\.[a-z0-9]+$`)
+var hashed = lazyregexp.New(`-[A-Za-z0-9_-]{8}\.[a-z0-9]+$`)
 
 func (s *site) send(w http.ResponseWriter, r *http.Request, f *file, code int, cache string) {
 	h := w.Header()

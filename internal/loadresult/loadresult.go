@@ -1,6 +1,6 @@
-// Package run holds the result of a load: a Run is one execution of a workload on a target, a Tick
-// is one second of it.
-package run
+// Package loadresult holds the result of a load: a Run is one execution of a workload on a target,
+// a Tick is one second of it.
+package loadresult
 
 import (
 	"slices"

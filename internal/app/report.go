@@ -162,7 +162,7 @@ func (a Reports) Report(ctx context.Context, id string) (*report.Document, error
 		return nil, err
 	}
 	if d, err := l.Diagnosis(ctx, id); err == nil {
-		s, err := looked(d)
+		s, err := snapshotOf(d)
 		if err != nil {
 			return nil, err
 		}

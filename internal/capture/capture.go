@@ -63,7 +63,7 @@ func Sources() (names []string) {
 // Take looks at the target for the window and returns what it saw. A source that gives nothing is listed in the
 // snapshot; an error means that there is no snapshot: the window was cut short or the server went away.
 func Take(ctx context.Context, t *target.Target, o Options) (s *snapshot.Snapshot, err error) {
-	err = wire.Shaped(func() error { s, err = looked(ctx, t, o); return err })
+	err = wire.Shaped(func() error { s, err = observe(ctx, t, o); return err })
 	return s, err
 }
 
@@ -71,7 +71,7 @@ func Take(ctx context.Context, t *target.Target, o Options) (s *snapshot.Snapsho
 // must not hold a look for ever.
 const afterTime = 90 * time.Second
 
-func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot, error) {
+func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot, error) {
 	if o.Window < MinWindow {
 		return nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v",
 			t.Spec().Name, o.Window, MinWindow)
@@ -160,8 +160,8 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 		return nil, fmt.Errorf("observe %s: the server returned no status counters in %v: %s", t.Spec().Name, o.Window,
 			s.Source(source.GlobalStatus).Reason)
 	}
-	look2 := questioner{t: t, s: s, kept: o.Catalog}
-	if err := look2.ask(ctx, max(0, o.Top)); err != nil {
+	q := questioner{t: t, s: s, kept: o.Catalog}
+	if err := q.ask(ctx, max(0, o.Top)); err != nil {
 		return nil, windowError(ctx, t, err)
 	}
 	users, src, err := accounts(ctx, t)

@@ -46,9 +46,9 @@ type Diagnoses struct {
 	trouble *throttle
 }
 
-// Judged is a diagnosis with all that was thought about it.
-type Judged struct {
-	app.Verdict
+// DiagnosisDetail is a diagnosis with all that was thought about it.
+type DiagnosisDetail struct {
+	app.DiagnosisSummary
 	Server   string            `json:"server"`   // "mariadb 10.11.19"
 	Sentence string            `json:"sentence"` // the outcome in one line
 	From     time.Time         `json:"from"`     // the window
@@ -190,14 +190,14 @@ func (s *Diagnoses) lastSeen(name string, why error) *snapshot.Snapshot {
 	return x
 }
 
-// Judged returns a stored diagnosis with its reasoning. Unknown: ledger.ErrNotFound.
-func (s *Diagnoses) Judged(ctx context.Context, id string) (Judged, error) {
+// Detail returns a stored diagnosis with its reasoning. Unknown: ledger.ErrNotFound.
+func (s *Diagnoses) Detail(ctx context.Context, id string) (DiagnosisDetail, error) {
 	d, err := s.ledger.Diagnosis(ctx, id)
 	if err != nil {
-		return Judged{}, err
+		return DiagnosisDetail{}, err
 	}
-	j := Judged{
-		Verdict: app.VerdictOf(d), Findings: d.Findings, Facts: append([]finding.Finding{}, d.Facts...),
+	j := DiagnosisDetail{
+		DiagnosisSummary: app.SummaryOf(d), Findings: d.Findings, Facts: append([]finding.Finding{}, d.Facts...),
 		Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{},
 	}
 	if j.Findings == nil {
@@ -263,12 +263,12 @@ func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, boo
 	return x.Class(id)
 }
 
-// Verdicts returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of
+// Summaries returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of
 // each target: its newest, with the findings that are open now. Those of another server, which the target's name stood
 // for before, and advice are left out.
-func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Verdict, error) {
+func (s *Diagnoses) Summaries(ctx context.Context, name string, n int) ([]app.DiagnosisSummary, error) {
 	if name != "" {
-		return s.verdictsOf(ctx, name, n)
+		return s.summariesOf(ctx, name, n)
 	}
 	newest, err := s.ledger.NewestDiagnoses(ctx)
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 	if err != nil {
 		return nil, err
 	}
-	out := make([]app.Verdict, 0, len(newest))
+	out := make([]app.DiagnosisSummary, 0, len(newest))
 	for t, id := range newest {
 		if _, watched := s.fleet.Find(t); !watched {
 			continue
@@ -292,11 +292,11 @@ func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 			if err != nil {
 				return nil, err
 			}
-			v = app.VerdictOf(d)
+			v = app.SummaryOf(d)
 			s.looks.remember(v)
 		}
 		if !s.about(v) {
-			older, err := s.verdictsOf(ctx, t, 1)
+			older, err := s.summariesOf(ctx, t, 1)
 			if err != nil {
 				return nil, err
 			}
@@ -307,21 +307,21 @@ func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 		}
 		out = append(out, lives.open(v))
 	}
-	slices.SortFunc(out, func(a, b app.Verdict) int { return cmp.Compare(a.Target, b.Target) })
+	slices.SortFunc(out, func(a, b app.DiagnosisSummary) int { return cmp.Compare(a.Target, b.Target) })
 	return out, nil
 }
 
-// verdictsOf returns those of one target.
-func (s *Diagnoses) verdictsOf(ctx context.Context, name string, n int) ([]app.Verdict, error) {
+// summariesOf returns those of one target.
+func (s *Diagnoses) summariesOf(ctx context.Context, name string, n int) ([]app.DiagnosisSummary, error) {
 	most := n
 	for {
 		ds, err := s.ledger.Diagnoses(ctx, name, most)
 		if err != nil {
 			return nil, err
 		}
-		out := []app.Verdict{}
+		out := []app.DiagnosisSummary{}
 		for _, d := range ds {
-			if v := app.VerdictOf(d); s.about(v) && len(v.Advice) == 0 && (n == 0 || len(out) < n) {
+			if v := app.SummaryOf(d); s.about(v) && len(v.Advice) == 0 && (n == 0 || len(out) < n) {
 				out = append(out, v)
 			}
 		}
@@ -332,8 +332,8 @@ func (s *Diagnoses) verdictsOf(ctx context.Context, name string, n int) ([]app.V
 	}
 }
 
-// about reports whether a verdict is one of the server that its target's name stands for, as far as that is known.
-func (s *Diagnoses) about(v app.Verdict) bool {
+// about reports whether a diagnosis is one of the server that its target's name stands for, as far as that is known.
+func (s *Diagnoses) about(v app.DiagnosisSummary) bool {
 	now := s.fleet.serverOf(v.Target)
 	return v.ServerID == "" || now == "" || v.ServerID == now
 }
@@ -398,17 +398,17 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 // looks is what a service remembers of its looks.
 type looks struct {
 	mu    sync.Mutex
-	short map[string]app.Verdict // by target, its newest
-	due   map[string]time.Time   // by target
-	at    map[string]bool        // those looked at now; false when another server has taken the target's name since
-	why   map[string]string      // by target, the incident that the next look is for
-	rush  map[string]bool        // those looked at now because of an incident
-	by    map[string]time.Time   // by target, when an incident asked for a look last
+	short map[string]app.DiagnosisSummary // by target, its newest
+	due   map[string]time.Time            // by target
+	at    map[string]bool                 // those looked at now; false when another server has taken the target's name since
+	why   map[string]string               // by target, the incident that the next look is for
+	rush  map[string]bool                 // those looked at now because of an incident
+	by    map[string]time.Time            // by target, when an incident asked for a look last
 
 	catalogs catalog.Caches // by target
 }
 
-func (l *looks) known(id string) (app.Verdict, bool) {
+func (l *looks) known(id string) (app.DiagnosisSummary, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, v := range l.short {
@@ -416,14 +416,14 @@ func (l *looks) known(id string) (app.Verdict, bool) {
 			return v, true
 		}
 	}
-	return app.Verdict{}, false
+	return app.DiagnosisSummary{}, false
 }
 
-func (l *looks) remember(v app.Verdict) {
+func (l *looks) remember(v app.DiagnosisSummary) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.short == nil {
-		l.short = map[string]app.Verdict{}
+		l.short = map[string]app.DiagnosisSummary{}
 	}
 	l.short[v.Target] = v
 }

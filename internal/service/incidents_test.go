@@ -102,7 +102,7 @@ func TestIncidents(t *testing.T) {
 	}
 	none := func() bool { m, _ := v.Fleet.Find("shop"); return len(m.Incidents) == 0 }
 	eventually(t, "the first diagnosis is there", func() bool {
-		all, _ := v.Diagnoses.Verdicts(ctx, "shop", 0)
+		all, _ := v.Diagnoses.Summaries(ctx, "shop", 0)
 		return len(all) == 1
 	})
 	if !none() {
@@ -137,11 +137,11 @@ func TestIncidents(t *testing.T) {
 		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Lock pile-up for")
 	})
 	e := events(event.Locks)[0]
-	if d, err := v.Diagnoses.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil ||
+	if d, err := v.Diagnoses.Detail(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil ||
 		d.Trigger.ID != e.ID ||
 		d.From.Before(e.At) || !e.Until.After(e.At) ||
 		!strings.Contains(e.Text, "4 sessions waited, blocked by session") {
-		t.Errorf("%+v has diagnosis %+v, %v", e, d.Verdict, err)
+		t.Errorf("%+v has diagnosis %+v, %v", e, d.DiagnosisSummary, err)
 	}
 	eventually(t, "the log says so", func() bool { return log.count("Lock pile-up ended") > 0 })
 	if log.count("Lock pile-up ended") != 1 || log.count(`msg="Lock pile-up"`) != 1 {
@@ -396,7 +396,7 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		!strings.Contains(d.Snapshot.Sources[i].Reason, "connections") {
 		t.Errorf("%+v", d.Snapshot.Sources)
 	}
-	j, err := v.Diagnoses.Judged(ctx, d.ID)
+	j, err := v.Diagnoses.Detail(ctx, d.ID)
 	if err != nil || !strings.Contains(j.Sentence, "connections are in use") {
 		t.Errorf("%q, %v", j.Sentence, err)
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -105,8 +105,8 @@ func child(url string) error {
 	g.Go(func() error {
 		return s.Run(ctx, time.Second, func(r reading.Reading) {
 			for _, x := range r.Sources {
-				if line := fmt.Sprintf("%s %s %s", x.Name, x.State, x.Reason); (x.State == snapshot.Failed ||
-					x.State == snapshot.Slow || x.State == snapshot.OK && x.Reason != "") && !complained[line] {
+				if line := fmt.Sprintf("%s %s %s", x.Name, x.State, x.Reason); (x.State == source.Failed ||
+					x.State == source.Slow || x.State == source.OK && x.Reason != "") && !complained[line] {
 					complained[line] = true
 					fmt.Fprintln(os.Stderr, line)
 				}

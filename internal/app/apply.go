@@ -42,8 +42,8 @@ type Intent struct {
 	By        string // who asked for it; empty for the command line
 }
 
-// PreviewChange finds the finding among the last diagnoses of the target and asks the server what carrying it out would mean. It
-// only reads.
+// PreviewChange finds the finding among the last diagnoses of the target and asks the server what carrying it out would
+// mean. It only reads.
 func (a Actions) PreviewChange(
 	ctx context.Context, t *target.Target, findingID string, o apply.Options,
 ) (Intent, error) {

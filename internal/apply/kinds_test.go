@@ -232,8 +232,8 @@ func TestKindsRefuse(t *testing.T) {
 				"word": "varchar(30)",
 			} {
 				a := typed(column, definition)
-				if p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true}); err != nil ||
-					!p.OK() {
+				p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true})
+				if err != nil || !p.OK() {
 					t.Errorf("%s as %s: %q, %v", column, definition, p.Blockers, err)
 				}
 			}

@@ -27,8 +27,8 @@ func errant(t *target.Target) string {
 		"make the change, too, or stop because it is purged. Better make the change on the source", gtid)
 }
 
-// checkGroup looks for a group whose members all take changes: DDL on one and writes on another at the same time are not
-// safe there.
+// checkGroup looks for a group whose members all take changes: DDL on one and writes on another at the same time are
+// not safe there.
 func checkGroup(ctx context.Context, t *target.Target, o objections) error {
 	mode, ok := t.Variable("group_replication_single_primary_mode")
 	if !ok {
@@ -123,9 +123,9 @@ func checkBackups(ctx context.Context, t *target.Target, o objections) error {
 	return nil
 }
 
-// checkClaims looks for sessions that call themselves a program which makes backups. Anyone can, so it counts only with the
-// privileges that such a program needs for its locks. Those that an account has from a role are not seen; then there is
-// a warning only.
+// checkClaims looks for sessions that call themselves a program which makes backups. Anyone can, so it counts only with
+// the privileges that such a program needs for its locks. Those that an account has from a role are not seen; then there
+// is a warning only.
 func checkClaims(ctx context.Context, t *target.Target, o objections) error {
 	const q = "SELECT MIN(h.PROCESSLIST_ID), h.PROCESSLIST_USER, IFNULL(MIN(h.PROCESSLIST_HOST), '?'), " +
 		"MIN(a.ATTR_VALUE)" +

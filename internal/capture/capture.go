@@ -81,7 +81,7 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 	defer leave()
 	var (
 		buf     metric.Buffer
-		scraped []snapshot.Source // what each source has given since the window began
+		scraped []source.Source // what each source has given since the window began
 		seen    moments
 		start   = time.Now()
 	)
@@ -213,8 +213,8 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home
 	h := snapshot.Host{ServerPID: pid}
 	facts, err := host.FactsOf(pid)
 	if err != nil { // what could be read is in the facts all the same
-		s.Sources = append(s.Sources, snapshot.Source{
-			Name: source.HostFacts, State: snapshot.Failed,
+		s.Sources = append(s.Sources, source.Source{
+			Name: source.HostFacts, State: source.Failed,
 			Reason: err.Error(),
 		})
 	}

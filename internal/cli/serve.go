@@ -140,7 +140,7 @@ func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) 
 	}
 	var h *httpapi.Server
 	o.Log = log
-	o.Publish = func(r reading.Reading) { h.Publish(r) }
+	o.Publish = func(r reading.Reading) { h.Publish(r) } // h is made from the service that this is an option of
 	s, err := service.New(ctx, e.app, o)
 	if errors.Is(err, remotewrite.ErrOptions) {
 		err = &exitError{exitUsage, err}

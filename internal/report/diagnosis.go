@@ -17,6 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -448,7 +449,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 // gave counts the sources that gave what they should.
 func gave(s *snapshot.Snapshot) (n int) {
 	for _, x := range s.Sources {
-		if x.State == snapshot.OK {
+		if x.State == source.OK {
 			n++
 		}
 	}

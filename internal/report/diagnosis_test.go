@@ -16,6 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 	"github.com/dyno-perf/dyno/test/snap"
@@ -136,7 +137,7 @@ func TestSumKeepsOnlyMomentsThatAllHave(t *testing.T) {
 func TestSentence(t *testing.T) {
 	s := &snapshot.Snapshot{
 		From: time.Unix(0, 0), To: time.Unix(10, 0),
-		Sources: []snapshot.Source{{Name: "a", State: snapshot.OK}},
+		Sources: []source.Source{{Name: "a", State: source.OK}},
 	}
 	odd := []finding.Symptom{
 		{Kind: "cpu-saturated", Title: "the CPUs are busy"},
@@ -152,7 +153,7 @@ func TestSentence(t *testing.T) {
 	f(odd[1:], nil, "No symptoms")
 	f(odd, nil, "No cause was found in 10 s for these symptoms: the CPUs are busy.")
 	f(odd, []finding.Finding{{Title: "the verdict"}}, "the verdict")
-	s.Sources = append(s.Sources, snapshot.Source{Name: "b", State: snapshot.Denied})
+	s.Sources = append(s.Sources, source.Source{Name: "b", State: source.Denied})
 	f(nil, nil, "1 of 2 data sources are unavailable.")
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
@@ -59,7 +59,7 @@ type Document struct {
 	Run        *loadresult.Run   `json:"run,omitempty"`
 	Comparison *trial.Result     `json:"comparison,omitempty"`
 	Story      []Step            `json:"story,omitempty"`
-	Sources    []snapshot.Source `json:"sources,omitempty"` // all may be given, only those not OK are shown
+	Sources    []source.Source   `json:"sources,omitempty"` // all may be given, only those not OK are shown
 	Warnings   []string          `json:"warnings,omitempty"`
 	Commands   []Command         `json:"commands,omitempty"` // how to repeat it, exactly
 }

@@ -62,7 +62,7 @@ type DiagnosisDetail struct {
 	Time      TimeModel     `json:"time"`
 	// Classes are those that findings are about, by id.
 	Classes map[string]class.Class `json:"classes"`
-	Sources []snapshot.Source      `json:"sources"` // that were unavailable, or in part
+	Sources []source.Source        `json:"sources"` // that were unavailable, or in part
 	Looked  int                    `json:"sources_looked_at"`
 	// Trigger is the incident that it was started for. The window begins after the incident did, and may begin after
 	// its end.
@@ -172,7 +172,7 @@ func (s *Diagnoses) lastSeen(name string, why error) *snapshot.Snapshot {
 		Sources: slices.Clone(m.sources), Moments: []state.State{*m.state},
 	}
 	for _, n := range []source.Name{source.Digests, source.Plans, source.Tables} {
-		x.Sources = append(x.Sources, snapshot.Source{Name: n, State: snapshot.Failed, Reason: why.Error()})
+		x.Sources = append(x.Sources, source.Source{Name: n, State: source.Failed, Reason: why.Error()})
 	}
 	for _, y := range samples {
 		if math.IsNaN(y.Value) || math.IsInf(y.Value, 0) {
@@ -198,7 +198,7 @@ func (s *Diagnoses) Detail(ctx context.Context, id string) (DiagnosisDetail, err
 	}
 	j := DiagnosisDetail{
 		DiagnosisSummary: app.SummaryOf(d), Findings: d.Findings, Facts: append([]finding.Finding{}, d.Facts...),
-		Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{},
+		Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []source.Source{},
 	}
 	if j.Findings == nil {
 		j.Findings = []finding.Finding{}
@@ -229,7 +229,7 @@ func (s *Diagnoses) Detail(ctx context.Context, id string) (DiagnosisDetail, err
 	}
 	j.Looked = len(x.Sources)
 	for _, src := range x.Sources {
-		if src.State != snapshot.OK {
+		if src.State != source.OK {
 			j.Sources = append(j.Sources, src)
 		}
 	}
@@ -400,7 +400,7 @@ type looks struct {
 	mu    sync.Mutex
 	short map[string]app.DiagnosisSummary // by target, its newest
 	due   map[string]time.Time            // by target
-	at    map[string]bool                 // those looked at now; false when another server has taken the target's name since
+	at    map[string]bool                 // those looked at now; false when another server has taken the name since
 	why   map[string]string               // by target, the incident that the next look is for
 	rush  map[string]bool                 // those looked at now because of an incident
 	by    map[string]time.Time            // by target, when an incident asked for a look last

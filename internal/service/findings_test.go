@@ -81,7 +81,8 @@ func TestLifeOfFindings(t *testing.T) {
 		!o.Last.Equal(now.Add(-20*time.Minute)) || o.Diagnosis != "d-3" {
 		t.Errorf("%d diagnoses, %+v", x.Diagnoses, o.Life)
 	}
-	if history, err := v.Diagnoses.Summaries(ctx, "shop", 0); err != nil || len(history) != 4 || history[0].ID != "d-4" {
+	if history, err := v.Diagnoses.Summaries(ctx, "shop", 0); err != nil || len(history) != 4 ||
+		history[0].ID != "d-4" {
 		t.Errorf("history %+v, %v", history, err)
 	}
 

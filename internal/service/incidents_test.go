@@ -20,7 +20,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -392,7 +391,7 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		!strings.HasSuffix(f.Title, " of them are idle") {
 		t.Errorf("%q", f.Title)
 	}
-	if i := slices.IndexFunc(d.Snapshot.Sources, func(x snapshot.Source) bool { return x.Name == "plans" }); i < 0 ||
+	if i := slices.IndexFunc(d.Snapshot.Sources, func(x source.Source) bool { return x.Name == "plans" }); i < 0 ||
 		!strings.Contains(d.Snapshot.Sources[i].Reason, "connections") {
 		t.Errorf("%+v", d.Snapshot.Sources)
 	}

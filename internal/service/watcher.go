@@ -22,7 +22,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -92,7 +91,7 @@ type watcher struct {
 	top     []state.ActiveClass
 	topSec  float64
 	latency known.Value[float64] // mean time of a statement, where all are counted
-	sources []snapshot.Source    // of the classes
+	sources []source.Source      // of the classes
 	spent   float64              // time of the server's that reading the classes took, seconds
 
 	openTime time.Duration // openTime when zero
@@ -263,10 +262,10 @@ func (w *watcher) round(r reading.Reading) {
 	up, slow, reason := 0.0, false, "no source was read"
 	for _, x := range r.Sources {
 		if x.Name == source.GlobalStatus {
-			if x.State == snapshot.OK {
+			if x.State == source.OK {
 				up, reason = 1, ""
 			} else {
-				slow, reason = x.State == snapshot.Slow, x.Reason
+				slow, reason = x.State == source.Slow, x.Reason
 				if slow { // the source's reason is how long this question waited, not the server
 					reason = "no answer in time"
 				}
@@ -320,14 +319,14 @@ func (w *watcher) round(r reading.Reading) {
 		}
 	}
 	for _, x := range append(slices.Clone(r.Sources), w.sources...) {
-		if x.State == snapshot.OK && x.Reads == 0 && slices.Contains([]source.Name{
+		if x.State == source.OK && x.Reads == 0 && slices.Contains([]source.Name{
 			source.Processlist,
 			source.Transactions, source.Locks,
 		},
 			x.Name) {
-			x.State, x.Reason = snapshot.Slow, "not read yet" // that nobody waits is not known then
+			x.State, x.Reason = source.Slow, "not read yet" // that nobody waits is not known then
 		}
-		if x.State != snapshot.OK {
+		if x.State != source.OK {
 			st.Sources = append(st.Sources, x)
 		}
 	}
@@ -412,7 +411,7 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 }
 
 // window keeps the classes with the most time for the states of the next seconds, and hands all of them on.
-func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
+func (w *watcher) window(c ClassWindow, sources []source.Source, err error) {
 	sec := c.Took.Seconds()
 	var top []state.ActiveClass
 	var latency known.Value[float64]
@@ -481,6 +480,6 @@ func newWatcher(a *app.App, name string, login app.Login, o Watching, read func(
 }
 
 // observed reports whether any source told what ran in a window: without one, no class does not mean that nothing ran.
-func observed(sources []snapshot.Source) bool {
-	return slices.ContainsFunc(sources, func(x snapshot.Source) bool { return x.State == snapshot.OK })
+func observed(sources []source.Source) bool {
+	return slices.ContainsFunc(sources, func(x source.Source) bool { return x.State == source.OK })
 }

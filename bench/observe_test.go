@@ -64,7 +64,7 @@ func child(url string) error {
 	case dynoAll:
 		for _, x := range scrape.Sources() {
 			if x.Asked {
-				o.Also = append(o.Also, x.Name)
+				o.Also = append(o.Also, string(x.Name))
 			}
 		}
 		digests = true
@@ -113,7 +113,7 @@ func child(url string) error {
 			}
 			rest := len(r.Samples)
 			for _, p := range r.Parts {
-				sum[p.Source] = p.Samples
+				sum[string(p.Source)] = p.Samples
 				rest -= p.Samples
 			}
 			n := rest

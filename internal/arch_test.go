@@ -90,7 +90,6 @@ var siblings = map[string]string{
 	"internal/testbed -> internal/experiment": "a testbed answers with the experiment's own Unusable",
 	"internal/trial -> internal/plan":         "a result carries its plan",
 	"internal/snapshot -> internal/state":     "a snapshot is made of the other values",
-	"internal/reading -> internal/snapshot":   "a reading is made of the other values",
 	"internal/reading -> internal/state":      "a reading is made of the other values",
 	"internal/incident -> internal/state":     "incidents are found in states",
 	"internal/target -> internal/tunnel":      "a URL may name a jump host",

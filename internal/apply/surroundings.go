@@ -124,8 +124,8 @@ func checkBackups(ctx context.Context, t *target.Target, o objections) error {
 }
 
 // checkClaims looks for sessions that call themselves a program which makes backups. Anyone can, so it counts only with
-// the privileges that such a program needs for its locks. Those that an account has from a role are not seen; then there
-// is a warning only.
+// the privileges that such a program needs for its locks. Those that an account has from a role are not seen; then
+// there is a warning only.
 func checkClaims(ctx context.Context, t *target.Target, o objections) error {
 	const q = "SELECT MIN(h.PROCESSLIST_ID), h.PROCESSLIST_USER, IFNULL(MIN(h.PROCESSLIST_HOST), '?'), " +
 		"MIN(a.ATTR_VALUE)" +

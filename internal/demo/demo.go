@@ -18,7 +18,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/collector"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
@@ -149,7 +148,7 @@ type demo struct {
 	playing  *play
 	watching func() error // ends the watching of seen
 
-	mu       sync.Mutex // guards the fields below, written by the load and the collector
+	mu       sync.Mutex // guards the fields below, written by the load and the scraper
 	ticks    []loadresult.Tick
 	second   int                     // of the load
 	beside   map[int]loadresult.Tick // the last tick of the loads that run beside the first
@@ -358,8 +357,12 @@ func (d *demo) watch(ctx context.Context) (end func() error, err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
+	name := d.seen.Spec().Name
 	go func() {
-		done <- collector.Run(ctx, time.Second, map[string]collector.Scraper{d.seen.Spec().Name: scraper}, d.keep)
+		done <- scraper.Run(ctx, time.Second, func(r reading.Reading) {
+			r.Target = name
+			d.keep(r)
+		})
 	}()
 	return func() error {
 		cancel()

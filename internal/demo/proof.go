@@ -223,7 +223,7 @@ func (s *switcher) Trial(
 	if err := sleep(ctx, time.Duration(p.Trials.Time)); err != nil {
 		return trial.Trial{}, err
 	}
-	// The collector reads at whole seconds and the load ticks once a second: what lies wholly within the window counts.
+	// The scraper reads at whole seconds and the load ticks once a second: what lies wholly within the window counts.
 	t := s.d.window(from, time.Now())
 	t.Warm = time.Duration(p.Trials.WarmMin).Seconds()
 	return t, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/collector"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/finding"
@@ -131,7 +132,7 @@ func (s *Diagnoses) Diagnose(ctx context.Context, name, by string, o capture.Opt
 
 // look takes a snapshot, judges it and keeps both.
 func (s *Diagnoses) look(ctx context.Context, name string, o capture.Options, d app.Diagnosis) (app.Diagnosis, error) {
-	octx, cancel := context.WithTimeout(ctx, openTime)
+	octx, cancel := context.WithTimeout(ctx, collector.OpenTime)
 	t, err := s.fleet.open(octx, name)
 	cancel()
 	if target.KindOf(err) == target.TooManyConnections {

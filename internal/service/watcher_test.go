@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -197,28 +196,6 @@ func TestEventsWithTimesOfTheServer(t *testing.T) {
 		if !got[i].At.Equal(want) {
 			t.Errorf("%v, want %v", got[i], want)
 		}
-	}
-}
-
-// TestSilentServerIsDown: a server that is being learned about when it falls silent is down, and is found again.
-func TestSilentServerIsDown(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	w := &watcher{
-		o:        Watching{Every: 100 * time.Millisecond},
-		openTime: 300 * time.Millisecond,
-		open: func(ctx context.Context) (*target.Target, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		},
-		read: func(r reading.Reading) {
-			if !r.State.Up && r.State.Reason != "" {
-				cancel()
-			}
-		},
-	}
-	if w.run(ctx); !errors.Is(context.Cause(ctx), context.Canceled) {
-		t.Error("nobody is told that the server says nothing")
 	}
 }
 

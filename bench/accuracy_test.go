@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/demo"
 )
 
 // TestAccuracy is told of in accuracy.sh.
@@ -52,7 +53,7 @@ func TestAccuracy(t *testing.T) {
 }
 
 // measure appends a line for each fault that has none yet.
-func measure(ctx context.Context, out string, have []app.AccuracyLine) error {
+func measure(ctx context.Context, out string, have []demo.AccuracyLine) error {
 	home, err := os.MkdirTemp("/var/tmp", "dyno-accuracy-")
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func measure(ctx context.Context, out string, have []app.AccuracyLine) error {
 	defer f.Close()
 	a := &app.App{Home: home, Version: "bench", Environ: os.Getenv}
 	defer a.Close()
-	o := app.DemoAllOptions{
+	o := demo.AllOptions{
 		Servers: listOf("SERVERS", "mariadb,mysql@9.7"), ServerDirs: listOf("SERVER_DIRS", ""),
 		Only:  listOf("ONLY", ""),
 		Seeds: countOf("SEEDS", 3), First: countOf("FIRST", 1), Pairs: true, NoCure: os.Getenv("CURE") == "0",
@@ -85,7 +86,7 @@ func measure(ctx context.Context, out string, have []app.AccuracyLine) error {
 		fmt.Fprintf(os.Stderr, "%s %d of %d: %s on %s, seed %d\n", time.Since(begin).Round(time.Second), number,
 			of, fault, server, seed)
 	}
-	return a.DemoAll(ctx, o, func(l app.AccuracyLine) error {
+	return demo.All(ctx, a, o, func(l demo.AccuracyLine) error {
 		fmt.Fprintf(os.Stderr, "    found %v, rank %d, %d foreign, %.0f s %s%s\n", l.Found, l.Rank, len(l.Foreign),
 			l.Seconds, l.Missed, l.Error)
 		b, err := json.Marshal(l)
@@ -100,7 +101,7 @@ func measure(ctx context.Context, out string, have []app.AccuracyLine) error {
 }
 
 // readLines reads the lines of earlier runs. Of several about the same fault the last one counts.
-func readLines(name string) (lines []app.AccuracyLine, err error) {
+func readLines(name string) (lines []demo.AccuracyLine, err error) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -112,7 +113,7 @@ func readLines(name string) (lines []app.AccuracyLine, err error) {
 	s := bufio.NewScanner(bytes.NewReader(b))
 	s.Buffer(nil, 4<<20)
 	for n := 1; s.Scan(); n++ {
-		var l app.AccuracyLine
+		var l demo.AccuracyLine
 		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
 			return nil, fmt.Errorf("line %d of %s: %w", n, name, err)
 		}

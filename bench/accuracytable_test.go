@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/demo"
 	"github.com/dyno-perf/dyno/internal/fault"
 )
 
 // sum is what lines about several seeds come to.
 type sum struct {
-	lines                 []app.AccuracyLine
+	lines                 []demo.AccuracyLine
 	found, first, foreign int
 	gains, proven         int
 	tool                  map[string]toolSum
@@ -22,7 +22,7 @@ type sum struct {
 
 type toolSum struct{ found, false, failed int }
 
-func sumUp(lines []app.AccuracyLine) sum {
+func sumUp(lines []demo.AccuracyLine) sum {
 	s := sum{lines: lines, tool: map[string]toolSum{}}
 	for _, l := range lines {
 		if l.Found {
@@ -54,11 +54,11 @@ func sumUp(lines []app.AccuracyLine) sum {
 	return s
 }
 
-func isPair(l app.AccuracyLine) bool    { return strings.Contains(l.Fault, "+") }
-func isControl(l app.AccuracyLine) bool { return l.Kind == fault.Control }
+func isPair(l demo.AccuracyLine) bool    { return strings.Contains(l.Fault, "+") }
+func isControl(l demo.AccuracyLine) bool { return l.Kind == fault.Control }
 
 // tables makes the tables of docs/accuracy.md.
-func tables(all []app.AccuracyLine) string {
+func tables(all []demo.AccuracyLine) string {
 	if len(all) == 0 {
 		return "There are no lines yet."
 	}
@@ -71,8 +71,8 @@ func tables(all []app.AccuracyLine) string {
 			names = append(names, l.Fault)
 		}
 	}
-	pick := func(f func(app.AccuracyLine) bool) []app.AccuracyLine {
-		var out []app.AccuracyLine
+	pick := func(f func(demo.AccuracyLine) bool) []demo.AccuracyLine {
+		var out []demo.AccuracyLine
 		for _, l := range all {
 			if f(l) {
 				out = append(out, l)
@@ -90,13 +90,13 @@ func tables(all []app.AccuracyLine) string {
 	for _, server := range servers {
 		for _, kind := range []struct {
 			name string
-			f    func(app.AccuracyLine) bool
+			f    func(demo.AccuracyLine) bool
 		}{
-			{"one fault", func(l app.AccuracyLine) bool { return !isPair(l) && !isControl(l) }},
+			{"one fault", func(l demo.AccuracyLine) bool { return !isPair(l) && !isControl(l) }},
 			{"two faults together", isPair},
 			{"nothing", isControl},
 		} {
-			s := sumUp(pick(func(l app.AccuracyLine) bool { return l.Server == server && kind.f(l) }))
+			s := sumUp(pick(func(l demo.AccuracyLine) bool { return l.Server == server && kind.f(l) }))
 			if len(s.lines) == 0 {
 				continue
 			}
@@ -115,7 +115,7 @@ func tables(all []app.AccuracyLine) string {
 	p("| tool | of | named the planted cause | missed | other things it asks to change | on healthy servers alone | " +
 		"did not run |")
 	p("|---|--:|--:|--:|--:|--:|--:|")
-	single := sumUp(pick(func(l app.AccuracyLine) bool { return !isPair(l) && !isControl(l) }))
+	single := sumUp(pick(func(l demo.AccuracyLine) bool { return !isPair(l) && !isControl(l) }))
 	healthy := sumUp(pick(isControl))
 	p("| dyno | %d | %d | %d | %d | %d | %d |", len(single.lines), single.found, len(single.lines)-single.found,
 		single.foreign+healthy.foreign, healthy.foreign, failures(all))
@@ -134,7 +134,7 @@ func tables(all []app.AccuracyLine) string {
 	p("%s\n%s", head, rule)
 	for _, n := range names {
 		for _, server := range servers {
-			s := sumUp(pick(func(l app.AccuracyLine) bool { return l.Server == server && l.Fault == n }))
+			s := sumUp(pick(func(l demo.AccuracyLine) bool { return l.Server == server && l.Fault == n }))
 			if len(s.lines) == 0 {
 				continue
 			}
@@ -154,7 +154,7 @@ func tables(all []app.AccuracyLine) string {
 			p("%s", row)
 		}
 	}
-	if odd := pick(func(l app.AccuracyLine) bool { return !l.OK() || len(l.NotLimit) > 0 }); len(odd) > 0 {
+	if odd := pick(func(l demo.AccuracyLine) bool { return !l.OK() || len(l.NotLimit) > 0 }); len(odd) > 0 {
 		p("\n### What was not as it should be\n")
 		for _, l := range odd {
 			p("- `%s` on %s, seed %d: %s", l.Fault, l.Server, l.Seed, wrong(l))
@@ -163,7 +163,7 @@ func tables(all []app.AccuracyLine) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func failures(lines []app.AccuracyLine) (n int) {
+func failures(lines []demo.AccuracyLine) (n int) {
 	for _, l := range lines {
 		if l.Error != "" {
 			n++
@@ -172,7 +172,7 @@ func failures(lines []app.AccuracyLine) (n int) {
 	return n
 }
 
-func ranks(lines []app.AccuracyLine) string {
+func ranks(lines []demo.AccuracyLine) string {
 	var list []string
 	for _, l := range lines {
 		r := "–"
@@ -184,7 +184,7 @@ func ranks(lines []app.AccuracyLine) string {
 	return strings.Join(list, " ")
 }
 
-func gains(lines []app.AccuracyLine) string {
+func gains(lines []demo.AccuracyLine) string {
 	var centers []float64
 	lo, figure := math.Inf(1), ""
 	for _, l := range lines {
@@ -201,7 +201,7 @@ func gains(lines []app.AccuracyLine) string {
 	return fmt.Sprintf("×%.3g (≥ %.3g) %s", m, lo, figure)
 }
 
-func wrong(l app.AccuracyLine) string {
+func wrong(l demo.AccuracyLine) string {
 	var list []string
 	if l.Error != "" {
 		list = append(list, "it ended early: "+brief(l.Error))

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/demo"
 	"github.com/dyno-perf/dyno/internal/fault"
 )
 
@@ -46,7 +46,7 @@ var right = map[string]*regexp.Regexp{
 }
 
 // askTools runs the tools on a server of the table.
-func askTools(ctx context.Context, l *app.AccuracyLine, s app.Beside) error {
+func askTools(ctx context.Context, l *demo.AccuracyLine, s demo.Beside) error {
 	dir, err := os.MkdirTemp("", "dyno-tools-")
 	if err != nil {
 		return err
@@ -56,13 +56,13 @@ func askTools(ctx context.Context, l *app.AccuracyLine, s app.Beside) error {
 	if err := os.WriteFile(login, []byte("[client]\nuser=root\nsocket="+s.Socket+"\n"), 0o600); err != nil {
 		return err
 	}
-	l.Tools = map[string]app.ToolLine{}
+	l.Tools = map[string]demo.ToolLine{}
 	for _, name := range tools {
 		said, err := advice(ctx, name, login)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t := app.ToolLine{Others: []string{}}
+		t := demo.ToolLine{Others: []string{}}
 		if err != nil {
 			t.Error = err.Error()
 		}

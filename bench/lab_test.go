@@ -22,6 +22,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
@@ -55,14 +56,14 @@ func (b bed) run(ctx context.Context, file string, seed int, set map[string]stri
 	defer a.Close()
 	all := map[string]string{"trials.seed": strconv.Itoa(seed)}
 	maps.Copy(all, set)
-	c, err := a.PrepareComparison(ctx, app.CompareOptions{
+	c, err := lab.Prepare(ctx, a, lab.CompareOptions{
 		Text: text, File: file, Set: all,
 		Observer: o, DropData: true,
 	})
 	if err != nil {
 		return trial.Result{}, err
 	}
-	r, _, err := a.Compare(ctx, c)
+	r, _, err := lab.Compare(ctx, a, c)
 	return r, err
 }
 
@@ -88,8 +89,8 @@ func interval(x stat.Interval) string {
 	return fmt.Sprintf("×%.4f (%.4f to %.4f)", x.Center, x.Lo, x.Hi)
 }
 
-// lab is one run of bench/lab.sh.
-type lab struct {
+// benchLab is one run of bench/lab.sh.
+type benchLab struct {
 	bed   bed
 	turns string
 	first int
@@ -98,7 +99,7 @@ type lab struct {
 }
 
 // say prints a line, in place of the progress where that is shown.
-func (l *lab) say(format string, args ...any) {
+func (l *benchLab) say(format string, args ...any) {
 	if l.term {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}
@@ -110,7 +111,7 @@ func clock(d time.Duration) string {
 }
 
 // watch shows how far a repetition is, on a terminal.
-func (l *lab) watch(what string) experiment.Observer {
+func (l *benchLab) watch(what string) experiment.Observer {
 	if !l.term {
 		return experiment.Observer{}
 	}
@@ -128,7 +129,7 @@ func (l *lab) watch(what string) experiment.Observer {
 	}}
 }
 
-func (l *lab) set(trial time.Duration) map[string]string {
+func (l *benchLab) set(trial time.Duration) map[string]string {
 	return map[string]string{"trials.turns": l.turns, "trials.time": trial.String()}
 }
 
@@ -146,7 +147,7 @@ func TestLab(t *testing.T) {
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // else its server would stay
 	defer stop()
 	fi, err := os.Stderr.Stat()
-	l := &lab{
+	l := &benchLab{
 		bed: bed{filepath.Join(home, "dyno")}, turns: os.Getenv("TURNS"), first: number("FIRST", 1), begun: time.Now(),
 		term: err == nil && fi.Mode()&os.ModeCharDevice != 0,
 	}
@@ -170,7 +171,7 @@ func TestLab(t *testing.T) {
 }
 
 // times settles how long trials are: as long as the noise of this machine asks for, within the time there is.
-func (l *lab) times(ctx context.Context, power, self int) (forPower, forSelf time.Duration, err error) {
+func (l *benchLab) times(ctx context.Context, power, self int) (forPower, forSelf time.Duration, err error) {
 	given := func(name string) (time.Duration, error) {
 		v := os.Getenv(name)
 		if v == "" {
@@ -235,7 +236,7 @@ func (l *lab) times(ctx context.Context, power, self int) (forPower, forSelf tim
 // look measures how much a server differs from itself from one second of its turns to the same one of the other's: the
 // standard deviation of the log-ratio. Unless turns are given it settles these, too: shorter ones where the noise is
 // much slower than they are.
-func (l *lab) look(ctx context.Context) (best float64, err error) {
+func (l *benchLab) look(ctx context.Context) (best float64, err error) {
 	turns := []string{l.turns}
 	if l.turns == "" {
 		turns = []string{"200ms", "100ms"}
@@ -255,7 +256,7 @@ func (l *lab) look(ctx context.Context) (best float64, err error) {
 	return best, nil
 }
 
-func (l *lab) noise(ctx context.Context, turns string) (float64, error) {
+func (l *benchLab) noise(ctx context.Context, turns string) (float64, error) {
 	var seconds []float64
 	var round []trial.Trial
 	ctx1, enough := context.WithCancel(ctx)
@@ -325,7 +326,7 @@ func about(r trial.Result) string {
 }
 
 // power tells how often a true difference of 3 % is called right within ten rounds.
-func (l *lab) power(ctx context.Context, n int, each time.Duration) (err error) {
+func (l *benchLab) power(ctx context.Context, n int, each time.Duration) (err error) {
 	if n == 0 {
 		return nil
 	}
@@ -362,7 +363,7 @@ func (l *lab) power(ctx context.Context, n int, each time.Duration) (err error) 
 }
 
 // self tells how often a server is the same as itself.
-func (l *lab) self(ctx context.Context, n int, each time.Duration) (err error) {
+func (l *benchLab) self(ctx context.Context, n int, each time.Duration) (err error) {
 	if n == 0 || ctx.Err() != nil {
 		return nil
 	}
@@ -391,7 +392,7 @@ func (l *lab) self(ctx context.Context, n int, each time.Duration) (err error) {
 
 // restore tells what the lab itself takes between two trials that begin with the same data: from the end of the one
 // until the other's load runs.
-func (l *lab) restore(ctx context.Context, n int) error {
+func (l *benchLab) restore(ctx context.Context, n int) error {
 	for i := range n {
 		if ctx.Err() != nil {
 			return nil

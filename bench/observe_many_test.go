@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/collector"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/store/series"
@@ -57,7 +56,7 @@ func TestObserveTargets(t *testing.T) {
 	}
 	defer store.Close()
 
-	targets := map[string]collector.Scraper{}
+	targets := map[string]scraper{}
 	meter := scrape.NewMeter()
 	for i := range min(2, n) {
 		sc, err := scrape.New(reach(t, s), scrape.Options{Meter: meter})
@@ -68,11 +67,7 @@ func TestObserveTargets(t *testing.T) {
 		targets["real"+strconv.Itoa(i)] = sc
 	}
 	for i := len(targets); i < n; i++ {
-		r, err := collector.NewReplay(recording, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		targets["recorded"+strconv.Itoa(i)] = r
+		targets["recorded"+strconv.Itoa(i)] = &replay{recording, i % len(recording)}
 	}
 	var mu sync.Mutex
 	rounds, missed, samples := 0, 0, 0
@@ -83,7 +78,7 @@ func TestObserveTargets(t *testing.T) {
 	began := time.Now().Add(warm) // making a few hundred thousand series new takes its time once
 	var before time.Duration
 	var first sync.Once
-	err = collector.Run(run, time.Second, targets, func(r reading.Reading) {
+	err = scrapeAll(run, time.Second, targets, func(r reading.Reading) {
 		err := store.AppendRound(r)
 		if time.Now().Before(began) {
 			return

@@ -25,7 +25,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -64,7 +64,7 @@ func child(url string) error {
 	case dynoAll:
 		for _, x := range scrape.Sources() {
 			if x.Asked {
-				o.Also = append(o.Also, x.Name)
+				o.Also = append(o.Also, string(x.Name))
 			}
 		}
 		digests = true
@@ -105,15 +105,15 @@ func child(url string) error {
 	g.Go(func() error {
 		return s.Run(ctx, time.Second, func(r reading.Reading) {
 			for _, x := range r.Sources {
-				if line := fmt.Sprintf("%s %s %s", x.Name, x.State, x.Reason); (x.State == snapshot.Failed ||
-					x.State == snapshot.Slow || x.State == snapshot.OK && x.Reason != "") && !complained[line] {
+				if line := fmt.Sprintf("%s %s %s", x.Name, x.State, x.Reason); (x.State == source.Failed ||
+					x.State == source.Slow || x.State == source.OK && x.Reason != "") && !complained[line] {
 					complained[line] = true
 					fmt.Fprintln(os.Stderr, line)
 				}
 			}
 			rest := len(r.Samples)
 			for _, p := range r.Parts {
-				sum[p.Source] = p.Samples
+				sum[string(p.Source)] = p.Samples
 				rest -= p.Samples
 			}
 			n := rest

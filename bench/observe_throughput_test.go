@@ -15,7 +15,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -60,7 +60,7 @@ func TestObserveThroughput(t *testing.T) {
 			_, err := load.Run(ctx, tg, load.Config{
 				Workload: w, Options: map[string]string{"table_size": "10000"},
 				Threads: 8, Seed: 1,
-			}, func(run.Tick) {})
+			}, func(loadresult.Tick) {})
 			loaded <- err
 		}()
 		dyno := exec.Command(os.Args[0])

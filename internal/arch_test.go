@@ -31,16 +31,16 @@ var house = []struct {
 	{"values", []string{
 		"internal/known", "internal/dbms", "internal/metric", "internal/event", "internal/hist", "internal/explain",
 		"internal/stat", "internal/unit", "internal/progress", "internal/limit", "internal/suggest", "internal/pace",
-		"internal/sketch", "internal/source", "internal/pattern", "internal/store/failure", "recipes",
+		"internal/sketch", "internal/source", "internal/lazyregexp", "internal/store/failure", "recipes",
 	}},
 	{"text and codecs", []string{
 		"internal/sqltext", "internal/sqlshape", "internal/schema", "internal/class", "internal/wire",
 		"internal/slowlog", "internal/exposition", "internal/workload",
 	}},
 	{"the domain", []string{
-		"internal/run", "internal/arith", "internal/panel", "internal/digest", "internal/state", "internal/incident",
-		"internal/snapshot", "internal/reading", "internal/finding", "internal/journal", "internal/plan",
-		"internal/trial", "internal/workload/script", "internal/workload/tpcc",
+		"internal/loadresult", "internal/arith", "internal/panel", "internal/digest", "internal/state",
+		"internal/incident", "internal/snapshot", "internal/reading", "internal/finding", "internal/journal",
+		"internal/plan", "internal/trial", "internal/workload/script", "internal/workload/tpcc",
 	}},
 	{"the operating system", []string{"internal/platform", "internal/clock"}},
 	{"access", []string{
@@ -90,7 +90,6 @@ var siblings = map[string]string{
 	"internal/testbed -> internal/experiment": "a testbed answers with the experiment's own Unusable",
 	"internal/trial -> internal/plan":         "a result carries its plan",
 	"internal/snapshot -> internal/state":     "a snapshot is made of the other values",
-	"internal/reading -> internal/snapshot":   "a reading is made of the other values",
 	"internal/reading -> internal/state":      "a reading is made of the other values",
 	"internal/incident -> internal/state":     "incidents are found in states",
 	"internal/target -> internal/tunnel":      "a URL may name a jump host",

@@ -1,5 +1,5 @@
 // Package recipes embeds the plans of the experiments that ship with Dyno, one file each. To add a recipe is to add a
-// file.
+// file; package recipe lists and reads them.
 package recipes
 
 import "embed"

@@ -23,8 +23,8 @@ const (
 	Session Kind = "session" // sessions, locks and transactions: what clients do to each other
 	Index   Kind = "index"
 	Schema  Kind = "schema"
-	Config  Kind = "config"
-	Host    Kind = "host"
+	Config  Kind = "config" // settings, load and replicas
+	Host    Kind = "host"   // the machine, accounts and encryption
 )
 
 // Kinds returns all of them in that order.

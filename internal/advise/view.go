@@ -254,12 +254,12 @@ func (v *View) SetVariable(name, value string) *finding.Action {
 }
 
 // Seen reports whether a source gave what it should.
-func (v *View) Seen(name source.Name) bool { return v.Source(name).State == snapshot.OK }
+func (v *View) Seen(name source.Name) bool { return v.Source(name).State == source.OK }
 
 // Blind says in one sentence why a source gave nothing and what would mend that; empty when it gave what it should.
 func (v *View) Blind(name source.Name) string {
 	x := v.Source(name)
-	if x.State == snapshot.OK {
+	if x.State == source.OK {
 		return ""
 	}
 	text := fmt.Sprintf("Data unavailable: %s (%s)", name, cmp.Or(x.Reason, string(x.State)))

@@ -6,7 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -14,7 +14,7 @@ import (
 func TestViewFigures(t *testing.T) {
 	v := snap.Build().Status("Innodb_log_waits", 3).Gauge("mysql_global_status_threads_running", 7).
 		Set("max_connections", "151").Set("log_bin", "ON").
-		Lose("digests", snapshot.Denied, "a privilege is missing", "GRANT x").View()
+		Lose("digests", source.Denied, "a privilege is missing", "GRANT x").View()
 	if x, ok := v.Status("Innodb_log_waits").Get(); !ok || x != 3 {
 		t.Errorf("rate %v %v", x, ok)
 	}

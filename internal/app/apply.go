@@ -42,9 +42,11 @@ type Intent struct {
 	By        string // who asked for it; empty for the command line
 }
 
-// Plan finds the finding among the last diagnoses of the target and asks the server what carrying it out would mean. It
-// only reads.
-func (a Actions) Plan(ctx context.Context, t *target.Target, findingID string, o apply.Options) (Intent, error) {
+// PreviewChange finds the finding among the last diagnoses of the target and asks the server what carrying it out would
+// mean. It only reads.
+func (a Actions) PreviewChange(
+	ctx context.Context, t *target.Target, findingID string, o apply.Options,
+) (Intent, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return Intent{}, err
@@ -61,7 +63,7 @@ func (a Actions) Plan(ctx context.Context, t *target.Target, findingID string, o
 		return in, fmt.Errorf("finding %s suggests nothing that Dyno can apply: %s", f.ID, f.Suggestion)
 	}
 	server := d.Server
-	if s, err := looked(d); err == nil {
+	if s, err := snapshotOf(d); err == nil {
 		server = s.Target.Server
 	}
 	if server != "" && server != t.Facts().Server {
@@ -69,7 +71,7 @@ func (a Actions) Plan(ctx context.Context, t *target.Target, findingID string, o
 			"diagnose again", f.ID, server, t.Facts().Server)
 	}
 	o.Journal = l
-	in.Preview, err = apply.Plan(ctx, t, f, o)
+	in.Preview, err = apply.PreviewChange(ctx, t, f, o)
 	return in, err
 }
 
@@ -111,25 +113,24 @@ func (a Actions) Apply(ctx context.Context, t *target.Target, in Intent, sink pr
 // journal.
 func (a Actions) PreviewUndo(
 	ctx context.Context, t *target.Target, e journal.Entry, o apply.Options,
-) (UndoPreview, error) {
+) (apply.UndoPreview, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
-		return UndoPreview{}, err
+		return apply.UndoPreview{}, err
 	}
-	r, err := apply.PlanUndo(ctx, t, l, e, o)
+	p, err := apply.PreviewUndo(ctx, t, l, e, o)
 	if err != nil {
-		return UndoPreview{}, err
+		return apply.UndoPreview{}, err
 	}
-	p := UndoPreview{Entry: r.Entry, SQL: r.SQL, Notes: r.Warnings, Against: r.Blockers}
-	if r.Entry.State == journal.Failed && r.Entry.Error != "" {
-		p.Notes = append(p.Notes, r.Entry.Error)
+	if p.Entry.State == journal.Failed && p.Entry.Error != "" {
+		p.Warnings = append(p.Warnings, p.Entry.Error)
 	}
-	for _, n := range r.Entry.Notes[min(len(e.Notes), len(r.Entry.Notes)):] { // what asking the server brought to light
-		p.Notes = append(p.Notes, n.Text)
+	for _, n := range p.Entry.Notes[min(len(e.Notes), len(p.Entry.Notes)):] { // what asking the server brought to light
+		p.Warnings = append(p.Warnings, n.Text)
 	}
-	if e.State != r.Entry.State {
-		p.Notes = append(p.Notes, fmt.Sprintf("the journal says %s; the server was asked and shows: %s",
-			e.State, r.Entry.State))
+	if e.State != p.Entry.State {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the journal says %s; the server was asked and shows: %s",
+			e.State, p.Entry.State))
 	}
 	return p, nil
 }
@@ -218,7 +219,7 @@ func (a Actions) Prove(
 	if err != nil {
 		return proof.Proof{}, nil, fmt.Errorf("read the window before action %s: %w", e.ID, err)
 	}
-	before, err := looked(d)
+	before, err := snapshotOf(d)
 	if err != nil {
 		return proof.Proof{}, nil, err
 	}
@@ -300,7 +301,7 @@ func (a Actions) ProveAndKeep(
 	if err != nil {
 		return p, nil, err
 	}
-	before, err := looked(d)
+	before, err := snapshotOf(d)
 	if err != nil {
 		return p, nil, err
 	}
@@ -314,12 +315,4 @@ func (a Actions) ProveAndKeep(
 		return p, nil, err
 	}
 	return p, &doc, l.Documents.Put(ctx, string(doc.Kind), id, e.Target, e.ID, b)
-}
-
-// UndoPreview is what undoing an action would do on the server as it is now.
-type UndoPreview struct {
-	Entry   journal.Entry `json:"entry"` // as the server shows it, which may differ from the journal after a crash
-	SQL     string        `json:"sql"`
-	Notes   []string      `json:"notes,omitempty"`
-	Against []string      `json:"blockers,omitempty"` // it is blocked while one of them holds
 }

@@ -110,8 +110,8 @@ func (a Diagnosing) Keep(ctx context.Context, d Diagnosis) error {
 	})
 }
 
-// looked returns what a diagnosis was made from.
-func looked(d ledger.Diagnosis) (*snapshot.Snapshot, error) {
+// snapshotOf returns what a diagnosis was made from.
+func snapshotOf(d ledger.Diagnosis) (*snapshot.Snapshot, error) {
 	if d.Snapshot == nil {
 		return nil, fmt.Errorf("the snapshot of %s is no longer stored: later ones of %s needed its space; "+
 			"diagnose again", d.ID, d.Target)
@@ -121,7 +121,7 @@ func looked(d ledger.Diagnosis) (*snapshot.Snapshot, error) {
 
 // Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most
 // n; advice, too.
-func (a Diagnosing) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, error) {
+func (a Diagnosing) Diagnoses(ctx context.Context, target string, n int) ([]DiagnosisSummary, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return nil, err
@@ -130,9 +130,9 @@ func (a Diagnosing) Diagnoses(ctx context.Context, target string, n int) ([]Verd
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Verdict, 0, len(ds))
+	all := make([]DiagnosisSummary, 0, len(ds))
 	for _, d := range ds {
-		all = append(all, VerdictOf(d))
+		all = append(all, SummaryOf(d))
 	}
 	return all, nil
 }
@@ -140,8 +140,8 @@ func (a Diagnosing) Diagnoses(ctx context.Context, target string, n int) ([]Verd
 // DefaultWindow is how long `dyno diagnose` looks when it is not told.
 const DefaultWindow = 10 * time.Second
 
-// Verdict is a diagnosis in short.
-type Verdict struct {
+// DiagnosisSummary is a diagnosis in short.
+type DiagnosisSummary struct {
 	ID         string    `json:"id"`
 	Target     string    `json:"target"`
 	At         time.Time `json:"at"`
@@ -161,9 +161,9 @@ type Verdict struct {
 	ServerID string `json:"-"` // of the server that was looked at, as target.Facts.Server; empty when that is not kept
 }
 
-// VerdictOf tells a stored diagnosis in short.
-func VerdictOf(d ledger.Diagnosis) Verdict {
-	v := Verdict{
+// SummaryOf tells a stored diagnosis in short.
+func SummaryOf(d ledger.Diagnosis) DiagnosisSummary {
+	v := DiagnosisSummary{
 		ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident,
 		Advice: d.Advice, Count: len(d.Findings), ServerID: d.Server,
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -69,8 +69,8 @@ func DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOption
 	o.Limit, o.OrderBy = show.Limit, show.OrderBy
 	r, sources, err := digestsource.Live(ctx, t, o)
 	denied = diagnose.Denied(sources)
-	if err == nil && denied != "" && !slices.ContainsFunc(sources, func(x snapshot.Source) bool {
-		return x.State == snapshot.OK
+	if err == nil && denied != "" && !slices.ContainsFunc(sources, func(x source.Source) bool {
+		return x.State == source.OK
 	}) {
 		err = fmt.Errorf("no statement of %s is visible. %s", t.Spec().Name, denied)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -44,11 +43,11 @@ type Checked struct {
 	TLS     string      `json:"tls,omitzero"` // cipher
 	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is missing, and its
 	// fix.
-	Trust       target.Trust      `json:"trust,omitzero"`
-	Fingerprint string            `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered
-	Doubt       string            `json:"doubt,omitzero"`
-	Sources     []snapshot.Source `json:"sources"`
-	Grants      []string          `json:"grants,omitempty"` // what the task watch needs, for that account
+	Trust       target.Trust    `json:"trust,omitzero"`
+	Fingerprint string          `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered
+	Doubt       string          `json:"doubt,omitzero"`
+	Sources     []source.Source `json:"sources"`
+	Grants      []string        `json:"grants,omitempty"` // what the task watch needs, for that account
 }
 
 // doubt says what is missing where nobody vouches for a server.
@@ -86,7 +85,7 @@ func (a Inspection) CheckOpen(ctx context.Context, t *target.Target) (Checked, e
 	f := t.Facts()
 	c := Checked{
 		Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server,
-		User: f.User, TLS: f.TLS, Trust: f.Trust, Doubt: doubt(f.Trust), Sources: []snapshot.Source{},
+		User: f.User, TLS: f.TLS, Trust: f.Trust, Doubt: doubt(f.Trust), Sources: []source.Source{},
 	}
 	if c.Trust == target.TrustRemembered {
 		c.Fingerprint = t.Spec().Fingerprint()
@@ -96,15 +95,15 @@ func (a Inspection) CheckOpen(ctx context.Context, t *target.Target) (Checked, e
 		return c, err
 	}
 	c.Sources = append(c.Sources, sources...)
-	if slices.ContainsFunc(sources, func(s snapshot.Source) bool {
-		return s.State == snapshot.Denied &&
+	if slices.ContainsFunc(sources, func(s source.Source) bool {
+		return s.State == source.Denied &&
 			s.Name != source.Tables
 	}) {
 		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
 	}
 	if reason, fix := TooMighty(ctx, t); reason != "" {
-		c.Sources = append(c.Sources, snapshot.Source{
-			Name: source.Plans, State: snapshot.Denied, Reason: reason,
+		c.Sources = append(c.Sources, source.Source{
+			Name: source.Plans, State: source.Denied, Reason: reason,
 			Fix: fix,
 		})
 	}
@@ -117,7 +116,7 @@ const inspectTime = 15 * time.Second
 // Inspect tries to reach a server of the inventory (only a name is given) or one that may be added to it, and tells
 // what can be observed there. A server that cannot be reached is an answer, no error.
 func (a Inspection) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
-	none := Checked{Target: t.Name, Sources: []snapshot.Source{}}
+	none := Checked{Target: t.Name, Sources: []source.Source{}}
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
 	var spec target.Spec
@@ -214,7 +213,7 @@ func (a Inspection) Grantee(ctx context.Context, text string, flavor dbms.Flavor
 }
 
 // Check tries every source of figures once and tells what each gave.
-func (a Inspection) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, error) {
+func (a Inspection) Check(ctx context.Context, t *target.Target) ([]source.Source, error) {
 	s, err := scrape.New(t, scrape.Options{})
 	if err != nil {
 		return nil, err
@@ -247,7 +246,7 @@ func (a Inspection) Check(ctx context.Context, t *target.Target) ([]snapshot.Sou
 
 // Unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing:
 // its dictionary leaves them out without a word, and the list of its files, which PROCESS shows, does not.
-func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x snapshot.Source, ok bool) {
+func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x source.Source, ok bool) {
 	const mostName = 256         // bytes; names have 64 characters
 	names := map[string]string{} // by themselves in small letters
 	for _, m := range samples {
@@ -282,8 +281,8 @@ func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x s
 	if len(hidden) > most {
 		more, hidden = fmt.Sprintf(" and %d more schemas", len(hidden)-most), hidden[:most]
 	}
-	return snapshot.Source{
-		Name: source.Tables, State: snapshot.Denied, Reason: "the account sees no table of " +
+	return source.Source{
+		Name: source.Tables, State: source.Denied, Reason: "the account sees no table of " +
 			strings.Join(hidden, ", ") + more,
 		Fix: t.Facts().ExplainFix(hidden),
 	}, true

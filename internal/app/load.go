@@ -13,8 +13,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -87,23 +87,30 @@ func readScript(name string) ([]byte, error) {
 
 // Load runs a workload and keeps the run, also one that was stopped. The ticks come back as well as through the sink.
 // notes are added to what a reader of the figures must know.
-func (a Runs) Load(ctx context.Context, t *target.Target, cfg load.Config, notes []string, sink func(run.Tick)) (
-	run.Run, []run.Tick, error,
+func (a Runs) Load(ctx context.Context, t *target.Target, cfg load.Config, notes []string, sink func(loadresult.Tick)) (
+	loadresult.Run, []loadresult.Tick, error,
 ) {
-	return a.kept(ctx, notes, sink, func(sink func(run.Tick)) (run.Run, error) { return load.Run(ctx, t, cfg, sink) })
+	return a.kept(ctx, notes, sink, func(sink func(loadresult.Tick)) (loadresult.Run, error) {
+		return load.Run(ctx, t, cfg, sink)
+	})
 }
 
 // Exec runs a command as a workload and keeps the run, as Load does.
-func (a Runs) Exec(ctx context.Context, cfg load.ExecConfig, sink func(run.Tick)) (run.Run, []run.Tick, error) {
-	return a.kept(ctx, nil, sink, func(sink func(run.Tick)) (run.Run, error) { return load.Exec(ctx, cfg, sink) })
+func (a Runs) Exec(
+	ctx context.Context, cfg load.ExecConfig, sink func(loadresult.Tick),
+) (loadresult.Run, []loadresult.Tick, error) {
+	return a.kept(ctx, nil, sink, func(sink func(loadresult.Tick)) (loadresult.Run, error) {
+		return load.Exec(ctx, cfg, sink)
+	})
 }
 
 // kept runs something and keeps its figures, if there are any.
 func (a Runs) kept(
-	ctx context.Context, notes []string, sink func(run.Tick), do func(sink func(run.Tick)) (run.Run, error),
-) (run.Run, []run.Tick, error) {
-	var ticks []run.Tick
-	r, err := do(func(x run.Tick) {
+	ctx context.Context, notes []string, sink func(loadresult.Tick),
+	do func(sink func(loadresult.Tick)) (loadresult.Run, error),
+) (loadresult.Run, []loadresult.Tick, error) {
+	var ticks []loadresult.Tick
+	r, err := do(func(x loadresult.Tick) {
 		ticks = append(ticks, x)
 		sink(x)
 	})
@@ -126,7 +133,7 @@ func (a Runs) kept(
 }
 
 // keepRun stores the report of a run, which has its seconds too.
-func (a Runs) keepRun(ctx context.Context, l *ledger.Ledger, r run.Run, ticks []run.Tick) error {
+func (a Runs) keepRun(ctx context.Context, l *ledger.Ledger, r loadresult.Run, ticks []loadresult.Tick) error {
 	doc := report.RunDocument(r, ticks, a.Version)
 	b, err := report.Encode(&doc)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/workload/script"
 )
 
@@ -59,22 +59,24 @@ func TestTableCacheIsForSandboxes(t *testing.T) {
 func TestKept(t *testing.T) {
 	a := &App{Home: t.TempDir()}
 	defer a.Close()
-	tick := run.Tick{At: time.Unix(1000, 0), Length: time.Second, Ops: []run.Op{{Name: "op", Latency: hist.New()}}}
+	tick := loadresult.Tick{
+		At: time.Unix(1000, 0), Length: time.Second, Ops: []loadresult.Op{{Name: "op", Latency: hist.New()}},
+	}
 	failure := errors.New("the server is gone")
 	f := func(operations int, err error, kept bool) {
 		t.Helper()
 		tick := tick
-		tick.Ops = []run.Op{{Name: "op", Latency: hist.New()}}
+		tick.Ops = []loadresult.Op{{Name: "op", Latency: hist.New()}}
 		for range operations {
 			tick.Ops[0].Latency.Record(time.Millisecond)
 		}
 		seen := 0
-		r, ticks, got := Runs{a}.kept(context.Background(), []string{"a note"}, func(run.Tick) { seen++ },
-			func(sink func(run.Tick)) (run.Run, error) {
+		r, ticks, got := Runs{a}.kept(context.Background(), []string{"a note"}, func(loadresult.Tick) { seen++ },
+			func(sink func(loadresult.Tick)) (loadresult.Run, error) {
 				sink(tick)
-				return run.Run{
+				return loadresult.Run{
 					Target: "db", Workload: "w", Started: tick.At, Elapsed: time.Second,
-					Total: tick, State: run.Done,
+					Total: tick, State: loadresult.Done,
 				}, err
 			})
 		if (r.ID != "") != kept || !errors.Is(got, err) || seen != 1 || len(ticks) != 1 || len(r.Warnings) != 1 {

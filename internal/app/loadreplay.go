@@ -5,14 +5,14 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Replay is what came of running logs again.
 type Replay struct {
-	Run     run.Run
+	Run     loadresult.Run
 	Of      load.Replayed
 	Skipped []slowlog.Skip // what of the logs could not be read, the first digest.MaxSkips parts
 	Skips   uint64         // how many there are
@@ -33,14 +33,14 @@ func (a Runs) PreviewReplay(
 
 // Replay runs the statements of logs again and keeps the run, as Load does. The ticks go to the sink.
 func (a Runs) Replay(ctx context.Context, t *target.Target, cfg load.ReplayConfig, logs digestsource.LogOptions,
-	sink func(run.Tick),
+	sink func(loadresult.Tick),
 ) (x Replay, err error) {
 	src, err := digestsource.OpenEntries(ctx, logs)
 	if err != nil {
 		return x, err
 	}
 	cfg.Logs = logs.Paths
-	x.Run, _, err = a.kept(ctx, nil, sink, func(sink func(run.Tick)) (r run.Run, err error) {
+	x.Run, _, err = a.kept(ctx, nil, sink, func(sink func(loadresult.Tick)) (r loadresult.Run, err error) {
 		r, x.Of, err = load.Replay(ctx, t, cfg, src, sink)
 		return r, err
 	})

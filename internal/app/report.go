@@ -162,11 +162,11 @@ func (a Reports) Report(ctx context.Context, id string) (*report.Document, error
 		return nil, err
 	}
 	if d, err := l.Diagnoses.Get(ctx, id); err == nil {
-		s, err := looked(d)
+		s, err := snapshotOf(d)
 		if err != nil {
 			return nil, err
 		}
-		symptoms, _ := judge.Snapshot(s)
+		symptoms, _ := judge.Findings(s)
 		// the findings as they were told then
 		doc := report.DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version, d.Advice...)
 		return &doc, nil

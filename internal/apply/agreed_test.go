@@ -27,7 +27,7 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 			o := Options{Blocking: true}
 			agree := func() {
 				t.Helper()
-				p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o)
+				p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, o)
 				if err != nil || !p.OK() {
 					t.Fatalf("%v %v", err, p.Blockers)
 				}
@@ -56,7 +56,7 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 				t.Fatalf("the statement agreed to: %v %s", err, e.State)
 			}
 
-			online, err := PlanUndo(t.Context(), x, j, e, Options{})
+			online, err := PreviewUndo(t.Context(), x, j, e, Options{})
 			if err != nil || !online.OK() {
 				t.Fatalf("%v %v", err, online.Blockers)
 			}
@@ -65,7 +65,7 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 				!strings.Contains(shown(t, s), "varchar(120)") {
 				t.Errorf("taken back while writers wait, where going on was agreed to: %v, in\n%s", err, shown(t, s))
 			}
-			blocking, err := PlanUndo(t.Context(), x, j, e, o)
+			blocking, err := PreviewUndo(t.Context(), x, j, e, o)
 			if err != nil || !blocking.OK() || blocking.SQL == online.SQL {
 				t.Fatalf("%v %+v", err, blocking)
 			}
@@ -79,9 +79,9 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 	}
 }
 
-// TestPlanUndoIsWhatUndoFinds: what stands against taking an action back is told before, in the same words, and nothing
+// TestPreviewUndoIsWhatUndoFinds: what stands against taking an action back is told before, in the same words, nothing
 // is written.
-func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
+func TestPreviewUndoIsWhatUndoFinds(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s, x := start(t, flavor)
@@ -94,7 +94,7 @@ func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 				t.Helper()
 				j.before = func(journal.Entry) error { return errors.New("nothing is to be written") }
 				alters := s.Status(t, "Com_alter_table")
-				r, err := PlanUndo(t.Context(), x, j, e, Options{})
+				r, err := PreviewUndo(t.Context(), x, j, e, Options{})
 				if err != nil || r.Entry.State != e.State || r.SQL != e.Action.Undo {
 					t.Errorf("%s: %v %+v", what, err, r)
 				}
@@ -126,7 +126,7 @@ func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 			}
 			f("an action that failed", "it is failed, so there is nothing to undo")
 			e.Server = "elsewhere"
-			if _, err := PlanUndo(t.Context(), x, j, e, Options{}); err == nil {
+			if _, err := PreviewUndo(t.Context(), x, j, e, Options{}); err == nil {
 				t.Error("planned on another server")
 			}
 		})

@@ -96,8 +96,9 @@ func (r *recorder) failed(ctx context.Context, err error) error {
 }
 
 // Apply carries out the action of an entry that has an id. The journal has the entry before the first statement is
-// sent, and the preflight of Plan is made once more: what it finds against the action stops it with a *BlockedError,
-// and a statement that is not Options.Agreed with ErrPreviewChanged. The returned entry is Done only when the server
+// sent, and the preflight of PreviewChange is made once more, because the server may have changed since the preview:
+// what it finds against the action stops it with a *BlockedError, and a statement that is not Options.Agreed with
+// ErrPreviewChanged. The returned entry is Done only when the server
 // was seen changed afterwards; a note says where it made something else of it than was asked for. The statements are
 // made from the action's fields; the entry's action is completed with them and with what an undo needs. note, which may
 // be nil, gets a line for whatever happens on the way.
@@ -112,7 +113,7 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 	case e.Server != "" && e.Server != t.Facts().Server:
 		return e, wrongServer(e, t)
 	}
-	if _, err := changeOf(e.Action, o); err != nil {
+	if _, err := changeOf(e.Action, o); err != nil { // one that cannot be carried out gets no entry
 		return e, fmt.Errorf("apply action %s: %w", e.ID, err)
 	}
 	r := &recorder{j, e, note}
@@ -130,7 +131,7 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 		return r.e, fmt.Errorf("apply action %s: nothing was sent: %w", e.ID, err)
 	}
 	o.Journal = j
-	p, c, err := plan(ctx, t, r.e.Action, o)
+	p, c, err := previewChange(ctx, t, r.e.Action, o)
 	switch {
 	case err != nil:
 	case !p.OK():
@@ -149,7 +150,7 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 	if err := r.put(ctx); err != nil {
 		return r.e, fmt.Errorf("apply action %s: nothing was sent: %w", e.ID, err)
 	}
-	if err := c.do(ctx, t, report, r.note); err != nil {
+	if err := c.apply(ctx, t, report, r.note); err != nil {
 		if unsure(ctx, t, c, err) { // the truth is on the server: Reconcile asks it
 			r.note(err.Error())
 			return r.e, errors.Join(fmt.Errorf("apply action %s: %w", e.ID, err), r.put(ctx))
@@ -160,20 +161,20 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 		}
 		return r.e, r.failed(ctx, lost(fmt.Errorf("apply action %s: %w", e.ID, err), command, o))
 	}
-	if after, ok := c.(interface{ settled() finding.Action }); ok { // what the server made of it
-		r.e.Action = after.settled()
+	if after, ok := c.(interface{ applied() finding.Action }); ok { // what the server made of it
+		r.e.Action = after.applied()
 	}
 	look, cancel := afterwards(ctx)
 	defer cancel()
-	switch is, now, err := c.found(look, t); {
+	switch is, now, err := c.compare(look, t); {
 	case err != nil:
-		r.note("the statement succeeded, but the " + c.noun() + " could not be checked: " + err.Error())
+		r.note("the statement succeeded, but the " + c.subject() + " could not be checked: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("apply action %s: verify: %w", e.ID, err), r.put(ctx))
 	case is == other: // it is not as before, so the way back stays open
-		r.note("the statement succeeded, but the " + c.noun() + " is not as requested: " + now)
+		r.note("the statement succeeded, but the " + c.subject() + " is not as requested: " + now)
 	case is != inForce:
 		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: the server reported success, but the change of the %s "+
-			"is %s %s", e.ID, c.noun(), is, now))
+			"is %s %s", e.ID, c.subject(), is, now))
 	}
 	r.e.State, r.e.Ended = journal.Done, time.Now().UTC()
 	if err := r.put(ctx); err != nil {
@@ -205,34 +206,36 @@ func unsure(ctx context.Context, t *target.Target, c change, err error) bool {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
-		is, _, ferr := c.found(ctx, t)
+		is, _, ferr := c.compare(ctx, t)
 		return ferr != nil || is != asWas && is != nowhere
 	default:
 		return target.KindOf(err) == target.Gone
 	}
 }
 
-// Return is what taking an action back would mean on a server as it is now.
-type Return struct {
-	Entry    journal.Entry // as the server shows it, which may differ from the journal after a crash
-	SQL      string        // as it would be sent
-	Warnings []string      // warnings to read first
-	Blockers []string      // it is blocked while one of them holds
+// UndoPreview is what undoing an action would do on the server as it is now.
+type UndoPreview struct {
+	Entry    journal.Entry `json:"entry"`              // as the server shows it, which may differ from the journal after a crash
+	SQL      string        `json:"sql"`                // as it would be sent
+	Warnings []string      `json:"warnings,omitempty"` // warnings to read first
+	Blockers []string      `json:"blockers,omitempty"` // it is blocked while one of them holds
 }
 
 // OK reports whether nothing stands against it.
-func (r Return) OK() bool { return len(r.Blockers) == 0 }
+func (r UndoPreview) OK() bool { return len(r.Blockers) == 0 }
 
-// PlanUndo asks the server and the journal what taking the action of an entry back would mean. It only reads. What
-// stands against it is in Return.Blockers; an error means that the question could not be answered.
-func PlanUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o Options) (Return, error) {
-	r, _, err := planUndo(ctx, t, j, e, o)
+// PreviewUndo asks the server and the journal what taking the action of an entry back would mean. It only reads. What
+// stands against it is in UndoPreview.Blockers; an error means that the question could not be answered.
+func PreviewUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o Options) (UndoPreview, error) {
+	r, _, err := previewUndo(ctx, t, j, e, o)
 	return r, err
 }
 
-// planUndo returns the entry as far as it was reconciled also with an error.
-func planUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, opt Options) (Return, change, error) {
-	r := Return{Entry: e, SQL: e.Action.Undo}
+// previewUndo returns the entry as far as it was reconciled also with an error.
+func previewUndo(
+	ctx context.Context, t *target.Target, j Reader, e journal.Entry, opt Options,
+) (UndoPreview, change, error) {
+	r := UndoPreview{Entry: e, SQL: e.Action.Undo}
 	if e.Server != t.Facts().Server {
 		return r, nil, wrongServer(e, t)
 	}
@@ -266,7 +269,7 @@ func planUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, 
 	if b, ok := c.(interface{ reverse() string }); ok {
 		r.SQL = b.reverse()
 	}
-	switch is, now, err := c.found(ctx, t); {
+	switch is, now, err := c.compare(ctx, t); {
 	case err != nil:
 		return r, nil, err
 	case is == other:
@@ -274,8 +277,8 @@ func planUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, 
 	case is != inForce:
 		o.block("%s", ended(c, is, now))
 	default:
-		if err = c.again(ctx, t, o); err == nil {
-			err = since(ctx, t, j, r.Entry, o)
+		if err = c.checkRevert(ctx, t, o); err == nil {
+			err = checkAdded(ctx, t, j, r.Entry, o)
 		}
 		if err != nil {
 			return r, nil, err
@@ -295,9 +298,9 @@ func unmarked(c change) bool {
 // ended says what a server shows where a change is no longer in force.
 func ended(c change, is standing, now string) string {
 	if is == other {
-		return fmt.Sprintf("the %s was changed since, it is now %s", c.noun(), now)
+		return fmt.Sprintf("the %s was changed since, it is now %s", c.subject(), now)
 	}
-	return fmt.Sprintf("the change of the %s is no longer in effect%s", c.noun(), on(c))
+	return fmt.Sprintf("the change of the %s is no longer in effect%s", c.subject(), on(c))
 }
 
 // InForce asks the server whether an action that was carried out and completed is in force still. It returns what the
@@ -319,7 +322,7 @@ func InForce(ctx context.Context, t *target.Target, a finding.Action, o Options)
 			return "", t.Wrap("look for table "+a.Table.String(), err)
 		}
 	}
-	is, now, err := c.found(ctx, t)
+	is, now, err := c.compare(ctx, t)
 	if err != nil || is == inForce {
 		return "", err
 	}
@@ -332,8 +335,8 @@ func InForce(ctx context.Context, t *target.Target, a finding.Action, o Options)
 }
 
 // Undo takes back the action of an entry, if the server is still as the action left it, on the server where it was
-// carried out and on no other. What a crash left half-way is reconciled first, and what PlanUndo finds against it stops
-// it with a *BlockedError, as a statement that is not Options.Agreed does with ErrPreviewChanged.
+// carried out and on no other. What a crash left half-way is reconciled first, and what PreviewUndo finds against it
+// stops it with a *BlockedError, as a statement that is not Options.Agreed does with ErrPreviewChanged.
 func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options, report progress.Sink,
 	note func(string),
 ) (journal.Entry, error) {
@@ -344,7 +347,7 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 	if e.Server != t.Facts().Server {
 		return e, wrongServer(e, t)
 	}
-	p, c, err := planUndo(ctx, t, j, e, o)
+	p, c, err := previewUndo(ctx, t, j, e, o)
 	r := &recorder{j, p.Entry, note}
 	if r.e.State != e.State || len(r.e.Notes) != len(e.Notes) {
 		if perr := r.put(ctx); perr != nil {
@@ -374,16 +377,16 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 	if err := r.put(ctx); err != nil {
 		return r.e, fmt.Errorf("undo action %s: nothing was sent: %w", id, err)
 	}
-	if err := c.back(ctx, t, report, r.note); err != nil {
+	if err := c.revert(ctx, t, report, r.note); err != nil {
 		err = lost(err, "undo "+id, o)
 		r.note("undo failed: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("undo action %s: %w", id, err), r.put(ctx))
 	}
 	look, cancel := afterwards(ctx)
 	defer cancel()
-	if is, now, err := c.found(look, t); err != nil || is != asWas {
+	if is, now, err := c.compare(look, t); err != nil || is != asWas {
 		if err == nil {
-			err = fmt.Errorf("the server reported success, but the change of the %s is %s %s", c.noun(), is, now)
+			err = fmt.Errorf("the server reported success, but the change of the %s is %s %s", c.subject(), is, now)
 		}
 		r.note("undo could not be verified: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("undo action %s: %w", id, err), r.put(ctx))
@@ -427,7 +430,7 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 		}
 		return r.e, nil
 	}
-	is, found, err := c.found(ctx, t)
+	is, found, err := c.compare(ctx, t)
 	if err != nil {
 		return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
 	}
@@ -441,25 +444,25 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 				"unknown: it leaves no trace; nothing has to be undone"
 		case is == inForce:
 			r.e.State, r.e.Ended = journal.Done, now
-			r.note("it was interrupted, but the server has made the change of the " + c.noun())
+			r.note("it was interrupted, but the server has made the change of the " + c.subject())
 		case is == other:
 			a, its := e.Action, false
 			if x, ok := c.(adjusting); ok {
-				if a, its, err = x.became(ctx, t); err != nil {
+				if a, its, err = x.adjusted(ctx, t); err != nil {
 					return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
 				}
 			}
 			if its {
 				r.e.Action, r.e.State, r.e.Ended = a, journal.Done, now
-				r.note("it was interrupted, and the " + c.noun() + " is neither as before nor as requested: the " +
+				r.note("it was interrupted, and the " + c.subject() + " is neither as before nor as requested: the " +
 					"server may have changed it: " + found)
 				break
 			}
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.subject()+
 				" is different: "+found+"; undo that by hand if it should go"
 		default:
 			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the server has not made "+
-				"the change of the "+c.noun()
+				"the change of the "+c.subject()
 		}
 	case journal.Failed, journal.Undone: // these are ends
 	case journal.Done:

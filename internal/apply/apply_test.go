@@ -128,7 +128,7 @@ func TestPlanOnlyReads(t *testing.T) {
 			for _, c := range counters {
 				before[c] = s.Status(t, c)
 			}
-			p, err := Plan(t.Context(), x, finding.Finding{ID: "f-1", Action: &adds}, Options{})
+			p, err := PreviewChange(t.Context(), x, finding.Finding{ID: "f-1", Action: &adds}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			s, x := start(t, flavor)
 			f := func(a finding.Action, want string) {
 				t.Helper()
-				p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{})
+				p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, Options{})
 				if err != nil || p.OK() || !strings.Contains(strings.Join(p.Blockers, "\n"), want) {
 					t.Errorf("%v: %q, %v\nwant %s", a.Index, p.Blockers, err, want)
 				}
@@ -195,17 +195,17 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			full.Index.Type = "FULLTEXT"
 			f(full, "type FULLTEXT")
 
-			p, err := Plan(t.Context(), x, finding.Finding{Action: &finding.Action{
+			p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &finding.Action{
 				Kind: finding.AddIndex, Table: table,
 				Index: schema.Index{Name: "k", Parts: []schema.IndexPart{col("s"), col("a")}},
 			}}, Options{})
 			if err != nil || !p.OK() || !strings.Contains(strings.Join(p.Warnings, "\n"), "makes k_s superfluous") {
 				t.Errorf("%+v, %v", p, err)
 			}
-			if _, err := Plan(t.Context(), x, finding.Finding{}, Options{}); err == nil {
+			if _, err := PreviewChange(t.Context(), x, finding.Finding{}, Options{}); err == nil {
 				t.Error("a finding without an action has a plan")
 			}
-			if _, err := Plan(t.Context(), x, finding.Finding{Action: &finding.Action{Kind: "drop_database"}},
+			if _, err := PreviewChange(t.Context(), x, finding.Finding{Action: &finding.Action{Kind: "drop_database"}},
 				Options{}); err == nil {
 				t.Error("an unknown action has a plan")
 			}
@@ -225,7 +225,7 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			warned := false
 			for end := time.Now().Add(time.Minute); !warned &&
 				time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-				p, err := Plan(t.Context(), x, finding.Finding{Action: &adds}, Options{})
+				p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &adds}, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -236,7 +236,7 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			}
 			left := action("k_s", col("s"))
 			left.Undo = "ALTER TABLE …"
-			r, err := PlanUndo(t.Context(), x, newJournal(t), journal.Entry{
+			r, err := PreviewUndo(t.Context(), x, newJournal(t), journal.Entry{
 				ID: "a-1", Server: x.Facts().Server,
 				State: journal.Done, Action: left,
 			}, Options{})

@@ -14,19 +14,19 @@ import (
 // change is one kind of action on its way. It makes its statements itself from the action's fields: text that came with
 // a snapshot or a file is never sent.
 type change interface {
-	// fill asks the server as it is now and completes the preview: the action with its statements and what an undo
+	// check asks the server as it is now and completes the preview: the action with its statements and what an undo
 	// needs, words, sizes, what stands against it. It only reads.
-	fill(ctx context.Context, t *target.Target, p *Preview, o objections) error
-	// do carries the action out and back takes it back. Both are called with the completed action.
-	do(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
-	back(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
-	// found says how the server compares with the state that the action brings about, and how it is now when that is
+	check(ctx context.Context, t *target.Target, p *Preview, o objections) error
+	// apply carries the action out and revert takes it back. Both are called with the completed action.
+	apply(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
+	revert(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
+	// compare says how the server compares with the state that the action brings about, and how it is now when that is
 	// something else.
-	found(ctx context.Context, t *target.Target) (standing, string, error)
-	// again looks for what stands against taking it back.
-	again(ctx context.Context, t *target.Target, o objections) error
-	// noun names what is changed: "index k".
-	noun() string
+	compare(ctx context.Context, t *target.Target) (standing, string, error)
+	// checkRevert looks for what stands against taking it back.
+	checkRevert(ctx context.Context, t *target.Target, o objections) error
+	// subject names what is changed: "index k".
+	subject() string
 	// table is the one that an ALTER TABLE works on; the zero Ref when there is none.
 	table() schema.Ref
 }
@@ -34,9 +34,9 @@ type change interface {
 // adjusting is a change that a server may carry out otherwise than it was asked for: a value is rounded, a prefix is
 // dropped.
 type adjusting interface {
-	// became returns the action with what a server that shows something else made of it; false when that is somebody
+	// adjusted returns the action with what a server that shows something else made of it; false when that is somebody
 	// else's doing.
-	became(ctx context.Context, t *target.Target) (finding.Action, bool, error)
+	adjusted(ctx context.Context, t *target.Target) (finding.Action, bool, error)
 }
 
 // standing says how the server compares with what an action brings about.

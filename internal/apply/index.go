@@ -18,7 +18,7 @@ import (
 // ofIndex is what all changes of one index share.
 type ofIndex struct{ a finding.Action }
 
-func (c *ofIndex) noun() string      { return "index " + c.a.Index.Name }
+func (c *ofIndex) subject() string   { return "index " + c.a.Index.Name }
 func (c *ofIndex) table() schema.Ref { return c.a.Table }
 
 func (c *ofIndex) addition() alter.Alteration {
@@ -29,14 +29,14 @@ func (c *ofIndex) removal() alter.Alteration {
 	return alter.Alteration{Table: c.a.Table, SQL: schema.DropIndexClause(c.a.Index.Name)}
 }
 
-func (c *ofIndex) again(ctx context.Context, t *target.Target, o objections) error {
-	return againOn(ctx, t, c.a.Table, o)
+func (c *ofIndex) checkRevert(ctx context.Context, t *target.Target, o objections) error {
+	return checkRevertOn(ctx, t, c.a.Table, o)
 }
 
 // addIndex adds a secondary index.
 type addIndex struct{ ofIndex }
 
-func (c *addIndex) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *addIndex) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	x := c.a.Index
 	p.Action.SQL, p.Action.Undo = c.addition().Statement(), c.removal().Statement()
 	p.Words = fmt.Sprintf("Add index %s (%s) to table %s on %s online (without blocking its users).", x.Name,
@@ -67,14 +67,14 @@ func (c *addIndex) fill(ctx context.Context, t *target.Target, p *Preview, o obj
 	if n, ok := p.Bytes.Get(); ok {
 		space(ctx, t, n, o.block, o.warn)
 	}
-	if err := waits(ctx, t, c.a.Table, o); err != nil {
+	if err := checkWaits(ctx, t, c.a.Table, o); err != nil {
 		return err
 	}
-	replicas(t, o)
+	warnReplicas(t, o)
 	return nil
 }
 
-func (c *addIndex) do(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
+func (c *addIndex) apply(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
 	if err := alter.Native(ctx, t, c.addition(), report, note); err != nil {
 		return err
 	}
@@ -89,12 +89,12 @@ func (c *addIndex) do(ctx context.Context, t *target.Target, report progress.Sin
 	return nil
 }
 
-// settled is the action with the index as the server made it.
-func (c *addIndex) settled() finding.Action { return c.a }
+// applied is the action with the index as the server made it.
+func (c *addIndex) applied() finding.Action { return c.a }
 
-// became takes an index for this one's when it differs in nothing but prefixes that the server dropped, as it does
+// adjusted takes an index for this one's when it differs in nothing but prefixes that the server dropped, as it does
 // where they are as long as the column.
-func (c *addIndex) became(ctx context.Context, t *target.Target) (finding.Action, bool, error) {
+func (c *addIndex) adjusted(ctx context.Context, t *target.Target) (finding.Action, bool, error) {
 	is, x, err := present(ctx, t, c.a)
 	if err != nil || is != changed || len(x.Parts) != len(c.a.Index.Parts) {
 		return c.a, false, err
@@ -114,11 +114,11 @@ func (c *addIndex) became(ctx context.Context, t *target.Target) (finding.Action
 	return a, true, nil
 }
 
-func (c *addIndex) back(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
+func (c *addIndex) revert(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
 	return alter.Native(ctx, t, c.removal(), report, note)
 }
 
-func (c *addIndex) found(ctx context.Context, t *target.Target) (standing, string, error) {
+func (c *addIndex) compare(ctx context.Context, t *target.Target) (standing, string, error) {
 	is, x, err := present(ctx, t, c.a)
 	switch is {
 	case same:
@@ -133,7 +133,7 @@ func (c *addIndex) found(ctx context.Context, t *target.Target) (standing, strin
 // dropIndex drops a secondary index. Its undo builds it again.
 type dropIndex struct{ ofIndex }
 
-func (c *dropIndex) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *dropIndex) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	tab, ok, err := tableFor(ctx, t, c.a.Table, p, o)
 	if err != nil {
 		return err
@@ -191,10 +191,10 @@ func (c *dropIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	if !ok {
 		return nil
 	}
-	if err := waits(ctx, t, c.a.Table, o); err != nil {
+	if err := checkWaits(ctx, t, c.a.Table, o); err != nil {
 		return err
 	}
-	replicas(t, o)
+	warnReplicas(t, o)
 	return nil
 }
 
@@ -215,15 +215,15 @@ func leads(x schema.Index, columns []string) bool {
 	return true
 }
 
-func (c *dropIndex) do(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
+func (c *dropIndex) apply(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
 	return alter.Native(ctx, t, c.removal(), report, note)
 }
 
-func (c *dropIndex) back(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
+func (c *dropIndex) revert(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
 	return alter.Native(ctx, t, c.addition(), report, note)
 }
 
-func (c *dropIndex) found(ctx context.Context, t *target.Target) (standing, string, error) {
+func (c *dropIndex) compare(ctx context.Context, t *target.Target) (standing, string, error) {
 	tables, err := catalog.Tables(ctx, t.DB(), []schema.Ref{c.a.Table})
 	if err != nil {
 		return "", "", t.Wrap("look for the index", err)
@@ -246,7 +246,7 @@ type hideIndex struct{ ofIndex }
 
 func (c *hideIndex) table() schema.Ref { return schema.Ref{} }
 
-func (c *hideIndex) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *hideIndex) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	hide, show, can := visibility(t)
 	named := func(name string) { // makes the statements for it
 		c.a.Index.Name, p.Action.Index.Name = name, name
@@ -286,18 +286,18 @@ func (c *hideIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 		o.block("table %s has no index %s", c.a.Table, c.a.Index.Name)
 	}
 	o.warn("statements that name the index in a hint fail while it is hidden")
-	return waits(ctx, t, c.a.Table, o)
+	return checkWaits(ctx, t, c.a.Table, o)
 }
 
-func (c *hideIndex) do(ctx context.Context, t *target.Target, _ progress.Sink, _ func(string)) error {
+func (c *hideIndex) apply(ctx context.Context, t *target.Target, _ progress.Sink, _ func(string)) error {
 	return Hide(ctx, t, c.a.Table, c.a.Index.Name)
 }
 
-func (c *hideIndex) back(ctx context.Context, t *target.Target, _ progress.Sink, _ func(string)) error {
+func (c *hideIndex) revert(ctx context.Context, t *target.Target, _ progress.Sink, _ func(string)) error {
 	return Show(ctx, t, c.a.Table, c.a.Index.Name)
 }
 
-func (c *hideIndex) found(ctx context.Context, t *target.Target) (standing, string, error) {
+func (c *hideIndex) compare(ctx context.Context, t *target.Target) (standing, string, error) {
 	tables, err := catalog.Tables(ctx, t.DB(), []schema.Ref{c.a.Table})
 	if err != nil {
 		return "", "", t.Wrap("look for the index", err)

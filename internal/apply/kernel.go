@@ -18,11 +18,11 @@ type setKernel struct {
 	fs host.FS
 }
 
-func (c *setKernel) noun() string            { return "kernel's setting " + c.a.Variable }
+func (c *setKernel) subject() string         { return "kernel's setting " + c.a.Variable }
 func (c *setKernel) table() schema.Ref       { return schema.Ref{} }
-func (c *setKernel) settled() finding.Action { return c.a }
+func (c *setKernel) applied() finding.Action { return c.a }
 
-func (c *setKernel) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *setKernel) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	p.Words = fmt.Sprintf("Set the kernel's %s to %s, for all programs of this machine, until the next reboot.",
 		c.a.Variable, c.a.Value)
 	if _, ok := t.LocalPID(ctx); !ok {
@@ -74,7 +74,7 @@ func kernelLine(name, value string) string {
 	return "echo " + value + " > /sys/" + name
 }
 
-func (c *setKernel) do(context.Context, *target.Target, progress.Sink, func(string)) error {
+func (c *setKernel) apply(context.Context, *target.Target, progress.Sink, func(string)) error {
 	if err := c.fs.SetSetting(c.a.Variable, c.a.Value); err != nil {
 		return err
 	}
@@ -83,26 +83,26 @@ func (c *setKernel) do(context.Context, *target.Target, progress.Sink, func(stri
 	return err
 }
 
-// became takes any value for what the kernel made of this one's: taking it back sets the one of before.
-func (c *setKernel) became(context.Context, *target.Target) (finding.Action, bool, error) {
+// adjusted takes any value for what the kernel made of this one's: taking it back sets the one of before.
+func (c *setKernel) adjusted(context.Context, *target.Target) (finding.Action, bool, error) {
 	now, err := c.fs.Setting(c.a.Variable)
 	a := c.a
 	a.Now = now
 	return a, err == nil, err
 }
 
-func (c *setKernel) back(context.Context, *target.Target, progress.Sink, func(string)) error {
+func (c *setKernel) revert(context.Context, *target.Target, progress.Sink, func(string)) error {
 	return c.fs.SetSetting(c.a.Variable, c.a.Was)
 }
 
-func (c *setKernel) again(ctx context.Context, t *target.Target, o objections) error {
+func (c *setKernel) checkRevert(ctx context.Context, t *target.Target, o objections) error {
 	if _, ok := t.LocalPID(ctx); !ok {
 		o.block("%s runs on another machine: set %s there", t, c.a.Variable)
 	}
 	return nil
 }
 
-func (c *setKernel) found(context.Context, *target.Target) (standing, string, error) {
+func (c *setKernel) compare(context.Context, *target.Target) (standing, string, error) {
 	now, err := c.fs.Setting(c.a.Variable)
 	switch {
 	case err != nil:

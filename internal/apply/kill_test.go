@@ -57,7 +57,7 @@ func TestKill(t *testing.T) {
 			if err := c.PingContext(t.Context()); err == nil {
 				t.Error("the session goes on")
 			}
-			if _, err := PlanUndo(t.Context(), x, j, e, Options{}); err == nil ||
+			if _, err := PreviewUndo(t.Context(), x, j, e, Options{}); err == nil ||
 				!strings.Contains(err.Error(), "cannot be restored") {
 				t.Errorf("undo: %v", err)
 			}

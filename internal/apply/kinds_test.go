@@ -78,7 +78,7 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 				n++
 				id := fmt.Sprintf("a-%d", n)
 				before, pool := shown(t, s), variable(t, s, "long_query_time")
-				p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o)
+				p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, o)
 				if err != nil || !p.OK() {
 					t.Errorf("%s: %v %v", a.Kind, err, p.Blockers)
 					return
@@ -105,7 +105,7 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 				if err != nil || kept.Action.Undo == "" || strings.Contains(kept.Action.SQL, "DROP TABLE") {
 					t.Errorf("the journal has %+v, %v", kept.Action, err)
 				}
-				back, err := PlanUndo(t.Context(), x, j, e, o)
+				back, err := PreviewUndo(t.Context(), x, j, e, o)
 				if err != nil || !back.OK() {
 					t.Errorf("undo of %s: %v %v", p.Action.SQL, err, back.Blockers)
 				}
@@ -175,7 +175,7 @@ func TestKindsRefuse(t *testing.T) {
 			kid := schema.Ref{Schema: table.Schema, Table: "kid"}
 			f := func(a finding.Action, want string) {
 				t.Helper()
-				p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{})
+				p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, Options{})
 				if err != nil || p.OK() || !strings.Contains(strings.Join(p.Blockers, "\n"), want) {
 					t.Errorf("%s: %q, %v\nwant %s", a.Kind, p.Blockers, err, want)
 				}
@@ -232,8 +232,8 @@ func TestKindsRefuse(t *testing.T) {
 				"word": "varchar(30)",
 			} {
 				a := typed(column, definition)
-				if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true}); err != nil ||
-					!p.OK() {
+				p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true})
+				if err != nil || !p.OK() {
 					t.Errorf("%s as %s: %q, %v", column, definition, p.Blockers, err)
 				}
 			}
@@ -256,7 +256,7 @@ func TestKindsRefuse(t *testing.T) {
 			s.Exec(t, "CREATE USER poor@localhost")
 			poor := open(t, s, "poor")
 			a := set("long_query_time", "5")
-			if p, err := Plan(t.Context(), poor, finding.Finding{Action: &a}, Options{}); err != nil ||
+			if p, err := PreviewChange(t.Context(), poor, finding.Finding{Action: &a}, Options{}); err != nil ||
 				!strings.Contains(strings.Join(p.Blockers, " "), "GRANT SUPER ON *.*") {
 				t.Errorf("without a privilege: %v %v", p.Blockers, err)
 			}
@@ -279,7 +279,7 @@ func TestKernelSettingIsTakenBack(t *testing.T) {
 	}
 	o := Options{Host: host.FS{Root: root}}
 	a := finding.Action{Kind: finding.SetKernel, Variable: "vm.swappiness", Value: "1"}
-	p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o)
+	p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, o)
 	if err != nil || !p.OK() || p.Action.SQL != "sysctl -w vm.swappiness=1" ||
 		p.Action.Undo != "sysctl -w vm.swappiness=60" {
 		t.Fatalf("%v %+v", err, p)
@@ -299,13 +299,13 @@ func TestKernelSettingIsTakenBack(t *testing.T) {
 	}
 	for _, name := range []string{"kernel.core_pattern", "kernel/uevent_helper", "net.ipv4.ip_forward"} {
 		a.Variable = name
-		if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o); err != nil || p.OK() ||
+		if p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, o); err != nil || p.OK() ||
 			!strings.Contains(p.Blockers[0], "not one of the settings") {
 			t.Errorf("%s may be set: %v %+v", name, err, p)
 		}
 	}
 	a.Variable = "vm.nothing"
-	if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o); err != nil || p.OK() {
+	if p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, o); err != nil || p.OK() {
 		t.Errorf("a setting that is not there: %v %+v", err, p)
 	}
 }
@@ -410,7 +410,7 @@ func TestWhatTheServerMadeElseIsTakenBack(t *testing.T) {
 				if err := j.PutEntry(t.Context(), running); err != nil {
 					t.Fatal(err)
 				}
-				r, err := PlanUndo(t.Context(), x, newJournal(t), running, Options{})
+				r, err := PreviewUndo(t.Context(), x, newJournal(t), running, Options{})
 				if err != nil || !r.OK() || r.Entry.State != journal.Done ||
 					!strings.Contains(fmt.Sprint(r.Entry.Notes), "neither as before nor as requested") {
 					t.Errorf("%s, interrupted: %v %+v", id, err, r)

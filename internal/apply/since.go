@@ -15,9 +15,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// since looks for what an index that an undo would drop is needed for by now: later actions that took another index
-// away because of it, keys, statements.
-func since(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o objections) error {
+// checkAdded looks for what an index that an undo would drop is needed for by now: later actions that took another
+// index away because of it, keys, statements.
+func checkAdded(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o objections) error {
 	if e.Action.Kind != finding.AddIndex {
 		return nil
 	}
@@ -77,9 +77,9 @@ func standsIn(ctx context.Context, j Reader, e journal.Entry, going, left []sche
 	return nil
 }
 
-// holds judges advice to take an index away again, on the server as it is now: the advice, and other advice that was
-// followed since, may have rested on each other's indexes.
-func holds(ctx context.Context, t *target.Target, j Reader, a finding.Action, o objections) error {
+// checkDropped judges advice to take an index away again, on the server as it is now: the advice, and other advice that
+// was followed since, may have rested on each other's indexes.
+func checkDropped(ctx context.Context, t *target.Target, j Reader, a finding.Action, o objections) error {
 	names := taken(a)
 	if len(names) == 0 {
 		return nil

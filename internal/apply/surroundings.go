@@ -27,9 +27,9 @@ func errant(t *target.Target) string {
 		"make the change, too, or stop because it is purged. Better make the change on the source", gtid)
 }
 
-// group looks for a group whose members all take changes: DDL on one and writes on another at the same time are not
-// safe there.
-func group(ctx context.Context, t *target.Target, o objections) error {
+// checkGroup looks for a group whose members all take changes: DDL on one and writes on another at the same time are
+// not safe there.
+func checkGroup(ctx context.Context, t *target.Target, o objections) error {
 	mode, ok := t.Variable("group_replication_single_primary_mode")
 	if !ok {
 		return nil // no plugin
@@ -67,8 +67,8 @@ const tools = "'mariabackup','mariadb-backup','xtrabackup','mysqlbackup','mydump
 
 const lookForBackups = "look for running backups"
 
-// backups looks for backups that are being made: a change of a table waits for their lock, or spoils them.
-func backups(ctx context.Context, t *target.Target, o objections) error {
+// checkBackups looks for backups that are being made: a change of a table waits for their lock, or spoils them.
+func checkBackups(ctx context.Context, t *target.Target, o objections) error {
 	const who = "SELECT h.PROCESSLIST_ID, CONCAT(IFNULL(h.PROCESSLIST_USER, '?'), '@', IFNULL(h.PROCESSLIST_HOST, " +
 		"'?')), "
 	var qs []string
@@ -110,7 +110,7 @@ func backups(ctx context.Context, t *target.Target, o objections) error {
 		}
 	}
 	if t.Has(target.HasPerformanceSchema) {
-		switch err := claims(ctx, t, o); {
+		switch err := checkClaims(ctx, t, o); {
 		case target.KindOf(err) == target.Denied:
 			denied = target.HintOf(err)
 		case err != nil:
@@ -123,10 +123,10 @@ func backups(ctx context.Context, t *target.Target, o objections) error {
 	return nil
 }
 
-// claims looks for sessions that call themselves a program which makes backups. Anyone can, so it counts only with the
-// privileges that such a program needs for its locks. Those that an account has from a role are not seen; then there is
-// a warning only.
-func claims(ctx context.Context, t *target.Target, o objections) error {
+// checkClaims looks for sessions that call themselves a program which makes backups. Anyone can, so it counts only with
+// the privileges that such a program needs for its locks. Those that an account has from a role are not seen; then
+// there is a warning only.
+func checkClaims(ctx context.Context, t *target.Target, o objections) error {
 	const q = "SELECT MIN(h.PROCESSLIST_ID), h.PROCESSLIST_USER, IFNULL(MIN(h.PROCESSLIST_HOST), '?'), " +
 		"MIN(a.ATTR_VALUE)" +
 		" FROM performance_schema.session_connect_attrs a JOIN performance_schema.threads h ON h.PROCESSLIST_ID = " +

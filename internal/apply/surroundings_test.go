@@ -20,7 +20,7 @@ import (
 // planned returns what stands against an action and what is worth knowing, one a line.
 func planned(t *testing.T, x *target.Target, a finding.Action) (blockers, warnings string) {
 	t.Helper()
-	p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{})
+	p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", a.Kind, err)
 	}
@@ -77,7 +77,7 @@ func TestBackupsAreSeen(t *testing.T) {
 				nil); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("a change during a backup: %v", err)
 			}
-			if r, err := PlanUndo(t.Context(), x, newJournal(t), e, Options{}); err != nil ||
+			if r, err := PreviewUndo(t.Context(), x, newJournal(t), e, Options{}); err != nil ||
 				!strings.Contains(strings.Join(r.Blockers, "\n"), want) {
 				t.Errorf("an undo during a backup: %+v, %v", r.Blockers, err)
 			}
@@ -312,7 +312,7 @@ func TestUndoLooksAtLaterActions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := PlanUndo(t.Context(), x, j, e, Options{})
+			r, err := PreviewUndo(t.Context(), x, j, e, Options{})
 			if err != nil || !strings.Contains(fmt.Sprint(r.Blockers), "the foreign key fk needs the index aid") ||
 				strings.Contains(fmt.Sprint(r.Warnings), "statements use the index aid: ") != x.Has(
 					target.HasPerformanceSchema) {

@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -25,11 +25,11 @@ type alterTable struct {
 	blocking bool
 }
 
-func (c *alterTable) noun() string      { return "table " + c.a.Table.String() }
+func (c *alterTable) subject() string   { return "table " + c.a.Table.String() }
 func (c *alterTable) table() schema.Ref { return c.a.Table }
 
-// settled is the action with the table's definition as it has become.
-func (c *alterTable) settled() finding.Action { return c.a }
+// applied is the action with the table's definition as it has become.
+func (c *alterTable) applied() finding.Action { return c.a }
 
 func (c *alterTable) alteration(changes []schema.Clause) alter.Alteration {
 	var clauses []string
@@ -44,7 +44,7 @@ func rebuilt(changes []schema.Clause) bool {
 	return !slices.ContainsFunc(changes, func(x schema.Clause) bool { return x.Kind != schema.Rebuild })
 }
 
-func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *alterTable) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	if len(c.a.Changes) == 0 || slices.ContainsFunc(c.a.Changes, func(x schema.Clause) bool { return x.SQL() == "" }) {
 		o.block("the action names no change to the table")
 		return nil
@@ -78,7 +78,7 @@ func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o o
 			o.block("column %s %s: change it by hand", x.Column, why)
 		}
 		p.Action.Changes[i].Definition = whole
-		if err := texts(ctx, t, tab, p.Action.Changes[i], o); err != nil {
+		if err := checkTexts(ctx, t, tab, p.Action.Changes[i], o); err != nil {
 			return err
 		}
 	}
@@ -106,14 +106,14 @@ func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o o
 		space(ctx, t, size, o.block, o.warn)
 		o.warn("the server may rebuild the whole table, up to %s in addition to the old one", unit.Bytes(size))
 	}
-	if err := waits(ctx, t, c.a.Table, o); err != nil {
+	if err := checkWaits(ctx, t, c.a.Table, o); err != nil {
 		return err
 	}
-	replicas(t, o)
+	warnReplicas(t, o)
 	return nil
 }
 
-func (c *alterTable) do(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
+func (c *alterTable) apply(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
 	if err := alter.Native(ctx, t, c.alteration(c.a.Changes), report, note); err != nil {
 		return err
 	}
@@ -127,19 +127,19 @@ func (c *alterTable) do(ctx context.Context, t *target.Target, report progress.S
 	return nil
 }
 
-func (c *alterTable) back(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
+func (c *alterTable) revert(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
 	return alter.Native(ctx, t, c.alteration(c.a.Reverse), report, note)
 }
 
-func (c *alterTable) again(ctx context.Context, t *target.Target, o objections) error {
-	return againOn(ctx, t, c.a.Table, o)
+func (c *alterTable) checkRevert(ctx context.Context, t *target.Target, o objections) error {
+	return checkRevertOn(ctx, t, c.a.Table, o)
 }
 
 // reverse is the statement that takes it back: it may be allowed to stop writers where the change itself was not, and
 // the other way round.
 func (c *alterTable) reverse() string { return c.alteration(c.a.Reverse).Statement() }
 
-func (c *alterTable) found(ctx context.Context, t *target.Target) (standing, string, error) {
+func (c *alterTable) compare(ctx context.Context, t *target.Target) (standing, string, error) {
 	def, err := definition(ctx, t, c.a.Table)
 	if err != nil {
 		if n, ok := target.ServerErrorNumber(err); ok && n == 1146 {
@@ -352,9 +352,9 @@ func (d written) reverse(t schema.Table, changes []schema.Clause) (back []schema
 }
 
 var ( // for text that schema.Bare has gone over; what they do not know is not carried over
-	defaultClause = pattern.New(` DEFAULT (\(|(\w*'x*'|[-+.\w]+(\(\d*\))?)( |$))`)
-	updateClause  = pattern.New(` ON UPDATE (\w+(\(\d*\))?)( |$)`)
-	commentClause = pattern.New(` COMMENT ('x*')( |$)`)
+	defaultClause = lazyregexp.New(` DEFAULT (\(|(\w*'x*'|[-+.\w]+(\(\d*\))?)( |$))`)
+	updateClause  = lazyregexp.New(` ON UPDATE (\w+(\(\d*\))?)( |$)`)
+	commentClause = lazyregexp.New(` COMMENT ('x*')( |$)`)
 )
 
 // more are parts of a column that MODIFY COLUMN drops when they are not written again, and that carried does not write.
@@ -369,13 +369,13 @@ func carried(definition, old string) (whole, why string) {
 	if old == "" || !closed {
 		return definition, "is not found in the table's definition, or twice"
 	}
-	clause := func(r *pattern.Pattern) string {
+	clause := func(r *lazyregexp.Pattern) string {
 		if at := r.FindStringIndex(hidden); at != nil {
 			return strings.TrimSuffix(old[at[0]:at[1]], " ")
 		}
 		return ""
 	}
-	for word, r := range map[string]*pattern.Pattern{
+	for word, r := range map[string]*lazyregexp.Pattern{
 		" DEFAULT ": defaultClause, " ON UPDATE ": updateClause,
 		" COMMENT ": commentClause,
 	} {

@@ -34,7 +34,7 @@ func TestNothingOfATenantIsAClause(t *testing.T) {
 					Kind: finding.AlterTable, Table: schema.Ref{Schema: "d", Table: table},
 					Changes: []schema.Clause{c},
 				}
-				p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true})
+				p, err := PreviewChange(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true})
 				if err != nil {
 					t.Fatal(err)
 				}

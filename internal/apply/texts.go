@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -17,10 +17,10 @@ const (
 	textsMost = 1000             // rows are counted
 )
 
-// texts looks whether a change that gives a column of texts another type leaves each value what it is. The server
+// checkTexts looks whether a change that gives a column of texts another type leaves each value what it is. The server
 // refuses what is no such value; what it takes may still come back as another text, "007" as "7", and the definition
 // alone can be taken back.
-func texts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Clause, o objections) error {
+func checkTexts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Clause, o objections) error {
 	var was schema.Column
 	for _, c := range tab.Columns {
 		if strings.EqualFold(c.Name, x.Column) {
@@ -92,7 +92,7 @@ func word(definition string) string {
 	return d
 }
 
-var typed = pattern.New(`^[A-Za-z]+ *(\([0-9, ]+\))?`)
+var typed = lazyregexp.New(`^[A-Za-z]+ *(\([0-9, ]+\))?`)
 
 // castTo is what CAST takes for the type that a definition begins with; "" for those that are not known to keep their
 // texts.

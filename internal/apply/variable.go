@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -24,13 +24,13 @@ type setVariable struct{ a finding.Action }
 // the background.
 const settleTime = 30 * time.Second
 
-var variableName = pattern.New(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)?$`)
+var variableName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)?$`)
 
-func (c *setVariable) noun() string      { return "variable " + c.a.Variable }
+func (c *setVariable) subject() string   { return "variable " + c.a.Variable }
 func (c *setVariable) table() schema.Ref { return schema.Ref{} }
 
-// settled is the action with the value as the server tells it.
-func (c *setVariable) settled() finding.Action { return c.a }
+// applied is the action with the value as the server tells it.
+func (c *setVariable) applied() finding.Action { return c.a }
 
 // global reads a variable; false when the server has none of the name.
 func global(ctx context.Context, t *target.Target, name string) (string, bool, error) {
@@ -65,7 +65,7 @@ func mostListed(t *target.Target) int {
 	return most - utf8.UTFMax + 1
 }
 
-func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *setVariable) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	name := c.a.Variable
 	p.Words = fmt.Sprintf("Set the variable %s on %s to %s, until the server restarts.", name, t, c.a.Value)
 	if !variableName.MatchString(name) || c.a.Value == "" {
@@ -244,26 +244,26 @@ func (c *setVariable) set(ctx context.Context, t *target.Target, value, from str
 	}
 }
 
-func (c *setVariable) do(ctx context.Context, t *target.Target, _ progress.Sink, note func(string)) error {
+func (c *setVariable) apply(ctx context.Context, t *target.Target, _ progress.Sink, note func(string)) error {
 	now, err := c.set(ctx, t, c.a.Value, c.a.Was, note)
 	c.a.Now = now
 	return err
 }
 
-// became takes any value for what the server made of this one's: taking it back sets the one of before.
-func (c *setVariable) became(ctx context.Context, t *target.Target) (finding.Action, bool, error) {
+// adjusted takes any value for what the server made of this one's: taking it back sets the one of before.
+func (c *setVariable) adjusted(ctx context.Context, t *target.Target) (finding.Action, bool, error) {
 	now, has, err := global(ctx, t, c.a.Variable)
 	a := c.a
 	a.Now = now
 	return a, has, err
 }
 
-func (c *setVariable) back(ctx context.Context, t *target.Target, _ progress.Sink, note func(string)) error {
+func (c *setVariable) revert(ctx context.Context, t *target.Target, _ progress.Sink, note func(string)) error {
 	_, err := c.set(ctx, t, c.a.Was, c.a.Now, note)
 	return err
 }
 
-func (c *setVariable) again(ctx context.Context, t *target.Target, o objections) error {
+func (c *setVariable) checkRevert(ctx context.Context, t *target.Target, o objections) error {
 	lacks, err := mayNot(ctx, t)
 	if lacks != "" {
 		o.block("a privilege is missing: %s", lacks)
@@ -271,7 +271,7 @@ func (c *setVariable) again(ctx context.Context, t *target.Target, o objections)
 	return err
 }
 
-func (c *setVariable) found(ctx context.Context, t *target.Target) (standing, string, error) {
+func (c *setVariable) compare(ctx context.Context, t *target.Target) (standing, string, error) {
 	now, has, err := global(ctx, t, c.a.Variable)
 	switch {
 	case err != nil:

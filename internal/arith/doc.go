@@ -1,3 +1,3 @@
 // Package arith computes what a server makes of a requested size, such as the actual size of the
-// buffer pool. The rules for settings and package testbed use it. It does no I/O.
+// buffer pool. It does no I/O.
 package arith

@@ -17,11 +17,11 @@ const mostAccounts = 1000
 
 // accounts reads the users of the server. Whether one has a password is worked out by the server: neither a password
 // nor a hash of one travels. An error means that the server went away.
-func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, snapshot.Source, error) {
+func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, source.Source, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, 2*questionTime)
 	defer cancel()
-	src := snapshot.Source{Name: source.Accounts, State: snapshot.OK, Reads: 1}
+	src := source.Source{Name: source.Accounts, State: source.OK, Reads: 1}
 	began := time.Now()
 	list, err := readAccounts(ctx, t)
 	src.Took = time.Since(began).Seconds() * 1000
@@ -31,11 +31,11 @@ func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, snapsh
 		return nil, src, err
 	case target.KindOf(err) == target.Denied, errors.Is(err, errHidden):
 		// No GRANT is given as a fix: the one that helps would let a monitoring account read all password hashes.
-		src.State, src.Reads = snapshot.Denied, 0
+		src.State, src.Reads = source.Denied, 0
 		src.Reason = "accounts without a password are not checked: the columns that show them hold the password " +
 			"hashes of all accounts"
 	default:
-		src.State, src.Reason, src.Reads = snapshot.Failed, err.Error(), 0
+		src.State, src.Reason, src.Reads = source.Failed, err.Error(), 0
 	}
 	return list, src, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -21,7 +22,7 @@ func TestAccounts(t *testing.T) {
 				"CREATE USER boss@localhost IDENTIFIED BY '"+secret+"'", "GRANT ALL ON *.* TO boss@localhost",
 				"CREATE ROLE chief", "CREATE USER poor@localhost IDENTIFIED BY ''")
 			list, src, err := accounts(ctx, open(t, s, "root"))
-			if err != nil || src.State != snapshot.OK {
+			if err != nil || src.State != source.OK {
 				t.Fatalf("source %+v, %v", src, err)
 			}
 			f := func(user string, want snapshot.Account) {
@@ -61,7 +62,7 @@ func TestAccounts(t *testing.T) {
 					s.Exec(t, grant)
 				}
 				list, src, err = accounts(ctx, open(t, s, "poor"))
-				if err != nil || src.State != snapshot.Denied || list != nil || src.Fix != "" ||
+				if err != nil || src.State != source.Denied || list != nil || src.Fix != "" ||
 					!strings.Contains(src.Reason, "password hashes") {
 					t.Errorf("%q: %+v, %v, %v", grant, src, list, err)
 				}

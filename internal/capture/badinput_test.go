@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -39,7 +40,7 @@ func take(t *testing.T, s *servers.Server, user string) *snapshot.Snapshot {
 		}
 	}
 	for _, x := range snap.Sources {
-		if x.State != snapshot.OK && x.Reason == "" {
+		if x.State != source.OK && x.Reason == "" {
 			t.Errorf("%s is %s without a reason", x.Name, x.State)
 		}
 	}
@@ -102,7 +103,7 @@ func TestIdleNewServer(t *testing.T) {
 					}
 				}
 			}
-			if src := snap.Source("row_samples"); src.State != snapshot.OK || src.Reason == "" {
+			if src := snap.Source("row_samples"); src.State != source.OK || src.Reason == "" {
 				t.Errorf("rows: %+v", src)
 			}
 		})
@@ -125,12 +126,12 @@ func TestReadOnlyReplica(t *testing.T) {
 			if !snap.Target.Replica || !snap.Target.ReadOnly {
 				t.Errorf("target %+v", snap.Target)
 			}
-			if src := snap.Source("replication"); src.State != snapshot.OK {
+			if src := snap.Source("replication"); src.State != source.OK {
 				t.Errorf("replication: %+v", src)
 			}
-			if !slices.ContainsFunc(snap.Sources, func(x snapshot.Source) bool {
+			if !slices.ContainsFunc(snap.Sources, func(x source.Source) bool {
 				return x.Name == "accounts" &&
-					x.State == snapshot.OK
+					x.State == source.OK
 			}) {
 				t.Error("no accounts")
 			}

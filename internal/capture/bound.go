@@ -46,16 +46,16 @@ func Bound(s *snapshot.Snapshot, lost int) {
 		}
 	}
 	if s.Classes = kept; s.Rest.Classes > 0 {
-		s.Sources = append(s.Sources, snapshot.Source{
-			Name: source.Classes, State: snapshot.Failed,
+		s.Sources = append(s.Sources, source.Source{
+			Name: source.Classes, State: source.Failed,
 			Reason: fmt.Sprintf("not observed: %d classes of statements with %.3g s, which exceed the size limit",
 				s.Rest.Classes, s.Rest.TimeSec),
 		})
 	}
 	var left int
 	if s.Series, left = thin(s.Series); left+lost > 0 {
-		s.Sources = append(s.Sources, snapshot.Source{
-			Name: source.Series, State: snapshot.Failed,
+		s.Sources = append(s.Sources, source.Source{
+			Name: source.Series, State: source.Failed,
 			Reason: fmt.Sprintf("not observed: %d series and %d figures, which exceed the size limit", left, lost),
 		})
 	}

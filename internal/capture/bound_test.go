@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // TestSnapshotHasABound: a server has as many statements and figures as it says, and tenants send as many statements as
@@ -44,11 +45,11 @@ func TestSnapshotHasABound(t *testing.T) {
 	if len(s.Series) != 2000 {
 		t.Errorf("%d series", len(s.Series))
 	}
-	if x := s.Source("classes"); x.State != snapshot.Failed || !strings.Contains(x.Reason,
+	if x := s.Source("classes"); x.State != source.Failed || !strings.Contains(x.Reason,
 		fmt.Sprintf("not observed: %d classes", s.Rest.Classes)) {
 		t.Errorf("%+v", x)
 	}
-	if x := s.Source("series"); x.State != snapshot.Failed || !strings.Contains(x.Reason,
+	if x := s.Source("series"); x.State != source.Failed || !strings.Contains(x.Reason,
 		"not observed: 0 series and 3 figures") {
 		t.Errorf("%+v", x)
 	}
@@ -67,7 +68,7 @@ func TestSnapshotHasABound(t *testing.T) {
 	for i := range 600_000 {
 		s.Series = append(s.Series, metric.Series{Name: fmt.Sprint("m", i), Points: make([]metric.Point, 2)})
 	}
-	if Bound(s, 0); len(s.Series) > mostOfSeries/(2*pointBytes) || s.Source("series").State != snapshot.Failed {
+	if Bound(s, 0); len(s.Series) > mostOfSeries/(2*pointBytes) || s.Source("series").State != source.Failed {
 		t.Errorf("%d series are left: %+v", len(s.Series), s.Source("series"))
 	}
 	s = &snapshot.Snapshot{Classes: make([]class.Class, 10), Series: make([]metric.Series, 10)}

@@ -1,5 +1,5 @@
-// Package capture does all I/O that a diagnosis needs, and returns one snapshot to packages app,
-// cli and httpapi. It only reads, and it evaluates nothing: packages diagnose and advise do.
+// Package capture does all I/O that a diagnosis needs, and returns one snapshot. It only reads, and
+// it evaluates nothing: packages diagnose and advise do.
 package capture
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
@@ -63,7 +63,7 @@ func Sources() (names []string) {
 // Take looks at the target for the window and returns what it saw. A source that gives nothing is listed in the
 // snapshot; an error means that there is no snapshot: the window was cut short or the server went away.
 func Take(ctx context.Context, t *target.Target, o Options) (s *snapshot.Snapshot, err error) {
-	err = wire.Shaped(func() error { s, err = looked(ctx, t, o); return err })
+	err = wire.Shaped(func() error { s, err = observe(ctx, t, o); return err })
 	return s, err
 }
 
@@ -71,7 +71,7 @@ func Take(ctx context.Context, t *target.Target, o Options) (s *snapshot.Snapsho
 // must not hold a look for ever.
 const afterTime = 90 * time.Second
 
-func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot, error) {
+func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot, error) {
 	if o.Window < MinWindow {
 		return nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v",
 			t.Spec().Name, o.Window, MinWindow)
@@ -81,7 +81,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 	defer leave()
 	var (
 		buf     metric.Buffer
-		scraped []snapshot.Source // what each source has given since the window began
+		scraped []source.Source // what each source has given since the window began
 		seen    moments
 		start   = time.Now()
 	)
@@ -160,8 +160,8 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 		return nil, fmt.Errorf("observe %s: the server returned no status counters in %v: %s", t.Spec().Name, o.Window,
 			s.Source(source.GlobalStatus).Reason)
 	}
-	look2 := questioner{t: t, s: s, kept: o.Catalog}
-	if err := look2.ask(ctx, max(0, o.Top)); err != nil {
+	q := questioner{t: t, s: s, kept: o.Catalog}
+	if err := q.ask(ctx, max(0, o.Top)); err != nil {
 		return nil, windowError(ctx, t, err)
 	}
 	users, src, err := accounts(ctx, t)
@@ -213,8 +213,8 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home
 	h := snapshot.Host{ServerPID: pid}
 	facts, err := host.FactsOf(pid)
 	if err != nil { // what could be read is in the facts all the same
-		s.Sources = append(s.Sources, snapshot.Source{
-			Name: source.HostFacts, State: snapshot.Failed,
+		s.Sources = append(s.Sources, source.Source{
+			Name: source.HostFacts, State: source.Failed,
 			Reason: err.Error(),
 		})
 	}
@@ -255,7 +255,7 @@ func redact(s *snapshot.Snapshot) {
 }
 
 // fromServer begins an error that the server itself has worded, often with a part of the statement or a value.
-var fromServer = pattern.New(`Error (\d+)( \([0-9A-Z]{5}\))?: `)
+var fromServer = lazyregexp.New(`Error (\d+)( \([0-9A-Z]{5}\))?: `)
 
 // withoutValues leaves of a server's error its number.
 func withoutValues(text string) string {

@@ -225,14 +225,14 @@ func TestAnAccountWithoutGrants(t *testing.T) {
 			}
 			fixes := 0
 			for _, x := range snap.Sources {
-				if x.State != snapshot.OK && strings.Contains(x.Fix, "GRANT") {
+				if x.State != source.OK && strings.Contains(x.Fix, "GRANT") {
 					fixes++
 				}
-				if x.State != snapshot.OK && x.Reason == "" {
+				if x.State != source.OK && x.Reason == "" {
 					t.Errorf("%s is %s without a reason", x.Name, x.State)
 				}
 			}
-			if x := snap.Source("tables"); x.State != snapshot.Denied || !strings.Contains(x.Fix, "GRANT PROCESS") {
+			if x := snap.Source("tables"); x.State != source.Denied || !strings.Contains(x.Fix, "GRANT PROCESS") {
 				t.Errorf("it sees no table: %+v", x)
 			}
 			if fixes == 0 {
@@ -277,7 +277,7 @@ func TestAnAccountThatMayOnlyWatch(t *testing.T) {
 			want := "GRANT SELECT ON `shop`.* TO 'watcher'@'localhost'"
 			snap := look()
 			for _, name := range []source.Name{"tables", "plans"} {
-				if x := snap.Source(name); x.State != snapshot.Denied || x.Fix != want ||
+				if x := snap.Source(name); x.State != source.Denied || x.Fix != want ||
 					!strings.Contains(x.Reason, "shop") {
 					t.Errorf("%+v", x)
 				}
@@ -285,7 +285,7 @@ func TestAnAccountThatMayOnlyWatch(t *testing.T) {
 			s.Exec(t, want)
 			snap = look()
 			for _, name := range []source.Name{"tables", "plans"} {
-				if x := snap.Source(name); x.State == snapshot.Denied {
+				if x := snap.Source(name); x.State == source.Denied {
 					t.Errorf("with the grant: %+v", x)
 				}
 			}

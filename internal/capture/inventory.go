@@ -28,7 +28,7 @@ func (q questioner) inventory(ctx context.Context, missed error) error {
 	}
 	defer func() { _ = target.Discard(conn) }()
 	began := time.Now()
-	src := snapshot.Source{Name: source.Tables, State: snapshot.OK, Reads: 1}
+	src := source.Source{Name: source.Tables, State: source.OK, Reads: 1}
 	var have []schema.Ref
 	for _, t := range q.s.Tables {
 		have = append(have, t.Ref)
@@ -39,22 +39,22 @@ func (q questioner) inventory(ctx context.Context, missed error) error {
 	case err != nil && gone(ctx, err):
 		return err
 	case err != nil:
-		src.State, src.Reason, src.Reads = snapshot.Failed, err.Error(), 0
+		src.State, src.Reason, src.Reads = source.Failed, err.Error(), 0
 		if errors.Is(err, context.DeadlineExceeded) {
-			src.State = snapshot.Slow
+			src.State = source.Slow
 		}
 	default:
 		q.s.Tables = append(q.s.Tables, inv.Tables...)
 		q.s.TablesLeft, src.Reason = inv.Left, inv.Why
 		if inv.Over {
-			src.State = snapshot.Failed
+			src.State = source.Failed
 		}
 		if missed != nil {
-			src.State, src.Reason = snapshot.Failed, strings.TrimSuffix(missed.Error()+"; "+src.Reason, "; ")
+			src.State, src.Reason = source.Failed, strings.TrimSuffix(missed.Error()+"; "+src.Reason, "; ")
 		}
 	}
 	q.s.Sources = append(q.s.Sources, src)
-	if q.s.Source(source.TableIO).State == snapshot.OK && len(q.s.Tables) > 0 {
+	if q.s.Source(source.TableIO).State == source.OK && len(q.s.Tables) > 0 {
 		if err := q.uses(ctx); err != nil && gone(ctx, err) {
 			return err
 		}

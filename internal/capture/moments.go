@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -128,19 +128,19 @@ func withhold(x *state.State) {
 
 // structural are the lines of InnoDB's report on a deadlock that hold names and figures of the engine, never a value of
 // a row or a text of a statement.
-var structural = []*pattern.Pattern{
-	pattern.New(`^-+$`),
-	pattern.New(`^LATEST DETECTED DEADLOCK$`),
-	pattern.New(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( 0x[0-9a-f]+)?$`),
-	pattern.New(
+var structural = []*lazyregexp.Pattern{
+	lazyregexp.New(`^-+$`),
+	lazyregexp.New(`^LATEST DETECTED DEADLOCK$`),
+	lazyregexp.New(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( 0x[0-9a-f]+)?$`),
+	lazyregexp.New(
 		`^\*\*\* \(\d+\) (TRANSACTION|HOLDS THE LOCK\(S\)|WAITING FOR THIS LOCK TO BE GRANTED|CONFLICTING WITH):$`),
-	pattern.New(`^\*\*\* WE ROLL BACK TRANSACTION \(\d+\)$`),
-	pattern.New(`^TRANSACTION \d+, ACTIVE \d+ sec( [a-z ]+)?$`),
-	pattern.New(`^mysql tables in use \d+, locked \d+$`),
-	pattern.New(`^(LOCK WAIT )?\d+ lock struct\(s\), heap size \d+, \d+ row lock\(s\)(, undo log entries \d+)?$`),
-	pattern.New("^RECORD LOCKS space id \\d+ page no \\d+ n bits \\d+ index `?[^`']{1,64}`? of table " +
+	lazyregexp.New(`^\*\*\* WE ROLL BACK TRANSACTION \(\d+\)$`),
+	lazyregexp.New(`^TRANSACTION \d+, ACTIVE \d+ sec( [a-z ]+)?$`),
+	lazyregexp.New(`^mysql tables in use \d+, locked \d+$`),
+	lazyregexp.New(`^(LOCK WAIT )?\d+ lock struct\(s\), heap size \d+, \d+ row lock\(s\)(, undo log entries \d+)?$`),
+	lazyregexp.New("^RECORD LOCKS space id \\d+ page no \\d+ n bits \\d+ index `?[^`']{1,64}`? of table " +
 		"`[^`']{1,64}`\\.`[^`']{1,64}`( /\\* Partition [^*']{1,64} \\*/)? trx id \\d+ lock[ _a-zA-Z,-]+( waiting)?$"),
-	pattern.New("^TABLE LOCK table `[^`']{1,64}`\\.`[^`']{1,64}` trx id \\d+ lock mode [A-Z_-]+( waiting)?$"),
+	lazyregexp.New("^TABLE LOCK table `[^`']{1,64}`\\.`[^`']{1,64}` trx id \\d+ lock mode [A-Z_-]+( waiting)?$"),
 }
 
 // deadlockOnly returns the report on the latest deadlock without statements and rows: by far the most of the text is

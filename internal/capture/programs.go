@@ -21,7 +21,7 @@ import (
 type programs struct {
 	t      *target.Target
 	before map[program]counted
-	source snapshot.Source
+	source source.Source
 }
 
 type program struct{ kind, schema, name string }
@@ -44,9 +44,9 @@ const (
 
 // begin takes the first reading. Without performance_schema there is none, and the source says so.
 func (p *programs) begin(ctx context.Context) error {
-	p.source = snapshot.Source{Name: source.Programs, State: snapshot.OK}
+	p.source = source.Source{Name: source.Programs, State: source.OK}
 	if v, ok := p.t.Variable("performance_schema"); !ok || v != "ON" && v != "1" {
-		p.source.State, p.source.Reason = snapshot.Missing, "performance_schema is off"
+		p.source.State, p.source.Reason = source.Missing, "performance_schema is off"
 		p.source.Fix = "performance_schema=ON in the server's configuration, then a restart"
 		return nil
 	}
@@ -63,13 +63,13 @@ func (p *programs) settle(ctx context.Context, err error) error {
 	case gone(ctx, err):
 		return err
 	default:
-		p.source.State, p.source.Reason, p.source.Fix = snapshot.Failed, err.Error(), target.HintOf(err)
+		p.source.State, p.source.Reason, p.source.Fix = source.Failed, err.Error(), target.HintOf(err)
 		switch n, _ := target.ServerErrorNumber(err); {
 		case target.KindOf(err) == target.Denied:
-			p.source.State, p.source.Reason, p.source.Fix = snapshot.Denied, "a privilege is missing",
+			p.source.State, p.source.Reason, p.source.Fix = source.Denied, "a privilege is missing",
 				"GRANT SELECT ON performance_schema.* TO "+account(p.t)
 		case n == 1146 || n == 1109 || n == 1054:
-			p.source.State, p.source.Reason, p.source.Fix = snapshot.Missing, "this version of the server has no "+
+			p.source.State, p.source.Reason, p.source.Fix = source.Missing, "this version of the server has no "+
 				"such thing", ""
 		}
 	}

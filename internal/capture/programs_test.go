@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -27,7 +27,7 @@ func TestProgramsOfAWindow(t *testing.T) {
 			}
 			s.Exec(t, "INSERT INTO d.t (a) VALUES (1), (2), (3)", "CALL d.`note it`(9)")
 			got, err := p.end(ctx)
-			if err != nil || p.source.State != snapshot.OK || p.source.Reads != 2 {
+			if err != nil || p.source.State != source.OK || p.source.Reads != 2 {
 				t.Fatalf("source %+v, %v", p.source, err)
 			}
 			if len(got) != 2 {
@@ -59,7 +59,7 @@ func TestProgramsWithout(t *testing.T) {
 	ctx := context.Background()
 	s := servers.Start(t, "mariadb", "performance_schema=OFF")
 	p := programs{t: open(t, s, "root")}
-	if err := p.begin(ctx); err != nil || p.source.State != snapshot.Missing || p.source.Fix == "" {
+	if err := p.begin(ctx); err != nil || p.source.State != source.Missing || p.source.Fix == "" {
 		t.Errorf("source %+v, %v", p.source, err)
 	}
 	if got, err := p.end(ctx); err != nil || got != nil {

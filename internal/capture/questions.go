@@ -174,8 +174,8 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	}
 	q.unplanned()
 	if len(large) > 0 {
-		q.s.Sources = append(q.s.Sources, snapshot.Source{
-			Name: source.Statements, State: snapshot.Failed,
+		q.s.Sources = append(q.s.Sources, source.Source{
+			Name: source.Statements, State: source.Failed,
 			Reason: fmt.Sprintf("not examined: the statements of %s are longer than the limit",
 				strings.Join(large, ", ")),
 		})
@@ -200,22 +200,22 @@ func (q questioner) unseen(refs []schema.Ref) {
 			hidden = append(hidden, r.Schema)
 		}
 	}
-	i := slices.IndexFunc(q.s.Sources, func(x snapshot.Source) bool { return x.Name == source.Tables })
-	if i < 0 || q.s.Sources[i].State != snapshot.OK {
+	i := slices.IndexFunc(q.s.Sources, func(x source.Source) bool { return x.Name == source.Tables })
+	if i < 0 || q.s.Sources[i].State != source.OK {
 		return
 	}
 	x := &q.s.Sources[i]
 	sessions := q.s.Source(source.Processlist)
 	switch {
-	case len(hidden) == 0 && len(q.s.Tables) == 0 && sessions.State == snapshot.Denied:
+	case len(hidden) == 0 && len(q.s.Tables) == 0 && sessions.State == source.Denied:
 		// statements would name the schemas
-		x.State, x.Reason, x.Fix = snapshot.Denied, "the account sees no table, and not which ones statements use",
+		x.State, x.Reason, x.Fix = source.Denied, "the account sees no table, and not which ones statements use",
 			sessions.Fix
 		return
 	case len(hidden) == 0:
 		return
 	}
-	x.State, x.Reason = snapshot.Denied, "the account sees no table of "+strings.Join(hidden, ", ")+
+	x.State, x.Reason = source.Denied, "the account sees no table of "+strings.Join(hidden, ", ")+
 		", which statements that run now use"
 	x.Fix = q.t.Facts().ExplainFix(hidden)
 }
@@ -238,8 +238,8 @@ func (q questioner) unplanned() {
 	if len(hidden) == 0 {
 		return
 	}
-	q.s.Sources = append(q.s.Sources, snapshot.Source{
-		Name: source.Plans, State: snapshot.Denied, Reason: "no statement on " + strings.Join(hidden, ", ") +
+	q.s.Sources = append(q.s.Sources, source.Source{
+		Name: source.Plans, State: source.Denied, Reason: "no statement on " + strings.Join(hidden, ", ") +
 			" may be explained with this account", Fix: cmp.Or(fix, q.t.Facts().ExplainFix(hidden)),
 	})
 }

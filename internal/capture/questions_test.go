@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/test/effort"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -48,12 +49,12 @@ func TestStatementsThatNameManyTables(t *testing.T) {
 			if _, ok := snap.Table(schema.Ref{Schema: "d", Table: "t"}); !ok {
 				t.Error("the first table is missing")
 			}
-			if x := snap.Source("tables"); x.State != snapshot.Failed ||
+			if x := snap.Source("tables"); x.State != source.Failed ||
 				!strings.Contains(x.Reason, "more tables than are asked about") {
 				t.Errorf("source %+v", x)
 			}
 			x := snap.Source("statements")
-			if x.State != snapshot.Failed || !strings.Contains(x.Reason, "not examined: the statements of 7 are") {
+			if x.State != source.Failed || !strings.Contains(x.Reason, "not examined: the statements of 7 are") {
 				t.Errorf("source %+v", x)
 			}
 		})

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -75,7 +74,7 @@ func (w *wanted) add(sh sqlshape.Shape, place func(sqlshape.TableRef) (schema.Re
 // unknown. Checksums travel, not values. What could not be read is said in a source; an error means that the server
 // went away.
 func (q questioner) sample(ctx context.Context, w wanted) error {
-	src := snapshot.Source{Name: source.RowSamples, State: snapshot.OK}
+	src := source.Source{Name: source.RowSamples, State: source.OK}
 	defer func() { q.s.Sources = append(q.s.Sources, src) }()
 	if len(w.tables) == 0 {
 		src.Reason = "no condition of a class with much of the time is on a column of a table"
@@ -102,13 +101,13 @@ func (q questioner) sample(ctx context.Context, w wanted) error {
 		case gone(outer, err) && ctx.Err() == nil:
 			return err
 		case ctx.Err() != nil:
-			src.State, src.Reason = snapshot.Slow, "the time for it was up"
+			src.State, src.Reason = source.Slow, "the time for it was up"
 			return nil
 		case target.KindOf(err) == target.Denied:
-			src.State, src.Reason = snapshot.Denied, "rows of "+ref.String()+" may not be read"
+			src.State, src.Reason = source.Denied, "rows of "+ref.String()+" may not be read"
 			src.Fix = q.t.Facts().ExplainFix([]string{ref.Schema})
 		default:
-			src.State, src.Reason = snapshot.Failed, ref.String()+": "+err.Error()
+			src.State, src.Reason = source.Failed, ref.String()+": "+err.Error()
 		}
 	}
 	src.Took = time.Since(began).Seconds() * 1000

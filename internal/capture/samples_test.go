@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/test/effort"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -54,7 +55,7 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 			if err := q.sample(context.Background(), w); err != nil {
 				t.Fatal(err)
 			}
-			if src := q.s.Source("row_samples"); src.State != snapshot.OK || src.Reads != 3 {
+			if src := q.s.Source("row_samples"); src.State != source.OK || src.Reads != 3 {
 				t.Fatalf("source %+v", src)
 			}
 			if n := s.Status(t, "Handler_read_rnd_next") - before; n > 3000 {

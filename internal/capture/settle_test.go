@@ -3,19 +3,19 @@ package capture
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 func TestOneReadingIsNotOK(t *testing.T) {
-	f := func(in snapshot.Source, want snapshot.SourceState) {
+	f := func(in source.Source, want source.State) {
 		t.Helper()
-		got := settle([]snapshot.Source{in})[0]
-		if got.State != want || (want != snapshot.OK && got.Reason == "") {
+		got := settle([]source.Source{in})[0]
+		if got.State != want || (want != source.OK && got.Reason == "") {
 			t.Fatalf("got %+v, want %s with a reason", got, want)
 		}
 	}
-	f(snapshot.Source{Name: "a", State: snapshot.OK, Reads: 2}, snapshot.OK)
-	f(snapshot.Source{Name: "a", State: snapshot.OK, Reads: 1}, snapshot.Failed)
-	f(snapshot.Source{Name: "a", State: snapshot.OK}, snapshot.Failed)
-	f(snapshot.Source{Name: "a", State: snapshot.Denied, Reason: "no PROCESS"}, snapshot.Denied)
+	f(source.Source{Name: "a", State: source.OK, Reads: 2}, source.OK)
+	f(source.Source{Name: "a", State: source.OK, Reads: 1}, source.Failed)
+	f(source.Source{Name: "a", State: source.OK}, source.Failed)
+	f(source.Source{Name: "a", State: source.Denied, Reason: "no PROCESS"}, source.Denied)
 }

@@ -1,6 +1,5 @@
 // Package class holds query classes. A class is all statements with the same fingerprint, with
-// their figures over a window. Package digestsource fills classes; rules, stores and reports read
-// them. The package does no I/O and computes no fingerprints.
+// their figures over a window. The package does no I/O and computes no fingerprints.
 package class
 
 import (

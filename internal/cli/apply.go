@@ -38,7 +38,7 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 			return err
 		}
 		defer t.Close()
-		in, err := app.Actions{App: e.app}.Plan(c.Context(), t, a[1], o)
+		in, err := app.Actions{App: e.app}.PreviewChange(c.Context(), t, a[1], o)
 		if err != nil {
 			return err
 		}
@@ -124,16 +124,16 @@ that apply prints.`,
 		}
 		if e.json() && !execute {
 			return e.writeJSON(struct {
-				Action  journal.Entry   `json:"action"`
-				Execute bool            `json:"execute"`
-				Preview app.UndoPreview `json:"preview"`
+				Action  journal.Entry     `json:"action"`
+				Execute bool              `json:"execute"`
+				Preview apply.UndoPreview `json:"preview"`
 			}{p.Entry, false, p})
 		}
 		if !e.json() {
 			printUndo(e, p)
 		}
 		if !execute {
-			notDone(e, len(p.Against) == 0, "undo "+entry.ID, o)
+			notDone(e, len(p.Blockers) == 0, "undo "+entry.ID, o)
 			return nil
 		}
 		o.Agreed = p.SQL
@@ -166,15 +166,15 @@ func listActions(ctx context.Context, e *env, target string) error {
 	return err
 }
 
-func printUndo(e *env, p app.UndoPreview) {
+func printUndo(e *env, p apply.UndoPreview) {
 	fmt.Fprintf(e.Out, "Undo on %s:\n", p.Entry.Target)
 	if p.SQL != "" {
 		fmt.Fprintf(e.Out, "\n  %s\n\n", oneLine(p.SQL))
 	}
-	for _, n := range p.Notes {
+	for _, n := range p.Warnings {
 		fmt.Fprintln(e.Out, "Note: "+oneLine(n))
 	}
-	for _, b := range p.Against {
+	for _, b := range p.Blockers {
 		fmt.Fprintln(e.Out, "Blocked: "+oneLine(b))
 	}
 }

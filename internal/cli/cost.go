@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -83,7 +83,7 @@ func costTable(e *env, prices []scrape.Price) error {
 		fmt.Fprintf(e.Out, "%-22s %7s  %30s  %9s  %9s  %6.0f  %9s  %d\n", p.Source, unit.Seconds(p.Every),
 			fmt.Sprintf("%.2f ms (%.2f to %.2f)", p.ServerMS.Mean, p.ServerMS.Min, p.ServerMS.Max),
 			fmt.Sprintf("%.2f ms", s), here, p.Rows, unit.Bytes(p.Bytes), p.Reads)
-		if p.State != snapshot.OK {
+		if p.State != source.OK {
 			fmt.Fprintf(e.Out, "%-22s %s: %s\n", "", p.State, p.Reason)
 		}
 	}

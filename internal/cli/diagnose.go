@@ -108,14 +108,14 @@ func listDiagnoses(e *env, c *cobra.Command, targets []string) error {
 		fmt.Fprintf(e.Out, "%-10s %-20s %-20s %-16s %-9s %8s  %s\n", "ID", "TIME (UTC)", "TARGET", "STARTED BY",
 			"SEVERITY", "FINDINGS", "WORST")
 	}
-	return list(e, all, func(v app.Verdict) string {
+	return list(e, all, func(v app.DiagnosisSummary) string {
 		return fmt.Sprintf("%-10s %-20s %-20s %-16s %-9s %8d  %s", v.ID, v.At.UTC().Format(time.DateTime), v.Target,
 			startedBy(v), cmp.Or(string(v.Severity), "-"), v.Count, v.Worst)
 	}, "No diagnosis is stored: `dyno diagnose TARGET` runs one.")
 }
 
 // startedBy says who or what asked for a diagnosis.
-func startedBy(v app.Verdict) string {
+func startedBy(v app.DiagnosisSummary) string {
 	switch {
 	case len(v.Advice) > 0:
 		return "dyno advise"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/run"
 )
 
 const execHelp = `exec: your own command, run repeatedly
@@ -84,7 +84,7 @@ func loadExec(e *env, c *cobra.Command, step string, o *loadFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, log.close()) }()
 	}
-	runs, err := loadAll(c.Context(), e, o, func(threads int, sink func(run.Tick)) (run.Run, error) {
+	runs, err := loadAll(c.Context(), e, o, func(threads int, sink func(loadresult.Tick)) (loadresult.Run, error) {
 		cfg.Threads = threads
 		r, _, err := app.Runs{App: e.app}.Exec(c.Context(), cfg, sink)
 		return r, err

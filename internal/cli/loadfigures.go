@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -35,7 +35,7 @@ type figures struct {
 var allPercentiles = []float64{50, 75, 90, 95, 99, 99.9, 99.99}
 
 // figuresOf returns the figures of t, which r, when it is not nil, is the run of.
-func figuresOf(t *run.Tick, r *run.Run) figures {
+func figuresOf(t *loadresult.Tick, r *loadresult.Run) figures {
 	rd, wr, ot := kinds(*t)
 	f := figures{
 		TPS: t.TPS(), QPS: t.QPS(), Reads: rd, Writes: wr, Others: ot, Errors: t.ErrorCount(),
@@ -68,7 +68,7 @@ func percentName(p float64) string { return "p" + strconv.FormatFloat(p, 'f', -1
 // ownBlock prints what sysbench's summary leaves out, with the percentiles of list or, when it is nil, those of
 // allPercentiles. On a terminal that is too narrow for the table rates, means and some of the percentiles are left out;
 // texts are folded.
-func ownBlock(w io.Writer, r *run.Run, list []float64, width int) {
+func ownBlock(w io.Writer, r *loadresult.Run, list []float64, width int) {
 	latencies := report.RunLatencies(r)
 	nameWidth := 25
 	for _, l := range latencies {
@@ -147,7 +147,7 @@ func ownBlock(w io.Writer, r *run.Run, list []float64, width int) {
 	if r.Invalid != "" {
 		line("INVALID", sentence(r.Invalid))
 	}
-	if r.State == run.Stopped {
+	if r.State == loadresult.Stopped {
 		line("Stopped", "early; the figures cover the time it ran.")
 	}
 }

@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 )
 
 func TestOwnBlock(t *testing.T) {
 	x := sampleTick()
-	x.Statements = []run.Statement{{Name: "point select", Latency: hist.New()}}
+	x.Statements = []loadresult.Statement{{Name: "point select", Latency: hist.New()}}
 	x.Statements[0].Latency.Record(250 * time.Second)
 	x.Errors = map[string]uint64{"1213": 2}
-	r := run.Run{
+	r := loadresult.Run{
 		Options: map[string]string{"threads": "2", "rand-seed": "7"}, Elapsed: x.Length, Total: x,
-		State: run.Stopped, Path: "loops",
+		State: loadresult.Stopped, Path: "loops",
 		Warnings: []string{"the server is slow"}, Invalid: "the client was slower",
 	}
-	has := func(r run.Run, list []float64, width int, wants ...string) {
+	has := func(r loadresult.Run, list []float64, width int, wants ...string) {
 		t.Helper()
 		var b strings.Builder
 		ownBlock(&b, &r, list, width)
@@ -47,22 +47,22 @@ func TestOwnBlock(t *testing.T) {
 	has(r, nil, 80, "Latency in ms                count      p50      p95      p99    p99.9      max\n",
 		"\n    the stock of an item…")
 	has(r, nil, 140, "\n    the stock of an item that is far away        1 ")
-	r.Total.Open = &run.Open{Due: 50, Dropped: 4}
+	r.Total.Open = &loadresult.Open{Due: 50, Dropped: 4}
 	r.Total.Ops[0].Response = r.Total.Ops[0].Latency
-	r.Invalid, r.State = "", run.Done
+	r.Invalid, r.State = "", loadresult.Done
 	has(r, two, 120, "    response                                    46 ", "Arrivals:    50 due",
 		"4 of them not started", "!corrected", "!INVALID", "!Stopped")
 }
 
 func TestFigures(t *testing.T) {
 	x := sampleTick()
-	r := run.Run{Options: map[string]string{"threads": "2"}, Total: x}
+	r := loadresult.Run{Options: map[string]string{"threads": "2"}, Total: x}
 	f := figuresOf(&x, &r)
 	if f.Reads != 644 || f.Writes != 184 || f.Others != 92 || f.Service["max"] != 547.61 ||
 		f.Corrected["max"] != 547.61 || f.CorrectedRate == 0 || f.Response != nil {
 		t.Errorf("%+v", f)
 	}
-	if f := figuresOf(&run.Tick{}, nil); f.Service != nil {
+	if f := figuresOf(&loadresult.Tick{}, nil); f.Service != nil {
 		t.Errorf("latencies of nothing: %+v", f)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
@@ -32,7 +32,7 @@ func openHDRLog(path string) (*hdrLog, error) {
 
 // tick writes one line for each kind of operation, tagged with its name; the response times, where there are any, with
 // "-response" after it. suffix tells the runs of a sweep apart.
-func (l *hdrLog) tick(t run.Tick, suffix string) {
+func (l *hdrLog) tick(t loadresult.Tick, suffix string) {
 	if l == nil || l.err != nil || t.Warm {
 		return
 	}

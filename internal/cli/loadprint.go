@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/run"
 )
 
 // tickPrinter prints a run's ticks as sysbench's interval lines, or as JSON.
@@ -15,11 +15,11 @@ type tickPrinter struct {
 	e           *env
 	every       time.Duration
 	pct         int
-	sum         run.Tick      // since the last line
-	passed      time.Duration // of the time that counts
+	sum         loadresult.Tick // since the last line
+	passed      time.Duration   // of the time that counts
 	began       bool
 	checkpoints []time.Duration // still to come
-	since       run.Tick        // the last checkpoint
+	since       loadresult.Tick // the last checkpoint
 	checked     bool            // there was one
 	warm        progress.Progress
 	sink        progress.Sink
@@ -37,7 +37,7 @@ func newTickPrinter(e *env, o *loadFlags) *tickPrinter {
 // run.
 const slack = 50 * time.Millisecond
 
-func (p *tickPrinter) tick(t run.Tick) {
+func (p *tickPrinter) tick(t loadresult.Tick) {
 	if !p.began && !p.e.json() && !p.e.quiet {
 		fmt.Fprintf(p.e.Out, "Threads started!\n\n")
 	}
@@ -69,13 +69,13 @@ func (p *tickPrinter) tick(t run.Tick) {
 			sysbenchBlock(p.e.Out, p.since, p.passed, nil, p.pct)
 			fmt.Fprintln(p.e.Out)
 		}
-		p.since, p.checked = run.Tick{}, true
+		p.since, p.checked = loadresult.Tick{}, true
 	}
 }
 
 // rest is what the last block of a run of that total is of: as sysbench does, of what came after the last checkpoint,
 // but of all where nothing did.
-func (p *tickPrinter) rest(total run.Tick) run.Tick {
+func (p *tickPrinter) rest(total loadresult.Tick) loadresult.Tick {
 	if p.checked && p.since.Length > 0 {
 		return p.since
 	}
@@ -83,7 +83,7 @@ func (p *tickPrinter) rest(total run.Tick) run.Tick {
 }
 
 // warming shows how far the warm-up has got.
-func (p *tickPrinter) warming(t run.Tick) {
+func (p *tickPrinter) warming(t loadresult.Tick) {
 	if p.warm.Total == 0 || p.warm.End {
 		return
 	}
@@ -109,7 +109,7 @@ func (p *tickPrinter) end() {
 // flush prints a line; the caller holds the lock.
 func (p *tickPrinter) flush() {
 	t := p.sum
-	p.sum = run.Tick{}
+	p.sum = loadresult.Tick{}
 	switch {
 	case p.e.json():
 		p.writeJSON(t, p.passed)
@@ -118,17 +118,17 @@ func (p *tickPrinter) flush() {
 	}
 }
 
-func (p *tickPrinter) writeJSON(t run.Tick, passed time.Duration) {
+func (p *tickPrinter) writeJSON(t loadresult.Tick, passed time.Duration) {
 	_ = p.e.writeJSON(struct {
 		Message string  `json:"message"`
 		Time    float64 `json:"time"` // seconds since the start, of the time that counts
 		figures
-		run.Tick
+		loadresult.Tick
 	}{"tick", passed.Seconds(), figuresOf(&t, nil), t})
 }
 
 // intervalLine prints a stretch of a run as sysbench does.
-func intervalLine(w io.Writer, t run.Tick, passed time.Duration, pct int) {
+func intervalLine(w io.Writer, t loadresult.Tick, passed time.Duration, pct int) {
 	r, wr, o := kinds(t)
 	s := t.Length.Seconds()
 	fmt.Fprintf(w, "[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) lat (ms,%d%%): %4.2f err/s: "+
@@ -140,7 +140,7 @@ func intervalLine(w io.Writer, t run.Tick, passed time.Duration, pct int) {
 	}
 }
 
-func kinds(t run.Tick) (r, w, o uint64) {
+func kinds(t loadresult.Tick) (r, w, o uint64) {
 	for _, x := range t.Ops {
 		r, w, o = r+x.Reads, w+x.Writes, o+x.Others
 	}

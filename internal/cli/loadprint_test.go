@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 )
 
 // intervalFigures is how scripts find the figures of a line.
@@ -29,7 +29,7 @@ func TestIntervalLine(t *testing.T) {
 		"reconn/s: 0.00\n"; !intervalFigures.MatchString(theirs) {
 		t.Error("sysbench's own line is not parsed")
 	}
-	x.Open = &run.Open{Queue: 7, Busy: 2}
+	x.Open = &loadresult.Open{Queue: 7, Busy: 2}
 	b.Reset()
 	intervalLine(&b, x, 4*time.Second, 95)
 	if !strings.HasSuffix(b.String(), "\n[ 4s ] queue length: 7, concurrency: 2\n") {
@@ -102,7 +102,7 @@ func TestRest(t *testing.T) {
 		}
 		out := Streams{Out: &strings.Builder{}, Err: &strings.Builder{}}
 		p := newTickPrinter(&env{console: console{Streams: out, output: "text"}}, o)
-		total := run.Tick{}
+		total := loadresult.Tick{}
 		for i := range 6 {
 			x := sampleTick()
 			x.Seq, x.At, x.Length = i, time.Unix(int64(i), 0), time.Second
@@ -127,7 +127,7 @@ func TestTicksAsJSON(t *testing.T) {
 			TPS     float64
 			Warm    bool
 			Service map[string]float64 `json:"service_ms"`
-			Ops     []run.Op
+			Ops     []loadresult.Op
 		}
 		if err := json.Unmarshal([]byte(s), &x); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -156,7 +156,7 @@ func replayEnd(e *env, x *app.Replay, o *loadFlags) error {
 		return e.writeJSON(struct {
 			Message string `json:"message"`
 			figures
-			run.Run
+			loadresult.Run
 			Replayed load.Replayed `json:"replayed"`
 			Skips    uint64        `json:"skipped_parts,omitzero"`
 		}{"summary", figuresOf(&r.Total, r), *r, x.Of, x.Skips})
@@ -196,7 +196,7 @@ func replayBlock(w io.Writer, x *load.Replayed) {
 
 // replayCode is the error, for the exit code, of a replay that does not tell of the whole log or not of the server.
 func replayCode(x *app.Replay) error {
-	if err := invalid([]run.Run{x.Run}); err != nil {
+	if err := invalid([]loadresult.Run{x.Run}); err != nil {
 		return err
 	}
 	if x.Skips == 0 {

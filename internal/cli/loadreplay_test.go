@@ -14,7 +14,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -93,7 +93,7 @@ func TestReplay(t *testing.T) {
 	var got struct {
 		Message  string
 		Replayed load.Replayed
-		run.Run
+		loadresult.Run
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -179,7 +179,7 @@ func TestReplayCode(t *testing.T) {
 		}
 	}
 	f(app.Replay{}, 0, "")
-	f(app.Replay{Run: run.Run{Invalid: "why"}}, exitUndecided, "why")
+	f(app.Replay{Run: loadresult.Run{Invalid: "why"}}, exitUndecided, "why")
 	f(app.Replay{Skips: 3, Skipped: []slowlog.Skip{{File: "a", Offset: 7, Reason: "torn"}}}, exitSkipped,
 		"3 parts of the log were skipped, the first a at byte 7: torn")
 }

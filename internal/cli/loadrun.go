@@ -12,7 +12,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -35,7 +35,7 @@ func loadRun(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loa
 			return err
 		}
 	}
-	one := func(threads int, sink func(run.Tick)) (run.Run, error) {
+	one := func(threads int, sink func(loadresult.Tick)) (loadresult.Run, error) {
 		cfg.Threads = threads
 		r, _, err := app.Runs{App: e.app}.Load(c.Context(), t, cfg, notes, sink)
 		return r, err
@@ -86,17 +86,17 @@ func preflight(
 }
 
 // loadAll runs something once with each number of --threads. It returns the runs that have figures.
-func loadAll(ctx context.Context, e *env, o *loadFlags, one func(threads int, sink func(run.Tick)) (run.Run, error),
+func loadAll(ctx context.Context, e *env, o *loadFlags, one func(threads int, sink func(loadresult.Tick)) (loadresult.Run, error),
 	log *hdrLog,
-) (runs []run.Run, err error) {
+) (runs []loadresult.Run, err error) {
 	sweep := len(o.threads.list) > 1
 	for _, n := range o.threads.list {
 		suffix := ""
 		if sweep {
 			suffix = fmt.Sprintf("-%d-threads", n)
 		}
-		var r run.Run
-		r, err = loadOnce(ctx, e, o, n, one, func(x run.Tick) { log.tick(x, suffix) })
+		var r loadresult.Run
+		r, err = loadOnce(ctx, e, o, n, one, func(x loadresult.Tick) { log.tick(x, suffix) })
 		if r.Elapsed > 0 {
 			runs = append(runs, r)
 		}
@@ -111,7 +111,7 @@ func loadAll(ctx context.Context, e *env, o *loadFlags, one func(threads int, si
 }
 
 // invalid makes an exit code of a run whose figures are not the server's.
-func invalid(runs []run.Run) error {
+func invalid(runs []loadresult.Run) error {
 	for _, r := range runs {
 		if r.Invalid != "" {
 			with := ""
@@ -126,12 +126,12 @@ func invalid(runs []run.Run) error {
 }
 
 // loadOnce runs a workload and prints its figures.
-func loadOnce(ctx context.Context, e *env, o *loadFlags, threads int, one func(int, func(run.Tick)) (run.Run, error),
-	sink func(run.Tick),
-) (run.Run, error) {
+func loadOnce(ctx context.Context, e *env, o *loadFlags, threads int, one func(int, func(loadresult.Tick)) (loadresult.Run, error),
+	sink func(loadresult.Tick),
+) (loadresult.Run, error) {
 	loadHeader(e, o, threads)
 	p := newTickPrinter(e, o)
-	r, err := one(threads, func(x run.Tick) {
+	r, err := one(threads, func(x loadresult.Tick) {
 		p.tick(x)
 		sink(x)
 	})
@@ -146,7 +146,7 @@ func loadOnce(ctx context.Context, e *env, o *loadFlags, threads int, one func(i
 		return r, errors.Join(e.writeJSON(struct {
 			Message string `json:"message"`
 			figures
-			run.Run
+			loadresult.Run
 		}{"summary", figuresOf(&r.Total, &r), r}), err)
 	}
 	e.mu.Lock()
@@ -170,7 +170,7 @@ func loadOnce(ctx context.Context, e *env, o *loadFlags, threads int, one func(i
 }
 
 // printSweep prints the runs with several numbers of threads beside each other.
-func printSweep(e *env, runs []run.Run, asked, pct int) {
+func printSweep(e *env, runs []loadresult.Run, asked, pct int) {
 	if e.json() {
 		return // every summary stands for itself
 	}

@@ -5,20 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 )
 
 func TestSweep(t *testing.T) {
-	made := func(threads, id string, operations int) run.Run {
+	made := func(threads, id string, operations int) loadresult.Run {
 		x := sampleTick()
 		for range operations {
 			x.Ops[0].Latency.Record(1000)
 		}
-		return run.Run{ID: id, Options: map[string]string{"threads": threads}, Total: x, Elapsed: x.Length}
+		return loadresult.Run{ID: id, Options: map[string]string{"threads": threads}, Total: x, Elapsed: x.Length}
 	}
-	runs := []run.Run{made("1", "r-1", 0), made("2", "r-2", 500), made("4", "r-3", 100)}
+	runs := []loadresult.Run{made("1", "r-1", 0), made("2", "r-2", 500), made("4", "r-3", 100)}
 	runs[2].Invalid = "the client was the limit"
-	has := func(runs []run.Run, asked int, wants ...string) {
+	has := func(runs []loadresult.Run, asked int, wants ...string) {
 		t.Helper()
 		var b strings.Builder
 		e := &env{console: console{Streams: Streams{Out: &b}, output: "text"}}
@@ -35,10 +35,10 @@ func TestSweep(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	if err := invalid([]run.Run{{}, {}}); err != nil {
+	if err := invalid([]loadresult.Run{{}, {}}); err != nil {
 		t.Error(err)
 	}
-	err := invalid([]run.Run{{}, {Invalid: "why", Options: map[string]string{"threads": "8"}}})
+	err := invalid([]loadresult.Run{{}, {Invalid: "why", Options: map[string]string{"threads": "8"}}})
 	var x *exitError
 	if !errors.As(err, &x) || x.code != exitUndecided || !strings.Contains(err.Error(), "with 8 threads") ||
 		!strings.Contains(err.Error(), "why") {

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 )
 
 // felt returns the latencies that sysbench would tell: with a rate those from when an operation was due.
-func felt(t run.Tick) *hist.Histogram {
+func felt(t loadresult.Tick) *hist.Histogram {
 	if h := t.Response(); h != nil {
 		return h
 	}
@@ -19,7 +19,7 @@ func felt(t run.Tick) *hist.Histogram {
 
 // sysbenchBlock prints figures in the layout of sysbench's closing block, which scripts parse: those of t, with the
 // time that the whole run took until then. fair is nil when it is not known.
-func sysbenchBlock(w io.Writer, t run.Tick, total time.Duration, fair *run.Fairness, pct int) {
+func sysbenchBlock(w io.Writer, t loadresult.Tick, total time.Duration, fair *loadresult.Fairness, pct int) {
 	r, wr, o := kinds(t)
 	per := func(n uint64) float64 {
 		if t.Length <= 0 {

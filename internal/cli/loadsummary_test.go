@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 )
 
 // sysbenchSummary is what sysbench 1.0.20 printed at the end of a run.
@@ -48,7 +48,7 @@ var summaryFigures = regexp.MustCompile(
 		`events \(avg/stddev\): +([\d.]+)/([\d.]+)\n +execution time \(avg/stddev\): +([\d.]+)/([\d.]+)\n`)
 
 // sampleTick has the counts of sysbenchSummary.
-func sampleTick() run.Tick {
+func sampleTick() loadresult.Tick {
 	h := hist.New()
 	h.Record(3420 * time.Microsecond)
 	for range 43 {
@@ -56,16 +56,16 @@ func sampleTick() run.Tick {
 	}
 	h.Record(196890 * time.Microsecond)
 	h.Record(547610 * time.Microsecond)
-	return run.Tick{
+	return loadresult.Tick{
 		Length: 2133100 * time.Microsecond, Threads: 2,
-		Ops: []run.Op{{Name: "oltp_read_write", Reads: 644, Writes: 184, Others: 92, Latency: h}},
+		Ops: []loadresult.Op{{Name: "oltp_read_write", Reads: 644, Writes: 184, Others: 92, Latency: h}},
 	}
 }
 
 // TestSummaryIsSysbenchs compares layouts to the letter, and parses both with the same expression.
 func TestSummaryIsSysbenchs(t *testing.T) {
 	var b strings.Builder
-	sysbenchBlock(&b, sampleTick(), 4145100*time.Microsecond, &run.Fairness{
+	sysbenchBlock(&b, sampleTick(), 4145100*time.Microsecond, &loadresult.Fairness{
 		Events: 23, EventsSD: 2,
 		Seconds: 1.44336, SecondsSD: 0.31,
 	}, 95)
@@ -94,7 +94,7 @@ func TestSummaryIsSysbenchs(t *testing.T) {
 
 func TestSummaryWithoutPercentile(t *testing.T) {
 	var b strings.Builder
-	sysbenchBlock(&b, run.Tick{}, 0, nil, 0)
+	sysbenchBlock(&b, loadresult.Tick{}, 0, nil, 0)
 	if !strings.Contains(b.String(), "\n         percentile stats:               disabled\n") ||
 		strings.Contains(b.String(), "NaN") {
 		t.Error(b.String())

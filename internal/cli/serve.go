@@ -140,7 +140,7 @@ func serveUntil(ctx context.Context, e *env, o service.Options, way doorFlags) e
 	}
 	var h *httpapi.Server
 	o.Log = log
-	o.Publish = func(r reading.Reading) { h.Publish(r) }
+	o.Publish = func(r reading.Reading) { h.Publish(r) } // h is made from the service that this is an option of
 	s, err := service.New(ctx, e.app, o)
 	if errors.Is(err, remotewrite.ErrOptions) {
 		err = &exitError{exitUsage, err}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/httpapi"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
@@ -50,7 +50,7 @@ func (d *doorFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&d.readOnly, "read-only", false, "allow no changes through the web UI and the API")
 }
 
-var hostForm = pattern.New(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+var hostForm = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
 // socketMode is the mode of a socket, as chmod takes it.
 type socketMode uint32

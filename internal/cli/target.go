@@ -14,7 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -178,7 +178,7 @@ setting fixes it. Changes nothing. Exit code 1 if the server cannot be reached.`
 		fmt.Fprintln(e.Out)
 		missing := 0
 		for _, s := range x.Sources {
-			if s.State == snapshot.OK {
+			if s.State == source.OK {
 				fmt.Fprintf(e.Out, "  %-22s ok\n", s.Name)
 				continue
 			}

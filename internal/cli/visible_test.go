@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -78,7 +78,7 @@ func TestHostileNames(t *testing.T) {
 	shown := "x␛[1A␛[2Kharmless⟨U+009B⟩8m⟨U+202E⟩"
 	url := s.URL("root")
 	said := run("diagnose", url, "--window", "3s") + run("advise", "all", url, "--window", "3s")
-	found := pattern.New(`redundant-index-[0-9a-f]{8}`).FindString(said)
+	found := lazyregexp.New(`redundant-index-[0-9a-f]{8}`).FindString(said)
 	if found == "" {
 		t.Fatal("the index is not found: ", said)
 	}
@@ -93,7 +93,7 @@ func TestHostileNames(t *testing.T) {
 		"␊Nothing was changed.` ") {
 		t.Errorf("the statement is not shown as it is: %s", said)
 	}
-	m := pattern.New(`Done: (a-\S+)`).FindStringSubmatch(run("apply", url, found, "--execute"))
+	m := lazyregexp.New(`Done: (a-\S+)`).FindStringSubmatch(run("apply", url, found, "--execute"))
 	if m == nil {
 		t.Fatal("it was not done")
 	}

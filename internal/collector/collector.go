@@ -1,44 +1,128 @@
-// Package collector schedules the scrapes of many targets and passes each result to the sinks that
-// store or show it. Package app starts it. It reads no server itself; the Scrapers that it gets do.
+// Package collector is the schedule of watching a target: it finds the server, scrapes it for as long as a session
+// lasts, and decides when to try again after a failure. What a session reads, and where that goes, is the caller's.
 package collector
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/wire"
 )
 
-// Scraper reads the metrics of one target at whole multiples of a period until ctx ends. It survives a server that goes
-// away and returns an error only when it cannot go on at all. Package scrape implements it.
-type Scraper interface {
-	Run(ctx context.Context, every time.Duration, sink func(reading.Reading)) error
+const (
+	// OpenTime bounds finding a server and learning what it is: one that lets Dyno in and says nothing more is down.
+	OpenTime = 30 * time.Second
+	// RefusedEvery is how often a session is given up at most because a login was refused: servers lock accounts that
+	// are refused often.
+	RefusedEvery = 15 * time.Second
+	// steady is how long a session lasts at least whose end says nothing of the next one's.
+	steady = time.Minute
+)
+
+// Loop watches one target.
+type Loop struct {
+	Every    time.Duration // between two scrapes
+	OpenTime time.Duration // usually the constant
+	Open     func(context.Context) (*target.Target, error)
+	// Session scrapes an open target until ctx ends. Without an error the next session begins soon: the server was
+	// started again, or rights have changed.
+	Session func(context.Context, *target.Target) error
+	// Down is called for each scrape that is due while there is no session, with the reason.
+	Down func(at time.Time, why error)
 }
 
-// Sink takes a reading, which bears the name of its target. Sinks of one target are called one after the other, those
-// of different targets at the same time.
-type Sink func(reading.Reading)
-
-// Run scrapes every target each period until ctx ends; its end is no error. The first target that cannot go on ends
-// all.
-func Run(ctx context.Context, every time.Duration, targets map[string]Scraper, sinks ...Sink) error {
-	g, ctx := errgroup.WithContext(ctx)
-	for name, s := range targets {
-		g.Go(func() error {
-			err := s.Run(ctx, every, func(r reading.Reading) {
-				r.Target = name
-				for _, sink := range sinks {
-					sink(r)
-				}
-			})
-			if err != nil && ctx.Err() == nil {
-				return fmt.Errorf("watch %s: %w", name, err)
+// Run ends with ctx; a server that cannot be reached is no error but a state.
+func (l *Loop) Run(ctx context.Context) {
+	pause, soon := l.Every, time.Duration(0)
+	for ctx.Err() == nil {
+		t, ok := l.find(ctx)
+		if !ok {
+			return
+		}
+		began := time.Now()
+		err := l.Session(ctx, t)
+		t.Close()
+		if time.Since(began) > steady {
+			pause, soon = l.Every, 0
+		}
+		if err == nil {
+			wait(ctx, soon)
+			soon = min(max(l.Every, 2*soon), RefusedEvery)
+			continue
+		}
+		if ctx.Err() != nil {
+			continue
+		}
+		for again := time.Now().Add(pause); ; {
+			l.Down(l.next(clock.Now()), err)
+			if !wait(ctx, l.Every) || !time.Now().Before(again) {
+				break
 			}
-			return nil
-		})
+		}
+		pause = target.Patience(err, pause)
 	}
-	return g.Wait()
+}
+
+// next returns when the next scrape is due.
+func (l *Loop) next(now time.Time) time.Time { return now.Truncate(l.Every).Add(l.Every) }
+
+// find opens the target, as often as it takes.
+func (l *Loop) find(ctx context.Context) (*target.Target, bool) {
+	type answer struct {
+		t   *target.Target
+		err error
+	}
+	var last error
+	for pause := l.Every; ; pause = target.Patience(last, pause) {
+		found := make(chan answer, 1)
+		go func() {
+			octx, cancel := context.WithTimeout(ctx, l.OpenTime)
+			defer cancel()
+			var a answer
+			a.err = wire.Guarded(func() (err error) { a.t, err = l.Open(octx); return err })
+			found <- a
+		}()
+		tried, again := false, time.Now().Add(pause)
+		for !tried || time.Now().Before(again) {
+			now := clock.Now()
+			at := l.next(now)
+			timer := time.NewTimer(at.Sub(now.Round(0)))
+			select {
+			case a := <-found:
+				timer.Stop()
+				tried, last = true, a.err
+				if a.err == nil {
+					if ctx.Err() != nil {
+						a.t.Close()
+						return nil, false
+					}
+					return a.t, true
+				}
+			case <-timer.C:
+				if last != nil {
+					l.Down(at, last)
+				}
+			case <-ctx.Done():
+				timer.Stop()
+				if !tried {
+					if a := <-found; a.err == nil {
+						a.t.Close()
+					}
+				}
+				return nil, false
+			}
+		}
+	}
+}
+
+// wait waits for d or the end of ctx, and reports whether ctx goes on.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }

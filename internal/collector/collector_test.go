@@ -3,63 +3,71 @@ package collector
 import (
 	"context"
 	"errors"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// steps is a scraper that gives n readings and then does what end says.
-type steps struct {
-	n   int
-	end func(ctx context.Context) error
-}
-
-func (s steps) Run(ctx context.Context, _ time.Duration, sink func(reading.Reading)) error {
-	for i := range s.n {
-		sink(reading.Reading{
-			At:      time.Unix(int64(i), 0),
-			Samples: []metric.Sample{{Name: "x", At: int64(i), Value: float64(i)}},
-		})
-	}
-	return s.end(ctx)
-}
-
-func untilDone(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-
-func TestEveryBatchReachesEverySink(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var mu sync.Mutex
-	got := map[string]int{}
-	count := func(name string) Sink {
-		return func(b reading.Reading) {
-			mu.Lock()
-			defer mu.Unlock()
-			got[name+b.Target]++
-			if got["1a"]+got["1b"]+got["2a"]+got["2b"] == 10 {
+// TestSilentServerIsDown: a server that is being learned about when it falls silent is down, and is looked for again.
+func TestSilentServerIsDown(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	opens := 0
+	l := Loop{
+		Every: 100 * time.Millisecond, OpenTime: 300 * time.Millisecond,
+		Open: func(ctx context.Context) (*target.Target, error) {
+			if opens++; opens == 3 {
 				cancel()
 			}
-		}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+		Down: func(at time.Time, why error) {
+			if why == nil || !at.Equal(at.Truncate(100*time.Millisecond)) {
+				t.Errorf("at %v: %v", at, why)
+			}
+		},
 	}
-	if err := Run(ctx, time.Second, map[string]Scraper{"a": steps{2, untilDone}, "b": steps{3, untilDone}}, count("1"),
-		count("2")); err != nil {
-		t.Fatal(err)
-	}
-	if got["1a"] != 2 || got["2a"] != 2 || got["1b"] != 3 || got["2b"] != 3 {
-		t.Fatalf("got %v", got)
+	if l.Run(ctx); !errors.Is(context.Cause(ctx), context.Canceled) || opens != 3 {
+		t.Errorf("tried %d times: %v", opens, context.Cause(ctx))
 	}
 }
 
-func TestATargetThatCannotGoOnEndsAllAndIsNamed(t *testing.T) {
-	broken := errors.New("no such thing")
-	err := Run(context.Background(), time.Second, map[string]Scraper{
-		"good": steps{0, untilDone},
-		"bad":  steps{1, func(context.Context) error { return broken }},
-	})
-	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "bad") {
-		t.Fatalf("got %v", err)
+// TestAfterASession: the next one begins at once when the session only ended, and after a pause, told as down, when it
+// failed.
+func TestAfterASession(t *testing.T) {
+	spec, err := target.ParseURL(servers.Start(t, "mariadb").URL("root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var order string
+	ends := []error{nil, errors.New("broken")}
+	l := Loop{
+		Every: 20 * time.Millisecond, OpenTime: OpenTime,
+		Open: func(ctx context.Context) (*target.Target, error) { return target.Open(ctx, spec) },
+		Session: func(context.Context, *target.Target) error {
+			order += "s"
+			if len(ends) == 0 {
+				cancel()
+				return nil
+			}
+			end := ends[0]
+			ends = ends[1:]
+			return end
+		},
+		Down: func(_ time.Time, why error) {
+			if len(ends) > 0 || why == nil {
+				t.Errorf("down: %v", why)
+			}
+			order += "d"
+		},
+	}
+	l.Run(ctx)
+	if len(order) < 4 || order[:3] != "ssd" || order[len(order)-1] != 's' {
+		t.Errorf("sessions and scrapes without one: %s", order)
 	}
 }

@@ -1,6 +1,5 @@
 // Package dbms names the kinds of servers that Dyno knows. They speak one protocol and differ in
-// what they measure, allow and call things. All packages that ask for the kind of a server use its
-// constants.
+// what they measure, allow and call things.
 package dbms
 
 import "strings"

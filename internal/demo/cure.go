@@ -58,7 +58,7 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 	if a == nil {
 		return nil, fmt.Errorf("cure %s: the finding has no action", f.Name)
 	}
-	in, err := app.Actions{App: d.a}.Plan(ctx, d.seen, found.ID, apply.Options{Blocking: true})
+	in, err := app.Actions{App: d.a}.PreviewChange(ctx, d.seen, found.ID, apply.Options{Blocking: true})
 	if err != nil {
 		return nil, err
 	}

@@ -18,19 +18,18 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/collector"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -149,10 +148,10 @@ type demo struct {
 	playing  *play
 	watching func() error // ends the watching of seen
 
-	mu       sync.Mutex // guards the fields below, written by the load and the collector
-	ticks    []run.Tick
-	second   int              // of the load
-	beside   map[int]run.Tick // the last tick of the loads that run beside the first
+	mu       sync.Mutex // guards the fields below, written by the load and the scraper
+	ticks    []loadresult.Tick
+	second   int                     // of the load
+	beside   map[int]loadresult.Tick // the last tick of the loads that run beside the first
 	events   []event.Event
 	note     string
 	first    time.Time // of the first live figures
@@ -162,7 +161,7 @@ type demo struct {
 // Run plants a fault on a private server and runs the loop on it. What it hands to diagnosis is a TARGET and nothing
 // else. The result is valid as far as it goes also when an error or a cancelled ctx ends it early.
 func Run(ctx context.Context, a *app.App, o Options) (res Result, err error) {
-	d := &demo{a: a, o: o, begin: time.Now(), beside: map[int]run.Tick{}}
+	d := &demo{a: a, o: o, begin: time.Now(), beside: map[int]loadresult.Tick{}}
 	for i, name := range strings.Split(o.Fault, "+") {
 		f, err := fault.Find(name)
 		if err != nil {
@@ -358,8 +357,12 @@ func (d *demo) watch(ctx context.Context) (end func() error, err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
+	name := d.seen.Spec().Name
 	go func() {
-		done <- collector.Run(ctx, time.Second, map[string]collector.Scraper{d.seen.Spec().Name: scraper}, d.keep)
+		done <- scraper.Run(ctx, time.Second, func(r reading.Reading) {
+			r.Target = name
+			d.keep(r)
+		})
 	}()
 	return func() error {
 		cancel()
@@ -509,7 +512,7 @@ func (d *demo) keep(b reading.Reading) {
 }
 
 // tick takes one second of a load. With the first load's it shows what all of them did in that second, and the server.
-func (d *demo) tick(which int, t run.Tick) {
+func (d *demo) tick(which int, t loadresult.Tick) {
 	d.mu.Lock()
 	if which > 0 {
 		d.beside[which] = t
@@ -517,7 +520,7 @@ func (d *demo) tick(which int, t run.Tick) {
 		return
 	}
 	length := t.Length
-	all := run.Merged([]run.Tick{t})
+	all := loadresult.Merged([]loadresult.Tick{t})
 	for _, u := range d.beside {
 		all.Add(u)
 	}

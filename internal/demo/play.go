@@ -7,7 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
@@ -42,7 +42,7 @@ func (d *demo) play(ctx context.Context, cured bool) *play {
 				Workload: w, Options: fault.Options(x.names), Threads: x.f.Threads,
 				Seed: seed, PSMode: load.Disable,
 			}
-			r, err := load.Run(ctx, d.t, c, func(t run.Tick) { d.tick(i, t) })
+			r, err := load.Run(ctx, d.t, c, func(t loadresult.Tick) { d.tick(i, t) })
 			if err != nil && ctx.Err() == nil {
 				d.fail(fmt.Errorf("load: %w", err))
 			}
@@ -74,7 +74,7 @@ func (p *play) end() {
 }
 
 // keepRun puts a run on record.
-func keepRun(ctx context.Context, d *demo, r run.Run) {
+func keepRun(ctx context.Context, d *demo, r loadresult.Run) {
 	if r.ID != "" {
 		return
 	}

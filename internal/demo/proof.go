@@ -12,11 +12,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/trial"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -223,7 +223,7 @@ func (s *switcher) Trial(
 	if err := sleep(ctx, time.Duration(p.Trials.Time)); err != nil {
 		return trial.Trial{}, err
 	}
-	// The collector reads at whole seconds and the load ticks once a second: what lies wholly within the window counts.
+	// The scraper reads at whole seconds and the load ticks once a second: what lies wholly within the window counts.
 	t := s.d.window(from, time.Now())
 	t.Warm = time.Duration(p.Trials.WarmMin).Seconds()
 	return t, nil
@@ -233,14 +233,14 @@ func (s *switcher) Trial(
 func (d *demo) window(from, to time.Time) trial.Trial {
 	w := trial.Trial{From: from, To: to, Values: map[string]float64{}}
 	d.mu.Lock()
-	var in []run.Tick
+	var in []loadresult.Tick
 	for _, t := range d.ticks {
 		if !t.At.Before(from) && !t.At.Add(t.Length).After(to) {
 			in = append(in, t)
 		}
 	}
 	d.mu.Unlock()
-	sum := run.Merged(in)
+	sum := loadresult.Merged(in)
 	if len(in) == 0 || sum.Operations() == 0 {
 		w.Invalid = "the load completed no operation in the window"
 		return w
@@ -275,7 +275,7 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 
 // failures counts errors that are not part of a healthy life: a deadlock or a lock that did not come is tried again,
 // and shows in the rate.
-func failures(t run.Tick) (n uint64) {
+func failures(t loadresult.Tick) (n uint64) {
 	for key, count := range t.Errors {
 		if code, err := strconv.ParseUint(key, 10, 16); err != nil || !slices.Contains(load.Retried[:], uint16(code)) {
 			n += count

@@ -26,7 +26,7 @@ var wanted = []struct {
 func blind(s *snapshot.Snapshot) (out []finding.Symptom) {
 	for _, w := range wanted {
 		src := s.Source(w.name)
-		if src.State == snapshot.OK {
+		if src.State == source.OK {
 			continue
 		}
 		text := fmt.Sprintf("Data unavailable: %s (%s: %s", w.lost, w.name, src.State)
@@ -61,7 +61,7 @@ type Denial struct {
 }
 
 // DeniedOf returns what of the needed sources the account may not read; ok is false when it may read all.
-func DeniedOf(sources []snapshot.Source) (d Denial, ok bool) {
+func DeniedOf(sources []source.Source) (d Denial, ok bool) {
 	// servers and Dyno quote names differently
 	bare := func(text string) string { return strings.ReplaceAll(text, "`", "") }
 	add := func(to *[]string, text string) {
@@ -70,7 +70,7 @@ func DeniedOf(sources []snapshot.Source) (d Denial, ok bool) {
 		}
 	}
 	for _, x := range sources {
-		if x.State == snapshot.Denied && slices.Contains(needed, x.Name) {
+		if x.State == source.Denied && slices.Contains(needed, x.Name) {
 			add(&d.Sources, string(x.Name))
 			add(&d.Reasons, x.Reason)
 			add(&d.Fixes, x.Fix)
@@ -81,7 +81,7 @@ func DeniedOf(sources []snapshot.Source) (d Denial, ok bool) {
 
 // Denied says which sources that judgement needs the account may not read, and the GRANTs that change it; "" when it
 // may read all.
-func Denied(sources []snapshot.Source) string {
+func Denied(sources []source.Source) string {
 	d, ok := DeniedOf(sources)
 	if !ok {
 		return ""

@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 const window = 10
@@ -24,7 +25,7 @@ func quiet() *snapshot.Snapshot {
 		Host: snapshot.Host{CPUs: known.Of(2.0)},
 	}
 	for _, w := range wanted {
-		s.Sources = append(s.Sources, snapshot.Source{Name: w.name, State: snapshot.OK})
+		s.Sources = append(s.Sources, source.Source{Name: w.name, State: source.OK})
 	}
 	rate(s, "dyno_server_cpu_seconds_total", 0.3, "mode", "user")
 	rate(s, "dyno_server_cpu_seconds_total", 0.1, "mode", "system")
@@ -165,8 +166,8 @@ func TestSymptoms(t *testing.T) {
 
 func TestBlindSaysWhatWouldMendIt(t *testing.T) {
 	s := quiet()
-	s.Sources[1] = snapshot.Source{
-		Name: "digests", State: snapshot.Denied, Reason: "no SELECT on performance_schema",
+	s.Sources[1] = source.Source{
+		Name: "digests", State: source.Denied, Reason: "no SELECT on performance_schema",
 		Fix: "GRANT SELECT ON performance_schema.* TO u",
 	}
 	got := Symptoms(s)[0].Evidence[0].Text

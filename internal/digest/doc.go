@@ -1,7 +1,6 @@
 // Package digest summarizes statements by class: it takes the entries of logs and returns a Report,
-// the value behind every form of output. Package digestsource feeds it, and packages report,
-// capture and cli use the Report. Aggregates of parts of a log merge into the aggregate of the
-// whole, so the Report does not depend on how a log was split or on the order of its parts. The
+// the value behind every form of output. Aggregates of parts of a log merge into the aggregate of
+// the whole, so the Report does not depend on how a log was split or on the order of its parts. The
 // package reads no files.
 //
 // Internal representation:

@@ -1,7 +1,6 @@
 // Package digestsource reads statements for digests: from logs, in files and pipes, either at once
-// (Files) or as they grow (Follow), and from live servers (Live, Reader). It gives classes and
-// reports to packages app, capture and cli. Packages slowlog and digest do the parsing and the
-// summing.
+// (Files) or as they grow (Follow), and from live servers (Live, Reader). It returns classes and
+// reports. Packages slowlog and digest do the parsing and the summing.
 //
 // A live server is read as deltas over a window, from up to three places:
 //

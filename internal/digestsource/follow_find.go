@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
@@ -96,7 +96,7 @@ type candidate struct {
 }
 
 // rotated matches what is put between a log's name and its extension, or behind it, when it is rotated.
-var rotated = pattern.New(`^[-._](\d[-._:T\d]*|old|bak|prev)$`)
+var rotated = lazyregexp.New(`^[-._](\d[-._:T\d]*|old|bak|prev)$`)
 
 // isRotated reports whether name is what base may be called after rotation: slow.log.1, slow.log-20261121.gz,
 // slow-2.log.

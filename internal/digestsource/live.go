@@ -7,7 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -25,7 +25,7 @@ const MinWindow = time.Second
 // Live looks at a target for a window and returns the report of the statements that completed within it, with what each
 // source gave. It only reads. When ctx ends early, the report is of the time until then and says so; an error means
 // that there is none.
-func Live(ctx context.Context, t *target.Target, o LiveOptions) (digest.Report, []snapshot.Source, error) {
+func Live(ctx context.Context, t *target.Target, o LiveOptions) (digest.Report, []source.Source, error) {
 	if o.Window < MinWindow {
 		return digest.Report{}, nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v",
 			t.Spec().Name, o.Window, MinWindow)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -48,9 +47,9 @@ type Reader struct {
 	sent    map[string]uint64 // of target.Sent, when the window began
 
 	begun time.Time
-	state map[source.Name]*snapshot.Source // by name; State is OK while the source works
-	mu    chan struct{}                    // held by Run while it looks, so that End sees whole looks only
-	done  func()                           // ends what mu was taken for
+	state map[source.Name]*source.Source // by name; State is OK while the source works
+	mu    chan struct{}                  // held by Run while it looks, so that End sees whole looks only
+	done  func()                         // ends what mu was taken for
 
 	spelled spellings
 
@@ -75,11 +74,11 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 	a := &asker{Asker: t.Asker(target.SessionOptions{Limit: 2 * o.Timeout}, nil)}
 	r := &Reader{
 		t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a},
-		digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), state: map[source.Name]*snapshot.Source{},
+		digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), state: map[source.Name]*source.Source{},
 		mu: make(chan struct{}, 1),
 	}
 	for _, n := range []source.Name{source.Digests, source.SlowLog, source.Samples} {
-		r.state[n] = &snapshot.Source{Name: n, State: snapshot.OK}
+		r.state[n] = &source.Source{Name: n, State: source.OK}
 	}
 	if err := r.prepare(ctx); err != nil {
 		a.close()
@@ -102,7 +101,7 @@ func (r *Reader) prepare(ctx context.Context) error {
 		r.times.prepare(ctx)
 	}
 	if reason, ok := sees(r.t); !ok {
-		r.set(source.Samples, snapshot.Denied, reason, grant(r.t, "PROCESS ON *.*"))
+		r.set(source.Samples, source.Denied, reason, grant(r.t, "PROCESS ON *.*"))
 	} else if err := r.samples.prepare(ctx, r.t.Has(target.HasPerformanceSchema)); err != nil {
 		if fatal(err) {
 			return r.t.Wrap("read the processlist of", err)
@@ -119,7 +118,7 @@ func fatal(err error) bool {
 
 // findLog looks for a slow log that can be read here.
 func (r *Reader) findLog(ctx context.Context) error {
-	missing := func(reason, fix string) error { r.set(source.SlowLog, snapshot.Missing, reason, fix); return nil }
+	missing := func(reason, fix string) error { r.set(source.SlowLog, source.Missing, reason, fix); return nil }
 	if r.o.NoSlowLog {
 		return missing("not requested", "")
 	}
@@ -168,35 +167,35 @@ func (r *Reader) findLog(ctx context.Context) error {
 
 func (r *Reader) logFailed(path string, err error) {
 	if errors.Is(err, os.ErrPermission) {
-		r.set(source.SlowLog, snapshot.Denied, "the slow log "+path+" may not be read by this user",
+		r.set(source.SlowLog, source.Denied, "the slow log "+path+" may not be read by this user",
 			"run dyno as root or as the server's user, or let its group read the file")
 		return
 	}
-	r.set(source.SlowLog, snapshot.Failed, err.Error(), "")
+	r.set(source.SlowLog, source.Failed, err.Error(), "")
 }
 
-func (r *Reader) set(name source.Name, s snapshot.SourceState, reason, fix string) {
+func (r *Reader) set(name source.Name, s source.State, reason, fix string) {
 	x := r.state[name]
 	x.State, x.Reason, x.Fix = s, reason, fix
 }
 
 func (r *Reader) lacks(name source.Name, a target.Answer) {
 	if a.Denied {
-		r.set(name, snapshot.Denied, a.Reason, grant(r.t, "SELECT ON `performance_schema`.*"))
+		r.set(name, source.Denied, a.Reason, grant(r.t, "SELECT ON `performance_schema`.*"))
 		return
 	}
-	r.set(name, snapshot.Missing, a.Reason, a.Fix)
+	r.set(name, source.Missing, a.Reason, a.Fix)
 }
 
 // fail records an error of a source.
 func (r *Reader) fail(name source.Name, err error) {
 	switch {
 	case target.KindOf(err) == target.Denied:
-		r.set(name, snapshot.Denied, "a privilege is missing", target.HintOf(err))
+		r.set(name, source.Denied, "a privilege is missing", target.HintOf(err))
 	case errors.Is(err, context.DeadlineExceeded):
-		r.set(name, snapshot.Slow, state.Clip(err.Error(), 4096), "")
+		r.set(name, source.Slow, state.Clip(err.Error(), 4096), "")
 	default:
-		r.set(name, snapshot.Failed, state.Clip(err.Error(), 4096), target.HintOf(err))
+		r.set(name, source.Failed, state.Clip(err.Error(), 4096), target.HintOf(err))
 	}
 }
 
@@ -215,7 +214,7 @@ func grant(t *target.Target, privilege string) string {
 // usable reports whether a source was found at all; one that failed once is tried again.
 func (r *Reader) usable(name source.Name) bool {
 	s := r.state[name].State
-	return s == snapshot.OK || s == snapshot.Failed || s == snapshot.Slow
+	return s == source.OK || s == source.Failed || s == source.Slow
 }
 
 // Begin starts the window. The reader may be used for one window after the other.
@@ -224,7 +223,7 @@ func (r *Reader) Begin(ctx context.Context) error {
 	defer cancel()
 	for _, s := range r.state {
 		s.Reads, s.Took = 0, 0
-		if s.State == snapshot.OK {
+		if s.State == source.OK {
 			s.Reason, s.Fix = "", ""
 		}
 	}
@@ -248,7 +247,7 @@ func (r *Reader) Begin(ctx context.Context) error {
 		if err := r.log.mark(); err != nil {
 			r.logFailed(r.log.path, err)
 		} else {
-			r.set(source.SlowLog, snapshot.OK, "", "")
+			r.set(source.SlowLog, source.OK, "", "")
 		}
 	}
 	r.begun = time.Now()
@@ -271,8 +270,8 @@ func (r *Reader) unlock() {
 // ok counts a successful reading; Took holds the sum until End.
 func (r *Reader) ok(name source.Name, took time.Duration) {
 	x := r.state[name]
-	if x.State != snapshot.OK {
-		r.set(name, snapshot.OK, "", "")
+	if x.State != source.OK {
+		r.set(name, source.OK, "", "")
 	}
 	x.Reads++
 	x.Took += float64(took) / 1e6
@@ -363,7 +362,7 @@ func (r *Reader) end(ctx context.Context) (windowed, error) {
 }
 
 // End closes the window and returns its classes, most time first, and how each source fared.
-func (r *Reader) End(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
+func (r *Reader) End(ctx context.Context) ([]class.Class, []source.Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*r.o.Timeout)
 	defer cancel()
 	r.lock()
@@ -374,7 +373,7 @@ func (r *Reader) End(ctx context.Context) ([]class.Class, []snapshot.Source, err
 // Turn closes the window as End does and begins the next one at the same moment, so that no statement falls between two
 // windows and the digests are read once for both. After an error there is no window: Begin starts one. It is not for
 // readers with Detail.
-func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
+func (r *Reader) Turn(ctx context.Context) ([]class.Class, []source.Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*r.o.Timeout)
 	defer cancel()
 	r.lock()
@@ -387,7 +386,7 @@ func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, er
 	now := time.Now()
 	for _, s := range r.state {
 		s.Reads, s.Took = 0, 0
-		if s.State == snapshot.OK {
+		if s.State == source.OK {
 			s.Reason, s.Fix = "", ""
 		}
 	}
@@ -419,7 +418,7 @@ func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, er
 func (r *Reader) Lost() time.Duration { return r.lost }
 
 // close is End without its lock.
-func (r *Reader) close(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
+func (r *Reader) close(ctx context.Context) ([]class.Class, []source.Source, error) {
 	w, err := r.end(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -450,7 +449,7 @@ func (r *Reader) close(ctx context.Context) ([]class.Class, []snapshot.Source, e
 }
 
 // sourcesOf tells how each source fared in the window.
-func sourcesOf(state map[source.Name]*snapshot.Source) (list []snapshot.Source) {
+func sourcesOf(state map[source.Name]*source.Source) (list []source.Source) {
 	for _, n := range []source.Name{source.Digests, source.SlowLog, source.Samples} {
 		x := *state[n]
 		if x.Reads > 0 {
@@ -469,7 +468,7 @@ func (r *Reader) endSamples() []*sampled {
 	}
 	switch {
 	case s.looks > 0:
-		r.set(source.Samples, snapshot.OK, "", "")
+		r.set(source.Samples, source.OK, "", "")
 		x.Reads, x.Took = s.looks, float64(s.took)/1e6
 		if s.dropped > 0 {
 			x.Reason = fmt.Sprintf("%d statements beyond %d classes, beyond %d that run at a time, or beyond %d MiB "+
@@ -478,13 +477,13 @@ func (r *Reader) endSamples() []*sampled {
 	case s.err != nil:
 		r.fail(source.Samples, s.err)
 	default:
-		r.set(source.Samples, snapshot.Failed, "the window was too short for a sample", "")
+		r.set(source.Samples, source.Failed, "the window was too short for a sample", "")
 	}
 	return s.end()
 }
 
 func (r *Reader) endLog() (log *grouping, classes []class.Class) {
-	if r.log == nil || r.state[source.SlowLog].State != snapshot.OK {
+	if r.log == nil || r.state[source.SlowLog].State != source.OK {
 		return nil, nil
 	}
 	began := time.Now()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -42,7 +41,7 @@ func open(t *testing.T, s *servers.Server, user string, o Options) *Reader {
 }
 
 // window runs do between Begin and End, with the sampler beside it.
-func window(t *testing.T, r *Reader, do func()) ([]class.Class, []snapshot.Source) {
+func window(t *testing.T, r *Reader, do func()) ([]class.Class, []source.Source) {
 	t.Helper()
 	if err := r.Begin(t.Context()); err != nil {
 		t.Fatal(err)
@@ -72,7 +71,7 @@ func of(cs []class.Class, sql string) (class.Class, bool) {
 	return class.Class{}, false
 }
 
-func given(t *testing.T, list []snapshot.Source, name source.Name) snapshot.Source {
+func given(t *testing.T, list []source.Source, name source.Name) source.Source {
 	t.Helper()
 	for _, x := range list {
 		if x.Name == name {
@@ -80,7 +79,7 @@ func given(t *testing.T, list []snapshot.Source, name source.Name) snapshot.Sour
 		}
 	}
 	t.Fatalf("no source %s in %+v", name, list)
-	return snapshot.Source{}
+	return source.Source{}
 }
 
 func table(t *testing.T, s *servers.Server) *sql.DB {
@@ -144,7 +143,7 @@ func TestDigestsCountExactly(t *testing.T) {
 				wall = time.Since(began)
 				settle(t, db)
 			})
-			if x := given(t, sources, source.Digests); x.State != snapshot.OK || x.Reads != 2 ||
+			if x := given(t, sources, source.Digests); x.State != source.OK || x.Reads != 2 ||
 				x.Reason != "" || x.Took <= 0 {
 				t.Errorf("%+v", x)
 			}
@@ -343,11 +342,11 @@ func TestSamplesFindTheSlowClass(t *testing.T) {
 			if c.MeanSec().OK() {
 				t.Error("a sampled class has a mean")
 			}
-			if x := given(t, sources, source.Digests); x.State != snapshot.Missing ||
+			if x := given(t, sources, source.Digests); x.State != source.Missing ||
 				!strings.Contains(x.Reason, "performance_schema is off") || x.Fix == "" {
 				t.Errorf("%+v", x)
 			}
-			if x := given(t, sources, source.Samples); x.State != snapshot.OK || x.Reads < 20 {
+			if x := given(t, sources, source.Samples); x.State != source.OK || x.Reads < 20 {
 				t.Errorf("%+v", x)
 			}
 		})
@@ -358,7 +357,7 @@ func TestSamplesFindTheSlowClass(t *testing.T) {
 func TestShortWindow(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	_, sources := window(t, open(t, s, "root", Options{Interval: time.Hour}), func() {})
-	if x := given(t, sources, source.Samples); x.State != snapshot.OK || x.Reads != 1 {
+	if x := given(t, sources, source.Samples); x.State != source.OK || x.Reads != 1 {
 		t.Errorf("%+v", x)
 	}
 }
@@ -469,10 +468,10 @@ func TestAccountWithoutPrivileges(t *testing.T) {
 				t.Errorf("%+v", cs)
 			}
 			d, p := given(t, sources, source.Digests), given(t, sources, source.Samples)
-			if d.State != snapshot.Denied || d.Fix != "GRANT SELECT ON `performance_schema`.* TO 'nobody'@'localhost'" {
+			if d.State != source.Denied || d.Fix != "GRANT SELECT ON `performance_schema`.* TO 'nobody'@'localhost'" {
 				t.Errorf("%+v", d)
 			}
-			if p.State != snapshot.Denied || p.Fix != "GRANT PROCESS ON *.* TO 'nobody'@'localhost'" {
+			if p.State != source.Denied || p.Fix != "GRANT PROCESS ON *.* TO 'nobody'@'localhost'" {
 				t.Errorf("%+v", p)
 			}
 			s.Exec(t, d.Fix, p.Fix)
@@ -502,7 +501,7 @@ func TestSlowLogOfEverything(t *testing.T) {
 				s.Exec(t, "/* dyno:test */ SELECT 'own'")
 				settle(t, db)
 			})
-			if x := given(t, sources, source.SlowLog); x.State != snapshot.OK || x.Reads != 1 {
+			if x := given(t, sources, source.SlowLog); x.State != source.OK || x.Reads != 1 {
 				t.Fatalf("%+v", x)
 			}
 			c, ok := of(cs, "SELECT v FROM t WHERE id=1")
@@ -551,7 +550,7 @@ func TestRestartInTheWindow(t *testing.T) {
 	if c, ok := of(cs, "SELECT v FROM t WHERE id=1"); !ok || c.Count != 3 {
 		t.Errorf("%+v", cs)
 	}
-	if x := given(t, sources, source.Digests); x.State != snapshot.OK || !strings.Contains(x.Reason, "restarted") {
+	if x := given(t, sources, source.Digests); x.State != source.OK || !strings.Contains(x.Reason, "restarted") {
 		t.Errorf("%+v", x)
 	}
 }
@@ -564,7 +563,7 @@ func TestDeadServer(t *testing.T) {
 	if len(cs) != 0 {
 		t.Errorf("%+v", cs)
 	}
-	if x := given(t, sources, source.Digests); x.State != snapshot.Failed || x.Reason == "" {
+	if x := given(t, sources, source.Digests); x.State != source.Failed || x.Reason == "" {
 		t.Errorf("%+v", x)
 	}
 	if _, _, err := r.End(t.Context()); err == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -88,7 +87,7 @@ type ReportOptions struct {
 // just the average is known, and everything where a class was executed once. FirstSeen and LastSeen of a class lie in
 // the window. On MySQL 8.0 fingerprints and ids are of the statements as they were written, elsewhere of their digests.
 // Users and hosts are those that were seen in the processlist, with how often.
-func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []snapshot.Source, error) {
+func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []source.Source, error) {
 	if !r.o.Detail {
 		return digest.Report{}, nil, errors.New("report query classes: the reader was opened without detail")
 	}
@@ -115,7 +114,7 @@ func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []
 		b.logged(w.log.report())
 	default:
 		from = fromSamples
-		if r.state[source.Samples].State == snapshot.OK {
+		if r.state[source.Samples].State == source.OK {
 			b.note(fmt.Sprintf("figures are estimated from %d samples of the processlist, %v apart: short and rare "+
 				"statements are missed", r.samples.looks, r.o.Interval))
 		}
@@ -699,7 +698,7 @@ func (b *builder) finish() digest.Report {
 		rep.Classes = append(rep.Classes, *c)
 	}
 	for _, x := range sourcesOf(b.r.state) {
-		if x.State != snapshot.OK && (x.Name == source.Digests || x.Name == source.Samples) {
+		if x.State != source.OK && (x.Name == source.Digests || x.Name == source.Samples) {
 			b.note(strings.ReplaceAll(string(x.Name), "_", " ") + ": " + strings.TrimSuffix(x.Reason+"; "+x.Fix, "; "))
 		}
 	}

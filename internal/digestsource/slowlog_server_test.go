@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -18,9 +17,9 @@ func TestSlowLogIsTheServersOwnFile(t *testing.T) {
 	s := servers.Start(t, "mariadb", "slow-query-log=ON", "slow-query-log-file=slow.log", "long-query-time=0")
 	log := s.Dir + "/data/slow.log"
 	r := open(t, s, "root", Options{})
-	look := func() snapshot.Source {
+	look := func() source.Source {
 		t.Helper()
-		got := make(chan snapshot.Source, 1)
+		got := make(chan source.Source, 1)
 		go func() {
 			_, sources := window(t, r, func() { s.Exec(t, "SELECT 1 + 1") })
 			got <- given(t, sources, source.SlowLog)
@@ -35,11 +34,11 @@ func TestSlowLogIsTheServersOwnFile(t *testing.T) {
 	}
 	refused := func(why string) {
 		t.Helper()
-		if x := look(); x.State != snapshot.Failed || !strings.Contains(x.Reason, why) {
+		if x := look(); x.State != source.Failed || !strings.Contains(x.Reason, why) {
 			t.Errorf("%+v, want %q", x, why)
 		}
 	}
-	if x := look(); x.State != snapshot.OK {
+	if x := look(); x.State != source.OK {
 		t.Fatalf("%+v", x)
 	}
 	if err := os.Remove(log); err != nil {
@@ -69,7 +68,7 @@ func TestSlowLogIsTheServersOwnFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Exec(t, "FLUSH SLOW LOGS")
-	if x := look(); x.State != snapshot.OK {
+	if x := look(); x.State != source.OK {
 		t.Errorf("%+v", x)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -50,7 +49,7 @@ func TestTurnLosesNothing(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, x := range sources {
-						if x.Name == from && (x.State != snapshot.OK || x.Reason != "") {
+						if x.Name == from && (x.State != source.OK || x.Reason != "") {
 							t.Errorf("%+v", x)
 						}
 					}

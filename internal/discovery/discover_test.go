@@ -19,7 +19,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -115,9 +115,9 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := app.Inspection{App: a}.Inspect(t.Context(), ledger.Target{Name: f.Name})
-	if err != nil || !slices.ContainsFunc(c.Sources, func(s snapshot.Source) bool {
+	if err != nil || !slices.ContainsFunc(c.Sources, func(s source.Source) bool {
 		return s.Name == "plans" &&
-			s.State == snapshot.Denied && s.Fix != ""
+			s.State == source.Denied && s.Fix != ""
 	}) {
 		t.Errorf("as a target: %+v, %v", c, err)
 	}

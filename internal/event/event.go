@@ -1,6 +1,5 @@
 // Package event holds the events on the timeline of a target: what happened, when, and where to
-// read more. Packages scrape, incident and app create events; the ledger stores them, and the views
-// show them. The package detects none itself.
+// read more. The package detects none itself.
 package event
 
 import "time"

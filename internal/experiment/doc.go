@@ -1,7 +1,7 @@
 // Package experiment executes a plan: rounds of trials in random order, each stored before the next
 // begins, until every comparison is decided or the plan ends. It declares the two interfaces that
 // it needs, a Bench that runs trials and a Recorder that stores them. Package compare makes every
-// decision; package app starts the experiment.
+// decision.
 //
 // Each round runs every undecided variant once, and one baseline a second time. A variant is paired
 // with its baseline of the same round, so that any drift slower than a round affects both equally.

@@ -1,5 +1,5 @@
-// Package explain holds execution plans as values and decodes the output of EXPLAIN into them.
-// Package capture fills them, and rules and stores read them. The package sends no EXPLAIN itself.
+// Package explain holds execution plans as values and decodes the output of EXPLAIN into them. The
+// package sends no EXPLAIN itself.
 package explain
 
 // Plan is how a server would execute one statement, asked without executing it.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -237,7 +237,7 @@ func TestMissingIndexHurts(t *testing.T) {
 					t.Fatal(err)
 				}
 				next := float64(s.Status(t, "Handler_read_rnd_next") - before)
-				find := r.Total.Ops[slices.IndexFunc(r.Total.Ops, func(o run.Op) bool {
+				find := r.Total.Ops[slices.IndexFunc(r.Total.Ops, func(o loadresult.Op) bool {
 					return o.Name == "find_by_region"
 				})]
 				t.Logf("%s %s: %.1f queries/s, search p50 %v, Handler_read_rnd_next %.0f/s, client CPU %.0f %%", flavor,

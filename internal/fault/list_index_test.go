@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -36,7 +36,7 @@ func TestIndexFaultsHurt(t *testing.T) {
 				t.Fatal(err, r.Total.Errors)
 			}
 			name := x.Workload.(mix).operations[0].name
-			return r.Total.Ops[slices.IndexFunc(r.Total.Ops, func(o run.Op) bool {
+			return r.Total.Ops[slices.IndexFunc(r.Total.Ops, func(o loadresult.Op) bool {
 				return o.Name == name
 			})].Latency.Quantile(.5)
 		}

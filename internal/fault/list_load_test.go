@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -52,7 +52,7 @@ func TestLoadFaultsHurt(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			work := func(w workload.Workload, c load.Config) run.Run {
+			work := func(w workload.Workload, c load.Config) loadresult.Run {
 				t.Helper()
 				c.Workload, c.Options, c.Seed = w, with, 1
 				r, err := load.Run(t.Context(), tg, c, nil)
@@ -80,7 +80,7 @@ func TestLoadFaultsHurt(t *testing.T) {
 			// server's.
 			x := commitFlush()
 			setup(x)
-			var r run.Run
+			var r loadresult.Run
 			syncs := []string{"Innodb_data_fsyncs", "Com_insert", "Com_update", "Com_commit"}
 			alone := grown(func() { r = work(x.Workload, load.Config{Threads: 1, Events: 300}) }, syncs...)
 			rows := alone["Com_insert"] + alone["Com_update"]
@@ -198,7 +198,7 @@ func TestLoadFaultsHurt(t *testing.T) {
 }
 
 // written returns how many statements that write the load counted.
-func written(r run.Run) (n float64) {
+func written(r loadresult.Run) (n float64) {
 	for _, o := range r.Total.Ops {
 		n += float64(o.Writes)
 	}

@@ -1,5 +1,4 @@
-// Package finding holds the values of a diagnosis: Symptom, Evidence, Finding and Action. The rules
-// produce them; reports, the ledger and package apply use them.
+// Package finding holds the values of a diagnosis: Symptom, Evidence, Finding and Action.
 //
 // A Symptom is an abnormal measurement. A Finding connects symptoms with a cause and says what to
 // do; without evidence there is no finding. An Action is a change as data: it describes the change,
@@ -77,7 +76,7 @@ type Finding struct {
 	Rule       string     `json:"rule"` // "missing-index"
 	Severity   Severity   `json:"severity"`
 	Confidence Confidence `json:"confidence"`
-	Title      string     `json:"title"` // the verdict in one line, with its most telling figure
+	Title      string     `json:"title"` // the cause in one line, with its most telling figure
 	Cause      string     `json:"cause"` // a sentence or two: why the evidence means that
 	Subject    Subject    `json:"subject,omitzero"`
 	Evidence   []Evidence `json:"evidence"`
@@ -187,8 +186,10 @@ type Action struct {
 	Was     string          `json:"was,omitzero"`
 	Now     string          `json:"now,omitzero"`
 	Reverse []schema.Clause `json:"reverse,omitempty"`
-	SQL     string          `json:"sql"`  // what would be executed, complete, without a trailing semicolon
-	Undo    string          `json:"undo"` // the undo statement; empty when none is needed
+	// SQL has no trailing semicolon. A finding's lacks the clauses, such as ALGORITHM and LOCK, that are chosen when
+	// the change is planned, from what the server can do; a journal entry's is complete.
+	SQL  string `json:"sql"`
+	Undo string `json:"undo"` // the undo statement; empty when none is needed
 }
 
 // MakeID returns rule, a dash and eight hexadecimal digits of a hash over rule and subject, so that the same cause has

@@ -1,5 +1,5 @@
 // Package hist holds latency histograms that merge without loss and count values out of range
-// separately. Loads and trials record their latencies in them.
+// separately.
 //
 // The buckets are those of HdrHistogram (https://hdrhistogram.github.io/HdrHistogram/) with two
 // significant digits, so a quantile is at most 1 % away from the true value.

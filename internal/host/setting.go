@@ -6,10 +6,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
-var settingName = pattern.New(`^[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*)*$`)
+var settingName = lazyregexp.New(`^[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*)*$`)
 
 // settingPath returns where the kernel shows a setting: a sysctl under its dotted name ("vm.swappiness"), anything else
 // by its path below /sys ("kernel/mm/transparent_hugepage/enabled").

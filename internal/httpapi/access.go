@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
@@ -507,7 +507,7 @@ func detail(body []byte) string {
 	return withheld(strings.Join(parts, " "))
 }
 
-var tokenForm = pattern.New(`dyno_[A-Za-z0-9_-]{8,}`)
+var tokenForm = lazyregexp.New(`dyno_[A-Za-z0-9_-]{8,}`)
 
 // withheld takes API tokens out of a text: people paste them into the wrong field.
 func withheld(s string) string { return tokenForm.ReplaceAllString(s, "dyno_…") }

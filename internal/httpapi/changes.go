@@ -8,7 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/service"
 )
@@ -69,7 +69,7 @@ func (h changeAPI) report(r *http.Request) (any, error) {
 }
 
 // policy finds the policy that a report says of itself: it names its own style and script by their hashes.
-var policy = pattern.New(`<meta http-equiv="Content-Security-Policy" content="([^"]*)">`)
+var policy = lazyregexp.New(`<meta http-equiv="Content-Security-Policy" content="([^"]*)">`)
 
 // reportPage serves a report as the self-contained page that it is. It is drawn of statements and notes of servers, so
 // it gets no origin (sandbox) and only what its own policy names: whatever slipped through it could neither ask this

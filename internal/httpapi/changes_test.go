@@ -61,7 +61,7 @@ func TestFindingsAndChanges(t *testing.T) {
 		"1 minute to 366 days")
 	f("POST", "finding/ignore", `{"target":"shop","finding":"missing-index-1","seconds":-1}`, 400, "seconds from 0")
 	f("POST", "finding/ignore", `{"target":"shop"}`, 400, "finding are needed")
-	f("GET", "verdicts", "", 200, `{"verdicts":[]}`) // of targets that are watched
+	f("GET", "diagnoses", "", 200, `{"diagnoses":[]}`) // of targets that are watched
 	f("GET", "diagnosis?id=d-1", "", 200, `"missing-index-1"`)
 	f("GET", "diagnosis?id=d-2", "", 404, "not_found")
 	f("POST", "diagnose", `{"target":"shop","window":2}`, 400, "3 to 600")

@@ -81,7 +81,8 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 	case is(errConflict, task.ErrBusy, compare.ErrSets, trials.ErrBusy, trials.ErrChanged, trials.ErrCorrupt,
 		trials.ErrNewer, access.ErrExists, access.ErrLastOperator):
 		return http.StatusConflict, "conflict", ""
-	case is(service.ErrPreviewChanged, apply.ErrNotThatSession, app.ErrTargetExists, service.ErrFixedRetention),
+	case is(service.ErrPreviewChanged, service.ErrNothingToProve, apply.ErrNotThatSession, app.ErrTargetExists,
+		service.ErrFixedRetention),
 		errors.As(err, &blocked):
 		return http.StatusConflict, "conflict", errConflict.Error() + ": "
 

@@ -17,13 +17,13 @@ type findingAPI struct {
 }
 
 const (
-	maxVerdicts = 200              // in a history
-	maxLook     = 10 * time.Minute // the longest window of a diagnosis
+	maxDiagnoses = 200              // in a history
+	maxLook      = 10 * time.Minute // the longest window of a diagnosis
 )
 
 func (h findingAPI) routes(v *Server) {
 	v.get("/api/dyno/v1/findings", h.findings)
-	v.get("/api/dyno/v1/verdicts", h.verdicts)
+	v.get("/api/dyno/v1/diagnoses", h.summaries)
 	v.get("/api/dyno/v1/diagnosis", h.diagnosis)
 	v.post("/api/dyno/v1/diagnose", h.diagnose)
 	v.post("/api/dyno/v1/finding/ignore", h.ignore)
@@ -33,7 +33,7 @@ func (h findingAPI) routes(v *Server) {
 func (h findingAPI) findings(r *http.Request) (any, error) {
 	p := query(r)
 	name := p.need("target")
-	limit := p.most(50, maxVerdicts)
+	limit := p.most(50, maxDiagnoses)
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -41,17 +41,17 @@ func (h findingAPI) findings(r *http.Request) (any, error) {
 		return nil, err
 	}
 	x := struct {
-		Target    string          `json:"target"`
-		Every     float64         `json:"every_seconds,omitzero"`
-		Diagnosis *service.Judged `json:"diagnosis,omitempty"`
-		History   []app.Verdict   `json:"history"`
+		Target    string                   `json:"target"`
+		Every     float64                  `json:"every_seconds,omitzero"`
+		Diagnosis *service.DiagnosisDetail `json:"diagnosis,omitempty"`
+		History   []app.DiagnosisSummary   `json:"history"`
 		service.Findings
 	}{Target: name, Every: h.diagnoses.JudgedEvery().Seconds()}
-	history, err := h.diagnoses.Verdicts(r.Context(), name, limit)
+	history, err := h.diagnoses.Summaries(r.Context(), name, limit)
 	x.History = list(history)
 	if err == nil && len(history) > 0 {
-		var d service.Judged
-		d, err = h.diagnoses.Judged(r.Context(), history[0].ID)
+		var d service.DiagnosisDetail
+		d, err = h.diagnoses.Detail(r.Context(), history[0].ID)
 		x.Diagnosis = &d
 	}
 	if err == nil {
@@ -60,9 +60,9 @@ func (h findingAPI) findings(r *http.Request) (any, error) {
 	return x, err
 }
 
-func (h findingAPI) verdicts(r *http.Request) (any, error) {
-	all, err := h.diagnoses.Verdicts(r.Context(), "", 0)
-	return map[string]any{"verdicts": list(all)}, err
+func (h findingAPI) summaries(r *http.Request) (any, error) {
+	all, err := h.diagnoses.Summaries(r.Context(), "", 0)
+	return map[string]any{"diagnoses": list(all)}, err
 }
 
 func (h findingAPI) diagnosis(r *http.Request) (any, error) {
@@ -71,7 +71,7 @@ func (h findingAPI) diagnosis(r *http.Request) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return h.diagnoses.Judged(r.Context(), id)
+	return h.diagnoses.Detail(r.Context(), id)
 }
 
 func (h findingAPI) diagnose(r *http.Request) (any, error) {

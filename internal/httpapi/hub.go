@@ -46,14 +46,14 @@ type hub struct {
 
 // update is what one reading gave, or a change of a task.
 type update struct {
-	seq    uint64
-	came   time.Time
-	target string
-	vitals *state.State // without lists
-	full   *state.State // nil when it is replayed, or the client does not want it
-	text   *encoded     // of full, for all clients
-	events []event.Event
-	task   *task.Task // a change of a task, then nothing else
+	seq     uint64
+	came    time.Time
+	target  string
+	summary *state.State // the state without lists
+	full    *state.State // with them; nil when it is replayed, or the client does not want it
+	text    *encoded     // of full, for all clients
+	events  []event.Event
+	task    *task.Task // a change of a task, then nothing else
 }
 
 // encoded is something as JSON, which is made when it is first asked for, once.
@@ -87,7 +87,7 @@ func (h *hub) publish(r reading.Reading) {
 	}
 	u := update{target: r.Target, events: r.Events, full: r.State}
 	if s := r.State; s != nil {
-		u.vitals = &state.State{
+		u.summary = &state.State{
 			Target: r.Target, At: s.At, Up: s.Up, Reason: s.Reason, NotConfigured: s.NotConfigured,
 			LoginRefused: s.LoginRefused,
 			Server:       s.Server, Vitals: s.Vitals, Connections: s.Connections, Idle: s.Idle,

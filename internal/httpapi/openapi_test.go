@@ -23,9 +23,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lab"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/access"
@@ -420,10 +420,10 @@ func described() []answered {
 			path: "GET /findings", room: "findings", about: "Findings on a target in the hour before its newest " +
 				"diagnosis, that diagnosis, and the history of its diagnoses.", errors: []int{404},
 			params: []asked{ofTarget, limitOf(50)}, gives: struct {
-				Target    string          `json:"target"`
-				Every     float64         `json:"every_seconds,omitzero"` // between scheduled diagnoses
-				Diagnosis *service.Judged `json:"diagnosis,omitempty"`
-				History   []app.Verdict   `json:"history"`
+				Target    string                   `json:"target"`
+				Every     float64                  `json:"every_seconds,omitzero"` // between scheduled diagnoses
+				Diagnosis *service.DiagnosisDetail `json:"diagnosis,omitempty"`
+				History   []app.DiagnosisSummary   `json:"history"`
 				service.Findings
 			}{},
 		},
@@ -433,14 +433,14 @@ func described() []answered {
 			Finding string  `json:"finding"`
 			Seconds float64 `json:"seconds"` // for how long
 		}{}, gives: ledger.Ignored{}},
-		{path: "GET /verdicts", room: "findings", about: "Summary of the newest diagnosis of every target, with the " +
+		{path: "GET /diagnoses", room: "findings", about: "Summary of the newest diagnosis of every target, with the " +
 			"findings that are open now.", gives: struct {
-			Verdicts []app.Verdict `json:"verdicts"`
+			Diagnoses []app.DiagnosisSummary `json:"diagnoses"`
 		}{}},
 		{
 			path: "GET /diagnosis", room: "findings", about: "One diagnosis.",
 			errors: []int{404}, params: []asked{ofID},
-			gives: service.Judged{},
+			gives: service.DiagnosisDetail{},
 		},
 		{path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of " +
 			"the diagnosis.", code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
@@ -477,7 +477,7 @@ func described() []answered {
 				Execute  bool   `json:"execute"`
 				Confirm  string `json:"confirm"`
 				Blocking bool   `json:"blocking"`
-			}{}, gives: either{app.UndoPreview{}, task.Task{}},
+			}{}, gives: either{apply.UndoPreview{}, task.Task{}},
 		},
 		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it still belongs to that user, " +
 			"and records that in the journal.", errors: []int{404, 409, 422}, need: []string{
@@ -843,7 +843,7 @@ func crowded(t *testing.T) *world {
 		good(t, errors.Join(
 			w.ledger.PutEntry(ctx, journal.Entry{ID: "a-" + n, Target: "shop", Planned: at, State: journal.Done}),
 			w.ledger.Diagnoses.Put(ctx, ledger.Diagnosis{ID: "d-" + n, Target: "shop", At: at}),
-			w.ledger.PutRun(ctx, run.Run{ID: "r-" + n, Target: "shop", Started: at}),
+			w.ledger.PutRun(ctx, loadresult.Run{ID: "r-" + n, Target: "shop", Started: at}),
 			w.ledger.Documents.Put(ctx, string(report.Demo), "m-"+n, "", "", doc),
 		))
 	}
@@ -859,7 +859,7 @@ func crowded(t *testing.T) *world {
 }
 
 // free is what is left of this machine.
-var free = pattern.New(`"(disk|memory)_free_bytes":[0-9]+`)
+var free = lazyregexp.New(`"(disk|memory)_free_bytes":[0-9]+`)
 
 // TestDefaults holds the default of each parameter to what is done without it.
 func TestDefaults(t *testing.T) {

@@ -78,14 +78,14 @@ var closed = map[reflect.Type]bool{
 }
 
 // filled are the components whose lists and maps are never null: who makes them sees to it.
-var filled = strings.Fields("ChangeDetail Checked ClassAnyList ClassFull ClassPlan Denial Discovery EventList Found " +
-	"Graph " +
-	"HttpapiLine Intent Judged LabChart LabChartLine LabDryRun LabExperiment LabNeeds LabRecipe LabRunDetail " +
+var filled = strings.Fields("ChangeDetail Checked ClassAnyList ClassFull ClassPlan Denial DiagnosisDetail " +
+	"Discovery EventList Found Graph " +
+	"HttpapiLine Intent LabChart LabChartLine LabDryRun LabExperiment LabNeeds LabRecipe LabRunDetail " +
 	"LabScale Laid " +
 	"LaidCell LaidGroup LaidLine LaidRates LaidStrip LaidSweep LaidTable Line PeriodComparison Settings TimeModel")
 
 // mayBeNull are their members that are null all the same.
-var mayBeNull = []string{"Judged.reasoning", "LabExperiment.tally"}
+var mayBeNull = []string{"DiagnosisDetail.reasoning", "LabExperiment.tally"}
 
 // isKnown reports whether a type is a known.Value, and of what.
 func isKnown(t reflect.Type) (reflect.Type, bool) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/task"
 )
@@ -155,7 +155,7 @@ func (p *params) time(name string, none time.Time) time.Time {
 }
 
 // spans are those with units; a number alone is Unix seconds, before 1970 here.
-var spans = pattern.New(`^[0-9].*[a-z]$`)
+var spans = lazyregexp.New(`^[0-9].*[a-z]$`)
 
 // moment returns a moment that may be told from now; none when the parameter is not given.
 func (p *params) moment(name string, now, none time.Time) time.Time {

@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/service"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/access"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
@@ -62,7 +62,7 @@ type Target struct {
 
 // Source is one place that figures come from.
 type Source struct {
-	snapshot.Source
+	source.Source
 	Cost  string  `json:"cost,omitzero"`          // "free", "light", "heavy"
 	Every float64 `json:"every_seconds,omitzero"` // cadence now, seconds
 	Usual float64 `json:"usual_seconds,omitzero"` // cadence when it is within its budget

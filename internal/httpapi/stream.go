@@ -66,7 +66,7 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		id := v.hub.id(u.seq)
 		for i, e := range u.events {
 			mine := ""
-			if u.vitals == nil && i == len(u.events)-1 {
+			if u.summary == nil && i == len(u.events)-1 {
 				// the id stands at an update's last message: half of one is sent again
 				mine = id
 			}
@@ -78,12 +78,12 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case u.task != nil:
 			out.send("task", id, u.task)
-		case u.vitals == nil:
+		case u.summary == nil:
 		case u.full != nil:
 			b, err := u.text.of(u.full)
 			out.line("state", id, b, err)
 		default:
-			out.send("vitals", id, u.vitals)
+			out.send("vitals", id, u.summary)
 		}
 	}
 	out.flush()

@@ -327,7 +327,7 @@ func TestFullStatesThatWaitAreFew(t *testing.T) {
 			if c.took(u); u.full != nil {
 				got[u.target]++
 			}
-			if u.vitals == nil {
+			if u.summary == nil {
 				t.Error("an update without vitals")
 			}
 		}

@@ -1,7 +1,6 @@
 // Package incident finds incidents in the per-second observations of a server: lock pile-ups,
 // saturation, refused connections, a stopped replica, a server that is down. It returns them as
-// events to package app. It is a pure function of its samples: it reads no clock and asks no
-// server.
+// events. It is a pure function of its samples: it reads no clock and asks no server.
 //
 // An incident begins when its condition has held for some time, and ends when the condition has
 // been clear for some time. One pile-up is therefore one incident, although the number of waiting

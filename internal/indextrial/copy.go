@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -219,7 +219,7 @@ func uncopiable(create, table string, private target.Facts) string {
 }
 
 // executed is a part of a definition with the version from which on servers read it.
-var executed = pattern.New(`^/\*(M?)!(\d{5,6})\s`)
+var executed = lazyregexp.New(`^/\*(M?)!(\d{5,6})\s`)
 
 // skips reports whether a server skips such a part: it would read the rest in another way.
 func skips(f target.Facts, part string) bool {

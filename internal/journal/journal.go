@@ -1,6 +1,6 @@
 // Package journal holds the record of what Dyno did to servers: one Entry per action, with its
-// undo. Package apply writes each Entry before it sends the first statement, so the undo exists even
-// if Dyno is killed half-way. The ledger stores the entries.
+// undo. An Entry is written before the first statement is sent, so the undo exists even if Dyno is
+// killed half-way. The ledger stores the entries.
 package journal
 
 import (

@@ -22,10 +22,10 @@ import (
 
 // spoilt are ways in which a snapshot of a real server may be poorer or odder than judgement would like.
 func spoilt() map[string]func(*snapshot.Snapshot) {
-	lose := func(s *snapshot.Snapshot, state snapshot.SourceState, names ...source.Name) {
+	lose := func(s *snapshot.Snapshot, state source.State, names ...source.Name) {
 		for i, x := range s.Sources {
 			if slices.Contains(names, x.Name) {
-				s.Sources[i] = snapshot.Source{
+				s.Sources[i] = source.Source{
 					Name: x.Name, State: state, Reason: "a privilege is missing",
 					Fix: "GRANT …",
 				}
@@ -51,17 +51,17 @@ func spoilt() map[string]func(*snapshot.Snapshot) {
 			})
 			s.Programs = nil
 			series(s, func(n string) bool { return strings.Contains(n, "perf_schema") })
-			lose(s, snapshot.Missing, "digests", "waits", "file_io", "table_io", "memory", "programs")
+			lose(s, source.Missing, "digests", "waits", "file_io", "table_io", "memory", "programs")
 		},
 		"without any class": func(s *snapshot.Snapshot) {
 			s.Classes = nil
-			lose(s, snapshot.Denied, "digests",
+			lose(s, source.Denied, "digests",
 				"statement_samples")
 		},
 		"without plans": func(s *snapshot.Snapshot) { s.Plans = nil },
 		"without moments": func(s *snapshot.Snapshot) {
 			s.Moments = nil
-			lose(s, snapshot.Denied, "processlist", "locks", "transactions")
+			lose(s, source.Denied, "processlist", "locks", "transactions")
 		},
 		"without the host": func(s *snapshot.Snapshot) {
 			s.Host = snapshot.Host{}
@@ -69,23 +69,23 @@ func spoilt() map[string]func(*snapshot.Snapshot) {
 				return strings.HasPrefix(n, "node_") ||
 					strings.HasPrefix(n, "dyno_server_")
 			})
-			lose(s, snapshot.Missing, "host", "process")
+			lose(s, source.Missing, "host", "process")
 		},
 		"without variables": func(s *snapshot.Snapshot) { s.Variables = nil },
 		"without status": func(s *snapshot.Snapshot) {
 			series(s, func(n string) bool { return strings.HasPrefix(n, "mysql_global_status_") })
-			lose(s, snapshot.Failed, "global_status")
+			lose(s, source.Failed, "global_status")
 		},
 		"without metrics": func(s *snapshot.Snapshot) {
 			series(s, func(n string) bool { return strings.HasPrefix(n, "mysql_info_schema_innodb_metrics_") })
-			lose(s, snapshot.Denied, "innodb_metrics")
+			lose(s, source.Denied, "innodb_metrics")
 		},
 		"without any series": func(s *snapshot.Snapshot) { s.Series = nil },
 		"without grants": func(s *snapshot.Snapshot) {
 			s.Classes, s.Plans, s.Moments, s.Programs, s.Accounts, s.Tables = nil, nil, nil, nil, nil, nil
 			for i := range s.Sources {
 				if s.Sources[i].Name != "global_status" {
-					s.Sources[i].State, s.Sources[i].Reason = snapshot.Denied, "a privilege is missing"
+					s.Sources[i].State, s.Sources[i].Reason = source.Denied, "a privilege is missing"
 				}
 			}
 			series(s, func(n string) bool { return !strings.HasPrefix(n, "mysql_global_status_") })
@@ -246,7 +246,7 @@ func TestSpoiltSnapshots(t *testing.T) {
 						t.Errorf("%s, %s: panic: %v", name, how, r)
 					}
 				}()
-				_, findings := Snapshot(x)
+				_, findings := Findings(x)
 				for _, g := range findings {
 					want := f.Expect(seed)
 					same := want

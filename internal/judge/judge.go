@@ -23,9 +23,9 @@ func Rules() map[advise.Kind][]advise.Rule {
 	}
 }
 
-// Snapshot turns a snapshot into symptoms and findings. It is pure: the same snapshot always gives the same answer.
+// Findings turns a snapshot into symptoms and findings. It is pure: the same snapshot always gives the same answer.
 // Facts that nothing suffers from, of severity Info, are not among the findings; see Advise.
-func Snapshot(s *snapshot.Snapshot) ([]finding.Symptom, []finding.Finding) {
+func Findings(s *snapshot.Snapshot) ([]finding.Symptom, []finding.Finding) {
 	symptoms, all := Advise(s, advise.Kinds()...)
 	return symptoms, slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Fact })
 }

@@ -116,7 +116,7 @@ func TestFaultsAreFoundInTheirSnapshots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		symptoms, findings := Snapshot(s)
+		symptoms, findings := Findings(s)
 		want := f.Expect(seed)
 		rank := 0
 		var told []string
@@ -197,6 +197,6 @@ func BenchmarkJudge(b *testing.B) {
 	s := snap.Large(1)
 	b.ReportAllocs()
 	for b.Loop() {
-		Snapshot(s)
+		Findings(s)
 	}
 }

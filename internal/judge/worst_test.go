@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/effort"
 	"github.com/dyno-perf/dyno/test/snap"
@@ -27,8 +28,8 @@ func (w worst) snapshot() *snapshot.Snapshot {
 	m := snap.Build().Saturated()
 	s := m.S
 	s.Target.UptimeSec = 40 * 86400
-	s.Sources = append(s.Sources, snapshot.Source{Name: "table_io", State: snapshot.OK, Reads: snap.Window},
-		snapshot.Source{Name: "tables", State: snapshot.OK})
+	s.Sources = append(s.Sources, source.Source{Name: "table_io", State: source.OK, Reads: snap.Window},
+		source.Source{Name: "tables", State: source.OK})
 	for i := range w.tables {
 		t := schema.Table{
 			Ref: schema.Ref{Schema: "shop", Table: fmt.Sprint("t", i)}, Engine: "InnoDB", Rows: known.Of[uint64](1e6),
@@ -126,7 +127,7 @@ func TestJudgingGrowsWithItsInput(t *testing.T) {
 	} {
 		effort.Linear(t, name, x.n, func(n int) func() {
 			s := x.of(n).snapshot()
-			return func() { Snapshot(s) }
+			return func() { Findings(s) }
 		})
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/compare"
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/trials"
@@ -407,7 +407,7 @@ func TestLabRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	t0 := time.Unix(1_760_000_000, 0)
-	var ticks []run.Tick
+	var ticks []loadresult.Tick
 	for i := range 1300 {
 		h := hist.New()
 		n := 10
@@ -417,19 +417,19 @@ func TestLabRun(t *testing.T) {
 		for range n {
 			h.Record(2 * time.Millisecond)
 		}
-		x := run.Tick{
+		x := loadresult.Tick{
 			Seq: i, At: t0.Add(time.Duration(i) * time.Second), Length: time.Second, Threads: 3,
-			Ops:  []run.Op{{Name: "pay", Reads: uint64(2 * n), Latency: h}},
-			Open: &run.Open{Due: uint64(n)},
+			Ops:  []loadresult.Op{{Name: "pay", Reads: uint64(2 * n), Latency: h}},
+			Open: &loadresult.Open{Due: uint64(n)},
 		}
 		if i == 1299 {
 			x.Open.Dropped, x.Errors = 4, map[string]uint64{"1213": 7}
 		}
 		ticks = append(ticks, x)
 	}
-	r := run.Run{
-		ID: "r-1", Target: "shop", Workload: "pay", Started: t0, Elapsed: 1300 * time.Second, State: run.Done,
-		Total: run.Merged(ticks),
+	r := loadresult.Run{
+		ID: "r-1", Target: "shop", Workload: "pay", Started: t0, Elapsed: 1300 * time.Second, State: loadresult.Done,
+		Total: loadresult.Merged(ticks),
 	}
 	doc := report.RunDocument(r, ticks, "test")
 	text, err := report.Encode(&doc)

@@ -10,21 +10,21 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 // Run is one run of a load, for a list.
 type Run struct {
-	ID        string    `json:"id"`
-	Target    string    `json:"target"`
-	Workload  string    `json:"workload"`
-	State     run.State `json:"state"`
-	Started   time.Time `json:"started"`
-	Seconds   float64   `json:"seconds"`
-	Sessions  int       `json:"sessions"`
-	PerSecond float64   `json:"operations_per_second"`
+	ID        string           `json:"id"`
+	Target    string           `json:"target"`
+	Workload  string           `json:"workload"`
+	State     loadresult.State `json:"state"`
+	Started   time.Time        `json:"started"`
+	Seconds   float64          `json:"seconds"`
+	Sessions  int              `json:"sessions"`
+	PerSecond float64          `json:"operations_per_second"`
 	// from when operations were due where they were; nil when none ended
 	P95     *float64 `json:"p95_seconds,omitempty"`
 	Errors  uint64   `json:"errors"`
@@ -34,25 +34,25 @@ type Run struct {
 // RunDetail is a run with its seconds.
 type RunDetail struct {
 	Run
-	Title      string            `json:"title"`
-	Sentence   string            `json:"sentence"`
-	Error      string            `json:"error,omitzero"`
-	Operations uint64            `json:"operations"`
-	Queries    uint64            `json:"queries"`
-	Reads      uint64            `json:"reads"`
-	Writes     uint64            `json:"writes"`
-	Others     uint64            `json:"others"`
-	Reconnects uint64            `json:"reconnects"`
-	Failed     uint64            `json:"given_up"` // operations given up because of errors that were to be ignored
-	ByCode     map[string]uint64 `json:"errors_by_code"`
-	ErrorText  string            `json:"errors_text"`
-	Arrivals   *Arrivals         `json:"arrivals,omitempty"` // where operations were due at moments of their own
-	Client     string            `json:"client,omitzero"`
-	Fairness   *run.Fairness     `json:"fairness,omitempty"`
-	Latencies  []Latency         `json:"latencies"`
-	Charts     []Chart           `json:"charts"`
-	Options    map[string]string `json:"options"`
-	Warnings   []string          `json:"warnings"`
+	Title      string               `json:"title"`
+	Sentence   string               `json:"sentence"`
+	Error      string               `json:"error,omitzero"`
+	Operations uint64               `json:"operations"`
+	Queries    uint64               `json:"queries"`
+	Reads      uint64               `json:"reads"`
+	Writes     uint64               `json:"writes"`
+	Others     uint64               `json:"others"`
+	Reconnects uint64               `json:"reconnects"`
+	Failed     uint64               `json:"given_up"` // operations given up because of errors that were to be ignored
+	ByCode     map[string]uint64    `json:"errors_by_code"`
+	ErrorText  string               `json:"errors_text"`
+	Arrivals   *Arrivals            `json:"arrivals,omitempty"` // where operations were due at moments of their own
+	Client     string               `json:"client,omitzero"`
+	Fairness   *loadresult.Fairness `json:"fairness,omitempty"`
+	Latencies  []Latency            `json:"latencies"`
+	Charts     []Chart              `json:"charts"`
+	Options    map[string]string    `json:"options"`
+	Warnings   []string             `json:"warnings"`
 }
 
 // Arrivals accounts for operations that were due: each has begun, or was dropped when the run ended.
@@ -122,7 +122,7 @@ func (l *Lab) Runs(ctx context.Context, target string, limit int) ([]Run, error)
 	return out, nil
 }
 
-func runLine(r *run.Run) Run {
+func runLine(r *loadresult.Run) Run {
 	x := Run{
 		ID: r.ID, Target: r.Target, Workload: r.Workload, State: r.State, Started: r.Started,
 		Seconds: r.Elapsed.Seconds(), Sessions: r.Total.Threads,

@@ -1,5 +1,5 @@
 // Package limit holds the limits of a server's resources on its machine, such as CPU and memory, as
-// values. Plans and faults name them, and packages host and sandbox apply them.
+// values.
 package limit
 
 import (

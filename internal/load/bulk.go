@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -35,7 +35,7 @@ const (
 
 // odd finds the types whose values mean something else in a file of text than in an INSERT: a number for a BIT column
 // is a character there. Whatever else the word may be in CREATE TABLE, an INSERT does no harm.
-var odd = pattern.New(
+var odd = lazyregexp.New(
 	`(?i)\b(bit|year|enum|json|vector|uuid|inet[46]|geometry\w*|(multi)?(point|linestring|polygon))\b|\bset\s*\(`)
 
 // bulk writes rows of one table over one session.

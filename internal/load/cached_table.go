@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -50,14 +50,14 @@ func (c *cache) locate(ctx context.Context, t *target.Target, db string) (why st
 }
 
 var (
-	simpleName = pattern.New(`^[A-Za-z0-9_]+$`)
+	simpleName = lazyregexp.New(`^[A-Za-z0-9_]+$`)
 	// What makes a table more than one plain tablespace, or its file unlike what a copy of it is.
-	notPlain = pattern.New(
+	notPlain = lazyregexp.New(
 		`(?i)\b(PARTITION|FULLTEXT|SPATIAL|ENCRYPT\w*|TABLESPACE|DIRECTORY|PAGE_COMPRESS\w*|COMPRESSION|SYSTEM VERSIONING)\b`,
 	)
 	// Statements that leave on an empty table what they leave on a full one, apart from the rows.
-	rowless    = pattern.New(`(?i)^(CREATE (UNIQUE )?INDEX|ALTER TABLE|SET) `)
-	primaryKey = pattern.New(`PRIMARY KEY \(([^)]*)\)`)
+	rowless    = lazyregexp.New(`(?i)^(CREATE (UNIQUE )?INDEX|ALTER TABLE|SET) `)
+	primaryKey = lazyregexp.New(`PRIMARY KEY \(([^)]*)\)`)
 )
 
 // keyFor returns the key of a table that has just been created, "" when it cannot be cached.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/platform"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
 
@@ -18,13 +18,13 @@ type clock struct {
 	crew      *crew
 	recorders []*recorder
 	loops     func() []time.Duration
-	sink      func(run.Tick)
+	sink      func(loadresult.Tick)
 
 	start    time.Time // of what counts: the end of the warm-up
 	last     time.Time // end of the tick before
 	seq      int
 	cpu      time.Duration
-	total    run.Tick
+	total    loadresult.Tick
 	complete bool          // the run reached its time or its number of events
 	settled  bool          // it ended because its rate was stationary
 	halted   time.Duration // when the run was stopped, since its start
@@ -35,7 +35,7 @@ type clock struct {
 	client   client
 }
 
-func newClock(cr *crew, p party, sink func(run.Tick)) *clock {
+func newClock(cr *crew, p party, sink func(loadresult.Tick)) *clock {
 	k := &clock{
 		crew: cr, recorders: p.recorders(), loops: p.loops, sink: sink, start: cr.start.Add(cr.config.Warmup),
 		last: cr.start, cpu: platform.OwnCPU(),
@@ -198,21 +198,21 @@ func (k *clock) steady() bool {
 const steadyTicks = 10
 
 // empty returns a tick without figures.
-func (k *clock) empty() run.Tick {
-	t := run.Tick{
+func (k *clock) empty() loadresult.Tick {
+	t := loadresult.Tick{
 		Seq: k.seq, At: k.last, Threads: int(k.crew.up.Load()),
-		Ops: make([]run.Op, len(k.crew.plan.Operations)),
+		Ops: make([]loadresult.Op, len(k.crew.plan.Operations)),
 	}
 	for i, name := range k.crew.plan.Operations {
-		t.Ops[i] = run.Op{Name: name, Latency: hist.New()}
+		t.Ops[i] = loadresult.Op{Name: name, Latency: hist.New()}
 		if k.crew.queue != nil {
 			t.Ops[i].Response = hist.New()
 		}
 	}
 	if k.crew.timing {
-		t.Statements = make([]run.Statement, len(k.crew.naming.names))
+		t.Statements = make([]loadresult.Statement, len(k.crew.naming.names))
 		for i, name := range k.crew.naming.names {
-			t.Statements[i] = run.Statement{Name: name, Latency: hist.New()}
+			t.Statements[i] = loadresult.Statement{Name: name, Latency: hist.New()}
 		}
 	}
 	return t
@@ -258,7 +258,7 @@ func (k *clock) measured() {
 }
 
 // arrivals tells what was due in a tick.
-func (k *clock) arrivals(t *run.Tick, now time.Time, last bool) {
+func (k *clock) arrivals(t *loadresult.Tick, now time.Time, last bool) {
 	q := k.crew.queue
 	if q == nil {
 		return
@@ -269,7 +269,7 @@ func (k *clock) arrivals(t *run.Tick, now time.Time, last bool) {
 	}
 	due, taken := q.count(until)
 	due = max(due, taken)
-	t.Open = &run.Open{Due: due - k.due, Queue: due - taken, Busy: int(k.crew.busy.Load())}
+	t.Open = &loadresult.Open{Due: due - k.due, Queue: due - taken, Busy: int(k.crew.busy.Load())}
 	if last {
 		t.Open.Dropped = due - taken
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/pace"
 	"github.com/dyno-perf/dyno/internal/platform"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -103,16 +103,16 @@ func (c ExecConfig) options() map[string]string {
 //
 // Tick.Errors has "exit 3" for an exit status, "signal 11" for a signal. Tick.ClientCPU is that of this process and of
 // the commands that have ended.
-func Exec(ctx context.Context, c ExecConfig, sink func(run.Tick)) (run.Run, error) {
+func Exec(ctx context.Context, c ExecConfig, sink func(loadresult.Tick)) (loadresult.Run, error) {
 	c, err := c.settle()
 	if err != nil {
-		return run.Run{Workload: ExecName, State: run.Failed, Error: err.Error()}, err
+		return loadresult.Run{Workload: ExecName, State: loadresult.Failed, Error: err.Error()}, err
 	}
-	out := run.Run{Workload: ExecName, Options: c.options(), State: run.Failed}
+	out := loadresult.Run{Workload: ExecName, Options: c.options(), State: loadresult.Failed}
 	if c.Server != (target.Spec{}) {
 		out.Target = c.Server.String()
 	}
-	fail := func(err error) (run.Run, error) {
+	fail := func(err error) (loadresult.Run, error) {
 		err = fmt.Errorf("exec: %w", err)
 		out.Error = err.Error()
 		return out, err
@@ -168,9 +168,9 @@ func Exec(ctx context.Context, c ExecConfig, sink func(run.Tick)) (run.Run, erro
 	case err != nil:
 		return fail(err)
 	case ctx.Err() != nil && !k.complete:
-		out.State = run.Stopped
+		out.State = loadresult.Stopped
 	default:
-		out.State = run.Done
+		out.State = loadresult.Done
 	}
 	return out, nil
 }
@@ -412,9 +412,9 @@ type execClock struct {
 	seq      int
 	cpu      time.Duration
 	warmed   time.Duration // how long the ticks of the warm-up took
-	total    run.Tick
+	total    loadresult.Tick
 	sessions []*execSession
-	sink     func(run.Tick)
+	sink     func(loadresult.Tick)
 	halted   bool
 	haltedAt time.Duration
 	complete bool // the run reached its time or its number of executions
@@ -509,23 +509,23 @@ func (k *execClock) emit(planned time.Duration, final bool) {
 	k.warm = at < k.config.Warmup
 	busy, refused := k.busy, k.refused
 	k.mu.Unlock()
-	var open *run.Open
+	var open *loadresult.Open
 	if k.arrivals != nil {
 		limit := at
 		if k.halted {
 			limit = min(limit, k.haltedAt)
 		}
 		due, taken := k.arrivals.count(limit)
-		open = &run.Open{Due: due - k.due, Queue: due - min(due, taken-refused), Busy: busy}
+		open = &loadresult.Open{Due: due - k.due, Queue: due - min(due, taken-refused), Busy: busy}
 		k.due = due
 		if final {
 			open.Dropped = open.Queue
 		}
 	}
-	t := run.Tick{
+	t := loadresult.Tick{
 		Seq: k.seq, At: k.last, Length: now.Sub(k.last), Threads: len(k.sessions),
 		Warm:   k.last.Sub(k.start) < k.config.Warmup,
-		Ops:    []run.Op{{Name: ExecName, Latency: c.latency, Response: c.response, Failed: c.failed}},
+		Ops:    []loadresult.Op{{Name: ExecName, Latency: c.latency, Response: c.response, Failed: c.failed}},
 		Errors: maps.Clone(c.errors), Open: open,
 	}
 	if !final {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/internal/workload/script"
@@ -63,7 +63,7 @@ func TestScriptsRun(t *testing.T) {
 				before[i] = s.Status(t, n)
 			}
 			r, err := Run(t.Context(), tg, c, nil)
-			if err != nil || r.State != run.Done || r.Total.Operations() != 400 || len(r.Total.Ops) != 2 {
+			if err != nil || r.State != loadresult.Done || r.Total.Operations() != 400 || len(r.Total.Ops) != 2 {
 				t.Fatalf("%s with %d operations, %v", r.State, r.Total.Operations(), err)
 			}
 			for i, n := range names {
@@ -112,7 +112,7 @@ func TestScriptsRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := Run(t.Context(), tg, Config{Workload: script.Workload{Scripts: []*script.Script{sc}}, Events: 3}, nil)
-		if err == nil || r.State != run.Failed || !strings.Contains(err.Error(),
+		if err == nil || r.State != loadresult.Failed || !strings.Contains(err.Error(),
 			"wrong.sql:1:14: \\into has 1 names, but the answer has 2 columns") {
 			t.Errorf("%s, %v", r.State, err)
 		}

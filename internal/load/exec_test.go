@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -32,10 +32,10 @@ func lines(t *testing.T, file string) []string {
 
 func TestExecCounts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs")
-	var ticks []run.Tick
+	var ticks []loadresult.Tick
 	r, err := Exec(t.Context(), ExecConfig{Command: "echo $DYNO_SESSION >>" + file, Threads: 3, Events: 40},
-		func(x run.Tick) { ticks = append(ticks, x) })
-	if err != nil || r.State != run.Done || r.Workload != ExecName || r.Total.Operations() != 40 ||
+		func(x loadresult.Tick) { ticks = append(ticks, x) })
+	if err != nil || r.State != loadresult.Done || r.Workload != ExecName || r.Total.Operations() != 40 ||
 		r.Total.Queries() != 0 || r.Total.ErrorCount() != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -50,7 +50,7 @@ func TestExecCounts(t *testing.T) {
 			t.Errorf("session %q", s)
 		}
 	}
-	sum := run.Merged(ticks)
+	sum := loadresult.Merged(ticks)
 	if sum.Operations() != 40 || sum.Length != r.Elapsed || r.Total.Latency().Min() <= 0 || r.Total.Response() != nil ||
 		r.Total.ClientCPU <= 0 {
 		t.Errorf("ticks sum to %d operations in %v, the run says %d in %v", sum.Operations(), sum.Length,
@@ -63,14 +63,14 @@ func TestExecTimes(t *testing.T) {
 	r, err := Exec(t.Context(), ExecConfig{
 		Command: "sleep 0.1", Threads: 2, Time: 1200 * time.Millisecond,
 		Warmup: 500 * time.Millisecond,
-	}, func(x run.Tick) {
+	}, func(x loadresult.Tick) {
 		if x.Warm {
 			warm += x.Operations()
 		} else {
 			rest += x.Operations()
 		}
 	})
-	if err != nil || r.State != run.Done || r.Total.Operations() != rest || rest == 0 || warm == 0 {
+	if err != nil || r.State != loadresult.Done || r.Total.Operations() != rest || rest == 0 || warm == 0 {
 		t.Fatalf("%d operations, %d in ticks after %d of the warm-up, %s, %v", r.Total.Operations(),
 			rest, warm, r.State, err)
 	}
@@ -83,13 +83,13 @@ func TestExecTimes(t *testing.T) {
 
 	warm = 0
 	r, err = Exec(t.Context(), ExecConfig{Command: "true", Warmup: 500 * time.Millisecond, Events: 5},
-		func(x run.Tick) {
+		func(x loadresult.Tick) {
 			if x.Warm {
 				warm += x.Operations()
 			}
 		})
 	// One may have begun within the warm-up.
-	if n := r.Total.Operations(); err != nil || r.State != run.Done || n < 5 || n > 6 || warm == 0 {
+	if n := r.Total.Operations(); err != nil || r.State != loadresult.Done || n < 5 || n > 6 || warm == 0 {
 		t.Errorf("%d operations of 5 after %d of the warm-up, %s, %v", n, warm, r.State, err)
 	}
 }
@@ -105,12 +105,12 @@ func TestExecErrorsEndTheRunUnlessIgnored(t *testing.T) {
 				r.Total.Errors, want, key)
 		}
 		if len(mention) == 0 {
-			if err != nil || r.State != run.Done {
+			if err != nil || r.State != loadresult.Done {
 				t.Errorf("%q: %s, %v", c.Command, r.State, err)
 			}
 			return
 		}
-		if err == nil || r.State != run.Failed || r.Error != err.Error() {
+		if err == nil || r.State != loadresult.Failed || r.Error != err.Error() {
 			t.Fatalf("%q: %s, %v; want an error", c.Command, r.State, err)
 		}
 		for _, m := range mention {
@@ -195,7 +195,7 @@ func TestExecStopsItsProcesses(t *testing.T) {
 		}()
 		within(t, 30*time.Second, "a stopped run", func(context.Context) {
 			r, err := Exec(ctx, ExecConfig{Command: strings.ReplaceAll(command, "FILE", file), Threads: 2}, nil)
-			if err != nil || r.State != run.Stopped || r.Total.Operations() != 0 || r.Total.ErrorCount() != 0 {
+			if err != nil || r.State != loadresult.Stopped || r.Total.Operations() != 0 || r.Total.ErrorCount() != 0 {
 				t.Errorf("%s: %s with %d operations and errors %v, %v", command, r.State,
 					r.Total.Operations(), r.Total.Errors, err)
 			}
@@ -222,13 +222,13 @@ func TestExecOpenLoop(t *testing.T) {
 	r, err := Exec(t.Context(), ExecConfig{
 		Command: "sleep 0.3", Threads: 1, Time: 2 * time.Second,
 		Rate: pace.Constant(20), RateKind: pace.Uniform,
-	}, func(x run.Tick) {
+	}, func(x loadresult.Tick) {
 		if x.Open == nil {
 			t.Fatal("a tick without arrivals")
 		}
 		due, dropped = due+x.Open.Due, dropped+x.Open.Dropped
 	})
-	if err != nil || r.State != run.Done {
+	if err != nil || r.State != loadresult.Done {
 		t.Fatalf("%s, %v", r.State, err)
 	}
 	o := r.Total.Open
@@ -246,7 +246,7 @@ func TestExecOpenLoop(t *testing.T) {
 	r, err = Exec(t.Context(), ExecConfig{
 		Command: "true", Threads: 4, Time: time.Second,
 		Warmup: 500 * time.Millisecond, Rate: pace.Constant(20), RateKind: pace.Uniform,
-	}, func(x run.Tick) {
+	}, func(x loadresult.Tick) {
 		if x.Warm {
 			warm, warmed = warm+x.Open.Due, warmed+x.Length
 		} else {
@@ -261,7 +261,7 @@ func TestExecOpenLoop(t *testing.T) {
 	}
 	r, err = Exec(t.Context(), ExecConfig{Command: "true", Threads: 4, Events: 10, Rate: pace.Constant(50)}, nil)
 	if err != nil || r.Total.Operations() != 10 || r.Total.Open.Due != 10 ||
-		r.Total.Open.Dropped != 0 || r.State != run.Done {
+		r.Total.Open.Dropped != 0 || r.State != loadresult.Done {
 		t.Errorf("%d operations, %+v, %s, %v", r.Total.Operations(), *r.Total.Open, r.State, err)
 	}
 }

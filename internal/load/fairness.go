@@ -3,12 +3,12 @@ package load
 import (
 	"math"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 )
 
 // fairness tells how evenly the work fell to the sessions, as sysbench does: with the deviation of all there are, not
 // of a sample.
-func fairness(all []*flow) *run.Fairness {
+func fairness(all []*flow) *loadresult.Fairness {
 	if len(all) == 0 {
 		return nil
 	}
@@ -21,7 +21,7 @@ func fairness(all []*flow) *run.Fairness {
 		}
 		return mean, math.Sqrt(sd)
 	}
-	var x run.Fairness
+	var x loadresult.Fairness
 	x.Events, x.EventsSD = spread(func(f *flow) float64 { return float64(f.events) })
 	x.Seconds, x.SecondsSD = spread(func(f *flow) float64 { return f.spent.Seconds() })
 	return &x

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -226,7 +226,7 @@ func TestIdleConnectionsThatAreClosed(t *testing.T) {
 			t.Helper()
 			c.Threads, c.Time = 4, 5*time.Second
 			var after uint64
-			r, err := Run(t.Context(), tg, c, func(x run.Tick) {
+			r, err := Run(t.Context(), tg, c, func(x loadresult.Tick) {
 				if x.Seq > 0 {
 					after += x.Operations()
 					return
@@ -247,7 +247,7 @@ func TestIdleConnectionsThatAreClosed(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if err != nil || r.State != run.Done || r.Total.Threads != 4 || r.Total.Errors[lost] != 4 ||
+			if err != nil || r.State != loadresult.Done || r.Total.Threads != 4 || r.Total.Errors[lost] != 4 ||
 				r.Total.Reconnects != 4 || after == 0 {
 				t.Errorf("%s with %d sessions, %d operations after the kill, errors %v, %d reconnects, %v", r.State,
 					r.Total.Threads, after, r.Total.Errors, r.Total.Reconnects, err)
@@ -295,7 +295,7 @@ func TestOperationsAllocateNothing(t *testing.T) {
 			if _, err := Run(t.Context(), tg, Config{
 				Workload: w, Options: o, Threads: 4, Events: events, PSMode: mode,
 				Seed: 1,
-			}, func(run.Tick) { ticks++ }); err != nil {
+			}, func(loadresult.Tick) { ticks++ }); err != nil {
 				t.Fatal(err)
 			}
 			runtime.ReadMemStats(&after)
@@ -392,11 +392,11 @@ func loadOnOneCPU(t *testing.T, url string) {
 		for _, w := range []workload.Workload{workload.PointSelect{}, texts("SELECT SLEEP(3600)")} {
 			// a loop without rest, and one that only waits
 			ctx, cancel := context.WithCancel(t.Context())
-			var last run.Tick
+			var last loadresult.Tick
 			var collected time.Duration
 			var stopped time.Time
 			begin := time.Now()
-			r, err := Run(ctx, tg, Config{Workload: w, Threads: 16, Loops: loops}, func(x run.Tick) {
+			r, err := Run(ctx, tg, Config{Workload: w, Threads: 16, Loops: loops}, func(x loadresult.Tick) {
 				if x.Seq < 3 && (x.Length < tick-inTime/2 || x.Length > tick+inTime) {
 					t.Errorf("%s: tick %d took %v", w.Name(), x.Seq, x.Length)
 				}
@@ -411,7 +411,7 @@ func loadOnOneCPU(t *testing.T, url string) {
 			})
 			took := time.Since(stopped)
 			cancel()
-			if err != nil || r.State != run.Stopped || r.Path != "loops" {
+			if err != nil || r.State != loadresult.Stopped || r.Path != "loops" {
 				t.Errorf("%s: %s by %s, %v", w.Name(), r.State, r.Path, err)
 			}
 			if took > 2*inTime {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -83,7 +83,7 @@ func TestStalledServerShowsInResponseTimes(t *testing.T) {
 		r, err := Run(t.Context(), tg, Config{
 			Driver: driver, Workload: texts("SELECT 1"), Threads: 8,
 			Rate: pace.Constant(rate), RateKind: pace.Uniform, Time: 4 * time.Second,
-		}, func(x run.Tick) {
+		}, func(x loadresult.Tick) {
 			if x.Seq != 0 {
 				return
 			}
@@ -146,8 +146,8 @@ func TestWarmUpIsNotInTheFigures(t *testing.T) {
 		f := func(c Config, want uint64) {
 			t.Helper()
 			c.Driver, c.Workload, c.Threads, c.Warmup = driver, texts("SELECT SLEEP(0.01)"), 2, 1500*time.Millisecond
-			var ticks []run.Tick
-			r, err := Run(t.Context(), tg, c, func(x run.Tick) { ticks = append(ticks, x) })
+			var ticks []loadresult.Tick
+			r, err := Run(t.Context(), tg, c, func(x loadresult.Tick) { ticks = append(ticks, x) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +177,7 @@ func TestWarmUpIsNotInTheFigures(t *testing.T) {
 				// some begin while the warm-up is being ended; all of it would be more than twice as many
 				t.Errorf("%d operations, want %d", n, want)
 			}
-			if c.Time > 0 && (r.Elapsed < c.Time || r.State != run.Done) {
+			if c.Time > 0 && (r.Elapsed < c.Time || r.State != loadresult.Done) {
 				t.Errorf("%s after %v, want %v", r.State, r.Elapsed, c.Time)
 			}
 		}
@@ -221,7 +221,7 @@ func TestTerminalsShareSessions(t *testing.T) {
 			if r, err = Run(t.Context(), tg, Config{
 				Driver: driver, Loops: loops, Workload: w, Threads: 2,
 				Terminals: 40, Events: 70,
-			}, nil); err != nil || r.Total.Operations() != 70 || r.State != run.Done {
+			}, nil); err != nil || r.Total.Operations() != 70 || r.State != loadresult.Done {
 				t.Errorf("%s after %d of 70 operations, %v", r.State, r.Total.Operations(), err)
 			}
 		}
@@ -242,7 +242,7 @@ func TestSteadyRunEndsBeforeItsTime(t *testing.T) {
 			Workload: texts("SELECT SLEEP(0.02)"), Threads: 2,
 			Time: 90 * time.Second, Steady: true,
 		}, nil)
-		if err != nil || r.State != run.Done || r.Elapsed < steadyTicks*time.Second-time.Second/2 {
+		if err != nil || r.State != loadresult.Done || r.Elapsed < steadyTicks*time.Second-time.Second/2 {
 			t.Errorf("%s after %v, %v", r.State, r.Elapsed, err)
 		}
 		if r.Elapsed >= 90*time.Second {

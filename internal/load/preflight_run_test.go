@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -41,7 +41,7 @@ func TestPreflightFamily(t *testing.T) {
 				r, err := Run(t.Context(), tg, c, nil)
 				asked := s.Status(t, "Questions") - before
 				total := r.Total.Queries()
-				if err != nil || r.State != run.Done || r.Total.Operations() != c.Events || failures(r) != "" {
+				if err != nil || r.State != loadresult.Done || r.Total.Operations() != c.Events || failures(r) != "" {
 					t.Errorf("%s: %s after %d operations, %s: %v", w.Name(), r.State, r.Total.Operations(), failures(r),
 						err)
 				}
@@ -58,7 +58,7 @@ func TestPreflightFamily(t *testing.T) {
 
 // failures lists the errors of a run, those left out that are tried again, which a few rows under many sessions cannot
 // be without.
-func failures(r run.Run) (out string) {
+func failures(r loadresult.Run) (out string) {
 	for code, n := range r.Total.Errors {
 		if x, err := strconv.Atoi(code); err != nil || !slices.Contains(Retried[:], uint16(x)) {
 			out += fmt.Sprintf("%d errors %s; ", n, code)

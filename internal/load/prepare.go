@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -525,7 +525,7 @@ func (p *preparation) reopen(ctx context.Context, s *target.Session, cause error
 	}
 }
 
-var engineOf = pattern.New(`\) ENGINE=(\w+)`)
+var engineOf = lazyregexp.New(`\) ENGINE=(\w+)`)
 
 func (p *preparation) create(ctx context.Context, s *target.Session, x *part) error {
 	// Listed before it is there: a statement whose answer is lost may have been carried out.
@@ -698,7 +698,7 @@ func (p *preparation) add(rows int) {
 	p.report.add(rows)
 }
 
-var sets = pattern.New(`(?i)^SET\s`)
+var sets = lazyregexp.New(`(?i)^SET\s`)
 
 // finish makes the indexes of a table and refreshes its statistics.
 func (p *preparation) finish(ctx context.Context, s *target.Session, x *part) error {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -45,7 +45,7 @@ func plain(v driver.Value) driver.Value {
 	return v
 }
 
-var counter = pattern.New(` AUTO_INCREMENT=\d+`)
+var counter = lazyregexp.New(` AUTO_INCREMENT=\d+`)
 
 // showCreate returns how the server describes a table, without the state of its counter.
 func showCreate(ctx context.Context, s *target.Session, table string) (text string, err error) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/unit"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -19,7 +19,7 @@ import (
 // scales are the options of workloads that make their tables larger, nearly in proportion.
 var scales = []string{"table-size", "scale", "warehouses"}
 
-var times = pattern.New(`^(?i)([0-9]+(?:\.[0-9]+)?)\s*x\s*(ram|pool)$`)
+var times = lazyregexp.New(`^(?i)([0-9]+(?:\.[0-9]+)?)\s*x\s*(ram|pool)$`)
 
 // Sized returns d with the option of its workload that decides the size of the tables set so that they take about size:
 // "10G", or a multiple of the memory that the server may use, "2xRAM", or of its buffer pool, "0.5xpool". note tells in

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -400,7 +400,7 @@ func TestRunNamesMissingData(t *testing.T) {
 				Workload: workload.PointSelect{}, Threads: 2,
 				PSMode: mode, Events: 10,
 			}, nil)
-			if err == nil || !strings.Contains(err.Error(), "prepare it first") || r.State != run.Failed {
+			if err == nil || !strings.Contains(err.Error(), "prepare it first") || r.State != loadresult.Failed {
 				t.Errorf("%s: %s, %v; want an error that says to prepare", mode, r.State, err)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -113,7 +113,7 @@ func (c *counts) statement(name int, d time.Duration) { record(&c.statements[nam
 
 // take adds what was counted since the last take to t, whose Ops and Statements are in the order of the kinds. Only one
 // goroutine calls it. It returns what is not for the tick; that is valid until the next take.
-func (r *recorder) take(t *run.Tick) *counts {
+func (r *recorder) take(t *loadresult.Tick) *counts {
 	r.mu.Lock()
 	c := r.cur
 	r.cur = r.spare
@@ -168,7 +168,7 @@ func drain(to, from *hist.Histogram) {
 	}
 }
 
-func addError(t *run.Tick, key string, n uint64) {
+func addError(t *loadresult.Tick, key string, n uint64) {
 	if t.Errors == nil {
 		t.Errors = map[string]uint64{}
 	}

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 )
 
-func emptyTick(kinds int) run.Tick {
-	t := run.Tick{Ops: make([]run.Op, kinds)}
+func emptyTick(kinds int) loadresult.Tick {
+	t := loadresult.Tick{Ops: make([]loadresult.Op, kinds)}
 	for i := range t.Ops {
-		t.Ops[i] = run.Op{Name: fmt.Sprint(i), Latency: hist.New(), Response: hist.New()}
+		t.Ops[i] = loadresult.Op{Name: fmt.Sprint(i), Latency: hist.New(), Response: hist.New()}
 	}
-	t.Statements = []run.Statement{{Name: "s", Latency: hist.New()}}
+	t.Statements = []loadresult.Statement{{Name: "s", Latency: hist.New()}}
 	return t
 }
 

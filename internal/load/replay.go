@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -131,10 +131,10 @@ const late = 50 * time.Millisecond
 // The log is read ahead by at most 32 MiB of statements. A statement that took longer than what the log tells in so
 // much is sent late.
 func Replay(
-	ctx context.Context, t *target.Target, c ReplayConfig, src Source, sink func(run.Tick),
-) (run.Run, Replayed, error) {
-	out := run.Run{Workload: ReplayName, Target: t.String(), State: run.Failed}
-	fail := func(err error) (run.Run, Replayed, error) {
+	ctx context.Context, t *target.Target, c ReplayConfig, src Source, sink func(loadresult.Tick),
+) (loadresult.Run, Replayed, error) {
+	out := loadresult.Run{Workload: ReplayName, Target: t.String(), State: loadresult.Failed}
+	fail := func(err error) (loadresult.Run, Replayed, error) {
 		out.Error = err.Error()
 		return out, Replayed{}, err
 	}
@@ -148,7 +148,7 @@ func Replay(
 	r := newReplay(t, c, src, hard)
 	if err := r.connect(ctx); err != nil {
 		if ctx.Err() != nil {
-			out.State = run.Stopped
+			out.State = loadresult.Stopped
 			return out, Replayed{}, nil
 		}
 		return fail(err)
@@ -168,7 +168,7 @@ func Replay(
 	case err := <-r.failed:
 		return fail(err)
 	case <-ctx.Done():
-		out.State = run.Stopped
+		out.State = loadresult.Stopped
 		return out, Replayed{}, nil
 	}
 	if r.empty() {
@@ -194,9 +194,9 @@ func Replay(
 		out.Error = err.Error()
 		return out, told, err
 	case ctx.Err() != nil && !k.complete:
-		out.State = run.Stopped
+		out.State = loadresult.Stopped
 	default:
-		out.State = run.Done
+		out.State = loadresult.Done
 	}
 	k.client.used, k.client.elapsed, k.client.cpus = k.total.ClientCPU, out.Elapsed, runtime.GOMAXPROCS(0)
 	var warning string

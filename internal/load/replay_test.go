@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -63,14 +63,14 @@ func generalLog(t *testing.T, s *servers.Server) (read func(like string) []logge
 }
 
 // replayed runs a log on a target and fails the test on an error.
-func replayedOn(t *testing.T, tg *target.Target, c ReplayConfig, src Source) (run.Run, Replayed) {
+func replayedOn(t *testing.T, tg *target.Target, c ReplayConfig, src Source) (loadresult.Run, Replayed) {
 	t.Helper()
-	var sum run.Tick
-	r, x, err := Replay(t.Context(), tg, c, src, func(u run.Tick) { sum.Add(u) })
+	var sum loadresult.Tick
+	r, x, err := Replay(t.Context(), tg, c, src, func(u loadresult.Tick) { sum.Add(u) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.State != run.Done {
+	if r.State != loadresult.Done {
 		t.Fatalf("the replay is %s", r.State)
 	}
 	if sum.Operations() != r.Total.Operations() || sum.Queries() != r.Total.Queries() ||
@@ -566,7 +566,7 @@ func TestReplayWithFewConnections(t *testing.T) {
 			slow(3, 1010, 0, "SELECT 'another session'"))
 		var most int
 		r, x, err := Replay(t.Context(), tg, ReplayConfig{Speed: 3, Threads: 2}, &entries{list: list},
-			func(u run.Tick) { most = max(most, u.Threads) })
+			func(u loadresult.Tick) { most = max(most, u.Threads) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -644,7 +644,7 @@ func TestReplayStops(t *testing.T) {
 		}()
 		within(t, 60*time.Second, "a replay that is stopped", func(context.Context) {
 			r, x, err := Replay(ctx, tg, ReplayConfig{}, &entries{list: list}, nil)
-			if err != nil || r.State != run.Stopped {
+			if err != nil || r.State != loadresult.Stopped {
 				t.Errorf("state %s, %v", r.State, err)
 			}
 			if x.Entries != 4 || x.Sent != 2 || x.Left != 2 || r.Total.Operations() != 1 {
@@ -689,7 +689,8 @@ func TestReplayRefuses(t *testing.T) {
 	f := func(c ReplayConfig, src Source, want string) {
 		t.Helper()
 		r, _, err := Replay(t.Context(), tg, c, src, nil)
-		if err == nil || !strings.Contains(err.Error(), want) || r.State != run.Failed || r.Error != err.Error() {
+		if err == nil || !strings.Contains(err.Error(), want) || r.State != loadresult.Failed ||
+			r.Error != err.Error() {
 			t.Errorf("%+v: %s, %v; want %q", c, r.State, err, want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
@@ -20,10 +20,10 @@ import (
 // The end of ctx stops the run: operations under way may end, for half a second, then their statements are killed and
 // their connections closed. That is no error; the figures hold for the time the run ran and its State is Stopped. An
 // error that ends the run is returned together with the figures so far, whose State is Failed.
-func Run(ctx context.Context, t *target.Target, c Config, sink func(run.Tick)) (run.Run, error) {
+func Run(ctx context.Context, t *target.Target, c Config, sink func(loadresult.Tick)) (loadresult.Run, error) {
 	c, plan, err := c.settle()
 	if err != nil {
-		return run.Run{State: run.Failed, Error: err.Error()}, err
+		return loadresult.Run{State: loadresult.Failed, Error: err.Error()}, err
 	}
 	r := runner{
 		parties: parties(t, c),
@@ -65,13 +65,15 @@ type runner struct {
 	kill    func(ctx context.Context, id uint64)
 }
 
-func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink func(run.Tick)) (run.Run, error) {
+func (r runner) run(
+	ctx context.Context, c Config, plan *workload.Plan, sink func(loadresult.Tick),
+) (loadresult.Run, error) {
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()>>1 | 1 // within what an int64 holds, and never 0 again
 	}
-	out := run.Run{
+	out := loadresult.Run{
 		Workload: plan.Workload, Options: c.options(plan), Warnings: append([]string(nil), plan.Notes...),
-		State: run.Failed,
+		State: loadresult.Failed,
 	}
 
 	hard, breakAll := context.WithCancel(context.WithoutCancel(ctx))
@@ -84,7 +86,7 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 	p, err := r.connect(ctx, cr, breakAll, &out)
 	if err != nil {
 		if ctx.Err() != nil {
-			out.State = run.Stopped
+			out.State = loadresult.Stopped
 			return out, nil
 		}
 		out.Error = err.Error()
@@ -110,9 +112,9 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 		out.Error = err.Error()
 		return out, err
 	case ctx.Err() != nil && !k.complete:
-		out.State = run.Stopped
+		out.State = loadresult.Stopped
 	default:
-		out.State = run.Done
+		out.State = loadresult.Done
 	}
 	k.client.used, k.client.elapsed, k.client.cpus = k.total.ClientCPU, out.Elapsed, runtime.GOMAXPROCS(0)
 	k.client.loops = since(p.loops(), k.client.loopsBefore)
@@ -130,7 +132,7 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 
 // connect opens all sessions in the first of the ways that is able to. A connection lives as long as the context it was
 // opened with: that of the run, which breakAll ends when the user does not want to wait any longer.
-func (r runner) connect(ctx context.Context, cr *crew, breakAll func(), out *run.Run) (party, error) {
+func (r runner) connect(ctx context.Context, cr *crew, breakAll func(), out *loadresult.Run) (party, error) {
 	unhook := context.AfterFunc(ctx, breakAll)
 	var p party
 	var err error

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -31,25 +31,25 @@ func TestCountsEqualTheServers(t *testing.T) {
 			}
 			const threads, tables = 3, 2
 			before, _ := c.settled(t)
-			var ticks []run.Tick
+			var ticks []loadresult.Tick
 			r, err := Run(t.Context(), tg, Config{
 				Driver: driver, Workload: w, Options: opts, Threads: threads,
 				Events: 200, PSMode: mode, Statements: true,
-			}, func(x run.Tick) { ticks = append(ticks, x) })
+			}, func(x loadresult.Tick) { ticks = append(ticks, x) })
 			if err != nil {
 				t.Fatal(err)
 			}
 			after, looks := c.settled(t)
 			d := func(name string) uint64 { return after[name] - before[name] }
-			if r.State != run.Done || r.Total.Operations() != 200 {
+			if r.State != loadresult.Done || r.Total.Operations() != 200 {
 				t.Errorf("%s %s: %s after %d operations, want done after 200", w.Name(), mode,
 					r.State, r.Total.Operations())
 			}
-			if m := run.Merged(ticks); m.Operations() != 200 || m.Queries() != r.Total.Queries() {
+			if m := loadresult.Merged(ticks); m.Operations() != 200 || m.Queries() != r.Total.Queries() {
 				t.Errorf("ticks hold %d operations and %d queries, the run %d and %d", m.Operations(), m.Queries(),
 					200, r.Total.Queries())
 			}
-			var op run.Op
+			var op loadresult.Op
 			for _, x := range r.Total.Ops {
 				op.Reads, op.Writes, op.Others = op.Reads+x.Reads, op.Writes+x.Writes, op.Others+x.Others
 			}
@@ -145,15 +145,15 @@ func (c counters) read(t *testing.T) map[string]uint64 {
 func TestTicksFollowEachOther(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		prepared(t, tg, nil)
-		var ticks []run.Tick
+		var ticks []loadresult.Tick
 		r, err := Run(t.Context(), tg, Config{
 			Driver: driver, Workload: workload.PointSelect{}, Threads: 2,
 			Time: 3 * time.Second,
-		}, func(x run.Tick) { ticks = append(ticks, x) })
+		}, func(x loadresult.Tick) { ticks = append(ticks, x) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.State != run.Done || r.Elapsed < 3*time.Second {
+		if r.State != loadresult.Done || r.Elapsed < 3*time.Second {
 			t.Errorf("state %s after %v, want done after 3 s", r.State, r.Elapsed)
 		}
 		at := r.Started
@@ -186,13 +186,13 @@ func TestCancelStopsCleanly(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		prepared(t, tg, nil)
 		ctx, cancel := context.WithCancel(t.Context())
-		var r run.Run
+		var r loadresult.Run
 		var err error
 		within(t, 20*time.Second, "a run that was stopped after its first tick", func(context.Context) {
 			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Threads: 2},
-				func(run.Tick) { cancel() })
+				func(loadresult.Tick) { cancel() })
 		})
-		if err != nil || r.State != run.Stopped || r.Total.Operations() == 0 || r.Total.Errors[lost] != 0 {
+		if err != nil || r.State != loadresult.Stopped || r.Total.Operations() == 0 || r.Total.Errors[lost] != 0 {
 			t.Errorf("%s, %d operations, errors %v, %v; want a stopped run with figures", r.State,
 				r.Total.Operations(), r.Total.Errors, err)
 		}

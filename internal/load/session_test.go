@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -83,7 +83,7 @@ func TestLockWaitsAreRetried(t *testing.T) {
 		}
 		w := texts("BEGIN", "UPDATE t SET n = n + 1 WHERE id = 1", "UPDATE t SET n = n + 1 WHERE id = 2", "COMMIT")
 		held := true
-		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: w, Events: 3}, func(x run.Tick) {
+		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: w, Events: 3}, func(x loadresult.Tick) {
 			if x.Errors["1205"] > 0 && held {
 				held = false
 				if err := tx.Rollback(); err != nil {
@@ -113,13 +113,13 @@ func TestDeadlocksAreRetried(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		o := map[string]string{"table-size": "10", "delete-inserts": "4", "range-selects": "off", "point-selects": "0"}
 		prepared(t, tg, o)
-		var r run.Run
+		var r loadresult.Run
 		within(t, 60*time.Second, "a run into deadlocks", func(ctx context.Context) {
 			var err error
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Options: o, Threads: 8},
-				func(x run.Tick) {
+				func(x loadresult.Tick) {
 					if x.Errors["1213"] > 0 {
 						cancel()
 					}
@@ -128,7 +128,7 @@ func TestDeadlocksAreRetried(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if r.State != run.Stopped || r.Total.Errors["1213"] == 0 {
+		if r.State != loadresult.Stopped || r.Total.Errors["1213"] == 0 {
 			t.Errorf("%s with errors %v, want deadlocks", r.State, r.Total.Errors)
 		}
 		var n int
@@ -143,7 +143,7 @@ func TestErrorsEndTheRunUnlessIgnored(t *testing.T) {
 		s.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY)", "INSERT INTO x.t VALUES (1)")
 		w := texts("SELECT 1", "INSERT INTO t VALUES (1)")
 		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: w, Events: 5}, nil)
-		if err == nil || r.State != run.Failed || r.Total.Errors["1062"] != 1 ||
+		if err == nil || r.State != loadresult.Failed || r.Total.Errors["1062"] != 1 ||
 			!strings.Contains(r.Error, "INSERT INTO t") {
 			t.Errorf("%s with errors %v, %v; want it failed at the first duplicate key, naming the statement",
 				r.State, r.Total.Errors, err)
@@ -152,7 +152,7 @@ func TestErrorsEndTheRunUnlessIgnored(t *testing.T) {
 			t.Helper()
 			c.Workload, c.Events = w, 5
 			r, err := Run(t.Context(), tg, c, nil)
-			if err != nil || r.State != run.Done || r.Total.Errors["1062"] != 5 || r.Total.Operations() != 0 ||
+			if err != nil || r.State != loadresult.Done || r.Total.Errors["1062"] != 5 || r.Total.Operations() != 0 ||
 				r.Total.Queries() != 10 {
 				t.Errorf("%s: %d operations, %d queries, errors %v, %v", r.State, r.Total.Operations(),
 					r.Total.Queries(), r.Total.Errors, err)
@@ -171,7 +171,7 @@ func TestLostConnectionsComeBack(t *testing.T) {
 		killed := 0
 		var after uint64 // operations since everything was killed
 		down := false
-		var r run.Run
+		var r loadresult.Run
 		within(t, 120*time.Second, "a run through a crash", func(ctx context.Context) {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -179,7 +179,7 @@ func TestLostConnectionsComeBack(t *testing.T) {
 			r, err = Run(ctx, tg, Config{
 				Driver: driver, Workload: workload.ReadWrite{}, Threads: 3,
 				Reconnect: 2 * time.Minute,
-			}, func(x run.Tick) {
+			}, func(x loadresult.Tick) {
 				switch {
 				case killed < 2:
 					var id int
@@ -220,12 +220,12 @@ func TestServerThatStaysAwayEndsTheRun(t *testing.T) {
 			r, err := Run(ctx, tg, Config{
 				Driver: driver, Workload: workload.PointSelect{}, Threads: 2,
 				Reconnect: time.Second,
-			}, func(x run.Tick) {
+			}, func(x loadresult.Tick) {
 				if x.Seq == 0 {
 					s.Kill(t)
 				}
 			})
-			if err == nil || r.State != run.Failed || r.Total.Errors[lost] == 0 || r.Total.Operations() == 0 ||
+			if err == nil || r.State != loadresult.Failed || r.Total.Errors[lost] == 0 || r.Total.Operations() == 0 ||
 				!strings.Contains(err.Error(), "connection lost") {
 				t.Errorf("%s, %d operations, errors %v, %v", r.State, r.Total.Operations(), r.Total.Errors, err)
 			}
@@ -242,8 +242,8 @@ func TestStoppedRunDoesNotWaitForLongStatements(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		within(t, 30*time.Second, "a stopped run", func(context.Context) {
 			r, err := Run(ctx, tg, Config{Driver: driver, Workload: texts("SELECT SLEEP(3600)"), Threads: 2},
-				func(x run.Tick) { cancel() })
-			if err != nil || r.State != run.Stopped || r.Total.Operations() != 0 || r.Total.Queries() != 0 {
+				func(x loadresult.Tick) { cancel() })
+			if err != nil || r.State != loadresult.Stopped || r.Total.Operations() != 0 || r.Total.Queries() != 0 {
 				t.Errorf("%s, %d operations, %d queries, %v", r.State, r.Total.Operations(), r.Total.Queries(), err)
 			}
 		})

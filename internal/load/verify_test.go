@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/internal/workload/tpcc"
@@ -211,7 +211,7 @@ func TestTPCC(t *testing.T) {
 				Workload: d.Workload, Options: d.Options, Threads: 4, Events: events,
 				Seed: 11, PSMode: mode, Acknowledged: acknowledged,
 			}, nil)
-			if err != nil || r.State != run.Done {
+			if err != nil || r.State != loadresult.Done {
 				t.Fatalf("%s: %s, %v", mode, r.State, err)
 			}
 			after := contents(t, s)

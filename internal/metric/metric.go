@@ -1,5 +1,5 @@
 // Package metric holds the values of monitoring: a Sample is one measurement of a metric, a Series
-// its history. Package scrape produces samples; the stores and views use them.
+// its history.
 //
 // Names and labels follow Prometheus (https://prometheus.io/docs/concepts/data_model/) and, where
 // it has the same metric, mysqld_exporter (mysql_global_status_questions, node_cpu_seconds_total).

@@ -1,6 +1,6 @@
 // Package pace computes when operations are due: a Shape is a rate over time, and Arrivals are
-// times drawn from it. Package load uses it. It reads no clock and does not wait; all times are
-// offsets from the beginning of a run.
+// times drawn from it. It reads no clock and does not wait; all times are offsets from the
+// beginning of a run.
 package pace
 
 import (

@@ -1,5 +1,5 @@
 // Package panel defines the graphs of a server: which series they show, as which figure, in which
-// unit. Packages app and httpapi use the definitions. The package draws nothing and reads nothing.
+// unit. The package draws nothing and reads nothing.
 //
 // A Panel is one graph and a Line is one series in it. Servers have different names for the same
 // thing, so a line has alternatives, called Ways; the first one with data counts. A Way is a sum of

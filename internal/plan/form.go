@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/unit"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
@@ -255,7 +255,7 @@ func decimal(least, most float64) form[float64] {
 		})
 }
 
-var numbers = pattern.New(`^-?[0-9]{1,18}(\.[0-9]{1,18})?$`)
+var numbers = lazyregexp.New(`^-?[0-9]{1,18}(\.[0-9]{1,18})?$`)
 
 // number reads a plain number: no exponents, no infinities.
 func number(s string) (float64, bool) {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -394,9 +394,9 @@ func serverForm() form[string] {
 }
 
 var (
-	versions     = pattern.New(`^\d{1,4}(\.\d{1,4}){0,2}$`)
-	settingNames = pattern.New(`^[a-z][a-z0-9_.]{0,127}$`)
-	optionNames  = pattern.New(`^[a-z][a-z0-9-]{0,63}$`)
+	versions     = lazyregexp.New(`^\d{1,4}(\.\d{1,4}){0,2}$`)
+	settingNames = lazyregexp.New(`^[a-z][a-z0-9_.]{0,127}$`)
+	optionNames  = lazyregexp.New(`^[a-z][a-z0-9-]{0,63}$`)
 )
 
 // settingName brings a setting's name to its one spelling: lower case with "_".
@@ -420,7 +420,7 @@ func optionName(s string) (string, string, string) {
 
 const cpusPattern = `^[0-9]{1,4}(-[0-9]{1,4}(:[0-9]{1,4})?)?(,[0-9]{1,4}(-[0-9]{1,4}(:[0-9]{1,4})?)?)*$`
 
-var cpuLists = pattern.New(cpusPattern)
+var cpuLists = lazyregexp.New(cpusPattern)
 
 // cpusForm is a list of CPUs.
 func cpusForm() form[string] {

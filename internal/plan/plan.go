@@ -1,6 +1,5 @@
 // Package plan holds the plan of an experiment as people write it in YAML. It reports all mistakes
-// at once, with line numbers, and derives the variants and the table. Packages experiment, compare
-// and stand use it.
+// at once, with line numbers, and derives the variants and the table.
 //
 // A plan is fixed before the first run, and results do not change it. The package does no I/O: its
 // callers read the files.

@@ -1,5 +1,5 @@
 // Package proof compares two windows of live traffic, before and after an action, per call of the
-// query classes that the action affects. Package app uses the result as the proof of a change.
+// query classes that the action affects. The result is the proof of a change.
 //
 // Live traffic changes without any action, so totals prove nothing. The comparison is therefore per
 // call, and the change in the mix of calls is shown next to it. The package is pure: it gets two

@@ -1,5 +1,5 @@
 // Package reading holds the result of one scrape of one target: samples, sources, sessions and
-// events. Package scrape creates it; the collector passes it to the stores and views.
+// events.
 package reading
 
 import (
@@ -7,7 +7,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -20,7 +19,7 @@ type Reading struct {
 	// Parts say which samples the sources gave that were read in this round, in the order of Samples; those behind the
 	// last part are of the round itself. The store needs it to tell a row that is gone from one whose turn it was not.
 	Parts   []Part
-	Sources []snapshot.Source // every source, those whose turn it was not with their last state
+	Sources []source.Source // every source, those whose turn it was not with their last state
 	// State is what the server was doing at that moment; nil when no source of it was read in this round.
 	State *state.State
 	// Events are what the sources noticed since the round before: a restart, a changed variable, a gap.

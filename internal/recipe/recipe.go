@@ -1,5 +1,6 @@
-// Package recipe lists the experiments that ship with Dyno, for packages app and cli. A recipe is a
-// plan: the output of `dyno recipe show` can be saved, changed and run with `dyno compare`.
+// Package recipe lists the experiments that ship with Dyno; their files are in package recipes. A
+// recipe is a plan: the output of `dyno recipe show` can be saved, changed and run with `dyno
+// compare`.
 package recipe
 
 import (

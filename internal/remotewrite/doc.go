@@ -1,6 +1,6 @@
 // Package remotewrite sends the stored series to other stores, with Prometheus' remote write 1.0
 // (https://prometheus.io/docs/specs/prw/remote_write_spec/). Prometheus, VictoriaMetrics, Mimir,
-// Thanos and others accept it. Packages app and cli start it. It has no queue of its own.
+// Thanos and others accept it. It has no queue of its own.
 //
 // The store of series is the queue. A small file, the cursor, records the time up to which the
 // receiver has acknowledged everything. After an outage of the receiver, the network or Dyno

@@ -13,10 +13,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -45,7 +46,7 @@ func DiagnosisDocument(
 // Sentence is the verdict of a diagnosis in one line, or of the advice of some kinds.
 func Sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, advice ...string) string {
 	if len(findings) == 0 && len(advice) > 0 && len(advice) < len(advise.Kinds()) {
-		_, others := judge.Snapshot(s)
+		_, others := judge.Findings(s)
 		if n := len(others); n > 0 {
 			return fmt.Sprintf("No findings of the kind %s in %s. `dyno diagnose` has %s of other kinds.",
 				strings.Join(advice, ", "),
@@ -352,7 +353,7 @@ func MixWarnings(p proof.Proof) []string {
 }
 
 // RunDocument tells how a load went.
-func RunDocument(r run.Run, ticks []run.Tick, version string) Document {
+func RunDocument(r loadresult.Run, ticks []loadresult.Tick, version string) Document {
 	d := Document{
 		Kind: Run, ID: r.ID, Title: r.Workload + " on " + r.Target, Sentence: runSentence(&r),
 		At: r.Started.Add(r.Elapsed), From: r.Started, To: r.Started.Add(r.Elapsed),
@@ -367,7 +368,7 @@ func RunDocument(r run.Run, ticks []run.Tick, version string) Document {
 
 // runSentence is the outcome of a run in one line. Where operations were due at moments of their own it is the response
 // time that somebody who waits would have seen.
-func runSentence(r *run.Run) string {
+func runSentence(r *loadresult.Run) string {
 	h, of := r.Total.Latency(), ""
 	if x := r.Total.Response(); x != nil {
 		h, of = x, ", from their scheduled start"
@@ -448,7 +449,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 // gave counts the sources that gave what they should.
 func gave(s *snapshot.Snapshot) (n int) {
 	for _, x := range s.Sources {
-		if x.State == snapshot.OK {
+		if x.State == source.OK {
 			n++
 		}
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 	"github.com/dyno-perf/dyno/test/snap"
@@ -136,7 +137,7 @@ func TestSumKeepsOnlyMomentsThatAllHave(t *testing.T) {
 func TestSentence(t *testing.T) {
 	s := &snapshot.Snapshot{
 		From: time.Unix(0, 0), To: time.Unix(10, 0),
-		Sources: []snapshot.Source{{Name: "a", State: snapshot.OK}},
+		Sources: []source.Source{{Name: "a", State: source.OK}},
 	}
 	odd := []finding.Symptom{
 		{Kind: "cpu-saturated", Title: "the CPUs are busy"},
@@ -152,7 +153,7 @@ func TestSentence(t *testing.T) {
 	f(odd[1:], nil, "No symptoms")
 	f(odd, nil, "No cause was found in 10 s for these symptoms: the CPUs are busy.")
 	f(odd, []finding.Finding{{Title: "the verdict"}}, "the verdict")
-	s.Sources = append(s.Sources, snapshot.Source{Name: "b", State: snapshot.Denied})
+	s.Sources = append(s.Sources, source.Source{Name: "b", State: source.Denied})
 	f(nil, nil, "1 of 2 data sources are unavailable.")
 }
 
@@ -163,7 +164,7 @@ func TestAdviceSentence(t *testing.T) {
 		Sessions:     []state.Session{{ID: 7, User: "app", Command: "Sleep", Seconds: 300}},
 		Transactions: []state.Transaction{{Session: 7, ID: "1", Seconds: 301, Modified: known.Of(uint64(12))}},
 	})
-	_, all := judge.Snapshot(m.S)
+	_, all := judge.Findings(m.S)
 	symptoms, found := judge.Advise(m.S, advise.Schema)
 	if len(all) == 0 || len(found) > 0 {
 		t.Fatalf("%d findings of all kinds, of the schema %+v", len(all), found)
@@ -200,9 +201,9 @@ func TestRunDocument(t *testing.T) {
 		x.Record(d)
 		return x
 	}
-	r := run.Run{ID: "r-1", Target: "db", Workload: "w", Elapsed: time.Second, Total: run.Tick{
+	r := loadresult.Run{ID: "r-1", Target: "db", Workload: "w", Elapsed: time.Second, Total: loadresult.Tick{
 		Length: time.Second,
-		Ops:    []run.Op{{Name: "op", Latency: h(time.Millisecond)}},
+		Ops:    []loadresult.Op{{Name: "op", Latency: h(time.Millisecond)}},
 	}, Warnings: []string{"slow"}}
 	if d := RunDocument(r, nil, "v"); d.Sentence != "1 operations per second, 95 % of them within 1 ms, in 1 s." ||
 		len(d.Warnings) != 1 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -241,7 +241,7 @@ func finiteFigures(m map[string]digest.Figures) map[string]digest.Figures {
 }
 
 // planNames are what a server calls tables that a plan makes itself; nothing of a statement is in them.
-var planNames = pattern.New(`<(?:derived|subquery|union|auto_key|IN_REF)[0-9,]*>`)
+var planNames = lazyregexp.New(`<(?:derived|subquery|union|auto_key|IN_REF)[0-9,]*>`)
 
 // redactedPlan keeps the lines of a plan that cannot hold a literal: those of its table form. Conditions, which the
 // JSON and tree forms write, have quotes or an operator.

@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
@@ -25,7 +25,7 @@ func DigestJSON(w io.Writer, r *digest.Report, o DigestOptions) error {
 }
 
 // estimatedMean finds the mean of figures that are estimated, which have none: see digest.Figures.Mean.
-var estimatedMean = pattern.New(`"avg":[^,{]*(,[^{}]*"estimated":true)`)
+var estimatedMean = lazyregexp.New(`"avg":[^,{]*(,[^{}]*"estimated":true)`)
 
 // writeClasses writes whole, which is what, as a JSON object with the classes in the place of its own, one a line.
 func writeClasses[T any](w io.Writer, what string, whole any, classes iter.Seq2[int, T]) error {

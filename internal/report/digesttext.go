@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -262,7 +262,7 @@ func (p *digestText) strings(k *digest.Row) {
 	}
 }
 
-var address = pattern.New(`\d+\.\d+\.\d+\.\d+`)
+var address = lazyregexp.New(`\d+\.\d+\.\d+\.\d+`)
 
 // tallyText lists names with their counts, as many as go on a line. Long names are cut, addresses are not.
 func tallyText(ts []digest.Tally, of uint64) string {

@@ -9,9 +9,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
@@ -56,10 +56,10 @@ type Document struct {
 	Change     *AppliedChange    `json:"change,omitempty"`
 	Experiment *Experiment       `json:"experiment,omitempty"`
 	Classes    []ClassChange     `json:"classes,omitempty"`
-	Run        *run.Run          `json:"run,omitempty"`
+	Run        *loadresult.Run   `json:"run,omitempty"`
 	Comparison *trial.Result     `json:"comparison,omitempty"`
 	Story      []Step            `json:"story,omitempty"`
-	Sources    []snapshot.Source `json:"sources,omitempty"` // all may be given, only those not OK are shown
+	Sources    []source.Source   `json:"sources,omitempty"` // all may be given, only those not OK are shown
 	Warnings   []string          `json:"warnings,omitempty"`
 	Commands   []Command         `json:"commands,omitempty"` // how to repeat it, exactly
 }

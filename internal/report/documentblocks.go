@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -62,7 +62,7 @@ func (d *Document) blocks(f form) []block {
 	if d.Run != nil {
 		bs = append(bs, sec("run", "Run", runTable(d.Run)))
 	}
-	unseen := bullets{Items: each(d.unobserved(), func(s snapshot.Source) item {
+	unseen := bullets{Items: each(d.unobserved(), func(s source.Source) item {
 		return item{Text: sourceText(s), Fix: s.Fix}
 	})}
 	bs = append(bs, sec("story", "Events", moments(each(d.Story, d.happened))),

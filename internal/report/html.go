@@ -54,9 +54,9 @@ type page struct {
 
 // Policy allows nothing but the style and the script of the page.
 func (p page) Policy() string {
-	s := "default-src 'none'; style-src " + source(string(p.CSS))
+	s := "default-src 'none'; style-src " + cspHash(string(p.CSS))
 	if p.JS != "" {
-		s += "; script-src " + source(string(p.JS))
+		s += "; script-src " + cspHash(string(p.JS))
 	}
 	return s + "; base-uri 'none'; form-action 'none'"
 }
@@ -100,7 +100,7 @@ type figure struct {
 
 type key struct{ Class, Text, Kind string }
 
-func source(s string) string {
+func cspHash(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
 }

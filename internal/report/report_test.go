@@ -21,9 +21,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,7 +85,7 @@ func diagnosis() *report.Document {
 
 func loadRun() *report.Document {
 	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	var ticks []run.Tick
+	var ticks []loadresult.Tick
 	for i := range 12 {
 		h := hist.New()
 		if i != 5 { // a second in which nothing ended
@@ -93,22 +93,22 @@ func loadRun() *report.Document {
 				h.Record(time.Duration(j+1) * 50 * time.Microsecond)
 			}
 		}
-		tick := run.Tick{
+		tick := loadresult.Tick{
 			Seq: i, At: start.Add(time.Duration(i) * time.Second), Length: time.Second, Threads: 8,
 			ClientCPU: 100 * time.Millisecond,
-			Ops:       []run.Op{{Name: "read", Reads: h.Count(), Latency: h}},
+			Ops:       []loadresult.Op{{Name: "read", Reads: h.Count(), Latency: h}},
 		}
 		if i == 7 {
 			tick.Errors = map[string]uint64{"1213": 2, "1205": 1}
 		}
 		ticks = append(ticks, tick)
 	}
-	r := run.Run{
+	r := loadresult.Run{
 		ID: "r-9x2c4", Target: "demo", Workload: "oltp_point_select", Options: map[string]string{
 			"threads": "8",
 			"time":    "12",
 		}, Started: start,
-		Elapsed: 12 * time.Second, State: run.Stopped, Total: run.Merged(ticks),
+		Elapsed: 12 * time.Second, State: loadresult.Stopped, Total: loadresult.Merged(ticks),
 	}
 	return &report.Document{
 		Kind: report.Run, ID: r.ID, Title: "oltp_point_select on demo", At: start.Add(12 * time.Second), From: start,
@@ -387,7 +387,7 @@ func TestEmptyDocument(t *testing.T) {
 		Classes:    []report.ClassChange{{ID: "X"}},
 		Findings:   []finding.Finding{{}},
 		Change:     &report.AppliedChange{},
-		Run:        &run.Run{},
+		Run:        &loadresult.Run{},
 		Story:      []report.Step{{}},
 		Commands:   []report.Command{{}},
 	}

@@ -5,16 +5,16 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/run"
 )
 
 // RunCharts draws what a load saw from outside, second by second: throughput, latency and, where operations were due at
 // moments of their own, how long they waited. A tick without an operation is a measured zero; a latency is known only
 // where one ended. A stub of a tick at the end has no rate to speak of and is left out.
-func RunCharts(ticks []run.Tick) []Chart {
-	ticks = slices.DeleteFunc(slices.Clone(ticks), func(t run.Tick) bool { return 2*t.Length < time.Second })
-	line := func(name string, value func(run.Tick) (v float64, ok bool)) Line {
+func RunCharts(ticks []loadresult.Tick) []Chart {
+	ticks = slices.DeleteFunc(slices.Clone(ticks), func(t loadresult.Tick) bool { return 2*t.Length < time.Second })
+	line := func(name string, value func(loadresult.Tick) (v float64, ok bool)) Line {
 		l := Line{Name: name}
 		for _, t := range ticks {
 			if v, ok := value(t); ok {
@@ -23,26 +23,26 @@ func RunCharts(ticks []run.Tick) []Chart {
 		}
 		return l
 	}
-	quantile := func(name string, q float64, of func(run.Tick) *hist.Histogram) Line {
-		return line(name, func(t run.Tick) (float64, bool) {
+	quantile := func(name string, q float64, of func(loadresult.Tick) *hist.Histogram) Line {
+		return line(name, func(t loadresult.Tick) (float64, bool) {
 			if h := of(t); h != nil && h.Count() > 0 {
 				return h.Quantile(q).Seconds() * 1000, true
 			}
 			return 0, false
 		})
 	}
-	latency := func(t run.Tick) *hist.Histogram { return t.Latency() }
+	latency := func(t loadresult.Tick) *hist.Histogram { return t.Latency() }
 	throughput := Chart{Title: "Throughput", Unit: "operations/s", Lines: []Line{
-		line("operations", func(t run.Tick) (float64, bool) { return t.TPS(), true }),
+		line("operations", func(t loadresult.Tick) (float64, bool) { return t.TPS(), true }),
 	}}
 	latencies := Chart{Title: "Latency of an operation", Unit: "ms", Lines: []Line{
 		quantile("95th percentile", 0.95, latency), quantile("median", 0.5, latency),
 	}}
-	if !slices.ContainsFunc(ticks, func(t run.Tick) bool { return t.Open != nil }) {
+	if !slices.ContainsFunc(ticks, func(t loadresult.Tick) bool { return t.Open != nil }) {
 		return []Chart{throughput, latencies}
 	}
-	open := func(name string, value func(run.Tick) float64) Line {
-		return line(name, func(t run.Tick) (float64, bool) {
+	open := func(name string, value func(loadresult.Tick) float64) Line {
+		return line(name, func(t loadresult.Tick) (float64, bool) {
 			if t.Open == nil {
 				return 0, false
 			}
@@ -50,14 +50,14 @@ func RunCharts(ticks []run.Tick) []Chart {
 		})
 	}
 	throughput.Lines = append(throughput.Lines,
-		open("due", func(t run.Tick) float64 { return float64(t.Open.Due) / t.Length.Seconds() }))
+		open("due", func(t loadresult.Tick) float64 { return float64(t.Open.Due) / t.Length.Seconds() }))
 	latencies.Title += ", from its first statement and from its scheduled start"
 	latencies.Lines = append(latencies.Lines, quantile("95 % from scheduled start", 0.95,
-		func(t run.Tick) *hist.Histogram { return t.Response() }))
+		func(t loadresult.Tick) *hist.Histogram { return t.Response() }))
 	return []Chart{throughput, latencies, {
 		Title: "Operations scheduled and not started",
 		Unit:  "operations", Lines: []Line{
-			open("queue", func(t run.Tick) float64 { return float64(t.Open.Queue) }),
+			open("queue", func(t loadresult.Tick) float64 { return float64(t.Open.Queue) }),
 		},
 	}}
 }

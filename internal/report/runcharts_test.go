@@ -4,17 +4,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 )
 
 func TestRunCharts(t *testing.T) {
 	start := time.Unix(1000, 0)
-	var ticks []run.Tick
+	var ticks []loadresult.Tick
 	for i := range 4 {
-		ticks = append(ticks, run.Tick{
+		ticks = append(ticks, loadresult.Tick{
 			Seq: i, At: start.Add(time.Duration(i) * time.Second), Length: time.Second,
-			Ops: []run.Op{{Name: "read", Latency: latencies(time.Millisecond)}},
+			Ops: []loadresult.Op{{Name: "read", Latency: latencies(time.Millisecond)}},
 		})
 	}
 	ticks[3].Length = 30 * time.Millisecond // the stub at the end
@@ -22,7 +22,7 @@ func TestRunCharts(t *testing.T) {
 		t.Fatalf("closed: %+v", cs)
 	}
 	for i := range ticks {
-		ticks[i].Open = &run.Open{Due: 5, Queue: uint64(i)}
+		ticks[i].Open = &loadresult.Open{Due: 5, Queue: uint64(i)}
 		ticks[i].Ops[0].Response = latencies(20 * time.Millisecond)
 	}
 	cs := report.RunCharts(ticks)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -30,7 +30,7 @@ type RunLatency struct {
 // RunLatencies lists what a run tells of latencies: for each kind of operation the service time and, where operations
 // were due at moments of their own, the response time beside it. In a closed loop the corrected distribution of all
 // operations stands in its place, see Corrected. Kinds that never ended are left out.
-func RunLatencies(r *run.Run) []RunLatency {
+func RunLatencies(r *loadresult.Run) []RunLatency {
 	var out []RunLatency
 	add := func(of string, service, response *hist.Histogram) {
 		out = append(out, RunLatency{Of: of, Which: "service", Latency: service})
@@ -66,7 +66,7 @@ func RunLatencies(r *run.Run) []RunLatency {
 // Corrected returns the latencies of all operations of a closed loop with those added that its sessions would have
 // started had they come at the run's mean rate whatever the server did, see hist.Histogram.Corrected; and that rate, in
 // operations per second. It reports false for an open loop, which has measured response times, and where nothing ended.
-func Corrected(r *run.Run) (h *hist.Histogram, rate float64, ok bool) {
+func Corrected(r *loadresult.Run) (h *hist.Histogram, rate float64, ok bool) {
 	n := r.Total.Operations()
 	sessions, err := strconv.Atoi(r.Options["threads"])
 	if err != nil || sessions < 1 {
@@ -89,7 +89,7 @@ var errorWords = map[string]string{
 
 // RunErrors tells the errors of a run by code, most frequent first: "12 × 1213 (deadlock), 1 × lost (connection lost)";
 // "none" when there was none.
-func RunErrors(t *run.Tick) string {
+func RunErrors(t *loadresult.Tick) string {
 	keys := slices.SortedFunc(maps.Keys(t.Errors), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.Errors[b], t.Errors[a]), strings.Compare(a, b))
 	})
@@ -118,7 +118,7 @@ func RunErrors(t *run.Tick) string {
 }
 
 // RunArrivals tells what became of the operations that were due: "" where none ever was.
-func RunArrivals(r *run.Run) string {
+func RunArrivals(r *loadresult.Run) string {
 	o := r.Total.Open
 	if o == nil {
 		return ""
@@ -135,7 +135,7 @@ func RunArrivals(r *run.Run) string {
 
 // RunClient tells what the load generator itself took: CPU, in sum and for a query, and the longest time it left
 // something waiting.
-func RunClient(r *run.Run) string {
+func RunClient(r *loadresult.Run) string {
 	var parts []string
 	t := &r.Total
 	if t.ClientCPU > 0 && t.Length > 0 {
@@ -153,7 +153,7 @@ func RunClient(r *run.Run) string {
 }
 
 // runTable lists the figures of a run.
-func runTable(r *run.Run) facts {
+func runTable(r *loadresult.Run) facts {
 	t := r.Total
 	fs := facts{{"workload", r.Workload}, {"state", spaced(string(r.State), r.Error)}}
 	fs.add("invalid", r.Invalid)

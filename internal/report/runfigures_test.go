@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
 )
 
 func latencies(ds ...time.Duration) *hist.Histogram {
@@ -20,16 +20,16 @@ func latencies(ds ...time.Duration) *hist.Histogram {
 }
 
 // closedRun is 2 sessions for 1 s: 18 operations of 10 ms, and one of 800 ms during which its session began no other.
-func closedRun() *run.Run {
+func closedRun() *loadresult.Run {
 	h := latencies(800 * time.Millisecond)
 	for range 18 {
 		h.Record(10 * time.Millisecond)
 	}
-	return &run.Run{
+	return &loadresult.Run{
 		Options: map[string]string{"threads": "2"}, Elapsed: time.Second,
-		Total: run.Tick{Length: time.Second, Threads: 1, Ops: []run.Op{
+		Total: loadresult.Tick{Length: time.Second, Threads: 1, Ops: []loadresult.Op{
 			{Name: "order", Reads: 38, Latency: h}, {Name: "never", Latency: hist.New()},
-		}, Statements: []run.Statement{
+		}, Statements: []loadresult.Statement{
 			{Name: "point select", Latency: latencies(time.Millisecond)},
 			{Name: "never", Latency: hist.New()},
 		}},
@@ -49,7 +49,7 @@ func names(ls []report.RunLatency) string {
 }
 
 func TestRunLatencies(t *testing.T) {
-	f := func(r *run.Run, want string) {
+	f := func(r *loadresult.Run, want string) {
 		t.Helper()
 		if got := names(report.RunLatencies(r)); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -61,11 +61,11 @@ func TestRunLatencies(t *testing.T) {
 	f(two, "order service, never service, all operations service, all operations corrected, statement point select "+
 		"service")
 	open := closedRun()
-	open.Total.Open = &run.Open{Due: 20, Dropped: 1}
+	open.Total.Open = &loadresult.Open{Due: 20, Dropped: 1}
 	open.Total.Ops[0].Response = latencies(time.Second)
 	open.Total.Ops[1].Response = hist.New()
 	f(open, "order service, order response, statement point select service")
-	f(&run.Run{}, "")
+	f(&loadresult.Run{}, "")
 }
 
 // TestCorrected: 2 sessions and 19 operations in 1 s are one each 105 ms from either; the 800 ms hide 6 of them.
@@ -78,7 +78,7 @@ func TestCorrected(t *testing.T) {
 	if n := r.Total.Operations(); n != 19 {
 		t.Fatalf("the run itself has %d operations now", n)
 	}
-	f := func(change func(*run.Run)) {
+	f := func(change func(*loadresult.Run)) {
 		t.Helper()
 		r := closedRun()
 		change(r)
@@ -86,48 +86,50 @@ func TestCorrected(t *testing.T) {
 			t.Error("corrected although there is nothing to go by")
 		}
 	}
-	f(func(r *run.Run) { r.Total.Open = &run.Open{} })
-	f(func(r *run.Run) { r.Total.Length = 0 })
-	f(func(r *run.Run) { r.Total.Ops = nil })
-	f(func(r *run.Run) { r.Options, r.Total.Threads = nil, 0 })
+	f(func(r *loadresult.Run) { r.Total.Open = &loadresult.Open{} })
+	f(func(r *loadresult.Run) { r.Total.Length = 0 })
+	f(func(r *loadresult.Run) { r.Total.Ops = nil })
+	f(func(r *loadresult.Run) { r.Options, r.Total.Threads = nil, 0 })
 }
 
 func TestRunErrors(t *testing.T) {
-	f := func(x run.Tick, want string) {
+	f := func(x loadresult.Tick, want string) {
 		t.Helper()
 		if got := report.RunErrors(&x); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	f(run.Tick{}, "none")
-	f(run.Tick{Errors: map[string]uint64{"1213": 3, "lost": 12, "9999": 3}, Reconnects: 1, Ops: []run.Op{{Failed: 2}}},
-		"12 × lost (connection lost), 3 × 1213 (deadlock), 3 × 9999, 2 operations given up, 1 reconnect")
+	f(loadresult.Tick{}, "none")
+	f(loadresult.Tick{
+		Errors: map[string]uint64{"1213": 3, "lost": 12, "9999": 3}, Reconnects: 1, Ops: []loadresult.Op{{Failed: 2}},
+	}, "12 × lost (connection lost), 3 × 1213 (deadlock), 3 × 9999, 2 operations given up, 1 reconnect")
 }
 
 func TestRunArrivals(t *testing.T) {
-	f := func(o *run.Open, want string) {
+	f := func(o *loadresult.Open, want string) {
 		t.Helper()
-		if got := report.RunArrivals(&run.Run{Total: run.Tick{Length: 2 * time.Second, Open: o}}); got != want {
+		r := loadresult.Run{Total: loadresult.Tick{Length: 2 * time.Second, Open: o}}
+		if got := report.RunArrivals(&r); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 	f(nil, "")
-	f(&run.Open{Due: 1000}, "1000 due (500/s), all started")
-	f(&run.Open{Due: 1000, Dropped: 7}, "1000 due (500/s), 7 of them not started before the run ended")
+	f(&loadresult.Open{Due: 1000}, "1000 due (500/s), all started")
+	f(&loadresult.Open{Due: 1000, Dropped: 7}, "1000 due (500/s), 7 of them not started before the run ended")
 }
 
 func TestRunClient(t *testing.T) {
-	f := func(r run.Run, want string) {
+	f := func(r loadresult.Run, want string) {
 		t.Helper()
 		if got := report.RunClient(&r); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	f(run.Run{}, "")
-	f(run.Run{Path: "driver"}, "general driver")
-	f(run.Run{Path: "loops", Total: run.Tick{
+	f(loadresult.Run{}, "")
+	f(loadresult.Run{Path: "driver"}, "general driver")
+	f(loadresult.Run{Path: "loops", Total: loadresult.Tick{
 		Length: 2 * time.Second, ClientCPU: time.Second,
-		Delay: 3 * time.Millisecond, Ops: []run.Op{{Reads: 100_000, Latency: hist.New()}},
+		Delay: 3 * time.Millisecond, Ops: []loadresult.Op{{Reads: 100_000, Latency: hist.New()}},
 	}},
 		"0.5 CPUs, 10 µs of CPU a query, longest delay 3 ms, event loops")
 }
@@ -136,7 +138,7 @@ func TestRunClient(t *testing.T) {
 func TestRunPage(t *testing.T) {
 	d := loadRun()
 	d.Run.Invalid = "the client was too slow"
-	d.Run.Total.Open = &run.Open{Due: 3000, Dropped: 190}
+	d.Run.Total.Open = &loadresult.Open{Due: 3000, Dropped: 190}
 	d.Run.Total.Ops[0].Response = latencies(250 * time.Millisecond)
 	for name, render := range map[string]func(*bytes.Buffer) error{
 		"text":     func(b *bytes.Buffer) error { return report.Text(b, d, report.Options{Width: 200}) },

@@ -14,7 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
 
@@ -236,14 +236,14 @@ func sample() *report.Document {
 			{At: at(92), Text: "proved with 6 pairs of windows", State: report.StepDone},
 			{At: at(92.5), Text: "cleaning up the private server", State: report.StepSkipped},
 		},
-		Sources: []snapshot.Source{
-			{Name: "global_status", State: snapshot.OK, Reads: 92},
-			{Name: "digests", State: snapshot.OK, Reads: 4},
+		Sources: []source.Source{
+			{Name: "global_status", State: source.OK, Reads: 92},
+			{Name: "digests", State: source.OK, Reads: 4},
 			{
-				Name: "innodb_metrics", State: snapshot.Denied, Reason: "the PROCESS privilege is missing",
+				Name: "innodb_metrics", State: source.Denied, Reason: "the PROCESS privilege is missing",
 				Fix: "GRANT PROCESS ON *.* TO 'dyno'@'localhost'",
 			},
-			{Name: "slow_log", State: snapshot.Missing, Reason: "slow_query_log is OFF"},
+			{Name: "slow_log", State: source.Missing, Reason: "slow_query_log is OFF"},
 		},
 		Warnings: []string{"Load and server ran on the same 2 CPUs: the load took 0.4 cores of them."},
 		Commands: []report.Command{

@@ -12,7 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -276,12 +276,12 @@ func evidence(f finding.Finding) (t table, facts []string) {
 }
 
 // unobserved are the sources that gave nothing.
-func (d *Document) unobserved() []snapshot.Source {
-	return slices.DeleteFunc(slices.Clone(d.Sources), func(s snapshot.Source) bool { return s.State == snapshot.OK })
+func (d *Document) unobserved() []source.Source {
+	return slices.DeleteFunc(slices.Clone(d.Sources), func(s source.Source) bool { return s.State == source.OK })
 }
 
-func sourceText(s snapshot.Source) string {
-	words := map[snapshot.SourceState]string{snapshot.Missing: "unavailable", snapshot.Slow: "too slow"}
+func sourceText(s source.Source) string {
+	words := map[source.State]string{source.Missing: "unavailable", source.Slow: "too slow"}
 	t := string(s.Name) + " " + cmp.Or(words[s.State], string(s.State))
 	if s.Reason != "" {
 		t += ": " + s.Reason

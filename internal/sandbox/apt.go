@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/platform"
 )
 
@@ -106,7 +106,7 @@ Acquire::https::Timeout "30";
 
 // carriedNames are the settings of the system's apt without which its mirror may not be reached, or not be believed to
 // be fresh.
-var carriedNames = pattern.New(
+var carriedNames = lazyregexp.New(
 	`^Acquire::(http|https)::([^ ]+::)?(Proxy|Proxy-Auto-Detect|ProxyAutoDetect|CaInfo|CaPath|SslCert|SslKey)(::\S+)? |^Acquire::(http|https)::Proxy::\S+ |^Acquire::(Check-Valid-Until|Check-Date) `)
 
 // carried picks from a dump of the system's apt configuration what the private one takes over. Hooks and whatever would
@@ -150,7 +150,7 @@ func (a apt) run(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-var fetchLine = pattern.New(`(?m)^[EW]: (Failed to fetch .*|The repository .*|GPG error: .*|.*NO_PUBKEY.*)$`)
+var fetchLine = lazyregexp.New(`(?m)^[EW]: (Failed to fetch .*|The repository .*|GPG error: .*|.*NO_PUBKEY.*)$`)
 
 // aptError makes an error of what apt-get printed: what it failed to fetch, else all its errors.
 func aptError(err error, stderr string) error {
@@ -178,7 +178,7 @@ func aptError(err error, stderr string) error {
 	return fmt.Errorf("%w: %s", ErrFetch, strings.Join(lines, "; "))
 }
 
-var keyLine = pattern.New(`NO_PUBKEY|GPG error|is not signed`)
+var keyLine = lazyregexp.New(`NO_PUBKEY|GPG error|is not signed`)
 
 // deb is one package file to download.
 type deb struct {
@@ -186,7 +186,7 @@ type deb struct {
 	bytes int64
 }
 
-var uriLine = pattern.New(`(?m)^'([^']+)' (\S+) (\d+) ?(\S*)$`)
+var uriLine = lazyregexp.New(`(?m)^'([^']+)' (\S+) (\d+) ?(\S*)$`)
 
 // plan returns the files that make up packages with all they need.
 func (a apt) plan(ctx context.Context, packages ...string) ([]deb, error) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
@@ -128,7 +128,7 @@ func (a aptSuite) get(ctx context.Context, j job) (other string, err error) {
 	return "", prune(j.tree)
 }
 
-var debName = pattern.New(`^([a-z0-9+.-]+)_(?:\d+(?:%3a|:))?(\d+\.\d+\.\d+)[^_]*_`)
+var debName = lazyregexp.New(`^([a-z0-9+.-]+)_(?:\d+(?:%3a|:))?(\d+\.\d+\.\d+)[^_]*_`)
 
 // debVersion returns the upstream version in the name of a package file of the package.
 func debVersion(file, pkg string) (string, bool) {

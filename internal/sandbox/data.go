@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // DataSet is a data directory that SaveData kept: a server shut down in order on rows somebody prepared, to copy from
@@ -61,7 +61,7 @@ func dataDir(home, key string) string { return filepath.Join(dataSetsIn(home), k
 
 func (l dataList) data() string { return filepath.Join(l.dir, "data") }
 
-var dataKeys = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var dataKeys = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // CheckKey returns an error when key cannot be a data set's: 1 to 100 letters, digits, '.', '_' and '-', the first one
 // a letter or digit. Its cause is ErrBadKey.
@@ -209,7 +209,7 @@ func (s settings) initialSettings() []string {
 	return out
 }
 
-var sized = pattern.New(`^[0-9]{1,9}[kmg]$`)
+var sized = lazyregexp.New(`^[0-9]{1,9}[kmg]$`)
 
 // plainValue writes a size as the number of its bytes and a switch as on or off.
 func plainValue(v string) string {

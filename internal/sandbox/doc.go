@@ -1,6 +1,6 @@
 // Package sandbox starts and stops private servers, each with its own data directory, socket, port
-// and settings. Packages app, cli and stand use it for demos, experiments and proofs. It does not
-// manage servers that it did not start.
+// and settings. They serve demos, experiments and proofs. It does not manage servers that it did
+// not start.
 //
 // A Yard is the root directory of one user's sandboxes, and finds the server builds for them. Its
 // layout:

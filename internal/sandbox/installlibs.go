@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // librarySuite is the release of Debian that has all libraries which old builds want. Newer ones have dropped some.
@@ -29,7 +29,7 @@ var libraryPackages = map[string]string{
 }
 
 // missingLibrary matches what the loader prints when it does not find a library.
-var missingLibrary = pattern.New(`error while loading shared libraries: ([^\s:]+): cannot open shared object file`)
+var missingLibrary = lazyregexp.New(`error while loading shared libraries: ([^\s:]+): cannot open shared object file`)
 
 // ownLibraries is the directory of a build with libraries that the system may lack.
 const ownLibraries = "libs"

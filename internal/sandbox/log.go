@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // logs are the files that a server writes while it starts, as far as it had come.
@@ -90,15 +90,15 @@ func (l logs) last() string {
 }
 
 var (
-	changedLine = pattern.New(`adjusted to|wasn't recognized|unknown (variable|option)`)
-	errorLine   = pattern.New(`\[ERROR\]|\[Fatal\]|InnoDB: (Error:|than specified)`)
+	changedLine = lazyregexp.New(`adjusted to|wasn't recognized|unknown (variable|option)`)
+	errorLine   = lazyregexp.New(`\[ERROR\]|\[Fatal\]|InnoDB: (Error:|than specified)`)
 	// stamp is what stands before the message: "2026-01-02T03:04:05.678901Z 0 [ERROR] [MY-000067] [Server] " of MySQL,
 	// "2026-01-02 3:04:05 0 [ERROR] /usr/sbin/mariadbd: " of MariaDB, "260102 3:04:05 [ERROR] /x/mysqld: " of MySQL
 	// 5.5.
-	stamp = pattern.New(
+	stamp = lazyregexp.New(
 		`^(\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+|\d{6} [ \d]\d:\d\d:\d\d) (\[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?)?`)
 	// aftermath are complaints that follow from an earlier one.
-	aftermath = pattern.New(
+	aftermath = lazyregexp.New(
 		`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to (initialize (builtin )?plugins|shutdown components)|` +
 			`Data Dictionary initialization failed|data directory \S+ is unusable|Unknown/unsupported storage engine: InnoDB`)
 )

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // mavenRepository is where artefacts come from.
@@ -119,7 +119,7 @@ func mirrorsCentral(list string) bool {
 	return yes
 }
 
-var mavenVariable = pattern.New(`\$\{env\.([^}]+)\}`)
+var mavenVariable = lazyregexp.New(`\$\{env\.([^}]+)\}`)
 
 // expandMaven puts the environment's values where settings name them: ${env.NAME}.
 func expandMaven(s string) string {

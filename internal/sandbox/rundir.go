@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // maxSocket is the longest path a socket can have, unix(7): 108 bytes with the final zero.
@@ -28,7 +28,7 @@ func runDir(dir string) string {
 	return "/tmp/dyno-" + hex.EncodeToString(b[:]) + "/run"
 }
 
-var shortRun = pattern.New(`^(/tmp/dyno-[0-9a-f]{16})(/run)?$`)
+var shortRun = lazyregexp.New(`^(/tmp/dyno-[0-9a-f]{16})(/run)?$`)
 
 // makeRunDir makes a sandbox's run directory for the account, if it is not there, and returns where
 // it is: elsewhere than it was, when what lay in /tmp was cleaned away and another account has

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // defaults are what a sandbox sets beside its own paths and port. Everything else is as the server ships it: a sandbox
@@ -46,7 +46,7 @@ var initial = []string{
 	"innodb_full_crc32", "lower_case_table_names", "default_table_encryption", "innodb_encrypt_log",
 }
 
-var settingNames = pattern.New(`^[a-z][a-z0-9_.]*$`)
+var settingNames = lazyregexp.New(`^[a-z][a-z0-9_.]*$`)
 
 // settings is what a user asked for, made ready: names in lower case with underscores, the port apart.
 type settings struct {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/suggest"
 )
 
@@ -59,7 +59,7 @@ func (s Server) checkSettings(ctx context.Context, opts []string) error {
 	return wrap(op, s.Spec(), hint(e, "leave it out, or write loose_"+name+" for servers that know it alone"))
 }
 
-var unknownSetting = pattern.New(`unknown (?:variable|option) '([^']*)'`)
+var unknownSetting = lazyregexp.New(`unknown (?:variable|option) '([^']*)'`)
 
 // ask runs the server program with options and has it print its help, or check the options where it can, and returns
 // what it said. MySQL's help passes over what it does not know; since 8.0.16 it has --validate-config (MySQL manual,
@@ -83,7 +83,7 @@ func (s Server) ask(ctx context.Context, opts []string, check bool) (string, err
 	return out, err
 }
 
-var listedSetting = pattern.New(`(?m)^  --([a-z][a-z0-9_-]+)`)
+var listedSetting = lazyregexp.New(`(?m)^  --([a-z][a-z0-9_-]+)`)
 
 // nearestSetting returns the setting of the build whose name is most like name, "" when none is.
 func nearestSetting(ctx context.Context, s Server, name string) string {

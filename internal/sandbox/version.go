@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
-var banner = pattern.New(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)
+var banner = lazyregexp.New(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)
 
 // parseVersion reads the flavor and the version from what a server program answers to --version:
 //
@@ -38,7 +38,7 @@ func numbers(version string) []int {
 	return ns
 }
 
-var specs = pattern.New(`^(mariadb|mysql|percona)(?:@(\d+(?:\.\d+){0,2}))?$`)
+var specs = lazyregexp.New(`^(mariadb|mysql|percona)(?:@(\d+(?:\.\d+){0,2}))?$`)
 
 // parseSpec splits "mysql@9.7" into flavor and version; the version may be empty.
 func parseSpec(s string) (flavor dbms.Flavor, version string, ok bool) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // Yard is where the sandboxes of one user live. A Yard has no state of its own: any number of programs may use the same
@@ -50,7 +50,7 @@ func patienceFor(patience time.Duration) time.Duration {
 	return time.Minute
 }
 
-var names = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
+var names = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
 // CheckName returns an error when name cannot be a sandbox's: 1 to 40 letters, digits, '.', '_' and '-', the first one
 // a letter or digit. Its cause is ErrBadName.

@@ -1,5 +1,5 @@
-// Package schema holds tables, columns and indexes as plain values, for rules, actions and reports.
-// Package catalog reads them from a server; this package does no I/O.
+// Package schema holds tables, columns and indexes as plain values. Package catalog reads them from
+// a server; this package does no I/O.
 package schema
 
 import "github.com/dyno-perf/dyno/internal/known"

@@ -7,7 +7,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -37,7 +36,7 @@ func (s *cgroupSource) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		if s.groups, err = host.FindGroups(pid); err != nil {
 			s.groups = nil
 			if errors.Is(err, host.ErrNoGroup) {
-				return &Problem{State: snapshot.Missing, Reason: err.Error(), Err: err}
+				return &Problem{State: source.Missing, Reason: err.Error(), Err: err}
 			}
 			return s.place.gone(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -43,7 +43,7 @@ func TestClientsOnly(t *testing.T) {
 			defer end()
 			err = sc.Run(run, 200*time.Millisecond, func(r reading.Reading) {
 				rounds++
-				if slices.ContainsFunc(r.Sources, func(s snapshot.Source) bool { return s.State == snapshot.Slow }) {
+				if slices.ContainsFunc(r.Sources, func(s source.Source) bool { return s.State == source.Slow }) {
 					first, rounds, sent = nil, 0, -1
 					return
 				}

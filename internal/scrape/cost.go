@@ -6,19 +6,18 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Price is what reading one source costs. Means are over the readings that gave something.
 type Price struct {
-	Source source.Name          `json:"source"`
-	Cost   Cost                 `json:"cost"`
-	Every  float64              `json:"every_sec"` // between two readings
-	State  snapshot.SourceState `json:"state"`
-	Reason string               `json:"reason,omitzero"`
-	Reads  int                  `json:"reads"`
+	Source source.Name  `json:"source"`
+	Cost   Cost         `json:"cost"`
+	Every  float64      `json:"every_sec"` // between two readings
+	State  source.State `json:"state"`
+	Reason string       `json:"reason,omitzero"`
+	Reads  int          `json:"reads"`
 	// of the server's time: wall-clock of the statements but for the way there and back
 	ServerMS   Spread               `json:"server_ms,omitzero"`
 	ClientMS   known.Value[float64] `json:"client_ms,omitzero"` // CPU of this program

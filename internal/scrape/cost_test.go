@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -27,7 +27,7 @@ func TestMeasure(t *testing.T) {
 		cpu, ok := p.ClientMS.Get()
 		switch p.Source {
 		case "waits": // performance_schema is off
-			if p.State != snapshot.Missing || p.Reads != 0 || p.Reason == "" || ok {
+			if p.State != source.Missing || p.Reads != 0 || p.Reason == "" || ok {
 				t.Errorf("%+v", p)
 			}
 			continue
@@ -41,7 +41,7 @@ func TestMeasure(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 		}
-		if p.State != snapshot.OK || p.Reads != rounds || p.Samples < 20 || !ok || cpu <= 0 {
+		if p.State != source.OK || p.Reads != rounds || p.Samples < 20 || !ok || cpu <= 0 {
 			t.Errorf("%+v", p)
 		}
 		if server, client := p.PerSecond(); server > p.ServerMS.Mean || client.Or(0) > cpu {

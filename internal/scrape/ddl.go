@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -38,7 +38,7 @@ type ddlKey struct {
 }
 
 // isDDL is for the body of a statement: expressions are slow, and of comments in front there may be any number.
-var isDDL = pattern.New(`(?is)^(?:ALTER|CREATE|DROP|TRUNCATE|OPTIMIZE|RENAME|REPAIR)\s+` +
+var isDDL = lazyregexp.New(`(?is)^(?:ALTER|CREATE|DROP|TRUNCATE|OPTIMIZE|RENAME|REPAIR)\s+` +
 	`(?:OR\s+REPLACE\s+|ONLINE\s+|OFFLINE\s+|IGNORE\s+|UNIQUE\s+|FULLTEXT\s+|SPATIAL\s+|NO_WRITE_TO_BINLOG\s+|LOCAL\s+)*(?:TABLE|TABLES|INDEX|DATABASE|SCHEMA|VIEW|TABLESPACE|PARTITION)\b`)
 
 const (
@@ -48,7 +48,7 @@ const (
 )
 
 // ddlNumber is what tells tables of one purpose apart.
-var ddlNumber = pattern.New(`[0-9]+`)
+var ddlNumber = lazyregexp.New(`[0-9]+`)
 
 // kind counts a change and reports whether it is only counted.
 func (d *ddlWatch) kind(began time.Time, line string) (counted bool) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -112,7 +111,7 @@ const mostMembers = 100
 // is off.
 func (s *groupReplication) learn(ctx context.Context) (known bool, err error) {
 	err = pfsOn(ctx, s.q, s.Name())
-	if p := (*Problem)(nil); errors.As(err, &p) && p.State == snapshot.Missing {
+	if p := (*Problem)(nil); errors.As(err, &p) && p.State == source.Missing {
 		return false, nil
 	}
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -121,7 +120,7 @@ func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 	if len(r.Problems) > 0 {
 		p := r.Problems[0]
 		return &Problem{
-			State: snapshot.Failed, Reason: fmt.Sprintf("no figures of %s: %v", p.Part, p.Err),
+			State: source.Failed, Reason: fmt.Sprintf("no figures of %s: %v", p.Part, p.Err),
 			Partial: true, Err: p.Err,
 		}
 	}
@@ -141,7 +140,7 @@ var (
 
 func remote(what string) error {
 	return &Problem{
-		State: snapshot.Missing, Reason: what + " of the server is not visible: the server runs on another machine " +
+		State: source.Missing, Reason: what + " of the server is not visible: the server runs on another machine " +
 			"or in another container",
 		Fix: "run dyno on the server's machine to see it",
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -91,7 +90,7 @@ func (s *hostDetail) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 	if len(d.Problems) > 0 {
 		p := d.Problems[0]
 		return &Problem{
-			State: snapshot.Failed, Reason: fmt.Sprintf("no figures of %s: %v", p.Part, p.Err),
+			State: source.Failed, Reason: fmt.Sprintf("no figures of %s: %v", p.Part, p.Err),
 			Partial: true, Err: p.Err,
 		}
 	}

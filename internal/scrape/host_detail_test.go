@@ -5,7 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -24,7 +24,7 @@ func TestMachineOfALocalServer(t *testing.T) {
 	}
 	r := sc.Once(t.Context())
 	for _, x := range r.Sources {
-		if x.State != snapshot.OK && (x.Name != "cgroup" || x.State != snapshot.Missing) { // it may run in none
+		if x.State != source.OK && (x.Name != "cgroup" || x.State != source.Missing) { // it may run in none
 			t.Errorf("%+v", x)
 		}
 	}

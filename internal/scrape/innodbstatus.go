@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -56,7 +55,7 @@ func (s *innodbStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		return classify(s.acc, err, "PROCESS ON *.*")
 	}
 	if s.text == "" {
-		return &Problem{State: snapshot.Missing, Reason: "the server has no InnoDB"}
+		return &Problem{State: source.Missing, Reason: "the server has no InnoDB"}
 	}
 	x := parseInnodb(s.text)
 	for _, f := range x.figures {

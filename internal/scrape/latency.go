@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -60,7 +59,7 @@ func (s *latency) Scrape(ctx context.Context, at int64, emit func(metric.Sample)
 		return nil
 	}
 	if a := s.acc.Answer(target.HasPerformanceSchema); !a.Has {
-		return &Problem{State: snapshot.Missing, Reason: a.Reason, Fix: a.Fix}
+		return &Problem{State: source.Missing, Reason: a.Reason, Fix: a.Fix}
 	}
 	now, grown := map[uint64]float64{}, []step{}
 	whole, total := true, 0.0

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -387,7 +387,7 @@ func (s *locks) tickets(ctx context.Context) (list []ticket, err error) {
 	return list, err
 }
 
-var lockName = pattern.New(`(?is)\bget_lock\s*\(\s*'([^'\\]*)'`)
+var lockName = lazyregexp.New(`(?is)\bget_lock\s*\(\s*'([^'\\]*)'`)
 
 // userLocks asks who uses the named locks that sessions wait for. The server takes each name from the statement; it
 // counts only where it is the one that we read there.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -163,7 +162,7 @@ func TestLocks(t *testing.T) {
 					"locks",
 				}}).Once(t.Context())
 				for _, name := range []source.Name{"transactions", "processlist", "locks"} {
-					if x := sourceOf(t, r.Sources, name); x.State != snapshot.Denied ||
+					if x := sourceOf(t, r.Sources, name); x.State != source.Denied ||
 						!strings.Contains(x.Fix, "GRANT PROCESS") {
 						t.Errorf("%+v", x)
 					}

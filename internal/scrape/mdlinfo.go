@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -109,7 +109,7 @@ func closes(mode string) bool {
 }
 
 // alters is for the body of a statement, up to the name of the table whose definition it changes or that it locks.
-var alters = pattern.New(
+var alters = lazyregexp.New(
 	"(?is)^(?:ALTER(?:\\s+ONLINE|\\s+IGNORE)*\\s+TABLE|DROP\\s+TABLE|TRUNCATE(?:\\s+TABLE)?|RENAME\\s+TABLE|" +
 		"OPTIMIZE\\s+TABLE" +
 		"|CREATE\\s+(?:OR\\s+REPLACE\\s+)?(?:ONLINE\\s+)?(?:UNIQUE\\s+|FULLTEXT\\s+|" +

@@ -5,7 +5,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -47,7 +46,7 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 	}
 	if r.IODenied != nil {
 		return &Problem{
-			State: snapshot.Denied, Partial: true, Err: r.IODenied,
+			State: source.Denied, Partial: true, Err: r.IODenied,
 			Reason: "the bytes that the process reads and writes are hidden from this user; its other figures are " +
 				"available",
 			Fix: "run dyno as root or as the server's user",
@@ -57,5 +56,5 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 }
 
 func ended(err error) error {
-	return &Problem{State: snapshot.Failed, Reason: "the server's process has ended", Err: err}
+	return &Problem{State: source.Failed, Reason: "the server's process has ended", Err: err}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -30,7 +29,7 @@ type ofKernel struct {
 // hidden is what the kernel shows to the process's own user and to root only.
 func hidden(what string, err error) *Problem {
 	return &Problem{
-		State: snapshot.Denied, Partial: true, Err: err, Reason: what + " of the server's process are hidden from " +
+		State: source.Denied, Partial: true, Err: err, Reason: what + " of the server's process are hidden from " +
 			"this user",
 		Fix: "run dyno as root or as the server's user",
 	}
@@ -65,9 +64,9 @@ func (s *processThreads) Scrape(ctx context.Context, at int64, emit func(metric.
 	now, err := host.ThreadTurns(pid, threadLimit)
 	switch {
 	case errors.Is(err, host.ErrTooMany):
-		return &Problem{State: snapshot.Missing, Reason: err.Error(), Err: err}
+		return &Problem{State: source.Missing, Reason: err.Error(), Err: err}
 	case err != nil && exists(pid): // a kernel that does not count them
-		return &Problem{State: snapshot.Missing, Reason: "this kernel does not count the turns of threads", Err: err}
+		return &Problem{State: source.Missing, Reason: "this kernel does not count the turns of threads", Err: err}
 	case err != nil:
 		return s.place.gone(err)
 	}
@@ -155,7 +154,7 @@ func (s *processMemory) Scrape(ctx context.Context, at int64, emit func(metric.S
 	m, err := host.ProcessMemory(pid)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && exists(pid):
-		return &Problem{State: snapshot.Missing, Reason: "this kernel has no smaps_rollup", Err: err}
+		return &Problem{State: source.Missing, Reason: "this kernel has no smaps_rollup", Err: err}
 	case errors.Is(err, os.ErrPermission):
 		p := hidden("the mappings", err)
 		p.Partial = false

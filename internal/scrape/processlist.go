@@ -10,7 +10,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -74,7 +73,7 @@ func (s *processlist) Name() source.Name { return source.Processlist }
 
 func (s *processlist) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	err := s.scrape(ctx, at, emit)
-	if state, _, _ := describe(err); state == snapshot.Denied {
+	if state, _, _ := describe(err); state == source.Denied {
 		s.seen.denied = err
 	} else {
 		s.seen.denied = nil
@@ -263,7 +262,7 @@ const pfsText = 1024 - 4 // it may end a character earlier
 func (s *processlist) learn(ctx context.Context) error {
 	if a := s.acc.Answer(target.HasInnodbMetrics); !a.Has && a.Fix != "" {
 		// it needs the same privilege and says so when that is missing
-		return &Problem{State: snapshot.Denied, Reason: "without PROCESS the server shows an account its own " +
+		return &Problem{State: source.Denied, Reason: "without PROCESS the server shows an account its own " +
 			"connections only", Fix: grant(s.acc, "PROCESS ON *.*")}
 	}
 	has := map[string]bool{}

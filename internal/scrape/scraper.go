@@ -12,7 +12,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -281,7 +280,7 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		})
 	}
 	s.buf = out
-	sources := make([]snapshot.Source, len(s.states))
+	sources := make([]source.Source, len(s.states))
 	for i, st := range s.states {
 		sources[i] = st.source()
 	}
@@ -324,13 +323,13 @@ func answered(err error) bool {
 	if _, ok := target.ServerErrorNumber(err); ok {
 		return true
 	}
-	return errors.As(err, &p) && p.State != snapshot.Failed
+	return errors.As(err, &p) && p.State != source.Failed
 }
 
 // silent reports whether an error means that the server said nothing: it is not there, or it hangs.
 func silent(err error) bool {
 	var p *Problem
-	return lost(err) || errors.As(err, &p) && p.State == snapshot.Slow
+	return lost(err) || errors.As(err, &p) && p.State == source.Slow
 }
 
 // lost reports whether an error means that there is no server to ask at this moment.

@@ -12,7 +12,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -46,7 +45,7 @@ func TestAHungServerIsAGap(t *testing.T) {
 				phase = 1
 			}
 		case 1:
-			if x := sourceOf(t, r.Sources, "global_status"); x.State == snapshot.Slow {
+			if x := sourceOf(t, r.Sources, "global_status"); x.State == source.Slow {
 				if _, ok := find(r.Samples, "node_load1"); !ok {
 					t.Error("the machine hangs too")
 				}
@@ -83,23 +82,23 @@ func TestPrivilegesThatShrink(t *testing.T) {
 			s := servers.Start(t, flavor)
 			s.Exec(t, "CREATE USER w@localhost", "GRANT PROCESS ON *.* TO w@localhost")
 			sc := scraper(t, open(t, s, "w"), Options{Sources: []string{"global_status", "innodb_metrics"}})
-			want := func(state snapshot.SourceState, fix string) {
+			want := func(state source.State, fix string) {
 				t.Helper()
 				r := sc.Once(t.Context())
 				if x := sourceOf(t, r.Sources, "innodb_metrics"); x.State != state || x.Fix != fix {
 					t.Errorf("%+v, want %s %q", x, state, fix)
 				}
-				if x := sourceOf(t, r.Sources, "global_status"); x.State != snapshot.OK {
+				if x := sourceOf(t, r.Sources, "global_status"); x.State != source.OK {
 					t.Errorf("%+v", x)
 				}
 			}
-			want(snapshot.OK, "")
+			want(source.OK, "")
 			s.Exec(t, "REVOKE PROCESS ON *.* FROM w@localhost")
 			sc.link.Close() // as a network does
-			want(snapshot.Denied, "GRANT PROCESS ON *.* TO 'w'@'localhost'")
+			want(source.Denied, "GRANT PROCESS ON *.* TO 'w'@'localhost'")
 			s.Exec(t, "GRANT PROCESS ON *.* TO w@localhost")
 			sc.link.Close()
-			want(snapshot.OK, "")
+			want(source.OK, "")
 		})
 	}
 }

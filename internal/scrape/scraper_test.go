@@ -11,7 +11,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -44,7 +43,7 @@ func scraper(t *testing.T, tg *target.Target, o Options) *Scraper {
 	return s
 }
 
-func parts(r reading.Reading) ([]metric.Sample, []snapshot.Source) { return r.Samples, r.Sources }
+func parts(r reading.Reading) ([]metric.Sample, []source.Source) { return r.Samples, r.Sources }
 
 func find(samples []metric.Sample, name string, labels ...string) (metric.Sample, bool) {
 next:
@@ -62,7 +61,7 @@ next:
 	return metric.Sample{}, false
 }
 
-func sourceOf(t *testing.T, sources []snapshot.Source, name source.Name) snapshot.Source {
+func sourceOf(t *testing.T, sources []source.Source, name source.Name) source.Source {
 	t.Helper()
 	for _, x := range sources {
 		if x.Name == name {
@@ -70,7 +69,7 @@ func sourceOf(t *testing.T, sources []snapshot.Source, name source.Name) snapsho
 		}
 	}
 	t.Fatalf("no source %s in %+v", name, sources)
-	return snapshot.Source{}
+	return source.Source{}
 }
 
 func TestOnceReadsEverySource(t *testing.T) {
@@ -89,17 +88,17 @@ func TestOnceReadsEverySource(t *testing.T) {
 				t.Fatalf("sources %+v, want %v", sources, want)
 			}
 			for i, x := range sources {
-				if x.State == snapshot.Missing && x.Reads == 0 && x.Reason != "" {
+				if x.State == source.Missing && x.Reads == 0 && x.Reason != "" {
 					// this server has no such thing, or it is switched off
 					continue
 				}
-				if string(x.Name) != want[i] || x.State != snapshot.OK || x.Reads != 1 || x.Took <= 0 ||
+				if string(x.Name) != want[i] || x.State != source.OK || x.Reads != 1 || x.Took <= 0 ||
 					x.Reason != "" {
 					t.Errorf("source %d: %+v", i, x)
 				}
 			}
 			for _, name := range []source.Name{"host", "process", "global_status", "innodb_metrics"} {
-				if x := sourceOf(t, sources, name); x.State != snapshot.OK {
+				if x := sourceOf(t, sources, name); x.State != source.OK {
 					t.Errorf("%+v", x)
 				}
 			}
@@ -287,12 +286,12 @@ func TestAccountWithoutPrivileges(t *testing.T) {
 			s.Exec(t, "CREATE USER nobody@localhost")
 			sc := scraper(t, open(t, s, "nobody"), Options{})
 			samples, sources := parts(sc.Once(t.Context()))
-			if x := sourceOf(t, sources, "global_status"); x.State != snapshot.OK {
+			if x := sourceOf(t, sources, "global_status"); x.State != source.OK {
 				t.Errorf("%+v", x)
 			}
 			for _, name := range []source.Name{"innodb_metrics", "processlist"} {
 				x := sourceOf(t, sources, name)
-				if x.State != snapshot.Denied || x.Reason == "" ||
+				if x.State != source.Denied || x.Reason == "" ||
 					x.Fix != "GRANT PROCESS ON *.* TO 'nobody'@'localhost'" || x.Reads != 0 {
 					t.Errorf("%+v", x)
 				}
@@ -309,7 +308,7 @@ func TestAccountWithoutPrivileges(t *testing.T) {
 			s.Exec(t, sourceOf(t, sources, "processlist").Fix)
 			sources = scraper(t, open(t, s, "nobody"), Options{}).Once(t.Context()).Sources
 			for _, name := range []source.Name{"innodb_metrics", "processlist"} {
-				if x := sourceOf(t, sources, name); x.State != snapshot.OK {
+				if x := sourceOf(t, sources, name); x.State != source.OK {
 					t.Errorf("after the grant: %+v", x)
 				}
 			}
@@ -440,7 +439,7 @@ func TestRunSurvivesARestart(t *testing.T) {
 			if up || process {
 				t.Errorf("figures of a dead server: %v %v", q, cpu)
 			}
-			if x := sourceOf(t, sources, "global_status"); x.State != snapshot.Failed || x.Reason == "" {
+			if x := sourceOf(t, sources, "global_status"); x.State != source.Failed || x.Reason == "" {
 				t.Errorf("%+v", x)
 			}
 			if _, ok := find(samples, "node_load1"); !ok {
@@ -453,7 +452,7 @@ func TestRunSurvivesARestart(t *testing.T) {
 		case 2:
 			if up && process {
 				after = q.Value
-				if x := sourceOf(t, sources, "global_status"); x.State != snapshot.OK || x.Reads < 2 {
+				if x := sourceOf(t, sources, "global_status"); x.State != source.OK || x.Reads < 2 {
 					t.Errorf("%+v", x)
 				}
 				phase = 3
@@ -539,8 +538,8 @@ func TestSlowSourceIsSlowAndBacksOff(t *testing.T) {
 		if _, ok := find(samples, "whole"); !ok {
 			t.Fatal("a slow source cost a quick one its turn")
 		}
-		if sources[0].State != snapshot.Slow || !strings.Contains(sources[0].Reason, "20ms") ||
-			sources[1].State != snapshot.OK {
+		if sources[0].State != source.Slow || !strings.Contains(sources[0].Reason, "20ms") ||
+			sources[1].State != source.OK {
 			t.Fatalf("%+v", sources)
 		}
 	}
@@ -554,7 +553,7 @@ func TestPartialKeepsTheRest(t *testing.T) {
 		{src: &stub{"process", func(_ context.Context, emit func(metric.Sample)) error {
 			emit(metric.Sample{Name: "rest"})
 			return &Problem{
-				State: snapshot.Denied, Reason: "io is hidden", Fix: "run as root",
+				State: source.Denied, Reason: "io is hidden", Fix: "run as root",
 				Partial: true, Err: errors.New("x"),
 			}
 		}}},
@@ -564,7 +563,7 @@ func TestPartialKeepsTheRest(t *testing.T) {
 			at:    time.Unix(int64(1000+i), 0),
 			every: time.Second, budget: time.Minute,
 		}))
-		if _, ok := find(samples, "rest"); !ok || sources[0].State != snapshot.Denied || sources[0].Reads != i+1 {
+		if _, ok := find(samples, "rest"); !ok || sources[0].State != source.Denied || sources[0].Reads != i+1 {
 			t.Fatalf("%+v %+v", samples, sources)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
@@ -114,11 +113,11 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 		})
 	})
 	if o.err == nil && left > 0 {
-		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server returned %d figures, of which %d "+
+		o.err = &Problem{State: source.Failed, Reason: fmt.Sprintf("the server returned %d figures, of which %d "+
 			"are stored", n, n-left), Partial: true}
 	}
 	if o.err != nil && tctx.Err() != nil && !answered(o.err) {
-		o.err = &Problem{State: snapshot.Slow, Reason: fmt.Sprintf("no answer within %v",
+		o.err = &Problem{State: source.Slow, Reason: fmt.Sprintf("no answer within %v",
 			bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}
 	}
 	o.took = time.Since(o.began)
@@ -132,7 +131,7 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 func unbroken(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("Dyno could not read what the server said: %v",
+			err = &Problem{State: source.Failed, Reason: fmt.Sprintf("Dyno could not read what the server said: %v",
 				p)}
 		}
 	}()
@@ -240,8 +239,8 @@ func (st *turn) tell(ms int64, emit func(metric.Sample)) {
 	})
 }
 
-func (st *turn) source() snapshot.Source {
-	x := snapshot.Source{Name: st.src.Name(), Reads: st.reads}
+func (st *turn) source() source.Source {
+	x := source.Source{Name: st.src.Name(), Reads: st.reads}
 	x.State, x.Reason, x.Fix = describe(st.err)
 	if st.reads > 0 {
 		x.Took = st.took.Seconds() * 1000 / float64(st.reads)

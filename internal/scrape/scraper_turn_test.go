@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -53,7 +53,7 @@ func TestCadence(t *testing.T) {
 			if up, ok := find(r.Samples, "dyno_scrape_success"); !ok || up.Value != 1 {
 				t.Errorf("round %d: %+v", i, up)
 			}
-			if r.Sources[0].Reads != n || r.Sources[0].State != snapshot.OK {
+			if r.Sources[0].Reads != n || r.Sources[0].State != source.OK {
 				t.Fatalf("%+v", r.Sources)
 			}
 		}
@@ -200,14 +200,14 @@ func TestState(t *testing.T) {
 		newTurn(&stateStub{stub{"a", func(context.Context, func(metric.Sample)) error { return err }}},
 			Traits{Cost: Light}, newLink(nil)),
 		newTurn(&stub{"b", func(context.Context, func(metric.Sample)) error {
-			return &Problem{State: snapshot.Denied, Reason: "no right"}
+			return &Problem{State: source.Denied, Reason: "no right"}
 		}}, Traits{Cost: Free}, nil),
 	}}
 	r := s.round(t.Context(), second(0))
 	if x := r.State; x == nil || !x.Up || x.InnoDB != "seen" {
 		t.Errorf("%+v", x)
 	}
-	err = &Problem{State: snapshot.Failed, Reason: "the server's process has ended", Err: errLost(fail)}
+	err = &Problem{State: source.Failed, Reason: "the server's process has ended", Err: errLost(fail)}
 	r = s.round(t.Context(), second(1))
 	if x := r.State; x == nil || x.Up || x.Reason != "the server's process has ended" || len(r.Events) != 0 {
 		t.Errorf("%+v", x)

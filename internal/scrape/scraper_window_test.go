@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -52,7 +52,7 @@ func TestWindowReadsEverySourceAtBothEnds(t *testing.T) {
 			// those of the test itself; each of the others asks once how many there are
 			logins = s.Status(t, "Connections") - logins - 3
 			for _, src := range last.Sources {
-				if src.State == snapshot.OK && src.Reads < 2 {
+				if src.State == source.OK && src.Reads < 2 {
 					t.Errorf("%s was read %d times", src.Name, src.Reads)
 				}
 				if src.Name == "global_status" && uint64(src.Reads) != shows-1-logins { // one is the test's own

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -159,7 +158,7 @@ func (s *sizes) learn(ctx context.Context) error {
 			"information_schema.INNODB_SYS_TABLESTATS", true
 	}
 	if s.list == "" {
-		return &Problem{State: snapshot.Missing, Reason: "this version of the server does not report file sizes"}
+		return &Problem{State: source.Missing, Reason: "this version of the server does not report file sizes"}
 	}
 	s.list = tagged(s.Name(), s.list)
 	return nil

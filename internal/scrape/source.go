@@ -12,7 +12,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -60,7 +59,7 @@ type Traits struct {
 
 // Problem is why a source gives nothing, or not everything.
 type Problem struct {
-	State   snapshot.SourceState
+	State   source.State
 	Reason  string
 	Fix     string // the GRANT or setting that would fix it
 	Partial bool   // the samples that were emitted are good, something else is missing
@@ -116,34 +115,34 @@ func classify(a account, err error, privilege string) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	p := &Problem{State: snapshot.Failed, Reason: reasonOf(err), Fix: target.HintOf(err), Err: err}
+	p := &Problem{State: source.Failed, Reason: reasonOf(err), Fix: target.HintOf(err), Err: err}
 	if target.KindOf(err) == target.Denied {
-		p.State, p.Reason = snapshot.Denied, "a privilege is missing"
+		p.State, p.Reason = source.Denied, "a privilege is missing"
 		if privilege != "" {
 			p.Fix = grant(a, privilege)
 		}
 		return p
 	}
 	if n, ok := target.ServerErrorNumber(err); ok && (n == 1109 || n == 1146 || n == 1054 || n == 1049) {
-		p.State, p.Reason, p.Fix = snapshot.Missing, "this version of the server has no such thing", ""
+		p.State, p.Reason, p.Fix = source.Missing, "this version of the server has no such thing", ""
 	}
 	return p
 }
 
 // describe turns what a source returned into the words of a snapshot.
-func describe(err error) (state snapshot.SourceState, reason, fix string) {
+func describe(err error) (state source.State, reason, fix string) {
 	var p *Problem
 	switch {
 	case err == nil:
-		return snapshot.OK, "", ""
+		return source.OK, "", ""
 	case errors.As(err, &p):
 		return p.State, p.Reason, p.Fix
 	case errors.Is(err, context.DeadlineExceeded):
-		return snapshot.Slow, reasonOf(err), ""
+		return source.Slow, reasonOf(err), ""
 	case errors.Is(err, os.ErrPermission):
-		return snapshot.Denied, reasonOf(err), ""
+		return source.Denied, reasonOf(err), ""
 	}
-	return snapshot.Failed, reasonOf(err), target.HintOf(err)
+	return source.Failed, reasonOf(err), target.HintOf(err)
 }
 
 // reasonOf is the text of an error, of which every second keeps one.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -77,7 +77,7 @@ func value(t *testing.T, samples []metric.Sample, name string, labels ...string)
 	return x.Value
 }
 
-func problem(t *testing.T, err error, state snapshot.SourceState) *Problem {
+func problem(t *testing.T, err error, state source.State) *Problem {
 	t.Helper()
 	var p *Problem
 	if !errors.As(err, &p) || p.State != state {
@@ -294,7 +294,7 @@ func testStages(t *testing.T, s *sqlServer) {
 		"TRUNCATE performance_schema.events_stages_summary_global_by_event_name")
 	src := newStages(s.l, s.t)
 	_, err := read(t, src)
-	p := problem(t, err, snapshot.Missing)
+	p := problem(t, err, source.Missing)
 	s.Exec(t, p.Fix, "CREATE DATABASE stages", "CREATE TABLE stages.t (id INT) ENGINE=InnoDB",
 		"ALTER TABLE stages.t ADD v INT, ALGORITHM=COPY")
 	n := 0
@@ -309,7 +309,7 @@ func testStages(t *testing.T, s *sqlServer) {
 	s.Exec(t, "UPDATE performance_schema.setup_consumers SET ENABLED='NO' WHERE NAME='global_instrumentation'",
 		"TRUNCATE performance_schema.events_stages_summary_global_by_event_name")
 	_, err = read(t, src)
-	s.Exec(t, problem(t, err, snapshot.Missing).Fix)
+	s.Exec(t, problem(t, err, source.Missing).Fix)
 	if v := s.num(t, "SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE NAME='global_instrumentation' "+
 		"AND ENABLED='YES'"); v != 1 {
 		t.Error("the fix did not switch the consumer on")
@@ -361,7 +361,7 @@ func testCompression(t *testing.T, s *sqlServer) {
 func testUserstat(t *testing.T, s *sqlServer) {
 	src := newUserstat(s.l, s.t)
 	_, err := read(t, src)
-	p := problem(t, err, snapshot.Missing)
+	p := problem(t, err, source.Missing)
 	if s.Flavor == "mysql" {
 		if p.Fix != "" {
 			t.Errorf("there is no way to %q", p.Fix)
@@ -385,7 +385,7 @@ func testUserstat(t *testing.T, s *sqlServer) {
 	value(t, got, "mysql_info_schema_client_statistics_busy_seconds_total", "client", "localhost")
 	s.Exec(t, "SET GLOBAL userstat=0")
 	_, err = read(t, src)
-	problem(t, err, snapshot.Missing)
+	problem(t, err, source.Missing)
 }
 
 func testSizes(t *testing.T, s *sqlServer) {
@@ -563,7 +563,7 @@ func testDenied(t *testing.T, s *sqlServer) {
 		if s.Flavor == "mariadb" && err == nil { // some of its tables are open to all
 			continue
 		}
-		x := problem(t, err, snapshot.Denied)
+		x := problem(t, err, source.Denied)
 		if !strings.HasPrefix(x.Fix, "GRANT ") || !strings.Contains(x.Fix, "poor") {
 			t.Fatalf("%s: advice %q", src.Name(), x.Fix)
 		}

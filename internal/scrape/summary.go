@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -96,7 +95,7 @@ func (s *summary) Scrape(ctx context.Context, at int64, emit func(metric.Sample)
 		}
 		if rows > r.limit {
 			return &Problem{
-				State:  snapshot.Failed,
+				State:  source.Failed,
 				Reason: fmt.Sprintf("the server answered with %d rows instead of %d", rows, r.limit), Partial: true,
 			}
 		}
@@ -186,7 +185,7 @@ func (s *summary) learn(ctx context.Context) error {
 		func([]driver.Value) {}); err != nil {
 		return err
 	}
-	return &Problem{State: snapshot.Missing, Reason: "this version of the server has no such thing"}
+	return &Problem{State: source.Missing, Reason: "this version of the server has no such thing"}
 }
 
 // reader words the statement for the columns that there are; not ok when a key or every figure is missing.
@@ -249,12 +248,12 @@ func (s *summary) instruments(ctx context.Context) error {
 	switch {
 	case counting == 0:
 		return &Problem{
-			State: snapshot.Missing, Reason: "performance_schema's consumer global_instrumentation is off",
+			State: source.Missing, Reason: "performance_schema's consumer global_instrumentation is off",
 			Fix: "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE NAME='global_instrumentation'",
 		}
 	case on == 0:
 		return &Problem{
-			State: snapshot.Missing, Reason: "performance_schema's instruments " + s.asks + " are off",
+			State: source.Missing, Reason: "performance_schema's instruments " + s.asks + " are off",
 			Fix: "UPDATE performance_schema.setup_instruments SET ENABLED='YES', TIMED='YES' WHERE NAME LIKE '" +
 				s.asks + "'",
 		}
@@ -271,11 +270,11 @@ func pfsOn(ctx context.Context, q querier, name source.Name) error {
 			on = v == 1
 		})
 	if n, ok := target.ServerErrorNumber(err); ok && n == 1193 { // unknown variable
-		return &Problem{State: snapshot.Missing, Reason: "this version of the server has no such thing", Err: err}
+		return &Problem{State: source.Missing, Reason: "this version of the server has no such thing", Err: err}
 	}
 	if err == nil && !on {
 		return &Problem{
-			State: snapshot.Missing, Reason: "performance_schema is off",
+			State: source.Missing, Reason: "performance_schema is off",
 			Fix: "performance_schema=ON in the server's configuration, then a restart",
 		}
 	}

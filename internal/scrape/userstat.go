@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -96,10 +95,10 @@ func userstatOn(ctx context.Context, q querier) error {
 		on = v == 1
 	})
 	if n, ok := target.ServerErrorNumber(err); ok && n == 1193 {
-		return &Problem{State: snapshot.Missing, Reason: "this version of the server has no such thing", Err: err}
+		return &Problem{State: source.Missing, Reason: "this version of the server has no such thing", Err: err}
 	}
 	if err == nil && !on {
-		return &Problem{State: snapshot.Missing, Reason: "user statistics are off", Fix: "SET GLOBAL userstat=1"}
+		return &Problem{State: source.Missing, Reason: "user statistics are off", Fix: "SET GLOBAL userstat=1"}
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 func TestChangesOfVariables(t *testing.T) {
@@ -110,7 +110,7 @@ func TestMistakeOfASourceEndsNothingElse(t *testing.T) {
 		st := &turn{src: broken{mistake: mistake}}
 		var p *Problem
 		if o := st.read(t.Context(), 0, time.Minute, func(metric.Sample) {}); !errors.As(o.err, &p) ||
-			p.State != snapshot.Failed {
+			p.State != source.Failed {
 			t.Error(o.err)
 		}
 	}

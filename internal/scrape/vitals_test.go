@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -20,8 +20,8 @@ func TestVitalsAreMadeOfWhatIsRead(t *testing.T) {
 			read := func() []metric.Sample { // each source answers in time
 				for end := time.Now().Add(5 * time.Minute); ; {
 					r := sc.Once(t.Context())
-					if !slices.ContainsFunc(r.Sources, func(s snapshot.Source) bool {
-						return s.State == snapshot.Slow
+					if !slices.ContainsFunc(r.Sources, func(s source.Source) bool {
+						return s.State == source.Slow
 					}) {
 						return slices.Clone(r.Samples)
 					}

@@ -1,6 +1,6 @@
 // Package screen draws the terminal view of a server: its headline metrics, lock waits, the most
 // expensive query classes, and the sessions. It also shows any past second that its source has
-// stored. Package cli starts it. It reads no server; it gets states from its source.
+// stored. It reads no server; it gets states from its source.
 //
 // Run is the terminal view. Plain writes the same content as text if there is no terminal, and JSON
 // writes a line for programs. A value that was not observed is shown as "–", never as 0; the view

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -104,21 +104,21 @@ func pileUp(at time.Time) *state.State {
 			},
 		},
 		ClassSeconds: 5,
-		Sources: []snapshot.Source{
+		Sources: []source.Source{
 			{
-				Name: "waits", State: snapshot.Missing, Reason: "performance_schema is off",
+				Name: "waits", State: source.Missing, Reason: "performance_schema is off",
 				Fix: "performance_schema=ON in the server's configuration, then a restart",
 			},
 			{
-				Name: "innodb_metrics", State: snapshot.Denied, Reason: "a privilege is missing",
+				Name: "innodb_metrics", State: source.Denied, Reason: "a privilege is missing",
 				Fix: "GRANT PROCESS ON *.* TO `dyno`@`%`",
 			},
 			{
-				Name: "process", State: snapshot.Missing,
+				Name: "process", State: source.Missing,
 				Reason: "the server runs on another machine",
 			},
 			{
-				Name: "host", State: snapshot.Missing,
+				Name: "host", State: source.Missing,
 				Reason: "the server runs on another machine",
 			},
 		},

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -56,7 +56,7 @@ func TestViews(t *testing.T) {
 	down := &state.State{
 		Target: "shop-db1", At: noon, Server: "mariadb 10.11.19",
 		Reason:  "dial tcp 10.0.0.1:3306: connection refused",
-		Sources: []snapshot.Source{{Name: "global_status", State: snapshot.Failed, Reason: "no connection"}},
+		Sources: []source.Source{{Name: "global_status", State: source.Failed, Reason: "no connection"}},
 	}
 	f := func(name string, width, height int, s *state.State, keys ...string) {
 		t.Helper()

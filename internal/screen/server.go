@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -139,9 +138,9 @@ func sources(s *state.State, width int) []row {
 		x := same[0]
 		var r role
 		switch x.State {
-		case snapshot.Missing:
+		case source.Missing:
 			r = dim
-		case snapshot.OK:
+		case source.OK:
 			r = plain
 		default:
 			r = bad
@@ -172,11 +171,11 @@ func sources(s *state.State, width int) []row {
 
 // alike puts sources that give nothing for the same reason together: first those that should give something, then those
 // that the server lacks, then those that only have a remark. One that is well and has nothing to say is left out.
-func alike(all []snapshot.Source) [][]snapshot.Source {
-	var out [][]snapshot.Source
+func alike(all []source.Source) [][]source.Source {
+	var out [][]source.Source
 next:
 	for _, x := range all {
-		if x.State == snapshot.OK && x.Reason == "" {
+		if x.State == source.OK && x.Reason == "" {
 			continue
 		}
 		for i, same := range out {
@@ -185,18 +184,18 @@ next:
 				continue next
 			}
 		}
-		out = append(out, []snapshot.Source{x})
+		out = append(out, []source.Source{x})
 	}
-	rank := func(s snapshot.SourceState) int {
+	rank := func(s source.State) int {
 		switch s {
-		case snapshot.Missing:
+		case source.Missing:
 			return 1
-		case snapshot.OK:
+		case source.OK:
 			return 2
 		default:
 			return 0
 		}
 	}
-	slices.SortStableFunc(out, func(a, b []snapshot.Source) int { return rank(a[0].State) - rank(b[0].State) })
+	slices.SortStableFunc(out, func(a, b []source.Source) int { return rank(a[0].State) - rank(b[0].State) })
 	return out
 }

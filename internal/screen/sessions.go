@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -202,7 +201,7 @@ func nothingHere(s *state.State, filter, empty string, names ...source.Name) str
 		return none + " not observed: " + silence(s)
 	}
 	for _, x := range s.Sources {
-		if x.State != snapshot.OK && slices.Contains(names, x.Name) {
+		if x.State != source.OK && slices.Contains(names, x.Name) {
 			return none + " not observed: " + clean(string(x.Name)) + ": " + squeeze(x.Reason)
 		}
 	}

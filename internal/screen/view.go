@@ -10,7 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -156,7 +156,7 @@ func worriesOf(shown *state.State, p view) int {
 		n = len(waiting(shown))
 	case sourceView:
 		for _, x := range shown.Sources {
-			if x.State != snapshot.OK && x.State != snapshot.Missing {
+			if x.State != source.OK && x.State != source.Missing {
 				n++
 			}
 		}

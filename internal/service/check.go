@@ -7,7 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -40,7 +40,7 @@ func (s *Fleet) rights(ctx context.Context, m *member, t *target.Target) {
 	had, err := target.Privileges(ctx, t)
 	var due time.Time // of a change; zero without one
 	for known := err == nil; wait(ctx, rightsEvery); {
-		var hidden *snapshot.Source
+		var hidden *source.Source
 		if x, ok := app.Unseen(ctx, t, m.newest()); ok {
 			hidden = &x
 		}
@@ -74,7 +74,7 @@ func (m *member) denied() *diagnose.Denial {
 	}
 	sources := slices.Clone(m.sources)
 	for _, x := range m.state.Sources { // those of query classes too
-		if !slices.ContainsFunc(sources, func(y snapshot.Source) bool { return y.Name == x.Name }) {
+		if !slices.ContainsFunc(sources, func(y source.Source) bool { return y.Name == x.Name }) {
 			sources = append(sources, x)
 		}
 	}

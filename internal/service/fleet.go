@@ -16,7 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -26,7 +26,7 @@ import (
 type Member struct {
 	Entry   ledger.Target
 	State   *state.State // nil until the first reading
-	Sources []snapshot.Source
+	Sources []source.Source
 	// Incidents are the ongoing ones, in order of their start.
 	Incidents []Incident
 	// Denied is what the account may not see of what judgement needs; nil when it may see all, and while the server is
@@ -76,8 +76,8 @@ type member struct {
 	server  string // identity of the one that answered last
 	account string // name@host that it took Dyno for
 	state   *state.State
-	sources []snapshot.Source
-	hidden  *snapshot.Source           // the source of tables, while the account sees nothing of some schemas
+	sources []source.Source
+	hidden  *source.Source             // the source of tables, while the account sees nothing of some schemas
 	latest  map[string][]metric.Sample // by source
 	// incidents are the newest of each kind, going on or not.
 	incidents map[event.Kind]Incident

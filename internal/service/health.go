@@ -11,7 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -70,7 +70,7 @@ func (h *memberHealth) read(r reading.Reading, every time.Duration) {
 	}
 	failing := map[string]time.Time{}
 	for _, x := range r.Sources {
-		if r.State.Up && (x.State == snapshot.Failed || x.State == snapshot.Slow) {
+		if r.State.Up && (x.State == source.Failed || x.State == source.Slow) {
 			since, ok := h.failing[string(x.Name)]
 			if !ok {
 				since = r.At

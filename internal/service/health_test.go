@@ -11,7 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/series"
@@ -24,11 +24,11 @@ func TestHealth(t *testing.T) {
 	s.Fleet.members["shop"] = m
 	now := clock.Now()
 	// minute reads a minute that ends now, each reading so late, with a source in a state.
-	minute := func(late float64, src snapshot.SourceState, events ...event.Event) {
+	minute := func(late float64, src source.State, events ...event.Event) {
 		for i := range 60 {
 			r := reading.Reading{
 				At: now.Add(time.Duration(i-59) * time.Second), State: &state.State{Up: true}, Events: events,
-				Sources: []snapshot.Source{{Name: "innodb_status", State: src}},
+				Sources: []source.Source{{Name: "innodb_status", State: src}},
 				Samples: []metric.Sample{{Name: "dyno_scrape_late_seconds", Value: late}},
 			}
 			m.health.read(r, time.Second)
@@ -48,12 +48,12 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	f()
-	minute(0.01, snapshot.OK)
+	minute(0.01, source.OK)
 	f()
-	minute(0.3, snapshot.Slow)
+	minute(0.3, source.Slow)
 	f("warn sources: 1 data source of shop failed for 30s or longer: innodb_status.",
 		"warn late: Scrapes of shop are late")
-	minute(0.01, snapshot.OK, event.Event{
+	minute(0.01, source.OK, event.Event{
 		Kind: event.Gap, Cause: event.NoCPU, At: now.Add(-70 * time.Second),
 		Until: now.Add(-60 * time.Second), Text: "no samples: Dyno got no CPU",
 	},

@@ -20,7 +20,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -102,7 +101,7 @@ func TestIncidents(t *testing.T) {
 	}
 	none := func() bool { m, _ := v.Fleet.Find("shop"); return len(m.Incidents) == 0 }
 	eventually(t, "the first diagnosis is there", func() bool {
-		all, _ := v.Diagnoses.Verdicts(ctx, "shop", 0)
+		all, _ := v.Diagnoses.Summaries(ctx, "shop", 0)
 		return len(all) == 1
 	})
 	if !none() {
@@ -137,11 +136,11 @@ func TestIncidents(t *testing.T) {
 		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Lock pile-up for")
 	})
 	e := events(event.Locks)[0]
-	if d, err := v.Diagnoses.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil ||
+	if d, err := v.Diagnoses.Detail(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil ||
 		d.Trigger.ID != e.ID ||
 		d.From.Before(e.At) || !e.Until.After(e.At) ||
 		!strings.Contains(e.Text, "4 sessions waited, blocked by session") {
-		t.Errorf("%+v has diagnosis %+v, %v", e, d.Verdict, err)
+		t.Errorf("%+v has diagnosis %+v, %v", e, d.DiagnosisSummary, err)
 	}
 	eventually(t, "the log says so", func() bool { return log.count("Lock pile-up ended") > 0 })
 	if log.count("Lock pile-up ended") != 1 || log.count(`msg="Lock pile-up"`) != 1 {
@@ -392,11 +391,11 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		!strings.HasSuffix(f.Title, " of them are idle") {
 		t.Errorf("%q", f.Title)
 	}
-	if i := slices.IndexFunc(d.Snapshot.Sources, func(x snapshot.Source) bool { return x.Name == "plans" }); i < 0 ||
+	if i := slices.IndexFunc(d.Snapshot.Sources, func(x source.Source) bool { return x.Name == "plans" }); i < 0 ||
 		!strings.Contains(d.Snapshot.Sources[i].Reason, "connections") {
 		t.Errorf("%+v", d.Snapshot.Sources)
 	}
-	j, err := v.Diagnoses.Judged(ctx, d.ID)
+	j, err := v.Diagnoses.Detail(ctx, d.ID)
 	if err != nil || !strings.Contains(j.Sentence, "connections are in use") {
 		t.Errorf("%q, %v", j.Sentence, err)
 	}

@@ -1,7 +1,7 @@
 // Package slowlog parses the text logs of MySQL, Percona Server and MariaDB: the slow query log in
-// all its dialects, and the general log. Packages digestsource and load use the entries. It works
-// on bytes and does no I/O: the caller passes it pieces of a log that begin and end between entries
-// (Cut), in order or, with the State before each piece (State.After), in any order.
+// all its dialects, and the general log. It works on bytes and does no I/O: the caller passes it
+// pieces of a log that begin and end between entries (Cut), in order or, with the State before each
+// piece (State.After), in any order.
 //
 // Every byte of a piece is part of one Entry, of one Skip, or of a line that may appear between
 // entries: an empty line, or one of the three that a server writes when it opens the log. Nothing

@@ -1,6 +1,5 @@
 // Package snapshot holds the one value that a diagnosis works on: everything that Dyno observed
-// about a target over a window. Package capture fills it; packages diagnose, advise and proof read
-// it. A Snapshot never changes after its capture.
+// about a target over a window. A Snapshot never changes after its capture.
 //
 // The same JSON is the output of `dyno diagnose --save`, the input of `--from`, part of a bug
 // report, and the fixture of tests. It contains no password. It contains query examples unless they
@@ -26,11 +25,11 @@ const Format = 2
 
 // Snapshot is what is known about one target over one window.
 type Snapshot struct {
-	Format  int       `json:"dyno_snapshot"`
-	From    time.Time `json:"from"` // the window
-	To      time.Time `json:"to"`
-	Target  Target    `json:"target"`
-	Sources []Source  `json:"sources"` // every source Dyno knows, also those that gave nothing
+	Format  int             `json:"dyno_snapshot"`
+	From    time.Time       `json:"from"` // the window
+	To      time.Time       `json:"to"`
+	Target  Target          `json:"target"`
+	Sources []source.Source `json:"sources"` // every source Dyno knows, also those that gave nothing
 
 	Variables map[string]string `json:"variables,omitempty"` // effective global variables
 	Series    []metric.Series   `json:"series,omitempty"`    // ordered by name and labels
@@ -102,21 +101,6 @@ type Target struct {
 	Replica   bool        `json:"replica,omitzero"`
 }
 
-// The words for sources live in package source; these are theirs.
-type (
-	SourceState = source.State
-	Source      = source.Source
-)
-
-// What a source may give, see package source.
-const (
-	OK      = source.OK
-	Missing = source.Missing
-	Denied  = source.Denied
-	Failed  = source.Failed
-	Slow    = source.Slow
-)
-
 // Host is the machine that the server runs on; everything is unknown for a remote server.
 type Host struct {
 	// usable by the server's process: affinity and cgroup quota counted in
@@ -178,13 +162,13 @@ func (s *Snapshot) Rate(name string, want ...metric.Label) known.Value[float64] 
 }
 
 // Source returns the named source; one that nobody listed is missing.
-func (s *Snapshot) Source(name source.Name) Source {
+func (s *Snapshot) Source(name source.Name) source.Source {
 	for _, x := range s.Sources {
 		if x.Name == name {
 			return x
 		}
 	}
-	return Source{Name: name, State: Missing, Reason: "not in the snapshot"}
+	return source.Source{Name: name, State: source.Missing, Reason: "not in the snapshot"}
 }
 
 // Table returns the named table.

@@ -12,13 +12,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 func sample() *Snapshot {
 	return &Snapshot{
 		Format: Format, From: time.Unix(100, 0).UTC(), To: time.Unix(110, 0).UTC(),
 		Target:  Target{Name: "a", Flavor: "mariadb", Version: "10.11.19"},
-		Sources: []Source{{Name: "digests", State: Missing, Reason: "off"}},
+		Sources: []source.Source{{Name: "digests", State: source.Missing, Reason: "off"}},
 		Series: []metric.Series{
 			{Name: "b", Kind: metric.Counter, Points: []metric.Point{{At: 1000, Value: 1}, {At: 2000, Value: 11}}},
 			{Name: "a", Labels: metric.L("mode", "user"), Points: []metric.Point{{At: 1000, Value: 1}}},
@@ -91,7 +92,7 @@ func TestLookups(t *testing.T) {
 	if s.Rate("a").OK() || s.Rate("nothing").OK() {
 		t.Fatal("a rate was made of less than two points")
 	}
-	if s.Source("global_status").State != Missing {
+	if s.Source("global_status").State != source.Missing {
 		t.Fatal("an unlisted source reads as present")
 	}
 }

@@ -1,7 +1,6 @@
-// Package sqltext analyzes the text of statements: its tokens (Next), the class of a statement, with
-// the fingerprint and id of pt-query-digest, its short form and tables, its text without literals,
-// and whether Dyno itself sent it. Every package that needs one of these uses it. It does not parse
-// SQL; package sqlshape does.
+// Package sqltext analyzes the text of statements: its tokens (Next), the class of a statement,
+// with the fingerprint and id of pt-query-digest, its short form and tables, its text without
+// literals, and whether Dyno itself sent it. It does not parse SQL; package sqlshape does.
 //
 // A fingerprint is a statement without its literals, comments and differences of case and white
 // space. Fingerprint and ID return the output of pt-query-digest 3, including its oddities, because

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // Item returns the short form of a statement by which reports name its class: its verbs and tables, digits in names as
@@ -56,17 +56,17 @@ func itemName(ref string) string {
 }
 
 var (
-	itemUse     = pattern.New(`\A\s*use\s+`)
-	itemUnlock  = pattern.New(`(?i)\A\s*UNLOCK TABLES`)
-	itemXA      = pattern.New(`(?i)\A\s*xa\s+([0-9A-Za-z_]+)`)
-	itemShow    = pattern.New(`(?i)\A\s*SHOW\s+`)
-	showKind    = pattern.New(`\s+(?:SESSION|FULL|STORAGE|ENGINE)\b`)
-	showCount   = pattern.New(`\s+COUNT[^)]+\)`)
-	showRest    = pattern.New(`(?s)\s+(?:FOR|FROM|LIKE|WHERE|LIMIT|IN)\b.+`)
-	showWords   = pattern.New(`(?s)\A(SHOW(?:\s+\S+){1,2}).*\z`)
-	showVersion = pattern.New(`(?ism)^(?:SHOW).*?/\*![0-9]+(.*?)\*/`)
-	showComment = pattern.New(`(?sm)/\*.*?[0-9]+.*?\*/`)
-	someSpace   = pattern.New(`\s+`)
+	itemUse     = lazyregexp.New(`\A\s*use\s+`)
+	itemUnlock  = lazyregexp.New(`(?i)\A\s*UNLOCK TABLES`)
+	itemXA      = lazyregexp.New(`(?i)\A\s*xa\s+([0-9A-Za-z_]+)`)
+	itemShow    = lazyregexp.New(`(?i)\A\s*SHOW\s+`)
+	showKind    = lazyregexp.New(`\s+(?:SESSION|FULL|STORAGE|ENGINE)\b`)
+	showCount   = lazyregexp.New(`\s+COUNT[^)]+\)`)
+	showRest    = lazyregexp.New(`(?s)\s+(?:FOR|FROM|LIKE|WHERE|LIMIT|IN)\b.+`)
+	showWords   = lazyregexp.New(`(?s)\A(SHOW(?:\s+\S+){1,2}).*\z`)
+	showVersion = lazyregexp.New(`(?ism)^(?:SHOW).*?/\*![0-9]+(.*?)\*/`)
+	showComment = lazyregexp.New(`(?sm)/\*.*?[0-9]+.*?\*/`)
+	someSpace   = lazyregexp.New(`\s+`)
 )
 
 // verbsOf returns what a statement does, and the table or database of one that defines it.

@@ -3,7 +3,7 @@ package sqltext
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // stems are what a statement with a password or a key in it has one of. The first tellingStems do so wherever they
@@ -22,16 +22,16 @@ var (
 	// Of what begins with one of the stems in a fingerprint, which has neither literals nor comments, only small
 	// letters and single blanks: functions whose arguments are keys; statements about accounts; and a name that is
 	// compared with a literal, or with what is made of one.
-	keyed = pattern.New(`^(?:(?:(?:aes|des)_(?:en|de)crypt|(?:en|de)code|encrypt) ?\(|` +
+	keyed = lazyregexp.New(`^(?:(?:(?:aes|des)_(?:en|de)crypt|(?:en|de)code|encrypt) ?\(|` +
 		`keyring_key|identified (?:by|with|via)\b)`)
-	compared = pattern.New("^(?:passw|pwd|secret|api_?key|access_?key|private_?key|authentication_string|auth_string)" +
-		"[a-z0-9_]*[`)]*(?: as [a-z0-9_]+\\))? ?(?:collate [a-z0-9_]+ ?|, ?[a-z0-9_`.]+ ?\\) ?)?" +
+	compared = lazyregexp.New("^(?:passw|pwd|secret|api_?key|access_?key|private_?key|authentication_string|" +
+		"auth_string)[a-z0-9_]*[`)]*(?: as [a-z0-9_]+\\))? ?(?:collate [a-z0-9_]+ ?|, ?[a-z0-9_`.]+ ?\\) ?)?" +
 		"(?:=|:=|<=>|<>|!=|not like|like|in|between|regexp|rlike|binary|,)? ?" +
 		"(?:[a-z0-9_?]* ?\\( ?){0,4}(?:binary ?|_[a-z0-9]+ ?)?\\?")
 	// And of what is before a name.
-	comparing = pattern.New("\\?\\)* ?(?:=|<=>|<>|!=|like|as) ?[a-z0-9_`. (]*$")
+	comparing = lazyregexp.New("\\?\\)* ?(?:=|<=>|<>|!=|like|as) ?[a-z0-9_`. (]*$")
 	// A URL with a password.
-	inURL = pattern.New(`://[^/\s'"@:]*:[^/\s'"@]+@`)
+	inURL = lazyregexp.New(`://[^/\s'"@:]*:[^/\s'"@]+@`)
 )
 
 // WithoutSecrets returns a statement as it may be kept and shown: one that names a password or a key has lost all its

@@ -3,7 +3,7 @@ package sqltext
 import (
 	"bytes"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // Tables returns schema and name of the tables that sql names, in the order of their first place, each as often as it
@@ -40,15 +40,15 @@ func unquoted(name []byte) string {
 const reference = "(?:`[^`]+`|[0-9A-Za-z_]+)(?:\\.(?:`[^`]+`|[0-9A-Za-z_]+))?"
 
 var (
-	ifExists     = pattern.New(`(?i)IF\s+(?:NOT\s+)?EXISTS`)
-	ifExistsWord = pattern.New(`(?i)\s+IF(?:\s+NOT)?\s+EXISTS`)
-	definesAs    = pattern.New(`(?i)CREATE\b.+?\bSELECT\b`)
-	selects      = pattern.New(`(?is)\bSELECT\b.+`)
-	definedTable = pattern.New("(?i)TABLE\\s+(" + reference + ")")
-	definedName  = pattern.New("(?i)(?:TABLE|DATABASE)\\s+(" + reference + ")")
-	loadsInto    = pattern.New(`(?i)INTO TABLE\s+(\S+)`)
-	lockTables   = pattern.New(`(?i)^\s*LOCK TABLES\s+`)
-	lockKind     = pattern.New(`(?i)\s+(?:READ(?:\s+LOCAL)?|WRITE)\s*`)
+	ifExists     = lazyregexp.New(`(?i)IF\s+(?:NOT\s+)?EXISTS`)
+	ifExistsWord = lazyregexp.New(`(?i)\s+IF(?:\s+NOT)?\s+EXISTS`)
+	definesAs    = lazyregexp.New(`(?i)CREATE\b.+?\bSELECT\b`)
+	selects      = lazyregexp.New(`(?is)\bSELECT\b.+`)
+	definedTable = lazyregexp.New("(?i)TABLE\\s+(" + reference + ")")
+	definedName  = lazyregexp.New("(?i)(?:TABLE|DATABASE)\\s+(" + reference + ")")
+	loadsInto    = lazyregexp.New(`(?i)INTO TABLE\s+(\S+)`)
+	lockTables   = lazyregexp.New(`(?i)^\s*LOCK TABLES\s+`)
+	lockKind     = lazyregexp.New(`(?i)\s+(?:READ(?:\s+LOCAL)?|WRITE)\s*`)
 )
 
 // references returns the tables as they are written.

@@ -1,6 +1,5 @@
-// Package stat holds the statistics of comparisons, for packages compare, digest and load. It never
-// returns a bare mean: an Interval has its center, bounds, confidence and number of independent
-// samples. It does no I/O.
+// Package stat holds the statistics of comparisons. It never returns a bare mean: an Interval has
+// its center, bounds, confidence and number of independent samples. It does no I/O.
 //
 // The independent sample of an experiment is the pair: one trial of the variant and one of its
 // baseline in the same round, in random order. It gives one log-ratio. Seconds within a trial are

@@ -1,6 +1,5 @@
 // Package state holds what a server was doing at one moment: its sessions, who waited for whom, and
-// the open transactions. Package scrape fills it, the history stores it, and the terminal view, the
-// web UI and the rules read it.
+// the open transactions.
 //
 // A value that was not observed is unknown or listed under Missing. An empty list without a Missing
 // entry means that there was nothing.

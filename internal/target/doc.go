@@ -1,4 +1,3 @@
 // Package target connects to a server, detects its flavor, version and capabilities, and provides
-// the sessions to work on. All packages that talk to a server use it. It does not decide what to
-// send.
+// the sessions to work on. It does not decide what to send.
 package target

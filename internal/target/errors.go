@@ -17,7 +17,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
@@ -245,10 +245,10 @@ func isTLS(err error) bool {
 }
 
 var (
-	privilegeNeeded = pattern.New(`need \(at least one of\) the (.+?) privilege`)
-	commandDenied   = pattern.New(
+	privilegeNeeded = lazyregexp.New(`need \(at least one of\) the (.+?) privilege`)
+	commandDenied   = lazyregexp.New(
 		`^(.+?) command denied to user '(?:[^']|'')*'@'(?:[^']|'')*'(?: for (?:table|column|routine) (.+?))?$`)
-	databaseDenied = pattern.New(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
+	databaseDenied = lazyregexp.New(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
 )
 
 // hint says what the user can do. s may be nil.

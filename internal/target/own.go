@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -231,8 +231,8 @@ const (
 
 // Words that digests write in another way: the column too, and both of two words that mean one.
 var (
-	theWordUser    = pattern.New(`(?i)(^|[\s,(])USER\b`)
-	theWordColumns = pattern.New(`(?i)^((?:/\*.*?\*/)?\s*SHOW )COLUMNS\b`)
+	theWordUser    = lazyregexp.New(`(?i)(^|[\s,(])USER\b`)
+	theWordColumns = lazyregexp.New(`(?i)^((?:/\*.*?\*/)?\s*SHOW )COLUMNS\b`)
 )
 
 // count takes note of a statement that is about to be sent.

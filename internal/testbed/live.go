@@ -8,9 +8,9 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
@@ -20,11 +20,11 @@ type live struct {
 	key    string // what it runs, and where
 	target *target.Target
 	cancel context.CancelFunc
-	ticks  chan run.Tick
+	ticks  chan loadresult.Tick
 	loom   *loom // it is told of every operation; nil unless variants take turns
 	done   chan struct{}
-	run    run.Run // when done
-	err    error   // likewise
+	run    loadresult.Run // when done
+	err    error          // likewise
 }
 
 // endLive stops the load that goes on, if there is one, and waits for its end.
@@ -59,7 +59,7 @@ func (s *Testbed) begin(ctx context.Context, p *place, j *job, woven bool) error
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it ends with endLive
-	l := &live{key: key, target: t, cancel: cancel, ticks: make(chan run.Tick, 64), done: make(chan struct{})}
+	l := &live{key: key, target: t, cancel: cancel, ticks: make(chan loadresult.Tick, 64), done: make(chan struct{})}
 	cfg := configOf(s.cpus, j, 1)
 	if woven {
 		l.loom = newLoom()
@@ -68,7 +68,7 @@ func (s *Testbed) begin(ctx context.Context, p *place, j *job, woven bool) error
 	go func() {
 		defer close(l.done)
 		defer close(l.ticks)
-		l.run, l.err = load.Run(ctx, t, cfg, func(x run.Tick) {
+		l.run, l.err = load.Run(ctx, t, cfg, func(x loadresult.Tick) {
 			for {
 				select {
 				case l.ticks <- x:
@@ -103,7 +103,7 @@ func (s *Testbed) goOn(ctx context.Context, t *target.Target, p *place, j *job, 
 		m.begin(ctx)
 	}
 	for end := false; !end; {
-		var tick run.Tick
+		var tick loadresult.Tick
 		more := true
 		select {
 		case <-ctx.Done():

@@ -14,9 +14,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/trial"
@@ -91,7 +91,7 @@ func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, 
 	defer stop()
 	prog := progress.Progress{Step: "warming up", Unit: "s", Started: time.Now(), Total: w.warmMin.Seconds()}
 	// The readings are taken beside the load, for a question to the server must not hold up the next tick.
-	ticks := make(chan run.Tick, 256)
+	ticks := make(chan loadresult.Tick, 256)
 	done := make(chan struct{})
 	if w.open { // without a warm-up
 		m.begin(ctx)
@@ -117,7 +117,7 @@ func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, 
 			sink.Report(prog)
 		}
 	}()
-	r, err := load.Run(ctx, t, cfg, func(tick run.Tick) {
+	r, err := load.Run(ctx, t, cfg, func(tick loadresult.Tick) {
 		select {
 		case ticks <- tick:
 		default: // nobody reads any more, or the readings hang: the window stays incomplete and says so
@@ -172,7 +172,7 @@ func sumUp(cpus *cpus, w *window, m *meter, j *job, tr *trial.Trial) {
 		tr.Warnings = append(tr.Warnings, fmt.Sprintf("the rate was not stationary after %v of warm-up",
 			span(w.warm).Round(time.Second)))
 	}
-	total := run.Merged(w.in)
+	total := loadresult.Merged(w.in)
 	tr.From, tr.To = w.in[0].At, w.in[len(w.in)-1].At.Add(w.in[len(w.in)-1].Length)
 	tr.Latency = total.Latency()
 	for _, t := range w.in {

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -64,8 +64,8 @@ func (p *place) assign(ctx context.Context, t *target.Target, vars map[string]st
 }
 
 var (
-	variable = pattern.New(`^[A-Za-z][A-Za-z0-9_.]*$`)
-	bare     = pattern.New(`^(-?[0-9]+(\.[0-9]+)?|[A-Za-z_]+)$`)
+	variable = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_.]*$`)
+	bare     = lazyregexp.New(`^(-?[0-9]+(\.[0-9]+)?|[A-Za-z_]+)$`)
 )
 
 // literal writes a value for SET: sizes with a suffix as numbers, which SET wants, words and numbers bare, the rest

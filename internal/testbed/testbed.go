@@ -1,11 +1,10 @@
-// Package testbed is the testbed of an experiment: it runs one trial of one variant. It provides the
-// server, restores its data, applies placement and limits, warms it up, loads it and measures.
-// Package app passes it to package experiment as its Bench. It does not choose trials or evaluate
-// them.
+// Package testbed is the testbed of an experiment: it runs one trial of one variant. It provides
+// the server, restores its data, applies placement and limits, warms it up, loads it and measures.
+// It implements the Bench of package experiment. It does not choose trials or evaluate them.
 //
-// At most one server of a stand runs at a time. The plan's Trials.Fresh defines the state in which
-// a trial begins. Data are prepared once, stored as a data set of the Yard, and copied or restored
-// from there.
+// At most one server of a testbed runs at a time. The plan's Trials.Fresh defines the state in
+// which a trial begins. Data are prepared once, stored as a data set of the Yard, and copied or
+// restored from there.
 package testbed
 
 import (

@@ -14,10 +14,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/trial"
@@ -49,9 +49,9 @@ type round struct {
 	common  trial.Trial // what all trials of the round have in common
 	from    time.Time
 	to      time.Time
-	client  time.Duration // CPU time of this process in the round
-	spent   []spent       // by turn
-	ticks   []run.Tick    // that came in meanwhile
+	client  time.Duration     // CPU time of this process in the round
+	spent   []spent           // by turn
+	ticks   []loadresult.Tick // that came in meanwhile
 	invalid string
 }
 

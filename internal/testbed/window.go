@@ -3,8 +3,8 @@ package testbed
 import (
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
 
@@ -13,9 +13,9 @@ import (
 type window struct {
 	warmMin, warmMax, time time.Duration
 
-	warm   []run.Tick
-	in     []run.Tick // that are measured
-	steady bool       // the rate was stationary when the measurement began
+	warm   []loadresult.Tick
+	in     []loadresult.Tick // that are measured
+	steady bool              // the rate was stationary when the measurement began
 	open   bool
 	closed bool // enough was measured
 }
@@ -31,7 +31,7 @@ func newWindow(t plan.Trials) *window {
 func (w *window) longest() time.Duration { return max(w.warmMin, w.warmMax) + w.time + 2*time.Second }
 
 // add takes a tick. begin says that the measurement begins with the next one, end that the one just taken was the last.
-func (w *window) add(t run.Tick) (begin, end bool) {
+func (w *window) add(t loadresult.Tick) (begin, end bool) {
 	if w.closed { // the load is being stopped
 		return false, false
 	}
@@ -53,7 +53,7 @@ func (w *window) add(t run.Tick) (begin, end bool) {
 	return false, false
 }
 
-func span(ts []run.Tick) (d time.Duration) {
+func span(ts []loadresult.Tick) (d time.Duration) {
 	for _, t := range ts {
 		d += t.Length
 	}
@@ -61,7 +61,7 @@ func span(ts []run.Tick) (d time.Duration) {
 }
 
 // stationary reports whether the latter part of the warm-up runs at a rate of its own already.
-func stationary(ts []run.Tick) bool {
+func stationary(ts []loadresult.Tick) bool {
 	rates := make([]float64, len(ts))
 	for i, t := range ts {
 		rates[i] = t.TPS()

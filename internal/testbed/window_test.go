@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/run"
 )
 
-func ticks(rates ...uint64) (out []run.Tick) {
+func ticks(rates ...uint64) (out []loadresult.Tick) {
 	for i, r := range rates {
 		h := hist.New()
 		for range r {
 			h.Record(time.Millisecond)
 		}
-		out = append(out, run.Tick{Seq: i, Length: time.Second, Ops: []run.Op{{Name: "x", Reads: r, Latency: h}}})
+		ops := []loadresult.Op{{Name: "x", Reads: r, Latency: h}}
+		out = append(out, loadresult.Tick{Seq: i, Length: time.Second, Ops: ops})
 	}
 	return out
 }

@@ -1,6 +1,5 @@
 // Package trial holds the results of an experiment: a Trial is one run of one variant, an
-// Environment describes what it ran on, and a Result is the comparison of all trials. Package testbed
-// fills trials, package compare evaluates them, and package trials stores them.
+// Environment describes what it ran on, and a Result is the comparison of all trials.
 package trial
 
 import (

@@ -1,6 +1,5 @@
 // Package web is the web UI of `dyno serve`: built assets that are part of the program, and the
-// handler that serves them. Package cli starts it. It holds no data; the UI gets them from package
-// httpapi.
+// handler that serves them. It holds no data; the UI gets them from package httpapi.
 //
 // The UI is one document, index.html, at every address; the browser derives from the address what
 // to show. Names of assets contain a hash of their content, so a browser caches them permanently.
@@ -24,7 +23,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 //go:embed all:dist
@@ -125,7 +124,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // hashed are the names that the build gives: name-HASH.ext.
-var hashed = pattern.New(`-[A-Za-z0-9_-]{8}\.[a-z0-9]+$`)
+var hashed = lazyregexp.New(`-[A-Za-z0-9_-]{8}\.[a-z0-9]+$`)
 
 func (s *site) send(w http.ResponseWriter, r *http.Request, f *file, code int, cache string) {
 	h := w.Header()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -45,7 +45,7 @@ func TestCountsAreTheServersOwn(t *testing.T) {
 		const slack = threads + 2 // a good-bye may be counted a moment after the client is gone
 		data := words("--tables=2 --table-size=5000")
 		dyno(t, words("oltp_read_write prepare"), as(s), data)
-		asked := func(workload string, events int, options ...string) (r run.Tick, own int64) {
+		asked := func(workload string, events int, options ...string) (r loadresult.Tick, own int64) {
 			t.Helper()
 			before := counters(t, s)
 			e := dyno(t, words(workload+" run --time=0 --output=json"), as(s), data, options,

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/test/program"
 	"github.com/dyno-perf/dyno/test/servers"
 	"github.com/dyno-perf/dyno/test/sysbench"
@@ -130,7 +130,7 @@ func report(t *testing.T, output string) sysbench.Report {
 }
 
 // figures reads the output of a run with --output json.
-func figures(t *testing.T, output string) (ticks []run.Tick, sum run.Run) {
+func figures(t *testing.T, output string) (ticks []loadresult.Tick, sum loadresult.Run) {
 	t.Helper()
 	for line := range strings.Lines(output) {
 		var head struct{ Message string }
@@ -140,7 +140,7 @@ func figures(t *testing.T, output string) (ticks []run.Tick, sum run.Run) {
 		var err error
 		switch head.Message {
 		case "tick":
-			var x run.Tick
+			var x loadresult.Tick
 			err = json.Unmarshal([]byte(line), &x)
 			ticks = append(ticks, x)
 		case "summary":

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -118,7 +118,7 @@ func TestOneCPU(t *testing.T) {
 				t.Errorf("nothing was done in second %d", i+1)
 			}
 		}
-		if sum.State != run.Done {
+		if sum.State != loadresult.Done {
 			t.Errorf("the run is %s", sum.State)
 		}
 		latest = max(latest, sum.Elapsed-4*time.Second-500*time.Millisecond) // operations under way may end

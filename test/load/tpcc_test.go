@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/internal/workload/tpcc"
@@ -126,7 +126,7 @@ func TestTPCC(t *testing.T) {
 }
 
 // crash runs the load until some orders have been acknowledged, kills the server and starts it again.
-func crash(t *testing.T, s *servers.Server, driver bool, done *orders) run.Run {
+func crash(t *testing.T, s *servers.Server, driver bool, done *orders) loadresult.Run {
 	t.Helper()
 	spec, err := target.ParseURL(s.URL("root"))
 	if err != nil {
@@ -149,7 +149,7 @@ func crash(t *testing.T, s *servers.Server, driver bool, done *orders) run.Run {
 			}
 		},
 	}
-	ended := make(chan run.Run, 1)
+	ended := make(chan loadresult.Run, 1)
 	go func() {
 		r, err := load.Run(ctx, tg, cfg, nil)
 		if err != nil {

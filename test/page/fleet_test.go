@@ -169,14 +169,14 @@ func TestFleetFinding(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	visit(b, "/")
-	type verdict struct {
+	type diagnosis struct {
 		ID, Target, Worst, Severity string
 		Count                       int
 	}
-	b.Until("the verdict of the newest diagnosis", func() error {
-		var all struct{ Verdicts []verdict }
-		s.Get("verdicts", &all)
-		for _, v := range all.Verdicts {
+	b.Until("the newest diagnosis", func() error {
+		var all struct{ Diagnoses []diagnosis }
+		s.Get("diagnoses", &all)
+		for _, v := range all.Diagnoses {
 			if v.Target != "shop" {
 				continue
 			}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -78,9 +78,9 @@ func TestOlderServers(t *testing.T) {
 			for round := range 2 {
 				r := s.Once(t.Context())
 				for _, src := range r.Sources {
-					want := snapshot.OK
+					want := source.OK
 					if slices.Contains(x.missing, src.Name) {
-						want = snapshot.Missing
+						want = source.Missing
 					}
 					if src.State != want {
 						t.Errorf("round %d: %s is %s: %s; want %s", round, src.Name, src.State, src.Reason, want)

@@ -35,7 +35,7 @@ func Large(seed uint64) *snapshot.Snapshot {
 		source.InnodbMetrics, source.Processlist, source.Transactions, source.Locks, source.InnodbStatus, source.Waits,
 		source.FileIO, source.TableIO, source.Memory, source.Tables, source.Programs, source.Accounts,
 	} {
-		s.Sources = append(s.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: Window})
+		s.Sources = append(s.Sources, source.Source{Name: n, State: source.OK, Reads: Window})
 	}
 	s.TablesLeft = known.Of(0)
 	s.Tables = make([]schema.Table, LargeTables)

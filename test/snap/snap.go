@@ -38,7 +38,7 @@ func Build() *Made {
 		Host:   snapshot.Host{CPUs: known.Of(4.0)},
 	}}
 	for _, n := range []source.Name{source.GlobalStatus, source.Digests, source.Samples, source.Process, source.Host} {
-		m.S.Sources = append(m.S.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: Window})
+		m.S.Sources = append(m.S.Sources, source.Source{Name: n, State: source.OK, Reads: Window})
 	}
 	m.Rate("dyno_server_cpu_seconds_total", 1.7, "mode", "user").Rate("dyno_server_cpu_seconds_total", 0.2, "mode",
 		"system")
@@ -165,10 +165,10 @@ func Col(name, typ string, bytes int) schema.Column {
 }
 
 // Lose marks a source as not given.
-func (m *Made) Lose(name source.Name, state snapshot.SourceState, reason, fix string) *Made {
+func (m *Made) Lose(name source.Name, state source.State, reason, fix string) *Made {
 	for i, x := range m.S.Sources {
 		if x.Name == name {
-			m.S.Sources[i] = snapshot.Source{Name: name, State: state, Reason: reason, Fix: fix}
+			m.S.Sources[i] = source.Source{Name: name, State: state, Reason: reason, Fix: fix}
 		}
 	}
 	return m.Symptom(finding.NotObservable, string(name), "Data unavailable: "+string(name)+" ("+reason+"). Fix: "+fix)

@@ -1,5 +1,7 @@
-// Package config holds the rules for server settings. They turn symptoms and a snapshot into
-// findings, each with its arithmetic, for package app. They change no setting and ask no server.
+// Package config holds the rules for server settings, and for load and replicas: connections that
+// are refused, created for each statement or too many, a replica that lags or has stopped. They
+// turn symptoms and a snapshot into findings, each with its arithmetic. They change no setting and
+// ask no server.
 package config
 
 import (

@@ -1,6 +1,6 @@
-// Package host holds the rules for the machine, its kernel and the accounts that may log in. They
-// turn symptoms and a snapshot into findings for package app. They do not read the machine
-// themselves; the snapshot contains what internal/host has read.
+// Package host holds the rules for the machine and its kernel, for accounts without a password, and
+// for encryption of connections and data. They turn symptoms and a snapshot into findings. They do
+// not read the machine themselves; the snapshot contains what internal/host has read.
 package host
 
 import (

@@ -13,7 +13,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -476,7 +475,7 @@ func (u *uses) blind() (out []string) {
 	if u.source == "" {
 		out = append(out, u.v.Blind(source.TableIO))
 	}
-	if !u.v.Seen(source.Plans) && u.v.Source(source.Plans).State != snapshot.Missing {
+	if !u.v.Seen(source.Plans) && u.v.Source(source.Plans).State != source.Missing {
 		out = append(out, u.v.Blind(source.Plans))
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
@@ -22,8 +23,8 @@ import (
 func stocked() *snap.Made {
 	m := snap.Build().Table("items", 200_000, snap.Col("shelf", "int", 4), snap.Col("day", "datetime", 5),
 		snap.Col("flag", "tinyint", 1), snap.Col("name", "varchar", 160))
-	m.S.Sources = append(m.S.Sources, snapshot.Source{Name: "table_io", State: snapshot.OK, Reads: 2},
-		snapshot.Source{Name: "plans", State: snapshot.OK})
+	m.S.Sources = append(m.S.Sources, source.Source{Name: "table_io", State: source.OK, Reads: 2},
+		source.Source{Name: "plans", State: source.OK})
 	m.S.Target.UptimeSec = 30 * 86_400
 	m.Last().AgeSec = known.Of(uint64(90 * 86_400))
 	return readsOf(m.Exact("INSERT INTO items (shelf, day, flag, name) VALUES (1, NOW(), 0, 'a')", 2000,
@@ -69,7 +70,7 @@ func TestWhoReadsAnIndexIsCounted(t *testing.T) {
 	f("by_day", 0, 0)
 	f("by_flag", -1, 70)
 	// Nobody counts.
-	u = usesOf(stocked().Lose("table_io", snapshot.Missing, "performance_schema is off",
+	u = usesOf(stocked().Lose("table_io", source.Missing, "performance_schema is off",
 		"performance_schema=ON").View())
 	f("PRIMARY", -1, -1)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
@@ -68,7 +68,7 @@ func TestLowCardinalityIndex(t *testing.T) {
 		t.Errorf("read before: %+v", all)
 	}
 	// Who reads it is not counted: hiding it is undone at once, dropping it is not.
-	uncounted := flagged().Lose("table_io", snapshot.Missing, "performance_schema is off",
+	uncounted := flagged().Lose("table_io", source.Missing, "performance_schema is off",
 		"performance_schema=ON and a restart")
 	if all := lowCardinalityIndex(usesOf(uncounted.View())); len(all) != 1 || all[0].Confidence != finding.Possible ||
 		len(all[0].Unobserved) == 0 ||

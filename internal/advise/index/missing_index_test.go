@@ -18,6 +18,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -42,7 +43,7 @@ var cases = []struct {
 		[]string{"orders(status) certain critical"},
 	},
 	{
-		"found-sampled", orders(snap.Build().Lose("digests", snapshot.Missing, "performance_schema is off",
+		"found-sampled", orders(snap.Build().Lose("digests", source.Missing, "performance_schema is off",
 			"performance_schema=ON and a restart").Saturated().
 			Status("Handler_read_rnd_next", 2.3e6).Rate("mysql_global_status_rows_sent", 405).
 			Sampled(byStatus, 17.5, examined(9_000_000)).Plan(snap.All("orders", 99_500)), 100_000),
@@ -93,9 +94,9 @@ var cases = []struct {
 		[]string{"orders(status) certain warning"},
 	},
 	{
-		"denied-sources", orders(snap.Build().Lose("digests", snapshot.Denied, "SELECT on performance_schema is denied",
+		"denied-sources", orders(snap.Build().Lose("digests", source.Denied, "SELECT on performance_schema is denied",
 			"GRANT SELECT ON performance_schema.* TO 'dyno'@'%'").
-			Lose("process", snapshot.Missing, "the server runs elsewhere", "").
+			Lose("process", source.Missing, "the server runs elsewhere", "").
 			Status("Handler_read_rnd_next", 2.3e6).Rate("mysql_global_status_rows_sent", 405).
 			Symptom("rnd-next", "server", "scans read 2.3M rows/s").Sampled(byStatus, 9), 100_000),
 		[]string{"orders(status) possible warning"},

@@ -8,7 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
@@ -75,7 +75,7 @@ func TestRedundantIndex(t *testing.T) {
 		t.Errorf("%s of %v", x.Severity, x.Share)
 	}
 	// Nobody counts who reads it: it is as redundant as before, and what is not seen is said.
-	if x := f(prefix().Lose("table_io", snapshot.Missing, "performance_schema is off",
+	if x := f(prefix().Lose("table_io", source.Missing, "performance_schema is off",
 		"performance_schema=ON and a restart"), hides)[0]; len(x.Unobserved) != 1 {
 		t.Errorf("unobserved: %v", x.Unobserved)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
@@ -59,12 +59,12 @@ func TestUnusedIndex(t *testing.T) {
 	// The catalog alone tells it.
 	alone := idle()
 	alone.S.Series = nil
-	alone.Lose("table_io", snapshot.Slow, "it took too long", "nothing")
+	alone.Lose("table_io", source.Slow, "it took too long", "nothing")
 	alone.Last().Indexes[0].Handled, alone.Last().Indexes[1].Handled = known.Of(uint64(5e6)), known.Of(uint64(0))
 	f(alone)
 	// MariaDB's user statistics tell as well.
-	by := idle().Lose("table_io", snapshot.Missing, "performance_schema is off", "performance_schema=ON and a restart")
-	by.S.Sources = append(by.S.Sources, snapshot.Source{Name: "userstat", State: snapshot.OK})
+	by := idle().Lose("table_io", source.Missing, "performance_schema is off", "performance_schema=ON and a restart")
+	by.S.Sources = append(by.S.Sources, source.Source{Name: "userstat", State: source.OK})
 	by.Rate("mysql_info_schema_index_statistics_rows_read_total", 5, "schema", "shop", "table",
 		"items", "index", "PRIMARY")
 	if x := f(by); x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "userstat") {
@@ -99,7 +99,7 @@ func TestUnusedIndexSilent(t *testing.T) {
 	idle := func() *snap.Made { return stocked().Index("by_day", false, 90_000, "day") }
 	f("read now", readsOf(idle(), "by_day", 1))
 	f("read once", readsBefore(idle(), "by_day", 1))
-	f("nobody counts", idle().Lose("table_io", snapshot.Missing, "performance_schema is off",
+	f("nobody counts", idle().Lose("table_io", source.Missing, "performance_schema is off",
 		"performance_schema=ON and a restart"))
 	f("a plan uses it", idle().Exact("SELECT id FROM items i WHERE day > NOW()", 1, 0.001, 1, 1).
 		Plan(explain.Step{Table: "i", Access: "range", Key: "by_day", Rows: 1}))

@@ -9,7 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
@@ -78,7 +78,7 @@ func TestDiskTempTables(t *testing.T) {
 	}
 	// Only looked at: the plan and arithmetic stand in for the counts.
 	m = spilled("262144").Sampled(report, 8).Plan(temporary).Status("Created_tmp_disk_tables", 9).Lose("digests",
-		snapshot.Missing, "performance_schema is off", "switch it on")
+		source.Missing, "performance_schema is off", "switch it on")
 	if got := only(t, m, askSpilled); got.Confidence != finding.Possible || len(got.Unobserved) == 0 {
 		t.Errorf("%+v", got)
 	}

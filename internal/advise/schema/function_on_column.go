@@ -10,7 +10,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
@@ -91,7 +91,7 @@ func expression(s string) string {
 	return strings.NewReplacer("`", "", " ", "", "(", "", ")", "").Replace(s)
 }
 
-var introducer = pattern.New(`_[a-z0-9]+\\?'`)
+var introducer = lazyregexp.New(`_[a-z0-9]+\\?'`)
 
 func (h *hiding) report(v *advise.View) finding.Finding {
 	x := h.sufferers[0]
@@ -342,8 +342,8 @@ type rewritten struct {
 }
 
 var (
-	literalDay = pattern.New(`^\d{4}-\d{2}-\d{2}$`)
-	today      = pattern.New(`^(DATE_(SUB|ADD)\()?CUR(RENT_)?DATE\(\)(, INTERVAL \d+ (DAY|MONTH|YEAR)\))?$`)
+	literalDay = lazyregexp.New(`^\d{4}-\d{2}-\d{2}$`)
+	today      = lazyregexp.New(`^(DATE_(SUB|ADD)\()?CUR(RENT_)?DATE\(\)(, INTERVAL \d+ (DAY|MONTH|YEAR)\))?$`)
 )
 
 // rewrite returns a condition on the bare column that is true for exactly the same rows, where that can be proved:

@@ -11,7 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -192,7 +192,7 @@ func TestFunctionOnColumnSilent(t *testing.T) {
 		func(c *class.Class, _ *explain.Plan, _ *schema.Table) {
 			c.Example, c.Fingerprint = "", "select ? from ("
 		}))
-	blind := folded(byDay, "made").Lose("plans", snapshot.Failed, "denied", "GRANT SELECT")
+	blind := folded(byDay, "made").Lose("plans", source.Failed, "denied", "GRANT SELECT")
 	blind.S.Plans = nil
 	f("no plan, and no scans counted", blind)
 	none := folded(byDay, "made")

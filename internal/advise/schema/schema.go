@@ -1,5 +1,5 @@
 // Package schema holds the rules for tables: keys, types, storage and stored programs. They turn
-// symptoms and a snapshot into findings for package app, and change no table.
+// symptoms and a snapshot into findings, and change no table.
 package schema
 
 import (

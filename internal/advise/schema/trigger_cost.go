@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -59,8 +59,8 @@ func ofTrigger(v *advise.View, p snapshot.Program) (t schema.Table, event string
 }
 
 var (
-	loops    = pattern.New(`(?i)\b(WHILE|LOOP|REPEAT|FOR)\b`)
-	branches = pattern.New(`(?i)\b(IF|CASE)\b`)
+	loops    = lazyregexp.New(`(?i)\b(WHILE|LOOP|REPEAT|FOR)\b`)
+	branches = lazyregexp.New(`(?i)\b(IF|CASE)\b`)
 )
 
 // calls reports whether the body of a program names another one.

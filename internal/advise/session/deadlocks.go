@@ -8,8 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -150,8 +150,8 @@ type couple struct {
 }
 
 var (
-	deadTable = pattern.New("index (?:`([^`]+)`|(\\S+)) of table `([^`]+)`\\.`([^`]+)`")
-	deadSide  = pattern.New(
+	deadTable = lazyregexp.New("index (?:`([^`]+)`|(\\S+)) of table `([^`]+)`\\.`([^`]+)`")
+	deadSide  = lazyregexp.New(
 		`^\*\*\* (?:\((\d+)\) )?(TRANSACTION|HOLDS THE LOCK|WAITING FOR THIS LOCK|CONFLICTING WITH)`)
 )
 

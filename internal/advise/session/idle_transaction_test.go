@@ -9,7 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -152,6 +152,6 @@ func TestIdleTransactionSilent(t *testing.T) {
 		return x
 	}))
 	m := shop()
-	m.S.Sources = append(m.S.Sources[:0], snapshot.Source{Name: "transactions", State: snapshot.Denied})
+	m.S.Sources = append(m.S.Sources[:0], source.Source{Name: "transactions", State: source.Denied})
 	silent(t, "nothing is seen", m)
 }

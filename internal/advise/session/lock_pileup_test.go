@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -70,7 +70,7 @@ func TestLockPileup(t *testing.T) {
 
 	// Who waits for whom may not be seen: the server's own clock tells as much, and the finding says what is missing.
 	m := busyLocks(shop())
-	m.Lose("locks", snapshot.Denied, "no PROCESS", "GRANT PROCESS ON *.* TO u")
+	m.Lose("locks", source.Denied, "no PROCESS", "GRANT PROCESS ON *.* TO u")
 	m.S.Classes[0].TimeSec = 50
 	f = one(t, m, "lock-pileup")
 	if f.Confidence == finding.Certain || len(f.Unobserved) == 0 || len(f.Subject.Tables) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
@@ -185,7 +185,7 @@ func history(v *advise.View) (length, growth float64, from source.Name, ok bool)
 	return 0, 0, "", false
 }
 
-var readView = pattern.New(`^Trx read view will not see trx with id >= \d+, sees < (\d+)`)
+var readView = lazyregexp.New(`^Trx read view will not see trx with id >= \d+, sees < (\d+)`)
 
 // oldest returns the oldest transaction that was open at every moment and holds a snapshot, with its session and how
 // many transactions its snapshot does not see; 0 when InnoDB's text does not tell.

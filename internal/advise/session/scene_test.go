@@ -12,7 +12,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -61,7 +60,7 @@ func open(session uint64, seconds float64, modified uint64) state.Transaction {
 func shop() *snap.Made {
 	m := snap.Build().Table("stock", 10_000, snap.Col("pieces", "int", 4))
 	for _, n := range []source.Name{"processlist", "transactions", "locks", "innodb_status"} {
-		m.S.Sources = append(m.S.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: snap.Window})
+		m.S.Sources = append(m.S.Sources, source.Source{Name: n, State: source.OK, Reads: snap.Window})
 	}
 	m.Exact(change, 5000, 0.001, 1, 0, func(c *class.Class) { c.Affected = known.Of(uint64(5000)) })
 	m.Exact(lookup, 20000, 0.0001, 1, 1)

@@ -1,5 +1,5 @@
 // Package session holds the rules for sessions that affect each other: locks, transactions and
-// deadlocks. They turn symptoms and a snapshot into findings for package app, and kill no session.
+// deadlocks. They turn symptoms and a snapshot into findings, and kill no session.
 package session
 
 import (

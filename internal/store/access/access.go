@@ -1,6 +1,6 @@
 // Package access stores who may use the web UI and the API: users with one role each, their
-// sessions, API tokens, the first-run token, and the audit log. Packages app, cli and httpapi use
-// it. It is one SQLite file, mode 0600 in a directory of mode 0700.
+// sessions, API tokens, the first-run token, and the audit log. It is one SQLite file, mode 0600 in
+// a directory of mode 0700.
 //
 // Nothing in the file is enough to log in: passwords are stored as argon2id hashes, and the secrets
 // of sessions and tokens, which are 256 random bits, as SHA-256 hashes. Several processes may use

@@ -3,7 +3,7 @@ package access
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // Role says what somebody may do.
@@ -35,7 +35,7 @@ func ParseRole(s string) (Role, error) {
 	return "", fmt.Errorf("%w: role %q: it is viewer or operator", ErrInvalid, s)
 }
 
-var nameForm = pattern.New(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
+var nameForm = lazyregexp.New(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 
 // CheckName reports what is wrong with the name of a user or token: 1 to 64 lower-case letters, digits and . _ @ -, a
 // letter or digit first. Names that look alike, or that a log or a page would show otherwise than they are, cannot be

@@ -1,7 +1,6 @@
 // Package history stores what a server was doing, in one SQLite file: its states per second, its
 // query classes per minute with sums per hour and day, execution plans when they change, and
-// examples of statements. Packages app and cli write and read it. It stores no metrics; package
-// series does.
+// examples of statements. It stores no metrics; package series does.
 //
 // # States
 //

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
@@ -101,7 +101,7 @@ type table struct {
 func tables() []table {
 	return []table{
 		{"target", "name", func() any { return new(Target) }, ""},
-		{"run", "id", func() any { return new(run.Run) }, ""},
+		{"run", "id", func() any { return new(loadresult.Run) }, ""},
 		{"diagnosis", "id", func() any { return new(Diagnosis) }, "snapshot"},
 		{"entry", "id", func() any { return new(journal.Entry) }, ""},
 		{"event", "id", func() any { return new(event.Event) }, ""},

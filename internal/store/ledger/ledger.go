@@ -1,6 +1,6 @@
 // Package ledger stores everything but the metrics: the inventory of targets, runs, diagnoses with
-// their findings, the journal of actions, events, and any other document with an id. Packages app,
-// cli and httpapi use it. It is one SQLite file.
+// their findings, the journal of actions, events, and any other document with an id. It is one
+// SQLite file.
 //
 // A value is stored as the JSON document that the rest of Dyno exchanges. The other columns are
 // copies of the parts that searches use. Several processes may use one ledger at a time.

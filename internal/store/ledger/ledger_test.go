@@ -20,7 +20,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
@@ -71,20 +71,20 @@ func same[T any](t *testing.T, want, got T, err error) {
 	}
 }
 
-func aRun(id string) run.Run {
+func aRun(id string) loadresult.Run {
 	h := hist.New()
 	for i := range 1000 {
 		h.Record(time.Duration(i) * time.Millisecond)
 	}
-	return run.Run{
+	return loadresult.Run{
 		ID: id, Target: "shop", Workload: "oltp_point_select", Options: map[string]string{
 			"tables":     "4",
 			"mysql-user": "sb",
 		}, Started: at, Elapsed: time.Minute,
-		State: run.Done, Warnings: []string{"rand-type special"},
-		Total: run.Tick{
+		State: loadresult.Done, Warnings: []string{"rand-type special"},
+		Total: loadresult.Tick{
 			At: at, Length: time.Minute, Threads: 8, Errors: map[string]uint64{"1213": 3},
-			ClientCPU: time.Second, Ops: []run.Op{{Name: "read", Reads: 1000, Latency: h}},
+			ClientCPU: time.Second, Ops: []loadresult.Op{{Name: "read", Reads: 1000, Latency: h}},
 		},
 	}
 }
@@ -124,9 +124,9 @@ func TestRoundTrips(t *testing.T) {
 	ok(t, l.PutTarget(ctx, Target{Name: "zoo", URL: "unix:///run/mysqld.sock?user=root"}),
 		l.PutTarget(ctx, Target{Name: "shop", URL: "mysql://old"}), l.PutTarget(ctx, tg))
 	r1, r2 := aRun("r-1"), aRun("r-2")
-	r2.Started, r2.State, r2.Target = at.Add(time.Second), run.Running, "zoo"
+	r2.Started, r2.State, r2.Target = at.Add(time.Second), loadresult.Running, "zoo"
 	ok(t, l.PutRun(ctx, r2), l.PutRun(ctx, r1))
-	r2.State = run.Failed
+	r2.State = loadresult.Failed
 	ok(t, l.PutRun(ctx, r2))
 	d1 := Diagnosis{
 		ID: "d-1", At: at, Target: "shop",
@@ -163,11 +163,11 @@ func TestRoundTrips(t *testing.T) {
 		r, err := l.Run(ctx, "r-1")
 		same(t, r1, r, err)
 		rs, err := l.Runs(ctx, "", 0)
-		same(t, []run.Run{r2, r1}, rs, err)
+		same(t, []loadresult.Run{r2, r1}, rs, err)
 		rs, err = l.Runs(ctx, "shop", 0)
-		same(t, []run.Run{r1}, rs, err)
+		same(t, []loadresult.Run{r1}, rs, err)
 		rs, err = l.Runs(ctx, "", 1)
-		same(t, []run.Run{r2}, rs, err)
+		same(t, []loadresult.Run{r2}, rs, err)
 
 		d, err := l.Diagnoses.Get(ctx, "d-1")
 		same(t, d1, d, err)
@@ -363,7 +363,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	bad(l.PutTarget(ctx, Target{}))
-	bad(l.PutRun(ctx, run.Run{}))
+	bad(l.PutRun(ctx, loadresult.Run{}))
 	bad(l.PutEntry(ctx, journal.Entry{}))
 	bad(l.Diagnoses.Put(ctx, Diagnosis{}))
 	bad(l.Diagnoses.Put(ctx, Diagnosis{ID: "d-1", Snapshot: []byte("{")}))

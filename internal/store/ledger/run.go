@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 )
 
 // PutRun stores r, replacing the one of the same id. An option that holds a password is refused with ErrSecret.
-func (l *Ledger) PutRun(ctx context.Context, r run.Run) error {
+func (l *Ledger) PutRun(ctx context.Context, r loadresult.Run) error {
 	if r.ID == "" {
 		return errors.New("store run: it has no id")
 	}
@@ -33,12 +33,12 @@ func (l *Ledger) PutRun(ctx context.Context, r run.Run) error {
 }
 
 // Run returns the run of that id, or ErrNotFound.
-func (l *Ledger) Run(ctx context.Context, id string) (run.Run, error) {
-	return one[run.Run](ctx, l.book, "run", id, "SELECT doc FROM run WHERE id = ?", id)
+func (l *Ledger) Run(ctx context.Context, id string) (loadresult.Run, error) {
+	return one[loadresult.Run](ctx, l.book, "run", id, "SELECT doc FROM run WHERE id = ?", id)
 }
 
 // Runs returns the latest runs on a target, or on all with target "", newest first; all of them when n is 0.
-func (l *Ledger) Runs(ctx context.Context, target string, n int) ([]run.Run, error) {
-	return list[run.Run](ctx, l.book, "runs", nil, "SELECT doc FROM run WHERE ?1 = '' OR target = ?1 ORDER BY started "+
+func (l *Ledger) Runs(ctx context.Context, target string, n int) ([]loadresult.Run, error) {
+	return list[loadresult.Run](ctx, l.book, "runs", nil, "SELECT doc FROM run WHERE ?1 = '' OR target = ?1 ORDER BY started "+
 		"DESC, id DESC LIMIT ?2", target, limit(n))
 }

@@ -1,6 +1,5 @@
-// Package reserve computes how much space Dyno's stores leave free on a file system, for packages
-// history and series. They often share the file system with the watched server, which stops when
-// its disk is full.
+// Package reserve computes how much space Dyno's stores leave free on a file system. They often
+// share the file system with the watched server, which stops when its disk is full.
 package reserve
 
 import (

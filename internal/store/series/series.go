@@ -1,6 +1,6 @@
 // Package series stores time series in an embedded Prometheus TSDB
-// (https://prometheus.io/docs/prometheus/latest/storage/) and answers PromQL queries. Packages app,
-// cli and httpapi use it. It does not scrape.
+// (https://prometheus.io/docs/prometheus/latest/storage/) and answers PromQL queries. It does not
+// scrape.
 //
 // A series is a name, its labels and its kind. The kind is stored as the label __type__, as
 // Prometheus does when it stores metric types, because a label survives wherever the samples go:

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 )
 
 // BundleFormat is the version of the bundles that this program writes.
@@ -51,7 +51,7 @@ type content struct {
 	Sum  string `json:"sha256"`
 }
 
-var bundled = pattern.New(`^(experiment\.json|plan\.yaml|result\.json|trials/[0-9]{5,6}\.json)$`)
+var bundled = lazyregexp.New(`^(experiment\.json|plan\.yaml|result\.json|trials/[0-9]{5,6}\.json)$`)
 
 // Export writes the experiment in dir as a bundle that another machine can unpack, carry out again or set beside its
 // own: plan, trials with their seconds, histograms and environment, and the result if there is one. The same experiment

@@ -1,5 +1,5 @@
 // Package trials stores the trials of an experiment in a directory of its own, so that no finished
-// trial is ever lost. Packages app and cli use it. It runs and evaluates none.
+// trial is ever lost. It runs and evaluates none.
 //
 //	experiment.json     the start: the plan as written, and its overrides
 //	trials/00001.json   one trial each, never changed again
@@ -27,7 +27,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
@@ -295,7 +295,7 @@ func decodeHeader(b []byte) (h Header, err error) {
 }
 
 // goodID is what can be part of a file name anywhere.
-var goodID = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+var goodID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
 func readResult(dir string) (r trial.Result, ok bool, err error) {
 	name := filepath.Join(dir, resultFile)
@@ -327,7 +327,7 @@ type damaged struct {
 	err  error
 }
 
-var trialName = pattern.New(`^[0-9]{5,6}\.json$`)
+var trialName = lazyregexp.New(`^[0-9]{5,6}\.json$`)
 
 // readTrials reads all trials in order, and names those that cannot be read.
 func readTrials(dir string) (ts []trial.Trial, bad []damaged, err error) {

@@ -1,6 +1,6 @@
-// Package tpcc is a workload like that of the TPC Benchmark C, for package load: the nine tables
-// and five transactions of a wholesaler who takes orders, payments and questions by telephone,
-// delivers, and checks the stock. Its figures are not TPC results and not comparable with any.
+// Package tpcc is a workload like that of the TPC Benchmark C: the nine tables and five
+// transactions of a wholesaler who takes orders, payments and questions by telephone, delivers, and
+// checks the stock. Its figures are not TPC results and not comparable with any.
 //
 // Sources: the TPC-C specification, revision 5.11
 // (https://www.tpc.org/tpc_documents_current_versions/pdf/tpc-c_v5.11.0.pdf), whose clauses the

@@ -250,11 +250,11 @@ export interface paths {
         /** Ignores an open finding for 1 minute to 366 days; 0 seconds reopen it. */
         post: operations["postFindingIgnore"];
     };
-    "/api/dyno/v1/verdicts": {
+    "/api/dyno/v1/diagnoses": {
         parameters: {
         };
         /** Summary of the newest diagnosis of every target, with the findings that are open now. */
-        get: operations["getVerdicts"];
+        get: operations["getDiagnoses"];
     };
     "/api/dyno/v1/diagnosis": {
         parameters: {
@@ -418,7 +418,7 @@ export interface components {
             was?: string;
             now?: string;
             reverse?: components["schemas"]["Clause"][];
-            /** @description what would be executed, complete, without a trailing semicolon */
+            /** @description SQL has no trailing semicolon. A finding's lacks the clauses, such as ALGORITHM and LOCK, that are chosen when the change is planned, from what the server can do; a journal entry's is complete. */
             sql: string;
             /** @description the undo statement; empty when none is needed */
             undo: string;
@@ -485,7 +485,7 @@ export interface components {
                 [key: string]: string;
             };
             /** @description Verdict compares it with its baseline in the plan's first value; nil for a baseline. */
-            verdict?: components["schemas"]["StatVerdict"];
+            verdict?: components["schemas"]["Verdict"];
             /** @description Ratios are variant ÷ baseline of every value, whatever is better, without correction for their number. An invalid verdict holds for them too. */
             ratios?: {
                 [key: string]: components["schemas"]["Interval"];
@@ -907,6 +907,92 @@ export interface components {
             /** @description GRANT statements without an end, or a hint; each once */
             fixes?: string[];
         };
+        /** @description DiagnosisDetail is a diagnosis with all that was thought about it. */
+        DiagnosisDetail: {
+            id: string;
+            target: string;
+            /** Format: date-time */
+            at: string;
+            /** @description who asked for it; empty for the command line */
+            by?: string;
+            background?: boolean;
+            /** @description id of the event of the incident that it was started for */
+            incident?: string;
+            /** @description kinds of advice that `dyno advise` was asked for: no diagnosis of the server */
+            advice?: string[];
+            /** @description of findings */
+            count: number;
+            /** @description title of the first finding */
+            worst?: string;
+            /** @enum {string} */
+            severity?: "critical" | "warning" | "notice" | "fact";
+            /** @description of the statement time, see finding.Finding */
+            share: number;
+            /**
+             * Format: date-time
+             * @description when Worst was seen last, which may be before At; of the newest of a target
+             */
+            last_seen?: string;
+            /** @description findings that are ignored; of the newest of a target */
+            ignored?: number;
+            /** @description "mariadb 10.11.19" */
+            server: string;
+            /** @description the outcome in one line */
+            sentence: string;
+            /**
+             * Format: date-time
+             * @description the window
+             */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /** @description worst first, as they were reported then */
+            findings: components["schemas"]["Finding"][];
+            /** @description Facts are advice that nothing measured suffers from yet. They are no findings. */
+            facts: components["schemas"]["Finding"][];
+            symptoms: components["schemas"]["Symptom"][];
+            /** @description Reasoning is the way from what was seen to what was found. */
+            reasoning: components["schemas"]["Node"][] | null;
+            time: components["schemas"]["TimeModel"];
+            /** @description Classes are those that findings are about, by id. */
+            classes: {
+                [key: string]: components["schemas"]["Class"];
+            };
+            /** @description that were unavailable, or in part */
+            sources: components["schemas"]["SourceSource"][];
+            sources_looked_at: number;
+            /** @description Trigger is the incident that it was started for. The window begins after the incident did, and may begin after its end. */
+            trigger?: components["schemas"]["Event"];
+        };
+        /** @description DiagnosisSummary is a diagnosis in short. */
+        DiagnosisSummary: {
+            id: string;
+            target: string;
+            /** Format: date-time */
+            at: string;
+            /** @description who asked for it; empty for the command line */
+            by?: string;
+            background?: boolean;
+            /** @description id of the event of the incident that it was started for */
+            incident?: string;
+            /** @description kinds of advice that `dyno advise` was asked for: no diagnosis of the server */
+            advice?: string[];
+            /** @description of findings */
+            count: number;
+            /** @description title of the first finding */
+            worst?: string;
+            /** @enum {string} */
+            severity?: "critical" | "warning" | "notice" | "fact";
+            /** @description of the statement time, see finding.Finding */
+            share: number;
+            /**
+             * Format: date-time
+             * @description when Worst was seen last, which may be before At; of the newest of a target
+             */
+            last_seen?: string;
+            /** @description findings that are ignored; of the newest of a target */
+            ignored?: number;
+        };
         /** @description Difference is one fact that is not the same everywhere. */
         Difference: {
             group: string;
@@ -949,7 +1035,7 @@ export interface components {
             /** @description the outcome in one sentence */
             sentence?: string;
             /** @description Verdict is the comparison that the report is about, nil when nothing was compared. A Ratio with N = 0 stands for "no interval could be given". */
-            verdict?: components["schemas"]["StatVerdict"];
+            verdict?: components["schemas"]["Verdict"];
             /**
              * Format: date-time
              * @description when the document was made
@@ -1131,7 +1217,7 @@ export interface components {
             severity: "critical" | "warning" | "notice" | "fact";
             /** @enum {string} */
             confidence: "certain" | "likely" | "possible";
-            /** @description the verdict in one line, with its most telling figure */
+            /** @description the cause in one line, with its most telling figure */
             title: string;
             /** @description a sentence or two: why the evidence means that */
             cause: string;
@@ -1424,63 +1510,6 @@ export interface components {
             before?: string;
             /** @description what happened on the way, for people: retries, lock waits */
             notes?: components["schemas"]["Note"][];
-        };
-        /** @description Judged is a diagnosis with all that was thought about it. */
-        Judged: {
-            id: string;
-            target: string;
-            /** Format: date-time */
-            at: string;
-            /** @description who asked for it; empty for the command line */
-            by?: string;
-            background?: boolean;
-            /** @description id of the event of the incident that it was started for */
-            incident?: string;
-            /** @description kinds of advice that `dyno advise` was asked for: no diagnosis of the server */
-            advice?: string[];
-            /** @description of findings */
-            count: number;
-            /** @description title of the first finding */
-            worst?: string;
-            /** @enum {string} */
-            severity?: "critical" | "warning" | "notice" | "fact";
-            /** @description of the statement time, see finding.Finding */
-            share: number;
-            /**
-             * Format: date-time
-             * @description when Worst was seen last, which may be before At; of the newest of a target
-             */
-            last_seen?: string;
-            /** @description findings that are ignored; of the newest of a target */
-            ignored?: number;
-            /** @description "mariadb 10.11.19" */
-            server: string;
-            /** @description the outcome in one line */
-            sentence: string;
-            /**
-             * Format: date-time
-             * @description the window
-             */
-            from: string;
-            /** Format: date-time */
-            to: string;
-            /** @description worst first, as they were reported then */
-            findings: components["schemas"]["Finding"][];
-            /** @description Facts are advice that nothing measured suffers from yet. They are no findings. */
-            facts: components["schemas"]["Finding"][];
-            symptoms: components["schemas"]["Symptom"][];
-            /** @description Reasoning is the way from what was seen to what was found. */
-            reasoning: components["schemas"]["Node"][] | null;
-            time: components["schemas"]["TimeModel"];
-            /** @description Classes are those that findings are about, by id. */
-            classes: {
-                [key: string]: components["schemas"]["Class"];
-            };
-            /** @description that were unavailable, or in part */
-            sources: components["schemas"]["SourceSource"][];
-            sources_looked_at: number;
-            /** @description Trigger is the incident that it was started for. The window begins after the incident did, and may begin after its end. */
-            trigger?: components["schemas"]["Event"];
         };
         /** @description Keeping is how long one kind of things is kept, what that takes now and what it will take. */
         Keeping: {
@@ -2537,7 +2566,7 @@ export interface components {
             /** @description in the order of Variants */
             cells: components["schemas"]["Cell"][] | null;
             /** @description Control is the A/A comparison: the baseline against itself. Nil when the plan asks for none. */
-            control?: components["schemas"]["StatVerdict"];
+            control?: components["schemas"]["Verdict"];
             /** @description Correction says how verdicts and the control are corrected for the speed of the CPUs; nil when it was not measured. Cell.Ratios are never corrected. */
             correction?: components["schemas"]["Correction"];
             /** @description facts that were the same in all trials */
@@ -2737,29 +2766,6 @@ export interface components {
             cv: number;
             /** @description seconds below a tenth of the median of their trial */
             stalls: number;
-        };
-        /** @description Verdict is a comparison of a variant with its baseline. */
-        StatVerdict: {
-            /** @enum {string} */
-            result: "better" | "worse" | "same" | "unstable" | "invalid";
-            /** @description variant ÷ baseline, above 1 is better */
-            ratio: components["schemas"]["Interval"];
-            /** @description ratios within 1 ± Margin count as the same */
-            margin: number;
-            /** @description "qps" */
-            metric: string;
-            /** @description warnings that belong to the figure; for unstable and invalid what was broken */
-            reasons?: string[];
-            /** @description Withdrawn says that an unstable verdict is so because of the first of Reasons, whatever its interval says: the values lie on several levels. */
-            withdrawn?: boolean;
-            /** @description Confidence is what holds for all comparisons of the experiment and all looks at them together; Ratio.Confidence, which is that of this one interval, is greater for that. 0 when nothing could be judged. */
-            confidence?: number;
-            /** @description Favour is the share of pairs in which the variant did better than its baseline, a tie counting half: 0.5 when they are alike, 1 when it always won. It shows how visible a difference is in the noise, which the ratio does not (the probability of superiority for paired samples; Grissom and Kim, Effect Sizes for Research, 2005). */
-            favour?: number;
-            /** @description Adjusted is the probability of so great a difference by chance alone, corrected for looks and comparisons: what is better or worse has at most 1 - Confidence. 1 when nothing could be judged. */
-            p_adjusted?: number;
-            /** @description Closed is the number of rounds after which this verdict was final; 0 when more rounds could still change it. */
-            closed?: number;
         };
         /** @description State is one target at one moment. */
         State: {
@@ -3173,8 +3179,10 @@ export interface components {
         UndoPreview: {
             /** @description as the server shows it, which may differ from the journal after a crash */
             entry: components["schemas"]["JournalEntry"];
+            /** @description as it would be sent */
             sql: string;
-            notes?: string[];
+            /** @description warnings to read first */
+            warnings?: string[];
             /** @description it is blocked while one of them holds */
             blockers?: string[];
         };
@@ -3209,34 +3217,28 @@ export interface components {
             /** @description Baseline is the Key of the variant that this one is compared with; its own when it is a baseline. */
             baseline: string;
         };
-        /** @description Verdict is a diagnosis in short. */
+        /** @description Verdict is a comparison of a variant with its baseline. */
         Verdict: {
-            id: string;
-            target: string;
-            /** Format: date-time */
-            at: string;
-            /** @description who asked for it; empty for the command line */
-            by?: string;
-            background?: boolean;
-            /** @description id of the event of the incident that it was started for */
-            incident?: string;
-            /** @description kinds of advice that `dyno advise` was asked for: no diagnosis of the server */
-            advice?: string[];
-            /** @description of findings */
-            count: number;
-            /** @description title of the first finding */
-            worst?: string;
             /** @enum {string} */
-            severity?: "critical" | "warning" | "notice" | "fact";
-            /** @description of the statement time, see finding.Finding */
-            share: number;
-            /**
-             * Format: date-time
-             * @description when Worst was seen last, which may be before At; of the newest of a target
-             */
-            last_seen?: string;
-            /** @description findings that are ignored; of the newest of a target */
-            ignored?: number;
+            result: "better" | "worse" | "same" | "unstable" | "invalid";
+            /** @description variant ÷ baseline, above 1 is better */
+            ratio: components["schemas"]["Interval"];
+            /** @description ratios within 1 ± Margin count as the same */
+            margin: number;
+            /** @description "qps" */
+            metric: string;
+            /** @description warnings that belong to the figure; for unstable and invalid what was broken */
+            reasons?: string[];
+            /** @description Withdrawn says that an unstable verdict is so because of the first of Reasons, whatever its interval says: the values lie on several levels. */
+            withdrawn?: boolean;
+            /** @description Confidence is what holds for all comparisons of the experiment and all looks at them together; Ratio.Confidence, which is that of this one interval, is greater for that. 0 when nothing could be judged. */
+            confidence?: number;
+            /** @description Favour is the share of pairs in which the variant did better than its baseline, a tie counting half: 0.5 when they are alike, 1 when it always won. It shows how visible a difference is in the noise, which the ratio does not (the probability of superiority for paired samples; Grissom and Kim, Effect Sizes for Research, 2005). */
+            favour?: number;
+            /** @description Adjusted is the probability of so great a difference by chance alone, corrected for looks and comparisons: what is better or worse has at most 1 - Confidence. 1 when nothing could be judged. */
+            p_adjusted?: number;
+            /** @description Closed is the number of rounds after which this verdict was final; 0 when more rounds could still change it. */
+            closed?: number;
         };
         /** @description Vital is one headline figure, see the names below. */
         Vital: {
@@ -3435,6 +3437,8 @@ export type Correction = components['schemas']['Correction'];
 export type Coverage = components['schemas']['Coverage'];
 export type Data = components['schemas']['Data'];
 export type Denial = components['schemas']['Denial'];
+export type DiagnosisDetail = components['schemas']['DiagnosisDetail'];
+export type DiagnosisSummary = components['schemas']['DiagnosisSummary'];
 export type Difference = components['schemas']['Difference'];
 export type Discovery = components['schemas']['Discovery'];
 export type Disk = components['schemas']['Disk'];
@@ -3462,7 +3466,6 @@ export type Intent = components['schemas']['Intent'];
 export type Interval = components['schemas']['Interval'];
 export type JournalAction = components['schemas']['JournalAction'];
 export type JournalEntry = components['schemas']['JournalEntry'];
-export type Judged = components['schemas']['Judged'];
 export type Keeping = components['schemas']['Keeping'];
 export type LabArrivals = components['schemas']['LabArrivals'];
 export type LabChart = components['schemas']['LabChart'];
@@ -3542,7 +3545,6 @@ export type Source = components['schemas']['Source'];
 export type SourcePrice = components['schemas']['SourcePrice'];
 export type SourceSource = components['schemas']['SourceSource'];
 export type Stability = components['schemas']['Stability'];
-export type StatVerdict = components['schemas']['StatVerdict'];
 export type State = components['schemas']['State'];
 export type Statement = components['schemas']['Statement'];
 export type Step = components['schemas']['Step'];
@@ -4435,8 +4437,8 @@ export interface operations {
                     "application/json": {
                         target: string;
                         every_seconds?: number;
-                        diagnosis?: components["schemas"]["Judged"];
-                        history: components["schemas"]["Verdict"][];
+                        diagnosis?: components["schemas"]["DiagnosisDetail"];
+                        history: components["schemas"]["DiagnosisSummary"][];
                         /** @description in that hour */
                         diagnoses: number;
                         /** @description worst first */
@@ -4474,7 +4476,7 @@ export interface operations {
             };
         };
     };
-    getVerdicts: {
+    getDiagnoses: {
         parameters: {
         };
         responses: {
@@ -4482,7 +4484,7 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        verdicts: components["schemas"]["Verdict"][];
+                        diagnoses: components["schemas"]["DiagnosisSummary"][];
                     };
                 };
             };
@@ -4499,7 +4501,7 @@ export interface operations {
             /** @description The response. */
             200: {
                 content: {
-                    "application/json": components["schemas"]["Judged"];
+                    "application/json": components["schemas"]["DiagnosisDetail"];
                 };
             };
         };

@@ -188,7 +188,7 @@ export function UndoDialog(p: { id: string; text: string; target: string; action
         <>
           {v.sql !== '' && <Statement name="Statement" sql={v.sql} />}
           <Points of={against} icon="bad" tone="bad" name="Blocked by" />
-          <Points of={v.notes} icon="info" tone="info" name="Note" />
+          <Points of={v.warnings} icon="info" tone="info" name="Note" />
           {(against.length > 0 || blocking) && p.action.table?.table && <MayBlock on={blocking} set={setBlocking} />}
           <p class="dim">Runs only if the change is still in effect, unmodified. Nothing has been changed so far.</p>
         </>

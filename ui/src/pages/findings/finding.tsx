@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { ago, moment, post, ratio, seconds, useGet, whyNot } from '../../core'
 import { Badge, Button, Copy, Icon, Problem, safe, Sql, useRun, type IconName, type Tone } from '../../kit'
 import { ClassCard, Fact, Gain, Share } from './pictures'
-import type { Finding, Judged, OpenFinding as Open } from '../../core/openapi.gen'
+import type { DiagnosisDetail, Finding, OpenFinding as Open } from '../../core/openapi.gen'
 
 const severities: Record<Finding['severity'], [Tone, IconName, string]> = {
   critical: ['bad', 'bad', 'Critical'],
@@ -29,7 +29,7 @@ const tests: Record<string, [Tone, string]> = {
 }
 
 export function FindingCard(
-  p: { of: Judged; life?: Open | undefined; finding: Finding; apply: () => void; open: boolean; onToggle: () =>
+  p: { of: DiagnosisDetail; life?: Open | undefined; finding: Finding; apply: () => void; open: boolean; onToggle: () =>
   void; changed?: () => void }) {
   const f = p.finding
   const life = p.life
@@ -65,7 +65,7 @@ export function FindingCard(
 }
 
 interface BodyProps {
-  of: Judged
+  of: DiagnosisDetail
   f: Finding
   life: Open | undefined
   apply: () => void

@@ -11,7 +11,9 @@ import { ApplyDialog } from '../changes/dialogs'
 import { FindingCard } from './finding'
 import { Fact } from './pictures'
 import { unseen } from './unseen'
-import type { Finding, Judged, Node, OpenFinding as Open, Task, TimeModel, Verdict } from '../../core/openapi.gen'
+import type {
+  DiagnosisDetail, DiagnosisSummary, Finding, Node, OpenFinding as Open, Task, TimeModel,
+} from '../../core/openapi.gen'
 import './findings.css'
 
 const windows = [['10', '10 s'], ['30', '30 s'], ['60', '1 min'], ['300', '5 min']] as const
@@ -31,7 +33,7 @@ function OfTarget() {
   const [open] = useParam('finding')
   const [applying, apply] = useState<Finding | null>(null)
   // Who reads a finding, or is about to act on one, is not interrupted by a scheduled diagnosis: it is offered.
-  const [kept, keep] = useState<{ d: Judged; all: Answer<'findings'> }>()
+  const [kept, keep] = useState<{ d: DiagnosisDetail; all: Answer<'findings'> }>()
   const [wanted, want] = useState('') // the diagnosis requested here
   const fresh = newest.value?.diagnosis
   const reading = (open !== '' && open !== 'none') || applying !== null
@@ -112,8 +114,10 @@ function Look({ target, running }: { target: string; running: Task | undefined }
 
 /** One diagnosis; with all, the findings of the hour before it in place of its own. */
 function Diagnosis(
-  { d, all, history, newest, apply, changed }: { d: Judged; all?: Answer<'findings'>; history: Verdict[]; newest: Judged
-  | undefined; apply: (f: Finding) => void; changed?: () => void }) {
+  { d, all, history, newest, apply, changed }: {
+    d: DiagnosisDetail; all?: Answer<'findings'>; history: DiagnosisSummary[]; newest: DiagnosisDetail | undefined
+    apply: (f: Finding) => void; changed?: () => void
+  }) {
   const [open, setOpen] = useParam('finding')
   const list: { f: Finding; life?: Open }[] = all ? all.open.map((o) => ({ f: o.finding, life: o }))
     : d.findings.map((f) => ({ f }))
@@ -248,7 +252,7 @@ function Group(
 }
 
 /** How many findings are open, over how many diagnoses. */
-function summary(all: Answer<'findings'>, d: Judged): string {
+function summary(all: Answer<'findings'>, d: DiagnosisDetail): string {
   if (all.open.length === 0) return all.ignored.length > 0 ? `No open findings, ${all.ignored.length} ignored`
     : d.findings.length === 0 ? headline(d) : 'No open findings'
   const n =
@@ -257,7 +261,7 @@ function summary(all: Answer<'findings'>, d: Judged): string {
 }
 
 /** What the server is short of, where that is known, and how much was found; the findings have the rest. */
-function headline(d: Judged): string {
+function headline(d: DiagnosisDetail): string {
   const worst = d.findings[0]
   if (!worst) return d.sentence
   const i = d.sentence.indexOf(': ' + worst.title)
@@ -266,14 +270,14 @@ function headline(d: Judged): string {
   return i > 0 ? `${d.sentence.slice(0, i)}: ${n}${first}` : n + first
 }
 
-function who(v: Verdict): string {
+function who(v: DiagnosisSummary): string {
   if (v.incident) return 'started by an incident'
   if (v.background) return 'scheduled'
   return v.by ? 'requested by ' + v.by : 'from the command line'
 }
 
 /** The incident that started a diagnosis, and how its time lies to that which was observed. */
-function Trigger({ d, of }: { d: Judged; of: NonNullable<Judged['trigger']> }) {
+function Trigger({ d, of }: { d: DiagnosisDetail; of: NonNullable<DiagnosisDetail['trigger']> }) {
   const at = seconds(of.at)
   const over = of.until !== undefined && seconds(of.until) < seconds(d.from)
   return (
@@ -288,7 +292,7 @@ function Trigger({ d, of }: { d: Judged; of: NonNullable<Judged['trigger']> }) {
   )
 }
 
-function Nothing({ d, odd }: { d: Judged; odd: number }) {
+function Nothing({ d, odd }: { d: DiagnosisDetail; odd: number }) {
   return (
     <Empty icon="good"
       title={odd > 0 ? 'No cause was found' : now() - seconds(d.to) < 300 ? 'No findings' : 'No findings at that time'}
@@ -312,7 +316,7 @@ function Nothing({ d, odd }: { d: Judged; odd: number }) {
 }
 
 /** Earlier diagnoses, oldest left. */
-function History({ history, at }: { history: Verdict[]; at: string }) {
+function History({ history, at }: { history: DiagnosisSummary[]; at: string }) {
   if (history.length < 2) return null
   const shown = history.slice(0, 40).reverse()
   return (

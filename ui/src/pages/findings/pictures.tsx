@@ -3,7 +3,7 @@ import { figure, href, text, useGet, type Data, type Params } from '../../core'
 import { Bar, Icon, Num, Spark, Sql, Term, safe } from '../../kit'
 import { bullet, decadeAbove, onDecades } from './bullet'
 import { beyond, courseIn, type Courses } from './course'
-import type { Class as QueryClass, Evidence, Finding, Judged } from '../../core/openapi.gen'
+import type { Class as QueryClass, DiagnosisDetail, Evidence, Finding } from '../../core/openapi.gen'
 
 /** One fact: its value as a bar against what would be expected, and the sentence that says so. */
 export function Fact({ e }: { e: Evidence }) {
@@ -65,7 +65,9 @@ export function Gain({ gain }: { gain: NonNullable<Finding['gain']> }) {
 }
 
 /** A class that a finding is about: what it did in the window, and its last hour or why there is none. */
-export function ClassCard({ of, c, hour, all: most }: { of: Judged; c: QueryClass; hour: Params; all: Data<Courses> }) {
+export function ClassCard(
+  { of, c, hour, all: most }: { of: DiagnosisDetail; c: QueryClass; hour: Params; all: Data<Courses> },
+) {
   // One that is not among those with most time is asked for by itself.
   const own = useGet(beyond(most.value, c.id) ? 'classes' : null, { ...hour, limit: 10, search: c.id })
   const one = beyond(most.value, c.id) ? own : most

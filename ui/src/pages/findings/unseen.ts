@@ -1,12 +1,12 @@
 // What a diagnosis could not observe, and what is lost with it.
-import type { Judged } from '../../core/openapi.gen'
+import type { DiagnosisDetail } from '../../core/openapi.gen'
 
 interface Unseen { what: string; why: string[]; fix?: string | undefined }
 
 const lead = 'data unavailable: '
 
 /** The sources that gave nothing, each with what judgement lost with it; then what was lost without such a source. */
-export function unseen(d: Pick<Judged, 'symptoms' | 'sources'>): Unseen[] {
+export function unseen(d: Pick<DiagnosisDetail, 'symptoms' | 'sources'>): Unseen[] {
   const blind = d.symptoms.filter((s) => s.kind === 'not-observable')
   const lost = (title: string) => (title.startsWith(lead) ? title.slice(lead.length) : title)
   const of = new Set(d.sources.map((s) => s.name))

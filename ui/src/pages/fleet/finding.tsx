@@ -11,7 +11,7 @@ export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
   const [asked, setAsked] = useState<string>() // the task, '' until it is known
   const task = useTask(asked)
   const looking = asked !== undefined && (task === undefined || task.state === 'running')
-  const v = r.verdict
+  const v = r.diagnosis
   if (r.silent) {
     return <span class="tone-warn nowrap">last reading {r.at === undefined ? '' : `${Math.round(now() - r.at)} s ago`}
     </span>

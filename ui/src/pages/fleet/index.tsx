@@ -55,9 +55,9 @@ function Fleet() {
         '(rate(mysql_global_status_questions[30s]))', end - back, end, step, signal)
     return new Map(all.map((c) => [c.labels['target'] ?? '', c.values]))
   }, { every: 30_000 })
-  const judged = useData('verdicts', async (signal) => {
-    const { verdicts } = await get('verdicts', {}, signal)
-    return new Map(verdicts.map((v) => [v.target, v]))
+  const judged = useData('diagnoses', async (signal) => {
+    const { diagnoses } = await get('diagnoses', {}, signal)
+    return new Map(diagnoses.map((v) => [v.target, v]))
   }, { every: 10_000 })
   const [show] = useParam('show', 'all')
   const [q] = useParam('q')
@@ -133,8 +133,8 @@ function Summary({ rows }: { rows: Row[] }) {
   const qps = sum((r) => r.qps)
   const running = sum((r) => r.running)
   const worst = { critical: 0, warning: 0, notice: 0 }
-  for (const r of rows) if (r.verdict?.severity && r.verdict.severity in worst)
-    worst[r.verdict.severity as keyof typeof worst]++
+  for (const r of rows) if (r.diagnosis?.severity && r.diagnosis.severity in worst)
+    worst[r.diagnosis.severity as keyof typeof worst]++
   const part = (n: number) => (n < up ? ` of ${n} ${n === 1 ? 'server' : 'servers'}` : '')
   return (
     <p class="summary">

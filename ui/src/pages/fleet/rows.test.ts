@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Vitals } from '../../core/stream'
 import { byTrouble, filters, row, steady, trouble, type Row } from './rows'
-import type { Verdict } from '../../core/openapi.gen'
+import type { DiagnosisSummary } from '../../core/openapi.gen'
 
 const at = '2026-11-03T12:00:00Z'
 const t0 = Date.parse(at) / 1000
 const vitals = (o: Partial<Vitals> = {}): Vitals =>
   ({ target: 'shop', at: t0, up: true, reason: '', server: 'mariadb 11.4', v: { qps: 12, threads_running: 3 }, ...o })
-const verdict = (o: Partial<Verdict> = {}): Verdict => ({ id: 'd-1', target: 'shop', at, count: 0, share: 0, ...o })
+const diagnosis = (o: Partial<DiagnosisSummary> = {}): DiagnosisSummary =>
+  ({ id: 'd-1', target: 'shop', at, count: 0, share: 0, ...o })
 
 describe('row', () => {
   it('takes the newer of what the list and the stream say', () => {
@@ -37,9 +38,9 @@ describe('order and filters', () => {
   const rows = [
     make('b10', {}), make('b9', {}), make('down', { up: false }), make('silent', { silent: true }),
       make('new', { up: undefined }),
-    make('warned', { verdict: verdict({ count: 1, severity: 'warning', share: 0.1 }) }),
-      make('hot', { verdict: verdict({ count: 2, severity: 'critical' }) }),
-    make('worse', { verdict: verdict({ count: 1, severity: 'warning', share: 0.6 }) }),
+    make('warned', { diagnosis: diagnosis({ count: 1, severity: 'warning', share: 0.1 }) }),
+      make('hot', { diagnosis: diagnosis({ count: 2, severity: 'critical' }) }),
+    make('worse', { diagnosis: diagnosis({ count: 1, severity: 'warning', share: 0.6 }) }),
   ]
   it('puts the worst first', () => {
     expect([...rows].sort(byTrouble).map((r) => r.name)).toEqual(

@@ -1,6 +1,6 @@
 // What the fleet page knows of each target, put together from four places.
 import { newest, type Newest, type Vitals } from '../../core'
-import type { TargetRow as Target, Verdict } from '../../core/openapi.gen'
+import type { DiagnosisSummary, TargetRow as Target } from '../../core/openapi.gen'
 
 export interface Row extends Omit<Newest, 'v'> {
   name: string
@@ -12,17 +12,17 @@ export interface Row extends Omit<Newest, 'v'> {
   cpu?: number | undefined // cores
   busy?: number | undefined // of the host's CPUs, 0..1
   course: (number | null)[] | undefined // of qps
-  verdict: Verdict | undefined // undefined: not judged yet
+  diagnosis: DiagnosisSummary | undefined // undefined: not judged yet
 }
 
 /**
  * Puts together what is known of a target at a moment. Figures of a server that is down, or of long ago, are not known.
  */
 export function row(t: Target, v: Vitals | undefined, course: (number | null)[] | undefined,
-  verdict: Verdict | undefined, now: number): Row {
+  diagnosis: DiagnosisSummary | undefined, now: number): Row {
   const { v: x, ...n } = newest(t, v, now)
   return {
-    name: t.name, target: t, ...n, course, verdict,
+    name: t.name, target: t, ...n, course, diagnosis,
     qps: x['qps'], running: x['threads_running'], connected: x['threads_connected'], latency: x['latency_seconds'],
     cpu: x['server_cpu_cores'], busy: x['host_cpu_busy_ratio'],
   }
@@ -37,7 +37,7 @@ export function trouble(r: Row): number {
   if (r.barred) return 8
   if ((r.target.incidents ?? []).length > 0) return 7
   if (r.up === undefined) return 0.5
-  return ranks[r.verdict?.severity ?? ''] ?? 0
+  return ranks[r.diagnosis?.severity ?? ''] ?? 0
 }
 
 /** The statements a second of late: steadier than the last second, so that rows do not jump about. */
@@ -52,11 +52,11 @@ export const filters: Record<string, (r: Row) => boolean> = {
   all: () => true,
   up: (r) => r.up === true,
   down: (r) => r.up !== true || r.silent,
-  findings: (r) => (r.verdict?.count ?? 0) > 0,
+  findings: (r) => (r.diagnosis?.count ?? 0) > 0,
 }
 
 /** Worst first; what is alike by load, then by name. */
 export function byTrouble(a: Row, b: Row): number {
-  return trouble(b) - trouble(a) || (b.verdict?.share ?? 0) - (a.verdict?.share ?? 0) ||
+  return trouble(b) - trouble(a) || (b.diagnosis?.share ?? 0) - (a.diagnosis?.share ?? 0) ||
     a.name.localeCompare(b.name, 'en', { numeric: true })
 }

@@ -1,6 +1,6 @@
-// Package run holds the result of a load: a Run is one execution of a workload on a target, a Tick
-// is one second of it. Package load produces them; the ledger and reports use them.
-package run
+// Package loadresult holds the result of a load: a Run is one execution of a workload on a target,
+// a Tick is one second of it.
+package loadresult
 
 import (
 	"slices"

@@ -101,17 +101,17 @@ func TestBackgroundJudging(t *testing.T) {
 	}
 	before := writes()
 	// On a busy machine the first looks may see something else, or too little of the load.
-	var d Judged
-	told := map[string]Judged{}
+	var d DiagnosisDetail
+	told := map[string]DiagnosisDetail{}
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		all, err := v.Diagnoses.Verdicts(t.Context(), "", 0)
+		all, err := v.Diagnoses.Summaries(t.Context(), "", 0)
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("no index is missing: %+v, %v", told, err)
 		}
 		if len(all) == 0 || told[all[0].ID].ID != "" {
 			continue
 		}
-		if d, err = v.Diagnoses.Judged(t.Context(), all[0].ID); err != nil {
+		if d, err = v.Diagnoses.Detail(t.Context(), all[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		if told[d.ID] = d; slices.ContainsFunc(d.Findings, func(f finding.Finding) bool {
@@ -121,7 +121,7 @@ func TestBackgroundJudging(t *testing.T) {
 		}
 	}
 	if !d.Background || d.Target != "shop" || d.Worst != d.Findings[0].Title || d.Count != len(d.Findings) {
-		t.Errorf("found %+v", d.Verdict)
+		t.Errorf("found %+v", d.DiagnosisSummary)
 	}
 	if len(d.Reasoning) == 0 || len(d.Symptoms) == 0 || d.Server == "" || d.To.Sub(d.From) < 9*time.Second ||
 		d.Looked <= len(d.Sources) {
@@ -169,9 +169,9 @@ func TestChangeAndBack(t *testing.T) {
 			t.Errorf("a second look at the same time: %v", busy)
 		}
 		x = finished(t, v, x, err)
-		d, err := v.Diagnoses.Judged(ctx, x.Result)
+		d, err := v.Diagnoses.Detail(ctx, x.Result)
 		if err != nil || x.State != task.Done || d.By != "ann" || d.Background {
-			t.Fatalf("%+v %+v %v", x, d.Verdict, err)
+			t.Fatalf("%+v %+v %v", x, d.DiagnosisSummary, err)
 		}
 		for _, y := range d.Findings {
 			if y.Rule == "missing-index" {
@@ -236,7 +236,7 @@ func TestChangeAndBack(t *testing.T) {
 		t.Fatalf("%+v %v", c.JournalAction, err)
 	}
 	p, err := v.Changes.PreviewUndo(ctx, id, apply.Options{})
-	if err != nil || p.Entry.State != journal.Done || len(p.Notes) == 0 || len(p.Against) > 0 || indexes() != 2 {
+	if err != nil || p.Entry.State != journal.Done || len(p.Warnings) == 0 || len(p.Blockers) > 0 || indexes() != 2 {
 		t.Fatalf("%+v %v", p, err)
 	}
 	if e, _ := v.ledger.Entry(ctx, id); e.State != journal.Running {
@@ -336,21 +336,21 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 	}
 	told := func(want ...string) {
 		t.Helper()
-		of, err := v.Diagnoses.Verdicts(ctx, "shop", 0)
+		of, err := v.Diagnoses.Summaries(ctx, "shop", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(ids(of)); got != fmt.Sprint(want) {
 			t.Errorf("of the target: %s, want %s", got, want)
 		}
-		newest, err := v.Diagnoses.Verdicts(ctx, "", 0)
+		newest, err := v.Diagnoses.Summaries(ctx, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(ids(newest)); got != fmt.Sprint(want[:min(1, len(want))]) {
 			t.Errorf("the newest: %s, want the first of %s", got, want)
 		}
-		if first, err := v.Diagnoses.Verdicts(ctx, "shop", 1); err != nil ||
+		if first, err := v.Diagnoses.Summaries(ctx, "shop", 1); err != nil ||
 			fmt.Sprint(ids(first)) != fmt.Sprint(want[:min(1, len(want))]) {
 			t.Errorf("the newest of the target: %+v, %v, want the first of %s", first, err, want)
 		}
@@ -386,7 +386,7 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 	told("d-3", "d-1")
 }
 
-func ids(all []app.Verdict) []string {
+func ids(all []app.DiagnosisSummary) []string {
 	out := []string{}
 	for _, v := range all {
 		out = append(out, v.ID)

@@ -125,6 +125,7 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 	f(lab.ErrNoRecord, 404, "not_found", "", false)
 	f(access.ErrNotFound, 404, "not_found", "", false)
 	f(service.ErrPreviewChanged, 409, "conflict", conflict, false)
+	f(service.ErrNothingToProve, 409, "conflict", conflict, false)
 	f(&apply.BlockedError{Blockers: []string{"a dump runs"}}, 409, "conflict", conflict, false)
 	f(app.ErrTargetExists, 409, "conflict", conflict, false)
 	f(task.ErrBusy, 409, "conflict", "", false)

@@ -130,8 +130,8 @@ func still(a, b, newest time.Time) int {
 	return now(a) - now(b)
 }
 
-// open returns the newest verdict of a target with the findings that are open.
-func (l *lives) open(v app.Verdict) app.Verdict {
+// open returns the newest diagnosis of a target with the findings that are open.
+func (l *lives) open(v app.DiagnosisSummary) app.DiagnosisSummary {
 	all := l.sightings[v.Target]
 	if len(all) == 0 { // none was seen, or not by this program
 		return v
@@ -157,7 +157,7 @@ func (l *lives) open(v app.Verdict) app.Verdict {
 // them, and those that are resolved since. One about sessions is resolved once a diagnosis does not see it.
 func (s *Diagnoses) FindingsOf(ctx context.Context, name string) (Findings, error) {
 	out := Findings{Open: []OpenFinding{}, Ignored: []OpenFinding{}, Resolved: []ResolvedFinding{}}
-	newest, err := s.verdictsOf(ctx, name, 1)
+	newest, err := s.summariesOf(ctx, name, 1)
 	if err != nil || len(newest) == 0 {
 		return out, err
 	}
@@ -170,7 +170,7 @@ func (s *Diagnoses) FindingsOf(ctx context.Context, name string) (Findings, erro
 	if err != nil {
 		return out, err
 	}
-	ds = slices.DeleteFunc(ds, func(d ledger.Diagnosis) bool { return !s.about(app.VerdictOf(d)) })
+	ds = slices.DeleteFunc(ds, func(d ledger.Diagnosis) bool { return !s.about(app.SummaryOf(d)) })
 	out.Diagnoses = len(ds)
 	at := map[string]int{} // by id of the finding, its place in all
 	var all []OpenFinding

@@ -19,6 +19,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/collector"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/finding"
@@ -46,9 +47,9 @@ type Diagnoses struct {
 	trouble *throttle
 }
 
-// Judged is a diagnosis with all that was thought about it.
-type Judged struct {
-	app.Verdict
+// DiagnosisDetail is a diagnosis with all that was thought about it.
+type DiagnosisDetail struct {
+	app.DiagnosisSummary
 	Server   string            `json:"server"`   // "mariadb 10.11.19"
 	Sentence string            `json:"sentence"` // the outcome in one line
 	From     time.Time         `json:"from"`     // the window
@@ -62,7 +63,7 @@ type Judged struct {
 	Time      TimeModel     `json:"time"`
 	// Classes are those that findings are about, by id.
 	Classes map[string]class.Class `json:"classes"`
-	Sources []snapshot.Source      `json:"sources"` // that were unavailable, or in part
+	Sources []source.Source        `json:"sources"` // that were unavailable, or in part
 	Looked  int                    `json:"sources_looked_at"`
 	// Trigger is the incident that it was started for. The window begins after the incident did, and may begin after
 	// its end.
@@ -131,7 +132,7 @@ func (s *Diagnoses) Diagnose(ctx context.Context, name, by string, o capture.Opt
 
 // look takes a snapshot, judges it and keeps both.
 func (s *Diagnoses) look(ctx context.Context, name string, o capture.Options, d app.Diagnosis) (app.Diagnosis, error) {
-	octx, cancel := context.WithTimeout(ctx, openTime)
+	octx, cancel := context.WithTimeout(ctx, collector.OpenTime)
 	t, err := s.fleet.open(octx, name)
 	cancel()
 	if target.KindOf(err) == target.TooManyConnections {
@@ -172,7 +173,7 @@ func (s *Diagnoses) lastSeen(name string, why error) *snapshot.Snapshot {
 		Sources: slices.Clone(m.sources), Moments: []state.State{*m.state},
 	}
 	for _, n := range []source.Name{source.Digests, source.Plans, source.Tables} {
-		x.Sources = append(x.Sources, snapshot.Source{Name: n, State: snapshot.Failed, Reason: why.Error()})
+		x.Sources = append(x.Sources, source.Source{Name: n, State: source.Failed, Reason: why.Error()})
 	}
 	for _, y := range samples {
 		if math.IsNaN(y.Value) || math.IsInf(y.Value, 0) {
@@ -190,15 +191,15 @@ func (s *Diagnoses) lastSeen(name string, why error) *snapshot.Snapshot {
 	return x
 }
 
-// Judged returns a stored diagnosis with its reasoning. Unknown: ledger.ErrNotFound.
-func (s *Diagnoses) Judged(ctx context.Context, id string) (Judged, error) {
+// Detail returns a stored diagnosis with its reasoning. Unknown: ledger.ErrNotFound.
+func (s *Diagnoses) Detail(ctx context.Context, id string) (DiagnosisDetail, error) {
 	d, err := s.ledger.Diagnoses.Get(ctx, id)
 	if err != nil {
-		return Judged{}, err
+		return DiagnosisDetail{}, err
 	}
-	j := Judged{
-		Verdict: app.VerdictOf(d), Findings: d.Findings, Facts: append([]finding.Finding{}, d.Facts...),
-		Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{},
+	j := DiagnosisDetail{
+		DiagnosisSummary: app.SummaryOf(d), Findings: d.Findings, Facts: append([]finding.Finding{}, d.Facts...),
+		Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []source.Source{},
 	}
 	if j.Findings == nil {
 		j.Findings = []finding.Finding{}
@@ -214,7 +215,7 @@ func (s *Diagnoses) Judged(ctx context.Context, id string) (Judged, error) {
 	if err != nil {
 		return j, fmt.Errorf("read diagnosis %s: %w", id, err)
 	}
-	symptoms, _ := judge.Snapshot(x)
+	symptoms, _ := judge.Findings(x)
 	j.Symptoms = append(j.Symptoms, symptoms...)
 	j.Server, j.From, j.To = string(x.Target.Flavor)+" "+x.Target.Version, x.From, x.To
 	j.Sentence = report.Sentence(x, symptoms, d.Findings, d.Advice...)
@@ -229,7 +230,7 @@ func (s *Diagnoses) Judged(ctx context.Context, id string) (Judged, error) {
 	}
 	j.Looked = len(x.Sources)
 	for _, src := range x.Sources {
-		if src.State != snapshot.OK {
+		if src.State != source.OK {
 			j.Sources = append(j.Sources, src)
 		}
 	}
@@ -263,12 +264,12 @@ func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, boo
 	return x.Class(id)
 }
 
-// Verdicts returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of
+// Summaries returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of
 // each target: its newest, with the findings that are open now. Those of another server, which the target's name stood
 // for before, and advice are left out.
-func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Verdict, error) {
+func (s *Diagnoses) Summaries(ctx context.Context, name string, n int) ([]app.DiagnosisSummary, error) {
 	if name != "" {
-		return s.verdictsOf(ctx, name, n)
+		return s.summariesOf(ctx, name, n)
 	}
 	newest, err := s.ledger.Diagnoses.Newest(ctx)
 	if err != nil {
@@ -278,7 +279,7 @@ func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 	if err != nil {
 		return nil, err
 	}
-	out := make([]app.Verdict, 0, len(newest))
+	out := make([]app.DiagnosisSummary, 0, len(newest))
 	for t, id := range newest {
 		if _, watched := s.fleet.Find(t); !watched {
 			continue
@@ -292,11 +293,11 @@ func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 			if err != nil {
 				return nil, err
 			}
-			v = app.VerdictOf(d)
+			v = app.SummaryOf(d)
 			s.looks.remember(v)
 		}
 		if !s.about(v) {
-			older, err := s.verdictsOf(ctx, t, 1)
+			older, err := s.summariesOf(ctx, t, 1)
 			if err != nil {
 				return nil, err
 			}
@@ -307,21 +308,21 @@ func (s *Diagnoses) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 		}
 		out = append(out, lives.open(v))
 	}
-	slices.SortFunc(out, func(a, b app.Verdict) int { return cmp.Compare(a.Target, b.Target) })
+	slices.SortFunc(out, func(a, b app.DiagnosisSummary) int { return cmp.Compare(a.Target, b.Target) })
 	return out, nil
 }
 
-// verdictsOf returns those of one target.
-func (s *Diagnoses) verdictsOf(ctx context.Context, name string, n int) ([]app.Verdict, error) {
+// summariesOf returns those of one target.
+func (s *Diagnoses) summariesOf(ctx context.Context, name string, n int) ([]app.DiagnosisSummary, error) {
 	most := n
 	for {
 		ds, err := s.ledger.Diagnoses.List(ctx, name, most)
 		if err != nil {
 			return nil, err
 		}
-		out := []app.Verdict{}
+		out := []app.DiagnosisSummary{}
 		for _, d := range ds {
-			if v := app.VerdictOf(d); s.about(v) && len(v.Advice) == 0 && (n == 0 || len(out) < n) {
+			if v := app.SummaryOf(d); s.about(v) && len(v.Advice) == 0 && (n == 0 || len(out) < n) {
 				out = append(out, v)
 			}
 		}
@@ -332,8 +333,8 @@ func (s *Diagnoses) verdictsOf(ctx context.Context, name string, n int) ([]app.V
 	}
 }
 
-// about reports whether a verdict is one of the server that its target's name stands for, as far as that is known.
-func (s *Diagnoses) about(v app.Verdict) bool {
+// about reports whether a diagnosis is one of the server that its target's name stands for, as far as that is known.
+func (s *Diagnoses) about(v app.DiagnosisSummary) bool {
 	now := s.fleet.serverOf(v.Target)
 	return v.ServerID == "" || now == "" || v.ServerID == now
 }
@@ -398,17 +399,17 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 // looks is what a service remembers of its looks.
 type looks struct {
 	mu    sync.Mutex
-	short map[string]app.Verdict // by target, its newest
-	due   map[string]time.Time   // by target
-	at    map[string]bool        // those looked at now; false when another server has taken the target's name since
-	why   map[string]string      // by target, the incident that the next look is for
-	rush  map[string]bool        // those looked at now because of an incident
-	by    map[string]time.Time   // by target, when an incident asked for a look last
+	short map[string]app.DiagnosisSummary // by target, its newest
+	due   map[string]time.Time            // by target
+	at    map[string]bool                 // those looked at now; false when another server has taken the name since
+	why   map[string]string               // by target, the incident that the next look is for
+	rush  map[string]bool                 // those looked at now because of an incident
+	by    map[string]time.Time            // by target, when an incident asked for a look last
 
 	catalogs catalog.Caches // by target
 }
 
-func (l *looks) known(id string) (app.Verdict, bool) {
+func (l *looks) known(id string) (app.DiagnosisSummary, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, v := range l.short {
@@ -416,14 +417,14 @@ func (l *looks) known(id string) (app.Verdict, bool) {
 			return v, true
 		}
 	}
-	return app.Verdict{}, false
+	return app.DiagnosisSummary{}, false
 }
 
-func (l *looks) remember(v app.Verdict) {
+func (l *looks) remember(v app.DiagnosisSummary) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.short == nil {
-		l.short = map[string]app.Verdict{}
+		l.short = map[string]app.DiagnosisSummary{}
 	}
 	l.short[v.Target] = v
 }

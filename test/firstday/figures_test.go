@@ -1,4 +1,4 @@
-package trial_test
+package firstday_test
 
 import (
 	"encoding/json"

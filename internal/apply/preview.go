@@ -84,13 +84,13 @@ func (e *BlockedError) Error() string {
 // longTransaction is the age from which an open transaction on the table is worth a warning, seconds.
 const longTransaction = 5
 
-// Plan asks the server what carrying out the finding's action would mean. It only reads. What stands against it is in
-// Preview.Blockers; an error means that the question could not be answered.
-func Plan(ctx context.Context, t *target.Target, f finding.Finding, o Options) (Preview, error) {
+// PreviewChange asks the server what carrying out the finding's action would mean. It only reads. What stands against
+// it is in Preview.Blockers; an error means that the question could not be answered.
+func PreviewChange(ctx context.Context, t *target.Target, f finding.Finding, o Options) (Preview, error) {
 	if f.Action == nil {
 		return Preview{}, errors.New("plan action: the finding suggests none")
 	}
-	p, _, err := plan(ctx, t, *f.Action, o)
+	p, _, err := previewChange(ctx, t, *f.Action, o)
 	p.Finding = f.ID
 	return p, err
 }
@@ -104,8 +104,8 @@ type Options struct {
 	// Agreed is the statement that was shown and agreed to: Apply and Undo send no other one, see ErrPreviewChanged.
 	// Empty: the one that fits to the server as it is now.
 	Agreed string
-	// Journal tells Plan of earlier actions that rest on an index which the action takes away; Apply and Undo ask their
-	// own.
+	// Journal tells PreviewChange of earlier actions that rest on an index which the action takes away; Apply and Undo
+	// ask their own.
 	Journal Reader
 	// By is the user of the web UI who requests an undo, for the journal; empty for the command line.
 	By string
@@ -122,8 +122,9 @@ func (o Options) agreed(sql string) error {
 	return fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, sql)
 }
 
-// plan asks on a target that is pinned: what the server was asked, it is changed by, and it is looked at afterwards.
-func plan(ctx context.Context, t *target.Target, a finding.Action, opt Options) (Preview, change, error) {
+// previewChange asks on a target that is pinned: what the server was asked, it is changed by, and it is looked at
+// afterwards.
+func previewChange(ctx context.Context, t *target.Target, a finding.Action, opt Options) (Preview, change, error) {
 	if err := t.Pin(ctx); err != nil {
 		return Preview{}, nil, err
 	}
@@ -132,8 +133,8 @@ func plan(ctx context.Context, t *target.Target, a finding.Action, opt Options) 
 		return Preview{}, nil, fmt.Errorf("plan action: %w", err)
 	}
 	p := Preview{Target: t.String(), Server: t.Facts().Server, Action: a}
-	if err = c.fill(ctx, t, &p, objections{&p}); err == nil {
-		err = holds(ctx, t, opt.Journal, a, objections{&p})
+	if err = c.check(ctx, t, &p, objections{&p}); err == nil {
+		err = checkDropped(ctx, t, opt.Journal, a, objections{&p})
 	}
 	if err != nil {
 		return p, nil, err
@@ -142,9 +143,9 @@ func plan(ctx context.Context, t *target.Target, a finding.Action, opt Options) 
 	return p, c, err
 }
 
-// server checks what does not depend on the change to a table: that the server takes changes, and that the account may
-// make them.
-func server(ctx context.Context, t *target.Target, table schema.Ref, o objections) error {
+// checkServer checks what does not depend on the change to a table: that the server takes changes, and that the account
+// may make them.
+func checkServer(ctx context.Context, t *target.Target, table schema.Ref, o objections) error {
 	block, warn := o.block, o.warn
 	f := t.Facts()
 	if f.ReadOnly {
@@ -156,10 +157,10 @@ func server(ctx context.Context, t *target.Target, table schema.Ref, o objection
 	if v, _ := t.Variable("wsrep_on"); v == "ON" {
 		block("the server belongs to a Galera cluster, all of which an ALTER TABLE would block")
 	}
-	if err := group(ctx, t, o); err != nil {
+	if err := checkGroup(ctx, t, o); err != nil {
 		return err
 	}
-	if err := backups(ctx, t, o); err != nil {
+	if err := checkBackups(ctx, t, o); err != nil {
 		return err
 	}
 	if !t.Has(target.HasInplaceDDL) {
@@ -175,12 +176,12 @@ func server(ctx context.Context, t *target.Target, table schema.Ref, o objection
 	return nil
 }
 
-// againOn looks for what stands against changing a table back, and for who would hold that up.
-func againOn(ctx context.Context, t *target.Target, table schema.Ref, o objections) error {
-	if err := server(ctx, t, table, o); err != nil {
+// checkRevertOn looks for what stands against changing a table back, and for who would hold that up.
+func checkRevertOn(ctx context.Context, t *target.Target, table schema.Ref, o objections) error {
+	if err := checkServer(ctx, t, table, o); err != nil {
 		return err
 	}
-	return waits(ctx, t, table, o)
+	return checkWaits(ctx, t, table, o)
 }
 
 // tableFor returns the table that an action is about, and whether it can be changed at all. The preview gets its size
@@ -188,7 +189,7 @@ func againOn(ctx context.Context, t *target.Target, table schema.Ref, o objectio
 func tableFor(
 	ctx context.Context, t *target.Target, ref schema.Ref, p *Preview, o objections,
 ) (tab schema.Table, ok bool, err error) {
-	if err := server(ctx, t, ref, o); err != nil {
+	if err := checkServer(ctx, t, ref, o); err != nil {
 		return tab, false, err
 	}
 	tables, err := catalog.Tables(ctx, t.DB(), []schema.Ref{ref})
@@ -213,8 +214,8 @@ func tableFor(
 	return tab, true, nil
 }
 
-// waits tells of transactions that the change would have to wait for.
-func waits(ctx context.Context, t *target.Target, ref schema.Ref, o objections) error {
+// checkWaits tells of transactions that the change would have to wait for.
+func checkWaits(ctx context.Context, t *target.Target, ref schema.Ref, o objections) error {
 	holders, err := alter.Holders(ctx, t, ref, longTransaction)
 	switch {
 	case target.KindOf(err) == target.Denied:
@@ -232,8 +233,8 @@ func waits(ctx context.Context, t *target.Target, ref schema.Ref, o objections) 
 	return nil
 }
 
-// replicas tells that they make the same change.
-func replicas(t *target.Target, o objections) {
+// warnReplicas warns that they make the same change.
+func warnReplicas(t *target.Target, o objections) {
 	if v, _ := t.Variable("log_bin"); v == "ON" {
 		o.warn("replicas make the same change after this server has, and may lag for as long")
 	}

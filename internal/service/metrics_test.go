@@ -16,7 +16,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
@@ -436,8 +435,8 @@ func TestGraphsCompareAndTell(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.Fleet.members["shop"] = &member{sources: []snapshot.Source{{
-		Name: "variables", State: snapshot.Denied,
+	s.Fleet.members["shop"] = &member{sources: []source.Source{{
+		Name: "variables", State: source.Denied,
 		Reason: "may not look", Fix: "GRANT IT",
 	}}}
 	s.Fleet.members["shop"].entry.Name = "shop"

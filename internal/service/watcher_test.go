@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -26,11 +25,11 @@ func TestNothingObservedIsNotNothing(t *testing.T) {
 	got := 0
 	w := &watcher{class: func(ClassWindow) { got++ }}
 	c := ClassWindow{From: time.Unix(0, 0), To: time.Unix(5, 0), Took: 5 * time.Second}
-	f := func(want int, states ...snapshot.SourceState) {
+	f := func(want int, states ...source.State) {
 		t.Helper()
-		var sources []snapshot.Source
+		var sources []source.Source
 		for _, x := range states {
-			sources = append(sources, snapshot.Source{State: x})
+			sources = append(sources, source.Source{State: x})
 		}
 		got = 0
 		if w.window(c, sources, nil); got != want {
@@ -38,9 +37,9 @@ func TestNothingObservedIsNotNothing(t *testing.T) {
 		}
 	}
 	f(0)
-	f(0, snapshot.Failed, snapshot.Failed)
-	f(0, snapshot.Denied, snapshot.Missing)
-	f(1, snapshot.OK, snapshot.Failed)
+	f(0, source.Failed, source.Failed)
+	f(0, source.Denied, source.Missing)
+	f(1, source.OK, source.Failed)
 }
 
 // TestCostShownIsWhatWasSpent watches a server with sources of several cadences and holds the cost that each state
@@ -200,28 +199,6 @@ func TestEventsWithTimesOfTheServer(t *testing.T) {
 	}
 }
 
-// TestSilentServerIsDown: a server that is being learned about when it falls silent is down, and is found again.
-func TestSilentServerIsDown(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	w := &watcher{
-		o:        Watching{Every: 100 * time.Millisecond},
-		openTime: 300 * time.Millisecond,
-		open: func(ctx context.Context) (*target.Target, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		},
-		read: func(r reading.Reading) {
-			if !r.State.Up && r.State.Reason != "" {
-				cancel()
-			}
-		},
-	}
-	if w.run(ctx); !errors.Is(context.Cause(ctx), context.Canceled) {
-		t.Error("nobody is told that the server says nothing")
-	}
-}
-
 // TestSlowIsNotDown: a server that does not answer in time counts as down only after a while, and one that refuses at
 // once.
 func TestSlowIsNotDown(t *testing.T) {
@@ -232,13 +209,13 @@ func TestSlowIsNotDown(t *testing.T) {
 		}
 		slow = append(slow, r.State.Slow)
 	}}
-	for i, s := range []snapshot.SourceState{
-		snapshot.Slow, snapshot.Slow, snapshot.Slow,
-		snapshot.Failed, snapshot.Slow,
+	for i, s := range []source.State{
+		source.Slow, source.Slow, source.Slow,
+		source.Failed, source.Slow,
 	} {
 		w.round(reading.Reading{
 			At:      time.Unix(1000+int64(i), 0),
-			Sources: []snapshot.Source{{Name: "global_status", State: s, Reason: "no answer within 466ms"}},
+			Sources: []source.Source{{Name: "global_status", State: s, Reason: "no answer within 466ms"}},
 		})
 	}
 	if want := []bool{true, true, false, false, true}; !slices.Equal(slow, want) {

@@ -1,6 +1,6 @@
-// Package pattern holds regular expressions that are compiled on first use. Dyno has many, and
+// Package lazyregexp holds regular expressions that are compiled on first use. Dyno has many, and
 // otherwise each start would compile all of them.
-package pattern
+package lazyregexp
 
 import (
 	"regexp"

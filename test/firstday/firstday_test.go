@@ -1,7 +1,7 @@
-// Package trial_test replays a user's first day on a server of their own, with the program as users get it: an account
-// with few rights, an index that is missing and two that serve for each other, sessions that wait for a lock, a disk
-// that is full. What Dyno says must hold together and be true of the server, and what it cannot see it must say.
-package trial_test
+// Package firstday_test replays a user's first day on a server of their own, with the program as users get it: an
+// account with few rights, an index that is missing and two that serve for each other, sessions that wait for a lock, a
+// disk that is full. What Dyno says must hold together and be true of the server, and what it cannot see it must say.
+package firstday_test
 
 import (
 	"bytes"

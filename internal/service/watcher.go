@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/collector"
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/incident"
@@ -22,7 +23,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -75,7 +75,7 @@ func (c *ClassWindow) cut(lost time.Duration) {
 // topClasses is how many classes a state shows.
 const topClasses = 50
 
-// watcher watches one target until its context ends: it finds the server, again and again when it goes away, reads its
+// watcher watches one target until its context ends, on the schedule of package collector: it reads the server's
 // sources each round and its query classes every few seconds.
 type watcher struct {
 	name  string
@@ -92,10 +92,8 @@ type watcher struct {
 	top     []state.ActiveClass
 	topSec  float64
 	latency known.Value[float64] // mean time of a statement, where all are counted
-	sources []snapshot.Source    // of the classes
+	sources []source.Source      // of the classes
 	spent   float64              // time of the server's that reading the classes took, seconds
-
-	openTime time.Duration // openTime when zero
 
 	server string // flavor and version
 	prev   state.Figures
@@ -105,13 +103,6 @@ type watcher struct {
 	renewed time.Time // when a session was given up because the server refused a login
 }
 
-// refusedEvery is how often a session is given up at most because a login was refused: servers lock accounts that are
-// refused often.
-const refusedEvery = 15 * time.Second
-
-// openTime bounds finding a server and learning what it is: one that lets Dyno in and says nothing more is down.
-const openTime = 30 * time.Second
-
 // run ends with ctx; a server that cannot be reached is no error but a state.
 func (w *watcher) run(ctx context.Context) {
 	if w.o.Every == 0 {
@@ -120,87 +111,10 @@ func (w *watcher) run(ctx context.Context) {
 	if w.o.Classes == 0 {
 		w.o.Classes = 5 * time.Second
 	}
-	pause, soon := w.o.Every, time.Duration(0)
-	for ctx.Err() == nil {
-		t, ok := w.find(ctx)
-		if !ok {
-			return
-		}
-		w.server = string(t.Facts().Flavor) + " " + t.Facts().Version.String()
-		began := time.Now()
-		err := w.session(ctx, t)
-		t.Close()
-		if time.Since(began) > steady {
-			pause, soon = w.o.Every, 0
-		}
-		if err == nil { // the server was started again, or rights have changed
-			wait(ctx, soon)
-			soon = min(max(w.o.Every, 2*soon), refusedEvery)
-			continue
-		}
-		if ctx.Err() != nil {
-			continue
-		}
-		for again := time.Now().Add(pause); ; {
-			w.down(clock.Now().Truncate(w.o.Every).Add(w.o.Every), err)
-			if !wait(ctx, w.o.Every) || !time.Now().Before(again) {
-				break
-			}
-		}
-		pause = target.Patience(err, pause)
+	l := collector.Loop{
+		Every: w.o.Every, OpenTime: collector.OpenTime, Open: w.open, Session: w.session, Down: w.down,
 	}
-}
-
-// steady is how long a session lasts at least whose end says nothing of the next one's.
-const steady = time.Minute
-
-// find opens the target, as often as it takes. Each round without a server is a reading that says so.
-func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
-	type answer struct {
-		t   *target.Target
-		err error
-	}
-	var last error
-	for pause := w.o.Every; ; pause = target.Patience(last, pause) {
-		found := make(chan answer, 1)
-		go func() {
-			octx, cancel := context.WithTimeout(ctx, cmp.Or(w.openTime, openTime))
-			defer cancel()
-			var a answer
-			a.err = wire.Guarded(func() (err error) { a.t, err = w.open(octx); return err })
-			found <- a
-		}()
-		tried, again := false, time.Now().Add(pause)
-		for !tried || time.Now().Before(again) {
-			now := clock.Now()
-			at := now.Truncate(w.o.Every).Add(w.o.Every)
-			timer := time.NewTimer(at.Sub(now.Round(0)))
-			select {
-			case a := <-found:
-				timer.Stop()
-				tried, last = true, a.err
-				if a.err == nil {
-					if ctx.Err() != nil {
-						a.t.Close()
-						return nil, false
-					}
-					return a.t, true
-				}
-			case <-timer.C:
-				if last != nil {
-					w.down(at, last)
-				}
-			case <-ctx.Done():
-				timer.Stop()
-				if !tried {
-					if a := <-found; a.err == nil {
-						a.t.Close()
-					}
-				}
-				return nil, false
-			}
-		}
-	}
+	l.Run(ctx)
 }
 
 // down tells that there was no server to ask.
@@ -222,6 +136,7 @@ func (w *watcher) down(at time.Time, err error) {
 
 // session watches a server that was found, until ctx ends or the server is another one than before.
 func (w *watcher) session(ctx context.Context, t *target.Target) error {
+	w.server = string(t.Facts().Flavor) + " " + t.Facts().Version.String()
 	s, err := scrape.New(t, w.o.Scrape)
 	if err != nil {
 		return err
@@ -235,7 +150,7 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 		defer again()
 		return s.Run(ctx, w.o.Every, func(r reading.Reading) {
 			w.round(r)
-			if r.State != nil && r.State.LoginRefused && time.Since(w.renewed) > refusedEvery {
+			if r.State != nil && r.State.LoginRefused && time.Since(w.renewed) > collector.RefusedEvery {
 				w.renewed = time.Now()
 				again() // the password may be read from where it was changed
 			}
@@ -263,10 +178,10 @@ func (w *watcher) round(r reading.Reading) {
 	up, slow, reason := 0.0, false, "no source was read"
 	for _, x := range r.Sources {
 		if x.Name == source.GlobalStatus {
-			if x.State == snapshot.OK {
+			if x.State == source.OK {
 				up, reason = 1, ""
 			} else {
-				slow, reason = x.State == snapshot.Slow, x.Reason
+				slow, reason = x.State == source.Slow, x.Reason
 				if slow { // the source's reason is how long this question waited, not the server
 					reason = "no answer in time"
 				}
@@ -320,14 +235,14 @@ func (w *watcher) round(r reading.Reading) {
 		}
 	}
 	for _, x := range append(slices.Clone(r.Sources), w.sources...) {
-		if x.State == snapshot.OK && x.Reads == 0 && slices.Contains([]source.Name{
+		if x.State == source.OK && x.Reads == 0 && slices.Contains([]source.Name{
 			source.Processlist,
 			source.Transactions, source.Locks,
 		},
 			x.Name) {
-			x.State, x.Reason = snapshot.Slow, "not read yet" // that nobody waits is not known then
+			x.State, x.Reason = source.Slow, "not read yet" // that nobody waits is not known then
 		}
-		if x.State != snapshot.OK {
+		if x.State != source.OK {
 			st.Sources = append(st.Sources, x)
 		}
 	}
@@ -412,7 +327,7 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 }
 
 // window keeps the classes with the most time for the states of the next seconds, and hands all of them on.
-func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
+func (w *watcher) window(c ClassWindow, sources []source.Source, err error) {
 	sec := c.Took.Seconds()
 	var top []state.ActiveClass
 	var latency known.Value[float64]
@@ -481,6 +396,6 @@ func newWatcher(a *app.App, name string, login app.Login, o Watching, read func(
 }
 
 // observed reports whether any source told what ran in a window: without one, no class does not mean that nothing ran.
-func observed(sources []snapshot.Source) bool {
-	return slices.ContainsFunc(sources, func(x snapshot.Source) bool { return x.State == snapshot.OK })
+func observed(sources []source.Source) bool {
+	return slices.ContainsFunc(sources, func(x source.Source) bool { return x.State == source.OK })
 }

@@ -102,7 +102,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			undo := func(by string) task.Task {
 				t.Helper()
 				p, err := v.Changes.PreviewUndo(ctx, id, o)
-				if err != nil || len(p.Against) > 0 {
+				if err != nil || len(p.Blockers) > 0 {
 					t.Fatalf("%+v %v", p, err)
 				}
 				x, err := v.Changes.UndoChange(ctx, id, p.SQL, by, o)
@@ -114,7 +114,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
 			p, err := v.Changes.PreviewUndo(ctx, id, o)
-			if err != nil || len(p.Against) != 1 || !strings.Contains(p.Against[0], "was changed since") {
+			if err != nil || len(p.Blockers) != 1 || !strings.Contains(p.Blockers[0], "was changed since") {
 				t.Errorf("that the table was changed since is not shown: %+v, %v", p, err)
 			}
 			var blocked *apply.BlockedError
@@ -152,7 +152,7 @@ func TestDoneIsMarkedWhenCancelled(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tg.Close()
-			in, err := app.Actions{App: v.app}.Plan(t.Context(), tg, "f-set_variable", apply.Options{})
+			in, err := app.Actions{App: v.app}.PreviewChange(t.Context(), tg, "f-set_variable", apply.Options{})
 			if err != nil || !in.Preview.OK() {
 				t.Fatalf("%v %v", err, in.Preview.Blockers)
 			}
@@ -258,7 +258,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	}
 	var done []journal.Entry
 	for _, id := range []string{"f-add_index", "f-set_variable"} {
-		in, err := app.Actions{App: v.app}.Plan(ctx, tg, id, apply.Options{})
+		in, err := app.Actions{App: v.app}.PreviewChange(ctx, tg, id, apply.Options{})
 		if err != nil || !in.Preview.OK() {
 			t.Fatalf("%v %v", err, in.Preview.Blockers)
 		}
@@ -303,7 +303,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tg.Close()
-	in, err := app.Actions{App: v.app}.Plan(ctx, tg, "f-set_variable", apply.Options{})
+	in, err := app.Actions{App: v.app}.PreviewChange(ctx, tg, "f-set_variable", apply.Options{})
 	if err != nil || !in.Preview.OK() {
 		t.Fatalf("%v %v", err, in.Preview.Blockers)
 	}

@@ -3,18 +3,13 @@ package httpapi
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -117,102 +112,4 @@ func (h fleetAPI) cost(r *http.Request) (any, error) {
 		return nil, unknownTarget(name)
 	}
 	return h.metrics.Price(r.Context(), name, span)
-}
-
-// stateAPI is what servers were doing.
-type stateAPI struct {
-	fleet   *service.Fleet
-	history *history.History
-}
-
-func (h stateAPI) routes(v *Server) {
-	v.get("/api/dyno/v1/state", h.at)
-	v.get("/api/dyno/v1/states", h.times)
-}
-
-// at answers with the newest state at or before a moment; without one, with that of now.
-func (h stateAPI) at(r *http.Request) (any, error) {
-	p := query(r)
-	name, at := p.need("target"), p.time("at", time.Time{})
-	if p.err != nil {
-		return nil, p.err
-	}
-	if !at.IsZero() {
-		return h.history.StateAt(r.Context(), name, at)
-	}
-	m, ok := h.fleet.Find(name)
-	if !ok {
-		return nil, unknownTarget(name)
-	}
-	if m.State == nil {
-		return nil, fmt.Errorf("%w: %s has not been read yet", errUnavailable, name)
-	}
-	return m.State, nil
-}
-
-func (h stateAPI) times(r *http.Request) (any, error) {
-	p := query(r)
-	name := p.need("target")
-	from, to := p.window(clock.Now())
-	limit := p.most(1000, maxTimes)
-	if p.err != nil {
-		return nil, p.err
-	}
-	if err := knows(r.Context(), h.fleet, name); err != nil {
-		return nil, err
-	}
-	ts, err := h.history.StateTimes(r.Context(), name, from, to, limit)
-	return map[string]any{"target": name, "times": list(ts)}, err
-}
-
-// eventAPI is the marks on the timeline.
-type eventAPI struct{ events *service.Events }
-
-func (h eventAPI) routes(v *Server) {
-	v.get("/api/dyno/v1/events", h.all)
-	v.post("/api/dyno/v1/annotate", h.annotate)
-}
-
-type eventList struct {
-	Events    []event.Event `json:"events"`
-	Truncated bool          `json:"truncated,omitzero"` // there are older ones in that time
-}
-
-func (h eventAPI) all(r *http.Request) (any, error) {
-	p := query(r)
-	from, to := p.window(clock.Now())
-	if p.err != nil {
-		return nil, p.err
-	}
-	es, err := h.events.NewestEvents(r.Context(), p.text("target"), p.values["kind"], from, to, maxEvents+1)
-	cut := max(0, len(es)-maxEvents) // the oldest goes
-	return eventList{list(es[cut:]), cut > 0}, err
-}
-
-// annotate stores a note.
-func (h eventAPI) annotate(r *http.Request) (any, error) {
-	var n struct {
-		Text   string    `json:"text"`
-		Target string    `json:"target"`
-		At     time.Time `json:"at"`
-		Until  time.Time `json:"until"`
-	}
-	if err := decodeJSON(r, &n); err != nil {
-		return nil, err
-	}
-	if !n.Until.IsZero() && n.At.IsZero() {
-		return nil, fmt.Errorf("%w: until is given without at", errBadRequest)
-	}
-	if n.At.IsZero() {
-		n.At = clock.Now()
-	}
-	e := event.Event{
-		At: n.At, Until: n.Until, Target: n.Target, Kind: event.Annotation,
-		Text: strings.Join(strings.Fields(n.Text), " "), // one line
-	}
-	if err := e.CheckNote(); err != nil {
-		return nil, fmt.Errorf("%w: %w", errBadRequest, err)
-	}
-	e, err := h.events.Annotate(r.Context(), e)
-	return coded{http.StatusCreated, e}, err
 }

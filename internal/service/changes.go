@@ -21,8 +21,12 @@ import (
 // unknownUser stands for the user of a web UI that does not know who uses it.
 const unknownUser = "an unknown user"
 
-// ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
-var ErrPreviewChanged = apply.ErrPreviewChanged
+var (
+	// ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
+	ErrPreviewChanged = apply.ErrPreviewChanged
+	// ErrNothingToProve is the answer to a proof of an action that is not in effect.
+	ErrNothingToProve = errors.New("there is nothing to prove")
+)
 
 // JournalAction is an action of the journal with its context.
 type JournalAction struct {
@@ -148,7 +152,7 @@ func (s *Changes) PreviewChange(ctx context.Context, name, findingID string, o a
 		return app.Intent{}, err
 	}
 	defer t.Close()
-	return s.app.Plan(ctx, t, findingID, o)
+	return s.app.PreviewChange(ctx, t, findingID, o)
 }
 
 // ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else
@@ -160,8 +164,8 @@ func (s *Changes) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	if err != nil {
 		return task.Task{}, err
 	}
-	in, err := s.app.Plan(ctx, t, findingID, o)
-	switch {
+	in, err := s.app.PreviewChange(ctx, t, findingID, o)
+	switch { // apply.Apply checks both again; here they are the request's answer, not only the task's
 	case err != nil:
 	case in.Preview.Action.SQL != confirm:
 		err = fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, in.Preview.Action.SQL)
@@ -210,14 +214,14 @@ func (s *Changes) KillSession(ctx context.Context, name string, session uint64, 
 }
 
 // PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.
-func (s *Changes) PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error) {
+func (s *Changes) PreviewUndo(ctx context.Context, id string, o apply.Options) (apply.UndoPreview, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
-		return app.UndoPreview{}, err
+		return apply.UndoPreview{}, err
 	}
 	t, err := s.app.OpenEntry(ctx, e, s.fleet.login(e.Target))
 	if err != nil {
-		return app.UndoPreview{}, err
+		return apply.UndoPreview{}, err
 	}
 	defer t.Close()
 	return s.app.PreviewUndo(ctx, t, e, o)
@@ -229,8 +233,8 @@ func (s *Changes) UndoChange(ctx context.Context, id, confirm, by string, o appl
 	switch {
 	case err != nil:
 		return task.Task{}, err
-	case len(p.Against) > 0:
-		return task.Task{}, &apply.BlockedError{Blockers: p.Against}
+	case len(p.Blockers) > 0:
+		return task.Task{}, &apply.BlockedError{Blockers: p.Blockers}
 	case p.SQL != confirm:
 		return task.Task{}, fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, p.SQL)
 	}
@@ -259,7 +263,7 @@ func (s *Changes) ProveChange(ctx context.Context, id, by string, o capture.Opti
 		return task.Task{}, err
 	}
 	if e.State != journal.Done {
-		return task.Task{}, fmt.Errorf("%w: action %s is %s, there is nothing to prove", ErrPreviewChanged, id, e.State)
+		return task.Task{}, fmt.Errorf("%w: action %s is %s", ErrNothingToProve, id, e.State)
 	}
 	if o.Window == 0 {
 		o.Window = app.DefaultWindow

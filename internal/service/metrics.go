@@ -12,7 +12,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/panel"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
@@ -195,12 +194,12 @@ func choose(ids []string) ([]panel.Panel, error) {
 
 func floorTo(t, step int64) int64 { return t - ((t%step)+step)%step }
 
-func (s *Metrics) sourcesOf(target string) map[source.Name]snapshot.Source {
+func (s *Metrics) sourcesOf(target string) map[source.Name]source.Source {
 	m, ok := s.fleet.Find(target)
 	if !ok {
 		return nil
 	}
-	by := make(map[source.Name]snapshot.Source, len(m.Sources))
+	by := make(map[source.Name]source.Source, len(m.Sources))
 	for _, x := range m.Sources {
 		by[x.Name] = x
 	}
@@ -208,9 +207,9 @@ func (s *Metrics) sourcesOf(target string) map[source.Name]snapshot.Source {
 }
 
 // whyUnknown tells why a line has no figures, and what would mend it.
-func whyUnknown(l panel.Line, sources map[source.Name]snapshot.Source) string {
+func whyUnknown(l panel.Line, sources map[source.Name]source.Source) string {
 	x, ok := sources[l.Source]
-	if ok && x.State != snapshot.OK {
+	if ok && x.State != source.OK {
 		why := x.Reason
 		if x.Fix != "" {
 			why += "; " + x.Fix

@@ -61,7 +61,7 @@ func TestLifeOfFindings(t *testing.T) {
 		if !slices.Equal(got[0], open) || !slices.Equal(got[1], ignored) || !slices.Equal(got[2], resolved) {
 			t.Errorf("open %v, ignored %v, resolved %v", got[0], got[1], got[2])
 		}
-		all, err := v.Diagnoses.Verdicts(ctx, "", 0)
+		all, err := v.Diagnoses.Summaries(ctx, "", 0)
 		if err != nil || len(all) != 1 || all[0].Worst != worst || all[0].Count != len(open) ||
 			all[0].Ignored != len(ignored) {
 			t.Errorf("the fleet has %+v, %v", all, err)
@@ -74,14 +74,15 @@ func TestLifeOfFindings(t *testing.T) {
 	put("d-4", 10*time.Minute, nil, "filesort")
 	put("d-5", time.Minute, []string{"config"}, "sync")
 	x := f("title of index", []string{"index", "filesort", "locks"}, nil, []string{"old"})
-	if all, err := v.Diagnoses.Verdicts(ctx, "", 0); err != nil || !all[0].Last.Equal(now.Add(-40*time.Minute)) {
+	if all, err := v.Diagnoses.Summaries(ctx, "", 0); err != nil || !all[0].Last.Equal(now.Add(-40*time.Minute)) {
 		t.Errorf("the worst is not said to be of 40 min ago: %+v, %v", all, err)
 	}
 	if o := x.Open[2]; x.Diagnoses != 3 || o.Seen != 2 || o.Of != 3 || !o.First.Equal(now.Add(-26*time.Hour)) ||
 		!o.Last.Equal(now.Add(-20*time.Minute)) || o.Diagnosis != "d-3" {
 		t.Errorf("%d diagnoses, %+v", x.Diagnoses, o.Life)
 	}
-	if history, err := v.Diagnoses.Verdicts(ctx, "shop", 0); err != nil || len(history) != 4 || history[0].ID != "d-4" {
+	if history, err := v.Diagnoses.Summaries(ctx, "shop", 0); err != nil || len(history) != 4 ||
+		history[0].ID != "d-4" {
 		t.Errorf("history %+v, %v", history, err)
 	}
 

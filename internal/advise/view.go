@@ -24,6 +24,7 @@ import (
 // View is a snapshot prepared for rules: what they look up often is looked up once. It belongs to one goroutine.
 type View struct {
 	*snapshot.Snapshot
+	variables
 	Symptoms []finding.Symptom
 	Total    float64 // statement time of all classes, seconds
 	Window   float64 // seconds
@@ -61,7 +62,7 @@ type parsed struct {
 func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
 	v := &View{
 		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[key]explain.Plan{},
-		shapes:  map[string]parsed{},
+		variables: s.Variables, shapes: map[string]parsed{},
 		general: map[string]parsed{}, compared: map[string]parsed{}, series: map[string][]int{},
 		classes: map[string]int{}, tables: map[string][]int{},
 		resolved: map[schema.Ref]int{},
@@ -220,15 +221,18 @@ func (v *View) Mean(name string, want ...metric.Label) known.Value[float64] {
 	return known.Of(sum / float64(len(x.Points)))
 }
 
+// variables are the global ones of a server.
+type variables map[string]string
+
 // Variable returns a global variable, in lower case; false when the server has none of the name.
-func (v *View) Variable(name string) (string, bool) {
-	x, ok := v.Variables[name]
+func (vs variables) Variable(name string) (string, bool) {
+	x, ok := vs[name]
 	return x, ok
 }
 
 // Number returns a variable that is a number; unknown when the server has none of the name or it is something else.
-func (v *View) Number(name string) known.Value[float64] {
-	x, err := strconv.ParseFloat(v.Variables[name], 64)
+func (vs variables) Number(name string) known.Value[float64] {
+	x, err := strconv.ParseFloat(vs[name], 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) { // a server's word may be anything
 		return known.None[float64]()
 	}
@@ -236,8 +240,8 @@ func (v *View) Number(name string) known.Value[float64] {
 }
 
 // On reports whether a variable is switched on; false too when the server has none of the name.
-func (v *View) On(name string) bool {
-	switch strings.ToUpper(v.Variables[name]) {
+func (vs variables) On(name string) bool {
+	switch strings.ToUpper(vs[name]) {
 	case "ON", "1", "YES", "TRUE", "DEMAND", "FORCE":
 		return true
 	}
@@ -245,9 +249,9 @@ func (v *View) On(name string) bool {
 }
 
 // SetVariable is the action that sets a variable while the server runs, with the way back to what it is now.
-func (v *View) SetVariable(name, value string) *finding.Action {
+func (vs variables) SetVariable(name, value string) *finding.Action {
 	a := &finding.Action{Kind: finding.SetVariable, Variable: name, Value: value, SQL: sqltext.SetGlobal(name, value)}
-	if old, ok := v.Variable(name); ok {
+	if old, ok := vs.Variable(name); ok {
 		a.Undo = sqltext.SetGlobal(name, old)
 	}
 	return a
@@ -339,7 +343,7 @@ func (v *View) Resolve(c class.Class, r sqlshape.TableRef) (schema.Table, bool) 
 	k := schema.Ref{Schema: cmp.Or(r.Schema, c.Schema), Table: r.Name}
 	i, asked := v.resolved[k]
 	if !asked {
-		i = v.resolve(k)
+		i = resolve(v, k)
 		v.resolved[k] = i
 	}
 	if i == none {
@@ -348,7 +352,7 @@ func (v *View) Resolve(c class.Class, r sqlshape.TableRef) (schema.Table, bool) 
 	return v.Tables[i], true
 }
 
-func (v *View) resolve(want schema.Ref) int {
+func resolve(v *View, want schema.Ref) int {
 	found := none
 	// other reports whether table i is another one than the first that was found.
 	other := func(i int) bool {

@@ -24,15 +24,15 @@ type Writer struct {
 // Writers returns the classes that write rows of a table, the one with the most time first.
 func (v *View) Writers(t schema.Ref) []Writer {
 	if v.writers == nil {
-		v.write()
+		v.writers = writersOf(v)
 	}
 	return v.writers[t]
 }
 
-func (v *View) write() {
-	v.writers = map[schema.Ref][]Writer{}
+func writersOf(v *View) map[schema.Ref][]Writer {
+	writers := map[schema.Ref][]Writer{}
 	if v.Window <= 0 {
-		return
+		return writers
 	}
 	var writing []class.Class
 	for _, c := range v.Classes {
@@ -56,6 +56,7 @@ func (v *View) write() {
 			rows = float64(a)
 		}
 		w := Writer{Class: c, Kind: sh.Kind, Set: sqlshape.NamesOf(sh.Set), Rows: rows / v.Window}
-		v.writers[t.Ref] = append(v.writers[t.Ref], w)
+		writers[t.Ref] = append(writers[t.Ref], w)
 	}
+	return writers
 }

@@ -86,8 +86,8 @@ func preflight(
 }
 
 // loadAll runs something once with each number of --threads. It returns the runs that have figures.
-func loadAll(ctx context.Context, e *env, o *loadFlags, one func(threads int, sink func(loadresult.Tick)) (loadresult.Run, error),
-	log *hdrLog,
+func loadAll(ctx context.Context, e *env, o *loadFlags,
+	one func(threads int, sink func(loadresult.Tick)) (loadresult.Run, error), log *hdrLog,
 ) (runs []loadresult.Run, err error) {
 	sweep := len(o.threads.list) > 1
 	for _, n := range o.threads.list {
@@ -126,8 +126,8 @@ func invalid(runs []loadresult.Run) error {
 }
 
 // loadOnce runs a workload and prints its figures.
-func loadOnce(ctx context.Context, e *env, o *loadFlags, threads int, one func(int, func(loadresult.Tick)) (loadresult.Run, error),
-	sink func(loadresult.Tick),
+func loadOnce(ctx context.Context, e *env, o *loadFlags, threads int,
+	one func(int, func(loadresult.Tick)) (loadresult.Run, error), sink func(loadresult.Tick),
 ) (loadresult.Run, error) {
 	loadHeader(e, o, threads)
 	p := newTickPrinter(e, o)

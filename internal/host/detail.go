@@ -56,12 +56,10 @@ var (
 	vmNames = strings.Fields(
 		`pgpgin pgpgout pswpin pswpout pgfault pgmajfault oom_kill pgscan_direct pgscan_kswapd pgsteal_direct pgsteal_kswapd
 		allocstall_normal allocstall_movable compact_stall compact_fail thp_fault_alloc thp_fault_fallback thp_collapse_alloc thp_split_page
-		numa_hit numa_miss numa_foreign numa_hint_faults numa_pages_migrated workingset_refault_file workingset_refault_anon nr_dirtied nr_written`,
-	)
+		numa_hit numa_miss numa_foreign numa_hint_faults numa_pages_migrated workingset_refault_file workingset_refault_anon nr_dirtied nr_written`)
 	memoryNames = strings.Fields(
 		`SwapCached Active Inactive Mlocked AnonPages Mapped Shmem Slab SReclaimable SUnreclaim KernelStack PageTables CommitLimit
-		AnonHugePages FileHugePages HugePages_Total HugePages_Free HugePages_Rsvd Hugepagesize`,
-	)
+		AnonHugePages FileHugePages HugePages_Total HugePages_Free HugePages_Rsvd Hugepagesize`)
 	tcpNames = []string{
 		"Tcp_ActiveOpens", "Tcp_PassiveOpens", "Tcp_CurrEstab", "Tcp_InSegs", "Tcp_OutSegs", "Tcp_RetransSegs",
 		"Tcp_InErrs", "Tcp_OutRsts",

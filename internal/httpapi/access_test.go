@@ -377,8 +377,7 @@ func TestWhatIsLoggedIsDone(t *testing.T) {
 		At   time.Time         `json:"at"`
 	}
 	f(
-		`{"name":"x","url":"y","set":{"Set":"1","set":"2"},"many":[{"a":1},{"a":2}],"one":{"a":1},"any":{"A":[1,{"a":null}]},"at":"2026-11-03T12:00:00Z"}`, &outer{}, "",
-	)
+		`{"name":"x","url":"y","set":{"Set":"1","set":"2"},"many":[{"a":1},{"a":2}],"one":{"a":1},"any":{"A":[1,{"a":null}]},"at":"2026-11-03T12:00:00Z"}`, &outer{}, "")
 	f(`{"Url":"y"}`, &outer{}, `unknown member "Url"`)
 	f(`{"entry":{}}`, &outer{}, `unknown member "entry"`)
 	f(`{"":1}`, &outer{}, `unknown member ""`)

@@ -53,8 +53,7 @@ var (
 	simpleName = lazyregexp.New(`^[A-Za-z0-9_]+$`)
 	// What makes a table more than one plain tablespace, or its file unlike what a copy of it is.
 	notPlain = lazyregexp.New(
-		`(?i)\b(PARTITION|FULLTEXT|SPATIAL|ENCRYPT\w*|TABLESPACE|DIRECTORY|PAGE_COMPRESS\w*|COMPRESSION|SYSTEM VERSIONING)\b`,
-	)
+		`(?i)\b(PARTITION|FULLTEXT|SPATIAL|ENCRYPT\w*|TABLESPACE|DIRECTORY|PAGE_COMPRESS\w*|COMPRESSION|SYSTEM VERSIONING)\b`)
 	// Statements that leave on an empty table what they leave on a full one, apart from the rows.
 	rowless    = lazyregexp.New(`(?i)^(CREATE (UNIQUE )?INDEX|ALTER TABLE|SET) `)
 	primaryKey = lazyregexp.New(`PRIMARY KEY \(([^)]*)\)`)

@@ -69,10 +69,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.Now = time.Now
 	}
 	b := book{path, sqlitefile.New(&format, path), o}
-	s := &Store{
-		book: b, Sessions: Sessions{b}, Tokens: Tokens{b}, Audit: Audit{b}, logins: newThrottle(),
-		hashing: make(chan struct{}, 2),
-	}
+	s := &Store{b, Sessions{b}, Tokens{b}, Audit{b}, newThrottle(), make(chan struct{}, 2)}
 	if _, err := s.file.DB(ctx, false); err != nil {
 		return nil, explain("open users", path, err)
 	}

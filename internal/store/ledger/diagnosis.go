@@ -29,7 +29,7 @@ type Diagnosis struct {
 	Server string `json:"server,omitzero"`
 	// By is who asked for the look; empty for the command line.
 	By string `json:"by,omitzero"`
-	// Background looks were asked for by nobody: of these only the newest are kept, see ForgetDiagnoses.
+	// Background looks were asked for by nobody: of these only the newest are kept, see Diagnoses.Forget.
 	Background bool `json:"background,omitzero"`
 	// Incident is the id of the event of the incident that it was started for.
 	Incident string `json:"incident,omitzero"`

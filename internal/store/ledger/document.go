@@ -74,7 +74,7 @@ type Listed struct {
 	Size   int64     // bytes
 }
 
-// Heads is Documents without what they say, which may be megabytes each and is not read.
+// Heads is List without what they say, which may be megabytes each and is not read.
 func (s Documents) Heads(ctx context.Context, kind string, n int) ([]Listed, error) {
 	return list(ctx, s.book, "documents", func(rows *sql.Rows, d *Listed) error {
 		var at int64

@@ -19,7 +19,7 @@ func (s Events) Put(ctx context.Context, e event.Event) error {
 	return s.PutAll(ctx, []event.Event{e})
 }
 
-// PutAll is PutEvent for several, in one transaction.
+// PutAll is Put for several, in one transaction.
 func (s Events) PutAll(ctx context.Context, es []event.Event) error {
 	for _, e := range es {
 		if e.At.IsZero() {
@@ -48,7 +48,7 @@ func (s Events) PutAll(ctx context.Context, es []event.Event) error {
 	})
 }
 
-// Newest is Events for the newest n, of some kinds or with none of all.
+// Newest is List for the newest n, of some kinds or with none of all.
 func (s Events) Newest(ctx context.Context, target string, kinds []string, from, to time.Time,
 	n int,
 ) ([]event.Event, error) {

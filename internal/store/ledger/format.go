@@ -6,7 +6,7 @@ import "github.com/dyno-perf/dyno/internal/store/sqlitefile"
 var format = sqlitefile.Format{
 	What: "ledger", ID: 0x44796e6f, Conns: 4,
 	Pragmas: []string{"synchronous(FULL)"},
-	Version: 3,
+	Version: 4,
 	SQL: `
 CREATE TABLE serial (only INTEGER PRIMARY KEY CHECK (only = 1), last INTEGER NOT NULL);
 INSERT INTO serial VALUES (1, 0);

@@ -39,6 +39,6 @@ func (l *Ledger) Run(ctx context.Context, id string) (loadresult.Run, error) {
 
 // Runs returns the latest runs on a target, or on all with target "", newest first; all of them when n is 0.
 func (l *Ledger) Runs(ctx context.Context, target string, n int) ([]loadresult.Run, error) {
-	return list[loadresult.Run](ctx, l.book, "runs", nil, "SELECT doc FROM run WHERE ?1 = '' OR target = ?1 ORDER BY started "+
-		"DESC, id DESC LIMIT ?2", target, limit(n))
+	return list[loadresult.Run](ctx, l.book, "runs", nil, "SELECT doc FROM run WHERE ?1 = '' OR target = ?1 ORDER BY "+
+		"started DESC, id DESC LIMIT ?2", target, limit(n))
 }

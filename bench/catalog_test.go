@@ -117,6 +117,7 @@ func catalogOf(t *testing.T, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer rows.Close()
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
@@ -261,9 +262,12 @@ func (s *shop) probe(what string, do func()) {
 			s.t.Errorf("%s: %v", q, err)
 			return
 		}
+		defer rows.Close()
 		for rows.Next() { //nolint:revive // rows are of no interest
 		}
-		rows.Close()
+		if err := rows.Err(); err != nil {
+			s.t.Errorf("%s: %v", q, err)
+		}
 	}
 	exec(users, "DROP TABLE IF EXISTS shop0.probe")
 	kinds := []struct {

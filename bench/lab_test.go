@@ -365,7 +365,7 @@ func (l *benchLab) power(ctx context.Context, n int, each time.Duration) (err er
 // self tells how often a server is the same as itself.
 func (l *benchLab) self(ctx context.Context, n int, each time.Duration) (err error) {
 	if n == 0 || ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // whoever stopped it knows
 	}
 	l.say("A/A: %d comparisons of a server with itself, at most 10 rounds of trials of %v, in turns of %s", n, each,
 		l.turns)
@@ -395,7 +395,7 @@ func (l *benchLab) self(ctx context.Context, n int, each time.Duration) (err err
 func (l *benchLab) restore(ctx context.Context, n int) error {
 	for i := range n {
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // whoever stopped it knows
 		}
 		l.say("restored data: trials of 5s with 1 GB put back before each")
 		r, err := l.bed.run(ctx, "lab-restore.yaml", l.first+i, nil, l.watch("restored data"))

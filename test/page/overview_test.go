@@ -244,7 +244,7 @@ func TestOverview(t *testing.T) {
 	})
 	b.Click("#panel-throughput .u-over")
 	b.Wait(".sv-pinned")
-	if href := b.Attr(".sv-pinned a", "href"); !strings.Contains(href, "now?") || !strings.Contains(href, "at=") {
+	if href := b.Attr(".sv-pinned a", "href"); !strings.Contains(href, "activity?") || !strings.Contains(href, "at=") {
 		t.Errorf("it leads to %s", href)
 	}
 	b.Key("Escape")

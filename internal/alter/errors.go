@@ -59,34 +59,34 @@ func fail(ctx context.Context, c Alteration, where string, err error) error {
 	e := &Error{Why: Refused}
 	t := &target.Error{
 		Op: "alter " + c.Table.String(), Kind: target.KindOf(err), Target: "on " + where,
-		Hint: target.HintOf(err), Err: err,
+		Fix: target.HintOf(err), Err: err,
 	}
 	e.Err = t
 	n, ok := target.ServerErrorNumber(err)
 	switch {
 	case ok && (n == 1845 || n == 1846):
 		e.Why = NotOnline
-		t.Hint = "the server cannot do this without stopping writers, so nothing was changed: do it in a maintenance " +
+		t.Fix = "the server cannot do this without stopping writers, so nothing was changed: do it in a maintenance " +
 			"window, or on a copy of the table"
 	case ok && n == 1799:
 		e.Why = LogFull
-		t.Hint = "the table is written faster than innodb_online_alter_log_max_size allows: raise it, or try at a " +
+		t.Fix = "the table is written faster than innodb_online_alter_log_max_size allows: raise it, or try at a " +
 			"quieter time; nothing was changed"
 	case ok && (n == 1317 || n == 3024 || n == 1969):
 		e.Why = Stopped
-		t.Hint = "the change was stopped half-way and the server took it back; nothing was changed"
+		t.Fix = "the change was stopped half-way and the server took it back; nothing was changed"
 		if ctx.Err() != nil {
 			t.Err = fmt.Errorf("stopped: %w", context.Cause(ctx))
 		}
 	case ok && n == 1061:
-		t.Hint = "an index of that name is there already: choose another name"
+		t.Fix = "an index of that name is there already: choose another name"
 	case ok && (n == 1114 || n == 1021 || n == 1030 || n == 3 || n == 28):
-		t.Hint = "the server ran out of space, in the data directory or in tmpdir (innodb_tmpdir); nothing was changed"
+		t.Fix = "the server ran out of space, in the data directory or in tmpdir (innodb_tmpdir); nothing was changed"
 	case ok && n == 1062:
-		t.Hint = "the table has duplicate values: a unique index is impossible until they are gone; nothing was changed"
+		t.Fix = "the table has duplicate values: a unique index is impossible until they are gone; nothing was changed"
 	case target.KindOf(err) == target.Gone:
 		e.Why = Lost
-		t.Hint = "the connection broke in the middle of the change: check on the server whether it was made; MySQL " +
+		t.Fix = "the connection broke in the middle of the change: check on the server whether it was made; MySQL " +
 			"and MariaDB finish or roll back an ALTER as a whole"
 	}
 	return e

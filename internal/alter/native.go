@@ -49,8 +49,8 @@ func Native(ctx context.Context, t *target.Target, c Alteration, report progress
 	if !t.Has(target.HasInplaceDDL) {
 		return &Error{Why: NotOnline, Err: &target.Error{
 			Op: "alter " + c.Table.String(), Kind: target.Unsupported,
-			Err:  errors.New("this server has no online ALTER TABLE"),
-			Hint: "MySQL before 5.6 and MariaDB before 10.0 stop all writers: do it in a maintenance window",
+			Err: errors.New("this server has no online ALTER TABLE"),
+			Fix: "MySQL before 5.6 and MariaDB before 10.0 stop all writers: do it in a maintenance window",
 		}}
 	}
 	if note == nil {
@@ -96,7 +96,7 @@ func (w *worker) given(m *missed, last bool) error {
 	switch {
 	case m.lost && m.built >= w.c.long:
 		e.Err = fmt.Errorf("%s: %w", m.how, m.err)
-		e.Hint = fmt.Sprintf("nothing was changed, and there is no automatic retry: it costs the same %v of work on "+
+		e.Fix = fmt.Sprintf("nothing was changed, and there is no automatic retry: it costs the same %v of work on "+
 			"the server again; "+
 			"end the transaction that holds the table first", m.built.Round(time.Second))
 		return &Error{Why: Locked, Built: m.built, Err: e}
@@ -106,7 +106,7 @@ func (w *worker) given(m *missed, last bool) error {
 		if m.err != nil {
 			e.Err = fmt.Errorf("%w: %w", e.Err, m.err)
 		}
-		e.Hint = "end the transaction that holds the table, or wait for it; nothing was changed"
+		e.Fix = "end the transaction that holds the table, or wait for it; nothing was changed"
 		return &Error{Why: Locked, Err: e}
 	}
 	return nil
@@ -127,7 +127,7 @@ type worker struct {
 func (w *worker) stopped(ctx context.Context) error {
 	return &Error{Why: Stopped, Err: &target.Error{
 		Op: "alter " + w.c.Table.String(), Target: "on " + w.where, Err: fmt.Errorf("stopped: %w", context.Cause(ctx)),
-		Hint: "nothing was changed",
+		Fix: "nothing was changed",
 	}}
 }
 

@@ -68,7 +68,7 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	bad := func(what, hint string) (ledger.Target, error) {
 		return t, &target.Error{
 			Op: "use this login over HTTP", Kind: target.BadTarget,
-			Err: errors.New(what), Hint: hint,
+			Err: errors.New(what), Fix: hint,
 		}
 	}
 	const byHand = "; or run `dyno target add` on Dyno's machine"

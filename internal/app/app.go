@@ -333,8 +333,8 @@ func (a *App) passwordOf(e ledger.Target, spec target.Spec) (target.Spec, error)
 	if v == "" {
 		return spec, &target.Error{
 			Op: "log in to", Target: cmp.Or(e.Name, spec.Address), Kind: target.NotConfigured,
-			Err:  fmt.Errorf("not configured: $%s is not set", e.PasswordEnv),
-			Hint: "start Dyno with the password in $" + e.PasswordEnv,
+			Err: fmt.Errorf("not configured: $%s is not set", e.PasswordEnv),
+			Fix: "start Dyno with the password in $" + e.PasswordEnv,
 		}
 	}
 	spec.Password, spec.PasswordFrom = target.NewSecret(v), "$"+e.PasswordEnv

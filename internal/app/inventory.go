@@ -67,7 +67,7 @@ func CheckName(name string) error {
 			Op: "add the target", Kind: target.BadTarget,
 			Err: fmt.Errorf("target name %q: it must be letters and digits, after the first also . _ - + @ %% , and =",
 				clip(name, 100)),
-			Hint: "a short word is best: shop, db1",
+			Fix: "a short word is best: shop, db1",
 		}
 	}
 	return nil
@@ -87,7 +87,7 @@ func entry(t ledger.Target) (ledger.Target, target.Spec, error) {
 		return t, spec, err
 	}
 	bad := func(text, hint string) (ledger.Target, target.Spec, error) {
-		return t, spec, &target.Error{Op: "add the target", Kind: target.BadTarget, Err: errors.New(text), Hint: hint}
+		return t, spec, &target.Error{Op: "add the target", Kind: target.BadTarget, Err: errors.New(text), Fix: hint}
 	}
 	switch {
 	case spec.PasswordInURL:

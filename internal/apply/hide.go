@@ -49,8 +49,8 @@ func turn(ctx context.Context, t *target.Target, table schema.Ref, index string,
 	if !can {
 		return &target.Error{
 			Op: op, Kind: target.Unsupported, Target: "on " + t.Spec().Where(),
-			Err:  fmt.Errorf("%s %s cannot hide an index", t.Facts().Flavor, t.Facts().Version),
-			Hint: "indexes can be hidden from MySQL 8.0 and MariaDB 10.6 on",
+			Err: fmt.Errorf("%s %s cannot hide an index", t.Facts().Flavor, t.Facts().Version),
+			Fix: "indexes can be hidden from MySQL 8.0 and MariaDB 10.6 on",
 		}
 	}
 	word := shown

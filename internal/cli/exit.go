@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -69,12 +68,10 @@ func (c *console) fail(err error) int {
 	}
 	hint := ""
 	var file *fs.PathError
-	if !errors.As(err, &file) { // trouble with a file of ours is none of a server's
+	if told := interface{ Hint() string }(nil); errors.As(err, &told) {
+		hint = told.Hint()
+	} else if !errors.As(err, &file) { // trouble with a file of ours is none of a server's
 		hint = target.HintOf(err)
-	}
-	var box *sandbox.Error
-	if hint == "" && errors.As(err, &box) {
-		hint = box.Hint
 	}
 	if hint != "" && !strings.Contains(text, hint) {
 		text += "; " + hint

@@ -133,7 +133,7 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 	f(&target.Error{Op: "read the URL", Kind: target.BadTarget, Err: errors.New("x")}, 400, "bad_data", wrong, false)
 	f(lab.ErrOptions, 400, "bad_data", "", false)
 	f(access.ErrWrong, 401, "unauthorized", "", false)
-	f(&target.Error{Op: "connect to", Target: "shop", Kind: target.Denied, Hint: "look at its grants"}, 503,
+	f(&target.Error{Op: "connect to", Target: "shop", Kind: target.Denied, Fix: "look at its grants"}, 503,
 		"unavailable", "not available now: ", false)
 	f(fmt.Errorf("%w: the store opens", errUnavailable), 503, "unavailable", "", false)
 	f(fmt.Errorf("read: %w", context.DeadlineExceeded), 503, "timeout", "", false)

@@ -34,7 +34,6 @@ type Error struct {
 	Op   string // "start sandbox", "stop sandbox", "install server"…
 	Name string // of the sandbox or the server
 	Err  error
-	Hint string // what the user can do, a sentence without a stop; may be empty
 }
 
 // Error returns what failed and why, without the hint.
@@ -48,13 +47,16 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// hinted is a cause that knows its remedy.
+// hinted is a cause that knows its remedy, a sentence without a stop.
 type hinted struct {
 	error
 	hint string
 }
 
 func (h hinted) Unwrap() error { return h.error }
+
+// Hint returns what the user can do.
+func (h hinted) Hint() string { return h.hint }
 
 // hint adds a remedy to err.
 func hint(err error, text string) error { return hinted{err, text} }
@@ -89,14 +91,10 @@ func inline(errs []error) error {
 	return j
 }
 
-// wrap makes the Error of an operation of err, with the remedy that err carries.
+// wrap makes the Error of an operation of err.
 func wrap(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{Op: op, Name: name, Err: err}
-	if h := (hinted{}); errors.As(err, &h) {
-		e.Hint = h.hint
-	}
-	return e
+	return &Error{Op: op, Name: name, Err: err}
 }

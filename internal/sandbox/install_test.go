@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // systemState lists the files of the system's apt and dpkg with their times.
@@ -122,7 +123,7 @@ func TestInstallOffline(t *testing.T) {
 	_, err := y.Install(context.Background(), "mysql", nil)
 	var e *Error
 	if !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "http://127.0.0.1:1/debian/dists/sid/InRelease") ||
-		!errors.As(err, &e) || !strings.Contains(e.Hint, "mirror") {
+		!errors.As(err, &e) || !strings.Contains(target.HintOf(err), "mirror") {
 		t.Fatalf("%v", err)
 	}
 	if exists(y.servers) {

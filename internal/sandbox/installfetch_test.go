@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // registry is a server of one file that can misbehave.
@@ -149,11 +151,11 @@ func TestFetch(t *testing.T) {
 			err := wrap("x", "", fetch(context.Background(), newClient(), r, path, none))
 			var e *Error
 			if !errors.Is(err, ErrFetch) || !errors.As(err, &e) || !strings.Contains(err.Error(), says) ||
-				!strings.Contains(e.Hint, hints) {
+				!strings.Contains(target.HintOf(err), hints) {
 				t.Fatalf("%v", err)
 			}
-			if strings.Contains(err.Error()+e.Hint, "hush") {
-				t.Errorf("tells a secret: %v (%s)", err, e.Hint)
+			if strings.Contains(err.Error()+target.HintOf(err), "hush") {
+				t.Errorf("tells a secret: %v (%s)", err, target.HintOf(err))
 			}
 			if len(g.asked) != requests {
 				t.Errorf("%d requests", len(g.asked))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func TestRecord(t *testing.T) {
@@ -53,7 +54,7 @@ func TestRecordDamaged(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	var e *Error
-	if err := y.Remove(ctx, "a"); !errors.As(err, &e) || e.Hint == "" {
+	if err := y.Remove(ctx, "a"); !errors.As(err, &e) || target.HintOf(err) == "" {
 		t.Fatal(err)
 	}
 	if !exists(sandboxDir(y.Home, "a")) {

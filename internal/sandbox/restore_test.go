@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // A restore that is killed half-way is done in full before the server runs again, by RestoreData or by Up.
@@ -102,8 +104,7 @@ func TestDataRefused(t *testing.T) {
 		if !errors.Is(err, cause) {
 			t.Fatalf("%v, want %v", err, cause)
 		}
-		e, ok := errors.AsType[*Error](err)
-		if !ok || e.Hint == "" {
+		if _, ok := errors.AsType[*Error](err); !ok || target.HintOf(err) == "" {
 			t.Errorf("%v: no hint", err)
 		}
 		for _, s := range says {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func TestServers(t *testing.T) {
@@ -68,8 +69,8 @@ func TestServers(t *testing.T) {
 			t.Fatalf("%q: %v", spec, err)
 		}
 		for _, s := range says {
-			if !strings.Contains(e.Error()+" HINT "+e.Hint, s) {
-				t.Errorf("%q: %v, hint %q: does not say %q", spec, err, e.Hint, s)
+			if !strings.Contains(e.Error()+" HINT "+target.HintOf(err), s) {
+				t.Errorf("%q: %v, hint %q: does not say %q", spec, err, target.HintOf(err), s)
 			}
 		}
 	}

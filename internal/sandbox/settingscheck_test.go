@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func TestCheckSettings(t *testing.T) {
@@ -29,7 +31,7 @@ func TestCheckSettings(t *testing.T) {
 			text := err.Error()
 			var e *Error
 			if errors.As(err, &e) {
-				text += e.Hint
+				text += target.HintOf(err)
 			}
 			for _, w := range want {
 				if !strings.Contains(text, w) {

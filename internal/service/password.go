@@ -35,7 +35,7 @@ func (s *Inventory) SetTargetPassword(ctx context.Context, name, url, password s
 	bad := func(what, hint string) (ledger.Target, error) {
 		return ledger.Target{}, &target.Error{
 			Op: "store a password", Kind: target.BadTarget,
-			Err: errors.New(what), Hint: hint,
+			Err: errors.New(what), Fix: hint,
 		}
 	}
 	switch {

@@ -165,7 +165,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			conn, raw, me, m = nil, nil, self{}, nil
 			defer func() { malformed.add(c.spec.place(), c.options.Purpose == ForChanges, err) }()
 			err = &Error{
-				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Hint: hint(NotAServer, nil, &c.spec),
+				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Fix: hint(NotAServer, nil, &c.spec),
 				Err: fmt.Errorf("%w while logging in: %s", errMalformed, cut(fmt.Sprint(p))),
 			}
 		}
@@ -269,7 +269,7 @@ func connectError(s Spec, err error) error {
 	if errors.As(err, &e) {
 		err = e.Err
 		return &Error{
-			Op: "connect to", Kind: e.Kind, Target: s.Where(), Hint: cmp.Or(e.Hint, hint(e.Kind, err, &s)),
+			Op: "connect to", Kind: e.Kind, Target: s.Where(), Fix: cmp.Or(e.Fix, hint(e.Kind, err, &s)),
 			Err: err,
 		}
 	}
@@ -281,9 +281,9 @@ func connectError(s Spec, err error) error {
 		// the connection is a matter of luck.
 		return &Error{
 			Op: "connect to", Kind: TLSFailed, Target: s.Where(), Err: err,
-			Hint: "the server hung up while the connection was being encrypted: it may not trust the client " +
+			Fix: "the server hung up while the connection was being encrypted: it may not trust the client " +
 				"certificate that ssl-cert names; see its error log",
 		}
 	}
-	return &Error{Op: "connect to", Kind: k, Target: s.Where(), Hint: advice, Err: err}
+	return &Error{Op: "connect to", Kind: k, Target: s.Where(), Fix: advice, Err: err}
 }

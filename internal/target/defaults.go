@@ -89,7 +89,7 @@ func missing(err error, file string) bool {
 func badFile(err error) error {
 	return &Error{
 		Op: "read defaults file", Kind: BadTarget, Err: err,
-		Hint: "the form is that of my.cnf: [client], then lines of key=value; --defaults-file names another file",
+		Fix: "the form is that of my.cnf: [client], then lines of key=value; --defaults-file names another file",
 	}
 }
 

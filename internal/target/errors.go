@@ -64,7 +64,7 @@ type Error struct {
 	Op     string // "connect", "read the URL", …
 	Kind   Kind
 	Target string // where: address or name
-	Hint   string // what to do, one sentence; may be empty
+	Fix    string // what to do, one sentence; may be empty
 	Err    error
 }
 
@@ -84,6 +84,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// Hint returns what the user can do about it, "" when nothing is known.
+func (e *Error) Hint() string { return cmp.Or(e.Fix, hint(KindOf(e), e, nil)) }
+
 // KindOf returns the kind of any error that a target's connections returned, wrapped or not.
 func KindOf(err error) Kind {
 	var e *Error
@@ -93,15 +96,10 @@ func KindOf(err error) Kind {
 	return classify(err)
 }
 
-// HintOf returns what the user can do about an error, "" when nothing is known. Errors of other packages tell it by a
-// method Hint.
+// HintOf returns what the user can do about an error, "" when nothing is known. Errors tell it by a method Hint.
 func HintOf(err error) string {
 	if h := interface{ Hint() string }(nil); errors.As(err, &h) {
 		return h.Hint()
-	}
-	var e *Error
-	if errors.As(err, &e) && e.Hint != "" {
-		return e.Hint
 	}
 	return hint(KindOf(err), err, nil)
 }
@@ -155,7 +153,7 @@ func (s Spec) Wrap(op string, err error) error {
 	k := classify(err)
 	advice := hint(k, err, &s)
 	err = short(err) // database/sql quotes a value that it cannot convert
-	return &Error{Op: op, Kind: k, Target: s.Where(), Hint: advice, Err: err}
+	return &Error{Op: op, Kind: k, Target: s.Where(), Fix: advice, Err: err}
 }
 
 // LoginRefused reports whether err is the answer of a server that is there and does not let Dyno in: the account, its

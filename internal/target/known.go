@@ -105,7 +105,7 @@ func (k *KnownServers) of(place string) ([]mark, error) {
 		return nil, &Error{
 			Op: "read known_servers", Kind: BadTarget, Err: fmt.Errorf("what is remembered of servers cannot be "+
 				"read: %w", err),
-			Hint: "fix that file or its mode, or restore it; no password was sent. Without it, servers are " +
+			Fix: "fix that file or its mode, or restore it; no password was sent. Without it, servers are " +
 				"remembered as the next logins find them",
 		}
 	}
@@ -309,7 +309,7 @@ func (s Spec) Trust(ctx context.Context, add, proof bool) (x Accepted, err error
 			return x, &Error{
 				Op: "have proved the certificate of", Kind: TLSFailed, Target: s.Where(),
 				Err: errors.New("the server does not prove it"),
-				Hint: "MariaDB 11.4 and later do so for accounts with mysql_native_password and a self-generated " +
+				Fix: "MariaDB 11.4 and later do so for accounts with mysql_native_password and a self-generated " +
 					"certificate",
 			}
 		}

@@ -55,7 +55,7 @@ func (s *Spec) isKnownAccount(c net.Conn) (owner string, err error) {
 	}
 	return "", &Error{
 		Op: "log in at", Kind: NotAServer, Target: s.Where(), Err: err,
-		Hint: "someone may have taken the server's place while it was down; no password was sent. If this is the " +
+		Fix: "someone may have taken the server's place while it was down; no password was sent. If this is the " +
 			"server, `dyno target trust` with this target remembers the account",
 	}
 }

@@ -104,7 +104,7 @@ func (c *connector) verify(ctx context.Context, conn driver.Conn, where string) 
 
 func elsewhere(s Spec, want, is string) error {
 	return &Error{
-		Op: "connect to", Kind: Elsewhere, Target: s.Where(), Hint: hint(Elsewhere, nil, &s),
+		Op: "connect to", Kind: Elsewhere, Target: s.Where(), Fix: hint(Elsewhere, nil, &s),
 		Err: fmt.Errorf("another server answers than before, or it was restarted: before (%s), now (%s)", cut(want),
 			cut(is)),
 	}

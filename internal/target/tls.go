@@ -162,6 +162,6 @@ func verifyChainOnly(c *tls.Config) {
 }
 
 func badCert(op string, err error) error {
-	return &Error{Op: op, Kind: BadTarget, Err: err, Hint: "ssl-ca, ssl-cert and ssl-key name PEM files; tls is " +
+	return &Error{Op: op, Kind: BadTarget, Err: err, Fix: "ssl-ca, ssl-cert and ssl-key name PEM files; tls is " +
 		"disabled, preferred, required, verify-ca or verify-full"}
 }

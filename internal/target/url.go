@@ -37,7 +37,7 @@ func ParseURL(text string) (Spec, error) {
 		if errors.As(err, &e) {
 			return Spec{}, err
 		}
-		return Spec{}, &Error{Op: "read the URL", Kind: BadTarget, Hint: "the forms are " + urlForms, Err: err}
+		return Spec{}, &Error{Op: "read the URL", Kind: BadTarget, Fix: "the forms are " + urlForms, Err: err}
 	}
 	return s, nil
 }
@@ -71,12 +71,12 @@ func parseURL(text string) (s Spec, err error) {
 	case "postgres", "postgresql":
 		return s, &Error{
 			Op: "read the URL", Kind: Unsupported, Err: errors.New("PostgreSQL is not yet supported"),
-			Hint: "this version of dyno works with MySQL, Percona Server and MariaDB",
+			Fix: "this version of dyno works with MySQL, Percona Server and MariaDB",
 		}
 	case "mongodb", "mongodb+srv":
 		return s, &Error{
 			Op: "read the URL", Kind: Unsupported, Err: errors.New("MongoDB is not yet supported"),
-			Hint: "this version of dyno works with MySQL, Percona Server and MariaDB",
+			Fix: "this version of dyno works with MySQL, Percona Server and MariaDB",
 		}
 	default:
 		return s, errors.New("unknown scheme")

@@ -135,13 +135,8 @@ func unusable(ctx context.Context, err error) error {
 
 // describe returns an error with its hint.
 func describe(err error) string {
-	var s *sandbox.Error
-	if errors.As(err, &s) && s.Hint != "" {
-		return err.Error() + " (" + s.Hint + ")"
-	}
-	var t *target.Error
-	if errors.As(err, &t) && t.Hint != "" {
-		return err.Error() + " (" + t.Hint + ")"
+	if hint := target.HintOf(err); hint != "" {
+		return err.Error() + " (" + hint + ")"
 	}
 	return err.Error()
 }

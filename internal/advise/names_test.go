@@ -1,0 +1,34 @@
+package advise
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dyno-perf/dyno/internal/scrape"
+)
+
+// TestStatusNames: a rule that asks for a status variable under a name that no series has would never fire.
+func TestStatusNames(t *testing.T) {
+	call := regexp.MustCompile(`\.(?:Status|Gauge)\("([^"]*)"\)`)
+	asked := 0
+	err := fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, m := range call.FindAllSubmatch(b, -1) {
+			asked++
+			name := strings.ToLower(string(m[1]))
+			if s := scrape.StatusSeries(name); s.Name != "mysql_global_status_"+name || len(s.Labels) > 0 {
+				t.Errorf("%s: %s is %s%v", path, m[1], s.Name, s.Labels)
+			}
+		}
+		return err
+	})
+	if err != nil || asked < 30 {
+		t.Errorf("%d names, %v", asked, err)
+	}
+}

@@ -69,7 +69,7 @@ func ClassTime(id string) string { return effectClassPrefix + id }
 func TableSize(name string) string { return effectTablePrefix + name }
 
 // Settle makes one list of the findings of all rules, given by kind in the order of Kinds: consequences are folded into
-// their causes, of two findings with the same id the first stays, and the worst comes first. Findings of severity Info
+// their causes, of two findings with the same id the first stays, and the worst comes first. Findings of severity Fact
 // stay apart: they come last and are never folded.
 //
 // A finding is a consequence when it rests upon something and every bit of that is explained by one finding of an

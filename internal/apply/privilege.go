@@ -12,7 +12,12 @@ import (
 // missing returns the GRANT that the account lacks to hold a privilege on the table, "" when it has it. Roles in force
 // count.
 func missing(ctx context.Context, t *target.Target, privilege string, table schema.Ref) (string, error) {
-	lines, err := target.Privileges(ctx, t)
+	conn, err := t.Conn(ctx) // of those that are there: a reader's may be one more than the server has room for
+	if err != nil {
+		return "", t.Wrap("ask for the account's privileges", err)
+	}
+	defer conn.Close()
+	lines, err := target.Privileges(ctx, conn)
 	if err != nil {
 		return "", t.Wrap("ask for the account's privileges", err)
 	}

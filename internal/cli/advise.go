@@ -33,7 +33,7 @@ func newAdviseCommand(e *env) *cobra.Command {
 		Use:   "advise KIND TARGET",
 		Short: "one kind of advice in depth: " + strings.Join(kinds, ", "),
 		Long: `Observes the server as diagnose does and reports everything that the rules of one kind find, including facts that cause no
-symptom yet: those are marked info. KIND is ` + strings.Join(kinds, ", ") + ` or all; config includes load and replicas,
+symptom yet: those are marked fact. KIND is ` + strings.Join(kinds, ", ") + ` or all; config includes load and replicas,
 host includes accounts and encryption. Reads only; dyno apply carries out what it finds. With --from the window comes from a snapshot that diagnose --save wrote.`,
 		Example: "  dyno advise index shop\n  dyno advise config --from shop.json --changes",
 		Args:    args(1, 2),

@@ -376,8 +376,8 @@ func described() []answered {
 			path: "GET /classes", room: "queries", about: "Query classes of a window, by time, highest first.",
 			errors: []int{404}, params: []asked{
 				ofTarget, from, until, limitOf(50),
-				{name: "search", about: "only classes with all of these words in their statement, id, tables or " +
-					"default database, case-insensitive", kind: "string"},
+				{name: "search", about: "only classes with all of these words, 16 different ones at most, in their " +
+					"statement, id, tables or default database, case-insensitive", kind: "string"},
 				{name: "lines", about: "1: each with its trend", kind: "string"},
 			}, gives: classAnyList{},
 		},

@@ -24,7 +24,7 @@ func Rules() map[advise.Kind][]advise.Rule {
 }
 
 // Findings turns a snapshot into symptoms and findings. It is pure: the same snapshot always gives the same answer.
-// Facts that nothing suffers from, of severity Info, are not among the findings; see Advise.
+// Facts that nothing suffers from, of severity Fact, are not among the findings; see Advise.
 func Findings(s *snapshot.Snapshot) ([]finding.Symptom, []finding.Finding) {
 	symptoms, all := Advise(s, advise.Kinds()...)
 	return symptoms, slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Fact })

@@ -35,9 +35,19 @@ func (m *member) rightsPause(now time.Time) time.Duration {
 	return min(rightsEvery<<min(m.rightsTimes-rightsOften-1, 10), rightsMost)
 }
 
+// privileges asks for what a target's account may do.
+func privileges(ctx context.Context, t *target.Target) ([]string, error) {
+	conn, err := t.ReadingConn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return target.Privileges(ctx, conn)
+}
+
 // rights follows what the account of a target may do until that changes or ctx ends.
 func (s *Fleet) rights(ctx context.Context, m *member, t *target.Target) {
-	had, err := target.Privileges(ctx, t)
+	had, err := privileges(ctx, t)
 	var due time.Time // of a change; zero without one
 	for known := err == nil; wait(ctx, rightsEvery); {
 		var hidden *source.Source
@@ -47,7 +57,7 @@ func (s *Fleet) rights(ctx context.Context, m *member, t *target.Target) {
 		m.mu.Lock()
 		m.hidden = hidden
 		m.mu.Unlock()
-		has, err := target.Privileges(ctx, t)
+		has, err := privileges(ctx, t)
 		switch {
 		case err != nil: // the server is away, or does not say
 		case !known:

@@ -56,14 +56,9 @@ func Mighty(ctx context.Context, t *Target) (why string, err error) {
 	return MayExecute(ctx, t, conn, []string{""}) // no grant on a schema is for that one
 }
 
-// Privileges returns what SHOW GRANTS says of the target's account now: lines in the server's own order. Connections
-// that are open may lack what was granted globally since.
-func Privileges(ctx context.Context, t *Target) ([]string, error) {
-	conn, err := t.ReadingConn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
+// Privileges returns what SHOW GRANTS says of the connection's account now: lines in the server's own order. A
+// connection that is open may lack what was granted globally since.
+func Privileges(ctx context.Context, conn *sql.Conn) ([]string, error) {
 	list, err := texts(ctx, conn, own("SHOW GRANTS"))
 	for i, line := range list { // MariaDB tells the password's hash there: another password is no other privilege
 		list[i], _, _ = strings.Cut(line, " IDENTIFIED ")

@@ -88,7 +88,7 @@ func TestFirstLogin(t *testing.T) {
 	strict(b)
 	b.Open("/overview?target=shop&from=-5m")
 	b.Wait("First-run token")
-	if !strings.Contains(b.URL(), "/login?next=server") {
+	if !strings.Contains(b.URL(), "/login?next=overview") {
 		t.Errorf("it is at %s", b.URL())
 	}
 	bothThemes(b, "login-first")

@@ -4310,7 +4310,7 @@ export interface operations {
                 to?: string;
                 /** @description maximum number of results */
                 limit?: number;
-                /** @description only classes with all of these words in their statement, id, tables or default database, case-insensitive */
+                /** @description only classes with all of these words, 16 different ones at most, in their statement, id, tables or default database, case-insensitive */
                 search?: string;
                 /** @description 1: each with its trend */
                 lines?: string;

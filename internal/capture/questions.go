@@ -83,10 +83,6 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	var large []string
 	top := q.top(n)
 	for _, c := range top {
-		if limited.Err() != nil {
-			missed = errTooManyTables
-			break
-		}
 		sh, touched, err := shapeOf(c)
 		if errors.Is(err, sqlshape.ErrTooLarge) {
 			large = append(large, c.ID)

@@ -31,7 +31,6 @@ type Aggregator struct {
 	skips    skips
 
 	summaries int // classes beyond their list
-	odd       int // figures that no cell can hold, those left out included
 	row       row
 	replayed  row
 	packer    packer
@@ -120,11 +119,6 @@ func (a *Aggregator) Add(p *slowlog.Parser, e *slowlog.Entry, file int) {
 	l := a.headers.layout(r.layout)
 	if r.packed = r.layout != loose && a.packer.packFigures(r, l, e.Figures, a.base); !r.packed {
 		r.read(l, e.Figures)
-		if a.odd += len(r.odd); a.odd > maxOdd && len(r.odd) > 0 {
-			r.odd = r.odd[:0]
-			a.Skip(file, slowlog.Skip{Offset: e.Offset, Reason: "figures that are neither counts nor times are left " +
-				"out of this entry: there are too many"})
-		}
 	}
 	i, counted := a.find(e, r), false
 	if i < severalClasses {
@@ -144,6 +138,17 @@ func (a *Aggregator) Add(p *slowlog.Parser, e *slowlog.Entry, file int) {
 		fallthrough
 	default:
 		a.entries++
+	}
+	a.skipOdd(file, e.Offset)
+}
+
+// skipOdd counts as skipped what was left out of entries for want of room.
+func (a *Aggregator) skipOdd(file int, offset int64) {
+	if a.spill.left > 0 {
+		a.spill.left = 0
+		a.Skip(file, slowlog.Skip{
+			Offset: offset, Reason: "figures that are neither counts nor times are left out: there are too many",
+		})
 	}
 }
 
@@ -218,7 +223,7 @@ func (a *Aggregator) flush(i uint32) {
 // ones have the distribution of Query_time only.
 //
 // An entry may have a hundred figures, and what no list takes is counted in a summary at once: maxDistributions bounds
-// what all summaries keep, maxOdd the figures that are no whole numbers, which take a kilobyte each.
+// what all summaries keep, maxOdd their sums of figures that are no whole numbers, which take a kilobyte each.
 const (
 	manySummaries    = 1 << 12
 	maxSummaries     = 1 << 14

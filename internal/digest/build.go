@@ -140,7 +140,7 @@ func (a *Aggregator) summaryOf(i uint32) *summary {
 		a.flush(i)
 		return c.sum
 	}
-	s := &summary{spill: a.spill}
+	s := new(summary) // for the reader alone: its distributions are none of those that are counted
 	a.replay(i, s)
 	return s
 }

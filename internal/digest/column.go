@@ -115,17 +115,34 @@ func (c *column) addAll(values []uint64) {
 	c.squaresHigh += high + carry
 }
 
-func (c *column) addOdd(v float64, n uint64) {
-	if c.odd == nil {
-		c.odd = newOdd()
+func (c *column) addOdd(v float64, n uint64, s *spill) {
+	if c.hasOdd(s) {
+		c.odd.add(v, n)
 	}
-	c.odd.add(v, n)
+}
+
+// hasOdd makes sums of odd values, unless there are too many: then it counts what is left out.
+func (c *column) hasOdd(s *spill) bool {
+	switch {
+	case c.odd != nil:
+		return true
+	case s == nil:
+	case s.odd >= maxOdd:
+		s.left++
+		return false
+	default:
+		s.odd++
+	}
+	c.odd = newOdd()
+	return true
 }
 
 // spill has the distributions of columns that keep none themselves, of all classes together.
 type spill struct {
 	bins []sketch.Bins
 	kept int // distributions that columns have kept
+	odd  int // columns that have odd values
+	left int // odd values for which there was no room, until somebody says so
 }
 
 // column returns the distribution of the columns with that index.
@@ -163,10 +180,7 @@ func (c *column) merge(o *column, i int, spill *spill) {
 		c.squaresHigh, _ = bits.Add64(c.squaresHigh, o.squaresHigh, carry)
 		c.mergeBins(o, i, spill)
 	}
-	if o.odd != nil {
-		if c.odd == nil {
-			c.odd = newOdd()
-		}
+	if o.odd != nil && c.hasOdd(spill) {
 		c.odd.merge(o.odd)
 	}
 }

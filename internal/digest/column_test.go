@@ -101,12 +101,12 @@ func TestOddValuesAddUpInAnyOrder(t *testing.T) {
 		for k, i := range order {
 			if k%3 == 0 {
 				o := column{bins: new(sketch.Bins)}
-				o.addOdd(values[i], 2)
+				o.addOdd(values[i], 2, nil)
 				o.merge(&c, 0, nil)
 				c = o
 				continue
 			}
-			c.addOdd(values[i], 2)
+			c.addOdd(values[i], 2, nil)
 		}
 		c.add(5, 7)
 		return c.figures(&s, 100, nil)

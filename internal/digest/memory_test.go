@@ -109,6 +109,23 @@ func TestOddFiguresHaveABound(t *testing.T) {
 	if got > 100<<20 {
 		t.Errorf("%d classes take %d MB", classes, got>>20)
 	}
+	// Of many parts, as those of a followed log are, no more is kept.
+	total := New(Config{})
+	for range 3 {
+		part := New(Config{})
+		parse(t, part, slowlog.NewParser(), []byte(log.String()), 0)
+		total.Take(part)
+	}
+	back, err := ReadState(Config{}, total.AppendState(nil))
+	if err != nil || total.spill.odd != maxOdd || back.spill.odd != maxOdd || back.spill.kept != total.spill.kept {
+		t.Errorf("%+v, %+v, %v", total.spill.odd, back.spill.odd, err)
+	}
+	for range 3 { // what is made for a reader alone does not count
+		total.Report(Options{})
+	}
+	if back.spill.kept != total.spill.kept {
+		t.Errorf("%d distributions, were %d", total.spill.kept, back.spill.kept)
+	}
 }
 
 // TestDistributionsHaveABound: one more column keeps what it needs for sums alone.

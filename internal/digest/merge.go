@@ -32,6 +32,7 @@ func (a *Aggregator) Merge(b *Aggregator) {
 		}
 		to.mergeClass(a, i, j)
 	}
+	a.skipOdd(0, 0)
 }
 
 // Take is Merge for a b that is not needed any more: it is empty from then on. To take the first is free.

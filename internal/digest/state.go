@@ -168,7 +168,7 @@ func (w *writer) summary(s *summary) {
 	}
 }
 
-func (r *reader) summary() *summary {
+func (r *reader) summary(spill *spill) *summary {
 	s := &summary{n: r.uint(), entries: r.uint(), first: r.int(), last: r.int()}
 	copy(s.histogram[:], r.uints())
 	s.loose, s.flags, s.killed = r.uints(), r.uints(), r.uint()
@@ -184,7 +184,13 @@ func (r *reader) summary() *summary {
 	s.columns = make([]*column, r.count())
 	for i := range s.columns {
 		if r.bool() {
-			s.columns[i] = r.column()
+			c := r.column()
+			if s.columns[i] = c; c.bins != nil {
+				spill.kept++
+			}
+			if c.odd != nil {
+				spill.odd++
+			}
 		}
 	}
 	return s
@@ -318,7 +324,7 @@ func (a *Aggregator) readClass(r *reader) {
 	in.n = r.uint()
 	in.setFirst(r.position())
 	if r.bool() {
-		c.sum = r.summary()
+		c.sum = r.summary(a.spill)
 		c.sum.spill = a.spill
 		a.summaries++
 	}

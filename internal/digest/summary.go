@@ -40,7 +40,7 @@ func (s *summary) add(r *row, l *layout, steps int) {
 		}
 	}
 	for _, o := range r.odd {
-		s.column(int(l.places[o.place].index)).addOdd(o.value, r.n)
+		s.column(int(l.places[o.place].index)).addOdd(o.value, r.n, s.spill)
 	}
 }
 

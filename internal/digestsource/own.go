@@ -17,7 +17,7 @@ type own struct {
 	also map[string]bool   // seen in sessions of a Dyno that is not known, nor how often it sends them
 	n    uint64            // executions of also that are not of sent
 	sec  float64           // their time
-	keys []string          // of sent and also, in order; made when they are needed
+	keys [][]string        // of sent and of also, in order; made when they are needed
 }
 
 // newOwn returns what this many Dyno processes sent between two calls of target.Sent. Keys that they sent before are
@@ -89,12 +89,12 @@ func (o *own) longer(k string, cut bool) string {
 		return ""
 	}
 	if o.keys == nil {
-		o.keys = slices.Sorted(maps.Keys(o.sent))
-		o.keys = slices.AppendSeq(o.keys, maps.Keys(o.also))
-		slices.Sort(o.keys)
+		o.keys = [][]string{slices.Sorted(maps.Keys(o.sent)), slices.Sorted(maps.Keys(o.also))}
 	}
-	if i, _ := slices.BinarySearch(o.keys, k); i < len(o.keys) && strings.HasPrefix(o.keys[i], k) {
-		return o.keys[i]
+	for _, keys := range o.keys {
+		if i, _ := slices.BinarySearch(keys, k); i < len(keys) && strings.HasPrefix(keys[i], k) {
+			return keys[i]
+		}
 	}
 	return ""
 }

@@ -135,8 +135,8 @@ func unusable(ctx context.Context, err error) error {
 
 // describe returns an error with its hint.
 func describe(err error) string {
-	if hint := target.HintOf(err); hint != "" {
-		return err.Error() + " (" + hint + ")"
+	if x := interface{ Hint() string }(nil); errors.As(err, &x) && x.Hint() != "" {
+		return err.Error() + " (" + x.Hint() + ")"
 	}
 	return err.Error()
 }

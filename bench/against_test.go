@@ -96,7 +96,8 @@ func TestAgainst(t *testing.T) {
 			},
 		})
 	}
-	fmt.Printf("| %-38s | n | %-15s | %9s | %9s | %-22s | %-14s |\n", "work", "figure", "new", "old", "ratio (range)", "")
+	fmt.Printf("| %-38s | n | %-15s | %9s | %9s | %-22s | %-14s |\n", "work", "figure", "new", "old",
+		"ratio (range)", "")
 	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10),
 		strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
 	for _, c := range cases {

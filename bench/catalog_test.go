@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -98,7 +99,7 @@ type shop struct {
 }
 
 func catalogOf(t *testing.T, url string) {
-	spec, err := target.ParseURL(url)
+	spec, err := endpoint.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/store/series"
@@ -117,7 +118,7 @@ func TestObserveTargets(t *testing.T) {
 
 func reach(t *testing.T, s *servers.Server) *target.Target {
 	t.Helper()
-	spec, err := target.ParseURL(s.URL("root"))
+	spec, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
 		t.Fatal(err)
 	}

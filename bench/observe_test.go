@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 
 // child watches as DYNO_BENCH_KIND says until its standard input ends, and prints the number of samples of each round.
 func child(url string) error {
-	spec, err := target.ParseURL(url)
+	spec, err := endpoint.ParseURL(url)
 	if err != nil {
 		return err
 	}

@@ -44,9 +44,10 @@ var house = []struct {
 	}},
 	{"the operating system", []string{"internal/platform", "internal/clock"}},
 	{"access", []string{
-		"internal/target", "internal/catalog", "internal/host", "internal/tunnel", "internal/userfile",
+		"internal/endpoint", "internal/host", "internal/tunnel", "internal/userfile",
 		"internal/store/reserve", "internal/store/sqlitefile",
 	}},
+	{"connections", []string{"internal/target", "internal/catalog"}},
 	{"engines", []string{
 		"internal/load", "internal/scrape", "internal/digestsource", "internal/alter", "internal/sandbox",
 		"internal/remotewrite", "internal/store/series", "internal/store/history", "internal/store/trials",
@@ -92,8 +93,8 @@ var siblings = map[string]string{
 	"internal/snapshot -> internal/state":     "a snapshot is made of the other values",
 	"internal/reading -> internal/state":      "a reading is made of the other values",
 	"internal/incident -> internal/state":     "incidents are found in states",
-	"internal/target -> internal/tunnel":      "a URL may name a jump host",
-	"internal/target -> internal/host":        "the kernel says whose socket is at the other end of a connection",
+	"internal/endpoint -> internal/tunnel":    "a URL may name a jump host",
+	"internal/endpoint -> internal/host":      "the kernel says whose socket is at the other end of a connection",
 	"internal/report -> internal/judge": "the document of one kind of advice says how many findings of other " +
 		"kinds there are",
 	"internal/service -> internal/discovery": "the web UI lists the servers of this machine",
@@ -145,7 +146,7 @@ var thirdParty = []struct {
 
 // pure lists the floors that do no I/O and read no clock, and impure what they may not import for that.
 var (
-	pure   = []int{0, 1, 2, 6, 7}
+	pure   = []int{0, 1, 2, 7, 8}
 	impure = []string{
 		"os", "os/exec", "os/signal", "net", "net/http", "syscall", "io/ioutil", "database/sql", "log",
 		"log/slog", "runtime/debug", "testing",

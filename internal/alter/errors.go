@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -21,7 +22,7 @@ const (
 	Lost      Why = "lost"       // the connection broke: only the server knows
 )
 
-// Error says why a change did not happen. It wraps a *target.Error, which says what to do.
+// Error says why a change did not happen. It wraps an *endpoint.Error, which says what to do.
 type Error struct {
 	Why Why
 	// Built is how long the server had worked on what it threw away because the metadata lock was not free at the end.
@@ -57,7 +58,7 @@ func BuiltOf(err error) time.Duration {
 // Numbers: https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html
 func fail(ctx context.Context, c Alteration, where string, err error) error {
 	e := &Error{Why: Refused}
-	t := &target.Error{
+	t := &endpoint.Error{
 		Op: "alter " + c.Table.String(), Kind: target.KindOf(err), Target: "on " + where,
 		Fix: target.HintOf(err), Err: err,
 	}
@@ -84,7 +85,7 @@ func fail(ctx context.Context, c Alteration, where string, err error) error {
 		t.Fix = "the server ran out of space, in the data directory or in tmpdir (innodb_tmpdir); nothing was changed"
 	case ok && n == 1062:
 		t.Fix = "the table has duplicate values: a unique index is impossible until they are gone; nothing was changed"
-	case target.KindOf(err) == target.Gone:
+	case target.KindOf(err) == endpoint.Gone:
 		e.Why = Lost
 		t.Fix = "the connection broke in the middle of the change: check on the server whether it was made; MySQL " +
 			"and MariaDB finish or roll back an ALTER as a whole"

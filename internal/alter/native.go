@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -41,14 +42,14 @@ const (
 func Native(ctx context.Context, t *target.Target, c Alteration, report progress.Sink, note func(string)) error {
 	c, err := c.complete()
 	if err != nil {
-		return &Error{Why: Refused, Err: &target.Error{
+		return &Error{Why: Refused, Err: &endpoint.Error{
 			Op:   "alter " + c.Table.String(),
-			Kind: target.Unsupported, Err: err,
+			Kind: endpoint.Unsupported, Err: err,
 		}}
 	}
 	if !t.Has(target.HasInplaceDDL) {
-		return &Error{Why: NotOnline, Err: &target.Error{
-			Op: "alter " + c.Table.String(), Kind: target.Unsupported,
+		return &Error{Why: NotOnline, Err: &endpoint.Error{
+			Op: "alter " + c.Table.String(), Kind: endpoint.Unsupported,
 			Err: errors.New("this server has no online ALTER TABLE"),
 			Fix: "MySQL before 5.6 and MariaDB before 10.0 stop all writers: do it in a maintenance window",
 		}}
@@ -92,7 +93,7 @@ func (m *missed) Error() string { return m.how }
 
 // given returns the error that an attempt without the lock ends with, nil when it is to be repeated.
 func (w *worker) given(m *missed, last bool) error {
-	e := &target.Error{Op: "alter " + w.c.Table.String(), Kind: target.Timeout, Target: "on " + w.where}
+	e := &endpoint.Error{Op: "alter " + w.c.Table.String(), Kind: endpoint.Timeout, Target: "on " + w.where}
 	switch {
 	case m.lost && m.built >= w.c.long:
 		e.Err = fmt.Errorf("%s: %w", m.how, m.err)
@@ -125,7 +126,7 @@ type worker struct {
 }
 
 func (w *worker) stopped(ctx context.Context) error {
-	return &Error{Why: Stopped, Err: &target.Error{
+	return &Error{Why: Stopped, Err: &endpoint.Error{
 		Op: "alter " + w.c.Table.String(), Target: "on " + w.where, Err: fmt.Errorf("stopped: %w", context.Cause(ctx)),
 		Fix: "nothing was changed",
 	}}

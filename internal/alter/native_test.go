@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -31,7 +32,7 @@ func start(t *testing.T, flavor string, rows int, settings ...string) (*servers.
 		s.Exec(t, "USE `d``x`", "INSERT INTO "+table.SQL()+" (a, s, j) SELECT FLOOR(RAND() * 1000000), SHA2(RAND(), "+
 			"256), j FROM "+table.SQL())
 	}
-	spec, err := target.ParseURL(s.URL("root"))
+	spec, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func TestNativeWaitsForTheMetadataLockInShortTurns(t *testing.T) {
 			if n := s.Status(t, "Com_alter_table") - alters; n != 0 {
 				t.Errorf("%d ALTER TABLE queued behind a transaction that was known to hold the table", n)
 			}
-			if WhyOf(err) != Locked || target.KindOf(err) != target.Timeout ||
+			if WhyOf(err) != Locked || target.KindOf(err) != endpoint.Timeout ||
 				!strings.Contains(err.Error(), fmt.Sprintf("thread %d (root@localhost)", id)) ||
 				!strings.Contains(target.HintOf(err), "end the transaction") {
 				t.Errorf("held: %v, %s", err, target.HintOf(err))
@@ -403,7 +404,7 @@ func TestNotOnlineIsRefused(t *testing.T) {
 				}
 			}
 			s.Exec(t, "CREATE USER u@localhost", "GRANT SELECT ON `d``x`.* TO u@localhost")
-			spec, err := target.ParseURL(s.URL("u"))
+			spec, err := endpoint.ParseURL(s.URL("u"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -412,7 +413,7 @@ func TestNotOnlineIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer u.Close()
-			if err := Native(t.Context(), u, change, nil, nil); target.KindOf(err) != target.Denied ||
+			if err := Native(t.Context(), u, change, nil, nil); target.KindOf(err) != endpoint.Denied ||
 				!strings.Contains(target.HintOf(err), "GRANT") {
 				t.Errorf("without privileges: %v, %s", err, target.HintOf(err))
 			}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -40,7 +41,7 @@ func (a *App) Credentials() string { return filepath.Join(a.Home, "credentials")
 //     hosts from the
 //     inventory: to those ssh logs in with the keys of Dyno's account.
 //
-// Errors are of kind target.BadTarget.
+// Errors are of kind BadTarget.
 func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error) {
 	file := t.Defaults
 	if file != "" && !filepath.IsAbs(file) {
@@ -60,14 +61,14 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	}
 	kept := make([]held, 0, len(all))
 	for _, e := range all {
-		if s, err := target.ParseURL(e.URL); err == nil {
+		if s, err := endpoint.ParseURL(e.URL); err == nil {
 			kept = append(kept, held{e, s})
 		}
 	}
 	has := func(is func(held) bool) bool { return slices.ContainsFunc(kept, is) }
 	bad := func(what, hint string) (ledger.Target, error) {
-		return t, &target.Error{
-			Op: "use this login over HTTP", Kind: target.BadTarget,
+		return t, &endpoint.Error{
+			Op: "use this login over HTTP", Kind: endpoint.BadTarget,
 			Err: errors.New(what), Fix: hint,
 		}
 	}
@@ -98,7 +99,7 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+
 				"SHOP in the environment of dyno serve"+byHand)
 		}
-		o, err := target.Defaults("", spec.Groups()...) // its password comes with what these say of TLS
+		o, err := target.Defaults("", target.Groups(spec)...) // its password comes with what these say of TLS
 		if err != nil {
 			return t, err
 		}
@@ -121,14 +122,14 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 		return bad("the defaults file is not in the directory credentials", "put it into "+a.Credentials()+
 			", and name server and account in it"+byHand)
 	}
-	o, err := target.Defaults(t.Defaults, spec.Groups()...)
+	o, err := target.Defaults(t.Defaults, target.Groups(spec)...)
 	if err != nil {
 		return t, err
 	}
 	used := has(func(p held) bool { return p.entry.Defaults == t.Defaults })
 	switch {
 	case has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }):
-	case o.Host != "" && sameHost(o, there(o, target.Spec{Scheme: spec.Scheme}), spec):
+	case o.Host != "" && sameHost(o, there(o, endpoint.Spec{Scheme: spec.Scheme}), spec):
 	case !nowhere(o) && sameTLS(o, spec) && leadsHere(ctx, o, spec):
 	case nowhere(o) && !used && trustedHere(ctx, spec):
 	default:
@@ -142,11 +143,11 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 // held is an entry of the inventory with where it leads.
 type held struct {
 	entry ledger.Target
-	spec  target.Spec
+	spec  endpoint.Spec
 }
 
 // leadsTo reports whether a login of the entry would reach the same server in the same way.
-func (p held) leadsTo(x target.Spec) bool {
+func (p held) leadsTo(x endpoint.Spec) bool {
 	s := p.spec
 	return s.Address != "" && s.Network == x.Network && s.Address == x.Address && s.Jump == x.Jump &&
 		s.Scheme == x.Scheme && // it chooses the groups of defaults files
@@ -156,10 +157,10 @@ func (p held) leadsTo(x target.Spec) bool {
 
 // sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is
 // needed, of the CA that the owner named there or in the defaults files, and of the system's where that is none.
-func sameHost(o target.Options, s, x target.Spec) bool {
+func sameHost(o target.Options, s, x endpoint.Spec) bool {
 	mine, _, err := net.SplitHostPort(s.Address)
 	its, _, err2 := net.SplitHostPort(x.Address)
-	return x.Mode() == target.TLSVerifyFull && err == nil && err2 == nil && strings.EqualFold(mine, its) &&
+	return x.Mode() == endpoint.TLSVerifyFull && err == nil && err2 == nil && strings.EqualFold(mine, its) &&
 		s.Jump == x.Jump &&
 		(x.ServerName == "" || x.ServerName == s.ServerName) && there(o, x).CA == there(o, s).CA &&
 		(x.MinTLS == "" || x.MinTLS == s.MinTLS)
@@ -179,17 +180,17 @@ func nowhere(o target.Options) bool {
 
 // sameTLS reports whether a URL leaves it to the defaults files how the server is verified, and how the password is
 // sealed.
-func sameTLS(o target.Options, x target.Spec) bool {
+func sameTLS(o target.Options, x endpoint.Spec) bool {
 	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.Key == "" && x.ServerName == "" &&
-		(x.TLS == target.TLSDefault || x.TLS == o.TLS) &&
+		(x.TLS == endpoint.TLSDefault || x.TLS == o.TLS) &&
 		(x.MinTLS == "" || x.MinTLS == o.MinTLS) && (!x.TakeServerKey || o.TakeServerKey) &&
 		(x.ServerKey == "" || x.ServerKey == o.ServerKey)
 }
 
 // leadsHere reports whether defaults files name the server of a URL: to the letter, or so that nobody can have it lead
 // elsewhere.
-func leadsHere(ctx context.Context, o target.Options, x target.Spec) bool {
-	mine := target.Spec{Scheme: x.Scheme}
+func leadsHere(ctx context.Context, o target.Options, x endpoint.Spec) bool {
+	mine := endpoint.Spec{Scheme: x.Scheme}
 	o.Apply(&mine)
 	x = there(o, x)
 	if x.Jump != (tunnel.Jump{}) || !SamePlace(mine.Network, mine.Address, x) {
@@ -198,38 +199,43 @@ func leadsHere(ctx context.Context, o target.Options, x target.Spec) bool {
 	if mine.Address == x.Address {
 		return true
 	}
-	return !(x.Network == "unix" && host.Redirectable(x.Address, target.TrustedAccount)) &&
-		LeadsToTrusted(x, host.Listening(ctx, "", target.TrustedAccount, x.Address), target.TrustedAccount, BelowShared)
+	return !(x.Network == "unix" && host.Redirectable(x.Address, endpoint.TrustedAccount)) &&
+		LeadsToTrusted(
+			x,
+			host.Listening(ctx, "", endpoint.TrustedAccount, x.Address),
+			endpoint.TrustedAccount,
+			BelowShared,
+		)
 }
 
 // there completes the address of a URL as logging in does.
-func there(o target.Options, x target.Spec) target.Spec {
+func there(o target.Options, x endpoint.Spec) endpoint.Spec {
 	o.Apply(&x)
 	return x
 }
 
 // implied reports whether the login that the usual defaults files and the environment have for all servers may go to
 // that of a URL: it is where they lead, and whoever listens there can be trusted, as Discover sees it.
-func implied(ctx context.Context, x target.Spec) bool {
-	o, err := target.Defaults("", x.Groups()...)
+func implied(ctx context.Context, x endpoint.Spec) bool {
+	o, err := target.Defaults("", target.Groups(x)...)
 	if err != nil || x.Jump != (tunnel.Jump{}) || !sameTLS(o, x) {
 		return false
 	}
 	if x = there(o, x); x.Address == "" {
 		x.Network, x.Address = "tcp", "localhost:3306"
 	}
-	if x.Network == "unix" && host.Redirectable(x.Address, target.TrustedAccount) {
+	if x.Network == "unix" && host.Redirectable(x.Address, endpoint.TrustedAccount) {
 		return false
 	}
-	listens := host.Listening(ctx, "", target.TrustedAccount, x.Address)
+	listens := host.Listening(ctx, "", endpoint.TrustedAccount, x.Address)
 	if !nowhere(o) {
-		return leadsHere(ctx, o, x) && LeadsToTrusted(x, listens, target.TrustedAccount, BelowShared)
+		return leadsHere(ctx, o, x) && LeadsToTrusted(x, listens, endpoint.TrustedAccount, BelowShared)
 	}
 	any := func(string) bool { return true }
 	for _, sockets := range [][]string{UsualSockets, nil} { // the port is another way to the server behind the socket
-		at := UsualPlace(target.Spec{Network: "tcp"}, sockets, listens, any, target.TrustedAccount)
+		at := UsualPlace(endpoint.Spec{Network: "tcp"}, sockets, listens, any, endpoint.TrustedAccount)
 		if at.Address != "" && (SamePlace(at.Network, at.Address, x) || SamePlace(x.Network, x.Address, at)) {
-			return LeadsToTrusted(x, listens, target.TrustedAccount, BelowShared)
+			return LeadsToTrusted(x, listens, endpoint.TrustedAccount, BelowShared)
 		}
 	}
 	return false
@@ -237,29 +243,29 @@ func implied(ctx context.Context, x target.Spec) bool {
 
 // trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to
 // a server's account or to Dyno's own. The account alone tells too little of a port: root runs more than servers.
-func trustedHere(ctx context.Context, x target.Spec) bool {
+func trustedHere(ctx context.Context, x endpoint.Spec) bool {
 	if x.Jump != (tunnel.Jump{}) || x.TakeServerKey {
 		return false
 	}
 	if x.Network == "unix" {
 		_, err := os.Stat(x.Address)
-		return err == nil && !host.Redirectable(x.Address, target.TrustedAccount) &&
-			LeadsToTrusted(x, nil, target.TrustedAccount, func(string) bool { return true })
+		return err == nil && !host.Redirectable(x.Address, endpoint.TrustedAccount) &&
+			LeadsToTrusted(x, nil, endpoint.TrustedAccount, func(string) bool { return true })
 	}
 	name, _, err := net.SplitHostPort(x.Address)
 	if ip := net.ParseIP(name); err != nil || name != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return false
 	}
 	here := func(l host.Listener) bool { return SamePlace(l.Network, l.Address, x) }
-	listens := slices.DeleteFunc(host.Listening(ctx, "", target.TrustedAccount, x.Address),
+	listens := slices.DeleteFunc(host.Listening(ctx, "", endpoint.TrustedAccount, x.Address),
 		func(l host.Listener) bool { return !here(l) })
-	servers := host.ServerProcesses(ctx, "", nil, target.TrustedAccount)
+	servers := host.ServerProcesses(ctx, "", nil, endpoint.TrustedAccount)
 	strange := func(l host.Listener) bool {
 		// A process that cannot be looked into may be the one, if it is of the socket's account.
 		serves := l.PID != 0 || slices.ContainsFunc(servers, func(p host.ServerProcess) bool {
 			return p.Hidden && p.UID == l.UID
 		})
-		return !serves || !target.TrustedAccount(l.UID)
+		return !serves || !endpoint.TrustedAccount(l.UID)
 	}
 	return len(listens) > 0 && !slices.ContainsFunc(listens, strange)
 }

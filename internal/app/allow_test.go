@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/program"
@@ -72,7 +73,7 @@ func TestAllow(t *testing.T) {
 		t.Helper()
 		got, err := a.Allow(t.Context(), ledger.Target{URL: url, Defaults: file, PasswordEnv: env})
 		switch {
-		case err != nil && (target.KindOf(err) != target.BadTarget ||
+		case err != nil && (target.KindOf(err) != endpoint.BadTarget ||
 			!strings.Contains(err.Error()+target.HintOf(err), want) || want == ""):
 			t.Errorf("%s %s%s: %v, want %q", url, file, env, err, want)
 		case err == nil && got.Defaults != want:

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/trials"
@@ -120,7 +121,7 @@ func (a *App) Close() (err error) {
 }
 
 // Leave closes the way to a server behind a jump host at once when nobody uses it any more.
-func (a *App) Leave(spec target.Spec) {
+func (a *App) Leave(spec endpoint.Spec) {
 	if spec.Jump != (tunnel.Jump{}) {
 		a.via().Drop(spec.Jump, spec.Where())
 	}
@@ -144,7 +145,7 @@ type Login struct {
 	AskPass      bool // prompt for the password
 	// Remote says that the TARGET may come from elsewhere, over HTTP: see allow.
 	Remote bool
-	// ExplainSchemas are trusted besides those that the TARGET names: see target.Spec.
+	// ExplainSchemas are trusted besides those that the TARGET names: see endpoint.Spec.
 	ExplainSchemas []string
 }
 
@@ -165,7 +166,7 @@ func (e *UnknownTargetError) Error() string {
 
 // Resolve turns what the user typed into the address of a server with the means to log in. TARGET is a URL,
 // sandbox:NAME or a name of the inventory. The password comes from the prompt, the environment or a defaults file.
-func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spec, error) {
+func (a *App) Resolve(ctx context.Context, text string, login Login) (endpoint.Spec, error) {
 	named := login.DefaultsFile != "" || login.NoDefaults
 	spec, err := a.Locate(ctx, text, &login)
 	if err != nil {
@@ -191,7 +192,7 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 		if err != nil {
 			return spec, err
 		}
-		spec.Password = target.NewSecret(p)
+		spec.Password = endpoint.NewSecret(p)
 	}
 	file := login.DefaultsFile
 	if login.NoDefaults {
@@ -207,8 +208,8 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 
 // complete fills in what defaults files and the environment say, and has it remembered by what the server is known.
 func (a *App) complete(
-	ctx context.Context, spec target.Spec, file string, environ func(string) string,
-) (target.Spec, error) {
+	ctx context.Context, spec endpoint.Spec, file string, environ func(string) string,
+) (endpoint.Spec, error) {
 	spec, err := target.Resolve(spec, file, environ)
 	if err == nil {
 		spec.Known = a.KnownServers(ctx, spec)
@@ -218,7 +219,7 @@ func (a *App) complete(
 
 // KnownServers returns the file in which it is remembered by what servers are known; nil for sandboxes, which come and
 // go in the same places.
-func (a *App) KnownServers(ctx context.Context, spec target.Spec) *target.KnownServers {
+func (a *App) KnownServers(ctx context.Context, spec endpoint.Spec) *endpoint.KnownServers {
 	if a.Home == "" {
 		return nil
 	}
@@ -238,13 +239,13 @@ func (a *App) KnownServers(ctx context.Context, spec target.Spec) *target.KnownS
 			}
 		}
 	}
-	return target.OpenKnown(filepath.Join(a.Home, "known_servers"))
+	return endpoint.OpenKnown(filepath.Join(a.Home, "known_servers"))
 }
 
 // ownSandbox returns how to reach the sandbox that a spec names by its socket, whatever name the inventory has for it.
 // The two go together: its schemas are trusted because its own server answers, and whoever owns the socket's directory
 // can put a link there to another one.
-func (a *App) ownSandbox(ctx context.Context, spec target.Spec) (own target.Spec, ok bool) {
+func (a *App) ownSandbox(ctx context.Context, spec endpoint.Spec) (own endpoint.Spec, ok bool) {
 	if spec.Network != "unix" || spec.User != "root" || spec.Jump != (tunnel.Jump{}) {
 		return own, false
 	}
@@ -266,22 +267,22 @@ func (a *App) ownSandbox(ctx context.Context, spec target.Spec) (own target.Spec
 
 // Locate turns a TARGET into an address. The entry that it names fills in the defaults file of login where that has
 // none.
-func (a *App) Locate(ctx context.Context, text string, login *Login) (target.Spec, error) {
+func (a *App) Locate(ctx context.Context, text string, login *Login) (endpoint.Spec, error) {
 	if name, ok := strings.CutPrefix(text, "sandbox:"); ok {
 		y, err := a.Yard()
 		if err != nil {
-			return target.Spec{}, err
+			return endpoint.Spec{}, err
 		}
 		s, err := y.Find(ctx, name)
 		if err != nil {
-			return target.Spec{}, err
+			return endpoint.Spec{}, err
 		}
 		spec := s.Spec()
 		spec.Name = text
 		return spec, nil
 	}
 	if strings.Contains(text, "://") {
-		spec, err := target.ParseURL(text)
+		spec, err := endpoint.ParseURL(text)
 		if err == nil && login.Remote {
 			var t ledger.Target
 			if t, err = a.Allow(ctx, ledger.Target{URL: text}); err == nil {
@@ -296,24 +297,24 @@ func (a *App) Locate(ctx context.Context, text string, login *Login) (target.Spe
 	}
 	l, err := a.Ledger(ctx)
 	if err != nil {
-		return target.Spec{}, err
+		return endpoint.Spec{}, err
 	}
 	e, err := l.Target(ctx, text)
 	if errors.Is(err, ledger.ErrNotFound) {
 		u := &UnknownTargetError{Text: text}
 		all, err := l.Targets(ctx)
 		if err != nil {
-			return target.Spec{}, err
+			return endpoint.Spec{}, err
 		}
 		for _, t := range all {
 			u.Known = append(u.Known, t.Name)
 		}
-		return target.Spec{}, u
+		return endpoint.Spec{}, u
 	}
 	if err != nil {
-		return target.Spec{}, err
+		return endpoint.Spec{}, err
 	}
-	spec, err := target.ParseURL(e.URL)
+	spec, err := endpoint.ParseURL(e.URL)
 	if err != nil {
 		return spec, fmt.Errorf("inventory entry %s: %w", e.Name, err)
 	}
@@ -325,24 +326,24 @@ func (a *App) Locate(ctx context.Context, text string, login *Login) (target.Spe
 }
 
 // passwordOf takes the password of an entry out of its environment variable, where it has one.
-func (a *App) passwordOf(e ledger.Target, spec target.Spec) (target.Spec, error) {
+func (a *App) passwordOf(e ledger.Target, spec endpoint.Spec) (endpoint.Spec, error) {
 	if e.PasswordEnv == "" {
 		return spec, nil
 	}
 	v := a.Environ(e.PasswordEnv)
 	if v == "" {
-		return spec, &target.Error{
-			Op: "log in to", Target: cmp.Or(e.Name, spec.Address), Kind: target.NotConfigured,
+		return spec, &endpoint.Error{
+			Op: "log in to", Target: cmp.Or(e.Name, spec.Address), Kind: endpoint.NotConfigured,
 			Err: fmt.Errorf("not configured: $%s is not set", e.PasswordEnv),
 			Fix: "start Dyno with the password in $" + e.PasswordEnv,
 		}
 	}
-	spec.Password, spec.PasswordFrom = target.NewSecret(v), "$"+e.PasswordEnv
+	spec.Password, spec.PasswordFrom = endpoint.NewSecret(v), "$"+e.PasswordEnv
 	return spec, nil
 }
 
 // login completes the spec of an entry that need not be in the inventory yet.
-func (a *App) login(ctx context.Context, e ledger.Target, spec target.Spec) (target.Spec, error) {
+func (a *App) login(ctx context.Context, e ledger.Target, spec endpoint.Spec) (endpoint.Spec, error) {
 	spec, err := a.passwordOf(e, spec)
 	if err != nil {
 		return spec, err
@@ -369,14 +370,14 @@ func (a *App) Open(ctx context.Context, text string, login Login) (*target.Targe
 	return target.Open(ctx, spec)
 }
 
-// Trust remembers the certificate that a server shows now, see target.Spec.Trust. Certificates are told by their
+// Trust remembers the certificate that a server shows now, see target.Trust. Certificates are told by their
 // fingerprints.
-func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (target.Accepted, error) {
+func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (endpoint.Accepted, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
-		return target.Accepted{}, err
+		return endpoint.Accepted{}, err
 	}
-	return spec.Trust(ctx, add, proof)
+	return target.Trust(ctx, spec, add, proof)
 }
 
 // ExperimentsDir returns the directory of all experiments, which need not be there.

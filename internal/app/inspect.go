@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/digestsource"
@@ -41,9 +42,9 @@ type Checked struct {
 	Server  string      `json:"server,omitzero"` // distinguishes it from any other
 	User    string      `json:"user,omitzero"`
 	TLS     string      `json:"tls,omitzero"` // cipher
-	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is missing, and its
+	// Trust is how the server proved who it is, see endpoint.Trust; Doubt says in a sentence what is missing, and its
 	// fix.
-	Trust       target.Trust    `json:"trust,omitzero"`
+	Trust       endpoint.Trust  `json:"trust,omitzero"`
 	Fingerprint string          `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered
 	Doubt       string          `json:"doubt,omitzero"`
 	Sources     []source.Source `json:"sources"`
@@ -51,15 +52,15 @@ type Checked struct {
 }
 
 // doubt says what is missing where nobody vouches for a server.
-func doubt(t target.Trust) string {
+func doubt(t endpoint.Trust) string {
 	const fix = "Fix: add tls=verify-full&ssl-ca=FILE to the URL."
 	switch t {
-	case target.TrustRemembered:
+	case endpoint.TrustRemembered:
 		return "The connection is encrypted, not verified: the server has the certificate of the first login. " + fix
-	case target.TrustNone:
+	case endpoint.TrustNone:
 		return "The connection is encrypted, not verified: any server that answers is trusted. " + fix
-	case target.TrustVerified:
-	case target.TrustPlain:
+	case endpoint.TrustVerified:
+	case endpoint.TrustPlain:
 		return "The connection is neither encrypted nor verified. " + fix
 	}
 	return ""
@@ -68,12 +69,12 @@ func doubt(t target.Trust) string {
 // Unverified returns what is wanting in the way to a server, before it was reached; empty when its certificate is to be
 // verified.
 func Unverified(url string) string {
-	s, err := target.ParseURL(url)
+	s, err := endpoint.ParseURL(url)
 	switch m := s.Mode(); {
 	case err != nil || s.Network == "unix":
-	case m == target.TLSDisabled:
-		return doubt(target.TrustPlain)
-	case m == target.TLSPreferred, m == target.TLSRequired && s.CA == "":
+	case m == endpoint.TLSDisabled:
+		return doubt(endpoint.TrustPlain)
+	case m == endpoint.TLSPreferred, m == endpoint.TLSRequired && s.CA == "":
 		return "Connections are encrypted if the server can, not verified; the certificate of the first login is " +
 			"remembered. Fix: add tls=verify-full&ssl-ca=FILE to the URL."
 	}
@@ -87,7 +88,7 @@ func (a Inspection) CheckOpen(ctx context.Context, t *target.Target) (Checked, e
 		Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server,
 		User: f.User, TLS: f.TLS, Trust: f.Trust, Doubt: doubt(f.Trust), Sources: []source.Source{},
 	}
-	if c.Trust == target.TrustRemembered {
+	if c.Trust == endpoint.TrustRemembered {
 		c.Fingerprint = t.Spec().Fingerprint()
 	}
 	sources, err := a.Check(ctx, t)
@@ -119,7 +120,7 @@ func (a Inspection) Inspect(ctx context.Context, t ledger.Target) (Checked, erro
 	none := Checked{Target: t.Name, Sources: []source.Source{}}
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
-	var spec target.Spec
+	var spec endpoint.Spec
 	var err error
 	defer func() { a.Leave(spec) }()
 	if t.URL == "" {
@@ -131,12 +132,12 @@ func (a Inspection) Inspect(ctx context.Context, t ledger.Target) (Checked, erro
 		}
 	}
 	var unknown *UnknownTargetError
-	if errors.As(err, &unknown) || target.KindOf(err) == target.BadTarget {
+	if errors.As(err, &unknown) || target.KindOf(err) == endpoint.BadTarget {
 		return none, err
 	}
 	refused := func(err error) Checked {
 		none.Reason, none.Fix = err.Error(), target.HintOf(err)
-		if target.KindOf(err) == target.AuthFailed {
+		if target.KindOf(err) == endpoint.AuthFailed {
 			none.Flavor, none.Version = Greeting(ctx, spec)
 			// the system's user of a jump host is another one
 			here := spec.Network == "unix" && spec.Jump == (tunnel.Jump{})
@@ -305,7 +306,7 @@ func TooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
 const greetTime = 2 * time.Second
 
 // Greeting asks a server what it is without logging in: it says so first. One behind a jump host is not asked.
-func Greeting(ctx context.Context, x target.Spec) (flavor dbms.Flavor, version string) {
+func Greeting(ctx context.Context, x endpoint.Spec) (flavor dbms.Flavor, version string) {
 	if x.Jump != (tunnel.Jump{}) {
 		return "", ""
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -75,7 +76,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("an unknown name: %v", err)
 	}
 	if _, err := (Inspection{a}).Inspect(t.Context(), ledger.Target{URL: "mysql://u:secret7@h"}); target.KindOf(
-		err) != target.BadTarget {
+		err) != endpoint.BadTarget {
 		t.Errorf("a password in the URL: %v", err)
 	}
 }

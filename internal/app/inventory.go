@@ -8,8 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Inventory is the servers that have a name.
@@ -19,7 +19,8 @@ type Inventory struct{ *App }
 var ErrTargetExists = errors.New("the inventory has a target of that name")
 
 // AddTarget puts a server into the inventory: how to reach it and where its password is, never the password. With
-// replace it may take the place of another of that name. What is written wrongly is a *target.Error of kind BadTarget.
+// replace it may take the place of another of that name. What is written wrongly is an *endpoint.Error of
+// kind BadTarget.
 func (a Inventory) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
 	if err := CheckName(t.Name); err != nil {
 		return t, err
@@ -63,8 +64,8 @@ func CheckName(name string) error {
 	if !word(first) || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {
 		return !word(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-+@%,=", r)
 	}) {
-		return &target.Error{
-			Op: "add the target", Kind: target.BadTarget,
+		return &endpoint.Error{
+			Op: "add the target", Kind: endpoint.BadTarget,
 			Err: fmt.Errorf("target name %q: it must be letters and digits, after the first also . _ - + @ %% , and =",
 				clip(name, 100)),
 			Fix: "a short word is best: shop, db1",
@@ -81,13 +82,18 @@ func clip(s string, n int) string {
 }
 
 // entry brings a line of the inventory into its one form, and refuses a password in it.
-func entry(t ledger.Target) (ledger.Target, target.Spec, error) {
-	spec, err := target.ParseURL(t.URL)
+func entry(t ledger.Target) (ledger.Target, endpoint.Spec, error) {
+	spec, err := endpoint.ParseURL(t.URL)
 	if err != nil {
 		return t, spec, err
 	}
-	bad := func(text, hint string) (ledger.Target, target.Spec, error) {
-		return t, spec, &target.Error{Op: "add the target", Kind: target.BadTarget, Err: errors.New(text), Fix: hint}
+	bad := func(text, hint string) (ledger.Target, endpoint.Spec, error) {
+		return t, spec, &endpoint.Error{
+			Op:   "add the target",
+			Kind: endpoint.BadTarget,
+			Err:  errors.New(text),
+			Fix:  hint,
+		}
 	}
 	switch {
 	case spec.PasswordInURL:

@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/judge"
@@ -143,9 +144,9 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 	}
 }
 
-func parsed(t *testing.T, url string) target.Spec {
+func parsed(t *testing.T, url string) endpoint.Spec {
 	t.Helper()
-	s, err := target.ParseURL(url)
+	s, err := endpoint.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,15 +11,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // LeadsToTrusted reports whether the login of the defaults files may be sent where they lead. They are the user's own
 // word, but while the server is down anybody can take a port from 1024 on, or a name below a directory in which
 // everybody may write: whoever has it must be trusted then.
-func LeadsToTrusted(mine target.Spec, listens []host.Listener, trusted func(uid int) bool,
+func LeadsToTrusted(mine endpoint.Spec, listens []host.Listener, trusted func(uid int) bool,
 	shared func(path string) bool,
 ) bool {
 	if mine.Network == "unix" {
@@ -48,7 +48,7 @@ func LeadsToTrusted(mine target.Spec, listens []host.Listener, trusted func(uid 
 }
 
 // SamePlace reports whether an address is that of a spec; localhost is this machine.
-func SamePlace(network, address string, s target.Spec) bool {
+func SamePlace(network, address string, s endpoint.Spec) bool {
 	if network != s.Network {
 		return false
 	}
@@ -66,9 +66,9 @@ func SamePlace(network, address string, s target.Spec) bool {
 // UsualPlace is where a login leads that names no server. It is but a guess, and the first to listen there may be
 // anybody: it leads nowhere unless whose it is can be trusted. What stands for localhost is told apart, for one user
 // may have 127.0.0.1 and another ::1.
-func UsualPlace(mine target.Spec, sockets []string, listens []host.Listener, may func(path string) bool,
+func UsualPlace(mine endpoint.Spec, sockets []string, listens []host.Listener, may func(path string) bool,
 	trusted func(uid int) bool,
-) target.Spec {
+) endpoint.Spec {
 	for _, path := range sockets {
 		link, err := os.Lstat(path)
 		if err != nil || !may(path) {
@@ -80,11 +80,11 @@ func UsualPlace(mine target.Spec, sockets []string, listens []host.Listener, may
 			return mine
 		}
 	}
-	local := target.Spec{Network: "tcp", Address: "localhost:3306"}
+	local := endpoint.Spec{Network: "tcp", Address: "localhost:3306"}
 	for _, l := range listens {
 		if SamePlace(l.Network, l.Address, local) && trusted(l.UID) {
 			mine.Network, mine.Address = l.Network, l.Address
-			if mine.ServerName == "" && mine.Mode() == target.TLSVerifyFull {
+			if mine.ServerName == "" && mine.Mode() == endpoint.TLSVerifyFull {
 				mine.ServerName = "localhost"
 			}
 			return mine
@@ -133,7 +133,7 @@ func OnThisMachine(name, url string) bool {
 	if strings.HasPrefix(name, "sandbox:") {
 		return true
 	}
-	spec, err := target.ParseURL(url)
+	spec, err := endpoint.ParseURL(url)
 	if err != nil || spec.Jump.Host != "" {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/sandbox"
@@ -35,7 +36,7 @@ func TestTrust(t *testing.T) {
 		return c
 	}
 	first := look()
-	if !first.Reached || first.Trust != target.TrustRemembered || first.Fingerprint == "" ||
+	if !first.Reached || first.Trust != endpoint.TrustRemembered || first.Fingerprint == "" ||
 		!strings.Contains(first.Doubt, "encrypted, not verified") || !strings.Contains(first.Doubt, "verify-full") {
 		t.Fatalf("%+v", first)
 	}
@@ -170,7 +171,7 @@ func TestGeneralPasswordsGoWhereTheyWereMeantTo(t *testing.T) {
 	}
 	entry := journal.Entry{ID: "a-1", Target: "gone", URL: url}
 	if x, err := (Actions{a}).OpenEntry(t.Context(), entry, Login{}); err == nil ||
-		target.KindOf(err) != target.AuthFailed {
+		target.KindOf(err) != endpoint.AuthFailed {
 		t.Errorf("an entry's URL: %v", err)
 		if err == nil {
 			x.Close()
@@ -214,7 +215,7 @@ func TestUsualPlace(t *testing.T) {
 	}
 	f := func(sockets []string, mine bool, listens []host.Listener, want string) {
 		t.Helper()
-		x := target.Spec{Network: "tcp", Address: "localhost:3306", User: "u", TLS: target.TLSVerifyFull}
+		x := endpoint.Spec{Network: "tcp", Address: "localhost:3306", User: "u", TLS: endpoint.TLSVerifyFull}
 		got := UsualPlace(x, sockets, listens, func(path string) bool { return path != "/forbidden" },
 			func(uid int) bool {
 				return uid == mysql || mine && uid == os.Geteuid()
@@ -240,7 +241,7 @@ func TestLeads(t *testing.T) {
 	dir, own := t.TempDir(), t.TempDir()
 	f := func(want bool, network, address string, listens ...host.Listener) {
 		t.Helper()
-		mine := target.Spec{Network: network, Address: address}
+		mine := endpoint.Spec{Network: network, Address: address}
 		got := LeadsToTrusted(mine, listens, func(uid int) bool { return uid == mysql }, func(path string) bool {
 			return filepath.Dir(path) == dir
 		})

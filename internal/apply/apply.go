@@ -10,6 +10,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/alter"
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -201,7 +202,7 @@ func unsure(ctx context.Context, t *target.Target, c change, err error) bool {
 	case alter.Lost:
 		return true
 	case "": // no error of an ALTER, which the server would have taken back
-		if errors.Is(err, errTaken) || target.KindOf(err) == target.Gone {
+		if errors.Is(err, errTaken) || target.KindOf(err) == endpoint.Gone {
 			return true
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
@@ -209,7 +210,7 @@ func unsure(ctx context.Context, t *target.Target, c change, err error) bool {
 		is, _, ferr := c.compare(ctx, t)
 		return ferr != nil || is != asWas && is != nowhere
 	default:
-		return target.KindOf(err) == target.Gone
+		return target.KindOf(err) == endpoint.Gone
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/alter"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -44,7 +45,7 @@ func start(t *testing.T, flavor string, settings ...string) (*servers.Server, *t
 
 func open(t *testing.T, s *servers.Server, user string) *target.Target {
 	t.Helper()
-	spec, err := target.ParseURL(s.URL(user))
+	spec, err := endpoint.ParseURL(s.URL(user))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/alter"
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -47,8 +48,8 @@ func turn(ctx context.Context, t *target.Target, table schema.Ref, index string,
 	op += " " + index + " of " + table.String()
 	hidden, shown, can := visibility(t)
 	if !can {
-		return &target.Error{
-			Op: op, Kind: target.Unsupported, Target: "on " + t.Spec().Where(),
+		return &endpoint.Error{
+			Op: op, Kind: endpoint.Unsupported, Target: "on " + t.Spec().Where(),
 			Err: fmt.Errorf("%s %s cannot hide an index", t.Facts().Flavor, t.Facts().Version),
 			Fix: "indexes can be hidden from MySQL 8.0 and MariaDB 10.6 on",
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/alter"
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -218,7 +219,7 @@ func tableFor(
 func checkWaits(ctx context.Context, t *target.Target, ref schema.Ref, o objections) error {
 	holders, err := alter.Holders(ctx, t, ref, longTransaction)
 	switch {
-	case target.KindOf(err) == target.Denied:
+	case target.KindOf(err) == endpoint.Denied:
 		o.warn("long transactions on the table were not checked: %s", target.HintOf(err))
 	case err != nil:
 		return err

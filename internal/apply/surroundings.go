@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -43,7 +44,7 @@ func checkGroup(ctx context.Context, t *target.Target, o objections) error {
 	found, err := ask(ctx, t, "look for a replication group", q, nil, &at, &single, &primaries)
 	if err != nil { // 5.7 shows no roles, or a privilege is missing: the variable is the same on all members
 		found, at, single, primaries = true, "ONLINE", mode, 0
-		if n, ok := target.ServerErrorNumber(err); !ok || n != 1054 && target.KindOf(err) != target.Denied {
+		if n, ok := target.ServerErrorNumber(err); !ok || n != 1054 && target.KindOf(err) != endpoint.Denied {
 			return err
 		}
 	}
@@ -99,7 +100,7 @@ func checkBackups(ctx context.Context, t *target.Target, o objections) error {
 		var user, what string
 		found, err := ask(ctx, t, lookForBackups, q+" LIMIT 1", nil, &id, &user, &what)
 		switch {
-		case target.KindOf(err) == target.Denied:
+		case target.KindOf(err) == endpoint.Denied:
 			denied = target.HintOf(err)
 		case err != nil:
 			return err
@@ -111,7 +112,7 @@ func checkBackups(ctx context.Context, t *target.Target, o objections) error {
 	}
 	if t.Has(target.HasPerformanceSchema) {
 		switch err := checkClaims(ctx, t, o); {
-		case target.KindOf(err) == target.Denied:
+		case target.KindOf(err) == endpoint.Denied:
 			denied = target.HintOf(err)
 		case err != nil:
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -330,7 +331,7 @@ func TestTheServerThatWasAskedIsChanged(t *testing.T) {
 	s, _ := start(t, "mariadb")
 	o, _ := start(t, "mariadb")
 	b := servers.Balance(t, s)
-	spec, err := target.ParseURL(b.URL("root"))
+	spec, err := endpoint.ParseURL(b.URL("root"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +352,7 @@ func TestTheServerThatWasAskedIsChanged(t *testing.T) {
 			return nil
 		}
 		e, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: adds}, Options{}, nil, nil)
-		if target.KindOf(err) != target.Elsewhere || e.State != journal.Failed ||
+		if target.KindOf(err) != endpoint.Elsewhere || e.State != journal.Failed ||
 			!strings.Contains(err.Error(), s.Dir) || !strings.Contains(err.Error(), o.Dir) ||
 			!strings.Contains(target.HintOf(err), want) {
 			t.Errorf("%s: %v, %s, %s", at, err, e.State, target.HintOf(err))

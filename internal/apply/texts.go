@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -57,7 +58,7 @@ func checkTexts(ctx context.Context, t *target.Target, tab schema.Table, x schem
 	case err != nil && (limit.Err() != nil || number == tookLongMySQL || number == tookLongMariaDB):
 		o.block("whether all texts of column %s stay the same as %s could not be checked within %v: change it by hand",
 			x.Column, to, textsTime)
-	case target.KindOf(err) == target.Denied:
+	case target.KindOf(err) == endpoint.Denied:
 		o.block("the account may not read column %s, to check whether its texts stay the same: it needs SELECT on %s",
 			x.Column, tab.Ref)
 	case err != nil:

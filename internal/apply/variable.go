@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -119,7 +120,7 @@ func (c *setVariable) lasting(ctx context.Context, t *target.Target, o objection
 		"@@global.persisted_globals_load"
 	var kept string
 	found, err := ask(ctx, t, "ask whether "+name+" is persisted", q, []any{name}, &kept)
-	if n, ok := target.ServerErrorNumber(err); ok && (n == 1146 || n == 1193) || target.KindOf(err) == target.Denied {
+	if n, ok := target.ServerErrorNumber(err); ok && (n == 1146 || n == 1193) || target.KindOf(err) == endpoint.Denied {
 		// MariaDB, MySQL before 8.0
 		found, err = false, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -29,7 +30,7 @@ func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, source
 	case err == nil:
 	case gone(outer, err):
 		return nil, src, err
-	case target.KindOf(err) == target.Denied, errors.Is(err, errHidden):
+	case target.KindOf(err) == endpoint.Denied, errors.Is(err, errHidden):
 		// No GRANT is given as a fix: the one that helps would let a monitoring account read all password hashes.
 		src.State, src.Reads = source.Denied, 0
 		src.Reason = "accounts without a password are not checked: the columns that show them hold the password " +

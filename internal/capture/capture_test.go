@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -54,13 +55,13 @@ func busy(t *testing.T, flavor string, settings ...string) *servers.Server {
 
 func open(t *testing.T, s *servers.Server, user string) *target.Target {
 	t.Helper()
-	spec, err := target.ParseURL(s.URL(user))
+	spec, err := endpoint.ParseURL(s.URL(user))
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec.Name = "box"
 	if user == "root" { // it may execute routines: these tests are of what there is to see all the same
-		spec.ExplainSchemas = target.AllSchemas
+		spec.ExplainSchemas = endpoint.AllSchemas
 	}
 	x, err := target.Open(context.Background(), spec)
 	if err != nil {

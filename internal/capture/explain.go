@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
@@ -83,10 +84,10 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 			p.Error = fmt.Sprintf("the server did not answer within %v", 2*questionTime)
 			return p, nil //nolint:nilerr // the plan says why there is none
 		}
-		if target.KindOf(err) == target.Gone || errors.Is(err, sql.ErrConnDone) {
+		if target.KindOf(err) == endpoint.Gone || errors.Is(err, sql.ErrConnDone) {
 			return p, err
 		}
-		p.Error, p.Denied = err.Error(), target.KindOf(err) == target.Denied
+		p.Error, p.Denied = err.Error(), target.KindOf(err) == endpoint.Denied
 		return p, nil
 	}
 	if err := sqlshape.Explainable(stmt); err != nil {
@@ -194,7 +195,7 @@ func (x *Explainer) stranger(ctx context.Context, stmt string) (why string, err 
 				return "", err
 			}
 			_, _, err := texts(ctx, x.conn, sqltext.Tagged("explain", "names", "SELECT "+w+"()"))
-			if target.KindOf(err) == target.Gone || ctx.Err() != nil {
+			if target.KindOf(err) == endpoint.Gone || ctx.Err() != nil {
 				return "", err
 			}
 			own = target.IsOwnFunction(err)

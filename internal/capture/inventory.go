@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -87,5 +88,5 @@ func (q questioner) uses(ctx context.Context) error {
 
 // gone reports whether an error means that there is nobody to ask any more.
 func gone(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || target.KindOf(err) == target.Gone || errors.Is(err, sql.ErrConnDone)
+	return ctx.Err() != nil || target.KindOf(err) == endpoint.Gone || errors.Is(err, sql.ErrConnDone)
 }

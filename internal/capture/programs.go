@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -65,7 +66,7 @@ func (p *programs) settle(ctx context.Context, err error) error {
 	default:
 		p.source.State, p.source.Reason, p.source.Fix = source.Failed, err.Error(), target.HintOf(err)
 		switch n, _ := target.ServerErrorNumber(err); {
-		case target.KindOf(err) == target.Denied:
+		case target.KindOf(err) == endpoint.Denied:
 			p.source.State, p.source.Reason, p.source.Fix = source.Denied, "a privilege is missing",
 				"GRANT SELECT ON performance_schema.* TO "+account(p.t)
 		case n == 1146 || n == 1109 || n == 1054:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
@@ -103,7 +104,7 @@ func (q questioner) sample(ctx context.Context, w wanted) error {
 		case ctx.Err() != nil:
 			src.State, src.Reason = source.Slow, "the time for it was up"
 			return nil
-		case target.KindOf(err) == target.Denied:
+		case target.KindOf(err) == endpoint.Denied:
 			src.State, src.Reason = source.Denied, "rows of "+ref.String()+" may not be read"
 			src.Fix = q.t.Facts().ExplainFix([]string{ref.Schema})
 		default:

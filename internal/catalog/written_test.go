@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -95,7 +96,7 @@ func TestBytesWritten(t *testing.T) {
 // as connects as a user without a password.
 func as(t *testing.T, s *servers.Server, user string) *sql.DB {
 	t.Helper()
-	spec, err := target.ParseURL(s.URL(user))
+	spec, err := endpoint.ParseURL(s.URL(user))
 	if err != nil {
 		t.Fatal(err)
 	}

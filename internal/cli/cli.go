@@ -24,6 +24,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	nearest "github.com/dyno-perf/dyno/internal/suggest"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -214,7 +215,7 @@ func (e *env) explainFlag(c *cobra.Command) {
 
 // holdsPassword tells whether an argument is a URL with a password in it.
 func holdsPassword(arg string) bool {
-	s, err := target.ParseURL(arg)
+	s, err := endpoint.ParseURL(arg)
 	return err == nil && s.PasswordInURL
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	nearest "github.com/dyno-perf/dyno/internal/suggest"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // loadTarget is sysbench's options that say which server, and --target in their place.
@@ -35,10 +35,15 @@ func (o *loadTarget) flags(f *pflag.FlagSet) {
 var serverFlags = []string{"mysql-host", "mysql-port", "mysql-socket", "mysql-user", "mysql-ssl", "mysql-password"}
 
 // sslModes are the words for --mysql-ssl: of sysbench 1.0, of its later versions, and ours.
-var sslModes = map[string]target.TLSMode{
-	"off": target.TLSDisabled, "disabled": target.TLSDisabled, "on": target.TLSRequired, "required": target.TLSRequired,
-	"preferred": target.TLSPreferred,
-	"verify-ca": target.TLSVerifyCA, "verify-full": target.TLSVerifyFull, "verify-identity": target.TLSVerifyFull,
+var sslModes = map[string]endpoint.TLSMode{
+	"off":             endpoint.TLSDisabled,
+	"disabled":        endpoint.TLSDisabled,
+	"on":              endpoint.TLSRequired,
+	"required":        endpoint.TLSRequired,
+	"preferred":       endpoint.TLSPreferred,
+	"verify-ca":       endpoint.TLSVerifyCA,
+	"verify-full":     endpoint.TLSVerifyFull,
+	"verify-identity": endpoint.TLSVerifyFull,
 }
 
 // text returns the TARGET that the flags mean.
@@ -62,7 +67,7 @@ func (o *loadTarget) text(f *pflag.FlagSet) (string, error) {
 	case strings.Contains(o.host+o.port+o.socket, ","):
 		return "", usagef("--mysql-host, --mysql-port and --mysql-socket take one server: run one load for each")
 	}
-	s := target.Spec{Scheme: "mysql", Network: "tcp", User: o.user}
+	s := endpoint.Spec{Scheme: "mysql", Network: "tcp", User: o.user}
 	if o.socket != "" {
 		s.Network, s.Address = "unix", o.socket
 	} else {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -163,7 +164,7 @@ func newSandboxShCommand(e *env, yard yardFunc) *cobra.Command {
 				e.remark("%s is %s; `dyno sandbox up %[1]s` starts it.", s.Name, s.State)
 			} else if t, err := target.Open(c.Context(), s.Spec()); err == nil {
 				t.Close()
-			} else if target.KindOf(err) == target.NotAServer {
+			} else if target.KindOf(err) == endpoint.NotAServer {
 				// the client follows the socket's path, wherever it leads
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -53,7 +54,7 @@ that does not answer is added anyway, and so is one that refuses the login, with
 			return usagef("%w; Fix: choose another name, or use --replace", err)
 		}
 		if err != nil {
-			if k := target.KindOf(err); k == target.BadTarget || k == target.Unsupported {
+			if k := target.KindOf(err); k == endpoint.BadTarget || k == endpoint.Unsupported {
 				return &exitError{exitUsage, err}
 			}
 			return err
@@ -79,7 +80,7 @@ func tryAdded(ctx context.Context, e *env, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, addedTime)
 	defer cancel()
 	t, err := e.app.Open(ctx, name, app.Login{})
-	if target.KindOf(err) == target.AuthFailed {
+	if target.KindOf(err) == endpoint.AuthFailed {
 		return fmt.Errorf("%s stays in the inventory, but %w", name, err)
 	}
 	if err != nil {

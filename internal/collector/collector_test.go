@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -38,7 +39,7 @@ func TestSilentServerIsDown(t *testing.T) {
 // TestAfterASession: the next one begins at once when the session only ended, and after a pause, told as down, when it
 // failed.
 func TestAfterASession(t *testing.T) {
-	spec, err := target.ParseURL(servers.Start(t, "mariadb").URL("root"))
+	spec, err := endpoint.ParseURL(servers.Start(t, "mariadb").URL("root"))
 	if err != nil {
 		t.Fatal(err)
 	}

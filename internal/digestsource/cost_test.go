@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -70,7 +71,7 @@ func BenchmarkPass(b *testing.B) {
 				for i := range 10_000 {
 					statement(i)
 				}
-				spec, err := target.ParseURL(s.URL("root"))
+				spec, err := endpoint.ParseURL(s.URL("root"))
 				if err != nil {
 					b.Fatal(err)
 				}

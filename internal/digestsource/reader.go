@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -190,7 +191,7 @@ func (r *Reader) lacks(name source.Name, a target.Answer) {
 // fail records an error of a source.
 func (r *Reader) fail(name source.Name, err error) {
 	switch {
-	case target.KindOf(err) == target.Denied:
+	case target.KindOf(err) == endpoint.Denied:
 		r.set(name, source.Denied, "a privilege is missing", target.HintOf(err))
 	case errors.Is(err, context.DeadlineExceeded):
 		r.set(name, source.Slow, state.Clip(err.Error(), 4096), "")

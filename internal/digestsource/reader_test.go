@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -20,7 +21,7 @@ import (
 
 func open(t *testing.T, s *servers.Server, user string, o Options) *Reader {
 	t.Helper()
-	spec, err := target.ParseURL(s.URL(user))
+	spec, err := endpoint.ParseURL(s.URL(user))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -96,8 +97,8 @@ const (
 
 // spot is a server that is to be looked at: where it may answer, and how to log in.
 type spot struct {
-	at       []target.Spec // the same server, sockets first
-	defaults string        // as ledger.Target.Defaults: os.DevNull where no file is meant for it
+	at       []endpoint.Spec // the same server, sockets first
+	defaults string          // as ledger.Target.Defaults: os.DevNull where no file is meant for it
 	by       []string
 	pid      int
 	untried  string // why it is not logged in to
@@ -166,9 +167,9 @@ const strange = "it belongs to another user of this machine, so Dyno does not lo
 
 // spots gathers what there is to look at.
 func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, notes []string) {
-	only := make([]target.Spec, len(o.Only))
+	only := make([]endpoint.Spec, len(o.Only))
 	for i, address := range o.Only {
-		only[i] = target.Spec{
+		only[i] = endpoint.Spec{
 			Scheme: "mysql", Network: "tcp", Address: address, User: app.Inspection{App: a}.SystemUser(),
 			ConnectTimeout: loginTime,
 		}
@@ -177,14 +178,14 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 		}
 	}
 	may := func(network, address string) bool {
-		return len(only) == 0 || slices.ContainsFunc(only, func(x target.Spec) bool {
+		return len(only) == 0 || slices.ContainsFunc(only, func(x endpoint.Spec) bool {
 			return app.SamePlace(network, address, x) || app.SamePlace(x.Network, x.Address,
-				target.Spec{Network: network, Address: address})
+				endpoint.Spec{Network: network, Address: address})
 		})
 	}
 	seen := map[string]bool{}
 	take := func(s spot) {
-		s.at = slices.DeleteFunc(s.at, func(x target.Spec) bool { return seen[x.Address] })
+		s.at = slices.DeleteFunc(s.at, func(x endpoint.Spec) bool { return seen[x.Address] })
 		for _, x := range s.at {
 			seen[x.Address] = true
 		}
@@ -206,7 +207,7 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 			} else if b.State == sandbox.Running {
 				also := b.Spec()
 				also.Network, also.Address = "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(b.Port))
-				at := slices.DeleteFunc([]target.Spec{b.Spec(), also}, func(x target.Spec) bool {
+				at := slices.DeleteFunc([]endpoint.Spec{b.Spec(), also}, func(x endpoint.Spec) bool {
 					return !may(x.Network, x.Address)
 				})
 				take(spot{at: at, defaults: os.DevNull, by: []string{"sandbox"}, pid: b.PID, name: b.Name})
@@ -215,25 +216,28 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 	}
 
 	// Where the mysql client would go without arguments, and with that login.
-	mine, err := target.Resolve(target.Spec{Scheme: "mysql"}, "", a.Environ)
+	mine, err := target.Resolve(endpoint.Spec{Scheme: "mysql"}, "", a.Environ)
 	if err != nil {
 		notes = append(notes, err.Error())
 	}
-	listens := slices.DeleteFunc(host.Listening(ctx, "", target.TrustedAccount, o.Only...), func(l host.Listener) bool {
-		return !may(l.Network, l.Address) || seen[l.Address]
-	})
+	listens := slices.DeleteFunc(
+		host.Listening(ctx, "", endpoint.TrustedAccount, o.Only...),
+		func(l host.Listener) bool {
+			return !may(l.Network, l.Address) || seen[l.Address]
+		},
+	)
 	if x, err := target.Defaults(""); err == nil && (x.Host == "" || x.Host == "localhost") &&
 		x.Socket == "" && x.Port == 0 {
 		// the client's own default
 		mine = app.UsualPlace(mine, app.UsualSockets, listens, func(path string) bool { return may("unix", path) },
-			target.TrustedAccount)
+			endpoint.TrustedAccount)
 	} else if err == nil && may(mine.Network, mine.Address) &&
-		!app.LeadsToTrusted(mine, listens, target.TrustedAccount, app.BelowShared) {
+		!app.LeadsToTrusted(mine, listens, endpoint.TrustedAccount, app.BelowShared) {
 		notes = append(notes, fmt.Sprintf("the defaults files lead to %s, but %s", mine.Address, strange))
 		mine.Network, mine.Address = "", ""
 	}
 	order, left := candidates(a, listens, mine)
-	found := func(x target.Spec) bool {
+	found := func(x endpoint.Spec) bool {
 		return slices.ContainsFunc(listens, func(l host.Listener) bool {
 			return app.SamePlace(l.Network, l.Address, x)
 		})
@@ -242,22 +246,25 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 		may(mine.Network, mine.Address) && !found(mine) {
 		x := mine
 		x.ConnectTimeout = loginTime
-		order = append([]*spot{{at: []target.Spec{x}, by: []string{"defaults file"}}}, order...)
+		order = append([]*spot{{at: []endpoint.Spec{x}, by: []string{"defaults file"}}}, order...)
 	}
 	for _, s := range order {
 		take(*s)
 	}
 	for _, x := range only { // what the kernel does not show may be there all the same: of a container, or elsewhere
 		if found(x) || slices.ContainsFunc(all, func(s spot) bool {
-			return slices.ContainsFunc(s.at, func(y target.Spec) bool { return app.SamePlace(y.Network, y.Address, x) })
+			return slices.ContainsFunc(
+				s.at,
+				func(y endpoint.Spec) bool { return app.SamePlace(y.Network, y.Address, x) },
+			)
 		}) {
 			continue
 		}
-		s := spot{at: []target.Spec{x}, defaults: os.DevNull, by: []string{"port"}, named: true}
+		s := spot{at: []endpoint.Spec{x}, defaults: os.DevNull, by: []string{"port"}, named: true}
 		if x.Network == "unix" {
 			s.by = []string{"socket"}
-			if st, err := os.Stat(x.Address); err == nil && (!target.TrustedAccount(host.OwnerOf(st)) ||
-				host.Redirectable(x.Address, target.TrustedAccount)) {
+			if st, err := os.Stat(x.Address); err == nil && (!endpoint.TrustedAccount(host.OwnerOf(st)) ||
+				host.Redirectable(x.Address, endpoint.TrustedAccount)) {
 				s.untried = strange
 			}
 		}
@@ -269,13 +276,13 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 // candidates joins what processes listen on: first where the user's own login leads, then what may
 // be logged in to, then a few of what is left alone, so that nobody's own listeners, however many,
 // keep a server from being found.
-func candidates(a *app.App, listens []host.Listener, mine target.Spec) (order []*spot, left int) {
+func candidates(a *app.App, listens []host.Listener, mine endpoint.Spec) (order []*spot, left int) {
 	type owner struct {
 		pid   int
 		login bool
 	}
 	group := map[owner]*spot{}
-	trusted := host.AskOnce(target.TrustedAccount)
+	trusted := host.AskOnce(endpoint.TrustedAccount)
 	strangers, user := 0, app.Inspection{App: a}.SystemUser()
 	for _, l := range listens {
 		own := app.SamePlace(l.Network, l.Address, mine)
@@ -299,7 +306,13 @@ func candidates(a *app.App, listens []host.Listener, mine target.Spec) (order []
 				group[k], s.by = s, []string{"process"}
 			}
 		}
-		x := target.Spec{Scheme: "mysql", Network: l.Network, Address: l.Address, User: user, ConnectTimeout: loginTime}
+		x := endpoint.Spec{
+			Scheme:         "mysql",
+			Network:        l.Network,
+			Address:        l.Address,
+			User:           user,
+			ConnectTimeout: loginTime,
+		}
 		switch {
 		case !own && len(s.at) >= mostServers:
 		case !own:
@@ -325,7 +338,7 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 	watched map[string]string,
 ) Found {
 	f := Found{By: s.by, DefaultsFile: s.defaults, pid: s.pid, Login: LoginUntried, Reason: s.untried}
-	set := func(x target.Spec) {
+	set := func(x endpoint.Spec) {
 		f.Address, f.User, f.Also = x.Address, x.User, nil
 		x.ConnectTimeout = 0
 		f.URL = x.URL()
@@ -337,11 +350,11 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 	}
 	set(s.at[0])
 	for _, t := range inventory {
-		spec, err := target.ParseURL(t.URL)
+		spec, err := endpoint.ParseURL(t.URL)
 		if err != nil || spec.Jump != (tunnel.Jump{}) { // an address of another machine
 			continue
 		}
-		if slices.ContainsFunc(s.at, func(x target.Spec) bool { return app.SamePlace(x.Network, x.Address, spec) }) {
+		if slices.ContainsFunc(s.at, func(x endpoint.Spec) bool { return app.SamePlace(x.Network, x.Address, spec) }) {
 			set(spec)
 			f.Target, f.Name, f.Reason = t.Name, t.Name, ""
 			f.DefaultsFile, f.server = t.Defaults, watched[t.Name]
@@ -361,7 +374,7 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 				break
 			}
 			f.Login, f.Reason, f.Fix = LoginFailed, err.Error(), target.HintOf(err)
-			if k := target.KindOf(err); k == target.AuthFailed {
+			if k := target.KindOf(err); k == endpoint.AuthFailed {
 				f.Login = LoginRefused
 				f.Flavor, f.Version = m.greeted(ctx, x)
 				f.Create = app.AccountSQL(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix",
@@ -590,10 +603,10 @@ const (
 // connections break off before a login, so what is known is not asked for again and again while a page stands open.
 type memory struct {
 	mu      sync.Mutex
-	refused map[target.Spec]refusal
+	refused map[endpoint.Spec]refusal
 	said    map[string]greeting // by network and address
 
-	certificates func(context.Context, target.Spec) *target.KnownServers // App.known
+	certificates func(context.Context, endpoint.Spec) *endpoint.KnownServers // App.known
 }
 
 type refusal struct {
@@ -609,11 +622,11 @@ type greeting struct {
 }
 
 func newMemory() *memory {
-	return &memory{refused: map[target.Spec]refusal{}, said: map[string]greeting{}}
+	return &memory{refused: map[endpoint.Spec]refusal{}, said: map[string]greeting{}}
 }
 
 // open logs in; while a refusal of the same login holds, that is the answer.
-func (m *memory) open(ctx context.Context, x target.Spec) (*target.Target, error) {
+func (m *memory) open(ctx context.Context, x endpoint.Spec) (*target.Target, error) {
 	m.mu.Lock()
 	old := m.refused[x]
 	m.mu.Unlock()
@@ -629,7 +642,7 @@ func (m *memory) open(ctx context.Context, x target.Spec) (*target.Target, error
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch target.KindOf(err) {
-	case target.AuthFailed, target.Denied, target.TLSFailed, target.TooManyConnections:
+	case endpoint.AuthFailed, endpoint.Denied, endpoint.TLSFailed, endpoint.TooManyConnections:
 		pause := min(max(2*old.pause, refusedFirst), refusedMost)
 		m.refused[x] = refusal{err, time.Now().Add(pause), pause}
 	}
@@ -640,7 +653,7 @@ func (m *memory) open(ctx context.Context, x target.Spec) (*target.Target, error
 }
 
 // greeted is greeted, once in a while.
-func (m *memory) greeted(ctx context.Context, x target.Spec) (flavor dbms.Flavor, version string) {
+func (m *memory) greeted(ctx context.Context, x endpoint.Spec) (flavor dbms.Flavor, version string) {
 	k := x.Network + " " + x.Address
 	m.mu.Lock()
 	old := m.said[k]

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -490,7 +491,7 @@ func TestStrangersCrowdNobodyOut(t *testing.T) {
 		all = append(all, host.Listener{Network: "tcp", Address: at, PID: i % 2, UID: eve})
 	}
 	all = append(all, host.Listener{Network: "tcp", Address: "127.0.0.1:3306", PID: 4712, UID: os.Geteuid()})
-	spots, left := candidates(a, all, target.Spec{})
+	spots, left := candidates(a, all, endpoint.Spec{})
 	if first := spots[0]; first.pid != 4712 || first.untried != "" {
 		t.Errorf("first is %+v", first)
 	}
@@ -510,7 +511,7 @@ func TestDiscoverStrangers(t *testing.T) {
 	m := newMemory()
 	before := s.Status(t, "Connections")
 	for range 3 {
-		x := target.Spec{Network: "unix", Address: s.Socket}
+		x := endpoint.Spec{Network: "unix", Address: s.Socket}
 		if flavor, version := m.greeted(t.Context(), x); flavor != "mariadb" || version == "" {
 			t.Errorf("it greets with %q %q", flavor, version)
 		}

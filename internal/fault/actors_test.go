@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -20,7 +21,7 @@ func TestSessionFaultsHold(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			t.Parallel()
 			s := servers.Start(t, flavor, "innodb_lock_wait_timeout=10")
-			spec, err := target.ParseURL(s.URL("root"))
+			spec, err := endpoint.ParseURL(s.URL("root"))
 			if err != nil {
 				t.Fatal(err)
 			}

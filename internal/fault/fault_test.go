@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -29,7 +30,7 @@ func plant(
 		settings = append(settings, k+"="+v)
 	}
 	s := servers.Start(t, flavor, settings...)
-	spec, err := target.ParseURL(s.URL("root"))
+	spec, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestEveryFaultRuns(t *testing.T) {
 			s := servers.Start(t, flavor, "local_infile=ON", "innodb_buffer_pool_size=256M",
 				"innodb_flush_log_at_trx_commit=0", "sync_binlog=0",
 				"innodb_purge_batch_size=1")
-			spec, err := target.ParseURL(s.URL("root"))
+			spec, err := endpoint.ParseURL(s.URL("root"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +266,7 @@ func TestMissingIndexHurts(t *testing.T) {
 
 func TestSetupCanBeCancelled(t *testing.T) {
 	s := servers.Start(t, "mariadb")
-	spec, err := target.ParseURL(s.URL("root"))
+	spec, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -78,7 +79,7 @@ func TestIndexFaultsHurt(t *testing.T) {
 				settings = append(settings, k+"="+v)
 			}
 			s := servers.Start(t, flavor, settings...)
-			spec, err := target.ParseURL(s.URL("root"))
+			spec, err := endpoint.ParseURL(s.URL("root"))
 			if err != nil {
 				t.Fatal(err)
 			}

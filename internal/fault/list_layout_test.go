@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -17,7 +18,7 @@ func TestLayoutsHurt(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			t.Parallel()
 			s := servers.Start(t, flavor, "local_infile=ON", "tmp_table_size=256K", "max_heap_table_size=256K")
-			spec, err := target.ParseURL(s.URL("root"))
+			spec, err := endpoint.ParseURL(s.URL("root"))
 			if err != nil {
 				t.Fatal(err)
 			}

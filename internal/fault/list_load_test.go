@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -27,7 +28,7 @@ func TestLoadFaultsHurt(t *testing.T) {
 				settings = append(settings, "query_cache_type=1", "query_cache_size=16M")
 			}
 			s := servers.Start(t, flavor, settings...)
-			spec, err := target.ParseURL(s.URL("root"))
+			spec, err := endpoint.ParseURL(s.URL("root"))
 			if err != nil {
 				t.Fatal(err)
 			}

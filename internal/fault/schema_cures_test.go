@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -22,7 +23,7 @@ func TestComparisonsAreCured(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			t.Parallel()
 			s := servers.Start(t, flavor, "local_infile=ON")
-			spec, err := target.ParseURL(s.URL("root"))
+			spec, err := endpoint.ParseURL(s.URL("root"))
 			if err != nil {
 				t.Fatal(err)
 			}

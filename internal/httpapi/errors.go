@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/compare"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/service"
@@ -52,7 +53,7 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 		finding *app.UnknownFindingError
 		panel   *service.UnknownPanelError
 		blocked *apply.BlockedError
-		server  *target.Error
+		server  *endpoint.Error
 	)
 	is := func(all ...error) bool {
 		return slices.ContainsFunc(all, func(e error) bool { return errors.Is(err, e) })
@@ -87,7 +88,7 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 		return http.StatusConflict, "conflict", errConflict.Error() + ": "
 
 	case is(service.ErrBadRetention, service.ErrGraphSize, service.ErrIgnoreFor), errors.As(err, &panel),
-		kind == target.BadTarget, kind == target.Unsupported:
+		kind == endpoint.BadTarget, kind == endpoint.Unsupported:
 		return http.StatusBadRequest, "bad_data", errBadRequest.Error() + ": "
 
 	case is(errUnavailable, access.ErrBusyLogins):

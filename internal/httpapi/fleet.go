@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Limits of lists: what is asked for beyond them is cut.
@@ -46,7 +46,7 @@ func (h fleetAPI) targets(*http.Request) (any, error) {
 
 func targetOf(m service.Member) Target {
 	t := Target{Name: m.Entry.Name, Incidents: m.Incidents, Denied: m.Denied, Account: m.Account}
-	if spec, err := target.ParseURL(m.Entry.URL); err == nil {
+	if spec, err := endpoint.ParseURL(m.Entry.URL); err == nil {
 		t.Address = spec.Address
 	}
 	if s := m.State; s != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/service"
@@ -130,10 +131,16 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 	f(app.ErrTargetExists, 409, "conflict", conflict, false)
 	f(task.ErrBusy, 409, "conflict", "", false)
 	f(service.ErrBadRetention, 400, "bad_data", wrong, false)
-	f(&target.Error{Op: "read the URL", Kind: target.BadTarget, Err: errors.New("x")}, 400, "bad_data", wrong, false)
+	f(
+		&endpoint.Error{Op: "read the URL", Kind: endpoint.BadTarget, Err: errors.New("x")},
+		400,
+		"bad_data",
+		wrong,
+		false,
+	)
 	f(lab.ErrOptions, 400, "bad_data", "", false)
 	f(access.ErrWrong, 401, "unauthorized", "", false)
-	f(&target.Error{Op: "connect to", Target: "shop", Kind: target.Denied, Fix: "look at its grants"}, 503,
+	f(&endpoint.Error{Op: "connect to", Target: "shop", Kind: endpoint.Denied, Fix: "look at its grants"}, 503,
 		"unavailable", "not available now: ", false)
 	f(fmt.Errorf("%w: the store opens", errUnavailable), 503, "unavailable", "", false)
 	f(fmt.Errorf("read: %w", context.DeadlineExceeded), 503, "timeout", "", false)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // peer is the other end of a connection.
@@ -36,7 +35,7 @@ func peerAt(c net.Conn) *peer {
 	p := newPeer(c.LocalAddr(), c.RemoteAddr())
 	p.conn = c
 	if u, ok := c.(*net.UnixConn); ok {
-		_, uid, err := target.Peer(u)
+		_, uid, err := host.Peer(u)
 		p.uid, p.told = uid, err == nil
 	}
 	return p

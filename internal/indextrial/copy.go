@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -81,7 +82,7 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 	}
 	create, err := catalog.Definition(ctx, from, ref)
 	if err != nil {
-		if ctx.Err() != nil || target.KindOf(err) == target.Gone {
+		if ctx.Err() != nil || target.KindOf(err) == endpoint.Gone {
 			return nil, w.from.Wrap("read the definition of "+ref.String(), err)
 		}
 		c.why = "the definition of " + ref.String() + " could not be read: " + err.Error()
@@ -116,7 +117,7 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 		got, err := w.rows(ctx, from, conn, ref, cols, p, c)
 		c.rows += got
 		if err != nil {
-			if ctx.Err() != nil || target.KindOf(err) == target.Gone {
+			if ctx.Err() != nil || target.KindOf(err) == endpoint.Gone {
 				return nil, fmt.Errorf("copy rows of %s: %w", ref, err)
 			}
 			c.whole = false

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -45,7 +46,7 @@ func TestTry(t *testing.T) {
 			}
 			a := &app.App{Home: dir, Version: "test"}
 			defer a.Close()
-			spec, err := target.ParseURL(s.URL("root"))
+			spec, err := endpoint.ParseURL(s.URL("root"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +230,7 @@ func TestUncopiable(t *testing.T) {
 func TestServersTablesAreCopiable(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		s := servers.Start(t, flavor)
-		x, err := target.ParseURL(s.URL("root"))
+		x, err := endpoint.ParseURL(s.URL("root"))
 		if err != nil {
 			t.Fatal(err)
 		}

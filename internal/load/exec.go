@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/pace"
 	"github.com/dyno-perf/dyno/internal/platform"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // ExecName is what results call a load of commands.
@@ -32,7 +32,7 @@ type ExecConfig struct {
 	// Server is where the command finds its server. It is told by the environment: DYNO_HOST and DYNO_PORT, or
 	// DYNO_SOCKET, DYNO_USER, DYNO_DATABASE, and DYNO_DEFAULTS_FILE, the name of a file in the form of my.cnf that has
 	// the password too. What is not known is the empty text. DYNO_SESSION is the number of the session, from 0.
-	Server  target.Spec
+	Server  endpoint.Spec
 	Threads int           // executions at the same time; 0 means 1
 	Time    time.Duration // 0 for no limit; it begins after Warmup
 	Warmup  time.Duration // its ticks are marked, and no part of Run.Total
@@ -109,7 +109,7 @@ func Exec(ctx context.Context, c ExecConfig, sink func(loadresult.Tick)) (loadre
 		return loadresult.Run{Workload: ExecName, State: loadresult.Failed, Error: err.Error()}, err
 	}
 	out := loadresult.Run{Workload: ExecName, Options: c.options(), State: loadresult.Failed}
-	if c.Server != (target.Spec{}) {
+	if c.Server != (endpoint.Spec{}) {
 		out.Target = c.Server.String()
 	}
 	fail := func(err error) (loadresult.Run, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -16,7 +17,7 @@ var execHidden = []string{"DYNO_PASSWORD", "MYSQL_PWD", "MYSQL_TEST_LOGIN_FILE"}
 
 // execEnvironment returns the environment of commands: the given one with what leads to the server, and without
 // passwords. remove deletes the defaults file.
-func execEnvironment(s target.Spec, environ []string) (env []string, remove func(), err error) {
+func execEnvironment(s endpoint.Spec, environ []string) (env []string, remove func(), err error) {
 	add := map[string]string{
 		"DYNO_HOST": "", "DYNO_PORT": "", "DYNO_SOCKET": "", "DYNO_USER": s.User,
 		"DYNO_DATABASE": s.Database, "DYNO_DEFAULTS_FILE": "", "DYNO_SESSION": "",
@@ -31,7 +32,7 @@ func execEnvironment(s target.Spec, environ []string) (env []string, remove func
 		add["DYNO_HOST"], add["DYNO_PORT"] = host, port
 	}
 	remove = func() {}
-	if s != (target.Spec{}) {
+	if s != (endpoint.Spec{}) {
 		dir, err := os.MkdirTemp("", "dyno-exec-") // for its owner alone
 		if err != nil {
 			return nil, nil, fmt.Errorf("make a place for the defaults file: %w", err)
@@ -62,7 +63,7 @@ func execEnvironment(s target.Spec, environ []string) (env []string, remove func
 // defaultsFile returns the login as clients read it with --defaults-file. What only some clients know is marked loose,
 // and the database is for the command-line clients alone: others end at an option that they do not know.
 // https://dev.mysql.com/doc/refman/9.0/en/option-files.html
-func defaultsFile(s target.Spec, host, port string) []byte {
+func defaultsFile(s endpoint.Spec, host, port string) []byte {
 	var b strings.Builder
 	put := func(key, value string) {
 		if value != "" {
@@ -86,19 +87,19 @@ func defaultsFile(s target.Spec, host, port string) []byte {
 	put("ssl-cert", s.Cert)
 	put("ssl-key", s.Key)
 	switch s.Mode() {
-	case target.TLSDisabled:
+	case endpoint.TLSDisabled:
 		put("loose-ssl-mode", "DISABLED")
 		b.WriteString("loose-skip-ssl\n")
-	case target.TLSRequired:
+	case endpoint.TLSRequired:
 		put("loose-ssl-mode", "REQUIRED")
 		b.WriteString("loose-ssl\n")
-	case target.TLSVerifyCA:
+	case endpoint.TLSVerifyCA:
 		put("loose-ssl-mode", "VERIFY_CA")
 		b.WriteString("loose-ssl\n")
-	case target.TLSVerifyFull:
+	case endpoint.TLSVerifyFull:
 		put("loose-ssl-mode", "VERIFY_IDENTITY")
 		b.WriteString("loose-ssl\nloose-ssl-verify-server-cert\n")
-	case target.TLSPreferred, target.TLSDefault:
+	case endpoint.TLSPreferred, endpoint.TLSDefault:
 	}
 	if s.Database != "" {
 		b.WriteString("[mysql]\n")

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func TestExecEnvironment(t *testing.T) {
 	inherited := []string{"PATH=/bin", "DYNO_PASSWORD=hush", "MYSQL_PWD=hush", "DYNO_HOST=other", "DYNO_HOME=/d"}
-	f := func(s target.Spec, want ...string) {
+	f := func(s endpoint.Spec, want ...string) {
 		t.Helper()
 		env, remove, err := execEnvironment(s, inherited)
 		if err != nil {
@@ -33,15 +34,35 @@ func TestExecEnvironment(t *testing.T) {
 			names[n] = true
 		}
 	}
-	f(target.Spec{}, "DYNO_HOST=", "DYNO_PORT=", "DYNO_SOCKET=", "DYNO_USER=", "DYNO_DATABASE=", "DYNO_DEFAULTS_FILE=")
-	f(target.Spec{Network: "tcp", Address: "[::1]:3307", User: "u", Database: "d", Password: target.NewSecret("hush")},
-		"DYNO_HOST=::1", "DYNO_PORT=3307", "DYNO_SOCKET=", "DYNO_USER=u", "DYNO_DATABASE=d")
-	f(target.Spec{Network: "unix", Address: "/a b/s"}, "DYNO_HOST=", "DYNO_PORT=", "DYNO_SOCKET=/a b/s")
+	f(
+		endpoint.Spec{},
+		"DYNO_HOST=",
+		"DYNO_PORT=",
+		"DYNO_SOCKET=",
+		"DYNO_USER=",
+		"DYNO_DATABASE=",
+		"DYNO_DEFAULTS_FILE=",
+	)
+	f(
+		endpoint.Spec{
+			Network:  "tcp",
+			Address:  "[::1]:3307",
+			User:     "u",
+			Database: "d",
+			Password: endpoint.NewSecret("hush"),
+		},
+		"DYNO_HOST=::1",
+		"DYNO_PORT=3307",
+		"DYNO_SOCKET=",
+		"DYNO_USER=u",
+		"DYNO_DATABASE=d",
+	)
+	f(endpoint.Spec{Network: "unix", Address: "/a b/s"}, "DYNO_HOST=", "DYNO_PORT=", "DYNO_SOCKET=/a b/s")
 }
 
 // TestDefaultsFileIsRead reads with our own reader what we have written.
 func TestDefaultsFileIsRead(t *testing.T) {
-	f := func(s target.Spec, host string, port int, mode target.TLSMode) {
+	f := func(s endpoint.Spec, host string, port int, mode endpoint.TLSMode) {
 		t.Helper()
 		env, remove, err := execEnvironment(s, nil)
 		if err != nil {
@@ -67,14 +88,14 @@ func TestDefaultsFileIsRead(t *testing.T) {
 			t.Errorf("%s is left: %v", file, err)
 		}
 	}
-	p := target.NewSecret("\"quoted\" 'and' back\\slash\tx\ny#z ")
-	f(target.Spec{
+	p := endpoint.NewSecret("\"quoted\" 'and' back\\slash\tx\ny#z ")
+	f(endpoint.Spec{
 		Network: "tcp", Address: "db1:3306", User: "a#b", Password: p, Database: "x",
-		TLS: target.TLSVerifyFull, CA: "/ca.pem",
-	}, "db1", 3306, target.TLSVerifyFull)
-	f(target.Spec{Network: "tcp", Address: "db1:3306", User: "a", TLS: target.TLSRequired}, "db1",
-		3306, target.TLSRequired)
-	f(target.Spec{Network: "tcp", Address: "db1:3306", User: "a", TLS: target.TLSDisabled}, "db1",
-		3306, target.TLSDisabled)
-	f(target.Spec{Network: "unix", Address: "/s", User: "a"}, "", 0, target.TLSDisabled)
+		TLS: endpoint.TLSVerifyFull, CA: "/ca.pem",
+	}, "db1", 3306, endpoint.TLSVerifyFull)
+	f(endpoint.Spec{Network: "tcp", Address: "db1:3306", User: "a", TLS: endpoint.TLSRequired}, "db1",
+		3306, endpoint.TLSRequired)
+	f(endpoint.Spec{Network: "tcp", Address: "db1:3306", User: "a", TLS: endpoint.TLSDisabled}, "db1",
+		3306, endpoint.TLSDisabled)
+	f(endpoint.Spec{Network: "unix", Address: "/s", User: "a"}, "", 0, endpoint.TLSDisabled)
 }

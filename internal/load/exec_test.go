@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -126,9 +126,9 @@ func TestExecErrorsEndTheRunUnlessIgnored(t *testing.T) {
 	f(ExecConfig{Command: "kill -SEGV $$", IgnoreAll: true}, "signal 11", 5)
 	f(ExecConfig{Command: "kill -SEGV $$"}, "signal 11", 1, "signal 11")
 	f(ExecConfig{Command: "no-such-command-anywhere", IgnoreAll: true}, "exit 127", 1, "no-such-command-anywhere")
-	f(ExecConfig{Command: "echo the word is hush >&2; exit 1", Server: target.Spec{
+	f(ExecConfig{Command: "echo the word is hush >&2; exit 1", Server: endpoint.Spec{
 		Network: "tcp", Address: "h:1",
-		Password: target.NewSecret("hush"),
+		Password: endpoint.NewSecret("hush"),
 	}}, "exit 1", 1, "the word is ***")
 }
 
@@ -144,7 +144,7 @@ func TestExecRefuses(t *testing.T) {
 	f(ExecConfig{Command: "true", Threads: -1}, "threads")
 	f(ExecConfig{Command: "true", Time: -1}, "time")
 	f(ExecConfig{Command: "true", Ignore: []int{256}}, "1 to 255")
-	f(ExecConfig{Command: "true", Server: target.Spec{Network: "tcp", Address: "no-port"}}, "address")
+	f(ExecConfig{Command: "true", Server: endpoint.Spec{Network: "tcp", Address: "no-port"}}, "address")
 }
 
 // alive reports whether a process is there and no corpse.
@@ -276,9 +276,9 @@ func TestExecReachesTheServer(t *testing.T) {
 			s := servers.Start(t, flavor)
 			user := `CREATE USER app@'%' IDENTIFIED BY 'a b#c"d''e\\n;$x%'`
 			s.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (n INT)", user, "GRANT ALL ON x.* TO app@'%'")
-			spec := target.Spec{
+			spec := endpoint.Spec{
 				Scheme: "mysql", Network: "unix", Address: s.Socket, User: "app",
-				Password: target.NewSecret(password), Database: "x",
+				Password: endpoint.NewSecret(password), Database: "x",
 			}
 			file := filepath.Join(t.TempDir(), "seen")
 			command :=

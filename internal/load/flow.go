@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
@@ -146,7 +147,7 @@ func (f *flow) trouble(c *counts, err error, now time.Duration) step {
 	switch {
 	case f.hard.Err() != nil:
 		return f.halt(c)
-	case target.KindOf(err) == target.Gone:
+	case target.KindOf(err) == endpoint.Gone:
 		c.lost++
 		f.err = err
 		return stepReconnect

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/wire"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
@@ -49,10 +49,12 @@ func (p *played) want(got, want step, statement int) {
 func (p *played) answer(err error, now time.Duration) step { return p.answered(p.c, err, now) }
 
 func refusal(number uint16) error {
-	return &target.Error{Op: "execute", Err: &wire.Error{Code: number}}
+	return &endpoint.Error{Op: "execute", Err: &wire.Error{Code: number}}
 }
 
-func hungUp() error { return &target.Error{Op: "receive", Kind: target.Gone, Err: io.ErrUnexpectedEOF} }
+func hungUp() error {
+	return &endpoint.Error{Op: "receive", Kind: endpoint.Gone, Err: io.ErrUnexpectedEOF}
+}
 
 func TestFlowOfAnOperation(t *testing.T) {
 	var done []workload.Op

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/pace"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -62,7 +63,7 @@ func bend(t *testing.T, s *servers.Server, chunk int, cut func() int64) *target.
 			b.conns.Go(func() { b.pass(c, s.Socket) })
 		}
 	})
-	spec, err := target.ParseURL(fmt.Sprintf("mysql://root@%s/?tls=disabled", l.Addr()))
+	spec, err := endpoint.ParseURL(fmt.Sprintf("mysql://root@%s/?tls=disabled", l.Addr()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +265,7 @@ func TestIdleConnectionsThatAreClosed(t *testing.T) {
 // TestEncryptedTargetsTakeTheDriver runs where loops cannot.
 func TestEncryptedTargetsTakeTheDriver(t *testing.T) {
 	s := servers.Start(t, "mysql")
-	spec, err := target.ParseURL(fmt.Sprintf("mysql://root@127.0.0.1:%d/?tls=required", s.Port))
+	spec, err := endpoint.ParseURL(fmt.Sprintf("mysql://root@127.0.0.1:%d/?tls=required", s.Port))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +380,7 @@ func loadOnOneCPU(t *testing.T, url string) {
 	if n := runtime.GOMAXPROCS(0); n != 1 {
 		t.Fatalf("GOMAXPROCS is %d", n)
 	}
-	spec, err := target.ParseURL(url)
+	spec, err := endpoint.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}

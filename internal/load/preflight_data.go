@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -27,10 +28,10 @@ func (p *preflight) access(ctx context.Context, t *target.Target) error {
 	s, err := t.Session(ctx, target.SessionOptions{Database: p.plan.Schema})
 	switch kind := target.KindOf(err); {
 	case err == nil:
-	case kind == target.NoSuchDatabase:
+	case kind == endpoint.NoSuchDatabase:
 		p.missing(err)
 		return nil
-	case kind == target.Denied || kind == target.TooManyConnections:
+	case kind == endpoint.Denied || kind == endpoint.TooManyConnections:
 		p.add(Refuse, target.HintOf(err), "no session can be opened: %v", serverSays(err))
 		return nil
 	default:
@@ -62,7 +63,7 @@ func (p *preflight) access(ctx context.Context, t *target.Target) error {
 			continue
 		}
 		lacking[number] = true
-		switch denied := target.KindOf(err) == target.Denied; {
+		switch denied := target.KindOf(err) == endpoint.Denied; {
 		case denied:
 			p.add(Refuse, p.grant(t, err), "the account is missing a privilege: %v", serverSays(err))
 		case number == noSuchTable:
@@ -102,7 +103,7 @@ func (p *preflight) grant(t *target.Target, err error) string {
 
 // serverSays is what the server said, without our own words about it.
 func serverSays(err error) error {
-	var e *target.Error
+	var e *endpoint.Error
 	for errors.As(err, &e) && e.Err != nil {
 		err = e.Err
 	}

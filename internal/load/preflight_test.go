@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -31,7 +32,7 @@ func remarksOf(t *testing.T, tg *target.Target, c Config) map[Severity]string {
 // openAs returns a target for another account.
 func openAs(t *testing.T, s *servers.Server, user string) *target.Target {
 	t.Helper()
-	spec, err := target.ParseURL(s.URL(user))
+	spec, err := endpoint.ParseURL(s.URL(user))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -500,7 +501,7 @@ func sessionFor(ctx context.Context, plan *workload.Plan, t *target.Target) (*ta
 // serverGone reports whether the server may come back.
 func serverGone(err error) bool {
 	switch target.KindOf(err) {
-	case target.Gone, target.Refused, target.Timeout:
+	case endpoint.Gone, endpoint.Refused, endpoint.Timeout:
 		return true
 	}
 	return false

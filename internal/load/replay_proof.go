@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -122,7 +123,7 @@ func (r *replay) ask(call string) (own bool, err error) {
 		}
 	}
 	_, err = r.calls.session.Query(r.hard, sqltext.Tagged("load", "names", "SELECT "+call+"()"), nil)
-	if _, ok := target.ServerErrorNumber(err); err != nil && (!ok || target.KindOf(err) == target.Gone) {
+	if _, ok := target.ServerErrorNumber(err); err != nil && (!ok || target.KindOf(err) == endpoint.Gone) {
 		return false, errors.Join(err, r.closeCalls())
 	}
 	return target.IsOwnFunction(err), nil

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -376,7 +377,7 @@ func (s *replaySession) trouble(err error, kind int, n statements) bool {
 	c.failed(kind, n)
 	number, fromServer := target.ServerErrorNumber(err)
 	switch {
-	case target.KindOf(err) == target.Gone:
+	case target.KindOf(err) == endpoint.Gone:
 		c.lost++
 		s.lose(err)
 	case fromServer:

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -496,7 +497,7 @@ func TestReplayRunsNoStoredFunction(t *testing.T) {
 			"CREATE VIEW tenant.harmless AS SELECT COUNT(*) AS n, MAX(CONCAT(n, 'a')) AS m FROM tenant.t WHERE n IN "+
 				"(1, 2)")
 		spec := tg.Spec()
-		spec.User, spec.Password = "reader", target.NewSecret("a")
+		spec.User, spec.Password = "reader", endpoint.NewSecret("a")
 		reads, err := target.Open(t.Context(), spec)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -156,7 +157,7 @@ var errOtherWay = errors.New("needs the general driver")
 // explain adds what to do about data that is not there.
 func explain(err error, plan *workload.Plan) error {
 	n, ok := target.ServerErrorNumber(err)
-	if target.KindOf(err) == target.NoSuchDatabase || ok && n == noSuchTable {
+	if target.KindOf(err) == endpoint.NoSuchDatabase || ok && n == noSuchTable {
 		return fmt.Errorf("%w (the data of %s does not exist: prepare it first)", err, plan.Workload)
 	}
 	if ok && n == tooManyPrepared {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 
@@ -334,8 +335,8 @@ func again[C any](
 // hopeless reports whether no later attempt to connect can succeed without somebody's help.
 func hopeless(err error) bool {
 	switch target.KindOf(err) {
-	case target.AuthFailed, target.TLSFailed, target.NoSuchDatabase, target.Denied,
-		target.BadTarget, target.Unsupported:
+	case endpoint.AuthFailed, endpoint.TLSFailed, endpoint.NoSuchDatabase, endpoint.Denied,
+		endpoint.BadTarget, endpoint.Unsupported:
 		return true
 	}
 	n, ok := target.ServerErrorNumber(err)

@@ -8,8 +8,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -56,7 +56,7 @@ func greet(ctx context.Context, socket string, pid int) error {
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	peer, _, err := target.Peer(u)
+	peer, _, err := host.Peer(u)
 	if err != nil {
 		return err
 	}

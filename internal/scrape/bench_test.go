@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -12,7 +13,7 @@ import (
 func BenchmarkRound(b *testing.B) {
 	for _, flavor := range servers.Flavors {
 		s := servers.Start(b, flavor)
-		spec, err := target.ParseURL(s.URL("root"))
+		spec, err := endpoint.ParseURL(s.URL("root"))
 		if err != nil {
 			b.Fatal(err)
 		}

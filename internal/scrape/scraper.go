@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
@@ -335,7 +336,7 @@ func silent(err error) bool {
 // lost reports whether an error means that there is no server to ask at this moment.
 func lost(err error) bool {
 	switch target.KindOf(err) {
-	case target.Gone, target.Refused, target.AuthFailed, target.TooManyConnections:
+	case endpoint.Gone, endpoint.Refused, endpoint.AuthFailed, endpoint.TooManyConnections:
 		// the link itself waits after the last two
 		return true
 	}

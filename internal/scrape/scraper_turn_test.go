@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // counted is a source that counts how often it is read.
@@ -228,7 +228,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-func errLost(err error) error { return &target.Error{Op: "query", Kind: target.Gone, Err: err} }
+func errLost(err error) error { return &endpoint.Error{Op: "query", Kind: endpoint.Gone, Err: err} }
 
 // TestWhatIsLeftOfARound lets one source take most of a round: another that then has too little time is not blamed for
 // it.

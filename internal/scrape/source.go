@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -116,7 +117,7 @@ func classify(a account, err error, privilege string) error {
 		return err
 	}
 	p := &Problem{State: source.Failed, Reason: reasonOf(err), Fix: target.HintOf(err), Err: err}
-	if target.KindOf(err) == target.Denied {
+	if target.KindOf(err) == endpoint.Denied {
 		p.State, p.Reason = source.Denied, "a privilege is missing"
 		if privilege != "" {
 			p.Fix = grant(a, privilege)

@@ -21,6 +21,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/collector"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/judge"
@@ -135,7 +136,7 @@ func (s *Diagnoses) look(ctx context.Context, name string, o capture.Options, d 
 	octx, cancel := context.WithTimeout(ctx, collector.OpenTime)
 	t, err := s.fleet.open(octx, name)
 	cancel()
-	if target.KindOf(err) == target.TooManyConnections {
+	if target.KindOf(err) == endpoint.TooManyConnections {
 		if d.Snapshot = s.lastSeen(name, err); d.Snapshot != nil {
 			d.Judge()
 			return s.app.KeepNew(ctx, d)
@@ -531,7 +532,7 @@ func (s *Diagnoses) judgeAll(ctx context.Context, every time.Duration) {
 			running.Go(func() {
 				next := every
 				if err := s.judgeOne(ctx, name, incident); err != nil {
-					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != target.Gone {
+					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != endpoint.Gone {
 						// of that its watcher tells
 						s.trouble.say(s.log, name+" was not diagnosed; retrying", err)
 					}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -230,7 +231,7 @@ func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
 		w.run(ctx)
 		s.keeper.flush(m)
 		s.keeper.endIncidents(m)
-		if spec, err := target.ParseURL(t.URL); err == nil {
+		if spec, err := endpoint.ParseURL(t.URL); err == nil {
 			s.app.Leave(spec)
 		}
 	}()

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
@@ -29,12 +30,11 @@ func keptPasswords(a *app.App) string { return filepath.Join(a.Credentials(), "k
 // SetTargetPassword keeps a password for a target, in a defaults file that only Dyno's account reads, and has the
 // inventory name that file. With a url the target gets that address too, and is added when there is none of that name;
 // without one it must be there. The file names where the password goes and how that is verified, so that allow holds it
-// to that place. Errors for what is written wrongly are of kind target.BadTarget, ledger.ErrNotFound is for an unknown
-// name.
+// to that place. Errors for what is written wrongly are of kind BadTarget, ledger.ErrNotFound is for an unknown name.
 func (s *Inventory) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
 	bad := func(what, hint string) (ledger.Target, error) {
-		return ledger.Target{}, &target.Error{
-			Op: "store a password", Kind: target.BadTarget,
+		return ledger.Target{}, &endpoint.Error{
+			Op: "store a password", Kind: endpoint.BadTarget,
 			Err: errors.New(what), Fix: hint,
 		}
 	}
@@ -58,7 +58,7 @@ func (s *Inventory) SetTargetPassword(ctx context.Context, name, url, password s
 	if err != nil {
 		return t, err
 	}
-	spec, err := target.ParseURL(t.URL)
+	spec, err := endpoint.ParseURL(t.URL)
 	switch {
 	case err != nil:
 		return t, err
@@ -82,7 +82,7 @@ func (s *Inventory) SetTargetPassword(ctx context.Context, name, url, password s
 }
 
 // writePassword makes a defaults file for one target.
-func writePassword(a *app.App, name string, s target.Spec, password string) (file string, err error) {
+func writePassword(a *app.App, name string, s endpoint.Spec, password string) (file string, err error) {
 	for _, dir := range []string{a.Credentials(), keptPasswords(a)} {
 		if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 			return "", err
@@ -108,7 +108,7 @@ func writePassword(a *app.App, name string, s target.Spec, password string) (fil
 
 // passwordFile is a defaults file with a password, where it goes and how that is verified. Behind a jump host it names
 // no server: the same address is another one there.
-func passwordFile(s target.Spec, password string) string {
+func passwordFile(s endpoint.Spec, password string) string {
 	var b strings.Builder
 	b.WriteString("# Written by dyno serve, and removed when its inventory no longer names it.\n[client]\n")
 	put := func(key, value string) {

@@ -17,6 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/collector"
 	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -125,9 +126,9 @@ func (w *watcher) down(at time.Time, err error) {
 		Samples: []metric.Sample{{Name: "mysql_up", At: at.UnixMilli()}},
 		State:   &state.State{Target: w.name, At: at, Server: w.server, Reason: err.Error()},
 	}
-	var e *target.Error
+	var e *endpoint.Error
 	r.State.LoginRefused = target.LoginRefused(err)
-	if errors.As(err, &e) && e.Kind == target.NotConfigured { // whether the server is up is unknown
+	if errors.As(err, &e) && e.Kind == endpoint.NotConfigured { // whether the server is up is unknown
 		r.Samples, r.State.NotConfigured, r.State.Reason = nil, true, e.Err.Error()
 	}
 	state.Cap(r.State)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/reading"
@@ -47,7 +48,7 @@ func TestNothingObservedIsNotNothing(t *testing.T) {
 // it ever took.
 func TestCostShownIsWhatWasSpent(t *testing.T) {
 	s := servers.Start(t, "mariadb", "performance_schema=ON")
-	spec, err := target.ParseURL(s.URL("root"))
+	spec, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestCutWindow(t *testing.T) {
 // process that watches others.
 func TestMistakeInWatchingEndsNothingElse(t *testing.T) {
 	s := servers.Start(t, "mariadb", "performance_schema=ON")
-	spec, err := target.ParseURL(s.URL("root"))
+	spec, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
 		t.Fatal(err)
 	}

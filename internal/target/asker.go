@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // Asker is one connection for questions that come again and again: opened when first needed, and again after it broke.
@@ -95,7 +97,7 @@ func Patience(err error, pause time.Duration) time.Duration {
 
 func turnedDown(err error) bool {
 	switch KindOf(err) {
-	case AuthFailed, TooManyConnections, Denied, TLSFailed, NotAServer:
+	case endpoint.AuthFailed, endpoint.TooManyConnections, endpoint.Denied, endpoint.TLSFailed, endpoint.NotAServer:
 		return true
 	}
 	return false
@@ -140,7 +142,7 @@ func (a *Asker) prepare(ctx context.Context, s *Session) error {
 
 // broken returns an error that is not the server's answer: after that, nothing more can be asked.
 func broken(err error) error {
-	if _, answered := ServerErrorNumber(err); answered && KindOf(err) != Gone {
+	if _, answered := ServerErrorNumber(err); answered && KindOf(err) != endpoint.Gone {
 		return nil
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -170,7 +171,7 @@ func TestTheLastConnectionIsLeftToAdministrators(t *testing.T) {
 			eventually(t, "it comes in last and leaves", func() bool {
 				a.Retry()
 				_, err := a.Query(t.Context(), "SELECT 1", nil)
-				if KindOf(err) != TooManyConnections {
+				if KindOf(err) != endpoint.TooManyConnections {
 					t.Fatalf("it stays: %v", err)
 				}
 				return strings.Contains(err.Error(), "connections are used up")
@@ -179,7 +180,7 @@ func TestTheLastConnectionIsLeftToAdministrators(t *testing.T) {
 				t.Errorf("the next attempt is in %v", a.pause)
 			}
 			began := x.reading.Stats().OpenConnections
-			if _, err := a.Query(t.Context(), "SELECT 1", nil); KindOf(err) != TooManyConnections ||
+			if _, err := a.Query(t.Context(), "SELECT 1", nil); KindOf(err) != endpoint.TooManyConnections ||
 				a.gen != 0 || began != 1 {
 				t.Errorf("%v, %d connections, %d in the pool", err, a.gen, began)
 			}
@@ -203,14 +204,14 @@ func TestPauses(t *testing.T) {
 			t.Errorf("%v: the next attempt is in %v, want %v", err, got, want)
 		}
 	}
-	full := &Error{Kind: TooManyConnections, Err: fmt.Errorf("%w: all", errLastSeat)}
+	full := &endpoint.Error{Kind: endpoint.TooManyConnections, Err: fmt.Errorf("%w: all", errLastSeat)}
 	f(full, retryFull)
 	f(full, 2*retryFull)
 	f(full, 4*retryFull)
 	f(full, 8*retryFull)
 	f(full, retryFullMax)
 	f(full, retryFullMax)
-	f(&Error{Kind: AuthFailed}, retryRefused)
+	f(&endpoint.Error{Kind: endpoint.AuthFailed}, retryRefused)
 	f(full, retryFull)
 	a.refused(nil)
 	if a.next = (time.Time{}); a.last != nil {

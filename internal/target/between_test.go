@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // between stands before a real server without TLS, and passes for a MariaDB 11.8 with TLS. It passes on what it is
@@ -110,8 +112,12 @@ func TestNoProofForAnotherCertificate(t *testing.T) {
 	certs := certificates(t, "first", "second", "third", "stranger's")
 	b := &between{}
 	addr := b.listen(t, s)
-	u := with(spec(t, "mysql://u@"+addr+"/"), func(s *Spec) {
-		s.Password, s.Known = NewSecret(password), OpenKnown(filepath.Join(t.TempDir(), "known_servers"))
+	u := with(spec(t, "mysql://u@"+addr+"/"), func(s *endpoint.Spec) {
+		s.Password, s.Known = endpoint.NewSecret(
+			password,
+		), endpoint.OpenKnown(
+			filepath.Join(t.TempDir(), "known_servers"),
+		)
 	})
 	opens := func() {
 		t.Helper()
@@ -126,7 +132,7 @@ func TestNoProofForAnotherCertificate(t *testing.T) {
 	const stranger = 3
 	for n, knows := range map[int]string{stranger: "", 1: password} {
 		b.as(certs[n], knows)
-		fails(t, u, TLSFailed, "no password was sent")
+		fails(t, u, endpoint.TLSFailed, "no password was sent")
 		if n := b.logins(); n > 0 {
 			t.Errorf("%q: whoever showed another certificate is logged in at the server, %d times", knows, n)
 		}
@@ -134,11 +140,14 @@ func TestNoProofForAnotherCertificate(t *testing.T) {
 	// By the user's word a proof is enough, of each certificate after it. What he who is between gains by it is said.
 	trust := func(add, proof bool, want int) {
 		t.Helper()
-		x, err := u.Trust(t.Context(), add, proof)
+		x, err := Trust(t.Context(), u, add, proof)
 		if (err == nil) != (want > 0) || err == nil && x.Is == "" {
 			t.Errorf("%+v: %v (%s)", x, err, HintOf(err))
 		}
-		if all, err := u.Known.of(u.place()); err != nil || want > 0 && len(values(all, byCertificate)) != want {
+		if all, err := u.Known.Of(
+			u.Place(),
+		); err != nil ||
+			want > 0 && len(endpoint.Values(all, endpoint.ByCertificate)) != want {
 			t.Errorf("remembered %v %v, want %d", all, err, want)
 		}
 	}
@@ -153,7 +162,7 @@ func TestNoProofForAnotherCertificate(t *testing.T) {
 	b.as(certs[2], password)
 	opens()
 	b.as(certs[stranger], "")
-	fails(t, u, TLSFailed, "may have logged in")
+	fails(t, u, endpoint.TLSFailed, "may have logged in")
 	if b.logins() != 1 {
 		t.Errorf("%d logins of a stranger: what is said of them is not true", b.logins())
 	}
@@ -163,7 +172,7 @@ func TestNoProofForAnotherCertificate(t *testing.T) {
 	// Several servers behind one address: each has its own certificate, and none else gets in.
 	trust(false, false, 1)
 	b.as(certs[0], "")
-	fails(t, u, TLSFailed, "no password was sent")
+	fails(t, u, endpoint.TLSFailed, "no password was sent")
 	trust(true, false, 2)
 	trust(true, false, 2)
 	for n, known := range []bool{true, false, true} {
@@ -171,7 +180,7 @@ func TestNoProofForAnotherCertificate(t *testing.T) {
 		if known {
 			opens()
 		} else {
-			fails(t, u, TLSFailed, "no password was sent")
+			fails(t, u, endpoint.TLSFailed, "no password was sent")
 		}
 	}
 	trust(false, false, 1)

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // Capability is something that some servers can do and others cannot.
@@ -178,7 +180,7 @@ func readable(ctx context.Context, c *sql.Conn, q string) (Answer, error) {
 	switch {
 	case !ok:
 		return Answer{}, err
-	case KindOf(err) == Denied:
+	case KindOf(err) == endpoint.Denied:
 		return Answer{Denied: true, Reason: "a privilege is missing", Fix: HintOf(err)}, nil
 	case n == 1146 || n == 1054 || n == 1049 || n == 1109:
 		return Answer{Reason: "this version of the server has no such thing"}, nil

@@ -15,12 +15,15 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
-// connector makes authenticated connections; database/sql and Session both use it. Its errors are of type *Error.
+// connector makes authenticated connections; database/sql and Session both use it. Its errors are of type
+// *endpoint.Error.
 type connector struct {
 	t       *Target
-	spec    Spec
+	spec    endpoint.Spec
 	options SessionOptions
 	inner   driver.Connector
 	long    *atomic.Bool // an answer was too long
@@ -52,14 +55,22 @@ func (a *attempt) logged() error {
 	return a.err
 }
 
+// owner returns the account of this machine that answered, see greeted.
+func (a *attempt) owner() string {
+	if g, ok := a.conn.(*greeted); ok {
+		return g.owner
+	}
+	return ""
+}
+
 type attemptKey struct{}
 
 // programName is what the server shows in performance_schema.session_connect_attrs.
 const programName = "program_name:dyno"
 
 // connectorOf prepares connections to what s names.
-func connectorOf(t *Target, s Spec, o SessionOptions) (*connector, error) {
-	tc, fallback, err := s.tlsConfig()
+func connectorOf(t *Target, s endpoint.Spec, o SessionOptions) (*connector, error) {
+	tc, fallback, err := s.TLSConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +94,7 @@ func connectorOf(t *Target, s Spec, o SessionOptions) (*connector, error) {
 		}
 	}
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := s.dial(ctx, network, address)
+		conn, err := dial(ctx, &s, network, address)
 		if g, ok := conn.(*greeted); ok {
 			g.long = k.long
 		}
@@ -113,10 +124,10 @@ func connectorOf(t *Target, s Spec, o SessionOptions) (*connector, error) {
 		return nil
 	}))
 	if err != nil {
-		return nil, badCert("prepare connections", err)
+		return nil, endpoint.BadCertificate("prepare connections", err)
 	}
 	if k.inner, err = mysql.NewConnector(c); err != nil {
-		return nil, badCert("prepare connections", err)
+		return nil, endpoint.BadCertificate("prepare connections", err)
 	}
 	return k, nil
 }
@@ -140,7 +151,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn, me self, m *meter, err error) {
 	d := c.spec.ConnectTimeout
 	if d <= 0 {
-		d = DefaultConnectTimeout
+		d = endpoint.DefaultConnectTimeout
 	}
 	tctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v: %w", d, context.DeadlineExceeded))
 	defer cancel()
@@ -148,7 +159,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 		c.t.logins.begun.Add(1)
 		defer c.t.logins.ended.Add(1)
 	}
-	if err := malformed.why(c.spec.place(), c.options.Purpose == ForChanges); err != nil {
+	if err := malformed.why(c.spec.Place(), c.options.Purpose == ForChanges); err != nil {
 		return nil, nil, self{}, nil, err
 	}
 	a := &attempt{}
@@ -163,15 +174,18 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 				_, _ = shield(a.conn, func() (struct{}, error) { return struct{}{}, dc.Close() })
 			}
 			conn, raw, me, m = nil, nil, self{}, nil
-			defer func() { malformed.add(c.spec.place(), c.options.Purpose == ForChanges, err) }()
-			err = &Error{
-				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Fix: hint(NotAServer, nil, &c.spec),
-				Err: fmt.Errorf("%w while logging in: %s", errMalformed, cut(fmt.Sprint(p))),
+			defer func() { malformed.add(c.spec.Place(), c.options.Purpose == ForChanges, err) }()
+			err = &endpoint.Error{
+				Op:     "connect to",
+				Kind:   endpoint.NotAServer,
+				Target: c.spec.Where(),
+				Fix:    hint(endpoint.NotAServer, nil, &c.spec),
+				Err:    fmt.Errorf("%w while logging in: %s", errMalformed, cut(fmt.Sprint(p))),
 			}
 		}
 	}()
 	dc, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
-	if c.spec.proved(tctx, err) {
+	if proved(tctx, c.spec, err) {
 		dc, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
 	}
 	if err == nil {
@@ -182,7 +196,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			conn, me, err = c.introduce(tctx, dc)
 		}
 		if err == nil {
-			c.spec.remember(a)
+			c.spec.Remember(a.cert, a.owner())
 			m = newMeter(c.t, me.where, c.options.Purpose)
 			m.answered(askConnected, 1)
 			publish(me.where)
@@ -190,11 +204,11 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 		}
 		a.conn.SetDeadline(time.Now().Add(settleTime)) // as when a pool's is closed
 		dc.Close()
-		if KindOf(err) == Elsewhere {
+		if KindOf(err) == endpoint.Elsewhere {
 			return nil, nil, self{}, nil, err
 		}
 	}
-	if l := a.logged(); l != nil && classify(l) != Gone && errors.Is(err, mysql.ErrInvalidConn) {
+	if l := a.logged(); l != nil && classify(l) != endpoint.Gone && errors.Is(err, mysql.ErrInvalidConn) {
 		err = l
 	}
 	if tctx.Err() != nil && ctx.Err() == nil {
@@ -257,18 +271,18 @@ func leaveTheLastSeat(ctx context.Context, conn driver.QueryerContext, where str
 		}
 		return err
 	}
-	return &Error{
-		Op: "log in", Kind: TooManyConnections,
+	return &endpoint.Error{
+		Op: "log in", Kind: endpoint.TooManyConnections,
 		Err: fmt.Errorf("%w: all %d are taken, and the last one is left to administrators", errLastSeat, most),
 	}
 }
 
-func connectError(s Spec, err error) error {
+func connectError(s endpoint.Spec, err error) error {
 	brief(err)
-	var e *Error
+	var e *endpoint.Error
 	if errors.As(err, &e) {
 		err = e.Err
-		return &Error{
+		return &endpoint.Error{
 			Op: "connect to", Kind: e.Kind, Target: s.Where(), Fix: cmp.Or(e.Fix, hint(e.Kind, err, &s)),
 			Err: err,
 		}
@@ -276,14 +290,14 @@ func connectError(s Spec, err error) error {
 	k := classify(err)
 	advice := hint(k, err, &s)
 	err = short(err) // the driver quotes a key that is none
-	if k == Gone && s.Cert != "" && s.Mode() != TLSDisabled {
+	if k == endpoint.Gone && s.Cert != "" && s.Mode() != endpoint.TLSDisabled {
 		// A server that does not trust the certificate says so and hangs up; whether its word is read before the end of
 		// the connection is a matter of luck.
-		return &Error{
-			Op: "connect to", Kind: TLSFailed, Target: s.Where(), Err: err,
+		return &endpoint.Error{
+			Op: "connect to", Kind: endpoint.TLSFailed, Target: s.Where(), Err: err,
 			Fix: "the server hung up while the connection was being encrypted: it may not trust the client " +
 				"certificate that ssl-cert names; see its error log",
 		}
 	}
-	return &Error{Op: "connect to", Kind: k, Target: s.Where(), Fix: advice, Err: err}
+	return &endpoint.Error{Op: "connect to", Kind: k, Target: s.Where(), Fix: advice, Err: err}
 }

@@ -13,14 +13,16 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // Options is what defaults files say about reaching a server. Empty fields were not set.
 type Options struct {
 	User, Host, Socket, Database string
-	Password                     Secret
+	Password                     endpoint.Secret
 	Port                         int
-	TLS                          TLSMode
+	TLS                          endpoint.TLSMode
 	CA, Cert, Key                string
 	MinTLS                       string
 	TakeServerKey                bool
@@ -87,14 +89,14 @@ func missing(err error, file string) bool {
 }
 
 func badFile(err error) error {
-	return &Error{
-		Op: "read defaults file", Kind: BadTarget, Err: err,
+	return &endpoint.Error{
+		Op: "read defaults file", Kind: endpoint.BadTarget, Err: err,
 		Fix: "the form is that of my.cnf: [client], then lines of key=value; --defaults-file names another file",
 	}
 }
 
 // Groups returns the groups of defaults files, besides [client], that the mysql clients of the scheme read.
-func (s Spec) Groups() []string {
+func Groups(s endpoint.Spec) []string {
 	if s.Scheme == "mariadb" {
 		return []string{"client-server", "client-mariadb", "mariadb-client"}
 	}
@@ -111,7 +113,7 @@ func (r *fileReader) file(name string, depth int) error {
 	if r.read++; r.read > maxFiles {
 		return fmt.Errorf("%s: more than %d files", name, maxFiles)
 	}
-	b, st, err := readFile(name)
+	b, st, err := endpoint.ReadFile(name)
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,7 @@ func (r *fileReader) parse(name string, b []byte, include func(path string, dir 
 		return fmt.Errorf("%s:%d: %w", name, line, fmt.Errorf(format, a...))
 	}
 	s := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(b, []byte("\ufeff"))))
-	s.Buffer(nil, maxFile+2)
+	s.Buffer(nil, endpoint.MaxFile+2)
 	for s.Scan() {
 		line++
 		text := strings.TrimSpace(s.Text())
@@ -228,7 +230,7 @@ func (r *fileReader) option(text string) error {
 	case "database":
 		return need(&o.Database)
 	case "password":
-		o.Password = NewSecret(value) // a bare "password" means: ask
+		o.Password = endpoint.NewSecret(value) // a bare "password" means: ask
 	case "port":
 		n, err := strconv.ParseUint(value, 10, 16)
 		if err != nil {
@@ -236,7 +238,7 @@ func (r *fileReader) option(text string) error {
 		}
 		o.Port = int(n)
 	case "connect-timeout":
-		d, err := parseTimeout(value)
+		d, err := endpoint.ParseTimeout(value)
 		if err != nil {
 			return err
 		}
@@ -248,14 +250,14 @@ func (r *fileReader) option(text string) error {
 	case "ssl-key":
 		return need(&o.Key)
 	case "tls-version":
-		v, err := parseTLSVersion(value)
+		v, err := endpoint.ParseTLSVersion(value)
 		if err != nil {
 			return err
 		}
 		o.MinTLS = v
 	case "get-server-public-key", "enable-get-server-public-key", "skip-get-server-public-key",
 		"disable-get-server-public-key":
-		yes, err := boolean(value, has)
+		yes, err := endpoint.Boolean(value, has)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -263,13 +265,13 @@ func (r *fileReader) option(text string) error {
 	case "server-public-key-path":
 		return need(&o.ServerKey)
 	case "ssl-mode":
-		m, err := ParseTLSMode(value)
+		m, err := endpoint.ParseTLSMode(value)
 		if err != nil {
 			return err
 		}
 		o.TLS = m
 	case "ssl", "enable-ssl", "skip-ssl", "disable-ssl":
-		yes, err := boolean(value, has)
+		yes, err := endpoint.Boolean(value, has)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -278,13 +280,13 @@ func (r *fileReader) option(text string) error {
 		}
 		switch {
 		case !yes:
-			o.TLS = TLSDisabled
-		case o.TLS == TLSDefault || o.TLS == TLSDisabled || o.TLS == TLSPreferred:
-			o.TLS = TLSRequired
+			o.TLS = endpoint.TLSDisabled
+		case o.TLS == endpoint.TLSDefault || o.TLS == endpoint.TLSDisabled || o.TLS == endpoint.TLSPreferred:
+			o.TLS = endpoint.TLSRequired
 		}
 	case "ssl-verify-server-cert", "enable-ssl-verify-server-cert", "skip-ssl-verify-server-cert",
 		"disable-ssl-verify-server-cert":
-		yes, err := boolean(value, has)
+		yes, err := endpoint.Boolean(value, has)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -293,25 +295,12 @@ func (r *fileReader) option(text string) error {
 		}
 		switch {
 		case yes:
-			o.TLS = TLSVerifyFull
-		case o.TLS == TLSVerifyFull || o.TLS == TLSDefault:
-			o.TLS = TLSRequired
+			o.TLS = endpoint.TLSVerifyFull
+		case o.TLS == endpoint.TLSVerifyFull || o.TLS == endpoint.TLSDefault:
+			o.TLS = endpoint.TLSRequired
 		}
 	}
 	return nil
-}
-
-func boolean(v string, has bool) (bool, error) {
-	if !has {
-		return true, nil
-	}
-	switch strings.ToLower(v) {
-	case "1", "on", "true", "yes":
-		return true, nil
-	case "0", "off", "false", "no":
-		return false, nil
-	}
-	return false, errors.New("the value is ON or OFF")
 }
 
 // OptionValue writes a value of a defaults file so that a # and blanks in it are no comment and no end.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // write makes files in a directory from name, text, name, text…
@@ -48,30 +50,30 @@ func TestDefaults(t *testing.T) {
 	f("# c\n; c\n\n[client]\n", Options{})
 	f("[client]\nuser=u\nhost=h\nport=3307\nsocket=/s\ndatabase=d\npassword=p\nconnect_timeout=7\n", Options{
 		User: "u", Host: "h", Port: 3307,
-		Socket: "/s", Database: "d", Password: NewSecret("p"), ConnectTimeout: 7 * time.Second,
+		Socket: "/s", Database: "d", Password: endpoint.NewSecret("p"), ConnectTimeout: 7 * time.Second,
 	})
 	f("\ufeff[client]\r\nuser = u\r\n  host\t=\th \r\n", Options{User: "u", Host: "h"})
 	f("[mysqld]\nuser=mysql\nport=1\nport=what\n[client]\nport=2\n[mysqldump]\npassword=x\n", Options{Port: 2})
 	f("[client]\nuser=a\n[client]\nuser=b\n", Options{User: "b"})
 	f("[client]\nuser=a\n[client-mariadb]\nuser=b\n", Options{User: "a"})
 	f("[client]\nuser=a\n[client-mariadb]\nuser=b\n", Options{User: "b"}, "client-mariadb")
-	f("[client]\npassword=\"a b # c\"  # really\n", Options{Password: NewSecret("a b # c")})
-	f("[client]\npassword='it''s'\n", Options{Password: NewSecret("it''s")})
-	f("[client]\npassword=a\\sb\\\\c\n", Options{Password: NewSecret(`a b\c`)})
+	f("[client]\npassword=\"a b # c\"  # really\n", Options{Password: endpoint.NewSecret("a b # c")})
+	f("[client]\npassword='it''s'\n", Options{Password: endpoint.NewSecret("it''s")})
+	f("[client]\npassword=a\\sb\\\\c\n", Options{Password: endpoint.NewSecret(`a b\c`)})
 	f("[client]\npassword\n", Options{})
 	f("[client]\nuser=\n", Options{})
 	f("[client]\nuser=größe\n", Options{User: "größe"})
 	f("[client]\nno-auto-rehash\nprompt=\\u@\\h>\nauto-vertical-output\nunknown-key\n", Options{})
 	f("[client]\nloose_user=u\n", Options{User: "u"})
 	f("[client]\nssl-mode=VERIFY_CA\nssl_ca=a\nssl-cert=c\nssl_key=k\n",
-		Options{TLS: TLSVerifyCA, CA: "a", Cert: "c", Key: "k"})
-	f("[client]\nssl\n", Options{TLS: TLSRequired})
-	f("[client]\nssl=0\n", Options{TLS: TLSDisabled})
-	f("[client]\nskip-ssl\n", Options{TLS: TLSDisabled})
-	f("[client]\ndisable_ssl\n", Options{TLS: TLSDisabled})
-	f("[client]\nssl\nssl-verify-server-cert\n", Options{TLS: TLSVerifyFull})
-	f("[client]\nssl-verify-server-cert=ON\nssl\n", Options{TLS: TLSVerifyFull})
-	f("[client]\nssl-verify-server-cert=off\n", Options{TLS: TLSRequired})
+		Options{TLS: endpoint.TLSVerifyCA, CA: "a", Cert: "c", Key: "k"})
+	f("[client]\nssl\n", Options{TLS: endpoint.TLSRequired})
+	f("[client]\nssl=0\n", Options{TLS: endpoint.TLSDisabled})
+	f("[client]\nskip-ssl\n", Options{TLS: endpoint.TLSDisabled})
+	f("[client]\ndisable_ssl\n", Options{TLS: endpoint.TLSDisabled})
+	f("[client]\nssl\nssl-verify-server-cert\n", Options{TLS: endpoint.TLSVerifyFull})
+	f("[client]\nssl-verify-server-cert=ON\nssl\n", Options{TLS: endpoint.TLSVerifyFull})
+	f("[client]\nssl-verify-server-cert=off\n", Options{TLS: endpoint.TLSRequired})
 }
 
 func TestDefaultsIncludes(t *testing.T) {
@@ -104,7 +106,8 @@ func TestDefaultsErrorsNameFileAndLine(t *testing.T) {
 		write(t, dir, nameText...)
 		o, err := Defaults(dir + "/my.cnf")
 		want = strings.ReplaceAll(want, "DIR", dir)
-		if err == nil || !strings.Contains(err.Error(), want) || KindOf(err) != BadTarget || HintOf(err) == "" {
+		if err == nil || !strings.Contains(err.Error(), want) || KindOf(err) != endpoint.BadTarget ||
+			HintOf(err) == "" {
 			t.Errorf("got %v, %+v\nwant %s", err, o, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "swordfish") {
@@ -187,9 +190,9 @@ func TestResolve(t *testing.T) {
 		"[client]\nuser=fu\npassword=fp\nhost=fh\nport=3310\ndatabase=fd\nssl-ca=/ca\n[client-mariadb]\nuser=fm\n",
 		"sock.cnf", "[client]\nsocket=/run/s\nuser=fu\nssl\n", "local.cnf", "[client]\nhost=localhost\nsocket=/run/s\n",
 		"empty.cnf", "")
-	f := func(url, file string, env map[string]string, want Spec, password string) {
+	f := func(url, file string, env map[string]string, want endpoint.Spec, password string) {
 		t.Helper()
-		s, err := ParseURL(url)
+		s, err := endpoint.ParseURL(url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,40 +203,52 @@ func TestResolve(t *testing.T) {
 		if got.Password.Reveal() != password {
 			t.Errorf("%s with %s: password %q, want %q", url, file, got.Password.Reveal(), password)
 		}
-		got.Password, got.PasswordInURL = Secret{}, false
+		got.Password, got.PasswordInURL = endpoint.Secret{}, false
 		if got != want {
 			t.Errorf("%s with %s:\ngot  %+v\nwant %+v", url, file, got, want)
 		}
 	}
 	env := map[string]string{"USER": "me", "MYSQL_PWD": "old"}
-	f("mysql://", "empty.cnf", env, Spec{Scheme: "mysql", Network: "tcp", Address: "localhost:3306", User: "me"}, "old")
-	f("mysql://", "full.cnf", env, Spec{
+	f(
+		"mysql://",
+		"empty.cnf",
+		env,
+		endpoint.Spec{Scheme: "mysql", Network: "tcp", Address: "localhost:3306", User: "me"},
+		"old",
+	)
+	f("mysql://", "full.cnf", env, endpoint.Spec{
 		Scheme: "mysql", Network: "tcp", Address: "fh:3310", User: "fu",
 		Database: "fd", CA: "/ca",
 	}, "fp")
-	f("mariadb://", "full.cnf", env, Spec{
+	f("mariadb://", "full.cnf", env, endpoint.Spec{
 		Scheme: "mariadb", Network: "tcp", Address: "fh:3310", User: "fm",
 		Database: "fd", CA: "/ca",
 	}, "fp")
-	f("mysql://u@h/d", "full.cnf", env, Spec{
+	f("mysql://u@h/d", "full.cnf", env, endpoint.Spec{
 		Scheme: "mysql", Network: "tcp", Address: "h:3306", User: "u",
 		Database: "d", CA: "/ca",
 	}, "fp")
-	f("mysql://u:up@h/d", "full.cnf", map[string]string{"DYNO_PASSWORD": "dp"}, Spec{
+	f("mysql://u:up@h/d", "full.cnf", map[string]string{"DYNO_PASSWORD": "dp"}, endpoint.Spec{
 		Scheme: "mysql", Network: "tcp",
 		Address: "h:3306", User: "u", Database: "d", CA: "/ca",
 	}, "up")
-	f("mysql://u@h/d", "full.cnf", map[string]string{"DYNO_PASSWORD": "dp"}, Spec{
+	f("mysql://u@h/d", "full.cnf", map[string]string{"DYNO_PASSWORD": "dp"}, endpoint.Spec{
 		Scheme: "mysql", Network: "tcp",
 		Address: "h:3306", User: "u", Database: "d", CA: "/ca",
 	}, "dp")
-	f("mysql://", "sock.cnf", nil, Spec{Scheme: "mysql", Network: "unix", Address: "/run/s", User: "fu"}, "")
-	f("mysql://", "local.cnf", env, Spec{Scheme: "mysql", Network: "unix", Address: "/run/s", User: "me"}, "old")
-	f("mysql://127.0.0.1", "local.cnf", env, Spec{
+	f("mysql://", "sock.cnf", nil, endpoint.Spec{Scheme: "mysql", Network: "unix", Address: "/run/s", User: "fu"}, "")
+	f(
+		"mysql://",
+		"local.cnf",
+		env,
+		endpoint.Spec{Scheme: "mysql", Network: "unix", Address: "/run/s", User: "me"},
+		"old",
+	)
+	f("mysql://127.0.0.1", "local.cnf", env, endpoint.Spec{
 		Scheme: "mysql", Network: "tcp",
 		Address: "127.0.0.1:3306", User: "me",
 	}, "old")
-	f("mysql://:3999", "full.cnf", env, Spec{
+	f("mysql://:3999", "full.cnf", env, endpoint.Spec{
 		Scheme: "mysql", Network: "tcp", Address: "fh:3999", User: "fu",
 		Database: "fd", CA: "/ca",
 	}, "fp")
@@ -267,5 +282,22 @@ func TestDefaultsOfNone(t *testing.T) {
 	}
 	if o, err := Defaults(os.DevNull); err != nil || o.User != "" || len(o.Files) != 0 {
 		t.Errorf("no file: user %q of %v, %v", o.User, o.Files, err)
+	}
+}
+
+// TestDefaultsFilesThatAreNone: nothing is read as a defaults file that waits or has no end.
+func TestDefaultsFilesThatAreNone(t *testing.T) {
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large")
+	if err := os.WriteFile(large, make([]byte, endpoint.MaxFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"/dev/zero": "not a regular file", dir: "not a regular file",
+		large: "larger than", dir + "/none": "no such file",
+	} {
+		if _, err := Defaults(name); KindOf(err) != endpoint.BadTarget || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
 	}
 }

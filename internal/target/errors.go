@@ -17,80 +17,16 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
-// Kind says what sort of trouble there is with a server.
-type Kind uint8
-
-const (
-	Unknown            Kind = iota
-	BadTarget               // the URL, a defaults file or a certificate file cannot be used
-	Unsupported             // a server or a way to log in that Dyno does not know
-	UnknownHost             // the name does not resolve
-	Refused                 // nothing listens there, or it turns this machine away
-	Timeout                 // no answer in time
-	NotAServer              // something answers, but it is no MySQL server
-	TLSFailed               // no encryption, or its verification failed
-	AuthFailed              // user or password refused
-	NoSuchDatabase          // logged in, but the database is not there
-	TooManyConnections      // the server, or the user's account, has no connection left
-	Denied                  // a privilege is missing, see Hint
-	Gone                    // the connection broke, the server died or threw it out
-	JumpFailed              // the jump host is not reached, or does not reach the server
-	Elsewhere               // another server answers than the one that the target was pinned to, see Target.Pin
-	// what the login needs is missing here, such as a variable with the password; no server was asked
-	NotConfigured
-)
-
-var kindNames = [...]string{
-	"unknown", "bad target", "unsupported", "unknown host", "refused", "timeout", "not a server",
-	"tls failed", "auth failed",
-	"no such database", "too many connections", "denied", "gone", "jump failed",
-	"elsewhere", "not configured",
-}
-
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "unknown"
-}
-
-// Error is trouble with a server, with what the user can do about it. It never holds a password.
-type Error struct {
-	Op     string // "connect", "read the URL", …
-	Kind   Kind
-	Target string // where: address or name
-	Fix    string // what to do, one sentence; may be empty
-	Err    error
-}
-
-func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op)
-	if e.Target != "" {
-		b.WriteString(" " + e.Target)
-	}
-	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
-	} else {
-		b.WriteString(": " + e.Kind.String())
-	}
-	return b.String()
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// Hint returns what the user can do about it, "" when nothing is known.
-func (e *Error) Hint() string { return cmp.Or(e.Fix, hint(KindOf(e), e, nil)) }
-
 // KindOf returns the kind of any error that a target's connections returned, wrapped or not.
-func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) && e.Kind != Unknown {
+func KindOf(err error) endpoint.Kind {
+	var e *endpoint.Error
+	if errors.As(err, &e) && e.Kind != endpoint.Unknown {
 		return e.Kind
 	}
 	return classify(err)
@@ -98,8 +34,8 @@ func KindOf(err error) Kind {
 
 // HintOf returns what the user can do about an error, "" when nothing is known. Errors tell it by a method Hint.
 func HintOf(err error) string {
-	if h := interface{ Hint() string }(nil); errors.As(err, &h) {
-		return h.Hint()
+	if text := endpoint.HintOf(err); text != "" {
+		return text
 	}
 	return hint(KindOf(err), err, nil)
 }
@@ -137,12 +73,12 @@ func serverError(err error) (number uint16, message string, ok bool) {
 	return 0, "", false
 }
 
-// Wrap adds what was attempted, where, and what to do. A nil error stays nil.
-func (s Spec) Wrap(op string, err error) error {
+// wrap adds to an error of a server what was attempted, where, and what to do. A nil error stays nil.
+func wrap(s endpoint.Spec, op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var e *Error
+	var e *endpoint.Error
 	if errors.As(err, &e) {
 		if e.Op == op {
 			return err
@@ -153,7 +89,7 @@ func (s Spec) Wrap(op string, err error) error {
 	k := classify(err)
 	advice := hint(k, err, &s)
 	err = short(err) // database/sql quotes a value that it cannot convert
-	return &Error{Op: op, Kind: k, Target: s.Where(), Fix: advice, Err: err}
+	return &endpoint.Error{Op: op, Kind: k, Target: s.Where(), Fix: advice, Err: err}
 }
 
 // LoginRefused reports whether err is the answer of a server that is there and does not let Dyno in: the account, its
@@ -161,71 +97,71 @@ func (s Spec) Wrap(op string, err error) error {
 func LoginRefused(err error) bool {
 	n, _ := ServerErrorNumber(err)
 	k := KindOf(err)
-	return k == AuthFailed || k == TooManyConnections || n == 1129
+	return k == endpoint.AuthFailed || k == endpoint.TooManyConnections || n == 1129
 }
 
 // classify looks at an error of the driver, the network or the server.
 // Numbers: https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html and
 // https://mariadb.com/kb/en/mariadb-error-code-reference/.
-func classify(err error) Kind {
+func classify(err error) endpoint.Kind {
 	if err == nil {
-		return Unknown
+		return endpoint.Unknown
 	}
 	if n, ok := ServerErrorNumber(err); ok {
 		switch n {
 		case 1045, 1698, 1130, 1251, 1275, 1524, 1820, 1862, 1873, 3118, 3955, 4151:
-			return AuthFailed
+			return endpoint.AuthFailed
 		case 1129:
-			return Refused
+			return endpoint.Refused
 		case 1040, 1203, 1226:
-			return TooManyConnections
+			return endpoint.TooManyConnections
 		case 1049:
-			return NoSuchDatabase
+			return endpoint.NoSuchDatabase
 		case 1044, 1142, 1143, 1227, 1370, 1095, 1410, 1419, 4166:
-			return Denied
+			return endpoint.Denied
 		case 3159:
-			return TLSFailed
+			return endpoint.TLSFailed
 		case 1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 3169, 4031:
-			return Gone
+			return endpoint.Gone
 		}
-		return Unknown
+		return endpoint.Unknown
 	}
 	var dns *net.DNSError
 	var jump *tunnel.Error
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.As(err, &dns) && !dns.IsTimeout:
-		return UnknownHost
-	case isTLS(err), errors.Is(err, errWantsPassword), errors.As(err, new(*changedError)):
-		return TLSFailed
+		return endpoint.UnknownHost
+	case isTLS(err), errors.Is(err, errWantsPassword), errors.As(err, new(*endpoint.ChangedError)):
+		return endpoint.TLSFailed
 	case errors.Is(err, errTooLong):
-		return Gone
+		return endpoint.Gone
 	case errors.Is(err, context.Canceled):
-		return Unknown
+		return endpoint.Unknown
 	case errors.As(err, &jump):
-		return JumpFailed
+		return endpoint.JumpFailed
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) &&
 		timeout.Timeout():
-		return Timeout
+		return endpoint.Timeout
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.ENETUNREACH),
 		errors.Is(err, syscall.ENOTSOCK):
-		return Refused
+		return endpoint.Refused
 	case errors.Is(err, mysql.ErrNativePassword), errors.Is(err, mysql.ErrCleartextPassword),
 		errors.Is(err, mysql.ErrOldPassword),
 		errors.Is(err, mysql.ErrUnknownPlugin):
-		return AuthFailed
+		return endpoint.AuthFailed
 	case errors.Is(err, mysql.ErrOldProtocol), errors.Is(err, mysql.ErrMalformPkt):
-		return NotAServer
+		return endpoint.NotAServer
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrPktSync),
 		errors.Is(err, mysql.ErrPktSyncMul),
 		errors.Is(err, mysql.ErrBusyBuffer), errors.Is(err, wire.ErrMalformed), errors.Is(err, io.EOF),
 		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED),
 		err.Error() == "bad connection": // the driver's own, which it does not export
-		return Gone
+		return endpoint.Gone
 	}
-	return Unknown
+	return endpoint.Unknown
 }
 
 func isTLS(err error) bool {
@@ -250,18 +186,18 @@ var (
 )
 
 // hint says what the user can do. s may be nil.
-func hint(k Kind, err error, s *Spec) string {
+func hint(k endpoint.Kind, err error, s *endpoint.Spec) string {
 	if s == nil {
-		s = &Spec{}
+		s = &endpoint.Spec{}
 	}
 	n, _ := ServerErrorNumber(err)
 	if errors.Is(err, errTooLong) {
 		return "check what listens there: no server that works says so much to a question of dyno's"
 	}
 	switch k {
-	case UnknownHost:
+	case endpoint.UnknownHost:
 		return "the host name does not resolve: check its spelling and the DNS of this machine"
-	case Refused:
+	case endpoint.Refused:
 		switch {
 		case n == 1129:
 			return "the server blocked this machine after too many failed connects: run FLUSH HOSTS (or TRUNCATE " +
@@ -273,33 +209,33 @@ func hint(k Kind, err error, s *Spec) string {
 		}
 		return "nothing listens on this address: is the server running, are host and port right, does its " +
 			"bind_address allow connections from here?"
-	case Timeout:
+	case endpoint.Timeout:
 		return "no answer in time: a firewall may drop the packets, or the server hangs; connect-timeout in the URL " +
 			"allows more"
-	case NotAServer:
+	case endpoint.NotAServer:
 		return "something else than a MySQL or MariaDB server listens there: check the port (3306 is usual; 33060 is " +
 			"MySQL's X protocol, which dyno does not speak)"
-	case TLSFailed:
+	case endpoint.TLSFailed:
 		return tlsHint(err)
-	case AuthFailed:
+	case endpoint.AuthFailed:
 		return authHint(n, err, s)
-	case NoSuchDatabase:
+	case endpoint.NoSuchDatabase:
 		return "leave the database out of the TARGET, or create it"
-	case TooManyConnections:
+	case endpoint.TooManyConnections:
 		if n == 1203 || n == 1226 {
 			return "the account's own limit is reached: raise its MAX_USER_CONNECTIONS (dyno needs up to 8 " +
 				"connections, plus one for each thread of a load)"
 		}
 		return "the server's max_connections is reached: end sessions that are not needed, or raise it"
-	case Denied:
+	case endpoint.Denied:
 		return deniedHint(err)
-	case JumpFailed:
+	case endpoint.JumpFailed:
 		return "ssh must get to the jump host without asking anything, see ssh -o BatchMode=yes with the same host, " +
 			"and the jump host to the server's address"
-	case Elsewhere:
+	case endpoint.Elsewhere:
 		return "connect to one server by its own address, not through a balancer or a name that moves, and try " +
 			"again; if it was restarted, just try again"
-	case Gone:
+	case endpoint.Gone:
 		return "the connection broke: the server stopped, crashed or killed it; its error log says which"
 	}
 	return ""
@@ -309,10 +245,10 @@ func tlsHint(err error) string {
 	var host x509.HostnameError
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
-	var changed *changedError
+	var changed *endpoint.ChangedError
 	switch n, _ := ServerErrorNumber(err); {
 	case errors.As(err, &changed):
-		return changed.hint()
+		return changed.Hint()
 	case errors.Is(err, errWantsPassword):
 		return "encrypt the connection with tls=required, better tls=verify-full and ssl-ca; or give the server's " +
 			"own key as server-public-key-path; " +
@@ -340,10 +276,10 @@ func tlsHint(err error) string {
 	return "encryption failed: check the certificate files and the tls mode"
 }
 
-func authHint(n uint16, err error, s *Spec) string {
+func authHint(n uint16, err error, s *endpoint.Spec) string {
 	const ways = "DYNO_PASSWORD, a defaults file ([client] password=…) or the prompt"
 	plain := ""
-	if s.Network == "tcp" && s.Mode() == TLSDisabled { // a demand for TLS may look like a wrong password
+	if s.Network == "tcp" && s.Mode() == endpoint.TLSDisabled { // a demand for TLS may look like a wrong password
 		plain = "; the account or the server may also demand TLS: try tls=required"
 	}
 	switch {

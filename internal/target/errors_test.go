@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,10 +12,12 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // fails opens a URL and checks kind and hint of the error.
-func fails(t *testing.T, s Spec, kind Kind, hint string) {
+func fails(t *testing.T, s endpoint.Spec, kind endpoint.Kind, hint string) {
 	t.Helper()
 	x, err := Open(t.Context(), s)
 	if err == nil {
@@ -30,7 +33,7 @@ func fails(t *testing.T, s Spec, kind Kind, hint string) {
 	}
 }
 
-func with(s Spec, f func(*Spec)) Spec { f(&s); return s }
+func with(s endpoint.Spec, f func(*endpoint.Spec)) endpoint.Spec { f(&s); return s }
 
 func TestNobodyListens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,14 +41,14 @@ func TestNobodyListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	fails(t, spec(t, "mysql://u@"+l.Addr().String()), Refused, "is the server running")
-	fails(t, spec(t, "unix://"+t.TempDir()+"/none?user=u"), Refused, "no such socket")
+	fails(t, spec(t, "mysql://u@"+l.Addr().String()), endpoint.Refused, "is the server running")
+	fails(t, spec(t, "unix://"+t.TempDir()+"/none?user=u"), endpoint.Refused, "no such socket")
 	file := t.TempDir() + "/file"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, spec(t, "unix://"+file+"?user=u"), Refused, "nothing listens on this socket")
-	fails(t, spec(t, "mysql://u@no-such-host.invalid/"), UnknownHost, "does not resolve")
+	fails(t, spec(t, "unix://"+file+"?user=u"), endpoint.Refused, "nothing listens on this socket")
+	fails(t, spec(t, "mysql://u@no-such-host.invalid/"), endpoint.UnknownHost, "does not resolve")
 }
 
 // answer listens and hands each connection to f.
@@ -74,14 +77,14 @@ func answer(t *testing.T, f func(net.Conn)) string {
 func TestNeverAnswers(t *testing.T) {
 	addr := answer(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	began := time.Now()
-	fails(t, spec(t, "mysql://u@"+addr+"/?connect-timeout=200ms"), Timeout, "no answer in time")
+	fails(t, spec(t, "mysql://u@"+addr+"/?connect-timeout=200ms"), endpoint.Timeout, "no answer in time")
 	if d := time.Since(began); d > 10*time.Second {
 		t.Errorf("took %v", d)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if _, err := Open(ctx, spec(t, "mysql://u@"+addr+"/?connect-timeout=1h")); ctx.Err() == nil || err == nil ||
-		KindOf(err) != Unknown {
+		KindOf(err) != endpoint.Unknown {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -99,7 +102,7 @@ func TestSomethingElseAnswers(t *testing.T) {
 			c.(*net.TCPConn).CloseWrite()
 			io.Copy(io.Discard, c)
 		})
-		fails(t, spec(t, "mysql://u:"+password+"@"+addr+"/"), NotAServer, "something else")
+		fails(t, spec(t, "mysql://u:"+password+"@"+addr+"/"), endpoint.NotAServer, "something else")
 	}
 	f("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
 	f("HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -153,25 +156,39 @@ func TestLoginErrors(t *testing.T) {
 			s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED BY '"+password+"'", "CREATE USER lim@'127.0.0.1' WITH "+
 				"MAX_USER_CONNECTIONS 1",
 				"CREATE USER shut@'127.0.0.1' ACCOUNT LOCK", "CREATE USER safe@'127.0.0.1' REQUIRE SSL")
-			tcp := func(user string) Spec {
+			tcp := func(user string) endpoint.Spec {
 				return spec(t, fmt.Sprintf("mysql://%s@127.0.0.1:%d/?tls=preferred", user, s.Port))
 			}
-			good := with(tcp("u"), func(s *Spec) { s.Password = NewSecret(password) })
+			good := with(tcp("u"), func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) })
 			x, err := Open(t.Context(), good)
 			if err != nil {
 				t.Fatal(err)
 			}
 			x.Close()
-			fails(t, tcp("u"), AuthFailed, "no password was given")
-			fails(t, tcp(""), AuthFailed, "no user and no password")
-			fails(t, with(good, func(s *Spec) { s.Password = NewSecret(password + "x") }), AuthFailed,
-				"user or password is wrong")
-			fails(t, with(good, func(s *Spec) { s.User = "nobody" }), AuthFailed, "user or password is wrong")
-			fails(t, with(good, func(s *Spec) { s.Database = "no such" }), Denied, "GRANT SELECT ON `no such`.*")
-			fails(t, spec(t, s.URL("root")+"&database=none"), NoSuchDatabase, "leave the database out")
-			fails(t, tcp("shut"), AuthFailed, "locked")
+			fails(t, tcp("u"), endpoint.AuthFailed, "no password was given")
+			fails(t, tcp(""), endpoint.AuthFailed, "no user and no password")
+			fails(
+				t,
+				with(good, func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password + "x") }),
+				endpoint.AuthFailed,
+				"user or password is wrong",
+			)
+			fails(
+				t,
+				with(good, func(s *endpoint.Spec) { s.User = "nobody" }),
+				endpoint.AuthFailed,
+				"user or password is wrong",
+			)
+			fails(
+				t,
+				with(good, func(s *endpoint.Spec) { s.Database = "no such" }),
+				endpoint.Denied,
+				"GRANT SELECT ON `no such`.*",
+			)
+			fails(t, spec(t, s.URL("root")+"&database=none"), endpoint.NoSuchDatabase, "leave the database out")
+			fails(t, tcp("shut"), endpoint.AuthFailed, "locked")
 			if flavor == "mariadb" {
-				fails(t, tcp("safe"), AuthFailed, "no password was given")
+				fails(t, tcp("safe"), endpoint.AuthFailed, "no password was given")
 			}
 
 			one, err := Open(t.Context(), tcp("lim"))
@@ -182,7 +199,7 @@ func TestLoginErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := one.ReadingConn(t.Context()); KindOf(err) != TooManyConnections ||
+			if _, err := one.ReadingConn(t.Context()); KindOf(err) != endpoint.TooManyConnections ||
 				!strings.Contains(HintOf(err), "MAX_USER_CONNECTIONS") {
 				t.Errorf("second connection: %v, %s", err, HintOf(err))
 			}
@@ -198,7 +215,7 @@ func TestLoginErrors(t *testing.T) {
 			for i := 0; ; i++ {
 				ses, err := plain.Session(t.Context(), SessionOptions{})
 				if err != nil {
-					if KindOf(err) != TooManyConnections || !strings.Contains(HintOf(err), "max_connections") {
+					if KindOf(err) != endpoint.TooManyConnections || !strings.Contains(HintOf(err), "max_connections") {
 						t.Errorf("connection %d: %v, %s", i, err, HintOf(err))
 					}
 					break
@@ -228,10 +245,10 @@ func TestDeniedNamesTheGrant(t *testing.T) {
 					err = rows.Err()
 					rows.Close()
 				}
-				if err == nil || KindOf(err) != Denied || !strings.Contains(HintOf(err), hint) {
+				if err == nil || KindOf(err) != endpoint.Denied || !strings.Contains(HintOf(err), hint) {
 					t.Errorf("%s: %v: %v\nhint %s\nwant %s", q, KindOf(err), err, HintOf(err), hint)
 				}
-				if w := x.Wrap("ask", err); KindOf(w) != Denied || HintOf(w) != HintOf(err) {
+				if w := x.Wrap("ask", err); KindOf(w) != endpoint.Denied || HintOf(w) != HintOf(err) {
 					t.Errorf("wrapped: %v %v", KindOf(w), HintOf(w))
 				}
 			}
@@ -284,7 +301,11 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 			defer killed.Close()
 
 			s.Exec(t, fmt.Sprintf("KILL %d", killed.ID()))
-			eventually(t, "a killed session is gone", func() bool { return KindOf(killed.Ping(t.Context())) == Gone })
+			eventually(
+				t,
+				"a killed session is gone",
+				func() bool { return KindOf(killed.Ping(t.Context())) == endpoint.Gone },
+			)
 
 			errs := make(chan error, 2)
 			go func() {
@@ -307,13 +328,30 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 			})
 			s.Kill(t)
 			for range 2 {
-				if err := <-errs; KindOf(err) != Gone || !strings.Contains(HintOf(err), "error log") {
+				if err := <-errs; KindOf(err) != endpoint.Gone || !strings.Contains(HintOf(err), "error log") {
 					t.Errorf("%v: %v, %s", KindOf(err), err, HintOf(err))
 				}
 			}
-			if _, err := x.Conn(t.Context()); KindOf(err) != Refused && KindOf(err) != Gone {
+			if _, err := x.Conn(t.Context()); KindOf(err) != endpoint.Refused && KindOf(err) != endpoint.Gone {
 				t.Errorf("after its death: %v: %v", KindOf(err), err)
 			}
 		})
+	}
+}
+
+// TestTargetHidesThePassword: no way of printing a target, or an error of one, shows what it logs in with.
+func TestTargetHidesThePassword(t *testing.T) {
+	s := endpoint.Spec{Network: "tcp", Address: "h:3306", User: "u", Password: endpoint.NewSecret(password)}
+	x := &Target{spec: s}
+	for _, v := range []any{x, *x, []*Target{x}, wrap(s, "do", errors.New("x"))} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			if got := fmt.Sprintf(
+				verb,
+				v,
+			); strings.Contains(got, password) ||
+				strings.Contains(got, fmt.Sprintf("%x", password)) {
+				t.Errorf("%T %s shows the password: %s", v, verb, got)
+			}
+		}
 	}
 }

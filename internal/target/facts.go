@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -73,18 +74,8 @@ type Facts struct {
 	User         string            `json:"user"`         // CURRENT_USER(): the account that the server took us for
 	TLS          string            `json:"tls,omitzero"` // cipher of the connection; empty for plain text
 	// Trust says what is known of who is at the other end of a connection over a network; empty for a Unix socket.
-	Trust Trust `json:"trust,omitzero"`
+	Trust endpoint.Trust `json:"trust,omitzero"`
 }
-
-// Trust is how a server proved that it is the right one.
-type Trust string
-
-const (
-	TrustVerified   Trust = "verified"   // by a certificate that a trusted CA signed
-	TrustRemembered Trust = "remembered" // by the certificate that it had at the first login
-	TrustNone       Trust = "none"       // not at all: the connection is encrypted, but for whoever answered
-	TrustPlain      Trust = "plain"      // not at all, and the connection is not encrypted
-)
 
 // own marks a statement of this package as Dyno's own.
 func own(sql string) string { return sqltext.Tagged("target", "", sql) }

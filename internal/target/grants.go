@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
@@ -139,7 +140,7 @@ func QuoteAccount(user, host string) string { return quoteText(user) + "@" + quo
 // RefusedHost returns the host of the account that a server refused to log in, which is our address as the server sees
 // it; empty when err is no such refusal of user.
 func RefusedHost(err error, user string) string {
-	if KindOf(err) != AuthFailed {
+	if KindOf(err) != endpoint.AuthFailed {
 		return ""
 	}
 	_, rest, ok := strings.Cut(err.Error(), "Access denied for user '"+user+"'@'")

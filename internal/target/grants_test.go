@@ -7,6 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -34,7 +35,7 @@ func TestGrantsAreEnoughAndNoMore(t *testing.T) {
 					if (err == nil) != yes {
 						t.Errorf("%s: %s: %v", task, st, err)
 					}
-					if err != nil && KindOf(err) != Denied {
+					if err != nil && KindOf(err) != endpoint.Denied {
 						if n, _ := ServerErrorNumber(err); n != 1146 {
 							t.Errorf("%s: %s fails otherwise: %v", task, st, err)
 						}

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // dial connects and reads the greeting, so that whatever answers is known to be a MySQL server before the driver talks
 // to it: the driver trusts the shape of that packet, and would blame the network for an SSH server.
-func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	c, err := s.reach(ctx, network, address)
+func dial(ctx context.Context, s *endpoint.Spec, network, address string) (net.Conn, error) {
+	c, err := s.Reach(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,11 @@ func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, err
 		}
 		return nil, err
 	}
-	plain := network != "unix" && (s.Mode() == TLSDisabled || !offersTLS(head))
-	if plain && s.Mode() == TLSPreferred {
-		was, err := s.Known.of(s.place())
-		if len(values(was, byCertificate)) > 0 && len(values(was, byNone)) == 0 {
-			err = &changedError{was: was}
+	plain := network != "unix" && (s.Mode() == endpoint.TLSDisabled || !offersTLS(head))
+	if plain && s.Mode() == endpoint.TLSPreferred {
+		was, err := s.Known.Of(s.Place())
+		if len(endpoint.Values(was, endpoint.ByCertificate)) > 0 && len(endpoint.Values(was, endpoint.ByNone)) == 0 {
+			err = &endpoint.ChangedError{Was: was}
 		}
 		if err != nil {
 			c.Close()
@@ -45,7 +45,7 @@ func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, err
 	}
 	owner := ""
 	if head[4] != refusal {
-		if owner, err = s.isKnownAccount(c); err != nil {
+		if owner, err = s.KnownAccount(c); err != nil {
 			c.Close()
 			return nil, err
 		}
@@ -68,49 +68,6 @@ func offersTLS(greeting []byte) bool {
 	_, rest, ok := bytes.Cut(greeting[4:], []byte{0})
 	const clientSSL = 0x800
 	return greeting[4] == 10 && ok && len(rest) > 14 && (int(rest[13])|int(rest[14])<<8)&clientSSL != 0
-}
-
-// reach connects, through the jump host when there is one.
-func (s *Spec) reach(ctx context.Context, network, address string) (net.Conn, error) {
-	switch {
-	case s.Jump == (tunnel.Jump{}):
-		c, err := dial(ctx, network, address)
-		if u, ok := c.(*net.UnixConn); ok && err == nil && s.ServerUID != 0 {
-			if err := isServer(s, u); err != nil {
-				c.Close()
-				return nil, err
-			}
-		}
-		return c, err
-	case s.Via == nil:
-		return nil, &tunnel.Error{Jump: s.Jump, Err: errors.New("this command does not open tunnels")}
-	}
-	return s.Via.Dial(ctx, s.Jump, address)
-}
-
-// dial connects. To localhost it goes by IPv4 first, where servers of this machine listen: another account may listen
-// on the same port of IPv6, which the system's resolver names first, and keep Dyno from logging in.
-func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if host, port, err := net.SplitHostPort(address); err == nil && host == "localhost" {
-		if c, err := new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port)); err == nil ||
-			ctx.Err() != nil {
-			return c, err
-		}
-	}
-	return new(net.Dialer).DialContext(ctx, network, address)
-}
-
-// isServer returns an error when the server is not the user's that it should be: the path may lead
-// to somebody else's by now.
-func isServer(s *Spec, c *net.UnixConn) error {
-	_, uid, err := Peer(c)
-	if err == nil && uid != s.ServerUID {
-		err = fmt.Errorf("user %d listens there, and the server runs as user %d", uid, s.ServerUID)
-	}
-	if err != nil {
-		return &Error{Op: "connect to", Kind: NotAServer, Target: s.Where(), Err: err}
-	}
-	return nil
 }
 
 // refusal begins an error in place of the greeting: too many connections, host blocked.
@@ -166,5 +123,9 @@ func notAServer(b []byte) error {
 		}
 		return r
 	}, string(b[:min(len(b), 24)]))
-	return &Error{Op: "read greeting", Kind: NotAServer, Err: fmt.Errorf("not a MySQL server: it said %q", said)}
+	return &endpoint.Error{
+		Op:   "read greeting",
+		Kind: endpoint.NotAServer,
+		Err:  fmt.Errorf("not a MySQL server: it said %q", said),
+	}
 }

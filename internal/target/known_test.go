@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // thief answers without encryption, claims to need the password itself, and sends a key of its own to seal it with.
@@ -104,10 +106,13 @@ func TestNoPasswordForWhoeverAnswers(t *testing.T) {
 		x := &thief{key: key, plugin: plugin}
 		addr := x.listen(t)
 		for _, params := range []string{"", "tls=preferred", "tls=disabled"} {
-			u := with(spec(t, "mysql://u@"+addr+"/?"+params), func(s *Spec) { s.Password = NewSecret(password) })
-			fails(t, u, TLSFailed, how)
+			u := with(
+				spec(t, "mysql://u@"+addr+"/?"+params),
+				func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) },
+			)
+			fails(t, u, endpoint.TLSFailed, how)
 			if plugin == "caching_sha2_password" { // the load's own client knows no other
-				if r, err := u.raw(t.Context(), "autocommit = 1"); err == nil {
+				if r, err := openRaw(t.Context(), u, "autocommit = 1"); err == nil {
 					r.Close()
 					t.Error("logged in")
 				} else if !errors.Is(err, errWantsPassword) {
@@ -116,15 +121,22 @@ func TestNoPasswordForWhoeverAnswers(t *testing.T) {
 			}
 		}
 		for _, mode := range []string{"required", "verify-ca", "verify-full"} {
-			fails(t, with(spec(t, "mysql://u@"+addr+"/?tls="+mode), func(s *Spec) { s.Password = NewSecret(password) }),
-				TLSFailed, "offers no TLS")
+			fails(
+				t,
+				with(
+					spec(t, "mysql://u@"+addr+"/?tls="+mode),
+					func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) },
+				),
+				endpoint.TLSFailed,
+				"offers no TLS",
+			)
 		}
 		if got := x.has(); got != "" {
 			t.Errorf("%s: the server received %q", plugin, got)
 		}
-		fails(t, with(spec(t, "mysql://u@"+addr+"/?get-server-public-key=1"), func(s *Spec) {
-			s.Password = NewSecret(password)
-		}), AuthFailed, "wrong")
+		fails(t, with(spec(t, "mysql://u@"+addr+"/?get-server-public-key=1"), func(s *endpoint.Spec) {
+			s.Password = endpoint.NewSecret(password)
+		}), endpoint.AuthFailed, "wrong")
 		if got := x.has(); !strings.Contains(got, password) {
 			t.Errorf("%s: the server received %q, though it was asked for its key: the test proves nothing", plugin,
 				got)
@@ -137,9 +149,9 @@ func TestServerPublicKey(t *testing.T) {
 	s := servers.Start(t, "mysql", "tls-version=")
 	s.Exec(t, "CREATE USER pw@'127.0.0.1' IDENTIFIED WITH caching_sha2_password BY '"+password+"'")
 	key := filepath.Join(s.Dir, "data", "public_key.pem")
-	url := func(params string) Spec {
-		return with(spec(t, fmt.Sprintf("mysql://pw@127.0.0.1:%d/?%s", s.Port, params)), func(s *Spec) {
-			s.Password = NewSecret(password)
+	url := func(params string) endpoint.Spec {
+		return with(spec(t, fmt.Sprintf("mysql://pw@127.0.0.1:%d/?%s", s.Port, params)), func(s *endpoint.Spec) {
+			s.Password = endpoint.NewSecret(password)
 		})
 	}
 	opens := func(params string) {
@@ -149,19 +161,19 @@ func TestServerPublicKey(t *testing.T) {
 			t.Errorf("%s: %v (%s)", params, err, HintOf(err))
 			return
 		}
-		if x.Facts().Trust != TrustPlain {
+		if x.Facts().Trust != endpoint.TrustPlain {
 			t.Errorf("trust %q", x.Facts().Trust)
 		}
 		x.Close()
 		s.Exec(t, "FLUSH PRIVILEGES") // the server forgets that it has seen the password
 	}
-	fails(t, url(""), TLSFailed, "get-server-public-key=1")
+	fails(t, url(""), endpoint.TLSFailed, "get-server-public-key=1")
 	opens("server-public-key-path=" + key)
-	fails(t, url(""), TLSFailed, "server-public-key-path")
+	fails(t, url(""), endpoint.TLSFailed, "server-public-key-path")
 	opens("get-server-public-key=1")
 	opens("tls=disabled&get-server-public-key=1")
-	fails(t, url("server-public-key-path=/nowhere"), BadTarget, "PEM")
-	fails(t, url("server-public-key-path="+s.Dir+"/error.log"), BadTarget, "PEM")
+	fails(t, url("server-public-key-path=/nowhere"), endpoint.BadTarget, "PEM")
+	fails(t, url("server-public-key-path="+s.Dir+"/error.log"), endpoint.BadTarget, "PEM")
 }
 
 // TestCertificateIsRemembered: the certificate of the first login is the server's, and another is refused, as is plain
@@ -183,7 +195,7 @@ func TestCertificateIsRemembered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fingerprint(c)
+		return endpoint.FingerprintOf(c)
 	}
 	var up []*servers.Server
 	for n := range certs {
@@ -211,13 +223,14 @@ func TestCertificateIsRemembered(t *testing.T) {
 		defer mu.Unlock()
 		to = s.Port
 	}
-	known := OpenKnown(filepath.Join(t.TempDir(), "home", "known_servers"))
-	url := func(params string) Spec {
-		return with(spec(t, "mysql://u@"+addr+"/?"+params), func(s *Spec) {
-			s.Password, s.Known = NewSecret(password), known
+	file := filepath.Join(t.TempDir(), "home", "known_servers")
+	known := endpoint.OpenKnown(file)
+	url := func(params string) endpoint.Spec {
+		return with(spec(t, "mysql://u@"+addr+"/?"+params), func(s *endpoint.Spec) {
+			s.Password, s.Known = endpoint.NewSecret(password), known
 		})
 	}
-	opens := func(params string, want Trust) {
+	opens := func(params string, want endpoint.Trust) {
 		t.Helper()
 		x, err := Open(t.Context(), url(params))
 		if err != nil {
@@ -238,68 +251,68 @@ func TestCertificateIsRemembered(t *testing.T) {
 			return
 		}
 		for _, text := range append(texts, "fingerprint") {
-			if !strings.Contains(err.Error()+HintOf(err), text) || KindOf(err) != TLSFailed {
+			if !strings.Contains(err.Error()+HintOf(err), text) || KindOf(err) != endpoint.TLSFailed {
 				t.Errorf("%s: %v: %v\n%s\nwant %q", params, KindOf(err), err, HintOf(err), text)
 			}
 		}
 	}
 
-	bad := with(url(""), func(s *Spec) { s.Password = NewSecret("wrong") })
-	fails(t, bad, AuthFailed, "wrong")
+	bad := with(url(""), func(s *endpoint.Spec) { s.Password = endpoint.NewSecret("wrong") })
+	fails(t, bad, endpoint.AuthFailed, "wrong")
 	if got := bad.Fingerprint(); got != "" {
 		t.Errorf("a login that was refused is remembered: %s", got)
 	}
-	opens("tls=verify-ca&ssl-ca="+a.ca(), TrustVerified)
+	opens("tls=verify-ca&ssl-ca="+a.ca(), endpoint.TrustVerified)
 	if got := bad.Fingerprint(); got != "" {
 		t.Errorf("a server that was verified is remembered: %s", got)
 	}
-	opens("", TrustRemembered)
+	opens("", endpoint.TrustRemembered)
 	if got := url("").Fingerprint(); got != print(0) {
 		t.Errorf("remembered %s, the certificate is %s", got, print(0))
 	}
-	st, err := os.Stat(known.path)
+	st, err := os.Stat(file)
 	if err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", st, err)
 	}
 	for _, params := range []string{"", "tls=required"} {
-		opens(params, TrustRemembered)
+		opens(params, endpoint.TrustRemembered)
 	}
 	behind(up[1])
 	for _, params := range []string{"", "tls=required"} {
 		refused(params, print(0), print(1), "dyno target trust")
 	}
-	opens("tls=verify-full&ssl-ca="+a.ca(), TrustVerified)
+	opens("tls=verify-full&ssl-ca="+a.ca(), endpoint.TrustVerified)
 	behind(plain)
 	refused("", print(0), "no encryption")
-	opens("tls=disabled", TrustPlain) // the user's own word
+	opens("tls=disabled", endpoint.TrustPlain) // the user's own word
 	behind(up[1])
-	if x, err := url("").Trust(t.Context(), false, false); err != nil || x.Is != print(1) ||
+	if x, err := Trust(t.Context(), url(""), false, false); err != nil || x.Is != print(1) ||
 		!slices.Equal(x.Was, []string{print(0)}) {
 		t.Fatal(x, err)
 	}
-	opens("", TrustRemembered)
+	opens("", endpoint.TrustRemembered)
 	if got := url("").Fingerprint(); got != print(1) {
 		t.Errorf("remembered %s, the certificate is %s", got, print(1))
 	}
 	// A server that offered none is known by that: whoever offers encryption could ask for the password itself.
 	behind(plain)
-	if x, err := url("").Trust(t.Context(), false, false); err != nil || x.Is != "" {
+	if x, err := Trust(t.Context(), url(""), false, false); err != nil || x.Is != "" {
 		t.Fatal(x, err)
 	}
-	opens("", TrustPlain)
+	opens("", endpoint.TrustPlain)
 	behind(up[1])
 	for _, params := range []string{"", "tls=required"} {
 		refused(params, print(1), "did not at an earlier login", "dyno target trust")
 	}
-	opens("tls=verify-full&ssl-ca="+a.ca(), TrustVerified)
-	if x, err := url("").Trust(t.Context(), true, false); err != nil || x.Is != print(1) || len(x.Was) > 0 {
+	opens("tls=verify-full&ssl-ca="+a.ca(), endpoint.TrustVerified)
+	if x, err := Trust(t.Context(), url(""), true, false); err != nil || x.Is != print(1) || len(x.Was) > 0 {
 		t.Fatal(x, err)
 	}
-	opens("", TrustRemembered)
+	opens("", endpoint.TrustRemembered)
 	behind(plain) // both are the server's by the user's word
-	opens("", TrustPlain)
+	opens("", endpoint.TrustPlain)
 	behind(up[1])
-	if _, err := url("").Trust(t.Context(), false, false); err != nil {
+	if _, err := Trust(t.Context(), url(""), false, false); err != nil {
 		t.Fatal(err)
 	}
 	// What is open already goes on, what is opened later is refused too.
@@ -317,97 +330,6 @@ func TestCertificateIsRemembered(t *testing.T) {
 	}
 }
 
-// TestKnownServersFile: several writers lose nothing, and comments stay.
-func TestKnownServersFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "known_servers")
-	const hand = "# by hand\n\nb SHA256 BB"
-	if err := os.WriteFile(path, []byte(hand), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	becomes := func(print ...string) func([]mark) []mark {
-		return func([]mark) (all []mark) {
-			for _, p := range print {
-				all = append(all, mark{byCertificate, p, p == "y"})
-			}
-			return all
-		}
-	}
-	var wg sync.WaitGroup
-	for n := range 20 {
-		k := OpenKnown(path) // as other processes would
-		wg.Go(func() {
-			for _, p := range []string{"x", "y"} {
-				if err := k.update(fmt.Sprintf("h%d:1", n), becomes(p, "z")); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	k := OpenKnown(path)
-	for n := range 20 {
-		if got, err := k.of(fmt.Sprintf("h%d:1", n)); err != nil ||
-			!slices.Equal(got, []mark{{byCertificate, "y", true}, {byCertificate, "z", false}}) {
-			t.Errorf("h%d: %v %v", n, got, err)
-		}
-	}
-	if err := k.update("b", becomes()); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := string(b); !strings.HasPrefix(text, strings.TrimSuffix(hand, "b SHA256 BB")) ||
-		strings.Contains(text, "BB") || strings.Count(text, "\n") != 42 {
-		t.Errorf("%s", text)
-	}
-	for _, none := range []*KnownServers{nil, OpenKnown(filepath.Join(t.TempDir(), "none", "there"))} {
-		if got, err := none.of("h1:1"); got != nil || err != nil {
-			t.Error(got, err)
-		}
-	}
-	f := func(url, want string) {
-		t.Helper()
-		if got := spec(t, url).place(); got != want {
-			t.Errorf("%s: %q", url, got)
-		}
-	}
-	f("mysql://DB.example/", "db.example:3306")
-	f("mysql://[::1]:1/", "[::1]:1")
-	f("mysql://db:1/?ssh=ssh://me@jump:22", "db:1@ssh://me@jump:22")
-}
-
-// TestKnownServersHasABound: it is never more than can be read, what it holds stays good, and there is room again when
-// lines go.
-func TestKnownServersHasABound(t *testing.T) {
-	f := func(what, line string, lines int) {
-		t.Helper()
-		k := OpenKnown(filepath.Join(t.TempDir(), "known_servers"))
-		if err := os.WriteFile(k.path, []byte(strings.Repeat(line, lines)+mark{
-			by:    byCertificate,
-			value: "AA",
-		}.line("db:3306")), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		put := func(place string, with ...mark) error {
-			return k.update(place, func([]mark) []mark { return with })
-		}
-		if err := put("new:3306", mark{by: byCertificate, value: "BB"}); err == nil ||
-			!strings.Contains(err.Error(), "is full") {
-			t.Errorf("%s: %v", what, err)
-		}
-		if all, err := k.of("db:3306"); err != nil || len(all) != 1 {
-			t.Errorf("%s: %v %v", what, all, err)
-		}
-		if err := errors.Join(put("db:3306"), put("new:3306", mark{by: byCertificate, value: "BB"})); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	f("lines", "x SHA256 y\n", maxKnown-1)
-	f("bytes", "# "+strings.Repeat("x", maxFile/2-13)+"\n", 2)
-}
-
 // TestLostMemoryLetsNobodyIn: where the remembered certificates cannot be read, nobody is taken for the server, and the
 // file stays.
 func TestLostMemoryLetsNobodyIn(t *testing.T) {
@@ -418,7 +340,7 @@ func TestLostMemoryLetsNobodyIn(t *testing.T) {
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 		"cut short":   func(path string) error { return os.WriteFile(path, []byte("db:3306 SHA2"), 0o600) },
 		"garbage":     func(path string) error { return os.WriteFile(path, make([]byte, 4096), 0o600) },
-		"too large":   func(path string) error { return os.WriteFile(path, make([]byte, maxFile+1), 0o600) },
+		"too large":   func(path string) error { return os.WriteFile(path, make([]byte, endpoint.MaxFile+1), 0o600) },
 		"a loop":      func(path string) error { return os.Symlink(path, path) },
 		"no account":  func(path string) error { return os.WriteFile(path, []byte("db:3306 UID mysql\n"), 0o600) },
 		"another mark": func(path string) error {
@@ -431,14 +353,14 @@ func TestLostMemoryLetsNobodyIn(t *testing.T) {
 		}
 		before, _ := os.ReadFile(path)
 		for _, port := range []int{s.Port, plain.Port} {
-			u := with(spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/", port)), func(s *Spec) {
-				s.Password, s.Known = NewSecret(password), OpenKnown(path)
+			u := with(spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/", port)), func(s *endpoint.Spec) {
+				s.Password, s.Known = endpoint.NewSecret(password), endpoint.OpenKnown(path)
 			})
-			fails(t, u, BadTarget, "no password was sent")
-			if _, err := u.Trust(t.Context(), true, false); err == nil || !strings.Contains(err.Error(), path) {
+			fails(t, u, endpoint.BadTarget, "no password was sent")
+			if _, err := Trust(t.Context(), u, true, false); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: trusted: %v", what, err)
 			}
-			u.remember(&attempt{cert: &x509.Certificate{}})
+			u.Remember(&x509.Certificate{}, "")
 		}
 		if after, _ := os.ReadFile(path); !slices.Equal(before, after) {
 			t.Errorf("%s: the file has become %q", what, after)

@@ -8,6 +8,8 @@ import (
 	"testing/iotest"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 func TestLoadData(t *testing.T) {
@@ -36,7 +38,7 @@ func TestLoadData(t *testing.T) {
 
 			broken := errors.New("no more")
 			_, err = s.LoadData(ctx, "INTO TABLE d.t", iotest.ErrReader(broken))
-			if !errors.Is(err, broken) || KindOf(err) == Gone {
+			if !errors.Is(err, broken) || KindOf(err) == endpoint.Gone {
 				t.Errorf("a reader that fails: %v", err)
 			}
 			f("4\td\n", 1) // the session is as good as before

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
@@ -39,8 +39,8 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 	tid := s.threadOSID(ctx, t.facts.Flavor)
 	switch conn := g.Conn.(type) {
 	case *net.UnixConn:
-		pid, _, _ = Peer(conn) // 0 with an error
-		if pid == 1 {          // systemd made the socket and handed it on
+		pid, _, _ = host.Peer(conn) // 0 with an error
+		if pid == 1 {               // systemd made the socket and handed it on
 			pid = tgid(tid)
 		}
 		return pid, pid > 0 && runs(pid, tid, t.facts.PidFile, t.spec.ServerUID)
@@ -81,26 +81,6 @@ func (s *Session) threadOSID(ctx context.Context, flavor dbms.Flavor) (tid int) 
 	// An error leaves 0: the table may be switched off or denied.
 	_, _ = s.Query(ctx, own(q), func(row []driver.Value) { tid = int(number(row[0])) })
 	return tid
-}
-
-// Peer returns the process that listens at the other end of a Unix socket, and its user.
-func Peer(c *net.UnixConn) (pid, uid int, err error) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return 0, 0, err
-	}
-	var u *syscall.Ucred
-	var no error
-	if err := raw.Control(func(fd uintptr) {
-		u, no = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET,
-			syscall.SO_PEERCRED)
-	}); err != nil {
-		return 0, 0, err
-	}
-	if no != nil {
-		return 0, 0, no
-	}
-	return int(u.Pid), int(u.Uid), nil
 }
 
 // holdsSurely reports whether a process has the socket open.
@@ -177,7 +157,7 @@ func bearsServersName(pid, own int) bool {
 	if host.IsServer([]string{strings.TrimSpace(string(comm))}) {
 		return true
 	}
-	if uid, ok := (host.FS{}).Account(pid); !ok || uid != own && !TrustedAccount(uid) {
+	if uid, ok := (host.FS{}).Account(pid); !ok || uid != own && !endpoint.TrustedAccount(uid) {
 		return false // a stranger can keep its command line from being read for ever
 	}
 	args, err := host.Command(pid)

@@ -5,7 +5,6 @@ package target
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 )
 
@@ -23,6 +22,3 @@ func (t *Target) OpenFile(context.Context, string) (*os.File, error) { return ni
 
 // OpenDir is always ErrElsewhere here.
 func (t *Target) OpenDir(context.Context, string) (*os.Root, error) { return nil, ErrElsewhere }
-
-// Peer fails here: who listens on a Unix socket is asked of Linux alone.
-func Peer(*net.UnixConn) (pid, uid int, err error) { return 0, 0, errors.ErrUnsupported }

@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
+
+const password = "hunter2-swordfish"
 
 // open opens a target on a test server and closes it with the test.
 func open(t *testing.T, s *servers.Server, user string) *Target {
@@ -19,9 +23,9 @@ func open(t *testing.T, s *servers.Server, user string) *Target {
 	return x
 }
 
-func spec(t *testing.T, url string) Spec {
+func spec(t *testing.T, url string) endpoint.Spec {
 	t.Helper()
-	s, err := ParseURL(url)
+	s, err := endpoint.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}

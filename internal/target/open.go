@@ -8,11 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"sync/atomic"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // Target is a server that Dyno has reached, with what was learned about it. It is safe for concurrent use.
 type Target struct {
-	spec      Spec
+	spec      endpoint.Spec
 	db        *sql.DB // for changes
 	reading   *sql.DB
 	self      self // the connection by which the server was learned about
@@ -30,8 +32,8 @@ type Target struct {
 // poolSize bounds the connections for Dyno's own questions; sessions of a load come on top.
 const poolSize = 8
 
-// Open logs in and asks once what the server is and can do. Errors are of type *Error and say what to do.
-func Open(ctx context.Context, s Spec) (*Target, error) {
+// Open logs in and asks once what the server is and can do. Errors are of type *endpoint.Error and say what to do.
+func Open(ctx context.Context, s endpoint.Spec) (*Target, error) {
 	t := &Target{
 		spec: s, rawAnswer: new(atomic.Pointer[error]), endings: new(endings), logins: new(logins),
 		process: new(atomic.Pointer[process]), pin: new(atomic.Pointer[pin]), long: new(atomic.Bool),
@@ -70,7 +72,7 @@ func newPool(t *Target, p Purpose) (*sql.DB, error) {
 func learn(ctx context.Context, t *Target) error {
 	conn, err := t.reading.Conn(ctx)
 	if err != nil {
-		return t.spec.Wrap("connect to", err)
+		return wrap(t.spec, "connect to", err)
 	}
 	defer conn.Close()
 	_ = conn.Raw(func(c any) error { t.self = c.(*pooled).self; return nil })
@@ -79,7 +81,7 @@ func learn(ctx context.Context, t *Target) error {
 		return t.Wrap("ask what the server is:", err)
 	}
 	t.facts, t.vars = facts, vars
-	t.facts.Trust = t.spec.trust(t.facts.TLS != "")
+	t.facts.Trust = t.spec.TrustIn(t.facts.TLS != "")
 	if t.can, err = readCapabilities(ctx, conn, t.facts, t.vars); err != nil {
 		return t.Wrap("ask what the server can do:", err)
 	}
@@ -90,7 +92,7 @@ func learn(ctx context.Context, t *Target) error {
 }
 
 // Spec returns what the target was opened with.
-func (t *Target) Spec() Spec { return t.spec }
+func (t *Target) Spec() endpoint.Spec { return t.spec }
 
 // Facts returns what the server said about itself when the target was opened.
 func (t *Target) Facts() Facts { return t.facts }
@@ -112,20 +114,20 @@ func (t *Target) ReadingConn(ctx context.Context) (*sql.Conn, error) {
 	return takeConn(ctx, t.spec, t.reading)
 }
 
-func takeConn(ctx context.Context, spec Spec, pool *sql.DB) (*sql.Conn, error) {
+func takeConn(ctx context.Context, spec endpoint.Spec, pool *sql.DB) (*sql.Conn, error) {
 	c, err := pool.Conn(ctx)
 	if err != nil {
-		return nil, spec.Wrap("connect to", err)
+		return nil, wrap(spec, "connect to", err)
 	}
 	return c, nil
 }
 
-// Wrap turns an error of one of the target's connections into an *Error with kind and hint; nil stays nil.
+// Wrap turns an error of one of the target's connections into an *endpoint.Error with kind and hint; nil stays nil.
 func (t *Target) Wrap(op string, err error) error {
-	if KindOf(err) == Gone && t.long.Swap(false) { // the driver only says that the connection broke
+	if KindOf(err) == endpoint.Gone && t.long.Swap(false) { // the driver only says that the connection broke
 		err = fmt.Errorf("%w: %w", errTooLong, err)
 	}
-	return t.spec.Wrap(op, err)
+	return wrap(t.spec, op, err)
 }
 
 // Close ends what was given up and closes the pools. Sessions are closed by their owners, before.

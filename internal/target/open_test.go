@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 func TestOpenLearnsTheServer(t *testing.T) {
@@ -139,7 +141,7 @@ func TestPoolIsSmall(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := x.Conn(ctx); KindOf(err) != Timeout {
+	if _, err := x.Conn(ctx); KindOf(err) != endpoint.Timeout {
 		t.Errorf("connection %d: %v", poolSize+1, err)
 	}
 	for _, c := range held {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // listenAs has another account of this machine listen and answer with what a server says, until the test or the
@@ -104,12 +106,12 @@ func TestWhoListensIsKnown(t *testing.T) {
 	}
 	var unread atomic.Int64
 	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(dir, "s")} {
-		known := OpenKnown(filepath.Join(t.TempDir(), "known_servers"))
+		known := endpoint.OpenKnown(filepath.Join(t.TempDir(), "known_servers"))
 		at, end := listenAs(t, server, network, address, real, &unread)
-		u := with(spec(t, "mysql://u@"+real), func(s *Spec) {
-			s.Network, s.Address, s.Password, s.Known = network, at, NewSecret(password), known
+		u := with(spec(t, "mysql://u@"+real), func(s *endpoint.Spec) {
+			s.Network, s.Address, s.Password, s.Known = network, at, endpoint.NewSecret(password), known
 		})
-		opens := func(u Spec) {
+		opens := func(u endpoint.Spec) {
 			t.Helper()
 			x, err := Open(t.Context(), u)
 			if err != nil {
@@ -118,31 +120,31 @@ func TestWhoListensIsKnown(t *testing.T) {
 			x.Close()
 		}
 		// nothing is remembered
-		fails(t, with(u, func(s *Spec) { s.OnlyTrusted = true }), NotAServer, "no password was sent")
-		bare := with(u, func(s *Spec) { s.User, s.Password = "open", Secret{} })
+		fails(t, with(u, func(s *endpoint.Spec) { s.OnlyTrusted = true }), endpoint.NotAServer, "no password was sent")
+		bare := with(u, func(s *endpoint.Spec) { s.User, s.Password = "open", endpoint.Secret{} })
 		opens(bare) // the account is remembered, whether a password is sent or not
 		opens(u)
-		opens(with(u, func(s *Spec) { s.OnlyTrusted = true }))
+		opens(with(u, func(s *endpoint.Spec) { s.OnlyTrusted = true }))
 		end()
 		if network == "unix" {
 			os.Remove(address)
 		}
 		var sent atomic.Int64
 		_, end = listenAs(t, thief, network, at, real, &sent)
-		fails(t, u, NotAServer, "dyno target trust")
-		fails(t, bare, NotAServer, "dyno target trust")
+		fails(t, u, endpoint.NotAServer, "dyno target trust")
+		fails(t, bare, endpoint.NotAServer, "dyno target trust")
 		if _, err := Open(t.Context(), u); err == nil ||
 			!strings.Contains(err.Error(), "user 12002 answers, and at an earlier login it was user 12001") {
 			t.Errorf("%s: %v", network, err)
 		}
-		if r, err := u.raw(t.Context(), "autocommit = 1"); err == nil {
+		if r, err := openRaw(t.Context(), u, "autocommit = 1"); err == nil {
 			r.Close()
 			t.Errorf("%s: a load logged in", network)
 		}
 		if n := sent.Load(); n != 0 {
 			t.Errorf("%s: the other account received %d bytes", network, n)
 		}
-		x, err := u.Trust(t.Context(), false, false)
+		x, err := Trust(t.Context(), u, false, false)
 		if err != nil || x.Account != "user 12002" || !slices.Equal(x.WasAccounts, []string{"user 12001"}) {
 			t.Errorf("%s: %+v, %v", network, x, err)
 		}

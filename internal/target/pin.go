@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // pin is the server process that all new connections of a target must reach.
@@ -102,9 +104,9 @@ func (c *connector) verify(ctx context.Context, conn driver.Conn, where string) 
 	return nil
 }
 
-func elsewhere(s Spec, want, is string) error {
-	return &Error{
-		Op: "connect to", Kind: Elsewhere, Target: s.Where(), Fix: hint(Elsewhere, nil, &s),
+func elsewhere(s endpoint.Spec, want, is string) error {
+	return &endpoint.Error{
+		Op: "connect to", Kind: endpoint.Elsewhere, Target: s.Where(), Fix: hint(endpoint.Elsewhere, nil, &s),
 		Err: fmt.Errorf("another server answers than before, or it was restarted: before (%s), now (%s)", cut(want),
 			cut(is)),
 	}

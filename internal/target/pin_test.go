@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // TestPin moves an address from one server to another, and restarts a server: what was pinned is not mistaken for it.
@@ -40,7 +42,7 @@ func TestPin(t *testing.T) {
 					switch {
 					case ok && err != nil:
 						t.Errorf("%s, %s: %v", what, from, err)
-					case !ok && (KindOf(err) != Elsewhere || !strings.Contains(HintOf(err), "address") ||
+					case !ok && (KindOf(err) != endpoint.Elsewhere || !strings.Contains(HintOf(err), "address") ||
 						!strings.Contains(err.Error(), s.Dir)):
 						t.Errorf("%s, %s: %v, %v, %s", what, from, err, KindOf(err), HintOf(err))
 					}
@@ -98,7 +100,7 @@ func TestPinAsksTheServerOfTheFacts(t *testing.T) {
 	defer x.Close()
 	b.Turn(o)
 	x.db.SetMaxIdleConns(0)
-	if err := x.Pin(t.Context()); KindOf(err) != Elsewhere || !strings.Contains(err.Error(), s.Dir) ||
+	if err := x.Pin(t.Context()); KindOf(err) != endpoint.Elsewhere || !strings.Contains(err.Error(), s.Dir) ||
 		!strings.Contains(err.Error(), o.Dir) {
 		t.Errorf("pinned to another server than the facts are of: %v", err)
 	}

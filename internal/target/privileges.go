@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -23,7 +24,7 @@ func MayExecute(ctx context.Context, t *Target, conn *sql.Conn, schemas []string
 	var lines []string
 	for _, q := range questions {
 		got, err := texts(ctx, conn, own(q))
-		if KindOf(err) == Gone || ctx.Err() != nil {
+		if KindOf(err) == endpoint.Gone || ctx.Err() != nil {
 			return "", err
 		}
 		if err != nil {
@@ -45,7 +46,7 @@ func MayExecute(ctx context.Context, t *Target, conn *sql.Conn, schemas []string
 // Mighty says in words that the target's account may execute routines in whatever schema, as root may; "" when it may
 // not, and on a server whose schemas are all trusted.
 func Mighty(ctx context.Context, t *Target) (why string, err error) {
-	if t.spec.ExplainSchemas == AllSchemas {
+	if t.spec.ExplainSchemas == endpoint.AllSchemas {
 		return "", nil
 	}
 	conn, err := t.ReadingConn(ctx)

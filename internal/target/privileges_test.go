@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/test/effort"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -70,7 +71,7 @@ func TestExecutes(t *testing.T) {
 func TestTrusts(t *testing.T) {
 	f := func(list, schema string, want bool) {
 		t.Helper()
-		if got := (Spec{ExplainSchemas: list}).Trusts(schema); got != want {
+		if got := (endpoint.Spec{ExplainSchemas: list}).Trusts(schema); got != want {
 			t.Errorf("%q trusts %q: %v", list, schema, got)
 		}
 	}
@@ -80,7 +81,7 @@ func TestTrusts(t *testing.T) {
 	f("app,shop", "shop", true)
 	f("app,shop", "sho", false)
 	f("app", "APP", false)
-	f(AllSchemas, "app", true)
+	f(endpoint.AllSchemas, "app", true)
 }
 
 // TestMayExecute asks real servers about accounts that got the privilege in every way that there is.
@@ -99,7 +100,7 @@ func TestMayExecute(t *testing.T) {
 				s.Exec(t, "DROP USER IF EXISTS u@localhost", "CREATE USER u@localhost",
 					"GRANT SELECT ON app.* TO u@localhost")
 				s.Exec(t, grants...)
-				x, err := Open(context.Background(), Spec{Network: "unix", Address: s.Socket, User: "u"})
+				x, err := Open(context.Background(), endpoint.Spec{Network: "unix", Address: s.Socket, User: "u"})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
@@ -23,7 +24,7 @@ var ErrNeedsDriver = errors.New("the general driver is needed")
 // itself. It is used by one goroutine at a time. When a context ends during a call, the connection is broken, as it is
 // after any error of kind Gone.
 type Raw struct {
-	spec   Spec
+	spec   endpoint.Spec
 	conn   net.Conn // until Detach
 	fd     int      // after Detach
 	id     uint64
@@ -33,8 +34,8 @@ type Raw struct {
 	closed bool
 }
 
-// Raw logs in once more for a load. Errors are of type *Error, but for ErrNeedsDriver. After that one, further calls
-// answer it at once.
+// Raw logs in once more for a load. Errors are of type *endpoint.Error, but for ErrNeedsDriver. After that one, further
+// calls answer it at once.
 func (t *Target) Raw(ctx context.Context, o SessionOptions) (*Raw, error) {
 	s := t.spec
 	if o.Database != "" {
@@ -53,7 +54,7 @@ func (t *Target) Raw(ctx context.Context, o SessionOptions) (*Raw, error) {
 	if *answer != nil {
 		return nil, *answer
 	}
-	r, err := s.raw(ctx, settingsOf(t, ForLoad, 0, o.Settings))
+	r, err := openRaw(ctx, s, settingsOf(t, ForLoad, 0, o.Settings))
 	switch {
 	case errors.Is(err, ErrNeedsDriver):
 		t.rawAnswer.Store(&err) // a login that is broken off counts against this machine, see max_connect_errors
@@ -66,16 +67,16 @@ func (t *Target) Raw(ctx context.Context, o SessionOptions) (*Raw, error) {
 
 // needsDriver reports ErrNeedsDriver when connections are encrypted. With TLS preferred, the pool's own connections
 // tell.
-func needsDriver(ctx context.Context, spec Spec, reading *sql.DB) error {
+func needsDriver(ctx context.Context, spec endpoint.Spec, reading *sql.DB) error {
 	if spec.Jump != (tunnel.Jump{}) {
 		return fmt.Errorf("%w: connections go through a jump host", ErrNeedsDriver)
 	}
 	switch mode := spec.Mode(); {
 	case spec.ServerKey != "" && spec.Network != "unix":
 		return fmt.Errorf("%w: passwords are sealed with a key that is here", ErrNeedsDriver)
-	case mode == TLSDisabled, mode == TLSPreferred && spec.Network == "unix":
+	case mode == endpoint.TLSDisabled, mode == endpoint.TLSPreferred && spec.Network == "unix":
 		return nil
-	case mode == TLSPreferred:
+	case mode == endpoint.TLSPreferred:
 		var name, cipher string
 		if err := reading.QueryRowContext(ctx, own("SHOW SESSION STATUS LIKE 'Ssl_cipher'")).Scan(&name,
 			&cipher); err != nil || cipher == "" {
@@ -85,10 +86,10 @@ func needsDriver(ctx context.Context, spec Spec, reading *sql.DB) error {
 	return fmt.Errorf("%w: connections are encrypted (tls=%s)", ErrNeedsDriver, spec.Mode())
 }
 
-func (s Spec) raw(ctx context.Context, settings string) (r *Raw, err error) {
+func openRaw(ctx context.Context, s endpoint.Spec, settings string) (r *Raw, err error) {
 	d := s.ConnectTimeout
 	if d <= 0 {
-		d = DefaultConnectTimeout
+		d = endpoint.DefaultConnectTimeout
 	}
 	tctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v: %w", d, context.DeadlineExceeded))
 	defer cancel()
@@ -103,7 +104,7 @@ func (s Spec) raw(ctx context.Context, settings string) (r *Raw, err error) {
 	if network == "" {
 		network = "tcp"
 	}
-	conn, err := s.dial(tctx, network, s.Where())
+	conn, err := dial(tctx, &s, network, s.Where())
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (r *Raw) login(local bool) error {
 		case errors.Is(err, wire.ErrPlugin):
 			return fmt.Errorf("%w: %w", ErrNeedsDriver, err)
 		case errors.Is(err, wire.ErrMalformed):
-			return &Error{Op: "log in", Kind: NotAServer, Err: err}
+			return &endpoint.Error{Op: "log in", Kind: endpoint.NotAServer, Err: err}
 		case err != nil:
 			return err
 		}
@@ -272,13 +273,13 @@ func (r *Raw) ID() uint64 { return r.id }
 // Caps returns what client and server have agreed on: a Reader of this connection must know.
 func (r *Raw) Caps() wire.Caps { return r.caps }
 
-// Wrap gives an error of this connection, from package wire or of reading and writing, its kind and hint, as *Error;
-// nil stays nil.
+// Wrap gives an error of this connection, from package wire or of reading and writing, its kind and hint, as
+// *endpoint.Error; nil stays nil.
 func (r *Raw) Wrap(op string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("the server closed the connection: %w", io.ErrUnexpectedEOF)
 	}
-	return r.spec.Wrap(op, err)
+	return wrap(r.spec, op, err)
 }
 
 // Close says good-bye and closes the descriptor, without waiting. It may be called more than once.

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/wire"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -158,7 +159,7 @@ func TestRawRunsStatements(t *testing.T) {
 }
 
 // bare is a target that has asked the server nothing yet.
-func bare(s Spec) *Target {
+func bare(s endpoint.Spec) *Target {
 	return &Target{spec: s, logins: new(logins), rawAnswer: new(atomic.Pointer[error])}
 }
 
@@ -181,7 +182,7 @@ func TestRawLogsIn(t *testing.T) {
 					fmt.Sprintf("mysql://u%d@127.0.0.1:%d/?tls=disabled&get-server-public-key=1", i, s.Port),
 				} {
 					sp := spec(t, url)
-					sp.Password = NewSecret(password)
+					sp.Password = endpoint.NewSecret(password)
 					s.Exec(t, "FLUSH PRIVILEGES") // MySQL forgets the password: the first login is a full one
 					for _, what := range []string{"first", "again"} {
 						raw, err := bare(sp).Raw(t.Context(), SessionOptions{Database: "d"})
@@ -198,9 +199,9 @@ func TestRawLogsIn(t *testing.T) {
 						}
 						raw.Close()
 					}
-					sp.Password = NewSecret("another-" + password)
+					sp.Password = endpoint.NewSecret("another-" + password)
 					_, err := bare(sp).Raw(t.Context(), SessionOptions{})
-					if KindOf(err) != AuthFailed || HintOf(err) == "" ||
+					if KindOf(err) != endpoint.AuthFailed || HintOf(err) == "" ||
 						strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), password) {
 						t.Errorf("a wrong password: %v %v", KindOf(err), err)
 					}
@@ -222,9 +223,9 @@ func TestRawLeavesTLSToTheDriver(t *testing.T) {
 		}
 		return err
 	}
-	secret := func(url string) Spec {
+	secret := func(url string) endpoint.Spec {
 		sp := spec(t, url)
-		sp.Password = NewSecret("x")
+		sp.Password = endpoint.NewSecret("x")
 		return sp
 	}
 	opened := func(url string) *Target {
@@ -279,31 +280,31 @@ func TestRawErrors(t *testing.T) {
 			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT)", "CREATE USER u", "GRANT SELECT ON d.* TO u")
 			x := bare(spec(t, s.URL("u")))
 			ctx := t.Context()
-			f := func(what string, err error, kind Kind, want uint16) {
+			f := func(what string, err error, kind endpoint.Kind, want uint16) {
 				t.Helper()
 				n, _ := ServerErrorNumber(err)
-				if KindOf(err) != kind || n != want || kind != Unknown && HintOf(err) == "" {
+				if KindOf(err) != kind || n != want || kind != endpoint.Unknown && HintOf(err) == "" {
 					t.Errorf("%s: %v, %d (%v) %q", what, KindOf(err), n, err, HintOf(err))
 				}
 			}
 			_, err := bare(spec(t, s.URL("root"))).Raw(ctx, SessionOptions{Database: "none"})
-			f("no such database", err, NoSuchDatabase, 1049)
+			f("no such database", err, endpoint.NoSuchDatabase, 1049)
 			_, err = x.Raw(ctx, SessionOptions{Database: "mysql"})
-			f("a database of others", err, Denied, 1044)
+			f("a database of others", err, endpoint.Denied, 1044)
 			_, err = x.Raw(ctx, SessionOptions{Settings: map[string]string{"no_such": "1"}})
-			f("an unknown setting", err, Unknown, 1193)
+			f("an unknown setting", err, endpoint.Unknown, 1193)
 			raw, err := x.Raw(ctx, SessionOptions{Database: "d"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer raw.Close()
 			err = raw.Exec(ctx, "INSERT INTO t VALUES (1)")
-			f("a privilege is missing", err, Denied, 1142)
+			f("a privilege is missing", err, endpoint.Denied, 1142)
 			if h := HintOf(err); !strings.Contains(h, "GRANT INSERT") {
 				t.Errorf("hint %q", h)
 			}
 			_, err = raw.Prepare(ctx, "SELECT FROM")
-			f("no SQL", err, Unknown, 1064)
+			f("no SQL", err, endpoint.Unknown, 1064)
 			if err := raw.Exec(ctx, "SELECT * FROM t"); err != nil {
 				t.Errorf("after errors: %v", err)
 			}
@@ -311,15 +312,15 @@ func TestRawErrors(t *testing.T) {
 			if err := raw.Exec(ctx, "DO 1"); err == nil {
 				t.Error("what is detached answers")
 			}
-			f("no table", raw.Wrap("query", c.query("SELECT * FROM d.none", nil)), Unknown, 1146)
-			f("no column", raw.Wrap("query", c.query("SELECT x FROM d.t", nil)), Unknown, 1054)
+			f("no table", raw.Wrap("query", c.query("SELECT * FROM d.none", nil)), endpoint.Unknown, 1146)
+			f("no column", raw.Wrap("query", c.query("SELECT x FROM d.t", nil)), endpoint.Unknown, 1054)
 
 			s.Exec(t, fmt.Sprint("KILL ", raw.ID()))
 			c.out = wire.AppendQuery(c.out[:0], "DO 1")
 			c.r.ExpectText()
 			unix.Write(c.fd, c.out) // may find the connection closed
 			err = c.answer(nil)
-			if err = raw.Wrap("query", err); KindOf(err) != Gone {
+			if err = raw.Wrap("query", err); KindOf(err) != endpoint.Gone {
 				t.Errorf("killed: %v %v", KindOf(err), err)
 			}
 
@@ -331,13 +332,13 @@ func TestRawErrors(t *testing.T) {
 				}
 				more = append(more, r)
 			}
-			f("too many", err, TooManyConnections, 1040)
+			f("too many", err, endpoint.TooManyConnections, 1040)
 			for _, r := range more {
 				r.Close()
 			}
 			s.Kill(t)
 			_, err = x.Raw(ctx, SessionOptions{})
-			f("no server", err, Refused, 0)
+			f("no server", err, endpoint.Refused, 0)
 		})
 	}
 }
@@ -348,8 +349,8 @@ func TestRawBreaksOffInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	sp := Spec{Network: "unix", Address: l.Addr().String(), ConnectTimeout: 100 * time.Millisecond}
-	if _, err := bare(sp).Raw(t.Context(), SessionOptions{}); KindOf(err) != Timeout || HintOf(err) == "" {
+	sp := endpoint.Spec{Network: "unix", Address: l.Addr().String(), ConnectTimeout: 100 * time.Millisecond}
+	if _, err := bare(sp).Raw(t.Context(), SessionOptions{}); KindOf(err) != endpoint.Timeout || HintOf(err) == "" {
 		t.Errorf("a server that says nothing: %v %v", KindOf(err), err)
 	}
 	sp.ConnectTimeout = time.Minute
@@ -370,7 +371,7 @@ func TestRawBreaksOffInTime(t *testing.T) {
 	if err := raw.Exec(ctx, "DO SLEEP(60)"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a statement that is given up: %v", err)
 	}
-	if err := raw.Exec(t.Context(), "DO 1"); KindOf(err) != Gone {
+	if err := raw.Exec(t.Context(), "DO 1"); KindOf(err) != endpoint.Gone {
 		t.Errorf("after it: %v", err)
 	}
 	if err := raw.Exec(ctx, "DO 1"); !errors.Is(err, context.Canceled) {
@@ -392,15 +393,15 @@ func TestRawBreaksOffInTime(t *testing.T) {
 				c.Close()
 			}
 		}()
-		_, err = bare(Spec{Network: "unix", Address: l.Addr().String()}).Raw(t.Context(), SessionOptions{})
+		_, err = bare(endpoint.Spec{Network: "unix", Address: l.Addr().String()}).Raw(t.Context(), SessionOptions{})
 		return err
 	}
-	if err := garbage("SSH-2.0-OpenSSH_9.2p1 Debian\r\n"); KindOf(err) != NotAServer {
+	if err := garbage("SSH-2.0-OpenSSH_9.2p1 Debian\r\n"); KindOf(err) != endpoint.NotAServer {
 		t.Errorf("an SSH server: %v %v", KindOf(err), err)
 	}
 	greeting := "\x0a5.7.0\x00\x01\x00\x00\x0012345678\x00\xff\xff\x2d\x02\x00\xff\xc1\x15\x00\x00\x00\x00\x00\x00" +
 		"\x00\x00\x00\x00123456789012\x00mysql_native_password\x00"
-	if err := garbage(string([]byte{byte(len(greeting)), 0, 0, 0}) + greeting); KindOf(err) != NotAServer ||
+	if err := garbage(string([]byte{byte(len(greeting)), 0, 0, 0}) + greeting); KindOf(err) != endpoint.NotAServer ||
 		HintOf(err) == "" {
 		t.Errorf("a login of garbage: %v %v", KindOf(err), err)
 	}
@@ -598,7 +599,7 @@ func BenchmarkRawPointSelect(b *testing.B) {
 	s := servers.Start(b, "mariadb")
 	s.Exec(b, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c CHAR(120))",
 		"INSERT INTO d.t VALUES (1, 'x')")
-	sp, err := ParseURL(s.URL("root"))
+	sp, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,12 +4,18 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 func TestRefusedHost(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		err := &Error{Op: "connect", Kind: AuthFailed, Err: &mysql.MySQLError{Number: 1045, Message: text}}
+		err := &endpoint.Error{
+			Op:   "connect",
+			Kind: endpoint.AuthFailed,
+			Err:  &mysql.MySQLError{Number: 1045, Message: text},
+		}
 		if got := RefusedHost(err, "dyno"); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}

@@ -5,12 +5,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 // Apply fills what the spec leaves open. As in the mysql client, a host of localhost or none means the socket, when
 // there is one.
-func (o Options) Apply(s *Spec) {
+func (o Options) Apply(s *endpoint.Spec) {
 	fill := func(dst *string, v string) {
 		if *dst == "" {
 			*dst = v
@@ -30,7 +31,7 @@ func (o Options) Apply(s *Spec) {
 		s.Address = net.JoinHostPort(host, port)
 	}
 	if s.Address == "" {
-		host, port := o.Host, defaultPort
+		host, port := o.Host, endpoint.DefaultPort
 		if o.Port > 0 {
 			port = strconv.Itoa(o.Port)
 		}
@@ -43,12 +44,12 @@ func (o Options) Apply(s *Spec) {
 			s.Network, s.Address = "tcp", net.JoinHostPort("localhost", port)
 		}
 	}
-	if s.TLS == TLSDefault && s.CA == "" {
+	if s.TLS == endpoint.TLSDefault && s.CA == "" {
 		// A socket needs no encryption because a file asks for it in general, as the mysql client sees it too.
 		if s.Network != "unix" {
 			s.TLS = o.TLS
-			if o.TLS == TLSRequired && o.CA != "" {
-				s.TLS = TLSVerifyFull
+			if o.TLS == endpoint.TLSRequired && o.CA != "" {
+				s.TLS = endpoint.TLSVerifyFull
 			}
 		}
 	}
@@ -65,23 +66,23 @@ func (o Options) Apply(s *Spec) {
 
 // Resolve completes a spec: what it says itself wins, then the password of DYNO_PASSWORD, then defaults files (file, or
 // the usual ones for ""), then MYSQL_PWD, USER and localhost. getenv is os.Getenv.
-func Resolve(s Spec, file string, getenv func(string) string) (Spec, error) {
-	o, err := Defaults(file, s.Groups()...)
+func Resolve(s endpoint.Spec, file string, getenv func(string) string) (endpoint.Spec, error) {
+	o, err := Defaults(file, Groups(s)...)
 	if err != nil {
 		return s, err
 	}
 	if s.Password.Empty() {
-		s.Password = NewSecret(getenv("DYNO_PASSWORD"))
+		s.Password = endpoint.NewSecret(getenv("DYNO_PASSWORD"))
 	}
 	o.Apply(&s)
 	if s.Password.Empty() {
-		s.Password = NewSecret(getenv("MYSQL_PWD"))
+		s.Password = endpoint.NewSecret(getenv("MYSQL_PWD"))
 	}
 	if s.User == "" {
 		s.User = getenv("USER")
 	}
 	if s.Address == "" {
-		s.Network, s.Address = "tcp", net.JoinHostPort("localhost", defaultPort)
+		s.Network, s.Address = "tcp", net.JoinHostPort("localhost", endpoint.DefaultPort)
 	}
 	return s, nil
 }

@@ -9,12 +9,13 @@ import (
 	"net"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // SessionOptions says how a session is set up. The zero value is one of a load.
 type SessionOptions struct {
-	Database string            // in place of the one of the Spec; empty keeps that
+	Database string            // in place of the one of the endpoint.Spec; empty keeps that
 	Settings map[string]string // session variables as SET takes them, values quoted by the caller: {"sql_mode": "''"}
 	// Unbounded is for statements of which nothing is kept: their answers may be of any length.
 	Unbounded bool
@@ -28,7 +29,7 @@ type SessionOptions struct {
 // error of kind Gone: close it and open another. The server itself may go on with the statement until it notices. A
 // context that ends between calls does no harm.
 type Session struct {
-	spec Spec
+	spec endpoint.Spec
 	conn rawConn
 	net  net.Conn
 	self
@@ -130,13 +131,13 @@ func (s *Session) err(op string, err error) error {
 	if g, ok := s.net.(*greeted); ok && g.long.Load() {
 		err = fmt.Errorf("%w: %w", errTooLong, err)
 	}
-	if KindOf(err) == Gone {
+	if KindOf(err) == endpoint.Gone {
 		s.broken = true
 		if c := s.ctx.Err(); c != nil {
 			err = c
 		}
 	}
-	return &Error{Op: op, Kind: classify(err), Target: s.spec.Where(), Err: err}
+	return &endpoint.Error{Op: op, Kind: classify(err), Target: s.spec.Where(), Err: err}
 }
 
 // Prepare prepares a statement on the server.
@@ -216,7 +217,7 @@ func (s *Session) Close() error {
 	s.meter.left()
 	s.meter = nil
 	err := s.conn.Close()
-	if err != nil && KindOf(err) != Gone && !errors.Is(err, net.ErrClosed) {
+	if err != nil && KindOf(err) != endpoint.Gone && !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil

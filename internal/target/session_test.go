@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // one runs a query in the text protocol and returns one column of its only row as text.
@@ -131,7 +133,7 @@ func TestSessionErrors(t *testing.T) {
 			defer ses.Close()
 			number := func(err error, want uint16) {
 				t.Helper()
-				if n, ok := ServerErrorNumber(err); !ok || n != want || KindOf(err) == Gone {
+				if n, ok := ServerErrorNumber(err); !ok || n != want || KindOf(err) == endpoint.Gone {
 					t.Errorf("got %d %v (%v), want %d", n, KindOf(err), err, want)
 				}
 			}
@@ -154,7 +156,7 @@ func TestSessionErrors(t *testing.T) {
 			if got := one(t, ses, "SELECT 'alive'", 0); got != "alive" {
 				t.Error("the session does not live on after errors of statements")
 			}
-			if _, err := x.Session(ctx, SessionOptions{Database: "none"}); KindOf(err) != NoSuchDatabase {
+			if _, err := x.Session(ctx, SessionOptions{Database: "none"}); KindOf(err) != endpoint.NoSuchDatabase {
 				t.Errorf("session in no database: %v", err)
 			}
 			if _, err := x.Session(ctx, SessionOptions{Settings: map[string]string{"no_such": "1"}}); err == nil {
@@ -183,7 +185,7 @@ func TestSessionEndsWithItsContext(t *testing.T) {
 		if err := call(ctx, ses); !errors.Is(err, context.Canceled) || time.Since(began) > 20*time.Second {
 			t.Errorf("%s: %v after %v", what, err, time.Since(began))
 		}
-		if _, err := ses.Exec(t.Context(), "DO 1"); KindOf(err) != Gone {
+		if _, err := ses.Exec(t.Context(), "DO 1"); KindOf(err) != endpoint.Gone {
 			t.Errorf("%s: a broken session answers: %v", what, err)
 		}
 	}
@@ -258,7 +260,7 @@ func TestSessionAllocatesLittle(t *testing.T) {
 
 func BenchmarkSessionPointSelect(b *testing.B) {
 	s := servers.Start(b, "mariadb")
-	spec, err := ParseURL(s.URL("root"))
+	spec, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
 		b.Fatal(err)
 	}

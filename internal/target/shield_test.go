@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
@@ -195,7 +196,7 @@ func TestMalformedLoginsLeaveNothing(t *testing.T) {
 		s := spec(t, "mysql://u@"+addr+"/")
 		before := runtime.NumGoroutine()
 		for range 30 {
-			forgetMalformedAt(s.place())
+			forgetMalformedAt(s.Place())
 			bounded(t, "a login", func() {
 				if _, err := Open(t.Context(), s); err == nil {
 					t.Errorf("it logged in, with a wrong answer to %s", word)
@@ -239,7 +240,7 @@ func TestMalformedLoginsAreFew(t *testing.T) {
 	})
 	s := spec(t, "mysql://u@"+addr+"/")
 	for range 5 {
-		if _, err := Open(t.Context(), s); KindOf(err) != NotAServer || !errors.Is(err, errMalformed) {
+		if _, err := Open(t.Context(), s); KindOf(err) != endpoint.NotAServer || !errors.Is(err, errMalformed) {
 			t.Errorf("a malformed login: %v", err)
 		}
 	}
@@ -248,7 +249,7 @@ func TestMalformedLoginsAreFew(t *testing.T) {
 	}
 	var h held
 	h.at = map[string]heldPlace{"x": {}}
-	err := &Error{Kind: NotAServer, Err: errMalformed}
+	err := &endpoint.Error{Kind: endpoint.NotAServer, Err: errMalformed}
 	for range 9 {
 		h.add("x", false, err)
 		h.add("x", false, err) // at the same time

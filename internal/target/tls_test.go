@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/test/servers"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // authority is a CA of the test's own.
@@ -105,10 +107,10 @@ func TestTLS(t *testing.T) {
 			s.Exec(t, "CREATE USER u@'127.0.0.1'", "CREATE USER safe@'127.0.0.1' REQUIRE SSL",
 				"CREATE USER x509@'127.0.0.1' REQUIRE X509",
 				"CREATE USER pw@'127.0.0.1' IDENTIFIED BY '"+password+"'")
-			url := func(user, params string) Spec {
+			url := func(user, params string) endpoint.Spec {
 				return spec(t, fmt.Sprintf("mysql://%s@127.0.0.1:%d/?%s", user, s.Port, params))
 			}
-			opens := func(u Spec, encrypted bool) {
+			opens := func(u endpoint.Spec, encrypted bool) {
 				t.Helper()
 				x, err := Open(t.Context(), u)
 				if err != nil {
@@ -130,30 +132,33 @@ func TestTLS(t *testing.T) {
 			opens(url("u", ca+"&tls=verify-full&server-name=db.example.org"), true)
 			opens(url("u", ca+"&tls=verify-ca&server-name=elsewhere.example.org"), true)
 			opens(url("safe", "tls=required"), true)
-			opens(with(url("pw", ca), func(s *Spec) { s.Password = NewSecret(password) }), true)
-			opens(with(url("pw", "tls=disabled"), func(s *Spec) { s.Password = NewSecret(password) }), false)
+			opens(with(url("pw", ca), func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) }), true)
+			opens(
+				with(url("pw", "tls=disabled"), func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) }),
+				false,
+			)
 			opens(spec(t, s.URL("root")), false)
 			opens(spec(t, s.URL("root")+"&tls=required"), true)
 
 			const notTrusted, otherHost = "not signed by a trusted CA", "certificate is for another host"
 			wrong := "ssl-ca=" + theirs.ca()
-			fails(t, url("u", "tls=verify-full"), TLSFailed, notTrusted) // the system's own CAs
-			fails(t, url("u", wrong), TLSFailed, notTrusted)
-			fails(t, url("u", wrong+"&tls=verify-full"), TLSFailed, notTrusted)
-			fails(t, url("u", wrong+"&tls=verify-ca"), TLSFailed, notTrusted)
-			fails(t, url("u", wrong+"&tls=required"), TLSFailed, notTrusted)
-			fails(t, url("u", ca+"&server-name=elsewhere.example.org"), TLSFailed, otherHost)
-			fails(t, url("safe", "tls=disabled"), AuthFailed, "tls=required")
+			fails(t, url("u", "tls=verify-full"), endpoint.TLSFailed, notTrusted) // the system's own CAs
+			fails(t, url("u", wrong), endpoint.TLSFailed, notTrusted)
+			fails(t, url("u", wrong+"&tls=verify-full"), endpoint.TLSFailed, notTrusted)
+			fails(t, url("u", wrong+"&tls=verify-ca"), endpoint.TLSFailed, notTrusted)
+			fails(t, url("u", wrong+"&tls=required"), endpoint.TLSFailed, notTrusted)
+			fails(t, url("u", ca+"&server-name=elsewhere.example.org"), endpoint.TLSFailed, otherHost)
+			fails(t, url("safe", "tls=disabled"), endpoint.AuthFailed, "tls=required")
 
-			fails(t, url("x509", "tls=required"), AuthFailed, "no password was given")
+			fails(t, url("x509", "tls=required"), endpoint.AuthFailed, "no password was given")
 			cc, ck := ours.issue(t, "client", time.Now().Add(time.Hour))
 			opens(url("x509", ca+"&ssl-cert="+cc+"&ssl-key="+ck), true)
-			fails(t, url("u", ca+"&ssl-cert="+cc), BadTarget, "PEM files")
-			fails(t, url("u", "ssl-ca=/nowhere"), BadTarget, "PEM files")
-			fails(t, url("u", "ssl-ca="+ck), BadTarget, "PEM files")
-			fails(t, url("u", ca+"&ssl-cert="+cert+"&ssl-key="+ck), BadTarget, "PEM files")
+			fails(t, url("u", ca+"&ssl-cert="+cc), endpoint.BadTarget, "PEM files")
+			fails(t, url("u", "ssl-ca=/nowhere"), endpoint.BadTarget, "PEM files")
+			fails(t, url("u", "ssl-ca="+ck), endpoint.BadTarget, "PEM files")
+			fails(t, url("u", ca+"&ssl-cert="+cert+"&ssl-key="+ck), endpoint.BadTarget, "PEM files")
 			tc, tk := theirs.issue(t, "stranger", time.Now().Add(time.Hour))
-			fails(t, url("x509", ca+"&ssl-cert="+tc+"&ssl-key="+tk), TLSFailed, "client certificate")
+			fails(t, url("x509", ca+"&ssl-cert="+tc+"&ssl-key="+tk), endpoint.TLSFailed, "client certificate")
 
 			// What a session of a load sends is encrypted too.
 			x, err := Open(t.Context(), url("u", ca))
@@ -171,9 +176,9 @@ func TestTLS(t *testing.T) {
 			}
 
 			s.Exec(t, "SET GLOBAL require_secure_transport=ON")
-			kind := TLSFailed
+			kind := endpoint.TLSFailed
 			if flavor == "mariadb" && !x.Facts().Version.AtLeast(11, 4, 0) {
-				kind = AuthFailed // what it says is "access denied"
+				kind = endpoint.AuthFailed // what it says is "access denied"
 			}
 			fails(t, url("u", "tls=disabled"), kind, "tls=required")
 		})
@@ -185,7 +190,12 @@ func TestTLSExpired(t *testing.T) {
 	cert, key := ours.issue(t, "server", time.Now().Add(-time.Hour), "127.0.0.1")
 	s := servers.Start(t, "mariadb", "ssl-ca="+ours.ca(), "ssl-cert="+cert, "ssl-key="+key)
 	s.Exec(t, "CREATE USER u@'127.0.0.1'")
-	fails(t, spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/?ssl-ca=%s", s.Port, ours.ca())), TLSFailed, "expired")
+	fails(
+		t,
+		spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/?ssl-ca=%s", s.Port, ours.ca())),
+		endpoint.TLSFailed,
+		"expired",
+	)
 }
 
 // TestServerWithoutTLS also connects many times at once: the driver forgets TLS in its configuration when it falls
@@ -197,8 +207,8 @@ func TestServerWithoutTLS(t *testing.T) {
 			s := servers.Start(t, flavor, setting)
 			s.Exec(t, "CREATE USER u@'127.0.0.1'")
 			base := fmt.Sprintf("mysql://u@127.0.0.1:%d/", s.Port)
-			fails(t, spec(t, base+"?tls=required"), TLSFailed, "offers no TLS")
-			fails(t, spec(t, base+"?tls=verify-full"), TLSFailed, "offers no TLS")
+			fails(t, spec(t, base+"?tls=required"), endpoint.TLSFailed, "offers no TLS")
+			fails(t, spec(t, base+"?tls=verify-full"), endpoint.TLSFailed, "offers no TLS")
 			x, err := Open(t.Context(), spec(t, base))
 			if err != nil {
 				t.Fatal(err)
@@ -253,7 +263,7 @@ func TestPasswordIsNotSentInClear(t *testing.T) {
 				}
 			})
 			x, err := Open(t.Context(), with(spec(t, "mysql://pw@"+addr+"/?tls=disabled&get-server-public-key=1"),
-				func(s *Spec) { s.Password = NewSecret(password) }))
+				func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) }))
 			if err != nil {
 				t.Fatal(err)
 			}

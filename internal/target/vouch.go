@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
 
@@ -18,11 +19,11 @@ import (
 // and that nobody is between. It returns the certificate that is proved so; nil for none, whatever the reason. Whoever
 // is between learns only afterwards that it is no use to claim to be the server: with what was sent to him he may have
 // logged in there himself. So this is for users who want it, see Trust.
-func (s Spec) vouched(ctx context.Context) *x509.Certificate {
+func vouched(ctx context.Context, s endpoint.Spec) *x509.Certificate {
 	if s.Password.Empty() {
 		return nil
 	}
-	conn, err := s.reach(ctx, s.Network, s.Where())
+	conn, err := s.Reach(ctx, s.Network, s.Where())
 	if err != nil {
 		return nil
 	}
@@ -30,7 +31,7 @@ func (s Spec) vouched(ctx context.Context) *x509.Certificate {
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
 	head, err := greeting(conn)
 	if err == nil {
-		_, err = s.isKnownAccount(conn)
+		_, err = s.KnownAccount(conn)
 	}
 	if err != nil {
 		return nil
@@ -76,15 +77,15 @@ func (s Spec) vouched(ctx context.Context) *x509.Certificate {
 
 // proved asks whoever shows another certificate than the remembered one for a proof, where the user lets it decide. It
 // reports whether the certificate is remembered now in place of the one before.
-func (s Spec) proved(ctx context.Context, err error) bool {
-	var e *changedError
-	if !errors.As(err, &e) || e.is == "" || !slices.ContainsFunc(e.was, func(m mark) bool { return m.proof }) {
+func proved(ctx context.Context, s endpoint.Spec, err error) bool {
+	var e *endpoint.ChangedError
+	if !errors.As(err, &e) || e.Is == "" || !slices.ContainsFunc(e.Was, func(m endpoint.Mark) bool { return m.Proof }) {
 		return false
 	}
-	e.sent = true
-	cert := s.vouched(ctx)
-	return cert != nil && s.Known.update(s.place(), func(have []mark) []mark {
-		have = slices.DeleteFunc(have, func(m mark) bool { return m.proof })
-		return append(have, mark{byCertificate, fingerprint(cert), true})
+	e.Sent = true
+	cert := vouched(ctx, s)
+	return cert != nil && s.Known.Update(s.Place(), func(have []endpoint.Mark) []endpoint.Mark {
+		have = slices.DeleteFunc(have, func(m endpoint.Mark) bool { return m.Proof })
+		return append(have, endpoint.Mark{By: endpoint.ByCertificate, Value: endpoint.FingerprintOf(cert), Proof: true})
 	}) == nil
 }

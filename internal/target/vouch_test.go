@@ -9,6 +9,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
 // TestVouched: a MariaDB that makes itself a certificate at each start proves whose it is to those who have a password.
@@ -53,8 +55,8 @@ func TestVouched(t *testing.T) {
 	f := func(what, addr, with string, want bool) {
 		t.Helper()
 		s := spec(t, "mysql://u@"+addr+"/")
-		s.Password = NewSecret(with)
-		if got := s.vouched(t.Context()); (got != nil) != want || want && !bytes.Equal(got.Raw, its.Certificate[0]) {
+		s.Password = endpoint.NewSecret(with)
+		if got := vouched(t.Context(), s); (got != nil) != want || want && !bytes.Equal(got.Raw, its.Certificate[0]) {
 			t.Errorf("%s: %v", what, got != nil)
 		}
 	}

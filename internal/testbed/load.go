@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -139,7 +140,7 @@ func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, 
 		}
 	}
 	if err != nil && r.Elapsed == 0 {
-		if e := target.KindOf(err); e == target.Gone || !p.alive() {
+		if e := target.KindOf(err); e == endpoint.Gone || !p.alive() {
 			tr.Invalid = "the load could not start: " + describe(err)
 			return nil
 		}

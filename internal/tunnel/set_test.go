@@ -8,25 +8,27 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/dyno-perf/dyno/test/sshd"
 )
 
 // gone waits until no ssh of this program and no directory of a tunnel is left.
-func gone(t *testing.T, s *sshd, what string) {
+func gone(t *testing.T, s *sshd.Server, what string) {
 	t.Helper()
 	within(t, what, func() bool {
-		dirs, _ := filepath.Glob(s.dir + "/" + prefix + "*")
+		dirs, _ := filepath.Glob(s.Dir + "/" + prefix + "*")
 		return len(sshs()) == 0 && len(dirs) == 0
 	})
 }
 
 // TestTunnelEndsWithItsLastUser: neither a connection that was closed nor an attempt that failed leaves ssh behind.
 func TestTunnelEndsWithItsLastUser(t *testing.T) {
-	s := NewServer(t)
+	s := sshd.New(t)
 	s.Start(t)
 	to := greeter(t, "tcp", "127.0.0.1:0").Addr().String()
 	set := NewSet(t.Context())
 	defer set.Close()
-	dial := func(ctx context.Context) (net.Conn, error) { return set.Dial(ctx, s.Jump(), to) }
+	dial := func(ctx context.Context) (net.Conn, error) { return set.Dial(ctx, jump(s), to) }
 
 	set.idle = 50 * time.Millisecond
 	a, err := talk(t.Context(), dial)
@@ -36,7 +38,7 @@ func TestTunnelEndsWithItsLastUser(t *testing.T) {
 	pids := sshs()
 	must(t, a.Close())
 	_ = a.Close() // twice counts once
-	set.Drop(s.Jump(), to)
+	set.Drop(jump(s), to)
 	time.Sleep(4 * set.idle) // that nothing happens can only be waited for
 	must(t, exchange(b, ""))
 	if now := sshs(); len(pids) != 1 || !slices.Equal(now, pids) {
@@ -55,14 +57,14 @@ func TestTunnelEndsWithItsLastUser(t *testing.T) {
 	d, err := talk(t.Context(), dial)
 	must(t, err)
 	must(t, d.Close())
-	set.Drop(s.Jump(), to)
+	set.Drop(jump(s), to)
 	gone(t, s, "a tunnel that nobody uses is dropped")
-	set.Drop(s.Jump(), to)
+	set.Drop(jump(s), to)
 
 	set.idle = 50 * time.Millisecond
 	for _, j := range []Jump{{Host: "no-such-host.invalid"}, {Host: "127.0.0.1", Port: 1}, {
 		User: "nobody-of-that-name",
-		Host: "127.0.0.1", Port: s.port,
+		Host: "127.0.0.1", Port: s.Port,
 	}} {
 		if c, err := talk(t.Context(), func(ctx context.Context) (net.Conn, error) {
 			return set.Dial(ctx, j, to)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/test/sshd"
 )
 
 // TestMain lets a test run this binary as the program that is killed.
@@ -24,7 +26,7 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			var c net.Conn
 			if c, err = NewSet(context.Background()).Dial(context.Background(), j, to); err == nil {
-				fmt.Println("up", children(os.Getpid()))
+				fmt.Println("up", sshd.Children(os.Getpid()))
 				_, err = io.Copy(io.Discard, c)
 			}
 		}
@@ -83,16 +85,16 @@ func exchange(c net.Conn, greeting string) error {
 }
 
 func TestTunnel(t *testing.T) {
-	s := NewServer(t)
+	s := sshd.New(t)
 	s.Start(t)
 	to := greeter(t, "tcp", "127.0.0.1:0").Addr().(*net.TCPAddr)
 	ctx, cancel := context.WithCancel(t.Context())
 	set := NewSet(ctx)
-	dial := func(ctx context.Context) (net.Conn, error) { return set.Dial(ctx, s.Jump(), to.String()) }
+	dial := func(ctx context.Context) (net.Conn, error) { return set.Dial(ctx, jump(s), to.String()) }
 	refused := func(address, want string) {
 		t.Helper()
 		_, err := talk(t.Context(), func(ctx context.Context) (net.Conn, error) {
-			return set.Dial(ctx, s.Jump(), address)
+			return set.Dial(ctx, jump(s), address)
 		})
 		var e *Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
@@ -115,8 +117,8 @@ func TestTunnel(t *testing.T) {
 	must(t, err)
 	l.Close()
 	refused(l.Addr().String(), "Connection refused")
-	refused(s.dir+"/nowhere.sock", "open failed")
-	sock := greeter(t, "unix", s.dir+"/there.sock")
+	refused(s.Dir+"/nowhere.sock", "open failed")
+	sock := greeter(t, "unix", s.Dir+"/there.sock")
 	must(t, os.Chmod(sock.Addr().String(), 0o777))
 	c, err := talk(t.Context(), func(ctx context.Context) (net.Conn, error) {
 		return set.Dial(ctx, Jump{Host: "jump"}, sock.Addr().String())
@@ -132,7 +134,7 @@ func TestTunnel(t *testing.T) {
 	within(t, "the loss is told", func() bool {
 		_, err := dial(t.Context())
 		var e *Error
-		return errors.As(err, &e) && strings.Contains(err.Error(), s.Jump().String())
+		return errors.As(err, &e) && strings.Contains(err.Error(), jump(s).String())
 	})
 	within(t, "the reason is told", func() bool {
 		_, err := dial(t.Context())
@@ -165,7 +167,7 @@ func TestTunnel(t *testing.T) {
 	if pids := sshs(); len(pids) > 0 {
 		t.Errorf("ssh is left behind: %v", pids)
 	}
-	if left, _ := filepath.Glob(s.dir + "/" + prefix + "*"); len(left) > 0 {
+	if left, _ := filepath.Glob(s.Dir + "/" + prefix + "*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 	if _, err := dial(t.Context()); err == nil {
@@ -175,7 +177,7 @@ func TestTunnel(t *testing.T) {
 
 // sshs returns the processes that this program has started and that still run, but for sshd's.
 func sshs() (out []int) {
-	for _, p := range children(os.Getpid()) {
+	for _, p := range sshd.Children(os.Getpid()) {
 		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p)); err == nil &&
 			strings.Contains(string(b), "ExitOnForwardFailure") {
 			out = append(out, p)
@@ -186,15 +188,15 @@ func sshs() (out []int) {
 
 // TestConfiguration: the user's configuration holds, and what ssh would ask for is an error in its own words.
 func TestConfiguration(t *testing.T) {
-	s := NewServer(t)
+	s := sshd.New(t)
 	s.Start(t)
 	f := func(config, want string) {
 		t.Helper()
-		old, err := os.ReadFile(s.dir + "/ssh_config")
+		old, err := os.ReadFile(s.Dir + "/ssh_config")
 		must(t, err)
-		write(t, s.dir+"/ssh_config", 0o600, config+string(old))
-		defer write(t, s.dir+"/ssh_config", 0o600, string(old))
-		tun, err := Open(t.Context(), s.Jump(), "127.0.0.1", 3306)
+		write(t, s.Dir+"/ssh_config", 0o600, config+string(old))
+		defer write(t, s.Dir+"/ssh_config", 0o600, string(old))
+		tun, err := Open(t.Context(), jump(s), "127.0.0.1", 3306)
 		must(t, err)
 		defer tun.Close()
 		c, err := tun.Dial(t.Context())
@@ -216,7 +218,7 @@ func TestConfiguration(t *testing.T) {
 
 // TestDialInTime: a jump host that does not answer holds nobody up longer than he wants.
 func TestDialInTime(t *testing.T) {
-	NewServer(t)
+	sshd.New(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts and says nothing
 	must(t, err)
 	defer l.Close()
@@ -232,11 +234,11 @@ func TestDialInTime(t *testing.T) {
 
 // TestOrphan kills a program with a tunnel: its ssh ends too, and what it left is swept up by the next.
 func TestOrphan(t *testing.T) {
-	s := NewServer(t)
+	s := sshd.New(t)
 	s.Start(t)
 	to := greeter(t, "tcp", "127.0.0.1:0").Addr().String()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "DYNO_TEST_TUNNEL_TO="+to, "DYNO_TEST_TUNNEL_JUMP="+s.Jump().String())
+	cmd.Env = append(os.Environ(), "DYNO_TEST_TUNNEL_TO="+to, "DYNO_TEST_TUNNEL_JUMP="+jump(s).String())
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
@@ -258,20 +260,20 @@ func TestOrphan(t *testing.T) {
 	within(t, "ssh ends with the program that started it", func() bool {
 		for _, p := range pids {
 			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p)); err == nil &&
-				strings.Contains(string(b), s.dir) {
+				strings.Contains(string(b), s.Dir) {
 				return false
 			}
 		}
 		return true
 	})
 	left := func() []string {
-		l, _ := filepath.Glob(s.dir + "/" + prefix + "*")
+		l, _ := filepath.Glob(s.Dir + "/" + prefix + "*")
 		return l
 	}
 	if len(left()) != 1 {
 		t.Errorf("%v", left())
 	}
-	sweep(s.dir)
+	sweep(s.Dir)
 	if len(left()) != 0 {
 		t.Errorf("not swept up: %v", left())
 	}
@@ -299,7 +301,7 @@ func TestSweepLeavesOthers(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	NewServer(t)
+	sshd.New(t)
 	f := func(j Jump, host string, port int, want string) {
 		t.Helper()
 		tun, err := Open(t.Context(), j, host, port)
@@ -349,5 +351,31 @@ func TestLines(t *testing.T) {
 	}
 	if l.last(1) != "" {
 		t.Error("an old line is told as a new one")
+	}
+}
+
+// jump returns the way through a server.
+func jump(s *sshd.Server) Jump { return Jump{User: s.User, Host: "127.0.0.1", Port: s.Port} }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path string, mode os.FileMode, text string) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(text), mode))
+	must(t, os.Chmod(path, mode))
+}
+
+// within waits for something to become true.
+func within(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it does not happen that %s", what)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -89,7 +90,7 @@ func TestEveryKindAppliedAndUndone(t *testing.T) {
 				}
 			}
 		}
-		spec, err := target.ParseURL("unix://" + box.Socket + "?user=root")
+		spec, err := endpoint.ParseURL("unix://" + box.Socket + "?user=root")
 		if err != nil {
 			t.Fatalf("%v: %+v", err, box)
 		}

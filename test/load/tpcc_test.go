@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -128,7 +129,7 @@ func TestTPCC(t *testing.T) {
 // crash runs the load until some orders have been acknowledged, kills the server and starts it again.
 func crash(t *testing.T, s *servers.Server, driver bool, done *orders) loadresult.Run {
 	t.Helper()
-	spec, err := target.ParseURL(s.URL("root"))
+	spec, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -164,7 +165,7 @@ func sandbox(t *testing.T, program, yard, spec string) *scrape.Scraper {
 	if t.Failed() {
 		t.FailNow()
 	}
-	u, err := target.ParseURL("unix://" + box.Socket + "?user=root")
+	u, err := endpoint.ParseURL("unix://" + box.Socket + "?user=root")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -256,7 +257,7 @@ func (a *attack) reset(t *testing.T) {
 
 func (a *attack) open(t *testing.T, user, trusted string) *target.Target {
 	t.Helper()
-	x, err := target.Open(t.Context(), target.Spec{
+	x, err := target.Open(t.Context(), endpoint.Spec{
 		Name: "shared", Scheme: "mysql", Network: "unix", Address: a.Socket,
 		User: user, ExplainSchemas: trusted,
 	})

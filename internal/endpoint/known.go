@@ -1,8 +1,7 @@
-package target
+package endpoint
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"crypto/x509"
 	"errors"
@@ -16,6 +15,16 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/tunnel"
+)
+
+// Trust is how a server proved that it is the right one.
+type Trust string
+
+const (
+	TrustVerified   Trust = "verified"   // by a certificate that a trusted CA signed
+	TrustRemembered Trust = "remembered" // by the certificate that it had at the first login
+	TrustNone       Trust = "none"       // not at all: the connection is encrypted, but for whoever answered
+	TrustPlain      Trust = "plain"      // not at all, and the connection is not encrypted
 )
 
 // KnownServers is a file that remembers by what servers were known at the first login, as ssh's known_hosts does. A
@@ -35,69 +44,70 @@ type KnownServers struct{ path string }
 func OpenKnown(path string) *KnownServers { return &KnownServers{path} }
 
 const (
-	byCertificate = "SHA256"
-	byNone        = "PLAIN"
-	byAccount     = "UID"
+	ByCertificate = "SHA256"
+	ByNone        = "PLAIN"
+	ByAccount     = "UID"
 	knownProof    = "proof"
 	// maxKnown bounds the lines of the file: one that is too large to be read lets nobody in, and whoever may have
 	// servers tried can have any number of certificates remembered.
 	maxKnown = 5000
 )
 
-// mark is one thing that a server is known by.
-type mark struct {
-	by, value string
-	proof     bool
+// Mark is one thing that a server is known by.
+type Mark struct {
+	By    string // ByCertificate, ByNone or ByAccount
+	Value string // a fingerprint, the number of an account; empty for ByNone
+	Proof bool   // of a certificate: later ones may prove themselves, see Spec.Known
 }
 
-func (m mark) line(place string) string {
-	f := []string{place, m.by}
-	if m.value != "" {
-		f = append(f, m.value)
+func (m Mark) line(place string) string {
+	f := []string{place, m.By}
+	if m.Value != "" {
+		f = append(f, m.Value)
 	}
-	if m.proof {
+	if m.Proof {
 		f = append(f, knownProof)
 	}
 	return strings.Join(f, " ") + "\n"
 }
 
 // parseMark reads what stands behind the place.
-func parseMark(f []string) (m mark, ok bool) {
+func parseMark(f []string) (m Mark, ok bool) {
 	switch {
-	case len(f) == 1 && f[0] == byNone:
-		return mark{by: byNone}, true
-	case len(f) == 2 && f[0] == byAccount:
+	case len(f) == 1 && f[0] == ByNone:
+		return Mark{By: ByNone}, true
+	case len(f) == 2 && f[0] == ByAccount:
 		_, err := strconv.Atoi(f[1])
-		return mark{by: byAccount, value: f[1]}, err == nil
-	case len(f) == 2 && f[0] == byCertificate:
-		return mark{by: byCertificate, value: f[1]}, true
-	case len(f) == 3 && f[0] == byCertificate && f[2] == knownProof:
-		return mark{by: byCertificate, value: f[1], proof: true}, true
+		return Mark{By: ByAccount, Value: f[1]}, err == nil
+	case len(f) == 2 && f[0] == ByCertificate:
+		return Mark{By: ByCertificate, Value: f[1]}, true
+	case len(f) == 3 && f[0] == ByCertificate && f[2] == knownProof:
+		return Mark{By: ByCertificate, Value: f[1], Proof: true}, true
 	}
-	return mark{}, false
+	return Mark{}, false
 }
 
-// values returns those of one way of being known.
-func values(all []mark, by string) (s []string) {
+// Values returns those of one way of being known.
+func Values(all []Mark, by string) (s []string) {
 	for _, m := range all {
-		if m.by == by {
-			s = append(s, m.value)
+		if m.By == by {
+			s = append(s, m.Value)
 		}
 	}
 	return s
 }
 
-// of returns what is remembered of a place. A file that is there and cannot be read whole is an error: without it
+// Of returns what is remembered of a place. A file that is there and cannot be read whole is an error: without it
 // anyone would be taken for the server.
-func (k *KnownServers) of(place string) ([]mark, error) {
+func (k *KnownServers) Of(place string) ([]Mark, error) {
 	if k == nil {
 		return nil, nil
 	}
-	b, _, err := readFile(k.path)
+	b, _, err := ReadFile(k.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var all []mark
+	var all []Mark
 	if err == nil {
 		all, _, err = k.parse(b, place)
 	}
@@ -113,7 +123,7 @@ func (k *KnownServers) of(place string) ([]mark, error) {
 }
 
 // parse returns what is remembered of a place, and the lines that are not of it.
-func (k *KnownServers) parse(b []byte, place string) (all []mark, rest []byte, err error) {
+func (k *KnownServers) parse(b []byte, place string) (all []Mark, rest []byte, err error) {
 	n := 0
 	for line := range bytes.Lines(b) {
 		n++
@@ -122,7 +132,7 @@ func (k *KnownServers) parse(b []byte, place string) (all []mark, rest []byte, e
 			m, ok := parseMark(f[1:])
 			if !ok {
 				return nil, nil, fmt.Errorf("%s: line %d is not PLACE %s FINGERPRINT, PLACE %s or PLACE %s NUMBER",
-					k.path, n, byCertificate, byNone, byAccount)
+					k.path, n, ByCertificate, ByNone, ByAccount)
 			}
 			if f[0] == place {
 				all = append(all, m)
@@ -134,8 +144,8 @@ func (k *KnownServers) parse(b []byte, place string) (all []mark, rest []byte, e
 	return all, rest, nil
 }
 
-// update replaces what is remembered of a place by what f makes of it.
-func (k *KnownServers) update(place string, f func([]mark) []mark) error {
+// Update replaces what is remembered of a place by what f makes of it.
+func (k *KnownServers) Update(place string, f func([]Mark) []Mark) error {
 	if k == nil {
 		return nil
 	}
@@ -144,7 +154,7 @@ func (k *KnownServers) update(place string, f func([]mark) []mark) error {
 		for _, m := range f(all) {
 			b = append(b, m.line(place)...)
 		}
-		if err == nil && len(b) > len(old) && (len(b) > maxFile || bytes.Count(b, []byte("\n")) > maxKnown) {
+		if err == nil && len(b) > len(old) && (len(b) > MaxFile || bytes.Count(b, []byte("\n")) > maxKnown) {
 			err = fmt.Errorf("%s is full: it holds %d lines and 1 MiB at most; remove those of servers that are gone",
 				k.path, maxKnown)
 		}
@@ -169,7 +179,7 @@ func (k *KnownServers) change(f func([]byte) ([]byte, error)) error {
 	if err := platform.WaitLock(lock); err != nil {
 		return err
 	}
-	old, _, err := readFile(k.path)
+	old, _, err := ReadFile(k.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -192,15 +202,15 @@ func (k *KnownServers) change(f func([]byte) ([]byte, error)) error {
 	return err
 }
 
-// fingerprint is that of the certificate, not of its key: people can compare it with what openssl prints.
-func fingerprint(c *x509.Certificate) string {
+// FingerprintOf is that of the certificate, not of its key: people can compare it with what openssl prints.
+func FingerprintOf(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
 
-// place is what a server is remembered as: host and port or a socket's path, and the jump host through which they are
+// Place is what a server is remembered as: host and port or a socket's path, and the jump host through which they are
 // those.
-func (s Spec) place() string {
+func (s Spec) Place() string {
 	p := s.Where()
 	if s.Network != "unix" {
 		p = strings.ToLower(p)
@@ -211,44 +221,45 @@ func (s Spec) place() string {
 	return strings.Join(strings.Fields(p), "%20")
 }
 
-// remember keeps what a server that has let us in is known by, so far as nothing of the kind is remembered. That it
-// cannot be kept, in a home that may not be written to, is no reason not to work: Facts.Trust tells.
-func (s Spec) remember(a *attempt) {
-	var is []mark
+// Remember keeps what a server that has let us in is known by, so far as nothing of the kind is remembered: the
+// certificate that it showed, nil for none, and the account of this machine that answers, as a number, empty where that
+// is not known. That it cannot be kept, in a home that may not be written to, is no reason not to work: TrustIn tells.
+func (s Spec) Remember(cert *x509.Certificate, account string) {
+	var is []Mark
 	switch {
-	case s.Network == "unix" || verified(s):
-	case a.cert != nil:
-		is = append(is, mark{by: byCertificate, value: fingerprint(a.cert)})
+	case s.Network == "unix" || s.Verified():
+	case cert != nil:
+		is = append(is, Mark{By: ByCertificate, Value: FingerprintOf(cert)})
 	case s.Mode() == TLSPreferred:
-		is = append(is, mark{by: byNone})
+		is = append(is, Mark{By: ByNone})
 	}
-	if g, ok := a.conn.(*greeted); ok && g.owner != "" {
-		is = append(is, mark{by: byAccount, value: g.owner})
+	if account != "" {
+		is = append(is, Mark{By: ByAccount, Value: account})
 	}
-	missing := func(have []mark) (all []mark) {
+	missing := func(have []Mark) (all []Mark) {
 		all = have
 		for _, m := range is {
 			// A certificate and none are of one kind: who has one of the two is known by it.
-			if !slices.ContainsFunc(have, func(h mark) bool { return (h.by == byAccount) == (m.by == byAccount) }) {
+			if !slices.ContainsFunc(have, func(h Mark) bool { return (h.By == ByAccount) == (m.By == ByAccount) }) {
 				all = append(all, m)
 			}
 		}
 		return all
 	}
-	if have, err := s.Known.of(s.place()); err != nil || len(missing(have)) == len(have) {
+	if have, err := s.Known.Of(s.Place()); err != nil || len(missing(have)) == len(have) {
 		return
 	}
-	_ = s.Known.update(s.place(), missing)
+	_ = s.Known.Update(s.Place(), missing)
 }
 
-// trust says what is known of who answers on an encrypted connection or another.
-func (s Spec) trust(encrypted bool) Trust {
+// TrustIn says what is known of who answers on an encrypted connection or another.
+func (s Spec) TrustIn(encrypted bool) Trust {
 	switch {
 	case s.Network == "unix":
 		return ""
 	case !encrypted:
 		return TrustPlain
-	case verified(s):
+	case s.Verified():
 		return TrustVerified
 	}
 	if s.Fingerprint() != "" { // a file that cannot be read has let nobody in
@@ -259,8 +270,8 @@ func (s Spec) trust(encrypted bool) Trust {
 
 // Fingerprint returns the fingerprints that are remembered for the server, with commas between them; "" for none.
 func (s Spec) Fingerprint() string {
-	all, _ := s.Known.of(s.place())
-	return strings.Join(values(all, byCertificate), ", ")
+	all, _ := s.Known.Of(s.Place())
+	return strings.Join(Values(all, ByCertificate), ", ")
 }
 
 // Accepted is what was remembered of a server before it was trusted anew, and what is now.
@@ -272,92 +283,42 @@ type Accepted struct {
 	Account string `json:"account,omitzero"`
 }
 
-// accounts names the accounts among what is remembered.
-func accounts(all []mark) []string {
-	names := values(all, byAccount)
+// Accounts names the accounts among what is remembered.
+func Accounts(all []Mark) []string {
+	names := Values(all, ByAccount)
 	for i, uid := range names {
 		names[i] = userNamed(uid)
 	}
 	return names
 }
 
-// Trust logs in whatever certificate the server shows and whoever runs it, and remembers that: in place of what was
-// remembered, or with add beside it. With proof the server must prove that it knows the password, see vouched, and
-// later ones that do so take its place.
-func (s Spec) Trust(ctx context.Context, add, proof bool) (x Accepted, err error) {
-	all, err := s.Known.of(s.place())
-	if err != nil || s.Known == nil {
-		return x, err
-	}
-	x.Was, x.WasAccounts = values(all, byCertificate), accounts(all)
-	dir, err := os.MkdirTemp("", "dyno-trust-")
-	if err != nil {
-		return x, err
-	}
-	defer os.RemoveAll(dir)
-	fresh := s
-	fresh.OnlyTrusted = false
-	fresh.Known = OpenKnown(filepath.Join(dir, "known_servers")) // where nothing is remembered, the first one is
-	t, err := Open(ctx, fresh)
-	if err != nil {
-		return x, err
-	}
-	t.Close()
-	is := fresh.Fingerprint()
-	if proof {
-		if c := fresh.vouched(ctx); c == nil || fingerprint(c) != is {
-			return x, &Error{
-				Op: "have proved the certificate of", Kind: TLSFailed, Target: s.Where(),
-				Err: errors.New("the server does not prove it"),
-				Fix: "MariaDB 11.4 and later do so for accounts with mysql_native_password and a self-generated " +
-					"certificate",
-			}
-		}
-	}
-	now, err := fresh.Known.of(s.place())
-	if err != nil {
-		return x, err
-	}
-	x.Is, x.Account = is, strings.Join(accounts(now), ", ")
-	return x, s.Known.update(s.place(), func(have []mark) []mark {
-		if !add {
-			have = nil
-		}
-		for _, m := range now {
-			have = slices.DeleteFunc(have, func(h mark) bool { return h.by == m.by && h.value == m.value })
-			m.proof = proof && m.by == byCertificate
-			have = append(have, m)
-		}
-		return have
-	})
+// ChangedError says that a server does not show the certificate that is remembered.
+type ChangedError struct {
+	Was  []Mark
+	Is   string // empty when it offers no encryption at all
+	Sent bool   // it was asked for a proof that it knows the password
 }
 
-// changedError says that a server does not show the certificate that is remembered.
-type changedError struct {
-	was  []mark
-	is   string // empty when it offers no encryption at all
-	sent bool   // it was asked for a proof, see vouched
-}
-
-func (e *changedError) Error() string {
-	was := strings.Join(values(e.was, byCertificate), ", ")
+func (e *ChangedError) Error() string {
+	was := strings.Join(Values(e.Was, ByCertificate), ", ")
 	switch {
 	case was == "":
 		return "the server offers encryption, and did not at an earlier login: its certificate has the SHA256 " +
-			"fingerprint " + e.is
-	case e.is == "":
+			"fingerprint " + e.Is
+	case e.Is == "":
 		return "the server offers no encryption, and did at an earlier login: its certificate then had the SHA256 " +
 			"fingerprint " + was
 	}
-	return "the certificate has changed: its SHA256 fingerprint is " + e.is + ", remembered is " + was
+	return "the certificate has changed: its SHA256 fingerprint is " + e.Is + ", remembered is " + was
 }
 
-func (e *changedError) hint() string {
+// Hint returns what the user can do about it.
+func (e *ChangedError) Hint() string {
 	switch {
-	case e.is == "":
+	case e.Is == "":
 		return "someone may be in between: if the server was set up without TLS on purpose, `dyno target trust` with " +
 			"this target forgets the certificate; no password was sent"
-	case e.sent:
+	case e.Sent:
 		return "someone may be in between, and may have logged in as this account with the proof of the password " +
 			"that was sent: end such sessions, change the password, and only then see `dyno target trust`"
 	}

@@ -1,4 +1,4 @@
-package target
+package endpoint
 
 import (
 	"net"
@@ -26,7 +26,7 @@ func TestLocalhostIsIPv4First(t *testing.T) {
 	defer b.Close()
 	f := func(want string) {
 		t.Helper()
-		c, err := new(Spec).reach(t.Context(), "tcp", "localhost:"+port)
+		c, err := new(Spec).Reach(t.Context(), "tcp", "localhost:"+port)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package target
+package endpoint
 
 import (
 	"fmt"
@@ -9,13 +9,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// maxFile bounds the files that are named to reach a server, bytes.
-const maxFile = 1 << 20
+// MaxFile bounds the files that are named to reach a server, bytes.
+const MaxFile = 1 << 20
 
-// readFile reads a small file whole, and tells what it is. Its name may come from elsewhere: a device has no end, and a
+// ReadFile reads a small file whole, and tells what it is. Its name may come from elsewhere: a device has no end, and a
 // pipe keeps whoever opens it waiting, so only regular files are read. One that says it is empty is not read either,
 // for what lies in /proc may wait too.
-func readFile(name string) ([]byte, fs.FileInfo, error) {
+func ReadFile(name string) ([]byte, fs.FileInfo, error) {
 	st, err := os.Stat(name) // before it is opened, which alone does something to some devices
 	if err == nil {
 		err = small(name, st)
@@ -34,7 +34,7 @@ func readFile(name string) ([]byte, fs.FileInfo, error) {
 	if err != nil || st.Size() == 0 {
 		return nil, st, err
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFile))
+	b, err := io.ReadAll(io.LimitReader(f, MaxFile))
 	return b, st, err
 }
 
@@ -42,8 +42,8 @@ func small(name string, st fs.FileInfo) error {
 	if !st.Mode().IsRegular() {
 		return fmt.Errorf("%s: not a regular file", name)
 	}
-	if st.Size() > maxFile {
-		return fmt.Errorf("%s: larger than %d bytes", name, maxFile)
+	if st.Size() > MaxFile {
+		return fmt.Errorf("%s: larger than %d bytes", name, MaxFile)
 	}
 	return nil
 }

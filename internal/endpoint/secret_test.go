@@ -1,4 +1,4 @@
-package target
+package endpoint
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ const password = "hunter2-swordfish"
 func TestSecretIsNeverShown(t *testing.T) {
 	type inside struct{ spec Spec } // an unexported field is printed without calling any method
 	s := Spec{Network: "tcp", Address: "h:3306", User: "u", Password: NewSecret(password)}
-	tgt := &Target{spec: s}
 	hide := func(how, got string) {
 		t.Helper()
 		if strings.Contains(got, password) || strings.Contains(got, "swordfish") ||
@@ -24,12 +23,12 @@ func TestSecretIsNeverShown(t *testing.T) {
 		}
 	}
 	for _, v := range []any{
-		s.Password, &s.Password, s, &s, tgt, *tgt,
+		s.Password, &s.Password, s, &s,
 		inside{s},
 		&inside{s},
 		[]Secret{s.Password},
 		map[string]Secret{"p": s.Password},
-		s.Wrap("do", errors.New("x")), &Error{Op: "x", Err: s.Wrap("do", errors.New("x"))},
+		&Error{Op: "x", Target: s.Where(), Err: errors.New("x")},
 	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
 			hide(fmt.Sprintf("%T %s", v, verb), fmt.Sprintf(verb, v))

@@ -1,4 +1,4 @@
-package tunnel_test
+package target_test
 
 import (
 	"context"
@@ -9,34 +9,43 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 	"github.com/dyno-perf/dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/sshd"
 )
 
 // TestTarget: a real server behind a jump host is a target like any other, also after the jump host was away.
-func TestTarget(t *testing.T) {
-	s := tunnel.NewServer(t)
+func TestBehindAJumpHost(t *testing.T) {
+	s := sshd.New(t)
 	s.Start(t)
 	db := servers.Start(t, "mariadb")
 	set := tunnel.NewSet(t.Context())
 	defer set.Close()
-	spec := func(address string) target.Spec {
+	spec := func(address string) endpoint.Spec {
 		t.Helper()
-		x, err := target.ParseURL("mysql://root@" + address + "/?tls=disabled&ssh=" + s.Jump().String())
+		x, err := endpoint.ParseURL(
+			"mysql://root@" + address + "/?tls=disabled&ssh=" + tunnel.Jump{
+				User: s.User,
+				Host: "127.0.0.1",
+				Port: s.Port,
+			}.String(),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x.Via = set
 		return x
 	}
-	fails := func(x target.Spec, want string) {
+	fails := func(x endpoint.Spec, want string) {
 		t.Helper()
 		y, err := target.Open(t.Context(), x)
 		if err == nil {
 			y.Close()
 		}
-		if target.KindOf(err) != target.JumpFailed || !strings.Contains(err.Error(), want) || target.HintOf(err) == "" {
+		if target.KindOf(err) != endpoint.JumpFailed || !strings.Contains(err.Error(), want) ||
+			target.HintOf(err) == "" {
 			t.Errorf("%v (%s), want %q", err, target.KindOf(err), want)
 		}
 	}

@@ -1,4 +1,5 @@
-package tunnel
+// Package sshd starts a real OpenSSH server on this machine, as a jump host of a test.
+package sshd
 
 import (
 	"bytes"
@@ -15,18 +16,18 @@ import (
 	"time"
 )
 
-// sshd is a real server on this machine that takes one key of one user.
-type sshd struct {
-	dir  string
-	user string
-	port int
+// Server is a real server on this machine that takes one key of one user.
+type Server struct {
+	Dir  string // everything of it; `ssh` in PATH reads ssh_config there
+	User string
+	Port int
 	argv []string
 	cred *syscall.Credential
 	cmd  *exec.Cmd
 }
 
-// NewServer prepares a server and makes `ssh` in PATH one that knows it and nothing else of this machine.
-func NewServer(t *testing.T) *sshd {
+// New prepares a server and makes `ssh` in PATH one that knows it and nothing else of this machine.
+func New(t *testing.T) *Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a real sshd")
@@ -41,13 +42,13 @@ func NewServer(t *testing.T) *sshd {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	must(t, os.Chmod(dir, 0o755))
-	s := &sshd{dir: dir}
+	s := &Server{Dir: dir}
 	// As root it would need a user of its own on this machine.
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.user = me.Username
+	s.User = me.Username
 	if os.Geteuid() == 0 {
 		u, err := user.Lookup("nobody")
 		if err != nil {
@@ -55,7 +56,7 @@ func NewServer(t *testing.T) *sshd {
 		}
 		uid, _ := strconv.Atoi(u.Uid)
 		gid, _ := strconv.Atoi(u.Gid)
-		s.user, s.cred = u.Username, &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		s.User, s.cred = u.Username, &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
 	lib := filepath.Join(tree, "usr/lib/x86_64-linux-gnu")
 	loader := func(name, path string) []string {
@@ -83,7 +84,7 @@ func NewServer(t *testing.T) *sshd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.port = l.Addr().(*net.TCPAddr).Port
+	s.Port = l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	write(t, dir+"/sshd_config", 0o644, fmt.Sprintf(`ListenAddress 127.0.0.1:%d
 HostKey %[2]s/host
@@ -93,12 +94,12 @@ UsePAM yes
 PidFile none
 SshdSessionPath %[2]s/sshd-session
 SshdAuthPath %[2]s/sshd-auth
-`, s.port, dir))
+`, s.Port, dir))
 	pub, err := os.ReadFile(dir + "/host.pub")
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir+"/known", 0o600, fmt.Sprintf("[127.0.0.1]:%d %s", s.port, pub))
+	write(t, dir+"/known", 0o600, fmt.Sprintf("[127.0.0.1]:%d %s", s.Port, pub))
 	write(t, dir+"/ssh_config", 0o600, fmt.Sprintf(`Host jump
   HostName 127.0.0.1
   Port %d
@@ -109,7 +110,7 @@ Host *
   UserKnownHostsFile %[3]s/known
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
-`, s.port, s.user, dir))
+`, s.Port, s.User, dir))
 	s.argv = append(loader(dir+"/sshd", "usr/sbin/sshd"), "-D", "-e", "-f", dir+"/sshd_config")
 	ssh := []string{}
 	if p, err := exec.LookPath("ssh"); err == nil {
@@ -124,11 +125,10 @@ Host *
 	return s
 }
 
-func (s *sshd) Jump() Jump { return Jump{User: s.user, Host: "127.0.0.1", Port: s.port} }
-
-func (s *sshd) Start(t *testing.T) {
+// Start starts it; it ends with the test.
+func (s *Server) Start(t *testing.T) {
 	t.Helper()
-	log, err := os.OpenFile(s.dir+"/log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(s.Dir+"/log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +140,11 @@ func (s *sshd) Start(t *testing.T) {
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
-			t.Logf("sshd:\n%s", s.said())
+			t.Logf("sshd:\n%s", s.Said())
 		}
 	})
 	within(t, "sshd listens", func() bool {
-		c, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", s.port))
+		c, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", s.Port))
 		if err == nil {
 			c.Close()
 		}
@@ -152,21 +152,22 @@ func (s *sshd) Start(t *testing.T) {
 	})
 }
 
-func (s *sshd) said() []byte {
-	b, _ := os.ReadFile(s.dir + "/log")
+// Said returns what it has logged.
+func (s *Server) Said() []byte {
+	b, _ := os.ReadFile(s.Dir + "/log")
 	return b
 }
 
 // Kill ends the server and its sessions, as when the machine goes down.
-func (s *sshd) Kill() {
-	for _, pid := range append(children(s.cmd.Process.Pid), s.cmd.Process.Pid) {
+func (s *Server) Kill() {
+	for _, pid := range append(Children(s.cmd.Process.Pid), s.cmd.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 	}
 	_ = s.cmd.Wait()
 }
 
-// children returns the processes below one.
-func children(of int) (out []int) {
+// Children returns the processes below one.
+func Children(of int) (out []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, f := range files {
 		b, err := os.ReadFile(f)
@@ -176,7 +177,7 @@ func children(of int) (out []int) {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
 		if fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])); len(fields) > 1 &&
 			fields[1] == strconv.Itoa(of) && fields[0] != "Z" {
-			out = append(append(out, pid), children(pid)...)
+			out = append(append(out, pid), Children(pid)...)
 		}
 	}
 	return out

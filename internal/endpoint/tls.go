@@ -1,18 +1,12 @@
-package target
+package endpoint
 
 import (
-	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
-
-	"github.com/go-sql-driver/mysql"
 )
 
 var tlsVersions = map[string]uint16{
@@ -20,8 +14,8 @@ var tlsVersions = map[string]uint16{
 	"1.3": tls.VersionTLS13,
 }
 
-// verified reports whether the server's certificate is checked against a CA.
-func verified(s Spec) bool {
+// Verified reports whether the server's certificate is checked against a CA.
+func (s Spec) Verified() bool {
 	m := s.Mode()
 	return m == TLSVerifyCA || m == TLSVerifyFull || m == TLSRequired && s.CA != ""
 }
@@ -36,42 +30,18 @@ func verifyRemembered(s Spec, c *tls.Config) {
 		if s.Network == "unix" {
 			return nil
 		}
-		is := fingerprint(st.PeerCertificates[0])
-		was, err := s.Known.of(s.place())
-		was = slices.DeleteFunc(was, func(m mark) bool { return m.by == byAccount })
-		if len(was) > 0 && !slices.Contains(values(was, byCertificate), is) {
-			err = &changedError{was: was, is: is}
+		is := FingerprintOf(st.PeerCertificates[0])
+		was, err := s.Known.Of(s.Place())
+		was = slices.DeleteFunc(was, func(m Mark) bool { return m.By == ByAccount })
+		if len(was) > 0 && !slices.Contains(Values(was, ByCertificate), is) {
+			err = &ChangedError{Was: was, Is: is}
 		}
 		return err
 	}
 }
 
-// sealKey registers the key to seal passwords with and returns the name that the driver knows it by.
-func sealKey(serverKey string) (string, error) {
-	b, _, err := readFile(serverKey)
-	if err != nil {
-		return "", badCert("read server-public-key-path", err)
-	}
-	block, _ := pem.Decode(b)
-	if block == nil {
-		return "", badCert("read server-public-key-path", fmt.Errorf("%s holds no key in PEM form", serverKey))
-	}
-	k, err := x509.ParsePKIXPublicKey(block.Bytes)
-	if err != nil {
-		return "", badCert("read server-public-key-path", err)
-	}
-	key, ok := k.(*rsa.PublicKey)
-	if !ok {
-		return "", badCert("read server-public-key-path", fmt.Errorf("%s holds no RSA key", serverKey))
-	}
-	sum := sha256.Sum256(block.Bytes)
-	name := hex.EncodeToString(sum[:])
-	mysql.RegisterServerPubKey(name, key)
-	return name, nil
-}
-
-// tlsConfig returns nil for no encryption. fallback allows plain text when the server has no TLS.
-func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
+// TLSConfig returns nil for no encryption. fallback allows plain text when the server has no TLS.
+func (s Spec) TLSConfig() (c *tls.Config, fallback bool, err error) {
 	mode := s.Mode()
 	if mode == TLSDisabled {
 		return nil, false, nil
@@ -80,7 +50,7 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 	if s.MinTLS != "" {
 		v, ok := tlsVersions[s.MinTLS]
 		if !ok {
-			return nil, false, badCert("set up TLS", fmt.Errorf("unknown version %q", s.MinTLS))
+			return nil, false, BadCertificate("set up TLS", fmt.Errorf("unknown version %q", s.MinTLS))
 		}
 		c.MinVersion = v
 	}
@@ -92,22 +62,25 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 		c.ServerName = host
 	}
 	if s.CA != "" {
-		pem, _, err := readFile(s.CA)
+		pem, _, err := ReadFile(s.CA)
 		if err != nil {
-			return nil, false, badCert("read ssl-ca", err)
+			return nil, false, BadCertificate("read ssl-ca", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, false, badCert("read ssl-ca", fmt.Errorf("%s holds no certificate in PEM form", s.CA))
+			return nil, false, BadCertificate("read ssl-ca", fmt.Errorf("%s holds no certificate in PEM form", s.CA))
 		}
 	}
 	if (s.Cert == "") != (s.Key == "") {
-		return nil, false, badCert("read the client certificate", errors.New("ssl-cert and ssl-key need each other"))
+		return nil, false, BadCertificate(
+			"read the client certificate",
+			errors.New("ssl-cert and ssl-key need each other"),
+		)
 	}
 	if s.Cert != "" {
 		pair, err := keyPair(s.Cert, s.Key)
 		if err != nil {
-			return nil, false, badCert("read the client certificate", err)
+			return nil, false, BadCertificate("read the client certificate", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
@@ -125,18 +98,18 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 		verifyRemembered(s, c)
 		fallback = true
 	default:
-		return nil, false, badCert("set up TLS", fmt.Errorf("unknown mode %q", mode))
+		return nil, false, BadCertificate("set up TLS", fmt.Errorf("unknown mode %q", mode))
 	}
 	return c, fallback, nil
 }
 
 // keyPair reads the client's certificate and its key.
 func keyPair(certFile, keyFile string) (tls.Certificate, error) {
-	cert, _, err := readFile(certFile)
+	cert, _, err := ReadFile(certFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	key, _, err := readFile(keyFile)
+	key, _, err := ReadFile(keyFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -161,7 +134,8 @@ func verifyChainOnly(c *tls.Config) {
 	}
 }
 
-func badCert(op string, err error) error {
+// BadCertificate is the error of a file or mode of encryption that cannot be used.
+func BadCertificate(op string, err error) error {
 	return &Error{Op: op, Kind: BadTarget, Err: err, Fix: "ssl-ca, ssl-cert and ssl-key name PEM files; tls is " +
 		"disabled, preferred, required, verify-ca or verify-full"}
 }

@@ -1,4 +1,4 @@
-package target
+package endpoint
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 
 const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"
 
-// parameters lists what may follow the question mark of a URL.
+// parameters lists what may follow the question Mark of a URL.
 const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, " +
 	"tls-version, get-server-public-key, " +
 	"server-public-key-path, connect-timeout, explain-schemas, ssh"
@@ -146,7 +146,7 @@ func (s *Spec) authority(text string) error {
 		}
 	}
 	if port == "" {
-		port = defaultPort
+		port = DefaultPort
 	} else if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return errors.New("the port is not a number from 1 to 65535") // not shown: it may be part of a password
 	} else {
@@ -156,9 +156,10 @@ func (s *Spec) authority(text string) error {
 	return nil
 }
 
-const defaultPort = "3306"
+// DefaultPort is that of a URL which names none.
+const DefaultPort = "3306"
 
-// query reads the part after the question mark.
+// query reads the part after the question Mark.
 func (s *Spec) query(text string) error {
 	seen := map[string]bool{}
 	for pair := range strings.SplitSeq(text, "&") {
@@ -224,11 +225,11 @@ func (s *Spec) query(text string) error {
 		case "server-name":
 			s.ServerName = v
 		case "tls-version":
-			if s.MinTLS, err = parseTLSVersion(v); err != nil {
+			if s.MinTLS, err = ParseTLSVersion(v); err != nil {
 				return err
 			}
 		case "get-server-public-key":
-			if s.TakeServerKey, err = boolean(v, v != ""); err != nil {
+			if s.TakeServerKey, err = Boolean(v, v != ""); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		case "server-public-key-path":
@@ -242,7 +243,7 @@ func (s *Spec) query(text string) error {
 				return err
 			}
 		case "connect-timeout":
-			if s.ConnectTimeout, err = parseTimeout(v); err != nil {
+			if s.ConnectTimeout, err = ParseTimeout(v); err != nil {
 				return err
 			}
 		default:
@@ -269,6 +270,20 @@ func ParseTLSMode(text string) (TLSMode, error) {
 	return "", errors.New("the TLS mode is disabled, preferred, required, verify-ca or verify-full")
 }
 
+// Boolean reads the value of an option as clients of databases write it; an option without a value is on.
+func Boolean(v string, has bool) (bool, error) {
+	if !has {
+		return true, nil
+	}
+	switch strings.ToLower(v) {
+	case "1", "on", "true", "yes":
+		return true, nil
+	case "0", "off", "false", "no":
+		return false, nil
+	}
+	return false, errors.New("the value is ON or OFF")
+}
+
 // parseSchemas reads names of schemas with commas between them.
 func parseSchemas(text string) (string, error) {
 	for name := range strings.SplitSeq(text, ",") {
@@ -279,9 +294,9 @@ func parseSchemas(text string) (string, error) {
 	return text, nil
 }
 
-// parseTLSVersion reads the oldest version to speak, as the mysql client's --tls-version writes them; of a list the
+// ParseTLSVersion reads the oldest version to speak, as the mysql client's --tls-version writes them; of a list the
 // oldest counts.
-func parseTLSVersion(text string) (string, error) {
+func ParseTLSVersion(text string) (string, error) {
 	oldest := ""
 	for v := range strings.SplitSeq(text, ",") {
 		v = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(v)), "tlsv")
@@ -298,8 +313,8 @@ func parseTLSVersion(text string) (string, error) {
 	return oldest, nil
 }
 
-// parseTimeout reads whole seconds, as the mysql client takes them, or a duration with a unit.
-func parseTimeout(text string) (time.Duration, error) {
+// ParseTimeout reads whole seconds, as the mysql client takes them, or a duration with a unit.
+func ParseTimeout(text string) (time.Duration, error) {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(n) * time.Second, nil
 	}

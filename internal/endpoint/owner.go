@@ -1,4 +1,4 @@
-package target
+package endpoint
 
 import (
 	"errors"
@@ -23,18 +23,18 @@ func TrustedAccount(uid int) bool {
 	return err == nil && (u.Username == "mysql" || u.Username == "mariadb")
 }
 
-// isKnownAccount returns the account of this machine that answers on a connection, empty where it is not of this
+// KnownAccount returns the account of this machine that answers on a connection, empty where it is not of this
 // machine. It is an error when a server of another account was there at earlier logins: while a server is down, anybody
 // can take its port from 1024 on, or its socket's name in a directory for all.
-func (s *Spec) isKnownAccount(c net.Conn) (owner string, err error) {
+func (s *Spec) KnownAccount(c net.Conn) (owner string, err error) {
 	if s.ServerUID != 0 || s.Jump != (tunnel.Jump{}) {
 		return "", nil
 	}
-	was, err := s.Known.of(s.place())
+	was, err := s.Known.Of(s.Place())
 	if err != nil {
 		return "", err
 	}
-	accounts := values(was, byAccount)
+	accounts := Values(was, ByAccount)
 	uid, here, told := listensThere(c)
 	switch {
 	case !here && !told:
@@ -73,7 +73,7 @@ func userNamed(uid string) string {
 func listensThere(c net.Conn) (uid int, here, told bool) {
 	switch c := c.(type) {
 	case *net.UnixConn:
-		_, uid, err := Peer(c)
+		_, uid, err := host.Peer(c)
 		return uid, true, err == nil
 	case *net.TCPConn:
 		at, ok := c.RemoteAddr().(*net.TCPAddr)

@@ -1,4 +1,4 @@
-package target
+package endpoint
 
 import (
 	"os"
@@ -16,7 +16,7 @@ func TestFilesThatAreNone(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, size := range map[string]int64{large: maxFile + 1, fits: maxFile, empty: 0} {
+	for name, size := range map[string]int64{large: MaxFile + 1, fits: MaxFile, empty: 0} {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		pipe: "not a regular file", "/dev/zero": "not a regular file", dir: "not a regular file", large: "larger than",
 		fits: "", empty: "", dir + "/none": "no such file",
 	} {
-		b, st, err := readFile(name)
+		b, st, err := ReadFile(name)
 		if want == "" && (err != nil || int64(len(b)) != st.Size()) || want != "" &&
 			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %d bytes, %v, want %q", name, len(b), err, want)
@@ -36,16 +36,11 @@ func TestFilesThatAreNone(t *testing.T) {
 		if want == "" {
 			continue
 		}
-		good := newAuthority(t, "our CA")
-		cert, key := good.issue(t, "client", good.cert.NotAfter)
-		for _, s := range []Spec{{CA: name}, {Cert: name, Key: key}, {Cert: cert, Key: name}} {
+		for _, s := range []Spec{{CA: name}, {Cert: name, Key: fits}, {Cert: fits, Key: name}} {
 			s.Network, s.Address, s.TLS = "tcp", "127.0.0.1:1", TLSRequired
-			if _, _, err := s.tlsConfig(); KindOf(err) != BadTarget || !strings.Contains(err.Error(), want) {
+			if _, _, err := s.TLSConfig(); KindOf(err) != BadTarget || !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %v, want %q", s, err, want)
 			}
-		}
-		if _, err := Defaults(name); KindOf(err) != BadTarget || !strings.Contains(err.Error(), want) {
-			t.Errorf("defaults file %s: %v, want %q", name, err, want)
 		}
 	}
 }

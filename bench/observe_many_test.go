@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/store/series"
@@ -60,7 +61,7 @@ func TestObserveTargets(t *testing.T) {
 	targets := map[string]scraper{}
 	meter := scrape.NewMeter()
 	for i := range min(2, n) {
-		sc, err := scrape.New(reach(t, s), scrape.Options{Meter: meter})
+		sc, err := sources.New(reach(t, s), scrape.Options{Meter: meter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func reach(t *testing.T, s *servers.Server) *target.Target {
 // record keeps so many rounds of a server.
 func record(t *testing.T, s *servers.Server, rounds int) (out []reading.Reading) {
 	t.Helper()
-	sc, err := scrape.New(reach(t, s), scrape.Options{})
+	sc, err := sources.New(reach(t, s), scrape.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

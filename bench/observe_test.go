@@ -24,6 +24,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -63,7 +64,7 @@ func child(url string) error {
 		o.Sources, digests = []string{"global_status", "innodb_metrics"}, kind == dynoGate
 	case dynoDefault:
 	case dynoAll:
-		for _, x := range scrape.Sources() {
+		for _, x := range sources.List() {
 			if x.Asked {
 				o.Also = append(o.Also, string(x.Name))
 			}
@@ -72,7 +73,7 @@ func child(url string) error {
 	default:
 		return fmt.Errorf("no kind is called %q", kind)
 	}
-	s, err := scrape.New(t, o)
+	s, err := sources.New(t, o)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/stat"
@@ -219,7 +220,7 @@ func prepareSeries(t *testing.T, s *servers.Server, home string, hours, record i
 		t.Fatal(err)
 	}
 	defer x.Close()
-	sc, err := scrape.New(x, scrape.Options{})
+	sc, err := sources.New(x, scrape.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,8 @@ var house = []struct {
 	{"values", []string{
 		"internal/known", "internal/dbms", "internal/metric", "internal/event", "internal/hist", "internal/explain",
 		"internal/stat", "internal/unit", "internal/progress", "internal/limit", "internal/suggest", "internal/pace",
-		"internal/sketch", "internal/source", "internal/lazyregexp", "internal/store/failure", "recipes",
+		"internal/sketch", "internal/source", "internal/lazyregexp", "internal/guard", "internal/store/failure",
+		"recipes",
 	}},
 	{"text and codecs", []string{
 		"internal/sqltext", "internal/sqlshape", "internal/schema", "internal/class", "internal/wire",
@@ -47,9 +48,9 @@ var house = []struct {
 		"internal/endpoint", "internal/host", "internal/tunnel", "internal/userfile",
 		"internal/store/reserve", "internal/store/sqlitefile",
 	}},
-	{"connections", []string{"internal/target", "internal/catalog"}},
+	{"connections", []string{"internal/target", "internal/catalog", "internal/scrape"}},
 	{"engines", []string{
-		"internal/load", "internal/scrape", "internal/digestsource", "internal/alter", "internal/sandbox",
+		"internal/load", "internal/mysql/sources", "internal/digestsource", "internal/alter", "internal/sandbox",
 		"internal/remotewrite", "internal/store/series", "internal/store/history", "internal/store/trials",
 		"internal/store/ledger", "internal/store/access",
 	}},
@@ -398,7 +399,7 @@ func TestMapRefuses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	refused("internal/load", "github.com/dyno-perf/dyno/internal/scrape") // siblings
+	refused("internal/load", "github.com/dyno-perf/dyno/internal/alter")  // siblings
 	refused("internal/known", "github.com/dyno-perf/dyno/internal/state") // upward
 	refused("internal/target", "github.com/dyno-perf/dyno/internal/load") // upward
 	// judgement never sees the planted cause
@@ -407,9 +408,10 @@ func TestMapRefuses(t *testing.T) {
 	refused("internal/diagnose", "os")                                         // judgement is pure
 	refused("internal/scrape", "github.com/go-sql-driver/mysql")
 	refused("internal/scrape", "example.org/unheard/of")
+	refused("internal/scrape", "github.com/dyno-perf/dyno/internal/target") // when to read is the same for all families
 	refused("internal/load", "math/rand")
 	refused("internal/cli", "github.com/dyno-perf/dyno/test/servers")
-	allowed("internal/scrape", "github.com/dyno-perf/dyno/internal/target")
+	allowed("internal/mysql/sources", "github.com/dyno-perf/dyno/internal/target")
 	allowed("internal/snapshot", "github.com/dyno-perf/dyno/internal/class")
 	allowed("internal/store/series", "github.com/prometheus/prometheus/tsdb")
 	allowed("internal/host", "os")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 )
 
 // TestStatusNames: a rule that asks for a status variable under a name that no series has would never fire.
@@ -22,7 +22,7 @@ func TestStatusNames(t *testing.T) {
 		for _, m := range call.FindAllSubmatch(b, -1) {
 			asked++
 			name := strings.ToLower(string(m[1]))
-			if s := scrape.StatusSeries(name); s.Name != "mysql_global_status_"+name || len(s.Labels) > 0 {
+			if s := sources.StatusSeries(name); s.Name != "mysql_global_status_"+name || len(s.Labels) > 0 {
 				t.Errorf("%s: %s is %s%v", path, m[1], s.Name, s.Labels)
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/metric"
+	mysqlsources "github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -215,7 +216,7 @@ func (a Inspection) Grantee(ctx context.Context, text string, flavor dbms.Flavor
 
 // Check tries every source of figures once and tells what each gave.
 func (a Inspection) Check(ctx context.Context, t *target.Target) ([]source.Source, error) {
-	s, err := scrape.New(t, scrape.Options{})
+	s, err := mysqlsources.New(t, scrape.Options{})
 	if err != nil {
 		return nil, err
 	}

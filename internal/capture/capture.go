@@ -16,17 +16,18 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
+	mysqlsources "github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // Options says how long to look and how deep.
@@ -52,7 +53,7 @@ const MinWindow = 3 * time.Second
 // Sources names the sources of metrics that judgement draws on: all but those that are read only when asked for, and
 // those whose facts the snapshot holds in another form (tables with their sizes, variables).
 func Sources() (names []string) {
-	for _, x := range scrape.Sources() {
+	for _, x := range mysqlsources.List() {
 		if !x.Asked && x.Name != source.Variables && x.Name != source.Sizes {
 			names = append(names, string(x.Name))
 		}
@@ -63,7 +64,7 @@ func Sources() (names []string) {
 // Take looks at the target for the window and returns what it saw. A source that gives nothing is listed in the
 // snapshot; an error means that there is no snapshot: the window was cut short or the server went away.
 func Take(ctx context.Context, t *target.Target, o Options) (s *snapshot.Snapshot, err error) {
-	err = wire.Shaped(func() error { s, err = observe(ctx, t, o); return err })
+	err = guard.Shaped(func() error { s, err = observe(ctx, t, o); return err })
 	return s, err
 }
 
@@ -90,7 +91,7 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 		return nil, err
 	}
 	defer digests.Close()
-	scraper, err := scrape.New(t, scrape.Options{Sources: Sources(), Timeout: sourceTime})
+	scraper, err := mysqlsources.New(t, scrape.Options{Sources: Sources(), Timeout: sourceTime})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 		return nil, windowError(ctx, t, err)
 	}
 	g, gctx := errgroup.WithContext(look)
-	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run := func(f func() error) { g.Go(func() error { return guard.Run(f) }) }
 	run(func() error { return quietEnd(gctx, digests.Run(gctx)) })
 	run(func() error {
 		defer cancel() // it is the scraper that ends the window: with a reading of every source

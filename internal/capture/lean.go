@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 )
 
 // smallMemory is up to where what performance_schema counts of the server's memory for one purpose is too little to
@@ -50,7 +50,7 @@ func clientsOnly(series []metric.Series) []metric.Series {
 	by := map[string][]metric.Series{} // by the name of what they replace
 	for _, x := range series {
 		if (x.Name == metric.ClientStatus || x.Name == metric.ClientStatusTotal) && len(x.Points) > 1 {
-			c := scrape.StatusSeries(x.Labels.Get("variable"))
+			c := sources.StatusSeries(x.Labels.Get("variable"))
 			c.Points = x.Points
 			by[c.Name] = append(by[c.Name], c)
 		}

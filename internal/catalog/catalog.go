@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // Querier asks a server: *sql.DB and *sql.Conn do.
@@ -100,7 +100,7 @@ func each(ctx context.Context, q Querier, query string, args []any, f func(row))
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
-		if err := wire.Shaped(func() error { f(r); return nil }); err != nil {
+		if err := guard.Shaped(func() error { f(r); return nil }); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -39,7 +40,7 @@ rows and bytes; and the cost per second at the source's read interval. Reads onl
 			return err
 		}
 		if every {
-			for _, s := range scrape.Sources() {
+			for _, s := range sources.List() {
 				o.Also = append(o.Also, string(s.Name))
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/screen"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -71,12 +71,12 @@ func watchable(o service.Watching) error {
 		return usagef("--every %s: the shortest is 100ms", o.Every)
 	}
 	for _, n := range append(slices.Clone(o.Scrape.Sources), o.Scrape.Also...) {
-		if !slices.Contains(scrape.Names(), n) {
-			meant := nearest.Name(n, scrape.Names(), 3)
+		if !slices.Contains(sources.Names(), n) {
+			meant := nearest.Name(n, sources.Names(), 3)
 			if meant != "" {
 				meant = ", did you mean " + meant + "?"
 			}
-			return usagef("no source is called %q%s; there are %s", n, meant, strings.Join(scrape.Names(), ", "))
+			return usagef("no source is called %q%s; there are %s", n, meant, strings.Join(sources.Names(), ", "))
 		}
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 const (
@@ -81,7 +81,7 @@ func (l *Loop) find(ctx context.Context) (*target.Target, bool) {
 			octx, cancel := context.WithTimeout(ctx, l.OpenTime)
 			defer cancel()
 			var a answer
-			a.err = wire.Guarded(func() (err error) { a.t, err = l.Open(octx); return err })
+			a.err = guard.Run(func() (err error) { a.t, err = l.Open(octx); return err })
 			found <- a
 		}()
 		tried, again := false, time.Now().Add(pause)

@@ -26,6 +26,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/reading"
@@ -351,7 +352,7 @@ func (d *demo) loop(ctx context.Context, res *Result) error {
 
 // watch reads the figures of the server that is looked at until the function it returns is called.
 func (d *demo) watch(ctx context.Context) (end func() error, err error) {
-	scraper, err := scrape.New(d.seen, scrape.Options{Sources: capture.Sources()})
+	scraper, err := sources.New(d.seen, scrape.Options{Sources: capture.Sources()})
 	if err != nil {
 		return nil, err
 	}

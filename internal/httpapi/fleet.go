@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -76,7 +77,7 @@ func (h fleetAPI) sources(r *http.Request) (any, error) {
 		return nil, unknownTarget(name)
 	}
 	traits := map[source.Name]scrape.Traits{}
-	for _, i := range scrape.Sources() {
+	for _, i := range sources.List() {
 		traits[i.Name] = i.Traits
 	}
 	slowed := map[string]float64{} // how many times less often than usual a source is read, for it takes too much

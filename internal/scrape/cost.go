@@ -7,7 +7,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Price is what reading one source costs. Means are over the readings that gave something.
@@ -43,16 +42,17 @@ func (p Price) PerSecond() (server float64, client known.Value[float64]) {
 	return p.ServerMS.Mean / every, client
 }
 
-// Measure reads each source of t alone, rounds times, and returns what each costs, in the order of Names. Sources that
-// are read only when asked for are measured when o names them. It takes a connection at a time. A first reading, in
-// which a source learns about the server, is not counted. An error means that ctx ended.
+// Measure reads each source that o names alone, rounds times, by scrapers that open makes of one server, and returns
+// what each costs, in the order of its entries. Sources that are read only when asked for are measured when o names
+// them. It takes a connection at a time. A first reading, in which a source learns about the server, is not counted. An
+// error means that ctx ended.
 //
 // CPU of this program is that of the whole of it: it should do nothing else meanwhile.
-func Measure(ctx context.Context, t *target.Target, o Options, rounds int) ([]Price, error) {
+func Measure(ctx context.Context, open func(Options) (*Scraper, error), o Options, rounds int) ([]Price, error) {
 	if rounds < 1 {
 		return nil, fmt.Errorf("measure the cost of scrapes: %d are too few, the minimum is 1", rounds)
 	}
-	all, err := New(t, o)
+	all, err := open(o)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func Measure(ctx context.Context, t *target.Target, o Options, rounds int) ([]Pr
 		if st.traits.Cost == Heavy {
 			o.Timeout = max(o.Timeout, 5*time.Second)
 		}
-		p, err := price(ctx, t, o, rounds)
+		p, err := price(ctx, open, o, rounds)
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +72,8 @@ func Measure(ctx context.Context, t *target.Target, o Options, rounds int) ([]Pr
 	return out, nil
 }
 
-func price(ctx context.Context, t *target.Target, o Options, rounds int) (p Price, err error) {
-	s, err := New(t, o)
+func price(ctx context.Context, open func(Options) (*Scraper, error), o Options, rounds int) (p Price, err error) {
+	s, err := open(o)
 	if err != nil {
 		return p, err
 	}
@@ -84,7 +84,7 @@ func price(ctx context.Context, t *target.Target, o Options, rounds int) (p Pric
 	before, cpu := st.used, time.Duration(0)
 	for range rounds {
 		begin, ok1 := ownCPU()
-		was := st.used.server
+		was := st.used.Server
 		r := s.Once(ctx)
 		end, ok2 := ownCPU()
 		if err := ctx.Err(); err != nil {
@@ -94,7 +94,7 @@ func price(ctx context.Context, t *target.Target, o Options, rounds int) (p Pric
 		if !usable(st.err) {
 			break // it will not get better within moments
 		}
-		ms := (st.used.server - was).Seconds() * 1000
+		ms := (st.used.Server - was).Seconds() * 1000
 		if p.Reads == 0 {
 			p.ServerMS.Min = ms
 		}
@@ -111,10 +111,10 @@ func price(ctx context.Context, t *target.Target, o Options, rounds int) (p Pric
 		return p, nil
 	}
 	n := float64(p.Reads)
-	u := st.used.minus(before)
+	u := st.used.Minus(before)
 	p.Samples /= n
-	p.ServerMS.Mean = u.server.Seconds() * 1000 / n
-	p.Rows, p.Bytes, p.Statements = float64(u.rows)/n, float64(u.bytes)/n, float64(u.statements)/n
+	p.ServerMS.Mean = u.Server.Seconds() * 1000 / n
+	p.Rows, p.Bytes, p.Statements = float64(u.Rows)/n, float64(u.Bytes)/n, float64(u.Statements)/n
 	if _, ok := ownCPU(); ok {
 		p.ClientMS = known.Of(cpu.Seconds() * 1000 / n)
 	}

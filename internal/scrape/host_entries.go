@@ -8,51 +8,45 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// hostEntries lists the sources that are files of the server's machine. They share what they know of where the server
-// is.
-func hostEntries() []entry {
-	p := &place{}
-	make := func(src func(*target.Target) Source) func(*link, *target.Target) Source {
-		return func(_ *link, t *target.Target) Source {
-			p.find = t.LocalPID
-			return src(t)
-		}
-	}
-	return []entry{
-		{Traits{Cost: Free, About: "CPU, memory, disks and pressure of the machine"}, make(func(*target.Target) Source {
-			return &hostSource{place: p}
-		})},
-		{Traits{Cost: Free, About: "CPU, memory and I/O of the server's process"}, make(func(*target.Target) Source {
-			return &processSource{place: p}
-		})},
+// Machine lists the sources that are files of the server's machine. find returns the server's process when it runs on
+// this one; datadir is where it keeps its data, as it says itself, "" where it does not. They share what they know of
+// where the server is.
+func Machine(find func(context.Context) (pid int, ok bool), datadir string) []Entry {
+	p := &place{find: find}
+	return []Entry{
+		{Traits{Cost: Free, About: "CPU, memory, disks and pressure of the machine"}, &hostSource{place: p}},
+		{Traits{Cost: Free, About: "CPU, memory and I/O of the server's process"}, &processSource{place: p}},
+		{Traits{
+			Cost: Free, Every: 5 * time.Second,
+			About: "paging, networks, files, NUMA and huge pages of the machine, room for the data",
+		}, &hostDetail{place: p, datadir: datadir}},
 		{
-			Traits{Cost: Free, Every: 5 * time.Second, About: "paging, networks, files, NUMA and huge pages of the " +
-				"machine, room for the data"},
-			make(func(t *target.Target) Source { return &hostDetail{place: p, datadir: t.Facts().Datadir} }),
+			Traits{
+				Cost:  Free,
+				Every: 5 * time.Second,
+				About: "context switches and waits for a CPU of the server's threads",
+			},
+			&processThreads{place: p},
 		},
-		{Traits{Cost: Free, Every: 5 * time.Second, About: "context switches and waits for a CPU of the server's " +
-			"threads"}, make(func(*target.Target) Source { return &processThreads{place: p} })},
 		{
 			Traits{Cost: Free, Every: 10 * time.Second, About: "open files, swap and limits of the server's process"},
-			make(func(*target.Target) Source { return &processDetail{place: p} }),
+			&processDetail{place: p},
 		},
 		{
 			Traits{Cost: Free, Every: 5 * time.Minute, About: "memory of the server's process by kind, huge pages"},
-			make(func(*target.Target) Source { return &processMemory{place: p} }),
+			&processMemory{place: p},
 		},
 		{
 			Traits{
-				Cost: Free, Every: 2 * time.Second,
+				Cost:  Free,
+				Every: 2 * time.Second,
 				About: "usage, limits and pressure of the server's control group",
 			},
-			make(func(*target.Target) Source { return &cgroupSource{place: p} }),
+			&cgroupSource{place: p},
 		},
-		{Traits{Cost: Free, Asked: true, About: "each CPU of the machine"}, make(func(*target.Target) Source {
-			return &hostCPUs{place: p}
-		})},
+		{Traits{Cost: Free, Asked: true, About: "each CPU of the machine"}, &hostCPUs{place: p}},
 	}
 }
 

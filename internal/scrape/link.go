@@ -2,150 +2,86 @@ package scrape
 
 import (
 	"context"
-	"database/sql/driver"
-	"strings"
+	"errors"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
-// link is one connection of the scraper, and what it has taken. It is used by one goroutine at a time.
-type link struct {
-	*target.Asker
-	way  time.Duration // least time of a question that the server has no work with: the network's and the client's
-	used usage
+// Parts are what a scraper needs of a server: a family of servers fills them in.
+type Parts struct {
+	Entries []Entry // in the order in which they are read
+	Light   Link    // that light sources ask on
+	Heavy   Link    // that heavy ones ask on, so that these hold nobody up
+	Errors  Errors  // nil where errors say all themselves, as *endpoint.Error
 }
 
-func newLink(t *target.Target) *link {
-	l := new(link)
-	l.Asker = t.Asker(target.SessionOptions{Limit: statementLimit}, l.measure)
-	return l
+// Entry is a source with how it is read.
+type Entry struct {
+	Traits
+	Source Source
 }
 
-// usage counts what a link has taken since it was made.
-type usage struct {
-	server     time.Duration // wall-clock time of its statements but for the way there and back
-	statements uint64
-	rows       uint64
-	bytes      uint64 // of the values in these rows
+// Link is a connection of a scraper and what it has taken. It is used by one goroutine at a time.
+type Link interface {
+	// Used returns what it has taken so far.
+	Used() Usage
+	// Retry forgets that logins have failed: the next question tries again at once.
+	Retry()
+	// Ping keeps a connection that is open from being ended because it says nothing.
+	Ping(ctx context.Context)
+	// Hold keeps others of Dyno from the server until release, so that its totals and Dyno's part of them are of one
+	// moment.
+	Hold() (release func())
+	// Read ends the reading of the server's totals: it calls release, and done is called when the light sources are
+	// read.
+	Read(ctx context.Context, release func()) (done func(ctx context.Context))
+	// Work begins the reading of the heavy sources; done is called when they are read.
+	Work() (done func(ctx context.Context))
+	// Close ends the connection.
+	Close()
 }
 
-func (u usage) minus(o usage) usage {
-	return usage{u.server - o.server, u.statements - o.statements, u.rows - o.rows, u.bytes - o.bytes}
+// Usage counts what a link has taken since it was made.
+type Usage struct {
+	Server     time.Duration // wall-clock time of its statements but for the way there and back
+	Statements uint64
+	Rows       uint64
+	Bytes      uint64 // of the values in these rows
 }
 
-func (u usage) plus(o usage) usage {
-	return usage{u.server + o.server, u.statements + o.statements, u.rows + o.rows, u.bytes + o.bytes}
+// Minus returns what came on top of o.
+func (u Usage) Minus(o Usage) Usage {
+	return Usage{u.Server - o.Server, u.Statements - o.Statements, u.Rows - o.Rows, u.Bytes - o.Bytes}
 }
 
-// statementLimit is how long the server itself lets a statement of a scraper run where it has such a limit: a statement
-// that nobody waits for any more must not go on. No source waits longer.
-const statementLimit = 10 * time.Second
-
-// measure asks for the way there and back on a new connection.
-func (l *link) measure(ctx context.Context, s *target.Session) error {
-	for i := range 3 {
-		began := time.Now()
-		if err := s.Ping(ctx); err != nil {
-			return err
-		}
-		if took := time.Since(began); i == 0 || took < l.way {
-			l.way = took
-		}
-	}
-	return nil
+// Plus returns the sum.
+func (u Usage) Plus(o Usage) Usage {
+	return Usage{u.Server + o.Server, u.Statements + o.Statements, u.Rows + o.Rows, u.Bytes + o.Bytes}
 }
 
-// remeasure corrects the way after a statement that took less than that, as when the machine was busy at the login:
-// with the old one every quick statement would seem to take no time at all.
-func (l *link) remeasure(ctx context.Context, most time.Duration) {
-	l.way = most
-	for range 3 {
-		began := time.Now()
-		if _, err := l.Asker.Query(ctx, sqltext.Tagged("scrape", "way", "DO 0"), func([]driver.Value) {}); err != nil {
-			return
-		}
-		l.way = min(l.way, time.Since(began))
-		l.used.statements++
-	}
+// Errors tells what the errors of a family's connections mean.
+type Errors interface {
+	Kind(err error) endpoint.Kind
+	Hint(err error) string
+	// Answered reports whether an error is the server's own answer.
+	Answered(err error) bool
+	// Refused reports whether a server that is there did not let Dyno in.
+	Refused(err error) bool
 }
 
-// These bound what a source is given of a text, in bytes: whatever is longer is NULL to it. Names are kept from one
-// reading to the next.
-const (
-	longestText   = 2 << 10
-	longestValue  = 64 << 10 // of variables, and statements
-	longestStatus = 2 << 20  // InnoDB's; servers cut it at 1 MB
-)
+// plainErrors is for errors that say all themselves.
+type plainErrors struct{}
 
-// longest returns the bound for the answer to a statement.
-func longest(query string) int {
-	if strings.Contains(query, "ENGINE INNODB STATUS") {
-		return longestStatus
-	}
-	for _, long := range []string{"INFO", "PROCESSLIST", "SQL_TEXT", "GLOBAL VARIABLES"} {
-		if strings.Contains(query, long) {
-			return longestValue
-		}
-	}
-	return longestText
+func (plainErrors) Kind(err error) endpoint.Kind { return endpoint.KindOf(err) }
+func (plainErrors) Hint(err error) string        { return endpoint.HintOf(err) }
+
+func (plainErrors) Answered(err error) bool {
+	var e *endpoint.Error
+	return errors.As(err, &e) && e.Kind == endpoint.Denied
 }
 
-// Query runs a statement and counts what it took.
-func (l *link) Query(ctx context.Context, sql string, row func([]driver.Value)) (int, error) {
-	if err := l.Open(ctx); err != nil {
-		return 0, err
-	}
-	most := longest(sql)
-	began := time.Now()
-	n, err := l.Asker.Query(ctx, sql, func(v []driver.Value) {
-		for i, x := range v {
-			b, ok := x.([]byte)
-			switch {
-			case !ok:
-				l.used.bytes += 8
-				continue
-			case len(b) > most: // no server says so much in one word, and much is made of each
-				v[i] = nil
-			}
-			l.used.bytes += uint64(len(b))
-		}
-		row(v)
-	})
-	took := time.Since(began)
-	if took < l.way && err == nil {
-		l.remeasure(ctx, took)
-	}
-	l.used.server += max(0, took-l.way)
-	l.used.statements++
-	l.used.rows += uint64(n)
-	return n, err
+func (plainErrors) Refused(err error) bool {
+	k := endpoint.KindOf(err)
+	return k == endpoint.AuthFailed || k == endpoint.TooManyConnections
 }
-
-// Spent implements spender: the question what Dyno itself made the server count is one of the link's too.
-func (l *link) Spent(ctx context.Context) (target.Spent, bool) { return l.Asker.Spent(ctx, l.Query) }
-
-// Work is Asker.Work with the link's count.
-func (l *link) Work() (done func(ctx context.Context)) { return l.Asker.Work(l.Query) }
-
-// read ends the reading of the server's totals, which keeps work waiting until release. Where other
-// processes read them too, they have to know what the link has taken, and takes until done is called.
-func (l *link) read(ctx context.Context, release func()) (done func(ctx context.Context)) {
-	sctx, cancel := context.WithTimeout(ctx, settleAtMost)
-	defer cancel()
-	others := l.Settle(sctx, l.Query)
-	release()
-	if !others {
-		return func(context.Context) {}
-	}
-	work := l.Work()
-	return func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, settleAtMost)
-		defer cancel()
-		work(ctx)
-	}
-}
-
-// settleAtMost bounds the question what a connection has counted; a server that hangs answers it never.
-const settleAtMost = 5 * time.Second

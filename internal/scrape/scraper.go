@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Options change how a target is read. The zero value is the usual way.
@@ -35,8 +32,9 @@ type Options struct {
 // Scraper reads one target. Its methods are called from one goroutine at a time; Close frees its connections, of which
 // there are two: one for what is quick and one for heavy sources, so that these hold nobody up.
 type Scraper struct {
-	link    *link // of light sources
-	heavy   *link
+	link    Link // of light sources
+	heavy   Link
+	errs    Errors
 	lane    *lane
 	timeout time.Duration
 	meter   *Meter
@@ -46,29 +44,34 @@ type Scraper struct {
 	down    outage
 }
 
-// New returns a scraper of t. It connects when it first reads.
-func New(t *target.Target, o Options) (*Scraper, error) {
+// New returns a scraper of the parts that o names. It connects when it first reads.
+func New(p Parts, o Options) (*Scraper, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 800 * time.Millisecond
 	}
+	var names []string
+	for _, e := range p.Entries {
+		names = append(names, string(e.Source.Name()))
+	}
 	for _, n := range slices.Concat(o.Sources, o.Also) {
-		if !slices.Contains(Names(), n) {
-			return nil, fmt.Errorf("set up scrape: no source is called %q: there are %v", n, Names())
+		if !slices.Contains(names, n) {
+			return nil, fmt.Errorf("set up scrape: no source is called %q: there are %v", n, names)
 		}
 	}
 	if o.Meter == nil {
 		o.Meter = NewMeter()
 	}
-	s := &Scraper{link: newLink(t), heavy: newLink(t), timeout: o.Timeout, meter: o.Meter}
-	for _, e := range entries() {
+	if p.Errors == nil {
+		p.Errors = plainErrors{}
+	}
+	s := &Scraper{link: p.Light, heavy: p.Heavy, errs: p.Errors, timeout: o.Timeout, meter: o.Meter}
+	for i, e := range p.Entries {
 		l := s.link
 		if e.Cost == Heavy {
 			l = s.heavy
 		}
-		src := e.make(l, t)
-		if o.Sources == nil && !e.Asked || slices.Contains(o.Sources, string(src.Name())) ||
-			slices.Contains(o.Also, string(src.Name())) {
-			s.states = append(s.states, newTurn(src, e.Traits, l))
+		if o.Sources == nil && !e.Asked || slices.Contains(o.Sources, names[i]) || slices.Contains(o.Also, names[i]) {
+			s.states = append(s.states, newTurn(e.Source, e.Traits, l, p.Errors))
 		}
 	}
 	return s, nil
@@ -183,8 +186,8 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		r.Parts = append(r.Parts, reading.Part{Source: st.src.Name(), Samples: len(out) - from})
 		if st.link != nil && st.traits.Cost != Free {
 			tried++
-			lostAll = lostAll && silent(o.err)
-			no := target.LoginRefused(o.err)
+			lostAll = lostAll && st.silent(o.err)
+			no := s.errs.Refused(o.err)
 			if o.err != nil && (why == "" || no && !refused) {
 				why = st.source().Reason
 			}
@@ -208,8 +211,7 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	}
 	release := func() {}
 	if slices.ContainsFunc(s.states, func(st *turn) bool {
-		return st.src.Name() == source.GlobalStatus &&
-			(p.whole || st.due(p))
+		return st.traits.Totals && (p.whole || st.due(p))
 	}) {
 		release = s.link.Hold() // the server's totals and Dyno's part of them are of one moment
 	}
@@ -227,8 +229,8 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		o := st.read(ctx, ms, min(each, left), emit)
 		o.late, o.short = now.Sub(began), left < each
 		take(o, n)
-		if st.src.Name() == source.GlobalStatus {
-			done = s.link.read(ctx, release)
+		if st.traits.Totals {
+			done = s.link.Read(ctx, release)
 		}
 	}
 	release()
@@ -316,29 +318,4 @@ func (o *outage) round(at time.Time, down bool) (e event.Event, ended bool) {
 func usable(err error) bool {
 	var p *Problem
 	return err == nil || errors.As(err, &p) && p.Partial
-}
-
-// answered reports whether an error says more than that the time was up.
-func answered(err error) bool {
-	var p *Problem
-	if _, ok := target.ServerErrorNumber(err); ok {
-		return true
-	}
-	return errors.As(err, &p) && p.State != source.Failed
-}
-
-// silent reports whether an error means that the server said nothing: it is not there, or it hangs.
-func silent(err error) bool {
-	var p *Problem
-	return lost(err) || errors.As(err, &p) && p.State == source.Slow
-}
-
-// lost reports whether an error means that there is no server to ask at this moment.
-func lost(err error) bool {
-	switch target.KindOf(err) {
-	case endpoint.Gone, endpoint.Refused, endpoint.AuthFailed, endpoint.TooManyConnections:
-		// the link itself waits after the last two
-		return true
-	}
-	return errors.Is(err, os.ErrNotExist)
 }

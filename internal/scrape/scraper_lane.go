@@ -56,9 +56,9 @@ func (l *lane) start(ctx context.Context, s *Scraper, p pass) *lane {
 			o := st.read(lctx, p.at.UnixMilli(), bound, func(m metric.Sample) { samples = append(samples, m) })
 			o.samples, o.late = samples, late
 			if i == len(job)-1 && st.link != nil { // the last one pays for all
-				before := st.link.used
+				before := st.link.Used()
 				settle()
-				o.used = o.used.plus(st.link.used.minus(before))
+				o.used = o.used.Plus(st.link.Used().Minus(before))
 			}
 			x.done <- o
 		}

@@ -2,22 +2,26 @@ package scrape
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"os"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // turn is a source with how it fares and when it is read again.
 type turn struct {
 	src    Source
 	traits Traits
-	link   *link // that it asks on
+	link   Link // that it asks on, nil for none
+	errs   Errors
 	labels metric.Labels
 	phase  int64 // where in its cadence it is read, in rounds
 
@@ -34,17 +38,24 @@ type turn struct {
 	slow   int   // it is read 2^slow times less often than it wants to, for it is over its budget
 	costs  [5]time.Duration
 	nCosts int
-	used   usage
-	told   float64 // of used.server, seconds: what the newest samples say
+	used   Usage
+	told   float64 // of used.Server, seconds: what the newest samples say
 }
 
 // maxSlow bounds how much less often a source is read: 64 times.
 const maxSlow = 6
 
-func newTurn(src Source, tr Traits, l *link) *turn {
+func newTurn(src Source, tr Traits, l Link, errs Errors) *turn {
 	h := fnv.New32a()
 	h.Write([]byte(src.Name()))
-	return &turn{src: src, traits: tr, link: l, labels: metric.L("source", string(src.Name())), phase: int64(h.Sum32())}
+	return &turn{
+		src:    src,
+		traits: tr,
+		link:   l,
+		errs:   errs,
+		labels: metric.L("source", string(src.Name())),
+		phase:  int64(h.Sum32()),
+	}
 }
 
 // period is the time between two readings when a round comes each interval.
@@ -79,7 +90,7 @@ type outcome struct {
 	took    time.Duration
 	late    time.Duration // after the round's begin
 	short   bool          // it had less time than it is due, for others had taken it
-	used    usage
+	used    Usage
 }
 
 // mostSamples and mostText bound what is kept of one reading of a source: figures, and bytes of their names and labels.
@@ -93,9 +104,9 @@ const (
 // read reads the source once.
 func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit func(metric.Sample)) outcome {
 	o := outcome{turn: st, began: time.Now()}
-	var before usage
+	var before Usage
 	if st.link != nil {
-		before = st.link.used
+		before = st.link.Used()
 	}
 	tctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
@@ -116,13 +127,13 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 		o.err = &Problem{State: source.Failed, Reason: fmt.Sprintf("the server returned %d figures, of which %d "+
 			"are stored", n, n-left), Partial: true}
 	}
-	if o.err != nil && tctx.Err() != nil && !answered(o.err) {
+	if o.err != nil && tctx.Err() != nil && !st.answered(o.err) {
 		o.err = &Problem{State: source.Slow, Reason: fmt.Sprintf("no answer within %v",
 			bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}
 	}
 	o.took = time.Since(o.began)
 	if st.link != nil {
-		o.used = st.link.used.minus(before)
+		o.used = st.link.Used().Minus(before)
 	}
 	return o
 }
@@ -135,34 +146,31 @@ func unbroken(f func() error) (err error) {
 				p)}
 		}
 	}()
-	return wire.Shaped(f)
+	return guard.Shaped(f)
 }
 
 // settle draws the consequences of a reading.
 func (st *turn) settle(o outcome, p pass) {
 	st.ever, st.slot = true, st.slotOf(p)
 	st.err, st.lastTook, st.lastLate = o.err, o.took, o.late
-	st.used.server += o.used.server
-	st.used.statements += o.used.statements
-	st.used.rows += o.used.rows
-	st.used.bytes += o.used.bytes
+	st.used = st.used.Plus(o.used)
 	switch {
 	case usable(o.err):
 		st.reads++
 		st.took += o.took
 		st.fails = 0
-		cost := o.used.server
+		cost := o.used.Server
 		if st.traits.Cost == Free {
 			cost = o.took
 		}
 		if p.every > 0 {
 			st.charge(cost, p.every)
 		}
-	case lost(o.err):
+	case st.lost(o.err):
 		// the server or its process went away: not the source's fault, and it is wanted the moment it is back
 		st.fails = 0
 	// nor is this; and whether the server is there is asked each time
-	case silent(o.err) && (o.short || st.src.Name() == source.GlobalStatus):
+	case st.silent(o.err) && (o.short || st.traits.Totals):
 	default:
 		st.fails = min(st.fails+1, 6)
 		// a little less, so that the turn is not missed by a hair
@@ -220,28 +228,28 @@ func (st *turn) tell(ms int64, emit func(metric.Sample)) {
 	if st.traits.Cost == Free {
 		return
 	}
-	st.told = st.used.server.Seconds()
+	st.told = st.used.Server.Seconds()
 	emit(metric.Sample{
 		Name: "dyno_source_seconds_total", Labels: st.labels, Kind: metric.Counter,
 		At: ms, Value: st.told,
 	})
 	emit(metric.Sample{
 		Name: "dyno_source_statements_total", Labels: st.labels, Kind: metric.Counter, At: ms,
-		Value: float64(st.used.statements),
+		Value: float64(st.used.Statements),
 	})
 	emit(metric.Sample{
 		Name: "dyno_source_rows_total", Labels: st.labels, Kind: metric.Counter, At: ms,
-		Value: float64(st.used.rows),
+		Value: float64(st.used.Rows),
 	})
 	emit(metric.Sample{
 		Name: "dyno_source_bytes_total", Labels: st.labels, Kind: metric.Counter, At: ms,
-		Value: float64(st.used.bytes),
+		Value: float64(st.used.Bytes),
 	})
 }
 
 func (st *turn) source() source.Source {
 	x := source.Source{Name: st.src.Name(), Reads: st.reads}
-	x.State, x.Reason, x.Fix = describe(st.err)
+	x.State, x.Reason, x.Fix = describe(st.err, st.errs)
 	if st.reads > 0 {
 		x.Took = st.took.Seconds() * 1000 / float64(st.reads)
 	}
@@ -250,4 +258,26 @@ func (st *turn) source() source.Source {
 			strconv.FormatFloat(st.budget()*1000, 'g', 3, 64) + " ms a second"
 	}
 	return x
+}
+
+// answered reports whether an error says more than that the time was up.
+func (st *turn) answered(err error) bool {
+	var p *Problem
+	return st.errs.Answered(err) || errors.As(err, &p) && p.State != source.Failed
+}
+
+// silent reports whether an error means that the server said nothing: it is not there, or it hangs.
+func (st *turn) silent(err error) bool {
+	var p *Problem
+	return st.lost(err) || errors.As(err, &p) && p.State == source.Slow
+}
+
+// lost reports whether an error means that there is no server to ask at this moment.
+func (st *turn) lost(err error) bool {
+	switch st.errs.Kind(err) {
+	case endpoint.Gone, endpoint.Refused, endpoint.AuthFailed, endpoint.TooManyConnections:
+		// the link itself waits after the last two
+		return true
+	}
+	return errors.Is(err, os.ErrNotExist)
 }

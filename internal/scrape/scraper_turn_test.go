@@ -3,6 +3,7 @@ package scrape
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -31,8 +32,8 @@ func TestCadence(t *testing.T) {
 		t.Helper()
 		n := 0
 		s := &Scraper{
-			link: newLink(nil), meter: NewMeter(), timeout: time.Second,
-			states: []*turn{newTurn(counted("x", &n), Traits{Cost: Free, Every: every}, nil)},
+			errs: plainErrors{}, link: idle{}, meter: NewMeter(), timeout: time.Second,
+			states: []*turn{reads(counted("x", &n), Traits{Cost: Free, Every: every}, nil)},
 		}
 		last := -1
 		for i := range rounds {
@@ -70,9 +71,9 @@ func TestCadence(t *testing.T) {
 
 func TestOnceReadsWhatIsNotDue(t *testing.T) {
 	n, m := 0, 0
-	s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{
-		newTurn(counted("x", &n), Traits{Cost: Free, Every: time.Hour}, nil),
-		newTurn(counted("y", &m), Traits{Cost: Heavy, Every: time.Hour}, newLink(nil)),
+	s := &Scraper{errs: plainErrors{}, link: idle{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
+		reads(counted("x", &n), Traits{Cost: Free, Every: time.Hour}, nil),
+		reads(counted("y", &m), Traits{Cost: Heavy, Every: time.Hour}, idle{}),
 	}}
 	for range 3 {
 		if r := s.Once(t.Context()); len(r.Parts) != 2 {
@@ -85,11 +86,11 @@ func TestOnceReadsWhatIsNotDue(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
-	x := newTurn(&stub{name: "x"}, Traits{Cost: Light, Budget: 0.01}, newLink(nil))
+	x := reads(&stub{name: "x"}, Traits{Cost: Light, Budget: 0.01}, idle{})
 	at := 0
 	read := func(ms, times int) {
 		for range times {
-			x.settle(outcome{turn: x, used: usage{server: time.Duration(ms) * time.Millisecond}}, second(at))
+			x.settle(outcome{turn: x, used: Usage{Server: time.Duration(ms) * time.Millisecond}}, second(at))
 			at++
 		}
 	}
@@ -130,19 +131,26 @@ func TestBudget(t *testing.T) {
 func TestAHeavySourceHoldsNobodyUp(t *testing.T) {
 	release := make(chan struct{})
 	quick, hang := 0, 0
-	s := &Scraper{link: newLink(nil), heavy: newLink(nil), meter: NewMeter(), timeout: time.Minute, states: []*turn{
-		newTurn(&stub{"hang", func(ctx context.Context, emit func(metric.Sample)) error {
-			hang++
-			emit(metric.Sample{Name: "late", At: 1, Value: 7})
-			select {
-			case <-release:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}}, Traits{Cost: Heavy}, newLink(nil)),
-		newTurn(counted("quick", &quick), Traits{Cost: Light}, newLink(nil)),
-	}}
+	s := &Scraper{
+		errs:    plainErrors{},
+		link:    idle{},
+		heavy:   idle{},
+		meter:   NewMeter(),
+		timeout: time.Minute,
+		states: []*turn{
+			reads(&stub{"hang", func(ctx context.Context, emit func(metric.Sample)) error {
+				hang++
+				emit(metric.Sample{Name: "late", At: 1, Value: 7})
+				select {
+				case <-release:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}}, Traits{Cost: Heavy}, idle{}),
+			reads(counted("quick", &quick), Traits{Cost: Light}, idle{}),
+		},
+	}
 	p := func(i int) pass { p := second(i); p.budget = 40 * time.Millisecond; return p }
 	for i := range 3 {
 		r := s.round(t.Context(), p(i))
@@ -171,13 +179,20 @@ func TestAHeavySourceHoldsNobodyUp(t *testing.T) {
 
 func TestCloseEndsAHeavySource(t *testing.T) {
 	ended := make(chan struct{})
-	s := &Scraper{link: newLink(nil), heavy: newLink(nil), meter: NewMeter(), timeout: time.Minute, states: []*turn{
-		newTurn(&stub{"hang", func(ctx context.Context, _ func(metric.Sample)) error {
-			<-ctx.Done()
-			close(ended)
-			return ctx.Err()
-		}}, Traits{Cost: Heavy}, newLink(nil)),
-	}}
+	s := &Scraper{
+		errs:    plainErrors{},
+		link:    idle{},
+		heavy:   idle{},
+		meter:   NewMeter(),
+		timeout: time.Minute,
+		states: []*turn{
+			reads(&stub{"hang", func(ctx context.Context, _ func(metric.Sample)) error {
+				<-ctx.Done()
+				close(ended)
+				return ctx.Err()
+			}}, Traits{Cost: Heavy}, idle{}),
+		},
+	}
 	s.round(t.Context(), pass{at: time.Now(), every: time.Second, budget: time.Millisecond})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -196,10 +211,10 @@ func (s *stateStub) Fill(x *state.State) { x.InnoDB = "seen" }
 func TestState(t *testing.T) {
 	fail := errors.New("no such host")
 	var err error
-	s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{
-		newTurn(&stateStub{stub{"a", func(context.Context, func(metric.Sample)) error { return err }}},
-			Traits{Cost: Light}, newLink(nil)),
-		newTurn(&stub{"b", func(context.Context, func(metric.Sample)) error {
+	s := &Scraper{errs: plainErrors{}, link: idle{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
+		reads(&stateStub{stub{"a", func(context.Context, func(metric.Sample)) error { return err }}},
+			Traits{Cost: Light}, idle{}),
+		reads(&stub{"b", func(context.Context, func(metric.Sample)) error {
 			return &Problem{State: source.Denied, Reason: "no right"}
 		}}, Traits{Cost: Free}, nil),
 	}}
@@ -238,13 +253,13 @@ func TestWhatIsLeftOfARound(t *testing.T) {
 		time.Sleep(160 * time.Millisecond)
 		return nil
 	}
-	s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{
-		newTurn(&stub{"greedy", greedy}, Traits{Cost: Light, Budget: 1}, newLink(nil)),
-		newTurn(&stub{"patient", func(ctx context.Context, _ func(metric.Sample)) error {
+	s := &Scraper{errs: plainErrors{}, link: idle{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
+		reads(&stub{"greedy", greedy}, Traits{Cost: Light, Budget: 1}, idle{}),
+		reads(&stub{"patient", func(ctx context.Context, _ func(metric.Sample)) error {
 			tries++
 			<-ctx.Done()
 			return ctx.Err()
-		}}, Traits{Cost: Light}, newLink(nil)),
+		}}, Traits{Cost: Light}, idle{}),
 	}}
 	for i := range 3 {
 		p := second(i)
@@ -256,5 +271,52 @@ func TestWhatIsLeftOfARound(t *testing.T) {
 	}
 	if tries > 3 {
 		t.Errorf("%d tries", tries)
+	}
+}
+
+// wordy is a source that makes much of one name.
+type wordy struct{ n, length int }
+
+func (wordy) Name() source.Name { return "wordy" }
+func (w wordy) Scrape(_ context.Context, at int64, emit func(metric.Sample)) error {
+	l := metric.L("name", strings.Repeat("x", w.length))
+	for i := range w.n {
+		emit(metric.Sample{Name: fmt.Sprint("m", i), Labels: l, At: at})
+	}
+	return nil
+}
+
+// TestFiguresWithoutEnd: of one reading neither more figures nor more text is kept than a server can have.
+func TestFiguresWithoutEnd(t *testing.T) {
+	for _, w := range []wordy{{n: mostSamples + 10, length: 10}, {n: mostText/2000 + 10, length: 2000}} {
+		n, text := 0, 0
+		st := reads(w, Traits{}, nil)
+		o := st.read(t.Context(), 0, time.Minute, func(m metric.Sample) { n++; text += m.Text() })
+		if n > mostSamples || text > mostText || n < w.n-100 || !usable(o.err) || o.err == nil {
+			t.Errorf("%+v: %d figures with %d bytes are kept: %v", w, n, text, o.err)
+		}
+	}
+}
+
+// broken is a source with a mistake.
+type broken struct {
+	Source
+	mistake func()
+}
+
+func (b broken) Scrape(context.Context, int64, func(metric.Sample)) error {
+	b.mistake()
+	return nil
+}
+
+func TestMistakeOfASourceEndsNothingElse(t *testing.T) {
+	var none *broken
+	for _, mistake := range []func(){func() { panic("BUG: of a source") }, func() { none.mistake() }} {
+		st := reads(broken{mistake: mistake}, Traits{}, nil)
+		var p *Problem
+		if o := st.read(t.Context(), 0, time.Minute, func(metric.Sample) {}); !errors.As(o.err, &p) ||
+			p.State != source.Failed {
+			t.Error(o.err)
+		}
 	}
 }

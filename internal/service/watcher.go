@@ -19,16 +19,17 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	mysqlsources "github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // Watching says how a target is watched. The zero value is the usual way.
@@ -138,7 +139,7 @@ func (w *watcher) down(at time.Time, err error) {
 // session watches a server that was found, until ctx ends or the server is another one than before.
 func (w *watcher) session(ctx context.Context, t *target.Target) error {
 	w.server = string(t.Facts().Flavor) + " " + t.Facts().Version.String()
-	s, err := scrape.New(t, w.o.Scrape)
+	s, err := mysqlsources.New(t, w.o.Scrape)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 	g, ctx := errgroup.WithContext(ctx)
 	ctx, again := context.WithCancel(ctx)
 	defer again()
-	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run := func(f func() error) { g.Go(func() error { return guard.Run(f) }) }
 	run(func() error {
 		defer again()
 		return s.Run(ctx, w.o.Every, func(r reading.Reading) {
@@ -274,7 +275,7 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 	}
 	defer d.Close()
 	g, ctx := errgroup.WithContext(ctx)
-	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run := func(f func() error) { g.Go(func() error { return guard.Run(f) }) }
 	run(func() error { return d.Run(ctx) })
 	more := make(chan ClassWindow)
 	if w.plan != nil {

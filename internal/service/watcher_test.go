@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -91,7 +92,7 @@ func TestCostShownIsWhatWasSpent(t *testing.T) {
 	if shown < 12 || classes <= 0 || len(spent) < 8 {
 		t.Errorf("%d states showed a cost, reading classes took %v s, %d sources", shown, classes, len(spent))
 	}
-	if !slices.Contains(scrape.Names(), "variables") || spent["variables"] == 0 {
+	if !slices.Contains(sources.Names(), "variables") || spent["variables"] == 0 {
 		t.Error("no source of a slow cadence was read, so that this shows nothing")
 	}
 }

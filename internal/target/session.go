@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/wire"
+	"github.com/dyno-perf/dyno/internal/guard"
 )
 
 // SessionOptions says how a session is set up. The zero value is one of a load.
@@ -260,7 +260,7 @@ func (x *Stmt) check(ctx context.Context, args []driver.Value) error {
 
 // read decodes all rows. Further results of a procedure are read and dropped.
 func (s *Session) read(rows driver.Rows, row func([]driver.Value)) (n int, err error) {
-	if other := wire.Shaped(func() error { n, err = s.decode(rows, row); return nil }); other != nil {
+	if other := guard.Shaped(func() error { n, err = s.decode(rows, row); return nil }); other != nil {
 		s.net.Close() // what is left of the answer is no better
 		return n, s.err("read rows", other)
 	}

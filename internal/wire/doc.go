@@ -2,7 +2,7 @@
 // waiting. Whoever owns a connection appends commands to a buffer and sends it, and feeds a Reader whatever arrives.
 //
 // Only raw sessions (target.Raw), which loads run on, use the protocol. Watching and diagnosis use a database/sql
-// driver, and of this package Shaped and Guarded: they turn a panic over an unexpected answer into an error.
+// driver.
 //
 //	var r wire.Reader                    // one a connection
 //	r.Caps = raw.Caps()

@@ -25,6 +25,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/exposition"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -122,7 +123,7 @@ func ours(t *testing.T, s *servers.Server) exposed {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	sc, err := scrape.New(x, scrape.Options{Timeout: time.Minute})
+	sc, err := sources.New(x, scrape.Options{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -191,7 +192,7 @@ func sandbox(t *testing.T, program, yard, spec string) *scrape.Scraper {
 			t.Fatal(err)
 		}
 	}
-	s, err := scrape.New(tg, scrape.Options{Also: scrape.Names(), Timeout: time.Minute})
+	s, err := sources.New(tg, scrape.Options{Also: sources.Names(), Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

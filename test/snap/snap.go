@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -181,12 +181,12 @@ func (m *Made) Gauge(name string, value float64, labels ...string) *Made {
 
 // Status adds a counter of SHOW GLOBAL STATUS that grew by perSec each second: "Innodb_log_waits".
 func (m *Made) Status(name string, perSec float64) *Made {
-	return m.add(scrape.StatusSeries(strings.ToLower(name)), 1000, perSec)
+	return m.add(sources.StatusSeries(strings.ToLower(name)), 1000, perSec)
 }
 
 // StatusAt adds a gauge of SHOW GLOBAL STATUS that was the same all the time.
 func (m *Made) StatusAt(name string, value float64) *Made {
-	return m.add(scrape.StatusSeries(strings.ToLower(name)), value, 0)
+	return m.add(sources.StatusSeries(strings.ToLower(name)), value, 0)
 }
 
 // Set sets a variable.

@@ -212,6 +212,9 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 	faults := make([]fault.Fault, len(d.parts))
 	for i, p := range d.parts {
 		faults[i] = p.f
+		if err := p.f.On(srv.Flavor, srv.Version); err != nil {
+			return err
+		}
 	}
 	if d.needs, err = fault.Together(srv.Flavor, faults...); err != nil {
 		return err

@@ -39,7 +39,9 @@ type Fault struct {
 	Story   string // what is planted and what is to be seen, for people; tells the cause
 	Kind    Kind
 	Flavors []dbms.Flavor // where it exists, Percona Server left out as it is like MySQL; empty: on all
-	Threads int           // sessions of the load
+	// Until is the version of MariaDB from which on the server does itself what the cure does, "11.1"; "" for none.
+	Until   string
+	Threads int // sessions of the load
 	// Settings are the server's, as in my.cnf. Names that some servers lack begin with "loose_", so that these go on
 	// without.
 	Settings map[string]string
@@ -166,6 +168,24 @@ func All() []Fault {
 // Exists reports whether the fault exists on servers of a flavor.
 func (f Fault) Exists(flavor dbms.Flavor) bool {
 	return len(f.Flavors) == 0 || slices.Contains(f.Flavors, flavor)
+}
+
+// On returns an error when the fault does not exist on a server of that flavor and version: a *FlavorError.
+func (f Fault) On(flavor dbms.Flavor, version string) error {
+	switch {
+	case !f.Exists(flavor):
+		return &FlavorError{Fault: f.Name, Flavor: flavor, Flavors: f.Flavors}
+	case f.Until == "" || !flavor.IsMariaDB():
+		return nil
+	}
+	var is, until [2]int
+	// what is no version is taken for an old one
+	_, _ = fmt.Sscanf(version, "%d.%d", &is[0], &is[1])
+	_, _ = fmt.Sscanf(f.Until, "%d.%d", &until[0], &until[1])
+	if slices.Compare(is[:], until[:]) < 0 {
+		return nil
+	}
+	return &FlavorError{Fault: f.Name, Flavor: flavor, Until: f.Until}
 }
 
 // Find returns the fault of that name.

@@ -36,6 +36,7 @@ func functionOnColumn() Fault {
 			"condition on the range of " +
 			"times that makes up the day, which matches the same rows.",
 		Kind:     Hurts,
+		Until:    "11.1", // https://jira.mariadb.org/browse/MDEV-8320
 		Threads:  4,
 		Settings: sized(),
 		Workload: load(operation{

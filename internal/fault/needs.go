@@ -28,7 +28,7 @@ func Together(flavor dbms.Flavor, faults ...Fault) (Needs, error) {
 	owner := map[string]string{} // of each setting
 	for _, f := range faults {
 		if !f.Exists(flavor) {
-			return Needs{}, &FlavorError{f.Name, flavor, f.Flavors}
+			return Needs{}, &FlavorError{Fault: f.Name, Flavor: flavor, Flavors: f.Flavors}
 		}
 		for _, name := range slices.Sorted(maps.Keys(f.Settings)) {
 			if err := n.set(owner, common, f.Name, name, f.Settings[name]); err != nil {
@@ -53,14 +53,19 @@ func Together(flavor dbms.Flavor, faults ...Fault) (Needs, error) {
 	return n, nil
 }
 
-// FlavorError is the answer to a fault that does not exist on a flavor of server.
+// FlavorError is the answer to a fault that does not exist on a flavor of server, or on later versions of it.
 type FlavorError struct {
 	Fault   string
 	Flavor  dbms.Flavor
 	Flavors []dbms.Flavor // where it does
+	Until   string        // the version of Flavor from which on it does not; "" for none
 }
 
 func (e *FlavorError) Error() string {
+	if e.Until != "" {
+		return fmt.Sprintf("plant %s: %s from %s on makes it none, because the server itself rewrites such a statement: "+
+			"choose an older --server, or another flavor", e.Fault, e.Flavor, e.Until)
+	}
 	return fmt.Sprintf("plant %s: it does not exist on %s, only on %s: choose another --server", e.Fault,
 		e.Flavor, joined(e.Flavors))
 }

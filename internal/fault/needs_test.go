@@ -48,6 +48,27 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestOn: a fault that later servers rewrite themselves is refused there, in words.
+func TestOn(t *testing.T) {
+	f := func(flavor dbms.Flavor, version, want string) {
+		t.Helper()
+		x := Fault{Name: "x", Until: "11.1"}
+		err := x.On(flavor, version)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s %s: %v", flavor, version, err)
+		}
+	}
+	f("mariadb", "10.11.19", "")
+	f("mariadb", "11.0.6", "")
+	f("mariadb", "11.1.2", "mariadb from 11.1 on")
+	f("mariadb", "11.8.9", "mariadb from 11.1 on")
+	f("mysql", "11.8.9", "")
+	f("mariadb", "unknown", "")
+	if err := (Fault{Name: "x", Flavors: []dbms.Flavor{"mysql"}}).On("mariadb", "10.6.1"); err == nil {
+		t.Error("it is planted on a flavor that does not have it")
+	}
+}
+
 // TestPairsFit plants nothing: it asks whether the settings of each pair go together.
 func TestPairsFit(t *testing.T) {
 	if len(Pairs()) != 10 {

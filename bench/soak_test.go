@@ -253,6 +253,7 @@ func TestSoak(t *testing.T) {
 	rounds := s.rounds(to, to.Sub(began))
 	for f := range down {
 		missing, expected, away := 0, 0, 0
+		var lost []string
 		for i := began.Unix(); i < to.Unix(); i++ {
 			if excused[i] {
 				continue
@@ -261,12 +262,13 @@ func TestSoak(t *testing.T) {
 			switch up := rounds[f][i]; {
 			case up == "":
 				missing++
+				lost = append(lost, time.Unix(i, 0).UTC().Format(time.TimeOnly))
 			case up != "1" && !down[f][i]:
 				away++
 			}
 		}
-		fmt.Printf("%s: %d of %d seconds are missing, %d excused; in %d it was down without a reason\n", f, missing,
-			expected, len(excused), away)
+		fmt.Printf("%s: %d of %d seconds are missing, %d excused; in %d it was down without a reason%s\n", f, missing,
+			expected, len(excused), away, strings.Join(append([]string{""}, lost...), "; missing "))
 		if away*100 > expected {
 			t.Errorf("%s: down in %d of %d seconds", f, away, expected)
 		}

@@ -84,18 +84,15 @@ func clip(s string, n int) string {
 // entry brings a line of the inventory into its one form, and refuses a password in it.
 func entry(t ledger.Target) (ledger.Target, endpoint.Spec, error) {
 	spec, err := endpoint.ParseURL(t.URL)
-	if err != nil {
-		return t, spec, err
-	}
 	bad := func(text, hint string) (ledger.Target, endpoint.Spec, error) {
-		return t, spec, &endpoint.Error{
-			Op:   "add the target",
-			Kind: endpoint.BadTarget,
-			Err:  errors.New(text),
-			Fix:  hint,
-		}
+		err := errors.New(text)
+		return t, spec, &endpoint.Error{Op: "add the target", Kind: endpoint.BadTarget, Err: err, Fix: hint}
 	}
 	switch {
+	case strings.HasPrefix(t.URL, "sandbox:"):
+		return bad("a private server is a TARGET as it is", "use its sandbox:NAME in any command, without adding it")
+	case err != nil:
+		return t, spec, err
 	case spec.PasswordInURL:
 		t.URL = ""
 		return bad("the URL holds a password, which Dyno does not store", "leave it out: put user and password into "+

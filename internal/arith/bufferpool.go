@@ -74,8 +74,8 @@ type layout struct {
 //
 // Sources: "Configuring InnoDB Buffer Pool Size" and the entries of the variables in the manuals of MySQL 5.6, 5.7,
 // 8.0, 8.4 and 9.x and in MariaDB's "InnoDB System Variables"; what they leave open was taken from running servers. Set
-// beside running servers: MySQL 5.6.14, 8.0.33 and 9.7.4, MariaDB 10.1.23, 10.2.11, 10.11.19, 11.4.5, 11.8.6 and 11.8.9, on
-// two CPUs. Other branches follow from the manuals; Tried tells.
+// beside running servers: MySQL 5.6.14, 8.0.33 and 9.7.4, MariaDB 10.1.23, 10.2.11, 10.11.19, 11.4.5, 11.8.6 and
+// 11.8.9, on two CPUs. Other branches follow from the manuals; Tried tells.
 func BufferPool(flavor dbms.Flavor, version string, ask Ask) (p Pool, err error) {
 	l, err := layoutOf(flavor, version)
 	if err != nil {

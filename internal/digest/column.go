@@ -116,13 +116,13 @@ func (c *column) addAll(values []uint64) {
 }
 
 func (c *column) addOdd(v float64, n uint64, s *spill) {
-	if c.hasOdd(s) {
+	if c.roomForOdd(s) {
 		c.odd.add(v, n)
 	}
 }
 
-// hasOdd makes sums of odd values, unless there are too many: then it counts what is left out.
-func (c *column) hasOdd(s *spill) bool {
+// roomForOdd makes sums of odd values, unless there are too many: then it counts what is left out.
+func (c *column) roomForOdd(s *spill) bool {
 	switch {
 	case c.odd != nil:
 		return true
@@ -180,7 +180,7 @@ func (c *column) merge(o *column, i int, spill *spill) {
 		c.squaresHigh, _ = bits.Add64(c.squaresHigh, o.squaresHigh, carry)
 		c.mergeBins(o, i, spill)
 	}
-	if o.odd != nil && c.hasOdd(spill) {
+	if o.odd != nil && c.roomForOdd(spill) {
 		c.odd.merge(o.odd)
 	}
 }

@@ -11,10 +11,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/dyno-perf/dyno/internal/suggest"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"
+
+var schemes = []string{"mysql", "mariadb", "unix"}
 
 // parameters lists what may follow the question Mark of a URL.
 const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, " +
@@ -79,6 +82,9 @@ func parseURL(text string) (s Spec, err error) {
 			Fix: "this version of dyno works with MySQL, Percona Server and MariaDB",
 		}
 	default:
+		if near := suggest.Name(strings.ToLower(scheme), schemes, 3); near != "" {
+			return s, fmt.Errorf("unknown scheme: %s:// is the nearest", near)
+		}
 		return s, errors.New("unknown scheme")
 	}
 	if err := s.query(query); err != nil || s.Network != "unix" || s.Jump == (tunnel.Jump{}) {

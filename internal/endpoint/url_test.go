@@ -109,6 +109,8 @@ func TestParseURLRefuses(t *testing.T) {
 	f("", BadTarget, "no scheme")
 	f("h:3306", BadTarget, "no scheme")
 	f("http://h/", BadTarget, "unknown scheme")
+	f("mysq://u@h/", BadTarget, "unknown scheme: mysql:// is the nearest")
+	f("Mariadbs://h/", BadTarget, "unknown scheme: mariadb:// is the nearest")
 	f("postgres://u:secret@h/db", Unsupported, "PostgreSQL is not yet supported")
 	f("postgresql://h/db", Unsupported, "PostgreSQL is not yet supported")
 	f("mongodb://h/db", Unsupported, "MongoDB is not yet supported")

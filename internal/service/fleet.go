@@ -190,17 +190,16 @@ const leavingTime = time.Second
 // left waits until no member that was stopped is at work any more, or time is up: what one server's answers hold up
 // must not hold up the others.
 func (s *Fleet) left(most time.Duration) {
-	end := time.NewTimer(most)
-	defer end.Stop()
+	end, stop := context.WithTimeout(context.Background(), most)
+	defer stop()
 	s.mu.RLock()
 	leaving := maps.Clone(s.leaving)
 	s.mu.RUnlock()
 	for name, m := range leaving {
 		select {
 		case <-m.done:
-		case <-end.C:
-			end.Reset(0) // the next are looked at, too
-			continue
+		case <-end.Done():
+			continue // the next are looked at, too
 		}
 		s.looks.renew(name, time.Now())
 		s.mu.Lock()

@@ -300,6 +300,38 @@ func TestFloors(t *testing.T) {
 	}
 }
 
+// wing lists what only the MySQL family of servers has: all of internal/mysql, and what is yet to move there.
+var wing = []string{
+	"internal/target", "internal/wire", "internal/sqltext", "internal/sqlshape", "internal/slowlog",
+	"internal/digestsource", "internal/catalog", "internal/alter", "internal/apply", "internal/arith", "internal/fault",
+	"internal/advise/config", "internal/advise/schema",
+}
+
+// mostIntoTheWing bounds the imports that packages for all families make of it, app apart, which plugs it in. It only
+// ever falls: at 0 another family of servers is one more wing.
+const mostIntoTheWing = 61
+
+func TestWing(t *testing.T) {
+	is := func(path string) bool {
+		return strings.HasPrefix(path, "internal/mysql/") || slices.Contains(wing, path)
+	}
+	var edges []string
+	for _, p := range packages(t) {
+		if free(p.ImportPath) || is(p.ImportPath) || p.ImportPath == "internal/app" {
+			continue
+		}
+		for _, imp := range p.Imports {
+			if imp = strings.TrimPrefix(imp, module+"/"); is(imp) {
+				edges = append(edges, p.ImportPath+" -> "+imp)
+			}
+		}
+	}
+	if len(edges) != mostIntoTheWing {
+		t.Errorf("%d imports of what only the MySQL family has, %d are counted on: %s", len(edges), mostIntoTheWing,
+			strings.Join(edges, ", "))
+	}
+}
+
 // checkClock fails when a file of a pure package asks for the time.
 func checkClock(t *testing.T, p pkg) {
 	t.Helper()

@@ -4,11 +4,11 @@ package collector
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/guard"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 const (
@@ -21,20 +21,22 @@ const (
 	steady = time.Minute
 )
 
-// Loop watches one target.
-type Loop struct {
+// Loop watches one target, an open server of which is an S.
+type Loop[S io.Closer] struct {
 	Every    time.Duration // between two scrapes
 	OpenTime time.Duration // usually the constant
-	Open     func(context.Context) (*target.Target, error)
+	Open     func(context.Context) (S, error)
 	// Session scrapes an open target until ctx ends. Without an error the next session begins soon: the server was
 	// started again, or rights have changed.
-	Session func(context.Context, *target.Target) error
+	Session func(context.Context, S) error
 	// Down is called for each scrape that is due while there is no session, with the reason.
 	Down func(at time.Time, why error)
+	// Patience returns how long to wait after an attempt that failed, when the wait before it was pause.
+	Patience func(err error, pause time.Duration) time.Duration
 }
 
 // Run ends with ctx; a server that cannot be reached is no error but a state.
-func (l *Loop) Run(ctx context.Context) {
+func (l *Loop[S]) Run(ctx context.Context) {
 	pause, soon := l.Every, time.Duration(0)
 	for ctx.Err() == nil {
 		t, ok := l.find(ctx)
@@ -61,21 +63,22 @@ func (l *Loop) Run(ctx context.Context) {
 				break
 			}
 		}
-		pause = target.Patience(err, pause)
+		pause = l.Patience(err, pause)
 	}
 }
 
 // next returns when the next scrape is due.
-func (l *Loop) next(now time.Time) time.Time { return now.Truncate(l.Every).Add(l.Every) }
+func (l *Loop[S]) next(now time.Time) time.Time { return now.Truncate(l.Every).Add(l.Every) }
 
 // find opens the target, as often as it takes.
-func (l *Loop) find(ctx context.Context) (*target.Target, bool) {
+func (l *Loop[S]) find(ctx context.Context) (S, bool) {
 	type answer struct {
-		t   *target.Target
+		t   S
 		err error
 	}
+	var none S
 	var last error
-	for pause := l.Every; ; pause = target.Patience(last, pause) {
+	for pause := l.Every; ; pause = l.Patience(last, pause) {
 		found := make(chan answer, 1)
 		go func() {
 			octx, cancel := context.WithTimeout(ctx, l.OpenTime)
@@ -96,7 +99,7 @@ func (l *Loop) find(ctx context.Context) (*target.Target, bool) {
 				if a.err == nil {
 					if ctx.Err() != nil {
 						a.t.Close()
-						return nil, false
+						return none, false
 					}
 					return a.t, true
 				}
@@ -111,7 +114,7 @@ func (l *Loop) find(ctx context.Context) (*target.Target, bool) {
 						a.t.Close()
 					}
 				}
-				return nil, false
+				return none, false
 			}
 		}
 	}

@@ -16,8 +16,9 @@ func TestSilentServerIsDown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	opens := 0
-	l := Loop{
-		Every: 100 * time.Millisecond, OpenTime: 300 * time.Millisecond,
+	l := Loop[*target.Target]{
+		Patience: target.Patience,
+		Every:    100 * time.Millisecond, OpenTime: 300 * time.Millisecond,
 		Open: func(ctx context.Context) (*target.Target, error) {
 			if opens++; opens == 3 {
 				cancel()
@@ -47,8 +48,9 @@ func TestAfterASession(t *testing.T) {
 	defer cancel()
 	var order string
 	ends := []error{nil, errors.New("broken")}
-	l := Loop{
-		Every: 20 * time.Millisecond, OpenTime: OpenTime,
+	l := Loop[*target.Target]{
+		Patience: target.Patience,
+		Every:    20 * time.Millisecond, OpenTime: OpenTime,
 		Open: func(ctx context.Context) (*target.Target, error) { return target.Open(ctx, spec) },
 		Session: func(context.Context, *target.Target) error {
 			order += "s"

@@ -113,8 +113,9 @@ func (w *watcher) run(ctx context.Context) {
 	if w.o.Classes == 0 {
 		w.o.Classes = 5 * time.Second
 	}
-	l := collector.Loop{
-		Every: w.o.Every, OpenTime: collector.OpenTime, Open: w.open, Session: w.session, Down: w.down,
+	l := collector.Loop[*target.Target]{
+		Patience: target.Patience,
+		Every:    w.o.Every, OpenTime: collector.OpenTime, Open: w.open, Session: w.session, Down: w.down,
 	}
 	l.Run(ctx)
 }

@@ -327,6 +327,8 @@ func layoutOf(flavor dbms.Flavor, version string) (layout, error) {
 			return layout{gen: free}, nil
 		case branch(11, 8) && from(11, 8, 9):
 			return layout{gen: free, tried: true}, nil
+		case from(12, 0, 0): // which of them reserve addresses for more is not known
+			return layout{gen: free}, nil
 		case from(11, 8, 2):
 			return layout{gen: free, capped: true, tried: branch(11, 8) && from(11, 8, 6)}, nil
 		case from(10, 8, 0):

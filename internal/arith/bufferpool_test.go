@@ -70,6 +70,7 @@ func TestBufferPool(t *testing.T) {
 	f("mariadb", "10.11.19-MariaDB-0+deb12u1", Ask{Size: 100000000, Chunk: 3 * mib}, 95*mib, 1, 0, "no effect any more",
 		"100000000 bytes become 95 MiB")
 	f("mariadb", "11.8.3", Ask{Size: 1500 * mib}, 1500*mib, 1, 0, "cannot outgrow 1504 MiB")
+	f("mariadb", "11.8.9", Ask{Size: 1500 * mib}, 1500*mib, 1, 0)
 	f("mariadb", "11.4.7", Ask{Size: 1500 * mib}, 1500*mib, 1, 0)
 
 	bad := func(flavor, version string, ask Ask) {

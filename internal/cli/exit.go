@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -68,9 +69,13 @@ func (c *console) fail(err error) int {
 	}
 	hint := ""
 	var file *fs.PathError
-	if told := interface{ Hint() string }(nil); errors.As(err, &told) {
+	var server *endpoint.Error
+	switch told := interface{ Hint() string }(nil); {
+	case errors.As(err, &server):
+		hint = target.HintOf(err)
+	case errors.As(err, &told):
 		hint = told.Hint()
-	} else if !errors.As(err, &file) { // trouble with a file of ours is none of a server's
+	case !errors.As(err, &file): // trouble with a file of ours is none of a server's
 		hint = target.HintOf(err)
 	}
 	if hint != "" && !strings.Contains(text, hint) {

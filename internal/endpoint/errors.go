@@ -23,7 +23,7 @@ const (
 	Denied                  // a privilege is missing, see Hint
 	Gone                    // the connection broke, the server died or threw it out
 	JumpFailed              // the jump host is not reached, or does not reach the server
-	Elsewhere               // another server answers than the one that the target was pinned to, see Target.Pin
+	Elsewhere               // another server answers than the one that the target was pinned to, see target.Target.Pin
 	// what the login needs is missing here, such as a variable with the password; no server was asked
 	NotConfigured
 )

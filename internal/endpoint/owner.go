@@ -38,7 +38,7 @@ func (s *Spec) KnownAccount(c net.Conn) (owner string, err error) {
 	uid, here, told := listensThere(c)
 	switch {
 	case !here && !told:
-		return "", nil // an address moves to another machine and back, see verified for who is there
+		return "", nil // an address moves to another machine and back, see Spec.Verified for who is there
 	case !told:
 		if len(accounts) == 0 && !s.OnlyTrusted {
 			return "", nil

@@ -217,7 +217,7 @@ func (s Spec) URL() string {
 // escape percent-encodes everything that could mean something in any part of a URL.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
-// legible takes back the escaping of what means nothing behind the question Mark.
+// legible takes back the escaping of what means nothing behind the question mark.
 var legible = strings.NewReplacer("%2C", ",", "%3A", ":", "%40", "@", "%5B", "[", "%5D", "]")
 
 func escapePath(s string) string { return strings.ReplaceAll(escape(s), "%2F", "/") }

@@ -19,7 +19,7 @@ const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///pat
 
 var schemes = []string{"mysql", "mariadb", "unix"}
 
-// parameters lists what may follow the question Mark of a URL.
+// parameters lists what may follow the question mark of a URL.
 const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, " +
 	"tls-version, get-server-public-key, " +
 	"server-public-key-path, connect-timeout, explain-schemas, ssh"
@@ -165,7 +165,7 @@ func (s *Spec) authority(text string) error {
 // DefaultPort is that of a URL which names none.
 const DefaultPort = "3306"
 
-// query reads the part after the question Mark.
+// query reads the part after the question mark.
 func (s *Spec) query(text string) error {
 	seen := map[string]bool{}
 	for pair := range strings.SplitSeq(text, "&") {

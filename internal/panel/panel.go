@@ -28,7 +28,7 @@ type Panel struct {
 type Line struct {
 	Name    string
 	Ways    []Way
-	Source  source.Name // what reads it, as internal/scrape names it; its state tells why there is nothing
+	Source  source.Name // what reads it, as the source names it; its state tells why there is nothing
 	Unknown string      // why there may be nothing when the source is well
 	Limit   bool        // it is what the others may reach at most: drawn when they come near
 	Rest    bool        // of a stack: what is left over

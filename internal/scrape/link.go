@@ -2,17 +2,17 @@ package scrape
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 )
 
-// Parts are what a scraper needs of a server: a family of servers fills them in.
+// Parts are what one scraper needs of a server: a family of servers fills them in. A source asks on the link of its
+// cost. At most one entry has Totals.
 type Parts struct {
 	Entries []Entry // in the order in which they are read
-	Light   Link    // that light sources ask on
-	Heavy   Link    // that heavy ones ask on, so that these hold nobody up
+	Light   Link    // that light sources ask on; never nil
+	Heavy   Link    // that heavy ones ask on, so that these hold nobody up; nil where there are none
 	Errors  Errors  // nil where errors say all themselves, as *endpoint.Error
 }
 
@@ -76,9 +76,9 @@ type plainErrors struct{}
 func (plainErrors) Kind(err error) endpoint.Kind { return endpoint.KindOf(err) }
 func (plainErrors) Hint(err error) string        { return endpoint.HintOf(err) }
 
-func (plainErrors) Answered(err error) bool {
-	var e *endpoint.Error
-	return errors.As(err, &e) && e.Kind == endpoint.Denied
+func (p plainErrors) Answered(err error) bool {
+	k := p.Kind(err)
+	return k == endpoint.Denied || k == endpoint.NoSuchDatabase || p.Refused(err)
 }
 
 func (plainErrors) Refused(err error) bool {

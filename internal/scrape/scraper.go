@@ -20,7 +20,7 @@ type Options struct {
 	// Timeout bounds one reading of one source; 0 is 800 ms. With Run it is at most four fifths of the interval, but
 	// for heavy sources that are read seldom: these may take what their budget allows for one reading, up to 5 s.
 	Timeout time.Duration
-	// Sources names the sources to read, nil for all that are not read only when asked for; see Names.
+	// Sources names the sources to read, nil for all that are not read only when asked for.
 	Sources []string
 	// Also names sources to read besides.
 	Also []string
@@ -103,7 +103,7 @@ func (s *Scraper) Close() error {
 }
 
 // Once reads every source now, those that were backing off or have a slow cadence too. Sources come in the order of
-// Names, with the state of this one reading. The reading is the caller's own.
+// Parts, with the state of this one reading. The reading is the caller's own.
 func (s *Scraper) Once(ctx context.Context) reading.Reading {
 	s.drain()
 	for _, st := range s.states {

@@ -299,12 +299,11 @@ func TestFiguresWithoutEnd(t *testing.T) {
 }
 
 // broken is a source with a mistake.
-type broken struct {
-	Source
-	mistake func()
-}
+type broken struct{ mistake func() }
 
-func (b broken) Scrape(context.Context, int64, func(metric.Sample)) error {
+func (*broken) Name() source.Name { return "broken" }
+
+func (b *broken) Scrape(context.Context, int64, func(metric.Sample)) error {
 	b.mistake()
 	return nil
 }
@@ -312,11 +311,37 @@ func (b broken) Scrape(context.Context, int64, func(metric.Sample)) error {
 func TestMistakeOfASourceEndsNothingElse(t *testing.T) {
 	var none *broken
 	for _, mistake := range []func(){func() { panic("BUG: of a source") }, func() { none.mistake() }} {
-		st := reads(broken{mistake: mistake}, Traits{}, nil)
+		st := reads(&broken{mistake: mistake}, Traits{}, nil)
 		var p *Problem
 		if o := st.read(t.Context(), 0, time.Minute, func(metric.Sample) {}); !errors.As(o.err, &p) ||
 			p.State != source.Failed {
 			t.Error(o.err)
+		}
+	}
+}
+
+// stuck is a link whose last question of a round is never answered.
+type stuck struct{ idle }
+
+func (stuck) Work() func(context.Context) { return func(ctx context.Context) { <-ctx.Done() } }
+
+// TestALaneEndsByItself: what a connection is asked after its heavy sources ends in time, without anybody's help.
+func TestALaneEndsByItself(t *testing.T) {
+	n := 0
+	s := &Scraper{errs: plainErrors{}, link: idle{}, heavy: stuck{}, meter: NewMeter(), timeout: time.Millisecond}
+	s.states = []*turn{reads(counted("x", &n), Traits{Cost: Heavy}, stuck{})}
+	l := (*lane)(nil).start(t.Context(), s, pass{whole: true})
+	defer l.stop()
+	end := time.NewTimer(30 * time.Second)
+	defer end.Stop()
+	for {
+		select {
+		case _, more := <-l.done:
+			if !more {
+				return
+			}
+		case <-end.C:
+			t.Fatal("heavy sources are not read any more")
 		}
 	}
 }

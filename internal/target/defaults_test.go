@@ -1,10 +1,12 @@
 package target
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -289,11 +291,13 @@ func TestDefaultsOfNone(t *testing.T) {
 func TestDefaultsFilesThatAreNone(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large")
-	if err := os.WriteFile(large, make([]byte, endpoint.MaxFile+1), 0o600); err != nil {
+	pipe := filepath.Join(dir, "pipe")
+	err := errors.Join(os.WriteFile(large, make([]byte, endpoint.MaxFile+1), 0o600), syscall.Mkfifo(pipe, 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"/dev/zero": "not a regular file", dir: "not a regular file",
+		"/dev/zero": "not a regular file", dir: "not a regular file", pipe: "not a regular file",
 		large: "larger than", dir + "/none": "no such file",
 	} {
 		if _, err := Defaults(name); KindOf(err) != endpoint.BadTarget || !strings.Contains(err.Error(), want) {

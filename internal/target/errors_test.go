@@ -1,10 +1,13 @@
 package target
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -343,15 +346,24 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 func TestTargetHidesThePassword(t *testing.T) {
 	s := endpoint.Spec{Network: "tcp", Address: "h:3306", User: "u", Password: endpoint.NewSecret(password)}
 	x := &Target{spec: s}
-	for _, v := range []any{x, *x, []*Target{x}, wrap(s, "do", errors.New("x"))} {
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-			if got := fmt.Sprintf(
-				verb,
-				v,
-			); strings.Contains(got, password) ||
-				strings.Contains(got, fmt.Sprintf("%x", password)) {
-				t.Errorf("%T %s shows the password: %s", v, verb, got)
+	e := wrap(s, "do", errors.New("x"))
+	for _, v := range []any{x, *x, []*Target{x}, e, &endpoint.Error{Op: "x", Err: e}} {
+		hide := func(how, got string) {
+			t.Helper()
+			if strings.Contains(got, password) || strings.Contains(got, fmt.Sprintf("%x", password)) {
+				t.Errorf("%T %s shows the password: %s", v, how, got)
 			}
 		}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
+			hide(verb, fmt.Sprintf(verb, v))
+		}
+		if b, err := json.Marshal(v); err == nil { // a target itself has no such form
+			hide("json", string(b))
+		}
+		var log bytes.Buffer
+		for _, h := range []slog.Handler{slog.NewJSONHandler(&log, nil), slog.NewTextHandler(&log, nil)} {
+			slog.New(h).Info("x", "v", v)
+		}
+		hide("slog", log.String())
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/test/sshd"
 )
 
-// TestTarget: a real server behind a jump host is a target like any other, also after the jump host was away.
+// TestBehindAJumpHost: a real server behind a jump host is a target like any other, also after the jump host was away.
 func TestBehindAJumpHost(t *testing.T) {
 	s := sshd.New(t)
 	s.Start(t)

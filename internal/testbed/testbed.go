@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/plan"
@@ -135,8 +136,13 @@ func unusable(ctx context.Context, err error) error {
 
 // describe returns an error with its hint.
 func describe(err error) string {
-	if x := interface{ Hint() string }(nil); errors.As(err, &x) && x.Hint() != "" {
-		return err.Error() + " (" + x.Hint() + ")"
+	hint := endpoint.HintOf(err)
+	var server *endpoint.Error
+	if errors.As(err, &server) {
+		hint = target.HintOf(err)
+	}
+	if hint != "" {
+		return err.Error() + " (" + hint + ")"
 	}
 	return err.Error()
 }

@@ -478,7 +478,10 @@ func TestRunSurvivesARestart(t *testing.T) {
 }
 
 func TestNewRefusesUnknownSources(t *testing.T) {
-	if _, err := scrape.New(scrape.Parts{}, scrape.Options{Sources: []string{"tea_leaves"}}); err == nil {
-		t.Fatal("accepted")
+	for name, known := range map[string]bool{"tea_leaves": false, "global_status": true, "replication": true} {
+		_, err := New(&target.Target{}, scrape.Options{Sources: []string{name}})
+		if known != (err == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

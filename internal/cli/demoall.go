@@ -19,7 +19,7 @@ import (
 func listDemos(e *env) error {
 	var all []planted
 	for _, f := range fault.All() {
-		p := planted{f.Name, f.Title, f.Kind, f.Flavors}
+		p := planted{f.Name, f.Title, f.Kind, f.Flavors, f.Until}
 		if p.Flavors == nil {
 			p.Flavors = []dbms.Flavor{dbms.MariaDB, dbms.MySQL}
 		}
@@ -29,6 +29,9 @@ func listDemos(e *env) error {
 		where := ""
 		if len(f.Flavors) == 1 {
 			where = " (" + string(f.Flavors[0]) + " only)"
+		}
+		if f.Until != "" {
+			where = " (MariaDB before " + f.Until + ", MySQL)"
 		}
 		return fmt.Sprintf("%-22s %-8s %s%s", f.Fault, f.Kind, f.Title, where)
 	}, "")
@@ -40,6 +43,7 @@ type planted struct {
 	Title   string        `json:"title"`
 	Kind    fault.Kind    `json:"kind"`
 	Flavors []dbms.Flavor `json:"flavors"`
+	Until   string        `json:"mariadb_until,omitzero"` // the first version of MariaDB that makes it none
 }
 
 // demoAll plants every fault and prints a line for each.

@@ -168,15 +168,15 @@ func (o AllOptions) jobs() (jobs []AccuracyLine, err error) {
 	return jobs, nil
 }
 
-// elsewhere reports whether one of the faults does not exist on the flavor that a server's name begins with.
+// elsewhere reports whether one of the faults does not exist on the flavor and version that a server's name has.
 func elsewhere(names, server string) bool {
-	name, _, _ := strings.Cut(server, "@")
+	name, version, _ := strings.Cut(server, "@")
 	flavor := dbms.Flavor(name).Kin()
 	if flavor != dbms.MySQL && flavor != dbms.MariaDB { // a path: the server itself will tell
 		return false
 	}
 	for n := range strings.SplitSeq(names, "+") {
-		if f, err := fault.Find(n); err == nil && !f.Exists(flavor) {
+		if f, err := fault.Find(n); err == nil && f.On(flavor, version) != nil {
 			return true
 		}
 	}

@@ -63,8 +63,8 @@ type FlavorError struct {
 
 func (e *FlavorError) Error() string {
 	if e.Until != "" {
-		return fmt.Sprintf("plant %s: %s from %s on makes it none, because the server itself rewrites such a "+
-			"statement: choose an older --server, or another flavor", e.Fault, e.Flavor, e.Until)
+		return fmt.Sprintf("plant %s: %s from %s on makes it none, because the server does itself what the "+
+			"cure does: choose an older --server, or another flavor", e.Fault, e.Flavor, e.Until)
 	}
 	return fmt.Sprintf("plant %s: it does not exist on %s, only on %s: choose another --server", e.Fault,
 		e.Flavor, joined(e.Flavors))

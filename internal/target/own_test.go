@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -205,4 +206,17 @@ func TestStatementsWithNamesWithoutEnd(t *testing.T) {
 			t.Errorf("%d bytes of keys are kept, %d are counted", n, c.bytes)
 		}
 	}
+}
+
+// TestWhatSessionsLeaveOut: where a session does not count all that the totals do, Dyno's part is not known.
+func TestWhatSessionsLeaveOut(t *testing.T) {
+	f := func(flavor dbms.Flavor, version string, want bool) {
+		t.Helper()
+		if got := leavesBytesOut(Facts{Flavor: flavor, Version: ParseVersion(version)}); got != want {
+			t.Errorf("%s %s: %v", flavor, version, got)
+		}
+	}
+	f("mariadb", "10.11.19-MariaDB", false)
+	f("mariadb", "11.8.9-MariaDB", true)
+	f("mysql", "11.8.9", false)
 }

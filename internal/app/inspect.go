@@ -43,7 +43,7 @@ type Checked struct {
 	Server  string      `json:"server,omitzero"` // distinguishes it from any other
 	User    string      `json:"user,omitzero"`
 	TLS     string      `json:"tls,omitzero"` // cipher
-	// Trust is how the server proved who it is, see endpoint.Trust; Doubt says in a sentence what is missing, and its
+	// Trust is how the server proved who it is; Doubt says in a sentence what is missing, and its
 	// fix.
 	Trust       endpoint.Trust  `json:"trust,omitzero"`
 	Fingerprint string          `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered

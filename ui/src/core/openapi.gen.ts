@@ -584,7 +584,7 @@ export interface components {
             /** @description cipher */
             tls?: string;
             /**
-             * @description Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is missing, and its fix.
+             * @description Trust is how the server proved who it is; Doubt says in a sentence what is missing, and its fix.
              * @example verified
              * @example remembered
              * @example none

@@ -471,8 +471,12 @@ func TestAValueThatMayBeCutIsRefused(t *testing.T) {
 			}
 			f(1000, true)
 			const newer = "SELECT 1 WHERE VERSION() RLIKE '^(1[2-9]|11[.]([89]|1[0-9]))'"
-			if s.DB(t, "").QueryRow(newer).Scan(new(int)) == nil {
-				return // this variable of MariaDB 11.8 holds no more than is listed
+			if s.DB(t, "").QueryRow(newer).Scan(new(int)) == nil { // MariaDB 11.8: it holds no more than is listed
+				_, err := s.DB(t, "").Exec("SET GLOBAL init_connect = ?", strings.Repeat("x", 5000))
+				if err == nil || !strings.Contains(err.Error(), "too long") {
+					t.Errorf("a value that may be cut is taken: %v", err)
+				}
+				return
 			}
 			f(5000, false)
 			f(100_000, false)

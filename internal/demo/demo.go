@@ -212,11 +212,8 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 	faults := make([]fault.Fault, len(d.parts))
 	for i, p := range d.parts {
 		faults[i] = p.f
-		if err := p.f.On(srv.Flavor, srv.Version); err != nil {
-			return err
-		}
 	}
-	if d.needs, err = fault.Together(srv.Flavor, faults...); err != nil {
+	if d.needs, err = fault.Together(srv.Flavor, srv.Version, faults...); err != nil {
 		return err
 	}
 	if d.ledger, err = d.a.Ledger(ctx); err != nil {

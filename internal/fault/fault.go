@@ -178,11 +178,8 @@ func (f Fault) On(flavor dbms.Flavor, version string) error {
 	case f.Until == "" || !flavor.IsMariaDB():
 		return nil
 	}
-	var is, until [2]int
-	// what is no version is taken for an old one
-	_, _ = fmt.Sscanf(version, "%d.%d", &is[0], &is[1])
-	_, _ = fmt.Sscanf(f.Until, "%d.%d", &until[0], &until[1])
-	if slices.Compare(is[:], until[:]) < 0 {
+	until := target.ParseVersion(f.Until)
+	if !target.ParseVersion(version).AtLeast(until.Major, until.Minor, 0) { // what is no version is taken for an old one
 		return nil
 	}
 	return &FlavorError{Fault: f.Name, Flavor: flavor, Until: f.Until}

@@ -69,7 +69,7 @@ func TestEveryFaultIsComplete(t *testing.T) {
 			f.Cure.Workload == nil && f.Cure.Actors == nil {
 			t.Errorf("the cure of %s changes nothing", f.Name)
 		}
-		if _, err := Together("mysql", f); err != nil && f.Exists("mysql") {
+		if _, err := Together("mysql", "", f); err != nil && f.Exists("mysql") {
 			t.Error(err)
 		}
 		e := f.Expect(0)

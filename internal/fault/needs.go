@@ -21,14 +21,14 @@ type Needs struct {
 
 // Together returns what several faults need on one server. A setting that only one of them has, or has another value
 // for than the scene they share, is that one's. It is an error when two of them want different values, or when one does
-// not exist on the flavor.
-func Together(flavor dbms.Flavor, faults ...Fault) (Needs, error) {
+// not exist on the flavor and version.
+func Together(flavor dbms.Flavor, version string, faults ...Fault) (Needs, error) {
 	var n Needs
 	common := plainNames(sized())
 	owner := map[string]string{} // of each setting
 	for _, f := range faults {
-		if !f.Exists(flavor) {
-			return Needs{}, &FlavorError{Fault: f.Name, Flavor: flavor, Flavors: f.Flavors}
+		if err := f.On(flavor, version); err != nil {
+			return Needs{}, err
 		}
 		for _, name := range slices.Sorted(maps.Keys(f.Settings)) {
 			if err := n.set(owner, common, f.Name, name, f.Settings[name]); err != nil {

@@ -19,7 +19,7 @@ func TestTogether(t *testing.T) {
 		Limits: limit.Limits{WriteIOPS: 9}, Replica: map[string]string{"x": "1"},
 	}
 	for _, list := range [][]Fault{{a, b}, {b, a}} {
-		n, err := Together("mysql", list...)
+		n, err := Together("mysql", "", list...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestTogether(t *testing.T) {
 	}
 	wrong := func(want string, list ...Fault) {
 		t.Helper()
-		if _, err := Together("mariadb", list...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Together("mariadb", "", list...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestTogether(t *testing.T) {
 	wrong("limits the server", b, Fault{Name: "c", Limits: limit.Limits{CPU: 1}})
 	wrong("its own replica", b, Fault{Name: "c", Replica: map[string]string{}})
 	var no *FlavorError
-	if _, err := Together("mariadb", Fault{Name: "c", Flavors: []dbms.Flavor{dbms.MySQL}}); !errors.As(err, &no) ||
+	if _, err := Together("mariadb", "", Fault{Name: "c", Flavors: []dbms.Flavor{dbms.MySQL}}); !errors.As(err, &no) ||
 		!strings.Contains(err.Error(), "only on mysql") {
 		t.Errorf("got %v", err)
 	}
@@ -64,6 +64,10 @@ func TestOn(t *testing.T) {
 	f("mariadb", "11.8.9", "mariadb from 11.1 on")
 	f("mysql", "11.8.9", "")
 	f("mariadb", "unknown", "")
+	var no *FlavorError
+	if _, err := Together("mariadb", "11.8.9", functionOnColumn()); !errors.As(err, &no) {
+		t.Errorf("it is planted where it is none: %v", err)
+	}
 	if err := (Fault{Name: "x", Flavors: []dbms.Flavor{"mysql"}}).On("mariadb", "10.6.1"); err == nil {
 		t.Error("it is planted on a flavor that does not have it")
 	}
@@ -83,7 +87,7 @@ func TestPairsFit(t *testing.T) {
 		}
 		for _, flavor := range []string{"mariadb", "mysql"} {
 			if a.Exists(dbms.Flavor(flavor)) && b.Exists(dbms.Flavor(flavor)) {
-				if _, err := Together(dbms.Flavor(flavor), a, b); err != nil {
+				if _, err := Together(dbms.Flavor(flavor), "", a, b); err != nil {
 					t.Errorf("%s: %v", flavor, err)
 				}
 			}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Has Dyno become slower than an older build of itself? The script runs both in turn, for what users wait for or pay for: a start, a digest of a
-# log, load on a server, a second of watching. Ratios are new by old costs, medians over the pairs with their range: below 1 is better. It
+# log, load on a server, a second of watching. Dyno is bound to the first CPU and the server to the last. Ratios are new by old costs, medians
+# over the pairs with their range: below 1 is better. What the machine itself varies by, a build compared with a copy of itself shows. It
 # needs root, sysbench, taskset, two CPUs and an otherwise idle machine. If DYNO_TEST_MYSQL is set, it uses MySQL too.
 #
 #   bench/against.sh ../old/bin/dyno                        about 6 minutes per server

@@ -220,12 +220,10 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 	if err != nil {
 		notes = append(notes, err.Error())
 	}
-	listens := slices.DeleteFunc(
-		host.Listening(ctx, "", endpoint.TrustedAccount, o.Only...),
-		func(l host.Listener) bool {
-			return !may(l.Network, l.Address) || seen[l.Address]
-		},
-	)
+	listens := host.Listening(ctx, "", endpoint.TrustedAccount, o.Only...)
+	listens = slices.DeleteFunc(listens, func(l host.Listener) bool {
+		return !may(l.Network, l.Address) || seen[l.Address]
+	})
 	if x, err := target.Defaults(""); err == nil && (x.Host == "" || x.Host == "localhost") &&
 		x.Socket == "" && x.Port == 0 {
 		// the client's own default
@@ -253,10 +251,8 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 	}
 	for _, x := range only { // what the kernel does not show may be there all the same: of a container, or elsewhere
 		if found(x) || slices.ContainsFunc(all, func(s spot) bool {
-			return slices.ContainsFunc(
-				s.at,
-				func(y endpoint.Spec) bool { return app.SamePlace(y.Network, y.Address, x) },
-			)
+			return slices.ContainsFunc(s.at,
+				func(y endpoint.Spec) bool { return app.SamePlace(y.Network, y.Address, x) })
 		}) {
 			continue
 		}
@@ -307,11 +303,7 @@ func candidates(a *app.App, listens []host.Listener, mine endpoint.Spec) (order 
 			}
 		}
 		x := endpoint.Spec{
-			Scheme:         "mysql",
-			Network:        l.Network,
-			Address:        l.Address,
-			User:           user,
-			ConnectTimeout: loginTime,
+			Scheme: "mysql", Network: l.Network, Address: l.Address, User: user, ConnectTimeout: loginTime,
 		}
 		switch {
 		case !own && len(s.at) >= mostServers:

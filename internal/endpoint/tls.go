@@ -72,10 +72,8 @@ func (s Spec) TLSConfig() (c *tls.Config, fallback bool, err error) {
 		}
 	}
 	if (s.Cert == "") != (s.Key == "") {
-		return nil, false, BadCertificate(
-			"read the client certificate",
-			errors.New("ssl-cert and ssl-key need each other"),
-		)
+		return nil, false, BadCertificate("read the client certificate",
+			errors.New("ssl-cert and ssl-key need each other"))
 	}
 	if s.Cert != "" {
 		pair, err := keyPair(s.Cert, s.Key)

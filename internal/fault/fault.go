@@ -179,7 +179,7 @@ func (f Fault) On(flavor dbms.Flavor, version string) error {
 		return nil
 	}
 	until := target.ParseVersion(f.Until)
-	if !target.ParseVersion(version).AtLeast(until.Major, until.Minor, 0) { // what is no version is taken for an old one
+	if !target.ParseVersion(version).AtLeast(until.Major, until.Minor, 0) { // what is no version counts as an old one
 		return nil
 	}
 	return &FlavorError{Fault: f.Name, Flavor: flavor, Until: f.Until}

@@ -131,13 +131,8 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 	f(app.ErrTargetExists, 409, "conflict", conflict, false)
 	f(task.ErrBusy, 409, "conflict", "", false)
 	f(service.ErrBadRetention, 400, "bad_data", wrong, false)
-	f(
-		&endpoint.Error{Op: "read the URL", Kind: endpoint.BadTarget, Err: errors.New("x")},
-		400,
-		"bad_data",
-		wrong,
-		false,
-	)
+	f(&endpoint.Error{Op: "read the URL", Kind: endpoint.BadTarget, Err: errors.New("x")}, 400, "bad_data", wrong,
+		false)
 	f(lab.ErrOptions, 400, "bad_data", "", false)
 	f(access.ErrWrong, 401, "unauthorized", "", false)
 	f(&endpoint.Error{Op: "connect to", Target: "shop", Kind: endpoint.Denied, Fix: "look at its grants"}, 503,

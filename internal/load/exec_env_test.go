@@ -34,29 +34,11 @@ func TestExecEnvironment(t *testing.T) {
 			names[n] = true
 		}
 	}
-	f(
-		endpoint.Spec{},
-		"DYNO_HOST=",
-		"DYNO_PORT=",
-		"DYNO_SOCKET=",
-		"DYNO_USER=",
-		"DYNO_DATABASE=",
-		"DYNO_DEFAULTS_FILE=",
-	)
-	f(
-		endpoint.Spec{
-			Network:  "tcp",
-			Address:  "[::1]:3307",
-			User:     "u",
-			Database: "d",
-			Password: endpoint.NewSecret("hush"),
-		},
-		"DYNO_HOST=::1",
-		"DYNO_PORT=3307",
-		"DYNO_SOCKET=",
-		"DYNO_USER=u",
-		"DYNO_DATABASE=d",
-	)
+	f(endpoint.Spec{}, "DYNO_HOST=", "DYNO_PORT=", "DYNO_SOCKET=", "DYNO_USER=", "DYNO_DATABASE=",
+		"DYNO_DEFAULTS_FILE=")
+	f(endpoint.Spec{
+		Network: "tcp", Address: "[::1]:3307", User: "u", Database: "d", Password: endpoint.NewSecret("hush"),
+	}, "DYNO_HOST=::1", "DYNO_PORT=3307", "DYNO_SOCKET=", "DYNO_USER=u", "DYNO_DATABASE=d")
 	f(endpoint.Spec{Network: "unix", Address: "/a b/s"}, "DYNO_HOST=", "DYNO_PORT=", "DYNO_SOCKET=/a b/s")
 }
 

@@ -113,11 +113,8 @@ func TestNoProofForAnotherCertificate(t *testing.T) {
 	b := &between{}
 	addr := b.listen(t, s)
 	u := with(spec(t, "mysql://u@"+addr+"/"), func(s *endpoint.Spec) {
-		s.Password, s.Known = endpoint.NewSecret(
-			password,
-		), endpoint.OpenKnown(
-			filepath.Join(t.TempDir(), "known_servers"),
-		)
+		s.Password = endpoint.NewSecret(password)
+		s.Known = endpoint.OpenKnown(filepath.Join(t.TempDir(), "known_servers"))
 	})
 	opens := func() {
 		t.Helper()
@@ -144,9 +141,7 @@ func TestNoProofForAnotherCertificate(t *testing.T) {
 		if (err == nil) != (want > 0) || err == nil && x.Is == "" {
 			t.Errorf("%+v: %v (%s)", x, err, HintOf(err))
 		}
-		if all, err := u.Known.Of(
-			u.Place(),
-		); err != nil ||
+		if all, err := u.Known.Of(u.Place()); err != nil ||
 			want > 0 && len(endpoint.Values(all, endpoint.ByCertificate)) != want {
 			t.Errorf("remembered %v %v, want %d", all, err, want)
 		}

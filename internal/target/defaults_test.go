@@ -211,13 +211,8 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	env := map[string]string{"USER": "me", "MYSQL_PWD": "old"}
-	f(
-		"mysql://",
-		"empty.cnf",
-		env,
-		endpoint.Spec{Scheme: "mysql", Network: "tcp", Address: "localhost:3306", User: "me"},
-		"old",
-	)
+	f("mysql://", "empty.cnf", env,
+		endpoint.Spec{Scheme: "mysql", Network: "tcp", Address: "localhost:3306", User: "me"}, "old")
 	f("mysql://", "full.cnf", env, endpoint.Spec{
 		Scheme: "mysql", Network: "tcp", Address: "fh:3310", User: "fu",
 		Database: "fd", CA: "/ca",
@@ -239,13 +234,8 @@ func TestResolve(t *testing.T) {
 		Address: "h:3306", User: "u", Database: "d", CA: "/ca",
 	}, "dp")
 	f("mysql://", "sock.cnf", nil, endpoint.Spec{Scheme: "mysql", Network: "unix", Address: "/run/s", User: "fu"}, "")
-	f(
-		"mysql://",
-		"local.cnf",
-		env,
-		endpoint.Spec{Scheme: "mysql", Network: "unix", Address: "/run/s", User: "me"},
-		"old",
-	)
+	f("mysql://", "local.cnf", env, endpoint.Spec{Scheme: "mysql", Network: "unix", Address: "/run/s", User: "me"},
+		"old")
 	f("mysql://127.0.0.1", "local.cnf", env, endpoint.Spec{
 		Scheme: "mysql", Network: "tcp",
 		Address: "127.0.0.1:3306", User: "me",

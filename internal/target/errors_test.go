@@ -170,24 +170,12 @@ func TestLoginErrors(t *testing.T) {
 			x.Close()
 			fails(t, tcp("u"), endpoint.AuthFailed, "no password was given")
 			fails(t, tcp(""), endpoint.AuthFailed, "no user and no password")
-			fails(
-				t,
-				with(good, func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password + "x") }),
-				endpoint.AuthFailed,
-				"user or password is wrong",
-			)
-			fails(
-				t,
-				with(good, func(s *endpoint.Spec) { s.User = "nobody" }),
-				endpoint.AuthFailed,
-				"user or password is wrong",
-			)
-			fails(
-				t,
-				with(good, func(s *endpoint.Spec) { s.Database = "no such" }),
-				endpoint.Denied,
-				"GRANT SELECT ON `no such`.*",
-			)
+			fails(t, with(good, func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password + "x") }),
+				endpoint.AuthFailed, "user or password is wrong")
+			fails(t, with(good, func(s *endpoint.Spec) { s.User = "nobody" }), endpoint.AuthFailed,
+				"user or password is wrong")
+			fails(t, with(good, func(s *endpoint.Spec) { s.Database = "no such" }), endpoint.Denied,
+				"GRANT SELECT ON `no such`.*")
 			fails(t, spec(t, s.URL("root")+"&database=none"), endpoint.NoSuchDatabase, "leave the database out")
 			fails(t, tcp("shut"), endpoint.AuthFailed, "locked")
 			if flavor == "mariadb" {
@@ -304,11 +292,8 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 			defer killed.Close()
 
 			s.Exec(t, fmt.Sprintf("KILL %d", killed.ID()))
-			eventually(
-				t,
-				"a killed session is gone",
-				func() bool { return KindOf(killed.Ping(t.Context())) == endpoint.Gone },
-			)
+			eventually(t, "a killed session is gone",
+				func() bool { return KindOf(killed.Ping(t.Context())) == endpoint.Gone })
 
 			errs := make(chan error, 2)
 			go func() {

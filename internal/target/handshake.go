@@ -124,8 +124,6 @@ func notAServer(b []byte) error {
 		return r
 	}, string(b[:min(len(b), 24)]))
 	return &endpoint.Error{
-		Op:   "read greeting",
-		Kind: endpoint.NotAServer,
-		Err:  fmt.Errorf("not a MySQL server: it said %q", said),
+		Op: "read greeting", Kind: endpoint.NotAServer, Err: fmt.Errorf("not a MySQL server: it said %q", said),
 	}
 }

@@ -106,10 +106,8 @@ func TestNoPasswordForWhoeverAnswers(t *testing.T) {
 		x := &thief{key: key, plugin: plugin}
 		addr := x.listen(t)
 		for _, params := range []string{"", "tls=preferred", "tls=disabled"} {
-			u := with(
-				spec(t, "mysql://u@"+addr+"/?"+params),
-				func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) },
-			)
+			u := with(spec(t, "mysql://u@"+addr+"/?"+params),
+				func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) })
 			fails(t, u, endpoint.TLSFailed, how)
 			if plugin == "caching_sha2_password" { // the load's own client knows no other
 				if r, err := openRaw(t.Context(), u, "autocommit = 1"); err == nil {
@@ -121,15 +119,9 @@ func TestNoPasswordForWhoeverAnswers(t *testing.T) {
 			}
 		}
 		for _, mode := range []string{"required", "verify-ca", "verify-full"} {
-			fails(
-				t,
-				with(
-					spec(t, "mysql://u@"+addr+"/?tls="+mode),
-					func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) },
-				),
-				endpoint.TLSFailed,
-				"offers no TLS",
-			)
+			u := with(spec(t, "mysql://u@"+addr+"/?tls="+mode),
+				func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) })
+			fails(t, u, endpoint.TLSFailed, "offers no TLS")
 		}
 		if got := x.has(); got != "" {
 			t.Errorf("%s: the server received %q", plugin, got)

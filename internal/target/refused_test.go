@@ -12,9 +12,7 @@ func TestRefusedHost(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
 		err := &endpoint.Error{
-			Op:   "connect",
-			Kind: endpoint.AuthFailed,
-			Err:  &mysql.MySQLError{Number: 1045, Message: text},
+			Op: "connect", Kind: endpoint.AuthFailed, Err: &mysql.MySQLError{Number: 1045, Message: text},
 		}
 		if got := RefusedHost(err, "dyno"); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -21,10 +21,8 @@ func sealKey(serverKey string) (string, error) {
 	}
 	block, _ := pem.Decode(b)
 	if block == nil {
-		return "", endpoint.BadCertificate(
-			"read server-public-key-path",
-			fmt.Errorf("%s holds no key in PEM form", serverKey),
-		)
+		return "", endpoint.BadCertificate("read server-public-key-path",
+			fmt.Errorf("%s holds no key in PEM form", serverKey))
 	}
 	k, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {

@@ -133,10 +133,8 @@ func TestTLS(t *testing.T) {
 			opens(url("u", ca+"&tls=verify-ca&server-name=elsewhere.example.org"), true)
 			opens(url("safe", "tls=required"), true)
 			opens(with(url("pw", ca), func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) }), true)
-			opens(
-				with(url("pw", "tls=disabled"), func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) }),
-				false,
-			)
+			opens(with(url("pw", "tls=disabled"), func(s *endpoint.Spec) { s.Password = endpoint.NewSecret(password) }),
+				false)
 			opens(spec(t, s.URL("root")), false)
 			opens(spec(t, s.URL("root")+"&tls=required"), true)
 
@@ -190,12 +188,8 @@ func TestTLSExpired(t *testing.T) {
 	cert, key := ours.issue(t, "server", time.Now().Add(-time.Hour), "127.0.0.1")
 	s := servers.Start(t, "mariadb", "ssl-ca="+ours.ca(), "ssl-cert="+cert, "ssl-key="+key)
 	s.Exec(t, "CREATE USER u@'127.0.0.1'")
-	fails(
-		t,
-		spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/?ssl-ca=%s", s.Port, ours.ca())),
-		endpoint.TLSFailed,
-		"expired",
-	)
+	fails(t, spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/?ssl-ca=%s", s.Port, ours.ca())), endpoint.TLSFailed,
+		"expired")
 }
 
 // TestServerWithoutTLS also connects many times at once: the driver forgets TLS in its configuration when it falls

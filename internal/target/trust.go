@@ -27,9 +27,8 @@ func Trust(ctx context.Context, s endpoint.Spec, add, proof bool) (x endpoint.Ac
 	defer os.RemoveAll(dir)
 	fresh := s
 	fresh.OnlyTrusted = false
-	fresh.Known = endpoint.OpenKnown(
-		filepath.Join(dir, "known_servers"),
-	) // where nothing is remembered, the first one is
+	// where nothing is remembered, the first one is
+	fresh.Known = endpoint.OpenKnown(filepath.Join(dir, "known_servers"))
 	t, err := Open(ctx, fresh)
 	if err != nil {
 		return x, err

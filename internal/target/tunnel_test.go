@@ -25,13 +25,8 @@ func TestBehindAJumpHost(t *testing.T) {
 	defer set.Close()
 	spec := func(address string) endpoint.Spec {
 		t.Helper()
-		x, err := endpoint.ParseURL(
-			"mysql://root@" + address + "/?tls=disabled&ssh=" + tunnel.Jump{
-				User: s.User,
-				Host: "127.0.0.1",
-				Port: s.Port,
-			}.String(),
-		)
+		jump := tunnel.Jump{User: s.User, Host: "127.0.0.1", Port: s.Port}
+		x, err := endpoint.ParseURL("mysql://root@" + address + "/?tls=disabled&ssh=" + jump.String())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -143,11 +143,8 @@ func TestLocks(t *testing.T) {
 						"UPDATE t SET v = v + 2 WHERE id = 2")
 					done <- err
 				}()
-				sc := scraper(
-					t,
-					open(t, s, "root"),
-					scrape.Options{Sources: []string{"transactions", "processlist", "locks"}},
-				)
+				sc := scraper(t, open(t, s, "root"),
+					scrape.Options{Sources: []string{"transactions", "processlist", "locks"}})
 				until(t, sc, "what the idle blocker ran last", func(st *state.State) bool {
 					return slices.ContainsFunc(st.Sessions, func(x state.Session) bool {
 						return x.ID == blocker && x.SQL == "" && x.Last == "UPDATE t SET v = v + 1 WHERE id = 2"

@@ -32,11 +32,8 @@ func TestSessions(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON", "max_connections=700", "max_allowed_packet=32M")
 			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB",
 				"INSERT INTO d.t VALUES (1,1)")
-			sc := scraper(
-				t,
-				open(t, s, "root"),
-				scrape.Options{Sources: []string{"transactions", "processlist", "locks"}},
-			)
+			sc := scraper(t, open(t, s, "root"),
+				scrape.Options{Sources: []string{"transactions", "processlist", "locks"}})
 			db := s.DB(t, "d")
 			// running starts a statement that runs on until the end of the subtest, and waits until it is seen.
 			running := func(t *testing.T, q string) (*state.State, state.Session) {

@@ -22,8 +22,7 @@ import (
 func TestAHungServerIsAGap(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	sc := scraper(t, open(t, s, "root"), scrape.Options{
-		Sources: []string{"host", "global_status", "variables"},
-		Timeout: 100 * time.Millisecond,
+		Sources: []string{"host", "global_status", "variables"}, Timeout: 100 * time.Millisecond,
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

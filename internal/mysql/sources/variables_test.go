@@ -80,10 +80,8 @@ func TestVersionOfAnyBytes(t *testing.T) {
 			}[n]
 		}}
 		src := newVariables(w, w)
-		sc, err := scrape.New(
-			scrape.Parts{Entries: []scrape.Entry{{Source: src}}, Light: newLink(nil)},
-			scrape.Options{},
-		)
+		sc, err := scrape.New(scrape.Parts{Entries: []scrape.Entry{{Source: src}}, Light: newLink(nil)},
+			scrape.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@
 #   AGAINST_ROUNDS=4 AGAINST_TIME=3 bench/against.sh OLD    a quick run
 #
 # AGAINST_ROUNDS  pairs of runs (10)     AGAINST_TIME  seconds of a load (5)     AGAINST_MB  size of the log (200)
+# AGAINST_CASES   regular expression for the work to do, as in the table (all)
 set -euo pipefail
 OLD=$(realpath "${1:?the older program}")
 cd "$(dirname "$0")/.."

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,10 @@ func TestAgainst(t *testing.T) {
 	program, old := os.Getenv("DYNO"), os.Getenv("OLD")
 	if program == "" || old == "" {
 		t.Skip("bench/against.sh runs it")
+	}
+	wanted, err := regexp.Compile(os.Getenv("AGAINST_CASES"))
+	if err != nil {
+		t.Fatalf("AGAINST_CASES: %v", err)
 	}
 	home, err := os.MkdirTemp("/var/tmp", "dyno-against-")
 	if err != nil {
@@ -106,6 +111,9 @@ func TestAgainst(t *testing.T) {
 	fmt.Printf("|%s|---|%s|%s:|%s:|%s|%s|\n", strings.Repeat("-", 40), strings.Repeat("-", 17), strings.Repeat("-", 10),
 		strings.Repeat("-", 10), strings.Repeat("-", 24), strings.Repeat("-", 16))
 	for _, c := range cases {
+		if !wanted.MatchString(c.name) {
+			continue
+		}
 		c.run(program)
 		c.run(old)
 		ours, theirs := make([][]float64, len(c.figures)), make([][]float64, len(c.figures))

@@ -71,6 +71,11 @@ var steps = []step{
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_MYSQL80", tree) },
 	},
 	{
+		name: "postgres", note: "downloads PostgreSQL 15 to 18 the first time, 94 MB", argv: []string{"build/postgres"},
+		full: true,
+		keep: func(folder string) error { return os.Setenv("DYNO_TEST_POSTGRES", folder) },
+	},
+	{
 		name: "peers", note: "downloads Prometheus, mysqld_exporter and VictoriaMetrics the first time",
 		argv: []string{"build/peers"}, full: true,
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_PEERS", tree) },

@@ -41,6 +41,8 @@ func (m *Class) Add(c Class) {
 		{&m.SortRows, c.SortRows},
 		{&m.TmpTables, c.TmpTables},
 		{&m.TmpDisk, c.TmpDisk},
+		{&m.Pages, c.Pages},
+		{&m.PagesRead, c.PagesRead},
 	} {
 		sum(p.a, p.b)
 	}

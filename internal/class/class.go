@@ -3,6 +3,7 @@
 package class
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/known"
@@ -16,14 +17,19 @@ const (
 	PerformanceSchema Origin = "performance_schema" // events_statements_summary_by_digest, exact counts
 	SlowLog           Origin = "slow_log"           // statements above long_query_time only
 	Processlist       Origin = "processlist"        // sampled: what was running at the moments of looking
+	PgStatStatements  Origin = "pg_stat_statements" // PostgreSQL's extension of that name, exact counts
 )
 
 // Class is a fingerprint with what its statements did within one window. Everything that a source does not tell
 // is unknown. Counts are of completed statements unless Sampled.
 type Class struct {
-	ID          string `json:"id"`          // sqltext.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3
+	ID          string `json:"id"`          // class.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3
 	Fingerprint string `json:"fingerprint"` // sqltext.Fingerprint, holds no literal
-	// Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source reported it.
+	// Parsable is the fingerprint in the spelling that package sqlshape parses, where the server's dialect has another
+	// one: PostgreSQL's names in double quotes, casts and RETURNING. Empty: Fingerprint itself.
+	Parsable string `json:"parsable,omitzero"`
+	// Digest is the server's own id of the class: DIGEST of performance_schema, queryid of pg_stat_statements; empty
+	// where another source reported it.
 	Digest string `json:"digest,omitzero"`
 	// Guessed says that Fingerprint is of the common way to write the statement, for only the server's text of the
 	// digest is known.
@@ -52,6 +58,9 @@ type Class struct {
 	SortRows  known.Value[uint64] `json:"sort_rows,omitzero"`
 	TmpTables known.Value[uint64] `json:"tmp_tables,omitzero"`
 	TmpDisk   known.Value[uint64] `json:"tmp_disk_tables,omitzero"`
+	// pages of tables and indexes that PostgreSQL wanted, in its shared buffers or not, and those that were not there
+	Pages     known.Value[uint64] `json:"pages,omitzero"`
+	PagesRead known.Value[uint64] `json:"pages_read,omitzero"`
 
 	FirstSeen time.Time `json:"first_seen,omitzero"`
 	LastSeen  time.Time `json:"last_seen,omitzero"`
@@ -65,7 +74,7 @@ type Class struct {
 // Source names the snapshot's source that the class came from.
 func (c Class) Source() source.Name {
 	switch c.Origin {
-	case PerformanceSchema:
+	case PerformanceSchema, PgStatStatements:
 		return source.Digests
 	case Processlist:
 		return source.Samples
@@ -73,6 +82,9 @@ func (c Class) Source() source.Name {
 		return source.Name(c.Origin)
 	}
 }
+
+// Text is what package sqlshape parses of the class when there is no example.
+func (c Class) Text() string { return cmp.Or(c.Parsable, c.Fingerprint) }
 
 // PerCall returns v divided by the executions; unknown when v is or nothing was executed.
 func (c Class) PerCall(v known.Value[uint64]) known.Value[float64] {

@@ -1,5 +1,5 @@
-// Package dbms names the kinds of servers that Dyno knows. They speak one protocol and differ in
-// what they measure, allow and call things.
+// Package dbms names the kinds of servers that Dyno knows. Those of the MySQL family speak one protocol and differ in
+// what they measure, allow and call things; PostgreSQL is a family of its own.
 package dbms
 
 import "strings"
@@ -12,9 +12,11 @@ const (
 	MySQL   Flavor = "mysql"
 	Percona Flavor = "percona" // Percona Server, which is MySQL with more to see
 	MariaDB Flavor = "mariadb"
+
+	Postgres Flavor = "postgres"
 )
 
-// All returns the flavors, in the order in which people list them.
+// All returns the flavors of the MySQL family, in the order in which people list them.
 func All() []Flavor { return []Flavor{MySQL, Percona, MariaDB} }
 
 // Of returns the flavor of a server that reports a version, 10.11.19-MariaDB, and a comment on it, which may be empty.
@@ -32,6 +34,9 @@ func Of(version, comment string) Flavor {
 
 // IsMariaDB reports whether it is MariaDB, however it is spelled: snapshots of other programs write MariaDB.
 func (f Flavor) IsMariaDB() bool { return f.Lower() == MariaDB }
+
+// IsPostgres reports whether it is PostgreSQL, which is not of the MySQL family.
+func (f Flavor) IsPostgres() bool { return f.Lower() == Postgres }
 
 // Lower is the flavor as the constants spell it.
 func (f Flavor) Lower() Flavor { return Flavor(strings.ToLower(string(f))) }
@@ -53,6 +58,8 @@ func (f Flavor) Name() string {
 		return "Percona Server"
 	case MariaDB:
 		return "MariaDB"
+	case Postgres:
+		return "PostgreSQL"
 	}
 	return string(f)
 }

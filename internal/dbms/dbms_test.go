@@ -21,6 +21,9 @@ func TestFlavor(t *testing.T) {
 	if f := Flavor("MariaDB"); !f.IsMariaDB() || Flavor("other").Name() != "other" {
 		t.Errorf("%q is not told", f)
 	}
+	if f := Flavor("PostgreS"); !f.IsPostgres() || MariaDB.IsPostgres() || Postgres.Name() != "PostgreSQL" {
+		t.Errorf("%q is called %q", f, Postgres.Name())
+	}
 	if len(All()) != 3 {
 		t.Error(All())
 	}

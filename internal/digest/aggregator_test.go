@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	queryclass "github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -109,7 +110,7 @@ func classIDs(entries []slowlog.Entry) []string {
 		if e.Admin {
 			sql = "administrator command: " + sql
 		}
-		ids[i] = sqltext.ID(sqltext.Fingerprint(sql))
+		ids[i] = queryclass.ID(sqltext.Fingerprint(sql))
 	}
 	return ids
 }
@@ -247,7 +248,7 @@ func TestReportEqualsTheBook(t *testing.T) {
 				t.Fatalf("class %s is not in the log", c.ID)
 			}
 			m.check(t, c.Fingerprint, c.Count, c.Attributes, c.Flags, false)
-			if c.ID != sqltext.ID(c.Fingerprint) || c.Rank != i+1 {
+			if c.ID != queryclass.ID(c.Fingerprint) || c.Rank != i+1 {
 				t.Errorf("class %d: id %s, rank %d", i, c.ID, c.Rank)
 			}
 			share += c.Share

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	queryclass "github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -32,7 +33,7 @@ func TestGroups(t *testing.T) {
 		r := aggregate(Config{GroupBy: g}, entries).Report(Options{})
 		for _, c := range r.Classes {
 			got = append(got, fmt.Sprintf("%s %d %v", c.Fingerprint, c.Count, c.Attributes["query_time"].Sum))
-			if c.ID != sqltext.ID(c.Fingerprint) {
+			if c.ID != queryclass.ID(c.Fingerprint) {
 				t.Errorf("%s: %s has id %s", group, c.Fingerprint, c.ID)
 			}
 		}

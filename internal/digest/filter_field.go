@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	queryclass "github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -187,7 +188,7 @@ func onID(operator string, value *filterReader) (condition, error) {
 	if operator != "==" && operator != "!=" {
 		return nil, value.wrong("an id is compared with == or !=", "match fingerprint =~ /…/ instead")
 	}
-	want, ok := sqltext.SameID(value.word)
+	want, ok := queryclass.SameID(value.word)
 	if !ok {
 		return nil, value.wrong(value.show()+" is not an id", "an id has 32 hexadecimal digits, or the last 16 of "+
 			"them, with or without 0x")

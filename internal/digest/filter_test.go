@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	queryclass "github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -252,4 +253,4 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-func idOf(e *slowlog.Entry) string { return sqltext.ID(sqltext.Fingerprint(string(e.SQL))) }
+func idOf(e *slowlog.Entry) string { return queryclass.ID(sqltext.Fingerprint(string(e.SQL))) }

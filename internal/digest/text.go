@@ -19,5 +19,5 @@ func tables(sql []byte) []string {
 	return names
 }
 
-// hashOf is sqltext.ID before it is written in digits.
+// hashOf is class.ID before it is written in digits.
 func hashOf(text []byte) [16]byte { return md5.Sum(text) }

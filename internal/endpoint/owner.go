@@ -13,14 +13,25 @@ import (
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
-// TrustedAccount reports whether an account of this machine is one that database servers run as (root, mysql, mariadb),
-// or Dyno's own.
-func TrustedAccount(uid int) bool {
+// TrustedAccount reports whether an account of this machine is one that servers of MySQL's family run as (root, mysql,
+// mariadb), or Dyno's own.
+func TrustedAccount(uid int) bool { return trusted(uid, "mysql", "mariadb") }
+
+// Trusted is TrustedAccount for the family that the scheme names. Whoever rules one server has its account, and no
+// business with the passwords of another family's.
+func (s Spec) Trusted(uid int) bool {
+	if s.Scheme == Postgres {
+		return trusted(uid, "postgres")
+	}
+	return TrustedAccount(uid)
+}
+
+func trusted(uid int, accounts ...string) bool {
 	if uid == 0 || uid == os.Geteuid() {
 		return true
 	}
 	u, err := user.LookupId(strconv.Itoa(uid))
-	return err == nil && (u.Username == "mysql" || u.Username == "mariadb")
+	return err == nil && slices.Contains(accounts, u.Username)
 }
 
 // KnownAccount returns the account of this machine that answers on a connection, empty where it is not of this
@@ -45,7 +56,7 @@ func (s *Spec) KnownAccount(c net.Conn) (owner string, err error) {
 		}
 		err = errors.New("the kernel does not report which account answers")
 	case uid == 0 || uid == os.Geteuid() || slices.Contains(accounts, strconv.Itoa(uid)),
-		len(accounts) == 0 && (!s.OnlyTrusted || TrustedAccount(uid)):
+		len(accounts) == 0 && (!s.OnlyTrusted || s.Trusted(uid)):
 		return strconv.Itoa(uid), nil
 	case len(accounts) == 0:
 		err = fmt.Errorf("%s answers, which is not an account of database servers", userNamed(strconv.Itoa(uid)))

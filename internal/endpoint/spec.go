@@ -4,7 +4,9 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +44,7 @@ type Via interface {
 // Spec says where a server is and how to log in. It is comparable.
 type Spec struct {
 	Name string `json:"name,omitzero"` // as the user calls it; empty for a bare URL
-	// "mysql" or "mariadb": what the user said, not what the server is
+	// "mysql", "mariadb" or "postgres": what the user said, not what the server is
 	Scheme  string `json:"scheme,omitzero"`
 	Network string `json:"network"` // "tcp" or "unix"
 	// host:port or the path of a socket; empty until defaults are applied
@@ -50,6 +52,7 @@ type Spec struct {
 	User         string  `json:"user,omitzero"`
 	Password     Secret  `json:"-"`
 	PasswordFrom string  `json:"-"` // where it came from, for errors; "" for the usual ways
+	NoPassword   string  `json:"-"` // why the password file gave none, for errors
 	Database     string  `json:"database,omitzero"`
 	TLS          TLSMode `json:"tls,omitzero"`
 	CA           string  `json:"ca,omitzero"` // PEM files
@@ -82,6 +85,9 @@ type Spec struct {
 	// warning.
 	PasswordInURL bool `json:"-"`
 }
+
+// Postgres is the Scheme of a PostgreSQL server, in any spelling of the URL.
+const Postgres = "postgres"
 
 // AllSchemas as ExplainSchemas trusts a server that Dyno itself started and filled. No URL can say it.
 const AllSchemas = "*"
@@ -119,10 +125,10 @@ func (s Spec) Mode() TLSMode {
 }
 
 // Where returns the address for messages: "127.0.0.1:3306" or "/run/mysqld/mysqld.sock", as the jump host knows it
-// where there is one.
+// where there is one. Of a PostgreSQL server the socket is "/run/postgresql/.s.PGSQL.5432".
 func (s Spec) Where() string {
 	if s.Address == "" {
-		return "localhost:3306"
+		return net.JoinHostPort("localhost", s.defaultPort())
 	}
 	return s.Address
 }
@@ -140,7 +146,22 @@ func (s Spec) String() string {
 func (s Spec) URL() string {
 	var b strings.Builder
 	q := [][2]string{}
-	if s.Network == "unix" {
+	if s.Network == "unix" && s.Scheme == Postgres {
+		b.WriteString("postgres://")
+		if s.User != "" {
+			b.WriteString(escape(s.User) + "@")
+		}
+		b.WriteString("/" + escape(s.Database))
+		dir, name := path.Split(s.Address)
+		if port, ok := strings.CutPrefix(name, postgresSocket); ok && len(dir) > 1 {
+			q = append(q, [2]string{"host", dir[:len(dir)-1]})
+			if port != PostgresPort {
+				q = append(q, [2]string{"port", port})
+			}
+		} else {
+			q = append(q, [2]string{"host", s.Address})
+		}
+	} else if s.Network == "unix" {
 		b.WriteString("unix://")
 		b.WriteString(escapePath(s.Address))
 		if s.User != "" {
@@ -173,13 +194,22 @@ func (s Spec) URL() string {
 		}
 		b.WriteString("/" + escape(s.Database))
 	}
-	if s.TLS != "" {
-		q = append(q, [2]string{"tls", string(s.TLS)})
+	names, mode := [...]string{"tls", "ssl-ca", "ssl-cert", "ssl-key", "connect-timeout"}, string(s.TLS)
+	timeout := s.ConnectTimeout.String()
+	if s.Scheme == Postgres { // as psql takes it
+		names = [...]string{"sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout"}
+		if m, ok := libpqModes[s.TLS]; ok {
+			mode = m
+		}
+		if sec := s.ConnectTimeout / time.Second; sec*time.Second == s.ConnectTimeout {
+			timeout = strconv.Itoa(int(sec))
+		}
 	}
 	for _, kv := range [][2]string{
-		{"ssl-ca", s.CA},
-		{"ssl-cert", s.Cert},
-		{"ssl-key", s.Key},
+		{names[0], mode},
+		{names[1], s.CA},
+		{names[2], s.Cert},
+		{names[3], s.Key},
 		{"server-name", s.ServerName},
 	} {
 		if kv[1] != "" {
@@ -196,7 +226,7 @@ func (s Spec) URL() string {
 		q = append(q, [2]string{"server-public-key-path", s.ServerKey})
 	}
 	if s.ConnectTimeout > 0 {
-		q = append(q, [2]string{"connect-timeout", s.ConnectTimeout.String()})
+		q = append(q, [2]string{names[4], timeout})
 	}
 	for i, kv := range q {
 		b.WriteByte("?&"[min(i, 1)])
@@ -213,6 +243,9 @@ func (s Spec) URL() string {
 	}
 	return b.String()
 }
+
+// libpqModes are the modes that libpq calls otherwise.
+var libpqModes = map[TLSMode]string{TLSDisabled: "disable", TLSPreferred: "prefer", TLSRequired: "require"}
 
 // escape percent-encodes everything that could mean something in any part of a URL.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

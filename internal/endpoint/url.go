@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,14 +17,20 @@ import (
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
-const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"
+const urlForms = "mysql://user@host:3306/database, mariadb://…, unix:///path/of.sock?user=name, " +
+	"postgres://user@host:5432/database or postgres://user@/database?host=/directory/of/the/socket"
 
-var schemes = []string{"mysql", "mariadb", "unix"}
+var schemes = []string{"mysql", "mariadb", "unix", "postgres", "postgresql"}
 
 // parameters lists what may follow the question mark of a URL.
 const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, " +
 	"tls-version, get-server-public-key, " +
 	"server-public-key-path, connect-timeout, explain-schemas, ssh"
+
+// postgresParameters are those of a URL of PostgreSQL, by libpq's names.
+// https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS
+const postgresParameters = "host, port, user, password, dbname, sslmode, sslrootcert, sslcert, sslkey, server-name, " +
+	"tls-version, connect_timeout, ssh"
 
 // ParseURL reads a TARGET in one of the forms
 //
@@ -30,6 +38,8 @@ const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cer
 //	mariadb://[::1]/
 //	unix:///run/mysqld/mysqld.sock?user=name&database=name
 //	mysql://user@db.internal/?ssh=ssh://me@jump.example:22
+//	postgres://user@host:5432/database?sslmode=verify-full
+//	postgres://user@/database?host=/run/postgresql
 //
 // User, password, host, database and values are percent-decoded. What is left out stays empty, to be filled by
 // defaults. No error shows the text of the URL, for a password in it may be the very thing that is mistyped.
@@ -72,14 +82,14 @@ func parseURL(text string) (s Spec, err error) {
 			return s, errors.New("the socket's path must be absolute, with three slashes: unix:///path/of.sock")
 		}
 	case "postgres", "postgresql":
-		return s, &Error{
-			Op: "read the URL", Kind: Unsupported, Err: errors.New("PostgreSQL is not yet supported"),
-			Fix: "this version of dyno works with MySQL, Percona Server and MariaDB",
+		s.Scheme, s.Network = Postgres, "tcp"
+		if err := s.authority(rest); err != nil {
+			return s, err
 		}
 	case "mongodb", "mongodb+srv":
 		return s, &Error{
 			Op: "read the URL", Kind: Unsupported, Err: errors.New("MongoDB is not yet supported"),
-			Fix: "this version of dyno works with MySQL, Percona Server and MariaDB",
+			Fix: "this version of dyno works with MySQL, Percona Server, MariaDB and PostgreSQL",
 		}
 	default:
 		if near := suggest.Name(strings.ToLower(scheme), schemes, 3); near != "" {
@@ -144,6 +154,9 @@ func (s *Spec) authority(text string) error {
 		if host, err = unescape("host", host); err != nil {
 			return err
 		}
+		if s.Scheme == Postgres && strings.HasPrefix(host, "/") {
+			return s.at(host, port)
+		}
 		if i := strings.IndexFunc(host, func(r rune) bool {
 			return unicode.IsSpace(r) ||
 				strings.ContainsRune(`/\@:[]%,()`, r)
@@ -151,23 +164,57 @@ func (s *Spec) authority(text string) error {
 			return errors.New("the host holds a character that no host name has")
 		}
 	}
+	return s.at(host, port)
+}
+
+// at sets the address; an empty port is the scheme's.
+func (s *Spec) at(host, port string) error {
 	if port == "" {
-		port = DefaultPort
+		port = s.defaultPort()
 	} else if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return errors.New("the port is not a number from 1 to 65535") // not shown: it may be part of a password
 	} else {
 		port = strconv.FormatUint(n, 10)
 	}
 	s.Address = net.JoinHostPort(host, port)
+	if s.Scheme == Postgres && strings.HasPrefix(host, "/") {
+		s.Network, s.Address = "unix", PostgresSocket(host, port)
+	}
 	return nil
 }
 
-// DefaultPort is that of a URL which names none.
-const DefaultPort = "3306"
+// DefaultPort is that of a URL of the MySQL family which names none, PostgresPort that of PostgreSQL's.
+const (
+	DefaultPort  = "3306"
+	PostgresPort = "5432"
+)
+
+func (s *Spec) defaultPort() string {
+	if s.Scheme == Postgres {
+		return PostgresPort
+	}
+	return DefaultPort
+}
+
+// PostgresSocket returns the path of a PostgreSQL server's socket in a directory. Its name follows from the port, also
+// where the server listens on no network.
+// https://www.postgresql.org/docs/current/runtime-config-connection.html#GUC-UNIX-SOCKET-DIRECTORIES
+func PostgresSocket(dir, port string) string {
+	if strings.HasPrefix(path.Base(dir), postgresSocket) {
+		return dir // it is the socket itself
+	}
+	return strings.TrimRight(dir, "/") + "/" + postgresSocket + port
+}
+
+const postgresSocket = ".s.PGSQL."
 
 // query reads the part after the question mark.
 func (s *Spec) query(text string) error {
 	seen := map[string]bool{}
+	host, port, accepted := "", "", parameters
+	if s.Scheme == Postgres {
+		accepted = postgresParameters
+	}
 	for pair := range strings.SplitSeq(text, "&") {
 		if pair == "" {
 			continue
@@ -186,18 +233,33 @@ func (s *Spec) query(text string) error {
 			name = "tls"
 		case "ca", "tls-ca", "sslrootcert":
 			name = "ssl-ca"
-		case "cert", "tls-cert":
+		case "cert", "tls-cert", "sslcert":
 			name = "ssl-cert"
-		case "key", "tls-key":
+		case "key", "tls-key", "sslkey":
 			name = "ssl-key"
-		case "schema", "db":
+		case "schema", "db", "dbname":
 			name = "database"
 		}
 		if seen[name] {
 			return fmt.Errorf("parameter %s is given twice", name)
 		}
 		seen[name] = true
+		if mysqlOnly := slices.Contains([]string{
+			"flavor", "get-server-public-key", "server-public-key-path", "explain-schemas",
+		}, name); s.Scheme == Postgres && mysqlOnly || s.Scheme != Postgres && (name == "host" || name == "port") {
+			return fmt.Errorf("unknown parameter; accepted are %s", accepted)
+		}
 		switch name {
+		case "host":
+			if s.Address != "" && !strings.HasPrefix(s.Address, ":") {
+				return errors.New("the host is given twice")
+			}
+			host = v
+		case "port":
+			if s.Address != "" {
+				return errors.New("the port is given twice, or belongs behind the host: host:port")
+			}
+			port = v
 		case "user":
 			if s.User != "" {
 				return errors.New("the user is given twice")
@@ -253,10 +315,27 @@ func (s *Spec) query(text string) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("unknown parameter; accepted are %s", parameters)
+			return fmt.Errorf("unknown parameter; accepted are %s", accepted)
 		}
 	}
+	if _, p, err := net.SplitHostPort(s.Address); err == nil && host != "" {
+		port = p
+	}
+	if host != "" || port != "" {
+		return s.named(host, port)
+	}
 	return nil
+}
+
+// named sets the address by the parameters host and port.
+func (s *Spec) named(host, port string) error {
+	if strings.ContainsAny(host, ",") {
+		return errors.New("the host names several: name the one server that is meant")
+	}
+	if strings.HasPrefix(host, "@") {
+		return errors.New("the host begins with an @, which names an abstract socket: name its directory or a host")
+	}
+	return s.at(host, port)
 }
 
 // ParseTLSMode reads a mode by any of its usual names: those of --ssl-mode, of other drivers, and true or false.
@@ -264,7 +343,7 @@ func ParseTLSMode(text string) (TLSMode, error) {
 	switch strings.ReplaceAll(strings.ToLower(text), "_", "-") {
 	case "disabled", "disable", "false", "off", "0":
 		return TLSDisabled, nil
-	case "preferred", "prefer":
+	case "preferred", "prefer", "allow":
 		return TLSPreferred, nil
 	case "required", "require", "skip-verify":
 		return TLSRequired, nil

@@ -89,6 +89,59 @@ func TestParseURL(t *testing.T) {
 	}))
 }
 
+func TestParsePostgresURL(t *testing.T) {
+	f := func(url, again string, want Spec) {
+		t.Helper()
+		want.Scheme = Postgres
+		got, err := ParseURL(url)
+		if err != nil || got != want {
+			t.Errorf("%s:\ngot  %+v\nwant %+v\n%v", url, got, want, err)
+			return
+		}
+		if got.URL() != again {
+			t.Errorf("%s: its URL is %s", url, got.URL())
+		}
+		twice, err := ParseURL(got.URL())
+		got.Password, got.PasswordInURL = Secret{}, false
+		if err != nil || twice != got {
+			t.Errorf("%s: its URL %s reads as %+v, %v", url, got.URL(), twice, err)
+		}
+	}
+	socket := Spec{Network: "unix", Address: "/run/postgresql/.s.PGSQL.5432", Database: "d"}
+	f("postgresql://h", "postgres://h:5432/", Spec{Network: "tcp", Address: "h:5432"})
+	f("POSTGRES://u:p%40@[::1]:5433/d?sslmode=require&connect_timeout=3",
+		"postgres://u@[::1]:5433/d?sslmode=require&connect_timeout=3", Spec{
+			Network: "tcp", Address: "[::1]:5433", User: "u", Database: "d", Password: NewSecret("p@"),
+			PasswordInURL: true, TLS: TLSRequired, ConnectTimeout: 3 * time.Second,
+		})
+	f("postgres://h/?sslmode=verify-full&sslrootcert=/ca&sslcert=c&sslkey=k",
+		"postgres://h:5432/?sslmode=verify-full&sslrootcert=/ca&sslcert=c&sslkey=k", Spec{
+			Network: "tcp", Address: "h:5432", TLS: TLSVerifyFull, CA: "/ca", Cert: "c", Key: "k",
+		})
+	f("postgres://h/?sslmode=prefer", "postgres://h:5432/?sslmode=prefer",
+		Spec{Network: "tcp", Address: "h:5432", TLS: TLSPreferred})
+	f("postgres://h/?sslmode=disable", "postgres://h:5432/?sslmode=disable",
+		Spec{Network: "tcp", Address: "h:5432", TLS: TLSDisabled})
+	f("postgres:///", "postgres:///", Spec{Network: "tcp"})
+	f("postgres://:5433/d", "postgres://:5433/d", Spec{Network: "tcp", Address: ":5433", Database: "d"})
+	f("postgres:///d?host=/run/postgresql", "postgres:///d?host=/run/postgresql", socket)
+	f("postgres:///d?host=/run/postgresql/", "postgres:///d?host=/run/postgresql", socket)
+	f("postgres:///d?host=/run/postgresql/.s.PGSQL.5432", "postgres:///d?host=/run/postgresql", socket)
+	f("postgres://%2Frun%2Fpostgresql/d", "postgres:///d?host=/run/postgresql", socket)
+	f("postgres://u@/d?port=5433&host=/tmp/a%20b", "postgres://u@/d?host=/tmp/a%20b&port=5433", Spec{
+		Network: "unix", Address: "/tmp/a b/.s.PGSQL.5433", User: "u", Database: "d",
+	})
+	f("postgres:///?host=h&port=5433&user=u&dbname=d", "postgres://u@h:5433/d", Spec{
+		Network: "tcp", Address: "h:5433", User: "u", Database: "d",
+	})
+	f("postgres://h/?ssh=ssh://j", "postgres://h:5432/?ssh=ssh://j", Spec{
+		Network: "tcp", Address: "h:5432", Jump: tunnel.Jump{Host: "j"},
+	})
+	if s := (Spec{Scheme: Postgres}); s.Where() != "localhost:5432" {
+		t.Errorf("without an address it is at %s", s.Where())
+	}
+}
+
 func TestParseURLRefuses(t *testing.T) {
 	f := func(url string, kind Kind, want string) {
 		t.Helper()
@@ -111,8 +164,14 @@ func TestParseURLRefuses(t *testing.T) {
 	f("http://h/", BadTarget, "unknown scheme")
 	f("mysq://u@h/", BadTarget, "unknown scheme: mysql:// is the nearest")
 	f("Mariadbs://h/", BadTarget, "unknown scheme: mariadb:// is the nearest")
-	f("postgres://u:secret@h/db", Unsupported, "PostgreSQL is not yet supported")
-	f("postgresql://h/db", Unsupported, "PostgreSQL is not yet supported")
+	f("postgres://h/?host=g", BadTarget, "the host is given twice")
+	f("postgres://h/?port=5433", BadTarget, "belongs behind the host")
+	f("postgres://h,g/", BadTarget, "no host name has")
+	f("postgres:///?host=h,g", BadTarget, "names several")
+	f("postgres://u:secret@h:x/", BadTarget, "port is not a number")
+	f("postgres://h/?explain-schemas=a", BadTarget, "accepted are host, port")
+	f("mysql://h/?port=1", BadTarget, "accepted are user")
+	f("postgre://h/", BadTarget, "postgres:// is the nearest")
 	f("mongodb://h/db", Unsupported, "MongoDB is not yet supported")
 	f("mysql://h:0/", BadTarget, "port is not a number")
 	f("mysql://h:65536/", BadTarget, "port is not a number")

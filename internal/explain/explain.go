@@ -18,7 +18,7 @@ type Plan struct {
 type Step struct {
 	SelectType   string   `json:"select_type,omitzero"` // SIMPLE, DERIVED, …
 	Table        string   `json:"table"`                // name or alias in the statement
-	Access       string   `json:"access"`               // ALL, index, range, ref, eq_ref, const, …
+	Access       string   `json:"access"`               // ALL, index, range, ref, eq_ref, const, …; Seq Scan, …
 	PossibleKeys []string `json:"possible_keys,omitempty"`
 	Key          string   `json:"key,omitzero"`
 	KeyLen       string   `json:"key_len,omitzero"`
@@ -27,3 +27,9 @@ type Step struct {
 	Filtered     float64  `json:"filtered,omitzero"` // percent of Rows that the condition keeps; 0 when not reported
 	Extra        []string `json:"extra,omitempty"`   // Using where, Using filesort, …
 }
+
+// SeqScan is PostgreSQL's word for reading all rows of a table.
+const SeqScan = "Seq Scan"
+
+// All reports whether the step reads all rows of its table.
+func (s Step) All() bool { return s.Access == "ALL" || s.Access == SeqScan }

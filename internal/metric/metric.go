@@ -17,6 +17,9 @@ const (
 	ClientStatus      = "dyno_client_status"
 )
 
+// RowsReadTotal counts the rows that were read, of families that count them as one figure.
+const RowsReadTotal = "dyno_rows_read_total"
+
 // Family is what mysqld_exporter makes one metric of: status variables whose names begin alike.
 type Family struct{ Prefix, Name, Label string }
 

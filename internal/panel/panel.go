@@ -107,8 +107,8 @@ func sum(ts []Term, most bool, target, window string) string {
 }
 
 // Find returns the panel of that id.
-func Find(id string) (Panel, bool) {
-	for _, p := range Server() {
+func Find(all []Panel, id string) (Panel, bool) {
+	for _, p := range all {
 		if p.ID == id {
 			return p, true
 		}

@@ -35,11 +35,14 @@ type Table struct {
 	Options string `json:"options,omitzero"`
 	// AgeSec is how many seconds ago, by the server's clock, the table was made or last written anew; unknown where the
 	// engine does not tell.
-	AgeSec   known.Value[uint64] `json:"age_sec,omitzero"`
-	Columns  []Column            `json:"columns"`
-	Indexes  []Index             `json:"indexes"`
-	Foreign  []ForeignKey        `json:"foreign_keys,omitempty"` // from this table to others
-	Triggers []Trigger           `json:"triggers,omitempty"`
+	AgeSec known.Value[uint64] `json:"age_sec,omitzero"`
+	// CountedSec is for how many seconds at most the use of the indexes has been counted: in PostgreSQL since the
+	// database's statistics were reset (stats_reset of pg_stat_database); unknown where no reset is on record.
+	CountedSec known.Value[uint64] `json:"counted_sec,omitzero"`
+	Columns    []Column            `json:"columns"`
+	Indexes    []Index             `json:"indexes"`
+	Foreign    []ForeignKey        `json:"foreign_keys,omitempty"` // from this table to others
+	Triggers   []Trigger           `json:"triggers,omitempty"`
 }
 
 // ForeignKey is a reference from one table to another. Both ends need an index.
@@ -69,6 +72,9 @@ type Column struct {
 	Bytes     int    `json:"bytes,omitzero"`     // most bytes one value can take; 0 when the server does not say
 	Generated string `json:"generated,omitzero"` // expression of a generated column
 	Extra     string `json:"extra,omitzero"`     // auto_increment and the like
+	// Distinct is the server's own estimate of how many different values the column has, where it keeps one for columns
+	// without an index: n_distinct of PostgreSQL's pg_stats.
+	Distinct known.Value[uint64] `json:"distinct,omitzero"`
 	// Sample is what a sample of the rows showed; nil when there was none.
 	Sample *ColumnSample `json:"sample,omitempty"`
 }
@@ -83,14 +89,16 @@ type ColumnSample struct {
 
 // Index is one key.
 type Index struct {
-	Name   string      `json:"name"`
-	Unique bool        `json:"unique,omitzero"`
-	Type   string      `json:"type"`            // BTREE, HASH, FULLTEXT, SPATIAL
-	Hidden bool        `json:"hidden,omitzero"` // INVISIBLE (MySQL) or IGNORED (MariaDB): kept up to date, not used
+	Name   string `json:"name"`
+	Unique bool   `json:"unique,omitzero"`
+	// BTREE, HASH, FULLTEXT, SPATIAL; any other word is an index that serves nothing but its own purpose
+	Type   string      `json:"type"`
+	PK     bool        `json:"primary,omitzero"` // it is the primary key under a name of its own, as in PostgreSQL
+	Hidden bool        `json:"hidden,omitzero"`  // INVISIBLE (MySQL) or IGNORED (MariaDB): kept up to date, not used
 	Parts  []IndexPart `json:"parts"`
 	// Handled is how many rows were read, changed or deleted by way of it since the server began to count
-	// (performance_schema's table_io_waits_summary_by_index_usage); unknown where the server does not count, or the
-	// table was not opened since.
+	// (performance_schema's table_io_waits_summary_by_index_usage), in PostgreSQL how many scans used it (idx_scan of
+	// pg_stat_user_indexes); unknown where the server does not count, or the table was not opened since.
 	Handled known.Value[uint64] `json:"rows_handled,omitzero"`
 }
 
@@ -106,7 +114,7 @@ type IndexPart struct {
 
 // System reports whether a schema is the server's own: its tables are not the user's to change.
 func System(schema string) bool {
-	for _, own := range []string{"information_schema", "performance_schema", "sys", "mysql"} {
+	for _, own := range []string{"information_schema", "performance_schema", "sys", "mysql", "pg_catalog", "pg_toast"} {
 		if equalFold(schema, own) {
 			return true
 		}
@@ -115,7 +123,7 @@ func System(schema string) bool {
 }
 
 // Primary reports whether the index is the primary key.
-func (i Index) Primary() bool { return i.Name == "PRIMARY" }
+func (i Index) Primary() bool { return i.PK || i.Name == "PRIMARY" }
 
 // Column returns the named column, compared as MySQL does: without regard to ASCII case.
 func (t Table) Column(name string) (Column, bool) {

@@ -50,7 +50,9 @@ func (t Table) SizeOf(x Index) known.Value[float64] {
 			return known.None[float64]()
 		}
 	}
-	if pk, ok := t.PrimaryKey(); ok { // every entry ends with the primary key
+	if t.Engine == "heap" {
+		width += 12 // PostgreSQL: the row's place and a line pointer, with what rounds an entry up
+	} else if pk, ok := t.PrimaryKey(); ok { // every entry ends with the primary key
 		for _, p := range pk.Parts {
 			add(p)
 		}

@@ -220,6 +220,21 @@ func (s *Snapshot) ClassIn(schema, id string) (class.Class, bool) {
 	return class.Class{}, false
 }
 
+// Connections returns how many connections clients had on average over the moments, Dyno's own left out; unknown where
+// none tells.
+func (s *Snapshot) Connections() known.Value[float64] {
+	sum, n := 0.0, 0
+	for _, m := range s.Moments {
+		if c, ok := m.Connections.Get(); ok {
+			sum, n = sum+float64(c), n+1
+		}
+	}
+	if n == 0 {
+		return known.None[float64]()
+	}
+	return known.Of(sum / float64(n))
+}
+
 // Seconds returns the length of the window.
 func (s *Snapshot) Seconds() float64 { return s.To.Sub(s.From).Seconds() }
 

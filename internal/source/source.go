@@ -40,6 +40,17 @@ const (
 	Waits            = Name("waits")
 )
 
+// Sources of metrics that only PostgreSQL has. Its sessions are Processlist, and what its tables and indexes were used
+// for is TableIO.
+const (
+	Checkpoints     = Name("checkpoints")      // pg_stat_checkpointer, pg_stat_bgwriter
+	Database        = Name("database")         // pg_stat_database
+	IO              = Name("io")               // pg_stat_io
+	LockCounts      = Name("lock_counts")      // pg_locks
+	StatementTotals = Name("statement_totals") // pg_stat_statements
+	WAL             = Name("wal")              // pg_stat_wal
+)
+
 // Sources of classes of statements.
 const (
 	Digests    = Name("digests")           // performance_schema counts every class

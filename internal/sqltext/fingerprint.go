@@ -2,24 +2,8 @@ package sqltext
 
 import (
 	"bytes"
-	"crypto/md5"
-	"encoding/hex"
 	"strings"
 )
-
-// ID returns the id of a class: the MD5 of its fingerprint as 32 upper-case hexadecimal digits, as pt-query-digest 3
-// prints it after "0x".
-func ID(fingerprint string) string {
-	h := md5.Sum([]byte(fingerprint))
-	return strings.ToUpper(hex.EncodeToString(h[:]))
-}
-
-// ShortID returns the short form of an id, for tables: its last 16 digits, the id that pt-query-digest 2 prints. It is
-// taken wherever an id is.
-func ShortID(id string) string {
-	r := []rune(id)
-	return string(r[max(0, len(r)-16):])
-}
 
 // Fingerprint returns the statement with literals, comments and differences of case and white space removed, by
 // pt-query-digest's rules (see the package comment). It takes time linear in the length of sql, gives itself for a

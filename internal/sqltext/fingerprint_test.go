@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	classes "github.com/dyno-perf/dyno/internal/class"
 )
 
 // pair is a statement with what pt-query-digest 3.2.1 made of it, and what we make where we mean to depart.
@@ -33,7 +35,7 @@ func TestFingerprintEqualsPtQueryDigest(t *testing.T) {
 		if got := Fingerprint(p.SQL); got != want {
 			t.Errorf("%q\n got  %q\n want %q", p.SQL, got, want)
 		}
-		if got := ID(p.Fingerprint); got != p.ID {
+		if got := classes.ID(p.Fingerprint); got != p.ID {
 			t.Errorf("id of %q: got %s, want %s", p.Fingerprint, got, p.ID)
 		}
 	}
@@ -54,7 +56,7 @@ func TestReportHoldsOurIDs(t *testing.T) {
 		log.WriteString("# Time: 240101 10:00:00\n# User@Host: u[u] @ h [192.0.2.1]\n" +
 			"# Query_time: 1.5  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 10\nSET timestamp=1704103200;\n" + p.SQL +
 			";\n")
-		want = append(want, ID(Fingerprint(p.SQL)))
+		want = append(want, classes.ID(Fingerprint(p.SQL)))
 	}
 	file := t.TempDir() + "/slow.log"
 	if err := os.WriteFile(file, []byte(log.String()), 0o600); err != nil {
@@ -193,16 +195,4 @@ func BenchmarkFingerprint(b *testing.B) {
 	for b.Loop() {
 		Fingerprint(q)
 	}
-}
-
-func TestShortID(t *testing.T) {
-	f := func(in, want string) {
-		t.Helper()
-		if got := ShortID(in); got != want {
-			t.Errorf("%q gives %q, want %q", in, got, want)
-		}
-	}
-	f("B26451ADEE9D5F9C89311C08FB015D33", "89311C08FB015D33")
-	f("short", "short")
-	f("", "")
 }

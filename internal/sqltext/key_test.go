@@ -1,11 +1,15 @@
 package sqltext
 
-import "testing"
+import (
+	"testing"
+
+	classes "github.com/dyno-perf/dyno/internal/class"
+)
 
 func TestKeyMeets(t *testing.T) {
 	f := func(sql, digest string) {
 		t.Helper()
-		if a, b := Key(Fingerprint(sql)), Key(FromDigestText(digest)); a != b {
+		if a, b := classes.Key(Fingerprint(sql)), classes.Key(FromDigestText(digest)); a != b {
 			t.Errorf("%s\n %s\n %s", sql, a, b)
 		}
 	}
@@ -14,7 +18,7 @@ func TestKeyMeets(t *testing.T) {
 	f("select count( * ),max(k) from t where a='O''Brien' ;", "SELECT COUNT ( * ) , MAX ( `k` ) FROM `t` WHERE `a` = ?")
 	f("select a from t where a in(1,2)and b=-3", "SELECT `a` FROM `t` WHERE `a` IN (...) AND `b` = - ? ")
 	f("update t set k=k-1,j=+5", "UPDATE `t` SET `k` = `k` - ?, `j` = + ?")
-	if Key("select a from t where b = ?") == Key("select a from t where c = ?") {
+	if classes.Key("select a from t where b = ?") == classes.Key("select a from t where c = ?") {
 		t.Error("two classes have one key")
 	}
 }

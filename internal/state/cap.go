@@ -152,7 +152,11 @@ func picked[T any](list []T, chosen []bool, n int) []T {
 }
 
 // Busy reports whether a session works on something.
-func (s Session) Busy() bool { return s.Command != "Sleep" && s.Command != "Daemon" }
+func (s Session) Busy() bool { return !s.Idle() && s.Command != "Daemon" }
+
+// Idle reports whether a session waits for its client: "Sleep", in PostgreSQL "idle", "idle in transaction" and the
+// like.
+func (s Session) Idle() bool { return s.Command == "Sleep" || strings.HasPrefix(s.Command, "idle") }
 
 func bools(a, b bool) int {
 	switch {

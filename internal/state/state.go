@@ -64,7 +64,7 @@ type Vital struct {
 
 // Names of vitals. A rate is over the time since the reading before; after a restart or a gap it is missing, not zero.
 const (
-	QPS            = "qps"                 // statements a second: Questions
+	QPS            = "qps"                 // statements a second: Questions, or those of pg_stat_statements
 	TPS            = "tps"                 // commits and rollbacks a second, Com_commit + Com_rollback
 	Latency        = "latency_seconds"     // mean time of a statement, where digests tell it
 	Uptime         = "uptime_seconds"      // Uptime
@@ -83,19 +83,20 @@ const (
 	DiskWrites     = "disk_writes_per_second"
 	DiskReadBytes  = "disk_read_bytes_per_second"
 	DiskWriteBytes = "disk_write_bytes_per_second"
-	DiskBusy       = "disk_busy_ratio"          // of the busiest disk
-	RowsRead       = "rows_read_per_second"     // Innodb_rows_read, Handler_read_* where that is missing
+	DiskBusy       = "disk_busy_ratio" // of the busiest disk
+	// Innodb_rows_read, Handler_read_* where that is missing; tup_returned, which has entries of indexes
+	RowsRead       = "rows_read_per_second"
 	RowsWritten    = "rows_written_per_second"  // inserted, updated and deleted
-	PoolMisses     = "pool_misses_per_second"   // Innodb_buffer_pool_reads
+	PoolMisses     = "pool_misses_per_second"   // Innodb_buffer_pool_reads, blks_read
 	PoolRequests   = "pool_requests_per_second" // Innodb_buffer_pool_read_requests
 	PoolDirty      = "pool_dirty_ratio"         // 0..1 of the pool's pages
 	PoolFree       = "pool_free_ratio"
-	RedoBytes      = "redo_bytes_per_second" // Innodb_os_log_written
+	RedoBytes      = "redo_bytes_per_second" // Innodb_os_log_written, wal_bytes
 	Checkpoint     = "checkpoint_age_bytes"
 	History        = "history_length" // undo records that purge has not removed
 	RowLockWaits   = "row_lock_waits_per_second"
-	RowLockWaiting = "row_lock_waiting" // sessions that wait now
-	TmpDisk        = "tmp_disk_tables_per_second"
+	RowLockWaiting = "row_lock_waiting"           // sessions that wait now
+	TmpDisk        = "tmp_disk_tables_per_second" // Created_tmp_disk_tables, temp_files
 	BytesIn        = "net_received_bytes_per_second"
 	BytesOut       = "net_sent_bytes_per_second"
 	Aborted        = "aborted_per_second"  // Aborted_clients + Aborted_connects

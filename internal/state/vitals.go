@@ -26,6 +26,7 @@ const (
 	questions figure = iota
 	commits
 	rollbacks
+	transactions
 	statements
 	statementSec
 	running
@@ -90,8 +91,40 @@ const status = "mysql_global_status_"
 // gathered under one.
 type input struct{ name, of string }
 
-// inputs lists the samples that are looked at but for those of CPUs and disks.
-var inputs = map[input]figure{
+// inputs lists the samples that are looked at but for those of CPUs and disks: those of all families, and what each
+// family of servers has. No name is of two families, so a server's own samples say which it is.
+var inputs = func() map[input][]figure {
+	all := map[input][]figure{}
+	for name, k := range everywhere {
+		all[input{name: name}] = []figure{k}
+	}
+	for in, k := range ofMySQL {
+		all[in] = []figure{k}
+	}
+	for name, ks := range ofPostgres {
+		all[input{name: name}] = ks
+	}
+	return all
+}()
+
+// everywhere are the samples of the machine and of Dyno's own, of servers of all families.
+var everywhere = map[string]figure{
+	"dyno_server_cpu_seconds_total":              serverCPU,
+	"dyno_replica_lag_seconds":                   lag,
+	"node_memory_MemAvailable_bytes":             memAvailable,
+	"dyno_server_resident_bytes":                 rss,
+	"node_pressure_cpu_waiting_seconds_total":    pressureCPU,
+	"node_pressure_io_waiting_seconds_total":     pressureIO,
+	"node_pressure_memory_waiting_seconds_total": pressureMemory,
+	"dyno_scrape_server_seconds_total":           sourceSec,
+	"dyno_classes_server_seconds_total":          sourceSec,
+	"dyno_target_cpu_seconds_total":              targetCPU,
+	"dyno_scrape_client_cpu_seconds_total":       clientCPU,
+	"dyno_host_cpus":                             cpuCount,
+}
+
+// ofMySQL are those of MySQL and MariaDB.
+var ofMySQL = map[input]figure{
 	{name: status + "questions"}:                                questions,
 	{metric.Commands.Name, "commit"}:                            commits,
 	{metric.Commands.Name, "rollback"}:                          rollbacks,
@@ -100,7 +133,6 @@ var inputs = map[input]figure{
 	{name: status + "threads_running"}:                          running,
 	{name: status + "threads_connected"}:                        connected,
 	{name: status + "slow_queries"}:                             slow,
-	{name: "dyno_server_cpu_seconds_total"}:                     serverCPU,
 	{metric.RowOps.Name, "read"}:                                rowsRead,
 	{metric.RowOps.Name, "inserted"}:                            rowsInserted,
 	{metric.RowOps.Name, "updated"}:                             rowsUpdated,
@@ -133,18 +165,7 @@ var inputs = map[input]figure{
 	{name: status + "aborted_clients"}:                          abortedClients,
 	{name: status + "aborted_connects"}:                         abortedConnects,
 	{name: status + "uptime"}:                                   uptime,
-	{name: "dyno_replica_lag_seconds"}:                          lag,
 	{name: "mysql_slave_status_seconds_behind_master"}:          serverLag,
-	{name: "node_memory_MemAvailable_bytes"}:                    memAvailable,
-	{name: "dyno_server_resident_bytes"}:                        rss,
-	{name: "node_pressure_cpu_waiting_seconds_total"}:           pressureCPU,
-	{name: "node_pressure_io_waiting_seconds_total"}:            pressureIO,
-	{name: "node_pressure_memory_waiting_seconds_total"}:        pressureMemory,
-	{name: "dyno_scrape_server_seconds_total"}:                  sourceSec,
-	{name: "dyno_classes_server_seconds_total"}:                 sourceSec,
-	{name: "dyno_target_cpu_seconds_total"}:                     targetCPU,
-	{name: "dyno_scrape_client_cpu_seconds_total"}:              clientCPU,
-	{name: "dyno_host_cpus"}:                                    cpuCount,
 	// INNODB_METRICS, where the status lacks them.
 	{name: "mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len"}:      historyMetric,
 	{name: "mysql_info_schema_innodb_metrics_log_log_lsn_checkpoint_age"}:            checkpointAgeMetric,
@@ -153,10 +174,34 @@ var inputs = map[input]figure{
 	{name: "mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age_total"}: checkpointAgeMetric,
 }
 
+// ofPostgres are those of PostgreSQL. It has no figure for slow statements, free and dirty pages of its buffers, a
+// history of row versions, past waits for rows and bytes from and to clients; and of the time of statements Dyno's own
+// part is not known, which would be most of it on a quiet server.
+var ofPostgres = map[string][]figure{
+	"dyno_client_statements_total":        {questions},
+	"dyno_client_transactions_total":      {transactions},
+	"dyno_sessions_running":               {running},
+	"dyno_sessions":                       {connected},
+	"pg_stat_database_tup_returned":       {rowsRead},
+	"pg_stat_database_tup_inserted":       {rowsInserted},
+	"pg_stat_database_tup_updated":        {rowsUpdated},
+	"pg_stat_database_tup_deleted":        {rowsDeleted},
+	"pg_stat_database_blks_read":          {poolMisses, poolRequests},
+	"pg_stat_database_blks_hit":           {poolRequests},
+	"pg_stat_database_temp_files":         {tmpDisk},
+	"pg_stat_database_sessions_abandoned": {abortedClients},
+	"pg_stat_database_sessions_fatal":     {abortedClients},
+	"pg_stat_database_sessions_killed":    {abortedClients},
+	"pg_stat_wal_bytes_total":             {redo},
+	"dyno_checkpoint_age_bytes":           {checkpointAge},
+	"dyno_row_lock_waiters":               {rowLockWaiting},
+	"dyno_uptime_seconds":                 {uptime},
+}
+
 // ofClients finds the input of a status variable, by its name in lower case.
 var ofClients = func() map[string]input {
 	by := map[string]input{}
-	for in := range inputs {
+	for in := range ofMySQL {
 		by[strings.TrimPrefix(in.name, status)] = in
 		for _, f := range []metric.Family{metric.Commands, metric.Handlers, metric.RowOps} {
 			if f.Name == in.name {
@@ -175,7 +220,7 @@ func Take(samples []metric.Sample) Figures {
 	for i := range samples {
 		if x := &samples[i]; x.Name == metric.ClientStatus || x.Name == metric.ClientStatusTotal {
 			if in, ok := ofClients[x.Labels.Get("variable")]; ok {
-				k := inputs[in]
+				k := ofMySQL[in]
 				f.add(k, x.Value)
 				clients[in], f.users[k] = true, true
 			}
@@ -187,14 +232,15 @@ func Take(samples []metric.Sample) Figures {
 		if len(x.Labels) == 1 && strings.HasPrefix(x.Name, status) {
 			in.of = x.Labels[0].Value
 		}
-		if k, ok := inputs[in]; ok {
-			if clients[in] {
-				continue
-			}
-			if k != lag && k != serverLag {
-				f.add(k, x.Value)
-			} else if !f.known[k] || x.Value > f.sums[k] { // the worst channel
-				f.sums[k], f.known[k] = x.Value, true
+		if ks, ok := inputs[in]; ok {
+			for _, k := range ks {
+				switch {
+				case clients[in]:
+				case k != lag && k != serverLag:
+					f.add(k, x.Value)
+				case !f.known[k] || x.Value > f.sums[k]: // the worst channel
+					f.sums[k], f.known[k] = x.Value, true
+				}
 			}
 			continue
 		}
@@ -312,7 +358,9 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 		return ok
 	}
 	rate(QPS, questions)
-	rate(TPS, commits, rollbacks)
+	if !rate(TPS, commits, rollbacks) {
+		rate(TPS, transactions)
+	}
 	if n, ok := growth(statements); ok && n > 0 && !restarted {
 		sec, ok := growth(statementSec)
 		put(Latency, digits(sec/n), ok)
@@ -372,7 +420,9 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 	rate(TmpDisk, tmpDisk)
 	rate(BytesIn, received)
 	rate(BytesOut, sent)
-	rate(Aborted, abortedClients, abortedConnects)
+	if !rate(Aborted, abortedClients, abortedConnects) && !cur.known[abortedConnects] {
+		rate(Aborted, abortedClients)
+	}
 	gauge(ReplicaLag, lag, serverLag)
 	rate(PressureCPU, pressureCPU)
 	rate(PressureIO, pressureIO)

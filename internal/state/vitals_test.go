@@ -152,3 +152,27 @@ func TestVitalsLeaveDynoOut(t *testing.T) {
 	f(read(1000, 0, false), read(1030, 0, false), "[{qps 15} {threads_running 3}]")
 	f(read(1000, 900, true), read(1030, 0, false), "[{threads_running 3}]") // one with Dyno's part, one without
 }
+
+// TestVitalsOfPostgres: what it counts by its own names, and what has no meaning there is absent.
+func TestVitalsOfPostgres(t *testing.T) {
+	const d = "pg_stat_database_"
+	of := func(name, database string, v float64) metric.Sample {
+		return metric.Sample{Name: d + name, Labels: metric.L("datid", "1", "datname", database), Value: v}
+	}
+	read := func(n float64) []metric.Sample {
+		return reading(map[string]float64{
+			"dyno_client_transactions_total": 10 + 2*n, "dyno_client_statements_total": 5 + 4*n, "dyno_sessions": 7,
+			"dyno_sessions_running": 3, "pg_stat_wal_bytes_total": 1000 * n, "dyno_checkpoint_age_bytes": 50,
+			"dyno_uptime_seconds": 100 + n, "dyno_row_lock_waiters": 1,
+		}, of("blks_read", "a", n), of("blks_read", "b", n), of("blks_hit", "a", 10*n), of("tup_returned", "a", 6*n),
+			of("tup_inserted", "a", n), of("tup_updated", "a", n), of("tup_deleted", "a", 0), of("temp_files", "a", n),
+			of("sessions_killed", "a", n), of("sessions_fatal", "a", 0), of("sessions_abandoned", "a", 0))
+	}
+	want := map[string]float64{
+		TPS: 2, QPS: 4, Connected: 7, Running: 3, RedoBytes: 1000, Checkpoint: 50, Uptime: 102, RowLockWaiting: 1,
+		PoolMisses: 2, PoolRequests: 12, RowsRead: 6, RowsWritten: 2, TmpDisk: 1, Aborted: 1,
+	}
+	if got := named(Between(Take(read(1)), Take(read(2)), 1)); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

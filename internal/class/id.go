@@ -1,6 +1,24 @@
-package sqltext
+package class
 
-import "strings"
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"strings"
+)
+
+// ID returns the id of a class: the MD5 of its fingerprint as 32 upper-case hexadecimal digits, as pt-query-digest 3
+// prints it after "0x".
+func ID(fingerprint string) string {
+	h := md5.Sum([]byte(fingerprint))
+	return strings.ToUpper(hex.EncodeToString(h[:]))
+}
+
+// ShortID returns the short form of an id, for tables: its last 16 digits, the id that pt-query-digest 2 prints. It is
+// taken wherever an id is.
+func ShortID(id string) string {
+	r := []rune(id)
+	return string(r[max(0, len(r)-16):])
+}
 
 // SameID returns an id as ID writes it, of what people give: 32 hexadecimal digits or the last 16 of them, as tickets
 // from before pt-query-digest 3 have them, in either case and with or without 0x. It is false for anything else.

@@ -1,4 +1,4 @@
-package sqltext
+package class
 
 import "testing"
 
@@ -31,4 +31,16 @@ func TestSameID(t *testing.T) {
 	if _, ok := SameID("55761EAA5F9A4E3G"); ok {
 		t.Error("G is a digit")
 	}
+}
+
+func TestShortID(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := ShortID(in); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+	f("B26451ADEE9D5F9C89311C08FB015D33", "89311C08FB015D33")
+	f("short", "short")
+	f("", "")
 }

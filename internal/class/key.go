@@ -1,4 +1,4 @@
-package sqltext
+package class
 
 // Key reduces a fingerprint to what every source of statements tells: without white space, quotes of names and signs,
 // with != for <> and one ? for several in a row. The fingerprints of a statement and of its digest text may differ,
@@ -8,7 +8,7 @@ func Key(fingerprint string) string {
 	b := make([]byte, 0, len(fingerprint))
 	for i := 0; i < len(fingerprint); i++ {
 		switch c := fingerprint[i]; {
-		case isSpace(c), c == '`', c == ';', c == '+', c == '-':
+		case c == ' ', '\t' <= c && c <= '\r', c == '`', c == ';', c == '+', c == '-':
 		case c == '<' && i+1 < len(fingerprint) && fingerprint[i+1] == '>':
 			b = append(b, "!="...)
 			i++

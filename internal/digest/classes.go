@@ -1,0 +1,119 @@
+package digest
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	queryclass "github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+)
+
+// OfClasses makes a report of what a server counted of its classes in a window, most time first. g tells the window;
+// its sums are worked out here. Of figures that are sums only the average is known, and everything where a class was
+// executed once.
+func OfClasses(classes []queryclass.Class, g Global) Report {
+	r := Report{Version: Version, Classes: []Row{}, Skipped: []slowlog.Skip{}}
+	g.Attributes, g.Classes = map[string]Figures{}, len(classes)
+	sec := g.Ended.Sub(g.Began).Seconds()
+	for _, c := range classes {
+		row := rowOf(c, sec)
+		row.FirstSeen, row.LastSeen = within(c.FirstSeen, g.Began), within(c.LastSeen, g.Ended)
+		g.Count += c.Count
+		for k, f := range row.Attributes {
+			x := g.Attributes[k]
+			g.Attributes[k] = ofSum(f.Label, f.Unit, x.Count+f.Count, x.Sum+f.Sum)
+		}
+		r.Classes = append(r.Classes, row)
+	}
+	g.Entries = g.Count
+	if sec > 0 {
+		g.QPS = known.Of(float64(g.Count) / sec)
+		g.Concurrency = known.Of(g.Attributes[queryTime].Sum / sec)
+	}
+	for i := range r.Classes {
+		c := &r.Classes[i]
+		for _, k := range slices.Collect(maps.Keys(c.Attributes)) {
+			f := c.Attributes[k]
+			if all := g.Attributes[k].Sum; all > 0 {
+				f.Share = known.Of(f.Sum / all)
+				c.Attributes[k] = f
+			}
+		}
+		c.Share = c.Attributes[queryTime].Share.Or(0)
+	}
+	for _, k := range slices.Collect(maps.Keys(g.Attributes)) {
+		if f := g.Attributes[k]; f.Sum > 0 {
+			f.Share = known.Of(1.0)
+			g.Attributes[k] = f
+		}
+	}
+	r.Global = g
+	Arrange(&r, Limit{}, Order{})
+	return r
+}
+
+// within is the end of the window for a time that the server does not tell.
+func within(t, end time.Time) time.Time {
+	if t.IsZero() {
+		return end
+	}
+	return t
+}
+
+func rowOf(c queryclass.Class, sec float64) Row {
+	text := []byte(c.Text())
+	row := Row{
+		ID: c.ID, Fingerprint: c.Fingerprint, Item: sqltext.Item(c.Text()), Tables: tables(text), Count: c.Count,
+		Sampled: c.Sampled, Attributes: map[string]Figures{},
+	}
+	add := func(a slowlog.Attribute, v known.Value[float64]) {
+		if sum, ok := v.Get(); ok {
+			i, _ := slowlog.Known(a)
+			row.Attributes[i.Key] = ofSum(i.Label, i.Unit, c.Count, sum)
+		}
+	}
+	count := func(a slowlog.Attribute, v known.Value[uint64]) {
+		if n, ok := v.Get(); ok {
+			add(a, known.Of(float64(n)))
+		}
+	}
+	add(slowlog.QueryTime, known.Of(c.TimeSec))
+	add(slowlog.LockTime, c.LockSec)
+	add(slowlog.CPUTime, c.CPUSec)
+	count(slowlog.RowsSent, c.RowsSent)
+	count(slowlog.RowsExamined, c.Examined)
+	count(slowlog.RowsAffected, c.Affected)
+	count(slowlog.PagesAccessed, c.Pages)
+	count(slowlog.PagesRead, c.PagesRead)
+	count(slowlog.Errors, c.Errors)
+	if sec > 0 {
+		row.QPS, row.Concurrency = known.Of(float64(c.Count)/sec), known.Of(c.TimeSec/sec)
+	}
+	for _, u := range c.Users {
+		n := uint64(0) // with several it is not known who ran how many
+		if len(c.Users) == 1 {
+			n = c.Count
+		}
+		row.Users = append(row.Users, Tally{Name: u, Count: n})
+	}
+	if c.Schema != "" {
+		row.Databases = []Tally{{Name: c.Schema, Count: c.Count}}
+	}
+	return row
+}
+
+// ofSum is all that a sum tells of n values that are not negative.
+func ofSum(label string, unit slowlog.Unit, n uint64, sum float64) Figures {
+	f := Figures{Label: label, Unit: unit, Count: n, Sum: sum}
+	if n > 0 {
+		f.Avg = sum / float64(n)
+	}
+	if n == 1 || n > 0 && sum == 0 { // each of them is the average
+		v := known.Of(f.Avg)
+		f.Min, f.Max, f.P95, f.Median, f.Stddev = v, v, v, v, known.Of(0.0)
+	}
+	return f
+}

@@ -441,20 +441,6 @@ func TestUndoRefusesAnythingElse(t *testing.T) {
 	refuses("a table that is gone", x, "a-2", "no longer in effect on")
 }
 
-// TestWhatAServerSaysOfAChangeHasABound: parts of remarks and errors come from the server, and they are kept.
-func TestWhatAServerSaysOfAChangeHasABound(t *testing.T) {
-	r := &recorder{j: newJournal(t), e: journal.Entry{ID: "a-1"}}
-	for i := range 3 * mostNotes {
-		r.note(fmt.Sprint(i, strings.Repeat("x", 2*mostText)))
-	}
-	_ = r.failed(t.Context(), errors.New(strings.Repeat("y", 1<<20)))
-	n := r.e.Notes
-	if len(n) != mostNotes || len(r.e.Error) > mostText || len(n[0].Text) > mostText ||
-		!strings.HasPrefix(n[0].Text, "0x") || !strings.HasPrefix(n[mostNotes-1].Text, fmt.Sprint(3*mostNotes-1, "x")) {
-		t.Errorf("%d notes, an error of %d bytes", len(n), len(r.e.Error))
-	}
-}
-
 // TestAValueThatMayBeCutIsRefused: servers cut long values where they list them, and an undo would set what is left.
 func TestAValueThatMayBeCutIsRefused(t *testing.T) {
 	for _, flavor := range servers.Flavors {

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// change is one kind of action on its way. It makes its statements itself from the action's fields: text that came with
+// kind is one kind of action on its way. It makes its statements itself from the action's fields: text that came with
 // a snapshot or a file is never sent.
-type change interface {
+type kind interface {
 	// check asks the server as it is now and completes the preview: the action with its statements and what an undo
 	// needs, words, sizes, what stands against it. It only reads.
-	check(ctx context.Context, t *target.Target, p *Preview, o objections) error
+	check(ctx context.Context, t *target.Target, p *change.Preview, o objections) error
 	// apply carries the action out and revert takes it back. Both are called with the completed action.
 	apply(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
 	revert(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
@@ -40,30 +41,30 @@ type adjusting interface {
 }
 
 // standing says how the server compares with what an action brings about.
-type standing string
+type standing = change.Standing
 
 const (
-	inForce standing = "in effect"      // the action was carried out
-	asWas   standing = "not in effect"  // the server is as before
-	other   standing = "something else" // somebody changed it since
-	nowhere standing = "missing"        // the table or the variable is gone
+	inForce = change.InEffect
+	asWas   = change.AsBefore
+	other   = change.Different
+	nowhere = change.Missing
 )
 
 // objections collect what a preview tells.
-type objections struct{ p *Preview }
+type objections struct{ p *change.Preview }
 
 // block says what stands against the action.
 func (o objections) block(format string, args ...any) {
-	o.p.Blockers = append(o.p.Blockers, fmt.Sprintf(format, args...))
+	o.p.Block(format, args...)
 }
 
 // warn says what is worth knowing before.
 func (o objections) warn(format string, args ...any) {
-	o.p.Warnings = append(o.p.Warnings, fmt.Sprintf(format, args...))
+	o.p.Warn(format, args...)
 }
 
-// changeOf returns the change of an action.
-func changeOf(a finding.Action, o Options) (change, error) {
+// kindOf returns the kind of an action.
+func kindOf(a finding.Action, o change.Options) (kind, error) {
 	switch a.Kind {
 	case finding.AddIndex:
 		return &addIndex{ofIndex{a}}, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/alter"
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -68,7 +69,7 @@ func turn(ctx context.Context, t *target.Target, table schema.Ref, index string,
 	if grant, err := missing(ctx, t, "ALTER", table); err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	} else if grant != "" {
-		return fmt.Errorf("%s: %w", op, &BlockedError{[]string{"a privilege is missing: " + grant}})
+		return fmt.Errorf("%s: %w", op, &change.BlockedError{Blockers: []string{"a privilege is missing: " + grant}})
 	}
 	if err := alter.Native(ctx, t, visible(table, x.Name, word), nil, nil); err != nil {
 		return fmt.Errorf("%s: %w", op, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/alter"
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -36,7 +37,7 @@ func (c *ofIndex) checkRevert(ctx context.Context, t *target.Target, o objection
 // addIndex adds a secondary index.
 type addIndex struct{ ofIndex }
 
-func (c *addIndex) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *addIndex) check(ctx context.Context, t *target.Target, p *change.Preview, o objections) error {
 	x := c.a.Index
 	p.Action.SQL, p.Action.Undo = c.addition().Statement(), c.removal().Statement()
 	p.Words = fmt.Sprintf("Add index %s (%s) to table %s on %s online (without blocking its users).", x.Name,
@@ -78,7 +79,7 @@ func (c *addIndex) apply(ctx context.Context, t *target.Target, report progress.
 	if err := alter.Native(ctx, t, c.addition(), report, note); err != nil {
 		return err
 	}
-	ctx, cancel := afterwards(ctx)
+	ctx, cancel := change.Afterwards(ctx)
 	defer cancel()
 	is, x, err := present(ctx, t, c.a)
 	if err != nil || is != changed {
@@ -133,7 +134,7 @@ func (c *addIndex) compare(ctx context.Context, t *target.Target) (standing, str
 // dropIndex drops a secondary index. Its undo builds it again.
 type dropIndex struct{ ofIndex }
 
-func (c *dropIndex) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *dropIndex) check(ctx context.Context, t *target.Target, p *change.Preview, o objections) error {
 	tab, ok, err := tableFor(ctx, t, c.a.Table, p, o)
 	if err != nil {
 		return err
@@ -246,7 +247,7 @@ type hideIndex struct{ ofIndex }
 
 func (c *hideIndex) table() schema.Ref { return schema.Ref{} }
 
-func (c *hideIndex) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *hideIndex) check(ctx context.Context, t *target.Target, p *change.Preview, o objections) error {
 	hide, show, can := visibility(t)
 	named := func(name string) { // makes the statements for it
 		c.a.Index.Name, p.Action.Index.Name = name, name

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -22,7 +23,7 @@ func (c *setKernel) subject() string         { return "kernel's setting " + c.a.
 func (c *setKernel) table() schema.Ref       { return schema.Ref{} }
 func (c *setKernel) applied() finding.Action { return c.a }
 
-func (c *setKernel) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *setKernel) check(ctx context.Context, t *target.Target, p *change.Preview, o objections) error {
 	p.Words = fmt.Sprintf("Set the kernel's %s to %s, for all programs of this machine, until the next reboot.",
 		c.a.Variable, c.a.Value)
 	if _, ok := t.LocalPID(ctx); !ok {

@@ -2,145 +2,41 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/alter"
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/unit"
 )
-
-// Preview is what an action would do on a server as it is now.
-type Preview struct {
-	Target  string         `json:"target"`
-	Server  string         `json:"server"` // identity, see target.Facts
-	Finding string         `json:"finding,omitzero"`
-	Action  finding.Action `json:"action"` // with the statements as they would be sent
-	Words   string         `json:"words"`  // what would be done, in a sentence
-
-	Rows       known.Value[uint64]  `json:"rows,omitzero"`
-	TableBytes known.Value[uint64]  `json:"table_bytes,omitzero"`
-	Bytes      known.Value[float64] `json:"bytes,omitzero"`        // estimate of what it adds on disk
-	SecondsLo  known.Value[float64] `json:"seconds_low,omitzero"`  // estimate of the time it takes, on a quick disk …
-	SecondsHi  known.Value[float64] `json:"seconds_high,omitzero"` // … and on a slow one
-
-	Warnings []string `json:"warnings,omitempty"` // warnings to read first
-	Blockers []string `json:"blockers,omitempty"` // it is blocked while one of them holds
-}
-
-// OK reports whether nothing stands against the action.
-func (p Preview) OK() bool { return len(p.Blockers) == 0 }
-
-// Text returns the preview as lines for people.
-func (p Preview) Text() []string {
-	out := []string{p.Words, "", "  " + p.Action.SQL, ""}
-	if p.Action.Undo != "" {
-		out = append(out, "To undo:", "  "+p.Action.Undo, "")
-	}
-	var size []string
-	if n, ok := p.Rows.Get(); ok {
-		size = append(size, "about "+unit.Count(float64(n))+" rows")
-	}
-	if n, ok := p.TableBytes.Get(); ok {
-		size = append(size, "table "+unit.Bytes(float64(n)))
-	}
-	if n, ok := p.Bytes.Get(); ok {
-		size = append(size, "the change adds at most about "+unit.Bytes(n))
-	}
-	if lo, ok := p.SecondsLo.Get(); ok {
-		if hi, ok := p.SecondsHi.Get(); ok {
-			if hi < 1 {
-				size = append(size, "takes less than a second")
-			} else {
-				size = append(size, "takes roughly "+unit.Seconds(max(lo, 0.1))+" to "+unit.Seconds(hi))
-			}
-		}
-	}
-	if len(size) > 0 {
-		out = append(out, "Size: "+strings.Join(size, "; ")+".")
-	}
-	for _, w := range p.Warnings {
-		out = append(out, "Note: "+w)
-	}
-	for _, b := range p.Blockers {
-		out = append(out, "Blocked: "+b)
-	}
-	return out
-}
-
-// BlockedError is the answer to an action that must not be done now.
-type BlockedError struct{ Blockers []string }
-
-func (e *BlockedError) Error() string {
-	return "nothing was changed: " + strings.Join(e.Blockers, "; ")
-}
 
 // longTransaction is the age from which an open transaction on the table is worth a warning, seconds.
 const longTransaction = 5
 
-// PreviewChange asks the server what carrying out the finding's action would mean. It only reads. What stands against
-// it is in Preview.Blockers; an error means that the question could not be answered.
-func PreviewChange(ctx context.Context, t *target.Target, f finding.Finding, o Options) (Preview, error) {
-	if f.Action == nil {
-		return Preview{}, errors.New("plan action: the finding suggests none")
-	}
-	p, _, err := previewChange(ctx, t, *f.Action, o)
-	p.Finding = f.ID
-	return p, err
-}
-
-// Options say how an action may be carried out, or taken back.
-type Options struct {
-	// Blocking lets a change to a table that the server cannot make online stop the table's writers until it is made.
-	Blocking bool
-	// Host is where the kernel shows its settings; the zero value is this machine.
-	Host host.FS
-	// Agreed is the statement that was shown and agreed to: Apply and Undo send no other one, see ErrPreviewChanged.
-	// Empty: the one that fits to the server as it is now.
-	Agreed string
-	// Journal tells PreviewChange of earlier actions that rest on an index which the action takes away; Apply and Undo
-	// ask their own.
-	Journal Reader
-	// By is the user of the web UI who requests an undo, for the journal; empty for the command line.
-	By string
-}
-
-// ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
-var ErrPreviewChanged = errors.New("the change differs from the one that was shown")
-
-// agreed refuses a statement that nobody agreed to.
-func (o Options) agreed(sql string) error {
-	if o.Agreed == "" || o.Agreed == sql {
-		return nil
-	}
-	return fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, sql)
-}
-
 // previewChange asks on a target that is pinned: what the server was asked, it is changed by, and it is looked at
 // afterwards.
-func previewChange(ctx context.Context, t *target.Target, a finding.Action, opt Options) (Preview, change, error) {
+func previewChange(
+	ctx context.Context, t *target.Target, a finding.Action, opt change.Options,
+) (change.Preview, kind, error) {
 	if err := t.Pin(ctx); err != nil {
-		return Preview{}, nil, err
+		return change.Preview{}, nil, err
 	}
-	c, err := changeOf(a, opt)
+	c, err := kindOf(a, opt)
 	if err != nil {
-		return Preview{}, nil, fmt.Errorf("plan action: %w", err)
+		return change.Preview{}, nil, fmt.Errorf("plan action: %w", err)
 	}
-	p := Preview{Target: t.String(), Server: t.Facts().Server, Action: a}
+	p := change.Preview{Target: t.String(), Server: t.Facts().Server, Action: a}
 	if err = c.check(ctx, t, &p, objections{&p}); err == nil {
 		err = checkDropped(ctx, t, opt.Journal, a, objections{&p})
 	}
 	if err != nil {
 		return p, nil, err
 	}
-	c, err = changeOf(p.Action, opt)
+	c, err = kindOf(p.Action, opt)
 	return p, c, err
 }
 
@@ -188,7 +84,7 @@ func checkRevertOn(ctx context.Context, t *target.Target, table schema.Ref, o ob
 // tableFor returns the table that an action is about, and whether it can be changed at all. The preview gets its size
 // and who holds it.
 func tableFor(
-	ctx context.Context, t *target.Target, ref schema.Ref, p *Preview, o objections,
+	ctx context.Context, t *target.Target, ref schema.Ref, p *change.Preview, o objections,
 ) (tab schema.Table, ok bool, err error) {
 	if err := checkServer(ctx, t, ref, o); err != nil {
 		return tab, false, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -17,7 +18,7 @@ import (
 
 // checkAdded looks for what an index that an undo would drop is needed for by now: later actions that took another
 // index away because of it, keys, statements.
-func checkAdded(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o objections) error {
+func checkAdded(ctx context.Context, t *target.Target, j change.Reader, e journal.Entry, o objections) error {
 	if e.Action.Kind != finding.AddIndex {
 		return nil
 	}
@@ -48,7 +49,7 @@ func checkAdded(ctx context.Context, t *target.Target, j Reader, e journal.Entry
 
 // standsIn looks for actions since e that took an index away for which one of those that are to go serves by now, and
 // none of those that are left.
-func standsIn(ctx context.Context, j Reader, e journal.Entry, going, left []schema.Index, o objections) error {
+func standsIn(ctx context.Context, j change.Reader, e journal.Entry, going, left []schema.Index, o objections) error {
 	all, err := j.Entries(ctx, "", 0)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
@@ -79,7 +80,7 @@ func standsIn(ctx context.Context, j Reader, e journal.Entry, going, left []sche
 
 // checkDropped judges advice to take an index away again, on the server as it is now: the advice, and other advice that
 // was followed since, may have rested on each other's indexes.
-func checkDropped(ctx context.Context, t *target.Target, j Reader, a finding.Action, o objections) error {
+func checkDropped(ctx context.Context, t *target.Target, j change.Reader, a finding.Action, o objections) error {
 	names := taken(a)
 	if len(names) == 0 {
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/alter"
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
@@ -44,7 +45,7 @@ func rebuilt(changes []schema.Clause) bool {
 	return !slices.ContainsFunc(changes, func(x schema.Clause) bool { return x.Kind != schema.Rebuild })
 }
 
-func (c *alterTable) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *alterTable) check(ctx context.Context, t *target.Target, p *change.Preview, o objections) error {
 	if len(c.a.Changes) == 0 || slices.ContainsFunc(c.a.Changes, func(x schema.Clause) bool { return x.SQL() == "" }) {
 		o.block("the action names no change to the table")
 		return nil
@@ -117,7 +118,7 @@ func (c *alterTable) apply(ctx context.Context, t *target.Target, report progres
 	if err := alter.Native(ctx, t, c.alteration(c.a.Changes), report, note); err != nil {
 		return err
 	}
-	ctx, cancel := afterwards(ctx)
+	ctx, cancel := change.Afterwards(ctx)
 	defer cancel()
 	def, err := definition(ctx, t, c.a.Table)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
@@ -66,7 +67,7 @@ func mostListed(t *target.Target) int {
 	return most - utf8.UTFMax + 1
 }
 
-func (c *setVariable) check(ctx context.Context, t *target.Target, p *Preview, o objections) error {
+func (c *setVariable) check(ctx context.Context, t *target.Target, p *change.Preview, o objections) error {
 	name := c.a.Variable
 	p.Words = fmt.Sprintf("Set the variable %s on %s to %s, until the server restarts.", name, t, c.a.Value)
 	if !variableName.MatchString(name) || c.a.Value == "" {

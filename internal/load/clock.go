@@ -99,7 +99,7 @@ func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-ch
 		case <-finished:
 			select { // the last session may have failed
 			case err := <-failed:
-				failure = errors.Join(failure, explain(err, k.crew.plan))
+				failure = errors.Join(failure, k.crew.server.Explain(err, k.crew.plan))
 			default:
 			}
 			if !stopping && failure == nil {
@@ -110,7 +110,7 @@ func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-ch
 			return failure
 		case err := <-failed:
 			if failure == nil {
-				failure = explain(err, k.crew.plan)
+				failure = k.crew.server.Explain(err, k.crew.plan)
 			}
 			force()
 		case <-done:

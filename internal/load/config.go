@@ -32,9 +32,10 @@ type Config struct {
 	Events   uint64            // operations of all sessions together that begin after the warm-up; 0 for no limit
 	Seed     uint64            // 0 draws one, which Run.Options then names
 	PSMode   PSMode            // "" means Auto
-	// Ignore lists server error numbers that end an operation but not the run; those of Retried are always tolerated.
+	// Ignore lists server error codes that end an operation but not the run; those that are retried are always
+	// tolerated.
 	// IgnoreAll tolerates every error of the server.
-	Ignore    []uint16
+	Ignore    []string
 	IgnoreAll bool
 	// Reconnect is how long a session that lost its connection tries for another before the run fails; 0 means 60 s.
 	Reconnect time.Duration
@@ -147,7 +148,7 @@ func (c Config) settle() (Config, *workload.Plan, error) {
 }
 
 // options returns what the run ran with, by sysbench's names.
-func (c Config) options(p *workload.Plan) map[string]string {
+func (c Config) options(p *workload.Plan, e Errors) map[string]string {
 	m := maps.Clone(p.Options)
 	if m == nil {
 		m = map[string]string{}
@@ -166,15 +167,12 @@ func (c Config) options(p *workload.Plan) map[string]string {
 	if c.Terminals > c.Threads {
 		m["terminals"] = strconv.Itoa(c.Terminals)
 	}
-	numbers := slices.Concat(Retried[:], c.Ignore)
-	slices.Sort(numbers)
-	var texts []string
-	for _, n := range slices.Compact(numbers) {
-		texts = append(texts, strconv.Itoa(int(n)))
-	}
-	m["mysql-ignore-errors"] = strings.Join(texts, ",")
+	codes, ignore := e.Retried()
+	codes = slices.Concat(codes, c.Ignore)
+	slices.Sort(codes)
+	m[ignore] = strings.Join(slices.Compact(codes), ",")
 	if c.IgnoreAll {
-		m["mysql-ignore-errors"] = "all"
+		m[ignore] = "all"
 	}
 	return m
 }

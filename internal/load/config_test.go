@@ -33,12 +33,12 @@ func TestConfigRefuses(t *testing.T) {
 func TestOptionsOfARun(t *testing.T) {
 	c, p, err := Config{
 		Workload: workload.PointSelect{}, Time: 1500 * time.Millisecond, Seed: 9,
-		Ignore: []uint16{1062, 1213},
+		Ignore: []string{"1062", "1213"},
 	}.settle()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := c.options(p)
+	o := c.options(p, MySQL{})
 	f := func(name, want string) {
 		t.Helper()
 		if o[name] != want {
@@ -52,7 +52,7 @@ func TestOptionsOfARun(t *testing.T) {
 	f("mysql-ignore-errors", "1020,1062,1205,1213,1412,1615")
 	f("table-size", "10000")
 	c.IgnoreAll = true
-	if o := c.options(p); o["mysql-ignore-errors"] != "all" {
+	if o := c.options(p, MySQL{}); o["mysql-ignore-errors"] != "all" {
 		t.Errorf("mysql-ignore-errors is %q", o["mysql-ignore-errors"])
 	}
 	if _, ok := p.Options["threads"]; ok {

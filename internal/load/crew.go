@@ -12,6 +12,7 @@ import (
 type crew struct {
 	config Config
 	plan   *workload.Plan
+	server Sessions
 	naming naming
 	timing bool  // statements are timed, too
 	queue  queue // nil: every session has a terminal of its own and starts its operations one after the other

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -58,6 +56,7 @@ type flow struct {
 	events int           // operations completed since the warm-up
 	spent  time.Duration // in them
 
+	retries     int  // of the operation, after errors of RetryAFew
 	calls       int  // of the attempt
 	transaction bool // the attempt has sent a BEGIN or the like
 	undoing     bool // ROLLBACK is under way
@@ -67,7 +66,7 @@ type flow struct {
 // begin starts the operation that t has drawn.
 func (f *flow) begin(c *counts, t *terminal, due, now time.Duration, open bool) step {
 	f.t, f.due, f.began, f.open = t, due, now, open
-	f.n, f.dropped = statements{}, false
+	f.n, f.retries, f.dropped = statements{}, 0, false
 	return f.attempt(c, now)
 }
 
@@ -134,12 +133,12 @@ func (f *flow) timed(c *counts, now time.Duration) {
 // trouble decides what to do about an error. A statement that the server answered is counted, with an error too: the
 // server counts it as well.
 func (f *flow) trouble(c *counts, err error, now time.Duration) step {
-	number, fromServer := target.ServerErrorNumber(err)
+	tr := f.server.Trouble(err)
 	statement := "ROLLBACK"
 	if !f.undoing {
 		st := &f.plan.Statements[f.call.Statement]
 		statement = st.SQL
-		if fromServer {
+		if tr.Code != "" {
 			f.n.count(st.Kind)
 			f.timed(c, now)
 		}
@@ -147,19 +146,21 @@ func (f *flow) trouble(c *counts, err error, now time.Duration) step {
 	switch {
 	case f.hard.Err() != nil:
 		return f.halt(c)
-	case target.KindOf(err) == endpoint.Gone:
+	case tr.Gone:
 		c.lost++
 		f.err = err
 		return stepReconnect
 	case f.undoing:
 		return f.fail(c, fmt.Errorf("roll back a failed operation: %w", err))
-	case !fromServer:
+	case tr.Code == "":
 		return f.fail(c, fmt.Errorf("%s: %w", statement, err))
 	}
-	c.errors[number]++
+	c.errors[tr.Code]++
 	switch {
-	case slices.Contains(Retried[:], number):
-	case f.config.IgnoreAll || slices.Contains(f.config.Ignore, number):
+	case tr.Retry == RetryAlways:
+	case tr.Retry == RetryAFew && f.calls > 1 && f.retries < fewRetries:
+		f.retries++
+	case f.config.IgnoreAll || slices.Contains(f.config.Ignore, tr.Code):
 		f.dropped = true
 	default:
 		return f.fail(c, fmt.Errorf("%s: %w", statement, err))

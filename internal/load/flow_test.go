@@ -29,7 +29,7 @@ func play(t *testing.T, c Config) *played {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cr := &crew{config: c, plan: plan, naming: namesOf(plan), timing: true, hard: context.Background()}
+	cr := &crew{config: c, plan: plan, naming: namesOf(plan), timing: true, hard: context.Background(), server: MySQL{}}
 	p := &played{flow: &flow{crew: cr}, c: newCounts(1, len(namesOf(plan).names)), t: t}
 	tm := cr.newTerminal(0)
 	tm.draw(0)
@@ -88,7 +88,7 @@ func TestFlowAfterErrors(t *testing.T) {
 	o := p.c.ops[0]
 	// BEGIN, the refused SELECT, ROLLBACK; BEGIN; the refused BEGIN; all four.
 	if o.statements != (statements{2, 1, 2 + 1 + 1 + 2}) || o.latency.Max() != 130 || p.c.lost != 2 ||
-		p.c.reconnects != 2 || p.c.errors[1213] != 1 || p.c.errors[1205] != 1 {
+		p.c.reconnects != 2 || p.c.errors["1213"] != 1 || p.c.errors["1205"] != 1 {
 		t.Errorf("%+v", p.c)
 	}
 }
@@ -115,13 +115,13 @@ func TestFlowThatEnds(t *testing.T) {
 	hard, cancel := context.WithCancel(t.Context())
 	cancel()
 	f(Config{}, nil, refusal(1062), stepFailed, "SELECT 1")
-	f(Config{Ignore: []uint16{1062}}, nil, refusal(1062), stepDropped, "")
+	f(Config{Ignore: []string{"1062"}}, nil, refusal(1062), stepDropped, "")
 	f(Config{IgnoreAll: true}, nil, refusal(9999), stepDropped, "")
 	f(Config{IgnoreAll: true}, nil, errors.New("no answer of the server"), stepFailed, "no answer")
 	f(Config{}, func(p *played) { p.stopped.Store(true) }, refusal(1213), stepHalted, "")
 	f(Config{}, func(p *played) { p.hard = hard }, hungUp(), stepHalted, "")
 	f(Config{}, func(p *played) { p.t.Helper(); p.undoing = true }, refusal(1064), stepFailed, "roll back")
-	p := play(t, Config{Ignore: []uint16{1062}})
+	p := play(t, Config{Ignore: []string{"1062"}})
 	p.want(p.answer(refusal(1062), 20), stepRollback, 0)
 	p.want(p.answer(hungUp(), 30), stepReconnect, 0)
 	p.want(p.reconnected(p.c, nil, 40), stepDropped, 0)
@@ -156,7 +156,7 @@ func TestEnded(t *testing.T) {
 	}
 	var got []told
 	start := time.Now()
-	c := Config{Ignore: []uint16{1062}, Ended: func(began, ended time.Time, n uint64) {
+	c := Config{Ignore: []string{"1062"}, Ended: func(began, ended time.Time, n uint64) {
 		got = append(got, told{began.Sub(start), ended.Sub(began), n})
 	}}
 	p := play(t, c)

@@ -36,15 +36,15 @@ func dial(ctx context.Context, t *target.Target, plan *workload.Plan, mode PSMod
 			continue
 		}
 		if l.stmts[i], err = s.Prepare(ctx, st.SQL); err != nil {
-			l.close()
+			l.Close()
 			return nil, fmt.Errorf("%s: %w", st.SQL, err)
 		}
 	}
 	return l, nil
 }
 
-// call executes one statement and reads all of its answer.
-func (l *link) call(ctx context.Context, c *workload.Call, row func([]workload.Datum)) error {
+// Call executes one statement and reads all of its answer.
+func (l *link) Call(ctx context.Context, c *workload.Call, row func([]workload.Datum)) error {
 	st := &l.plan.Statements[c.Statement]
 	l.row = row
 	if stmt := l.stmts[c.Statement]; stmt != nil && c.Text == nil {
@@ -124,6 +124,11 @@ func (l *link) send(ctx context.Context, sql string, rows bool) error {
 	return err
 }
 
-func (l *link) id() uint64 { return l.session.ID() }
+// Send executes a text that answers with no rows.
+func (l *link) Send(ctx context.Context, sql string) error { return l.send(ctx, sql, false) }
 
-func (l *link) close() { l.session.Close() }
+// ID returns the server's number of the connection.
+func (l *link) ID() uint64 { return l.session.ID() }
+
+// Close ends the connection.
+func (l *link) Close() { l.session.Close() }

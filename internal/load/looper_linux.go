@@ -37,7 +37,7 @@ const (
 func (s *looper) watch() error {
 	s.era++
 	if err := s.poll.add(s.link.fd, s.token, s.era); err != nil {
-		return s.link.raw.Wrap("watch the connection to", err)
+		return s.link.wire.Wrap("watch the connection to", err)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (s *looper) start(t *terminal, at, now time.Duration) (underWay bool) {
 		s.c.begins(now - max(at, s.since))
 	}
 	if s.busyID.Load() == 0 {
-		s.busyID.Store(s.link.raw.ID())
+		s.busyID.Store(s.link.wire.ID())
 	}
 	s.state = busy
 	return s.carry(s.flow.begin(s.c, t, at, now, s.queue != nil))
@@ -161,7 +161,7 @@ func (s *looper) flush() error {
 		return err
 	}
 	if err := s.poll.writing(s.link.fd, s.token, s.era, !all); err != nil {
-		return s.link.raw.Wrap("watch the connection to", err)
+		return s.link.wire.Wrap("watch the connection to", err)
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func (s *looper) redialled(link *rawLink, err error) {
 	if !s.idled {
 		s.state = busy
 		if err == nil {
-			s.busyID.Store(link.raw.ID())
+			s.busyID.Store(link.wire.ID())
 		}
 		if !s.carry(s.flow.reconnected(s.c, err, s.now())) {
 			s.rest(s.now())
@@ -285,7 +285,7 @@ func (s *looper) resume(now time.Duration) {
 // drop closes the connection.
 func (s *looper) drop() {
 	if s.link != nil {
-		s.link.raw.Close()
+		s.link.wire.Close()
 		s.link = nil
 		s.era++
 	}

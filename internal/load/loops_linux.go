@@ -7,17 +7,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
-
 	"golang.org/x/sync/errgroup"
 )
 
 // loopWay returns the way to drive sessions by event loops over bare descriptors.
-func loopWay(t *target.Target) []way {
+func loopWay(s Sessions) []way {
+	d, ok := s.(WireDialer)
+	if !ok {
+		return nil
+	}
 	return []way{{"loops", func(cr *crew) party {
 		cr.timing = true // the moments are taken in any case
 		return &looped{crew: cr, dial: func(ctx context.Context) (*rawLink, error) {
-			return dialRaw(ctx, t, cr.plan, cr.config.PSMode)
+			return dialRaw(ctx, d, cr.plan, cr.config.PSMode)
 		}}
 	}}}
 }
@@ -62,7 +64,7 @@ func (p *looped) connect(ctx context.Context) error {
 			}
 			l, err := p.dial(p.hard)
 			if err != nil {
-				return fmt.Errorf("connect session %d of %d: %w", i+1, len(links), explain(err, p.plan))
+				return fmt.Errorf("connect session %d of %d: %w", i+1, len(links), p.server.Explain(err, p.plan))
 			}
 			links[i] = l
 			return nil
@@ -96,7 +98,7 @@ const readSize = 64 << 10
 func (p *looped) close() {
 	for _, l := range p.all {
 		for _, s := range l.sessions {
-			s.link.raw.Close()
+			s.link.wire.Close()
 		}
 		l.poll.close()
 	}

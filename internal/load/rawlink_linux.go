@@ -3,99 +3,37 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/wire"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// rawLink is a connection of a loop with its prepared statements. It never waits.
+// rawLink is a connection of a loop. It never waits.
 type rawLink struct {
-	raw    *target.Raw
-	fd     int
-	plan   *workload.Plan
-	stmts  []*wire.Stmt // nil where the text is sent
-	reader wire.Reader
-	out    []byte // the command under way
-	sent   int    // of out
-	args   []wire.Value
-	row    []workload.Datum
-	text   []byte
+	wire Wire
+	fd   int
+	out  []byte // the command under way
+	sent int    // of out
 }
 
 // dialRaw opens a connection and prepares the statements of the plan.
-func dialRaw(ctx context.Context, t *target.Target, plan *workload.Plan, mode PSMode) (*rawLink, error) {
-	raw, err := t.Raw(ctx, target.SessionOptions{Database: plan.Schema})
-	switch {
-	case errors.Is(err, target.ErrNeedsDriver):
-		return nil, fmt.Errorf("%w: %w", errOtherWay, err)
-	case err != nil:
+func dialRaw(ctx context.Context, d WireDialer, plan *workload.Plan, mode PSMode) (*rawLink, error) {
+	w, err := d.DialWire(ctx, plan, mode)
+	if err != nil {
 		return nil, err
 	}
-	l := &rawLink{raw: raw, plan: plan, stmts: make([]*wire.Stmt, len(plan.Statements))}
-	for i, st := range plan.Statements {
-		if st.Text || mode == Disable {
-			continue
-		}
-		if l.stmts[i], err = raw.Prepare(ctx, st.SQL); err != nil {
-			raw.Close()
-			return nil, fmt.Errorf("%s: %w", st.SQL, err)
-		}
-	}
-	if l.fd, err = raw.Detach(); err != nil {
-		raw.Close()
-		return nil, err
-	}
-	l.reader.Reset(raw.Caps())
-	return l, nil
+	return &rawLink{wire: w, fd: w.FD()}, nil
 }
 
 // call makes the command for one statement ready.
-func (l *rawLink) call(c *workload.Call) error {
-	st := &l.plan.Statements[c.Statement]
-	l.out, l.sent = l.out[:0], 0
-	stmt := l.stmts[c.Statement]
-	switch {
-	case c.Text != nil:
-		l.out = wire.AppendQuery(l.out, c.Text)
-	case stmt != nil:
-		if len(c.Args) != stmt.Params {
-			return fmt.Errorf("execute: the statement takes %d values, %d were given", stmt.Params, len(c.Args))
-		}
-		l.args = l.args[:0]
-		for i := range c.Args {
-			a := &c.Args[i]
-			l.args = append(l.args, wire.Value{Kind: kinds[a.Kind()], Bits: a.Bits(), Bytes: a.Raw()})
-		}
-		l.out = stmt.AppendExecute(l.out, l.args)
-		l.reader.ExpectRows(stmt)
-		return nil
-	case len(c.Args) > 0:
-		var err error
-		if l.text, err = st.AppendText(l.text[:0], c.Args); err != nil {
-			return err
-		}
-		l.out = wire.AppendQuery(l.out, l.text)
-	default:
-		l.out = wire.AppendQuery(l.out, st.SQL)
-	}
-	l.reader.ExpectText()
-	return nil
-}
-
-// kinds are the wire's words for a Datum.
-var kinds = [...]wire.Kind{
-	workload.NullDatum: wire.Null, workload.IntDatum: wire.Int, workload.UintDatum: wire.Uint,
-	workload.FloatDatum: wire.Float, workload.BytesDatum: wire.Bytes,
+func (l *rawLink) call(c *workload.Call) (err error) {
+	l.sent = 0
+	l.out, err = l.wire.AppendCall(l.out[:0], c)
+	return err
 }
 
 // rollback makes that command ready.
-func (l *rawLink) rollback() {
-	l.out, l.sent = wire.AppendQuery(l.out[:0], "ROLLBACK"), 0
-	l.reader.ExpectText()
-}
+func (l *rawLink) rollback() { l.out, l.sent = l.wire.AppendText(l.out[:0], "ROLLBACK"), 0 }
 
 // flush sends what is left of the command. It reports whether all of it has gone.
 func (l *rawLink) flush() (all bool, err error) {
@@ -105,7 +43,7 @@ func (l *rawLink) flush() (all bool, err error) {
 		case errors.Is(err, errAgain):
 			return false, nil
 		case err != nil:
-			return false, l.raw.Wrap("send", err)
+			return false, l.wire.Wrap("send", err)
 		}
 		l.sent += n
 	}
@@ -120,48 +58,29 @@ func (l *rawLink) read(buf []byte, gen workload.Generator) (done, full bool, err
 	case err != nil && errors.Is(err, errAgain):
 		return false, false, nil
 	case err != nil:
-		return true, false, l.raw.Wrap("receive", err)
+		return true, false, l.wire.Wrap("receive", err)
 	case n == 0:
-		return true, false, l.raw.Wrap("receive", io.EOF)
+		return true, false, l.wire.Wrap("receive", io.EOF)
 	}
-	l.reader.Feed(buf[:n])
-	for {
-		event, err := l.reader.Next()
-		switch {
-		case err != nil:
-			return true, false, l.raw.Wrap("execute", err)
-		case event == wire.More:
-			return false, n == len(buf), nil
-		case event == wire.Done:
-			return true, false, nil
-		}
-		l.hand(gen)
+	l.wire.Feed(buf[:n])
+	if done, err = l.wire.Next(gen); err != nil {
+		return true, false, l.wire.Wrap("execute", err)
 	}
+	return done, !done && n == len(buf), nil
 }
 
-// silent reports whether nothing has arrived, not even the end of the connection.
+// silent reports whether nothing has arrived, not even the end of the connection. What some servers say unasked, such
+// as a notice, counts as nothing.
 func (l *rawLink) silent(buf []byte) bool {
-	_, err := receive(l.fd, buf)
-	return errors.Is(err, errAgain)
-}
-
-// hand passes the row on that the reader has found.
-func (l *rawLink) hand(gen workload.Generator) {
-	l.row = l.row[:0]
-	for _, v := range l.reader.Row() {
-		var d workload.Datum
-		switch v.Kind {
-		case wire.Int:
-			d = workload.Int(int64(v.Bits))
-		case wire.Uint:
-			d = workload.Uint(v.Bits)
-		case wire.Float:
-			d = workload.Float(v.Float())
-		case wire.Bytes:
-			d = workload.Bytes(v.Bytes)
-		case wire.Null:
+	_, unasked := l.wire.(interface{ Unasked() })
+	for {
+		n, err := receive(l.fd, buf)
+		if err != nil || n == 0 || !unasked {
+			return errors.Is(err, errAgain)
 		}
-		l.row = append(l.row, d)
+		l.wire.Feed(buf[:n])
+		if done, err := l.wire.Next(nil); done || err != nil {
+			return false
+		}
 	}
-	gen.Row(l.row)
 }

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
@@ -26,7 +25,7 @@ type recorder struct {
 type counts struct {
 	ops        []opCounts        // by kind of operation
 	statements []*hist.Histogram // by kind of statement, nil where none was timed
-	errors     map[uint16]uint64
+	errors     map[string]uint64 // by the server's code
 	lost       uint64
 	reconnects uint64
 	delay      time.Duration // the longest
@@ -67,7 +66,7 @@ func newRecorder(kinds, names int) *recorder {
 func newCounts(kinds, names int) *counts {
 	return &counts{
 		ops: make([]opCounts, kinds), statements: make([]*hist.Histogram, names),
-		errors: map[uint16]uint64{},
+		errors: map[string]uint64{},
 	}
 }
 
@@ -133,7 +132,7 @@ func (r *recorder) take(t *loadresult.Tick) *counts {
 		}
 	}
 	for n, k := range c.errors {
-		addError(t, strconv.Itoa(int(n)), k)
+		addError(t, n, k)
 	}
 	clear(c.errors)
 	if c.lost > 0 {

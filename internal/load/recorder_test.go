@@ -33,7 +33,7 @@ func TestNothingIsLostBetweenTicks(t *testing.T) {
 				c.done(i%2, time.Duration(i)*time.Microsecond, time.Duration(2*i)*time.Microsecond, statements{1, 2, 3})
 				c.statement(0, time.Duration(i)*time.Microsecond)
 				if i%10 == 0 {
-					c.errors[1213]++
+					c.errors["1213"]++
 					c.unfinished(0, statements{reads: 1})
 				}
 				if i%100 == 0 {

@@ -180,7 +180,7 @@ func Replay(
 	k := newClock(r.crew, r, sink)
 	go func() { r.run(); close(finished) }()
 	err = k.watch(ctx, finished, r.failed, r.wake, func() {
-		runner{kill: func(ctx context.Context, id uint64) { kill(ctx, t, id) }}.killBusy(r.busyIDs())
+		runner{server: MySQL{t}}.killBusy(r.busyIDs())
 		breakAll()
 	})
 	out.Started, out.Total, out.Path = k.start, k.total, "driver"
@@ -312,7 +312,7 @@ func newReplay(t *target.Target, c ReplayConfig, src Source, hard context.Contex
 	r := &replay{
 		crew: &crew{
 			config: Config{Threads: c.Threads, Time: c.Time, Reconnect: c.Reconnect}, plan: plan,
-			naming: namesOf(plan), hard: hard, stop: make(chan struct{}),
+			naming: namesOf(plan), hard: hard, stop: make(chan struct{}), server: MySQL{t},
 		},
 		t: t, config: c, src: src, failed: make(chan error, 1), slots: make(chan struct{}, c.Threads),
 		want: make(chan chan<- struct{}),

@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -232,7 +233,7 @@ func (s *replaySession) connect() bool {
 		s.cause = err
 	}
 	if s.cause != nil && s.hard.Err() == nil {
-		if hopeless(s.cause) {
+		if s.server.Trouble(s.cause).Hopeless {
 			err = s.cause
 		} else {
 			conn, err = again(s.crew, s.cause, s.sleep, s.dial)
@@ -381,9 +382,9 @@ func (s *replaySession) trouble(err error, kind int, n statements) bool {
 		c.lost++
 		s.lose(err)
 	case fromServer:
-		c.errors[number]++
+		c.errors[strconv.Itoa(int(number))]++
 	default:
-		c.errors[clientError]++
+		c.errors[strconv.Itoa(clientError)]++
 	}
 	return true
 }

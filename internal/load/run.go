@@ -3,12 +3,11 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -22,19 +21,27 @@ import (
 // their connections closed. That is no error; the figures hold for the time the run ran and its State is Stopped. An
 // error that ends the run is returned together with the figures so far, whose State is Failed.
 func Run(ctx context.Context, t *target.Target, c Config, sink func(loadresult.Tick)) (loadresult.Run, error) {
+	var warnings []string
+	if _, plan, err := c.settle(); err == nil {
+		warnings = shortTables(ctx, t, plan)
+	}
+	out, err := RunOn(ctx, MySQL{t}, c, sink)
+	out.Target = t.String()
+	out.Warnings = append(out.Warnings, warnings...)
+	return out, err
+}
+
+// RunOn is Run on a server of any family. Run.Target is for the caller to fill in.
+func RunOn(ctx context.Context, s Sessions, c Config, sink func(loadresult.Tick)) (loadresult.Run, error) {
 	c, plan, err := c.settle()
 	if err != nil {
 		return loadresult.Run{State: loadresult.Failed, Error: err.Error()}, err
 	}
-	r := runner{
-		parties: parties(t, c),
-		kill:    func(ctx context.Context, id uint64) { kill(ctx, t, id) },
+	r := runner{server: s}
+	if !c.Driver {
+		r.parties = loopWay(s)
 	}
-	warnings := shortTables(ctx, t, plan)
-	out, err := r.run(ctx, c, plan, sink)
-	out.Target = t.String()
-	out.Warnings = append(out.Warnings, warnings...)
-	return out, err
+	return r.run(ctx, c, plan, sink)
 }
 
 // way is one way to drive sessions.
@@ -43,27 +50,13 @@ type way struct {
 	make func(*crew) party
 }
 
-// parties lists the ways to drive the sessions, the first that is able to is taken.
-func parties(t *target.Target, c Config) []way {
-	driver := way{"driver", func(cr *crew) party {
-		return newDriven(cr, func(ctx context.Context) (connection, error) {
-			l, err := dial(ctx, t, cr.plan, cr.config.PSMode)
-			if err != nil {
-				return nil, err // never a nil *link in the interface
-			}
-			return l, nil
-		})
-	}}
-	if c.Driver {
-		return []way{driver}
-	}
-	return append(loopWay(t), driver)
-}
+// general drives every session with a goroutine.
+var general = way{"driver", func(cr *crew) party { return newDriven(cr) }}
 
 // runner is a run without the knowledge of what it runs on.
 type runner struct {
-	parties []way
-	kill    func(ctx context.Context, id uint64)
+	server  Sessions
+	parties []way // to be tried before the general one
 }
 
 func (r runner) run(
@@ -73,13 +66,13 @@ func (r runner) run(
 		c.Seed = rand.Uint64()>>1 | 1 // within what an int64 holds, and never 0 again
 	}
 	out := loadresult.Run{
-		Workload: plan.Workload, Options: c.options(plan), Warnings: append([]string(nil), plan.Notes...),
+		Workload: plan.Workload, Options: c.options(plan, r.server), Warnings: append([]string(nil), plan.Notes...),
 		State: loadresult.Failed,
 	}
 
 	hard, breakAll := context.WithCancel(context.WithoutCancel(ctx))
 	defer breakAll()
-	cr := &crew{config: c, plan: plan, naming: namesOf(plan), hard: hard, stop: make(chan struct{})}
+	cr := &crew{config: c, plan: plan, naming: namesOf(plan), hard: hard, stop: make(chan struct{}), server: r.server}
 	failed := make(chan error, c.Threads) // one each at most: nobody waits
 	cr.fail = func(err error) { failed <- err }
 	cr.queue = cr.newQueue()
@@ -137,10 +130,10 @@ func (r runner) connect(ctx context.Context, cr *crew, breakAll func(), out *loa
 	unhook := context.AfterFunc(ctx, breakAll)
 	var p party
 	var err error
-	for _, w := range r.parties {
+	for _, w := range append(slices.Clone(r.parties), general) {
 		p = w.make(cr)
 		out.Path = w.name
-		if err = p.connect(ctx); !errors.Is(err, errOtherWay) {
+		if err = p.connect(ctx); !errors.Is(err, ErrOtherWay) {
 			break
 		}
 	}
@@ -151,21 +144,8 @@ func (r runner) connect(ctx context.Context, cr *crew, breakAll func(), out *loa
 	return p, err
 }
 
-// errOtherWay says that a party cannot talk to this server, and another can.
-var errOtherWay = errors.New("needs the general driver")
-
-// explain adds what to do about data that is not there.
-func explain(err error, plan *workload.Plan) error {
-	n, ok := target.ServerErrorNumber(err)
-	if target.KindOf(err) == endpoint.NoSuchDatabase || ok && n == noSuchTable {
-		return fmt.Errorf("%w (the data of %s does not exist: prepare it first)", err, plan.Workload)
-	}
-	if ok && n == tooManyPrepared {
-		return fmt.Errorf("%w (every session prepares %d statements: raise max_prepared_stmt_count, or use "+
-			"db-ps-mode=disable)", err, len(plan.Statements))
-	}
-	return err
-}
+// ErrOtherWay says that event loops cannot talk to this server, and the general driver can.
+var ErrOtherWay = errors.New("needs the general driver")
 
 // killBusy asks the server to end the statements whose connections are about to be closed: it would go on with them
 // otherwise.
@@ -174,12 +154,7 @@ func (r runner) killBusy(ids []uint64) {
 	defer cancel()
 	for _, id := range ids {
 		if ctx.Err() == nil {
-			r.kill(ctx, id)
+			r.server.Kill(ctx, id)
 		}
 	}
-}
-
-// kill ends a connection of a load. A failure is no news: the connection may be gone already.
-func kill(ctx context.Context, t *target.Target, id uint64) {
-	_, _ = t.Kill(ctx, id)
 }

@@ -8,26 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-
 	"golang.org/x/sync/errgroup"
 )
-
-// connection is what a session needs of its link to the server.
-type connection interface {
-	call(ctx context.Context, c *workload.Call, row func([]workload.Datum)) error
-	send(ctx context.Context, sql string, rows bool) error
-	id() uint64
-	close()
-}
 
 // driven is the party of the general driver: a goroutine for each session.
 type driven struct {
 	*crew
-	// dial opens a connection that breaks when ctx ends, also later.
-	dial     func(ctx context.Context) (connection, error)
 	sessions []*session
 	recs     []*recorder
 	work     chan due      // from the queue, when there is one
@@ -43,9 +29,9 @@ type due struct {
 // mostRecorders bounds the memory that histograms take: many sessions share them.
 const mostRecorders = 16
 
-func newDriven(cr *crew, dial func(ctx context.Context) (connection, error)) *driven {
+func newDriven(cr *crew) *driven {
 	cr.timing = cr.config.Statements
-	return &driven{crew: cr, dial: dial, work: make(chan due), kick: make(chan struct{}, 1)}
+	return &driven{crew: cr, work: make(chan due), kick: make(chan struct{}, 1)}
 }
 
 func (d *driven) connect(ctx context.Context) error {
@@ -60,7 +46,7 @@ func (d *driven) connect(ctx context.Context) error {
 			}
 			conn, err := d.dial(d.hard)
 			if err != nil {
-				return fmt.Errorf("connect session %d of %d: %w", i+1, len(d.sessions), explain(err, d.plan))
+				return fmt.Errorf("connect session %d of %d: %w", i+1, len(d.sessions), d.server.Explain(err, d.plan))
 			}
 			s := &session{driven: d, conn: conn, rec: d.recs[i%len(d.recs)]}
 			s.flow.crew = d.crew
@@ -78,6 +64,11 @@ func (d *driven) connect(ctx context.Context) error {
 	return err
 }
 
+// dial opens a connection that breaks when ctx ends, also later.
+func (d *driven) dial(ctx context.Context) (Session, error) {
+	return d.server.Dial(ctx, d.plan, d.config.PSMode)
+}
+
 func newRecorders(cr *crew, n int) []*recorder {
 	out := make([]*recorder, n)
 	for i := range out {
@@ -90,7 +81,7 @@ func newRecorders(cr *crew, n int) []*recorder {
 func (d *driven) close() {
 	for _, s := range d.sessions {
 		if s != nil {
-			s.conn.close()
+			s.conn.Close()
 		}
 	}
 }
@@ -160,8 +151,8 @@ func (d *driven) flows() (out []*flow) {
 type session struct {
 	*driven
 	flow   flow
-	conn   connection // nil while it is lost
-	own    *terminal  // nil where terminals share sessions
+	conn   Session   // nil while it is lost
+	own    *terminal // nil where terminals share sessions
 	rec    *recorder
 	timer  *time.Timer
 	busyID atomic.Uint64 // the server's id of the connection while an operation is under way, else 0
@@ -174,7 +165,7 @@ var errStopped = errors.New("stopped")
 func (s *session) run() {
 	defer func() {
 		if s.conn != nil {
-			s.conn.close()
+			s.conn.Close()
 		}
 	}()
 	free := time.Duration(0)
@@ -254,7 +245,7 @@ func (s *session) sleep(d time.Duration) bool {
 
 // perform carries out one operation, again from its beginning as often as it takes.
 func (s *session) perform(t *terminal, at, free time.Duration) step {
-	s.busyID.Store(s.conn.id())
+	s.busyID.Store(s.conn.ID())
 	defer s.busyID.Store(0)
 	f := &s.flow
 	now := s.now()
@@ -268,14 +259,14 @@ func (s *session) perform(t *terminal, at, free time.Duration) step {
 		var err error
 		switch step {
 		case stepSend:
-			err = s.conn.call(s.hard, &f.call, f.t.gen.Row)
+			err = s.conn.Call(s.hard, &f.call, f.t.gen.Row)
 		case stepRollback:
-			err = s.conn.send(s.hard, "ROLLBACK", false)
+			err = s.conn.Send(s.hard, "ROLLBACK")
 		case stepReconnect:
 			s.busyID.Store(0)
 			err = s.reconnect(f.err)
 			if err == nil {
-				s.busyID.Store(s.conn.id())
+				s.busyID.Store(s.conn.ID())
 			}
 		case stepDone, stepDropped, stepHalted, stepFailed: // over
 		}
@@ -298,7 +289,7 @@ const (
 
 // reconnect replaces a broken connection, with growing pauses for as long as Config.Reconnect allows.
 func (s *session) reconnect(cause error) error {
-	s.conn.close()
+	s.conn.Close()
 	s.conn = nil
 	s.up.Add(-1)
 	conn, err := again(s.crew, cause, s.sleep, s.dial)
@@ -325,25 +316,9 @@ func again[C any](
 			return conn, nil
 		case cr.stopped.Load():
 			return none, errStopped
-		case time.Since(begin) > cr.config.Reconnect || hopeless(err):
+		case time.Since(begin) > cr.config.Reconnect || cr.server.Trouble(err).Hopeless:
 			return none, fmt.Errorf("connection lost (%w), and no other in %v: %w", cause,
 				time.Since(begin).Round(time.Second), err)
 		}
 	}
 }
-
-// hopeless reports whether no later attempt to connect can succeed without somebody's help.
-func hopeless(err error) bool {
-	switch target.KindOf(err) {
-	case endpoint.AuthFailed, endpoint.TLSFailed, endpoint.NoSuchDatabase, endpoint.Denied,
-		endpoint.BadTarget, endpoint.Unsupported:
-		return true
-	}
-	n, ok := target.ServerErrorNumber(err)
-	return ok && n == noSuchTable || errors.Is(err, errOtherWay)
-}
-
-const (
-	noSuchTable     = 1146 // ER_NO_SUCH_TABLE
-	tooManyPrepared = 1461 // ER_MAX_PREPARED_STMT_COUNT_REACHED
-)

@@ -158,7 +158,7 @@ func TestErrorsEndTheRunUnlessIgnored(t *testing.T) {
 					r.Total.Queries(), r.Total.Errors, err)
 			}
 		}
-		f(Config{Driver: driver, Ignore: []uint16{1062}})
+		f(Config{Driver: driver, Ignore: []string{"1062"}})
 		f(Config{Driver: driver, IgnoreAll: true})
 	})
 }

@@ -10,9 +10,10 @@ import (
 
 // program is what all sessions share.
 type program struct {
-	frames []frame
-	ops    []operation
-	weight int // of all operations
+	dialect workload.Dialect
+	frames  []frame
+	ops     []operation
+	weight  int // of all operations
 }
 
 // frame is what the transactions of one script share.
@@ -288,7 +289,7 @@ func (g *generator) send(c *workload.Call, in *instruction) error {
 		}
 		v := g.st.vars[p.variable]
 		if !p.name {
-			g.text = v.AppendLiteral(g.text)
+			g.text = v.AppendLiteralIn(g.dialect, g.text)
 			continue
 		}
 		n := len(g.text)

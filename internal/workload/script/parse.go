@@ -298,7 +298,8 @@ func parseOption(p *parser, l *lexer, here place) error {
 		Name: strings.ReplaceAll(name, "_", "-"), Type: workload.Text,
 		Default: value.text, Help: l.rest(),
 	}, variable: p.variable(name), at: here}
-	if o.Name == database || slices.ContainsFunc(p.s.options, func(x option) bool { return x.Name == o.Name }) {
+	if slices.Contains(databases[:], o.Name) ||
+		slices.ContainsFunc(p.s.options, func(x option) bool { return x.Name == o.Name }) {
 		return here.errorf("take another name", "option %s is there already", o.Name)
 	}
 	if n, err := parseValue(value.text).Int(); err == nil && n >= 0 && value.kind != stringToken {

@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ type Script struct {
 	Weight int
 
 	sum          uint32 // of the text
+	mysql        error  // the first place that only MySQL reads as this package does, nil for none
 	options      []option
 	transactions []*transaction
 	vars         int // number of variables
@@ -63,6 +65,7 @@ const largestWeight = 1_000_000
 // Workload is a load made of scripts, each operation one of their transactions.
 type Workload struct {
 	Scripts []*Script
+	Dialect workload.Dialect // in which their statements are sent as they are; see In
 }
 
 // Name returns script.
@@ -71,13 +74,24 @@ func (Workload) Name() string { return WorkloadName }
 // Title says what it does.
 func (Workload) Title() string { return "SQL files with parameters, weights and transactions" }
 
-// database is the option that names the database; "" leaves the target's own.
-const database = "mysql-db"
+// databases are the options that name the database, by dialect; "" leaves the target's own.
+var databases = [...]string{workload.MySQL: "mysql-db", workload.PostgreSQL: "pgsql-db"}
+
+// In returns the scripts for a server of a dialect. The error names what would be read in another way there.
+func (w Workload) In(d workload.Dialect) (workload.Workload, error) {
+	for _, s := range w.Scripts {
+		if d != workload.MySQL && s.mysql != nil {
+			return nil, s.mysql
+		}
+	}
+	w.Dialect = d
+	return w, nil
+}
 
 // Options returns the database and what the scripts declare.
 func (w Workload) Options() []workload.Option {
-	list := []workload.Option{{Name: database, Type: workload.Text, Help: "database that the statements find their " +
-		"tables in; without one it is the target's"}}
+	list := []workload.Option{{Name: databases[w.Dialect], Type: workload.Text, Help: "database that the statements " +
+		"find their tables in; without one it is the target's"}}
 	for _, s := range w.Scripts {
 		for _, o := range s.options {
 			if !slices.ContainsFunc(list, func(x workload.Option) bool { return x.Name == o.Name }) {
@@ -93,12 +107,17 @@ func (w Workload) Build(given map[string]string) (*workload.Plan, error) {
 	if len(w.Scripts) == 0 {
 		return nil, fmt.Errorf("script: no file given; name one or more SQL files")
 	}
+	if x, ok := given[databases[workload.MySQL]]; ok && w.Dialect != workload.MySQL {
+		given = maps.Clone(given)
+		delete(given, databases[workload.MySQL])
+		given[databases[w.Dialect]] = x
+	}
 	v, err := workload.Settle(w.Options(), given)
 	if err != nil {
 		return nil, err
 	}
-	p := &workload.Plan{Workload: WorkloadName, Schema: v.Text(database), Options: map[string]string(v)}
-	pr := &program{}
+	p := &workload.Plan{Workload: WorkloadName, Schema: v.Text(databases[w.Dialect]), Options: map[string]string(v)}
+	pr := &program{dialect: w.Dialect}
 	seen, declared := map[string]*transaction{}, map[string]option{}
 	var files []string
 	for i, s := range w.Scripts {

@@ -17,7 +17,8 @@ func TestOptions(t *testing.T) {
 	if got := sent(t, p, p.Generator(1, 0)); got[0] != "SELECT 2000, 'some text'" {
 		t.Errorf("%q", got)
 	}
-	o := (Workload{[]*Script{parse(t, "\\option account_rows 1K how many\n\\option share 0.5\nSELECT 1;")}}).Options()
+	s := parse(t, "\\option account_rows 1K how many\n\\option share 0.5\nSELECT 1;")
+	o := (Workload{Scripts: []*Script{s}}).Options()
 	if len(o) != 3 || o[1].Name != "account-rows" || o[1].Type != workload.Number || o[1].Default != "1000" ||
 		o[1].Help != "how many" || o[2].Type != workload.Text {
 		t.Errorf("%+v", o)
@@ -53,10 +54,10 @@ func TestSeveralScripts(t *testing.T) {
 	f("no file given")
 	heavy := parse(t, a)
 	heavy.Weight = -1
-	if _, err := (Workload{[]*Script{heavy}}).Build(nil); err == nil {
+	if _, err := (Workload{Scripts: []*Script{heavy}}).Build(nil); err == nil {
 		t.Error("a weight of -1 is accepted")
 	}
-	if _, err := (Workload{[]*Script{parse(t, a)}}).Build(map[string]string{"m": "1"}); err == nil ||
+	if _, err := (Workload{Scripts: []*Script{parse(t, a)}}).Build(map[string]string{"m": "1"}); err == nil ||
 		!strings.Contains(err.Error(), "unknown") {
 		t.Errorf("an unknown option: %v", err)
 	}

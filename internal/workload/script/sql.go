@@ -119,6 +119,9 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 		if after > i {
 			switch {
 			case !code:
+				if p.src[i] == '#' {
+					p.mysqlOnly(i, "write -- for a comment", "a # begins a comment in MySQL only")
+				}
 				r.plain(" ")
 			case strings.ContainsAny(p.src[i:after], "?") || strings.Count(p.src[i:after], "'")%2+
 				strings.Count(p.src[i:after], `"`)%2+strings.Count(p.src[i:after], "`")%2 > 0:
@@ -145,6 +148,9 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 			return 0, false, p.at(i).errorf("", "a backslash outside of quotes")
 		case c == '?':
 			return 0, false, p.at(i).errorf("write :name for a value", "a ? outside of quotes")
+		case c == ':' && p.next(i) == ':': // a cast of PostgreSQL's
+			r.plain("::")
+			i += 2
 		case c == ':' && i+1 < len(p.src) && isWordByte(p.src[i+1]):
 			n := i + 1
 			for n < len(p.src) && isWordByte(p.src[n]) {
@@ -218,6 +224,10 @@ func (r *sqlReader) quoted(i int, quote byte) (int, error) {
 		return 0, r.p.at(i).errorf("close it with "+q, "a text in quotes has no end")
 	}
 	text := r.p.src[i:end]
+	if strings.Contains(text, `\`+q) {
+		r.p.mysqlOnly(i, "write a quote within quotes twice", "a quote after a backslash is part of the text in "+
+			"MySQL only")
+	}
 	if quote != '`' {
 		text = strings.NewReplacer(`\\`, `\\`, `\`+q, q+q).Replace(text)
 	}
@@ -225,10 +235,17 @@ func (r *sqlReader) quoted(i int, quote byte) (int, error) {
 	return end, nil
 }
 
+// mysqlOnly remembers the first place that other dialects read in another way.
+func (p *parser) mysqlOnly(i int, hint, text string) {
+	if p.s.mysql == nil {
+		p.s.mysql = p.at(i).errorf(hint, "%s", text)
+	}
+}
+
 // The first words of statements, by how they are counted. Everything else is workload.Other.
 var (
 	reading = []string{"SELECT", "SHOW", "TABLE", "VALUES", "DESC", "DESCRIBE", "EXPLAIN", "CHECKSUM", "HANDLER"}
-	writing = []string{"INSERT", "UPDATE", "DELETE", "REPLACE"}
+	writing = []string{"INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"}
 	silent  = []string{ // never answer with rows
 		"BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "USE", "DO", "CREATE", "DROP", "ALTER",
 		"TRUNCATE", "RENAME", "LOCK",

@@ -28,7 +28,7 @@ func TestParseStatements(t *testing.T) {
 	f("SELECT 1", "SELECT 1")
 	f("SELECT 1;SELECT 2 ;\n;;\n SELECT\n3;", "SELECT 1", "SELECT 2", "SELECT\n3")
 	f("SELECT :n, :n;", "SELECT ?, ?")
-	f("SELECT a::n, @v:=1, b:=:n;", "SELECT a:?, @v:=1, b:=?")
+	f("SELECT a::n, :n::int, @v:=1, b:=:n;", "SELECT a::n, ?::int, @v:=1, b:=?")
 	f("SELECT ':n', \"a;b\", `c:n`, ':n';", "SELECT ':n', \"a;b\", `c:n`, ':n'")
 	f(`SELECT 'it\'s ;', 'a\\', "say \"x\"", 'it''s';`, `SELECT 'it''s ;', 'a\\', "say ""x""", 'it''s'`)
 	f("-- nothing; here\nSELECT 1 -- it's; a comment?\n, 2 # and 'another\n, /* or ; ? */ 3;",

@@ -42,6 +42,9 @@ func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]
 	if err == nil && (!ok || !r.Ready) {
 		err = hint(fmt.Errorf("%w that is complete", ErrNotFound), "see `dyno sandbox ls`")
 	}
+	if err == nil {
+		err = r.Server.NotYet("data sets")
+	}
 	if err != nil {
 		return wrap(op, name, err)
 	}
@@ -52,12 +55,12 @@ func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]
 func (y *Yard) save(ctx context.Context, dir string, r *record, key string, about map[string]string,
 	sink progress.Sink,
 ) error {
-	set, err := readSettings(r.Settings)
+	set, err := readSettings(r.Server.family(), r.Settings)
 	if err != nil {
 		return err
 	}
 	if !r.Process.Alive() { // it may have been killed, or told to leave work for later
-		if err := y.again(ctx, dir, r, Config{}, set, sink); err != nil {
+		if err := y.again(ctx, dir, r, Config{}, sink); err != nil {
 			return err
 		}
 	}

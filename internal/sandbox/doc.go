@@ -26,4 +26,7 @@
 // loopback port with skip_name_resolve, so that an address never counts as localhost. To log in
 // over TCP, create an account there, or set skip_name_resolve=OFF and let in everyone on this
 // machine. secure_file_priv restricts the files that the server reads and writes to the sandbox.
+//
+// PostgreSQL's superuser postgres logs in the same way; over TCP every role needs a password, and
+// none has one. What differs between the families of servers is in the implementations of family.
 package sandbox

@@ -17,6 +17,10 @@ import (
 // grace is how long a server may take to shut down in order before it is killed.
 const grace = 30 * time.Second
 
+// atOnceLasts is how long a server may take to end its own processes when it is told to end at once. PostgreSQL kills
+// those that have not ended after 5 s.
+const atOnceLasts = 15 * time.Second
+
 // Down stops a sandbox's server: it asks it to end, and kills it when it has not within 30 s. Its data stay. A sandbox
 // that does not run is stopped already.
 func (y *Yard) Down(ctx context.Context, name string) error {
@@ -43,7 +47,7 @@ func stopSandbox(ctx context.Context, home, op, name string, grace time.Duration
 	if err != nil || !ok {
 		return wrap(op, name, err)
 	}
-	if err := end(ctx, r.Process, grace); err != nil {
+	if err := r.end(ctx, grace); err != nil {
 		return wrap(op, name, err)
 	}
 	r.Process, r.Owner = host.Identity{}, host.Identity{}
@@ -113,7 +117,7 @@ func erase(ctx context.Context, dir string, r record) error {
 
 // empty is erase that leaves the directory, and with it the lock.
 func empty(ctx context.Context, dir string, r record) error {
-	if err := end(ctx, r.Process, 0); err != nil {
+	if err := r.end(ctx, 0); err != nil {
 		return err
 	}
 	if err := r.Held.free(ctx); err != nil { // the record that names them must stay until they are gone
@@ -193,9 +197,36 @@ func emptyDir(dir string, which func(name string) bool) error {
 	return inline(errs)
 }
 
-// end ends a process: in order when grace is not zero, by force when it has not ended by then. It returns when the
+// end ends the sandbox's process, see the function of this name, and waits for those that it had started:
+// PostgreSQL's writer of the log ends after it.
+func (r record) end(ctx context.Context, grace time.Duration) error {
+	var children []host.Identity
+	if r.Process.Alive() {
+		for _, pid := range host.Children(r.Process.PID) {
+			if id, err := host.IdentityOf(pid); err == nil {
+				children = append(children, id)
+			}
+		}
+	}
+	orderly, atOnce := r.Server.family().signals()
+	if err := end(ctx, r.Process, orderly, atOnce, grace); err != nil {
+		return err
+	}
+	for _, id := range children {
+		gone, err := vanish(ctx, id, atOnceLasts)
+		if err == nil && !gone {
+			err = fmt.Errorf("process %d, which the server started, does not end", id.PID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end ends a process: in order when grace is not zero, at once when it has not ended by then. It returns when the
 // process is gone. A process that is not the one of the identity is not touched, whatever its PID.
-func end(ctx context.Context, id host.Identity, grace time.Duration) error {
+func end(ctx context.Context, id host.Identity, orderly, atOnce syscall.Signal, grace time.Duration) error {
 	if !id.Alive() {
 		return nil
 	}
@@ -223,10 +254,18 @@ func end(ctx context.Context, id host.Identity, grace time.Duration) error {
 		return nil
 	}
 	if grace > 0 {
-		if err := signal(syscall.SIGTERM); err != nil {
+		if err := signal(orderly); err != nil {
 			return err
 		}
 		if gone, err := vanish(ctx, id, grace); gone || err != nil {
+			return err
+		}
+	}
+	if atOnce != syscall.SIGKILL {
+		if err := signal(atOnce); err != nil {
+			return err
+		}
+		if gone, err := vanish(ctx, id, atOnceLasts); gone || err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,7 +73,7 @@ func TestOtherProcess(t *testing.T) {
 
 	// The right one is ended, though it does not listen.
 	began := time.Now()
-	if err := end(ctx, id, 300*time.Millisecond); err != nil {
+	if err := end(ctx, id, syscall.SIGTERM, syscall.SIGKILL, 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	if time.Since(began) < 300*time.Millisecond {
@@ -82,7 +83,7 @@ func TestOtherProcess(t *testing.T) {
 		t.Fatal("alive")
 	}
 	<-gone
-	if err := end(ctx, id, time.Second); err != nil {
+	if err := end(ctx, id, syscall.SIGTERM, syscall.SIGKILL, time.Second); err != nil {
 		t.Fatalf("an end that has come already: %v", err)
 	}
 }
@@ -91,7 +92,8 @@ func TestEndCancelled(t *testing.T) {
 	id, _ := process(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if err := end(ctx, id, time.Hour); !errors.Is(err, context.DeadlineExceeded) || !id.Alive() {
+	err := end(ctx, id, syscall.SIGTERM, syscall.SIGKILL, time.Hour)
+	if !errors.Is(err, context.DeadlineExceeded) || !id.Alive() {
 		t.Fatal(err)
 	}
 }
@@ -124,7 +126,7 @@ func TestRemoveOrphans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := end(ctx, r.Process, 0); err != nil { // as after a crash of the machine, the server is gone too
+	if err := r.end(ctx, 0); err != nil { // as after a crash of the machine, the server is gone too
 		t.Fatal(err)
 	}
 	f := func(want ...string) {

@@ -16,10 +16,10 @@ import (
 
 // Install puts a server build beside the system's own. It takes the newest that spec means from where Offers tells:
 // Debian's packages with all their libraries through a private apt, which checks their signatures and hashes; archives
-// from Maven Central whose hashes this program knows. Registries are reached as their own clients would, with their
-// mirrors and logins (see docs/servers.md). It unpacks the build into the yard and asks it for its version; only then
-// it is there, whole. The system's packages and services are left as they are, and no privilege is needed. A build of
-// the yard that fits spec already is returned as it is.
+// from Maven Central whose hashes this program knows; packages of npm, whose hashes its registry has. Registries are
+// reached as their own clients would, with their mirrors and logins (see docs/servers.md). It unpacks the build into
+// the yard and asks it for its version; only then it is there, whole. The system's packages and services are left as
+// they are, and no privilege is needed. A build of the yard that fits spec already is returned as it is.
 //
 // With an error, and when ctx ends, no build is left behind. An archive fetched in part stays below the yard's servers,
 // and the next Install of it goes on from there; RemoveAll removes it. Its causes are ErrNoServer when nobody has what
@@ -33,7 +33,7 @@ func (b *Builds) install(ctx context.Context, spec string, sink progress.Sink) (
 	flavor, version, ok := parseSpec(spec)
 	if !ok {
 		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: "+
-			"mysql, mysql@8.0, mariadb@10.11")
+			"mysql, mysql@8.0, mariadb@10.11, postgres@17")
 	}
 	var s Server
 	err := b.installing(func() (err error) {

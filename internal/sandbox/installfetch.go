@@ -235,8 +235,8 @@ func statusError(address string, resp *http.Response) error {
 	err := fmt.Errorf("%w: %s: %q", ErrFetch, plain(address), resp.Status)
 	switch c := resp.StatusCode; {
 	case c == http.StatusUnauthorized || c == http.StatusForbidden || c == http.StatusProxyAuthRequired:
-		return permanent{hint(err, "the registry or a proxy requires a login: put it where Maven or curl would look "+
-			"for it (~/.m2/settings.xml, HTTPS_PROXY)")}
+		return permanent{hint(err, "the registry or a proxy requires a login: put it where Maven, npm or curl would "+
+			"look for it (~/.m2/settings.xml, ~/.npmrc, HTTPS_PROXY)")}
 	case c == http.StatusTooManyRequests || c == http.StatusRequestTimeout || c >= 500:
 		return err
 	}

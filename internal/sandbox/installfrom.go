@@ -61,7 +61,7 @@ func (b *Builds) InstallFrom(
 			if sum != "" && !strings.EqualFold(got, sum) {
 				return fmt.Errorf("%w: it has the SHA-256 %s, not %s", ErrFetch, got, sum)
 			}
-			links, read, err := untar(ctx, f, tree, sink)
+			links, read, err := untar(ctx, f, tree, ofVendor, sink)
 			if err == nil && read != got { // what is run next
 				err = fmt.Errorf("%w: it changed while it was read", ErrFetch)
 			}
@@ -152,7 +152,7 @@ const mostAfter = 1 << 20
 // untar unpacks a tar archive, compressed or not, into the directory tree. It returns the links in it, and the SHA-256
 // of what it read, which is all of the file.
 func untar(
-	ctx context.Context, f *os.File, tree string, sink progress.Sink,
+	ctx context.Context, f *os.File, tree string, k keep, sink progress.Sink,
 ) (links []string, sum string, err error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -178,7 +178,7 @@ func untar(
 		_ = closed()
 	}()
 	unchecked := int64(0)
-	u := &unpacker{ctx: ctx, root: root, keep: ofVendor, step: func(int64) {}, room: func(size int64) error {
+	u := &unpacker{ctx: ctx, root: root, keep: k, step: func(int64) {}, room: func(size int64) error {
 		if unchecked += size; unchecked < reserve/4 {
 			return nil
 		}

@@ -166,7 +166,8 @@ func TestUntarHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		if _, _, err := untar(t.Context(), a, tree, nil); !errors.Is(err, errArchive) && !errors.Is(err, fs.ErrExist) {
+		_, _, err = untar(t.Context(), a, tree, ofVendor, nil)
+		if !errors.Is(err, errArchive) && !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
@@ -232,7 +233,7 @@ func TestUntarReadsAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		links, sum, err := untar(t.Context(), a, tree, nil)
+		links, sum, err := untar(t.Context(), a, tree, ofVendor, nil)
 		if !errors.Is(err, want) || err == nil && (sum != sumHex(b) || len(links) != 1) {
 			t.Errorf("%s: %v %s %v", what, links, sum, err)
 		}

@@ -18,7 +18,7 @@ import (
 type Offer struct {
 	Flavor   dbms.Flavor `json:"flavor"`
 	Version  string      `json:"version"`  // a release, or the series of which it gets the newest: "8.0.33", "10.11"
-	From     string      `json:"from"`     // "Debian sid", "Maven Central"
+	From     string      `json:"from"`     // "Debian sid", "Maven Central", "npm"
 	Licence  string      `json:"licence"`  // SPDX
 	Download int64       `json:"download"` // bytes, about
 	Unpacked int64       `json:"unpacked"` // bytes, about
@@ -123,7 +123,7 @@ func (b *Builds) offers() []offer {
 			}
 		}
 	}
-	return slices.Concat(mariadb, mysql)
+	return slices.Concat(mariadb, mysql, b.postgresOffers())
 }
 
 // thisDebian returns the name of this machine's release of Debian; not ok on another system, or without its tools.

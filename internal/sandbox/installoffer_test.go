@@ -52,7 +52,10 @@ func TestOffers(t *testing.T) {
 	f("mariadb@10.11", "mariadb@10.11", "bookworm")
 	f("mariadb@10.2", "mariadb@10.2.11", "Maven")
 	f("mariadb@10.1.23", "mariadb@10.1.23", "Maven")
-	for _, spec := range []string{"percona", "mysql@8.4", "oracle", "postgres@17"} {
+	f("postgres", "postgres@18", "npm")
+	f("postgresql@17.10", "postgres@17", "npm")
+	f("postgres@15", "postgres@15", "npm")
+	for _, spec := range []string{"percona", "mysql@8.4", "oracle", "postgres@14"} {
 		if o, ok := y.Missing(t.Context(), spec); ok {
 			t.Errorf("%s: %+v", spec, o)
 		}

@@ -24,6 +24,26 @@ func TestInstallEvery(t *testing.T) {
 	}
 }
 
+// TestInstallPostgres is the same for PostgreSQL, 94 MB.
+func TestInstallPostgres(t *testing.T) {
+	y := yard(t)
+	y.ServerDirs = nil
+	for _, major := range npmPostgres {
+		s, err := y.Install(t.Context(), "postgres@"+major, nil)
+		if err != nil || !matches(s.Version, major) || s.Origin != Installed {
+			t.Errorf("%s: %+v %v", major, s, err)
+			continue
+		}
+		box := up(t, y, Config{Name: "a", Server: s.Path})
+		if got := ask1(t, psql(t, box), "SELECT count(*) >= 0 FROM pg_stat_statements"); got != "t" {
+			t.Errorf("%s: %s", major, got)
+		}
+		if err := y.Remove(t.Context(), "a"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func installed(t *testing.T, spec string) {
 	ctx := context.Background()
 	y := yard(t)

@@ -65,6 +65,10 @@ func (s Server) launcher() []string {
 // Client returns the command that runs a client program for this build, without options: the build's own, else one on
 // $PATH; nil when there is none.
 func (s Server) Client() []string {
+	clients := clients
+	if s.Flavor.IsPostgres() {
+		clients = []string{"psql"}
+	}
 	base := s.base()
 	if base == "" {
 		base = "/usr"

@@ -102,6 +102,16 @@ func (r *record) limit(dir string, l limit.Limits) error {
 		h.Late = append(h.Late, g.Controllers...)
 	}
 	h.join(joined, r.Process.PID)
+	if len(joined) == 0 {
+		return nil
+	}
+	for _, child := range host.Children(r.Process.PID) { // what it starts from here on is in it already
+		for _, g := range joined {
+			if err := g.Join(child); err != nil && !errors.Is(err, host.ErrNoProcess) {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -263,6 +273,11 @@ func (r record) tell(dir string, s *limit.State) {
 	case s.Name == limit.WriteBPS || s.Name == limit.WriteIOPS:
 		if g.Version == 2 && slices.Contains(g.Controllers, "memory") {
 			break // writes through the page cache are charged to who made them
+		}
+		if r.Server.Flavor.IsPostgres() {
+			s.Reason = "it is set, but PostgreSQL writes its data through the page cache, which cgroup v1 does not " +
+				"limit"
+			return
 		}
 		if s.Reason = cachedWrites(r.Process.PID, filepath.Join(dir, "data")); s.Reason != "" {
 			return

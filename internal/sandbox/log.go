@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"io"
 	"math"
 	"os"
@@ -81,27 +82,44 @@ func (l logs) changed() []string {
 
 // last returns what the server said went wrong since the start, in a few lines; "" when it said nothing.
 func (l logs) last() string {
+	other := ""
 	for i := range l.files {
-		if s := complaint(l.said(i)); s != "" {
-			return s
+		said := l.said(i)
+		if hasError(said) {
+			return complaint(said)
 		}
+		other = cmp.Or(other, complaint(said)) // the best there is
 	}
-	return ""
+	return other
 }
 
 var (
 	changedLine = lazyregexp.New(`adjusted to|wasn't recognized|unknown (variable|option)`)
-	errorLine   = lazyregexp.New(`\[ERROR\]|\[Fatal\]|InnoDB: (Error:|than specified)`)
+	errorLine   = lazyregexp.New(`\[ERROR\]|\[Fatal\]|InnoDB: (Error:|than specified)| (FATAL|PANIC): |could not bind `)
 	// stamp is what stands before the message: "2026-01-02T03:04:05.678901Z 0 [ERROR] [MY-000067] [Server] " of MySQL,
 	// "2026-01-02 3:04:05 0 [ERROR] /usr/sbin/mariadbd: " of MariaDB, "260102 3:04:05 [ERROR] /x/mysqld: " of MySQL
-	// 5.5.
-	stamp = lazyregexp.New(
+	// 5.5, "2026-01-02 03:04:05.678 UTC [12] FATAL:  " of PostgreSQL.
+	stamp = lazyregexp.New(`^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\] [A-Z]+: +|` +
 		`^(\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+|\d{6} [ \d]\d:\d\d:\d\d) (\[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?)?`)
-	// aftermath are complaints that follow from an earlier one.
+	// aftermath are complaints that follow from an earlier one, and those of PostgreSQL about a session alone.
 	aftermath = lazyregexp.New(
 		`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to (initialize (builtin )?plugins|shutdown components)|` +
-			`Data Dictionary initialization failed|data directory \S+ is unusable|Unknown/unsupported storage engine: InnoDB`)
+			`Data Dictionary initialization failed|data directory \S+ is unusable|Unknown/unsupported storage engine: InnoDB|` +
+			`FATAL: +(the database system is |could not create any TCP/IP sockets|terminating |password authentication |` +
+			`no pg_hba.conf entry |(role|database) ")`)
 )
+
+// isError reports whether a line of a log says what went wrong.
+func isError(line string) bool { return errorLine.MatchString(line) && !aftermath.MatchString(line) }
+
+func hasError(log string) bool {
+	for line := range strings.Lines(log) {
+		if isError(line) {
+			return true
+		}
+	}
+	return false
+}
 
 // complaint picks the errors out of a log, the last ones if there are many; without any, its last two lines.
 func complaint(log string) string {
@@ -112,7 +130,7 @@ func complaint(log string) string {
 			continue
 		}
 		all = append(all, stamp.ReplaceAllString(line, ""))
-		if errorLine.MatchString(line) && !aftermath.MatchString(line) {
+		if isError(line) {
 			if msg := stamp.ReplaceAllString(line, ""); len(errs) == 0 || errs[len(errs)-1] != msg {
 				errs = append(errs, msg)
 			}
@@ -139,7 +157,7 @@ func (y *Yard) LastError(name string) string {
 	clear(l.from)
 	copy(l.from, r.Logs)
 	for i := range l.files {
-		if said := l.said(i); errorLine.MatchString(said) {
+		if said := l.said(i); hasError(said) {
 			return complaint(said)
 		}
 	}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/dyno-perf/dyno/internal/host"
@@ -50,6 +51,12 @@ func (y *Yard) Place(ctx context.Context, name, cpus string) error {
 	return wrap(op, name, changeLimits(ctx, y.Home, name, func(dir string, r *record) error {
 		if err := pin(r.Process.PID, cpus); err != nil {
 			return err
+		}
+		// What it starts from here on is there already. PostgreSQL has a process for each session.
+		for _, child := range host.Children(r.Process.PID) {
+			if err := pin(child, cpus); err != nil && !errors.Is(err, host.ErrNoProcess) {
+				return err
+			}
 		}
 		r.CPUs = cpus
 		return nil

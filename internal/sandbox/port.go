@@ -9,6 +9,8 @@ import (
 	"syscall"
 )
 
+const maxPort = 65535
+
 // checkPort returns ErrPort when nobody could listen on the loopback port now. It looks again when the server starts:
 // only a bind tells for good.
 func checkPort(port int) error {

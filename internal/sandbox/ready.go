@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
@@ -13,15 +12,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// await waits until the server that is the process pid greets on its socket. died is closed when
+// await waits until the server that is the process pid answers on its socket. died is closed when
 // its process ends.
-func await(ctx context.Context, socket string, pid int, died <-chan struct{}, patience time.Duration,
+func await(ctx context.Context, f family, socket string, pid int, died <-chan struct{}, patience time.Duration,
 	sink progress.Sink,
 ) error {
 	p := progress.Progress{Step: "waiting for the server's answer", Unit: "s", Started: time.Now()}
 	end := p.Started.Add(patience)
 	for shown := (time.Time{}); ; {
-		err := greet(ctx, socket, pid)
+		err := listens(ctx, f, socket, pid)
 		if err == nil {
 			return nil
 		}
@@ -43,9 +42,8 @@ func await(ctx context.Context, socket string, pid int, died <-chan struct{}, pa
 	}
 }
 
-// greet connects and reads the server's first packet: header of 4 bytes, then the protocol version 10
-// (MySQL internals, "Protocol::HandshakeV10").
-func greet(ctx context.Context, socket string, pid int) error {
+// listens returns nil when the process pid listens on the socket and serves there.
+func listens(ctx context.Context, f family, socket string, pid int) error {
 	d := net.Dialer{Timeout: 2 * time.Second}
 	c, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -66,12 +64,10 @@ func greet(ctx context.Context, socket string, pid int) error {
 	if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
 		return err
 	}
-	var b [5]byte
-	if _, err := io.ReadFull(c, b[:]); err != nil {
-		return err
-	}
-	if b[4] != 10 {
-		return errors.New("a greeting that is not a server's")
-	}
-	return nil
+	return f.greet(c)
+}
+
+// Listens returns nil when the sandbox's own process serves on its socket, else what is there instead.
+func (s Sandbox) Listens(ctx context.Context) error {
+	return wrap("reach sandbox", s.Name, listens(ctx, s.Server.family(), s.Socket, s.PID))
 }

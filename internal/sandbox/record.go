@@ -42,7 +42,7 @@ const recordFormat = 1
 
 func recordFile(dir string) string { return filepath.Join(dir, "sandbox.json") }
 
-func (r record) socket() string { return filepath.Join(r.Run, "socket") }
+func (r record) socket() string { return filepath.Join(r.Run, r.Server.family().socket(r.Port)) }
 
 // save writes the record so that a reader sees the old or the new one, also after a crash of the machine.
 func (r record) save(dir string) error {

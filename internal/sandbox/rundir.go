@@ -15,12 +15,12 @@ import (
 // maxSocket is the longest path a socket can have, unix(7): 108 bytes with the final zero.
 const maxSocket = 107
 
-// runDir returns where a sandbox's socket goes. A short path lies where everybody can write: its
-// name cannot be guessed, and the server's directory is in one of ours, so that its account cannot
-// put something else in its place.
-func runDir(dir string) string {
+// runDir returns where a sandbox's socket goes, whose name is at most as long as name. A short path
+// lies where everybody can write: its name cannot be guessed, and the server's directory is in one
+// of ours, so that its account cannot put something else in its place.
+func runDir(dir, name string) string {
 	run := filepath.Join(dir, "run")
-	if len(filepath.Join(run, "socket")) <= maxSocket {
+	if len(filepath.Join(run, name)) <= maxSocket {
 		return run
 	}
 	var b [8]byte
@@ -33,7 +33,7 @@ var shortRun = lazyregexp.New(`^(/tmp/dyno-[0-9a-f]{16})(/run)?$`)
 // makeRunDir makes a sandbox's run directory for the account, if it is not there, and returns where
 // it is: elsewhere than it was, when what lay in /tmp was cleaned away and another account has
 // taken the place.
-func makeRunDir(dir, run string, a account) (string, error) {
+func makeRunDir(dir, run, name string, a account) (string, error) {
 	if top := filepath.Dir(run); top != dir {
 		if err := makeDir(top); err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", err
@@ -43,7 +43,7 @@ func makeRunDir(dir, run string, a account) (string, error) {
 			return "", err
 		}
 		if !fi.IsDir() || ownerID(fi) != os.Geteuid() {
-			return makeRunDir(dir, runDir(dir), a)
+			return makeRunDir(dir, runDir(dir, name), name, a)
 		}
 		if fi.Mode().Perm()&0o022 != 0 {
 			return "", hint(fmt.Errorf("%w: others can write %s", ErrAccount, top),

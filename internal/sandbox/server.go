@@ -37,10 +37,10 @@ const (
 func (s Server) Spec() string { return string(s.Flavor) + "@" + s.Version }
 
 // programs are the names of server programs.
-var programs = []string{"mariadbd", "mysqld"}
+var programs = []string{"mariadbd", "mysqld", postgresProgram}
 
 // places are where server programs lie below the root of an unpacked package or archive.
-var places = []string{"", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"}
+var places = []string{"", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec", "native/bin"}
 
 // Builds are the server builds that sandboxes may run: those that were on the machine, and those that Install has put
 // there.
@@ -103,7 +103,11 @@ func (b *Builds) Servers(ctx context.Context) ([]Server, error) {
 		}
 	}
 	look(OfSystem, "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin",
-		"/opt/mysql/bin", "/opt/mariadb/bin")
+		"/opt/mysql/bin", "/opt/mariadb/bin", "/usr/local/pgsql/bin")
+	for _, pattern := range postgresPlaces {
+		dirs, _ := filepath.Glob(pattern) // the pattern is a good one
+		look(OfSystem, dirs...)
+	}
 
 	servers := []Server{}
 	for _, f := range all {
@@ -154,7 +158,11 @@ func (s Server) version(ctx context.Context) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	// our own directory may be gone
-	return a.run(ctx, append(s.launcher(), "--no-defaults", "--version"), "/", "/", nil)
+	how := []string{"--no-defaults", "--version"}
+	if filepath.Base(s.Path) == postgresProgram {
+		how = how[1:] // it reads no option files, and takes --version as the first word alone
+	}
+	return a.run(ctx, append(s.launcher(), how...), "/", "/", nil)
 }
 
 func firstLine(text string) string {
@@ -163,9 +171,9 @@ func firstLine(text string) string {
 }
 
 // Resolve returns the newest build that spec means: a flavor ("mariadb"), a flavor and version
-// ("mariadb@10.11", "mysql@9.7.4"), or a path to a server program or to the root of an unpacked
-// one. An empty spec is "mariadb", then "mysql", then "percona", whichever is there. When there is
-// none its error, ErrNoServer, tells which ones there are.
+// ("mariadb@10.11", "mysql@9.7.4", "postgres@17"), or a path to a server program or to the root of an
+// unpacked one. An empty spec is "mariadb", then "mysql", then "percona", whichever is there. When
+// there is none its error, ErrNoServer, tells which ones there are.
 func (b *Builds) Resolve(ctx context.Context, spec string) (Server, error) {
 	if strings.ContainsRune(spec, '/') {
 		return resolvePath(ctx, spec)
@@ -173,14 +181,15 @@ func (b *Builds) Resolve(ctx context.Context, spec string) (Server, error) {
 	flavor, version, ok := parseSpec(spec)
 	if !ok && spec != "" {
 		return Server{}, wrap("find server", spec, hint(fmt.Errorf("%w: neither a flavor nor a path", ErrNoServer),
-			"name a flavor with or without a version (mariadb, mysql, mariadb@10.11, mysql@9.7.4) or give a path"))
+			"name a flavor with or without a version (mariadb, mysql, postgres, mariadb@10.11, mysql@9.7.4, "+
+				"postgres@17) or give a path"))
 	}
 	servers, err := b.Servers(ctx)
 	if err != nil {
 		return Server{}, err
 	}
 	for _, s := range servers {
-		if (spec == "" || s.Flavor == flavor) && matches(s.Version, version) {
+		if (spec == "" && !s.Flavor.IsPostgres() || s.Flavor == flavor) && matches(s.Version, version) {
 			return s, nil
 		}
 	}
@@ -255,6 +264,6 @@ func resolveDir(ctx context.Context, dir string) (Server, error) {
 			cause = fmt.Errorf("%w: %w", ErrNoServer, err)
 		}
 	}
-	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd or mysqld that runs was found in "+
-		strings.Join(places[1:], ", ")))
+	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd, mysqld or postgres that runs was "+
+		"found in "+strings.Join(places[1:], ", ")))
 }

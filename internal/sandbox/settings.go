@@ -54,22 +54,21 @@ type settings struct {
 	port   int // 0: any
 }
 
-// readSettings checks the settings of a Config. Its error joins all that is wrong with them.
-func readSettings(in map[string]string) (settings, error) {
+// readSettings checks the settings of a Config for servers of a family. Its error joins all that is wrong with them.
+func readSettings(f family, in map[string]string) (settings, error) {
 	s := settings{values: map[string]string{}}
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(in)) {
 		value := in[key]
 		name := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key, "-")), "-", "_")
-		bare := bareName(name)
 		switch {
 		case !settingNames.MatchString(name):
 			errs = append(errs, fmt.Errorf("%q is not a setting's name", key))
 		case strings.ContainsAny(value, "\n\r\x00"):
 			errs = append(errs, fmt.Errorf("%s: the value has a line break", name))
-		case why(bare) != "":
-			errs = append(errs, fmt.Errorf("%s cannot be set: %s", name, why(bare)))
-		case bare == "port":
+		case f.reserved(name) != "":
+			errs = append(errs, fmt.Errorf("%s cannot be set: %s", name, f.reserved(name)))
+		case bareName(name) == "port":
 			p, err := strconv.Atoi(value)
 			if err != nil || p < 1 || p > 65535 {
 				errs = append(errs, fmt.Errorf("port %q is not a number from 1 to 65535", value))

@@ -10,14 +10,14 @@ import (
 func TestReadSettings(t *testing.T) {
 	good := func(in map[string]string, port int, options ...string) {
 		t.Helper()
-		s, err := readSettings(in)
+		s, err := readSettings(mysqlFamily{}, in)
 		if err != nil || s.port != port || !slices.Equal(s.options(), options) {
 			t.Errorf("%v: %d %q %v", in, s.port, s.options(), err)
 		}
 	}
 	bad := func(in map[string]string, says ...string) {
 		t.Helper()
-		_, err := readSettings(in)
+		_, err := readSettings(mysqlFamily{}, in)
 		if !errors.Is(err, ErrSettings) {
 			t.Fatalf("%v: %v", in, err)
 		}
@@ -50,7 +50,7 @@ func TestReadSettings(t *testing.T) {
 }
 
 func TestInitialSettings(t *testing.T) {
-	s, err := readSettings(map[string]string{"innodb_page_size": "4k", "max_connections": "5"})
+	s, err := readSettings(mysqlFamily{}, map[string]string{"innodb_page_size": "4k", "max_connections": "5"})
 	if err != nil || !slices.Equal(s.initial(), []string{"--innodb-page-size=4k"}) {
 		t.Fatal(s.initial(), err)
 	}

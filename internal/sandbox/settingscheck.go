@@ -22,7 +22,8 @@ const checkTime = 30 * time.Second
 // asked, so the answer is kept.
 func (y *Yard) CheckSettings(ctx context.Context, s Server, in map[string]string) error {
 	const op = "check settings of"
-	set, err := readSettings(in)
+	f := s.family()
+	set, err := readSettings(f, in)
 	if err != nil {
 		return wrap(op, s.Spec(), err)
 	}
@@ -31,14 +32,12 @@ func (y *Yard) CheckSettings(ctx context.Context, s Server, in map[string]string
 	}
 	opts := set.options()
 	_, err = askOnce(ctx, s.Path, strings.Join(opts, "\n"), func() (struct{}, error) {
-		return struct{}{}, s.checkSettings(ctx, opts)
+		return struct{}{}, wrap(op, s.Spec(), f.checkSettings(ctx, s, opts))
 	})
 	return err
 }
 
-// checkSettings starts the program to ask about options.
-func (s Server) checkSettings(ctx context.Context, opts []string) error {
-	const op = "check settings of"
+func (mysqlFamily) checkSettings(ctx context.Context, s Server, opts []string) error {
 	out, err := s.ask(ctx, opts, true)
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
@@ -46,7 +45,7 @@ func (s Server) checkSettings(ctx context.Context, opts []string) error {
 	m := unknownSetting.FindStringSubmatch(out)
 	if m == nil {
 		if said := complaint(out); said != "" && strings.Contains(out, "[ERROR]") {
-			return wrap(op, s.Spec(), fmt.Errorf("%w: %s", ErrSettings, said))
+			return fmt.Errorf("%w: %s", ErrSettings, said)
 		}
 		return nil
 	}
@@ -54,9 +53,9 @@ func (s Server) checkSettings(ctx context.Context, opts []string) error {
 	name = strings.ReplaceAll(name, "-", "_")
 	e := fmt.Errorf("%w: %s knows no setting %q", ErrSettings, s.Spec(), name)
 	if near := nearestSetting(ctx, s, name); near != "" {
-		return wrap(op, s.Spec(), hint(e, fmt.Sprintf("did you mean %s?", near)))
+		return hint(e, fmt.Sprintf("did you mean %s?", near))
 	}
-	return wrap(op, s.Spec(), hint(e, "leave it out, or write loose_"+name+" for servers that know it alone"))
+	return hint(e, "leave it out, or write loose_"+name+" for servers that know it alone")
 }
 
 var unknownSetting = lazyregexp.New(`unknown (?:variable|option) '([^']*)'`)

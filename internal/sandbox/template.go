@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -117,27 +116,11 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 			return err
 		}
 	}
-	opts := append([]string{
-		"--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + filepath.Join(dir, "tmp"),
-		"--secure-file-priv=", "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin",
-	}, initial...)
-	var stdin io.Reader
-	if s.bootstraps() {
-		sql, err := bootstrapSQL(s)
-		if err != nil {
-			return err
-		}
-		stdin = sql
-		opts = append(opts, "--bootstrap", "--loose-log-warnings=0", "--loose-enforce-storage-engine=",
-			"--max-allowed-packet=8M", "--net-buffer-length=16K")
-	} else {
-		opts = append(opts, "--initialize-insecure", "--loose-mysqlx=OFF")
-	}
 	var out string
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		out, err = a.run(ctx, s.command(opts...), filepath.Join(dir, "data"), dir, stdin)
+		out, err = s.family().initialise(ctx, s, initial, a, dir)
 		done <- err
 	}()
 	tick := time.NewTicker(200 * time.Millisecond)

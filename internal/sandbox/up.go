@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +23,8 @@ type Config struct {
 	// picks.
 	Server string
 
-	// Settings are the server's, as in my.cnf: {"innodb_buffer_pool_size": "1G", "port": "3307"}. A new start of a
-	// stopped sandbox keeps its settings when they are nil and replaces them all otherwise.
+	// Settings are the server's, as in its own file: {"innodb_buffer_pool_size": "1G", "port": "3307"}. A new start of
+	// a stopped sandbox keeps its settings when they are nil and replaces them all otherwise.
 	Settings map[string]string
 
 	// CPUs is where the server may run, a list as taskset -c takes ("0,2-3"); empty: where this program may. It holds
@@ -61,10 +60,7 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 	if err := CheckName(c.Name); err != nil {
 		return Sandbox{}, wrap(op, "", err)
 	}
-	set, err := readSettings(c.Settings)
-	if err != nil {
-		return Sandbox{}, wrap(op, c.Name, err)
-	}
+	var err error
 	if c.CPUs, err = readCPUs(c.CPUs); err != nil {
 		return Sandbox{}, wrap(op, c.Name, err)
 	}
@@ -82,7 +78,7 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 		return Sandbox{}, wrap(op, c.Name, err)
 	}
 	if ok && r.Ready {
-		err = y.again(ctx, dir, &r, c, set, sink)
+		err = y.again(ctx, dir, &r, c, sink)
 	} else {
 		if !created { // somebody was killed while making it
 			if err := empty(ctx, dir, r); err != nil {
@@ -93,7 +89,7 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 			}
 		}
 		r = record{}
-		if err = y.create(ctx, dir, &r, c, set, sink); err != nil {
+		if err = y.create(ctx, dir, &r, c, sink); err != nil {
 			err = inline([]error{err, erase(context.WithoutCancel(ctx), dir, r)})
 		}
 	}
@@ -104,18 +100,22 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 }
 
 // create makes and starts a new sandbox in dir, which is empty. The caller erases what it leaves behind with an error.
-func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set settings, sink progress.Sink) error {
-	if set.port != 0 { // before the work
-		if err := checkPort(set.port); err != nil {
-			return err
-		}
-	}
+func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, sink progress.Sink) error {
 	if d, ok := y.HasData(c.Data); ok && c.Server == "" {
 		c.Server = string(d.Flavor) + "@" + d.Version
 	}
 	s, err := y.Resolve(ctx, c.Server)
 	if err != nil {
 		return err
+	}
+	set, err := readSettings(s.family(), c.Settings)
+	if err != nil {
+		return err
+	}
+	if set.port != 0 { // before the work
+		if err := checkPort(set.port); err != nil {
+			return err
+		}
 	}
 	a, err := serverAccount()
 	if err != nil {
@@ -143,7 +143,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 			return err
 		}
 	}
-	r.Run = runDir(dir)
+	r.Run = runDir(dir, s.family().socket(maxPort))
 	if err := r.save(dir); err != nil { // from here on Remove finds the run directory wherever it is
 		return err
 	}
@@ -186,7 +186,15 @@ func (c Config) owner() (host.Identity, error) {
 }
 
 // again starts a sandbox that was complete once.
-func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set settings, sink progress.Sink) error {
+func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, sink progress.Sink) error {
+	asked := c.Settings
+	if asked == nil {
+		asked = r.Settings
+	}
+	set, err := readSettings(r.Server.family(), asked)
+	if err != nil {
+		return err
+	}
 	if r.Process.Alive() {
 		return hint(fmt.Errorf("%w as process %d", ErrRunning, r.Process.PID), "stop it first with `dyno sandbox "+
 			"down`, or choose another name")
@@ -218,12 +226,7 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 		}
 	}
 	before := *r
-	if c.Settings == nil {
-		var err error
-		if set, err = readSettings(r.Settings); err != nil {
-			return err
-		}
-	} else {
+	if c.Settings != nil {
 		r.Settings = c.Settings
 		if r.Fixed || set.port != 0 {
 			r.Port = set.port
@@ -260,7 +263,7 @@ func startServer(ctx context.Context, patience time.Duration, dir string, r *rec
 			return err
 		}
 	}
-	run, err := makeRunDir(dir, r.Run, a)
+	run, err := makeRunDir(dir, r.Run, r.Server.family().socket(maxPort), a)
 	if err != nil {
 		return err
 	}
@@ -280,6 +283,7 @@ func startServer(ctx context.Context, patience time.Duration, dir string, r *rec
 	if r.Owner, err = c.owner(); err != nil {
 		return err
 	}
+	began := time.Now()
 	for try := 1; ; try++ {
 		if !r.Fixed && (r.Port == 0 || checkPort(r.Port) != nil) {
 			port, err := freePort()
@@ -311,6 +315,15 @@ func startServer(ctx context.Context, patience time.Duration, dir string, r *rec
 		if !errors.Is(err, ErrDied) {
 			return err
 		}
+		if strings.Contains(said, postgresLeftover) && time.Since(began) < leftoverLasts {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(100 * time.Millisecond):
+			}
+			try--
+			continue
+		}
 		// Somebody may have taken the port between our look and the server's bind, if only for a moment.
 		taken := checkPort(r.Port)
 		switch {
@@ -331,21 +344,15 @@ const gate = `read -r word && exec "$@" </dev/null`
 func launch(ctx context.Context, patience time.Duration, dir string, r *record, set settings, a account,
 	sink progress.Sink,
 ) error {
-	for _, f := range []string{"socket", "socket.lock", "pid"} { // of a server that died
-		os.Remove(filepath.Join(r.Run, f))
+	f := r.Server.family()
+	for _, file := range []string{r.socket(), r.socket() + ".lock", filepath.Join(r.Run, "pid")} { // of one that died
+		os.Remove(file)
 	}
-	data := filepath.Join(dir, "data")
-	opts := []string{
-		"--datadir=" + data, "--socket=" + r.socket(), "--pid-file=" + filepath.Join(r.Run, "pid"),
-		"--port=" + strconv.Itoa(r.Port),
-		"--log-error=" + filepath.Join(dir, "log", "error.log"), "--tmpdir=" + filepath.Join(dir, "tmp"),
-		"--secure-file-priv=" + filepath.Join(dir, "files"),
+	command, err := f.command(dir, *r, set)
+	if err != nil {
+		return err
 	}
-	for _, d := range defaults {
-		opts = append(opts, "--"+d)
-	}
-	opts = append(opts, r.Server.byVersion(data)...)
-	argv := append([]string{"/bin/sh", "-c", gate, "sh"}, r.Server.command(append(opts, set.options()...)...)...)
+	argv := append([]string{"/bin/sh", "-c", gate, "sh"}, command...)
 
 	console, err := os.OpenFile(filepath.Join(dir, consoleName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -358,7 +365,7 @@ func launch(ctx context.Context, patience time.Duration, dir string, r *record, 
 	}
 	defer in.Close()
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{
-		Dir: data, Env: environment(dir),
+		Dir: filepath.Join(dir, "data"), Env: environment(dir),
 		Files: []*os.File{out, console, console}, Sys: a.session(),
 	})
 	out.Close()
@@ -388,15 +395,21 @@ func launch(ctx context.Context, patience time.Duration, dir string, r *record, 
 			return err
 		}
 		in.Close()
-		if err := await(ctx, r.socket(), p.Pid, died, patienceFor(patience), sink); err != nil {
+		if err := await(ctx, f, r.socket(), p.Pid, died, patienceFor(patience), sink); err != nil {
 			return err
 		}
 		r.Ready = true
 		return r.save(dir)
 	}()
 	if err != nil {
-		p.Kill() // ours and not reaped before it is dead: no other process can have its PID
-		<-died
+		_, atOnce := f.signals()
+		_ = p.Signal(atOnce) // ours and not reaped before it is dead: no other process can have its PID
+		select {
+		case <-died:
+		case <-time.After(atOnceLasts):
+			p.Kill()
+			<-died
+		}
 		r.Process = host.Identity{}
 	}
 	return err

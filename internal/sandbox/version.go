@@ -15,9 +15,13 @@ var banner = lazyregexp.New(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)
 //	mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)
 //	/usr/sbin/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))
 //	mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28, Revision 47601f19)
+//	postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
 //
 // The program's name at its beginning is whatever it was started as, and tells nothing.
 func parseVersion(out string) (flavor dbms.Flavor, version string, ok bool) {
+	if m := postgresBanner.FindStringSubmatch(out); m != nil {
+		return dbms.Postgres, m[1], true
+	}
 	m := banner.FindStringSubmatch(out)
 	if m == nil {
 		return "", "", false
@@ -38,7 +42,7 @@ func numbers(version string) []int {
 	return ns
 }
 
-var specs = lazyregexp.New(`^(mariadb|mysql|percona)(?:@(\d+(?:\.\d+){0,2}))?$`)
+var specs = lazyregexp.New(`^(mariadb|mysql|percona|postgres|postgresql)(?:@(\d+(?:\.\d+){0,2}))?$`)
 
 // parseSpec splits "mysql@9.7" into flavor and version; the version may be empty.
 func parseSpec(s string) (flavor dbms.Flavor, version string, ok bool) {
@@ -46,7 +50,10 @@ func parseSpec(s string) (flavor dbms.Flavor, version string, ok bool) {
 	if m == nil {
 		return "", "", false
 	}
-	return dbms.Flavor(m[1]), m[2], true
+	if flavor = dbms.Flavor(m[1]); flavor == "postgresql" {
+		flavor = dbms.Postgres
+	}
+	return flavor, m[2], true
 }
 
 // matches reports whether version is want or one of its releases: 9.7.4 matches "", 9, 9.7 and 9.7.4.

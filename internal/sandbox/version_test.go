@@ -20,7 +20,10 @@ func TestParseVersion(t *testing.T) {
 	f("mysqld  Ver 5.6.14 for Linux on x86_64 (MySQL Community Server (GPL))\n", "mysql", "5.6.14")
 	f("2026-01-01 0:00:00 0 [Warning] something\nmariadbd  Ver 11.8.6-MariaDB for Linux on x86_64\n", "mariadb",
 		"11.8.6")
-	f("postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\n", "", "")
+	f("postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\n", "postgres", "15.14")
+	f("postgres (PostgreSQL) 17.10\n", "postgres", "17.10")
+	f("postgres (PostgreSQL) 19beta1\n", "postgres", "19")
+	f("psql (PostgreSQL) 17.10\n", "", "")
 	f("hello\n", "", "")
 	f("", "", "")
 }
@@ -41,7 +44,9 @@ func TestParseSpec(t *testing.T) {
 	f("mysql@9.7.4.1", "", "", false)
 	f("mysql@latest", "", "", false)
 	f("MySQL", "", "", false)
-	f("postgres@17.10", "", "", false)
+	f("postgres@17.10", "postgres", "17.10", true)
+	f("postgresql@17", "postgres", "17", true)
+	f("postgresqls", "", "", false)
 	f("oracle", "", "", false)
 	f("", "", "", false)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/cli"
 	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/test/pgserver"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 //
 // and the variables SOCKET (a MariaDB with user root and no password; user reader with the password secret and no
 // grants), PORT, MYSQL (socket of a MySQL), IDLE (of a MariaDB of which nobody but the script on diagnoses asks
-// anything) and FREEPORT (nothing listens there).
+// anything), FREEPORT (nothing listens there) and POSTGRES (the directory of a build of PostgreSQL 17).
 func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")
@@ -51,6 +52,7 @@ func TestScripts(t *testing.T) {
 		"CREATE DATABASE sbtest", "CREATE DATABASE empty", "CREATE TABLE empty.nothing (a INT PRIMARY KEY, b INT)",
 		"CREATE DATABASE `größe ❤`", "CREATE TABLE `größe ❤`.`tä b` (a INT PRIMARY KEY)")
 	my.Exec(t, "CREATE DATABASE sbtest")
+	postgres := pgserver.Tree(t, "17")
 	home := t.TempDir()
 	if os.Geteuid() == 0 { // the servers of sandboxes run as another user, who must be able to enter
 		dir, err := os.MkdirTemp("/var/tmp", "dyno-cli-")
@@ -78,6 +80,7 @@ func TestScripts(t *testing.T) {
 				}
 			})
 			e.Setenv("SOCKET", maria.Socket)
+			e.Setenv("POSTGRES", postgres)
 			e.Setenv("IDLE", idle.Socket)
 			e.Setenv("PORT", strconv.Itoa(maria.Port))
 			e.Setenv("MYSQL", my.Socket)

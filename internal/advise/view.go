@@ -26,6 +26,8 @@ type View struct {
 	*snapshot.Snapshot
 	variables
 	Symptoms []finding.Symptom
+	Dialect  Dialect // of the target's family
+	Postgres bool    // the target is PostgreSQL
 	Total    float64 // statement time of all classes, seconds
 	Window   float64 // seconds
 
@@ -62,6 +64,7 @@ type parsed struct {
 func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
 	v := &View{
 		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[key]explain.Plan{},
+		Dialect: dialectOf(s.Target.Flavor), Postgres: s.Target.Flavor.IsPostgres(),
 		variables: s.Variables, shapes: map[string]parsed{},
 		general: map[string]parsed{}, compared: map[string]parsed{}, series: map[string][]int{},
 		classes: map[string]int{}, tables: map[string][]int{},
@@ -262,6 +265,9 @@ func (v *View) Seen(name source.Name) bool { return v.Source(name).State == sour
 
 // Blind says in one sentence why a source gave nothing and what would mend that; empty when it gave what it should.
 func (v *View) Blind(name source.Name) string {
+	if name == source.Transactions && v.Postgres { // read with the sessions
+		name = source.Processlist
+	}
 	x := v.Source(name)
 	if x.State == source.OK {
 		return ""
@@ -290,7 +296,7 @@ func parse(memo map[string]parsed, c class.Class, example string, read func(sql 
 			p = read(example)
 		}
 		if p.err != nil {
-			p = read(c.Fingerprint)
+			p = read(c.Text())
 		}
 		memo[c.ID] = p
 	}

@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
 	mysqlsources "github.com/dyno-perf/dyno/internal/mysql/sources"
@@ -83,7 +80,7 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 	var (
 		buf     metric.Buffer
 		scraped []source.Source // what each source has given since the window began
-		seen    moments
+		seen    snapshot.Gather
 		start   = time.Now()
 	)
 	digests, err := digestsource.Open(ctx, t, digestsource.Options{})
@@ -115,7 +112,7 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 		return quietEnd(gctx, scraper.Window(gctx, time.Second, o.Window, func(r reading.Reading) {
 			buf.Add(r.Samples...)
 			scraped = r.Sources
-			seen.add(r.State)
+			seen.Add(r.State)
 			o.Progress.Report(progress.Progress{
 				Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
 				Done: min(time.Since(start), o.Window).Seconds(), Total: o.Window.Seconds(),
@@ -145,9 +142,9 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 		Sources: slices.Concat(settle(append(scraped, running.source)), sources),
 		Series:  lean(clientsOnly(buf.Series(start.UnixMilli(), end.UnixMilli()))),
 		Classes: classes, Programs: ran,
-		Moments: seen.pick(),
+		Moments: seen.Pick(),
 	}
-	Bound(s, buf.Lost())
+	snapshot.Bound(s, buf.Lost())
 	if up, ok := s.Find("mysql_global_status_uptime"); ok { // as it is now, not as it was when the target was opened
 		s.Target.UptimeSec = int64(up.Points[len(up.Points)-1].Value)
 	}
@@ -211,25 +208,12 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home
 	if !ok {
 		return snapshot.Host{}
 	}
-	h := snapshot.Host{ServerPID: pid}
-	facts, err := host.FactsOf(pid)
-	if err != nil { // what could be read is in the facts all the same
+	h, err := host.Snapshot(pid, t.Facts().Datadir, home)
+	if err != nil { // what could be read is in it all the same
 		s.Sources = append(s.Sources, source.Source{
 			Name: source.HostFacts, State: source.Failed,
 			Reason: err.Error(),
 		})
-	}
-	h.CPUs, h.MemBytes, h.MemLimit = facts.CPUs, facts.MemBytes, facts.MemLimit
-	h.Kernel = facts.Kernel
-	k := host.ReadTuning(pid, t.Facts().Datadir)
-	h.Settings, h.Limits, h.Process, h.NUMANodes = k.Settings, k.Limits, k.Process, k.NUMANodes
-	h.DatadirDev, h.DatadirFS, h.DatadirOpt = k.Device, k.Filesystem, k.MountOptions
-	if data := t.Facts().Datadir; data != "" {
-		data = filepath.Join("/proc", strconv.Itoa(pid), "root", data) // as the server sees it
-		if size, free, err := host.Room(data); err == nil {
-			h.DatadirSize, h.DatadirFree = known.Of(size), known.Of(free)
-			h.DatadirShared = home != "" && host.SameDisk(data, home)
-		}
 	}
 	return h
 }

@@ -7,41 +7,32 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/sources"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 // smallMemory is up to where what performance_schema counts of the server's memory for one purpose is too little to
 // matter to anybody: there are hundreds of purposes.
 const smallMemory = 256 << 10
 
-// lean makes series small without taking away what judgement could conclude from them. One that stood still keeps its
-// first and its last point: means, rates and last values stay what they are. Of performance_schema, where there is a
+// lean is snapshot.Lean with what it knows of MySQL's series. Of performance_schema, where there is a
 // series for each of hundreds of events, those that did not happen in the window go (what is counted by table and index
-// stays: that an index is not used is told by this), and memory that does not matter. What each source cost goes too:
-// the list of sources has it, and the sum stays.
+// stays: that an index is not used is told by this), and memory that does not matter.
 func lean(series []metric.Series) []metric.Series {
 	series = slices.DeleteFunc(series, func(x metric.Series) bool {
 		switch {
 		case len(x.Points) == 0:
 			return true
-		case strings.HasPrefix(x.Name, "dyno_source_"), x.Name == "dyno_scrape_success",
-			x.Name == "dyno_scrape_duration_seconds":
-			return true
 		case x.Name == "mysql_perf_schema_memory_events_used_bytes":
 			return !slices.ContainsFunc(x.Points, func(p metric.Point) bool { return math.Abs(p.Value) >= smallMemory })
 		case strings.HasPrefix(x.Name, "mysql_perf_schema_memory_events_"):
-			return still(x) || x.Points[len(x.Points)-1].Value-x.Points[0].Value < smallMemory
+			return snapshot.Still(x) || x.Points[len(x.Points)-1].Value-x.Points[0].Value < smallMemory
 		case strings.HasPrefix(x.Name, "mysql_perf_schema_events_waits_"),
 			strings.HasPrefix(x.Name, "mysql_perf_schema_file_events_"):
-			return len(x.Points) > 1 && still(x)
+			return len(x.Points) > 1 && snapshot.Still(x)
 		}
 		return false
 	})
-	for i := range series {
-		if p := series[i].Points; len(p) > 2 && still(series[i]) {
-			series[i].Points = []metric.Point{p[0], p[len(p)-1]}
-		}
-	}
-	return series
+	return snapshot.Lean(series)
 }
 
 // clientsOnly puts the status of clients in the place of the server's totals: judgement is about what others do, not
@@ -67,13 +58,4 @@ func clientsOnly(series []metric.Series) []metric.Series {
 		}
 	}
 	return series
-}
-
-func still(x metric.Series) bool {
-	for _, p := range x.Points[1:] {
-		if p.Value != x.Points[0].Value {
-			return false
-		}
-	}
-	return true
 }

@@ -10,11 +10,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
-// wanted are the sources that judgement leans on, with what is lost without them.
-var wanted = []struct {
+// want is a source that judgement leans on, with what is lost without it.
+type want struct {
 	name source.Name
 	lost string
-}{
+}
+
+// wanted are those of the MySQL family.
+var wanted = []want{
 	{source.GlobalStatus, "the server's own counters"},
 	{source.Digests, "exact figures of every class of statements"},
 	{source.Samples, "examples of running statements"},
@@ -22,9 +25,22 @@ var wanted = []struct {
 	{source.Host, "the CPU time and the disks of the machine"},
 }
 
+// wantedOfPostgres are those of PostgreSQL.
+var wantedOfPostgres = []want{
+	{source.Database, "the server's own counters"},
+	{source.Digests, "exact figures of every class of statements"},
+	{source.Processlist, "the sessions, their transactions and who waits for whom"},
+	{source.Process, "the CPU time and the reads of the server's process"},
+	{source.Host, "the CPU time and the disks of the machine"},
+}
+
 // blind says which of the wanted sources gave nothing, why, and what would mend it.
 func blind(s *snapshot.Snapshot) (out []finding.Symptom) {
-	for _, w := range wanted {
+	all := wanted
+	if s.Target.Flavor.IsPostgres() {
+		all = wantedOfPostgres
+	}
+	for _, w := range all {
 		src := s.Source(w.name)
 		if src.State == source.OK {
 			continue

@@ -118,6 +118,11 @@ func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	n, ok := meanOf(s, "mysql_global_status_threads_connected")
+	from := source.GlobalStatus
+	if s.Target.Flavor.IsPostgres() {
+		n, ok = s.Connections().Get()
+		from = source.Processlist
+	}
 	ok = ok && n >= 0 && n <= most+extraConnections
 	refused := s.Rate(metric.ConnectionErrors.Of("max_connections")).Or(0)
 	if (!ok || n < connectionPart*most) && refused <= 0 {
@@ -128,7 +133,7 @@ func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 	if ok {
 		ev = append(ev, finding.Evidence{
 			What: "connections in use", Value: known.Of(n), Expected: fmt.Sprintf("< %.0f", connectionPart*most),
-			Source: source.GlobalStatus, Text: title + ".",
+			Source: from, Text: title + ".",
 		})
 	}
 	if refused > 0 {

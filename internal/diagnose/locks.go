@@ -86,7 +86,7 @@ func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 			maps.Copy(waits, ids)
 		}
 		for _, x := range m.Sessions {
-			if x.ClassID == "" || x.Command == "Sleep" {
+			if x.ClassID == "" || x.Idle() {
 				continue
 			}
 			t := count[x.ClassID]

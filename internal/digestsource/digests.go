@@ -415,7 +415,7 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		if g.own += own.take(&x); x.row.v[cCount] == 0 {
 			continue
 		}
-		x.id = sqltext.ID(x.fingerprint)
+		x.id = class.ID(x.fingerprint)
 		if x.cut {
 			cut++
 		}

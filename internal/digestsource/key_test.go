@@ -3,13 +3,14 @@ package digestsource
 import (
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 func TestKeyJoinsTextAndDigest(t *testing.T) {
 	f := func(text, digest string, want bool) {
 		t.Helper()
-		a, b := sqltext.Key(sqltext.Fingerprint(text)), sqltext.Key(sqltext.FromDigestText(digest))
+		a, b := class.Key(sqltext.Fingerprint(text)), class.Key(sqltext.FromDigestText(digest))
 		if (a == b) != want {
 			t.Errorf("%s\n%s\n%s", text, a, b)
 		}

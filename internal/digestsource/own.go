@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -38,12 +39,12 @@ func newOwn(before, now map[string]uint64, processes int, also map[string]bool) 
 }
 
 // times returns how often Dyno sent a statement like sql within the window.
-func (o *own) times(sql string) uint64 { return o.sent[sqltext.Key(sqltext.Fingerprint(sql))] }
+func (o *own) times(sql string) uint64 { return o.sent[class.Key(sqltext.Fingerprint(sql))] }
 
 // take takes Dyno's executions out of a row of the digests and returns how many there are. What is
 // left, none for most, is somebody else's.
 func (o *own) take(x *growth) (n uint64) {
-	k := sqltext.Key(x.fingerprint)
+	k := class.Key(x.fingerprint)
 	if _, sent := o.sent[k]; !sent && !o.also[k] {
 		if k = o.longer(k, x.cut); k == "" {
 			return 0

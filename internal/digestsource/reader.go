@@ -15,7 +15,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -533,10 +532,10 @@ func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 func beside(exact []class.Class, missed uint64, seen []*sampled) (out []class.Class) {
 	have := map[string]bool{}
 	for _, c := range exact {
-		have[sqltext.Key(c.Fingerprint)] = true
+		have[class.Key(c.Fingerprint)] = true
 	}
 	for _, s := range seen {
-		if c, ok := s.missing(have[sqltext.Key(s.Fingerprint)], missed); ok {
+		if c, ok := s.missing(have[class.Key(s.Fingerprint)], missed); ok {
 			out = append(out, c)
 		}
 	}
@@ -595,7 +594,7 @@ func adorn(classes []class.Class, seen []*sampled, logged []class.Class) {
 		return e
 	}
 	put := func(c class.Class) {
-		k := [2]string{c.Schema, sqltext.Key(c.Fingerprint)}
+		k := [2]string{c.Schema, class.Key(c.Fingerprint)}
 		exact[k] = with(exact[k], c)
 		loose[k[1]] = with(loose[k[1]], c)
 	}
@@ -607,9 +606,9 @@ func adorn(classes []class.Class, seen []*sampled, logged []class.Class) {
 	}
 	for i := range classes {
 		c := &classes[i]
-		e, ok := exact[[2]string{c.Schema, sqltext.Key(c.Fingerprint)}]
+		e, ok := exact[[2]string{c.Schema, class.Key(c.Fingerprint)}]
 		if !ok && c.Schema == "" { // an example of another schema would be of other tables
-			e = loose[sqltext.Key(c.Fingerprint)]
+			e = loose[class.Key(c.Fingerprint)]
 		}
 		if c.Example == "" {
 			c.Example = e.example

@@ -63,9 +63,9 @@ func window(t *testing.T, r *Reader, do func()) ([]class.Class, []source.Source)
 }
 
 func of(cs []class.Class, sql string) (class.Class, bool) {
-	want := sqltext.Key(sqltext.Fingerprint(sql))
+	want := class.Key(sqltext.Fingerprint(sql))
 	for _, c := range cs {
-		if sqltext.Key(c.Fingerprint) == want && c.ID == sqltext.ID(c.Fingerprint) {
+		if class.Key(c.Fingerprint) == want && c.ID == class.ID(c.Fingerprint) {
 			return c, true
 		}
 	}

@@ -101,7 +101,7 @@ func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []
 	}
 	b := builder{r: r, o: o, w: w, sec: w.to.Sub(w.from).Seconds(), seen: map[string][]*sampled{}}
 	for _, s := range w.seen {
-		k := sqltext.Key(s.Fingerprint)
+		k := class.Key(s.Fingerprint)
 		b.seen[k] = append(b.seen[k], s)
 	}
 	var from string
@@ -521,7 +521,7 @@ func joined(a, b digest.Figures) digest.Figures {
 func (b *builder) samples(from string) {
 	have, exact := map[string]*digest.Row{}, map[string]bool{}
 	for _, c := range b.list {
-		have[sqltext.Key(c.Fingerprint)], exact[sqltext.Key(c.Fingerprint)] = c, true
+		have[class.Key(c.Fingerprint)], exact[class.Key(c.Fingerprint)] = c, true
 	}
 	missed := uint64(0)
 	if from == fromDigests {
@@ -530,7 +530,7 @@ func (b *builder) samples(from string) {
 	running := uint64(0)
 	for _, s := range b.w.seen {
 		running += s.running
-		k := sqltext.Key(s.Fingerprint)
+		k := class.Key(s.Fingerprint)
 		x, also := s.Class, true
 		if from != fromSamples {
 			x, also = s.missing(exact[k], missed)
@@ -558,7 +558,7 @@ func (b *builder) samples(from string) {
 	}
 	if from == fromDigests {
 		for _, l := range b.w.logged { // of a log that does not hold everything, too
-			if c := have[sqltext.Key(l.Fingerprint)]; c != nil && c.Worst == nil {
+			if c := have[class.Key(l.Fingerprint)]; c != nil && c.Worst == nil {
 				c.Worst = b.class(l).Worst
 			}
 		}
@@ -569,7 +569,7 @@ func (b *builder) samples(from string) {
 func (b *builder) adorn(c *digest.Row) {
 	users, hosts := map[string]uint64{}, map[string]uint64{}
 	var worst *sampled
-	for _, s := range b.seen[sqltext.Key(c.Fingerprint)] {
+	for _, s := range b.seen[class.Key(c.Fingerprint)] {
 		for w, n := range s.users {
 			users[w] += n
 		}

@@ -39,9 +39,9 @@ func watch(t *testing.T, r *Reader, o ReportOptions, do func()) digest.Report {
 }
 
 func inReport(rep digest.Report, sql string) (digest.Row, bool) {
-	want := sqltext.Key(sqltext.Fingerprint(sql))
+	want := class.Key(sqltext.Fingerprint(sql))
 	for _, c := range rep.Classes {
-		if sqltext.Key(c.Fingerprint) == want && c.ID == sqltext.ID(c.Fingerprint) {
+		if class.Key(c.Fingerprint) == want && c.ID == class.ID(c.Fingerprint) {
 			return c, true
 		}
 	}
@@ -120,7 +120,7 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 			if as := sqltext.Fingerprint("SELECT id FROM t WHERE v=1"); flavor == "mysql" &&
-				(c.Fingerprint != as || c.ID != sqltext.ID(as)) {
+				(c.Fingerprint != as || c.ID != class.ID(as)) {
 				t.Errorf("%s: the log would have %s", c.Fingerprint, as)
 			}
 			// Beside the server's own totals: nobody else ran the statement.
@@ -141,7 +141,7 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 				if err := rows.Scan(&d, &text, &n, &a, &b, &w); err != nil {
 					t.Fatal(err)
 				}
-				if sqltext.Key(sqltext.FromDigestText(text)) == sqltext.Key(c.Fingerprint) {
+				if class.Key(sqltext.FromDigestText(text)) == class.Key(c.Fingerprint) {
 					digests[d] = true
 					count, sent, examined, wait = count+n, sent+a, examined+b, wait+w*picosecond
 				}
@@ -479,7 +479,7 @@ func TestReportNeedsDetail(t *testing.T) {
 func TestFingerprintsAsWritten(t *testing.T) {
 	row := func(schema, sample string, n uint64, cut bool) growth {
 		fp := sqltext.FromDigestText("SELECT `v` FROM `t` WHERE `id` = ?")
-		x := growth{digestKey: digestKey{schema, "1"}, fingerprint: fp, id: sqltext.ID(fp), cut: cut}
+		x := growth{digestKey: digestKey{schema, "1"}, fingerprint: fp, id: class.ID(fp), cut: cut}
 		x.row.sample, x.row.v[cCount] = sample, n
 		return x
 	}

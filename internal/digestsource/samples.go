@@ -318,11 +318,11 @@ func clipped(s string, n int) string {
 func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 	sql := e.text
 	fp := sqltext.Fingerprint(sql)
-	id := sqltext.ID(fp)
+	id := class.ID(fp)
 	if sqltext.Own(sql) && s.ask.Owns(e.id, e.user, e.host) {
 		// How often a known session sends it is known. Of the others it is a server's word that they are Dyno's.
 		if !s.ask.Asks(e.id) && len(s.own) < mostOwn && len(fp) <= longestPrint {
-			s.own[sqltext.Key(fp)] = true
+			s.own[class.Key(fp)] = true
 		}
 		return nil
 	}

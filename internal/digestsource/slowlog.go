@@ -237,7 +237,7 @@ func (g *grouping) foreign(_ *slowlog.Parser, e *slowlog.Entry) bool {
 		return true
 	}
 	if !tagged {
-		if _, sent := g.own.sent[sqltext.Key(sqltext.Fingerprint(string(e.SQL)))]; !sent {
+		if _, sent := g.own.sent[class.Key(sqltext.Fingerprint(string(e.SQL)))]; !sent {
 			return true
 		}
 	}

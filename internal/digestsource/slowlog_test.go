@@ -69,7 +69,7 @@ func grouped(t *testing.T, log string, own ...string) *grouping {
 	t.Helper()
 	m := map[string]uint64{}
 	for _, q := range own {
-		m[sqltext.Key(sqltext.Fingerprint(q))] = 1
+		m[class.Key(sqltext.Fingerprint(q))] = 1
 	}
 	g := newGrouping(ownLog{dynos, m})
 	if err := g.read(strings.NewReader(log), 0, int64(len(log))); err != nil {

@@ -13,7 +13,7 @@ const (
 	spellingsBytes = 32 << 20
 )
 
-// spellings are the fingerprints of statements as they were written, by sqltext.Key. A digest has lost blanks and
+// spellings are the fingerprints of statements as they were written, by class.Key. A digest has lost blanks and
 // quotes of names: with its fingerprint it would be another class than the same statement in a log or in the
 // processlist. The first spelling that is seen stays, so that a class keeps its id.
 type spellings struct {
@@ -28,7 +28,7 @@ func (s *spellings) learn(rows []growth, logged []class.Class, seen []*sampled) 
 		s.written = map[string]string{}
 	}
 	add := func(fp string) {
-		k := sqltext.Key(fp)
+		k := class.Key(fp)
 		n := len(k) + len(fp)
 		if _, ok := s.written[k]; !ok && len(s.written) < mostSpellings && s.bytes+n <= spellingsBytes {
 			s.written[k] = fp
@@ -42,7 +42,7 @@ func (s *spellings) learn(rows []growth, logged []class.Class, seen []*sampled) 
 		if x.row.sample == "" || x.cut || strings.HasSuffix(x.row.sample, "...") || n <= most[x.id] {
 			continue
 		}
-		if fp := sqltext.Fingerprint(x.row.sample); sqltext.Key(fp) == sqltext.Key(x.fingerprint) {
+		if fp := sqltext.Fingerprint(x.row.sample); class.Key(fp) == class.Key(x.fingerprint) {
 			written[x.id], most[x.id] = fp, n
 		}
 	}
@@ -63,8 +63,8 @@ func (s *spellings) learn(rows []growth, logged []class.Class, seen []*sampled) 
 func (s spellings) spell(rows []growth) {
 	for i := range rows {
 		x := &rows[i]
-		if fp, ok := s.written[sqltext.Key(x.fingerprint)]; ok && !x.cut {
-			x.fingerprint, x.id, x.spelled = fp, sqltext.ID(fp), true
+		if fp, ok := s.written[class.Key(x.fingerprint)]; ok && !x.cut {
+			x.fingerprint, x.id, x.spelled = fp, class.ID(fp), true
 		}
 	}
 }

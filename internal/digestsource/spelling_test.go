@@ -29,7 +29,7 @@ func TestOneIDFromEverySource(t *testing.T) {
 			}
 			want := make([]string, len(sqls))
 			for i, sql := range sqls {
-				want[i] = sqltext.ID(sqltext.Fingerprint(sql))
+				want[i] = class.ID(sqltext.Fingerprint(sql))
 			}
 			r := open(t, s, "root", Options{Interval: 50 * time.Millisecond})
 			ctx, stop := context.WithCancel(t.Context())

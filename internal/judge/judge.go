@@ -38,7 +38,9 @@ func Advise(s *snapshot.Snapshot, kinds ...advise.Kind) ([]finding.Symptom, []fi
 	for kind, rules := range Rules() {
 		if slices.Contains(kinds, kind) {
 			for _, r := range rules {
-				found[kind] = append(found[kind], r.Find(v)...)
+				if r.About(v, kind) {
+					found[kind] = append(found[kind], r.Find(v)...)
+				}
 			}
 		}
 	}

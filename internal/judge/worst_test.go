@@ -85,7 +85,7 @@ func (w worst) snapshot() *snapshot.Snapshot {
 		}
 		fp := sqltext.Fingerprint(sql)
 		one := class.Class{
-			ID: sqltext.ID(fmt.Sprint(fp, i)), Fingerprint: fp, Example: sql, Schema: "shop",
+			ID: class.ID(fmt.Sprint(fp, i)), Fingerprint: fp, Example: sql, Schema: "shop",
 			Origin: class.PerformanceSchema, Count: 10, TimeSec: 1000 / float64(10+i),
 			TmpDisk:  known.Of[uint64](10),
 			Examined: known.Of[uint64](1e7), RowsSent: known.Of[uint64](10), Affected: known.Of[uint64](10),

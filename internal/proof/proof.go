@@ -197,7 +197,7 @@ func uses(c class.Class, a finding.Action) bool {
 	if a.Table.Table == "" {
 		return false
 	}
-	sh, err := sqlshape.Parse(c.Fingerprint)
+	sh, err := sqlshape.Parse(c.Text())
 	if err != nil {
 		return false
 	}
@@ -290,9 +290,15 @@ func RowReadHandlers() []string {
 	return []string{"read_first", "read_key", "read_last", "read_next", "read_prev", "read_rnd", "read_rnd_next"}
 }
 
-// RowReads returns the rows per second that the storage engine handed to the server: the sum of all Handler_read
-// counters. It is unknown when one of them was not observed.
-func RowReads(find func(name string, by metric.Label) (metric.Series, bool)) known.Value[float64] {
+// RowReads returns the rows per second that the storage engine handed to the server, where the family counts them as
+// metric.RowsReadTotal; else the sum of all Handler_read counters. It is unknown when one of them was not observed.
+func RowReads(find func(name string, by ...metric.Label) (metric.Series, bool)) known.Value[float64] {
+	if s, ok := find(metric.RowsReadTotal); ok {
+		if r, ok := s.Rate(); ok {
+			return known.Of(r)
+		}
+		return known.None[float64]()
+	}
 	var sum float64
 	for _, h := range RowReadHandlers() {
 		s, ok := find(metric.Handlers.Of(h))
@@ -333,7 +339,7 @@ func server(before, after *snapshot.Snapshot) []Figure {
 		})
 	}
 	rows := func(s *snapshot.Snapshot) known.Value[float64] {
-		return RowReads(func(name string, by metric.Label) (metric.Series, bool) { return s.Find(name, by) })
+		return RowReads(s.Find)
 	}
 	return []Figure{
 		{

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -177,7 +177,7 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Row], f form)
 	}
 	add := func(row []string, calls digest.Minutes, x extra) {
 		if x.ID = row[8]; f == asPage {
-			row[8] = sqltext.ShortID(row[8])
+			row[8] = class.ShortID(row[8])
 			note := ""
 			if m := squeezed(calls, sparkWidth); len(m.Counts) > 1 {
 				x.Spark, note = sparkPath(m.Counts, 60, 16), sparkNote(m)

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -69,7 +69,7 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 		}
 		row := comparedRow(k)
 		if f != asMarkdown {
-			row[9] = sqltext.ShortID(k.ID)
+			row[9] = class.ShortID(k.ID)
 		}
 		t.Rows, t.Extra = append(t.Rows, row), append(t.Extra, x)
 		if why[k.Reason]++; k.Reason != "" && why[k.Reason] == 1 && len(unclear.Items) < unclearReasons {

@@ -35,6 +35,9 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	x, ok := v.Has(finding.ConnectionsFull, "")
 	most, ok1 := v.Number("max_connections").Get()
 	open, ok2 := v.Mean("mysql_global_status_threads_connected").Get() // as the symptom has it
+	if v.Postgres {
+		open, ok2 = v.Connections().Get()
+	}
 	if !ok || !ok1 || !ok2 {
 		return nil
 	}
@@ -51,6 +54,16 @@ func connectionsFull(v *advise.View) []finding.Finding {
 		Subject:   finding.Subject{Variables: []string{"max_connections"}},
 		Cost: "A larger max_connections costs some hundred kB for each connection, and lets as many more " +
 			"statements run at a time.",
+	}
+	less, list, end := "lower wait_timeout", "SHOW PROCESSLIST", "KILL what must not continue."
+	if v.Postgres {
+		f.Cause = "A server with no connection left refuses every new client (SQLSTATE 53300), also of active " +
+			"applications, until one disconnects."
+		f.Reference = "PostgreSQL documentation, Connections and Authentication: max_connections"
+		f.Cost = "A larger max_connections takes a restart and some MB for each connection, and lets as many more " +
+			"statements run at a time."
+		less, list = "put a pooler such as PgBouncer in between", "pg_stat_activity"
+		end = "End what must not continue (pg_terminate_backend)."
 	}
 	if refused > 0 || open >= most {
 		f.Severity = finding.Critical
@@ -80,16 +93,16 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	switch {
 	case 2*float64(idle) >= open:
 		f.Suggestion =
-			"Most are idle: make the clients' pools smaller, close what is not used, or lower wait_timeout. " +
+			"Most are idle: make the clients' pools smaller, close what is not used, or " + less + ". " +
 				"Raise max_connections only if all of them are needed."
 	case len(all) == 0:
 		f.Unobserved = blinds(v, source.Processlist)
-		f.Suggestion = "See which clients hold them (SHOW PROCESSLIST), and close those that are not needed. " +
+		f.Suggestion = "See which clients hold them (" + list + "), and close those that are not needed. " +
 			"Raise max_connections only if the memory allows for it."
 	default:
 		f.Suggestion = "Most are active: find out why their statements take so long, because a larger " +
 			"max_connections lets more " +
-			"of them queue. KILL what must not continue."
+			"of them queue. " + end
 	}
 	return []finding.Finding{f}
 }

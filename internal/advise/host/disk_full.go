@@ -37,6 +37,11 @@ func diskFull(v *advise.View) []finding.Finding {
 	f.Suggestion = "Find out what grows: binary logs (SHOW BINARY LOGS; PURGE BINARY LOGS once the replicas have " +
 		"read them), " +
 		"temporary and undo tablespaces, logs, other files of the same disk. Or enlarge the disk."
+	if v.Postgres {
+		f.Suggestion = "Find out what grows: WAL that a replication slot holds back (pg_replication_slots), " +
+			"temporary files, tables that vacuum does not clear, logs, other files of the same disk. Or enlarge " +
+			"the disk."
+	}
 	f.Cost = "None for the server."
 	who := "the server, and whatever else is on the same file system"
 	if shared {

@@ -19,10 +19,13 @@ func kernelRules() []advise.Rule {
 	return []advise.Rule{
 		{Name: "swapping", Doc: "a server that is swapped out, or soon may be", Find: swapping},
 		{Name: "cpu-throttled", Doc: "a server that is throttled by its cgroup's CPU quota", Find: cpuThrottled},
-		{Name: "file-limit", Doc: "a server that runs out of file descriptors", Find: fileLimit},
+		{Name: "file-limit", Doc: "a server that runs out of file descriptors", Find: fileLimit, MySQL: true},
 		{Name: "overcommit", Doc: "a kernel that refuses memory or overcommits it", Find: overcommit},
 		{Name: "dirty-ratios", Doc: "how much written data the kernel lets pile up", Find: dirtyRatios},
-		{Name: "huge-pages", Doc: "huge pages for the buffer pool, from the server's peak", Find: hugePages},
+		{
+			Name: "huge-pages", Doc: "huge pages for the buffer pool, from the server's peak", Find: hugePages,
+			MySQL: true,
+		},
 		{Name: "transparent-huge-pages", Doc: "transparent huge pages", Find: transparentHugePages},
 		{Name: "io-scheduler", Doc: "the order in which requests reach the disk", Find: ioScheduler},
 		{Name: "numa", Doc: "memory of one node that fills first", Find: numa},

@@ -6,8 +6,14 @@ import "github.com/dyno-perf/dyno/internal/advise"
 // the server stands.
 func securityRules() []advise.Rule {
 	return []advise.Rule{
-		{Name: "account-without-password", Doc: "accounts without a password", Find: accountWithoutPassword},
-		{Name: "tls", Doc: "connections that need not be encrypted", Find: tls},
-		{Name: "encryption-at-rest", Doc: "tables and logs that are not encrypted on disk", Find: encryptionAtRest},
+		{
+			Name: "account-without-password", Doc: "accounts without a password", Find: accountWithoutPassword,
+			MySQL: true,
+		},
+		{Name: "tls", Doc: "connections that need not be encrypted", Find: tls, MySQL: true},
+		{
+			Name: "encryption-at-rest", Doc: "tables and logs that are not encrypted on disk", Find: encryptionAtRest,
+			MySQL: true,
+		},
 	}
 }

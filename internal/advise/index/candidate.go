@@ -154,7 +154,7 @@ func (b *block) wishFor(i int, inner bool) (wish, bool) {
 
 // fit turns columns into parts within the engine's limits; it is false when nothing useful fits.
 func (w *wish) fit(t schema.Table, cols []schema.Column) bool {
-	limit := 3072 // InnoDB, row formats DYNAMIC and COMPRESSED
+	limit := 3072 // InnoDB, row formats DYNAMIC and COMPRESSED; of PostgreSQL 2704, with values compressed
 	switch {
 	case strings.EqualFold(t.RowFormat, "compact"), strings.EqualFold(t.RowFormat, "redundant"):
 		limit = 767
@@ -173,7 +173,9 @@ func (w *wish) fit(t schema.Table, cols []schema.Column) bool {
 		if size <= 0 {
 			size = 8
 		}
-		if large(c) || size > limit-w.Bytes {
+		if strings.EqualFold(t.Engine, "heap") { // PostgreSQL: no prefixes, and only a huge value is too long
+			size = min(size, limit/16)
+		} else if large(c) || size > limit-w.Bytes {
 			width := charWidth(c)
 			chars := min(64, (limit-w.Bytes)/width)
 			if chars < 8 || !stringType(c) {
@@ -474,6 +476,9 @@ func leads(t schema.Table, w wish) (schema.Index, bool) {
 // a look at some rows; 0 when nobody tells.
 func distinct(t schema.Table, col string) uint64 {
 	var n uint64
+	if c, ok := t.Column(col); ok {
+		n = c.Distinct.Or(0)
+	}
 	if c, ok := t.Column(col); ok && c.Sample != nil && c.Sample.Rows > 0 {
 		n = uint64(max(c.Sample.Distinct, 0))
 		// Where nearly every row of the sample has a value of its own, so has nearly every row of the table.
@@ -489,15 +494,19 @@ func distinct(t schema.Table, col string) uint64 {
 	return n
 }
 
-// name returns a free name for an index: idx_ and its columns, at most the 64 characters that a server takes.
-func name(t schema.Table, cols []string) string {
-	base := "idx_" + strings.Join(cols, "_")
+// name returns a free name for an index: idx_ and its columns, at most the 64 characters that a server takes. In
+// PostgreSQL, which takes 63 bytes, the indexes of a schema share their names, so that the table is part of it.
+func name(v *advise.View, t schema.Table, cols []string) string {
+	base, most := "idx_"+strings.Join(cols, "_"), 64
+	if v.Postgres {
+		base, most = "idx_"+t.Table+"_"+strings.Join(cols, "_"), 63
+	}
 	for n := 1; ; n++ {
 		tail := ""
 		if n > 1 {
 			tail = fmt.Sprintf("_%d", n)
 		}
-		s := cut(base, 64-len(tail)) + tail
+		s := cut(base, most-len(tail)) + tail
 		if !slices.ContainsFunc(t.Indexes, func(x schema.Index) bool { return strings.EqualFold(x.Name, s) }) {
 			return s
 		}
@@ -546,6 +555,8 @@ func (b *block) turned(c schema.Column, p sqlshape.Predicate) bool {
 // indexable reports whether a plain index can look values of the type up.
 func indexable(c schema.Column) bool {
 	switch strings.ToLower(c.DataType) {
+	case "jsonb", "xml", "tsvector", "array", "box", "circle", "line", "lseg", "path": // of PostgreSQL
+		return false
 	case "json", "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
 		"geometrycollection", "geomcollection", "vector":
 		return false

@@ -117,7 +117,7 @@ func (u *uses) count(all []metric.Series, table string) {
 func (u *uses) plan(c class.Class, steps []explain.Step) {
 	touched, err := sqlshape.Touches(sqlOf(c))
 	if err != nil && len(touched) == 0 {
-		touched, _ = sqlshape.Touches(c.Fingerprint)
+		touched, _ = sqlshape.Touches(c.Text())
 	}
 	// The name of a step may be an alias, so that any table of the statement that has such an index counts.
 	named := map[string][]schema.Ref{}
@@ -149,7 +149,7 @@ func sqlOf(c class.Class) string {
 	if c.Example != "" {
 		return c.Example
 	}
-	return c.Fingerprint
+	return c.Text()
 }
 
 // hints collects the names of indexes that somebody insists on: his statements fail when the index is gone.
@@ -282,9 +282,16 @@ func (u *uses) writes(t schema.Table, x schema.Index) (rows, share float64, by [
 	return rows, share, by
 }
 
-// since tells since when the use of a table's indexes has been counted: for how many seconds at most, from what moment
-// on, and whether it is known that it was no less. Servers forget the figures of a table that is written anew.
+// since tells since when the use of a table's indexes has been counted: for how many seconds at most (in PostgreSQL 0
+// when that is not known), from what moment on, and whether it is known that it was no less. Servers forget the figures
+// of a table that is written anew.
 func (u *uses) since(t schema.Table) (sec float64, from string, sure bool) {
+	if u.v.Postgres { // its counters live through restarts, and how long an index has existed is not known
+		if n, ok := t.CountedSec.Get(); ok {
+			return float64(n), "since the statistics of the database were reset", false
+		}
+		return 0, "for an unknown time", false
+	}
 	sec, from = float64(u.v.Target.UptimeSec), "since the server's start"
 	age, ok := t.AgeSec.Get()
 	if ok && float64(age) < sec {
@@ -296,6 +303,10 @@ func (u *uses) since(t schema.Table) (sec float64, from string, sure bool) {
 
 // unsure are the words against a finding that leans on what was counted since a moment that is not known.
 func (u *uses) unsure() string {
+	if u.v.Postgres {
+		return "How long the index has existed and was counted is unknown: it may have been built a moment ago, or " +
+			"a crash of the server may have reset the statistics."
+	}
 	if u.source == source.Userstat {
 		return "How long userstat has counted is unknown: it may have been enabled or reset a moment ago."
 	}
@@ -304,12 +315,11 @@ func (u *uses) unsure() string {
 
 // counting says what counts reads and since when.
 func (u *uses) counting(t schema.Table) string {
-	during := "an unknown time"
 	sec, from, _ := u.since(t)
-	if sec > 0 {
-		during = unit.Seconds(sec)
+	if sec <= 0 {
+		return fmt.Sprintf("counted for an unknown time, of which %s were observed now", unit.Seconds(u.v.Window))
 	}
-	return fmt.Sprintf("counted for at most %s, %s, of which %s were observed now", during, from,
+	return fmt.Sprintf("counted for at most %s, %s, of which %s were observed now", unit.Seconds(sec), from,
 		unit.Seconds(u.v.Window))
 }
 
@@ -317,6 +327,12 @@ func (u *uses) counting(t schema.Table) string {
 func (u *uses) useEvidence(t schema.Table, x schema.Index) (ev []finding.Evidence) {
 	n := u.of(t, x)
 	if total, ok := n.total.Get(); ok {
+		if u.v.Postgres {
+			return append(ev, finding.Evidence{
+				What: "scans of " + x.Name, Value: n.total, Source: source.Catalog,
+				Text: fmt.Sprintf("%s was scanned %s times (%s).", x.Name, unit.Count(total), u.counting(t)),
+			})
+		}
 		ev = append(ev, finding.Evidence{
 			What: "rows found through " + x.Name, Value: n.reads, Unit: "1/s", Source: cmp.Or(u.source, source.Catalog),
 			Text: fmt.Sprintf("Through %s the server finds %s, %s in all (%s).", x.Name,
@@ -368,7 +384,7 @@ func (u *uses) costEvidence(t schema.Table, x schema.Index) (ev []finding.Eviden
 // keyBytes is the most that an entry's columns and the primary key behind them take.
 func keyBytes(t schema.Table, x schema.Index) (n int) {
 	parts := x.Parts
-	if pk, ok := t.PrimaryKey(); ok && !x.Primary() {
+	if pk, ok := t.PrimaryKey(); ok && !x.Primary() && t.Engine != "heap" { // which has no clustered rows
 		parts = append(slices.Clip(parts), pk.Parts...)
 	}
 	for _, p := range parts {
@@ -438,6 +454,8 @@ func referred(v *advise.View) map[schema.Ref][][]string {
 func hide(v *advise.View, t schema.Table, x schema.Index) (*finding.Action, bool) {
 	off, on := "INVISIBLE", "VISIBLE"
 	switch {
+	case v.Postgres:
+		return nil, false
 	case v.MariaDB() && v.AtLeast(10, 6):
 		off, on = "IGNORED", "NOT IGNORED"
 	case !v.MariaDB() && v.AtLeast(8):
@@ -448,11 +466,20 @@ func hide(v *advise.View, t schema.Table, x schema.Index) (*finding.Action, bool
 	return &finding.Action{Kind: finding.HideIndex, Table: t.Ref, Index: x, SQL: alter + off, Undo: alter + on}, true
 }
 
-func drop(t schema.Table, x schema.Index) *finding.Action {
+func drop(v *advise.View, t schema.Table, x schema.Index) *finding.Action {
 	return &finding.Action{
-		Kind: finding.DropIndex, Table: t.Ref, Index: x, SQL: schema.DropIndexSQL(t.Ref, x.Name),
-		Undo: schema.AddIndexSQL(t.Ref, x),
+		Kind: finding.DropIndex, Table: t.Ref, Index: x, SQL: v.Dialect.DropIndex(t.Ref, x.Name),
+		Undo: v.Dialect.AddIndex(t.Ref, x),
 	}
+}
+
+// withoutIt says what disproves advice to take an index away.
+func withoutIt(v *advise.View, x schema.Index) string {
+	how := "hidden"
+	if v.Postgres {
+		how = "gone"
+	}
+	return fmt.Sprintf("Disproved if a statement becomes slower while %s is %s.", x.Name, how)
 }
 
 // dropping fills in what findings about an index too many have in common.
@@ -472,7 +499,7 @@ func (u *uses) dropping(rule string, t schema.Table, x schema.Index) finding.Fin
 
 // blind tells what could not be seen of the use of indexes.
 func (u *uses) blind() (out []string) {
-	if u.source == "" {
+	if u.source == "" && !u.v.Postgres { // there the catalog tells it
 		out = append(out, u.v.Blind(source.TableIO))
 	}
 	if !u.v.Seen(source.Plans) && u.v.Source(source.Plans).State != source.Missing {

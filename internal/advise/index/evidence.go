@@ -58,10 +58,38 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 			Unit: "entries", Expected: expected, Source: k.from, Sampled: true, Text: text + ".",
 		})
 	}
+	if k := x.keyed; k.pages {
+		text, expected := fmt.Sprintf("Each call wanted %s pages of tables and indexes", unit.Count(k.touched)), ""
+		if n, ok := k.wanted.Get(); ok {
+			text += fmt.Sprintf(" and returned or changed %s rows", unit.Count(n))
+			expected = fmt.Sprintf("≤ %s", unit.Count(minRatio*max(1, n)))
+		}
+		return append(ev, finding.Evidence{
+			What: "pages wanted per call", Value: known.Of(k.touched), Unit: "pages", Expected: expected,
+			Source: k.from, Text: fmt.Sprintf("%s, over %s calls.", text, unit.Count(float64(x.c.Count))),
+		})
+	}
 	all, estimated := x.read()
 	examined, ok := all.Get()
 	if !ok {
 		return ev
+	}
+	if estimated && !x.c.Examined.OK() {
+		each := examined / float64(max(x.c.Count, 1))
+		text := fmt.Sprintf("By the plan and the pages that were wanted each of %s calls reads %s of %s rows of %s; "+
+			"the server does not count the rows that a class examines.", unit.Count(float64(x.c.Count)),
+			unit.Count(each), unit.Count(x.rows), x.t.Ref)
+		if n, ok := useful(x).Get(); ok {
+			text += fmt.Sprintf(" It counted %s rows returned or changed", unit.Count(float64(n)))
+			if pages, ok := x.c.PerCall(x.c.Pages).Get(); ok {
+				text += fmt.Sprintf(" and %s pages wanted per call", unit.Count(pages))
+			}
+			text += "."
+		}
+		return append(ev, finding.Evidence{
+			What: "rows read per call, by the plan", Value: known.Of(each), Unit: "rows", Source: source.Plan,
+			Sampled: true, Text: text,
+		})
 	}
 	if estimated {
 		return append(ev, finding.Evidence{
@@ -171,10 +199,11 @@ func planEvidence(x scan) finding.Evidence {
 	}
 	text := fmt.Sprintf("Plan: table %s, type %s: it %s, about %s", x.step.Table, x.step.Access, how,
 		unit.Count(x.step.Rows))
-	if len(x.step.PossibleKeys) == 0 {
-		text += ", and no key could be used"
-	} else {
+	switch {
+	case len(x.step.PossibleKeys) > 0:
 		text += "; it could have used " + strings.Join(x.step.PossibleKeys, ", ")
+	case !x.postgres(): // which does not tell what it weighed
+		text += ", and no key could be used"
 	}
 	if len(x.step.Extra) > 0 {
 		text += " (" + strings.Join(x.step.Extra, "; ") + ")"

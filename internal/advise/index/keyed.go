@@ -31,6 +31,7 @@ type keyed struct {
 	keys    []schema.Index // all that are used together
 	touched float64        // rows or entries read per call
 	from    source.Name    // the source that says so
+	pages   bool           // touched is of pages: PostgreSQL counts no entries
 	wanted  known.Value[float64]
 }
 
@@ -52,7 +53,9 @@ func extra(x *scan, text string) bool {
 // judgeKeyed decides whether a class that reads by an index wants a better one, and by which rule.
 func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 	access, _, _ := strings.Cut(x.step.Access, "|")
-	if !slices.Contains([]string{"range", "ref", "ref_or_null", "index_merge"}, access) || x.inner ||
+	if !slices.Contains([]string{
+		"range", "ref", "ref_or_null", "index_merge", "Index Scan", "Index Only Scan", "Bitmap Heap Scan",
+	}, access) || x.inner ||
 		extra(x, "Using union") || extra(x, "Using sort_union") {
 		return false
 	}
@@ -82,7 +85,7 @@ func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 		if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled && k.touched < 0.3*n {
 			return false
 		}
-		if x.c.Sampled {
+		if x.c.Sampled || k.pages {
 			return false
 		}
 	}
@@ -111,7 +114,8 @@ func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 		x.rule = indexOrder
 	case len(rest) == 0:
 		// The conditions are served; what is left is the order.
-		if !w.Sorted || !extra(x, "Using filesort") && !extra(x, "Using temporary") || !x.shape.Limit {
+		if !w.Sorted || !x.shape.Limit ||
+			!extra(x, "Using filesort") && !extra(x, "Using temporary") && !extra(x, "Sort") {
 			return false
 		}
 		x.rule = filesort
@@ -182,9 +186,13 @@ func (k *keyed) count(v *advise.View, x *scan) {
 			k.touched, k.from = sum, source.Catalog
 		}
 	}
+	if n, ok := x.c.PerCall(x.c.Pages).Get(); ok && !x.c.Examined.OK() {
+		// A page that is wanted holds at least one entry or row that was read.
+		k.touched, k.from, k.pages = n, x.c.Source(), true
+	}
 	mean, timed := x.c.MeanSec().Get()
 	// What was counted goes before an estimate that is much the same.
-	if 2*examined >= k.touched || x.guess && examined > 0 || timed && k.touched*entrySec > mean {
+	if !k.pages && (2*examined >= k.touched || x.guess && examined > 0 || timed && k.touched*entrySec > mean) {
 		k.touched, k.from = examined, x.c.Source()
 	}
 	useful := x.c.RowsSent

@@ -111,7 +111,7 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	}
 	f := u.dropping("low-cardinality-index", t, x)
 	col := x.Parts[0].Column
-	q := schema.Quote(col)
+	q := v.Dialect.Quote(col)
 	different := unit.Plural(int(values), "different value", "different values")
 	f.Title = fmt.Sprintf("%s into the index %s of %s, which is not selective: its column has %s", written(changed),
 		x.Name, t.Ref, different)
@@ -168,38 +168,41 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	}
 	switch {
 	case !n.total.OK():
-	case counted < day:
+	case counted < day && (counted > 0 || !v.Postgres):
 		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a day may have "+
 			"been missed.", unit.Seconds(counted), from))
 	case !sure:
 		f.Against = append(f.Against, u.unsure())
 	}
-	f.Action = drop(t, x)
+	f.Action = drop(v, t, x)
 	f.Suggestion = fmt.Sprintf("Drop it: %s.", f.Action.SQL)
 	a, ok := hide(v, t, x)
 	switch total := n.total.Or(0); {
 	case !n.total.OK(): // who reads it is not known: nothing that cannot be undone at once
 		f.Action = nil
 		f.Suggestion = fmt.Sprintf("Find out what reads it before you drop it (%s): let performance_schema or "+
-			"userstat count for a day.", schema.DropIndexSQL(t.Ref, x.Name))
+			"userstat count for a day.", v.Dialect.DropIndex(t.Ref, x.Name))
 		if ok {
 			f.Action = a
 			f.Suggestion = fmt.Sprintf("Hide it first, which can be undone at once: %s. It is still written. If "+
-				"nothing became slower after some days, drop it: %s.", a.SQL, schema.DropIndexSQL(t.Ref, x.Name))
+				"nothing became slower after some days, drop it: %s.", a.SQL, v.Dialect.DropIndex(t.Ref, x.Name))
 		}
 	case ok && total > 0 && len(n.by) == 0: // somebody has read it: see that he does without first
 		f.Action = a
 		f.Suggestion = fmt.Sprintf("Hide it first, which can be undone at once: %s. It is still written. If nothing "+
-			"became slower after some days, drop it: %s.", a.SQL, schema.DropIndexSQL(t.Ref, x.Name))
+			"became slower after some days, drop it: %s.", a.SQL, v.Dialect.DropIndex(t.Ref, x.Name))
 	case ok:
 		f.Suggestion = fmt.Sprintf("Drop it: %s. If you are not sure that it is unused, hide it first (%s): it is "+
 			"still written, but that can be undone at once.", f.Action.SQL, a.SQL)
 	}
 	f.Suggestion += fmt.Sprintf(" A search for few rows by %s and another column needs one index on both, the other "+
 		"column first.", q)
-	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
+	f.Falsify = withoutIt(v, x)
 	f.Unobserved = u.blind()
 	f.Reference = "MySQL manual, Avoiding Full Table Scans, and Invisible Indexes; MariaDB manual, Ignored Indexes"
+	if v.Postgres {
+		f.Reference = v.Dialect.Manual(advise.UnusedIndexes)
+	}
 	f.Why = []finding.Reason{
 		{Ask: "Is it selective?", Answer: f.Evidence[0].Text, Source: source.Catalog},
 		{Ask: "Does anything use it?", Answer: f.Evidence[1].Text, Source: f.Evidence[1].Source},

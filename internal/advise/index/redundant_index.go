@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -25,7 +26,7 @@ func redundantIndex(u *uses) []finding.Finding {
 			if !ok {
 				continue
 			}
-			if u.wantsEnd(t, x, by) {
+			if u.wantsEnd(t, x, by) || x.Unique && u.v.Postgres { // there a constraint may own it
 				continue
 			}
 			all = append(all, u.candidate(t, x, func() finding.Finding { return u.redundant(t, x, by) }))
@@ -89,9 +90,9 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 	v := u.v
 	f := u.dropping("redundant-index", t, x)
 	rows, share, writers := u.writes(t, x)
-	is := fmt.Sprintf("left prefix of %s (%s)", by.Name, schema.PartsSQL(by.Parts))
+	is := fmt.Sprintf("left prefix of %s (%s)", by.Name, u.v.Dialect.Parts(by.Parts))
 	if len(by.Parts) == len(x.Parts) {
-		is = fmt.Sprintf("same columns as %s (%s)", by.Name, schema.PartsSQL(by.Parts))
+		is = fmt.Sprintf("same columns as %s (%s)", by.Name, u.v.Dialect.Parts(by.Parts))
 	}
 	if by.Primary() && len(by.Parts) == len(x.Parts) {
 		is = "same columns as the primary key"
@@ -99,11 +100,11 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 	f.Title = fmt.Sprintf("Index %s of %s is redundant: %s", x.Name, t.Ref, is)
 	f.Cause = fmt.Sprintf("Whatever %s (%s) can find, sort or keep unique, %s can as well. Both are written for "+
 		"every row and both take space in the buffer pool.",
-		x.Name, schema.PartsSQL(x.Parts), by.Name)
+		x.Name, u.v.Dialect.Parts(x.Parts), by.Name)
 	f.Confidence = finding.Certain
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "definition", Source: source.Catalog, Text: fmt.Sprintf("%s is (%s), %s is (%s).", x.Name,
-			schema.PartsSQL(x.Parts), by.Name, schema.PartsSQL(by.Parts)),
+			u.v.Dialect.Parts(x.Parts), by.Name, u.v.Dialect.Parts(by.Parts)),
 	})
 	f.Evidence = append(f.Evidence, u.useEvidence(t, x)...)
 	if n := u.of(t, x); len(n.by) > 0 || n.reads.Or(0) > 0 {
@@ -128,7 +129,7 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 				len(t.Indexes), len(t.Indexes)-1),
 		}
 	}
-	dropSQL := schema.DropIndexSQL(t.Ref, x.Name)
+	dropSQL := v.Dialect.DropIndex(t.Ref, x.Name)
 	if u.hinted[strings.ToLower(x.Name)] {
 		f.Against = append(f.Against, fmt.Sprintf("A statement or a stored program names %s in a hint: it fails when "+
 			"the index is gone. Remove the hint first.", x.Name))
@@ -138,7 +139,7 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. If nothing became slower after some "+
 			"days, drop it: %s. Only that saves the writes.", a.SQL, dropSQL)
 	} else {
-		f.Action = drop(t, x)
+		f.Action = drop(v, t, x)
 		f.Suggestion = fmt.Sprintf("Drop it: %s. To undo: %s.", dropSQL, f.Action.Undo)
 	}
 	if f.Action != nil {
@@ -148,12 +149,15 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 		f.Against = append(f.Against, fmt.Sprintf("The foreign key %s needs an index; %s serves it as well.", k,
 			by.Name))
 	}
-	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
+	f.Falsify = withoutIt(v, x)
 	f.Unobserved = u.blind()
 	f.Reference = "MySQL manual, Multiple-Column Indexes; MariaDB manual, Compound (Composite) Indexes"
+	if v.Postgres {
+		f.Reference = v.Dialect.Manual(advise.MultiColumnIndexes)
+	}
 	f.Why = []finding.Reason{
 		{Ask: "Is there an index that begins with the same columns?", Answer: fmt.Sprintf("Yes, %s (%s).", by.Name,
-			schema.PartsSQL(by.Parts)), Source: source.Catalog},
+			u.v.Dialect.Parts(by.Parts)), Source: source.Catalog},
 		{Ask: "Does it enforce anything?", Answer: map[bool]string{
 			true:  "It is unique, and so is the other.",
 			false: "No, it is not unique.",

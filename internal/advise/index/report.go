@@ -43,10 +43,12 @@ func report(v *advise.View, g group) finding.Finding {
 	f.Against = against(v, g)
 	f.Gain = gain(v, x)
 	f.Cost = cost(v, x.t, w)
-	f.Falsify = falsify(x)
+	if how := v.Dialect.Building(); how != "" && x.hidden == "" {
+		f.Cost += " " + how
+	}
+	f.Falsify = falsify(v, x)
 	f.Explains = explains(v, g, f.Share)
-	f.Reference = "MySQL Reference Manual, Multiple-Column Indexes; MariaDB Knowledge Base, Compound (Composite) " +
-		"Indexes"
+	f.Reference = v.Dialect.Manual(advise.MultiColumnIndexes)
 	cols := strings.Join(w.Columns, ", ")
 	if x.hidden != "" {
 		how := "ALTER INDEX " + schema.Quote(x.hidden) + " VISIBLE"
@@ -57,12 +59,12 @@ func report(v *advise.View, g group) finding.Finding {
 			"Make it visible again: ALTER TABLE %s %s.", x.hidden, cols, ref.SQL(), how)
 		f.Cost = "Nothing is built: the index is maintained already."
 	} else {
-		idx := schema.Index{Name: name(x.t, w.Columns), Type: "BTREE", Parts: w.Parts}
+		idx := schema.Index{Name: name(v, x.t, w.Columns), Type: "BTREE", Parts: w.Parts}
 		f.Action = &finding.Action{
-			Kind: finding.AddIndex, Table: ref, Index: idx, SQL: schema.AddIndexSQL(ref, idx),
-			Undo: schema.DropIndexSQL(ref, idx.Name),
+			Kind: finding.AddIndex, Table: ref, Index: idx, SQL: v.Dialect.AddIndex(ref, idx),
+			Undo: v.Dialect.DropIndex(ref, idx.Name),
 		}
-		f.Suggestion = fmt.Sprintf("Add an index on %s (%s).", ref, schema.PartsSQL(w.Parts))
+		f.Suggestion = fmt.Sprintf("Add an index on %s (%s).", ref, v.Dialect.Parts(w.Parts))
 		for _, n := range w.Notes {
 			f.Suggestion += " " + n
 		}
@@ -200,6 +202,9 @@ func symptoms(v *advise.View, g group) (ids []string) {
 // entries says what a call reads: "12k rows", or entries of an index where those that it throws away are not rows yet.
 func entries(x scan) string {
 	what := "rows by an index"
+	if x.keyed.pages {
+		return unit.Count(tidy(x.keyed.touched)) + " pages by an index"
+	}
 	if x.keyed.from != x.c.Source() {
 		what = "index entries"
 	}
@@ -226,7 +231,14 @@ func lookedUp(x scan) (out []string) {
 	return out
 }
 
-func falsify(x scan) string {
+func falsify(v *advise.View, x scan) string {
+	switch x.rule {
+	case missingIndex, unindexedJoin, indexOrder, filesort:
+		if v.Postgres { // rows examined are not counted there
+			return fmt.Sprintf("Disproved if EXPLAIN does not choose the index on %s, or if the time and the pages "+
+				"per call of the class do not fall.", x.t.Ref)
+		}
+	}
 	switch x.rule {
 	case indexOrder, narrowIndex, twoSingleIndexes:
 		return "Disproved if the time per call of the class does not fall with the index in place, or if EXPLAIN " +
@@ -292,12 +304,18 @@ func instead(v *advise.View, g group) string {
 	switch whole := schema.Serves(schema.Index{Parts: g.wish.Parts}, have); {
 	case have.Unique:
 		return fmt.Sprintf(" Keep %s: it is unique, and that is a rule for the data.", have.Name)
+	case whole && v.Postgres:
+		return fmt.Sprintf(" It serves all that %s (%s) serves: that one can then be dropped.", have.Name,
+			strings.Join(columnsOf(have), ", "))
 	case whole:
 		return fmt.Sprintf(" It serves all that %s (%s) serves: that one can then be hidden, and dropped when "+
 			"nothing needs it.", have.Name, strings.Join(columnsOf(have), ", "))
 	case others > 0:
 		return fmt.Sprintf(" Keep %s: %s observed to use it.", have.Name,
 			unit.Plural(others, "other class is", "other classes are"))
+	case (x.rule == indexOrder || x.rule == twoSingleIndexes) && v.Postgres:
+		return fmt.Sprintf(" No other class was observed to use %s in this window: drop it when nothing needs it.",
+			have.Name)
 	case x.rule == indexOrder || x.rule == twoSingleIndexes:
 		return fmt.Sprintf(" No other class was observed to use %s in this window: hide it after a while, and drop "+
 			"it when nothing needs it.", have.Name)

@@ -65,6 +65,9 @@ type scan struct {
 	keyed  keyed // how it reads today, when it does so by an index that finds too much
 }
 
+// postgres reports whether the class ran on PostgreSQL.
+func (x scan) postgres() bool { return x.c.Origin == class.PgStatStatements }
+
 // sec is the time of the class that an index can give back: waiting for locks is not part of it.
 func (x scan) sec() float64 { return ownTime(x.c) }
 
@@ -151,18 +154,38 @@ func worth(v *advise.View, g group) bool {
 }
 
 // read returns the rows that the class read in the window. MariaDB does not count those that it reads into a join
-// buffer: where they are more the plan's stand in, and estimated says so.
+// buffer: where they are more the plan's stand in, and estimated says so. PostgreSQL counts none: those of a plan that
+// reads the whole table stand in, as far as the pages that were wanted allow.
 func (x scan) read() (rows known.Value[float64], estimated bool) {
 	n, ok := x.c.Examined.Get()
 	if !ok {
-		return known.None[float64](), false
+		part, ok := x.scanned().Get()
+		if x.step.Access != explain.SeqScan || x.c.Sampled || x.inner || x.rows <= 0 || !ok {
+			return known.None[float64](), false
+		}
+		return known.Of(x.rows * part * float64(x.c.Count)), true
 	}
 	if most := x.step.Rows * float64(x.c.Count); x.inner && x.plan && !x.guess && !x.c.Sampled &&
-		x.step.Access == "ALL" && most > float64(n) &&
+		x.step.All() && most > float64(n) &&
 		slices.ContainsFunc(x.step.Extra, func(e string) bool { return strings.HasPrefix(e, "Using join buffer") }) {
 		return known.Of(most), true
 	}
 	return known.Of(float64(n)), false
+}
+
+// pageBytes is the size of PostgreSQL's pages, unless it was built otherwise.
+const pageBytes = 8192
+
+// scanned returns which part of the table a call can have read on average, 0 to 1, by the pages that PostgreSQL counted
+// for the class: all of them at most. The plan that it tells is the one for any value of the parameters, and the one
+// that ran may have been better; a LIMIT ends a scan early.
+func (x scan) scanned() known.Value[float64] {
+	pages, ok1 := x.c.PerCall(x.c.Pages).Get()
+	bytes, ok2 := x.t.DataBytes.Get()
+	if !ok1 || !ok2 || bytes == 0 {
+		return known.None[float64]()
+	}
+	return known.Of(min(1, pages*pageBytes/float64(bytes)))
 }
 
 // slowRow is the time per row read above which reading rows is not what takes a class its time: even a disk finds one
@@ -240,7 +263,7 @@ func blockScans(v *advise.View, c class.Class, kind sqlshape.Kind, sh sqlshape.S
 				continue
 			}
 			found := false
-			switch full := !planned || x.step.Access == "ALL" || x.step.Access == "index"; {
+			switch full := !planned || x.step.All() || x.step.Access == "index"; {
 			case full:
 				found = judge(v, &x, b, i, single)
 			default:
@@ -390,6 +413,17 @@ func (x *scan) matching(v *advise.View, single bool) bool {
 	useful, ok := x.c.RowsSent.Get()
 	if x.kind != sqlshape.Select {
 		useful, ok = x.c.Affected.Get()
+	}
+	if x.postgres() && x.step.Access == explain.SeqScan {
+		part, told := x.scanned().Get()
+		calls := float64(max(x.c.Count, 1))
+		switch {
+		case told && part*x.rows < minExamined, counted && examined/calls < minExamined:
+			return false // another plan than the one that it tells was at work
+		case len(x.shape.Tables) < 2:
+		case x.shape.Folded, !ok, !told, part < 0.5, float64(useful)/calls > x.rows/minRatio:
+			return false // a hash of the whole table is the right way to join much of it
+		}
 	}
 	switch {
 	case counted && ok && !x.c.Sampled:

@@ -54,7 +54,7 @@ func orScan(v *advise.View, c class.Class) (scan, []wish, bool) {
 	x := scan{rule: unindexedOr, c: c, kind: sh.Kind, shape: sh, t: t, plan: planned, guess: p.Guess}
 	if planned {
 		at := stepOf(p, sh.Tables[0])
-		if at < 0 || p.Steps[at].Access != "ALL" {
+		if at < 0 || !p.Steps[at].All() {
 			return scan{}, nil, false
 		}
 		x.step = p.Steps[at]
@@ -102,7 +102,7 @@ func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 	var undo []schema.Clause
 	t := x.t
 	for _, w := range wishes {
-		idx := schema.Index{Name: name(t, w.Columns), Type: "BTREE", Parts: w.Parts}
+		idx := schema.Index{Name: name(v, t, w.Columns), Type: "BTREE", Parts: w.Parts}
 		t.Indexes = append(slices.Clip(t.Indexes), idx)
 		changes = append(changes, schema.Clause{Kind: schema.AddKey, Index: idx})
 		undo = append(undo, schema.Clause{Kind: schema.DropKey, Index: idx})
@@ -118,7 +118,19 @@ func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 		strings.Join(cols, " and "), x.t.Ref)
 	f.Falsify = "Disproved if EXPLAIN does not say \"Using union\" or \"Using sort_union\" with the indexes in " +
 		"place, or if rows examined per call do not fall."
-	if len(wishes) > 1 {
+	if v.Postgres {
+		f.Falsify = "Disproved if EXPLAIN does not say BitmapOr with the indexes in place."
+	}
+	switch {
+	case len(wishes) > 1 && v.Postgres: // one statement each, which is no single action
+		f.Action = nil
+		f.Suggestion = fmt.Sprintf("Add an index on each of %s of %s: one alone changes nothing.",
+			strings.Join(cols, " and "), x.t.Ref)
+		for _, c := range changes {
+			f.Suggestion += " " + v.Dialect.AddIndex(x.t.Ref, c.Index) + "."
+		}
+		f.Cost = "Each of the indexes costs this. " + f.Cost
+	case len(wishes) > 1:
 		f.Action = &finding.Action{
 			Kind: finding.AlterTable, Table: x.t.Ref, Changes: changes,
 			SQL: schema.ChangeSQL(x.t.Ref, changes), Undo: schema.ChangeSQL(x.t.Ref, undo),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -53,10 +54,18 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	counted, from, sure := u.since(t)
 	f.Title = fmt.Sprintf("Index %s of %s has not been read for %s", x.Name, t.Ref, unit.Seconds(counted))
 	f.Cause = fmt.Sprintf("The server counts the rows found through each index. Through %s (%s) it found none %s, or "+
-		"since the counters were reset.", x.Name, schema.PartsSQL(x.Parts), from)
+		"since the counters were reset.", x.Name, v.Dialect.Parts(x.Parts), from)
+	if v.Postgres {
+		f.Title = fmt.Sprintf("No scan of index %s of %s is counted", x.Name, t.Ref)
+		if counted > 0 {
+			f.Title += fmt.Sprintf(", for at most %s", unit.Seconds(counted))
+		}
+		f.Cause = fmt.Sprintf("The server counts the scans of each index. It counted none of %s (%s) %s.", x.Name,
+			v.Dialect.Parts(x.Parts), from)
+	}
 	f.Evidence = append(u.useEvidence(t, x), u.costEvidence(t, x)...)
 	switch {
-	case counted < week:
+	case counted < week && (counted > 0 || !v.Postgres):
 		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a week or once a "+
 			"month may have been missed.", unit.Seconds(counted), from))
 		f.Confidence = finding.Possible
@@ -68,27 +77,30 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 		f.Share = 0.5 * share / float64(1+len(t.Indexes))
 	}
 	f.Against = append(f.Against, "Other servers with the same tables, replicas above all, may use theirs.")
-	dropSQL := schema.DropIndexSQL(t.Ref, x.Name)
+	dropSQL := v.Dialect.DropIndex(t.Ref, x.Name)
 	if c, ok := u.mayNeed(t, x); ok {
 		f.Severity, f.Confidence, f.Share = finding.Fact, finding.Possible, 0
 		f.Against = append(f.Against, fmt.Sprintf("The class %s searches rows by %s, and its plan on this table is "+
-			"unknown: lookups that find nothing are not counted.", c.ID, schema.Quote(x.Parts[0].Column)))
+			"unknown: lookups that find nothing are not counted.", c.ID, v.Dialect.Quote(x.Parts[0].Column)))
 		f.Suggestion = fmt.Sprintf("Check the plan of that statement. If it does not use %s, and nothing else needs "+
 			"it, drop the index: %s.", x.Name, dropSQL)
 	} else if a, ok := hide(v, t, x); ok {
 		f.Action = a
 		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. If nothing became slower within a "+
 			"month, drop it: %s.", a.SQL, dropSQL)
+	} else if v.Postgres { // nothing tells how long it was counted
+		f.Suggestion = fmt.Sprintf("Diagnose again after a week. If it still has no scan, and you know that nothing "+
+			"needs it, drop it: %s.", dropSQL)
 	} else {
-		f.Action = drop(t, x)
+		f.Action = drop(v, t, x)
 		f.Suggestion = fmt.Sprintf("Drop it when you know that nothing needs it: %s. To undo: %s.",
 			dropSQL, f.Action.Undo)
 	}
 	if f.Action != nil {
 		f.Action.Unread = true
 	}
-	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
-	f.Reference = "MySQL manual, The sys Schema: schema_unused_indexes; MariaDB manual, User Statistics"
+	f.Falsify = withoutIt(v, x)
+	f.Reference = v.Dialect.Manual(advise.UnusedIndexes)
 	f.Why = []finding.Reason{{Ask: "Has anything read it?", Answer: f.Evidence[0].Text, Source: f.Evidence[0].Source}}
 	return f
 }

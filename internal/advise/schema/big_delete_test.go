@@ -19,7 +19,7 @@ const (
 	touch  = "UPDATE tokens SET used = used + 1 WHERE id = 7"
 )
 
-func idOf(sql string) string { return sqltext.ID(sqltext.Fingerprint(sql)) }
+func idOf(sql string) string { return class.ID(sqltext.Fingerprint(sql)) }
 
 func tokens() *snap.Made {
 	return snap.Build().Table("tokens", 60_000, snap.Col("expires", "int", 4), snap.Col("used", "int", 4)).Index("e",

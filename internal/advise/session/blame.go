@@ -150,9 +150,6 @@ func symptomIDs(v *advise.View, classes []string, kinds ...finding.SymptomKind) 
 	return ids
 }
 
-// killing says how a session is ended.
-func killing(id uint64) string { return fmt.Sprintf("KILL %d", id) }
-
 // definition reports whether a statement changes or locks a table's definition.
 func definition(sql string) bool {
 	word, rest, _ := strings.Cut(strings.ToUpper(sqltext.Body(sql)), " ")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
@@ -234,7 +235,7 @@ func latest(v *advise.View) (c couple) {
 		}
 	}
 	for _, s := range c.statements {
-		id := sqltext.ID(sqltext.Fingerprint(s))
+		id := class.ID(sqltext.Fingerprint(s))
 		if slices.Contains(c.classes, id) {
 			c.same = true
 			continue

@@ -37,8 +37,8 @@ func idleBlocker(v *advise.View, q queue, h head) finding.Finding {
 		unit.Seconds(h.session.Seconds))
 	f.Cause = fmt.Sprintf("The session took locks in its transaction and then sent nothing more. It keeps them until "+
 		"it commits, rolls back or is killed, and all sessions that need "+
-		"one of these rows wait as long, or until innodb_lock_wait_timeout ends their wait (%s s here).",
-		value(v, "innodb_lock_wait_timeout"))
+		"one of these rows wait as long, or until %s ends their wait (%s here).",
+		v.Dialect.LockTimeout(), seconds(v, v.Dialect.LockTimeout()))
 	f.Evidence = append([]finding.Evidence{{
 		What: "time without a statement", Value: known.Of(h.session.Seconds), Unit: "s",
 		Expected: "< 1", Source: source.Processlist,
@@ -49,7 +49,7 @@ func idleBlocker(v *advise.View, q queue, h head) finding.Finding {
 	f.Suggestion = fmt.Sprintf("Have the user of %s commit or roll back; if that is not possible, kill it: %s. Then "+
 		"have the application commit before it waits for people or for "+
 		"other services, and make the pool roll back connections that are returned with an open transaction.",
-		account(h.session), killing(h.id))
+		account(h.session), v.Dialect.Kill(h.id))
 	f.Cost = "What the transaction has changed and not committed is rolled back" + undone(h.trx) + "."
 	f.Against = append(f.Against, lastStatement(h.session)+" It may be in the middle of work that must not be lost.")
 	idleLimit(v, &f)
@@ -83,12 +83,16 @@ func idleWhy(q queue, h head) []finding.Reason {
 
 // idleLimit adds the setting that ends such transactions by itself, where the server has one.
 func idleLimit(v *advise.View, f *finding.Finding) {
-	f.Reference = "MySQL manual, InnoDB locking: locks are held until the transaction ends; MariaDB: " +
-		"idle_transaction_timeout"
-	if now, ok := v.Variable("idle_transaction_timeout"); ok && now == "0" {
-		f.Suggestion += " The server can end such transactions automatically: idle_transaction_timeout, which is off."
-		f.Setting, f.File = []string{"idle_transaction_timeout = 60"}, "my.cnf"
-		f.Subject.Variables = append(f.Subject.Variables, "idle_transaction_timeout")
+	d := v.Dialect
+	f.Reference = d.Manual(advise.LocksAndTransactions)
+	name := d.IdleTimeout()
+	if now, ok := v.Variable(name); ok && now == "0" {
+		f.Suggestion += " The server can end such transactions automatically: " + name + ", which is off."
+		f.Setting, f.File = []string{name + " = 60"}, d.File()
+		if v.Postgres { // a number without a unit is of milliseconds
+			f.Setting = []string{name + " = '60s'"}
+		}
+		f.Subject.Variables = append(f.Subject.Variables, name)
 	}
 }
 
@@ -113,7 +117,11 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 	for _, x := range m.Transactions {
 		s, ok := sessions[x.Session]
 		n, changed := x.Modified.Get()
-		if !ok || told[x.Session] || s.Command != "Sleep" || s.Seconds < idleNotice ||
+		rows, value := unit.Count(float64(n))+" rows", known.Of(float64(n))
+		if v.Postgres { // it tells that a transaction has written, not how much
+			n, changed, rows, value = 1, !x.ReadOnly, "rows", known.None[float64]()
+		}
+		if !ok || told[x.Session] || !s.Idle() || s.Seconds < idleNotice ||
 			x.Seconds < idleNotice || !changed || n == 0 {
 			continue
 		}
@@ -121,8 +129,8 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 			Rule: "idle-transaction", Severity: finding.Notice, Confidence: finding.Certain,
 			Subject: finding.Subject{Sessions: []uint64{x.Session}},
 			ID:      finding.MakeID("idle-transaction", account(s)),
-			Title: fmt.Sprintf("%s has been idle for %s in a transaction that has changed %s rows", who(s, x.Session),
-				unit.Seconds(s.Seconds), unit.Count(float64(n))),
+			Title: fmt.Sprintf("%s has been idle for %s in a transaction that has changed %s", who(s, x.Session),
+				unit.Seconds(s.Seconds), rows),
 			Cause: "It keeps the locks of these rows until it commits, rolls back or is killed. No session needs one " +
 				"of them yet; one that does will wait.",
 			Evidence: []finding.Evidence{
@@ -130,16 +138,16 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 					idleNotice), Source: source.Processlist, Text: fmt.Sprintf("The session sent nothing for %s.",
 					unit.Seconds(s.Seconds))},
 				{
-					What: "rows changed and not committed", Value: known.Of(float64(n)), Source: source.Transactions,
-					Text: fmt.Sprintf("Its transaction has been open for %s and has changed %s rows.",
-						unit.Seconds(x.Seconds), unit.Count(float64(n))),
+					What: "rows changed and not committed", Value: value, Source: source.Transactions,
+					Text: fmt.Sprintf("Its transaction has been open for %s and has changed %s.",
+						unit.Seconds(x.Seconds), rows),
 				},
 			},
 			Against: []string{"No session waited for it in the window."},
 			Falsify: "Disproved if the session is active: a batch that computes in the client between two " +
 				"statements.",
 			Suggestion: fmt.Sprintf("Have the user of %s commit or roll back; if that is not possible, kill it: %s.",
-				account(s), killing(x.Session)),
+				account(s), v.Dialect.Kill(x.Session)),
 			Cost: "What it has changed is rolled back" + undone(x) + ".",
 		}
 		if s.Last != "" { // else it says nothing: the server is asked for it of blockers only
@@ -153,6 +161,20 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// seconds returns a setting of a time for a sentence; 0 is off in PostgreSQL, where it is of milliseconds.
+func seconds(v *advise.View, name string) string {
+	ms, ok := v.Number(name).Get()
+	switch {
+	case !v.Postgres:
+		return value(v, name) + " s"
+	case !ok:
+		return "unknown"
+	case ms == 0:
+		return "off"
+	}
+	return unit.Seconds(ms / 1000)
 }
 
 // value returns a variable for a sentence.

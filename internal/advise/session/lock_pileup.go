@@ -138,6 +138,10 @@ func pileups(v *advise.View) []finding.Finding {
 	f.Cost = "Application work. A row that is changed in a separate transaction is no longer rolled back with the " +
 		"rest; several rows instead of one make reads add them up."
 	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"Optimizing InnoDB Transaction Management\""
+	if v.Postgres {
+		f.Falsify = "Disproved if as many sessions wait when the transactions hold the row for a shorter time."
+		f.Reference = v.Dialect.Manual(advise.LocksAndTransactions)
+	}
 	f.Gain = waitGain(part)
 	f.Symptoms = symptomIDs(v, p.waiters, finding.LockQueue, finding.LockWaiting)
 	if text := v.Blind(source.Locks); text != "" {

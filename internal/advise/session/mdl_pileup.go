@@ -159,7 +159,7 @@ func inTheWay(m state.State, sessions map[uint64]state.Session, waits map[uint64
 		}
 	}
 	for _, x := range m.Transactions {
-		if s, ok := sessions[x.Session]; ok && s.Command == "Sleep" && x.Seconds >= alter.Seconds {
+		if s, ok := sessions[x.Session]; ok && s.Idle() && x.Seconds >= alter.Seconds {
 			asleep = append(asleep, s)
 		}
 	}
@@ -254,10 +254,10 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 		f.Against = append(f.Against, "That "+before+" blocks it is inferred: it was there before the DDL and, as "+
 			"far as observed, alone. "+upper(c.unknown)+".")
 	}
-	end := "cancel the DDL: " + killing(c.alter.ID)
+	end := "cancel the DDL: " + v.Dialect.Kill(c.alter.ID)
 	if c.blocker.ID != 0 {
 		end = fmt.Sprintf("kill the blocker (%s) or cancel the DDL (%s), and the queue dissolves",
-			killing(c.blocker.ID), killing(c.alter.ID))
+			v.Dialect.Kill(c.blocker.ID), v.Dialect.Kill(c.alter.ID))
 	}
 	f.Suggestion = upper(end) + ". Use a short lock_wait_timeout for DDL, SET SESSION lock_wait_timeout = 2 before " +
 		"ALTER, and retry at a quiet time."

@@ -89,7 +89,7 @@ func queues(v *advise.View) queue {
 			h.most = max(h.most, r.Total)
 			if s, ok := sessions[id]; ok {
 				h.session = s
-				if s.Command == "Sleep" {
+				if s.Idle() {
 					h.asleep++
 				}
 			}

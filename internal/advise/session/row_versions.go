@@ -144,8 +144,8 @@ func rowVersions(v *advise.View) []finding.Finding {
 	}
 	f.Suggestion = fmt.Sprintf("End that transaction: have %s commit, or %s. Then keep snapshots short: commit after "+
 		"each report, read long ones from a replica, and take READ COMMITTED where "+
-		"a report does not need one consistent snapshot.", account(s), killing(holder.Session))
-	if now, ok := v.Variable("idle_readonly_transaction_timeout"); ok && now == "0" && s.Command == "Sleep" {
+		"a report does not need one consistent snapshot.", account(s), v.Dialect.Kill(holder.Session))
+	if now, ok := v.Variable("idle_readonly_transaction_timeout"); ok && now == "0" && s.Idle() {
 		f.Suggestion += " The server can end such transactions automatically: idle_readonly_transaction_timeout, " +
 			"which is off."
 		f.Setting, f.File = []string{"idle_readonly_transaction_timeout = 300"}, "my.cnf"
@@ -319,7 +319,7 @@ func hot(v *advise.View) (c class.Class, table schema.Ref, share float64) {
 
 // asleep says what a session does.
 func asleep(s state.Session) string {
-	if s.Command == "Sleep" {
+	if s.Idle() {
 		return "idle"
 	}
 	return "active"

@@ -29,7 +29,7 @@ type metricSeries = metric.Series
 
 var stock = schema.Ref{Schema: "shop", Table: "stock"}
 
-func classOf(sql string) string { return sqltext.ID(sqltext.Fingerprint(sql)) }
+func classOf(sql string) string { return class.ID(sqltext.Fingerprint(sql)) }
 
 func working(id uint64, sql string, seconds float64) state.Session {
 	return state.Session{

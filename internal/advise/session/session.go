@@ -1,5 +1,5 @@
-// Package session holds the rules for sessions that affect each other: locks, transactions and
-// deadlocks. They turn symptoms and a snapshot into findings, and kill no session.
+// Package session holds the rules for sessions that affect each other, locks, transactions and
+// deadlocks, and for how clients ask. They turn symptoms and a snapshot into findings, and kill no session.
 package session
 
 import (
@@ -9,4 +9,12 @@ import (
 )
 
 // Rules returns every rule, in the order in which they are asked.
-func Rules() []advise.Rule { return slices.Concat(lockRules()) }
+func Rules() []advise.Rule { return slices.Concat(lockRules(), clientRules()) }
+
+// clientRules are those about how clients ask.
+func clientRules() []advise.Rule {
+	return []advise.Rule{
+		{Name: "n-plus-one", Doc: "The rows that belong to a list are looked up one by one.", Find: nPlusOne},
+		{Name: "large-results", Doc: "A class returns so many rows that sending them is the work.", Find: largeResults},
+	}
+}

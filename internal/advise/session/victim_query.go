@@ -75,7 +75,7 @@ func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 	f.Suggestion = fmt.Sprintf("Have that transaction commit earlier: in batches of some hundred rows, with slow "+
 		"work such as computing or calls to other services before the first lock is "+
 		"taken. If it must not continue now, kill it: %s. Leave the statements in the queue as they are.",
-		killing(h.id))
+		v.Dialect.Kill(h.id))
 	if h.session.User == "system user" {
 		f.Suggestion = "It is the replication applier: do not kill it. Have the transaction commit earlier on the " +
 			"source, in batches of some hundred rows, or keep the waiting statements off this replica."
@@ -84,6 +84,9 @@ func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 		"rolls back what it has done so far" + undone(h.trx) + "."
 	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"How to Minimize and Handle Deadlocks\": keep transactions " +
 		"small and short"
+	if v.Postgres {
+		f.Reference = v.Dialect.Manual(advise.LocksAndTransactions)
+	}
 	if h.session.SQL == "" {
 		f.Unobserved = append(f.Unobserved, "The text of its statement was not observed.")
 	}

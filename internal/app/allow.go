@@ -12,6 +12,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/mysql"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
@@ -99,7 +100,7 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+
 				"SHOP in the environment of dyno serve"+byHand)
 		}
-		o, err := target.Defaults("", target.Groups(spec)...) // its password comes with what these say of TLS
+		o, err := defaultsOf(spec, "") // its password comes with what these say of TLS
 		if err != nil {
 			return t, err
 		}
@@ -122,7 +123,7 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 		return bad("the defaults file is not in the directory credentials", "put it into "+a.Credentials()+
 			", and name server and account in it"+byHand)
 	}
-	o, err := target.Defaults(t.Defaults, target.Groups(spec)...)
+	o, err := defaultsOf(spec, t.Defaults)
 	if err != nil {
 		return t, err
 	}
@@ -149,10 +150,24 @@ type held struct {
 // leadsTo reports whether a login of the entry would reach the same server in the same way.
 func (p held) leadsTo(x endpoint.Spec) bool {
 	s := p.spec
-	return s.Address != "" && s.Network == x.Network && s.Address == x.Address && s.Jump == x.Jump &&
+	return s.Address != "" && sameAccount(s, x) && s.Network == x.Network && s.Address == x.Address &&
+		s.Jump == x.Jump &&
 		s.Scheme == x.Scheme && // it chooses the groups of defaults files
 		s.TLS == x.TLS && s.CA == x.CA && s.Cert == x.Cert && s.Key == x.Key && s.ServerName == x.ServerName &&
 		s.MinTLS == x.MinTLS && s.TakeServerKey == x.TakeServerKey && s.ServerKey == x.ServerKey
+}
+
+// defaultsOf reads what MySQL's defaults files say of reaching a server; of another family's they say nothing.
+func defaultsOf(s endpoint.Spec, file string) (target.Options, error) {
+	if _, ours := familyOf(s).(mysql.Family); !ours {
+		return target.Options{}, nil
+	}
+	return target.Defaults(file, target.Groups(s)...)
+}
+
+// sameAccount reports whether x logs in as s does, where a file of passwords has one for each account and database.
+func sameAccount(s, x endpoint.Spec) bool {
+	return s.Scheme != endpoint.Postgres || s.User == x.User && s.Database == x.Database
 }
 
 // sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is
@@ -160,7 +175,8 @@ func (p held) leadsTo(x endpoint.Spec) bool {
 func sameHost(o target.Options, s, x endpoint.Spec) bool {
 	mine, _, err := net.SplitHostPort(s.Address)
 	its, _, err2 := net.SplitHostPort(x.Address)
-	return x.Mode() == endpoint.TLSVerifyFull && err == nil && err2 == nil && strings.EqualFold(mine, its) &&
+	return x.Mode() == endpoint.TLSVerifyFull && sameAccount(s, x) && err == nil && err2 == nil &&
+		strings.EqualFold(mine, its) &&
 		s.Jump == x.Jump &&
 		(x.ServerName == "" || x.ServerName == s.ServerName) && there(o, x).CA == there(o, s).CA &&
 		(x.MinTLS == "" || x.MinTLS == s.MinTLS)
@@ -213,7 +229,10 @@ func there(o target.Options, x endpoint.Spec) endpoint.Spec {
 // implied reports whether the login that the usual defaults files and the environment have for all servers may go to
 // that of a URL: it is where they lead, and whoever listens there can be trusted, as Discover sees it.
 func implied(ctx context.Context, x endpoint.Spec) bool {
-	o, err := target.Defaults("", target.Groups(x)...)
+	if _, ours := familyOf(x).(mysql.Family); !ours { // what its clients read names servers one by one
+		return false
+	}
+	o, err := defaultsOf(x, "")
 	if err != nil || x.Jump != (tunnel.Jump{}) || !sameTLS(o, x) {
 		return false
 	}
@@ -245,23 +264,23 @@ func trustedHere(ctx context.Context, x endpoint.Spec) bool {
 	}
 	if x.Network == "unix" {
 		_, err := os.Stat(x.Address)
-		return err == nil && !host.Redirectable(x.Address, endpoint.TrustedAccount) &&
-			LeadsToTrusted(x, nil, endpoint.TrustedAccount, func(string) bool { return true })
+		return err == nil && !host.Redirectable(x.Address, x.Trusted) &&
+			LeadsToTrusted(x, nil, x.Trusted, func(string) bool { return true })
 	}
 	name, _, err := net.SplitHostPort(x.Address)
 	if ip := net.ParseIP(name); err != nil || name != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return false
 	}
 	here := func(l host.Listener) bool { return SamePlace(l.Network, l.Address, x) }
-	listens := slices.DeleteFunc(host.Listening(ctx, "", endpoint.TrustedAccount, x.Address),
+	listens := slices.DeleteFunc(host.Listening(ctx, "", x.Trusted, x.Address),
 		func(l host.Listener) bool { return !here(l) })
-	servers := host.ServerProcesses(ctx, "", nil, endpoint.TrustedAccount)
+	servers := host.ServerProcesses(ctx, "", nil, x.Trusted)
 	strange := func(l host.Listener) bool {
 		// A process that cannot be looked into may be the one, if it is of the socket's account.
 		serves := l.PID != 0 || slices.ContainsFunc(servers, func(p host.ServerProcess) bool {
 			return p.Hidden && p.UID == l.UID
 		})
-		return !serves || !endpoint.TrustedAccount(l.UID)
+		return !serves || !x.Trusted(l.UID)
 	}
 	return len(listens) > 0 && !slices.ContainsFunc(listens, strange)
 }
@@ -269,7 +288,8 @@ func trustedHere(ctx context.Context, x endpoint.Spec) bool {
 // withoutPasswords is the environment without the passwords that are meant for no server in particular: an entry with a
 // file of its own has its password from there alone.
 func (a *App) withoutPasswords(name string) string {
-	if name == "DYNO_PASSWORD" || name == "MYSQL_PWD" {
+	switch name {
+	case "DYNO_PASSWORD", "MYSQL_PWD", "PGPASSWORD", "PGPASSFILE", "PGSSLCERT", "PGSSLKEY", "PGSSLROOTCERT":
 		return ""
 	}
 	return a.Environ(name)

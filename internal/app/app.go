@@ -19,10 +19,10 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -210,7 +210,7 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (endpoint.S
 func (a *App) complete(
 	ctx context.Context, spec endpoint.Spec, file string, environ func(string) string,
 ) (endpoint.Spec, error) {
-	spec, err := target.Resolve(spec, file, environ)
+	spec, err := familyOf(spec).Resolve(spec, file, environ)
 	if err == nil {
 		spec.Known = a.KnownServers(ctx, spec)
 	}
@@ -246,7 +246,8 @@ func (a *App) KnownServers(ctx context.Context, spec endpoint.Spec) *endpoint.Kn
 // The two go together: its schemas are trusted because its own server answers, and whoever owns the socket's directory
 // can put a link there to another one.
 func (a *App) ownSandbox(ctx context.Context, spec endpoint.Spec) (own endpoint.Spec, ok bool) {
-	if spec.Network != "unix" || spec.User != "root" || spec.Jump != (tunnel.Jump{}) {
+	superuser := spec.User == "root" || spec.Scheme == "postgres"
+	if spec.Network != "unix" || !superuser || spec.Jump != (tunnel.Jump{}) {
 		return own, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second) // a list that is held up holds up no login
@@ -260,7 +261,7 @@ func (a *App) ownSandbox(ctx context.Context, spec endpoint.Spec) (own endpoint.
 			continue
 		}
 		own = b.Spec()
-		return own, true
+		return own, own.User == spec.User
 	}
 	return own, false
 }
@@ -362,22 +363,22 @@ func (a *App) login(ctx context.Context, e ledger.Target, spec endpoint.Spec) (e
 }
 
 // Open resolves and connects.
-func (a *App) Open(ctx context.Context, text string, login Login) (*target.Target, error) {
+func (a *App) Open(ctx context.Context, text string, login Login) (family.Server, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
 		return nil, err
 	}
-	return target.Open(ctx, spec)
+	return familyOf(spec).Open(ctx, spec)
 }
 
-// Trust remembers the certificate that a server shows now, see target.Trust. Certificates are told by their
+// Trust remembers the certificate that a server shows now, see family.Family. Certificates are told by their
 // fingerprints.
 func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (endpoint.Accepted, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
 		return endpoint.Accepted{}, err
 	}
-	return target.Trust(ctx, spec, add, proof)
+	return familyOf(spec).Trust(ctx, spec, add, proof)
 }
 
 // ExperimentsDir returns the directory of all experiments, which need not be there.

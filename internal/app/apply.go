@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -19,11 +19,22 @@ import (
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Actions are changes of servers: planned, carried out, taken back and proven, and the marks on the timeline.
 type Actions struct{ *App }
+
+// changeable is a server whose family can change it.
+type changeable interface{ Changer() change.Changer }
+
+// ChangerOf returns how a server is changed: each family has its own way.
+func ChangerOf(s family.Server) (change.Changer, error) {
+	x, err := family.Need[changeable](s, "make a change")
+	if err != nil {
+		return nil, err
+	}
+	return x.Changer(), nil
+}
 
 // UnknownFindingError tells that nothing that was judged of a target found that.
 type UnknownFindingError struct{ Target, ID string }
@@ -37,16 +48,20 @@ func (e *UnknownFindingError) Error() string {
 type Intent struct {
 	Finding   finding.Finding
 	Diagnosis string // id of the diagnosis that holds the finding
-	Preview   apply.Preview
-	Options   apply.Options
+	Preview   change.Preview
+	Options   change.Options
 	By        string // who asked for it; empty for the command line
 }
 
 // PreviewChange finds the finding among the last diagnoses of the target and asks the server what carrying it out would
 // mean. It only reads.
 func (a Actions) PreviewChange(
-	ctx context.Context, t *target.Target, findingID string, o apply.Options,
+	ctx context.Context, t family.Server, findingID string, o change.Options,
 ) (Intent, error) {
+	c, err := ChangerOf(t)
+	if err != nil {
+		return Intent{}, err
+	}
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return Intent{}, err
@@ -66,21 +81,25 @@ func (a Actions) PreviewChange(
 	if s, err := snapshotOf(d); err == nil {
 		server = s.Target.Server
 	}
-	if server != "" && server != t.Facts().Server {
+	if now := c.Server().ID; server != "" && server != now {
 		return in, fmt.Errorf("finding %s is from another server (%s) than the one that answers now (%s): "+
-			"diagnose again", f.ID, server, t.Facts().Server)
+			"diagnose again", f.ID, server, now)
 	}
 	o.Journal = l
-	in.Preview, err = apply.PreviewChange(ctx, t, f, o)
+	in.Preview, err = change.PreviewChange(ctx, c, f, o)
 	return in, err
 }
 
-// Apply carries the intent out, if the statement is still that of its preview: else apply.ErrPreviewChanged. The
+// Apply carries the intent out, if the statement is still that of its preview: else change.ErrPreviewChanged. The
 // journal has the undo before the first statement is sent. With an error the entry says how far it got: one that is
 // Done was made, and only its mark on the timeline is missing.
-func (a Actions) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink,
+func (a Actions) Apply(ctx context.Context, t family.Server, in Intent, sink progress.Sink,
 	note func(string),
 ) (journal.Entry, error) {
+	c, err := ChangerOf(t)
+	if err != nil {
+		return journal.Entry{}, err
+	}
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return journal.Entry{}, err
@@ -90,12 +109,12 @@ func (a Actions) Apply(ctx context.Context, t *target.Target, in Intent, sink pr
 		return journal.Entry{}, err
 	}
 	e := journal.Entry{
-		ID: id, Target: t.Spec().Name, URL: t.Spec().URL(), Server: t.Facts().Server, Finding: in.Finding.ID,
-		Action: *in.Finding.Action, Planned: time.Now().UTC(), Before: in.Diagnosis, By: in.By,
+		ID: id, Target: t.Spec().Name, URL: t.Spec().URL(), Finding: in.Finding.ID, Action: *in.Finding.Action,
+		Planned: time.Now().UTC(), Before: in.Diagnosis, By: in.By,
 	}
 	o := in.Options
 	o.Agreed = in.Preview.Action.SQL
-	e, err = apply.Apply(ctx, t, l, e, o, sink, note)
+	e, err = change.Apply(ctx, c, l, e, o, sink, note)
 	if err != nil {
 		return e, err
 	}
@@ -112,15 +131,19 @@ func (a Actions) Apply(ctx context.Context, t *target.Target, in Intent, sink pr
 // PreviewUndo asks the server what taking the action of an entry back would mean. It changes nothing, not even the
 // journal.
 func (a Actions) PreviewUndo(
-	ctx context.Context, t *target.Target, e journal.Entry, o apply.Options,
-) (apply.UndoPreview, error) {
+	ctx context.Context, t family.Server, e journal.Entry, o change.Options,
+) (change.UndoPreview, error) {
+	c, err := ChangerOf(t)
+	if err != nil {
+		return change.UndoPreview{}, err
+	}
 	l, err := a.Ledger(ctx)
 	if err != nil {
-		return apply.UndoPreview{}, err
+		return change.UndoPreview{}, err
 	}
-	p, err := apply.PreviewUndo(ctx, t, l, e, o)
+	p, err := change.PreviewUndo(ctx, c, l, e, o)
 	if err != nil {
-		return apply.UndoPreview{}, err
+		return change.UndoPreview{}, err
 	}
 	if p.Entry.State == journal.Failed && p.Entry.Error != "" {
 		p.Warnings = append(p.Warnings, p.Entry.Error)
@@ -136,14 +159,18 @@ func (a Actions) PreviewUndo(
 }
 
 // Undo takes an action back. With an error the entry says how far it got, as that of Apply does.
-func (a Actions) Undo(ctx context.Context, t *target.Target, id string, o apply.Options, sink progress.Sink,
+func (a Actions) Undo(ctx context.Context, t family.Server, id string, o change.Options, sink progress.Sink,
 	note func(string),
 ) (journal.Entry, error) {
+	c, err := ChangerOf(t)
+	if err != nil {
+		return journal.Entry{}, err
+	}
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return journal.Entry{}, err
 	}
-	e, err := apply.Undo(ctx, t, l, id, o, sink, note)
+	e, err := change.Undo(ctx, c, l, id, o, sink, note)
 	if err != nil {
 		return e, err
 	}
@@ -155,6 +182,23 @@ func (a Actions) Undo(ctx context.Context, t *target.Target, id string, o apply.
 			e.ID, err)
 	}
 	return e, nil
+}
+
+// Kill ends a session under an entry that has an id, see change.Killer.
+func (a Actions) Kill(ctx context.Context, t family.Server, e journal.Entry, s change.Session) (journal.Entry, error) {
+	c, err := ChangerOf(t)
+	if err != nil {
+		return e, err
+	}
+	k, ok := c.(change.Killer)
+	if !ok {
+		return e, fmt.Errorf("kill session %d: this version of dyno ends no session of %s", s.ID, c.Server().Name)
+	}
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return e, err
+	}
+	return k.Kill(ctx, l, e, s)
 }
 
 // Entry returns an entry of the journal.
@@ -181,7 +225,7 @@ func (a Actions) Journal(ctx context.Context, name string) ([]journal.Entry, err
 
 // OpenEntry connects to the server that an entry was carried out on: by the name it had then, or by its URL when that
 // name is gone. That may have come over HTTP, so only a login that is named now goes there unasked.
-func (a Actions) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*target.Target, error) {
+func (a Actions) OpenEntry(ctx context.Context, e journal.Entry, login Login) (family.Server, error) {
 	t, err := a.Open(ctx, e.Target, login)
 	var unknown *UnknownTargetError
 	if errors.As(err, &unknown) {
@@ -195,16 +239,20 @@ func (a Actions) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*
 // An action that is no longer in force on the server is an error; what else Dyno did there since that window began is a
 // warning.
 func (a Actions) Prove(
-	ctx context.Context, t *target.Target, e journal.Entry, o capture.Options,
+	ctx context.Context, t family.Server, e journal.Entry, o family.Look,
 ) (proof.Proof, *snapshot.Snapshot, error) {
 	if e.State != journal.Done {
 		return proof.Proof{}, nil, fmt.Errorf("action %s is %s: there is nothing to prove", e.ID, e.State)
 	}
-	if e.Server != t.Facts().Server {
-		return proof.Proof{}, nil, fmt.Errorf("action %s was applied on another server (%s) than the one that "+
-			"answers now (%s)", e.ID, e.Server, t.Facts().Server)
+	c, err := ChangerOf(t)
+	if err != nil {
+		return proof.Proof{}, nil, err
 	}
-	instead, err := apply.InForce(ctx, t, e.Action, apply.Options{})
+	if now := c.Server().Key(); e.Server != now {
+		return proof.Proof{}, nil, fmt.Errorf("action %s was applied on another server (%s) than the one that "+
+			"answers now (%s)", e.ID, e.Server, now)
+	}
+	instead, err := change.InForce(ctx, c, e.Action, change.Options{})
 	if err != nil {
 		return proof.Proof{}, nil, fmt.Errorf("check whether action %s is in effect: %w", e.ID, err)
 	}
@@ -224,7 +272,11 @@ func (a Actions) Prove(
 		return proof.Proof{}, nil, err
 	}
 	o.Home = a.Home
-	after, err := capture.Take(ctx, t, o)
+	looker, err := family.Need[family.Looker](t, "prove an action")
+	if err != nil {
+		return proof.Proof{}, nil, err
+	}
+	after, err := looker.Look(ctx, o)
 	if err != nil {
 		return proof.Proof{}, nil, err
 	}
@@ -287,7 +339,7 @@ func (a Actions) Mark(ctx context.Context, e event.Event) error {
 
 // ProveAndKeep proves an action and keeps the report under an id of its own.
 func (a Actions) ProveAndKeep(
-	ctx context.Context, t *target.Target, e journal.Entry, o capture.Options,
+	ctx context.Context, t family.Server, e journal.Entry, o family.Look,
 ) (proof.Proof, *report.Document, error) {
 	p, after, err := a.Prove(ctx, t, e, o)
 	if err != nil {

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Diagnosing looks at targets and keeps what it finds.
@@ -56,10 +55,14 @@ func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 // learns about the target only what any stranger with the same grants could. With kinds it tells all that these kinds
 // of advice have to say, see Advise.
 func (a Diagnosing) Diagnose(
-	ctx context.Context, t *target.Target, o capture.Options, kinds ...advise.Kind,
+	ctx context.Context, t family.Server, o family.Look, kinds ...advise.Kind,
 ) (Diagnosis, error) {
 	o.Home = a.Home
-	s, err := capture.Take(ctx, t, o)
+	looker, err := family.Need[family.Looker](t, "diagnose")
+	if err != nil {
+		return Diagnosis{}, err
+	}
+	s, err := looker.Look(ctx, o)
 	if err != nil {
 		return Diagnosis{}, err
 	}

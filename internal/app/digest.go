@@ -14,14 +14,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Digest is a report whose classes come one by one, for there may be very many. Report.Classes is empty.
@@ -63,11 +62,16 @@ func digestOf(sum *digest.Aggregator, res digestsource.Result, show digest.Optio
 
 // DigestLive sums up what a server executes within a window. Sources that are missing or denied are notes of the
 // report. denied says what the account may not see, "" for nothing; that no statement can be seen at all is an error.
-func DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOptions, show digest.Options) (
+// An error beside a report that has classes is of their plans.
+func DigestLive(ctx context.Context, t family.Server, o family.Listen, show digest.Options) (
 	r digest.Report, denied string, err error,
 ) {
+	x, err := family.Need[family.Digester](t, "digest the statements of")
+	if err != nil {
+		return r, "", err
+	}
 	o.Limit, o.OrderBy = show.Limit, show.OrderBy
-	r, sources, err := digestsource.Live(ctx, t, o)
+	r, sources, err := x.Digest(ctx, o)
 	denied = diagnose.Denied(sources)
 	if err == nil && denied != "" && !slices.ContainsFunc(sources, func(x source.Source) bool {
 		return x.State == source.OK
@@ -77,9 +81,18 @@ func DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOption
 	return r, denied, err
 }
 
+// explains is a server whose family asks for the plans of samples in logs.
+type explains interface {
+	ExplainDigest(ctx context.Context, r *digest.Report) error
+}
+
 // ExplainDigest asks the server for the plans of the report's worst samples where EXPLAIN is proven to be harmless.
-func ExplainDigest(ctx context.Context, t *target.Target, r *digest.Report) error {
-	return capture.ExplainReport(ctx, t, r, len(r.Classes))
+func ExplainDigest(ctx context.Context, t family.Server, r *digest.Report) error {
+	x, err := family.Need[explains](t, "ask for plans")
+	if err != nil {
+		return err
+	}
+	return x.ExplainDigest(ctx, r)
 }
 
 // DigestSide returns one side of a comparison of digests: a log, or a report that `dyno digest --output json` wrote.

@@ -5,27 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"net"
 	"os/user"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/family"
 
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/metric"
-	mysqlsources "github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
-	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // Inspection tells what can be observed on a server, and what its account may do.
@@ -83,10 +77,10 @@ func Unverified(url string) string {
 }
 
 // CheckOpen tells what can be observed on a server that was reached.
-func (a Inspection) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) {
-	f := t.Facts()
+func (a Inspection) CheckOpen(ctx context.Context, t family.Server) (Checked, error) {
+	f := t.About()
 	c := Checked{
-		Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server,
+		Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version, Server: f.Server,
 		User: f.User, TLS: f.TLS, Trust: f.Trust, Doubt: doubt(f.Trust), Sources: []source.Source{},
 	}
 	if c.Trust == endpoint.TrustRemembered {
@@ -101,7 +95,7 @@ func (a Inspection) CheckOpen(ctx context.Context, t *target.Target) (Checked, e
 		return s.State == source.Denied &&
 			s.Name != source.Tables
 	}) {
-		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
+		c.Grants, _ = t.Family().Grants(f.Flavor, "watch", f.User, nil) // none for an account that cannot be named
 	}
 	if reason, fix := TooMighty(ctx, t); reason != "" {
 		c.Sources = append(c.Sources, source.Source{
@@ -139,17 +133,18 @@ func (a Inspection) Inspect(ctx context.Context, t ledger.Target) (Checked, erro
 	refused := func(err error) Checked {
 		none.Reason, none.Fix = err.Error(), target.HintOf(err)
 		if target.KindOf(err) == endpoint.AuthFailed {
-			none.Flavor, none.Version = Greeting(ctx, spec)
+			f := familyOf(spec)
+			none.Flavor, none.Version = f.Greeting(ctx, spec)
 			// the system's user of a jump host is another one
 			here := spec.Network == "unix" && spec.Jump == (tunnel.Jump{})
-			none.Create = AccountSQL(cmp.Or(none.Flavor, dbms.MySQL), here, a.SystemUser())
+			none.Create = f.NewAccount(cmp.Or(none.Flavor, dbms.Flavor(spec.Scheme)), here, a.SystemUser())
 		}
 		return none
 	}
 	if err != nil {
 		return refused(err), nil
 	}
-	o, err := target.Open(ctx, spec)
+	o, err := familyOf(spec).Open(ctx, spec)
 	if err != nil {
 		return refused(err), nil
 	}
@@ -162,12 +157,13 @@ func (a Inspection) Inspect(ctx context.Context, t ledger.Target) (Checked, erro
 	return c, nil
 }
 
-// Grants returns the statements that give an account what a task needs, see target.Grants. user may be name@host.
+// Grants returns the statements that give an account what a task needs, see family.Accounts. user may be name@host.
 func Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
-	if name, host, ok := strings.Cut(user, "@"); ok && !strings.HasPrefix(user, "'") {
-		user = "'" + strings.ReplaceAll(name, "'", "''") + "'@'" + strings.ReplaceAll(host, "'", "''") + "'"
+	f, ok := FamilyOf(flavor)
+	if !ok {
+		f = families[0] // its error names the flavors
 	}
-	return target.Grants(flavor, task, user, schemas)
+	return f.Grants(flavor, task, user, schemas)
 }
 
 // Grantee is the account of a target that GRANT statements are for.
@@ -186,27 +182,23 @@ func (a Inspection) Grantee(ctx context.Context, text string, flavor dbms.Flavor
 	if err != nil {
 		return Grantee{}, err
 	}
-	t, err := target.Open(ctx, spec)
+	f := familyOf(spec)
+	t, err := f.Open(ctx, spec)
 	if err == nil {
 		defer t.Close()
-		f := t.Facts()
-		at := strings.LastIndexByte(f.User, '@')
-		if at < 0 {
-			return Grantee{}, fmt.Errorf("the account in use is not reported as user@host: %q", f.User)
-		}
-		return Grantee{User: target.QuoteAccount(f.User[:at], f.User[at+1:]), Flavor: f.Flavor}, nil
+		user, err := f.Account(t.About())
+		return Grantee{User: user, Flavor: t.About().Flavor}, err
 	}
-	greeting, _ := Greeting(ctx, spec)
+	greeting, _ := f.Greeting(ctx, spec)
 	g := Grantee{Flavor: cmp.Or(greeting, flavor)}
 	if spec.User == "" || g.Flavor == "" || ctx.Err() != nil {
 		return Grantee{}, err
 	}
-	if host := target.RefusedHost(err, spec.User); host != "" {
-		g.User = target.QuoteAccount(spec.User, host)
+	user, sure := f.Refused(spec, err)
+	if g.User = user; sure {
 		g.Guess = fmt.Sprintf("Cannot log in to %s: the statements are for %s, the account that the server refused.",
 			text, g.User)
 	} else {
-		g.User = target.QuoteAccount(spec.User, "localhost")
 		g.Guess = fmt.Sprintf("Cannot log in to %s (%v): the statements are for %s, the user in the inventory; its "+
 			"host is assumed.", text, err, g.User)
 	}
@@ -215,8 +207,8 @@ func (a Inspection) Grantee(ctx context.Context, text string, flavor dbms.Flavor
 }
 
 // Check tries every source of figures once and tells what each gave.
-func (a Inspection) Check(ctx context.Context, t *target.Target) ([]source.Source, error) {
-	s, err := mysqlsources.New(t, scrape.Options{})
+func (a Inspection) Check(ctx context.Context, t family.Server) ([]source.Source, error) {
+	s, err := t.Scraper(scrape.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -226,10 +218,16 @@ func (a Inspection) Check(ctx context.Context, t *target.Target) ([]source.Sourc
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if x, ok := Unseen(ctx, t, r.Samples); ok {
-		sources = append(sources, x)
+	if l, ok := t.(family.Limited); ok {
+		if x, ok := l.Unseen(ctx, r.Samples); ok {
+			sources = append(sources, x)
+		}
 	}
-	d, err := digestsource.Open(ctx, t, digestsource.Options{})
+	c, ok := t.(family.Classifier)
+	if !ok {
+		return sources, nil
+	}
+	d, err := c.Classes(ctx, true)
 	if err != nil {
 		return nil, err
 	}
@@ -246,103 +244,13 @@ func (a Inspection) Check(ctx context.Context, t *target.Target) ([]source.Sourc
 	return append(sources, more...), err
 }
 
-// Unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing:
-// its dictionary leaves them out without a word, and the list of its files, which PROCESS shows, does not.
-func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x source.Source, ok bool) {
-	const mostName = 256         // bytes; names have 64 characters
-	names := map[string]string{} // by themselves in small letters
-	for _, m := range samples {
-		s, _, ok := strings.Cut(m.Labels.Get("tablespace_name"), "/")
-		// Older servers write names as those of files, with an @ before what is no letter.
-		if ok && m.Name == "mysql_info_schema_innodb_tablespace_file_size_bytes" &&
-			!strings.Contains(s, "@") && len(s) <= mostName {
-			names[strings.ToLower(s)] = s
-		}
+// TooMighty says what the account of a target means for plans when it may do too much, see family.Limited; "" when it
+// may not.
+func TooMighty(ctx context.Context, t family.Server) (reason, fix string) {
+	if l, ok := t.(family.Limited); ok {
+		return l.TooMighty(ctx)
 	}
-	rows, err := t.Reading().QueryContext(ctx, sqltext.Tagged("check", "",
-		"SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"))
-	if err != nil {
-		return x, false // other sources tell
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return x, false
-		}
-		if len(s) <= mostName {
-			delete(names, strings.ToLower(s))
-		}
-	}
-	hidden := slices.Sorted(maps.Values(names))
-	if rows.Err() != nil || len(hidden) == 0 {
-		return x, false
-	}
-	const most = 5 // grants that anybody reads
-	more := ""
-	if len(hidden) > most {
-		more, hidden = fmt.Sprintf(" and %d more schemas", len(hidden)-most), hidden[:most]
-	}
-	return source.Source{
-		Name: source.Tables, State: source.Denied, Reason: "the account sees no table of " +
-			strings.Join(hidden, ", ") + more,
-		Fix: t.Facts().ExplainFix(hidden),
-	}, true
-}
-
-// TooMighty says what the account of a target means for plans when it may execute routines everywhere, as root may, and
-// what to do about it; "" when it may not.
-func TooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
-	why, err := target.Mighty(ctx, t)
-	if why == "" || err != nil { // what cannot be asked now is refused when a plan is wanted
-		return "", ""
-	}
-	f := t.Facts()
-	return fmt.Sprintf("Dyno is logged in as %s: %s. It watches with it, but does not run EXPLAIN", f.User, why),
-		"create a separate account: `dyno target grants --flavor " + string(f.Flavor) + " --task explain --schema " +
-			"SCHEMA` prints the GRANT statements"
-}
-
-// greetTime bounds the wait for a greeting.
-const greetTime = 2 * time.Second
-
-// Greeting asks a server what it is without logging in: it says so first. One behind a jump host is not asked.
-func Greeting(ctx context.Context, x endpoint.Spec) (flavor dbms.Flavor, version string) {
-	if x.Jump != (tunnel.Jump{}) {
-		return "", ""
-	}
-	d := net.Dialer{Timeout: greetTime}
-	c, err := d.DialContext(ctx, x.Network, x.Address)
-	if err != nil {
-		return "", ""
-	}
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(greetTime))
-	b := make([]byte, 1024)
-	n, _ := c.Read(b)
-	h := wire.Handshake{User: x.User}
-	_, _, _ = h.Feed(b[:n]) // an error leaves the greeting empty
-	text := h.Greeting().Version
-	if text == "" {
-		return "", ""
-	}
-	return dbms.Of(text, ""), target.ParseVersion(text).String()
-}
-
-// AccountSQL returns statements that make an account for Dyno with what watching needs, as a person would run them on
-// the server. Over a socket MariaDB knows the system's user, and needs no password; elsewhere one has to be chosen.
-func AccountSQL(flavor dbms.Flavor, socket bool, systemUser string) []string {
-	name, by := "dyno", "IDENTIFIED BY 'choose a password'"
-	if flavor.IsMariaDB() && socket && systemUser != "" && systemUser != "root" {
-		// root is there already, and too mighty
-		name, by = systemUser, "IDENTIFIED VIA unix_socket"
-	}
-	grants, err := target.Grants(flavor, "watch", name, nil)
-	if err != nil {
-		return nil
-	}
-	who := "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(name) + "'@'localhost'"
-	return append([]string{"CREATE USER " + who + " " + by}, grants...)
+	return "", ""
 }
 
 // SystemUser is the account that logs in by unix_socket or auth_socket.
@@ -361,12 +269,16 @@ func (a Inspection) ExplainText(ctx context.Context, name string, login Login, s
 		return "", err
 	}
 	defer t.Close()
-	x, err := capture.NewExplainer(ctx, t)
+	planner, err := family.Need[family.Planner](t, "ask for a plan")
+	if err != nil {
+		return "", err
+	}
+	x, err := planner.Plans(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer x.Close()
-	p, err := x.Explain(ctx, sqltext.ID(sqltext.Fingerprint(sql)), db, sql)
+	p, err := x.Explain(ctx, class.ID(sqltext.Fingerprint(sql)), db, sql)
 	if err != nil {
 		return "", err
 	}

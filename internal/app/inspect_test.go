@@ -15,10 +15,10 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-func TestAccountSQL(t *testing.T) {
+func TestNewAccount(t *testing.T) {
 	f := func(flavor dbms.Flavor, socket bool, who, want string) {
 		t.Helper()
-		got := AccountSQL(flavor, socket, who)
+		got := MySQL.NewAccount(flavor, socket, who)
 		if len(got) < 2 || got[0] != want {
 			t.Errorf("got %q, want %q first", got, want)
 		}

@@ -40,7 +40,7 @@ func TestAddTarget(t *testing.T) {
 		"not a name of an environment variable")
 	f(ledger.Target{Name: "p", URL: "db2"}, false, "no scheme://")
 	f(ledger.Target{Name: "p", URL: "sandbox:x"}, false, "a TARGET as it is")
-	f(ledger.Target{Name: "p", URL: "postgres://db2"}, false, "not yet supported")
+	f(ledger.Target{Name: "p", URL: "mongodb://db2"}, false, "not yet supported")
 	for _, name := range []string{
 		"", "a b", "a:b", "a/b", "a\nb", "a\u202eb", "a\x00b", strings.Repeat("x", 101), "-a",
 		"a;b", "$(a)", "a`b`", "a&b", "a|b", "a'b", "a*", "~a",

@@ -16,7 +16,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/internal/workload/script"
 	"github.com/dyno-perf/dyno/internal/workload/tpcc"
@@ -87,11 +86,11 @@ func readScript(name string) ([]byte, error) {
 
 // Load runs a workload and keeps the run, also one that was stopped. The ticks come back as well as through the sink.
 // notes are added to what a reader of the figures must know.
-func (a Runs) Load(ctx context.Context, t *target.Target, cfg load.Config, notes []string, sink func(loadresult.Tick)) (
+func (a Runs) Load(ctx context.Context, s load.Server, cfg load.Config, notes []string, sink func(loadresult.Tick)) (
 	loadresult.Run, []loadresult.Tick, error,
 ) {
 	return a.kept(ctx, notes, sink, func(sink func(loadresult.Tick)) (loadresult.Run, error) {
-		return load.Run(ctx, t, cfg, sink)
+		return s.Run(ctx, cfg, sink)
 	})
 }
 

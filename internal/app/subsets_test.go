@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
@@ -108,11 +109,11 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 				var in, what []string
 				for k, f := range all[:1+r.IntN(len(all))] {
 					id := fmt.Sprintf("a-%d-%d", round, k)
-					_, err := apply.Apply(t.Context(), x, l, journal.Entry{
+					_, err := change.Apply(t.Context(), apply.On(x), l, journal.Entry{
 						ID: id, Target: "shop", Finding: f.ID,
 						Action: *f.Action,
-					}, apply.Options{}, nil, nil)
-					var blocked *apply.BlockedError
+					}, change.Options{}, nil, nil)
+					var blocked *change.BlockedError
 					switch {
 					case errors.As(err, &blocked):
 						refused++
@@ -134,7 +135,7 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 					}
 				}
 				for _, id := range slices.Backward(in) {
-					if _, err := apply.Undo(t.Context(), x, l, id, apply.Options{}, nil, nil); err != nil {
+					if _, err := change.Undo(t.Context(), apply.On(x), l, id, change.Options{}, nil, nil); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/pgserver"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -85,6 +86,42 @@ func TestTrust(t *testing.T) {
 	f("mysql://u@db/?tls=verify-ca&ssl-ca=/ca.pem", "")
 	f("unix:///s?user=u", "")
 	f("nonsense", "")
+}
+
+// A private PostgreSQL is trusted by its socket for its superuser alone.
+func TestPostgresSandboxByItsSocket(t *testing.T) {
+	home, err := os.MkdirTemp("", "dyno-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	if err := os.Chmod(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a := &App{Home: home, Environ: func(string) string { return "" }}
+	defer a.Close()
+	yard, err := a.Yard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := yard.Up(t.Context(), sandbox.Config{Name: "p", Server: pgserver.Tree(t, "17"), Owner: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer yard.Remove(t.Context(), box.Name)
+	named := box.Spec()
+	if named.Scheme != "postgres" || named.Network != "unix" || named.Address != box.Socket ||
+		named.Database != "postgres" || os.Geteuid() == 0 && named.ServerUID <= 0 {
+		t.Errorf("%+v", named)
+	}
+	asked := endpoint.Spec{Scheme: "postgres", Network: "unix", Address: box.Socket, User: named.User}
+	if own, ok := a.ownSandbox(t.Context(), asked); !ok || own != named {
+		t.Errorf("%+v %v, want %+v", own, ok, named)
+	}
+	asked.User = "other"
+	if _, ok := a.ownSandbox(t.Context(), asked); ok {
+		t.Error("another user counts as the superuser")
+	}
 }
 
 // TestSandboxByItsAddress: sandboxes come and go on the same ports.

@@ -307,7 +307,7 @@ func layoutOf(flavor dbms.Flavor, version string) (layout, error) {
 	if !ok {
 		return layout{}, fmt.Errorf("buffer pool of %s %q: no version such as 8.0.33", flavor, version)
 	}
-	switch flavor {
+	switch flavor { //nolint:exhaustive // of this family
 	case dbms.MySQL, dbms.Percona:
 		switch {
 		case from(8, 4, 0):

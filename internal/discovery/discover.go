@@ -359,8 +359,8 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 			t, err := m.open(ctx, x)
 			if err == nil {
 				f.learn(t)
-				if f.Reason, f.Fix = app.TooMighty(ctx, t); f.Reason != "" {
-					f.Create = app.AccountSQL(f.Flavor, false, "")
+				if f.Reason, f.Fix = app.TooMighty(ctx, app.Served(t)); f.Reason != "" {
+					f.Create = app.MySQL.NewAccount(f.Flavor, false, "")
 				}
 				t.Close()
 				break
@@ -369,7 +369,7 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 			if k := target.KindOf(err); k == endpoint.AuthFailed {
 				f.Login = LoginRefused
 				f.Flavor, f.Version = m.greeted(ctx, x)
-				f.Create = app.AccountSQL(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix",
+				f.Create = app.MySQL.NewAccount(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix",
 					app.Inspection{App: a}.SystemUser())
 				f.Fix = "make an account with these statements; a password goes into ~/.my.cnf, or into a file that " +
 					"is named when the server is added"
@@ -653,7 +653,7 @@ func (m *memory) greeted(ctx context.Context, x endpoint.Spec) (flavor dbms.Flav
 	if time.Now().Before(old.until) {
 		return old.flavor, old.version
 	}
-	flavor, version = app.Greeting(ctx, x)
+	flavor, version = app.MySQL.Greeting(ctx, x)
 	if ctx.Err() == nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -109,7 +109,7 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	}
 	f := d.Found[0]
 	if f.Login != LoginOK || !strings.Contains(f.Reason, "root@localhost") || f.Fix == "" ||
-		!slices.Equal(f.Create, app.AccountSQL("mariadb", false, "")) {
+		!slices.Equal(f.Create, app.MySQL.NewAccount("mariadb", false, "")) {
 		t.Errorf("found %+v", f)
 	}
 	if _, err := Adopt(t.Context(), a, d); err != nil {
@@ -133,7 +133,7 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	f2(app.Login{}, "not run: this account may execute stored routines")
 	f2(app.Login{ExplainSchemas: []string{"other"}}, "not run")
 	f2(app.Login{ExplainSchemas: []string{"other", "d"}}, "\tt\t")
-	s.Exec(t, append(app.AccountSQL("mariadb", false, ""), "GRANT SELECT ON d.* TO dyno@localhost")...)
+	s.Exec(t, append(app.MySQL.NewAccount("mariadb", false, ""), "GRANT SELECT ON d.* TO dyno@localhost")...)
 	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{
 		Name: "shop", URL: "unix://" + s.Socket + "?user=dyno",
 		PasswordEnv: "OWN",
@@ -178,7 +178,7 @@ func TestDiscoverKeepsPasswords(t *testing.T) {
 	if !strings.Contains(f.Reason, "NO") { // the server's own word for: no password was sent
 		t.Errorf("a password was sent: %s", f.Reason)
 	}
-	if want := app.AccountSQL("mariadb", true, me.Username); !slices.Equal(f.Create, want) {
+	if want := app.MySQL.NewAccount("mariadb", true, me.Username); !slices.Equal(f.Create, want) {
 		t.Errorf("statements: %q", f.Create)
 	}
 	if b, _ := json.Marshal(d); strings.Contains(string(b), "secret7") {
@@ -516,7 +516,7 @@ func TestDiscoverStrangers(t *testing.T) {
 			t.Errorf("it greets with %q %q", flavor, version)
 		}
 		x.Jump.Host = "bastion" // a socket of another machine
-		if flavor, _ := app.Greeting(t.Context(), x); flavor != "" {
+		if flavor, _ := app.MySQL.Greeting(t.Context(), x); flavor != "" {
 			t.Errorf("behind a jump host is %s", flavor)
 		}
 	}
@@ -649,7 +649,7 @@ func TestDiscoverWatched(t *testing.T) {
 	}
 	defer x.Close()
 	var k Seeker
-	watched := func() map[string]string { return map[string]string{"shop": x.Facts().Server} }
+	watched := func() map[string]string { return map[string]string{"shop": x.About().Server} }
 	d, err := k.Discover(t.Context(), a, Options{Only: []string{s.Socket, elsewhere}, Within: 30 * time.Second},
 		watched)
 	if err != nil || len(d.Found) != 1 {

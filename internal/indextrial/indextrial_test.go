@@ -60,7 +60,7 @@ func TestTry(t *testing.T) {
 			snap := &snapshot.Snapshot{}
 			find := func(sql, col string) finding.Finding {
 				fp := sqltext.Fingerprint(sql)
-				c := class.Class{ID: sqltext.ID(fp), Fingerprint: fp, Schema: "d", Count: 10, TimeSec: 1, Example: sql}
+				c := class.Class{ID: class.ID(fp), Fingerprint: fp, Schema: "d", Count: 10, TimeSec: 1, Example: sql}
 				snap.Classes = append(snap.Classes, c)
 				return finding.Finding{
 					ID: "f-" + col, Severity: finding.Warning, Subject: finding.Subject{Classes: []string{c.ID}},

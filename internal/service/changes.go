@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/report"
@@ -23,7 +23,7 @@ const unknownUser = "an unknown user"
 
 var (
 	// ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
-	ErrPreviewChanged = apply.ErrPreviewChanged
+	ErrPreviewChanged = change.ErrPreviewChanged
 	// ErrNothingToProve is the answer to a proof of an action that is not in effect.
 	ErrNothingToProve = errors.New("there is nothing to prove")
 )
@@ -146,7 +146,7 @@ func (s *Changes) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 }
 
 // PreviewChange asks the server what carrying out a finding's change would mean. It only reads.
-func (s *Changes) PreviewChange(ctx context.Context, name, findingID string, o apply.Options) (app.Intent, error) {
+func (s *Changes) PreviewChange(ctx context.Context, name, findingID string, o change.Options) (app.Intent, error) {
 	t, err := s.fleet.open(ctx, name)
 	if err != nil {
 		return app.Intent{}, err
@@ -156,21 +156,21 @@ func (s *Changes) PreviewChange(ctx context.Context, name, findingID string, o a
 }
 
 // ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else
-// ErrPreviewChanged. What stands against it is an *apply.BlockedError.
+// ErrPreviewChanged. What stands against it is an *change.BlockedError.
 func (s *Changes) ApplyChange(ctx context.Context, name, findingID, confirm, by string,
-	o apply.Options,
+	o change.Options,
 ) (task.Task, error) {
 	t, err := s.fleet.open(ctx, name)
 	if err != nil {
 		return task.Task{}, err
 	}
 	in, err := s.app.PreviewChange(ctx, t, findingID, o)
-	switch { // apply.Apply checks both again; here they are the request's answer, not only the task's
+	switch { // change.Apply checks both again; here they are the request's answer, not only the task's
 	case err != nil:
 	case in.Preview.Action.SQL != confirm:
 		err = fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, in.Preview.Action.SQL)
 	case !in.Preview.OK():
-		err = &apply.BlockedError{Blockers: in.Preview.Blockers}
+		err = &change.BlockedError{Blockers: in.Preview.Blockers}
 	}
 	if err != nil {
 		return task.Task{}, errors.Join(err, t.Close())
@@ -188,8 +188,8 @@ func (s *Changes) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	return x, nil
 }
 
-// KillSession ends a session of a target with KILL, if it is still of that user; see apply.Kill. It is in the journal
-// and on the timeline.
+// KillSession ends a session of a target with KILL, if it is still of that user; see change.Killer. It is in the
+// journal and on the timeline.
 func (s *Changes) KillSession(ctx context.Context, name string, session uint64, user,
 	by string,
 ) (journal.Entry, error) {
@@ -203,7 +203,7 @@ func (s *Changes) KillSession(ctx context.Context, name string, session uint64, 
 		return journal.Entry{}, err
 	}
 	e := journal.Entry{ID: id, Target: name, By: cmp.Or(by, unknownUser)}
-	e, err = apply.Kill(ctx, t, s.ledger, e, session, user)
+	e, err = s.app.Kill(ctx, t, e, change.Session{ID: session, User: user})
 	if e.State != journal.Done {
 		return e, err
 	}
@@ -214,27 +214,27 @@ func (s *Changes) KillSession(ctx context.Context, name string, session uint64, 
 }
 
 // PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.
-func (s *Changes) PreviewUndo(ctx context.Context, id string, o apply.Options) (apply.UndoPreview, error) {
+func (s *Changes) PreviewUndo(ctx context.Context, id string, o change.Options) (change.UndoPreview, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
-		return apply.UndoPreview{}, err
+		return change.UndoPreview{}, err
 	}
 	t, err := s.app.OpenEntry(ctx, e, s.fleet.login(e.Target))
 	if err != nil {
-		return apply.UndoPreview{}, err
+		return change.UndoPreview{}, err
 	}
 	defer t.Close()
 	return s.app.PreviewUndo(ctx, t, e, o)
 }
 
 // UndoChange takes an action back in a task, if confirm is the SQL that does it.
-func (s *Changes) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
+func (s *Changes) UndoChange(ctx context.Context, id, confirm, by string, o change.Options) (task.Task, error) {
 	p, err := s.PreviewUndo(ctx, id, o)
 	switch {
 	case err != nil:
 		return task.Task{}, err
 	case len(p.Blockers) > 0:
-		return task.Task{}, &apply.BlockedError{Blockers: p.Blockers}
+		return task.Task{}, &change.BlockedError{Blockers: p.Blockers}
 	case p.SQL != confirm:
 		return task.Task{}, fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, p.SQL)
 	}
@@ -257,7 +257,7 @@ func (s *Changes) UndoChange(ctx context.Context, id, confirm, by string, o appl
 
 // ProveChange looks at the live traffic and compares it with the window before an action, in a task whose result is the
 // id of the report.
-func (s *Changes) ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error) {
+func (s *Changes) ProveChange(ctx context.Context, id, by string, o family.Look) (task.Task, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
 		return task.Task{}, err

@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/change"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -78,7 +79,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				}
 				return is
 			}
-			o := apply.Options{Blocking: true}
+			o := change.Options{Blocking: true}
 			do := func() task.Task {
 				t.Helper()
 				in, err := v.Changes.PreviewChange(ctx, "shop", "f-alter_table", o)
@@ -117,7 +118,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			if err != nil || len(p.Blockers) != 1 || !strings.Contains(p.Blockers[0], "was changed since") {
 				t.Errorf("that the table was changed since is not shown: %+v, %v", p, err)
 			}
-			var blocked *apply.BlockedError
+			var blocked *change.BlockedError
 			if _, err := v.Changes.UndoChange(ctx, id, p.SQL, "ann", o); !errors.As(err, &blocked) {
 				t.Errorf("a task begins that cannot succeed: %v", err)
 			}
@@ -152,7 +153,7 @@ func TestDoneIsMarkedWhenCancelled(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tg.Close()
-			in, err := app.Actions{App: v.app}.PreviewChange(t.Context(), tg, "f-set_variable", apply.Options{})
+			in, err := app.Actions{App: v.app}.PreviewChange(t.Context(), tg, "f-set_variable", change.Options{})
 			if err != nil || !in.Preview.OK() {
 				t.Fatalf("%v %v", err, in.Preview.Blockers)
 			}
@@ -240,7 +241,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := &snapshot.Snapshot{
-		Format: snapshot.Format, Target: snapshot.Target{Server: tg.Facts().Server},
+		Format: snapshot.Format, Target: snapshot.Target{Server: tg.About().Server},
 		From: time.Now().Add(-time.Minute), To: time.Now(),
 	}
 	if d.Snapshot, err = before.Encode(); err != nil {
@@ -250,7 +251,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := journal.Entry{
-		ID: "a-old", Target: "shop", Server: tg.Facts().Server, State: journal.Done,
+		ID: "a-old", Target: "shop", Server: tg.About().Server, State: journal.Done,
 		Started: before.From.Add(-time.Hour), Ended: before.From.Add(-time.Hour),
 	}
 	if err := v.ledger.PutEntry(ctx, old); err != nil {
@@ -258,7 +259,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	}
 	var done []journal.Entry
 	for _, id := range []string{"f-add_index", "f-set_variable"} {
-		in, err := app.Actions{App: v.app}.PreviewChange(ctx, tg, id, apply.Options{})
+		in, err := app.Actions{App: v.app}.PreviewChange(ctx, tg, id, change.Options{})
 		if err != nil || !in.Preview.OK() {
 			t.Fatalf("%v %v", err, in.Preview.Blockers)
 		}
@@ -268,7 +269,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 		}
 		done = append(done, e)
 	}
-	o := capture.Options{Window: capture.MinWindow}
+	o := family.Look{Window: capture.MinWindow}
 	p, _, err := app.Actions{App: v.app}.Prove(ctx, tg, done[0], o)
 	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") ||
 		strings.Contains(w, "a-old") {
@@ -279,7 +280,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 		!strings.Contains(err.Error(), "no longer in effect on") {
 		t.Errorf("an index that somebody dropped is proven: %v", err)
 	}
-	if _, err := (app.Actions{App: v.app}).Undo(ctx, tg, done[1].ID, apply.Options{}, nil,
+	if _, err := (app.Actions{App: v.app}).Undo(ctx, tg, done[1].ID, change.Options{}, nil,
 		func(string) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +304,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tg.Close()
-	in, err := app.Actions{App: v.app}.PreviewChange(ctx, tg, "f-set_variable", apply.Options{})
+	in, err := app.Actions{App: v.app}.PreviewChange(ctx, tg, "f-set_variable", change.Options{})
 	if err != nil || !in.Preview.OK() {
 		t.Fatalf("%v %v", err, in.Preview.Blockers)
 	}
@@ -325,7 +326,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	e, err = app.Actions{App: v.app}.Undo(ctx, tg, e.ID, apply.Options{}, nil, func(string) {})
+	e, err = app.Actions{App: v.app}.Undo(ctx, tg, e.ID, change.Options{}, nil, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "action "+e.ID+" was undone, but") || e.State != journal.Undone {
 		t.Errorf("%v %+v", err, e)
 	}

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 const (
@@ -35,29 +34,24 @@ func (m *member) rightsPause(now time.Time) time.Duration {
 	return min(rightsEvery<<min(m.rightsTimes-rightsOften-1, 10), rightsMost)
 }
 
-// privileges asks for what a target's account may do.
-func privileges(ctx context.Context, t *target.Target) ([]string, error) {
-	conn, err := t.ReadingConn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	return target.Privileges(ctx, conn)
-}
-
 // rights follows what the account of a target may do until that changes or ctx ends.
-func (s *Fleet) rights(ctx context.Context, m *member, t *target.Target) {
-	had, err := privileges(ctx, t)
+func (s *Fleet) rights(ctx context.Context, m *member, server family.Server) {
+	t, ok := server.(family.Limited)
+	if !ok {
+		<-ctx.Done()
+		return
+	}
+	had, err := t.Privileges(ctx)
 	var due time.Time // of a change; zero without one
 	for known := err == nil; wait(ctx, rightsEvery); {
 		var hidden *source.Source
-		if x, ok := app.Unseen(ctx, t, m.newest()); ok {
+		if x, ok := t.Unseen(ctx, m.newest()); ok {
 			hidden = &x
 		}
 		m.mu.Lock()
 		m.hidden = hidden
 		m.mu.Unlock()
-		has, err := privileges(ctx, t)
+		has, err := t.Privileges(ctx)
 		switch {
 		case err != nil: // the server is away, or does not say
 		case !known:

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/clock"
@@ -23,6 +22,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -32,7 +32,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
@@ -114,7 +113,7 @@ const (
 const timeParts = 8
 
 // Diagnose looks at a target for a window, as `dyno diagnose` does, in a task whose result is the id of the diagnosis.
-func (s *Diagnoses) Diagnose(ctx context.Context, name, by string, o capture.Options) (task.Task, error) {
+func (s *Diagnoses) Diagnose(ctx context.Context, name, by string, o family.Look) (task.Task, error) {
 	login := s.fleet.login(name)
 	if _, err := s.app.Locate(ctx, name, &login); err != nil {
 		return task.Task{}, err
@@ -132,11 +131,11 @@ func (s *Diagnoses) Diagnose(ctx context.Context, name, by string, o capture.Opt
 }
 
 // look takes a snapshot, judges it and keeps both.
-func (s *Diagnoses) look(ctx context.Context, name string, o capture.Options, d app.Diagnosis) (app.Diagnosis, error) {
+func (s *Diagnoses) look(ctx context.Context, name string, o family.Look, d app.Diagnosis) (app.Diagnosis, error) {
 	octx, cancel := context.WithTimeout(ctx, collector.OpenTime)
 	t, err := s.fleet.open(octx, name)
 	cancel()
-	if target.KindOf(err) == endpoint.TooManyConnections {
+	if app.KindOf(err) == endpoint.TooManyConnections {
 		if d.Snapshot = s.lastSeen(name, err); d.Snapshot != nil {
 			d.Judge()
 			return s.app.KeepNew(ctx, d)
@@ -146,8 +145,12 @@ func (s *Diagnoses) look(ctx context.Context, name string, o capture.Options, d 
 		return d, err
 	}
 	defer t.Close()
-	o.Catalog, o.Home = s.looks.catalogs.Of(name), s.app.Home
-	if d.Snapshot, err = capture.Take(ctx, t, o); err != nil {
+	looker, err := family.Need[family.Looker](t, "diagnose")
+	if err != nil {
+		return d, err
+	}
+	o.Memory, o.Home = s.looks.catalogs.Of(name), s.app.Home
+	if d.Snapshot, err = looker.Look(ctx, o); err != nil {
 		return d, err
 	}
 	d.Judge()
@@ -188,7 +191,7 @@ func (s *Diagnoses) lastSeen(name string, why error) *snapshot.Snapshot {
 			Name: y.Name, Labels: y.Labels, Kind: y.Kind, Points: []metric.Point{{At: y.At, Value: y.Value}},
 		})
 	}
-	capture.Bound(x, 0)
+	snapshot.Bound(x, 0)
 	return x
 }
 
@@ -384,15 +387,24 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 	wait, ok3 := s.Rate("node_cpu_seconds_total", metric.Label{Name: "mode", Value: "iowait"}).Get()
 	io := figure("machine waiting for its disks", "cores", remote, wait, ok3)
 	io.Limit = cpu.Limit
+	secs := m.Seconds
 	lock, ok4 := s.Rate("mysql_global_status_innodb_row_lock_time").Get()
 	questions, ok5 := s.Rate("mysql_global_status_questions").Get()
-	secs := m.Seconds
+	why, noLock := "the server's counters were not read", "the server's counters were not read"
+	if s.Target.Flavor.IsPostgres() {
+		questions = 0
+		for _, c := range s.Classes { // they count exactly, and Dyno's own statements are not among them
+			questions += float64(c.Count) / max(secs, 1e-9)
+		}
+		ok5 = len(s.Classes) > 0 && s.Rest.Classes == 0 && secs > 0
+		why, noLock = "not all classes were observed", "PostgreSQL does not count it"
+	}
 	m.Figures = []TimeFigure{
 		figure("active statements", "sessions", "no statement was observed", m.Statement/max(secs, 1e-9),
 			len(s.Classes) > 0 && secs > 0),
 		cpu, io,
-		figure("waiting for row locks", "sessions", "the server's counters were not read", lock/1000, ok4),
-		figure("statements", "/s", "the server's counters were not read", questions, ok5),
+		figure("waiting for row locks", "sessions", noLock, lock/1000, ok4),
+		figure("statements", "/s", why, questions, ok5),
 	}
 	return m
 }
@@ -532,7 +544,7 @@ func (s *Diagnoses) judgeAll(ctx context.Context, every time.Duration) {
 			running.Go(func() {
 				next := every
 				if err := s.judgeOne(ctx, name, incident); err != nil {
-					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != endpoint.Gone {
+					if next = min(every, retryLook); ctx.Err() == nil && app.KindOf(err) != endpoint.Gone {
 						// of that its watcher tells
 						s.trouble.say(s.log, name+" was not diagnosed; retrying", err)
 					}
@@ -556,7 +568,7 @@ func (s *Diagnoses) judgeOne(ctx context.Context, name, incident string) (err er
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
 		return err
 	}
-	d, err := s.look(ctx, name, capture.Options{Window: app.DefaultWindow},
+	d, err := s.look(ctx, name, family.Look{Window: app.DefaultWindow},
 		app.Diagnosis{Background: true, Incident: incident})
 	if err != nil {
 		return err

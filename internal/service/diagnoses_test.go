@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/change"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -161,8 +161,8 @@ func TestChangeAndBack(t *testing.T) {
 	var f finding.Finding
 	for end := time.Now().Add(3 * time.Minute); f.ID == ""; { // on a busy machine a look may see too little of the load
 		var err error
-		x, err = v.Diagnoses.Diagnose(ctx, "shop", "ann", capture.Options{Window: 4 * time.Second})
-		if _, busy := v.Diagnoses.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(
+		x, err = v.Diagnoses.Diagnose(ctx, "shop", "ann", family.Look{Window: 4 * time.Second})
+		if _, busy := v.Diagnoses.Diagnose(ctx, "shop", "bob", family.Look{Window: 4 * time.Second}); !errors.Is(
 			busy,
 			task.ErrBusy,
 		) {
@@ -192,16 +192,16 @@ func TestChangeAndBack(t *testing.T) {
 		}
 		return n
 	}
-	in, err := v.Changes.PreviewChange(ctx, "shop", f.ID, apply.Options{})
+	in, err := v.Changes.PreviewChange(ctx, "shop", f.ID, change.Options{})
 	if err != nil || !in.Preview.OK() || indexes() != 1 {
 		t.Fatalf("%+v %v, %d indexes", in.Preview, err, indexes())
 	}
 	sql := in.Preview.Action.SQL
-	if _, err := v.Changes.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", apply.Options{}); !errors.Is(err,
+	if _, err := v.Changes.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", change.Options{}); !errors.Is(err,
 		ErrPreviewChanged) || indexes() != 1 {
 		t.Fatalf("another statement than the one shown: %v, %d indexes", err, indexes())
 	}
-	x, err = v.Changes.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{})
+	x, err = v.Changes.ApplyChange(ctx, "shop", f.ID, sql, "ann", change.Options{})
 	x = finished(t, v, x, err)
 	if x.State != task.Done || indexes() != 2 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
@@ -212,12 +212,12 @@ func TestChangeAndBack(t *testing.T) {
 		len(c.Events) != 1 || c.Open != "" {
 		t.Fatalf("%+v %v", c, err)
 	}
-	var blocked *apply.BlockedError
-	if _, err := v.Changes.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{}); !errors.As(err, &blocked) {
+	var blocked *change.BlockedError
+	if _, err := v.Changes.ApplyChange(ctx, "shop", f.ID, sql, "ann", change.Options{}); !errors.As(err, &blocked) {
 		t.Errorf("a second time: %v", err)
 	}
 
-	x, err = v.Changes.ProveChange(ctx, id, "ann", capture.Options{Window: 4 * time.Second})
+	x, err = v.Changes.ProveChange(ctx, id, "ann", family.Look{Window: 4 * time.Second})
 	if x = finished(t, v, x, err); x.State != task.Done {
 		t.Fatalf("%+v", x)
 	}
@@ -235,7 +235,7 @@ func TestChangeAndBack(t *testing.T) {
 	if c, err = v.Changes.ChangeOf(ctx, id); err != nil || c.Open == "" {
 		t.Fatalf("%+v %v", c.JournalAction, err)
 	}
-	p, err := v.Changes.PreviewUndo(ctx, id, apply.Options{})
+	p, err := v.Changes.PreviewUndo(ctx, id, change.Options{})
 	if err != nil || p.Entry.State != journal.Done || len(p.Warnings) == 0 || len(p.Blockers) > 0 || indexes() != 2 {
 		t.Fatalf("%+v %v", p, err)
 	}
@@ -243,19 +243,19 @@ func TestChangeAndBack(t *testing.T) {
 		t.Errorf("a preview wrote into the journal: %s", e.State)
 	}
 
-	if _, err := v.Changes.UndoChange(ctx, id, "DROP TABLE boxes", "bob", apply.Options{}); !errors.Is(
+	if _, err := v.Changes.UndoChange(ctx, id, "DROP TABLE boxes", "bob", change.Options{}); !errors.Is(
 		err, ErrPreviewChanged,
 	) {
 		t.Errorf("another statement than the one shown: %v", err)
 	}
-	x, err = v.Changes.UndoChange(ctx, id, p.SQL, "bob", apply.Options{})
+	x, err = v.Changes.UndoChange(ctx, id, p.SQL, "bob", change.Options{})
 	if x = finished(t, v, x, err); x.State != task.Done || indexes() != 1 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
 	}
 	if c, err = v.Changes.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.UndoBy != "bob" {
 		t.Fatalf("%+v %v", c.JournalAction, err)
 	}
-	if _, err := v.Changes.ProveChange(ctx, id, "ann", capture.Options{}); err == nil {
+	if _, err := v.Changes.ProveChange(ctx, id, "ann", family.Look{}); err == nil {
 		t.Error("what was taken back is proven")
 	}
 	if _, err := v.Changes.ChangeOf(ctx, "a-none"); !errors.Is(err, ledger.ErrNotFound) {

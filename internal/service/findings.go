@@ -116,13 +116,16 @@ func (l *lives) here(x ledger.Sighting) bool {
 
 // passed reports whether a finding about sessions was not seen again by a diagnosis at a later moment: they ended, or
 // do no harm any more.
-func passed(x ledger.Sighting, newest time.Time) bool { return x.Passing && x.Last.Before(newest) }
+func passed(x ledger.Sighting, newest time.Time) bool { return x.Passing && before(x.Last, newest) }
+
+// before reports whether something was seen last before the newest diagnosis; sightings are kept to the millisecond.
+func before(last, newest time.Time) bool { return last.Before(newest.Truncate(time.Millisecond)) }
 
 // still orders two findings by whether the newest diagnosis saw them: of equal severity what goes on comes before what
 // was.
 func still(a, b, newest time.Time) int {
 	now := func(t time.Time) int {
-		if t.Before(newest) {
+		if before(t, newest) {
 			return 0
 		}
 		return 1

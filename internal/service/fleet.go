@@ -14,13 +14,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Member is one target of the fleet as it is now.
@@ -142,7 +142,7 @@ func (s *Fleet) Known(ctx context.Context, name string) (bool, error) {
 
 // open connects to a target that is named. A URL is one only if the service was started with it: what is done there
 // stands in the journal under that name, and an administrator's own commands would go there with a login of theirs.
-func (s *Fleet) open(ctx context.Context, name string) (*target.Target, error) {
+func (s *Fleet) open(ctx context.Context, name string) (family.Server, error) {
 	if strings.Contains(name, "://") && !slices.Contains(s.o.Targets, name) {
 		return nil, &app.UnknownTargetError{Text: name}
 	}
@@ -221,8 +221,8 @@ func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
 	}
 	w := newWatcher(s.app, t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keeper.keep(ctx, m, r) },
 		func(c ClassWindow) { s.keeper.classes(ctx, m, c) })
-	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.keeper.plans(ctx, m, tg, c) }
-	w.rights = func(ctx context.Context, tg *target.Target) { s.rights(ctx, m, tg) }
+	w.plan = func(ctx context.Context, tg family.Server, c ClassWindow) { s.keeper.plans(ctx, m, tg, c) }
+	w.rights = func(ctx context.Context, tg family.Server) { s.rights(ctx, m, tg) }
 	w.open = s.noticing(m, w.open)
 	m.watcher = w
 	go func() {
@@ -238,16 +238,16 @@ func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
 }
 
 // noticing opens a member's target and keeps which server answered: another one than before is looked at anew.
-func (s *Fleet) noticing(m *member, open func(context.Context) (*target.Target, error)) func(context.Context) (
-	*target.Target, error) {
-	return func(ctx context.Context) (*target.Target, error) {
+func (s *Fleet) noticing(m *member, open func(context.Context) (family.Server, error)) func(context.Context) (
+	family.Server, error) {
+	return func(ctx context.Context) (family.Server, error) {
 		t, err := open(ctx)
 		if err != nil {
 			return t, err
 		}
 		m.mu.Lock()
-		another := m.server != t.Facts().Server
-		m.server, m.account = t.Facts().Server, t.Facts().User
+		another := m.server != t.About().Server
+		m.server, m.account = t.About().Server, t.About().User
 		m.mu.Unlock()
 		if another {
 			s.looks.renew(m.entry.Name, time.Now())
@@ -257,6 +257,14 @@ func (s *Fleet) noticing(m *member, open func(context.Context) (*target.Target, 
 		}
 		return t, nil
 	}
+}
+
+// Family returns the family of a target's server; of a target that nothing is known of it is the first one.
+func (s *Fleet) Family(ctx context.Context, name string) family.Family {
+	if f, err := (app.Inspection{App: s.app}).Family(ctx, name); err == nil {
+		return f
+	}
+	return app.Families()[0]
 }
 
 // serverOf returns the identity of the server that a name stands for; "" when it is not watched or has not answered

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
@@ -380,7 +380,7 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 	}
 	var d app.Diagnosis
 	eventually(t, "the newest reading has them", func() bool {
-		if d, err = v.Diagnoses.look(ctx, "shop", capture.Options{Window: 3 * time.Second},
+		if d, err = v.Diagnoses.look(ctx, "shop", family.Look{Window: 3 * time.Second},
 			app.Diagnosis{}); err != nil {
 			t.Fatal(err)
 		}

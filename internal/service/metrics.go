@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/panel"
@@ -91,7 +92,7 @@ var ErrGraphSize = errors.New("too much for one answer")
 // Graphs works out the lines of panels. The window is widened to whole steps. An unknown panel is an
 // *UnknownPanelError, too many points or too long a time ErrGraphSize.
 func (s *Metrics) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
-	panels, err := choose(q.Panels)
+	panels, err := s.choose(ctx, q.Target, q.Panels)
 	if err != nil {
 		return Graphs{}, err
 	}
@@ -179,14 +180,17 @@ func (s *Metrics) StatementRate(ctx context.Context, target string, from, to tim
 	return known.Of(sum / float64(n)), nil
 }
 
-func choose(ids []string) ([]panel.Panel, error) {
-	all := panel.Server()
+// choose returns the panels with these ids of a target's family, all of them without ids.
+func (s *Metrics) choose(ctx context.Context, target string, ids []string) ([]panel.Panel, error) {
+	all := s.fleet.Family(ctx, target).Panels()
 	if len(ids) == 0 {
 		return all, nil
 	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(all, func(p panel.Panel) bool { return p.ID == id }) {
-			return nil, &UnknownPanelError{id}
+			if _, other := panel.Find(app.Panels(), id); !other {
+				return nil, &UnknownPanelError{id}
+			}
 		}
 	}
 	return slices.DeleteFunc(all, func(p panel.Panel) bool { return !slices.Contains(ids, p.ID) }), nil
@@ -429,8 +433,13 @@ func (w *weaver) term(x panel.Term) (c panel.Course, ok bool) {
 	return c, n > 0
 }
 
-// upMetric is the one that says whether a server answered.
-const upMetric = "mysql_up"
+// ups names the series that say whether a server answered, of each family.
+func ups() (names []string) {
+	for _, f := range app.Families() {
+		names = append(names, f.Up())
+	}
+	return names
+}
 
 // without returns the seconds in which the server did not answer.
 func (w *weaver) without() (down []bool) {
@@ -438,7 +447,10 @@ func (w *weaver) without() (down []bool) {
 		return nil
 	}
 	down = make([]bool, w.t.N)
-	ms := []series.Match{{Label: "__name__", Op: "=", Value: upMetric}, {Label: "target", Op: "=", Value: w.target}}
+	ms := []series.Match{
+		{Label: "__name__", Op: "=~", Value: strings.Join(ups(), "|")},
+		{Label: "target", Op: "=", Value: w.target},
+	}
 	w.fail(w.r.Seconds(w.ctx, w.t.From, w.t.To(), ms, func(s metric.Series) {
 		for _, p := range s.Points {
 			if i := (p.At - w.t.From - 1) / w.t.Cell; p.Value == 0 && i >= 0 && i < int64(len(down)) {
@@ -452,7 +464,7 @@ func (w *weaver) without() (down []bool) {
 // each traces every series of a term and calls f then.
 func (w *weaver) each(x panel.Term, f func()) {
 	w.t.Out(w.down)
-	if x.Name == upMetric || strings.HasPrefix(x.Name, "node_") { // the machine goes on without the server
+	if slices.Contains(ups(), x.Name) || strings.HasPrefix(x.Name, "node_") { // the machine goes on without the server
 		w.t.Out(nil)
 	}
 	ms := make([]series.Match, 0, 2+len(x.Match))

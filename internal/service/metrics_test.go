@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/panel"
@@ -30,8 +31,9 @@ func graphService(t testing.TB) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := wired(&Service{Series: st})
-	t.Cleanup(func() { s.Series.Close() })
+	a := &app.App{Home: t.TempDir(), Environ: func(string) string { return "" }}
+	s := wired(&Service{Series: st, app: a})
+	t.Cleanup(func() { s.Series.Close(); a.Close() })
 	return s
 }
 
@@ -92,7 +94,7 @@ func newServerWorld() *serverWorld {
 		"mysql_info_schema_processlist_threads": {"state", "lock", "client"},
 	}
 	seen := map[string]bool{}
-	for _, p := range panel.Server() {
+	for _, p := range app.MySQL.Panels() {
 		for _, l := range p.Lines {
 			if l.Name == "lag" {
 				continue
@@ -205,7 +207,7 @@ func TestGraphsAreWhatPromQLSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.From != graphStart || g.To != graphStart+span || g.Step != 20 || len(g.Panels) != len(panel.Server()) {
+	if g.From != graphStart || g.To != graphStart+span || g.Step != 20 || len(g.Panels) != len(app.MySQL.Panels()) {
 		t.Fatalf("from %d to %d by %d, %d panels", g.From, g.To, g.Step, len(g.Panels))
 	}
 	e := series.NewEngine(s.Series, nil, series.Limits{})
@@ -507,7 +509,7 @@ func TestGraphsOfALongTime(t *testing.T) {
 	w := newServerWorld()
 	keep := map[string]bool{}
 	for _, id := range []string{"throughput", "connections", "cpu", "transaction"} {
-		p, _ := panel.Find(id)
+		p, _ := panel.Find(app.MySQL.Panels(), id)
 		for _, l := range p.Lines {
 			keep[l.Ways[0].Terms[0].Name] = true
 		}
@@ -532,7 +534,7 @@ func TestGraphsOfALongTime(t *testing.T) {
 	if st, err = series.Open(dir); err != nil {
 		t.Fatal(err)
 	}
-	s := wired(&Service{Series: st})
+	s := wired(&Service{Series: st, app: &app.App{Home: t.TempDir()}})
 	defer s.Series.Close()
 	waitForMinutes(t, s.Series, (graphStart+hours*3600-900)*1000)
 	q := GraphQuery{
@@ -627,7 +629,7 @@ func TestGraphsOfMinutesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := wired(&Service{Series: st})
+	s := wired(&Service{Series: st, app: &app.App{Home: t.TempDir()}})
 	defer s.Series.Close()
 	known := func(what string, vs []float64, n int, want float64) {
 		t.Helper()
@@ -724,7 +726,7 @@ func BenchmarkGraphs(b *testing.B) {
 	if st, err = series.Open(dir); err != nil {
 		b.Fatal(err)
 	}
-	s := wired(&Service{Series: st})
+	s := wired(&Service{Series: st, app: &app.App{Home: b.TempDir()}})
 	defer s.Series.Close()
 	waitForMinutes(b, s.Series, (graphStart+day-900)*1000)
 	for _, span := range []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour} {

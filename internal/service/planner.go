@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // How often plans are looked up: of a few classes a minute, of each one now and then.
@@ -88,14 +87,18 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 
 // plans keeps examples and plans of the classes whose turn it is. A plan that is another one than before becomes an
 // event.
-func (s *keeper) plans(ctx context.Context, m *member, t *target.Target, w ClassWindow) {
+func (s *keeper) plans(ctx context.Context, m *member, t family.Server, w ClassWindow) {
 	due := m.planner.choose(w)
 	if len(due) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, plansDeadline)
 	defer cancel()
-	x, err := capture.NewExplainer(ctx, t)
+	planner, ok := t.(family.Planner)
+	if !ok {
+		return
+	}
+	x, err := planner.Plans(ctx)
 	if err != nil {
 		return // the server is away, which is told elsewhere
 	}

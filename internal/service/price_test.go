@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
@@ -27,7 +28,7 @@ func TestPriceHoldsOneSeriesAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := wired(&Service{Series: st})
+	s := wired(&Service{Series: st, app: &app.App{Home: t.TempDir()}})
 	t.Cleanup(func() { st.Close() })
 	const sources, readings = 60, 1500
 	now := time.Now().Truncate(time.Second)

@@ -16,14 +16,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/collector"
-	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	mysqlsources "github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -81,14 +80,15 @@ const topClasses = 50
 // sources each round and its query classes every few seconds.
 type watcher struct {
 	name  string
-	open  func(context.Context) (*target.Target, error)
+	open  func(context.Context) (family.Server, error)
+	named func(context.Context) (up string) // family.Family.Up, as far as the target's name tells
 	o     Watching
 	read  func(reading.Reading) // each round, with its State filled in; called from one goroutine at a time
 	class func(ClassWindow)     // called from another goroutine
 	// plan is given each window with the target to ask it more; a window that comes while it works is left out.
-	plan func(context.Context, *target.Target, ClassWindow)
+	plan func(context.Context, family.Server, ClassWindow)
 	// rights is called once a session and returns when what the account may do has changed, or with ctx.
-	rights func(context.Context, *target.Target)
+	rights func(context.Context, family.Server)
 
 	mu      sync.Mutex
 	top     []state.ActiveClass
@@ -97,7 +97,9 @@ type watcher struct {
 	sources []source.Source      // of the classes
 	spent   float64              // time of the server's that reading the classes took, seconds
 
-	server string // flavor and version
+	server string      // flavor and version
+	up     string      // the series that tells whether the server answers
+	totals source.Name // that answers when the server does
 	prev   state.Figures
 	prevAt time.Time
 	silent time.Time // since when the server does not answer in time; zero while it does
@@ -113,7 +115,8 @@ func (w *watcher) run(ctx context.Context) {
 	if w.o.Classes == 0 {
 		w.o.Classes = 5 * time.Second
 	}
-	l := collector.Loop[*target.Target]{
+	w.up = w.named(ctx)
+	l := collector.Loop[family.Server]{
 		Patience: target.Patience,
 		Every:    w.o.Every, OpenTime: collector.OpenTime, Open: w.open, Session: w.session, Down: w.down,
 	}
@@ -125,7 +128,7 @@ func (w *watcher) down(at time.Time, err error) {
 	w.prevAt = time.Time{}
 	r := reading.Reading{
 		Target: w.name, At: at,
-		Samples: []metric.Sample{{Name: "mysql_up", At: at.UnixMilli()}},
+		Samples: []metric.Sample{{Name: w.up, At: at.UnixMilli()}},
 		State:   &state.State{Target: w.name, At: at, Server: w.server, Reason: err.Error()},
 	}
 	var e *endpoint.Error
@@ -138,9 +141,14 @@ func (w *watcher) down(at time.Time, err error) {
 }
 
 // session watches a server that was found, until ctx ends or the server is another one than before.
-func (w *watcher) session(ctx context.Context, t *target.Target) error {
-	w.server = string(t.Facts().Flavor) + " " + t.Facts().Version.String()
-	s, err := mysqlsources.New(t, w.o.Scrape)
+func (w *watcher) session(ctx context.Context, t family.Server) error {
+	w.server, w.up = string(t.About().Flavor)+" "+t.About().Version, t.Family().Up()
+	for _, x := range t.Family().Sources() {
+		if x.Totals {
+			w.totals = x.Name
+		}
+	}
+	s, err := t.Scraper(w.o.Scrape)
 	if err != nil {
 		return err
 	}
@@ -180,7 +188,7 @@ func (w *watcher) round(r reading.Reading) {
 	r.Target = w.name
 	up, slow, reason := 0.0, false, "no source was read"
 	for _, x := range r.Sources {
-		if x.Name == source.GlobalStatus {
+		if x.Name == w.totals {
 			if x.State == source.OK {
 				up, reason = 1, ""
 			} else {
@@ -195,7 +203,7 @@ func (w *watcher) round(r reading.Reading) {
 	spent := w.spent
 	w.mu.Unlock()
 	r.Samples = append(r.Samples,
-		metric.Sample{Name: "mysql_up", At: r.At.UnixMilli(), Value: up},
+		metric.Sample{Name: w.up, At: r.At.UnixMilli(), Value: up},
 		metric.Sample{
 			Name: "dyno_classes_server_seconds_total", Kind: metric.Counter,
 			At: r.At.UnixMilli(), Value: spent,
@@ -265,12 +273,13 @@ func (w *watcher) round(r reading.Reading) {
 }
 
 // classes reads one window of query classes after the other. What cannot be read is told by the sources in the states.
-func (w *watcher) classes(ctx context.Context, t *target.Target) error {
-	o := digestsource.Options{Interval: time.Second}
-	if !t.Has(target.HasStatementDigests) {
-		o.Interval = 250 * time.Millisecond // looking is all there is
+func (w *watcher) classes(ctx context.Context, t family.Server) error {
+	c, ok := t.(family.Classifier)
+	if !ok {
+		<-ctx.Done()
+		return nil
 	}
-	d, err := digestsource.Open(ctx, t, o)
+	d, err := c.Classes(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -336,7 +345,7 @@ func (w *watcher) window(c ClassWindow, sources []source.Source, err error) {
 	var latency known.Value[float64]
 	count, sum := uint64(0), 0.0
 	for _, x := range c.Classes {
-		if !x.Sampled && x.Origin == class.PerformanceSchema {
+		if !x.Sampled && x.Source() == source.Digests {
 			count, sum = count+x.Count, sum+x.TimeSec
 		}
 	}
@@ -388,7 +397,14 @@ func newWatcher(a *app.App, name string, login app.Login, o Watching, read func(
 ) *watcher {
 	return &watcher{
 		name: name, o: o, read: read, class: classes,
-		open: func(ctx context.Context) (*target.Target, error) {
+		named: func(ctx context.Context) string {
+			f, err := app.Inspection{App: a}.Family(ctx, name)
+			if err != nil {
+				f = app.Families()[0] // what is wrong with the name is told by open
+			}
+			return f.Up()
+		},
+		open: func(ctx context.Context) (family.Server, error) {
 			t, err := a.Open(ctx, name, login)
 			if err != nil {
 				return nil, fmt.Errorf("reach %s: %w", name, err)

@@ -11,13 +11,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql"
 	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -60,8 +61,9 @@ func TestCostShownIsWhatWasSpent(t *testing.T) {
 	var at time.Time
 	var shown int
 	w := &watcher{
-		name: "x", open: func(ctx context.Context) (*target.Target, error) { return target.Open(ctx, spec) },
-		o: Watching{Scrape: scrape.Options{}, Classes: 2 * time.Second},
+		name: "x", named: func(context.Context) string { return "mysql_up" },
+		open: func(ctx context.Context) (family.Server, error) { return mysql.Family{}.Open(ctx, spec) },
+		o:    Watching{Scrape: scrape.Options{}, Classes: 2 * time.Second},
 		read: func(r reading.Reading) {
 			for _, x := range r.Samples {
 				switch x.Name {
@@ -149,11 +151,12 @@ func TestMistakeInWatchingEndsNothingElse(t *testing.T) {
 		}
 	}
 	w := &watcher{
-		o: Watching{Every: 100 * time.Millisecond, Classes: 200 * time.Millisecond},
-		open: func(ctx context.Context) (*target.Target, error) {
+		o:     Watching{Every: 100 * time.Millisecond, Classes: 200 * time.Millisecond},
+		named: func(context.Context) string { return "mysql_up" },
+		open: func(ctx context.Context) (family.Server, error) {
 			opens++
 			mistaken("open")
-			return target.Open(ctx, spec)
+			return mysql.Family{}.Open(ctx, spec)
 		},
 		read: func(r reading.Reading) {
 			if r.State.Up {
@@ -168,8 +171,8 @@ func TestMistakeInWatchingEndsNothingElse(t *testing.T) {
 			}
 		},
 		class:  func(ClassWindow) { mistaken("class") },
-		plan:   func(context.Context, *target.Target, ClassWindow) { mistaken("plan") },
-		rights: func(ctx context.Context, _ *target.Target) { mistaken("rights"); <-ctx.Done() },
+		plan:   func(context.Context, family.Server, ClassWindow) { mistaken("plan") },
+		rights: func(ctx context.Context, _ family.Server) { mistaken("rights"); <-ctx.Done() },
 	}
 	w.run(ctx)
 	if len(mistakes) > 0 {
@@ -205,7 +208,7 @@ func TestEventsWithTimesOfTheServer(t *testing.T) {
 // once.
 func TestSlowIsNotDown(t *testing.T) {
 	var slow []bool
-	w := &watcher{name: "shop", read: func(r reading.Reading) {
+	w := &watcher{name: "shop", totals: source.GlobalStatus, read: func(r reading.Reading) {
 		if r.State.Up || (r.State.Reason == "no answer in time") != (len(slow) != 3) {
 			t.Errorf("up %v, reason %q", r.State.Up, r.State.Reason)
 		}

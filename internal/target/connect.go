@@ -211,7 +211,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 	if l := a.logged(); l != nil && classify(l) != endpoint.Gone && errors.Is(err, mysql.ErrInvalidConn) {
 		err = l
 	}
-	if tctx.Err() != nil && ctx.Err() == nil {
+	if tctx.Err() != nil && ctx.Err() == nil && KindOf(err) != endpoint.NotAServer {
 		err = context.Cause(tctx)
 	}
 	return nil, nil, self{}, nil, connectError(c.spec, err)

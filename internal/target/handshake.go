@@ -28,6 +28,9 @@ func dial(ctx context.Context, s *endpoint.Spec, network, address string) (net.C
 	if err != nil {
 		c.Close()
 		if cerr := ctx.Err(); cerr != nil {
+			if errors.Is(cerr, context.DeadlineExceeded) && isPostgres(ctx, s, network, address) {
+				return nil, postgres(s)
+			}
 			return nil, fmt.Errorf("connected, but the server said nothing: %w", cerr)
 		}
 		return nil, err
@@ -61,6 +64,35 @@ func dial(ctx context.Context, s *endpoint.Spec, network, address string) (net.C
 		g.later = 0
 	}
 	return g, nil
+}
+
+// isPostgres reports whether a server that says nothing is a PostgreSQL, which waits for the client's first word: it
+// answers a request for encryption with one byte.
+// https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-SSL
+func isPostgres(ctx context.Context, s *endpoint.Spec, network, address string) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	c, err := s.Reach(ctx, network, address)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })()
+	b := []byte{0, 0, 0, 8, 4, 210, 22, 47}
+	if _, err := c.Write(b); err != nil {
+		return false
+	}
+	n, err := c.Read(b)
+	return err == nil && n == 1 && (b[0] == 'S' || b[0] == 'N')
+}
+
+func postgres(s *endpoint.Spec) error {
+	p := endpoint.Spec{Scheme: endpoint.Postgres, Network: s.Network, Address: s.Address, User: s.User, Jump: s.Jump}
+	return &endpoint.Error{
+		Op: "connect to", Kind: endpoint.NotAServer, Target: s.Where(),
+		Err: errors.New("this is a PostgreSQL server, not MySQL or MariaDB"),
+		Fix: "use its own kind of URL: " + p.URL(),
+	}
 }
 
 // offersTLS reports whether a greeting offers encryption. One that is a refusal offers none.

@@ -34,6 +34,13 @@ const poolSize = 8
 
 // Open logs in and asks once what the server is and can do. Errors are of type *endpoint.Error and say what to do.
 func Open(ctx context.Context, s endpoint.Spec) (*Target, error) {
+	if s.Scheme == endpoint.Postgres {
+		return nil, &endpoint.Error{
+			Op: "connect to", Kind: endpoint.Unsupported, Target: s.Where(),
+			Err: errors.New("this does not work with PostgreSQL yet"),
+			Fix: "it works with MySQL, Percona Server and MariaDB",
+		}
+	}
 	t := &Target{
 		spec: s, rawAnswer: new(atomic.Pointer[error]), endings: new(endings), logins: new(logins),
 		process: new(atomic.Pointer[process]), pin: new(atomic.Pointer[pin]), long: new(atomic.Bool),

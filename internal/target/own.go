@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -180,7 +181,7 @@ type tally struct {
 	others  others
 }
 
-// classes are numbers of statements, by sqltext.Key of their class. EXPLAIN has as many as all users
+// classes are numbers of statements, by class.Key of their class. EXPLAIN has as many as all users
 // have: these begin anew.
 type classes struct {
 	keys, plans         map[string]uint64
@@ -289,7 +290,7 @@ func keysOf(sql string) (keys []string) {
 			s, theWordUser.ReplaceAllString(s, "${1}SYSTEM_USER"),
 			theWordColumns.ReplaceAllString(s, "${1}FIELDS"),
 		} {
-			keys = append(keys, sqltext.Key(sqltext.Fingerprint(other)))
+			keys = append(keys, class.Key(sqltext.Fingerprint(other)))
 		}
 	}
 	slices.Sort(keys)
@@ -372,7 +373,7 @@ func (t *Target) Companions() (n int) {
 }
 
 // Sent returns how often this process, and those that share their work with it, have sent each
-// statement of their own to the target's server, whichever connection it used: by sqltext.Key of the
+// statement of their own to the target's server, whichever connection it used: by class.Key of the
 // class, and of some that were not sent yet. Statements of loads are not among them.
 func (t *Target) Sent() map[string]uint64 {
 	where, all := t.self.where, map[string]uint64{}

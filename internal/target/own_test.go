@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -58,7 +59,7 @@ func TestPlansPushNothingOut(t *testing.T) {
 	countTagged(x.self.where, own)
 	sent := x.Sent()
 	for _, sql := range []string{plan, own} {
-		if sent[sqltext.Key(sqltext.Fingerprint(sql))] != 1 {
+		if sent[class.Key(sqltext.Fingerprint(sql))] != 1 {
 			t.Errorf("not counted: %s", sql)
 		}
 	}
@@ -73,14 +74,14 @@ func TestWordsThatDigestsWriteOtherwise(t *testing.T) {
 	x := &Target{self: self{where: t.Name()}}
 	asked := "select info from information_schema.processlist where system_user = substring_index(system_user(), ?, " +
 		"?) and id = ?"
-	if n, known := x.Sent()[sqltext.Key(asked)]; !known || n != 0 {
+	if n, known := x.Sent()[class.Key(asked)]; !known || n != 0 {
 		// another dyno asks it when it has given a question up
 		t.Errorf("what this process has not asked yet: known: %v, %d", known, n)
 	}
 	f := func(sent, digest string) {
 		t.Helper()
 		countTagged(x.self.where, own(sent))
-		if x.Sent()[sqltext.Key(digest)] != 1 {
+		if x.Sent()[class.Key(digest)] != 1 {
 			t.Errorf("not counted: %s: %v", digest, x.Sent())
 		}
 	}
@@ -130,7 +131,7 @@ func TestWhatASessionSaysFirstIsCounted(t *testing.T) {
 					t.Fatal(err)
 				}
 				n++
-				if got := sent[sqltext.Key(sqltext.FromDigestText(text))]; got < count || got > 2*count {
+				if got := sent[class.Key(sqltext.FromDigestText(text))]; got < count || got > 2*count {
 					// what a server of another kind would make of one may be another
 					t.Errorf("the server counts %d of %s, this process %d", count, text, got)
 				}

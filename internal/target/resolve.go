@@ -67,6 +67,9 @@ func (o Options) Apply(s *endpoint.Spec) {
 // Resolve completes a spec: what it says itself wins, then the password of DYNO_PASSWORD, then defaults files (file, or
 // the usual ones for ""), then MYSQL_PWD, USER and localhost. getenv is os.Getenv.
 func Resolve(s endpoint.Spec, file string, getenv func(string) string) (endpoint.Spec, error) {
+	if s.Scheme == endpoint.Postgres { // nothing in these files and variables is meant for it
+		return s, nil
+	}
 	o, err := Defaults(file, Groups(s)...)
 	if err != nil {
 		return s, err

@@ -58,7 +58,10 @@ func (s *Testbed) job(v plan.Variant, p plan.Plan) (*job, error) {
 		j.schema = "lab"
 	}
 	var err error
-	if j.server, err = s.Yard.Resolve(context.Background(), v.Config.Server); err != nil {
+	if j.server, err = s.Yard.Resolve(context.Background(), v.Config.Server); err == nil {
+		err = j.server.NotYet("comparisons")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s", describe(err))
 	}
 	build := func(name string, layers ...map[string]string) (

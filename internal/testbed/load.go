@@ -44,8 +44,8 @@ func configOf(cpus *cpus, j *job, turn uint64) load.Config {
 	for _, e := range j.config.Run.Ignore {
 		if strings.EqualFold(e, "all") {
 			cfg.IgnoreAll = true
-		} else if n, err := strconv.ParseUint(e, 10, 16); err == nil {
-			cfg.Ignore = append(cfg.Ignore, uint16(n))
+		} else if _, err := strconv.ParseUint(e, 10, 16); err == nil {
+			cfg.Ignore = append(cfg.Ignore, e)
 		}
 	}
 	return cfg

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -181,12 +182,12 @@ func (s *processlist) session(row []driver.Value, ids map[string]string) state.S
 	cut := utf8.RuneCount(raw) >= s.limit || len(raw) >= s.limit && s.limit <= pfsText
 	x.SQL = state.Clip(string(raw), state.MaxText)
 	if !cut && len(raw) <= state.MaxText && clientCommand(x.Command) && !cutOff(x.SQL) {
-		class, ok := s.ids[x.SQL]
+		id, ok := s.ids[x.SQL]
 		if !ok {
-			class = sqltext.ID(sqltext.Fingerprint(x.SQL))
+			id = class.ID(sqltext.Fingerprint(x.SQL))
 		}
-		ids[x.SQL] = class
-		x.ClassID = class
+		ids[x.SQL] = id
+		x.ClassID = id
 	}
 	x.SQL = sqltext.WithoutSecrets(x.SQL)
 	return x

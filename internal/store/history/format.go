@@ -24,7 +24,7 @@ CREATE INDEX pack_last ON pack (target, last, first, bytes);
 CREATE INDEX pack_size ON pack (last, bytes);
 
 -- Classes: what a window was watched, and the figures of each class in it. level is the nominal length in seconds: 60,
--- 3600, 86400. key is a hash of sqltext.Key of the fingerprint, which is the same however a statement is spelled;
+-- 3600, 86400. key is a hash of class.Key of the fingerprint, which is the same however a statement is spelled;
 -- spellings of one statement may be many: which are guessed, and which was first, is read from the index alone. guessed
 -- is 1 while the fingerprint is not known to be of a statement as it was written. alias leads from ids that a class had
 -- before. target is the one that it counts as.

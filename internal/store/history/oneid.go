@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // What finds by key says key <> 0 again: SQLite does not know it of an argument, and would read all classes instead of
@@ -21,7 +20,7 @@ const (
 // keyOf is what classes of one statement have in common, however it is spelled; never 0.
 func keyOf(fingerprint string) int64 {
 	h := fnv.New64a()
-	h.Write([]byte(sqltext.Key(fingerprint)))
+	h.Write([]byte(class.Key(fingerprint)))
 	return int64(h.Sum64() | 1)
 }
 
@@ -87,7 +86,7 @@ func (n *namer) name(ctx context.Context, c class.Class) (class.Class, error) {
 	if c.Guessed {
 		var guessed bool
 		err := n.guessed.QueryRowContext(ctx, key).Scan(&id, &fingerprint, &guessed)
-		if err == nil && sqltext.Key(fingerprint) == sqltext.Key(c.Fingerprint) {
+		if err == nil && class.Key(fingerprint) == class.Key(c.Fingerprint) {
 			c.ID, c.Fingerprint, c.Guessed = id, fingerprint, guessed
 		}
 		if errors.Is(err, sql.ErrNoRows) {
@@ -96,7 +95,7 @@ func (n *namer) name(ctx context.Context, c class.Class) (class.Class, error) {
 		return c, err
 	}
 	err := n.known.QueryRowContext(ctx, key).Scan(&id, &fingerprint)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && sqltext.Key(fingerprint) != sqltext.Key(c.Fingerprint) {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && class.Key(fingerprint) != class.Key(c.Fingerprint) {
 		// a hash is no proof
 		return c, nil
 	}

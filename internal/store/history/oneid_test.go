@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 func TestOneStatementHasOneID(t *testing.T) {
@@ -21,9 +20,9 @@ func TestOneStatementHasOneID(t *testing.T) {
 	}
 	written := "select id,name from customers where email=?"
 	guessed := "select id, name from customers where email = ?"
-	id := sqltext.ID(written)
+	id := class.ID(written)
 	digest := class.Class{
-		ID: sqltext.ID(guessed), Fingerprint: guessed, Guessed: true, Digest: "0123abcd",
+		ID: class.ID(guessed), Fingerprint: guessed, Guessed: true, Digest: "0123abcd",
 		Origin: class.PerformanceSchema,
 	}
 	put(digest)
@@ -32,12 +31,12 @@ func TestOneStatementHasOneID(t *testing.T) {
 	put(digest)
 	put(class.Class{ID: id, Fingerprint: written, Origin: class.SlowLog})
 	other := "select name,id from customers where email=?"
-	put(class.Class{ID: sqltext.ID(other), Fingerprint: other, Origin: class.SlowLog})
+	put(class.Class{ID: class.ID(other), Fingerprint: other, Origin: class.SlowLog})
 	all, _, err := h.Classes(t.Context(), "shop", at.Add(-time.Hour), at, 0)
 	ok(t, err)
 	n := 0
 	for _, c := range all {
-		if c.ID == sqltext.ID(other) {
+		if c.ID == class.ID(other) {
 			continue
 		}
 		n++
@@ -49,7 +48,7 @@ func TestOneStatementHasOneID(t *testing.T) {
 	if n < 2 || len(all) != n+1 {
 		t.Errorf("%d classes: %+v", len(all), all)
 	}
-	for _, name := range []string{sqltext.ID(guessed), "0123abcd", id} {
+	for _, name := range []string{class.ID(guessed), "0123abcd", id} {
 		if got, err := h.Name(t.Context(), name); got != id || err != nil {
 			t.Errorf("%s leads to %s, %v", name, got, err)
 		}
@@ -106,7 +105,7 @@ func TestWhatIsKnownIsNotGuessed(t *testing.T) {
 		var cs []class.Class
 		for _, schema := range []string{"a", "b", at.Format("04")} {
 			cs = append(cs, class.Class{
-				ID: sqltext.ID(fingerprint), Fingerprint: fingerprint, Schema: schema,
+				ID: class.ID(fingerprint), Fingerprint: fingerprint, Schema: schema,
 				Guessed: guessed, Origin: class.PerformanceSchema, Count: 1,
 			})
 		}

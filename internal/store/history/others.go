@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // A target with ever new statements, as one of its users may send, would fill its part of the history within an hour,
@@ -15,7 +14,7 @@ import (
 const OthersText = "statements of other classes, which were too many to keep"
 
 // Others is the id of the class that counts the statements of classes for whose names there is no room.
-var Others = sqltext.ID(OthersText)
+var Others = class.ID(OthersText)
 
 // These bound the names of new classes of a target, bytes: at once, as when it is first watched, and in an hour then.
 const (

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/mysql"
+	"github.com/dyno-perf/dyno/internal/panel"
+	"github.com/dyno-perf/dyno/internal/postgres"
+	"github.com/dyno-perf/dyno/internal/target"
+)
+
+// families are those that Dyno knows; the first is that of a server of which nothing is said.
+var families = []family.Family{mysql.Family{}, postgres.Family{}}
+
+// Families lists the families of servers that Dyno knows.
+func Families() []family.Family { return families }
+
+// FamilyOf returns the family of a flavor; not ok for a flavor of none.
+func FamilyOf(f dbms.Flavor) (family.Family, bool) {
+	for _, x := range families {
+		if x.Has(f) {
+			return x, true
+		}
+	}
+	return nil, false
+}
+
+// MySQL is the family of MySQL, Percona Server and MariaDB, and Served one of its servers that was reached: for those
+// tasks that work with no other yet.
+var MySQL family.Family = mysql.Family{}
+
+// Served returns a server of MySQL's family as every task takes it.
+func Served(t *target.Target) family.Server { return mysql.Server{Target: t} }
+
+// Reached returns what a server of MySQL's family is reached by; the error of another family's says that it cannot yet
+// do the task.
+func Reached(t family.Server, task string) (*target.Target, error) { return mysql.Target(t, task) }
+
+// OpenSpec logs in to a server of any family.
+func (a Inspection) OpenSpec(ctx context.Context, s endpoint.Spec) (family.Server, error) {
+	return familyOf(s).Open(ctx, s)
+}
+
+// familyOf returns the family that a spec names by its scheme.
+func familyOf(s endpoint.Spec) family.Family {
+	if f, ok := FamilyOf(dbms.Flavor(s.Scheme)); ok {
+		return f
+	}
+	return families[0]
+}
+
+// PasswordFile is what a file with the password of one server holds, see family.Family.
+func PasswordFile(s endpoint.Spec, password string) string {
+	return familyOf(s).PasswordFile(s, password)
+}
+
+// KindOf returns the kind of an error of any family's servers and of the way to them.
+func KindOf(err error) endpoint.Kind { return target.KindOf(err) }
+
+// HintOf returns what the user can do about such an error; "" when nothing is known.
+func HintOf(err error) string { return target.HintOf(err) }
+
+// SourceNames lists what the servers of families are read by, each name once.
+func SourceNames(of ...family.Family) (names []string) {
+	for _, f := range of {
+		for _, x := range f.Sources() {
+			if !slices.Contains(names, string(x.Name)) {
+				names = append(names, string(x.Name))
+			}
+		}
+	}
+	return names
+}
+
+// Panels lists the graphs of the servers of all families, those of one id but once.
+func Panels() (all []panel.Panel) {
+	for _, f := range families {
+		for _, p := range f.Panels() {
+			if _, there := panel.Find(all, p.ID); !there {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// Family returns the family of a target, by what names it.
+func (a Inspection) Family(ctx context.Context, text string) (family.Family, error) {
+	s, err := a.Locate(ctx, text, &Login{})
+	if err != nil {
+		return nil, err
+	}
+	return familyOf(s), nil
+}

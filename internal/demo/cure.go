@@ -11,6 +11,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
@@ -58,13 +59,14 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 	if a == nil {
 		return nil, fmt.Errorf("cure %s: the finding has no action", f.Name)
 	}
-	in, err := app.Actions{App: d.a}.PreviewChange(ctx, d.seen, found.ID, apply.Options{Blocking: true})
+	in, err := app.Actions{App: d.a}.PreviewChange(ctx, d.seen.Server, found.ID, change.Options{Blocking: true})
 	if err != nil {
 		return nil, err
 	}
 	apply := func(ctx context.Context) error {
 		var err error
-		res.Action, err = app.Actions{App: d.a}.Apply(ctx, d.seen, in, d.o.Voice.Progress(), func(string) {})
+		on, quiet := d.seen.Server, func(string) {}
+		res.Action, err = app.Actions{App: d.a}.Apply(ctx, on, in, d.o.Voice.Progress(), quiet)
 		if err != nil {
 			return err
 		}
@@ -74,7 +76,8 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 		d.say("%s in %s. To undo: dyno undo %s --execute", capital(marked(a.Kind)), took, res.Action.ID)
 		return nil
 	}
-	hides := d.seen.Has(target.HasInvisibleIndex) || d.seen.Has(target.HasIgnoredIndex)
+	my := d.seen.my
+	hides := my != nil && (my.Has(target.HasInvisibleIndex) || my.Has(target.HasIgnoredIndex))
 	r := &remedy{off: "before", on: "after", settle: demoSettle, index: true}
 	switch {
 	case a.Kind == finding.AddIndex && hides:
@@ -87,7 +90,27 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 		r.text = "The same load ran all the time. The index was hidden from the optimizer and shown again in turn, " +
 			"in random order within each pair."
 		r.did = "One index, added online in " + unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds()) + ","
-		r.turn = func(ctx context.Context, cured bool) error { return turnIndex(ctx, d.seen, d.action, !cured) }
+		r.turn = func(ctx context.Context, cured bool) error { return turnIndex(ctx, d.seen.my, d.action, !cured) }
+	case a.Kind == finding.AddIndex && my == nil:
+		d.say("Adding the index under load, without locking the table.")
+		if err := apply(ctx); err != nil {
+			return nil, err
+		}
+		step, err := d.seen.stepOf(d.action)
+		if err != nil {
+			return nil, err
+		}
+		r.off, r.on, r.cured = "without the index", "with the index", true
+		r.how = "the index is dropped and built"
+		r.text = "The same load ran all the time. The index was dropped and built again in turn, without locking the " +
+			"table, in random order within each pair."
+		r.did = "One index, built online in " + unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds()) + ","
+		r.turn = func(ctx context.Context, cured bool) error {
+			if cured {
+				return step.Apply(ctx, nil, func(string) {})
+			}
+			return step.Revert(ctx, nil, func(string) {})
+		}
 	case a.Kind == finding.HideIndex:
 		d.say("Hiding the index under load.")
 		if err := apply(ctx); err != nil {
@@ -98,7 +121,7 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 		r.text = "The same load ran all the time. The index was shown to the optimizer and hidden again in turn, in " +
 			"random order within each pair."
 		r.did = "One index hidden"
-		r.turn = func(ctx context.Context, cured bool) error { return turnIndex(ctx, d.seen, d.action, cured) }
+		r.turn = func(ctx context.Context, cured bool) error { return turnIndex(ctx, d.seen.my, d.action, cured) }
 	case a.Kind == finding.SetVariable:
 		d.say("Setting %s while the server runs: %s", a.Variable, a.SQL)
 		if err := apply(ctx); err != nil {
@@ -116,8 +139,8 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 			if cured {
 				q = d.action.SQL
 			}
-			_, err := d.seen.DB().ExecContext(ctx, sqltext.Tagged("demo", "", q))
-			return d.seen.Wrap("set "+d.action.Variable+" on", err)
+			_, err := d.seen.my.DB().ExecContext(ctx, sqltext.Tagged("demo", "", q))
+			return d.seen.my.Wrap("set "+d.action.Variable+" on", err)
 		}
 		if back := set(ctx, false); back != nil && ctx.Err() == nil {
 			// some take a value at the start that they refuse later
@@ -276,7 +299,7 @@ func (d *demo) restart(ctx context.Context, settings map[string]string) error {
 	if err := d.yard.Down(ctx, name); err != nil {
 		return err
 	}
-	b, t, err := up(ctx, d.yard, d.o, name, settings, l)
+	b, t, err := d.up(ctx, name, settings, l)
 	if err != nil {
 		return err
 	}

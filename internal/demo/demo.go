@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
@@ -26,7 +26,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/reading"
@@ -37,7 +36,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/trial"
 	"github.com/dyno-perf/dyno/internal/unit"
 	"github.com/dyno-perf/dyno/internal/userfile"
@@ -133,8 +131,8 @@ type demo struct {
 	yard      *sandbox.Yard
 	box       sandbox.Sandbox // with the load
 	twin      sandbox.Sandbox // its replica, if any
-	t         *target.Target  // of box
-	seen      *target.Target  // what the diagnosis looks at: t, or the replica
+	t         *place          // of box
+	seen      *place          // what the diagnosis looks at: t, or the replica
 	ledger    *ledger.Ledger
 	id        string
 	dir       string // of the report and the recording
@@ -233,7 +231,7 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 	if early.Memory == 0 {
 		early = limit.Limits{}
 	}
-	if d.box, d.t, err = up(ctx, d.yard, d.o, name, settingsOf(d.o, d.needs, d.needs.Settings), early); err != nil {
+	if d.box, d.t, err = d.up(ctx, name, settingsOf(d.o, d.needs, d.needs.Settings), early); err != nil {
 		return err
 	}
 	res.Sandbox, d.seen = name, d.t
@@ -244,13 +242,18 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 	}
 	for _, p := range d.parts {
 		start := time.Now()
-		if err := p.f.Setup(ctx, d.t, p.names, nil, d.o.Voice.Progress()); err != nil {
+		if d.t.my != nil {
+			err = p.f.Setup(ctx, d.t.my, p.names, nil, d.o.Voice.Progress())
+		} else {
+			err = p.f.Plant(ctx, d.t.load, p.names, nil, d.o.Voice.Progress())
+		}
+		if err != nil {
 			return err
 		}
 		d.say("Planted in %s: %s", unit.Seconds(time.Since(start).Seconds()), p.f.Story)
 	}
 	if d.needs.Replica != nil {
-		if err := caughtUp(ctx, d.t, d.seen); err != nil {
+		if err := caughtUp(ctx, d.t.my, d.seen.my); err != nil {
 			return err
 		}
 	}
@@ -282,6 +285,9 @@ func settingsOf(o Options, needs fault.Needs, own map[string]string) map[string]
 	// Exact figures make the better story. MariaDB ships with this off; the diagnosis then works from samples, see
 	// --set.
 	m := map[string]string{"performance_schema": "ON"}
+	if needs.Bare {
+		m = map[string]string{}
+	}
 	if needs.Replica != nil {
 		m["log_bin"], m["server_id"] = "changes", "1"
 	}
@@ -297,10 +303,11 @@ func settingsOf(o Options, needs fault.Needs, own map[string]string) map[string]
 }
 
 // up starts a sandbox, a new one or one that was stopped, and connects.
-func up(
-	ctx context.Context, yard *sandbox.Yard, o Options, name string, settings map[string]string, l limit.Limits,
-) (sandbox.Sandbox, *target.Target, error) {
-	box, err := yard.Up(ctx, sandbox.Config{
+func (d *demo) up(
+	ctx context.Context, name string, settings map[string]string, l limit.Limits,
+) (sandbox.Sandbox, *place, error) {
+	o := d.o
+	box, err := d.yard.Up(ctx, sandbox.Config{
 		Name: name, Server: o.Server, Settings: settings, Limits: l,
 		Owner: !o.Keep,
 	}, o.Voice.Progress())
@@ -309,7 +316,7 @@ func up(
 	}
 	spec := box.Spec()
 	spec.Name = "sandbox:" + name
-	t, err := target.Open(ctx, spec)
+	t, err := reach(ctx, d.a, spec)
 	return box, t, err
 }
 
@@ -352,7 +359,7 @@ func (d *demo) loop(ctx context.Context, res *Result) error {
 
 // watch reads the figures of the server that is looked at until the function it returns is called.
 func (d *demo) watch(ctx context.Context) (end func() error, err error) {
-	scraper, err := sources.New(d.seen, scrape.Options{Sources: capture.Sources()})
+	scraper, err := d.seen.Scraper(scrape.Options{Sources: d.seen.Judged()})
 	if err != nil {
 		return nil, err
 	}
@@ -383,7 +390,7 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 		return err
 	}
 	d.say("Now the diagnosis runs from outside. It gets the address of the server and nothing else.")
-	before, err := app.Diagnosing{App: d.a}.Diagnose(ctx, d.seen, capture.Options{Window: app.DefaultWindow})
+	before, err := app.Diagnosing{App: d.a}.Diagnose(ctx, d.seen.Server, family.Look{Window: app.DefaultWindow})
 	if err != nil {
 		return err
 	}
@@ -404,8 +411,8 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 			box = d.twin
 		}
 		err := d.o.beside(ctx, Beside{
-			Target: d.seen, Socket: box.Socket, Port: box.Port, Flavor: box.Server.Flavor,
-			Expects: expectations(d.parts), Kind: d.parts[0].f.Kind,
+			Target: d.seen.my, Socket: box.Socket, Port: box.Port, Flavor: box.Server.Flavor,
+			Expects: d.expectations(), Kind: d.parts[0].f.Kind,
 		})
 		if err != nil {
 			return err
@@ -428,7 +435,8 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 		return nil
 	}
 	d.say("One more observation of the live traffic, for the cost of each call.")
-	p, after, err := app.Actions{App: d.a}.Prove(ctx, d.seen, res.Action, capture.Options{Window: 5 * time.Second})
+	look := family.Look{Window: 5 * time.Second}
+	p, after, err := app.Actions{App: d.a}.Prove(ctx, d.seen.Server, res.Action, look)
 	if err != nil {
 		return err
 	}
@@ -472,7 +480,7 @@ func saveSnapshot(o Options, s *snapshot.Snapshot) error {
 // judge holds what was found against what was planted. Diagnosis has ended by now and never sees this.
 func judge(d *demo, res *Result, g app.Diagnosis) {
 	res.Findings, res.Judged = g.Findings, true
-	right := grade(res.Parts, expectations(d.parts), g.Findings)
+	right := grade(res.Parts, d.expectations(), g.Findings)
 	res.Foreign = right.foreign
 	res.Found = right.found
 	res.Expected = res.Parts[0].Found
@@ -494,10 +502,10 @@ func judge(d *demo, res *Result, g app.Diagnosis) {
 	}
 }
 
-func expectations(parts []part) []fault.Expectation {
-	list := make([]fault.Expectation, len(parts))
-	for i, p := range parts {
-		list[i] = p.f.Expect(p.names)
+func (d *demo) expectations() []fault.Expectation {
+	list := make([]fault.Expectation, len(d.parts))
+	for i, p := range d.parts {
+		list[i] = p.f.ExpectOn(d.box.Server.Flavor, p.names)
 	}
 	return list
 }

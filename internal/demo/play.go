@@ -42,13 +42,13 @@ func (d *demo) play(ctx context.Context, cured bool) *play {
 				Workload: w, Options: fault.Options(x.names), Threads: x.f.Threads,
 				Seed: seed, PSMode: load.Disable,
 			}
-			r, err := load.Run(ctx, d.t, c, func(t loadresult.Tick) { d.tick(i, t) })
+			r, err := d.t.load.Run(ctx, c, func(t loadresult.Tick) { d.tick(i, t) })
 			if err != nil && ctx.Err() == nil {
 				d.fail(fmt.Errorf("load: %w", err))
 			}
 			keepRun(ctx, d, r)
 		})
-		stage, err := x.f.Stage(d.t, x.names)
+		stage, err := x.f.Stage(d.t.my, x.names)
 		if err != nil {
 			d.fail(err)
 			continue

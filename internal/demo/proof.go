@@ -285,8 +285,8 @@ func failures(t loadresult.Tick) (n uint64) {
 }
 
 func rowsRead(buf *metric.Buffer, from, to int64) known.Value[float64] {
-	return proof.RowReads(func(name string, by metric.Label) (metric.Series, bool) {
-		return buf.Find(name, metric.Labels{by}, from, to)
+	return proof.RowReads(func(name string, by ...metric.Label) (metric.Series, bool) {
+		return buf.Find(name, by, from, to)
 	})
 }
 

@@ -19,11 +19,11 @@ import (
 // diagnosis look at it.
 func (d *demo) replicate(ctx context.Context, name string) (err error) {
 	d.say("Starting a replica of it, which will be diagnosed.")
-	d.twin, d.seen, err = up(ctx, d.yard, d.o, name, settingsOf(d.o, d.needs, replicaSettings(d.needs)), limit.Limits{})
+	d.twin, d.seen, err = d.up(ctx, name, settingsOf(d.o, d.needs, replicaSettings(d.needs)), limit.Limits{})
 	if err != nil {
 		return err
 	}
-	file, pos, err := position(ctx, d.t)
+	file, pos, err := position(ctx, d.t.my)
 	if err != nil {
 		return fmt.Errorf("make a replica: %w", err)
 	}
@@ -36,20 +36,20 @@ func (d *demo) replicate(ctx context.Context, name string) (err error) {
 	from := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%d, MASTER_USER='replica', "+
 		"MASTER_PASSWORD='%s', MASTER_LOG_FILE='%s', MASTER_LOG_POS=%d",
 		d.box.Port, secret, file, pos)
-	if newWords(d.t, 8, 0, 23) {
+	if newWords(d.t.my, 8, 0, 23) {
 		words = [2]string{"SOURCE", "REPLICA"}
 		from = fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=%d, "+
 			"SOURCE_USER='replica', SOURCE_PASSWORD='%s', SOURCE_LOG_FILE='%s', SOURCE_LOG_POS=%d, "+
 			"GET_SOURCE_PUBLIC_KEY=1",
 			d.box.Port, secret, file, pos)
 	}
-	if err := execAll(ctx, d.t, source...); err != nil {
+	if err := execAll(ctx, d.t.my, source...); err != nil {
 		return fmt.Errorf("make a replica: %w", err)
 	}
-	if err := execAll(ctx, d.seen, from, "START "+words[1]); err != nil {
+	if err := execAll(ctx, d.seen.my, from, "START "+words[1]); err != nil {
 		return fmt.Errorf("make a replica: %w", err)
 	}
-	return caughtUp(ctx, d.t, d.seen)
+	return caughtUp(ctx, d.t.my, d.seen.my)
 }
 
 // replicaSettings are those of the source with the replica's own.

@@ -39,6 +39,8 @@ type Fault struct {
 	Story   string // what is planted and what is to be seen, for people; tells the cause
 	Kind    Kind
 	Flavors []dbms.Flavor // where it exists, Percona Server left out as it is like MySQL; empty: on all
+	// PostgreSQL says that the same workload shows the fault there.
+	PostgreSQL bool
 	// Until is the version of MariaDB from which on the server does itself what the cure does, "11.1"; "" for none.
 	Until   string
 	Threads int // sessions of the load
@@ -167,6 +169,9 @@ func All() []Fault {
 
 // Exists reports whether the fault exists on servers of a flavor.
 func (f Fault) Exists(flavor dbms.Flavor) bool {
+	if flavor.IsPostgres() {
+		return f.PostgreSQL
+	}
 	return len(f.Flavors) == 0 || slices.Contains(f.Flavors, flavor)
 }
 
@@ -174,7 +179,11 @@ func (f Fault) Exists(flavor dbms.Flavor) bool {
 func (f Fault) On(flavor dbms.Flavor, version string) error {
 	switch {
 	case !f.Exists(flavor):
-		return &FlavorError{Fault: f.Name, Flavor: flavor, Flavors: f.Flavors}
+		where := f.Flavors
+		if len(where) == 0 {
+			where = []dbms.Flavor{dbms.MySQL, dbms.MariaDB}
+		}
+		return &FlavorError{Fault: f.Name, Flavor: flavor, Flavors: where}
 	case f.Until == "" || !flavor.IsMariaDB():
 		return nil
 	}
@@ -218,10 +227,8 @@ func Options(seed uint64) map[string]string {
 func (f Fault) Setup(ctx context.Context, t *target.Target, seed uint64, more map[string]string,
 	sink progress.Sink,
 ) error {
-	o := Options(seed)
-	maps.Copy(o, more)
-	if err := load.Prepare(ctx, t, load.Data{Workload: f.Workload, Options: o, Threads: 2, Seed: 1}, sink); err != nil {
-		return fmt.Errorf("plant %s: %w", f.Name, err)
+	if err := f.Plant(ctx, load.MySQL{T: t}, seed, more, sink); err != nil {
+		return err
 	}
 	if len(f.After) == 0 {
 		return nil
@@ -246,6 +253,18 @@ func (f Fault) Setup(ctx context.Context, t *target.Target, seed uint64, more ma
 	return nil
 }
 
+// Plant is Setup on a server of any family, without what comes after the data.
+func (f Fault) Plant(ctx context.Context, s load.Server, seed uint64, more map[string]string,
+	sink progress.Sink,
+) error {
+	o := Options(seed)
+	maps.Copy(o, more)
+	if err := s.Prepare(ctx, load.Data{Workload: f.Workload, Options: o, Threads: 2, Seed: 1}, sink); err != nil {
+		return fmt.Errorf("plant %s: %w", f.Name, err)
+	}
+	return nil
+}
+
 // Stage returns what the actors get when the fault is planted with the names of a seed.
 func (f Fault) Stage(t *target.Target, seed uint64) (Stage, error) {
 	p, err := f.Workload.Build(Options(seed))
@@ -261,4 +280,13 @@ func (f Fault) Expect(seed uint64) Expectation {
 		return Expectation{}
 	}
 	return f.expect(names{seed})
+}
+
+// ExpectOn is Expect on servers of a flavor.
+func (f Fault) ExpectOn(flavor dbms.Flavor, seed uint64) Expectation {
+	e := f.Expect(seed)
+	if flavor.IsPostgres() && e.Table.Table != "" {
+		e.Table.Schema = "public"
+	}
+	return e
 }

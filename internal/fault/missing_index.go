@@ -16,9 +16,10 @@ func missingIndex() Fault {
 			"statements wait for a CPU: reads by " +
 			"primary key, updates and inserts run at the same time and use the right indexes. The fix is a key on " +
 			"the column.",
-		Kind:     Hurts,
-		Threads:  4,
-		Settings: sized(),
+		Kind:       Hurts,
+		PostgreSQL: true,
+		Threads:    4,
+		Settings:   sized(),
 		Workload: mix{
 			name: "missing-index", title: "clients looked up by region without an index, and reads and writes by " +
 				"primary key", rows: 400_000,

@@ -17,6 +17,7 @@ type Needs struct {
 	Limits   limit.Limits
 	Warm     time.Duration     // how long load and actors run before anybody looks; 0 for the usual time
 	Replica  map[string]string // settings of a replica that the diagnosis looks at; nil for none
+	Bare     bool              // the server has no settings of MySQL's family
 }
 
 // Together returns what several faults need on one server. A setting that only one of them has, or has another value
@@ -25,10 +26,14 @@ type Needs struct {
 func Together(flavor dbms.Flavor, version string, faults ...Fault) (Needs, error) {
 	var n Needs
 	common := plainNames(sized())
+	n.Bare = flavor.IsPostgres()
 	owner := map[string]string{} // of each setting
 	for _, f := range faults {
 		if err := f.On(flavor, version); err != nil {
 			return Needs{}, err
+		}
+		if flavor.IsPostgres() { // settings are MySQL's
+			f.Settings = nil
 		}
 		for _, name := range slices.Sorted(maps.Keys(f.Settings)) {
 			if err := n.set(owner, common, f.Name, name, f.Settings[name]); err != nil {

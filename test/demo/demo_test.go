@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/test/pgserver"
 	"github.com/dyno-perf/dyno/test/program"
 )
 
@@ -53,6 +55,9 @@ func newPlace(t *testing.T) place {
 func (p place) command(args ...string) *exec.Cmd {
 	if tree := os.Getenv("DYNO_TEST_MYSQL"); tree != "" && len(args) > 0 && args[0] == "demo" {
 		args = append(args, "--server-dir="+tree)
+		if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "postgres@") }) {
+			args = append(args, "--server-dir="+pgserver.Tree(p.t, "17"))
+		}
 	}
 	c := exec.Command(dynoPath, args...)
 	c.Env = append(os.Environ(), "DYNO_HOME="+p.home)
@@ -156,8 +161,13 @@ func (p place) last(out string) (o outcome) {
 	return o
 }
 
+// adds is how an index is added.
+var adds = map[string]string{
+	"mariadb": "ADD INDEX", "mysql@9.7": "ADD INDEX", "postgres@17": "CREATE INDEX CONCURRENTLY",
+}
+
 func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
-	for _, server := range []string{"mariadb", "mysql@9.7"} {
+	for _, server := range []string{"mariadb", "mysql@9.7", "postgres@17"} {
 		t.Run(server, func(t *testing.T) {
 			p := newPlace(t)
 			var o outcome
@@ -177,7 +187,7 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 			}
 			f := o.Findings[0]
 			if f.Rule != "missing-index" || f.Severity == "" || f.Title == "" || len(f.Evidence) < 4 ||
-				f.Action == nil || !strings.Contains(f.Action.SQL, "ADD INDEX") {
+				f.Action == nil || !strings.Contains(f.Action.SQL, adds[server]) {
 				t.Fatalf("finding %+v", f)
 			}
 			for _, side := range []*figures{o.Before, o.After} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	queryclass "github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -54,7 +55,7 @@ func TestLive(t *testing.T) {
 		}
 		f := func(q string, n uint64) {
 			t.Helper()
-			id := sqltext.ID(sqltext.Fingerprint(q))
+			id := queryclass.ID(sqltext.Fingerprint(q))
 			for _, x := range r.Classes {
 				if x.ID == id {
 					if x.Count != n {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	queryclass "github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -48,7 +49,7 @@ func readTruth(text string) truth {
 		if !admin {
 			sql = strings.TrimSuffix(rest, ";\n")
 		}
-		id := sqltext.ID(sqltext.Fingerprint(sql))
+		id := queryclass.ID(sqltext.Fingerprint(sql))
 		if all[id] == nil {
 			all[id] = map[string][]float64{}
 		}
@@ -148,7 +149,7 @@ func TestReadTruth(t *testing.T) {
 		"command: Quit;\n")
 	want := func(sql, key string, values ...float64) {
 		t.Helper()
-		if got := all[sqltext.ID(sqltext.Fingerprint(sql))][key]; !slices.Equal(got, values) {
+		if got := all[queryclass.ID(sqltext.Fingerprint(sql))][key]; !slices.Equal(got, values) {
 			t.Errorf("%s of %q: %v, want %v", key, sql, got, values)
 		}
 	}

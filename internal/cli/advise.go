@@ -12,18 +12,17 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/indextrial"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func newAdviseCommand(e *env) *cobra.Command {
 	var from, save string
 	var why, changes, prove bool
 	var try indextrial.Options
-	o := capture.Options{}
+	o := family.Look{}
 	var kinds []string
 	for _, k := range advise.Kinds() {
 		kinds = append(kinds, string(k))
@@ -63,7 +62,7 @@ host includes accounts and encryption. Reads only; dyno apply carries out what i
 			return usagef("unknown kind of advice %q: must be %s or all", a[0], strings.Join(kinds, ", "))
 		case (from == "") == (len(a) == 1):
 			return usagef("say what to diagnose: either a TARGET or --from FILE; usage: %s", c.UseLine())
-		case o.Window < capture.MinWindow || o.Window > 10*time.Minute:
+		case o.Window < family.MinWindow || o.Window > 10*time.Minute:
 			return usagef("--window %s: it takes 3s to 10m", o.Window)
 		case from != "" && save != "":
 			return usagef("--save writes the snapshot of a TARGET; with --from there is nothing new to save")
@@ -77,12 +76,16 @@ host includes accounts and encryption. Reads only; dyno apply carries out what i
 		case try.Pairs != 0 && (try.Pairs < 3 || try.Pairs > 100) || try.Rows < 0:
 			return usagef("--prove-pairs takes 3 to 100, --prove-rows a number from 1")
 		}
-		then := func(context.Context, *target.Target, *app.Diagnosis) error { return nil }
+		then := func(context.Context, family.Server, *app.Diagnosis) error { return nil }
 		var notTried error
 		if prove {
-			then = func(ctx context.Context, t *target.Target, d *app.Diagnosis) error {
+			then = func(ctx context.Context, t family.Server, d *app.Diagnosis) error {
 				try.Progress = e.progress()
-				notTried = indextrial.Try(ctx, e.app, t, d, try)
+				x, err := app.Reached(t, "try indexes")
+				if err != nil {
+					return err
+				}
+				notTried = indextrial.Try(ctx, e.app, x, d, try)
 				return ctx.Err() // else the findings are told all the same
 			}
 		}

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/journal"
 )
 
 func newApplyCommand(e *env) *cobra.Command {
 	var execute bool
-	var o apply.Options
+	var o change.Options
 	c := &cobra.Command{
 		Use:   "apply TARGET FINDING",
 		Short: "apply the change that a finding suggests; a dry run without --execute",
@@ -44,9 +44,9 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 		}
 		if e.json() && !execute {
 			return e.writeJSON(struct {
-				Finding string        `json:"finding"`
-				Execute bool          `json:"execute"`
-				Preview apply.Preview `json:"preview"`
+				Finding string         `json:"finding"`
+				Execute bool           `json:"execute"`
+				Preview change.Preview `json:"preview"`
 			}{in.Finding.ID, false, in.Preview})
 		}
 		if !e.json() {
@@ -65,7 +65,7 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 }
 
 // notDone ends a dry run: with the command that does what was shown, unless something stands against it.
-func notDone(e *env, can bool, command string, o apply.Options) {
+func notDone(e *env, can bool, command string, o change.Options) {
 	how := ""
 	if can {
 		how = " To execute: dyno " + command
@@ -77,7 +77,7 @@ func notDone(e *env, can bool, command string, o apply.Options) {
 	fmt.Fprintf(e.Out, "\nNothing was changed.%s\n", how)
 }
 
-func printPreview(e *env, p apply.Preview) {
+func printPreview(e *env, p change.Preview) {
 	for _, s := range p.Text() {
 		fmt.Fprintln(e.Out, oneLine(s))
 	}
@@ -85,7 +85,7 @@ func printPreview(e *env, p apply.Preview) {
 
 func newUndoCommand(e *env) *cobra.Command {
 	var execute, ls bool
-	var o apply.Options
+	var o change.Options
 	c := &cobra.Command{
 		Use:   "undo ACTION | --list [TARGET]",
 		Short: "undo an action; a dry run without --execute",
@@ -124,9 +124,9 @@ that apply prints.`,
 		}
 		if e.json() && !execute {
 			return e.writeJSON(struct {
-				Action  journal.Entry     `json:"action"`
-				Execute bool              `json:"execute"`
-				Preview apply.UndoPreview `json:"preview"`
+				Action  journal.Entry      `json:"action"`
+				Execute bool               `json:"execute"`
+				Preview change.UndoPreview `json:"preview"`
 			}{p.Entry, false, p})
 		}
 		if !e.json() {
@@ -166,7 +166,7 @@ func listActions(ctx context.Context, e *env, target string) error {
 	return err
 }
 
-func printUndo(e *env, p apply.UndoPreview) {
+func printUndo(e *env, p change.UndoPreview) {
 	fmt.Fprintf(e.Out, "Undo on %s:\n", p.Entry.Target)
 	if p.SQL != "" {
 		fmt.Fprintf(e.Out, "\n  %s\n\n", oneLine(p.SQL))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -36,13 +35,16 @@ rows and bytes; and the cost per second at the source's read interval. Reads onl
 		if rounds < 1 || rounds > 1000 {
 			return usagef("--rounds %d: it takes 1 to 1000", rounds)
 		}
-		if err := watchable(service.Watching{Every: time.Second, Scrape: o}); err != nil {
+		f, err := app.Inspection{App: e.app}.Family(c.Context(), a[0])
+		if err != nil {
+			return err
+		}
+		names := app.SourceNames(f)
+		if err := watchable(service.Watching{Every: time.Second, Scrape: o}, names); err != nil {
 			return err
 		}
 		if every {
-			for _, s := range sources.List() {
-				o.Also = append(o.Also, string(s.Name))
-			}
+			o.Also = append(o.Also, names...)
 		}
 		t, err := e.app.Open(c.Context(), a[0], e.login)
 		if err != nil {

@@ -17,18 +17,17 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 func newDiagnoseCommand(e *env) *cobra.Command {
 	var from, save, failOn string
 	var why bool
-	o := capture.Options{Progress: nil}
+	o := family.Look{Progress: nil}
 	c := &cobra.Command{
 		Use: "diagnose TARGET | ls [TARGET]",
 		Short: "observe a server for a few seconds and print what slows it down, worst first; ls lists the stored " +
@@ -63,7 +62,7 @@ shows one.`,
 			return usagef("--fail-on %s: it takes critical, warning or notice", failOn)
 		case (from == "") == (len(a) == 0):
 			return usagef("say what to diagnose: either a TARGET or --from FILE; usage: %s", c.UseLine())
-		case o.Window < capture.MinWindow || o.Window > 10*time.Minute:
+		case o.Window < family.MinWindow || o.Window > 10*time.Minute:
 			return usagef("--window %s: it takes 3s to 10m", o.Window)
 		case from != "" && save != "":
 			return usagef("--save writes the snapshot of a TARGET; with --from there is nothing new to save")
@@ -129,8 +128,8 @@ func startedBy(v app.DiagnosisSummary) string {
 
 // judged takes the snapshot from a file or a server and judges it: as diagnose does, or by the kinds of advice that are
 // asked for. What then does with a server and its diagnosis is kept with it.
-func judged(e *env, c *cobra.Command, a []string, from, save string, o capture.Options,
-	then func(context.Context, *target.Target, *app.Diagnosis) error, kinds ...advise.Kind,
+func judged(e *env, c *cobra.Command, a []string, from, save string, o family.Look,
+	then func(context.Context, family.Server, *app.Diagnosis) error, kinds ...advise.Kind,
 ) (d app.Diagnosis, err error) {
 	if from != "" {
 		var b []byte

@@ -15,10 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
 
@@ -176,7 +177,7 @@ func (d digestFlags) job(e *env, files []string, now time.Time) (*digestJob, err
 		return nil, err
 	}
 	if d.id != "" {
-		if _, ok := sqltext.SameID(d.id); !ok {
+		if _, ok := class.SameID(d.id); !ok {
 			return nil, usagef("--id %s: an id has 32 hexadecimal digits, or 16 in older tickets, with or without 0x",
 				d.id)
 		}
@@ -221,7 +222,7 @@ func (j *digestJob) settleForm(e *env) error {
 // classOf finds a class by its id.
 func classOf(d app.Digest, id string) (digest.Row, bool) {
 	for c := range d.Each {
-		if sqltext.MatchID(c.ID, id) {
+		if class.MatchID(c.ID, id) {
 			return c, true
 		}
 	}
@@ -298,23 +299,16 @@ func (j *digestJob) live(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	r, denied, err := app.DigestLive(ctx, t, j.liveOptions(e), j.show)
-	if err != nil {
+	r, denied, err := app.DigestLive(ctx, t, family.Listen{
+		Window: j.window, Progress: e.progress(), Redact: j.redact, Explain: j.explain,
+	}, j.show)
+	if err != nil && len(r.Classes) == 0 {
 		return err
 	}
 	if denied != "" {
 		e.remark("%s", denied)
 	}
-	if j.explain && ctx.Err() == nil {
-		err = app.ExplainDigest(ctx, t, &r)
-	}
 	return errors.Join(j.print(e, app.Digest{Report: r, Each: slices.Values(r.Classes)}), err, ctx.Err())
-}
-
-func (j *digestJob) liveOptions(e *env) digestsource.LiveOptions {
-	var o digestsource.LiveOptions
-	o.Window, o.Progress, o.NoExamples, o.Redact = j.window, e.progress(), false, j.redact
-	return o
 }
 
 func (j *digestJob) compareFiles(ctx context.Context, e *env, files []string) error {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Exit codes. They are part of the interface: scripts depend on them.
@@ -72,11 +72,11 @@ func (c *console) fail(err error) int {
 	var server *endpoint.Error
 	switch told := interface{ Hint() string }(nil); {
 	case errors.As(err, &server):
-		hint = target.HintOf(err)
+		hint = app.HintOf(err)
 	case errors.As(err, &told):
 		hint = told.Hint()
 	case !errors.As(err, &file): // trouble with a file of ours is none of a server's
-		hint = target.HintOf(err)
+		hint = app.HintOf(err)
 	}
 	if hint != "" && !strings.Contains(text, hint) {
 		text += "; " + hint

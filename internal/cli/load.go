@@ -13,7 +13,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/unit"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
@@ -21,7 +20,7 @@ import (
 // loadStep is what can be done with a workload.
 type loadStep struct {
 	name, short string
-	do          func(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error
+	do          func(e *env, c *cobra.Command, s load.Server, cfg load.Config, o *loadFlags) error
 }
 
 // loadSteps lists them in the order of their use.
@@ -127,17 +126,20 @@ Workloads:
 		if err != nil {
 			return err
 		}
-		t, err := e.app.Open(c.Context(), text, e.login)
+		s, err := app.Runs{App: e.app}.Open(c.Context(), text, e.login)
 		if err != nil {
 			return err
 		}
-		defer t.Close()
+		defer s.Close()
+		if cfg, err = o.fit(f, s, cfg); err != nil {
+			return err
+		}
 		if o.size != "" {
-			if cfg.Options, err = sized(c.Context(), e, t, o.data(cfg), o.size); err != nil {
+			if cfg.Options, err = sized(c.Context(), e, s, o.data(cfg), o.size); err != nil {
 				return err
 			}
 		}
-		return step.do(e, c, t, cfg, &o)
+		return step.do(e, c, s, cfg, &o)
 	}
 	c.AddCommand(newLoadReplayCommand(e))
 	return c
@@ -292,7 +294,7 @@ func loadFlagError(c *cobra.Command, err error) error {
 	return usagef("%v; see `%s --help`", err, c.CommandPath())
 }
 
-func loadPrepare(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+func loadPrepare(e *env, c *cobra.Command, s load.Server, cfg load.Config, o *loadFlags) error {
 	plan, err := hasTables(o.data(cfg), "create")
 	if err != nil {
 		return err
@@ -304,7 +306,7 @@ func loadPrepare(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o 
 		}
 	}
 	start := time.Now()
-	if err := load.Prepare(c.Context(), t, d, e.progress()); err != nil {
+	if err := s.Prepare(c.Context(), d, e.progress()); err != nil {
 		return err
 	}
 	tables := plan.Tables[0].Name
@@ -315,11 +317,11 @@ func loadPrepare(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o 
 	return nil
 }
 
-func loadCleanup(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+func loadCleanup(e *env, c *cobra.Command, s load.Server, cfg load.Config, o *loadFlags) error {
 	if _, err := hasTables(o.data(cfg), "drop"); err != nil {
 		return err
 	}
-	dropped, err := load.Cleanup(c.Context(), t, o.data(cfg))
+	dropped, err := s.Cleanup(c.Context(), o.data(cfg))
 	for _, r := range dropped {
 		e.remark("Dropped %s.", r)
 	}
@@ -327,7 +329,11 @@ func loadCleanup(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o 
 }
 
 // sized returns the options of a workload whose tables take so many bytes. It is the same ones for every step.
-func sized(ctx context.Context, e *env, t *target.Target, d load.Data, size string) (map[string]string, error) {
+func sized(ctx context.Context, e *env, s load.Server, d load.Data, size string) (map[string]string, error) {
+	t, err := mysqlOnly(s, "--size")
+	if err != nil {
+		return nil, err
+	}
 	d.Seed = 0 // rows of another seed are as long on the whole
 	d, note, err := load.Sized(ctx, t, d, size)
 	if err != nil {

@@ -9,13 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // loadCheck verifies the conditions that a workload's tables meet, and prints each with what became of it.
-func loadCheck(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+func loadCheck(e *env, c *cobra.Command, s load.Server, cfg load.Config, o *loadFlags) error {
 	plan, err := cfg.Workload.Build(cfg.Options)
+	if err != nil {
+		return err
+	}
+	t, err := mysqlOnly(s, "check")
 	if err != nil {
 		return err
 	}
@@ -85,7 +88,11 @@ func examplesOf(v load.Violation) string {
 }
 
 // verified checks the conditions for --verify, before or after a run.
-func verified(ctx context.Context, e *env, t *target.Target, cfg load.Config, o *loadFlags, when string) error {
+func verified(ctx context.Context, e *env, s load.Server, cfg load.Config, o *loadFlags, when string) error {
+	t, err := mysqlOnly(s, "--verify")
+	if err != nil {
+		return err
+	}
 	bad, err := load.Verify(ctx, t, o.data(cfg), e.progress())
 	if errors.Is(err, load.ErrNoChecks) {
 		return usagef("--verify: %v", err)

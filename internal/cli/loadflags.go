@@ -36,6 +36,7 @@ type loadFlags struct {
 	hdrLog      string
 	psMode      string
 	ignore      string
+	ignoreState string
 	force       switchValue
 	size        string
 	cache       switchValue
@@ -46,10 +47,10 @@ type loadFlags struct {
 	command     string
 }
 
-// loadAliases are sysbench's older names for some options.
+// loadAliases are sysbench's older names for some options, and what it calls one for PostgreSQL.
 var loadAliases = map[string]string{
 	"num-threads": "threads", "max-requests": "events",
-	"max-time": "time", "tx-rate": "rate",
+	"max-time": "time", "tx-rate": "rate", "pgsql-db": "mysql-db",
 }
 
 // loadIdle are options of sysbench that are taken for the sake of scripts and change nothing, with the values that mean
@@ -106,8 +107,10 @@ func (o *loadFlags) add(f *pflag.FlagSet) {
 	o.loadTarget.flags(f)
 	f.StringVar(&o.ignore, "mysql-ignore-errors", "1213,1020,1205", "server errors after which the operation is "+
 		"given up and the run continues, or all;\n1213, 1205, 1020, 1412 and 1615 are always retried")
+	f.StringVar(&o.ignoreState, "pgsql-ignore-errors", "", "SQLSTATEs of PostgreSQL's errors to continue after, or "+
+		"all; 40001, 40P01, 55P03 and\n23505 are always retried")
 	f.StringVar(&o.psMode, "db-ps-mode", "auto", "auto: prepared statements; disable: plain text")
-	f.StringVar(&o.dbDriver, "db-driver", "mysql", "mysql")
+	f.StringVar(&o.dbDriver, "db-driver", "mysql", "mysql or pgsql")
 	_ = f.MarkHidden("db-driver")
 	// How much, how long.
 	f.Var(&o.threads, "threads", "sessions; 1,2,4,8 runs once with each")
@@ -193,8 +196,8 @@ func (o *loadFlags) config(w workload.Workload, options map[string]string) (load
 	switch {
 	case o.psMode != "auto" && o.psMode != "disable":
 		return cfg, fmt.Errorf("--db-ps-mode %s: it takes auto or disable", o.psMode)
-	case o.dbDriver != "mysql":
-		return cfg, fmt.Errorf("--db-driver %s: only mysql is supported", o.dbDriver)
+	case o.dbDriver != "mysql" && o.dbDriver != "pgsql":
+		return cfg, fmt.Errorf("--db-driver %s: it takes mysql or pgsql", o.dbDriver)
 	case !slices.IsSorted(o.checkpoints.list):
 		return cfg, fmt.Errorf("--report-checkpoints %s: must be in ascending order", o.checkpoints.given)
 	case o.terminals > 0 && int(o.terminals) < slices.Max(o.threads.list):
@@ -211,12 +214,11 @@ func (o *loadFlags) config(w workload.Workload, options map[string]string) (load
 		return cfg, nil
 	}
 	for _, s := range strings.FieldsFunc(o.ignore, func(r rune) bool { return r == ',' || r == ' ' }) {
-		n, err := strconv.ParseUint(s, 10, 16)
-		if err != nil {
+		if _, err := strconv.ParseUint(s, 10, 16); err != nil {
 			return cfg, fmt.Errorf("--mysql-ignore-errors %s: it takes error numbers with commas between, or all",
 				o.ignore)
 		}
-		cfg.Ignore = append(cfg.Ignore, uint16(n))
+		cfg.Ignore = append(cfg.Ignore, s)
 	}
 	return cfg, nil
 }

@@ -151,7 +151,7 @@ func TestLoadConfig(t *testing.T) {
 	bad("poisson or uniform", "--rate-kind=normal")
 	bad("whole number from 1 to 100", "--percentile=99.9")
 	bad("auto or disable", "--db-ps-mode=on")
-	bad("only mysql is supported", "--db-driver=pgsql")
+	bad("it takes mysql or pgsql", "--db-driver=oracle")
 	bad("in ascending order", "--report-checkpoints=20,10")
 	bad("at least as many", "--threads=1,8", "--terminals=4")
 	bad("use one of them", "--terminals=4", "--rate=10")

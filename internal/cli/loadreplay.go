@@ -93,11 +93,15 @@ so far.`,
 		if err != nil {
 			return err
 		}
-		t, err := e.app.Open(c.Context(), text, e.login)
+		server, err := e.app.Open(c.Context(), text, e.login)
 		if err != nil {
 			return err
 		}
-		defer t.Close()
+		defer server.Close()
+		t, err := app.Reached(server, "replay a log")
+		if err != nil {
+			return err
+		}
 		replayHeader(e, logs, cfg, t.String())
 		p := newTickPrinter(e, &o)
 		x, err := app.Runs{App: e.app}.Replay(c.Context(), t, cfg, from, p.tick)

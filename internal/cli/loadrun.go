@@ -13,12 +13,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // loadRun runs a workload, once with each number of --threads.
-func loadRun(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) (err error) {
+func loadRun(e *env, c *cobra.Command, s load.Server, cfg load.Config, o *loadFlags) (err error) {
 	var log *hdrLog
 	if o.hdrLog != "" {
 		if log, err = openHDRLog(o.hdrLog); err != nil {
@@ -26,18 +25,18 @@ func loadRun(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loa
 		}
 		defer func() { err = errors.Join(err, log.close()) }()
 	}
-	notes, err := preflight(c.Context(), e, t, cfg, o)
+	notes, err := preflight(c.Context(), e, s, cfg, o)
 	if err != nil {
 		return err
 	}
 	if o.verify {
-		if err := verified(c.Context(), e, t, cfg, o, "before"); err != nil {
+		if err := verified(c.Context(), e, s, cfg, o, "before"); err != nil {
 			return err
 		}
 	}
 	one := func(threads int, sink func(loadresult.Tick)) (loadresult.Run, error) {
 		cfg.Threads = threads
-		r, _, err := app.Runs{App: e.app}.Load(c.Context(), t, cfg, notes, sink)
+		r, _, err := app.Runs{App: e.app}.Load(c.Context(), s, cfg, notes, sink)
 		return r, err
 	}
 	runs, err := loadAll(c.Context(), e, o, one, log)
@@ -45,7 +44,7 @@ func loadRun(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loa
 		if c.Context().Err() != nil {
 			e.remark("The conditions were not checked after the run, because it was stopped.")
 		} else {
-			err = errors.Join(err, verified(c.Context(), e, t, cfg, o, "after"))
+			err = errors.Join(err, verified(c.Context(), e, s, cfg, o, "after"))
 		}
 	}
 	if err != nil {
@@ -56,10 +55,10 @@ func loadRun(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loa
 
 // preflight tells what would spoil the run, and returns what its reader must know, too.
 func preflight(
-	ctx context.Context, e *env, t *target.Target, cfg load.Config, o *loadFlags,
+	ctx context.Context, e *env, s load.Server, cfg load.Config, o *loadFlags,
 ) (notes []string, err error) {
 	cfg.Threads = slices.Max(o.threads.list)
-	remarks, err := load.Preflight(ctx, t, cfg)
+	remarks, err := s.Preflight(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // loadWarmup reads the tables of a workload into the server's memory.
-func loadWarmup(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+func loadWarmup(e *env, c *cobra.Command, s load.Server, cfg load.Config, o *loadFlags) error {
+	t, err := mysqlOnly(s, "warmup")
+	if err != nil {
+		return err
+	}
 	read, err := load.Warm(c.Context(), t, o.data(cfg), e.progress())
 	for _, r := range read {
 		e.remark("Read %s: %s rows, %s.", r.Table, unit.Count(float64(r.Rows)),

@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/report"
 )
 
 func newProofCommand(e *env) *cobra.Command {
-	o := capture.Options{}
+	o := family.Look{}
 	c := &cobra.Command{
 		Use:   "proof ACTION",
 		Short: "compare live traffic before and after an action, per call of the classes it affects",
@@ -24,7 +24,7 @@ ACTION is the id that apply prints.`,
 	c.Flags().DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
-		if o.Window < capture.MinWindow || o.Window > 10*time.Minute {
+		if o.Window < family.MinWindow || o.Window > 10*time.Minute {
 			return usagef("--window %s: it takes 3s to 10m", o.Window)
 		}
 		entry, err := app.Actions{App: e.app}.Entry(c.Context(), a[0])

@@ -46,14 +46,17 @@ func newSandboxUpCommand(e *env, yard yardFunc) *cobra.Command {
 		Use:   "up [NAME]",
 		Short: "start a private server and keep it until `down` or `rm`",
 		Long: `Starts a private server with its own data directory, socket and port, or starts a stopped one again. Without a NAME it is
-named after the flavor. It needs no password over its socket; use it as TARGET sandbox:NAME.`,
+named after the flavor. It needs no password over its socket; use it as TARGET sandbox:NAME. A version in place of a NAME is
+that of the server: postgres@17.`,
 		Example: "  dyno sandbox up shop --server mariadb@10.11 --set innodb_buffer_pool_size=1G\n  dyno sandbox up " +
-			"--server mysql@9.7 --set port=13306\n" +
+			"--server mysql@9.7 --set port=13306\n  dyno sandbox up postgres@17 --set work_mem=64MB\n" +
 			"  dyno sandbox up --cpus 0 --cpu 0.97 --read-iops 500 --filesystem xfs --filesystem-size 8G",
 		Args: args(0, 1),
 	}
-	c.Flags().StringVar(&cfg.Server, "server", "", "mariadb, mysql@9.7, or a path; dyno sandbox servers lists them")
-	c.Flags().StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
+	c.Flags().StringVar(&cfg.Server, "server", "", "mariadb, mysql@9.7, postgres@17, or a path; dyno sandbox servers "+
+		"lists them")
+	c.Flags().StringArrayVar(&set, "set", nil, "a server setting as in my.cnf or postgresql.conf, KEY=VALUE; may be "+
+		"repeated")
 	limits.add(c.Flags())
 	c.Flags().StringVar(&cfg.Filesystem, "filesystem", "", "put data and temporary files on a loop device with this "+
 		"filesystem: ext4, xfs or btrfs; needs root")
@@ -76,6 +79,9 @@ named after the flavor. It needs no password over its socket; use it as TARGET s
 			if cfg.Settings, err = settings(set); err != nil {
 				return err
 			}
+		}
+		if len(a) == 1 && strings.Contains(a[0], "@") && cfg.Server == "" {
+			cfg.Server, a = a[0], nil
 		}
 		if len(a) == 1 {
 			cfg.Name = a[0]
@@ -162,17 +168,23 @@ func newSandboxShCommand(e *env, yard yardFunc) *cobra.Command {
 			}
 			if s.State != sandbox.Running && s.State != sandbox.Orphan {
 				e.remark("%s is %s; `dyno sandbox up %[1]s` starts it.", s.Name, s.State)
-			} else if t, err := target.Open(c.Context(), s.Spec()); err == nil {
-				t.Close()
-			} else if target.KindOf(err) == endpoint.NotAServer {
+			} else if err := reachable(c.Context(), s); err != nil {
 				// the client follows the socket's path, wherever it leads
 				return err
 			}
-			words := append(s.Server.Client(), "--no-defaults", "--user=root", "--socket="+s.Socket)
-			if len(words) == 3 {
-				return fmt.Errorf("find a client for %s: there is none next to the server and none on PATH. Fix: "+
-					"install mariadb-client-core", s.Name)
+			words, pkg := s.Server.Client(), "mariadb-client-core"
+			options := []string{"--no-defaults", "--user=root", "--socket=" + s.Socket}
+			if x := s.Spec(); x.Scheme == "postgres" {
+				pkg, options = "postgresql-client", []string{
+					"--no-psqlrc", "--host=" + filepath.Dir(s.Socket),
+					fmt.Sprintf("--port=%d", s.Port), "--username=" + x.User, "--dbname=" + x.Database,
+				}
 			}
+			if len(words) == 0 {
+				return fmt.Errorf("find a client for %s: there is none next to the server and none on PATH. Fix: "+
+					"install %s", s.Name, pkg)
+			}
+			words = append(words, options...)
 			for i := range words {
 				words[i] = quoteShell(words[i])
 			}
@@ -180,6 +192,20 @@ func newSandboxShCommand(e *env, yard yardFunc) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// reachable returns an error when another program than the sandbox's server listens on its socket.
+func reachable(ctx context.Context, s sandbox.Sandbox) error {
+	if s.Server.Flavor.IsPostgres() {
+		return s.Listens(ctx)
+	}
+	t, err := target.Open(ctx, s.Spec())
+	if err == nil {
+		t.Close()
+	} else if target.KindOf(err) == endpoint.NotAServer {
+		return err
+	}
+	return nil
 }
 
 // quoteShell quotes a word for the shell only where it needs that, so that $(dyno sandbox sh) works.
@@ -276,9 +302,9 @@ func newSandboxInstallCommand(e *env, yard yardFunc) *cobra.Command {
 		Use: "install SERVER | --from ARCHIVE | --list", Short: "download a server build and unpack it into Dyno's " +
 			"folder",
 		Long: `Downloads a server build, verifies it and unpacks it into Dyno's folder. Nothing is installed into the system, no service is
-started, no privilege is needed. SERVER is a flavor with or without a version: mysql, mysql@8.0, mariadb@11.4. --list
-shows all that are available for this machine: MySQL 5.5 to 9, MariaDB 10.1 to 11.8. They come
-from Debian's mirror and Maven Central, as apt and Maven reach them here.
+started, no privilege is needed. SERVER is a flavor with or without a version: mysql, mysql@8.0, mariadb@11.4, postgres@17. --list
+shows all that are available for this machine: MySQL 5.5 to 9, MariaDB 10.1 to 11.8, PostgreSQL 15 to 18. They come
+from Debian's mirror, Maven Central and npm's registry, as apt, Maven and npm reach them here.
 
 --from takes a vendor's archive instead: a .tar.gz or .tar.xz of MySQL, Percona Server or MariaDB for Linux, a file or a URL. With
 --sha256 the archive must have that sum; a URL needs it.`,

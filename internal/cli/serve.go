@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/httpapi"
 	"github.com/dyno-perf/dyno/internal/lab"
@@ -88,7 +89,8 @@ the link printed at the start; docs/access.md describes how to give others acces
 				bad = cmp.Or(bad, usagef("--reserve: %v", err))
 			}
 		}
-		if err := cmp.Or(watchable(o.Watching), door.check(), servable(f), bad); err != nil {
+		sources := app.SourceNames(app.Families()...)
+		if err := cmp.Or(watchable(o.Watching, sources), door.check(), servable(f), bad); err != nil {
 			return err
 		}
 		o.Targets, o.Looking = targets, looking

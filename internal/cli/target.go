@@ -17,7 +17,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func newTargetCommand(e *env) *cobra.Command {
@@ -54,7 +53,7 @@ that does not answer is added anyway, and so is one that refuses the login, with
 			return usagef("%w; Fix: choose another name, or use --replace", err)
 		}
 		if err != nil {
-			if k := target.KindOf(err); k == endpoint.BadTarget || k == endpoint.Unsupported {
+			if k := app.KindOf(err); k == endpoint.BadTarget || k == endpoint.Unsupported {
 				return &exitError{exitUsage, err}
 			}
 			return err
@@ -80,12 +79,12 @@ func tryAdded(ctx context.Context, e *env, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, addedTime)
 	defer cancel()
 	t, err := e.app.Open(ctx, name, app.Login{})
-	if target.KindOf(err) == endpoint.AuthFailed {
+	if app.KindOf(err) == endpoint.AuthFailed {
 		return fmt.Errorf("%s stays in the inventory, but %w", name, err)
 	}
 	if err != nil {
 		e.remark("It cannot be reached now: %v.", err)
-		if fix := target.HintOf(err); fix != "" {
+		if fix := app.HintOf(err); fix != "" {
 			e.remark("Fix: %s", fix)
 		}
 		return nil
@@ -281,7 +280,7 @@ is executed.`,
 	}
 	c.Flags().StringVar(&task, "task", "watch", "watch, explain, change or load")
 	c.Flags().StringVar(&user, "user", "dyno", "account, name or name@host; with a TARGET, default its own")
-	c.Flags().StringVar(&flavor, "flavor", "", "mysql, percona or mariadb")
+	c.Flags().StringVar(&flavor, "flavor", "", "mysql, percona, mariadb or postgres")
 	c.Flags().StringSliceVar(&schemas, "schema", nil, "schema that the task may access; may be repeated")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
@@ -300,13 +299,15 @@ is executed.`,
 			}
 		}
 		if flavor == "" {
-			return usagef("say which server the grants are for: give a TARGET or --flavor mysql|percona|mariadb")
+			return usagef("say which server the grants are for: give a TARGET or " +
+				"--flavor mysql|percona|mariadb|postgres")
 		}
 		statements, err := app.Grants(dbms.Flavor(flavor), task, user, schemas)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		create, unlock, err := target.CreateAccount(user)
+		f, _ := app.FamilyOf(dbms.Flavor(flavor)) // Grants knew it
+		create, unlock, err := f.CreateAccount(user)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/screen"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -44,7 +43,11 @@ stored and --at shows any past second. Without a terminal, and with --output jso
 	e.loginFlags(c)
 	e.explainFlag(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
-		if err := watchable(o); err != nil {
+		names := app.SourceNames(app.Families()...) // what is wrong with the target is told when it is opened
+		if f, err := (app.Inspection{App: e.app}).Family(c.Context(), a[0]); err == nil {
+			names = app.SourceNames(f)
+		}
+		if err := watchable(o, names); err != nil {
 			return err
 		}
 		if count < 0 {
@@ -65,18 +68,18 @@ stored and --at shows any past second. Without a terminal, and with --output jso
 	return c
 }
 
-// watchable checks what was asked of a watcher before anything is opened.
-func watchable(o service.Watching) error {
+// watchable checks what was asked of a watcher before anything is opened. names are those of all sources.
+func watchable(o service.Watching, names []string) error {
 	if o.Every < 100*time.Millisecond {
 		return usagef("--every %s: the shortest is 100ms", o.Every)
 	}
 	for _, n := range append(slices.Clone(o.Scrape.Sources), o.Scrape.Also...) {
-		if !slices.Contains(sources.Names(), n) {
-			meant := nearest.Name(n, sources.Names(), 3)
+		if !slices.Contains(names, n) {
+			meant := nearest.Name(n, names, 3)
 			if meant != "" {
 				meant = ", did you mean " + meant + "?"
 			}
-			return usagef("no source is called %q%s; there are %s", n, meant, strings.Join(sources.Names(), ", "))
+			return usagef("no source is called %q%s; there are %s", n, meant, strings.Join(names, ", "))
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ type kind string
 const (
 	public  kind = "everybody"
 	read    kind = "viewers and operators, people and tokens"
-	change  kind = "operators, people and tokens; a person's browser with the CSRF token"
+	changes kind = "operators, people and tokens; a person's browser with the CSRF token"
 	self    kind = "people, about themselves; with the CSRF token"
 	seeSelf kind = "people, about themselves"
 	manage  kind = "operators that are people; with the CSRF token"
@@ -69,7 +69,7 @@ func kindOf(t *testing.T, pattern string) kind {
 	case "GET":
 		return read
 	case "POST":
-		return change
+		return changes
 	}
 	t.Fatalf("%s: only GET and POST are used", pattern)
 	return ""
@@ -110,7 +110,7 @@ func TestWhoMayWhat(t *testing.T) {
 		case public:
 		case read:
 			none, forged = 401, 401
-		case change, seek:
+		case changes, seek:
 			none, viewer, viewerToken, forged = 401, 403, 403, 401
 		case self, seeSelf:
 			none, viewerToken, operatorToken, forged = 401, 403, 403, 401
@@ -126,7 +126,7 @@ func TestWhoMayWhat(t *testing.T) {
 		f("an operator's token", nobody, operatorToken, bearer(g.operator)...)
 		f("a viewer's token beside an operator's cookie", anna, viewerToken,
 			append(bearer(g.viewer), csrfHeader, "")...)
-		if k == change || k == self || k == manage {
+		if k == changes || k == self || k == manage {
 			ben2, anna2 := *ben, *anna
 			for _, csrf := range []string{"", "x", anna.csrf, ben.csrf + "x", ben.csrf[1:], strings.ToUpper(ben.csrf)} {
 				f("a viewer without the token", &ben2, 403, csrfHeader, csrf)
@@ -619,7 +619,7 @@ func TestBodiesAreBounded(t *testing.T) {
 			"{\"name\":\"\xff\"}",
 		} {
 			if w := anna.ask(method, path, body); w.Code >= 500 || w.Code == 401 &&
-				(kindOf(t, p) == change || kindOf(t, p) == manage) {
+				(kindOf(t, p) == changes || kindOf(t, p) == manage) {
 				t.Errorf("%s %q: got %d %.200s", p, body, w.Code, w.Body)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"html"
 	"net/http"
 
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/change"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/service"
@@ -109,17 +109,17 @@ func (h changeAPI) apply(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := apply.Options{Blocking: x.Blocking}
+	o := change.Options{Blocking: x.Blocking}
 	if x.Execute {
 		return started(h.changes.ApplyChange(r.Context(), x.Target, x.Finding, x.Confirm, userOf(r.Context()), o))
 	}
 	in, err := h.changes.PreviewChange(r.Context(), x.Target, x.Finding, o)
 	return struct {
-		Finding   string        `json:"finding"`
-		Diagnosis string        `json:"diagnosis"`
-		Execute   bool          `json:"execute"`
-		Preview   apply.Preview `json:"preview"`
-		Text      []string      `json:"text"`
+		Finding   string         `json:"finding"`
+		Diagnosis string         `json:"diagnosis"`
+		Execute   bool           `json:"execute"`
+		Preview   change.Preview `json:"preview"`
+		Text      []string       `json:"text"`
 	}{in.Finding.ID, in.Diagnosis, false, in.Preview, list(in.Preview.Text())}, err
 }
 
@@ -162,7 +162,7 @@ func (h changeAPI) undo(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := apply.Options{Blocking: x.Blocking}
+	o := change.Options{Blocking: x.Blocking}
 	if x.Execute {
 		return started(h.changes.UndoChange(r.Context(), x.ID, x.Confirm, userOf(r.Context()), o))
 	}
@@ -185,5 +185,5 @@ func (h changeAPI) prove(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return started(h.changes.ProveChange(r.Context(), x.ID, userOf(r.Context()), capture.Options{Window: window}))
+	return started(h.changes.ProveChange(r.Context(), x.ID, userOf(r.Context()), family.Look{Window: window}))
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/compare"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lab"
@@ -19,7 +19,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
@@ -52,13 +51,13 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 		unknown *app.UnknownTargetError
 		finding *app.UnknownFindingError
 		panel   *service.UnknownPanelError
-		blocked *apply.BlockedError
+		blocked *change.BlockedError
 		server  *endpoint.Error
 	)
 	is := func(all ...error) bool {
 		return slices.ContainsFunc(all, func(e error) bool { return errors.Is(err, e) })
 	}
-	switch kind := target.KindOf(err); {
+	switch kind := app.KindOf(err); {
 	case errors.As(err, &query):
 		return queryStatus(query.Type), string(query.Type), ""
 	case errors.As(err, &pause):
@@ -82,7 +81,7 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 	case is(errConflict, task.ErrBusy, compare.ErrSets, trials.ErrBusy, trials.ErrChanged, trials.ErrCorrupt,
 		trials.ErrNewer, access.ErrExists, access.ErrLastOperator):
 		return http.StatusConflict, "conflict", ""
-	case is(service.ErrPreviewChanged, service.ErrNothingToProve, apply.ErrNotThatSession, app.ErrTargetExists,
+	case is(service.ErrPreviewChanged, service.ErrNothingToProve, change.ErrNotThatSession, app.ErrTargetExists,
 		service.ErrFixedRetention),
 		errors.As(err, &blocked):
 		return http.StatusConflict, "conflict", errConflict.Error() + ": "
@@ -97,7 +96,7 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 		return clientGone, "canceled", ""
 	case is(context.DeadlineExceeded):
 		return http.StatusServiceUnavailable, "timeout", ""
-	case errors.As(err, &server) && target.HintOf(err) != "": // the server did not answer, or not as it should
+	case errors.As(err, &server) && app.HintOf(err) != "": // the server did not answer, or not as it should
 		return http.StatusServiceUnavailable, "unavailable", errUnavailable.Error() + ": "
 	}
 	return http.StatusInternalServerError, "internal", ""
@@ -116,7 +115,7 @@ func (v *gate) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if pause := (*access.PauseError)(nil); errors.As(err, &pause) {
 		w.Header().Set("Retry-After", strconv.Itoa(pause.Seconds()))
 	}
-	respondJSON(w, code, problem{"error", typ, before + err.Error(), target.HintOf(err)})
+	respondJSON(w, code, problem{"error", typ, before + err.Error(), app.HintOf(err)})
 }
 
 func queryStatus(t series.ErrorType) int {

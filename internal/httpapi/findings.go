@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/service"
 )
 
@@ -91,7 +91,7 @@ func (h findingAPI) diagnose(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return started(h.diagnoses.Diagnose(r.Context(), x.Target, userOf(r.Context()),
-		capture.Options{Window: window, Redact: x.Redact}))
+		family.Look{Window: window, Redact: x.Redact}))
 }
 
 // lookFor reads how long to look, in seconds; 0 is left to those who look.
@@ -99,7 +99,7 @@ func lookFor(seconds float64) (time.Duration, error) {
 	if seconds == 0 {
 		return 0, nil
 	}
-	if !(seconds >= capture.MinWindow.Seconds() && seconds <= maxLook.Seconds()) {
+	if !(seconds >= family.MinWindow.Seconds() && seconds <= maxLook.Seconds()) {
 		return 0, fmt.Errorf("%w: window takes 3 to 600 seconds", errBadRequest)
 	}
 	return time.Duration(seconds * float64(time.Second)), nil

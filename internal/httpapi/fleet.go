@@ -8,7 +8,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -77,7 +76,7 @@ func (h fleetAPI) sources(r *http.Request) (any, error) {
 		return nil, unknownTarget(name)
 	}
 	traits := map[source.Name]scrape.Traits{}
-	for _, i := range sources.List() {
+	for _, i := range h.fleet.Family(r.Context(), name).Sources() {
 		traits[i.Name] = i.Traits
 	}
 	slowed := map[string]float64{} // how many times less often than usual a source is read, for it takes too much

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/lab"
@@ -127,7 +127,7 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 	f(access.ErrNotFound, 404, "not_found", "", false)
 	f(service.ErrPreviewChanged, 409, "conflict", conflict, false)
 	f(service.ErrNothingToProve, 409, "conflict", conflict, false)
-	f(&apply.BlockedError{Blockers: []string{"a dump runs"}}, 409, "conflict", conflict, false)
+	f(&change.BlockedError{Blockers: []string{"a dump runs"}}, 409, "conflict", conflict, false)
 	f(app.ErrTargetExists, 409, "conflict", conflict, false)
 	f(task.ErrBusy, 409, "conflict", "", false)
 	f(service.ErrBadRetention, 400, "bad_data", wrong, false)

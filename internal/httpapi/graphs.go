@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/service"
@@ -76,7 +77,7 @@ func (h graphAPI) graphs(r *http.Request) (any, error) {
 // panels answers with the definitions alone.
 func (h graphAPI) panels(*http.Request) (any, error) {
 	b := append([]byte(nil), `{"panels":[`...)
-	for i, p := range panel.Server() {
+	for i, p := range app.Panels() {
 		if i > 0 {
 			b = append(b, ',')
 		}

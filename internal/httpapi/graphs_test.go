@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/service"
 )
@@ -78,7 +79,7 @@ func TestGraphs(t *testing.T) {
 
 // TestGraphsJSON: what is not known is null, and the rest has six digits.
 func TestGraphsJSON(t *testing.T) {
-	p, _ := panel.Find("connections")
+	p, _ := panel.Find(app.MySQL.Panels(), "connections")
 	b := appendGraphs(nil, service.Graphs{
 		Target: "shop", From: 100, To: 130, Step: 10,
 		Panels: []service.GraphPanel{{Panel: p, Lines: []service.GraphLine{
@@ -114,7 +115,7 @@ func TestGraphsJSON(t *testing.T) {
 func TestPanelsJSON(t *testing.T) {
 	var got struct{ Panels []panelDefinition }
 	unmarshal(t, request(New(bare(), Options{}), "GET", "/api/dyno/v1/panels", "").Body.Bytes(), &got)
-	if len(got.Panels) != len(panel.Server()) || got.Panels[0].Lines[0].Expr == "" {
+	if len(got.Panels) != len(app.Panels()) || got.Panels[0].Lines[0].Expr == "" {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -125,7 +126,7 @@ func BenchmarkAppendGraphs(b *testing.B) {
 		v[i] = 1234.5678 * float64(i)
 	}
 	var g service.Graphs
-	for _, p := range panel.Server() {
+	for _, p := range app.MySQL.Panels() {
 		x := service.GraphPanel{Panel: p}
 		for _, l := range p.Lines {
 			x.Lines = append(x.Lines, service.GraphLine{Name: l.Name, Mean: v, Min: v, Max: v})

@@ -17,7 +17,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/discovery"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/journal"
@@ -135,11 +135,11 @@ type classAnyList struct {
 }
 
 type intent struct {
-	Finding   string        `json:"finding"`
-	Diagnosis string        `json:"diagnosis"`
-	Execute   bool          `json:"execute"`
-	Preview   apply.Preview `json:"preview"`
-	Text      []string      `json:"text"`
+	Finding   string         `json:"finding"`
+	Diagnosis string         `json:"diagnosis"`
+	Execute   bool           `json:"execute"`
+	Preview   change.Preview `json:"preview"`
+	Text      []string       `json:"text"`
 }
 
 // either is an answer of one of two forms: a preview, or with execute a task and 202.
@@ -477,7 +477,7 @@ func described() []answered {
 				Execute  bool   `json:"execute"`
 				Confirm  string `json:"confirm"`
 				Blocking bool   `json:"blocking"`
-			}{}, gives: either{apply.UndoPreview{}, task.Task{}},
+			}{}, gives: either{change.UndoPreview{}, task.Task{}},
 		},
 		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it still belongs to that user, " +
 			"and records that in the journal.", errors: []int{404, 409, 422}, need: []string{

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -68,7 +68,7 @@ func classes(s *state.State, by order[state.ActiveClass], filter string, width, 
 			}
 		}
 		rows = append(rows, row{t.row(
-			span{clean(sqltext.ShortID(c.ID)), dim}, span{strconv.FormatFloat(c.Load, 'f', 2, 64), plain}, share,
+			span{clean(class.ShortID(c.ID)), dim}, span{strconv.FormatFloat(c.Load, 'f', 2, 64), plain}, share,
 			span{calls, plain}, span{mean, plain},
 			span{examined, plain}, errorsOf(c), span{clean(c.Schema), plain}, span{squeeze(head(c.Fingerprint)), plain},
 		), ref{aClass, c.Schema + "\x00" + c.ID, ""}})
@@ -78,8 +78,12 @@ func classes(s *state.State, by order[state.ActiveClass], filter string, width, 
 
 // noClasses says why there are none.
 func noClasses(s *state.State, filter string) string {
-	if s.ClassSeconds > 0 { // they were looked for, with whatever source there is
-		return nothingHere(s, filter, "no statement in the last "+seconds(s.ClassSeconds))
+	if s.ClassSeconds > 0 { // they were looked for, with whatever source there is; PostgreSQL has only one
+		var only []source.Name
+		if isPostgres(s) {
+			only = []source.Name{source.Digests}
+		}
+		return nothingHere(s, filter, "no statement in the last "+seconds(s.ClassSeconds), only...)
 	}
 	return nothingHere(s, filter, "the first window is not complete yet", source.Digests)
 }

@@ -216,7 +216,7 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 		}
 	}
 	if n == len(ls) {
-		ls = append(ls, as(dim, nothingHere(s, "", "none is open", source.Transactions)))
+		ls = append(ls, as(dim, nothingHere(s, "", "none is open", transactionsOf(s))))
 	}
 	return ls
 }

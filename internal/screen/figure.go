@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -120,8 +122,40 @@ var (
 	}
 )
 
+// ofPostgres are the labels of figures that are called otherwise on PostgreSQL; those with none do not exist there.
+var ofPostgres = map[string]string{
+	state.PoolMisses: "block reads", state.RedoBytes: "WAL", state.TmpDisk: "temporary files",
+	state.SlowQueries: "", state.BytesIn: "", state.BytesOut: "", state.History: "", state.PoolDirty: "",
+	state.PoolFree: "", state.RowLockWaits: "",
+}
+
+// isPostgres reports whether a state is of a PostgreSQL.
+func isPostgres(s *state.State) bool {
+	flavor, _, _ := strings.Cut(s.Server, " ")
+	return dbms.Flavor(flavor).IsPostgres()
+}
+
+// figures returns those of a list that the server can have, as they are called there.
+func figures(s *state.State, fs []figure) []figure {
+	if !isPostgres(s) {
+		return fs
+	}
+	var out []figure
+	for _, f := range fs {
+		label, other := ofPostgres[f.name]
+		if other {
+			f.label = label
+		}
+		if f.label != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // flow puts labelled figures behind each other, as many as go into rows lines of n cells; known ones first.
 func flow(s *state.State, fs []figure, n, rows int) []line {
+	fs = figures(s, fs)
 	var out []line
 	var l line
 	put := func(f figure) bool {

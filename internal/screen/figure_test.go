@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -77,6 +78,39 @@ func TestFlowPutsKnownFiguresFirst(t *testing.T) {
 	if r := fs[2].of(s).role; r != warn {
 		t.Errorf("role %v", r)
 	}
+}
+
+// TestFiguresOfPostgres: what it cannot have is absent and not unknown, and what is left has its words.
+func TestFiguresOfPostgres(t *testing.T) {
+	f := func(server, want string) {
+		t.Helper()
+		s := &state.State{Server: server, Vitals: []state.Vital{{Name: state.RedoBytes, Value: 5}}}
+		if ls := flow(s, work, 200, 1); len(ls) != 1 || ls[0].String() != want {
+			t.Errorf("%s: %q, want %q", server, ls, want)
+		}
+	}
+	f("postgres 17.10", "WAL 5 B/s   rows read –   written –   block reads –   checkpoint age –")
+	f("mysql 9.7.0", "redo 5 B/s   rows read –   written –   pool misses –   history –   dirty –   checkpoint age –"+
+		"   free –   row lock waits –")
+}
+
+// TestNothingOfPostgres: where its only source of something is denied, that is not known to be none.
+func TestNothingOfPostgres(t *testing.T) {
+	f := func(server, classes, trx string) {
+		t.Helper()
+		s := &state.State{Up: true, Server: server, ClassSeconds: 5, Sources: []source.Source{
+			{Name: source.Digests, State: source.Denied, Reason: "no grant"},
+			{Name: source.Processlist, State: source.Denied, Reason: "no grant"},
+		}}
+		if got := noClasses(s, ""); got != classes {
+			t.Errorf("%s: classes: %q", server, got)
+		}
+		if got := transactions(s, 80)[0].line.String(); got != "transactions "+trx {
+			t.Errorf("%s: %q", server, got)
+		}
+	}
+	f("postgres 17.10", "– not observed: digests: no grant", "– not observed: processlist: no grant")
+	f("mysql 9.7.0", "no statement in the last 5.0 s", "none is open")
 }
 
 func TestSeconds(t *testing.T) {

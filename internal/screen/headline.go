@@ -162,6 +162,9 @@ func sparks(s *state.State, t *trail, width int) []line {
 	var l line
 	for i, gs := range graphs {
 		g := choose(gs, append(t.moments[:len(t.moments):len(t.moments)], moment{s.At, s.Vitals}))
+		if label, ok := ofPostgres[g.names[0]]; ok && isPostgres(s) {
+			g.label = label
+		}
 		value := span{none, dim}
 		if v, ok := g.of(s.Vitals).Get(); ok {
 			value = span{g.write(v), strong}

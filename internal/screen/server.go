@@ -43,6 +43,7 @@ func server(s *state.State, events []event.Event, loc *time.Location, width int)
 func grid(s *state.State, fs []figure, width int) []row {
 	const cell = 32
 	n := max(1, width/cell)
+	fs = figures(s, fs)
 	var rows []row
 	for i := 0; i < len(fs); i += n {
 		var l line
@@ -65,7 +66,7 @@ func transactions(s *state.State, width int) []row {
 	if len(s.Transactions) == 0 {
 		return []row{heading(line{
 			{"transactions ", strong},
-			{nothingHere(s, "", "none is open", source.Transactions), dim},
+			{nothingHere(s, "", "none is open", transactionsOf(s)), dim},
 		})}
 	}
 	list := slices.Clone(s.Transactions)
@@ -104,6 +105,14 @@ func transactions(s *state.State, width int) []row {
 			span{shown(x.Modified, count), plain}, span{phase, plain}), session})
 	}
 	return rows
+}
+
+// transactionsOf is the source of open transactions: PostgreSQL's are read with its sessions.
+func transactionsOf(s *state.State) source.Name {
+	if isPostgres(s) {
+		return source.Processlist
+	}
+	return source.Transactions
 }
 
 // eventRows lists events, the newest first.

@@ -98,7 +98,7 @@ func TestManyClasses(t *testing.T) {
 		// Words, not numbers: digits do not tell fingerprints apart.
 		fp := sqltext.Fingerprint("SELECT a FROM " + letters(i) + " WHERE id = 1")
 		all[i] = class.Class{
-			ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1),
+			ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1),
 			TimeSec: float64(i+1) / 1000, MaxSec: known.Of(0.5), Examined: known.Of(uint64(i)),
 		}
 	}

@@ -45,7 +45,7 @@ func (s *Stage) knownClass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	id := sqltext.ID(sqltext.Fingerprint("SELECT id FROM knowns WHERE tag = 1"))
+	id := class.ID(sqltext.Fingerprint("SELECT id FROM knowns WHERE tag = 1"))
 	window := fmt.Sprintf("from=%d&to=%d", from.Unix()-120, from.Unix()+240)
 	minutes(t, "the minute is kept", func() error {
 		var a struct{ Class class.Class }
@@ -132,7 +132,7 @@ func TestTwoPeriods(t *testing.T) {
 	of := func(sql string, count uint64, sec float64) class.Class {
 		fp := sqltext.Fingerprint(sql)
 		return class.Class{
-			ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema,
+			ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema,
 			Count: count, TimeSec: sec, Examined: known.Of(count * 10), RowsSent: known.Of(count),
 		}
 	}

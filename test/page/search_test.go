@@ -27,7 +27,7 @@ func TestSearchBeyondTheList(t *testing.T) {
 	for i := range all {
 		fp := sqltext.Fingerprint("SELECT a FROM " + letters(i) + " WHERE id = 1")
 		all[i] = class.Class{
-			ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1),
+			ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1),
 			TimeSec: float64(i+1) / 1000,
 		}
 	}

@@ -575,6 +575,7 @@ export interface components {
              * @example mysql
              * @example percona
              * @example mariadb
+             * @example postgres
              */
             flavor?: string;
             version?: string;
@@ -600,11 +601,13 @@ export interface components {
         };
         /** @description Class is a fingerprint with what its statements did within one window. Everything that a source does not tell is unknown. Counts are of completed statements unless Sampled. */
         Class: {
-            /** @description sqltext.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3 */
+            /** @description class.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3 */
             id: string;
             /** @description sqltext.Fingerprint, holds no literal */
             fingerprint: string;
-            /** @description Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source reported it. */
+            /** @description Parsable is the fingerprint in the spelling that package sqlshape parses, where the server's dialect has another one: PostgreSQL's names in double quotes, casts and RETURNING. Empty: Fingerprint itself. */
+            parsable?: string;
+            /** @description Digest is the server's own id of the class: DIGEST of performance_schema, queryid of pg_stat_statements; empty where another source reported it. */
             digest?: string;
             /** @description Guessed says that Fingerprint is of the common way to write the statement, for only the server's text of the digest is known. */
             guessed?: boolean;
@@ -614,6 +617,7 @@ export interface components {
              * @example performance_schema
              * @example slow_log
              * @example processlist
+             * @example pg_stat_statements
              */
             origin: string;
             /** @description Sampled marks figures that were estimated from samples of what was running, not from counting. Count is then the number of distinct executions seen, TimeSec the estimate samples × interval. */
@@ -639,6 +643,9 @@ export interface components {
             sort_rows?: number;
             tmp_tables?: number;
             tmp_disk_tables?: number;
+            /** @description pages of tables and indexes that PostgreSQL wanted, in its shared buffers or not, and those that were not there */
+            pages?: number;
+            pages_read?: number;
             /** Format: date-time */
             first_seen?: string;
             /** Format: date-time */
@@ -664,6 +671,7 @@ export interface components {
              * @example performance_schema
              * @example slow_log
              * @example processlist
+             * @example pg_stat_statements
              */
             origin?: string;
             sampled?: boolean;
@@ -728,11 +736,13 @@ export interface components {
         };
         /** @description classRow is a class of a list with its trend. */
         ClassRow: {
-            /** @description sqltext.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3 */
+            /** @description class.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3 */
             id: string;
             /** @description sqltext.Fingerprint, holds no literal */
             fingerprint: string;
-            /** @description Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source reported it. */
+            /** @description Parsable is the fingerprint in the spelling that package sqlshape parses, where the server's dialect has another one: PostgreSQL's names in double quotes, casts and RETURNING. Empty: Fingerprint itself. */
+            parsable?: string;
+            /** @description Digest is the server's own id of the class: DIGEST of performance_schema, queryid of pg_stat_statements; empty where another source reported it. */
             digest?: string;
             /** @description Guessed says that Fingerprint is of the common way to write the statement, for only the server's text of the digest is known. */
             guessed?: boolean;
@@ -742,6 +752,7 @@ export interface components {
              * @example performance_schema
              * @example slow_log
              * @example processlist
+             * @example pg_stat_statements
              */
             origin: string;
             /** @description Sampled marks figures that were estimated from samples of what was running, not from counting. Count is then the number of distinct executions seen, TimeSec the estimate samples × interval. */
@@ -767,6 +778,9 @@ export interface components {
             sort_rows?: number;
             tmp_tables?: number;
             tmp_disk_tables?: number;
+            /** @description pages of tables and indexes that PostgreSQL wanted, in its shared buffers or not, and those that were not there */
+            pages?: number;
+            pages_read?: number;
             /** Format: date-time */
             first_seen?: string;
             /** Format: date-time */
@@ -1282,6 +1296,7 @@ export interface components {
              * @example mysql
              * @example percona
              * @example mariadb
+             * @example postgres
              */
             flavor?: string;
             /** @description "10.11.19" */
@@ -1396,12 +1411,14 @@ export interface components {
         Index: {
             name: string;
             unique?: boolean;
-            /** @description BTREE, HASH, FULLTEXT, SPATIAL */
+            /** @description BTREE, HASH, FULLTEXT, SPATIAL; any other word is an index that serves nothing but its own purpose */
             type: string;
+            /** @description it is the primary key under a name of its own, as in PostgreSQL */
+            primary?: boolean;
             /** @description INVISIBLE (MySQL) or IGNORED (MariaDB): kept up to date, not used */
             hidden?: boolean;
             parts: components["schemas"]["IndexPart"][] | null;
-            /** @description Handled is how many rows were read, changed or deleted by way of it since the server began to count (performance_schema's table_io_waits_summary_by_index_usage); unknown where the server does not count, or the table was not opened since. */
+            /** @description Handled is how many rows were read, changed or deleted by way of it since the server began to count (performance_schema's table_io_waits_summary_by_index_usage), in PostgreSQL how many scans used it (idx_scan of pg_stat_user_indexes); unknown where the server does not count, or the table was not opened since. */
             rows_handled?: number;
         };
         /** @description IndexPart is one column or expression of an index. */
@@ -2327,6 +2344,7 @@ export interface components {
              * @example mysql
              * @example percona
              * @example mariadb
+             * @example postgres
              */
             flavor?: string;
             version?: string;
@@ -2420,7 +2438,7 @@ export interface components {
         /** @description Preview is what an action would do on a server as it is now. */
         Preview: {
             target: string;
-            /** @description identity, see target.Facts */
+            /** @description the server's own identity */
             server: string;
             finding?: string;
             /** @description with the statements as they would be sent */
@@ -2818,7 +2836,7 @@ export interface components {
             select_type?: string;
             /** @description name or alias in the statement */
             table: string;
-            /** @description ALL, index, range, ref, eq_ref, const, … */
+            /** @description ALL, index, range, ref, eq_ref, const, …; Seq Scan, … */
             access: string;
             possible_keys?: string[];
             key?: string;

@@ -63,3 +63,8 @@ export function followTargets(): void {
 export function useTarget(): [string, (name: string) => void] {
   return [route.value.params.get('target') ?? '', (name) => setParams({ target: name })]
 }
+
+/** Whether a server, as "postgres 17.10", is a PostgreSQL: some words and figures are not for it. */
+export function isPostgres(server: string | undefined): boolean {
+  return server?.split(' ')[0] === 'postgres'
+}

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { ago, get, go, href, moment, now, span, useData, useGet, useKeys, useParam, useRange, useTarget, withParams,
-  type ApiError } from '../../core'
+import { ago, get, go, href, isPostgres, moment, now, span, useData, useGet, useKeys, useParam, useRange, useTarget,
+  withParams, type ApiError } from '../../core'
 import { Button, Empty, Icon, Loading, Notice, Page, Problem, safe, Show, Tabs, Unobservable } from '../../kit'
 import { differences } from './differences'
 import { Innodb } from './innodb'
@@ -8,7 +8,7 @@ import { LockBanner, Locks } from './locks'
 import { moved, offered, readAt, stepOf } from './moments'
 import { SessionPanel } from './session'
 import { Sessions } from './sessions'
-import { asleep, lacking } from './state'
+import { asleep, lacking, lackingTransactions } from './state'
 import { Timeline } from './timeline'
 import { Transactions } from './transactions'
 import { tree } from './tree'
@@ -144,6 +144,7 @@ function Body(p: BodyProps) {
     return p.error ? <Problem error={p.error} retry={p.reload} what="Sample" /> : <Loading lines={8} />
   }
   const roots = tree(state.waits ?? [])
+  const pg = isPostgres(state.server)
   const waiting = new Set((state.waits ?? []).map((w) => w.waiter)).size
   const diff = differences(state, p.before)
   // What was not observed has no count: 0 would say that there is none.
@@ -160,14 +161,15 @@ function Body(p: BodyProps) {
             count: counted(state.sessions?.filter((x) => !asleep(x) || tied.has(x.id)).length ?? 0, 'processlist') },
           { key: 'locks', name: 'Locks', count: counted(waiting, 'locks') },
           { key: 'transactions', name: 'Transactions',
-            count: counted(state.transactions?.length ?? 0, 'transactions') },
-          { key: 'innodb', name: 'InnoDB status' },
+            count: lackingTransactions(state) ? null : state.transactions?.length ?? 0 },
+          ...(pg ? [] : [{ key: 'innodb', name: 'InnoDB status' }]),
         ]} />
       <div class={chosen === '' ? 'moment' : 'moment open'}>
         <div class="moment-main">
           {tab === 'locks' ? <Locks roots={roots} state={state} />
             : tab === 'transactions' ? <Transactions state={state} chosen={chosen} />
-            : tab === 'innodb' ? <InnodbTab state={state} /> : <Sessions state={state} diff={diff} chosen={chosen} />}
+            : tab === 'innodb' && !pg ? <InnodbTab state={state} />
+            : <Sessions state={state} diff={diff} chosen={chosen} />}
         </div>
         {chosen !== '' && <SessionPanel id={chosen} state={state} at={at} onClose={() => choose(null)} />}
       </div>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { setParams, text, useParam } from '../../core'
+import { isPostgres, setParams, text, useParam } from '../../core'
 import { Badge, Button, Empty, Icon, Unobservable, safe } from '../../kit'
 import { Lock, SessionLink } from './session'
 import { oneLine } from './sessions'
@@ -71,11 +71,12 @@ export function Locks({ roots, state }: { roots: Root[]; state: State }) {
       {(state.left?.waits ?? 0) > 0 && <p class="dim">{state.left?.waits} more waits existed; they are not stored.</p>}
       {shown.length === 0 && !gone &&
         <Empty icon="good" title="No lock waits"
-        hint="Row, metadata, table and user locks were checked in this second." />}
+        hint={`${isPostgres(state.server) ? 'Locks of rows, tables, transactions and advisory locks'
+        : 'Row, metadata, table and user locks'} were checked in this second.`} />}
       {shown.map((r, i) => (
         <section key={r.session ?? `unknown${i}`} class="panel root"
           aria-label={r.session === undefined ? 'unknown blocker' : `root blocker ${r.session}`}>
-          <RootHead r={r} known={known} />
+          <RootHead r={r} known={known} pg={isPostgres(state.server)} />
           <Waiters nodes={r.waiters} known={known} depth={0} />
         </section>
       ))}
@@ -83,7 +84,7 @@ export function Locks({ roots, state }: { roots: Root[]; state: State }) {
   )
 }
 
-function RootHead({ r, known }: { r: Root; known: Known }) {
+function RootHead({ r, known, pg }: { r: Root; known: Known; pg: boolean }) {
   const s = r.session === undefined ? undefined : known.sessions.get(r.session)
   const t = r.session === undefined ? undefined : known.trx.get(r.session)
   return (
@@ -128,8 +129,8 @@ function RootHead({ r, known }: { r: Root; known: Known }) {
         (s.last_sql
         ? <p class="mono statement-line"><span class="faint">Last statement:</span> {oneLine(s.last_sql, 500)}</p>
         : <p class="faint">
-        Last statement unknown: the session is idle, and performance_schema does not have it (consumer
-        events_statements_current). Step back to look for it.</p>)}
+        Last statement unknown: the session is idle, and {pg ? 'pg_stat_activity does not show it (pg_monitor).'
+        : 'performance_schema does not have it (consumer events_statements_current).'} Step back to look for it.</p>)}
     </header>
   )
 }

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { ago, href, moment, post, setParams, text, useKeys, whyNot } from '../../core'
+import { ago, href, isPostgres, moment, post, setParams, text, useKeys, whyNot } from '../../core'
 import { Button, Confirm, Copy, Sql, safe, toast } from '../../kit'
+import { lackingTransactions } from './state'
 import type { State, Wait } from '../../core/openapi.gen'
 
 /** A class in Queries, round a moment. */
@@ -23,6 +24,7 @@ export function SessionPanel(
   const waits = state.waits?.filter((w) => w.waiter === n) ?? []
   const waiters = state.waits?.filter((w) => w.blocker === n) ?? []
   const shown = Date.parse(state.at) / 1000
+  const pg = isPostgres(state.server)
   const opener = useRef(document.activeElement)
   const close = () => {
     // The focus goes back to the session's row, else to what opened this.
@@ -36,7 +38,9 @@ export function SessionPanel(
     <aside class="panel session" aria-label={`Session ${safe(id)}`}>
       <header>
         <h2 class="grow">Session {safe(id)}</h2>
-        {Number.isInteger(n) && n > 0 && <Copy text={`KILL ${n};`} label="Copy KILL" />}
+        {Number.isInteger(n) && n > 0 && 
+          <Copy text={pg ? `SELECT pg_terminate_backend(${n});` : `KILL ${n};`}
+            label={pg ? 'Copy terminate' : 'Copy KILL'} />}
         {at === 'live' && s?.user && (
           <Button small kind="danger" why={whyNot()} onClick={() => ask(true)}>Kill…</Button>
         )}
@@ -88,7 +92,10 @@ export function SessionPanel(
             )}
             <section>
               <h3>Transaction</h3>
-              {trx.length === 0 ? <p class="dim">No open transaction in InnoDB.</p> : (
+              {trx.length === 0 ? (
+                <p class="dim">{lackingTransactions(state) ? 'Transactions were not observed.'
+                  : pg ? 'No open transaction.' : 'No open transaction in InnoDB.'}</p>
+              ) : (
                 trx.map((t) => (
                   <dl key={t.id} class="facts">
                     <Fact name="Open for">
@@ -96,7 +103,8 @@ export function SessionPanel(
                       </span>
                     </Fact>
                     <Fact name="State">{safe(t.phase)}{t.read_only && ', read only'}</Fact>
-                    <Fact name="Rows">{text(t.rows_locked, '')} locked, {text(t.rows_modified, '')} modified</Fact>
+                    {!pg && <Fact name="Rows">
+                      {text(t.rows_locked, '')} locked, {text(t.rows_modified, '')} modified</Fact>}
                     <Fact name="Number">{safe(t.id)}</Fact>
                   </dl>
                 ))
@@ -125,8 +133,8 @@ export function SessionPanel(
         <p class="faint">As of {moment(shown, { date: true, seconds: true })}, {ago(shown)}.</p>
       </div>
       {asking && s?.user && (
-        <Confirm title={`Kill session ${n} on ${state.target}?`} yes={`KILL ${n}`} danger why={whyNot()}
-          onClose={() => ask(false)} run={async () => {
+        <Confirm title={`Kill session ${n} on ${state.target}?`} yes={pg ? `Terminate ${n}` : `KILL ${n}`}
+          danger why={whyNot()} onClose={() => ask(false)} run={async () => {
             await post('kill', { target: state.target, session: n, user: s.user ?? '', confirm: `KILL ${n}` })
             toast(`Session ${n} was killed; see the journal`, 'good')
           }}>
@@ -136,10 +144,12 @@ export function SessionPanel(
           </p>
           {trx.length > 0 ? (
             <p>
-              Its open transaction is rolled back: {text(trx.reduce((a, t) => a + (t.rows_modified ?? 0), 0),
-                '')} modified rows. Rolling back many rows takes time, and their locks are held until then.
+              Its open transaction is rolled back{pg ? '; PostgreSQL does not report how many rows it modified.'
+                : `: ${text(trx.reduce((a, t) => a + (t.rows_modified ?? 0), 0), '')} modified rows. Rolling back ` +
+                  'many rows takes time, and their locks are held until then.'}
             </p>
-          ) : <p>It has no open transaction in InnoDB.</p>}
+          ) : <p>{lackingTransactions(state) ? 'Whether it has an open transaction was not observed.'
+            : pg ? 'It has no open transaction.' : 'It has no open transaction in InnoDB.'}</p>}
           {waiters.length > 0 &&
             <p>{waiters.length === 1 ? 'One session waits' : `${waiters.length} sessions wait`} for it.</p>}
           <p class="dim">This cannot be undone. It is recorded in the journal and the audit log.</p>

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { setParams, text, useParam, withParams } from '../../core'
+import { isPostgres, setParams, text, useParam, withParams } from '../../core'
 import { Empty, Icon, Num, Search, Table, Unobservable, safe, type Column } from '../../kit'
 import { words, type Differences } from './differences'
 import { classLink } from './session'
@@ -52,7 +52,8 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
 
   const columns: Column<Row>[] = [
     {
-      key: 'id', head: 'Session', align: 'right', first: 'up', value: (r) => r.id, title: 'connection id, as in KILL',
+      key: 'id', head: 'Session', align: 'right', first: 'up', value: (r) => r.id,
+      title: isPostgres(state.server) ? 'process id' : 'connection id, as in KILL',
       cell: (r) => <span class="nowrap"><Hint what={diff.sessions.get(r.id)} />{r.id}</span>,
     },
     { key: 'user', head: 'User', value: (r) => r.user,
@@ -66,8 +67,9 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
       cell: (r) => <span class="mono">{oneLine(r.sql) || <span class="faint">–</span>}</span> },
     { key: 'trx', head: 'Transaction', align: 'right', value: (r) => r.trx?.seconds,
       title: 'how long its transaction has been open', cell: (r) => <Num v={r.trx?.seconds} unit="s" /> },
-    { key: 'examined', head: 'Rows read', align: 'right', value: (r) => r.examined,
-      title: 'rows examined so far by the running statement', cell: (r) => <Num v={r.examined} unit="" /> },
+    ...(isPostgres(state.server) ? [] // it does not report them
+      : [{ key: 'examined', head: 'Rows read', align: 'right' as const, value: (r: Row) => r.examined,
+      title: 'rows examined so far by the running statement', cell: (r: Row) => <Num v={r.examined} unit="" /> }]),
     ...(distinct(rows.map((r) => r.db)).length > 1
       ? [{ key: 'db', head: 'Database', value: (r: Row) => r.db,
       cell: (r: Row) => <span class="dim nowrap">{safe(r.db ?? '–')}</span> }] : []),

@@ -34,7 +34,8 @@ async function course(target: string, from: number, to: number, signal: AbortSig
     or(get('events', { target, from, to }, signal).then((x) => x.events), []),
     // Without Dyno's own session, as the figures above; with it where Dyno's part is unknown.
     or(range(`max(max_over_time(dyno_client_status{target=${label},variable="threads_running"}[${over}s])) or ` +
-      `max(max_over_time(mysql_global_status_threads_running{target=${label}}[${over}s]))`), []),
+      `max(max_over_time(mysql_global_status_threads_running{target=${label}}[${over}s])) or ` +
+      `max(max_over_time(dyno_sessions_running{target=${label}}[${over}s]))`), []),
     or(range(`sum(max_over_time(dyno_lock_waiters{target=${label}}[${over}s]))`), []),
   ])
   return { times, marks, running, waiting }
@@ -123,7 +124,7 @@ function Peaks({ c, from, to }: { c: Course | undefined; from: number; to: numbe
   const top = (xs: [number, number][]) => xs.reduce((a, [t, v]) => (t >= from && t <= to ? Math.max(a, v) : a), 0)
   return (
     <p class="legend faint">
-      <span><i class="key running" /> running, max {count(top(c.running))}</span>
+      <span><i class="key running" /> running, max {c.running.length === 0 ? '–' : count(top(c.running))}</span>
       <span>
         <i class="key waiting" /> waiting for a lock, max {c.waiting.length === 0 ? '–' : count(top(c.waiting))}
       </span>

@@ -1,10 +1,18 @@
-import { setParams, text } from '../../core'
+import { isPostgres, setParams, text } from '../../core'
 import { Empty, Num, Table, Unobservable, safe, type Column } from '../../kit'
 import { oneLine } from './sessions'
-import { lacking } from './state'
+import { lackingTransactions } from './state'
 import type { Session, State, Transaction } from '../../core/openapi.gen'
 
 interface Row extends Transaction { s: Session | undefined; blocks: number }
+
+/** What PostgreSQL does not report. */
+const ofRows: Column<Row>[] = [
+  { key: 'locked', head: 'Rows locked', align: 'right', value: (r) => r.rows_locked,
+    cell: (r) => <Num v={r.rows_locked} unit="" /> },
+  { key: 'modified', head: 'Rows modified', align: 'right', value: (r) => r.rows_modified,
+    cell: (r) => <Num v={r.rows_modified} unit="" /> },
+]
 
 /** Open transactions, the oldest first. */
 export function Transactions({ state, chosen }: { state: State; chosen: string }) {
@@ -15,7 +23,8 @@ export function Transactions({ state, chosen }: { state: State; chosen: string }
   const rows: Row[] =
     (state.transactions ?? []).map((t) => ({ ...t, s: sessions.get(t.session), blocks: blocks.get(t.session) ?? 0 }))
     .sort((a, b) => b.seconds - a.seconds)
-  const gone = lacking(state, 'transactions')
+  const gone = lackingTransactions(state)
+  const pg = isPostgres(state.server)
   const columns: Column<Row>[] = [
     { key: 'age', head: 'Open for', align: 'right', value: (r) => r.seconds,
       cell: (r) => <b><Num v={r.seconds} unit="s" /></b> },
@@ -25,10 +34,7 @@ export function Transactions({ state, chosen }: { state: State; chosen: string }
       : r.session) },
     { key: 'state', head: 'State', value: (r) => r.phase,
       cell: (r) => <span class="nowrap">{safe(r.phase)}{r.read_only && ', read only'}</span> },
-    { key: 'locked', head: 'Rows locked', align: 'right', value: (r) => r.rows_locked,
-      cell: (r) => <Num v={r.rows_locked} unit="" /> },
-    { key: 'modified', head: 'Rows modified', align: 'right', value: (r) => r.rows_modified,
-      cell: (r) => <Num v={r.rows_modified} unit="" /> },
+    ...(pg ? [] : ofRows),
     { key: 'blocks', head: 'Blocks', title: 'sessions waiting for it', align: 'right', value: (r) => r.blocks,
       cell: (r) => (r.blocks > 0 ? <b class="tone-bad">{r.blocks}</b> : <span class="faint">0</span>) },
     { key: 'user', head: 'User', value: (r) => r.s?.user,
@@ -49,7 +55,8 @@ export function Transactions({ state, chosen }: { state: State; chosen: string }
         selected={rows.find((r) => String(r.session) === chosen)
           ? rows.filter((r) => String(r.session) === chosen).map((r) => r.id + '/' + r.session)[0] ?? null : null}
         onOpen={(r) => r.session > 0 && setParams({ session: r.session })} sortParam="tsort"
-        empty={gone ? <></> : <Empty icon="good" title="No open transactions" hint="InnoDB had none in this second." />}
+        empty={gone ? <></> : <Empty icon="good" title="No open transactions" 
+          hint={`${pg ? 'The server' : 'InnoDB'} had none in this second.`} />}
       />
     </div>
   )

@@ -1,8 +1,10 @@
-import { figure } from '../../core'
+import { figure, isPostgres } from '../../core'
 import { vital } from './state'
 import type { State } from '../../core/openapi.gen'
 
-const shown: { n: string; label: string; unit: string; title: string; always?: boolean; worse?: 'up' }[] = [
+interface Vital { n: string; label: string; unit: string; title: string; always?: boolean; worse?: 'up' }
+
+const shown: Vital[] = [
   { n: 'threads_running', label: 'Running', unit: '',
     title: "Threads_running: sessions executing a statement, without Dyno's own; counted a few milliseconds before " +
       'the list of sessions is read', always: true },
@@ -21,11 +23,28 @@ const shown: { n: string; label: string; unit: string; title: string; always?: b
   { n: 'replica_lag_seconds', label: 'Replica lag', unit: 's', title: 'of the worst channel' },
 ]
 
+/** What is otherwise on PostgreSQL; null: it has no such figure. */
+const postgres: Record<string, Partial<Vital> | null> = {
+  threads_running: { title: 'sessions executing a statement, without Dyno’s own' },
+  qps: { title: 'statements per second, as pg_stat_statements counts them' },
+  latency_seconds: { title: 'mean time per statement over the last seconds, from pg_stat_statements' },
+  row_lock_waiting: { title: 'sessions waiting for a row lock' },
+  history_length: null,
+  pool_misses_per_second: { label: 'Buffer misses',
+    title: 'blocks that were not in shared_buffers; the system’s cache may have had them' },
+  replica_lag_seconds: { title: 'of this standby' },
+}
+
+function shownOf(server: string | undefined): Vital[] {
+  if (!isPostgres(server)) return shown
+  return shown.filter((x) => postgres[x.n] !== null).map((x) => ({ ...x, ...postgres[x.n] }))
+}
+
 /** The headline figures of the second, with what they were a second before. */
 export function VitalStrip({ state, before }: { state: State; before: State | undefined }) {
   return (
     <dl class="vitals" aria-label="Figures of this second">
-      {shown.map((x) => {
+      {shownOf(state.server).map((x) => {
         const v = of(state, x.n)
         if (v === undefined && !x.always) return null
         const f = figure(v, x.unit)

@@ -29,7 +29,7 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
           <Item name="running" v={r.running} unit="" of={r.connected}
             about={r.connected === undefined ? '' : `of ${r.connected} sessions`} />
           <Item name="mean time" v={r.latency} unit="s"
-            about={r.latency === undefined ? 'unavailable: performance_schema or its statement digests are off'
+            about={r.latency === undefined ? 'unavailable: the server’s figures of statements are off'
             : 'per statement, measured by the server'} />
           <Item name="CPU" v={r.cpu} unit="cores"
             about={r.cpu === undefined ? "only known where Dyno runs on the server's machine"

@@ -52,7 +52,8 @@ function Fleet() {
     const all =
       await courses(
       'sum by (target) (rate(dyno_client_status_total{variable="questions"}[30s])) or sum by (target) ' +
-        '(rate(mysql_global_status_questions[30s]))', end - back, end, step, signal)
+        '(rate(mysql_global_status_questions[30s])) or sum by (target) ' +
+        '(rate(dyno_client_statements_total[30s]))', end - back, end, step, signal)
     return new Map(all.map((c) => [c.labels['target'] ?? '', c.values]))
   }, { every: 30_000 })
   const judged = useData('diagnoses', async (signal) => {

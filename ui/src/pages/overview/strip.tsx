@@ -1,4 +1,4 @@
-import { href, inventory, newest, second, span, useVitals } from '../../core'
+import { href, inventory, isPostgres, newest, second, span, useVitals } from '../../core'
 import { Figure, safe } from '../../kit'
 
 /** The newest second of a server, in figures; of long ago none. */
@@ -9,6 +9,7 @@ export function Strip({ target }: { target: string }) {
   const x = n.v
   const cores = x['host_cpus']
   const up = x['uptime_seconds']
+  const pg = isPostgres(n.server)
   return (
     <section class="sv-strip" aria-label="This second">
       <Figure label="Statements" value={x['qps']} unit="/s" href={href('queries')} />
@@ -19,9 +20,9 @@ export function Strip({ target }: { target: string }) {
         note={cores === undefined ? undefined : `of ${cores}`} />
       <Figure label="Host CPU" value={x['host_cpu_busy_ratio']} unit="ratio" />
       <Figure label="Disk busy" value={x['disk_busy_ratio']} unit="ratio" />
-      <Figure label="Pool misses" value={x['pool_misses_per_second']} unit="/s" />
+      <Figure label={pg ? 'Buffer misses' : 'Pool misses'} value={x['pool_misses_per_second']} unit="/s" />
       <Figure label="Lock waiters" href={href('activity', { tab: 'locks' })} value={x['row_lock_waiting']} unit="" />
-      <Figure label="History list" value={x['history_length']} unit="" />
+      {!pg && <Figure label="History list" value={x['history_length']} unit="" />}
       {x['replica_lag_seconds'] !== undefined && <Figure label="Lag" value={x['replica_lag_seconds']} unit="s" />}
       <div class="sv-strip-who">
         <div>{safe(n.server) || '\u00a0'}</div>

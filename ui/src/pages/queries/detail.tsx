@@ -68,7 +68,8 @@ function Content(p: ContentProps) {
         {p.back}
         <h2 class="cut grow" title={safe(v.item ?? '')}>{safe(v.item || 'Statement')}</h2>
         {c.sampled && <Estimated />}
-        <span class="faint mono cut class-id" title="id of the class, the same as pt-query-digest's">{safe(c.id)}</span>
+        <span class="faint mono cut class-id" title={c.origin === 'pg_stat_statements' ? 'id of the class'
+          : "id of the class, the same as pt-query-digest's"}>{safe(c.id)}</span>
         <Copy text={c.id} label="Copy id" bare />
       </header>
 
@@ -124,6 +125,7 @@ function Content(p: ContentProps) {
             </span>
           )}
           <span>Source: {c.origin === 'performance_schema' ? 'performance_schema (exact counts)'
+            : c.origin === 'pg_stat_statements' ? 'pg_stat_statements (exact counts)'
             : c.origin === 'processlist' ? 'processlist samples (estimates)' : c.origin}</span>
         </p>
       </section>
@@ -138,9 +140,11 @@ function Content(p: ContentProps) {
         </h2>
         {(v.plans ?? []).length === 0 ? (
           <Unobservable what="Plan"
-            why={'Dyno explains the heaviest classes, each at most every ten minutes, and only statements that are ' +
+            why={v.class.origin === 'pg_stat_statements' ? 'pg_stat_statements stores statements without their ' +
+              'values, so their plans are not looked up while watching. A diagnosis explains the heaviest ones.'
+              : 'Dyno explains the heaviest classes, each at most every ten minutes, and only statements that are ' +
               'known to be safe to EXPLAIN. No plan of this class is stored yet.'}
-            fix={c.origin === 'processlist' ? undefined
+            fix={c.origin === 'processlist' || c.origin === 'pg_stat_statements' ? undefined
               : <>This needs a complete example statement and SELECT on its tables: see <a
               href={href('settings', { target: p.target })}>the grants</a>.</>} />
         ) : <Plans plans={v.plans ?? []} />}
@@ -150,7 +154,8 @@ function Content(p: ContentProps) {
         <h2>Examples</h2>
         {(v.examples ?? []).length === 0 ? (
           <Unobservable what="Statements with their values"
-            why={'No example captured yet: examples are kept for the heaviest classes, as the server shows them. ' +
+            why={v.class.origin === 'pg_stat_statements' ? 'pg_stat_statements stores statements without their values.'
+              : 'No example captured yet: examples are kept for the heaviest classes, as the server shows them. ' +
               'With redaction, none are kept.'} />
         ) : <div class="stack">{v.examples?.map((e, i) => <OneExample key={e.at + i} e={e} />)}</div>}
       </section>

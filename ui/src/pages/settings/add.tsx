@@ -2,7 +2,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { asError, post, reloadTargets, whyNot, type ApiError } from '../../core'
 import { Badge, Button, Copy, Loading, Notice, Problem, Sql, safe } from '../../kit'
-import { hasPassword, nameFor, toURL } from './address'
+import { hasPassword, isPostgresURL, nameFor, toURL } from './address'
 import { Fix } from './sources'
 import type { Checked, Target as Entry } from '../../core/openapi.gen'
 import { flavorName, script } from './words'
@@ -39,6 +39,7 @@ export function AddServer(
   const fresh = useRef(false) // something was typed since the last look
 
   const secret = hasPassword(address)
+  const pg = isPostgresURL(address)
   const url = toURL(address, user)
   const called = name.trim() || nameFor(address)
   const entry = (): Entry => ({
@@ -119,7 +120,8 @@ export function AddServer(
       <div class="form-row">
         <label class="field wide-field">
           <span class="label">Address</span>
-          <input {...field(setAddress)} name="address" placeholder="db1:3306, /run/mysqld/mysqld.sock, mysql://…"
+          <input {...field(setAddress)} name="address"
+            placeholder="db1:3306, /run/mysqld/mysqld.sock, mysql://…, postgres://…"
             aria-invalid={secret} value={address} />
         </label>
         <label class="field">
@@ -146,11 +148,12 @@ export function AddServer(
         )}
         <label>
           <input type="radio" name="way" checked={way === 'usual'}
-            onChange={() => choose('usual')} /> ~/.my.cnf of Dyno's user, if it names this server, or none
+            onChange={() => choose('usual')} /> {pg ? '~/.pgpass' : '~/.my.cnf'} of Dyno&apos;s user,
+          if it names this server, or none
         </label>
         <label>
           <input type="radio" name="way" checked={way === 'file'}
-            onChange={() => choose('file')} /> another file like my.cnf
+            onChange={() => choose('file')} /> another file like {pg ? '.pgpass' : 'my.cnf'}
         </label>
         <label>
           <input type="radio" name="way" checked={way === 'env'}
@@ -166,7 +169,7 @@ export function AddServer(
         {way === 'file' && (
           <label class="field">
             <span class="label">File (in credentials in Dyno's home)</span>
-            <input {...field(setFile)} name="file" placeholder="shop.cnf" value={file} />
+            <input {...field(setFile)} name="file" placeholder={pg ? 'shop.pgpass' : 'shop.cnf'} value={file} />
           </label>
         )}
         {way === 'env' && (
@@ -178,8 +181,8 @@ export function AddServer(
       </fieldset>
       {secret && (
         <Notice tone="warn">
-          Take the password out of the address: addresses are shown. Enter it below, or name a file like my.cnf that
-          holds it.</Notice>
+          Take the password out of the address: addresses are shown. Enter it below, or name a file like
+          {' '}{pg ? '.pgpass' : 'my.cnf'} that holds it.</Notice>
       )}
       {clash && <Notice tone="warn">The inventory already has a target named {called}.</Notice>}
       <div class="row wrap">

@@ -31,3 +31,8 @@ export function nameFor(address: string): string {
   const short = /^[\d.]+$/.test(part) || part.startsWith('[') ? part : (part.split('.')[0] ?? '')
   return short.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
 }
+
+/** Whether an address is that of a PostgreSQL. */
+export function isPostgresURL(address: string): boolean {
+  return /^postgres(ql)?(\+\w+)?:/i.test(address.trim())
+}

@@ -4,6 +4,13 @@ import { useGet } from '../../core/data'
 import { Copy, Show, Sql } from '../../kit'
 import { flavorName, script } from './words'
 
+const ofPostgres: Record<string, string> = {
+  watch: 'Watch: statistics, settings and sessions. No data.',
+  explain: 'Explain: also EXPLAIN statements in the named schemas, which needs to be able to read their data.',
+  change: 'Change: add and drop indexes in the named schemas, and end sessions that are in the way.',
+  load: 'Load: run workloads in the named schemas.',
+}
+
 const tasks: Record<string, string> = {
   watch: 'Watch: counters, digests and the processlist. No data.',
   explain: 'Explain: also EXPLAIN statements in the named schemas, which reads their data.',
@@ -16,11 +23,13 @@ export function Grants({ flavor: of, account }: { flavor: string; account: strin
   const [task, setTask] = useState('watch')
   const [flavor, setFlavor] = useState(of || 'mysql')
   const [typed, setUser] = useState<string>()
-  const user = typed ?? account ?? 'dyno@localhost'
-  const [schemas, setSchemas] = useState('shop')
+  const pg = flavor === 'postgres'
+  const user = typed ?? account ?? (pg ? 'dyno' : 'dyno@localhost')
+  const [written, setSchemas] = useState<string>()
   useEffect(() => {
     if (of) setFlavor(of)
   }, [of])
+  const schemas = written ?? (pg ? 'public' : 'shop')
   const named = schemas.split(/[\s,]+/).filter(Boolean)
   const needs = task === 'explain' || task === 'change' || task === 'load'
   const params = { task, flavor, user: user.trim(), schema: needs ? named : [] }
@@ -39,7 +48,9 @@ export function Grants({ flavor: of, account }: { flavor: string; account: strin
         <label class="field">
           <span class="label">Server</span>
           <select class="input" value={flavor} onChange={pick(setFlavor)}>
-            {['mariadb', 'mysql', 'percona'].map((f) => <option key={f} value={f}>{flavorName(f)}</option>)}
+            {(of === 'postgres' ? [of] : ['mariadb', 'mysql', 'percona', 'postgres']).map((f) => (
+              <option key={f} value={f}>{flavorName(f)}</option>
+            ))}
           </select>
         </label>
         <label class="field">
@@ -53,7 +64,7 @@ export function Grants({ flavor: of, account }: { flavor: string; account: strin
           </label>
         )}
       </div>
-      <p class="dim">{tasks[task]} The account must exist.</p>
+      <p class="dim">{pg ? ofPostgres[task] : tasks[task]} The account must exist.</p>
       <Show of={data} lines={3}>
         {(v) => <div class="statement"><Sql text={script(v.statements)} /><Copy text={script(v.statements)} /></div>}
       </Show>

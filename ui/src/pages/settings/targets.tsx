@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { href, inventory, post, reloadTargets, useParam, whyNot, type Data } from '../../core'
 import { Badge, Button, Confirm, Dialog, Empty, Notice, Table, safe, toast, type Column } from '../../kit'
 import { AddServer, wayOf } from './add'
+import { isPostgresURL } from './address'
 import { Grants } from './grants'
 import { Sources } from './sources'
 import type { Settings, Target as Entry, TargetRow as Target } from '../../core/openapi.gen'
@@ -32,7 +33,8 @@ const columns = (home: string): Column<Row>[] => [
       if (way === 'env') return <code>${safe(e.password_env ?? '')}</code>
       if (way === 'none') return <span class="dim">none needed</span>
       if (way === 'kept') return <span class="dim">stored by Dyno</span>
-      return e.defaults_file ? <code>{safe(e.defaults_file)}</code> : <span class="dim">the usual my.cnf files</span>
+      return e.defaults_file ? <code>{safe(e.defaults_file)}</code> : <span class="dim">
+        {isPostgresURL(e.url) ? '~/.pgpass or PGPASSFILE' : 'the usual my.cnf files'}</span>
     },
   },
 ]

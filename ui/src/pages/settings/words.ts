@@ -4,7 +4,8 @@ export function script(statements: readonly string[]): string {
   return statements.map((s) => s.replace(/;\s*$/, '') + ';').join('\n')
 }
 
-const words: Record<string, string> = { mysql: 'MySQL', mariadb: 'MariaDB', percona: 'Percona Server' }
+const words: Record<string, string> = { mysql: 'MySQL', mariadb: 'MariaDB', percona: 'Percona Server',
+  postgres: 'PostgreSQL' }
 
 /** "mariadb" as people write it. */
 export function flavorName(f: string | undefined): string {

@@ -154,7 +154,7 @@ func largeClass(r *rand.Rand, tables []schema.Table, i int) class.Class {
 	fp := sqltext.Fingerprint(sql) + fmt.Sprintf(" /* %d */", i) // each a class of its own
 	n := uint64(math.Exp(r.Float64()*9)) + 1
 	return class.Class{
-		ID: sqltext.ID(fp), Fingerprint: fp, Schema: a.Schema, Origin: class.PerformanceSchema, Count: n,
+		ID: class.ID(fp), Fingerprint: fp, Schema: a.Schema, Origin: class.PerformanceSchema, Count: n,
 		TimeSec:  12 * math.Pow(float64(i+1), -1.1),
 		RowsSent: known.Of(n), Examined: known.Of(n * uint64(1+r.IntN(5000))), Affected: known.Of(uint64(0)),
 		NoIndex:   known.Of(n * uint64(r.IntN(2))),

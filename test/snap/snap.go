@@ -84,7 +84,7 @@ func (m *Made) Saturated() *Made {
 func (m *Made) Exact(sql string, calls uint64, sec float64, examined, sent uint64, more ...func(*class.Class)) *Made {
 	fp := sqltext.Fingerprint(sql)
 	c := class.Class{
-		ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: calls,
+		ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: calls,
 		TimeSec:  float64(calls) * sec,
 		Examined: known.Of(calls * examined), RowsSent: known.Of(calls * sent), Affected: known.Of(uint64(0)),
 		Example:   sql,
@@ -101,7 +101,7 @@ func (m *Made) Exact(sql string, calls uint64, sec float64, examined, sent uint6
 func (m *Made) Sampled(sql string, sec float64, more ...func(*class.Class)) *Made {
 	fp := sqltext.Fingerprint(sql)
 	c := class.Class{
-		ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.Processlist, Sampled: true,
+		ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.Processlist, Sampled: true,
 		Count: 20, TimeSec: sec, Example: sql,
 	}
 	for _, f := range more {

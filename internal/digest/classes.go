@@ -24,7 +24,7 @@ func OfClasses(classes []queryclass.Class, g Global) Report {
 		g.Count += c.Count
 		for k, f := range row.Attributes {
 			x := g.Attributes[k]
-			g.Attributes[k] = ofSum(f.Label, f.Unit, x.Count+f.Count, x.Sum+f.Sum)
+			g.Attributes[k] = OfSum(f.Label, f.Unit, x.Count+f.Count, x.Sum+f.Sum)
 		}
 		r.Classes = append(r.Classes, row)
 	}
@@ -72,7 +72,7 @@ func rowOf(c queryclass.Class, sec float64) Row {
 	add := func(a slowlog.Attribute, v known.Value[float64]) {
 		if sum, ok := v.Get(); ok {
 			i, _ := slowlog.Known(a)
-			row.Attributes[i.Key] = ofSum(i.Label, i.Unit, c.Count, sum)
+			row.Attributes[i.Key] = OfSum(i.Label, i.Unit, c.Count, sum)
 		}
 	}
 	count := func(a slowlog.Attribute, v known.Value[uint64]) {
@@ -105,8 +105,8 @@ func rowOf(c queryclass.Class, sec float64) Row {
 	return row
 }
 
-// ofSum is all that a sum tells of n values that are not negative.
-func ofSum(label string, unit slowlog.Unit, n uint64, sum float64) Figures {
+// OfSum is all that a sum tells of n values that are not negative.
+func OfSum(label string, unit slowlog.Unit, n uint64, sum float64) Figures {
 	f := Figures{Label: label, Unit: unit, Count: n, Sum: sum}
 	if n > 0 {
 		f.Avg = sum / float64(n)

@@ -314,17 +314,8 @@ func decade(sec float64) int {
 	return d
 }
 
-// summed is all that a sum tells of n values that are not negative.
 func summed(i slowlog.Info, n uint64, sum float64) digest.Figures {
-	f := digest.Figures{Label: i.Label, Unit: i.Unit, Count: n, Sum: sum}
-	if n > 0 {
-		f.Avg = sum / float64(n)
-	}
-	if n == 1 || n > 0 && sum == 0 { // each of them is the average
-		v := known.Of(f.Avg)
-		f.Min, f.Max, f.P95, f.Median, f.Stddev = v, v, v, v, known.Of(0.0)
-	}
-	return f
+	return digest.OfSum(i.Label, i.Unit, n, sum)
 }
 
 // distribute adds what is known of the distribution of times. low and high hold since the server counts, and for the

@@ -111,7 +111,7 @@ func (p *preparation) restore(ctx context.Context) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	p.report.begin("copying tables from the cache", "bytes", int(bytes))
+	p.report.Begin("copying tables from the cache", "bytes", int(bytes))
 	// Foreign keys tie tables to others, so that all of them have their indexes and constraints before the first loses
 	// its file.
 	err := each(ctx, p, hits, false, func(ctx context.Context, s *target.Session, h hit) error {
@@ -131,7 +131,7 @@ func (p *preparation) restore(ctx context.Context) error {
 	if err := each(ctx, p, hits, false, p.restoreTable); err != nil {
 		return err
 	}
-	p.report.end()
+	p.report.End()
 	return nil
 }
 
@@ -192,7 +192,7 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 	defer kept.Close()
 	for _, suffix := range suffixes {
 		got, err := copyFile(to, h.Name+suffix, kept, "table"+suffix, old.Mode().Perm(), func(n int) error {
-			p.report.add(n)
+			p.report.Add(n)
 			return ctx.Err()
 		})
 		if err != nil {
@@ -270,18 +270,18 @@ func (p *preparation) keep(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	p.report.begin("copying tables to the cache", "tables", len(list))
+	p.report.Begin("copying tables to the cache", "tables", len(list))
 	err := p.each(ctx, list, false, func(ctx context.Context, s *target.Session, x *part) error {
 		err := p.keepTable(ctx, s, x)
 		if err != nil && ctx.Err() == nil && !serverGone(err) {
 			p.cache.remark("table %s is not cached: %v", x.Name, err)
 			err = nil
 		}
-		p.report.add(1)
+		p.report.Add(1)
 		return err
 	})
 	if err == nil {
-		p.report.end()
+		p.report.End()
 	}
 	return err
 }

@@ -98,7 +98,7 @@ type preparation struct {
 	seed    uint64
 	force   bool
 	cache   *cache
-	report  *reporter
+	report  *Reporter
 
 	createdSchema bool
 	recorded      []string     // tables whose lines of the record this process wrote
@@ -136,7 +136,7 @@ func newPreparation(t *target.Target, d Data, sink progress.Sink) (*preparation,
 	}
 	p := &preparation{
 		t: t, plan: plan, threads: max(1, d.Threads), seed: d.Seed, force: d.Force,
-		report: &reporter{sink: sink},
+		report: &Reporter{Sink: sink},
 	}
 	for i := range plan.Tables {
 		tb := &plan.Tables[i]
@@ -177,11 +177,11 @@ func (p *preparation) run(ctx context.Context) (err error) {
 		return err
 	}
 	rest := which(p.parts, func(x *part) bool { return !x.complete })
-	p.report.begin("building indexes and statistics", "tables", len(rest))
+	p.report.Begin("building indexes and statistics", "tables", len(rest))
 	if err := p.each(ctx, rest, true, p.finish); err != nil {
 		return err
 	}
-	p.report.end()
+	p.report.End()
 	if p.cache != nil {
 		if err := p.keep(ctx); err != nil {
 			return err
@@ -585,12 +585,12 @@ func (p *preparation) loadAll(ctx context.Context) error {
 		}
 		return 0
 	})
-	p.report.begin("loading rows", "rows", int(math.Round(rows)))
+	p.report.Begin("loading rows", "rows", int(math.Round(rows)))
 	err := each(ctx, p, list, true, func(ctx context.Context, s *target.Session, x piece) error {
 		return p.load(ctx, s, x.part, x.mark)
 	})
 	if err == nil {
-		p.report.end()
+		p.report.End()
 	}
 	return err
 }
@@ -696,7 +696,7 @@ func (p *preparation) transaction(ctx context.Context, b *bulk, x *part, m *mark
 
 func (p *preparation) add(rows int) {
 	p.loaded.Add(int64(rows))
-	p.report.add(rows)
+	p.report.Add(rows)
 }
 
 var sets = lazyregexp.New(`(?i)^SET\s`)
@@ -736,7 +736,7 @@ func (p *preparation) finish(ctx context.Context, s *target.Session, x *part) er
 	if err := p.analyze(ctx, s, x); err != nil {
 		return err
 	}
-	p.report.add(1)
+	p.report.Add(1)
 	return nil
 }
 

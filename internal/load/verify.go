@@ -66,8 +66,8 @@ func Verify(ctx context.Context, t *target.Target, d Data, sink progress.Sink) (
 		return nil, fmt.Errorf("check %s: %w", plan.Workload, ErrNoChecks)
 	}
 	found := make([]*Violation, len(plan.Checks))
-	report := &reporter{sink: sink}
-	report.begin("checking conditions", "conditions", len(plan.Checks))
+	report := &Reporter{Sink: sink}
+	report.Begin("checking conditions", "conditions", len(plan.Checks))
 	var next atomic.Int64
 	g, gctx := errgroup.WithContext(ctx)
 	for range min(max(1, d.Threads), verifiers, len(plan.Checks)) {
@@ -86,7 +86,7 @@ func Verify(ctx context.Context, t *target.Target, d Data, sink progress.Sink) (
 				if found[i], err = v.check(gctx, plan.Checks[i]); err != nil {
 					return fmt.Errorf("condition %s: %w", plan.Checks[i].Name, err)
 				}
-				report.add(1)
+				report.Add(1)
 			}
 		})
 	}
@@ -96,7 +96,7 @@ func Verify(ctx context.Context, t *target.Target, d Data, sink progress.Sink) (
 		}
 		return nil, fmt.Errorf("check %s: %w", plan.Workload, explain(err, plan))
 	}
-	report.end()
+	report.End()
 	var out []Violation
 	for _, v := range found {
 		if v != nil {

@@ -61,8 +61,8 @@ func Warm(ctx context.Context, t *target.Target, d Data, sink progress.Sink) ([]
 				schema.Quote(n) + ")"})
 		}
 	}
-	report := &reporter{sink: sink}
-	report.begin("reading tables", "indexes", len(scans))
+	report := &Reporter{Sink: sink}
+	report.Begin("reading tables", "indexes", len(scans))
 	rows := make([]uint64, len(scans))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(min(max(1, d.Threads), warmers))
@@ -74,14 +74,14 @@ func Warm(ctx context.Context, t *target.Target, d Data, sink progress.Sink) ([]
 			if err := t.DB().QueryRowContext(gctx, sqltext.Tagged("load", "", s.sql)).Scan(&rows[i]); err != nil {
 				return t.Wrap("read", err)
 			}
-			report.add(1)
+			report.Add(1)
 			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, wrap(err)
 	}
-	report.end()
+	report.End()
 	for i, s := range scans {
 		out[s.table].Rows = rows[i]
 	}

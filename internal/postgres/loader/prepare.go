@@ -41,7 +41,7 @@ func (s Server) Prepare(ctx context.Context, d load.Data, sink progress.Sink) er
 		d.Cache.Remark("tables of PostgreSQL are not kept as files yet")
 	}
 	p := &preparation{
-		t: s.T, plan: plan, threads: max(1, d.Threads), seed: d.Seed, force: d.Force, report: reporter{sink: sink},
+		t: s.T, plan: plan, threads: max(1, d.Threads), seed: d.Seed, force: d.Force, report: load.Reporter{Sink: sink},
 	}
 	if err := p.run(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -58,7 +58,7 @@ type preparation struct {
 	threads int
 	seed    uint64
 	force   bool
-	report  reporter
+	report  load.Reporter
 
 	createdDB bool
 	mu        sync.Mutex
@@ -91,16 +91,16 @@ func (p *preparation) run(ctx context.Context) error {
 	if err := each(ctx, p, tables, p.create); err != nil {
 		return err
 	}
-	p.report.begin("loading rows", "rows", total)
+	p.report.Begin("loading rows", "rows", total)
 	if err := each(ctx, p, spans, p.copy); err != nil {
 		return err
 	}
-	p.report.end()
-	p.report.begin("building indexes and statistics", "tables", len(tables))
+	p.report.End()
+	p.report.Begin("building indexes and statistics", "tables", len(tables))
 	if err := each(ctx, p, tables, p.finish); err != nil {
 		return err
 	}
-	p.report.end()
+	p.report.End()
 	return nil
 }
 
@@ -205,7 +205,7 @@ func (p *preparation) create(ctx context.Context, c *pgx.Conn, tb *workload.Tabl
 
 // copy loads a span.
 func (p *preparation) copy(ctx context.Context, c *pgx.Conn, x span) error {
-	r := &rows{fill: x.Fill(p.seed), next: x.first, last: x.last, made: p.report.add}
+	r := &rows{fill: x.Fill(p.seed), next: x.first, last: x.last, made: p.report.Add}
 	_, err := c.PgConn().CopyFrom(ctx, r, "COPY "+conn.Quote(x.Name)+" ("+quoted(x.Columns)+") FROM STDIN")
 	if r.err != nil {
 		return fmt.Errorf("load %s: %w", x.Name, r.err)
@@ -220,7 +220,7 @@ func (p *preparation) finish(ctx context.Context, c *pgx.Conn, tb *workload.Tabl
 			return fmt.Errorf("%s: %w", q, p.t.Wrap("execute on", err))
 		}
 	}
-	p.report.add(1)
+	p.report.Add(1)
 	return nil
 }
 
@@ -243,34 +243,4 @@ func (p *preparation) undo(ctx context.Context, cause error) error {
 		return fmt.Errorf("%w; the tables made so far were dropped again, the database %s stays", cause, p.plan.Schema)
 	}
 	return fmt.Errorf("%w; the tables made so far were dropped again", cause)
-}
-
-// reporter hands progress from several goroutines to one sink, a few times a second.
-type reporter struct {
-	sink progress.Sink
-	mu   sync.Mutex
-	p    progress.Progress
-}
-
-const reportEvery = 100 * time.Millisecond
-
-func (r *reporter) begin(step, unit string, total int) {
-	now := time.Now()
-	r.p = progress.Progress{Step: step, Unit: unit, Total: float64(total), Started: now, At: now}
-	r.sink.Report(r.p)
-}
-
-func (r *reporter) add(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.p.Done += float64(n)
-	if now := time.Now(); now.Sub(r.p.At) >= reportEvery {
-		r.p.At = now
-		r.sink.Report(r.p)
-	}
-}
-
-func (r *reporter) end() {
-	r.p.At, r.p.End = time.Now(), true
-	r.sink.Report(r.p)
 }

@@ -30,7 +30,7 @@ func main() {
 		// Those that take longest start first, so that none of them is left to run alone at the end.
 		o.Packages = []string{
 			"./test/demo", "./internal/sandbox", "./internal/load", "./test/page",
-			"./internal/service", "./internal/fault", "./internal/app", "./internal/lab", "./...",
+			"./internal/service", "./internal/mysql/fault", "./internal/app", "./internal/lab", "./...",
 		}
 	}
 	total, ran := count{}, false

@@ -3,8 +3,8 @@ package advise
 import (
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
 
 // Tables are those that a statement, or one SELECT of it, reads, as its Shape.Tables has them; one without a name is

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
 
 // mostWriters is how many classes that write are looked into, those with the most time first.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/program"
 )
 

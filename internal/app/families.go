@@ -8,9 +8,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/mysql"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/postgres"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // families are those that Dyno knows; the first is that of a server of which nothing is said.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func TestAddTarget(t *testing.T) {

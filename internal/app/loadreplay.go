@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 
-	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 // Replay is what came of running logs again.

@@ -14,7 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/indextrial"
+	"github.com/dyno-perf/dyno/internal/mysql/indextrial"
 	"github.com/dyno-perf/dyno/internal/report"
 )
 

@@ -25,8 +25,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	nearest "github.com/dyno-perf/dyno/internal/suggest"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Streams is where a command reads and writes.

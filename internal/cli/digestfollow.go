@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
 )
 
 // followLog prints a report every now and then and one at the end. Ctrl-C is its ordinary end. JSON has one report a

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/mysql/fault"
 )
 
 func helpOf(t *testing.T, args ...string) string {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 // mysqlOnly returns the server of the MySQL family for what is there for no other family yet.

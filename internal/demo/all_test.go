@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/mysql/fault"
 )
 
 func TestJobs(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/fault"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 // replicate starts a second private server that replicates from the first one, which is still empty, and has the

@@ -1,6 +1,6 @@
 package digest
 
-import "github.com/dyno-perf/dyno/internal/slowlog"
+import "github.com/dyno-perf/dyno/internal/mysql/slowlog"
 
 // noRows sets the rows of an administrator command to 0, as pt-query-digest does: servers write there what is left of
 // the statement before.

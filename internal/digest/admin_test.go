@@ -3,7 +3,7 @@ package digest
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // TestAdministratorRows has a server write rows of the statement before with a command that has none.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 

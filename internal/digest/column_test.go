@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/sketch"
-	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 // TestRank95 follows pt-query-digest: the greatest below ten values, else the one above which the top 5 % begin.

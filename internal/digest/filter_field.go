@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 

@@ -3,7 +3,7 @@ package digest
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // headers are the attributes of entries and the layouts that they come in.

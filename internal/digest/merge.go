@@ -3,7 +3,7 @@ package digest
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // Merge adds what b counted. The Report of the result is that of all entries whatever the order of merging, as long as

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // Version is the format of a Report's JSON. Readers take their own and older ones.

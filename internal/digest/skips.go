@@ -3,7 +3,7 @@ package digest
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // skips are the parts of logs that could not be read.

@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/advise/config"
 	"github.com/dyno-perf/dyno/internal/advise/host"
 	"github.com/dyno-perf/dyno/internal/advise/index"
-	"github.com/dyno-perf/dyno/internal/advise/schema"
 	"github.com/dyno-perf/dyno/internal/advise/session"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/mysql/advise/config"
+	"github.com/dyno-perf/dyno/internal/mysql/advise/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // locate finds the directory with the files of the plan's tables. Without one it says why.

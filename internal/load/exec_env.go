@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 // execHidden are variables that may hold a password; a command gets it from the defaults file.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 func TestExecEnvironment(t *testing.T) {

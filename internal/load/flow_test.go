@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/wire"
+	"github.com/dyno-perf/dyno/internal/mysql/wire"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // askNumbers returns the n whole numbers of a statement's only row, nil when there is none.

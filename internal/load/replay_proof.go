@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // What the text of a statement that reads cannot prove is asked of the server: that it reads texts as inspect does,

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
 
 	"golang.org/x/sync/errgroup"
 )

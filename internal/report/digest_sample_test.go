@@ -5,7 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // figures are those of n statements that took from lo to hi; the rest of the figures is made up but in order.

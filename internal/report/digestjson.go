@@ -9,7 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // DigestJSON writes a digest as one JSON object: the Report's fields by their JSON names, one class a line, so that a

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 // peerLog is a log of many kinds of statements, with the attributes of Percona Server's full verbosity.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 // Numbers of server errors that say the server does not know what it was told.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // systemState lists the files of the system's apt and dpkg with their times.

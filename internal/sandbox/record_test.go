@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 func TestRecord(t *testing.T) {

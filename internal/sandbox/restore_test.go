@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 // A restore that is killed half-way is done in full before the server runs again, by RestoreData or by Up.

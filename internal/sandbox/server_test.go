@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 func TestServers(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // state is everything of a server that an action may change: the definitions of all tables of users and all global

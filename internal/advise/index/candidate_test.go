@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
 
 // TestWishForTexts: an index is of no use for a text that is held against a number, and none is wished for it.

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // TestSourcesAskOnTheLinkOfTheirCost: two goroutines read light and heavy sources, each on a link of its own.

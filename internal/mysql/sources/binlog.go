@@ -5,8 +5,8 @@ import (
 	"database/sql/driver"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // binlog reads what the binary logs take: mysql_binlog_size_bytes, mysql_binlog_files, and mysql_binlog_file_number of

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 // clients makes the totals of everybody but Dyno of the server's. The zero value is ready.

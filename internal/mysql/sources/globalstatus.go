@@ -7,8 +7,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // globalStatus reads SHOW GLOBAL STATUS, which every account may. Each numeric variable becomes a sample, see

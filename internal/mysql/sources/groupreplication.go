@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // groupReplication reads MySQL's group as this member sees it. The names are mysqld_exporter's:

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // link is one connection of the scraper, and what it has taken. It is used by one goroutine at a time.

@@ -5,9 +5,9 @@ import (
 	"database/sql/driver"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // newUserstat reads the user statistics of MariaDB and Percona Server while the server gathers them: what each user and

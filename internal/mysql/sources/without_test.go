@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // without is a server whose answers are longer than was asked for; row makes the n-th one, all are empty without it.

@@ -1,5 +1,6 @@
 // Package capture does all I/O that a diagnosis of a PostgreSQL server needs, and returns one snapshot, as
-// internal/capture does for the MySQL family. It only reads, and it evaluates nothing: packages diagnose and advise do.
+// internal/mysql/capture does for the MySQL family. It only reads, and it evaluates nothing: packages diagnose and
+// advise do.
 //
 // It sees the statements and tables of the one database that the target names.
 package capture

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/postgres/pgtext"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
 
 func TestFingerprint(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/experiment"
-	"github.com/dyno-perf/dyno/internal/mysql/testbed"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/recipe"
@@ -23,6 +22,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/testbed"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 

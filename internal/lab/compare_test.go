@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/mysql/testbed"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/testbed"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 

@@ -16,6 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -48,7 +49,7 @@ func TestObserveThroughput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := load.Prepare(t.Context(), tg, load.Data{
+		if err := (loader.Server{T: tg}).Prepare(t.Context(), load.Data{
 			Workload: w,
 			Options:  map[string]string{"table_size": "10000"},
 		}, nil); err != nil {
@@ -57,7 +58,7 @@ func TestObserveThroughput(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		loaded := make(chan error, 1)
 		go func() {
-			_, err := load.Run(ctx, tg, load.Config{
+			_, err := loader.Server{T: tg}.Run(ctx, load.Config{
 				Workload: w, Options: map[string]string{"table_size": "10000"},
 				Threads: 8, Seed: 1,
 			}, func(loadresult.Tick) {})

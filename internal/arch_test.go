@@ -68,7 +68,7 @@ var house = []struct {
 		"internal/report",
 		"internal/postgres/change",
 		"internal/mysql/fault", "internal/testbed", "internal/recipe", "internal/judge", "internal/task",
-		"internal/postgres/capture", "internal/postgres/loader",
+		"internal/postgres/capture", "internal/postgres/loader", "internal/mysql/loader",
 	}},
 	{"families", []string{"internal/mysql", "internal/postgres"}},
 	{"wiring", []string{"internal/app"}},
@@ -107,6 +107,8 @@ var siblings = map[string]string{
 	"internal/endpoint -> internal/host":      "the kernel says whose socket is at the other end of a connection",
 	"internal/report -> internal/judge": "the document of one kind of advice says how many findings of other " +
 		"kinds there are",
+	"internal/mysql/fault -> internal/mysql/loader": "the data of a fault are loaded as those of any workload, so " +
+		"that they can be cached and cleaned up",
 	"internal/service -> internal/discovery": "the web UI lists the servers of this machine",
 }
 

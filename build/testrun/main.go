@@ -29,7 +29,7 @@ func main() {
 	if len(o.Packages) == 0 {
 		// Those that take longest start first, so that none of them is left to run alone at the end.
 		o.Packages = []string{
-			"./test/demo", "./internal/sandbox", "./internal/load", "./test/page",
+			"./test/demo", "./internal/sandbox", "./internal/mysql/loader", "./test/page",
 			"./internal/service", "./internal/mysql/fault", "./internal/app", "./internal/lab", "./...",
 		}
 	}

@@ -98,6 +98,9 @@ func (a Runs) Load(ctx context.Context, s load.Server, cfg load.Config, notes []
 func (a Runs) Exec(
 	ctx context.Context, cfg load.ExecConfig, sink func(loadresult.Tick),
 ) (loadresult.Run, []loadresult.Tick, error) {
+	if x, ok := familyOf(cfg.Server).(programs); ok {
+		cfg.Programs = x.Programs()
+	}
 	return a.kept(ctx, nil, sink, func(sink func(loadresult.Tick)) (loadresult.Run, error) {
 		return load.Exec(ctx, cfg, sink)
 	})

@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
@@ -26,7 +27,7 @@ func (a Runs) PreviewReplay(
 	if err != nil {
 		return x, err
 	}
-	x.Of, err = load.Preview(cfg, src)
+	x.Of, err = loader.Preview(cfg, src)
 	_, x.Skipped, x.Skips = src.Close()
 	return x, err
 }
@@ -41,7 +42,7 @@ func (a Runs) Replay(ctx context.Context, t *target.Target, cfg load.ReplayConfi
 	}
 	cfg.Logs = logs.Paths
 	x.Run, _, err = a.kept(ctx, nil, sink, func(sink func(loadresult.Tick)) (r loadresult.Run, err error) {
-		r, x.Of, err = load.Replay(ctx, t, cfg, src, sink)
+		r, x.Of, err = loader.Server{T: t}.Replay(ctx, cfg, src, sink)
 		return r, err
 	})
 	_, x.Skipped, x.Skips = src.Close()

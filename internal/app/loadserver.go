@@ -16,6 +16,9 @@ type loads interface {
 // loadable is a server of one.
 type loadable interface{ Load() load.Server }
 
+// programs is a family whose programs can log in to a server that a command is told of.
+type programs interface{ Programs() load.Programs }
+
 // Open resolves and connects to a server of any family, to load it. The caller closes it.
 func (a Runs) Open(ctx context.Context, text string, login Login) (load.Server, error) {
 	spec, err := a.Resolve(ctx, text, login)

@@ -330,12 +330,12 @@ func loadCleanup(e *env, c *cobra.Command, s load.Server, cfg load.Config, o *lo
 
 // sized returns the options of a workload whose tables take so many bytes. It is the same ones for every step.
 func sized(ctx context.Context, e *env, s load.Server, d load.Data, size string) (map[string]string, error) {
-	t, err := mysqlOnly(s, "--size")
+	t, err := needs[load.Sizer](s, "--size")
 	if err != nil {
 		return nil, err
 	}
 	d.Seed = 0 // rows of another seed are as long on the whole
-	d, note, err := load.Sized(ctx, t, d, size)
+	d, note, err := t.Sized(ctx, d, size)
 	if err != nil {
 		return nil, err
 	}

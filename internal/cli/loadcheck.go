@@ -18,11 +18,11 @@ func loadCheck(e *env, c *cobra.Command, s load.Server, cfg load.Config, o *load
 	if err != nil {
 		return err
 	}
-	t, err := mysqlOnly(s, "check")
+	t, err := needs[load.Verifier](s, "check")
 	if err != nil {
 		return err
 	}
-	bad, err := load.Verify(c.Context(), t, o.data(cfg), e.progress())
+	bad, err := t.Verify(c.Context(), o.data(cfg), e.progress())
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,11 @@ func examplesOf(v load.Violation) string {
 
 // verified checks the conditions for --verify, before or after a run.
 func verified(ctx context.Context, e *env, s load.Server, cfg load.Config, o *loadFlags, when string) error {
-	t, err := mysqlOnly(s, "--verify")
+	t, err := needs[load.Verifier](s, "--verify")
 	if err != nil {
 		return err
 	}
-	bad, err := load.Verify(ctx, t, o.data(cfg), e.progress())
+	bad, err := t.Verify(ctx, o.data(cfg), e.progress())
 	if errors.Is(err, load.ErrNoChecks) {
 		return usagef("--verify: %v", err)
 	}

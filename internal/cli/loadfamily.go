@@ -7,23 +7,23 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
-// mysqlOnly returns the server of the MySQL family for what is there for no other family yet.
-func mysqlOnly(s load.Server, what string) (*target.Target, error) {
-	m, ok := s.(load.MySQL)
+// needs returns the server as what can do more than every family can.
+func needs[T any](s load.Server, what string) (T, error) {
+	x, ok := s.(T)
 	if !ok {
-		return nil, usagef("%s is not there for PostgreSQL yet: it works with MySQL and MariaDB only", what)
+		return x, usagef("%s is not there for PostgreSQL yet: it works with MySQL and MariaDB only", what)
 	}
-	return m.T, nil
+	return x, nil
 }
 
 var sqlState = lazyregexp.New(`^[0-9A-Z]{5}$`)
 
 // fit makes the configuration that of the server's family.
 func (o *loadFlags) fit(f *pflag.FlagSet, s load.Server, c load.Config) (load.Config, error) {
-	_, mysql := s.(load.MySQL)
+	_, option := s.Retried()
+	mysql := option == "mysql-ignore-errors"
 	wrong, right := "mysql", "pgsql"
 	if mysql {
 		wrong, right = right, wrong

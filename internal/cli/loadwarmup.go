@@ -9,11 +9,11 @@ import (
 
 // loadWarmup reads the tables of a workload into the server's memory.
 func loadWarmup(e *env, c *cobra.Command, s load.Server, cfg load.Config, o *loadFlags) error {
-	t, err := mysqlOnly(s, "warmup")
+	t, err := needs[load.Warmer](s, "warmup")
 	if err != nil {
 		return err
 	}
-	read, err := load.Warm(c.Context(), t, o.data(cfg), e.progress())
+	read, err := t.Warm(c.Context(), o.data(cfg), e.progress())
 	for _, r := range read {
 		e.remark("Read %s: %s rows, %s.", r.Table, unit.Count(float64(r.Rows)),
 			unit.Plural(r.Indexes, "index", "indexes"))

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/fault"
@@ -267,7 +265,8 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 	if v, ok := cpuOf(&d.buf, a, b).Get(); ok {
 		w.Values["server_cpu_cores"] = v
 	}
-	if n := failures(sum); n > 0 {
+	retried, _ := d.t.load.Retried()
+	if n := failures(sum, retried); n > 0 {
 		w.Invalid = fmt.Sprintf("%d statements failed", n)
 	}
 	return w
@@ -275,9 +274,9 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 
 // failures counts errors that are not part of a healthy life: a deadlock or a lock that did not come is tried again,
 // and shows in the rate.
-func failures(t loadresult.Tick) (n uint64) {
+func failures(t loadresult.Tick, retried []string) (n uint64) {
 	for key, count := range t.Errors {
-		if code, err := strconv.ParseUint(key, 10, 16); err != nil || !slices.Contains(load.Retried[:], uint16(code)) {
+		if !slices.Contains(retried, key) {
 			n += count
 		}
 	}

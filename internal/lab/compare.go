@@ -165,7 +165,7 @@ func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, er
 	if err := c.servers(ctx); err != nil {
 		return nil, err
 	}
-	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads(), Note: o.Note}
+	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads(), Loading: app.Loader, Note: o.Note}
 	if c.Needs, err = c.testbed.Check(ctx, c.Plan, c.Variants); err != nil {
 		return nil, err
 	}

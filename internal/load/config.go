@@ -69,12 +69,6 @@ type Config struct {
 	Ended func(began, ended time.Time, statements uint64)
 }
 
-// Retried are the server's errors after which an operation is tried again from its beginning, as its message asks for:
-// 1213 deadlock, 1205 lock wait timeout, 1020 record changed since last read (sysbench ignores the same three), and
-// 1412 and 1615, a table that was altered under a transaction or a prepared statement.
-// https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html
-var Retried = [...]uint16{1020, 1205, 1213, 1412, 1615}
-
 // tick is the rhythm of the figures.
 const tick = time.Second
 
@@ -91,19 +85,19 @@ const maxLoops = 256
 // maxTerminals bounds the memory that generators take.
 const maxTerminals = 10_000_000
 
-// maxThreads keeps a slip of the finger from opening a million connections; no server takes more.
-const maxThreads = 100_000
+// MaxThreads keeps a slip of the finger from opening a million connections; no server takes more.
+const MaxThreads = 100_000
 
-// settle checks the configuration, fills in the defaults and builds the plan.
-func (c Config) settle() (Config, *workload.Plan, error) {
+// Settle checks the configuration, fills in the defaults and builds the plan.
+func (c Config) Settle() (Config, *workload.Plan, error) {
 	if c.Workload == nil {
 		return c, nil, errors.New("start load: no workload given")
 	}
 	switch {
 	case c.Threads == 0:
 		c.Threads = 1
-	case c.Threads < 0 || c.Threads > maxThreads:
-		return c, nil, fmt.Errorf("start load: threads=%d: takes 1 to %d", c.Threads, maxThreads)
+	case c.Threads < 0 || c.Threads > MaxThreads:
+		return c, nil, fmt.Errorf("start load: threads=%d: takes 1 to %d", c.Threads, MaxThreads)
 	}
 	if c.Time < 0 {
 		return c, nil, fmt.Errorf("start load: time=%v: takes a time of 0 (no limit) or more", c.Time)

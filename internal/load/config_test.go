@@ -12,7 +12,7 @@ import (
 func TestConfigRefuses(t *testing.T) {
 	f := func(c Config, mention string) {
 		t.Helper()
-		if _, _, err := c.settle(); err == nil || !strings.Contains(err.Error(), mention) {
+		if _, _, err := c.Settle(); err == nil || !strings.Contains(err.Error(), mention) {
 			t.Errorf("%+v: %v; want %q", c, err, mention)
 		}
 	}
@@ -34,11 +34,11 @@ func TestOptionsOfARun(t *testing.T) {
 	c, p, err := Config{
 		Workload: workload.PointSelect{}, Time: 1500 * time.Millisecond, Seed: 9,
 		Ignore: []string{"1062", "1213"},
-	}.settle()
+	}.Settle()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := c.options(p, MySQL{})
+	o := c.options(p, someFamily{})
 	f := func(name, want string) {
 		t.Helper()
 		if o[name] != want {
@@ -52,7 +52,7 @@ func TestOptionsOfARun(t *testing.T) {
 	f("mysql-ignore-errors", "1020,1062,1205,1213,1412,1615")
 	f("table-size", "10000")
 	c.IgnoreAll = true
-	if o := c.options(p, MySQL{}); o["mysql-ignore-errors"] != "all" {
+	if o := c.options(p, someFamily{}); o["mysql-ignore-errors"] != "all" {
 		t.Errorf("mysql-ignore-errors is %q", o["mysql-ignore-errors"])
 	}
 	if _, ok := p.Options["threads"]; ok {

@@ -30,13 +30,14 @@ type ExecConfig struct {
 	// Command is a line for /bin/sh. Every operation is one execution of it; an exit status other than 0 is an error.
 	Command string
 	// Server is where the command finds its server. It is told by the environment: DYNO_HOST and DYNO_PORT, or
-	// DYNO_SOCKET, DYNO_USER, DYNO_DATABASE, and DYNO_DEFAULTS_FILE, the name of a file in the form of my.cnf that has
-	// the password too. What is not known is the empty text. DYNO_SESSION is the number of the session, from 0.
-	Server  endpoint.Spec
-	Threads int           // executions at the same time; 0 means 1
-	Time    time.Duration // 0 for no limit; it begins after Warmup
-	Warmup  time.Duration // its ticks are marked, and no part of Run.Total
-	Events  uint64        // executions in all, those of the warm-up apart; 0 for no limit
+	// DYNO_SOCKET, DYNO_USER, DYNO_DATABASE, and DYNO_DEFAULTS_FILE, the name of a file of Programs that has the
+	// password too. What is not known is the empty text. DYNO_SESSION is the number of the session, from 0.
+	Server   endpoint.Spec
+	Programs Programs      // of the server's family
+	Threads  int           // executions at the same time; 0 means 1
+	Time     time.Duration // 0 for no limit; it begins after Warmup
+	Warmup   time.Duration // its ticks are marked, and no part of Run.Total
+	Events   uint64        // executions in all, those of the warm-up apart; 0 for no limit
 	// Rate makes executions begin when they are due, not when the one before has ended, as Config.Rate does.
 	Rate     pace.Shape
 	RateKind pace.Kind
@@ -55,8 +56,8 @@ func (c ExecConfig) settle() (ExecConfig, error) {
 		return c, errors.New("start exec: the command has a NUL byte")
 	case c.Threads == 0:
 		c.Threads = 1
-	case c.Threads < 0 || c.Threads > maxThreads:
-		return c, fmt.Errorf("start exec: threads=%d: takes 1 to %d", c.Threads, maxThreads)
+	case c.Threads < 0 || c.Threads > MaxThreads:
+		return c, fmt.Errorf("start exec: threads=%d: takes 1 to %d", c.Threads, MaxThreads)
 	}
 	if c.Time < 0 || c.Warmup < 0 {
 		return c, fmt.Errorf("start exec: time=%v, warm-up %v: takes 0 or more", c.Time, c.Warmup)
@@ -117,7 +118,7 @@ func Exec(ctx context.Context, c ExecConfig, sink func(loadresult.Tick)) (loadre
 		out.Error = err.Error()
 		return out, err
 	}
-	env, remove, err := execEnvironment(c.Server, os.Environ())
+	env, remove, err := execEnvironment(c.Server, c.Programs, os.Environ())
 	if err != nil {
 		return fail(err)
 	}

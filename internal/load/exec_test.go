@@ -17,7 +17,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // lines returns the lines of a file that commands write to, none when it is missing.
@@ -263,51 +262,5 @@ func TestExecOpenLoop(t *testing.T) {
 	if err != nil || r.Total.Operations() != 10 || r.Total.Open.Due != 10 ||
 		r.Total.Open.Dropped != 0 || r.State != loadresult.Done {
 		t.Errorf("%d operations, %+v, %s, %v", r.Total.Operations(), *r.Total.Open, r.State, err)
-	}
-}
-
-// TestExecReachesTheServer lets the command-line client log in with a password that has everything in it which option
-// files treat specially, and looks for that password where others could read it.
-func TestExecReachesTheServer(t *testing.T) {
-	const password = `a b#c"d'e\n;$x%`
-	for _, flavor := range servers.Flavors {
-		t.Run(flavor, func(t *testing.T) {
-			t.Parallel()
-			s := servers.Start(t, flavor)
-			user := `CREATE USER app@'%' IDENTIFIED BY 'a b#c"d''e\\n;$x%'`
-			s.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (n INT)", user, "GRANT ALL ON x.* TO app@'%'")
-			spec := endpoint.Spec{
-				Scheme: "mysql", Network: "unix", Address: s.Socket, User: "app",
-				Password: endpoint.NewSecret(password), Database: "x",
-			}
-			file := filepath.Join(t.TempDir(), "seen")
-			command :=
-				`{ env; tr '\0' ' ' </proc/$$/cmdline; echo; stat -c %a "$DYNO_DEFAULTS_FILE"; echo "$DYNO_DEFAULTS_FILE"; } >` + file +
-					` && mysql --defaults-file="$DYNO_DEFAULTS_FILE" -e 'INSERT INTO t VALUES (1)'`
-			r, err := Exec(t.Context(), ExecConfig{Command: command, Server: spec, Events: 7}, nil)
-			if err != nil || r.Total.Operations() != 7 {
-				t.Fatalf("%d operations, %v", r.Total.Operations(), err)
-			}
-			var n int
-			if err := s.DB(t, "x").QueryRow("SELECT COUNT(*) FROM t").Scan(&n); err != nil || n != 7 {
-				t.Errorf("the server has %d rows of 7, %v", n, err)
-			}
-			b, err := os.ReadFile(file)
-			if err != nil || strings.Contains(string(b), password) {
-				t.Errorf("the password is there to be read, %v", err)
-			}
-			for _, want := range []string{
-				"DYNO_SOCKET=" + s.Socket, "DYNO_USER=app", "DYNO_DATABASE=x",
-				"DYNO_HOST=\n", "\n600\n",
-			} {
-				if !strings.Contains(string(b), want) {
-					t.Errorf("%q is missing in what the command sees", want)
-				}
-			}
-			all := strings.Fields(string(b))
-			if _, err := os.Stat(all[len(all)-1]); !os.IsNotExist(err) {
-				t.Errorf("%s: %v; it should be gone", all[len(all)-1], err)
-			}
-		})
 	}
 }

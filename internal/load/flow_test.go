@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/mysql/wire"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -22,14 +20,73 @@ type played struct {
 	t *testing.T
 }
 
+// planOf returns a plan of one operation of these statements.
+func planOf(list ...workload.Statement) *workload.Plan {
+	return &workload.Plan{
+		Workload: "fixed", Operations: []string{"fixed"}, Statements: list,
+		Generator: func(uint64, int) workload.Generator {
+			var g fixed
+			for i := range list {
+				g.Calls = append(g.Calls, workload.Call{Statement: i})
+			}
+			return &g
+		},
+	}
+}
+
+// fixed is an operation that is the same every time.
+type fixed struct {
+	workload.Listed
+	think time.Duration
+}
+
+func (g *fixed) Begin(op *workload.Op) {
+	*op = workload.Op{Think: g.think}
+	g.Again()
+}
+
+// someFamily is a family of servers by its errors alone, which are their meaning themselves.
+type someFamily struct{ Dialer }
+
+func (someFamily) Trouble(err error) (t Trouble) {
+	var x meant
+	errors.As(err, &x)
+	return Trouble(x)
+}
+
+func (someFamily) Explain(err error, _ *workload.Plan) error { return err }
+
+func (someFamily) Retried() (codes []string, option string) {
+	return []string{"1020", "1205", "1213", "1412", "1615"}, "mysql-ignore-errors"
+}
+
+// meant is an error of someFamily.
+type meant Trouble
+
+func (e meant) Error() string { return e.Code }
+
+// refusal is an answer of the server.
+func refusal(number int) error {
+	e := meant{Code: strconv.Itoa(number)}
+	if codes, _ := (someFamily{}).Retried(); slices.Contains(codes, e.Code) {
+		e.Retry = RetryAlways
+	}
+	return fmt.Errorf("execute: %w", e)
+}
+
+func hungUp() error { return fmt.Errorf("receive: %w", meant{Gone: true}) }
+
 // play returns a flow over a transaction of four statements.
 func play(t *testing.T, c Config) *played {
-	w := texts("BEGIN", "SELECT 1", "UPDATE x", "COMMIT")
-	plan, err := w.Build(nil)
-	if err != nil {
-		t.Fatal(err)
+	plan := planOf(
+		workload.Statement{SQL: "BEGIN", Kind: workload.Other},
+		workload.Statement{SQL: "SELECT 1", Kind: workload.Read},
+		workload.Statement{SQL: "UPDATE x", Kind: workload.Write},
+		workload.Statement{SQL: "COMMIT", Kind: workload.Other},
+	)
+	cr := &crew{
+		config: c, plan: plan, naming: namesOf(plan), timing: true, hard: context.Background(), server: someFamily{},
 	}
-	cr := &crew{config: c, plan: plan, naming: namesOf(plan), timing: true, hard: context.Background(), server: MySQL{}}
 	p := &played{flow: &flow{crew: cr}, c: newCounts(1, len(namesOf(plan).names)), t: t}
 	tm := cr.newTerminal(0)
 	tm.draw(0)
@@ -47,14 +104,6 @@ func (p *played) want(got, want step, statement int) {
 
 // answer feeds an answer at a moment.
 func (p *played) answer(err error, now time.Duration) step { return p.answered(p.c, err, now) }
-
-func refusal(number uint16) error {
-	return &endpoint.Error{Op: "execute", Err: &wire.Error{Code: number}}
-}
-
-func hungUp() error {
-	return &endpoint.Error{Op: "receive", Kind: endpoint.Gone, Err: io.ErrUnexpectedEOF}
-}
 
 func TestFlowOfAnOperation(t *testing.T) {
 	var done []workload.Op
@@ -137,7 +186,7 @@ func TestFlowThatEnds(t *testing.T) {
 }
 
 func TestAnOperationWithoutStatementsEndsTheRun(t *testing.T) {
-	plan, _ := fixed{}.Build(nil)
+	plan := planOf()
 	cr := &crew{plan: plan, hard: context.Background()}
 	f := flow{crew: cr}
 	tm := cr.newTerminal(0)

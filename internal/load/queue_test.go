@@ -70,7 +70,7 @@ func TestTakingArrivalsAllocatesNothing(t *testing.T) {
 
 func TestTerminalsThatAreReadyLongestComeFirst(t *testing.T) {
 	left := 6
-	p := newPool([]*terminal{{gen: &always{think: 30}}, {gen: &always{think: 10}}, {gen: &always{think: 20}}},
+	p := newPool([]*terminal{{gen: &fixed{think: 30}}, {gen: &fixed{think: 10}}, {gen: &fixed{think: 20}}},
 		func() bool { left--; return left >= 0 })
 	take := func(now, want time.Duration) *terminal {
 		t.Helper()

@@ -13,19 +13,11 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // ReplayName is what results call a replay.
 const ReplayName = "replay"
-
-// Source gives the entries of one or several logs in the order of time. Next fills e, whose slices are valid until the
-// call after; it returns io.EOF after the last one, and soon when the context it was made with ends.
-type Source interface {
-	Next(e *slowlog.Entry) error
-}
 
 // ReplayConfig says how a log is run again.
 type ReplayConfig struct {
@@ -44,6 +36,7 @@ type ReplayConfig struct {
 	// Reconnect is how long a session that lost its connection tries for another before the replay fails; 0 means 60 s.
 	Reconnect time.Duration
 	Logs      []string // names of what is replayed, for Run.Options
+	Database  string   // that connections are in after the login; "" for none
 }
 
 func (c ReplayConfig) settle() (ReplayConfig, error) {
@@ -56,8 +49,8 @@ func (c ReplayConfig) settle() (ReplayConfig, error) {
 	switch {
 	case c.Threads == 0:
 		c.Threads = 100
-	case c.Threads < 0 || c.Threads > maxThreads:
-		return c, fmt.Errorf("start replay: threads=%d: takes 1 to %d", c.Threads, maxThreads)
+	case c.Threads < 0 || c.Threads > MaxThreads:
+		return c, fmt.Errorf("start replay: threads=%d: takes 1 to %d", c.Threads, MaxThreads)
 	}
 	if c.Time < 0 {
 		return c, fmt.Errorf("start replay: time=%v: takes a time of 0 (no limit) or more", c.Time)
@@ -129,11 +122,11 @@ const late = 50 * time.Millisecond
 // the account of the target, and the database that the log names.
 //
 // The log is read ahead by at most 32 MiB of statements. A statement that took longer than what the log tells in so
-// much is sent late.
+// much is sent late. Run.Target is for the caller to fill in.
 func Replay(
-	ctx context.Context, t *target.Target, c ReplayConfig, src Source, sink func(loadresult.Tick),
+	ctx context.Context, s Sessions, x Replayer, c ReplayConfig, sink func(loadresult.Tick),
 ) (loadresult.Run, Replayed, error) {
-	out := loadresult.Run{Workload: ReplayName, Target: t.String(), State: loadresult.Failed}
+	out := loadresult.Run{Workload: ReplayName, State: loadresult.Failed}
 	fail := func(err error) (loadresult.Run, Replayed, error) {
 		out.Error = err.Error()
 		return out, Replayed{}, err
@@ -145,7 +138,7 @@ func Replay(
 	out.Options = c.options()
 	hard, breakAll := context.WithCancel(context.WithoutCancel(ctx))
 	defer breakAll()
-	r := newReplay(t, c, src, hard)
+	r := newReplay(s, x, c, hard)
 	if err := r.connect(ctx); err != nil {
 		if ctx.Err() != nil {
 			out.State = loadresult.Stopped
@@ -180,7 +173,7 @@ func Replay(
 	k := newClock(r.crew, r, sink)
 	go func() { r.run(); close(finished) }()
 	err = k.watch(ctx, finished, r.failed, r.wake, func() {
-		runner{server: MySQL{t}}.killBusy(r.busyIDs())
+		runner{server: s}.killBusy(r.busyIDs())
 		breakAll()
 	})
 	out.Started, out.Total, out.Path = k.start, k.total, "driver"
@@ -208,13 +201,12 @@ func Replay(
 
 // Preview reads a log to its end, as Replay would, and tells what that would do: Sent is what would be sent. No server
 // is asked, so Failed, Late and what depends on answers is 0.
-func Preview(c ReplayConfig, src Source) (Replayed, error) {
+func Preview(x Replayer, c ReplayConfig) (Replayed, error) {
 	c, err := c.settle()
 	if err != nil {
 		return Replayed{}, err
 	}
-	r := newReplay(nil, c, src, context.Background())
-	r.count.Connections = 1 // as if it had tried one
+	r := newReplay(nil, x, c, context.Background())
 	empty := func() {
 		for s := range r.all {
 			r.count.Sent += s.queue.left()
@@ -222,10 +214,9 @@ func Preview(c ReplayConfig, src Source) (Replayed, error) {
 		}
 		r.bytes = 0
 	}
-	var e slowlog.Entry
+	var e Logged
 	for {
-		e = slowlog.Entry{Figures: e.Figures[:0]}
-		err := src.Next(&e)
+		err := x.Next(r.hard, &e)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -243,7 +234,7 @@ func Preview(c ReplayConfig, src Source) (Replayed, error) {
 // warnings are what a reader of the figures must know.
 func (x *Replayed) warnings(c ReplayConfig) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
-	for reason := sent + 1; reason < skips; reason++ {
+	for reason := NoSkip + 1; reason < skips; reason++ {
 		if n := x.Skipped[skipTexts[reason]]; n > 0 {
 			say("%d of %d entries were not sent: %s", n, x.Entries, skipTexts[reason])
 		}
@@ -274,9 +265,8 @@ var replayKinds = []string{workload.Read: "read", workload.Write: "write", workl
 // replay is one replay. The lock guards the sessions' queues and what is counted.
 type replay struct {
 	*crew
-	t      *target.Target
 	config ReplayConfig
-	src    Source
+	from   Replayer
 	failed chan error
 	recs   []*recorder
 	slots  chan struct{} // connections that may still be opened
@@ -304,21 +294,19 @@ type replay struct {
 	skipped  [skips]uint64
 
 	clock logClock
-	calls ownCalls
 }
 
-func newReplay(t *target.Target, c ReplayConfig, src Source, hard context.Context) *replay {
+func newReplay(s Sessions, x Replayer, c ReplayConfig, hard context.Context) *replay {
 	plan := &workload.Plan{Workload: ReplayName, Operations: replayKinds}
 	r := &replay{
 		crew: &crew{
 			config: Config{Threads: c.Threads, Time: c.Time, Reconnect: c.Reconnect}, plan: plan,
-			naming: namesOf(plan), hard: hard, stop: make(chan struct{}), server: MySQL{t},
+			naming: namesOf(plan), hard: hard, stop: make(chan struct{}), server: s,
 		},
-		t: t, config: c, src: src, failed: make(chan error, 1), slots: make(chan struct{}, c.Threads),
+		config: c, from: x, failed: make(chan error, 1), slots: make(chan struct{}, c.Threads),
 		want: make(chan chan<- struct{}),
 		must: make(chan chan<- struct{}), ready: make(chan struct{}), done: make(chan struct{}),
 		sessions: map[sessionKey]*replaySession{}, all: map[*replaySession]struct{}{}, lanes: map[string]int{},
-		calls: ownCalls{known: map[string]bool{}},
 	}
 	r.room = sync.NewCond(&r.mu)
 	r.recs = newRecorders(r.crew, min(c.Threads, mostRecorders))
@@ -337,30 +325,14 @@ func newReplay(t *target.Target, c ReplayConfig, src Source, hard context.Contex
 	return r
 }
 
-// connect logs in once, to fail before anything is read.
-func (r *replay) connect(ctx context.Context) error {
-	c, err := r.dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if r.config.Writes {
-		return nil
-	}
-	return r.provable(ctx, c)
-}
+// connect fails before anything is read.
+func (r *replay) connect(ctx context.Context) error { return r.from.Check(ctx) }
 
-// dial opens a connection, read-only unless writes are asked for.
-func (r *replay) dial(ctx context.Context) (*target.Session, error) {
-	s, err := r.t.Session(ctx, target.SessionOptions{Unbounded: true})
+// dial opens a connection.
+func (r *replay) dial(ctx context.Context) (ReplaySession, error) {
+	s, err := r.from.Dial(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if !r.config.Writes {
-		if _, err := s.Exec(ctx, readOnly); err != nil {
-			s.Close()
-			return nil, fmt.Errorf("make the session read-only: %w", err)
-		}
 	}
 	r.mu.Lock()
 	r.count.Connections++
@@ -449,7 +421,6 @@ func (r *replay) told() Replayed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x := r.count
-	x.Connections-- // the one that was a test
 	for reason, n := range r.skipped {
 		if n > 0 {
 			if x.Skipped == nil {
@@ -496,12 +467,11 @@ func (r *replay) due(start int64) time.Duration {
 
 // feed reads the log into the queues of its sessions until its end.
 func (r *replay) feed() {
-	defer func() { _ = r.closeCalls() }()
+	defer r.from.Close()
 	ready := sync.OnceFunc(func() { close(r.ready) })
-	var e slowlog.Entry
+	var e Logged
 	for !r.stopped.Load() {
-		e = slowlog.Entry{Figures: e.Figures[:0]}
-		err := r.src.Next(&e)
+		err := r.from.Next(r.hard, &e)
 		if errors.Is(err, io.EOF) {
 			break
 		}

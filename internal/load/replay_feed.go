@@ -1,11 +1,6 @@
 package load
 
-import (
-	"time"
-
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-)
+import "time"
 
 // logClock puts the entries of a log on a line of time that does not go back, in microseconds.
 type logClock struct {
@@ -23,21 +18,11 @@ const backwards = 60_000_000
 // near reports whether a time goes on from where the log is.
 func (c *logClock) near(at int64) bool { return at >= c.latest-backwards && at <= c.latest+backwards }
 
-// place returns when an entry began and how long it took. An entry whose log has not told any time yet began with the
-// first one that has.
-func (c *logClock) place(e *slowlog.Entry) (start, took int64, timed bool) {
-	for i := range e.Figures {
-		if e.Figures[i].Attribute == slowlog.QueryTime {
-			timed = true
-			if v := e.Figures[i].Value * 1e6; v > 0 && v < 1e15 {
-				took = int64(v)
-			}
-			break
-		}
-	}
+// place returns when an entry began. An entry whose log has not told any time yet began with the first one that has.
+func (c *logClock) place(e *Logged) (start int64) {
 	told := e.At // when it ended, which is how far the log is
 	if e.AtBegin {
-		told += took
+		told += e.Took
 	}
 	end := told + c.shift
 	switch {
@@ -52,12 +37,12 @@ func (c *logClock) place(e *slowlog.Entry) (start, took int64, timed bool) {
 		c.shift, c.other = c.shift+c.latest-end, c.shift
 		end = c.latest
 	}
-	start = end - took
+	start = end - e.Took
 	if !c.begun && e.At != 0 {
 		c.begun, c.first, c.latest = true, start, end
 	}
 	c.first, c.latest = min(c.first, start), max(c.latest, end)
-	return start, took, timed
+	return start
 }
 
 // sessionKey tells sessions of a log apart.
@@ -70,7 +55,7 @@ type sessionKey struct {
 
 // keyOf returns the session of an entry. Statements of the same user and host without an id that overlap are of several
 // sessions; in whole seconds only what overlaps by more than one is known to.
-func (r *replay) keyOf(e *slowlog.Entry, start, took int64) sessionKey {
+func (r *replay) keyOf(e *Logged, start int64) sessionKey {
 	if e.HasID {
 		return sessionKey{thread: e.Thread, known: true}
 	}
@@ -96,49 +81,31 @@ type replayItem struct {
 	logged int64 // its Query_time, microseconds
 	db     string
 	sql    string
-	what   replayed
+	what   Meaning
 	quit   bool // the session ends here
 }
 
 func (i *replayItem) size() int { return itemBytes + len(i.sql) }
 
 // add puts an entry into the queue of its session. It reports whether enough has been read to begin.
-func (r *replay) add(e *slowlog.Entry) (enough bool) {
-	r.mu.Lock()
-	start, took, timed := r.clock.place(e)
-	r.mu.Unlock()
-	item := replayItem{start: start, logged: took}
-	var skip replaySkip
-	if e.Admin {
-		item.quit = string(e.SQL) == "Quit"
-		skip = ofAdmin
-	} else {
-		item.what = inspect(e.SQL, r.config.Writes, !timed)
-		skip = item.what.skip
-		if sqltext.Own(string(e.SQL[:min(len(e.SQL), 256)])) {
-			skip = ofDyno
-		}
-		if skip == sent && item.what.calls != "" && r.t != nil && !r.own(item.what.calls) {
-			skip = notRead
-		}
-		item.what.calls = ""
-	}
-
+func (r *replay) add(e *Logged) (enough bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	start := r.clock.place(e)
+	item := replayItem{start: start, logged: e.Took, what: e.Meaning, quit: e.Quit}
 	r.count.Entries++
 	r.count.Back = r.clock.back
 	if e.Rate > 1 {
 		r.count.Rate = max(r.count.Rate, e.Rate)
 	}
 	enough = r.count.Entries >= firstEntries || r.clock.latest-r.clock.first >= firstTime
-	key := r.keyOf(e, start, took)
+	key := r.keyOf(e, start)
 	s := r.sessions[key]
-	if skip != sent {
-		r.skipped[skip]++
+	if e.Skip != NoSkip {
+		r.skipped[e.Skip]++
 		if s == nil || !item.quit {
 			if s != nil { // it took its time all the same
-				s.logged = max(s.logged, start+took)
+				s.logged = max(s.logged, start+e.Took)
 			}
 			return enough
 		}
@@ -149,12 +116,12 @@ func (r *replay) add(e *slowlog.Entry) (enough bool) {
 			r.launch(s)
 		}
 	}
-	if skip == sent {
+	if e.Skip == NoSkip {
 		item.sql = string(e.SQL)
 		item.db = s.named(e.DB)
 	}
 	item.start = max(start, s.logged)
-	s.logged = item.start + took
+	s.logged = item.start + e.Took
 	s.queue.push(item)
 	r.bytes += item.size()
 	s.news()

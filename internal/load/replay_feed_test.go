@@ -2,23 +2,28 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // entries is a log.
 type entries struct {
-	list []slowlog.Entry
+	list []Logged
 	at   int
 }
 
-func (x *entries) Next(e *slowlog.Entry) error {
+func (*entries) Check(context.Context) error { return nil }
+func (*entries) Dial(context.Context) (ReplaySession, error) {
+	return nil, errors.New("there is no server")
+}
+func (*entries) Close() {}
+
+func (x *entries) Next(_ context.Context, e *Logged) error {
 	if x.at == len(x.list) {
 		return io.EOF
 	}
@@ -28,80 +33,78 @@ func (x *entries) Next(e *slowlog.Entry) error {
 }
 
 // slow returns an entry of a slow log that ended at a time in seconds and took some.
-func slow(thread uint64, end, took float64, sql string) slowlog.Entry {
-	return slowlog.Entry{
+func slow(thread uint64, end, took float64, sql string) Logged {
+	return Logged{
 		At: int64(end * 1e6), Thread: thread, HasID: thread > 0, User: []byte("app"), Host: []byte("h"),
-		SQL: []byte(sql), Rate: 1,
-		Figures: []slowlog.Figure{{Attribute: slowlog.QueryTime, Value: took}},
+		SQL: []byte(sql), Rate: 1, Took: int64(took * 1e6),
 	}
 }
 
 func TestLogClock(t *testing.T) {
 	var c logClock
-	f := func(e slowlog.Entry, wantStart, wantTook float64, timed bool) {
+	f := func(e Logged, wantStart float64) {
 		t.Helper()
-		start, took, ok := c.place(&e)
-		if start != int64(wantStart*1e6) || took != int64(wantTook*1e6) || ok != timed {
-			t.Errorf("began at %v for %v, %v; want %v for %v, %v", start, took, ok, wantStart, wantTook, timed)
+		if start := c.place(&e); start != int64(wantStart*1e6) {
+			t.Errorf("began at %v, want %v", start, wantStart)
 		}
 	}
-	f(slow(1, 1000, 0.5, ""), 999.5, 0.5, true)
-	f(slow(1, 1001, 3, ""), 998, 3, true)
-	f(slowlog.Entry{At: 1002e6, AtBegin: true}, 1002, 0, false) // of a general log
-	f(slow(1, 0, 0.25, ""), 1001.75, 0.25, true)                // it has not said
-	f(slow(1, 990, 0, ""), 990, 0, true)                        // a little out of order
-	f(slow(1, 500, 0, ""), 1002, 0, true)                       // the clock was set back
-	f(slow(1, 501, 0, ""), 1003, 0, true)
+	f(slow(1, 1000, 0.5, ""), 999.5)
+	f(slow(1, 1001, 3, ""), 998)
+	f(Logged{At: 1002e6, AtBegin: true}, 1002) // of a general log
+	f(slow(1, 0, 0.25, ""), 1001.75)           // it has not said
+	f(slow(1, 990, 0, ""), 990)                // a little out of order
+	f(slow(1, 500, 0, ""), 1002)               // the clock was set back
+	f(slow(1, 501, 0, ""), 1003)
 	if c.first != 990e6 || c.latest != 1003e6 || c.back != 1 {
 		t.Errorf("from %v to %v, back %d times", c.first, c.latest, c.back)
 	}
 	// MariaDB tells when a statement began, in an entry that is written when it has ended.
 	c = logClock{}
-	maria := func(begin, took float64) slowlog.Entry {
+	maria := func(begin, took float64) Logged {
 		e := slow(1, begin, took, "")
 		e.AtBegin = true
 		return e
 	}
-	f(maria(1000, 0.5), 1000, 0.5, true)
-	f(maria(1500, 0.5), 1500, 0.5, true)
-	f(maria(1000, 501), 1000, 501, true)
+	f(maria(1000, 0.5), 1000)
+	f(maria(1500, 0.5), 1500)
+	f(maria(1000, 501), 1000)
 	if c.first != 1000e6 || c.latest != 1501e6 || c.back != 0 {
 		t.Errorf("from %v to %v, back %d times", c.first, c.latest, c.back)
 	}
 	// Some entries tell the time of another zone: the log goes on all the same.
 	c = logClock{}
-	f(slow(1, 20000, 0, ""), 20000, 0, true)
-	f(slow(1, 2001, 0, ""), 20000, 0, true)
-	f(slow(1, 20002, 0, ""), 20002, 0, true)
-	f(slow(1, 2003, 0, ""), 20002, 0, true)
-	f(slow(1, 20004, 0, ""), 20004, 0, true)
-	f(slow(1, 25000, 0, ""), 25000, 0, true) // a pause
+	f(slow(1, 20000, 0, ""), 20000)
+	f(slow(1, 2001, 0, ""), 20000)
+	f(slow(1, 20002, 0, ""), 20002)
+	f(slow(1, 2003, 0, ""), 20002)
+	f(slow(1, 20004, 0, ""), 20004)
+	f(slow(1, 25000, 0, ""), 25000) // a pause
 	if c.back != 1 {
 		t.Errorf("the clock went back %d times", c.back)
 	}
 	c = logClock{}
-	f(slow(1, 0, 1, ""), -1, 1, true)
-	f(slow(1, 1000, 1, ""), 999, 1, true)
+	f(slow(1, 0, 1, ""), -1)
+	f(slow(1, 1000, 1, ""), 999)
 	if c.first != 999e6 {
 		t.Errorf("the log begins at %v", c.first)
 	}
 }
 
 // fed reads a whole log without a server.
-func fed(t *testing.T, c ReplayConfig, list ...slowlog.Entry) *replay {
+func fed(t *testing.T, c ReplayConfig, list ...Logged) *replay {
 	t.Helper()
 	c, err := c.settle()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(nil, c, &entries{list: list}, context.Background())
+	r := newReplay(nil, &entries{list: list}, c, context.Background())
 	r.feed()
 	r.base = r.clock.first
 	return r
 }
 
 func TestSessionsWithoutAnID(t *testing.T) {
-	f := func(want int, list ...slowlog.Entry) {
+	f := func(want int, list ...Logged) {
 		t.Helper()
 		if r := fed(t, ReplayConfig{}, list...); r.count.Sessions != uint64(want) {
 			t.Errorf("%d sessions, want %d", r.count.Sessions, want)
@@ -118,7 +121,7 @@ func TestSessionsWithoutAnID(t *testing.T) {
 }
 
 func TestDue(t *testing.T) {
-	due := func(speed float64, list ...slowlog.Entry) (out []time.Duration) {
+	due := func(speed float64, list ...Logged) (out []time.Duration) {
 		r := fed(t, ReplayConfig{Speed: speed}, list...)
 		for s := range r.all {
 			for s.queue.len() > 0 {
@@ -133,7 +136,7 @@ func TestDue(t *testing.T) {
 			t.Errorf("due at %v, want %v", got, want)
 		}
 	}
-	log := []slowlog.Entry{slow(1, 10.5, 0.5, "SELECT 1"), slow(1, 12, 1, "SELECT 2"), slow(1, 20, 0.1, "SELECT 3")}
+	log := []Logged{slow(1, 10.5, 0.5, "SELECT 1"), slow(1, 12, 1, "SELECT 2"), slow(1, 20, 0.1, "SELECT 3")}
 	f(due(1, log...), 0, time.Second, 9900*time.Millisecond)
 	f(due(10, log...), 0, 100*time.Millisecond, 990*time.Millisecond)
 	// Whole seconds: one begins when the one before has ended.
@@ -155,9 +158,12 @@ func TestRateLimitIsTold(t *testing.T) {
 }
 
 // endless is a log without an end.
-type endless struct{ n uint64 }
+type endless struct {
+	entries
+	n uint64
+}
 
-func (x *endless) Next(e *slowlog.Entry) error {
+func (x *endless) Next(_ context.Context, e *Logged) error {
 	x.n++
 	*e = slow(1+x.n%100, float64(1000+x.n), 0, "SELECT "+strconv.FormatUint(x.n, 10)+
 		" FROM a_table_with_a_name_that_is_rather_long")
@@ -168,7 +174,7 @@ func (x *endless) Next(e *slowlog.Entry) error {
 func TestReadAheadIsBounded(t *testing.T) {
 	c, _ := ReplayConfig{}.settle()
 	src := &endless{}
-	r := newReplay(nil, c, src, context.Background())
+	r := newReplay(nil, src, c, context.Background())
 	fed := make(chan struct{})
 	go func() { r.feed(); close(fed) }()
 	full := func() uint64 { // waits until nothing more is read

@@ -1,20 +1,11 @@
 package load
 
 import (
+	"cmp"
 	"errors"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
-
-// readOnly makes the server refuse every write of a session, also one that a stored function makes
-// (https://dev.mysql.com/doc/refman/8.4/en/set-transaction.html, "Transaction Access Mode").
-var readOnly = sqltext.Tagged("load", "replay", "SET SESSION TRANSACTION READ ONLY")
 
 const (
 	// connectEarly is how long before its next statement is due a session connects.
@@ -23,8 +14,8 @@ const (
 	generous = 100 * time.Millisecond
 	// patience is how long a session waits for a connection before it takes one from a session in a transaction.
 	patience = time.Second
-	// clientError stands in Tick.Errors for what the driver refuses to send: CR_UNKNOWN_ERROR.
-	clientError = 2000
+	// clientError stands in Tick.Errors for what the driver refuses to send.
+	clientError = "2000"
 )
 
 // replaySession is one session of the log.
@@ -41,12 +32,12 @@ type replaySession struct {
 	lastDB string
 
 	// Of its own goroutine.
-	conn   *target.Session // nil while there is none
-	cause  error           // why the one before was lost
-	db     string          // of conn
-	open   bool            // a transaction is
-	pinned bool            // conn has settings or locks of its own
-	free   time.Duration   // when the latest answer came
+	conn   ReplaySession // nil while there is none
+	cause  error         // why the one before was lost
+	db     string        // of conn
+	open   bool          // a transaction is
+	pinned bool          // conn has settings or locks of its own
+	free   time.Duration // when the latest answer came
 	timer  *time.Timer
 }
 
@@ -226,7 +217,7 @@ func (s *replaySession) drop(to chan<- struct{}) {
 
 // connect logs in; there is room for it. It is false when the replay ends.
 func (s *replaySession) connect() bool {
-	var conn *target.Session
+	var conn ReplaySession
 	var err error
 	if s.cause == nil {
 		conn, err = s.dial(s.hard)
@@ -252,7 +243,7 @@ func (s *replaySession) connect() bool {
 		s.rec.release()
 	}
 	s.conn, s.cause = conn, nil
-	s.db = s.t.Spec().Database
+	s.db = s.config.Database
 	s.up.Add(1)
 	s.free = s.now()
 	return true
@@ -303,11 +294,10 @@ func (s *replaySession) send(i *replayItem, due time.Duration) bool {
 	s.busyID.Store(s.conn.ID())
 	defer s.busyID.Store(0)
 	began := s.now()
-	kind := int(i.what.kind)
+	kind := int(i.what.Kind)
 	var n statements
-	if i.db != "" && i.db != s.db && i.what.use == "" {
-		_, err := s.conn.Exec(s.hard, "USE `"+strings.ReplaceAll(i.db, "`", "``")+"`")
-		if err != nil {
+	if i.db != "" && i.db != s.db && i.what.Use == "" {
+		if err := s.conn.Use(s.hard, i.db); err != nil {
 			ok := s.trouble(err, kind, statements{others: 1})
 			s.tell(func(x *Replayed) { x.Failed++ })
 			return ok
@@ -322,7 +312,7 @@ func (s *replaySession) send(i *replayItem, due time.Duration) bool {
 	}
 	s.rec.release()
 	sending := s.now()
-	_, err := s.conn.Query(s.hard, i.sql, nil)
+	err := s.conn.Send(s.hard, i.sql)
 	s.free = s.now()
 	s.tell(func(x *Replayed) {
 		x.Sent++
@@ -336,13 +326,13 @@ func (s *replaySession) send(i *replayItem, due time.Duration) bool {
 		}
 	})
 	if err != nil {
-		if _, fromServer := target.ServerErrorNumber(err); fromServer {
-			n.count(i.what.kind)
+		if s.server.Trouble(err).Code != "" {
+			n.count(i.what.Kind)
 		}
 		return s.trouble(err, kind, n)
 	}
 	s.steer(&i.what)
-	n.count(i.what.kind)
+	n.count(i.what.Kind)
 	response := noResponse
 	if s.config.paced() {
 		response = s.free - min(due, began)
@@ -354,16 +344,16 @@ func (s *replaySession) send(i *replayItem, due time.Duration) bool {
 }
 
 // steer keeps in mind what a statement did to the session.
-func (s *replaySession) steer(x *replayed) {
+func (s *replaySession) steer(x *Meaning) {
 	switch {
-	case x.begins:
+	case x.Begins:
 		s.open = true
-	case x.ends:
+	case x.Ends:
 		s.open = false
 	}
-	s.pinned = s.pinned || x.pins
-	if x.use != "" {
-		s.db = x.use
+	s.pinned = s.pinned || x.Pins
+	if x.Use != "" {
+		s.db = x.Use
 	}
 }
 
@@ -376,16 +366,13 @@ func (s *replaySession) trouble(err error, kind int, n statements) bool {
 		return false
 	}
 	c.failed(kind, n)
-	number, fromServer := target.ServerErrorNumber(err)
-	switch {
-	case target.KindOf(err) == endpoint.Gone:
+	tr := s.server.Trouble(err)
+	if tr.Gone {
 		c.lost++
 		s.lose(err)
-	case fromServer:
-		c.errors[strconv.Itoa(int(number))]++
-	default:
-		c.errors[strconv.Itoa(clientError)]++
+		return true
 	}
+	c.errors[cmp.Or(tr.Code, clientError)]++
 	return true
 }
 

@@ -9,31 +9,18 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// Run runs a workload on a target and returns its figures. All sessions connect and prepare their statements before the
-// clock starts. sink, which may be nil, gets every tick, in order, from the goroutine that called Run; it returns
-// quickly, for the next tick waits for it.
+// RunOn runs a workload on a server of any family and returns its figures. All sessions connect and prepare their
+// statements before the clock starts. sink, which may be nil, gets every tick, in order, from the goroutine that called
+// RunOn; it returns quickly, for the next tick waits for it. Run.Target is for the caller to fill in.
 //
 // The end of ctx stops the run: operations under way may end, for half a second, then their statements are killed and
 // their connections closed. That is no error; the figures hold for the time the run ran and its State is Stopped. An
 // error that ends the run is returned together with the figures so far, whose State is Failed.
-func Run(ctx context.Context, t *target.Target, c Config, sink func(loadresult.Tick)) (loadresult.Run, error) {
-	var warnings []string
-	if _, plan, err := c.settle(); err == nil {
-		warnings = shortTables(ctx, t, plan)
-	}
-	out, err := RunOn(ctx, MySQL{t}, c, sink)
-	out.Target = t.String()
-	out.Warnings = append(out.Warnings, warnings...)
-	return out, err
-}
-
-// RunOn is Run on a server of any family. Run.Target is for the caller to fill in.
 func RunOn(ctx context.Context, s Sessions, c Config, sink func(loadresult.Tick)) (loadresult.Run, error) {
-	c, plan, err := c.settle()
+	c, plan, err := c.Settle()
 	if err != nil {
 		return loadresult.Run{State: loadresult.Failed, Error: err.Error()}, err
 	}

@@ -9,26 +9,34 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// Server is a server of any family that can be loaded: MySQL in this package, those of other families in theirs.
+// Server is a server of any family that can be loaded. What a family can do besides is in interfaces of one task each,
+// see Verifier, Warmer and Sizer.
 type Server interface {
 	Tables
 	Runner
 	// Fit returns a workload as this family has it, with the options that the target decides. An error says that the
 	// family does not have it yet.
 	Fit(w workload.Workload, options map[string]string) (workload.Workload, map[string]string, error)
+	Retried
 	// Close ends the use of the server.
 	Close() error
 }
 
-// Tables makes and drops the tables of a workload; see the functions Prepare and Cleanup.
+// Tables makes and drops the tables of a workload.
 type Tables interface {
+	// Prepare makes tables with their rows and indexes, and the database when it is missing. Tables that are in the way
+	// are an *ExistsError.
 	Prepare(ctx context.Context, d Data, sink progress.Sink) error
+	// Cleanup drops the tables of a workload and returns those dropped; the database stays. A table of the same name
+	// with other columns stays too, and is an *ExistsError.
 	Cleanup(ctx context.Context, d Data) ([]schema.Ref, error)
 }
 
-// Runner runs a workload; see the functions Preflight and Run.
+// Runner runs a workload.
 type Runner interface {
+	// Preflight looks for what would spoil a run, the worst first. It only reads.
 	Preflight(ctx context.Context, c Config) ([]Remark, error)
+	// Run is RunOn on this server.
 	Run(ctx context.Context, c Config, sink func(loadresult.Tick)) (loadresult.Run, error)
 }
 
@@ -95,6 +103,11 @@ type Errors interface {
 	Trouble(err error) Trouble
 	// Explain adds to an error that ends a run what to do about it.
 	Explain(err error, plan *workload.Plan) error
+	Retried
+}
+
+// Retried knows the errors that are part of a healthy load.
+type Retried interface {
 	// Retried returns the codes of the errors that are always retried, and the name of the option for others to ignore.
 	Retried() (codes []string, option string)
 }

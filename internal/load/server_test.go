@@ -6,7 +6,7 @@ import (
 )
 
 // duplicates is a family whose errors a concurrent transaction may have caused.
-type duplicates struct{ MySQL }
+type duplicates struct{ someFamily }
 
 func (duplicates) Trouble(error) Trouble { return Trouble{Code: "23505", Retry: RetryAFew} }
 

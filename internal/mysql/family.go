@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/panels"
 	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
@@ -50,13 +51,16 @@ func (Family) Open(ctx context.Context, s endpoint.Spec) (family.Server, error) 
 	return Server{t}, nil
 }
 
+// Programs says how the family's programs log in.
+func (Family) Programs() load.Programs { return loader.Programs }
+
 // OpenLoad logs in to load a server.
 func (Family) OpenLoad(ctx context.Context, s endpoint.Spec) (load.Server, error) {
 	t, err := target.Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return load.MySQL{T: t}, nil
+	return loader.Server{T: t}, nil
 }
 
 // Trust remembers by what a server is known now, see target.Trust.

@@ -17,6 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/capture"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
 	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
@@ -85,7 +86,7 @@ func (s Server) Plans(ctx context.Context) (family.Plans, error) {
 func (s Server) Changer() change.Changer { return apply.On(s.Target) }
 
 // Load returns the server as what can be loaded.
-func (s Server) Load() load.Server { return load.MySQL{T: s.Target} }
+func (s Server) Load() load.Server { return loader.Server{T: s.Target} }
 
 // Look implements family.Looker.
 func (s Server) Look(ctx context.Context, o family.Look) (*snapshot.Snapshot, error) {

@@ -67,6 +67,13 @@ func (Family) Open(ctx context.Context, s endpoint.Spec) (family.Server, error) 
 	return Server{t, &rights{Asker: t.Asker(nil)}}, nil
 }
 
+// Programs says how the family's programs log in: the file is one for PGPASSFILE.
+func (f Family) Programs() load.Programs {
+	return load.Programs{Secrets: []string{"PGPASSWORD"}, File: func(s endpoint.Spec) ([]byte, error) {
+		return []byte(f.PasswordFile(s, s.Password.Reveal())), nil
+	}}
+}
+
 // OpenLoad logs in to load a server; the database may be yet to be made.
 func (Family) OpenLoad(ctx context.Context, s endpoint.Spec) (load.Server, error) {
 	return loader.Open(ctx, s)

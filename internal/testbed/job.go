@@ -224,7 +224,7 @@ func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err 
 			threads = max(2, len(s.cpus.before))
 		}
 		procs := runtime.GOMAXPROCS(max(s.cpus.procs, 1)) // loading is not measured
-		err := load.Prepare(ctx, t, load.Data{
+		err := s.Loading(t).Prepare(ctx, load.Data{
 			Workload: j.fills, Options: j.fillWith, Threads: threads,
 			Seed: j.seed + 1,
 		}, sink)

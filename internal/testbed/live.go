@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/experiment"
-	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
@@ -68,7 +67,7 @@ func (s *Testbed) begin(ctx context.Context, p *place, j *job, woven bool) error
 	go func() {
 		defer close(l.done)
 		defer close(l.ticks)
-		l.run, l.err = load.Run(ctx, t, cfg, func(x loadresult.Tick) {
+		l.run, l.err = s.Loading(t).Run(ctx, cfg, func(x loadresult.Tick) {
 			for {
 				select {
 				case l.ticks <- x:

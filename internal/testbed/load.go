@@ -60,6 +60,7 @@ type speed struct {
 // meter prepares the readings of one trial.
 func (s *Testbed) meter(t *target.Target, p *place, j *job, tr *trial.Trial) *meter {
 	m := &meter{pid: p.box.PID, dir: p.dataDir(), t: t}
+	m.retried, _ = s.Loading(t).Retried()
 	list := serverCPUs(s.cpus, j)
 	if s.speed != nil && s.speed.cpus != list {
 		s.speed.meter.Stop()
@@ -118,7 +119,7 @@ func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, 
 			sink.Report(prog)
 		}
 	}()
-	r, err := load.Run(ctx, t, cfg, func(tick loadresult.Tick) {
+	r, err := s.Loading(t).Run(ctx, cfg, func(tick loadresult.Tick) {
 		select {
 		case ticks <- tick:
 		default: // nobody reads any more, or the readings hang: the window stays incomplete and says so
@@ -225,7 +226,7 @@ func sumUp(cpus *cpus, w *window, m *meter, j *job, tr *trial.Trial) {
 			tr.Warnings = append(tr.Warnings, fmt.Sprintf("the hypervisor took %.1f %% of the CPUs' time", 100*steal))
 		}
 	}
-	bad, ignored := serious(tr.Errors, j.config.Run.Ignore)
+	bad, ignored := serious(tr.Errors, j.config.Run.Ignore, m.retried)
 	if bad != "" && tr.Invalid == "" {
 		tr.Invalid = "statements failed: " + bad
 	}
@@ -248,14 +249,13 @@ func rates(secs []trial.Second) (out []float64) {
 }
 
 // serious names the errors that no healthy run has, and beside them those that the plan lets pass. Deadlocks and lock
-// wait timeouts are part of a load that writes.
-func serious(errs map[string]uint64, ignore []string) (bad, ignored string) {
+// wait timeouts, which are retried, are part of a load that writes.
+func serious(errs map[string]uint64, ignore, retried []string) (bad, ignored string) {
 	var bads, passed []string
 	for _, k := range slices.Sorted(maps.Keys(errs)) {
-		n, err := strconv.ParseUint(k, 10, 16)
 		text := fmt.Sprintf("%d× error %s", errs[k], k)
 		switch {
-		case err == nil && slices.Contains(load.Retried[:], uint16(n)):
+		case slices.Contains(retried, k):
 		case slices.ContainsFunc(ignore, func(x string) bool { return x == k || strings.EqualFold(x, "all") }):
 			passed = append(passed, text)
 		default:
@@ -267,10 +267,12 @@ func serious(errs map[string]uint64, ignore []string) (bad, ignored string) {
 
 // meter reads what the server did between the beginning and the end of the window.
 type meter struct {
-	pid   int
-	dir   string // of the data
-	t     *target.Target
-	speed *host.Speedometer // nil when it is not known which CPUs to watch
+	pid int
+	dir string // of the data
+	t   *target.Target
+	// codes of the errors that are part of a healthy load
+	retried []string
+	speed   *host.Speedometer // nil when it is not known which CPUs to watch
 
 	host   *host.Meter
 	use    host.Usage

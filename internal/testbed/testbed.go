@@ -17,6 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -30,7 +31,8 @@ type Testbed struct {
 	Yard      *sandbox.Yard
 	Name      string              // of the experiment: its sandboxes are called Name-1, Name-2…
 	Workloads []workload.Workload // that plans may name
-	Note      func(string)        // what happens beside the measurement, in a sentence; may be nil
+	Loading   func(*target.Target) load.Server
+	Note      func(string) // what happens beside the measurement, in a sentence; may be nil
 
 	places  []*place
 	current *place            // whose server runs, nil when none does

@@ -394,6 +394,7 @@ func (r *round) trials() []trial.Trial {
 			errs[k] += n
 		}
 	}
+	retried, _ := r.s.Loading(r.target).Retried()
 	for i := range ts {
 		t := &ts[i]
 		t.From, t.To = r.from, r.to
@@ -406,7 +407,7 @@ func (r *round) trials() []trial.Trial {
 		if t.Invalid == "" {
 			t.Invalid = about.Invalid
 		}
-		bad, ignored := serious(errs, r.jobs[i].config.Run.Ignore)
+		bad, ignored := serious(errs, r.jobs[i].config.Run.Ignore, retried)
 		if bad != "" && t.Invalid == "" {
 			t.Invalid = "statements failed in the round, of any variant: " + bad
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/internal/workload/tpcc"
@@ -152,7 +153,7 @@ func crash(t *testing.T, s *servers.Server, driver bool, done *orders) loadresul
 	}
 	ended := make(chan loadresult.Run, 1)
 	go func() {
-		r, err := load.Run(ctx, tg, cfg, nil)
+		r, err := loader.Server{T: tg}.Run(ctx, cfg, nil)
 		if err != nil {
 			t.Error(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -72,7 +73,8 @@ func TestSessionFaultsHold(t *testing.T) {
 				}
 				n++
 				go func() {
-					_, err := load.Run(ctx, tg, load.Config{Workload: x.Workload, Options: o, Threads: x.Threads}, nil)
+					_, err := loader.Server{T: tg}.Run(ctx,
+						load.Config{Workload: x.Workload, Options: o, Threads: x.Threads}, nil)
 					ends <- err
 				}()
 				until(x.Name+": "+what, query, func(n int) bool { return n >= least })
@@ -88,7 +90,7 @@ func TestSessionFaultsHold(t *testing.T) {
 					"WHERE DB = '%s'", stage.Schema), func(n int) bool { return n == 0 })
 				for end := time.Now().Add(60 * time.Second); ; {
 					// MariaDB holds tables while it clears away old versions of their rows
-					_, err := load.Cleanup(t.Context(), tg, load.Data{Workload: x.Workload, Options: o})
+					_, err := loader.Server{T: tg}.Cleanup(t.Context(), load.Data{Workload: x.Workload, Options: o})
 					if err == nil {
 						break
 					}

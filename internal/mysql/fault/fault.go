@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -227,7 +228,7 @@ func Options(seed uint64) map[string]string {
 func (f Fault) Setup(ctx context.Context, t *target.Target, seed uint64, more map[string]string,
 	sink progress.Sink,
 ) error {
-	if err := f.Plant(ctx, load.MySQL{T: t}, seed, more, sink); err != nil {
+	if err := f.Plant(ctx, loader.Server{T: t}, seed, more, sink); err != nil {
 		return err
 	}
 	if len(f.After) == 0 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -134,7 +134,7 @@ func runFault(t *testing.T, tg *target.Target, x Fault, seed uint64) {
 	work := func(w workload.Workload, what string) {
 		t.Helper()
 		const events = 1000
-		r, err := load.Run(t.Context(), tg, load.Config{
+		r, err := loader.Server{T: tg}.Run(t.Context(), load.Config{
 			Workload: w, Options: o, Threads: min(x.Threads, 16),
 			Events: events, Time: 3 * time.Second,
 		}, nil)
@@ -142,8 +142,9 @@ func runFault(t *testing.T, tg *target.Target, x Fault, seed uint64) {
 			t.Errorf("%s%s: %d operations, errors %v, %v", x.Name, what, r.Total.Operations(), r.Total.Errors, err)
 			return
 		}
+		retried, _ := loader.Server{}.Retried()
 		for key, n := range r.Total.Errors {
-			if code, err := strconv.Atoi(key); err != nil || !slices.Contains(load.Retried[:], uint16(code)) {
+			if !slices.Contains(retried, key) {
 				t.Errorf("%s%s: error %s, %d times", x.Name, what, key, n)
 			}
 		}
@@ -180,7 +181,7 @@ func runFault(t *testing.T, tg *target.Target, x Fault, seed uint64) {
 		work(w, " cured")
 	}
 	play(x.Cure.Actors)
-	if _, err := load.Cleanup(t.Context(), tg, load.Data{Workload: x.Workload, Options: o}); err != nil {
+	if _, err := (loader.Server{T: tg}).Cleanup(t.Context(), load.Data{Workload: x.Workload, Options: o}); err != nil {
 		t.Error(err)
 	}
 }
@@ -230,7 +231,7 @@ func TestMissingIndexHurts(t *testing.T) {
 			measure := func(when string) (qps, examined float64) {
 				t.Helper()
 				before := s.Status(t, "Handler_read_rnd_next")
-				r, err := load.Run(t.Context(), tg, load.Config{
+				r, err := loader.Server{T: tg}.Run(t.Context(), load.Config{
 					Workload: x.Workload, Options: Options(seed),
 					Threads: x.Threads, Time: 4 * time.Second, Seed: 1,
 				}, nil)

@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -29,7 +30,7 @@ func TestIndexFaultsHurt(t *testing.T) {
 			t.Helper()
 			o := Options(seed)
 			o["table-size"] = rows
-			r, err := load.Run(t.Context(), tg, load.Config{
+			r, err := loader.Server{T: tg}.Run(t.Context(), load.Config{
 				Workload: x.Workload, Options: o, Threads: 2,
 				Events: 400, Seed: 1,
 			}, nil)
@@ -65,7 +66,7 @@ func TestIndexFaultsHurt(t *testing.T) {
 		if before < after*5/4 {
 			t.Errorf("%s: %v before, %v after: it hardly hurts", x.Name, before, after)
 		}
-		if _, err := load.Cleanup(t.Context(), tg, load.Data{
+		if _, err := (loader.Server{T: tg}).Cleanup(t.Context(), load.Data{
 			Workload: x.Workload,
 			Options:  Options(seed),
 		}); err != nil {

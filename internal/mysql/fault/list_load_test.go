@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -49,14 +50,15 @@ func TestLoadFaultsHurt(t *testing.T) {
 			}
 			clean := func(x Fault) {
 				t.Helper()
-				if _, err := load.Cleanup(t.Context(), tg, load.Data{Workload: x.Workload, Options: with}); err != nil {
+				if _, err := (loader.Server{T: tg}).Cleanup(t.Context(),
+					load.Data{Workload: x.Workload, Options: with}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			work := func(w workload.Workload, c load.Config) loadresult.Run {
 				t.Helper()
 				c.Workload, c.Options, c.Seed = w, with, 1
-				r, err := load.Run(t.Context(), tg, c, nil)
+				r, err := loader.Server{T: tg}.Run(t.Context(), c, nil)
 				if err != nil || r.Total.ErrorCount() > 0 {
 					t.Fatalf("%s: %v, errors %v", w.Name(), err, r.Total.Errors)
 				}
@@ -170,7 +172,8 @@ func TestLoadFaultsHurt(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ends := make(chan error, 1)
 			go func() {
-				_, err := load.Run(ctx, tg, load.Config{Workload: x.Workload, Options: with, Threads: x.Threads}, nil)
+				_, err := loader.Server{T: tg}.Run(ctx,
+					load.Config{Workload: x.Workload, Options: with, Threads: x.Threads}, nil)
 				ends <- err
 			}()
 			queued := false

@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -46,7 +47,7 @@ func TestComparisonsAreCured(t *testing.T) {
 				o := Options(seed)
 				o["table-size"] = fmtInt(rows)
 				defer func() {
-					if _, err := load.Cleanup(t.Context(), tg, load.Data{
+					if _, err := (loader.Server{T: tg}).Cleanup(t.Context(), load.Data{
 						Workload: x.Workload,
 						Options:  o,
 					}); err != nil {
@@ -59,7 +60,7 @@ func TestComparisonsAreCured(t *testing.T) {
 				measure := func(w workload.Workload) float64 {
 					t.Helper()
 					before := s.Status(t, "Handler_read_rnd_next") + s.Status(t, "Handler_read_next")
-					r, err := load.Run(t.Context(), tg, load.Config{
+					r, err := loader.Server{T: tg}.Run(t.Context(), load.Config{
 						Workload: w, Options: o, Threads: 2,
 						Events: 120, Seed: 1,
 					}, nil)

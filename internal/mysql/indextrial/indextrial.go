@@ -17,6 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/apply"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
@@ -324,7 +325,7 @@ func (b *tryBench) Trial(
 		return trial.Trial{}, err
 	}
 	from := time.Now()
-	r, err := load.Run(ctx, b.w.to, load.Config{
+	r, err := loader.Server{T: b.w.to}.Run(ctx, load.Config{
 		Workload: b.load, Threads: 2, Time: time.Duration(p.Trials.Time), Warmup: time.Duration(p.Trials.WarmMin),
 		Seed: p.Trials.Seed, PSMode: load.Disable,
 	}, nil)

@@ -1,10 +1,8 @@
 package loader
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -38,10 +36,7 @@ func (s Server) Preflight(ctx context.Context, c load.Config) ([]load.Remark, er
 	if err := p.look(ctx); err != nil {
 		return nil, fmt.Errorf("check %s before the run: %w", s.T, err)
 	}
-	rank := map[load.Severity]int{load.Refuse: 0, load.Warn: 1, load.Note: 2}
-	slices.SortStableFunc(p.remarks, func(a, b load.Remark) int {
-		return cmp.Compare(rank[a.Severity], rank[b.Severity])
-	})
+	load.SortRemarks(p.remarks)
 	return p.remarks, nil
 }
 

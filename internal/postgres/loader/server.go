@@ -61,15 +61,11 @@ func (s Server) Fit(w workload.Workload, options map[string]string) (workload.Wo
 
 // plan settles a workload and its options; step is what is done with it, for the error.
 func (s Server) plan(step string, d load.Data) (*workload.Plan, error) {
-	w, options, err := s.Fit(d.Workload, d.Options)
-	if err != nil {
+	var err error
+	if d.Workload, d.Options, err = s.Fit(d.Workload, d.Options); err != nil {
 		return nil, err
 	}
-	p, err := w.Build(workload.WithThreads(w, options, d.Threads))
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", step, w.Name(), err)
-	}
-	return p, nil
+	return d.Plan(step)
 }
 
 // Run runs a workload; see load.Run.
@@ -82,6 +78,9 @@ func (s Server) Run(ctx context.Context, c load.Config, sink func(loadresult.Tic
 	r.Target = s.T.String()
 	return r, err
 }
+
+// Retried returns the SQLSTATEs that are always retried.
+func (s Server) Retried() (codes []string, option string) { return sessions{s.T}.Retried() }
 
 // Close closes the target.
 func (s Server) Close() error { return s.T.Close() }

@@ -45,7 +45,7 @@ func datasetOptions(o dataOperation, name string) []Option {
 		{Name: "range-size", Type: Number, Default: "1000", Max: maxRows, Help: "rows that a select requests"},
 		{Name: "rows-per-insert", Type: Number, Default: "100", Max: 10_000, Help: "rows of one INSERT of a load"},
 		{Name: "create-secondary", Type: Bool, Default: "on", Help: "a secondary index"},
-		{Name: "mysql-storage-engine", Type: Text, Default: "innodb", Help: "storage engine of the tables"},
+		Engine(),
 		{Name: "create-table-options", Type: Text, Help: "added to the end of CREATE TABLE, such as KEY_BLOCK_SIZE=8"},
 	}
 	for _, r := range randOptions() {
@@ -150,13 +150,10 @@ func markers(sql string) (n int) {
 func (d dataset) table(v Values, n int) Table {
 	name := d.name + strconv.Itoa(n)
 	create := "CREATE TABLE " + name + " (" + d.create + ")"
-	if e := v.Text("mysql-storage-engine"); e != "" {
-		create += " ENGINE=" + e
+	t := Table{
+		Name: name, Create: v.WithTableOptions(create, "create-table-options"), Rows: v.Int("table-size"),
+		Columns: d.columns, Key: "id",
 	}
-	if o := v.Text("create-table-options"); o != "" {
-		create += " " + o
-	}
-	t := Table{Name: name, Create: create, Rows: v.Int("table-size"), Columns: d.columns, Key: "id"}
 	if v.Bool("create-secondary") {
 		t.After = []string{fmt.Sprintf("CREATE INDEX k_%d ON %s (%s)", n, name, d.index)}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Dialect is the SQL of a family of servers. Workloads are written in MySQL's, with a ? for each argument; In returns
-// them in another.
+// Dialect is the SQL of a family of servers. Workloads are written in MySQL's, with a ? for each argument; a family
+// of another dialect translates them.
 type Dialect uint8
 
 const (

@@ -39,7 +39,7 @@ func oltpOptions() []Option {
 		{Name: "auto-inc", Type: Bool, Default: "on", Help: "the id is an AUTO_INCREMENT column"},
 		{Name: "secondary", Type: Bool, Default: "off", Help: "an ordinary index on id instead of the primary key"},
 		{Name: "create-secondary", Type: Bool, Default: "on", Help: "an index on k"},
-		{Name: "mysql-storage-engine", Type: Text, Default: "innodb", Help: "storage engine of the tables"},
+		Engine(),
 		{Name: "create-table-options", Type: Text, Help: "added to the end of CREATE TABLE"},
 	}, randOptions()...)
 }
@@ -161,7 +161,7 @@ func oltpPlan(name string, v Values, mix oltpMix, blame string) (*Plan, error) {
 // oltpTable describes sbtestN.
 func oltpTable(v Values, dist distribution, n int) Table {
 	name := sbtest + strconv.Itoa(n)
-	id, key, engine := "INTEGER NOT NULL", "PRIMARY KEY", v.Text("mysql-storage-engine")
+	id, key := "INTEGER NOT NULL", "PRIMARY KEY"
 	if v.Bool("auto-inc") {
 		id += " AUTO_INCREMENT"
 	}
@@ -171,14 +171,8 @@ func oltpTable(v Values, dist distribution, n int) Table {
 	create := "CREATE TABLE " + name + " (id " + id + ", k INTEGER NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT " +
 		"'', pad CHAR(60) NOT NULL DEFAULT '', " +
 		key + " (id))"
-	if engine != "" {
-		create += " ENGINE=" + engine
-	}
-	if o := v.Text("create-table-options"); o != "" {
-		create += " " + o
-	}
 	t := Table{
-		Name: name, Create: create, Rows: v.Int("table-size"),
+		Name: name, Create: v.WithTableOptions(create, "create-table-options"), Rows: v.Int("table-size"),
 		Columns: []string{"id", "k", "c", "pad"},
 		Key:     "id",
 	}

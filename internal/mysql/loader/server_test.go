@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/wire"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 func refusal(number uint16) error {
@@ -35,6 +36,14 @@ func TestTroubleOfMySQL(t *testing.T) {
 	f(errors.New("x"), load.Trouble{})
 	f(fmt.Errorf("x: %w", load.ErrOtherWay), load.Trouble{Hopeless: true})
 	f(&endpoint.Error{Kind: endpoint.AuthFailed}, load.Trouble{Hopeless: true})
+}
+
+// TestFit: workloads are written for this family.
+func TestFit(t *testing.T) {
+	if same, o, err := (Server{}).Fit(workload.PointSelect{}, nil); err != nil || o != nil ||
+		same != workload.Workload(workload.PointSelect{}) {
+		t.Errorf("%T, %v, %v", same, o, err)
+	}
 }
 
 func TestRetriedCodes(t *testing.T) {

@@ -181,13 +181,7 @@ func tables(v workload.Values, set int) []workload.Table {
 		if d.key != "" {
 			body = append(body, "PRIMARY KEY ("+d.key+")")
 		}
-		t.Create = "CREATE TABLE " + t.Name + " (" + strings.Join(body, ", ") + ")"
-		if e := v.Text("mysql-storage-engine"); e != "" {
-			t.Create += " ENGINE=" + e
-		}
-		if o := v.Text("mysql-table-options"); o != "" {
-			t.Create += " " + o
-		}
+		t.Create = v.WithTableOptions("CREATE TABLE "+t.Name+" ("+strings.Join(body, ", ")+")", "mysql-table-options")
 		for _, x := range d.indexes {
 			name, columns, _ := strings.Cut(of(x), " ")
 			t.After = append(t.After, "CREATE INDEX "+name+" ON "+t.Name+" "+columns)

@@ -70,7 +70,7 @@ func (Workload) Options() []workload.Option {
 		{Name: "use-fk", Type: workload.Bool, Default: useFK, Help: "foreign keys"},
 		{Name: "force-pk", Type: workload.Bool, Default: off, Help: "an AUTO_INCREMENT primary key for history, " +
 			"which has none otherwise"},
-		{Name: "mysql-storage-engine", Type: workload.Text, Default: "innodb", Help: "storage engine of the tables"},
+		workload.Engine(),
 		{Name: "mysql-table-options", Type: workload.Text, Help: "added to the end of CREATE TABLE"},
 	}
 }

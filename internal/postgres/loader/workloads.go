@@ -1,50 +1,46 @@
-package workload
+package loader
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// In returns a workload in a dialect. An error says that it is not there yet.
-func In(w Workload, d Dialect) (Workload, error) {
-	if d == MySQL {
-		return w, nil
-	}
+// inDialect returns a workload in PostgreSQL's dialect. An error says that it is not there yet.
+func inDialect(w workload.Workload) (workload.Workload, error) {
 	switch x := w.(type) {
-	case inPostgreSQL:
+	case oltp:
 		return w, nil
-	case PointSelect, ReadOnly, WriteOnly, ReadWrite, Insert, Delete, UpdateIndex, UpdateNonIndex, RandomPoints,
-		RandomRanges, BulkInsert:
-		return inPostgreSQL{w}, nil
+	case workload.PointSelect, workload.ReadOnly, workload.WriteOnly, workload.ReadWrite, workload.Insert,
+		workload.Delete, workload.UpdateIndex, workload.UpdateNonIndex, workload.RandomPoints, workload.RandomRanges,
+		workload.BulkInsert:
+		return oltp{w}, nil
 	case interface {
-		In(Dialect) (Workload, error)
+		In(workload.Dialect) (workload.Workload, error)
 	}:
-		return x.In(d)
+		return x.In(workload.PostgreSQL)
 	}
-	return nil, fmt.Errorf(
-		"the workload %s is not there for %v yet: use oltp_*, select_random_*, bulk_insert or script",
-		w.Name(),
-		d,
-	)
+	return nil, fmt.Errorf("the workload %s is not there for %v yet: use oltp_*, select_random_*, bulk_insert or script",
+		w.Name(), workload.PostgreSQL)
 }
 
-// inPostgreSQL is a workload on sysbench's tables, which are those of its pgsql driver.
-type inPostgreSQL struct{ Workload }
+// oltp is a workload on sysbench's tables, which are those of its pgsql driver.
+type oltp struct{ workload.Workload }
 
-// The option that names the database, as sysbench calls it for each family, and one that PostgreSQL has no use for.
+// The option that names the database, as sysbench calls it for each family.
 const (
-	mysqlDB     = "mysql-db"
-	pgsqlDB     = "pgsql-db"
-	mysqlEngine = "mysql-storage-engine"
+	mysqlDB = "mysql-db"
+	pgsqlDB = "pgsql-db"
 )
 
 // Options returns those of the workload that mean something to PostgreSQL.
-func (w inPostgreSQL) Options() []Option {
-	var list []Option
+func (w oltp) Options() []workload.Option {
+	var list []workload.Option
 	for _, o := range w.Workload.Options() {
-		if o.Name == mysqlEngine {
+		if o.Name == workload.EngineOption {
 			continue
 		}
 		if o.Name == mysqlDB {
@@ -56,12 +52,14 @@ func (w inPostgreSQL) Options() []Option {
 }
 
 // Build settles the options. --mysql-db is taken for --pgsql-db.
-func (w inPostgreSQL) Build(given map[string]string) (*Plan, error) {
+func (w oltp) Build(given map[string]string) (*workload.Plan, error) {
 	own := map[string]string{}
 	for k, v := range given {
 		switch strings.ReplaceAll(k, "_", "-") {
-		case mysqlEngine:
-			return nil, &OptionError{mysqlEngine, v, "PostgreSQL has no storage engines; leave it out"}
+		case workload.EngineOption:
+			return nil, &workload.OptionError{
+				Option: workload.EngineOption, Value: v, Reason: "PostgreSQL has no storage engines; leave it out",
+			}
 		case pgsqlDB:
 			k = mysqlDB
 		}
@@ -71,21 +69,21 @@ func (w inPostgreSQL) Build(given map[string]string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := Values(p.Options)
+	v := workload.Values(p.Options)
 	p.Options = maps.Clone(p.Options)
 	p.Options[pgsqlDB] = p.Options[mysqlDB]
 	delete(p.Options, mysqlDB)
-	delete(p.Options, mysqlEngine)
+	delete(p.Options, workload.EngineOption)
 	for i, n := range p.Notes {
 		p.Notes[i] = strings.ReplaceAll(n, "error 1062", "error 23505")
 	}
-	if _, bulk := w.Workload.(BulkInsert); bulk {
+	if _, bulk := w.Workload.(workload.BulkInsert); bulk {
 		return p, nil
 	}
 	for i := range p.Tables {
-		oltpTableInPostgreSQL(&p.Tables[i], v, i+1)
+		oltpTable(&p.Tables[i], v, i+1)
 	}
-	if _, insert := w.Workload.(Insert); insert && v.Bool("auto-inc") {
+	if _, insert := w.Workload.(workload.Insert); insert && v.Bool("auto-inc") {
 		for i := range p.Statements { // there a 0 is no request for a number
 			p.Statements[i].SQL = fmt.Sprintf("INSERT INTO sbtest%d (k, c, pad) VALUES (?, ?, ?)", i+1)
 		}
@@ -93,9 +91,9 @@ func (w inPostgreSQL) Build(given map[string]string) (*Plan, error) {
 	return p, nil
 }
 
-// oltpTableInPostgreSQL changes sbtestN to that of sysbench's pgsql driver, with the sequence behind the rows. With
+// oltpTable changes sbtestN to that of sysbench's pgsql driver, with the sequence behind the rows. With
 // secondary sysbench's CREATE TABLE is an error there; the index is made by a statement of its own instead.
-func oltpTableInPostgreSQL(tb *Table, v Values, n int) {
+func oltpTable(tb *workload.Table, v workload.Values, n int) {
 	id, key := "INTEGER NOT NULL", ", PRIMARY KEY (id)"
 	if v.Bool("auto-inc") {
 		id = "SERIAL"

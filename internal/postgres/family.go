@@ -67,10 +67,10 @@ func (Family) Open(ctx context.Context, s endpoint.Spec) (family.Server, error) 
 	return Server{t, &rights{Asker: t.Asker(nil)}}, nil
 }
 
-// Programs says how the family's programs log in: the file is one for PGPASSFILE.
-func (f Family) Programs() load.Programs {
+// Programs says how psql and its kind log in: the file is one for PGPASSFILE.
+func (Family) Programs() load.Programs {
 	return load.Programs{Secrets: []string{"PGPASSWORD"}, File: func(s endpoint.Spec) ([]byte, error) {
-		return []byte(f.PasswordFile(s, s.Password.Reveal())), nil
+		return []byte(passwordLine(s, s.Password.Reveal())), nil
 	}}
 }
 

@@ -14,6 +14,11 @@ import (
 // jump host it names no server: the same address is another one there.
 // https://www.postgresql.org/docs/current/libpq-pgpass.html
 func (Family) PasswordFile(s endpoint.Spec, password string) string {
+	return "# Written by dyno serve, and removed when its inventory no longer names it.\n" + passwordLine(s, password)
+}
+
+// passwordLine is the line of such a file.
+func passwordLine(s endpoint.Spec, password string) string {
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil { // a socket
 		host, port = path.Dir(s.Address), strings.TrimPrefix(path.Base(s.Address), ".s.PGSQL.")
@@ -23,6 +28,5 @@ func (Family) PasswordFile(s endpoint.Spec, password string) string {
 	if s.Jump != (tunnel.Jump{}) {
 		host, port = "*", "*"
 	}
-	return "# Written by dyno serve, and removed when its inventory no longer names it.\n" +
-		strings.Join([]string{host, port, "*", cmp.Or(quote(s.User), "*"), quote(password)}, ":") + "\n"
+	return strings.Join([]string{host, port, "*", cmp.Or(quote(s.User), "*"), quote(password)}, ":") + "\n"
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/workload/script"
 )
@@ -96,4 +98,24 @@ func TestKept(t *testing.T) {
 	f(3, failure, true)
 	f(0, nil, true)
 	f(0, failure, false)
+}
+
+// TestExecLogsIn: a command is given the login as the programs of its server's family read it.
+func TestExecLogsIn(t *testing.T) {
+	f := func(url, login string) {
+		t.Helper()
+		spec, err := endpoint.ParseURL(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Password = endpoint.NewSecret("hush")
+		r, _, err := Runs{&App{Home: t.TempDir()}}.Exec(t.Context(), load.ExecConfig{
+			Command: `grep -qxF '` + login + `' "$DYNO_DEFAULTS_FILE"`, Server: spec, Events: 1,
+		}, func(loadresult.Tick) {})
+		if err != nil || r.Total.Operations() != 1 {
+			t.Errorf("%s: %d operations, %v", url, r.Total.Operations(), err)
+		}
+	}
+	f("mysql://u@db1:3306/shop", `password="hush"`)
+	f("postgres://u@db1:5432/shop", "db1:5432:*:u:hush")
 }

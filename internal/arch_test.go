@@ -70,10 +70,10 @@ var house = []struct {
 		"internal/mysql/fault", "internal/testbed", "internal/recipe", "internal/judge", "internal/task",
 		"internal/postgres/capture", "internal/postgres/loader",
 	}},
-	{"families", []string{"internal/mysql", "internal/postgres"}},
+	{"families", []string{"internal/mysql", "internal/mysql/indextrial", "internal/postgres"}},
 	{"wiring", []string{"internal/app"}},
 	{"tasks", []string{
-		"internal/service", "internal/lab", "internal/demo", "internal/discovery", "internal/mysql/indextrial",
+		"internal/service", "internal/lab", "internal/demo", "internal/discovery",
 	}},
 	{"views", []string{"internal/screen", "internal/httpapi", "internal/web"}},
 	{"verbs", []string{"internal/cli"}},
@@ -107,6 +107,7 @@ var siblings = map[string]string{
 	"internal/endpoint -> internal/host":      "the kernel says whose socket is at the other end of a connection",
 	"internal/report -> internal/judge": "the document of one kind of advice says how many findings of other " +
 		"kinds there are",
+	"internal/mysql -> internal/mysql/indextrial": "a trial is made of the steps, such as changes",
 	"internal/service -> internal/discovery": "the web UI lists the servers of this machine",
 }
 

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
@@ -267,7 +266,7 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 	if v, ok := cpuOf(&d.buf, a, b).Get(); ok {
 		w.Values["server_cpu_cores"] = v
 	}
-	if n := failures(sum); n > 0 {
+	if n := failures(sum, d.t.load); n > 0 {
 		w.Invalid = fmt.Sprintf("%d statements failed", n)
 	}
 	return w
@@ -275,9 +274,10 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 
 // failures counts errors that are not part of a healthy life: a deadlock or a lock that did not come is tried again,
 // and shows in the rate.
-func failures(t loadresult.Tick) (n uint64) {
-	for key, count := range t.Errors {
-		if code, err := strconv.ParseUint(key, 10, 16); err != nil || !slices.Contains(load.Retried[:], uint16(code)) {
+func failures(t loadresult.Tick, s load.Server) (n uint64) {
+	codes, _ := s.Retried()
+	for code, count := range t.Errors {
+		if !slices.Contains(codes, code) {
 			n += count
 		}
 	}

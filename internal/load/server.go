@@ -16,6 +16,8 @@ type Server interface {
 	// Fit returns a workload as this family has it, with the options that the target decides. An error says that the
 	// family does not have it yet.
 	Fit(w workload.Workload, options map[string]string) (workload.Workload, map[string]string, error)
+	// Retried is as of Errors.
+	Retried() (codes []string, option string)
 	// Close ends the use of the server.
 	Close() error
 }

@@ -83,5 +83,8 @@ func (s Server) Run(ctx context.Context, c load.Config, sink func(loadresult.Tic
 	return r, err
 }
 
+// Retried returns the SQLSTATEs that are always retried.
+func (s Server) Retried() (codes []string, option string) { return sessions{s.T}.Retried() }
+
 // Close closes the target.
 func (s Server) Close() error { return s.T.Close() }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/demo"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
+	"github.com/dyno-perf/dyno/internal/fault"
 )
 
 // sum is what lines about several seeds come to.

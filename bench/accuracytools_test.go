@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/demo"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
+	"github.com/dyno-perf/dyno/internal/fault"
 )
 
 // tools are the programs that look at the same servers.

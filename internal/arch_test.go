@@ -63,18 +63,18 @@ var house = []struct {
 		"internal/advise/index", "internal/mysql/advise/schema", "internal/mysql/advise/config", "internal/advise/host",
 		"internal/advise/session",
 	}},
+	{"faults", []string{"internal/fault"}}, // above judgement, which never sees the planted cause
 	{"steps", []string{
 		"internal/mysql/capture", "internal/collector", "internal/experiment", "internal/mysql/apply",
 		"internal/report",
 		"internal/postgres/change",
-		"internal/mysql/fault", "internal/testbed", "internal/recipe", "internal/judge", "internal/task",
+		"internal/mysql/fault", "internal/postgres/fault", "internal/testbed", "internal/recipe", "internal/judge",
+		"internal/task",
 		"internal/postgres/capture", "internal/postgres/loader", "internal/mysql/loader",
 	}},
-	{"families", []string{"internal/mysql", "internal/postgres"}},
+	{"families", []string{"internal/mysql", "internal/mysql/indextrial", "internal/postgres"}},
 	{"wiring", []string{"internal/app"}},
-	{"tasks", []string{
-		"internal/service", "internal/lab", "internal/demo", "internal/discovery", "internal/mysql/indextrial",
-	}},
+	{"tasks", []string{"internal/service", "internal/lab", "internal/demo", "internal/discovery"}},
 	{"views", []string{"internal/screen", "internal/httpapi", "internal/web"}},
 	{"verbs", []string{"internal/cli"}},
 	{"program", []string{"cmd/dyno"}},
@@ -109,7 +109,8 @@ var siblings = map[string]string{
 		"kinds there are",
 	"internal/mysql/fault -> internal/mysql/loader": "the data of a fault are loaded as those of any workload, so " +
 		"that they can be cached and cleaned up",
-	"internal/service -> internal/discovery": "the web UI lists the servers of this machine",
+	"internal/mysql -> internal/mysql/indextrial": "a trial is made of the steps, such as changes",
+	"internal/service -> internal/discovery":      "the web UI lists the servers of this machine",
 }
 
 const mostSiblings = 15
@@ -130,7 +131,7 @@ var thirdParty = []struct {
 		"github.com/jackc/pgx/v5",
 		[]string{
 			"internal/postgres", "internal/postgres/conn", "internal/postgres/sources", "internal/postgres/change",
-			"internal/postgres/capture", "internal/postgres/loader",
+			"internal/postgres/capture", "internal/postgres/loader", "internal/mysql/loader",
 		},
 		"PostgreSQL's driver",
 	},
@@ -469,7 +470,10 @@ func TestMapRefuses(t *testing.T) {
 	refused("internal/known", "github.com/dyno-perf/dyno/internal/state")       // upward
 	refused("internal/mysql/target", "github.com/dyno-perf/dyno/internal/load") // upward
 	// judgement never sees the planted cause
+	refused("internal/advise/index", "github.com/dyno-perf/dyno/internal/fault")
 	refused("internal/advise/index", "github.com/dyno-perf/dyno/internal/mysql/fault")
+	refused("internal/advise/index", "github.com/dyno-perf/dyno/internal/postgres/fault")
+	refused("internal/diagnose", "github.com/dyno-perf/dyno/internal/fault")
 	refused("internal/diagnose", "github.com/dyno-perf/dyno/internal/nowhere") // unlisted
 	refused("internal/diagnose", "os")                                         // judgement is pure
 	refused("internal/scrape", "github.com/go-sql-driver/mysql")

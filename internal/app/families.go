@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
@@ -100,3 +101,7 @@ func (a Inspection) Family(ctx context.Context, text string) (family.Family, err
 	}
 	return familyOf(s), nil
 }
+
+// ShareWork has this process tell the others of its account what it does on servers, and leave out what they do, until
+// end. home is where Dyno keeps things.
+func ShareWork(home string) (end func()) { return target.ShareWork(filepath.Join(home, "own-work")) }

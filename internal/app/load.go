@@ -13,7 +13,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -27,12 +26,13 @@ type Runs struct{ *App }
 // Workloads returns everything that `load` can run: sysbench's family, the TPC-C-like load and the workloads of the
 // faults.
 func Workloads() []workload.Workload {
-	return slices.Concat(workload.All(), []workload.Workload{tpcc.Workload{}}, fault.Workloads())
+	return slices.Concat(workload.All(), []workload.Workload{tpcc.Workload{}}, faultLoads())
 }
 
 // Fault reports whether a workload is that of a planted fault, see Demo.
 func Fault(name string) bool {
-	return slices.ContainsFunc(fault.Workloads(), func(w workload.Workload) bool { return w.Name() == name })
+	_, err := FindFault(name)
+	return err == nil
 }
 
 // Workload returns the one of that name; the error of an unknown one names the nearest.

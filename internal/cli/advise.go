@@ -14,14 +14,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/indextrial"
 	"github.com/dyno-perf/dyno/internal/report"
 )
 
 func newAdviseCommand(e *env) *cobra.Command {
 	var from, save string
 	var why, changes, prove bool
-	var try indextrial.Options
+	var try family.Try
 	o := family.Look{}
 	var kinds []string
 	for _, k := range advise.Kinds() {
@@ -81,11 +80,7 @@ host includes accounts and encryption. Reads only; dyno apply carries out what i
 		if prove {
 			then = func(ctx context.Context, t family.Server, d *app.Diagnosis) error {
 				try.Progress = e.progress()
-				x, err := app.Reached(t, "try indexes")
-				if err != nil {
-					return err
-				}
-				notTried = indextrial.Try(ctx, e.app, x, d, try)
+				notTried = app.Diagnosing{App: e.app}.TryIndexes(ctx, t, d, try)
 				return ctx.Err() // else the findings are told all the same
 			}
 		}

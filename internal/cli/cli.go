@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +24,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	nearest "github.com/dyno-perf/dyno/internal/suggest"
 )
 
@@ -53,7 +51,7 @@ func Run(ctx context.Context, args []string, s Streams, environ func(string) str
 		return e.fail(err)
 	}
 	e.app = &app.App{Home: home, Version: version, Environ: environ, AskPassword: e.askPassword}
-	defer target.ShareWork(filepath.Join(home, "own-work"))()
+	defer app.ShareWork(home)()
 	root := newRootCommand(e)
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)

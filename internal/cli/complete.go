@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 )
 
@@ -97,7 +97,7 @@ func (e *env) serverNames(ctx context.Context) (names []string) {
 }
 
 func faultNames(context.Context) (names []string) {
-	for _, f := range fault.All() {
+	for _, f := range app.Faults() {
 		names = append(names, f.Name)
 	}
 	return names

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/demo"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/stat"
@@ -114,7 +114,7 @@ the other, with a line for each: whether it was found and at which rank, false f
 // plantable checks names of faults, of which each can be planted once.
 func plantable(names []string) error {
 	for i, n := range names {
-		if _, err := fault.Find(n); err != nil {
+		if _, err := app.FindFault(n); err != nil {
 			return usagef("%v; `dyno demo --list` lists the faults", err)
 		}
 		if slices.Contains(names[:i], n) {

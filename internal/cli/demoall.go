@@ -7,23 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/demo"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
+	"github.com/dyno-perf/dyno/internal/fault"
 )
 
 func listDemos(e *env) error {
 	var all []planted
-	for _, f := range fault.All() {
-		p := planted{f.Name, f.Title, f.Kind, f.Flavors, f.Until}
-		if p.Flavors == nil {
-			p.Flavors = []dbms.Flavor{dbms.MariaDB, dbms.MySQL}
-		}
-		all = append(all, p)
+	for _, f := range app.Faults() {
+		all = append(all, planted{
+			f.Name, f.Title, f.Kind, slices.Sorted(slices.Values(f.Flavors)),
+			f.Until[dbms.MariaDB],
+		})
 	}
 	return list(e, all, func(f planted) string {
 		where := ""

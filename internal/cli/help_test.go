@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
 )
 
 func helpOf(t *testing.T, args ...string) string {
@@ -60,7 +59,8 @@ func TestVerbsAreDocumented(t *testing.T) {
 // TestLoadHelpHasNoFaults: the loads of planted faults are workloads, but no list of dozens of them hides the others.
 func TestLoadHelpHasNoFaults(t *testing.T) {
 	help := helpOf(t, "load")
-	for _, w := range fault.Workloads() {
+	for _, f := range app.Faults() {
+		w := f.Workload
 		if !app.Fault(w.Name()) || strings.Contains(help, "\n  "+w.Name()+" ") {
 			t.Errorf("dyno load --help lists %s", w.Name())
 		}

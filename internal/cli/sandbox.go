@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -168,7 +168,7 @@ func newSandboxShCommand(e *env, yard yardFunc) *cobra.Command {
 			}
 			if s.State != sandbox.Running && s.State != sandbox.Orphan {
 				e.remark("%s is %s; `dyno sandbox up %[1]s` starts it.", s.Name, s.State)
-			} else if err := reachable(c.Context(), s); err != nil {
+			} else if err := reachable(c.Context(), e.app, s); err != nil {
 				// the client follows the socket's path, wherever it leads
 				return err
 			}
@@ -195,14 +195,14 @@ func newSandboxShCommand(e *env, yard yardFunc) *cobra.Command {
 }
 
 // reachable returns an error when another program than the sandbox's server listens on its socket.
-func reachable(ctx context.Context, s sandbox.Sandbox) error {
+func reachable(ctx context.Context, a *app.App, s sandbox.Sandbox) error {
 	if s.Server.Flavor.IsPostgres() {
 		return s.Listens(ctx)
 	}
-	t, err := target.Open(ctx, s.Spec())
+	t, err := app.Inspection{App: a}.OpenSpec(ctx, s.Spec())
 	if err == nil {
 		t.Close()
-	} else if target.KindOf(err) == endpoint.NotAServer {
+	} else if app.KindOf(err) == endpoint.NotAServer {
 		return err
 	}
 	return nil

@@ -10,9 +10,9 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/stat"
@@ -37,7 +37,7 @@ type AllOptions struct {
 
 // Beside is what other tools get to see of a server of the demo: as much as the diagnosis did.
 type Beside struct {
-	Target  *target.Target
+	Server  family.Server
 	Socket  string
 	Port    int
 	Flavor  dbms.Flavor
@@ -126,11 +126,11 @@ func All(ctx context.Context, a *app.App, o AllOptions, tell func(AccuracyLine) 
 // jobs lists what is to be done.
 func (o AllOptions) jobs() (jobs []AccuracyLine, err error) {
 	var names []string
-	for _, f := range fault.All() {
+	for _, f := range app.Faults() {
 		names = append(names, f.Name)
 	}
 	if o.Pairs {
-		for _, p := range fault.Pairs() {
+		for _, p := range app.FaultPairs() {
 			names = append(names, p[0]+"+"+p[1])
 		}
 	}
@@ -139,7 +139,7 @@ func (o AllOptions) jobs() (jobs []AccuracyLine, err error) {
 	}
 	for _, n := range names {
 		for f := range strings.SplitSeq(n, "+") {
-			if _, err := fault.Find(f); err != nil {
+			if _, err := app.FindFault(f); err != nil {
 				return nil, err
 			}
 		}
@@ -171,12 +171,12 @@ func (o AllOptions) jobs() (jobs []AccuracyLine, err error) {
 // elsewhere reports whether one of the faults does not exist on the flavor and version that a server's name has.
 func elsewhere(names, server string) bool {
 	name, version, _ := strings.Cut(server, "@")
-	flavor := dbms.Flavor(name).Kin()
-	if flavor != dbms.MySQL && flavor != dbms.MariaDB { // a path: the server itself will tell
+	flavor := dbms.Flavor(name)
+	if _, ok := app.FamilyOf(flavor); !ok { // a path: the server itself will tell
 		return false
 	}
 	for n := range strings.SplitSeq(names, "+") {
-		if f, err := fault.Find(n); err == nil && f.On(flavor, version) != nil {
+		if _, err := app.FaultOn(n, flavor, version); err != nil {
 			return true
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
 )
 
 func TestJobs(t *testing.T) {
@@ -40,7 +39,7 @@ func TestJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	pairs := slices.DeleteFunc(jobs, func(l AccuracyLine) bool { return !strings.Contains(l.Fault, "+") })
-	if len(pairs) == 0 || len(pairs) > len(fault.Pairs()) {
+	if len(pairs) == 0 || len(pairs) > len(app.FaultPairs()) {
 		t.Errorf("%d pairs", len(pairs))
 	}
 	if _, err := (AllOptions{Only: []string{"missing-index+nothing"}}).jobs(); err == nil {

@@ -12,12 +12,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/mysql/apply"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -76,72 +73,52 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 		d.say("%s in %s. To undo: dyno undo %s --execute", capital(marked(a.Kind)), took, res.Action.ID)
 		return nil
 	}
-	my := d.seen.my
-	hides := my != nil && (my.Has(target.HasInvisibleIndex) || my.Has(target.HasIgnoredIndex))
 	r := &remedy{off: "before", on: "after", settle: demoSettle, index: true}
+	way := d.seen.faults.Way(a.Kind)
 	switch {
-	case a.Kind == finding.AddIndex && hides:
+	case a.Kind == finding.AddIndex && way != fault.Once:
 		d.say("Adding the index under load, without locking the table.")
+	case way == fault.Hiding:
+		d.say("Hiding the index under load.")
+	case way == fault.Setting:
+		d.say("Setting %s while the server runs: %s", a.Variable, a.SQL)
+	}
+	if way != fault.Once {
 		if err := apply(ctx); err != nil {
 			return nil, err
 		}
-		r.off, r.on, r.cured = "index hidden", "index visible", true
+		r.cured = true
+		r.turn = func(ctx context.Context, cured bool) error { return d.seen.faults.Turn(ctx, d.action, cured) }
+	}
+	took := unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds())
+	switch {
+	case a.Kind == finding.AddIndex && way == fault.Hiding:
+		r.off, r.on = "index hidden", "index visible"
 		r.how = "the index is hidden and shown"
 		r.text = "The same load ran all the time. The index was hidden from the optimizer and shown again in turn, " +
 			"in random order within each pair."
-		r.did = "One index, added online in " + unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds()) + ","
-		r.turn = func(ctx context.Context, cured bool) error { return turnIndex(ctx, d.seen.my, d.action, !cured) }
-	case a.Kind == finding.AddIndex && my == nil:
-		d.say("Adding the index under load, without locking the table.")
-		if err := apply(ctx); err != nil {
-			return nil, err
-		}
-		step, err := d.seen.stepOf(d.action)
-		if err != nil {
-			return nil, err
-		}
-		r.off, r.on, r.cured = "without the index", "with the index", true
+		r.did = "One index, added online in " + took + ","
+	case a.Kind == finding.AddIndex && way == fault.Rebuilding:
+		r.off, r.on = "without the index", "with the index"
 		r.how = "the index is dropped and built"
 		r.text = "The same load ran all the time. The index was dropped and built again in turn, without locking the " +
 			"table, in random order within each pair."
-		r.did = "One index, built online in " + unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds()) + ","
-		r.turn = func(ctx context.Context, cured bool) error {
-			if cured {
-				return step.Apply(ctx, nil, func(string) {})
-			}
-			return step.Revert(ctx, nil, func(string) {})
-		}
-	case a.Kind == finding.HideIndex:
-		d.say("Hiding the index under load.")
-		if err := apply(ctx); err != nil {
-			return nil, err
-		}
-		r.off, r.on, r.cured = "index visible", "index hidden", true
+		r.did = "One index, built online in " + took + ","
+	case way == fault.Hiding:
+		r.off, r.on = "index visible", "index hidden"
 		r.how = "the index is shown and hidden"
 		r.text = "The same load ran all the time. The index was shown to the optimizer and hidden again in turn, in " +
 			"random order within each pair."
 		r.did = "One index hidden"
-		r.turn = func(ctx context.Context, cured bool) error { return turnIndex(ctx, d.seen.my, d.action, cured) }
-	case a.Kind == finding.SetVariable:
-		d.say("Setting %s while the server runs: %s", a.Variable, a.SQL)
-		if err := apply(ctx); err != nil {
-			return nil, err
-		}
-		r.off, r.on, r.cured, r.index = a.Variable+" as it was", a.Variable+"="+a.Value, true, false
+	case way == fault.Setting:
+		r.off, r.on, r.index = a.Variable+" as it was", a.Variable+"="+a.Value, false
 		r.settle = max(demoSettle, f.Warm)
 		r.how = "the variable is toggled"
 		r.text = "The variable was toggled, in random order within each pair. The sessions of the load reconnected " +
 			"each time, because some " +
 			"settings apply to new sessions only."
 		r.did = "One setting, changed while the server ran,"
-		set := func(ctx context.Context, cured bool) error {
-			q := d.action.Undo
-			if cured {
-				q = d.action.SQL
-			}
-			_, err := d.seen.my.DB().ExecContext(ctx, sqltext.Tagged("demo", "", q))
-			return d.seen.my.Wrap("set "+d.action.Variable+" on", err)
-		}
+		set := r.turn
 		if back := set(ctx, false); back != nil && ctx.Err() == nil {
 			// some take a value at the start that they refuse later
 			d.say("A running server does not accept the old value again, so the proof needs restarts.")
@@ -199,13 +176,6 @@ func marked(k finding.ActionKind) string {
 	return "table changed"
 }
 
-func turnIndex(ctx context.Context, t *target.Target, a finding.Action, hide bool) error {
-	if hide {
-		return apply.Hide(ctx, t, a.Table, a.Index.Name)
-	}
-	return apply.Show(ctx, t, a.Table, a.Index.Name)
-}
-
 // again ends the load and the actors and begins them anew.
 func (d *demo) again(_ context.Context, cured bool) error {
 	d.playing.end()
@@ -221,23 +191,16 @@ func (d *demo) replaying(settle time.Duration, off, on, how, text, did string) *
 	}
 }
 
-// restarting is a cure by lines in my.cnf and a new start of the server that was looked at.
+// restarting is a cure by lines in the server's file of settings and a new start of the server that was looked at.
 func (d *demo) restarting(f finding.Finding) (*remedy, error) {
-	lines, err := settingLines(f)
+	lines, err := settingLines(d.set.File, f)
 	if err != nil {
 		return nil, err
 	}
-	before := settingsOf(d.o, d.needs, d.needs.Settings)
-	if d.seen != d.t {
-		before = settingsOf(d.o, d.needs, replicaSettings(d.needs))
-	}
-	after := maps.Clone(before)
+	before := settingsOf(d, d.seen != d.t)
+	after := d.set.Merge(before, lines)
 	var said []string
 	for _, name := range slices.Sorted(maps.Keys(lines)) {
-		maps.DeleteFunc(after, func(have, _ string) bool {
-			return fault.PlainSetting(have) == fault.PlainSetting(name)
-		})
-		after[name] = lines[name]
 		said = append(said, name+"="+lines[name])
 	}
 	d.say("The fix needs a restart with %s.", strings.Join(said, ", "))
@@ -246,7 +209,7 @@ func (d *demo) restarting(f finding.Finding) (*remedy, error) {
 			"the new ones",
 		text: "The server was started with its old settings and with the new ones in turn, in random order within " +
 			"each pair, on the same data and under the same load.",
-		did: "Lines in my.cnf and a restart", settle: max(demoWarm, d.needs.Warm), slow: true,
+		did: "Lines in " + d.set.File + " and a restart", settle: max(demoWarm, d.needs.Warm), slow: true,
 		turn: func(ctx context.Context, cured bool) error {
 			s := before
 			if cured {
@@ -257,13 +220,14 @@ func (d *demo) restarting(f finding.Finding) (*remedy, error) {
 	}, nil
 }
 
-// settingLines reads the lines for my.cnf of a finding; without any the variable that it sets while the server runs.
-func settingLines(f finding.Finding) (map[string]string, error) {
+// settingLines reads the lines for the server's file of settings of a finding; without any the variable that it sets
+// while the server runs.
+func settingLines(file string, f finding.Finding) (map[string]string, error) {
 	if a := f.Action; len(f.Setting) == 0 && a != nil && a.Kind == finding.SetVariable {
 		return map[string]string{a.Variable: a.Value}, nil
 	}
-	if len(f.Setting) == 0 || f.File != "" && !strings.Contains(f.File, "my.cnf") {
-		return nil, fmt.Errorf("cure %s: the finding has no lines for my.cnf", f.Rule)
+	if len(f.Setting) == 0 || f.File != "" && !strings.Contains(f.File, file) {
+		return nil, fmt.Errorf("cure %s: the finding has no lines for %s", f.Rule, file)
 	}
 	m := map[string]string{}
 	for _, l := range f.Setting {

@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,13 +17,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/reading"
@@ -124,6 +122,7 @@ type demo struct {
 	a     *app.App
 	o     Options
 	parts []part
+	set   fault.Set // of the server's family
 	needs fault.Needs
 	begin time.Time
 	story []report.Step
@@ -162,7 +161,7 @@ type demo struct {
 func Run(ctx context.Context, a *app.App, o Options) (res Result, err error) {
 	d := &demo{a: a, o: o, begin: time.Now(), beside: map[int]loadresult.Tick{}}
 	for i, name := range strings.Split(o.Fault, "+") {
-		f, err := fault.Find(name)
+		f, err := app.FindFault(name)
 		if err != nil {
 			return res, err
 		}
@@ -207,11 +206,15 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 		return err
 	}
 	res.Server = srv
+	d.set = app.FaultsOf(srv.Flavor)
 	faults := make([]fault.Fault, len(d.parts))
 	for i, p := range d.parts {
-		faults[i] = p.f
+		if faults[i], err = app.FaultOn(p.f.Name, srv.Flavor, srv.Version); err != nil {
+			return err
+		}
+		d.parts[i].f, res.Parts[i].Fault = faults[i], faults[i]
 	}
-	if d.needs, err = fault.Together(srv.Flavor, srv.Version, faults...); err != nil {
+	if d.needs, err = d.set.Together(srv.Flavor, srv.Version, faults...); err != nil {
 		return err
 	}
 	if d.ledger, err = d.a.Ledger(ctx); err != nil {
@@ -231,7 +234,7 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 	if early.Memory == 0 {
 		early = limit.Limits{}
 	}
-	if d.box, d.t, err = d.up(ctx, name, settingsOf(d.o, d.needs, d.needs.Settings), early); err != nil {
+	if d.box, d.t, err = d.up(ctx, name, settingsOf(d, false), early); err != nil {
 		return err
 	}
 	res.Sandbox, d.seen = name, d.t
@@ -242,18 +245,13 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 	}
 	for _, p := range d.parts {
 		start := time.Now()
-		if d.t.my != nil {
-			err = p.f.Setup(ctx, d.t.my, p.names, nil, d.o.Voice.Progress())
-		} else {
-			err = p.f.Plant(ctx, d.t.load, p.names, nil, d.o.Voice.Progress())
-		}
-		if err != nil {
+		if err := d.t.faults.Plant(ctx, p.f, p.names, d.o.Voice.Progress()); err != nil {
 			return err
 		}
 		d.say("Planted in %s: %s", unit.Seconds(time.Since(start).Seconds()), p.f.Story)
 	}
 	if d.needs.Replica != nil {
-		if err := caughtUp(ctx, d.t.my, d.seen.my); err != nil {
+		if err := caughtUp(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -278,28 +276,6 @@ func (d *demo) limit(ctx context.Context, res *Result) (err error) {
 		}
 	}
 	return nil
-}
-
-// settingsOf adds what every server of a demo has and what the user asked for.
-func settingsOf(o Options, needs fault.Needs, own map[string]string) map[string]string {
-	// Exact figures make the better story. MariaDB ships with this off; the diagnosis then works from samples, see
-	// --set.
-	m := map[string]string{"performance_schema": "ON"}
-	if needs.Bare {
-		m = map[string]string{}
-	}
-	if needs.Replica != nil {
-		m["log_bin"], m["server_id"] = "changes", "1"
-	}
-	put := func(from map[string]string) {
-		for _, k := range slices.Sorted(maps.Keys(from)) {
-			maps.DeleteFunc(m, func(have, _ string) bool { return fault.PlainSetting(have) == fault.PlainSetting(k) })
-			m[k] = from[k]
-		}
-	}
-	put(own)
-	put(o.Settings)
-	return m
 }
 
 // up starts a sandbox, a new one or one that was stopped, and connects.
@@ -411,7 +387,7 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 			box = d.twin
 		}
 		err := d.o.beside(ctx, Beside{
-			Target: d.seen.my, Socket: box.Socket, Port: box.Port, Flavor: box.Server.Flavor,
+			Server: d.seen.Server, Socket: box.Socket, Port: box.Port, Flavor: box.Server.Flavor,
 			Expects: d.expectations(), Kind: d.parts[0].f.Kind,
 		})
 		if err != nil {
@@ -505,7 +481,7 @@ func judge(d *demo, res *Result, g app.Diagnosis) {
 func (d *demo) expectations() []fault.Expectation {
 	list := make([]fault.Expectation, len(d.parts))
 	for i, p := range d.parts {
-		list[i] = p.f.ExpectOn(d.box.Server.Flavor, p.names)
+		list[i] = p.f.Expect(p.names)
 	}
 	return list
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
 )
 
 func TestGrade(t *testing.T) {
@@ -69,7 +69,7 @@ func TestMissedSaysWhy(t *testing.T) {
 func TestSettingLines(t *testing.T) {
 	f := func(file string, lines []string, want string) {
 		t.Helper()
-		m, err := settingLines(finding.Finding{Rule: "r", File: file, Setting: lines})
+		m, err := settingLines("my.cnf", finding.Finding{Rule: "r", File: file, Setting: lines})
 		var got []string
 		for _, k := range []string{"a_b", "c"} {
 			if v, ok := m[k]; ok {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
@@ -48,7 +48,7 @@ func (d *demo) play(ctx context.Context, cured bool) *play {
 			}
 			keepRun(ctx, d, r)
 		})
-		stage, err := x.f.Stage(d.t.my, x.names)
+		stage, err := x.f.Stage(d.t.Server, x.names)
 		if err != nil {
 			d.fail(err)
 			continue

@@ -69,7 +69,7 @@ func documentOf(d *demo, res *Result, g app.Diagnosis, r *remedy, after *snapsho
 		}
 		doc.Measures, doc.Experiment = measures(d.o, d.parts, r, x)
 		doc.Commands = append(doc.Commands,
-			report.Command{Text: "diagnose one of your servers", Line: "dyno diagnose mysql://user@host:3306"},
+			report.Command{Text: "diagnose one of your servers", Line: "dyno diagnose " + d.set.URL},
 			report.Command{
 				Text: "apply a finding, first as a dry run, then for real",
 				Line: "dyno apply TARGET FINDING --execute",

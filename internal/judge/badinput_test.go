@@ -221,8 +221,8 @@ func TestSpoiltSnapshots(t *testing.T) {
 		if m == nil {
 			continue // another test says so
 		}
-		f, err := fault.Find(m[1])
-		if err != nil {
+		f, ok := fault.Set().Find(m[1])
+		if !ok {
 			continue
 		}
 		seed, _ := strconv.ParseUint(m[3], 10, 64)

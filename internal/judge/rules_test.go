@@ -16,8 +16,9 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
+	myfault "github.com/dyno-perf/dyno/internal/mysql/fault"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -106,9 +107,9 @@ func TestFaultsAreFoundInTheirSnapshots(t *testing.T) {
 			t.Errorf("%s: a snapshot is called FAULT.FLAVOR.SEED.json.gz", name)
 			continue
 		}
-		f, err := fault.Find(m[1])
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
+		f, ok := myfault.Set().Find(m[1])
+		if !ok {
+			t.Errorf("%s: there is no such fault", name)
 			continue
 		}
 		seen[f.Name] = true
@@ -140,7 +141,7 @@ func TestFaultsAreFoundInTheirSnapshots(t *testing.T) {
 				strings.Join(told, "\n  "), odd)
 		}
 	}
-	for _, f := range fault.All() {
+	for _, f := range myfault.All() {
 		if !seen[f.Name] {
 			t.Errorf("no snapshot of %s", f.Name)
 		}

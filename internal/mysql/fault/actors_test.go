@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
@@ -50,12 +51,12 @@ func TestSessionFaultsHold(t *testing.T) {
 				}
 				t.Errorf("%s: %d", what, n)
 			}
-			f := func(x Fault, what, query string, least int) {
+			f := func(x fault.Fault, what, query string, least int) {
 				t.Helper()
 				const seed = 5
-				o := Options(seed)
+				o := fault.Options(seed)
 				o["table-size"] = "2000"
-				if err := x.Setup(t.Context(), tg, seed, map[string]string{"table-size": "2000"}, nil); err != nil {
+				if err := Plant(t.Context(), tg, x, seed, map[string]string{"table-size": "2000"}, nil); err != nil {
 					t.Error(err)
 					return
 				}
@@ -116,7 +117,7 @@ func TestSessionFaultsHold(t *testing.T) {
 
 func TestShiftDealsToGroups(t *testing.T) {
 	x := idleTransaction().Workload
-	p, err := x.Build(Options(0))
+	p, err := x.Build(fault.Options(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestShiftDealsToGroups(t *testing.T) {
 		}
 	}
 	// A transaction is one operation of statements in order.
-	p, err = lockPileup().Workload.Build(Options(0))
+	p, err = lockPileup().Workload.Build(fault.Options(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,19 +5,39 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
+// server is what actors need of a server of the family.
+type server interface {
+	Session(ctx context.Context, o target.SessionOptions) (*target.Session, error)
+	Kill(ctx context.Context, id uint64) (found bool, err error)
+}
+
+// serverOf returns the server that actors play on.
+func serverOf(s fault.Stage) (server, error) {
+	x, ok := s.Server.(server)
+	if !ok {
+		return nil, fmt.Errorf("%s is no server that faults of MySQL can be planted on", s.Server.Spec())
+	}
+	return x, nil
+}
+
 // alone hands an actor a session of its own, with the workload's schema as its default. When play returns, the session
 // is gone from the server and with it its transaction and its locks, also when it was in the midst of a statement.
-func (s Stage) alone(ctx context.Context, play func(*target.Session) error) error {
-	x, err := s.Target.Session(ctx, target.SessionOptions{Database: s.Schema})
+func alone(ctx context.Context, s fault.Stage, play func(*target.Session) error) error {
+	on, err := serverOf(s)
+	if err != nil {
+		return err
+	}
+	x, err := on.Session(ctx, target.SessionOptions{Database: s.Schema})
 	if err != nil {
 		return err
 	}
 	defer func() {
 		x.Close()
-		s.gone(context.WithoutCancel(ctx), x.ID())
+		gone(context.WithoutCancel(ctx), on, x.ID())
 	}()
 	if err := play(x); err != nil && ctx.Err() == nil {
 		return err
@@ -29,11 +49,11 @@ func (s Stage) alone(ctx context.Context, play func(*target.Session) error) erro
 const goneTime = 20 * time.Second
 
 // gone kills a session and waits until the server has done with it.
-func (s Stage) gone(ctx context.Context, id uint64) {
+func gone(ctx context.Context, s server, id uint64) {
 	ctx, cancel := context.WithTimeout(ctx, goneTime)
 	defer cancel()
 	for {
-		if found, err := s.Target.Kill(ctx, id); err != nil || !found {
+		if found, err := s.Kill(ctx, id); err != nil || !found {
 			return
 		}
 		pause(ctx, 50*time.Millisecond)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -22,8 +23,8 @@ const (
 )
 
 // bigDelete plants a job that deletes many rows in one statement while others update the same table.
-func bigDelete() Fault {
-	return Fault{
+func bigDelete() fault.Fault {
+	return fault.Fault{
 		Name:  "big-delete",
 		Title: "a job deletes 12 000 rows in one statement while others update the table",
 		Story: "Tokens are updated all day by their number. Every few seconds a job deletes those that have expired, " +
@@ -31,35 +32,39 @@ func bigDelete() Fault {
 			"others replace them. Until it ends the statement holds a lock on each row that it has passed, and every " +
 			"update of one of these " +
 			"waits. The fix is to delete a few hundred at a time, with a commit after each.",
-		Kind:     Hurts,
+		Kind:     fault.Hurts,
 		Threads:  4,
 		Settings: unhurried(),
-		Workload: mix{
-			name: "big-delete", title: "single tokens updated and read by number", rows: 60_000,
-			tables: func(n names, rows int) []workload.Table {
+		Workload: fault.Mix{
+			ID: "big-delete", About: "single tokens updated and read by number", Rows: 60_000,
+			Tables: func(n fault.Names, rows int) []workload.Table {
 				return []workload.Table{tokens(n, "tokens", rows), tokens(n, "tokens_next", min(rows, expiredRows))}
 			},
-			operations: []operation{useToken(80), getToken(20)},
+			Operations: []fault.Operation{useToken(80), getToken(20)},
 		},
-		Actors: []Actor{{Name: "delete what has expired, all at once", Run: func(ctx context.Context, s Stage) error {
-			return expire(ctx, s, 0)
-		}}},
-		Cure: Cure{
-			Kind: CureWorkload,
-			Actors: []Actor{{Name: "delete what has expired, a few hundred at a time", Run: func(ctx context.Context,
-				s Stage,
-			) error {
-				return expire(ctx, s, deleteChunk)
-			}}},
+		Actors: []fault.Actor{
+			{Name: "delete what has expired, all at once", Run: func(ctx context.Context, s fault.Stage) error {
+				return expire(ctx, s, 0)
+			}},
+		},
+		Cure: fault.Cure{
+			Kind: fault.CureWorkload,
+			Actors: []fault.Actor{
+				{Name: "delete what has expired, a few hundred at a time", Run: func(ctx context.Context,
+					s fault.Stage,
+				) error {
+					return expire(ctx, s, deleteChunk)
+				}},
+			},
 		},
 		Belongs: map[string]string{
 			"lock-pileup": "updates do wait for the locks of the delete, and the session that holds them is the one " +
 				"that deletes",
 			"victim-query": "the updates are its victims",
 		},
-		expect: func(n names) Expectation {
-			return Expectation{
-				Rule: "big-delete", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("tokens")},
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{
+				Rule: "big-delete", Table: schema.Ref{Schema: n.Of(fault.SchemaKey), Table: n.Of("tokens")},
 				Check: func(f finding.Finding) string { return lacks(f.Suggestion, "LIMIT") },
 			}
 		},
@@ -76,8 +81,8 @@ func lacks(text, word string) string {
 
 // expire deletes expired rows at intervals, at most chunk in one statement unless that is 0, and puts others in their
 // place.
-func expire(ctx context.Context, s Stage, chunk int) error {
-	return s.alone(ctx, func(x *target.Session) error {
+func expire(ctx context.Context, s fault.Stage, chunk int) error {
+	return alone(ctx, s, func(x *target.Session) error {
 		for {
 			for {
 				q := "DELETE FROM {tokens} WHERE {tokens.expires} < 1000"
@@ -109,48 +114,48 @@ func expire(ctx context.Context, s Stage, chunk int) error {
 	})
 }
 
-func tokens(n names, name string, rows int) workload.Table {
+func tokens(n fault.Names, name string, rows int) workload.Table {
 	return workload.Table{
-		Name: n.of(name), Rows: rows,
-		Create: "CREATE TABLE " + n.of(name) + n.sql(" ({tokens.id} INT UNSIGNED NOT NULL, {tokens.holder} INT "+
+		Name: n.Of(name), Rows: rows,
+		Create: "CREATE TABLE " + n.Of(name) + n.SQL(" ({tokens.id} INT UNSIGNED NOT NULL, {tokens.holder} INT "+
 			"UNSIGNED NOT NULL, {tokens.expires} INT UNSIGNED NOT NULL, "+
 			"{tokens.used} INT UNSIGNED NOT NULL, {tokens.secret} VARCHAR(120) NOT NULL, PRIMARY KEY ({tokens.id}), "+
 			"KEY {tokens.by_expires} ({tokens.expires}), KEY {tokens.by_holder} ({tokens.holder})) ENGINE=InnoDB"),
-		Columns: n.list("tokens.id", "tokens.holder", "tokens.expires", "tokens.used", "tokens.secret"),
+		Columns: n.List("tokens.id", "tokens.holder", "tokens.expires", "tokens.used", "tokens.secret"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
 			pcg := rand.NewPCG(0, 0)
 			r := rand.New(pcg)
-			var l line
+			var l fault.Line
 			return func(row int, emit func([]workload.Datum)) {
 				pcg.Seed(seed, uint64(row)|8<<32)
-				l.begin()
-				l.int(row)
-				l.int(r.IntN(1_000_000))
+				l.Begin()
+				l.Int(row)
+				l.Int(r.IntN(1_000_000))
 				if row <= expiredRows {
-					l.int(r.IntN(1000))
+					l.Int(r.IntN(1000))
 				} else {
-					l.int(1000 + r.IntN(1_000_000))
+					l.Int(1000 + r.IntN(1_000_000))
 				}
-				l.int(0)
-				l.text("%016x%016x%016x", r.Uint64(), r.Uint64(), r.Uint64())
-				emit(l.row)
+				l.Int(0)
+				l.Text("%016x%016x%016x", r.Uint64(), r.Uint64(), r.Uint64())
+				emit(l.Row)
 			}
 		},
 	}
 }
 
-func useToken(weight int) operation {
-	return operation{
-		"use_token", weight,
-		"UPDATE {tokens} SET {tokens.used} = {tokens.used} + 1 WHERE {tokens.id} = ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, rows) },
+func useToken(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "use_token", Weight: weight,
+		SQL:  "UPDATE {tokens} SET {tokens.used} = {tokens.used} + 1 WHERE {tokens.id} = ?",
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = fault.ID(r, rows) },
 	}
 }
 
-func getToken(weight int) operation {
-	return operation{
-		"get_token", weight,
-		"SELECT {tokens.holder}, {tokens.used}, {tokens.secret} FROM {tokens} WHERE {tokens.id} = ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, rows) },
+func getToken(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "get_token", Weight: weight,
+		SQL:  "SELECT {tokens.holder}, {tokens.used}, {tokens.secret} FROM {tokens} WHERE {tokens.id} = ?",
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = fault.ID(r, rows) },
 	}
 }

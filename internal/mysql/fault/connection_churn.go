@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
@@ -18,16 +19,16 @@ const (
 )
 
 // connectionChurn plants an application that connects for every query.
-func connectionChurn() Fault {
-	m := mix{
-		name: "connection-churn", title: "reads and writes of single clients over persistent connections",
-		rows: 100_000,
-		tables: func(n names, rows int) []workload.Table {
+func connectionChurn() fault.Fault {
+	m := fault.Mix{
+		ID: "connection-churn", About: "reads and writes of single clients over persistent connections",
+		Rows: 100_000,
+		Tables: func(n fault.Names, rows int) []workload.Table {
 			return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 		},
-		operations: []operation{getClient(70), lastVisits(20), updateBalance(10)},
+		Operations: []fault.Operation{fault.GetClient(70), fault.LastVisits(20), fault.UpdateBalance(10)},
 	}
-	return Fault{
+	return fault.Fault{
 		Name:  "connection-churn",
 		Title: "an application reconnects for every query, and the server caches no threads",
 		Story: "A site opens a connection for each of its queries, up to 3200 a second, and closes it again. " +
@@ -35,25 +36,29 @@ func connectionChurn() Fault {
 			"server creates and ends a thread each time. The queries cost next to nothing; logging in costs CPU that " +
 			"all other sessions lack. " +
 			"The fix is a pool of connections in the application; a thread cache helps a little.",
-		Kind:     Hurts,
+		Kind:     fault.Hurts,
 		Threads:  4,
 		Settings: sizedWith("thread_cache_size", "0"),
 		Workload: m,
-		Actors: []Actor{{Name: "site", Run: func(ctx context.Context, s Stage) error {
+		Actors: []fault.Actor{{Name: "site", Run: func(ctx context.Context, s fault.Stage) error {
 			return visitSite(ctx, s, true)
 		}}},
-		Cure: Cure{
-			Kind: CureWorkload, Workload: m,
-			Actors: []Actor{{Name: "site with a pool", Run: func(ctx context.Context, s Stage) error {
+		Cure: fault.Cure{
+			Kind: fault.CureWorkload, Workload: m,
+			Actors: []fault.Actor{{Name: "site with a pool", Run: func(ctx context.Context, s fault.Stage) error {
 				return visitSite(ctx, s, false)
 			}}},
 		},
-		expect: func(n names) Expectation { return Expectation{Rule: "connection-churn"} },
+		Right: func(n fault.Names) fault.Expectation { return fault.Expectation{Rule: "connection-churn"} },
 	}
 }
 
 // visitSite asks the same queries at the same pace, over a connection for each of them or over lasting ones.
-func visitSite(ctx context.Context, s Stage, anew bool) error {
+func visitSite(ctx context.Context, s fault.Stage, anew bool) error {
+	on, err := serverOf(s)
+	if err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range churners {
 		g.Go(func() error {
@@ -74,7 +79,7 @@ func visitSite(ctx context.Context, s Stage, anew bool) error {
 				}
 				var err error
 				if c == nil {
-					if c, err = s.Target.Session(ctx, target.SessionOptions{Database: s.Schema}); err != nil {
+					if c, err = on.Session(ctx, target.SessionOptions{Database: s.Schema}); err != nil {
 						return ended(ctx, err)
 					}
 				}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
@@ -22,7 +23,7 @@ import (
 
 // plant sets a fault up on a fresh server.
 func plant(
-	t *testing.T, flavor string, f Fault, seed uint64, more map[string]string,
+	t *testing.T, flavor string, f fault.Fault, seed uint64, more map[string]string,
 ) (*servers.Server, *target.Target) {
 	t.Helper()
 	var settings []string
@@ -40,7 +41,7 @@ func plant(
 	}
 	t.Cleanup(func() { tg.Close() })
 	begin := time.Now()
-	if err := f.Setup(t.Context(), tg, seed, more, nil); err != nil {
+	if err := Plant(t.Context(), tg, f, seed, more, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s on %s: data ready in %v", f.Name, flavor, time.Since(begin).Round(10*time.Millisecond))
@@ -57,7 +58,7 @@ func TestEveryFaultIsComplete(t *testing.T) {
 		if f.Workload.Name() != f.Name {
 			t.Errorf("the workload of %s is called %s", f.Name, f.Workload.Name())
 		}
-		if _, err := f.Workload.Build(map[string]string{namesSeed: "3", "table-size": "1000"}); err != nil {
+		if _, err := f.Workload.Build(map[string]string{fault.NamesSeed: "3", "table-size": "1000"}); err != nil {
 			t.Errorf("the workload of %s: %v", f.Name, err)
 		}
 		for _, w := range f.Flavors {
@@ -65,23 +66,20 @@ func TestEveryFaultIsComplete(t *testing.T) {
 				t.Errorf("%s exists on %q", f.Name, w)
 			}
 		}
-		if (f.Cure.Kind == CureActors) && len(f.Actors) == 0 || (f.Cure.Kind == CureWorkload) &&
+		if (f.Cure.Kind == fault.CureActors) && len(f.Actors) == 0 || (f.Cure.Kind == fault.CureWorkload) &&
 			f.Cure.Workload == nil && f.Cure.Actors == nil {
 			t.Errorf("the cure of %s changes nothing", f.Name)
 		}
-		if _, err := Together("mysql", "", f); err != nil && f.Exists("mysql") {
+		if _, err := Set().Together("mysql", "", f); err != nil && f.Exists("mysql") {
 			t.Error(err)
 		}
 		e := f.Expect(0)
-		if (f.Kind == Control) != (e.Rule == "" && e.Table.Table == "") {
+		if (f.Kind == fault.Control) != (e.Rule == "" && e.Table.Table == "") {
 			t.Errorf("%s is a %s and expects %+v", f.Name, f.Kind, e)
 		}
-		if got, err := Find(f.Name); err != nil || got.Name != f.Name {
-			t.Errorf("find %s: %v", f.Name, err)
+		if got, ok := Set().Find(f.Name); !ok || got.Name != f.Name {
+			t.Errorf("find %s: %v", f.Name, got.Name)
 		}
-	}
-	if _, err := Find("mising-index"); err == nil || !strings.Contains(err.Error(), `"missing-index"`) {
-		t.Errorf("a slip of the finger: %v", err)
 	}
 }
 
@@ -122,12 +120,12 @@ func TestEveryFaultRuns(t *testing.T) {
 }
 
 // runFault plants one fault with small tables.
-func runFault(t *testing.T, tg *target.Target, x Fault, seed uint64) {
+func runFault(t *testing.T, tg *target.Target, x fault.Fault, seed uint64) {
 	t.Helper()
 	more := map[string]string{"table-size": "2000"}
-	o := Options(seed)
+	o := fault.Options(seed)
 	maps.Copy(o, more)
-	if err := x.Setup(t.Context(), tg, seed, more, nil); err != nil {
+	if err := Plant(t.Context(), tg, x, seed, more, nil); err != nil {
 		t.Error(err)
 		return
 	}
@@ -154,7 +152,7 @@ func runFault(t *testing.T, tg *target.Target, x Fault, seed uint64) {
 			}
 		}
 	}
-	play := func(actors []Actor) {
+	play := func(actors []fault.Actor) {
 		t.Helper()
 		stage, err := x.Stage(tg, seed)
 		if err != nil {
@@ -188,15 +186,15 @@ func runFault(t *testing.T, tg *target.Target, x Fault, seed uint64) {
 
 // weight is the share of an operation in a mix; 0 for other workloads, whose sessions may have different things to do.
 func weight(w workload.Workload, name string) float64 {
-	m, ok := w.(mix)
+	m, ok := w.(fault.Mix)
 	if !ok {
 		return 0
 	}
 	total, its := 0, 0
-	for _, o := range m.operations {
-		total += o.weight
-		if o.name == name {
-			its += o.weight
+	for _, o := range m.Operations {
+		total += o.Weight
+		if o.Name == name {
+			its += o.Weight
 		}
 	}
 	return float64(its) / float64(total)
@@ -232,7 +230,7 @@ func TestMissingIndexHurts(t *testing.T) {
 				t.Helper()
 				before := s.Status(t, "Handler_read_rnd_next")
 				r, err := loader.Server{T: tg}.Run(t.Context(), load.Config{
-					Workload: x.Workload, Options: Options(seed),
+					Workload: x.Workload, Options: fault.Options(seed),
 					Threads: x.Threads, Time: 4 * time.Second, Seed: 1,
 				}, nil)
 				if err != nil {
@@ -278,7 +276,7 @@ func TestSetupCanBeCancelled(t *testing.T) {
 	defer tg.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := missingIndex().Setup(ctx, tg, 0, nil, nil); err == nil {
+	if err := Plant(ctx, tg, missingIndex(), 0, nil, nil); err == nil {
 		t.Fatal("400 000 rows in 0.3 s")
 	}
 	var n int

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -14,8 +15,8 @@ import (
 const keptOf = 6
 
 // fragmentedTable plants a table that was filled in random order and then mostly emptied.
-func fragmentedTable() Fault {
-	return Fault{
+func fragmentedTable() fault.Fault {
+	return fault.Fault{
 		Name:  "fragmented-table",
 		Title: "a table filled in random order and then mostly deleted keeps its old size",
 		Story: "Pallets in a store are identified by a random code of 32 characters, so they were inserted all over " +
@@ -23,21 +24,21 @@ func fragmentedTable() Fault {
 			"full. Five of six have been delivered and deleted since. The file did not shrink: what is left is " +
 			"spread over several times the " +
 			"pages that it needs, and each of those takes space in the pool. The fix is to rebuild the table.",
-		Kind:     Risk,
+		Kind:     fault.Risk,
 		Threads:  2,
 		Settings: unhurried(),
-		Workload: mix{
-			name: "fragmented-table", title: "pallets looked up by a random code", rows: 100_000,
-			tables:     func(n names, rows int) []workload.Table { return []workload.Table{pallets(n, rows)} },
-			operations: []operation{getPallet(80), movePallet(20)},
+		Workload: fault.Mix{
+			ID: "fragmented-table", About: "pallets looked up by a random code", Rows: 100_000,
+			Tables:     func(n fault.Names, rows int) []workload.Table { return []workload.Table{pallets(n, rows)} },
+			Operations: []fault.Operation{getPallet(80), movePallet(20)},
 		},
 		After: []string{
 			fmt.Sprintf("DELETE FROM {pallets} WHERE {pallets.number} %% %d <> 0", keptOf),
 			"ANALYZE TABLE {pallets}",
 		},
-		expect: func(n names) Expectation {
-			return Expectation{
-				Rule: "fragmented-table", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("pallets")},
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{
+				Rule: "fragmented-table", Table: schema.Ref{Schema: n.Of(fault.SchemaKey), Table: n.Of("pallets")},
 				Check: func(f finding.Finding) string {
 					if f.Action == nil || len(f.Action.Changes) != 1 || f.Action.Changes[0].Kind != schema.Rebuild {
 						return "it does not rebuild the table"
@@ -49,28 +50,28 @@ func fragmentedTable() Fault {
 	}
 }
 
-func pallets(n names, rows int) workload.Table {
+func pallets(n fault.Names, rows int) workload.Table {
 	return workload.Table{
-		Name: n.of("pallets"), Rows: rows,
-		Create: n.sql("CREATE TABLE {pallets} ({pallets.code} CHAR(32) NOT NULL, {pallets.number} INT UNSIGNED NOT " +
+		Name: n.Of("pallets"), Rows: rows,
+		Create: n.SQL("CREATE TABLE {pallets} ({pallets.code} CHAR(32) NOT NULL, {pallets.number} INT UNSIGNED NOT " +
 			"NULL, {pallets.weight} INT UNSIGNED NOT NULL, " +
 			"{pallets.place} SMALLINT UNSIGNED NOT NULL, {pallets.label} CHAR(240) NOT NULL, PRIMARY KEY " +
 			"({pallets.code})) ENGINE=InnoDB CHARACTER SET ascii"),
-		Columns: n.list("pallets.code", "pallets.number", "pallets.weight", "pallets.place", "pallets.label"),
+		Columns: n.List("pallets.code", "pallets.number", "pallets.weight", "pallets.place", "pallets.label"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
 			pcg := rand.NewPCG(0, 0)
 			r := rand.New(pcg)
-			var l line
+			var l fault.Line
 			return func(row int, emit func([]workload.Datum)) {
 				pcg.Seed(seed, uint64(row)|4<<32)
-				l.begin()
-				l.text("%s", palletCode(row))
-				l.int(row)
-				l.int(r.IntN(30_000))
-				l.int(r.IntN(500))
-				l.text("%-200s", fmt.Sprintf("to street %d, house %d, city %d", r.IntN(5000),
-					r.IntN(200), r.IntN(cities)))
-				emit(l.row)
+				l.Begin()
+				l.Text("%s", palletCode(row))
+				l.Int(row)
+				l.Int(r.IntN(30_000))
+				l.Int(r.IntN(500))
+				l.Text("%-200s", fmt.Sprintf("to street %d, house %d, city %d", r.IntN(5000),
+					r.IntN(200), r.IntN(fault.Cities)))
+				emit(l.Row)
 			}
 		},
 	}
@@ -84,21 +85,21 @@ func palletCode(row int) string {
 // kept draws the number of a pallet that was not deleted.
 func kept(r *rand.Rand, rows int) int { return keptOf * (1 + r.IntN(max(1, rows/keptOf))) }
 
-func getPallet(weight int) operation {
-	return operation{
-		"get_pallet", weight,
-		"SELECT {pallets.weight}, {pallets.place}, {pallets.label} FROM {pallets} WHERE {pallets.code} = ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) {
+func getPallet(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "get_pallet", Weight: weight,
+		SQL: "SELECT {pallets.weight}, {pallets.place}, {pallets.label} FROM {pallets} WHERE {pallets.code} = ?",
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) {
 			args[0] = workload.String(palletCode(kept(r, rows)))
 		},
 	}
 }
 
-func movePallet(weight int) operation {
-	return operation{
-		"move_pallet", weight,
-		"UPDATE {pallets} SET {pallets.place} = ? WHERE {pallets.code} = ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) {
+func movePallet(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "move_pallet", Weight: weight,
+		SQL: "UPDATE {pallets} SET {pallets.place} = ? WHERE {pallets.code} = ?",
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) {
 			args[0], args[1] = workload.Int(int64(r.IntN(500))), workload.String(palletCode(kept(r, rows)))
 		},
 	}

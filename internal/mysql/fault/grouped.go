@@ -4,18 +4,19 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // grouped is a mix whose operations come several to a transaction. Each transaction is one operation of the load.
 type grouped struct {
-	mix
+	fault.Mix
 	per int // operations of the mix in one transaction
 }
 
 // Build settles the options of the mix, whose table it uses.
 func (g grouped) Build(given map[string]string) (*workload.Plan, error) {
-	p, err := g.mix.Build(given)
+	p, err := g.Mix.Build(given)
 	if err != nil {
 		return nil, err
 	}
@@ -25,8 +26,8 @@ func (g grouped) Build(given map[string]string) (*workload.Plan, error) {
 		workload.Statement{Name: "commit", SQL: "COMMIT", Kind: workload.Other, Text: true})
 	rows := workload.Values(p.Options).Int("table-size")
 	total := 0
-	for _, o := range g.operations {
-		total += o.weight
+	for _, o := range g.Operations {
+		total += o.Weight
 	}
 	p.Operations = []string{"transaction"}
 	p.Generator = func(seed uint64, session int) workload.Generator {
@@ -57,13 +58,13 @@ type groupedGenerator struct {
 func (g *groupedGenerator) Begin(op *workload.Op) {
 	for n := range g.per {
 		i, x := 0, g.IntN(g.total)
-		for x >= g.operations[i].weight {
-			x -= g.operations[i].weight
+		for x >= g.Operations[i].Weight {
+			x -= g.Operations[i].Weight
 			i++
 		}
-		g.operations[i].args(g.Rand, g.rows, g.each[n][i])
+		g.Operations[i].Args(g.Rand, g.rows, g.each[n][i])
 		g.Calls[1+n] = workload.Call{Statement: i, Args: g.each[n][i]}
 	}
-	op.Kind, op.Think = 0, g.think
+	op.Kind, op.Think = 0, g.Think
 	g.Again()
 }

@@ -3,6 +3,7 @@ package fault
 import (
 	"math/rand/v2"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
@@ -15,8 +16,8 @@ const (
 )
 
 // hotColumnInPK plants a primary key that begins with a column that every update changes.
-func hotColumnInPK() Fault {
-	return Fault{
+func hotColumnInPK() fault.Fault {
+	return fault.Fault{
 		Name:  "hot-column-in-pk",
 		Title: "the primary key holds a column that every update changes",
 		Story: "Vehicles report where they are, a fleet at a time. To sort them by the time of the last report, a " +
@@ -26,27 +27,27 @@ func hotColumnInPK() Fault {
 			"entry in each of the four other indexes, because those point at rows by their primary key. The fix is " +
 			"to make the number of the " +
 			"vehicle, which is unique already, the primary key, and to index the time separately.",
-		Kind:     Hurts,
+		Kind:     fault.Hurts,
 		Threads:  3,
 		Settings: unhurried(),
-		Workload: mix{
-			name: "hot-column-in-pk", title: "fleets of vehicles report, and single vehicles are read", rows: 60_000,
-			tables:     func(n names, rows int) []workload.Table { return []workload.Table{vehicles(n, rows)} },
-			operations: []operation{reportFleet(70), getVehicle(25), countSeen(5)},
+		Workload: fault.Mix{
+			ID: "hot-column-in-pk", About: "fleets of vehicles report, and single vehicles are read", Rows: 60_000,
+			Tables:     func(n fault.Names, rows int) []workload.Table { return []workload.Table{vehicles(n, rows)} },
+			Operations: []fault.Operation{reportFleet(70), getVehicle(25), countSeen(5)},
 		},
-		expect: func(n names) Expectation {
-			return Expectation{Rule: "hot-column-in-pk", Table: schema.Ref{
-				Schema: n.of(schemaKey),
-				Table:  n.of("vehicles"),
-			}, Columns: n.list("vehicles.id")}
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{Rule: "hot-column-in-pk", Table: schema.Ref{
+				Schema: n.Of(fault.SchemaKey),
+				Table:  n.Of("vehicles"),
+			}, Columns: n.List("vehicles.id")}
 		},
 	}
 }
 
-func vehicles(n names, rows int) workload.Table {
+func vehicles(n fault.Names, rows int) workload.Table {
 	return workload.Table{
-		Name: n.of("vehicles"), Rows: rows,
-		Create: n.sql("CREATE TABLE {vehicles} ({vehicles.seen_at} INT UNSIGNED NOT NULL, {vehicles.id} INT UNSIGNED " +
+		Name: n.Of("vehicles"), Rows: rows,
+		Create: n.SQL("CREATE TABLE {vehicles} ({vehicles.seen_at} INT UNSIGNED NOT NULL, {vehicles.id} INT UNSIGNED " +
 			"NOT NULL, " +
 			"{vehicles.plate} VARCHAR(16) NOT NULL, {vehicles.zone} SMALLINT UNSIGNED NOT NULL, {vehicles.driver_id} " +
 			"INT UNSIGNED NOT NULL, " +
@@ -54,23 +55,23 @@ func vehicles(n names, rows int) workload.Table {
 			"PRIMARY KEY ({vehicles.seen_at}, {vehicles.id}), UNIQUE KEY {vehicles.by_id} ({vehicles.id}), " +
 			"KEY {vehicles.by_plate} ({vehicles.plate}), KEY {vehicles.by_driver} ({vehicles.driver_id}), " +
 			"KEY {vehicles.by_zone} ({vehicles.zone}, {vehicles.plate})) ENGINE=InnoDB"),
-		Columns: n.list("vehicles.seen_at", "vehicles.id", "vehicles.plate", "vehicles.zone", "vehicles.driver_id",
+		Columns: n.List("vehicles.seen_at", "vehicles.id", "vehicles.plate", "vehicles.zone", "vehicles.driver_id",
 			"vehicles.speed", "vehicles.remark"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
 			pcg := rand.NewPCG(0, 0)
 			r := rand.New(pcg)
-			var l line
+			var l fault.Line
 			return func(row int, emit func([]workload.Datum)) {
 				pcg.Seed(seed, uint64(row)|2<<32)
-				l.begin()
-				l.int(firstSeen + row)
-				l.int(row)
-				l.text("%c%c %06d", 'A'+r.IntN(26), 'A'+r.IntN(26), row)
-				l.int(r.IntN(1000))
-				l.int(1 + r.IntN(rows))
-				l.int(r.IntN(130))
-				l.text("runs since %08x, workshop %d, and nothing else of interest", r.Uint32(), r.IntN(1000))
-				emit(l.row)
+				l.Begin()
+				l.Int(firstSeen + row)
+				l.Int(row)
+				l.Text("%c%c %06d", 'A'+r.IntN(26), 'A'+r.IntN(26), row)
+				l.Int(r.IntN(1000))
+				l.Int(1 + r.IntN(rows))
+				l.Int(r.IntN(130))
+				l.Text("runs since %08x, workshop %d, and nothing else of interest", r.Uint32(), r.IntN(1000))
+				emit(l.Row)
 			}
 		},
 	}
@@ -78,11 +79,11 @@ func vehicles(n names, rows int) workload.Table {
 
 const firstSeen = 1_700_000_000
 
-func reportFleet(weight int) operation {
-	return operation{
-		"report_fleet", weight,
-		"UPDATE {vehicles} SET {vehicles.seen_at} = ?, {vehicles.speed} = ? WHERE {vehicles.id} BETWEEN ? AND ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) {
+func reportFleet(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "report_fleet", Weight: weight,
+		SQL: "UPDATE {vehicles} SET {vehicles.seen_at} = ?, {vehicles.speed} = ? WHERE {vehicles.id} BETWEEN ? AND ?",
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) {
 			from := 1 + int64(r.IntN(max(1, rows/fleetStep)))*fleetStep
 			args[0], args[1] = workload.Int(firstSeen+int64(r.IntN(100_000_000))), workload.Int(int64(r.IntN(130)))
 			args[2], args[3] = workload.Int(from), workload.Int(from+fleet-1)
@@ -90,21 +91,21 @@ func reportFleet(weight int) operation {
 	}
 }
 
-func getVehicle(weight int) operation {
-	return operation{
-		"get_vehicle", weight,
-		"SELECT {vehicles.plate}, {vehicles.zone}, {vehicles.speed}, {vehicles.remark} FROM {vehicles} WHERE " +
+func getVehicle(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "get_vehicle", Weight: weight,
+		SQL: "SELECT {vehicles.plate}, {vehicles.zone}, {vehicles.speed}, {vehicles.remark} FROM {vehicles} WHERE " +
 			"{vehicles.id} = ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, rows) },
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = fault.ID(r, rows) },
 	}
 }
 
-func countSeen(weight int) operation {
-	return operation{
-		"last_seen", weight,
-		"SELECT {vehicles.id}, {vehicles.speed} FROM {vehicles} WHERE {vehicles.seen_at} >= ? ORDER BY " +
+func countSeen(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "last_seen", Weight: weight,
+		SQL: "SELECT {vehicles.id}, {vehicles.speed} FROM {vehicles} WHERE {vehicles.seen_at} >= ? ORDER BY " +
 			"{vehicles.seen_at} LIMIT 20",
-		func(r *rand.Rand, _ int, args []workload.Datum) {
+		Args: func(r *rand.Rand, _ int, args []workload.Datum) {
 			args[0] = workload.Int(firstSeen + int64(r.IntN(100_000_000)))
 		},
 	}

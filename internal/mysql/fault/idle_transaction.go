@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -15,8 +16,8 @@ import (
 const forgotten = 2000
 
 // idleTransaction plants a transaction that changed rows and sleeps.
-func idleTransaction() Fault {
-	return Fault{
+func idleTransaction() fault.Fault {
+	return fault.Fault{
 		Name:  "idle-transaction",
 		Title: "an idle transaction holds locks on the rows it changed",
 		Story: "A user changed two thousand clients by hand in a transaction and went to lunch without a commit. " +
@@ -24,27 +25,27 @@ func idleTransaction() Fault {
 			"one of these clients is blocked until its lock wait times out; one client in ten is enough to block all " +
 			"sessions that " +
 			"change clients. Sessions that only read continue. The fix is to end that transaction.",
-		Kind:     Hurts,
+		Kind:     fault.Hurts,
 		Threads:  8,
 		Settings: sized(),
 		Workload: shift{
 			name: "idle-transaction", title: "some sessions change clients at random, others read with pauses",
 			rows: 20_000,
-			tables: func(n names, rows int) []workload.Table {
+			tables: func(n fault.Names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 			},
 			groups: []group{
-				{sessions: 4, deals: []deal{single(updateBalance(90)), single(getClient(10))}},
+				{sessions: 4, deals: []deal{single(fault.UpdateBalance(90)), single(fault.GetClient(10))}},
 				{sessions: 4, think: 100 * time.Millisecond, deals: []deal{
-					single(getClient(60)),
-					single(lastVisits(30)), single(addVisit(10)),
+					single(fault.GetClient(60)),
+					single(fault.LastVisits(30)), single(fault.AddVisit(10)),
 				}},
 			},
 		},
-		Actors: []Actor{{
+		Actors: []fault.Actor{{
 			Name: "the user who went to lunch",
-			Run: func(ctx context.Context, s Stage) error {
-				return s.alone(ctx, func(x *target.Session) error {
+			Run: func(ctx context.Context, s fault.Stage) error {
+				return alone(ctx, s, func(x *target.Session) error {
 					err := insist(ctx, x, "BEGIN",
 						fmt.Sprintf(s.SQL("UPDATE {clients} SET {clients.balance} = {clients.balance} + 1 WHERE "+
 							"{clients.id} <= %d"), forgotten))
@@ -57,11 +58,11 @@ func idleTransaction() Fault {
 			},
 		}},
 		Warm: 6 * time.Second,
-		Cure: Cure{Kind: CureActors},
-		expect: func(n names) Expectation {
-			return Expectation{Rule: "idle-transaction", Table: schema.Ref{
-				Schema: n.of(schemaKey),
-				Table:  n.of("clients"),
+		Cure: fault.Cure{Kind: fault.CureActors},
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{Rule: "idle-transaction", Table: schema.Ref{
+				Schema: n.Of(fault.SchemaKey),
+				Table:  n.Of("clients"),
 			}, Check: oneSession}
 		},
 	}

@@ -1,8 +1,10 @@
 package fault
 
+import "github.com/dyno-perf/dyno/internal/fault"
+
 // ioCapacity plants a server that is told to write slowly in the background.
-func ioCapacity() Fault {
-	return Fault{
+func ioCapacity() fault.Fault {
+	return fault.Fault{
 		Name:  "io-capacity",
 		Title: "the server may write only 100 pages a second in the background, and falls behind",
 		Story: "Rows all over an archive in memory are changed. The disk could write thousands of pages a second, " +
@@ -10,7 +12,7 @@ func ioCapacity() Fault {
 			"100. Changed pages pile up, the checkpoint falls behind, and when the log is full the writers have to " +
 			"wait for pages that " +
 			"could have been written before. The fix is the capacity that the disk really has.",
-		Kind:    Risk, // it hurts only once the log is full, minutes later
+		Kind:    fault.Risk, // it hurts only once the log is full, minutes later
 		Threads: 4,
 		Settings: with(sized(),
 			"sync_binlog", "0", // commits do not wait for the disk here
@@ -19,13 +21,13 @@ func ioCapacity() Fault {
 			"innodb_max_dirty_pages_pct", "10",
 			"loose_innodb_max_dirty_pages_pct_lwm", "1",
 		),
-		Workload: mix{
-			name: "io-capacity", title: "small updates all over a table in memory", rows: 200_000,
-			tables:     justPapers,
-			operations: []operation{countPages(80), getPaper(20)},
+		Workload: fault.Mix{
+			ID: "io-capacity", About: "small updates all over a table in memory", Rows: 200_000,
+			Tables:     justPapers,
+			Operations: []fault.Operation{countPages(80), getPaper(20)},
 		},
-		expect: func(names) Expectation {
-			return Expectation{Rule: "io-capacity", Variable: "innodb_io_capacity"}
+		Right: func(fault.Names) fault.Expectation {
+			return fault.Expectation{Rule: "io-capacity", Variable: "innodb_io_capacity"}
 		},
 	}
 }

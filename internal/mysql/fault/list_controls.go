@@ -1,4 +1,6 @@
 package fault
 
+import "github.com/dyno-perf/dyno/internal/fault"
+
 // controls are healthy servers.
-func controls() []Fault { return []Fault{healthyReads(), healthyWrites(), healthyIdle()} }
+func controls() []fault.Fault { return []fault.Fault{healthyReads(), healthyWrites(), healthyIdle()} }

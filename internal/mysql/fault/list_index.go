@@ -1,6 +1,8 @@
 package fault
 
+import "github.com/dyno-perf/dyno/internal/fault"
+
 // indexFaults are lacking and misplaced indexes.
-func indexFaults() []Fault {
-	return []Fault{missingIndex(), indexOrder(), filesort(), twoSingleIndexes(), unindexedJoin(), indexScan()}
+func indexFaults() []fault.Fault {
+	return []fault.Fault{missingIndex(), indexOrder(), filesort(), twoSingleIndexes(), unindexedJoin(), indexScan()}
 }

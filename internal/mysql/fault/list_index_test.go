@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
@@ -18,17 +19,17 @@ import (
 // that suffers faster by a quarter at the least, and the server does what the story says before it is there.
 func TestIndexFaultsHurt(t *testing.T) {
 	const seed = 7
-	n := names{seed}
-	f := func(t *testing.T, s *servers.Server, tg *target.Target, x Fault, rows, plan,
+	n := fault.Names(seed)
+	f := func(t *testing.T, s *servers.Server, tg *target.Target, x fault.Fault, rows, plan,
 		table string, columns ...string,
 	) {
 		t.Helper()
-		if err := x.Setup(t.Context(), tg, seed, map[string]string{"table-size": rows}, nil); err != nil {
+		if err := Plant(t.Context(), tg, x, seed, map[string]string{"table-size": rows}, nil); err != nil {
 			t.Fatal(err)
 		}
 		measure := func() time.Duration {
 			t.Helper()
-			o := Options(seed)
+			o := fault.Options(seed)
 			o["table-size"] = rows
 			r, err := loader.Server{T: tg}.Run(t.Context(), load.Config{
 				Workload: x.Workload, Options: o, Threads: 2,
@@ -37,22 +38,22 @@ func TestIndexFaultsHurt(t *testing.T) {
 			if err != nil || r.Total.ErrorCount() > 0 {
 				t.Fatal(err, r.Total.Errors)
 			}
-			name := x.Workload.(mix).operations[0].name
+			name := x.Workload.(fault.Mix).Operations[0].Name
 			return r.Total.Ops[slices.IndexFunc(r.Total.Ops, func(o loadresult.Op) bool {
 				return o.Name == name
 			})].Latency.Quantile(.5)
 		}
 		before := measure()
-		p, err := x.Workload.Build(Options(seed))
+		p, err := x.Workload.Build(fault.Options(seed))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := access(t, s, p.Schema, fill(p.Statements[0].SQL)); got != plan {
 			t.Errorf("%s: the plan is %s, not %s", x.Name, got, plan)
 		}
-		ref := schema.Ref{Schema: n.of(schemaKey), Table: n.of(table)}
+		ref := schema.Ref{Schema: n.Of(fault.SchemaKey), Table: n.Of(table)}
 		idx := schema.Index{Name: "cure"}
-		for _, c := range n.list(columns...) {
+		for _, c := range n.List(columns...) {
 			idx.Parts = append(idx.Parts, schema.IndexPart{Column: c})
 		}
 		s.Exec(t, schema.AddIndexSQL(ref, idx))
@@ -68,7 +69,7 @@ func TestIndexFaultsHurt(t *testing.T) {
 		}
 		if _, err := (loader.Server{T: tg}).Cleanup(t.Context(), load.Data{
 			Workload: x.Workload,
-			Options:  Options(seed),
+			Options:  fault.Options(seed),
 		}); err != nil {
 			t.Fatal(err)
 		}

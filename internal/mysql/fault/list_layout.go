@@ -1,5 +1,7 @@
 package fault
 
+import "github.com/dyno-perf/dyno/internal/fault"
+
 // unhurried are the settings of faults whose writes are to be seen, not what their commits wait for.
 func unhurried() map[string]string {
 	s := sized()
@@ -8,8 +10,8 @@ func unhurried() map[string]string {
 }
 
 // layoutFaults are about keys, storage and stored programs.
-func layoutFaults() []Fault {
-	return []Fault{
+func layoutFaults() []fault.Fault {
+	return []fault.Fault{
 		hotColumnInPK(), widePK(), fragmentedTable(), failedCompression(), triggerCost(),
 		diskTempTables(), bigDelete(),
 	}

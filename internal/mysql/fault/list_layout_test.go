@@ -3,11 +3,13 @@ package fault
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -28,7 +30,7 @@ func TestLayoutsHurt(t *testing.T) {
 			}
 			defer tg.Close()
 			const seed = 5
-			n := names{seed}
+			n := fault.Names(seed)
 			db := s.DB(t, "")
 			db.SetMaxOpenConns(1)
 			number := func(q string) (v float64) {
@@ -40,8 +42,8 @@ func TestLayoutsHurt(t *testing.T) {
 			}
 			exec := func(q string) {
 				t.Helper()
-				if _, err := db.Exec(n.sql(q)); err != nil {
-					t.Fatalf("%s: %v", n.sql(q), err)
+				if _, err := db.Exec(n.SQL(q)); err != nil {
+					t.Fatalf("%s: %v", n.SQL(q), err)
 				}
 			}
 			status := func(name string) float64 {
@@ -57,17 +59,17 @@ func TestLayoutsHurt(t *testing.T) {
 				t.Helper()
 				exec("ANALYZE TABLE " + table)
 				return number(fmt.Sprintf("SELECT %s FROM information_schema.TABLES WHERE TABLE_SCHEMA='%s' AND "+
-					"TABLE_NAME='%s'", column, n.of(schemaKey), n.sql(table)))
+					"TABLE_NAME='%s'", column, n.Of(fault.SchemaKey), n.SQL(table)))
 			}
 			// planted sets one up; the next one drops its database first.
-			planted := func(f Fault, rows int) {
+			planted := func(f fault.Fault, rows int) {
 				t.Helper()
-				exec("DROP DATABASE IF EXISTS {" + schemaKey + "}")
-				if err := f.Setup(t.Context(), tg, seed, map[string]string{"table-size": fmtInt(rows)},
+				exec("DROP DATABASE IF EXISTS {" + fault.SchemaKey + "}")
+				if err := Plant(t.Context(), tg, f, seed, map[string]string{"table-size": strconv.Itoa(rows)},
 					nil); err != nil {
 					t.Fatal(err)
 				}
-				exec("USE {" + schemaKey + "}")
+				exec("USE {" + fault.SchemaKey + "}")
 				if flavor == "mysql" {
 					exec("SET SESSION information_schema_stats_expiry = 0")
 				}
@@ -137,7 +139,7 @@ func TestLayoutsHurt(t *testing.T) {
 
 			planted(fragmentedTable(), 12_000)
 			sparse := size("{pallets}", "DATA_LENGTH")
-			rows := number("SELECT COUNT(*) FROM " + n.of("pallets"))
+			rows := number("SELECT COUNT(*) FROM " + n.Of("pallets"))
 			exec("ALTER TABLE {pallets} FORCE")
 			if dense := size("{pallets}", "DATA_LENGTH"); sparse < 2*dense || rows != 2000 {
 				t.Errorf("%v rows in %v bytes, rebuilt %v", rows, sparse, dense)
@@ -188,7 +190,7 @@ func TestLayoutsHurt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, a := range []Actor{del.Actors[0], del.Cure.Actors[0]} {
+			for _, a := range []fault.Actor{del.Actors[0], del.Cure.Actors[0]} {
 				deleted, statements := global("Handler_delete"), global("Com_delete")
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)

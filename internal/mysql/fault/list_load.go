@@ -1,8 +1,10 @@
 package fault
 
+import "github.com/dyno-perf/dyno/internal/fault"
+
 // loadFaults are about concurrency, commits and replication.
-func loadFaults() []Fault {
-	return []Fault{
+func loadFaults() []fault.Fault {
+	return []fault.Fault{
 		concurrencyLimit(), concurrencyUnlimited(), queryCache(), connectionChurn(),
 		commitFlush(), replicaLag(),
 	}

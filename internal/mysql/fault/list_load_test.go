@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
@@ -40,15 +41,15 @@ func TestLoadFaultsHurt(t *testing.T) {
 			defer tg.Close()
 			const seed = 5
 			size := map[string]string{"table-size": "5000"}
-			with := Options(seed)
+			with := fault.Options(seed)
 			with["table-size"] = size["table-size"]
-			setup := func(x Fault) {
+			setup := func(x fault.Fault) {
 				t.Helper()
-				if err := x.Setup(t.Context(), tg, seed, size, nil); err != nil {
+				if err := Plant(t.Context(), tg, x, seed, size, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
-			clean := func(x Fault) {
+			clean := func(x fault.Fault) {
 				t.Helper()
 				if _, err := (loader.Server{T: tg}).Cleanup(t.Context(),
 					load.Data{Workload: x.Workload, Options: with}); err != nil {
@@ -105,7 +106,7 @@ func TestLoadFaultsHurt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			site := func(a Actor, enough func(map[string]float64) bool) map[string]float64 {
+			site := func(a fault.Actor, enough func(map[string]float64) bool) map[string]float64 {
 				t.Helper()
 				ctx, cancel := context.WithCancel(t.Context())
 				ends := make(chan error, 1)

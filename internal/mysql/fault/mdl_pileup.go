@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -12,8 +13,8 @@ import (
 )
 
 // mdlPileup plants a change of a table that waits behind a long query, and everybody else behind it.
-func mdlPileup() Fault {
-	return Fault{
+func mdlPileup() fault.Fault {
+	return fault.Fault{
 		Name:  "mdl-pileup",
 		Title: "ALTER TABLE waits behind a long query, and all other sessions behind it",
 		Story: "A report reads the clients for minutes, which hurts nothing. Then the comment of the table is " +
@@ -21,27 +22,27 @@ func mdlPileup() Fault {
 			"until the report is done, and from then on every later statement on the clients waits behind it, reads " +
 			"too. The fix is to kill the report or to cancel the ALTER, and to use a short lock_wait_timeout the " +
 			"next time.",
-		Kind:     Hurts,
+		Kind:     fault.Hurts,
 		Threads:  8,
 		Settings: sized(),
 		Workload: shift{
 			name: "mdl-pileup", title: "reads and updates of clients, and visits with pauses", rows: 20_000,
-			tables: func(n names, rows int) []workload.Table {
+			tables: func(n fault.Names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 			},
 			groups: []group{
-				{sessions: 4, deals: []deal{single(getClient(80)), single(updateBalance(20))}},
+				{sessions: 4, deals: []deal{single(fault.GetClient(80)), single(fault.UpdateBalance(20))}},
 				{sessions: 4, think: 100 * time.Millisecond, deals: []deal{
-					single(lastVisits(80)),
-					single(addVisit(20)),
+					single(fault.LastVisits(80)),
+					single(fault.AddVisit(20)),
 				}},
 			},
 		},
-		Actors: []Actor{
+		Actors: []fault.Actor{
 			{
 				Name: "the report",
-				Run: func(ctx context.Context, s Stage) error {
-					return s.alone(ctx, func(x *target.Session) error {
+				Run: func(ctx context.Context, s fault.Stage) error {
+					return alone(ctx, s, func(x *target.Session) error {
 						for ctx.Err() == nil { // it reads one client a second
 							if _, err := x.Query(ctx, s.SQL("SELECT {clients.id}, {clients.city}, SLEEP(1) FROM "+
 								"{clients} WHERE {clients.id} < 600"), nil); err != nil {
@@ -54,8 +55,8 @@ func mdlPileup() Fault {
 			},
 			{
 				Name: "the session that alters the table",
-				Run: func(ctx context.Context, s Stage) error {
-					return s.alone(ctx, func(x *target.Session) error {
+				Run: func(ctx context.Context, s fault.Stage) error {
+					return alone(ctx, s, func(x *target.Session) error {
 						for pause(ctx, 300*time.Millisecond) { // again, when the report was not there yet
 							if _, err := x.Exec(ctx, s.SQL("ALTER TABLE {clients} COMMENT = 'those who buy'")); err !=
 								nil {
@@ -68,10 +69,10 @@ func mdlPileup() Fault {
 			},
 		},
 		Warm: 6 * time.Second,
-		Cure: Cure{Kind: CureActors},
-		expect: func(n names) Expectation {
-			return Expectation{
-				Rule: "mdl-pileup", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")},
+		Cure: fault.Cure{Kind: fault.CureActors},
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{
+				Rule: "mdl-pileup", Table: schema.Ref{Schema: n.Of(fault.SchemaKey), Table: n.Of("clients")},
 				Check: func(f finding.Finding) string {
 					if len(f.Subject.Sessions) != 2 {
 						return fmt.Sprintf("it names %d sessions, not the blocker and the one that waits for it",

@@ -1,13 +1,14 @@
 package fault
 
 import (
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // missingIndex plants an equality on a column without index, all in memory.
-func missingIndex() Fault {
-	return Fault{
+func missingIndex() fault.Fault {
+	return fault.Fault{
 		Name:  "missing-index",
 		Title: "clients are looked up by a column that has no index",
 		Story: "A table of 400 000 clients, all in memory, is searched for the clients of one region. The column has " +
@@ -16,26 +17,25 @@ func missingIndex() Fault {
 			"statements wait for a CPU: reads by " +
 			"primary key, updates and inserts run at the same time and use the right indexes. The fix is a key on " +
 			"the column.",
-		Kind:       Hurts,
-		PostgreSQL: true,
-		Threads:    4,
-		Settings:   sized(),
-		Workload: mix{
-			name: "missing-index", title: "clients looked up by region without an index, and reads and writes by " +
-				"primary key", rows: 400_000,
-			tables: func(n names, rows int) []workload.Table {
+		Kind:     fault.Hurts,
+		Threads:  4,
+		Settings: sized(),
+		Workload: fault.Mix{
+			ID: "missing-index", About: "clients looked up by region without an index, and reads and writes by " +
+				"primary key", Rows: 400_000,
+			Tables: func(n fault.Names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, ""), visits(n, rows)}
 			},
-			operations: []operation{
-				findByRegion(50), getClient(28), lastVisits(10), updateBalance(5),
-				addVisit(5), addClient(2),
+			Operations: []fault.Operation{
+				fault.FindByRegion(50), fault.GetClient(28), fault.LastVisits(10), fault.UpdateBalance(5),
+				fault.AddVisit(5), fault.AddClient(2),
 			},
 		},
-		expect: func(n names) Expectation {
-			return Expectation{Rule: "missing-index", Table: schema.Ref{
-				Schema: n.of(schemaKey),
-				Table:  n.of("clients"),
-			}, Columns: n.list("clients.region_code")}
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{Rule: "missing-index", Table: schema.Ref{
+				Schema: n.Of(fault.SchemaKey),
+				Table:  n.Of("clients"),
+			}, Columns: n.List("clients.region_code")}
 		},
 	}
 }

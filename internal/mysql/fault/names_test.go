@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/fault"
 )
 
 // texts returns the string literals of the Go files below dir that are no tests, and where they stand.
@@ -48,31 +50,36 @@ func texts(t *testing.T, dir string) map[string]string {
 
 var (
 	inTemplate = regexp.MustCompile(`\{([a-z0-9_]+(?:\.[a-z0-9_]+)?)\}`)
-	asKey      = regexp.MustCompile(`\bn\.(?:of|list)\(([^()]*)\)`)
+	asKey      = regexp.MustCompile(`\bn\.(?:Of|List)\(([^()]*)\)`)
 	inQuotes   = regexp.MustCompile(`"([a-z0-9_.]+)"`)
 )
+
+// places are where the faults of all families are, and what they share.
+var places = []string{".", "../../fault", "../../postgres/fault"}
 
 // keys returns the keys of all names of the scenes: those in templates, and those asked for by themselves.
 func keys(t *testing.T) []string {
 	t.Helper()
-	seen := map[string]bool{schemaKey: true}
-	for s := range texts(t, ".") {
-		for _, m := range inTemplate.FindAllStringSubmatch(s, -1) {
-			seen[m[1]] = true
-		}
-	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, call := range asKey.FindAllStringSubmatch(string(b), -1) {
-			for _, m := range inQuotes.FindAllStringSubmatch(call[1], -1) {
+	seen := map[string]bool{fault.SchemaKey: true}
+	for _, dir := range places {
+		for s := range texts(t, dir) {
+			for _, m := range inTemplate.FindAllStringSubmatch(s, -1) {
 				seen[m[1]] = true
+			}
+		}
+		files, err := filepath.Glob(dir + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(dir, err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, call := range asKey.FindAllStringSubmatch(string(b), -1) {
+				for _, m := range inQuotes.FindAllStringSubmatch(call[1], -1) {
+					seen[m[1]] = true
+				}
 			}
 		}
 	}
@@ -87,7 +94,7 @@ func keys(t *testing.T) []string {
 }
 
 // own is the name that people would choose for a key.
-func own(key string) string { return names{}.of(key) }
+func own(key string) string { return fault.Names(0).Of(key) }
 
 func TestRandomNames(t *testing.T) {
 	all := keys(t)
@@ -96,16 +103,16 @@ func TestRandomNames(t *testing.T) {
 	}
 	word := regexp.MustCompile(`^[a-z]{9}$`)
 	for seed := uint64(1); seed < 200; seed++ {
-		n := names{seed}
+		n := fault.Names(seed)
 		used := map[string]string{}
 		for _, k := range all {
-			name := n.of(k)
+			name := n.Of(k)
 			if other, ok := used[name]; ok || !word.MatchString(name) {
 				t.Fatalf("seed %d: %s is called %s as is %s", seed, k, name, other)
 			}
 			used[name] = k
 		}
-		if n.of("clients") == (names{seed + 1}).of("clients") {
+		if n.Of("clients") == (fault.Names(seed + 1)).Of("clients") {
 			t.Errorf("seeds %d and %d give the same names", seed, seed+1)
 		}
 	}
@@ -121,7 +128,7 @@ func TestNoNameShinesThrough(t *testing.T) {
 	local := regexp.MustCompile(`\b(?:IN|OUT|INOUT|DECLARE) ([a-z_]+)`) // names that nobody but a routine itself sees
 	literal, word := regexp.MustCompile(`'[^']*'`), regexp.MustCompile(`\b[a-z_][a-z0-9_]*\b`)
 	for _, f := range All() {
-		p, err := f.Workload.Build(Options(9))
+		p, err := f.Workload.Build(fault.Options(9))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +140,7 @@ func TestNoNameShinesThrough(t *testing.T) {
 			list = append(list, tb.Name, tb.Create, strings.Join(tb.Columns, " "), tb.Key)
 		}
 		for _, q := range f.After {
-			list = append(list, names{9}.sql(q))
+			list = append(list, fault.Names(9).SQL(q))
 		}
 		for _, q := range list {
 			inside := map[string]bool{}

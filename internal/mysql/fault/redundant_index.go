@@ -3,36 +3,37 @@ package fault
 import (
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // redundantIndex plants an index that is the front of another one.
-func redundantIndex() Fault {
-	return Fault{
+func redundantIndex() fault.Fault {
+	return fault.Fault{
 		Name:  "redundant-index",
 		Title: "an index is a left prefix of another one",
 		Story: "Visits have an index on the client and one on client and time. Whatever the first can find the " +
 			"second finds as well, but every new " +
 			"visit is written into both, and both take space in the buffer pool. The fix is to drop the shorter one.",
-		Kind:     Risk,
+		Kind:     fault.Risk,
 		Threads:  4,
 		Settings: sized(),
-		Workload: mix{
-			name: "redundant-index", title: "reads by primary key and by one of two equal indexes, and inserts",
-			rows: 200_000,
-			tables: func(n names, rows int) []workload.Table {
+		Workload: fault.Mix{
+			ID: "redundant-index", About: "reads by primary key and by one of two equal indexes, and inserts",
+			Rows: 200_000,
+			Tables: func(n fault.Names, rows int) []workload.Table {
 				v := visits(n, rows)
-				v.Create = insertKey(v.Create, n.sql("KEY {visits.by_client_only} ({visits.client_id})"))
+				v.Create = insertKey(v.Create, n.SQL("KEY {visits.by_client_only} ({visits.client_id})"))
 				return []workload.Table{clients(n, rows, ""), v}
 			},
-			operations: []operation{getClient(30), lastVisits(20), addVisit(50)},
+			Operations: []fault.Operation{fault.GetClient(30), fault.LastVisits(20), fault.AddVisit(50)},
 		},
-		expect: func(n names) Expectation {
-			return Expectation{
-				Rule: "redundant-index", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("visits")},
-				Columns: n.list("visits.client_id"),
-				Index:   n.of("visits.by_client_only"),
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{
+				Rule: "redundant-index", Table: schema.Ref{Schema: n.Of(fault.SchemaKey), Table: n.Of("visits")},
+				Columns: n.List("visits.client_id"),
+				Index:   n.Of("visits.by_client_only"),
 			}
 		},
 	}

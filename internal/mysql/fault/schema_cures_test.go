@@ -1,11 +1,13 @@
 package fault
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
@@ -19,7 +21,7 @@ import (
 func TestComparisonsAreCured(t *testing.T) {
 	const rows = 20_000
 	const seed = 11
-	n := names{seed}
+	n := fault.Names(seed)
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			t.Parallel()
@@ -34,18 +36,18 @@ func TestComparisonsAreCured(t *testing.T) {
 			}
 			defer tg.Close()
 			version := tg.Facts().Version.String()
-			more := map[string]string{"table-size": fmtInt(rows)}
-			f := func(x Fault, slow, cure string, cured workload.Workload) {
+			more := map[string]string{"table-size": strconv.Itoa(rows)}
+			f := func(x fault.Fault, slow, cure string, cured workload.Workload) {
 				t.Helper()
 				if x.On(dbms.Flavor(flavor), version) != nil {
 					return
 				}
-				if err := x.Setup(t.Context(), tg, seed, more, nil); err != nil {
+				if err := Plant(t.Context(), tg, x, seed, more, nil); err != nil {
 					t.Error(err)
 					return
 				}
-				o := Options(seed)
-				o["table-size"] = fmtInt(rows)
+				o := fault.Options(seed)
+				o["table-size"] = strconv.Itoa(rows)
 				defer func() {
 					if _, err := (loader.Server{T: tg}).Cleanup(t.Context(), load.Data{
 						Workload: x.Workload,
@@ -55,7 +57,7 @@ func TestComparisonsAreCured(t *testing.T) {
 					}
 				}()
 				if strings.HasSuffix(x.Name, "join") {
-					s.Exec(t, n.sql("ANALYZE TABLE {crm}.{letters}"))
+					s.Exec(t, n.SQL("ANALYZE TABLE {crm}.{letters}"))
 				}
 				measure := func(w workload.Workload) float64 {
 					t.Helper()
@@ -78,7 +80,7 @@ func TestComparisonsAreCured(t *testing.T) {
 				}
 				with := measure(x.Workload)
 				if cure != "" {
-					s.Exec(t, n.sql(cure))
+					s.Exec(t, n.SQL(cure))
 				}
 				if cured == nil {
 					cured = x.Workload

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -13,7 +14,7 @@ import (
 type shift struct {
 	name, title string
 	rows        int // default of table-size
-	tables      func(n names, rows int) []workload.Table
+	tables      func(n fault.Names, rows int) []workload.Table
 	groups      []group
 }
 
@@ -29,27 +30,29 @@ type group struct {
 type deal struct {
 	name   string
 	weight int // of all deals of the group together
-	steps  []operation
+	steps  []fault.Operation
 }
 
 // single makes a deal of one statement.
-func single(o operation) deal { return deal{name: o.name, weight: o.weight, steps: []operation{o}} }
+func single(o fault.Operation) deal {
+	return deal{name: o.Name, weight: o.Weight, steps: []fault.Operation{o}}
+}
 
 // transaction makes a deal of statements between BEGIN and COMMIT. Their own weights do not matter.
-func transaction(name string, weight int, steps ...operation) deal {
-	d := deal{name: name, weight: weight, steps: []operation{{name: "begin", sql: "BEGIN"}}}
+func transaction(name string, weight int, steps ...fault.Operation) deal {
+	d := deal{name: name, weight: weight, steps: []fault.Operation{{Name: "begin", SQL: "BEGIN"}}}
 	d.steps = append(d.steps, steps...)
-	d.steps = append(d.steps, operation{name: "commit", sql: "COMMIT"})
+	d.steps = append(d.steps, fault.Operation{Name: "commit", SQL: "COMMIT"})
 	return d
 }
 
 func (s shift) Name() string  { return s.name }
 func (s shift) Title() string { return s.title }
 
-func (s shift) Options() []workload.Option { return mix{rows: s.rows}.Options() }
+func (s shift) Options() []workload.Option { return fault.Mix{Rows: s.rows}.Options() }
 
 func (s shift) Build(given map[string]string) (*workload.Plan, error) {
-	p, err := mix{name: s.name, rows: s.rows, tables: s.tables}.Build(given)
+	p, err := fault.Mix{ID: s.name, Rows: s.rows, Tables: s.tables}.Build(given)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +60,7 @@ func (s shift) Build(given map[string]string) (*workload.Plan, error) {
 	for _, t := range p.Tables {
 		rows = max(rows, t.Rows)
 	}
-	n := names{uint64(workload.Values(p.Options).Int(namesSeed))}
+	n := fault.Names(workload.Values(p.Options).Int(fault.NamesSeed))
 	// Statements and operations of the same text and name are listed once, whichever groups use them.
 	statements, operations := map[string]int{}, map[string]int{}
 	type known struct {
@@ -75,10 +78,10 @@ func (s shift) Build(given map[string]string) (*workload.Plan, error) {
 				p.Operations = append(p.Operations, d.name)
 			}
 			for _, o := range d.steps {
-				text := n.sql(o.sql)
+				text := n.SQL(o.SQL)
 				at, ok := statements[text]
 				if !ok {
-					x := workload.Statement{Name: o.name, SQL: text, Kind: workload.Write, Text: true}
+					x := workload.Statement{Name: o.Name, SQL: text, Kind: workload.Write, Text: true}
 					switch {
 					case strings.HasPrefix(text, "SELECT"):
 						x.Kind, x.Rows = workload.Read, true
@@ -137,8 +140,8 @@ func (g *shiftGenerator) Begin(op *workload.Op) {
 		i++
 	}
 	for j, o := range g.deals[i].steps {
-		if o.args != nil {
-			o.args(g.Rand, g.rows, g.each[i][j].Args)
+		if o.Args != nil {
+			o.Args(g.Rand, g.rows, g.each[i][j].Args)
 		}
 	}
 	op.Kind, op.Think = g.kinds[i], g.think

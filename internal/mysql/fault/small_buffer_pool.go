@@ -1,17 +1,20 @@
 package fault
 
-import "github.com/dyno-perf/dyno/internal/limit"
+import (
+	"github.com/dyno-perf/dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/limit"
+)
 
 // smallBufferPool plants a buffer pool that holds a quarter of the rows that are read.
-func smallBufferPool() Fault {
-	return Fault{
+func smallBufferPool() fault.Fault {
+	return fault.Fault{
 		Name:  "small-buffer-pool",
 		Title: "the buffer pool holds a quarter of the rows that are read",
 		Story: "An archive of 40 MB is read by primary key, all rows alike, through a buffer pool of 12 MB. Three " +
 			"reads out of four do not find their " +
 			"page in memory and wait for the disk, which does 1000 reads a second, although the machine has memory " +
 			"to spare. The fix is a buffer pool as large as the archive.",
-		Kind:    Hurts,
+		Kind:    fault.Hurts,
 		Threads: 8,
 		Limits:  limit.Limits{ReadIOPS: 1000}, // a common disk: on a very fast one a miss costs little more than a hit
 		Settings: with(sized(),
@@ -19,16 +22,16 @@ func smallBufferPool() Fault {
 			"loose_innodb_lru_scan_depth", "100", // else half of so small a pool is kept free
 			"innodb_flush_method", "O_DIRECT", // else the kernel's cache stands in for the pool
 		),
-		Workload: mix{
-			name: "small-buffer-pool", title: "reads by primary key of more than the buffer pool holds", rows: 36_000,
-			tables:     justPapers,
-			operations: []operation{getPaper(98), countPages(2)},
+		Workload: fault.Mix{
+			ID: "small-buffer-pool", About: "reads by primary key of more than the buffer pool holds", Rows: 36_000,
+			Tables:     justPapers,
+			Operations: []fault.Operation{getPaper(98), countPages(2)},
 		},
 		Belongs: map[string]string{
 			"io-limit": "the disk is limited to 1000 reads a second, and all of them are used",
 		},
-		expect: func(names) Expectation {
-			return Expectation{Rule: "small-buffer-pool", Variable: "innodb_buffer_pool_size"}
+		Right: func(fault.Names) fault.Expectation {
+			return fault.Expectation{Rule: "small-buffer-pool", Variable: "innodb_buffer_pool_size"}
 		},
 	}
 }

@@ -1,8 +1,10 @@
 package fault
 
+import "github.com/dyno-perf/dyno/internal/fault"
+
 // smallRedo plants a redo log that is full every second.
-func smallRedo() Fault {
-	return Fault{
+func smallRedo() fault.Fault {
+	return fault.Fault{
 		Name:  "small-redo",
 		Title: "the redo log is full again and again, and every time pages must be written to make room",
 		Story: "Rows of an archive that fits in memory are rewritten all over it, with the smallest redo log that " +
@@ -10,7 +12,7 @@ func smallRedo() Fault {
 			"within a second or two, and then pages have to be written before anything else may be changed; a moment " +
 			"later the same pages " +
 			"are changed again. The fix is a log for a longer time of writes.",
-		Kind:    Hurts,
+		Kind:    fault.Hurts,
 		Threads: 4,
 		Settings: with(sized(),
 			"loose_innodb_log_file_size", "4M",
@@ -21,13 +23,13 @@ func smallRedo() Fault {
 			"innodb_io_capacity", "2000",
 			"loose_innodb_io_capacity_max", "10000",
 		),
-		Workload: mix{
-			name: "small-redo", title: "rows rewritten all over a table in memory", rows: 60_000,
-			tables:     justPapers,
-			operations: []operation{rewritePaper(80), getPaper(20)},
+		Workload: fault.Mix{
+			ID: "small-redo", About: "rows rewritten all over a table in memory", Rows: 60_000,
+			Tables:     justPapers,
+			Operations: []fault.Operation{rewritePaper(80), getPaper(20)},
 		},
-		expect: func(n names) Expectation {
-			return Expectation{Rule: "small-redo"}
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{Rule: "small-redo"}
 		},
 	}
 }

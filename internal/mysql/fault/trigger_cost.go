@@ -3,26 +3,27 @@ package fault
 import (
 	"math/rand/v2"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // triggerCost plants a trigger that calls a routine most of whose work serves nobody any more.
-func triggerCost() Fault {
+func triggerCost() fault.Fault {
 	settings := unhurried()
 	// off on MariaDB otherwise, and nothing else tells the time of stored programs
 	settings["performance_schema"] = "ON"
-	load := func(table string) mix {
-		return mix{
-			name: "trigger-cost", title: "orders come and are read", rows: 50_000,
-			tables: func(n names, rows int) []workload.Table {
+	load := func(table string) fault.Mix {
+		return fault.Mix{
+			ID: "trigger-cost", About: "orders come and are read", Rows: 50_000,
+			Tables: func(n fault.Names, rows int) []workload.Table {
 				return []workload.Table{orders(n, "orders", rows), orders(n, "orders_lean", 0)}
 			},
-			operations: []operation{addOrder(table, 75), getOrder(25)},
+			Operations: []fault.Operation{addOrder(table, 75), getOrder(25)},
 		}
 	}
-	return Fault{
+	return fault.Fault{
 		Name:  "trigger-cost",
 		Title: "a trigger calls a routine whose result is unused for most rows",
 		Story: "Every new order runs a trigger, and that calls a procedure which works out a discount in a loop of " +
@@ -31,7 +32,7 @@ func triggerCost() Fault {
 			"alone takes a small part of " +
 			"the time. The fix is to check the kind first; the proof writes into a table of the same form whose " +
 			"trigger does that.",
-		Kind:     Hurts,
+		Kind:     fault.Hurts,
 		Threads:  2,
 		Settings: settings,
 		Workload: load("orders"),
@@ -49,61 +50,63 @@ func triggerCost() Fault {
 				"DECLARE cut INT DEFAULT 0; IF NEW.{orders.kind} IN (8, 9) THEN CALL {discount}(NEW.{orders.kind}, " +
 				"NEW.{orders.amount}, cut); END IF; SET NEW.{orders.discount} = cut; END",
 		},
-		Cure: Cure{Kind: CureWorkload, Workload: load("orders_lean")},
-		expect: func(n names) Expectation {
-			return Expectation{
-				Rule: "trigger-cost", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("orders")},
+		Cure: fault.Cure{Kind: fault.CureWorkload, Workload: load("orders_lean")},
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{
+				Rule: "trigger-cost", Table: schema.Ref{Schema: n.Of(fault.SchemaKey), Table: n.Of("orders")},
 				Check: func(f finding.Finding) string {
-					return lacks(f.Title+f.Cause+f.Suggestion, n.of("orders_discount"))
+					return lacks(f.Title+f.Cause+f.Suggestion, n.Of("orders_discount"))
 				},
 			}
 		},
 	}
 }
 
-func orders(n names, name string, rows int) workload.Table {
+func orders(n fault.Names, name string, rows int) workload.Table {
 	return workload.Table{
-		Name: n.of(name), Rows: rows,
-		Create: "CREATE TABLE " + n.of(name) + n.sql(" ({orders.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, "+
+		Name: n.Of(name), Rows: rows,
+		Create: "CREATE TABLE " + n.Of(name) + n.SQL(" ({orders.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, "+
 			"{orders.kind} TINYINT NOT NULL, {orders.amount} INT NOT NULL, "+
 			"{orders.discount} INT NOT NULL, {orders.text} VARCHAR(80) NOT NULL, PRIMARY KEY ({orders.id})) "+
 			"ENGINE=InnoDB"),
-		Columns: n.list("orders.id", "orders.kind", "orders.amount", "orders.discount", "orders.text"),
-		Key:     n.of("orders.id"),
+		Columns: n.List("orders.id", "orders.kind", "orders.amount", "orders.discount", "orders.text"),
+		Key:     n.Of("orders.id"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
 			pcg := rand.NewPCG(0, 0)
 			r := rand.New(pcg)
-			var l line
+			var l fault.Line
 			return func(row int, emit func([]workload.Datum)) {
 				pcg.Seed(seed, uint64(row)|6<<32)
-				l.begin()
-				l.int(row)
-				l.int(r.IntN(8))
-				l.int(r.IntN(100_000))
-				l.int(0)
-				l.text("order of %d things", r.IntN(30))
-				emit(l.row)
+				l.Begin()
+				l.Int(row)
+				l.Int(r.IntN(8))
+				l.Int(r.IntN(100_000))
+				l.Int(0)
+				l.Text("order of %d things", r.IntN(30))
+				emit(l.Row)
 			}
 		},
 	}
 }
 
-func addOrder(table string, weight int) operation {
-	return operation{
-		"add_order", weight,
-		"INSERT INTO {" + table + "} ({orders.kind}, {orders.amount}, {orders.discount}, {orders.text}) VALUES (?, " +
+func addOrder(table string, weight int) fault.Operation {
+	return fault.Operation{
+		Name: "add_order", Weight: weight,
+		SQL: "INSERT INTO {" + table + "} ({orders.kind}, {orders.amount}, {orders.discount}, {orders.text}) VALUES " +
+			"(?, " +
 			"?, 0, ?)",
-		func(r *rand.Rand, _ int, args []workload.Datum) {
+		Args: func(r *rand.Rand, _ int, args []workload.Datum) {
 			args[0], args[1], args[2] = workload.Int(int64(r.IntN(8))), workload.Int(int64(r.IntN(100_000))),
 				workload.String("order of some things")
 		},
 	}
 }
 
-func getOrder(weight int) operation {
-	return operation{
-		"get_order", weight,
-		"SELECT {orders.kind}, {orders.amount}, {orders.discount}, {orders.text} FROM {orders} WHERE {orders.id} = ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, rows) },
+func getOrder(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "get_order", Weight: weight,
+		SQL: "SELECT {orders.kind}, {orders.amount}, {orders.discount}, {orders.text} FROM {orders} WHERE " +
+			"{orders.id} = ?",
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = fault.ID(r, rows) },
 	}
 }

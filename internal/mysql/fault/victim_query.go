@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // victimQuery plants a slow transaction of one session that fast statements of others queue behind.
-func victimQuery() Fault {
-	return Fault{
+func victimQuery() fault.Fault {
+	return fault.Fault{
 		Name:  "victim-query",
 		Title: "fast updates by primary key wait for the long transaction of another session",
 		Story: "A session raises the balance of two thousand clients in one transaction, one by one and slowly: it " +
@@ -20,26 +21,26 @@ func victimQuery() Fault {
 			"then it starts again. The sessions that change single clients by primary key, which is the work of a " +
 			"tenth of a millisecond, " +
 			"look slow. They are efficient: they wait for the locks of the first. The fix is to commit earlier.",
-		Kind:     Hurts,
+		Kind:     fault.Hurts,
 		Threads:  8,
 		Settings: sized(),
 		Workload: shift{
 			name: "victim-query", title: "updates of clients by primary key, and reads with pauses", rows: 20_000,
-			tables: func(n names, rows int) []workload.Table {
+			tables: func(n fault.Names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 			},
 			groups: []group{
-				{sessions: 4, deals: []deal{single(updateBalance(95)), single(getClient(5))}},
+				{sessions: 4, deals: []deal{single(fault.UpdateBalance(95)), single(fault.GetClient(5))}},
 				{sessions: 4, think: 100 * time.Millisecond, deals: []deal{
-					single(getClient(60)),
-					single(lastVisits(30)), single(addVisit(10)),
+					single(fault.GetClient(60)),
+					single(fault.LastVisits(30)), single(fault.AddVisit(10)),
 				}},
 			},
 		},
-		Actors: []Actor{{
+		Actors: []fault.Actor{{
 			Name: "the session that raises balances",
-			Run: func(ctx context.Context, s Stage) error {
-				return s.alone(ctx, func(x *target.Session) error {
+			Run: func(ctx context.Context, s fault.Stage) error {
+				return alone(ctx, s, func(x *target.Session) error {
 					const batch, step = 2000, 4 * time.Second
 					for from := 1; ; from += 10 {
 						if from+batch > 20_000 {
@@ -80,10 +81,10 @@ func victimQuery() Fault {
 			},
 		}},
 		Warm: 6 * time.Second,
-		Cure: Cure{Kind: CureActors},
-		expect: func(n names) Expectation {
-			return Expectation{
-				Rule: "victim-query", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")},
+		Cure: fault.Cure{Kind: fault.CureActors},
+		Right: func(n fault.Names) fault.Expectation {
+			return fault.Expectation{
+				Rule: "victim-query", Table: schema.Ref{Schema: n.Of(fault.SchemaKey), Table: n.Of("clients")},
 				Check: oneSession,
 			}
 		},

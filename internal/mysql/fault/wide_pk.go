@@ -5,14 +5,15 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // widePK plants a primary key of three texts below five other indexes.
-func widePK() Fault {
-	return Fault{
+func widePK() fault.Fault {
+	return fault.Fault{
 		Name:  "wide-pk",
 		Title: "a primary key of three texts is repeated in five other indexes",
 		Story: "Documents are identified by tenant, folder and name, and these three texts are the primary key: some " +
@@ -21,18 +22,18 @@ func widePK() Fault {
 			"space of their own columns, in " +
 			"the pool, on the disk and in backups. The fix is a number as primary key, with a unique key on the " +
 			"three texts.",
-		Kind:     Risk,
+		Kind:     fault.Risk,
 		Threads:  2,
 		Settings: unhurried(),
-		Workload: mix{
-			name: "wide-pk", title: "documents read by name and by owner, and updated", rows: 60_000,
-			tables:     func(n names, rows int) []workload.Table { return []workload.Table{documents(n, rows)} },
-			operations: []operation{getDocument(50), documentsOfOwner(30), touchDocument(20)},
+		Workload: fault.Mix{
+			ID: "wide-pk", About: "documents read by name and by owner, and updated", Rows: 60_000,
+			Tables:     func(n fault.Names, rows int) []workload.Table { return []workload.Table{documents(n, rows)} },
+			Operations: []fault.Operation{getDocument(50), documentsOfOwner(30), touchDocument(20)},
 		},
-		expect: func(n names) Expectation {
-			old := n.list("documents.tenant", "documents.folder", "documents.name")
-			return Expectation{
-				Rule: "wide-pk", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("documents")},
+		Right: func(n fault.Names) fault.Expectation {
+			old := n.List("documents.tenant", "documents.folder", "documents.name")
+			return fault.Expectation{
+				Rule: "wide-pk", Table: schema.Ref{Schema: n.Of(fault.SchemaKey), Table: n.Of("documents")},
 				Check: func(f finding.Finding) string {
 					if !slices.Equal(f.Subject.Columns, old) {
 						return "it is not about the three columns"
@@ -54,10 +55,10 @@ func widePK() Fault {
 	}
 }
 
-func documents(n names, rows int) workload.Table {
+func documents(n fault.Names, rows int) workload.Table {
 	return workload.Table{
-		Name: n.of("documents"), Rows: rows,
-		Create: n.sql("CREATE TABLE {documents} ({documents.tenant} VARCHAR(60) NOT NULL, {documents.folder} " +
+		Name: n.Of("documents"), Rows: rows,
+		Create: n.SQL("CREATE TABLE {documents} ({documents.tenant} VARCHAR(60) NOT NULL, {documents.folder} " +
 			"VARCHAR(120) NOT NULL, " +
 			"{documents.name} VARCHAR(80) NOT NULL, {documents.owner_id} INT UNSIGNED NOT NULL, {documents.size} INT " +
 			"UNSIGNED NOT NULL, " +
@@ -68,25 +69,25 @@ func documents(n names, rows int) workload.Table {
 			"KEY {documents.by_size} ({documents.size}), KEY {documents.by_changed} ({documents.changed_at}), " +
 			"KEY {documents.by_kind} ({documents.kind}, {documents.changed_at}), KEY {documents.by_checksum} " +
 			"({documents.checksum})) ENGINE=InnoDB"),
-		Columns: n.list("documents.tenant", "documents.folder", "documents.name", "documents.owner_id",
+		Columns: n.List("documents.tenant", "documents.folder", "documents.name", "documents.owner_id",
 			"documents.size", "documents.changed_at", "documents.kind", "documents.checksum"),
 		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
 			pcg := rand.NewPCG(0, 0)
 			r := rand.New(pcg)
-			var l line
+			var l fault.Line
 			return func(row int, emit func([]workload.Datum)) {
 				pcg.Seed(seed, uint64(row)|3<<32)
 				tenant, folder, name := documentName(row)
-				l.begin()
-				l.text("%s", tenant)
-				l.text("%s", folder)
-				l.text("%s", name)
-				l.int(owner(row))
-				l.int(r.IntN(1 << 30))
-				l.int(firstSeen + r.IntN(100_000_000))
-				l.int(row % 40)
-				l.text("%d", r.Uint64())
-				emit(l.row)
+				l.Begin()
+				l.Text("%s", tenant)
+				l.Text("%s", folder)
+				l.Text("%s", name)
+				l.Int(owner(row))
+				l.Int(r.IntN(1 << 30))
+				l.Int(firstSeen + r.IntN(100_000_000))
+				l.Int(row % 40)
+				l.Text("%d", r.Uint64())
+				emit(l.Row)
 			}
 		},
 	}
@@ -103,34 +104,35 @@ const documentsPerOwner = 25
 
 func owner(row int) int { return 1 + row/documentsPerOwner }
 
-func getDocument(weight int) operation {
-	return operation{
-		"get_document", weight,
-		"SELECT {documents.size}, {documents.changed_at} FROM {documents} WHERE {documents.tenant} = ? AND " +
+func getDocument(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "get_document", Weight: weight,
+		SQL: "SELECT {documents.size}, {documents.changed_at} FROM {documents} WHERE {documents.tenant} = ? AND " +
 			"{documents.folder} = ? AND {documents.name} = ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) {
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) {
 			a, b, c := documentName(1 + r.IntN(rows))
 			args[0], args[1], args[2] = workload.String(a), workload.String(b), workload.String(c)
 		},
 	}
 }
 
-func documentsOfOwner(weight int) operation {
-	return operation{
-		"documents_of_owner", weight,
-		"SELECT {documents.name}, {documents.size} FROM {documents} WHERE {documents.owner_id} = ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) {
+func documentsOfOwner(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "documents_of_owner", Weight: weight,
+		SQL: "SELECT {documents.name}, {documents.size} FROM {documents} WHERE {documents.owner_id} = ?",
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) {
 			args[0] = workload.Int(int64(owner(1 + r.IntN(rows))))
 		},
 	}
 }
 
-func touchDocument(weight int) operation {
-	return operation{
-		"touch_document", weight,
-		"UPDATE {documents} SET {documents.changed_at} = ? WHERE {documents.tenant} = ? AND {documents.folder} = ? " +
+func touchDocument(weight int) fault.Operation {
+	return fault.Operation{
+		Name: "touch_document", Weight: weight,
+		SQL: "UPDATE {documents} SET {documents.changed_at} = ? WHERE {documents.tenant} = ? AND {documents.folder} " +
+			"= ? " +
 			"AND {documents.name} = ?",
-		func(r *rand.Rand, rows int, args []workload.Datum) {
+		Args: func(r *rand.Rand, rows int, args []workload.Datum) {
 			a, b, c := documentName(1 + r.IntN(rows))
 			args[0], args[1], args[2], args[3] = workload.Int(firstSeen+int64(r.IntN(100_000_000))), workload.String(a),
 				workload.String(b), workload.String(c)

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/apply"
@@ -30,14 +30,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
-
-// Options say how advice is tried.
-type Options struct {
-	Rows       int      // most rows of a table that are copied to the private server; 0 means 200 000
-	Pairs      int      // of trials, with the index and without; 0 means 6
-	ServerDirs []string // where to look for builds, beside the usual places
-	Progress   progress.Sink
-}
 
 const (
 	tryRows   = 200_000
@@ -58,38 +50,18 @@ const (
 // Try tries the indexes that findings would add on a private server of the same kind: it gets the tables' definitions,
 // rows taken from all over them, and the captured classes as its load, with values from those rows. The lab compares
 // the load with the index and without. The outcome stands in each finding's Tested. The target is only read, with a
-// limit of time for each statement; the rows are gone with the private server, before Try returns.
+// limit of time for each statement; the rows are gone with the private server, before Try returns. The server gets the
+// name, and is of a build that the yard finds.
 //
 // A finding that cannot be tried says why in Tested.Text; an error means that nothing could be.
-func Try(ctx context.Context, a *app.App, t *target.Target, d *app.Diagnosis, o Options) (err error) {
+func Try(ctx context.Context, t *target.Target, yard *sandbox.Yard, name string, seen *snapshot.Snapshot,
+	findings []*finding.Finding, o family.Try,
+) (err error) {
 	o.Rows, o.Pairs = cmp.Or(o.Rows, tryRows), cmp.Or(o.Pairs, tryPairs)
-	var which []int
-	for i, f := range d.Findings {
-		if f.Action != nil && f.Action.Kind == finding.AddIndex && f.Severity != finding.Fact {
-			which = append(which, i)
-		}
-	}
-	if len(which) == 0 {
-		return nil
-	}
-	yard, err := a.Yard()
-	if err != nil {
-		return err
-	}
-	yard.ServerDirs = append(yard.ServerDirs, o.ServerDirs...)
 	srv, note, err := alike(ctx, yard, t.Facts())
 	if err != nil {
 		return fmt.Errorf("try the advice: %w", err)
 	}
-	l, err := a.Ledger(ctx)
-	if err != nil {
-		return err
-	}
-	id, err := l.NewID(ctx, "try")
-	if err != nil {
-		return err
-	}
-	name := app.TryPrefix + strings.TrimPrefix(id, "try-")
 	box, err := yard.Up(ctx, sandbox.Config{Name: name, Server: srv, Owner: true, Settings: map[string]string{
 		"innodb_buffer_pool_size": "512M", "innodb_flush_log_at_trx_commit": "2", "performance_schema": "OFF",
 		"loose_innodb_log_file_size":     "256M",
@@ -115,16 +87,12 @@ func Try(ctx context.Context, a *app.App, t *target.Target, d *app.Diagnosis, o 
 		return err
 	}
 	defer from.Close()
-	w := &trying{o: o, from: from, to: private, snap: d.Snapshot, note: note, copied: map[schema.Ref]*copied{}}
-	for _, i := range which {
-		if err := w.try(ctx, &d.Findings[i]); err != nil {
-			return fmt.Errorf("try the advice of %s: %w", d.Findings[i].ID, err)
+	w := &trying{o: o, from: from, to: private, snap: seen, note: note, copied: map[schema.Ref]*copied{}}
+	for _, f := range findings {
+		if err := w.try(ctx, f); err != nil {
+			return fmt.Errorf("try the advice of %s: %w", f.ID, err)
 		}
 	}
-	// What brought nothing where it was tried is told last.
-	slices.SortStableFunc(d.Findings, func(a, b finding.Finding) int {
-		return cmp.Compare(b.Severity.Rank(), a.Severity.Rank())
-	})
 	return nil
 }
 
@@ -152,7 +120,7 @@ func alike(ctx context.Context, y *sandbox.Yard, f target.Facts) (srv, note stri
 
 // trying is a series of trials on one private server.
 type trying struct {
-	o      Options
+	o      family.Try
 	from   *target.Target
 	to     *target.Target
 	snap   *snapshot.Snapshot

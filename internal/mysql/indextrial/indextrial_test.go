@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
+	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -44,8 +45,13 @@ func TestTry(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a := &app.App{Home: dir, Version: "test"}
-			defer a.Close()
+			yard, err := sandbox.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := os.Getenv("DYNO_TEST_MYSQL"); d != "" {
+				yard.ServerDirs = append(yard.ServerDirs, d)
+			}
 			spec, err := endpoint.ParseURL(s.URL("root"))
 			if err != nil {
 				t.Fatal(err)
@@ -58,11 +64,11 @@ func TestTry(t *testing.T) {
 			defer tg.Close()
 			ref := schema.Ref{Schema: "d", Table: "t"}
 			snap := &snapshot.Snapshot{}
-			find := func(sql, col string) finding.Finding {
+			find := func(sql, col string) *finding.Finding {
 				fp := sqltext.Fingerprint(sql)
 				c := class.Class{ID: class.ID(fp), Fingerprint: fp, Schema: "d", Count: 10, TimeSec: 1, Example: sql}
 				snap.Classes = append(snap.Classes, c)
-				return finding.Finding{
+				return &finding.Finding{
 					ID: "f-" + col, Severity: finding.Warning, Subject: finding.Subject{Classes: []string{c.ID}},
 					Action: &finding.Action{Kind: finding.AddIndex, Table: ref, Index: schema.Index{
 						Name: "by_" + col,
@@ -70,10 +76,10 @@ func TestTry(t *testing.T) {
 					}},
 				}
 			}
-			d := app.Diagnosis{Snapshot: snap, Findings: []finding.Finding{
+			findings := []*finding.Finding{
 				find("SELECT id, b FROM t WHERE a = 7", "a"), find("SELECT id FROM t WHERE id = 9 AND b = 'x'", "b"),
 				find("DELETE FROM t WHERE a = 1", "p"),
-			}}
+			}
 			count := func() (n uint64) {
 				for _, c := range []string{
 					"Com_insert", "Com_update", "Com_delete", "Com_alter_table",
@@ -84,23 +90,20 @@ func TestTry(t *testing.T) {
 				return n
 			}
 			before := count()
-			var dirs []string
-			if d := os.Getenv("DYNO_TEST_MYSQL"); d != "" {
-				dirs = []string{d}
-			}
-			got := map[string]finding.Finding{}
+			got := map[string]*finding.Finding{}
 			for range 5 { // three pairs on a busy machine may say nothing, and then say so: that one is tried again
-				if err := Try(t.Context(), a, tg, &d, Options{Rows: 6000, Pairs: 3, ServerDirs: dirs}); err != nil {
+				o := family.Try{Rows: 6000, Pairs: 3}
+				if err := Try(t.Context(), tg, yard, "try-1", snap, findings, o); err != nil {
 					t.Fatal(err)
 				}
-				for _, f := range d.Findings {
+				for _, f := range findings {
 					got[f.ID] = f
 					t.Logf("%s %s: %+v", f.ID, f.Severity, *f.Tested)
 				}
 				if !undecided(got["f-a"].Tested.Result) {
 					break
 				}
-				d.Findings = []finding.Finding{got["f-a"]}
+				findings = []*finding.Finding{got["f-a"]}
 			}
 			if after := count(); after != before {
 				t.Errorf("trying changed the target: %d statements", after-before)
@@ -143,7 +146,7 @@ func TestWithoutForeign(t *testing.T) {
 func TestPickIsBounded(t *testing.T) {
 	f := func(rows, size uint64, limit int, all bool) {
 		t.Helper()
-		w := &trying{o: Options{Rows: tryRows}}
+		w := &trying{o: family.Try{Rows: tryRows}}
 		// without a key: from its begin
 		got := w.pick(t.Context(), nil, schema.Table{Rows: known.Of(rows), DataBytes: known.Of(size)})
 		if len(got) != 1 || got[0].limit != limit || got[0].all != all {

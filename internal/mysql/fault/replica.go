@@ -1,4 +1,4 @@
-package demo
+package fault
 
 import (
 	"context"
@@ -6,24 +6,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/mysql/fault"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
-// replicate starts a second private server that replicates from the first one, which is still empty, and has the
-// diagnosis look at it.
-func (d *demo) replicate(ctx context.Context, name string) (err error) {
-	d.say("Starting a replica of it, which will be diagnosed.")
-	d.twin, d.seen, err = d.up(ctx, name, settingsOf(d.o, d.needs, replicaSettings(d.needs)), limit.Limits{})
-	if err != nil {
-		return err
-	}
-	file, pos, err := position(ctx, d.t.my)
+// Replicate has a server, which is still empty, replicate from another one, which listens at a port of this machine and
+// is empty, too. It returns when the replica has everything.
+func Replicate(ctx context.Context, t, replica *target.Target, port int) error {
+	file, pos, err := position(ctx, t)
 	if err != nil {
 		return fmt.Errorf("make a replica: %w", err)
 	}
@@ -32,38 +24,24 @@ func (d *demo) replicate(ctx context.Context, name string) (err error) {
 		"CREATE USER 'replica'@'127.0.0.1' IDENTIFIED BY '" + secret + "'",
 		"GRANT REPLICATION SLAVE ON *.* TO 'replica'@'127.0.0.1'",
 	}
-	words := [2]string{"MASTER", "SLAVE"}
+	start := "START SLAVE"
 	from := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%d, MASTER_USER='replica', "+
 		"MASTER_PASSWORD='%s', MASTER_LOG_FILE='%s', MASTER_LOG_POS=%d",
-		d.box.Port, secret, file, pos)
-	if newWords(d.t.my, 8, 0, 23) {
-		words = [2]string{"SOURCE", "REPLICA"}
+		port, secret, file, pos)
+	if newWords(t, 8, 0, 23) {
+		start = "START REPLICA"
 		from = fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=%d, "+
 			"SOURCE_USER='replica', SOURCE_PASSWORD='%s', SOURCE_LOG_FILE='%s', SOURCE_LOG_POS=%d, "+
 			"GET_SOURCE_PUBLIC_KEY=1",
-			d.box.Port, secret, file, pos)
+			port, secret, file, pos)
 	}
-	if err := execAll(ctx, d.t.my, source...); err != nil {
+	if err := execAll(ctx, t, source...); err != nil {
 		return fmt.Errorf("make a replica: %w", err)
 	}
-	if err := execAll(ctx, d.seen.my, from, "START "+words[1]); err != nil {
+	if err := execAll(ctx, replica, from, start); err != nil {
 		return fmt.Errorf("make a replica: %w", err)
 	}
-	return caughtUp(ctx, d.t.my, d.seen.my)
-}
-
-// replicaSettings are those of the source with the replica's own.
-func replicaSettings(needs fault.Needs) map[string]string {
-	m := maps.Clone(needs.Settings)
-	if m == nil {
-		m = map[string]string{}
-	}
-	m["server_id"] = "2"
-	for k, v := range needs.Replica {
-		maps.DeleteFunc(m, func(have, _ string) bool { return fault.PlainSetting(have) == fault.PlainSetting(k) })
-		m[k] = v
-	}
-	return m
+	return CaughtUp(ctx, t, replica)
 }
 
 // newWords reports whether the server is a MySQL of at least a version: there replication speaks of source and replica.
@@ -107,8 +85,8 @@ func position(ctx context.Context, t *target.Target) (file string, pos int64, er
 // catchUp is how long the replica may take for what was planted.
 const catchUp = 2 * time.Minute
 
-// caughtUp returns when the replica has everything that its source has now.
-func caughtUp(ctx context.Context, t, seen *target.Target) error {
+// CaughtUp returns when the replica has everything that its source has now.
+func CaughtUp(ctx context.Context, t, replica *target.Target) error {
 	file, pos, err := position(ctx, t)
 	if err != nil {
 		return err
@@ -118,11 +96,11 @@ func caughtUp(ctx context.Context, t, seen *target.Target) error {
 		wait = "SOURCE_POS_WAIT"
 	}
 	var events sql.NullInt64
-	err = seen.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT %s('%s', %d, %d)", wait, file, pos,
+	err = replica.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT %s('%s', %d, %d)", wait, file, pos,
 		int(catchUp.Seconds()))).Scan(&events)
 	switch {
 	case err != nil:
-		return seen.Wrap("wait for the replica", err)
+		return replica.Wrap("wait for the replica", err)
 	case !events.Valid:
 		return errors.New("wait for the replica: replication does not run: check its error log")
 	case events.Int64 < 0:

@@ -8,22 +8,22 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// namesSeed is the option that chooses the names.
-const namesSeed = "names-seed"
+// NamesSeed is the option that chooses the names.
+const NamesSeed = "names-seed"
 
 func namesOption() workload.Option {
-	return workload.Option{Name: namesSeed, Type: workload.Number, Default: "0", Help: "0 for names as people choose " +
+	return workload.Option{Name: NamesSeed, Type: workload.Number, Default: "0", Help: "0 for names as people choose " +
 		"them, else the seed of random ones"}
 }
 
-// names gives schemas, tables and columns their names: their own for the seed 0, else random ones that depend on
+// Names gives schemas, tables and columns their names: their own for the seed 0, else random ones that depend on
 // nothing but seed and own name. None needs quotes.
-type names struct{ seed uint64 }
+type Names uint64
 
-// of returns the name for a key. The part of a key before a dot tells equal names of different tables apart:
+// Of returns the name for a key. The part of a key before a dot tells equal names of different tables apart:
 // "visits.id".
-func (n names) of(key string) string {
-	if n.seed == 0 {
+func (n Names) Of(key string) string {
+	if n == 0 {
 		_, own, dotted := strings.Cut(key, ".")
 		if dotted {
 			return own
@@ -32,7 +32,7 @@ func (n names) of(key string) string {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(key))
-	r := rand.New(rand.NewPCG(n.seed, h.Sum64()))
+	r := rand.New(rand.NewPCG(uint64(n), h.Sum64()))
 	const consonants, vowels = "bdfglmnprstvz", "aeiou"
 	var b strings.Builder
 	for range 4 {
@@ -43,8 +43,8 @@ func (n names) of(key string) string {
 	return b.String()
 }
 
-// sql replaces every {key} of a template by its name.
-func (n names) sql(template string) string {
+// SQL replaces every {key} of a template by its name.
+func (n Names) SQL(template string) string {
 	var b strings.Builder
 	for {
 		before, rest, ok := strings.Cut(template, "{")
@@ -56,16 +56,16 @@ func (n names) sql(template string) string {
 		if !ok {
 			panic("BUG: no } in " + template)
 		}
-		b.WriteString(n.of(key))
+		b.WriteString(n.Of(key))
 		template = after
 	}
 }
 
-// list returns the names of several keys.
-func (n names) list(keys ...string) []string {
+// List returns the names of several keys.
+func (n Names) List(keys ...string) []string {
 	out := make([]string, len(keys))
 	for i, k := range keys {
-		out[i] = n.of(k)
+		out[i] = n.Of(k)
 	}
 	return out
 }

@@ -61,7 +61,7 @@ var house = []struct {
 	{"judgement", []string{"internal/diagnose", "internal/advise", "internal/proof", "internal/compare"}},
 	{"rules", []string{
 		"internal/advise/index", "internal/mysql/advise/schema", "internal/mysql/advise/config", "internal/advise/host",
-		"internal/advise/session",
+		"internal/advise/session", "internal/mysql/symptoms",
 	}},
 	{"steps", []string{
 		"internal/mysql/capture", "internal/collector", "internal/experiment", "internal/mysql/apply",

@@ -45,6 +45,9 @@ const (
 // Of returns how one of the family is found: v.Rate(metric.Handlers.Of("read_next")) is that of Handler_read_next.
 func (f Family) Of(what string) (name string, by Label) { return f.Name, Label{f.Label, what} }
 
+// Ref is Of as one value.
+func (f Family) Ref(what string) Ref { return Ref{f.Name, Label{f.Label, what}} }
+
 // Kind says how the values of a series may be compared over time.
 type Kind uint8
 
@@ -127,6 +130,20 @@ func (ls Labels) Compare(o Labels) int {
 		}
 		return strings.Compare(a.Value, b.Value)
 	})
+}
+
+// Ref names a series: by its name and, unless By is the zero label, by one of its labels.
+type Ref struct {
+	Name string
+	By   Label
+}
+
+// Labels returns the labels that the series is found by.
+func (r Ref) Labels() []Label {
+	if r.By == (Label{}) {
+		return nil
+	}
+	return []Label{r.By}
 }
 
 // Sample is one reading of one metric.

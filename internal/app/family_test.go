@@ -36,6 +36,7 @@ func (memories) Has(f dbms.Flavor) bool { return f == "memory" }
 func (memories) Up() string             { return "memory_up" }
 func (memories) Panels() []panel.Panel  { return nil }
 func (memories) Headline() *state.Names { return nil }
+func (memories) Names() family.Names    { return family.Names{} }
 func (memories) Sources() []scrape.Info {
 	return []scrape.Info{{Name: "sizes", Traits: scrape.Traits{Totals: true}}}
 }

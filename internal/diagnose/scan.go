@@ -30,9 +30,9 @@ const (
 // them all, whatever the plan for any value of the parameters says.
 const rowsPerPage = 291
 
-// Scans looks at the rows that a class examines against those it returns or changes, exact or sampled, and at
+// scans looks at the rows that a class examines against those it returns or changes, exact or sampled, and at
 // executions that the server itself counted as scans when the plan confirms them.
-func Scans(s *snapshot.Snapshot) (out []finding.Symptom) {
+func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
 	if s.Seconds() <= 0 {
 		return nil
 	}

@@ -27,6 +27,9 @@ func Symptoms(s *snapshot.Snapshot, looks []Look) []finding.Symptom {
 	return out
 }
 
+// Scans looks at the rows that classes examine, and at plans that read whole tables.
+func Scans(s *snapshot.Snapshot) []finding.Symptom { return scans(s) }
+
 // byTime returns the classes with the most time first.
 func byTime(s *snapshot.Snapshot) []class.Class {
 	cs := slices.Clone(s.Classes)

@@ -146,6 +146,11 @@ func (r Ref) Labels() []Label {
 	return []Label{r.By}
 }
 
+// Is reports whether a sample is of the series.
+func (r Ref) Is(s *Sample) bool {
+	return s.Name == r.Name && (r.By == (Label{}) || s.Labels.Get(r.By.Name) == r.By.Value)
+}
+
 // Sample is one reading of one metric.
 type Sample struct {
 	Name   string

@@ -1,9 +1,14 @@
 package postgres
 
 import (
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/postgres/sources"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // Headline implements family.Figures.
 func (Family) Headline() *state.Names { return sources.Headline }
+
+// Names implements family.Figures. Statements are counted without Dyno's own, by class, and rows as
+// metric.RowsReadTotal.
+func (Family) Names() family.Names { return family.Names{} }

@@ -101,6 +101,7 @@ type watcher struct {
 	up     string      // the series that tells whether the server answers
 	totals source.Name // that answers when the server does
 	vitals *state.Names
+	names  family.Names
 	prev   state.Figures
 	prevAt time.Time
 	silent time.Time // since when the server does not answer in time; zero while it does
@@ -144,7 +145,7 @@ func (w *watcher) down(at time.Time, err error) {
 // session watches a server that was found, until ctx ends or the server is another one than before.
 func (w *watcher) session(ctx context.Context, t family.Server) error {
 	w.server, w.up = string(t.About().Flavor)+" "+t.About().Version, t.Family().Up()
-	w.vitals = t.Family().Headline()
+	w.vitals, w.names = t.Family().Headline(), t.Family().Names()
 	for _, x := range t.Family().Sources() {
 		if x.Totals {
 			w.totals = x.Name

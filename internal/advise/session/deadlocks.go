@@ -160,7 +160,7 @@ var (
 func latest(v *advise.View) (c couple) {
 	text := ""
 	for i := range v.Moments {
-		if t := v.Moments[i].InnoDB; t != "" {
+		if t := v.Moments[i].EngineStatus; t != "" {
 			text = t
 		}
 	}

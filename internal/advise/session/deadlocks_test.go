@@ -37,7 +37,7 @@ func lastText(text string) func(float64) state.State {
 	return func(s float64) state.State {
 		x := state.State{Sessions: []state.Session{working(20, lookup, 0.01)}}
 		if s == 8 {
-			x.InnoDB = text
+			x.EngineStatus = text
 		}
 		return x
 	}
@@ -105,7 +105,7 @@ func TestDeadlocks(t *testing.T) {
 	// Waits that end in deadlocks are no pile-up of their own.
 	m = moments(busyLocks(shop()).Status("Innodb_deadlocks", 20), 8, func(s float64) state.State {
 		x := hotRow(s)
-		x.InnoDB = embrace
+		x.EngineStatus = embrace
 		return x
 	})
 	one(t, m, "deadlocks")

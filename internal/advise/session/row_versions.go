@@ -194,7 +194,7 @@ func oldest(v *advise.View) (x state.Transaction, s state.Session, unseen float6
 	if m == nil {
 		return x, s, 0, false
 	}
-	views := viewsIn(m.InnoDB)
+	views := viewsIn(m.EngineStatus)
 	for _, y := range m.Transactions {
 		if y.Session == 0 || y.Seconds < viewSeconds || y.Seconds < x.Seconds {
 			continue

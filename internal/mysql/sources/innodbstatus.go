@@ -94,7 +94,7 @@ const maxInnodbText = 64 << 10
 
 // Fill adds the text of the last reading.
 func (s *innodbStatus) Fill(st *state.State) {
-	st.InnoDB = keepText(withoutSecrets(s.text), maxInnodbText)
+	st.EngineStatus = keepText(withoutSecrets(s.text), maxInnodbText)
 }
 
 // withoutSecrets returns the text with its statements as they may be kept and shown, see sqltext.WithoutSecrets. A

@@ -37,6 +37,7 @@ func (memories) Up() string             { return "memory_up" }
 func (memories) Panels() []panel.Panel  { return nil }
 func (memories) Headline() *state.Names { return nil }
 func (memories) Names() family.Names    { return family.Names{} }
+func (memories) Help(string) string     { return "" }
 func (memories) Sources() []scrape.Info {
 	return []scrape.Info{{Name: "sizes", Traits: scrape.Traits{Totals: true}}}
 }

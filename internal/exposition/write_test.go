@@ -19,10 +19,15 @@ import (
 func text(t *testing.T, f Format, gs ...Group) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Write(&b, f, gs...); err != nil {
+	if err := Write(&b, f, helps.Of, gs...); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+var helps = Helps{
+	Names:  map[string]string{metric.Commands.Name: "Statements executed, by command (Com_ variables)."},
+	Groups: []Prefixed{{"mysql_global_status_", "Status variable % (SHOW GLOBAL STATUS)."}},
 }
 
 var some = []Group{
@@ -152,7 +157,7 @@ func TestParsed(t *testing.T) {
 func TestWriteTellsOfAFullPipe(t *testing.T) {
 	r, w := io.Pipe()
 	r.CloseWithError(errors.New("gone"))
-	if err := Write(w, Text, some...); err == nil || err.Error() != "gone" {
+	if err := Write(w, Text, helps.Of, some...); err == nil || err.Error() != "gone" {
 		t.Errorf("%v", err)
 	}
 }
@@ -167,6 +172,6 @@ func BenchmarkWrite(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = Write(io.Discard, Text, Group{metric.L("target", "a"), ss})
+		_ = Write(io.Discard, Text, helps.Of, Group{metric.L("target", "a"), ss})
 	}
 }

@@ -11,6 +11,8 @@ type Figures interface {
 	Headline() *state.Names
 	// Names returns what it calls those that are asked for one by one.
 	Names() Names
+	// Help returns one sentence on a metric that only its servers have, "" when there is none to say.
+	Help(name string) string
 }
 
 // Names are what a family calls figures. The zero value of a field says that its servers do not report it.

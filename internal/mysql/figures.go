@@ -10,6 +10,9 @@ import (
 // Headline implements family.Figures.
 func (Family) Headline() *state.Names { return sources.Headline }
 
+// Help implements family.Figures.
+func (Family) Help(name string) string { return sources.Help.Of(name) }
+
 // Names implements family.Figures.
 func (Family) Names() family.Names {
 	const status, settings = "mysql_global_status_", "mysql_global_variables_"

@@ -36,7 +36,8 @@ var house = []struct {
 	}},
 	{"text and codecs", []string{
 		"internal/sqltext", "internal/mysql/sqlshape", "internal/schema", "internal/class", "internal/mysql/wire",
-		"internal/mysql/slowlog", "internal/exposition", "internal/workload", "internal/postgres/pgtext",
+		"internal/mysql/slowlog", "internal/mysql/figures", "internal/exposition", "internal/workload",
+		"internal/postgres/pgtext",
 	}},
 	{"the domain", []string{
 		"internal/loadresult", "internal/mysql/arith", "internal/panel", "internal/digest", "internal/state",

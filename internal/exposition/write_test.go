@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/model/value"
 
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
@@ -26,18 +28,18 @@ func text(t *testing.T, f Format, gs ...Group) string {
 }
 
 var helps = Helps{
-	Names:  map[string]string{metric.Commands.Name: "Statements executed, by command (Com_ variables)."},
+	Names:  map[string]string{figures.Commands.Name: "Statements executed, by command (Com_ variables)."},
 	Groups: []Prefixed{{"mysql_global_status_", "Status variable % (SHOW GLOBAL STATUS)."}},
 }
 
 var some = []Group{
 	{metric.L("target", "b"), []metric.Sample{
 		{Name: "mysql_global_status_questions", Kind: metric.Counter, Value: 12},
-		{Name: metric.Commands.Name, Labels: metric.L("command", "select"), Kind: metric.Counter, Value: 7},
+		{Name: figures.Commands.Name, Labels: metric.L("command", "select"), Kind: metric.Counter, Value: 7},
 		{Name: "mysql_global_status_threads_running", Value: 1.5},
 	}},
 	{metric.L("target", "a"), []metric.Sample{
-		{Name: metric.Commands.Name, Labels: metric.L("command", "insert"), Kind: metric.Counter, Value: 3e15},
+		{Name: figures.Commands.Name, Labels: metric.L("command", "insert"), Kind: metric.Counter, Value: 3e15},
 		{Name: "mysql_global_status_questions", Kind: metric.Counter, Value: 0},
 	}},
 }

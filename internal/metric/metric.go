@@ -23,23 +23,10 @@ const RowsReadTotal = "dyno_rows_read_total"
 // Family is what mysqld_exporter makes one metric of: status variables whose names begin alike.
 type Family struct{ Prefix, Name, Label string }
 
-// The families.
+// The families that rules of all servers ask for.
 var (
-	Commands         = Family{"com_", "mysql_global_status_commands_total", "command"}
 	Handlers         = Family{"handler_", "mysql_global_status_handlers_total", "handler"}
 	ConnectionErrors = Family{"connection_errors_", "mysql_global_status_connection_errors_total", "error"}
-	RowOps           = Family{"innodb_rows_", "mysql_global_status_innodb_row_ops_total", "operation"}
-	LostInstruments  = Family{
-		"performance_schema_", "mysql_global_status_performance_schema_lost_total", "instrumentation",
-	}
-)
-
-// Pages of InnoDB's buffer pool, as mysqld_exporter names them: how many there are by "state", how many are dirty,
-// and how often something was done to one by "operation".
-const (
-	PoolPages       = "mysql_global_status_buffer_pool_pages"
-	PoolDirtyPages  = "mysql_global_status_buffer_pool_dirty_pages"
-	PoolPageChanges = "mysql_global_status_buffer_pool_page_changes_total"
 )
 
 // Of returns how one of the family is found: v.Rate(metric.Handlers.Of("read_next")) is that of Handler_read_next.

@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -47,7 +48,7 @@ func lastText(text string) func(float64) state.State {
 func TestDeadlocksWithoutBegin(t *testing.T) {
 	m := moments(shop(), 8, lastText(embrace))
 	m.S.Series = slices.DeleteFunc(m.S.Series, func(x metric.Series) bool {
-		return x.Name == metric.Commands.Name
+		return x.Name == figures.Commands.Name
 	})
 	m.Status("Innodb_deadlocks", 0.8).Status("Com_begin", 1).Status("Com_commit", 5000).Status("Com_update", 9000)
 	if all := deadlocked(m.View()); len(all) != 0 {

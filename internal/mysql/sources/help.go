@@ -3,6 +3,7 @@ package sources
 import (
 	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 )
 
 // Help are sentences on the metrics that only servers of the MySQL family have.
@@ -15,14 +16,14 @@ var Help = exposition.Helps{
 		"mysql_binlog_files":          "Retained binary logs.",
 		"mysql_binlog_file_number":    "Number of the binary log that is written to.",
 		"mysql_galera_variables_info": "Galera cluster that the server belongs to; always 1.",
-		metric.Commands.Name:          "Statements executed, by command (Com_ variables).",
+		figures.Commands.Name:         "Statements executed, by command (Com_ variables).",
 		metric.Handlers.Name:          "Calls of storage engines, by handler (Handler_ variables).",
 		metric.ConnectionErrors.Name:  "Connections that failed, by cause (Connection_errors_ variables).",
-		metric.RowOps.Name:            "Rows that InnoDB handled, by operation (Innodb_rows_ variables).",
-		metric.LostInstruments.Name:   "Instruments that the performance schema had no room for.",
-		metric.PoolPages:              "Pages of InnoDB's buffer pool, by state.",
-		metric.PoolDirtyPages:         "Dirty pages of InnoDB's buffer pool.",
-		metric.PoolPageChanges:        "Changes of state of pages of InnoDB's buffer pool, by operation.",
+		figures.RowOps.Name:           "Rows that InnoDB handled, by operation (Innodb_rows_ variables).",
+		figures.LostInstruments.Name:  "Instruments that the performance schema had no room for.",
+		figures.PoolPages:             "Pages of InnoDB's buffer pool, by state.",
+		figures.PoolDirtyPages:        "Dirty pages of InnoDB's buffer pool.",
+		figures.PoolPageChanges:       "Changes of state of pages of InnoDB's buffer pool, by operation.",
 	},
 	Groups: []exposition.Prefixed{
 		{Prefix: status, Text: "Status variable % (SHOW GLOBAL STATUS)."},

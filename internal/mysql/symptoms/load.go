@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -37,7 +38,7 @@ func engineQueue(s *snapshot.Snapshot) []finding.Symptom {
 		ID: finding.EngineQueue.ID(), Kind: finding.EngineQueue, Subject: "engine",
 		Title: fmt.Sprintf("%.1f statements queue before the engine", n),
 		Evidence: []finding.Evidence{{
-			What: "queries in queue", Value: known.Of(n), Expected: "0", Source: source.InnodbStatus,
+			What: "queries in queue", Value: known.Of(n), Expected: "0", Source: figures.InnodbStatus,
 			Text: fmt.Sprintf("On average %.1f statements waited to enter the engine, which lets %s in at a time.", n,
 				s.Variables["innodb_thread_concurrency"]),
 		}},

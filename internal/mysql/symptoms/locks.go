@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -21,7 +22,7 @@ func deadlockRate(s *snapshot.Snapshot) (known.Value[float64], source.Name) {
 	if r := s.Rate("mysql_global_status_innodb_deadlocks"); r.OK() { // MariaDB, Percona Server
 		return r, source.GlobalStatus
 	}
-	return s.Rate("mysql_info_schema_innodb_metrics_lock_lock_deadlocks_total"), source.InnodbMetrics
+	return s.Rate("mysql_info_schema_innodb_metrics_lock_lock_deadlocks_total"), figures.InnodbMetrics
 }
 
 // deadlocksPerSec is what retries hide without anybody's notice: one every two seconds.
@@ -51,8 +52,8 @@ func history(s *snapshot.Snapshot) (first, last known.Value[float64], from sourc
 		from source.Name
 	}{
 		{"mysql_global_status_innodb_history_list_length", source.GlobalStatus},
-		{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", source.InnodbMetrics},
-		{"dyno_innodb_history_length", source.InnodbStatus},
+		{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", figures.InnodbMetrics},
+		{"dyno_innodb_history_length", figures.InnodbStatus},
 	} {
 		if y, ok := s.Find(x.name); ok && len(y.Points) > 1 {
 			return known.Of(y.Points[0].Value), known.Of(y.Points[len(y.Points)-1].Value), x.from

@@ -171,8 +171,8 @@ func TestAdviceSentence(t *testing.T) {
 		t.Fatalf("%d findings of all kinds, of the schema %+v", len(all), found)
 	}
 	want := "`dyno diagnose` has " + unit.Plural(len(all), "finding", "findings") + " of other kinds."
-	if got := DiagnosisDocument("", m.S, symptoms, nil, family.Names{}, "v", string(advise.Schema)).Sentence; !strings.Contains(got,
-		"No findings of the kind schema") || !strings.Contains(got, want) {
+	got := DiagnosisDocument("", m.S, symptoms, nil, family.Names{}, "v", string(advise.Schema)).Sentence
+	if !strings.Contains(got, "No findings of the kind schema") || !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q in it", got, want)
 	}
 }

@@ -33,8 +33,8 @@ func Large(seed uint64) *snapshot.Snapshot {
 	s := m.S
 	s.Target.UptimeSec = 40 * 86400
 	for _, n := range []source.Name{
-		figures.InnodbMetrics, source.Processlist, source.Transactions, source.Locks, figures.InnodbStatus, source.Waits,
-		source.FileIO, source.TableIO, source.Memory, source.Tables, source.Programs, source.Accounts,
+		figures.InnodbMetrics, source.Processlist, source.Transactions, source.Locks, figures.InnodbStatus,
+		source.Waits, source.FileIO, source.TableIO, source.Memory, source.Tables, source.Programs, source.Accounts,
 	} {
 		s.Sources = append(s.Sources, source.Source{Name: n, State: source.OK, Reads: Window})
 	}

@@ -36,7 +36,8 @@ var house = []struct {
 	}},
 	{"text and codecs", []string{
 		"internal/sqltext", "internal/mysql/sqlshape", "internal/schema", "internal/class", "internal/mysql/wire",
-		"internal/mysql/slowlog", "internal/exposition", "internal/workload", "internal/postgres/pgtext",
+		"internal/mysql/slowlog", "internal/mysql/figures", "internal/exposition", "internal/workload",
+		"internal/postgres/pgtext",
 	}},
 	{"the domain", []string{
 		"internal/loadresult", "internal/mysql/arith", "internal/panel", "internal/digest", "internal/state",
@@ -61,7 +62,7 @@ var house = []struct {
 	{"judgement", []string{"internal/diagnose", "internal/advise", "internal/proof", "internal/compare"}},
 	{"rules", []string{
 		"internal/advise/index", "internal/mysql/advise/schema", "internal/mysql/advise/config", "internal/advise/host",
-		"internal/advise/session",
+		"internal/advise/session", "internal/mysql/symptoms",
 	}},
 	{"faults", []string{"internal/fault"}}, // above judgement, which never sees the planted cause
 	{"steps", []string{

@@ -315,7 +315,10 @@ func Compare(before, after *snapshot.Snapshot, e journal.Entry, findings []findi
 			about = f.Subject
 		}
 	}
-	return proof.Compare(before, after, e.Action, about)
+	p := proof.Compare(before, after, e.Action, about)
+	names := FiguresOf(after.Target.Flavor).Names()
+	p.Server = proof.Server(before, after, names.Statements, names.RowReads)
+	return p
 }
 
 // markTime bounds the writing of what was done into the timeline.

@@ -85,7 +85,8 @@ func (a Diagnosing) KeepNew(ctx context.Context, d Diagnosis) (Diagnosis, error)
 
 // Document tells what the diagnosis found.
 func (d Diagnosis) Document(findings []finding.Finding, version string) report.Document {
-	return report.DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, version, d.advice()...)
+	return report.DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, FiguresOf(d.Snapshot.Target.Flavor).Names(),
+		version, d.advice()...)
 }
 
 // advice names the kinds of advice that were asked for.

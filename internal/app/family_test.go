@@ -22,6 +22,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/test/pgserver"
 )
@@ -34,6 +35,9 @@ func (memories) Name() string           { return "Memory" }
 func (memories) Has(f dbms.Flavor) bool { return f == "memory" }
 func (memories) Up() string             { return "memory_up" }
 func (memories) Panels() []panel.Panel  { return nil }
+func (memories) Headline() *state.Names { return nil }
+func (memories) Names() family.Names    { return family.Names{} }
+func (memories) Help(string) string     { return "" }
 func (memories) Sources() []scrape.Info {
 	return []scrape.Info{{Name: "sizes", Traits: scrape.Traits{Totals: true}}}
 }

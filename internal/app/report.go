@@ -168,7 +168,8 @@ func (a Reports) Report(ctx context.Context, id string) (*report.Document, error
 		}
 		symptoms, _ := judge.Findings(s)
 		// the findings as they were told then
-		doc := report.DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version, d.Advice...)
+		doc := report.DiagnosisDocument(d.ID, s, symptoms, d.Findings, FiguresOf(s.Target.Flavor).Names(), a.Version,
+			d.Advice...)
 		return &doc, nil
 	} else if !errors.Is(err, ledger.ErrNotFound) {
 		return nil, err

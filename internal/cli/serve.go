@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/httpapi"
 	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/reading"
@@ -152,7 +151,7 @@ func serveUntil(ctx context.Context, e *env, o service.Options, way doorFlags) e
 	}
 	d.letIn(ctx, e)
 	h = httpapi.New(httpapi.Services{
-		Service: s, Engine: series.NewEngine(s.Series, exposition.Help, series.Limits{}), Access: d.users,
+		Service: s, Engine: series.NewEngine(s.Series, app.Help, series.Limits{}), Access: d.users,
 		Lab: lab.New(e.app, &s.Tasks, func() (all []ledger.Target) {
 			for _, m := range s.Fleet.All() {
 				all = append(all, m.Entry)

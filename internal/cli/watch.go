@@ -93,8 +93,12 @@ func watchScreen(ctx context.Context, e *env, name string, o service.Watching, a
 	if err != nil {
 		return err
 	}
+	kin, err := app.Inspection{App: e.app}.Family(ctx, name)
+	if err != nil {
+		kin = app.Families()[0]
+	}
 	err = screen.Run(ctx, feed{f}, screen.Options{
-		In: e.In, Out: raw(e.Out), Target: name, At: at,
+		In: e.In, Out: raw(e.Out), Target: name, At: at, Status: kin.Names().Status,
 		Explain: func(ctx context.Context, sql, db string) (string, error) {
 			return app.Inspection{App: e.app}.ExplainText(ctx, name, e.login, sql, db)
 		},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -284,7 +285,7 @@ func failures(t loadresult.Tick, retried []string) (n uint64) {
 }
 
 func rowsRead(buf *metric.Buffer, from, to int64) known.Value[float64] {
-	return proof.RowReads(func(name string, by ...metric.Label) (metric.Series, bool) {
+	return proof.RowReads(app.MySQL.Names().RowReads, func(name string, by ...metric.Label) (metric.Series, bool) {
 		return buf.Find(name, by, from, to)
 	})
 }

@@ -38,7 +38,7 @@ func documentOf(d *demo, res *Result, g app.Diagnosis, r *remedy, after *snapsho
 		Kind: report.Demo, ID: d.id, Title: capital(titleOf(d.parts)), At: now, From: d.begin, To: now,
 		Place: report.PlaceOf(g.Snapshot, d.a.Version), Events: events, Findings: g.Findings,
 		Sources: g.Snapshot.Sources, Story: d.story,
-		Charts: slices.Concat(report.RunCharts(ticks), slices.DeleteFunc(report.ServerCharts(all),
+		Charts: slices.Concat(report.RunCharts(ticks), slices.DeleteFunc(report.ServerCharts(all, app.MySQL.Names()),
 			func(c report.Chart) bool { return c.Title == "Statements" })),
 	}
 	doc.Place.Settings = append(doc.Place.Settings, report.Fact{

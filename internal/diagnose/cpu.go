@@ -15,7 +15,8 @@ import (
 // with random arrivals holds about as much waiting as service (M/M/c with few servers).
 const saturated = 0.8
 
-func cpu(s *snapshot.Snapshot) []finding.Symptom {
+// CPU looks at the CPUs that the server uses, or at those of the machine where its process cannot be seen.
+func CPU(s *snapshot.Snapshot) []finding.Symptom {
 	cpus, ok := s.Host.CPUs.Get()
 	if !ok || cpus <= 0 {
 		return nil

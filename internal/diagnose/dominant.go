@@ -17,7 +17,8 @@ const (
 	noise = 0.05
 )
 
-func dominant(s *snapshot.Snapshot) (out []finding.Symptom) {
+// Dominant looks for classes that hold much of the statement time.
+func Dominant(s *snapshot.Snapshot) (out []finding.Symptom) {
 	total := s.TotalTime()
 	if s.Seconds() <= 0 || total <= 0 {
 		return nil

@@ -14,7 +14,8 @@ import (
 // what holds the server back. Below it a few background writes explain it.
 const waiting = 0.2
 
-func ioWait(s *snapshot.Snapshot) []finding.Symptom {
+// IOWait looks at the time that the machine's CPUs wait for its disks.
+func IOWait(s *snapshot.Snapshot) []finding.Symptom {
 	share := hostShare(s, func(mode string) bool { return mode == "iowait" })
 	v, ok := share.Get()
 	if !ok || v < waiting {

@@ -14,14 +14,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// lockLooks look at locks and transactions.
-func lockLooks() []look { return []look{lockQueues, lockWaiting, deadlocked, oldVersions} }
-
 // waitersPerMoment is how many sessions must wait at a time, in the mean: half of one is half of somebody's time.
 const waitersPerMoment = 0.5
 
-// lockQueues counts the sessions that wait for locks at the moments of the window.
-func lockQueues(s *snapshot.Snapshot) (out []finding.Symptom) {
+// LockQueues counts the sessions that wait for locks at the moments of the window.
+func LockQueues(s *snapshot.Snapshot) (out []finding.Symptom) {
 	if len(s.Moments) == 0 {
 		return nil
 	}
@@ -73,8 +70,8 @@ const (
 	mostClasses = 200
 )
 
-// lockWaiting finds classes that were seen waiting for locks at least as often as working.
-func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
+// LockWaiting finds classes that were seen waiting for locks at least as often as working.
+func LockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 	type tally struct{ seen, waiting int }
 	count := map[string]*tally{}
 	for _, m := range s.Moments {
@@ -145,76 +142,4 @@ func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 		})
 	}
 	return out
-}
-
-// DeadlockRate returns deadlocks per second, and the source that told; unknown when no counter of them was observed.
-func DeadlockRate(s *snapshot.Snapshot) (known.Value[float64], source.Name) {
-	if r := s.Rate("mysql_global_status_innodb_deadlocks"); r.OK() { // MariaDB, Percona Server
-		return r, source.GlobalStatus
-	}
-	return s.Rate("mysql_info_schema_innodb_metrics_lock_lock_deadlocks_total"), source.InnodbMetrics
-}
-
-// deadlocksPerSec is what retries hide without anybody's notice: one every two seconds.
-const deadlocksPerSec = 0.5
-
-func deadlocked(s *snapshot.Snapshot) []finding.Symptom {
-	r, from := DeadlockRate(s)
-	v, ok := r.Get()
-	if !ok || v < deadlocksPerSec {
-		return nil
-	}
-	return []finding.Symptom{{
-		ID: finding.Deadlocks.ID(), Kind: finding.Deadlocks, Subject: "server", Title: unit.Rate(v,
-			"deadlocks a second"),
-		Evidence: []finding.Evidence{{
-			What: "deadlocks per second", Value: r, Unit: "1/s", Expected: fmt.Sprintf("< %.1f", deadlocksPerSec),
-			Source: from,
-			Text:   fmt.Sprintf("The server ended %s to resolve deadlocks.", unit.Rate(v, "transactions a second")),
-		}},
-	}}
-}
-
-// History returns the series of the history list's length under whichever name it was observed, with its source.
-func History(s *snapshot.Snapshot) (first, last known.Value[float64], from source.Name) {
-	for _, x := range []struct {
-		name string
-		from source.Name
-	}{
-		{"mysql_global_status_innodb_history_list_length", source.GlobalStatus},
-		{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", source.InnodbMetrics},
-		{"dyno_innodb_history_length", source.InnodbStatus},
-	} {
-		if y, ok := s.Find(x.name); ok && len(y.Points) > 1 {
-			return known.Of(y.Points[0].Value), known.Of(y.Points[len(y.Points)-1].Value), x.from
-		}
-	}
-	return known.None[float64](), known.None[float64](), ""
-}
-
-const (
-	// historyLong is a length that purge keeps well below on servers that it keeps up with.
-	historyLong = 100_000
-	// historyGrowth is how much it must have grown in the window, when it is not long yet: changes that purge did not
-	// clear away.
-	historyGrowth = 500
-)
-
-func oldVersions(s *snapshot.Snapshot) []finding.Symptom {
-	first, last, from := History(s)
-	a, ok := first.Get()
-	b := last.Or(0)
-	if !ok || s.Seconds() <= 0 || b < historyLong && b-a < historyGrowth {
-		return nil
-	}
-	return []finding.Symptom{{
-		ID: finding.OldVersions.ID(), Kind: finding.OldVersions, Subject: "server",
-		Title: fmt.Sprintf("the history of old row versions holds %s transactions", unit.Count(b)),
-		Evidence: []finding.Evidence{{
-			What: "history list length", Value: last, Expected: fmt.Sprintf("< %s, and not growing",
-				unit.Count(historyLong)), Source: from,
-			Text: fmt.Sprintf("The history list went from %s to %s in %s.", unit.Count(a), unit.Count(b),
-				unit.Seconds(s.Seconds())),
-		}},
-	}}
 }

@@ -70,13 +70,13 @@ func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom,
 	examined, seen := c.Examined.Get()
 	rate := float64(examined) / s.Seconds()
 	useful := float64(c.RowsSent.Or(0) + c.Affected.Or(0))
-	if seen && rate >= examinedPerSec && c.RowsSent.OK() && float64(examined) >= rowsPerSent*max(1, useful) {
+	if seen && rate >= examinedPerSec && c.RowsSent.OK() && float64(examined) >= RowsPerSent*max(1, useful) {
 		ratio := float64(examined) / max(1, useful)
 		title = fmt.Sprintf("a class examines %s for each that it returns or changes", unit.Count(ratio)+" rows")
 		ev = append(ev, finding.Evidence{
 			What: "rows examined per row returned or changed", Value: known.Of(ratio), Unit: "rows",
 			Source: c.Source(), Sampled: c.Sampled,
-			Expected: fmt.Sprintf("< %d", rowsPerSent),
+			Expected: fmt.Sprintf("< %d", RowsPerSent),
 			Text: fmt.Sprintf("The class examined %s and returned or changed %s.", unit.Rate(rate, "rows/s"),
 				unit.Rate(useful/s.Seconds(), "rows/s")),
 		})
@@ -98,7 +98,7 @@ func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom,
 			pages, told := c.PerCall(c.Pages).Get()
 			counted = told && pages*rowsPerPage >= st.Rows &&
 				st.Rows*float64(c.Count) >= examinedPerSec*s.Seconds() &&
-				st.Rows*float64(c.Count) >= rowsPerSent*max(1, useful)
+				st.Rows*float64(c.Count) >= RowsPerSent*max(1, useful)
 		}
 		if len(ev) == 0 && !counted && !(c.Sampled && (!seen || rate >= examinedPerSec)) {
 			continue

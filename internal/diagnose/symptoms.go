@@ -10,19 +10,25 @@ import (
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
-// Symptoms returns what is out of order in the snapshot, always in the same order: resources, the server, classes with
-// the most time first, and what could not be seen.
-func Symptoms(s *snapshot.Snapshot) []finding.Symptom {
+// Look finds one kind of symptom in a snapshot.
+type Look func(*snapshot.Snapshot) []finding.Symptom
+
+// RowsPerSent is how many rows may be read for one sent before it counts as much for little. Joins and sorts in good
+// order stay well below it.
+const RowsPerSent = 100
+
+// Symptoms returns what is out of order in the snapshot, by the looks of its server's family and in their order: the
+// same snapshot always gives the same symptoms.
+func Symptoms(s *snapshot.Snapshot, looks []Look) []finding.Symptom {
 	var out []finding.Symptom
-	for _, look := range slices.Concat([]look{cpu}, loadLooks(), []look{ioWait}, memoryLooks(), lockLooks(),
-		[]look{rndNext, dominant, scans}, classLooks(), []look{blind}) {
+	for _, look := range looks {
 		out = append(out, look(s)...)
 	}
 	return out
 }
 
-// look finds one kind of symptom.
-type look = func(*snapshot.Snapshot) []finding.Symptom
+// Scans looks at the rows that classes examine, and at plans that read whole tables.
+func Scans(s *snapshot.Snapshot) []finding.Symptom { return scans(s) }
 
 // byTime returns the classes with the most time first.
 func byTime(s *snapshot.Snapshot) []class.Class {

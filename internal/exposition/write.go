@@ -18,11 +18,12 @@ type Group struct {
 }
 
 // Write writes all samples of the groups in order of name and labels: equal samples give equal bytes. Of two samples of
-// one series the first is written. Markers of the end of a series are left out.
+// one series the first is written. Markers of the end of a series are left out. help returns a sentence on a metric, ""
+// for none.
 //
 // Text names each counter a counter. OpenMetrics allows that only for names that end in _total: the others keep their
 // name and are of unknown type there, for a name that dashboards know is worth more.
-func Write(w io.Writer, f Format, groups ...Group) error {
+func Write(w io.Writer, f Format, help func(name string) string, groups ...Group) error {
 	var lines []line
 	for _, g := range groups {
 		for _, s := range g.Samples {
@@ -52,7 +53,7 @@ func Write(w io.Writer, f Format, groups ...Group) error {
 		for n < len(lines) && lines[n].name == lines[0].name {
 			n++
 		}
-		family(&out, f, lines[:n], names)
+		family(&out, f, help, lines[:n], names)
 		lines = lines[n:]
 		if out.Len() >= 1<<16 {
 			if _, err := out.WriteTo(w); err != nil {
@@ -75,7 +76,9 @@ type line struct {
 }
 
 // family writes all lines of one name, one of names.
-func family(w *bytes.Buffer, f Format, lines []line, names map[string]bool) {
+func family(
+	w *bytes.Buffer, f Format, help func(name string) string, lines []line, names map[string]bool,
+) {
 	name, kind := lines[0].name, lines[0].kind.String()
 	for _, l := range lines {
 		if l.kind != lines[0].kind {
@@ -92,7 +95,7 @@ func family(w *bytes.Buffer, f Format, lines []line, names map[string]bool) {
 			kind = "unknown"
 		}
 	}
-	if h := Help(name); h != "" {
+	if h := help(name); h != "" {
 		w.WriteString("# HELP " + of + " ")
 		if f == OpenMetrics {
 			w.WriteString(escapeHelp.Replace(strings.ReplaceAll(h, `"`, `\"`)))

@@ -13,26 +13,33 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/model/value"
 
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 func text(t *testing.T, f Format, gs ...Group) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Write(&b, f, gs...); err != nil {
+	if err := Write(&b, f, helps.Of, gs...); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
+var helps = Helps{
+	Names:  map[string]string{figures.Commands.Name: "Statements executed, by command (Com_ variables)."},
+	Groups: []Prefixed{{"mysql_global_status_", "Status variable % (SHOW GLOBAL STATUS)."}},
+}
+
 var some = []Group{
 	{metric.L("target", "b"), []metric.Sample{
 		{Name: "mysql_global_status_questions", Kind: metric.Counter, Value: 12},
-		{Name: metric.Commands.Name, Labels: metric.L("command", "select"), Kind: metric.Counter, Value: 7},
+		{Name: figures.Commands.Name, Labels: metric.L("command", "select"), Kind: metric.Counter, Value: 7},
 		{Name: "mysql_global_status_threads_running", Value: 1.5},
 	}},
 	{metric.L("target", "a"), []metric.Sample{
-		{Name: metric.Commands.Name, Labels: metric.L("command", "insert"), Kind: metric.Counter, Value: 3e15},
+		{Name: figures.Commands.Name, Labels: metric.L("command", "insert"), Kind: metric.Counter, Value: 3e15},
 		{Name: "mysql_global_status_questions", Kind: metric.Counter, Value: 0},
 	}},
 }
@@ -152,7 +159,7 @@ func TestParsed(t *testing.T) {
 func TestWriteTellsOfAFullPipe(t *testing.T) {
 	r, w := io.Pipe()
 	r.CloseWithError(errors.New("gone"))
-	if err := Write(w, Text, some...); err == nil || err.Error() != "gone" {
+	if err := Write(w, Text, helps.Of, some...); err == nil || err.Error() != "gone" {
 		t.Errorf("%v", err)
 	}
 }
@@ -167,6 +174,6 @@ func BenchmarkWrite(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = Write(io.Discard, Text, Group{metric.L("target", "a"), ss})
+		_ = Write(io.Discard, Text, helps.Of, Group{metric.L("target", "a"), ss})
 	}
 }

@@ -43,6 +43,7 @@ type Family interface {
 	Panels() []panel.Panel
 	// Up names the series that is 1 while the server answers and 0 while it does not.
 	Up() string
+	Figures
 	Accounts
 	Logins
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/dyno-perf/dyno/internal/exposition"
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
@@ -357,7 +357,7 @@ func TestAnswersAreThoseOfPrometheus(t *testing.T) {
 	theirs := prometheus(t, "global: {scrape_interval: 1s, evaluation_interval: 1m}\n")
 	rec := newRecording(time.Now().Add(-3 * time.Hour).Truncate(time.Minute))
 	rec.receive(t, theirs)
-	e := series.NewEngine(rec.store(t), exposition.Help, series.Limits{})
+	e := series.NewEngine(rec.store(t), app.Help, series.Limits{})
 	web := httptest.NewServer(New(Services{Service: &service.Service{}, Engine: e}, Options{}))
 	t.Cleanup(web.Close)
 	ours := strings.TrimPrefix(web.URL, "http://")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/service"
@@ -56,7 +57,7 @@ func (h scrapeAPI) probe(r *http.Request) (any, error) {
 func exposed(r *http.Request, all []exposition.Group) (any, error) {
 	f := exposition.Negotiate(r.Header.Get("Accept"))
 	var b bytes.Buffer // whole or not at all: half an answer would look like series that ended
-	if err := exposition.Write(&b, f, all...); err != nil {
+	if err := exposition.Write(&b, f, app.Help, all...); err != nil {
 		return nil, fmt.Errorf("write samples: %w", err)
 	}
 	return written{typ: f.ContentType(), body: b.Bytes()}, nil

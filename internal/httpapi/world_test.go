@@ -14,7 +14,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/discovery"
 	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/access"
@@ -48,7 +47,7 @@ func newWorld(t testing.TB, o Options) *world {
 	good(t, err)
 	t.Cleanup(func() { good(t, users.Close()) })
 	x := Services{
-		Access: users, Service: s, Engine: series.NewEngine(s.Series, exposition.Help, series.Limits{}),
+		Access: users, Service: s, Engine: series.NewEngine(s.Series, app.Help, series.Limits{}),
 		Lab: lab.New(a, &s.Tasks, func() []ledger.Target { return nil }),
 	}
 	return &world{New(x, o), x, l}

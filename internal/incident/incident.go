@@ -30,6 +30,7 @@ type Sample struct {
 	// Refused is the server's counter of connections that it refused, Connected how many there are, Dyno's own counted
 	// in, and Limit how many there may be; unknown when they were not read.
 	Refused, Connected, Limit known.Value[float64]
+	LimitName                 string // the server's setting of Limit
 	// Replica says which thread of a replica does not run, "" when all do; unknown when it was not read.
 	Replica known.Value[string]
 }
@@ -308,7 +309,7 @@ func (d *Detector) refusing(s Sample) finding {
 	still := d.tracks[refusals].open && ok1 && ok2 && limit > 0 && open >= limit
 	return finding{
 		known: true, holds: now > before, clear: now == before && !still, level: now - before,
-		what: "max_connections was reached",
+		what: s.LimitName + " was reached",
 	}
 }
 

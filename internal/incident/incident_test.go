@@ -19,7 +19,7 @@ func up(n int, sec float64) Sample {
 	s := Sample{State: &state.State{Up: true, Sessions: []state.Session{{
 		ID: 44, User: "app", Host: "localhost",
 		Command: "Sleep",
-	}}}, Locks: true}
+	}}}, Locks: true, LimitName: "max_connections"}
 	for i := range n {
 		s.State.Waits = append(s.State.Waits, state.Wait{
 			Kind: state.RowLock, Waiter: uint64(i + 1),

@@ -134,7 +134,7 @@ func spoilt() map[string]func(*snapshot.Snapshot) {
 		},
 		"half of an InnoDB status": func(s *snapshot.Snapshot) {
 			for i := range s.Moments {
-				s.Moments[i].InnoDB = s.Moments[i].InnoDB[:len(s.Moments[i].InnoDB)/2]
+				s.Moments[i].EngineStatus = s.Moments[i].EngineStatus[:len(s.Moments[i].EngineStatus)/2]
 			}
 		},
 		"waits in a circle": func(s *snapshot.Snapshot) {

@@ -32,7 +32,7 @@ func Findings(s *snapshot.Snapshot) ([]finding.Symptom, []finding.Finding) {
 
 // Advise asks the rules of some kinds of advice, and tells also facts that nothing suffers from.
 func Advise(s *snapshot.Snapshot, kinds ...advise.Kind) ([]finding.Symptom, []finding.Finding) {
-	symptoms := diagnose.Symptoms(s)
+	symptoms := diagnose.Symptoms(s, looks(s.Target.Flavor))
 	v := advise.NewView(s, symptoms)
 	found := map[advise.Kind][]finding.Finding{}
 	for kind, rules := range Rules() {

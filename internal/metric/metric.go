@@ -23,27 +23,17 @@ const RowsReadTotal = "dyno_rows_read_total"
 // Family is what mysqld_exporter makes one metric of: status variables whose names begin alike.
 type Family struct{ Prefix, Name, Label string }
 
-// The families.
+// The families that rules of all servers ask for.
 var (
-	Commands         = Family{"com_", "mysql_global_status_commands_total", "command"}
 	Handlers         = Family{"handler_", "mysql_global_status_handlers_total", "handler"}
 	ConnectionErrors = Family{"connection_errors_", "mysql_global_status_connection_errors_total", "error"}
-	RowOps           = Family{"innodb_rows_", "mysql_global_status_innodb_row_ops_total", "operation"}
-	LostInstruments  = Family{
-		"performance_schema_", "mysql_global_status_performance_schema_lost_total", "instrumentation",
-	}
-)
-
-// Pages of InnoDB's buffer pool, as mysqld_exporter names them: how many there are by "state", how many are dirty,
-// and how often something was done to one by "operation".
-const (
-	PoolPages       = "mysql_global_status_buffer_pool_pages"
-	PoolDirtyPages  = "mysql_global_status_buffer_pool_dirty_pages"
-	PoolPageChanges = "mysql_global_status_buffer_pool_page_changes_total"
 )
 
 // Of returns how one of the family is found: v.Rate(metric.Handlers.Of("read_next")) is that of Handler_read_next.
 func (f Family) Of(what string) (name string, by Label) { return f.Name, Label{f.Label, what} }
+
+// Ref is Of as one value.
+func (f Family) Ref(what string) Ref { return Ref{f.Name, Label{f.Label, what}} }
 
 // Kind says how the values of a series may be compared over time.
 type Kind uint8
@@ -127,6 +117,25 @@ func (ls Labels) Compare(o Labels) int {
 		}
 		return strings.Compare(a.Value, b.Value)
 	})
+}
+
+// Ref names a series: by its name and, unless By is the zero label, by one of its labels.
+type Ref struct {
+	Name string
+	By   Label
+}
+
+// Labels returns the labels that the series is found by.
+func (r Ref) Labels() []Label {
+	if r.By == (Label{}) {
+		return nil
+	}
+	return []Label{r.By}
+}
+
+// Is reports whether a sample is of the series.
+func (r Ref) Is(s *Sample) bool {
+	return s.Name == r.Name && (r.By == (Label{}) || s.Labels.Get(r.By.Name) == r.By.Value)
 }
 
 // Sample is one reading of one metric.

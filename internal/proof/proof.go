@@ -143,7 +143,7 @@ const weighty = 0.02
 
 // Compare sets the two windows side by side. Classes of about name the ones that the finding was about; others that use
 // the action's table join them. A change of the whole server, a variable, touches all classes with a share of the
-// statement time that counts.
+// statement time that counts. What the server did as a whole is for the caller to add, see Server.
 func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.Subject) Proof {
 	p := Proof{Action: a, Before: window(before), After: window(after)}
 	seen := map[key]bool{}
@@ -158,7 +158,6 @@ func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.S
 	}
 	slices.SortStableFunc(p.Touched, func(x, y TouchedClass) int { return cmp.Compare(y.Before.Share, x.Before.Share) })
 	p.Mix = mix(before, after)
-	p.Server = server(before, after)
 	p.warn(before, after)
 	return p
 }
@@ -285,23 +284,23 @@ func shares(s *snapshot.Snapshot) (map[string]float64, bool) {
 	return m, exact
 }
 
-// RowReadHandlers lists the handlers whose sum is the rows that the storage engine handed to the server.
-func RowReadHandlers() []string {
-	return []string{"read_first", "read_key", "read_last", "read_next", "read_prev", "read_rnd", "read_rnd_next"}
-}
-
 // RowReads returns the rows per second that the storage engine handed to the server, where the family counts them as
-// metric.RowsReadTotal; else the sum of all Handler_read counters. It is unknown when one of them was not observed.
-func RowReads(find func(name string, by ...metric.Label) (metric.Series, bool)) known.Value[float64] {
+// metric.RowsReadTotal; else the sum of these counters. It is unknown when one of them was not observed.
+func RowReads(
+	counters []metric.Ref, find func(name string, by ...metric.Label) (metric.Series, bool),
+) known.Value[float64] {
 	if s, ok := find(metric.RowsReadTotal); ok {
 		if r, ok := s.Rate(); ok {
 			return known.Of(r)
 		}
 		return known.None[float64]()
 	}
+	if len(counters) == 0 {
+		return known.None[float64]()
+	}
 	var sum float64
-	for _, h := range RowReadHandlers() {
-		s, ok := find(metric.Handlers.Of(h))
+	for _, c := range counters {
+		s, ok := find(c.Name, c.Labels()...)
 		if !ok {
 			return known.None[float64]()
 		}
@@ -332,19 +331,21 @@ func ServerCPU(find func(name, mode string) (metric.Series, bool)) known.Value[f
 	return known.Of(sum)
 }
 
-func server(before, after *snapshot.Snapshot) []Figure {
+// Server returns figures of the server as a whole. statements is its counter of them, and rowReads are those that
+// RowReads sums.
+func Server(before, after *snapshot.Snapshot, statements metric.Ref, rowReads []metric.Ref) []Figure {
 	cpu := func(s *snapshot.Snapshot) known.Value[float64] {
 		return ServerCPU(func(name, mode string) (metric.Series, bool) {
 			return s.Find(name, metric.Label{Name: "mode", Value: mode})
 		})
 	}
 	rows := func(s *snapshot.Snapshot) known.Value[float64] {
-		return RowReads(s.Find)
+		return RowReads(rowReads, s.Find)
 	}
 	return []Figure{
 		{
-			"statements", "1/s", before.Rate("mysql_global_status_questions"),
-			after.Rate("mysql_global_status_questions"),
+			"statements", "1/s", before.Rate(statements.Name, statements.Labels()...),
+			after.Rate(statements.Name, statements.Labels()...),
 		},
 		{"rows read", "1/s", rows(before), rows(after)},
 		{"server CPU", "cores", cpu(before), cpu(after)},

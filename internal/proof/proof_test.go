@@ -37,11 +37,21 @@ func window10(at int64, classes ...class.Class) *snapshot.Snapshot {
 		Target: snapshot.Target{Server: "one", UptimeSec: at},
 		Series: []metric.Series{counter("mysql_global_status_questions", 50)},
 	}
-	for _, h := range RowReadHandlers() {
-		s.Series = append(s.Series, counter(metric.Handlers.Name, 100, "handler", h))
+	for _, c := range rowReads {
+		s.Series = append(s.Series, counter(c.Name, 100, c.By.Name, c.By.Value))
 	}
 	return s
 }
+
+// Names of MySQL's.
+var (
+	statements = metric.Ref{Name: "mysql_global_status_questions"}
+	rowReads   = []metric.Ref{
+		metric.Handlers.Ref("read_first"), metric.Handlers.Ref("read_key"), metric.Handlers.Ref("read_last"),
+		metric.Handlers.Ref("read_next"), metric.Handlers.Ref("read_prev"), metric.Handlers.Ref("read_rnd"),
+		metric.Handlers.Ref("read_rnd_next"),
+	}
+)
 
 const scan, point, other = "select * from orders where status = ?", "select * from orders where id = ?",
 	"select * from customers where id = ?"
@@ -72,11 +82,18 @@ func TestCallsAreComparedAndTheMixIsTold(t *testing.T) {
 	if len(p.Warnings) != 0 {
 		t.Errorf("warnings %q", p.Warnings)
 	}
-	if v, ok := p.Server[1].Before.Get(); !ok || v != 700 {
+	all := Server(before, after, statements, rowReads)
+	if v, ok := all[0].Before.Get(); !ok || v != 50 {
+		t.Errorf("statements %v %v", v, ok)
+	}
+	if v, ok := all[1].Before.Get(); !ok || v != 700 {
 		t.Errorf("rows read %v %v", v, ok)
 	}
-	if p.Server[2].Before.OK() {
+	if all[2].Before.OK() {
 		t.Error("the CPU of a remote server is known")
+	}
+	if all := Server(before, after, metric.Ref{}, nil); all[0].Before.OK() || all[1].Before.OK() {
+		t.Errorf("what the family does not count is known: %+v", all)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/judge"
@@ -22,16 +23,16 @@ import (
 )
 
 // DiagnosisDocument tells what a diagnosis of a target found. advice are the kinds that `dyno advise` was asked for,
-// none for a diagnosis.
+// none for a diagnosis; names are those of the server's family.
 func DiagnosisDocument(
-	id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding,
+	id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, names family.Names,
 	version string, advice ...string,
 ) Document {
 	d := Document{
 		Kind: Diagnosis, ID: id, Title: "Diagnosis of " + s.Target.Name,
 		Sentence: Sentence(s, symptoms, findings, advice...),
 		At:       s.To, From: s.From, To: s.To, Place: PlaceOf(s, version),
-		Charts: ServerCharts(s.Series), Findings: findings, Sources: s.Sources,
+		Charts: ServerCharts(s.Series, names), Findings: findings, Sources: s.Sources,
 	}
 	for _, f := range findings {
 		if f.Action != nil {
@@ -114,10 +115,10 @@ func find(series []metric.Series, name, label, value string) (metric.Series, boo
 	return metric.Series{}, false
 }
 
-// ServerCharts draws what the server itself told: statements, CPU, rows read.
-func ServerCharts(series []metric.Series) []Chart {
+// ServerCharts draws what the server itself told, by the names of its family: statements, CPU, rows read.
+func ServerCharts(series []metric.Series, names family.Names) []Chart {
 	var cs []Chart
-	if s, ok := find(series, "mysql_global_status_questions", "", ""); ok {
+	if s, ok := find(series, names.Statements.Name, "", ""); ok {
 		cs = append(cs, Chart{
 			Title: "Statements", Unit: "1/s",
 			Lines: []Line{{Name: "statements", Points: s.Rates().Points}},
@@ -126,7 +127,7 @@ func ServerCharts(series []metric.Series) []Chart {
 	if c, ok := cpuChart(series); ok {
 		cs = append(cs, c)
 	}
-	if c, ok := rowsChart(series); ok {
+	if c, ok := rowsChart(series, names.RowReads); ok {
 		cs = append(cs, c)
 	}
 	return cs
@@ -146,10 +147,13 @@ func cpuChart(series []metric.Series) (Chart, bool) {
 	return c, true
 }
 
-func rowsChart(series []metric.Series) (Chart, bool) {
+func rowsChart(series []metric.Series, rows []metric.Ref) (Chart, bool) {
+	if len(rows) == 0 {
+		return Chart{}, false
+	}
 	var parts []metric.Series
-	for _, h := range proof.RowReadHandlers() {
-		s, ok := find(series, metric.Handlers.Name, metric.Handlers.Label, h)
+	for _, c := range rows {
+		s, ok := find(series, c.Name, c.By.Name, c.By.Value)
 		if !ok {
 			return Chart{}, false
 		}

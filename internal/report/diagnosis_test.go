@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/journal"
@@ -170,8 +171,8 @@ func TestAdviceSentence(t *testing.T) {
 		t.Fatalf("%d findings of all kinds, of the schema %+v", len(all), found)
 	}
 	want := "`dyno diagnose` has " + unit.Plural(len(all), "finding", "findings") + " of other kinds."
-	if got := DiagnosisDocument("", m.S, symptoms, nil, "v", string(advise.Schema)).Sentence; !strings.Contains(got,
-		"No findings of the kind schema") || !strings.Contains(got, want) {
+	got := DiagnosisDocument("", m.S, symptoms, nil, family.Names{}, "v", string(advise.Schema)).Sentence
+	if !strings.Contains(got, "No findings of the kind schema") || !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q in it", got, want)
 	}
 }

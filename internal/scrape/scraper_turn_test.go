@@ -206,7 +206,7 @@ func TestCloseEndsAHeavySource(t *testing.T) {
 
 type stateStub struct{ stub }
 
-func (s *stateStub) Fill(x *state.State) { x.InnoDB = "seen" }
+func (s *stateStub) Fill(x *state.State) { x.EngineStatus = "seen" }
 
 func TestState(t *testing.T) {
 	fail := errors.New("no such host")
@@ -219,7 +219,7 @@ func TestState(t *testing.T) {
 		}}, Traits{Cost: Free}, nil),
 	}}
 	r := s.round(t.Context(), second(0))
-	if x := r.State; x == nil || !x.Up || x.InnoDB != "seen" {
+	if x := r.State; x == nil || !x.Up || x.EngineStatus != "seen" {
 		t.Errorf("%+v", x)
 	}
 	err = &Problem{State: source.Failed, Reason: "the server's process has ended", Err: errLost(fail)}

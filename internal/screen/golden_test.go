@@ -35,7 +35,9 @@ func golden(t *testing.T, name, got string) {
 // screenOf is the screen after a hundred calm seconds and a pile-up.
 func screenOf(t testing.TB, width, height int, last *state.State) *model {
 	t.Helper()
-	m := newModel(t.Context(), &kept{}, Options{Location: time.UTC, Target: "shop-db1", Env: []string{"NO_COLOR=1"}},
+	m := newModel(t.Context(), &kept{}, Options{
+		Location: time.UTC, Target: "shop-db1", Status: "InnoDB status", Env: []string{"NO_COLOR=1"},
+	},
 		noon)
 	m.width, m.height = width, height
 	for i := range 100 {
@@ -52,7 +54,7 @@ func screenOf(t testing.TB, width, height int, last *state.State) *model {
 
 func TestViews(t *testing.T) {
 	long := pileUp(noon)
-	long.InnoDB = "=====\nSEMAPHORES\n\t\x1b[2Jwicked\n"
+	long.EngineStatus = "=====\nSEMAPHORES\n\t\x1b[2Jwicked\n"
 	down := &state.State{
 		Target: "shop-db1", At: noon, Server: "mariadb 10.11.19",
 		Reason:  "dial tcp 10.0.0.1:3306: connection refused",

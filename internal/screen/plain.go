@@ -12,8 +12,8 @@ import (
 )
 
 // Plain writes a state as text for what is not a terminal: no colours, no control characters, lines of at most width
-// cells (at least 40), everything that the screen's views show but graphs and InnoDB's own words. It ends with an empty
-// line.
+// cells (at least 40), everything that the screen's views show but graphs and the engine's own words. It ends with an
+// empty line.
 func Plain(w io.Writer, s *state.State, width int) error {
 	return PlainIn(w, s, width, time.Local)
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // server returns everything that is known of the server and its machine as a whole: all figures, transactions, events,
-// and InnoDB's own words.
-func server(s *state.State, events []event.Event, loc *time.Location, width int) []row {
+// and under the heading status the engine's own words.
+func server(s *state.State, events []event.Event, loc *time.Location, status string, width int) []row {
 	var rows []row
 	part := func(name string, fs []figure) {
 		if len(rows) > 0 {
@@ -30,9 +30,9 @@ func server(s *state.State, events []event.Event, loc *time.Location, width int)
 	rows = append(rows, transactions(s, width)...)
 	rows = append(rows, row{}, heading(as(strong, "events")))
 	rows = append(rows, eventRows(events, s.At, loc, width)...)
-	if s.InnoDB != "" {
-		rows = append(rows, row{}, heading(as(strong, "InnoDB status")))
-		for _, l := range cleanLines(s.InnoDB) {
+	if s.EngineStatus != "" {
+		rows = append(rows, row{}, heading(as(strong, status)))
+		for _, l := range cleanLines(s.EngineStatus) {
 			rows = append(rows, heading(text(cut(l, width))))
 		}
 	}

@@ -40,6 +40,9 @@ type Options struct {
 	At       time.Time      // look at this moment first; zero for the live view
 	Location *time.Location // of the times shown and typed, nil for the local one
 
+	// Status is what the engine's report on itself is called, see state.State.EngineStatus.
+	Status string
+
 	// Explain returns the plan of a statement as text of any number of lines; nil where that cannot be asked.
 	Explain func(ctx context.Context, sql, db string) (string, error)
 }

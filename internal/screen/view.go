@@ -242,7 +242,7 @@ func viewRows(m *model, s *state.State, w int) []row {
 	case classView:
 		return classes(s, byClass, m.filter, w, math.MaxInt)
 	case serverView:
-		return server(s, m.behind().until(s.At), m.o.Location, w)
+		return server(s, m.behind().until(s.At), m.o.Location, m.o.Status, w)
 	case sourceView:
 		return sources(s, w)
 	default:

@@ -179,11 +179,12 @@ func (s *Diagnoses) lastSeen(name string, why error) *snapshot.Snapshot {
 	for _, n := range []source.Name{source.Digests, source.Plans, source.Tables} {
 		x.Sources = append(x.Sources, source.Source{Name: n, State: source.Failed, Reason: why.Error()})
 	}
+	settings := app.FiguresOf(x.Target.Flavor).Names().Settings
 	for _, y := range samples {
 		if math.IsNaN(y.Value) || math.IsInf(y.Value, 0) {
 			continue
 		}
-		if n, ok := strings.CutPrefix(y.Name, "mysql_global_variables_"); ok && len(y.Labels) == 0 {
+		if n, ok := strings.CutPrefix(y.Name, settings); ok && settings != "" && len(y.Labels) == 0 {
 			x.Variables[n] = strconv.FormatFloat(y.Value, 'f', -1, 64)
 			continue
 		}
@@ -388,16 +389,20 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 	io := figure("machine waiting for its disks", "cores", remote, wait, ok3)
 	io.Limit = cpu.Limit
 	secs := m.Seconds
-	lock, ok4 := s.Rate("mysql_global_status_innodb_row_lock_time").Get()
-	questions, ok5 := s.Rate("mysql_global_status_questions").Get()
+	names := app.FiguresOf(s.Target.Flavor).Names()
+	lock, ok4 := s.Rate(names.RowLockTime.Name).Get()
+	questions, ok5 := s.Rate(names.Statements.Name).Get()
 	why, noLock := "the server's counters were not read", "the server's counters were not read"
-	if s.Target.Flavor.IsPostgres() {
+	if names.RowLockTime == (metric.Ref{}) {
+		noLock = s.Target.Flavor.Name() + " does not count it"
+	}
+	if names.Statements == (metric.Ref{}) {
 		questions = 0
 		for _, c := range s.Classes { // they count exactly, and Dyno's own statements are not among them
 			questions += float64(c.Count) / max(secs, 1e-9)
 		}
 		ok5 = len(s.Classes) > 0 && s.Rest.Classes == 0 && secs > 0
-		why, noLock = "not all classes were observed", "PostgreSQL does not count it"
+		why = "not all classes were observed"
 	}
 	m.Figures = []TimeFigure{
 		figure("active statements", "sessions", "no statement was observed", m.Statement/max(secs, 1e-9),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -38,9 +39,9 @@ const (
 	diagnoseIncidents = time.Minute
 )
 
-// sampleOf picks from a reading what incidents are found in.
-func sampleOf(r reading.Reading) incident.Sample {
-	x := incident.Sample{State: r.State}
+// sampleOf picks from a reading what incidents are found in, by the names of the server's family.
+func sampleOf(r reading.Reading, n family.Names) incident.Sample {
+	x := incident.Sample{State: r.State, LimitName: n.LimitName}
 	for _, p := range r.Parts {
 		x.Locks = x.Locks || p.Source == source.Locks
 	}
@@ -52,17 +53,16 @@ func sampleOf(r reading.Reading) incident.Sample {
 		replica = replica && (s.Name != source.Replication || s.State == source.OK)
 		x.Slow = x.Slow || s.Name == source.GlobalStatus && s.State == source.Slow
 	}
-	for _, s := range r.Samples {
+	for i := range r.Samples {
+		s := &r.Samples[i]
 		switch s.Name {
-		case metric.ConnectionErrors.Name:
-			switch s.Labels.Get(metric.ConnectionErrors.Label) {
-			case "max_connections", "internal", "accept":
-				x.Refused = known.Of(x.Refused.Or(0) + s.Value)
-			}
-		case "mysql_global_status_threads_connected":
+		case n.Connected.Name:
 			x.Connected = known.Of(s.Value)
-		case "mysql_global_variables_max_connections":
+		case n.Limit.Name:
 			x.Limit = known.Of(s.Value)
+		}
+		if slices.ContainsFunc(n.Refused, func(ref metric.Ref) bool { return ref.Is(s) }) {
+			x.Refused = known.Of(x.Refused.Or(0) + s.Value)
 		}
 	}
 	if replica {

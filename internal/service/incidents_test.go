@@ -413,7 +413,7 @@ func TestReplicaOfSamples(t *testing.T) {
 				Labels: metric.L("channel", kv[i+1].(string), "thread", kv[i+2].(string)), Value: kv[i+3].(float64),
 			})
 		}
-		if got, ok := sampleOf(r).Replica.Get(); !ok || got != want {
+		if got, ok := sampleOf(r, family.Names{}).Replica.Get(); !ok || got != want {
 			t.Errorf("%q, %v, want %q", got, ok, want)
 		}
 	}
@@ -429,7 +429,7 @@ func TestReplicaOfSamples(t *testing.T) {
 		Parts:   []reading.Part{{Source: "replication"}},
 		Sources: []source.Source{{Name: "replication", State: source.Failed}},
 	}
-	if sampleOf(r).Replica.OK() || sampleOf(reading.Reading{}).Replica.OK() {
+	if sampleOf(r, family.Names{}).Replica.OK() || sampleOf(reading.Reading{}, family.Names{}).Replica.OK() {
 		t.Error("what was not read is known")
 	}
 }

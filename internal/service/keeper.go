@@ -52,7 +52,7 @@ func (s *keeper) keep(ctx context.Context, m *member, r reading.Reading) {
 	for i := range r.Events {
 		s.marks.mark(&r.Events[i], i)
 	}
-	r.Events = append(r.Events, s.incidents(m, sampleOf(r))...) // those are stored already
+	r.Events = append(r.Events, s.incidents(m, sampleOf(r, m.watcher.names))...) // those are stored already
 	if s.o.Publish != nil {
 		s.o.Publish(r)
 	}

@@ -100,6 +100,8 @@ type watcher struct {
 	server string      // flavor and version
 	up     string      // the series that tells whether the server answers
 	totals source.Name // that answers when the server does
+	vitals *state.Names
+	names  family.Names
 	prev   state.Figures
 	prevAt time.Time
 	silent time.Time // since when the server does not answer in time; zero while it does
@@ -143,6 +145,7 @@ func (w *watcher) down(at time.Time, err error) {
 // session watches a server that was found, until ctx ends or the server is another one than before.
 func (w *watcher) session(ctx context.Context, t family.Server) error {
 	w.server, w.up = string(t.About().Flavor)+" "+t.About().Version, t.Family().Up()
+	w.vitals, w.names = t.Family().Headline(), t.Family().Names()
 	for _, x := range t.Family().Sources() {
 		if x.Totals {
 			w.totals = x.Name
@@ -223,7 +226,7 @@ func (w *watcher) round(r reading.Reading) {
 	st.Slow = slow && r.At.Sub(w.silent) < incident.Patience
 	// more connections than one are refused while max_connections is reached
 	st.LoginRefused = st.LoginRefused && !st.Up
-	now := state.Take(r.Samples)
+	now := w.vitals.Take(r.Samples)
 	if !w.prevAt.IsZero() {
 		st.Vitals = state.Between(w.prev, now, r.At.Sub(w.prevAt).Seconds())
 	}

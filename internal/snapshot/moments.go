@@ -14,7 +14,7 @@ type Gather struct {
 	last   *state.State // the newest, always
 	stride int
 	n      int
-	innodb string // the newest text, which readings seldom bring
+	status string // the newest text, which readings seldom bring
 }
 
 // Add takes a reading's state; one of a server that did not answer says nothing.
@@ -24,8 +24,8 @@ func (m *Gather) Add(x *state.State) {
 	}
 	m.stride = max(1, m.stride)
 	c := *x
-	m.innodb = cmp.Or(c.InnoDB, m.innodb)
-	c.InnoDB = ""
+	m.status = cmp.Or(c.EngineStatus, m.status)
+	c.EngineStatus = ""
 	state.Cap(&c) // a reading has thousands of sessions
 	m.last = &c
 	if m.n%m.stride == 0 {
@@ -43,7 +43,7 @@ func (m *Gather) Add(x *state.State) {
 }
 
 // Pick returns at most MaxMoments of them in order of time, the last one always, each within the limits of a
-// kept state. The last one carries the newest text of InnoDB.
+// kept state. The last one carries the engine's newest report.
 func (m *Gather) Pick() []state.State {
 	if m.last == nil {
 		return nil
@@ -62,7 +62,7 @@ func (m *Gather) Pick() []state.State {
 		x.Vitals, x.Classes = nil, nil // the snapshot has both in full
 		out = append(out, x)
 	}
-	out[len(out)-1].InnoDB = m.innodb
+	out[len(out)-1].EngineStatus = m.status
 	for i := range out {
 		state.Cap(&out[i])
 		if i < len(out)-wholeMoments {

@@ -18,7 +18,7 @@ func TestMomentsAreSpreadEvenly(t *testing.T) {
 		for i := range n {
 			x := state.State{Up: true, At: from.Add(time.Duration(i) * time.Second)}
 			if i == n/2 {
-				x.InnoDB = "text"
+				x.EngineStatus = "text"
 			}
 			m.Add(&x)
 			m.Add(nil)
@@ -32,8 +32,8 @@ func TestMomentsAreSpreadEvenly(t *testing.T) {
 			return
 		}
 		last := got[len(got)-1]
-		if want := from.Add(time.Duration(n-1) * time.Second); !last.At.Equal(want) || last.InnoDB != "text" {
-			t.Errorf("of %d the last is %v with %q", n, last.At, last.InnoDB)
+		if want := from.Add(time.Duration(n-1) * time.Second); !last.At.Equal(want) || last.EngineStatus != "text" {
+			t.Errorf("of %d the last is %v with %q", n, last.At, last.EngineStatus)
 		}
 		for i := 1; i < len(got); i++ {
 			if gap := got[i].At.Sub(got[i-1].At).Seconds(); gap <= 0 || gap > max(1, 3*float64(n)/MaxMoments) {

@@ -19,8 +19,6 @@ const (
 	Host             = Name("host")
 	HostCPUs         = Name("host_cpus")
 	HostDetail       = Name("host_detail")
-	InnodbMetrics    = Name("innodb_metrics")
-	InnodbStatus     = Name("innodb_status")
 	Latency          = Name("latency")
 	Locks            = Name("locks")
 	Memory           = Name("memory")

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxInnoDB bounds the kept text of SHOW ENGINE INNODB STATUS, in bytes; servers end it at 1 MB.
-const maxInnoDB = 128 << 10
+// maxEngineStatus bounds the kept text of SHOW ENGINE INNODB STATUS, in bytes; servers end it at 1 MB.
+const maxEngineStatus = 128 << 10
 
 // These bound the texts of each list of a state, in bytes: about 1 MB with everything else. Statements of MaxText bytes
 // in MaxSessions sessions fit, and so do real names; a server that reports longer ones loses elements.
@@ -56,7 +56,7 @@ func Cap(s *State) {
 	for i := range s.Classes {
 		words(&s.Classes[i].Fingerprint, &s.Classes[i].Schema)
 	}
-	for n := maxInnoDB; clip(&s.InnoDB, n) > 2*maxInnoDB; n /= 2 { // it holds statements
+	for n := maxEngineStatus; clip(&s.EngineStatus, n) > 2*maxEngineStatus; n /= 2 { // it holds statements
 	}
 }
 

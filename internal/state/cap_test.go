@@ -111,7 +111,7 @@ func TestCapClipsWords(t *testing.T) {
 // room in JSON. A full state of honest statements is kept as it is.
 func TestCapBoundsTheWhole(t *testing.T) {
 	long := strings.Repeat("\x01", MaxText)
-	s := &State{InnoDB: strings.Repeat("\x7f\r", maxInnoDB)}
+	s := &State{EngineStatus: strings.Repeat("\x7f\r", maxEngineStatus)}
 	for i := range uint64(2 * MaxWaits) {
 		s.Sessions = append(s.Sessions, Session{
 			ID: i + 1, User: long, Host: long, DB: long, Command: long, Phase: long, Wait: long,

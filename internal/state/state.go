@@ -37,7 +37,7 @@ type State struct {
 	Transactions []Transaction    `json:"transactions,omitempty"`
 	Classes      []ActiveClass    `json:"classes,omitempty"`       // of the last seconds, most time first
 	ClassSeconds float64          `json:"class_seconds,omitzero"`  // window of Classes
-	InnoDB       string           `json:"innodb_status,omitempty"` // SHOW ENGINE INNODB STATUS, as the server wrote it
+	EngineStatus string           `json:"innodb_status,omitempty"` // SHOW ENGINE INNODB STATUS, as the server wrote it
 	Sources      []source.Source  `json:"sources,omitempty"`       // unavailable ones, with the reason
 	Left         Left             `json:"left,omitzero"`           // what the limits left out
 }

@@ -10,217 +10,27 @@ import (
 // Figures are those values of one reading that vitals are made of. They hold no part of the samples they were taken
 // from.
 type Figures struct {
-	sums  [figures]float64
-	known [figures]bool
-	users [figures]bool // of clients alone
+	sums  [parts]float64
+	known [parts]bool
+	users [parts]bool // of clients alone
 	disks map[string]disk
 	cpus  map[string]bool // labels of the CPUs
 }
 
 type disk struct{ reads, writes, readBytes, writeBytes, busy float64 }
 
-// figure is one input: values of the samples of its name, summed or the largest.
-type figure uint8
-
-const (
-	questions figure = iota
-	commits
-	rollbacks
-	transactions
-	statements
-	statementSec
-	running
-	connected
-	slow
-	serverCPU
-	rowsRead
-	rowsInserted
-	rowsUpdated
-	rowsDeleted
-	handlerReads
-	handlerWrite
-	handlerUpdate
-	handlerDelete
-	poolMisses
-	poolRequests
-	pagesDirty
-	pagesFree
-	pagesTotal
-	redo
-	checkpointAge
-	checkpointAgeMetric
-	redoLSN
-	redoCheckpointLSN
-	history
-	historyMetric
-	rowLockWaits
-	rowLockWaiting
-	tmpDisk
-	received
-	sent
-	abortedClients
-	abortedConnects
-	lag
-	serverLag
-	uptime
-	memAvailable
-	rss
-	cpuAll // seconds of all CPUs in all modes
-	cpuBusy
-	cpuSystem
-	cpuIOWait
-	cpuSteal
-	cpuEachAll // the same where the samples are by CPU
-	cpuEachBusy
-	cpuEachSystem
-	cpuEachIOWait
-	cpuEachSteal
-	pressureCPU
-	pressureIO
-	pressureMemory
-	sourceSec
-	targetCPU
-	clientCPU
-	cpuCount
-	figures // how many there are
-)
-
-const status = "mysql_global_status_"
-
-// input tells the samples of a figure from others: by their name, and by the label of those status variables that are
-// gathered under one.
-type input struct{ name, of string }
-
-// inputs lists the samples that are looked at but for those of CPUs and disks: those of all families, and what each
-// family of servers has. No name is of two families, so a server's own samples say which it is.
-var inputs = func() map[input][]figure {
-	all := map[input][]figure{}
-	for name, k := range everywhere {
-		all[input{name: name}] = []figure{k}
-	}
-	for in, k := range ofMySQL {
-		all[in] = []figure{k}
-	}
-	for name, ks := range ofPostgres {
-		all[input{name: name}] = ks
-	}
-	return all
-}()
-
-// everywhere are the samples of the machine and of Dyno's own, of servers of all families.
-var everywhere = map[string]figure{
-	"dyno_server_cpu_seconds_total":              serverCPU,
-	"dyno_replica_lag_seconds":                   lag,
-	"node_memory_MemAvailable_bytes":             memAvailable,
-	"dyno_server_resident_bytes":                 rss,
-	"node_pressure_cpu_waiting_seconds_total":    pressureCPU,
-	"node_pressure_io_waiting_seconds_total":     pressureIO,
-	"node_pressure_memory_waiting_seconds_total": pressureMemory,
-	"dyno_scrape_server_seconds_total":           sourceSec,
-	"dyno_classes_server_seconds_total":          sourceSec,
-	"dyno_target_cpu_seconds_total":              targetCPU,
-	"dyno_scrape_client_cpu_seconds_total":       clientCPU,
-	"dyno_host_cpus":                             cpuCount,
-}
-
-// ofMySQL are those of MySQL and MariaDB.
-var ofMySQL = map[input]figure{
-	{name: status + "questions"}:                                questions,
-	{metric.Commands.Name, "commit"}:                            commits,
-	{metric.Commands.Name, "rollback"}:                          rollbacks,
-	{name: "mysql_perf_schema_events_statements_total"}:         statements,
-	{name: "mysql_perf_schema_events_statements_seconds_total"}: statementSec,
-	{name: status + "threads_running"}:                          running,
-	{name: status + "threads_connected"}:                        connected,
-	{name: status + "slow_queries"}:                             slow,
-	{metric.RowOps.Name, "read"}:                                rowsRead,
-	{metric.RowOps.Name, "inserted"}:                            rowsInserted,
-	{metric.RowOps.Name, "updated"}:                             rowsUpdated,
-	{metric.RowOps.Name, "deleted"}:                             rowsDeleted,
-	{metric.Handlers.Name, "read_first"}:                        handlerReads,
-	{metric.Handlers.Name, "read_key"}:                          handlerReads,
-	{metric.Handlers.Name, "read_last"}:                         handlerReads,
-	{metric.Handlers.Name, "read_next"}:                         handlerReads,
-	{metric.Handlers.Name, "read_prev"}:                         handlerReads,
-	{metric.Handlers.Name, "read_rnd"}:                          handlerReads,
-	{metric.Handlers.Name, "read_rnd_next"}:                     handlerReads,
-	{metric.Handlers.Name, "write"}:                             handlerWrite,
-	{metric.Handlers.Name, "update"}:                            handlerUpdate,
-	{metric.Handlers.Name, "delete"}:                            handlerDelete,
-	{name: status + "innodb_buffer_pool_reads"}:                 poolMisses,
-	{name: status + "innodb_buffer_pool_read_requests"}:         poolRequests,
-	{name: metric.PoolDirtyPages}:                               pagesDirty,
-	{metric.PoolPages, "free"}:                                  pagesFree,
-	{name: status + "innodb_buffer_pool_pages_total"}:           pagesTotal,
-	{name: status + "innodb_os_log_written"}:                    redo,
-	{name: status + "innodb_checkpoint_age"}:                    checkpointAge,
-	{name: status + "innodb_redo_log_current_lsn"}:              redoLSN,
-	{name: status + "innodb_redo_log_checkpoint_lsn"}:           redoCheckpointLSN,
-	{name: status + "innodb_history_list_length"}:               history,
-	{name: status + "innodb_row_lock_waits"}:                    rowLockWaits,
-	{name: status + "innodb_row_lock_current_waits"}:            rowLockWaiting,
-	{name: status + "created_tmp_disk_tables"}:                  tmpDisk,
-	{name: status + "bytes_received"}:                           received,
-	{name: status + "bytes_sent"}:                               sent,
-	{name: status + "aborted_clients"}:                          abortedClients,
-	{name: status + "aborted_connects"}:                         abortedConnects,
-	{name: status + "uptime"}:                                   uptime,
-	{name: "mysql_slave_status_seconds_behind_master"}:          serverLag,
-	// INNODB_METRICS, where the status lacks them.
-	{name: "mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len"}:      historyMetric,
-	{name: "mysql_info_schema_innodb_metrics_log_log_lsn_checkpoint_age"}:            checkpointAgeMetric,
-	{name: "mysql_info_schema_innodb_metrics_log_log_lsn_checkpoint_age_total"}:      checkpointAgeMetric,
-	{name: "mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age"}:       checkpointAgeMetric,
-	{name: "mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age_total"}: checkpointAgeMetric,
-}
-
-// ofPostgres are those of PostgreSQL. It has no figure for slow statements, free and dirty pages of its buffers, a
-// history of row versions, past waits for rows and bytes from and to clients; and of the time of statements Dyno's own
-// part is not known, which would be most of it on a quiet server.
-var ofPostgres = map[string][]figure{
-	"dyno_client_statements_total":        {questions},
-	"dyno_client_transactions_total":      {transactions},
-	"dyno_sessions_running":               {running},
-	"dyno_sessions":                       {connected},
-	"pg_stat_database_tup_returned":       {rowsRead},
-	"pg_stat_database_tup_inserted":       {rowsInserted},
-	"pg_stat_database_tup_updated":        {rowsUpdated},
-	"pg_stat_database_tup_deleted":        {rowsDeleted},
-	"pg_stat_database_blks_read":          {poolMisses, poolRequests},
-	"pg_stat_database_blks_hit":           {poolRequests},
-	"pg_stat_database_temp_files":         {tmpDisk},
-	"pg_stat_database_sessions_abandoned": {abortedClients},
-	"pg_stat_database_sessions_fatal":     {abortedClients},
-	"pg_stat_database_sessions_killed":    {abortedClients},
-	"pg_stat_wal_bytes_total":             {redo},
-	"dyno_checkpoint_age_bytes":           {checkpointAge},
-	"dyno_row_lock_waiters":               {rowLockWaiting},
-	"dyno_uptime_seconds":                 {uptime},
-}
-
-// ofClients finds the input of a status variable, by its name in lower case.
-var ofClients = func() map[string]input {
-	by := map[string]input{}
-	for in := range ofMySQL {
-		by[strings.TrimPrefix(in.name, status)] = in
-		for _, f := range []metric.Family{metric.Commands, metric.Handlers, metric.RowOps} {
-			if f.Name == in.name {
-				by[f.Prefix+in.of] = in
-			}
-		}
-	}
-	return by
-}()
-
 // Take picks from the samples of one reading what vitals are made of. Where the status of clients is known, Dyno's own
 // part is left out.
-func Take(samples []metric.Sample) Figures {
+func (n *Names) Take(samples []metric.Sample) Figures {
+	if n == nil {
+		n = machine
+	}
 	var f Figures
-	clients := map[input]bool{} // the server's totals that are not needed
+	clients := map[*entry]bool{} // the server's totals that are not needed
 	for i := range samples {
 		if x := &samples[i]; x.Name == metric.ClientStatus || x.Name == metric.ClientStatusTotal {
-			if in, ok := ofClients[x.Labels.Get("variable")]; ok {
-				k := ofMySQL[in]
+			if in := n.clients[x.Labels.Get("variable")]; in != nil {
+				k := in.parts[0]
 				f.add(k, x.Value)
 				clients[in], f.users[k] = true, true
 			}
@@ -228,15 +38,11 @@ func Take(samples []metric.Sample) Figures {
 	}
 	for i := range samples {
 		x := &samples[i]
-		in := input{name: x.Name}
-		if len(x.Labels) == 1 && strings.HasPrefix(x.Name, status) {
-			in.of = x.Labels[0].Value
-		}
-		if ks, ok := inputs[in]; ok {
-			for _, k := range ks {
+		if in := n.find(x); in != nil {
+			for _, k := range in.parts {
 				switch {
 				case clients[in]:
-				case k != lag && k != serverLag:
+				case k != lag && k != PartLag:
 					f.add(k, x.Value)
 				case !f.known[k] || x.Value > f.sums[k]: // the worst channel
 					f.sums[k], f.known[k] = x.Value, true
@@ -254,16 +60,16 @@ func Take(samples []metric.Sample) Figures {
 	return f
 }
 
-func (f *Figures) add(k figure, v float64) {
+func (f *Figures) add(k Part, v float64) {
 	f.sums[k] += v
 	f.known[k] = true
 }
 
-func (f *Figures) get(k figure) (float64, bool) { return f.sums[k], f.known[k] }
+func (f *Figures) get(k Part) (float64, bool) { return f.sums[k], f.known[k] }
 
 // cpu adds a sample of CPU time; one without the label cpu is of all of them.
 func (f *Figures) cpu(x *metric.Sample) {
-	by := figure(0)
+	by := Part(0)
 	if id := x.Labels.Get("cpu"); id != "" {
 		by = cpuEachAll - cpuAll
 		if f.cpus == nil {
@@ -322,7 +128,7 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 			out = append(out, Vital{name, v})
 		}
 	}
-	gauge := func(name string, ks ...figure) bool {
+	gauge := func(name string, ks ...Part) bool {
 		for _, k := range ks {
 			if v, ok := cur.get(k); ok {
 				put(name, v, true)
@@ -331,16 +137,16 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 		}
 		return false
 	}
-	ratio := func(name string, part, whole figure) {
+	ratio := func(name string, part, whole Part) {
 		p, ok1 := cur.get(part)
 		w, ok2 := cur.get(whole)
 		put(name, digits(p/w), ok1 && ok2 && w > 0)
 	}
-	b, ok1 := prev.get(uptime)
-	a, ok2 := cur.get(uptime)
+	b, ok1 := prev.get(PartUptime)
+	a, ok2 := cur.get(PartUptime)
 	restarted := ok1 && ok2 && a < b
 	// growth sums what counters of the server grew by.
-	growth := func(ks ...figure) (sum float64, ok bool) {
+	growth := func(ks ...Part) (sum float64, ok bool) {
 		for _, k := range ks {
 			x, ok1 := prev.get(k)
 			y, ok2 := cur.get(k)
@@ -351,24 +157,24 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 		}
 		return sum, true
 	}
-	rate := func(name string, ks ...figure) bool {
+	rate := func(name string, ks ...Part) bool {
 		v, ok := growth(ks...)
 		ok = ok && !(restarted && ks[0] < memAvailable)
 		put(name, digits(v/seconds), ok)
 		return ok
 	}
-	rate(QPS, questions)
-	if !rate(TPS, commits, rollbacks) {
-		rate(TPS, transactions)
+	rate(QPS, PartStatements)
+	if !rate(TPS, PartCommits, PartRollbacks) {
+		rate(TPS, PartTransactions)
 	}
-	if n, ok := growth(statements); ok && n > 0 && !restarted {
-		sec, ok := growth(statementSec)
+	if n, ok := growth(PartTimed); ok && n > 0 && !restarted {
+		sec, ok := growth(PartTime)
 		put(Latency, digits(sec/n), ok)
 	}
-	gauge(Uptime, uptime)
-	gauge(Running, running)
-	gauge(Connected, connected)
-	rate(SlowQueries, slow)
+	gauge(Uptime, PartUptime)
+	gauge(Running, PartRunning)
+	gauge(Connected, PartConnected)
+	rate(SlowQueries, PartSlow)
 	cpus, counted := cur.get(cpuCount)
 	if !counted {
 		cpus, counted = float64(len(cur.cpus)), len(cur.cpus) > 0
@@ -380,12 +186,12 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 		}
 		put(ServerCPU, digits(v), true)
 	}
-	by := figure(0)
+	by := Part(0)
 	if _, ok := cur.get(cpuAll); !ok {
 		by = cpuEachAll - cpuAll
 	}
 	if all, ok := growth(cpuAll + by); ok && all > 0 {
-		share := func(name string, k figure) {
+		share := func(name string, k Part) {
 			v, ok := growth(k + by)
 			put(name, digits(min(1, v/all)), ok)
 		}
@@ -397,33 +203,33 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 	gauge(MemAvailable, memAvailable)
 	gauge(ServerRSS, rss)
 	disks(prev, cur, seconds, put)
-	if !rate(RowsRead, rowsRead) {
-		rate(RowsRead, handlerReads)
+	if !rate(RowsRead, PartRowsRead) {
+		rate(RowsRead, PartReads)
 	}
-	if !rate(RowsWritten, rowsInserted, rowsUpdated, rowsDeleted) {
-		rate(RowsWritten, handlerWrite, handlerUpdate, handlerDelete)
+	if !rate(RowsWritten, PartRowsInserted, PartRowsUpdated, PartRowsDeleted) {
+		rate(RowsWritten, PartWrites, PartUpdates, PartDeletes)
 	}
-	rate(PoolMisses, poolMisses)
-	rate(PoolRequests, poolRequests)
-	ratio(PoolDirty, pagesDirty, pagesTotal)
-	ratio(PoolFree, pagesFree, pagesTotal)
-	rate(RedoBytes, redo)
-	if lsn, ok := cur.get(redoLSN); ok && !gauge(Checkpoint, checkpointAge) {
-		at, ok := cur.get(redoCheckpointLSN)
+	rate(PoolMisses, PartPoolMisses)
+	rate(PoolRequests, PartPoolRequests)
+	ratio(PoolDirty, PartPagesDirty, PartPagesTotal)
+	ratio(PoolFree, PartPagesFree, PartPagesTotal)
+	rate(RedoBytes, PartLogWritten)
+	if lsn, ok := cur.get(PartLogEnd); ok && !gauge(Checkpoint, PartCheckpointAge) {
+		at, ok := cur.get(PartLogCheckpoint)
 		put(Checkpoint, lsn-at, ok && lsn >= at)
 	} else if !ok {
-		gauge(Checkpoint, checkpointAge, checkpointAgeMetric)
+		gauge(Checkpoint, PartCheckpointAge, PartCheckpointAgeElse)
 	}
-	gauge(History, history, historyMetric)
-	rate(RowLockWaits, rowLockWaits)
-	gauge(RowLockWaiting, rowLockWaiting)
-	rate(TmpDisk, tmpDisk)
-	rate(BytesIn, received)
-	rate(BytesOut, sent)
-	if !rate(Aborted, abortedClients, abortedConnects) && !cur.known[abortedConnects] {
-		rate(Aborted, abortedClients)
+	gauge(History, PartHistory, PartHistoryElse)
+	rate(RowLockWaits, PartRowLockWaits)
+	gauge(RowLockWaiting, PartRowLockWaiting)
+	rate(TmpDisk, PartTmpDisk)
+	rate(BytesIn, PartReceived)
+	rate(BytesOut, PartSent)
+	if !rate(Aborted, PartAbortedClients, PartAbortedLogins) && !cur.known[PartAbortedLogins] {
+		rate(Aborted, PartAbortedClients)
 	}
-	gauge(ReplicaLag, lag, serverLag)
+	gauge(ReplicaLag, lag, PartLag)
 	rate(PressureCPU, pressureCPU)
 	rate(PressureIO, pressureIO)
 	rate(PressureMemory, pressureMemory)

@@ -132,7 +132,7 @@ func ours(t *testing.T, s *servers.Server) exposed {
 	defer cancel()
 	r := sc.Once(ctx)
 	var b bytes.Buffer
-	if err := exposition.Write(&b, exposition.Text, exposition.Group{Samples: r.Samples}); err != nil {
+	if err := exposition.Write(&b, exposition.Text, sources.Help.Of, exposition.Group{Samples: r.Samples}); err != nil {
 		t.Fatal(err)
 	}
 	return parse(t, b.Bytes())

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -32,8 +33,8 @@ func Large(seed uint64) *snapshot.Snapshot {
 	s := m.S
 	s.Target.UptimeSec = 40 * 86400
 	for _, n := range []source.Name{
-		source.InnodbMetrics, source.Processlist, source.Transactions, source.Locks, source.InnodbStatus, source.Waits,
-		source.FileIO, source.TableIO, source.Memory, source.Tables, source.Programs, source.Accounts,
+		figures.InnodbMetrics, source.Processlist, source.Transactions, source.Locks, figures.InnodbStatus,
+		source.Waits, source.FileIO, source.TableIO, source.Memory, source.Tables, source.Programs, source.Accounts,
 	} {
 		s.Sources = append(s.Sources, source.Source{Name: n, State: source.OK, Reads: Window})
 	}

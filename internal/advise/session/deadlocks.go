@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -42,11 +42,11 @@ func deadlocked(v *advise.View) []finding.Finding {
 	}
 	// Transactions are those that are begun or committed by a statement: with autocommit = 0, as many drivers have it,
 	// nobody sends a BEGIN. Without any each change is one.
-	done := max(v.Rate(metric.Commands.Of("begin")).Or(0), v.Rate(metric.Commands.Of("commit")).Or(0))
+	done := max(v.Rate(figures.Commands.Of("begin")).Or(0), v.Rate(figures.Commands.Of("commit")).Or(0))
 	if done < n {
 		done = n
 		for _, name := range []string{"update", "insert", "delete"} {
-			done += v.Rate(metric.Commands.Of(name)).Or(0)
+			done += v.Rate(figures.Commands.Of(name)).Or(0)
 		}
 	}
 	part := 0.0
@@ -86,14 +86,14 @@ func deadlocked(v *advise.View) []finding.Finding {
 	for i, s := range pair.statements {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What:   fmt.Sprintf("statement %d of the latest deadlock", i+1),
-			Source: source.InnodbStatus, Text: fmt.Sprintf("In the latest deadlock transaction %d was in: %s.", i+1,
+			Source: figures.InnodbStatus, Text: fmt.Sprintf("In the latest deadlock transaction %d was in: %s.", i+1,
 				clip(s)),
 		})
 	}
 	for i, l := range pair.locks {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What:   fmt.Sprintf("locks of transaction %d", i+1),
-			Source: source.InnodbStatus, Text: l,
+			Source: figures.InnodbStatus, Text: l,
 		})
 	}
 	f.Evidence = append(f.Evidence, lockCounters(v)...)
@@ -132,10 +132,10 @@ func deadlocked(v *advise.View) []finding.Finding {
 	var r reasons
 	r.say("Are transactions lost?", source.GlobalStatus, "%s", f.Evidence[0].Text)
 	for i, s := range pair.statements {
-		r.say(fmt.Sprintf("What did side %d of the latest deadlock do?", i+1), source.InnodbStatus, "%s", clip(s))
+		r.say(fmt.Sprintf("What did side %d of the latest deadlock do?", i+1), figures.InnodbStatus, "%s", clip(s))
 	}
 	for _, l := range pair.locks {
-		r.say("What did it hold and want?", source.InnodbStatus, "%s", l)
+		r.say("What did it hold and want?", figures.InnodbStatus, "%s", l)
 	}
 	f.Why = r
 	return []finding.Finding{f}
@@ -160,7 +160,7 @@ var (
 func latest(v *advise.View) (c couple) {
 	text := ""
 	for i := range v.Moments {
-		if t := v.Moments[i].InnoDB; t != "" {
+		if t := v.Moments[i].EngineStatus; t != "" {
 			text = t
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -37,7 +38,7 @@ func lastText(text string) func(float64) state.State {
 	return func(s float64) state.State {
 		x := state.State{Sessions: []state.Session{working(20, lookup, 0.01)}}
 		if s == 8 {
-			x.InnoDB = text
+			x.EngineStatus = text
 		}
 		return x
 	}
@@ -47,7 +48,7 @@ func lastText(text string) func(float64) state.State {
 func TestDeadlocksWithoutBegin(t *testing.T) {
 	m := moments(shop(), 8, lastText(embrace))
 	m.S.Series = slices.DeleteFunc(m.S.Series, func(x metric.Series) bool {
-		return x.Name == metric.Commands.Name
+		return x.Name == figures.Commands.Name
 	})
 	m.Status("Innodb_deadlocks", 0.8).Status("Com_begin", 1).Status("Com_commit", 5000).Status("Com_update", 9000)
 	if all := deadlocked(m.View()); len(all) != 0 {
@@ -105,7 +106,7 @@ func TestDeadlocks(t *testing.T) {
 	// Waits that end in deadlocks are no pile-up of their own.
 	m = moments(busyLocks(shop()).Status("Innodb_deadlocks", 20), 8, func(s float64) state.State {
 		x := hotRow(s)
-		x.InnoDB = embrace
+		x.EngineStatus = embrace
 		return x
 	})
 	one(t, m, "deadlocks")

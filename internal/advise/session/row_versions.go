@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -100,13 +101,13 @@ func rowVersions(v *advise.View) []finding.Finding {
 	}
 	if view > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "transactions begun since its snapshot", Value: known.Of(view), Source: source.InnodbStatus,
+			What: "transactions begun since its snapshot", Value: known.Of(view), Source: figures.InnodbStatus,
 			Text: fmt.Sprintf("By InnoDB's own list its read view does not see the last %s transactions.",
 				unit.Count(view)),
 		})
 	} else if n, ok := v.Mean("mysql_engine_innodb_read_views_open_inside_innodb").Get(); ok && n >= 1 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "snapshots open in InnoDB", Value: known.Of(n), Source: source.InnodbStatus,
+			What: "snapshots open in InnoDB", Value: known.Of(n), Source: figures.InnodbStatus,
 			Text: fmt.Sprintf("InnoDB counts %s snapshots open at a time; it does not report their owners, and this "+
 				"is the oldest transaction.", unit.Count(round1(n))),
 		})
@@ -174,8 +175,8 @@ func history(v *advise.View) (length, growth float64, from source.Name, ok bool)
 		from source.Name
 	}{
 		{"mysql_global_status_innodb_history_list_length", source.GlobalStatus},
-		{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", source.InnodbMetrics},
-		{"dyno_innodb_history_length", source.InnodbStatus},
+		{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", figures.InnodbMetrics},
+		{"dyno_innodb_history_length", figures.InnodbStatus},
 	} {
 		if y, found := v.Find(x.name); found && len(y.Points) > 1 {
 			a, b := y.Points[0].Value, y.Points[len(y.Points)-1].Value
@@ -194,7 +195,7 @@ func oldest(v *advise.View) (x state.Transaction, s state.Session, unseen float6
 	if m == nil {
 		return x, s, 0, false
 	}
-	views := viewsIn(m.InnoDB)
+	views := viewsIn(m.EngineStatus)
 	for _, y := range m.Transactions {
 		if y.Session == 0 || y.Seconds < viewSeconds || y.Seconds < x.Seconds {
 			continue
@@ -260,7 +261,7 @@ func pagesPer(v *advise.View) known.Value[float64] {
 		metric.Family
 		what []string
 	}{
-		{metric.RowOps, []string{"read", "inserted", "updated", "deleted"}},
+		{figures.RowOps, []string{"read", "inserted", "updated", "deleted"}},
 		{}, // classes
 		{metric.Handlers, []string{
 			"read_key", "read_next", "read_prev", "read_first", "read_last", "read_rnd", "read_rnd_next", "write",

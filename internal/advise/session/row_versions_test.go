@@ -39,7 +39,7 @@ func snapshotOf(s float64, text string) state.State {
 			{Session: 7, ID: "1", Phase: "RUNNING", Seconds: 100 + s},
 			{Session: 10, ID: "2", Phase: "RUNNING"},
 		},
-		InnoDB: text,
+		EngineStatus: text,
 	}
 }
 

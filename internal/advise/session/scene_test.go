@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/symptoms"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -99,7 +100,7 @@ func blocked(head state.Session, x state.Transaction, waited float64) state.Stat
 // found something.
 func ask(t *testing.T, m *snap.Made, rule string) (own []finding.Finding, all []string) {
 	t.Helper()
-	v := advise.NewView(m.S, append(diagnose.Symptoms(m.S), m.Symptoms...))
+	v := advise.NewView(m.S, append(diagnose.Symptoms(m.S, symptoms.List()), m.Symptoms...))
 	for _, r := range Rules() {
 		fs := r.Find(v)
 		for _, f := range fs {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 )
 
 func TestLean(t *testing.T) {
@@ -67,7 +68,7 @@ func TestClientsOnly(t *testing.T) {
 		client("handler_read_key", 1, 2), client("handler_read_next", 5), client("com_select", 7, 8),
 		client("questions", 3, 4),
 		handler("read_key", 100, 200), handler("read_next", 100, 300), handler("write", 1, 9),
-		x(metric.Commands.Name, metric.L(metric.Commands.Label, "select"), 100, 200),
+		x(figures.Commands.Name, metric.L(figures.Commands.Label, "select"), 100, 200),
 		x("mysql_global_status_questions", nil, 100, 200),
 	})
 	var last []float64

@@ -18,7 +18,7 @@ func withhold(x *state.State) {
 			x.Sessions[i].Last = sqltext.Fingerprint(s.Last)
 		}
 	}
-	x.InnoDB = deadlockOnly(x.InnoDB)
+	x.EngineStatus = deadlockOnly(x.EngineStatus)
 }
 
 // structural are the lines of InnoDB's report on a deadlock that hold names and figures of the engine, never a value of

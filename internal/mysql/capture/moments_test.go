@@ -23,7 +23,7 @@ func TestRedactedDeadlock(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				text := snap.Moments[len(snap.Moments)-1].InnoDB
+				text := snap.Moments[len(snap.Moments)-1].EngineStatus
 				for _, want := range []string{"LATEST DETECTED DEADLOCK", "WE ROLL BACK TRANSACTION", "`d`.`t`"} {
 					if !strings.Contains(text, want) {
 						t.Errorf("redacted %v: no %q in\n%s", redacted, want, text)

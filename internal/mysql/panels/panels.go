@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/source"
 )
@@ -203,9 +204,9 @@ func waits() []panel.Panel {
 				"that timed out or were rolled back.", Lines: []panel.Line{
 				line("row lock waits", source.GlobalStatus, sum(rate(status+"innodb_row_lock_waits"))),
 				line("table lock waits", source.GlobalStatus, sum(rate(status+"table_locks_waited"))),
-				line("deadlocks", source.InnodbMetrics, sum(rate(status+"innodb_deadlocks")),
+				line("deadlocks", figures.InnodbMetrics, sum(rate(status+"innodb_deadlocks")),
 					sum(rate(metrics+"lock_lock_deadlocks_total"))),
-				line("lock timeouts", source.InnodbMetrics, sum(rate(metrics+"lock_lock_timeouts_total"))),
+				line("lock timeouts", figures.InnodbMetrics, sum(rate(metrics+"lock_lock_timeouts_total"))),
 			},
 		},
 		{
@@ -221,17 +222,17 @@ func waits() []panel.Panel {
 			ID: "purge", Group: panel.Waits, Title: "Purge", Unit: "transactions",
 			About: "Old row versions that wait for " +
 				"purge: the history list. It grows while an old transaction is open.", Lines: []panel.Line{
-				line("history list", source.InnodbMetrics, sum(gauge(status+"innodb_history_list_length")),
+				line("history list", figures.InnodbMetrics, sum(gauge(status+"innodb_history_list_length")),
 					sum(gauge(metrics+"transaction_trx_rseg_history_len")), sum(gauge("dyno_innodb_history_length"))),
-				line("purge lag", source.InnodbStatus, sum(gauge("dyno_innodb_purge_behind_transactions"))),
+				line("purge lag", figures.InnodbStatus, sum(gauge("dyno_innodb_purge_behind_transactions"))),
 			},
 		},
 		{
 			ID: "transaction", Group: panel.Waits, Title: "Longest transaction", Unit: "s",
 			About: "Age of the oldest open transaction; while it is open, nothing younger can be purged.",
 			Lines: []panel.Line{
-				line("oldest", source.InnodbStatus, sum(gauge("dyno_innodb_transaction_longest_seconds"))),
-				line("longest lock wait", source.InnodbStatus, sum(gauge("dyno_innodb_lock_wait_longest_seconds"))),
+				line("oldest", figures.InnodbStatus, sum(gauge("dyno_innodb_transaction_longest_seconds"))),
+				line("longest lock wait", figures.InnodbStatus, sum(gauge("dyno_innodb_lock_wait_longest_seconds"))),
 			},
 		},
 		{

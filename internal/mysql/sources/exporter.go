@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 )
 
 const (
@@ -13,7 +14,7 @@ const (
 
 // families are tried in this order.
 var families = [...]metric.Family{
-	metric.Commands, metric.Handlers, metric.ConnectionErrors, metric.RowOps, metric.LostInstruments,
+	figures.Commands, metric.Handlers, metric.ConnectionErrors, figures.RowOps, figures.LostInstruments,
 }
 
 // StatusSeries returns name, labels and kind of the series of a status variable, which is in lower case. They are
@@ -31,11 +32,11 @@ func StatusSeries(variable string) metric.Series {
 		switch what {
 		case "total", "": // the sum of the others
 		case "data", "free", "misc", "old", "latched":
-			s.Name, s.Labels = metric.PoolPages, metric.L("state", what)
+			s.Name, s.Labels = figures.PoolPages, metric.L("state", what)
 		case "dirty":
-			s.Name = metric.PoolDirtyPages
+			s.Name = figures.PoolDirtyPages
 		default:
-			s.Name, s.Labels = metric.PoolPageChanges, metric.L("operation", what)
+			s.Name, s.Labels = figures.PoolPageChanges, metric.L("operation", what)
 		}
 		return s
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -27,7 +28,7 @@ func newInnodbMetrics(q querier, acc account) *innodbMetrics {
 	return &innodbMetrics{q: q, acc: acc}
 }
 
-func (s *innodbMetrics) Name() source.Name { return source.InnodbMetrics }
+func (s *innodbMetrics) Name() source.Name { return figures.InnodbMetrics }
 
 func (s *innodbMetrics) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	const privilege = "PROCESS ON *.*"
@@ -116,7 +117,7 @@ var innodbCounters = set("lock_deadlocks lock_timeouts log_checkpoints purge_sto
 // enabledColumn words the condition that a counter is on: MySQL has STATUS='enabled', MariaDB from 10.8.4 on ENABLED=1.
 func enabledColumn(query func(sql string, row func([]driver.Value)) error) (where string, err error) {
 	where = "STATUS='enabled'"
-	err = query(tagged(source.InnodbMetrics, "SELECT COLUMN_NAME FROM information_schema.COLUMNS"+
+	err = query(tagged(figures.InnodbMetrics, "SELECT COLUMN_NAME FROM information_schema.COLUMNS"+
 		" WHERE TABLE_SCHEMA='information_schema' AND TABLE_NAME='INNODB_METRICS'"), func(row []driver.Value) {
 		if strings.EqualFold(string(text(row[0])), "ENABLED") {
 			where = "ENABLED=1"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -38,12 +39,12 @@ type happened struct {
 
 func newInnodbStatus(q querier, acc account) *innodbStatus {
 	return &innodbStatus{
-		q: q, acc: acc, sql: tagged(source.InnodbStatus, "SHOW ENGINE INNODB STATUS"),
+		q: q, acc: acc, sql: tagged(figures.InnodbStatus, "SHOW ENGINE INNODB STATUS"),
 		labels: map[string]metric.Labels{}, since: map[string]happened{},
 	}
 }
 
-func (s *innodbStatus) Name() source.Name { return source.InnodbStatus }
+func (s *innodbStatus) Name() source.Name { return figures.InnodbStatus }
 
 func (s *innodbStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	s.text = ""
@@ -94,7 +95,7 @@ const maxInnodbText = 64 << 10
 
 // Fill adds the text of the last reading.
 func (s *innodbStatus) Fill(st *state.State) {
-	st.InnoDB = keepText(withoutSecrets(s.text), maxInnodbText)
+	st.EngineStatus = keepText(withoutSecrets(s.text), maxInnodbText)
 }
 
 // withoutSecrets returns the text with its statements as they may be kept and shown, see sqltext.WithoutSecrets. A

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
@@ -219,13 +220,13 @@ func TestCountersCount(t *testing.T) {
 					t.Errorf("%s: %v then %v (%v), want +%v", name, x.Value, y.Value, y.Kind, want)
 				}
 			}
-			delta(metric.Commands.Name, 1, "command", "insert")
-			delta(metric.Commands.Name, 1, "command", "delete")
+			delta(figures.Commands.Name, 1, "command", "insert")
+			delta(figures.Commands.Name, 1, "command", "delete")
 			// The scraper's own: innodb_metrics, read once between the two readings of the status.
-			delta(metric.Commands.Name, 25+1+1, "command", "select") // one asks the session what it has counted
-			delta(metric.Commands.Name, 1, "command", "show_status")
+			delta(figures.Commands.Name, 25+1+1, "command", "select") // one asks the session what it has counted
+			delta(figures.Commands.Name, 1, "command", "show_status")
 			if flavor == "mysql" {
-				delta(metric.RowOps.Name, 3, "operation", "inserted")
+				delta(figures.RowOps.Name, 3, "operation", "inserted")
 			}
 			delta("mysql_info_schema_innodb_metrics_lock_lock_deadlocks_total", 0)
 		})

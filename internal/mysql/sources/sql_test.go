@@ -510,8 +510,9 @@ func testInnodbStatus(t *testing.T, s *sqlServer) {
 	}
 	var st state.State
 	x.Fill(&st)
-	if !strings.Contains(st.InnoDB, "LATEST DETECTED DEADLOCK") || !strings.Contains(st.InnoDB, "UPDATE dl.t SET v=3") {
-		t.Errorf("text %.300s", st.InnoDB)
+	if !strings.Contains(st.EngineStatus, "LATEST DETECTED DEADLOCK") ||
+		!strings.Contains(st.EngineStatus, "UPDATE dl.t SET v=3") {
+		t.Errorf("text %.300s", st.EngineStatus)
 	}
 	if lsn := value(t, mustRead(t, src), "dyno_innodb_lsn_bytes_total"); lsn < 10000 {
 		t.Errorf("lsn %v", lsn)

@@ -39,7 +39,7 @@ func TestVitalsAreMadeOfWhatIsRead(t *testing.T) {
 			b := read()
 			seconds := time.Since(began).Seconds()
 			got := map[string]float64{}
-			for _, v := range state.Between(state.Take(a), state.Take(b), seconds) {
+			for _, v := range state.Between(Headline.Take(a), Headline.Take(b), seconds) {
 				got[v.Name] = v.Value
 			}
 			for _, name := range []string{

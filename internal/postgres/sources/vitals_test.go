@@ -32,7 +32,7 @@ func TestVitalsAreMadeOfWhatIsRead(t *testing.T) {
 			b := sc.Once(t.Context()).Samples
 			seconds := time.Since(began).Seconds()
 			got := map[string]float64{}
-			for _, v := range state.Between(state.Take(a), state.Take(b), seconds) {
+			for _, v := range state.Between(Headline.Take(a), Headline.Take(b), seconds) {
 				got[v.Name] = v.Value
 			}
 			for _, name := range []string{

@@ -82,7 +82,7 @@ func TestLargeStatesWithoutEnd(t *testing.T) {
 	h := mustOpen(t, file(t), Options{StateBytes: bound})
 	for i := range n {
 		s := aState("evil", noon.Add(time.Duration(i)*time.Second))
-		s.InnoDB = strings.Repeat("x", packBytes/2+1)
+		s.EngineStatus = strings.Repeat("x", packBytes/2+1)
 		ok(t, h.PutState(s))
 	}
 	ok(t, h.Flush(t.Context()))

@@ -156,7 +156,7 @@ func TestRetention(t *testing.T) {
 	h := mustOpen(t, file(t), Options{StateAge: time.Hour, ClassAge: time.Hour, MinuteAge: time.Hour})
 	for i := range 120 {
 		s := aState("shop", noon.Add(time.Duration(i)*time.Minute))
-		s.InnoDB = random(2000, uint64(i))
+		s.EngineStatus = random(2000, uint64(i))
 		ok(t, h.PutState(s))
 	}
 	minutes(t, h, noon, 120)

@@ -245,7 +245,7 @@ func TestFull(t *testing.T) {
 	put := func(from, n int) (err error) {
 		for i := from; i < from+n; i++ {
 			s := aState("shop", noon.Add(time.Duration(i)*time.Second))
-			s.InnoDB = random(1000, uint64(i))
+			s.EngineStatus = random(1000, uint64(i))
 			err = errors.Join(h.PutState(s), h.Flush(t.Context()))
 		}
 		return err

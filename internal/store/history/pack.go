@@ -117,7 +117,7 @@ func shortened(doc []byte, most int) (out []byte) {
 				x := &s.Sessions[i]
 				x.SQL, x.Last = state.Clip(x.SQL, most), state.Clip(x.Last, most)
 			}
-			s.InnoDB = state.Clip(s.InnoDB, 64*most) // it holds some of them
+			s.EngineStatus = state.Clip(s.EngineStatus, 64*most) // it holds some of them
 			if raw, err := state.Encode(s); err == nil {
 				r.raw = raw
 			}

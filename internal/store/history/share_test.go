@@ -18,7 +18,7 @@ func TestStatesOfAQuietTarget(t *testing.T) {
 	put := func(target string, i, bytes int) {
 		t.Helper()
 		s := aState(target, noon.Add(time.Duration(i)*time.Second))
-		s.InnoDB = random(bytes, uint64(i))
+		s.EngineStatus = random(bytes, uint64(i))
 		ok(t, h.PutState(s))
 	}
 	for i := range 120 {
@@ -176,7 +176,7 @@ func TestWaitingStatesOfAQuietTarget(t *testing.T) {
 	maxPages(t, h, 1)
 	for i := range 60 {
 		s := aState("noisy", noon.Add(time.Duration(i)*time.Second))
-		s.InnoDB = random(2000, uint64(i))
+		s.EngineStatus = random(2000, uint64(i))
 		if i < 4 {
 			ok(t, h.PutState(aState("quiet", noon.Add(time.Duration(i+1)*time.Second))))
 		}

@@ -163,7 +163,7 @@ func TestStateIsWhatWasPut(t *testing.T) {
 	want := map[int64]string{}
 	for i := range 130 {
 		s := aState("shop", noon.Add(time.Duration(i)*time.Second))
-		s.InnoDB = random(3000+i*100, uint64(i))
+		s.EngineStatus = random(3000+i*100, uint64(i))
 		b, err := state.Encode(s)
 		ok(t, err)
 		want[s.At.UnixMilli()] = string(b)

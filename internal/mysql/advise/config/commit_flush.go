@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -55,7 +56,7 @@ func commitFlush(v *advise.View) []finding.Finding {
 		return nil
 	}
 	w, ok := changes(v).Get()
-	explicit := v.Rate(metric.Commands.Of("commit")).Or(0)
+	explicit := v.Rate(figures.Commands.Of("commit")).Or(0)
 	if !ok || w < minCommits || v.Total <= 0 {
 		return nil
 	}

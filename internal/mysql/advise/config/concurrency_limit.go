@@ -6,6 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -69,7 +70,7 @@ func concurrencyLimit(v *advise.View) []finding.Finding {
 	}
 	f.Evidence = []finding.Evidence{
 		{
-			What: "queries in queue", Value: known.Of(queue), Expected: "0", Source: source.InnodbStatus,
+			What: "queries in queue", Value: known.Of(queue), Expected: "0", Source: figures.InnodbStatus,
 			Text: fmt.Sprintf("On average %s statements waited to enter the engine and %s were inside.",
 				about(queue), about(inside)),
 		},
@@ -107,7 +108,7 @@ func concurrencyLimit(v *advise.View) []finding.Finding {
 		},
 		{
 			Ask: "Do statements queue for it?", Answer: fmt.Sprintf("yes, %s on average", about(queue)),
-			Source: source.InnodbStatus,
+			Source: figures.InnodbStatus,
 		},
 		{
 			Ask:    "Is the machine full, so that the queue would only move?",

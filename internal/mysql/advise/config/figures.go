@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/arith"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -90,8 +91,8 @@ func readPool(v *advise.View) (p pool, ok bool) {
 		p.page = 16 << 10 // MySQL 5.5 has no other
 	}
 	p.total, got[1] = v.Gauge("Innodb_buffer_pool_pages_total").Get()
-	p.free, got[2] = v.Last(metric.PoolPages, metric.Label{Name: "state", Value: "free"}).Get()
-	p.dirty, got[3] = v.Last(metric.PoolDirtyPages).Get()
+	p.free, got[2] = v.Last(figures.PoolPages, metric.Label{Name: "state", Value: "free"}).Get()
+	p.dirty, got[3] = v.Last(figures.PoolDirtyPages).Get()
 	p.misses, got[4] = v.Status("Innodb_buffer_pool_reads").Get()
 	p.read, got[5] = v.Status("Innodb_data_read").Get()
 	p.waitSec = fileSeconds(v, "wait/io/file/innodb/innodb_data_file", "read")

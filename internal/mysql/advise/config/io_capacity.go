@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -27,8 +28,8 @@ const (
 // says, changed pages pile up over the server's own target all the same, the log fills, and the disk has nothing to do.
 func ioCapacity(v *advise.View) []finding.Finding {
 	capacity, ok1 := v.Number("innodb_io_capacity").Get()
-	flushed, ok2 := v.Rate(metric.PoolPageChanges, metric.Label{Name: "operation", Value: "flushed"}).Get()
-	dirty, ok3 := v.Find(metric.PoolDirtyPages)
+	flushed, ok2 := v.Rate(figures.PoolPageChanges, metric.Label{Name: "operation", Value: "flushed"}).Get()
+	dirty, ok3 := v.Find(figures.PoolDirtyPages)
 	p, ok4 := readPool(v)
 	r, ok5 := readRedo(v)
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || capacity <= 0 || len(dirty.Points) < 2 {

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // heldBack is a server that may write 100 pages a second and changes 600.
 func heldBack(more ...func(*snap.Made)) *snap.Made {
-	m := writing(drop(metric.PoolDirtyPages))
+	m := writing(drop(figures.PoolDirtyPages))
 	m.Set("innodb_io_capacity", "100").Set("innodb_io_capacity_max", "200").Set("innodb_max_dirty_pages_pct", "20").
 		Set("innodb_log_file_size", "536870912")
 	replace("mysql_global_status_innodb_checkpoint_age", 60*mib)(m)
@@ -46,7 +46,7 @@ func TestIoCapacity(t *testing.T) {
 		t.Errorf("MySQL takes nothing above the maximum: %+v %s", f.Action, f.Suggestion)
 	}
 	// A backlog that holds all pages in use grows no more.
-	if f = one(t, ioCapacity, heldBack(replace(metric.PoolDirtyPages,
+	if f = one(t, ioCapacity, heldBack(replace(figures.PoolDirtyPages,
 		13_000))); !strings.Contains(f.Title, "43 %") {
 		t.Error(f.Title)
 	}
@@ -63,13 +63,13 @@ func TestIoCapacity(t *testing.T) {
 func TestIoCapacitySilent(t *testing.T) {
 	silent(t, ioCapacity, "nothing is seen", snap.Build())
 	silent(t, ioCapacity, "it writes far less than it may: nothing presses",
-		heldBack(replace(metric.PoolPageChanges, 10)))
+		heldBack(replace(figures.PoolPageChanges, 10)))
 	silent(t, ioCapacity, "it writes far more than that says",
-		heldBack(replace(metric.PoolPageChanges, 900)))
+		heldBack(replace(figures.PoolPageChanges, 900)))
 	silent(t, ioCapacity, "a small backlog that does not grow",
-		heldBack(replace(metric.PoolDirtyPages, 8000)))
+		heldBack(replace(figures.PoolDirtyPages, 8000)))
 	silent(t, ioCapacity, "changed pages become fewer",
-		heldBack(drop(metric.PoolDirtyPages),
+		heldBack(drop(figures.PoolDirtyPages),
 			func(m *snap.Made) { changed(m, "Innodb_buffer_pool_pages_dirty", 15_000, 13_000) }))
 	silent(t, ioCapacity, "a busy disk", heldBack(replace("node_disk_io_time_seconds_total", 0.95)))
 	silent(t, ioCapacity, "few changed pages, as the server wants it",

@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -55,7 +56,7 @@ func changes(v *advise.View) known.Value[float64] {
 	for _, n := range []string{
 		"insert", "update", "delete", "replace", "update_multi", "delete_multi", "insert_select", "replace_select",
 	} {
-		if r, ok := v.Rate(metric.Commands.Of(n)).Get(); ok {
+		if r, ok := v.Rate(figures.Commands.Of(n)).Get(); ok {
 			total, seen = total+r, true
 		}
 	}

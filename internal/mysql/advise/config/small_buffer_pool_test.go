@@ -6,7 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
@@ -125,7 +125,7 @@ func TestSmallBufferPool(t *testing.T) {
 func TestSmallBufferPoolSilent(t *testing.T) {
 	silent(t, smallBufferPool, "nothing is seen", snap.Build())
 	silent(t, smallBufferPool, "a pool that still fills",
-		archive(replace(metric.PoolPages, 4000)))
+		archive(replace(figures.PoolPages, 4000)))
 	silent(t, smallBufferPool, "tables that fit: they are read for the first time",
 		archive(func(m *snap.Made) { m.Last().DataBytes = known.Of(uint64(100 * mib)) }))
 	silent(t, smallBufferPool, "few misses", archive(replace("mysql_global_status_innodb_buffer_pool_reads", 20)))

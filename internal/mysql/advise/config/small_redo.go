@@ -6,7 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -61,7 +61,7 @@ func readRedo(v *advise.View) (r redoLog, ok bool) {
 		if r.age, seen = apart(v, "mysql_global_status_innodb_redo_log_current_lsn",
 			"mysql_global_status_innodb_redo_log_checkpoint_lsn").Get(); !seen {
 			r.age, seen = peak(v, "dyno_innodb_checkpoint_age_bytes").Get()
-			r.source = source.InnodbStatus
+			r.source = figures.InnodbStatus
 		}
 	}
 	if !seen {
@@ -147,7 +147,7 @@ func smallRedo(v *advise.View) []finding.Finding {
 		fact("pages written per second", pages, "1/s", "", source.GlobalStatus, "%s pages a second are written to the "+
 			"data files.", unit.Count(pages)),
 	}
-	if dirty, ok := v.Last(metric.PoolDirtyPages).Get(); ok && pages > 0 {
+	if dirty, ok := v.Last(figures.PoolDirtyPages).Get(); ok && pages > 0 {
 		f.Evidence = append(f.Evidence, fact("changed pages in the pool", dirty, "pages", "", source.GlobalStatus,
 			"%s changed pages wait in the pool: at this rate each is written every %s.", unit.Count(dirty),
 			unit.Seconds(dirty/pages)))

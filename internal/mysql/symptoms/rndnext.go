@@ -1,8 +1,9 @@
-package diagnose
+package symptoms
 
 import (
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -11,13 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-const (
-	// rndNextPerSec leaves out what reading small tables, the dictionary and Dyno's own questions cost.
-	rndNextPerSec = 10_000
-	// rowsPerSent is how many rows may be read for one sent before it counts as much for little. Joins and sorts in
-	// good order stay well below it.
-	rowsPerSent = 100
-)
+// rndNextPerSec leaves out what reading small tables, the dictionary and Dyno's own questions cost.
+const rndNextPerSec = 10_000
 
 // rndNext compares rows read in the order of the table, which is what a scan does, with rows sent.
 func rndNext(s *snapshot.Snapshot) []finding.Symptom {
@@ -28,7 +24,7 @@ func rndNext(s *snapshot.Snapshot) []finding.Symptom {
 	}
 	sent, from := rowsSent(s)
 	n, known := sent.Get()
-	if known && v < rowsPerSent*n {
+	if known && v < diagnose.RowsPerSent*n {
 		return nil
 	}
 	ev := []finding.Evidence{{

@@ -1,4 +1,4 @@
-package diagnose
+package symptoms
 
 import (
 	"slices"

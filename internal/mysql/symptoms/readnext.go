@@ -1,8 +1,9 @@
-package diagnose
+package symptoms
 
 import (
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -10,9 +11,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
-
-// classLooks look at what classes do per operation.
-func classLooks() []look { return []look{readNext} }
 
 // readNext compares what is read in the order of indexes with rows sent. No counter of scans moves for it: a whole
 // index that is read, one that finds far too much, and rows that are sorted out by hand all show here and nowhere else.
@@ -28,7 +26,7 @@ func readNext(s *snapshot.Snapshot) []finding.Symptom {
 	all := next + prev + max(0, pushed-passed)
 	sent, from := rowsSent(s)
 	n, told := sent.Get()
-	if all < rndNextPerSec || !told || all < rowsPerSent*n {
+	if all < rndNextPerSec || !told || all < diagnose.RowsPerSent*n {
 		return nil
 	}
 	text := fmt.Sprintf("The server read %s in the order of an index (Handler_read_next, Handler_read_prev)",
@@ -44,7 +42,7 @@ func readNext(s *snapshot.Snapshot) []finding.Symptom {
 		Evidence: []finding.Evidence{
 			{
 				What: "index entries read per second", Value: known.Of(all), Unit: "1/s", Source: source.GlobalStatus,
-				Expected: fmt.Sprintf("< %s for each row sent", unit.Count(rowsPerSent)), Text: text + ".",
+				Expected: fmt.Sprintf("< %s for each row sent", unit.Count(diagnose.RowsPerSent)), Text: text + ".",
 			},
 			{
 				What: "rows sent per second", Value: sent, Unit: "1/s", Source: from,

@@ -1,4 +1,4 @@
-package diagnose
+package symptoms
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/diagnose"
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/explain"
@@ -25,7 +27,7 @@ func quiet() *snapshot.Snapshot {
 		Host: snapshot.Host{CPUs: known.Of(2.0)},
 	}
 	for _, w := range wanted {
-		s.Sources = append(s.Sources, source.Source{Name: w.name, State: source.OK})
+		s.Sources = append(s.Sources, source.Source{Name: w.Source, State: source.OK})
 	}
 	rate(s, "dyno_server_cpu_seconds_total", 0.3, "mode", "user")
 	rate(s, "dyno_server_cpu_seconds_total", 0.1, "mode", "system")
@@ -74,7 +76,7 @@ func TestSymptoms(t *testing.T) {
 		s := quiet()
 		change(s)
 		var got []string
-		for _, x := range Symptoms(s) {
+		for _, x := range diagnose.Symptoms(s, List()) {
 			got = append(got, x.ID)
 			if x.Title == "" || len(x.Evidence) == 0 || x.Kind == "" || x.Subject == "" {
 				t.Errorf("incomplete: %+v", x)
@@ -88,11 +90,11 @@ func TestSymptoms(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		a, err := json.Marshal(Symptoms(s))
+		a, err := json.Marshal(diagnose.Symptoms(s, List()))
 		if err != nil {
 			t.Error(err)
 		}
-		if b, _ := json.Marshal(Symptoms(s)); string(a) != string(b) {
+		if b, _ := json.Marshal(diagnose.Symptoms(s, List())); string(a) != string(b) {
 			t.Error("the same snapshot gave other symptoms")
 		}
 	}
@@ -170,7 +172,7 @@ func TestBlindSaysWhatWouldMendIt(t *testing.T) {
 		Name: "digests", State: source.Denied, Reason: "no SELECT on performance_schema",
 		Fix: "GRANT SELECT ON performance_schema.* TO u",
 	}
-	got := Symptoms(s)[0].Evidence[0].Text
+	got := diagnose.Symptoms(s, List())[0].Evidence[0].Text
 	want := "Data unavailable: exact figures of every class of statements (digests: denied, no SELECT on " +
 		"performance_schema). Fix: GRANT SELECT ON performance_schema.* TO u"
 	if got != want {

@@ -1,8 +1,9 @@
-package diagnose
+package symptoms
 
 import (
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -23,7 +24,9 @@ const (
 )
 
 // memoryLooks look at memory, the disk and the engine that writes to it.
-func memoryLooks() []look { return []look{poolMisses, slowReads, checkpoint, logWaits, tableOpens} }
+func memoryLooks() []diagnose.Look {
+	return []diagnose.Look{poolMisses, slowReads, checkpoint, logWaits, tableOpens}
+}
 
 func poolMisses(s *snapshot.Snapshot) []finding.Symptom {
 	rate := s.Rate("mysql_global_status_innodb_buffer_pool_reads")

@@ -1,0 +1,35 @@
+package mysql
+
+import (
+	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/sources"
+	"github.com/dyno-perf/dyno/internal/state"
+)
+
+// Headline implements family.Figures.
+func (Family) Headline() *state.Names { return sources.Headline }
+
+// Help implements family.Figures.
+func (Family) Help(name string) string { return sources.Help.Of(name) }
+
+// Names implements family.Figures.
+func (Family) Names() family.Names {
+	const status, settings = "mysql_global_status_", "mysql_global_variables_"
+	refs := func(f metric.Family, of ...string) (all []metric.Ref) {
+		for _, x := range of {
+			all = append(all, f.Ref(x))
+		}
+		return all
+	}
+	return family.Names{
+		Statements: metric.Ref{Name: status + "questions"},
+		RowReads: refs(metric.Handlers, "read_first", "read_key", "read_last", "read_next", "read_prev", "read_rnd",
+			"read_rnd_next"),
+		RowLockTime: metric.Ref{Name: status + "innodb_row_lock_time"},
+		Connected:   metric.Ref{Name: status + "threads_connected"},
+		Limit:       metric.Ref{Name: settings + "max_connections"},
+		Refused:     refs(metric.ConnectionErrors, "max_connections", "internal", "accept"),
+		Settings:    settings, LimitName: "max_connections", Status: "InnoDB status",
+	}
+}

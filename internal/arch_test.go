@@ -67,7 +67,8 @@ var house = []struct {
 		"internal/mysql/capture", "internal/collector", "internal/experiment", "internal/mysql/apply",
 		"internal/report",
 		"internal/postgres/change",
-		"internal/mysql/fault", "internal/testbed", "internal/recipe", "internal/judge", "internal/task",
+		"internal/mysql/fault", "internal/mysql/trial", "internal/postgres/trial", "internal/testbed",
+		"internal/recipe", "internal/judge", "internal/task",
 		"internal/postgres/capture", "internal/postgres/loader",
 	}},
 	{"families", []string{"internal/mysql", "internal/postgres"}},
@@ -128,7 +129,7 @@ var thirdParty = []struct {
 		"github.com/jackc/pgx/v5",
 		[]string{
 			"internal/postgres", "internal/postgres/conn", "internal/postgres/sources", "internal/postgres/change",
-			"internal/postgres/capture", "internal/postgres/loader",
+			"internal/postgres/capture", "internal/postgres/loader", "internal/postgres/trial",
 		},
 		"PostgreSQL's driver",
 	},

@@ -165,7 +165,7 @@ func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, er
 	if err := c.servers(ctx); err != nil {
 		return nil, err
 	}
-	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads(), Note: o.Note}
+	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads(), Family: familyOf, Note: o.Note}
 	if c.Needs, err = c.testbed.Check(ctx, c.Plan, c.Variants); err != nil {
 		return nil, err
 	}
@@ -474,7 +474,7 @@ func surroundings(r *trial.Result) {
 		}
 	}
 	if len(envs) > 0 {
-		r.Env, r.AlsoDiffers, r.Explained = trial.Differences(r.Variants, envs)
+		r.Env, r.AlsoDiffers, r.Explained = trial.Differences(r.Variants, envs, causesOf)
 	}
 }
 

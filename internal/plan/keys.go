@@ -364,7 +364,7 @@ func baselineKey() key[draft] {
 	}
 }
 
-var flavors = []string{"mysql", "mariadb", "percona"}
+var flavors = []string{"mysql", "mariadb", "percona", "postgres", "postgresql"}
 
 func serverForm() form[string] {
 	return scalarForm(schema{"type": "string"}, func(s string) (string, string, string) {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -98,9 +97,9 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 			warn("%s: its server needs about %s of memory and is limited to %s: it may be killed", v.Key,
 				unit.Bytes(float64(need)), unit.Bytes(float64(limit)))
 		}
-		if limit := connections(j); j.config.Run.Threads > limit {
-			problem("%s: %d threads, but max_connections is %d: raise it in settings", v.Key,
-				j.config.Run.Threads, limit)
+		if n := j.servers.Needs(j.config.Settings); j.config.Run.Threads > n.Sessions {
+			problem("%s: %d threads, but %s is %d: raise it in settings", v.Key, j.config.Run.Threads, n.SessionsKey,
+				n.Sessions)
 		}
 		fails := func(err error) { failed[v.Key] = describe(err) }
 		if j.config.Filesystem != "" && os.Geteuid() != 0 {
@@ -195,7 +194,7 @@ func freeSpace(path string) (uint64, error) {
 const (
 	emptyDir   = 200 << 20 // of a server without data, with its logs
 	perRow     = 260       // bytes of a row with its indexes, roughly, when it is no wider than sysbench's
-	serverBase = 300 << 20 // memory of a server beside its buffer pool
+	serverBase = 300 << 20 // memory of a server beside its caches
 	perSession = 1 << 20
 )
 
@@ -207,31 +206,12 @@ func dataSize(j *job) int64 {
 			n += int64(t.Rows) * perRow
 		}
 	}
-	for _, name := range []string{"innodb_redo_log_capacity", "innodb_log_file_size"} {
-		if v, err := unit.ParseSize(j.config.Settings[name]); err == nil {
-			n += int64(v)
-		}
-	}
-	return n
+	return n + j.servers.Needs(j.config.Settings).Disk
 }
 
 // memory guesses what a server takes.
 func memory(j *job) int64 {
-	n := int64(serverBase) + int64(j.config.Run.Threads)*perSession
-	for _, name := range []string{"innodb_buffer_pool_size", "rocksdb_block_cache_size", "key_buffer_size"} {
-		if v, err := unit.ParseSize(j.config.Settings[name]); err == nil {
-			n += int64(v)
-		}
-	}
-	return n
-}
-
-// connections is how many sessions a load may have.
-func connections(j *job) int {
-	if v, err := strconv.Atoi(j.config.Settings["max_connections"]); err == nil {
-		return v
-	}
-	return 150 // of the 151 that servers come with, one is for Dyno's own questions
+	return serverBase + int64(j.config.Run.Threads)*perSession + j.servers.Needs(j.config.Settings).Memory
 }
 
 func sortedKeys(m map[string]string) []string {

@@ -1,89 +1,101 @@
-package testbed
+package trial
 
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
-const defaultTimes = 5
+// session is a family.TrialSession.
+type session struct {
+	*sql.Conn
+	held bool
+}
 
-// probe runs the job's statements one after the other, each by itself.
-func probe(ctx context.Context, t *target.Target, j *job, tr *trial.Trial) error {
-	c, err := t.Conn(ctx)
+// Session implements family.TrialServer.
+func (s server) Session(ctx context.Context, database string, held bool) (family.TrialSession, error) {
+	take := s.Conn
+	if held {
+		take = func(ctx context.Context) (*sql.Conn, error) { return target.Held(ctx, s.Target) }
+	}
+	c, err := take(ctx)
 	if err != nil {
-		return unusable(ctx, err)
+		return nil, err
 	}
-	defer c.Close()
-	if err := use(ctx, t, c, j.schema); err != nil {
-		return unusable(ctx, err)
-	}
-	tr.From = time.Now()
-	for _, p := range j.config.Probe {
-		prefix := ""
-		if len(j.config.Probe) > 1 {
-			prefix = p.Name + "."
-		}
-		if err := probeOne(ctx, c, p, prefix, tr); err != nil {
-			return unusable(ctx, fmt.Errorf("%s: %w", brief(p.SQL), t.Wrap("probe", err)))
+	x := session{c, held}
+	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS ", "USE "} {
+		if err := x.Exec(ctx, q+schema.Quote(database)); err != nil {
+			_ = x.Close()
+			return nil, s.Wrap("prepare", err)
 		}
 	}
-	tr.To = time.Now()
+	return x, nil
+}
+
+// Exec implements family.TrialSession.
+func (s session) Exec(ctx context.Context, statement string) error {
+	_, err := s.ExecContext(ctx, statement)
+	return err
+}
+
+// Value implements family.TrialSession.
+func (s session) Value(ctx context.Context, query string) (v sql.NullString, err error) {
+	err = s.QueryRowContext(ctx, query).Scan(&v)
+	return v, err
+}
+
+// Analyze implements family.TrialSession.
+func (s session) Analyze(ctx context.Context, tables []string) error {
+	for _, t := range tables {
+		if err := s.Exec(ctx, "ANALYZE TABLE "+schema.Quote(t)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func probeOne(ctx context.Context, c *sql.Conn, p plan.Probe, prefix string, tr *trial.Trial) error {
-	text, sorts, err := explain(ctx, c, p.SQL)
-	if err != nil {
-		return err
+// Close implements family.TrialSession.
+func (s session) Close() error {
+	if s.held {
+		return target.Discard(s.Conn)
 	}
-	tr.Texts[prefix+"plan"] = text
-	if sorts {
-		tr.Texts[prefix+"filesort"] = "yes"
-	} else {
-		tr.Texts[prefix+"filesort"] = "no"
+	return s.Conn.Close()
+}
+
+// Probe implements family.TrialSession.
+func (s session) Probe(ctx context.Context, q string, times int) (p family.Probed, err error) {
+	c := s.Conn
+	if p.Plan, p.Sorts, err = explain(ctx, c, q); err != nil {
+		return p, err
 	}
-	if _, err := execute(ctx, c, p.SQL); err != nil { // the first one reads what is not in memory
-		return err
-	}
-	times := p.Times
-	if times <= 0 {
-		times = defaultTimes
+	if _, err := execute(ctx, c, q); err != nil { // the first one reads what is not in memory
+		return p, err
 	}
 	// Asking for the counters counts, too: what two questions in a row differ by belongs to neither.
 	a, err := handlerReads(ctx, c)
 	if err != nil {
-		return err
+		return p, err
 	}
 	b, err := handlerReads(ctx, c)
 	if err != nil {
-		return err
+		return p, err
 	}
 	asking := b - a
-	var ms []float64
-	var rows int
 	for range times {
 		begin := time.Now()
-		if rows, err = execute(ctx, c, p.SQL); err != nil {
-			return err
+		if p.RowsSent, err = execute(ctx, c, q); err != nil {
+			return p, err
 		}
-		ms = append(ms, float64(time.Since(begin))/1e6)
+		p.MS = append(p.MS, float64(time.Since(begin))/1e6)
 	}
 	d, err := handlerReads(ctx, c)
-	if err != nil {
-		return err
-	}
-	tr.Values[prefix+"ms"] = stat.Median(ms)
-	tr.Values[prefix+"rows_read"] = max(0, (d-b-asking)/float64(times))
-	tr.Values[prefix+"rows_sent"] = float64(rows)
-	return nil
+	p.RowsRead = max(0, (d-b-asking)/float64(times))
+	return p, err
 }
 
 // execute runs a statement, reads every row and returns their number.

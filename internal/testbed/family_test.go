@@ -1,0 +1,33 @@
+package testbed
+
+import (
+	"context"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
+	trialmysql "github.com/dyno-perf/dyno/internal/mysql/trial"
+)
+
+// mysqlFamily is the family of MySQL as its façade has it, which is on a higher floor.
+type mysqlFamily struct{}
+
+func (mysqlFamily) Name() string        { return "MySQL" }
+func (mysqlFamily) Bench() family.Bench { return trialmysql.Bench{} }
+func (mysqlFamily) OpenLoad(ctx context.Context, s endpoint.Spec) (load.Server, error) {
+	t, err := target.Open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return load.MySQL{T: t}, nil
+}
+
+// families are those of the tests here.
+func families(f dbms.Flavor) (Family, bool) {
+	if f.IsPostgres() {
+		return nil, false
+	}
+	return mysqlFamily{}, true
+}

@@ -45,6 +45,8 @@ type BenchSettings interface {
 	// Predict returns what arithmetic says that a server makes of its settings, and by which rules. what names the
 	// arithmetic; an error says that there is none of that name, or why it cannot be done.
 	Predict(what string, p Prediction) (value float64, rules []string, err error)
+	// Changeable reports whether a server knows every setting that can be changed while it runs at its start too.
+	Changeable() bool
 	// Causes tells what the servers' variables depend on.
 	Causes() trial.Causes
 }

@@ -367,6 +367,17 @@ func baselineKey() key[draft] {
 var flavors = []string{"mysql", "mariadb", "percona", "postgres", "postgresql"}
 
 func serverForm() form[string] {
+	one := oneServerForm()
+	return form[string]{one.schema, func(r *reader, n *node, path string) (string, bool) {
+		if n.kind == list {
+			r.say(n, path, "write servers: [a, b] to compare several", "takes a single value, not a list")
+			return "", false
+		}
+		return one.read(r, n, path)
+	}}
+}
+
+func oneServerForm() form[string] {
 	return scalarForm(schema{"type": "string"}, func(s string) (string, string, string) {
 		if strings.Contains(s, "/") && !strings.ContainsAny(s, "\n\r") {
 			return s, "", ""

@@ -61,6 +61,7 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 	failed := map[string]string{} // variants that cannot be measured, and why
 	// of the largest loop device: its whole size must be free when it is made, and most of it stays so
 	spare := int64(0)
+	var jobs []*job
 	for _, v := range vs {
 		if err := ctx.Err(); err != nil {
 			return n, err
@@ -70,6 +71,7 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 			problem("%v", err)
 			continue
 		}
+		jobs = append(jobs, j)
 		if !slices.ContainsFunc(n.Servers, func(x sandbox.Server) bool { return x.Path == j.server.Path }) {
 			n.Servers = append(n.Servers, j.server)
 		}
@@ -80,7 +82,7 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 		if !checked[key] {
 			checked[key] = true
 			if err := s.Yard.CheckSettings(ctx, j.server, j.config.Settings); err != nil {
-				problem("%s: %s", v.Key, describe(err))
+				problem("%s (%s): %s", v.Key, j.servers.Name(), describe(err))
 			}
 		}
 		size := dataSize(j)
@@ -122,6 +124,7 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 			warn("limits may not be in effect: only root, or the owner of a delegated control group, can set them")
 		}
 	}
+	s.checkSet(ctx, jobs, problem)
 	if p.Trials.DropCaches && os.Geteuid() != 0 {
 		problem("drop_caches: only root may drop the kernel's caches")
 	}
@@ -167,6 +170,31 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 		}
 	}
 	return n, nil
+}
+
+// checkSet looks for settings, to be changed on running servers, that these do not have. Where a family cannot tell for
+// certain it is a problem that servers of another family in the plan know the setting.
+func (s *Testbed) checkSet(ctx context.Context, jobs []*job, problem func(format string, args ...any)) {
+	knows := func(j *job, name, value string) error {
+		return s.Yard.CheckSettings(ctx, j.server, map[string]string{name: value})
+	}
+	for _, j := range jobs {
+		others := slices.DeleteFunc(slices.Clone(jobs), func(x *job) bool {
+			return x.servers.Name() == j.servers.Name()
+		})
+		if !j.servers.Changeable() && len(others) == 0 {
+			continue
+		}
+		for _, name := range sortedKeys(j.config.Set) {
+			value := j.config.Set[name]
+			err := knows(j, name, value)
+			if err != nil && (j.servers.Changeable() || slices.ContainsFunc(others, func(x *job) bool {
+				return knows(x, name, value) == nil
+			})) {
+				problem("%s (%s): set: %s", j.key, j.servers.Name(), describe(err))
+			}
+		}
+	}
 }
 
 // lesser returns the memory that servers may take of what the machine has available and of what its control groups

@@ -9,6 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	trialmysql "github.com/dyno-perf/dyno/internal/mysql/trial"
+	"github.com/dyno-perf/dyno/internal/postgres/loader"
+	trialpostgres "github.com/dyno-perf/dyno/internal/postgres/trial"
 )
 
 // mysqlFamily is the family of MySQL as its façade has it, which is on a higher floor.
@@ -24,10 +26,19 @@ func (mysqlFamily) OpenLoad(ctx context.Context, s endpoint.Spec) (load.Server, 
 	return load.MySQL{T: t}, nil
 }
 
+// postgresFamily is that of PostgreSQL.
+type postgresFamily struct{}
+
+func (postgresFamily) Name() string        { return "PostgreSQL" }
+func (postgresFamily) Bench() family.Bench { return trialpostgres.Bench{} }
+func (postgresFamily) OpenLoad(ctx context.Context, s endpoint.Spec) (load.Server, error) {
+	return loader.Open(ctx, s)
+}
+
 // families are those of the tests here.
 func families(f dbms.Flavor) (Family, bool) {
 	if f.IsPostgres() {
-		return nil, false
+		return postgresFamily{}, true
 	}
 	return mysqlFamily{}, true
 }

@@ -42,6 +42,13 @@ func newStand(t *testing.T) *Testbed {
 	if tree := os.Getenv("DYNO_TEST_MYSQL"); tree != "" {
 		y.ServerDirs = []string{tree}
 	}
+	if root := os.Getenv("DYNO_TEST_POSTGRES"); root != "" { // see build/postgres
+		trees, err := filepath.Glob(root + "/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.ServerDirs = append(y.ServerDirs, trees...)
+	}
 	s := &Testbed{
 		Yard: y, Name: "t", Workloads: workload.All(), Family: families, Note: func(s string) { t.Log(s) },
 	}

@@ -103,6 +103,9 @@ func (Bench) Needs(settings map[string]string) family.ServerNeeds {
 	return n
 }
 
+// Changeable implements family.BenchSettings: some global variables have no option, or one of another name.
+func (Bench) Changeable() bool { return false }
+
 // pools are the figures of a buffer pool that Predict knows, by name.
 var pools = map[string]func(arith.Pool) uint64{
 	"buffer_pool_size":       func(p arith.Pool) uint64 { return p.Size },

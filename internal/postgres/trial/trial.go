@@ -83,6 +83,9 @@ func size(v string, one int64) (int64, bool) {
 	return int64(n), err == nil
 }
 
+// Changeable implements family.BenchSettings.
+func (Bench) Changeable() bool { return true }
+
 // Predict implements family.BenchSettings: there is no arithmetic.
 func (Bench) Predict(what string, _ family.Prediction) (value float64, rules []string, err error) {
 	return 0, nil, fmt.Errorf("no arithmetic of PostgreSQL is called %q: leave predict out", what)

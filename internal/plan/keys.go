@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -108,11 +109,11 @@ func configKeys() []key[Config] {
 	sql := "SQL, one statement each."
 	return []key[Config]{
 		at("server", "The server: flavor, or flavor@version as far as it matters, or the path of a server program.",
-			serverForm(), func(c *Config) *string { return &c.Server }).eg("mysql@9.7", "mariadb"),
-		at("settings", "Settings of the server at its start, as in my.cnf.", texts("innodb_buffer_pool_size: 1G",
+			serverForm(), func(c *Config) *string { return &c.Server }).eg("mysql@9.7", "mariadb", "postgres@17"),
+		at("settings", "Settings of the server at its start, as in my.cnf or postgresql.conf.", texts("innodb_buffer_pool_size: 1G",
 			settingName, true), func(c *Config) *map[string]string { return &c.Settings }).
 			eg(map[string]string{"innodb_buffer_pool_size": "1G"}),
-		at("set", "Global variables set on the running server before each trial.", texts("max_connections: 200",
+		at("set", "Settings changed on the running server before each trial.", texts("max_connections: 200",
 			settingName, false), func(c *Config) *map[string]string { return &c.Set }),
 		at("filesystem", "A filesystem made for the data on a loop device.", oneOf("ext4", "xfs", "btrfs"),
 			func(c *Config) *string { return &c.Filesystem }).or("where the sandboxes are"),
@@ -132,7 +133,9 @@ func configKeys() []key[Config] {
 		}).or("1"),
 		at("db_ps_mode", "Prepared statements where they can be (auto), or none (disable).", oneOf("auto", "disable"),
 			func(c *Config) *string { return &c.Run.PSMode }).or("auto"),
-		at("mysql_ignore_errors", "Error numbers of the server that do not end a trial.", several(errorNumber()),
+		at("ignore_errors", "Codes of the server's errors that do not end a trial: numbers, of PostgreSQL SQLSTATEs.",
+			several(errorCode()), func(c *Config) *[]string { return &c.Run.Ignore }).eg([]string{"1062", "23505"}),
+		at(ignoreErrors, "The same by sysbench's name.", several(errorCode()),
 			func(c *Config) *[]string { return &c.Run.Ignore }),
 		at("table_options", "Added to the end of CREATE TABLE of the workload's tables.", several(anyText()),
 			func(c *Config) *[]string { return &c.TableOptions }).eg("ROW_FORMAT=COMPRESSED"),
@@ -152,10 +155,14 @@ func configKeys() []key[Config] {
 
 const maxThreads = 10_000
 
-// errorNumber is the number of an error of the server, kept as a text.
-func errorNumber() form[string] {
-	f := matching(`^[1-9][0-9]{0,4}$`, "is not the number of an error", "such as 1213")
-	f.schema = whole(1, 99_999).schema
+// ignoreErrors is sysbench's name for ignore_errors, which plans had first.
+const ignoreErrors = "mysql_ignore_errors"
+
+// errorCode is the code of an error of the server, kept as a text: a number, or five digits and capitals.
+func errorCode() form[string] {
+	const pattern = `^([1-9][0-9]{0,4}|[0-9A-Z]{5})$`
+	f := matching(pattern, "is not the code of an error", "such as 1213 or 40P01")
+	f.schema = schema{"anyOf": []schema{whole(1, 99_999).schema, {"type": "string", "pattern": pattern}}}
 	return f
 }
 
@@ -364,7 +371,7 @@ func baselineKey() key[draft] {
 	}
 }
 
-var flavors = []string{"mysql", "mariadb", "percona", "postgres", "postgresql"}
+var flavors = []string{"mysql", "mariadb", "percona", "postgres"}
 
 func serverForm() form[string] {
 	one := oneServerForm()
@@ -382,6 +389,9 @@ func oneServerForm() form[string] {
 		if strings.Contains(s, "/") && !strings.ContainsAny(s, "\n\r") {
 			return s, "", ""
 		}
+		if rest, ok := strings.CutPrefix(s, "postgresql"); ok { // its other name, also for sandboxes
+			s = "postgres" + rest
+		}
 		flavor, version, dated := strings.Cut(s, "@")
 		ok := false
 		for _, f := range flavors {
@@ -397,8 +407,12 @@ func oneServerForm() form[string] {
 			}
 			return "", fmt.Sprintf("unknown server %q", short(s)), hint
 		case dated && !versions.MatchString(version):
+			like := []string{"@9", "@9.7", "@9.7.4"}
+			if dbms.Flavor(flavor).IsPostgres() {
+				like = []string{"@17", "@17.10"}
+			}
 			return "", fmt.Sprintf("%q is not a version", short(version)), "write it as far as it matters: " + flavor +
-				"@9, " + flavor + "@9.7, " + flavor + "@9.7.4"
+				strings.Join(like, ", "+flavor)
 		}
 		return s, "", ""
 	})

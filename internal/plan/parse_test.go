@@ -151,8 +151,12 @@ func TestProblems(t *testing.T) {
 		`p.yaml:3:9: server: unknown server "mysqll@9.7", did you mean "mysql@9.7"?`)
 	f("dyno_plan: 1\nname: x\nserver: mysql@nine\nworkload: oltp_read_only\n",
 		`p.yaml:3:9: server: "nine" is not a version; write it as far as it matters: mysql@9, mysql@9.7, mysql@9.7.4`)
+	f("dyno_plan: 1\nname: x\nserver: postgres@17.1.2.3\nworkload: oltp_read_only\n",
+		`p.yaml:3:9: server: "17.1.2.3" is not a version; write it as far as it matters: postgres@17, postgres@17.10`)
+	f("dyno_plan: 1\nname: x\nserver: [postgres@16, postgres@17]\nworkload: oltp_read_only\n",
+		"p.yaml:3:9: server: takes a single value, not a list; write servers: [a, b] to compare several")
 	f("dyno_plan: 1\nname: x\nserver: sqlite\nworkload: oltp_read_only\n",
-		`p.yaml:3:9: server: unknown server "sqlite"; there is mysql, mariadb, percona`)
+		`p.yaml:3:9: server: unknown server "sqlite"; there is mysql, mariadb, percona, postgres`)
 	f("dyno_plan: 1\nname: x\nworkload: oltp_read_only\n",
 		`p.yaml:1:1: no server is named; give it server: or servers:, such as mysql@9.7`)
 	f(head+"workload: oltp_readonly\n",

@@ -317,6 +317,7 @@ options: {table-size: 1000, rand_type: uniform}
 threads: 2
 db_ps_mode: disable
 mysql_ignore_errors: [1213, 1205]
+ignore_errors: ["23505", 1062]
 table_options: ROW_FORMAT=DYNAMIC
 data: {workload: oltp_read_write, options: {tables: 2}, threads: 2, sql: [ANALYZE TABLE sbtest1]}
 before:

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/compare"
+	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
@@ -138,5 +140,16 @@ func TestCausesOf(t *testing.T) {
 	}
 	if _, ok := familyOf("oracle"); ok {
 		t.Error("a family of a flavor that is not known")
+	}
+}
+
+// TestPlanSchema: the schema that editors read is the one that this program prints.
+func TestPlanSchema(t *testing.T) {
+	want, err := os.ReadFile("../../docs/plan.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, plan.Schema(PlanWords())) {
+		t.Error("docs/plan.schema.json is of other words than those of the first family")
 	}
 }

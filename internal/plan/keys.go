@@ -33,10 +33,10 @@ type baseline struct {
 }
 
 // topKeys are all keys of a plan.
-func topKeys() []key[draft] { return append(planKeys(), scaleKey()) }
+func (w Words) topKeys() []key[draft] { return append(w.planKeys(), scaleKey()) }
 
 // planKeys are the keys of a plan but its scales, which are taken out before it is read.
-func planKeys() []key[draft] {
+func (w Words) planKeys() []key[draft] {
 	plan := func(f func(*Plan) *string) func(*draft) *string { return func(d *draft) *string { return f(&d.Plan) } }
 	keys := []key[draft]{
 		at("dyno_plan", "Version of the plan's form. This program reads 1.", formatForm(),
@@ -54,10 +54,10 @@ func planKeys() []key[draft] {
 			"is not the name of a schema", "use letters, digits and _, 64 at most"),
 			plan(func(p *Plan) *string { return &p.Database })).or("lab"),
 	}
-	keys = append(keys, lift(configKeys(), func(d *draft) *Config { return &d.Base })...)
+	keys = append(keys, lift(w.configKeys(), func(d *draft) *Config { return &d.Base })...)
 	keys = append(keys,
-		serversKey(),
-		axesKey(),
+		w.serversKey(),
+		w.axesKey(),
 		at("skip", "Combinations of levels that are left out, by axis.", several(levelsForm()),
 			func(d *draft) *[]map[string]string { return &d.Skip }).
 			eg([]any{map[string]string{"server": "mariadb@10.11", "collation": "utf8mb4_0900_ai_ci"}}),
@@ -105,16 +105,16 @@ func formatForm() form[int] {
 }
 
 // configKeys are the keys of what a variant is made of: at the top of a plan and in a level.
-func configKeys() []key[Config] {
+func (w Words) configKeys() []key[Config] {
 	sql := "SQL, one statement each."
-	return []key[Config]{
+	keys := []key[Config]{
 		at("server", "The server: flavor, or flavor@version as far as it matters, or the path of a server program.",
 			serverForm(), func(c *Config) *string { return &c.Server }).eg("mysql@9.7", "mariadb", "postgres@17"),
-		at("settings", "Settings of the server at its start, as in my.cnf or postgresql.conf.", texts("innodb_buffer_pool_size: 1G",
-			settingName, true), func(c *Config) *map[string]string { return &c.Settings }).
-			eg(map[string]string{"innodb_buffer_pool_size": "1G"}),
-		at("set", "Settings changed on the running server before each trial.", texts("max_connections: 200",
-			settingName, false), func(c *Config) *map[string]string { return &c.Set }),
+		at("settings", "Settings of the server at its start, as in my.cnf or postgresql.conf.",
+			texts(w.Setting.text(), w.settingName, true), func(c *Config) *map[string]string { return &c.Settings }).
+			eg(map[string]string{w.Setting.Name: w.Setting.Value}),
+		at("set", "Settings changed on the running server before each trial.",
+			texts(w.Set.text(), w.settingName, false), func(c *Config) *map[string]string { return &c.Set }),
 		at("filesystem", "A filesystem made for the data on a loop device.", oneOf("ext4", "xfs", "btrfs"),
 			func(c *Config) *string { return &c.Filesystem }).or("where the sandboxes are"),
 		at("limits", "What the server may use of the machine.", object(limitKeys()), func(c *Config) *limit.Limits {
@@ -135,8 +135,6 @@ func configKeys() []key[Config] {
 			func(c *Config) *string { return &c.Run.PSMode }).or("auto"),
 		at("ignore_errors", "Codes of the server's errors that do not end a trial: numbers, of PostgreSQL SQLSTATEs.",
 			several(errorCode()), func(c *Config) *[]string { return &c.Run.Ignore }).eg([]string{"1062", "23505"}),
-		at(ignoreErrors, "The same by sysbench's name.", several(errorCode()),
-			func(c *Config) *[]string { return &c.Run.Ignore }),
 		at("table_options", "Added to the end of CREATE TABLE of the workload's tables.", several(anyText()),
 			func(c *Config) *[]string { return &c.TableOptions }).eg("ROW_FORMAT=COMPRESSED"),
 		at("data", "What each trial finds in the server.", object(dataKeys()),
@@ -151,12 +149,14 @@ func configKeys() []key[Config] {
 		at("predict", "What arithmetic says values of read should be: name to the name of the arithmetic.",
 			texts("pool: buffer_pool_size", anyName, false), func(c *Config) *map[string]string { return &c.Predict }),
 	}
+	if w.IgnoreErrors != "" {
+		keys = append(keys, at(w.IgnoreErrors, "The same as ignore_errors.", several(errorCode()),
+			func(c *Config) *[]string { return &c.Run.Ignore }))
+	}
+	return keys
 }
 
 const maxThreads = 10_000
-
-// ignoreErrors is sysbench's name for ignore_errors, which plans had first.
-const ignoreErrors = "mysql_ignore_errors"
 
 // errorCode is the code of an error of the server, kept as a text: a number, or five digits and capitals.
 func errorCode() form[string] {
@@ -425,11 +425,11 @@ var (
 )
 
 // settingName brings a setting's name to its one spelling: lower case with "_".
-func settingName(s string) (string, string, string) {
+func (w Words) settingName(s string) (string, string, string) {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s, "--")), "-", "_")
 	if !settingNames.MatchString(name) {
 		return "", fmt.Sprintf("%q is not the name of a setting", short(s)),
-			"write it as in my.cnf, such as innodb_buffer_pool_size"
+			"write it as in my.cnf" + suchAs(w.Setting.Name)
 	}
 	return name, "", ""
 }

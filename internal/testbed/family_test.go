@@ -2,6 +2,8 @@ package testbed
 
 import (
 	"context"
+	"slices"
+	"testing"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
@@ -41,4 +43,12 @@ func families(f dbms.Flavor) (Family, bool) {
 		return postgresFamily{}, true
 	}
 	return mysqlFamily{}, true
+}
+
+// TestRetried: what a load tries again spoils no trial.
+func TestRetried(t *testing.T) {
+	codes, _ := load.MySQL{}.Retried()
+	if got := (trialmysql.Bench{}).Retried(); !slices.Equal(got, codes) {
+		t.Errorf("a trial lets %v pass, a load retries %v", got, codes)
+	}
 }

@@ -68,7 +68,8 @@ func TestReadings(t *testing.T) {
 				t.Fatal(err)
 			}
 			wal := s.Value(t, "postgres", "SELECT pg_current_wal_insert_lsn() - '"+from+"'::pg_lsn > 2000000")
-			if redo := after["redo"] - before["redo"]; wal != "true" && wal != "t" || redo < 2_000_000 || redo > 40<<20 {
+			redo := after["redo"] - before["redo"]
+			if wal != "true" && wal != "t" || redo < 2_000_000 || redo > 40<<20 {
 				t.Errorf("%d bytes of WAL, more than 2 MB: %s", redo, wal)
 			}
 			if data := after["data"] - before["data"]; data < 2_000_000 || data > 40<<20 {

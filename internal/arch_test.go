@@ -64,14 +64,14 @@ var house = []struct {
 		"internal/advise/index", "internal/mysql/advise/schema", "internal/mysql/advise/config", "internal/advise/host",
 		"internal/advise/session", "internal/mysql/symptoms",
 	}},
-	{"faults", []string{"internal/fault"}}, // above judgement, which never sees the planted cause
+	// above judgement, which never sees the planted cause
+	{"loads and faults", []string{"internal/fault", "internal/mysql/loader", "internal/postgres/loader"}},
 	{"steps", []string{
 		"internal/mysql/capture", "internal/collector", "internal/experiment", "internal/mysql/apply",
 		"internal/report",
 		"internal/postgres/change",
-		"internal/mysql/fault", "internal/postgres/fault", "internal/testbed", "internal/recipe", "internal/judge",
-		"internal/task",
-		"internal/postgres/capture", "internal/postgres/loader", "internal/mysql/loader",
+		"internal/mysql/fault", "internal/postgres/fault", "internal/mysql/trial", "internal/postgres/trial",
+		"internal/testbed", "internal/recipe", "internal/judge", "internal/task", "internal/postgres/capture",
 	}},
 	{"families", []string{"internal/mysql", "internal/mysql/indextrial", "internal/postgres"}},
 	{"wiring", []string{"internal/app"}},
@@ -108,8 +108,6 @@ var siblings = map[string]string{
 	"internal/endpoint -> internal/host":      "the kernel says whose socket is at the other end of a connection",
 	"internal/report -> internal/judge": "the document of one kind of advice says how many findings of other " +
 		"kinds there are",
-	"internal/mysql/fault -> internal/mysql/loader": "the data of a fault are loaded as those of any workload, so " +
-		"that they can be cached and cleaned up",
 	"internal/mysql -> internal/mysql/indextrial": "a trial is made of the steps, such as changes",
 	"internal/service -> internal/discovery":      "the web UI lists the servers of this machine",
 }
@@ -132,7 +130,7 @@ var thirdParty = []struct {
 		"github.com/jackc/pgx/v5",
 		[]string{
 			"internal/postgres", "internal/postgres/conn", "internal/postgres/sources", "internal/postgres/change",
-			"internal/postgres/capture", "internal/postgres/loader", "internal/mysql/loader",
+			"internal/postgres/capture", "internal/postgres/loader", "internal/postgres/trial",
 		},
 		"PostgreSQL's driver",
 	},

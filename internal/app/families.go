@@ -8,7 +8,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
-	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/panel"
@@ -37,9 +36,6 @@ var MySQL family.Family = mysql.Family{}
 
 // Served returns a server of MySQL's family as every task takes it.
 func Served(t *target.Target) family.Server { return mysql.Server{Target: t} }
-
-// Loader returns a server of MySQL's family as what can be loaded.
-func Loader(t *target.Target) load.Server { return mysql.Server{Target: t}.Load() }
 
 // Reached returns what a server of MySQL's family is reached by; the error of another family's says that it cannot yet
 // do the task.

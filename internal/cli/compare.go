@@ -109,7 +109,7 @@ machines. With one bundle it runs the bundle's plan here and compares the two re
 		case (schema || list || bundleOf != "") && len(a) > 0:
 			return usagef("compare: --schema, --list and --bundle-of run nothing and take no plan")
 		case schema:
-			_, err := e.Out.Write(append(plan.Schema(), '\n'))
+			_, err := e.Out.Write(append(plan.Schema(lab.PlanWords()), '\n'))
 			return err
 		case list:
 			return listExperiments(e)

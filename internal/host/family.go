@@ -52,6 +52,19 @@ func Family(pid int) (r FamilyReading, err error) {
 	return r, nil
 }
 
+// Whole looks at a server that is one process or a process with children: times and bytes are those of all of them. The
+// error wraps os.ErrNotExist when there is no such process.
+func Whole(pid int) (ProcReading, error) {
+	r, err := Process(pid)
+	if err != nil || len(Started(pid)) == 0 {
+		return r, err
+	}
+	f, err := Family(pid)
+	r.UserSec, r.SysSec = f.UserSec, f.SysSec
+	r.ReadBytes, r.WriteBytes, r.IODenied = f.ReadBytes, f.WriteBytes, f.IODenied
+	return r, err
+}
+
 // familyTries is how often a family is read in which children end. Where that goes on they are short-lived, and what is
 // counted twice is little.
 const familyTries = 3
@@ -103,6 +116,13 @@ func lookAt(fs procfs.FS, pid int) (st procfs.ProcStat, status procfs.ProcStatus
 		io = &x
 	}
 	return st, status, io, nil
+}
+
+// Started returns the processes that a process of one thread has started and that have not ended. It reads one file,
+// where Children looks at all processes.
+func Started(pid int) []int {
+	pids, _ := children(pid) // it has ended
+	return pids
 }
 
 // children lists the children of a process that has one thread (proc_pid_task(5)).

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 )
 
-// Meter measures what a server's process and its machine spend between Begin and End.
+// Meter measures what a server's process, its children and the machine spend between Begin and End.
 type Meter struct {
 	fs      FS
 	pid     int
@@ -84,10 +85,10 @@ func (f FS) Begin(pid int, path string) (*Meter, error) {
 		}
 	}
 	var err error
-	if m.proc, err = f.Process(pid); err != nil {
+	if m.proc, err = whole(f, pid); err != nil {
 		return nil, fmt.Errorf("start measuring: %w", err)
 	}
-	if m.threads, err = threadSwitches(f, pid); err != nil {
+	if m.threads, err = allSwitches(f, pid); err != nil {
 		m.failed = err
 	}
 	if m.cpus, err = perCPU(f); err != nil {
@@ -106,7 +107,7 @@ func (m *Meter) Look() {
 	if m.failed != nil {
 		return
 	}
-	now, err := threadSwitches(m.fs, m.pid)
+	now, err := allSwitches(m.fs, m.pid)
 	if err != nil {
 		m.failed = err
 		return
@@ -134,7 +135,7 @@ func (m *Meter) Look() {
 // End returns what was spent since Begin. It fails when the process ended or was replaced meanwhile.
 func (m *Meter) End() (u Usage, err error) {
 	m.Look()
-	proc, err := m.fs.Process(m.pid)
+	proc, err := whole(m.fs, m.pid)
 	if err != nil {
 		return u, fmt.Errorf("end measuring: %w", err)
 	}
@@ -191,6 +192,30 @@ func (m *Meter) End() (u Usage, err error) {
 		}
 	}
 	return u, nil
+}
+
+// whole is the function Whole, reading f; in another root than this machine's processes have no children.
+func whole(f FS, pid int) (ProcReading, error) {
+	if f.Root != "" {
+		return f.Process(pid)
+	}
+	return Whole(pid)
+}
+
+// allSwitches is threadSwitches of a process and of its children.
+func allSwitches(f FS, pid int) (map[int]uint64, error) {
+	all, err := threadSwitches(f, pid)
+	if err != nil || f.Root != "" {
+		return all, err
+	}
+	for _, child := range Started(pid) {
+		its, err := threadSwitches(f, child)
+		if err != nil { // it has ended
+			continue
+		}
+		maps.Copy(all, its)
+	}
+	return all, nil
 }
 
 func since(a, b known.Value[uint64]) known.Value[uint64] {

@@ -112,7 +112,7 @@ func (e *MissingServersError) Commands() []string {
 }
 
 // Recipes returns the experiments that ship with Dyno.
-func Recipes(a *app.App) ([]recipe.Recipe, error) { return recipe.All(app.Workloads()) }
+func Recipes(a *app.App) ([]recipe.Recipe, error) { return recipe.All(app.Workloads(), PlanWords()) }
 
 // Prepare reads a plan, finds its servers and says what it will take. Nothing is started.
 func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, error) {
@@ -145,7 +145,7 @@ func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, er
 	var err error
 	c.Plan, err = plan.Parse(c.o.Text, plan.Options{
 		File: c.o.File, Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set,
-		Workloads: app.Workloads(),
+		Workloads: app.Workloads(), Words: PlanWords(),
 	})
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, er
 	if err := c.servers(ctx); err != nil {
 		return nil, err
 	}
-	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads(), Loading: app.Loader, Note: o.Note}
+	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads(), Family: familyOf, Note: o.Note}
 	if c.Needs, err = c.testbed.Check(ctx, c.Plan, c.Variants); err != nil {
 		return nil, err
 	}
@@ -340,7 +340,7 @@ func Experiments(a *app.App) ([]ExperimentLine, error) {
 			l.Problem = err.Error()
 		} else if p, err := plan.Parse([]byte(k.Header.Plan), plan.Options{
 			Scale: k.Header.Scale, Axes: k.Header.Axes,
-			Set: k.Header.Set, Workloads: app.Workloads(),
+			Set: k.Header.Set, Workloads: app.Workloads(), Words: PlanWords(),
 		}); err == nil {
 			l.Name, l.Title = p.Name, p.Title
 		}
@@ -474,7 +474,7 @@ func surroundings(r *trial.Result) {
 		}
 	}
 	if len(envs) > 0 {
-		r.Env, r.AlsoDiffers, r.Explained = trial.Differences(r.Variants, envs)
+		r.Env, r.AlsoDiffers, r.Explained = trial.Differences(r.Variants, envs, causesOf)
 	}
 }
 

@@ -35,7 +35,7 @@ func prepared(t *testing.T, text string) (*app.App, *Comparison) {
 	if c.yard, err = a.Yard(); err != nil {
 		t.Fatal(err)
 	}
-	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads(), Loading: app.Loader}
+	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: app.Workloads(), Family: familyOf}
 	return a, c
 }
 

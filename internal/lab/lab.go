@@ -231,7 +231,7 @@ func readResult(k trials.Kept, places bool) (trial.Result, error) {
 	}
 	p, err := plan.Parse([]byte(k.Header.Plan), plan.Options{
 		File: "plan of " + k.Header.ID, Scale: k.Header.Scale, Axes: k.Header.Axes, Set: k.Header.Set,
-		Workloads: app.Workloads(),
+		Workloads: app.Workloads(), Words: PlanWords(),
 	})
 	if err != nil {
 		return trial.Result{Trials: k.Trials}, err

@@ -132,7 +132,7 @@ func (l *Lab) recipe(r recipe.Recipe, ran []Line) Recipe {
 func recipePlan(r recipe.Recipe, scale string, set map[string]string) (plan.Plan, []plan.Variant, error) {
 	p, err := plan.Parse(r.Text, plan.Options{
 		File: "recipe " + r.Name, Scale: scale, Set: set,
-		Workloads: app.Workloads(),
+		Workloads: app.Workloads(), Words: PlanWords(),
 	})
 	if err != nil {
 		return p, nil, err

@@ -47,15 +47,15 @@ func plain[V any](key, about, target string, f form[V], lay func(*Config, V)) su
 }
 
 // sugars are all short ways to write an axis.
-func sugars() []sugar {
+func (w Words) sugars() []sugar {
 	text := anyText()
-	return []sugar{
+	all := []sugar{
 		plain("server", "Servers.", "server", serverForm(), func(c *Config, v string) { c.Server = v }),
 		plain("threads", "Numbers of sessions.", "threads", whole(1, maxThreads),
 			func(c *Config, v int) { c.Run.Threads = v }),
 		{
 			key: "setting", about: "A setting of the server at its start; its values are in values.", named: true,
-			name: nameForm(settingName), value: text.schema,
+			name: nameForm(w.settingName), value: text.schema,
 			config: func(r *reader, n *node, path, name string) (Config, bool) {
 				v, ok := text.read(r, n, path)
 				return Config{Settings: map[string]string{name: v}}, ok
@@ -63,7 +63,7 @@ func sugars() []sugar {
 		},
 		{
 			key: "set", about: "A global variable set on the running server; its values are in values.", named: true,
-			name: nameForm(settingName), value: text.schema,
+			name: nameForm(w.settingName), value: text.schema,
 			config: func(r *reader, n *node, path, name string) (Config, bool) {
 				v, ok := text.read(r, n, path)
 				return Config{Set: map[string]string{name: v}}, ok
@@ -74,12 +74,13 @@ func sugars() []sugar {
 		plain("collation", "Collations of the workload's tables, or character sets with their default one.",
 			"table_options", collationForm(), func(c *Config, v string) { c.TableOptions = []string{v} }),
 		plain("engine", "Storage engines of the workload's tables.", "options.mysql-storage-engine",
-			matching(`^[A-Za-z][A-Za-z0-9_]{0,63}$`, "is not the name of an engine", "such as InnoDB"),
+			matching(`^[A-Za-z][A-Za-z0-9_]{0,63}$`, "is not the name of an engine",
+				strings.TrimPrefix(suchAs(w.Engine), ", ")),
 			func(c *Config, v string) {
 				c.Run.Options = map[string]string{"mysql-storage-engine": v}
 			}),
-		plain("page_size", "InnoDB's page sizes.", "settings.innodb_page_size", pageForm(), func(c *Config, v uint64) {
-			c.Settings = map[string]string{"innodb_page_size": strconv.FormatUint(v, 10)}
+		plain("page_size", w.Engine+"'s page sizes.", "settings."+w.PageSize, pageForm(), func(c *Config, v uint64) {
+			c.Settings = map[string]string{w.PageSize: strconv.FormatUint(v, 10)}
 		}),
 		{
 			key: "limit", about: "A limit; its values are in values, none among them.", named: true, name: limitName(),
@@ -102,10 +103,11 @@ func sugars() []sugar {
 			func(c *Config, v string) { c.Filesystem = v }),
 		plain("cpus", "CPUs that the server runs on.", "cpus", cpusForm(), func(c *Config, v string) { c.CPUs = v }),
 	}
+	return slices.DeleteFunc(all, func(s sugar) bool { return s.key == "page_size" && w.PageSize == "" })
 }
 
-func sugarOf(key string) sugar {
-	all := sugars()
+func (w Words) sugarOf(key string) sugar {
+	all := w.sugars()
 	return all[slices.IndexFunc(all, func(s sugar) bool { return s.key == key })]
 }
 
@@ -172,7 +174,7 @@ func without(l limit.Limits, name string) limit.Limits {
 	return l
 }
 
-// pageForm is a page size of InnoDB.
+// pageForm is the size of a page.
 func pageForm() form[uint64] {
 	return scalarForm(schema{"type": []string{"string", "integer"}}, func(s string) (uint64, string, string) {
 		switch v, err := unit.ParseSize(s); {
@@ -210,7 +212,7 @@ type levelDraft struct {
 }
 
 // levelKeys are the keys of a level that is written as a mapping.
-func levelKeys() []key[levelDraft] {
+func (w Words) levelKeys() []key[levelDraft] {
 	return append([]key[levelDraft]{
 		at("name", "Names the level in the table.", anyText(), func(l *levelDraft) *string {
 			return &l.Name
@@ -220,7 +222,7 @@ func levelKeys() []key[levelDraft] {
 			schema: schema{"type": []string{"string", "number", "boolean"}},
 			read:   func(_ *reader, n *node, _ string, l *levelDraft) { l.value = n },
 		},
-	}, lift(configKeys(), func(l *levelDraft) *Config { return &l.Config })...)
+	}, lift(w.configKeys(), func(l *levelDraft) *Config { return &l.Config })...)
 }
 
 // axisName checks the name of an axis: a variant's key is "axis=level,axis=level".
@@ -249,7 +251,7 @@ func (r *reader) level(n *node, path string, s *sugar, name string) (Level, bool
 	before := len(r.problems)
 	switch {
 	case n.kind == mapping:
-		into(r, n, path, levelKeys(), &l)
+		into(r, n, path, r.words.levelKeys(), &l)
 	case s != nil:
 		l.value = n
 	default:
@@ -295,7 +297,7 @@ func (r *reader) axis(n *node, path string) (a axis) {
 	}
 	keys := []string{"name", "levels", "values"}
 	var s *sugar
-	all := sugars()
+	all := r.words.sugars()
 	for i := range all {
 		keys = append(keys, all[i].key)
 	}
@@ -426,14 +428,10 @@ func (r *reader) levels(a *axis, n *node, path string, s *sugar, name string) {
 const levelRef = "#/$defs/level"
 
 // axesKey is the key of the axes.
-func axesKey() key[draft] {
-	return key[draft]{
+func (w Words) axesKey() key[draft] {
+	k := key[draft]{
 		name: "axes", about: "What is varied: the variants are the product of the levels of all axes.",
-		schema: schema{"type": "array", "items": axisSchema()},
-		example: []any{[]any{map[string]any{"threads": []int{1, 2, 4}}, map[string]any{
-			"setting": "sync_binlog",
-			"values":  []int{0, 1},
-		}}},
+		schema: schema{"type": "array", "items": w.axisSchema()},
 		read: func(r *reader, n *node, path string, d *draft) {
 			if n.kind != list {
 				r.say(n, path, "write - threads: [1, 2, 4], one axis a line", "takes a list, not %s", n.what())
@@ -445,11 +443,16 @@ func axesKey() key[draft] {
 			}
 		},
 	}
+	axes := []any{map[string]any{"threads": []int{1, 2, 4}}}
+	if w.Vary != "" {
+		axes = append(axes, map[string]any{"setting": w.Vary, "values": []int{0, 1}})
+	}
+	return k.eg(axes)
 }
 
 // serversKey is the short way to write an axis of servers.
-func serversKey() key[draft] {
-	s := sugarOf("server")
+func (w Words) serversKey() key[draft] {
+	s := w.sugarOf("server")
 	return key[draft]{
 		name: "servers", about: "Several servers: the same as an axis \"server\" before the others.",
 		schema: levelsSchema(s), example: []any{[]string{"mysql@9.7", "mariadb@10.11"}},
@@ -467,7 +470,7 @@ func levelsSchema(s sugar) schema {
 	return schema{"anyOf": []schema{s.value, {"type": "array", "minItems": 1, "items": one}}}
 }
 
-func axisSchema() schema {
+func (w Words) axisSchema() schema {
 	props := schema{
 		"name": schema{"type": "string", "description": "Names the axis in the table. Default: what it varies."},
 		"levels": schema{
@@ -482,7 +485,7 @@ func axisSchema() schema {
 		},
 	}
 	kinds := []schema{{"required": []string{"name", "levels"}}}
-	for _, s := range sugars() {
+	for _, s := range w.sugars() {
 		var p schema
 		required := []string{s.key}
 		if s.named {

@@ -142,7 +142,7 @@ func (r *reader) variants(vs []Variant, place *node) (kind string) {
 			}{
 				{"threads", c.Run.Threads != 0},
 				{"db_ps_mode", c.Run.PSMode != ""},
-				{"mysql_ignore_errors", len(c.Run.Ignore) > 0},
+				{"ignore_errors", len(c.Run.Ignore) > 0},
 			} {
 				if key.set {
 					say(key.name, "name one with workload:", key.name+" belongs to a workload, and there is none", v)

@@ -66,6 +66,7 @@ type reader struct {
 	where    map[string]*node // by path, of every value read
 	keys     map[string]*node // by path, of the keys of texts
 
+	words     Words
 	workloads []workload.Workload // that there are
 	used      map[string]workload.Workload
 	strange   bool     // a workload was named that does not exist

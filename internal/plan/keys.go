@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -32,10 +33,10 @@ type baseline struct {
 }
 
 // topKeys are all keys of a plan.
-func topKeys() []key[draft] { return append(planKeys(), scaleKey()) }
+func (w Words) topKeys() []key[draft] { return append(w.planKeys(), scaleKey()) }
 
 // planKeys are the keys of a plan but its scales, which are taken out before it is read.
-func planKeys() []key[draft] {
+func (w Words) planKeys() []key[draft] {
 	plan := func(f func(*Plan) *string) func(*draft) *string { return func(d *draft) *string { return f(&d.Plan) } }
 	keys := []key[draft]{
 		at("dyno_plan", "Version of the plan's form. This program reads 1.", formatForm(),
@@ -53,10 +54,10 @@ func planKeys() []key[draft] {
 			"is not the name of a schema", "use letters, digits and _, 64 at most"),
 			plan(func(p *Plan) *string { return &p.Database })).or("lab"),
 	}
-	keys = append(keys, lift(configKeys(), func(d *draft) *Config { return &d.Base })...)
+	keys = append(keys, lift(w.configKeys(), func(d *draft) *Config { return &d.Base })...)
 	keys = append(keys,
-		serversKey(),
-		axesKey(),
+		w.serversKey(),
+		w.axesKey(),
 		at("skip", "Combinations of levels that are left out, by axis.", several(levelsForm()),
 			func(d *draft) *[]map[string]string { return &d.Skip }).
 			eg([]any{map[string]string{"server": "mariadb@10.11", "collation": "utf8mb4_0900_ai_ci"}}),
@@ -104,16 +105,16 @@ func formatForm() form[int] {
 }
 
 // configKeys are the keys of what a variant is made of: at the top of a plan and in a level.
-func configKeys() []key[Config] {
+func (w Words) configKeys() []key[Config] {
 	sql := "SQL, one statement each."
-	return []key[Config]{
+	keys := []key[Config]{
 		at("server", "The server: flavor, or flavor@version as far as it matters, or the path of a server program.",
-			serverForm(), func(c *Config) *string { return &c.Server }).eg("mysql@9.7", "mariadb"),
-		at("settings", "Settings of the server at its start, as in my.cnf.", texts("innodb_buffer_pool_size: 1G",
-			settingName, true), func(c *Config) *map[string]string { return &c.Settings }).
-			eg(map[string]string{"innodb_buffer_pool_size": "1G"}),
-		at("set", "Global variables set on the running server before each trial.", texts("max_connections: 200",
-			settingName, false), func(c *Config) *map[string]string { return &c.Set }),
+			serverForm(), func(c *Config) *string { return &c.Server }).eg("mysql@9.7", "mariadb", "postgres@17"),
+		at("settings", "Settings of the server at its start, as in my.cnf or postgresql.conf.",
+			texts(w.Setting.text(), w.settingName, true), func(c *Config) *map[string]string { return &c.Settings }).
+			eg(map[string]string{w.Setting.Name: w.Setting.Value}),
+		at("set", "Settings changed on the running server before each trial.",
+			texts(w.Set.text(), w.settingName, false), func(c *Config) *map[string]string { return &c.Set }),
 		at("filesystem", "A filesystem made for the data on a loop device.", oneOf("ext4", "xfs", "btrfs"),
 			func(c *Config) *string { return &c.Filesystem }).or("where the sandboxes are"),
 		at("limits", "What the server may use of the machine.", object(limitKeys()), func(c *Config) *limit.Limits {
@@ -132,8 +133,8 @@ func configKeys() []key[Config] {
 		}).or("1"),
 		at("db_ps_mode", "Prepared statements where they can be (auto), or none (disable).", oneOf("auto", "disable"),
 			func(c *Config) *string { return &c.Run.PSMode }).or("auto"),
-		at("mysql_ignore_errors", "Error numbers of the server that do not end a trial.", several(errorNumber()),
-			func(c *Config) *[]string { return &c.Run.Ignore }),
+		at("ignore_errors", "Codes of the server's errors that do not end a trial: numbers, of PostgreSQL SQLSTATEs.",
+			several(errorCode()), func(c *Config) *[]string { return &c.Run.Ignore }).eg([]string{"1062", "23505"}),
 		at("table_options", "Added to the end of CREATE TABLE of the workload's tables.", several(anyText()),
 			func(c *Config) *[]string { return &c.TableOptions }).eg("ROW_FORMAT=COMPRESSED"),
 		at("data", "What each trial finds in the server.", object(dataKeys()),
@@ -148,14 +149,20 @@ func configKeys() []key[Config] {
 		at("predict", "What arithmetic says values of read should be: name to the name of the arithmetic.",
 			texts("pool: buffer_pool_size", anyName, false), func(c *Config) *map[string]string { return &c.Predict }),
 	}
+	if w.IgnoreErrors != "" {
+		keys = append(keys, at(w.IgnoreErrors, "The same as ignore_errors.", several(errorCode()),
+			func(c *Config) *[]string { return &c.Run.Ignore }))
+	}
+	return keys
 }
 
 const maxThreads = 10_000
 
-// errorNumber is the number of an error of the server, kept as a text.
-func errorNumber() form[string] {
-	f := matching(`^[1-9][0-9]{0,4}$`, "is not the number of an error", "such as 1213")
-	f.schema = whole(1, 99_999).schema
+// errorCode is the code of an error of the server, kept as a text: a number, or five digits and capitals.
+func errorCode() form[string] {
+	const pattern = `^([1-9][0-9]{0,4}|[0-9A-Z]{5})$`
+	f := matching(pattern, "is not the code of an error", "such as 1213 or 40P01")
+	f.schema = schema{"anyOf": []schema{whole(1, 99_999).schema, {"type": "string", "pattern": pattern}}}
 	return f
 }
 
@@ -364,12 +371,26 @@ func baselineKey() key[draft] {
 	}
 }
 
-var flavors = []string{"mysql", "mariadb", "percona"}
+var flavors = []string{"mysql", "mariadb", "percona", "postgres"}
 
 func serverForm() form[string] {
+	one := oneServerForm()
+	return form[string]{one.schema, func(r *reader, n *node, path string) (string, bool) {
+		if n.kind == list {
+			r.say(n, path, "write servers: [a, b] to compare several", "takes a single value, not a list")
+			return "", false
+		}
+		return one.read(r, n, path)
+	}}
+}
+
+func oneServerForm() form[string] {
 	return scalarForm(schema{"type": "string"}, func(s string) (string, string, string) {
 		if strings.Contains(s, "/") && !strings.ContainsAny(s, "\n\r") {
 			return s, "", ""
+		}
+		if rest, ok := strings.CutPrefix(s, "postgresql"); ok { // its other name, also for sandboxes
+			s = "postgres" + rest
 		}
 		flavor, version, dated := strings.Cut(s, "@")
 		ok := false
@@ -386,8 +407,12 @@ func serverForm() form[string] {
 			}
 			return "", fmt.Sprintf("unknown server %q", short(s)), hint
 		case dated && !versions.MatchString(version):
+			like := []string{"@9", "@9.7", "@9.7.4"}
+			if dbms.Flavor(flavor).IsPostgres() {
+				like = []string{"@17", "@17.10"}
+			}
 			return "", fmt.Sprintf("%q is not a version", short(version)), "write it as far as it matters: " + flavor +
-				"@9, " + flavor + "@9.7, " + flavor + "@9.7.4"
+				strings.Join(like, ", "+flavor)
 		}
 		return s, "", ""
 	})
@@ -400,11 +425,11 @@ var (
 )
 
 // settingName brings a setting's name to its one spelling: lower case with "_".
-func settingName(s string) (string, string, string) {
+func (w Words) settingName(s string) (string, string, string) {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s, "--")), "-", "_")
 	if !settingNames.MatchString(name) {
 		return "", fmt.Sprintf("%q is not the name of a setting", short(s)),
-			"write it as in my.cnf, such as innodb_buffer_pool_size"
+			"write it as in my.cnf" + suchAs(w.Setting.Name)
 	}
 	return name, "", ""
 }

@@ -18,11 +18,12 @@ type Options struct {
 	// Axes replace the levels of axes, by their names: {"threads": ["1", "8"]}. Of an axis with levels of its own they
 	// choose some.
 	Axes map[string][]string
-	// Set replaces values by their paths: {"trials.time": "5s", "settings.innodb_buffer_pool_size": "1G"}. A value that
+	// Set replaces values by their paths: {"trials.time": "5s", "budget": "10m"}. A value that
 	// begins with "[" or "{" is YAML.
 	Set map[string]string
 	// Workloads are those that there are; nil means workload.All.
 	Workloads []workload.Workload
+	Words     Words // of the servers' family
 }
 
 // Parse reads a plan, fills in its defaults and checks it. Its error is a *Problems with everything that is wrong, on
@@ -56,7 +57,7 @@ func Parse(text []byte, o Options) (Plan, error) {
 func newReader(o Options) *reader {
 	return &reader{
 		where: map[string]*node{}, keys: map[string]*node{}, used: map[string]workload.Workload{},
-		workloads: o.Workloads,
+		workloads: o.Workloads, words: o.Words,
 	}
 }
 
@@ -117,7 +118,7 @@ func parse(root *node, o Options) (chosen Plan, problems []Problem) {
 
 	declared := map[string]map[string]bool{} // level names by axis, on any scale
 	for _, t := range trees {
-		for _, a := range axisNodes(t.root) {
+		for _, a := range o.Words.axisNodes(t.root) {
 			if declared[a.name] == nil {
 				declared[a.name] = map[string]bool{}
 			}
@@ -169,7 +170,7 @@ func parse(root *node, o Options) (chosen Plan, problems []Problem) {
 // plan reads the plan on one scale.
 func (r *reader) plan(t tree, declared map[string]map[string]bool, others map[string][]string, paths []string) Plan {
 	var d draft
-	into(r, t.root, "", planKeys(), &d)
+	into(r, t.root, "", r.words.planKeys(), &d)
 	if t.root.get("dyno_plan") == nil {
 		r.say(t.place, "", "write dyno_plan: 1 in the first line", "dyno_plan is missing")
 	}

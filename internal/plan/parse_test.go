@@ -17,6 +17,12 @@ import (
 )
 
 // head is the beginning of a plan that has nothing wrong, three lines.
+// parse is plan.Parse with the words that dyno has.
+func parse(text []byte, o plan.Options) (plan.Plan, error) {
+	o.Words = plan.TestWords
+	return plan.Parse(text, o)
+}
+
 const head = "dyno_plan: 1\nname: x\nserver: mysql\n"
 
 // load is head with a load, four lines.
@@ -24,7 +30,7 @@ const load = head + "workload: oltp_read_only\n"
 
 func good(t *testing.T, text string, o plan.Options) plan.Plan {
 	t.Helper()
-	p, err := plan.Parse([]byte(text), o)
+	p, err := parse([]byte(text), o)
 	if err != nil {
 		t.Fatalf("%s\n%v", text, err)
 	}
@@ -45,7 +51,7 @@ func TestProblems(t *testing.T) {
 	o := plan.Options{File: "p.yaml"}
 	f := func(text string, want ...string) {
 		t.Helper()
-		_, err := plan.Parse([]byte(text), o)
+		_, err := parse([]byte(text), o)
 		var ps *plan.Problems
 		if !errors.As(err, &ps) {
 			t.Errorf("%.300s\nis accepted (%v), want %q", text, err, want)
@@ -151,8 +157,12 @@ func TestProblems(t *testing.T) {
 		`p.yaml:3:9: server: unknown server "mysqll@9.7", did you mean "mysql@9.7"?`)
 	f("dyno_plan: 1\nname: x\nserver: mysql@nine\nworkload: oltp_read_only\n",
 		`p.yaml:3:9: server: "nine" is not a version; write it as far as it matters: mysql@9, mysql@9.7, mysql@9.7.4`)
+	f("dyno_plan: 1\nname: x\nserver: postgres@17.1.2.3\nworkload: oltp_read_only\n",
+		`p.yaml:3:9: server: "17.1.2.3" is not a version; write it as far as it matters: postgres@17, postgres@17.10`)
+	f("dyno_plan: 1\nname: x\nserver: [postgres@16, postgres@17]\nworkload: oltp_read_only\n",
+		"p.yaml:3:9: server: takes a single value, not a list; write servers: [a, b] to compare several")
 	f("dyno_plan: 1\nname: x\nserver: sqlite\nworkload: oltp_read_only\n",
-		`p.yaml:3:9: server: unknown server "sqlite"; there is mysql, mariadb, percona`)
+		`p.yaml:3:9: server: unknown server "sqlite"; there is mysql, mariadb, percona, postgres`)
 	f("dyno_plan: 1\nname: x\nworkload: oltp_read_only\n",
 		`p.yaml:1:1: no server is named; give it server: or servers:, such as mysql@9.7`)
 	f(head+"workload: oltp_readonly\n",
@@ -288,7 +298,7 @@ func TestOptionProblems(t *testing.T) {
 	f := func(o plan.Options, want ...string) {
 		t.Helper()
 		o.File = "p.yaml"
-		_, err := plan.Parse([]byte(text), o)
+		_, err := parse([]byte(text), o)
 		if err == nil {
 			t.Errorf("%+v is accepted, want %q", o, want)
 			return
@@ -393,14 +403,14 @@ func TestBaselineOfOtherLevels(t *testing.T) {
 	}
 	for _, path := range []string{"baseline.threads", "baseline"} {
 		o := plan.Options{Axes: map[string][]string{"threads": {"4", "8"}}, Set: map[string]string{path: "2"}}
-		if _, err := plan.Parse([]byte(published), o); err == nil || !strings.Contains(err.Error(), `has`) ||
+		if _, err := parse([]byte(published), o); err == nil || !strings.Contains(err.Error(), `has`) ||
 			!strings.Contains(err.Error(), `level "2"`) {
 			t.Errorf("--set %s=2: %v", path, err)
 		}
 	}
 	// A level that the plan never had is a mistake still.
 	wrong := load + "axes:\n  - threads: [1, 2]\nbaseline: {threads: 3}\n"
-	if _, err := plan.Parse([]byte(wrong), plan.Options{Axes: map[string][]string{"threads": {"4"}}}); err == nil ||
+	if _, err := parse([]byte(wrong), plan.Options{Axes: map[string][]string{"threads": {"4"}}}); err == nil ||
 		!strings.Contains(err.Error(), `axis threads has no level "3"`) {
 		t.Errorf("a baseline that never was: %v", err)
 	}
@@ -596,7 +606,7 @@ func TestTableOptions(t *testing.T) {
 
 // TestWorkloadsGiven shows that the caller's workloads are those that there are.
 func TestWorkloadsGiven(t *testing.T) {
-	_, err := plan.Parse([]byte(load), plan.Options{Workloads: []workload.Workload{workload.PointSelect{}}})
+	_, err := parse([]byte(load), plan.Options{Workloads: []workload.Workload{workload.PointSelect{}}})
 	if err == nil || !strings.Contains(err.Error(), `unknown workload "oltp_read_only"; there is oltp_point_select`) {
 		t.Errorf("%v", err)
 	}
@@ -605,7 +615,7 @@ func TestWorkloadsGiven(t *testing.T) {
 // TestShowKnowsAllMetrics holds the names that show takes to those of package trial.
 func TestShowKnowsAllMetrics(t *testing.T) {
 	for _, m := range trial.Metrics() {
-		if _, err := plan.Parse([]byte(load+"show: "+m.Name+"\n"), plan.Options{}); err != nil {
+		if _, err := parse([]byte(load+"show: "+m.Name+"\n"), plan.Options{}); err != nil {
 			t.Errorf("%v", err)
 		}
 	}
@@ -638,7 +648,7 @@ func FuzzParse(f *testing.F) {
 			Scale: "small", Set: map[string]string{path: value},
 			Axes: map[string][]string{axis: strings.Split(levels, ",")},
 		}} {
-			p, err := plan.Parse([]byte(text), o)
+			p, err := parse([]byte(text), o)
 			if err != nil {
 				var ps *plan.Problems
 				if !errors.As(err, &ps) || len(ps.List) == 0 || strings.Count(err.Error(), "\n") > 20*len(ps.List) {

@@ -26,8 +26,10 @@ func scaleKey() key[draft] {
 }
 
 // patchKeys are what a scale may change.
-func patchKeys() []key[draft] {
-	keys := slices.DeleteFunc(planKeys(), func(k key[draft]) bool { return k.name == "dyno_plan" || k.name == "name" })
+func (w Words) patchKeys() []key[draft] {
+	keys := slices.DeleteFunc(w.planKeys(), func(k key[draft]) bool {
+		return k.name == "dyno_plan" || k.name == "name"
+	})
 	for i := range keys {
 		if keys[i].name == "axes" {
 			keys[i].about = "New levels of axes, by the axis' name."
@@ -46,7 +48,7 @@ func patchKeys() []key[draft] {
 
 // patched returns the plan with a scale's changes.
 func (r *reader) patched(root, patch *node, path string) *node {
-	keys := patchKeys()
+	keys := r.words.patchKeys()
 	for _, e := range patch.entries {
 		at := join(path, e.name)
 		if i := slices.IndexFunc(keys, func(k key[draft]) bool { return k.name == e.name }); i < 0 {
@@ -97,7 +99,7 @@ type axisNode struct {
 }
 
 // axisNodes finds the axes without judging them.
-func axisNodes(root *node) []axisNode {
+func (w Words) axisNodes(root *node) []axisNode {
 	var out []axisNode
 	if s := root.get("servers"); s != nil {
 		out = append(out, axisNode{"server", "servers", -1, s})
@@ -108,7 +110,7 @@ func axisNodes(root *node) []axisNode {
 	}
 	for i, item := range axes.items {
 		a := axisNode{item: i, key: "levels", levels: item.get("levels")}
-		for _, s := range sugars() {
+		for _, s := range w.sugars() {
 			v := item.get(s.key)
 			switch {
 			case v == nil:
@@ -136,7 +138,7 @@ func axisNodes(root *node) []axisNode {
 // replaceAxis returns the plan with other levels of one axis. Levels that were there keep what they set beside their
 // value.
 func (r *reader) replaceAxis(root *node, name string, key, levels *node, path string) *node {
-	all := axisNodes(root)
+	all := r.words.axisNodes(root)
 	i := slices.IndexFunc(all, func(a axisNode) bool { return a.name == name })
 	if i < 0 {
 		var have []string
@@ -244,8 +246,8 @@ func (r *reader) setPath(root *node, path, value, name string) *node {
 	if free := len(parts) - 2; free >= 0 && slices.Contains(freeKeys, parts[free]) {
 		switch parts[free] { // one spelling, so that it takes the place of the plan's own
 		case "settings", "set":
-			if good, bad, _ := settingName(parts[free+1]); bad == "" {
-				return r.place(root, append(parts[:free+1:free+1], good), n, settingName)
+			if good, bad, _ := r.words.settingName(parts[free+1]); bad == "" {
+				return r.place(root, append(parts[:free+1:free+1], good), n, r.words.settingName)
 			}
 		case "options":
 			if good, bad, _ := optionName(parts[free+1]); bad == "" {
@@ -313,7 +315,7 @@ func spell(path string) string {
 	}
 	switch head {
 	case "settings", "set":
-		name, _, _ = settingName(name)
+		name, _, _ = Words{}.settingName(name) // its words are of its hint
 	case "options":
 		name, _, _ = optionName(name)
 	}

@@ -28,14 +28,14 @@ func schemaOf[T any](keys []key[T]) schema {
 
 // Schema returns the JSON schema (draft 2020-12) of a plan, for editors that help with writing one. It knows exactly
 // the keys that Parse knows; what depends on other parts of the plan only Parse finds.
-func Schema() []byte {
-	s := schemaOf(topKeys())
+func Schema(w Words) []byte {
+	s := schemaOf(w.topKeys())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "Dyno plan"
 	s["description"] = "An experiment with database servers: what is compared, under what load, how often, and the " +
 		"table of the result."
 	s["required"] = []string{"dyno_plan", "name"}
-	s["$defs"] = schema{"level": schemaOf(levelKeys()), "patch": schemaOf(patchKeys())}
+	s["$defs"] = schema{"level": schemaOf(w.levelKeys()), "patch": schemaOf(w.patchKeys())}
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		panic("BUG: write schema: " + err.Error())

@@ -41,7 +41,7 @@ func TestTurns(t *testing.T) {
 
 	bad := func(text string, want ...string) {
 		t.Helper()
-		_, err := plan.Parse([]byte(text), plan.Options{})
+		_, err := parse([]byte(text), plan.Options{})
 		for _, w := range want {
 			if err == nil || !strings.Contains(err.Error(), w) {
 				t.Errorf("%s\n%v lacks %q", text, err, w)

@@ -25,8 +25,8 @@ type Recipe struct {
 // Scales are the sizes that a recipe can be run in: small ends within ten minutes on two CPUs.
 var Scales = []string{"small", "medium", "full"}
 
-// All returns the recipes by name. The workloads are those that plans may name.
-func All(workloads []workload.Workload) ([]Recipe, error) {
+// All returns the recipes by name. Workloads and words are those that plans may name, see plan.Options.
+func All(workloads []workload.Workload, words plan.Words) ([]Recipe, error) {
 	names, err := fs.Glob(recipes.Files, "*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("read recipes: %w", err)
@@ -37,7 +37,7 @@ func All(workloads []workload.Workload) ([]Recipe, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read recipe: %w", err)
 		}
-		p, err := plan.Parse(text, plan.Options{File: file, Workloads: workloads})
+		p, err := plan.Parse(text, plan.Options{File: file, Workloads: workloads, Words: words})
 		if err != nil {
 			return nil, fmt.Errorf("read recipe: %w", err)
 		}

@@ -11,7 +11,7 @@ import (
 
 // TestRecipes reads every recipe at every scale; whatever is wrong with one is told here and not to a user.
 func TestRecipes(t *testing.T) {
-	all, err := All(workload.All())
+	all, err := All(workload.All(), plan.Words{})
 	if err != nil {
 		t.Fatal(err)
 	}

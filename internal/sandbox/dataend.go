@@ -22,6 +22,9 @@ const (
 // prepareEnd tells a running server to end in full when it is told to end, and to forget its logs. It returns the names
 // of the binary and relay logs in the data directory, without their ending.
 func (r record) prepareEnd(ctx context.Context, dir string) (logs []string, err error) {
+	if r.Server.Flavor.IsPostgres() { // its orderly end is a full one, and its logs are part of its data
+		return nil, nil
+	}
 	t, err := target.Open(ctx, r.sandbox("", dir).Spec())
 	if err != nil {
 		return nil, hint(err, "let root log in over the socket without a password, as in a new sandbox")
@@ -87,7 +90,7 @@ func forgetSource(ctx context.Context, db *sql.DB) error {
 }
 
 // askToEnd asks a process to end and waits until it has. It does not kill.
-func askToEnd(ctx context.Context, id host.Identity, within time.Duration) error {
+func askToEnd(ctx context.Context, id host.Identity, orderly syscall.Signal, within time.Duration) error {
 	signal, free, err := signaller(id.PID)
 	switch {
 	case errors.Is(err, syscall.ESRCH):
@@ -99,7 +102,7 @@ func askToEnd(ctx context.Context, id host.Identity, within time.Duration) error
 	if !id.Alive() {
 		return nil
 	}
-	if err := signal(syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := signal(orderly); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("signal process %d: %w", id.PID, err)
 	}
 	gone, err := vanish(ctx, id, within)

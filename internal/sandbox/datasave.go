@@ -25,7 +25,8 @@ import (
 //
 // The server is shut down in full: nothing is left to recover, purge or merge, so that a server with other redo logs or
 // another binary log can start on the copy and has no old work to do. Binary and relay logs, the place in a
-// replication, the UUID of the server and its list of cached pages are no part of the data set. Its causes are
+// replication, the UUID of the server and its list of cached pages are no part of the data set. A PostgreSQL is shut
+// down fast, which leaves nothing either. Its causes are
 // ErrNotFound, ErrBusy, ErrBadName, ErrBadKey, ErrNoSpace, ErrData, and those of Up when the sandbox does not run.
 func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]string, sink progress.Sink) error {
 	const op = "save data of sandbox"
@@ -41,9 +42,6 @@ func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]
 	r, ok, err := load(dir)
 	if err == nil && (!ok || !r.Ready) {
 		err = hint(fmt.Errorf("%w that is complete", ErrNotFound), "see `dyno sandbox ls`")
-	}
-	if err == nil {
-		err = r.Server.NotYet("data sets")
 	}
 	if err != nil {
 		return wrap(op, name, err)
@@ -84,13 +82,14 @@ const maxShutdown = 30 * time.Minute
 // shutDown ends the server in order, and only so.
 func (r *record) shutDown(ctx context.Context, dir string, sink progress.Sink) error {
 	said := openLogs(dir)
+	orderly, _ := r.Server.family().signals()
 	p := progress.Progress{Step: "shutting the server down in full", Started: time.Now(), At: time.Now()}
 	sink.Report(p)
 	began := make(chan struct{})
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer close(began)
-		return askToEnd(gctx, r.Process, maxShutdown)
+		return askToEnd(gctx, r.Process, orderly, maxShutdown)
 	})
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -107,7 +106,7 @@ func (r *record) shutDown(ctx context.Context, dir string, sink progress.Sink) e
 		return err
 	}
 	// A server removes this file as the last thing of an orderly end.
-	if there(filepath.Join(r.Run, "pid")) {
+	if there(filepath.Join(r.Run, "pid")) || there(filepath.Join(dir, "data", lockFile)) {
 		return fmt.Errorf("%w: the server did not shut down cleanly: %s", ErrData,
 			cmp.Or(said.last(), "see "+said.files[0]))
 	}

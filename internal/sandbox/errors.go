@@ -26,7 +26,6 @@ var (
 	ErrData       = errors.New("data set cannot be used")
 	ErrBadKey     = errors.New("not a key of a data set")
 
-	ErrNotYet     = errors.New("not for PostgreSQL yet")
 	ErrInitialise = errors.New("the data directory cannot be initialised")
 )
 

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"syscall"
 )
@@ -42,14 +41,4 @@ func (s Server) family() family {
 		return postgresFamily{}
 	}
 	return mysqlFamily{}
-}
-
-// NotYet returns an error for a build of a family that what (a verb or a feature) cannot use yet, nil for all others.
-// Its cause is ErrNotYet.
-func (s Server) NotYet(what string) error {
-	if !s.Flavor.IsPostgres() {
-		return nil
-	}
-	return hint(fmt.Errorf("%s: %w (the server is %s)", what, ErrNotYet, s.Spec()), "name a MySQL or MariaDB server, "+
-		"see `dyno sandbox servers`")
 }

@@ -184,24 +184,44 @@ func TestPostgres(t *testing.T) {
 // that.
 func TestPostgresIsNotTheDefault(t *testing.T) {
 	y := postgresYard(t)
-	pg, err := y.Resolve(t.Context(), "postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
 	if s, err := y.Resolve(t.Context(), ""); err == nil && s.Flavor.IsPostgres() {
 		t.Errorf("%+v", s)
-	} else if s.NotYet("x") != nil {
-		t.Error(s.NotYet("x"))
 	}
-	if err := pg.NotYet("data sets"); !errors.Is(err, ErrNotYet) || !strings.Contains(err.Error(), "data sets") {
-		t.Error(err)
+}
+
+// TestPostgresData: a data set brings the rows back that a sandbox had, also after its server was killed while it
+// wrote, and a new sandbox can be made of it.
+func TestPostgresData(t *testing.T) {
+	y, ctx := postgresYard(t), t.Context()
+	s := up(t, y, Config{Name: "a", Server: "postgres"})
+	ask1(t, psql(t, s), "CREATE TABLE kept AS SELECT generate_series(1, 1000) AS n")
+	if err := y.SaveData(ctx, "a", "k", map[string]string{"what": "rows"}, nil); err != nil {
+		t.Fatal(err)
 	}
-	s := up(t, y, Config{Name: "a", Server: pg.Path})
-	if err := y.SaveData(t.Context(), "a", "k", nil, nil); !errors.Is(err, ErrNotYet) {
-		t.Error(err)
+	if d, ok := y.HasData("k"); !ok || d.Flavor != "postgres" || d.Files < 100 {
+		t.Errorf("%+v", d)
 	}
-	if err := s.Listens(t.Context()); err != nil {
-		t.Errorf("it was disturbed: %v", err)
+	for _, settings := range []map[string]string{nil, {"wal_level": "minimal", "max_wal_senders": "0"}} {
+		s = up(t, y, Config{Name: "a", Settings: settings})
+		ask1(t, psql(t, s), "DELETE FROM kept WHERE n > 10; CREATE TABLE more (n int)")
+		if err := y.Kill(ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := y.RestoreData(ctx, "a", nil); err != nil {
+			t.Fatal(err)
+		}
+		s = up(t, y, Config{Name: "a"})
+		if got := ask1(t, psql(t, s), "SELECT count(*) || ' ' || (to_regclass('more') IS NULL) FROM kept"); got !=
+			"1000 true" {
+			t.Error(got)
+		}
+		if err := y.Down(ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := up(t, y, Config{Name: "b", Server: "postgres", Data: "k"})
+	if got := ask1(t, psql(t, b), "SELECT sum(n) FROM kept"); got != "500500" {
+		t.Error(got)
 	}
 }
 

@@ -3,7 +3,8 @@ package testbed
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/mysql/target"
+	"github.com/dyno-perf/dyno/internal/family"
+	trialmysql "github.com/dyno-perf/dyno/internal/mysql/trial"
 )
 
 // TestSettle: a server that was made to write its dirty pages is afterwards what it was, and a trial knows when it is
@@ -24,9 +25,9 @@ trials: {rounds: 1..1, control: false, fresh: none, settle: true}
 				t.Errorf("dirty pages up to %v %% and from %v %% on, want 80 and 20", v["most"], v["low"])
 			}
 
-			open := func() *target.Target {
+			open := func() family.TrialServer {
 				t.Helper()
-				x, err := target.Open(t.Context(), s.current.box.Spec())
+				x, err := trialmysql.Bench{}.Open(t.Context(), s.current.box.Spec())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -36,21 +37,27 @@ trials: {rounds: 1..1, control: false, fresh: none, settle: true}
 				t.Helper()
 				x := open()
 				defer x.Close()
-				if got, err := readDirtyLimits(t.Context(), x); err != nil || got[dirtyLimits[0]] != want {
+				c, err := x.Session(t.Context(), "lab", false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				got, err := c.Value(t.Context(), "SELECT @@GLOBAL.innodb_max_dirty_pages_pct")
+				if err != nil || got.String != want {
 					t.Errorf("%v, %v: want %s", got, err, want)
 				}
 			}
 			x := open()
-			undo, err := writeOut(t.Context(), x)
+			undo, err := x.WriteOut(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			ask("0.000000")
+			ask("0")
 			x.Close()
 			if undo() == nil {
 				t.Error("nothing was put back, and nobody said so")
 			}
-			ask("0.000000")
+			ask("0")
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -62,6 +61,7 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 	failed := map[string]string{} // variants that cannot be measured, and why
 	// of the largest loop device: its whole size must be free when it is made, and most of it stays so
 	spare := int64(0)
+	var jobs []*job
 	for _, v := range vs {
 		if err := ctx.Err(); err != nil {
 			return n, err
@@ -71,6 +71,7 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 			problem("%v", err)
 			continue
 		}
+		jobs = append(jobs, j)
 		if !slices.ContainsFunc(n.Servers, func(x sandbox.Server) bool { return x.Path == j.server.Path }) {
 			n.Servers = append(n.Servers, j.server)
 		}
@@ -81,7 +82,7 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 		if !checked[key] {
 			checked[key] = true
 			if err := s.Yard.CheckSettings(ctx, j.server, j.config.Settings); err != nil {
-				problem("%s: %s", v.Key, describe(err))
+				problem("%s (%s): %s", v.Key, j.servers.Name(), describe(err))
 			}
 		}
 		size := dataSize(j)
@@ -98,9 +99,9 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 			warn("%s: its server needs about %s of memory and is limited to %s: it may be killed", v.Key,
 				unit.Bytes(float64(need)), unit.Bytes(float64(limit)))
 		}
-		if limit := connections(j); j.config.Run.Threads > limit {
-			problem("%s: %d threads, but max_connections is %d: raise it in settings", v.Key,
-				j.config.Run.Threads, limit)
+		if n := j.servers.Needs(j.config.Settings); j.config.Run.Threads > n.Sessions {
+			problem("%s: %d threads, but %s is %d: raise it in settings", v.Key, j.config.Run.Threads, n.SessionsKey,
+				n.Sessions)
 		}
 		fails := func(err error) { failed[v.Key] = describe(err) }
 		if j.config.Filesystem != "" && os.Geteuid() != 0 {
@@ -123,6 +124,7 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 			warn("limits may not be in effect: only root, or the owner of a delegated control group, can set them")
 		}
 	}
+	s.checkSet(ctx, jobs, problem)
 	if p.Trials.DropCaches && os.Geteuid() != 0 {
 		problem("drop_caches: only root may drop the kernel's caches")
 	}
@@ -170,6 +172,31 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 	return n, nil
 }
 
+// checkSet looks for settings, to be changed on running servers, that these do not have. Where a family cannot tell for
+// certain it is a problem that servers of another family in the plan know the setting.
+func (s *Testbed) checkSet(ctx context.Context, jobs []*job, problem func(format string, args ...any)) {
+	knows := func(j *job, name, value string) error {
+		return s.Yard.CheckSettings(ctx, j.server, map[string]string{name: value})
+	}
+	for _, j := range jobs {
+		others := slices.DeleteFunc(slices.Clone(jobs), func(x *job) bool {
+			return x.servers.Name() == j.servers.Name()
+		})
+		if !j.servers.Changeable() && len(others) == 0 {
+			continue
+		}
+		for _, name := range sortedKeys(j.config.Set) {
+			value := j.config.Set[name]
+			err := knows(j, name, value)
+			if err != nil && (j.servers.Changeable() || slices.ContainsFunc(others, func(x *job) bool {
+				return knows(x, name, value) == nil
+			})) {
+				problem("%s (%s): set: %s", j.key, j.servers.Name(), describe(err))
+			}
+		}
+	}
+}
+
 // lesser returns the memory that servers may take of what the machine has available and of what its control groups
 // leave this process. whose says so where it is the latter.
 func lesser(machine, groups known.Value[uint64]) (bytes int64, whose string, ok bool) {
@@ -195,7 +222,7 @@ func freeSpace(path string) (uint64, error) {
 const (
 	emptyDir   = 200 << 20 // of a server without data, with its logs
 	perRow     = 260       // bytes of a row with its indexes, roughly, when it is no wider than sysbench's
-	serverBase = 300 << 20 // memory of a server beside its buffer pool
+	serverBase = 300 << 20 // memory of a server beside its caches
 	perSession = 1 << 20
 )
 
@@ -207,31 +234,12 @@ func dataSize(j *job) int64 {
 			n += int64(t.Rows) * perRow
 		}
 	}
-	for _, name := range []string{"innodb_redo_log_capacity", "innodb_log_file_size"} {
-		if v, err := unit.ParseSize(j.config.Settings[name]); err == nil {
-			n += int64(v)
-		}
-	}
-	return n
+	return n + j.servers.Needs(j.config.Settings).Disk
 }
 
 // memory guesses what a server takes.
 func memory(j *job) int64 {
-	n := int64(serverBase) + int64(j.config.Run.Threads)*perSession
-	for _, name := range []string{"innodb_buffer_pool_size", "rocksdb_block_cache_size", "key_buffer_size"} {
-		if v, err := unit.ParseSize(j.config.Settings[name]); err == nil {
-			n += int64(v)
-		}
-	}
-	return n
-}
-
-// connections is how many sessions a load may have.
-func connections(j *job) int {
-	if v, err := strconv.Atoi(j.config.Settings["max_connections"]); err == nil {
-		return v
-	}
-	return 150 // of the 151 that servers come with, one is for Dyno's own questions
+	return serverBase + int64(j.config.Run.Threads)*perSession + j.servers.Needs(j.config.Settings).Memory
 }
 
 func sortedKeys(m map[string]string) []string {

@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/mysql/catalog"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // environmentOf tells what the trial runs on.
-func environmentOf(ctx context.Context, cpus *cpus, t *target.Target, p *place, tr *trial.Trial) *trial.Environment {
+func environmentOf(
+	ctx context.Context, cpus *cpus, t family.TrialServer, p *place, tr *trial.Trial,
+) *trial.Environment {
 	e := &trial.Environment{Facts: map[string]map[string]string{}, Unknown: map[string]string{}}
 	facts, unknown := host.Environment(p.box.PID, p.dataDir())
 	maps.Copy(e.Facts, facts)
 	maps.Copy(e.Unknown, unknown)
-	facts, unknown, err := catalog.Environment(ctx, t.DB())
+	facts, unknown, err := t.Environment(ctx)
 	if err != nil {
 		e.Unknown["variable"] = err.Error()
 	}

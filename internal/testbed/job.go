@@ -12,22 +12,21 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // job is a variant made ready to be carried out.
 type job struct {
-	key    string
-	config plan.Config
-	server sandbox.Server
-	schema string
-	seed   uint64
-	fresh  plan.Fresh
+	key     string
+	config  plan.Config
+	server  sandbox.Server
+	servers servers
+	schema  string
+	seed    uint64
+	fresh   plan.Fresh
 
 	run     *workload.Plan    // nil for probes
 	runWith map[string]string // options of run
@@ -58,32 +57,19 @@ func (s *Testbed) job(v plan.Variant, p plan.Plan) (*job, error) {
 		j.schema = "lab"
 	}
 	var err error
-	if j.server, err = s.Yard.Resolve(context.Background(), v.Config.Server); err == nil {
-		err = j.server.NotYet("comparisons")
-	}
-	if err != nil {
+	if j.server, err = s.Yard.Resolve(context.Background(), v.Config.Server); err != nil {
 		return nil, fmt.Errorf("%s", describe(err))
+	}
+	if j.servers, err = s.serversOf(j.server.Flavor); err != nil {
+		return nil, err
 	}
 	build := func(name string, layers ...map[string]string) (
 		workload.Workload, *workload.Plan, map[string]string, error,
 	) {
-		w, err := workload.Find(s.Workloads, name)
+		layers = append([]map[string]string{{j.servers.Database(): j.schema}}, layers...)
+		w, options, err := j.servers.find(s.Workloads, name, layers...)
 		if err != nil {
 			return nil, nil, nil, err
-		}
-		options := map[string]string{}
-		for _, o := range w.Options() {
-			if o.Name == "mysql-db" {
-				options[o.Name] = j.schema
-			}
-			for _, l := range layers {
-				for k, v := range l {
-					if strings.ReplaceAll(k, "_", "-") == o.Name {
-						// options of the other workload need not be this one's
-						options[o.Name] = v
-					}
-				}
-			}
 		}
 		options = workload.WithThreads(w, options, v.Config.Run.Threads)
 		wp, err := w.Build(options)
@@ -119,7 +105,7 @@ const leastDevice = 4 << 30
 func (j *job) keys() {
 	shape := map[string]string{}
 	for k, v := range j.config.Settings {
-		if shapes(k) {
+		if j.servers.Shapes(k) {
 			shape[k] = v
 		}
 	}
@@ -153,35 +139,6 @@ func (j *job) keys() {
 	j.place = strings.Join([]string{base, j.data, j.config.Filesystem}, "/")
 }
 
-// harmless are the beginnings of settings that leave no trace in a data directory that was shut down cleanly: variants
-// that differ in these alone start from the same data set. Any other setting gets data of its own.
-var harmless = []string{
-	"innodb_buffer_pool", "innodb_flush", "sync_binlog", "log_bin", "skip_log_bin", "binlog_", "server_id",
-	"innodb_log_buffer_size", "innodb_io_capacity",
-	"innodb_log_file", "innodb_redo_log_capacity", "innodb_log_write_ahead", "max_", "table_open_cache",
-	"table_definition_cache", "thread_", "performance_schema", "innodb_adaptive", "innodb_doublewrite",
-	"innodb_monitor", "query_cache", "innodb_read_io", "innodb_write_io", "innodb_purge",
-	"slow_query_log", "long_query_time",
-	"innodb_lru", "tmp_table_size", "sort_buffer_size", "join_buffer_size", "read_buffer_size", "read_rnd_buffer_size",
-	"back_log", "innodb_thread_concurrency", "innodb_spin", "innodb_use_native_aio",
-	"innodb_change_buffering", "optimizer_", "open_files_limit", "general_log", "log_", "innodb_max_dirty",
-	"innodb_page_cleaners", "innodb_sync_", "innodb_dedicated_server", "innodb_numa", "large_pages",
-	"key_buffer_size", "wait_timeout", "interactive_timeout", "net_", "userstat", "innodb_old_blocks",
-	"innodb_random_read_ahead", "innodb_read_ahead", "innodb_concurrency", "innodb_commit_concurrency",
-	"innodb_lock_wait", "innodb_deadlock",
-}
-
-// shapes reports whether a setting may change what the data directory holds.
-func shapes(name string) bool {
-	name = strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(name), "-", "_"), "loose_")
-	for _, h := range harmless {
-		if strings.HasPrefix(name, h) {
-			return false
-		}
-	}
-	return true
-}
-
 // prepare makes the job's data set when the yard has none.
 func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err error) {
 	if j.data == "" {
@@ -198,7 +155,7 @@ func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err 
 	name := s.Name + "-" + preparing
 	s.note("Preparing the data of %s, once: they are stored for later trials.", j.key)
 	settings := j.settings()
-	for k, v := range quick(j.server) { // durability is of no use here
+	for k, v := range j.servers.Quick(j.server.Flavor, j.server.Version) { // durability is of no use here
 		if _, given := settings[k]; !given {
 			settings[k] = v
 		}
@@ -213,30 +170,9 @@ func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err 
 			err = e
 		}
 	}()
-	t, err := target.Open(ctx, box.Spec())
-	if err != nil {
+	if err := s.fill(ctx, box, j, sink); err != nil {
 		return err
 	}
-	defer t.Close()
-	if j.fill != nil && len(j.fill.Tables) > 0 {
-		threads := j.config.Data.Threads
-		if threads == 0 {
-			threads = max(2, len(s.cpus.before))
-		}
-		procs := runtime.GOMAXPROCS(max(s.cpus.procs, 1)) // loading is not measured
-		err := s.Loading(t).Prepare(ctx, load.Data{
-			Workload: j.fills, Options: j.fillWith, Threads: threads,
-			Seed: j.seed + 1,
-		}, sink)
-		runtime.GOMAXPROCS(procs)
-		if err != nil {
-			return err
-		}
-	}
-	if err := dataSQL(ctx, t, j); err != nil {
-		return err
-	}
-	t.Close()
 	about := map[string]string{"server": j.server.Spec(), "variant": j.key}
 	if j.fill != nil {
 		about["workload"] = j.fill.Workload
@@ -244,36 +180,51 @@ func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err 
 	return s.Yard.SaveData(ctx, name, j.data, about, sink)
 }
 
-// quick returns settings that make loading fast.
-func quick(srv sandbox.Server) map[string]string {
-	m := map[string]string{"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
-	if !srv.Flavor.IsMariaDB() && !strings.HasPrefix(srv.Version, "5.") {
-		m["disable_log_bin"] = "ON"
-		m["local_infile"] = "ON" // off as shipped; without it the rows come in by INSERT
+// fill makes the job's tables on the server of a sandbox, and runs the plan's own statements.
+func (s *Testbed) fill(ctx context.Context, box sandbox.Sandbox, j *job, sink progress.Sink) error {
+	if j.fill != nil && len(j.fill.Tables) > 0 {
+		srv, err := j.servers.OpenLoad(ctx, box.Spec())
+		if err != nil {
+			return err
+		}
+		defer srv.Close()
+		threads := j.config.Data.Threads
+		if threads == 0 {
+			threads = max(2, len(s.cpus.before))
+		}
+		procs := runtime.GOMAXPROCS(max(s.cpus.procs, 1)) // loading is not measured
+		err = srv.Prepare(ctx, load.Data{
+			Workload: j.fills, Options: j.fillWith, Threads: threads, Seed: j.seed + 1,
+		}, sink)
+		runtime.GOMAXPROCS(procs)
+		if err != nil {
+			return err
+		}
 	}
-	return m
-}
-
-// dataSQL runs the plan's own statements in the job's schema.
-func dataSQL(ctx context.Context, t *target.Target, j *job) error {
-	c, err := t.Conn(ctx)
+	t, err := j.servers.Open(ctx, box.Spec())
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	c, err := t.Session(ctx, j.schema, false)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	statements := []string{"CREATE DATABASE IF NOT EXISTS " + schema.Quote(j.schema), "USE " + schema.Quote(j.schema)}
-	statements = append(statements, j.config.Data.SQL...)
-	if j.fill != nil { // every copy begins with the same statistics, whatever the background threads had got to
-		for _, t := range j.fill.Tables {
-			statements = append(statements, "ANALYZE TABLE "+schema.Quote(t.Name))
-		}
-	}
-	for _, q := range statements {
-		if _, err := c.ExecContext(ctx, q); err != nil {
+	for _, q := range j.config.Data.SQL {
+		if err := c.Exec(ctx, q); err != nil {
 			return fmt.Errorf("%s: %w", brief(q), t.Wrap("prepare data on", err))
 		}
 	}
-	return nil
+	if j.fill == nil {
+		return nil
+	}
+	var tables []string
+	for _, x := range j.fill.Tables {
+		tables = append(tables, x.Name)
+	}
+	// every copy begins with the same statistics, whatever the background threads had got to
+	return t.Wrap("renew the statistics of tables on", c.Analyze(ctx, tables))
 }
 
 // brief shortens a statement for a message.

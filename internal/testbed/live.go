@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/trial"
@@ -17,7 +18,7 @@ import (
 // live is a load that goes on from one trial to the next.
 type live struct {
 	key    string // what it runs, and where
-	target *target.Target
+	server load.Server
 	cancel context.CancelFunc
 	ticks  chan loadresult.Tick
 	loom   *loom // it is told of every operation; nil unless variants take turns
@@ -35,7 +36,7 @@ func (s *Testbed) endLive() {
 	for range s.live.ticks { // until it is closed
 	}
 	<-s.live.done
-	s.live.target.Close()
+	s.live.server.Close()
 	s.live = nil
 }
 
@@ -53,12 +54,12 @@ func (s *Testbed) begin(ctx context.Context, p *place, j *job, woven bool) error
 		}
 		s.endLive()
 	}
-	t, err := target.Open(ctx, p.box.Spec())
+	srv, err := j.servers.OpenLoad(ctx, p.box.Spec())
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it ends with endLive
-	l := &live{key: key, target: t, cancel: cancel, ticks: make(chan loadresult.Tick, 64), done: make(chan struct{})}
+	l := &live{key: key, server: srv, cancel: cancel, ticks: make(chan loadresult.Tick, 64), done: make(chan struct{})}
 	cfg := configOf(s.cpus, j, 1)
 	if woven {
 		l.loom = newLoom()
@@ -67,7 +68,7 @@ func (s *Testbed) begin(ctx context.Context, p *place, j *job, woven bool) error
 	go func() {
 		defer close(l.done)
 		defer close(l.ticks)
-		l.run, l.err = s.Loading(t).Run(ctx, cfg, func(x loadresult.Tick) {
+		l.run, l.err = srv.Run(ctx, cfg, func(x loadresult.Tick) {
 			for {
 				select {
 				case l.ticks <- x:
@@ -86,7 +87,7 @@ func (s *Testbed) begin(ctx context.Context, p *place, j *job, woven bool) error
 }
 
 // goOn measures under the load that goes on. The tick during which the variant was put in force belongs to nobody.
-func (s *Testbed) goOn(ctx context.Context, t *target.Target, p *place, j *job, pl plan.Plan, tr *trial.Trial,
+func (s *Testbed) goOn(ctx context.Context, t family.TrialServer, p *place, j *job, pl plan.Plan, tr *trial.Trial,
 	sink progress.Sink,
 ) error {
 	if err := s.begin(ctx, p, j, false); err != nil {

@@ -5,18 +5,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/mysql/catalog"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/stat"
@@ -44,7 +42,7 @@ func configOf(cpus *cpus, j *job, turn uint64) load.Config {
 	for _, e := range j.config.Run.Ignore {
 		if strings.EqualFold(e, "all") {
 			cfg.IgnoreAll = true
-		} else if _, err := strconv.ParseUint(e, 10, 16); err == nil {
+		} else {
 			cfg.Ignore = append(cfg.Ignore, e)
 		}
 	}
@@ -58,9 +56,8 @@ type speed struct {
 }
 
 // meter prepares the readings of one trial.
-func (s *Testbed) meter(t *target.Target, p *place, j *job, tr *trial.Trial) *meter {
+func (s *Testbed) meter(t family.TrialServer, p *place, j *job, tr *trial.Trial) *meter {
 	m := &meter{pid: p.box.PID, dir: p.dataDir(), t: t}
-	m.retried, _ = s.Loading(t).Retried()
 	list := serverCPUs(s.cpus, j)
 	if s.speed != nil && s.speed.cpus != list {
 		s.speed.meter.Stop()
@@ -82,9 +79,14 @@ func (s *Testbed) meter(t *target.Target, p *place, j *job, tr *trial.Trial) *me
 }
 
 // load warms up and measures under the job's workload.
-func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, pl plan.Plan, turn uint64,
+func (s *Testbed) load(ctx context.Context, t family.TrialServer, p *place, j *job, pl plan.Plan, turn uint64,
 	tr *trial.Trial, sink progress.Sink,
 ) error {
+	srv, err := j.servers.OpenLoad(ctx, p.box.Spec())
+	if err != nil {
+		return unusable(ctx, err)
+	}
+	defer srv.Close()
 	w := newWindow(pl.Trials)
 	m := s.meter(t, p, j, tr)
 	cfg := configOf(s.cpus, j, turn)
@@ -119,7 +121,7 @@ func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, 
 			sink.Report(prog)
 		}
 	}()
-	r, err := s.Loading(t).Run(ctx, cfg, func(tick loadresult.Tick) {
+	r, err := srv.Run(ctx, cfg, func(tick loadresult.Tick) {
 		select {
 		case ticks <- tick:
 		default: // nobody reads any more, or the readings hang: the window stays incomplete and says so
@@ -141,7 +143,7 @@ func (s *Testbed) load(ctx context.Context, t *target.Target, p *place, j *job, 
 		}
 	}
 	if err != nil && r.Elapsed == 0 {
-		if e := target.KindOf(err); e == endpoint.Gone || !p.alive() {
+		if endpoint.KindOf(t.Wrap("load", err)) == endpoint.Gone || !p.alive() {
 			tr.Invalid = "the load could not start: " + describe(err)
 			return nil
 		}
@@ -226,7 +228,7 @@ func sumUp(cpus *cpus, w *window, m *meter, j *job, tr *trial.Trial) {
 			tr.Warnings = append(tr.Warnings, fmt.Sprintf("the hypervisor took %.1f %% of the CPUs' time", 100*steal))
 		}
 	}
-	bad, ignored := serious(tr.Errors, j.config.Run.Ignore, m.retried)
+	bad, ignored := serious(tr.Errors, j.servers.Retried(), j.config.Run.Ignore)
 	if bad != "" && tr.Invalid == "" {
 		tr.Invalid = "statements failed: " + bad
 	}
@@ -248,9 +250,9 @@ func rates(secs []trial.Second) (out []float64) {
 	return out
 }
 
-// serious names the errors that no healthy run has, and beside them those that the plan lets pass. Deadlocks and lock
-// wait timeouts, which are retried, are part of a load that writes.
-func serious(errs map[string]uint64, ignore, retried []string) (bad, ignored string) {
+// serious names the errors that no healthy run has, and beside them those that the plan lets pass. Those that are
+// retried are part of a load that writes.
+func serious(errs map[string]uint64, retried, ignore []string) (bad, ignored string) {
 	var bads, passed []string
 	for _, k := range slices.Sorted(maps.Keys(errs)) {
 		text := fmt.Sprintf("%d× error %s", errs[k], k)
@@ -267,17 +269,15 @@ func serious(errs map[string]uint64, ignore, retried []string) (bad, ignored str
 
 // meter reads what the server did between the beginning and the end of the window.
 type meter struct {
-	pid int
-	dir string // of the data
-	t   *target.Target
-	// codes of the errors that are part of a healthy load
-	retried []string
-	speed   *host.Speedometer // nil when it is not known which CPUs to watch
+	pid   int
+	dir   string // of the data
+	t     family.TrialReadings
+	speed *host.Speedometer // nil when it is not known which CPUs to watch
 
 	host   *host.Meter
 	use    host.Usage
-	before map[string]catalog.Layer
-	after  map[string]catalog.Layer
+	before map[string]uint64
+	after  map[string]uint64
 	err    error
 	ended  bool
 	own    time.Duration // CPU that the speedometer took in the window: this process's, but not the load's
@@ -287,7 +287,7 @@ func (m *meter) begin(ctx context.Context) {
 	if m.speed != nil {
 		m.own = -m.speed.Used()
 	}
-	if w, err := catalog.BytesWritten(ctx, m.t.DB()); err == nil {
+	if w, err := m.t.Written(ctx); err == nil {
 		m.before = w
 	}
 	m.host, m.err = host.Begin(m.pid, m.dir)
@@ -301,7 +301,7 @@ func (m *meter) end(ctx context.Context) {
 		m.use, m.err = m.host.End()
 		m.ended = m.err == nil
 	}
-	if w, err := catalog.BytesWritten(ctx, m.t.DB()); err == nil {
+	if w, err := m.t.Written(ctx); err == nil {
 		m.after = w
 	}
 }
@@ -309,10 +309,8 @@ func (m *meter) end(ctx context.Context) {
 // fill turns the readings into values per operation.
 func (m *meter) fill(ops, seconds float64, tr *trial.Trial) {
 	v := tr.Values
-	for name, b := range m.before {
-		from, ok1 := b.Bytes.Get()
-		to, ok2 := m.after[name].Bytes.Get()
-		if ok1 && ok2 && to >= from {
+	for name, from := range m.before {
+		if to, ok := m.after[name]; ok && to >= from {
 			v["written_bytes_"+name] = float64(to - from)
 		}
 	}

@@ -2,7 +2,6 @@ package testbed
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,51 +9,35 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/mysql/target"
+	"github.com/dyno-perf/dyno/internal/family"
 )
 
-// switcher puts one variant after the other in force on a running server: a CPU quota by one write, global variables by
-// one statement.
+// switcher puts one variant after the other in force on a running server: a CPU quota by one write, settings as the
+// server's family does.
 type switcher struct {
-	quota   *quota    // nil when no variant has one
-	cpus    []float64 // by strand
-	conn    *sql.Conn // nil when nothing is set
-	names   []string  // of the variables, the same in all variants
-	set     []string  // the statement of each strand
-	ask     string    // reads them all
+	quota   *quota                // nil when no variant has one
+	cpus    []float64             // by strand
+	set     family.SettingsSwitch // nil when nothing is set
+	names   []string              // of the settings, the same in all variants
 	seen    [][]string
 	longest []time.Duration // by strand
 }
 
 // newSwitcher prepares the switches between jobs on one server.
-func newSwitcher(ctx context.Context, t *target.Target, pid int, jobs []*job) (*switcher, error) {
+func newSwitcher(ctx context.Context, t family.TrialServer, pid int, jobs []*job) (*switcher, error) {
 	w := &switcher{
-		cpus: make([]float64, len(jobs)), set: make([]string, len(jobs)), seen: make([][]string, len(jobs)),
-		longest: make([]time.Duration, len(jobs)),
+		cpus: make([]float64, len(jobs)), seen: make([][]string, len(jobs)), longest: make([]time.Duration, len(jobs)),
 	}
 	limited := false
+	var groups []map[string]string
 	for i, j := range jobs {
 		w.cpus[i] = j.config.Limits.CPU
 		limited = limited || w.cpus[i] > 0
+		groups = append(groups, j.config.Set)
 	}
 	var err error
-	if w.names = slices.Sorted(maps.Keys(jobs[0].config.Set)); len(w.names) > 0 {
-		var ask []string
-		for _, name := range w.names {
-			if !variable.MatchString(name) {
-				return nil, fmt.Errorf("set %q: not a variable's name", name)
-			}
-			ask = append(ask, "@@GLOBAL."+name)
-		}
-		w.ask = "SELECT " + strings.Join(ask, ", ")
-		for i, j := range jobs {
-			var set []string
-			for _, name := range w.names {
-				set = append(set, "GLOBAL "+name+" = "+literal(j.config.Set[name]))
-			}
-			w.set[i] = "SET " + strings.Join(set, ", ")
-		}
-		if w.conn, err = target.Held(ctx, t); err != nil {
+	if w.names = slices.Sorted(maps.Keys(groups[0])); len(w.names) > 0 {
+		if w.set, err = t.Switch(ctx, groups); err != nil {
 			return nil, err
 		}
 	}
@@ -91,18 +74,15 @@ func (w *switcher) to(ctx context.Context, strand int) error {
 			return err
 		}
 	}
-	if w.conn != nil {
-		if _, err := w.conn.ExecContext(ctx, w.set[strand]); err != nil {
-			return fmt.Errorf("%s: %w", brief(w.set[strand]), err)
-		}
-		got, err := w.read(ctx)
+	if w.set != nil {
+		got, err := w.set.To(ctx, strand)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", brief(w.set.Text(strand)), err)
 		}
 		if w.seen[strand] == nil { // what the server makes of the plan's words
 			w.seen[strand] = got
 		} else if !slices.Equal(got, w.seen[strand]) {
-			return fmt.Errorf("%s: the server reads %s, at first it read %s", brief(w.set[strand]),
+			return fmt.Errorf("%s: the server reads %s, at first it read %s", brief(w.set.Text(strand)),
 				strings.Join(got, ", "), strings.Join(w.seen[strand], ", "))
 		}
 	}
@@ -110,29 +90,17 @@ func (w *switcher) to(ctx context.Context, strand int) error {
 	return nil
 }
 
-func (w *switcher) read(ctx context.Context) ([]string, error) {
-	texts := make([]sql.NullString, len(w.names))
-	into := make([]any, len(texts))
-	for i := range texts {
-		into[i] = &texts[i]
-	}
-	if err := w.conn.QueryRowContext(ctx, w.ask).Scan(into...); err != nil {
-		return nil, fmt.Errorf("%s: %w", brief(w.ask), err)
-	}
-	out := make([]string, len(texts))
-	for i, t := range texts {
-		out[i] = t.String
-	}
-	return out, nil
-}
-
 // alike names the variables that a strand's words and another's come out as the same for: to compare them is of no use.
 func (w *switcher) alike() error {
-	for i := range w.set {
+	if w.set == nil {
+		return nil
+	}
+	for i := range w.seen {
 		for j := range i {
-			if w.conn != nil && w.set[i] != w.set[j] && slices.Equal(w.seen[i], w.seen[j]) && w.cpus[i] == w.cpus[j] {
-				return errors.New(brief(w.set[j]) + " and " + brief(w.set[i]) +
-					" have the same effect on this server: " + strings.Join(w.seen[i], ", "))
+			a, b := w.set.Text(j), w.set.Text(i)
+			if a != b && slices.Equal(w.seen[i], w.seen[j]) && w.cpus[i] == w.cpus[j] {
+				return errors.New(brief(a) + " and " + brief(b) + " have the same effect on this server: " +
+					strings.Join(w.seen[i], ", "))
 			}
 		}
 	}
@@ -140,8 +108,8 @@ func (w *switcher) alike() error {
 }
 
 func (w *switcher) close() {
-	if w.conn != nil {
-		_ = target.Discard(w.conn)
+	if w.set != nil {
+		w.set.Close()
 	}
 	w.quota.close()
 }

@@ -14,11 +14,10 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/sandbox"
@@ -31,8 +30,9 @@ type Testbed struct {
 	Yard      *sandbox.Yard
 	Name      string              // of the experiment: its sandboxes are called Name-1, Name-2…
 	Workloads []workload.Workload // that plans may name
-	Loading   func(*target.Target) load.Server
-	Note      func(string) // what happens beside the measurement, in a sentence; may be nil
+	// Family returns the family of a flavor; not ok for one whose servers trials cannot run on.
+	Family func(f dbms.Flavor) (Family, bool)
+	Note   func(string) // what happens beside the measurement, in a sentence; may be nil
 
 	places  []*place
 	current *place            // whose server runs, nil when none does
@@ -72,9 +72,7 @@ func (s *Testbed) Trial(ctx context.Context, v plan.Variant, p plan.Plan, contro
 	if err != nil {
 		return t, unusable(ctx, err)
 	}
-	spec := pl.box.Spec()
-	spec.Name = "sandbox:" + pl.name
-	tgt, err := target.Open(ctx, spec)
+	tgt, err := j.servers.open(ctx, pl)
 	if err != nil {
 		return t, unusable(ctx, err)
 	}
@@ -85,7 +83,7 @@ func (s *Testbed) Trial(ctx context.Context, v plan.Variant, p plan.Plan, contro
 			t.Invalid = "after the trial: " + e.Error()
 		}
 	}()
-	if err := pl.assign(ctx, tgt, j.config.Set); err != nil {
+	if pl.was, err = tgt.Apply(ctx, j.config.Set, pl.was); err != nil {
 		return t, unusable(ctx, err)
 	}
 	if err := takeSteps(ctx, tgt, pl, j, j.config.Before); err != nil {
@@ -138,12 +136,7 @@ func unusable(ctx context.Context, err error) error {
 
 // describe returns an error with its hint.
 func describe(err error) string {
-	hint := endpoint.HintOf(err)
-	var server *endpoint.Error
-	if errors.As(err, &server) {
-		hint = target.HintOf(err)
-	}
-	if hint != "" {
+	if hint := endpoint.HintOf(err); hint != "" {
 		return err.Error() + " (" + hint + ")"
 	}
 	return err.Error()

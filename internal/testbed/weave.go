@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -40,7 +40,7 @@ type round struct {
 	strands []experiment.Strand
 	jobs    []*job
 	place   *place
-	target  *target.Target
+	target  family.TrialServer
 	sw      *switcher
 	loom    *loom
 	meter   *meter
@@ -97,9 +97,7 @@ func (s *Testbed) Weave(ctx context.Context, n int, strands []experiment.Strand,
 				l.Name, l.Wanted, l.Reason)}
 		}
 	}
-	spec := r.place.box.Spec()
-	spec.Name = "sandbox:" + r.place.name
-	if r.target, err = target.Open(ctx, spec); err != nil {
+	if r.target, err = lead.servers.open(ctx, r.place); err != nil {
 		return nil, unusable(ctx, err)
 	}
 	defer r.target.Close()
@@ -322,14 +320,14 @@ func (r *round) turn(ctx context.Context, strand, second int, length time.Durati
 		return false, false, err
 	}
 	var x spent
-	server, known := cpuTime(r.meter.pid)
+	server, known := serverTime(r.meter.pid)
 	client, at := platform.OwnCPU(), time.Now()
 	if ok, err := r.until(ctx, from.Add(length)); err != nil || !ok {
 		return false, false, err
 	}
-	after, known2 := cpuTime(r.meter.pid)
+	after, known2 := serverTime(r.meter.pid)
 	end := time.Now()
-	x.server, x.known = after-server, known && known2
+	x.server, x.known = after-server, known && known2 && after >= server // a child may have ended
 	x.client, x.length = platform.OwnCPU()-client, end.Sub(at)
 	r.spent = append(r.spent, x)
 	if late = end.Sub(from) > length+length/2; late {
@@ -394,7 +392,6 @@ func (r *round) trials() []trial.Trial {
 			errs[k] += n
 		}
 	}
-	retried, _ := r.s.Loading(r.target).Retried()
 	for i := range ts {
 		t := &ts[i]
 		t.From, t.To = r.from, r.to
@@ -407,7 +404,7 @@ func (r *round) trials() []trial.Trial {
 		if t.Invalid == "" {
 			t.Invalid = about.Invalid
 		}
-		bad, ignored := serious(errs, r.jobs[i].config.Run.Ignore, retried)
+		bad, ignored := serious(errs, r.jobs[i].servers.Retried(), r.jobs[i].config.Run.Ignore)
 		if bad != "" && t.Invalid == "" {
 			t.Invalid = "statements failed in the round, of any variant: " + bad
 		}

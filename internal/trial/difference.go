@@ -34,17 +34,20 @@ const (
 //     a governor that was changed meanwhile, unless the variant's own steps set it.
 //
 // An environment that lacks a whole group says nothing about it. Both lists are in the order machine, kernel, storage,
-// client, server, limit, variable, and by name.
-func Differences(vs []plan.Variant, envs map[string][]Environment) (same Environment, also, explained []Difference) {
+// client, server, limit, variable, and by name. know returns what is known of the variables of a Config.Server.
+func Differences(
+	vs []plan.Variant, envs map[string][]Environment, know func(server string) Causes,
+) (same Environment, also, explained []Difference) {
 	f := gather(envs)
 	same = f.same()
-	config := map[string]plan.Config{}
+	config, known := map[string]plan.Config{}, knowledge{}
 	for _, v := range vs {
 		config[v.Key] = v.Config
+		known[v.Config.Server] = know(v.Config.Server)
 	}
 	for _, d := range f.differences() {
 		if !d.Varied {
-			d.Why = explain(d, config)
+			d.Why = known.explain(d, config)
 		}
 		if d.Why != "" {
 			explained = append(explained, d)
@@ -305,8 +308,8 @@ func (fs factSet) differences() (out []Difference) {
 
 // explain says why a fact differs, "" when what the plan varies does not account for it: variants that agree in all its
 // causes must agree in the fact.
-func explain(d Difference, config map[string]plan.Config) string {
-	causes := causesOf(d)
+func (k knowledge) explain(d Difference, config map[string]plan.Config) string {
+	causes := k.causesOf(d)
 	keys := slices.Sorted(maps.Keys(d.Values))
 	mark := func(key string) string { // the causes' values of one variant
 		var b strings.Builder
@@ -317,17 +320,17 @@ func explain(d Difference, config map[string]plan.Config) string {
 		return b.String()
 	}
 	byMark := map[string]string{}
-	for _, k := range keys {
-		m := mark(k)
-		if v, ok := byMark[m]; ok && v != d.Values[k] {
+	for _, key := range keys {
+		m := mark(key)
+		if v, ok := byMark[m]; ok && v != d.Values[key] {
 			return ""
 		}
-		byMark[m] = d.Values[k]
+		byMark[m] = d.Values[key]
 	}
 	var why []string
 	for _, c := range causes {
 		first := c.of(config[keys[0]])
-		if slices.ContainsFunc(keys, func(k string) bool { return c.of(config[k]) != first }) &&
+		if slices.ContainsFunc(keys, func(key string) bool { return c.of(config[key]) != first }) &&
 			!slices.Contains(why, c.why) {
 			why = append(why, c.why)
 		}

@@ -180,7 +180,7 @@ func TestEveryWorkload(t *testing.T) {
 	x := openAs(t, s, s.User, "mine") // a database that Prepare makes
 	missing := 0
 	for _, w := range workload.All() {
-		if _, err := inDialect(w); err != nil {
+		if _, err := InDialect(w); err != nil {
 			missing++
 			if err = x.Prepare(t.Context(), load.Data{Workload: w}, nil); err == nil ||
 				!strings.Contains(err.Error(), w.Name()+" is not there for PostgreSQL yet") {
@@ -215,14 +215,14 @@ func TestEveryWorkload(t *testing.T) {
 func TestScriptsThatOnlyMySQLReads(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if _, err := inDialect(scripted(t, text)); err == nil ||
+		if _, err := InDialect(scripted(t, text)); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	f("SELECT 1\n # one\n;", "test.sql:2:2: a # begins a comment in MySQL only (write -- for a comment)")
 	f(`SELECT 'it\'s';`, "test.sql:1:8: a quote after a backslash")
-	if _, err := inDialect(scripted(t, "# a line of its own\nSELECT '\\n', 'it''s', :session::text;")); err != nil {
+	if _, err := InDialect(scripted(t, "# a line of its own\nSELECT '\\n', 'it''s', :session::text;")); err != nil {
 		t.Error(err)
 	}
 }

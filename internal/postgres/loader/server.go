@@ -44,7 +44,7 @@ func (s Server) Fit(w workload.Workload, options map[string]string) (workload.Wo
 	if w == nil {
 		return nil, nil, fmt.Errorf("load %s: no workload given", s.T)
 	}
-	w, err := inDialect(w)
+	w, err := InDialect(w)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
-// inDialect returns a workload in PostgreSQL's dialect. An error says that it is not there yet.
-func inDialect(w workload.Workload) (workload.Workload, error) {
+// InDialect returns a workload in PostgreSQL's dialect. An error says that it is not there yet.
+func InDialect(w workload.Workload) (workload.Workload, error) {
 	switch x := w.(type) {
 	case oltp:
 		return w, nil

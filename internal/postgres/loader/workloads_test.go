@@ -19,7 +19,7 @@ func build(t *testing.T, w workload.Workload, given map[string]string) *workload
 
 func translated(t *testing.T, w workload.Workload, given map[string]string) *workload.Plan {
 	t.Helper()
-	w, err := inDialect(w)
+	w, err := InDialect(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,14 +93,14 @@ func TestInsertsInPostgreSQL(t *testing.T) {
 }
 
 func TestWorkloadsInPostgreSQL(t *testing.T) {
-	w, err := inDialect(workload.PointSelect{})
+	w, err := InDialect(workload.PointSelect{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := inDialect(w); err != nil || again != w || w.Name() != "oltp_point_select" {
+	if again, err := InDialect(w); err != nil || again != w || w.Name() != "oltp_point_select" {
 		t.Errorf("%v, %v", again, err)
 	}
-	if _, err := inDialect(workload.PageCountsLoad()); err == nil ||
+	if _, err := InDialect(workload.PageCountsLoad()); err == nil ||
 		!strings.Contains(err.Error(), "page_counts_load is not there for PostgreSQL yet") {
 		t.Errorf("%v", err)
 	}

@@ -31,8 +31,9 @@ type Testbed struct {
 	Yard      *sandbox.Yard
 	Name      string              // of the experiment: its sandboxes are called Name-1, Name-2…
 	Workloads []workload.Workload // that plans may name
-	Loading   func(*target.Target) load.Server
-	Note      func(string) // what happens beside the measurement, in a sentence; may be nil
+	// Loading returns a server that was reached as what can be loaded.
+	Loading func(*target.Target) load.Server
+	Note    func(string) // what happens beside the measurement, in a sentence; may be nil
 
 	places  []*place
 	current *place            // whose server runs, nil when none does

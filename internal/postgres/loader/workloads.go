@@ -23,7 +23,8 @@ func inDialect(w workload.Workload) (workload.Workload, error) {
 	}:
 		return x.In(workload.PostgreSQL)
 	}
-	return nil, fmt.Errorf("the workload %s is not there for %v yet: use oltp_*, select_random_*, bulk_insert or script",
+	return nil, fmt.Errorf("the workload %s is not there for %v yet: use oltp_*, select_random_*, bulk_insert or "+
+		"script",
 		w.Name(), workload.PostgreSQL)
 }
 

@@ -86,7 +86,8 @@ func TestInsertsInPostgreSQL(t *testing.T) {
 		}
 	}
 	f(workload.Insert{}, map[string]string{"tables": "2"}, 1, "INSERT INTO sbtest2 (k, c, pad) VALUES (?, ?, ?)", "")
-	f(workload.Insert{}, map[string]string{"auto-inc": "off"}, 0, "INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)",
+	f(workload.Insert{}, map[string]string{"auto-inc": "off"}, 0,
+		"INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)",
 		"error 23505 ends the run")
 	f(workload.BulkInsert{}, nil, 0, "SELECT MAX(id) FROM sbtest1", "")
 }

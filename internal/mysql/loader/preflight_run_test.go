@@ -30,8 +30,10 @@ func TestPreflightFamily(t *testing.T) {
 			}
 			for _, c := range []load.Config{
 				{Workload: w, Options: o, Threads: threads, Events: events, Seed: 1},
-				{Workload: w, Options: o, Threads: threads, Events: events, Seed: 2, PSMode: load.Disable,
-					Driver: true},
+				{
+					Workload: w, Options: o, Threads: threads, Events: events, Seed: 2, PSMode: load.Disable,
+					Driver: true,
+				},
 			} {
 				if strings.HasPrefix(w.Name(), "bulk") {
 					c.Events = 6

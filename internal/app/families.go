@@ -59,10 +59,24 @@ func PasswordFile(s endpoint.Spec, password string) string {
 }
 
 // KindOf returns the kind of an error of any family's servers and of the way to them.
-func KindOf(err error) endpoint.Kind { return target.KindOf(err) }
+func KindOf(err error) endpoint.Kind {
+	for _, f := range families {
+		if k := f.KindOf(err); k != endpoint.Unknown {
+			return k
+		}
+	}
+	return endpoint.Unknown
+}
 
 // HintOf returns what the user can do about such an error; "" when nothing is known.
-func HintOf(err error) string { return target.HintOf(err) }
+func HintOf(err error) string {
+	for _, f := range families {
+		if text := f.HintOf(err); text != "" {
+			return text
+		}
+	}
+	return ""
+}
 
 // SourceNames lists what the servers of families are read by, each name once.
 func SourceNames(of ...family.Family) (names []string) {

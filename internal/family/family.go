@@ -45,6 +45,7 @@ type Family interface {
 	Up() string
 	Accounts
 	Logins
+	Errors
 }
 
 // Accounts are how a family makes an account and gives it what a task needs.
@@ -77,6 +78,7 @@ type Facts struct {
 	Server  string // tells this server from any other, copies of its data on other machines included
 	User    string // the account that the server took us for
 	TLS     string // cipher of the connection
+	Port    int    // on which it listens; 0 where it does not tell
 	Trust   endpoint.Trust
 }
 
@@ -116,6 +118,8 @@ type Classes interface {
 // Planner asks for plans.
 type Planner interface {
 	Plans(ctx context.Context) (Plans, error)
+	// Explainable says by its text alone whether the plan of a statement may be asked for; the error says why not.
+	Explainable(statement string) error
 }
 
 // Plans asks for one plan after the other. Explain runs nothing and asks for no plan that could; the error is that of
@@ -132,7 +136,7 @@ type Look struct {
 	Top      int
 	Redact   bool // leave examples, which hold literals, out of the snapshot
 	Progress progress.Sink
-	// Memory is what the family keeps of a target from one look to the next; nil where nothing is.
+	// Memory is what the family keeps of a target from one look to the next, see Memories; nil where nothing is.
 	Memory any
 	// Home is where Dyno keeps things, for what it takes from the server's disk; "" where that does not matter.
 	Home string

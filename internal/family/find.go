@@ -23,7 +23,9 @@ type Own struct {
 	// Sockets and Port are where the clients look for a server that nobody has named.
 	Sockets []string
 	Port    string
-	File    string // where the user writes a password, for people: "~/.my.cnf"
+	File    string // where the user writes the password of such a login, for people: "~/.my.cnf"
+	// Passwords are where the clients read passwords, for people: "~/.pgpass", "PGPASSWORD".
+	Passwords [2]string
 }
 
 // Gapped is a server of which some things cannot be observed.

@@ -28,7 +28,10 @@ func (Family) Guess(network, address, systemUser string) endpoint.Spec {
 
 // Own implements family.Finder: where the mysql client would go without arguments.
 func (Family) Own(getenv func(string) string) (family.Own, error) {
-	own := family.Own{Sockets: UsualSockets, Port: endpoint.DefaultPort, File: "~/.my.cnf"}
+	own := family.Own{
+		Sockets: UsualSockets, Port: endpoint.DefaultPort, File: "~/.my.cnf",
+		Passwords: [2]string{"~/.my.cnf", "MYSQL_PWD"},
+	}
 	o, err := target.Defaults("")
 	if err != nil {
 		return own, err

@@ -23,7 +23,9 @@ func (Family) Guess(network, address, systemUser string) endpoint.Spec {
 }
 
 // Own implements family.Finder: libpq's files have passwords for servers that are named, and name none themselves.
-func (Family) Own(func(string) string) (family.Own, error) { return family.Own{}, nil }
+func (Family) Own(func(string) string) (family.Own, error) {
+	return family.Own{Passwords: [2]string{"~/.pgpass", "PGPASSWORD"}}, nil
+}
 
 // Gaps implements family.Gapped.
 func (s Server) Gaps() (all []family.Gap) {

@@ -216,8 +216,8 @@ func leadsHere(ctx context.Context, o target.Options, x endpoint.Spec) bool {
 		return true
 	}
 	return !(x.Network == "unix" && host.Redirectable(x.Address, endpoint.TrustedAccount)) &&
-		LeadsToTrusted(x, host.Listening(ctx, "", target.Marks, endpoint.TrustedAccount, x.Address), endpoint.TrustedAccount,
-			BelowShared)
+		LeadsToTrusted(x, host.Listening(ctx, "", target.Marks, endpoint.TrustedAccount, x.Address),
+			endpoint.TrustedAccount, BelowShared)
 }
 
 // there completes the address of a URL as logging in does.

@@ -8,9 +8,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/mysql"
+	mysqlsandbox "github.com/dyno-perf/dyno/internal/mysql/sandbox"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/postgres"
+	pgsandbox "github.com/dyno-perf/dyno/internal/postgres/sandbox"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // families are those that Dyno knows; the first is that of a server of which nothing is said.
@@ -18,6 +21,9 @@ var families = []family.Family{mysql.Family{}, postgres.Family{}}
 
 // Families lists the families of servers that Dyno knows.
 func Families() []family.Family { return families }
+
+// Makers lists what makes private servers; those of the first are taken where nothing is said.
+func Makers() []maker.Maker { return []maker.Maker{mysqlsandbox.Maker{}, pgsandbox.Maker{}} }
 
 // FamilyOf returns the family of a flavor; not ok for a flavor of none.
 func FamilyOf(f dbms.Flavor) (family.Family, bool) {

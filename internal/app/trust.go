@@ -64,8 +64,8 @@ func SamePlace(network, address string, s endpoint.Spec) bool {
 }
 
 // UsualPlace is where a login leads that names no server: one of the sockets, or the port. It is but a guess, and the
-// first to listen there may be anybody: it leads nowhere unless whose it is can be trusted. What stands for localhost is
-// told apart, for one user may have 127.0.0.1 and another ::1.
+// first to listen there may be anybody: it leads nowhere unless whose it is can be trusted. What stands for localhost
+// is told apart, for one user may have 127.0.0.1 and another ::1.
 func UsualPlace(mine endpoint.Spec, sockets []string, port string, listens []host.Listener,
 	may func(path string) bool, trusted func(uid int) bool,
 ) endpoint.Spec {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/app"
+
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/mysql/fault"
@@ -73,7 +75,7 @@ func (e *env) targetNames(ctx context.Context) (names []string) {
 }
 
 func (e *env) sandboxNames(ctx context.Context, prefix string) (names []string) {
-	y, err := sandbox.Open(e.app.Home)
+	y, err := sandbox.Open(e.app.Home, app.Makers()...)
 	if err != nil {
 		return nil
 	}
@@ -85,7 +87,7 @@ func (e *env) sandboxNames(ctx context.Context, prefix string) (names []string) 
 }
 
 func (e *env) serverNames(ctx context.Context) (names []string) {
-	y, err := sandbox.Open(e.app.Home)
+	y, err := sandbox.Open(e.app.Home, app.Makers()...)
 	if err != nil {
 		return nil
 	}

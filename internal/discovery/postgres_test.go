@@ -52,7 +52,8 @@ func TestDiscoverPostgresLogin(t *testing.T) {
 	}
 	f := d.Found[0]
 	if f.Login != LoginRefused || f.Flavor != "postgres" || f.User != me.Username || f.Fix == "" ||
-		len(f.Create) < 2 || !strings.HasPrefix(f.Create[0], "CREATE ROLE ") || f.Name != "postgres-"+at[len("127.0.0.1:"):] {
+		len(f.Create) < 2 || !strings.HasPrefix(f.Create[0], "CREATE ROLE ") ||
+		f.Name != "postgres-"+at[len("127.0.0.1:"):] {
 		t.Errorf("found %+v", f)
 	}
 	s.Exec(t, "postgres", `CREATE ROLE "`+me.Username+`" LOGIN`)

@@ -249,7 +249,8 @@ func TestSaveDataOutside(t *testing.T) {
 		if err := make(data); err != nil {
 			t.Fatal(err)
 		}
-		if err := keepData(t.Context(), y, dir, record{}, settings{}, "k", nil, nil, nil); !errors.Is(err, ErrData) {
+		r := record{Server: Server{Maker: mysqlsandbox.Maker{}}}
+		if err := keepData(t.Context(), y, dir, r, settings{}, "k", nil, nil, nil); !errors.Is(err, ErrData) {
 			t.Errorf("saved: %v", err)
 		}
 		if _, ok := y.HasData("k"); ok {

@@ -94,12 +94,10 @@ func TestMavenInstall(t *testing.T) {
 		if err := makeDirs(y.servers); err != nil {
 			t.Fatal(err)
 		}
+		central := mavenRepository{settings: []string{settings}, url: mavenCentral}
 		o := offer{
 			Offer: Offer{Flavor: "mysql", Version: "8.0.33"},
-			from: mavenSource{
-				build, mavenRepository{settings: []string{settings}, url: mavenCentral},
-				aptSuite{}, builds.needed,
-			},
+			from:  mavenSource{build, central, aptSuite{}, builds.needed},
 		}
 		s, other, err := y.take(ctx, o, "8.0", sink)
 		if other != "" {

@@ -51,11 +51,13 @@ var house = []struct {
 	}},
 	{"connections", []string{
 		"internal/mysql/target", "internal/mysql/catalog", "internal/scrape", "internal/postgres/conn",
+		"internal/sandbox/maker",
 	}},
 	{"engines", []string{
 		"internal/family", "internal/load", "internal/mysql/sources", "internal/mysql/panels",
 		"internal/postgres/sources", "internal/postgres/panels",
 		"internal/mysql/digestsource", "internal/mysql/alter", "internal/sandbox", "internal/change",
+		"internal/mysql/sandbox", "internal/postgres/sandbox",
 		"internal/remotewrite", "internal/store/series", "internal/store/history", "internal/store/trials",
 		"internal/store/ledger", "internal/store/access",
 	}},

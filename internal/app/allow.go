@@ -216,8 +216,8 @@ func leadsHere(ctx context.Context, o target.Options, x endpoint.Spec) bool {
 		return true
 	}
 	return !(x.Network == "unix" && host.Redirectable(x.Address, endpoint.TrustedAccount)) &&
-		LeadsToTrusted(x, host.Listening(ctx, "", endpoint.TrustedAccount, x.Address), endpoint.TrustedAccount,
-			BelowShared)
+		LeadsToTrusted(x, host.Listening(ctx, "", target.Marks, endpoint.TrustedAccount, x.Address),
+			endpoint.TrustedAccount, BelowShared)
 }
 
 // there completes the address of a URL as logging in does.
@@ -242,13 +242,15 @@ func implied(ctx context.Context, x endpoint.Spec) bool {
 	if x.Network == "unix" && host.Redirectable(x.Address, endpoint.TrustedAccount) {
 		return false
 	}
-	listens := host.Listening(ctx, "", endpoint.TrustedAccount, x.Address)
+	listens := host.Listening(ctx, "", target.Marks, endpoint.TrustedAccount, x.Address)
 	if !nowhere(o) {
 		return leadsHere(ctx, o, x) && LeadsToTrusted(x, listens, endpoint.TrustedAccount, BelowShared)
 	}
 	any := func(string) bool { return true }
-	for _, sockets := range [][]string{UsualSockets, nil} { // the port is another way to the server behind the socket
-		at := UsualPlace(endpoint.Spec{Network: "tcp"}, sockets, listens, any, endpoint.TrustedAccount)
+	// The port is another way to the server behind the socket.
+	for _, sockets := range [][]string{mysql.UsualSockets, nil} {
+		at := UsualPlace(endpoint.Spec{Network: "tcp"}, sockets, endpoint.DefaultPort, listens, any,
+			endpoint.TrustedAccount)
 		if at.Address != "" && (SamePlace(at.Network, at.Address, x) || SamePlace(x.Network, x.Address, at)) {
 			return LeadsToTrusted(x, listens, endpoint.TrustedAccount, BelowShared)
 		}
@@ -272,9 +274,9 @@ func trustedHere(ctx context.Context, x endpoint.Spec) bool {
 		return false
 	}
 	here := func(l host.Listener) bool { return SamePlace(l.Network, l.Address, x) }
-	listens := slices.DeleteFunc(host.Listening(ctx, "", x.Trusted, x.Address),
+	listens := slices.DeleteFunc(host.Listening(ctx, "", target.Marks, x.Trusted, x.Address),
 		func(l host.Listener) bool { return !here(l) })
-	servers := host.ServerProcesses(ctx, "", nil, x.Trusted)
+	servers := host.ServerProcesses(ctx, "", target.Marks, nil, x.Trusted)
 	strange := func(l host.Listener) bool {
 		// A process that cannot be looked into may be the one, if it is of the socket's account.
 		serves := l.PID != 0 || slices.ContainsFunc(servers, func(p host.ServerProcess) bool {

@@ -94,7 +94,7 @@ const TryPrefix = "try-"
 // Yard returns the place of the sandboxes. On first use it removes those of a Try that was killed:
 // they hold rows of a server.
 func (a *App) Yard() (*sandbox.Yard, error) {
-	y, err := sandbox.Open(a.Home)
+	y, err := sandbox.Open(a.Home, Makers()...)
 	if err == nil {
 		a.swept.Do(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

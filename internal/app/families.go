@@ -9,9 +9,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/mysql"
+	mysqlsandbox "github.com/dyno-perf/dyno/internal/mysql/sandbox"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/postgres"
+	pgsandbox "github.com/dyno-perf/dyno/internal/postgres/sandbox"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // families are those that Dyno knows; the first is that of a server of which nothing is said.
@@ -19,6 +22,9 @@ var families = []family.Family{mysql.Family{}, postgres.Family{}}
 
 // Families lists the families of servers that Dyno knows.
 func Families() []family.Family { return families }
+
+// Makers lists what makes private servers; those of the first are taken where nothing is said.
+func Makers() []maker.Maker { return []maker.Maker{mysqlsandbox.Maker{}, pgsandbox.Maker{}} }
 
 // FamilyOf returns the family of a flavor; not ok for a flavor of none.
 func FamilyOf(f dbms.Flavor) (family.Family, bool) {
@@ -60,10 +66,24 @@ func PasswordFile(s endpoint.Spec, password string) string {
 }
 
 // KindOf returns the kind of an error of any family's servers and of the way to them.
-func KindOf(err error) endpoint.Kind { return target.KindOf(err) }
+func KindOf(err error) endpoint.Kind {
+	for _, f := range families {
+		if k := f.KindOf(err); k != endpoint.Unknown {
+			return k
+		}
+	}
+	return endpoint.Unknown
+}
 
 // HintOf returns what the user can do about such an error; "" when nothing is known.
-func HintOf(err error) string { return target.HintOf(err) }
+func HintOf(err error) string {
+	for _, f := range families {
+		if text := f.HintOf(err); text != "" {
+			return text
+		}
+	}
+	return ""
+}
 
 // SourceNames lists what the servers of families are read by, each name once.
 func SourceNames(of ...family.Family) (names []string) {

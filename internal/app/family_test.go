@@ -65,6 +65,11 @@ func (memories) Refused(s endpoint.Spec, _ error) (string, bool) { return s.User
 
 func (memories) Greeting(context.Context, endpoint.Spec) (dbms.Flavor, string) { return "memory", "" }
 
+func (memories) KindOf(error) endpoint.Kind                  { return endpoint.Unknown }
+func (memories) HintOf(error) string                         { return "" }
+func (memories) LoginRefused(error) bool                     { return false }
+func (memories) Patience(error, time.Duration) time.Duration { return time.Second }
+
 // memory is a server of that family.
 type memory struct {
 	spec     endpoint.Spec

@@ -29,7 +29,7 @@ func TestKilledTryLeavesNoRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := filepath.Join(top, "home")
-	y, err := sandbox.Open(home)
+	y, err := sandbox.Open(home, Makers()...)
 	if err != nil {
 		t.Fatal(err)
 	}

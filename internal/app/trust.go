@@ -63,11 +63,11 @@ func SamePlace(network, address string, s endpoint.Spec) bool {
 	return p == port && (h == host || host == "localhost" && (h == "127.0.0.1" || h == "::1"))
 }
 
-// UsualPlace is where a login leads that names no server. It is but a guess, and the first to listen there may be
-// anybody: it leads nowhere unless whose it is can be trusted. What stands for localhost is told apart, for one user
-// may have 127.0.0.1 and another ::1.
-func UsualPlace(mine endpoint.Spec, sockets []string, listens []host.Listener, may func(path string) bool,
-	trusted func(uid int) bool,
+// UsualPlace is where a login leads that names no server: one of the sockets, or the port. It is but a guess, and the
+// first to listen there may be anybody: it leads nowhere unless whose it is can be trusted. What stands for localhost
+// is told apart, for one user may have 127.0.0.1 and another ::1.
+func UsualPlace(mine endpoint.Spec, sockets []string, port string, listens []host.Listener,
+	may func(path string) bool, trusted func(uid int) bool,
 ) endpoint.Spec {
 	for _, path := range sockets {
 		link, err := os.Lstat(path)
@@ -80,7 +80,7 @@ func UsualPlace(mine endpoint.Spec, sockets []string, listens []host.Listener, m
 			return mine
 		}
 	}
-	local := endpoint.Spec{Network: "tcp", Address: "localhost:3306"}
+	local := endpoint.Spec{Network: "tcp", Address: net.JoinHostPort("localhost", port)}
 	for _, l := range listens {
 		if SamePlace(l.Network, l.Address, local) && trusted(l.UID) {
 			mine.Network, mine.Address = l.Network, l.Address
@@ -92,12 +92,6 @@ func UsualPlace(mine endpoint.Spec, sockets []string, listens []host.Listener, m
 	}
 	mine.Network, mine.Address = "", ""
 	return mine
-}
-
-// UsualSockets are where builds of the mysql client look for a server.
-var UsualSockets = []string{
-	"/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock",
-	"/var/lib/mysql/mysql.sock", "/tmp/mysql.sock",
 }
 
 // BelowShared reports whether everybody may write in a directory on the way to path.

@@ -253,7 +253,8 @@ func TestUsualPlace(t *testing.T) {
 	f := func(sockets []string, mine bool, listens []host.Listener, want string) {
 		t.Helper()
 		x := endpoint.Spec{Network: "tcp", Address: "localhost:3306", User: "u", TLS: endpoint.TLSVerifyFull}
-		got := UsualPlace(x, sockets, listens, func(path string) bool { return path != "/forbidden" },
+		may := func(path string) bool { return path != "/forbidden" }
+		got := UsualPlace(x, sockets, endpoint.DefaultPort, listens, may,
 			func(uid int) bool {
 				return uid == mysql || mine && uid == os.Geteuid()
 			})

@@ -4,9 +4,10 @@ import (
 	"context"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/app"
+
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 )
 
@@ -73,7 +74,7 @@ func (e *env) targetNames(ctx context.Context) (names []string) {
 }
 
 func (e *env) sandboxNames(ctx context.Context, prefix string) (names []string) {
-	y, err := sandbox.Open(e.app.Home)
+	y, err := sandbox.Open(e.app.Home, app.Makers()...)
 	if err != nil {
 		return nil
 	}
@@ -85,7 +86,7 @@ func (e *env) sandboxNames(ctx context.Context, prefix string) (names []string) 
 }
 
 func (e *env) serverNames(ctx context.Context) (names []string) {
-	y, err := sandbox.Open(e.app.Home)
+	y, err := sandbox.Open(e.app.Home, app.Makers()...)
 	if err != nil {
 		return nil
 	}

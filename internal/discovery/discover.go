@@ -21,8 +21,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/tunnel"
@@ -70,7 +70,7 @@ type Found struct {
 	Create []string `json:"create_account,omitzero"`
 	Lacks  []Lack   `json:"lacks,omitempty"` // what would stay unknown
 
-	server string // target.Facts.Server
+	server string // family.Facts.Server
 	pid    int
 }
 
@@ -98,16 +98,18 @@ const (
 // spot is a server that is to be looked at: where it may answer, and how to log in.
 type spot struct {
 	at       []endpoint.Spec // the same server, sockets first
+	maybe    []endpoint.Spec // the same place as at[0], of families that the server may be of as well
 	defaults string          // as ledger.Target.Defaults: os.DevNull where no file is meant for it
 	by       []string
 	pid      int
 	untried  string // why it is not logged in to
 	name     string
-	named    bool // by Looking.Only, and nothing is known to listen there
+	named    bool   // by Looking.Only, and nothing is known to listen there
+	file     string // as family.Own.File
 }
 
 // discover is Seeker.Discover with what was learned before, and the servers that are watched: by target, as
-// target.Facts.Server.
+// family.Facts.Server.
 func discover(ctx context.Context, a *app.App, o Options, m *memory, watched map[string]string) (Discovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Within, searchTime))
 	defer cancel()
@@ -165,17 +167,66 @@ func discover(ctx context.Context, a *app.App, o Options, m *memory, watched map
 // strange is why a place of somebody else is left alone.
 const strange = "it belongs to another user of this machine, so Dyno does not log in by itself"
 
+// finder is a family whose servers can be found.
+type finder interface {
+	family.Family
+	family.Finder
+}
+
+// finders are the families whose servers can be found, that of a server of which nothing is said first.
+func finders() (all []finder) {
+	for _, f := range app.Families() {
+		if x, ok := f.(finder); ok {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// familyOf returns the family that a spec is for.
+func familyOf(x endpoint.Spec) family.Family {
+	if f, ok := app.FamilyOf(dbms.Flavor(x.Scheme)); ok {
+		return f
+	}
+	return app.Families()[0]
+}
+
+// guess is the login that is tried at a place that nobody has named.
+func guess(a *app.App, f family.Finder, network, address string) endpoint.Spec {
+	x := f.Guess(network, address, app.Inspection{App: a}.SystemUser())
+	x.ConnectTimeout = loginTime
+	return x
+}
+
+// guesses are the logins that are tried at a place of which no family is known, that of the family whose it looks like
+// first.
+func guesses(a *app.App, families []finder, network, address string) (all []endpoint.Spec) {
+	for _, f := range families {
+		m := f.Marks()
+		_, port, _ := net.SplitHostPort(address)
+		like := network == "tcp" && port == m.Port
+		if network == "unix" {
+			like, _ = m.Socket(strings.ToLower(filepath.Base(address)))
+		}
+		if x := guess(a, f, network, address); like {
+			all = slices.Insert(all, 0, x)
+		} else {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
 // spots gathers what there is to look at.
 func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, notes []string) {
+	families := finders()
 	only := make([]endpoint.Spec, len(o.Only))
 	for i, address := range o.Only {
-		only[i] = endpoint.Spec{
-			Scheme: "mysql", Network: "tcp", Address: address, User: app.Inspection{App: a}.SystemUser(),
-			ConnectTimeout: loginTime,
-		}
+		network := "tcp"
 		if filepath.IsAbs(address) {
-			only[i].Network = "unix"
+			network = "unix"
 		}
+		only[i] = guess(a, families[0], network, address)
 	}
 	may := func(network, address string) bool {
 		return len(only) == 0 || slices.ContainsFunc(only, func(x endpoint.Spec) bool {
@@ -215,37 +266,40 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 		}
 	}
 
-	// Where the mysql client would go without arguments, and with that login.
-	mine, err := target.Resolve(endpoint.Spec{Scheme: "mysql"}, "", a.Environ)
-	if err != nil {
-		notes = append(notes, err.Error())
-	}
-	listens := host.Listening(ctx, "", endpoint.TrustedAccount, o.Only...)
-	listens = slices.DeleteFunc(listens, func(l host.Listener) bool {
-		return !may(l.Network, l.Address) || seen[l.Address]
-	})
-	if x, err := target.Defaults(""); err == nil && (x.Host == "" || x.Host == "localhost") &&
-		x.Socket == "" && x.Port == 0 {
-		// the client's own default
-		mine = app.UsualPlace(mine, app.UsualSockets, listens, func(path string) bool { return may("unix", path) },
-			endpoint.TrustedAccount)
-	} else if err == nil && may(mine.Network, mine.Address) &&
-		!app.LeadsToTrusted(mine, listens, endpoint.TrustedAccount, app.BelowShared) {
-		notes = append(notes, fmt.Sprintf("the defaults files lead to %s, but %s", mine.Address, strange))
-		mine.Network, mine.Address = "", ""
-	}
-	order, left := candidates(a, listens, mine)
+	var order []*spot
+	lists := listening(ctx, families, o.Only)
 	found := func(x endpoint.Spec) bool {
-		return slices.ContainsFunc(listens, func(l host.Listener) bool {
+		return slices.ContainsFunc(slices.Concat(lists...), func(l host.Listener) bool {
 			return app.SamePlace(l.Network, l.Address, x)
 		})
 	}
-	if mine.Address != "" && (mine.Network == "unix" || mine.User != "" && !mine.Password.Empty()) &&
-		may(mine.Network, mine.Address) && !found(mine) {
-		x := mine
-		x.ConnectTimeout = loginTime
-		order = append([]*spot{{at: []endpoint.Spec{x}, by: []string{"defaults file"}}}, order...)
+	for i, f := range families {
+		lists[i] = slices.DeleteFunc(lists[i], func(l host.Listener) bool {
+			return !may(l.Network, l.Address) || seen[l.Address]
+		})
+		own, note := ownPlace(a, f, lists[i], may)
+		if note != "" {
+			notes = append(notes, note)
+		}
+		mine := own.Spec
+		some, more := candidates(a, f, lists[i], mine)
+		left += more
+		if mine.Address != "" && (mine.Network == "unix" || mine.User != "" && !mine.Password.Empty()) &&
+			may(mine.Network, mine.Address) && !found(mine) {
+			x := mine
+			x.ConnectTimeout = loginTime
+			some = append([]*spot{{at: []endpoint.Spec{x}, by: []string{"defaults file"}}}, some...)
+		}
+		for _, s := range some {
+			s.file = own.File
+			if s.pid == 0 && i == 0 && len(only) > 0 { // it may be there because it was named alone
+				s.maybe = guesses(a, families, s.at[0].Network, s.at[0].Address)[1:]
+			}
+		}
+		order = append(order, some...)
 	}
+	// Of all families what may be logged in to comes first.
+	slices.SortStableFunc(order, inOrder)
 	for _, s := range order {
 		take(*s)
 	}
@@ -256,11 +310,13 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 		}) {
 			continue
 		}
-		s := spot{at: []endpoint.Spec{x}, defaults: os.DevNull, by: []string{"port"}, named: true}
+		like := guesses(a, families, x.Network, x.Address)
+		s := spot{at: like[:1], maybe: like[1:], defaults: os.DevNull, by: []string{"port"}, named: true}
 		if x.Network == "unix" {
 			s.by = []string{"socket"}
-			if st, err := os.Stat(x.Address); err == nil && (!endpoint.TrustedAccount(host.OwnerOf(st)) ||
-				host.Redirectable(x.Address, endpoint.TrustedAccount)) {
+			trusted := like[0].Trusted
+			if st, err := os.Stat(x.Address); err == nil && (!trusted(host.OwnerOf(st)) ||
+				host.Redirectable(x.Address, trusted)) {
 				s.untried = strange
 			}
 		}
@@ -269,17 +325,68 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 	return all, left, notes
 }
 
+// listening finds what servers of each family listen on. Every place is in one list: that of the family whose process
+// has it, else of one that it looks like. What looks like none and is named by only counts as the first one's.
+func listening(ctx context.Context, families []finder, only []string) [][]host.Listener {
+	lists := make([][]host.Listener, len(families))
+	type place struct{ network, address string }
+	whose, sure := map[place]int{}, map[place]bool{}
+	for i, f := range families {
+		var also []string
+		if i == 0 {
+			also = only
+		}
+		lists[i] = host.Listening(ctx, "", f.Marks(), f.Guess("", "", "").Trusted, also...)
+		for _, l := range lists[i] {
+			if k := (place{l.Network, l.Address}); !sure[k] {
+				whose[k], sure[k] = i, l.PID != 0
+			}
+		}
+	}
+	for i := range lists {
+		lists[i] = slices.DeleteFunc(lists[i], func(l host.Listener) bool {
+			return whose[place{l.Network, l.Address}] != i
+		})
+	}
+	return lists
+}
+
+// ownPlace is where the user's own login of a family leads, as far as that may be looked at and trusted: its address is
+// "" otherwise, and the note says why if they lead somewhere.
+func ownPlace(
+	a *app.App, f finder, listens []host.Listener, may func(network, address string) bool,
+) (own family.Own, note string) {
+	own, err := f.Own(a.Environ)
+	mine := &own.Spec
+	trusted := f.Guess("", "", "").Trusted
+	switch {
+	case err != nil:
+		mine.Network, mine.Address = "", ""
+		return own, err.Error()
+	case !own.Named: // the client's own default
+		*mine = app.UsualPlace(*mine, own.Sockets, own.Port, listens, func(path string) bool {
+			return may("unix", path)
+		}, trusted)
+	case may(mine.Network, mine.Address) && !app.LeadsToTrusted(*mine, listens, trusted, app.BelowShared):
+		note = fmt.Sprintf("the defaults files lead to %s, but %s", mine.Address, strange)
+		mine.Network, mine.Address = "", ""
+	}
+	return own, note
+}
+
 // candidates joins what processes listen on: first where the user's own login leads, then what may
 // be logged in to, then a few of what is left alone, so that nobody's own listeners, however many,
 // keep a server from being found.
-func candidates(a *app.App, listens []host.Listener, mine endpoint.Spec) (order []*spot, left int) {
+func candidates(
+	a *app.App, f family.Finder, listens []host.Listener, mine endpoint.Spec,
+) (order []*spot, left int) {
 	type owner struct {
 		pid   int
 		login bool
 	}
 	group := map[owner]*spot{}
-	trusted := host.AskOnce(endpoint.TrustedAccount)
-	strangers, user := 0, app.Inspection{App: a}.SystemUser()
+	trusted := host.AskOnce(f.Guess("", "", "").Trusted)
+	strangers := 0
 	for _, l := range listens {
 		own := app.SamePlace(l.Network, l.Address, mine)
 		elsewhere := l.Network == "unix" && host.Redirectable(l.Address, trusted)
@@ -302,9 +409,7 @@ func candidates(a *app.App, listens []host.Listener, mine endpoint.Spec) (order 
 				group[k], s.by = s, []string{"process"}
 			}
 		}
-		x := endpoint.Spec{
-			Scheme: "mysql", Network: l.Network, Address: l.Address, User: user, ConnectTimeout: loginTime,
-		}
+		x := guess(a, f, l.Network, l.Address)
 		switch {
 		case !own && len(s.at) >= mostServers:
 		case !own:
@@ -319,10 +424,13 @@ func candidates(a *app.App, listens []host.Listener, mine endpoint.Spec) (order 
 			s.by = append(s.by, word)
 		}
 	}
-	slices.SortStableFunc(order, func(x, y *spot) int {
-		return cmp.Or(cmp.Compare(len(x.defaults), len(y.defaults)), cmp.Compare(len(x.untried), len(y.untried)))
-	})
+	slices.SortStableFunc(order, inOrder)
 	return order, left
+}
+
+// inOrder compares where the user's own login leads, what may be logged in to and what is left alone.
+func inOrder(x, y *spot) int {
+	return cmp.Or(cmp.Compare(len(x.defaults), len(y.defaults)), cmp.Compare(len(x.untried), len(y.untried)))
 }
 
 // tryOut logs in, and tells what there is to see.
@@ -354,25 +462,32 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 		}
 	}
 	if s.untried == "" {
-		for _, x := range s.at {
-			set(x)
+		for i, x := range slices.Concat(s.at, s.maybe) {
+			of := familyOf(x)
 			t, err := m.open(ctx, x)
+			if i >= len(s.at) && err != nil && of.KindOf(err) != endpoint.AuthFailed {
+				continue // what the likeliest family says of the place is worth more
+			}
+			set(x)
 			if err == nil {
 				f.learn(t)
-				if f.Reason, f.Fix = app.TooMighty(ctx, app.Served(t)); f.Reason != "" {
-					f.Create = app.MySQL.NewAccount(f.Flavor, false, "")
+				if f.Reason, f.Fix = app.TooMighty(ctx, t); f.Reason != "" {
+					f.Create = of.NewAccount(f.Flavor, false, "")
 				}
 				t.Close()
 				break
 			}
-			f.Login, f.Reason, f.Fix = LoginFailed, err.Error(), target.HintOf(err)
-			if k := target.KindOf(err); k == endpoint.AuthFailed {
+			f.Login, f.Reason, f.Fix = LoginFailed, err.Error(), of.HintOf(err)
+			if k := of.KindOf(err); k == endpoint.AuthFailed {
 				f.Login = LoginRefused
 				f.Flavor, f.Version = m.greeted(ctx, x)
-				f.Create = app.MySQL.NewAccount(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix",
+				f.Create = of.NewAccount(cmp.Or(f.Flavor, dbms.Flavor(x.Scheme)), x.Network == "unix",
 					app.Inspection{App: a}.SystemUser())
-				f.Fix = "make an account with these statements; a password goes into ~/.my.cnf, or into a file that " +
-					"is named when the server is added"
+				f.Fix = "make an account with these statements; a password goes into "
+				if s.file != "" {
+					f.Fix += s.file + ", or into "
+				}
+				f.Fix += "a file that is named when the server is added"
 				break
 			}
 		}
@@ -394,16 +509,13 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 }
 
 // learn fills in what a server told about itself.
-func (f *Found) learn(t *target.Target) {
-	facts := t.Facts()
+func (f *Found) learn(t family.Server) {
+	facts := t.About()
 	f.Login, f.Reason, f.Fix, f.User = LoginOK, "", "", facts.User
-	f.Flavor, f.Version, f.server = facts.Flavor, facts.Version.String(), facts.Server
-	for _, c := range []target.Capability{
-		target.HasPerformanceSchema, target.HasStatementDigests,
-		target.HasInnodbMetrics,
-	} {
-		if x := t.Answer(c); !x.Has {
-			f.Lacks = append(f.Lacks, Lack{string(c), x.Reason, x.Fix})
+	f.Flavor, f.Version, f.server = facts.Flavor, facts.Version, facts.Server
+	if x, ok := t.(family.Gapped); ok {
+		for _, g := range x.Gaps() {
+			f.Lacks = append(f.Lacks, Lack(g))
 		}
 	}
 	if facts.Port > 0 {
@@ -418,6 +530,9 @@ func suggested(f Found) string {
 		if _, port, err := net.SplitHostPort(address); err == nil {
 			return word + "-" + port
 		}
+	}
+	if port := strings.TrimPrefix(filepath.Ext(f.Address), "."); port != "" && strings.Trim(port, "0123456789") == "" {
+		return word + "-" + port // the socket is named after it
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(f.Address), ".socket"), ".sock")
 	return word + "-" + strings.Map(func(r rune) rune {
@@ -509,7 +624,7 @@ type Seeker struct {
 // tried without one. Where those files name no server the usual place counts as theirs. Nothing is sent to a place that
 // anybody could have taken, unless root, a server's user or this one has it.
 //
-// watched are the servers that are watched: by target, as target.Facts.Server. Within a few seconds the answer is the
+// watched are the servers that are watched: by target, as family.Facts.Server. Within a few seconds the answer is the
 // one of before. Who was refused a login is remembered for longer, until Forget.
 func (k *Seeker) Discover(
 	ctx context.Context, a *app.App, o Options, watched func() map[string]string,
@@ -618,7 +733,7 @@ func newMemory() *memory {
 }
 
 // open logs in; while a refusal of the same login holds, that is the answer.
-func (m *memory) open(ctx context.Context, x endpoint.Spec) (*target.Target, error) {
+func (m *memory) open(ctx context.Context, x endpoint.Spec) (family.Server, error) {
 	m.mu.Lock()
 	old := m.refused[x]
 	m.mu.Unlock()
@@ -630,10 +745,10 @@ func (m *memory) open(ctx context.Context, x endpoint.Spec) (*target.Target, err
 	if m.certificates != nil {
 		as.Known = m.certificates(ctx, x)
 	}
-	t, err := target.Open(ctx, as)
+	t, err := familyOf(as).Open(ctx, as)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch target.KindOf(err) {
+	switch familyOf(x).KindOf(err) {
 	case endpoint.AuthFailed, endpoint.Denied, endpoint.TLSFailed, endpoint.TooManyConnections:
 		pause := min(max(2*old.pause, refusedFirst), refusedMost)
 		m.refused[x] = refusal{err, time.Now().Add(pause), pause}
@@ -653,7 +768,7 @@ func (m *memory) greeted(ctx context.Context, x endpoint.Spec) (flavor dbms.Flav
 	if time.Now().Before(old.until) {
 		return old.flavor, old.version
 	}
-	flavor, version = app.MySQL.Greeting(ctx, x)
+	flavor, version = familyOf(x).Greeting(ctx, x)
 	if ctx.Err() == nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()

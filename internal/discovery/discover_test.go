@@ -20,6 +20,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/mysql"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -256,8 +257,8 @@ func TestDiscoverGuesses(t *testing.T) {
 	a := alone(t, "DYNO_PASSWORD", "secret7")
 	unnamed(t)
 	clientFile(t, "[client]\nuser=joe\n")
-	defer func(old []string) { app.UsualSockets = old }(app.UsualSockets)
-	app.UsualSockets = []string{s.Socket}
+	defer func(old []string) { mysql.UsualSockets = old }(mysql.UsualSockets)
+	mysql.UsualSockets = []string{s.Socket}
 	const nobody = 65534
 	for uid, want := range map[int]LoginState{0: LoginOK, nobody: LoginUntried} {
 		if err := os.Chown(s.Socket, uid, -1); err != nil {
@@ -491,7 +492,7 @@ func TestStrangersCrowdNobodyOut(t *testing.T) {
 		all = append(all, host.Listener{Network: "tcp", Address: at, PID: i % 2, UID: eve})
 	}
 	all = append(all, host.Listener{Network: "tcp", Address: "127.0.0.1:3306", PID: 4712, UID: os.Geteuid()})
-	spots, left := candidates(a, all, endpoint.Spec{})
+	spots, left := candidates(a, finders()[0], all, endpoint.Spec{})
 	if first := spots[0]; first.pid != 4712 || first.untried != "" {
 		t.Errorf("first is %+v", first)
 	}

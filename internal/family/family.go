@@ -46,6 +46,7 @@ type Family interface {
 	Figures
 	Accounts
 	Logins
+	Errors
 }
 
 // Accounts are how a family makes an account and gives it what a task needs.
@@ -78,6 +79,7 @@ type Facts struct {
 	Server  string // tells this server from any other, copies of its data on other machines included
 	User    string // the account that the server took us for
 	TLS     string // cipher of the connection
+	Port    int    // on which it listens; 0 where it does not tell
 	Trust   endpoint.Trust
 }
 
@@ -117,6 +119,8 @@ type Classes interface {
 // Planner asks for plans.
 type Planner interface {
 	Plans(ctx context.Context) (Plans, error)
+	// Explainable says by its text alone whether the plan of a statement may be asked for; the error says why not.
+	Explainable(statement string) error
 }
 
 // Plans asks for one plan after the other. Explain runs nothing and asks for no plan that could; the error is that of
@@ -133,7 +137,7 @@ type Look struct {
 	Top      int
 	Redact   bool // leave examples, which hold literals, out of the snapshot
 	Progress progress.Sink
-	// Memory is what the family keeps of a target from one look to the next; nil where nothing is.
+	// Memory is what the family keeps of a target from one look to the next, see Memories; nil where nothing is.
 	Memory any
 	// Home is where Dyno keeps things, for what it takes from the server's disk; "" where that does not matter.
 	Home string

@@ -30,12 +30,12 @@ type ServerProcess struct {
 	Hidden       bool // whether a socket is its own the kernel does not tell
 }
 
-// Listening finds what servers of the MySQL family listen on, by what the kernel shows below root ("" is the machine
-// itself): sockets and ports of processes with a server's name, sockets whose name tells what they are, and port 3306.
-// Who is not root sees the names of others' processes and all sockets, but not which belong to whom. The sockets
+// Listening finds what servers that bear these marks listen on, by what the kernel shows below root ("" is the machine
+// itself): sockets and ports of processes with a server's name, sockets whose name tells what they are, and the usual
+// port. Who is not root sees the names of others' processes and all sockets, but not which belong to whom. The sockets
 // (paths) and ports (host:port) of also count too, whatever listens. When ctx ends the processes that were not looked
 // at are left out, and nothing else.
-func Listening(ctx context.Context, root string, trusted func(uid int) bool, also ...string) []Listener {
+func Listening(ctx context.Context, root string, m Marks, trusted func(uid int) bool, also ...string) []Listener {
 	trusted = AskOnce(trusted)
 	// What processes say of themselves counts for what is their own account's.
 	type claim struct {
@@ -44,7 +44,7 @@ func Listening(ctx context.Context, root string, trusted func(uid int) bool, als
 	}
 	claimed := map[claim]int{}
 	owner := map[string]ServerProcess{}
-	ports := map[string]bool{"3306": true}
+	ports := map[string]bool{m.Port: m.Port != ""}
 	sockets, named := map[string]bool{}, map[string]bool{}
 	for _, address := range also {
 		if _, port, err := net.SplitHostPort(address); err == nil && !filepath.IsAbs(address) {
@@ -66,7 +66,7 @@ func Listening(ctx context.Context, root string, trusted func(uid int) bool, als
 			listens[l.inode] = l.inode != ""
 		}
 	}
-	for _, p := range ServerProcesses(ctx, root, listens, trusted) {
+	for _, p := range ServerProcesses(ctx, root, m, listens, trusted) {
 		for _, i := range p.inodes {
 			if _, held := owner[i]; !held {
 				owner[i] = p
@@ -86,10 +86,8 @@ func Listening(ctx context.Context, root string, trusted func(uid int) bool, als
 	at := map[file]int{} // the place in all of each
 	for _, s := range unix {
 		p, held := owner[s.inode]
-		name := strings.ToLower(filepath.Base(s.path))
-		tells := (strings.Contains(name, "mysql") || strings.Contains(name, "maria")) &&
-			(strings.HasSuffix(name, ".sock") || strings.HasSuffix(name, ".socket"))
-		if strings.Contains(name, "mysqlx") || !held && !sockets[s.path] && !named[s.path] && !tells {
+		tells, never := m.socket(s.path)
+		if never || !held && !sockets[s.path] && !named[s.path] && !tells {
 			continue
 		}
 		st, err := os.Stat(s.path)
@@ -131,7 +129,8 @@ func Listening(ctx context.Context, root string, trusted func(uid int) bool, als
 			port = strconv.Itoa(int(l.address.Port()))
 		}
 		pid := owner[l.inode].pid
-		if pid == 0 && !ports[port] && claimed[claim{port, l.uid}] == 0 || port == "33060" || own[l.inode] {
+		if pid == 0 && !ports[port] && claimed[claim{port, l.uid}] == 0 || own[l.inode] ||
+			m.OtherPort != "" && port == m.OtherPort {
 			continue
 		}
 		at := l.address
@@ -178,8 +177,11 @@ const mostSockets = 256
 // ServerProcesses finds the processes with the name of a server, those of trusted accounts first,
 // and which of the sockets that listen they have open.
 func ServerProcesses(
-	ctx context.Context, root string, listens map[string]bool, trusted func(uid int) bool,
+	ctx context.Context, root string, m Marks, listens map[string]bool, trusted func(uid int) bool,
 ) (all []ServerProcess) {
+	if len(m.Programs) == 0 {
+		return nil
+	}
 	trusted = AskOnce(trusted)
 	entries, err := os.ReadDir(filepath.Join(root, "/proc"))
 	if err != nil {
@@ -198,7 +200,7 @@ func ServerProcesses(
 		if ctx.Err() != nil {
 			return all
 		}
-		p, is := serverOf(root, pid, trusted)
+		p, is := serverOf(root, pid, m, trusted)
 		switch {
 		case !is:
 		case trusted(p.UID):
@@ -222,7 +224,7 @@ func ServerProcesses(
 // serverOf looks whether a process is a server: whether that is the program that it runs, or, where
 // that may not be seen or the dynamic linker runs it, whether it says so. Of a stranger's process
 // nothing is read that it can hold up, and none is trusted that a stranger may have started.
-func serverOf(root string, pid int, trusted func(uid int) bool) (p ServerProcess, is bool) {
+func serverOf(root string, pid int, m Marks, trusted func(uid int) bool) (p ServerProcess, is bool) {
 	fs := FS{Root: root}
 	uid, ok := fs.Account(pid)
 	if !ok {
@@ -234,11 +236,11 @@ func serverOf(root string, pid int, trusted func(uid int) bool) (p ServerProcess
 	program := filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
 	says := unseen != nil || strings.HasPrefix(program, "ld-")
 	switch {
-	case !says && !IsServer([]string{program}):
+	case !says && !m.IsServer([]string{program}):
 		return p, false
 	case !trusted(uid):
 		comm, err := os.ReadFile(filepath.Join(dir, "comm"))
-		return p, !says || err == nil && IsServer([]string{strings.TrimSpace(string(comm))})
+		return p, !says || err == nil && m.IsServer([]string{strings.TrimSpace(string(comm))})
 	case unseen != nil && uid == 0 && os.Geteuid() != 0: // programs like sudo run as root in full
 		return p, false
 	}
@@ -247,16 +249,15 @@ func serverOf(root string, pid int, trusted func(uid int) bool) (p ServerProcess
 		return p, false
 	}
 	args, err := fs.Command(pid)
-	if says && (err != nil || !IsServer(args)) {
+	if says && (err != nil || !m.IsServer(args)) || m.isChild(args) {
 		return p, false
 	}
-	for _, a := range args {
-		if v, ok := strings.CutPrefix(a, "--socket="); ok && filepath.IsAbs(v) {
-			p.socket = strings.Clone(v) // not the whole command line
+	if m.Place != nil {
+		socket, port := m.Place(args)
+		if filepath.IsAbs(socket) {
+			p.socket = strings.Clone(socket) // not the whole command line
 		}
-		if v, ok := strings.CutPrefix(a, "--port="); ok {
-			p.port = strings.Clone(v)
-		}
+		p.port = strings.Clone(port)
 	}
 	return p, true
 }

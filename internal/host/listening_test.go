@@ -19,6 +19,25 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
+// marks are those of the servers that these tests start and make up.
+var marks = Marks{
+	Programs: []string{"mysqld", "mariadbd", "mysqld-debug"}, Port: "3306", OtherPort: "33060",
+	Socket: func(name string) (tells, never bool) {
+		return strings.Contains(name, "mysql") && strings.HasSuffix(name, ".sock"), strings.Contains(name, "mysqlx")
+	},
+	Place: func(args []string) (socket, port string) {
+		for _, a := range args {
+			if v, ok := strings.CutPrefix(a, "--socket="); ok {
+				socket = v
+			}
+			if v, ok := strings.CutPrefix(a, "--port="); ok {
+				port = v
+			}
+		}
+		return socket, port
+	},
+}
+
 // ours trusts the accounts that servers of these tests run as.
 func ours(uid int) bool {
 	u, err := user.LookupId(strconv.Itoa(uid))
@@ -105,7 +124,7 @@ func TestListeningFromFiles(t *testing.T) {
 	f := func(want []string, also ...string) {
 		t.Helper()
 		var got []string
-		for _, l := range Listening(t.Context(), root, ours, also...) {
+		for _, l := range Listening(t.Context(), root, marks, ours, also...) {
 			what := l.Network + " " + l.Address
 			if l.UID == os.Getuid()+1 {
 				what += " of another"
@@ -159,7 +178,7 @@ func TestListeningBelieves(t *testing.T) {
 			[]byte(line), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if all := Listening(t.Context(), root, ours); len(all) != 1 || all[0].PID != want {
+		if all := Listening(t.Context(), root, marks, ours); len(all) != 1 || all[0].PID != want {
 			t.Errorf("got %+v, want process %d", all, want)
 		}
 	}
@@ -204,7 +223,7 @@ func TestOneSocketUnderManyNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := Listening(t.Context(), root, ours); len(all) != 1 || all[0].Address != root+"/mysqld0.sock" {
+	if all := Listening(t.Context(), root, marks, ours); len(all) != 1 || all[0].Address != root+"/mysqld0.sock" {
 		t.Errorf("%d sockets, want one: %.500v", len(all), all)
 	}
 }
@@ -226,7 +245,7 @@ func TestCrowdsOfListeners(t *testing.T) {
 			t.Fatal(err)
 		}
 		return func() {
-			if all := Listening(t.Context(), root, ours); len(all) != n {
+			if all := Listening(t.Context(), root, marks, ours); len(all) != n {
 				t.Errorf("%d listeners, want %d", len(all), n)
 			}
 		}
@@ -239,7 +258,7 @@ func TestCrowdsOfListeners(t *testing.T) {
 		[]byte(list), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	all := Listening(t.Context(), root, func(int) bool { asked++; return false })
+	all := Listening(t.Context(), root, marks, func(int) bool { asked++; return false })
 	if len(all) != mostSockets || asked != 1 {
 		t.Errorf("%d sockets, %d questions about their account", len(all), asked)
 	}
@@ -311,7 +330,7 @@ func TestCrowdsOfProcesses(t *testing.T) {
 	process(t, root, "300", accounts(me), "/usr/sbin/mysqld (deleted)", "mysqld", 20)
 	process(t, root, "301", accounts(me), "/lib64/ld-linux-x86-64.so.2", "ld-linux-x86-64.so.2 mariadbd", 10)
 	look := func(ctx context.Context) (got []string) {
-		for _, p := range ServerProcesses(ctx, root, map[string]bool{"12345": true},
+		for _, p := range ServerProcesses(ctx, root, marks, map[string]bool{"12345": true},
 			func(uid int) bool { return uid == me }) {
 			got = append(got, fmt.Sprintf("%d of %d: %d", p.pid, p.UID, len(p.inodes)))
 		}
@@ -346,7 +365,7 @@ func TestStrangersHoldNoSearchUp(t *testing.T) {
 	}
 	go func() {
 		defer close(done)
-		Listening(t.Context(), root, ours)
+		Listening(t.Context(), root, marks, ours)
 	}()
 	for {
 		select {
@@ -397,7 +416,7 @@ func TestStrangersNameNoOthersSockets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := Listening(t.Context(), root, ours)
+	all := Listening(t.Context(), root, marks, ours)
 	for _, l := range all {
 		if l.UID != eve {
 			t.Errorf("%s is no server's, not that of process %d", l.Address, l.PID)
@@ -413,7 +432,7 @@ func TestStrangersNameNoOthersSockets(t *testing.T) {
 func TestListeningFindsServers(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	var sock, tcp bool
-	for _, l := range Listening(t.Context(), "", ours) {
+	for _, l := range Listening(t.Context(), "", marks, ours) {
 		if l.Network == "unix" && l.Address == s.Socket {
 			sock = l.PID == s.PID && l.UID == os.Geteuid()
 		}

@@ -183,15 +183,3 @@ func (f FS) Account(pid int) (uid int, ok bool) {
 	}
 	return 0, false
 }
-
-// IsServer reports whether a command line is that of a server of the MySQL family. It may be run by the dynamic linker,
-// whose name then comes first.
-func IsServer(args []string) bool {
-	is := func(a string) bool {
-		return slices.Contains([]string{"mysqld", "mariadbd", "mysqld-debug"}, filepath.Base(a))
-	}
-	if len(args) == 0 || is(args[0]) {
-		return len(args) > 0
-	}
-	return strings.HasPrefix(filepath.Base(args[0]), "ld-") && slices.ContainsFunc(args, is)
-}

@@ -184,7 +184,7 @@ func TestAccount(t *testing.T) {
 func TestIsServer(t *testing.T) {
 	f := func(line string, want bool) {
 		t.Helper()
-		if got := IsServer(strings.Fields(line)); got != want {
+		if got := marks.IsServer(strings.Fields(line)); got != want {
 			t.Errorf("%q: got %v", line, got)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/sources"
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -55,7 +56,8 @@ func (Server) Family() family.Family { return Family{} }
 func (s Server) About() family.Facts {
 	f := s.Facts()
 	return family.Facts{
-		Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server, User: f.User, TLS: f.TLS, Trust: f.Trust,
+		Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server, User: f.User, TLS: f.TLS, Port: f.Port,
+		Trust: f.Trust,
 	}
 }
 
@@ -81,6 +83,9 @@ func (s Server) Classes(ctx context.Context, closely bool) (family.Classes, erro
 func (s Server) Plans(ctx context.Context) (family.Plans, error) {
 	return capture.NewExplainer(ctx, s.Target)
 }
+
+// Explainable implements family.Planner.
+func (Server) Explainable(statement string) error { return sqlshape.Explainable(statement) }
 
 // Changer returns how the server is changed.
 func (s Server) Changer() change.Changer { return apply.On(s.Target) }

@@ -39,7 +39,7 @@ func (Server) Family() family.Family { return Family{} }
 func (s Server) About() family.Facts {
 	f := s.Facts()
 	x := family.Facts{
-		Flavor: dbms.Postgres, Version: f.Version, Server: f.Server, User: f.User, Trust: f.Trust,
+		Flavor: dbms.Postgres, Version: f.Version, Server: f.Server, User: f.User, Port: f.Port, Trust: f.Trust,
 	}
 	if f.TLS {
 		x.TLS = "TLS"

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
@@ -22,18 +21,8 @@ type aptSuite struct {
 	sources  string   // directory of the system's apt
 }
 
-// packages of Debian that make up a build, the server's first.
-var packages = map[dbms.Flavor][]string{
-	dbms.MySQL: {"mysql-server-core", "mysql-client-core"},
-	// mariadb-server has the plugins, and from 11.8 on the statements that make the system tables.
-	dbms.MariaDB: {
-		"mariadb-server-core", "mariadb-client-core", "mariadb-server",
-		"mariadb-plugin-rocksdb", "mariadb-backup",
-	},
-}
-
-func (b *Builds) aptSuite(suite string, flavor dbms.Flavor) aptSuite {
-	return aptSuite{suite, packages[flavor], b.aptDir()}
+func (b *Builds) aptSuite(suite string, packages []string) aptSuite {
+	return aptSuite{suite, packages, b.aptDir()}
 }
 
 func (b *Builds) aptDir() string {

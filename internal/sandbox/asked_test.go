@@ -36,7 +36,7 @@ func TestAServerIsAskedOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				if s, err := resolvePath(t.Context(), path); err != nil || s.Version != version {
+				if s, err := builds.resolvePath(t.Context(), path); err != nil || s.Version != version {
 					t.Errorf("%+v, %v", s, err)
 				}
 			})
@@ -65,7 +65,7 @@ func TestAServerIsAskedOnce(t *testing.T) {
 			t.Errorf("it was started %d times, want %d; %v", strings.Count(string(b), "started"), want, err)
 		}
 	}
-	s, err := resolvePath(t.Context(), path)
+	s, err := builds.resolvePath(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,5 +73,5 @@ func TestAServerIsAskedOnce(t *testing.T) {
 	times(3, func() error { return y.CheckSettings(t.Context(), s, map[string]string{"max_connections": "20"}) })
 	times(4, func() error { return y.CheckSettings(t.Context(), s, map[string]string{"max_connections": "21"}) })
 	write("exit 1")
-	times(5, func() error { _, err := resolvePath(t.Context(), path); return err })
+	times(5, func() error { _, err := builds.resolvePath(t.Context(), path); return err })
 }

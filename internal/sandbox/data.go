@@ -137,7 +137,7 @@ func dataUsers(ctx context.Context, home string) (map[string][]string, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if r, ok, err := load(sandboxDir(home, e.Name())); err == nil && ok && r.Data != "" {
+		if r, ok, err := readRecord(sandboxDir(home, e.Name())); err == nil && ok && r.Data != "" {
 			users[r.Data] = append(users[r.Data], e.Name())
 		}
 	}
@@ -197,11 +197,11 @@ func said(opts []string) string {
 	return strings.Join(opts, " ")
 }
 
-// initialSettings returns the initial settings in one spelling, "innodb_page_size=16384", so that equal ones compare
+// initialSettings returns the initial settings in one spelling, "page_size=16384", so that equal ones compare
 // equal.
 func (s settings) initialSettings() []string {
 	var out []string
-	for _, name := range initial {
+	for _, name := range s.first {
 		if v, ok := s.values[name]; ok {
 			out = append(out, name+"="+plainValue(v))
 		}

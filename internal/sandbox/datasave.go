@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -39,7 +37,7 @@ func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]
 	}
 	defer release()
 	dir := sandboxDir(y.Home, name)
-	r, ok, err := load(dir)
+	r, ok, err := y.load(dir)
 	if err == nil && (!ok || !r.Ready) {
 		err = hint(fmt.Errorf("%w that is complete", ErrNotFound), "see `dyno sandbox ls`")
 	}
@@ -53,7 +51,7 @@ func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]
 func (y *Yard) save(ctx context.Context, dir string, r *record, key string, about map[string]string,
 	sink progress.Sink,
 ) error {
-	set, err := readSettings(r.Server.family(), r.Settings)
+	set, err := readSettings(r.Server.Maker, r.Settings)
 	if err != nil {
 		return err
 	}
@@ -62,7 +60,7 @@ func (y *Yard) save(ctx context.Context, dir string, r *record, key string, abou
 			return err
 		}
 	}
-	logs, err := r.prepareEnd(ctx, dir)
+	logs, err := r.Server.Maker.PrepareEnd(ctx, r.sandbox("", dir).Spec())
 	if err != nil {
 		return err
 	}
@@ -81,15 +79,15 @@ const maxShutdown = 30 * time.Minute
 
 // shutDown ends the server in order, and only so.
 func (r *record) shutDown(ctx context.Context, dir string, sink progress.Sink) error {
-	said := openLogs(dir)
-	orderly, _ := r.Server.family().signals()
+	traits := r.Server.Maker.Traits()
+	said := openLogs(dir, traits.Log)
 	p := progress.Progress{Step: "shutting the server down in full", Started: time.Now(), At: time.Now()}
 	sink.Report(p)
 	began := make(chan struct{})
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer close(began)
-		return askToEnd(gctx, r.Process, orderly, maxShutdown)
+		return askToEnd(gctx, r.Process, traits.Orderly, maxShutdown)
 	})
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -106,31 +104,13 @@ func (r *record) shutDown(ctx context.Context, dir string, sink progress.Sink) e
 		return err
 	}
 	// A server removes this file as the last thing of an orderly end.
-	if there(filepath.Join(r.Run, "pid")) || there(filepath.Join(dir, "data", lockFile)) {
+	if there(filepath.Join(r.Run, "pid")) || traits.LockFile != "" && there(filepath.Join(dir, "data", traits.LockFile)) {
 		return fmt.Errorf("%w: the server did not shut down cleanly: %s", ErrData,
 			cmp.Or(said.last(), "see "+said.files[0]))
 	}
 	r.Process, r.Owner = host.Identity{}, host.Identity{}
 	return inline([]error{r.Held.free(ctx), r.save(dir)})
 }
-
-// notKept are files of a data directory that are its server's alone, or tell of work that is done.
-func notKept(rel string, logs []string) bool {
-	if slices.Contains(transient, rel) || rel == poolDump {
-		return true
-	}
-	for _, base := range logs {
-		if rest, ok := strings.CutPrefix(rel, base+"."); ok && (rest == "index" || rest == "state" ||
-			strings.Trim(strings.TrimSuffix(rest, ".idx"), "0123456789") == "") {
-			return true
-		}
-	}
-	return false
-}
-
-// poolDump lists the pages that a server reads into its buffer pool when it starts. Those of the preparation would come
-// in while a trial begins; an empty list is no error to a server, a missing one is.
-const poolDump = "ib_buffer_pool"
 
 // keepData copies the data directory of a server that was shut down.
 func keepData(ctx context.Context, y *Yard, dir string, r record, set settings, key string, about map[string]string,
@@ -156,7 +136,7 @@ func keepData(ctx context.Context, y *Yard, dir string, r record, set settings, 
 	}
 	var onDisk int64
 	if l.Tree, onDisk, err = readTree(from, func(rel string) bool {
-		return notKept(rel, logs) || r.Server.ownRedo() && strings.HasPrefix(rel, "ib_logfile")
+		return r.Server.Maker.Leaves(r.Server, rel, logs)
 	}); err != nil {
 		return err
 	}
@@ -172,11 +152,11 @@ func keepData(ctx context.Context, y *Yard, dir string, r record, set settings, 
 	if _, err := m.told(ctx, sink, "keeping the data directory"); err != nil {
 		return err
 	}
-	if there(filepath.Join(from, poolDump)) {
-		if err := os.WriteFile(filepath.Join(l.data(), poolDump), nil, 0o640); err != nil {
+	if name := r.Server.Maker.Emptied(); name != "" && there(filepath.Join(from, name)) {
+		if err := os.WriteFile(filepath.Join(l.data(), name), nil, 0o640); err != nil {
 			return err
 		}
-		l.Tree.Files[poolDump] = treeFile{0, 0o640}
+		l.Tree.Files[name] = treeFile{0, 0o640}
 	}
 	return seal(ctx, y.Home, l)
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	mysqlsandbox "github.com/dyno-perf/dyno/internal/mysql/sandbox"
+
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
@@ -27,7 +29,7 @@ func kept(t *testing.T, y *Yard, key string, size int, used time.Time) {
 	if err := os.WriteFile(filepath.Join(dir, "data", "d", "f"), make([]byte, size), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := record{Server: Server{Flavor: "mariadb", Version: "10.11.1"}}
+	r := record{Server: Server{Flavor: "mariadb", Version: "10.11.1", Maker: mysqlsandbox.Maker{}}}
 	if err := keepData(t.Context(), y, dir, r, settings{}, key, nil, nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +40,7 @@ func kept(t *testing.T, y *Yard, key string, size int, used time.Time) {
 
 func plainYard(t *testing.T) *Yard {
 	t.Helper()
-	y, err := Open(filepath.Join(t.TempDir(), "home"))
+	y, err := Open(filepath.Join(t.TempDir(), "home"), makers...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +249,8 @@ func TestSaveDataOutside(t *testing.T) {
 		if err := make(data); err != nil {
 			t.Fatal(err)
 		}
-		if err := keepData(t.Context(), y, dir, record{}, settings{}, "k", nil, nil, nil); !errors.Is(err, ErrData) {
+		r := record{Server: Server{Maker: mysqlsandbox.Maker{}}}
+		if err := keepData(t.Context(), y, dir, r, settings{}, "k", nil, nil, nil); !errors.Is(err, ErrData) {
 			t.Errorf("saved: %v", err)
 		}
 		if _, ok := y.HasData("k"); ok {
@@ -261,27 +264,6 @@ func TestSaveDataOutside(t *testing.T) {
 	f(func(data string) error {
 		return os.WriteFile(filepath.Join(data, "t.isl"), []byte("/elsewhere/t.ibd"), 0o600)
 	})
-}
-
-func TestNotKept(t *testing.T) {
-	f := func(name string, want bool, logs ...string) {
-		t.Helper()
-		if got := notKept(name, logs); got != want {
-			t.Errorf("%s with logs %v: %v", name, logs, got)
-		}
-	}
-	f("auto.cnf", true)
-	f("ib_buffer_pool", true)
-	f("ibdata1", false)
-	f("mysql-bin.000001", false)
-	f("mysql-bin.000001", true, "relay", "mysql-bin")
-	f("mysql-bin.index", true, "mysql-bin")
-	f("mysql-bin.state", true, "mysql-bin")
-	f("mysql-bin.000001.idx", true, "mysql-bin") // MariaDB 11.4 and later
-	f("mysql-bin.a.idx", false, "mysql-bin")
-	f("mysql-bin.ibd", false, "mysql-bin")
-	f("d/mysql-bin.000001", false, "mysql-bin")
-	f("mysql-binary.000001", false, "mysql-bin")
 }
 
 func TestPlainValue(t *testing.T) {

@@ -28,5 +28,5 @@
 // machine. secure_file_priv restricts the files that the server reads and writes to the sandbox.
 //
 // PostgreSQL's superuser postgres logs in the same way; over TCP every role needs a password, and
-// none has one. What differs between the families of servers is in the implementations of family.
+// none has one. What differs between the families of servers is in their makers, see package maker.
 package sandbox

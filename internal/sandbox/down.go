@@ -24,26 +24,26 @@ const atOnceLasts = 15 * time.Second
 // Down stops a sandbox's server: it asks it to end, and kills it when it has not within 30 s. Its data stay. A sandbox
 // that does not run is stopped already.
 func (y *Yard) Down(ctx context.Context, name string) error {
-	return stopSandbox(ctx, y.Home, "stop sandbox", name, grace)
+	return y.stop(ctx, "stop sandbox", name, grace)
 }
 
 // Kill ends a sandbox's server at once, as a power cut would, and returns when it is gone: for data that are about to
 // be thrown away. A sandbox that does not run is ended already.
 func (y *Yard) Kill(ctx context.Context, name string) error {
-	return stopSandbox(ctx, y.Home, "kill sandbox", name, 0)
+	return y.stop(ctx, "kill sandbox", name, 0)
 }
 
-func stopSandbox(ctx context.Context, home, op, name string, grace time.Duration) error {
+func (y *Yard) stop(ctx context.Context, op, name string, grace time.Duration) error {
 	if err := CheckName(name); err != nil {
 		return wrap(op, "", err)
 	}
-	release, _, err := acquire(ctx, home, name, false)
+	release, _, err := acquire(ctx, y.Home, name, false)
 	if err != nil {
 		return wrap(op, name, err)
 	}
 	defer release()
-	dir := sandboxDir(home, name)
-	r, ok, err := load(dir)
+	dir := sandboxDir(y.Home, name)
+	r, ok, err := y.load(dir)
 	if err != nil || !ok {
 		return wrap(op, name, err)
 	}
@@ -66,7 +66,7 @@ func (y *Yard) Remove(ctx context.Context, name string) error {
 		return wrap(op, name, err)
 	}
 	defer release()
-	r, _, err := load(sandboxDir(y.Home, name))
+	r, _, err := y.load(sandboxDir(y.Home, name))
 	if err != nil {
 		return wrap(op, name, err)
 	}
@@ -83,7 +83,7 @@ func (y *Yard) RemoveOrphans(ctx context.Context, prefix string) error {
 		return wrap(op, "", err)
 	}
 	isOrphan := func(dir string) (record, bool) {
-		r, ok, err := load(dir)
+		r, ok, err := y.load(dir)
 		return r, err == nil && ok && r.Owner.PID != 0 && !r.Owner.Alive()
 	}
 	var errs []error
@@ -208,7 +208,10 @@ func (r record) end(ctx context.Context, grace time.Duration) error {
 			}
 		}
 	}
-	orderly, atOnce := r.Server.family().signals()
+	orderly, atOnce := syscall.SIGTERM, syscall.SIGKILL // of what is not there
+	if m := r.Server.Maker; m != nil {
+		orderly, atOnce = m.Traits().Orderly, m.Traits().AtOnce
+	}
 	if err := end(ctx, r.Process, orderly, atOnce, grace); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func process(t *testing.T) (host.Identity, <-chan error) {
 func TestOtherProcess(t *testing.T) {
 	ctx := context.Background()
 	id, gone := process(t)
-	y, err := Open(t.TempDir())
+	y, err := Open(t.TempDir(), makers...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestRemoveOrphans(t *testing.T) {
 		}
 		h.Wait()
 	}
-	r, _, err := load(sandboxDir(y.Home, "try-dead"))
+	r, _, err := readRecord(sandboxDir(y.Home, "try-dead"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"errors"
 	"strings"
+
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // What can be wrong, for errors.Is. The errors returned say which sandbox, and what to do.
@@ -12,10 +14,10 @@ var (
 	ErrRunning    = errors.New("already running")
 	ErrStopped    = errors.New("not running")
 	ErrBusy       = errors.New("in use by another dyno")
-	ErrNoServer   = errors.New("no such server build")
+	ErrNoServer   = maker.ErrNoServer
 	ErrNoSpace    = errors.New("not enough free disk space")
 	ErrPort       = errors.New("port cannot be used")
-	ErrSettings   = errors.New("settings cannot be used")
+	ErrSettings   = maker.ErrSettings
 	ErrFilesystem = errors.New("the filesystem is not in effect")
 	ErrAccount    = errors.New("the server's account cannot work there")
 	ErrDied       = errors.New("server ended while starting")
@@ -47,19 +49,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// hinted is a cause that knows its remedy, a sentence without a stop.
-type hinted struct {
-	error
-	hint string
-}
+// hinted is a cause that knows its remedy.
+type hinted = maker.Hinted
 
-func (h hinted) Unwrap() error { return h.error }
-
-// Hint returns what the user can do.
-func (h hinted) Hint() string { return h.hint }
-
-// hint adds a remedy to err.
-func hint(err error, text string) error { return hinted{err, text} }
+// hint adds a remedy to err, a sentence without a stop.
+func hint(err error, text string) error { return maker.Hint(err, text) }
 
 // joined is errors.Join on one line.
 type joined []error

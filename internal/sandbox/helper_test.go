@@ -17,13 +17,23 @@ import (
 	"testing"
 	"time"
 
+	mysqlsandbox "github.com/dyno-perf/dyno/internal/mysql/sandbox"
+	pgsandbox "github.com/dyno-perf/dyno/internal/postgres/sandbox"
+
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // flavors are the servers that every test of a real one runs on.
 var flavors = []string{"mariadb", "mysql"}
+
+// makers are what servers of tests are made by, and builds those of this machine.
+var (
+	makers = []maker.Maker{mysqlsandbox.Maker{}, pgsandbox.Maker{}}
+	builds = &Builds{kinds: makers}
+)
 
 // helperEnv makes the test program do one thing to a yard instead of testing, as a process that can be killed.
 const helperEnv = "DYNO_SANDBOX_HELPER"
@@ -50,7 +60,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("error:", err)
 		os.Exit(1)
 	}
-	y, err := Open(j.Home)
+	y, err := Open(j.Home, makers...)
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -170,7 +180,7 @@ func yard(t *testing.T) *Yard {
 		t.Skip("needs a real server")
 	}
 	top := openDir(t)
-	y, err := Open(filepath.Join(top, "home"))
+	y, err := Open(filepath.Join(top, "home"), makers...)
 	if err != nil {
 		t.Fatal(err)
 	}

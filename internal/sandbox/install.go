@@ -167,7 +167,7 @@ func (b *Builds) stage(ctx context.Context, staging string, fill func(tree strin
 	if err := letIn(tree); err != nil {
 		return s, err
 	}
-	s, err = resolvePath(ctx, tree)
+	s, err = b.resolvePath(ctx, tree)
 	if err != nil {
 		return s, fmt.Errorf("what was unpacked does not run: %w", err)
 	}

@@ -243,7 +243,7 @@ func TestFetch(t *testing.T) {
 		g.Close()
 		err := fetch(context.Background(), newClient(), g.remote(), path, none)
 		if h := (hinted{}); !errors.Is(err, ErrFetch) || !errors.As(err, &h) ||
-			!strings.Contains(h.hint, "HTTPS_PROXY") {
+			!strings.Contains(h.Hint(), "HTTPS_PROXY") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // InstallFrom puts the server of a vendor's archive, a .tar, .tar.gz or .tar.xz of MySQL, Percona Server or MariaDB for
@@ -61,20 +62,20 @@ func (b *Builds) InstallFrom(
 			if sum != "" && !strings.EqualFold(got, sum) {
 				return fmt.Errorf("%w: it has the SHA-256 %s, not %s", ErrFetch, got, sum)
 			}
-			links, read, err := untar(ctx, f, tree, ofVendor, sink)
+			links, read, err := untar(ctx, f, tree, b.ofVendor, sink)
 			if err == nil && read != got { // what is run next
 				err = fmt.Errorf("%w: it changed while it was read", ErrFetch)
 			}
 			if err != nil {
 				return err
 			}
-			err = b.aptSuite(librarySuite, "").addMissing(ctx, job{dir: staging, tree: tree, sink: sink})
+			err = b.aptSuite(librarySuite, nil).addMissing(ctx, job{dir: staging, tree: tree, sink: sink})
 			if err != nil {
 				return err
 			}
 			return checkLinks(tree, links) // again: what they led to may be there now
 		}, func(s Server) error {
-			if home := b.home(s); isDir(home) {
+			if home := b.home(s); maker.IsDir(home) {
 				return hint(fmt.Errorf("%s is installed already", s.Spec()), "to replace it, remove "+home+" first")
 			}
 			return nil
@@ -136,14 +137,6 @@ func sumOf(ctx context.Context, f *os.File) (string, error) {
 var layout = map[string]bool{
 	"bin": true, "sbin": true, "libexec": true, "lib": true, "lib64": true,
 	"share": true, "usr": true,
-}
-
-// ofVendor says where a file of a vendor's archive goes.
-func ofVendor(name string) string {
-	if top, rest, _ := strings.Cut(name, "/"); !layout[top] {
-		name = rest
-	}
-	return needed(name)
 }
 
 // mostAfter is how much may follow the end of a tar archive, in bytes: its last record is filled up.

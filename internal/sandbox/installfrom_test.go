@@ -3,6 +3,7 @@ package sandbox
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 func makeTar(t *testing.T, hs ...tar.Header) []byte {
@@ -62,7 +65,7 @@ func alike(name, to string) tar.Header {
 func script(version string) string { return "#!/bin/sh\necho '" + version + "'\n" }
 
 func TestInstallFrom(t *testing.T) {
-	y, err := Open(filepath.Join(openDir(t), "home"))
+	y, err := Open(filepath.Join(openDir(t), "home"), makers...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +169,7 @@ func TestUntarHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		_, _, err = untar(t.Context(), a, tree, ofVendor, nil)
+		_, _, err = untar(t.Context(), a, tree, builds.ofVendor, nil)
 		if !errors.Is(err, errArchive) && !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -197,10 +200,15 @@ func TestInstallFromReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	top := filepath.Join(dir, "mariadb-linux-x86_64")
+	top, share := filepath.Join(dir, "mariadb-linux-x86_64"), ""
+	for _, p := range []string{"share/mysql", "share/mariadb", "share"} {
+		if d := filepath.Join(cmp.Or(of.Base(), "/usr"), p); share == "" && maker.IsDir(d+"/charsets") {
+			share = d
+		}
+	}
 	if err := errors.Join(os.MkdirAll(filepath.Join(top, "bin"), 0o755),
 		os.Symlink(of.Path, filepath.Join(top, "bin/mariadbd")),
-		os.Symlink(of.share(), filepath.Join(top, "share"))); err != nil {
+		os.Symlink(share, filepath.Join(top, "share"))); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "a.tar.gz")
@@ -233,7 +241,7 @@ func TestUntarReadsAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		links, sum, err := untar(t.Context(), a, tree, ofVendor, nil)
+		links, sum, err := untar(t.Context(), a, tree, builds.ofVendor, nil)
 		if !errors.Is(err, want) || err == nil && (sum != sumHex(b) || len(links) != 1) {
 			t.Errorf("%s: %v %s %v", what, links, sum, err)
 		}

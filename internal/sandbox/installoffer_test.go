@@ -32,7 +32,7 @@ func TestOffers(t *testing.T) {
 	if _, ok := thisDebian(); !ok {
 		t.Skip("not Debian")
 	}
-	y := &Builds{servers: t.TempDir()}
+	y := &Builds{kinds: makers, servers: t.TempDir()}
 	f := func(spec, want, from string) {
 		t.Helper()
 		o, ok := y.Missing(t.Context(), spec)
@@ -81,8 +81,8 @@ func TestNone(t *testing.T) {
 			!strings.Contains(err.Error(), "9.9.1") || strings.Contains(err.Error(), "11.8") {
 			t.Error(err)
 		}
-		if !strings.Contains(h.hint, "install mysql@"+nearest+"`") {
-			t.Errorf("%s: %s", version, h.hint)
+		if !strings.Contains(h.Hint(), "install mysql@"+nearest+"`") {
+			t.Errorf("%s: %s", version, h.Hint())
 		}
 	}
 	f("8.4", "8.0.33")

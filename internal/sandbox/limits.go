@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/limit"
@@ -39,7 +38,7 @@ func (y *Yard) Limit(ctx context.Context, name string, l limit.Limits) ([]limit.
 		return nil, wrap(op, name, err)
 	}
 	var s []limit.State
-	err := changeLimits(ctx, y.Home, name, func(dir string, r *record) error {
+	err := y.changeLimits(ctx, name, func(dir string, r *record) error {
 		if err := r.limit(dir, l); err != nil {
 			return err
 		}
@@ -274,36 +273,10 @@ func (r record) tell(dir string, s *limit.State) {
 		if g.Version == 2 && slices.Contains(g.Controllers, "memory") {
 			break // writes through the page cache are charged to who made them
 		}
-		if r.Server.Flavor.IsPostgres() {
-			s.Reason = "it is set, but PostgreSQL writes its data through the page cache, which cgroup v1 does not " +
-				"limit"
-			return
-		}
-		if s.Reason = cachedWrites(r.Process.PID, filepath.Join(dir, "data")); s.Reason != "" {
+		if s.Reason = r.Server.Maker.Cached(r.Process.PID, filepath.Join(dir, "data")); s.Reason != "" {
 			return
 		}
 		s.How += ", direct and synced writes" // the binary log between two syncs is in neither
 	}
 	s.InForce = true
-}
-
-// cachedWrites returns why a limit on writes does not hold though it is set: without O_DIRECT InnoDB's pages wait in
-// the page cache, and the kernel writes most of them in its own name, which cgroup v1 limits nobody for.
-func cachedWrites(pid int, data string) string {
-	real, err := filepath.EvalSymlinks(data)
-	if err != nil {
-		real = data
-	}
-	direct, cached, err := host.OpenFiles(pid, real, func(name string) bool {
-		return strings.HasSuffix(name, ".ibd") || strings.HasPrefix(name, "ibdata")
-	})
-	switch {
-	case err != nil:
-		return "it is set, but whether the server writes with O_DIRECT is unknown, and without it cgroup v1 does not " +
-			"limit writes: " + err.Error()
-	case cached > 0 || direct == 0:
-		return "it is set, but the server writes its data through the page cache, which cgroup v1 does not limit; " +
-			"set innodb_flush_method=O_DIRECT"
-	}
-	return ""
 }

@@ -65,7 +65,7 @@ func (y *Yard) List(ctx context.Context) ([]Sandbox, error) {
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			list = append(list, look(y.Home, e.Name()))
+			list = append(list, y.look(e.Name()))
 		}
 	}
 	return list, nil
@@ -85,12 +85,12 @@ func (y *Yard) Find(ctx context.Context, name string) (Sandbox, error) {
 	if _, err := os.Stat(sandboxDir(y.Home, name)); err != nil {
 		return Sandbox{}, wrap(op, name, notFound(err))
 	}
-	return look(y.Home, name), nil
+	return y.look(name), nil
 }
 
 // look tells what a sandbox is. The caller holds the lock of all sandboxes.
-func look(home, name string) Sandbox {
-	dir := sandboxDir(home, name)
+func (y *Yard) look(name string) Sandbox {
+	dir := sandboxDir(y.Home, name)
 	held := false
 	if unlock, h, err := tryFlock(dir); err == nil {
 		held = h
@@ -98,7 +98,7 @@ func look(home, name string) Sandbox {
 			unlock()
 		}
 	}
-	r, ok, err := load(dir)
+	r, ok, err := y.load(dir)
 	s := r.sandbox(name, dir)
 	switch {
 	case err != nil:

@@ -55,7 +55,7 @@ func TestLockOpen(t *testing.T) {
 // Who waits for a sandbox that is being removed gets a new one.
 func TestAcquireRemoved(t *testing.T) {
 	ctx := context.Background()
-	y, err := Open(t.TempDir())
+	y, err := Open(t.TempDir(), makers...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestNobodyElseHoldsTheLock(t *testing.T) {
 	if err := os.Chmod(home, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	y, err := Open(home)
+	y, err := Open(home, makers...)
 	if err != nil {
 		t.Fatal(err)
 	}

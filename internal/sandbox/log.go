@@ -6,15 +6,15 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // logs are the files that a server writes while it starts, as far as it had come.
 type logs struct {
 	files []string
 	from  []int64 // where this start begins in each
+	log   maker.Log
 }
 
 // consoleName is what the server writes before it has opened its log. The file is not in a
@@ -25,8 +25,8 @@ const consoleName = "console"
 const maxLog = 1 << 20
 
 // openLogs notes where the logs of a sandbox end before a start.
-func openLogs(dir string) logs {
-	l := logs{files: []string{filepath.Join(dir, "log", "error.log"), filepath.Join(dir, consoleName)}}
+func openLogs(dir string, log maker.Log) logs {
+	l := logs{files: []string{filepath.Join(dir, "log", "error.log"), filepath.Join(dir, consoleName)}, log: log}
 	for _, f := range l.files {
 		_, size := readLog(f, math.MaxInt64)
 		l.from = append(l.from, size)
@@ -71,11 +71,7 @@ func (l logs) said(i int) string {
 func (l logs) changed() []string {
 	var notes []string
 	for i := range l.files {
-		for line := range strings.Lines(l.said(i)) {
-			if changedLine.MatchString(line) {
-				notes = append(notes, stamp.ReplaceAllString(strings.TrimSpace(line), ""))
-			}
-		}
+		notes = append(notes, l.log.Notes(l.said(i))...)
 	}
 	return notes
 }
@@ -85,61 +81,12 @@ func (l logs) last() string {
 	other := ""
 	for i := range l.files {
 		said := l.said(i)
-		if hasError(said) {
-			return complaint(said)
+		if l.log.HasError(said) {
+			return l.log.Complaint(said)
 		}
-		other = cmp.Or(other, complaint(said)) // the best there is
+		other = cmp.Or(other, l.log.Complaint(said)) // the best there is
 	}
 	return other
-}
-
-var (
-	changedLine = lazyregexp.New(`adjusted to|wasn't recognized|unknown (variable|option)`)
-	errorLine   = lazyregexp.New(`\[ERROR\]|\[Fatal\]|InnoDB: (Error:|than specified)| (FATAL|PANIC): |could not bind `)
-	// stamp is what stands before the message: "2026-01-02T03:04:05.678901Z 0 [ERROR] [MY-000067] [Server] " of MySQL,
-	// "2026-01-02 3:04:05 0 [ERROR] /usr/sbin/mariadbd: " of MariaDB, "260102 3:04:05 [ERROR] /x/mysqld: " of MySQL
-	// 5.5, "2026-01-02 03:04:05.678 UTC [12] FATAL:  " of PostgreSQL.
-	stamp = lazyregexp.New(`^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\] [A-Z]+: +|` +
-		`^(\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+|\d{6} [ \d]\d:\d\d:\d\d) (\[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?)?`)
-	// aftermath are complaints that follow from an earlier one, and those of PostgreSQL about a session alone.
-	aftermath = lazyregexp.New(
-		`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to (initialize (builtin )?plugins|shutdown components)|` +
-			`Data Dictionary initialization failed|data directory \S+ is unusable|Unknown/unsupported storage engine: InnoDB|` +
-			`FATAL: +(the database system is |could not create any TCP/IP sockets|terminating |password authentication |` +
-			`no pg_hba.conf entry |(role|database) ")`)
-)
-
-// isError reports whether a line of a log says what went wrong.
-func isError(line string) bool { return errorLine.MatchString(line) && !aftermath.MatchString(line) }
-
-func hasError(log string) bool {
-	for line := range strings.Lines(log) {
-		if isError(line) {
-			return true
-		}
-	}
-	return false
-}
-
-// complaint picks the errors out of a log, the last ones if there are many; without any, its last two lines.
-func complaint(log string) string {
-	var errs, all []string
-	for line := range strings.Lines(log) {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		all = append(all, stamp.ReplaceAllString(line, ""))
-		if isError(line) {
-			if msg := stamp.ReplaceAllString(line, ""); len(errs) == 0 || errs[len(errs)-1] != msg {
-				errs = append(errs, msg)
-			}
-		}
-	}
-	if len(errs) == 0 {
-		errs = all[max(0, len(all)-2):]
-	}
-	return strings.Join(errs[max(0, len(errs)-4):], "; ")
 }
 
 // LastError returns the last errors that a sandbox's server wrote to its logs since it was last started, in a few
@@ -149,16 +96,16 @@ func (y *Yard) LastError(name string) string {
 		return ""
 	}
 	dir := sandboxDir(y.Home, name)
-	r, _, err := load(dir)
-	if err != nil {
+	r, ok, err := y.load(dir)
+	if err != nil || !ok {
 		return ""
 	}
-	l := openLogs(dir)
+	l := openLogs(dir, r.Server.Maker.Traits().Log)
 	clear(l.from)
 	copy(l.from, r.Logs)
 	for i := range l.files {
-		if said := l.said(i); hasError(said) {
-			return complaint(said)
+		if said := l.said(i); l.log.HasError(said) {
+			return l.log.Complaint(said)
 		}
 	}
 	return ""

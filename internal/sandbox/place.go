@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/dyno-perf/dyno/internal/host"
@@ -48,7 +49,7 @@ func (y *Yard) Place(ctx context.Context, name, cpus string) error {
 	if err != nil {
 		return wrap(op, name, err)
 	}
-	return wrap(op, name, changeLimits(ctx, y.Home, name, func(dir string, r *record) error {
+	return wrap(op, name, y.changeLimits(ctx, name, func(dir string, r *record) error {
 		if err := pin(r.Process.PID, cpus); err != nil {
 			return err
 		}
@@ -65,22 +66,22 @@ func (y *Yard) Place(ctx context.Context, name, cpus string) error {
 
 // changeLimits calls do with the record of a running sandbox, locked, and saves what it made of it, also after an
 // error.
-func changeLimits(ctx context.Context, home, name string, do func(dir string, r *record) error) error {
+func (y *Yard) changeLimits(ctx context.Context, name string, do func(dir string, r *record) error) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	release, _, err := acquire(ctx, home, name, false)
+	release, _, err := acquire(ctx, y.Home, name, false)
 	if err != nil {
 		return err
 	}
 	defer release()
-	dir := sandboxDir(home, name)
-	r, ok, err := load(dir)
+	dir := sandboxDir(y.Home, name)
+	r, ok, err := y.load(dir)
 	if err != nil {
 		return err
 	}
 	if !ok || !r.Ready || !r.Process.Alive() {
-		return hint(ErrStopped, "start it with `dyno sandbox up "+name+"`")
+		return hint(ErrStopped, fmt.Sprintf("start it with `dyno sandbox up %s`", name))
 	}
 	err = do(dir, &r)
 	return inline([]error{err, r.save(dir)})

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	pgsandbox "github.com/dyno-perf/dyno/internal/postgres/sandbox"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -150,7 +152,7 @@ func TestPostgres(t *testing.T) {
 			if got := find(t, y, "a").State; got != Dead {
 				t.Errorf("after a kill it is %s", got)
 			}
-			lock := filepath.Join(s.Dir, "data", lockFile)
+			lock := filepath.Join(s.Dir, "data", pgsandbox.Maker{}.Traits().LockFile)
 			text, err := os.ReadFile(lock)
 			if err != nil {
 				t.Fatal(err)
@@ -247,7 +249,7 @@ func TestPostgresSettings(t *testing.T) {
 		h := hinted{}
 		if !errors.Is(err, ErrSettings) || !strings.Contains(err.Error(), want) ||
 			remedy != "" && (!errors.As(err, &h) || !strings.Contains(h.Hint(), remedy)) {
-			t.Errorf("%v: %v, %q", in, err, h.hint)
+			t.Errorf("%v: %v, %q", in, err, h.Hint())
 		}
 	}
 	check("", "", "work_mem", "64MB", "shared-buffers", "32MB", "pg_stat_statements.max", "100", "port", "5433")

@@ -27,7 +27,7 @@ func TestProbe(t *testing.T) {
 	}
 
 	program(`echo "mysqld Ver 8.0.36 for Linux"; id -u; id -G; env; grep NoNewPrivs /proc/self/status`)
-	said, err := Server{Path: path}.version(t.Context())
+	said, err := version(t.Context(), Server{Path: path}, builds.askVersion(path)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestProbe(t *testing.T) {
 	// A child that keeps the output open, and one that does not.
 	for _, output := range []string{"", " >/dev/null 2>&1"} {
 		program(`echo "mysqld Ver 8.0.36 for Linux"; sleep 3600` + output + ` & echo $! >` + pid)
-		if _, err := (Server{Path: path}).version(t.Context()); err != nil {
+		if _, err := version(t.Context(), Server{Path: path}, builds.askVersion(path)...); err != nil {
 			t.Error(err)
 		}
 		b, err := os.ReadFile(pid)
@@ -76,13 +76,14 @@ func TestProbe(t *testing.T) {
 	}
 
 	program(`echo "mysqld Ver 8.0.36 for Linux"; exec head -c 50000000 /dev/zero`)
-	if said, err := (Server{Path: path}).version(t.Context()); err != nil || len(said) != maxOutput {
+	said, err = version(t.Context(), Server{Path: path}, builds.askVersion(path)...)
+	if err != nil || len(said) != maxOutput {
 		t.Errorf("%d bytes are kept, %v", len(said), err)
 	}
 	if err := os.Chmod(top, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ask(t.Context(), path, OfDir); (err == nil) != (os.Geteuid() != 0) {
+	if _, err := builds.ask(t.Context(), path, OfDir); (err == nil) != (os.Geteuid() != 0) {
 		t.Error(err)
 	}
 }

@@ -9,12 +9,13 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // await waits until the server that is the process pid answers on its socket. died is closed when
 // its process ends.
-func await(ctx context.Context, f family, socket string, pid int, died <-chan struct{}, patience time.Duration,
+func await(ctx context.Context, f maker.Prober, socket string, pid int, died <-chan struct{}, patience time.Duration,
 	sink progress.Sink,
 ) error {
 	p := progress.Progress{Step: "waiting for the server's answer", Unit: "s", Started: time.Now()}
@@ -43,7 +44,7 @@ func await(ctx context.Context, f family, socket string, pid int, died <-chan st
 }
 
 // listens returns nil when the process pid listens on the socket and serves there.
-func listens(ctx context.Context, f family, socket string, pid int) error {
+func listens(ctx context.Context, f maker.Prober, socket string, pid int) error {
 	d := net.Dialer{Timeout: 2 * time.Second}
 	c, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -64,10 +65,10 @@ func listens(ctx context.Context, f family, socket string, pid int) error {
 	if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
 		return err
 	}
-	return f.greet(c)
+	return f.Greet(c)
 }
 
 // Listens returns nil when the sandbox's own process serves on its socket, else what is there instead.
 func (s Sandbox) Listens(ctx context.Context) error {
-	return wrap("reach sandbox", s.Name, listens(ctx, s.Server.family(), s.Socket, s.PID))
+	return wrap("reach sandbox", s.Name, listens(ctx, s.Server.Maker, s.Socket, s.PID))
 }

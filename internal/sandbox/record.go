@@ -42,7 +42,7 @@ const recordFormat = 1
 
 func recordFile(dir string) string { return filepath.Join(dir, "sandbox.json") }
 
-func (r record) socket() string { return filepath.Join(r.Run, r.Server.family().socket(r.Port)) }
+func (r record) socket() string { return filepath.Join(r.Run, r.Server.Maker.Traits().Socket(r.Port)) }
 
 // save writes the record so that a reader sees the old or the new one, also after a crash of the machine.
 func (r record) save(dir string) error {
@@ -74,8 +74,8 @@ func writeAtomic(path string, b []byte) error {
 	return nil
 }
 
-// load reads the record; ok is false when there is none, for the sandbox is not complete.
-func load(dir string) (r record, ok bool, err error) {
+// readRecord is load without a server's maker.
+func readRecord(dir string) (r record, ok bool, err error) {
 	b, err := os.ReadFile(recordFile(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return record{}, false, nil

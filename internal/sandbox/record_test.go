@@ -14,25 +14,25 @@ import (
 
 func TestRecord(t *testing.T) {
 	dir := t.TempDir()
-	if _, ok, err := load(dir); ok || err != nil {
+	if _, ok, err := readRecord(dir); ok || err != nil {
 		t.Fatal("a record of nothing", err)
 	}
 	r := record{
-		Format: recordFormat, Server: Server{"mysql", "9.7.4", "/x/mysqld", Installed},
+		Format: recordFormat, Server: Server{Flavor: "mysql", Version: "9.7.4", Path: "/x/mysqld", Origin: Installed},
 		Settings: map[string]string{"a": "b"}, Port: 1234,
 		Run: "/x/run", Created: time.Unix(1, 2).UTC(), Process: host.Identity{PID: 1, Start: 2, Boot: "x"}, Ready: true,
 	}
 	if err := r.save(dir); err != nil {
 		t.Fatal(err)
 	}
-	got, ok, err := load(dir)
+	got, ok, err := readRecord(dir)
 	if !ok || err != nil || !reflect.DeepEqual(got, r) {
 		t.Fatalf("%+v %v %v", got, ok, err)
 	}
 	if err := os.WriteFile(recordFile(dir), []byte(`{"format": 99}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := load(dir); err == nil {
+	if _, _, err := readRecord(dir); err == nil {
 		t.Fatal("a record of the future is read")
 	}
 }
@@ -40,7 +40,7 @@ func TestRecord(t *testing.T) {
 // A record that cannot be read is listed with the reason, and its sandbox not removed: a server may work in it.
 func TestRecordDamaged(t *testing.T) {
 	ctx := context.Background()
-	y, err := Open(t.TempDir())
+	y, err := Open(t.TempDir(), makers...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestRecordDamaged(t *testing.T) {
 // A directory without a record is what a killed maker leaves.
 func TestUnfinished(t *testing.T) {
 	ctx := context.Background()
-	y, err := Open(t.TempDir())
+	y, err := Open(t.TempDir(), makers...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (y *Yard) RestoreData(ctx context.Context, name string, sink progress.Sink)
 	}
 	defer release()
 	dir := sandboxDir(y.Home, name)
-	r, ok, err := load(dir)
+	r, ok, err := y.load(dir)
 	switch {
 	case err != nil:
 		return Restored{}, wrap(op, name, err)

@@ -38,7 +38,7 @@ func TestRestoreKilled(t *testing.T) {
 					Config: Config{Name: "a"}, Restore: true,
 				}, 0)
 				for end := time.Now().Add(30 * time.Second); ; {
-					if r, _, err := load(sandboxDir(y.Home, "a")); err != nil {
+					if r, _, err := readRecord(sandboxDir(y.Home, "a")); err != nil {
 						t.Fatal(err)
 					} else if r.Restoring {
 						break
@@ -51,7 +51,7 @@ func TestRestoreKilled(t *testing.T) {
 				c.Process.Kill()
 				c.Wait()
 				_, _ = out.ReadString('\n')
-				r, _, err := load(sandboxDir(y.Home, "a"))
+				r, _, err := readRecord(sandboxDir(y.Home, "a"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +77,7 @@ func TestRestoreKilled(t *testing.T) {
 			if err := y.Kill(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}
-			r, _, err := load(sandboxDir(y.Home, "a"))
+			r, _, err := readRecord(sandboxDir(y.Home, "a"))
 			r.Restoring = true
 			if err := inline([]error{
 				err, r.save(sandboxDir(y.Home, "a")),

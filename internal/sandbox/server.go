@@ -10,34 +10,24 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // Server is a server build that is on this machine.
-type Server struct {
-	Flavor  dbms.Flavor `json:"flavor"`
-	Version string      `json:"version"` // "10.11.19"
-	Path    string      `json:"path"`    // of the server program, symbolic links followed
-	Origin  Origin      `json:"origin"`
-}
+type Server = maker.Server
 
 // Origin says where a build was found.
-type Origin string
+type Origin = maker.Origin
 
+// The places where builds are found.
 const (
-	OnPath    Origin = "path"       // in a directory of $PATH
-	OfSystem  Origin = "system"     // where packages put servers
-	OfDir     Origin = "server-dir" // in one of Builds.ServerDirs, or named by its path
-	Installed Origin = "installed"  // by Install
+	OnPath    = maker.OnPath
+	OfSystem  = maker.OfSystem
+	OfDir     = maker.OfDir
+	Installed = maker.Installed
 )
-
-// Spec returns the shortest text that Resolve understands as this version: "mysql@9.7.4".
-func (s Server) Spec() string { return string(s.Flavor) + "@" + s.Version }
-
-// programs are the names of server programs.
-var programs = []string{"mariadbd", "mysqld", postgresProgram}
 
 // places are where server programs lie below the root of an unpacked package or archive.
 var places = []string{"", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec", "native/bin"}
@@ -49,6 +39,7 @@ type Builds struct {
 	// or archive, or the directory that holds the server program.
 	ServerDirs []string
 
+	kinds          // of servers that there are
 	servers string // directory of what is installed
 	sources string // directory of the system's apt; /etc/apt if empty, changed in tests alone
 }
@@ -64,7 +55,7 @@ func (b *Builds) Servers(ctx context.Context) ([]Server, error) {
 	seen := map[string]bool{}
 	look := func(origin Origin, dirs ...string) {
 		for _, dir := range dirs {
-			for _, name := range programs {
+			for _, name := range b.programs() {
 				path, err := filepath.EvalSymlinks(filepath.Join(dir, name))
 				if err != nil || seen[path] {
 					continue
@@ -103,15 +94,17 @@ func (b *Builds) Servers(ctx context.Context) ([]Server, error) {
 		}
 	}
 	look(OfSystem, "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin",
-		"/opt/mysql/bin", "/opt/mariadb/bin", "/usr/local/pgsql/bin")
-	for _, pattern := range postgresPlaces {
-		dirs, _ := filepath.Glob(pattern) // the pattern is a good one
-		look(OfSystem, dirs...)
+		"/opt/mysql/bin", "/opt/mariadb/bin")
+	for _, m := range b.kinds {
+		for _, pattern := range m.Traits().Places {
+			dirs, _ := filepath.Glob(pattern) // the pattern is a good one
+			look(OfSystem, dirs...)
+		}
 	}
 
 	servers := []Server{}
 	for _, f := range all {
-		s, err := serverAt(ctx, f.path, f.origin)
+		s, err := b.serverAt(ctx, f.path, f.origin)
 		if ctx.Err() != nil {
 			return nil, wrap("find servers", "", ctx.Err())
 		}
@@ -120,49 +113,10 @@ func (b *Builds) Servers(ctx context.Context) ([]Server, error) {
 		}
 	}
 	slices.SortStableFunc(servers, func(a, b Server) int {
-		return cmp.Or(cmp.Compare(a.Flavor, b.Flavor), slices.Compare(numbers(b.Version), numbers(a.Version)))
+		return cmp.Or(cmp.Compare(a.Flavor, b.Flavor),
+			slices.Compare(maker.Numbers(b.Version), maker.Numbers(a.Version)))
 	})
 	return servers, nil
-}
-
-// serverAt is ask, whose answer is kept.
-func serverAt(ctx context.Context, path string, origin Origin) (Server, error) {
-	s, err := askOnce(ctx, path, "--version", func() (Server, error) { return ask(ctx, path, origin) })
-	s.Origin = origin
-	return s, err
-}
-
-// ask runs a server program for its version, as the servers' account.
-func ask(ctx context.Context, path string, origin Origin) (Server, error) {
-	s := Server{Path: path, Origin: origin}
-	out, err := s.version(ctx)
-	if err != nil {
-		return Server{}, fmt.Errorf("ask %s for its version: %w: %s", path, err, firstLine(out))
-	}
-	var ok bool
-	if s.Flavor, s.Version, ok = parseVersion(out); !ok {
-		return Server{}, fmt.Errorf("ask %s for its version: %q is not the answer of a server", path, firstLine(out))
-	}
-	return s, nil
-}
-
-// version returns what a program of a build answers to --version.
-func (s Server) version(ctx context.Context) (said string, err error) {
-	a, err := serverAccount()
-	if err != nil {
-		return "", err
-	}
-	if err := a.canReach(s.Path, "use a build elsewhere"); err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	// our own directory may be gone
-	how := []string{"--no-defaults", "--version"}
-	if filepath.Base(s.Path) == postgresProgram {
-		how = how[1:] // it reads no option files, and takes --version as the first word alone
-	}
-	return a.run(ctx, append(s.launcher(), how...), "/", "/", nil)
 }
 
 func firstLine(text string) string {
@@ -176,7 +130,7 @@ func firstLine(text string) string {
 // there is none its error, ErrNoServer, tells which ones there are.
 func (b *Builds) Resolve(ctx context.Context, spec string) (Server, error) {
 	if strings.ContainsRune(spec, '/') {
-		return resolvePath(ctx, spec)
+		return b.resolvePath(ctx, spec)
 	}
 	flavor, version, ok := parseSpec(spec)
 	if !ok && spec != "" {
@@ -189,7 +143,7 @@ func (b *Builds) Resolve(ctx context.Context, spec string) (Server, error) {
 		return Server{}, err
 	}
 	for _, s := range servers {
-		if (spec == "" && !s.Flavor.IsPostgres() || s.Flavor == flavor) && matches(s.Version, version) {
+		if (spec == "" && s.Maker == b.kinds[0] || s.Flavor == flavor) && matches(s.Version, version) {
 			return s, nil
 		}
 	}
@@ -221,49 +175,4 @@ func howToGet(flavor dbms.Flavor, version string) string {
 	}
 	return "run `dyno sandbox install " + spec + "`, which says what there is if that is not; or unpack an archive " +
 		"of it and name its directory with --server-dir"
-}
-
-func resolvePath(ctx context.Context, spec string) (Server, error) {
-	path, err := filepath.Abs(spec)
-	if err != nil {
-		return Server{}, wrap("find server", spec, err)
-	}
-	fi, err := os.Stat(path)
-	if err != nil {
-		return Server{}, wrap("find server", spec, fmt.Errorf("%w: %w", ErrNoServer, err))
-	}
-	if fi.IsDir() {
-		return resolveDir(ctx, path)
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return Server{}, wrap("find server", spec, err)
-	}
-	s, err := serverAt(ctx, path, OfDir)
-	if err != nil {
-		return Server{}, wrap("find server", spec, fmt.Errorf("%w: %w", ErrNoServer, err))
-	}
-	return s, nil
-}
-
-// resolveDir returns the server in the root of an unpacked build, or in the directory of its program.
-func resolveDir(ctx context.Context, dir string) (Server, error) {
-	cause := ErrNoServer
-	for _, place := range places {
-		for _, name := range programs {
-			path, err := filepath.EvalSymlinks(filepath.Join(dir, place, name))
-			if err != nil {
-				continue
-			}
-			s, err := serverAt(ctx, path, OfDir)
-			if err == nil {
-				return s, nil
-			}
-			if ctx.Err() != nil {
-				return Server{}, ctx.Err()
-			}
-			cause = fmt.Errorf("%w: %w", ErrNoServer, err)
-		}
-	}
-	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd, mysqld or postgres that runs was "+
-		"found in "+strings.Join(places[1:], ", ")))
 }

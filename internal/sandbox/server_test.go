@@ -10,6 +10,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 func TestServers(t *testing.T) {
@@ -36,7 +37,7 @@ func TestServers(t *testing.T) {
 			t.Errorf("%s counts as a server", s.Path)
 		}
 	}
-	if len(numbers(seen["mariadb"].Version)) != 3 || len(numbers(seen["mysql"].Version)) != 3 {
+	if len(maker.Numbers(seen["mariadb"].Version)) != 3 || len(maker.Numbers(seen["mysql"].Version)) != 3 {
 		t.Fatalf("found %+v", servers)
 	}
 
@@ -48,7 +49,7 @@ func TestServers(t *testing.T) {
 		}
 	}
 	my, maria := seen["mysql"], seen["mariadb"]
-	version := numbers(my.Version)
+	version := maker.Numbers(my.Version)
 	good("mysql", my)
 	good(my.Spec(), my)
 	good("mysql@"+strings.Join(strings.Split(my.Version, ".")[:2], "."), my)

@@ -5,19 +5,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	mysqlsandbox "github.com/dyno-perf/dyno/internal/mysql/sandbox"
 )
 
 func TestReadSettings(t *testing.T) {
 	good := func(in map[string]string, port int, options ...string) {
 		t.Helper()
-		s, err := readSettings(mysqlFamily{}, in)
+		s, err := readSettings(mysqlsandbox.Maker{}, in)
 		if err != nil || s.port != port || !slices.Equal(s.options(), options) {
 			t.Errorf("%v: %d %q %v", in, s.port, s.options(), err)
 		}
 	}
 	bad := func(in map[string]string, says ...string) {
 		t.Helper()
-		_, err := readSettings(mysqlFamily{}, in)
+		_, err := readSettings(mysqlsandbox.Maker{}, in)
 		if !errors.Is(err, ErrSettings) {
 			t.Fatalf("%v: %v", in, err)
 		}
@@ -50,7 +52,7 @@ func TestReadSettings(t *testing.T) {
 }
 
 func TestInitialSettings(t *testing.T) {
-	s, err := readSettings(mysqlFamily{}, map[string]string{"innodb_page_size": "4k", "max_connections": "5"})
+	s, err := readSettings(mysqlsandbox.Maker{}, map[string]string{"innodb_page_size": "4k", "max_connections": "5"})
 	if err != nil || !slices.Equal(s.initial(), []string{"--innodb-page-size=4k"}) {
 		t.Fatal(s.initial(), err)
 	}

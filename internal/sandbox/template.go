@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/platform"
@@ -71,15 +73,7 @@ func makeTemplate(
 	if err := initialise(ctx, s, initial, a, making, sink); err != nil {
 		return template{}, err
 	}
-	if s.ownRedo() {
-		logs, _ := filepath.Glob(filepath.Join(making, "data", "ib_logfile*")) // the pattern is a good one
-		for _, f := range logs {
-			if err := os.Remove(f); err != nil {
-				return template{}, err
-			}
-		}
-	}
-	if err := sealTemplate(making, s.makesKeys()); err != nil {
+	if err := sealTemplate(making, s); err != nil {
 		return template{}, err
 	}
 	if err := os.Rename(making, dir); err != nil {
@@ -96,11 +90,8 @@ func templateKey(s Server, initial []string) (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%d\n%d\n%q\n", s.Path, fi.Size(), fi.ModTime().UnixNano(), initial)
-	if s.makesKeys() {
-		fmt.Fprintln(h, certFile)
-	}
-	if s.ownRedo() {
-		fmt.Fprintln(h, "no redo log")
+	for _, line := range s.Maker.Variant(s) {
+		fmt.Fprintln(h, line)
 	}
 	return string(s.Flavor) + "-" + s.Version + "-" + hex.EncodeToString(h.Sum(nil)[:6]), nil
 }
@@ -120,7 +111,7 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		out, err = s.family().initialise(ctx, s, initial, a, dir)
+		out, err = makeData(ctx, s, initial, a, dir)
 		done <- err
 	}()
 	tick := time.NewTicker(200 * time.Millisecond)
@@ -134,7 +125,7 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 				return ctx.Err()
 			}
 			if err != nil {
-				return fmt.Errorf("%w: %w: %s", ErrInitialise, err, complaint(out))
+				return fmt.Errorf("%w: %w: %s", ErrInitialise, err, s.Maker.Traits().Log.Complaint(out))
 			}
 			p.At, p.End = time.Now(), true
 			sink.Report(p)
@@ -144,51 +135,49 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 	}
 }
 
-// older reports whether version a is below b.
-func older(a, b string) bool {
-	x, y := numbers(a), numbers(b)
-	for i := range min(len(x), len(y)) {
-		if x[i] != y[i] {
-			return x[i] < y[i]
+// makeData runs what makes a data directory as an account. Where that must have an entry in /etc/passwd and the
+// servers' account has none it is nobody with that account's group, in a directory that only this group may enter: what
+// else runs as nobody reaches neither the files nor the process.
+func makeData(
+	ctx context.Context, s Server, initial []string, a account, dir string,
+) (said string, err error) {
+	how, err := s.Maker.Initialise(s, initial, dir)
+	if err != nil {
+		return "", err
+	}
+	data := filepath.Join(dir, "data")
+	if _, err := user.LookupId(strconv.Itoa(a.id())); err != nil && a.name != "" && how.Named {
+		nobody, err := user.Lookup("nobody")
+		if err != nil {
+			return "", hint(fmt.Errorf("%w: its programs need a user with an entry in /etc/passwd", ErrAccount),
+				"make one: useradd --system --shell /usr/sbin/nologin "+accountName)
+		}
+		uid, err := strconv.Atoi(nobody.Uid)
+		if err != nil {
+			return "", err
+		}
+		a = account{nobody.Username, uid, a.gid}
+		if err := inline([]error{os.Chmod(dir, 0o710), os.Lchown(dir, 0, a.gid), a.give(data)}); err != nil {
+			return "", err
 		}
 	}
-	return false
-}
-
-func readFirst(dir string, names []string) ([]byte, error) {
-	var first error
-	for _, n := range names {
-		b, err := os.ReadFile(filepath.Join(dir, n))
-		if err == nil {
-			return b, nil
-		}
-		if first == nil || !errors.Is(err, fs.ErrNotExist) {
-			first = err
+	for _, step := range how.Steps {
+		if said, err = a.run(ctx, step.Argv, data, dir, step.Stdin); err != nil {
+			break
 		}
 	}
-	return nil, first
+	return said, err
 }
 
-// transient are files that a server makes for itself alone; two servers with one server UUID could not replicate.
-var transient = []string{"auto.cnf", "ibtmp1"}
-
-// sealTemplate makes the data directory ours and durable, adds a certificate if asked to, and
-// writes the list.
-func sealTemplate(dir string, certificate bool) error {
+// sealTemplate makes the data directory of a build ours, complete and durable, and writes the list.
+func sealTemplate(dir string, s Server) error {
 	t := template{Files: map[string]int64{}}
 	data := filepath.Join(dir, "data")
 	if err := takeOver(data); err != nil {
 		return err
 	}
-	if certificate {
-		if err := makeCertificate(data); err != nil {
-			return err
-		}
-	}
-	for _, f := range transient {
-		if err := os.Remove(filepath.Join(data, f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := s.Maker.Finish(s, data); err != nil {
+		return err
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "tmp")); err != nil {
 		return err

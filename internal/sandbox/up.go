@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // Config is what Up makes a sandbox of.
@@ -23,7 +24,7 @@ type Config struct {
 	// picks.
 	Server string
 
-	// Settings are the server's, as in its own file: {"innodb_buffer_pool_size": "1G", "port": "3307"}. A new start of
+	// Settings are the server's, as in its own file: {"max_connections": "100", "port": "3307"}. A new start of
 	// a stopped sandbox keeps its settings when they are nil and replaces them all otherwise.
 	Settings map[string]string
 
@@ -73,7 +74,7 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 	}
 	defer release()
 	dir := sandboxDir(y.Home, c.Name)
-	r, ok, err := load(dir)
+	r, ok, err := y.load(dir)
 	if err != nil {
 		return Sandbox{}, wrap(op, c.Name, err)
 	}
@@ -108,7 +109,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, sink
 	if err != nil {
 		return err
 	}
-	set, err := readSettings(s.family(), c.Settings)
+	set, err := readSettings(s.Maker, c.Settings)
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, sink
 			return err
 		}
 	}
-	r.Run = runDir(dir, s.family().socket(maxPort))
+	r.Run = runDir(dir, s.Maker.Traits().Socket(maxPort))
 	if err := r.save(dir); err != nil { // from here on Remove finds the run directory wherever it is
 		return err
 	}
@@ -191,7 +192,7 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, sink 
 	if asked == nil {
 		asked = r.Settings
 	}
-	set, err := readSettings(r.Server.family(), asked)
+	set, err := readSettings(r.Server.Maker, asked)
 	if err != nil {
 		return err
 	}
@@ -263,7 +264,7 @@ func startServer(ctx context.Context, patience time.Duration, dir string, r *rec
 			return err
 		}
 	}
-	run, err := makeRunDir(dir, r.Run, r.Server.family().socket(maxPort), a)
+	run, err := makeRunDir(dir, r.Run, r.Server.Maker.Traits().Socket(maxPort), a)
 	if err != nil {
 		return err
 	}
@@ -283,7 +284,7 @@ func startServer(ctx context.Context, patience time.Duration, dir string, r *rec
 	if r.Owner, err = c.owner(); err != nil {
 		return err
 	}
-	began := time.Now()
+	began, log := time.Now(), r.Server.Maker.Traits().Log
 	for try := 1; ; try++ {
 		if !r.Fixed && (r.Port == 0 || checkPort(r.Port) != nil) {
 			port, err := freePort()
@@ -292,7 +293,7 @@ func startServer(ctx context.Context, patience time.Duration, dir string, r *rec
 			}
 			r.Port = port
 		}
-		l := openLogs(dir)
+		l := openLogs(dir, log)
 		r.Logs = l.from
 		err := launch(ctx, patience, dir, r, set, a, sink)
 		if err == nil {
@@ -315,7 +316,7 @@ func startServer(ctx context.Context, patience time.Duration, dir string, r *rec
 		if !errors.Is(err, ErrDied) {
 			return err
 		}
-		if strings.Contains(said, postgresLeftover) && time.Since(began) < leftoverLasts {
+		if log.Leftover != "" && strings.Contains(said, log.Leftover) && time.Since(began) < leftoverLasts {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -344,14 +345,14 @@ const gate = `read -r word && exec "$@" </dev/null`
 func launch(ctx context.Context, patience time.Duration, dir string, r *record, set settings, a account,
 	sink progress.Sink,
 ) error {
-	f := r.Server.family()
+	f := r.Server.Maker
 	for _, file := range []string{r.socket(), r.socket() + ".lock", filepath.Join(r.Run, "pid")} { // of one that died
 		os.Remove(file)
 	}
-	command, err := f.command(dir, *r, set)
-	if err != nil {
+	if err := releaseLock(filepath.Join(dir, "data"), f.Traits().LockFile); err != nil {
 		return err
 	}
+	command := f.Command(r.Server, maker.Place{Dir: dir, Run: r.Run, Socket: r.socket(), Port: r.Port}, set.options())
 	argv := append([]string{"/bin/sh", "-c", gate, "sh"}, command...)
 
 	console, err := os.OpenFile(filepath.Join(dir, consoleName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -402,8 +403,7 @@ func launch(ctx context.Context, patience time.Duration, dir string, r *record, 
 		return r.save(dir)
 	}()
 	if err != nil {
-		_, atOnce := f.signals()
-		_ = p.Signal(atOnce) // ours and not reaped before it is dead: no other process can have its PID
+		_ = p.Signal(f.Traits().AtOnce) // ours and not reaped before it is dead: no other process can have its PID
 		select {
 		case <-died:
 		case <-time.After(atOnceLasts):

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 // Yard is where the sandboxes of one user live. A Yard has no state of its own: any number of programs may use the same
@@ -21,8 +22,9 @@ type Yard struct {
 	Patience time.Duration
 }
 
-// Open returns the yard at home, which need not exist. Nothing is created before the first sandbox is.
-func Open(home string) (*Yard, error) {
+// Open returns the yard at home, which need not exist, for servers that have makers; those of the first are taken where
+// nothing is said. Nothing is created before the first sandbox is.
+func Open(home string, makers ...maker.Maker) (*Yard, error) {
 	if err := mustBeLinux(); err != nil {
 		return nil, wrap("private servers", "", err)
 	}
@@ -36,7 +38,7 @@ func Open(home string) (*Yard, error) {
 	if strings.ContainsAny(abs, "\n\x00") {
 		return nil, wrap("open yard", fmt.Sprintf("%q", abs), errors.New("a line break in the path"))
 	}
-	return &Yard{Home: abs, Builds: Builds{servers: filepath.Join(abs, "servers")}}, nil
+	return &Yard{Home: abs, Builds: Builds{kinds: makers, servers: filepath.Join(abs, "servers")}}, nil
 }
 
 func sandboxesIn(home string) string      { return filepath.Join(home, "sandboxes") }

@@ -32,13 +32,13 @@ func TestCheckName(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
-	if _, err := Open(""); err == nil {
+	if _, err := Open("", makers...); err == nil {
 		t.Error("a yard nowhere")
 	}
-	if _, err := Open("a\nb"); err == nil {
+	if _, err := Open("a\nb", makers...); err == nil {
 		t.Error("a yard with a line break")
 	}
-	y, err := Open("relative")
+	y, err := Open("relative", makers...)
 	if err != nil || !filepath.IsAbs(y.Home) {
 		t.Fatal(y, err)
 	}

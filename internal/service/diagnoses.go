@@ -25,7 +25,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/catalog"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -149,7 +148,10 @@ func (s *Diagnoses) look(ctx context.Context, name string, o family.Look, d app.
 	if err != nil {
 		return d, err
 	}
-	o.Memory, o.Home = s.looks.catalogs.Of(name), s.app.Home
+	o.Home = s.app.Home
+	if m := s.looks.memories[t.Family()]; m != nil {
+		o.Memory = m.Of(name)
+	}
 	if d.Snapshot, err = looker.Look(ctx, o); err != nil {
 		return d, err
 	}
@@ -424,7 +426,17 @@ type looks struct {
 	rush  map[string]bool                 // those looked at now because of an incident
 	by    map[string]time.Time            // by target, when an incident asked for a look last
 
-	catalogs catalog.Caches // by target
+	memories map[family.Family]family.Memories // of the families that keep something
+}
+
+func newMemories() map[family.Family]family.Memories {
+	all := map[family.Family]family.Memories{}
+	for _, f := range app.Families() {
+		if r, ok := f.(family.Rememberer); ok {
+			all[f] = r.NewMemories()
+		}
+	}
+	return all
 }
 
 func (l *looks) known(id string) (app.DiagnosisSummary, bool) {
@@ -540,7 +552,9 @@ func (s *Diagnoses) judgeAll(ctx context.Context, every time.Duration) {
 				up = append(up, m.Entry.Name)
 			}
 		}
-		s.looks.catalogs.Keep(all)
+		for _, m := range s.looks.memories {
+			m.Keep(all)
+		}
 		for {
 			name, incident, ok := s.looks.next(up, time.Now())
 			if !ok {

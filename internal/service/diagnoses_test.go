@@ -182,7 +182,7 @@ func TestChangeAndBack(t *testing.T) {
 			t.Fatalf("no index is missing: %+v", d)
 		}
 	}
-	if reflect.ValueOf(v.Diagnoses.looks.catalogs.Of("shop")).Elem().FieldByName("of").IsZero() {
+	if reflect.ValueOf(v.Diagnoses.looks.memories[app.MySQL].Of("shop")).Elem().FieldByName("of").IsZero() {
 		t.Error("nothing that was read of the tables is kept for the next look")
 	}
 	indexes := func() (n int) {

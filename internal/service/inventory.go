@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/discovery"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
@@ -84,8 +85,8 @@ func (s *Inventory) Inspect(ctx context.Context, t ledger.Target) (app.Checked, 
 	}
 	c, err := app.Inspection{App: s.app}.Inspect(ctx, t)
 	if !c.Reached && c.Create != nil && t.Defaults != asked.Defaults { // refused for want of a password
-		c.Fix = "no password was sent: passwords of ~/.my.cnf, DYNO_PASSWORD and MYSQL_PWD go only to the server " +
-			"that the defaults files name. " +
+		c.Fix = "no password was sent: passwords of " + s.passwordsOf(ctx, t.URL) + " go only to the server that the " +
+			"defaults files name. " +
 			"Fix: put user, password and host into a file in " + s.app.Credentials() + " and name it, or run `dyno " +
 			"target add` on Dyno's machine"
 	}
@@ -93,4 +94,15 @@ func (s *Inventory) Inspect(ctx context.Context, t ledger.Target) (app.Checked, 
 		s.seek.Forget()
 	}
 	return c, err
+}
+
+// passwordsOf says where the clients for a server read passwords.
+func (s *Inventory) passwordsOf(ctx context.Context, url string) string {
+	const ours = "DYNO_PASSWORD"
+	f, err := app.Inspection{App: s.app}.Family(ctx, url)
+	if x, ok := f.(family.Finder); ok && err == nil {
+		own, _ := x.Own(s.app.Environ) // what is wrong with the files is told elsewhere
+		return own.Passwords[0] + ", " + ours + " and " + own.Passwords[1]
+	}
+	return ours
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
@@ -43,8 +42,9 @@ func (p *planner) tells(at time.Time) bool {
 }
 
 // choose returns the classes whose turn it is: those with most time of which there is a whole statement, of each schema
-// one before a second of any. Those whose plan is not asked for anyway take nobody's place.
-func (p *planner) choose(w ClassWindow) (due []int) {
+// one before a second of any. Those whose plan is not asked for anyway, by family.Planner.Explainable, take nobody's
+// place.
+func (p *planner) choose(w ClassWindow, explainable func(statement string) error) (due []int) {
 	if d := w.To.Sub(p.last); d >= 0 && d < plansEvery { // less than nothing: the clock was set back
 		return nil
 	}
@@ -64,7 +64,7 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 				continue
 			}
 			p.asked[k] = w.To
-			if sqlshape.Explainable(c.Example) != nil {
+			if explainable(c.Example) != nil {
 				refused[c.Schema]++
 				if others++; others <= plansAtOnce {
 					due = append(due, i)
@@ -88,16 +88,16 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 // plans keeps examples and plans of the classes whose turn it is. A plan that is another one than before becomes an
 // event.
 func (s *keeper) plans(ctx context.Context, m *member, t family.Server, w ClassWindow) {
-	due := m.planner.choose(w)
+	planner, ok := t.(family.Planner)
+	if !ok {
+		return
+	}
+	due := m.planner.choose(w, planner.Explainable)
 	if len(due) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, plansDeadline)
 	defer cancel()
-	planner, ok := t.(family.Planner)
-	if !ok {
-		return
-	}
 	x, err := planner.Plans(ctx)
 	if err != nil {
 		return // the server is away, which is told elsewhere

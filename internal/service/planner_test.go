@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 )
 
 // TestPlansOfEachSchema: statements whose plan is not asked for, however many and long, keep nobody else's away, nor
@@ -25,13 +26,13 @@ func TestPlansOfEachSchema(t *testing.T) {
 	}
 	add("shop", "SELECT a FROM t")
 	var p planner
-	due := p.choose(w)
+	due := p.choose(w, sqlshape.Explainable)
 	if len(due) != 2*plansAtOnce || !slices.Contains(due[:plansAtOnce], len(w.Classes)-1) {
 		t.Errorf("%v: the class of shop is the last of %d, and %d plans are asked for", due,
 			len(w.Classes), plansAtOnce)
 	}
 	w.To = w.To.Add(plansEvery)
-	if due = p.choose(w); len(due) != plansAtOnce || due[0] < 100 {
+	if due = p.choose(w, sqlshape.Explainable); len(due) != plansAtOnce || due[0] < 100 {
 		t.Errorf("a minute later: %v", due)
 	}
 }

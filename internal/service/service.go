@@ -115,7 +115,8 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 
 // wire makes the parts of a service out of its stores.
 func (s *Service) wire() {
-	marks, looks := newMarks(), &looks{}
+	s.Tasks.Hint = app.HintOf
+	marks, looks := newMarks(), &looks{memories: newMemories()}
 	s.Fleet = &Fleet{
 		app: s.app, ledger: s.ledger, log: s.log, o: &s.o, marks: marks, looks: looks, members: map[string]*member{},
 		leaving: map[string]*member{},

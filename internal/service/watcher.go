@@ -23,7 +23,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -81,7 +80,7 @@ const topClasses = 50
 type watcher struct {
 	name  string
 	open  func(context.Context) (family.Server, error)
-	named func(context.Context) (up string) // family.Family.Up, as far as the target's name tells
+	named func(context.Context) family.Family // as far as the target's name tells
 	o     Watching
 	read  func(reading.Reading) // each round, with its State filled in; called from one goroutine at a time
 	class func(ClassWindow)     // called from another goroutine
@@ -97,6 +96,7 @@ type watcher struct {
 	sources []source.Source      // of the classes
 	spent   float64              // time of the server's that reading the classes took, seconds
 
+	family family.Family
 	server string      // flavor and version
 	up     string      // the series that tells whether the server answers
 	totals source.Name // that answers when the server does
@@ -117,9 +117,10 @@ func (w *watcher) run(ctx context.Context) {
 	if w.o.Classes == 0 {
 		w.o.Classes = 5 * time.Second
 	}
-	w.up = w.named(ctx)
+	w.family = w.named(ctx)
+	w.up = w.family.Up()
 	l := collector.Loop[family.Server]{
-		Patience: target.Patience,
+		Patience: w.family.Patience,
 		Every:    w.o.Every, OpenTime: collector.OpenTime, Open: w.open, Session: w.session, Down: w.down,
 	}
 	l.Run(ctx)
@@ -134,7 +135,7 @@ func (w *watcher) down(at time.Time, err error) {
 		State:   &state.State{Target: w.name, At: at, Server: w.server, Reason: err.Error()},
 	}
 	var e *endpoint.Error
-	r.State.LoginRefused = target.LoginRefused(err)
+	r.State.LoginRefused = w.family.LoginRefused(err)
 	if errors.As(err, &e) && e.Kind == endpoint.NotConfigured { // whether the server is up is unknown
 		r.Samples, r.State.NotConfigured, r.State.Reason = nil, true, e.Err.Error()
 	}
@@ -400,12 +401,12 @@ func newWatcher(a *app.App, name string, login app.Login, o Watching, read func(
 ) *watcher {
 	return &watcher{
 		name: name, o: o, read: read, class: classes,
-		named: func(ctx context.Context) string {
+		named: func(ctx context.Context) family.Family {
 			f, err := app.Inspection{App: a}.Family(ctx, name)
 			if err != nil {
 				f = app.Families()[0] // what is wrong with the name is told by open
 			}
-			return f.Up()
+			return f
 		},
 		open: func(ctx context.Context) (family.Server, error) {
 			t, err := a.Open(ctx, name, login)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
@@ -61,7 +62,7 @@ func TestCostShownIsWhatWasSpent(t *testing.T) {
 	var at time.Time
 	var shown int
 	w := &watcher{
-		name: "x", named: func(context.Context) string { return "mysql_up" },
+		name: "x", named: func(context.Context) family.Family { return app.MySQL },
 		open: func(ctx context.Context) (family.Server, error) { return mysql.Family{}.Open(ctx, spec) },
 		o:    Watching{Scrape: scrape.Options{}, Classes: 2 * time.Second},
 		read: func(r reading.Reading) {
@@ -152,7 +153,7 @@ func TestMistakeInWatchingEndsNothingElse(t *testing.T) {
 	}
 	w := &watcher{
 		o:     Watching{Every: 100 * time.Millisecond, Classes: 200 * time.Millisecond},
-		named: func(context.Context) string { return "mysql_up" },
+		named: func(context.Context) family.Family { return app.MySQL },
 		open: func(ctx context.Context) (family.Server, error) {
 			opens++
 			mistaken("open")

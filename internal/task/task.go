@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -77,6 +77,10 @@ const (
 
 // List holds the tasks of one process. The zero value is ready.
 type List struct {
+	// Hint says what the user can do about the error of a task, "" when nothing is known; endpoint.HintOf when nil. It
+	// is set before the first task.
+	Hint func(error) string
+
 	mu      sync.Mutex
 	all     []*task // oldest first
 	ended   bool    // no more are taken
@@ -171,7 +175,11 @@ func (b *List) work(ctx context.Context, t *task, f Work) {
 		t.State = Failed
 	}
 	if err != nil {
-		t.Error, t.Hint = state.Clip(err.Error(), mostText), state.Clip(target.HintOf(err), mostText)
+		hint := b.Hint
+		if hint == nil {
+			hint = endpoint.HintOf
+		}
+		t.Error, t.Hint = state.Clip(err.Error(), mostText), state.Clip(hint(err), mostText)
 	}
 	b.tell(t)
 }

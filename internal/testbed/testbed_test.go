@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	mysqlsandbox "github.com/dyno-perf/dyno/internal/mysql/sandbox"
+	pgsandbox "github.com/dyno-perf/dyno/internal/postgres/sandbox"
+
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/load"
@@ -39,7 +42,7 @@ func newStand(t *testing.T) *Testbed {
 	if err := os.Chmod(top, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	y, err := sandbox.Open(filepath.Join(top, "home"))
+	y, err := sandbox.Open(filepath.Join(top, "home"), mysqlsandbox.Maker{}, pgsandbox.Maker{})
 	if err != nil {
 		t.Fatal(err)
 	}

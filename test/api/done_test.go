@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
+
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 )
@@ -39,7 +41,7 @@ func labHome(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if y, err := sandbox.Open(home); err == nil {
+		if y, err := sandbox.Open(home, app.Makers()...); err == nil {
 			if err := y.RemoveAll(context.Background()); err != nil {
 				t.Error(err)
 			}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/app"
+
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/dyno-perf/dyno/internal/cli"
@@ -71,7 +73,7 @@ func TestScripts(t *testing.T) {
 			own := filepath.Join(home, filepath.Base(e.WorkDir))
 			e.Setenv("DYNO_HOME", own)
 			e.Defer(func() { // a script that fails half-way leaves its servers running
-				y, err := sandbox.Open(own)
+				y, err := sandbox.Open(own, app.Makers()...)
 				if err == nil {
 					err = y.RemoveAll(context.Background())
 				}

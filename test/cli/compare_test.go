@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
+
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
@@ -168,7 +170,7 @@ func ownHome(t *testing.T) (string, *sandbox.Yard) {
 	if err := os.Chmod(home, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	y, err := sandbox.Open(home)
+	y, err := sandbox.Open(home, app.Makers()...)
 	if err != nil {
 		t.Fatal(err)
 	}

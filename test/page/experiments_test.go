@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
+
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/trial"
 	"github.com/dyno-perf/dyno/test/browser"
@@ -44,7 +46,7 @@ func labHome(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if y, err := sandbox.Open(home); err == nil {
+		if y, err := sandbox.Open(home, app.Makers()...); err == nil {
 			if err := y.RemoveAll(context.Background()); err != nil {
 				t.Error(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/test/pgserver"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -66,13 +67,24 @@ func TestWelcome(t *testing.T) {
 	b.Settle()
 }
 
+// TestWelcomePostgres shows a server of PostgreSQL that was found.
+func TestWelcomePostgres(t *testing.T) {
+	pg := pgserver.Start(t, "17")
+	p := serve(t, folder(t), "--discover="+pg.Socket)
+	b := tab(t, p.URL)
+	visit(b, "/welcome")
+	b.WaitText(".found", "PostgreSQL")
+	b.WaitText(".found", pg.Socket)
+	b.WaitText(".found", fmt.Sprintf("postgres-%d", pg.Port))
+}
+
 // TestWelcomeAlone: on a machine without a server the page says what to do.
 func TestWelcomeAlone(t *testing.T) {
 	stage(t)
 	p := serve(t, folder(t))
 	b := tab(t, p.URL)
 	visit(b, "/welcome")
-	b.Wait("No MySQL or MariaDB server was found here")
+	b.Wait("No MySQL, MariaDB or PostgreSQL server was found here")
 	b.Fill("input[name=address]", "127.0.0.1:1")
 	b.Fill("input[name=user]", "joe")
 	b.Key("Tab")

@@ -150,18 +150,18 @@ var programOf = func(pid int) (string, error) { return os.Readlink(fmt.Sprintf("
 func bearsServersName(pid, own int) bool {
 	if exe, err := programOf(pid); err == nil {
 		if name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")); !strings.HasPrefix(name, "ld-") {
-			return host.IsServer([]string{name})
+			return Marks.IsServer([]string{name})
 		}
 	}
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if host.IsServer([]string{strings.TrimSpace(string(comm))}) {
+	if Marks.IsServer([]string{strings.TrimSpace(string(comm))}) {
 		return true
 	}
 	if uid, ok := (host.FS{}).Account(pid); !ok || uid != own && !endpoint.TrustedAccount(uid) {
 		return false // a stranger can keep its command line from being read for ever
 	}
 	args, err := host.Command(pid)
-	return err == nil && host.IsServer(args)
+	return err == nil && Marks.IsServer(args)
 }
 
 // tgid returns the process that a thread belongs to, 0 for none.

@@ -26,8 +26,8 @@ type Asker struct {
 	pause time.Duration
 }
 
-// retryRefused is how long an asker waits at most after the server refused the account.
-const retryRefused = 15 * time.Second
+// RetryRefused is how long an asker waits at most after the server refused the account.
+const RetryRefused = 15 * time.Second
 
 // Asker returns one that does not connect before its first question. Its sessions are for reading. ready, which may be
 // nil, is called with each new connection before its first question; its error ends the connection.
@@ -71,7 +71,7 @@ func (a *Asker) Open(ctx context.Context) error {
 		switch KindOf(err) {
 		case endpoint.AuthFailed, endpoint.TooManyConnections, endpoint.Denied, endpoint.TLSFailed, endpoint.NotAServer,
 			endpoint.NoSuchDatabase:
-			a.pause = min(max(time.Second, 2*a.pause), retryRefused)
+			a.pause = min(max(time.Second, 2*a.pause), RetryRefused)
 			a.next = time.Now().Add(a.pause)
 		}
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -92,8 +91,7 @@ func isServer(pid int) bool {
 		comm, _ := os.ReadFile(dir + "/comm")
 		name = strings.TrimSpace(string(comm))
 	}
-	name = filepath.Base(strings.TrimSuffix(name, " (deleted)"))
-	return name == "postgres" || name == "edb-postgres"
+	return Marks.IsServer([]string{strings.TrimSuffix(name, " (deleted)")})
 }
 
 // holds reports whether a process has the socket open. Where another user's process cannot be looked into, the socket's

@@ -26,8 +26,8 @@ export function WelcomePage() {
         {looks && <section class="stack">
           <h2>On this machine</h2>
           <Show of={found} lines={5} what="Search" empty={(v) => v.found.length === 0}
-            none={<Empty icon="search" title={names.length > 0 ? 'No other MySQL or MariaDB server was found here'
-              : 'No MySQL or MariaDB server was found here'}
+            none={<Empty icon="search"
+              title={`No ${names.length > 0 ? 'other ' : ''}MySQL, MariaDB or PostgreSQL server was found here`}
               hint="Dyno searched sockets, ports and ~/.my.cnf. A server appears here when it starts." />}>
             {(v) => (
               <ul class="stack">{v.found.map((f) => <li key={f.address}><Server f={f} open={open} /></li>)}</ul>

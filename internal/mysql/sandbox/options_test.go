@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 func TestByVersion(t *testing.T) {
 	data := t.TempDir()
 	f := func(flavor, version, want string) {
 		t.Helper()
-		if got := strings.Join(Server{Flavor: dbms.Flavor(flavor), Version: version}.byVersion(data),
+		if got := strings.Join(byVersion(maker.Server{Flavor: dbms.Flavor(flavor), Version: version}, data),
 			" "); got != want {
 			t.Errorf("%s %s: %q", flavor, version, got)
 		}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,17 +8,19 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
 func TestBootstraps(t *testing.T) {
 	f := func(flavor, version string, want bool, table string) {
 		t.Helper()
-		s := Server{Flavor: dbms.Flavor(flavor), Version: version}
-		if s.bootstraps() != want {
+		s := maker.Server{Flavor: dbms.Flavor(flavor), Version: version}
+		if bootstraps(s) != want {
 			t.Errorf("%s %s: not %v", flavor, version, want)
 		}
-		if want && !strings.Contains(s.onlyRoot(), "delete from "+table+" where") {
-			t.Errorf("%s %s: %s", flavor, version, s.onlyRoot())
+		if want && !strings.Contains(onlyRoot(s), "delete from "+table+" where") {
+			t.Errorf("%s %s: %s", flavor, version, onlyRoot(s))
 		}
 	}
 	f("mysql", "5.5.34", true, "user")
@@ -35,7 +36,7 @@ func TestBootstraps(t *testing.T) {
 
 func TestBootstrapSQL(t *testing.T) {
 	root := t.TempDir()
-	s := Server{Flavor: "mysql", Version: "5.6.14", Path: filepath.Join(root, "bin/mysqld")}
+	s := maker.Server{Flavor: "mysql", Version: "5.6.14", Path: filepath.Join(root, "bin/mysqld")}
 	share := filepath.Join(root, "share")
 	if err := os.MkdirAll(filepath.Join(share, "charsets"), 0o755); err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func TestBootstrapSQL(t *testing.T) {
 		}
 	}
 	write("mysql_system_tables.sql")
-	if _, err := bootstrapSQL(s); err == nil || errors.As(err, &hinted{}) == false {
+	if _, err := bootstrapSQL(s); err == nil || endpoint.HintOf(err) == "" {
 		t.Errorf("without the data of its tables: %v", err)
 	}
 	write("fill_help_tables.sql")

@@ -10,7 +10,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/plan"
@@ -266,7 +265,8 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 	if v, ok := cpuOf(d, a, b).Get(); ok {
 		w.Values["server_cpu_cores"] = v
 	}
-	if n := failures(sum, d.t.load); n > 0 {
+	retried, _ := d.t.load.Retried()
+	if n := failures(sum, retried); n > 0 {
 		w.Invalid = fmt.Sprintf("%d statements failed", n)
 	}
 	return w
@@ -274,10 +274,9 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 
 // failures counts errors that are not part of a healthy life: a deadlock or a lock that did not come is tried again,
 // and shows in the rate.
-func failures(t loadresult.Tick, s load.Server) (n uint64) {
-	codes, _ := s.Retried()
-	for code, count := range t.Errors {
-		if !slices.Contains(codes, code) {
+func failures(t loadresult.Tick, retried []string) (n uint64) {
+	for key, count := range t.Errors {
+		if !slices.Contains(retried, key) {
 			n += count
 		}
 	}

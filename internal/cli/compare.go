@@ -41,7 +41,7 @@ func (x *compareFlags) add(c *cobra.Command) {
 	f.StringArrayVar(&x.axes, "axis", nil, "replace the values of an axis of the plan, NAME=VALUE,VALUE…; may be "+
 		"repeated")
 	f.StringArrayVar(&x.set, "set", nil, "replace a value in the plan, such as trials.time=5s or "+
-		"settings.innodb_buffer_pool_size=1G; may be repeated")
+		"settings.NAME=1G; may be repeated")
 	f.StringVar(&x.o.Resume, "resume", "", "continue this experiment (x-…) with its original plan and options")
 	f.StringArrayVar(&x.o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
 	f.BoolVar(&x.o.Install, "install", false, "download the server builds that are missing on this machine")

@@ -50,7 +50,8 @@ the other, with a line for each: whether it was found and at which rank, false f
 		"with --all: skip the runs that this file, written by --output json, already has")
 	f.StringVar(&o.Server, "server", "mariadb", "server build: mariadb, mysql@9.7, …; with --all several, separated "+
 		"by commas; dyno sandbox servers lists them")
-	f.StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
+	f.StringArrayVar(&set, "set", nil, "a server setting as in my.cnf or postgresql.conf, KEY=VALUE; may be "+
+		"repeated")
 	f.StringArrayVar(&o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
 	f.BoolVar(&o.Keep, "keep", false, "leave the private server running afterwards")
 	f.BoolVar(&o.NoCure, "no-cure", false, "stop after the finding")
@@ -115,7 +116,11 @@ the other, with a line for each: whether it was found and at which rank, false f
 func plantable(names []string) error {
 	for i, n := range names {
 		if _, err := app.FindFault(n); err != nil {
-			return usagef("%v; `dyno demo --list` lists the faults", err)
+			said := err.Error()
+			if !strings.HasSuffix(said, "?") {
+				said += ";"
+			}
+			return usagef("%s `dyno demo --list` lists the faults", said)
 		}
 		if slices.Contains(names[:i], n) {
 			return usagef("the fault %s is named twice: two that are planted together must differ", n)
@@ -130,7 +135,7 @@ func settings(set []string) (map[string]string, error) {
 	for _, kv := range set {
 		k, v, ok := strings.Cut(kv, "=")
 		if !ok || k == "" {
-			return nil, usagef("--set %s: it takes KEY=VALUE, such as innodb_buffer_pool_size=1G", kv)
+			return nil, usagef("--set %s: it takes KEY=VALUE, a setting of the server and what it is set to", kv)
 		}
 		m[strings.ReplaceAll(k, "-", "_")] = v
 	}

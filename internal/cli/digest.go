@@ -51,7 +51,7 @@ func newDigestCommand(e *env) *cobra.Command {
 			"ids",
 		Long: `Aggregates statements by class: count, time, rows, and the slowest statement of each. Reads slow logs of MySQL,
 Percona Server and MariaDB and general logs, plain, gzip or zstd, - for standard input, several in chronological
-order. With --target it observes a server for a window instead, through performance_schema if enabled.
+order. With --target it observes a server for a window instead, through its own statistics of statements if it keeps them.
 Reads only.
 
 The text is pt-query-digest's report with the ids of version 3; every line is a comment or valid SQL.

@@ -25,7 +25,7 @@ func newWatchCommand(e *env) *cobra.Command {
 	var count int
 	c := &cobra.Command{
 		Use:   "watch TARGET",
-		Short: "live terminal view of a server, every second: throughput, CPU, I/O, InnoDB, locks, classes, sessions",
+		Short: "live terminal view of a server, every second: throughput, CPU, I/O, engine, locks, classes, sessions",
 		Long: `Shows what a server does, second by second, and who waits for whom: the session at the root of a pile-up is at the top.
 Keys: ? explains them; arrows go back in time, l returns to now. What could not be observed is shown as –, never as zero.
 While the view is open you can step back through the last hour; with --record, or while dyno serve watches the server, it is

@@ -159,7 +159,7 @@ func (o AllOptions) jobs() (jobs []AccuracyLine, err error) {
 		for _, s := range servers {
 			for _, n := range names {
 				l := AccuracyLine{Fault: n, Asked: s, Seed: seed, Foreign: []ForeignLine{}}
-				if !done[l.key()] && !elsewhere(n, s) {
+				if !done[l.key()] && elsewhere(n, s) == nil {
 					jobs = append(jobs, l)
 				}
 			}
@@ -168,19 +168,19 @@ func (o AllOptions) jobs() (jobs []AccuracyLine, err error) {
 	return jobs, nil
 }
 
-// elsewhere reports whether one of the faults does not exist on the flavor and version that a server's name has.
-func elsewhere(names, server string) bool {
+// elsewhere returns an error when one of the faults does not exist on the flavor and version that a server's name has.
+func elsewhere(names, server string) error {
 	name, version, _ := strings.Cut(server, "@")
 	flavor := dbms.Flavor(name)
 	if _, ok := app.FamilyOf(flavor); !ok { // a path: the server itself will tell
-		return false
+		return nil
 	}
 	for n := range strings.SplitSeq(names, "+") {
 		if _, err := app.FaultOn(n, flavor, version); err != nil {
-			return true
+			return err
 		}
 	}
-	return false
+	return nil
 }
 
 // notThere marks a fault that does not exist on a server.

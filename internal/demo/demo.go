@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -201,6 +202,9 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 		return err
 	}
 	d.yard.ServerDirs = append(d.yard.ServerDirs, d.o.ServerDirs...)
+	if err := elsewhere(d.o.Fault, d.o.Server); err != nil { // before anybody installs a build for it
+		return err
+	}
 	srv, err := d.yard.Resolve(ctx, d.o.Server)
 	if err != nil {
 		return err
@@ -227,7 +231,7 @@ func (d *demo) prepare(ctx context.Context, res *Result) (err error) {
 	if s := app.Orphans(ctx, d.yard, d.id+"-"); s != "" {
 		d.say("%s.", s)
 	}
-	d.say("Starting a private %s %s, isolated from everything else on this machine.", srv.Flavor, srv.Version)
+	d.say("Starting a private %s %s, isolated from everything else on this machine.", srv.Flavor.Name(), srv.Version)
 	name := "demo-" + d.id
 	// A slow disk is for the load, not for the planting. A limit of the memory counts only from the start on.
 	early := d.needs.Limits
@@ -520,8 +524,8 @@ func (d *demo) tick(which int, t loadresult.Tick) {
 	l := Live{At: t.At.Add(length), Second: d.second, TPS: all.TPS(), P95: all.Latency().Quantile(0.95), Note: d.note}
 	d.mu.Unlock()
 	last := l.At.UnixMilli()
-	l.CPU = cpuOf(&d.buf, last-2500, last)
-	l.RowsRead = rowsRead(&d.buf, last-2500, last)
+	l.CPU = cpuOf(d, last-2500, last)
+	l.RowsRead = rowsRead(d, last-2500, last)
 	if length >= time.Second/2 { // the stub at the end has no rate to speak of
 		d.o.Voice.Live(l)
 	}
@@ -563,6 +567,9 @@ func endDemo(d *demo, res *Result) error {
 	}
 	if d.t != nil {
 		errs = append(errs, d.t.Close())
+	}
+	if res.Report == "" && d.dir != "" { // nobody would find the recording
+		errs = append(errs, os.RemoveAll(d.dir))
 	}
 	if d.o.Keep {
 		return errors.Join(errs...)

@@ -260,10 +260,10 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 	w.Values["qps"] = float64(asked) / sum.Length.Seconds()
 	w.Values["p95_ms"] = float64(sum.Latency().Quantile(0.95)) / 1e6
 	a, b := from.UnixMilli(), to.UnixMilli()
-	if v, ok := rowsRead(&d.buf, a, b).Get(); ok {
+	if v, ok := rowsRead(d, a, b).Get(); ok {
 		w.Values["rows_read_per_s"] = v
 	}
-	if v, ok := cpuOf(&d.buf, a, b).Get(); ok {
+	if v, ok := cpuOf(d, a, b).Get(); ok {
 		w.Values["server_cpu_cores"] = v
 	}
 	retried, _ := d.t.load.Retried()
@@ -284,14 +284,15 @@ func failures(t loadresult.Tick, retried []string) (n uint64) {
 	return n
 }
 
-func rowsRead(buf *metric.Buffer, from, to int64) known.Value[float64] {
-	return proof.RowReads(app.MySQL.Names().RowReads, func(name string, by ...metric.Label) (metric.Series, bool) {
-		return buf.Find(name, by, from, to)
+func rowsRead(d *demo, from, to int64) known.Value[float64] {
+	counters := app.FiguresOf(d.box.Server.Flavor).Names().RowReads
+	return proof.RowReads(counters, func(name string, by ...metric.Label) (metric.Series, bool) {
+		return d.buf.Find(name, by, from, to)
 	})
 }
 
-func cpuOf(buf *metric.Buffer, from, to int64) known.Value[float64] {
+func cpuOf(d *demo, from, to int64) known.Value[float64] {
 	return proof.ServerCPU(func(name, mode string) (metric.Series, bool) {
-		return buf.Find(name, metric.L("mode", mode), from, to)
+		return d.buf.Find(name, metric.L("mode", mode), from, to)
 	})
 }

@@ -109,6 +109,9 @@ func repeatOf(o Options) string {
 	for _, k := range slices.Sorted(maps.Keys(o.Settings)) {
 		s += " --set " + k + "=" + o.Settings[k]
 	}
+	for _, dir := range o.ServerDirs {
+		s += " --server-dir " + dir
+	}
 	if o.RandomNames {
 		s += " --random-names"
 	}

@@ -23,7 +23,7 @@ func (Family) Faults() fault.Set { return myfault.Set() }
 
 // Plant implements fault.Server.
 func (s Server) Plant(ctx context.Context, f fault.Fault, seed uint64, sink progress.Sink) error {
-	return myfault.Plant(ctx, s.Target, f, seed, nil, sink)
+	return myfault.Plant(ctx, s.Target, s.Load(), f, seed, nil, sink)
 }
 
 // Way implements fault.Server. Servers that cannot hide an index build it too slowly to do so between two windows.

@@ -217,12 +217,54 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 				m.Ratio.Lo != v.Lo || m.Ratio.Hi != v.Hi {
 				t.Errorf("the report has %+v, the verdict %+v", m, v)
 			}
+			p.tellsWhatWasDone(o, server)
 			html, err := os.ReadFile(o.Report)
 			if err != nil || !bytes.Contains(html, []byte("<svg")) || !bytes.Contains(html, []byte("index added")) {
 				t.Fatalf("report %s: %v, %d bytes", o.Report, err, len(html))
 			}
 			p.nothingRuns()
 		})
+	}
+}
+
+// turned is how a report words what was done between the windows.
+var turned = map[string]string{
+	"mariadb":     "hidden from the optimizer and shown again in turn",
+	"mysql@9.7":   "hidden from the optimizer and shown again in turn",
+	"postgres@17": "dropped and built again in turn",
+}
+
+// tellsWhatWasDone holds the report of a demo whose server ran all the time to that: none of it says that it was
+// started again between the windows.
+func (p place) tellsWhatWasDone(o outcome, server string) {
+	p.t.Helper()
+	id := filepath.Base(filepath.Dir(o.Report))
+	var doc struct {
+		Experiment struct{ Text string }
+		Story      []struct{ Text string }
+	}
+	out := p.dyno("report", id, "--format", "json")
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		p.t.Fatal(err)
+	}
+	if text := doc.Experiment.Text; !strings.HasPrefix(text, "The same load ran all the time. ") ||
+		!strings.Contains(text, turned[server]) {
+		p.t.Errorf("the report says of the windows: %s", text)
+	}
+	starts := 0
+	for _, s := range doc.Story {
+		starts += strings.Count(s.Text, "Starting ")
+	}
+	if starts != 1 {
+		p.t.Errorf("the server was started once, the story says %d times: %+v", starts, doc.Story)
+	}
+	for _, form := range []string{"text", "md", "html"} {
+		text := strings.ToLower(p.dyno("report", id, "--format", form))
+		for _, wrong := range []string{"restart", "was started with", "and a new start"} {
+			if strings.Contains(text, wrong) {
+				p.t.Errorf("the report as %s says %q", form, wrong)
+			}
+		}
 	}
 }
 
@@ -398,39 +440,71 @@ func TestKilledHalfWay(t *testing.T) {
 
 // TestStopped presses Ctrl-C in the middle.
 func TestStopped(t *testing.T) {
+	for _, server := range []string{"mariadb", "postgres@17"} {
+		t.Run(server, func(t *testing.T) {
+			p := newPlace(t)
+			c := p.command("demo", "missing-index", "--server", server)
+			out, err := c.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var errs bytes.Buffer
+			c.Stderr = &errs
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			s := bufio.NewScanner(out)
+			for s.Scan() && !strings.Contains(s.Text(), "from outside") {
+			}
+			c.Process.Signal(os.Interrupt)
+			c.Process.Signal(os.Interrupt) // as sudo and timeout do, which signal the process and its group
+			done := make(chan error, 1)
+			go func() {
+				for s.Scan() {
+				}
+				done <- c.Wait()
+			}()
+			select {
+			case err = <-done:
+			case <-time.After(30 * time.Second):
+				c.Process.Kill()
+				t.Fatal("still running 30 s after Ctrl-C")
+			}
+			if err == nil || !strings.Contains(errs.String(), "stopped") {
+				t.Fatalf("ended with %v and said %q", err, errs.String())
+			}
+			if ls := p.dyno("sandbox", "ls", "--output", "json"); ls != "" {
+				t.Fatalf("left behind: %s", ls)
+			}
+			if left, err := os.ReadDir(filepath.Join(p.home, "reports")); err != nil || len(left) > 0 {
+				t.Errorf("a recording without a report is left behind: %v, %v", left, err)
+			}
+			p.nothingRuns()
+		})
+	}
+}
+
+// TestWrongServer asks for what cannot be: the answer says what there is, and nothing is left.
+func TestWrongServer(t *testing.T) {
 	p := newPlace(t)
-	c := p.command("demo", "missing-index")
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var errs bytes.Buffer
-	c.Stderr = &errs
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s := bufio.NewScanner(out)
-	for s.Scan() && !strings.Contains(s.Text(), "from outside") {
-	}
-	c.Process.Signal(os.Interrupt)
-	c.Process.Signal(os.Interrupt) // as sudo and timeout do, which signal the process and its group
-	done := make(chan error, 1)
-	go func() {
-		for s.Scan() {
+	f := func(want string, args ...string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		c := p.command(append([]string{"demo"}, args...)...)
+		c.Stdout, c.Stderr = &out, &errs
+		var exit *exec.ExitError
+		if err := c.Run(); !errors.As(err, &exit) || !strings.Contains(errs.String(), want) || out.Len() > 0 {
+			t.Errorf("%v: %v, %s%s", args, err, &out, &errs)
 		}
-		done <- c.Wait()
-	}()
-	select {
-	case err = <-done:
-	case <-time.After(30 * time.Second):
-		c.Process.Kill()
-		t.Fatal("still running 30 s after Ctrl-C")
 	}
-	if err == nil || !strings.Contains(errs.String(), "stopped") {
-		t.Fatalf("ended with %v and said %q", err, errs.String())
+	const elsewhere = "plant lock-pileup: it does not exist on postgres, only on mysql and mariadb"
+	f("find server postgres@99: no such server build", "--server", "postgres@99")
+	f("neither a flavor nor a path", "--server", "postgre@17")
+	f(elsewhere, "lock-pileup", "--server", "postgres@17")
+	f(elsewhere, "missing-index+lock-pileup", "--server", "postgres@17")
+	f(elsewhere, "lock-pileup", "--server", "postgres@99") // there is no build to install for that
+	f("did you mean \"missing-index\"? `dyno demo --list`", "missing-indx")
+	if left, err := os.ReadDir(filepath.Join(p.home, "reports")); err == nil && len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
-	if ls := p.dyno("sandbox", "ls", "--output", "json"); ls != "" {
-		t.Fatalf("left behind: %s", ls)
-	}
-	p.nothingRuns()
 }

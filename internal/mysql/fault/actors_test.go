@@ -56,7 +56,7 @@ func TestSessionFaultsHold(t *testing.T) {
 				const seed = 5
 				o := fault.Options(seed)
 				o["table-size"] = "2000"
-				if err := Plant(t.Context(), tg, x, seed, map[string]string{"table-size": "2000"}, nil); err != nil {
+				if err := put(t.Context(), tg, x, seed, map[string]string{"table-size": "2000"}); err != nil {
 					t.Error(err)
 					return
 				}

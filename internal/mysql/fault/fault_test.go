@@ -21,6 +21,11 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
+// put plants a fault on a server.
+func put(ctx context.Context, tg *target.Target, f fault.Fault, seed uint64, more map[string]string) error {
+	return Plant(ctx, tg, loader.Server{T: tg}, f, seed, more, nil)
+}
+
 // plant sets a fault up on a fresh server.
 func plant(
 	t *testing.T, flavor string, f fault.Fault, seed uint64, more map[string]string,
@@ -41,7 +46,7 @@ func plant(
 	}
 	t.Cleanup(func() { tg.Close() })
 	begin := time.Now()
-	if err := Plant(t.Context(), tg, f, seed, more, nil); err != nil {
+	if err := put(t.Context(), tg, f, seed, more); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s on %s: data ready in %v", f.Name, flavor, time.Since(begin).Round(10*time.Millisecond))
@@ -125,7 +130,7 @@ func runFault(t *testing.T, tg *target.Target, x fault.Fault, seed uint64) {
 	more := map[string]string{"table-size": "2000"}
 	o := fault.Options(seed)
 	maps.Copy(o, more)
-	if err := Plant(t.Context(), tg, x, seed, more, nil); err != nil {
+	if err := put(t.Context(), tg, x, seed, more); err != nil {
 		t.Error(err)
 		return
 	}
@@ -276,7 +281,7 @@ func TestSetupCanBeCancelled(t *testing.T) {
 	defer tg.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := Plant(ctx, tg, missingIndex(), 0, nil, nil); err == nil {
+	if err := put(ctx, tg, missingIndex(), 0, nil); err == nil {
 		t.Fatal("400 000 rows in 0.3 s")
 	}
 	var n int

@@ -24,7 +24,7 @@ func TestIndexFaultsHurt(t *testing.T) {
 		table string, columns ...string,
 	) {
 		t.Helper()
-		if err := Plant(t.Context(), tg, x, seed, map[string]string{"table-size": rows}, nil); err != nil {
+		if err := put(t.Context(), tg, x, seed, map[string]string{"table-size": rows}); err != nil {
 			t.Fatal(err)
 		}
 		measure := func() time.Duration {

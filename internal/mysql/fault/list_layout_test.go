@@ -65,8 +65,8 @@ func TestLayoutsHurt(t *testing.T) {
 			planted := func(f fault.Fault, rows int) {
 				t.Helper()
 				exec("DROP DATABASE IF EXISTS {" + fault.SchemaKey + "}")
-				if err := Plant(t.Context(), tg, f, seed, map[string]string{"table-size": strconv.Itoa(rows)},
-					nil); err != nil {
+				more := map[string]string{"table-size": strconv.Itoa(rows)}
+				if err := put(t.Context(), tg, f, seed, more); err != nil {
 					t.Fatal(err)
 				}
 				exec("USE {" + fault.SchemaKey + "}")

@@ -45,7 +45,7 @@ func TestLoadFaultsHurt(t *testing.T) {
 			with["table-size"] = size["table-size"]
 			setup := func(x fault.Fault) {
 				t.Helper()
-				if err := Plant(t.Context(), tg, x, seed, size, nil); err != nil {
+				if err := put(t.Context(), tg, x, seed, size); err != nil {
 					t.Fatal(err)
 				}
 			}

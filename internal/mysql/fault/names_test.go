@@ -112,7 +112,7 @@ func TestRandomNames(t *testing.T) {
 			}
 			used[name] = k
 		}
-		if n.Of("clients") == (fault.Names(seed + 1)).Of("clients") {
+		if n.Of("clients") == fault.Names(seed+1).Of("clients") {
 			t.Errorf("seeds %d and %d give the same names", seed, seed+1)
 		}
 	}

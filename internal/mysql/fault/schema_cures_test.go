@@ -42,7 +42,7 @@ func TestComparisonsAreCured(t *testing.T) {
 				if x.On(dbms.Flavor(flavor), version) != nil {
 					return
 				}
-				if err := Plant(t.Context(), tg, x, seed, more, nil); err != nil {
+				if err := put(t.Context(), tg, x, seed, more); err != nil {
 					t.Error(err)
 					return
 				}

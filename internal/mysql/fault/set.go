@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/mysql/loader"
-
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -64,11 +63,12 @@ func pairs() [][2]string {
 	}
 }
 
-// Plant makes a fault on a fresh server, see fault.Server. more are further options of its workload.
-func Plant(ctx context.Context, t *target.Target, f fault.Fault, seed uint64, more map[string]string,
-	sink progress.Sink,
+// Plant makes a fault on a fresh server, see fault.Server. data makes the tables there, and more are further options of
+// the workload.
+func Plant(ctx context.Context, t *target.Target, data load.Tables, f fault.Fault, seed uint64,
+	more map[string]string, sink progress.Sink,
 ) error {
-	if err := f.Prepare(ctx, loader.Server{T: t}, seed, more, sink); err != nil {
+	if err := f.Prepare(ctx, data, seed, more, sink); err != nil {
 		return err
 	}
 	if len(f.After) == 0 {

@@ -315,7 +315,7 @@ func Compare(before, after *snapshot.Snapshot, e journal.Entry, findings []findi
 			about = f.Subject
 		}
 	}
-	return proof.Compare(before, after, e.Action, about)
+	return proof.Compare(before, after, e.Action, about, judged(after.Target.Flavor).Dialect.Parse)
 }
 
 // markTime bounds the writing of what was done into the timeline.

@@ -7,13 +7,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 // Symptoms returns what is out of order in the snapshot, always in the same order: resources, the server, classes with
-// the most time first, and what could not be seen.
-func Symptoms(s *snapshot.Snapshot) []finding.Symptom {
+// the most time first, and what could not be seen. parse reads the statements of classes.
+func Symptoms(s *snapshot.Snapshot, parse shape.Parse) []finding.Symptom {
 	var out []finding.Symptom
+	scans := func(s *snapshot.Snapshot) []finding.Symptom { return scans(s, parse) }
 	for _, look := range slices.Concat([]look{cpu}, loadLooks(), []look{ioWait}, memoryLooks(), lockLooks(),
 		[]look{rndNext, dominant, scans}, classLooks(), []look{blind}) {
 		out = append(out, look(s)...)

@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 )
@@ -74,7 +75,7 @@ func TestSymptoms(t *testing.T) {
 		s := quiet()
 		change(s)
 		var got []string
-		for _, x := range Symptoms(s) {
+		for _, x := range Symptoms(s, sqlshape.Parse) {
 			got = append(got, x.ID)
 			if x.Title == "" || len(x.Evidence) == 0 || x.Kind == "" || x.Subject == "" {
 				t.Errorf("incomplete: %+v", x)
@@ -88,11 +89,11 @@ func TestSymptoms(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		a, err := json.Marshal(Symptoms(s))
+		a, err := json.Marshal(Symptoms(s, sqlshape.Parse))
 		if err != nil {
 			t.Error(err)
 		}
-		if b, _ := json.Marshal(Symptoms(s)); string(a) != string(b) {
+		if b, _ := json.Marshal(Symptoms(s, sqlshape.Parse)); string(a) != string(b) {
 			t.Error("the same snapshot gave other symptoms")
 		}
 	}
@@ -170,7 +171,7 @@ func TestBlindSaysWhatWouldMendIt(t *testing.T) {
 		Name: "digests", State: source.Denied, Reason: "no SELECT on performance_schema",
 		Fix: "GRANT SELECT ON performance_schema.* TO u",
 	}
-	got := Symptoms(s)[0].Evidence[0].Text
+	got := Symptoms(s, sqlshape.Parse)[0].Evidence[0].Text
 	want := "Data unavailable: exact figures of every class of statements (digests: denied, no SELECT on " +
 		"performance_schema). Fix: GRANT SELECT ON performance_schema.* TO u"
 	if got != want {

@@ -26,7 +26,9 @@ func judged(f dbms.Flavor) judge.Family {
 	switch {
 	case f.IsPostgres():
 		// MySQL's parser reads PostgreSQL's classes as well, in the spelling of pgtext.Parsable.
-		return judge.Family{Dialect: pgadvise.Dialect(sqlshape.Parser{}), Symptoms: pgsymptoms.List(sqlshape.Parse)}
+		return judge.Family{
+			Dialect: pgadvise.Dialect(sqlshape.Parser{}), Symptoms: pgsymptoms.List(sqlshape.Parse),
+		}
 	case slices.Contains(dbms.All(), f.Lower()):
 		return judge.Family{Dialect: mysqladvise.Dialect(), Symptoms: mysqlsymptoms.List(), Rules: map[advise.Kind][]advise.Rule{
 			advise.Session: session.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(),

@@ -28,7 +28,8 @@ func Symptoms(s *snapshot.Snapshot, looks []Look) []finding.Symptom {
 	return out
 }
 
-// Everywhere are the looks that need no family's word: at the machine, at replicas, at locks and at the time of classes.
+// Everywhere are the looks that need no family's word: at the machine, at replicas, at locks and at the
+// time of classes.
 func Everywhere() []Look {
 	return []Look{CPU, CPUQueue, ReplicaBehind, ReplicaStopped, IOWait, LockQueues, LockWaiting, Dominant}
 }

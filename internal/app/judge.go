@@ -30,10 +30,13 @@ func judged(f dbms.Flavor) judge.Family {
 			Dialect: pgadvise.Dialect(sqlshape.Parser{}), Symptoms: pgsymptoms.List(sqlshape.Parse),
 		}
 	case slices.Contains(dbms.All(), f.Lower()):
-		return judge.Family{Dialect: mysqladvise.Dialect(), Symptoms: mysqlsymptoms.List(), Rules: map[advise.Kind][]advise.Rule{
-			advise.Session: session.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(),
-			advise.Host: host.Rules(),
-		}}
+		return judge.Family{
+			Dialect: mysqladvise.Dialect(), Symptoms: mysqlsymptoms.List(),
+			Rules: map[advise.Kind][]advise.Rule{
+				advise.Session: session.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(),
+				advise.Host: host.Rules(),
+			},
+		}
 	}
 	return judge.Family{}
 }

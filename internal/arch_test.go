@@ -32,6 +32,7 @@ var house = []struct {
 		"internal/known", "internal/dbms", "internal/metric", "internal/event", "internal/hist", "internal/explain",
 		"internal/stat", "internal/unit", "internal/progress", "internal/limit", "internal/suggest", "internal/pace",
 		"internal/sketch", "internal/source", "internal/lazyregexp", "internal/guard", "internal/store/failure",
+		"internal/shape",
 		"recipes",
 	}},
 	{"text and codecs", []string{
@@ -64,7 +65,9 @@ var house = []struct {
 	{"judgement", []string{"internal/diagnose", "internal/advise", "internal/proof", "internal/compare"}},
 	{"rules", []string{
 		"internal/advise/index", "internal/mysql/advise/schema", "internal/mysql/advise/config", "internal/advise/host",
-		"internal/advise/session", "internal/mysql/symptoms",
+		"internal/advise/session", "internal/advise/config", "internal/mysql/advise", "internal/mysql/advise/session",
+		"internal/mysql/advise/host", "internal/postgres/advise", "internal/mysql/symptoms",
+		"internal/postgres/symptoms",
 	}},
 	// above judgement, which never sees the planted cause
 	{"loads and faults", []string{"internal/fault", "internal/mysql/loader", "internal/postgres/loader"}},
@@ -108,8 +111,10 @@ var siblings = map[string]string{
 	"internal/incident -> internal/state":     "incidents are found in states",
 	"internal/endpoint -> internal/tunnel":    "a URL may name a jump host",
 	"internal/endpoint -> internal/host":      "the kernel says whose socket is at the other end of a connection",
-	"internal/report -> internal/judge": "the document of one kind of advice says how many findings of other " +
-		"kinds there are",
+	"internal/mysql/advise/session -> internal/advise/session": "who waits for whom is read once, whatever the " +
+		"rule",
+	"internal/mysql/advise/host -> internal/advise/host": "facts of a machine are worded once, whatever the " +
+		"rule",
 	"internal/mysql -> internal/mysql/indextrial": "a trial is made of the steps, such as changes",
 	"internal/service -> internal/discovery":      "the web UI lists the servers of this machine",
 }

@@ -35,16 +35,6 @@ type Rule struct {
 	Name string // as in Finding.Rule
 	Doc  string // what it looks for, one sentence
 	Find func(*View) []finding.Finding
-	// MySQL says that the rule is about what only servers of the MySQL family have, and is not asked of others.
-	MySQL bool
-	// Postgres says that PostgreSQL's servers have it too, though the kind is one of the MySQL family.
-	Postgres bool
-}
-
-// About reports whether a rule of a kind is about servers of the target's family: settings and layouts of tables are
-// those of the MySQL family so far.
-func (r Rule) About(v *View, k Kind) bool {
-	return !v.Postgres || r.Postgres || !r.MySQL && k != Schema && k != Config
 }
 
 // Effects are what causes bring about. A finding lists in Explains those that its cause accounts for, and in Rests

@@ -1,32 +1,125 @@
 package advise
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/shape"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
-// Dialect is how the servers of a family word what rules suggest, and what they call things.
-type Dialect interface {
-	Quote(name string) string
+// Dialect is how judgement reads the statements of a family of servers, how the family words what rules suggest, and
+// what it calls things. A family brings one.
+type Dialect struct {
+	Reader
+	Indexes
+	Commands
+	Words
+	Figures
+}
+
+// Parse is that of the Reader; without one nothing is understood.
+func (d Dialect) Parse(sql string) (shape.Shape, error) {
+	if d.Reader == nil {
+		return shape.Shape{}, shape.ErrNotUnderstood
+	}
+	return d.Reader.Parse(sql)
+}
+
+// Reader reads the statements of classes: their examples, and the spelling of class.Class.Text.
+type Reader interface {
+	Parser
+	Namer
+}
+
+// Parser reads what a statement asks of its tables.
+type Parser interface {
+	Parse(sql string) (shape.Shape, error)
+	// Compared returns the shape of a statement without its Parts, and the comparisons that AND connects at the
+	// outermost level.
+	Compared(sql string) (shape.Shape, []shape.Comparison, error)
+	Fingerprint(sql string) string // the statement without its values
+}
+
+// Namer reads the names in a statement.
+type Namer interface {
+	// Touches returns the tables and views that a statement names anywhere, some of them with an error when it names
+	// too many.
+	Touches(sql string) ([]shape.TableRef, error)
+	Hinted(sql string) []string // those that its hints name
+}
+
+// Indexes words what is done to indexes. Whole statements have no semicolon, as finding.Action.SQL has them.
+type Indexes interface {
 	Parts(parts []schema.IndexPart) string // as they stand between the parentheses of an index
-	// AddIndex and DropIndex are whole statements without a semicolon, as finding.Action.SQL has them.
 	AddIndex(t schema.Ref, x schema.Index) string
 	DropIndex(t schema.Ref, name string) string
-	// Building says in a sentence what building an index blocks; empty where the plan of the change tells it.
-	Building() string
+	// HideIndex has the optimizer of the view's server ignore an index, and show takes that back; not ok where the
+	// server cannot do that.
+	HideIndex(v *View, t schema.Ref, name string) (hide, show string, ok bool)
+}
+
+// Commands words what is done to a server.
+type Commands interface {
+	Quote(name string) string
 	Set(variable, value string) string // while the server runs
 	Kill(session uint64) string
-	// LockTimeout and IdleTimeout name the settings that end a wait for a lock and an idle transaction, "" where no
-	// server of the family has one. A value of 0 is off. File is the server's file of settings.
-	LockTimeout() string
-	IdleTimeout() string
-	File() string
-	// Manual names the chapter about a subject, for Finding.Reference.
-	Manual(s Subject) string
+}
+
+// Words are parts of sentences and names of settings; one that a family has not is empty.
+type Words struct {
+	// Clustered are the engines, in lower case, that keep rows in the order of the primary key, so that every index
+	// ends with it; "" among them is for a table whose engine is not told.
+	Clustered []string
+	// Building says in a sentence what building an index blocks; empty where the plan of the change tells it.
+	Building string
+	// LockTimeout and IdleTimeout name the settings that end a wait for a lock and an idle transaction. A value of 0 is
+	// off. File is the server's file of settings.
+	LockTimeout, IdleTimeout, File string
+	Manual                         map[Subject]string // chapters about a subject, for Finding.Reference
+	// Clocked says for what else than each statement a server reads the clock: ", and with … for each …".
+	Clocked string
+	Growing string // what grows in a data directory besides logs and foreign files
+	// CountReads says how to have the server count who reads an index.
+	CountReads  string
+	Connections Connections
+}
+
+// Connections are the words about connections that are used up.
+type Connections struct {
+	Limit   string // the setting that bounds them
+	Refused string // the error of a client that is turned away
+	Less    string // what else than smaller pools leaves fewer of them open
+	List    string // where they are listed
+	End     string // a sentence on how to end one
+	Costs   string // what a higher limit takes for each
+}
+
+// Figures name the metrics that rules of all families ask a family's server for; "" where it has none.
+type Figures struct {
+	// Status begins the names of the server's own counters, see View.Status.
+	Status      string
+	RowsSent    string   // rows a second that all statements return
+	Connected   string   // connections that are open; where there is none the sessions are counted
+	Deadlocks   []string // transactions ended because of them; the first that was observed counts
+	RowLocks    RowLocks
+	IndexReads  []Reads // of indexes; the first source that gave anything counts
+	TableAccess string  // of tables by any way, with the labels schema and name
+}
+
+// RowLocks are the server's own figures of waits for locks on rows. Names are the server's: an answer to a user says
+// them.
+type RowLocks struct {
+	Waits   Named // waits that began
+	Millis  Named // what those that ended had taken, in milliseconds
+	Current Named // sessions that wait now
+}
+
+// Named is a metric and what the server calls it.
+type Named struct{ Metric, Name string }
+
+// Reads is a metric of the reads of each index, with the labels schema, index and one that names the table.
+type Reads struct {
+	Source        source.Name
+	Metric, Table string
 }
 
 // Subject is something that manuals have a chapter about.
@@ -35,118 +128,11 @@ type Subject int
 // The subjects.
 const (
 	MultiColumnIndexes Subject = iota
+	RedundantIndexes
 	UnusedIndexes
+	FewValues // indexes by which no few rows are found
 	LocksAndTransactions
+	RowLockQueues
+	LongTransactions
+	ConnectionLimit
 )
-
-// dialectOf returns that of a flavor's family.
-func dialectOf(f dbms.Flavor) Dialect {
-	if f.IsPostgres() {
-		return postgres{}
-	}
-	return mysql{}
-}
-
-type mysql struct{}
-
-func (mysql) Quote(name string) string { return schema.Quote(name) }
-
-func (mysql) Parts(parts []schema.IndexPart) string { return schema.PartsSQL(parts) }
-
-func (mysql) AddIndex(t schema.Ref, x schema.Index) string { return schema.AddIndexSQL(t, x) }
-
-func (mysql) DropIndex(t schema.Ref, name string) string { return schema.DropIndexSQL(t, name) }
-
-func (mysql) Building() string { return "" }
-
-func (mysql) Set(variable, value string) string { return sqltext.SetGlobal(variable, value) }
-
-func (mysql) Kill(session uint64) string { return fmt.Sprintf("KILL %d", session) }
-
-func (mysql) LockTimeout() string { return "innodb_lock_wait_timeout" }
-
-func (mysql) IdleTimeout() string { return "idle_transaction_timeout" }
-
-func (mysql) File() string { return "my.cnf" }
-
-func (mysql) Manual(s Subject) string {
-	switch s {
-	case UnusedIndexes:
-		return "MySQL manual, The sys Schema: schema_unused_indexes; MariaDB manual, User Statistics"
-	case LocksAndTransactions:
-		return "MySQL manual, InnoDB locking: locks are held until the transaction ends; MariaDB: " +
-			"idle_transaction_timeout"
-	default:
-		return "MySQL Reference Manual, Multiple-Column Indexes; MariaDB Knowledge Base, Compound (Composite) Indexes"
-	}
-}
-
-type postgres struct{}
-
-func (postgres) Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-func (p postgres) table(t schema.Ref) string {
-	if t.Schema == "" {
-		return p.Quote(t.Table)
-	}
-	return p.Quote(t.Schema) + "." + p.Quote(t.Table)
-}
-
-func (p postgres) Parts(parts []schema.IndexPart) string {
-	var list []string
-	for _, i := range parts {
-		s := "(" + i.Expr + ")"
-		if i.Expr == "" {
-			s = p.Quote(i.Column)
-		}
-		if i.Desc {
-			s += " DESC"
-		}
-		list = append(list, s)
-	}
-	return strings.Join(list, ", ")
-}
-
-func (p postgres) AddIndex(t schema.Ref, x schema.Index) string {
-	unique := ""
-	if x.Unique {
-		unique = "UNIQUE "
-	}
-	return fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s (%s)", unique, p.Quote(x.Name), p.table(t),
-		p.Parts(x.Parts))
-}
-
-func (p postgres) DropIndex(t schema.Ref, name string) string {
-	return "DROP INDEX CONCURRENTLY " + p.table(schema.Ref{Schema: t.Schema, Table: name})
-}
-
-func (postgres) Building() string {
-	return "CREATE INDEX CONCURRENTLY reads the table twice and blocks no reads or writes, but it waits for every " +
-		"transaction that is older."
-}
-
-func (p postgres) Set(variable, value string) string {
-	return fmt.Sprintf("ALTER SYSTEM SET %s = '%s'; SELECT pg_reload_conf()", variable,
-		strings.ReplaceAll(value, "'", "''"))
-}
-
-func (postgres) Kill(session uint64) string {
-	return fmt.Sprintf("SELECT pg_terminate_backend(%d)", session)
-}
-
-func (postgres) LockTimeout() string { return "lock_timeout" }
-
-func (postgres) IdleTimeout() string { return "idle_in_transaction_session_timeout" }
-
-func (postgres) File() string { return "postgresql.conf" }
-
-func (postgres) Manual(s Subject) string {
-	switch s {
-	case UnusedIndexes:
-		return "PostgreSQL documentation, pg_stat_all_indexes: idx_scan"
-	case LocksAndTransactions:
-		return "PostgreSQL documentation, Explicit Locking: locks are held until the transaction ends"
-	default:
-		return "PostgreSQL documentation, Multicolumn Indexes"
-	}
-}

@@ -3,8 +3,8 @@ package advise
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 // Tables are those that a statement, or one SELECT of it, reads, as its Shape.Tables has them; one without a name is
@@ -43,7 +43,7 @@ func (x *Tables) Column(at int, name string) (schema.Column, bool) {
 	if strings.Contains(name, "?") {
 		var found []schema.Column
 		for _, c := range t.Columns {
-			if sqlshape.Match(name, c.Name) {
+			if shape.Match(name, c.Name) {
 				found = append(found, c)
 			}
 		}
@@ -69,7 +69,7 @@ func (x *Tables) Column(at int, name string) (schema.Column, bool) {
 }
 
 // Owner finds the table and the column that a name means which was written with table at, or without one
-// (sqlshape.Unresolved). A name that several tables could own, or one that is not known, is nobody's.
+// (shape.Unresolved). A name that several tables could own, or one that is not known, is nobody's.
 func (x *Tables) Owner(at int, name string) (table int, c schema.Column, ok bool) {
 	k := column{at, name}
 	o, asked := x.owners[k]
@@ -89,7 +89,7 @@ func (x *Tables) Owner(at int, name string) (table int, c schema.Column, ok bool
 }
 
 func (x *Tables) owner(at int, name string) (o owner) {
-	if at != sqlshape.Unresolved {
+	if at != shape.Unresolved {
 		o.at = at
 		o.column, o.ok = x.Column(at, name)
 		return o

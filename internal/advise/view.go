@@ -13,11 +13,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -26,7 +25,7 @@ type View struct {
 	*snapshot.Snapshot
 	variables
 	Symptoms []finding.Symptom
-	Dialect  Dialect // of the target's family
+	Dialect  Dialect // of the target's family; empty where Dyno knows none
 	Postgres bool    // the target is PostgreSQL
 	Total    float64 // statement time of all classes, seconds
 	Window   float64 // seconds
@@ -55,17 +54,17 @@ type key struct{ schema, id string }
 
 // parsed is what a statement, or its fingerprint, says.
 type parsed struct {
-	shape    sqlshape.Shape
-	compared []sqlshape.Comparison // if that was asked for
+	shape    shape.Shape
+	compared []shape.Comparison // if that was asked for
 	err      error
 }
 
-// NewView prepares a snapshot with its symptoms.
-func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
+// NewView prepares a snapshot with its symptoms, for the rules of the family whose dialect it is.
+func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom, d Dialect) *View {
 	v := &View{
 		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[key]explain.Plan{},
-		Dialect: dialectOf(s.Target.Flavor), Postgres: s.Target.Flavor.IsPostgres(),
-		variables: s.Variables, shapes: map[string]parsed{},
+		Dialect: d, Postgres: s.Target.Flavor.IsPostgres(),
+		variables: variables{s.Variables, d.Commands}, shapes: map[string]parsed{},
 		general: map[string]parsed{}, compared: map[string]parsed{}, series: map[string][]int{},
 		classes: map[string]int{}, tables: map[string][]int{},
 		resolved: map[schema.Ref]int{},
@@ -192,15 +191,15 @@ func (v *View) Rate(name string, want ...metric.Label) known.Value[float64] {
 	return known.None[float64]()
 }
 
-// Status returns the growth per second of a counter of SHOW GLOBAL STATUS, named as the server names it:
+// Status returns the growth per second of one of the server's own counters, named as the server names it:
 // "Created_tmp_disk_tables". Those of a metric.Family, and pages of the buffer pool, have other names.
 func (v *View) Status(name string) known.Value[float64] {
-	return v.Rate("mysql_global_status_" + strings.ToLower(name))
+	return v.Rate(v.Dialect.Status + strings.ToLower(name))
 }
 
-// Gauge returns the last value of a figure of SHOW GLOBAL STATUS, counters as they stand since the server's start.
+// Gauge returns the last value of one of the server's own figures, counters as they stand since the server's start.
 func (v *View) Gauge(name string) known.Value[float64] {
-	return v.Last("mysql_global_status_" + strings.ToLower(name))
+	return v.Last(v.Dialect.Status + strings.ToLower(name))
 }
 
 // Last returns the last value of a series.
@@ -225,17 +224,20 @@ func (v *View) Mean(name string, want ...metric.Label) known.Value[float64] {
 }
 
 // variables are the global ones of a server.
-type variables map[string]string
+type variables struct {
+	all   map[string]string
+	words Commands
+}
 
 // Variable returns a global variable, in lower case; false when the server has none of the name.
 func (vs variables) Variable(name string) (string, bool) {
-	x, ok := vs[name]
+	x, ok := vs.all[name]
 	return x, ok
 }
 
 // Number returns a variable that is a number; unknown when the server has none of the name or it is something else.
 func (vs variables) Number(name string) known.Value[float64] {
-	x, err := strconv.ParseFloat(vs[name], 64)
+	x, err := strconv.ParseFloat(vs.all[name], 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) { // a server's word may be anything
 		return known.None[float64]()
 	}
@@ -244,7 +246,7 @@ func (vs variables) Number(name string) known.Value[float64] {
 
 // On reports whether a variable is switched on; false too when the server has none of the name.
 func (vs variables) On(name string) bool {
-	switch strings.ToUpper(vs[name]) {
+	switch strings.ToUpper(vs.all[name]) {
 	case "ON", "1", "YES", "TRUE", "DEMAND", "FORCE":
 		return true
 	}
@@ -253,9 +255,9 @@ func (vs variables) On(name string) bool {
 
 // SetVariable is the action that sets a variable while the server runs, with the way back to what it is now.
 func (vs variables) SetVariable(name, value string) *finding.Action {
-	a := &finding.Action{Kind: finding.SetVariable, Variable: name, Value: value, SQL: sqltext.SetGlobal(name, value)}
+	a := &finding.Action{Kind: finding.SetVariable, Variable: name, Value: value, SQL: vs.words.Set(name, value)}
 	if old, ok := vs.Variable(name); ok {
-		a.Undo = sqltext.SetGlobal(name, old)
+		a.Undo = vs.words.Set(name, old)
 	}
 	return a
 }
@@ -291,7 +293,7 @@ func (v *View) LastMoment() *state.State {
 func parse(memo map[string]parsed, c class.Class, example string, read func(sql string) parsed) parsed {
 	p, ok := memo[c.ID]
 	if !ok {
-		p.err = sqlshape.ErrNotUnderstood
+		p.err = shape.ErrNotUnderstood
 		if example != "" {
 			p = read(example)
 		}
@@ -303,28 +305,31 @@ func parse(memo map[string]parsed, c class.Class, example string, read func(sql 
 	return p
 }
 
-func shape(sql string) (p parsed) {
-	p.shape, p.err = sqlshape.Parse(sql)
-	return p
+// reader reads shapes in a dialect.
+func reader(d Dialect) func(sql string) parsed {
+	return func(sql string) (p parsed) {
+		p.shape, p.err = d.Parse(sql)
+		return p
+	}
 }
 
 // Shape returns what a class asks of its tables.
-func (v *View) Shape(c class.Class) (sqlshape.Shape, error) {
-	p := parse(v.shapes, c, c.Example, shape)
+func (v *View) Shape(c class.Class) (shape.Shape, error) {
+	p := parse(v.shapes, c, c.Example, reader(v.Dialect))
 	return p.shape, p.err
 }
 
 // General returns the shape of a class's fingerprint, which stands for all tables whose names differ in digits only: an
 // example shows one.
-func (v *View) General(c class.Class) (sqlshape.Shape, error) {
-	p := parse(v.general, c, "", shape)
+func (v *View) General(c class.Class) (shape.Shape, error) {
+	p := parse(v.general, c, "", reader(v.Dialect))
 	return p.shape, p.err
 }
 
-// Compared returns the shape of a class and its comparisons, see sqlshape.Compared.
-func (v *View) Compared(c class.Class) (sqlshape.Shape, []sqlshape.Comparison, error) {
+// Compared returns the shape of a class and its comparisons, see Parser.Compared.
+func (v *View) Compared(c class.Class) (shape.Shape, []shape.Comparison, error) {
 	p := parse(v.compared, c, c.Example, func(sql string) (p parsed) {
-		p.shape, p.compared, p.err = sqlshape.Compared(sql)
+		p.shape, p.compared, p.err = v.Dialect.Compared(sql)
 		return p
 	})
 	return p.shape, p.compared, p.err
@@ -342,7 +347,7 @@ func (v *View) Has(kind finding.SymptomKind, subject string) (finding.Symptom, b
 
 // Resolve finds the table that a reference of a statement means; no answer when there is none in the snapshot or more
 // than one that it could be.
-func (v *View) Resolve(c class.Class, r sqlshape.TableRef) (schema.Table, bool) {
+func (v *View) Resolve(c class.Class, r shape.TableRef) (schema.Table, bool) {
 	if r.Name == "" {
 		return schema.Table{}, false
 	}
@@ -363,7 +368,7 @@ func resolve(v *View, want schema.Ref) int {
 	// other reports whether table i is another one than the first that was found.
 	other := func(i int) bool {
 		t := &v.Tables[i]
-		if want.Schema != "" && !sqlshape.Match(want.Schema, t.Schema) || !sqlshape.Match(want.Table, t.Table) {
+		if want.Schema != "" && !shape.Match(want.Schema, t.Schema) || !shape.Match(want.Table, t.Table) {
 			return false
 		}
 		if found != none {
@@ -390,7 +395,7 @@ func resolve(v *View, want schema.Ref) int {
 }
 
 // TablesOf finds the tables that a statement of a class reads.
-func (v *View) TablesOf(c class.Class, refs []sqlshape.TableRef) *Tables {
+func (v *View) TablesOf(c class.Class, refs []shape.TableRef) *Tables {
 	x := &Tables{List: make([]schema.Table, len(refs))}
 	for i, r := range refs {
 		x.List[i], _ = v.Resolve(c, r)

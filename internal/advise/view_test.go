@@ -6,7 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -99,7 +99,7 @@ func TestViewResolve(t *testing.T) {
 	v := snap.Build().Table("orders", 10).Table("sbtest1", 10).Table("sbtest2", 10).View()
 	f := func(schema, name, def, want string) {
 		t.Helper()
-		got, ok := v.Resolve(class.Class{Schema: def}, sqlshape.TableRef{Schema: schema, Name: name})
+		got, ok := v.Resolve(class.Class{Schema: def}, shape.TableRef{Schema: schema, Name: name})
 		if ok != (want != "") || got.Table != want {
 			t.Errorf("%s.%s: %q %v", schema, name, got.Table, ok)
 		}

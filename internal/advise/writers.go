@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 // mostWriters is how many classes that write are looked into, those with the most time first.
@@ -16,9 +16,9 @@ const mostWriters = 1000
 // Writer is a class that writes rows of a table.
 type Writer struct {
 	Class class.Class
-	Kind  sqlshape.Kind
-	Set   sqlshape.Names // columns that an UPDATE assigns
-	Rows  float64        // per second
+	Kind  shape.Kind
+	Set   shape.Names // columns that an UPDATE assigns
+	Rows  float64     // per second
 }
 
 // Writers returns the classes that write rows of a table, the one with the most time first.
@@ -55,7 +55,7 @@ func writersOf(v *View) map[schema.Ref][]Writer {
 		if a, ok := c.Affected.Get(); ok {
 			rows = float64(a)
 		}
-		w := Writer{Class: c, Kind: sh.Kind, Set: sqlshape.NamesOf(sh.Set), Rows: rows / v.Window}
+		w := Writer{Class: c, Kind: sh.Kind, Set: shape.NamesOf(sh.Set), Rows: rows / v.Window}
 		writers[t.Ref] = append(writers[t.Ref], w)
 	}
 	return writers

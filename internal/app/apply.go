@@ -315,7 +315,7 @@ func Compare(before, after *snapshot.Snapshot, e journal.Entry, findings []findi
 			about = f.Subject
 		}
 	}
-	p := proof.Compare(before, after, e.Action, about)
+	p := proof.Compare(before, after, e.Action, about, judged(after.Target.Flavor).Dialect.Parse)
 	names := FiguresOf(after.Target.Flavor).Names()
 	p.Server = proof.Server(before, after, names.Statements, names.RowReads)
 	return p

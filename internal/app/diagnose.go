@@ -8,7 +8,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -36,12 +35,12 @@ type Diagnosis struct {
 // say.
 func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 	if d.Advice = kinds; len(kinds) > 0 {
-		d.Symptoms, d.Findings = judge.Advise(d.Snapshot, kinds...)
+		d.Symptoms, d.Findings = Advise(d.Snapshot, kinds...)
 		return
 	}
 	d.Findings, d.Facts = nil, nil
 	var all []finding.Finding
-	d.Symptoms, all = judge.Advise(d.Snapshot, advise.Kinds()...)
+	d.Symptoms, all = Advise(d.Snapshot, advise.Kinds()...)
 	for _, f := range all {
 		if f.Severity == finding.Fact {
 			d.Facts = append(d.Facts, f)
@@ -85,8 +84,7 @@ func (a Diagnosing) KeepNew(ctx context.Context, d Diagnosis) (Diagnosis, error)
 
 // Document tells what the diagnosis found.
 func (d Diagnosis) Document(findings []finding.Finding, version string) report.Document {
-	return report.DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, FiguresOf(d.Snapshot.Target.Flavor).Names(),
-		version, d.advice()...)
+	return document(d.ID, d.Snapshot, d.Symptoms, findings, version, d.advice())
 }
 
 // advice names the kinds of advice that were asked for.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -166,10 +165,9 @@ func (a Reports) Report(ctx context.Context, id string) (*report.Document, error
 		if err != nil {
 			return nil, err
 		}
-		symptoms, _ := judge.Findings(s)
+		symptoms, _ := Findings(s)
 		// the findings as they were told then
-		doc := report.DiagnosisDocument(d.ID, s, symptoms, d.Findings, FiguresOf(s.Target.Flavor).Names(), a.Version,
-			d.Advice...)
+		doc := document(d.ID, s, symptoms, d.Findings, a.Version, d.Advice)
 		return &doc, nil
 	} else if !errors.Is(err, ledger.ErrNotFound) {
 		return nil, err

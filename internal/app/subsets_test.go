@@ -15,7 +15,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/mysql/apply"
 	"github.com/dyno-perf/dyno/internal/mysql/capture"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
@@ -82,7 +81,7 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, all := judge.Advise(snap, advise.Index)
+			_, all := Advise(snap, advise.Index)
 			taking := 0
 			all = slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Action == nil })
 			for _, f := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -32,7 +32,7 @@ const rowsPerPage = 291
 
 // scans looks at the rows that a class examines against those it returns or changes, exact or sampled, and at
 // executions that the server itself counted as scans when the plan confirms them.
-func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
+func scans(s *snapshot.Snapshot, parse shape.Parse) (out []finding.Symptom) {
 	if s.Seconds() <= 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
 		if i >= mostScans || c.TimeSec < least {
 			break
 		}
-		if dictionary(c) {
+		if dictionary(c, parse) {
 			continue
 		}
 		p, _ := s.Plan(c)
@@ -54,12 +54,12 @@ func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
 
 // dictionary reports whether a class reads the server's own tables only. These are made to be scanned, and no index can
 // be added.
-func dictionary(c class.Class) bool {
-	sh, err := sqlshape.Parse(c.Text())
+func dictionary(c class.Class, parse shape.Parse) bool {
+	sh, err := parse(c.Text())
 	if err != nil || len(sh.Tables) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(sh.Tables, func(t sqlshape.TableRef) bool {
+	return !slices.ContainsFunc(sh.Tables, func(t shape.TableRef) bool {
 		return !schema.System(cmp.Or(t.Schema, c.Schema))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
@@ -27,8 +28,17 @@ func Symptoms(s *snapshot.Snapshot, looks []Look) []finding.Symptom {
 	return out
 }
 
-// Scans looks at the rows that classes examine, and at plans that read whole tables.
-func Scans(s *snapshot.Snapshot) []finding.Symptom { return scans(s) }
+// Everywhere are the looks that need no family's word: at the machine, at replicas, at locks and at the
+// time of classes.
+func Everywhere() []Look {
+	return []Look{CPU, CPUQueue, ReplicaBehind, ReplicaStopped, IOWait, LockQueues, LockWaiting, Dominant}
+}
+
+// Scans looks at the rows that classes examine, and at plans that read whole tables. parse
+// reads their statements.
+func Scans(parse shape.Parse) Look {
+	return func(s *snapshot.Snapshot) []finding.Symptom { return scans(s, parse) }
+}
 
 // byTime returns the classes with the most time first.
 func byTime(s *snapshot.Snapshot) []class.Class {

@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -18,6 +18,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/test/judged"
 )
 
 // spoilt are ways in which a snapshot of a real server may be poorer or odder than judgement would like.
@@ -246,7 +247,7 @@ func TestSpoiltSnapshots(t *testing.T) {
 						t.Errorf("%s, %s: panic: %v", name, how, r)
 					}
 				}()
-				_, findings := Findings(x)
+				_, findings := judged.Findings(x)
 				for _, g := range findings {
 					want := f.Expect(seed)
 					same := want

@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"bytes"
@@ -16,19 +16,34 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/judge"
 	myfault "github.com/dyno-perf/dyno/internal/mysql/fault"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/test/judged"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // TestEveryRuleHasItsTwin holds every rule to one file with a test beside it that has it find something and one that
 // has it keep silent.
 func TestEveryRuleHasItsTwin(t *testing.T) {
-	for kind, rules := range Rules() {
+	type place struct {
+		dir  string
+		kind advise.Kind
+	}
+	all := map[place][]advise.Rule{}
+	for kind, rules := range judge.Rules() {
+		all[place{"advise", kind}] = rules
+	}
+	of := judged.Family(&snapshot.Snapshot{Target: snapshot.Target{Flavor: dbms.MySQL}})
+	for kind, rules := range of.Rules {
+		all[place{"mysql/advise", kind}] = rules
+	}
+	for p, rules := range all {
 		for _, r := range rules {
-			file := filepath.Join("..", "advise", string(kind), strings.ReplaceAll(r.Name, "-", "_"))
+			file := filepath.Join("..", p.dir, string(p.kind), strings.ReplaceAll(r.Name, "-", "_"))
 			if _, err := os.Stat(file + ".go"); err != nil {
 				t.Errorf("rule %s has no file of its own: %v", r.Name, err)
 			}
@@ -117,7 +132,7 @@ func TestFaultsAreFoundInTheirSnapshots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		symptoms, findings := Findings(s)
+		symptoms, findings := judged.Findings(s)
 		want := f.Expect(seed)
 		rank := 0
 		var told []string
@@ -151,7 +166,7 @@ func TestFaultsAreFoundInTheirSnapshots(t *testing.T) {
 // TestFindingsAreWhole holds every finding about the corpus to what a reader needs of it.
 func TestFindingsAreWhole(t *testing.T) {
 	for name, s := range kept(t) {
-		_, findings := Advise(s, advise.Kinds()...)
+		_, findings := judged.Advise(s, advise.Kinds()...)
 		for _, f := range findings {
 			lack := func(what string, is bool) {
 				if is {
@@ -178,7 +193,7 @@ func TestFindingsAreWhole(t *testing.T) {
 		again, _ := s.Encode()
 		if second, err := snapshot.Decode(again); err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if _, f2 := Advise(second, advise.Kinds()...); written(t, f2) != written(t, findings) {
+		} else if _, f2 := judged.Advise(second, advise.Kinds()...); written(t, f2) != written(t, findings) {
 			t.Errorf("%s: judged twice, found differently", name)
 		}
 	}
@@ -198,6 +213,6 @@ func BenchmarkJudge(b *testing.B) {
 	s := snap.Large(1)
 	b.ReportAllocs()
 	for b.Loop() {
-		Findings(s)
+		judged.Findings(s)
 	}
 }

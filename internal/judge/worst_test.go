@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/effort"
+	"github.com/dyno-perf/dyno/test/judged"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
@@ -127,7 +128,7 @@ func TestJudgingGrowsWithItsInput(t *testing.T) {
 	} {
 		effort.Linear(t, name, x.n, func(n int) func() {
 			s := x.of(n).snapshot()
-			return func() { Findings(s) }
+			return func() { judged.Findings(s) }
 		})
 	}
 }

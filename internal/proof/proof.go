@@ -17,7 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
@@ -143,14 +143,17 @@ const weighty = 0.02
 
 // Compare sets the two windows side by side. Classes of about name the ones that the finding was about; others that use
 // the action's table join them. A change of the whole server, a variable, touches all classes with a share of the
-// statement time that counts. What the server did as a whole is for the caller to add, see Server.
-func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.Subject) Proof {
+// statement time that counts. parse reads the statements of classes. What the
+// server did as a whole is for the caller to add, see Server.
+func Compare(
+	before, after *snapshot.Snapshot, a finding.Action, about finding.Subject, parse shape.Parse,
+) Proof {
 	p := Proof{Action: a, Before: window(before), After: window(after)}
 	seen := map[key]bool{}
 	for _, c := range append(slices.Clone(before.Classes), after.Classes...) {
 		k := keyOf(c)
 		heavy := a.Table.Table == "" && (share(before, k) >= weighty || share(after, k) >= weighty)
-		if seen[k] || !(slices.Contains(about.Classes, c.ID) && fits(c, a) || uses(c, a) || heavy) {
+		if seen[k] || !(slices.Contains(about.Classes, c.ID) && fits(c, a) || uses(c, a, parse) || heavy) {
 			continue
 		}
 		seen[k] = true
@@ -192,17 +195,17 @@ func window(s *snapshot.Snapshot) Window {
 }
 
 // uses reports whether statements of the class name the action's table.
-func uses(c class.Class, a finding.Action) bool {
+func uses(c class.Class, a finding.Action, parse shape.Parse) bool {
 	if a.Table.Table == "" {
 		return false
 	}
-	sh, err := sqlshape.Parse(c.Text())
+	sh, err := parse(c.Text())
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(sh.Tables, func(r sqlshape.TableRef) bool {
+	return slices.ContainsFunc(sh.Tables, func(r shape.TableRef) bool {
 		db := cmp.Or(r.Schema, c.Schema)
-		return sqlshape.Match(r.Name, a.Table.Table) && (db == "" || strings.EqualFold(db, a.Table.Schema))
+		return shape.Match(r.Name, a.Table.Table) && (db == "" || strings.EqualFold(db, a.Table.Schema))
 	})
 }
 

@@ -10,9 +10,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
+
+func compared(before, after *snapshot.Snapshot, a finding.Action, about finding.Subject) Proof {
+	return Compare(before, after, a, about, sqlshape.Parse)
+}
 
 var action = finding.Action{Kind: finding.AddIndex, Table: schema.Ref{Schema: "shop", Table: "orders"}}
 
@@ -61,7 +66,7 @@ func TestCallsAreComparedAndTheMixIsTold(t *testing.T) {
 		exact("C", other, 900, 1, 900))
 	after := window10(2000, exact("A", scan, 1000, 1, 1e5), exact("B", point, 10000, 10, 10000),
 		exact("C", other, 9000, 9, 9000))
-	p := Compare(before, after, action, finding.Subject{Classes: []string{"A"}})
+	p := compared(before, after, action, finding.Subject{Classes: []string{"A"}})
 	if len(p.Touched) != 2 || p.Touched[0].Class != "A" || p.Touched[1].Class != "B" {
 		t.Fatalf("touched %+v: want the scan first, then the other class on the table, not the one on another table",
 			p.Touched)
@@ -105,7 +110,7 @@ func TestWeaknessesAreWarned(t *testing.T) {
 		t.Helper()
 		b, a := base()
 		bend(b, a)
-		p := Compare(b, a, action, finding.Subject{Classes: []string{"A"}})
+		p := compared(b, a, action, finding.Subject{Classes: []string{"A"}})
 		if !strings.Contains(strings.Join(p.Warnings, "\n"), what) {
 			t.Errorf("no warning of %q in %q", what, p.Warnings)
 		}
@@ -124,7 +129,7 @@ func TestWeaknessesAreWarned(t *testing.T) {
 func TestASampledSideHasNoTimePerCall(t *testing.T) {
 	b, a := window10(1000, exact("A", scan, 100, 50, 1e7)), window10(2000, exact("A", scan, 100, 1, 1e5))
 	b.Classes[0].Sampled = true
-	p := Compare(b, a, action, finding.Subject{Classes: []string{"A"}})
+	p := compared(b, a, action, finding.Subject{Classes: []string{"A"}})
 	if p.Touched[0].TimeRatio.OK() || p.Mix.Shift.OK() {
 		t.Fatalf("got %+v", p.Touched[0])
 	}
@@ -135,12 +140,12 @@ func TestAVariableTouchesAllClassesThatCount(t *testing.T) {
 		exact("C", other, 900, 0.1, 900))
 	after := window10(2000, exact("A", scan, 1000, 50, 1e5), exact("B", point, 1000, 1, 1000),
 		exact("C", other, 900, 0.1, 900))
-	p := Compare(before, after, finding.Action{Kind: finding.SetVariable, Variable: "innodb_buffer_pool_size"},
+	p := compared(before, after, finding.Action{Kind: finding.SetVariable, Variable: "innodb_buffer_pool_size"},
 		finding.Subject{})
 	if len(p.Touched) != 2 || p.Touched[0].Class != "A" || p.Touched[1].Class != "B" {
 		t.Fatalf("touched %+v: want the two classes that hold 2 %% or more", p.Touched)
 	}
-	p = Compare(window10(1000), window10(2000), finding.Action{Kind: finding.SetVariable}, finding.Subject{})
+	p = compared(window10(1000), window10(2000), finding.Action{Kind: finding.SetVariable}, finding.Subject{})
 	if w := strings.Join(p.Warnings, " "); !strings.Contains(w, "no class was observed") {
 		t.Errorf("warnings %q", w)
 	}
@@ -165,12 +170,12 @@ func TestAStatementOfTwoDatabasesIsNotMixed(t *testing.T) {
 			t.Errorf("%s: times faster %v, want %v", name, got, want)
 		}
 	}
-	is("index", Compare(before, after, action, finding.Subject{Classes: []string{"A"}}),
+	is("index", compared(before, after, action, finding.Subject{Classes: []string{"A"}}),
 		map[string]float64{"shop": 100})
 	v := finding.Action{Kind: finding.SetVariable, Variable: "x"}
-	is("variable", Compare(before, after, v, finding.Subject{Classes: []string{"A"}}),
+	is("variable", compared(before, after, v, finding.Subject{Classes: []string{"A"}}),
 		map[string]float64{"shop": 100, "other": 1})
 	before.Classes[1].TimeSec, after.Classes[0].TimeSec = 0.001, 0.001
-	is("variable, one database too light to count", Compare(before, after, v, finding.Subject{}),
+	is("variable, one database too light to count", compared(before, after, v, finding.Subject{}),
 		map[string]float64{"shop": 100})
 }

@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -22,15 +20,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// DiagnosisDocument tells what a diagnosis of a target found. advice are the kinds that `dyno advise` was asked for,
-// none for a diagnosis; names are those of the server's family.
+// DiagnosisDocument tells what a diagnosis of a target found; names are those of the server's family.
 func DiagnosisDocument(
 	id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, names family.Names,
-	version string, advice ...string,
+	version string,
 ) Document {
 	d := Document{
 		Kind: Diagnosis, ID: id, Title: "Diagnosis of " + s.Target.Name,
-		Sentence: Sentence(s, symptoms, findings, advice...),
+		Sentence: Sentence(s, symptoms, findings),
 		At:       s.To, From: s.From, To: s.To, Place: PlaceOf(s, version),
 		Charts: ServerCharts(s.Series, names), Findings: findings, Sources: s.Sources,
 	}
@@ -44,17 +41,15 @@ func DiagnosisDocument(
 	return d
 }
 
-// Sentence is the verdict of a diagnosis in one line, or of the advice of some kinds.
-func Sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, advice ...string) string {
-	if len(findings) == 0 && len(advice) > 0 && len(advice) < len(advise.Kinds()) {
-		_, others := judge.Findings(s)
-		if n := len(others); n > 0 {
-			return fmt.Sprintf("No findings of the kind %s in %s. `dyno diagnose` has %s of other kinds.",
-				strings.Join(advice, ", "),
-				unit.Seconds(s.Seconds()), unit.Plural(n, "finding", "findings"))
-		}
-	}
+// Sentence is the verdict of a diagnosis in one line.
+func Sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
 	return spaced(diagnose.Denied(s.Sources), seenIn(s, symptoms, findings))
+}
+
+// NoAdvice is the verdict of the advice of some kinds that have no finding, while the others have so many.
+func NoAdvice(s *snapshot.Snapshot, kinds []string, others int) string {
+	return fmt.Sprintf("No findings of the kind %s in %s. `dyno diagnose` has %s of other kinds.",
+		strings.Join(kinds, ", "), unit.Seconds(s.Seconds()), unit.Plural(others, "finding", "findings"))
 }
 
 // seenIn is the verdict on what could be seen.

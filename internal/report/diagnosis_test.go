@@ -5,22 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // TestTouchedInOneDatabase: a statement that several databases have is listed for those that the change touches.
@@ -156,25 +150,6 @@ func TestSentence(t *testing.T) {
 	f(odd, []finding.Finding{{Title: "the verdict"}}, "the verdict")
 	s.Sources = append(s.Sources, source.Source{Name: "b", State: source.Denied})
 	f(nil, nil, "1 of 2 data sources are unavailable.")
-}
-
-// TestAdviceSentence: advice of one kind that has no finding says what a diagnosis would find.
-func TestAdviceSentence(t *testing.T) {
-	m := snap.Build()
-	m.Moment(state.State{
-		Sessions:     []state.Session{{ID: 7, User: "app", Command: "Sleep", Seconds: 300}},
-		Transactions: []state.Transaction{{Session: 7, ID: "1", Seconds: 301, Modified: known.Of(uint64(12))}},
-	})
-	_, all := judge.Findings(m.S)
-	symptoms, found := judge.Advise(m.S, advise.Schema)
-	if len(all) == 0 || len(found) > 0 {
-		t.Fatalf("%d findings of all kinds, of the schema %+v", len(all), found)
-	}
-	want := "`dyno diagnose` has " + unit.Plural(len(all), "finding", "findings") + " of other kinds."
-	got := DiagnosisDocument("", m.S, symptoms, nil, family.Names{}, "v", string(advise.Schema)).Sentence
-	if !strings.Contains(got, "No findings of the kind schema") || !strings.Contains(got, want) {
-		t.Errorf("got %q, want %q in it", got, want)
-	}
 }
 
 func TestNoCPUChartWithoutTheProcess(t *testing.T) {

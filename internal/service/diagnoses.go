@@ -23,7 +23,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/report"
@@ -222,10 +221,10 @@ func (s *Diagnoses) Detail(ctx context.Context, id string) (DiagnosisDetail, err
 	if err != nil {
 		return j, fmt.Errorf("read diagnosis %s: %w", id, err)
 	}
-	symptoms, _ := judge.Findings(x)
+	symptoms, _ := app.Findings(x)
 	j.Symptoms = append(j.Symptoms, symptoms...)
 	j.Server, j.From, j.To = string(x.Target.Flavor)+" "+x.Target.Version, x.From, x.To
-	j.Sentence = report.Sentence(x, symptoms, d.Findings, d.Advice...)
+	j.Sentence = app.Sentence(x, symptoms, d.Findings, d.Advice...)
 	j.Reasoning = report.Reasoning(x, symptoms, d.Findings)
 	j.Time = timeModel(x)
 	for _, f := range d.Findings {

@@ -218,4 +218,4 @@ func (m *Made) Moment(x state.State) *Made {
 func (m *Made) Last() *schema.Table { return &m.S.Tables[len(m.S.Tables)-1] }
 
 // View returns what rules are asked with; symptoms are those that were added, not diagnosed.
-func (m *Made) View() *advise.View { return advise.NewView(m.S, m.Symptoms) }
+func (m *Made) View() *advise.View { return View(m.S, m.Symptoms) }

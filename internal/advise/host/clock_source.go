@@ -16,11 +16,11 @@ func clockSource(v *advise.View) []finding.Finding {
 	if now != "hpet" && now != "acpi_pm" && now != "xen" && now != "refined-jiffies" && now != "jiffies" {
 		return nil
 	}
-	f := about("clock-source", path+"current_clocksource")
+	f := About("clock-source", path+"current_clocksource")
 	f.Title = fmt.Sprintf("the clock is read from %s, which is slow", now)
-	f.Evidence = append(f.Evidence, is("clock source", now, "tsc or kvm-clock"))
-	f.Suggestion = "A server reads the clock several times for each statement, and with performance_schema for each " +
-		"wait; from the CPU's own counter that takes nanoseconds, from this source up to microseconds."
+	f.Evidence = append(f.Evidence, Is("clock source", now, "tsc or kvm-clock"))
+	f.Suggestion = "A server reads the clock several times for each statement" + v.Dialect.Clocked + "; from the " +
+		"CPU's own counter that takes nanoseconds, from this source up to microseconds."
 	f.Reference = "https://docs.kernel.org/timers/timekeeping.html"
 	if can := strings.Fields(v.Host.Settings[path+"available_clocksource"]); slices.Contains(can, "tsc") {
 		f.Suggestion += " Try the other: echo tsc > /sys/" + path + "current_clocksource, and check that the time " +

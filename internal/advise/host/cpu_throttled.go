@@ -21,21 +21,21 @@ func cpuThrottled(v *advise.View) []finding.Finding {
 		return nil
 	}
 	part := min(1, stopped/all)
-	f := about("cpu-throttled", "cgroup cpu quota")
+	f := About("cpu-throttled", "cgroup cpu quota")
 	f.Severity, f.Confidence = finding.Warning, finding.Certain
 	f.Title = fmt.Sprintf("the server is throttled in %s of the scheduler's periods: its CPU quota is used up",
 		unit.Percent(part))
 	f.Cause = "The cgroup of the server has a quota of CPU time for each period. When it is used up, every thread is " +
 		"stopped until the next period, those that hold locks too."
-	f.Evidence = append(f.Evidence, measured("periods in which it was throttled", 100*part, "%", "< 10 %",
+	f.Evidence = append(f.Evidence, Measured("periods in which it was throttled", 100*part, "%", "< 10 %",
 		source.Cgroup,
 		"In %s of the periods the quota ended before the period did.", unit.Percent(part)))
 	if limit, ok := v.Last("dyno_cgroup_cpu_limit_cores").Get(); ok {
-		f.Evidence = append(f.Evidence, measured("CPU quota", limit, "cores", "", source.Cgroup,
+		f.Evidence = append(f.Evidence, Measured("CPU quota", limit, "cores", "", source.Cgroup,
 			"The quota is %.2f CPUs.", limit))
 	}
 	if sec, ok := v.Rate("dyno_cgroup_cpu_throttled_seconds_total").Get(); ok {
-		f.Evidence = append(f.Evidence, measured("time throttled", sec, "s/s", "0", source.Cgroup,
+		f.Evidence = append(f.Evidence, Measured("time throttled", sec, "s/s", "0", source.Cgroup,
 			"It was stopped for %s each second, over all CPUs.", unit.Seconds(sec)))
 	}
 	f.Falsify = "Disproved if operations a second stay the same with a larger quota."

@@ -21,26 +21,26 @@ const (
 // dirtyRatios tells how much written data may pile up in the page cache before the kernel writes it back.
 func dirtyRatios(v *advise.View) []finding.Finding {
 	mem, ok := v.Host.MemBytes.Get()
-	ratio, ok1 := setting(v, "vm.dirty_background_ratio").Get()
-	bytes := setting(v, "vm.dirty_background_bytes").Or(0)
+	ratio, ok1 := Setting(v, "vm.dirty_background_ratio").Get()
+	bytes := Setting(v, "vm.dirty_background_bytes").Or(0)
 	if !ok || !ok1 {
 		return nil
 	}
 	// The kernel reckons with what is available; all of the memory is the upper end.
 	begins := ratio / 100 * float64(mem)
-	if bytes > 0 { // setting one of the two sets the other to 0
+	if bytes > 0 { // Setting one of the two sets the other to 0
 		begins = bytes
 	}
 	if begins < largeDirty {
 		return nil
 	}
-	f := about("dirty-ratios", "vm.dirty_background_bytes", "vm.dirty_bytes")
+	f := About("dirty-ratios", "vm.dirty_background_bytes", "vm.dirty_bytes")
 	f.Title = fmt.Sprintf("up to %s of dirty data may pile up before the kernel starts writeback", unit.Bytes(begins))
 	f.Evidence = append(f.Evidence,
-		is("vm.dirty_background_ratio", fmt.Sprintf("%.0f", ratio), ""), is("vm.dirty_background_bytes",
+		Is("vm.dirty_background_ratio", fmt.Sprintf("%.0f", ratio), ""), Is("vm.dirty_background_bytes",
 			fmt.Sprintf("%.0f", bytes), fmt.Sprintf("about %d", backgroundBytes)))
 	if d, ok := v.Last("node_memory_Dirty_bytes").Get(); ok {
-		f.Evidence = append(f.Evidence, measured("dirty pages", d, "B", "", source.Host,
+		f.Evidence = append(f.Evidence, Measured("dirty pages", d, "B", "", source.Host,
 			"%s wait to be written now.", unit.Bytes(d)))
 	}
 	f.Suggestion = "What a server writes through the page cache (binary logs, temporary files, tables without " +
@@ -51,7 +51,7 @@ func dirtyRatios(v *advise.View) []finding.Finding {
 		fmt.Sprintf("vm.dirty_background_bytes = %d", backgroundBytes),
 		fmt.Sprintf("vm.dirty_bytes = %d", mostBytes),
 	}
-	f.File = sysctlFile
+	f.File = SysctlFile
 	f.Cost = "More and smaller writes. To undo, set the ratios again, which clears the bytes."
 	f.Reference = "https://docs.kernel.org/admin-guide/sysctl/vm.html#dirty-background-bytes"
 	return []finding.Finding{f}

@@ -31,17 +31,14 @@ func diskFull(v *advise.View) []finding.Finding {
 	if !ok1 || !ok2 || room >= least {
 		return nil
 	}
-	f := about("disk-full", "datadir")
+	f := About("disk-full", "datadir")
 	f.Title = fmt.Sprintf("the file system of the data directory has %s free of %s", unit.Bytes(room),
 		unit.Bytes(float64(size)))
-	f.Suggestion = "Find out what grows: binary logs (SHOW BINARY LOGS; PURGE BINARY LOGS once the replicas have " +
-		"read them), " +
-		"temporary and undo tablespaces, logs, other files of the same disk. Or enlarge the disk."
-	if v.Postgres {
-		f.Suggestion = "Find out what grows: WAL that a replication slot holds back (pg_replication_slots), " +
-			"temporary files, tables that vacuum does not clear, logs, other files of the same disk. Or enlarge " +
-			"the disk."
+	f.Suggestion = "Find out what grows: "
+	if v.Dialect.Growing != "" {
+		f.Suggestion += v.Dialect.Growing + ", "
 	}
+	f.Suggestion += "logs, other files of the same disk. Or enlarge the disk."
 	f.Cost = "None for the server."
 	who := "the server, and whatever else is on the same file system"
 	if shared {
@@ -51,7 +48,7 @@ func diskFull(v *advise.View) []finding.Finding {
 			"--reserve."
 		who = "the server, and Dyno on the same file system"
 	}
-	f.Evidence = append(f.Evidence, measured("free space of the data directory", room, "B",
+	f.Evidence = append(f.Evidence, Measured("free space of the data directory", room, "B",
 		"> "+unit.Bytes(least), source.HostFacts,
 		"%s of %s are free where the server's data are.", unit.Bytes(room), unit.Bytes(float64(size))))
 	if room < least/2 {

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/test/machine"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // disk puts the data on a file system of so many GiB, of which so much is free.
 func disk(size, free float64, shared bool) *snap.Made {
-	m := machine()
+	m := machine.New()
 	m.S.Host.DatadirShared, m.S.Host.DatadirSize, m.S.Host.DatadirFree = shared, known.Of(uint64(size*(1<<30))),
 		known.Of(uint64(free*(1<<30)))
 	return m
@@ -30,7 +31,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestDiskFullSilent(t *testing.T) {
-	found(t, diskFull, machine())
+	found(t, diskFull, machine.New())
 	found(t, diskFull, disk(100, 12, true))
 	found(t, diskFull, disk(100, 12, false))
 	found(t, diskFull, disk(8192, 41, false))

@@ -23,9 +23,9 @@ func ioScheduler(v *advise.View) []finding.Finding {
 	if !strings.Contains(all, want) {
 		want = "none"
 	}
-	f := about("io-scheduler", path)
+	f := About("io-scheduler", path)
 	f.Title = fmt.Sprintf("the disk of the data has the scheduler %s", now)
-	f.Evidence = append(f.Evidence, is("scheduler of "+v.Host.DatadirDev, now, want))
+	f.Evidence = append(f.Evidence, Is("scheduler of "+v.Host.DatadirDev, now, want))
 	f.Suggestion = fmt.Sprintf("It shares the disk fairly between programs and waits for more requests of the same "+
 		"one, which slows a server with many threads. Try %s: echo %s > /sys/%s.", want, want, path)
 	f.Setting = []string{fmt.Sprintf(`ACTION=="add|change", KERNEL=="%s", ATTR{queue/scheduler}="%s"`,

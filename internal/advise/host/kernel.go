@@ -11,21 +11,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
-// sysctlFile is where lines for the kernel go.
-const sysctlFile = "/etc/sysctl.d/60-database.conf"
+// SysctlFile is where lines for the kernel go.
+const SysctlFile = "/etc/sysctl.d/60-database.conf"
 
-// kernelRules are those about the kernel and the hardware.
-func kernelRules() []advise.Rule {
+// Rules returns every rule, in the order in which they are asked.
+func Rules() []advise.Rule {
 	return []advise.Rule{
 		{Name: "swapping", Doc: "a server that is swapped out, or soon may be", Find: swapping},
 		{Name: "cpu-throttled", Doc: "a server that is throttled by its cgroup's CPU quota", Find: cpuThrottled},
-		{Name: "file-limit", Doc: "a server that runs out of file descriptors", Find: fileLimit, MySQL: true},
 		{Name: "overcommit", Doc: "a kernel that refuses memory or overcommits it", Find: overcommit},
 		{Name: "dirty-ratios", Doc: "how much written data the kernel lets pile up", Find: dirtyRatios},
-		{
-			Name: "huge-pages", Doc: "huge pages for the buffer pool, from the server's peak", Find: hugePages,
-			MySQL: true,
-		},
 		{Name: "transparent-huge-pages", Doc: "transparent huge pages", Find: transparentHugePages},
 		{Name: "io-scheduler", Doc: "the order in which requests reach the disk", Find: ioScheduler},
 		{Name: "numa", Doc: "memory of one node that fills first", Find: numa},
@@ -37,8 +32,8 @@ func kernelRules() []advise.Rule {
 	}
 }
 
-// about returns a finding about a setting of the machine, as a fact until something shows that it hurts.
-func about(rule string, subject ...string) finding.Finding {
+// About returns a finding about a setting of the machine, as a fact until something shows that it hurts.
+func About(rule string, subject ...string) finding.Finding {
 	return finding.Finding{
 		Rule: rule, ID: finding.MakeID(rule, subject...), Severity: finding.Fact, Confidence: finding.Likely,
 		Subject: finding.Subject{Variables: subject},
@@ -46,8 +41,8 @@ func about(rule string, subject ...string) finding.Finding {
 	}
 }
 
-// setting returns a number among the kernel's settings; unknown when it could not be read.
-func setting(v *advise.View, name string) known.Value[float64] {
+// Setting returns a number among the kernel's settings; unknown when it could not be read.
+func Setting(v *advise.View, name string) known.Value[float64] {
 	x, err := strconv.ParseFloat(strings.TrimSpace(v.Host.Settings[name]), 64)
 	if err != nil {
 		return known.None[float64]()
@@ -65,8 +60,8 @@ func chosen(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// is is the evidence that a setting has a value.
-func is(name, value, expected string) finding.Evidence {
+// Is is the evidence that a setting has a value.
+func Is(name, value, expected string) finding.Evidence {
 	e := finding.Evidence{
 		What: name, Expected: expected, Source: source.HostFacts,
 		Text: fmt.Sprintf("%s is %s.", name, value),
@@ -77,8 +72,8 @@ func is(name, value, expected string) finding.Evidence {
 	return e
 }
 
-// measured is the evidence of a figure.
-func measured(what string, value float64, unit, expected string, from source.Name, format string,
+// Measured is the evidence of a figure.
+func Measured(what string, value float64, unit, expected string, from source.Name, format string,
 	a ...any,
 ) finding.Evidence {
 	return finding.Evidence{

@@ -16,16 +16,16 @@ const promised = 0.9
 // overcommit finds a kernel that promises memory strictly and has little left to promise.
 func overcommit(v *advise.View) []finding.Finding {
 	const name = "vm.overcommit_memory"
-	mode, ok := setting(v, name).Get()
+	mode, ok := Setting(v, name).Get()
 	if !ok || mode != 2 {
 		return nil // 0 and 1 refuse next to nothing
 	}
-	f := about("overcommit", name)
+	f := About("overcommit", name)
 	f.Reference = "https://docs.kernel.org/mm/overcommit-accounting.html"
-	f.Evidence = append(f.Evidence, is(name, "2", "0"))
+	f.Evidence = append(f.Evidence, Is(name, "2", "0"))
 	limit, ok1 := v.Last("node_memory_CommitLimit_bytes").Get()
 	used, ok2 := v.Last("node_memory_Committed_AS_bytes").Get()
-	f.Setting, f.File = []string{name + " = 0"}, sysctlFile
+	f.Setting, f.File = []string{name + " = 0"}, SysctlFile
 	if !ok1 || !ok2 || limit <= 0 || used < promised*limit {
 		f.Title = "the kernel commits no more memory than it has (vm.overcommit_memory 2)"
 		f.Suggestion = "Buffers that a server allocates and never fills count in full. Keep it if the machine is " +
@@ -37,7 +37,7 @@ func overcommit(v *advise.View) []finding.Finding {
 		unit.Bytes(used), unit.Bytes(limit))
 	f.Cause = "With vm.overcommit_memory 2 the kernel counts what programs allocate, used or not, and refuses beyond " +
 		"its limit. Then statements fail for lack of memory, or the server does not start, although memory is free."
-	f.Evidence = append(f.Evidence, measured("memory committed", used, "B",
+	f.Evidence = append(f.Evidence, Measured("memory committed", used, "B",
 		fmt.Sprintf("< %s", unit.Bytes(promised*limit)), source.Host, "%s of %s are committed.",
 		unit.Bytes(used), unit.Bytes(limit)))
 	f.Falsify = "Disproved if Committed_AS falls without any change: a program held much for a moment."

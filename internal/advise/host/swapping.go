@@ -23,12 +23,12 @@ const (
 // swapping finds memory of the server in the swap that is wanted back, and as a fact a kernel that is eager to swap.
 func swapping(v *advise.View) []finding.Finding {
 	const name = "vm.swappiness"
-	s, known := setting(v, name).Get()
+	s, known := Setting(v, name).Get()
 	size, sized := v.Last("node_memory_SwapTotal_bytes").Get()
 	if sized && size == 0 || !sized && !known {
 		return nil // nowhere to swap to
 	}
-	f := about("swapping", name)
+	f := About("swapping", name)
 	f.Reference = "https://docs.kernel.org/admin-guide/sysctl/vm.html#swappiness"
 	in, seen := v.Rate("node_vmstat_pswpin").Get()
 	own, rss := float64(v.Host.Process["vmswap"]), float64(v.Host.Process["vmrss"])
@@ -38,9 +38,9 @@ func swapping(v *advise.View) []finding.Finding {
 			unit.Rate(in, "pages/s"))
 		f.Cause = "The server and the other programs of the machine need more memory than there is. A page of the " +
 			"buffer pool that comes from swap is as slow as one from its file, and stops a thread that may hold locks."
-		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", source.HostFacts,
+		f.Evidence = append(f.Evidence, Measured("memory of the server in swap", own, "B", "0", source.HostFacts,
 			"%s of the server's memory is in swap.", unit.Bytes(own)),
-			measured("pages read from swap", in, "1/s", fmt.Sprintf("< %.0f", swapIn), source.Host,
+			Measured("pages read from swap", in, "1/s", fmt.Sprintf("< %.0f", swapIn), source.Host,
 				"The machine read %s from swap.", unit.Rate(in, "pages/s")))
 		f.Against = append(f.Against,
 			"The pages read may be of other programs: the kernel counts them for the machine.")
@@ -57,13 +57,13 @@ func swapping(v *advise.View) []finding.Finding {
 	} else {
 		f.Title = fmt.Sprintf("vm.swappiness is %.0f: the kernel may swap the server out to keep its page cache", s)
 		f.Suggestion = "A server with its own cache needs its memory kept."
-		f.Evidence = append(f.Evidence, measured("memory of the server in swap", own, "B", "0", source.HostFacts,
+		f.Evidence = append(f.Evidence, Measured("memory of the server in swap", own, "B", "0", source.HostFacts,
 			"%s of the server's memory is in swap now.", unit.Bytes(own)))
 	}
 	if known {
-		f.Evidence = append(f.Evidence, is(name, fmt.Sprintf("%.0f", s), "1 to 10"))
+		f.Evidence = append(f.Evidence, Is(name, fmt.Sprintf("%.0f", s), "1 to 10"))
 		if s > lowSwappiness {
-			f.Setting, f.File = []string{"vm.swappiness = 1"}, sysctlFile
+			f.Setting, f.File = []string{"vm.swappiness = 1"}, SysctlFile
 			f.Suggestion += " Try it with sysctl -w vm.swappiness=1."
 		}
 	}

@@ -20,9 +20,9 @@ func transparentHugePages(v *advise.View) []finding.Finding {
 	if mode != "always" {
 		return nil
 	}
-	f := about("transparent-huge-pages", path)
+	f := About("transparent-huge-pages", path)
 	f.Title = "the kernel uses transparent huge pages everywhere (transparent_hugepage always)"
-	f.Evidence = append(f.Evidence, is("transparent_hugepage/enabled", mode, "madvise or never"))
+	f.Evidence = append(f.Evidence, Is("transparent_hugepage/enabled", mode, "madvise or never"))
 	f.Suggestion = "Memory allocators release memory in small pieces, which huge pages prevent, so memory grows; and " +
 		"assembling huge pages stops threads at times. " +
 		"Set it to madvise: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled. Keep it if you have measured " +
@@ -35,7 +35,7 @@ func transparentHugePages(v *advise.View) []finding.Finding {
 		f.Title = fmt.Sprintf("programs stop %s while the kernel makes room for huge pages", unit.Rate(n, "times/s"))
 		f.Cause = "With transparent_hugepage always a program that touches new memory may have to wait until the " +
 			"kernel has moved other pages away."
-		f.Evidence = append(f.Evidence, measured("compact_stall", n, "1/s", "0", source.Host,
+		f.Evidence = append(f.Evidence, Measured("compact_stall", n, "1/s", "0", source.Host,
 			"Programs stopped for compaction %s.", unit.Rate(n, "times/s")))
 		f.Falsify = "Disproved if the longest times of statements stay the same with madvise."
 		f.Against = []string{"The kernel counts for the machine: it may have been other programs."}

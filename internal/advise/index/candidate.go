@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -28,7 +28,7 @@ type wish struct {
 
 // block is one SELECT of a statement, or the statement itself, with its tables.
 type block struct {
-	sh sqlshape.Shape
+	sh shape.Shape
 	*advise.Tables
 	wishes map[wished]wish
 }
@@ -71,10 +71,10 @@ func (b *block) wishFor(i int, inner bool) (wish, bool) {
 		}
 		*to = append(*to, c)
 	}
-	for _, op := range [][]sqlshape.Op{
-		{sqlshape.Eq, sqlshape.IsNull},
-		{sqlshape.In},
-		{sqlshape.Range, sqlshape.LikePrefix},
+	for _, op := range [][]shape.Op{
+		{shape.Eq, shape.IsNull},
+		{shape.In},
+		{shape.Range, shape.LikePrefix},
 	} {
 		for _, p := range b.sh.Predicates {
 			if !slices.Contains(op, p.Op) || p.Join && !inner {
@@ -85,13 +85,13 @@ func (b *block) wishFor(i int, inner bool) (wish, bool) {
 				continue
 			}
 			switch op[0] {
-			case sqlshape.Eq:
+			case shape.Eq:
 				add(&equal, c)
-			case sqlshape.In:
+			case shape.In:
 				add(&lists, c)
 			default:
 				add(&ranges, c)
-				bounded[c.Name] = bounded[c.Name] || p.Bounded || p.Op == sqlshape.LikePrefix
+				bounded[c.Name] = bounded[c.Name] || p.Bounded || p.Op == shape.LikePrefix
 			}
 		}
 	}
@@ -357,7 +357,7 @@ func (w *wish) pickRange(t schema.Table, ranges []schema.Column, bounded map[str
 // when it reads all of them, more than coverColumns or coverBytes of them, or when not all that it reads is known.
 func (b *block) cover(w wish, i int) (wish, bool) {
 	t, sh := b.List[i], b.sh
-	if sh.Star || sh.Kind != sqlshape.Select || sh.Locking || len(sh.Reads) == 0 ||
+	if sh.Star || sh.Kind != shape.Select || sh.Locking || len(sh.Reads) == 0 ||
 		w.Covers > 0 || len(sh.Tables) != 1 {
 		return w, false
 	}
@@ -416,10 +416,11 @@ const (
 )
 
 // serves reports whether an existing index gives all that the wish asks, whatever the order of its equality columns. An
-// InnoDB index ends with the primary key's columns without saying so.
-func serves(t schema.Table, x schema.Index, w wish) bool {
+// index of a clustered table ends with the primary key's columns without saying so.
+func serves(v *advise.View, t schema.Table, x schema.Index, w wish) bool {
 	parts := x.Parts
-	if pk, ok := t.PrimaryKey(); ok && !x.Primary() && (t.Engine == "" || strings.EqualFold(t.Engine, "innodb")) {
+	if pk, ok := t.PrimaryKey(); ok && !x.Primary() &&
+		slices.Contains(v.Dialect.Clustered, strings.ToLower(t.Engine)) {
 		for _, p := range pk.Parts {
 			if !slices.ContainsFunc(parts, func(q schema.IndexPart) bool {
 				return strings.EqualFold(q.Column, p.Column)
@@ -540,7 +541,7 @@ func stringType(c schema.Column) bool {
 
 // turned reports whether the server turns a text column into numbers or times to compare it: an index on it is of no
 // use then.
-func (b *block) turned(c schema.Column, p sqlshape.Predicate) bool {
+func (b *block) turned(c schema.Column, p shape.Predicate) bool {
 	if d := strings.ToLower(c.DataType); !strings.HasSuffix(d, "char") && !strings.HasSuffix(d, "text") {
 		return false
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -131,7 +131,7 @@ func cost(v *advise.View, t schema.Table, w wish) string {
 // those updated in one of its columns.
 func writesTo(v *advise.View, t schema.Table, w wish) (perSec float64, sampled, seen bool) {
 	for _, c := range v.Writers(t.Ref) {
-		if c.Kind == sqlshape.Update && !slices.ContainsFunc(w.Columns, c.Set.Has) {
+		if c.Kind == shape.Update && !slices.ContainsFunc(w.Columns, c.Set.Has) {
 			continue
 		}
 		perSec += c.Rows

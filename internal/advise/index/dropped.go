@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -65,25 +65,19 @@ type uses struct {
 type seeker struct {
 	class   int // in Classes
 	column  string
-	table   sqlshape.TableRef
+	table   shape.TableRef
 	planned bool
 }
 
 func usesOf(v *advise.View) *uses {
 	u := &uses{v: v, reads: map[indexKey]use{}, active: map[schema.Ref]bool{}, hinted: map[string]bool{}}
-	for _, s := range []struct {
-		source        source.Name
-		metric, table string
-	}{
-		{source.TableIO, "mysql_perf_schema_index_io_waits_total", "name"},
-		{source.Userstat, "mysql_info_schema_index_statistics_rows_read_total", "table"},
-	} {
-		if u.source == "" && v.Seen(s.source) {
-			u.source = s.source
-			u.count(v.All(s.metric), s.table)
+	for _, s := range v.Dialect.IndexReads {
+		if u.source == "" && v.Seen(s.Source) {
+			u.source = s.Source
+			u.count(v.All(s.Metric), s.Table)
 		}
 	}
-	for _, x := range v.All("mysql_perf_schema_table_io_waits_total") {
+	for _, x := range v.All(v.Dialect.TableAccess) {
 		u.active[schema.Ref{Schema: x.Labels.Get("schema"), Table: x.Labels.Get("name")}] = true
 	}
 	for _, p := range v.Plans {
@@ -115,9 +109,9 @@ func (u *uses) count(all []metric.Series, table string) {
 
 // plan notes which indexes the plan of a class uses. Servers write several as a,b or, with a filter, a|b.
 func (u *uses) plan(c class.Class, steps []explain.Step) {
-	touched, err := sqlshape.Touches(sqlOf(c))
+	touched, err := u.v.Dialect.Touches(sqlOf(c))
 	if err != nil && len(touched) == 0 {
-		touched, _ = sqlshape.Touches(c.Text())
+		touched, _ = u.v.Dialect.Touches(c.Text())
 	}
 	// The name of a step may be an alias, so that any table of the statement that has such an index counts.
 	named := map[string][]schema.Ref{}
@@ -167,7 +161,7 @@ func (u *uses) hints() {
 		}
 		named := words
 		if n++; n <= maxHinted {
-			named = sqlshape.Hinted
+			named = u.v.Dialect.Hinted
 		}
 		for _, name := range named(s) {
 			u.hinted[strings.ToLower(name)] = true
@@ -221,9 +215,9 @@ func (u *uses) mayNeed(t schema.Table, x schema.Index) (class.Class, bool) {
 			if s.class >= first {
 				break
 			}
-			if r := s.table; (!s.planned || strings.Contains(r.Name, "?")) && sqlshape.Match(s.column, column) &&
-				sqlshape.Match(r.Name, t.Table) &&
-				(r.Schema == "" || sqlshape.Match(r.Schema, t.Schema)) {
+			if r := s.table; (!s.planned || strings.Contains(r.Name, "?")) && shape.Match(s.column, column) &&
+				shape.Match(r.Name, t.Table) &&
+				(r.Schema == "" || shape.Match(r.Schema, t.Schema)) {
 				first = s.class
 			}
 		}
@@ -243,7 +237,7 @@ func (u *uses) seek() {
 		}
 		p, planned := u.v.Plan(c)
 		planned = planned && p.Error == ""
-		for _, s := range slices.Concat([]sqlshape.Shape{sh}, sh.Parts) {
+		for _, s := range slices.Concat([]shape.Shape{sh}, sh.Parts) {
 			for _, w := range s.Predicates {
 				if w.Table < 0 || w.Table >= len(s.Tables) {
 					continue
@@ -270,7 +264,7 @@ func (u *uses) lives(t schema.Table) bool {
 // of the statement time that they hold.
 func (u *uses) writes(t schema.Table, x schema.Index) (rows, share float64, by []advise.Writer) {
 	for _, w := range u.v.Writers(t.Ref) {
-		if w.Rows <= 0 || w.Kind == sqlshape.Update && !slices.ContainsFunc(x.Parts, func(p schema.IndexPart) bool {
+		if w.Rows <= 0 || w.Kind == shape.Update && !slices.ContainsFunc(x.Parts, func(p schema.IndexPart) bool {
 			return w.Set.Has(p.Column) || slices.ContainsFunc(words(p.Expr), w.Set.Has)
 		}) {
 			continue
@@ -450,20 +444,13 @@ func referred(v *advise.View) map[schema.Ref][][]string {
 	return out
 }
 
-// hide returns the action that hides an index, where the server can; then its opposite in words.
+// hide returns the action that hides an index, where the server can.
 func hide(v *advise.View, t schema.Table, x schema.Index) (*finding.Action, bool) {
-	off, on := "INVISIBLE", "VISIBLE"
-	switch {
-	case v.Postgres:
-		return nil, false
-	case v.MariaDB() && v.AtLeast(10, 6):
-		off, on = "IGNORED", "NOT IGNORED"
-	case !v.MariaDB() && v.AtLeast(8):
-	default:
+	sql, undo, ok := v.Dialect.HideIndex(v, t.Ref, x.Name)
+	if !ok {
 		return nil, false
 	}
-	alter := "ALTER TABLE " + t.SQL() + " ALTER INDEX " + schema.Quote(x.Name) + " "
-	return &finding.Action{Kind: finding.HideIndex, Table: t.Ref, Index: x, SQL: alter + off, Undo: alter + on}, true
+	return &finding.Action{Kind: finding.HideIndex, Table: t.Ref, Index: x, SQL: sql, Undo: undo}, true
 }
 
 func drop(v *advise.View, t schema.Table, x schema.Index) *finding.Action {

@@ -9,7 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -108,7 +108,7 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 	n, known1 := useful(x).Get()
 	if x.c.Count > 0 && !x.c.Sampled && known1 && (x.keyed.touched == 0 || x.keyed.from == x.c.Source()) {
 		verb := "returned"
-		if x.kind != sqlshape.Select {
+		if x.kind != shape.Select {
 			verb = "changed"
 		}
 		ratio := examined / float64(max(n, 1))
@@ -123,7 +123,7 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 	text := fmt.Sprintf("The class examined %s%s", least, unit.Rate(examined/v.Window, "rows/s"))
 	if known1 && !x.c.Sampled {
 		verb := "returned"
-		if x.kind != sqlshape.Select {
+		if x.kind != shape.Select {
 			verb = "changed"
 		}
 		text += fmt.Sprintf(" and %s %s", verb, unit.Rate(float64(n)/v.Window, "rows/s"))
@@ -163,7 +163,7 @@ func scanEvidence(v *advise.View) (ev []finding.Evidence) {
 		return nil
 	}
 	text := fmt.Sprintf("All scans of the server read %s (Handler_read_rnd_next)", unit.Rate(n, "rows/s"))
-	if s, ok := v.Rate("mysql_global_status_rows_sent").Get(); ok {
+	if s, ok := v.Rate(v.Dialect.RowsSent).Get(); ok {
 		text += fmt.Sprintf("; it sent %s", unit.Rate(s, "rows/s"))
 	}
 	return []finding.Evidence{{

@@ -8,8 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -64,9 +64,9 @@ func expressionOf(v *advise.View, c class.Class) (f finding.Finding, ok bool) {
 	if x.rows < minTableRows || !x.matching(v, true) {
 		return f, false
 	}
-	i := slices.IndexFunc(list, func(o sqlshape.Comparison) bool {
-		return o.Left.Kind == sqlshape.Wrapped && o.Op != "like" && !o.Outer && o.Left.Func != "arithmetic" &&
-			!slices.ContainsFunc(o.Right, func(r sqlshape.Operand) bool { return r.Kind == sqlshape.Wrapped })
+	i := slices.IndexFunc(list, func(o shape.Comparison) bool {
+		return o.Left.Kind == shape.Wrapped && o.Op != "like" && !o.Outer && o.Left.Func != "arithmetic" &&
+			!slices.ContainsFunc(o.Right, func(r shape.Operand) bool { return r.Kind == shape.Wrapped })
 	})
 	if i < 0 {
 		return f, false
@@ -119,6 +119,6 @@ func reportExpression(v *advise.View, x scan, col schema.Column, function string
 	f.Suggestion = fmt.Sprintf("Add an index on the expression: %s. The statement stays as it is. ANALYZE the table "+
 		"then: statistics of the expression come with the index.", expr)
 	f.Cost = strings.TrimSpace("Space for one more entry per row; each insert, and each change of the column, " +
-		"computes the function once more. " + d.Building())
+		"computes the function once more. " + d.Building)
 	return f
 }

@@ -29,7 +29,7 @@ func people(sql string, step explain.Step) *advise.View {
 	}}
 	step.Table = "people"
 	m.S.Plans = []explain.Plan{{Class: "c", Steps: []explain.Step{step}}}
-	return advise.NewView(m.S, nil)
+	return snap.View(m.S, nil)
 }
 
 func TestExpressionIndex(t *testing.T) {

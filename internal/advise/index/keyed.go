@@ -8,8 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -92,7 +92,7 @@ func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 	x.wish, x.keyed = w, k
 	served := false
 	for _, have := range x.t.Indexes {
-		if !serves(x.t, have, w) {
+		if !serves(v, x.t, have, w) {
 			continue
 		}
 		if have.Hidden {
@@ -102,7 +102,7 @@ func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 		served = true
 	}
 	if served {
-		return single && x.covered(b, i)
+		return single && x.covered(v, b, i)
 	}
 	switch rest := w.beyond(k.have); {
 	case len(k.keys) > 1:
@@ -196,7 +196,7 @@ func (k *keyed) count(v *advise.View, x *scan) {
 		k.touched, k.from = examined, x.c.Source()
 	}
 	useful := x.c.RowsSent
-	if x.kind != sqlshape.Select {
+	if x.kind != shape.Select {
 		useful = x.c.Affected
 	}
 	if n, ok := x.c.PerCall(useful).Get(); ok && !x.c.Sampled && !x.shape.Folded {
@@ -217,7 +217,7 @@ func (x *scan) wasteful(v *advise.View) bool {
 		x.match = known.Of(n / x.keyed.touched)
 		return true
 	}
-	if x.c.Sampled && x.kind == sqlshape.Select && !x.shape.Folded {
+	if x.c.Sampled && x.kind == shape.Select && !x.shape.Folded {
 		next, ok1 := v.Rate(metric.Handlers.Of("read_next")).Get()
 		sent, ok2 := v.Status("Rows_sent").Get()
 		if ok1 && ok2 {
@@ -258,7 +258,7 @@ func (x scan) keyedConfidence() finding.Confidence {
 }
 
 // covered decides whether a class whose index finds just what it wants should not have to look the rows up as well.
-func (x *scan) covered(b *block, i int) bool {
+func (x *scan) covered(v *advise.View, b *block, i int) bool {
 	examined, ok := x.c.PerCall(x.c.Examined).Get()
 	if !ok || x.c.Sampled || examined < coverRows || len(x.keyed.keys) != 1 || x.keyed.have.Primary() ||
 		extra(x, "Using index") || extra(x, "Using filesort") {
@@ -269,7 +269,7 @@ func (x *scan) covered(b *block, i int) bool {
 		return false
 	}
 	for _, have := range x.t.Indexes {
-		if serves(x.t, have, w) {
+		if serves(v, x.t, have, w) {
 			return false // it is there and the server does without
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -131,11 +131,11 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	// fifth to a half.
 	for _, w := range by {
 		part := 0.3
-		if w.Kind != sqlshape.Update {
+		if w.Kind != shape.Update {
 			part = 0.5 / float64(1+len(t.Indexes))
 		}
 		f.Share += part * v.Share(w.Class)
-		if w.Kind == sqlshape.Update {
+		if w.Kind == shape.Update {
 			f.Gain = &finding.Gain{
 				What: "time per changed row", Lo: 1.1, Hi: 3,
 				Text: "Changing the column of a row writes the row, deletes an entry of the index and makes another: " +
@@ -180,8 +180,8 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	switch total := n.total.Or(0); {
 	case !n.total.OK(): // who reads it is not known: nothing that cannot be undone at once
 		f.Action = nil
-		f.Suggestion = fmt.Sprintf("Find out what reads it before you drop it (%s): let performance_schema or "+
-			"userstat count for a day.", v.Dialect.DropIndex(t.Ref, x.Name))
+		f.Suggestion = fmt.Sprintf("Find out what reads it before you drop it (%s): %s.",
+			v.Dialect.DropIndex(t.Ref, x.Name), v.Dialect.CountReads)
 		if ok {
 			f.Action = a
 			f.Suggestion = fmt.Sprintf("Hide it first, which can be undone at once: %s. It is still written. If "+
@@ -199,10 +199,7 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 		"column first.", q)
 	f.Falsify = withoutIt(v, x)
 	f.Unobserved = u.blind()
-	f.Reference = "MySQL manual, Avoiding Full Table Scans, and Invisible Indexes; MariaDB manual, Ignored Indexes"
-	if v.Postgres {
-		f.Reference = v.Dialect.Manual(advise.UnusedIndexes)
-	}
+	f.Reference = v.Dialect.Manual[advise.FewValues]
 	f.Why = []finding.Reason{
 		{Ask: "Is it selective?", Answer: f.Evidence[0].Text, Source: source.Catalog},
 		{Ask: "Does anything use it?", Answer: f.Evidence[1].Text, Source: f.Evidence[1].Source},

@@ -7,8 +7,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -65,7 +65,7 @@ func (u *uses) wantsEnd(t schema.Table, x, by schema.Index) bool {
 		return false
 	}
 	in := func(col string) bool {
-		return slices.ContainsFunc(pk.Parts, func(p schema.IndexPart) bool { return sqlshape.Match(col, p.Column) })
+		return slices.ContainsFunc(pk.Parts, func(p schema.IndexPart) bool { return shape.Match(col, p.Column) })
 	}
 	for _, c := range u.of(t, x).by {
 		sh, err := u.v.Shape(c)
@@ -78,7 +78,7 @@ func (u *uses) wantsEnd(t schema.Table, x, by schema.Index) bool {
 			}
 		}
 		for _, p := range sh.Predicates {
-			if !p.Join && p.Op != sqlshape.OtherOp && in(p.Column) {
+			if !p.Join && p.Op != shape.OtherOp && in(p.Column) {
 				return true
 			}
 		}
@@ -151,10 +151,7 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 	}
 	f.Falsify = withoutIt(v, x)
 	f.Unobserved = u.blind()
-	f.Reference = "MySQL manual, Multiple-Column Indexes; MariaDB manual, Compound (Composite) Indexes"
-	if v.Postgres {
-		f.Reference = v.Dialect.Manual(advise.MultiColumnIndexes)
-	}
+	f.Reference = v.Dialect.Manual[advise.RedundantIndexes]
 	f.Why = []finding.Reason{
 		{Ask: "Is there an index that begins with the same columns?", Answer: fmt.Sprintf("Yes, %s (%s).", by.Name,
 			u.v.Dialect.Parts(by.Parts)), Source: source.Catalog},

@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -43,20 +43,17 @@ func report(v *advise.View, g group) finding.Finding {
 	f.Against = against(v, g)
 	f.Gain = gain(v, x)
 	f.Cost = cost(v, x.t, w)
-	if how := v.Dialect.Building(); how != "" && x.hidden == "" {
+	if how := v.Dialect.Building; how != "" && x.hidden == "" {
 		f.Cost += " " + how
 	}
 	f.Falsify = falsify(v, x)
 	f.Explains = explains(v, g, f.Share)
-	f.Reference = v.Dialect.Manual(advise.MultiColumnIndexes)
+	f.Reference = v.Dialect.Manual[advise.MultiColumnIndexes]
 	cols := strings.Join(w.Columns, ", ")
 	if x.hidden != "" {
-		how := "ALTER INDEX " + schema.Quote(x.hidden) + " VISIBLE"
-		if v.Target.Flavor.IsMariaDB() {
-			how = "ALTER INDEX " + schema.Quote(x.hidden) + " NOT IGNORED"
-		}
+		_, show, _ := v.Dialect.HideIndex(v, ref, x.hidden)
 		f.Suggestion = fmt.Sprintf("The index %s on (%s) exists and is maintained, but hidden from the optimizer. "+
-			"Make it visible again: ALTER TABLE %s %s.", x.hidden, cols, ref.SQL(), how)
+			"Make it visible again: %s.", x.hidden, cols, show)
 		f.Cost = "Nothing is built: the index is maintained already."
 	} else {
 		idx := schema.Index{Name: name(v, x.t, w.Columns), Type: "BTREE", Parts: w.Parts}
@@ -92,7 +89,7 @@ func title(v *advise.View, g group, share float64) string {
 		read, sent = read+e, sent+float64(s)
 	}
 	does := "return"
-	if x.kind != sqlshape.Select {
+	if x.kind != shape.Select {
 		does = "change"
 	}
 	if x.keyed.touched > 0 {
@@ -114,7 +111,7 @@ func title(v *advise.View, g group, share float64) string {
 	}
 	if r, ok := v.Rate(metric.Handlers.Of("read_rnd_next")).Get(); ok {
 		head = fmt.Sprintf("%s all of %s: scans read %s rows a second", head, x.t.Ref, unit.Count(r))
-		if s, ok := v.Rate("mysql_global_status_rows_sent").Get(); ok {
+		if s, ok := v.Rate(v.Dialect.RowsSent).Get(); ok {
 			head += fmt.Sprintf(", the server sends %s", unit.Count(s))
 		}
 		return head
@@ -124,7 +121,7 @@ func title(v *advise.View, g group, share float64) string {
 
 // useful returns the rows that a class returned or, when it writes, changed.
 func useful(x scan) known.Value[uint64] {
-	if x.kind != sqlshape.Select {
+	if x.kind != shape.Select {
 		return x.c.Affected
 	}
 	return x.c.RowsSent
@@ -267,7 +264,7 @@ func explains(v *advise.View, g group, share float64) (out []string) {
 	}
 	if share >= 0.5 {
 		out = append(out, advise.EffectCPU, advise.EffectDiskReads, advise.EffectPoolMisses, advise.EffectRunning)
-		if x := g.scans[0]; x.kind != sqlshape.Select || x.shape.Locking {
+		if x := g.scans[0]; x.kind != shape.Select || x.shape.Locking {
 			out = append(out, advise.EffectRowLocks) // what is read is locked
 		}
 	}
@@ -293,7 +290,7 @@ func instead(v *advise.View, g group) string {
 		if c, ok := v.ClassOf(p); ok && slices.ContainsFunc(p.Steps, func(s explain.Step) bool {
 			return strings.EqualFold(s.Key, have.Name)
 		}) {
-			if sh, err := v.Shape(c); err == nil && slices.ContainsFunc(sh.Tables, func(r sqlshape.TableRef) bool {
+			if sh, err := v.Shape(c); err == nil && slices.ContainsFunc(sh.Tables, func(r shape.TableRef) bool {
 				t, ok := v.Resolve(c, r)
 				return ok && t.Ref == x.t.Ref
 			}) {

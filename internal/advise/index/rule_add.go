@@ -13,8 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 // The thresholds of the rules; docs/diagnose.md gives the reasons.
@@ -49,8 +49,8 @@ const (
 type scan struct {
 	rule   string
 	c      class.Class
-	kind   sqlshape.Kind  // of the whole statement
-	shape  sqlshape.Shape // of the part of the statement that reads the table, often all of it
+	kind   shape.Kind  // of the whole statement
+	shape  shape.Shape // of the part of the statement that reads the table, often all of it
 	t      schema.Table
 	wish   wish
 	step   explain.Step // zero when there is no plan
@@ -195,7 +195,7 @@ const slowRow = 20e-3
 // scansOf returns the tables that a class reads much of although an index would serve it.
 func scansOf(v *advise.View, c class.Class) (out []scan) {
 	sh, err := v.Shape(c)
-	if err != nil || sh.Kind == sqlshape.Other || schema.System(c.Schema) {
+	if err != nil || sh.Kind == shape.Other || schema.System(c.Schema) {
 		return nil
 	}
 	p, planned := v.Plan(c)
@@ -208,7 +208,7 @@ func scansOf(v *advise.View, c class.Class) (out []scan) {
 		}
 	}
 	whole := len(sh.Parts) == 0
-	if sh.Kind != sqlshape.Insert {
+	if sh.Kind != shape.Insert {
 		out = blockScans(v, c, sh.Kind, sh, p, planned, whole)
 	}
 	for _, part := range sh.Parts {
@@ -225,7 +225,7 @@ func scansOf(v *advise.View, c class.Class) (out []scan) {
 }
 
 // blockScans looks at one SELECT of a statement, or at the statement itself; whole says that it is all there is.
-func blockScans(v *advise.View, c class.Class, kind sqlshape.Kind, sh sqlshape.Shape, p explain.Plan, planned,
+func blockScans(v *advise.View, c class.Class, kind shape.Kind, sh shape.Shape, p explain.Plan, planned,
 	whole bool,
 ) (out []scan) {
 	b := &block{sh: sh, Tables: v.TablesOf(c, sh.Tables)}
@@ -279,10 +279,10 @@ func blockScans(v *advise.View, c class.Class, kind sqlshape.Kind, sh sqlshape.S
 }
 
 // stepOf finds the plan's access to a table; -1 when it is not there or not to be told from another.
-func stepOf(p explain.Plan, r sqlshape.TableRef) int {
+func stepOf(p explain.Plan, r shape.TableRef) int {
 	found := -1
 	for i, s := range p.Steps {
-		if name := cmp.Or(r.Alias, r.Name); sqlshape.Match(name, s.Table) {
+		if name := cmp.Or(r.Alias, r.Name); shape.Match(name, s.Table) {
 			if found >= 0 {
 				return -1
 			}
@@ -365,7 +365,7 @@ func judge(v *advise.View, x *scan, b *block, i int, single bool) bool {
 		few = true
 	}
 	for _, have := range x.t.Indexes {
-		if !serves(x.t, have, w) {
+		if !serves(v, x.t, have, w) {
 			continue
 		}
 		if !have.Hidden {
@@ -411,7 +411,7 @@ func (x *scan) matching(v *advise.View, single bool) bool {
 	all, _ := x.read()
 	examined, counted := all.Get()
 	useful, ok := x.c.RowsSent.Get()
-	if x.kind != sqlshape.Select {
+	if x.kind != shape.Select {
 		useful, ok = x.c.Affected.Get()
 	}
 	if x.postgres() && x.step.Access == explain.SeqScan {
@@ -434,13 +434,13 @@ func (x *scan) matching(v *advise.View, single bool) bool {
 		if single && !x.shape.Folded {
 			x.match = known.Of(float64(useful) / examined)
 		}
-	case !x.shape.Folded && single && x.kind == sqlshape.Select:
+	case !x.shape.Folded && single && x.kind == shape.Select:
 		// All rows that the server sent are an upper bound for those of this class.
 		read, ok1 := v.Rate(metric.Handlers.Of("read_rnd_next")).Get()
 		if x.step.Access == "index" {
 			read, ok1 = v.Rate(metric.Handlers.Of("read_next")).Get()
 		}
-		sent, ok2 := v.Rate("mysql_global_status_rows_sent").Get()
+		sent, ok2 := v.Rate(v.Dialect.RowsSent).Get()
 		if ok1 && ok2 && read > 0 {
 			if read < minRatio*sent {
 				return false

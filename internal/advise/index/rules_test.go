@@ -53,7 +53,7 @@ func by(access, key string, rows float64, extra ...string) explain.Step {
 
 // adds asks the rules that add indexes.
 func adds(s *snapshot.Snapshot, symptoms []finding.Symptom) []finding.Finding {
-	v := advise.NewView(s, symptoms)
+	v := snap.View(s, symptoms)
 	var out []finding.Finding
 	for _, r := range addRules() {
 		out = append(out, r.Find(v)...)

@@ -8,8 +8,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 // unindexedOrs finds classes that read a whole table for the rows that meet one of several conditions. The server can
@@ -39,7 +39,7 @@ func unindexedOrs(v *advise.View) (out []finding.Finding) {
 // orScan returns the table that a class reads for an OR, and the indexes that lack.
 func orScan(v *advise.View, c class.Class) (scan, []wish, bool) {
 	sh, err := v.Shape(c)
-	if err != nil || len(sh.Any) == 0 || len(sh.Tables) != 1 || len(sh.Parts) > 0 || sh.Kind == sqlshape.Insert {
+	if err != nil || len(sh.Any) == 0 || len(sh.Tables) != 1 || len(sh.Parts) > 0 || sh.Kind == shape.Insert {
 		return scan{}, nil, false
 	}
 	t, ok := v.Resolve(c, sh.Tables[0])
@@ -80,7 +80,9 @@ func orScan(v *advise.View, c class.Class) (scan, []wish, bool) {
 		if !ok || w.Cond == 0 {
 			return scan{}, nil, false // this one reads the table whatever the others have
 		}
-		if slices.ContainsFunc(t.Indexes, func(have schema.Index) bool { return !have.Hidden && serves(t, have, w) }) {
+		if slices.ContainsFunc(t.Indexes, func(have schema.Index) bool {
+			return !have.Hidden && serves(v, t, have, w)
+		}) {
 			continue
 		}
 		if !slices.ContainsFunc(lack, func(y wish) bool { _, same := join(y, w); return same }) {

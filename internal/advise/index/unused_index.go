@@ -100,7 +100,7 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 		f.Action.Unread = true
 	}
 	f.Falsify = withoutIt(v, x)
-	f.Reference = v.Dialect.Manual(advise.UnusedIndexes)
+	f.Reference = v.Dialect.Manual[advise.UnusedIndexes]
 	f.Why = []finding.Reason{{Ask: "Has anything read it?", Answer: f.Evidence[0].Text, Source: f.Evidence[0].Source}}
 	return f
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -29,7 +29,7 @@ func largeResults(v *advise.View) (out []finding.Finding) {
 			continue
 		}
 		sh, err := v.Shape(c)
-		if err != nil || sh.Kind != sqlshape.Select {
+		if err != nil || sh.Kind != shape.Select {
 			continue
 		}
 		f := finding.Finding{
@@ -42,7 +42,7 @@ func largeResults(v *advise.View) (out []finding.Finding) {
 				What: "rows returned per call", Value: known.Of(rows), Unit: "rows", Source: c.Source(),
 				Expected: fmt.Sprintf("< %s", unit.Count(largeRows)),
 				Text: fmt.Sprintf("%s calls returned %s rows: %s.", unit.Count(float64(c.Count)),
-					unit.Count(float64(c.RowsSent.Or(0))), clip(c.Fingerprint)),
+					unit.Count(float64(c.RowsSent.Or(0))), Clip(c.Fingerprint)),
 			}},
 			Against: []string{"An export or a report may need all of them."},
 			Falsify: "Disproved if the client uses all rows that it gets.",
@@ -56,8 +56,8 @@ func largeResults(v *advise.View) (out []finding.Finding) {
 				f.Subject.Tables = append(f.Subject.Tables, schema.Ref{Schema: t.Schema, Table: t.Table})
 			}
 		}
-		var r reasons
-		r.say("What does a call return?", c.Source(), "%s", f.Evidence[0].Text)
+		var r Reasons
+		r.Say("What does a call return?", c.Source(), "%s", f.Evidence[0].Text)
 		f.Why = r
 		out = append(out, f)
 	}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,9 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -29,10 +26,9 @@ const (
 // pileups finds rows that many transactions lock one after the other, each holding them for too long: everybody waits
 // for a short while, and nobody alone is to blame.
 func pileups(v *advise.View) []finding.Finding {
-	q := queues(v)
-	waiting, ok := q.rows(v)
-	waits := v.Status("Innodb_row_lock_waits")
-	n, counted := waits.Get()
+	q := Queues(v)
+	waiting, ok := q.Rows(v)
+	n, counted := v.Rate(v.Dialect.RowLocks.Waits.Metric).Get()
 	if !ok || counted && n < pileWaits {
 		return nil
 	}
@@ -41,16 +37,16 @@ func pileups(v *advise.View) []finding.Finding {
 			waiting -= h.waiters
 		}
 	}
-	busy := q.busy
-	if q.moments == 0 {
+	busy := q.Busy
+	if q.Moments == 0 {
 		busy = v.Total / max(v.Window, 1)
-		q.busy = busy
+		q.Busy = busy
 	}
-	part := q.part(waiting)
+	part := q.Part(waiting)
 	if waiting < leastWaiters || part < pilePart {
 		return nil
 	}
-	if d, _ := deadlocks(v); counted && n > 0 && d >= deadlockRate && d/n >= pileDeadlocks {
+	if d, _ := Deadlocks(v); counted && n > 0 && d >= DeadlockRate && d/n >= pileDeadlocks {
 		return nil
 	}
 	p := pile(v, q)
@@ -68,11 +64,11 @@ func pileups(v *advise.View) []finding.Finding {
 		where = "the same rows of " + refs[0].String()
 	}
 	f := finding.Finding{
-		Rule: "lock-pileup", ID: finding.MakeID("lock-pileup", names(refs)...), Severity: severity(part),
+		Rule: "lock-pileup", ID: finding.MakeID("lock-pileup", Names(refs)...), Severity: Severity(part),
 		Confidence: finding.Certain, Share: part,
 		Subject: finding.Subject{Tables: refs, Classes: p.waiters},
 		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning},
-			classTimes(waitingOnly(v, p.waiters))...),
+			ClassTimes(WaitingOnly(v, p.waiters))...),
 		Rests: []string{advise.EffectRowLocks},
 		Title: fmt.Sprintf("%s active sessions wait in turn for %s", fewOf(waiting, busy), where),
 	}
@@ -87,16 +83,16 @@ func pileups(v *advise.View) []finding.Finding {
 		"can finish in a second, however many sessions there are."
 	f.Evidence = []finding.Evidence{{
 		What: "sessions that wait for row locks", Value: known.Of(waiting), Expected: fmt.Sprintf("< %.1f",
-			leastWaiters), Source: source.Locks, Sampled: q.moments > 0,
+			leastWaiters), Source: source.Locks, Sampled: q.Moments > 0,
 		Text: fmt.Sprintf("%s sessions at a time waited for row locks, of %s active (%d samples).",
-			unit.Count(round1(waiting)), unit.Count(round1(busy)), q.moments),
+			unit.Count(Round(waiting)), unit.Count(Round(busy)), q.Moments),
 	}}
-	f.Evidence = append(f.Evidence, lockCounters(v)...)
+	f.Evidence = append(f.Evidence, LockCounters(v)...)
 	if w, ok := waitsOf(v).Get(); ok {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "time of waits that ended, per second", Value: known.Of(w), Unit: "s/s", Source: source.GlobalStatus,
-			Text: fmt.Sprintf("Innodb_row_lock_time grew by %s a second: as if %s sessions did nothing but wait.",
-				unit.Seconds(w), unit.Count(round1(w))),
+			Text: fmt.Sprintf("%s grew by %s a second: as if %s sessions did nothing but wait.",
+				v.Dialect.RowLocks.Millis.Name, unit.Seconds(w), unit.Count(Round(w))),
 		})
 	}
 	for _, o := range p.objects[:min(2, len(p.objects))] {
@@ -109,12 +105,12 @@ func pileups(v *advise.View) []finding.Finding {
 	for _, id := range p.waiters {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "blocked class", Source: source.Processlist, Sampled: true,
-			Text: "Waits: " + told(v, id) + ".",
+			Text: "Waits: " + Told(v, id) + ".",
 		})
 	}
 	last := "the statement that takes the lock"
 	if len(p.waiters) > 0 {
-		last = "the statement that takes it (" + told(v, p.waiters[0]) + ")"
+		last = "the statement that takes it (" + Told(v, p.waiters[0]) + ")"
 	}
 	for i, b := range p.holders {
 		if i == 3 {
@@ -122,28 +118,27 @@ func pileups(v *advise.View) []finding.Finding {
 		}
 		what := "between two statements, in the application"
 		if b != "" {
-			what = "in " + told(v, b)
+			what = "in " + Told(v, b)
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "blocking class", Value: known.Of(float64(p.holder[b])), Source: source.Locks, Sampled: true,
 			Text: fmt.Sprintf("Of %d sessions at the head of a queue %d were %s.", p.heads, p.holder[b], what),
 		})
 	}
-	f.Falsify = "Disproved if Innodb_row_lock_waits stays as it is when the transactions hold the row for a shorter " +
-		"time."
+	f.Falsify = "Disproved if as many sessions wait when the transactions hold the row for a shorter time."
+	if name := v.Dialect.RowLocks.Waits.Name; name != "" {
+		f.Falsify = fmt.Sprintf("Disproved if %s stays as it is when the transactions hold the row for a shorter time.",
+			name)
+	}
 	f.Suggestion = "Shorten the time from the lock to the commit: put " + last + " last in its transaction, move " +
 		"slow work and calls to other services out of it, or change the row in " +
 		"a separate transaction. Where that is not enough, spread the row over several and add them up when they are " +
 		"read."
 	f.Cost = "Application work. A row that is changed in a separate transaction is no longer rolled back with the " +
 		"rest; several rows instead of one make reads add them up."
-	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"Optimizing InnoDB Transaction Management\""
-	if v.Postgres {
-		f.Falsify = "Disproved if as many sessions wait when the transactions hold the row for a shorter time."
-		f.Reference = v.Dialect.Manual(advise.LocksAndTransactions)
-	}
-	f.Gain = waitGain(part)
-	f.Symptoms = symptomIDs(v, p.waiters, finding.LockQueue, finding.LockWaiting)
+	f.Reference = v.Dialect.Manual[advise.RowLockQueues]
+	f.Gain = WaitGain(part)
+	f.Symptoms = SymptomIDs(v, p.waiters, finding.LockQueue, finding.LockWaiting)
 	if text := v.Blind(source.Locks); text != "" {
 		f.Unobserved = append(f.Unobserved, text)
 		f.Confidence = finding.Likely
@@ -151,19 +146,19 @@ func pileups(v *advise.View) []finding.Finding {
 	if len(p.holders) > 0 && p.holders[0] == "" {
 		f.Against = append(f.Against, "Most of the blockers were idle between two statements. "+p.lastStatements())
 	}
-	var r reasons
-	r.say("What do the sessions do?", source.Locks, "%s of the active sessions wait for row locks.", fewOf(waiting,
+	var r Reasons
+	r.Say("What do the sessions do?", source.Locks, "%s of the active sessions wait for row locks.", fewOf(waiting,
 		busy))
-	r.say("Is one session the blocker?", source.Locks,
+	r.Say("Is one session the blocker?", source.Locks,
 		"No: %d different sessions were at the head of a queue in %d samples.", p.different, p.moments)
 	if counted {
-		r.say("How often?", source.GlobalStatus, "%s waits a second begin.", unit.Count(n))
+		r.Say("How often?", source.GlobalStatus, "%s waits a second begin.", unit.Count(n))
 	}
 	if len(p.objects) > 0 {
-		r.say("For what?", source.Locks, "%s, in %d of %d waits seen.", p.objects[0], p.object[p.objects[0]], p.seen)
+		r.Say("For what?", source.Locks, "%s, in %d of %d waits seen.", p.objects[0], p.object[p.objects[0]], p.seen)
 	}
 	if len(p.holders) > 0 && p.holders[0] != "" {
-		r.say("What do the blockers do meanwhile?", source.Processlist, "Mostly %s.", told(v, p.holders[0]))
+		r.Say("What do the blockers do meanwhile?", source.Processlist, "Mostly %s.", Told(v, p.holders[0]))
 	}
 	f.Why = r
 	return []finding.Finding{f}
@@ -171,7 +166,7 @@ func pileups(v *advise.View) []finding.Finding {
 
 // lastStatements says in a sentence what idle blockers ran last, the most frequent first.
 func (p heap) lastStatements() string {
-	list := often(p.last)
+	list := Often(p.last)
 	if len(list) == 0 {
 		return "Their last statements are unknown."
 	}
@@ -190,7 +185,7 @@ type heap struct {
 	last    map[string]int // last statements of idle sessions at the head, without their values
 }
 
-func pile(v *advise.View, q queue) heap {
+func pile(v *advise.View, q Queue) heap {
 	p := heap{object: map[string]int{}, holder: map[string]int{}, last: map[string]int{}}
 	waits, ids := map[string]int{}, map[uint64]bool{}
 	for _, m := range v.Moments {
@@ -225,25 +220,18 @@ func pile(v *advise.View, q queue) heap {
 			if x, ok := classes[id]; ok {
 				p.holder[x.ClassID]++
 				if x.ClassID == "" && x.Last != "" {
-					p.last[clip(sqltext.Fingerprint(x.Last))]++
+					p.last[Clip(v.Dialect.Fingerprint(x.Last))]++
 				}
 			}
 		}
 	}
 	p.different = len(ids)
-	p.objects, p.holders = often(p.object), often(p.holder)
-	for _, c := range often(waits) {
+	p.objects, p.holders = Often(p.object), Often(p.holder)
+	for _, c := range Often(waits) {
 		// sessions and waits are not read at one instant: who was seen with a wait now and then had just had it
 		if len(p.waiters) < 3 && 5*waits[c] >= p.seen {
 			p.waiters = append(p.waiters, c)
 		}
 	}
 	return p
-}
-
-// pairOf returns two references in a fixed order.
-func pairOf(refs []schema.Ref) []schema.Ref {
-	refs = slices.Clone(refs)
-	slices.SortFunc(refs, func(a, b schema.Ref) int { return cmp.Compare(a.String(), b.String()) })
-	return slices.Compact(refs)
 }

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"slices"
@@ -12,34 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/test/snap"
 )
-
-const slow = "SELECT * FROM elsewhere WHERE id = 1"
-
-// hotRow is a moment in which four wait for another head each time, which is at other work by now.
-func hotRow(second float64) state.State {
-	head := 100 + uint64(second)
-	x := state.State{
-		Sessions:     []state.Session{working(head, slow, 0.005), working(20, lookup, 0.01)},
-		Transactions: []state.Transaction{open(head, 0, 1)},
-	}
-	for id := uint64(10); id < 14; id++ {
-		x.Sessions = append(x.Sessions, working(id, change, 0.03))
-		w := rowWait(id, head, 0)
-		x.Waits = append(x.Waits, w)
-	}
-	return x
-}
-
-func busyLocks(m *snap.Made) *snap.Made {
-	for _, n := range []string{"innodb_row_lock_waits", "innodb_row_lock_time"} {
-		m.S.Series = slices.DeleteFunc(m.S.Series, func(x metricSeries) bool {
-			return x.Name == "mysql_global_status_"+n
-		})
-	}
-	return m.Status("Innodb_row_lock_waits", 200).Status("Innodb_row_lock_time", 4000)
-}
 
 func TestLockPileup(t *testing.T) {
 	f := one(t, moments(busyLocks(shop()), 8, hotRow), "lock-pileup")

@@ -8,7 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -23,7 +23,7 @@ const (
 
 // nPlusOne finds a class that looks up a row by a value once for each row that another class returned: the rows of a
 // list are asked for one by one. It is asked of PostgreSQL's servers so far: of others it has not been measured how
-// often it is wrong.
+// Often it is wrong.
 func nPlusOne(v *advise.View) (out []finding.Finding) {
 	if !v.Postgres || v.Window <= 0 || v.Total <= 0 {
 		return nil
@@ -46,8 +46,8 @@ func nPlusOne(v *advise.View) (out []finding.Finding) {
 func looksUp(v *advise.View, c class.Class) bool {
 	sh, err := v.Shape(c)
 	rows, ok := c.PerCall(c.RowsSent).Get()
-	return err == nil && ok && rows <= 2 && sh.Kind == sqlshape.Select && len(sh.Tables) == 1 && len(sh.Parts) == 0 &&
-		!sh.Folded && len(sh.Predicates) == 1 && sh.Predicates[0].Op == sqlshape.Eq && !sh.Predicates[0].Join
+	return err == nil && ok && rows <= 2 && sh.Kind == shape.Select && len(sh.Tables) == 1 && len(sh.Parts) == 0 &&
+		!sh.Folded && len(sh.Predicates) == 1 && sh.Predicates[0].Op == shape.Eq && !sh.Predicates[0].Join
 }
 
 // listOf returns the class that returned as many rows as c was executed, and how far apart the two are, 0 to 1.
@@ -58,7 +58,7 @@ func listOf(v *advise.View, c class.Class) (list class.Class, apart float64, ok 
 		if x.ID == c.ID || !told || x.Sampled || x.PerCall(x.RowsSent).Or(0) < listRows {
 			continue
 		}
-		if sh, err := v.Shape(x); err != nil || sh.Kind != sqlshape.Select {
+		if sh, err := v.Shape(x); err != nil || sh.Kind != shape.Select {
 			continue
 		}
 		if d := math.Abs(float64(rows)/float64(c.Count) - 1); d <= apart {
@@ -81,12 +81,12 @@ func oneByOne(v *advise.View, c, list class.Class, apart float64) finding.Findin
 			{
 				What: "executions of the lookup", Value: known.Of(float64(c.Count)), Source: c.Source(),
 				Text: fmt.Sprintf("It ran %s times with %s of the statement time: %s.", unit.Count(float64(c.Count)),
-					unit.Percent(share), clip(c.Fingerprint)),
+					unit.Percent(share), Clip(c.Fingerprint)),
 			},
 			{
 				What: "rows of the list", Value: known.Of(float64(list.RowsSent.Or(0))), Source: list.Source(),
 				Text: fmt.Sprintf("This one returned %s rows, %s for each call: %s.",
-					unit.Count(float64(list.RowsSent.Or(0))), unit.Count(each), clip(list.Fingerprint)),
+					unit.Count(float64(list.RowsSent.Or(0))), unit.Count(each), Clip(list.Fingerprint)),
 			},
 		},
 		Against: []string{"That the two belong together is inferred from their counts, which differ by " +
@@ -103,10 +103,10 @@ func oneByOne(v *advise.View, c, list class.Class, apart float64) finding.Findin
 			Text: fmt.Sprintf("Now %s statements are sent for a list, then one or two.", unit.Count(each+1)),
 		}
 	}
-	var r reasons
-	r.say("What runs so often?", c.Source(), "%s", f.Evidence[0].Text)
-	r.say("Who returns as many rows?", list.Source(), "%s", f.Evidence[1].Text)
-	r.say("Does one statement belong to each row?", source.Statement, "The lookup finds %s rows by one value.",
+	var r Reasons
+	r.Say("What runs so often?", c.Source(), "%s", f.Evidence[0].Text)
+	r.Say("Who returns as many rows?", list.Source(), "%s", f.Evidence[1].Text)
+	r.Say("Does one statement belong to each row?", source.Statement, "The lookup finds %s rows by one value.",
 		unit.Count(c.PerCall(c.RowsSent).Or(0)))
 	f.Why = r
 	return f

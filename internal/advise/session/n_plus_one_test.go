@@ -20,7 +20,7 @@ func counted(id, sql string, count, rows uint64, sec float64) class.Class {
 func elephant(classes ...class.Class) *advise.View {
 	m := snap.Build()
 	m.S.Target.Flavor, m.S.Target.Version, m.S.Classes = dbms.Postgres, "17.10", classes
-	return advise.NewView(m.S, nil)
+	return snap.View(m.S, nil)
 }
 
 const (

@@ -9,19 +9,18 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// queue is what the moments of a snapshot show of who waits for whom.
-type queue struct {
-	moments int     // that show sessions
-	busy    float64 // sessions at work or waiting at a time, mean over the moments
-	heads   []head  // those at whom the chains of waits end, the one with most waiters first
-	waiting map[state.WaitKind]float64
-	last    map[uint64]state.Session // the latest that was seen of each session
+// Queue is what the moments of a snapshot show of who waits for whom.
+type Queue struct {
+	Moments int                        // that show sessions
+	Busy    float64                    // sessions at work or waiting at a time, mean over the moments
+	Waiting map[state.WaitKind]float64 // sessions that wait at a time, mean over the moments
+	heads   []head                     // those at whom the chains of waits end, the one with most waiters first
+	last    map[uint64]state.Session   // the latest that was seen of each session
 }
 
 // head is a session that others wait for and that waits for nobody.
@@ -38,24 +37,23 @@ type head struct {
 	objects []string          // what is waited for, the most frequent first
 	held    string            // the lock that is in the way
 	victims []string          // classes of those who wait, the most frequent first
-	alters  map[uint64]int    // waiters that change a definition, by moments seen
 }
 
-// queues reads the moments.
-func queues(v *advise.View) queue {
-	q := queue{waiting: map[state.WaitKind]float64{}, last: map[uint64]state.Session{}}
+// Queues reads the moments.
+func Queues(v *advise.View) Queue {
+	q := Queue{Waiting: map[state.WaitKind]float64{}, last: map[uint64]state.Session{}}
 	heads := map[uint64]*head{}
 	objects, victims := map[uint64]map[string]int{}, map[uint64]map[string]int{}
 	for _, m := range v.Moments {
 		if !m.Up || m.Sessions == nil && m.Transactions == nil {
 			continue
 		}
-		q.moments++
+		q.Moments++
 		sessions := map[uint64]state.Session{}
 		for _, x := range m.Sessions {
 			sessions[x.ID], q.last[x.ID] = x, x
-			if atWork(x) {
-				q.busy++
+			if AtWork(x) {
+				q.Busy++
 			}
 		}
 		trx := map[uint64]state.Transaction{}
@@ -71,7 +69,7 @@ func queues(v *advise.View) queue {
 			}
 			if !seen[w.Kind][w.Waiter] {
 				seen[w.Kind][w.Waiter] = true
-				q.waiting[w.Kind]++
+				q.Waiting[w.Kind]++
 			}
 		}
 		for _, r := range state.Tree(m.Waits) {
@@ -81,7 +79,7 @@ func queues(v *advise.View) queue {
 			}
 			h := heads[id]
 			if h == nil {
-				h = &head{id: id, kind: r.Waiters[0].Wait.Kind, alters: map[uint64]int{}}
+				h = &head{id: id, kind: r.Waiters[0].Wait.Kind}
 				heads[id], objects[id], victims[id] = h, map[string]int{}, map[string]int{}
 			}
 			h.seen++
@@ -104,28 +102,23 @@ func queues(v *advise.View) queue {
 				}
 			}
 			for w := range below(r.Waiters) {
-				if s, ok := sessions[w.Waiter]; ok {
-					if s.ClassID != "" {
-						victims[id][s.ClassID]++
-					}
-					if w.Kind == state.MetadataLock && definition(s.SQL) {
-						h.alters[s.ID]++
-					}
+				if s, ok := sessions[w.Waiter]; ok && s.ClassID != "" {
+					victims[id][s.ClassID]++
 				}
 			}
 		}
 	}
-	if q.moments == 0 {
+	if q.Moments == 0 {
 		return q
 	}
-	n := float64(q.moments)
-	q.busy /= n
-	for k := range q.waiting {
-		q.waiting[k] /= n
+	n := float64(q.Moments)
+	q.Busy /= n
+	for k := range q.Waiting {
+		q.Waiting[k] /= n
 	}
 	for id, h := range heads {
 		h.waiters /= n
-		h.objects, h.victims = often(objects[id]), often(victims[id])
+		h.objects, h.victims = Often(objects[id]), Often(victims[id])
 		q.heads = append(q.heads, *h)
 	}
 	slices.SortFunc(q.heads, func(a, b head) int {
@@ -151,8 +144,8 @@ func below(nodes []state.Node) func(func(state.Wait) bool) {
 	}
 }
 
-// atWork reports whether a session works on a statement of a client, or waits in one.
-func atWork(x state.Session) bool {
+// AtWork reports whether a session works on a statement of a client, or waits in one.
+func AtWork(x state.Session) bool {
 	switch x.Command {
 	case "Query", "Execute", "Prepare", "Fetch", "Long Data", "Init DB", "Field List", "Busy":
 		return true
@@ -160,8 +153,8 @@ func atWork(x state.Session) bool {
 	return false
 }
 
-// often returns the keys, the most frequent first.
-func often(count map[string]int) []string {
+// Often returns the keys, the most frequent first.
+func Often(count map[string]int) []string {
 	keys := slices.Sorted(maps.Keys(count))
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
 	return keys
@@ -173,36 +166,36 @@ const (
 	leastWaiters = 0.5
 	// leastPart is the part of the sessions at work that have to be waiting.
 	leastPart = 0.1
-	// longSeconds is for how long one session has to be in the way before it is blamed by name. Transactions of
+	// LongSeconds is for how long one session has to be in the way before it is blamed by name. Transactions of
 	// applications take milliseconds; one that is in the way for seconds stands out, whatever it does.
-	longSeconds = 2.0
-	// longMoments is in which part of the moments it has to be in the way.
-	longMoments = 0.3
+	LongSeconds = 2.0
+	// LongMoments is in which part of the moments it has to be in the way.
+	LongMoments = 0.3
 )
 
-// part returns which part of the sessions at work a number of waiting ones is, 0 to 1.
-func (q queue) part(waiting float64) float64 {
-	if q.busy <= 0 {
+// Part returns which part of the sessions at work a number of waiting ones is, 0 to 1.
+func (q Queue) Part(waiting float64) float64 {
+	if q.Busy <= 0 {
 		return 0
 	}
-	return min(1, waiting/q.busy)
+	return min(1, waiting/q.Busy)
 }
 
-// heavy reports whether so many waiters are worth telling.
-func (q queue) heavy(waiting float64) bool {
-	return waiting >= leastWaiters && q.part(waiting) >= leastPart
+// Heavy reports whether so many waiters are worth telling.
+func (q Queue) Heavy(waiting float64) bool {
+	return waiting >= leastWaiters && q.Part(waiting) >= leastPart
 }
 
 // long reports whether one session alone is in the way of others for long.
-func (q queue) long(h head) bool {
-	return q.heavy(h.waiters) && h.longest >= longSeconds && float64(h.seen) >= max(2, longMoments*float64(q.moments))
+func (q Queue) long(h head) bool {
+	return q.Heavy(h.waiters) && h.longest >= LongSeconds && float64(h.seen) >= max(2, LongMoments*float64(q.Moments))
 }
 
 // sleeps reports whether a head slept nearly all the time that others waited for it.
 func (h head) sleeps() bool { return h.seen > 0 && float64(h.asleep) >= 0.75*float64(h.seen) }
 
-// who names a session for people: "session 12 (app@10.0.0.7)".
-func who(x state.Session, id uint64) string {
+// Who names a session for people: "session 12 (app@10.0.0.7)".
+func Who(x state.Session, id uint64) string {
 	s := fmt.Sprintf("session %d", id)
 	if x.User != "" {
 		s += " (" + x.User
@@ -214,15 +207,15 @@ func who(x state.Session, id uint64) string {
 	return s
 }
 
-// account names the account and the machine of a session without the port, so that the next connection of the same
+// Account names the account and the machine of a session without the port, so that the next connection of the same
 // client has the same name.
-func account(x state.Session) string {
+func Account(x state.Session) string {
 	host, _, _ := strings.Cut(x.Host, ":")
 	return x.User + "@" + host
 }
 
-// tableOf returns the table of what is waited for: "schema.table (index)", "schema.table /* Partition p0 */ (index)".
-func tableOf(object string) (schema.Ref, bool) {
+// TableOf returns the table of what is waited for: "schema.table (index)", "schema.table /* Partition p0 */ (index)".
+func TableOf(object string) (schema.Ref, bool) {
 	name, _, _ := strings.Cut(object, " ")
 	s, t, ok := strings.Cut(name, ".")
 	t, _, _ = strings.Cut(t, "#P#")
@@ -235,30 +228,30 @@ func tableOf(object string) (schema.Ref, bool) {
 // tables returns the tables of several objects, each once.
 func tables(objects []string) (out []schema.Ref) {
 	for _, o := range objects {
-		if ref, ok := tableOf(o); ok && !slices.Contains(out, ref) {
+		if ref, ok := TableOf(o); ok && !slices.Contains(out, ref) {
 			out = append(out, ref)
 		}
 	}
 	return out
 }
 
-// told names a class by its statement, for people.
-func told(v *advise.View, id string) string {
+// Told names a class by its statement, for people.
+func Told(v *advise.View, id string) string {
 	if c, ok := v.Class(id); ok {
-		return clip(c.Fingerprint)
+		return Clip(c.Fingerprint)
 	}
 	for i := range v.Moments {
 		for _, s := range v.Moments[i].Sessions {
 			if s.ClassID == id && s.SQL != "" {
-				return clip(s.SQL)
+				return Clip(s.SQL)
 			}
 		}
 	}
 	return "class " + id
 }
 
-// clip shortens a statement for one line.
-func clip(s string) string {
+// Clip shortens a statement for one line.
+func Clip(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	const most = 120
 	if len(s) <= most {
@@ -269,35 +262,25 @@ func clip(s string) string {
 
 // fewOf says "3.6 of 8".
 func fewOf(n, of float64) string {
-	return unit.Count(round1(n)) + " of " + unit.Count(round1(of))
+	return unit.Count(Round(n)) + " of " + unit.Count(Round(of))
 }
 
-func round1(v float64) float64 { return float64(int(v*10+0.5)) / 10 }
+func Round(v float64) float64 { return float64(int(v*10+0.5)) / 10 }
 
-// classTimes are the effects that classes take their time, for those who only wait.
-func classTimes(ids []string) (out []string) {
+// ClassTimes are the effects that classes take their time, for those who only wait.
+func ClassTimes(ids []string) (out []string) {
 	for _, id := range ids {
 		out = append(out, advise.ClassTime(id))
 	}
 	return out
 }
 
-// waitingOnly keeps the classes that spend most of their time waiting: their time is no fault of theirs.
-func waitingOnly(v *advise.View, ids []string) (out []string) {
+// WaitingOnly keeps the classes that spend most of their time waiting: their time is no fault of theirs.
+func WaitingOnly(v *advise.View, ids []string) (out []string) {
 	for _, id := range ids {
 		if _, ok := v.Has(finding.LockWaiting, id); ok {
 			out = append(out, id)
 		}
 	}
 	return out
-}
-
-// per returns a figure divided by another; unknown when one is or the second is nothing.
-func per(a, b known.Value[float64]) known.Value[float64] {
-	x, ok1 := a.Get()
-	y, ok2 := b.Get()
-	if !ok1 || !ok2 || y <= 0 {
-		return known.None[float64]()
-	}
-	return known.Of(x / y)
 }

@@ -3,6 +3,8 @@ package session
 import (
 	"testing"
 
+	"github.com/dyno-perf/dyno/test/scene"
+
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -10,7 +12,7 @@ import (
 func TestTableOf(t *testing.T) {
 	f := func(object, wantSchema, wantTable string) {
 		t.Helper()
-		if ref, ok := tableOf(object); ref != (schema.Ref{Schema: wantSchema, Table: wantTable}) ||
+		if ref, ok := TableOf(object); ref != (schema.Ref{Schema: wantSchema, Table: wantTable}) ||
 			ok != (wantTable != "") {
 			t.Errorf("%q: %v", object, ref)
 		}
@@ -23,34 +25,16 @@ func TestTableOf(t *testing.T) {
 	f("", "", "")
 }
 
-func TestDefinition(t *testing.T) {
-	f := func(sql string, want bool) {
-		t.Helper()
-		if definition(sql) != want {
-			t.Errorf("%q: %v", sql, !want)
-		}
-	}
-	f("ALTER TABLE t ADD x INT", true)
-	f("  /* a tool */ alter table t add x int", true)
-	f("CREATE UNIQUE INDEX i ON t (a)", true)
-	f("CREATE TABLE t (a INT)", false)
-	f("TRUNCATE t", true)
-	f("LOCK TABLES t WRITE", true)
-	f("SELECT 1", false)
-	f("/* never ends", false)
-	f("", false)
-}
-
 // TestQueues counts who waits for whom: directly, behind others, and by whom nobody knows.
 func TestQueues(t *testing.T) {
-	m := shop()
-	m.Moment(blocked(sleeping(7, 3), open(7, 3, 1), 2))
-	m.Moment(state.State{Sessions: []state.Session{working(20, lookup, 0.1)}})
-	x := blocked(working(7, batch, 3), open(7, 3, 1), 2)
-	x.Waits = append(x.Waits, rowWait(20, 10, 1)) // behind one who waits
+	m := scene.Shop()
+	m.Moment(scene.Blocked(scene.Sleeping(7, 3), scene.Open(7, 3, 1), 2))
+	m.Moment(state.State{Sessions: []state.Session{scene.Working(20, scene.Lookup, 0.1)}})
+	x := scene.Blocked(scene.Working(7, scene.Change, 3), scene.Open(7, 3, 1), 2)
+	x.Waits = append(x.Waits, scene.RowWait(20, 10, 1)) // behind one who waits
 	m.Moment(x)
-	q := queues(m.View())
-	if q.moments != 3 || len(q.heads) != 1 || q.waiting[state.RowLock] != 3 {
+	q := Queues(m.View())
+	if q.Moments != 3 || len(q.heads) != 1 || q.Waiting[state.RowLock] != 3 {
 		t.Fatalf("%+v", q)
 	}
 	h := q.heads[0]
@@ -58,13 +42,13 @@ func TestQueues(t *testing.T) {
 		h.objects[0] != "shop.stock (PRIMARY)" {
 		t.Errorf("%+v", h)
 	}
-	if q.busy != (5.0+1+6)/3 {
-		t.Error(q.busy)
+	if q.Busy != (5.0+1+6)/3 {
+		t.Error(q.Busy)
 	}
 	if h.sleeps() {
 		t.Error("it slept half of the time only")
 	}
-	if empty := queues(shop().View()); empty.moments != 0 || empty.part(3) != 0 || len(empty.heads) != 0 {
+	if empty := Queues(scene.Shop().View()); empty.Moments != 0 || empty.Part(3) != 0 || len(empty.heads) != 0 {
 		t.Errorf("%+v", empty)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -16,10 +16,10 @@ import (
 // victims finds sessions that others queue behind while they work in a long transaction. The statements in the queue
 // look slow and are not: what takes their time is the wait.
 func victims(v *advise.View) (out []finding.Finding) {
-	q := queues(v)
+	q := Queues(v)
 	for _, h := range q.heads {
 		if !q.long(h) || h.sleeps() || h.kind != state.RowLock && h.kind != state.TableLock ||
-			h.trx.Seconds < longSeconds || bulkDelete(v, h) {
+			h.trx.Seconds < LongSeconds || bulkDelete(v, h) {
 			continue
 		}
 		out = append(out, victimsOf(v, q, h))
@@ -37,7 +37,7 @@ func bulkDelete(v *advise.View, h head) bool {
 		return false
 	}
 	sh, err := v.Shape(c)
-	return err == nil && sh.Kind == sqlshape.Delete && c.PerCall(c.Affected).Or(bulkRows) >= bulkRows
+	return err == nil && sh.Kind == shape.Delete && c.PerCall(c.Affected).Or(bulkRows) >= bulkRows
 }
 
 // scansToChange reports whether a class reads many rows for each that it changes: it locks all that it reads, and an
@@ -49,18 +49,18 @@ func scansToChange(v *advise.View, id string) bool {
 	}
 	sh, err := v.Shape(c)
 	examined, counted := c.PerCall(c.Examined).Get()
-	return err == nil && (sh.Kind == sqlshape.Update || sh.Kind == sqlshape.Delete) && counted &&
+	return err == nil && (sh.Kind == shape.Update || sh.Kind == shape.Delete) && counted &&
 		examined >= bulkRows && examined >= 10*c.PerCall(c.Affected).Or(0)
 }
 
-func victimsOf(v *advise.View, q queue, h head) finding.Finding {
+func victimsOf(v *advise.View, q Queue, h head) finding.Finding {
 	f := blame(v, q, h, "victim-query")
 	does := "a statement whose text is unknown"
 	if h.session.SQL != "" {
-		does = clip(h.session.SQL)
+		does = Clip(h.session.SQL)
 	}
 	f.Title = fmt.Sprintf("%s active sessions wait for locks of %s, whose transaction has been open for %s",
-		fewOf(h.waiters, q.busy), who(h.session, h.id), unit.Seconds(h.trx.Seconds))
+		fewOf(h.waiters, q.Busy), Who(h.session, h.id), unit.Seconds(h.trx.Seconds))
 	f.Cause = "The statements in the queue are not slow: they wait. One transaction took locks on rows that they " +
 		"need, is still active, and keeps the locks until it ends."
 	if h.session.ClassID != "" {
@@ -68,7 +68,7 @@ func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 	}
 	f.Evidence = append([]finding.Evidence{{
 		What: "what it does", Value: known.Of(h.session.Seconds), Unit: "s", Source: source.Processlist, Sampled: true,
-		Text: fmt.Sprintf("%s has run this for %s: %s.", upper(who(h.session, h.id)), unit.Seconds(h.session.Seconds),
+		Text: fmt.Sprintf("%s has run this for %s: %s.", Upper(Who(h.session, h.id)), unit.Seconds(h.session.Seconds),
 			strings.TrimSuffix(does, ".")),
 	}}, f.Evidence...)
 	f.Falsify = "Disproved if the waiting statements stay slow once that transaction has ended."
@@ -82,21 +82,17 @@ func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 	}
 	f.Cost = "In batches the work is no longer all or nothing: it must be able to continue where it stopped. A KILL " +
 		"rolls back what it has done so far" + undone(h.trx) + "."
-	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"How to Minimize and Handle Deadlocks\": keep transactions " +
-		"small and short"
-	if v.Postgres {
-		f.Reference = v.Dialect.Manual(advise.LocksAndTransactions)
-	}
+	f.Reference = v.Dialect.Manual[advise.LongTransactions]
 	if h.session.SQL == "" {
 		f.Unobserved = append(f.Unobserved, "The text of its statement was not observed.")
 	}
-	var r reasons
-	r.say("What looks slow?", source.Processlist, "%s active sessions.", fewOf(h.waiters, q.busy))
-	r.say("Do they work or wait?", source.Locks, "They wait: in %d of %d samples %s was the root of a wait chain.",
+	var r Reasons
+	r.Say("What looks slow?", source.Processlist, "%s active sessions.", fewOf(h.waiters, q.Busy))
+	r.Say("Do they work or wait?", source.Locks, "They wait: in %d of %d samples %s was the root of a wait chain.",
 		h.seen,
-		q.moments, who(h.session, h.id))
-	r.say("Does the blocker wait as well?", source.Locks, "No, it is active: %s.", does)
-	r.say("How long has it held locks?", source.Transactions, "Its transaction has been open for %s.",
+		q.Moments, Who(h.session, h.id))
+	r.Say("Does the blocker wait as well?", source.Locks, "No, it is active: %s.", does)
+	r.Say("How long has it held locks?", source.Transactions, "Its transaction has been open for %s.",
 		unit.Seconds(h.trx.Seconds))
 	f.Why = r
 	return f

@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -98,7 +99,7 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 	if err != nil {
 		return refused(err)
 	}
-	if db == "" && slices.ContainsFunc(names, func(r sqlshape.TableRef) bool { return r.Schema == "" }) {
+	if db == "" && slices.ContainsFunc(names, func(r shape.TableRef) bool { return r.Schema == "" }) {
 		p.Error = "not run: the statement's default database is unknown"
 		return p, nil
 	}
@@ -210,7 +211,7 @@ func (x *Explainer) stranger(ctx context.Context, stmt string) (why string, err 
 
 // executes says in which of the schemas that a statement means stored routines could run; "" for none that is not
 // trusted.
-func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.TableRef) (why string, err error) {
+func (x *Explainer) executes(ctx context.Context, db string, names []shape.TableRef) (why string, err error) {
 	var ask []string
 	for _, s := range append([]string{db}, schemas(names)...) {
 		if !system(s) && !x.t.Spec().Trusts(s) && !slices.Contains(ask, s) {
@@ -234,7 +235,7 @@ func trusting(list []string) string {
 		" in the URL or as a flag"
 }
 
-func schemas(names []sqlshape.TableRef) (list []string) {
+func schemas(names []shape.TableRef) (list []string) {
 	for _, r := range names {
 		list = append(list, r.Schema)
 	}
@@ -244,7 +245,7 @@ func schemas(names []sqlshape.TableRef) (list []string) {
 // views says which name of a statement is, or may be, that of a view that is not trusted; "" for none. It leaves
 // metadata locks on the others until the transaction ends: by an index hint, which servers refuse for views when they
 // open them, before they evaluate anything.
-func (x *Explainer) views(ctx context.Context, names []sqlshape.TableRef) (why string, err error) {
+func (x *Explainer) views(ctx context.Context, names []shape.TableRef) (why string, err error) {
 	var tables []schema.Ref
 	for _, r := range names {
 		switch {
@@ -275,7 +276,7 @@ const noSuchIndex = 1176
 const deepest = 8
 
 // hidden says what harm a name may do if it is a view's; "" for none.
-func (x *Explainer) hidden(ctx context.Context, r sqlshape.TableRef, depth int) (why string, err error) {
+func (x *Explainer) hidden(ctx context.Context, r shape.TableRef, depth int) (why string, err error) {
 	switch {
 	case system(r.Schema):
 		return "", nil

@@ -16,6 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -74,8 +75,8 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	limited, cancel := context.WithTimeout(ctx, tablesTime)
 	defer cancel()
 	lost := func(err error) bool { return gone(ctx, err) && (ctx.Err() != nil || limited.Err() == nil) }
-	shapes := map[string]sqlshape.Shape{}
-	names := map[sqlshape.TableRef][]schema.Ref{} // what they can mean, as far as it was asked
+	shapes := map[string]shape.Shape{}
+	names := map[shape.TableRef][]schema.Ref{} // what they can mean, as far as it was asked
 	known := map[schema.Ref]bool{}
 	var refs []schema.Ref
 	var looked wanted
@@ -91,9 +92,9 @@ func (q questioner) ask(ctx context.Context, n int) error {
 			continue
 		}
 		shapes[c.ID] = sh
-		located := map[sqlshape.TableRef]schema.Ref{}
+		located := map[shape.TableRef]schema.Ref{}
 		for _, r := range touched {
-			name := sqlshape.TableRef{Schema: cmp.Or(r.Schema, c.Schema), Name: r.Name}
+			name := shape.TableRef{Schema: cmp.Or(r.Schema, c.Schema), Name: r.Name}
 			found, asked := names[name]
 			if !asked {
 				if len(names) == mostTables || limited.Err() != nil {
@@ -110,7 +111,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 				names[name] = found
 			}
 			if len(found) == 1 {
-				located[sqlshape.TableRef{Schema: r.Schema, Name: r.Name}] = found[0]
+				located[shape.TableRef{Schema: r.Schema, Name: r.Name}] = found[0]
 			}
 			for _, ref := range found {
 				switch {
@@ -123,8 +124,8 @@ func (q questioner) ask(ctx context.Context, n int) error {
 				}
 			}
 		}
-		looked.add(sh, func(r sqlshape.TableRef) (schema.Ref, bool) {
-			ref, ok := located[sqlshape.TableRef{Schema: r.Schema, Name: r.Name}]
+		looked.add(sh, func(r shape.TableRef) (schema.Ref, bool) {
+			ref, ok := located[shape.TableRef{Schema: r.Schema, Name: r.Name}]
 			return ref, ok
 		})
 	}
@@ -151,8 +152,8 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	total, end := q.s.TotalTime(), time.Now().Add(plansTime)
 	for _, c := range top {
 		sh, parsed := shapes[c.ID]
-		if c.TimeSec < least*total || !parsed || dictionary(sh, c.Schema) || sh.Kind == sqlshape.Other ||
-			sh.Kind == sqlshape.Insert && len(sh.Parts) == 0 {
+		if c.TimeSec < least*total || !parsed || dictionary(sh, c.Schema) || sh.Kind == shape.Other ||
+			sh.Kind == shape.Insert && len(sh.Parts) == 0 {
 			continue
 		}
 		if time.Now().After(end) {
@@ -242,7 +243,7 @@ func (q questioner) unplanned() {
 
 // shapeOf parses a class: its example where there is one, for fingerprints have lost the digits of names. touched are
 // the tables that are named anywhere in it, in sub-queries too.
-func shapeOf(c class.Class) (sh sqlshape.Shape, touched []sqlshape.TableRef, err error) {
+func shapeOf(c class.Class) (sh shape.Shape, touched []shape.TableRef, err error) {
 	text := c.Example
 	if text != "" {
 		sh, err = sqlshape.Parse(text)
@@ -263,7 +264,7 @@ func shapeOf(c class.Class) (sh sqlshape.Shape, touched []sqlshape.TableRef, err
 const mostMatches = 8
 
 // locate returns the tables that a statement's name can mean, in the schema that the class ran in.
-func (q questioner) locate(ctx context.Context, conn *sql.Conn, r sqlshape.TableRef, def string) ([]schema.Ref, error) {
+func (q questioner) locate(ctx context.Context, conn *sql.Conn, r shape.TableRef, def string) ([]schema.Ref, error) {
 	db := r.Schema
 	if db == "" {
 		db = def
@@ -286,7 +287,7 @@ func (q questioner) locate(ctx context.Context, conn *sql.Conn, r sqlshape.Table
 	}
 	var refs []schema.Ref
 	for _, n := range names {
-		if sqlshape.Match(r.Name, n) && len(refs) < mostMatches {
+		if shape.Match(r.Name, n) && len(refs) < mostMatches {
 			refs = append(refs, schema.Ref{Schema: db, Table: n})
 		}
 	}
@@ -294,14 +295,14 @@ func (q questioner) locate(ctx context.Context, conn *sql.Conn, r sqlshape.Table
 }
 
 // dictionary reports whether a statement reads the server's own tables only: no plan of it can be changed.
-func dictionary(sh sqlshape.Shape, def string) bool {
-	return len(sh.Tables) > 0 && !slices.ContainsFunc(sh.Tables, func(r sqlshape.TableRef) bool {
+func dictionary(sh shape.Shape, def string) bool {
+	return len(sh.Tables) > 0 && !slices.ContainsFunc(sh.Tables, func(r shape.TableRef) bool {
 		return !schema.System(cmp.Or(r.Schema, def))
 	})
 }
 
 // plan asks how the server would execute a statement of the class.
-func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh sqlshape.Shape) (explain.Plan, error) {
+func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh shape.Shape) (explain.Plan, error) {
 	p := explain.Plan{Class: c.ID, Schema: c.Schema}
 	stmt := c.Example
 	if stmt == "" || len(stmt) > sqlshape.MaxBytes || sqltext.Fingerprint(stmt) != c.Fingerprint {
@@ -328,7 +329,7 @@ func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh sq
 }
 
 // typical returns what gives a literal of a column's type for a parameter whose value nobody saw.
-func (q questioner) typical(sh sqlshape.Shape, def string) func(table, column string) string {
+func (q questioner) typical(sh shape.Shape, def string) func(table, column string) string {
 	tables := make([][]int, len(sh.Tables)) // places of those that each name means
 	for i, t := range q.s.Tables {
 		for j, r := range sh.Tables {

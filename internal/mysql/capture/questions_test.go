@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/effort"
@@ -63,7 +63,7 @@ func TestStatementsThatNameManyTables(t *testing.T) {
 
 // TestTypicalValues: a statement has as many parameters as its author likes, and a server as many tables.
 func TestTypicalValues(t *testing.T) {
-	sh := sqlshape.Shape{Tables: []sqlshape.TableRef{{Name: "t0"}, {Name: "t1", Alias: "b"}}}
+	sh := shape.Shape{Tables: []shape.TableRef{{Name: "t0"}, {Name: "t1", Alias: "b"}}}
 	effort.Linear(t, "parameters", 1000, func(n int) func() {
 		q := questioner{s: &snapshot.Snapshot{}}
 		for i := range n {

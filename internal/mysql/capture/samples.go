@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -37,8 +37,8 @@ type wanted struct {
 }
 
 // add adds the columns that a statement compares, sub-queries included.
-func (w *wanted) add(sh sqlshape.Shape, place func(sqlshape.TableRef) (schema.Ref, bool)) {
-	take := func(p sqlshape.Predicate) {
+func (w *wanted) add(sh shape.Shape, place func(shape.TableRef) (schema.Ref, bool)) {
+	take := func(p shape.Predicate) {
 		if p.Table < 0 || p.Table >= len(sh.Tables) || p.Column == "" {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/test/effort"
@@ -43,9 +44,9 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 			var w wanted
 			conditions := map[string]string{"t": "flag code gone", "nokey": "flag", "small": "b", "none": "b"}
 			for table, columns := range conditions {
-				sh := sqlshape.Shape{Tables: []sqlshape.TableRef{{Name: table}}}
+				sh := shape.Shape{Tables: []shape.TableRef{{Name: table}}}
 				for column := range strings.FieldsSeq(columns) {
-					sh.Predicates = append(sh.Predicates, sqlshape.Predicate{Column: column})
+					sh.Predicates = append(sh.Predicates, shape.Predicate{Column: column})
 				}
 				w.add(sh, inD)
 			}
@@ -88,7 +89,7 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 }
 
 // inD places a table in the schema d.
-func inD(r sqlshape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true }
+func inD(r shape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true }
 
 func TestConditionedColumns(t *testing.T) {
 	sh, err := sqlshape.Parse("SELECT a.x FROM t a JOIN u ON u.id = a.uid WHERE a.p = 1 AND (a.q = 2 OR a.R > 3) AND " +
@@ -105,9 +106,9 @@ func TestConditionedColumns(t *testing.T) {
 		t.Errorf("columns of u: %v, tables %v", u, got.tables)
 	}
 	effort.Linear(t, "columns of many statements", 3000, func(n int) func() {
-		sh := sqlshape.Shape{Tables: []sqlshape.TableRef{{Name: "t"}}}
+		sh := shape.Shape{Tables: []shape.TableRef{{Name: "t"}}}
 		for i := range n {
-			sh.Predicates = append(sh.Predicates, sqlshape.Predicate{Column: fmt.Sprint("c", i)})
+			sh.Predicates = append(sh.Predicates, shape.Predicate{Column: fmt.Sprint("c", i)})
 		}
 		return func() {
 			var w wanted

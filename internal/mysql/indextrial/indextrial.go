@@ -24,6 +24,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/stat"
@@ -156,7 +157,7 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 			continue
 		}
 		sh, err := sqlshape.Parse(text)
-		if err != nil || sh.Kind != sqlshape.Select && sh.Kind != sqlshape.Update {
+		if err != nil || sh.Kind != shape.Select && sh.Kind != shape.Update {
 			continue
 		}
 		usable := true
@@ -221,7 +222,7 @@ func (w *trying) statement(c class.Class, def string) (text, why string) {
 }
 
 // statements fills in values of rows that the private server has.
-func (w *trying) statements(text string, sh sqlshape.Shape, def string) (out []string) {
+func (w *trying) statements(text string, sh shape.Shape, def string) (out []string) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range tryStatements {
 		filled, err := sqlshape.Fill(text, func(table, column string) string {

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -20,9 +20,9 @@ type capturedClass struct {
 	statements []string
 }
 
-func (c *captured) add(k class.Class, sh sqlshape.Shape, statements []string) {
+func (c *captured) add(k class.Class, sh shape.Shape, statements []string) {
 	if len(statements) > 0 {
-		c.classes = append(c.classes, capturedClass{k, sh.Kind == sqlshape.Select, statements})
+		c.classes = append(c.classes, capturedClass{k, sh.Kind == shape.Select, statements})
 	}
 }
 

@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"strconv"
 	"strings"
 
@@ -12,60 +14,23 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// OperandKind says what one side of a comparison is.
-type OperandKind string
-
-// The kinds of operand. What one cannot tell from the text is Anything.
-const (
-	Column    OperandKind = "column"
-	Wrapped   OperandKind = "wrapped"   // an expression around exactly one column
-	Number    OperandKind = "number"    // a literal without quotes
-	Text      OperandKind = "text"      // a literal in quotes
-	Null      OperandKind = "null"      // NULL
-	Parameter OperandKind = "parameter" // ? of a prepared statement or of a fingerprint: its type is not known
-	Anything  OperandKind = "anything"
-)
-
-// Operand is one side of a comparison.
-type Operand struct {
-	Kind   OperandKind
-	Table  int    // of Column and Wrapped: index in Shape.Tables, or Unresolved
-	Column string // of Column and Wrapped
-	Func   string // of Wrapped: the outermost function in lower case, "arithmetic" for an operator
-	// Expr is the operand as SQL with names in backticks, columns without their table.
-	Expr string
-	// Plain is set for a Wrapped whose function takes the bare column as its only argument: DATE(c).
-	Plain bool
-	Value string // of Number and Text: the literal's value
-}
-
-// Comparison is one condition that every row must meet: Left compared with one of Right.
-type Comparison struct {
-	Op    string    // "=", "<=>", "<", "<=", ">", ">=", "in", "between", "like"
-	Left  Operand   // holds a column, always
-	Right []Operand // one; the list of IN; lower and upper bound of BETWEEN
-	Outer bool      // of an outer join's ON clause
-	// LeftCollate and RightCollate tell that somebody wrote COLLATE there: then the statement chose how to compare.
-	LeftCollate, RightCollate string
-}
-
 // maxList bounds how much of an IN list is told.
 const maxList = 100
 
 // Compared returns the shape of a statement and its comparisons, those that AND connects at the outermost level.
 // Comparisons of two columns stand there once, conditions under OR and NOT do not.
-func Compared(sql string) (Shape, []Comparison, error) {
+func Compared(sql string) (shape.Shape, []shape.Comparison, error) {
 	n, _, err := parseAny(sql)
 	if err != nil {
-		return Shape{}, nil, err
+		return shape.Shape{}, nil, err
 	}
 	return compared(n)
 }
 
-func compared(n ast.StmtNode) (Shape, []Comparison, error) {
+func compared(n ast.StmtNode) (shape.Shape, []shape.Comparison, error) {
 	s := &shaper{}
 	if s.statement(n); s.err() != nil {
-		return Shape{}, nil, s.err()
+		return shape.Shape{}, nil, s.err()
 	}
 	c := &comparer{s: s}
 	switch n := n.(type) {
@@ -80,14 +45,14 @@ func compared(n ast.StmtNode) (Shape, []Comparison, error) {
 		c.where(n.Where, false)
 	}
 	if len(c.list) > mostConditions {
-		return Shape{}, nil, tooMuch()
+		return shape.Shape{}, nil, tooMuch()
 	}
 	return s.Shape, c.list, nil
 }
 
 type comparer struct {
 	s    *shaper
-	list []Comparison
+	list []shape.Comparison
 }
 
 func (c *comparer) from(f *ast.TableRefsClause) {
@@ -102,10 +67,10 @@ func (c *comparer) from(f *ast.TableRefsClause) {
 		for _, u := range j.Using {
 			if len(left) == 1 && len(right) == 1 {
 				name := u.Name.O
-				c.list = append(c.list, Comparison{
+				c.list = append(c.list, shape.Comparison{
 					Op: "=", Outer: outer,
-					Left:  Operand{Kind: Column, Table: left[0], Column: name, Expr: quoteName(name)},
-					Right: []Operand{{Kind: Column, Table: right[0], Column: name, Expr: quoteName(name)}},
+					Left:  shape.Operand{Kind: shape.Column, Table: left[0], Column: name, Expr: quoteName(name)},
+					Right: []shape.Operand{{Kind: shape.Column, Table: right[0], Column: name, Expr: quoteName(name)}},
 				})
 			}
 		}
@@ -148,7 +113,7 @@ func (c *comparer) where(e ast.ExprNode, outer bool) {
 }
 
 func (c *comparer) add(op string, outer bool, left ast.ExprNode, right ...ast.ExprNode) {
-	x := Comparison{Op: op, Outer: outer}
+	x := shape.Comparison{Op: op, Outer: outer}
 	x.Left, x.LeftCollate = c.operand(left)
 	for _, r := range right {
 		o, collate := c.operand(r)
@@ -157,7 +122,7 @@ func (c *comparer) add(op string, outer bool, left ast.ExprNode, right ...ast.Ex
 			x.RightCollate = collate
 		}
 	}
-	holds := func(o Operand) bool { return o.Kind == Column || o.Kind == Wrapped }
+	holds := func(o shape.Operand) bool { return o.Kind == shape.Column || o.Kind == shape.Wrapped }
 	if back, ok := turned[op]; ok && !holds(x.Left) && holds(x.Right[0]) {
 		x.Op, x.Left, x.Right[0] = back, x.Right[0], x.Left
 		x.LeftCollate, x.RightCollate = x.RightCollate, x.LeftCollate
@@ -167,30 +132,33 @@ func (c *comparer) add(op string, outer bool, left ast.ExprNode, right ...ast.Ex
 	}
 }
 
-func (c *comparer) operand(e ast.ExprNode) (o Operand, collate string) {
+func (c *comparer) operand(e ast.ExprNode) (o shape.Operand, collate string) {
 	e = bare(e)
 	if x, ok := e.(*ast.SetCollationExpr); ok {
 		collate = strings.ToLower(x.Collate)
 		if col, ok := c.s.column(x.Expr); ok {
-			return Operand{Kind: Wrapped, Table: col.Table, Column: col.Column, Func: "collate", Expr: written(e)},
-				collate
+			return shape.Operand{
+				Kind: shape.Wrapped, Table: col.Table, Column: col.Column, Func: "collate", Expr: written(e),
+			}, collate
 		}
 		e = bare(x.Expr)
 	}
 	if col, ok := c.s.column(e); ok {
-		return Operand{Kind: Column, Table: col.Table, Column: col.Column, Expr: quoteName(col.Column)}, collate
+		return shape.Operand{
+			Kind: shape.Column, Table: col.Table, Column: col.Column, Expr: quoteName(col.Column),
+		}, collate
 	}
-	o = Operand{Kind: Anything, Expr: written(e)}
+	o = shape.Operand{Kind: shape.Anything, Expr: written(e)}
 	if v, ok := value(e); ok {
 		v.Expr = o.Expr
 		return v, collate
 	}
-	v := &finder{s: &shaper{Shape: Shape{Tables: c.s.Tables}}}
+	v := &finder{s: &shaper{Shape: shape.Shape{Tables: c.s.Tables}}}
 	e.Accept(v)
 	if len(v.cols) != 1 || v.sub || v.varies || v.aggregate {
 		return o, collate
 	}
-	o.Kind, o.Table, o.Column = Wrapped, v.cols[0].Table, v.cols[0].Column
+	o.Kind, o.Table, o.Column = shape.Wrapped, v.cols[0].Table, v.cols[0].Column
 	switch x := e.(type) {
 	case *ast.FuncCallExpr:
 		o.Func = x.FnName.L
@@ -204,13 +172,13 @@ func (c *comparer) operand(e ast.ExprNode) (o Operand, collate string) {
 	case *ast.CaseExpr:
 		o.Func = "case"
 	default:
-		o.Kind = Anything
+		o.Kind = shape.Anything
 	}
 	return o, collate
 }
 
 // value tells a literal.
-func value(e ast.ExprNode) (Operand, bool) {
+func value(e ast.ExprNode) (shape.Operand, bool) {
 	sign := ""
 	if u, ok := e.(*ast.UnaryOperationExpr); ok && (u.Op == opcode.Minus || u.Op == opcode.Plus) {
 		if u.Op == opcode.Minus {
@@ -219,27 +187,27 @@ func value(e ast.ExprNode) (Operand, bool) {
 		e = bare(u.V)
 	}
 	if _, ok := e.(*driver.ParamMarkerExpr); ok {
-		return Operand{Kind: Parameter}, true
+		return shape.Operand{Kind: shape.Parameter}, true
 	}
 	v, ok := e.(*driver.ValueExpr)
 	if !ok {
-		return Operand{}, false
+		return shape.Operand{}, false
 	}
 	switch v.Kind() {
 	case driver.KindNull:
-		return Operand{Kind: Null}, true
+		return shape.Operand{Kind: shape.Null}, true
 	case driver.KindInt64:
-		return Operand{Kind: Number, Value: sign + strconv.FormatInt(v.GetInt64(), 10)}, true
+		return shape.Operand{Kind: shape.Number, Value: sign + strconv.FormatInt(v.GetInt64(), 10)}, true
 	case driver.KindUint64:
-		return Operand{Kind: Number, Value: sign + strconv.FormatUint(v.GetUint64(), 10)}, true
+		return shape.Operand{Kind: shape.Number, Value: sign + strconv.FormatUint(v.GetUint64(), 10)}, true
 	case driver.KindFloat32, driver.KindFloat64, driver.KindMysqlDecimal:
-		return Operand{Kind: Number, Value: sign + written(v)}, true
+		return shape.Operand{Kind: shape.Number, Value: sign + written(v)}, true
 	case driver.KindString:
 		if sign == "" {
-			return Operand{Kind: Text, Value: v.GetString()}, true
+			return shape.Operand{Kind: shape.Text, Value: v.GetString()}, true
 		}
 	}
-	return Operand{}, false
+	return shape.Operand{}, false
 }
 
 // longestExpr bounds an expression that is told, bytes: findings repeat it.

@@ -1,15 +1,17 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"slices"
 	"strings"
 	"testing"
 )
 
 func TestCompared(t *testing.T) {
-	say := func(o Operand) string {
+	say := func(o shape.Operand) string {
 		s := string(o.Kind) + " " + o.Expr
-		if o.Kind == Wrapped {
+		if o.Kind == shape.Wrapped {
 			s += " by " + o.Func
 			if o.Plain {
 				s += " plainly"

@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"errors"
 	"fmt"
 	"sort"
@@ -70,7 +72,7 @@ func (f *filler) Enter(n ast.Node) (ast.Node, bool) {
 	case *ast.PatternLikeOrIlikeExpr:
 		f.against(n.Expr, n.Pattern)
 	case *ast.Assignment:
-		f.put(n.Expr, ColumnRef{Column: n.Column.Name.O, Table: f.s.resolve(n.Column).Table})
+		f.put(n.Expr, shape.ColumnRef{Column: n.Column.Name.O, Table: f.s.resolve(n.Column).Table})
 	case *ast.Limit:
 		for _, e := range []ast.ExprNode{n.Count, n.Offset} {
 			if m, ok := e.(*driver.ParamMarkerExpr); ok {
@@ -97,7 +99,7 @@ func (f *filler) against(col, v ast.ExprNode) {
 	}
 }
 
-func (f *filler) put(v ast.ExprNode, c ColumnRef) {
+func (f *filler) put(v ast.ExprNode, c shape.ColumnRef) {
 	m, ok := bare(v).(*driver.ParamMarkerExpr)
 	if !ok {
 		return

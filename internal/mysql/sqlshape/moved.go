@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -28,9 +30,9 @@ func Moved(sql string) ([]string, error) {
 	for _, a := range u.List {
 		name := a.Column.Name.O
 		set, _ := c.operand(a.Expr)
-		kept := set.Kind == Column && strings.EqualFold(set.Column, name)
+		kept := set.Kind == shape.Column && strings.EqualFold(set.Column, name)
 		for _, x := range comparisons {
-			if (x.Op == "=" || x.Op == "<=>") && x.Left.Kind == Column && strings.EqualFold(x.Left.Column, name) {
+			if (x.Op == "=" || x.Op == "<=>") && x.Left.Kind == shape.Column && strings.EqualFold(x.Left.Column, name) {
 				kept = kept || same(set, x.Right[0])
 			}
 		}
@@ -42,9 +44,8 @@ func Moved(sql string) ([]string, error) {
 }
 
 // same reports whether two operands hold the same value or may hold it.
-func same(a, b Operand) bool {
-	if a.Kind == Parameter || b.Kind == Parameter || a.Kind == Anything || b.Kind == Anything {
-		return true
-	}
-	return (a.Kind == Number || a.Kind == Text) && (b.Kind == Number || b.Kind == Text) && a.Value == b.Value
+func same(a, b shape.Operand) bool {
+	unknown := func(o shape.Operand) bool { return o.Kind == shape.Parameter || o.Kind == shape.Anything }
+	literal := func(o shape.Operand) bool { return o.Kind == shape.Number || o.Kind == shape.Text }
+	return unknown(a) || unknown(b) || literal(a) && literal(b) && a.Value == b.Value
 }

@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"cmp"
 	"errors"
 	"fmt"
@@ -31,9 +33,6 @@ const (
 	mostLevels     = 64
 )
 
-// ErrNotUnderstood is the answer to a text that the parser does not take for a statement.
-var ErrNotUnderstood = errors.New("parse statement: not understood")
-
 // ErrTooLarge is the answer to a statement that says more than is looked at.
 var ErrTooLarge = errors.New("parse statement: it is too large")
 
@@ -44,16 +43,16 @@ func tooMuch() error {
 
 // Parse returns the shape of one statement: a fingerprint, a digest text of performance_schema, or a statement with its
 // literals. The error never holds any of the text.
-func Parse(sql string) (Shape, error) {
+func Parse(sql string) (shape.Shape, error) {
 	n, _, err := parseAny(sql)
 	if err != nil {
-		return Shape{}, err
+		return shape.Shape{}, err
 	}
 	s := &shaper{}
 	s.statement(n)
 	s.parts(n)
 	if err := s.err(); err != nil {
-		return Shape{}, err
+		return shape.Shape{}, err
 	}
 	return s.Shape, nil
 }
@@ -82,11 +81,11 @@ func parseOne(sql string) (n ast.StmtNode, err error) {
 	// The parser reads what is in such a comment, and no server does: a string that begins there has it miss a table
 	// that follows.
 	if strings.Contains(sql, "/*T!") {
-		return nil, ErrNotUnderstood
+		return nil, shape.ErrNotUnderstood
 	}
 	defer func() {
 		if recover() != nil {
-			n, err = nil, ErrNotUnderstood
+			n, err = nil, shape.ErrNotUnderstood
 		}
 	}()
 	p := parser.New()
@@ -94,7 +93,7 @@ func parseOne(sql string) (n ast.StmtNode, err error) {
 	p.SetSQLMode(mysql.ModeIgnoreSpace)
 	ns, _, err := p.ParseSQL(sql)
 	if err != nil {
-		return nil, ErrNotUnderstood // the parser's own error quotes the text
+		return nil, shape.ErrNotUnderstood // the parser's own error quotes the text
 	}
 	if len(ns) != 1 {
 		return nil, fmt.Errorf("parse statement: it holds %d statements, one is wanted", len(ns))
@@ -103,16 +102,16 @@ func parseOne(sql string) (n ast.StmtNode, err error) {
 }
 
 type shaper struct {
-	Shape
-	aliases map[string]ast.ExprNode // of the select list
-	parent  *shaper                 // of a part
-	named   map[string]bool         // tables that WITH defines, in lower case
-	upper   map[ColumnRef]bool      // ranges that a < or <= bounds
-	lower   map[ColumnRef]bool
-	at      map[Predicate]int // where each of Predicates is, Bounded aside
-	ored    int               // predicates in Any
-	whys    map[string]bool   // of Opaque
-	reads   map[ColumnRef]bool
+	shape.Shape
+	aliases map[string]ast.ExprNode  // of the select list
+	parent  *shaper                  // of a part
+	named   map[string]bool          // tables that WITH defines, in lower case
+	upper   map[shape.ColumnRef]bool // ranges that a < or <= bounds
+	lower   map[shape.ColumnRef]bool
+	at      map[shape.Predicate]int // where each of Predicates is, Bounded aside
+	ored    int                     // predicates in Any
+	whys    map[string]bool         // of Opaque
+	reads   map[shape.ColumnRef]bool
 	excess  bool // it says more than is looked at
 
 	names tablesByName
@@ -148,10 +147,10 @@ func (s *shaper) opaque(why string) {
 func (s *shaper) statement(n ast.StmtNode) {
 	switch n := n.(type) {
 	case *ast.SelectStmt:
-		s.Kind = Select
+		s.Kind = shape.Select
 		s.selectStmt(n)
 	case *ast.UpdateStmt:
-		s.Kind = Update
+		s.Kind = shape.Update
 		s.with(n.With)
 		s.from(n.TableRefs)
 		for _, a := range n.List {
@@ -161,24 +160,24 @@ func (s *shaper) statement(n ast.StmtNode) {
 		s.order(n.Order)
 		s.Limit = n.Limit != nil
 	case *ast.DeleteStmt:
-		s.Kind = Delete
+		s.Kind = shape.Delete
 		s.with(n.With)
 		s.from(n.TableRefs)
 		s.where(n.Where, noTable)
 		s.order(n.Order)
 		s.Limit = n.Limit != nil
 	case *ast.InsertStmt:
-		s.Kind = Insert
+		s.Kind = shape.Insert
 		s.from(n.Table)
 		if n.Select != nil {
 			s.opaque("the SELECT of an INSERT")
 		}
 	case *ast.SetOprStmt:
-		s.Kind = Select
+		s.Kind = shape.Select
 		s.with(n.With)
 		s.opaque("UNION")
 	default:
-		s.Kind = Other
+		s.Kind = shape.Other
 	}
 }
 
@@ -250,16 +249,16 @@ func (s *shaper) tables(n ast.ResultSetNode) {
 			return
 		}
 		if t, ok := n.Source.(*ast.TableName); ok && !(t.Schema.L == "" && definedIn(s, t.Name.L)) {
-			s.Tables = append(s.Tables, TableRef{Schema: t.Schema.O, Name: t.Name.O, Alias: n.AsName.O})
+			s.Tables = append(s.Tables, shape.TableRef{Schema: t.Schema.O, Name: t.Name.O, Alias: n.AsName.O})
 			return
 		}
 		s.opaque("derived table")
 		if t, ok := n.Source.(*ast.TableName); ok && n.AsName.O == "" {
-			s.Tables = append(s.Tables, TableRef{Alias: t.Name.O})
+			s.Tables = append(s.Tables, shape.TableRef{Alias: t.Name.O})
 			return
 		}
 		// It stands in the list so that its columns are not taken for another table's.
-		s.Tables = append(s.Tables, TableRef{Alias: n.AsName.O})
+		s.Tables = append(s.Tables, shape.TableRef{Alias: n.AsName.O})
 	}
 }
 
@@ -312,7 +311,9 @@ func (s *shaper) joins(root ast.ResultSetNode) {
 				s.opaque("USING over several tables")
 				break
 			}
-			s.joined(ColumnRef{Table: left[0], Column: c.Name.O}, ColumnRef{Table: right[0], Column: c.Name.O}, inner)
+			name := c.Name.O
+			s.joined(shape.ColumnRef{Table: left[0], Column: name}, shape.ColumnRef{Table: right[0], Column: name},
+				inner)
 		}
 	})
 }
@@ -332,21 +333,21 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 		case opcode.LogicOr:
 			s.or(x, inner)
 		case opcode.EQ, opcode.NullEQ:
-			s.compare(x.L, x.R, Eq, inner)
+			s.compare(x.L, x.R, shape.Eq, inner)
 		case opcode.LT, opcode.LE, opcode.GT, opcode.GE:
 			s.bound(x)
-			s.compare(x.L, x.R, Range, inner)
+			s.compare(x.L, x.R, shape.Range, inner)
 		default:
-			s.compare(x.L, x.R, OtherOp, inner)
+			s.compare(x.L, x.R, shape.OtherOp, inner)
 		}
 	case *ast.PatternInExpr:
 		if x.Sel != nil {
 			s.opaque("sub-query")
 			return
 		}
-		op := In
+		op := shape.In
 		if x.Not {
-			op = OtherOp
+			op = shape.OtherOp
 		}
 		for _, v := range x.List {
 			if !constantIn(s, v) {
@@ -356,19 +357,19 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 		}
 		s.single(x.Expr, op, inner, x.List...)
 	case *ast.BetweenExpr:
-		op := Range
+		op := shape.Range
 		if x.Not || !constantIn(s, x.Left) || !constantIn(s, x.Right) {
-			op = OtherOp
+			op = shape.OtherOp
 		}
-		if c, ok := s.column(x.Expr); ok && op == Range {
+		if c, ok := s.column(x.Expr); ok && op == shape.Range {
 			s.bounds(c, true, true)
 		}
 		s.single(x.Expr, op, inner, x.Left, x.Right)
 	case *ast.PatternLikeOrIlikeExpr:
-		op := OtherOp
+		op := shape.OtherOp
 		if v, ok := bare(x.Pattern).(*driver.ValueExpr); ok && !x.Not {
 			if p := v.GetString(); p != "" && p[0] != '%' && p[0] != '_' {
-				op = LikePrefix
+				op = shape.LikePrefix
 			} else {
 				s.opaque("LIKE that begins with a wildcard")
 			}
@@ -377,9 +378,9 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 		}
 		s.single(x.Expr, op, inner)
 	case *ast.IsNullExpr:
-		op := IsNull
+		op := shape.IsNull
 		if x.Not {
-			op = OtherOp
+			op = shape.OtherOp
 		}
 		s.single(x.Expr, op, inner)
 	case *ast.ExistsSubqueryExpr, *ast.SubqueryExpr, *ast.CompareSubqueryExpr:
@@ -399,7 +400,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 
 // or recognises a = 1 OR a = 2, which is a list; any other alternative is opaque.
 func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
-	var col *ColumnRef
+	var col *shape.ColumnRef
 	var values []ast.ExprNode
 	var same func(e ast.ExprNode) bool
 	same = func(e ast.ExprNode) bool {
@@ -427,7 +428,7 @@ func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
 		return true
 	}
 	if same(x) {
-		s.add(Predicate{Table: col.Table, Column: col.Column, Op: In, Number: numeric(values...)}, inner)
+		s.add(shape.Predicate{Table: col.Table, Column: col.Column, Op: shape.In, Number: numeric(values...)}, inner)
 		return
 	}
 	if len(inner) == 0 {
@@ -436,20 +437,20 @@ func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
 	s.opaque("OR")
 }
 
-func (s *shaper) compare(l, r ast.ExprNode, op Op, inner []int) {
+func (s *shaper) compare(l, r ast.ExprNode, op shape.Op, inner []int) {
 	lc, lok := s.column(l)
 	rc, rok := s.column(r)
 	switch {
 	case lok && rok:
-		if op == Eq && (lc.Table != rc.Table || lc.Table == Unresolved) {
+		if op == shape.Eq && (lc.Table != rc.Table || lc.Table == shape.Unresolved) {
 			s.joined(lc, rc, inner)
 			return
 		}
 		s.opaque("comparison of two columns")
 	case lok && constantIn(s, r):
-		s.add(Predicate{Table: lc.Table, Column: lc.Column, Op: op, Number: numeric(r)}, inner)
+		s.add(shape.Predicate{Table: lc.Table, Column: lc.Column, Op: op, Number: numeric(r)}, inner)
 	case rok && constantIn(s, l):
-		s.add(Predicate{Table: rc.Table, Column: rc.Column, Op: op, Number: numeric(l)}, inner)
+		s.add(shape.Predicate{Table: rc.Table, Column: rc.Column, Op: op, Number: numeric(l)}, inner)
 	case lok || rok:
 		if subqueryIn(s, l) || subqueryIn(s, r) {
 			s.opaque("sub-query")
@@ -466,10 +467,10 @@ func (s *shaper) compare(l, r ast.ExprNode, op Op, inner []int) {
 }
 
 // joined adds an equality of two columns, once for each side that can be looked up by it.
-func (s *shaper) joined(a, b ColumnRef, inner []int) {
+func (s *shaper) joined(a, b shape.ColumnRef, inner []int) {
 	for range 2 {
-		s.add(Predicate{
-			Table: a.Table, Column: a.Column, Op: Eq, Join: true, OtherTable: b.Table,
+		s.add(shape.Predicate{
+			Table: a.Table, Column: a.Column, Op: shape.Eq, Join: true, OtherTable: b.Table,
 			OtherColumn: b.Column,
 		}, inner)
 		a, b = b, a
@@ -480,14 +481,14 @@ func (s *shaper) joined(a, b ColumnRef, inner []int) {
 func numeric(es ...ast.ExprNode) bool {
 	return slices.ContainsFunc(es, func(e ast.ExprNode) bool {
 		v, ok := value(bare(e))
-		return ok && v.Kind == Number
+		return ok && v.Kind == shape.Number
 	})
 }
 
 // single adds a predicate on e, which may be a column or something around one; values are what it is held against.
-func (s *shaper) single(e ast.ExprNode, op Op, inner []int, values ...ast.ExprNode) {
+func (s *shaper) single(e ast.ExprNode, op shape.Op, inner []int, values ...ast.ExprNode) {
 	if c, ok := s.column(e); ok {
-		s.add(Predicate{Table: c.Table, Column: c.Column, Op: op, Number: numeric(values...)}, inner)
+		s.add(shape.Predicate{Table: c.Table, Column: c.Column, Op: op, Number: numeric(values...)}, inner)
 		return
 	}
 	if _, ok := bare(e).(*ast.RowExpr); ok {
@@ -516,30 +517,30 @@ func (s *shaper) wrapped(e ast.ExprNode, inner []int) {
 		name = "collate"
 	}
 	for _, c := range columnsIn(s, e) {
-		s.add(Predicate{Table: c.Table, Column: c.Column, Op: OtherOp, Func: name}, inner)
+		s.add(shape.Predicate{Table: c.Table, Column: c.Column, Op: shape.OtherOp, Func: name}, inner)
 		if name != "" {
 			s.opaque("function " + name + " around a column")
 		}
 	}
 }
 
-func (s *shaper) add(p Predicate, inner []int) {
+func (s *shaper) add(p shape.Predicate, inner []int) {
 	if len(inner) > 0 {
 		if !slices.Contains(inner, p.Table) {
 			return // it does not select rows of the outer table
 		}
 		p.Outer = true
 	}
-	c := ColumnRef{Table: p.Table, Column: p.Column}
+	c := shape.ColumnRef{Table: p.Table, Column: p.Column}
 	i, there := s.at[p]
 	if !there {
 		if s.at == nil {
-			s.at = map[Predicate]int{}
+			s.at = map[shape.Predicate]int{}
 		}
 		i = len(s.Predicates)
 		s.at[p], s.Predicates = i, append(s.Predicates, p)
 	}
-	s.Predicates[i].Bounded = p.Op == Range && s.upper[c] && s.lower[c]
+	s.Predicates[i].Bounded = p.Op == shape.Range && s.upper[c] && s.lower[c]
 }
 
 func (s *shaper) order(o *ast.OrderByClause) {
@@ -548,7 +549,7 @@ func (s *shaper) order(o *ast.OrderByClause) {
 	}
 }
 
-func (s *shaper) items(items []*ast.ByItem, why string) (out []ColumnRef) {
+func (s *shaper) items(items []*ast.ByItem, why string) (out []shape.ColumnRef) {
 	for _, it := range items {
 		e := it.Expr
 		if n, ok := bare(e).(*ast.ColumnNameExpr); ok && n.Name.Table.L == "" {
@@ -568,16 +569,16 @@ func (s *shaper) items(items []*ast.ByItem, why string) (out []ColumnRef) {
 }
 
 // column returns the column that e is.
-func (s *shaper) column(e ast.ExprNode) (ColumnRef, bool) {
+func (s *shaper) column(e ast.ExprNode) (shape.ColumnRef, bool) {
 	n, ok := bare(e).(*ast.ColumnNameExpr)
 	if !ok || s.outer(n.Name) {
-		return ColumnRef{}, false
+		return shape.ColumnRef{}, false
 	}
 	return s.resolve(n.Name), true
 }
 
-func (s *shaper) resolve(n *ast.ColumnName) ColumnRef {
-	c := ColumnRef{Table: Unresolved, Column: n.Name.O}
+func (s *shaper) resolve(n *ast.ColumnName) shape.ColumnRef {
+	c := shape.ColumnRef{Table: shape.Unresolved, Column: n.Name.O}
 	if n.Table.L == "" {
 		if len(s.Tables) == 1 {
 			c.Table = 0
@@ -585,7 +586,8 @@ func (s *shaper) resolve(n *ast.ColumnName) ColumnRef {
 		return c
 	}
 	for _, i := range s.names.called(n.Table.L, s.Tables) {
-		if t := s.Tables[i]; t.Alias != "" || n.Schema.L == "" || t.Schema == "" || fold(t.Schema) == n.Schema.L {
+		if t := s.Tables[i]; t.Alias != "" || n.Schema.L == "" || t.Schema == "" ||
+			strings.ToLower(t.Schema) == n.Schema.L {
 			c.Table = i
 			break
 		}
@@ -601,19 +603,19 @@ type tablesByName struct {
 
 // called returns the tables that a column may be qualified with a name, in lower case, as indexes of tables, of which
 // the first stay the same. A statement of 64 KB asks for that a million times, for each column in each SELECT around.
-func (x *tablesByName) called(name string, tables []TableRef) []int {
+func (x *tablesByName) called(name string, tables []shape.TableRef) []int {
 	if x.at == nil {
 		x.at = map[string][]int{}
 	}
 	for ; x.numbered < len(tables); x.numbered++ {
-		by := fold(cmp.Or(tables[x.numbered].Alias, tables[x.numbered].Name))
+		by := strings.ToLower(cmp.Or(tables[x.numbered].Alias, tables[x.numbered].Name))
 		x.at[by] = append(x.at[by], x.numbered)
 	}
 	return x.at[name]
 }
 
 // columnsIn returns the columns within e, outside of sub-queries.
-func columnsIn(s *shaper, e ast.ExprNode) []ColumnRef {
+func columnsIn(s *shaper, e ast.ExprNode) []shape.ColumnRef {
 	v := &finder{s: s}
 	if e != nil {
 		e.Accept(v)
@@ -636,8 +638,8 @@ func constantIn(s *shaper, e ast.ExprNode) bool {
 
 type finder struct {
 	s         *shaper
-	cols      []ColumnRef
-	seen      map[ColumnRef]bool // those of cols
+	cols      []shape.ColumnRef
+	seen      map[shape.ColumnRef]bool // those of cols
 	sub       bool
 	varies    bool
 	aggregate bool

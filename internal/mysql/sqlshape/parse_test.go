@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"fmt"
 	"strings"
 	"testing"
@@ -9,10 +11,10 @@ import (
 )
 
 // text writes a shape in one line.
-func text(s Shape) string {
+func text(s shape.Shape) string {
 	var b strings.Builder
 	name := func(i int) string {
-		if i == Unresolved {
+		if i == shape.Unresolved {
 			return "?"
 		}
 		return fmt.Sprint(i)
@@ -157,24 +159,6 @@ func TestParseErrorShowsNoText(t *testing.T) {
 			t.Errorf("%.40q: got %v", sql, err)
 		}
 	}
-}
-
-func TestMatch(t *testing.T) {
-	f := func(pattern, name string, want bool) {
-		t.Helper()
-		if Match(pattern, name) != want {
-			t.Errorf("%s, %s: got %v", pattern, name, !want)
-		}
-	}
-	f("t", "T", true)
-	f("t", "t1", false)
-	f("sbtest?", "sbtest12", true)
-	f("sbtest?", "sbtest", false)
-	f("sbtest?", "sbtests1", false)
-	f("ta?", "tab1", true)
-	f("t?_x", "t1_x", true)
-	f("t?_x", "t1_y", false)
-	f("orders_?_?", "orders_2020_12", true)
 }
 
 func FuzzParse(f *testing.F) {

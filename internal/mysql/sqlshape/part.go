@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"fmt"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -10,7 +12,7 @@ import (
 // parts fills in Parts and Reads: every SELECT within the statement n gets a shape of its own, which knows the tables
 // of those around it.
 func (s *shaper) parts(n ast.StmtNode) {
-	w := &partWalk{root: s, stack: []*shaper{s}, roles: map[ast.Node]Role{}, in: map[ast.Node]bool{}}
+	w := &partWalk{root: s, stack: []*shaper{s}, roles: map[ast.Node]shape.Role{}, in: map[ast.Node]bool{}}
 	if sel, ok := n.(*ast.SelectStmt); ok {
 		w.own = sel
 	}
@@ -26,7 +28,7 @@ type partWalk struct {
 	own   *ast.SelectStmt // the statement itself
 	stack []*shaper
 	found []*shaper
-	roles map[ast.Node]Role
+	roles map[ast.Node]shape.Role
 	in    map[ast.Node]bool // what IN asks for values
 }
 
@@ -42,7 +44,7 @@ func (w *partWalk) Enter(n ast.Node) (ast.Node, bool) {
 		if w.root.excess = w.root.excess || len(w.found) == mostParts || len(w.stack) > mostLevels; w.root.excess {
 			return n, true
 		}
-		x.Kind, x.Role = Select, Subquery
+		x.Kind, x.Role = shape.Select, shape.Subquery
 		if r, ok := w.roles[n]; ok {
 			x.Role = r
 		}
@@ -50,23 +52,25 @@ func (w *partWalk) Enter(n ast.Node) (ast.Node, bool) {
 		// A server may ask such a part row by row, with one value at a time.
 		if w.in[n] && n.Fields != nil && len(n.Fields.Fields) == 1 {
 			if c, ok := x.column(n.Fields.Fields[0].Expr); ok {
-				x.add(Predicate{Table: c.Table, Column: c.Column, Op: Eq, Join: true, OtherTable: Unresolved}, noTable)
+				x.add(shape.Predicate{
+					Table: c.Table, Column: c.Column, Op: shape.Eq, Join: true, OtherTable: shape.Unresolved,
+				}, noTable)
 			}
 		}
 		w.found = append(w.found, x)
 	case *ast.SetOprStmt:
 		for _, b := range n.SelectList.Selects {
-			w.roles[b] = Union
+			w.roles[b] = shape.Union
 		}
 	case *ast.TableSource:
-		w.roles[n.Source] = Derived
+		w.roles[n.Source] = shape.Derived
 	case *ast.CommonTableExpression:
 		if n.Query != nil {
-			w.roles[n.Query.Query] = Derived
+			w.roles[n.Query.Query] = shape.Derived
 		}
 	case *ast.InsertStmt:
 		if n.Select != nil {
-			w.roles[n.Select] = Source
+			w.roles[n.Select] = shape.Source
 		}
 	case *ast.PatternInExpr:
 		if sub, ok := n.Sel.(*ast.SubqueryExpr); ok && !n.Not {
@@ -87,7 +91,7 @@ func (w *partWalk) Leave(n ast.Node) (ast.Node, bool) {
 	return n, true
 }
 
-func (s *shaper) read(c ColumnRef) {
+func (s *shaper) read(c shape.ColumnRef) {
 	if once(&s.reads, c) {
 		s.Reads = append(s.Reads, c)
 	}
@@ -95,11 +99,11 @@ func (s *shaper) read(c ColumnRef) {
 
 // outer reports whether a name means a column of what this part stands in: it names a table that only that has.
 func (s *shaper) outer(n *ast.ColumnName) bool {
-	if s.parent == nil || n.Table.L == "" || s.resolve(n).Table != Unresolved {
+	if s.parent == nil || n.Table.L == "" || s.resolve(n).Table != shape.Unresolved {
 		return false
 	}
 	for p := s.parent; p != nil; p = p.parent {
-		if p.resolve(n).Table != Unresolved {
+		if p.resolve(n).Table != shape.Unresolved {
 			return true
 		}
 	}
@@ -117,7 +121,7 @@ func definedIn(s *shaper, name string) bool {
 }
 
 // branches reads the alternatives of an OR, each with the predicates that it connects by AND, equal ones once.
-func (s *shaper) branches(e ast.ExprNode, seen map[string]bool, out []Branch) []Branch {
+func (s *shaper) branches(e ast.ExprNode, seen map[string]bool, out []shape.Branch) []shape.Branch {
 	if x, ok := bare(e).(*ast.BinaryOperationExpr); ok && x.Op == opcode.LogicOr {
 		return s.branches(x.R, seen, s.branches(x.L, seen, out))
 	}
@@ -141,9 +145,9 @@ func (s *shaper) bound(x *ast.BinaryOperationExpr) {
 	}
 }
 
-func (s *shaper) bounds(c ColumnRef, lower, upper bool) {
+func (s *shaper) bounds(c shape.ColumnRef, lower, upper bool) {
 	if s.upper == nil {
-		s.upper, s.lower = map[ColumnRef]bool{}, map[ColumnRef]bool{}
+		s.upper, s.lower = map[shape.ColumnRef]bool{}, map[shape.ColumnRef]bool{}
 	}
 	s.upper[c] = s.upper[c] || upper
 	s.lower[c] = s.lower[c] || lower

@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"fmt"
 	"strings"
 	"testing"
@@ -9,12 +11,12 @@ import (
 )
 
 // whole writes a shape with its ORs and its parts.
-func whole(s Shape) string {
+func whole(s shape.Shape) string {
 	out := text(s)
 	for _, any := range s.Any {
 		var alt []string
 		for _, b := range any {
-			alt = append(alt, strings.TrimPrefix(text(Shape{Predicates: b}), " "))
+			alt = append(alt, strings.TrimPrefix(text(shape.Shape{Predicates: b}), " "))
 		}
 		out += " any(" + strings.Join(alt, " or ") + ")"
 	}
@@ -66,7 +68,8 @@ func TestBounded(t *testing.T) {
 	f := func(where string, want bool) {
 		t.Helper()
 		s, err := Parse("select a from t where " + where)
-		if err != nil || len(s.Predicates) != 1 || s.Predicates[0].Op != Range || s.Predicates[0].Bounded != want {
+		if err != nil || len(s.Predicates) != 1 || s.Predicates[0].Op != shape.Range ||
+			s.Predicates[0].Bounded != want {
 			t.Errorf("%s: %+v %v", where, s.Predicates, err)
 		}
 	}

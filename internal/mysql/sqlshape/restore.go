@@ -6,43 +6,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// Match reports whether a name from a fingerprint, in which each ? stands for digits and swallowed an x, b or dot
-// before them, can be name. Case does not count. A pattern without ? matches itself only.
-func Match(pattern, name string) bool {
-	p, n := fold(pattern), fold(name)
-	if !strings.Contains(p, "?") {
-		return p == n
-	}
-	return match(p, n)
-}
-
-func match(p, n string) bool {
-	for p != "" && p[0] != '?' {
-		if n == "" || n[0] != p[0] {
-			return false
-		}
-		p, n = p[1:], n[1:]
-	}
-	if p == "" {
-		return n == ""
-	}
-	rest := strings.TrimLeft(p, "?")
-	if n != "" && (n[0] == 'x' || n[0] == 'b') {
-		n = n[1:]
-	}
-	// The digits, and the letters that look like the rest of a number.
-	if n == "" || n[0] < '0' || n[0] > '9' {
-		return false
-	}
-	i := 1
-	for i < len(n) && (n[i] >= '0' && n[i] <= '9' || n[i] >= 'a' && n[i] <= 'f' || n[i] == 'x') {
-		i++
-	}
-	return match(rest, n[i:])
-}
-
-func fold(s string) string { return strings.ToLower(s) }
-
 // restore turns a fingerprint or a digest text into what a parser takes: IN and VALUES lists get one member back, IS ?
 // its NULL, a ? between two operands is an operator again, names with ? are quoted.
 func restore(sql string) string {
@@ -76,7 +39,7 @@ func restore(sql string) string {
 			i = j
 			name := strings.TrimRight(w, "?")
 			marks := len(w) - len(name)
-			low := fold(name)
+			low := strings.ToLower(name)
 			switch {
 			case marks == 0:
 				switch {
@@ -124,7 +87,7 @@ func restore(sql string) string {
 					b.WriteString(" + ")
 					operand = false
 				}
-			case end > j && !keyword[fold(s[j:end])]: // -k, or a name that begins with digits
+			case end > j && !keyword[strings.ToLower(s[j:end])]: // -k, or a name that begins with digits
 				operand = false
 			default:
 				b.WriteByte('?')
@@ -153,7 +116,7 @@ func starts(s string) bool {
 	for i < len(s) && word(s[i]) {
 		i++
 	}
-	w := fold(s[:i])
+	w := strings.ToLower(s[:i])
 	return !keyword[w] || w == "interval" || w == "case"
 }
 

@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"errors"
 	"slices"
 
@@ -16,7 +18,7 @@ var ErrTooManyTables = errors.New("it names too many tables")
 
 // Touches returns the tables and views that a statement names anywhere, those of its sub-queries included, each once
 // and in order. A name that WITH defines is among them: a table may have it too, elsewhere in the statement.
-func Touches(sql string) ([]TableRef, error) {
+func Touches(sql string) ([]shape.TableRef, error) {
 	n, err := parseOne(sql)
 	if err != nil {
 		return nil, err
@@ -29,7 +31,7 @@ func Touches(sql string) ([]TableRef, error) {
 // Opened returns the tables and views that a server opens for a statement, each once: Touches without the names that
 // stand for what WITH defines at the begin of the statement, and without the list before the FROM of a DELETE, which
 // repeats some by alias.
-func Opened(sql string) ([]TableRef, error) {
+func Opened(sql string) ([]shape.TableRef, error) {
 	n, err := parseOne(sql)
 	if err != nil {
 		return nil, err
@@ -80,11 +82,11 @@ func (t *touched) except(n ast.Node, defined []string) {
 }
 
 type touched struct {
-	list []TableRef
+	list []shape.TableRef
 	err  error // ErrTooManyTables
 }
 
-func (t *touched) add(r TableRef) {
+func (t *touched) add(r shape.TableRef) {
 	switch {
 	case slices.Contains(t.list, r):
 	case len(t.list) == mostNames:
@@ -96,7 +98,7 @@ func (t *touched) add(r TableRef) {
 
 func (t *touched) Enter(n ast.Node) (ast.Node, bool) {
 	if x, ok := n.(*ast.TableName); ok {
-		t.add(TableRef{Schema: x.Schema.O, Name: x.Name.O})
+		t.add(shape.TableRef{Schema: x.Schema.O, Name: x.Name.O})
 	}
 	return n, t.err != nil
 }

@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/shape"
+
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +11,7 @@ import (
 )
 
 func TestTouches(t *testing.T) {
-	f := func(sql string, want ...TableRef) {
+	f := func(sql string, want ...shape.TableRef) {
 		t.Helper()
 		got, err := Touches(sql)
 		if err != nil || !slices.Equal(got, want) {
@@ -19,12 +21,13 @@ func TestTouches(t *testing.T) {
 	f("select 1")
 	f("select a from t x join d.u on x.id = u.id where a in (select b from v where exists (select 1 from `w`)) union "+
 		"select 1 from t",
-		TableRef{Name: "t"}, TableRef{Schema: "d", Name: "u"}, TableRef{Name: "v"}, TableRef{Name: "w"})
-	f("select * from (select a from t) x, u", TableRef{Name: "t"}, TableRef{Name: "u"})
-	f("update t join u using (id) set t.a = (select max(b) from w)", TableRef{Name: "t"},
-		TableRef{Name: "u"}, TableRef{Name: "w"})
-	f("delete from t where a = 1", TableRef{Name: "t"})
-	f("with c as (select a from t) select * from c", TableRef{Name: "t"}, TableRef{Name: "c"})
+		shape.TableRef{Name: "t"}, shape.TableRef{Schema: "d", Name: "u"}, shape.TableRef{Name: "v"},
+		shape.TableRef{Name: "w"})
+	f("select * from (select a from t) x, u", shape.TableRef{Name: "t"}, shape.TableRef{Name: "u"})
+	f("update t join u using (id) set t.a = (select max(b) from w)", shape.TableRef{Name: "t"},
+		shape.TableRef{Name: "u"}, shape.TableRef{Name: "w"})
+	f("delete from t where a = 1", shape.TableRef{Name: "t"})
+	f("with c as (select a from t) select * from c", shape.TableRef{Name: "t"}, shape.TableRef{Name: "c"})
 	if _, err := Touches("select '"); err == nil {
 		t.Error("half a statement touches something")
 	}
@@ -54,7 +57,7 @@ func TestNamesOfAStatement(t *testing.T) {
 		{with(40, 40), true},
 		{with(1, 2000), true},
 	} {
-		for name, f := range map[string]func(string) ([]TableRef, error){"Touches": Touches, "Opened": Opened} {
+		for name, f := range map[string]func(string) ([]shape.TableRef, error){"Touches": Touches, "Opened": Opened} {
 			got, err := f(x.sql)
 			if len(got) > 64 || x.many != errors.Is(err, ErrTooManyTables) || x.many && len(got) == 0 {
 				t.Errorf("%s of %.60s…: %d names, %v", name, x.sql, len(got), err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -13,7 +14,7 @@ import (
 func List() []diagnose.Look {
 	return slices.Concat([]diagnose.Look{diagnose.CPU}, loadLooks(), []diagnose.Look{diagnose.IOWait}, memoryLooks(),
 		lockLooks(), []diagnose.Look{
-			rndNext, diagnose.Dominant, diagnose.Scans, readNext, diagnose.Blind(wanted...),
+			rndNext, diagnose.Dominant, diagnose.Scans(sqlshape.Parse), readNext, diagnose.Blind(wanted...),
 		})
 }
 

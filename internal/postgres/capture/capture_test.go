@@ -13,11 +13,11 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/postgres/capture"
 	"github.com/dyno-perf/dyno/internal/postgres/conn"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/test/judged"
 	"github.com/dyno-perf/dyno/test/pgserver"
 )
 
@@ -114,7 +114,7 @@ func repeat(ctx context.Context, s *pgserver.Server, f client) error {
 
 func find(t *testing.T, s *snapshot.Snapshot, rule string) (finding.Finding, bool) {
 	t.Helper()
-	_, all := judge.Advise(s, "session", "index", "host")
+	_, all := judged.Advise(s, "session", "index", "host")
 	i := slices.IndexFunc(all, func(f finding.Finding) bool { return f.Rule == rule })
 	if i < 0 {
 		return finding.Finding{}, false
@@ -141,7 +141,7 @@ func lookUp(ctx context.Context, c *pgx.Conn, n int) error {
 func TestMissingIndex(t *testing.T) {
 	s := start(t, "17", orders...)
 	snap := under(t, s, capture.Options{}, lookUp, lookUp)
-	_, all := judge.Findings(snap)
+	_, all := judged.Findings(snap)
 	if len(all) == 0 || all[0].Rule != "missing-index" {
 		b, _ := snap.Encode()
 		t.Fatalf("findings: %+v\n%s", all, b)
@@ -171,7 +171,7 @@ func TestMissingIndex(t *testing.T) {
 
 	s.Exec(t, database, add)
 	snap = under(t, s, capture.Options{}, lookUp, lookUp)
-	if _, all := judge.Findings(snap); len(all) > 0 {
+	if _, all := judged.Findings(snap); len(all) > 0 {
 		t.Errorf("with the index: %+v", all)
 	}
 	if len(snap.Plans) == 0 || snap.Plans[0].Steps[0].Key != "idx_Orders_customer" {
@@ -195,7 +195,7 @@ func TestIdleServer(t *testing.T) {
 	for _, version := range pgserver.Versions {
 		t.Run(version, func(t *testing.T) {
 			snap := under(t, start(t, version, orders...), capture.Options{})
-			symptoms, all := judge.Findings(snap)
+			symptoms, all := judged.Findings(snap)
 			if len(all) > 0 {
 				t.Errorf("findings %+v", all)
 			}

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/postgres/capture"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/test/judged"
 	"github.com/dyno-perf/dyno/test/pgserver"
 )
 
@@ -111,7 +111,7 @@ func TestConnectionsFull(t *testing.T) {
 		s.Conn(t, database)
 	}
 	snap := observe(t, s, capture.MinWindow)
-	_, all := judge.Findings(snap)
+	_, all := judged.Findings(snap)
 	if len(all) != 1 || all[0].Rule != "connections-full" {
 		t.Fatalf("%+v", all)
 	}
@@ -132,7 +132,7 @@ func TestHealthyServer(t *testing.T) {
 		return err
 	}
 	snap := observe(t, s, 4*time.Second, calm)
-	symptoms, all := judge.Advise(snap, "session", "index", "schema", "config") // the machine has other work, too
+	symptoms, all := judged.Advise(snap, "session", "index", "schema", "config") // the machine has other work, too
 	all = slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Fact })
 	if len(all) > 0 {
 		t.Errorf("findings: %+v", all)

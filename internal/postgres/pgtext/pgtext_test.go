@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/postgres/pgtext"
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 func TestFingerprint(t *testing.T) {
@@ -58,7 +59,7 @@ func TestOwn(t *testing.T) {
 }
 
 func TestParsable(t *testing.T) {
-	f := func(sql, table, column string, op sqlshape.Op) {
+	f := func(sql, table, column string, op shape.Op) {
 		t.Helper()
 		text := pgtext.Parsable(pgtext.Fingerprint(sql))
 		sh, err := sqlshape.Parse(text)
@@ -71,18 +72,18 @@ func TestParsable(t *testing.T) {
 			t.Errorf("%s: %s: %+v", sql, text, sh)
 		}
 	}
-	f(`SELECT * FROM "public"."Orders" WHERE "Customer" = $1::int8`, "Orders", "Customer", sqlshape.Eq)
-	f("select a from t where b = any($1)", "t", "b", sqlshape.In)
-	f("select a from t where b = any ($1::int[]) limit $2 offset $3", "t", "b", sqlshape.In)
-	f("select a from t where b in ($1, $2) for no key update", "t", "b", sqlshape.In)
-	f("update t set a = $1 where b = $2 returning *", "t", "b", sqlshape.Eq)
+	f(`SELECT * FROM "public"."Orders" WHERE "Customer" = $1::int8`, "Orders", "Customer", shape.Eq)
+	f("select a from t where b = any($1)", "t", "b", shape.In)
+	f("select a from t where b = any ($1::int[]) limit $2 offset $3", "t", "b", shape.In)
+	f("select a from t where b in ($1, $2) for no key update", "t", "b", shape.In)
+	f("update t set a = $1 where b = $2 returning *", "t", "b", shape.Eq)
 	f("insert into t (a) values ($1) on conflict (a) do nothing", "t", "", "")
-	f("select rank from t where key = $1", "t", "key", sqlshape.Eq)
-	f("select a from t where at > now() - interval '1 day'", "t", "at", sqlshape.Range)
-	f("select a from t where b || c = $1", "t", "b", sqlshape.OtherOp)
-	f("select a from t where lower(b) = $1", "t", "b", sqlshape.OtherOp)
-	f("select a from t where b ilike $1", "t", "b", sqlshape.OtherOp)
-	f("select a from sbtest1 where c between $1 and $2", "sbtest1", "c", sqlshape.Range)
+	f("select rank from t where key = $1", "t", "key", shape.Eq)
+	f("select a from t where at > now() - interval '1 day'", "t", "at", shape.Range)
+	f("select a from t where b || c = $1", "t", "b", shape.OtherOp)
+	f("select a from t where lower(b) = $1", "t", "b", shape.OtherOp)
+	f("select a from t where b ilike $1", "t", "b", shape.OtherOp)
+	f("select a from sbtest1 where c between $1 and $2", "sbtest1", "c", shape.Range)
 }
 
 func TestExplainable(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -252,7 +252,7 @@ func singleWrites(v *advise.View) (sec float64, calls uint64, ids []string) {
 			continue
 		}
 		sh, err := v.Shape(c)
-		if err != nil || sh.Kind == sqlshape.Select {
+		if err != nil || sh.Kind == shape.Select {
 			if err == nil || !writeWord(c.Fingerprint) {
 				continue
 			}

@@ -15,8 +15,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/arith"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -238,7 +238,7 @@ const mostOfTime = 0.5
 
 // timeOf returns the part of the statement time in statements of the kinds, and the ids of their classes, most time
 // first.
-func timeOf(v *advise.View, kinds ...sqlshape.Kind) (share float64, ids []string) {
+func timeOf(v *advise.View, kinds ...shape.Kind) (share float64, ids []string) {
 	if v.Total <= 0 {
 		return 0, nil
 	}
@@ -258,7 +258,7 @@ func timeOf(v *advise.View, kinds ...sqlshape.Kind) (share float64, ids []string
 
 // writes returns what timeOf does for everything that changes rows, commits counted in.
 func writes(v *advise.View) (share float64, ids []string) {
-	share, ids = timeOf(v, sqlshape.Insert, sqlshape.Update, sqlshape.Delete)
+	share, ids = timeOf(v, shape.Insert, shape.Update, shape.Delete)
 	for _, c := range v.Classes {
 		if v.Total > 0 && strings.EqualFold(c.Fingerprint, "commit") {
 			share += c.TimeSec / v.Total

@@ -9,7 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -57,7 +57,7 @@ func ioLimit(v *advise.View) []finding.Finding {
 	if v.Host.DatadirDev != "" && !above && !full {
 		return nil
 	}
-	_, ids := timeOf(v, sqlshape.Select)
+	_, ids := timeOf(v, shape.Select)
 	f := finding.Finding{
 		ID: finding.MakeID("io-limit", "disk"), Rule: "io-limit", Confidence: finding.Certain,
 		Severity: severity(share),

@@ -23,10 +23,6 @@ func loadRules() []advise.Rule {
 		{Name: "commit-flush", Doc: "single-row transactions that wait for the disk at each commit", Find: commitFlush},
 		{Name: "query-cache", Doc: "a query cache that costs more than it gives", Find: queryCache},
 		{Name: "connection-churn", Doc: "connections that are opened for a statement or two", Find: connectionChurn},
-		{
-			Name: "connections-full", Doc: "connections that are used up, or nearly so", Find: connectionsFull,
-			Postgres: true,
-		},
 		{Name: "replica-lag", Doc: "a replica that applies more slowly than its source writes", Find: replicaLag},
 		{Name: "replica-stopped", Doc: "a replica that does not follow its source, because one of its threads is " +
 			"stopped", Find: replicaStopped},

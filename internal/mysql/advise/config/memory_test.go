@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // TestMemoryRulesOnSnapshots asks every rule about every planted fault that was kept: it finds its own, and nothing on
@@ -48,7 +49,7 @@ func TestMemoryRulesOnSnapshots(t *testing.T) {
 			fault, _, _ := strings.Cut(filepath.Base(name), ".")
 			var got []string
 			for _, r := range memoryRules() {
-				for _, x := range r.Find(advise.NewView(s, nil)) {
+				for _, x := range r.Find(snap.View(s, nil)) {
 					if x.Severity != finding.Fact {
 						got = append(got, x.Rule)
 					}

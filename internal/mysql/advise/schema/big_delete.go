@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -28,7 +28,7 @@ const (
 // purge is a DELETE of many rows.
 type purge struct {
 	c       class.Class
-	shape   sqlshape.Shape
+	shape   shape.Shape
 	t       schema.Table
 	rows    float64 // of one execution
 	sec     float64 // that one execution takes
@@ -115,7 +115,7 @@ func verb(sql, word string) bool {
 // resolve finds the table; a DELETE of several tables cannot be cut into pieces by LIMIT and is left out.
 func (p *purge) resolve(v *advise.View) bool {
 	sh, err := v.Shape(p.c)
-	if err != nil || sh.Kind != sqlshape.Delete || len(sh.Tables) != 1 {
+	if err != nil || sh.Kind != shape.Delete || len(sh.Tables) != 1 {
 		return false
 	}
 	t, ok := v.Resolve(p.c, sh.Tables[0])
@@ -179,8 +179,8 @@ func (p *purge) watch(v *advise.View) {
 // shared reports whether a class of statements with a good part of the time changes the same table.
 func shared(v *advise.View, p *purge) bool {
 	return slices.ContainsFunc(uses(v, changing), func(u use) bool {
-		return u.t.Ref == p.t.Ref && u.c.ID != p.c.ID && (u.shape.Kind == sqlshape.Update ||
-			u.shape.Kind == sqlshape.Delete) && u.c.TimeSec >= layoutShare*v.Total
+		return u.t.Ref == p.t.Ref && u.c.ID != p.c.ID && (u.shape.Kind == shape.Update ||
+			u.shape.Kind == shape.Delete) && u.c.TimeSec >= layoutShare*v.Total
 	})
 }
 
@@ -277,7 +277,7 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 // chunkOrder returns the column that parts of a delete are taken in the order of: one of its conditions that an index
 // begins with, else the primary key. In any other order each part would read and sort all of the rows, and lock them.
 // "" when there is none.
-func chunkOrder(t schema.Table, sh sqlshape.Shape) string {
+func chunkOrder(t schema.Table, sh shape.Shape) string {
 	for _, p := range sh.Predicates {
 		for _, x := range t.Indexes {
 			if !x.Hidden && len(x.Parts) > 0 && strings.EqualFold(x.Parts[0].Column, p.Column) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -24,7 +24,7 @@ func collationJoin(v *advise.View) (out []finding.Finding) {
 	same := map[conversion]*pair{}
 	for _, x := range sufferers(v) {
 		for _, c := range x.compared {
-			if c.Left.Kind != sqlshape.Column || c.Right[0].Kind != sqlshape.Column || c.Op != "=" && c.Op != "<=>" ||
+			if c.Left.Kind != shape.Column || c.Right[0].Kind != shape.Column || c.Op != "=" && c.Op != "<=>" ||
 				c.LeftCollate+c.RightCollate != "" {
 				continue
 			}

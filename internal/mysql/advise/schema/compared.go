@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -33,8 +34,8 @@ const (
 // sufferer is a class that takes a good part of the time, with what it compares.
 type sufferer struct {
 	c        class.Class
-	shape    sqlshape.Shape
-	compared []sqlshape.Comparison
+	shape    shape.Shape
+	compared []shape.Comparison
 	tables   []schema.Table // as shape.Tables; those without a name are not known
 	owners   *advise.Tables
 	plan     explain.Plan
@@ -45,8 +46,8 @@ type sufferer struct {
 
 // looked is what a class does with one of its tables.
 type looked struct {
-	all, open bool           // see readsAll and openTo
-	equal     sqlshape.Names // columns that are compared for equality
+	all, open bool        // see readsAll and openTo
+	equal     shape.Names // columns that are compared for equality
 }
 
 // sufferers returns the classes with enough time that compare something, those with the most time first.
@@ -84,7 +85,7 @@ func sufferers(v *advise.View) (out []sufferer) {
 }
 
 // owner returns the table and column that an operand names; at is the table's place.
-func (x *sufferer) owner(o sqlshape.Operand) (at int, c schema.Column, ok bool) {
+func (x *sufferer) owner(o shape.Operand) (at int, c schema.Column, ok bool) {
 	at, c, ok = x.owners.Owner(o.Table, o.Column)
 	return at, c, ok && x.tables[at].Table != "" && !x.tables[at].View
 }
@@ -97,11 +98,11 @@ func (x *sufferer) look(v *advise.View, at int) looked {
 	}
 	var equal []string
 	for _, p := range x.shape.Predicates {
-		if p.Op == sqlshape.Eq && !p.Join && (p.Table == at || p.Table == sqlshape.Unresolved) {
+		if p.Op == shape.Eq && !p.Join && (p.Table == at || p.Table == shape.Unresolved) {
 			equal = append(equal, p.Column)
 		}
 	}
-	l = looked{all: x.readsAll(v, at), open: x.openTo(at), equal: sqlshape.NamesOf(equal)}
+	l = looked{all: x.readsAll(v, at), open: x.openTo(at), equal: shape.NamesOf(equal)}
 	x.seen[at] = l
 	return l
 }
@@ -109,8 +110,8 @@ func (x *sufferer) look(v *advise.View, at int) looked {
 // openTo reports whether a table has a condition that an index could serve and none does.
 func (x *sufferer) openTo(at int) bool {
 	for _, p := range x.shape.Predicates {
-		if p.Join || p.Table != at && (p.Table != sqlshape.Unresolved || len(x.tables) > 1) ||
-			p.Op != sqlshape.Eq && p.Op != sqlshape.In {
+		if p.Join || p.Table != at && (p.Table != shape.Unresolved || len(x.tables) > 1) ||
+			p.Op != shape.Eq && p.Op != shape.In {
 			continue
 		}
 		if c, ok := x.owners.Column(at, p.Column); ok && !led(x.tables[at], c.Name) {
@@ -129,7 +130,7 @@ func (x *sufferer) step(at int) (explain.Step, bool) {
 		name = r.Name
 	}
 	for _, s := range x.plan.Steps {
-		if sqlshape.Match(name, s.Table) {
+		if shape.Match(name, s.Table) {
 			found, n = s, n+1
 		}
 	}
@@ -138,7 +139,7 @@ func (x *sufferer) step(at int) (explain.Step, bool) {
 
 // useful returns the rows that a class returned or, when it writes, changed.
 func (x *sufferer) useful() known.Value[uint64] {
-	if x.shape.Kind != sqlshape.Select {
+	if x.shape.Kind != shape.Select {
 		return x.c.Affected
 	}
 	return x.c.RowsSent
@@ -231,7 +232,7 @@ func (x *sufferer) confidence() finding.Confidence {
 // evidence tells the class's rows, its share of the time and its plan.
 func (x *sufferer) evidence(v *advise.View, at int) (ev []finding.Evidence) {
 	does := "returned"
-	if x.shape.Kind != sqlshape.Select {
+	if x.shape.Kind != shape.Select {
 		does = "changed"
 	}
 	if e, u, ok := x.counted(); ok {
@@ -340,7 +341,7 @@ func begin(v *advise.View, rule string, xs []sufferer, at int, column string, su
 		f.Explains = append(f.Explains, advise.ClassTime(y.c.ID))
 		f.Share = min(1, f.Share+v.Share(y.c))
 		f.Evidence = append(f.Evidence, y.evidence(v, at)...)
-		if y.shape.Kind != sqlshape.Select || y.shape.Locking {
+		if y.shape.Kind != shape.Select || y.shape.Locking {
 			f.Explains = append(f.Explains, advise.EffectRowLocks) // what it scans it locks
 		}
 	}

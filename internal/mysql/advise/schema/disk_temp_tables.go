@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -33,7 +33,7 @@ const (
 func diskTempTables(v *advise.View) (out []finding.Finding) {
 	var all []*spill
 	of := map[string]*spill{} // by class
-	for _, u := range uses(v, func(c class.Class, s sqlshape.Shape) bool { return mayspill(v, c, s) }) {
+	for _, u := range uses(v, func(c class.Class, s shape.Shape) bool { return mayspill(v, c, s) }) {
 		if y := of[u.c.ID]; y != nil { // another table of the class
 			if !slices.ContainsFunc(y.all, func(o use) bool { return o.t.Ref == u.t.Ref }) {
 				y.tables = append(y.tables, u.t.Ref)
@@ -85,12 +85,12 @@ type spill struct {
 }
 
 // mayspill leaves out classes that make no temporary tables on disk.
-func mayspill(v *advise.View, c class.Class, s sqlshape.Shape) bool {
+func mayspill(v *advise.View, c class.Class, s shape.Shape) bool {
 	if n, ok := c.TmpDisk.Get(); ok && exact(c) {
 		return n > 0 && float64(n) >= diskPerCall*float64(c.Count)
 	}
 	_, planned := v.Plan(c)
-	return planned && (s.Kind == sqlshape.Select || s.Kind == sqlshape.Insert)
+	return planned && (s.Kind == shape.Select || s.Kind == shape.Insert)
 }
 
 // spills decides whether a class's temporary tables go to disk.

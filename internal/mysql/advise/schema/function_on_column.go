@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -22,7 +22,7 @@ type hiding struct {
 	sufferers []sufferer
 	at        int
 	column    schema.Column
-	compared  sqlshape.Comparison
+	compared  shape.Comparison
 	index     schema.Index // on the column itself, which the function keeps from use; no name when there is none
 }
 
@@ -60,11 +60,11 @@ func functionOnColumn(v *advise.View) (out []finding.Finding) {
 }
 
 // hides reports whether a condition keeps an index from use that is wanted.
-func hides(v *advise.View, x sufferer, c sqlshape.Comparison) (h hiding, ok bool) {
-	if c.Left.Kind != sqlshape.Wrapped || c.Left.Func == "collate" || c.Op == "like" || c.Outer ||
-		slices.ContainsFunc(c.Right, func(o sqlshape.Operand) bool {
-			return o.Kind == sqlshape.Null ||
-				o.Kind == sqlshape.Wrapped
+func hides(v *advise.View, x sufferer, c shape.Comparison) (h hiding, ok bool) {
+	if c.Left.Kind != shape.Wrapped || c.Left.Func == "collate" || c.Op == "like" || c.Outer ||
+		slices.ContainsFunc(c.Right, func(o shape.Operand) bool {
+			return o.Kind == shape.Null ||
+				o.Kind == shape.Wrapped
 		}) {
 		return h, false
 	}
@@ -260,7 +260,7 @@ func generated(t schema.Table, expr string) (schema.Column, bool) {
 }
 
 // spoken returns what follows the left side, without its values.
-func spoken(c sqlshape.Comparison) string {
+func spoken(c shape.Comparison) string {
 	switch c.Op {
 	case "between":
 		return "BETWEEN ? AND ?"
@@ -293,7 +293,7 @@ func indexCost(t schema.Table, bytes int) string {
 
 // resultType returns the SQL type of an expression around a column, for those functions whose result depends on the row
 // alone; empty for others, for results that an index cannot hold, and for what the time zone of the session decides.
-func resultType(c schema.Column, o sqlshape.Operand) string {
+func resultType(c schema.Column, o shape.Operand) string {
 	const largest = 3072 // bytes of an InnoDB key
 	d := strings.ToLower(c.DataType)
 	text := d == "char" || d == "varchar"
@@ -349,7 +349,7 @@ var (
 // rewrite returns a condition on the bare column that is true for exactly the same rows, where that can be proved:
 // DATE(c) and YEAR(c) grow with c, so that each of their values is one range of c. It is no use to try the same with
 // MONTH(c) or LOWER(c).
-func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
+func rewrite(col schema.Column, c shape.Comparison) (rewritten, bool) {
 	if !c.Left.Plain || !timeType(col) {
 		return rewritten{}, false
 	}
@@ -362,13 +362,13 @@ func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
 		case "date":
 			_, err := time.Parse(time.DateOnly, r.Value)
 			switch {
-			case r.Kind == sqlshape.Text && literalDay.MatchString(r.Value) && err == nil:
+			case r.Kind == shape.Text && literalDay.MatchString(r.Value) && err == nil:
 				from, next = append(from, "?"), append(next, "? + INTERVAL 1 DAY")
-			case r.Kind == sqlshape.Parameter:
+			case r.Kind == shape.Parameter:
 				from, next = append(from, "?"), append(next, "? + INTERVAL 1 DAY")
 				to.but = []string{"The values were not observed: the two conditions are equal when ? is a plain " +
 					"date, without a time of day."}
-			case r.Kind == sqlshape.Anything && today.MatchString(r.Expr):
+			case r.Kind == shape.Anything && today.MatchString(r.Expr):
 				from, next = append(from, r.Expr), append(next, r.Expr+" + INTERVAL 1 DAY")
 			default:
 				return to, false
@@ -376,9 +376,9 @@ func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
 		case "year":
 			n, err := strconv.Atoi(r.Value)
 			switch {
-			case r.Kind == sqlshape.Number && err == nil && n >= 1000 && n < 9999:
+			case r.Kind == shape.Number && err == nil && n >= 1000 && n < 9999:
 				from, next = append(from, fmt.Sprintf("'%d-01-01'", n)), append(next, fmt.Sprintf("'%d-01-01'", n+1))
-			case r.Kind == sqlshape.Parameter:
+			case r.Kind == shape.Parameter:
 				from, next = append(from, "MAKEDATE(?, 1)"), append(next, "MAKEDATE(? + 1, 1)")
 				to.but = []string{"The values were not observed: the two conditions are equal when ? is a year of " +
 					"four digits."}

@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -32,8 +33,8 @@ type hot struct {
 // entry of every index with it.
 func hotColumnInPK(v *advise.View) (out []finding.Finding) {
 	var hots []*hot
-	for _, u := range uses(v, func(_ class.Class, s sqlshape.Shape) bool {
-		return s.Kind == sqlshape.Update &&
+	for _, u := range uses(v, func(_ class.Class, s shape.Shape) bool {
+		return s.Kind == shape.Update &&
 			len(s.Tables) == 1
 	}) {
 		pk, ok := u.t.PrimaryKey()
@@ -219,9 +220,9 @@ func reads(v *advise.View, t schema.Table, column string) bool {
 }
 
 // asks reports whether a statement looks for a column or sorts by it.
-func asks(s sqlshape.Shape, column string) bool {
+func asks(s shape.Shape, column string) bool {
 	for _, p := range s.Predicates {
-		if has([]string{p.Column}, column) && p.Op != sqlshape.OtherOp {
+		if has([]string{p.Column}, column) && p.Op != shape.OtherOp {
 			return true
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -71,8 +71,8 @@ func implicitConversion(v *advise.View) (out []finding.Finding) {
 	return more(out, rest)
 }
 
-func converts(v *advise.View, x sufferer, c sqlshape.Comparison) (k converting, ok bool) {
-	if c.Left.Kind != sqlshape.Column || c.Op == "like" {
+func converts(v *advise.View, x sufferer, c shape.Comparison) (k converting, ok bool) {
+	if c.Left.Kind != shape.Column || c.Op == "like" {
 		return k, false
 	}
 	at, col, ok := x.owner(c.Left)
@@ -80,7 +80,7 @@ func converts(v *advise.View, x sufferer, c sqlshape.Comparison) (k converting, 
 		return k, false
 	}
 	k = converting{sufferers: []sufferer{x}, at: at, column: col, op: c.Op}
-	if c.Right[0].Kind == sqlshape.Column {
+	if c.Right[0].Kind == shape.Column {
 		oat, other, ok := x.owner(c.Right[0])
 		if !ok || oat == at || c.Op != "=" {
 			return k, false
@@ -93,8 +93,8 @@ func converts(v *advise.View, x sufferer, c sqlshape.Comparison) (k converting, 
 		}
 		k.at, k.column, k.other, k.otherTable = at, col, other, x.tables[oat].Ref
 	} else {
-		number := slices.ContainsFunc(c.Right, func(o sqlshape.Operand) bool { return o.Kind == sqlshape.Number })
-		k.unseen = !number && c.Op == "=" && c.Right[0].Kind == sqlshape.Parameter
+		number := slices.ContainsFunc(c.Right, func(o shape.Operand) bool { return o.Kind == shape.Number })
+		k.unseen = !number && c.Op == "=" && c.Right[0].Kind == shape.Parameter
 		if !number && !k.unseen || !stringType(col) || !x.look(v, at).all {
 			return k, false
 		}

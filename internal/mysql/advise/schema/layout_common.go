@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
@@ -34,13 +34,13 @@ const (
 // use is a class with the table that a rule looks at it for.
 type use struct {
 	c     class.Class
-	shape sqlshape.Shape
+	shape shape.Shape
 	t     schema.Table
 }
 
 // uses returns the classes of at least topShare of the statement time that keep wants, with one table each, most time
 // first: statements of several tables stand there once for each that resolves.
-func uses(v *advise.View, keep func(class.Class, sqlshape.Shape) bool) (out []use) {
+func uses(v *advise.View, keep func(class.Class, shape.Shape) bool) (out []use) {
 	var cs []class.Class
 	for _, c := range v.Classes {
 		if c.TimeSec > 0 && c.TimeSec >= topShare*v.Total {
@@ -67,14 +67,14 @@ func uses(v *advise.View, keep func(class.Class, sqlshape.Shape) bool) (out []us
 }
 
 // every keeps all classes.
-func every(class.Class, sqlshape.Shape) bool { return true }
+func every(class.Class, shape.Shape) bool { return true }
 
 // changing keeps classes that change rows.
-func changing(_ class.Class, s sqlshape.Shape) bool { return writes(s.Kind) }
+func changing(_ class.Class, s shape.Shape) bool { return writes(s.Kind) }
 
 // writes reports whether a statement changes rows.
-func writes(k sqlshape.Kind) bool {
-	return k == sqlshape.Insert || k == sqlshape.Update || k == sqlshape.Delete
+func writes(k shape.Kind) bool {
+	return k == shape.Insert || k == shape.Update || k == shape.Delete
 }
 
 // worth reports whether so much statement time is worth a finding.

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -21,7 +20,7 @@ func TestLayoutOfManyTables(t *testing.T) {
 				s.Classes[i].Example = ""
 			}
 		}
-		v := advise.NewView(s, nil)
+		v := snap.View(s, nil)
 		begin := time.Now()
 		for _, r := range layoutRules() {
 			for _, x := range r.Find(v) {

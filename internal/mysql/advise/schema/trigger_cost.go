@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -189,14 +189,14 @@ func triggerFinding(v *advise.View, p snapshot.Program, t schema.Table, event st
 
 // sets reports whether a statement may set a trigger off. INSERT … ON DUPLICATE KEY UPDATE sets off both kinds, and
 // REPLACE deletes.
-func sets(k sqlshape.Kind, event string) bool {
+func sets(k shape.Kind, event string) bool {
 	switch event {
 	case "UPDATE":
-		return k == sqlshape.Update || k == sqlshape.Insert
+		return k == shape.Update || k == shape.Insert
 	case "DELETE":
-		return k == sqlshape.Delete || k == sqlshape.Insert
+		return k == shape.Delete || k == shape.Insert
 	case "INSERT":
-		return k == sqlshape.Insert
+		return k == shape.Insert
 	}
 	return writes(k)
 }

@@ -1,0 +1,51 @@
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/advise/session"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/test/scene"
+	"github.com/dyno-perf/dyno/test/snap"
+)
+
+// The scene of the tests, see package scene.
+const (
+	alteration = scene.Alteration
+	change     = scene.Change
+	lookup     = scene.Lookup
+	report     = scene.Report
+)
+
+var (
+	busyLocks = scene.BusyLocks
+	classOf   = scene.ClassOf
+	closed    = scene.Closed
+	has       = scene.Has
+	hotRow    = scene.HotRow
+	moments   = scene.Moments
+	shop      = scene.Shop
+	sleeping  = scene.Sleeping
+	stock     = scene.Stock
+	working   = scene.Working
+)
+
+// rules are all that a server of MySQL's family is asked about its sessions: none speaks about another's cases.
+func rules() []advise.Rule { return slices.Concat(session.Rules(), Rules()) }
+
+func ask(t *testing.T, m *snap.Made, rule string) (own []finding.Finding, all []string) {
+	t.Helper()
+	return scene.Ask(t, m, rules(), rule)
+}
+
+func one(t *testing.T, m *snap.Made, rule string) finding.Finding {
+	t.Helper()
+	return scene.One(t, m, rules(), rule)
+}
+
+func silent(t *testing.T, what string, m *snap.Made) {
+	t.Helper()
+	scene.Silent(t, what, m, rules())
+}

@@ -118,13 +118,9 @@ func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 	f.Cause = fmt.Sprintf("A row matches when it meets one of several conditions. The server can look up each of "+
 		"them and merge the results, but only when every one has an index; %s has none, so it reads all of %s.",
 		strings.Join(cols, " and "), x.t.Ref)
-	f.Falsify = "Disproved if EXPLAIN does not say \"Using union\" or \"Using sort_union\" with the indexes in " +
-		"place, or if rows examined per call do not fall."
-	if v.Postgres {
-		f.Falsify = "Disproved if EXPLAIN does not say BitmapOr with the indexes in place."
-	}
+	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN does not say %s.", v.Dialect.UnionPlan)
 	switch {
-	case len(wishes) > 1 && v.Postgres: // one statement each, which is no single action
+	case len(wishes) > 1 && v.Dialect.OwnStatement: // which is no single action
 		f.Action = nil
 		f.Suggestion = fmt.Sprintf("Add an index on each of %s of %s: one alone changes nothing.",
 			strings.Join(cols, " and "), x.t.Ref)

@@ -17,6 +17,7 @@ import (
 func Dialect() advise.Dialect {
 	return advise.Dialect{
 		Reader: sqlshape.Parser{}, Indexes: indexes{}, Commands: commands{}, Words: words(), Figures: figures(),
+		Traits: advise.Traits{KeepsChanges: true, HidesIndexes: true, IndexName: 64},
 	}
 }
 
@@ -26,6 +27,9 @@ func words() advise.Words {
 		Clustered: []string{"", "innodb"}, Clocked: ", and with performance_schema for each wait",
 		Growing: "binary logs (SHOW BINARY LOGS; PURGE BINARY LOGS once the replicas have read them), temporary " +
 			"and undo tablespaces",
+		IdleLimit: "60",
+		UnionPlan: "\"Using union\" or \"Using sort_union\" with the indexes in place, or if rows examined per call do " +
+			"not fall",
 		CountReads: "let performance_schema or userstat count for a day",
 		Connections: advise.Connections{
 			Limit: "max_connections", Refused: "error 1040", Less: "lower wait_timeout", List: "SHOW PROCESSLIST",

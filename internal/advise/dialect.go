@@ -11,6 +11,7 @@ import (
 type Dialect struct {
 	Reader
 	Indexes
+	Alterations
 	Commands
 	Words
 	Figures
@@ -53,6 +54,12 @@ type Indexes interface {
 	Parts(parts []schema.IndexPart) string // as they stand between the parentheses of an index
 	AddIndex(t schema.Ref, x schema.Index) string
 	DropIndex(t schema.Ref, name string) string
+}
+
+// Alterations words changes of a table that not every family has.
+type Alterations interface {
+	// Change makes several changes in one statement; not ok where each is a statement of its own.
+	Change(t schema.Ref, changes []schema.Clause) (sql string, ok bool)
 	// HideIndex has the optimizer of the view's server ignore an index, and show takes that back; not ok where the
 	// server cannot do that.
 	HideIndex(v *View, t schema.Ref, name string) (hide, show string, ok bool)
@@ -96,9 +103,8 @@ type Traits struct {
 	// KeepsChanges says that a transaction tells how many rows it has changed, not only whether it may have.
 	KeepsChanges bool
 	Milliseconds bool // settings of a time are milliseconds, and 0 is off
-	// OwnStatement says that each index is built by a statement of its own; Constraints that a unique index may belong
-	// to a constraint; HidesIndexes that servers of the family can hide one from the optimizer.
-	OwnStatement, Constraints, HidesIndexes bool
+	Constraints  bool // a unique index may belong to a constraint
+	HidesIndexes bool // servers of the family can hide an index from the optimizer
 	// IndexName is how many characters the name of an index has at most; with SharedNames the indexes of a schema share
 	// their names.
 	IndexName   int

@@ -13,9 +13,9 @@ import (
 // Dialect returns PostgreSQL's. Statements are read by r, in the spelling that pgtext.Parsable gives them.
 func Dialect(r advise.Reader) advise.Dialect {
 	return advise.Dialect{
-		Reader: r, Indexes: indexes{}, Commands: commands{}, Words: words(),
+		Reader: r, Indexes: indexes{}, Alterations: alterations{}, Commands: commands{}, Words: words(),
 		Traits: advise.Traits{
-			CountsScans: true, CountsPages: true, Milliseconds: true, OwnStatement: true, Constraints: true,
+			CountsScans: true, CountsPages: true, Milliseconds: true, Constraints: true,
 			IndexName: 63, SharedNames: true,
 			ReadWith: map[source.Name]source.Name{source.Transactions: source.Processlist},
 		},
@@ -102,6 +102,11 @@ func (x indexes) DropIndex(t schema.Ref, name string) string {
 	return "DROP INDEX CONCURRENTLY " + x.table(schema.Ref{Schema: t.Schema, Table: name})
 }
 
-func (indexes) HideIndex(*advise.View, schema.Ref, string) (hide, show string, ok bool) {
+// alterations has nothing: indexes are statements of their own, and none can be hidden.
+type alterations struct{}
+
+func (alterations) Change(schema.Ref, []schema.Clause) (sql string, ok bool) { return "", false }
+
+func (alterations) HideIndex(*advise.View, schema.Ref, string) (hide, show string, ok bool) {
 	return "", "", false
 }

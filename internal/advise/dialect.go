@@ -11,9 +11,11 @@ import (
 type Dialect struct {
 	Reader
 	Indexes
+	Alterations
 	Commands
 	Words
 	Figures
+	Traits
 }
 
 // Parse is that of the Reader; without one nothing is understood.
@@ -52,6 +54,12 @@ type Indexes interface {
 	Parts(parts []schema.IndexPart) string // as they stand between the parentheses of an index
 	AddIndex(t schema.Ref, x schema.Index) string
 	DropIndex(t schema.Ref, name string) string
+}
+
+// Alterations words changes of a table that not every family has.
+type Alterations interface {
+	// Change makes several changes in one statement; not ok where each is a statement of its own.
+	Change(t schema.Ref, changes []schema.Clause) (sql string, ok bool)
 	// HideIndex has the optimizer of the view's server ignore an index, and show takes that back; not ok where the
 	// server cannot do that.
 	HideIndex(v *View, t schema.Ref, name string) (hide, show string, ok bool)
@@ -74,13 +82,35 @@ type Words struct {
 	// LockTimeout and IdleTimeout name the settings that end a wait for a lock and an idle transaction. A value of 0 is
 	// off. File is the server's file of settings.
 	LockTimeout, IdleTimeout, File string
+	IdleLimit                      string             // a minute, as a value of IdleTimeout
 	Manual                         map[Subject]string // chapters about a subject, for Finding.Reference
 	// Clocked says for what else than each statement a server reads the clock: ", and with … for each …".
 	Clocked string
 	Growing string // what grows in a data directory besides logs and foreign files
+	// UnionPlan says what EXPLAIN says, or what falls, when a statement uses the indexes of several conditions.
+	UnionPlan string
 	// CountReads says how to have the server count who reads an index.
 	CountReads  string
 	Connections Connections
+}
+
+// Traits are in what ways the servers of a family differ that rules of all families have to know.
+type Traits struct {
+	// CountsScans says that the catalog counts the scans of every index, through restarts and since a moment that may
+	// be unknown. Elsewhere sources count the rows found by an index, since the server's start.
+	CountsScans bool
+	CountsPages bool // of what a statement reads pages are counted, not rows
+	// KeepsChanges says that a transaction tells how many rows it has changed, not only whether it may have.
+	KeepsChanges bool
+	Milliseconds bool // settings of a time are milliseconds, and 0 is off
+	Constraints  bool // a unique index may belong to a constraint
+	HidesIndexes bool // servers of the family can hide an index from the optimizer
+	// IndexName is how many characters the name of an index has at most; with SharedNames the indexes of a schema share
+	// their names.
+	IndexName   int
+	SharedNames bool
+	// ReadWith are the sources that are read along with another one.
+	ReadWith map[source.Name]source.Name
 }
 
 // Connections are the words about connections that are used up.

@@ -26,7 +26,6 @@ type View struct {
 	variables
 	Symptoms []finding.Symptom
 	Dialect  Dialect // of the target's family; empty where Dyno knows none
-	Postgres bool    // the target is PostgreSQL
 	Total    float64 // statement time of all classes, seconds
 	Window   float64 // seconds
 
@@ -63,7 +62,7 @@ type parsed struct {
 func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom, d Dialect) *View {
 	v := &View{
 		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[key]explain.Plan{},
-		Dialect: d, Postgres: s.Target.Flavor.IsPostgres(),
+		Dialect:   d,
 		variables: variables{s.Variables, d.Commands}, shapes: map[string]parsed{},
 		general: map[string]parsed{}, compared: map[string]parsed{}, series: map[string][]int{},
 		classes: map[string]int{}, tables: map[string][]int{},
@@ -267,10 +266,7 @@ func (v *View) Seen(name source.Name) bool { return v.Source(name).State == sour
 
 // Blind says in one sentence why a source gave nothing and what would mend that; empty when it gave what it should.
 func (v *View) Blind(name source.Name) string {
-	if name == source.Transactions && v.Postgres { // read with the sessions
-		name = source.Processlist
-	}
-	x := v.Source(name)
+	x := v.Source(cmp.Or(v.Dialect.ReadWith[name], name))
 	if x.State == source.OK {
 		return ""
 	}

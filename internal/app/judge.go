@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/advise/index"
+	"github.com/dyno-perf/dyno/internal/advise/session"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/judge"
@@ -11,7 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/advise/config"
 	"github.com/dyno-perf/dyno/internal/mysql/advise/host"
 	"github.com/dyno-perf/dyno/internal/mysql/advise/schema"
-	"github.com/dyno-perf/dyno/internal/mysql/advise/session"
+	mysqlsession "github.com/dyno-perf/dyno/internal/mysql/advise/session"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	mysqlsymptoms "github.com/dyno-perf/dyno/internal/mysql/symptoms"
 	pgadvise "github.com/dyno-perf/dyno/internal/postgres/advise"
@@ -28,12 +30,15 @@ func judged(f dbms.Flavor) judge.Family {
 		// MySQL's parser reads PostgreSQL's classes as well, in the spelling of pgtext.Parsable.
 		return judge.Family{
 			Dialect: pgadvise.Dialect(sqlshape.Parser{}), Symptoms: pgsymptoms.List(sqlshape.Parse),
+			Rules: map[advise.Kind][]advise.Rule{
+				advise.Session: session.ClientRules(), advise.Index: index.ExpressionRules(),
+			},
 		}
 	case slices.Contains(dbms.All(), f.Lower()):
 		return judge.Family{
 			Dialect: mysqladvise.Dialect(), Symptoms: mysqlsymptoms.List(),
 			Rules: map[advise.Kind][]advise.Rule{
-				advise.Session: session.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(),
+				advise.Session: mysqlsession.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(),
 				advise.Host: host.Rules(),
 			},
 		}

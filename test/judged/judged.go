@@ -3,12 +3,14 @@ package judged
 
 import (
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/advise/index"
+	"github.com/dyno-perf/dyno/internal/advise/session"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/mysql/advise/config"
 	"github.com/dyno-perf/dyno/internal/mysql/advise/host"
 	"github.com/dyno-perf/dyno/internal/mysql/advise/schema"
-	"github.com/dyno-perf/dyno/internal/mysql/advise/session"
+	mysqlsession "github.com/dyno-perf/dyno/internal/mysql/advise/session"
 	mysqlsymptoms "github.com/dyno-perf/dyno/internal/mysql/symptoms"
 	pgsymptoms "github.com/dyno-perf/dyno/internal/postgres/symptoms"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -17,11 +19,16 @@ import (
 
 // Family returns what judgement knows of the family of a snapshot's server.
 func Family(s *snapshot.Snapshot) judge.Family {
-	f := judge.Family{Dialect: snap.Dialect(s), Symptoms: pgsymptoms.List(snap.Dialect(s).Parse)}
+	f := judge.Family{
+		Dialect: snap.Dialect(s), Symptoms: pgsymptoms.List(snap.Dialect(s).Parse),
+		Rules: map[advise.Kind][]advise.Rule{
+			advise.Session: session.ClientRules(), advise.Index: index.ExpressionRules(),
+		},
+	}
 	if !s.Target.Flavor.IsPostgres() {
 		f.Symptoms = mysqlsymptoms.List()
 		f.Rules = map[advise.Kind][]advise.Rule{
-			advise.Session: session.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(),
+			advise.Session: mysqlsession.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(),
 			advise.Host: host.Rules(),
 		}
 	}

@@ -22,8 +22,6 @@ func addRules() []advise.Rule {
 			"more rows than are needed.", Find: w.rule(narrowIndexes)},
 		{Name: unindexedOr, Doc: "A class reads whole tables for rows that meet one of several conditions, of which " +
 			"not every one has an index.", Find: unindexedOrs},
-		{Name: expressionIndex, Doc: "A class reads whole tables because its condition is on a function of a column, " +
-			"and the server could index the function.", Find: expressionIndexes},
 		{Name: coveringIndex, Doc: "An index finds many matching rows, and each is looked up in the table for a few " +
 			"short columns.", Find: w.rule(coveringIndexes)},
 	}

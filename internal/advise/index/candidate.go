@@ -495,12 +495,12 @@ func distinct(t schema.Table, col string) uint64 {
 	return n
 }
 
-// name returns a free name for an index: idx_ and its columns, at most the 64 characters that a server takes. In
-// PostgreSQL, which takes 63 bytes, the indexes of a schema share their names, so that the table is part of it.
+// name returns a free name for an index: idx_ and its columns, at most the characters that a server takes. Where the
+// indexes of a schema share their names the table is part of it.
 func name(v *advise.View, t schema.Table, cols []string) string {
-	base, most := "idx_"+strings.Join(cols, "_"), 64
-	if v.Postgres {
-		base, most = "idx_"+t.Table+"_"+strings.Join(cols, "_"), 63
+	base, most := "idx_"+strings.Join(cols, "_"), v.Dialect.IndexName
+	if v.Dialect.SharedNames {
+		base = "idx_" + t.Table + "_" + strings.Join(cols, "_")
 	}
 	for n := 1; ; n++ {
 		tail := ""

@@ -276,11 +276,11 @@ func (u *uses) writes(t schema.Table, x schema.Index) (rows, share float64, by [
 	return rows, share, by
 }
 
-// since tells since when the use of a table's indexes has been counted: for how many seconds at most (in PostgreSQL 0
-// when that is not known), from what moment on, and whether it is known that it was no less. Servers forget the figures
+// since tells since when the use of a table's indexes has been counted: for how many seconds at most (0 when that
+// is not known), from what moment on, and whether it is known that it was no less. Servers forget the figures
 // of a table that is written anew.
 func (u *uses) since(t schema.Table) (sec float64, from string, sure bool) {
-	if u.v.Postgres { // its counters live through restarts, and how long an index has existed is not known
+	if u.v.Dialect.CountsScans { // how long an index has existed is not known
 		if n, ok := t.CountedSec.Get(); ok {
 			return float64(n), "since the statistics of the database were reset", false
 		}
@@ -297,7 +297,7 @@ func (u *uses) since(t schema.Table) (sec float64, from string, sure bool) {
 
 // unsure are the words against a finding that leans on what was counted since a moment that is not known.
 func (u *uses) unsure() string {
-	if u.v.Postgres {
+	if u.v.Dialect.CountsScans {
 		return "How long the index has existed and was counted is unknown: it may have been built a moment ago, or " +
 			"a crash of the server may have reset the statistics."
 	}
@@ -321,7 +321,7 @@ func (u *uses) counting(t schema.Table) string {
 func (u *uses) useEvidence(t schema.Table, x schema.Index) (ev []finding.Evidence) {
 	n := u.of(t, x)
 	if total, ok := n.total.Get(); ok {
-		if u.v.Postgres {
+		if u.v.Dialect.CountsScans {
 			return append(ev, finding.Evidence{
 				What: "scans of " + x.Name, Value: n.total, Source: source.Catalog,
 				Text: fmt.Sprintf("%s was scanned %s times (%s).", x.Name, unit.Count(total), u.counting(t)),
@@ -462,9 +462,9 @@ func drop(v *advise.View, t schema.Table, x schema.Index) *finding.Action {
 
 // withoutIt says what disproves advice to take an index away.
 func withoutIt(v *advise.View, x schema.Index) string {
-	how := "hidden"
-	if v.Postgres {
-		how = "gone"
+	how := "gone"
+	if v.Dialect.HidesIndexes {
+		how = "hidden"
 	}
 	return fmt.Sprintf("Disproved if a statement becomes slower while %s is %s.", x.Name, how)
 }
@@ -486,7 +486,7 @@ func (u *uses) dropping(rule string, t schema.Table, x schema.Index) finding.Fin
 
 // blind tells what could not be seen of the use of indexes.
 func (u *uses) blind() (out []string) {
-	if u.source == "" && !u.v.Postgres { // there the catalog tells it
+	if u.source == "" && !u.v.Dialect.CountsScans { // there the catalog tells it
 		out = append(out, u.v.Blind(source.TableIO))
 	}
 	if !u.v.Seen(source.Plans) && u.v.Source(source.Plans).State != source.Missing {

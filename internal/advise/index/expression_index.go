@@ -18,13 +18,22 @@ import (
 // stands. The MySQL family has function-on-column, which knows its generated columns.
 const expressionIndex = "expression-index"
 
+// ExpressionRules are for families whose servers index an expression as it stands.
+func ExpressionRules() []advise.Rule {
+	return []advise.Rule{{
+		Name: expressionIndex, Doc: "A class reads whole tables because its condition is on a function of a column, " +
+			"and the server could index the function.",
+		Find: expressionIndexes,
+	}}
+}
+
 // immutable are functions of one argument whose result never depends on the session, so that PostgreSQL indexes them:
 // of texts, and of numbers.
 var immutable = []string{"lower", "upper", "md5", "length", "char_length", "btrim", "reverse", "abs"}
 
 // expressionIndexes finds classes that read whole tables because their condition is on a function of a column.
 func expressionIndexes(v *advise.View) (out []finding.Finding) {
-	if !v.Postgres || v.Window <= 0 || v.Total <= 0 {
+	if v.Window <= 0 || v.Total <= 0 {
 		return nil
 	}
 	seen := map[string]bool{}

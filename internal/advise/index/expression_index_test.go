@@ -58,9 +58,4 @@ func TestExpressionIndexSilent(t *testing.T) {
 			t.Errorf("%s: %+v", name, all)
 		}
 	}
-	v := people("select id from people where lower(`Email`) = ?", all)
-	v.Postgres = false
-	if all := expressionIndexes(v); len(all) > 0 {
-		t.Errorf("of MySQL: %+v", all)
-	}
 }

@@ -168,7 +168,7 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	}
 	switch {
 	case !n.total.OK():
-	case counted < day && (counted > 0 || !v.Postgres):
+	case counted < day && (counted > 0 || !v.Dialect.CountsScans):
 		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a day may have "+
 			"been missed.", unit.Seconds(counted), from))
 	case !sure:

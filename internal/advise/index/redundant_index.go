@@ -26,7 +26,7 @@ func redundantIndex(u *uses) []finding.Finding {
 			if !ok {
 				continue
 			}
-			if u.wantsEnd(t, x, by) || x.Unique && u.v.Postgres { // there a constraint may own it
+			if u.wantsEnd(t, x, by) || x.Unique && u.v.Dialect.Constraints {
 				continue
 			}
 			all = append(all, u.candidate(t, x, func() finding.Finding { return u.redundant(t, x, by) }))

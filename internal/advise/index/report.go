@@ -231,7 +231,7 @@ func lookedUp(x scan) (out []string) {
 func falsify(v *advise.View, x scan) string {
 	switch x.rule {
 	case missingIndex, unindexedJoin, indexOrder, filesort:
-		if v.Postgres { // rows examined are not counted there
+		if v.Dialect.CountsPages {
 			return fmt.Sprintf("Disproved if EXPLAIN does not choose the index on %s, or if the time and the pages "+
 				"per call of the class do not fall.", x.t.Ref)
 		}
@@ -301,7 +301,7 @@ func instead(v *advise.View, g group) string {
 	switch whole := schema.Serves(schema.Index{Parts: g.wish.Parts}, have); {
 	case have.Unique:
 		return fmt.Sprintf(" Keep %s: it is unique, and that is a rule for the data.", have.Name)
-	case whole && v.Postgres:
+	case whole && !v.Dialect.HidesIndexes:
 		return fmt.Sprintf(" It serves all that %s (%s) serves: that one can then be dropped.", have.Name,
 			strings.Join(columnsOf(have), ", "))
 	case whole:
@@ -310,7 +310,7 @@ func instead(v *advise.View, g group) string {
 	case others > 0:
 		return fmt.Sprintf(" Keep %s: %s observed to use it.", have.Name,
 			unit.Plural(others, "other class is", "other classes are"))
-	case (x.rule == indexOrder || x.rule == twoSingleIndexes) && v.Postgres:
+	case (x.rule == indexOrder || x.rule == twoSingleIndexes) && !v.Dialect.HidesIndexes:
 		return fmt.Sprintf(" No other class was observed to use %s in this window: drop it when nothing needs it.",
 			have.Name)
 	case x.rule == indexOrder || x.rule == twoSingleIndexes:

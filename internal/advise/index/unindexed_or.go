@@ -118,27 +118,21 @@ func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 	f.Cause = fmt.Sprintf("A row matches when it meets one of several conditions. The server can look up each of "+
 		"them and merge the results, but only when every one has an index; %s has none, so it reads all of %s.",
 		strings.Join(cols, " and "), x.t.Ref)
-	f.Falsify = "Disproved if EXPLAIN does not say \"Using union\" or \"Using sort_union\" with the indexes in " +
-		"place, or if rows examined per call do not fall."
-	if v.Postgres {
-		f.Falsify = "Disproved if EXPLAIN does not say BitmapOr with the indexes in place."
-	}
-	switch {
-	case len(wishes) > 1 && v.Postgres: // one statement each, which is no single action
+	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN does not say %s.", v.Dialect.UnionPlan)
+	if len(wishes) > 1 {
 		f.Action = nil
 		f.Suggestion = fmt.Sprintf("Add an index on each of %s of %s: one alone changes nothing.",
 			strings.Join(cols, " and "), x.t.Ref)
-		for _, c := range changes {
-			f.Suggestion += " " + v.Dialect.AddIndex(x.t.Ref, c.Index) + "."
+		if sql, ok := v.Dialect.Change(x.t.Ref, changes); ok {
+			back, _ := v.Dialect.Change(x.t.Ref, undo)
+			f.Action = &finding.Action{
+				Kind: finding.AlterTable, Table: x.t.Ref, Changes: changes, SQL: sql, Undo: back,
+			}
+		} else { // one statement each is no single action
+			for _, c := range changes {
+				f.Suggestion += " " + v.Dialect.AddIndex(x.t.Ref, c.Index) + "."
+			}
 		}
-		f.Cost = "Each of the indexes costs this. " + f.Cost
-	case len(wishes) > 1:
-		f.Action = &finding.Action{
-			Kind: finding.AlterTable, Table: x.t.Ref, Changes: changes,
-			SQL: schema.ChangeSQL(x.t.Ref, changes), Undo: schema.ChangeSQL(x.t.Ref, undo),
-		}
-		f.Suggestion = fmt.Sprintf("Add an index on each of %s of %s: one alone changes nothing.",
-			strings.Join(cols, " and "), x.t.Ref)
 		f.Cost = "Each of the indexes costs this. " + f.Cost
 	}
 	f.Suggestion += " Where the server still reads the whole table, write the statement as a UNION of one SELECT for " +

@@ -55,7 +55,7 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	f.Title = fmt.Sprintf("Index %s of %s has not been read for %s", x.Name, t.Ref, unit.Seconds(counted))
 	f.Cause = fmt.Sprintf("The server counts the rows found through each index. Through %s (%s) it found none %s, or "+
 		"since the counters were reset.", x.Name, v.Dialect.Parts(x.Parts), from)
-	if v.Postgres {
+	if v.Dialect.CountsScans {
 		f.Title = fmt.Sprintf("No scan of index %s of %s is counted", x.Name, t.Ref)
 		if counted > 0 {
 			f.Title += fmt.Sprintf(", for at most %s", unit.Seconds(counted))
@@ -65,7 +65,7 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	}
 	f.Evidence = append(u.useEvidence(t, x), u.costEvidence(t, x)...)
 	switch {
-	case counted < week && (counted > 0 || !v.Postgres):
+	case counted < week && (counted > 0 || !v.Dialect.CountsScans):
 		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a week or once a "+
 			"month may have been missed.", unit.Seconds(counted), from))
 		f.Confidence = finding.Possible
@@ -88,7 +88,7 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 		f.Action = a
 		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. If nothing became slower within a "+
 			"month, drop it: %s.", a.SQL, dropSQL)
-	} else if v.Postgres { // nothing tells how long it was counted
+	} else if v.Dialect.CountsScans { // nothing tells how long it was counted
 		f.Suggestion = fmt.Sprintf("Diagnose again after a week. If it still has no scan, and you know that nothing "+
 			"needs it, drop it: %s.", dropSQL)
 	} else {

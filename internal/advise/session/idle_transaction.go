@@ -88,10 +88,7 @@ func idleLimit(v *advise.View, f *finding.Finding) {
 	name := d.IdleTimeout
 	if now, ok := v.Variable(name); ok && now == "0" {
 		f.Suggestion += " The server can end such transactions automatically: " + name + ", which is off."
-		f.Setting, f.File = []string{name + " = 60"}, d.File
-		if v.Postgres { // a number without a unit is of milliseconds
-			f.Setting = []string{name + " = '60s'"}
-		}
+		f.Setting, f.File = []string{name + " = " + d.IdleLimit}, d.File
 		f.Subject.Variables = append(f.Subject.Variables, name)
 	}
 }
@@ -118,7 +115,7 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 		s, ok := sessions[x.Session]
 		n, changed := x.Modified.Get()
 		rows, value := unit.Count(float64(n))+" rows", known.Of(float64(n))
-		if v.Postgres { // it tells that a transaction has written, not how much
+		if !v.Dialect.KeepsChanges {
 			n, changed, rows, value = 1, !x.ReadOnly, "rows", known.None[float64]()
 		}
 		if !ok || told[x.Session] || !s.Idle() || s.Seconds < idleNotice ||
@@ -163,11 +160,11 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 	return out
 }
 
-// seconds returns a setting of a time for a sentence; 0 is off in PostgreSQL, where it is of milliseconds.
+// seconds returns a setting of a time for a sentence.
 func seconds(v *advise.View, name string) string {
 	ms, ok := v.Number(name).Get()
 	switch {
-	case !v.Postgres:
+	case !v.Dialect.Milliseconds:
 		return Setting(v, name) + " s"
 	case !ok:
 		return "unknown"

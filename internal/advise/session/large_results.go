@@ -17,10 +17,9 @@ const (
 	largeLoad  = 0.05   // seconds of statement time per second
 )
 
-// largeResults finds classes that return so many rows that sending and reading them is the work. It is asked of
-// PostgreSQL's servers so far.
+// largeResults finds classes that return so many rows that sending and reading them is the work.
 func largeResults(v *advise.View) (out []finding.Finding) {
-	if !v.Postgres || v.Window <= 0 || v.Total <= 0 {
+	if v.Window <= 0 || v.Total <= 0 {
 		return nil
 	}
 	for _, c := range v.Classes {

@@ -22,10 +22,9 @@ const (
 )
 
 // nPlusOne finds a class that looks up a row by a value once for each row that another class returned: the rows of a
-// list are asked for one by one. It is asked of PostgreSQL's servers so far: of others it has not been measured how
-// Often it is wrong.
+// list are asked for one by one.
 func nPlusOne(v *advise.View) (out []finding.Finding) {
-	if !v.Postgres || v.Window <= 0 || v.Total <= 0 {
+	if v.Window <= 0 || v.Total <= 0 {
 		return nil
 	}
 	for i, c := range v.Classes {

@@ -16,7 +16,9 @@ import (
 // Dialect returns the family's.
 func Dialect() advise.Dialect {
 	return advise.Dialect{
-		Reader: sqlshape.Parser{}, Indexes: indexes{}, Commands: commands{}, Words: words(), Figures: figures(),
+		Reader: sqlshape.Parser{}, Indexes: indexes{}, Alterations: alterations{}, Commands: commands{},
+		Words: words(), Figures: figures(),
+		Traits: advise.Traits{KeepsChanges: true, HidesIndexes: true, IndexName: 64},
 	}
 }
 
@@ -26,6 +28,9 @@ func words() advise.Words {
 		Clustered: []string{"", "innodb"}, Clocked: ", and with performance_schema for each wait",
 		Growing: "binary logs (SHOW BINARY LOGS; PURGE BINARY LOGS once the replicas have read them), temporary " +
 			"and undo tablespaces",
+		IdleLimit: "60",
+		UnionPlan: "\"Using union\" or \"Using sort_union\" with the indexes in place, or if rows examined per call " +
+			"do not fall",
 		CountReads: "let performance_schema or userstat count for a day",
 		Connections: advise.Connections{
 			Limit: "max_connections", Refused: "error 1040", Less: "lower wait_timeout", List: "SHOW PROCESSLIST",
@@ -85,7 +90,13 @@ func (indexes) AddIndex(t schema.Ref, x schema.Index) string { return schema.Add
 
 func (indexes) DropIndex(t schema.Ref, name string) string { return schema.DropIndexSQL(t, name) }
 
-func (indexes) HideIndex(v *advise.View, t schema.Ref, name string) (hide, show string, ok bool) {
+type alterations struct{}
+
+func (alterations) Change(t schema.Ref, changes []schema.Clause) (string, bool) {
+	return schema.ChangeSQL(t, changes), true
+}
+
+func (alterations) HideIndex(v *advise.View, t schema.Ref, name string) (hide, show string, ok bool) {
 	alter, off, on := "ALTER TABLE "+t.SQL()+" ALTER INDEX "+schema.Quote(name)+" ", "INVISIBLE", "VISIBLE"
 	ok = v.AtLeast(8)
 	if v.MariaDB() {

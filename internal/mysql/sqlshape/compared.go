@@ -1,8 +1,6 @@
 package sqlshape
 
 import (
-	"github.com/dyno-perf/dyno/internal/shape"
-
 	"strconv"
 	"strings"
 
@@ -11,6 +9,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver"
 
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 

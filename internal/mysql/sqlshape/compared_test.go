@@ -1,11 +1,11 @@
 package sqlshape
 
 import (
-	"github.com/dyno-perf/dyno/internal/shape"
-
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 func TestCompared(t *testing.T) {

@@ -1,8 +1,6 @@
 package sqlshape
 
 import (
-	"github.com/dyno-perf/dyno/internal/shape"
-
 	"errors"
 	"fmt"
 	"sort"
@@ -10,6 +8,8 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver"
+
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 // Fill replaces every ? of a statement by a literal, so that EXPLAIN takes it. valueFor gives the literal, quoted where

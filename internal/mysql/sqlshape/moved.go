@@ -1,11 +1,11 @@
 package sqlshape
 
 import (
-	"github.com/dyno-perf/dyno/internal/shape"
-
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 // Moved returns the columns of its one table that an UPDATE gives another value, as far as its text tells: those that

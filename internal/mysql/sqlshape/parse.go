@@ -1,8 +1,6 @@
 package sqlshape
 
 import (
-	"github.com/dyno-perf/dyno/internal/shape"
-
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,6 +12,8 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/mysql"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser makes its literals with it
+
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 // MaxBytes and maxJoins bound what is given to the parser: a longer statement is a bulk insert or a list of ids. For

@@ -1,12 +1,12 @@
 package sqlshape
 
 import (
-	"github.com/dyno-perf/dyno/internal/shape"
-
 	"fmt"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
+
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 // parts fills in Parts and Reads: every SELECT within the statement n gets a shape of its own, which knows the tables

@@ -1,12 +1,11 @@
 package sqlshape
 
 import (
-	"github.com/dyno-perf/dyno/internal/shape"
-
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 

@@ -1,12 +1,12 @@
 package sqlshape
 
 import (
-	"github.com/dyno-perf/dyno/internal/shape"
-
 	"errors"
 	"slices"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 // mostNames is how many tables a statement may name to be of interest: servers join 61 at most.

@@ -1,13 +1,13 @@
 package sqlshape
 
 import (
-	"github.com/dyno-perf/dyno/internal/shape"
-
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/shape"
 )
 
 func TestTouches(t *testing.T) {

@@ -7,11 +7,19 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // Dialect returns PostgreSQL's. Statements are read by r, in the spelling that pgtext.Parsable gives them.
 func Dialect(r advise.Reader) advise.Dialect {
-	return advise.Dialect{Reader: r, Indexes: indexes{}, Commands: commands{}, Words: words()}
+	return advise.Dialect{
+		Reader: r, Indexes: indexes{}, Alterations: alterations{}, Commands: commands{}, Words: words(),
+		Traits: advise.Traits{
+			CountsScans: true, CountsPages: true, Milliseconds: true, Constraints: true,
+			IndexName: 63, SharedNames: true,
+			ReadWith: map[source.Name]source.Name{source.Transactions: source.Processlist},
+		},
+	}
 }
 
 func words() advise.Words {
@@ -22,6 +30,7 @@ func words() advise.Words {
 		Clocked: ", and with track_io_timing for each read and write",
 		Growing: "WAL that a replication slot holds back (pg_replication_slots), temporary files, tables that vacuum " +
 			"does not clear",
+		IdleLimit: "'60s'", UnionPlan: "BitmapOr with the indexes in place",
 		CountReads: "have pg_stat_user_indexes count for a day",
 		Connections: advise.Connections{
 			Limit: "max_connections", Refused: "SQLSTATE 53300", Less: "put a pooler such as PgBouncer in between",
@@ -93,6 +102,11 @@ func (x indexes) DropIndex(t schema.Ref, name string) string {
 	return "DROP INDEX CONCURRENTLY " + x.table(schema.Ref{Schema: t.Schema, Table: name})
 }
 
-func (indexes) HideIndex(*advise.View, schema.Ref, string) (hide, show string, ok bool) {
+// alterations has nothing: indexes are statements of their own, and none can be hidden.
+type alterations struct{}
+
+func (alterations) Change(schema.Ref, []schema.Clause) (sql string, ok bool) { return "", false }
+
+func (alterations) HideIndex(*advise.View, schema.Ref, string) (hide, show string, ok bool) {
 	return "", "", false
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // Dialect is how the servers of a family word what rules suggest, and what they call things.
@@ -59,7 +59,7 @@ func (mysql) DropIndex(t schema.Ref, name string) string { return schema.DropInd
 
 func (mysql) Building() string { return "" }
 
-func (mysql) Set(variable, value string) string { return sqltext.SetGlobal(variable, value) }
+func (mysql) Set(variable, value string) string { return mytext.SetGlobal(variable, value) }
 
 func (mysql) Kill(session uint64) string { return fmt.Sprintf("KILL %d", session) }
 

@@ -13,11 +13,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -253,9 +253,9 @@ func (vs variables) On(name string) bool {
 
 // SetVariable is the action that sets a variable while the server runs, with the way back to what it is now.
 func (vs variables) SetVariable(name, value string) *finding.Action {
-	a := &finding.Action{Kind: finding.SetVariable, Variable: name, Value: value, SQL: sqltext.SetGlobal(name, value)}
+	a := &finding.Action{Kind: finding.SetVariable, Variable: name, Value: value, SQL: mytext.SetGlobal(name, value)}
 	if old, ok := vs.Variable(name); ok {
-		a.Undo = sqltext.SetGlobal(name, old)
+		a.Undo = mytext.SetGlobal(name, old)
 	}
 	return a
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -12,7 +13,7 @@ import (
 // in the end.
 type Aggregator struct {
 	config   Config
-	keyer    sqltext.Keyer
+	keyer    mytext.Keyer
 	keys     keys
 	headers  headers
 	roster   roster
@@ -354,7 +355,7 @@ func (a *Aggregator) findAdmin(name []byte) uint32 {
 func (a *Aggregator) findByText(sql []byte) uint32 {
 	switch a.config.GroupBy {
 	case ByItem:
-		return a.roster.class([]byte(sqltext.Item(string(sql))))
+		return a.roster.class([]byte(mytext.Item(string(sql))))
 	case ByTables:
 		names := tables(sql)
 		switch len(names) {
@@ -365,7 +366,7 @@ func (a *Aggregator) findByText(sql []byte) uint32 {
 		}
 		return several(a, names)
 	default:
-		a.scratch = sqltext.AppendFingerprint(a.scratch[:0], sql)
+		a.scratch = mytext.AppendFingerprint(a.scratch[:0], sql)
 		return a.roster.class(a.scratch)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // input is a log of n entries with everything that an Aggregator looks at: a few big classes and many small ones,
@@ -110,7 +110,7 @@ func classIDs(entries []slowlog.Entry) []string {
 		if e.Admin {
 			sql = "administrator command: " + sql
 		}
-		ids[i] = queryclass.ID(sqltext.Fingerprint(sql))
+		ids[i] = queryclass.ID(mytext.Fingerprint(sql))
 	}
 	return ids
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // Options tell what a Report shows. The zero Options show all classes by their sum of Query_time.
@@ -369,7 +369,7 @@ func (v *view) samples(r *Row, c *class, time Figures) {
 	switch v.config.GroupBy {
 	case ByFingerprint:
 		text := bytes.TrimPrefix(c.worst.text, []byte("# "))
-		r.Item = sqltext.Item(string(text))
+		r.Item = mytext.Item(string(text))
 		r.Tables = tables(text)
 	default:
 		r.Item = c.text

@@ -7,8 +7,8 @@ import (
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // OfClasses makes a report of what a server counted of its classes in a window, most time first. g tells the window;
@@ -66,7 +66,7 @@ func within(t, end time.Time) time.Time {
 func rowOf(c queryclass.Class, sec float64) Row {
 	text := []byte(c.Text())
 	row := Row{
-		ID: c.ID, Fingerprint: c.Fingerprint, Item: sqltext.Item(c.Text()), Tables: tables(text), Count: c.Count,
+		ID: c.ID, Fingerprint: c.Fingerprint, Item: mytext.Item(c.Text()), Tables: tables(text), Count: c.Count,
 		Sampled: c.Sampled, Attributes: map[string]Figures{},
 	}
 	add := func(a slowlog.Attribute, v known.Value[float64]) {

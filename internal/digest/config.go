@@ -12,7 +12,7 @@ type Group uint8
 
 const (
 	ByFingerprint Group = iota
-	ByItem              // sqltext.Item: SELECT orders customers
+	ByItem              // mytext.Item: SELECT orders customers
 	ByTables            // a statement counts for each of its tables
 	ByDatabase
 	ByUser

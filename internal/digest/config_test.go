@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -91,7 +92,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		case e.At >= middle:
 			after++
 		}
-		perClass[sqltext.Fingerprint(string(e.SQL))]++
+		perClass[mytext.Fingerprint(string(e.SQL))]++
 	}
 	f(Config{LeaveOwn: true, Since: middle}, after, 2000-after, 1)
 	f(Config{LeaveOwn: true, Until: middle}, before, 2000-before, 1)

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // filterTexts are the texts of an entry by the names that a filter takes; arg is pt-query-digest's word for the
@@ -161,7 +161,7 @@ func (f *Filter) withFingerprint(e *slowlog.Entry, is func(fingerprint []byte) b
 	if e.Admin {
 		*b = append(append((*b)[:0], "administrator command: "...), e.SQL...)
 	} else {
-		*b = sqltext.AppendFingerprint((*b)[:0], e.SQL)
+		*b = mytext.AppendFingerprint((*b)[:0], e.SQL)
 	}
 	ok := is(*b)
 	if cap(*b) <= 1<<20 {

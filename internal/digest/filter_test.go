@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // sampleEntry has something of everything, but for Rows_affected.
@@ -253,4 +253,4 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-func idOf(e *slowlog.Entry) string { return queryclass.ID(sqltext.Fingerprint(string(e.SQL))) }
+func idOf(e *slowlog.Entry) string { return queryclass.ID(mytext.Fingerprint(string(e.SQL))) }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // sample is a statement that is kept as an example.
@@ -107,12 +107,12 @@ func (a *Aggregator) fill(s *sample, e *slowlog.Entry, pos position, r *row, dra
 	case e.Admin:
 		s.text = append(append(s.text, adminMark...), sql...)
 	case a.config.Redact:
-		a.scratch = sqltext.Redact(a.scratch[:0], sql)
+		a.scratch = mytext.Redact(a.scratch[:0], sql)
 		sql = a.scratch
 		fallthrough
 	default:
 		if !a.config.Redact {
-			sql = sqltext.WithoutSecrets(sql)
+			sql = mytext.WithoutSecrets(sql)
 		}
 		if len(sql) > a.roster.maxText {
 			sql, s.cut = whole8(sql[:a.roster.maxText]), true

@@ -3,13 +3,13 @@ package digest
 import (
 	"crypto/md5"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
-// tables gives what sqltext.Tables finds as people write it.
+// tables gives what mytext.Tables finds as people write it.
 func tables(sql []byte) []string {
 	var names []string
-	for _, t := range sqltext.Tables(sql) {
+	for _, t := range mytext.Tables(sql) {
 		name := t[1]
 		if t[0] != "" {
 			name = t[0] + "." + name

@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // DigestOptions says what stands around a digest. The zero value is a digest of statements by fingerprint without a
@@ -201,7 +201,7 @@ func digestCleanClass(k digest.Row, o DigestOptions) digest.Row {
 		k.Plan = redactedPlan(k.Plan)
 		for _, s := range []*digest.Sample{k.Worst, k.Typical} {
 			if s != nil {
-				s.SQL = string(sqltext.Redact(nil, []byte(s.SQL)))
+				s.SQL = string(mytext.Redact(nil, []byte(s.SQL)))
 			}
 		}
 	}

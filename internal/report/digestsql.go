@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // The text of a digest goes through the mysql client when people pipe it there, and its samples were written by whoever
@@ -15,7 +15,7 @@ import (
 // its treatment of files in batch mode.
 
 type sqlToken struct {
-	kind     sqltext.Kind // a Sign stands for the begin and the end of a Code, too; numbers are a Word
+	kind     mytext.Kind // a Sign stands for the begin and the end of a Code, too; numbers are a Word
 	from, to int
 	depth    int // of parentheses around it; a parenthesis itself has that of its outside
 }
@@ -24,25 +24,25 @@ type sqlToken struct {
 func sqlTokens(s string) (out []sqlToken) {
 	depth, executable := 0, false
 	for i, end := 0, 0; i < len(s); i = end {
-		kind, at := sqltext.Sign, depth
-		inside, code := sqltext.Executed(s, i)
+		kind, at := mytext.Sign, depth
+		inside, code := mytext.Executed(s, i)
 		switch {
 		case code:
 			executable, end = true, inside
 		case executable && strings.HasPrefix(s[i:], "*/"):
 			executable, end = false, i+2
 		default:
-			kind, end = sqltext.Next(s, i)
+			kind, end = mytext.Next(s, i)
 		}
 		switch {
-		case kind == sqltext.Space:
+		case kind == mytext.Space:
 			continue
-		case kind == sqltext.Number:
-			kind = sqltext.Word
-		case kind == sqltext.String || kind == sqltext.Name:
+		case kind == mytext.Number:
+			kind = mytext.Word
+		case kind == mytext.String || kind == mytext.Name:
 			var closed bool
-			if end, closed = sqltext.Quoted(s, i); !closed {
-				kind = sqltext.Open
+			if end, closed = mytext.Quoted(s, i); !closed {
+				kind = mytext.Open
 			}
 		case s[i] == '(':
 			depth++
@@ -53,19 +53,19 @@ func sqlTokens(s string) (out []sqlToken) {
 		out = append(out, sqlToken{kind, i, end, at})
 	}
 	if executable { // the comment has no end
-		out = append(out, sqlToken{sqltext.Open, len(s), len(s), depth})
+		out = append(out, sqlToken{mytext.Open, len(s), len(s), depth})
 	}
 	return out
 }
 
 // is reports whether a token is a word, in any case.
 func (t sqlToken) is(s, word string) bool {
-	return t.kind == sqltext.Word && strings.EqualFold(s[t.from:t.to], word)
+	return t.kind == mytext.Word && strings.EqualFold(s[t.from:t.to], word)
 }
 
 // mark reports whether a token is the character c.
 func (t sqlToken) mark(s string, c byte) bool {
-	return t.kind == sqltext.Sign && t.to == t.from+1 && s[t.from] == c
+	return t.kind == mytext.Sign && t.to == t.from+1 && s[t.from] == c
 }
 
 // verbs begin the statements that a server takes. None is a command of the client, but for USE, which means the same
@@ -96,11 +96,11 @@ func liveSQL(s string) (live, why string) {
 	begins, local, load := true, false, false
 	for _, t := range ts {
 		switch {
-		case t.kind == sqltext.Open:
+		case t.kind == mytext.Open:
 			return "", "a quote or comment has no end"
 		case t.mark(s, '?'):
 			return "", "with placeholders"
-		case t.kind == sqltext.Word && strings.HasSuffix(strings.ToLower(s[t.from:t.to]), "delimiter"):
+		case t.kind == mytext.Word && strings.HasSuffix(strings.ToLower(s[t.from:t.to]), "delimiter"):
 			// it looks for it within words, too
 			return "", "the mysql client would take a part of it as a command"
 		case t.mark(s, ';'):
@@ -111,14 +111,14 @@ func liveSQL(s string) (live, why string) {
 			continue
 		// Within these the clients differ, by version and settings, in what they take as an escape or the end of a
 		// string.
-		case t.kind != sqltext.String && strings.Contains(s[t.from:t.to], `\`), strings.HasPrefix(s[t.from:t.to],
+		case t.kind != mytext.String && strings.Contains(s[t.from:t.to], `\`), strings.HasPrefix(s[t.from:t.to],
 			"/*+") && strings.ContainsAny(s[t.from:t.to], "'\"`;"):
 			return "", "the mysql client would take a part of it as a command"
-		case t.kind == sqltext.Comment, begins && t.mark(s, '('), begins && t.kind == sqltext.Sign && t.to-t.from > 1:
+		case t.kind == mytext.Comment, begins && t.mark(s, '('), begins && t.kind == mytext.Sign && t.to-t.from > 1:
 			continue
 		case begins:
 			w := s[t.from:t.to]
-			if t.kind != sqltext.Word || !strings.Contains(sqlVerbs, " "+strings.ToUpper(w)+" ") {
+			if t.kind != mytext.Word || !strings.Contains(sqlVerbs, " "+strings.ToUpper(w)+" ") {
 				return "", "not a complete statement"
 			}
 			begins, load = false, t.is(s, "LOAD")
@@ -133,7 +133,7 @@ func liveSQL(s string) (live, why string) {
 		return "", "it would read a file of this machine"
 	case begins:
 		return "", "no statement"
-	case ts[len(ts)-1].kind == sqltext.Comment && s[ts[len(ts)-1].from] != '/':
+	case ts[len(ts)-1].kind == mytext.Comment && s[ts[len(ts)-1].from] != '/':
 		return s + "\n\\G", "" // the comment reaches to the end of its line
 	default:
 		return s + `\G`, ""
@@ -142,7 +142,7 @@ func liveSQL(s string) (live, why string) {
 
 // useSQL writes USE, which the client takes as a command of its own and ends at ; or the end of the line.
 func useSQL(s string, ts []sqlToken) (live, why string) {
-	if len(ts) != 2 || strings.Contains(s, "\n") || ts[1].kind != sqltext.Word && ts[1].kind != sqltext.Name {
+	if len(ts) != 2 || strings.Contains(s, "\n") || ts[1].kind != mytext.Word && ts[1].kind != mytext.Name {
 		return "", "the mysql client would take a part of it as a command"
 	}
 	return s + ";", ""
@@ -158,12 +158,12 @@ func asSelect(s string) string {
 	var ts []sqlToken
 	for _, t := range sqlTokens(s) {
 		switch {
-		case t.mark(s, ';'), t.kind == sqltext.Sign && t.to-t.from > 1:
+		case t.mark(s, ';'), t.kind == mytext.Sign && t.to-t.from > 1:
 			// several statements; text for some servers only
 			return ""
-		case t.kind == sqltext.Comment && s[t.from] != '/': // a line's end would be lost
+		case t.kind == mytext.Comment && s[t.from] != '/': // a line's end would be lost
 			return ""
-		case t.kind != sqltext.Comment:
+		case t.kind != mytext.Comment:
 			ts = append(ts, t)
 		}
 	}

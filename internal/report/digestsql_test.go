@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 func TestLiveSQL(t *testing.T) {
@@ -174,7 +174,7 @@ func FuzzLiveSQL(f *testing.F) {
 			end := -1
 			switch {
 			case strings.ContainsRune("'\"`", rune(body[i])):
-				end, _ = sqltext.Quoted(body, i)
+				end, _ = mytext.Quoted(body, i)
 			case body[i] == '#', strings.HasPrefix(body[i:], "-- "), strings.HasPrefix(body[i:], "--\t"),
 				strings.HasPrefix(body[i:], "--\n"), strings.HasPrefix(body[i:], "--\r"):
 				if n := strings.IndexByte(body[i:], '\n'); n >= 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 const (
@@ -403,7 +403,7 @@ func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") 
 func splitTable(s string) (schema, name string) {
 	part := func(s string) (head, rest string) {
 		if s != "" && (s[0] == '`' || s[0] == '"') {
-			if n, closed := sqltext.Quoted(s, 0); closed {
+			if n, closed := mytext.Quoted(s, 0); closed {
 				q := s[:1]
 				return strings.ReplaceAll(s[1:n-1], q+q, q), s[n:]
 			}
@@ -448,7 +448,7 @@ func (p *digestText) sample(k *digest.Row) {
 	}
 	word := ""
 	if ts := sqlTokens(sql); len(ts) > 0 {
-		i := slices.IndexFunc(ts, func(t sqlToken) bool { return t.kind == sqltext.Word })
+		i := slices.IndexFunc(ts, func(t sqlToken) bool { return t.kind == mytext.Word })
 		word = strings.ToUpper(sql[ts[max(0, i)].from:ts[max(0, i)].to])
 	}
 	if word == "SELECT" {

@@ -3,7 +3,7 @@ package schema
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // Bare returns SQL with an x in place of each byte between quotes, which stay: what is left is what the server takes
@@ -15,7 +15,7 @@ func Bare(sql string) (bare string, closed bool) {
 		if strings.IndexByte("'\"`", b[i]) < 0 {
 			continue
 		}
-		end, closed := sqltext.Quoted(sql, i)
+		end, closed := mytext.Quoted(sql, i)
 		last := end
 		if closed {
 			last--

@@ -13,7 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -282,7 +282,7 @@ type ClassPlan struct {
 // ClassExtra returns what is kept of a class of a target beside its figures; an unknown class has nothing.
 func (s *Classes) ClassExtra(ctx context.Context, target string, c class.Class) (ClassExtra, error) {
 	x := ClassExtra{
-		Item: sqltext.Item(c.Fingerprint), Tables: tablesOf(c),
+		Item: mytext.Item(c.Fingerprint), Tables: tablesOf(c),
 		Examples: []ClassExample{}, Plans: []ClassPlan{},
 	}
 	samples, err := s.history.Samples(ctx, target, c.ID)
@@ -305,7 +305,7 @@ func (s *Classes) ClassExtra(ctx context.Context, target string, c class.Class) 
 
 func tablesOf(c class.Class) []string {
 	out := []string{}
-	for _, t := range sqltext.Tables([]byte(c.Fingerprint)) {
+	for _, t := range mytext.Tables([]byte(c.Fingerprint)) {
 		name := t[1]
 		if t[0] != "" {
 			name = t[0] + "." + name
@@ -580,7 +580,7 @@ func (s *Classes) side(ctx context.Context, target string, p Period) (periodOf, 
 	for i, id := range order {
 		c := o.classes[id]
 		x := digest.Row{
-			Rank: i + 1, ID: id, Fingerprint: c.Fingerprint, Item: sqltext.Item(c.Fingerprint),
+			Rank: i + 1, ID: id, Fingerprint: c.Fingerprint, Item: mytext.Item(c.Fingerprint),
 			Count: c.Count, Sampled: c.Sampled,
 		}
 		if cover.TimeSec > 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -152,7 +152,7 @@ func symptomIDs(v *advise.View, classes []string, kinds ...finding.SymptomKind) 
 
 // definition reports whether a statement changes or locks a table's definition.
 func definition(sql string) bool {
-	word, rest, _ := strings.Cut(strings.ToUpper(sqltext.Body(sql)), " ")
+	word, rest, _ := strings.Cut(strings.ToUpper(mytext.Body(sql)), " ")
 	switch word {
 	case "ALTER", "DROP", "TRUNCATE", "RENAME", "OPTIMIZE", "REPAIR", "LOCK":
 		return true

@@ -9,9 +9,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -225,7 +225,7 @@ func pile(v *advise.View, q queue) heap {
 			if x, ok := classes[id]; ok {
 				p.holder[x.ClassID]++
 				if x.ClassID == "" && x.Last != "" {
-					p.last[clip(sqltext.Fingerprint(x.Last))]++
+					p.last[clip(mytext.Fingerprint(x.Last))]++
 				}
 			}
 		}

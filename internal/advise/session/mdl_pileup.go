@@ -9,9 +9,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -150,7 +150,7 @@ func inTheWay(m state.State, sessions map[uint64]state.Session, waits map[uint64
 		if x.ID == alter.ID || waits[x.ID] || x.Seconds < alter.Seconds || !atWork(x) {
 			continue
 		}
-		for _, t := range sqltext.Tables([]byte(x.SQL)) {
+		for _, t := range mytext.Tables([]byte(x.SQL)) {
 			if strings.EqualFold(t[1], ref.Table) && (t[0] == "" && strings.EqualFold(x.DB, ref.Schema) ||
 				strings.EqualFold(t[0], ref.Schema)) {
 				at = append(at, x)

@@ -11,9 +11,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -29,7 +29,7 @@ type metricSeries = metric.Series
 
 var stock = schema.Ref{Schema: "shop", Table: "stock"}
 
-func classOf(sql string) string { return class.ID(sqltext.Fingerprint(sql)) }
+func classOf(sql string) string { return class.ID(mytext.Fingerprint(sql)) }
 
 func working(id uint64, sql string, seconds float64) state.Session {
 	return state.Session{

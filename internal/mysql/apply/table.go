@@ -12,10 +12,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/mysql/alter"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -214,7 +214,7 @@ func parseLines(text string) written {
 		}
 		line = strings.TrimSuffix(strings.TrimSpace(line), ",")
 		if strings.HasPrefix(line, "`") {
-			if n, def := sqltext.CutName(line); n != "" {
+			if n, def := mytext.CutName(line); n != "" {
 				n = strings.ToLower(n)
 				if _, twice := d.columns[n]; twice {
 					def = ""

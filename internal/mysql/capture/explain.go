@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -283,8 +284,8 @@ func (x *Explainer) hidden(ctx context.Context, r sqlshape.TableRef, depth int) 
 		return "its views lead to schema " + r.Schema + ", which explain-schemas does not name", nil
 	}
 	_, rows, err := texts(ctx, x.conn, sqltext.Tagged("explain", "views",
-		"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA="+sqltext.Literal(r.Schema)+
-			" AND TABLE_NAME="+sqltext.Literal(r.Name)))
+		"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA="+mytext.Literal(r.Schema)+
+			" AND TABLE_NAME="+mytext.Literal(r.Name)))
 	if err != nil {
 		return "", err
 	}
@@ -347,7 +348,7 @@ func ExplainReport(ctx context.Context, t *target.Target, rep *digest.Report, n 
 		case s.Cut:
 			c.Plan = []string{"not run: the end of the statement is unknown"}
 			continue
-		case strings.Contains(s.SQL, "?") && string(sqltext.Redact(nil, []byte(s.SQL))) == s.SQL:
+		case strings.Contains(s.SQL, "?") && string(mytext.Redact(nil, []byte(s.SQL))) == s.SQL:
 			c.Plan = []string{"not run: the values of the statement are unknown"}
 			continue
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // What Global.Source says of a live window.
@@ -367,7 +367,7 @@ func (b *builder) sample(x growth) *digest.Sample {
 func (b *builder) older(s *digest.Sample) bool { return s.Time.Before(b.w.counted.from.server) }
 
 func (b *builder) withhold(s *digest.Sample) {
-	if s.SQL = sqltext.WithoutSecrets(s.SQL); b.o.Redact {
+	if s.SQL = mytext.WithoutSecrets(s.SQL); b.o.Redact {
 		s.SQL = redacted(s.SQL)
 	}
 }
@@ -699,7 +699,7 @@ func (b *builder) finish() digest.Report {
 }
 
 // redacted takes the literals out of a statement.
-func redacted(sql string) string { return string(sqltext.Redact(nil, []byte(sql))) }
+func redacted(sql string) string { return string(mytext.Redact(nil, []byte(sql))) }
 
 // item returns the short form of a class and the tables it touches: of a whole statement where there is one, for a
 // fingerprint has lost the digits of names.
@@ -708,12 +708,12 @@ func item(c *digest.Row) (short string, tables []string) {
 	if w := c.Worst; w != nil && !w.Cut && w.SQL != "" {
 		sql = w.SQL
 	}
-	for _, t := range sqltext.Tables([]byte(sql)) {
+	for _, t := range mytext.Tables([]byte(sql)) {
 		name := t[1]
 		if t[0] != "" {
 			name = t[0] + "." + name
 		}
 		tables = append(tables, name)
 	}
-	return sqltext.Item(sql), tables
+	return mytext.Item(sql), tables
 }

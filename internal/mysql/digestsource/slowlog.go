@@ -10,6 +10,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -237,7 +238,7 @@ func (g *grouping) foreign(_ *slowlog.Parser, e *slowlog.Entry) bool {
 		return true
 	}
 	if !tagged {
-		if _, sent := g.own.sent[class.Key(sqltext.Fingerprint(string(e.SQL)))]; !sent {
+		if _, sent := g.own.sent[class.Key(mytext.Fingerprint(string(e.SQL)))]; !sent {
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -156,13 +157,13 @@ func uncopiable(create, table string, private target.Facts) string {
 	engine := ""                            // the word ENGINE, or the = behind it, comes before
 	sql := create[len(begin):]
 	for i, end := 0, 0; i < len(sql); i = end {
-		var kind sqltext.Kind
-		kind, end = sqltext.Next(sql, i)
+		var kind mytext.Kind
+		kind, end = mytext.Next(sql, i)
 		token := sql[i:end]
 		switch {
-		case kind == sqltext.Space:
+		case kind == mytext.Space:
 			continue
-		case kind == sqltext.Code:
+		case kind == mytext.Code:
 			if within || !executed.MatchString(token) {
 				return "has a definition with comments"
 			}
@@ -170,7 +171,7 @@ func uncopiable(create, table string, private target.Facts) string {
 				return "has a definition with parts that the private server would skip"
 			}
 			within = true
-			end, _ = sqltext.Executed(sql, i)
+			end, _ = mytext.Executed(sql, i)
 			continue
 		case strings.HasPrefix(sql[i:], "*/"):
 			if !within {
@@ -179,10 +180,10 @@ func uncopiable(create, table string, private target.Facts) string {
 			within = false
 			end = i + len("*/")
 			continue
-		case kind == sqltext.Comment && token[0] == '/':
+		case kind == mytext.Comment && token[0] == '/':
 			return "has a definition with comments"
-		case kind == sqltext.Open, kind == sqltext.Comment, token == ";", strings.HasPrefix(sql[i:], "--"),
-			kind == sqltext.Sign && (token[0] < ' ' || token[0] == 0x7f):
+		case kind == mytext.Open, kind == mytext.Comment, token == ";", strings.HasPrefix(sql[i:], "--"),
+			kind == mytext.Sign && (token[0] < ' ' || token[0] == 0x7f):
 			return unread
 		case engine == "ENGINE" && token == "=":
 			engine = token
@@ -198,7 +199,7 @@ func uncopiable(create, table string, private target.Facts) string {
 			ended = ended || depth == 0
 		}
 		engine = ""
-		if kind != sqltext.Word && kind != sqltext.Number {
+		if kind != mytext.Word && kind != mytext.Number {
 			continue
 		}
 		// Where a number ends in a word is up to the server.
@@ -377,5 +378,5 @@ func literal(s string) string {
 	if strings.Trim(s, "0123456789") == "" && s != "" && (s == "0" || s[0] != '0') && len(s) < 19 {
 		return s
 	}
-	return sqltext.Literal(s)
+	return mytext.Literal(s)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/apply"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
@@ -246,7 +247,7 @@ func (w *trying) statement(c class.Class, def string) (text, why string) {
 		return "", "its default database is different"
 	}
 	if c.Example != "" {
-		return string(sqltext.Redact(nil, []byte(c.Example))), ""
+		return string(mytext.Redact(nil, []byte(c.Example))), ""
 	}
 	return c.Fingerprint, ""
 }

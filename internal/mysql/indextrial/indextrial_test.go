@@ -13,10 +13,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -59,7 +59,7 @@ func TestTry(t *testing.T) {
 			ref := schema.Ref{Schema: "d", Table: "t"}
 			snap := &snapshot.Snapshot{}
 			find := func(sql, col string) finding.Finding {
-				fp := sqltext.Fingerprint(sql)
+				fp := mytext.Fingerprint(sql)
 				c := class.Class{ID: class.ID(fp), Fingerprint: fp, Schema: "d", Count: 10, TimeSec: 1, Example: sql}
 				snap.Classes = append(snap.Classes, c)
 				return finding.Finding{

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -97,7 +97,7 @@ func (s *innodbStatus) Fill(st *state.State) {
 	st.InnoDB = keepText(withoutSecrets(s.text), maxInnodbText)
 }
 
-// withoutSecrets returns the text with its statements as they may be kept and shown, see sqltext.WithoutSecrets. A
+// withoutSecrets returns the text with its statements as they may be kept and shown, see mytext.WithoutSecrets. A
 // statement follows the line of its thread; whoever writes a line like the server's into one has what follows it judged
 // by itself.
 func withoutSecrets(text string) string {
@@ -122,7 +122,7 @@ func withoutSecrets(text string) string {
 			i++
 		}
 		if i > from {
-			out = append(out, sqltext.WithoutSecrets(strings.Join(lines[from:i], "\n")))
+			out = append(out, mytext.WithoutSecrets(strings.Join(lines[from:i], "\n")))
 		}
 	}
 	return strings.Join(out, "\n")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // whole writes a shape with its ORs and its parts.
@@ -31,7 +31,7 @@ func whole(s Shape) string {
 func TestParts(t *testing.T) {
 	f := func(sql, want string) {
 		t.Helper()
-		for _, q := range []string{sql, sqltext.Fingerprint(sql)} {
+		for _, q := range []string{sql, mytext.Fingerprint(sql)} {
 			s, err := Parse(q)
 			if err != nil {
 				t.Errorf("%s: %v", q, err)

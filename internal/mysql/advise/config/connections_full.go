@@ -11,8 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -129,7 +129,7 @@ func holders(v *advise.View) (all []holder, idle int) {
 			h.idle++
 			idle++
 		case s.SQL != "":
-			h.runs[sqltext.Fingerprint(s.SQL)]++
+			h.runs[mytext.Fingerprint(s.SQL)]++
 		}
 	}
 	for _, h := range by {

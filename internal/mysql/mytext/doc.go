@@ -1,6 +1,6 @@
-// Package sqltext analyzes the text of statements: its tokens (Next), the class of a statement,
+// Package mytext analyzes the text of statements: its tokens (Next), the class of a statement,
 // with the fingerprint and id of pt-query-digest, its short form and tables, its text without
-// literals, and whether Dyno itself sent it. It does not parse SQL; package sqlshape does.
+// literals. It does not parse SQL; package sqlshape does.
 //
 // A fingerprint is a statement without its literals, comments and differences of case and white
 // space. Fingerprint and ID return the output of pt-query-digest 3, including its oddities, because
@@ -32,4 +32,4 @@
 //
 // Servers with NO_BACKSLASH_ESCAPES read strings in another way. No log shows that mode, and
 // neither the tool nor this package supports it.
-package sqltext
+package mytext

@@ -1,4 +1,4 @@
-package sqltext
+package mytext
 
 import (
 	"encoding/json"

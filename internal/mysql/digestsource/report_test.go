@@ -152,7 +152,8 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 			f := func(name string, want float64) {
 				t.Helper()
 				x := c.Attributes[name]
-				if x.Count != 35 || math.Abs(x.Sum-want) > 1e-9 || math.Abs(x.Avg-want/35) > 1e-9 || x.Label == "" {
+				if x.Count != 35 || math.Abs(x.Sum-want) > 1e-9 || math.Abs(x.Avg-want/35) > 1e-9 ||
+					x.Info.Label == "" {
 					t.Errorf("%s: %+v, want %v", name, x, want)
 				}
 			}
@@ -162,7 +163,7 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 			f("query_time", wait)
 			f("rows_sent", float64(sent))
 			f("rows_examined", float64(examined))
-			if sent != 3000 || c.Flags["no_index_used"] != (digest.Share{Label: "No index", Yes: 35}) {
+			if f := c.Flags["no_index_used"]; sent != 3000 || f.Info.Label != "No index" || f.Yes != 35 || f.No != 0 {
 				t.Errorf("%d rows sent, flags %+v", sent, c.Flags)
 			}
 			if c.Attributes["select_scan"].Sum != 35 || c.Attributes["errors"].Sum != 0 ||

@@ -714,12 +714,5 @@ func item(c *digest.Row) (short string, tables []string) {
 	if w := c.Worst; w != nil && !w.Cut && w.SQL != "" {
 		sql = w.SQL
 	}
-	for _, t := range mytext.Tables([]byte(sql)) {
-		name := t[1]
-		if t[0] != "" {
-			name = t[0] + "." + name
-		}
-		tables = append(tables, name)
-	}
-	return mytext.Item(sql), tables
+	return mytext.Item(sql), mytext.TableNames([]byte(sql))
 }

@@ -358,7 +358,7 @@ func (a *Aggregator) findByText(sql []byte) uint32 {
 	case digest.ByItem:
 		return a.roster.class([]byte(mytext.Item(string(sql))))
 	case digest.ByTables:
-		names := tables(sql)
+		names := mytext.TableNames(sql)
 		switch len(names) {
 		case 0:
 			return a.roster.class([]byte("(no table)"))

@@ -366,7 +366,7 @@ func (v *view) samples(r *digest.Row, c *class, time digest.Figures) {
 	case digest.ByFingerprint:
 		text := bytes.TrimPrefix(c.worst.text, []byte("# "))
 		r.Item = mytext.Item(string(text))
-		r.Tables = tables(text)
+		r.Tables = mytext.TableNames(text)
 	default:
 		r.Item = c.text
 	}

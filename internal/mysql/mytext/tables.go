@@ -30,6 +30,18 @@ func Tables(sql []byte) [][2]string {
 	return tables
 }
 
+// TableNames returns what Tables finds as people write it: schema.table, or table.
+func TableNames(sql []byte) (names []string) {
+	for _, t := range Tables(sql) {
+		name := t[1]
+		if t[0] != "" {
+			name = t[0] + "." + name
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 // unquoted returns a name without its quotes.
 func unquoted(name []byte) string {
 	name = bytes.TrimPrefix(name, []byte("`"))

@@ -40,7 +40,7 @@ var house = []struct {
 	}},
 	{"the domain", []string{
 		"internal/loadresult", "internal/mysql/arith", "internal/panel", "internal/digest",
-		"internal/mysql/logdigest", "internal/state",
+		"internal/mysql/logdigest", "internal/mysql/ddl", "internal/state",
 		"internal/incident", "internal/snapshot", "internal/reading", "internal/finding", "internal/journal",
 		"internal/plan", "internal/trial", "internal/workload/script", "internal/workload/tpcc",
 	}},
@@ -94,7 +94,6 @@ var floors = func() map[string]int {
 
 // siblings lists the only edges allowed within one floor, with the reason. There are at most mostSiblings.
 var siblings = map[string]string{
-	"internal/schema -> internal/mysql/mytext": "definitions are read by the rules of quoting",
 	"internal/mysql/sqlshape -> internal/mysql/mytext": "what the parser does not say of a text is read by the rules " +
 		"of quoting",
 	"internal/mysql/logdigest -> internal/digest": "what logs sum up to is a report",

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
@@ -49,13 +50,13 @@ func dialectOf(f dbms.Flavor) Dialect {
 
 type mysql struct{}
 
-func (mysql) Quote(name string) string { return schema.Quote(name) }
+func (mysql) Quote(name string) string { return ddl.Quote(name) }
 
-func (mysql) Parts(parts []schema.IndexPart) string { return schema.PartsSQL(parts) }
+func (mysql) Parts(parts []schema.IndexPart) string { return ddl.PartsSQL(parts) }
 
-func (mysql) AddIndex(t schema.Ref, x schema.Index) string { return schema.AddIndexSQL(t, x) }
+func (mysql) AddIndex(t schema.Ref, x schema.Index) string { return ddl.AddIndexSQL(t, x) }
 
-func (mysql) DropIndex(t schema.Ref, name string) string { return schema.DropIndexSQL(t, name) }
+func (mysql) DropIndex(t schema.Ref, name string) string { return ddl.DropIndexSQL(t, name) }
 
 func (mysql) Building() string { return "" }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -54,11 +55,11 @@ func Warm(ctx context.Context, t *target.Target, d Data, sink progress.Sink) ([]
 		}
 		out[i].Indexes = len(names)
 		if len(names) == 0 { // not there, which the scan tells, or without an index
-			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ref.SQL()})
+			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ddl.Name(ref)})
 		}
 		for _, n := range names {
-			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ref.SQL() + " FORCE INDEX (" +
-				schema.Quote(n) + ")"})
+			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ddl.Name(ref) + " FORCE INDEX (" +
+				ddl.Quote(n) + ")"})
 		}
 	}
 	report := &Reporter{Sink: sink}

@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -261,11 +261,11 @@ func dataSQL(ctx context.Context, t *target.Target, j *job) error {
 		return err
 	}
 	defer c.Close()
-	statements := []string{"CREATE DATABASE IF NOT EXISTS " + schema.Quote(j.schema), "USE " + schema.Quote(j.schema)}
+	statements := []string{"CREATE DATABASE IF NOT EXISTS " + ddl.Quote(j.schema), "USE " + ddl.Quote(j.schema)}
 	statements = append(statements, j.config.Data.SQL...)
 	if j.fill != nil { // every copy begins with the same statistics, whatever the background threads had got to
 		for _, t := range j.fill.Tables {
-			statements = append(statements, "ANALYZE TABLE "+schema.Quote(t.Name))
+			statements = append(statements, "ANALYZE TABLE "+ddl.Quote(t.Name))
 		}
 	}
 	for _, q := range statements {

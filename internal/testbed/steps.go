@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/platform"
-	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 const (
@@ -86,7 +86,7 @@ func literal(v string) string {
 // use makes a session's schema the one of the plan, which is there from then on.
 func use(ctx context.Context, t *target.Target, c *sql.Conn, name string) error {
 	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS ", "USE "} {
-		if _, err := c.ExecContext(ctx, q+schema.Quote(name)); err != nil {
+		if _, err := c.ExecContext(ctx, q+ddl.Quote(name)); err != nil {
 			return t.Wrap("prepare", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -462,7 +463,7 @@ func hide(v *advise.View, t schema.Table, x schema.Index) (*finding.Action, bool
 	default:
 		return nil, false
 	}
-	alter := "ALTER TABLE " + t.SQL() + " ALTER INDEX " + schema.Quote(x.Name) + " "
+	alter := "ALTER TABLE " + ddl.Name(t.Ref) + " ALTER INDEX " + ddl.Quote(x.Name) + " "
 	return &finding.Action{Kind: finding.HideIndex, Table: t.Ref, Index: x, SQL: alter + off, Undo: alter + on}, true
 }
 

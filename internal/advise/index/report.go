@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -51,12 +52,12 @@ func report(v *advise.View, g group) finding.Finding {
 	f.Reference = v.Dialect.Manual(advise.MultiColumnIndexes)
 	cols := strings.Join(w.Columns, ", ")
 	if x.hidden != "" {
-		how := "ALTER INDEX " + schema.Quote(x.hidden) + " VISIBLE"
+		how := "ALTER INDEX " + ddl.Quote(x.hidden) + " VISIBLE"
 		if v.Target.Flavor.IsMariaDB() {
-			how = "ALTER INDEX " + schema.Quote(x.hidden) + " NOT IGNORED"
+			how = "ALTER INDEX " + ddl.Quote(x.hidden) + " NOT IGNORED"
 		}
 		f.Suggestion = fmt.Sprintf("The index %s on (%s) exists and is maintained, but hidden from the optimizer. "+
-			"Make it visible again: ALTER TABLE %s %s.", x.hidden, cols, ref.SQL(), how)
+			"Make it visible again: ALTER TABLE %s %s.", x.hidden, cols, ddl.Name(ref), how)
 		f.Cost = "Nothing is built: the index is maintained already."
 	} else {
 		idx := schema.Index{Name: name(v, x.t, w.Columns), Type: "BTREE", Parts: w.Parts}

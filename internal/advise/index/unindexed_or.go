@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
@@ -133,7 +134,7 @@ func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 	case len(wishes) > 1:
 		f.Action = &finding.Action{
 			Kind: finding.AlterTable, Table: x.t.Ref, Changes: changes,
-			SQL: schema.ChangeSQL(x.t.Ref, changes), Undo: schema.ChangeSQL(x.t.Ref, undo),
+			SQL: ddl.ChangeSQL(x.t.Ref, changes), Undo: ddl.ChangeSQL(x.t.Ref, undo),
 		}
 		f.Suggestion = fmt.Sprintf("Add an index on each of %s of %s: one alone changes nothing.",
 			strings.Join(cols, " and "), x.t.Ref)

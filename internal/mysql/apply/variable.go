@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -205,7 +206,7 @@ func mayNot(ctx context.Context, t *target.Target) (string, error) {
 			first = lacks
 		}
 	}
-	return strings.Replace(first, all.SQL(), "*.*", 1), nil
+	return strings.Replace(first, ddl.Name(all), "*.*", 1), nil
 }
 
 // errTaken says that a statement was sent and may have been followed, or may be yet.

@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
@@ -162,7 +163,7 @@ const (
 func (x *Explainer) rollBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTime)
 	defer cancel()
-	if x.exec(ctx, schema.EndPins) != nil {
+	if x.exec(ctx, ddl.EndPins) != nil {
 		x.lost = true
 	}
 }
@@ -175,7 +176,7 @@ func (x *Explainer) use(ctx context.Context, db string) error {
 		return nil
 	}
 	x.db = "" // unknown, should it fail
-	if err := x.exec(ctx, "USE "+schema.Quote(db)); err != nil {
+	if err := x.exec(ctx, "USE "+ddl.Quote(db)); err != nil {
 		return err
 	}
 	x.db = db
@@ -261,7 +262,7 @@ func (x *Explainer) views(ctx context.Context, names []sqlshape.TableRef) (why s
 	if len(tables) == 0 {
 		return "", nil
 	}
-	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", schema.PinSQL(tables, true)))
+	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", ddl.PinSQL(tables, true)))
 	if n, ok := target.ServerErrorNumber(err); ok && n == noSuchIndex {
 		return "it names a view, which may call stored functions; Fix: " +
 			trusting(slices.Compact(slices.Sorted(slices.Values(schemas(names))))), nil

@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -245,7 +246,7 @@ func (f Fault) Setup(ctx context.Context, t *target.Target, seed uint64, more ma
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		_ = conn.Close()
 	}()
-	for _, q := range append([]string{"USE " + schema.Quote(stage.Schema)}, f.After...) {
+	for _, q := range append([]string{"USE " + ddl.Quote(stage.Schema)}, f.After...) {
 		if _, err := conn.ExecContext(ctx, stage.SQL(q)); err != nil {
 			return fmt.Errorf("plant %s: %s: %w", f.Name, stage.SQL(q), err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
@@ -108,7 +109,7 @@ func foldedLookup() Fault {
 			return Expectation{
 				Rule: "function-on-column", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")},
 				Check: func(f finding.Finding) string {
-					if f.Action == nil || !containsFold(f.Action.SQL, "((LOWER("+schema.Quote(n.of("clients.email"))+
+					if f.Action == nil || !containsFold(f.Action.SQL, "((LOWER("+ddl.Quote(n.of("clients.email"))+
 						")))") {
 						return "it does not index the expression"
 					}

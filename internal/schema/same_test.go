@@ -2,31 +2,6 @@ package schema
 
 import "testing"
 
-func TestIndexSQL(t *testing.T) {
-	f := func(x Index, want string) {
-		t.Helper()
-		if got := AddIndexSQL(Ref{"my`shop", "t 1"}, x); got != "ALTER TABLE `my``shop`.`t 1` "+want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-	f(Index{Name: "k", Parts: []IndexPart{{Column: "a"}}}, "ADD INDEX `k` (`a`)")
-	f(Index{Name: "k", Type: "BTREE", Unique: true, Parts: []IndexPart{
-		{Column: "a", Prefix: 10},
-		{Column: "b", Desc: true},
-	}}, "ADD UNIQUE INDEX `k` (`a`(10), `b` DESC)")
-	f(Index{Name: "k`x", Parts: []IndexPart{{Expr: "lower(`c`)", Desc: true}}}, "ADD INDEX `k``x` ((lower(`c`)) DESC)")
-	f(Index{Name: "f", Type: "FULLTEXT", Parts: []IndexPart{{Column: "größe"}}}, "ADD FULLTEXT INDEX `f` (`größe`)")
-	f(Index{Name: "s", Type: "SPATIAL", Parts: []IndexPart{{Column: "p"}}}, "ADD SPATIAL INDEX `s` (`p`)")
-	f(Index{Name: "h", Type: "HASH", Parts: []IndexPart{{Column: "a"}}}, "ADD INDEX `h` (`a`) USING HASH")
-	f(Index{Name: "PRIMARY", Unique: true, Parts: []IndexPart{{Column: "id"}}}, "ADD PRIMARY KEY (`id`)")
-	if got := DropIndexSQL(Ref{"", "t"}, "k`"); got != "ALTER TABLE `t` DROP INDEX `k```" {
-		t.Error(got)
-	}
-	if got := DropIndexSQL(Ref{"d", "t"}, "PRIMARY"); got != "ALTER TABLE `d`.`t` DROP PRIMARY KEY" {
-		t.Error(got)
-	}
-}
-
 func TestServes(t *testing.T) {
 	x := func(unique bool, parts ...IndexPart) Index { return Index{Unique: unique, Type: "BTREE", Parts: parts} }
 	c := func(name string) IndexPart { return IndexPart{Column: name} }

@@ -1,8 +1,10 @@
-package schema
+package ddl
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 func TestBare(t *testing.T) {
@@ -49,15 +51,15 @@ func TestWhole(t *testing.T) {
 	}
 	// What does not hold together makes no clause.
 	bad := "int DEFAULT 0,RENAME `v`.`t`"
-	for _, c := range []Clause{
-		{Kind: ModifyColumn, Column: "x", Definition: bad},
-		{Kind: AddColumn, Column: "x", Definition: bad},
-		{Kind: AddKey, Index: Index{Name: "i", Parts: []IndexPart{{Expr: "a))),DROP note#("}}}},
-		{Kind: PrimaryKey, Index: Index{Parts: []IndexPart{{Expr: "a))),DROP note#("}}}},
-		{Kind: TableOption, Option: "ROW_FORMAT", Value: "a,RENAME`v`.`t`"},
-		{Kind: TableOption, Option: "ROW_FORMAT", Value: "a b"},
+	for _, c := range []schema.Clause{
+		{Kind: schema.ModifyColumn, Column: "x", Definition: bad},
+		{Kind: schema.AddColumn, Column: "x", Definition: bad},
+		{Kind: schema.AddKey, Index: schema.Index{Name: "i", Parts: []schema.IndexPart{{Expr: "a))),DROP note#("}}}},
+		{Kind: schema.PrimaryKey, Index: schema.Index{Parts: []schema.IndexPart{{Expr: "a))),DROP note#("}}}},
+		{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "a,RENAME`v`.`t`"},
+		{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "a b"},
 	} {
-		if got := c.SQL(); got != "" {
+		if got := ClauseSQL(c); got != "" {
 			t.Error(got)
 		}
 	}

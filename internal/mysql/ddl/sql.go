@@ -1,9 +1,11 @@
-package schema
+package ddl
 
 import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // BeginPins and EndPins are the transaction around PinSQL. Digests of statements lose Dyno's tag: nobody else words it
@@ -17,7 +19,7 @@ const (
 // that the names stay those of tables until it ends. Servers refuse it, before they evaluate anything, when one is the
 // name of a view. Unless it is to wait, it is refused as well, where the server can (MariaDB 10.3), for a table whose
 // definition somebody is about to change.
-func PinSQL(refs []Ref, wait bool) string {
+func PinSQL(refs []schema.Ref, wait bool) string {
 	var b strings.Builder
 	if !wait {
 		b.WriteString("/*M!100301 SET STATEMENT lock_wait_timeout = 0 FOR */ ")
@@ -27,7 +29,7 @@ func PinSQL(refs []Ref, wait bool) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(r.SQL() + " AS t" + strconv.Itoa(i) + " " + TableOnly)
+		b.WriteString(Name(r) + " AS t" + strconv.Itoa(i) + " " + TableOnly)
 	}
 	b.WriteString(" LIMIT 0")
 	return b.String()
@@ -44,8 +46,8 @@ const (
 	ByPrimaryKey = "FORCE INDEX (PRIMARY)"
 )
 
-// SQL returns the table's name for a statement: quoted, with its schema when it has one.
-func (r Ref) SQL() string {
+// Name returns a table's name for a statement: quoted, with its schema when it has one.
+func Name(r schema.Ref) string {
 	if r.Schema == "" {
 		return Quote(r.Table)
 	}
@@ -53,15 +55,17 @@ func (r Ref) SQL() string {
 }
 
 // AddIndexSQL returns the ALTER TABLE that adds the index, without ALGORITHM and LOCK and without a semicolon.
-func AddIndexSQL(t Ref, x Index) string { return "ALTER TABLE " + t.SQL() + " " + AddIndexClause(x) }
+func AddIndexSQL(t schema.Ref, x schema.Index) string {
+	return "ALTER TABLE " + Name(t) + " " + AddIndexClause(x)
+}
 
 // DropIndexSQL returns the ALTER TABLE that drops the named index, in the same form.
-func DropIndexSQL(t Ref, name string) string {
-	return "ALTER TABLE " + t.SQL() + " " + DropIndexClause(name)
+func DropIndexSQL(t schema.Ref, name string) string {
+	return "ALTER TABLE " + Name(t) + " " + DropIndexClause(name)
 }
 
 // AddIndexClause returns what follows the table's name in AddIndexSQL; empty when an expression is not Whole.
-func AddIndexClause(x Index) string {
+func AddIndexClause(x schema.Index) string {
 	if !wholeParts(x) {
 		return ""
 	}
@@ -92,12 +96,12 @@ func DropIndexClause(name string) string {
 	return "DROP INDEX " + Quote(name)
 }
 
-func wholeParts(x Index) bool {
-	return !slices.ContainsFunc(x.Parts, func(p IndexPart) bool { return !Whole(p.Expr) })
+func wholeParts(x schema.Index) bool {
+	return !slices.ContainsFunc(x.Parts, func(p schema.IndexPart) bool { return !Whole(p.Expr) })
 }
 
 // PartsSQL returns the parts of an index as they stand between its parentheses: `a`, `b`(10) DESC, (lower(`c`)).
-func PartsSQL(parts []IndexPart) string {
+func PartsSQL(parts []schema.IndexPart) string {
 	var b strings.Builder
 	for i, p := range parts {
 		if i > 0 {
@@ -116,50 +120,4 @@ func PartsSQL(parts []IndexPart) string {
 		}
 	}
 	return b.String()
-}
-
-// SameKey reports whether two indexes have the same type, uniqueness and parts. Names, statistics and visibility do not
-// count.
-func SameKey(a, b Index) bool {
-	if a.Unique != b.Unique || kind(a) != kind(b) || len(a.Parts) != len(b.Parts) {
-		return false
-	}
-	for i := range a.Parts {
-		if !samePart(a.Parts[i], b.Parts[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// Serves reports whether index a makes a non-unique index b unnecessary: b's parts are the first ones of a, in the same
-// order and direction, and b enforces nothing that a does not. A hidden index serves nothing.
-func Serves(a, b Index) bool {
-	if a.Hidden || kind(a) != "BTREE" || kind(b) != "BTREE" || len(a.Parts) < len(b.Parts) || b.Unique &&
-		!(a.Unique && len(a.Parts) == len(b.Parts)) {
-		return false
-	}
-	for i, p := range b.Parts {
-		q := a.Parts[i]
-		if samePart(q, p) {
-			continue
-		}
-		// A longer prefix, or the whole column, serves a shorter one when it comes last.
-		longer := p.Prefix > 0 && (q.Prefix == 0 || q.Prefix >= p.Prefix)
-		if q.Prefix, p.Prefix = 0, 0; !longer || i != len(b.Parts)-1 || b.Unique || !samePart(q, p) {
-			return false
-		}
-	}
-	return true
-}
-
-func samePart(a, b IndexPart) bool {
-	return equalFold(a.Column, b.Column) && a.Expr == b.Expr && a.Prefix == b.Prefix && a.Desc == b.Desc
-}
-
-func kind(x Index) string {
-	if x.Type == "" {
-		return "BTREE"
-	}
-	return x.Type
 }
